@@ -1,0 +1,329 @@
+"""Reading XML files safely, with errors that name the file, the line and the reason.
+
+`parse` turns a file or a text into a tree of `Node`: thin wrappers over lxml elements whose
+accessors check what they return. Nothing is ever fetched, no entity is expanded (a file that declares
+entities is refused), and every failure is a `FileFormatError`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+from lxml import etree
+
+from kido.errors import FileFormatError
+
+__all__ = ["Node", "parse"]
+
+TEXT_NAME = "<text>"
+MAX_BYTES = 64 * 1024 * 1024
+
+_T = TypeVar("_T")
+
+
+class Node:
+    """An XML element that knows the file it comes from.
+
+    Attributes and children that a caller does not ask for are tolerated. Names of attributes and children are
+    given without namespace; elements in a namespace other than the root's are invisible to `child` and `children`.
+    """
+
+    __slots__ = ("element", "path")
+
+    def __init__(self, element: etree._Element, path: str) -> None:
+        self.element = element
+        self.path = path
+
+    def __repr__(self) -> str:
+        return f"<Node {self.tag!r} at {self.path}:{self.line}>"
+
+    # -- what it is -------------------------------------------------------------------------------------------
+
+    @property
+    def tag(self) -> str:
+        """Name of the element, without namespace."""
+        return _local_name(self.element)
+
+    @property
+    def line(self) -> int:
+        """Line of the element's start tag, counted from 1."""
+        return int(self.element.sourceline or 0)
+
+    @property
+    def text(self) -> str:
+        """Text directly inside of the element (comments left out), stripped of surrounding space."""
+        parts = [self.element.text or ""]
+        parts.extend(child.tail or "" for child in self.element if not isinstance(child.tag, str))
+        return " ".join(" ".join(parts).split())
+
+    def describe(self) -> str:
+        """The element as messages name it: ``<tag name="...">``."""
+        name = self.element.get("name")
+        return f'<{self.tag} name="{name}">' if name is not None else f"<{self.tag}>"
+
+    def error(self, reason: str) -> FileFormatError:
+        """An exception (to be raised by the caller) about this element."""
+        return FileFormatError(self.path, self.line, reason)
+
+    # -- children ---------------------------------------------------------------------------------------------
+
+    def __iter__(self) -> Iterator[Node]:
+        namespace = _namespace(self.element)
+        for child in self.element:
+            if isinstance(child.tag, str) and _namespace(child) in (None, namespace):
+                yield Node(child, self.path)
+
+    def children(self, *tags: str) -> list[Node]:
+        """Children of these names in document order (all children without names)."""
+        return [child for child in self if not tags or child.tag in tags]
+
+    def child(self, tag: str) -> Node | None:
+        """The only child of this name, or None. Two of them are an error."""
+        found = self.children(tag)
+        if len(found) > 1:
+            raise found[1].error(
+                f"{self.describe()} has {len(found)} <{tag}> children, the first in line {found[0].line}; "
+                f"expected at most one"
+            )
+        return found[0] if found else None
+
+    def require(self, tag: str) -> Node:
+        """The only child of this name; an error if there is none."""
+        found = self.child(tag)
+        if found is None:
+            present = sorted({child.tag for child in self})
+            inside = f"it holds {', '.join(f'<{name}>' for name in present)}" if present else "it has no children"
+            raise self.error(f"{self.describe()} lacks the required child <{tag}> ({inside})")
+        return found
+
+    # -- attributes -------------------------------------------------------------------------------------------
+
+    def has(self, name: str) -> bool:
+        """True if the attribute is written, even if empty."""
+        return self.element.get(name) is not None
+
+    def attribute(self, name: str, default: _T = None) -> str | _T:
+        """Value of an attribute, stripped, or `default` if it is not written."""
+        value = self.element.get(name)
+        return default if value is None else value.strip()
+
+    def required_attribute(self, name: str) -> str:
+        """Value of an attribute that has to be written and must not be empty."""
+        value = self.element.get(name)
+        if value is None:
+            raise self.error(f"{self.describe()} lacks the required attribute '{name}'")
+        if not value.strip():
+            raise self.error(f"the attribute '{name}' of {self.describe()} is empty")
+        return value.strip()
+
+    def number(self, name: str, default: float | None = None, *, allow_infinite: bool = False) -> float:
+        """A number from an attribute; `default` (None: an error) if it is not written. NaN is always refused."""
+        value = self.element.get(name)
+        if value is None:
+            if default is None:
+                raise self.error(f"{self.describe()} lacks the required attribute '{name}'")
+            return default
+        return self._number(value, f"the attribute '{name}' of {self.describe()}", allow_infinite)
+
+    def vector(
+        self, name: str, size: int | Sequence[int], default: Iterable[float] | None = None
+    ) -> np.ndarray:
+        """Numbers separated by space from an attribute.
+
+        `size` is the expected count, or the accepted counts. `default` (None: an error) is returned as an array
+        if the attribute is not written.
+        """
+        value = self.element.get(name)
+        if value is None:
+            if default is None:
+                raise self.error(f"{self.describe()} lacks the required attribute '{name}'")
+            return np.array(list(default), dtype=float)
+        return self._vector(value, size, f"the attribute '{name}' of {self.describe()}")
+
+    def choice(self, name: str, choices: Sequence[str], default: str | None = None) -> str:
+        """An attribute that has to be one of `choices`; `default` (None: an error) if it is not written."""
+        if default is not None and not self.has(name):
+            return default
+        value = self.required_attribute(name)
+        if value not in choices:
+            raise self.error(
+                f"the attribute '{name}' of {self.describe()} is '{value}'; expected one of {', '.join(choices)}"
+            )
+        return value
+
+    # -- text content -----------------------------------------------------------------------------------------
+
+    def text_number(self, *, allow_infinite: bool = False) -> float:
+        """The text of the element as a number."""
+        return self._number(self.text, f"the text of {self.describe()}", allow_infinite)
+
+    def text_integer(self) -> int:
+        """The text of the element as an integer."""
+        return self._integer(self.text, f"the text of {self.describe()}")
+
+    def text_boolean(self) -> bool:
+        """The text of the element as a truth value: true, false, 1 or 0."""
+        value = self.text.lower()
+        if value in ("true", "1"):
+            return True
+        if value in ("false", "0"):
+            return False
+        raise self.error(f"the text of {self.describe()} is '{_short(self.text)}'; expected true, false, 1 or 0")
+
+    def text_vector(self, size: int | Sequence[int] | None) -> np.ndarray:
+        """The text of the element as numbers separated by space; `size` as in `vector`, or None for any count."""
+        return self._vector(self.text, size, f"the text of {self.describe()}")
+
+    # -- children that hold one value -------------------------------------------------------------------------
+
+    def child_text(self, tag: str, default: _T = None) -> str | _T:
+        """Text of the child of this name, or `default` if there is none."""
+        node = self.child(tag)
+        return default if node is None else node.text
+
+    def child_number(self, tag: str, default: float | None = None, *, allow_infinite: bool = False) -> float:
+        """Number in the child of this name; `default` (None: an error) if there is none."""
+        if default is None:
+            return self.require(tag).text_number(allow_infinite=allow_infinite)
+        node = self.child(tag)
+        return default if node is None else node.text_number(allow_infinite=allow_infinite)
+
+    def child_boolean(self, tag: str, default: bool) -> bool:
+        """Truth value in the child of this name; `default` if there is none."""
+        node = self.child(tag)
+        return default if node is None else node.text_boolean()
+
+    def child_vector(
+        self, tag: str, size: int | Sequence[int] | None, default: Iterable[float] | None = None
+    ) -> np.ndarray:
+        """Numbers in the child of this name; `default` (None: an error) if there is none."""
+        if default is None:
+            return self.require(tag).text_vector(size)
+        node = self.child(tag)
+        return np.array(list(default), dtype=float) if node is None else node.text_vector(size)
+
+    # -- checks -----------------------------------------------------------------------------------------------
+
+    def _number(self, text: str, what: str, allow_infinite: bool) -> float:
+        try:
+            if "_" in text:
+                raise ValueError
+            value = float(text)
+        except ValueError:
+            raise self.error(f"{what} is '{_short(text)}'; expected a number") from None
+        if math.isnan(value) or (math.isinf(value) and not allow_infinite):
+            raise self.error(f"{what} is '{_short(text)}'; expected a finite number")
+        return value
+
+    def _integer(self, text: str, what: str) -> int:
+        try:
+            if "_" in text:
+                raise ValueError
+            return int(text)
+        except ValueError:
+            raise self.error(f"{what} is '{_short(text)}'; expected an integer") from None
+
+    def _vector(self, text: str, size: int | Sequence[int] | None, what: str) -> np.ndarray:
+        words = text.split()
+        sizes = () if size is None else (size,) if isinstance(size, int) else tuple(size)
+        if sizes and len(words) not in sizes:
+            expected = " or ".join(str(n) for n in sizes)
+            raise self.error(f"{what} is '{_short(text)}': {len(words)} values; expected {expected}")
+        return np.array([self._number(word, what, False) for word in words], dtype=float)
+
+
+def parse(source: str | Path, name: str | None = None) -> Node:
+    """Parse an XML file, or a text that starts with ``<``; returns the root element.
+
+    `name` replaces the path in messages (for a text it defaults to ``<text>``).
+
+    Raises FileFormatError if the file cannot be read, is not well-formed or declares entities.
+    """
+    if is_text(source):
+        return _parse_bytes(str(source).encode("utf-8"), name or TEXT_NAME, etree_encoding="utf-8")
+    path = Path(source)
+    label = name or str(path)
+    try:
+        with open(path, "rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        raise FileFormatError(label, None, "no such file") from None
+    except IsADirectoryError:
+        raise FileFormatError(label, None, "is a directory; expected a file") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise FileFormatError(label, None, f"cannot be read: {reason}") from None
+    if len(data) > MAX_BYTES:
+        raise FileFormatError(label, None, f"larger than {MAX_BYTES // 2**20} MiB; refused")
+    return _parse_bytes(data, label)
+
+
+def is_text(source: str | Path) -> bool:
+    """True if `source` is XML text rather than the path of a file."""
+    return isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith("<")
+
+
+def _parse_bytes(data: bytes, name: str, etree_encoding: str | None = None) -> Node:
+    data, skipped = _skip_leading_lines(data)
+    if not data.strip():
+        raise FileFormatError(name, 1, "the file is empty; expected an XML document")
+    parser = etree.XMLParser(
+        encoding=etree_encoding,
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        dtd_validation=False,
+        attribute_defaults=False,
+        huge_tree=False,
+        remove_comments=True,
+        remove_pis=True,
+    )
+    try:
+        root = etree.fromstring(data, parser)
+    except etree.XMLSyntaxError as error:
+        line = (error.lineno or 1) + skipped
+        raise FileFormatError(name, line, f"not well-formed XML: {_syntax_reason(error)}") from None
+    except (ValueError, LookupError) as error:
+        raise FileFormatError(name, 1, f"not well-formed XML: {error}") from None
+    dtd = root.getroottree().docinfo.internalDTD
+    if dtd is not None:
+        entity = next(iter(dtd.iterentities()), None)
+        if entity is not None:
+            raise FileFormatError(
+                name, 1, f"the document type declares the entity '{entity.name}'; entities are refused"
+            )
+    if skipped:
+        for element in root.iter():
+            element.sourceline = (element.sourceline or 0) + skipped
+    return Node(root, name)
+
+
+def _skip_leading_lines(data: bytes) -> tuple[bytes, int]:
+    """Drop space before the XML declaration (many tools accept it); returns the rest and the lines dropped."""
+    rest = data.lstrip(b" \t\r\n")
+    dropped = data[: len(data) - len(rest)]
+    return rest, dropped.count(b"\n")
+
+
+def _syntax_reason(error: etree.XMLSyntaxError) -> str:
+    reason = str(error.msg or "syntax error")
+    return reason.split(", line ")[0].strip()
+
+
+def _local_name(element: etree._Element) -> str:
+    tag = str(element.tag)
+    return tag.rsplit("}", 1)[-1]
+
+
+def _namespace(element: etree._Element) -> str | None:
+    tag = str(element.tag)
+    return tag[1:].split("}", 1)[0] if tag.startswith("{") else None
+
+
+def _short(text: str, limit: int = 60) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= limit else text[: limit - 3] + "..."
