@@ -1,0 +1,28 @@
+"""Compiled kernels: the one place that knows Numba.
+
+Everything above this package writes plain Python functions, marks them with `kernel`, `entry` or
+`callback`, and reads its arrays through handles (`Schema`, `Container`, `view`). With the environment
+variable ``NUMBA_DISABLE_JIT=1`` the same sources run as ordinary Python.
+"""
+
+from kido.jit.compile import JIT_DISABLED, callback, call4, entry, kernel, view
+from kido.jit.primitives import floor, fma, rint, where_positive
+from kido.jit.schema import Container, Field, Schema
+from kido.jit.warmup import warmup
+
+__all__ = [
+    "JIT_DISABLED",
+    "Container",
+    "Field",
+    "Schema",
+    "call4",
+    "callback",
+    "entry",
+    "floor",
+    "fma",
+    "kernel",
+    "rint",
+    "view",
+    "warmup",
+    "where_positive",
+]

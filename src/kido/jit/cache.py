@@ -1,0 +1,120 @@
+"""On-disk cache of compiled kernels, stamped by the sources they are made from.
+
+Numba's own cache looks at the file of the compiled function alone and misses an edit in a function that it
+calls from another file. Here the stamp of a module is the hash of its text and of the stamps of the kido
+modules it imports: an edit recompiles what depends on it and nothing below it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import sys
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+
+import numba
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+
+_IMPORT = re.compile(r"^(?:from\s+(kido[\w.]*)\s+import\s+(\([^)]*\)|.+)|import\s+(kido[\w.]*))", re.MULTILINE)
+
+
+def cache_directory() -> Path:
+    """Where compiled kernels are kept: ``KIDO_CACHE_DIR``, else the user's cache directory."""
+    given = os.environ.get("KIDO_CACHE_DIR")
+    if given:
+        return Path(given).expanduser()
+    if sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    elif os.name == "nt":
+        base = Path(os.environ.get("LOCALAPPDATA", str(Path.home())))
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache")))
+    return base / "kido" / "kernels"
+
+
+@lru_cache(maxsize=None)
+def _module_file(name: str) -> Path | None:
+    module = sys.modules.get(name)
+    origin = getattr(module, "__file__", None)
+    if origin is None and module is None:
+        try:
+            spec = find_spec(name)
+        except (ImportError, ValueError):
+            return None
+        origin = spec.origin if spec else None
+    return Path(origin) if origin and Path(origin).suffix == ".py" else None
+
+
+@lru_cache(maxsize=None)
+def _text_and_imports(name: str) -> tuple[str, tuple[str, ...]]:
+    """A module's text, and the kido modules it imports."""
+    path = _module_file(name)
+    if path is None:
+        return "", ()
+    text = path.read_text(encoding="utf-8")
+    found = []
+    for match in _IMPORT.finditer(text):
+        module = match.group(1) or match.group(3)
+        found.append(module)
+        children = (f"{module}.{part}" for part in re.findall(r"\w+", match.group(2) or ""))
+        found.extend(child for child in children if child in sys.modules)
+    return text, tuple(m for m in found if m != "kido")
+
+
+@lru_cache(maxsize=None)
+def source_stamp(name: str) -> str:
+    """Hash of a kido module's text and of all kido modules it imports, directly or not."""
+    waiting, texts = [name], {}
+    while waiting:
+        module = waiting.pop()
+        if module not in texts:
+            texts[module], imported = _text_and_imports(module)
+            waiting.extend(imported)
+    digest = hashlib.sha256()
+    for module in sorted(texts):
+        digest.update(f"{module}\n{texts[module]}".encode())
+    return digest.hexdigest()
+
+
+class _KernelLocator(_CacheLocator):
+    """Places a kernel's files under the cache directory, in a folder named by its source stamp."""
+
+    def __init__(self, py_func):
+        self._stamp = source_stamp(py_func.__module__)
+        self._line = py_func.__code__.co_firstlineno
+        self._path = cache_directory() / numba.__version__ / self._stamp[:20]
+
+    def ensure_cache_path(self):
+        self._path.mkdir(parents=True, exist_ok=True)
+
+    def get_cache_path(self):
+        return str(self._path)
+
+    def get_source_stamp(self):
+        return self._stamp
+
+    def get_disambiguator(self):
+        return str(self._line)
+
+    @classmethod
+    def from_function(cls, py_func, py_file):
+        return cls(py_func)
+
+
+class _KernelCacheImpl(CompileResultCacheImpl):
+    _locator_classes = [_KernelLocator]
+
+
+class KernelCache(FunctionCache):
+    """Numba's function cache with the project's locator; a cache that cannot be written is no error."""
+
+    _impl_class = _KernelCacheImpl
+
+    def _save_overload(self, sig, data):
+        try:
+            super()._save_overload(sig, data)
+        except OSError:
+            self.disable()

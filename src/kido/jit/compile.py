@@ -1,0 +1,229 @@
+"""`kernel`, `entry`, `callback` and `view`: how the project's Python functions become machine code.
+
+* A *kernel* is called by other kernels. It takes numbers, tuples and handles.
+* An *entry* is called from Python with integers (addresses), floats and float64 arrays.
+* A *callback* is called by address from compiled code, so that only what is used is compiled.
+
+Source: the measurements behind these choices (handles against six other packings, reference counting, cost
+of an indirect call) are summarised in docs/architecture.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numba
+from numba import config, types
+
+from kido.jit.progress import compiling, progress
+from kido.jit.schema import WORDS_PER_FIELD, Schema, live_container
+
+JIT_DISABLED = bool(config.DISABLE_JIT)
+OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}, "nogil": True, "_nrt": False}
+
+ENTRIES: list[tuple[Any, str]] = []
+CALLBACKS: list[Any] = []
+
+
+if JIT_DISABLED:
+    _python_callbacks: list[Callable[..., int]] = []
+
+    def kernel(function):
+        """Leave a kernel as the Python function it is."""
+        return function
+
+    def entry(signature: str):
+        """Leave an entry as the Python function it is."""
+        return lambda function: function
+
+    class callback:  # noqa: N801  (a decorator)
+        """A Python function with a number for an address."""
+
+        def __init__(self, function):
+            self.function = function
+            self.address = len(_python_callbacks) + 1
+            _python_callbacks.append(function)
+
+        def __call__(self, *args):
+            return self.function(*args)
+
+    def call4(address, a, b, c, d):
+        """Call the callback at `address`."""
+        return _python_callbacks[address - 1](a, b, c, d)
+
+    def view(schema, address):
+        """The container at `address`, whose fields are arrays."""
+        return live_container(address)
+
+else:
+    from llvmlite import ir
+    from numba.core import cgutils, event
+    from numba.core.ccallback import CFunc
+    from numba.core.extending import (
+        infer_getattr,
+        intrinsic,
+        lower_getattr_generic,
+        models,
+        register_model,
+        typeof_impl,
+    )
+    from numba.core.imputils import lower_constant
+    from numba.core.typing.templates import AttributeTemplate
+    from numba.np.arrayobj import make_array, populate_array
+
+    from kido.jit.cache import KernelCache
+
+    _I64 = ir.IntType(64)
+    _ELEMENT = {"i": types.int64, "f": types.float64}
+
+    class SchemaType(types.Type):
+        """Numba's type of a `Schema` constant."""
+
+        def __init__(self, schema: Schema):
+            self.schema = schema
+            super().__init__(f"Schema:{schema.name}{schema.key}")
+
+    class HandleType(types.Type):
+        """Numba's type of a handle: the fields of one schema behind one pointer."""
+
+        def __init__(self, name: str, key: tuple[tuple[str, str, int], ...]):
+            self.fields = {f: (kind, rank) for f, kind, rank in key}
+            self.position = {f: i for i, (f, _, _) in enumerate(key)}
+            super().__init__(f"Handle:{name}{key}")
+
+        def array_type(self, field: str) -> types.Array:
+            kind, rank = self.fields[field]
+            return types.Array(_ELEMENT[kind], rank, "C")
+
+    @typeof_impl.register(Schema)
+    def _typeof_schema(value, context):
+        return SchemaType(value)
+
+    register_model(SchemaType)(models.OpaqueModel)
+
+    @lower_constant(SchemaType)
+    def _schema_constant(context, builder, type_, value):
+        return context.get_dummy_value()
+
+    @register_model(HandleType)
+    class _HandleModel(models.PrimitiveModel):
+        def __init__(self, manager, type_):
+            super().__init__(manager, type_, _I64.as_pointer())
+
+    @infer_getattr
+    class _HandleAttribute(AttributeTemplate):
+        key = HandleType
+
+        def generic_resolve(self, value, attr):
+            if attr in value.fields:
+                return value.array_type(attr)
+            return None
+
+    @lower_getattr_generic(HandleType)
+    def _handle_field(context, builder, type_, header, name):
+        array_type = type_.array_type(name)
+        first = 1 + WORDS_PER_FIELD * type_.position[name]
+
+        def word(index):
+            # The header is written once, so the optimiser may keep what it loaded.
+            loaded = builder.load(builder.gep(header, [ir.Constant(_I64, index)]))
+            loaded.set_metadata("invariant.load", builder.module.add_metadata([]))
+            return loaded
+
+        shape = [word(first + 1 + d) for d in range(array_type.ndim)]
+        strides = [ir.Constant(_I64, 8)]
+        for size in reversed(shape[1:]):
+            strides.insert(0, builder.mul(strides[0], size))
+        array = make_array(array_type)(context, builder)
+        populate_array(
+            array,
+            data=builder.inttoptr(word(first), array.data.type),
+            shape=cgutils.pack_array(builder, shape),
+            strides=cgutils.pack_array(builder, strides),
+            itemsize=ir.Constant(_I64, 8),
+            meminfo=None,
+        )
+        return array._getvalue()
+
+    @intrinsic
+    def view(typing_context, schema, address):
+        """The container at `address` as a handle whose fields read and write as arrays."""
+        if not isinstance(schema, SchemaType):
+            return None
+        handle = HandleType(schema.schema.name, schema.schema.key)
+
+        def generate(context, builder, signature, args):
+            return builder.inttoptr(args[1], _I64.as_pointer())
+
+        return handle(schema, types.int64), generate
+
+    @intrinsic
+    def call4(typing_context, address, a, b, c, d):
+        """Call the callback at `address` with four integers; returns its integer."""
+        function_type = ir.FunctionType(_I64, [_I64] * 4)
+
+        def generate(context, builder, signature, args):
+            return builder.call(builder.inttoptr(args[0], function_type.as_pointer()), args[1:])
+
+        return types.int64(*[types.int64] * 5), generate
+
+    class _CFunc(CFunc):
+        def _compile_uncached(self):
+            with compiling(self._pyfunc.__name__):
+                return super()._compile_uncached()
+
+    def kernel(function):
+        """Compile a function for use by other kernels: cached, without GIL, reference counts or exceptions
+        from arithmetic; multiply-add contraction is the only liberty taken with floating point."""
+        dispatcher = numba.njit(**OPTIONS)(function)
+        dispatcher._cache = KernelCache(function)
+        return dispatcher
+
+    def entry(signature: str):
+        """Compile a function for calls from Python.
+
+        Args:
+            signature: Numba's notation of the one signature it is called with, for `kido warmup`.
+        """
+
+        def decorate(function):
+            dispatcher = kernel(function)
+            ENTRIES.append((dispatcher, signature))
+            return dispatcher
+
+        return decorate
+
+    class callback:  # noqa: N801  (a decorator)
+        """A kernel ``int64 f(int64, int64, int64, int64)`` with a C address, compiled when that is asked for."""
+
+        SIGNATURE = types.int64(*[types.int64] * 4)
+
+        def __init__(self, function):
+            self.function = function
+            self.kernel = kernel(function)
+            self._compiled = None
+            CALLBACKS.append(self)
+
+        @property
+        def address(self) -> int:
+            """Address of the compiled function (int); compiles or loads it on first use."""
+            if self._compiled is None:
+                signature = (self.SIGNATURE.args, self.SIGNATURE.return_type)
+                compiled = _CFunc(self.function, signature, {}, dict(OPTIONS))
+                compiled._cache = KernelCache(self.function)
+                compiled.compile()
+                self._compiled = compiled
+            return self._compiled.address
+
+        def __call__(self, *args):
+            return self.kernel(*args)
+
+    class _CompileListener(event.Listener):
+        def on_start(self, event):
+            progress.start(event.data["dispatcher"].py_func.__name__)
+
+        def on_end(self, event):
+            progress.stop()
+
+    event.register("numba:compile", _CompileListener())

@@ -1,0 +1,126 @@
+"""Containers of arrays that kernels read through one integer.
+
+A `Schema` is the table of a container's fields: name, kind, dimensions, unit, meaning. A `Container` owns
+one array per field and a *header*: an int64 array that lists the address and shape of each field. Kernels
+receive the header's address as a plain integer and see the fields again as arrays (`kido.jit.view`).
+
+The header is written once. A container whose arrays must grow is replaced by a new one, so that an address
+held by its owner stays valid as long as the owner lives.
+"""
+
+from __future__ import annotations
+
+import weakref
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+_DTYPES = {"i": np.int64, "f": np.float64}
+WORDS_PER_FIELD = 4  # address and up to three sizes
+_LIVE: weakref.WeakValueDictionary[int, Container] = weakref.WeakValueDictionary()
+
+
+@dataclass(frozen=True)
+class Field:
+    """One array of a container.
+
+    Args:
+        name: attribute name in containers and kernels.
+        kind: "i" for int64, "f" for float64.
+        dims: one to three sizes: a number, or the name of a size given when a container is made.
+        unit: physical unit, empty if none.
+        doc: meaning, with the frame it is expressed in.
+    """
+
+    name: str
+    kind: str
+    dims: tuple[int | str, ...]
+    unit: str = ""
+    doc: str = ""
+
+
+class Schema:
+    """The ordered fields of a container; yields its compiled view, its Python view and its documentation."""
+
+    def __init__(self, name: str, *fields: Field):
+        self.name = name
+        self.fields = {f.name: f for f in fields}
+        self.position = {f.name: i for i, f in enumerate(fields)}
+        for f in fields:
+            if f.kind not in _DTYPES or not 1 <= len(f.dims) <= 3:
+                raise ValueError(f"schema {name}: field {f.name!r} needs kind 'i' or 'f' and one to three dims")
+        if len(self.fields) != len(fields):
+            raise ValueError(f"schema {name}: a field name appears twice")
+
+    @property
+    def key(self) -> tuple[tuple[str, str, int], ...]:
+        """What compiled code depends on: the name, kind and rank of each field, in order."""
+        return tuple((f.name, f.kind, len(f.dims)) for f in self.fields.values())
+
+    def __repr__(self) -> str:
+        return f"Schema({self.name!r}, {len(self.fields)} fields)"
+
+    def table(self) -> str:
+        """The fields as a Markdown table."""
+        rows = [f"| `{f.name}` | {f.kind} | {f.dims} | {f.unit} | {f.doc} |" for f in self.fields.values()]
+        return "\n".join(["| field | kind | shape | unit | meaning |", "| --- | --- | --- | --- | --- |", *rows])
+
+
+class Container:
+    """Arrays of one schema, and the address by which kernels find them.
+
+    Args:
+        schema: the table of fields.
+        **given: named sizes (int) and, for any field, an existing array to share instead of a new one of
+            zeros. A shared array must have the field's dtype and rank and be C-contiguous.
+    """
+
+    def __init__(self, schema: Schema, **given: Any):
+        self.schema = schema
+        sizes = {k: v for k, v in given.items() if isinstance(v, int | np.integer)}
+        unknown = set(given) - set(sizes) - set(schema.fields)
+        if unknown:
+            raise ValueError(f"{schema.name} has no fields {sorted(unknown)}; it has {list(schema.fields)}")
+        header = np.zeros(1 + WORDS_PER_FIELD * len(schema.fields), np.int64)
+        for k, f in enumerate(schema.fields.values()):
+            array = given.get(f.name)
+            if array is None:
+                shape = tuple(d if isinstance(d, int) else int(sizes[d]) for d in f.dims)
+                array = np.zeros(shape, _DTYPES[f.kind])
+            elif array.dtype != _DTYPES[f.kind] or array.ndim != len(f.dims) or not array.flags.c_contiguous:
+                raise ValueError(
+                    f"{schema.name}.{f.name}: expected a C-contiguous {_DTYPES[f.kind].__name__} array of "
+                    f"rank {len(f.dims)}, got {array.dtype} {array.shape}"
+                )
+            setattr(self, f.name, array)
+            at = 1 + WORDS_PER_FIELD * k
+            header[at] = array.ctypes.data
+            header[at + 1 : at + 1 + array.ndim] = array.shape
+        self._header = header
+        self.address = int(header.ctypes.data)
+        _LIVE[self.address] = self
+
+    def __getattr__(self, name: str) -> np.ndarray:
+        # Reached only for names that __init__ did not set; tells type checkers that fields are arrays.
+        raise AttributeError(f"{self.__dict__.get('schema', 'container')} has no field {name!r}")
+
+    def __reduce__(self):
+        arrays = {n: getattr(self, n) for n in self.schema.fields}
+        return _rebuild, (self.schema, arrays)
+
+    def nbytes(self) -> int:
+        """Memory held by the arrays [bytes]."""
+        return sum(getattr(self, n).nbytes for n in self.schema.fields)
+
+
+def _rebuild(schema: Schema, arrays: dict[str, np.ndarray]) -> Container:
+    return Container(schema, **arrays)
+
+
+def live_container(address: int) -> Container:
+    """The container at an address; plain-Python kernels and debug checks find their arrays this way."""
+    try:
+        return _LIVE[address]
+    except KeyError:
+        raise RuntimeError(f"no live container at address {address}: its owner is gone") from None
