@@ -1,0 +1,106 @@
+"""Exceptions raised for users' mistakes. All of them are `KidoError`.
+
+A message names the thing, the value it had, what was expected and, where there are some, the valid choices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+__all__ = [
+    "FileFormatError",
+    "KidoError",
+    "MeshNotFoundError",
+    "MissingExtraError",
+    "ModelError",
+    "NameLookupError",
+    "ShapeError",
+    "StateError",
+]
+
+
+class KidoError(Exception):
+    """Base class of all errors that KIDO raises for a user's mistake."""
+
+
+class ModelError(KidoError):
+    """A model that cannot be: a bad property of a body or joint, duplicate names, a cycle, a massless moving body."""
+
+
+class ShapeError(KidoError):
+    """A shape with impossible dimensions or a mesh that cannot be used."""
+
+
+class StateError(KidoError):
+    """Positions, velocities, forces or a saved state of the wrong size or with values that are not finite."""
+
+
+class FileFormatError(KidoError):
+    """A file that does not hold what it should.
+
+    Attributes: `path`, `line` (from 1, None if the whole file is meant) and `reason`.
+    """
+
+    def __init__(self, path: object, line: int | None, reason: str) -> None:
+        self.path = str(path)
+        self.line = line
+        self.reason = reason
+        super().__init__(f"{self.path}:{line}: {reason}" if line else f"{self.path}: {reason}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (type(self), (self.path, self.line, self.reason))
+
+
+class MeshNotFoundError(KidoError):
+    """A mesh or other resource that a model names but that is not there, or that may not be read.
+
+    Attributes: `uri` as the model writes it, `tried` (every path looked at), `reason`, and where the model names it:
+    `path` and `line` (None if not known).
+    """
+
+    def __init__(
+        self,
+        uri: str,
+        tried: Iterable[object],
+        reason: str | None = None,
+        path: object | None = None,
+        line: int | None = None,
+    ) -> None:
+        self.uri = uri
+        self.tried = [str(item) for item in tried]
+        self.reason = reason or "no such file"
+        self.path = None if path is None else str(path)
+        self.line = line
+        where = "" if self.path is None else f"{self.path}:{line}: " if line else f"{self.path}: "
+        lines = "".join(f"\n  {item}" for item in self.tried)
+        paths = f"; tried:{lines}" if self.tried else ""
+        super().__init__(f"{where}mesh '{uri}' not found: {self.reason}{paths}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (type(self), (self.uri, self.tried, self.reason, self.path, self.line))
+
+
+class NameLookupError(KidoError, LookupError):
+    """No thing of this name or index. The message lists the valid names."""
+
+    def __init__(self, kind: str, name: object, choices: Sequence[str] = ()) -> None:
+        self.kind = kind
+        self.name = name
+        self.choices = list(choices)
+        known = ", ".join(self.choices) if self.choices else "there are none"
+        super().__init__(f"no {kind} {name!r}; expected one of: {known}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (type(self), (self.kind, self.name, self.choices))
+
+
+class MissingExtraError(KidoError, ImportError):
+    """A feature whose optional packages are not installed. The message names the command that installs them."""
+
+    def __init__(self, feature: str, extra: str) -> None:
+        self.feature = feature
+        self.extra = extra
+        super().__init__(f"{feature} needs optional packages; install them with: pip install 'kido[{extra}]'")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (type(self), (self.feature, self.extra))

@@ -1,0 +1,54 @@
+"""Small readers shared by the parts of the SKEL reader: poses, axes, remarks about what is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+
+from kido.errors import FileFormatError, KidoError
+from kido.io.xml import Node
+
+__all__ = ["located", "note_unknown", "pose", "unit_vector"]
+
+
+@contextmanager
+def located(node: Node) -> Iterator[None]:
+    """Give an error of the objects being built the path and line of the element that describes them."""
+    try:
+        yield
+    except FileFormatError:
+        raise
+    except KidoError as error:
+        raise node.error(f"{node.describe()}: {error}") from error
+
+
+def pose(node: Node, tag: str = "transformation") -> np.ndarray:
+    """The 4x4 transform in the child `tag`: translation and intrinsic x-y-z angles [m, rad]; identity if absent."""
+    x, y, z, a, b, c = node.child_vector(tag, 6, default=np.zeros(6))
+    (sa, sb, sc), (ca, cb, cc) = np.sin([a, b, c]), np.cos([a, b, c])
+    return np.array(
+        [
+            [cb * cc, -cb * sc, sb, x],
+            [ca * sc + sa * sb * cc, ca * cc - sa * sb * sc, -sa * cb, y],
+            [sa * sc - ca * sb * cc, sa * cc + ca * sb * sc, ca * cb, z],
+            [0.0, 0.0, 0.0, 1.0],
+        ]
+    )
+
+
+def unit_vector(node: Node, tag: str) -> np.ndarray:
+    """The direction in the required child `tag`, scaled to length one; a vector of length zero is refused."""
+    vector = node.child_vector(tag, 3)
+    scale = np.abs(vector).max()
+    if scale == 0.0:
+        raise node.require(tag).error(f"the vector <{tag}> of {node.describe()} is zero; expected a direction")
+    vector = vector / scale
+    return vector / np.linalg.norm(vector)
+
+
+def note_unknown(node: Node, known: Sequence[str], owner: str, warnings: list[str]) -> None:
+    """Add a remark for every kind of child element that the reader does not know."""
+    for tag in dict.fromkeys(child.tag for child in node if child.tag not in known):
+        warnings.append(f"{owner}: <{tag}> in <{node.tag}> is not known and was left out")

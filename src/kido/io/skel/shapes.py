@@ -1,0 +1,223 @@
+"""Shapes of SKEL bodies: the element ``<geometry>`` and what surrounds it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from scipy.spatial import ConvexHull, QhullError
+
+from kido.io.meshes import load_mesh
+from kido.io.resources import resolve
+from kido.io.skel.fields import located, note_unknown, pose, unit_vector
+from kido.io.xml import Node
+from kido.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Plane, Shape, Sphere
+
+__all__ = ["Part", "box_moment", "read_part"]
+
+KNOWN_CHILDREN = ("transformation", "geometry", "color", "collidable")
+SOFT_CHILDREN = ("total_mass", "transformation", "geometry", "kv", "ke", "damp")
+
+
+@dataclass(frozen=True)
+class Part:
+    """A shape as a body carries it.
+
+    `transform` is the shape's frame in the body's frame (4x4), `moment_kind` how the format derives a moment of
+    inertia from the shape: "solid", "box" (the box around it) or "none".
+    """
+
+    node: Node
+    shape: Shape
+    transform: np.ndarray
+    visual: bool
+    collision: bool
+    color: tuple[float, ...] | None
+    moment_kind: str
+
+
+@dataclass(frozen=True)
+class _Geometry:
+    shape: Shape
+    transform: np.ndarray | None = None
+    moment_kind: str = "solid"
+
+
+def read_part(node: Node, base: Path | None, owner: str, warnings: list[str]) -> Part:
+    """Read a ``<visualization_shape>``, ``<collision_shape>`` or ``<soft_shape>``.
+
+    `base` is the directory that mesh names are relative to; `owner` names the body in remarks.
+    """
+    soft = node.tag in ("soft_shape", "soft")
+    note_unknown(node, SOFT_CHILDREN if soft else KNOWN_CHILDREN, owner, warnings)
+    geometry_node = node.require("geometry")
+    kinds = geometry_node.children()
+    if len(kinds) != 1:
+        raise geometry_node.error(
+            f"<geometry> of {owner} holds {len(kinds)} shapes; expected one of {', '.join(_READERS)}"
+        )
+    kind = kinds[0]
+    reader = _READERS.get(kind.tag)
+    if reader is None:
+        raise kind.error(f"unknown shape <{kind.tag}> in {owner}; expected one of {', '.join(_READERS)}")
+    with located(kind):
+        geometry = reader(kind, base, owner, warnings)
+    transform = pose(node)
+    if geometry.transform is not None:
+        transform = transform @ geometry.transform
+    collision = node.tag == "collision_shape" or soft
+    collidable = node.child_number("collidable", 1.0) != 0.0 if _is_number(node) else _boolean(node)
+    return Part(
+        node=node,
+        shape=geometry.shape,
+        transform=transform,
+        visual=node.tag == "visualization_shape" or soft,
+        collision=collision and collidable,
+        color=_color(node),
+        moment_kind="none" if soft else geometry.moment_kind,
+    )
+
+
+def box_moment(mass: float, size: np.ndarray) -> np.ndarray:
+    """Moment of inertia [kg m^2] (3x3) of a solid box of edge lengths `size` [m] about its centre."""
+    x, y, z = np.square(size)
+    return np.diag([y + z, x + z, x + y]) * (mass / 12.0)
+
+
+def _is_number(node: Node) -> bool:
+    text = node.child_text("collidable", "1")
+    return text.lower() not in ("true", "false")
+
+
+def _boolean(node: Node) -> bool:
+    return node.child_boolean("collidable", True)
+
+
+def _color(node: Node) -> tuple[float, ...] | None:
+    color = node.child("color")
+    return None if color is None else tuple(float(value) for value in color.text_vector((3, 4)))
+
+
+def _positive(node: Node, tag: str) -> float:
+    value = node.child_number(tag)
+    if value <= 0.0:
+        raise node.require(tag).error(f"<{tag}> of <{node.tag}> is {value:g}; expected a length greater than 0")
+    return value
+
+
+def _size(node: Node) -> np.ndarray:
+    size = node.child_vector("size", 3)
+    if (size <= 0.0).any():
+        raise node.require("size").error(
+            f"<size> of <{node.tag}> is {' '.join(f'{value:g}' for value in size)}; expected lengths greater than 0"
+        )
+    return size
+
+
+def _read_sphere(node: Node, base: Path | None, owner: str, warnings: list[str]) -> _Geometry:
+    return _Geometry(Sphere(_positive(node, "radius")))
+
+
+def _read_box(node: Node, base: Path | None, owner: str, warnings: list[str]) -> _Geometry:
+    return _Geometry(Box(tuple(_size(node))))
+
+
+def _read_ellipsoid(node: Node, base: Path | None, owner: str, warnings: list[str]) -> _Geometry:
+    return _Geometry(Ellipsoid(tuple(0.5 * _size(node))))
+
+
+def _read_cylinder(node: Node, base: Path | None, owner: str, warnings: list[str]) -> _Geometry:
+    return _Geometry(Cylinder(_positive(node, "radius"), _positive(node, "height")))
+
+
+def _read_capsule(node: Node, base: Path | None, owner: str, warnings: list[str]) -> _Geometry:
+    return _Geometry(Capsule(_positive(node, "radius"), _positive(node, "height")))
+
+
+def _read_cone(node: Node, base: Path | None, owner: str, warnings: list[str]) -> _Geometry:
+    return _Geometry(Cone(_positive(node, "radius"), _positive(node, "height")))
+
+
+def _read_plane(node: Node, base: Path | None, owner: str, warnings: list[str]) -> _Geometry:
+    normal = unit_vector(node, "normal")
+    if node.child("offset") is None and node.child("point") is not None:
+        offset = float(normal @ node.child_vector("point", 3))
+    else:
+        offset = node.child_number("offset", 0.0)
+    return _Geometry(Plane(tuple(normal), offset), moment_kind="none")
+
+
+def _read_mesh(node: Node, base: Path | None, owner: str, warnings: list[str]) -> _Geometry:
+    name = node.require("file_name")
+    if not name.text:
+        raise name.error(f"<file_name> of a mesh of {owner} is empty; expected the path of a mesh file")
+    scale = node.child_vector("scale", 3, default=np.ones(3))
+    if (scale == 0.0).any():
+        raise node.require("scale").error(f"<scale> of the mesh '{name.text}' holds a zero; expected factors")
+    path = resolve(name.text, base)
+    return _Geometry(load_mesh(path, scale=scale), moment_kind="box")
+
+
+def _read_multi_sphere(node: Node, base: Path | None, owner: str, warnings: list[str]) -> _Geometry:
+    spheres = node.children("sphere")
+    if not spheres:
+        raise node.error(f"<multi_sphere> of {owner} holds no <sphere>")
+    radii = np.array([_positive(sphere, "radius") for sphere in spheres])
+    centers = np.array([sphere.child_vector("position", 3) for sphere in spheres])
+    if len(spheres) == 1:
+        transform = np.eye(4)
+        transform[:3, 3] = centers[0]
+        return _Geometry(Sphere(float(radii[0])), transform, "box")
+    points = np.concatenate([c + r * _unit_sphere_points() for c, r in zip(centers, radii, strict=True)])
+    try:
+        hull = ConvexHull(points)
+    except (QhullError, ValueError) as error:
+        raise node.error(f"the spheres of <multi_sphere> of {owner} have no convex hull") from error
+    warnings.append(
+        f"{owner}: <multi_sphere> is represented by the convex hull of {len(hull.vertices)} points on its spheres, "
+        f"nowhere more than 1.5 % of a radius inside of them"
+    )
+    return _Geometry(_hull_mesh(points, hull), moment_kind="box")
+
+
+def _hull_mesh(points: np.ndarray, hull: ConvexHull) -> Mesh:
+    index = np.full(len(points), -1)
+    index[hull.vertices] = np.arange(len(hull.vertices))
+    corners = points[hull.simplices]
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    inward = np.einsum("ij,ij->i", normals, hull.equations[:, :3]) < 0.0
+    faces = index[hull.simplices]
+    faces[inward] = faces[inward][:, ::-1]
+    return Mesh(points[hull.vertices], faces)
+
+
+@cache
+def _unit_sphere_points() -> np.ndarray:
+    """The 162 corners of an icosahedron whose edges were halved twice, on the unit sphere."""
+    golden = 0.5 * (1.0 + 5.0**0.5)
+    corners = [(0.0, s, t * golden) for s in (-1.0, 1.0) for t in (-1.0, 1.0)]
+    points = np.array([np.roll(corner, k) for corner in corners for k in range(3)])
+    points /= np.linalg.norm(points[0])
+    for _ in range(2):
+        distance = np.linalg.norm(points[:, None] - points[None, :], axis=2)
+        np.fill_diagonal(distance, np.inf)
+        i, j = np.nonzero(np.triu(distance < 1.3 * distance.min()))
+        middle = points[i] + points[j]
+        points = np.concatenate([points, middle / np.linalg.norm(middle, axis=1, keepdims=True)])
+    return points
+
+
+_READERS: dict[str, Callable[[Node, Path | None, str, list[str]], _Geometry]] = {
+    "box": _read_box,
+    "sphere": _read_sphere,
+    "ellipsoid": _read_ellipsoid,
+    "capsule": _read_capsule,
+    "cylinder": _read_cylinder,
+    "cone": _read_cone,
+    "plane": _read_plane,
+    "mesh": _read_mesh,
+    "multi_sphere": _read_multi_sphere,
+}
