@@ -1,0 +1,167 @@
+"""Triangle mesh."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from kido.errors import ShapeError
+from kido.shapes.hull import Hull, convex_hull
+from kido.shapes.shape import Shape
+
+COLLIDE_AS = ("hull", "box", "sphere")
+
+
+@dataclass(frozen=True, eq=False)
+class Mesh(Shape):
+    """Triangle mesh; two meshes are equal only if they are the same object.
+
+    Volume, centroid and inertia are those of the solid that a closed mesh bounds; for an open or inside-out
+    mesh those of its convex hull. Arrays are copied and read-only.
+
+    Args:
+        vertices: corners (n,3) in the shape's axes [m].
+        faces: triangles (m,3), indices of vertices, counterclockwise seen from outside.
+        uri: where the mesh was read from, if from a file.
+        color: (r,g,b) or (r,g,b,a) of the whole mesh, each from 0 to 1, or None.
+        vertex_colors: (n,3) or (n,4), each from 0 to 1, or None.
+        collide_as: geometry that stands for the mesh in collisions: its convex hull ("hull"), the box ("box")
+            or the sphere ("sphere") around it.
+    """
+
+    vertices: Any
+    faces: Any
+    uri: str | None = None
+    color: tuple[float, ...] | None = None
+    vertex_colors: Any = None
+    collide_as: str = "hull"
+
+    def __post_init__(self) -> None:
+        name = f"Mesh {self.uri!r}" if self.uri else "Mesh"
+        vertices = _array(name, "vertices", self.vertices, float)
+        faces = _array(name, "faces", self.faces, np.int64)
+        if len(vertices) < 3 or len(faces) < 1:
+            raise ShapeError(
+                f"{name}: {len(vertices)} vertices and {len(faces)} faces; expected at least three and one"
+            )
+        if not np.isfinite(vertices).all():
+            raise ShapeError(f"{name}: vertex {int(np.argmin(np.isfinite(vertices).all(1)))} is not finite")
+        if faces.min() < 0 or faces.max() >= len(vertices):
+            raise ShapeError(
+                f"{name}: faces name vertices {faces.min()} to {faces.max()}; expected 0 to {len(vertices) - 1}"
+            )
+        if self.collide_as not in COLLIDE_AS:
+            raise ShapeError(
+                f"{name}: collide_as is {self.collide_as!r}; expected one of {', '.join(COLLIDE_AS)}"
+            )
+        colors = self.vertex_colors
+        if colors is not None:
+            colors = np.array(colors, dtype=float)
+            if colors.shape not in ((len(vertices), 3), (len(vertices), 4)) or not np.isfinite(colors).all():
+                raise ShapeError(
+                    f"{name}: vertex_colors have shape {colors.shape}; expected finite ({len(vertices)}, 3 or 4)"
+                )
+            colors.setflags(write=False)
+        color = self.color
+        if color is not None:
+            color = tuple(float(c) for c in color)
+            if len(color) not in (3, 4) or not np.isfinite(color).all():
+                raise ShapeError(f"{name}: color is {self.color!r}; expected three or four finite numbers")
+        for field, value in (
+            ("vertices", vertices),
+            ("faces", faces),
+            ("vertex_colors", colors),
+            ("color", color),
+        ):
+            object.__setattr__(self, field, value)
+
+    def __repr__(self) -> str:
+        return f"Mesh({len(self.vertices)} vertices, {len(self.faces)} faces, uri={self.uri!r})"
+
+    def __reduce__(self):
+        return Mesh, (self.vertices, self.faces, self.uri, self.color, self.vertex_colors, self.collide_as)
+
+    @cached_property
+    def hull(self) -> Hull:
+        """Convex hull: vertices (n,3) [m] and triangles (m,3); computed when first asked for.
+
+        Raises:
+            ShapeError: all vertices lie on one line.
+        """
+        return convex_hull(self.vertices, f"Mesh {self.uri!r}" if self.uri else "Mesh")
+
+    @property
+    def aabb(self) -> np.ndarray:
+        return np.array([self.vertices.min(axis=0), self.vertices.max(axis=0)])
+
+    @property
+    def bounding_radius(self) -> float:
+        return float(np.sqrt((self.vertices**2).sum(axis=1).max()))
+
+    @cached_property
+    def closed(self) -> bool:
+        """True if every edge has one triangle on either side (vertices at one place count as one)."""
+        _, number = np.unique(self.vertices, axis=0, return_inverse=True)
+        f = number.reshape(-1)[self.faces]
+        f = f[(f[:, 0] != f[:, 1]) & (f[:, 1] != f[:, 2]) & (f[:, 2] != f[:, 0])]
+        edges = np.concatenate([f[:, [0, 1]], f[:, [1, 2]], f[:, [2, 0]]])
+        directed, count = np.unique(edges, axis=0, return_counts=True)
+        mirrored = np.unique(edges[:, ::-1], axis=0)
+        return len(f) > 0 and bool((count == 1).all()) and np.array_equal(directed, mirrored)
+
+    @cached_property
+    def _solid(self) -> tuple[float, np.ndarray, np.ndarray]:
+        """Volume, centroid and second moment about it, per unit density."""
+        if self.closed:
+            found = _moments(self.vertices, self.faces)
+            if found[0] > 0.0:
+                return found
+        return _moments(*self.hull)
+
+    @property
+    def volume(self) -> float:
+        return self._solid[0]
+
+    @property
+    def centroid(self) -> np.ndarray:
+        return self._solid[1].copy()
+
+    def moment(self, mass: float) -> np.ndarray:
+        if not (mass > 0.0 and np.isfinite(mass)):
+            raise ShapeError(f"mass is {mass!r}; expected a positive finite number")
+        volume, _, second = self._solid
+        return (np.trace(second) * np.eye(3) - second) * (mass / volume)
+
+
+def _array(name: str, field: str, value: Any, dtype: Any) -> np.ndarray:
+    try:
+        array = np.array(value)
+        exact = array.astype(dtype)
+        same = np.issubdtype(array.dtype, np.number) and (dtype is float or bool((exact == array).all()))
+    except (TypeError, ValueError):
+        raise ShapeError(f"{name}: {field} are not an array of numbers") from None
+    if exact.ndim != 2 or exact.shape[1] != 3 or not same:
+        raise ShapeError(
+            f"{name}: {field} have shape {array.shape} and type {array.dtype}; expected (n, 3) numbers"
+        )
+    exact.setflags(write=False)
+    return exact
+
+
+def _moments(vertices: np.ndarray, faces: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+    """Volume, centroid (3,) and integral of r r^T (3,3) about the centroid of a closed triangle mesh.
+
+    Sums over tetrahedra from the vertices' mean to each triangle: V = det/6 and
+    int r r^T = V/20 (sum_k p_k p_k^T + s s^T), s = sum of the corners p_k.
+    """
+    origin = vertices.mean(axis=0)
+    p = (vertices - origin)[faces]
+    volume = np.einsum("ij,ij->i", p[:, 0], np.cross(p[:, 1], p[:, 2])) / 6.0
+    total = float(volume.sum())
+    s = p.sum(axis=1)
+    centroid = (volume @ s) / (4.0 * total) if total else np.zeros(3)
+    second = np.einsum("i,ikx,iky->xy", volume, p, p) + np.einsum("i,ix,iy->xy", volume, s, s)
+    return total, origin + centroid, second / 20.0 - total * np.outer(centroid, centroid)

@@ -1,0 +1,86 @@
+"""The base of all shapes, and the checks of their sizes."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from kido.errors import ShapeError
+
+Array = np.ndarray
+
+
+class Shape(ABC):
+    """Geometry in its own axes, without a place in the world.
+
+    Lengths are in metres. A shape never changes once made.
+    """
+
+    @property
+    @abstractmethod
+    def aabb(self) -> Array:
+        """Lower and upper corner (2,3) of the box around the shape, in the shape's axes [m]."""
+
+    @property
+    @abstractmethod
+    def bounding_radius(self) -> float:
+        """Radius of the smallest sphere about the shape's origin that holds the shape [m]."""
+
+    @property
+    @abstractmethod
+    def volume(self) -> float:
+        """Volume [m^3]."""
+
+    @property
+    def centroid(self) -> Array:
+        """Centre of volume (3,) in the shape's axes [m]."""
+        return np.zeros(3)
+
+    @abstractmethod
+    def moment(self, mass: float) -> Array:
+        """Rotational inertia (3,3) about the centroid, in the shape's axes, of uniform density [kg m^2].
+
+        Args:
+            mass: total mass [kg], positive.
+        """
+
+
+def length(shape: str, name: str, value: Any) -> float:
+    """`value` as a positive finite float; ShapeError otherwise."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise ShapeError(f"{shape}: {name} is {value!r}; expected a positive number") from None
+    if not (number > 0.0 and math.isfinite(number)):
+        raise ShapeError(f"{shape}: {name} is {value!r}; expected a positive finite number")
+    return number
+
+
+def vector(shape: str, name: str, value: Any) -> tuple[float, float, float]:
+    """`value` as three finite floats; ShapeError otherwise."""
+    try:
+        numbers = tuple(float(v) for v in value)
+    except (TypeError, ValueError):
+        raise ShapeError(f"{shape}: {name} is {value!r}; expected three numbers") from None
+    if len(numbers) != 3 or not all(math.isfinite(v) for v in numbers):
+        raise ShapeError(f"{shape}: {name} is {value!r}; expected three finite numbers")
+    return numbers
+
+
+def lengths(shape: str, name: str, value: Any) -> tuple[float, float, float]:
+    """`value` as three positive finite floats; ShapeError otherwise."""
+    numbers = vector(shape, name, value)
+    if min(numbers) <= 0.0:
+        raise ShapeError(f"{shape}: {name} is {value!r}; expected three positive numbers")
+    return numbers
+
+
+def diagonal(mass: float, moments: Sequence[float]) -> Array:
+    """mass * diag(moments), after checking the mass."""
+    if not (mass > 0.0 and math.isfinite(mass)):
+        raise ShapeError(f"mass is {mass!r}; expected a positive finite number")
+    return np.diag(np.asarray(moments, dtype=float) * mass)
