@@ -21,7 +21,7 @@ from urllib.parse import unquote, urlsplit
 from kido.errors import KidoError, MeshNotFoundError
 from kido.io.xml import parse
 
-__all__ = ["ResourceFinder"]
+__all__ = ["ResourceFinder", "resolve"]
 
 PACKAGE_SCHEMES = ("package", "model", "dart")
 REMOTE_SCHEMES = ("http", "https", "ftp")
@@ -32,23 +32,23 @@ class ResourceFinder:
     """Resolves the resource names of one model file.
 
     Parameters:
-        model: path of the model file; None if the model was given as text (then only `package_dirs` and the
-            environment are looked at).
+        folder: the folder the model file is in; None if the model was given as text (then only `package_dirs` and
+            the environment are looked at).
         package_dirs: folders to look in first; each is a package itself or holds packages.
 
     Raises KidoError if a folder of `package_dirs` does not exist.
     """
 
-    def __init__(self, model: str | Path | None, package_dirs: str | Path | Iterable[str | Path] = ()) -> None:
+    def __init__(self, folder: str | Path | None, package_dirs: str | Path | Iterable[str | Path] = ()) -> None:
         if isinstance(package_dirs, (str, Path)):
             package_dirs = (package_dirs,)
         self.package_dirs: list[Path] = []
         for item in package_dirs:
-            folder = _absolute(Path(item).expanduser())
-            if not folder.is_dir():
+            package_dir = _absolute(Path(item).expanduser())
+            if not package_dir.is_dir():
                 raise KidoError(f"package_dirs: '{item}' is not a folder; expected folders that are or hold packages")
-            self.package_dirs.append(folder)
-        self.folder = None if model is None else _absolute(Path(model)).parent
+            self.package_dirs.append(package_dir)
+        self.folder = None if folder is None else _absolute(Path(folder))
         self.package_root = None if self.folder is None else _nearest_package(self.folder)
         self._environment = _environment_dirs()
         self._found: dict[str, Path] = {}
@@ -157,6 +157,13 @@ class ResourceFinder:
         for start in range(last):
             for folder in ancestors:
                 yield folder.joinpath(*parts[start:])
+
+
+def resolve(
+    uri: str, folder: str | Path | None, package_dirs: str | Path | Iterable[str | Path] = ()
+) -> Path:
+    """Absolute path of one file that a model in `folder` names; see `ResourceFinder`."""
+    return ResourceFinder(folder, package_dirs).find(uri)
 
 
 def _scheme(uri: str) -> str:

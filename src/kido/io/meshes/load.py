@@ -1,0 +1,145 @@
+"""One door to all mesh files, with a cache: a file shared by several links, or read again unchanged, is read once."""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kido.errors import FileFormatError, KidoError, MeshNotFoundError
+from kido.io.meshes.dae import UP_AXIS_CHOICES, read_dae
+from kido.io.meshes.obj import read_obj
+from kido.io.meshes.stl import read_stl
+from kido.io.meshes.triangles import MeshData
+from kido.shapes import Mesh
+
+__all__ = ["MESH_SUFFIXES", "check_mesh_path", "load_mesh", "read_mesh_data"]
+
+MESH_SUFFIXES = (".dae", ".obj", ".stl")
+MAX_BYTES = 512 * 1024 * 1024
+CACHED_MESHES = 1024
+
+_cache: OrderedDict[tuple[Any, ...], tuple[Mesh, tuple[str, ...]]] = OrderedDict()
+
+
+def check_mesh_path(path: str | Path) -> None:
+    """Raises FileFormatError if the file's name does not end in a format that can be read."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in MESH_SUFFIXES:
+        raise FileFormatError(
+            path, None, f"mesh format '{suffix}' is not supported; expected one of {', '.join(MESH_SUFFIXES)}"
+        )
+
+
+def read_mesh_data(path: str | Path, *, up_axis: str = "ignore") -> MeshData:
+    """Triangles and colours of an STL, OBJ or DAE file, in metres and in the file's axes.
+
+    `up_axis` concerns DAE files only: "ignore" keeps the coordinates, "apply" turns the up axis the file names into
+    +Z (see `kido.io.meshes.dae` for why robot models need "ignore").
+
+    Raises MeshNotFoundError if there is no such file, FileFormatError if it cannot be understood.
+    """
+    if up_axis not in UP_AXIS_CHOICES:
+        raise KidoError(f"up_axis is {up_axis!r}; expected one of {', '.join(UP_AXIS_CHOICES)}")
+    path = Path(path)
+    check_mesh_path(path)
+    name = str(path)
+    data = _read_bytes(path)
+    suffix = path.suffix.lower()
+    if suffix == ".stl":
+        mesh = read_stl(data, name)
+    elif suffix == ".obj":
+        mesh = read_obj(data, name)
+    else:
+        mesh = read_dae(data, name, up_axis)
+    if not len(mesh.faces):
+        raise FileFormatError(name, None, "the mesh has no triangles")
+    finite = np.isfinite(mesh.vertices).all(axis=1)
+    if not finite.all():
+        bad = int(np.argmin(finite))
+        raise FileFormatError(name, None, f"vertex {bad} is {mesh.vertices[bad].tolist()}; expected finite numbers")
+    return mesh
+
+
+def load_mesh(
+    path: str | Path,
+    scale: float | Sequence[float] = 1.0,
+    *,
+    up_axis: str = "ignore",
+    collide_as: str = "hull",
+    remark: Callable[[str], None] | None = None,
+) -> Mesh:
+    """A `kido.shapes.Mesh` from an STL, OBJ or DAE file.
+
+    Parameters:
+        path: the file.
+        scale: one factor, or one per axis; negative factors mirror (triangles keep facing outwards).
+        up_axis: as in `read_mesh_data`.
+        collide_as: as in `Mesh`.
+        remark: called with each thing the reader left out, in words.
+
+    The same arguments give the same object for as long as the file does not change.
+
+    Raises MeshNotFoundError, FileFormatError, or KidoError for a bad scale.
+    """
+    factors = _factors(scale)
+    resolved = os.path.abspath(path)
+    try:
+        status = os.stat(resolved)
+    except (OSError, ValueError):
+        raise MeshNotFoundError(str(path), [resolved]) from None
+    key = (resolved, status.st_mtime_ns, status.st_size, factors, up_axis, collide_as)
+    found = _cache.get(key)
+    if found is None:
+        data = read_mesh_data(resolved, up_axis=up_axis)
+        found = (_scaled(data, factors, resolved, collide_as), data.remarks)
+        _cache[key] = found
+        while len(_cache) > CACHED_MESHES:
+            _cache.popitem(last=False)
+    else:
+        _cache.move_to_end(key)
+    for text in found[1] if remark is not None else ():
+        remark(text)
+    return found[0]
+
+
+def _scaled(data: MeshData, factors: tuple[float, float, float], uri: str, collide_as: str) -> Mesh:
+    vertices = data.vertices if factors == (1.0, 1.0, 1.0) else data.vertices * np.array(factors)
+    mirrored = np.prod(np.sign(factors)) < 0.0
+    faces = data.faces[:, ::-1] if mirrored else data.faces
+    return Mesh(
+        vertices,
+        faces,
+        uri=uri,
+        color=data.color,
+        vertex_colors=data.vertex_colors,
+        collide_as=collide_as,
+    )
+
+
+def _factors(scale: float | Sequence[float]) -> tuple[float, float, float]:
+    try:
+        values = np.array(scale, dtype=float)
+        if values.ndim == 0:
+            values = np.full(3, float(values))
+    except (TypeError, ValueError):
+        values = np.zeros(0)
+    if values.shape != (3,) or not np.isfinite(values).all() or (values == 0.0).any():
+        raise KidoError(f"mesh scale is {scale!r}; expected one or three finite numbers other than zero")
+    return (float(values[0]), float(values[1]), float(values[2]))
+
+
+def _read_bytes(path: Path) -> bytes:
+    try:
+        size = os.stat(path).st_size
+        if size > MAX_BYTES:
+            raise FileFormatError(path, None, f"larger than {MAX_BYTES // 2**20} MiB; refused")
+        return path.read_bytes()
+    except (FileNotFoundError, ValueError):
+        raise MeshNotFoundError(str(path), [path]) from None
+    except OSError as error:
+        raise FileFormatError(path, None, f"cannot be read: {error.strerror or error}") from None

@@ -1,0 +1,116 @@
+"""Wavefront OBJ files with the colours of their material libraries.
+
+Read: ``v`` (with or without colour), ``f`` (polygons, negative indices), ``usemtl``, ``mtllib`` with ``Kd``, ``d``
+and ``Tr``. Normals, texture coordinates, groups and smoothing do not change the triangles. Lines, points and free-form
+surfaces are left out, with a remark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+import numpy as np
+
+from kido.errors import FileFormatError
+from kido.io.meshes.triangles import Color, MeshData, Part, join_parts
+
+__all__ = ["read_obj"]
+
+SURFACES = ("curv", "curv2", "surf", "cstype")
+
+
+def read_obj(data: bytes, path: str) -> MeshData:
+    """Triangles of an OBJ file; polygons become fans. Raises FileFormatError naming the line."""
+    vertices: list[list[float]] = []
+    groups: dict[str, list[tuple[int, int, int]]] = {}
+    faces = groups.setdefault("", [])
+    materials: dict[str, Color] = {}
+    remarks: list[str] = []
+    for line, words in _statements(data):
+        keyword = words[0]
+        if keyword == "v":
+            vertices.append(_numbers(words[1:], 3, path, line))
+        elif keyword == "f":
+            corners = [_index(word, len(vertices), path, line) for word in words[1:]]
+            if len(corners) < 3:
+                raise FileFormatError(path, line, f"a face with {len(corners)} corners; expected at least 3")
+            faces.extend((corners[0], corners[k], corners[k + 1]) for k in range(1, len(corners) - 1))
+        elif keyword == "usemtl":
+            faces = groups.setdefault(" ".join(words[1:]), [])
+        elif keyword == "mtllib":
+            materials.update(_read_library(" ".join(words[1:]), path, remarks))
+        elif keyword in SURFACES:
+            remarks.append(f"{path}:{line}: free-form surfaces are left out")
+    points = np.array(vertices, dtype=float).reshape(-1, 3)
+    parts = [
+        Part(points, np.array(group, dtype=np.int64).reshape(-1, 3), materials.get(name))
+        for name, group in groups.items()
+        if group
+    ]
+    return join_parts(parts, remarks)
+
+
+def _statements(data: bytes) -> Iterator[tuple[int, list[str]]]:
+    pending: list[str] = []
+    start = 0
+    for number, text in enumerate(data.decode("utf-8", errors="replace").splitlines(), start=1):
+        words = text.split("#", 1)[0].split()
+        if not words:
+            continue
+        start = start if pending else number
+        if words[-1].endswith("\\"):
+            pending.extend(word for word in (*words[:-1], words[-1][:-1]) if word)
+            continue
+        yield start, pending + words
+        pending = []
+    if pending:
+        yield start, pending
+
+
+def _numbers(words: list[str], count: int, path: str, line: int) -> list[float]:
+    try:
+        values = [float(word) for word in words[:count]]
+    except ValueError:
+        values = []
+    if len(values) != count:
+        raise FileFormatError(path, line, f"expected {count} numbers, got '{' '.join(words)}'")
+    return values
+
+
+def _index(word: str, count: int, path: str, line: int) -> int:
+    try:
+        index = int(word.split("/", 1)[0])
+    except ValueError:
+        raise FileFormatError(path, line, f"'{word}' is not a vertex index") from None
+    resolved = index - 1 if index > 0 else count + index
+    if index == 0 or not 0 <= resolved < count:
+        raise FileFormatError(path, line, f"vertex index {index}; the file has {count} vertices so far")
+    return resolved
+
+
+def _read_library(name: str, path: str, remarks: list[str]) -> dict[str, Color]:
+    """Colours by material name. A library is read only from the mesh's own folder or below it."""
+    relative = PurePosixPath(name.replace("\\", "/"))
+    if not relative.parts or relative.is_absolute() or ".." in relative.parts:
+        remarks.append(f"{path}: material library '{name}' is not below the mesh's folder; its colours are left out")
+        return {}
+    library = Path(path).parent / relative
+    try:
+        data = library.read_bytes()
+    except OSError:
+        remarks.append(f"{path}: material library '{library}' is not there; its colours are left out")
+        return {}
+    colors: dict[str, Color] = {}
+    current = ""
+    for line, words in _statements(data):
+        if words[0] == "newmtl":
+            current = " ".join(words[1:])
+        elif words[0] == "Kd" and len(words) >= 4 and words[1] not in ("spectral", "xyz"):
+            red, green, blue = (min(1.0, max(0.0, x)) for x in _numbers(words[1:], 3, str(library), line))
+            colors[current] = (red, green, blue, colors.get(current, (0.0, 0.0, 0.0, 1.0))[3])
+        elif words[0] in ("d", "Tr") and len(words) == 2:
+            opacity = min(1.0, max(0.0, _numbers(words[1:], 1, str(library), line)[0]))
+            opacity = 1.0 - opacity if words[0] == "Tr" else opacity
+            colors[current] = (*colors.get(current, (1.0, 1.0, 1.0, 1.0))[:3], opacity)
+    return colors

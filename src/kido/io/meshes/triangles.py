@@ -1,0 +1,92 @@
+"""Triangles as the mesh readers hand them over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+__all__ = ["Color", "MeshData", "Part", "join_parts", "merge_equal_vertices"]
+
+Color = tuple[float, float, float, float]
+
+UNCOLORED: Color = (0.7, 0.7, 0.7, 1.0)
+
+
+@dataclass(frozen=True)
+class Part:
+    """Triangles of one colour: vertices (n, 3), faces (m, 3) of vertex indices, RGBA colour or None."""
+
+    vertices: np.ndarray
+    faces: np.ndarray
+    color: Color | None = None
+
+
+@dataclass(frozen=True)
+class MeshData:
+    """Triangles of a whole mesh file, in metres, read-only.
+
+    vertices: (n, 3) [m]; faces: (m, 3) vertex indices, counter-clockwise seen from outside.
+    color: RGBA in 0..1 if the whole mesh has one colour; vertex_colors: (n, 4) RGBA in 0..1 if it has several.
+    remarks: what the reader left out, in words.
+    """
+
+    vertices: np.ndarray
+    faces: np.ndarray
+    color: Color | None = None
+    vertex_colors: np.ndarray | None = None
+    remarks: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for array in (self.vertices, self.faces, self.vertex_colors):
+            if array is not None:
+                array.flags.writeable = False
+
+
+def join_parts(parts: Iterable[Part], remarks: Iterable[str] = ()) -> MeshData:
+    """One mesh of several parts. Vertices no face uses are left out, as are triangles with two equal corners."""
+    vertices: list[np.ndarray] = []
+    faces: list[np.ndarray] = []
+    colors: list[Color | None] = []
+    offset = 0
+    for part in parts:
+        proper = _proper_faces(part.faces)
+        if not len(proper):
+            continue
+        used, local = np.unique(proper, return_inverse=True)
+        vertices.append(part.vertices[used])
+        faces.append(local.reshape(-1, 3) + offset)
+        colors.append(part.color)
+        offset += len(used)
+    if not faces:
+        return MeshData(np.zeros((0, 3)), np.zeros((0, 3), dtype=np.int64), remarks=tuple(remarks))
+    all_vertices = np.ascontiguousarray(np.concatenate(vertices), dtype=float)
+    all_faces = np.ascontiguousarray(np.concatenate(faces), dtype=np.int64)
+    distinct = set(colors)
+    if len(distinct) == 1:
+        return MeshData(all_vertices, all_faces, color=colors[0], remarks=tuple(remarks))
+    vertex_colors = np.concatenate(
+        [np.tile(color or UNCOLORED, (len(block), 1)) for color, block in zip(colors, vertices, strict=True)]
+    )
+    return MeshData(all_vertices, all_faces, vertex_colors=vertex_colors, remarks=tuple(remarks))
+
+
+def merge_equal_vertices(corners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Triangles given as corners (3m, 3) to vertices (n, 3) and faces (m, 3); only bit-equal corners are merged."""
+    corners = np.ascontiguousarray(corners) + corners.dtype.type(0.0)  # turns -0.0 into 0.0
+    bits = corners.astype(np.float64).view(np.uint64)
+    with np.errstate(over="ignore"):
+        keys = bits[:, 0] * np.uint64(0x9E3779B97F4A7C15)
+        keys ^= (bits[:, 1] + keys) * np.uint64(0xC2B2AE3D27D4EB4F)
+        keys ^= (bits[:, 2] + keys) * np.uint64(0x165667B19E3779F9)
+    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    vertices = corners[first]
+    if not np.array_equal(vertices[inverse], corners):  # two keys collided: sort by value instead
+        vertices, inverse = np.unique(corners, axis=0, return_inverse=True)
+    return vertices.astype(float), inverse.reshape(-1, 3).astype(np.int64)
+
+
+def _proper_faces(faces: np.ndarray) -> np.ndarray:
+    a, b, c = faces[:, 0], faces[:, 1], faces[:, 2]
+    return faces[(a != b) & (b != c) & (c != a)]
