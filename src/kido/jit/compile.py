@@ -181,14 +181,25 @@ else:
         return dispatcher
 
     def entry(signature: str):
-        """Compile a function for calls from Python.
+        """Compile a function for calls from Python, on its first call.
 
         Args:
-            signature: Numba's notation of the one signature it is called with, for `kido warmup`.
+            signature: Numba's notation of the one signature it is called with. A call with other types
+                (a read-only or strided array, say) raises TypeError and compiles nothing.
         """
 
         def decorate(function):
             dispatcher = kernel(function)
+
+            def compile_declared(*args, **_):
+                if not dispatcher.overloads:
+                    dispatcher.compile(signature)
+                result = dispatcher.overloads.get(tuple(dispatcher.typeof_pyval(a) for a in args))
+                if result is None:
+                    raise TypeError(f"{function.__name__} takes {signature}")
+                return result.entry_point
+
+            dispatcher._compile_for_args = compile_declared
             ENTRIES.append((dispatcher, signature))
             return dispatcher
 

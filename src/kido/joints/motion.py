@@ -1,0 +1,204 @@
+"""Joint transforms and motion columns.
+
+Every function has the same shape. It is given F, the rotation of the joint's parent-side frame in world
+axes, and the first coordinate k of body i; it writes the joint's motion columns H (world axes, about the
+joint's child-side origin) and returns the child-side rotation in world axes (nine numbers) and the
+displacement of the child-side origin from the parent-side one (world axes, [m]).
+
+A column is [angular; linear]: V_rel = sum_k H_k u_k. Conventions of positions and velocities are those of
+`kido.skeleton.joint`. `velocity_product` adds what H loses or gains by its own motion: Hdot u, seen from
+the parent-side frame.
+"""
+
+from __future__ import annotations
+
+from kido.jit import kernel
+from kido.joints.kinds import (
+    BALL,
+    EULER,
+    FREE,
+    FREE_MIXED,
+    PLANAR,
+    PRISMATIC,
+    REVOLUTE,
+    SCREW,
+    TRANSLATIONAL,
+    UNIVERSAL,
+)
+from kido.math.so3 import axis_rotation, compose, cross, rotate, rotation_vector_to_matrix
+from kido.math.trig import sincos
+
+
+@kernel
+def set_column(d, k, w0, w1, w2, v0, v1, v2):
+    """H_k = [w; v]."""
+    d.H[k, 0] = w0
+    d.H[k, 1] = w1
+    d.H[k, 2] = w2
+    d.H[k, 3] = v0
+    d.H[k, 4] = v1
+    d.H[k, 5] = v2
+
+
+@kernel
+def turn(F, t, d, i, k, axis):
+    """Rotation about one of the joint's axes, as its own coordinate k: writes the column, returns F R."""
+    x, y, z = t.axes[i, axis], t.axes[i, axis + 1], t.axes[i, axis + 2]
+    s, c = sincos(d.q[k])
+    a, b, e = rotate(F, x, y, z)
+    set_column(d, k, a, b, e, 0.0, 0.0, 0.0)
+    return compose(F, axis_rotation(x, y, z, s, c))
+
+
+@kernel
+def slide(F, t, d, i, k, axis):
+    """Translation along one of the joint's axes: writes the column, returns the displacement."""
+    x, y, z = rotate(F, t.axes[i, axis], t.axes[i, axis + 1], t.axes[i, axis + 2])
+    set_column(d, k, 0.0, 0.0, 0.0, x, y, z)
+    q = d.q[k]
+    return x * q, y * q, z * q
+
+
+@kernel
+def revolute(F, t, d, i, k):
+    return turn(F, t, d, i, k, 0), 0.0, 0.0, 0.0
+
+
+@kernel
+def prismatic(F, t, d, i, k):
+    x, y, z = slide(F, t, d, i, k, 0)
+    return F, x, y, z
+
+
+@kernel
+def screw(F, t, d, i, k):
+    R = turn(F, t, d, i, k, 0)
+    pitch = t.axes[i, 9]  # [m/rad]
+    x, y, z = d.H[k, 0] * pitch, d.H[k, 1] * pitch, d.H[k, 2] * pitch
+    d.H[k, 3] = x
+    d.H[k, 4] = y
+    d.H[k, 5] = z
+    q = d.q[k]
+    return R, x * q, y * q, z * q
+
+
+@kernel
+def universal(F, t, d, i, k):
+    R = turn(F, t, d, i, k, 0)
+    return turn(R, t, d, i, k + 1, 3), 0.0, 0.0, 0.0
+
+
+@kernel
+def euler(F, t, d, i, k):
+    R = turn(F, t, d, i, k, 0)
+    R = turn(R, t, d, i, k + 1, 3)
+    return turn(R, t, d, i, k + 2, 6), 0.0, 0.0, 0.0
+
+
+@kernel
+def body_axes_rotation(F, d, k):
+    """F exp(q), with the body's own axes as angular columns k, k+1, k+2."""
+    R = compose(F, rotation_vector_to_matrix(d.q[k], d.q[k + 1], d.q[k + 2]))
+    set_column(d, k, R[0], R[3], R[6], 0.0, 0.0, 0.0)
+    set_column(d, k + 1, R[1], R[4], R[7], 0.0, 0.0, 0.0)
+    set_column(d, k + 2, R[2], R[5], R[8], 0.0, 0.0, 0.0)
+    return R
+
+
+@kernel
+def linear_axes(R, d, k):
+    """The axes of R as linear columns k, k+1, k+2."""
+    set_column(d, k, 0.0, 0.0, 0.0, R[0], R[3], R[6])
+    set_column(d, k + 1, 0.0, 0.0, 0.0, R[1], R[4], R[7])
+    set_column(d, k + 2, 0.0, 0.0, 0.0, R[2], R[5], R[8])
+
+
+@kernel
+def ball(F, t, d, i, k):
+    return body_axes_rotation(F, d, k), 0.0, 0.0, 0.0
+
+
+@kernel
+def planar(F, t, d, i, k):
+    x, y, z = slide(F, t, d, i, k, 0)
+    a, b, c = slide(F, t, d, i, k + 1, 3)
+    return turn(F, t, d, i, k + 2, 6), x + a, y + b, z + c
+
+
+@kernel
+def translational(F, t, d, i, k):
+    linear_axes(F, d, k)
+    x, y, z = rotate(F, d.q[k], d.q[k + 1], d.q[k + 2])
+    return F, x, y, z
+
+
+@kernel
+def free(F, t, d, i, k):
+    R = body_axes_rotation(F, d, k)
+    linear_axes(R, d, k + 3)
+    x, y, z = rotate(F, d.q[k + 3], d.q[k + 4], d.q[k + 5])
+    return R, x, y, z
+
+
+@kernel
+def free_mixed(F, t, d, i, k):
+    R = body_axes_rotation(F, d, k)
+    linear_axes(F, d, k + 3)
+    x, y, z = rotate(F, d.q[k + 3], d.q[k + 4], d.q[k + 5])
+    return R, x, y, z
+
+
+@kernel
+def joint_motion(F, t, d, i, k):
+    """Dispatch on the joint kind of body i; a weld moves nothing."""
+    kind = t.kind[i]
+    if kind == REVOLUTE:
+        return revolute(F, t, d, i, k)
+    if kind == PRISMATIC:
+        return prismatic(F, t, d, i, k)
+    if kind == FREE:
+        return free(F, t, d, i, k)
+    if kind == FREE_MIXED:
+        return free_mixed(F, t, d, i, k)
+    if kind == BALL:
+        return ball(F, t, d, i, k)
+    if kind == EULER:
+        return euler(F, t, d, i, k)
+    if kind == UNIVERSAL:
+        return universal(F, t, d, i, k)
+    if kind == SCREW:
+        return screw(F, t, d, i, k)
+    if kind == PLANAR:
+        return planar(F, t, d, i, k)
+    if kind == TRANSLATIONAL:
+        return translational(F, t, d, i, k)
+    return F, 0.0, 0.0, 0.0
+
+
+@kernel
+def scaled_axis(d, k, u):
+    """Angular part of H_k u."""
+    return d.H[k, 0] * u, d.H[k, 1] * u, d.H[k, 2] * u
+
+
+@kernel
+def velocity_product(t, d, i, k, w0, w1, w2, v0, v1, v2):
+    """Hdot u of body i's joint, [angular; linear], about the joint's child-side origin.
+
+    [w; v] is the joint's relative velocity sum_k H_k u_k about that origin.
+    """
+    kind = t.kind[i]
+    if kind == UNIVERSAL or kind == EULER:
+        # Later axes are carried by earlier ones: sum over j < k of (h_j u_j) x (h_k u_k).
+        a0, a1, a2 = scaled_axis(d, k, d.u[k])
+        b0, b1, b2 = scaled_axis(d, k + 1, d.u[k + 1])
+        e0, e1, e2 = cross(a0, a1, a2, b0, b1, b2)
+        if kind == EULER:
+            c0, c1, c2 = scaled_axis(d, k + 2, d.u[k + 2])
+            f0, f1, f2 = cross(a0 + b0, a1 + b1, a2 + b2, c0, c1, c2)
+            return e0 + f0, e1 + f1, e2 + f2, 0.0, 0.0, 0.0
+        return e0, e1, e2, 0.0, 0.0, 0.0
+    if kind == FREE:
+        x, y, z = cross(w0, w1, w2, v0, v1, v2)
+        return 0.0, 0.0, 0.0, x, y, z
+    return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0

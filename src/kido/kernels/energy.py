@@ -1,0 +1,64 @@
+"""Energies, momentum and centre of mass of a range of bodies."""
+
+from __future__ import annotations
+
+from kido.jit import kernel
+from kido.kernels.inertia import spatial_momentum
+from kido.math.so3 import cross
+
+
+@kernel
+def kinetic_energy(t, d, first, last):
+    """sum V . M V / 2 [J]; J, mc, V must be current."""
+    total = 0.0
+    for i in range(first, last):
+        w0, w1, w2, v0, v1, v2 = d.V[i, 0], d.V[i, 1], d.V[i, 2], d.V[i, 3], d.V[i, 4], d.V[i, 5]
+        h0, h1, h2, h3, h4, h5 = spatial_momentum(t, d, i, w0, w1, w2, v0, v1, v2)
+        total += 0.5 * (w0 * h0 + w1 * h1 + w2 * h2 + v0 * h3 + v1 * h4 + v2 * h5)
+    return total
+
+
+@kernel
+def potential_energy(t, d, first, last):
+    """-sum m g . c over bodies with gravity, plus the joint springs' sum Ks (q - q0)^2 / 2 [J]."""
+    total = 0.0
+    for i in range(first, last):
+        m = t.mass[i] * t.gravity_factor[i]
+        s = t.gravity_factor[i]
+        total -= t.gravity[0] * (m * d.p[i, 0] + s * d.mc[i, 0])
+        total -= t.gravity[1] * (m * d.p[i, 1] + s * d.mc[i, 1])
+        total -= t.gravity[2] * (m * d.p[i, 2] + s * d.mc[i, 2])
+    for k in range(t.first_dof[first], t.first_dof[last]):
+        x = d.q[k] - t.rest[k]
+        total += 0.5 * t.stiffness[k] * x * x
+    return total
+
+
+@kernel
+def momentum(t, d, first, last):
+    """Linear momentum [kg m/s] and angular momentum about the world origin [kg m^2/s], world axes."""
+    n0, n1, n2, f0, f1, f2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for i in range(first, last):
+        h0, h1, h2, h3, h4, h5 = spatial_momentum(
+            t, d, i, d.V[i, 0], d.V[i, 1], d.V[i, 2], d.V[i, 3], d.V[i, 4], d.V[i, 5]
+        )
+        x, y, z = cross(d.p[i, 0], d.p[i, 1], d.p[i, 2], h3, h4, h5)
+        n0 += h0 + x
+        n1 += h1 + y
+        n2 += h2 + z
+        f0 += h3
+        f1 += h4
+        f2 += h5
+    return n0, n1, n2, f0, f1, f2
+
+
+@kernel
+def mass_moment(t, d, first, last):
+    """Total mass [kg] and its first moment about the world origin [kg m]."""
+    m, x, y, z = 0.0, 0.0, 0.0, 0.0
+    for i in range(first, last):
+        m += t.mass[i]
+        x += t.mass[i] * d.p[i, 0] + d.mc[i, 0]
+        y += t.mass[i] * d.p[i, 1] + d.mc[i, 1]
+        z += t.mass[i] * d.p[i, 2] + d.mc[i, 2]
+    return m, x, y, z

@@ -1,0 +1,219 @@
+"""Calls from Python into the recursions: a tree's address, its data's address, and what goes in or out.
+
+`update_*` entries fill the results of the state held in the data; the others take the state as arguments
+and return numbers, 1 meaning that an argument was not finite.
+"""
+
+from __future__ import annotations
+
+from kido.jit import entry, kernel, view
+from kido.kernels.energy import kinetic_energy, mass_moment, momentum, potential_energy
+from kido.kernels.forward_dynamics import (
+    acceleration_scatter,
+    articulated_inertias,
+    bias_gather,
+    prescribed_forces,
+)
+from kido.kernels.inertia import body_inertia
+from kido.kernels.integration import advance
+from kido.kernels.inverse_dynamics import accelerations, joint_forces
+from kido.kernels.kinematics import transforms, velocities
+from kido.kernels.mass_matrix import mass_matrix
+from kido.tree.schema import DATA, TREE
+
+OK, NOT_FINITE = 0, 1
+
+
+@kernel
+def copy_finite(source, target):
+    """Copy numbers; returns NOT_FINITE, and leaves the target, if one is NaN or infinite."""
+    check = 0.0
+    for k in range(target.shape[0]):
+        check += source[k] * 0.0
+    if check != 0.0 or check != check:
+        return NOT_FINITE
+    for k in range(target.shape[0]):
+        target[k] = source[k]
+    return OK
+
+
+@kernel
+def inertias(t, d):
+    for i in range(t.parent.shape[0]):
+        body_inertia(t, d, i)
+
+
+@entry("i8(f8[::1],f8[::1])")
+def set_numbers(source, target):
+    """Copy a vector if it is finite."""
+    return copy_finite(source, target)
+
+
+@entry("i8(i8,i8)")
+def update_transforms(tree, data):
+    """R, p, l, H, and the inertias J, mc in world axes."""
+    t = view(TREE, tree)
+    d = view(DATA, data)
+    n = t.parent.shape[0]
+    transforms(t, d, 0, n)
+    inertias(t, d)
+    return OK
+
+
+@entry("i8(i8,i8)")
+def update_velocities(tree, data):
+    """V and a."""
+    t = view(TREE, tree)
+    velocities(t, view(DATA, data), 0, t.parent.shape[0])
+    return OK
+
+
+@entry("i8(i8,i8)")
+def update_accelerations(tree, data):
+    """A from udot."""
+    t = view(TREE, tree)
+    accelerations(t, view(DATA, data), 0, t.parent.shape[0])
+    return OK
+
+
+@entry("i8(i8,i8)")
+def update_mass_matrix(tree, data):
+    """mass_matrix."""
+    t = view(TREE, tree)
+    d = view(DATA, data)
+    mass_matrix(t, d, 0, t.parent.shape[0], d.mass_matrix)
+    return OK
+
+
+@entry("i8(i8,i8)")
+def update_joint_forces(tree, data):
+    """tau that gives the held udot, without joint springs, damping and friction."""
+    t = view(TREE, tree)
+    d = view(DATA, data)
+    n = t.parent.shape[0]
+    accelerations(t, d, 0, n)
+    joint_forces(t, d, 0, n)
+    return OK
+
+
+@entry("i8(i8,i8)")
+def update_joint_accelerations(tree, data):
+    """udot of the free coordinates from tau (prescribed ones: tau from udot).
+
+    Returns:
+        -1, or the index of a coordinate whose inertia is not positive.
+    """
+    t = view(TREE, tree)
+    d = view(DATA, data)
+    n = t.parent.shape[0]
+    status = articulated_inertias(t, d, 0, n, 0.0)
+    bias_gather(t, d, 0, n)
+    acceleration_scatter(t, d, 0, n)
+    prescribed_forces(t, d, 0, n)
+    return status
+
+
+@entry("i8(i8,i8,f8)")
+def advance_positions(tree, data, h):
+    """Move the positions along the velocities for a time h."""
+    t = view(TREE, tree)
+    advance(t, view(DATA, data), 0, t.parent.shape[0], h)
+    return OK
+
+
+@entry("f8(i8,i8)")
+def read_kinetic_energy(tree, data):
+    t = view(TREE, tree)
+    return kinetic_energy(t, view(DATA, data), 0, t.parent.shape[0])
+
+
+@entry("f8(i8,i8)")
+def read_potential_energy(tree, data):
+    t = view(TREE, tree)
+    return potential_energy(t, view(DATA, data), 0, t.parent.shape[0])
+
+
+@entry("UniTuple(f8,6)(i8,i8)")
+def read_momentum(tree, data):
+    t = view(TREE, tree)
+    return momentum(t, view(DATA, data), 0, t.parent.shape[0])
+
+
+@entry("UniTuple(f8,4)(i8,i8)")
+def read_mass_moment(tree, data):
+    t = view(TREE, tree)
+    return mass_moment(t, view(DATA, data), 0, t.parent.shape[0])
+
+
+@entry("i8(i8,i8,f8[::1],f8[:,:,::1])")
+def forward_kinematics(tree, data, q, X):
+    """World transforms (bodies, 4, 4) at q; the bottom rows are written by the caller once."""
+    t = view(TREE, tree)
+    d = view(DATA, data)
+    if copy_finite(q, d.q) != OK:
+        return NOT_FINITE
+    n = t.parent.shape[0]
+    transforms(t, d, 0, n)
+    for i in range(n):
+        for r in range(3):
+            for c in range(3):
+                X[i, r, c] = d.R[i, 3 * r + c]
+            X[i, r, 3] = d.p[i, r]
+            X[i, 3, r] = 0.0
+        X[i, 3, 3] = 1.0
+    return OK
+
+
+@entry("i8(i8,i8,f8[::1],f8[:,::1])")
+def mass_matrix_at(tree, data, q, M):
+    """Mass matrix at q."""
+    t = view(TREE, tree)
+    d = view(DATA, data)
+    if copy_finite(q, d.q) != OK:
+        return NOT_FINITE
+    n = t.parent.shape[0]
+    transforms(t, d, 0, n)
+    inertias(t, d)
+    mass_matrix(t, d, 0, n, M)
+    return OK
+
+
+@entry("i8(i8,i8,f8[::1],f8[::1],f8[::1],f8[::1])")
+def inverse_dynamics(tree, data, q, u, udot, tau):
+    """tau(q, u, udot)."""
+    t = view(TREE, tree)
+    d = view(DATA, data)
+    if copy_finite(q, d.q) + copy_finite(u, d.u) + copy_finite(udot, d.udot) != OK:
+        return NOT_FINITE
+    n = t.parent.shape[0]
+    transforms(t, d, 0, n)
+    inertias(t, d)
+    velocities(t, d, 0, n)
+    accelerations(t, d, 0, n)
+    joint_forces(t, d, 0, n)
+    for k in range(tau.shape[0]):
+        tau[k] = d.tau[k]
+    return OK
+
+
+@entry("i8(i8,i8,f8[::1],f8[::1],f8[::1],f8[::1])")
+def forward_dynamics(tree, data, q, u, tau, udot):
+    """udot(q, u, tau).
+
+    Returns:
+        0, NOT_FINITE, or 2 + the index of a coordinate whose inertia is not positive.
+    """
+    t = view(TREE, tree)
+    d = view(DATA, data)
+    if copy_finite(q, d.q) + copy_finite(u, d.u) + copy_finite(tau, d.tau) != OK:
+        return NOT_FINITE
+    n = t.parent.shape[0]
+    transforms(t, d, 0, n)
+    inertias(t, d)
+    velocities(t, d, 0, n)
+    status = articulated_inertias(t, d, 0, n, 0.0)
+    bias_gather(t, d, 0, n)
+    acceleration_scatter(t, d, 0, n)
+    for k in range(udot.shape[0]):
+        udot[k] = d.udot[k]
+    return OK if status < 0 else 2 + status

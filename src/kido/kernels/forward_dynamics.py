@@ -1,0 +1,160 @@
+"""Forward dynamics by articulated bodies, with prescribed coordinates. Theory reference, sections a3, a7, f.
+
+A multi-coordinate joint is eliminated coordinate by coordinate: P <- P - U U^T / D. A prescribed coordinate
+is not eliminated; its given acceleration enters the velocity product before the others are.
+D carries the implicit joint damping and spring: D = H P H* + h Kd + (h^2 / 4) Ks.
+Source: Featherstone (1983); Jain, Vaidehi, Rodriguez (1993); the sequential form is our own.
+"""
+
+from __future__ import annotations
+
+from kido.jit import kernel
+from kido.kernels.inertia import add_shifted, apply_inertia, deflate, read_inertia, start_inertia
+from kido.kernels.inverse_dynamics import applied_wrench, column_dot
+from kido.math.so3 import cross
+
+
+@kernel
+def prescribed_bias(t, d, i):
+    """Joint's velocity product plus the given accelerations of its prescribed coordinates."""
+    a0, a1, a2 = d.a[i, 0], d.a[i, 1], d.a[i, 2]
+    a3, a4, a5 = d.a[i, 3], d.a[i, 4], d.a[i, 5]
+    for k in range(t.first_dof[i], t.first_dof[i + 1]):
+        if t.prescribed[k] != 0:
+            s = d.udot[k]
+            a0 += d.H[k, 0] * s
+            a1 += d.H[k, 1] * s
+            a2 += d.H[k, 2] * s
+            a3 += d.H[k, 3] * s
+            a4 += d.H[k, 4] * s
+            a5 += d.H[k, 5] * s
+    return a0, a1, a2, a3, a4, a5
+
+
+@kernel
+def gather_bias(d, i, parent, z0, z1, z2, z3, z4, z5):
+    """z(parent) += phi(parent, i) z."""
+    x, y, z = cross(d.l[i, 0], d.l[i, 1], d.l[i, 2], z3, z4, z5)
+    d.z[parent, 0] += z0 + x
+    d.z[parent, 1] += z1 + y
+    d.z[parent, 2] += z2 + z
+    d.z[parent, 3] += z3
+    d.z[parent, 4] += z4
+    d.z[parent, 5] += z5
+
+
+@kernel
+def articulated_inertias(t, d, first, last, h):
+    """P, U, Dinv of bodies first..last-1, tips to base; P(i) stays the inertia before i's own elimination.
+
+    Returns:
+        The index of a coordinate without positive D, or -1.
+    """
+    status = -1
+    for i in range(first, last):
+        start_inertia(t, d, i)
+    for i in range(last - 1, first - 1, -1):
+        P = read_inertia(d, i)
+        for k in range(t.first_dof[i + 1] - 1, t.first_dof[i] - 1, -1):
+            h0, h1, h2, h3, h4, h5 = d.H[k, 0], d.H[k, 1], d.H[k, 2], d.H[k, 3], d.H[k, 4], d.H[k, 5]
+            u0, u1, u2, u3, u4, u5 = apply_inertia(P, h0, h1, h2, h3, h4, h5)
+            d.U[k, 0], d.U[k, 1], d.U[k, 2] = u0, u1, u2
+            d.U[k, 3], d.U[k, 4], d.U[k, 5] = u3, u4, u5
+            if t.prescribed[k] != 0:
+                d.Dinv[k] = 0.0
+                continue
+            D = h0 * u0 + h1 * u1 + h2 * u2 + h3 * u3 + h4 * u4 + h5 * u5
+            D += h * (t.damping[k] + 0.25 * h * t.stiffness[k])
+            if not D > 0.0:
+                status = k
+                D = 1.0
+            inverse = 1.0 / D
+            d.Dinv[k] = inverse
+            P = deflate(P, u0, u1, u2, u3, u4, u5, inverse)
+        parent = t.parent[i]
+        if parent >= first:
+            add_shifted(d, parent, P, d.l[i, 0], d.l[i, 1], d.l[i, 2])
+    return status
+
+
+@kernel
+def articulated_inertia_after(t, d, i):
+    """P+ of body i: its articulated inertia with its own free coordinates eliminated."""
+    P = read_inertia(d, i)
+    for k in range(t.first_dof[i + 1] - 1, t.first_dof[i] - 1, -1):
+        s = d.Dinv[k]
+        P = deflate(P, d.U[k, 0], d.U[k, 1], d.U[k, 2], d.U[k, 3], d.U[k, 4], d.U[k, 5], s)
+    return P
+
+
+@kernel
+def bias_gather(t, d, first, last):
+    """z and e of bodies first..last-1 from tau, V, a and the external forces; needs articulated_inertias."""
+    for i in range(first, last):
+        b0, b1, b2, b3, b4, b5 = applied_wrench(t, d, i)
+        d.z[i, 0], d.z[i, 1], d.z[i, 2], d.z[i, 3], d.z[i, 4], d.z[i, 5] = b0, b1, b2, b3, b4, b5
+    for i in range(last - 1, first - 1, -1):
+        a0, a1, a2, a3, a4, a5 = prescribed_bias(t, d, i)
+        z0, z1, z2, z3, z4, z5 = apply_inertia(read_inertia(d, i), a0, a1, a2, a3, a4, a5)
+        z0 += d.z[i, 0]
+        z1 += d.z[i, 1]
+        z2 += d.z[i, 2]
+        z3 += d.z[i, 3]
+        z4 += d.z[i, 4]
+        z5 += d.z[i, 5]
+        for k in range(t.first_dof[i + 1] - 1, t.first_dof[i] - 1, -1):
+            e = (d.tau[k] - column_dot(d, k, z0, z1, z2, z3, z4, z5)) * d.Dinv[k]
+            d.e[k] = e
+            z0 += d.U[k, 0] * e
+            z1 += d.U[k, 1] * e
+            z2 += d.U[k, 2] * e
+            z3 += d.U[k, 3] * e
+            z4 += d.U[k, 4] * e
+            z5 += d.U[k, 5] * e
+        parent = t.parent[i]
+        if parent >= first:
+            gather_bias(d, i, parent, z0, z1, z2, z3, z4, z5)
+
+
+@kernel
+def acceleration_scatter(t, d, first, last):
+    """udot of the free coordinates and A of bodies first..last-1, base to tips."""
+    for i in range(first, last):
+        parent = t.parent[i]
+        if parent >= 0:
+            b0, b1, b2 = d.A[parent, 0], d.A[parent, 1], d.A[parent, 2]
+            x, y, z = cross(b0, b1, b2, d.l[i, 0], d.l[i, 1], d.l[i, 2])
+            b3, b4, b5 = d.A[parent, 3] + x, d.A[parent, 4] + y, d.A[parent, 5] + z
+        else:
+            b0, b1, b2, b3, b4, b5 = 0.0, 0.0, 0.0, -t.gravity[0], -t.gravity[1], -t.gravity[2]
+        for k in range(t.first_dof[i], t.first_dof[i + 1]):
+            if t.prescribed[k] == 0:
+                g = d.U[k, 0] * b0 + d.U[k, 1] * b1 + d.U[k, 2] * b2
+                g += d.U[k, 3] * b3 + d.U[k, 4] * b4 + d.U[k, 5] * b5
+                s = d.e[k] - g * d.Dinv[k]
+                d.udot[k] = s
+                b0 += d.H[k, 0] * s
+                b1 += d.H[k, 1] * s
+                b2 += d.H[k, 2] * s
+                b3 += d.H[k, 3] * s
+                b4 += d.H[k, 4] * s
+                b5 += d.H[k, 5] * s
+        a0, a1, a2, a3, a4, a5 = prescribed_bias(t, d, i)
+        d.A[i, 0], d.A[i, 1], d.A[i, 2] = b0 + a0, b1 + a1, b2 + a2
+        d.A[i, 3], d.A[i, 4], d.A[i, 5] = b3 + a3, b4 + a4, b5 + a5
+
+
+@kernel
+def prescribed_forces(t, d, first, last):
+    """tau of the prescribed coordinates: T = H (P (A - a) + z), with z after the gather of the children."""
+    for i in range(first, last):
+        for k in range(t.first_dof[i], t.first_dof[i + 1]):
+            if t.prescribed[k] != 0:
+                f0, f1, f2, f3, f4, f5 = apply_inertia(
+                    read_inertia(d, i), d.A[i, 0], d.A[i, 1], d.A[i, 2], d.A[i, 3], d.A[i, 4], d.A[i, 5]
+                )
+                s = column_dot(
+                    d, k, f0 + d.z[i, 0], f1 + d.z[i, 1], f2 + d.z[i, 2],
+                    f3 + d.z[i, 3], f4 + d.z[i, 4], f5 + d.z[i, 5],
+                )  # fmt: skip
+                d.tau[k] = s

@@ -1,0 +1,1 @@
+"""Rotations, rigid transforms and small vector algebra, for kernels and for Python."""

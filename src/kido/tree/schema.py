@@ -1,0 +1,63 @@
+"""Tables of the two containers every recursion reads and writes: the tree (constant) and its data.
+
+Bodies are numbered so that a parent's index is below its children's. Spatial vectors are
+[angular; linear], in world axes, about the origin of the body they belong to. Rotations are nine
+row-major numbers; symmetric 3x3 matrices are (xx, xy, xz, yy, yz, zz).
+"""
+
+from __future__ import annotations
+
+from kido.jit import Field, Schema
+
+TREE = Schema(
+    "TREE",
+    Field("parent", "i", ("bodies",), doc="index of the parent body; -1: the world"),
+    Field("kind", "i", ("bodies",), doc="joint kind (kido.joints.JointKind) of the joint above the body"),
+    Field("first_dof", "i", ("bodies1",), doc="first coordinate of the body's joint; the last entry is the total"),
+    Field("body_of_dof", "i", ("dofs",), doc="body whose joint owns the coordinate"),
+    Field("rotation_pj", "f", ("bodies", 9), doc="joint's parent-side frame in the parent body"),
+    Field("position_pj", "f", ("bodies", 3), "m", "origin of that frame in the parent body"),
+    Field("has_child_offset", "i", ("bodies",), doc="1 if the body frame differs from the joint's child-side frame"),
+    Field("rotation_jb", "f", ("bodies", 9), doc="body frame in the joint's child-side frame"),
+    Field("position_jb", "f", ("bodies", 3), "m", "body origin from the joint's child-side origin, in body axes"),
+    Field("axes", "f", ("bodies", 10), doc="up to three unit axes in the joint's parent-side frame; pitch [m/rad]"),
+    Field("mass", "f", ("bodies",), "kg"),
+    Field("com", "f", ("bodies", 3), "m", "centre of mass in body axes"),
+    Field("inertia", "f", ("bodies", 6), "kg m^2", "rotational inertia about the body origin, body axes"),
+    Field("gravity_factor", "f", ("bodies",), doc="1: gravity acts on the body, 0: it does not"),
+    Field("stiffness", "f", ("dofs",), "N/m or N m/rad", "joint spring"),
+    Field("rest", "f", ("dofs",), "m or rad", "joint spring's rest position"),
+    Field("damping", "f", ("dofs",), "N s/m or N m s/rad", "viscous joint damping"),
+    Field("lower", "f", ("dofs",), "m or rad", "lower position limit; -inf: none"),
+    Field("upper", "f", ("dofs",), "m or rad", "upper position limit; inf: none"),
+    Field("coulomb", "f", ("dofs",), "N or N m", "Coulomb joint friction"),
+    Field("prescribed", "i", ("dofs",), doc="1: the acceleration of the coordinate is given, its force follows"),
+    Field("gravity", "f", (3,), "m/s^2", "world axes"),
+)
+
+DATA = Schema(
+    "DATA",
+    Field("q", "f", ("dofs",), "m or rad", "positions"),
+    Field("u", "f", ("dofs",), "m/s or rad/s", "velocities"),
+    Field("udot", "f", ("dofs",), "m/s^2 or rad/s^2", "accelerations"),
+    Field("tau", "f", ("dofs",), "N or N m", "joint forces"),
+    Field("external", "f", ("bodies", 24), "N, N m", "external forces, as kido.kernels.external describes"),
+    Field("has_external", "i", ("bodies",), doc="1 if any number of `external` is not zero"),
+    Field("R", "f", ("bodies", 9), doc="rotation from body to world axes"),
+    Field("p", "f", ("bodies", 3), "m", "body origin in the world"),
+    Field("l", "f", ("bodies", 3), "m", "body origin from the parent's origin, world axes"),
+    Field("H", "f", ("dofs", 6), doc="motion column of each coordinate about its body's origin"),
+    Field("V", "f", ("bodies", 6), "rad/s, m/s", "spatial velocity"),
+    Field("a", "f", ("bodies", 6), doc="velocity-product acceleration of the joint (theory: a(k))"),
+    Field("A", "f", ("bodies", 6), "rad/s^2, m/s^2", "[wdot; acceleration of the body origin], plus minus gravity"),
+    Field("f", "f", ("bodies", 6), "N m, N", "wrench through the joint above, about the body origin"),
+    Field("J", "f", ("bodies", 6), "kg m^2", "rotational inertia about the body origin, world axes"),
+    Field("mc", "f", ("bodies", 3), "kg m", "mass times centre of mass from the body origin, world axes"),
+    Field("P", "f", ("bodies", 21), doc="composite or articulated inertia [J | C | M]: 6 + 9 + 6 numbers"),
+    Field("z", "f", ("bodies", 6), "N m, N", "articulated bias wrench"),
+    Field("U", "f", ("dofs", 6), doc="P H_k, each coordinate after those above it are eliminated"),
+    Field("Dinv", "f", ("dofs",), doc="1 / (H_k P H_k + implicit terms); 0 for a prescribed coordinate"),
+    Field("e", "f", ("dofs",), doc="coordinate's own share of the acceleration, D^-1 eps"),
+    Field("B", "f", ("bodies", 6), doc="velocity change of each body in an impulse sweep"),
+    Field("mass_matrix", "f", ("rows", "columns"), doc="joint-space inertia; 0 x 0 where nobody asks for it"),
+)
