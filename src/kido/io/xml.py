@@ -236,10 +236,10 @@ class Node:
         return np.array([self._number(word, what, False) for word in words], dtype=float)
 
 
-def parse(source: str | Path, name: str | None = None) -> Node:
+def parse(source: str | Path, name: str | None = None, *, max_bytes: int = MAX_BYTES) -> Node:
     """Parse an XML file, or a text that starts with ``<``; returns the root element.
 
-    `name` replaces the path in messages (for a text it defaults to ``<text>``).
+    `name` replaces the path in messages (for a text it defaults to ``<text>``). Files above `max_bytes` are refused.
 
     Raises FileFormatError if the file cannot be read, is not well-formed or declares entities.
     """
@@ -249,7 +249,7 @@ def parse(source: str | Path, name: str | None = None) -> Node:
     label = name or str(path)
     try:
         with open(path, "rb") as file:
-            data = file.read(MAX_BYTES + 1)
+            data = file.read(max_bytes + 1)
     except FileNotFoundError:
         raise FileFormatError(label, None, "no such file") from None
     except IsADirectoryError:
@@ -257,9 +257,9 @@ def parse(source: str | Path, name: str | None = None) -> Node:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise FileFormatError(label, None, f"cannot be read: {reason}") from None
-    if len(data) > MAX_BYTES:
-        raise FileFormatError(label, None, f"larger than {MAX_BYTES // 2**20} MiB; refused")
-    return _parse_bytes(data, label)
+    if len(data) > max_bytes:
+        raise FileFormatError(label, None, f"larger than {max_bytes // 2**20} MiB; refused")
+    return _parse_bytes(data, label, huge=max_bytes > MAX_BYTES)
 
 
 def is_text(source: str | Path) -> bool:
@@ -267,7 +267,7 @@ def is_text(source: str | Path) -> bool:
     return isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith("<")
 
 
-def _parse_bytes(data: bytes, name: str, etree_encoding: str | None = None) -> Node:
+def _parse_bytes(data: bytes, name: str, etree_encoding: str | None = None, huge: bool = False) -> Node:
     data, skipped = _skip_leading_lines(data)
     if not data.strip():
         raise FileFormatError(name, 1, "the file is empty; expected an XML document")
@@ -278,7 +278,7 @@ def _parse_bytes(data: bytes, name: str, etree_encoding: str | None = None) -> N
         load_dtd=False,
         dtd_validation=False,
         attribute_defaults=False,
-        huge_tree=False,
+        huge_tree=huge,
         remove_comments=True,
         remove_pis=True,
     )

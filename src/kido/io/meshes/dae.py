@@ -5,100 +5,292 @@ mean it: exporters write a default (Y_UP) while the coordinates are those of the
 for (RViz, Gazebo, DART, Pinocchio) leave the coordinates as they are. Barrett's WAM shows it: its ``wam1.dae`` says
 Y_UP, and its raw coordinates equal those of ``wam1.STL`` to 1e-6 m. So ``up_axis="ignore"`` is the default and
 ``up_axis="apply"`` turns the mesh so that the file's up becomes Z.
+
+A broken or missing material costs the colour, never the geometry; broken geometry is an error.
+
+Source: COLLADA 1.4.1 specification (Khronos, 2008).
 """
 
 from __future__ import annotations
 
-import io
-from typing import Any
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
 
-import collada
 import numpy as np
-from collada.common import DaeBrokenRefError, DaeError, DaeUnsupportedError
 from lxml import etree
 
 from kido.errors import FileFormatError
-from kido.io.meshes.triangles import Color, MeshData, Part, join_parts
+from kido.io.meshes.dae_colors import material_color
+from kido.io.meshes.triangles import MeshData, Part, join_parts
+from kido.io.xml import Node, parse
 
 __all__ = ["UP_AXIS_CHOICES", "read_dae"]
 
 UP_AXIS_CHOICES = ("ignore", "apply")
+MAX_BYTES = 512 * 1024 * 1024
 
-# Rotations that turn the file's up direction into +Z (COLLADA 1.4.1, up_axis: right, up and in axes).
+# Rotations that turn the file's up direction into +Z (up_axis: the right, up and inward axes).
 TO_Z_UP = {
     "X_UP": np.array([[0.0, -1.0, 0.0], [0.0, 0.0, -1.0], [1.0, 0.0, 0.0]]),
     "Y_UP": np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]]),
     "Z_UP": np.eye(3),
 }
+PRIMITIVES = ("triangles", "polylist", "polygons", "tristrips", "trifans")
 
 
-def read_dae(data: bytes, path: str, up_axis: str = "ignore") -> MeshData:
+def read_dae(path: str, up_axis: str = "ignore") -> MeshData:
     """Triangles of a COLLADA file's scene in metres.
 
     Raises FileFormatError if it is not COLLADA, or if geometry in it is broken.
     """
-    document = _parse(data, path)
-    remarks = [f"{path}: {error.msg}" for error in document.errors]
-    unit = float(document.assetInfo.unitmeter or 1.0)
-    if not (np.isfinite(unit) and unit > 0.0):
-        raise FileFormatError(path, None, f"the unit is {unit} metres; expected a positive number")
-    turn = TO_Z_UP.get(str(document.assetInfo.upaxis), np.eye(3)) if up_axis == "apply" else np.eye(3)
+    document = _Document(parse(path, max_bytes=MAX_BYTES), path)
+    unit, up = document.unit_and_up()
+    turn = unit * (TO_Z_UP[up] if up_axis == "apply" else np.eye(3))
     parts = []
-    for primitive in _primitives(document, path):
-        part = _part(primitive, path)
-        if part is not None:
-            parts.append(Part(unit * part.vertices @ turn.T, part.faces, part.color))
-    return join_parts(parts, remarks)
+    for placed in document.placed_geometries():
+        rotation, translation = placed.matrix[:3, :3], placed.matrix[:3, 3]
+        mirrored = np.linalg.det(rotation) < 0.0
+        for positions, faces, symbol in document.primitives(placed.geometry):
+            color = material_color(document.ids, placed.materials.get(symbol, symbol))
+            vertices = (positions @ rotation.T + translation) @ turn.T
+            parts.append(Part(vertices, faces[:, ::-1] if mirrored else faces, color))
+    return join_parts(parts, document.remarks)
 
 
-def _parse(data: bytes, path: str) -> Any:
-    if b"<!ENTITY" in data[:65536]:
-        raise FileFormatError(path, 1, "the document type declares entities; they are refused")
-    if data[:2] == b"PK":
-        raise FileFormatError(path, None, "a zipped COLLADA file; expected plain XML")
-    try:
-        return collada.Collada(io.BytesIO(data), ignore=[DaeBrokenRefError, DaeUnsupportedError])
-    except etree.XMLSyntaxError as error:
-        raise FileFormatError(path, error.lineno, f"not well-formed XML: {str(error.msg).split(', line ')[0]}") from None
-    except DaeError as error:
-        raise FileFormatError(path, None, f"not a valid COLLADA file: {error.msg}") from None
-    except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
-        raise FileFormatError(path, None, f"not a valid COLLADA file: {error or type(error).__name__}") from None
+@dataclass(frozen=True)
+class _Placed:
+    """A geometry of the scene: its element, its 4x4 place, and material ids by the symbols of its primitives."""
+
+    geometry: etree._Element
+    matrix: np.ndarray
+    materials: dict[str, str]
 
 
-def _primitives(document: Any, path: str) -> list[Any]:
-    if document.scene is None:
-        raise FileFormatError(path, None, "the COLLADA file has no scene")
-    try:
-        bound = [*document.scene.objects("geometry"), *document.scene.objects("controller")]
-        return [primitive for item in bound for primitive in item.primitives()]
-    except (DaeError, ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
-        reason = getattr(error, "msg", None) or error
-        raise FileFormatError(path, None, f"the COLLADA scene cannot be read: {reason}") from None
+class _Document:
+    def __init__(self, root: Node, path: str) -> None:
+        if root.tag != "COLLADA":
+            raise root.error(f"the root element is <{root.tag}>; expected <COLLADA>")
+        self.root = root
+        self.path = path
+        self.remarks: list[str] = []
+        self.ids: dict[str, etree._Element] = {}
+        for element in root.element.iter():
+            name = element.get("id")
+            if name is not None:
+                self.ids.setdefault(name, element)
+
+    def error(self, element: etree._Element, reason: str) -> FileFormatError:
+        return FileFormatError(self.path, element.sourceline, reason)
+
+    def target(self, element: etree._Element, attribute: str, tag: str) -> etree._Element:
+        """The element that an attribute ``#id`` names."""
+        url = element.get(attribute, "")
+        found = self.ids.get(url[1:]) if url.startswith("#") else None
+        if found is None or _tag(found) != tag:
+            raise self.error(element, f"<{_tag(element)}> names {attribute}='{url}'; no <{tag}> in this file has that id")
+        return found
+
+    def unit_and_up(self) -> tuple[float, str]:
+        """Metres per unit and the up axis."""
+        asset = self.root.child("asset")
+        unit = asset.child("unit") if asset is not None else None
+        meter = unit.number("meter", 1.0) if unit is not None else 1.0
+        if meter <= 0.0:
+            raise self.root.error(f"the unit is {meter} metres; expected a positive number")
+        up = (asset.child_text("up_axis", "Y_UP") if asset is not None else "Y_UP") or "Y_UP"
+        if up not in TO_Z_UP:
+            raise self.root.error(f"up_axis is '{up}'; expected one of {', '.join(TO_Z_UP)}")
+        return meter, up
+
+    # -- scene ------------------------------------------------------------------------------------------------
+
+    def placed_geometries(self) -> Iterator[_Placed]:
+        instance = self.root.element.find("{*}scene/{*}instance_visual_scene")
+        if instance is not None:
+            scene = self.target(instance, "url", "visual_scene")
+        else:
+            scene = self.root.element.find("{*}library_visual_scenes/{*}visual_scene")
+        if scene is None:
+            for geometry in self.root.element.iterfind("{*}library_geometries/{*}geometry"):
+                yield _Placed(geometry, np.eye(4), {})
+            return
+        for node in scene.iterfind("{*}node"):
+            yield from self._node(node, np.eye(4), ())
+
+    def _node(
+        self, node: etree._Element, parent: np.ndarray, above: tuple[etree._Element, ...]
+    ) -> Iterator[_Placed]:
+        if node in above:
+            raise self.error(node, f"the node '{node.get('id')}' contains itself")
+        matrix = parent
+        for child in node:
+            matrix = matrix @ self._transform(child)
+        for child in node:
+            tag = _tag(child)
+            if tag == "node":
+                yield from self._node(child, matrix, (*above, node))
+            elif tag == "instance_node":
+                yield from self._node(self.target(child, "url", "node"), matrix, (*above, node))
+            elif tag == "instance_geometry":
+                yield _Placed(self.target(child, "url", "geometry"), matrix, _bound_materials(child))
+            elif tag == "instance_controller":
+                skin = self.target(child, "url", "controller").find("{*}skin")
+                if skin is None:
+                    self.remarks.append(f"{self.path}:{child.sourceline}: a controller without skin is left out")
+                    continue
+                bind = skin.find("{*}bind_shape_matrix")
+                shape = np.eye(4) if bind is None else self._floats(bind, 16).reshape(4, 4)
+                geometry = self.target(skin, "source", "geometry")
+                yield _Placed(geometry, matrix @ shape, _bound_materials(child))
+
+    def _transform(self, element: etree._Element) -> np.ndarray:
+        tag = _tag(element)
+        matrix = np.eye(4)
+        if tag == "matrix":
+            matrix = self._floats(element, 16).reshape(4, 4)
+        elif tag == "translate":
+            matrix[:3, 3] = self._floats(element, 3)
+        elif tag == "scale":
+            matrix[:3, :3] = np.diag(self._floats(element, 3))
+        elif tag == "rotate":
+            values = self._floats(element, 4)
+            matrix[:3, :3] = _rotation(values[:3], np.radians(values[3]))
+        elif tag in ("lookat", "skew"):
+            raise self.error(element, f"the node transform <{tag}> is not supported")
+        return matrix
+
+    # -- geometry ---------------------------------------------------------------------------------------------
+
+    def primitives(self, geometry: etree._Element) -> Iterator[tuple[np.ndarray, np.ndarray, str]]:
+        """Positions (n, 3), faces (m, 3) and material symbol of each primitive."""
+        mesh = geometry.find("{*}mesh")
+        if mesh is None:
+            self.remarks.append(f"{self.path}:{geometry.sourceline}: geometry that is not a mesh is left out")
+            return
+        for element in mesh:
+            if _tag(element) not in PRIMITIVES:
+                continue
+            vertex = next((i for i in element.iterfind("{*}input") if i.get("semantic") == "VERTEX"), None)
+            if vertex is None:
+                raise self.error(element, f"<{_tag(element)}> has no VERTEX input")
+            offsets = [self._integer(i, "offset") for i in element.iterfind("{*}input")]
+            faces = self._faces(element, self._integer(vertex, "offset"), max(offsets) + 1)
+            if not len(faces):
+                continue
+            positions = self._positions(vertex)
+            if faces.min() < 0 or faces.max() >= len(positions):
+                raise self.error(
+                    element, f"<{_tag(element)}> names vertices {faces.min()} to {faces.max()} of {len(positions)}"
+                )
+            yield positions, faces, element.get("material", "")
+
+    def _positions(self, vertex: etree._Element) -> np.ndarray:
+        vertices = self.target(vertex, "source", "vertices")
+        position = next((i for i in vertices.iterfind("{*}input") if i.get("semantic") == "POSITION"), None)
+        if position is None:
+            raise self.error(vertices, "<vertices> has no POSITION input")
+        source = self.target(position, "source", "source")
+        accessor = source.find("{*}technique_common/{*}accessor")
+        array = source.find("{*}float_array")
+        if accessor is None or array is None:
+            raise self.error(source, "the <source> of positions has no <accessor> or no <float_array>")
+        values = self._floats(array)
+        count, stride = self._integer(accessor, "count"), self._integer(accessor, "stride")
+        offset = self._integer(accessor, "offset")
+        if stride < 3 or count < 0 or len(values) < offset + count * stride:
+            raise self.error(
+                source, f"{len(values)} numbers; the accessor needs {count} times {stride} from {offset} on"
+            )
+        return values[offset : offset + count * stride].reshape(count, stride)[:, :3]
+
+    def _faces(self, element: etree._Element, offset: int, inputs: int) -> np.ndarray:
+        tag = _tag(element)
+        lists = [self._corners(p, offset, inputs) for p in element.iter("{*}p")]
+        if tag == "polylist":
+            counts = element.find("{*}vcount")
+            if counts is None or not lists:
+                return np.zeros((0, 3), dtype=np.int64)
+            return self._fans(element, lists[0], self._integers(counts))
+        if tag == "polygons":
+            if element.find("{*}ph") is not None:
+                self.remarks.append(f"{self.path}:{element.sourceline}: holes of polygons are filled")
+            counts = np.array([len(corners) for corners in lists], dtype=np.int64)
+            return self._fans(element, np.concatenate([*lists, np.zeros(0, dtype=np.int64)]), counts)
+        found = [np.zeros((0, 3), dtype=np.int64)]
+        for corners in lists:
+            if tag == "triangles":
+                if len(corners) % 3:
+                    raise self.error(element, f"<triangles> has {len(corners)} corners, not a multiple of 3")
+                found.append(corners.reshape(-1, 3))
+            elif tag == "trifans":
+                found.append(np.stack([np.full(len(corners[2:]), corners[0]), corners[1:-1], corners[2:]], axis=1))
+            else:
+                strip = np.stack([corners[:-2], corners[1:-1], corners[2:]], axis=1)
+                strip[1::2] = strip[1::2, ::-1]
+                found.append(strip)
+        return np.concatenate(found)
+
+    def _fans(self, element: etree._Element, corners: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        if len(counts) and (counts.min() < 0 or counts.sum() > len(corners)):
+            raise self.error(element, f"{counts.sum()} corners in <vcount>, {len(corners)} in <p>")
+        starts = np.cumsum(counts) - counts
+        found = [np.zeros((0, 3), dtype=np.int64)]
+        for n in np.unique(counts):
+            polygons = corners[starts[counts == n][:, None] + np.arange(n)]
+            found.extend(polygons[:, [0, k, k + 1]] for k in range(1, n - 1))
+        return np.concatenate(found)
+
+    def _corners(self, element: etree._Element, offset: int, inputs: int) -> np.ndarray:
+        values = self._integers(element)
+        if len(values) % inputs:
+            raise self.error(element, f"{len(values)} indices, not a multiple of the {inputs} inputs")
+        return values.reshape(-1, inputs)[:, offset]
+
+    # -- numbers ----------------------------------------------------------------------------------------------
+
+    def _floats(self, element: etree._Element, count: int | None = None) -> np.ndarray:
+        values = self._numbers(element, float)
+        if count is not None and len(values) != count:
+            raise self.error(element, f"<{_tag(element)}> holds {len(values)} numbers; expected {count}")
+        if not np.isfinite(values).all():
+            raise self.error(element, f"<{_tag(element)}> holds numbers that are not finite")
+        return values
+
+    def _integers(self, element: etree._Element) -> np.ndarray:
+        return self._numbers(element, np.int64)
+
+    def _numbers(self, element: etree._Element, kind: type) -> np.ndarray:
+        text = element.text or ""
+        if not text.strip():
+            return np.zeros(0, dtype=kind)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                return np.fromstring(text, dtype=kind, sep=" ")
+        except (ValueError, DeprecationWarning):
+            raise self.error(element, f"<{_tag(element)}> holds something that is not a number") from None
+
+    def _integer(self, element: etree._Element, attribute: str) -> int:
+        text = element.get(attribute, "1" if attribute == "stride" else "0")
+        if not text.strip().isdigit():
+            raise self.error(element, f"{attribute}='{text}' of <{_tag(element)}> is not a count")
+        return int(text)
 
 
-def _part(primitive: Any, path: str) -> Part | None:
-    if isinstance(primitive, (collada.polylist.BoundPolylist, collada.polygons.BoundPolygons)):
-        primitive = primitive.triangleset()
-    if not isinstance(primitive, collada.triangleset.BoundTriangleSet):
-        return None  # lines and points
-    if primitive.vertex is None or primitive.vertex_index is None or not len(primitive.vertex_index):
-        return None
-    vertices = np.asarray(primitive.vertex, dtype=float)
-    faces = np.asarray(primitive.vertex_index, dtype=np.int64).reshape(-1, 3)
-    if faces.min() < 0 or faces.max() >= len(vertices):
-        raise FileFormatError(path, None, f"a triangle names vertex {faces.max()} of {len(vertices)}")
-    matrix = getattr(primitive, "matrix", None)
-    if matrix is not None and np.linalg.det(np.asarray(matrix)[:3, :3]) < 0.0:
-        faces = faces[:, ::-1]
-    return Part(vertices, faces, _diffuse(primitive))
+def _tag(element: etree._Element) -> str:
+    return str(element.tag).rsplit("}", 1)[-1]
 
 
-def _diffuse(primitive: Any) -> Color | None:
-    """Diffuse colour of a primitive's material; None if it has none or a texture."""
-    effect = getattr(getattr(primitive, "material", None), "effect", None)
-    diffuse = getattr(effect, "diffuse", None)
-    if not isinstance(diffuse, (tuple, list, np.ndarray)) or len(diffuse) < 3:
-        return None
-    values = [min(1.0, max(0.0, float(x))) for x in diffuse]
-    return (values[0], values[1], values[2], values[3] if len(values) > 3 else 1.0)
+def _bound_materials(instance: etree._Element) -> dict[str, str]:
+    bound = instance.iterfind("{*}bind_material/{*}technique_common/{*}instance_material")
+    return {item.get("symbol", ""): item.get("target", "").lstrip("#") for item in bound}
+
+
+def _rotation(axis: np.ndarray, angle: float) -> np.ndarray:
+    length = float(np.linalg.norm(axis))
+    if length == 0.0:
+        return np.eye(3)
+    x, y, z = axis / length
+    k = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    return np.eye(3) + np.sin(angle) * k + (1.0 - np.cos(angle)) * (k @ k)

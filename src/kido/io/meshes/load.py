@@ -48,14 +48,15 @@ def read_mesh_data(path: str | Path, *, up_axis: str = "ignore") -> MeshData:
     path = Path(path)
     check_mesh_path(path)
     name = str(path)
-    data = _read_bytes(path)
     suffix = path.suffix.lower()
     if suffix == ".stl":
-        mesh = read_stl(data, name)
+        mesh = read_stl(_read_bytes(path), name)
     elif suffix == ".obj":
-        mesh = read_obj(data, name)
+        mesh = read_obj(_read_bytes(path), name)
     else:
-        mesh = read_dae(data, name, up_axis)
+        if not path.exists():
+            raise MeshNotFoundError(name, [path])
+        mesh = read_dae(name, up_axis)
     if not len(mesh.faces):
         raise FileFormatError(name, None, "the mesh has no triangles")
     finite = np.isfinite(mesh.vertices).all(axis=1)
