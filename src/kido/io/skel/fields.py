@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from kido.errors import FileFormatError, KidoError
+from kido.errors import FileFormatError, KidoError, MeshNotFoundError
 from kido.io.xml import Node
 
 __all__ = ["located", "note_unknown", "pose", "unit_vector"]
@@ -20,12 +20,17 @@ def located(node: Node) -> Iterator[None]:
         yield
     except FileFormatError:
         raise
+    except MeshNotFoundError as error:
+        raise MeshNotFoundError(error.uri, error.tried, error.reason, node.path, node.line) from None
     except KidoError as error:
         raise node.error(f"{node.describe()}: {error}") from error
 
 
 def pose(node: Node, tag: str = "transformation") -> np.ndarray:
-    """The 4x4 transform in the child `tag`: translation and intrinsic x-y-z angles [m, rad]; identity if absent."""
+    """The 4x4 transform in the child `tag`, identity if absent.
+
+    Six numbers: the translation [m] and the angles a, b, c [rad] of the rotation Rx(a) Ry(b) Rz(c).
+    """
     x, y, z, a, b, c = node.child_vector(tag, 6, default=np.zeros(6))
     (sa, sb, sc), (ca, cb, cc) = np.sin([a, b, c]), np.cos([a, b, c])
     return np.array(
@@ -43,7 +48,9 @@ def unit_vector(node: Node, tag: str) -> np.ndarray:
     vector = node.child_vector(tag, 3)
     scale = np.abs(vector).max()
     if scale == 0.0:
-        raise node.require(tag).error(f"the vector <{tag}> of {node.describe()} is zero; expected a direction")
+        raise node.require(tag).error(
+            f"the vector <{tag}> of {node.describe()} is zero; expected a direction"
+        )
     vector = vector / scale
     return vector / np.linalg.norm(vector)
 

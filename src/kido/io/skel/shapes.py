@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 import numpy as np
-from scipy.spatial import ConvexHull, QhullError
 
 from kido.io.meshes import load_mesh
-from kido.io.resources import resolve
+from kido.io.resources import ResourceFinder
 from kido.io.skel.fields import located, note_unknown, pose, unit_vector
 from kido.io.xml import Node
-from kido.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Plane, Shape, Sphere
+from kido.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Plane, Shape, Sphere, convex_hull
 
 __all__ = ["Part", "box_moment", "read_part"]
 
@@ -26,8 +24,8 @@ SOFT_CHILDREN = ("total_mass", "transformation", "geometry", "kv", "ke", "damp")
 class Part:
     """A shape as a body carries it.
 
-    `transform` is the shape's frame in the body's frame (4x4), `moment_kind` how the format derives a moment of
-    inertia from the shape: "solid", "box" (the box around it) or "none".
+    `transform` is the shape's frame in the body's frame (4x4), `moment_kind` how the format derives a moment
+    of inertia from the shape: "solid", "box" (the box around it) or "none".
     """
 
     node: Node
@@ -46,10 +44,10 @@ class _Geometry:
     moment_kind: str = "solid"
 
 
-def read_part(node: Node, base: Path | None, owner: str, warnings: list[str]) -> Part:
+def read_part(node: Node, finder: ResourceFinder, owner: str, warnings: list[str]) -> Part:
     """Read a ``<visualization_shape>``, ``<collision_shape>`` or ``<soft_shape>``.
 
-    `base` is the directory that mesh names are relative to; `owner` names the body in remarks.
+    `finder` finds its meshes; `owner` names the body in remarks.
     """
     soft = node.tag in ("soft_shape", "soft")
     note_unknown(node, SOFT_CHILDREN if soft else KNOWN_CHILDREN, owner, warnings)
@@ -64,19 +62,19 @@ def read_part(node: Node, base: Path | None, owner: str, warnings: list[str]) ->
     if reader is None:
         raise kind.error(f"unknown shape <{kind.tag}> in {owner}; expected one of {', '.join(_READERS)}")
     with located(kind):
-        geometry = reader(kind, base, owner, warnings)
+        geometry = reader(kind, finder, owner, warnings)
     transform = pose(node)
     if geometry.transform is not None:
         transform = transform @ geometry.transform
     collision = node.tag == "collision_shape" or soft
-    collidable = node.child_number("collidable", 1.0) != 0.0 if _is_number(node) else _boolean(node)
+    collidable = node.child_boolean("collidable", True)
     return Part(
         node=node,
         shape=geometry.shape,
         transform=transform,
         visual=node.tag == "visualization_shape" or soft,
         collision=collision and collidable,
-        color=_color(node),
+        color=_color(node, owner, warnings),
         moment_kind="none" if soft else geometry.moment_kind,
     )
 
@@ -87,24 +85,19 @@ def box_moment(mass: float, size: np.ndarray) -> np.ndarray:
     return np.diag([y + z, x + z, x + y]) * (mass / 12.0)
 
 
-def _is_number(node: Node) -> bool:
-    text = node.child_text("collidable", "1")
-    return text.lower() not in ("true", "false")
-
-
-def _boolean(node: Node) -> bool:
-    return node.child_boolean("collidable", True)
-
-
-def _color(node: Node) -> tuple[float, ...] | None:
-    color = node.child("color")
-    return None if color is None else tuple(float(value) for value in color.text_vector((3, 4)))
+def _color(node: Node, owner: str, warnings: list[str]) -> tuple[float, ...] | None:
+    colors = node.children("color")
+    if len(colors) > 1:
+        warnings.append(f"{owner}: of {len(colors)} colors in <{node.tag}> the first was taken")
+    return tuple(float(value) for value in colors[0].text_vector((3, 4))) if colors else None
 
 
 def _positive(node: Node, tag: str) -> float:
     value = node.child_number(tag)
     if value <= 0.0:
-        raise node.require(tag).error(f"<{tag}> of <{node.tag}> is {value:g}; expected a length greater than 0")
+        raise node.require(tag).error(
+            f"<{tag}> of <{node.tag}> is {value:g}; expected a length greater than 0"
+        )
     return value
 
 
@@ -112,36 +105,37 @@ def _size(node: Node) -> np.ndarray:
     size = node.child_vector("size", 3)
     if (size <= 0.0).any():
         raise node.require("size").error(
-            f"<size> of <{node.tag}> is {' '.join(f'{value:g}' for value in size)}; expected lengths greater than 0"
+            f"<size> of <{node.tag}> is {' '.join(f'{value:g}' for value in size)}; "
+            f"expected lengths greater than 0"
         )
     return size
 
 
-def _read_sphere(node: Node, base: Path | None, owner: str, warnings: list[str]) -> _Geometry:
+def _read_sphere(node: Node, finder: ResourceFinder, owner: str, warnings: list[str]) -> _Geometry:
     return _Geometry(Sphere(_positive(node, "radius")))
 
 
-def _read_box(node: Node, base: Path | None, owner: str, warnings: list[str]) -> _Geometry:
+def _read_box(node: Node, finder: ResourceFinder, owner: str, warnings: list[str]) -> _Geometry:
     return _Geometry(Box(tuple(_size(node))))
 
 
-def _read_ellipsoid(node: Node, base: Path | None, owner: str, warnings: list[str]) -> _Geometry:
+def _read_ellipsoid(node: Node, finder: ResourceFinder, owner: str, warnings: list[str]) -> _Geometry:
     return _Geometry(Ellipsoid(tuple(0.5 * _size(node))))
 
 
-def _read_cylinder(node: Node, base: Path | None, owner: str, warnings: list[str]) -> _Geometry:
+def _read_cylinder(node: Node, finder: ResourceFinder, owner: str, warnings: list[str]) -> _Geometry:
     return _Geometry(Cylinder(_positive(node, "radius"), _positive(node, "height")))
 
 
-def _read_capsule(node: Node, base: Path | None, owner: str, warnings: list[str]) -> _Geometry:
+def _read_capsule(node: Node, finder: ResourceFinder, owner: str, warnings: list[str]) -> _Geometry:
     return _Geometry(Capsule(_positive(node, "radius"), _positive(node, "height")))
 
 
-def _read_cone(node: Node, base: Path | None, owner: str, warnings: list[str]) -> _Geometry:
+def _read_cone(node: Node, finder: ResourceFinder, owner: str, warnings: list[str]) -> _Geometry:
     return _Geometry(Cone(_positive(node, "radius"), _positive(node, "height")))
 
 
-def _read_plane(node: Node, base: Path | None, owner: str, warnings: list[str]) -> _Geometry:
+def _read_plane(node: Node, finder: ResourceFinder, owner: str, warnings: list[str]) -> _Geometry:
     normal = unit_vector(node, "normal")
     if node.child("offset") is None and node.child("point") is not None:
         offset = float(normal @ node.child_vector("point", 3))
@@ -150,18 +144,19 @@ def _read_plane(node: Node, base: Path | None, owner: str, warnings: list[str]) 
     return _Geometry(Plane(tuple(normal), offset), moment_kind="none")
 
 
-def _read_mesh(node: Node, base: Path | None, owner: str, warnings: list[str]) -> _Geometry:
+def _read_mesh(node: Node, finder: ResourceFinder, owner: str, warnings: list[str]) -> _Geometry:
     name = node.require("file_name")
     if not name.text:
         raise name.error(f"<file_name> of a mesh of {owner} is empty; expected the path of a mesh file")
     scale = node.child_vector("scale", 3, default=np.ones(3))
     if (scale == 0.0).any():
         raise node.require("scale").error(f"<scale> of the mesh '{name.text}' holds a zero; expected factors")
-    path = resolve(name.text, base)
-    return _Geometry(load_mesh(path, scale=scale), moment_kind="box")
+    path = finder.find(name.text)
+    mesh = load_mesh(path, scale.tolist(), remark=lambda text: warnings.append(f"{owner}: {text}"))
+    return _Geometry(mesh, moment_kind="box")
 
 
-def _read_multi_sphere(node: Node, base: Path | None, owner: str, warnings: list[str]) -> _Geometry:
+def _read_multi_sphere(node: Node, finder: ResourceFinder, owner: str, warnings: list[str]) -> _Geometry:
     spheres = node.children("sphere")
     if not spheres:
         raise node.error(f"<multi_sphere> of {owner} holds no <sphere>")
@@ -172,26 +167,12 @@ def _read_multi_sphere(node: Node, base: Path | None, owner: str, warnings: list
         transform[:3, 3] = centers[0]
         return _Geometry(Sphere(float(radii[0])), transform, "box")
     points = np.concatenate([c + r * _unit_sphere_points() for c, r in zip(centers, radii, strict=True)])
-    try:
-        hull = ConvexHull(points)
-    except (QhullError, ValueError) as error:
-        raise node.error(f"the spheres of <multi_sphere> of {owner} have no convex hull") from error
+    hull = convex_hull(points, f"<multi_sphere> of {owner}")
     warnings.append(
-        f"{owner}: <multi_sphere> is represented by the convex hull of {len(hull.vertices)} points on its spheres, "
-        f"nowhere more than 1.5 % of a radius inside of them"
+        f"{owner}: <multi_sphere> is represented by the convex hull of {len(hull.vertices)} points on its "
+        f"spheres, nowhere more than 1.8 % of a radius inside of them"
     )
-    return _Geometry(_hull_mesh(points, hull), moment_kind="box")
-
-
-def _hull_mesh(points: np.ndarray, hull: ConvexHull) -> Mesh:
-    index = np.full(len(points), -1)
-    index[hull.vertices] = np.arange(len(hull.vertices))
-    corners = points[hull.simplices]
-    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    inward = np.einsum("ij,ij->i", normals, hull.equations[:, :3]) < 0.0
-    faces = index[hull.simplices]
-    faces[inward] = faces[inward][:, ::-1]
-    return Mesh(points[hull.vertices], faces)
+    return _Geometry(Mesh(hull.vertices, hull.faces), moment_kind="box")
 
 
 @cache
@@ -210,7 +191,7 @@ def _unit_sphere_points() -> np.ndarray:
     return points
 
 
-_READERS: dict[str, Callable[[Node, Path | None, str, list[str]], _Geometry]] = {
+_READERS: dict[str, Callable[[Node, ResourceFinder, str, list[str]], _Geometry]] = {
     "box": _read_box,
     "sphere": _read_sphere,
     "ellipsoid": _read_ellipsoid,

@@ -1,0 +1,150 @@
+"""Bodies of SKEL skeletons: pose, inertia and shapes.
+
+A missing ``<moment_of_inertia>`` is derived from the body's first shape (visualization shapes come before
+collision shapes), turned about the body's centre of mass with its axes along the body's, as DART does:
+
+- the solid of uniform density for a box, sphere, ellipsoid, capsule, cylinder or cone (about its centroid;
+  DART takes a cone's about the middle of its base);
+- the box around it for a mesh or a multi_sphere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from kido.io.resources import ResourceFinder
+from kido.io.skel.fields import located, note_unknown, pose
+from kido.io.skel.shapes import Part, box_moment, read_part
+from kido.io.xml import Node
+from kido.skeleton import BodyNode, Inertia
+
+__all__ = ["SkelBody", "add_shapes", "read_body"]
+
+DEFAULT_MASS = 1.0
+DEFAULT_MOMENT = np.eye(3)
+KNOWN_CHILDREN = (
+    "transformation",
+    "gravity",
+    "inertia",
+    "visualization_shape",
+    "collision_shape",
+    "soft_shape",
+    "soft",
+    "marker",
+)
+MOMENT_ENTRIES = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
+
+
+@dataclass
+class SkelBody:
+    """A ``<body>`` as the file describes it; `pose` is its 4x4 pose in the world at zero joint positions."""
+
+    name: str
+    node: Node
+    pose: np.ndarray
+    gravity: bool
+    inertia: Inertia
+    has_inertia: bool
+    parts: list[Part] = field(default_factory=list)
+
+
+def read_body(
+    node: Node, skeleton_pose: np.ndarray, finder: ResourceFinder, visuals: bool, warnings: list[str]
+) -> SkelBody:
+    """Read a ``<body>``; remarks are added to `warnings`.
+
+    With `visuals` False, visualization shapes are left out (and meshes among them are not looked for).
+    """
+    name = node.required_attribute("name")
+    owner = f"body '{name}'"
+    note_unknown(node, KNOWN_CHILDREN, owner, warnings)
+    if node.children("marker"):
+        warnings.append(f"{owner}: its markers were left out")
+    parts = _read_parts(node, finder, visuals, owner, warnings)
+    return SkelBody(
+        name=name,
+        node=node,
+        pose=skeleton_pose @ pose(node),
+        gravity=node.child_boolean("gravity", True),
+        inertia=_read_inertia(node, parts, owner, warnings),
+        has_inertia=node.child("inertia") is not None,
+        parts=[part for part in parts if visuals or part.collision],
+    )
+
+
+def add_shapes(body: BodyNode, description: SkelBody) -> None:
+    """Give a body of a skeleton the shapes of its description."""
+    for part in description.parts:
+        with located(part.node):
+            body.add_shape(
+                part.shape,
+                transform=part.transform,
+                visual=part.visual,
+                collision=part.collision,
+                color=part.color,
+            )
+
+
+def _read_parts(
+    node: Node, finder: ResourceFinder, visuals: bool, owner: str, warnings: list[str]
+) -> list[Part]:
+    parts = []
+    for shape_node in node.children("visualization_shape"):
+        geometry = shape_node.child("geometry")
+        if not visuals and geometry is not None and geometry.children("mesh"):
+            continue
+        parts.append(read_part(shape_node, finder, owner, warnings))
+    parts.extend(
+        read_part(shape_node, finder, owner, warnings) for shape_node in node.children("collision_shape")
+    )
+    for shape_node in node.children("soft_shape", "soft"):
+        mass = shape_node.child_number("total_mass", 0.0)
+        warnings.append(
+            f"{owner}: soft bodies are not supported; <{shape_node.tag}> was read as a rigid shape without "
+            f"its mass of {mass:g} kg"
+        )
+        parts.append(read_part(shape_node, finder, owner, warnings))
+    return parts
+
+
+def _read_inertia(node: Node, parts: list[Part], owner: str, warnings: list[str]) -> Inertia:
+    inertia = node.child("inertia")
+    if inertia is None:
+        return Inertia(DEFAULT_MASS, moment=DEFAULT_MOMENT)
+    note_unknown(inertia, ("mass", "offset", "moment_of_inertia"), owner, warnings)
+    mass = inertia.child_number("mass")
+    if mass < 0.0:
+        raise inertia.require("mass").error(f"the mass of {owner} is {mass:g} kg; expected at least 0")
+    com = inertia.child_vector("offset", 3, default=np.zeros(3))
+    moment_node = inertia.child("moment_of_inertia")
+    with located(inertia if moment_node is None else moment_node):
+        if moment_node is None:
+            moment = _moment_of_shapes(mass, parts, owner, warnings)
+        else:
+            moment = _read_moment(moment_node)
+        return Inertia(mass, com=com, moment=moment)
+
+
+def _read_moment(node: Node) -> np.ndarray:
+    ixx, iyy, izz, ixy, ixz, iyz = (
+        node.child_number(entry, None if entry in ("ixx", "iyy", "izz") else 0.0) for entry in MOMENT_ENTRIES
+    )
+    return np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]])
+
+
+def _moment_of_shapes(mass: float, parts: list[Part], owner: str, warnings: list[str]) -> np.ndarray:
+    if mass == 0.0:
+        return np.zeros((3, 3))
+    part = next((part for part in parts if part.moment_kind != "none"), None)
+    if part is None:
+        warnings.append(
+            f"{owner}: no moment of inertia and no shape to take it from; it has 1 kg m^2 about every axis"
+        )
+        return DEFAULT_MOMENT
+    if part.moment_kind == "solid":
+        return part.shape.moment(mass)
+    lower, upper = part.shape.aabb
+    warnings.append(f"{owner}: no moment of inertia; it has that of the box around its first shape")
+    return box_moment(mass, np.subtract(upper, lower))

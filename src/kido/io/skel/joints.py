@@ -1,0 +1,331 @@
+"""Joints of SKEL skeletons: type, axes, and what is given per degree of freedom."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kido.io.skel.fields import located, note_unknown, pose, unit_vector
+from kido.io.xml import Node
+from kido.skeleton import (
+    BallJoint,
+    EulerJoint,
+    FreeJoint,
+    Joint,
+    PlanarJoint,
+    PrismaticJoint,
+    RevoluteJoint,
+    ScrewJoint,
+    TranslationalJoint,
+    UniversalJoint,
+    WeldJoint,
+)
+
+__all__ = ["JOINT_TYPES", "WORLD", "SkelJoint", "free_joint", "read_joint"]
+
+WORLD = "world"
+DEFAULT_PITCH = 0.1
+ACTUATORS = ("force", "passive", "servo", "mimic", "acceleration", "velocity", "locked")
+KNOWN_CHILDREN = (
+    "parent",
+    "child",
+    "transformation",
+    "axis",
+    "axis2",
+    "axis3",
+    "axis_order",
+    "plane",
+    "init_pos",
+    "init_vel",
+    "dof",
+)
+DYNAMICS = {
+    "damping": "damping",
+    "friction": "coulomb_friction",
+    "spring_rest_position": "rest_position",
+    "spring_stiffness": "spring_stiffness",
+}
+
+
+@dataclass(frozen=True)
+class SkelJoint:
+    """A ``<joint>`` as the file describes it.
+
+    `transform` is the joint's frame in the child body (4x4), `velocities` the initial velocities, `dof_names`
+    the names the file gives to degrees of freedom (None where it gives none), `build(X_PJ, X_CJ)` makes the
+    joint.
+    """
+
+    name: str
+    node: Node
+    parent: str
+    child: str
+    transform: np.ndarray
+    velocities: np.ndarray
+    dof_names: tuple[str | None, ...]
+    build: Callable[[np.ndarray, np.ndarray], Joint]
+
+
+@dataclass(frozen=True)
+class _Type:
+    """A joint type of the format: its degrees of freedom, which axes take limits, and its own arguments."""
+
+    make: type[Joint]
+    num_dofs: int
+    num_axes: int
+    arguments: Callable[[Node], dict[str, Any]]
+
+
+def read_joint(node: Node, warnings: list[str]) -> SkelJoint:
+    """Read a ``<joint>``; remarks are added to `warnings`."""
+    name = node.required_attribute("name")
+    owner = f"joint '{name}'"
+    kind = _TYPES[node.choice("type", JOINT_TYPES)]
+    note_unknown(node, KNOWN_CHILDREN, owner, warnings)
+    _check_actuator(node, owner, warnings)
+    values = _DofValues(kind.num_dofs)
+    _read_axes(node, kind, values, owner, warnings)
+    if node.child("init_pos") is not None:
+        values.set_all("initial_position", _initial(node, "init_pos", kind, owner))
+    if node.child("init_vel") is not None:
+        values.set_all("initial_velocity", _initial(node, "init_vel", kind, owner))
+    for dof in node.children("dof"):
+        _read_dof(dof, kind, values, owner, warnings)
+    velocities = values.take("initial_velocity", np.zeros(kind.num_dofs))
+    arguments = {**kind.arguments(node), **values.given}
+
+    def build(transform_from_parent: np.ndarray, transform_from_child: np.ndarray) -> Joint:
+        with located(node):
+            return kind.make(
+                name,
+                transform_from_parent=transform_from_parent,
+                transform_from_child=transform_from_child,
+                **arguments,
+            )
+
+    return SkelJoint(
+        name=name,
+        node=node,
+        parent=_body_name(node, "parent"),
+        child=_body_name(node, "child"),
+        transform=pose(node),
+        velocities=velocities,
+        dof_names=tuple(values.names),
+        build=build,
+    )
+
+
+def free_joint(name: str, child: str, node: Node) -> SkelJoint:
+    """A free joint at rest that the file does not describe, which places a body in the world."""
+
+    def build(transform_from_parent: np.ndarray, transform_from_child: np.ndarray) -> Joint:
+        with located(node):
+            return FreeJoint(
+                name, transform_from_parent=transform_from_parent, transform_from_child=transform_from_child
+            )
+
+    return SkelJoint(name, node, WORLD, child, np.eye(4), np.zeros(6), (None,) * 6, build)
+
+
+UNLIMITED = {
+    "position_lower_limit": -np.inf,
+    "position_upper_limit": np.inf,
+    "velocity_limit": np.inf,
+    "force_limit": np.inf,
+}
+
+
+class _DofValues:
+    """Values per degree of freedom, as keyword arguments of a joint; only what the file gives is present."""
+
+    def __init__(self, num_dofs: int) -> None:
+        self.num_dofs = num_dofs
+        self.given: dict[str, np.ndarray] = {}
+        self.names: list[str | None] = [None] * num_dofs
+
+    def set(self, quantity: str, index: int, value: float) -> None:
+        """Set one value."""
+        unset = UNLIMITED.get(quantity, 0.0)
+        self.given.setdefault(quantity, np.full(self.num_dofs, unset))[index] = value
+
+    def set_all(self, quantity: str, values: np.ndarray) -> None:
+        """Set the values of all degrees of freedom."""
+        self.given[quantity] = np.array(values, dtype=float)
+
+    def take(self, quantity: str, default: np.ndarray) -> np.ndarray:
+        """Remove a quantity and return it."""
+        return self.given.pop(quantity, default)
+
+
+def _body_name(node: Node, tag: str) -> str:
+    name = node.require(tag)
+    if not name.text:
+        raise name.error(f"<{tag}> of {node.describe()} is empty; expected the name of a body")
+    return name.text
+
+
+def _check_actuator(node: Node, owner: str, warnings: list[str]) -> None:
+    actuator = node.choice("actuator", ACTUATORS, "force")
+    if actuator != "force":
+        warnings.append(f"{owner}: its actuator type '{actuator}' is not supported; it is driven by forces")
+
+
+def _initial(node: Node, tag: str, kind: _Type, owner: str) -> np.ndarray:
+    if kind.num_dofs == 0:
+        raise node.require(tag).error(f"<{tag}> is given for {owner}, which has no degrees of freedom")
+    return node.child_vector(tag, kind.num_dofs)
+
+
+def _read_axes(node: Node, kind: _Type, values: _DofValues, owner: str, warnings: list[str]) -> None:
+    for index, tag in enumerate(("axis", "axis2", "axis3")):
+        axis = node.child(tag)
+        if axis is None:
+            continue
+        if index >= kind.num_axes:
+            warnings.append(
+                f"{owner}: <{tag}> has no meaning for a {node.attribute('type')} joint and was left out"
+            )
+            continue
+        note_unknown(axis, ("xyz", "pitch", "limit", "dynamics", "damping"), owner, warnings)
+        if axis.child("damping") is not None:
+            values.set("damping", index, axis.child_number("damping"))
+        dynamics = axis.child("dynamics")
+        if dynamics is not None:
+            note_unknown(dynamics, tuple(DYNAMICS), owner, warnings)
+            _read_dynamics(dynamics, index, values)
+        limit = axis.child("limit")
+        if limit is not None:
+            note_unknown(limit, ("lower", "upper"), owner, warnings)
+            for side in ("lower", "upper"):
+                if limit.child(side) is not None:
+                    value = limit.child_number(side, allow_infinite=True)
+                    values.set(f"position_{side}_limit", index, value)
+
+
+def _read_dynamics(node: Node, index: int, values: _DofValues) -> None:
+    for tag, quantity in DYNAMICS.items():
+        if node.child(tag) is not None:
+            values.set(quantity, index, node.child_number(tag))
+
+
+def _read_dof(node: Node, kind: _Type, values: _DofValues, owner: str, warnings: list[str]) -> None:
+    index = _local_index(node, kind, owner)
+    owner = f"{owner}, degree of freedom {index}"
+    note_unknown(node, ("position", "velocity", "acceleration", "force", *DYNAMICS), owner, warnings)
+    if node.has("name"):
+        values.names[index] = node.required_attribute("name")
+    _read_dynamics(node, index, values)
+    position = node.child("position")
+    if position is not None:
+        for side in ("lower", "upper"):
+            if position.has(side):
+                values.set(f"position_{side}_limit", index, position.number(side, allow_infinite=True))
+    for tag in ("position", "velocity"):
+        child = node.child(tag)
+        if child is not None and child.has("initial"):
+            values.set(f"initial_{tag}", index, child.number("initial"))
+    for tag in ("velocity", "force"):
+        _read_symmetric_limit(node, tag, index, values, owner, warnings)
+    if node.child("acceleration") is not None:
+        warnings.append(f"{owner}: limits and initial values of accelerations are not supported")
+    force = node.child("force")
+    if force is not None and force.has("initial"):
+        warnings.append(f"{owner}: the initial force was left out")
+
+
+def _local_index(node: Node, kind: _Type, owner: str) -> int:
+    if not node.has("local_index"):
+        if kind.num_dofs == 1:
+            return 0
+        raise node.error(f"<dof> of {owner} lacks the required attribute 'local_index'")
+    text = node.required_attribute("local_index")
+    if not (text.isascii() and text.isdigit() and int(text) < kind.num_dofs):
+        choices = ", ".join(map(str, range(kind.num_dofs))) or "none: it has no degrees of freedom"
+        raise node.error(
+            f"the attribute 'local_index' of <dof> of {owner} is '{text}'; valid indices are {choices}"
+        )
+    return int(text)
+
+
+def _read_symmetric_limit(
+    node: Node, tag: str, index: int, values: _DofValues, owner: str, warnings: list[str]
+) -> None:
+    child = node.child(tag)
+    if child is None or not (child.has("lower") or child.has("upper")):
+        return
+    lower = child.number("lower", -np.inf, allow_infinite=True)
+    upper = child.number("upper", np.inf, allow_infinite=True)
+    if lower > upper:
+        raise child.error(f"the lower {tag} limit {lower:g} of {owner} is above the upper one, {upper:g}")
+    limit = max(abs(lower), abs(upper))
+    if lower != -upper:
+        warnings.append(
+            f"{owner}: its {tag} limits {lower:g} and {upper:g} were widened to -{limit:g} and {limit:g}"
+        )
+    values.set(f"{tag}_limit", index, limit)
+
+
+def _no_arguments(node: Node) -> dict[str, Any]:
+    return {}
+
+
+def _axis(node: Node) -> dict[str, Any]:
+    return {"axis": unit_vector(node.require("axis"), "xyz")}
+
+
+def _screw(node: Node) -> dict[str, Any]:
+    return {**_axis(node), "pitch": node.require("axis").child_number("pitch", DEFAULT_PITCH)}
+
+
+def _two_axes(node: Node) -> dict[str, Any]:
+    return {
+        "axis1": unit_vector(node.require("axis"), "xyz"),
+        "axis2": unit_vector(node.require("axis2"), "xyz"),
+    }
+
+
+def _euler(node: Node) -> dict[str, Any]:
+    order = node.require("axis_order")
+    if order.text not in EULER_ORDERS:
+        raise order.error(
+            f"<axis_order> of {node.describe()} is '{order.text}'; expected one of {', '.join(EULER_ORDERS)}"
+        )
+    return {"order": order.text}
+
+
+def _plane(node: Node) -> dict[str, Any]:
+    plane = node.child("plane")
+    kind = "xy" if plane is None else plane.choice("type", (*PLANES, "arbitrary"))
+    if plane is None or kind != "arbitrary":
+        axis1, axis2 = PLANES[kind]
+    else:
+        axis1 = unit_vector(plane.require("translation_axis1"), "xyz")
+        axis2 = unit_vector(plane.require("translation_axis2"), "xyz")
+    return {"axis1": axis1, "axis2": axis2}
+
+
+PLANES = {
+    "xy": ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0)),
+    "yz": ((0.0, 1.0, 0.0), (0.0, 0.0, 1.0)),
+    "zx": ((0.0, 0.0, 1.0), (1.0, 0.0, 0.0)),
+}
+EULER_ORDERS = (
+    *("xyz", "xzy", "yxz", "yzx", "zxy", "zyx"),
+    *("xyx", "xzx", "yxy", "yzy", "zxz", "zyz"),
+)
+_TYPES = {
+    "weld": _Type(WeldJoint, 0, 0, _no_arguments),
+    "revolute": _Type(RevoluteJoint, 1, 1, _axis),
+    "prismatic": _Type(PrismaticJoint, 1, 1, _axis),
+    "screw": _Type(ScrewJoint, 1, 1, _screw),
+    "universal": _Type(UniversalJoint, 2, 2, _two_axes),
+    "euler": _Type(EulerJoint, 3, 3, _euler),
+    "ball": _Type(BallJoint, 3, 0, _no_arguments),
+    "planar": _Type(PlanarJoint, 3, 3, _plane),
+    "translational": _Type(TranslationalJoint, 3, 3, _no_arguments),
+    "free": _Type(FreeJoint, 6, 0, _no_arguments),
+}
+JOINT_TYPES = tuple(_TYPES)
