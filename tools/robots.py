@@ -1,0 +1,220 @@
+"""Our robots. X points forward, Y left, Z up; the origin is on the ground."""
+
+from __future__ import annotations
+
+import math
+
+from urdf_text import Robot, box, capsule, sphere
+
+X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+ALONG_Y = (math.pi / 2, 0.0, 0.0)
+
+
+def humanoid() -> Robot:
+    """A person of 1.70 m and 75 kg with 35 degrees of freedom, standing with hanging arms at zero.
+
+    Lengths and masses of the segments follow the usual proportions of an adult's body (Winter, Biomechanics
+    and Motor Control of Human Movement: fractions of height and of mass).
+    """
+    robot = Robot("humanoid", "A person of 1.70 m and 75 kg, standing upright at zero.")
+    robot.materials = {
+        "skin": (0.91, 0.72, 0.58),
+        "shirt": (0.24, 0.47, 0.68),
+        "trousers": (0.25, 0.27, 0.33),
+        "shoes": (0.75, 0.30, 0.22),
+    }
+    robot.link("world")
+    robot.fixed("root", "world", "pelvis", (0, 0, 0.96), kind="floating")
+    robot.link("pelvis", 10.65, (capsule(0.10, 0.13, rpy=ALONG_Y),), "trousers")
+
+    robot.hinge("waist_pitch", "pelvis", "waist", (0, 0, 0.08), Y, (-30, 75), 200, damping=4)
+    robot.link("waist", 2.0)
+    robot.hinge("waist_roll", "waist", "abdomen", (0, 0, 0), X, (-35, 35), 200, damping=4)
+    robot.link("abdomen", 8.4, (capsule(0.10, 0.08, (0, 0, 0.07), ALONG_Y),), "shirt")
+    robot.hinge("waist_yaw", "abdomen", "chest", (0, 0, 0.14), Z, (-45, 45), 150, damping=4)
+    robot.link(
+        "chest",
+        16.2,
+        (capsule(0.125, 0.12, (0, 0, 0.13), ALONG_Y), capsule(0.05, 0.14, (0, 0, 0.26), ALONG_Y)),
+        "shirt",
+    )
+    robot.hinge("neck_yaw", "chest", "neck", (0, 0, 0.28), Z, (-75, 75), 20, damping=0.5)
+    robot.link("neck", 1.2, (capsule(0.05, 0.04, (0, 0, 0.03)),), "skin")
+    robot.hinge("neck_pitch", "neck", "head", (0, 0, 0.07), Y, (-50, 60), 20, damping=0.5)
+    robot.link("head", 4.9, (sphere(0.105, (0.01, 0, 0.065)),), "skin")
+
+    for side, sign in (("left", 1.0), ("right", -1.0)):
+        _leg(robot, side, sign)
+        _arm(robot, side, sign)
+    return robot
+
+
+def _leg(robot: Robot, side: str, sign: float) -> None:
+    """Hip at 0.91 m, knee at 0.49 m, ankle at 0.07 m above the sole."""
+
+    def outward(lower: float, upper: float) -> tuple[float, float]:
+        return (lower, upper) if sign > 0 else (-upper, -lower)
+
+    robot.hinge(
+        f"{side}_hip_yaw",
+        "pelvis",
+        f"{side}_hip",
+        (0, sign * 0.09, -0.05),
+        Z,
+        outward(-35, 45),
+        100,
+        damping=2,
+    )
+    robot.link(f"{side}_hip", 0.8)
+    robot.hinge(
+        f"{side}_hip_roll", f"{side}_hip", f"{side}_hip_side", (0, 0, 0), X, outward(-20, 45), 150, damping=2
+    )
+    robot.link(f"{side}_hip_side", 0.8)
+    robot.hinge(
+        f"{side}_hip_pitch", f"{side}_hip_side", f"{side}_thigh", (0, 0, 0), Y, (-120, 25), 250, damping=3
+    )
+    robot.link(f"{side}_thigh", 5.9, (capsule(0.07, 0.29, (0, 0, -0.20)),), "trousers")
+    robot.hinge(f"{side}_knee", f"{side}_thigh", f"{side}_shank", (0, 0, -0.42), Y, (0, 145), 250, damping=2)
+    robot.link(f"{side}_shank", 3.1875, (capsule(0.05, 0.30, (0, 0, -0.20)),), "trousers")
+    robot.hinge(
+        f"{side}_ankle_pitch", f"{side}_shank", f"{side}_ankle", (0, 0, -0.42), Y, (-30, 50), 150, damping=1
+    )
+    robot.link(f"{side}_ankle", 0.3)
+    robot.hinge(
+        f"{side}_ankle_roll", f"{side}_ankle", f"{side}_foot", (0, 0, 0), X, outward(-25, 20), 80, damping=1
+    )
+    robot.link(f"{side}_foot", 1.0875, (box(0.26, 0.09, 0.07, (0.05, 0, -0.035)),), "shoes")
+
+
+def _arm(robot: Robot, side: str, sign: float) -> None:
+    """Shoulder at 1.40 m; an upper arm of 0.30 m, a forearm of 0.25 m."""
+
+    def outward(lower: float, upper: float) -> tuple[float, float]:
+        return (lower, upper) if sign > 0 else (-upper, -lower)
+
+    shoulder = (0, sign * 0.195, 0.22)
+    robot.hinge(f"{side}_shoulder_pitch", "chest", f"{side}_shoulder", shoulder, Y, (-180, 60), 80, damping=1)
+    robot.link(f"{side}_shoulder", 0.3)
+    robot.hinge(
+        f"{side}_shoulder_roll",
+        f"{side}_shoulder",
+        f"{side}_shoulder_side",
+        (0, 0, 0),
+        X,
+        outward(-10, 170),
+        80,
+        damping=1,
+    )
+    robot.link(f"{side}_shoulder_side", 0.3)
+    robot.hinge(
+        f"{side}_shoulder_yaw",
+        f"{side}_shoulder_side",
+        f"{side}_upper_arm",
+        (0, 0, 0),
+        Z,
+        outward(-90, 60),
+        60,
+        damping=1,
+    )
+    robot.link(f"{side}_upper_arm", 1.5, (capsule(0.045, 0.23, (0, 0, -0.145)),), "shirt")
+    robot.hinge(
+        f"{side}_elbow", f"{side}_upper_arm", f"{side}_forearm", (0, 0, -0.30), Y, (-145, 0), 60, damping=1
+    )
+    robot.link(f"{side}_forearm", 0.7, (capsule(0.038, 0.10, (0, 0, -0.06)),), "skin")
+    robot.hinge(
+        f"{side}_forearm_roll",
+        f"{side}_forearm",
+        f"{side}_wrist",
+        (0, 0, -0.13),
+        Z,
+        (-90, 90),
+        20,
+        damping=0.3,
+    )
+    robot.link(f"{side}_wrist", 0.5, (capsule(0.032, 0.09, (0, 0, -0.055)),), "skin")
+    robot.hinge(
+        f"{side}_wrist_roll", f"{side}_wrist", f"{side}_hand", (0, 0, -0.12), X, (-70, 70), 10, damping=0.2
+    )
+    robot.link(f"{side}_hand", 0.45, (box(0.08, 0.03, 0.17, (0, 0, -0.085)),), "skin")
+
+
+def quadruped() -> Robot:
+    """A walking machine of 24 kg with three joints per leg, standing on bent knees at zero."""
+    robot = Robot("quadruped", "A four-legged machine of 24 kg, standing on bent knees at zero.")
+    robot.materials = {"shell": (0.87, 0.60, 0.22), "dark": (0.22, 0.24, 0.27), "foot": (0.10, 0.10, 0.10)}
+    thigh = shank = 0.22
+    bend, radius = math.radians(40), 0.022
+    robot.link("world")
+    robot.fixed("root", "world", "trunk", (0, 0, (thigh + shank) * math.cos(bend) + radius), kind="floating")
+    robot.link("trunk", 13.6, (box(0.56, 0.20, 0.13), box(0.10, 0.12, 0.09, (0.33, 0, 0.03))), "shell")
+    for end, along in (("front", 1.0), ("hind", -1.0)):
+        for side, sign in (("left", 1.0), ("right", -1.0)):
+            leg = f"{end}_{side}"
+            robot.hinge(
+                f"{leg}_hip_roll",
+                "trunk",
+                f"{leg}_hip",
+                (along * 0.21, sign * 0.07, 0),
+                X,
+                (-45, 45),
+                45,
+                20,
+                0.1,
+            )
+            robot.link(
+                f"{leg}_hip", 1.0, (capsule(0.045, 0.03, (0, sign * 0.03, 0), ALONG_Y),), "dark", touch=False
+            )
+            robot.hinge(
+                f"{leg}_hip_pitch",
+                f"{leg}_hip",
+                f"{leg}_thigh",
+                (0, sign * 0.085, 0),
+                Y,
+                (-100, 60),
+                45,
+                20,
+                0.1,
+                rpy=(0, bend, 0),
+            )
+            robot.link(f"{leg}_thigh", 1.3, (capsule(0.032, thigh - 0.03, (0, 0, -thigh / 2)),), "shell")
+            robot.hinge(
+                f"{leg}_knee",
+                f"{leg}_thigh",
+                f"{leg}_shank",
+                (0, 0, -thigh),
+                Y,
+                (-70, 75),
+                45,
+                20,
+                0.1,
+                rpy=(0, -2 * bend, 0),
+            )
+            robot.link(f"{leg}_shank", 0.25, (capsule(0.016, shank - 0.05, (0, 0, -shank / 2)),), "dark")
+            robot.fixed(f"{leg}_ankle", f"{leg}_shank", f"{leg}_foot", (0, 0, -shank))
+            robot.link(f"{leg}_foot", 0.05, (sphere(radius),), "foot")
+    return robot
+
+
+def arm7() -> Robot:
+    """An arm of seven joints on a pedestal, 1.1 m tall when stretched out, straight up at zero."""
+    robot = Robot("arm7", "An arm of seven joints, fixed to the ground, straight up at zero.")
+    robot.materials = {"light": (0.88, 0.88, 0.86), "accent": (0.80, 0.36, 0.20), "dark": (0.25, 0.26, 0.30)}
+    robot.link("world")
+    robot.fixed("mount", "world", "base", (0, 0, 0))
+    robot.link("base", 6.0, (box(0.22, 0.22, 0.10, (0, 0, 0.05)),), "dark")
+    # name, height above the joint before, axis, limits, torque, mass, parts, colour
+    joints = (
+        ("shoulder_yaw", "shoulder", 0.10, Z, 170, 180, 4.0, capsule(0.07, 0.10, (0, 0, 0.09)), "light"),
+        ("shoulder_pitch", "upper_arm", 0.18, Y, 115, 180, 4.0, capsule(0.06, 0.14, (0, 0, 0.10)), "accent"),
+        ("arm_roll", "elbow_link", 0.20, Z, 170, 110, 3.0, capsule(0.058, 0.10, (0, 0, 0.08)), "light"),
+        ("elbow", "forearm", 0.16, Y, 120, 110, 2.6, capsule(0.052, 0.12, (0, 0, 0.09)), "accent"),
+        ("forearm_roll", "wrist_link", 0.18, Z, 170, 70, 1.8, capsule(0.048, 0.08, (0, 0, 0.07)), "light"),
+        ("wrist_pitch", "wrist", 0.14, Y, 115, 40, 1.4, sphere(0.05, (0, 0, 0.02)), "accent"),
+        ("wrist_roll", "hand", 0.07, Z, 175, 40, 0.7, box(0.08, 0.10, 0.07, (0, 0, 0.035)), "dark"),
+    )
+    parent = "base"
+    for name, child, height, axis, limit, effort, mass, part, color in joints:
+        robot.hinge(name, parent, child, (0, 0, height), axis, (-limit, limit), effort, 2.5, 0.5)
+        robot.link(child, mass, (part,), color)
+        parent = child
+    return robot
