@@ -1,0 +1,203 @@
+"""Block Gauss-Seidel on the exact Coulomb cone, in velocity space, with warm start and Anderson acceleration.
+
+A sweep visits the blocks of an island in order; each solves its own Coulomb problem exactly with all other impulses
+fixed (`kido.solvers.one_contact`) and adds its response to u at once. Cost per sweep is linear in blocks; no matrix
+is formed.
+
+Source: Jourdan, Alart and Jean 1998 (non-smooth Gauss-Seidel); the one-contact solve is our own.
+"""
+
+from __future__ import annotations
+
+from kido.jit import entry, kernel, view
+from kido.solvers.anderson import LAST_G, NOW_X, extrapolate, gather, scatter
+from kido.solvers.certify import measure_island
+from kido.solvers.one_contact import solve_bounded, solve_contact
+from kido.solvers.prepare import clear_island, start
+from kido.solvers.problem import (
+    ANDERSON,
+    AT_CAP,
+    CHECK_EVERY,
+    CONTACT,
+    CONVERGED,
+    MAX_MEMORY,
+    NOT_FINITE,
+    PROBLEM,
+    SMALL_ROWS,
+    SWEEPS,
+    SWEEPS_LARGE,
+    TOLERANCE,
+    TOLERANCE_LARGE,
+    TOTAL_DISSIPATION,
+    TOTAL_FALLBACKS,
+    TOTAL_ITERATIONS,
+    TOTAL_RESIDUAL,
+    TOTAL_STATUS,
+)
+from kido.solvers.rows import INDEX, apply_impulses, bounded_velocity, contact_velocity, push_bounded, push_contact
+
+GROWTH = 4.0  # growth of |f|^2 at which an extrapolation is taken back
+
+
+@kernel
+def relax_contact(c, b):
+    """Solve the Coulomb problem of contact b with all other impulses fixed."""
+    i = c.row[b] & INDEX
+    v0, v1, v2 = contact_velocity(c, b)
+    p0 = c.impulse[i]
+    p1 = c.impulse[i + 1]
+    p2 = c.impulse[i + 2]
+    w00 = c.W[b, 0]
+    w01 = c.W[b, 1]
+    w02 = c.W[b, 2]
+    w11 = c.W[b, 3]
+    w12 = c.W[b, 4]
+    w22 = c.W[b, 5]
+    # Slip per friction impulse as it is now, the first guess.
+    alpha = 0.0
+    power = v1 * p1 + v2 * p2
+    if power < 0.0:
+        alpha = -power / (p1 * p1 + p2 * p2)
+    q0, q1, q2 = solve_contact(
+        w00,
+        w01,
+        w02,
+        w11,
+        w12,
+        w22,
+        v0 - (w00 * p0 + w01 * p1 + w02 * p2),
+        v1 - (w01 * p0 + w11 * p1 + w12 * p2),
+        v2 - (w02 * p0 + w12 * p1 + w22 * p2),
+        c.mu[b],
+        c.floor[b],
+        alpha,
+    )
+    c.impulse[i] = q0
+    c.impulse[i + 1] = q1
+    c.impulse[i + 2] = q2
+    p0 = q0 - p0
+    p1 = q1 - p1
+    p2 = q2 - p2
+    if p0 != 0.0 or p1 != 0.0 or p2 != 0.0:
+        push_contact(c, b, p0, p1, p2)
+
+
+@kernel
+def relax_bounded(c, b):
+    """Solve bounded row b with all other impulses fixed."""
+    i = c.row[b] & INDEX
+    p = c.impulse[i]
+    w = c.W[b, 0]
+    q = solve_bounded(w, bounded_velocity(c, b) - w * p, c.lower[b], c.upper[b])
+    if q != p:
+        c.impulse[i] = q
+        push_bounded(c, b, q - p)
+
+
+@kernel
+def sweep(c, island):
+    """One Gauss-Seidel sweep over an island."""
+    for e in range(c.island_start[island], c.island_start[island + 1]):
+        b = c.island_block[e] & INDEX
+        if c.kind[b] == CONTACT:
+            relax_contact(c, b)
+        else:
+            relax_bounded(c, b)
+
+
+@kernel
+def take_back(c, island):
+    """Return to the result of the last sweep before the extrapolation."""
+    first = c.island_row[island]
+    for k in range(first, c.island_row[island + 1]):
+        c.history[NOW_X, k] = c.history[LAST_G, k]
+    scatter(c, island, NOW_X)
+
+
+@kernel
+def sweeps_until(c, island, tolerance, cap):
+    """Sweep an island, accelerated, until its residual is at most `tolerance` or `cap` sweeps are done.
+
+    u must belong to the impulses. Returns (sweeps, residual, power balance); u and impulses are left consistent.
+    """
+    memory = int(c.setting[ANDERSON])
+    if memory > MAX_MEMORY:
+        memory = MAX_MEMORY
+    every = int(c.setting[CHECK_EVERY])
+    residual, power = measure_island(c, island)
+    done = 0
+    stored = -1
+    column = 0
+    last = 0.0
+    while residual > tolerance and done < cap:
+        for _ in range(every):
+            if memory > 0:
+                gather(c, island, NOW_X)
+            sweep(c, island)
+            done += 1
+            if memory > 0:
+                stored, column, size = extrapolate(c, island, stored, column, memory)
+                if stored > 1 and size > GROWTH * last:
+                    take_back(c, island)
+                    stored = -1
+                    column = 0
+                last = size
+        residual, power = measure_island(c, island)
+    return done, residual, power
+
+
+@kernel
+def finish_island(c, island, tolerance, iterations, residual):
+    """Record an island's result; one that is not finite is cleared."""
+    c.island_iterations[island] = iterations
+    c.island_residual[island] = residual
+    if residual <= tolerance:
+        c.island_status[island] = CONVERGED
+    elif residual > tolerance and residual < 1e300:
+        c.island_status[island] = AT_CAP
+    else:
+        clear_island(c, island)
+        c.island_status[island] = NOT_FINITE
+
+
+@kernel
+def island_limits(c, island):
+    """(rows, tolerance, cap of sweeps) of an island, by its size."""
+    rows = c.island_row[island + 1] - c.island_row[island]
+    if rows <= c.setting[SMALL_ROWS]:
+        return rows, c.setting[TOLERANCE], int(c.setting[SWEEPS])
+    return rows, c.setting[TOLERANCE_LARGE], int(c.setting[SWEEPS_LARGE])
+
+
+@kernel
+def start_totals(c):
+    """Zero `total`."""
+    for i in range(c.total.shape[0]):
+        c.total[i] = 0.0
+
+
+@kernel
+def add_to_totals(c, island, power, fallback):
+    """Worst residual and status, summed iterations and power balance."""
+    if c.island_residual[island] > c.total[TOTAL_RESIDUAL]:
+        c.total[TOTAL_RESIDUAL] = c.island_residual[island]
+    if c.island_status[island] > c.total[TOTAL_STATUS]:
+        c.total[TOTAL_STATUS] = c.island_status[island]
+    c.total[TOTAL_ITERATIONS] += c.island_iterations[island]
+    c.total[TOTAL_DISSIPATION] += power
+    c.total[TOTAL_FALLBACKS] += fallback
+
+
+@entry("int64(int64)")
+def gauss_seidel(address):
+    """Solve all islands of the problem at `address` by Gauss-Seidel alone. Returns the worst status."""
+    c = view(PROBLEM, address)
+    start_totals(c)
+    for island in range(start(c)):
+        power = 0.0
+        if c.island_status[island] != NOT_FINITE:
+            _, tolerance, cap = island_limits(c, island)
+            done, residual, power = sweeps_until(c, island, tolerance, cap)
+            finish_island(c, island, tolerance, done, residual)
+        add_to_totals(c, island, power, 0)
+    return int(c.total[TOTAL_STATUS])

@@ -1,0 +1,104 @@
+"""Position correction by split impulses: pseudo velocities that move bodies apart and are then forgotten.
+
+Frictionless problem on the normal rows with bias `position_bias` (for a penetration d > 0: -(erp / h) (d - slop)):
+
+    0 <= p  _|_  J_n u_position + position_bias >= 0,    u_position = sum Y_n p
+
+Contacts take part, and bounded rows with an infinite bound (limits, equalities) within their bounds; joint friction
+does not. The caller integrates positions with u + u_position and leaves velocities alone.
+"""
+
+from __future__ import annotations
+
+import math
+
+from kido.jit import entry, kernel, view
+from kido.solvers.one_contact import solve_bounded
+from kido.solvers.problem import CONTACT, DOFS, ISLANDS, NOT_FINITE, POSITION_SWEEPS, PROBLEM
+from kido.solvers.rows import INDEX, push1, velocity1
+
+STOP = 1e-4  # change of velocity in a sweep, relative to the largest bias, at which an island is done
+
+
+@kernel
+def takes_part(c, b):
+    """Whether a block takes part in the position correction."""
+    return c.kind[b] == CONTACT or math.isinf(c.lower[b]) or math.isinf(c.upper[b])
+
+
+@kernel
+def relax_position(c, b):
+    """Solve the pseudo impulse of one block. Returns the change of its own pseudo velocity."""
+    na = c.len_a[b] & INDEX
+    nb = c.len_b[b] & INDEX
+    a = c.at_a[b] & INDEX
+    e = c.at_b[b] & INDEX
+    da = c.dof_a[b] & INDEX
+    db = c.dof_b[b] & INDEX
+    w = c.W[b, 0]
+    p = c.position_impulse[b]
+    v = c.position_bias[b] + velocity1(c.J, a, na, c.u_position, da) + velocity1(c.J, e, nb, c.u_position, db)
+    if c.kind[b] == CONTACT:
+        q = solve_bounded(w, v - w * p, 0.0, math.inf)
+    else:
+        lower = -math.inf if math.isinf(c.lower[b]) else 0.0
+        upper = math.inf if math.isinf(c.upper[b]) else 0.0
+        q = solve_bounded(w, v - w * p, lower, upper)
+    c.position_impulse[b] = q
+    if q != p:
+        push1(c.Y, a, na, c.u_position, da, q - p)
+        push1(c.Y, e, nb, c.u_position, db, q - p)
+    return math.fabs(q - p) * w
+
+
+@kernel
+def correct_island(c, island, cap):
+    """Position correction of one island. Returns the sweeps made."""
+    largest = 0.0
+    finite = True
+    for e in range(c.island_start[island], c.island_start[island + 1]):
+        b = c.island_block[e]
+        c.position_impulse[b] = 0.0
+        if takes_part(c, b):
+            bias = c.position_bias[b]
+            finite = finite and math.isfinite(bias)
+            if c.kind[b] == CONTACT or math.isinf(c.upper[b]):
+                bias = -bias
+            if c.kind[b] != CONTACT and math.isinf(c.lower[b]):
+                bias = math.fabs(bias)
+            if bias > largest:
+                largest = bias
+    if not finite or largest <= 0.0:
+        return 0
+    done = 0
+    change = largest
+    while done < cap and change > STOP * largest:
+        change = 0.0
+        for e in range(c.island_start[island], c.island_start[island + 1]):
+            b = c.island_block[e] & INDEX
+            if takes_part(c, b):
+                moved = relax_position(c, b)
+                if moved > change:
+                    change = moved
+        done += 1
+    return done
+
+
+@kernel
+def solve_position_problem(c):
+    """Position correction of all islands of a solved problem. Returns the largest number of sweeps."""
+    for d in range(c.count[DOFS]):
+        c.u_position[d] = 0.0
+    most = 0
+    for island in range(c.count[ISLANDS]):
+        if c.island_status[island] != NOT_FINITE:
+            done = correct_island(c, island, int(c.setting[POSITION_SWEEPS]))
+            if done > most:
+                most = done
+    return most
+
+
+@entry("int64(int64)")
+def solve_position(address):
+    """Fill `u_position` and `position_impulse` of the problem at `address`, after `solve`. Returns the sweeps made."""
+    return solve_position_problem(view(PROBLEM, address))

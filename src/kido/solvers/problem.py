@@ -1,0 +1,181 @@
+"""The one description of a contact and constraint problem that every solver reads and writes.
+
+Unknown are the impulses of *blocks* acting on a concatenated generalized velocity u:
+
+    u = u_free + sum_blocks Y p,    v = J u + bias + compliance * p      (v, p: the block's rows)
+
+* kind CONTACT: three rows (normal, two tangents), exact Coulomb cone. With mu the coefficient of friction,
+  p_n >= 0, |p_t| <= mu p_n, v_n >= 0, p_n v_n = 0 and friction opposes slip: v_t = -lambda p_t, lambda >= 0,
+  lambda (mu p_n - |p_t|) = 0. `floor` raises the lower bound of p_n (restitution), 0 by default.
+* kind BOUNDED: one row; lower <= p <= upper and v >= 0 at lower, v <= 0 at upper, v = 0 between. A joint
+  limit has bounds [0, inf), Coulomb joint friction [-f h, f h], an equality (-inf, inf).
+
+A block touches one or two *segments* of u: `dof_a`, `len_a` and `dof_b`, `len_b`, length 0 where that side is
+static. A segment is a whole skeleton (or free body): Y is M^-1 J^T restricted to it, and a contact of a
+skeleton with itself has one segment. Jacobian and response rows lie in the pools `J` and `Y` at
+`at_a + r*len_a + k` and `at_b + r*len_b + k`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kido.jit import Container, Field, Schema
+
+CONTACT = 0
+BOUNDED = 1
+
+# Entries of `count` (int64), set by whoever fills the problem; islands are counted by `build_islands`.
+BLOCKS, ROWS, DOFS, ISLANDS = 0, 1, 2, 3
+
+# Status of an island, and of the problem (the largest of its islands).
+CONVERGED = 0  # residual below tolerance
+FELL_BACK = 1  # residual below tolerance, reached by the fall-back solver
+AT_CAP = 2  # stopped at the cap of iterations; the residual says how good it is
+NOT_FINITE = 3  # data or result not finite: impulses of the island are zero, its velocity is the free one
+
+# Entries of `setting` (float64): parameters of the solvers, with `default_settings`.
+TOLERANCE, TOLERANCE_LARGE, SMALL_ROWS = 0, 1, 2
+SWEEPS, SWEEPS_LARGE, CHECK_EVERY, ANDERSON = 3, 4, 5, 6
+ADMM_ITERATIONS, ADMM_RELAXATION, ADMM_PENALTY = 7, 8, 9
+POSITION_SWEEPS, RESTITUTION_SPEED, RESTITUTION_SWEEPS = 10, 11, 12
+NUM_SETTINGS = 16
+SETTING_NAMES = {
+    "tolerance": TOLERANCE,
+    "tolerance_large": TOLERANCE_LARGE,
+    "small_rows": SMALL_ROWS,
+    "sweeps": SWEEPS,
+    "sweeps_large": SWEEPS_LARGE,
+    "check_every": CHECK_EVERY,
+    "anderson": ANDERSON,
+    "admm_iterations": ADMM_ITERATIONS,
+    "admm_relaxation": ADMM_RELAXATION,
+    "admm_penalty": ADMM_PENALTY,
+    "position_sweeps": POSITION_SWEEPS,
+    "restitution_speed": RESTITUTION_SPEED,
+    "restitution_sweeps": RESTITUTION_SWEEPS,
+}
+DEFAULT_SETTINGS = {
+    "tolerance": 1e-6,  # relative natural-map residual asked of an island of at most small_rows rows
+    "tolerance_large": 1e-4,  # and of a larger one
+    "small_rows": 300,  # rows up to which an island counts as small, and may go to ADMM
+    "sweeps": 200,  # cap of Gauss-Seidel sweeps, small island
+    "sweeps_large": 60,  # and large
+    "check_every": 4,  # sweeps between residuals when not accelerated
+    "anderson": 5,  # memory of the acceleration (at most MAX_MEMORY); 0: none
+    "admm_iterations": 500,
+    "admm_relaxation": 1.6,
+    "admm_penalty": 0.01,  # first penalty, relative to the largest eigenvalue of the scaled compliance
+    "position_sweeps": 10,  # cap of sweeps of the position correction
+    "restitution_speed": 0.05,  # [m/s] approach below which no contact bounces
+    "restitution_sweeps": 200,
+}
+MAX_MEMORY = 8
+
+# Entries of `total` (float64), written by `solve`: over all islands.
+TOTAL_RESIDUAL, TOTAL_ITERATIONS, TOTAL_STATUS, TOTAL_DISSIPATION = 0, 1, 2, 3
+TOTAL_FALLBACKS, TOTAL_SLIDING = 4, 5
+
+PROBLEM = Schema(
+    "PROBLEM",
+    Field("count", "i", (8,), doc="number of blocks, rows, DOFs, islands"),
+    Field("setting", "f", (NUM_SETTINGS,), doc="parameters of the solvers, see SETTING_NAMES"),
+    Field("kind", "i", ("blocks",), doc="CONTACT or BOUNDED"),
+    Field("row", "i", ("blocks",), doc="first row of the block"),
+    Field("dof_a", "i", ("blocks",), doc="first DOF of the first segment"),
+    Field("len_a", "i", ("blocks",), doc="its number of DOFs, 0 if static"),
+    Field("at_a", "i", ("blocks",), doc="where its rows start in J and Y"),
+    Field("dof_b", "i", ("blocks",), doc="first DOF of the second segment"),
+    Field("len_b", "i", ("blocks",), doc="its number of DOFs, 0 if static"),
+    Field("at_b", "i", ("blocks",), doc="where its rows start in J and Y"),
+    Field("mu", "f", ("blocks",), doc="coefficient of friction of a contact"),
+    Field("lower", "f", ("blocks",), "N s", "lower impulse bound of a bounded row"),
+    Field("upper", "f", ("blocks",), "N s", "upper impulse bound of a bounded row"),
+    Field("floor", "f", ("blocks",), "N s", "lower bound of a contact's normal impulse, usually 0"),
+    Field("restitution", "f", ("blocks",), doc="coefficient of restitution of a contact, 0 to 1"),
+    Field("position_bias", "f", ("blocks",), "m/s", "bias of the position correction, negative to separate"),
+    Field("bias", "f", ("rows",), "m/s", "added to the row velocity"),
+    Field("compliance", "f", ("rows",), "m/(N s)", "row velocity per own impulse (softness), usually 0"),
+    Field("J", "f", ("pool",), doc="Jacobian rows"),
+    Field("Y", "f", ("pool",), doc="response rows M^-1 J^T"),
+    Field("u_free", "f", ("dofs",), "m/s", "velocity without the impulses"),
+    Field("impulse", "f", ("rows",), "N s", "in: warm start; out: solution"),
+    Field("u", "f", ("dofs",), "m/s", "out: velocity with the impulses"),
+    Field("u_position", "f", ("dofs",), "m/s", "out: pseudo velocity of the position correction"),
+    Field("position_impulse", "f", ("blocks",), doc="out: pseudo impulse of each block"),
+    Field("W", "f", ("blocks", 6), "m/(N s)", "out: own compliance nn, n1, n2, 11, 12, 22 with softness"),
+    Field("island_start", "i", ("islands",), doc="out: first entry of each island in island_block, and the end"),
+    Field("island_block", "i", ("blocks",), doc="out: blocks, island after island"),
+    Field("island_row", "i", ("islands",), doc="out: number of rows before each island, and of all"),
+    Field("island_status", "i", ("blocks",), doc="out: CONVERGED, FELL_BACK, AT_CAP or NOT_FINITE"),
+    Field("island_iterations", "i", ("blocks",), doc="out: sweeps and iterations of each island"),
+    Field("island_residual", "f", ("blocks",), doc="out: relative natural-map residual of each island"),
+    Field("total", "f", (8,), doc="out: worst residual, iterations, worst status, power balance sum p.v, ..."),
+    Field("node", "i", ("dofs",), doc="work: union-find parent of each segment"),
+    Field("label", "i", ("dofs",), doc="work: island of each union-find root"),
+    Field("history", "f", ("memory", "rows"), doc="work: past iterates of the acceleration and of ADMM"),
+    Field("gram", "f", (MAX_MEMORY + 2, MAX_MEMORY + 2), doc="work: normal matrix of the acceleration"),
+    Field("matrix", "f", ("dense", "dense"), doc="work: scaled compliance of one island"),
+    Field("factor", "f", ("dense", "dense"), doc="work: its Cholesky factor"),
+)
+
+
+def new_problem(*, blocks: int, rows: int, dofs: int, pool: int, small_rows: int = 300, **settings: float) -> Container:
+    """Allocate a problem for at most the given numbers of blocks, rows, DOFs and pool entries.
+
+    Args:
+        small_rows: largest island, in rows, that the dense fall-back solver can take (two square matrices of
+            that order are allocated).
+        **settings: values that replace DEFAULT_SETTINGS.
+
+    Returns:
+        A container of schema PROBLEM with `count` zero.
+
+    Raises:
+        ValueError: for an unknown setting (an internal interface; users' settings are checked above it).
+    """
+    unknown = set(settings) - set(SETTING_NAMES)
+    if unknown:
+        raise ValueError(f"unknown solver settings {sorted(unknown)}; valid are {sorted(SETTING_NAMES)}")
+    dense = min(max(small_rows, 1), max(rows, 1))
+    problem = Container(
+        PROBLEM,
+        blocks=max(blocks, 1),
+        rows=max(rows, 1),
+        dofs=max(dofs, 1),
+        pool=max(pool, 1),
+        islands=max(blocks, 1) + 1,
+        memory=2 * MAX_MEMORY + 6,
+        dense=dense,
+    )
+    for name, value in (DEFAULT_SETTINGS | {"small_rows": small_rows} | settings).items():
+        problem.setting[SETTING_NAMES[name]] = value
+    return problem
+
+
+def problem_matrices(problem: Container) -> tuple[np.ndarray, np.ndarray]:
+    """The problem as dense matrices: v = A p + b over all rows.
+
+    Returns:
+        A: compliance J M^-1 J^T plus the softness on the diagonal, (rows, rows); b: free velocity with bias,
+        (rows,).
+    """
+    num_blocks, num_rows, num_dofs = (int(problem.count[i]) for i in (BLOCKS, ROWS, DOFS))
+    jacobian = np.zeros((num_rows, num_dofs))
+    response = np.zeros((num_rows, num_dofs))
+    for block in range(num_blocks):
+        first = int(problem.row[block])
+        for dof, length, at in (
+            (problem.dof_a, problem.len_a, problem.at_a),
+            (problem.dof_b, problem.len_b, problem.at_b),
+        ):
+            d, n = int(dof[block]), int(length[block])
+            for r in range(3 if problem.kind[block] == CONTACT else 1):
+                begin = int(at[block]) + r * n
+                jacobian[first + r, d : d + n] += problem.J[begin : begin + n]
+                response[first + r, d : d + n] += problem.Y[begin : begin + n]
+    matrix = jacobian @ response.T + np.diag(problem.compliance[:num_rows])
+    free = jacobian @ problem.u_free[:num_dofs] + problem.bias[:num_rows]
+    return 0.5 * (matrix + matrix.T), free
+
+

@@ -1,0 +1,171 @@
+"""Row velocities and impulse responses of blocks: the operators J and Y on segments of the velocity.
+
+Segments of length 6 (free bodies) have a path of their own with a constant trip count.
+"""
+
+from __future__ import annotations
+
+from kido.jit import kernel
+from kido.solvers.problem import CONTACT
+
+# Indices read from the problem are masked: the optimiser then knows that they are not negative.
+INDEX = (1 << 40) - 1
+
+
+@kernel
+def velocity6(J, at, u, d):
+    """One Jacobian row on a segment of length 6."""
+    x = J[at] * u[d] + J[at + 3] * u[d + 3]
+    y = J[at + 1] * u[d + 1] + J[at + 4] * u[d + 4]
+    z = J[at + 2] * u[d + 2] + J[at + 5] * u[d + 5]
+    return (x + y) + z
+
+
+@kernel
+def velocity1(J, at, n, u, d):
+    """One Jacobian row on a segment: J[at:at+n] . u[d:d+n]."""
+    if n == 6:
+        return velocity6(J, at, u, d)
+    x = 0.0
+    y = 0.0
+    k = 0
+    while k + 1 < n:
+        x += J[at + k] * u[d + k]
+        y += J[at + k + 1] * u[d + k + 1]
+        k += 2
+    if k < n:
+        x += J[at + k] * u[d + k]
+    return x + y
+
+
+@kernel
+def velocity3(J, at, n, u, d):
+    """Three Jacobian rows on a segment."""
+    if n == 6:
+        return velocity6(J, at, u, d), velocity6(J, at + 6, u, d), velocity6(J, at + 12, u, d)
+    x = 0.0
+    y = 0.0
+    z = 0.0
+    for k in range(n):
+        w = u[d + k]
+        x += J[at + k] * w
+        y += J[at + n + k] * w
+        z += J[at + 2 * n + k] * w
+    return x, y, z
+
+
+@kernel
+def push1(Y, at, n, u, d, p):
+    """u[d:d+n] += Y[at:at+n] p."""
+    for k in range(n):
+        u[d + k] += Y[at + k] * p
+
+
+@kernel
+def push3(Y, at, n, u, d, p0, p1, p2):
+    """u[d:d+n] += the three rows of Y, times p."""
+    if n == 6:
+        for k in range(6):
+            u[d + k] += Y[at + k] * p0 + Y[at + 6 + k] * p1 + Y[at + 12 + k] * p2
+    else:
+        for k in range(n):
+            u[d + k] += Y[at + k] * p0 + Y[at + n + k] * p1 + Y[at + 2 * n + k] * p2
+
+
+@kernel
+def contact_velocity(c, b):
+    """Velocity (normal, t1, t2) of contact b: J u + bias + compliance * p."""
+    i = c.row[b] & INDEX
+    x0, x1, x2 = velocity3(c.J, c.at_a[b] & INDEX, c.len_a[b] & INDEX, c.u, c.dof_a[b] & INDEX)
+    y0, y1, y2 = velocity3(c.J, c.at_b[b] & INDEX, c.len_b[b] & INDEX, c.u, c.dof_b[b] & INDEX)
+    return (
+        x0 + y0 + (c.bias[i] + c.compliance[i] * c.impulse[i]),
+        x1 + y1 + (c.bias[i + 1] + c.compliance[i + 1] * c.impulse[i + 1]),
+        x2 + y2 + (c.bias[i + 2] + c.compliance[i + 2] * c.impulse[i + 2]),
+    )
+
+
+@kernel
+def bounded_velocity(c, b):
+    """Velocity of bounded row b: J u + bias + compliance * p."""
+    i = c.row[b] & INDEX
+    x = velocity1(c.J, c.at_a[b] & INDEX, c.len_a[b] & INDEX, c.u, c.dof_a[b] & INDEX)
+    y = velocity1(c.J, c.at_b[b] & INDEX, c.len_b[b] & INDEX, c.u, c.dof_b[b] & INDEX)
+    return x + y + (c.bias[i] + c.compliance[i] * c.impulse[i])
+
+
+@kernel
+def push_contact(c, b, p0, p1, p2):
+    """Add the response to a contact's impulse to u."""
+    push3(c.Y, c.at_a[b] & INDEX, c.len_a[b] & INDEX, c.u, c.dof_a[b] & INDEX, p0, p1, p2)
+    push3(c.Y, c.at_b[b] & INDEX, c.len_b[b] & INDEX, c.u, c.dof_b[b] & INDEX, p0, p1, p2)
+
+
+@kernel
+def push_bounded(c, b, p):
+    """Add the response to a bounded row's impulse to u."""
+    push1(c.Y, c.at_a[b] & INDEX, c.len_a[b] & INDEX, c.u, c.dof_a[b] & INDEX, p)
+    push1(c.Y, c.at_b[b] & INDEX, c.len_b[b] & INDEX, c.u, c.dof_b[b] & INDEX, p)
+
+
+@kernel
+def step_length(c, b):
+    """Inverse of the block's mean own compliance: 3 / trace W, or 1 / W; 0 if it cannot move."""
+    if c.kind[b] == CONTACT:
+        w = (c.W[b, 0] + c.W[b, 3] + c.W[b, 5]) / 3.0
+    else:
+        w = c.W[b, 0]
+    return 1.0 / w if w > 0.0 else 0.0
+
+
+@kernel
+def product(J, i, Y, j, n):
+    """J[i:i+n] . Y[j:j+n]."""
+    s = 0.0
+    for k in range(n):
+        s += J[i + k] * Y[j + k]
+    return s
+
+
+@kernel
+def own_compliance(c, b):
+    """Fill W of block b from J and Y; the softness is on the diagonal."""
+    na = c.len_a[b] & INDEX
+    nb = c.len_b[b] & INDEX
+    a = c.at_a[b] & INDEX
+    e = c.at_b[b] & INDEX
+    i = c.row[b] & INDEX
+    rows = 3 if c.kind[b] == CONTACT else 1
+    q = 0
+    for r in range(rows):
+        for s in range(r, rows):
+            w = product(c.J, a + r * na, c.Y, a + s * na, na) + product(c.J, e + r * nb, c.Y, e + s * nb, nb)
+            if r == s:
+                w += c.compliance[i + r]
+            c.W[b, q] = w
+            q += 1
+
+
+@kernel
+def reset_velocity(c, island):
+    """Set u to u_free on every segment of an island."""
+    for entry in range(c.island_start[island], c.island_start[island + 1]):
+        b = c.island_block[entry]
+        for k in range(c.dof_a[b], c.dof_a[b] + c.len_a[b]):
+            c.u[k] = c.u_free[k]
+        for k in range(c.dof_b[b], c.dof_b[b] + c.len_b[b]):
+            c.u[k] = c.u_free[k]
+
+
+@kernel
+def apply_impulses(c, island):
+    """u = u_free + Y p on an island."""
+    reset_velocity(c, island)
+    for entry in range(c.island_start[island], c.island_start[island + 1]):
+        b = c.island_block[entry]
+        i = c.row[b] & INDEX
+        if c.kind[b] == CONTACT:
+            if c.impulse[i] != 0.0:
+                push_contact(c, b, c.impulse[i], c.impulse[i + 1], c.impulse[i + 2])
+        elif c.impulse[i] != 0.0:
+            push_bounded(c, b, c.impulse[i])
