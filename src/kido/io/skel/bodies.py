@@ -124,7 +124,14 @@ def _read_inertia(node: Node, parts: list[Part], owner: str, warnings: list[str]
             moment = _moment_of_shapes(mass, parts, owner, warnings)
         else:
             moment = _read_moment(moment_node)
-        return Inertia(mass, com=com, moment=moment)
+        result = Inertia(mass, com=com, moment=moment)
+    principal = np.linalg.eigvalsh(moment)
+    if principal[2] > (principal[0] + principal[1]) * (1.0 + 1e-9):
+        warnings.append(
+            f"{owner}: its principal moments {', '.join(f'{value:.4g}' for value in principal)} kg m^2 are "
+            f"those of no body: the largest is above the sum of the others"
+        )
+    return result
 
 
 def _read_moment(node: Node) -> np.ndarray:

@@ -54,9 +54,8 @@ DYNAMICS = {
 class SkelJoint:
     """A ``<joint>`` as the file describes it.
 
-    `transform` is the joint's frame in the child body (4x4), `velocities` the initial velocities, `dof_names`
-    the names the file gives to degrees of freedom (None where it gives none), `build(X_PJ, X_CJ)` makes the
-    joint.
+    `parent` is the name of the parent body (the world if there is no such body), `transform` the joint's
+    frame in the child body (4x4); `build(X_PJ, X_CJ)` makes the joint.
     """
 
     name: str
@@ -64,8 +63,6 @@ class SkelJoint:
     parent: str
     child: str
     transform: np.ndarray
-    velocities: np.ndarray
-    dof_names: tuple[str | None, ...]
     build: Callable[[np.ndarray, np.ndarray], Joint]
 
 
@@ -94,8 +91,7 @@ def read_joint(node: Node, warnings: list[str]) -> SkelJoint:
         values.set_all("initial_velocity", _initial(node, "init_vel", kind, owner))
     for dof in node.children("dof"):
         _read_dof(dof, kind, values, owner, warnings)
-    velocities = values.take("initial_velocity", np.zeros(kind.num_dofs))
-    arguments = {**kind.arguments(node), **values.given}
+    arguments = {**kind.arguments(node), **values.given, "dof_names": values.names}
 
     def build(transform_from_parent: np.ndarray, transform_from_child: np.ndarray) -> Joint:
         with located(node):
@@ -112,8 +108,6 @@ def read_joint(node: Node, warnings: list[str]) -> SkelJoint:
         parent=_body_name(node, "parent"),
         child=_body_name(node, "child"),
         transform=pose(node),
-        velocities=velocities,
-        dof_names=tuple(values.names),
         build=build,
     )
 
@@ -127,7 +121,7 @@ def free_joint(name: str, child: str, node: Node) -> SkelJoint:
                 name, transform_from_parent=transform_from_parent, transform_from_child=transform_from_child
             )
 
-    return SkelJoint(name, node, WORLD, child, np.eye(4), np.zeros(6), (None,) * 6, build)
+    return SkelJoint(name, node, "", child, np.eye(4), build)
 
 
 UNLIMITED = {
@@ -154,10 +148,6 @@ class _DofValues:
     def set_all(self, quantity: str, values: np.ndarray) -> None:
         """Set the values of all degrees of freedom."""
         self.given[quantity] = np.array(values, dtype=float)
-
-    def take(self, quantity: str, default: np.ndarray) -> np.ndarray:
-        """Remove a quantity and return it."""
-        return self.given.pop(quantity, default)
 
 
 def _body_name(node: Node, tag: str) -> str:

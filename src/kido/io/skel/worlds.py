@@ -112,10 +112,6 @@ def _read_skeleton(node: Node, finder: ResourceFinder, visuals: bool, taken: set
             joint = _root_joint(bodies[body_name], joints, warnings)
             joints[body_name] = joint
         _add_body(skeleton, bodies[body_name], joint, bodies, warnings)
-    velocities = {joint.name: joint.velocities for joint in joints.values()}
-    if skeleton.num_dofs:
-        with located(node):
-            skeleton.velocities = np.concatenate([velocities[joint.name] for joint in skeleton.joints])
     skeleton.warnings.extend(warnings)
     return skeleton
 
@@ -207,10 +203,6 @@ def _add_body(
         )
         node.gravity = body.gravity
     add_shapes(node, body)
-    for dof, name in zip(built.dofs, joint.dof_names, strict=True):
-        if name is not None:
-            with located(joint.node):
-                dof.name = name
 
 
 def _inverse(transform: np.ndarray) -> np.ndarray:
