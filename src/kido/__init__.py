@@ -1,0 +1,50 @@
+"""KIDO: kinematics, dynamics and optimization of articulated bodies.
+
+Names are imported on first use, so that ``import kido`` is quick.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "kido.errors": (
+        "FileFormatError", "KidoError", "MeshNotFoundError", "MissingExtraError", "ModelError",
+        "NameLookupError", "ShapeError", "StateError",
+    ),
+    "kido.shapes": ("Box", "Capsule", "Cone", "Cylinder", "Ellipsoid", "Mesh", "Plane", "Shape", "Sphere"),
+    "kido.skeleton": (
+        "BallJoint", "BodyNode", "DegreeOfFreedom", "EulerJoint", "FreeJoint", "Inertia", "Joint", "Mimic",
+        "PlanarJoint", "PrismaticJoint", "RevoluteJoint", "ScrewJoint", "ShapeNode", "Skeleton",
+        "TranslationalJoint", "UniversalJoint", "WeldJoint",
+    ),
+    "kido.simulation": ("ContactSet", "StepReport", "World"),
+    "kido.recording": ("Recorder", "Recording"),
+    "kido.io": ("load",),
+}  # fmt: skip
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+
+if TYPE_CHECKING:
+    from kido.errors import *  # noqa: F403
+    from kido.io import load
+    from kido.recording import Recorder, Recording
+    from kido.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Plane, Shape, Sphere
+    from kido.simulation import ContactSet, StepReport, World
+    from kido.skeleton import *  # noqa: F403
+
+__all__ = ["__version__", *_HOME_OF]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME_OF:
+        value = getattr(import_module(_HOME_OF[name]), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'kido' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOME_OF])

@@ -1,0 +1,258 @@
+"""A rigid body of a skeleton."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kido.errors import ModelError, NameLookupError
+from kido.math.transform import as_vector
+from kido.shapes import Shape
+from kido.skeleton.inertia import Inertia
+from kido.skeleton.joint import Joint
+from kido.skeleton.shape_node import ShapeNode
+
+if TYPE_CHECKING:
+    from kido.skeleton.skeleton import Skeleton
+
+
+class BodyNode:
+    """A rigid body: its inertia, its shapes, the joint above it, and where it is.
+
+    Made by `Skeleton.add_body`. Points and vectors are in world axes unless an argument says otherwise.
+    """
+
+    def __init__(self, skeleton: Skeleton, name: str, joint: Joint, parent: BodyNode | None, inertia: Inertia):
+        self.skeleton = skeleton
+        self._name = name
+        self._joint = joint
+        self._parent = parent
+        self._children: list[BodyNode] = []
+        self._inertia = inertia
+        self._gravity = True
+        self._collidable = True
+        self._shapes: list[ShapeNode] = []
+        self._index = -1
+
+    # Structure -------------------------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """Name, unique in the skeleton."""
+        return self._name
+
+    @name.setter
+    def name(self, value: str) -> None:
+        self.skeleton._rename_body(self, value)
+
+    @property
+    def index(self) -> int:
+        """Place in the skeleton's arrays; a parent's is below its children's."""
+        return self._index
+
+    @property
+    def parent(self) -> BodyNode | None:
+        """The body it hangs on; None for a root."""
+        return self._parent
+
+    @property
+    def children(self) -> list[BodyNode]:
+        """Bodies that hang on it."""
+        return list(self._children)
+
+    @property
+    def parent_joint(self) -> Joint:
+        """The joint that moves it."""
+        return self._joint
+
+    @property
+    def inertia(self) -> Inertia:
+        """Mass, centre of mass and moment of inertia."""
+        return self._inertia
+
+    @inertia.setter
+    def inertia(self, value: Inertia) -> None:
+        if not isinstance(value, Inertia):
+            raise ModelError(f"body {self.name!r}: inertia: expected kido.Inertia, got {type(value).__name__}")
+        self._inertia = value
+        self.skeleton._properties_changed()
+
+    @property
+    def mass(self) -> float:
+        """Mass [kg]."""
+        return self._inertia.mass
+
+    @property
+    def gravity(self) -> bool:
+        """Whether gravity acts on it."""
+        return self._gravity
+
+    @gravity.setter
+    def gravity(self, value: bool) -> None:
+        self._gravity = bool(value)
+        self.skeleton._properties_changed()
+
+    @property
+    def collidable(self) -> bool:
+        """Whether its shapes touch anything."""
+        return self._collidable
+
+    @collidable.setter
+    def collidable(self, value: bool) -> None:
+        self._collidable = bool(value)
+        self.skeleton._structure_changed()
+
+    # Shapes ----------------------------------------------------------------------------------------------
+
+    @property
+    def shapes(self) -> list[ShapeNode]:
+        """Its shapes, in the order they were added."""
+        return list(self._shapes)
+
+    def shape(self, key: str | int) -> ShapeNode:
+        """A shape by name or index."""
+        for k, node in enumerate(self._shapes):
+            if key == node.name or key == k:
+                return node
+        raise NameLookupError(f"shape of body {self.name!r}", key, [s.name for s in self._shapes])
+
+    def add_shape(self, shape: Shape, transform: Any = None, name: str | None = None, **options: Any) -> ShapeNode:
+        """Fix a shape to the body; the options are those of `ShapeNode`.
+
+        Raises:
+            ModelError: the name is taken, or an option is wrong.
+        """
+        if name is None:
+            name = f"{self.name}_shape_{len(self._shapes)}"
+        if any(node.name == name for node in self._shapes):
+            raise ModelError(f"body {self.name!r} has a shape {name!r} already")
+        node = ShapeNode(self, name, shape, transform, **options)
+        self._shapes.append(node)
+        self.skeleton._structure_changed()
+        return node
+
+    def remove_shape(self, node: ShapeNode) -> None:
+        """Take a shape off the body."""
+        if node not in self._shapes:
+            raise NameLookupError(f"shape of body {self.name!r}", node.name, [s.name for s in self._shapes])
+        self._shapes.remove(node)
+        self.skeleton._structure_changed()
+
+    # Where it is -----------------------------------------------------------------------------------------
+
+    @property
+    def world_transform(self) -> NDArray[np.float64]:
+        """Pose in the world, 4x4 (a copy)."""
+        d = self.skeleton._with_transforms()
+        X = np.eye(4)
+        X[:3, :3] = d.R[self._index].reshape(3, 3)
+        X[:3, 3] = d.p[self._index]
+        return X
+
+    @property
+    def com(self) -> NDArray[np.float64]:
+        """Centre of mass in the world [m]."""
+        X = self.world_transform
+        return X[:3, :3] @ self._inertia.com + X[:3, 3]
+
+    @property
+    def spatial_velocity(self) -> NDArray[np.float64]:
+        """[angular; linear] velocity of the body origin in world axes [rad/s, m/s]."""
+        return self.skeleton._with_velocities().V[self._index].copy()
+
+    @property
+    def spatial_acceleration(self) -> NDArray[np.float64]:
+        """[angular; linear] spatial acceleration (Featherstone's) of the body origin in world axes.
+
+        Its linear part is the classic acceleration of the body origin less w x v.
+        """
+        d = self.skeleton._with_accelerations()
+        A, V = d.A[self._index].copy(), d.V[self._index]
+        A[3:] += self.skeleton.gravity - np.cross(V[:3], V[3:])
+        return A
+
+    def angular_velocity(self) -> NDArray[np.float64]:
+        """Angular velocity relative to the world, world axes [rad/s]."""
+        return self.spatial_velocity[:3]
+
+    def linear_velocity(self, offset: ArrayLike = (0.0, 0.0, 0.0)) -> NDArray[np.float64]:
+        """Velocity of a point of the body, world axes [m/s].
+
+        Args:
+            offset: the point, in body axes from the body origin [m].
+        """
+        V = self.spatial_velocity
+        r = self.world_transform[:3, :3] @ as_vector(offset, f"body {self.name!r}: offset")
+        return V[3:] + np.cross(V[:3], r)
+
+    def linear_acceleration(self, offset: ArrayLike = (0.0, 0.0, 0.0)) -> NDArray[np.float64]:
+        """Classic acceleration of a point of the body, world axes [m/s^2]: p" + wdot x r + w x (w x r)."""
+        d = self.skeleton._with_accelerations()
+        A, w = d.A[self._index], d.V[self._index, :3]
+        r = self.world_transform[:3, :3] @ as_vector(offset, f"body {self.name!r}: offset")
+        return A[3:] + self.skeleton.gravity + np.cross(A[:3], r) + np.cross(w, np.cross(w, r))
+
+    # External forces -------------------------------------------------------------------------------------
+
+    def add_external_force(
+        self,
+        force: ArrayLike,
+        offset: ArrayLike = (0.0, 0.0, 0.0),
+        force_is_local: bool = False,
+        offset_is_local: bool = True,
+    ) -> None:
+        """Add a force at a point; it acts until it is cleared.
+
+        Args:
+            force: [N], in body axes if `force_is_local` (it turns with the body), else in world axes.
+            offset: where it acts [m]: from the body origin in body axes if `offset_is_local` (the point moves
+                with the body), else a point of the world.
+
+        Raises:
+            ModelError: not three finite numbers.
+        """
+        f = as_vector(force, f"body {self.name!r}: external force")
+        r = as_vector(offset, f"body {self.name!r}: offset of an external force")
+        if force_is_local and not offset_is_local:
+            X = self.world_transform
+            r = X[:3, :3].T @ (r - X[:3, 3])
+            offset_is_local = True
+        row = np.zeros(24)
+        if force_is_local:
+            row[0:3], row[3:6] = np.cross(r, f), f
+        elif offset_is_local:
+            row[6:9], row[9:18] = f, np.outer(r, f).ravel()
+        else:
+            row[18:21], row[21:24] = np.cross(r, f), f
+        self.skeleton._add_external(self._index, row)
+
+    def add_external_torque(self, torque: ArrayLike, is_local: bool = False) -> None:
+        """Add a pure torque [N m], in body axes if `is_local`, else in world axes; acts until it is cleared."""
+        n = as_vector(torque, f"body {self.name!r}: external torque")
+        row = np.zeros(24)
+        row[0:3] = n if is_local else 0.0
+        row[18:21] = 0.0 if is_local else n
+        self.skeleton._add_external(self._index, row)
+
+    def add_external_wrench(
+        self, wrench: ArrayLike, offset: ArrayLike = (0.0, 0.0, 0.0), is_local: bool = False
+    ) -> None:
+        """Add a wrench [torque; force] at a point of the body, in body axes if `is_local`, else in world axes."""
+        w = as_vector(wrench, f"body {self.name!r}: external wrench", 6)
+        r = as_vector(offset, f"body {self.name!r}: offset of an external wrench")
+        self.add_external_torque(w[:3], is_local)
+        self.add_external_force(w[3:], r, force_is_local=is_local)
+
+    def clear_external_forces(self) -> None:
+        """Remove all external forces from the body."""
+        self.skeleton._clear_external(self._index)
+
+    @property
+    def external_wrench(self) -> NDArray[np.float64]:
+        """All external forces as one [torque; force] about the body origin, world axes [N m, N]."""
+        return self.skeleton._external_wrench(self._index)
+
+    def __repr__(self) -> str:
+        return f"BodyNode({self._name!r})"

@@ -1,0 +1,132 @@
+"""From objects to arrays: the tree of a skeleton, alone or as a slice of a world's forest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kido.errors import ModelError
+from kido.jit import Container
+from kido.tree import DATA, TREE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kido.skeleton.skeleton import Skeleton
+
+# Fields with one row per body or coordinate that a skeleton shares with its world, as a slice.
+_OWN_INDICES = ("parent", "kind", "first_dof", "body_of_dof")
+_DOF_PROPERTIES = {
+    "stiffness": "spring_stiffness",
+    "rest": "rest_position",
+    "damping": "damping",
+    "lower": "position_lower_limit",
+    "upper": "position_upper_limit",
+    "coulomb": "coulomb_friction",
+}
+
+
+def index_arrays(skeleton: Skeleton) -> dict[str, np.ndarray]:
+    """The tree's integer arrays, with the skeleton's own numbering."""
+    bodies = skeleton.bodies
+    counts = [b.parent_joint.num_dofs for b in bodies]
+    first = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    return {
+        "parent": np.array([-1 if b.parent is None else b.parent.index for b in bodies], np.int64),
+        "kind": np.array([int(b.parent_joint.kind) for b in bodies], np.int64),
+        "first_dof": first,
+        "body_of_dof": np.repeat(np.arange(len(bodies)), counts).astype(np.int64),
+    }
+
+
+def fill_properties(skeleton: Skeleton, tree: Container) -> None:
+    """Write masses, joint frames, axes and joint properties of a skeleton into its tree.
+
+    Raises:
+        ModelError: a joint moves a part of the skeleton that has no mass.
+    """
+    check_masses(skeleton)
+    for i, body in enumerate(skeleton.bodies):
+        joint = body.parent_joint
+        X_pj, X_cj = joint._transform_from_parent, joint._transform_from_child
+        R_jb = X_cj[:3, :3].T
+        tree.rotation_pj[i] = X_pj[:3, :3].ravel()
+        tree.position_pj[i] = X_pj[:3, 3]
+        tree.has_child_offset[i] = int(not np.array_equal(X_cj, np.eye(4)))
+        tree.rotation_jb[i] = R_jb.ravel()
+        tree.position_jb[i] = -X_cj[:3, 3]
+        tree.axes[i] = joint._axes()
+        J = body.inertia.moment_about_origin
+        tree.mass[i] = body.inertia.mass
+        tree.com[i] = body.inertia.com
+        tree.inertia[i] = J[0, 0], J[0, 1], J[0, 2], J[1, 1], J[1, 2], J[2, 2]
+        tree.gravity_factor[i] = float(body.gravity)
+        k = int(tree.first_dof[i])
+        for field, key in _DOF_PROPERTIES.items():
+            getattr(tree, field)[k : k + joint.num_dofs] = joint._properties[key]
+
+
+def check_masses(skeleton: Skeleton) -> None:
+    """Refuse a joint that moves only massless bodies: its acceleration would not be defined."""
+    bodies = skeleton.bodies
+    carried = np.array([b.inertia.mass + float(np.trace(b.inertia.moment)) for b in bodies])
+    for i in range(len(bodies) - 1, -1, -1):
+        body = bodies[i]
+        if carried[i] <= 0.0 and body.parent_joint.num_dofs > 0:
+            raise ModelError(
+                f"skeleton {skeleton.name!r}: joint {body.parent_joint.name!r} moves body {body.name!r}, but "
+                "neither that body nor any below it has mass; give it an inertia or weld it"
+            )
+        if body.parent is not None:
+            carried[body.parent.index] += carried[i]
+
+
+def compile_skeleton(skeleton: Skeleton, gravity: np.ndarray) -> tuple[Container, Container]:
+    """Tree and data of a skeleton on its own."""
+    indices = index_arrays(skeleton)
+    n, m = len(skeleton.bodies), int(indices["first_dof"][-1])
+    tree = Container(TREE, bodies=n, bodies1=n + 1, dofs=m, gravity=gravity, **indices)
+    fill_properties(skeleton, tree)
+    return tree, Container(DATA, bodies=n, dofs=m, rows=m, columns=m)
+
+
+def compile_forest(
+    skeletons: Sequence[Skeleton], gravity: np.ndarray
+) -> tuple[Container, Container, list[tuple[Container, Container]]]:
+    """One forest of all skeletons, and each skeleton's window on it.
+
+    Returns:
+        Tree and data of the forest, and a pair of them for each skeleton, which shares the forest's memory
+        except for the indices.
+    """
+    indices = [index_arrays(s) for s in skeletons]
+    bodies = np.concatenate([[0], np.cumsum([len(s.bodies) for s in skeletons])]).astype(int)
+    dofs = np.concatenate([[0], np.cumsum([int(k["first_dof"][-1]) for k in indices])]).astype(int)
+    n, m = int(bodies[-1]), int(dofs[-1])
+    joined = {
+        "parent": [np.where(k["parent"] < 0, -1, k["parent"] + b) for k, b in zip(indices, bodies, strict=False)],
+        "kind": [k["kind"] for k in indices],
+        "first_dof": [k["first_dof"][:-1] + c for k, c in zip(indices, dofs, strict=False)] + [np.array([m])],
+        "body_of_dof": [k["body_of_dof"] + b for k, b in zip(indices, bodies, strict=False)],
+    }
+    whole = {key: np.concatenate([np.zeros(0, np.int64), *parts]).astype(np.int64) for key, parts in joined.items()}
+    tree = Container(TREE, bodies=n, bodies1=n + 1, dofs=m, gravity=gravity, **whole)
+    data = Container(DATA, bodies=n, dofs=m, rows=0, columns=0)
+    windows = []
+    for s, own, b0, b1, k0, k1 in zip(skeletons, indices, bodies, bodies[1:], dofs, dofs[1:], strict=False):
+        tree_part = {f: part for f, part in _slices(tree, b0, b1, k0, k1).items() if f not in _OWN_INDICES}
+        window = Container(TREE, **tree_part, **own)
+        fill_properties(s, window)
+        data_part = _slices(data, b0, b1, k0, k1)
+        data_part.pop("mass_matrix")
+        windows.append((window, Container(DATA, rows=int(k1 - k0), columns=int(k1 - k0), **data_part)))
+    return tree, data, windows
+
+
+def _slices(whole: Container, b0: int, b1: int, k0: int, k1: int) -> dict[str, np.ndarray]:
+    """Rows of one skeleton in each array of a forest's container."""
+    rows = {"bodies": slice(b0, b1), "dofs": slice(k0, k1)}
+    return {
+        name: getattr(whole, name)[rows.get(str(f.dims[0]), slice(None))] for name, f in whole.schema.fields.items()
+    }

@@ -1,0 +1,241 @@
+"""What all joints have in common: names, frames, coordinates and their properties."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kido.errors import ModelError
+from kido.joints import JointKind
+from kido.math.transform import as_transform
+from kido.skeleton.degree_of_freedom import DegreeOfFreedom
+
+if TYPE_CHECKING:
+    from kido.skeleton.body_node import BodyNode
+
+# Property name -> (default, lowest allowed value). All are arrays with one number for each coordinate.
+DOF_PROPERTIES: dict[str, tuple[float, float]] = {
+    "position_lower_limit": (-np.inf, -np.inf),
+    "position_upper_limit": (np.inf, -np.inf),
+    "velocity_limit": (np.inf, 0.0),
+    "force_limit": (np.inf, 0.0),
+    "damping": (0.0, 0.0),
+    "coulomb_friction": (0.0, 0.0),
+    "spring_stiffness": (0.0, 0.0),
+    "rest_position": (0.0, -np.inf),
+    "initial_position": (0.0, -np.inf),
+    "initial_velocity": (0.0, -np.inf),
+}
+_MAY_BE_INFINITE = {"position_lower_limit", "position_upper_limit", "velocity_limit", "force_limit"}
+
+
+def _per_dof(key: str) -> Any:
+    def read(self: Joint) -> NDArray[np.float64]:
+        return self.get_property(key)
+
+    def write(self: Joint, value: ArrayLike) -> None:
+        self.set_property(key, value)
+
+    return property(read, write, doc=f"{key.replace('_', ' ').capitalize()} of each coordinate (a copy).")
+
+
+@dataclass(frozen=True)
+class Mimic:
+    """A joint that follows another: q = multiplier * q_joint + offset."""
+
+    joint: str
+    multiplier: float = 1.0
+    offset: float = 0.0
+
+
+class Joint:
+    """A joint between a body and its parent (a body or the world).
+
+    The pose of the body in its parent is X = transform_from_parent X_J(q) transform_from_child^-1, where X_J
+    is the motion of the joint type.
+
+    Args:
+        name: unique in the skeleton; by default the body's name with "_joint".
+        transform_from_parent: pose of the joint in the parent body (4x4, or what `as_transform` takes).
+        transform_from_child: pose of the joint in the child body.
+        dof_names: names of the coordinates; by default the joint's name, with a suffix if there are several.
+        mimic: the joint it follows; kept and shown.
+        **properties: for each of `position_lower_limit`, `position_upper_limit`, `velocity_limit`,
+            `force_limit`, `damping`, `coulomb_friction`, `spring_stiffness`, `rest_position`,
+            `initial_position`, `initial_velocity`: one number for all coordinates, or one for each. Units are
+            metres, radians, newtons and seconds.
+
+    Raises:
+        ModelError: a property that does not exist, has the wrong size, is NaN, or is below its lowest value;
+            a lower limit above the upper one.
+    """
+
+    kind: ClassVar[JointKind]
+    dof_suffixes: ClassVar[tuple[str, ...]] = ("",)
+
+    position_lower_limit = _per_dof("position_lower_limit")
+    position_upper_limit = _per_dof("position_upper_limit")
+    velocity_limit = _per_dof("velocity_limit")
+    force_limit = _per_dof("force_limit")
+    damping = _per_dof("damping")
+    coulomb_friction = _per_dof("coulomb_friction")
+    spring_stiffness = _per_dof("spring_stiffness")
+    rest_position = _per_dof("rest_position")
+    initial_position = _per_dof("initial_position")
+    initial_velocity = _per_dof("initial_velocity")
+
+    def __init__(
+        self,
+        name: str | None = None,
+        *,
+        transform_from_parent: Any = None,
+        transform_from_child: Any = None,
+        dof_names: list[str] | None = None,
+        mimic: Mimic | None = None,
+        **properties: ArrayLike,
+    ):
+        self._name = name or ""
+        self._body: BodyNode | None = None
+        self.mimic = mimic
+        what = f"joint {self._name!r}"
+        self._transform_from_parent = as_transform(transform_from_parent, f"{what}: transform_from_parent")
+        self._transform_from_child = as_transform(transform_from_child, f"{what}: transform_from_child")
+        n = self.kind.num_dofs
+        if dof_names is not None and len(dof_names) != n:
+            raise ModelError(f"{what}: expected {n} dof_names, got {len(dof_names)}: {dof_names}")
+        self._properties = {key: np.full(n, default) for key, (default, _) in DOF_PROPERTIES.items()}
+        names = list(dof_names) if dof_names is not None else [None] * n
+        self.dofs: list[DegreeOfFreedom] = [DegreeOfFreedom(self, k, names[k]) for k in range(n)]
+        for key, value in properties.items():
+            self.set_property(key, value)
+
+    @property
+    def name(self) -> str:
+        """Name, unique among the skeleton's joints."""
+        return self._name
+
+    @name.setter
+    def name(self, value: str) -> None:
+        if self._body is not None:
+            self._body.skeleton._rename_joint(self, value)
+        else:
+            self._name = value
+
+    @property
+    def num_dofs(self) -> int:
+        """Number of coordinates."""
+        return len(self.dofs)
+
+    @property
+    def child(self) -> BodyNode:
+        """The body the joint moves.
+
+        Raises:
+            ModelError: the joint is not part of a skeleton.
+        """
+        if self._body is None:
+            raise ModelError(f"joint {self._name!r} is not part of a skeleton")
+        return self._body
+
+    @property
+    def parent(self) -> BodyNode | None:
+        """The body the joint hangs on; None for the world."""
+        return self.child.parent
+
+    @property
+    def transform_from_parent(self) -> NDArray[np.float64]:
+        """Pose of the joint in the parent body, 4x4 (a copy)."""
+        return self._transform_from_parent.copy()
+
+    @transform_from_parent.setter
+    def transform_from_parent(self, value: Any) -> None:
+        self._transform_from_parent = as_transform(value, f"joint {self._name!r}: transform_from_parent")
+        self._changed()
+
+    @property
+    def transform_from_child(self) -> NDArray[np.float64]:
+        """Pose of the joint in the child body, 4x4 (a copy)."""
+        return self._transform_from_child.copy()
+
+    @transform_from_child.setter
+    def transform_from_child(self, value: Any) -> None:
+        self._transform_from_child = as_transform(value, f"joint {self._name!r}: transform_from_child")
+        self._changed()
+
+    def set_property(self, key: str, value: ArrayLike) -> None:
+        """Set a property of all coordinates; see the class for names and units."""
+        if key not in DOF_PROPERTIES:
+            raise ModelError(f"joint {self._name!r} has no property {key!r}; it has {', '.join(DOF_PROPERTIES)}")
+        n = self.num_dofs
+        try:
+            array = np.array(np.broadcast_to(np.asarray(value, dtype=np.float64), (n,)))
+        except (TypeError, ValueError):
+            raise ModelError(
+                f"joint {self._name!r}: {key}: expected one number or {n}, got {value!r}"
+            ) from None
+        lowest = DOF_PROPERTIES[key][1]
+        allowed = ~np.isnan(array) if key in _MAY_BE_INFINITE else np.isfinite(array)
+        if not (allowed & (array >= lowest)).all():
+            expected = "finite numbers" if key not in _MAY_BE_INFINITE else "numbers"
+            bound = "" if lowest == -np.inf else f" not below {lowest:g}"
+            raise ModelError(f"joint {self._name!r}: {key}: expected {expected}{bound}, got {array.tolist()}")
+        lower = array if key == "position_lower_limit" else self._properties["position_lower_limit"]
+        upper = array if key == "position_upper_limit" else self._properties["position_upper_limit"]
+        both_set = key in ("position_lower_limit", "position_upper_limit")
+        if both_set and (lower > upper).any():
+            raise ModelError(
+                f"joint {self._name!r}: lower position limit {lower.tolist()} above the upper {upper.tolist()}"
+            )
+        self._properties[key] = array
+        self._changed()
+
+    def get_property(self, key: str) -> NDArray[np.float64]:
+        """A property of all coordinates (a copy)."""
+        if key not in DOF_PROPERTIES:
+            raise ModelError(f"joint {self._name!r} has no property {key!r}; it has {', '.join(DOF_PROPERTIES)}")
+        return self._properties[key].copy()
+
+    def _changed(self) -> None:
+        if self._body is not None:
+            self._body.skeleton._properties_changed()
+
+    def _coordinates(self) -> slice:
+        return self.child.skeleton._joint_slice(self)
+
+    @property
+    def positions(self) -> NDArray[np.float64]:
+        """Positions of the joint's coordinates (a copy)."""
+        return self.child.skeleton.positions[self._coordinates()]
+
+    @positions.setter
+    def positions(self, value: ArrayLike) -> None:
+        self.child.skeleton._set_part("q", self._coordinates(), value, f"joint {self._name!r}: positions")
+
+    @property
+    def velocities(self) -> NDArray[np.float64]:
+        """Velocities of the joint's coordinates (a copy)."""
+        return self.child.skeleton.velocities[self._coordinates()]
+
+    @velocities.setter
+    def velocities(self, value: ArrayLike) -> None:
+        self.child.skeleton._set_part("u", self._coordinates(), value, f"joint {self._name!r}: velocities")
+
+    @property
+    def forces(self) -> NDArray[np.float64]:
+        """Commanded forces of the joint's coordinates (a copy)."""
+        return self.child.skeleton.forces[self._coordinates()]
+
+    @forces.setter
+    def forces(self, value: ArrayLike) -> None:
+        self.child.skeleton._set_part("tau", self._coordinates(), value, f"joint {self._name!r}: forces")
+
+    def _axes(self) -> NDArray[np.float64]:
+        """Three axes and the pitch [m/rad], as the tree stores them."""
+        return np.zeros(10)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._name!r})"
+

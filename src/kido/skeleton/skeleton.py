@@ -1,0 +1,236 @@
+"""A tree of bodies and joints."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+
+from kido.errors import ModelError, NameLookupError
+from kido.skeleton.body_node import BodyNode
+from kido.skeleton.degree_of_freedom import DegreeOfFreedom
+from kido.skeleton.inertia import Inertia
+from kido.skeleton.joint import Joint
+from kido.skeleton.joint_types import FreeJoint
+from kido.skeleton.state import SkeletonState
+
+
+class Skeleton(SkeletonState):
+    """An articulated body: bodies joined in one or several trees.
+
+    Args:
+        name: its name in a world.
+
+    Example:
+        >>> arm = Skeleton("arm")
+        >>> link = arm.add_body("link", RevoluteJoint(axis=(0, 1, 0)), inertia=Inertia.from_diagonal(1, [1, 1, 1]))
+        >>> arm.positions = [0.5]
+        >>> link.world_transform
+    """
+
+    def __init__(self, name: str = "skeleton"):
+        super().__init__()
+        self.name = name
+        self.uri: str | None = None
+        self.warnings: list[str] = []
+        self._bodies: list[BodyNode] = []
+        self._body_by_name: dict[str, BodyNode] = {}
+        self._joint_by_name: dict[str, Joint] = {}
+        self._dofs: list[DegreeOfFreedom] = []
+        self._mobile = True
+        self._self_collision = False
+        self._adjacent_body_collision = False
+
+    # Building --------------------------------------------------------------------------------------------
+
+    def add_body(
+        self,
+        name: str,
+        joint: Joint | None = None,
+        parent: BodyNode | str | None = None,
+        inertia: Inertia | None = None,
+    ) -> BodyNode:
+        """Add a body and the joint that hangs it on its parent.
+
+        Args:
+            name: unique in the skeleton.
+            joint: the joint above it, not part of another skeleton; by default a `FreeJoint`. A joint without a
+                name is called after the body.
+            parent: a body of this skeleton or its name; None for the world.
+            inertia: by default none; a part of the skeleton that a joint moves must have mass somewhere.
+
+        Raises:
+            ModelError: a name is empty or taken, the joint is in use, the parent is of another skeleton.
+            NameLookupError: there is no parent of that name.
+        """
+        if isinstance(parent, str):
+            parent = self.body(parent)
+        if parent is not None and parent.skeleton is not self:
+            raise ModelError(f"body {name!r}: parent {parent.name!r} is part of skeleton {parent.skeleton.name!r}")
+        if not name or name in self._body_by_name:
+            raise ModelError(f"skeleton {self.name!r}: body name {name!r} is empty or already used")
+        joint = FreeJoint() if joint is None else joint
+        if joint._body is not None:
+            raise ModelError(f"body {name!r}: joint {joint.name!r} already moves body {joint.child.name!r}")
+        joint_name = joint.name or f"{name}_joint"
+        if joint_name in self._joint_by_name:
+            raise ModelError(f"skeleton {self.name!r}: joint name {joint_name!r} is already used")
+        if inertia is not None and not isinstance(inertia, Inertia):
+            raise ModelError(f"body {name!r}: inertia: expected kido.Inertia, got {type(inertia).__name__}")
+        self._structure_changed()
+        joint._name = joint_name
+        body = BodyNode(self, name, joint, parent, inertia or Inertia())
+        joint._body = body
+        body._index = len(self._bodies)
+        self._bodies.append(body)
+        self._body_by_name[name] = body
+        self._joint_by_name[joint_name] = joint
+        self._dofs.extend(joint.dofs)
+        if parent is not None:
+            parent._children.append(body)
+        return body
+
+    def _rename_body(self, body: BodyNode, name: str) -> None:
+        if not name or self._body_by_name.get(name, body) is not body:
+            raise ModelError(f"skeleton {self.name!r}: body name {name!r} is empty or already used")
+        del self._body_by_name[body.name]
+        body._name = name
+        self._body_by_name[name] = body
+
+    def _rename_joint(self, joint: Joint, name: str) -> None:
+        if not name or self._joint_by_name.get(name, joint) is not joint:
+            raise ModelError(f"skeleton {self.name!r}: joint name {name!r} is empty or already used")
+        del self._joint_by_name[joint.name]
+        joint._name = name
+        self._joint_by_name[name] = joint
+
+    # Looking up ------------------------------------------------------------------------------------------
+
+    @property
+    def bodies(self) -> list[BodyNode]:
+        """All bodies; parents come before their children."""
+        return list(self._bodies)
+
+    @property
+    def joints(self) -> list[Joint]:
+        """The joint above each body, in the bodies' order."""
+        return [b.parent_joint for b in self._bodies]
+
+    @property
+    def dofs(self) -> list[DegreeOfFreedom]:
+        """All coordinates, in the order of the state arrays."""
+        return list(self._dofs)
+
+    @property
+    def root_bodies(self) -> list[BodyNode]:
+        """Bodies that hang on the world."""
+        return [b for b in self._bodies if b.parent is None]
+
+    @property
+    def num_bodies(self) -> int:
+        """Number of bodies."""
+        return len(self._bodies)
+
+    @property
+    def num_dofs(self) -> int:
+        """Number of coordinates."""
+        return len(self._dofs)
+
+    def body(self, key: str | int) -> BodyNode:
+        """A body by name or index.
+
+        Raises:
+            NameLookupError: there is none.
+        """
+        return self._lookup("body", key, self._body_by_name, self._bodies)
+
+    def joint(self, key: str | int) -> Joint:
+        """A joint by name or index of its body.
+
+        Raises:
+            NameLookupError: there is none.
+        """
+        return self._lookup("joint", key, self._joint_by_name, self.joints)
+
+    def dof(self, key: str | int) -> DegreeOfFreedom:
+        """A coordinate by name or index.
+
+        Raises:
+            NameLookupError: there is none.
+        """
+        return self._lookup("dof", key, {d.name: d for d in self._dofs}, self._dofs)
+
+    def _lookup(self, what: str, key: str | int, by_name: dict[str, Any], items: list[Any]) -> Any:
+        if isinstance(key, str) and key in by_name:
+            return by_name[key]
+        if isinstance(key, int | np.integer) and not isinstance(key, bool) and -len(items) <= key < len(items):
+            return items[key]
+        raise NameLookupError(f"{what} in skeleton {self.name!r}", key, list(by_name))
+
+    # Flags -----------------------------------------------------------------------------------------------
+
+    @property
+    def mobile(self) -> bool:
+        """Whether a world moves it; an immobile skeleton collides and is not integrated."""
+        return self._mobile
+
+    @mobile.setter
+    def mobile(self, value: bool) -> None:
+        self._mobile = bool(value)
+        self._structure_changed()
+
+    @property
+    def self_collision(self) -> bool:
+        """Whether its bodies collide with each other."""
+        return self._self_collision
+
+    @self_collision.setter
+    def self_collision(self, value: bool) -> None:
+        self._self_collision = bool(value)
+        self._structure_changed()
+
+    @property
+    def adjacent_body_collision(self) -> bool:
+        """Whether, with `self_collision`, bodies that a joint connects collide too."""
+        return self._adjacent_body_collision
+
+    @adjacent_body_collision.setter
+    def adjacent_body_collision(self, value: bool) -> None:
+        self._adjacent_body_collision = bool(value)
+        self._structure_changed()
+
+    # Copies ----------------------------------------------------------------------------------------------
+
+    def clone(self, name: str | None = None) -> Skeleton:
+        """An independent copy with the same state, outside any world."""
+        twin = copy.deepcopy(self)
+        if name is not None:
+            twin.name = name
+        return twin
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Skeleton:
+        twin = object.__new__(Skeleton)
+        memo[id(self)] = twin
+        twin.__setstate__(copy.deepcopy(self.__getstate__(), memo))
+        return twin
+
+    def __getstate__(self) -> dict[str, Any]:
+        self._compiled()
+        self._keep_state()
+        state = self.__dict__.copy()
+        state["_saved"] = [self._saved[b] for b in self._bodies]
+        self._saved = {}
+        state["_gravity"] = self.gravity
+        for transient in ("_tree", "_data", "_scratch", "_world"):
+            state[transient] = None
+        state["_world_version"] = -1
+        state["_fresh"] = 0
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._saved = dict(zip(self._bodies, state["_saved"], strict=True))
+
+    def __repr__(self) -> str:
+        return f"Skeleton({self.name!r}, {self.num_bodies} bodies, {self.num_dofs} dofs)"
