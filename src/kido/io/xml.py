@@ -244,7 +244,12 @@ def parse(source: str | Path, name: str | None = None, *, max_bytes: int = MAX_B
     Raises FileFormatError if the file cannot be read, is not well-formed or declares entities.
     """
     if is_text(source):
-        return _parse_bytes(str(source).encode("utf-8"), name or TEXT_NAME, etree_encoding="utf-8")
+        try:
+            data = str(source).encode("utf-8")
+        except UnicodeEncodeError as error:
+            reason = f"the text cannot be encoded: {error.reason} (character {error.start})"
+            raise FileFormatError(name or TEXT_NAME, None, reason) from None
+        return _parse_bytes(data, name or TEXT_NAME, etree_encoding="utf-8")
     path = Path(source)
     label = name or str(path)
     try:
