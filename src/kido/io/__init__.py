@@ -1,1 +1,18 @@
-"""Readers of robot and world files."""
+"""Readers of robot and world files. `load` reads any of them; `urdf.read` and `skel.read` have each format's options."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from kido.io.load import load
+
+__all__ = ["load", "meshes", "skel", "urdf"]
+
+_MODULES = ("meshes", "skel", "urdf")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"kido.io.{name}")
+    raise AttributeError(f"module 'kido.io' has no attribute {name!r}")

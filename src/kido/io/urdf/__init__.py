@@ -1,0 +1,96 @@
+"""URDF robots.
+
+    skeleton = kido.io.urdf.read("robot.urdf")
+
+Every joint type of the format, inertial frames, several visuals and collisions per link, boxes, cylinders, spheres,
+capsules and meshes (STL, OBJ, DAE), materials, limits, dynamics and mimic are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from kido.errors import KidoError
+from kido.io.resources import ResourceFinder
+from kido.io.urdf.build import build_skeleton
+from kido.io.urdf.parse import read_robot
+from kido.io.urdf.shapes import ShapeReader
+from kido.io.urdf.tree import massless_text, order_links, refuse_massless
+from kido.io.xml import is_text, parse
+from kido.math.transform import as_transform
+from kido.skeleton import Skeleton
+
+__all__ = ["read"]
+
+BASES = ("fixed", "free")
+MISSING = ("error", "skip")
+MASSLESS = ("warn", "error")
+
+
+def read(
+    source: str | Path,
+    package_dirs: str | Path | Iterable[str | Path] = (),
+    *,
+    base: str = "fixed",
+    transform: Any = None,
+    visuals: bool = True,
+    collisions: bool = True,
+    missing_meshes: str = "error",
+    massless: str = "warn",
+    up_axis: str = "ignore",
+) -> Skeleton:
+    """Read a URDF file, or a text that starts with ``<``.
+
+    Every link becomes a body, also links without mass; every joint keeps its name.
+
+    Parameters:
+        source: path of the file, or the XML itself.
+        package_dirs: folders to find ``package://`` meshes in, before all other places
+            (see `kido.io.resources.ResourceFinder`); each is a package or holds packages.
+        base: how the root link is held: "fixed" welds it to the world, "free" gives it a FreeJoint. The joint is
+            called ``root_joint``. (A URDF says nothing about this; a joint of type "floating" in it is free anyway.)
+        transform: pose of the root link in the world at the start; anything that is a transform.
+        visuals, collisions: whether to read these shapes; False also ignores that their meshes are missing.
+        missing_meshes: "error", or "skip" to leave out shapes whose mesh is not there, with a warning each.
+        massless: what to do if a moving joint carries no mass at all, so that no acceleration is defined for it:
+            "warn" (positions and velocities still work) or "error".
+        up_axis: "ignore" takes the coordinates of DAE meshes as they are, as RViz, Gazebo, DART and Pinocchio do;
+            "apply" turns the up axis that the files name into +Z.
+
+    Returns:
+        A skeleton whose `uri` is the file and whose `warnings` say what was left out or looks wrong.
+
+    Raises:
+        FileFormatError: the file is no URDF or contradicts itself: path, line, reason.
+        MeshNotFoundError: a mesh is not there: every path tried.
+        ModelError: massless movers with massless="error".
+        KidoError: an option that does not exist.
+    """
+    for option, value, choices in (
+        ("base", base, BASES),
+        ("missing_meshes", missing_meshes, MISSING),
+        ("massless", massless, MASSLESS),
+    ):
+        if value not in choices:
+            raise KidoError(f"{option} is {value!r}; expected one of {', '.join(map(repr, choices))}")
+    pose = as_transform(transform, "transform")
+    path = None if is_text(source) else Path(source)
+    finder = ResourceFinder(None if path is None else path.parent, package_dirs)
+    root = parse(source)
+    robot = read_robot(root, "robot" if path is None else path.stem)
+    tree = order_links(robot)
+    movers = tree.massless_movers(base == "free")
+    if movers and massless == "error":
+        raise refuse_massless(root.path, movers)
+    if movers:
+        robot.remarks.append(f"{root.path}: {massless_text(movers)}")
+    missing = robot.remarks.append if missing_meshes == "skip" else None
+    shapes = ShapeReader(finder, up_axis, robot.remarks.append, missing)
+    skeleton = build_skeleton(
+        robot, tree, shapes, base=base, transform=pose, visuals=visuals, collisions=collisions
+    )
+    skeleton.uri = None if path is None else str(path)
+    skeleton.warnings.extend(robot.remarks)
+    return skeleton

@@ -1,0 +1,216 @@
+"""URDF elements to records, with every check that needs one element only.
+
+Source: the URDF XML specification (wiki.ros.org/urdf/XML) and what the common parsers accept.
+Knowingly left out, because they do not describe the mechanism: <transmission>, <gazebo>, <sensor>, <ros2_control>,
+<safety_controller>, <calibration>.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from kido.io.urdf.materials import read_materials
+from kido.io.urdf.spec import JOINT_TYPES, GeometrySpec, InertialSpec, JointSpec, LinkSpec, MimicSpec, RobotSpec
+from kido.io.xml import Node
+
+__all__ = ["read_origin", "read_robot"]
+
+GEOMETRIES = ("box", "cylinder", "sphere", "capsule", "mesh")
+
+
+def read_robot(root: Node, default_name: str) -> RobotSpec:
+    """All links, joints and materials of a <robot>. Raises FileFormatError naming path and line."""
+    if root.tag != "robot":
+        raise root.error(f"the root element is <{root.tag}>; expected <robot>")
+    _refuse_xacro(root)
+    remarks: list[str] = []
+    name = root.attribute("name", "")
+    if not name:
+        name = default_name
+        remarks.append(f"{root.path}:{root.line}: <robot> has no name; it is called '{name}'")
+    links: dict[str, LinkSpec] = {}
+    joints: dict[str, JointSpec] = {}
+    for node in root.children("link"):
+        link = _read_link(node, remarks)
+        _refuse_duplicate("link", link.name, node, links)
+        links[link.name] = link
+    for node in root.children("joint"):
+        joint = _read_joint(node, remarks)
+        _refuse_duplicate("joint", joint.name, node, joints)
+        joints[joint.name] = joint
+    return RobotSpec(root, name, links, joints, read_materials(root, remarks), remarks)
+
+
+def read_origin(node: Node) -> np.ndarray:
+    """Transform (4, 4) of the <origin> child; identity if there is none.
+
+    R = Rz(yaw) Ry(pitch) Rx(roll): fixed-axis roll, pitch, yaw.
+    """
+    origin = node.child("origin")
+    transform = np.eye(4)
+    if origin is None:
+        return transform
+    roll, pitch, yaw = origin.vector("rpy", 3, (0.0, 0.0, 0.0))
+    cr, sr, cp, sp, cy, sy = (f(a) for a in (roll, pitch, yaw) for f in (math.cos, math.sin))
+    transform[:3, :3] = [
+        [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+        [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+        [-sp, cp * sr, cp * cr],
+    ]
+    transform[:3, 3] = origin.vector("xyz", 3, (0.0, 0.0, 0.0))
+    return transform
+
+
+def _refuse_xacro(root: Node) -> None:
+    for element in root.element.iter():
+        tag = str(element.tag)
+        if tag.startswith("{") and "xacro" in tag.split("}", 1)[0]:
+            name = tag.split("}", 1)[1]
+            raise Node(element, root.path).error(f"<xacro:{name}>: this is a xacro file; turn it into URDF by xacro first")
+
+
+def _refuse_duplicate(kind: str, name: str, node: Node, known: dict) -> None:
+    if name in known:
+        raise node.error(f"duplicate {kind} name '{name}'; the first is in line {known[name].node.line}")
+
+
+# -- links ----------------------------------------------------------------------------------------------------
+
+
+def _read_link(node: Node, remarks: list[str]) -> LinkSpec:
+    name = node.required_attribute("name")
+    contact = node.child("contact")
+    friction = restitution = None
+    if contact is not None:  # Bullet's extension, the only surface properties URDF files carry
+        friction = _value(contact, "lateral_friction")
+        restitution = _value(contact, "restitution")
+    return LinkSpec(
+        node=node,
+        name=name,
+        inertial=_read_inertial(node, remarks),
+        visuals=[_read_geometry(child) for child in node.children("visual")],
+        collisions=[_read_geometry(child) for child in node.children("collision")],
+        friction=friction,
+        restitution=restitution,
+    )
+
+
+def _value(parent: Node, tag: str) -> float | None:
+    child = parent.child(tag)
+    if child is None:
+        return None
+    value = child.number("value")
+    if value < 0.0:
+        raise child.error(f"<{tag}> is {value:g}; expected zero or a positive number")
+    return value
+
+
+def _read_inertial(link: Node, remarks: list[str]) -> InertialSpec | None:
+    node = link.child("inertial")
+    if node is None:
+        return None
+    mass = node.require("mass").number("value")
+    if mass < 0.0:
+        raise node.require("mass").error(f"the mass of {link.describe()} is {mass:g} kg; expected zero or more")
+    transform = read_origin(node)
+    inertia = node.child("inertia")
+    moment = np.zeros((3, 3))
+    if inertia is None:
+        remarks.append(f"{node.path}:{node.line}: {link.describe()} has no <inertia>; its moment is zero")
+    else:
+        xx, yy, zz = (inertia.number(key, 0.0) for key in ("ixx", "iyy", "izz"))
+        xy, xz, yz = (inertia.number(key, 0.0) for key in ("ixy", "ixz", "iyz"))
+        moment = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    rotation = transform[:3, :3]
+    moment = rotation @ moment @ rotation.T
+    return InertialSpec(mass, transform[:3, 3].copy(), 0.5 * (moment + moment.T))
+
+
+def _read_geometry(node: Node) -> GeometrySpec:
+    geometry = node.require("geometry")
+    shapes = geometry.children(*GEOMETRIES)
+    if len(shapes) != 1:
+        found = ", ".join(f"<{child.tag}>" for child in geometry) or "nothing"
+        raise geometry.error(
+            f"<geometry> of a <{node.tag}> holds {found}; expected one of {', '.join(f'<{g}>' for g in GEOMETRIES)}"
+        )
+    return GeometrySpec(node, node.attribute("name") or None, read_origin(node), shapes[0])
+
+
+# -- joints ---------------------------------------------------------------------------------------------------
+
+
+def _read_joint(node: Node, remarks: list[str]) -> JointSpec:
+    name = node.required_attribute("name")
+    kind = node.choice("type", JOINT_TYPES)
+    parent, child = node.require("parent"), node.require("child")
+    axis_node = node.child("axis")
+    axis = axis_node.vector("xyz", 3) if axis_node is not None else np.array([1.0, 0.0, 0.0])
+    length = float(np.linalg.norm(axis))
+    if kind in ("revolute", "continuous", "prismatic", "planar"):
+        if length < 1e-12:
+            raise (axis_node or node).error(f"the axis of {node.describe()} is zero; expected a direction")
+        axis = axis / length
+    limits = {} if kind in ("fixed", "floating", "planar") else _read_limits(node, kind, remarks)
+    dynamics = node.child("dynamics")
+    damping = dynamics.number("damping", 0.0) if dynamics is not None else 0.0
+    friction = dynamics.number("friction", 0.0) if dynamics is not None else 0.0
+    if dynamics is not None and min(damping, friction) < 0.0:
+        raise dynamics.error(
+            f"damping {damping:g} and friction {friction:g} of {node.describe()}; expected zero or positive numbers"
+        )
+    mimic_node = node.child("mimic")
+    mimic = None
+    if mimic_node is not None:
+        mimic = MimicSpec(
+            mimic_node,
+            mimic_node.required_attribute("joint"),
+            mimic_node.number("multiplier", 1.0),
+            mimic_node.number("offset", 0.0),
+        )
+    return JointSpec(
+        node=node,
+        name=name,
+        type=kind,
+        parent=parent.required_attribute("link"),
+        child=child.required_attribute("link"),
+        transform=read_origin(node),
+        axis=axis,
+        damping=damping,
+        friction=friction,
+        mimic=mimic,
+        **limits,
+    )
+
+
+def _read_limits(joint: Node, kind: str, remarks: list[str]) -> dict[str, float]:
+    """Limits of a one-DOF joint. A range, velocity or effort of zero means that none was given; this is remarked."""
+    node = joint.child("limit")
+    where = f"{joint.path}:{(node or joint).line}: {joint.describe()}"
+    if node is None:
+        if kind != "continuous":
+            remarks.append(f"{where} has no <limit>; it is unlimited")
+        return {}
+    limits: dict[str, float] = {}
+    for key in ("velocity", "effort"):
+        value = node.number(key, math.inf, allow_infinite=True)
+        if value < 0.0:
+            raise node.error(f"the {key} limit of {joint.describe()} is {value:g}; expected a positive number")
+        if value == 0.0:
+            remarks.append(f"{where} has the {key} limit 0, taken as not given")
+            value = math.inf
+        limits[key] = value
+    if kind == "continuous":
+        return limits
+    given = node.has("lower") or node.has("upper")
+    lower = node.number("lower", 0.0, allow_infinite=True)
+    upper = node.number("upper", 0.0, allow_infinite=True)
+    if lower > upper:
+        raise node.error(f"the lower limit {lower:g} of {joint.describe()} is above its upper limit {upper:g}")
+    if lower == upper == 0.0:
+        written = "lower = upper = 0" if given else "no lower and upper limit"
+        remarks.append(f"{where} has {written}, taken as unlimited")
+        return limits
+    return {**limits, "lower": lower, "upper": upper}

@@ -1,0 +1,87 @@
+"""URDF geometry to shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from kido.errors import FileFormatError, KidoError, MeshNotFoundError, ShapeError
+from kido.io.meshes import load_mesh
+from kido.io.resources import ResourceFinder
+from kido.io.xml import Node
+from kido.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
+
+__all__ = ["ShapeReader"]
+
+
+class ShapeReader:
+    """Makes shapes of one model's geometry elements.
+
+    `missing` is called with the text for each mesh that is not there, and None is returned for it; without it the
+    MeshNotFoundError is raised. `remark` is called with what mesh files hold that is left out.
+    """
+
+    def __init__(
+        self,
+        finder: ResourceFinder,
+        up_axis: str,
+        remark: Callable[[str], None],
+        missing: Callable[[str], None] | None,
+    ) -> None:
+        self._finder = finder
+        self._up_axis = up_axis
+        self._remark = remark
+        self._missing = missing
+        self._remarked: set[str] = set()
+
+    def read(self, node: Node, switch: str) -> Shape | None:
+        """Shape of a <box>, <cylinder>, <sphere>, <capsule> or <mesh>; None for a missing mesh that may be missing.
+
+        `switch` is the reader's option that does without such shapes; messages name it.
+        """
+        try:
+            if node.tag == "box":
+                size = node.vector("size", 3)
+                return Box((float(size[0]), float(size[1]), float(size[2])))
+            if node.tag == "sphere":
+                return Sphere(node.number("radius"))
+            if node.tag == "cylinder":
+                return Cylinder(node.number("radius"), node.number("length"))
+            if node.tag == "capsule":
+                return Capsule(node.number("radius"), node.number("length"))
+        except ShapeError as error:
+            raise node.error(str(error)) from None
+        return self._mesh(node, switch)
+
+    def _mesh(self, node: Node, switch: str) -> Mesh | None:
+        uri = node.required_attribute("filename")
+        scale = node.vector("scale", (1, 3), (1.0, 1.0, 1.0))
+        if (scale == 0.0).any():
+            raise node.error(f"the scale of mesh '{uri}' is {scale.tolist()}; expected numbers other than zero")
+        if len(scale) == 1:
+            scale = np.full(3, scale[0])
+        try:
+            path = self._finder.find(uri)
+        except MeshNotFoundError as error:
+            if self._missing is None:
+                reason = f"{error.reason} (to load the model without it: {switch} or missing_meshes='skip')"
+                raise MeshNotFoundError(error.uri, error.tried, reason, node.path, node.line) from None
+            self._missing(f"{node.path}:{node.line}: mesh '{uri}' is left out: {error.reason}")
+            return None
+        return self._load(node, path, scale)
+
+    def _load(self, node: Node, path: Path, scale: np.ndarray) -> Mesh:
+        try:
+            return load_mesh(path, scale.tolist(), up_axis=self._up_axis, remark=self._once)
+        except FileFormatError as error:
+            where = f"{error.path}:{error.line}" if error.line else error.path
+            raise node.error(f"mesh {where}: {error.reason}") from None
+        except KidoError as error:
+            raise node.error(str(error)) from None
+
+    def _once(self, text: str) -> None:
+        if text not in self._remarked:
+            self._remarked.add(text)
+            self._remark(text)

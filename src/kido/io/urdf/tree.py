@@ -1,0 +1,136 @@
+"""The checks of a URDF that need the whole: one root, no cycles, known names, masses that can move."""
+
+from __future__ import annotations
+
+from kido.errors import FileFormatError, ModelError
+from kido.io.urdf.spec import JointSpec, LinkSpec, RobotSpec
+
+__all__ = ["LinkTree", "order_links"]
+
+LISTED = 12
+
+
+class LinkTree:
+    """Links of a robot in an order in which parents come first.
+
+    `root`: the link without parent; `steps`: (joint, child link) for all others; `children`: joints by parent link.
+    """
+
+    def __init__(self, root: LinkSpec, steps: list[tuple[JointSpec, LinkSpec]]) -> None:
+        self.root = root
+        self.steps = steps
+        self.children: dict[str, list[JointSpec]] = {root.name: []}
+        for joint, link in steps:
+            self.children[joint.parent].append(joint)
+            self.children[link.name] = []
+
+    def massless_movers(self, free_base: bool) -> list[tuple[str, str]]:
+        """(joint, link) of moving joints that carry no mass at all; nothing can accelerate them."""
+        carried: dict[str, float] = {}
+        for _, link in reversed(self.steps):
+            carried[link.name] = link.mass + sum(carried[j.child] for j in self.children[link.name])
+        movers = [(j.name, link.name) for j, link in self.steps if j.type != "fixed" and carried[link.name] == 0.0]
+        below_root = self.root.mass + sum(carried[j.child] for j in self.children[self.root.name])
+        if free_base and below_root == 0.0:
+            movers.insert(0, ("the free base", self.root.name))
+        return movers
+
+
+def order_links(robot: RobotSpec) -> LinkTree:
+    """Links and joints from the root on, children in document order.
+
+    Raises FileFormatError for an empty robot, unknown names, several roots or parents, and cycles.
+    """
+    if not robot.links:
+        raise robot.node.error("the robot has no links; expected at least one <link>")
+    parent_joint = _parent_joints(robot)
+    _check_mimics(robot)
+    roots = [link for name, link in robot.links.items() if name not in parent_joint]
+    if not roots:
+        raise _cycle(robot, parent_joint, next(iter(robot.links)))
+    if len(roots) > 1:
+        names = _listed([f"'{link.name}' (line {link.node.line})" for link in roots])
+        raise FileFormatError(
+            robot.node.path,
+            roots[1].node.line,
+            f"{len(roots)} links have no parent joint: {names}; expected exactly one root link",
+        )
+    by_parent: dict[str, list[JointSpec]] = {name: [] for name in robot.links}
+    for joint in robot.joints.values():
+        by_parent[joint.parent].append(joint)
+    steps: list[tuple[JointSpec, LinkSpec]] = []
+    waiting = list(reversed(by_parent[roots[0].name]))
+    while waiting:
+        joint = waiting.pop()
+        steps.append((joint, robot.links[joint.child]))
+        waiting.extend(reversed(by_parent[joint.child]))
+    if len(steps) + 1 < len(robot.links):
+        reached = {roots[0].name, *(link.name for _, link in steps)}
+        raise _cycle(robot, parent_joint, next(name for name in robot.links if name not in reached))
+    return LinkTree(roots[0], steps)
+
+
+def _parent_joints(robot: RobotSpec) -> dict[str, JointSpec]:
+    parents: dict[str, JointSpec] = {}
+    for joint in robot.joints.values():
+        for role, name in (("parent", joint.parent), ("child", joint.child)):
+            if name not in robot.links:
+                raise joint.node.require(role).error(
+                    f"joint '{joint.name}' names the {role} link '{name}', which does not exist; "
+                    f"links: {_listed(sorted(robot.links))}"
+                )
+        if joint.parent == joint.child:
+            raise joint.node.error(f"joint '{joint.name}' connects link '{joint.child}' to itself")
+        first = parents.get(joint.child)
+        if first is not None:
+            raise joint.node.error(
+                f"link '{joint.child}' is the child of two joints, '{first.name}' (line {first.node.line}) and "
+                f"'{joint.name}'; a URDF is a tree: expected one"
+            )
+        parents[joint.child] = joint
+    return parents
+
+
+def _check_mimics(robot: RobotSpec) -> None:
+    for joint in robot.joints.values():
+        if joint.mimic is None:
+            continue
+        target = joint.mimic.joint
+        if target not in robot.joints:
+            node = joint.mimic.node
+            robot.remarks.append(
+                f"{node.path}:{node.line}: joint '{joint.name}' mimics '{target}', which does not exist; left out"
+            )
+        if target == joint.name:
+            raise joint.mimic.node.error(f"joint '{joint.name}' mimics itself")
+
+
+def _cycle(robot: RobotSpec, parent_joint: dict[str, JointSpec], start: str) -> FileFormatError:
+    """The error for the cycle that is met when going up from `start`."""
+    path: list[str] = []
+    name = start
+    while name not in path:
+        path.append(name)
+        name = parent_joint[name].parent
+    loop = [*path[path.index(name) :], name][::-1]
+    joint = parent_joint[loop[1]]
+    return joint.node.error(f"the links form a cycle: {' -> '.join(repr(item) for item in loop)}; expected a tree")
+
+
+def refuse_massless(path: str, movers: list[tuple[str, str]]) -> ModelError:
+    """The error that names moving joints without mass."""
+    return ModelError(f"{path}: {massless_text(movers)}")
+
+
+def massless_text(movers: list[tuple[str, str]]) -> str:
+    """What is wrong with moving joints that carry no mass, in words."""
+    names = _listed([f"body '{link}' (moved by {joint!r})" for joint, link in movers])
+    return (
+        f"zero mass on a moving body: {names}: neither it nor any body it carries has mass, so its acceleration is "
+        f"not defined; give it a mass or fix its joint"
+    )
+
+
+def _listed(items: list[str]) -> str:
+    shown = ", ".join(items[:LISTED])
+    return shown if len(items) <= LISTED else f"{shown} and {len(items) - LISTED} more"
