@@ -1,0 +1,1 @@
+"""Comparisons of KIDO with Pinocchio, dartpy and MuJoCo: same models, same process, interleaved timing."""
