@@ -126,7 +126,7 @@ class Kido:
     def calls(self):
         s = self.skeleton
         return {
-            "FK": lambda i: s.compute_forward_kinematics(self.q[i]),
+            "FK": lambda i: s.forward_kinematics(self.q[i]),
             "RNEA": lambda i: s.inverse_dynamics(self.q[i], self.u[i], self.a[i]),
             "CRBA": lambda i: s.compute_mass_matrix(self.q[i]),
             "ABA": lambda i: s.forward_dynamics(self.q[i], self.u[i], self.tau[i]),

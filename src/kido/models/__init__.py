@@ -4,9 +4,16 @@
 any size: `stack`, `container`, `dominoes`.
 """
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from kido.models.files import names, path
 from kido.models.scenes import Block, Scene, container_scene, dominoes_scene, stack_scene
-from kido.models.worlds import build_world, container, dominoes, stack
+
+if TYPE_CHECKING:
+    from kido.models.worlds import build_world, container, dominoes, stack
 
 __all__ = [
     "Block",
@@ -21,3 +28,10 @@ __all__ = [
     "stack",
     "stack_scene",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """The builders, which need the whole simulation, are imported on first use; finding a file is quick."""
+    if name in ("build_world", "container", "dominoes", "stack"):
+        return getattr(import_module("kido.models.worlds"), name)
+    raise AttributeError(f"module 'kido.models' has no attribute {name!r}")
