@@ -1,0 +1,190 @@
+"""Broad phase: which pairs of shapes may touch, by sorting their boxes along one axis and sweeping.
+
+The pairs come out in ascending order of shape indices, whatever the sweep found first, so that contacts keep
+their order from step to step and depend on nothing but the poses.
+"""
+
+from __future__ import annotations
+
+import math
+
+from kido.collision.container import AXIS, COLLISION, PAIRS, PAIRS_FOUND, PAIRS_FULL, PLANE
+from kido.jit import kernel, view
+
+
+@kernel
+def may_collide(address, body_a, body_b):
+    """True if the filter lets two bodies collide."""
+    c = view(COLLISION, address)
+    if body_a == body_b or c.body_moving[body_a] + c.body_moving[body_b] == 0:
+        return False
+    if c.body_collidable[body_a] * c.body_collidable[body_b] == 0:
+        return False
+    group = c.body_group[body_a]
+    if group >= 0 and group == c.body_group[body_b]:
+        return False
+    low, high = c.excluded_first[body_a], c.excluded_first[body_a + 1]
+    while low < high:
+        middle = (low + high) // 2
+        other = c.excluded[middle]
+        if other == body_b:
+            return False
+        if other < body_b:
+            low = middle + 1
+        else:
+            high = middle
+    return True
+
+
+@kernel
+def sort_boxes(address):
+    """Sorts the boxes along the axis of largest variance, by insertion into the previous order."""
+    c = view(COLLISION, address)
+    n = c.shape_type.shape[0]
+    best, axis = -1.0, 0
+    for i in range(3):
+        total = square = 0.0
+        count = 0
+        for s in range(n):
+            if c.shape_type[s] != PLANE:
+                x = c.aabb[s, i] + c.aabb[s, 3 + i]
+                total += x
+                square += x * x
+                count += 1
+        spread = square - total * total / max(count, 1)
+        if i == c.count[AXIS]:
+            spread *= 1.5  # a change of axis costs a full sort
+        if spread > best:
+            best, axis = spread, i
+    c.count[AXIS] = axis
+    for k in range(1, n):
+        s = c.order[k]
+        x = c.aabb[s, axis]
+        j = k - 1
+        while j >= 0 and (c.aabb[c.order[j], axis] > x or (c.aabb[c.order[j], axis] == x and c.order[j] > s)):
+            c.order[j + 1] = c.order[j]
+            j -= 1
+        c.order[j + 1] = s
+    for k in range(n):
+        s = c.order[k]
+        for i in range(3):
+            j = (axis + i) % 3
+            c.sorted[k, i] = c.aabb[s, j]
+            c.sorted[k, 3 + i] = c.aabb[s, 3 + j]
+    return 0
+
+
+@kernel
+def add_pair(address, count, s, t):
+    """Appends a pair if the filter lets it; returns the count, which may exceed the capacity."""
+    c = view(COLLISION, address)
+    if may_collide(address, c.shape_body[s], c.shape_body[t]):
+        if count < c.pair_a.shape[0]:
+            c.pair_a[count] = min(s, t)
+            c.pair_b[count] = max(s, t)
+        return count + 1
+    return count
+
+
+@kernel
+def sweep(address):
+    """Pairs of overlapping boxes, planes left out; returns their number."""
+    c = view(COLLISION, address)
+    n = c.shape_type.shape[0]
+    count = 0
+    for k in range(n):
+        s = c.order[k]
+        if c.shape_type[s] == PLANE:
+            continue
+        end = c.sorted[k, 3]
+        low1, low2, high1, high2 = c.sorted[k, 1], c.sorted[k, 2], c.sorted[k, 4], c.sorted[k, 5]
+        for j in range(k + 1, n):
+            if c.sorted[j, 0] > end:
+                break
+            if (
+                c.sorted[j, 1] <= high1
+                and c.sorted[j, 4] >= low1
+                and c.sorted[j, 2] <= high2
+                and c.sorted[j, 5] >= low2
+            ):
+                t = c.order[j]
+                if c.shape_type[t] != PLANE:
+                    count = add_pair(address, count, s, t)
+    return count
+
+
+@kernel
+def sweep_planes(address, count):
+    """Pairs of a plane and a shape whose box reaches below it; returns the new number of pairs."""
+    c = view(COLLISION, address)
+    n = c.shape_type.shape[0]
+    for p in range(n):
+        if c.shape_type[p] != PLANE:
+            continue
+        n0, n1, n2 = c.rotation[p, 2], c.rotation[p, 5], c.rotation[p, 8]
+        limit = n0 * c.position[p, 0] + n1 * c.position[p, 1] + n2 * c.position[p, 2] + 0.5 * c.margin[0]
+        for s in range(n):
+            if c.shape_type[s] != PLANE:
+                # Twice the height of the box's lowest corner.
+                height = (
+                    n0 * (c.aabb[s, 0] + c.aabb[s, 3])
+                    - math.fabs(n0) * (c.aabb[s, 3] - c.aabb[s, 0])
+                    + n1 * (c.aabb[s, 1] + c.aabb[s, 4])
+                    - math.fabs(n1) * (c.aabb[s, 4] - c.aabb[s, 1])
+                    + n2 * (c.aabb[s, 2] + c.aabb[s, 5])
+                    - math.fabs(n2) * (c.aabb[s, 5] - c.aabb[s, 2])
+                )
+                if height <= 2.0 * limit:
+                    count = add_pair(address, count, p, s)
+    return count
+
+
+@kernel
+def sort_pairs(address, count):
+    """Orders the pairs by (a, b): two stable counting sorts."""
+    c = view(COLLISION, address)
+    n = c.shape_type.shape[0]
+    for k in range(n + 1):
+        c.bucket[k] = 0
+    for k in range(count):
+        c.bucket[c.pair_b[k] + 1] += 1
+    for k in range(n):
+        c.bucket[k + 1] += c.bucket[k]
+    for k in range(count):
+        b = c.pair_b[k]
+        at = c.bucket[b]
+        c.bucket[b] = at + 1
+        c.swap[at, 0] = c.pair_a[k]
+        c.swap[at, 1] = b
+    for k in range(n + 1):
+        c.bucket[k] = 0
+    for k in range(count):
+        c.bucket[c.swap[k, 0] + 1] += 1
+    for k in range(n):
+        c.bucket[k + 1] += c.bucket[k]
+    for k in range(count):
+        a = c.swap[k, 0]
+        at = c.bucket[a]
+        c.bucket[a] = at + 1
+        c.pair_a[at] = a
+        c.pair_b[at] = c.swap[k, 1]
+    return 0
+
+
+@kernel
+def find_pairs(address):
+    """Fills pair_a and pair_b from the bounding boxes; returns PAIRS_FULL or 0.
+
+    Sets count[PAIRS_FOUND], and count[PAIRS] if they fit.
+    """
+    c = view(COLLISION, address)
+    sort_boxes(address)
+    count = sweep(address)
+    count = sweep_planes(address, count)
+    c.count[PAIRS_FOUND] = count
+    c.count[PAIRS] = 0
+    if count > c.pair_a.shape[0]:
+        return PAIRS_FULL
+    sort_pairs(address, count)
+    c.count[PAIRS] = count
+    return 0

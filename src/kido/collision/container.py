@@ -1,0 +1,113 @@
+"""The arrays of a detector: shapes, filters, candidate pairs, contacts and scratch space."""
+
+from __future__ import annotations
+
+from kido.jit import Field, Schema
+
+# Shape types, in the order in which pair functions expect their two shapes.
+PLANE, SPHERE, CAPSULE, BOX, CYLINDER, CONE, ELLIPSOID, HULL = range(8)
+TYPES = 8
+TYPE_NAMES = ("plane", "sphere", "capsule", "box", "cylinder", "cone", "ellipsoid", "hull")
+
+# Entries of COLLISION.count
+CONTACTS, PAIRS, OLD_PAIRS, AXIS, PENDING, CONTACTS_FOUND, PAIRS_FOUND = range(7)
+
+# Bits of the status that `detect` returns; 0 means that every contact was found.
+PAIRS_FULL = 1  # more candidate pairs than the arrays hold; count[PAIRS_FOUND] tells how many
+CONTACTS_FULL = 2  # more contacts than the arrays hold; count[CONTACTS_FOUND] tells how many
+NOT_FINITE = 4  # a body's pose is NaN or infinite
+
+MANIFOLD = 4  # most contacts of a pair
+WORK = 64  # most points of a manifold before it is reduced, and corners of a face polygon
+
+COLLISION = Schema(
+    "COLLISION",
+    # Bodies. Poses are shared with the dynamics.
+    Field("body_rotation", "f", ("bodies", 9), doc="rotation matrix, row-major, body to world"),
+    Field("body_position", "f", ("bodies", 3), "m", "body origin in world axes"),
+    Field("body_moving", "i", ("bodies",), doc="0: the body never moves; two such bodies do not collide"),
+    Field("body_collidable", "i", ("bodies",), doc="0: the body collides with nothing"),
+    Field("body_group", "i", ("bodies",), doc="bodies with the same group >= 0 do not collide"),
+    Field("excluded_first", "i", ("bodies_and_one",), doc="first entry of a body in `excluded`"),
+    Field("excluded", "i", ("excluded",), doc="bodies that a body does not collide with, ascending"),
+    # Shapes.
+    Field("shape_type", "i", ("shapes",), doc="PLANE ... HULL"),
+    Field("shape_body", "i", ("shapes",), doc="index of the body that carries the shape"),
+    Field("shape_size", "f", ("shapes", 3), "m", "radius; half edges; radius and half height; half axes"),
+    Field("shape_hull", "i", ("shapes",), doc="index of the hull, -1 if none"),
+    Field("shape_reach", "f", ("shapes",), "m", "half the diagonal of the shape's box, 1e100 for planes"),
+    Field("shape_friction", "f", ("shapes",), doc="Coulomb coefficient"),
+    Field("shape_restitution", "f", ("shapes",), doc="coefficient of restitution"),
+    Field("local_rotation", "f", ("shapes", 9), doc="shape to body"),
+    Field("local_position", "f", ("shapes", 3), "m", "shape origin in body axes"),
+    Field("rotation", "f", ("shapes", 9), doc="shape to world"),
+    Field("position", "f", ("shapes", 3), "m", "shape origin in world axes"),
+    Field("aabb", "f", ("shapes", 6), "m", "lower and upper corner in world axes, grown by half the margin"),
+    # Convex hulls.
+    Field("hull_first", "i", ("hulls_and_one",), doc="first vertex of a hull"),
+    Field("hull_vertex", "f", ("hull_vertices", 3), "m", "in shape axes"),
+    Field("hull_start", "i", ("hulls", 6), doc="vertices farthest along -x, +x, -y, +y, -z, +z"),
+    Field("neighbor_first", "i", ("hull_vertices_and_one",), doc="first neighbour of a vertex"),
+    Field("neighbor", "i", ("neighbors",), doc="vertices joined to a vertex by an edge"),
+    Field("face_first", "i", ("hulls_and_one",), doc="first face of a hull"),
+    Field("face_normal", "f", ("faces", 3), doc="outward, in shape axes"),
+    Field("face_loop", "i", ("faces_and_one",), doc="first corner of a face"),
+    Field("face_vertex", "i", ("face_vertices",), doc="corners of faces, counterclockwise from outside"),
+    # Parameters and tables.
+    Field("margin", "f", (1,), "m", "contacts with a gap below this are reported"),
+    Field("pair_function", "i", (TYPES, TYPES), doc="address of the callback for a pair of types, 0 if none"),
+    Field("stage", "i", (1,), doc="address of the callback behind `detect`"),
+    Field("count", "i", (8,), doc="see CONTACTS ... PAIRS_FOUND"),
+    # Broad phase.
+    Field("order", "i", ("shapes",), doc="shapes by lower bound along the sweep axis"),
+    Field("sorted", "f", ("shapes", 6), "m", "bounding boxes in that order, sweep axis first"),
+    Field("bucket", "i", ("shapes_and_one",), doc="counting sort of the pairs"),
+    Field("pair_a", "i", ("pairs",), doc="lower shape of a candidate pair; pairs ascend by (a, b)"),
+    Field("pair_b", "i", ("pairs",), doc="higher shape of a candidate pair"),
+    Field("pair_first", "i", ("pairs",), doc="first contact"),
+    Field("pair_count", "i", ("pairs",), doc="number of contacts"),
+    Field("pair_code", "i", ("pairs",), doc="what a pair function remembers, 0 at first"),
+    Field("pair_axis", "f", ("pairs", 3), doc="direction that a pair function remembers, 0 at first"),
+    Field("swap", "i", ("pairs", 2), doc="scratch of the sort"),
+    Field("old_pair_a", "i", ("pairs",), doc="the same of the previous detection"),
+    Field("old_pair_b", "i", ("pairs",)),
+    Field("old_pair_first", "i", ("pairs",)),
+    Field("old_pair_count", "i", ("pairs",)),
+    Field("old_pair_code", "i", ("pairs",)),
+    Field("old_pair_axis", "f", ("pairs", 3)),
+    # Contacts: what the solver reads, and writes impulses to.
+    Field("shape_a", "i", ("contacts",), doc="lower shape index"),
+    Field("shape_b", "i", ("contacts",), doc="higher shape index"),
+    Field("body_a", "i", ("contacts",), doc="body of shape_a"),
+    Field("body_b", "i", ("contacts",), doc="body of shape_b"),
+    Field("point", "f", ("contacts", 3), "m", "midway between the two surfaces, world axes"),
+    Field("normal", "f", ("contacts", 3), doc="unit, from a to b, world axes"),
+    Field("gap", "f", ("contacts",), "m", "distance of the surfaces along the normal; negative: penetration"),
+    Field("impulse", "f", ("contacts", 3), "N s", "on body_b, world axes; warm start after `detect`"),
+    Field("matched", "i", ("contacts",), doc="1: the impulse was carried over from the previous step"),
+    Field("key", "i", ("contacts",), doc="feature pair within the shape pair"),
+    Field("friction", "f", ("contacts",), doc="smaller of the two shapes' coefficients"),
+    Field("restitution", "f", ("contacts",), doc="product of the two shapes' coefficients"),
+    Field("local_a", "f", ("contacts", 3), "m", "point in the axes of shape_a"),
+    Field("local_b", "f", ("contacts", 3), "m", "point in the axes of shape_b"),
+    Field("old_normal", "f", ("contacts", 3)),
+    Field("old_impulse", "f", ("contacts", 3), "N s"),
+    Field("old_key", "i", ("contacts",)),
+    Field("old_local_a", "f", ("contacts", 3), "m"),
+    Field("old_local_b", "f", ("contacts", 3), "m"),
+    # Scratch of one pair: the manifold before reduction.
+    Field("work_normal", "f", (3,), doc="from the function's first shape to its second"),
+    Field("work_point", "f", (WORK, 3), "m", "midway points, world axes"),
+    Field("work_gap", "f", (WORK,), "m"),
+    Field("work_key", "i", (WORK,)),
+    Field("work_keep", "i", (WORK,), doc="points chosen by the reduction"),
+    Field("number", "f", (64,), doc="scratch numbers of a pair function"),
+    Field("poly", "f", (2, WORK, 4), "m", "polygons being clipped: u, v, height, distance from the clip line"),
+    Field("poly_key", "i", (2, WORK)),
+    Field("feature", "f", (2, WORK, 3), "m", "supporting features of the two shapes, world axes"),
+    Field("simplex", "f", (4, 9), "m", "GJK: points of A - B, A and B"),
+    Field("expand", "f", ("expand_points", 9), "m", "EPA: points of A - B, A and B"),
+    Field("hull_face", "f", ("expand_faces", 4), doc="EPA: normal and offset of a face"),
+    Field("hull_corner", "i", ("expand_faces", 4), doc="EPA: corners of a face, and whether it is alive"),
+    Field("horizon", "i", ("expand_faces", 2), doc="EPA: edges of the hole"),
+)

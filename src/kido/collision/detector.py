@@ -1,0 +1,307 @@
+"""KIDO's own collision detector: the owner of a COLLISION container."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kido.collision.container import (
+    COLLISION,
+    CONTACTS,
+    CONTACTS_FOUND,
+    CONTACTS_FULL,
+    NOT_FINITE,
+    PAIRS,
+    PAIRS_FOUND,
+    PAIRS_FULL,
+    PENDING,
+)
+from kido.collision.geometry import geometry, hull_arrays
+from kido.collision.narrow import detect_stage
+from kido.collision.table import fill_table
+from kido.errors import ModelError, StateError
+from kido.jit import Container, call4, entry
+from kido.shapes import Shape
+
+DEFAULT_MARGIN = 1e-3
+
+# Fields that live from one detection to the next, by what counts them.
+PAIR_FIELDS = ("pair_a", "pair_b", "pair_first", "pair_count", "pair_code", "pair_axis")
+OLD_PAIR_FIELDS = tuple(f"old_{name}" for name in PAIR_FIELDS)
+CONTACT_FIELDS = (
+    *("shape_a", "shape_b", "body_a", "body_b", "point", "normal", "gap", "impulse", "matched"),
+    *("key", "friction", "restitution", "local_a", "local_b"),
+)
+OLD_CONTACT_FIELDS = ("old_normal", "old_impulse", "old_key", "old_local_a", "old_local_b")
+
+
+class Collider(NamedTuple):
+    """A shape on a body, as the detector takes it.
+
+    Attributes:
+        shape: geometry.
+        body: index of the body that carries it.
+        transform: pose (4,4) of the shape in the body's axes, X_BS [m].
+        friction: Coulomb coefficient.
+        restitution: coefficient of restitution.
+    """
+
+    shape: Shape
+    body: int
+    transform: Any = None
+    friction: float = 1.0
+    restitution: float = 0.0
+
+
+@entry("int64(int64, int64)")
+def call_stage(function, address):
+    """Calls the detection callback from Python."""
+    return call4(function, address, 0, 0, 0)
+
+
+class NativeDetector:
+    """Finds the contacts between the shapes of a set of bodies.
+
+    Kernels run `kido.collision.detect(address)`, Python `detector.detect()`; both leave the contacts in the
+    arrays of `detector.container` (see `container.COLLISION` for all fields), the first
+    ``container.count[CONTACTS]`` of each. The solver writes its impulses to ``container.impulse``; the next
+    detection carries them over to the contacts that persist.
+
+    The arrays have a capacity. If it does not suffice, `detect` returns a status and no contacts; `grow` then
+    makes room and replaces `container`, and with it `address`.
+
+    Args:
+        shapes: (shape, body index, X_BS (4,4) or None, friction, restitution) per shape.
+        body_rotation: (bodies, 9) rotation matrices, row-major, body to world; shared, read at each detection.
+        body_position: (bodies, 3) body origins in world axes [m]; shared.
+        moving: (bodies,) false for bodies that never move; all move by default.
+        collidable: (bodies,) false for bodies that collide with nothing.
+        group: (bodies,) integers: bodies of one group >= 0 do not collide with each other; -1 by default.
+        excluded: pairs of bodies that do not collide.
+        margin: contacts with a gap below this are reported [m].
+        pairs, contacts: capacities to begin with.
+    """
+
+    def __init__(
+        self,
+        shapes: Iterable[Sequence[Any]],
+        body_rotation: np.ndarray,
+        body_position: np.ndarray,
+        *,
+        moving: Any = None,
+        collidable: Any = None,
+        group: Any = None,
+        excluded: Iterable[tuple[int, int]] = (),
+        margin: float = DEFAULT_MARGIN,
+        pairs: int | None = None,
+        contacts: int | None = None,
+    ) -> None:
+        self._callback = detect_stage
+        self.colliders = [Collider(*item) for item in shapes]
+        bodies = len(body_position)
+        arrays = _shape_arrays(self.colliders, bodies)
+        arrays |= _filter_arrays(bodies, moving, collidable, group, excluded)
+        n = len(self.colliders)
+        arrays["body_rotation"] = body_rotation
+        arrays["body_position"] = body_position
+        arrays["order"] = np.arange(n)
+        self.container = Container(
+            COLLISION,
+            pairs=pairs if pairs is not None else 8 * n + 16,
+            contacts=contacts if contacts is not None else 16 * n + 16,
+            shapes=n,
+            shapes_and_one=n + 1,
+            expand_points=128,
+            expand_faces=512,
+            **arrays,
+        )
+        self.margin = margin
+        self._link()
+
+    # -- what kernels need ------------------------------------------------------------------------------------
+
+    @property
+    def address(self) -> int:
+        """Handle of the container; changes when `grow` or `set_filter` replaces it."""
+        return self.container.address
+
+    @property
+    def margin(self) -> float:
+        """Contacts with a gap below this are reported [m]."""
+        return float(self.container.margin[0])
+
+    @margin.setter
+    def margin(self, value: float) -> None:
+        if not (np.isfinite(value) and value >= 0.0):
+            raise ModelError(f"contact margin is {value!r}; expected a finite number >= 0")
+        self.container.margin[0] = value
+
+    def _link(self) -> None:
+        """Fills the address table for the pairs of types that the filter lets meet."""
+        c = self.container
+        moving, still = set(), set()
+        for s in range(len(c.shape_type)):
+            (moving if c.body_moving[c.shape_body[s]] else still).add(int(c.shape_type[s]))
+        fill_table(c.pair_function, [(a, b) for a in moving for b in moving | still])
+        c.stage[0] = self._callback.address
+
+    # -- use from Python --------------------------------------------------------------------------------------
+
+    def detect(self) -> int:
+        """Finds the contacts at the bodies' present poses; grows the arrays if need be. Returns their number.
+
+        Raises:
+            StateError: a body's pose is not finite.
+        """
+        while True:
+            status = call_stage(self.container.stage[0], self.address)
+            if status == 0:
+                return int(self.container.count[CONTACTS])
+            self.grow(status)
+
+    def grow(self, status: int) -> None:
+        """Makes room after a detection that returned `status`; impulses survive.
+
+        Raises:
+            StateError: the status is that of a pose that is not finite.
+        """
+        c = self.container
+        if status & NOT_FINITE:
+            bad = ~(np.isfinite(c.body_rotation).all(1) & np.isfinite(c.body_position).all(1))
+            raise StateError(f"pose of body {int(np.argmax(bad))} is not finite; expected finite positions")
+        sizes = {"pairs": len(c.pair_a), "contacts": len(c.gap)}
+        if status & PAIRS_FULL:
+            sizes["pairs"] = int(1.5 * c.count[PAIRS_FOUND]) + 16
+        if status & CONTACTS_FULL:
+            sizes["contacts"] = int(1.5 * c.count[CONTACTS_FOUND]) + 16
+        self._replace(sizes, {})
+
+    def set_filter(
+        self, *, moving: Any = None, collidable: Any = None, group: Any = None, excluded: Iterable[tuple[int, int]] = ()
+    ) -> None:
+        """Replaces the filter (see the class); contacts and impulses of pairs that remain survive."""
+        bodies = len(self.container.body_position)
+        self._replace({}, _filter_arrays(bodies, moving, collidable, group, excluded))
+        self._link()
+
+    def _replace(self, sizes: dict[str, int], arrays: dict[str, np.ndarray]) -> None:
+        """A new container with other sizes or arrays; everything else is shared or copied."""
+        old = self.container
+        for name, field in COLLISION.fields.items():
+            have = getattr(old, name)
+            if name in arrays:
+                continue
+            size = sizes.get(field.dims[0]) if isinstance(field.dims[0], str) else None
+            if size is not None and size > len(have):
+                grown = np.zeros((size, *have.shape[1:]), have.dtype)
+                grown[: len(have)] = have
+                arrays[name] = grown
+            else:
+                arrays[name] = have
+        self.container = Container(COLLISION, **arrays)
+
+    # -- state ------------------------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, np.ndarray]:
+        """What the next detection depends on, besides poses: contacts, impulses, what pairs remember. Copies."""
+        c = self.container
+        pairs, contacts = int(c.count[PAIRS]), int(c.count[CONTACTS])
+        state = {"count": c.count.copy()}
+        state |= {name: getattr(c, name)[:pairs].copy() for name in PAIR_FIELDS}
+        state |= {name: getattr(c, name)[:contacts].copy() for name in CONTACT_FIELDS}
+        return state
+
+    def set_state(self, state: dict[str, np.ndarray]) -> None:
+        """Restores what `state` returned, of this detector or of one with the same shapes."""
+        pairs, contacts = len(state["pair_a"]), len(state["gap"])
+        c = self.container
+        sizes = {"pairs": max(pairs, len(c.pair_a)), "contacts": max(contacts, len(c.gap))}
+        if sizes != {"pairs": len(c.pair_a), "contacts": len(c.gap)}:
+            self._replace(sizes, {})
+            c = self.container
+        c.count[:] = state["count"]
+        c.count[PENDING] = 0
+        for name in PAIR_FIELDS:
+            getattr(c, name)[:pairs] = state[name]
+        for name in CONTACT_FIELDS:
+            getattr(c, name)[:contacts] = state[name]
+
+    def clear(self) -> None:
+        """Forgets all contacts and impulses."""
+        self.container.count[:] = 0
+
+
+def _shape_arrays(colliders: list[Collider], bodies: int) -> dict[str, np.ndarray]:
+    n = len(colliders)
+    a: dict[str, np.ndarray] = {
+        "shape_type": np.zeros(n, np.int64),
+        "shape_body": np.zeros(n, np.int64),
+        "shape_size": np.zeros((n, 3)),
+        "shape_hull": np.full(n, -1, np.int64),
+        "shape_reach": np.zeros(n),
+        "shape_friction": np.zeros(n),
+        "shape_restitution": np.zeros(n),
+        "local_rotation": np.zeros((n, 9)),
+        "local_position": np.zeros((n, 3)),
+    }
+    hulls: dict[int, int] = {}
+    kept = []
+    for s, item in enumerate(colliders):
+        if not 0 <= item.body < bodies:
+            raise ModelError(f"shape {s} is on body {item.body}; expected 0 to {bodies - 1}")
+        for name, value in (("friction", item.friction), ("restitution", item.restitution)):
+            if not (np.isfinite(value) and value >= 0.0):
+                raise ModelError(f"shape {s}: {name} is {value!r}; expected a finite number >= 0")
+        shape = geometry(item.shape)
+        transform = np.eye(4) if item.transform is None else np.asarray(item.transform, dtype=float)
+        if transform.shape != (4, 4) or not np.isfinite(transform).all():
+            raise ModelError(f"shape {s}: transform has shape {transform.shape}; expected finite (4, 4)")
+        transform = transform @ shape.transform
+        a["shape_type"][s] = shape.kind
+        a["shape_body"][s] = item.body
+        a["shape_size"][s] = shape.size
+        a["shape_reach"][s] = shape.reach
+        a["shape_friction"][s] = item.friction
+        a["shape_restitution"][s] = item.restitution
+        a["local_rotation"][s] = transform[:3, :3].ravel()
+        a["local_position"][s] = transform[:3, 3]
+        if shape.hull is not None:
+            if id(shape.hull) not in hulls:
+                hulls[id(shape.hull)] = len(kept)
+                kept.append(shape.hull)
+            a["shape_hull"][s] = hulls[id(shape.hull)]
+    return a | hull_arrays(kept)
+
+
+def _filter_arrays(
+    bodies: int, moving: Any, collidable: Any, group: Any, excluded: Iterable[tuple[int, int]]
+) -> dict[str, np.ndarray]:
+    def per_body(name: str, value: Any, default: int) -> np.ndarray:
+        if value is None:
+            return np.full(bodies, default, np.int64)
+        array = np.array(value, dtype=np.int64)
+        if array.shape != (bodies,):
+            raise ModelError(f"collision filter: {name} has shape {array.shape}; expected ({bodies},)")
+        return array
+
+    others: list[set[int]] = [set() for _ in range(bodies)]
+    for a, b in excluded:
+        if not (0 <= a < bodies and 0 <= b < bodies):
+            raise ModelError(f"collision filter: excluded pair ({a}, {b}); expected bodies 0 to {bodies - 1}")
+        others[a].add(b)
+        others[b].add(a)
+    lists = [sorted(o) for o in others]
+    first = np.zeros(bodies + 1, np.int64)
+    first[1:] = np.cumsum([len(o) for o in lists])
+    return {
+        "body_moving": per_body("moving", moving, 1),
+        "body_collidable": per_body("collidable", collidable, 1),
+        "body_group": per_body("group", group, -1),
+        "excluded_first": first,
+        "excluded": np.array([b for o in lists for b in o], dtype=np.int64),
+    }
+
+
+__all__ = ["DEFAULT_MARGIN", "Collider", "NativeDetector"]

@@ -1,0 +1,105 @@
+"""Contacts that persist: each new contact finds its old self and takes over its impulse.
+
+A contact of the same pair with the same key is the same contact; else the nearest old contact of the pair is,
+measured in the axes of either shape, if it is within a quarter of the smaller shape's reach.
+"""
+
+from __future__ import annotations
+
+from kido.collision.container import COLLISION, CONTACTS, OLD_PAIRS, PAIRS
+from kido.jit import kernel, view
+
+TURN = 0.7  # an old contact is forgotten if the normal turned by more than this cosine
+REACH = 0.25
+
+
+@kernel
+def keep_old(address):
+    """Makes the present pairs and contacts, with the impulses the solver left, the previous ones."""
+    c = view(COLLISION, address)
+    pairs = c.count[PAIRS]
+    for p in range(pairs):
+        c.old_pair_a[p] = c.pair_a[p]
+        c.old_pair_b[p] = c.pair_b[p]
+        c.old_pair_first[p] = c.pair_first[p]
+        c.old_pair_count[p] = c.pair_count[p]
+        c.old_pair_code[p] = c.pair_code[p]
+        for i in range(3):
+            c.old_pair_axis[p, i] = c.pair_axis[p, i]
+    for k in range(c.count[CONTACTS]):
+        c.old_key[k] = c.key[k]
+        for i in range(3):
+            c.old_normal[k, i] = c.normal[k, i]
+            c.old_impulse[k, i] = c.impulse[k, i]
+            c.old_local_a[k, i] = c.local_a[k, i]
+            c.old_local_b[k, i] = c.local_b[k, i]
+    c.count[OLD_PAIRS] = pairs
+    return 0
+
+
+@kernel
+def distance2(address, k, old):
+    """Squared distance of a new and an old contact in the axes of the shape that saw it move less."""
+    c = view(COLLISION, address)
+    in_a = in_b = 0.0
+    for i in range(3):
+        d = c.local_a[k, i] - c.old_local_a[old, i]
+        in_a += d * d
+        d = c.local_b[k, i] - c.old_local_b[old, i]
+        in_b += d * d
+    return min(in_a, in_b)
+
+
+@kernel
+def same_normal(address, k, old):
+    """True if the normal turned little enough for an impulse to be carried over."""
+    c = view(COLLISION, address)
+    return (
+        c.normal[k, 0] * c.old_normal[old, 0]
+        + c.normal[k, 1] * c.old_normal[old, 1]
+        + c.normal[k, 2] * c.old_normal[old, 2]
+    ) > TURN
+
+
+@kernel
+def carry(address, k, old):
+    """Gives contact k the impulse of an old contact: its normal part along the new normal, and the rest of it
+    in the new tangent plane."""
+    c = view(COLLISION, address)
+    along = across = 0.0
+    for i in range(3):
+        along += c.old_impulse[old, i] * c.old_normal[old, i]
+    for i in range(3):
+        across += (c.old_impulse[old, i] - along * c.old_normal[old, i]) * c.normal[k, i]
+    for i in range(3):
+        c.impulse[k, i] = (
+            c.old_impulse[old, i] - along * c.old_normal[old, i] + (along - across) * c.normal[k, i]
+        )
+    c.matched[k] = 1
+    return 0
+
+
+@kernel
+def match_contacts(address, first, last, first_old, last_old, reach):
+    """Matches the contacts first..last of a pair with its old ones, first_old..last_old."""
+    c = view(COLLISION, address)
+    free = (1 << (last_old - first_old)) - 1
+    for k in range(first, last):
+        for old in range(first_old, last_old):
+            bit = 1 << (old - first_old)
+            if c.matched[k] == 0 and free & bit and c.key[k] == c.old_key[old] and same_normal(address, k, old):
+                carry(address, k, old)
+                free -= bit
+    limit = REACH * REACH * reach * reach
+    for k in range(first, last):
+        if c.matched[k] == 0 and free:
+            best, nearest = limit, -1
+            for old in range(first_old, last_old):
+                if free & (1 << (old - first_old)) and same_normal(address, k, old):
+                    d2 = distance2(address, k, old)
+                    if d2 < best:
+                        best, nearest = d2, old
+            if nearest >= 0:
+                carry(address, k, nearest)
+                free -= 1 << (nearest - first_old)
+    return 0

@@ -1,0 +1,142 @@
+"""Narrow phase: calls the pair function of every candidate pair and turns its points into contacts.
+
+A pair function is a callback f(container, first shape, second shape, pair) that expects its shapes in the order
+of their types, sets the pair's normal, adds points (`manifold`), and returns their number. It is found in the
+table pair_function[type, type], so that only the functions of pairs present in a scene are compiled.
+"""
+
+from __future__ import annotations
+
+from kido.collision.broad import find_pairs
+from kido.collision.container import (
+    COLLISION,
+    CONTACTS,
+    CONTACTS_FOUND,
+    CONTACTS_FULL,
+    OLD_PAIRS,
+    PAIRS,
+    PENDING,
+)
+from kido.collision.manifold import reduce_manifold
+from kido.collision.match import keep_old, match_contacts
+from kido.collision.poses import update_bounds, update_poses
+from kido.jit import call4, callback, kernel, view
+
+
+@kernel
+def write_contacts(address, pair, first, count, sign):
+    """Writes `count` work points as contacts from index `first` on."""
+    c = view(COLLISION, address)
+    a, b = c.pair_a[pair], c.pair_b[pair]
+    friction = min(c.shape_friction[a], c.shape_friction[b])
+    restitution = c.shape_restitution[a] * c.shape_restitution[b]
+    for i in range(count):
+        k = first + i
+        c.shape_a[k] = a
+        c.shape_b[k] = b
+        c.body_a[k] = c.shape_body[a]
+        c.body_b[k] = c.shape_body[b]
+        c.gap[k] = c.work_gap[i]
+        c.key[k] = c.work_key[i]
+        c.friction[k] = friction
+        c.restitution[k] = restitution
+        c.matched[k] = 0
+        for j in range(3):
+            c.point[k, j] = c.work_point[i, j]
+            c.normal[k, j] = sign * c.work_normal[j]
+            c.impulse[k, j] = 0.0
+        x0, x1, x2 = (
+            c.work_point[i, 0] - c.position[a, 0],
+            c.work_point[i, 1] - c.position[a, 1],
+            c.work_point[i, 2] - c.position[a, 2],
+        )
+        y0, y1, y2 = (
+            c.work_point[i, 0] - c.position[b, 0],
+            c.work_point[i, 1] - c.position[b, 1],
+            c.work_point[i, 2] - c.position[b, 2],
+        )
+        for j in range(3):
+            c.local_a[k, j] = c.rotation[a, j] * x0 + c.rotation[a, 3 + j] * x1 + c.rotation[a, 6 + j] * x2
+            c.local_b[k, j] = c.rotation[b, j] * y0 + c.rotation[b, 3 + j] * y1 + c.rotation[b, 6 + j] * y2
+    return 0
+
+
+@kernel
+def find_contacts(address):
+    """Fills the contacts from the candidate pairs; returns CONTACTS_FULL or 0.
+
+    Sets count[CONTACTS_FOUND], and count[CONTACTS] if they fit.
+    """
+    c = view(COLLISION, address)
+    found, old, olds = 0, 0, c.count[OLD_PAIRS]
+    capacity = c.gap.shape[0]
+    for p in range(c.count[PAIRS]):
+        a, b = c.pair_a[p], c.pair_b[p]
+        while old < olds and (c.old_pair_a[old] < a or (c.old_pair_a[old] == a and c.old_pair_b[old] < b)):
+            old += 1
+        first_old = last_old = 0
+        c.pair_code[p] = 0
+        for i in range(3):
+            c.pair_axis[p, i] = 0.0
+        if old < olds and c.old_pair_a[old] == a and c.old_pair_b[old] == b:
+            first_old = c.old_pair_first[old]
+            last_old = first_old + c.old_pair_count[old]
+            c.pair_code[p] = c.old_pair_code[old]
+            for i in range(3):
+                c.pair_axis[p, i] = c.old_pair_axis[old, i]
+        s, t, sign = a, b, 1.0
+        if c.shape_type[a] > c.shape_type[b]:
+            s, t, sign = b, a, -1.0
+        function = c.pair_function[c.shape_type[s], c.shape_type[t]]
+        count = 0
+        if function != 0:
+            count = call4(function, address, s, t, p)
+        c.pair_first[p] = found
+        if count > 0:
+            count = reduce_manifold(address, count, first_old, last_old)
+            if found + count <= capacity:
+                write_contacts(address, p, found, count, sign)
+                if last_old > first_old:
+                    reach = min(c.shape_reach[a], c.shape_reach[b])
+                    match_contacts(address, found, found + count, first_old, last_old, reach)
+        c.pair_count[p] = count
+        found += count
+    c.count[CONTACTS_FOUND] = found
+    if found > capacity:
+        return CONTACTS_FULL
+    c.count[CONTACTS] = found
+    return 0
+
+
+@callback
+def detect_stage(address, unused_1, unused_2, unused_3):
+    """`detect` as a callback, so that callers do not compile it again."""
+    c = view(COLLISION, address)
+    status = update_poses(address)
+    if status != 0:
+        c.count[CONTACTS] = 0
+        c.count[PAIRS] = 0
+        return status
+    update_bounds(address)
+    if c.count[PENDING] == 0:
+        keep_old(address)
+    c.count[PENDING] = 1  # until all contacts fit, a further call must not take over the unfinished ones
+    c.count[CONTACTS] = 0
+    status = find_pairs(address)
+    if status == 0:
+        status = find_contacts(address)
+    if status == 0:
+        c.count[PENDING] = 0
+    return status
+
+
+@kernel
+def detect(address):
+    """Finds all contacts of a COLLISION container at the present poses of its bodies.
+
+    Contacts stand in the container's arrays, count[CONTACTS] of them, ascending by pair of shapes. Returns 0, or
+    a status (PAIRS_FULL, CONTACTS_FULL, NOT_FINITE) with no contacts; after the arrays have been grown
+    (`NativeDetector.grow`) the call is repeated and carries over the impulses of the last complete one.
+    """
+    c = view(COLLISION, address)
+    return call4(c.stage[0], address, 0, 0, 0)

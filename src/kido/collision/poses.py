@@ -1,0 +1,99 @@
+"""World poses and bounding boxes of shapes."""
+
+from __future__ import annotations
+
+import math
+
+from kido.collision.container import (
+    BOX,
+    CAPSULE,
+    COLLISION,
+    CONE,
+    CYLINDER,
+    ELLIPSOID,
+    HULL,
+    NOT_FINITE,
+    PLANE,
+    SPHERE,
+)
+from kido.jit import kernel, view
+
+HUGE = 1e100
+
+
+@kernel
+def update_poses(address):
+    """X_WS = X_WB X_BS of every shape; returns NOT_FINITE if a pose is not finite, else 0."""
+    c = view(COLLISION, address)
+    bad = 0.0
+    for s in range(c.shape_type.shape[0]):
+        b = c.shape_body[s]
+        for i in range(3):
+            r0 = c.body_rotation[b, 3 * i]
+            r1 = c.body_rotation[b, 3 * i + 1]
+            r2 = c.body_rotation[b, 3 * i + 2]
+            for j in range(3):
+                c.rotation[s, 3 * i + j] = (
+                    r0 * c.local_rotation[s, j]
+                    + r1 * c.local_rotation[s, 3 + j]
+                    + r2 * c.local_rotation[s, 6 + j]
+                )
+            x = (
+                c.body_position[b, i]
+                + r0 * c.local_position[s, 0]
+                + r1 * c.local_position[s, 1]
+                + r2 * c.local_position[s, 2]
+            )
+            c.position[s, i] = x
+            bad += 0.0 * (x + r0 + r1 + r2)  # NaN if any of them is NaN or infinite
+    if bad == 0.0:
+        return 0
+    return NOT_FINITE
+
+
+@kernel
+def update_bounds(address):
+    """Axis-aligned box of every shape in world axes, grown by half the margin on every side."""
+    c = view(COLLISION, address)
+    grow = 0.5 * c.margin[0]
+    for s in range(c.shape_type.shape[0]):
+        kind = c.shape_type[s]
+        s0, s1, s2 = c.shape_size[s, 0], c.shape_size[s, 1], c.shape_size[s, 2]
+        for i in range(3):
+            r0, r1, r2 = c.rotation[s, 3 * i], c.rotation[s, 3 * i + 1], c.rotation[s, 3 * i + 2]
+            x = c.position[s, i]
+            low = high = 0.0
+            if kind == BOX:
+                high = math.fabs(r0) * s0 + math.fabs(r1) * s1 + math.fabs(r2) * s2
+                low = -high
+            elif kind == SPHERE:
+                high = s0
+                low = -high
+            elif kind == CAPSULE:
+                high = s0 + math.fabs(r2) * s1
+                low = -high
+            elif kind == CYLINDER:
+                high = s0 * math.sqrt(max(1.0 - r2 * r2, 0.0)) + math.fabs(r2) * s1
+                low = -high
+            elif kind == CONE:
+                rim = s0 * math.sqrt(max(1.0 - r2 * r2, 0.0)) - r2 * s1
+                high = max(rim, r2 * s1)
+                rim = s0 * math.sqrt(max(1.0 - r2 * r2, 0.0)) + r2 * s1
+                low = -max(rim, -r2 * s1)
+            elif kind == ELLIPSOID:
+                a, b, d = r0 * s0, r1 * s1, r2 * s2
+                high = math.sqrt(a * a + b * b + d * d)
+                low = -high
+            elif kind == HULL:
+                h = c.shape_hull[s]
+                low, high = HUGE, -HUGE
+                for v in range(c.hull_first[h], c.hull_first[h + 1]):
+                    y = r0 * c.hull_vertex[v, 0] + r1 * c.hull_vertex[v, 1] + r2 * c.hull_vertex[v, 2]
+                    low = min(low, y)
+                    high = max(high, y)
+            elif kind == PLANE:
+                high = HUGE
+                low = -high
+            c.aabb[s, i] = x + low - grow
+            c.aabb[s, 3 + i] = x + high + grow
+    return 0

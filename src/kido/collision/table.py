@@ -1,0 +1,56 @@
+"""The table of pair functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from kido.collision.container import (
+    BOX,
+    CAPSULE,
+    CONE,
+    CYLINDER,
+    ELLIPSOID,
+    HULL,
+    PLANE,
+    SPHERE,
+    TYPES,
+)
+from kido.collision.pairs import box, plane, sphere
+
+SPECIAL = {
+    (PLANE, SPHERE): plane.plane_sphere,
+    (PLANE, CAPSULE): plane.plane_capsule,
+    (PLANE, BOX): plane.plane_box,
+    (PLANE, CYLINDER): plane.plane_cylinder,
+    (PLANE, CONE): plane.plane_cone,
+    (PLANE, ELLIPSOID): plane.plane_ellipsoid,
+    (PLANE, HULL): plane.plane_hull,
+    (SPHERE, SPHERE): sphere.sphere_sphere,
+    (SPHERE, CAPSULE): sphere.sphere_capsule,
+    (SPHERE, BOX): sphere.sphere_box,
+    (SPHERE, CYLINDER): sphere.sphere_cylinder,
+    (SPHERE, CONE): sphere.sphere_cone,
+    (SPHERE, ELLIPSOID): sphere.sphere_ellipsoid,
+    (BOX, BOX): box.box_box,
+}
+
+
+def pair_function(first: int, second: int):
+    """The callback for two types in ascending order, or None for two planes."""
+    return SPECIAL.get((first, second))
+
+
+def fill_table(table: np.ndarray, kinds: Iterable[tuple[int, int]]) -> None:
+    """Writes the addresses for the given pairs of types, compiling what is new; the rest stay 0."""
+    table[:] = 0
+    for pair in sorted({(min(p), max(p)) for p in kinds}):
+        function = pair_function(*pair)
+        if function is not None:
+            table[pair] = function.address
+
+
+def all_kinds() -> list[tuple[int, int]]:
+    """Every pair of types."""
+    return [(a, b) for a in range(TYPES) for b in range(a, TYPES)]
