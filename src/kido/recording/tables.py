@@ -1,0 +1,291 @@
+"""Append-only tables in an HDF5 file that stays readable when its writer dies.
+
+A file holds tables; a table holds columns of equal length. All data sets are created first, then the file
+goes into HDF5's single-writer-multiple-reader mode, in which what is on disk is consistent at every moment.
+The data set `committed` counts, per table, the rows that were written completely, and ends with the size of
+the file in bytes; it is written last in every flush, so a reader (also one that reads while the simulation
+runs) sees whole frames only.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kido.recording.errors import RecordingError
+
+_CHUNK_BYTES = 32 * 1024
+_PENDING_ROWS = 4096
+
+
+class Column(NamedTuple):
+    """One data set: rows of `shape`. `grows`: a 1-D row whose length may change; shorter rows end in NaN."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...] = ()
+    grows: bool = False
+    unit: str = ""
+    doc: str = ""
+
+
+class Table(NamedTuple):
+    """Columns of equal length. `blocks`: rows are added many at a time, as arrays; else one row at a time."""
+
+    name: str
+    columns: tuple[Column, ...]
+    blocks: bool = False
+
+
+class TableWriter:
+    """Buffers rows in memory and writes them to a new HDF5 file every `flush_interval` seconds.
+
+    Args:
+        path: file to create.
+        tables: what to create; an empty table costs a few hundred bytes.
+        attributes: strings and numbers kept at the root of the file.
+        flush_interval: seconds between flushes [s]; at most so much is lost in a crash.
+        overwrite: replace an existing regular file.
+
+    Raises:
+        RecordingError: the path cannot be written, or exists and `overwrite` is false.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        tables: tuple[Table, ...],
+        attributes: dict[str, Any],
+        flush_interval: float = 1.0,
+        overwrite: bool = False,
+    ) -> None:
+        import h5py
+
+        self.path = Path(path)
+        self._absolute = self.path.absolute()
+        self.tables = tables
+        self.flush_interval = flush_interval
+        check_writable(self.path, overwrite)
+        try:
+            self._file = h5py.File(self.path, "w" if overwrite else "x", libver=("v110", "v110"))
+        except OSError as error:
+            raise RecordingError(f"{self.path}: cannot be written: {_reason(error)}") from None
+        self._sets: dict[str, list[Any]] = {}
+        for key, value in attributes.items():
+            self._file.attrs[key] = value
+        for table in tables:
+            self._sets[table.name] = [self._create(table.name, column) for column in table.columns]
+        self._file.attrs["tables"] = [table.name for table in tables]
+        size = len(tables) + 1
+        self._committed = self._file.create_dataset(
+            "committed", data=np.zeros(size, np.int64), chunks=(size,), maxshape=(size,)
+        )
+        self._file.flush()
+        self._file.swmr_mode = True
+        # Rows on disk per table, and blocks in memory: one attribute, so that an interrupt finds either the
+        # state before a flush or the state after it.
+        self._state: tuple[dict[str, int], list[tuple[tuple[str, tuple[Any, ...]], ...]]] = (
+            {table.name: 0 for table in tables},
+            [],
+        )
+        self._flushed_at = time.perf_counter()
+
+    def _create(self, group: str, column: Column) -> Any:
+        row = column.shape
+        bytes_per_row = max(1, int(np.prod(row, dtype=np.int64))) * np.dtype(column.dtype).itemsize
+        chunk = (max(16, _CHUNK_BYTES // bytes_per_row), *(max(1, n) for n in row))
+        limit = (None,) * (1 + len(row)) if column.grows else (None, *row)
+        made = self._file.create_dataset(
+            f"{group}/{column.name}",
+            shape=(0, *row),
+            maxshape=limit,
+            chunks=chunk,
+            dtype=column.dtype,
+            fillvalue=np.nan if column.grows else None,
+        )
+        if column.unit:
+            made.attrs["unit"] = column.unit
+        if column.doc:
+            made.attrs["description"] = column.doc
+        return made
+
+    @property
+    def closed(self) -> bool:
+        return not self._file.id.valid
+
+    def add(self, *blocks: tuple[str, tuple[Any, ...]]) -> None:
+        """Add (table name, values in column order) blocks; either all or none of them reach the file."""
+        pending = self._state[1]
+        pending.append(blocks)
+        if len(pending) >= _PENDING_ROWS or time.perf_counter() - self._flushed_at >= self.flush_interval:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write everything buffered; afterwards it survives the death of the process."""
+        rows, pending = self._state
+        self._flushed_at = time.perf_counter()
+        if not pending:
+            return
+        gathered: dict[str, list[tuple[Any, ...]]] = {}
+        for blocks in pending:
+            for name, values in blocks:
+                gathered.setdefault(name, []).append(values)
+        after = dict(rows)
+        try:
+            touched = []
+            for table in self.tables:
+                parts = gathered.get(table.name)
+                if parts is None:
+                    continue
+                for index, column in enumerate(table.columns):
+                    data = _join([values[index] for values in parts], column, table.blocks)
+                    after[table.name] = rows[table.name] + len(data)
+                    if len(data):
+                        _write(self._sets[table.name][index], rows[table.name], data)
+                        touched.append(self._sets[table.name][index])
+            for data_set in touched:
+                data_set.flush()
+            size = self._absolute.stat().st_size
+            self._committed[:] = [*(after[table.name] for table in self.tables), size]
+            self._committed.flush()
+        except (OSError, RuntimeError) as error:
+            raise RecordingError(f"{self.path}: writing failed: {_reason(error)}") from None
+        self._state = (after, [])
+
+    def close(self) -> None:
+        """Flush and close; may be called again."""
+        if self.closed:
+            return
+        try:
+            self.flush()
+        finally:
+            try:
+                self._file.close()
+            except (OSError, RuntimeError) as error:
+                raise RecordingError(f"{self.path}: closing failed: {_reason(error)}") from None
+
+
+class TableReader:
+    """Reads the committed rows of a file written by `TableWriter`, finished or not.
+
+    Raises:
+        RecordingError: no such file, not HDF5, cut off, or not of the given format.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], format_name: str) -> None:
+        import h5py
+
+        self.path = Path(path)
+        if not self.path.exists():
+            raise RecordingError(f"{self.path}: no such file")
+        if not self.path.is_file():
+            raise RecordingError(f"{self.path}: not a file")
+        self.finished = True  # False: still being written, or its writer died
+        try:
+            self._file = h5py.File(self.path, "r")
+        except PermissionError:
+            raise RecordingError(f"{self.path}: cannot be read: permission denied") from None
+        except OSError as first:
+            if "already open for write" not in str(first):
+                raise RecordingError(f"{self.path}: not a KIDO recording: {_reason(first)}") from None
+            self.finished = False
+            try:
+                self._file = h5py.File(self.path, "r", swmr=True)
+            except OSError as error:
+                raise RecordingError(f"{self.path}: not a KIDO recording: {_reason(error)}") from None
+        try:
+            self.attributes = dict(self._file.attrs)
+            if self.attributes.get("format") != format_name:
+                raise RecordingError(f"{self.path}: not a KIDO recording: an HDF5 file of another kind")
+            names = [str(name) for name in self.attributes["tables"]]
+            *rows, size = self._file["committed"][:].tolist()
+            self._rows = dict(zip(names, rows, strict=True))
+            if not self.finished and self.path.stat().st_size < size:
+                raise RecordingError(f"{self.path}: damaged KIDO recording: the file is cut off")
+        except (OSError, KeyError, ValueError, RuntimeError) as error:
+            self._file.close()
+            raise RecordingError(f"{self.path}: damaged KIDO recording: {_reason(error)}") from None
+        except RecordingError:
+            self._file.close()
+            raise
+
+    def rows(self, table: str) -> int:
+        """How many complete rows a table has."""
+        return self._rows[table]
+
+    def columns(self, table: str) -> list[str]:
+        return list(self._file[table])
+
+    def read(self, table: str, column: str, start: int = 0, stop: int | None = None) -> np.ndarray:
+        """Rows start..stop of a column as an array (rows, ...)."""
+        total = self._rows[table]
+        stop = total if stop is None else min(stop, total)
+        try:
+            return self._file[f"{table}/{column}"][start:stop]
+        except (OSError, KeyError, RuntimeError) as error:
+            raise RecordingError(f"{self.path}: {table}/{column} cannot be read: {_reason(error)}") from None
+
+    def close(self) -> None:
+        if self._file.id.valid:
+            self._file.close()
+
+
+def check_writable(path: str | os.PathLike[str], overwrite: bool) -> None:
+    """Refuse, before anything is created, a path where a recording cannot go."""
+    path = Path(path)
+    if path.is_dir():
+        raise RecordingError(f"{path}: is a directory, expected the name of a file to write")
+    parent = path.parent
+    if not parent.is_dir():
+        raise RecordingError(f"{path}: cannot be written: directory {parent} does not exist")
+    if path.exists():
+        if not overwrite:
+            raise RecordingError(f"{path}: exists already; choose another name or ask to overwrite it")
+        if not path.is_file():
+            raise RecordingError(f"{path}: cannot be written: not a regular file")
+        if not os.access(path, os.W_OK):
+            raise RecordingError(f"{path}: cannot be written: permission denied")
+    elif not os.access(parent, os.W_OK | os.X_OK):
+        raise RecordingError(f"{path}: cannot be written: permission denied")
+
+
+def _join(parts: list[Any], column: Column, blocks: bool) -> np.ndarray:
+    if blocks:
+        return np.concatenate(parts).astype(column.dtype, copy=False)
+    if not column.grows:
+        return np.array(parts, dtype=column.dtype).reshape(len(parts), *column.shape)
+    width = max(len(part) for part in parts)
+    if all(len(part) == width for part in parts):
+        return np.array(parts, dtype=column.dtype).reshape(len(parts), width)
+    padded = np.full((len(parts), width), np.nan, dtype=column.dtype)
+    for index, part in enumerate(parts):
+        padded[index, : len(part)] = part
+    return padded
+
+
+def _write(data_set: Any, start: int, data: np.ndarray) -> None:
+    width = data_set.shape[1:]
+    if data.ndim == 2 and width != data.shape[1:]:
+        if width[0] < data.shape[1]:
+            data_set.resize(data.shape[1], axis=1)
+        else:
+            data = np.pad(data, ((0, 0), (0, width[0] - data.shape[1])), constant_values=np.nan)
+    data_set.resize(start + len(data), axis=0)
+    data_set[start:] = data
+
+
+def _reason(error: BaseException) -> str:
+    """The system's reason for an HDF5 error, without HDF5's own stack of words."""
+    number = getattr(error, "errno", None)
+    if number:
+        return os.strerror(number).lower()
+    text = str(error.args[0]) if error.args else type(error).__name__
+    if "file signature not found" in text:
+        return "file signature not found"
+    if "truncated file" in text:
+        return "the file is cut off"
+    return text
