@@ -178,6 +178,13 @@ else:
         from arithmetic; multiply-add contraction is the only liberty taken with floating point."""
         dispatcher = numba.njit(**OPTIONS)(function)
         dispatcher._cache = KernelCache(function)
+        template = dispatcher.get_call_template
+
+        def one_per_type(args, kws):
+            # Without this a literal argument compiles the kernel once more for each value.
+            return template(tuple(types.unliteral(a) for a in args), kws)
+
+        dispatcher.get_call_template = one_per_type
         return dispatcher
 
     def entry(signature: str):
