@@ -347,7 +347,8 @@ SOLIDS = {
     "<sphere><radius>2</radius></sphere>": np.full(3, 0.4 * 4),
     "<ellipsoid><size>2 4 6</size></ellipsoid>": np.array([4 + 9, 1 + 9, 1 + 4]) / 5,
     "<cylinder><radius>2</radius><height>3</height></cylinder>": np.array([1 + 0.75, 1 + 0.75, 2]),
-    "<cone><radius>2</radius><height>4</height></cone>": np.array([0.6 + 0.6, 0.6 + 0.6, 1.2]),
+    # About the middle of its height, a quarter of it (1 m) above the centroid.
+    "<cone><radius>2</radius><height>4</height></cone>": np.array([0.6 + 0.6 + 1, 0.6 + 0.6 + 1, 1.2]),
     # The cylinder of radius 1 and height 4/3 has half of the mass, the two caps together the other half.
     "<capsule><radius>1</radius><height>1.3333333333333333</height></capsule>": np.array(
         [
@@ -356,7 +357,7 @@ SOLIDS = {
             0.25 + 0.2,
         ]
     ),
-    # The box around the spheres is 3 x 2 x 2.
+    # The box of the size of the spheres is 3 x 2 x 2.
     "<multi_sphere><sphere><radius>1</radius><position>1 0 0</position></sphere>"
     "<sphere><radius>0.5</radius><position>-0.5 0 0</position></sphere></multi_sphere>": np.array([8, 13, 13])
     / 12,
@@ -364,13 +365,27 @@ SOLIDS = {
 
 
 @pytest.mark.parametrize("geometry", SOLIDS)
-def test_moment_of_the_first_shape(geometry: str):
-    other = shape_text("<sphere><radius>9</radius></sphere>", "collision_shape")
-    moved = "<transformation>1 2 3 1 2 3</transformation>"
-    inertia, _ = inertia_of(MASS, other + shape_text(geometry, more=moved))
+def test_moment_of_a_shape(geometry: str):
+    place = "<transformation>0 0 1 0 0 1.5707963267948966</transformation>"
+    inertia, _ = inertia_of(MASS, shape_text(geometry, more=place))
     assert inertia.mass == 2
     assert_allclose(inertia.com, (0, 0, 1), atol=0)
-    assert_allclose(inertia.moment, 2 * np.diag(SOLIDS[geometry]), rtol=1e-12, atol=1e-15)
+    x, y, z = SOLIDS[geometry]
+    assert_allclose(inertia.moment, 2 * np.diag([y, x, z]), rtol=1e-12, atol=1e-14)
+
+
+def test_moment_of_several_shapes():
+    inertia, _ = inertia_of(
+        MASS,
+        shape_text("<box><size>1 1 3</size></box>", more="<transformation>0 0 1 0 0 0</transformation>")
+        + shape_text("<box><size>1 1 1</size></box>", "collision_shape",
+                     "<transformation>0 2 0 0 0 0</transformation>")
+        + shape_text("<plane><normal>0 0 1</normal></plane>", "collision_shape"),
+    )  # fmt: skip
+    # 1.5 kg at the centre of mass and 0.5 kg at (0, 2, -1) from it.
+    first = 1.5 / 12 * np.diag([10, 10, 2])
+    second = 0.5 / 12 * np.diag([2, 2, 2]) + 0.5 * np.array([[5, 0, 0], [0, 1, 2], [0, 2, 4]])
+    assert_allclose(inertia.moment, first + second, rtol=1e-12, atol=1e-14)
 
 
 def test_moment_without_a_solid_shape():
@@ -484,7 +499,8 @@ def test_mesh(tmp_path: Path):
     mesh = body.shapes[0].shape
     assert isinstance(mesh, kido.Mesh)
     assert_allclose(mesh.aabb, [[0, 0, 0], [1, 2, 3]], atol=1e-12)
-    assert_allclose(body.inertia.moment, 2 / 12 * np.diag([13, 10, 5]), rtol=1e-12)
+    # The box of its size, 1 x 2 x 3, about its origin, 1 m below the centre of mass.
+    assert_allclose(body.inertia.moment, 2 / 12 * np.diag([13 + 12, 10 + 12, 5]), rtol=1e-12)
 
 
 def test_missing_mesh_lists_the_paths_tried(tmp_path: Path):

@@ -59,6 +59,8 @@ BAD = {
     "duplicate body": ('<body name="b">', '<body name="a">', "taken by the one in line 9"),
     "duplicate joint": ('revolute" name="jb"', 'revolute" name="ja"', "taken by the one in line 23"),
     "negative mass": ("<mass>1</mass>", "<mass>-1</mass>", "mass of body 'a' is -1"),
+    "no mass to move": ("<collision_shape>", "<inertia><mass>0</mass></inertia><collision_shape>",
+                        "joint 'jb' moves body 'b', which has a mass of 0 kg"),
     "no mass": ("<inertia>", "<inertia><offset>0 0 0</offset></inertia><inertia>", "<inertia>"),
     "NaN mass": ("<mass>1</mass>", "<mass>NaN</mass>", "finite"),
     "half a moment": ("<ixx>1</ixx>", "", "<ixx>"),

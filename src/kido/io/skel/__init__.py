@@ -8,7 +8,9 @@
 - Bodies come in the order of the joints that carry them, parents first. A body that no joint names as its
   child gets a free joint.
 - A body without ``<inertia>`` has 1 kg at its origin and 1 kg m^2 about every axis; one without
-  ``<moment_of_inertia>`` has the moment of its first shape (`kido.io.skel.bodies` says how).
+  ``<moment_of_inertia>`` has the moment of its shapes (`kido.io.skel.bodies` says how).
+- The initial velocity of a free joint is the twist [angular; linear] in the axes of the joint's frame in the
+  child, as in DART until 2025 (newer versions of DART take world axes).
 - The pitch of a screw joint is in metres per revolution, the size of an ellipsoid its three diameters [m].
 
 Everything a file says that KIDO does not model (soft bodies, actuator types, acceleration limits, ...) is

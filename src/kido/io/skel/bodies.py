@@ -1,11 +1,10 @@
 """Bodies of SKEL skeletons: pose, inertia and shapes.
 
-A missing ``<moment_of_inertia>`` is derived from the body's first shape (visualization shapes come before
-collision shapes), turned about the body's centre of mass with its axes along the body's, as DART does:
-
-- the solid of uniform density for a box, sphere, ellipsoid, capsule, cylinder or cone (about its centroid;
-  DART takes a cone's about the middle of its base);
-- the box around it for a mesh or a multi_sphere.
+A missing ``<moment_of_inertia>`` is that of the body's shapes, visual and collision alike, about the
+centre of mass, as DART derives it: the mass is shared among the shapes in proportion to their volumes, each
+is a solid of uniform density at its place, and their moments about the centre of mass (wherever the file puts
+it) are added. A mesh or a multi_sphere counts as a box of its size about its frame's origin; planes and soft
+shapes do not count.
 """
 
 from __future__ import annotations
@@ -16,14 +15,16 @@ import numpy as np
 
 from kido.io.resources import ResourceFinder
 from kido.io.skel.fields import located, note_unknown, pose
-from kido.io.skel.shapes import Part, box_moment, read_part
+from kido.io.skel.shapes import Part, read_part
 from kido.io.xml import Node
+from kido.shapes import Box, Shape
 from kido.skeleton import BodyNode, Inertia
 
 __all__ = ["SkelBody", "add_shapes", "read_body"]
 
 DEFAULT_MASS = 1.0
 DEFAULT_MOMENT = np.eye(3)
+THIN = 1e-6  # thickness of the box around a flat mesh, as a fraction of its size
 KNOWN_CHILDREN = (
     "transformation",
     "gravity",
@@ -94,6 +95,9 @@ def _read_parts(
     for shape_node in node.children("visualization_shape"):
         geometry = shape_node.child("geometry")
         if not visuals and geometry is not None and geometry.children("mesh"):
+            warnings.append(
+                f"{owner}: its visual mesh was left out, also from its moment of inertia if not given"
+            )
             continue
         parts.append(read_part(shape_node, finder, owner, warnings))
     parts.extend(
@@ -121,7 +125,7 @@ def _read_inertia(node: Node, parts: list[Part], owner: str, warnings: list[str]
     moment_node = inertia.child("moment_of_inertia")
     with located(inertia if moment_node is None else moment_node):
         if moment_node is None:
-            moment = _moment_of_shapes(mass, parts, owner, warnings)
+            moment = _moment_of_shapes(mass, com, parts, owner, warnings)
         else:
             moment = _read_moment(moment_node)
         result = Inertia(mass, com=com, moment=moment)
@@ -141,17 +145,30 @@ def _read_moment(node: Node) -> np.ndarray:
     return np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]])
 
 
-def _moment_of_shapes(mass: float, parts: list[Part], owner: str, warnings: list[str]) -> np.ndarray:
+def _moment_of_shapes(
+    mass: float, com: np.ndarray, parts: list[Part], owner: str, warnings: list[str]
+) -> np.ndarray:
     if mass == 0.0:
         return np.zeros((3, 3))
-    part = next((part for part in parts if part.moment_kind != "none"), None)
-    if part is None:
+    solids = [_solid(part) for part in parts if part.moment_kind != "none"]
+    if not solids:
         warnings.append(
             f"{owner}: no moment of inertia and no shape to take it from; it has 1 kg m^2 about every axis"
         )
         return DEFAULT_MOMENT
+    volume = sum(shape.volume for shape, _ in solids)
+    moment = np.zeros((3, 3))
+    with np.errstate(over="ignore", invalid="ignore"):  # the sum is checked by whom it is given to
+        for shape, transform in solids:
+            part = Inertia.from_shape(shape, mass=mass * (shape.volume / volume), transform=transform)
+            arm = part.com - com
+            moment += part.moment + part.mass * (arm @ arm * np.eye(3) - np.outer(arm, arm))
+    return moment
+
+
+def _solid(part: Part) -> tuple[Shape, np.ndarray]:
+    """The solid that stands for a shape in the moment of inertia, and its place in the body."""
     if part.moment_kind == "solid":
-        return part.shape.moment(mass)
+        return part.shape, part.transform
     lower, upper = part.shape.aabb
-    warnings.append(f"{owner}: no moment of inertia; it has that of the box around its first shape")
-    return box_moment(mass, np.subtract(upper, lower))
+    return Box(tuple(np.maximum(upper - lower, THIN * (upper - lower).max()))), part.transform

@@ -14,7 +14,7 @@ from kido.io.skel.fields import located, note_unknown, pose, unit_vector
 from kido.io.xml import Node
 from kido.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Plane, Shape, Sphere, convex_hull
 
-__all__ = ["Part", "box_moment", "read_part"]
+__all__ = ["Part", "read_part"]
 
 KNOWN_CHILDREN = ("transformation", "geometry", "color", "collidable")
 SOFT_CHILDREN = ("total_mass", "transformation", "geometry", "kv", "ke", "damp")
@@ -25,7 +25,7 @@ class Part:
     """A shape as a body carries it.
 
     `transform` is the shape's frame in the body's frame (4x4), `moment_kind` how the format derives a moment
-    of inertia from the shape: "solid", "box" (the box around it) or "none".
+    of inertia from the shape: "solid", "box" (a box of its size) or "none".
     """
 
     node: Node
@@ -61,7 +61,7 @@ def read_part(node: Node, finder: ResourceFinder, owner: str, warnings: list[str
     reader = _READERS.get(kind.tag)
     if reader is None:
         raise kind.error(f"unknown shape <{kind.tag}> in {owner}; expected one of {', '.join(_READERS)}")
-    with located(kind):
+    with located(kind), np.errstate(over="ignore", invalid="ignore"):
         geometry = reader(kind, finder, owner, warnings)
     transform = pose(node)
     if geometry.transform is not None:
@@ -77,12 +77,6 @@ def read_part(node: Node, finder: ResourceFinder, owner: str, warnings: list[str
         color=_color(node, owner, warnings),
         moment_kind="none" if soft else geometry.moment_kind,
     )
-
-
-def box_moment(mass: float, size: np.ndarray) -> np.ndarray:
-    """Moment of inertia [kg m^2] (3x3) of a solid box of edge lengths `size` [m] about its centre."""
-    x, y, z = np.square(size)
-    return np.diag([y + z, x + z, x + y]) * (mass / 12.0)
 
 
 def _color(node: Node, owner: str, warnings: list[str]) -> tuple[float, ...] | None:

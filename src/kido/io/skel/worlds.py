@@ -106,12 +106,14 @@ def _read_skeleton(node: Node, finder: ResourceFinder, visuals: bool, taken: set
     with located(node):
         skeleton = Skeleton(name)
         skeleton.mobile = node.child_boolean("mobile", True)
-    for body_name in _assembly_order(node, bodies, joints):
+    order = _assembly_order(node, bodies, joints)
+    for body_name in order:
         joint = joints.get(body_name)
         if joint is None:
-            joint = _root_joint(bodies[body_name], joints, warnings)
-            joints[body_name] = joint
+            joint = joints[body_name] = _root_joint(bodies[body_name], joints, warnings)
         _add_body(skeleton, bodies[body_name], joint, bodies, warnings)
+    if skeleton.mobile:
+        _refuse_massless(skeleton, order, bodies, joints)
     skeleton.warnings.extend(warnings)
     return skeleton
 
@@ -203,6 +205,23 @@ def _add_body(
         )
         node.gravity = body.gravity
     add_shapes(node, body)
+
+
+def _refuse_massless(
+    skeleton: Skeleton, order: list[str], bodies: dict[str, SkelBody], joints: dict[str, SkelJoint]
+) -> None:
+    """Refuse a joint that moves and carries no mass at all: its acceleration is not defined."""
+    carried = {name: bodies[name].inertia.mass for name in order}
+    for name in reversed(order):
+        joint = joints[name]
+        if carried[name] == 0.0 and skeleton.joint(joint.name).num_dofs:
+            mass = bodies[name].node.require("inertia").require("mass")
+            raise mass.error(
+                f"joint '{joint.name}' moves body '{name}', which has a mass of 0 kg and carries no other; "
+                f"expected a mass greater than 0"
+            )
+        if joint.parent in carried:
+            carried[joint.parent] += carried[name]
 
 
 def _inverse(transform: np.ndarray) -> np.ndarray:
