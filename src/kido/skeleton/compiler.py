@@ -8,6 +8,7 @@ import numpy as np
 
 from kido.errors import ModelError
 from kido.jit import Container
+from kido.joints import JointKind
 from kido.tree import DATA, TREE
 
 if TYPE_CHECKING:
@@ -16,7 +17,17 @@ if TYPE_CHECKING:
     from kido.skeleton.skeleton import Skeleton
 
 # Fields with one row per body or coordinate that a skeleton shares with its world, as a slice.
-_OWN_INDICES = ("parent", "kind", "first_dof", "body_of_dof")
+_OWN_INDICES = (
+    "parent",
+    "kind",
+    "first_dof",
+    "body_of_dof",
+    "part",
+    "part_body",
+    "part_dof",
+    "part_mobile",
+    "moves",
+)
 _DOF_PROPERTIES = {
     "stiffness": "spring_stiffness",
     "rest": "rest_position",
@@ -37,7 +48,22 @@ def index_arrays(skeleton: Skeleton) -> dict[str, np.ndarray]:
         "kind": np.array([int(b.parent_joint.kind) for b in bodies], np.int64),
         "first_dof": first,
         "body_of_dof": np.repeat(np.arange(len(bodies)), counts).astype(np.int64),
+        "part": np.zeros(len(bodies), np.int64),
+        "part_body": np.array([0, len(bodies)], np.int64),
+        "part_dof": np.array([0, first[-1]], np.int64),
+        "part_mobile": np.array([int(skeleton.mobile)], np.int64),
+        "moves": moving_bodies(skeleton),
     }
+
+
+def moving_bodies(skeleton: Skeleton) -> np.ndarray:
+    """1 for bodies that a world moves: a coordinate at or above them, in a mobile skeleton."""
+    moves = np.zeros(len(skeleton.bodies), np.int64)
+    if skeleton.mobile:
+        for i, body in enumerate(skeleton.bodies):
+            above = 0 if body.parent is None else moves[body.parent.index]
+            moves[i] = int(bool(above) or body.parent_joint.num_dofs > 0)
+    return moves
 
 
 def fill_properties(skeleton: Skeleton, tree: Container) -> None:
@@ -86,7 +112,7 @@ def compile_skeleton(skeleton: Skeleton, gravity: np.ndarray) -> tuple[Container
     """Tree and data of a skeleton on its own."""
     indices = index_arrays(skeleton)
     n, m = len(skeleton.bodies), int(indices["first_dof"][-1])
-    tree = Container(TREE, bodies=n, bodies1=n + 1, dofs=m, gravity=gravity, **indices)
+    tree = Container(TREE, bodies=n, dofs=m, gravity=gravity, **indices)
     fill_properties(skeleton, tree)
     return tree, Container(DATA, bodies=n, dofs=m, rows=m, columns=m)
 
@@ -109,9 +135,16 @@ def compile_forest(
         "kind": [k["kind"] for k in indices],
         "first_dof": [k["first_dof"][:-1] + c for k, c in zip(indices, dofs, strict=False)] + [np.array([m])],
         "body_of_dof": [k["body_of_dof"] + b for k, b in zip(indices, bodies, strict=False)],
+        "part": [k["part"] + s for s, k in enumerate(indices)],
+        "part_body": [bodies],
+        "part_dof": [dofs],
+        "part_mobile": [k["part_mobile"] for k in indices],
+        "moves": [k["moves"] for k in indices],
     }
     whole = {key: np.concatenate([np.zeros(0, np.int64), *parts]).astype(np.int64) for key, parts in joined.items()}
-    tree = Container(TREE, bodies=n, bodies1=n + 1, dofs=m, gravity=gravity, **whole)
+    # A world integrates free joints with their linear velocity in fixed axes.
+    whole["kind"][whole["kind"] == JointKind.FREE] = JointKind.FREE_MIXED
+    tree = Container(TREE, bodies=n, dofs=m, gravity=gravity, **whole)
     data = Container(DATA, bodies=n, dofs=m, rows=0, columns=0)
     windows = []
     for s, own, b0, b1, k0, k1 in zip(skeletons, indices, bodies, bodies[1:], dofs, dofs[1:], strict=False):

@@ -168,8 +168,6 @@ class SkeletonState:
         if refused:
             self._raise_not_finite(_NAMES[field], source)
         self._fresh &= _STALE_AFTER[field]
-        if self._world is not None:
-            self._world._own_version += 1
 
     def _set_part(self, field: str, part: slice, value: ArrayLike, what: str) -> None:
         size = part.stop - part.start

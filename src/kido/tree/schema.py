@@ -33,6 +33,11 @@ TREE = Schema(
     Field("coulomb", "f", ("dofs",), "N or N m", "Coulomb joint friction"),
     Field("prescribed", "i", ("dofs",), doc="1: the acceleration of the coordinate is given, its force follows"),
     Field("gravity", "f", (3,), "m/s^2", "world axes"),
+    Field("part", "i", ("bodies",), doc="part (skeleton) of the forest that the body belongs to"),
+    Field("part_body", "i", ("parts1",), doc="first body of each part; the last entry is the total"),
+    Field("part_dof", "i", ("parts1",), doc="first coordinate of each part; the last entry is the total"),
+    Field("part_mobile", "i", ("parts",), doc="1: the part is integrated, 0: it stays as it is"),
+    Field("moves", "i", ("bodies",), doc="1: the body has a coordinate at or above it, in a mobile part"),
 )
 
 DATA = Schema(

@@ -1,0 +1,6 @@
+"""Constraints as rows of the contact problem: contacts, joint position limits, Coulomb joint friction."""
+
+from kido.constraints.assemble import ASSEMBLED, PROBLEM_FULL, assemble
+from kido.constraints.sources import SOURCES
+
+__all__ = ["ASSEMBLED", "PROBLEM_FULL", "SOURCES", "assemble"]

@@ -1,0 +1,91 @@
+"""The contact problem of a step, from the contacts and the joints of a forest."""
+
+from __future__ import annotations
+
+from kido.collision.container import CONTACTS
+from kido.constraints.contact import add_contact, pool_size
+from kido.constraints.joint import add_friction, add_limit, limit_is_near
+from kido.constraints.sources import BLOCKS_NEEDED, POOL_NEEDED, ROWS_NEEDED, TIME_STEP
+from kido.jit import kernel
+from kido.solvers.problem import BLOCKS, DOFS, ROWS
+
+ASSEMBLED, PROBLEM_FULL = 0, 1
+
+
+@kernel
+def needed(t, c, src):
+    """Count an upper bound of blocks, rows and pool entries into src.used."""
+    contacts = c.count[CONTACTS]
+    blocks, rows, pool = contacts, 3 * contacts, 0
+    for k in range(contacts):
+        pool += pool_size(t, c.body_a[k], c.body_b[k])
+    for part in range(t.part_mobile.shape[0]):
+        if t.part_mobile[part] != 0:
+            length = t.part_dof[part + 1] - t.part_dof[part]
+            for k in range(t.part_dof[part], t.part_dof[part + 1]):
+                number = 0
+                if t.lower[k] > -1e300 or t.upper[k] < 1e300:
+                    number += 1 if t.lower[k] == t.upper[k] else 2
+                if t.coulomb[k] > 0.0:
+                    number += 1
+                blocks += number
+                rows += number
+                pool += number * length
+    src.used[BLOCKS_NEEDED], src.used[ROWS_NEEDED], src.used[POOL_NEEDED] = blocks, rows, pool
+
+
+@kernel
+def add_joints(t, d, pr, src, block, row, pool):
+    """Limits and friction of all mobile parts. Returns the numbers of blocks, rows and pool entries in use."""
+    h = src.parameter[TIME_STEP]
+    for part in range(t.part_mobile.shape[0]):
+        if t.part_mobile[part] == 0:
+            continue
+        for k in range(t.part_dof[part], t.part_dof[part + 1]):
+            low, high, q, u = t.lower[k], t.upper[k], d.q[k], pr.u_free[k]
+            if low == high:
+                pool += add_limit(t, d, pr, src, k, q - low, 0.0, block, row, pool)
+                block += 1
+                row += 1
+            else:
+                if limit_is_near(q - low, -u, h):
+                    pool += add_limit(t, d, pr, src, k, q - low, 1.0, block, row, pool)
+                    block += 1
+                    row += 1
+                if limit_is_near(high - q, u, h):
+                    pool += add_limit(t, d, pr, src, k, high - q, -1.0, block, row, pool)
+                    block += 1
+                    row += 1
+            if t.coulomb[k] > 0.0:
+                pool += add_friction(t, d, pr, src, k, block, row, pool)
+                block += 1
+                row += 1
+    return block, row, pool
+
+
+@kernel
+def assemble(t, d, c, pr, src):
+    """Fill the problem `pr` with all contacts of `c`, joint limits and joint friction; pr.u_free is given.
+
+    Needs transforms and articulated inertias. Returns ASSEMBLED, or PROBLEM_FULL with the needs in src.used.
+    """
+    needed(t, c, src)
+    if (
+        src.used[BLOCKS_NEEDED] > pr.kind.shape[0]
+        or src.used[ROWS_NEEDED] > pr.bias.shape[0]
+        or src.used[POOL_NEEDED] > pr.J.shape[0]
+    ):
+        return PROBLEM_FULL
+    block, row, pool = 0, 0, 0
+    for k in range(c.count[CONTACTS]):
+        size = add_contact(t, d, c, pr, src, k, block, row, pool)
+        if size > 0:
+            block += 1
+            row += 3
+            pool += size
+    block, row, pool = add_joints(t, d, pr, src, block, row, pool)
+    pr.count[BLOCKS] = block
+    pr.count[ROWS] = row
+    pr.count[DOFS] = d.q.shape[0]
+    return ASSEMBLED
+

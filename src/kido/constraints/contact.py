@@ -1,0 +1,163 @@
+"""Contacts as blocks: three rows (normal, two tangents) at a point between two bodies.
+
+Row velocities are those of body b relative to body a. A contact with a gap g > 0 asks for v_n >= -g / h, so
+that the surfaces just meet; one that penetrates asks for v_n >= 0 and leaves the depth to the position
+correction. A contact that will bounce has no gap term: it is left out until its surfaces meet within half a
+step, and then rebounds by Poisson's law.
+"""
+
+from __future__ import annotations
+
+from kido.constraints.sources import (
+    ERP,
+    FROM_CONTACT,
+    MAX_CORRECTION,
+    RESTITUTION_SPEED,
+    SLOP,
+    TIME_STEP,
+)
+from kido.jit import kernel
+from kido.kernels.impulse import impulse_row
+from kido.math.so3 import cross
+from kido.solvers.problem import CONTACT
+
+
+@kernel
+def tangents(x, y, z):
+    """Two unit vectors that complete the unit normal (x, y, z) to a right-handed frame (Duff et al. 2017)."""
+    s = 1.0 if z >= 0.0 else -1.0
+    a = -1.0 / (s + z)
+    b = x * y * a
+    return 1.0 + s * x * x * a, s * b, -s * x, b, s + y * y * a, -y
+
+
+@kernel
+def contact_rows(t, d, c, pr, k, body, sign, at, length):
+    """Add the three rows of contact k on one body to the pools from `at` on, `length` entries a row."""
+    part = t.part[body]
+    first, last = t.part_body[part], t.part_body[part + 1]
+    rx, ry, rz = c.point[k, 0] - d.p[body, 0], c.point[k, 1] - d.p[body, 1], c.point[k, 2] - d.p[body, 2]
+    n0, n1, n2 = c.normal[k, 0], c.normal[k, 1], c.normal[k, 2]
+    a0, a1, a2, b0, b1, b2 = tangents(n0, n1, n2)
+    for r in range(3):
+        x, y, z = n0, n1, n2
+        if r == 1:
+            x, y, z = a0, a1, a2
+        if r == 2:
+            x, y, z = b0, b1, b2
+        m0, m1, m2 = cross(rx, ry, rz, x, y, z)
+        impulse_row(t, d, first, last, body, sign, m0, m1, m2, x, y, z, pr.J, pr.Y, at + r * length)
+
+
+@kernel
+def segment_length(t, body):
+    """Number of coordinates that move with a body; 0 if none does."""
+    if body < 0 or t.moves[body] == 0:
+        return 0
+    part = t.part[body]
+    return t.part_dof[part + 1] - t.part_dof[part]
+
+
+@kernel
+def pool_size(t, a, b):
+    """Pool entries that a contact between bodies a and b needs."""
+    na, nb = segment_length(t, a), segment_length(t, b)
+    if na > 0 and nb > 0 and t.part[a] == t.part[b]:
+        nb = 0
+    return 3 * (na + nb)
+
+
+@kernel
+def free_normal_velocity(pr, block):
+    """Normal velocity of a contact block without its impulses."""
+    v = 0.0
+    for k in range(pr.len_a[block]):
+        v += pr.J[pr.at_a[block] + k] * pr.u_free[pr.dof_a[block] + k]
+    for k in range(pr.len_b[block]):
+        v += pr.J[pr.at_b[block] + k] * pr.u_free[pr.dof_b[block] + k]
+    return v
+
+
+@kernel
+def set_bias(c, pr, src, k, block):
+    """Bias, restitution and position correction of a contact block.
+
+    Returns:
+        False if the contact is to be left out: it will bounce, but not yet.
+    """
+    h = src.parameter[TIME_STEP]
+    gap = c.gap[k]
+    row = pr.row[block]
+    pr.bias[row], pr.bias[row + 1], pr.bias[row + 2] = 0.0, 0.0, 0.0
+    pr.position_bias[block] = gap / h if gap > 0.0 else 0.0
+    pr.restitution[block] = 0.0
+    if c.restitution[k] > 0.0:
+        approach = free_normal_velocity(pr, block)
+        if approach < -src.parameter[RESTITUTION_SPEED]:
+            if gap + 0.5 * h * approach > 0.0:
+                return False
+            pr.restitution[block] = c.restitution[k]
+            gap = min(gap, 0.0)
+    if gap > 0.0:
+        pr.bias[row] = gap / h
+    else:
+        depth = -gap - src.parameter[SLOP]
+        if depth > 0.0:
+            depth = min(src.parameter[ERP] * depth, src.parameter[MAX_CORRECTION])
+            pr.position_bias[block] = -depth / h
+    return True
+
+
+@kernel
+def warm_start(c, pr, k, block):
+    """Impulse of the matched contact of the last step, in this block's rows."""
+    row = pr.row[block]
+    f0, f1, f2 = c.impulse[k, 0], c.impulse[k, 1], c.impulse[k, 2]
+    n0, n1, n2 = c.normal[k, 0], c.normal[k, 1], c.normal[k, 2]
+    a0, a1, a2, b0, b1, b2 = tangents(n0, n1, n2)
+    pr.impulse[row] = n0 * f0 + n1 * f1 + n2 * f2
+    pr.impulse[row + 1] = a0 * f0 + a1 * f1 + a2 * f2
+    pr.impulse[row + 2] = b0 * f0 + b1 * f1 + b2 * f2
+
+
+@kernel
+def add_contact(t, d, c, pr, src, k, block, row, pool):
+    """Make contact k the given block, its rows from `row` and its pool entries from `pool` on.
+
+    Returns:
+        Pool entries used; 0 if the contact takes no part in this step.
+    """
+    a, b = c.body_a[k], c.body_b[k]
+    na, nb = segment_length(t, a), segment_length(t, b)
+    same = na > 0 and nb > 0 and t.part[a] == t.part[b]
+    length_b = 0 if same else nb
+    size = 3 * (na + length_b)
+    if size == 0:
+        return 0
+    for q in range(pool, pool + size):
+        pr.J[q] = 0.0
+        pr.Y[q] = 0.0
+    pr.kind[block] = CONTACT
+    pr.row[block] = row
+    pr.mu[block] = c.friction[k]
+    pr.len_a[block], pr.len_b[block] = na, length_b
+    pr.at_a[block], pr.at_b[block] = pool, pool + 3 * na
+    pr.dof_a[block], pr.dof_b[block] = 0, 0
+    if na > 0:
+        pr.dof_a[block] = t.part_dof[t.part[a]]
+        contact_rows(t, d, c, pr, k, a, -1.0, pool, na)
+    if nb > 0:
+        if same:
+            contact_rows(t, d, c, pr, k, b, 1.0, pool, na)
+        else:
+            pr.dof_b[block] = t.part_dof[t.part[b]]
+            contact_rows(t, d, c, pr, k, b, 1.0, pool + 3 * na, nb)
+    for r in range(3):
+        pr.compliance[row + r] = 0.0
+    pr.floor[block] = 0.0
+    src.origin[block] = FROM_CONTACT
+    src.index[block] = k
+    if not set_bias(c, pr, src, k, block):
+        return 0
+    warm_start(c, pr, k, block)
+    return size

@@ -1,0 +1,204 @@
+"""The compiled side of a world: its forest, detector, contact problem and the table that ties them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kido.collision import CONTACTS, NativeDetector
+from kido.constraints import SOURCES
+from kido.constraints.sources import (
+    BLOCKS_NEEDED,
+    ERP,
+    MAX_CORRECTION,
+    POOL_NEEDED,
+    RESTITUTION_SPEED,
+    ROWS_NEEDED,
+    SLOP,
+    TIME_STEP,
+)
+from kido.errors import ModelError
+from kido.jit import Container
+from kido.simulation import schema
+from kido.simulation.contacts import ContactSet
+from kido.simulation.filters import filter_arrays
+from kido.simulation.finish import finish_stage
+from kido.simulation.schema import WORLD
+from kido.simulation.smooth import smooth_stage
+from kido.simulation.step import (
+    FROM_ASSEMBLY,
+    FROM_DETECTION,
+    FROM_START,
+    assemble_stage,
+    detect_stage,
+    run_steps,
+)
+from kido.skeleton.compiler import compile_forest
+from kido.solvers import (
+    admm_island,
+    correct_positions,
+    gauss_seidel_island,
+    new_problem,
+    restitute,
+    solve_problem,
+)
+
+if TYPE_CHECKING:
+    from kido.skeleton import BodyNode, ShapeNode, Skeleton
+
+MARGIN = 1e-3  # [m] contacts are made before surfaces meet, within this distance
+
+
+class Engine:
+    """Arrays and addresses of one structure of a world; a change of structure makes a new engine."""
+
+    def __init__(
+        self,
+        skeletons: list[Skeleton],
+        gravity: np.ndarray,
+        time_step: float,
+        excluded: Iterable[tuple[BodyNode, BodyNode]],
+        settings: dict[str, float],
+    ):
+        self.skeletons = list(skeletons)
+        self.tree, self.data, self.windows = compile_forest(self.skeletons, gravity)
+        self.first_body = {s: int(b) for s, b in zip(self.skeletons, self.tree.part_body, strict=False)}
+        self.nodes: list[ShapeNode] = [
+            node for s in self.skeletons for b in s.bodies for node in b.shapes if node.collision
+        ]
+        self.settings = settings
+        dofs = int(self.tree.first_dof[-1])
+        self.world = Container(WORLD, dofs=dofs)
+        self.detector = NativeDetector(
+            [
+                (n.shape, self.body_index(n.body), n.transform, n.friction, n.restitution)
+                for n in self.nodes
+            ],
+            self.data.R,
+            self.data.p,
+            margin=MARGIN,
+            **filter_arrays(self.skeletons, self.first_body, self.tree.moves, excluded),
+        )
+        blocks = 64 + 2 * dofs
+        self._make_problem(blocks, 3 * blocks, 4096)
+        self.set_time_step(time_step)
+
+    def body_index(self, body: BodyNode) -> int:
+        """Number of a body in the forest."""
+        return self.first_body[body.skeleton] + body.index
+
+    def set_time_step(self, time_step: float) -> None:
+        """Change the time step [s]."""
+        self.world.time_step[0] = time_step
+        self.sources.parameter[TIME_STEP] = time_step
+
+    def _make_problem(self, blocks: int, rows: int, pool: int, keep: Container | None = None) -> None:
+        dofs = int(self.tree.first_dof[-1])
+        options = {k: v for k, v in self.settings.items() if k not in ("erp", "slop", "max_correction")}
+        problem = new_problem(blocks=blocks, rows=rows, dofs=dofs, pool=pool, **options)  # type: ignore[arg-type]
+        sources = Container(SOURCES, blocks=blocks, dofs=dofs)
+        parameter = sources.parameter
+        parameter[ERP] = self.settings["erp"]
+        parameter[SLOP] = self.settings["slop"]
+        parameter[MAX_CORRECTION] = self.settings["max_correction"]
+        parameter[RESTITUTION_SPEED] = self.settings["restitution_speed"]
+        if keep is not None:
+            problem.u_free[:] = self.problem.u_free
+            parameter[TIME_STEP] = keep.parameter[TIME_STEP]
+            sources.limit_impulse[:] = keep.limit_impulse
+            sources.friction_impulse[:] = keep.friction_impulse
+        self.problem, self.sources = problem, sources
+        self._link()
+
+    def _link(self) -> None:
+        table = self.world.table
+        table[schema.TREE_AT] = self.tree.address
+        table[schema.DATA_AT] = self.data.address
+        table[schema.COLLISION_AT] = self.detector.address
+        table[schema.PROBLEM_AT] = self.problem.address
+        table[schema.SOURCES_AT] = self.sources.address
+        table[schema.SMOOTH] = smooth_stage.address
+        table[schema.DETECT] = detect_stage.address
+        table[schema.ASSEMBLE] = assemble_stage.address
+        table[schema.SOLVE] = solve_problem.address
+        table[schema.SWEEPER] = gauss_seidel_island.address
+        table[schema.FALLBACK] = admm_island.address
+        table[schema.RESTITUTE] = restitute.address if any(n.restitution > 0.0 for n in self.nodes) else 0
+        table[schema.CORRECT] = correct_positions.address
+        table[schema.FINISH] = finish_stage.address
+
+    def run(self, number: int) -> None:
+        """Do a number of steps, enlarging arrays as contacts need.
+
+        Raises:
+            ModelError: a coordinate has no inertia.
+            StateError: a pose became NaN or infinite.
+        """
+        resume = FROM_START
+        while number > 0:
+            done, stage, status = run_steps(self.world.address, number, resume)
+            number -= done
+            resume = FROM_START
+            if stage == schema.SMOOTH:
+                self._raise_singular(status - 1)
+            elif stage == schema.DETECT:
+                self.detector.grow(status)
+                self._link()
+                resume = FROM_DETECTION
+            elif stage == schema.ASSEMBLE:
+                used = self.sources.used
+                have = (len(self.problem.kind), len(self.problem.bias), len(self.problem.J))
+                need = (used[BLOCKS_NEEDED], used[ROWS_NEEDED], used[POOL_NEEDED])
+                blocks, rows, pool = (max(h, int(1.5 * n)) for h, n in zip(have, need, strict=True))
+                self._make_problem(blocks, rows, pool, keep=self.sources)
+                resume = FROM_ASSEMBLY
+
+    def _raise_singular(self, dof: int) -> None:
+        body = int(self.tree.body_of_dof[dof])
+        for s, first in self.first_body.items():
+            if first <= body < first + s.num_bodies:
+                joint = s.bodies[body - first].parent_joint
+                raise ModelError(
+                    f"skeleton {s.name!r}: the inertia seen by joint {joint.name!r} is not positive; a body it "
+                    "moves needs mass or rotational inertia, and its damping and stiffness must not be negative"
+                )
+
+    def contacts(self) -> ContactSet:
+        """Contacts of the last step."""
+        c = self.detector.container
+        n = int(c.count[CONTACTS])
+        shape_a = [self.nodes[k] for k in c.shape_a[:n]]
+        shape_b = [self.nodes[k] for k in c.shape_b[:n]]
+        return ContactSet(
+            points=c.point[:n].copy(),
+            normals=c.normal[:n].copy(),
+            gaps=c.gap[:n].copy(),
+            forces=c.impulse[:n] / self.world.time_step[0],
+            body_a=[node.body for node in shape_a],
+            body_b=[node.body for node in shape_b],
+            shape_a=shape_a,
+            shape_b=shape_b,
+        )
+
+    def warm_state(self) -> dict[str, Any]:
+        """What the next step needs besides the skeletons' states: persistent contacts and impulses."""
+        return {
+            "detector": self.detector.state(),
+            "limit_impulse": self.sources.limit_impulse.copy(),
+            "friction_impulse": self.sources.friction_impulse.copy(),
+            "constraint_force": self.world.constraint_force.copy(),
+            "last": self.world.last.copy(),
+            "worst": self.world.worst.copy(),
+        }
+
+    def set_warm_state(self, state: dict[str, Any]) -> None:
+        """Restore what `warm_state` returned."""
+        self.detector.set_state(state["detector"])
+        self.sources.limit_impulse[:] = state["limit_impulse"]
+        self.sources.friction_impulse[:] = state["friction_impulse"]
+        self.world.constraint_force[:] = state["constraint_force"]
+        self.world.last[:] = state["last"]
+        self.world.worst[:] = state["worst"]
+        self._link()

@@ -1,0 +1,144 @@
+"""Last stage of a step: new velocities and positions, impulses handed back, the report."""
+
+from __future__ import annotations
+
+from kido.collision.container import COLLISION, CONTACTS
+from kido.constraints.contact import tangents
+from kido.constraints.sources import FROM_CONTACT, FROM_LIMIT, SOURCES
+from kido.jit import callback, kernel, view
+from kido.joints.kinds import FREE_MIXED
+from kido.kernels.integration import advance, linear_to_body_axes
+from kido.math.so3 import cross
+from kido.simulation.schema import (
+    BOUNCES,
+    COLLISION_AT,
+    DATA_AT,
+    DISSIPATION,
+    FALLBACKS,
+    ITERATIONS,
+    NUM_CONTACTS,
+    PENETRATION,
+    PROBLEM_AT,
+    RESIDUAL,
+    SOURCES_AT,
+    STATUS,
+    TREE_AT,
+    WORLD,
+)
+from kido.solvers.problem import (
+    BLOCKS,
+    PROBLEM,
+    TOTAL_POWER,
+    TOTAL_BOUNCES,
+    TOTAL_FALLBACKS,
+    TOTAL_ITERATIONS,
+    TOTAL_RESIDUAL,
+    TOTAL_STATUS,
+)
+from kido.tree.schema import DATA, TREE
+
+
+@kernel
+def return_impulses(c, pr, src):
+    """Impulses of blocks to the contacts (world axes, on body b) and joints they come from."""
+    for k in range(c.count[CONTACTS]):
+        c.impulse[k, 0], c.impulse[k, 1], c.impulse[k, 2] = 0.0, 0.0, 0.0
+    for k in range(src.limit_impulse.shape[0]):
+        src.limit_impulse[k] = 0.0
+        src.friction_impulse[k] = 0.0
+    for b in range(pr.count[BLOCKS]):
+        row, k = pr.row[b], src.index[b]
+        if src.origin[b] == FROM_CONTACT:
+            n0, n1, n2 = c.normal[k, 0], c.normal[k, 1], c.normal[k, 2]
+            a0, a1, a2, b0, b1, b2 = tangents(n0, n1, n2)
+            x, y, z = pr.impulse[row], pr.impulse[row + 1], pr.impulse[row + 2]
+            c.impulse[k, 0] = x * n0 + y * a0 + z * b0
+            c.impulse[k, 1] = x * n1 + y * a1 + z * b1
+            c.impulse[k, 2] = x * n2 + y * a2 + z * b2
+        elif src.origin[b] == FROM_LIMIT:
+            src.limit_impulse[k] += pr.impulse[row] if src.side[b] >= 0.0 else -pr.impulse[row]
+        else:
+            src.friction_impulse[k] = pr.impulse[row]
+
+
+@kernel
+def constraint_forces(pr, w, h):
+    """Generalized forces of all impulses, J^T p / h."""
+    for k in range(w.constraint_force.shape[0]):
+        w.constraint_force[k] = 0.0
+    for b in range(pr.count[BLOCKS]):
+        rows = 3 if pr.kind[b] == 0 else 1
+        for r in range(rows):
+            p = pr.impulse[pr.row[b] + r] / h
+            for k in range(pr.len_a[b]):
+                w.constraint_force[pr.dof_a[b] + k] += pr.J[pr.at_a[b] + r * pr.len_a[b] + k] * p
+            for k in range(pr.len_b[b]):
+                w.constraint_force[pr.dof_b[b] + k] += pr.J[pr.at_b[b] + r * pr.len_b[b] + k] * p
+
+
+@kernel
+def finish_part(t, d, w, pr, first, last, h):
+    """q <- q_M + (h/2) u_new + h u_position; u, udot and constraint forces in the joints' own axes."""
+    begin, end = t.first_dof[first], t.first_dof[last]
+    for k in range(begin, end):
+        d.u[k] = 0.5 * pr.u[k] + pr.u_position[k]
+    advance(t, d, first, last, h)
+    for k in range(begin, end):
+        d.u[k] = pr.u[k]
+        d.udot[k] = (pr.u[k] - w.start_u[k]) / h
+    for i in range(first, last):
+        if t.kind[i] == FREE_MIXED:
+            linear_to_body_axes(t, d, d.u, i)
+            linear_to_body_axes(t, d, d.udot, i)
+            linear_to_body_axes(t, d, w.constraint_force, i)
+            k = t.first_dof[i]
+            # The twist's numbers also change because its axes turn: -w x v.
+            x, y, z = cross(d.u[k], d.u[k + 1], d.u[k + 2], d.u[k + 3], d.u[k + 4], d.u[k + 5])
+            d.udot[k + 3] -= x
+            d.udot[k + 4] -= y
+            d.udot[k + 5] -= z
+
+
+@kernel
+def largest_penetration(c):
+    """Depth of the deepest contact [m], 0 if none penetrates."""
+    depth = 0.0
+    for k in range(c.count[CONTACTS]):
+        if -c.gap[k] > depth:
+            depth = -c.gap[k]
+    return depth
+
+
+@kernel
+def report(c, pr, w):
+    """Numbers of this step, and the worst so far."""
+    w.last[PENETRATION] = largest_penetration(c)
+    w.last[RESIDUAL] = pr.total[TOTAL_RESIDUAL]
+    w.last[ITERATIONS] = pr.total[TOTAL_ITERATIONS]
+    w.last[STATUS] = pr.total[TOTAL_STATUS]
+    w.last[NUM_CONTACTS] = c.count[CONTACTS]
+    w.last[DISSIPATION] = pr.total[TOTAL_POWER]
+    w.last[FALLBACKS] = pr.total[TOTAL_FALLBACKS]
+    w.last[BOUNCES] = pr.total[TOTAL_BOUNCES]
+    for k in range(w.last.shape[0]):
+        if w.last[k] > w.worst[k]:
+            w.worst[k] = w.last[k]
+
+
+@callback
+def finish_stage(address, unused_1, unused_2, unused_3):
+    """Run the stage. Returns 0."""
+    w = view(WORLD, address)
+    t = view(TREE, w.table[TREE_AT])
+    d = view(DATA, w.table[DATA_AT])
+    c = view(COLLISION, w.table[COLLISION_AT])
+    pr = view(PROBLEM, w.table[PROBLEM_AT])
+    h = w.time_step[0]
+    return_impulses(c, pr, view(SOURCES, w.table[SOURCES_AT]))
+    constraint_forces(pr, w, h)
+    for part in range(t.part_mobile.shape[0]):
+        if t.part_mobile[part] != 0:
+            finish_part(t, d, w, pr, t.part_body[part], t.part_body[part + 1], h)
+    report(c, pr, w)
+    w.steps[0] += 1
+    return 0

@@ -1,0 +1,49 @@
+"""What a step says about itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kido.simulation import schema
+from kido.solvers.problem import AT_CAP
+
+
+@dataclass(frozen=True)
+class StepReport:
+    """Quality of a step, or the worst of many.
+
+    Attributes:
+        contacts: number of contact points.
+        max_penetration: depth of the deepest contact at mid-step [m].
+        residual: relative natural-map residual of the exact-cone contact problem, the worst island's.
+        iterations: sweeps and iterations of the contact solver.
+        converged: the residual met the solver's tolerance in every island.
+        dissipation: sum of p . v over contacts after the solve [J]; not positive but for rounding.
+        fallbacks: islands that went to the fall-back solver.
+        bounces: islands with a rebound.
+    """
+
+    contacts: int
+    max_penetration: float
+    residual: float
+    iterations: int
+    converged: bool
+    dissipation: float
+    fallbacks: int
+    bounces: int
+
+    @classmethod
+    def from_numbers(cls, numbers: np.ndarray) -> StepReport:
+        """From a `last` or `worst` row of the WORLD container."""
+        return cls(
+            contacts=int(numbers[schema.NUM_CONTACTS]),
+            max_penetration=float(numbers[schema.PENETRATION]),
+            residual=float(numbers[schema.RESIDUAL]),
+            iterations=int(numbers[schema.ITERATIONS]),
+            converged=int(numbers[schema.STATUS]) < AT_CAP,
+            dissipation=float(numbers[schema.DISSIPATION]),
+            fallbacks=int(numbers[schema.FALLBACKS]),
+            bounces=int(numbers[schema.BOUNCES]),
+        )

@@ -1,0 +1,25 @@
+"""What a compiled step of a world reads and writes besides the forest itself."""
+
+from __future__ import annotations
+
+from kido.jit import Field, Schema
+
+# Entries of `table`: containers, then the stages of a step as callbacks.
+TREE_AT, DATA_AT, COLLISION_AT, PROBLEM_AT, SOURCES_AT = range(5)
+SMOOTH, DETECT, ASSEMBLE, SOLVE, SWEEPER, FALLBACK, RESTITUTE, CORRECT, FINISH = range(5, 14)
+
+# Entries of `worst`, the largest over all steps so far, and of `last`, those of the last step.
+PENETRATION, RESIDUAL, ITERATIONS, STATUS, NUM_CONTACTS, DISSIPATION, FALLBACKS, BOUNCES = range(8)
+
+WORLD = Schema(
+    "WORLD",
+    Field("table", "i", (16,), doc="addresses of containers and stages"),
+    Field("time_step", "f", (1,), "s"),
+    Field("steps", "i", (1,), doc="steps done"),
+    Field("start_u", "f", ("dofs",), doc="velocities at the start of the step, free joints in fixed axes"),
+    Field("command", "f", ("dofs",), "N, N m", "joint forces as given, while a step uses the array"),
+    Field("smooth_udot", "f", ("dofs",), doc="accelerations without contact and constraint impulses"),
+    Field("constraint_force", "f", ("dofs",), "N, N m", "contact and constraint impulses over the time step"),
+    Field("last", "f", (8,), doc="report of the last step"),
+    Field("worst", "f", (8,), doc="worst values over all steps since the world was made or its report reset"),
+)

@@ -1,0 +1,87 @@
+"""The step of a world, as a loop over stages that never returns to Python unless something does not fit.
+
+Each stage is a callback found through the world's table of addresses, so that changing one recompiles one.
+"""
+
+from __future__ import annotations
+
+from kido.collision.container import COLLISION
+from kido.collision.narrow import detect
+from kido.constraints.assemble import assemble
+from kido.constraints.sources import SOURCES
+from kido.jit import call4, callback, entry, view
+from kido.simulation.schema import (
+    ASSEMBLE,
+    COLLISION_AT,
+    CORRECT,
+    DATA_AT,
+    DETECT,
+    FALLBACK,
+    FINISH,
+    PROBLEM_AT,
+    RESTITUTE,
+    SMOOTH,
+    SOLVE,
+    SOURCES_AT,
+    SWEEPER,
+    TREE_AT,
+    WORLD,
+)
+from kido.solvers.problem import PROBLEM
+from kido.tree.schema import DATA, TREE
+
+# Stages at which a step can be resumed after its arrays were enlarged.
+FROM_START, FROM_DETECTION, FROM_ASSEMBLY = 0, 1, 2
+
+
+@callback
+def detect_stage(address, unused_1, unused_2, unused_3):
+    """Contacts at the mid-step poses. Returns the detector's status."""
+    return detect(view(WORLD, address).table[COLLISION_AT])
+
+
+@callback
+def assemble_stage(address, unused_1, unused_2, unused_3):
+    """The contact problem. Returns ASSEMBLED or PROBLEM_FULL."""
+    w = view(WORLD, address)
+    return assemble(
+        view(TREE, w.table[TREE_AT]),
+        view(DATA, w.table[DATA_AT]),
+        view(COLLISION, w.table[COLLISION_AT]),
+        view(PROBLEM, w.table[PROBLEM_AT]),
+        view(SOURCES, w.table[SOURCES_AT]),
+    )
+
+
+@entry("UniTuple(i8,3)(i8,i8,i8)")
+def run_steps(world, number, resume):
+    """Do a number of steps.
+
+    Args:
+        world: address of the WORLD container.
+        resume: FROM_START, or the stage at which the first step goes on.
+
+    Returns:
+        Steps done; the stage that could not go on (SMOOTH, DETECT, ASSEMBLE) or -1; its status.
+    """
+    w = view(WORLD, world)
+    for k in range(number):
+        if resume == FROM_START:
+            status = call4(w.table[SMOOTH], world, 0, 0, 0)
+            if status != 0:
+                return k, SMOOTH, status
+        if resume <= FROM_DETECTION:
+            status = call4(w.table[DETECT], world, 0, 0, 0)
+            if status != 0:
+                return k, DETECT, status
+        status = call4(w.table[ASSEMBLE], world, 0, 0, 0)
+        if status != 0:
+            return k, ASSEMBLE, status
+        problem, sweeper, fallback = w.table[PROBLEM_AT], w.table[SWEEPER], w.table[FALLBACK]
+        call4(w.table[SOLVE], problem, sweeper, fallback, 0)
+        if w.table[RESTITUTE] != 0:
+            call4(w.table[RESTITUTE], problem, sweeper, fallback, 0)
+        call4(w.table[CORRECT], problem, 0, 0, 0)
+        call4(w.table[FINISH], world, 0, 0, 0)
+        resume = FROM_START
+    return number, -1, 0

@@ -1,0 +1,425 @@
+"""A world: skeletons that move, touch and are stepped together."""
+
+from __future__ import annotations
+
+import copy
+import time as clock
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kido.errors import ModelError, NameLookupError, StateError
+from kido.math.transform import as_vector
+from kido.shapes import Plane
+from kido.simulation.contacts import ContactSet
+from kido.simulation.engine import Engine
+from kido.simulation.report import StepReport
+from kido.skeleton import BodyNode, Skeleton, WeldJoint
+
+SETTINGS: dict[str, float] = {
+    "erp": 0.2,  # share of a penetration that a step removes
+    "slop": 0.0,  # [m] penetration that is left alone
+    "max_correction": 0.01,  # [m] most that a step removes
+    "restitution_speed": 0.05,  # [m/s] slower impacts do not bounce
+}
+_CHUNK_SECONDS = 0.05  # a long run comes back to Python this often, so that Ctrl-C works
+
+
+class World:
+    """Skeletons under one gravity and one clock.
+
+    A step of h seconds takes forces at mid-step, finds the contacts there, and solves the exact Coulomb problem
+    for the new velocities (`kido.simulation.smooth` states the scheme: second order where nothing touches).
+
+    Args:
+        name: for messages and recordings.
+        gravity: [m/s^2], world axes.
+        time_step: h [s].
+        **settings: solver parameters: `erp`, `slop`, `max_correction`, `restitution_speed`, and those of
+            `kido.solvers.problem.SETTING_NAMES`.
+
+    Raises:
+        ModelError: a time step that is not positive, gravity that is not three finite numbers, an unknown setting.
+    """
+
+    def __init__(
+        self,
+        name: str = "world",
+        gravity: ArrayLike = (0.0, 0.0, -9.81),
+        time_step: float = 1e-3,
+        **settings: float,
+    ):
+        self.name = name
+        self._gravity = as_vector(gravity, f"world {name!r}: gravity")
+        self._time_step = self._checked_time_step(time_step)
+        self._settings = self._checked_settings(settings)
+        self._skeletons: list[Skeleton] = []
+        self._excluded: set[frozenset[BodyNode]] = set()
+        self._engine: Engine | None = None
+        self._stale = True
+        self._properties_stale = False
+        self._version = 0
+        self._time_before = 0.0
+        self._steps = 0
+        self._steps_before = 0
+        self._callbacks: list[Callable[[World], Any]] = []
+        self._kept: dict[str, Any] | None = None
+        self.uri: str | None = None
+
+    def _checked_time_step(self, value: float) -> float:
+        number = float(value)
+        if not np.isfinite(number) or number <= 0.0:
+            raise ModelError(f"world {self.name!r}: time step: expected a positive number [s], got {value!r}")
+        return number
+
+    def _checked_settings(self, settings: dict[str, float]) -> dict[str, float]:
+        from kido.solvers.problem import SETTING_NAMES
+
+        valid = {**SETTINGS, **SETTING_NAMES}
+        for key, value in settings.items():
+            if key not in valid:
+                raise ModelError(f"world {self.name!r}: no setting {key!r}; valid are {', '.join(sorted(valid))}")
+            if not np.isfinite(value) or value < 0:
+                raise ModelError(f"world {self.name!r}: setting {key}: expected a number not below 0, got {value!r}")
+        return {**SETTINGS, **settings}
+
+    # Contents --------------------------------------------------------------------------------------------
+
+    @property
+    def skeletons(self) -> list[Skeleton]:
+        """Its skeletons, in the order they were added."""
+        return list(self._skeletons)
+
+    def skeleton(self, key: str | int) -> Skeleton:
+        """A skeleton by name or index.
+
+        Raises:
+            NameLookupError: there is none.
+        """
+        for k, s in enumerate(self._skeletons):
+            if key == s.name or key == k:
+                return s
+        raise NameLookupError(f"skeleton in world {self.name!r}", key, [s.name for s in self._skeletons])
+
+    def add_skeleton(self, skeleton: Skeleton, name: str | None = None) -> Skeleton:
+        """Add a skeleton; it keeps its state and from now on has the world's gravity.
+
+        Args:
+            skeleton: one that is in no world.
+            name: renames it. If its name is taken, a number is appended.
+
+        Raises:
+            ModelError: it is in a world already, or a joint of it moves no mass.
+        """
+        if skeleton._world is not None:
+            raise ModelError(
+                f"skeleton {skeleton.name!r} is in world {skeleton._world.name!r} already; add a clone() instead"
+            )
+        skeleton._compiled()
+        wanted = name or skeleton.name
+        taken = {s.name for s in self._skeletons}
+        unique, number = wanted, 1
+        while unique in taken:
+            number += 1
+            unique = f"{wanted}_{number}"
+        self._structure_changed()
+        skeleton._keep_state()
+        skeleton.name = unique
+        skeleton._world = self
+        skeleton._world_version = -1
+        self._skeletons.append(skeleton)
+        return skeleton
+
+    def remove_skeleton(self, skeleton: Skeleton | str | int) -> Skeleton:
+        """Take a skeleton out; it keeps its state."""
+        if not isinstance(skeleton, Skeleton):
+            skeleton = self.skeleton(skeleton)
+        if skeleton not in self._skeletons:
+            raise NameLookupError(
+                f"skeleton in world {self.name!r}", skeleton.name, [s.name for s in self._skeletons]
+            )
+        self._structure_changed()
+        skeleton._keep_state()
+        gravity = self.gravity
+        self._skeletons.remove(skeleton)
+        skeleton._world = None
+        skeleton._tree = skeleton._data = skeleton._scratch = None
+        skeleton.gravity = gravity
+        self._excluded = {p for p in self._excluded if all(b.skeleton is not skeleton for b in p)}
+        return skeleton
+
+    def add_ground(self, height: float = 0.0, friction: float = 1.0, restitution: float = 0.0) -> Skeleton:
+        """Add an immobile skeleton "ground" with a plane across the world's up direction.
+
+        Args:
+            height: of the plane along `up` [m].
+        """
+        ground = Skeleton("ground")
+        body = ground.add_body("ground", WeldJoint("ground_weld"))
+        body.add_shape(
+            Plane(normal=tuple(self.up), offset=height), name="plane", friction=friction, restitution=restitution
+        )
+        ground.mobile = False
+        return self.add_skeleton(ground)
+
+    def set_collision_filter(self, body_a: BodyNode, body_b: BodyNode, enabled: bool = False) -> None:
+        """Switch collision of a pair of bodies off, or back on."""
+        pair = frozenset((body_a, body_b))
+        if enabled:
+            self._excluded.discard(pair)
+        else:
+            self._excluded.add(pair)
+        self._structure_changed()
+
+    # Parameters ------------------------------------------------------------------------------------------
+
+    @property
+    def gravity(self) -> NDArray[np.float64]:
+        """Acceleration of gravity [m/s^2], world axes (a copy)."""
+        return self._gravity.copy()
+
+    @gravity.setter
+    def gravity(self, value: ArrayLike) -> None:
+        self._gravity[:] = as_vector(value, f"world {self.name!r}: gravity")
+        self._version += 1
+
+    @property
+    def up(self) -> NDArray[np.float64]:
+        """Unit vector against gravity; z if there is none."""
+        size = float(np.linalg.norm(self._gravity))
+        return np.array([0.0, 0.0, 1.0]) if size == 0.0 else -self._gravity / size + 0.0
+
+    @property
+    def time_step(self) -> float:
+        """h [s]."""
+        return self._time_step
+
+    @time_step.setter
+    def time_step(self, value: float) -> None:
+        value = self._checked_time_step(value)
+        self._time_before, self._steps_before = self.time, self._steps
+        self._time_step = value
+        if self._engine is not None:
+            self._engine.set_time_step(value)
+
+    @property
+    def time(self) -> float:
+        """Simulated time [s]."""
+        return self._time_before + (self._steps - self._steps_before) * self._time_step
+
+    @property
+    def num_steps(self) -> int:
+        """Steps done."""
+        return self._steps
+
+    # Compilation -----------------------------------------------------------------------------------------
+
+    def _structure_changed(self) -> None:
+        if self._engine is not None:
+            for s in self._skeletons:
+                s._keep_state()
+                s._tree = s._data = s._scratch = None
+            self._engine = None
+        self._kept = None
+        self._stale = True
+
+    def _compile(self) -> Engine:
+        """The engine of the present structure."""
+        if self._stale or self._engine is None:
+            engine = Engine(
+                self._skeletons,
+                self._gravity,
+                self._time_step,
+                [tuple(p) * (2 // len(p)) for p in self._excluded],  # type: ignore[misc]
+                self._settings,
+            )
+            for s, (tree, data) in zip(self._skeletons, engine.windows, strict=True):
+                s._adopt(tree, data)
+            self._engine = engine
+            self._stale = False
+            self._properties_stale = False
+            self._version += 1
+            if self._kept is not None:
+                engine.set_warm_state(self._kept)
+                self._kept = None
+        if self._properties_stale:
+            self._properties_stale = False
+            for s in self._skeletons:
+                s._compiled()
+        return self._engine
+
+    # Stepping --------------------------------------------------------------------------------------------
+
+    def step(self, n: int = 1, reset_command: bool = True) -> StepReport:
+        """Advance by n steps.
+
+        Joint forces and external forces hold during all n steps and are then set to zero, unless
+        `reset_command` is False.
+
+        Args:
+            n: number of steps, not negative.
+
+        Returns:
+            The report of the last step.
+
+        Raises:
+            ModelError: n is no count, or a coordinate has no inertia.
+            StateError: the motion became NaN or infinite; the state is that of the failed step.
+        """
+        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
+            raise ModelError(f"world {self.name!r}: step: expected a number of steps not below 0, got {n!r}")
+        engine = self._compile()
+        if self._callbacks:
+            for _ in range(n):
+                self._advance(engine, 1)
+                for callback in list(self._callbacks):
+                    callback(self)
+                engine = self._compile()
+        else:
+            chunk, left = 1, int(n)
+            while left > 0:
+                number = min(chunk, left)
+                started = clock.perf_counter()
+                self._advance(engine, number)
+                took = clock.perf_counter() - started
+                left -= number
+                chunk = max(1, min(10 * chunk, int(chunk * _CHUNK_SECONDS / max(took, 1e-6))))
+        if reset_command and n > 0:
+            engine.data.tau[:] = 0.0
+            engine.data.external[:] = 0.0
+            engine.data.has_external[:] = 0
+        return self.report
+
+    def _advance(self, engine: Engine, number: int) -> None:
+        before = int(engine.world.steps[0])
+        try:
+            engine.run(number)
+        finally:
+            self._steps += int(engine.world.steps[0]) - before
+            self._version += 1
+
+    def add_step_callback(self, callback: Callable[[World], Any]) -> Callable[[], None]:
+        """Have a function called with the world after each step.
+
+        Returns:
+            A function that takes it off again.
+        """
+        self._callbacks.append(callback)
+
+        def remove() -> None:
+            if callback in self._callbacks:
+                self._callbacks.remove(callback)
+
+        return remove
+
+    # Results ---------------------------------------------------------------------------------------------
+
+    @property
+    def contacts(self) -> ContactSet:
+        """Contacts of the last step with their forces; empty before the first."""
+        return self._compile().contacts()
+
+    @property
+    def report(self) -> StepReport:
+        """Quality of the last step."""
+        return StepReport.from_numbers(self._compile().world.last)
+
+    @property
+    def totals(self) -> StepReport:
+        """Worst values over all steps since the structure last changed or `reset_totals`."""
+        return StepReport.from_numbers(self._compile().world.worst)
+
+    def reset_totals(self) -> None:
+        """Start `totals` afresh."""
+        self._compile().world.worst[:] = 0.0
+
+    def constraint_forces(self, skeleton: Skeleton | str | int) -> NDArray[np.float64]:
+        """Generalized forces (dofs,) of contacts, limits and joint friction on a skeleton in the last step."""
+        s = skeleton if isinstance(skeleton, Skeleton) else self.skeleton(skeleton)
+        engine = self._compile()
+        k = engine.skeletons.index(s)
+        return engine.world.constraint_force[engine.tree.part_dof[k] : engine.tree.part_dof[k + 1]].copy()
+
+    @property
+    def kinetic_energy(self) -> float:
+        """Sum over mobile skeletons [J]."""
+        return float(sum(s.kinetic_energy for s in self._skeletons if s.mobile))
+
+    @property
+    def potential_energy(self) -> float:
+        """Sum over mobile skeletons [J]."""
+        return float(sum(s.potential_energy for s in self._skeletons if s.mobile))
+
+    @property
+    def total_energy(self) -> float:
+        """Kinetic plus potential energy [J]."""
+        return self.kinetic_energy + self.potential_energy
+
+    # Saving and copying ----------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """Everything the next step depends on besides the structure; `set_state` continues bit for bit."""
+        engine = self._compile()
+        d = engine.data
+        return {
+            "skeletons": [s.name for s in self._skeletons],
+            "time_before": self._time_before,
+            "steps": self._steps,
+            "steps_before": self._steps_before,
+            "time_step": self._time_step,
+            **{f: getattr(d, f).copy() for f in ("q", "u", "udot", "tau", "external", "has_external")},
+            "warm": engine.warm_state(),
+        }
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Restore what `state` returned.
+
+        Raises:
+            StateError: it belongs to a world with other skeletons.
+        """
+        engine = self._compile()
+        names = [s.name for s in self._skeletons]
+        d = engine.data
+        if state["skeletons"] != names or len(state["q"]) != len(d.q) or len(state["external"]) != len(d.external):
+            raise StateError(
+                f"world {self.name!r}: the state is of skeletons {state['skeletons']} with {len(state['q'])} dofs; "
+                f"this world has {names} with {len(d.q)}"
+            )
+        for field in ("q", "u", "udot", "tau", "external", "has_external"):
+            getattr(d, field)[:] = state[field]
+        self._time_step = state["time_step"]
+        engine.set_time_step(self._time_step)
+        self._time_before, self._steps_before = state["time_before"], state["steps_before"]
+        self._steps = state["steps"]
+        engine.set_warm_state(state["warm"])
+        self._version += 1
+
+    def clone(self) -> World:
+        """An independent copy with the same state; step callbacks are not copied."""
+        return copy.deepcopy(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> World:
+        twin = object.__new__(World)
+        memo[id(self)] = twin
+        twin.__setstate__(copy.deepcopy(self.__getstate__(), memo))
+        return twin
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = self._compile().warm_state()
+        state = self.__dict__.copy()
+        state["_engine"] = None
+        state["_stale"] = True
+        state["_callbacks"] = []
+        state["_kept"] = kept
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        for s in self._skeletons:
+            s._world = self
+
+    def __repr__(self) -> str:
+        return f"World({self.name!r}, {len(self._skeletons)} skeletons, t = {self.time:g} s)"
+
