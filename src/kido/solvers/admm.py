@@ -16,24 +16,12 @@ from __future__ import annotations
 
 import math
 
-from kido.jit import entry, kernel, view
+from kido.jit import callback, kernel, view
 from kido.solvers.certify import measure_island
 from kido.solvers.cholesky import factorize, substitute
 from kido.solvers.cone import clamp, project_cone
-from kido.solvers.gauss_seidel import add_to_totals, finish_island, start_totals
-from kido.solvers.prepare import start
-from kido.solvers.problem import (
-    ADMM_ITERATIONS,
-    ADMM_PENALTY,
-    ADMM_RELAXATION,
-    AT_CAP,
-    CONTACT,
-    NOT_FINITE,
-    PROBLEM,
-    TOLERANCE,
-    TOTAL_STATUS,
-)
-from kido.solvers.rows import INDEX, apply_impulses, product, step_length
+from kido.solvers.problem import ADMM_PENALTY, ADMM_RELAXATION, CONTACT, PROBLEM, TOLERANCE
+from kido.solvers.rows import INDEX, apply_impulses, free_velocity, product, step_length
 
 # Rows of `history`, which the acceleration does not need at the same time.
 Y, Z, X, FREE, SCALE, BEST, WORK = 0, 1, 2, 3, 4, 5, 6
@@ -152,14 +140,9 @@ def load(c, island, first):
     k = first
     for e in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[e]
-        i = c.row[b]
         rows = 3 if c.kind[b] == CONTACT else 1
         for r in range(rows):
-            # J u_free + bias: the pools and u_free give it without cancellation.
-            v = c.bias[i + r]
-            v += product(c.J, c.at_a[b] + r * c.len_a[b], c.u_free, c.dof_a[b], c.len_a[b])
-            v += product(c.J, c.at_b[b] + r * c.len_b[b], c.u_free, c.dof_b[b], c.len_b[b])
-            h[FREE, k + r] = v * h[SCALE, k + r]
+            h[FREE, k + r] = free_velocity(c, b, r) * h[SCALE, k + r]
             h[Z, k + r] += h[FREE, k + r]
         if rows == 3:
             h[Z, k] += c.mu[b] * math.sqrt(h[Z, k + 1] * h[Z, k + 1] + h[Z, k + 2] * h[Z, k + 2])
@@ -245,67 +228,53 @@ def keep_best(c, island, first, sign):
             k += 1
 
 
-@kernel
-def admm_until(c, island, tolerance, cap):
-    """Iterate on an island from its impulses and u until the residual is at most `tolerance`, or `cap` iterations.
+@callback
+def admm_island(address, island, cap, unused):
+    """Iterate on one island until its residual is at most `tolerance`, or `cap` iterations are done.
 
-    Returns (iterations, residual, power balance) of the best impulses met, the start included; they are stored,
-    with u.
+    Reads impulses and u, which must belong together; leaves the best impulses met, the start included, with their u,
+    residual and power balance. The island must fit into `matrix`.
+
+    Returns:
+        The number of iterations.
     """
+    c = view(PROBLEM, address)
+    tolerance = c.setting[TOLERANCE]
     first = c.island_row[island]
     best, power = measure_island(c, island)
     keep_best(c, island, first, 1)
     n = assemble(c, island)
     load(c, island, first)
-    largest = largest_eigenvalue(c, n, first)
-    rho = c.setting[ADMM_PENALTY] * largest
-    done = 0
-    residual = best
+    rho = c.setting[ADMM_PENALTY] * largest_eigenvalue(c, n, first)
+    fresh = True
     good = rho > 0.0 and math.isfinite(rho)
-    if good:
-        good = factor_with(c, n, rho)
+    done = 0
     while good and done < cap and best > tolerance:
+        if fresh:
+            good = factor_with(c, n, rho)
+            fresh = False
         primal, dual, size_y, size_z = iterate(c, island, first, n, rho)
         done += 1
         if done % CHECK == 0:
             store(c, island, first)
             residual, balance = measure_island(c, island)
-            good = math.isfinite(residual)
+            good = good and math.isfinite(residual)
             if good and residual < best:
                 best = residual
                 power = balance
                 keep_best(c, island, first, 1)
-        if good and done % ADAPT == 0 and best > tolerance:
+        if done % ADAPT == 0:
             # Relative defects: |p - y| / |y| against rho |dy| / |z|.
             a = math.sqrt(primal / (size_y + 1e-300))
             d = rho * math.sqrt(dual / (size_z + 1e-300))
-            factor = 1.0
             if a > IMBALANCE * d:
-                factor = 3.0
+                rho *= 3.0
+                fresh = True
             elif d > IMBALANCE * a:
-                factor = 1.0 / 3.0
-            if factor != 1.0:
-                rho *= factor
-                good = factor_with(c, n, rho)
+                rho /= 3.0
+                fresh = True
     keep_best(c, island, first, -1)
     apply_impulses(c, island)
-    return done, best, power
-
-
-@entry("int64(int64)")
-def admm(address):
-    """Solve all islands that fit by ADMM alone, from the warm start. Returns the worst status."""
-    c = view(PROBLEM, address)
-    start_totals(c)
-    for island in range(start(c)):
-        power = 0.0
-        if c.island_status[island] != NOT_FINITE:
-            tolerance = c.setting[TOLERANCE]
-            done = 0
-            if c.island_row[island + 1] - c.island_row[island] <= c.matrix.shape[0]:
-                done, residual, power = admm_until(c, island, tolerance, int(c.setting[ADMM_ITERATIONS]))
-            else:
-                residual, power = measure_island(c, island)
-            finish_island(c, island, tolerance, done, residual)
-        add_to_totals(c, island, power, 0)
-    return int(c.total[TOTAL_STATUS])
+    c.island_residual[island] = best
+    c.island_power[island] = power
+    return done

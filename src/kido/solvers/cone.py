@@ -64,8 +64,11 @@ def relative_residual(defect2, impulse2, velocity2):
     """|r|_2 / |p|_2 from sums of squares of r, p and step*v.
 
     Where p vanishes beside the impulse scale step*v that the velocities themselves set (nothing touches), that
-    scale, times 1e-8, takes its place, so that rounding alone does not read as a residual.
+    scale, times 1e-8, takes its place, so that rounding alone does not read as a residual. NaN if anything is
+    not finite.
     """
+    if not math.isfinite(velocity2):
+        return math.nan
     scale = impulse2
     if scale < 1e-16 * velocity2:
         scale = 1e-16 * velocity2

@@ -7,63 +7,68 @@ goes on from there, and the impulses with the smaller certified residual stay. A
 
 from __future__ import annotations
 
-from kido.jit import entry, kernel, view
-from kido.solvers.admm import admm_until
-from kido.solvers.gauss_seidel import add_to_totals, finish_island, island_limits, start_totals, sweeps_until
-from kido.solvers.prepare import clear_island, start
+from kido.jit import call4, callback, kernel, view
+from kido.solvers.gauss_seidel import island_limits
+from kido.solvers.prepare import start
 from kido.solvers.problem import (
     ADMM_ITERATIONS,
+    AT_CAP,
     CONVERGED,
     FELL_BACK,
     NOT_FINITE,
     PROBLEM,
-    SMALL_ROWS,
+    TOTAL_FALLBACKS,
+    TOTAL_ITERATIONS,
+    TOTAL_POWER,
+    TOTAL_RESIDUAL,
     TOTAL_STATUS,
 )
+from kido.solvers.rows import clear_island
 
 
 @kernel
-def solve_island(c, island):
-    """Solve one island that `start` has prepared. Returns (power balance, 1 if ADMM was asked)."""
+def solve_island(c, address, island, sweeper, fallback):
+    """Solve one island that `start` has prepared; sets its status."""
     rows, tolerance, cap = island_limits(c, island)
-    done, residual, power = sweeps_until(c, island, tolerance, cap)
-    fallback = 0
-    if not residual <= tolerance and rows <= c.setting[SMALL_ROWS] and rows <= c.matrix.shape[0]:
-        if not residual < 1e300:
-            clear_island(c, island)
-        more, residual, power = admm_until(c, island, tolerance, int(c.setting[ADMM_ITERATIONS]))
-        done += more
-        fallback = 1
-    finish_island(c, island, tolerance, done, residual)
-    if fallback == 1 and c.island_status[island] == CONVERGED:
-        c.island_status[island] = FELL_BACK
-    if c.island_status[island] == NOT_FINITE:
-        power = 0.0
-    return power, fallback
+    done = 0
+    if sweeper != 0:
+        done = call4(sweeper, address, island, cap, 0)
+    status = CONVERGED
+    if sweeper == 0 or not c.island_residual[island] <= tolerance:
+        status = AT_CAP
+        if fallback != 0 and rows <= c.matrix.shape[0]:
+            if not c.island_residual[island] < 1e300:
+                clear_island(c, island)
+            done += call4(fallback, address, island, int(c.setting[ADMM_ITERATIONS]), 0)
+            c.total[TOTAL_FALLBACKS] += 1.0
+            if c.island_residual[island] <= tolerance:
+                status = FELL_BACK
+    if not c.island_residual[island] < 1e300:
+        clear_island(c, island)
+        c.island_power[island] = 0.0
+        status = NOT_FINITE
+    c.island_iterations[island] = done
+    c.island_status[island] = status
 
 
-@kernel
-def solve_problem(c):
-    """Solve all islands of a problem. Returns the worst status."""
-    start_totals(c)
-    for island in range(start(c)):
-        power = 0.0
-        fallback = 0
-        if c.island_status[island] != NOT_FINITE:
-            power, fallback = solve_island(c, island)
-        add_to_totals(c, island, power, fallback)
-    return int(c.total[TOTAL_STATUS])
+@callback
+def solve_problem(address, sweeper, fallback, unused):
+    """Solve the problem at `address`, island by island.
 
-
-@entry("int64(int64)")
-def solve(address):
-    """Solve the problem at `address`.
-
-    Reads its input fields and the warm start in `impulse`; writes `impulse`, `u`, the islands with their status,
-    iterations and residual, and `total`.
+    Args:
+        address: of a PROBLEM with its input fields filled and the warm start in `impulse`.
+        sweeper: address of `gauss_seidel_island` or of another callback like it; 0: only the fall-back.
+        fallback: address of `admm_island` or of another callback like it, for islands that fit into `matrix`;
+            0: none.
 
     Returns:
-        The worst status: CONVERGED, FELL_BACK (converged by ADMM), AT_CAP, or NOT_FINITE (some island held numbers
-        that are not finite: its impulses are zero).
+        The worst status. `impulse`, `u`, the islands' results and `total` are written.
     """
-    return solve_problem(view(PROBLEM, address))
+    c = view(PROBLEM, address)
+    for island in range(start(c)):
+        solve_island(c, address, island, sweeper, fallback)
+        c.total[TOTAL_RESIDUAL] = max(c.total[TOTAL_RESIDUAL], c.island_residual[island])
+        c.total[TOTAL_STATUS] = max(c.total[TOTAL_STATUS], c.island_status[island])
+        c.total[TOTAL_ITERATIONS] += c.island_iterations[island]
+        c.total[TOTAL_POWER] += c.island_power[island]
+    return int(c.total[TOTAL_STATUS])

@@ -9,32 +9,23 @@ Source: Jourdan, Alart and Jean 1998 (non-smooth Gauss-Seidel); the one-contact 
 
 from __future__ import annotations
 
-from kido.jit import entry, kernel, view
+from kido.jit import callback, kernel, view
 from kido.solvers.anderson import LAST_G, NOW_X, extrapolate, gather, scatter
 from kido.solvers.certify import measure_island
 from kido.solvers.one_contact import solve_bounded, solve_contact
-from kido.solvers.prepare import clear_island, start
 from kido.solvers.problem import (
     ANDERSON,
-    AT_CAP,
     CHECK_EVERY,
     CONTACT,
-    CONVERGED,
     MAX_MEMORY,
-    NOT_FINITE,
     PROBLEM,
     SMALL_ROWS,
     SWEEPS,
     SWEEPS_LARGE,
     TOLERANCE,
     TOLERANCE_LARGE,
-    TOTAL_DISSIPATION,
-    TOTAL_FALLBACKS,
-    TOTAL_ITERATIONS,
-    TOTAL_RESIDUAL,
-    TOTAL_STATUS,
 )
-from kido.solvers.rows import INDEX, apply_impulses, bounded_velocity, contact_velocity, push_bounded, push_contact
+from kido.solvers.rows import INDEX, bounded_velocity, contact_velocity, push_bounded, push_contact
 
 GROWTH = 4.0  # growth of |f|^2 at which an extrapolation is taken back
 
@@ -115,20 +106,35 @@ def take_back(c, island):
 
 
 @kernel
-def sweeps_until(c, island, tolerance, cap):
-    """Sweep an island, accelerated, until its residual is at most `tolerance` or `cap` sweeps are done.
+def island_limits(c, island):
+    """(rows, tolerance, cap of sweeps) of an island, by its size."""
+    rows = c.island_row[island + 1] - c.island_row[island]
+    if rows <= c.setting[SMALL_ROWS]:
+        return rows, c.setting[TOLERANCE], int(c.setting[SWEEPS])
+    return rows, c.setting[TOLERANCE_LARGE], int(c.setting[SWEEPS_LARGE])
 
-    u must belong to the impulses. Returns (sweeps, residual, power balance); u and impulses are left consistent.
+
+@callback
+def gauss_seidel_island(address, island, cap, unused):
+    """Sweep one island, accelerated, until its residual is at most its tolerance or `cap` sweeps are done.
+
+    Reads impulses and u, which must belong together; leaves both, the residual and the power balance. A residual
+    that is not finite stops it.
+
+    Returns:
+        The number of sweeps.
     """
+    c = view(PROBLEM, address)
+    _, tolerance, _ = island_limits(c, island)
     memory = int(c.setting[ANDERSON])
     if memory > MAX_MEMORY:
         memory = MAX_MEMORY
     every = int(c.setting[CHECK_EVERY])
-    residual, power = measure_island(c, island)
     done = 0
     stored = -1
     column = 0
     last = 0.0
+    residual, power = measure_island(c, island)
     while residual > tolerance and done < cap:
         for _ in range(every):
             if memory > 0:
@@ -143,61 +149,6 @@ def sweeps_until(c, island, tolerance, cap):
                     column = 0
                 last = size
         residual, power = measure_island(c, island)
-    return done, residual, power
-
-
-@kernel
-def finish_island(c, island, tolerance, iterations, residual):
-    """Record an island's result; one that is not finite is cleared."""
-    c.island_iterations[island] = iterations
     c.island_residual[island] = residual
-    if residual <= tolerance:
-        c.island_status[island] = CONVERGED
-    elif residual > tolerance and residual < 1e300:
-        c.island_status[island] = AT_CAP
-    else:
-        clear_island(c, island)
-        c.island_status[island] = NOT_FINITE
-
-
-@kernel
-def island_limits(c, island):
-    """(rows, tolerance, cap of sweeps) of an island, by its size."""
-    rows = c.island_row[island + 1] - c.island_row[island]
-    if rows <= c.setting[SMALL_ROWS]:
-        return rows, c.setting[TOLERANCE], int(c.setting[SWEEPS])
-    return rows, c.setting[TOLERANCE_LARGE], int(c.setting[SWEEPS_LARGE])
-
-
-@kernel
-def start_totals(c):
-    """Zero `total`."""
-    for i in range(c.total.shape[0]):
-        c.total[i] = 0.0
-
-
-@kernel
-def add_to_totals(c, island, power, fallback):
-    """Worst residual and status, summed iterations and power balance."""
-    if c.island_residual[island] > c.total[TOTAL_RESIDUAL]:
-        c.total[TOTAL_RESIDUAL] = c.island_residual[island]
-    if c.island_status[island] > c.total[TOTAL_STATUS]:
-        c.total[TOTAL_STATUS] = c.island_status[island]
-    c.total[TOTAL_ITERATIONS] += c.island_iterations[island]
-    c.total[TOTAL_DISSIPATION] += power
-    c.total[TOTAL_FALLBACKS] += fallback
-
-
-@entry("int64(int64)")
-def gauss_seidel(address):
-    """Solve all islands of the problem at `address` by Gauss-Seidel alone. Returns the worst status."""
-    c = view(PROBLEM, address)
-    start_totals(c)
-    for island in range(start(c)):
-        power = 0.0
-        if c.island_status[island] != NOT_FINITE:
-            _, tolerance, cap = island_limits(c, island)
-            done, residual, power = sweeps_until(c, island, tolerance, cap)
-            finish_island(c, island, tolerance, done, residual)
-        add_to_totals(c, island, power, 0)
-    return int(c.total[TOTAL_STATUS])
+    c.island_power[island] = power
+    return done

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 
-from kido.jit import entry, kernel, view
+from kido.jit import callback, kernel, view
 from kido.solvers.one_contact import solve_bounded
 from kido.solvers.problem import CONTACT, DOFS, ISLANDS, NOT_FINITE, POSITION_SWEEPS, PROBLEM
 from kido.solvers.rows import INDEX, push1, velocity1
@@ -84,21 +84,18 @@ def correct_island(c, island, cap):
     return done
 
 
-@kernel
-def solve_position_problem(c):
-    """Position correction of all islands of a solved problem. Returns the largest number of sweeps."""
+@callback
+def correct_positions(address, unused_1, unused_2, unused_3):
+    """Fill `u_position` and `position_impulse` of the problem at `address`, which has been solved.
+
+    Returns:
+        The largest number of sweeps an island took.
+    """
+    c = view(PROBLEM, address)
     for d in range(c.count[DOFS]):
         c.u_position[d] = 0.0
     most = 0
     for island in range(c.count[ISLANDS]):
         if c.island_status[island] != NOT_FINITE:
-            done = correct_island(c, island, int(c.setting[POSITION_SWEEPS]))
-            if done > most:
-                most = done
+            most = max(most, correct_island(c, island, int(c.setting[POSITION_SWEEPS])))
     return most
-
-
-@entry("int64(int64)")
-def solve_position(address):
-    """Fill `u_position` and `position_impulse` of the problem at `address`, after `solve`. Returns the sweeps made."""
-    return solve_position_problem(view(PROBLEM, address))

@@ -73,8 +73,8 @@ DEFAULT_SETTINGS = {
 MAX_MEMORY = 8
 
 # Entries of `total` (float64), written by `solve`: over all islands.
-TOTAL_RESIDUAL, TOTAL_ITERATIONS, TOTAL_STATUS, TOTAL_DISSIPATION = 0, 1, 2, 3
-TOTAL_FALLBACKS, TOTAL_SLIDING = 4, 5
+TOTAL_RESIDUAL, TOTAL_ITERATIONS, TOTAL_STATUS, TOTAL_POWER = 0, 1, 2, 3
+TOTAL_FALLBACKS, TOTAL_BOUNCES = 4, 5
 
 PROBLEM = Schema(
     "PROBLEM",
@@ -110,6 +110,7 @@ PROBLEM = Schema(
     Field("island_status", "i", ("blocks",), doc="out: CONVERGED, FELL_BACK, AT_CAP or NOT_FINITE"),
     Field("island_iterations", "i", ("blocks",), doc="out: sweeps and iterations of each island"),
     Field("island_residual", "f", ("blocks",), doc="out: relative natural-map residual of each island"),
+    Field("island_power", "f", ("blocks",), "J", "out: power balance sum p . v of each island"),
     Field("total", "f", (8,), doc="out: worst residual, iterations, worst status, power balance sum p.v, ..."),
     Field("node", "i", ("dofs",), doc="work: union-find parent of each segment"),
     Field("label", "i", ("dofs",), doc="work: island of each union-find root"),

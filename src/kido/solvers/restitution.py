@@ -17,9 +17,7 @@ from __future__ import annotations
 
 import math
 
-from kido.jit import entry, kernel, view
-from kido.solvers.admm import admm_until
-from kido.solvers.gauss_seidel import sweeps_until
+from kido.jit import call4, callback, kernel, view
 from kido.solvers.problem import (
     ADMM_ITERATIONS,
     CONTACT,
@@ -29,26 +27,16 @@ from kido.solvers.problem import (
     PROBLEM,
     RESTITUTION_SPEED,
     RESTITUTION_SWEEPS,
-    SMALL_ROWS,
     TOLERANCE,
+    TOTAL_BOUNCES,
+    TOTAL_ITERATIONS,
     TOTAL_RESIDUAL,
 )
-from kido.solvers.rows import INDEX, apply_impulses, product, bounded_velocity, contact_velocity
+from kido.solvers.rows import apply_impulses, bounded_velocity, contact_velocity, free_velocity
 
 # Rows of `history` that neither the acceleration nor ADMM uses.
 KEPT_P = 2 * MAX_MEMORY + 4
 KEPT_V = 2 * MAX_MEMORY + 5
-
-
-@kernel
-def free_velocity(c, b, r):
-    """J u_free + bias of row r of block b."""
-    na = c.len_a[b] & INDEX
-    nb = c.len_b[b] & INDEX
-    v = c.bias[c.row[b] + r]
-    v += product(c.J, (c.at_a[b] & INDEX) + r * na, c.u_free, c.dof_a[b] & INDEX, na)
-    v += product(c.J, (c.at_b[b] & INDEX) + r * nb, c.u_free, c.dof_b[b] & INDEX, nb)
-    return v
 
 
 @kernel
@@ -153,15 +141,15 @@ def energy_share(before, after, linear):
 
 
 @kernel
-def expand_island(c, island):
+def expand_island(c, address, island, sweeper, fallback):
     """Expansion phase of one island."""
     raise_floors(c, island)
     tolerance = c.setting[TOLERANCE]
-    done, residual, power = sweeps_until(c, island, tolerance, int(c.setting[RESTITUTION_SWEEPS]))
-    rows = c.island_row[island + 1] - c.island_row[island]
-    if not residual <= tolerance and rows <= c.setting[SMALL_ROWS] and rows <= c.matrix.shape[0]:
-        more, residual, power = admm_until(c, island, tolerance, int(c.setting[ADMM_ITERATIONS]))
-        done += more
+    compression = c.island_residual[island]
+    done = call4(sweeper, address, island, int(c.setting[RESTITUTION_SWEEPS]), 0)
+    if not c.island_residual[island] <= tolerance and fallback != 0:
+        if c.island_row[island + 1] - c.island_row[island] <= c.matrix.shape[0]:
+            done += call4(fallback, address, island, int(c.setting[ADMM_ITERATIONS]), 0)
     before, after, linear = work_of(c, island)
     share = energy_share(before, after, linear)
     if share < 1.0:
@@ -169,30 +157,30 @@ def expand_island(c, island):
     for e in range(c.island_start[island], c.island_start[island + 1]):
         c.floor[c.island_block[e]] = 0.0
     c.island_iterations[island] += done
-    if residual > c.island_residual[island] or not math.isfinite(residual):
-        c.island_residual[island] = residual
-    if c.island_residual[island] > c.total[TOTAL_RESIDUAL]:
-        c.total[TOTAL_RESIDUAL] = c.island_residual[island]
+    c.island_residual[island] = max(compression, c.island_residual[island])
+    c.total[TOTAL_RESIDUAL] = max(c.total[TOTAL_RESIDUAL], c.island_residual[island])
+    c.total[TOTAL_ITERATIONS] += done
 
 
-@kernel
-def restitution_problem(c):
-    """Expansion of all islands that bounce. Returns their number."""
-    bounced = 0
-    for island in range(c.count[ISLANDS]):
-        if c.island_status[island] != NOT_FINITE and bounces(c, island):
-            expand_island(c, island)
-            bounced += 1
-    return bounced
-
-
-@entry("int64(int64)")
-def restitution(address):
-    """Second phase of impacts in the problem at `address`, after `solve`: changes `impulse` and `u`.
+@callback
+def restitute(address, sweeper, fallback, unused):
+    """Second phase of impacts in the problem at `address`, which has been solved: changes `impulse` and `u`.
 
     Biases that stand for gaps should be zero at contacts with restitution, or the gap takes its share of the speed.
+
+    Args:
+        address: of a PROBLEM after `solve_problem`, with `restitution` filled.
+        sweeper: address of `gauss_seidel_island`.
+        fallback: address of `admm_island`; 0: none.
 
     Returns:
         The number of islands in which something bounced.
     """
-    return restitution_problem(view(PROBLEM, address))
+    c = view(PROBLEM, address)
+    bounced = 0
+    for island in range(c.count[ISLANDS]):
+        if c.island_status[island] != NOT_FINITE and bounces(c, island):
+            expand_island(c, address, island, sweeper, fallback)
+            bounced += 1
+    c.total[TOTAL_BOUNCES] = bounced
+    return bounced

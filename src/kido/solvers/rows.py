@@ -24,18 +24,10 @@ def velocity6(J, at, u, d):
 @kernel
 def velocity1(J, at, n, u, d):
     """One Jacobian row on a segment: J[at:at+n] . u[d:d+n]."""
-    if n == 6:
-        return velocity6(J, at, u, d)
     x = 0.0
-    y = 0.0
-    k = 0
-    while k + 1 < n:
+    for k in range(n):
         x += J[at + k] * u[d + k]
-        y += J[at + k + 1] * u[d + k + 1]
-        k += 2
-    if k < n:
-        x += J[at + k] * u[d + k]
-    return x + y
+    return x
 
 
 @kernel
@@ -128,6 +120,16 @@ def product(J, i, Y, j, n):
 
 
 @kernel
+def free_velocity(c, b, r):
+    """Velocity of row r of block b without any impulse: J u_free + bias."""
+    na = c.len_a[b] & INDEX
+    nb = c.len_b[b] & INDEX
+    x = product(c.J, (c.at_a[b] & INDEX) + r * na, c.u_free, c.dof_a[b] & INDEX, na)
+    y = product(c.J, (c.at_b[b] & INDEX) + r * nb, c.u_free, c.dof_b[b] & INDEX, nb)
+    return c.bias[c.row[b] + r] + x + y
+
+
+@kernel
 def own_compliance(c, b):
     """Fill W of block b from J and Y; the softness is on the diagonal."""
     na = c.len_a[b] & INDEX
@@ -158,14 +160,28 @@ def reset_velocity(c, island):
 
 
 @kernel
+def push_impulse(c, b):
+    """Add the response to a block's whole impulse to u."""
+    i = c.row[b] & INDEX
+    if c.kind[b] == CONTACT:
+        push_contact(c, b, c.impulse[i], c.impulse[i + 1], c.impulse[i + 2])
+    elif c.impulse[i] != 0.0:
+        push_bounded(c, b, c.impulse[i])
+
+
+@kernel
 def apply_impulses(c, island):
     """u = u_free + Y p on an island."""
     reset_velocity(c, island)
     for entry in range(c.island_start[island], c.island_start[island + 1]):
+        push_impulse(c, c.island_block[entry])
+
+
+@kernel
+def clear_island(c, island):
+    """No impulses; the velocity is the free one."""
+    for entry in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[entry]
-        i = c.row[b] & INDEX
-        if c.kind[b] == CONTACT:
-            if c.impulse[i] != 0.0:
-                push_contact(c, b, c.impulse[i], c.impulse[i + 1], c.impulse[i + 2])
-        elif c.impulse[i] != 0.0:
-            push_bounded(c, b, c.impulse[i])
+        for i in range(c.row[b], c.row[b] + (3 if c.kind[b] == CONTACT else 1)):
+            c.impulse[i] = 0.0
+    reset_velocity(c, island)

@@ -1,0 +1,40 @@
+"""Solvers called from Python, on a problem container. Compiled code calls the same callbacks by address."""
+
+from __future__ import annotations
+
+from kido.jit import Container, call4, entry
+from kido.solvers.admm import admm_island
+from kido.solvers.default import solve_problem
+from kido.solvers.gauss_seidel import gauss_seidel_island
+from kido.solvers.position import correct_positions
+from kido.solvers.restitution import restitute
+
+
+@entry("int64(int64, int64, int64, int64, int64)")
+def _call(function, a, b, c, d):
+    return call4(function, a, b, c, d)
+
+
+def solve(problem: Container) -> int:
+    """Solve by the default: Gauss-Seidel, then ADMM where an island has not converged. Returns the worst status."""
+    return _call(solve_problem.address, problem.address, gauss_seidel_island.address, admm_island.address, 0)
+
+
+def solve_gauss_seidel(problem: Container) -> int:
+    """Solve by Gauss-Seidel alone, within its cap of sweeps. Returns the worst status."""
+    return _call(solve_problem.address, problem.address, gauss_seidel_island.address, 0, 0)
+
+
+def solve_admm(problem: Container) -> int:
+    """Solve by ADMM alone, every island that fits into the dense matrix. Returns the worst status."""
+    return _call(solve_problem.address, problem.address, 0, admm_island.address, 0)
+
+
+def solve_restitution(problem: Container) -> int:
+    """Second phase of impacts, after `solve`. Returns the number of islands that bounced."""
+    return _call(restitute.address, problem.address, gauss_seidel_island.address, admm_island.address, 0)
+
+
+def solve_position(problem: Container) -> int:
+    """Position correction, after `solve`: fills `u_position`. Returns the largest number of sweeps of an island."""
+    return _call(correct_positions.address, problem.address, 0, 0, 0)
