@@ -86,7 +86,7 @@ def test_file_and_load(tmp_path: Path):
     path = tmp_path / "w.skel"
     path.write_text(skeleton_text(body_text("a"), joint_text("free", "world", "a")))
     world = skel.read(path)
-    assert str(world.skeletons[0].uri) == str(path)
+    assert world.uri == world.skeletons[0].uri == str(path)
     assert skel.read(path.read_text()).skeletons[0].uri is None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +22,7 @@ DETECTORS = ("dart", "fcl", "fcl_mesh", "bullet", "ode")
 
 
 def read(
-    source: str | Path, package_dirs: str | Path | Iterable[str | Path] = (), visuals: bool = True
+    source: str | Path, package_dirs: str | Path | Iterable[str | Path] = (), *, visuals: bool = True
 ) -> World:
     """Read a SKEL file, or a text that starts with ``<``, as a world in its initial state.
 
@@ -51,6 +52,7 @@ def read(
 def _read_world(node: Node, finder: ResourceFinder, visuals: bool, uri: str | None) -> World:
     remarks: list[str] = []
     world = World(**_world_arguments(node, remarks))
+    world.uri = uri
     note_unknown(node, ("physics", "skeleton"), "world", remarks)
     names: set[str] = set()
     for skeleton_node in node.children("skeleton"):
@@ -64,8 +66,8 @@ def _read_world(node: Node, finder: ResourceFinder, visuals: bool, uri: str | No
     return world
 
 
-def _world_arguments(node: Node, remarks: list[str]) -> dict[str, object]:
-    arguments: dict[str, object] = {}
+def _world_arguments(node: Node, remarks: list[str]) -> dict[str, Any]:
+    arguments: dict[str, Any] = {}
     if node.attribute("name"):
         arguments["name"] = node.attribute("name")
     physics = node.child("physics")
