@@ -1,6 +1,7 @@
 """Contact and constraint solvers: one problem (`PROBLEM`), one file per solver, one certificate for all.
 
-From Python: `solve(problem)` and its kin. From kernels, by address, so that each is compiled once and only if used:
+From Python: `solve(problem)` and its kin. From kernels, by address, so that each is compiled once and
+only if used:
 
     call4(solve_problem.address, problem, gauss_seidel_island.address, admm_island.address, 0)
     call4(restitute.address, problem, gauss_seidel_island.address, admm_island.address, 0)

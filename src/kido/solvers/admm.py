@@ -1,8 +1,8 @@
 """Over-relaxed ADMM on the exact Coulomb cone, with a dense factorization of an island's compliance.
 
-For ill-conditioned islands (large mass ratios, tall stacks, redundant contacts), where Gauss-Seidel stagnates. In
-impulses scaled by one factor per block (so that every block of the compliance has mean diagonal 1), with
-z = v + s the corrected velocity, s = (mu |v_t|, 0) taken from z:
+For ill-conditioned islands (large mass ratios, tall stacks, redundant contacts), where Gauss-Seidel
+stagnates. In impulses scaled by one factor per block (so that every block of the compliance has mean
+diagonal 1), with z = v + s the corrected velocity, s = (mu |v_t|, 0) taken from z:
 
     p <- -(A + rho I)^-1 (b + s - rho y - z)        q = relaxation * p + (1 - relaxation) * y
     y <- proj_K(q - z / rho)                        z <- z - rho (q - y)
@@ -40,7 +40,7 @@ def add_pair(c, i, rows, at, j, columns, at_j, n, row, column):
 
 @kernel
 def assemble(c, island):
-    """Fill matrix[:n, :n] (upper block triangle) with the scaled compliance, SCALE and FREE with the scaled data."""
+    """Fill matrix[:n, :n] with the scaled compliance and SCALE with the scales. Returns n."""
     h = c.history
     first = c.island_row[island] & INDEX
     n = (c.island_row[island + 1] & INDEX) - first
@@ -124,7 +124,7 @@ def factor_with(c, n, rho):
 
 @kernel
 def load(c, island, first):
-    """Y = scaled impulses; FREE = scaled velocity at zero impulse; Z = scaled corrected velocity. u must be set."""
+    """Scaled: Y = impulses, FREE = velocity without impulses, Z = corrected velocity."""
     h = c.history
     k = first
     for e in range(c.island_start[island], c.island_start[island + 1]):
@@ -175,7 +175,8 @@ def iterate(c, island, first, n, rho):
         rows = 3 if c.kind[b] == CONTACT else 1
         for r in range(rows):
             primal += (h[X, k + r] - h[Y, k + r]) * (h[X, k + r] - h[Y, k + r])
-            h[X, k + r] = relaxation * h[X, k + r] + (1.0 - relaxation) * h[Y, k + r] - h[Z, k + r] * inverse
+            h[X, k + r] = relaxation * h[X, k + r] + (1.0 - relaxation) * h[Y, k + r] - h[Z, k + r] *
+            inverse
         scale = h[SCALE, k]
         if rows == 3:
             floor = c.floor[b] / scale if scale > 0.0 else 0.0
@@ -232,8 +233,8 @@ def keep_best(c, island, first, sign):
 def admm_island(address, island, cap, unused):
     """Iterate on one island until its residual is at most `tolerance`, or `cap` iterations are done.
 
-    Reads impulses and u, which must belong together; leaves the best impulses met, the start included, with their u,
-    residual and power balance. The island must fit into `matrix`.
+    Reads impulses and u, which must belong together; leaves the best impulses met, the start included,
+    with their u, residual and power balance. The island must fit into `matrix`.
 
     Returns:
         The number of iterations.

@@ -1,8 +1,8 @@
 """Anderson acceleration (type II) of a fixed-point iteration x -> g(x) on the impulses of one island.
 
-With f_k = g(x_k) - x_k, the next iterate is g_k - sum_j z_j dG_j where z minimizes |f_k - sum_j z_j dF_j| over the
-last differences dF, dG. The Gram matrix of dF is kept from step to step. Iterates live in `history`, at columns
-[first, first + n) of the island's own.
+With f_k = g(x_k) - x_k, the next iterate is g_k - sum_j z_j dG_j where z minimizes |f_k - sum_j z_j dF_j|
+over the last differences dF, dG. The Gram matrix of dF is kept from step to step. Iterates live in
+`history`, at columns [first, first + n) of the island's own.
 
 Source: Anderson 1965; Walker and Ni 2011.
 """

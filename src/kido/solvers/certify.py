@@ -1,12 +1,12 @@
 """Certification: one measure for every contact solution, our own or another program's.
 
-With A the compliance of the contact rows and b their free velocity, v = A p + b, D = trace A_ii / 3 per contact
-and s = (mu |v_t|, 0), the defect of the natural map is
+With A the compliance of the contact rows and b their free velocity, v = A p + b, D = trace A_ii / 3 per
+contact and s = (mu |v_t|, 0), the defect of the natural map is
 
     r = p - proj_K(p - D^-1 (v + s))
 
-THE residual is |r|_2 / |p|_2. It is zero exactly at solutions of Coulomb's law and Signorini's condition. The same
-kernels (`kido.solvers.cone`) measure matrices from anywhere and the islands of a `PROBLEM`.
+THE residual is |r|_2 / |p|_2. It is zero exactly at solutions of Coulomb's law and Signorini's condition.
+The same kernels (`kido.solvers.cone`) measure matrices from anywhere and the islands of a `PROBLEM`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ class Certificate:
 
     Attributes:
         residual: |r|_2 / |p|_2, the relative natural-map residual [-].
-        max_scaled: largest |r_i| / (g h / (trace A_ii / 3)): a contact's defect beside the impulse that stops what
+        max_scaled: largest |r_i| / (g h / (trace A_ii / 3)): a contact's defect beside the impulse that
+        stops what
             gravity gives its own inertia in one step [-].
         dissipation: sum over contacts of p . v [J]; negative or zero for frictional contact without bias.
         producing: indices of contacts with p . v > 0, beyond rounding.
@@ -54,8 +55,8 @@ def _natural_map(p, v, step, mu, defect):
     impulse2 = 0.0
     velocity2 = 0.0
     for i in range(p.shape[0]):
-        r0, r1, r2 = contact_defect(p[i, 0], p[i, 1], p[i, 2], v[i, 0], v[i, 1], v[i, 2], step[i], mu[i], 0.0)
-        defect[i, 0] = r0
+        r0, r1, r2 = contact_defect(p[i, 0], p[i, 1], p[i, 2], v[i, 0], v[i, 1], v[i, 2], step[i], mu[i],
+        0.0) defect[i, 0] = r0
         defect[i, 1] = r1
         defect[i, 2] = r2
         defect2 += r0 * r0 + r1 * r1 + r2 * r2
@@ -77,7 +78,8 @@ def certify(
     """Measure contact impulses against the exact-cone problem v = A p + b.
 
     Args:
-        compliance: A, (3n, 3n), rows of each contact normal first, then two tangents: a NumPy array, a SciPy
+        compliance: A, (3n, 3n), rows of each contact normal first, then two tangents: a NumPy array, a
+        SciPy
             sparse matrix or a LinearOperator (n applications of each of three rows find its diagonal).
         free_velocity: b, (3n,) or (n, 3) [m/s], with any bias the solution was asked to meet.
         friction: mu per contact, (n,), or one number.
@@ -96,13 +98,17 @@ def certify(
     """
     p = _finite("impulses", impulses).reshape(-1)
     if p.size % 3:
-        raise CertifyError(f"impulses: {p.size} values, expected three per contact (normal, tangent, tangent)")
+        raise CertifyError(
+            f"impulses: {p.size} values, expected three per contact (normal, tangent, tangent)"
+        )
     n = p.size // 3
     b = _finite("free_velocity", free_velocity).reshape(-1)
     if b.size != 3 * n:
         raise CertifyError(f"free_velocity: {b.size} values, expected {3 * n} for {n} contacts")
     if tuple(compliance.shape) != (3 * n, 3 * n):
-        raise CertifyError(f"compliance: shape {tuple(compliance.shape)}, expected {(3 * n, 3 * n)} for {n} contacts")
+        raise CertifyError(
+            f"compliance: shape {tuple(compliance.shape)}, expected {(3 * n, 3 * n)} for {n} contacts"
+        )
     mu = _finite("friction", friction).reshape(-1)
     mu = np.ascontiguousarray(np.broadcast_to(mu, (n,))) if mu.size == 1 else mu
     if mu.size != n or (mu < 0).any():
@@ -117,7 +123,11 @@ def certify(
     residual = _natural_map(p, v, step, mu, defect)
     scaled = np.linalg.norm(defect, axis=1) * trace / (gravity * time_step)
     power = np.einsum("ij,ij->i", p, v)
-    rounding = 1e-12 * np.linalg.norm(p, axis=1) * (np.linalg.norm(v, axis=1) + np.abs(b.reshape(n, 3)).max(initial=0.0))
+    rounding = (
+        1e-12
+        * np.linalg.norm(p, axis=1)
+        * (np.linalg.norm(v, axis=1) + np.abs(b.reshape(n, 3)).max(initial=0.0))
+    )
     penetration = math.nan
     if gaps is not None:
         g = _finite("gaps", gaps).reshape(-1)
@@ -161,7 +171,8 @@ def _diagonal(matrix: Any) -> np.ndarray:
 
 @kernel
 def measure_island(c, island):
-    """Relative natural-map residual of an island from its u and impulses, and its power balance sum p . v."""
+    """Relative natural-map residual of an island from its u and impulses, and its power balance sum p .
+    v."""
     defect2 = 0.0
     impulse2 = 0.0
     velocity2 = 0.0

@@ -1,7 +1,7 @@
 """Dense Cholesky factorization and solves for the compliance of one island.
 
-The factor fills both triangles of its array, A = U^T U with U above and U^T below the diagonal, so that both
-triangular solves run along rows in memory. The diagonal holds the inverses of the pivots.
+The factor fills both triangles of its array, A = U^T U with U above and U^T below the diagonal, so that
+both triangular solves run along rows in memory. The diagonal holds the inverses of the pivots.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def finish_row(f, i, begin, n):
 
 @kernel
 def factorize(f, n):
-    """Replace the upper triangle of f[:n, :n] by the factor, in panels of four rows. False if not definite."""
+    """Replace the upper triangle of f[:n, :n] by the factor, four rows at a time. False if not definite."""
     k = 0
     while k < n:
         end = k + 4 if k + 4 < n else n

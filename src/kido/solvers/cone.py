@@ -1,8 +1,8 @@
 """The exact Coulomb cone: projections and the natural map. The only place where these formulas are written.
 
 The Coulomb cone is K = {(p_n, p_t): |p_t| <= mu p_n}. With v the contact velocity and the De Saxce term
-s = (mu |v_t|, 0), an impulse p is a solution exactly if p = proj_K(p - d (v + s)) for any d > 0: the natural
-map. Its defect measures every solution, ours or not (`kido.solvers.certify`).
+s = (mu |v_t|, 0), an impulse p is a solution exactly if p = proj_K(p - d (v + s)) for any d > 0: the
+natural map. Its defect measures every solution, ours or not (`kido.solvers.certify`).
 
 Source: de Saxce and Feng 1998; Acary and Brogliato 2008.
 """
@@ -37,7 +37,8 @@ def project_cone(n, t1, t2, mu, floor):
 
 @kernel
 def contact_defect(p0, p1, p2, v0, v1, v2, step, mu, floor):
-    """p - proj(p - step (v + s)): the natural map's defect of one contact [N s]; `step` is 3 / trace A_ii."""
+    """p - proj(p - step (v + s)): the natural map's defect of one contact [N s]; `step` is 3 / trace
+    A_ii."""
     n = p0 - step * (v0 + mu * math.sqrt(v1 * v1 + v2 * v2))
     q0, q1, q2 = project_cone(n, p1 - step * v1, p2 - step * v2, mu, floor)
     return p0 - q0, p1 - q1, p2 - q2
@@ -45,7 +46,8 @@ def contact_defect(p0, p1, p2, v0, v1, v2, step, mu, floor):
 
 @kernel
 def bounded_defect(p, v, step, lower, upper):
-    """p - clamp(p - step v, lower, upper): the natural map's defect of a bounded row; `step` is 1 / A_ii."""
+    """p - clamp(p - step v, lower, upper): the natural map's defect of a bounded row; `step` is 1 /
+    A_ii."""
     return p - clamp(p - step * v, lower, upper)
 
 
@@ -63,9 +65,9 @@ def clamp(x, lower, upper):
 def relative_residual(defect2, impulse2, velocity2):
     """|r|_2 / |p|_2 from sums of squares of r, p and step*v.
 
-    Where p vanishes beside the impulse scale step*v that the velocities themselves set (nothing touches), that
-    scale, times 1e-8, takes its place, so that rounding alone does not read as a residual. NaN if anything is
-    not finite.
+    Where p vanishes beside the impulse scale step*v that the velocities themselves set (nothing touches),
+    that scale, times 1e-8, takes its place, so that rounding alone does not read as a residual. NaN if
+    anything is not finite.
     """
     if not math.isfinite(velocity2):
         return math.nan

@@ -1,8 +1,8 @@
 """The default solver: accelerated Gauss-Seidel first, ADMM where that stagnates, per island.
 
-An island of at most `small_rows` rows is swept until `tolerance` or for `sweeps` sweeps; if it has not converged, ADMM
-goes on from there, and the impulses with the smaller certified residual stay. A larger island is swept until
-`tolerance_large` or for `sweeps_large` sweeps, and its residual tells how good it is.
+An island of at most `small_rows` rows is swept until `tolerance` or for `sweeps` sweeps; if it has not
+converged, ADMM goes on from there, and the impulses with the smaller certified residual stay. A larger
+island is swept until `tolerance_large` or for `sweeps_large` sweeps, and its residual tells how good it is.
 """
 
 from __future__ import annotations
@@ -58,7 +58,8 @@ def solve_problem(address, sweeper, fallback, unused):
     Args:
         address: of a PROBLEM with its input fields filled and the warm start in `impulse`.
         sweeper: address of `gauss_seidel_island` or of another callback like it; 0: only the fall-back.
-        fallback: address of `admm_island` or of another callback like it, for islands that fit into `matrix`;
+        fallback: address of `admm_island` or of another callback like it, for islands that fit into
+        `matrix`;
             0: none.
 
     Returns:

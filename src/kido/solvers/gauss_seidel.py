@@ -1,8 +1,9 @@
-"""Block Gauss-Seidel on the exact Coulomb cone, in velocity space, with warm start and Anderson acceleration.
+"""Block Gauss-Seidel on the exact Coulomb cone, in velocity space, with warm start and Anderson
+acceleration.
 
-A sweep visits the blocks of an island in order; each solves its own Coulomb problem exactly with all other impulses
-fixed (`kido.solvers.one_contact`) and adds its response to u at once. Cost per sweep is linear in blocks; no matrix
-is formed.
+A sweep visits the blocks of an island in order; each solves its own Coulomb problem exactly with all
+other impulses fixed (`kido.solvers.one_contact`) and adds its response to u at once. Cost per sweep is
+linear in blocks; no matrix is formed.
 
 Source: Jourdan, Alart and Jean 1998 (non-smooth Gauss-Seidel); the one-contact solve is our own.
 """
@@ -118,8 +119,8 @@ def island_limits(c, island):
 def gauss_seidel_island(address, island, cap, unused):
     """Sweep one island, accelerated, until its residual is at most its tolerance or `cap` sweeps are done.
 
-    Reads impulses and u, which must belong together; leaves both, the residual and the power balance. A residual
-    that is not finite stops it.
+    Reads impulses and u, which must belong together; leaves both, the residual and the power balance. A
+    residual that is not finite stops it.
 
     Returns:
         The number of sweeps.
@@ -136,7 +137,7 @@ def gauss_seidel_island(address, island, cap, unused):
     last = 0.0
     residual, power = measure_island(c, island)
     while residual > tolerance and done < cap:
-        for _ in range(every):
+        for _ in range(every if done > 0 else 2):
             if memory > 0:
                 gather(c, island, NOW_X)
             sweep(c, island)

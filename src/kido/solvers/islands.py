@@ -1,7 +1,7 @@
 """Islands: sets of blocks that share moving segments, each a problem of its own.
 
-Union-find over segments (a segment is known by its first DOF). Static sides unite nothing. Islands are ordered by
-their first block and keep their blocks in order, so that results do not depend on anything else.
+Union-find over segments (a segment is known by its first DOF). Static sides unite nothing. Islands are
+ordered by their first block and keep their blocks in order, so that results do not depend on anything else.
 """
 
 from __future__ import annotations

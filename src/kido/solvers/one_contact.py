@@ -1,14 +1,14 @@
 """The exact Coulomb problem of one contact, solved for every positive semidefinite compliance.
 
-Given v = W p + b, find p in the cone with v as Coulomb's law demands (`kido.solvers.problem`). With v_n = 0 the
-normal impulse is p_n = n0 + k . p_t, and what remains for the tangential impulse is
+Given v = W p + b, find p in the cone with v as Coulomb's law demands (`kido.solvers.problem`). With v_n =
+0 the normal impulse is p_n = n0 + k . p_t, and what remains for the tangential impulse is
 
     (S + alpha I) p_t = -c,    |p_t| <= mu p_n,    alpha >= 0,    alpha (mu p_n - |p_t|) = 0
 
-where S is the Schur complement of W_nn and alpha the slip speed per friction impulse. alpha = 0 is sticking. If
-sticking leaves the cone, then mu p_n - |p_t| is negative at alpha = 0 and positive for large alpha (p_t vanishes
-and p_n tends to -b_n / W_nn > 0), so a root always exists and is always bracketed: Newton's method inside that
-bracket cannot fail.
+where S is the Schur complement of W_nn and alpha the slip speed per friction impulse. alpha = 0 is
+sticking. If sticking leaves the cone, then mu p_n - |p_t| is negative at alpha = 0 and positive for large
+alpha (p_t vanishes and p_n tends to -b_n / W_nn > 0), so a root always exists and is always bracketed:
+Newton's method inside that bracket cannot fail.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 """Position correction by split impulses: pseudo velocities that move bodies apart and are then forgotten.
 
-Frictionless problem on the normal rows with bias `position_bias` (for a penetration d > 0: -(erp / h) (d - slop)):
+Frictionless problem on the normal rows with bias `position_bias` (for a penetration d > 0: -(erp / h) (d
+- slop)):
 
     0 <= p  _|_  J_n u_position + position_bias >= 0,    u_position = sum Y_n p
 
-Contacts take part, and bounded rows with an infinite bound (limits, equalities) within their bounds; joint friction
-does not. The caller integrates positions with u + u_position and leaves velocities alone.
+Contacts take part, and bounded rows with an infinite bound (limits, equalities) within their bounds;
+joint friction does not. The caller integrates positions with u + u_position and leaves velocities alone.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ def relax_position(c, b):
     db = c.dof_b[b] & INDEX
     w = c.W[b, 0]
     p = c.position_impulse[b]
-    v = c.position_bias[b] + velocity1(c.J, a, na, c.u_position, da) + velocity1(c.J, e, nb, c.u_position, db)
-    if c.kind[b] == CONTACT:
+    v = c.position_bias[b] + velocity1(c.J, a, na, c.u_position, da) + velocity1(c.J, e, nb, c.u_position,
+    db) if c.kind[b] == CONTACT:
         q = solve_bounded(w, v - w * p, 0.0, math.inf)
     else:
         lower = -math.inf if math.isinf(c.lower[b]) else 0.0

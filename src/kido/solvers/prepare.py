@@ -1,4 +1,4 @@
-"""What every solver needs before it starts: islands, own compliances, an admissible warm start and its velocity."""
+"""What every solver needs before it starts: islands, own compliances, an admissible warm start."""
 
 from __future__ import annotations
 

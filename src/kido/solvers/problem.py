@@ -5,15 +5,15 @@ Unknown are the impulses of *blocks* acting on a concatenated generalized veloci
     u = u_free + sum_blocks Y p,    v = J u + bias + compliance * p      (v, p: the block's rows)
 
 * kind CONTACT: three rows (normal, two tangents), exact Coulomb cone. With mu the coefficient of friction,
-  p_n >= 0, |p_t| <= mu p_n, v_n >= 0, p_n v_n = 0 and friction opposes slip: v_t = -lambda p_t, lambda >= 0,
-  lambda (mu p_n - |p_t|) = 0. `floor` raises the lower bound of p_n (restitution), 0 by default.
+  p_n >= 0, |p_t| <= mu p_n, v_n >= 0, p_n v_n = 0 and friction opposes slip: v_t = -lambda p_t, lambda >=
+  0, lambda (mu p_n - |p_t|) = 0. `floor` raises the lower bound of p_n (restitution), 0 by default.
 * kind BOUNDED: one row; lower <= p <= upper and v >= 0 at lower, v <= 0 at upper, v = 0 between. A joint
   limit has bounds [0, inf), Coulomb joint friction [-f h, f h], an equality (-inf, inf).
 
-A block touches one or two *segments* of u: `dof_a`, `len_a` and `dof_b`, `len_b`, length 0 where that side is
-static. A segment is a whole skeleton (or free body): Y is M^-1 J^T restricted to it, and a contact of a
-skeleton with itself has one segment. Jacobian and response rows lie in the pools `J` and `Y` at
-`at_a + r*len_a + k` and `at_b + r*len_b + k`.
+A block touches one or two *segments* of u: `dof_a`, `len_a` and `dof_b`, `len_b`, length 0 where that
+side is static. A segment is a whole skeleton (or free body): Y is M^-1 J^T restricted to it, and a
+contact of a skeleton with itself has one segment. Jacobian and response rows lie in the pools `J` and `Y`
+at `at_a + r*len_a + k` and `at_b + r*len_b + k`.
 """
 
 from __future__ import annotations
@@ -104,14 +104,18 @@ PROBLEM = Schema(
     Field("u_position", "f", ("dofs",), "m/s", "out: pseudo velocity of the position correction"),
     Field("position_impulse", "f", ("blocks",), doc="out: pseudo impulse of each block"),
     Field("W", "f", ("blocks", 6), "m/(N s)", "out: own compliance nn, n1, n2, 11, 12, 22 with softness"),
-    Field("island_start", "i", ("islands",), doc="out: first entry of each island in island_block, and the end"),
+    Field(
+        "island_start", "i", ("islands",), doc="out: first entry of each island in island_block, and the end"
+    ),
     Field("island_block", "i", ("blocks",), doc="out: blocks, island after island"),
     Field("island_row", "i", ("islands",), doc="out: number of rows before each island, and of all"),
     Field("island_status", "i", ("blocks",), doc="out: CONVERGED, FELL_BACK, AT_CAP or NOT_FINITE"),
     Field("island_iterations", "i", ("blocks",), doc="out: sweeps and iterations of each island"),
     Field("island_residual", "f", ("blocks",), doc="out: relative natural-map residual of each island"),
     Field("island_power", "f", ("blocks",), "J", "out: power balance sum p . v of each island"),
-    Field("total", "f", (8,), doc="out: worst residual, iterations, worst status, power balance sum p.v, ..."),
+    Field(
+        "total", "f", (8,), doc="out: worst residual, iterations, worst status, power balance sum p.v, ..."
+    ),
     Field("node", "i", ("dofs",), doc="work: union-find parent of each segment"),
     Field("label", "i", ("dofs",), doc="work: island of each union-find root"),
     Field("history", "f", ("memory", "rows"), doc="work: past iterates of the acceleration and of ADMM"),
@@ -121,11 +125,14 @@ PROBLEM = Schema(
 )
 
 
-def new_problem(*, blocks: int, rows: int, dofs: int, pool: int, small_rows: int = 300, **settings: float) -> Container:
+def new_problem(
+    *, blocks: int, rows: int, dofs: int, pool: int, small_rows: int = 300, **settings: float
+) -> Container:
     """Allocate a problem for at most the given numbers of blocks, rows, DOFs and pool entries.
 
     Args:
-        small_rows: largest island, in rows, that the dense fall-back solver can take (two square matrices of
+        small_rows: largest island, in rows, that the dense fall-back solver can take (two square matrices
+        of
             that order are allocated).
         **settings: values that replace DEFAULT_SETTINGS.
 
@@ -158,8 +165,8 @@ def problem_matrices(problem: Container) -> tuple[np.ndarray, np.ndarray]:
     """The problem as dense matrices: v = A p + b over all rows.
 
     Returns:
-        A: compliance J M^-1 J^T plus the softness on the diagonal, (rows, rows); b: free velocity with bias,
-        (rows,).
+        A: compliance J M^-1 J^T plus the softness on the diagonal, (rows, rows); b: free velocity with
+        bias, (rows,).
     """
     num_blocks, num_rows, num_dofs = (int(problem.count[i]) for i in (BLOCKS, ROWS, DOFS))
     jacobian = np.zeros((num_rows, num_dofs))
@@ -178,5 +185,3 @@ def problem_matrices(problem: Container) -> tuple[np.ndarray, np.ndarray]:
     matrix = jacobian @ response.T + np.diag(problem.compliance[:num_rows])
     free = jacobian @ problem.u_free[:num_dofs] + problem.bias[:num_rows]
     return 0.5 * (matrix + matrix.T), free
-
-

@@ -1,14 +1,15 @@
 """Restitution after Poisson: what compression brought, expansion gives back, e times.
 
-`solve` has found the compression impulses p_c. In an island where some contact with restitution approached faster than
-`restitution_speed`, every contact whose compression stopped more than that speed (p_cn W_nn) gets the total normal
-impulse p_n >= (1 + e) p_cn, every other one p_n >= p_cn, and the Coulomb problem is solved again under these floors,
-friction on the total: p_n - floor complements v_n >= 0. A single ball leaves with e times the speed it came with;
-an impact travels through touching bodies at once (Newton's cradle as a simultaneous impact).
+`solve` has found the compression impulses p_c. In an island where some contact with restitution
+approached faster than `restitution_speed`, every contact whose compression stopped more than that speed
+(p_cn W_nn) gets the total normal impulse p_n >= (1 + e) p_cn, every other one p_n >= p_cn, and the
+Coulomb problem is solved again under these floors, friction on the total: p_n - floor complements v_n >=
+0. A single ball leaves with e times the speed it came with; an impact travels through touching bodies at
+once (Newton's cradle as a simultaneous impact).
 
-With v_0 = J u_free + bias the contacts' work is p . (v_0 + v) / 2. Poisson's law keeps it negative for one common e
-without friction; where friction or unequal coefficients would make it positive, the expansion p - p_c is scaled down to
-the point where it is zero, so that no impact creates energy.
+With v_0 = J u_free + bias the contacts' work is p . (v_0 + v) / 2. Poisson's law keeps it negative for
+one common e without friction; where friction or unequal coefficients would make it positive, the
+expansion p - p_c is scaled down to the point where it is zero, so that no impact creates energy.
 
 Source: Glocker and Pfeiffer 1995; Anitescu and Potra 1997; the energy bound is our own.
 """
@@ -124,7 +125,7 @@ def shrink_expansion(c, island, share):
 
 @kernel
 def energy_share(before, after, linear):
-    """Share of the expansion at which the work before + share*linear + share^2*q reaches zero; 1 if it does not."""
+    """Share of the expansion at which before + share*linear + share^2*q, the work, is zero; at most 1."""
     if not math.isfinite(after):
         return 0.0
     if after <= 0.0:
@@ -164,9 +165,11 @@ def expand_island(c, address, island, sweeper, fallback):
 
 @callback
 def restitute(address, sweeper, fallback, unused):
-    """Second phase of impacts in the problem at `address`, which has been solved: changes `impulse` and `u`.
+    """Second phase of impacts in the problem at `address`, which has been solved: changes `impulse` and
+    `u`.
 
-    Biases that stand for gaps should be zero at contacts with restitution, or the gap takes its share of the speed.
+    Biases that stand for gaps should be zero at contacts with restitution, or the gap takes its share of
+    the speed.
 
     Args:
         address: of a PROBLEM after `solve_problem`, with `restitution` filled.

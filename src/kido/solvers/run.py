@@ -16,7 +16,7 @@ def _call(function, a, b, c, d):
 
 
 def solve(problem: Container) -> int:
-    """Solve by the default: Gauss-Seidel, then ADMM where an island has not converged. Returns the worst status."""
+    """Solve by the default: Gauss-Seidel, and ADMM where that stagnates. Returns the worst status."""
     return _call(solve_problem.address, problem.address, gauss_seidel_island.address, admm_island.address, 0)
 
 
@@ -36,5 +36,5 @@ def solve_restitution(problem: Container) -> int:
 
 
 def solve_position(problem: Container) -> int:
-    """Position correction, after `solve`: fills `u_position`. Returns the largest number of sweeps of an island."""
+    """Position correction, after `solve`: fills `u_position`. Returns the most sweeps of an island."""
     return _call(correct_positions.address, problem.address, 0, 0, 0)
