@@ -1,4 +1,4 @@
-"""Readers of robot and world files. `load` reads any of them; `urdf.read` and `skel.read` have each format's options."""
+"""Readers of robot and world files: `load` reads any of them, `urdf.read` and `skel.read` one format each."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from kido.io.load import load
 
-__all__ = ["load", "meshes", "skel", "urdf"]
+__all__ = ["load"]
 
 _MODULES = ("meshes", "skel", "urdf")
 

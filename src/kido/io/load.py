@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from kido.errors import FileFormatError, KidoError
+from kido.errors import KidoError
 from kido.io.xml import is_text, parse
 
 __all__ = ["load"]
@@ -35,7 +35,9 @@ def load(path: str | Path, **options: Any) -> Any:
     known = [name for name in inspect.signature(reader).parameters if name not in ("source", "path")]
     for name in options:
         if name not in known:
-            raise KidoError(f"{kind} files have no option {name!r}; expected one of {', '.join(known) or 'none'}")
+            raise KidoError(
+                f"{kind} files have no option {name!r}; expected one of {', '.join(known) or 'none'}"
+            )
     return reader(path, **options)
 
 

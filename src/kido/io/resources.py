@@ -8,7 +8,8 @@ A `ResourceFinder` belongs to one reading of one model file. It looks, in this o
 3. the package the file is in: the nearest folder upwards with a ``package.xml`` (and its siblings by name),
 4. the folders above the file, by the longest path suffix that exists there.
 
-It never fetches anything and returns no path outside of these package folders, whatever ``..`` a model writes.
+It never fetches anything and returns no path outside of these package folders, whatever ``..`` a model
+writes.
 """
 
 from __future__ import annotations
@@ -32,21 +33,25 @@ class ResourceFinder:
     """Resolves the resource names of one model file.
 
     Parameters:
-        folder: the folder the model file is in; None if the model was given as text (then only `package_dirs` and
-            the environment are looked at).
+        folder: the folder the model file is in; None if the model was given as text (then only
+            `package_dirs` and the environment are looked at).
         package_dirs: folders to look in first; each is a package itself or holds packages.
 
     Raises KidoError if a folder of `package_dirs` does not exist.
     """
 
-    def __init__(self, folder: str | Path | None, package_dirs: str | Path | Iterable[str | Path] = ()) -> None:
+    def __init__(
+        self, folder: str | Path | None, package_dirs: str | Path | Iterable[str | Path] = ()
+    ) -> None:
         if isinstance(package_dirs, (str, Path)):
             package_dirs = (package_dirs,)
         self.package_dirs: list[Path] = []
         for item in package_dirs:
             package_dir = _absolute(Path(item).expanduser())
             if not package_dir.is_dir():
-                raise KidoError(f"package_dirs: '{item}' is not a folder; expected folders that are or hold packages")
+                raise KidoError(
+                    f"package_dirs: '{item}' is not a folder; expected folders that are or hold packages"
+                )
             self.package_dirs.append(package_dir)
         self.folder = None if folder is None else _absolute(Path(folder))
         self.package_root = None if self.folder is None else _nearest_package(self.folder)
@@ -83,7 +88,7 @@ class ResourceFinder:
                 return candidate
         raise MeshNotFoundError(uri, tried)
 
-    # -- candidates -------------------------------------------------------------------------------------------
+    # -- candidates ----------------------------------------------------------------------------------------
 
     def _candidates(self, uri: str) -> Iterator[Path]:
         if not uri.strip() or "\0" in uri:
@@ -92,12 +97,16 @@ class ResourceFinder:
         if scheme in PACKAGE_SCHEMES:
             yield from self._package_candidates(uri, uri.split("://", 1)[1])
         elif scheme in REMOTE_SCHEMES:
-            raise MeshNotFoundError(uri, [], reason="files are never fetched; store it locally and name its path")
+            raise MeshNotFoundError(
+                uri, [], reason="files are never fetched; store it locally and name its path"
+            )
         elif scheme == "file":
             yield from self._allowed(uri, Path(unquote(urlsplit(uri).path)))
         elif scheme:
             known = ", ".join(f"{name}://" for name in (*PACKAGE_SCHEMES, "file"))
-            raise MeshNotFoundError(uri, [], reason=f"unknown scheme '{scheme}://'; expected {known} or a path")
+            raise MeshNotFoundError(
+                uri, [], reason=f"unknown scheme '{scheme}://'; expected {known} or a path"
+            )
         else:
             path = Path(uri)
             if path.is_absolute():
@@ -120,7 +129,8 @@ class ResourceFinder:
         raise MeshNotFoundError(
             uri,
             [str(path)],
-            reason=f"it is outside of the folders this model may read ({folders}); add its folder to package_dirs",
+            reason=f"it is outside of the folders this model may read ({folders}); "
+            "pass its folder in package_dirs",
         )
 
     def _package_candidates(self, uri: str, rest: str) -> Iterator[Path]:
@@ -180,7 +190,11 @@ def _absolute(path: Path) -> Path:
 def _environment_dirs() -> list[Path]:
     """Existing folders of the environment that hold packages."""
     folders: list[Path] = []
-    for variable, below in (("KIDO_PACKAGE_PATH", ""), ("ROS_PACKAGE_PATH", ""), ("AMENT_PREFIX_PATH", "share")):
+    for variable, below in (
+        ("KIDO_PACKAGE_PATH", ""),
+        ("ROS_PACKAGE_PATH", ""),
+        ("AMENT_PREFIX_PATH", "share"),
+    ):
         for item in os.environ.get(variable, "").split(os.pathsep):
             folder = _absolute(Path(item) / below) if item.strip() else None
             if folder is not None and folder.is_dir() and folder not in folders:
@@ -209,7 +223,7 @@ def _package_name(root: Path) -> str | None:
 
 
 def _packages_named(folder: Path, package: str) -> Iterator[Path]:
-    """Folders that are the package: `folder` itself, a child of it, or a grandchild (a workspace of stacks)."""
+    """Folders that are the package: `folder` itself, a child or a grandchild (a workspace of stacks)."""
     if package in (folder.name, _package_name(folder)):
         yield folder
     yield folder / package

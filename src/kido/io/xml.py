@@ -10,14 +10,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
-from lxml import etree
+from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]  (lxml comes without types)
 
 from kido.errors import FileFormatError
 
-__all__ = ["Node", "parse"]
+__all__ = ["Element", "Node", "is_text", "parse"]
+
+Element: TypeAlias = Any  # an lxml element; lxml comes without types
 
 TEXT_NAME = "<text>"
 MAX_BYTES = 64 * 1024 * 1024
@@ -29,19 +31,20 @@ class Node:
     """An XML element that knows the file it comes from.
 
     Attributes and children that a caller does not ask for are tolerated. Names of attributes and children are
-    given without namespace; elements in a namespace other than the root's are invisible to `child` and `children`.
+    given without namespace; elements in a namespace other than the root's are invisible to `child` and
+    `children`.
     """
 
     __slots__ = ("element", "path")
 
-    def __init__(self, element: etree._Element, path: str) -> None:
+    def __init__(self, element: Element, path: str) -> None:
         self.element = element
         self.path = path
 
     def __repr__(self) -> str:
         return f"<Node {self.tag!r} at {self.path}:{self.line}>"
 
-    # -- what it is -------------------------------------------------------------------------------------------
+    # -- what it is ----------------------------------------------------------------------------------------
 
     @property
     def tag(self) -> str:
@@ -69,7 +72,7 @@ class Node:
         """An exception (to be raised by the caller) about this element."""
         return FileFormatError(self.path, self.line, reason)
 
-    # -- children ---------------------------------------------------------------------------------------------
+    # -- children ------------------------------------------------------------------------------------------
 
     def __iter__(self) -> Iterator[Node]:
         namespace = _namespace(self.element)
@@ -96,11 +99,13 @@ class Node:
         found = self.child(tag)
         if found is None:
             present = sorted({child.tag for child in self})
-            inside = f"it holds {', '.join(f'<{name}>' for name in present)}" if present else "it has no children"
+            inside = (
+                f"it holds {', '.join(f'<{name}>' for name in present)}" if present else "it has no children"
+            )
             raise self.error(f"{self.describe()} lacks the required child <{tag}> ({inside})")
         return found
 
-    # -- attributes -------------------------------------------------------------------------------------------
+    # -- attributes ----------------------------------------------------------------------------------------
 
     def has(self, name: str) -> bool:
         """True if the attribute is written, even if empty."""
@@ -121,7 +126,10 @@ class Node:
         return value.strip()
 
     def number(self, name: str, default: float | None = None, *, allow_infinite: bool = False) -> float:
-        """A number from an attribute; `default` (None: an error) if it is not written. NaN is always refused."""
+        """A number from an attribute; `default` (None: an error) if it is not written.
+
+        NaN is always refused.
+        """
         value = self.element.get(name)
         if value is None:
             if default is None:
@@ -134,8 +142,8 @@ class Node:
     ) -> np.ndarray:
         """Numbers separated by space from an attribute.
 
-        `size` is the expected count, or the accepted counts. `default` (None: an error) is returned as an array
-        if the attribute is not written.
+        `size` is the expected count, or the accepted counts. `default` (None: an error) is returned as an
+        array if the attribute is not written.
         """
         value = self.element.get(name)
         if value is None:
@@ -150,12 +158,13 @@ class Node:
             return default
         value = self.required_attribute(name)
         if value not in choices:
+            listed = ", ".join(choices)
             raise self.error(
-                f"the attribute '{name}' of {self.describe()} is '{value}'; expected one of {', '.join(choices)}"
+                f"the attribute '{name}' of {self.describe()} is '{value}'; expected one of {listed}"
             )
         return value
 
-    # -- text content -----------------------------------------------------------------------------------------
+    # -- text content --------------------------------------------------------------------------------------
 
     def text_number(self, *, allow_infinite: bool = False) -> float:
         """The text of the element as a number."""
@@ -172,13 +181,15 @@ class Node:
             return True
         if value in ("false", "0"):
             return False
-        raise self.error(f"the text of {self.describe()} is '{_short(self.text)}'; expected true, false, 1 or 0")
+        raise self.error(
+            f"the text of {self.describe()} is '{_short(self.text)}'; expected true, false, 1 or 0"
+        )
 
     def text_vector(self, size: int | Sequence[int] | None) -> np.ndarray:
-        """The text of the element as numbers separated by space; `size` as in `vector`, or None for any count."""
+        """The text of the element as numbers; `size` as in `vector`, None for any count."""
         return self._vector(self.text, size, f"the text of {self.describe()}")
 
-    # -- children that hold one value -------------------------------------------------------------------------
+    # -- children that hold one value ----------------------------------------------------------------------
 
     def child_text(self, tag: str, default: _T = None) -> str | _T:
         """Text of the child of this name, or `default` if there is none."""
@@ -206,7 +217,7 @@ class Node:
         node = self.child(tag)
         return np.array(list(default), dtype=float) if node is None else node.text_vector(size)
 
-    # -- checks -----------------------------------------------------------------------------------------------
+    # -- checks --------------------------------------------------------------------------------------------
 
     def _number(self, text: str, what: str, allow_infinite: bool) -> float:
         try:
@@ -239,7 +250,8 @@ class Node:
 def parse(source: str | Path, name: str | None = None, *, max_bytes: int = MAX_BYTES) -> Node:
     """Parse an XML file, or a text that starts with ``<``; returns the root element.
 
-    `name` replaces the path in messages (for a text it defaults to ``<text>``). Files above `max_bytes` are refused.
+    `name` replaces the path in messages (for a text it defaults to ``<text>``). Files above `max_bytes` are
+    refused.
 
     Raises FileFormatError if the file cannot be read, is not well-formed or declares entities.
     """
@@ -308,7 +320,7 @@ def _parse_bytes(data: bytes, name: str, etree_encoding: str | None = None, huge
 
 
 def _skip_leading_lines(data: bytes) -> tuple[bytes, int]:
-    """Drop space before the XML declaration (many tools accept it); returns the rest and the lines dropped."""
+    """Drop space before the XML declaration, as many tools do; returns the rest and the lines dropped."""
     rest = data.lstrip(b" \t\r\n")
     dropped = data[: len(data) - len(rest)]
     return rest, dropped.count(b"\n")
@@ -319,12 +331,12 @@ def _syntax_reason(error: etree.XMLSyntaxError) -> str:
     return reason.split(", line ")[0].strip()
 
 
-def _local_name(element: etree._Element) -> str:
+def _local_name(element: Element) -> str:
     tag = str(element.tag)
     return tag.rsplit("}", 1)[-1]
 
 
-def _namespace(element: etree._Element) -> str | None:
+def _namespace(element: Element) -> str | None:
     tag = str(element.tag)
     return tag[1:].split("}", 1)[0] if tag.startswith("{") else None
 

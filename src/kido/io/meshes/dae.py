@@ -1,10 +1,11 @@
 """COLLADA files (.dae): all triangles of the scene, with node transforms, unit and material colours.
 
-About the up axis: COLLADA says that a file's ``<up_axis>`` names the direction that points up. Robot descriptions do not
-mean it: exporters write a default (Y_UP) while the coordinates are those of the link, and the tools the files were made
-for (RViz, Gazebo, DART, Pinocchio) leave the coordinates as they are. Barrett's WAM shows it: its ``wam1.dae`` says
-Y_UP, and its raw coordinates equal those of ``wam1.STL`` to 1e-6 m. So ``up_axis="ignore"`` is the default and
-``up_axis="apply"`` turns the mesh so that the file's up becomes Z.
+About the up axis: COLLADA says that a file's ``<up_axis>`` names the direction that points up. Robot
+descriptions do not mean it: exporters write a default (Y_UP) while the coordinates are those of the link,
+and the tools the files were made for (RViz, Gazebo, DART, Pinocchio) leave the coordinates as they are.
+Barrett's WAM shows it: its ``wam1.dae`` says Y_UP, and its raw coordinates equal those of ``wam1.STL`` to
+1e-6 m. So ``up_axis="ignore"`` is the default and ``up_axis="apply"`` turns the mesh so that the file's up
+becomes Z.
 
 A broken or missing material costs the colour, never the geometry; broken geometry is an error.
 
@@ -18,12 +19,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from lxml import etree
 
 from kido.errors import FileFormatError
 from kido.io.meshes.dae_colors import material_color
 from kido.io.meshes.triangles import MeshData, Part, join_parts
-from kido.io.xml import Node, parse
+from kido.io.xml import Element, Node, parse
 
 __all__ = ["UP_AXIS_CHOICES", "read_dae"]
 
@@ -60,9 +60,9 @@ def read_dae(path: str, up_axis: str = "ignore") -> MeshData:
 
 @dataclass(frozen=True)
 class _Placed:
-    """A geometry of the scene: its element, its 4x4 place, and material ids by the symbols of its primitives."""
+    """A geometry in the scene: its element, its 4x4 place, material ids by the symbols of its primitives."""
 
-    geometry: etree._Element
+    geometry: Element
     matrix: np.ndarray
     materials: dict[str, str]
 
@@ -74,21 +74,23 @@ class _Document:
         self.root = root
         self.path = path
         self.remarks: list[str] = []
-        self.ids: dict[str, etree._Element] = {}
+        self.ids: dict[str, Element] = {}
         for element in root.element.iter():
             name = element.get("id")
             if name is not None:
                 self.ids.setdefault(name, element)
 
-    def error(self, element: etree._Element, reason: str) -> FileFormatError:
+    def error(self, element: Element, reason: str) -> FileFormatError:
         return FileFormatError(self.path, element.sourceline, reason)
 
-    def target(self, element: etree._Element, attribute: str, tag: str) -> etree._Element:
+    def target(self, element: Element, attribute: str, tag: str) -> Element:
         """The element that an attribute ``#id`` names."""
         url = element.get(attribute, "")
         found = self.ids.get(url[1:]) if url.startswith("#") else None
         if found is None or _tag(found) != tag:
-            raise self.error(element, f"<{_tag(element)}> names {attribute}='{url}'; no <{tag}> in this file has that id")
+            raise self.error(
+                element, f"<{_tag(element)}> names {attribute}='{url}'; no <{tag}> in this file has that id"
+            )
         return found
 
     def unit_and_up(self) -> tuple[float, str]:
@@ -103,7 +105,7 @@ class _Document:
             raise self.root.error(f"up_axis is '{up}'; expected one of {', '.join(TO_Z_UP)}")
         return meter, up
 
-    # -- scene ------------------------------------------------------------------------------------------------
+    # -- scene ---------------------------------------------------------------------------------------------
 
     def placed_geometries(self) -> Iterator[_Placed]:
         instance = self.root.element.find("{*}scene/{*}instance_visual_scene")
@@ -118,9 +120,7 @@ class _Document:
         for node in scene.iterfind("{*}node"):
             yield from self._node(node, np.eye(4), ())
 
-    def _node(
-        self, node: etree._Element, parent: np.ndarray, above: tuple[etree._Element, ...]
-    ) -> Iterator[_Placed]:
+    def _node(self, node: Element, parent: np.ndarray, above: tuple[Element, ...]) -> Iterator[_Placed]:
         if node in above:
             raise self.error(node, f"the node '{node.get('id')}' contains itself")
         matrix = parent
@@ -137,14 +137,16 @@ class _Document:
             elif tag == "instance_controller":
                 skin = self.target(child, "url", "controller").find("{*}skin")
                 if skin is None:
-                    self.remarks.append(f"{self.path}:{child.sourceline}: a controller without skin is left out")
+                    self.remarks.append(
+                        f"{self.path}:{child.sourceline}: a controller without skin is left out"
+                    )
                     continue
                 bind = skin.find("{*}bind_shape_matrix")
                 shape = np.eye(4) if bind is None else self._floats(bind, 16).reshape(4, 4)
                 geometry = self.target(skin, "source", "geometry")
                 yield _Placed(geometry, matrix @ shape, _bound_materials(child))
 
-    def _transform(self, element: etree._Element) -> np.ndarray:
+    def _transform(self, element: Element) -> np.ndarray:
         tag = _tag(element)
         matrix = np.eye(4)
         if tag == "matrix":
@@ -160,9 +162,9 @@ class _Document:
             raise self.error(element, f"the node transform <{tag}> is not supported")
         return matrix
 
-    # -- geometry ---------------------------------------------------------------------------------------------
+    # -- geometry ------------------------------------------------------------------------------------------
 
-    def primitives(self, geometry: etree._Element) -> Iterator[tuple[np.ndarray, np.ndarray, str]]:
+    def primitives(self, geometry: Element) -> Iterator[tuple[np.ndarray, np.ndarray, str]]:
         """Positions (n, 3), faces (m, 3) and material symbol of each primitive."""
         mesh = geometry.find("{*}mesh")
         if mesh is None:
@@ -181,11 +183,12 @@ class _Document:
             positions = self._positions(vertex)
             if faces.min() < 0 or faces.max() >= len(positions):
                 raise self.error(
-                    element, f"<{_tag(element)}> names vertices {faces.min()} to {faces.max()} of {len(positions)}"
+                    element,
+                    f"<{_tag(element)}> names vertices {faces.min()} to {faces.max()} of {len(positions)}",
                 )
             yield positions, faces, element.get("material", "")
 
-    def _positions(self, vertex: etree._Element) -> np.ndarray:
+    def _positions(self, vertex: Element) -> np.ndarray:
         vertices = self.target(vertex, "source", "vertices")
         position = next((i for i in vertices.iterfind("{*}input") if i.get("semantic") == "POSITION"), None)
         if position is None:
@@ -204,7 +207,7 @@ class _Document:
             )
         return values[offset : offset + count * stride].reshape(count, stride)[:, :3]
 
-    def _faces(self, element: etree._Element, offset: int, inputs: int) -> np.ndarray:
+    def _faces(self, element: Element, offset: int, inputs: int) -> np.ndarray:
         tag = _tag(element)
         lists = [self._corners(p, offset, inputs) for p in element.iter("{*}p")]
         if tag == "polylist":
@@ -224,14 +227,16 @@ class _Document:
                     raise self.error(element, f"<triangles> has {len(corners)} corners, not a multiple of 3")
                 found.append(corners.reshape(-1, 3))
             elif tag == "trifans":
-                found.append(np.stack([np.full(len(corners[2:]), corners[0]), corners[1:-1], corners[2:]], axis=1))
+                found.append(
+                    np.stack([np.full(len(corners[2:]), corners[0]), corners[1:-1], corners[2:]], axis=1)
+                )
             else:
                 strip = np.stack([corners[:-2], corners[1:-1], corners[2:]], axis=1)
                 strip[1::2] = strip[1::2, ::-1]
                 found.append(strip)
         return np.concatenate(found)
 
-    def _fans(self, element: etree._Element, corners: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    def _fans(self, element: Element, corners: np.ndarray, counts: np.ndarray) -> np.ndarray:
         if len(counts) and (counts.min() < 0 or counts.sum() > len(corners)):
             raise self.error(element, f"{counts.sum()} corners in <vcount>, {len(corners)} in <p>")
         starts = np.cumsum(counts) - counts
@@ -241,15 +246,15 @@ class _Document:
             found.extend(polygons[:, [0, k, k + 1]] for k in range(1, n - 1))
         return np.concatenate(found)
 
-    def _corners(self, element: etree._Element, offset: int, inputs: int) -> np.ndarray:
+    def _corners(self, element: Element, offset: int, inputs: int) -> np.ndarray:
         values = self._integers(element)
         if len(values) % inputs:
             raise self.error(element, f"{len(values)} indices, not a multiple of the {inputs} inputs")
         return values.reshape(-1, inputs)[:, offset]
 
-    # -- numbers ----------------------------------------------------------------------------------------------
+    # -- numbers -------------------------------------------------------------------------------------------
 
-    def _floats(self, element: etree._Element, count: int | None = None) -> np.ndarray:
+    def _floats(self, element: Element, count: int | None = None) -> np.ndarray:
         values = self._numbers(element, float)
         if count is not None and len(values) != count:
             raise self.error(element, f"<{_tag(element)}> holds {len(values)} numbers; expected {count}")
@@ -257,10 +262,10 @@ class _Document:
             raise self.error(element, f"<{_tag(element)}> holds numbers that are not finite")
         return values
 
-    def _integers(self, element: etree._Element) -> np.ndarray:
+    def _integers(self, element: Element) -> np.ndarray:
         return self._numbers(element, np.int64)
 
-    def _numbers(self, element: etree._Element, kind: type) -> np.ndarray:
+    def _numbers(self, element: Element, kind: type) -> np.ndarray:
         text = element.text or ""
         if not text.strip():
             return np.zeros(0, dtype=kind)
@@ -271,18 +276,18 @@ class _Document:
         except (ValueError, DeprecationWarning):
             raise self.error(element, f"<{_tag(element)}> holds something that is not a number") from None
 
-    def _integer(self, element: etree._Element, attribute: str) -> int:
+    def _integer(self, element: Element, attribute: str) -> int:
         text = element.get(attribute, "1" if attribute == "stride" else "0")
         if not text.strip().isdigit():
             raise self.error(element, f"{attribute}='{text}' of <{_tag(element)}> is not a count")
         return int(text)
 
 
-def _tag(element: etree._Element) -> str:
+def _tag(element: Element) -> str:
     return str(element.tag).rsplit("}", 1)[-1]
 
 
-def _bound_materials(instance: etree._Element) -> dict[str, str]:
+def _bound_materials(instance: Element) -> dict[str, str]:
     bound = instance.iterfind("{*}bind_material/{*}technique_common/{*}instance_material")
     return {item.get("symbol", ""): item.get("target", "").lstrip("#") for item in bound}
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from lxml import etree
-
 from kido.io.meshes.triangles import Color
+from kido.io.xml import Element
 
 __all__ = ["material_color"]
 
 SHADERS = ("phong", "lambert", "blinn", "constant")
 
 
-def material_color(ids: Mapping[str, etree._Element], material: str) -> Color | None:
-    """Diffuse RGBA of a material (the emission of a constant shader); None for textures and broken materials."""
+def material_color(ids: Mapping[str, Element], material: str) -> Color | None:
+    """Diffuse RGBA of a material (of a constant shader: emission); None for textures and broken materials."""
     element = ids.get(material)
     instance = element.find("{*}instance_effect") if element is not None else None
     effect = ids.get(instance.get("url", "").lstrip("#")) if instance is not None else None
@@ -29,7 +28,7 @@ def material_color(ids: Mapping[str, etree._Element], material: str) -> Color | 
     return None
 
 
-def _color(element: etree._Element | None) -> Color | None:
+def _color(element: Element | None) -> Color | None:
     if element is None:
         return None
     try:

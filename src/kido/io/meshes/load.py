@@ -1,4 +1,4 @@
-"""One door to all mesh files, with a cache: a file shared by several links, or read again unchanged, is read once."""
+"""One door to all mesh files. A file shared by several links, or read again unchanged, is read once."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def check_mesh_path(path: str | Path) -> None:
 def read_mesh_data(path: str | Path, *, up_axis: str = "ignore") -> MeshData:
     """Triangles and colours of an STL, OBJ or DAE file, in metres and in the file's axes.
 
-    `up_axis` concerns DAE files only: "ignore" keeps the coordinates, "apply" turns the up axis the file names into
-    +Z (see `kido.io.meshes.dae` for why robot models need "ignore").
+    `up_axis` concerns DAE files only: "ignore" keeps the coordinates, "apply" turns the up axis the file
+    names into +Z (see `kido.io.meshes.dae` for why robot models need "ignore").
 
     Raises MeshNotFoundError if there is no such file, FileFormatError if it cannot be understood.
     """
@@ -62,7 +62,9 @@ def read_mesh_data(path: str | Path, *, up_axis: str = "ignore") -> MeshData:
     finite = np.isfinite(mesh.vertices).all(axis=1)
     if not finite.all():
         bad = int(np.argmin(finite))
-        raise FileFormatError(name, None, f"vertex {bad} is {mesh.vertices[bad].tolist()}; expected finite numbers")
+        raise FileFormatError(
+            name, None, f"vertex {bad} is {mesh.vertices[bad].tolist()}; expected finite numbers"
+        )
     return mesh
 
 
@@ -103,8 +105,9 @@ def load_mesh(
             _cache.popitem(last=False)
     else:
         _cache.move_to_end(key)
-    for text in found[1] if remark is not None else ():
-        remark(text)
+    if remark is not None:
+        for text in found[1]:
+            remark(text)
     return found[0]
 
 

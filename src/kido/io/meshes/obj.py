@@ -1,8 +1,8 @@
 """Wavefront OBJ files with the colours of their material libraries.
 
-Read: ``v`` (with or without colour), ``f`` (polygons, negative indices), ``usemtl``, ``mtllib`` with ``Kd``, ``d``
-and ``Tr``. Normals, texture coordinates, groups and smoothing do not change the triangles. Lines, points and free-form
-surfaces are left out, with a remark.
+Read: ``v`` (with or without colour), ``f`` (polygons, negative indices), ``usemtl``, ``mtllib`` with ``Kd``,
+``d`` and ``Tr``. Normals, texture coordinates, groups and smoothing do not change the triangles. Lines,
+points and free-form surfaces are left out, with a remark.
 """
 
 from __future__ import annotations
@@ -93,7 +93,9 @@ def _read_library(name: str, path: str, remarks: list[str]) -> dict[str, Color]:
     """Colours by material name. A library is read only from the mesh's own folder or below it."""
     relative = PurePosixPath(name.replace("\\", "/"))
     if not relative.parts or relative.is_absolute() or ".." in relative.parts:
-        remarks.append(f"{path}: material library '{name}' is not below the mesh's folder; its colours are left out")
+        remarks.append(
+            f"{path}: material library '{name}' is not below the mesh's folder; its colours are left out"
+        )
         return {}
     library = Path(path).parent / relative
     try:

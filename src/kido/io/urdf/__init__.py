@@ -2,8 +2,8 @@
 
     skeleton = kido.io.urdf.read("robot.urdf")
 
-Every joint type of the format, inertial frames, several visuals and collisions per link, boxes, cylinders, spheres,
-capsules and meshes (STL, OBJ, DAE), materials, limits, dynamics and mimic are read.
+Every joint type of the format, inertial frames, several visuals and collisions per link, boxes, cylinders,
+spheres, capsules and meshes (STL, OBJ, DAE), materials, limits, dynamics and mimic are read.
 """
 
 from __future__ import annotations
@@ -49,15 +49,16 @@ def read(
         source: path of the file, or the XML itself.
         package_dirs: folders to find ``package://`` meshes in, before all other places
             (see `kido.io.resources.ResourceFinder`); each is a package or holds packages.
-        base: how the root link is held: "fixed" welds it to the world, "free" gives it a FreeJoint. The joint is
-            called ``root_joint``. (A URDF says nothing about this; a joint of type "floating" in it is free anyway.)
+        base: how the root link is held: "fixed" welds it to the world, "free" gives it a FreeJoint. The
+            joint is called ``root_joint``. (A URDF says nothing about this; a joint of type "floating" in it
+            is free anyway.)
         transform: pose of the root link in the world at the start; anything that is a transform.
         visuals, collisions: whether to read these shapes; False also ignores that their meshes are missing.
         missing_meshes: "error", or "skip" to leave out shapes whose mesh is not there, with a warning each.
-        massless: what to do if a moving joint carries no mass at all, so that no acceleration is defined for it:
-            "warn" (positions and velocities still work) or "error".
-        up_axis: "ignore" takes the coordinates of DAE meshes as they are, as RViz, Gazebo, DART and Pinocchio do;
-            "apply" turns the up axis that the files name into +Z.
+        massless: what to do if a moving joint carries no mass at all, so that no acceleration is defined for
+            it: "warn" (positions and velocities still work) or "error".
+        up_axis: "ignore" takes the coordinates of DAE meshes as they are, as RViz, Gazebo, DART and
+            Pinocchio do; "apply" turns the up axis that the files name into +Z.
 
     Returns:
         A skeleton whose `uri` is the file and whose `warnings` say what was left out or looks wrong.

@@ -40,7 +40,10 @@ def build_skeleton(
     visuals: bool,
     collisions: bool,
 ) -> Skeleton:
-    """A skeleton with one body per link. The root link's joint is a weld or free joint called ``root_joint``."""
+    """A skeleton with one body per link.
+
+    The root link's joint is a weld or free joint called ``root_joint``.
+    """
     skeleton = Skeleton(robot.name)
     bodies: dict[str, BodyNode] = {}
     steps: list[tuple[JointSpec | None, LinkSpec]] = [(None, tree.root), *tree.steps]
@@ -49,7 +52,9 @@ def build_skeleton(
         try:
             joint = _root_joint(robot, base, transform) if spec is None else _joint(spec, robot)
             parent = None if spec is None else bodies[spec.parent]
-            body = skeleton.add_body(link.name, joint=joint, parent=parent, inertia=_inertia(link, robot.remarks))
+            body = skeleton.add_body(
+                link.name, joint=joint, parent=parent, inertia=_inertia(link, robot.remarks)
+            )
         except ModelError as error:
             raise node.error(str(error)) from None
         bodies[link.name] = body
@@ -106,13 +111,14 @@ def _possible_moment(link: LinkSpec, inertial: InertialSpec, remarks: list[str])
     listed = ", ".join(f"{v:.4g}" for v in values)
     if values[0] < -1e-9 * abs(values[2]):
         remarks.append(
-            f"{where} has principal moments of inertia {listed} kg m^2, which no body has; negative ones are set to zero"
+            f"{where} has principal moments of inertia {listed} kg m^2; negative ones, which no body has, "
+            f"are set to zero"
         )
         return (vectors * np.maximum(values, 0.0)) @ vectors.T
     if values[0] + values[1] < values[2] * (1.0 - 1e-6):
         remarks.append(
-            f"{where} has principal moments of inertia {listed} kg m^2, which no rigid body has (the sum of two is "
-            f"below the third); kept as they are"
+            f"{where} has principal moments of inertia {listed} kg m^2, which no rigid body has "
+            f"(the sum of two is below the third); kept as they are"
         )
     return inertial.moment
 

@@ -1,8 +1,8 @@
 """URDF elements to records, with every check that needs one element only.
 
 Source: the URDF XML specification (wiki.ros.org/urdf/XML) and what the common parsers accept.
-Knowingly left out, because they do not describe the mechanism: <transmission>, <gazebo>, <sensor>, <ros2_control>,
-<safety_controller>, <calibration>.
+Knowingly left out, because they do not describe the mechanism: <transmission>, <gazebo>, <sensor>,
+<ros2_control>, <safety_controller>, <calibration>.
 """
 
 from __future__ import annotations
@@ -12,7 +12,15 @@ import math
 import numpy as np
 
 from kido.io.urdf.materials import read_materials
-from kido.io.urdf.spec import JOINT_TYPES, GeometrySpec, InertialSpec, JointSpec, LinkSpec, MimicSpec, RobotSpec
+from kido.io.urdf.spec import (
+    JOINT_TYPES,
+    GeometrySpec,
+    InertialSpec,
+    JointSpec,
+    LinkSpec,
+    MimicSpec,
+    RobotSpec,
+)
 from kido.io.xml import Node
 
 __all__ = ["read_origin", "read_robot"]
@@ -68,7 +76,9 @@ def _refuse_xacro(root: Node) -> None:
         tag = str(element.tag)
         if tag.startswith("{") and "xacro" in tag.split("}", 1)[0]:
             name = tag.split("}", 1)[1]
-            raise Node(element, root.path).error(f"<xacro:{name}>: this is a xacro file; turn it into URDF by xacro first")
+            raise Node(element, root.path).error(
+                f"<xacro:{name}>: this is a xacro file; turn it into URDF by xacro first"
+            )
 
 
 def _refuse_duplicate(kind: str, name: str, node: Node, known: dict) -> None:
@@ -76,7 +86,7 @@ def _refuse_duplicate(kind: str, name: str, node: Node, known: dict) -> None:
         raise node.error(f"duplicate {kind} name '{name}'; the first is in line {known[name].node.line}")
 
 
-# -- links ----------------------------------------------------------------------------------------------------
+# -- links -------------------------------------------------------------------------------------------------
 
 
 def _read_link(node: Node, remarks: list[str]) -> LinkSpec:
@@ -113,7 +123,9 @@ def _read_inertial(link: Node, remarks: list[str]) -> InertialSpec | None:
         return None
     mass = node.require("mass").number("value")
     if mass < 0.0:
-        raise node.require("mass").error(f"the mass of {link.describe()} is {mass:g} kg; expected zero or more")
+        raise node.require("mass").error(
+            f"the mass of {link.describe()} is {mass:g} kg; expected zero or more"
+        )
     transform = read_origin(node)
     inertia = node.child("inertia")
     moment = np.zeros((3, 3))
@@ -133,13 +145,12 @@ def _read_geometry(node: Node) -> GeometrySpec:
     shapes = geometry.children(*GEOMETRIES)
     if len(shapes) != 1:
         found = ", ".join(f"<{child.tag}>" for child in geometry) or "nothing"
-        raise geometry.error(
-            f"<geometry> of a <{node.tag}> holds {found}; expected one of {', '.join(f'<{g}>' for g in GEOMETRIES)}"
-        )
+        expected = ", ".join(f"<{kind}>" for kind in GEOMETRIES)
+        raise geometry.error(f"<geometry> of a <{node.tag}> holds {found}; expected one of {expected}")
     return GeometrySpec(node, node.attribute("name") or None, read_origin(node), shapes[0])
 
 
-# -- joints ---------------------------------------------------------------------------------------------------
+# -- joints ------------------------------------------------------------------------------------------------
 
 
 def _read_joint(node: Node, remarks: list[str]) -> JointSpec:
@@ -159,7 +170,8 @@ def _read_joint(node: Node, remarks: list[str]) -> JointSpec:
     friction = dynamics.number("friction", 0.0) if dynamics is not None else 0.0
     if dynamics is not None and min(damping, friction) < 0.0:
         raise dynamics.error(
-            f"damping {damping:g} and friction {friction:g} of {node.describe()}; expected zero or positive numbers"
+            f"damping {damping:g} and friction {friction:g} of {node.describe()}; "
+            f"expected zero or positive numbers"
         )
     mimic_node = node.child("mimic")
     mimic = None
@@ -186,7 +198,7 @@ def _read_joint(node: Node, remarks: list[str]) -> JointSpec:
 
 
 def _read_limits(joint: Node, kind: str, remarks: list[str]) -> dict[str, float]:
-    """Limits of a one-DOF joint. A range, velocity or effort of zero means that none was given; this is remarked."""
+    """Limits of a one-DOF joint. A range, velocity or effort of zero means that none was given; remarked."""
     node = joint.child("limit")
     where = f"{joint.path}:{(node or joint).line}: {joint.describe()}"
     if node is None:
@@ -197,7 +209,9 @@ def _read_limits(joint: Node, kind: str, remarks: list[str]) -> dict[str, float]
     for key in ("velocity", "effort"):
         value = node.number(key, math.inf, allow_infinite=True)
         if value < 0.0:
-            raise node.error(f"the {key} limit of {joint.describe()} is {value:g}; expected a positive number")
+            raise node.error(
+                f"the {key} limit of {joint.describe()} is {value:g}; expected a positive number"
+            )
         if value == 0.0:
             remarks.append(f"{where} has the {key} limit 0, taken as not given")
             value = math.inf
@@ -208,7 +222,9 @@ def _read_limits(joint: Node, kind: str, remarks: list[str]) -> dict[str, float]
     lower = node.number("lower", 0.0, allow_infinite=True)
     upper = node.number("upper", 0.0, allow_infinite=True)
     if lower > upper:
-        raise node.error(f"the lower limit {lower:g} of {joint.describe()} is above its upper limit {upper:g}")
+        raise node.error(
+            f"the lower limit {lower:g} of {joint.describe()} is above its upper limit {upper:g}"
+        )
     if lower == upper == 0.0:
         written = "lower = upper = 0" if given else "no lower and upper limit"
         remarks.append(f"{where} has {written}, taken as unlimited")

@@ -19,8 +19,8 @@ __all__ = ["ShapeReader"]
 class ShapeReader:
     """Makes shapes of one model's geometry elements.
 
-    `missing` is called with the text for each mesh that is not there, and None is returned for it; without it the
-    MeshNotFoundError is raised. `remark` is called with what mesh files hold that is left out.
+    `missing` is called with the text for each mesh that is not there, and None is returned for it; without
+    it the MeshNotFoundError is raised. `remark` is called with what mesh files hold that is left out.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class ShapeReader:
         self._remarked: set[str] = set()
 
     def read(self, node: Node, switch: str) -> Shape | None:
-        """Shape of a <box>, <cylinder>, <sphere>, <capsule> or <mesh>; None for a missing mesh that may be missing.
+        """Shape of a <box>, <cylinder>, <sphere>, <capsule> or <mesh>; None for a mesh that may be missing.
 
         `switch` is the reader's option that does without such shapes; messages name it.
         """
@@ -59,7 +59,9 @@ class ShapeReader:
         uri = node.required_attribute("filename")
         scale = node.vector("scale", (1, 3), (1.0, 1.0, 1.0))
         if (scale == 0.0).any():
-            raise node.error(f"the scale of mesh '{uri}' is {scale.tolist()}; expected numbers other than zero")
+            raise node.error(
+                f"the scale of mesh '{uri}' is {scale.tolist()}; expected numbers other than zero"
+            )
         if len(scale) == 1:
             scale = np.full(3, scale[0])
         try:

@@ -24,7 +24,7 @@ class InertialSpec:
 
 @dataclass(frozen=True)
 class GeometrySpec:
-    """One <visual> or <collision>: its element, its name if it has one, its place in the link, its <geometry> child."""
+    """One <visual> or <collision>: its element, name if any, place in the link, element of the shape."""
 
     node: Node
     name: str | None
@@ -77,7 +77,7 @@ class JointSpec:
 
 @dataclass(frozen=True)
 class RobotSpec:
-    """Links and joints by name, in document order; colours of named materials; remarks about what was left out."""
+    """Links and joints by name, in document order; RGBA of named materials; remarks on what was left out."""
 
     node: Node
     name: str

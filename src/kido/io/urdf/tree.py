@@ -13,7 +13,8 @@ LISTED = 12
 class LinkTree:
     """Links of a robot in an order in which parents come first.
 
-    `root`: the link without parent; `steps`: (joint, child link) for all others; `children`: joints by parent link.
+    `root`: the link without parent; `steps`: (joint, child link) for all others; `children`: joints by
+    parent link.
     """
 
     def __init__(self, root: LinkSpec, steps: list[tuple[JointSpec, LinkSpec]]) -> None:
@@ -29,7 +30,9 @@ class LinkTree:
         carried: dict[str, float] = {}
         for _, link in reversed(self.steps):
             carried[link.name] = link.mass + sum(carried[j.child] for j in self.children[link.name])
-        movers = [(j.name, link.name) for j, link in self.steps if j.type != "fixed" and carried[link.name] == 0.0]
+        movers = [
+            (j.name, link.name) for j, link in self.steps if j.type != "fixed" and carried[link.name] == 0.0
+        ]
         below_root = self.root.mass + sum(carried[j.child] for j in self.children[self.root.name])
         if free_base and below_root == 0.0:
             movers.insert(0, ("the free base", self.root.name))
@@ -84,8 +87,8 @@ def _parent_joints(robot: RobotSpec) -> dict[str, JointSpec]:
         first = parents.get(joint.child)
         if first is not None:
             raise joint.node.error(
-                f"link '{joint.child}' is the child of two joints, '{first.name}' (line {first.node.line}) and "
-                f"'{joint.name}'; a URDF is a tree: expected one"
+                f"link '{joint.child}' is the child of two joints, '{first.name}' (line {first.node.line}) "
+                f"and '{joint.name}'; a URDF is a tree: expected one"
             )
         parents[joint.child] = joint
     return parents
@@ -99,7 +102,8 @@ def _check_mimics(robot: RobotSpec) -> None:
         if target not in robot.joints:
             node = joint.mimic.node
             robot.remarks.append(
-                f"{node.path}:{node.line}: joint '{joint.name}' mimics '{target}', which does not exist; left out"
+                f"{node.path}:{node.line}: joint '{joint.name}' mimics '{target}', which does not exist; "
+                f"left out"
             )
         if target == joint.name:
             raise joint.mimic.node.error(f"joint '{joint.name}' mimics itself")
@@ -114,7 +118,9 @@ def _cycle(robot: RobotSpec, parent_joint: dict[str, JointSpec], start: str) -> 
         name = parent_joint[name].parent
     loop = [*path[path.index(name) :], name][::-1]
     joint = parent_joint[loop[1]]
-    return joint.node.error(f"the links form a cycle: {' -> '.join(repr(item) for item in loop)}; expected a tree")
+    return joint.node.error(
+        f"the links form a cycle: {' -> '.join(repr(item) for item in loop)}; expected a tree"
+    )
 
 
 def refuse_massless(path: str, movers: list[tuple[str, str]]) -> ModelError:
@@ -126,8 +132,8 @@ def massless_text(movers: list[tuple[str, str]]) -> str:
     """What is wrong with moving joints that carry no mass, in words."""
     names = _listed([f"body '{link}' (moved by {joint!r})" for joint, link in movers])
     return (
-        f"zero mass on a moving body: {names}: neither it nor any body it carries has mass, so its acceleration is "
-        f"not defined; give it a mass or fix its joint"
+        f"zero mass on a moving body: {names}: neither it nor any body it carries has mass, "
+        f"so its acceleration is not defined; give it a mass or fix its joint"
     )
 
 
