@@ -175,8 +175,8 @@ def iterate(c, island, first, n, rho):
         rows = 3 if c.kind[b] == CONTACT else 1
         for r in range(rows):
             primal += (h[X, k + r] - h[Y, k + r]) * (h[X, k + r] - h[Y, k + r])
-            h[X, k + r] = relaxation * h[X, k + r] + (1.0 - relaxation) * h[Y, k + r] - h[Z, k + r] *
-            inverse
+            relaxed = relaxation * h[X, k + r] + (1.0 - relaxation) * h[Y, k + r]
+            h[X, k + r] = relaxed - h[Z, k + r] * inverse
         scale = h[SCALE, k]
         if rows == 3:
             floor = c.floor[b] / scale if scale > 0.0 else 0.0

@@ -55,8 +55,8 @@ def _natural_map(p, v, step, mu, defect):
     impulse2 = 0.0
     velocity2 = 0.0
     for i in range(p.shape[0]):
-        r0, r1, r2 = contact_defect(p[i, 0], p[i, 1], p[i, 2], v[i, 0], v[i, 1], v[i, 2], step[i], mu[i],
-        0.0) defect[i, 0] = r0
+        r0, r1, r2 = contact_defect(p[i, 0], p[i, 1], p[i, 2], v[i, 0], v[i, 1], v[i, 2], step[i], mu[i], 0.0)
+        defect[i, 0] = r0
         defect[i, 1] = r1
         defect[i, 2] = r2
         defect2 += r0 * r0 + r1 * r1 + r2 * r2

@@ -38,8 +38,9 @@ def relax_position(c, b):
     db = c.dof_b[b] & INDEX
     w = c.W[b, 0]
     p = c.position_impulse[b]
-    v = c.position_bias[b] + velocity1(c.J, a, na, c.u_position, da) + velocity1(c.J, e, nb, c.u_position,
-    db) if c.kind[b] == CONTACT:
+    v = velocity1(c.J, a, na, c.u_position, da) + velocity1(c.J, e, nb, c.u_position, db)
+    v += c.position_bias[b]
+    if c.kind[b] == CONTACT:
         q = solve_bounded(w, v - w * p, 0.0, math.inf)
     else:
         lower = -math.inf if math.isinf(c.lower[b]) else 0.0

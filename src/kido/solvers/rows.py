@@ -141,8 +141,9 @@ def own_compliance(c, b):
     q = 0
     for r in range(rows):
         for s in range(r, rows):
-            w = product(c.J, a + r * na, c.Y, a + s * na, na) + product(c.J, e + r * nb, c.Y, e + s * nb,
-            nb) if r == s:
+            w = product(c.J, a + r * na, c.Y, a + s * na, na)
+            w += product(c.J, e + r * nb, c.Y, e + s * nb, nb)
+            if r == s:
                 w += c.compliance[i + r]
             c.W[b, q] = w
             q += 1
