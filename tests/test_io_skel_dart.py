@@ -161,3 +161,11 @@ def test_a_missing_mesh_is_a_missing_mesh(dart_data: Path, tmp_path: Path):
         skel.read(path)
     assert caught.value.tried == [str(tmp_path / "obj" / "foot.obj")]
     assert caught.value.line == 299
+
+
+@pytest.mark.parametrize("name", ["fullbody1", "shapes", "softBodies", "vehicle"])
+def test_worlds_can_be_stepped(name: str, dart_data: Path):
+    world = skel.read(dart_data / "skel" / f"{name}.skel")
+    world.step(100)
+    assert world.num_steps == 100
+    assert all(np.isfinite(skeleton.positions).all() for skeleton in world.skeletons)
