@@ -24,22 +24,18 @@ from kido.tree.schema import DATA, TREE
 
 
 @kernel
-def start_part(t, d, w, first, last, h):
-    """Fixed axes for free joints, positions at mid-step, transforms there."""
-    begin, end = t.first_dof[first], t.first_dof[last]
+def drift(t, d, w, first, last, h):
+    """Fixed axes for free joints, then positions at mid-step."""
     for i in range(first, last):
         if t.kind[i] == FREE_MIXED:
             linear_to_parent_axes(t, d, d.u, i)
-    for k in range(begin, end):
+    for k in range(t.first_dof[first], t.first_dof[last]):
         w.start_u[k] = d.u[k]
     advance(t, d, first, last, 0.5 * h)
-    transforms(t, d, first, last)
-    for i in range(first, last):
-        body_inertia(t, d, i)
 
 
 @kernel
-def joint_loads(t, d, w, first, last, h):
+def joint_loads(t, d, w, first, last):
     """Forces on the coordinates: command, damping and spring, free joints in fixed axes."""
     begin, end = t.first_dof[first], t.first_dof[last]
     for k in range(begin, end):
@@ -53,19 +49,19 @@ def joint_loads(t, d, w, first, last, h):
 
 @kernel
 def smooth_part(t, d, w, pr, first, last, h):
-    """u_free of one mobile part. Returns the index of a coordinate without inertia, or -1."""
+    """u_free of one mobile part at mid-step. Returns the index of a coordinate without inertia, or -1."""
     begin, end = t.first_dof[first], t.first_dof[last]
-    start_part(t, d, w, first, last, h)
-    joint_loads(t, d, w, first, last, h)
-    velocities(t, d, first, last)
+    for i in range(first, last):
+        body_inertia(t, d, i)
+    joint_loads(t, d, w, first, last)
     status = articulated_inertias(t, d, first, last, h)
-    bias_gather(t, d, first, last)
-    acceleration_scatter(t, d, first, last)
-    for k in range(begin, end):
-        d.u[k] += 0.5 * h * d.udot[k]
-    velocities(t, d, first, last)
-    bias_gather(t, d, first, last)
-    acceleration_scatter(t, d, first, last)
+    for evaluation in range(2):
+        velocities(t, d, first, last)
+        bias_gather(t, d, first, last)
+        acceleration_scatter(t, d, first, last)
+        if evaluation == 0:
+            for k in range(begin, end):
+                d.u[k] += 0.5 * h * d.udot[k]
     for k in range(begin, end):
         u = w.start_u[k]
         w.smooth_udot[k] = d.udot[k]
@@ -77,7 +73,7 @@ def smooth_part(t, d, w, pr, first, last, h):
 
 @callback
 def smooth_stage(address, unused_1, unused_2, unused_3):
-    """Run the stage on all mobile parts.
+    """Run the stage on all parts; immobile ones only need their transforms.
 
     Returns:
         0, or 1 + the index of a coordinate whose inertia is not positive.
@@ -90,12 +86,15 @@ def smooth_stage(address, unused_1, unused_2, unused_3):
     result = 0
     for part in range(t.part_mobile.shape[0]):
         first, last = t.part_body[part], t.part_body[part + 1]
-        if t.part_mobile[part] != 0:
+        mobile = t.part_mobile[part] != 0
+        if mobile:
+            drift(t, d, w, first, last, h)
+        transforms(t, d, first, last)
+        if mobile:
             status = smooth_part(t, d, w, pr, first, last, h)
             if status >= 0 and result == 0:
                 result = 1 + status
         else:
-            transforms(t, d, first, last)
             for k in range(t.first_dof[first], t.first_dof[last]):
                 pr.u_free[k] = 0.0
     return result
