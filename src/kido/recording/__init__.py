@@ -1,5 +1,17 @@
 """Recording of simulations to HDF5, reading back, exact resumption and playback."""
 
 from kido.recording.errors import RecordingError
+from kido.recording.recorder import Recorder
+from kido.recording.recording import Energies, Event, FrameContacts, Recording, SkeletonRecording
+from kido.recording.restore import Motion
 
-__all__ = ["RecordingError"]
+__all__ = [
+    "Energies",
+    "Event",
+    "FrameContacts",
+    "Motion",
+    "Recorder",
+    "Recording",
+    "RecordingError",
+    "SkeletonRecording",
+]

@@ -1,0 +1,296 @@
+"""Writes a simulation to a file while it runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+import kido
+from kido.recording import layout
+from kido.recording.capture import capture, engine_of, fixed_mass
+from kido.recording.codec import encode
+from kido.recording.errors import RecordingError
+from kido.recording.tables import TableWriter
+from kido.recording.world_description import world_to_dict
+from kido.simulation import World
+from kido.tree import TREE
+
+Signal = Callable[[World], Any]
+
+
+class Recorder:
+    """Records a world from the moment it is made until it is closed.
+
+    Each frame holds time, positions, velocities, commanded forces, applied external forces, contacts with their
+    forces, energies, the solver's report and the user's own signals. Changes of structure become events and
+    may happen at any time. Complete states are kept at the start, at the end, and every `checkpoint_every`
+    frames, from which `Recording.resume` continues bit for bit. What was flushed survives a crash.
+
+    Make the recorder before step callbacks that apply forces, so that it sees those of the step just done.
+
+    Args:
+        world: what to record.
+        path: HDF5 file to create.
+        every: record each so-manieth step; the state on closing is always recorded.
+        signals: functions of the world by name, each returning a number or an array of fixed shape.
+        checkpoint_every: frames between complete states.
+        flush_interval: seconds between writes [s]; a crash loses at most so much.
+        overwrite: replace an existing file.
+
+    Raises:
+        RecordingError: the file cannot be written, an argument is wrong, or a signal gives no numbers.
+
+    Example:
+        >>> with kido.Recorder(world, "run.h5") as recorder:
+        ...     world.step(1000)
+        ...     recorder.event("let go")
+        ...     world.step(1000)
+    """
+
+    def __init__(
+        self,
+        world: World,
+        path: str | os.PathLike[str],
+        every: int = 1,
+        signals: Mapping[str, Signal] | None = None,
+        *,
+        checkpoint_every: int = 1000,
+        flush_interval: float = 1.0,
+        overwrite: bool = False,
+    ) -> None:
+        self.world = world
+        self._every = _count("every", every)
+        self._checkpoint_every = _count("checkpoint_every", checkpoint_every)
+        if not (np.isfinite(flush_interval) and flush_interval >= 0):
+            raise RecordingError(f"flush_interval is {flush_interval!r}; expected seconds, not below 0")
+        self._signals = dict(signals or {})
+        self._shapes: dict[str, tuple[int, ...]] = {}
+        first = self._read_signals(first=True)
+        description = world_to_dict(world)
+        engine = engine_of(world)
+        self._writer = TableWriter(
+            path,
+            layout.tables(engine.data.q.shape[0], self._shapes),
+            self._attributes(),
+            float(flush_interval),
+            overwrite,
+        )
+        self._frames = 0
+        self._structures = 0
+        self._serial = 0
+        self._since_checkpoint = 0
+        self._last_step = -1
+        self._first_step = world.num_steps
+        self._converged = True
+        self._skeletons: list[Any] = []
+        self.event("recording started", kind="start")
+        self._note_structure(description)
+        self._frame(first, engine.data.tau)
+        self._checkpoint()
+        self._writer.flush()
+        self._remove = world.add_step_callback(self._on_step)
+
+    def _attributes(self) -> dict[str, Any]:
+        return {
+            "format": layout.FORMAT,
+            "format_version": layout.FORMAT_VERSION,
+            "kido_version": kido.__version__,
+            "created": datetime.now(UTC).isoformat(timespec="seconds"),
+            "world": self.world.name,
+            "time_step": self.world.time_step,
+            "gravity": self.world.gravity,
+            "every": self._every,
+        }
+
+    @property
+    def path(self) -> str:
+        """The file being written."""
+        return str(self._writer.path)
+
+    @property
+    def num_frames(self) -> int:
+        """Frames recorded so far."""
+        return self._frames
+
+    @property
+    def closed(self) -> bool:
+        """Whether recording has ended."""
+        return self._writer.closed
+
+    # While it runs ---------------------------------------------------------------------------------------
+
+    def event(self, text: str, kind: str = "user") -> None:
+        """Note something at the present time.
+
+        Raises:
+            RecordingError: recording has ended.
+        """
+        if self._writer.closed:
+            raise RecordingError(f"{self.path}: recording has ended; no event can be added")
+        blob = encode({"kind": str(kind), "text": str(text)})
+        self._add_blob("events", (self.world.num_steps, self.world.time), blob)
+
+    def checkpoint(self) -> None:
+        """Keep the complete state of the present frame, from which `Recording.resume` starts quickly."""
+        self._last_frame()
+        self._checkpoint()
+
+    def flush(self) -> None:
+        """Write what is buffered now."""
+        self._writer.flush()
+
+    def _on_step(self, world: World) -> None:
+        if (world.num_steps - self._first_step) % self._every == 0:
+            self._note_changes()
+            self._frame(self._read_signals(), engine_of(world).world.command)
+            if self._since_checkpoint >= self._checkpoint_every:
+                self._checkpoint()
+
+    def _frame(self, signals: tuple[np.ndarray, ...], commands: np.ndarray) -> None:
+        world = self.world
+        frame = capture(world, self._engine, self._structures - 1, self._immobile, commands)
+        blocks: list[tuple[str, tuple[Any, ...]]] = [("frames", frame.values)]
+        if signals:
+            blocks.append(("signals", signals))
+        if frame.contacts is not None:
+            blocks.append(("contacts", frame.contacts))
+        if frame.external is not None:
+            blocks.append(("external", frame.external))
+        self._writer.add(*blocks)
+        self._frames += 1
+        self._since_checkpoint += 1
+        self._last_step = world.num_steps
+        converged = bool(frame.values[8])
+        if converged != self._converged:
+            self._converged = converged
+            residual = f"residual {frame.values[5]:.2g}"
+            text = "contact solver converges again" if converged else f"contact solver did not converge, {residual}"
+            self.event(text, kind="solver")
+
+    def _read_signals(self, first: bool = False) -> tuple[np.ndarray, ...]:
+        values = []
+        for name, function in self._signals.items():
+            if first and (not isinstance(name, str) or not name or "/" in name or name == "."):
+                raise RecordingError(f"signal name {name!r}, expected a text without '/'")
+            if first and not callable(function):
+                raise RecordingError(f"signal {name!r} is {function!r}, expected a function of the world")
+            result = function(self.world)
+            try:
+                value = np.array(result, dtype=np.float64)
+            except (TypeError, ValueError):
+                raise RecordingError(f"signal {name!r} gave {result!r}, expected a number or an array") from None
+            if first:
+                self._shapes[name] = value.shape
+            elif value.shape != self._shapes[name]:
+                raise RecordingError(
+                    f"signal {name!r} has shape {value.shape}, expected {self._shapes[name]} as at the start"
+                )
+            values.append(value)
+        return tuple(values)
+
+    # Structure and states --------------------------------------------------------------------------------
+
+    def _parameters(self) -> tuple[float, bytes]:
+        return self.world.time_step, self.world.gravity.tobytes()
+
+    def _note_changes(self) -> None:
+        """Describe the world anew, with events and a complete state, if it is not as described last."""
+        world = self.world
+        rebuilt = engine_of(world) is not self._engine
+        if not rebuilt and self._parameters() == self._known:
+            return
+        before, now = self._skeletons, world.skeletons
+        texts = [("skeleton", f"skeleton removed: {s.name}") for s in before if s not in now]
+        texts += [("skeleton", f"skeleton added: {s.name}") for s in now if s not in before]
+        if world.time_step != self._known[0]:
+            texts.append(("parameter", f"time step changed to {world.time_step:g} s"))
+        if world.gravity.tobytes() != self._known[1]:
+            texts.append(("parameter", f"gravity changed to {world.gravity.tolist()} m/s^2"))
+        for kind, text in texts or [("structure", "shapes, flags or collision filters changed")]:
+            self.event(text, kind)
+        self._note_structure(world_to_dict(world))
+        self._since_checkpoint = self._checkpoint_every
+
+    def _note_structure(self, description: dict[str, Any]) -> None:
+        self._add_blob("structures", (self.world.num_steps,), encode(description))
+        self._structures += 1
+        self._skeletons = self.world.skeletons
+        self._engine = engine_of(self.world)
+        self._immobile = fixed_mass(self._engine)
+        self._known = self._parameters()
+        self._constants = self._fingerprint()
+
+    def _fingerprint(self) -> bytes:
+        """All constant numbers of the forest: changes when a mass, a limit or a spring does."""
+        return b"".join(getattr(self._engine.tree, name).tobytes() for name in TREE.fields)
+
+    def _checkpoint(self) -> None:
+        if self._fingerprint() != self._constants:
+            self.event("properties of bodies or joints changed", "structure")
+            self._note_structure(world_to_dict(self.world))
+        row = (self._frames - 1, self._structures - 1, self.world.num_steps)
+        self._add_blob("checkpoints", row, encode(self.world.state()))
+        self._since_checkpoint = 0
+
+    def _add_blob(self, table: str, row: tuple[Any, ...], blob: Any) -> None:
+        self._serial += 1
+        self._writer.add(
+            (table, (*row, self._serial, len(blob.text), len(blob.floats), len(blob.integers))),
+            ("text", (blob.text,)),
+            ("floats", (blob.floats,)),
+            ("integers", (blob.integers,)),
+        )
+
+    # Ending ----------------------------------------------------------------------------------------------
+
+    def _last_frame(self) -> None:
+        self._note_changes()
+        if self.world.num_steps != self._last_step:
+            self._frame(self._read_signals(), engine_of(self.world).world.command)
+
+    def close(self, reason: str = "recording ended") -> None:
+        """Record the present state, write everything and close the file; may be called again.
+
+        Raises:
+            RecordingError: the file could not be written completely.
+        """
+        if self._writer.closed:
+            return
+        self._remove()
+        try:
+            data = engine_of(self.world).data
+            if np.isfinite(data.q).all() and np.isfinite(data.u).all():
+                self._last_frame()
+                self._checkpoint()
+            self.event(reason, kind="end")
+        finally:
+            self._writer.close()
+
+    def __enter__(self) -> Recorder:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.close()
+            return
+        text = str(error)
+        try:
+            self.close(f"stopped by {kind.__name__}" + (f": {text}" if text else ""))
+        except RecordingError:
+            pass  # the error that ended the simulation is the one to show
+
+    def __repr__(self) -> str:
+        return f"Recorder({self.path!r}, {self._frames} frames{', closed' if self.closed else ''})"
+
+
+def _count(name: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise RecordingError(f"{name} is {value!r}, expected a whole number above 0")
+    return int(value)

@@ -1,0 +1,103 @@
+"""Worlds as plain data, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kido.errors import KidoError
+from kido.recording.description import skeleton_from_dict, skeleton_to_dict, source_text
+from kido.recording.errors import RecordingError
+from kido.simulation import World
+
+
+def world_to_dict(world: World) -> dict[str, Any]:
+    """Parameters, skeletons, collision filters and the text of the model files of a world.
+
+    Step callbacks are code and are left out; the state of the solver is `World.state`.
+    """
+    place = {body: [i, body.index] for i, s in enumerate(world.skeletons) for body in s.bodies}
+    filters = [[place[body] for body in pair] for pair in world._excluded]
+    uris = [getattr(world, "uri", None), *(s.uri for s in world.skeletons)]
+    sources = {str(uri): source_text(str(uri)) for uri in uris if uri is not None}
+    return {
+        "name": world.name,
+        "uri": None if world.uri is None else str(world.uri),
+        "gravity": world.gravity.tolist(),
+        "time_step": world.time_step,
+        "settings": dict(world._settings),
+        "skeletons": [skeleton_to_dict(s) for s in world.skeletons],
+        "collision_filters": sorted(filters),
+        "sources": {uri: text for uri, text in sources.items() if text is not None},
+    }
+
+
+def world_from_dict(data: dict[str, Any]) -> World:
+    """A world equal to the one that `world_to_dict` was given, at time zero.
+
+    Raises:
+        RecordingError: the data do not describe a world.
+    """
+    try:
+        world = World(data["name"], data["gravity"], data["time_step"], **data["settings"])
+        world.uri = data["uri"]
+        for item in data["skeletons"]:
+            world.add_skeleton(skeleton_from_dict(item))
+        skeletons = world.skeletons
+        for pair in data["collision_filters"]:
+            bodies = [skeletons[s].body(int(b)) for s, b in (pair * 2)[:2]]
+            world.set_collision_filter(bodies[0], bodies[1])
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, KidoError) as error:
+        if isinstance(error, RecordingError):
+            raise
+        raise RecordingError(f"stored description of a world is damaged: {error!r}") from error
+    return world
+
+
+def body_names(data: dict[str, Any]) -> list[str]:
+    """"skeleton/body" of all bodies of a described world, in the order of its numbers."""
+    return [f"{s['name']}/{b['name']}" for s in data["skeletons"] for b in s["bodies"]]
+
+
+def shape_names(data: dict[str, Any]) -> list[str]:
+    """"skeleton/body/shape" of all colliding shapes of a described world, in the order of its numbers."""
+    return [
+        f"{s['name']}/{b['name']}/{node['name']}"
+        for s in data["skeletons"]
+        for b in s["bodies"]
+        for node in b["shapes"]
+        if node["collision"]
+    ]
+
+
+def dof_names(data: dict[str, Any]) -> list[str]:
+    """"skeleton/dof" of all coordinates of a described world, in the order of its positions."""
+    return [f"{s['name']}/{name}" for s in data["skeletons"] for name in dofs_of(s)]
+
+
+def dofs_of(skeleton: dict[str, Any]) -> list[str]:
+    """Names of the coordinates of a described skeleton."""
+    from kido.skeleton import JOINT_TYPES
+
+    names: list[str] = []
+    for body in skeleton["bodies"]:
+        joint = body["joint"]
+        suffixes = JOINT_TYPES[joint["type"]].dof_suffixes
+        names += joint["dof_names"] or [joint["name"] + suffix for suffix in suffixes]
+    return names
+
+
+def same_structure(first: dict[str, Any], second: dict[str, Any]) -> bool:
+    """Whether two described worlds differ in nothing but their states."""
+
+    def comparable(data: dict[str, Any]) -> dict[str, Any]:
+        states = ("positions", "velocities", "forces")
+        skeletons = [{k: v for k, v in s.items() if k not in states} for s in data["skeletons"]]
+        return {**data, "skeletons": skeletons}
+
+    try:
+        np.testing.assert_equal(comparable(first), comparable(second))
+    except AssertionError:
+        return False
+    return True
