@@ -1,0 +1,29 @@
+"""The viewer: live in a browser, as a page that plays offline, as pictures and film.
+
+viser (extra ``viewer``) is imported when something is shown, not with this package.
+"""
+
+from kido.viewer.browser import screenshot_html
+from kido.viewer.camera import CameraPose
+from kido.viewer.devtools import screenshot_page
+from kido.viewer.drawables import Drawable
+from kido.viewer.export import export_html
+from kido.viewer.film_export import export_mp4
+from kido.viewer.follow import BodyCamera
+from kido.viewer.server import ViewerError
+from kido.viewer.trajectory import Trajectory, TrajectorySampler
+from kido.viewer.viewer import Viewer
+
+__all__ = [
+    "BodyCamera",
+    "CameraPose",
+    "Drawable",
+    "Trajectory",
+    "TrajectorySampler",
+    "Viewer",
+    "ViewerError",
+    "export_html",
+    "export_mp4",
+    "screenshot_html",
+    "screenshot_page",
+]

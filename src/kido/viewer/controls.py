@@ -1,0 +1,131 @@
+"""What programs add to a viewer: callbacks, keys, buttons, sliders, drawables."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kido.errors import NameLookupError, StateError
+from kido.viewer.drawables import Drawable, Drawables
+from kido.viewer.server import ViewerError
+
+if TYPE_CHECKING:
+    from kido.viewer.viewer import Viewer
+
+
+class Controls:
+    """The ``add_...`` methods of :class:`kido.viewer.Viewer` but for cameras."""
+
+    server: Any
+    drawables: Drawables
+    post: Callable[[Callable[[], Any]], None]
+    check_world: Callable[[str], Any]
+    _frame_callbacks: list[Callable[[Any], Any]]
+
+    def add_frame_callback(self, f: Callable[[Viewer], Any]) -> Callable[[], None]:
+        """Call ``f(viewer)`` before every frame is shown. Returns a function that ends it."""
+        self._frame_callbacks.append(f)
+
+        def remove() -> None:
+            if f in self._frame_callbacks:
+                self._frame_callbacks.remove(f)
+
+        return remove
+
+    def add_step_callback(self, f: Callable[[Any], Any]) -> Any:
+        """Call ``f(world)`` after every simulation step; what ``world.add_step_callback`` returns."""
+        return self.check_world("A step callback").add_step_callback(f)
+
+    def add_key(
+        self, key: str, f: Callable[[], Any], label: str | None = None, modifier: str | None = None
+    ) -> Any:
+        """Call ``f()`` when a key is pressed on the page. It is also listed on the page under Ctrl-K.
+
+        Args:
+            key: a letter, a digit, or space, enter, escape, tab, backspace, delete, insert, home, end,
+                pageup, pagedown, arrowup, arrowdown, arrowleft, arrowright.
+            f: the function, called in the thread of the model.
+            label: name in the list.
+            modifier: None, "shift", "alt", "cmd/ctrl", or several joined by "+".
+
+        Returns:
+            A handle with ``.remove()``.
+        """
+        from viser._messages import HotkeyKey
+
+        names = typing.get_args(HotkeyKey)
+        name = key.upper() if len(key) == 1 else key.lower()
+        if name not in names:
+            raise NameLookupError("key", key, names)
+        try:
+            handle = self.server.gui.add_command(label or f"Key {key}", hotkey=name, modifier=modifier)
+        except ValueError as error:
+            raise ViewerError(f"Modifier {modifier!r} of key {key!r} is not known: {error}") from error
+        handle.on_trigger(lambda _: self.post(f))
+        return handle
+
+    def add_button(self, label: str, f: Callable[[], Any], *, hint: str | None = None) -> Any:
+        """A button that calls ``f()``. Returns a handle with ``.remove()``."""
+        button = self.server.gui.add_button(label, hint=hint)
+        button.on_click(lambda _: self.post(f))
+        return button
+
+    def add_slider(
+        self,
+        label: str,
+        lower: float,
+        upper: float,
+        f: Callable[[float], Any],
+        *,
+        value: float | None = None,
+        step: float | None = None,
+    ) -> Any:
+        """A slider that calls ``f(value)``. Returns a handle with ``.value`` and ``.remove()``."""
+        first = lower if value is None else value
+        if not (np.isfinite(lower) and np.isfinite(upper) and lower < upper and lower <= first <= upper):
+            raise StateError(
+                f"Slider {label!r} runs from {lower!r} to {upper!r}, starting at {first!r}; "
+                "expected finite numbers, lower below upper and the start between them."
+            )
+        slider = self.server.gui.add_slider(
+            label,
+            min=float(lower),
+            max=float(upper),
+            step=float(step or (upper - lower) / 200.0),
+            initial_value=float(first),
+        )
+        slider.on_update(lambda _: self.post(lambda v=float(slider.value): f(v)))
+        return slider
+
+    def add_checkbox(self, label: str, f: Callable[[bool], Any], *, value: bool = False) -> Any:
+        """A check box that calls ``f(checked)``. Returns a handle with ``.value`` and ``.remove()``."""
+        box = self.server.gui.add_checkbox(label, initial_value=bool(value))
+        box.on_update(lambda _: self.post(lambda v=bool(box.value): f(v)))
+        return box
+
+    def add_line(self, points: Any, **options: Any) -> Drawable:
+        """Line through points (n, 3); options of :meth:`kido.viewer.drawables.Drawables.line`."""
+        return self.drawables.line(points, **options)
+
+    def add_points(self, points: Any, **options: Any) -> Drawable:
+        """Dots at points (n, 3); options of :meth:`kido.viewer.drawables.Drawables.points`."""
+        return self.drawables.points(points, **options)
+
+    def add_frame(self, transform: Any = None, **options: Any) -> Drawable:
+        """Three axes; options of :meth:`kido.viewer.drawables.Drawables.frame`."""
+        return self.drawables.frame(transform, **options)
+
+    def add_label(self, text: str, position: Any = (0.0, 0.0, 0.0), **options: Any) -> Drawable:
+        """A text; options of :meth:`kido.viewer.drawables.Drawables.label`."""
+        return self.drawables.label(text, position, **options)
+
+    def add_mesh(self, vertices: Any, faces: Any, **options: Any) -> Drawable:
+        """Triangles; options of :meth:`kido.viewer.drawables.Drawables.mesh`."""
+        return self.drawables.mesh(vertices, faces, **options)
+
+    def add_arrow(self, start: Any, end: Any, **options: Any) -> Drawable:
+        """An arrow; options of :meth:`kido.viewer.drawables.Drawables.arrow`."""
+        return self.drawables.arrow(start, end, **options)

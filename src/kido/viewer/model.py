@@ -1,0 +1,92 @@
+"""What the viewer reads from a model: its skeletons, bodies, up axis and poses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kido.errors import KidoError
+from kido.shapes import Plane
+from kido.viewer.rotations import wxyz_from_matrix
+
+Model = Any
+"""A :class:`kido.World` or a :class:`kido.Skeleton`."""
+
+
+def skeletons_of(model: Model) -> list[Any]:
+    """Skeletons of a world in its order, or the skeleton itself."""
+    if hasattr(model, "skeletons"):
+        return list(model.skeletons)
+    if hasattr(model, "bodies") and hasattr(model, "dofs"):
+        return [model]
+    raise KidoError(f"The viewer shows a kido.World or a kido.Skeleton, not {type(model).__name__!r}.")
+
+
+def is_world(model: Model) -> bool:
+    """Whether the model can be stepped."""
+    return hasattr(model, "skeletons")
+
+
+def bodies_of(model: Model) -> list[Any]:
+    """All bodies, skeleton by skeleton; the order of every pose array of the viewer."""
+    return [body for skeleton in skeletons_of(model) for body in skeleton.bodies]
+
+
+def body_labels(model: Model) -> list[str]:
+    """Unique names of :func:`bodies_of`: the body's name, with the skeleton's where there are several."""
+    skeletons = skeletons_of(model)
+    if len(skeletons) == 1:
+        return [body.name for body in skeletons[0].bodies]
+    return [f"{s.name}/{body.name}" for s in skeletons for body in s.bodies]
+
+
+def gravity_of(model: Model) -> np.ndarray:
+    """Gravity (3,) in m/s^2; the default of a world for a lone skeleton."""
+    return np.asarray(getattr(model, "gravity", (0.0, 0.0, -9.81)), dtype=float)
+
+
+def up_axis(model: Model) -> np.ndarray:
+    """Unit vector (3,) that points up: minus gravity, +z without gravity."""
+    g = gravity_of(model) if is_world(model) else np.zeros(3)
+    norm = float(np.linalg.norm(g))
+    return -g / norm if norm > 1e-9 else np.array([0.0, 0.0, 1.0])
+
+
+def is_mobile(skeleton: Any) -> bool:
+    """Whether a skeleton moves in a simulation."""
+    return bool(getattr(skeleton, "mobile", True))
+
+
+def planes_of(model: Model) -> list[tuple[Any, np.ndarray, np.ndarray]]:
+    """Plane shapes as (shape node, point (3,), unit normal (3,)), in world axes."""
+    found = []
+    for body in bodies_of(model):
+        for node in body.shapes:
+            if isinstance(node.shape, Plane):
+                X = np.asarray(node.world_transform)
+                n = np.asarray(node.shape.normal, dtype=float)
+                n = n / np.linalg.norm(n)
+                found.append((node, X[:3, :3] @ (n * node.shape.offset) + X[:3, 3], X[:3, :3] @ n))
+    return found
+
+
+def model_poses(model: Model) -> tuple[np.ndarray, np.ndarray]:
+    """Positions (n, 3) [m] and quaternions wxyz (n, 4) of all bodies in the world, in the order of `bodies_of`."""
+    p, R = [], []
+    for skeleton in skeletons_of(model):
+        # The arrays behind body.world_transform: a thousand bodies are read in one piece each.
+        data = skeleton._with_transforms()
+        p.append(data.p)
+        R.append(data.R)
+    if not p:
+        return np.zeros((0, 3)), np.zeros((0, 4))
+    return np.concatenate(p), wxyz_from_matrix(np.concatenate(R).reshape(-1, 3, 3))
+
+
+def contacts_of(model: Model) -> tuple[np.ndarray, np.ndarray]:
+    """Contact points (n, 3) [m] and forces on the second body (n, 3) [N] of a world's last step."""
+    contacts = getattr(model, "contacts", None)
+    if contacts is None or len(contacts) == 0:
+        return np.zeros((0, 3)), np.zeros((0, 3))
+    return np.array(contacts.points, dtype=float), np.array(contacts.forces, dtype=float)

@@ -1,0 +1,41 @@
+"""Colours of what has none, and of the scene itself."""
+
+from __future__ import annotations
+
+import numpy as np
+
+BODIES = (
+    (70, 108, 158),
+    (214, 122, 52),
+    (88, 142, 92),
+    (184, 72, 72),
+    (122, 96, 162),
+    (196, 160, 56),
+    (62, 148, 156),
+    (176, 98, 140),
+    (104, 112, 122),
+    (140, 112, 82),
+)
+"""Muted colours, given to bodies in turn."""
+
+COLLISION = (235, 120, 60)
+FORCE = (222, 28, 44)
+CONTACT = (250, 200, 40)
+PUSH = (40, 170, 90)
+DRAWABLE = (60, 90, 200)
+
+GROUND = (236, 238, 241)
+GRID_CELL = (205, 209, 214)
+GRID_SECTION = (172, 178, 186)
+
+
+def body_color(index: int) -> tuple[int, int, int]:
+    """Default colour of body number ``index``."""
+    return BODIES[index % len(BODIES)]
+
+
+def rgba(color: object) -> tuple[tuple[int, int, int], float]:
+    """A colour of 3 or 4 numbers in 0..1 as bytes and opacity."""
+    c = np.clip(np.asarray(color, dtype=float).reshape(-1), 0.0, 1.0)
+    r, g, b = (round(255 * v) for v in c[:3])
+    return (r, g, b), float(c[3]) if len(c) > 3 else 1.0

@@ -1,0 +1,102 @@
+"""Pushes: forces on bodies of a live simulation, for a while or as long as the mouse is held."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kido.errors import StateError
+
+
+@dataclass(eq=False)
+class Push:
+    """A force on a body from now on.
+
+    Attributes:
+        body: the body pushed.
+        force: (3,) world axes [N].
+        offset: (3,) where it acts, in body axes from the body origin [m].
+        until: simulated time of its end [s].
+        target: where the mouse pulls it to (3,), if it does.
+    """
+
+    body: Any
+    force: np.ndarray
+    offset: np.ndarray
+    until: float
+    target: np.ndarray | None = None
+
+    def point(self) -> np.ndarray:
+        """Where it acts, in the world (3,)."""
+        X = np.asarray(self.body.world_transform)
+        return X[:3, :3] @ self.offset + X[:3, 3]
+
+
+class Pusher:
+    """Applies pushes to a world, step by step, beside whatever else acts on its bodies."""
+
+    def __init__(self, world: Any) -> None:
+        self.world = world
+        self.pushes: list[Push] = []
+
+    def add(self, body: Any, force: Any, duration: float, offset: Any = (0.0, 0.0, 0.0)) -> Push:
+        """Push ``body`` with ``force`` (3,) [N, world axes] for ``duration`` [s of simulated time].
+
+        Raises:
+            StateError: a force, offset or duration that is not finite, or a duration not above 0.
+        """
+        f = np.array(force, dtype=float)
+        r = np.array(offset, dtype=float)
+        for name, v in (("force", f), ("offset", r)):
+            if v.shape != (3,) or not np.all(np.isfinite(v)):
+                raise StateError(
+                    f"Push {name} on body {body.name!r} is {v.tolist()}; expected three finite numbers."
+                )
+        if not duration > 0:
+            raise StateError(
+                f"Push duration on body {body.name!r} is {duration!r} s; expected a number above 0."
+            )
+        push = Push(body, f, r, float(self.world.time) + float(duration))
+        self.pushes.append(push)
+        return push
+
+    def remove(self, push: Push) -> None:
+        """End a push now."""
+        if push in self.pushes:
+            self.pushes.remove(push)
+
+    def step(self, n: int) -> None:
+        """Step the world n times with the pushes that are alive at each step.
+
+        Other forces on it hold until they are changed, as in one long ``world.step(n)``.
+        """
+        world = self.world
+        while n > 0:
+            now = float(world.time)
+            self.pushes = [p for p in self.pushes if p.until > now + 1e-9]
+            if not self.pushes:
+                world.step(n, reset_command=False)
+                return
+            end = min(p.until for p in self.pushes)
+            m = n if end == float("inf") else min(n, max(1, math.ceil((end - now) / world.time_step - 1e-6)))
+            for p in self.pushes:
+                p.body.add_external_force(
+                    p.force, offset=p.offset, force_is_local=False, offset_is_local=True
+                )
+            try:
+                world.step(m, reset_command=False)
+            finally:
+                self._undo()
+            n -= m
+
+    def _undo(self) -> None:
+        # An external force acts until it is cleared; only this push's share is taken away again. A body on
+        # which nothing acts any more was cleared by someone else meanwhile.
+        for p in self.pushes:
+            if np.any(p.body.external_wrench):
+                p.body.add_external_force(
+                    -p.force, offset=p.offset, force_is_local=False, offset_is_local=True
+                )

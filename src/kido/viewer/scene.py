@@ -1,0 +1,254 @@
+"""A model in the scene of a viser server: shapes, ground, frames and contact forces."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kido.viewer import palette
+from kido.viewer.batches import BatchSet, Instance
+from kido.viewer.camera import CameraPose, fit
+from kido.viewer.forces import ArrowSet, arrow_vectors
+from kido.viewer.geometry import shape_parts
+from kido.viewer.ground import add_ground
+from kido.viewer.lights import add_lights
+from kido.viewer.model import (
+    Model,
+    bodies_of,
+    contacts_of,
+    gravity_of,
+    is_mobile,
+    is_world,
+    model_poses,
+    planes_of,
+    skeletons_of,
+    up_axis,
+)
+
+LAYERS = ("model", "collision", "frames", "contacts", "ground")
+"""What can be shown and hidden."""
+
+
+class SceneView:
+    """Draws a model once and moves it afterwards.
+
+    Args:
+        server: viser server.
+        model: World or Skeleton.
+        show: layers shown at first, of ``LAYERS``.
+        poses: positions (nb, 3) and wxyz (nb, 4) to start with; the model's own if None.
+
+    Attributes:
+        bodies: all bodies, in the order of the pose arrays.
+        extent: size of the model [m].
+        body_size: typical size of one moving skeleton [m].
+        force_scale: length of a contact arrow per force [m/N].
+    """
+
+    def __init__(
+        self,
+        server: Any,
+        model: Model,
+        *,
+        show: tuple[str, ...] = ("model", "ground", "contacts"),
+        poses: tuple[np.ndarray, np.ndarray] | None = None,
+    ) -> None:
+        self.server = server
+        self.model = model
+        self.up = up_axis(model)
+        server.scene.set_up_direction(self.up)
+        add_lights(server.scene, self.up)
+        self.bodies = bodies_of(model)
+        self.positions, self.wxyz = model_poses(model) if poses is None else poses
+        self._show = set(show)
+        self._build()
+
+    def _build(self) -> None:
+        scene = self.server.scene
+        visual, collision = _instances(self.bodies)
+        self.visual = BatchSet(scene, "/model", visual, visible="model" in self._show)
+        self._collision_instances = collision
+        self.collision: BatchSet | None = None
+        self.lower, self.upper = self.bounds(self.positions, self.wxyz)
+        self.extent = max(float(np.linalg.norm(self.upper - self.lower)) / np.sqrt(3.0), 1e-3)
+        self.body_size = self._typical_size()
+        self.force_scale = self._default_force_scale()
+        self._frames: Any = None
+        self.contacts = ArrowSet(scene, "/contacts", 0.016 * self.body_size, visible="contacts" in self._show)
+        self.grounds = self._add_grounds()
+        for layer in ("collision", "frames"):
+            if layer in self._show:
+                self.set_visible(layer, True)
+        self.update()
+
+    def _add_grounds(self) -> list[Any]:
+        center = 0.5 * (self.lower + self.upper)
+        planes = planes_of(self.model)
+        if not planes:
+            foot = center + self.up * (float(self.up @ self.lower_along_up()) - float(self.up @ center))
+            planes = [(None, foot, self.up)]
+        scene = self.server.scene
+        self._ground_root = scene.add_frame("/ground", show_axes=False, visible="ground" in self._show)
+        return [
+            add_ground(scene, f"/ground/plane_{k}", point, normal, self.extent, center)
+            for k, (_, point, normal) in enumerate(planes)
+        ]
+
+    def lower_along_up(self) -> np.ndarray:
+        """Lowest point of the model, or the origin if the whole model is above it and stands near it."""
+        lowest = min(float(self.up @ corner) for corner in (self.lower, self.upper))
+        if 0.0 <= lowest < 0.25 * self.extent:
+            lowest = 0.0
+        return self.up * lowest
+
+    def boxes(self, positions: np.ndarray, wxyz: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Corners (n, 3), (n, 3) of the boxes around the shapes that move (around all if none does)."""
+        lower, upper, bodies = self.visual.bounds(positions, wxyz)
+        mobile = np.array([is_mobile(b.skeleton) for b in self.bodies], dtype=bool)
+        keep = mobile[bodies] if len(bodies) else np.zeros(0, dtype=bool)
+        if keep.any():
+            lower, upper = lower[keep], upper[keep]
+        if len(lower):
+            return lower, upper
+        if len(positions):
+            return positions - 0.1, positions + 0.1
+        return np.full((1, 3), -0.5), np.full((1, 3), 0.5)
+
+    def bounds(self, positions: np.ndarray, wxyz: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Corners (3,), (3,) of the box around what moves."""
+        lower, upper = self.boxes(positions, wxyz)
+        return lower.min(axis=0), upper.max(axis=0)
+
+    def _typical_size(self) -> float:
+        """Median size of the moving skeletons [m]."""
+        lower, upper, bodies = self.visual.bounds(self.positions, self.wxyz)
+        if not len(bodies):
+            return self.extent
+        owners = {id(s): k for k, s in enumerate(skeletons_of(self.model)) if is_mobile(s)}
+        owner = np.array([owners.get(id(b.skeleton), -1) for b in self.bodies])[bodies]
+        sizes = [
+            np.linalg.norm(upper[owner == k].max(axis=0) - lower[owner == k].min(axis=0))
+            for k in np.unique(owner)[:50]
+            if k >= 0
+        ]
+        return float(np.median(sizes)) / np.sqrt(3.0) if sizes else self.extent
+
+    def _default_force_scale(self) -> float:
+        skeletons = [s for s in skeletons_of(self.model) if is_mobile(s)]
+        g = float(np.linalg.norm(gravity_of(self.model))) or 9.81
+        weight = g * float(np.median([float(s.mass) for s in skeletons])) if skeletons else 0.0
+        return 1.2 * self.body_size / weight if weight > 0 else 0.01
+
+    def set_visible(self, layer: str, visible: bool) -> None:
+        """Show or hide a layer of ``LAYERS``; what is shown for the first time is made then."""
+        scene = self.server.scene
+        if layer == "model":
+            self.visual.visible = visible
+        elif layer == "collision":
+            if self.collision is None and visible:
+                self.collision = BatchSet(scene, "/collision", self._collision_instances, plain=True)
+                self.collision.update(self.positions, self.wxyz)
+            if self.collision is not None:
+                self.collision.visible = visible
+        elif layer == "frames":
+            if self._frames is None and visible:
+                per_skeleton = len(self.bodies) / len(skeletons_of(self.model))
+                size = 0.6 * self.body_size / np.sqrt(per_skeleton)
+                self._frames = scene.add_batched_axes(
+                    "/frames",
+                    batched_positions=self.positions,
+                    batched_wxyzs=self.wxyz,
+                    axes_length=size,
+                    axes_radius=0.022 * size,
+                )
+            if self._frames is not None:
+                self._frames.visible = visible
+        elif layer == "contacts":
+            self.contacts.visible = visible
+        elif layer == "ground":
+            self._ground_root.visible = visible
+        else:
+            raise ValueError(f"no layer {layer!r}; layers are {', '.join(LAYERS)}")
+        (self._show.add if visible else self._show.discard)(layer)
+
+    def visible(self, layer: str) -> bool:
+        """Whether a layer is shown."""
+        return layer in self._show
+
+    def update(
+        self,
+        positions: np.ndarray | None = None,
+        wxyz: np.ndarray | None = None,
+        contacts: tuple[np.ndarray, np.ndarray] | None = None,
+    ) -> None:
+        """Move everything to the poses given, or to the model's own, and show the contacts.
+
+        Args:
+            positions, wxyz: (nb, 3) and (nb, 4) of all bodies.
+            contacts: points (n, 3) and forces (n, 3); the world's own if poses are not given.
+        """
+        if positions is None or wxyz is None:
+            positions, wxyz = model_poses(self.model)
+            if contacts is None and is_world(self.model):
+                contacts = contacts_of(self.model)
+        self.positions, self.wxyz = positions, wxyz
+        with self.server.atomic():
+            self.visual.update(positions, wxyz)
+            if self.collision is not None and self.collision.visible:
+                self.collision.update(positions, wxyz)
+            if self._frames is not None and self._frames.visible:
+                self._frames.batched_positions = positions.astype(np.float32)
+                self._frames.batched_wxyzs = wxyz.astype(np.float32)
+            if self.contacts.visible:
+                points, forces = contacts if contacts is not None else (np.zeros((0, 3)), np.zeros((0, 3)))
+                longest = 1.5 * self.body_size
+                self.contacts.update(points, arrow_vectors(forces, self.force_scale, longest))
+
+    def home(self, *, aspect: float = 1.5, frames: Any = None) -> CameraPose:
+        """The camera that shows the whole model.
+
+        Args:
+            aspect: width by height of the picture.
+            frames: poses [(positions, wxyz), ...] that shall all be seen; the present one if None.
+        """
+        frames = [(self.positions, self.wxyz)] if frames is None else frames
+        pick = np.array(np.meshgrid([0, 1], [0, 1], [0, 1])).reshape(3, 8).T[None].astype(bool)
+        boxes = [self.boxes(positions, wxyz) for positions, wxyz in frames]
+        lower, upper = np.vstack([b[0] for b in boxes]), np.vstack([b[1] for b in boxes])
+        if len(frames) > 1:
+            # A ball that rolls away does not make the rest small.
+            center = 0.5 * (lower + upper)
+            away = np.linalg.norm(center - np.median(center, axis=0), axis=1)
+            near = away <= 3.0 * np.median(away) + self.body_size
+            lower, upper = lower[near], upper[near]
+        return fit(np.where(pick, upper[:, None], lower[:, None]).reshape(-1, 3), self.up, aspect=aspect)
+
+    def remove(self) -> None:
+        """Take the model out of the scene."""
+        self.visual.remove()
+        self.contacts.remove()
+        self._ground_root.remove()
+        if self.collision is not None:
+            self.collision.remove()
+        if self._frames is not None:
+            self._frames.remove()
+
+
+def _instances(bodies: list[Any]) -> tuple[list[Instance], list[Instance]]:
+    """Instances of the visual and of the collision shapes. A model without visual shapes shows the others."""
+    visual, collision, count = [], [], 0
+    any_visual = any(node.visual for body in bodies for node in body.shapes)
+    for index, body in enumerate(bodies):
+        mobile = is_mobile(body.skeleton)
+        color = palette.body_color(count) if mobile else (188, 192, 198)
+        count += bool(mobile and body.shapes)
+        for node in body.shapes:
+            parts = shape_parts(node.shape, np.asarray(node.transform, dtype=float))
+            given = node.color if node.color is not None else getattr(node.shape, "color", None)
+            rgb, opacity = palette.rgba(given) if given is not None else (color, 1.0)
+            if node.visual or (not any_visual and node.collision):
+                visual += [Instance(index, part, rgb, opacity) for part in parts]
+            if node.collision:
+                collision += [Instance(index, part, palette.COLLISION, 0.35) for part in parts]
+    return visual, collision

@@ -1,0 +1,365 @@
+"""The viewer: a page in the browser that shows a model and, for a world, its live simulation."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import queue
+import threading
+import time
+import webbrowser
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kido.errors import NameLookupError, StateError
+from kido.viewer.cameras import Cameras
+from kido.viewer.controls import Controls
+from kido.viewer.drawables import Drawables
+from kido.viewer.export import set_initial_camera
+from kido.viewer.follow import BodyCamera, Follower
+from kido.viewer.joints_panel import JointsPanel
+from kido.viewer.model import Model, body_labels, gravity_of, is_mobile, is_world, skeletons_of
+from kido.viewer.pacing import Pacer
+from kido.viewer.panels import CameraPanel, PullTool, PushPanel, ShowPanel, SimulationPanel
+from kido.viewer.pushing import Push, Pusher
+from kido.viewer.renderer import Renderer
+from kido.viewer.scene import SceneView
+from kido.viewer.server import ViewerError, start_server, stop_server
+
+MAX_SLIDERS = 150
+"""A model with more degrees of freedom than this gets no joint sliders."""
+
+STATUS_PERIOD = 0.2
+"""Seconds between two updates of the status line."""
+
+
+class Viewer(Controls, Cameras):
+    """Shows a world or skeleton in the browser, at ``viewer.url`` on this machine only.
+
+    The page is served by threads of its own, but the model is touched only by the thread that calls
+    :meth:`run`, :meth:`spin` or :meth:`step`: what people do on the page waits until then. Callbacks run in
+    that thread too. Forces on the world hold until they are changed, as in one long ``world.step(n)``.
+
+        with kido.viewer.Viewer(world) as viewer:
+            viewer.run()
+
+    Args:
+        model: World (simulated live) or Skeleton (moved with sliders).
+        port: None for 8080 or the next free port, 0 for any free one, else exactly this one.
+        open_browser: open the page in the default browser.
+        paused: start paused (worlds).
+        fps: frames per second of the page.
+        show: layers shown at first, of ``kido.viewer.scene.LAYERS``.
+
+    Raises:
+        MissingExtraError: viser is not installed.
+        ViewerError: the port is in use.
+        KidoError: the model is neither a World nor a Skeleton.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        port: int | None = None,
+        *,
+        open_browser: bool = False,
+        paused: bool = False,
+        fps: float = 60.0,
+        show: tuple[str, ...] = ("model", "ground", "contacts"),
+    ) -> None:
+        skeletons = skeletons_of(model)
+        self.model = model
+        self.is_world = is_world(model)
+        self.fps = float(fps)
+        self.server = start_server(port, title=f"KIDO · {getattr(model, 'name', None) or 'model'}")
+        self._closed = False
+        try:
+            self._setup(skeletons, paused, show)
+        except BaseException:
+            self.close()
+            raise
+        if open_browser:
+            webbrowser.open(self.url)
+
+    def _setup(self, skeletons: list[Any], paused: bool, show: tuple[str, ...]) -> None:
+        self.labels = body_labels(self.model)
+        self.view = SceneView(self.server, self.model, show=show)
+        self._renderer = Renderer(self.server)
+        self._posted: queue.SimpleQueue[Callable[[], Any]] = queue.SimpleQueue()
+        self._frame_callbacks: list[Callable[[Viewer], Any]] = []
+        self._thread: threading.Thread | None = None
+        self._interrupted = False
+        self._next_status = 0.0
+        self.paused = bool(paused) and self.is_world
+        self.drawables = Drawables(self.server.scene, self.view.bodies)
+        self.follower = Follower()
+        self.cameras: dict[str, BodyCamera] = {}
+        self.selected: Any = None
+        self.pusher = Pusher(self.model) if self.is_world else None
+        self._pacer = Pacer(self.model.time_step, self.fps) if self.is_world else None
+        self._start = self.model.state() if self.is_world else None
+        self._pull = PullTool(self)
+        self._pull.attach(self.view.visual.batches)
+        set_initial_camera(self.server, self.view.home())
+        gui = self.server.gui
+        self._simulation: SimulationPanel | None = None
+        self._push_panel: PushPanel | None = None
+        if self.is_world:
+            with gui.add_folder("Simulation"):
+                self._simulation = SimulationPanel(self)
+        with gui.add_folder("Show"):
+            self._show_panel = ShowPanel(self)
+        gui.main_panel.dock_right()
+        with gui.add_folder("Camera", expand_by_default=not self.is_world):
+            self._camera_panel = CameraPanel(self)
+        if self.is_world:
+            with gui.add_folder("Push", expand_by_default=False):
+                self._push_panel = PushPanel(self)
+        self.joint_panels: list[JointsPanel] = []
+        moving = [s for s in skeletons if is_mobile(s) and s.num_dofs]
+        if sum(s.num_dofs for s in moving) <= MAX_SLIDERS:
+            with gui.add_folder("Joints", expand_by_default=not self.is_world, visible=bool(moving)):
+                for skeleton in moving:
+                    alone = len(moving) == 1
+                    place = contextlib.nullcontext() if alone else gui.add_folder(skeleton.name)
+                    with place:
+                        reach = 2.0 * self.view.extent
+                        self.joint_panels.append(JointsPanel(gui, skeleton, reach, self._joint_moved))
+        elif moving:
+            count = sum(s.num_dofs for s in moving)
+            gui.add_markdown(f"No joint sliders: {count} degrees of freedom are more than {MAX_SLIDERS}.")
+
+    # The page --------------------------------------------------------------------------------------------
+
+    @property
+    def port(self) -> int:
+        """Port of the page."""
+        return int(self.server.get_port())
+
+    @property
+    def url(self) -> str:
+        """Address of the page."""
+        return f"http://{self.server.get_host()}:{self.port}"
+
+    @property
+    def closed(self) -> bool:
+        """Whether :meth:`close` was called."""
+        return self._closed
+
+    @property
+    def num_clients(self) -> int:
+        """Pages that are open."""
+        return len(self._renderer.people())
+
+    def close(self) -> None:
+        """Stop the page and free its port; a second call does nothing."""
+        if self._closed:
+            return
+        self._closed = True
+        thread = getattr(self, "_thread", None)
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(timeout=5.0)
+        if hasattr(self, "_renderer"):
+            self._renderer.close()
+        stop_server(self.server)
+
+    def __enter__(self) -> Viewer:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    # Running ---------------------------------------------------------------------------------------------
+
+    def run(self, duration: float | None = None) -> bool:
+        """Show, and simulate a world at the chosen speed, until closed, Ctrl-C or ``duration`` seconds.
+
+        Args:
+            duration: simulated seconds for a world, real seconds for a skeleton; None for no end.
+
+        Returns:
+            False if Ctrl-C ended it, else True. The viewer stays open.
+        """
+        if duration is not None and not duration >= 0:
+            raise StateError(f"Viewer duration is {duration!r} s; expected None or a number of at least 0.")
+        self.check_open()
+        clock = (lambda: float(self.model.time)) if self.is_world else time.perf_counter
+        end = math.inf if duration is None else clock() + duration
+        try:
+            while not self._closed and clock() < end - 1e-9:
+                began = time.perf_counter()
+                limit = None
+                if self.is_world and end < math.inf:
+                    limit = round((end - clock()) / self.model.time_step)
+                self.spin(limit)
+                rest = 1.0 / self.fps - (time.perf_counter() - began)
+                hurry = self._pacer is not None and math.isinf(self._pacer.speed) and not self.paused
+                if rest > 0 and not hurry:
+                    time.sleep(rest)
+        except KeyboardInterrupt:
+            return False
+        return True
+
+    def start(self) -> None:
+        """Run in a thread of its own, as in a notebook; the model must then not be touched elsewhere."""
+        self.check_open()
+        if self._thread is None or not self._thread.is_alive():
+            self._thread = threading.Thread(target=self.run, name="kido-viewer", daemon=True)
+            self._thread.start()
+
+    def spin(self, max_steps: int | None = None) -> int:
+        """One frame: do what people asked for, simulate what is due, show the result.
+
+        Args:
+            max_steps: at most so many steps.
+
+        Returns:
+            Number of steps taken.
+        """
+        self.check_open()
+        self.work_off()
+        steps = 0
+        if self._pacer is not None and self.pusher is not None:
+            if self.paused:
+                self._pacer.pause()
+            else:
+                steps = self._pacer.due()
+                if max_steps is not None:
+                    steps = min(steps, max_steps)
+                self._pull.update()
+                began = time.perf_counter()
+                if steps:
+                    self.pusher.step(steps)
+                self._pacer.spent(steps, time.perf_counter() - began)
+        self.update()
+        return steps
+
+    def update(self) -> None:
+        """Call the frame callbacks and show the model as it is now; for programs with a loop of their own."""
+        self.check_open()
+        for callback in list(self._frame_callbacks):
+            callback(self)
+        self.view.update()
+        self.drawables.update()
+        self.follower.update(list(self._renderer.people().values()))
+        now = time.perf_counter()
+        if self._simulation is not None and now >= self._next_status:
+            self._next_status = now + STATUS_PERIOD
+            self._simulation.refresh()
+
+    def post(self, action: Callable[[], Any]) -> None:
+        """From any thread: have ``action()`` called by the model's thread at its next frame."""
+        self._posted.put(action)
+
+    def work_off(self) -> None:
+        while True:
+            try:
+                action = self._posted.get_nowait()
+            except queue.Empty:
+                return
+            action()
+
+    def check_open(self) -> None:
+        if self._closed:
+            raise ViewerError("The viewer is closed.")
+
+    # Simulation ------------------------------------------------------------------------------------------
+
+    @property
+    def real_time_factor(self) -> float:
+        """Simulated seconds per second of late."""
+        return self._pacer.real_time_factor if self._pacer is not None else 0.0
+
+    def check_world(self, what: str) -> Any:
+        if not self.is_world:
+            raise ViewerError(f"{what} needs a World; this viewer shows the skeleton {self.model.name!r}.")
+        return self.model
+
+    def pause(self) -> None:
+        """Stop the simulated time."""
+        self.check_world("Pausing")
+        self.paused = True
+        for panel in self.joint_panels:
+            panel.refresh()
+        if self._simulation is not None:
+            self._simulation.refresh()
+
+    def resume(self) -> None:
+        """Let the simulated time go on."""
+        self.check_world("Running")
+        self.paused = False
+        if self._simulation is not None:
+            self._simulation.refresh()
+
+    def toggle_pause(self) -> None:
+        """Pause or resume."""
+        self.resume() if self.paused else self.pause()
+
+    def step(self, n: int = 1) -> None:
+        """Pause, and take n steps."""
+        self.check_world("Stepping")
+        self.pause()
+        if self.pusher is not None:
+            self.pusher.step(int(n))
+        self.pause()
+
+    def reset(self) -> None:
+        """Back to the state in which the world was when the viewer was made."""
+        world = self.check_world("Resetting")
+        world.set_state(self._start)
+        if self.pusher is not None:
+            self.pusher.pushes.clear()
+        for panel in self.joint_panels:
+            panel.refresh()
+        if self._simulation is not None:
+            self._simulation.refresh()
+
+    def set_speed(self, speed: float) -> None:
+        """Simulated seconds per second; ``math.inf`` for as fast as possible."""
+        self.check_world("Setting the speed")
+        if not speed > 0:
+            raise StateError(f"Viewer speed is {speed!r}; expected a number above 0.")
+        if self._pacer is not None:
+            self._pacer.speed = float(speed)
+
+    def push(self, body: Any, force: Any, duration: float = 0.1, offset: Any = None) -> Push:
+        """Push a body of the world.
+
+        Args:
+            body: a BodyNode of the world.
+            force: (3,) world axes [N].
+            duration: simulated seconds.
+            offset: (3,) where it acts, in body axes from the body origin [m]; None for the centre of mass.
+        """
+        self.check_world("Pushing")
+        self.check_body(body)
+        if offset is None:
+            offset = np.asarray(body.inertia.com, dtype=float)
+        assert self.pusher is not None
+        return self.pusher.add(body, force, duration, offset)
+
+    def typical_weight(self) -> float:
+        """Median weight of the moving skeletons [N]."""
+        masses = [float(s.mass) for s in skeletons_of(self.model) if is_mobile(s)]
+        g = float(np.linalg.norm(gravity_of(self.model))) or 9.81
+        return (float(np.median(masses)) if masses else 1.0) * g
+
+    def select(self, body: Any) -> None:
+        """Make ``body`` the selected one, as a click on it does."""
+        self.selected = body
+        if self._push_panel is not None and is_mobile(body.skeleton):
+            self._push_panel.choose(body)
+
+    def _joint_moved(self, action: Callable[[], None]) -> None:
+        def apply() -> None:
+            if self.is_world and not self.paused:
+                self.pause()
+            action()
+
+        self.post(apply)
+
+    def check_body(self, body: Any) -> None:
+        if not any(body is b for b in self.view.bodies):
+            raise NameLookupError("body in the viewer", getattr(body, "name", body), self.labels)
