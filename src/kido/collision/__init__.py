@@ -14,6 +14,7 @@ from kido.collision.container import (
 )
 from kido.collision.detector import Collider, NativeDetector
 from kido.collision.narrow import detect
+from kido.collision.single import Contacts, collide, distance
 
 __all__ = [
     "COLLISION",
@@ -23,6 +24,9 @@ __all__ = [
     "PAIRS",
     "PAIRS_FULL",
     "Collider",
+    "Contacts",
     "NativeDetector",
+    "collide",
     "detect",
+    "distance",
 ]

@@ -16,14 +16,16 @@ from kido.jit import kernel, view
 def may_collide(address, body_a, body_b):
     """True if the filter lets two bodies collide."""
     c = view(COLLISION, address)
-    if body_a == body_b or c.body_moving[body_a] + c.body_moving[body_b] == 0:
+    body_moving, body_collidable, body_group = c.body_moving, c.body_collidable, c.body_group
+    excluded_first = c.excluded_first
+    if body_a == body_b or body_moving[body_a] + body_moving[body_b] == 0:
         return False
-    if c.body_collidable[body_a] * c.body_collidable[body_b] == 0:
+    if body_collidable[body_a] * body_collidable[body_b] == 0:
         return False
-    group = c.body_group[body_a]
-    if group >= 0 and group == c.body_group[body_b]:
+    group = body_group[body_a]
+    if group >= 0 and group == body_group[body_b]:
         return False
-    low, high = c.excluded_first[body_a], c.excluded_first[body_a + 1]
+    low, high = excluded_first[body_a], excluded_first[body_a + 1]
     while low < high:
         middle = (low + high) // 2
         other = c.excluded[middle]
@@ -40,6 +42,7 @@ def may_collide(address, body_a, body_b):
 def sort_boxes(address):
     """Sorts the boxes along the axis of largest variance, by insertion into the previous order."""
     c = view(COLLISION, address)
+    aabb, order, sorted = c.aabb, c.order, c.sorted
     n = c.shape_type.shape[0]
     best, axis = -1.0, 0
     for i in range(3):
@@ -47,7 +50,7 @@ def sort_boxes(address):
         count = 0
         for s in range(n):
             if c.shape_type[s] != PLANE:
-                x = c.aabb[s, i] + c.aabb[s, 3 + i]
+                x = aabb[s, i] + aabb[s, 3 + i]
                 total += x
                 square += x * x
                 count += 1
@@ -58,19 +61,19 @@ def sort_boxes(address):
             best, axis = spread, i
     c.count[AXIS] = axis
     for k in range(1, n):
-        s = c.order[k]
-        x = c.aabb[s, axis]
+        s = order[k]
+        x = aabb[s, axis]
         j = k - 1
-        while j >= 0 and (c.aabb[c.order[j], axis] > x or (c.aabb[c.order[j], axis] == x and c.order[j] > s)):
-            c.order[j + 1] = c.order[j]
+        while j >= 0 and (aabb[order[j], axis] > x or (aabb[order[j], axis] == x and order[j] > s)):
+            order[j + 1] = order[j]
             j -= 1
-        c.order[j + 1] = s
+        order[j + 1] = s
     for k in range(n):
-        s = c.order[k]
+        s = order[k]
         for i in range(3):
             j = (axis + i) % 3
-            c.sorted[k, i] = c.aabb[s, j]
-            c.sorted[k, 3 + i] = c.aabb[s, 3 + j]
+            sorted[k, i] = aabb[s, j]
+            sorted[k, 3 + i] = aabb[s, 3 + j]
     return 0
 
 
@@ -78,7 +81,8 @@ def sort_boxes(address):
 def add_pair(address, count, s, t):
     """Appends a pair if the filter lets it; returns the count, which may exceed the capacity."""
     c = view(COLLISION, address)
-    if may_collide(address, c.shape_body[s], c.shape_body[t]):
+    shape_body = c.shape_body
+    if may_collide(address, shape_body[s], shape_body[t]):
         if count < c.pair_a.shape[0]:
             c.pair_a[count] = min(s, t)
             c.pair_b[count] = max(s, t)
@@ -90,25 +94,26 @@ def add_pair(address, count, s, t):
 def sweep(address):
     """Pairs of overlapping boxes, planes left out; returns their number."""
     c = view(COLLISION, address)
+    order, shape_type, sorted = c.order, c.shape_type, c.sorted
     n = c.shape_type.shape[0]
     count = 0
     for k in range(n):
-        s = c.order[k]
-        if c.shape_type[s] == PLANE:
+        s = order[k]
+        if shape_type[s] == PLANE:
             continue
-        end = c.sorted[k, 3]
-        low1, low2, high1, high2 = c.sorted[k, 1], c.sorted[k, 2], c.sorted[k, 4], c.sorted[k, 5]
+        end = sorted[k, 3]
+        low1, low2, high1, high2 = sorted[k, 1], sorted[k, 2], sorted[k, 4], sorted[k, 5]
         for j in range(k + 1, n):
-            if c.sorted[j, 0] > end:
+            if sorted[j, 0] > end:
                 break
             if (
-                c.sorted[j, 1] <= high1
-                and c.sorted[j, 4] >= low1
-                and c.sorted[j, 2] <= high2
-                and c.sorted[j, 5] >= low2
+                sorted[j, 1] <= high1
+                and sorted[j, 4] >= low1
+                and sorted[j, 2] <= high2
+                and sorted[j, 5] >= low2
             ):
-                t = c.order[j]
-                if c.shape_type[t] != PLANE:
+                t = order[j]
+                if shape_type[t] != PLANE:
                     count = add_pair(address, count, s, t)
     return count
 
@@ -117,22 +122,24 @@ def sweep(address):
 def sweep_planes(address, count):
     """Pairs of a plane and a shape whose box reaches below it; returns the new number of pairs."""
     c = view(COLLISION, address)
+    shape_type, rotation, position = c.shape_type, c.rotation, c.position
+    aabb = c.aabb
     n = c.shape_type.shape[0]
     for p in range(n):
-        if c.shape_type[p] != PLANE:
+        if shape_type[p] != PLANE:
             continue
-        n0, n1, n2 = c.rotation[p, 2], c.rotation[p, 5], c.rotation[p, 8]
-        limit = n0 * c.position[p, 0] + n1 * c.position[p, 1] + n2 * c.position[p, 2] + 0.5 * c.margin[0]
+        n0, n1, n2 = rotation[p, 2], rotation[p, 5], rotation[p, 8]
+        limit = n0 * position[p, 0] + n1 * position[p, 1] + n2 * position[p, 2] + 0.5 * c.margin[0]
         for s in range(n):
-            if c.shape_type[s] != PLANE:
+            if shape_type[s] != PLANE:
                 # Twice the height of the box's lowest corner.
                 height = (
-                    n0 * (c.aabb[s, 0] + c.aabb[s, 3])
-                    - math.fabs(n0) * (c.aabb[s, 3] - c.aabb[s, 0])
-                    + n1 * (c.aabb[s, 1] + c.aabb[s, 4])
-                    - math.fabs(n1) * (c.aabb[s, 4] - c.aabb[s, 1])
-                    + n2 * (c.aabb[s, 2] + c.aabb[s, 5])
-                    - math.fabs(n2) * (c.aabb[s, 5] - c.aabb[s, 2])
+                    n0 * (aabb[s, 0] + aabb[s, 3])
+                    - math.fabs(n0) * (aabb[s, 3] - aabb[s, 0])
+                    + n1 * (aabb[s, 1] + aabb[s, 4])
+                    - math.fabs(n1) * (aabb[s, 4] - aabb[s, 1])
+                    + n2 * (aabb[s, 2] + aabb[s, 5])
+                    - math.fabs(n2) * (aabb[s, 5] - aabb[s, 2])
                 )
                 if height <= 2.0 * limit:
                     count = add_pair(address, count, p, s)
@@ -143,31 +150,33 @@ def sweep_planes(address, count):
 def sort_pairs(address, count):
     """Orders the pairs by (a, b): two stable counting sorts."""
     c = view(COLLISION, address)
+    bucket, pair_b, swap = c.bucket, c.pair_b, c.swap
+    pair_a = c.pair_a
     n = c.shape_type.shape[0]
     for k in range(n + 1):
-        c.bucket[k] = 0
+        bucket[k] = 0
     for k in range(count):
-        c.bucket[c.pair_b[k] + 1] += 1
+        bucket[pair_b[k] + 1] += 1
     for k in range(n):
-        c.bucket[k + 1] += c.bucket[k]
+        bucket[k + 1] += bucket[k]
     for k in range(count):
-        b = c.pair_b[k]
-        at = c.bucket[b]
-        c.bucket[b] = at + 1
-        c.swap[at, 0] = c.pair_a[k]
-        c.swap[at, 1] = b
+        b = pair_b[k]
+        at = bucket[b]
+        bucket[b] = at + 1
+        swap[at, 0] = pair_a[k]
+        swap[at, 1] = b
     for k in range(n + 1):
-        c.bucket[k] = 0
+        bucket[k] = 0
     for k in range(count):
-        c.bucket[c.swap[k, 0] + 1] += 1
+        bucket[swap[k, 0] + 1] += 1
     for k in range(n):
-        c.bucket[k + 1] += c.bucket[k]
+        bucket[k + 1] += bucket[k]
     for k in range(count):
-        a = c.swap[k, 0]
-        at = c.bucket[a]
-        c.bucket[a] = at + 1
-        c.pair_a[at] = a
-        c.pair_b[at] = c.swap[k, 1]
+        a = swap[k, 0]
+        at = bucket[a]
+        bucket[a] = at + 1
+        pair_a[at] = a
+        pair_b[at] = swap[k, 1]
     return 0
 
 

@@ -17,10 +17,11 @@ def clip(address, source, count, a, b, limit, side, tolerance):
     Returns: count of corners, and which of the two buffers holds them.
     """
     c = view(COLLISION, address)
+    poly, poly_key = c.poly, c.poly_key
     outside = 0
     for k in range(count):
-        d = a * c.poly[source, k, 0] + b * c.poly[source, k, 1] - limit
-        c.poly[source, k, 3] = d
+        d = a * poly[source, k, 0] + b * poly[source, k, 1] - limit
+        poly[source, k, 3] = d
         if d > tolerance:
             outside += 1
     if outside == 0:
@@ -31,21 +32,21 @@ def clip(address, source, count, a, b, limit, side, tolerance):
     made = 0
     edges = count if count > 2 else 1
     for k in range(count):
-        d = c.poly[source, k, 3]
+        d = poly[source, k, 3]
         if d <= tolerance and made < WORK:
             for i in range(3):
-                c.poly[target, made, i] = c.poly[source, k, i]
-            c.poly_key[target, made] = c.poly_key[source, k]
+                poly[target, made, i] = poly[source, k, i]
+            poly_key[target, made] = poly_key[source, k]
             made += 1
         if k < edges:
             after = k + 1 if k + 1 < count else 0
-            e = c.poly[source, after, 3]
+            e = poly[source, after, 3]
             if (d > tolerance) != (e > tolerance) and made < WORK:
                 w = min(max(d / (d - e), 0.0), 1.0)
                 for i in range(3):
-                    x = c.poly[source, k, i]
-                    c.poly[target, made, i] = x + w * (c.poly[source, after, i] - x)
+                    x = poly[source, k, i]
+                    poly[target, made, i] = x + w * (poly[source, after, i] - x)
                 inside = k if d <= tolerance else after
-                c.poly_key[target, made] = c.poly_key[source, inside] * 67 + 2 * side + 1 + (inside - k != 0)
+                poly_key[target, made] = poly_key[source, inside] * 67 + 2 * side + 1 + (inside - k != 0)
                 made += 1
     return made, target

@@ -179,7 +179,12 @@ class NativeDetector:
         self._replace(sizes, {})
 
     def set_filter(
-        self, *, moving: Any = None, collidable: Any = None, group: Any = None, excluded: Iterable[tuple[int, int]] = ()
+        self,
+        *,
+        moving: Any = None,
+        collidable: Any = None,
+        group: Any = None,
+        excluded: Iterable[tuple[int, int]] = (),
     ) -> None:
         """Replaces the filter (see the class); contacts and impulses of pairs that remain survive."""
         bodies = len(self.container.body_position)

@@ -17,7 +17,8 @@ REACH = 0.25
 def keep_old(address):
     """Makes the present pairs and contacts, with the impulses the solver left, the previous ones."""
     c = view(COLLISION, address)
-    pairs = c.count[PAIRS]
+    count = c.count
+    pairs = count[PAIRS]
     for p in range(pairs):
         c.old_pair_a[p] = c.pair_a[p]
         c.old_pair_b[p] = c.pair_b[p]
@@ -26,14 +27,14 @@ def keep_old(address):
         c.old_pair_code[p] = c.pair_code[p]
         for i in range(3):
             c.old_pair_axis[p, i] = c.pair_axis[p, i]
-    for k in range(c.count[CONTACTS]):
+    for k in range(count[CONTACTS]):
         c.old_key[k] = c.key[k]
         for i in range(3):
             c.old_normal[k, i] = c.normal[k, i]
             c.old_impulse[k, i] = c.impulse[k, i]
             c.old_local_a[k, i] = c.local_a[k, i]
             c.old_local_b[k, i] = c.local_b[k, i]
-    c.count[OLD_PAIRS] = pairs
+    count[OLD_PAIRS] = pairs
     return 0
 
 
@@ -54,10 +55,11 @@ def distance2(address, k, old):
 def same_normal(address, k, old):
     """True if the normal turned little enough for an impulse to be carried over."""
     c = view(COLLISION, address)
+    normal, old_normal = c.normal, c.old_normal
     return (
-        c.normal[k, 0] * c.old_normal[old, 0]
-        + c.normal[k, 1] * c.old_normal[old, 1]
-        + c.normal[k, 2] * c.old_normal[old, 2]
+        normal[k, 0] * old_normal[old, 0]
+        + normal[k, 1] * old_normal[old, 1]
+        + normal[k, 2] * old_normal[old, 2]
     ) > TURN
 
 
@@ -66,15 +68,14 @@ def carry(address, k, old):
     """Gives contact k the impulse of an old contact: its normal part along the new normal, and the rest of it
     in the new tangent plane."""
     c = view(COLLISION, address)
+    old_impulse, old_normal, normal = c.old_impulse, c.old_normal, c.normal
     along = across = 0.0
     for i in range(3):
-        along += c.old_impulse[old, i] * c.old_normal[old, i]
+        along += old_impulse[old, i] * old_normal[old, i]
     for i in range(3):
-        across += (c.old_impulse[old, i] - along * c.old_normal[old, i]) * c.normal[k, i]
+        across += (old_impulse[old, i] - along * old_normal[old, i]) * normal[k, i]
     for i in range(3):
-        c.impulse[k, i] = (
-            c.old_impulse[old, i] - along * c.old_normal[old, i] + (along - across) * c.normal[k, i]
-        )
+        c.impulse[k, i] = old_impulse[old, i] - along * old_normal[old, i] + (along - across) * normal[k, i]
     c.matched[k] = 1
     return 0
 
@@ -83,16 +84,17 @@ def carry(address, k, old):
 def match_contacts(address, first, last, first_old, last_old, reach):
     """Matches the contacts first..last of a pair with its old ones, first_old..last_old."""
     c = view(COLLISION, address)
+    matched = c.matched
     free = (1 << (last_old - first_old)) - 1
     for k in range(first, last):
         for old in range(first_old, last_old):
             bit = 1 << (old - first_old)
-            if c.matched[k] == 0 and free & bit and c.key[k] == c.old_key[old] and same_normal(address, k, old):
+            if matched[k] == 0 and free & bit and c.key[k] == c.old_key[old] and same_normal(address, k, old):
                 carry(address, k, old)
                 free -= bit
     limit = REACH * REACH * reach * reach
     for k in range(first, last):
-        if c.matched[k] == 0 and free:
+        if matched[k] == 0 and free:
             best, nearest = limit, -1
             for old in range(first_old, last_old):
                 if free & (1 << (old - first_old)) and same_normal(address, k, old):

@@ -27,37 +27,39 @@ from kido.jit import call4, callback, kernel, view
 def write_contacts(address, pair, first, count, sign):
     """Writes `count` work points as contacts from index `first` on."""
     c = view(COLLISION, address)
+    shape_friction, shape_restitution, shape_body = c.shape_friction, c.shape_restitution, c.shape_body
+    work_point, position, rotation = c.work_point, c.position, c.rotation
     a, b = c.pair_a[pair], c.pair_b[pair]
-    friction = min(c.shape_friction[a], c.shape_friction[b])
-    restitution = c.shape_restitution[a] * c.shape_restitution[b]
+    friction = min(shape_friction[a], shape_friction[b])
+    restitution = shape_restitution[a] * shape_restitution[b]
     for i in range(count):
         k = first + i
         c.shape_a[k] = a
         c.shape_b[k] = b
-        c.body_a[k] = c.shape_body[a]
-        c.body_b[k] = c.shape_body[b]
+        c.body_a[k] = shape_body[a]
+        c.body_b[k] = shape_body[b]
         c.gap[k] = c.work_gap[i]
         c.key[k] = c.work_key[i]
         c.friction[k] = friction
         c.restitution[k] = restitution
         c.matched[k] = 0
         for j in range(3):
-            c.point[k, j] = c.work_point[i, j]
+            c.point[k, j] = work_point[i, j]
             c.normal[k, j] = sign * c.work_normal[j]
             c.impulse[k, j] = 0.0
         x0, x1, x2 = (
-            c.work_point[i, 0] - c.position[a, 0],
-            c.work_point[i, 1] - c.position[a, 1],
-            c.work_point[i, 2] - c.position[a, 2],
+            work_point[i, 0] - position[a, 0],
+            work_point[i, 1] - position[a, 1],
+            work_point[i, 2] - position[a, 2],
         )
         y0, y1, y2 = (
-            c.work_point[i, 0] - c.position[b, 0],
-            c.work_point[i, 1] - c.position[b, 1],
-            c.work_point[i, 2] - c.position[b, 2],
+            work_point[i, 0] - position[b, 0],
+            work_point[i, 1] - position[b, 1],
+            work_point[i, 2] - position[b, 2],
         )
         for j in range(3):
-            c.local_a[k, j] = c.rotation[a, j] * x0 + c.rotation[a, 3 + j] * x1 + c.rotation[a, 6 + j] * x2
-            c.local_b[k, j] = c.rotation[b, j] * y0 + c.rotation[b, 3 + j] * y1 + c.rotation[b, 6 + j] * y2
+            c.local_a[k, j] = rotation[a, j] * x0 + rotation[a, 3 + j] * x1 + rotation[a, 6 + j] * x2
+            c.local_b[k, j] = rotation[b, j] * y0 + rotation[b, 3 + j] * y1 + rotation[b, 6 + j] * y2
     return 0
 
 
@@ -68,26 +70,28 @@ def find_contacts(address):
     Sets count[CONTACTS_FOUND], and count[CONTACTS] if they fit.
     """
     c = view(COLLISION, address)
+    old_pair_a, old_pair_b, pair_code = c.old_pair_a, c.old_pair_b, c.pair_code
+    pair_axis, shape_type, shape_reach = c.pair_axis, c.shape_type, c.shape_reach
     found, old, olds = 0, 0, c.count[OLD_PAIRS]
     capacity = c.gap.shape[0]
     for p in range(c.count[PAIRS]):
         a, b = c.pair_a[p], c.pair_b[p]
-        while old < olds and (c.old_pair_a[old] < a or (c.old_pair_a[old] == a and c.old_pair_b[old] < b)):
+        while old < olds and (old_pair_a[old] < a or (old_pair_a[old] == a and old_pair_b[old] < b)):
             old += 1
         first_old = last_old = 0
-        c.pair_code[p] = 0
+        pair_code[p] = 0
         for i in range(3):
-            c.pair_axis[p, i] = 0.0
-        if old < olds and c.old_pair_a[old] == a and c.old_pair_b[old] == b:
+            pair_axis[p, i] = 0.0
+        if old < olds and old_pair_a[old] == a and old_pair_b[old] == b:
             first_old = c.old_pair_first[old]
             last_old = first_old + c.old_pair_count[old]
-            c.pair_code[p] = c.old_pair_code[old]
+            pair_code[p] = c.old_pair_code[old]
             for i in range(3):
-                c.pair_axis[p, i] = c.old_pair_axis[old, i]
+                pair_axis[p, i] = c.old_pair_axis[old, i]
         s, t, sign = a, b, 1.0
-        if c.shape_type[a] > c.shape_type[b]:
+        if shape_type[a] > shape_type[b]:
             s, t, sign = b, a, -1.0
-        function = c.pair_function[c.shape_type[s], c.shape_type[t]]
+        function = c.pair_function[shape_type[s], shape_type[t]]
         count = 0
         if function != 0:
             count = call4(function, address, s, t, p)
@@ -97,7 +101,7 @@ def find_contacts(address):
             if found + count <= capacity:
                 write_contacts(address, p, found, count, sign)
                 if last_old > first_old:
-                    reach = min(c.shape_reach[a], c.shape_reach[b])
+                    reach = min(shape_reach[a], shape_reach[b])
                     match_contacts(address, found, found + count, first_old, last_old, reach)
         c.pair_count[p] = count
         found += count
@@ -112,21 +116,22 @@ def find_contacts(address):
 def detect_stage(address, unused_1, unused_2, unused_3):
     """`detect` as a callback, so that callers do not compile it again."""
     c = view(COLLISION, address)
+    count = c.count
     status = update_poses(address)
     if status != 0:
-        c.count[CONTACTS] = 0
-        c.count[PAIRS] = 0
+        count[CONTACTS] = 0
+        count[PAIRS] = 0
         return status
     update_bounds(address)
-    if c.count[PENDING] == 0:
+    if count[PENDING] == 0:
         keep_old(address)
-    c.count[PENDING] = 1  # until all contacts fit, a further call must not take over the unfinished ones
-    c.count[CONTACTS] = 0
+    count[PENDING] = 1  # until all contacts fit, a further call must not take over the unfinished ones
+    count[CONTACTS] = 0
     status = find_pairs(address)
     if status == 0:
         status = find_contacts(address)
     if status == 0:
-        c.count[PENDING] = 0
+        count[PENDING] = 0
     return status
 
 

@@ -25,24 +25,23 @@ HUGE = 1e100
 def update_poses(address):
     """X_WS = X_WB X_BS of every shape; returns NOT_FINITE if a pose is not finite, else 0."""
     c = view(COLLISION, address)
+    body_rotation, local_rotation, local_position = c.body_rotation, c.local_rotation, c.local_position
     bad = 0.0
     for s in range(c.shape_type.shape[0]):
         b = c.shape_body[s]
         for i in range(3):
-            r0 = c.body_rotation[b, 3 * i]
-            r1 = c.body_rotation[b, 3 * i + 1]
-            r2 = c.body_rotation[b, 3 * i + 2]
+            r0 = body_rotation[b, 3 * i]
+            r1 = body_rotation[b, 3 * i + 1]
+            r2 = body_rotation[b, 3 * i + 2]
             for j in range(3):
                 c.rotation[s, 3 * i + j] = (
-                    r0 * c.local_rotation[s, j]
-                    + r1 * c.local_rotation[s, 3 + j]
-                    + r2 * c.local_rotation[s, 6 + j]
+                    r0 * local_rotation[s, j] + r1 * local_rotation[s, 3 + j] + r2 * local_rotation[s, 6 + j]
                 )
             x = (
                 c.body_position[b, i]
-                + r0 * c.local_position[s, 0]
-                + r1 * c.local_position[s, 1]
-                + r2 * c.local_position[s, 2]
+                + r0 * local_position[s, 0]
+                + r1 * local_position[s, 1]
+                + r2 * local_position[s, 2]
             )
             c.position[s, i] = x
             bad += 0.0 * (x + r0 + r1 + r2)  # NaN if any of them is NaN or infinite
@@ -55,12 +54,14 @@ def update_poses(address):
 def update_bounds(address):
     """Axis-aligned box of every shape in world axes, grown by half the margin on every side."""
     c = view(COLLISION, address)
+    shape_size, rotation, hull_first = c.shape_size, c.rotation, c.hull_first
+    hull_vertex, aabb = c.hull_vertex, c.aabb
     grow = 0.5 * c.margin[0]
     for s in range(c.shape_type.shape[0]):
         kind = c.shape_type[s]
-        s0, s1, s2 = c.shape_size[s, 0], c.shape_size[s, 1], c.shape_size[s, 2]
+        s0, s1, s2 = shape_size[s, 0], shape_size[s, 1], shape_size[s, 2]
         for i in range(3):
-            r0, r1, r2 = c.rotation[s, 3 * i], c.rotation[s, 3 * i + 1], c.rotation[s, 3 * i + 2]
+            r0, r1, r2 = rotation[s, 3 * i], rotation[s, 3 * i + 1], rotation[s, 3 * i + 2]
             x = c.position[s, i]
             low = high = 0.0
             if kind == BOX:
@@ -87,13 +88,13 @@ def update_bounds(address):
             elif kind == HULL:
                 h = c.shape_hull[s]
                 low, high = HUGE, -HUGE
-                for v in range(c.hull_first[h], c.hull_first[h + 1]):
-                    y = r0 * c.hull_vertex[v, 0] + r1 * c.hull_vertex[v, 1] + r2 * c.hull_vertex[v, 2]
+                for v in range(hull_first[h], hull_first[h + 1]):
+                    y = r0 * hull_vertex[v, 0] + r1 * hull_vertex[v, 1] + r2 * hull_vertex[v, 2]
                     low = min(low, y)
                     high = max(high, y)
             elif kind == PLANE:
                 high = HUGE
                 low = -high
-            c.aabb[s, i] = x + low - grow
-            c.aabb[s, 3 + i] = x + high + grow
+            aabb[s, i] = x + low - grow
+            aabb[s, 3 + i] = x + high + grow
     return 0

@@ -17,7 +17,7 @@ from kido.collision.container import (
     SPHERE,
     TYPES,
 )
-from kido.collision.pairs import box, plane, sphere
+from kido.collision.pairs import box, capsule, convex, plane, sphere
 
 SPECIAL = {
     (PLANE, SPHERE): plane.plane_sphere,
@@ -33,13 +33,16 @@ SPECIAL = {
     (SPHERE, CYLINDER): sphere.sphere_cylinder,
     (SPHERE, CONE): sphere.sphere_cone,
     (SPHERE, ELLIPSOID): sphere.sphere_ellipsoid,
+    (CAPSULE, CAPSULE): capsule.capsule_capsule,
     (BOX, BOX): box.box_box,
 }
 
 
 def pair_function(first: int, second: int):
     """The callback for two types in ascending order, or None for two planes."""
-    return SPECIAL.get((first, second))
+    if second == PLANE:
+        return None
+    return SPECIAL.get((first, second), convex.convex_convex)
 
 
 def fill_table(table: np.ndarray, kinds: Iterable[tuple[int, int]]) -> None:

@@ -29,18 +29,18 @@ NO_AXIS = -1e300
 def relative_pose(address, a, b):
     """Writes the pose of box b in the axes of box a, and the half edges of both, to the scratch numbers."""
     c = view(COLLISION, address)
-    x = c.position[b, 0] - c.position[a, 0]
-    y = c.position[b, 1] - c.position[a, 1]
-    z = c.position[b, 2] - c.position[a, 2]
+    position, rotation, number = c.position, c.rotation, c.number
+    shape_size = c.shape_size
+    x = position[b, 0] - position[a, 0]
+    y = position[b, 1] - position[a, 1]
+    z = position[b, 2] - position[a, 2]
     for i in range(3):
-        r0, r1, r2 = c.rotation[a, i], c.rotation[a, 3 + i], c.rotation[a, 6 + i]
+        r0, r1, r2 = rotation[a, i], rotation[a, 3 + i], rotation[a, 6 + i]
         for j in range(3):
-            c.number[ROT + 3 * i + j] = (
-                r0 * c.rotation[b, j] + r1 * c.rotation[b, 3 + j] + r2 * c.rotation[b, 6 + j]
-            )
-        c.number[POS + i] = r0 * x + r1 * y + r2 * z
-        c.number[HALF_A + i] = c.shape_size[a, i]
-        c.number[HALF_B + i] = c.shape_size[b, i]
+            number[ROT + 3 * i + j] = r0 * rotation[b, j] + r1 * rotation[b, 3 + j] + r2 * rotation[b, 6 + j]
+        number[POS + i] = r0 * x + r1 * y + r2 * z
+        number[HALF_A + i] = shape_size[a, i]
+        number[HALF_B + i] = shape_size[b, i]
     return 0
 
 
@@ -51,27 +51,28 @@ def face_axes(address, stop):
     Returns: separation and axis of A, separation and axis of B; leaves early if one exceeds `stop`.
     """
     c = view(COLLISION, address)
+    number = c.number
     best_a, axis_a, best_b, axis_b = NO_AXIS, 0, NO_AXIS, 0
     for i in range(3):
         reach = (
-            c.number[HALF_B] * math.fabs(c.number[ROT + 3 * i])
-            + c.number[HALF_B + 1] * math.fabs(c.number[ROT + 3 * i + 1])
-            + c.number[HALF_B + 2] * math.fabs(c.number[ROT + 3 * i + 2])
+            number[HALF_B] * math.fabs(number[ROT + 3 * i])
+            + number[HALF_B + 1] * math.fabs(number[ROT + 3 * i + 1])
+            + number[HALF_B + 2] * math.fabs(number[ROT + 3 * i + 2])
         )
-        s = math.fabs(c.number[POS + i]) - c.number[HALF_A + i] - reach
+        s = math.fabs(number[POS + i]) - number[HALF_A + i] - reach
         if s > best_a:
             best_a, axis_a = s, i
     if best_a > stop:
         return best_a, axis_a, best_b, axis_b
     for j in range(3):
-        r0, r1, r2 = c.number[ROT + j], c.number[ROT + 3 + j], c.number[ROT + 6 + j]
+        r0, r1, r2 = number[ROT + j], number[ROT + 3 + j], number[ROT + 6 + j]
         reach = (
-            c.number[HALF_A] * math.fabs(r0)
-            + c.number[HALF_A + 1] * math.fabs(r1)
-            + c.number[HALF_A + 2] * math.fabs(r2)
+            number[HALF_A] * math.fabs(r0)
+            + number[HALF_A + 1] * math.fabs(r1)
+            + number[HALF_A + 2] * math.fabs(r2)
         )
-        along = c.number[POS] * r0 + c.number[POS + 1] * r1 + c.number[POS + 2] * r2
-        s = math.fabs(along) - c.number[HALF_B + j] - reach
+        along = number[POS] * r0 + number[POS + 1] * r1 + number[POS + 2] * r2
+        s = math.fabs(along) - number[HALF_B + j] - reach
         if s > best_b:
             best_b, axis_b = s, j
     return best_a, axis_a, best_b, axis_b
@@ -82,21 +83,22 @@ def edge_axis(address, i, j):
     """Separation along the cross of edge direction i of A and j of B, and the cross's components along the two
     axes of A after i; (NO_AXIS, 0, 0) if the edges are parallel."""
     c = view(COLLISION, address)
+    number = c.number
     i1 = i + 1 if i < 2 else 0
     i2 = 3 - i - i1
     j1 = j + 1 if j < 2 else 0
     j2 = 3 - j - j1
-    u, v = c.number[ROT + 3 * i1 + j], c.number[ROT + 3 * i2 + j]
+    u, v = number[ROT + 3 * i1 + j], number[ROT + 3 * i2 + j]
     square = u * u + v * v
     if square < PARALLEL:
         return NO_AXIS, 0.0, 0.0
     reach = (
-        c.number[HALF_A + i1] * math.fabs(v)
-        + c.number[HALF_A + i2] * math.fabs(u)
-        + c.number[HALF_B + j1] * math.fabs(c.number[ROT + 3 * i + j2])
-        + c.number[HALF_B + j2] * math.fabs(c.number[ROT + 3 * i + j1])
+        number[HALF_A + i1] * math.fabs(v)
+        + number[HALF_A + i2] * math.fabs(u)
+        + number[HALF_B + j1] * math.fabs(number[ROT + 3 * i + j2])
+        + number[HALF_B + j2] * math.fabs(number[ROT + 3 * i + j1])
     )
-    along = c.number[POS + i2] * u - c.number[POS + i1] * v
+    along = number[POS + i2] * u - number[POS + i1] * v
     scale = 1.0 / math.sqrt(square)
     if along < 0.0:
         scale = -scale
@@ -108,6 +110,7 @@ def best_edge_axis(address, stop, axis_a, axis_b):
     """The best edge cross: separation, i, j, its direction in the axes of A, and whether it is aligned with the
     face normals axis_a or axis_b."""
     c = view(COLLISION, address)
+    number = c.number
     best, best_i, best_j = NO_AXIS, 0, 0
     n0 = n1 = n2 = 0.0
     for i in range(3):
@@ -123,7 +126,7 @@ def best_edge_axis(address, stop, axis_a, axis_b):
                     n0, n1, n2 = u, v, 0.0
                 if best > stop:
                     return best, i, j, n0, n1, n2, 0
-    in_b = n0 * c.number[ROT + axis_b] + n1 * c.number[ROT + 3 + axis_b] + n2 * c.number[ROT + 6 + axis_b]
+    in_b = n0 * number[ROT + axis_b] + n1 * number[ROT + 3 + axis_b] + n2 * number[ROT + 6 + axis_b]
     in_a = n0 if axis_a == 0 else (n1 if axis_a == 1 else n2)
     aligned = 0
     if math.fabs(in_a) > ALIGNED or math.fabs(in_b) > ALIGNED:
@@ -136,6 +139,8 @@ def clip_faces(address, a, b, axis, flip):
     """Contacts on face `axis` of box `a`, whose relative pose to `b` is in the scratch numbers; with `flip` the
     scratch is that of (b, a), the reference box being the second. Returns their number."""
     c = view(COLLISION, address)
+    number, poly, poly_key = c.number, c.poly, c.poly_key
+    rotation, position = c.rotation, c.position
     k, k1 = axis, axis + 1 if axis < 2 else 0
     k2 = 3 - k - k1
     own, other = (HALF_B, HALF_A) if flip else (HALF_A, HALF_B)
@@ -144,46 +149,46 @@ def clip_faces(address, a, b, axis, flip):
     x = y = z = 0.0
     if flip:
         for i in range(3):
-            p = c.number[POS + i]
-            x -= c.number[ROT + 3 * i + k] * p
-            y -= c.number[ROT + 3 * i + k1] * p
-            z -= c.number[ROT + 3 * i + k2] * p
+            p = number[POS + i]
+            x -= number[ROT + 3 * i + k] * p
+            y -= number[ROT + 3 * i + k1] * p
+            z -= number[ROT + 3 * i + k2] * p
     else:
-        x, y, z = c.number[POS + k], c.number[POS + k1], c.number[POS + k2]
+        x, y, z = number[POS + k], number[POS + k1], number[POS + k2]
     sign = 1.0 if x >= 0.0 else -1.0
     face, steep = 0, -1.0
     for m in range(3):
-        s = math.fabs(c.number[ROT + row * k + step * m])
+        s = math.fabs(number[ROT + row * k + step * m])
         if s > steep:
             face, steep = m, s
     m1 = face + 1 if face < 2 else 0
     m2 = 3 - face - m1
-    h = c.number[other + face]
+    h = number[other + face]
     code = 2 * face
-    if sign * c.number[ROT + row * k + step * face] > 0.0:
+    if sign * number[ROT + row * k + step * face] > 0.0:
         h = -h
         code += 1
     base = ROT + step * face
     cx, cy, cz = (
-        x + h * c.number[base + row * k],
-        y + h * c.number[base + row * k1],
-        z + h * c.number[base + row * k2],
+        x + h * number[base + row * k],
+        y + h * number[base + row * k1],
+        z + h * number[base + row * k2],
     )
     base = ROT + step * m1
-    h = c.number[other + m1]
-    ux, uy, uz = h * c.number[base + row * k], h * c.number[base + row * k1], h * c.number[base + row * k2]
+    h = number[other + m1]
+    ux, uy, uz = h * number[base + row * k], h * number[base + row * k1], h * number[base + row * k2]
     base = ROT + step * m2
-    h = c.number[other + m2]
-    vx, vy, vz = h * c.number[base + row * k], h * c.number[base + row * k1], h * c.number[base + row * k2]
-    h = c.number[own + k]
+    h = number[other + m2]
+    vx, vy, vz = h * number[base + row * k], h * number[base + row * k1], h * number[base + row * k2]
+    h = number[own + k]
     for corner in range(4):
         s = -1.0 if corner == 0 or corner == 3 else 1.0
         t = -1.0 if corner < 2 else 1.0
-        c.poly[0, corner, 0] = cy + s * uy + t * vy
-        c.poly[0, corner, 1] = cz + s * uz + t * vz
-        c.poly[0, corner, 2] = sign * (cx + s * ux + t * vx) - h
-        c.poly_key[0, corner] = corner + 1
-    h1, h2 = c.number[own + k1], c.number[own + k2]
+        poly[0, corner, 0] = cy + s * uy + t * vy
+        poly[0, corner, 1] = cz + s * uz + t * vz
+        poly[0, corner, 2] = sign * (cx + s * ux + t * vx) - h
+        poly_key[0, corner] = corner + 1
+    h1, h2 = number[own + k1], number[own + k2]
     slack = 1e-9 * (h1 + h2)
     count, at = clip(address, 0, 4, 1.0, 0.0, h1, 0, slack)
     count, at = clip(address, at, count, -1.0, 0.0, h1, 1, slack)
@@ -191,7 +196,7 @@ def clip_faces(address, a, b, axis, flip):
     count, at = clip(address, at, count, 0.0, -1.0, h2, 3, slack)
     if count == 0:
         return -1
-    n0, n1, n2 = sign * c.rotation[a, k], sign * c.rotation[a, 3 + k], sign * c.rotation[a, 6 + k]
+    n0, n1, n2 = sign * rotation[a, k], sign * rotation[a, 3 + k], sign * rotation[a, 6 + k]
     if flip:
         set_normal(address, -n0, -n1, -n2)
     else:
@@ -201,18 +206,18 @@ def clip_faces(address, a, b, axis, flip):
     near = 1e-12 * (h1 + h2) * (h1 + h2)
     last_u = last_v = 1e300
     for p in range(count):
-        u, v, gap = c.poly[at, p, 0], c.poly[at, p, 1], c.poly[at, p, 2]
+        u, v, gap = poly[at, p, 0], poly[at, p, 1], poly[at, p, 2]
         apart = (u - last_u) * (u - last_u) + (v - last_v) * (v - last_v)
         if gap < c.margin[0] and apart > near:
-            w = sign * (c.number[own + k] + 0.5 * gap)
+            w = sign * (number[own + k] + 0.5 * gap)
             made = add_point(
                 address,
                 made,
-                c.position[a, 0] + c.rotation[a, k] * w + c.rotation[a, k1] * u + c.rotation[a, k2] * v,
-                c.position[a, 1] + c.rotation[a, 3 + k] * w + c.rotation[a, 3 + k1] * u + c.rotation[a, 3 + k2] * v,
-                c.position[a, 2] + c.rotation[a, 6 + k] * w + c.rotation[a, 6 + k1] * u + c.rotation[a, 6 + k2] * v,
+                position[a, 0] + rotation[a, k] * w + rotation[a, k1] * u + rotation[a, k2] * v,
+                position[a, 1] + rotation[a, 3 + k] * w + rotation[a, 3 + k1] * u + rotation[a, 3 + k2] * v,
+                position[a, 2] + rotation[a, 6 + k] * w + rotation[a, 6 + k1] * u + rotation[a, 6 + k2] * v,
                 gap,
-                prefix * 4294967296 + c.poly_key[at, p],
+                prefix * 4294967296 + poly_key[at, p],
             )
             last_u, last_v = u, v
     return made
@@ -223,18 +228,19 @@ def edge_points(address, a, b, i, sa1, sa2, j, sb1, sb2):
     """Nearest points of edge i of a (on the sides sa1, sa2 of the axes after i) and edge j of b, in the axes
     of a, with their squared distance."""
     c = view(COLLISION, address)
+    number = c.number
     i1 = i + 1 if i < 2 else 0
     i2 = 3 - i - i1
     j1 = j + 1 if j < 2 else 0
     j2 = 3 - j - j1
     # In A's axes, cyclically renamed so that edge i runs along the first.
-    ha = c.number[HALF_A + i]
-    p1, p2 = sa1 * c.number[HALF_A + i1], sa2 * c.number[HALF_A + i2]
-    hb, b1, b2 = c.number[HALF_B + j], sb1 * c.number[HALF_B + j1], sb2 * c.number[HALF_B + j2]
-    q0 = c.number[POS + i] + b1 * c.number[ROT + 3 * i + j1] + b2 * c.number[ROT + 3 * i + j2]
-    q1 = c.number[POS + i1] + b1 * c.number[ROT + 3 * i1 + j1] + b2 * c.number[ROT + 3 * i1 + j2]
-    q2 = c.number[POS + i2] + b1 * c.number[ROT + 3 * i2 + j1] + b2 * c.number[ROT + 3 * i2 + j2]
-    e0, e1, e2 = c.number[ROT + 3 * i + j], c.number[ROT + 3 * i1 + j], c.number[ROT + 3 * i2 + j]
+    ha = number[HALF_A + i]
+    p1, p2 = sa1 * number[HALF_A + i1], sa2 * number[HALF_A + i2]
+    hb, b1, b2 = number[HALF_B + j], sb1 * number[HALF_B + j1], sb2 * number[HALF_B + j2]
+    q0 = number[POS + i] + b1 * number[ROT + 3 * i + j1] + b2 * number[ROT + 3 * i + j2]
+    q1 = number[POS + i1] + b1 * number[ROT + 3 * i1 + j1] + b2 * number[ROT + 3 * i1 + j2]
+    q2 = number[POS + i2] + b1 * number[ROT + 3 * i2 + j1] + b2 * number[ROT + 3 * i2 + j2]
+    e0, e1, e2 = number[ROT + 3 * i + j], number[ROT + 3 * i1 + j], number[ROT + 3 * i2 + j]
     s, t = nearest_on_segments(1.0, 0.0, 0.0, ha, e0, e1, e2, hb, q0, q1 - p1, q2 - p2)
     d0, d1, d2 = q0 + t * e0 - s, q1 + t * e1 - p1, q2 + t * e2 - p2
     return s, t, d0 * d0 + d1 * d1 + d2 * d2
@@ -244,6 +250,8 @@ def edge_points(address, a, b, i, sa1, sa2, j, sb1, sb2):
 def add_edges(address, a, b, i, sa1, sa2, j, sb1, sb2, n0, n1, n2, keep_normal):
     """The contact of two edges. The normal is n (axes of a), or with keep_normal == 0 from the nearest points."""
     c = view(COLLISION, address)
+    rotation, shape_size, position = c.rotation, c.shape_size, c.position
+    number = c.number
     i1 = i + 1 if i < 2 else 0
     i2 = 3 - i - i1
     j1 = j + 1 if j < 2 else 0
@@ -251,51 +259,52 @@ def add_edges(address, a, b, i, sa1, sa2, j, sb1, sb2, n0, n1, n2, keep_normal):
     s, t, d2 = edge_points(address, a, b, i, sa1, sa2, j, sb1, sb2)
     if keep_normal:
         n0, n1, n2 = (
-            c.rotation[a, 0] * n0 + c.rotation[a, 1] * n1 + c.rotation[a, 2] * n2,
-            c.rotation[a, 3] * n0 + c.rotation[a, 4] * n1 + c.rotation[a, 5] * n2,
-            c.rotation[a, 6] * n0 + c.rotation[a, 7] * n1 + c.rotation[a, 8] * n2,
+            rotation[a, 0] * n0 + rotation[a, 1] * n1 + rotation[a, 2] * n2,
+            rotation[a, 3] * n0 + rotation[a, 4] * n1 + rotation[a, 5] * n2,
+            rotation[a, 6] * n0 + rotation[a, 7] * n1 + rotation[a, 8] * n2,
         )
-    pa1, pa2 = sa1 * c.shape_size[a, i1], sa2 * c.shape_size[a, i2]
-    pb1, pb2 = sb1 * c.shape_size[b, j1], sb2 * c.shape_size[b, j2]
+    pa1, pa2 = sa1 * shape_size[a, i1], sa2 * shape_size[a, i2]
+    pb1, pb2 = sb1 * shape_size[b, j1], sb2 * shape_size[b, j2]
     gap = length2 = 0.0
     for k in range(3):
         p = (
-            c.position[a, k]
-            + s * c.rotation[a, 3 * k + i]
-            + pa1 * c.rotation[a, 3 * k + i1]
-            + pa2 * c.rotation[a, 3 * k + i2]
+            position[a, k]
+            + s * rotation[a, 3 * k + i]
+            + pa1 * rotation[a, 3 * k + i1]
+            + pa2 * rotation[a, 3 * k + i2]
         )
         q = (
-            c.position[b, k]
-            + t * c.rotation[b, 3 * k + j]
-            + pb1 * c.rotation[b, 3 * k + j1]
-            + pb2 * c.rotation[b, 3 * k + j2]
+            position[b, k]
+            + t * rotation[b, 3 * k + j]
+            + pb1 * rotation[b, 3 * k + j1]
+            + pb2 * rotation[b, 3 * k + j2]
         )
-        c.number[18 + k] = 0.5 * (p + q)
-        c.number[21 + k] = q - p
+        number[18 + k] = 0.5 * (p + q)
+        number[21 + k] = q - p
         length2 += (q - p) * (q - p)
     if keep_normal:
-        gap = n0 * c.number[21] + n1 * c.number[22] + n2 * c.number[23]
+        gap = n0 * number[21] + n1 * number[22] + n2 * number[23]
     else:
         gap = math.sqrt(length2)
         if gap < 1e-12:
             return 0
-        n0, n1, n2 = c.number[21] / gap, c.number[22] / gap, c.number[23] / gap
+        n0, n1, n2 = number[21] / gap, number[22] / gap, number[23] / gap
     if gap >= c.margin[0]:
         return 0
     set_normal(address, n0, n1, n2)
-    return add_point(address, 0, c.number[18], c.number[19], c.number[20], gap, 10 + 3 * i + j)
+    return add_point(address, 0, number[18], number[19], number[20], gap, 10 + 3 * i + j)
 
 
 @kernel
 def edge_contact(address, a, b, i, j, n0, n1, n2):
     """The contact of the two edges i, j that support the normal n (axes of a, from a to b)."""
     c = view(COLLISION, address)
+    number = c.number
     i1 = i + 1 if i < 2 else 0
     j1 = j + 1 if j < 2 else 0
     j2 = 3 - j - j1
-    m1 = n0 * c.number[ROT + j1] + n1 * c.number[ROT + 3 + j1] + n2 * c.number[ROT + 6 + j1]
-    m2 = n0 * c.number[ROT + j2] + n1 * c.number[ROT + 3 + j2] + n2 * c.number[ROT + 6 + j2]
+    m1 = n0 * number[ROT + j1] + n1 * number[ROT + 3 + j1] + n2 * number[ROT + 6 + j1]
+    m2 = n0 * number[ROT + j2] + n1 * number[ROT + 3 + j2] + n2 * number[ROT + 6 + j2]
     u = n0 if i1 == 0 else (n1 if i1 == 1 else n2)
     i2 = 3 - i - i1
     v = n0 if i2 == 0 else (n1 if i2 == 1 else n2)
@@ -350,6 +359,7 @@ def nearest_edges(address, a, b):
 def box_box(address, a, b, pair):
     """Up to eight points of a face contact, or one of an edge contact."""
     c = view(COLLISION, address)
+    shape_reach = c.shape_reach
     relative_pose(address, a, b)
     stop = c.margin[0]
     sep_a, axis_a, sep_b, axis_b = face_axes(address, stop)
@@ -358,7 +368,7 @@ def box_box(address, a, b, pair):
     edge, i, j, n0, n1, n2, aligned = best_edge_axis(address, stop, axis_a, axis_b)
     if edge > stop:
         return 0
-    tie = TIE * (c.shape_reach[a] + c.shape_reach[b])
+    tie = TIE * (shape_reach[a] + shape_reach[b])
     face = max(sep_a, sep_b)
     if edge > face + tie and aligned == 0:
         if edge <= 0.0:

@@ -10,10 +10,11 @@ from kido.jit import kernel, view
 def to_world(address, s, x, y, z):
     """A point from the axes of shape s to world axes."""
     c = view(COLLISION, address)
+    position, rotation = c.position, c.rotation
     return (
-        c.position[s, 0] + c.rotation[s, 0] * x + c.rotation[s, 1] * y + c.rotation[s, 2] * z,
-        c.position[s, 1] + c.rotation[s, 3] * x + c.rotation[s, 4] * y + c.rotation[s, 5] * z,
-        c.position[s, 2] + c.rotation[s, 6] * x + c.rotation[s, 7] * y + c.rotation[s, 8] * z,
+        position[s, 0] + rotation[s, 0] * x + rotation[s, 1] * y + rotation[s, 2] * z,
+        position[s, 1] + rotation[s, 3] * x + rotation[s, 4] * y + rotation[s, 5] * z,
+        position[s, 2] + rotation[s, 6] * x + rotation[s, 7] * y + rotation[s, 8] * z,
     )
 
 
@@ -21,10 +22,11 @@ def to_world(address, s, x, y, z):
 def direction_to_world(address, s, x, y, z):
     """A direction from the axes of shape s to world axes."""
     c = view(COLLISION, address)
+    rotation = c.rotation
     return (
-        c.rotation[s, 0] * x + c.rotation[s, 1] * y + c.rotation[s, 2] * z,
-        c.rotation[s, 3] * x + c.rotation[s, 4] * y + c.rotation[s, 5] * z,
-        c.rotation[s, 6] * x + c.rotation[s, 7] * y + c.rotation[s, 8] * z,
+        rotation[s, 0] * x + rotation[s, 1] * y + rotation[s, 2] * z,
+        rotation[s, 3] * x + rotation[s, 4] * y + rotation[s, 5] * z,
+        rotation[s, 6] * x + rotation[s, 7] * y + rotation[s, 8] * z,
     )
 
 
@@ -32,10 +34,11 @@ def direction_to_world(address, s, x, y, z):
 def direction_to_shape(address, s, x, y, z):
     """A direction from world axes to the axes of shape s."""
     c = view(COLLISION, address)
+    rotation = c.rotation
     return (
-        c.rotation[s, 0] * x + c.rotation[s, 3] * y + c.rotation[s, 6] * z,
-        c.rotation[s, 1] * x + c.rotation[s, 4] * y + c.rotation[s, 7] * z,
-        c.rotation[s, 2] * x + c.rotation[s, 5] * y + c.rotation[s, 8] * z,
+        rotation[s, 0] * x + rotation[s, 3] * y + rotation[s, 6] * z,
+        rotation[s, 1] * x + rotation[s, 4] * y + rotation[s, 7] * z,
+        rotation[s, 2] * x + rotation[s, 5] * y + rotation[s, 8] * z,
     )
 
 
@@ -43,6 +46,5 @@ def direction_to_shape(address, s, x, y, z):
 def to_shape(address, s, x, y, z):
     """A point from world axes to the axes of shape s."""
     c = view(COLLISION, address)
-    return direction_to_shape(
-        address, s, x - c.position[s, 0], y - c.position[s, 1], z - c.position[s, 2]
-    )
+    position = c.position
+    return direction_to_shape(address, s, x - position[s, 0], y - position[s, 1], z - position[s, 2])

@@ -19,7 +19,8 @@ LEVEL = 1e-4  # sine of the tilt below which a rim keeps its points fixed in the
 def plane_normal(address, p):
     """Normal of plane p in world axes; makes it the manifold's."""
     c = view(COLLISION, address)
-    x, y, z = c.rotation[p, 2], c.rotation[p, 5], c.rotation[p, 8]
+    rotation = c.rotation
+    x, y, z = rotation[p, 2], rotation[p, 5], rotation[p, 8]
     set_normal(address, x, y, z)
     return x, y, z
 
@@ -28,8 +29,9 @@ def plane_normal(address, p):
 def add_lowest(address, count, p, x, y, z, key):
     """Adds the world point (x, y, z) of the other shape if it is below the margin."""
     c = view(COLLISION, address)
-    n0, n1, n2 = c.work_normal[0], c.work_normal[1], c.work_normal[2]
-    gap = n0 * (x - c.position[p, 0]) + n1 * (y - c.position[p, 1]) + n2 * (z - c.position[p, 2])
+    work_normal, position = c.work_normal, c.position
+    n0, n1, n2 = work_normal[0], work_normal[1], work_normal[2]
+    gap = n0 * (x - position[p, 0]) + n1 * (y - position[p, 1]) + n2 * (z - position[p, 2])
     if gap < c.margin[0]:
         half = 0.5 * gap
         return add_point(address, count, x - half * n0, y - half * n1, z - half * n2, gap, key)
@@ -40,10 +42,11 @@ def add_lowest(address, count, p, x, y, z, key):
 def plane_sphere(address, p, s, pair):
     """One point under the centre."""
     c = view(COLLISION, address)
+    position = c.position
     n0, n1, n2 = plane_normal(address, p)
     r = c.shape_size[s, 0]
     return add_lowest(
-        address, 0, p, c.position[s, 0] - r * n0, c.position[s, 1] - r * n1, c.position[s, 2] - r * n2, 0
+        address, 0, p, position[s, 0] - r * n0, position[s, 1] - r * n1, position[s, 2] - r * n2, 0
     )
 
 
@@ -51,8 +54,9 @@ def plane_sphere(address, p, s, pair):
 def plane_capsule(address, p, s, pair):
     """One point under each end."""
     c = view(COLLISION, address)
+    shape_size = c.shape_size
     n0, n1, n2 = plane_normal(address, p)
-    r, half = c.shape_size[s, 0], c.shape_size[s, 1]
+    r, half = shape_size[s, 0], shape_size[s, 1]
     count = 0
     for end in range(2):
         x, y, z = to_world(address, s, 0.0, 0.0, half if end == 0 else -half)
@@ -64,12 +68,13 @@ def plane_capsule(address, p, s, pair):
 def plane_box(address, p, s, pair):
     """The corners below the margin."""
     c = view(COLLISION, address)
+    shape_size = c.shape_size
     plane_normal(address, p)
     count = 0
     for corner in range(8):
-        x = c.shape_size[s, 0] if corner & 1 else -c.shape_size[s, 0]
-        y = c.shape_size[s, 1] if corner & 2 else -c.shape_size[s, 1]
-        z = c.shape_size[s, 2] if corner & 4 else -c.shape_size[s, 2]
+        x = shape_size[s, 0] if corner & 1 else -shape_size[s, 0]
+        y = shape_size[s, 1] if corner & 2 else -shape_size[s, 1]
+        z = shape_size[s, 2] if corner & 4 else -shape_size[s, 2]
         x, y, z = to_world(address, s, x, y, z)
         count = add_lowest(address, count, p, x, y, z, corner)
     return count
@@ -89,7 +94,8 @@ def add_rim(address, count, p, s, r, z, d0, d1, key):
 def downward(address, p, s):
     """Unit vector in the xy plane of shape s that points most steeply into the plane; x if level."""
     c = view(COLLISION, address)
-    d0, d1, d2 = direction_to_shape(address, s, -c.work_normal[0], -c.work_normal[1], -c.work_normal[2])
+    work_normal = c.work_normal
+    d0, d1, d2 = direction_to_shape(address, s, -work_normal[0], -work_normal[1], -work_normal[2])
     size = math.sqrt(d0 * d0 + d1 * d1)
     if size < LEVEL:
         return 1.0, 0.0, d2
@@ -100,13 +106,14 @@ def downward(address, p, s):
 def plane_cylinder(address, p, s, pair):
     """Four points on each rim, one of them the lowest."""
     c = view(COLLISION, address)
+    shape_size = c.shape_size
     plane_normal(address, p)
     d0, d1, d2 = downward(address, p, s)
     count = 0
     for end in range(2):
-        z = c.shape_size[s, 1] if end == 0 else -c.shape_size[s, 1]
+        z = shape_size[s, 1] if end == 0 else -shape_size[s, 1]
         if d2 * z > 0.0 or math.fabs(d2) < 0.7:
-            count = add_rim(address, count, p, s, c.shape_size[s, 0], z, d0, d1, 4 * end)
+            count = add_rim(address, count, p, s, shape_size[s, 0], z, d0, d1, 4 * end)
     return count
 
 
@@ -114,21 +121,23 @@ def plane_cylinder(address, p, s, pair):
 def plane_cone(address, p, s, pair):
     """The apex and four points on the rim, one of them the lowest."""
     c = view(COLLISION, address)
+    shape_size = c.shape_size
     plane_normal(address, p)
     d0, d1, _ = downward(address, p, s)
-    half = c.shape_size[s, 1]
+    half = shape_size[s, 1]
     x, y, z = to_world(address, s, 0.0, 0.0, half)
     count = add_lowest(address, 0, p, x, y, z, 4)
-    return add_rim(address, count, p, s, c.shape_size[s, 0], -half, d0, d1, 0)
+    return add_rim(address, count, p, s, shape_size[s, 0], -half, d0, d1, 0)
 
 
 @callback
 def plane_ellipsoid(address, p, s, pair):
     """The lowest point: -E^2 n / |E n| with half axes E."""
     c = view(COLLISION, address)
+    shape_size = c.shape_size
     n0, n1, n2 = plane_normal(address, p)
     d0, d1, d2 = direction_to_shape(address, s, -n0, -n1, -n2)
-    e0, e1, e2 = c.shape_size[s, 0], c.shape_size[s, 1], c.shape_size[s, 2]
+    e0, e1, e2 = shape_size[s, 0], shape_size[s, 1], shape_size[s, 2]
     scale = 1.0 / math.sqrt(e0 * e0 * d0 * d0 + e1 * e1 * d1 * d1 + e2 * e2 * d2 * d2)
     x, y, z = to_world(address, s, e0 * e0 * d0 * scale, e1 * e1 * d1 * scale, e2 * e2 * d2 * scale)
     return add_lowest(address, 0, p, x, y, z, 0)
@@ -138,11 +147,12 @@ def plane_ellipsoid(address, p, s, pair):
 def plane_hull(address, p, s, pair):
     """The vertices below the margin."""
     c = view(COLLISION, address)
+    hull_first, hull_vertex = c.hull_first, c.hull_vertex
     plane_normal(address, p)
     count, h = 0, c.shape_hull[s]
-    for v in range(c.hull_first[h], c.hull_first[h + 1]):
-        x, y, z = to_world(address, s, c.hull_vertex[v, 0], c.hull_vertex[v, 1], c.hull_vertex[v, 2])
-        count = add_lowest(address, count, p, x, y, z, v - c.hull_first[h])
+    for v in range(hull_first[h], hull_first[h + 1]):
+        x, y, z = to_world(address, s, hull_vertex[v, 0], hull_vertex[v, 1], hull_vertex[v, 2])
+        count = add_lowest(address, count, p, x, y, z, v - hull_first[h])
         if count == WORK:
             count = reduce_manifold(address, count, 0, 0)
     return count

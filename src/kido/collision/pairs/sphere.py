@@ -35,7 +35,8 @@ def add_nearest(address, s, t, x, y, z, m0, m1, m2, d):
 def add_ball(address, s, t, x, y, z, r):
     """The contact of sphere s with a ball of radius r about (x, y, z) in the axes of shape t."""
     c = view(COLLISION, address)
-    p0, p1, p2 = to_shape(address, t, c.position[s, 0], c.position[s, 1], c.position[s, 2])
+    position = c.position
+    p0, p1, p2 = to_shape(address, t, position[s, 0], position[s, 1], position[s, 2])
     m0, m1, m2 = p0 - x, p1 - y, p2 - z
     d = math.sqrt(m0 * m0 + m1 * m1 + m2 * m2)
     if d > NEAR:
@@ -56,17 +57,19 @@ def sphere_sphere(address, s, t, pair):
 def sphere_capsule(address, s, t, pair):
     """The ball about the point of the capsule's axis nearest to the centre."""
     c = view(COLLISION, address)
-    _, _, z = to_shape(address, t, c.position[s, 0], c.position[s, 1], c.position[s, 2])
-    half = c.shape_size[t, 1]
-    return add_ball(address, s, t, 0.0, 0.0, min(max(z, -half), half), c.shape_size[t, 0])
+    position, shape_size = c.position, c.shape_size
+    _, _, z = to_shape(address, t, position[s, 0], position[s, 1], position[s, 2])
+    half = shape_size[t, 1]
+    return add_ball(address, s, t, 0.0, 0.0, min(max(z, -half), half), shape_size[t, 0])
 
 
 @callback
 def sphere_box(address, s, t, pair):
     """Outside: the clamped centre. Inside: the nearest face."""
     c = view(COLLISION, address)
-    x, y, z = to_shape(address, t, c.position[s, 0], c.position[s, 1], c.position[s, 2])
-    h0, h1, h2 = c.shape_size[t, 0], c.shape_size[t, 1], c.shape_size[t, 2]
+    position, shape_size = c.position, c.shape_size
+    x, y, z = to_shape(address, t, position[s, 0], position[s, 1], position[s, 2])
+    h0, h1, h2 = shape_size[t, 0], shape_size[t, 1], shape_size[t, 2]
     q0, q1, q2 = min(max(x, -h0), h0), min(max(y, -h1), h1), min(max(z, -h2), h2)
     m0, m1, m2 = x - q0, y - q1, z - q2
     d = math.sqrt(m0 * m0 + m1 * m1 + m2 * m2)
@@ -93,8 +96,9 @@ def add_revolved(address, s, t, e0, e1, rho, z, m_rho, m_z, d):
 def sphere_cylinder(address, s, t, pair):
     """The clamp of a rectangle in the half plane of radius and height."""
     c = view(COLLISION, address)
-    x, y, z = to_shape(address, t, c.position[s, 0], c.position[s, 1], c.position[s, 2])
-    r, h = c.shape_size[t, 0], c.shape_size[t, 1]
+    position, shape_size = c.position, c.shape_size
+    x, y, z = to_shape(address, t, position[s, 0], position[s, 1], position[s, 2])
+    r, h = shape_size[t, 0], shape_size[t, 1]
     rho = math.sqrt(x * x + y * y)
     e0, e1 = 1.0, 0.0
     if rho > NEAR:
@@ -114,8 +118,9 @@ def sphere_cylinder(address, s, t, pair):
 def sphere_cone(address, s, t, pair):
     """The nearest point of a triangle in the half plane of radius and height."""
     c = view(COLLISION, address)
-    x, y, z = to_shape(address, t, c.position[s, 0], c.position[s, 1], c.position[s, 2])
-    r, h = c.shape_size[t, 0], c.shape_size[t, 1]
+    position, shape_size = c.position, c.shape_size
+    x, y, z = to_shape(address, t, position[s, 0], position[s, 1], position[s, 2])
+    r, h = shape_size[t, 0], shape_size[t, 1]
     rho = math.sqrt(x * x + y * y)
     e0, e1 = 1.0, 0.0
     if rho > NEAR:
@@ -151,8 +156,9 @@ def sphere_ellipsoid(address, s, t, pair):
     where u > -e_min^2 is the only root; for a centre on the shortest half axis's plane of symmetry inside the
     focal region the root is u = -e_min^2 itself."""
     c = view(COLLISION, address)
-    x, y, z = to_shape(address, t, c.position[s, 0], c.position[s, 1], c.position[s, 2])
-    a, b, d = c.shape_size[t, 0], c.shape_size[t, 1], c.shape_size[t, 2]
+    position, shape_size = c.position, c.shape_size
+    x, y, z = to_shape(address, t, position[s, 0], position[s, 1], position[s, 2])
+    a, b, d = shape_size[t, 0], shape_size[t, 1], shape_size[t, 2]
     a2, b2, d2 = a * a, b * b, d * d
     least = min(a2, min(b2, d2))
     # F(u) = sum (e_i p_i / (u + e_i^2))^2 - 1 falls monotonically on (-least, inf).

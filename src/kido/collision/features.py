@@ -1,0 +1,133 @@
+"""The feature of a shape that faces a direction: a polygon, a segment or a point, for the manifold."""
+
+from __future__ import annotations
+
+import math
+
+from kido.collision.container import BOX, CAPSULE, COLLISION, CONE, CYLINDER, HULL
+from kido.collision.pairs.frames import direction_to_shape, direction_to_world
+from kido.jit import kernel, view
+from kido.math.trig import sincos
+
+CAP_CORNERS = 12  # corners of the polygon that stands for a round cap
+LEVEL = 1e-4  # sine of the tilt below which the cap's corners keep their places in the body
+STEEP = 0.7  # cosine: a cylinder shows its cap beyond, its flank below
+
+
+@kernel
+def put(address, which, k, s, origin, x, y, z):
+    """Stores corner k, given in the axes of shape s, relative to the origin of a shape in world axes."""
+    c = view(COLLISION, address)
+    feature, position = c.feature, c.position
+    x, y, z = direction_to_world(address, s, x, y, z)
+    feature[which, k, 0] = x + (position[s, 0] - position[origin, 0])
+    feature[which, k, 1] = y + (position[s, 1] - position[origin, 1])
+    feature[which, k, 2] = z + (position[s, 2] - position[origin, 2])
+    return 0
+
+
+@kernel
+def cap(address, which, s, origin, r, z, d0, d1, level):
+    """Polygon of the cap of radius r at height z; its first corner towards (d0, d1), unless level."""
+    if level:
+        d0, d1 = 1.0, 0.0
+    turn = 6.283185307179586 / CAP_CORNERS
+    if z < 0.0:
+        turn = -turn  # counterclockwise seen from outside
+    sine, cosine = sincos(turn)
+    for k in range(CAP_CORNERS):
+        put(address, which, k, s, origin, r * d0, r * d1, z)
+        d0, d1 = cosine * d0 - sine * d1, sine * d0 + cosine * d1
+    return CAP_CORNERS
+
+
+@kernel
+def box_face(address, which, s, origin, d0, d1, d2):
+    """The face of a box that faces d; returns its axis and side."""
+    c = view(COLLISION, address)
+    size = c.shape_size
+    a0, a1, a2 = math.fabs(d0), math.fabs(d1), math.fabs(d2)
+    axis = 0 if (a0 >= a1 and a0 >= a2) else (1 if a1 >= a2 else 2)
+    d = d0 if axis == 0 else (d1 if axis == 1 else d2)
+    side = 1.0 if d > 0.0 else -1.0
+    for k in range(4):
+        u = -1.0 if k == 0 or k == 3 else 1.0
+        v = -side if k < 2 else side
+        if axis == 0:
+            put(address, which, k, s, origin, side * size[s, 0], u * size[s, 1], v * size[s, 2])
+        elif axis == 1:
+            put(address, which, k, s, origin, v * size[s, 0], side * size[s, 1], u * size[s, 2])
+        else:
+            put(address, which, k, s, origin, u * size[s, 0], v * size[s, 1], side * size[s, 2])
+    return axis, side
+
+
+@kernel
+def hull_face_towards(address, h, d0, d1, d2):
+    """The face of hull h whose normal is nearest to d."""
+    c = view(COLLISION, address)
+    normal = c.face_normal
+    best, face = -2.0, c.face_first[h]
+    for f in range(c.face_first[h], c.face_first[h + 1]):
+        along = normal[f, 0] * d0 + normal[f, 1] * d1 + normal[f, 2] * d2
+        if along > best:
+            best, face = along, f
+    return face
+
+
+@kernel
+def find_feature(address, which, s, origin, x, y, z):
+    """Writes the feature of shape s that faces the unit vector (x, y, z), world axes, to `feature[which]`.
+
+    Returns:
+        count: corners: 1 a point (not written), 2 a segment, more a polygon.
+        n: outward normal of the polygon, world axes (3 numbers, zero for segment and point).
+    """
+    c = view(COLLISION, address)
+    size = c.shape_size
+    kind = c.shape_type[s]
+    d0, d1, d2 = direction_to_shape(address, s, x, y, z)
+    count = 1
+    n0 = n1 = n2 = 0.0
+    if kind == BOX:
+        axis, side = box_face(address, which, s, origin, d0, d1, d2)
+        count = 4
+        if axis == 0:
+            n0 = side
+        elif axis == 1:
+            n1 = side
+        else:
+            n2 = side
+    elif kind == HULL:
+        f = hull_face_towards(address, c.shape_hull[s], d0, d1, d2)
+        first = c.face_loop[f]
+        count = c.face_loop[f + 1] - first
+        for k in range(count):
+            v = c.face_vertex[first + k]
+            put(address, which, k, s, origin, c.hull_vertex[v, 0], c.hull_vertex[v, 1], c.hull_vertex[v, 2])
+        n0, n1, n2 = c.face_normal[f, 0], c.face_normal[f, 1], c.face_normal[f, 2]
+    elif kind == CAPSULE:
+        if math.fabs(d2) < STEEP:
+            r, h = size[s, 0], size[s, 1]
+            put(address, which, 0, s, origin, r * d0, r * d1, r * d2 - h)
+            put(address, which, 1, s, origin, r * d0, r * d1, r * d2 + h)
+            count = 2
+    elif kind == CYLINDER or kind == CONE:
+        r, h = size[s, 0], size[s, 1]
+        rho = math.sqrt(d0 * d0 + d1 * d1)
+        e0, e1 = 1.0, 0.0
+        if rho > 0.0:
+            e0, e1 = d0 / rho, d1 / rho
+        top = 0.0 if kind == CONE else r  # radius of the upper end
+        if d2 < -STEEP or (d2 > STEEP and kind == CYLINDER):
+            end = math.copysign(h, d2)
+            count = cap(address, which, s, origin, r, end, e0, e1, rho < LEVEL)
+            n2 = math.copysign(1.0, d2)
+        elif rho * 2.0 * h + d2 * (r - top) > 0.9 * math.sqrt(4.0 * h * h + (r - top) ** 2) or (
+            kind == CYLINDER
+        ):
+            put(address, which, 0, s, origin, r * e0, r * e1, -h)
+            put(address, which, 1, s, origin, top * e0, top * e1, h)
+            count = 2
+    n0, n1, n2 = direction_to_world(address, s, n0, n1, n2)
+    return count, n0, n1, n2

@@ -1,0 +1,97 @@
+"""Support points: the point of a shape farthest in a direction.
+
+Spheres and capsules are a core (point, segment) with a radius around it; only the core is supported here.
+All points are relative to the origin of the pair's first shape, so that far from the world's origin no digits
+are lost.
+"""
+
+from __future__ import annotations
+
+import math
+
+from kido.collision.container import BOX, CAPSULE, COLLISION, CONE, CYLINDER, ELLIPSOID, HULL, SPHERE
+from kido.collision.pairs.frames import direction_to_shape, direction_to_world
+from kido.jit import kernel, view
+
+
+@kernel
+def core_radius(address, s):
+    """Radius [m] around the core of shape s."""
+    c = view(COLLISION, address)
+    kind = c.shape_type[s]
+    if kind == SPHERE or kind == CAPSULE:
+        return c.shape_size[s, 0]
+    return 0.0
+
+
+@kernel
+def hull_support(address, h, x, y, z):
+    """Index of the vertex of hull h farthest along (x, y, z), by climbing from vertex to vertex."""
+    c = view(COLLISION, address)
+    vertex, first, neighbor = c.hull_vertex, c.neighbor_first, c.neighbor
+    ax, ay, az = math.fabs(x), math.fabs(y), math.fabs(z)
+    if ax >= ay and ax >= az:
+        side = 1 if x > 0.0 else 0
+    elif ay >= az:
+        side = 3 if y > 0.0 else 2
+    else:
+        side = 5 if z > 0.0 else 4
+    at = c.hull_start[h, side]
+    best = vertex[at, 0] * x + vertex[at, 1] * y + vertex[at, 2] * z
+    climbing = True
+    while climbing:
+        climbing = False
+        here = at
+        for k in range(first[here], first[here + 1]):
+            v = neighbor[k]
+            d = vertex[v, 0] * x + vertex[v, 1] * y + vertex[v, 2] * z
+            if d > best:
+                best, at = d, v
+                climbing = True
+    return at
+
+
+@kernel
+def local_support(address, s, x, y, z):
+    """Point of the core of shape s farthest along (x, y, z), both in its axes; the direction has any length."""
+    c = view(COLLISION, address)
+    size = c.shape_size
+    kind = c.shape_type[s]
+    a, h = size[s, 0], size[s, 1]
+    if kind == BOX:
+        return math.copysign(a, x), math.copysign(h, y), math.copysign(size[s, 2], z)
+    if kind == CAPSULE:
+        return 0.0, 0.0, math.copysign(h, z)
+    if kind == CYLINDER or kind == CONE:
+        rho = math.sqrt(x * x + y * y)
+        if kind == CONE and z * 2.0 * h >= rho * a:
+            return 0.0, 0.0, h
+        end = -h if kind == CONE else math.copysign(h, z)
+        if rho > 0.0:
+            return a * (x / rho), a * (y / rho), end
+        return a, 0.0, end
+    if kind == ELLIPSOID:
+        p, q, r = a * x, h * y, size[s, 2] * z
+        norm = math.sqrt(p * p + q * q + r * r)
+        if norm > 0.0:
+            return a * (p / norm), h * (q / norm), size[s, 2] * (r / norm)
+        return a, 0.0, 0.0
+    if kind == HULL:
+        v = hull_support(address, c.shape_hull[s], x, y, z)
+        return c.hull_vertex[v, 0], c.hull_vertex[v, 1], c.hull_vertex[v, 2]
+    return 0.0, 0.0, 0.0
+
+
+@kernel
+def support(address, s, origin, x, y, z):
+    """Point of the core of shape s farthest along (x, y, z) in world axes, relative to the origin of a shape."""
+    c = view(COLLISION, address)
+    position = c.position
+    d0, d1, d2 = direction_to_shape(address, s, x, y, z)
+    p0, p1, p2 = local_support(address, s, d0, d1, d2)
+    p0, p1, p2 = direction_to_world(address, s, p0, p1, p2)
+    return (
+        p0 + (position[s, 0] - position[origin, 0]),
+        p1 + (position[s, 1] - position[origin, 1]),
+        p2 + (position[s, 2] - position[origin, 2]),
+    )
