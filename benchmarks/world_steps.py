@@ -1,0 +1,114 @@
+"""World steps: the humanoid falling onto the ground, a stack of ten boxes, boxes in a container.
+
+    python -m benchmarks.world_steps [--quick] [--scene NAME]
+
+All programs start from the same state and step by 1 ms. "settling" is the mean over the time in which things
+fall and collide, "at rest" the best of several short runs after it, taken in turns. Residuals are measured at
+rest by one function, outside all programs (see `benchmarks.residual`): "residual" against rigid contact with
+exact Coulomb friction, "friction" with each program's own normal velocities granted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from time import perf_counter
+
+import numpy as np
+
+from benchmarks.residual import exactness
+from benchmarks.simulators import TIME_STEP, DartWorld, KidoWorld, MujocoWorld
+from benchmarks.timing import interleaved, machine, table
+from kido.models.scenes import Scene, container_scene, stack_scene
+
+# name: scene (None: the humanoid), seconds of settling
+SCENES: dict[str, tuple[Scene | None, float]] = {
+    "humanoid": (None, 2.5),
+    "stack of 10": (stack_scene(10), 0.5),
+    "container, 25": (container_scene(25), 1.5),
+    "container, 50": (container_scene(50), 1.5),
+    "container, 100": (container_scene(100), 2.0),
+}
+HEADER = (
+    *("scene", "program", "settling [us]", "at rest [us]", "settling / KIDO", "at rest / KIDO"),
+    *("contacts", "residual", "friction", "penetration [mm]", "fastest [mm/s]"),
+)
+
+
+def worlds(scene: Scene | None, programs: list[str]) -> list:
+    """The scene in every program. dartpy's FCL has no capsules, so the humanoid runs with ODE alone."""
+    makers = {
+        "kido": [lambda: KidoWorld(scene)],
+        "dartpy": [
+            lambda: DartWorld(scene, "ODE"),
+            *([] if scene is None else [lambda: DartWorld(scene, "FCL")]),
+        ],
+        "mujoco": [lambda: MujocoWorld(scene, "pyramidal"), lambda: MujocoWorld(scene, "elliptic")],
+    }
+    return [make() for name in programs for make in makers[name]]
+
+
+def settle(world, seconds: float) -> float:
+    """Mean time of a step [s] over the given time, after the kernels are compiled."""
+    steps = round(seconds / TIME_STEP)
+    start = perf_counter()
+    world.step(steps)
+    return (perf_counter() - start) / steps
+
+
+def quality(scene: Scene | None, world) -> list[str]:
+    """Contacts, residuals, penetration and largest speed of one step at rest; the worst of ten."""
+    if scene is None:
+        return [str(world.num_contacts()), "-", "-", "-", "-"]
+    found = []
+    for _ in range(10):
+        before = world.motion()
+        world.step(1)
+        after = world.motion()
+        found.append(exactness(scene, before, after, world.contacts(), TIME_STEP))
+        world.step(10)
+    return [
+        str(found[-1].contacts),
+        f"{max(f.residual for f in found):.0e}",
+        f"{max(f.granted for f in found):.0e}",
+        f"{1e3 * max(f.penetration for f in found):.4f}",
+        f"{1e3 * np.linalg.norm(after.linear, axis=1).max():.3g}",
+    ]
+
+
+def measure(name: str, programs: list[str], chunks: int) -> list[list[str]]:
+    """Rows of the table for one scene."""
+    scene, seconds = SCENES[name]
+    if "kido" in programs:  # compile whatever this scene needs
+        KidoWorld(scene).step(round(seconds / TIME_STEP))
+    running = worlds(scene, programs)
+    settling = {world.name: settle(world, seconds) for world in running}
+    steps = 20
+    rest = interleaved({world.name: lambda w=world: w.step(steps) for world in running}, chunks)
+    rows = []
+    for world in running:
+        times = settling[world.name], rest[world.name] / steps
+        own = settling.get("KIDO"), rest.get("KIDO", 0.0) / steps
+        ratios = [f"{t / o:.2f}" if o else "-" for t, o in zip(times, own)]
+        rows.append([name, world.name, *(f"{t * 1e6:.1f}" for t in times), *ratios, *quality(scene, world)])
+    return rows
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="fewer repeats, without the largest container")
+    parser.add_argument("--scene", choices=list(SCENES), help="only this one")
+    parser.add_argument("--program", choices=["kido", "dartpy", "mujoco"], action="append", help="only these")
+    options = parser.parse_args(arguments)
+    names = [options.scene] if options.scene else list(SCENES)[: 4 if options.quick else None]
+    rows = []
+    for name in names:
+        print(f"measuring {name} ...", file=sys.stderr)
+        rows += measure(name, options.program or ["kido", "dartpy", "mujoco"], 5 if options.quick else 20)
+    print(f"{machine()}\n\nTime step {1e3 * TIME_STEP:g} ms, microseconds per step\n")
+    print(table(HEADER, rows))
+
+
+if __name__ == "__main__":
+    main()
