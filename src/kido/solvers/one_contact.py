@@ -19,21 +19,22 @@ from kido.jit import kernel
 
 MAX_STEPS = 60
 ROOT_TOLERANCE = 1e-12
-SINGULAR = 1e-13  # relative regularization of the tangential compliance
+SINGULAR = 1e-11  # regularization of the tangential compliance, relative to the trace of W
 
 
 @kernel
-def friction(s11, s12, s22, c1, c2, n0, k1, k2, mu, alpha):
+def friction(s11, s12, s22, c1, c2, n0, k1, k2, mu, tiny, alpha):
     """Sticking or slipping impulse (p_n, p_1, p_2) for p_n = n0 + k . p_t with n0 > 0.
 
     Args:
         s11, s12, s22: tangential compliance S (positive semidefinite).
         c1, c2: tangential velocity at p_t = 0.
+        mu: coefficient of friction.
+        tiny: added to the diagonal of S, so that it is definite.
         alpha: first guess of the slip per friction impulse (>= 0), from the last solution.
     """
     if mu <= 0.0:
         return n0, 0.0, 0.0
-    tiny = SINGULAR * (s11 + s22) + 1e-300
     s11 += tiny
     s22 += tiny
     inverse = 1.0 / (s11 * s22 - s12 * s12)
@@ -98,8 +99,11 @@ def solve_contact(w00, w01, w02, w11, w12, w22, b0, b1, b2, mu, floor, alpha):
         floor: lower bound of p_n, 0 without restitution.
         alpha: first guess of the slip per friction impulse.
     """
+    tiny = SINGULAR * (w00 + w11 + w22) + 1e-300
     if floor > 0.0:
-        p0, p1, p2 = friction(w11, w12, w22, b1 + floor * w01, b2 + floor * w02, floor, 0.0, 0.0, mu, alpha)
+        c1 = b1 + floor * w01
+        c2 = b2 + floor * w02
+        p0, p1, p2 = friction(w11, w12, w22, c1, c2, floor, 0.0, 0.0, mu, tiny, alpha)
         if b0 >= 0.0 or b0 + w00 * p0 + w01 * p1 + w02 * p2 >= 0.0:
             return p0, p1, p2
     elif b0 >= 0.0:
@@ -110,9 +114,10 @@ def solve_contact(w00, w01, w02, w11, w12, w22, b0, b1, b2, mu, floor, alpha):
     n0 = -b0 * g
     k1 = -w01 * g
     k2 = -w02 * g
-    return friction(
-        w11 + w01 * k1, w12 + w01 * k2, w22 + w02 * k2, b1 + w01 * n0, b2 + w02 * n0, n0, k1, k2, mu, alpha
-    )
+    s11 = w11 + w01 * k1
+    s12 = w12 + w01 * k2
+    s22 = w22 + w02 * k2
+    return friction(s11, s12, s22, b1 + w01 * n0, b2 + w02 * n0, n0, k1, k2, mu, tiny, alpha)
 
 
 @kernel

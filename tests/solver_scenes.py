@@ -1,0 +1,191 @@
+"""Contact problems made in NumPy alone, and solvers of another kind to compare with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kido.jit import Container
+from kido.solvers import BLOCKS, BOUNDED, CONTACT, DOFS, ROWS, new_problem
+
+H = 1e-3
+G = 9.81
+
+
+@dataclass
+class Segment:
+    """A skeleton: its mass matrix (n, n) and its free velocity (n,)."""
+
+    mass: np.ndarray
+    velocity: np.ndarray
+
+
+@dataclass
+class Block:
+    """Rows of one block: Jacobians (rows, n) on one or two segments (None: static side)."""
+
+    a: int | None
+    jacobian_a: np.ndarray | None
+    b: int | None
+    jacobian_b: np.ndarray | None
+    mu: float = 0.0
+    bias: tuple[float, ...] = (0.0, 0.0, 0.0)
+    kind: int = CONTACT
+    lower: float = 0.0
+    upper: float = np.inf
+    restitution: float = 0.0
+
+
+def problem(segments: list[Segment], blocks: list[Block], **settings: float) -> Container:
+    """A PROBLEM from segments and blocks."""
+    rows = [3 if b.kind == CONTACT else 1 for b in blocks]
+    starts = np.concatenate([[0], np.cumsum([len(s.velocity) for s in segments])]).astype(int)
+    pool = sum(j.size for b in blocks for j in (b.jacobian_a, b.jacobian_b) if j is not None)
+    c = new_problem(blocks=len(blocks), rows=sum(rows), dofs=int(starts[-1]), pool=pool, **settings)
+    c.count[BLOCKS], c.count[ROWS], c.count[DOFS] = len(blocks), sum(rows), starts[-1]
+    for k, s in enumerate(segments):
+        c.u_free[starts[k] : starts[k + 1]] = s.velocity
+    at = 0
+    for k, block in enumerate(blocks):
+        c.kind[k], c.row[k], c.mu[k] = block.kind, sum(rows[:k]), block.mu
+        c.lower[k], c.upper[k], c.restitution[k] = block.lower, block.upper, block.restitution
+        c.bias[c.row[k] : c.row[k] + rows[k]] = block.bias[: rows[k]]
+        sides = (
+            (block.a, block.jacobian_a, c.dof_a, c.len_a, c.at_a),
+            (block.b, block.jacobian_b, c.dof_b, c.len_b, c.at_b),
+        )
+        for segment, jacobian, dof, length, where in sides:
+            if segment is None or jacobian is None:
+                continue
+            jacobian = np.atleast_2d(jacobian)
+            dof[k], length[k], where[k] = starts[segment], jacobian.shape[1], at
+            c.J[at : at + jacobian.size] = jacobian.ravel()
+            c.Y[at : at + jacobian.size] = np.linalg.solve(segments[segment].mass, jacobian.T).T.ravel()
+            at += jacobian.size
+    return c
+
+
+def body(mass: float, position, velocity=(0.0, 0.0, 0.0), radius: float = 0.05) -> tuple[Segment, np.ndarray]:
+    """A free body with the inertia of a solid cube of half edge `radius`, [angular; linear] in world axes."""
+    inertia = np.eye(3) * mass * (2 * radius) ** 2 / 6
+    matrix = np.block([[inertia, np.zeros((3, 3))], [np.zeros((3, 3)), np.eye(3) * mass]])
+    return Segment(matrix, np.concatenate([np.zeros(3), velocity])), np.asarray(position, float)
+
+
+def frame(normal) -> np.ndarray:
+    """Rows n, t1, t2."""
+    n = np.asarray(normal, float) / np.linalg.norm(normal)
+    t = np.cross(n, [1.0, 0, 0] if abs(n[0]) < 0.9 else [0, 1.0, 0])
+    t /= np.linalg.norm(t)
+    return np.array([n, t, np.cross(n, t)])
+
+
+def contact(bodies, a: int | None, b: int | None, point, normal, **more) -> Block:
+    """Contact at a point, normal from a to b; velocity of b relative to a."""
+    directions = frame(normal)
+
+    def rows(i, sign):
+        if i is None:
+            return None
+        arm = np.asarray(point, float) - bodies[i][1]
+        return sign * np.hstack([np.cross(arm, directions), directions])
+
+    return Block(a, rows(a, -1.0), b, rows(b, 1.0), **more)
+
+
+def stack(
+    count: int, *, top: float = 1.0, mu: float = 0.5, velocity=(0.0, 0.0, 0.0), **settings
+) -> Container:
+    """`count` cubes of 1 kg and 0.1 m on the ground, the top one `top` times heavier, one step under gravity."""
+    edge = 0.1
+    v = np.asarray(velocity, float) + [0, 0, -G * H]
+    bodies = [
+        body(top if i == count - 1 else 1.0, (0, 0, edge * (i + 0.5)), v, edge / 2) for i in range(count)
+    ]
+    corners = [(x * edge / 2, y * edge / 2) for x in (-1, 1) for y in (-1, 1)]
+    blocks = [
+        contact(bodies, i - 1 if i else None, i, (x, y, edge * i), (0, 0, 1), mu=mu)
+        for i in range(count)
+        for x, y in corners
+    ]
+    return problem([s for s, _ in bodies], blocks, **settings)
+
+
+def random_problem(rng, *, bodies=6, contacts=10, mu=0.5, spread=1.0, **settings) -> Container:
+    """Bodies of random mass with random contacts among them and with the ground."""
+    items = []
+    for _ in range(bodies):
+        m = 10 ** rng.uniform(-spread, spread)
+        segment, x = body(m, rng.normal(size=3), rng.normal(size=3), 0.5)
+        segment.velocity[:3] = rng.normal(size=3)
+        items.append((segment, x))
+    blocks = []
+    for _ in range(contacts):
+        a, b = rng.choice(bodies, 2, replace=False)
+        ground = rng.random() < 0.3
+        point = items[b][1] + rng.normal(size=3) * 0.3
+        blocks.append(contact(items, None if ground else int(a), int(b), point, rng.normal(size=3), mu=mu))
+    return problem([s for s, _ in items], blocks, **settings)
+
+
+def project(x: np.ndarray, mu: np.ndarray) -> np.ndarray:
+    """Projection on Coulomb cones, by cases written for arrays."""
+    n, t = x[:, 0], np.hypot(x[:, 1], x[:, 2])
+    m = np.where(t <= mu * n, n, np.where(mu * t <= -n, 0.0, (mu * t + n) / (1 + mu**2)))
+    s = np.where(t <= mu * n, 1.0, mu * m / np.maximum(t, 1e-300))
+    return np.column_stack([m, s * x[:, 1], s * x[:, 2]])
+
+
+def residual(A, b, mu, p) -> float:
+    """The natural-map residual, as defined."""
+    p = p.reshape(-1, 3)
+    v = (A @ p.ravel() + b).reshape(-1, 3)
+    d = np.diag(A).reshape(-1, 3).sum(1) / 3
+    v[:, 0] += mu * np.hypot(v[:, 1], v[:, 2])
+    return float(np.linalg.norm(p - project(p - v / d[:, None], mu)) / np.linalg.norm(p))
+
+
+def dense_admm(A, b, mu, iterations=4000, tolerance=1e-11) -> np.ndarray:
+    """Plain ADMM on the exact cone, unscaled, to compare with. Returns p (n, 3)."""
+    size = np.linalg.norm(A, 2)
+    rho = 0.03 * size
+    inverse = np.linalg.inv(A + rho * np.eye(len(b)))
+    y = np.zeros((len(mu), 3))
+    z = b.reshape(-1, 3).copy()
+    for _ in range(iterations):
+        s = np.zeros_like(z)
+        s[:, 0] = mu * np.hypot(z[:, 1], z[:, 2])
+        p = -(inverse @ (b + (s - rho * y - z).ravel())).reshape(-1, 3)
+        y_next = project(p - z / rho, mu)
+        z = z - rho * (p - y_next)
+        done = np.abs(p - y_next).max() + np.abs(y - y_next).max() < tolerance * np.abs(y_next).max()
+        y = y_next
+        if done:
+            break
+    return y
+
+
+def impulses(c: Container) -> np.ndarray:
+    """Contact impulses (n, 3) of a problem of contacts only."""
+    return c.impulse[: c.count[ROWS]].reshape(-1, 3).copy()
+
+
+__all__ = [
+    "BOUNDED",
+    "CONTACT",
+    "Block",
+    "G",
+    "H",
+    "Segment",
+    "body",
+    "contact",
+    "dense_admm",
+    "frame",
+    "impulses",
+    "problem",
+    "project",
+    "random_problem",
+    "residual",
+    "stack",
+]
