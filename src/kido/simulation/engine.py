@@ -19,7 +19,7 @@ from kido.constraints.sources import (
     SLOP,
     TIME_STEP,
 )
-from kido.errors import ModelError
+from kido.errors import ModelError, StateError
 from kido.jit import Container
 from kido.simulation import schema
 from kido.simulation.contacts import ContactSet
@@ -35,7 +35,7 @@ from kido.simulation.step import (
     detect_stage,
     run_steps,
 )
-from kido.skeleton.compiler import compile_forest
+from kido.skeleton.compiler import check_masses, compile_forest
 from kido.solvers import (
     admm_island,
     correct_positions,
@@ -142,7 +142,7 @@ class Engine:
             number -= done
             resume = FROM_START
             if stage == schema.SMOOTH:
-                self._raise_singular(status - 1)
+                self._raise_failed(status - 1)
             elif stage == schema.DETECT:
                 self.detector.grow(status)
                 self._link()
@@ -155,15 +155,23 @@ class Engine:
                 self._make_problem(blocks, rows, pool, keep=self.sources)
                 resume = FROM_ASSEMBLY
 
-    def _raise_singular(self, dof: int) -> None:
+    def _raise_failed(self, dof: int) -> None:
+        """Say why a coordinate has no positive inertia: no mass below it, or a state that is not finite."""
         body = int(self.tree.body_of_dof[dof])
-        for s, first in self.first_body.items():
-            if first <= body < first + s.num_bodies:
-                joint = s.bodies[body - first].parent_joint
-                raise ModelError(
-                    f"skeleton {s.name!r}: the inertia seen by joint {joint.name!r} is not positive; a body it "
-                    "moves needs mass or rotational inertia, and its damping and stiffness must not be negative"
-                )
+        part = int(self.tree.part[body])
+        skeleton = self.skeletons[part]
+        check_masses(skeleton)
+        joint = skeleton.bodies[body - int(self.tree.part_body[part])].parent_joint
+        d = self.data
+        if not all(np.isfinite(a).all() for a in (d.q, d.u, d.tau)):
+            raise StateError(
+                f"skeleton {skeleton.name!r}: the motion became NaN or infinite at joint {joint.name!r} in step "
+                f"{int(self.world.steps[0])}; a smaller time step or smaller forces may help"
+            )
+        raise ModelError(
+            f"skeleton {skeleton.name!r}: the inertia seen by joint {joint.name!r} is not positive; a body it "
+            "moves needs mass or rotational inertia"
+        )
 
     def contacts(self) -> ContactSet:
         """Contacts of the last step."""

@@ -67,12 +67,7 @@ def moving_bodies(skeleton: Skeleton) -> np.ndarray:
 
 
 def fill_properties(skeleton: Skeleton, tree: Container) -> None:
-    """Write masses, joint frames, axes and joint properties of a skeleton into its tree.
-
-    Raises:
-        ModelError: a joint moves a part of the skeleton that has no mass.
-    """
-    check_masses(skeleton)
+    """Write masses, joint frames, axes and joint properties of a skeleton into its tree."""
     for i, body in enumerate(skeleton.bodies):
         joint = body.parent_joint
         X_pj, X_cj = joint._transform_from_parent, joint._transform_from_child
@@ -94,7 +89,11 @@ def fill_properties(skeleton: Skeleton, tree: Container) -> None:
 
 
 def check_masses(skeleton: Skeleton) -> None:
-    """Refuse a joint that moves only massless bodies: its acceleration would not be defined."""
+    """Refuse a joint that moves only massless bodies: its acceleration is not defined.
+
+    Raises:
+        ModelError: there is one; names it.
+    """
     bodies = skeleton.bodies
     carried = np.array([b.inertia.mass + float(np.trace(b.inertia.moment)) for b in bodies])
     for i in range(len(bodies) - 1, -1, -1):

@@ -11,7 +11,7 @@ from kido.errors import ModelError, StateError
 from kido.jit import Container
 from kido.kernels import entries
 from kido.math.transform import as_vector
-from kido.skeleton.compiler import compile_skeleton, fill_properties
+from kido.skeleton.compiler import check_masses, compile_skeleton, fill_properties
 from kido.tree import DATA
 
 if TYPE_CHECKING:
@@ -347,6 +347,7 @@ class SkeletonState:
             self._raise_singular(status)
 
     def _raise_singular(self, dof: int) -> None:
+        check_masses(self)  # type: ignore[arg-type]
         raise ModelError(
             f"skeleton {self.name!r}: the inertia seen by dof {dof} ({self.dofs[dof].name!r}) is not positive; "  # type: ignore[attr-defined]
             "a body it moves needs mass or rotational inertia"
