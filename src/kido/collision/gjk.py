@@ -1,7 +1,7 @@
 """Distance of two convex cores: Gilbert, Johnson and Keerthi (1988).
 
 Rows of `simplex` hold a point of A - B and the points of A and B it comes from. The nearest point of a simplex is
-found by the regions of Ericson, Real-Time Collision Detection (2005), section 5.1.
+found face by face and edge by edge, with areas that lose no digits when the simplex is small and far away.
 """
 
 from __future__ import annotations
@@ -11,11 +11,19 @@ import math
 from kido.collision.container import COLLISION
 from kido.collision.support import support
 from kido.jit import kernel, view
+from kido.math.so3 import cross
 
 ROUNDS = 80
 RELATIVE = 1e-14  # on the squared distance
+FLAT = 1e-10  # sine of the angle of an edge and a face below which a tetrahedron is flat
 SEPARATED, FAR, OVERLAP = 0, 1, 2
 WEIGHT = 24  # places of the four weights in the scratch numbers
+
+
+@kernel
+def norm(x, y, z):
+    """Length of a vector."""
+    return math.sqrt(x * x + y * y + z * z)
 
 
 @kernel
@@ -49,39 +57,64 @@ def weigh_segment(address, i, j):
 
 
 @kernel
-def weigh_triangle(address, i, j, k):
-    """Weights of the three corners in the point of triangle i j k nearest to the origin."""
+def segment_distance2(address, i, j, t):
+    """Squared distance of the origin from the point of segment i j with weight t of point j."""
     c = view(COLLISION, address)
     w = c.simplex
-    d1 = d2 = d3 = d4 = d5 = d6 = 0.0
-    for m in range(3):
-        ab, ac = w[j, m] - w[i, m], w[k, m] - w[i, m]
-        d1 -= ab * w[i, m]
-        d2 -= ac * w[i, m]
-        d3 -= ab * w[j, m]
-        d4 -= ac * w[j, m]
-        d5 -= ab * w[k, m]
-        d6 -= ac * w[k, m]
-    if d1 <= 0.0 and d2 <= 0.0:
-        return 1.0, 0.0, 0.0
-    if d3 >= 0.0 and d4 <= d3:
-        return 0.0, 1.0, 0.0
-    if d6 >= 0.0 and d5 <= d6:
-        return 0.0, 0.0, 1.0
-    vc = d1 * d4 - d3 * d2
-    if vc <= 0.0 and d1 >= 0.0 and d3 <= 0.0:
-        v = d1 / (d1 - d3)
-        return 1.0 - v, v, 0.0
-    vb = d5 * d2 - d1 * d6
-    if vb <= 0.0 and d2 >= 0.0 and d6 <= 0.0:
-        v = d2 / (d2 - d6)
-        return 1.0 - v, 0.0, v
-    va = d3 * d6 - d5 * d4
-    if va <= 0.0 and d4 - d3 >= 0.0 and d5 - d6 >= 0.0:
-        v = (d4 - d3) / ((d4 - d3) + (d5 - d6))
-        return 0.0, 1.0 - v, v
-    total = 1.0 / (va + vb + vc)
-    return va * total, vb * total, vc * total
+    size = 0.0
+    for k in range(3):
+        x = w[i, k] + t * (w[j, k] - w[i, k])
+        size += x * x
+    return size
+
+
+@kernel
+def weigh_triangle(address, i, j, k):
+    """Weights of the three corners in the point of triangle i j k nearest to the origin.
+
+    The areas are taken about the origin's foot on the plane, which stays exact for small, far triangles.
+    """
+    c = view(COLLISION, address)
+    w = c.simplex
+    x0, x1, x2 = w[i, 0], w[i, 1], w[i, 2]
+    y0, y1, y2 = w[j, 0], w[j, 1], w[j, 2]
+    z0, z1, z2 = w[k, 0], w[k, 1], w[k, 2]
+    n0, n1, n2 = cross(y0 - x0, y1 - x1, y2 - x2, z0 - x0, z1 - x1, z2 - x2)
+    square = n0 * n0 + n1 * n1 + n2 * n2
+    vi = vj = vk = -1.0
+    if square > 0.0:
+        foot = (n0 * x0 + n1 * x1 + n2 * x2) / square
+        p0, p1, p2 = foot * n0, foot * n1, foot * n2
+        x0, x1, x2 = x0 - p0, x1 - p1, x2 - p2
+        y0, y1, y2 = y0 - p0, y1 - p1, y2 - p2
+        z0, z1, z2 = z0 - p0, z1 - p1, z2 - p2
+        c0, c1, c2 = cross(y0, y1, y2, z0, z1, z2)
+        vi = n0 * c0 + n1 * c1 + n2 * c2
+        c0, c1, c2 = cross(z0, z1, z2, x0, x1, x2)
+        vj = n0 * c0 + n1 * c1 + n2 * c2
+        c0, c1, c2 = cross(x0, x1, x2, y0, y1, y2)
+        vk = n0 * c0 + n1 * c1 + n2 * c2
+        if vi >= 0.0 and vj >= 0.0 and vk >= 0.0:
+            total = 1.0 / (vi + vj + vk)
+            return vi * total, vj * total, vk * total
+    # On an edge, across which the foot lies.
+    best = 1e300
+    a = b = d = 0.0
+    if vi < 0.0:
+        t = weigh_segment(address, j, k)
+        best = segment_distance2(address, j, k, t)
+        a, b, d = 0.0, 1.0 - t, t
+    if vj < 0.0:
+        t = weigh_segment(address, i, k)
+        size = segment_distance2(address, i, k, t)
+        if size < best:
+            best = size
+            a, b, d = 1.0 - t, 0.0, t
+    if vk < 0.0:
+        t = weigh_segment(address, i, j)
+        if segment_distance2(address, i, j, t) < best:
+            a, b, d = 1.0 - t, t, 0.0
+    return a, b, d
 
 
 @kernel
@@ -92,11 +125,12 @@ def outside(address, i, j, k, opposite):
     w = c.simplex
     a0, a1, a2 = w[j, 0] - w[i, 0], w[j, 1] - w[i, 1], w[j, 2] - w[i, 2]
     b0, b1, b2 = w[k, 0] - w[i, 0], w[k, 1] - w[i, 1], w[k, 2] - w[i, 2]
-    n0, n1, n2 = a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0
+    n0, n1, n2 = cross(a0, a1, a2, b0, b1, b2)
+    d0, d1, d2 = w[opposite, 0] - w[i, 0], w[opposite, 1] - w[i, 1], w[opposite, 2] - w[i, 2]
     origin = -(n0 * w[i, 0] + n1 * w[i, 1] + n2 * w[i, 2])
-    inside = (
-        n0 * (w[opposite, 0] - w[i, 0]) + n1 * (w[opposite, 1] - w[i, 1]) + n2 * (w[opposite, 2] - w[i, 2])
-    )
+    inside = n0 * d0 + n1 * d1 + n2 * d2
+    if math.fabs(inside) <= FLAT * norm(n0, n1, n2) * norm(d0, d1, d2):
+        return True
     return origin * inside <= 0.0
 
 
@@ -211,9 +245,3 @@ def witness(address, count, column):
         y += number[WEIGHT + k] * w[k, column + 1]
         z += number[WEIGHT + k] * w[k, column + 2]
     return x, y, z
-
-
-@kernel
-def norm(x, y, z):
-    """Length of a vector."""
-    return math.sqrt(x * x + y * y + z * z)

@@ -17,6 +17,7 @@ from kido.collision.pairs.segments import nearest_on_segments
 from kido.jit import callback, kernel, view
 
 ALIGNED = 0.995  # an edge cross within this cosine of a face normal gives way to the face
+AGREE = 0.01  # relative difference of depths within which a face contact stands for the nearest points
 TIE = 1e-6  # relative difference of depths below which faces go before edges, and A before B
 PARALLEL = 1e-6  # squared sine of the angle between edges that are taken as parallel
 
@@ -195,7 +196,7 @@ def clip_faces(address, a, b, axis, flip):
     count, at = clip(address, at, count, 0.0, 1.0, h2, 2, slack)
     count, at = clip(address, at, count, 0.0, -1.0, h2, 3, slack)
     if count == 0:
-        return -1
+        return 0
     n0, n1, n2 = sign * rotation[a, k], sign * rotation[a, 3 + k], sign * rotation[a, 6 + k]
     if flip:
         set_normal(address, -n0, -n1, -n2)
@@ -326,8 +327,10 @@ def edge_contact(address, a, b, i, j, n0, n1, n2):
 
 
 @kernel
-def nearest_edges(address, a, b):
-    """The contact of the nearest of all 144 pairs of edges of two separated boxes."""
+def nearest_edges(address, a, b, limit):
+    """The contact of the nearest of all 144 pairs of edges of two separated boxes, if nearer than the limit."""
+    if limit <= 0.0:
+        return 0
     best = 1e300
     found_i = found_j = 0
     for e in range(12):
@@ -337,6 +340,8 @@ def nearest_edges(address, a, b):
             _, _, d2 = edge_points(address, a, b, i, sa1, sa2, j, sb1, sb2)
             if d2 < best:
                 best, found_i, found_j = d2, e, f
+    if best >= limit * limit:
+        return 0
     e, f = found_i, found_j
     return add_edges(
         address,
@@ -368,27 +373,32 @@ def box_box(address, a, b, pair):
     edge, i, j, n0, n1, n2, aligned = best_edge_axis(address, stop, axis_a, axis_b)
     if edge > stop:
         return 0
-    tie = TIE * (shape_reach[a] + shape_reach[b])
+    size = c.shape_reach[a] + c.shape_reach[b]
+    tie = TIE * size
     face = max(sep_a, sep_b)
-    if edge > face + tie and aligned == 0:
+    on_edges = edge > face + tie
+    if on_edges and aligned == 0:
         if edge <= 0.0:
             return edge_contact(address, a, b, i, j, n0, n1, n2)
-        return nearest_edges(address, a, b)
-    flip = sep_b > sep_a + tie
-    count = -1
-    for _ in range(2):
-        if count < 0:  # no part of the other face is over this one
-            if flip:
-                count = clip_faces(address, b, a, axis_b, True)
-            else:
-                count = clip_faces(address, a, b, axis_a, False)
-            flip = not flip
-            if max(face, edge) > 0.0:
-                break
+        return nearest_edges(address, a, b, stop)
+    if sep_b > sep_a + tie:
+        count = clip_faces(address, b, a, axis_b, True)
+    else:
+        count = clip_faces(address, a, b, axis_a, False)
+    gap = stop
+    for k in range(count):
+        gap = min(gap, c.work_gap[k])
+    best = max(face, edge)
+    if math.fabs(gap - best) <= AGREE * math.fabs(best) + 10.0 * tie:
+        return count
+    # The faces do not hold the nearest points.
+    if best > 0.0:
+        found = nearest_edges(address, a, b, (1.0 - AGREE) * gap - tie)
+        return found if found > 0 else count
+    if on_edges:
+        return edge_contact(address, a, b, i, j, n0, n1, n2)
     if count > 0:
         return count
-    if max(face, edge) > 0.0:
-        return nearest_edges(address, a, b)
-    if edge > 0.5 * NO_AXIS:
-        return edge_contact(address, a, b, i, j, n0, n1, n2)
-    return 0
+    if sep_b > sep_a + tie:
+        return clip_faces(address, a, b, axis_a, False)
+    return clip_faces(address, b, a, axis_b, True)

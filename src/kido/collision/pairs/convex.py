@@ -18,7 +18,7 @@ from kido.collision.support import core_radius
 from kido.jit import callback, kernel, view
 
 TOUCHING = 1e-6  # cores nearer than this fraction of their size are left to EPA: their direction is uncertain
-FLAT_ON = 0.9  # cosine of normal and face beyond which the face carries a manifold
+FLAT_ON = 0.995  # cosine of normal and face beyond which the face carries a manifold
 PARALLEL = 0.05  # sine of the angle of two lines that touch along a stretch
 NEAREST = 32  # place of normal, gap and the nearest midpoint in the scratch numbers, 7 numbers
 
@@ -110,7 +110,7 @@ def clip_against(address, face, count, other, others, f0, f1, f2, a, sign):
     made = 0
     for k in range(left):
         u, v, height = poly[at, k, 0], poly[at, k, 1], poly[at, k, 2]
-        gap = height / slope
+        gap = max(height / slope, number[NEAREST + 3])  # nothing is deeper than the depth
         if gap < c.margin[0] and made < WORK - 1:
             half = -0.5 * sign * gap
             made = add_point(
@@ -149,7 +149,7 @@ def along_lines(address, a):
         t = min(max((s - start) / stretch, 0.0), 1.0)
         x0, x1, x2 = p[0, 0, 0] + s * e0, p[0, 0, 1] + s * e1, p[0, 0, 2] + s * e2
         y0, y1, y2 = p[1, 0, 0] + t * f0, p[1, 0, 1] + t * f1, p[1, 0, 2] + t * f2
-        gap = (y0 - x0) * n0 + (y1 - x1) * n1 + (y2 - x2) * n2
+        gap = max((y0 - x0) * n0 + (y1 - x1) * n1 + (y2 - x2) * n2, number[NEAREST + 3])
         if gap < c.margin[0]:
             made = add_point(
                 address,
