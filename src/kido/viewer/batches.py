@@ -30,6 +30,8 @@ class _Batch:
         transforms = np.stack([i.part.transform for i in instances])
         self._p_local = transforms[:, :3, 3].copy()
         self._q_local = wxyz_from_matrix(transforms[:, :3, :3])
+        turned = np.any(np.abs(self._q_local[:, 0]) < 1.0 - 1e-12)
+        self._centred = not turned and not np.any(self._p_local)
         self.scales = np.array([i.part.scale for i in instances], dtype=np.float32)
         self.key = key
         n = len(instances)
@@ -60,6 +62,10 @@ class _Batch:
     def update(self, positions: np.ndarray, wxyz: np.ndarray) -> None:
         """Place every instance; positions (nb, 3), wxyz (nb, 4) of all bodies."""
         q = wxyz[self.bodies]
+        if self._centred:
+            self.handle.batched_positions = positions[self.bodies].astype(np.float32)
+            self.handle.batched_wxyzs = q.astype(np.float32)
+            return
         self.handle.batched_positions = (positions[self.bodies] + rotate(q, self._p_local)).astype(np.float32)
         self.handle.batched_wxyzs = multiply(q, self._q_local).astype(np.float32)
 

@@ -72,7 +72,7 @@ def planes_of(model: Model) -> list[tuple[Any, np.ndarray, np.ndarray]]:
 
 
 def model_poses(model: Model) -> tuple[np.ndarray, np.ndarray]:
-    """Positions (n, 3) [m] and quaternions wxyz (n, 4) of all bodies in the world, in the order of `bodies_of`."""
+    """World positions (n, 3) [m] and quaternions wxyz (n, 4) of all bodies, in the order of `bodies_of`."""
     p, R = [], []
     for skeleton in skeletons_of(model):
         # The arrays behind body.world_transform: a thousand bodies are read in one piece each.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -157,8 +158,10 @@ class PushPanel:
             "down": -B[:, 2],
         }
         self.direction = gui.add_dropdown("Direction", tuple(self._directions), initial_value="forward")
-        weight = viewer.typical_weight()
-        self.force = gui.add_number("Force [N]", initial_value=float(f"{weight:.2g}"), min=0.0, step=0.1)
+        weight = 3.0 * viewer.typical_weight()
+        self.force = gui.add_number(
+            "Force [N]", initial_value=float(f"{3.0 * weight:.2g}"), min=0.0, step=0.1
+        )
         self.duration = gui.add_number("Duration [s]", initial_value=0.1, min=0.001, step=0.01)
         gui.add_button("Push", hint="Key P. Or hold Shift and drag a body").on_click(
             lambda _: viewer.post(self.push)
@@ -215,7 +218,11 @@ class PullTool:
         if phase == "start":
             X = np.asarray(body.world_transform)
             offset = X[:3, :3].T @ (start - X[:3, 3])
-            self._pulls[client] = pusher.add(body, np.zeros(3), float("inf"), offset)
+            pull = pusher.add(body, np.zeros(3), float("inf"), offset)
+            # The spring can carry the whole skeleton, and calms the body that it holds.
+            pull.stiffness = 8.0 * viewer.weight(body.skeleton) / viewer.view.body_size
+            pull.damping = 2.0 * math.sqrt(pull.stiffness * float(body.inertia.mass))
+            self._pulls[client] = pull
         pull = self._pulls.get(client)
         if pull is None:
             return
@@ -224,10 +231,3 @@ class PullTool:
             del self._pulls[client]
             return
         pull.target = end
-
-    def update(self) -> None:
-        """Let the springs pull towards where the mouse is; called once a frame."""
-        stiffness = 6.0 * self._viewer.typical_weight() / self._viewer.view.body_size
-        for pull in self._pulls.values():
-            if pull.target is not None:
-                pull.force = stiffness * (pull.target - pull.point())

@@ -20,7 +20,9 @@ class Push:
         force: (3,) world axes [N].
         offset: (3,) where it acts, in body axes from the body origin [m].
         until: simulated time of its end [s].
-        target: where the mouse pulls it to (3,), if it does.
+        target: where a spring pulls it to (3,), if one does; the force is then the spring's.
+        stiffness: of the spring [N/m].
+        damping: of the spring [N s/m].
     """
 
     body: Any
@@ -28,11 +30,19 @@ class Push:
     offset: np.ndarray
     until: float
     target: np.ndarray | None = None
+    stiffness: float = 0.0
+    damping: float = 0.0
 
     def point(self) -> np.ndarray:
         """Where it acts, in the world (3,)."""
         X = np.asarray(self.body.world_transform)
         return X[:3, :3] @ self.offset + X[:3, 3]
+
+    def renew(self) -> None:
+        """Set the force of the spring for the body's present state."""
+        if self.target is not None:
+            velocity = np.asarray(self.body.linear_velocity(self.offset))
+            self.force = self.stiffness * (self.target - self.point()) - self.damping * velocity
 
 
 class Pusher:
@@ -82,7 +92,10 @@ class Pusher:
                 return
             end = min(p.until for p in self.pushes)
             m = n if end == float("inf") else min(n, max(1, math.ceil((end - now) / world.time_step - 1e-6)))
+            if any(p.target is not None for p in self.pushes):
+                m = 1
             for p in self.pushes:
+                p.renew()
                 p.body.add_external_force(
                     p.force, offset=p.offset, force_is_local=False, offset_is_local=True
                 )

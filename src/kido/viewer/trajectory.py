@@ -59,9 +59,8 @@ class Trajectory:
                 raise StateError(f"Trajectory {name} are not finite at frame {frame}.")
         if np.any(np.diff(times) <= 0):
             frame = int(np.flatnonzero(np.diff(times) <= 0)[0])
-            raise StateError(
-                f"Trajectory times must rise; frame {frame + 1} at {times[frame + 1]} s follows {times[frame]} s."
-            )
+            pair = f"{times[frame]} s, then {times[frame + 1]} s"
+            raise StateError(f"Trajectory times must rise; frames {frame} and {frame + 1} are at {pair}.")
         norm = np.linalg.norm(wxyz, axis=-1, keepdims=True)
         if np.any(np.abs(norm - 1.0) > 1e-6):
             frame = int(np.argwhere(np.abs(norm - 1.0) > 1e-6)[0][0])

@@ -14,11 +14,13 @@ from typing import Any
 import numpy as np
 
 from kido.errors import NameLookupError, StateError
+from kido.viewer import palette
 from kido.viewer.cameras import Cameras
 from kido.viewer.controls import Controls
 from kido.viewer.drawables import Drawables
 from kido.viewer.export import set_initial_camera
 from kido.viewer.follow import BodyCamera, Follower
+from kido.viewer.forces import ArrowSet, arrow_vectors
 from kido.viewer.joints_panel import JointsPanel
 from kido.viewer.model import Model, body_labels, gravity_of, is_mobile, is_world, skeletons_of
 from kido.viewer.pacing import Pacer
@@ -101,6 +103,13 @@ class Viewer(Controls, Cameras):
         self._pacer = Pacer(self.model.time_step, self.fps) if self.is_world else None
         self._start = self.model.state() if self.is_world else None
         self._pull = PullTool(self)
+        self._push_arrows = ArrowSet(
+            self.server.scene,
+            "/pushes",
+            0.02 * self.view.body_size,
+            color=palette.PUSH,
+            dot_color=palette.PUSH,
+        )
         self._pull.attach(self.view.visual.batches)
         set_initial_camera(self.server, self.view.home())
         gui = self.server.gui
@@ -228,7 +237,6 @@ class Viewer(Controls, Cameras):
                 steps = self._pacer.due()
                 if max_steps is not None:
                     steps = min(steps, max_steps)
-                self._pull.update()
                 began = time.perf_counter()
                 if steps:
                     self.pusher.step(steps)
@@ -242,12 +250,25 @@ class Viewer(Controls, Cameras):
         for callback in list(self._frame_callbacks):
             callback(self)
         self.view.update()
+        self._show_pushes()
         self.drawables.update()
         self.follower.update(list(self._renderer.people().values()))
         now = time.perf_counter()
         if self._simulation is not None and now >= self._next_status:
             self._next_status = now + STATUS_PERIOD
             self._simulation.refresh()
+
+    def _show_pushes(self) -> None:
+        if self.pusher is None:
+            return
+        pushes = self.pusher.pushes
+        points = np.array([p.point() for p in pushes]).reshape(-1, 3)
+        forces = np.array([p.force for p in pushes]).reshape(-1, 3)
+        vectors = arrow_vectors(forces, 0.3 * self.view.force_scale, 2.0 * self.view.body_size)
+        for k, push in enumerate(pushes):
+            if push.target is not None:
+                vectors[k] = push.target - points[k]
+        self._push_arrows.update(points, vectors)
 
     def post(self, action: Callable[[], Any]) -> None:
         """From any thread: have ``action()`` called by the model's thread at its next frame."""
@@ -342,9 +363,12 @@ class Viewer(Controls, Cameras):
 
     def typical_weight(self) -> float:
         """Median weight of the moving skeletons [N]."""
-        masses = [float(s.mass) for s in skeletons_of(self.model) if is_mobile(s)]
-        g = float(np.linalg.norm(gravity_of(self.model))) or 9.81
-        return (float(np.median(masses)) if masses else 1.0) * g
+        weights = [self.weight(s) for s in skeletons_of(self.model) if is_mobile(s)]
+        return float(np.median(weights)) if weights else 9.81
+
+    def weight(self, skeleton: Any) -> float:
+        """Weight of a skeleton [N]; on Earth where there is no gravity."""
+        return float(skeleton.mass) * (float(np.linalg.norm(gravity_of(self.model))) or 9.81)
 
     def select(self, body: Any) -> None:
         """Make ``body`` the selected one, as a click on it does."""
