@@ -85,11 +85,12 @@ def stack_scene(count: int = 10) -> Scene:
     )
 
 
-def container_scene(count: int = 25) -> Scene:
+def container_scene(count: int = 25, *, aside: float = 0.03) -> Scene:
     """An open bin, 0.7 m wide, with `count` cubes of 0.1 m and 1 kg about to fall into it.
 
     The cubes start in layers of 16, apart from one another, shifted and turned by amounts that look random
-    and are the same in every run.
+    and are the same in every run. Every other layer is moved by 2 `aside` [m], so that cubes fall between
+    those below them and pile up in a heap; with 0 they fall onto them and mostly stay in columns.
     """
     inner, height, wall, edge, spacing = 0.7, 0.6, 0.05, 0.1, 0.16
     middle, shift = height / 2, (inner + wall) / 2
@@ -103,7 +104,7 @@ def container_scene(count: int = 25) -> Scene:
     for i in range(count):
         layer, cell = divmod(i, 16)
         row, column = divmod(cell, 4)
-        aside = 0.03 if layer % 2 else -0.03  # so that cubes do not fall onto those below, but between them
+        moved = aside if layer % 2 else -aside
         # A low-discrepancy sequence (multiples of irrational numbers) in place of a random generator.
         noise = [math.modf((i + 1) * r)[0] - 0.5 for r in (0.754877666, 0.569840296, 0.437016024)]
         boxes.append(
@@ -111,8 +112,8 @@ def container_scene(count: int = 25) -> Scene:
                 name=f"box_{i}",
                 size=(edge, edge, edge),
                 position=(
-                    (column - 1.5) * spacing + aside + 0.01 * noise[0],
-                    (row - 1.5) * spacing + aside + 0.01 * noise[1],
+                    (column - 1.5) * spacing + moved + 0.01 * noise[0],
+                    (row - 1.5) * spacing + moved + 0.01 * noise[1],
                     0.12 + layer * 0.18,
                 ),
                 rotation=(0.4 * noise[1], 0.4 * noise[2], 0.4 * noise[0]),
