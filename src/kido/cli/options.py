@@ -1,0 +1,143 @@
+"""Commands and their options, as tyro reads them. Nothing heavy is imported here, so that help is instant."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
+
+from tyro.conf import Positional, UseAppendAction, arg
+
+Base = Literal["auto", "fixed", "free"]
+
+
+@dataclass
+class Simulate:
+    """Simulate models: print how it went, record it, make a page of it, or show it live.
+
+    Example: kido simulate humanoid --ground --duration 3 --record fall.h5 --html fall.html
+    """
+
+    model: Annotated[tuple[str, ...], Positional, arg(metavar="MODEL", help_behavior_hint="")] = ()
+    """URDF or SKEL files, or names of bundled models (see `kido models`); several stand side by side."""
+    world: Annotated[str | None, arg(metavar="FILE")] = None
+    """SKEL world, or bundled one, to put the models into."""
+    ground: bool = False
+    """Add a ground plane; models that float freely are placed just above it."""
+    duration: Annotated[float | None, arg(metavar="S", help_behavior_hint="(default: 5)")] = None
+    """Simulated seconds; with --view: until closed, unless given."""
+    dt: Annotated[float | None, arg(metavar="S", help_behavior_hint="(default: the world's, 0.001)")] = None
+    """Time step in seconds."""
+    set: Annotated[list[str], UseAppendAction, arg(metavar="JOINT=VALUE", help_behavior_hint="")] = field(
+        default_factory=list
+    )
+    """Initial position of a joint, in radians or metres, comma-separated if it has several coordinates; may be
+    repeated, and SKELETON/JOINT=VALUE where several models have the joint."""
+    at: Annotated[
+        list[tuple[float, float, float]], UseAppendAction, arg(metavar="X Y Z", help_behavior_hint="")
+    ] = field(default_factory=list)
+    """Where to move a model, in metres; once for each model, in their order."""
+    base: Base = "auto"
+    """How the root of a URDF is held: fixed to the world, or free. auto: free for a lone body and for robots
+    whose root carries several limbs."""
+    package_dir: Annotated[list[str], UseAppendAction, arg(metavar="DIR", help_behavior_hint="")] = field(
+        default_factory=list
+    )
+    """Folder in which package:// meshes are looked for; may be repeated."""
+    record: Annotated[str | None, arg(metavar="F.h5", help_behavior_hint="")] = None
+    """Record to this HDF5 file."""
+    every: Annotated[int, arg(metavar="N")] = 1
+    """Record each N-th step."""
+    html: Annotated[str | None, arg(metavar="F.html", help_behavior_hint="")] = None
+    """Write a page that plays the motion in any browser, offline."""
+    view: bool = False
+    """Show it live in the browser."""
+    port: Annotated[int | None, arg(metavar="N", help_behavior_hint="(default: 8080 or the next free)")] = None
+    """Port of the live view on this machine."""
+    overwrite: bool = False
+    """Replace an existing recording."""
+    quiet: bool = False
+    """Print nothing but errors."""
+
+
+@dataclass
+class View:
+    """Show a model or a recording in the browser."""
+
+    file: Annotated[Positional[str], arg(metavar="FILE")]
+    """URDF, SKEL or recording, or the name of a bundled model."""
+    base: Base = "auto"
+    """How the root of a URDF is held."""
+    package_dir: Annotated[list[str], UseAppendAction, arg(metavar="DIR", help_behavior_hint="")] = field(
+        default_factory=list
+    )
+    """Folder in which package:// meshes are looked for; may be repeated."""
+    html: Annotated[str | None, arg(metavar="F.html", help_behavior_hint="")] = None
+    """Write a page instead of serving one."""
+    port: Annotated[int | None, arg(metavar="N", help_behavior_hint="(default: 8080 or the next free)")] = None
+    """Port on this machine."""
+
+
+@dataclass
+class Info:
+    """Print what a model or a recording holds: tree, masses, degrees of freedom, limits, warnings."""
+
+    file: Annotated[Positional[str], arg(metavar="FILE")]
+    """URDF, SKEL or recording, or the name of a bundled model."""
+    json: bool = False
+    """Print JSON."""
+    base: Base = "auto"
+    """How the root of a URDF is held."""
+    package_dir: Annotated[list[str], UseAppendAction, arg(metavar="DIR", help_behavior_hint="")] = field(
+        default_factory=list
+    )
+    """Folder in which package:// meshes are looked for; may be repeated."""
+
+
+@dataclass
+class Replay:
+    """Play a recording: in the browser, as a page, or as a film. Without options, say what it holds."""
+
+    file: Annotated[Positional[str], arg(metavar="F.h5")]
+    """Recording."""
+    html: Annotated[str | None, arg(metavar="F.html", help_behavior_hint="")] = None
+    """Write a page that plays it offline."""
+    mp4: Annotated[str | None, arg(metavar="F.mp4", help_behavior_hint="")] = None
+    """Write a film; needs Chromium and ffmpeg."""
+    view: bool = False
+    """Play it in the browser, again and again."""
+    fps: Annotated[float, arg(metavar="N")] = 30.0
+    """Frames per second."""
+    speed: Annotated[float, arg(metavar="X")] = 1.0
+    """Recorded seconds per second, with --view and --mp4."""
+    port: Annotated[int | None, arg(metavar="N", help_behavior_hint="(default: 8080 or the next free)")] = None
+    """Port on this machine."""
+    quiet: bool = False
+    """Print nothing but errors."""
+
+
+@dataclass
+class Warmup:
+    """Compile all kernels now, in parallel, so that the first simulation starts at once."""
+
+    processes: Annotated[int | None, arg(metavar="N", help_behavior_hint="(default: one per core)")] = None
+    """How many processes compile at once."""
+    quiet: bool = False
+    """Print nothing but errors."""
+
+
+@dataclass
+class Models:
+    """List the bundled models."""
+
+    json: bool = False
+    """Print JSON: paths by name."""
+
+
+COMMANDS: dict[str, type] = {
+    "simulate": Simulate,
+    "view": View,
+    "info": Info,
+    "replay": Replay,
+    "warmup": Warmup,
+    "models": Models,
+}

@@ -1,0 +1,143 @@
+"""`kido simulate`."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import sys
+import time
+from typing import Any
+
+from kido.cli.options import Simulate
+from kido.cli.progress import BAR, Counter, bar, hush
+
+PAGE_FPS = 60.0
+_MOST_CHUNK = 0.1  # [s] of real time between two updates of the bar
+
+
+def run(options: Simulate) -> int:
+    """Simulate, and say how it went. Returns the exit code."""
+    hush(options.quiet)
+    from kido.cli import scene
+    from kido.cli.summary import file_line, lines
+
+    scene.check(options)
+    _check_outputs(options)
+    world = scene.build(options)
+    with contextlib.ExitStack() as stack:
+        recorder = None
+        if options.record is not None:
+            from kido.recording import Recorder
+
+            recorder = stack.enter_context(
+                Recorder(world, options.record, every=options.every, overwrite=options.overwrite)
+            )
+        sampler = None
+        if options.html is not None:
+            from kido.viewer import TrajectorySampler
+
+            sampler = TrajectorySampler(world, PAGE_FPS)
+        result = _view(world, options, sampler) if options.view else _advance(world, options, sampler)
+        if recorder is not None and result.interrupted:
+            recorder.event("interrupted", kind="interrupt")
+    output = lines(result)
+    if recorder is not None:
+        output.append(file_line("recorded", recorder.path, f"{recorder.num_frames} frames"))
+    if sampler is not None and options.html is not None:
+        _write_page(world, sampler, options)
+        output.append(file_line("page", options.html))
+    if not options.quiet:
+        print("\n".join(output))
+    return 130 if result.interrupted else 0
+
+
+def _check_outputs(options: Simulate) -> None:
+    """Refuse files that cannot be written, and extras that are not there, before anything is simulated."""
+    if options.record is not None:
+        from kido.recording.tables import check_writable
+
+        check_writable(options.record, options.overwrite)
+    if options.html is not None or options.view:
+        from kido.viewer.server import require_viser
+
+        require_viser()
+    if options.html is not None:
+        from pathlib import Path
+
+        from kido.viewer.export import check_writable as check_page
+
+        check_page(Path(options.html))
+
+
+def _start(world: Any) -> Any:
+    """Compile what the first step needs, and note where the simulation starts."""
+    from kido.cli.summary import Run
+
+    world.step(0)
+    world.reset_totals()
+    return Run(world, world.total_energy)
+
+
+def _advance(world: Any, options: Simulate, sampler: Any) -> Any:
+    """Step to the end or to Ctrl-C, with a bar."""
+    result = _start(world)
+    duration = 5.0 if options.duration is None else options.duration
+    total = round(duration / world.time_step)
+    first, origin, chunk = world.num_steps, world.time, 1
+    progress = bar(duration, options.quiet, bar_format=BAR)
+    try:
+        while (done := world.num_steps - first) < total:
+            number = min(chunk, total - done)
+            if sampler is not None:
+                number = min(number, _until_frame(world, origin, sampler))
+            began = time.perf_counter()
+            world.step(number)
+            took = time.perf_counter() - began
+            result.wall += took
+            if sampler is not None:
+                sampler(world)
+            chunk = max(1, min(4 * chunk, int(number * _MOST_CHUNK / max(took, 1e-9))))
+            progress.set_postfix_str(f"{len(world.contacts)} contacts", refresh=False)
+            progress.update(min(world.time - origin, duration) - progress.n)
+    except KeyboardInterrupt:
+        result.interrupted = True
+    finally:
+        progress.close()
+    result.steps, result.simulated = world.num_steps - first, world.time - origin
+    return result
+
+
+def _until_frame(world: Any, origin: float, sampler: Any) -> int:
+    """Steps to the next frame of the page."""
+    frame = math.floor((world.time - origin) * sampler.fps + 1e-6) + 1
+    return max(1, math.ceil((origin + frame / sampler.fps - world.time) / world.time_step - 1e-6))
+
+
+def _view(world: Any, options: Simulate, sampler: Any) -> Any:
+    """Show the world live until the page's program is ended, or for the duration."""
+    from kido.viewer import Viewer
+
+    result = _start(world)
+    first, origin = world.num_steps, world.time
+    remove = world.add_step_callback(sampler) if sampler is not None else None
+    with Viewer(world, port=options.port) as viewer:
+        if not options.quiet:
+            print(f"kido: {viewer.url} (Ctrl-C ends)", file=sys.stderr, flush=True)
+        began = time.perf_counter()
+        finished = viewer.run(options.duration)
+        result.wall = time.perf_counter() - began
+    if remove is not None:
+        remove()
+    result.interrupted = not finished and options.duration is not None
+    result.steps, result.simulated = world.num_steps - first, world.time - origin
+    return result
+
+
+def _write_page(world: Any, sampler: Any, options: Simulate) -> None:
+    from kido.viewer import export_html
+
+    counter = Counter("page", options.quiet)
+    try:
+        export_html(world, sampler.trajectory, options.html, fps=PAGE_FPS, progress=counter)  # type: ignore[arg-type]
+    finally:
+        counter.close()
