@@ -7,10 +7,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from kido.models.scenes import container_scene, dominoes_scene, stack_scene
 from robots import arm7, humanoid, quadruped
 from worlds import ball_chain_text, scene_text
-
-from kido.models.scenes import container_scene, dominoes_scene, stack_scene
 
 FOLDER = Path(__file__).resolve().parents[1] / "src" / "kido" / "models"
 

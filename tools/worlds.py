@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from scipy.spatial.transform import Rotation
-from urdf_text import ZERO, Vector, capsule, number, vector
 
 from kido.models.scenes import PALETTE, Block, Scene
+from urdf_text import ZERO, Vector, capsule, number, vector
 
 
 def _shapes(shape: str, color: Vector) -> list[str]:
