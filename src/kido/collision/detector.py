@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,9 +20,9 @@ from kido.collision.container import (
 )
 from kido.collision.geometry import geometry, hull_arrays
 from kido.collision.narrow import detect_stage
-from kido.collision.table import fill_table
+from kido.collision.table import fill_table, pair_functions
 from kido.errors import ModelError, StateError
-from kido.jit import Container, call4, entry
+from kido.jit import Container, call4, entry, prepare
 from kido.shapes import Shape
 
 DEFAULT_MARGIN = 1e-3
@@ -82,6 +82,7 @@ class NativeDetector:
         excluded: pairs of bodies that do not collide.
         margin: contacts with a gap below this are reported [m].
         pairs, contacts: capacities to begin with.
+        prepare: called with the callbacks that are about to be needed, before they are compiled one by one.
     """
 
     def __init__(
@@ -97,8 +98,10 @@ class NativeDetector:
         margin: float = DEFAULT_MARGIN,
         pairs: int | None = None,
         contacts: int | None = None,
+        prepare: Callable[[list[Any]], None] = prepare,
     ) -> None:
         self._callback = detect_stage
+        self._prepare = prepare
         self.colliders = [Collider(*item) for item in shapes]
         bodies = len(body_position)
         arrays = _shape_arrays(self.colliders, bodies)
@@ -141,11 +144,32 @@ class NativeDetector:
     def _link(self) -> None:
         """Fills the address table for the pairs of types that the filter lets meet."""
         c = self.container
-        moving, still = set(), set()
-        for s in range(len(c.shape_type)):
-            (moving if c.body_moving[c.shape_body[s]] else still).add(int(c.shape_type[s]))
-        fill_table(c.pair_function, [(a, b) for a in moving for b in moving | still])
+        functions = pair_functions(self._meeting_types())
+        self._prepare([self._callback, *functions.values()])
+        fill_table(c.pair_function, functions)
         c.stage[0] = self._callback.address
+
+    def _meeting_types(self) -> set[tuple[int, int]]:
+        """Pairs of shape types of which the filter lets some meet."""
+        c = self.container
+        by_group: dict[int, tuple[set[int], set[int]]] = {}
+        for s, body in enumerate(c.shape_body):
+            if c.body_collidable[body]:
+                still, moving = by_group.setdefault(int(c.body_group[body]), (set(), set()))
+                (moving if c.body_moving[body] else still).add(int(c.shape_type[s]))
+        # Groups with the same types are alike: one stands for all, and meets itself if there are several.
+        alike: dict[tuple[frozenset[int], frozenset[int]], int] = {}
+        for group, (still, moving) in by_group.items():
+            key = (frozenset(still), frozenset(moving))
+            alike[key] = alike.get(key, 0) + (2 if group < 0 else 1)
+        return {
+            (a, b)
+            for one, (_, moving) in enumerate(alike)
+            for other, (still, also_moving) in enumerate(alike)
+            if one != other or list(alike.values())[one] > 1
+            for a in moving
+            for b in still | also_moving
+        }
 
     # -- use from Python --------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -45,13 +46,17 @@ def pair_function(first: int, second: int):
     return SPECIAL.get((first, second), convex.convex_convex)
 
 
-def fill_table(table: np.ndarray, kinds: Iterable[tuple[int, int]]) -> None:
-    """Writes the addresses for the given pairs of types, compiling what is new; the rest stay 0."""
+def pair_functions(kinds: Iterable[tuple[int, int]]) -> dict[tuple[int, int], Any]:
+    """The callbacks for the given pairs of types."""
+    found = {pair: pair_function(*pair) for pair in sorted({(min(p), max(p)) for p in kinds})}
+    return {pair: function for pair, function in found.items() if function is not None}
+
+
+def fill_table(table: np.ndarray, functions: dict[tuple[int, int], Any]) -> None:
+    """Writes the addresses of callbacks, compiling what is new; the rest stay 0."""
     table[:] = 0
-    for pair in sorted({(min(p), max(p)) for p in kinds}):
-        function = pair_function(*pair)
-        if function is not None:
-            table[pair] = function.address
+    for pair, function in functions.items():
+        table[pair] = function.address
 
 
 def all_kinds() -> list[tuple[int, int]]:

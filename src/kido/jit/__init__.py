@@ -8,7 +8,7 @@ variable ``NUMBA_DISABLE_JIT=1`` the same sources run as ordinary Python.
 from kido.jit.compile import JIT_DISABLED, callback, call4, entry, kernel, view
 from kido.jit.primitives import floor, fma, rint, where_positive
 from kido.jit.schema import Container, Field, Schema
-from kido.jit.warmup import warmup
+from kido.jit.warmup import prepare, warmup
 
 __all__ = [
     "JIT_DISABLED",
@@ -21,6 +21,7 @@ __all__ = [
     "floor",
     "fma",
     "kernel",
+    "prepare",
     "rint",
     "view",
     "warmup",

@@ -113,6 +113,10 @@ class KernelCache(FunctionCache):
 
     _impl_class = _KernelCacheImpl
 
+    def holds_anything(self) -> bool:
+        """Whether code of this function and of the present sources is in the cache."""
+        return bool(self._cache_file._load_index())
+
     def _save_overload(self, sig, data):
         try:
             super()._save_overload(sig, data)

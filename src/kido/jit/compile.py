@@ -48,6 +48,10 @@ if JIT_DISABLED:
         def __call__(self, *args):
             return self.function(*args)
 
+        def is_ready(self) -> bool:
+            """Always: there is nothing to compile."""
+            return True
+
     def call4(address, a, b, c, d):
         """Call the callback at `address`."""
         return _python_callbacks[address - 1](a, b, c, d)
@@ -222,6 +226,10 @@ else:
             self.kernel = kernel(function)
             self._compiled = None
             CALLBACKS.append(self)
+
+        def is_ready(self) -> bool:
+            """Whether its machine code is at hand, loaded or in the cache of this machine."""
+            return self._compiled is not None or KernelCache(self.function).holds_anything()
 
         @property
         def address(self) -> int:

@@ -20,7 +20,7 @@ from kido.constraints.sources import (
     TIME_STEP,
 )
 from kido.errors import ModelError, StateError
-from kido.jit import Container
+from kido.jit import Container, prepare
 from kido.simulation import schema
 from kido.simulation.contacts import ContactSet
 from kido.simulation.filters import filter_arrays
@@ -79,6 +79,7 @@ class Engine:
             self.data.R,
             self.data.p,
             margin=MARGIN,
+            prepare=self._prepare,
             **filter_arrays(self.skeletons, self.first_body, self.tree.moves, excluded),
         )
         blocks = 64 + 2 * dofs
@@ -112,6 +113,25 @@ class Engine:
         self.problem, self.sources = problem, sources
         self._link()
 
+    def _stages(self) -> dict[int, Any]:
+        """The callbacks of a step by their place in the table."""
+        stages = {
+            schema.SMOOTH: smooth_stage,
+            schema.DETECT: detect_stage,
+            schema.ASSEMBLE: assemble_stage,
+            schema.SOLVE: solve_problem,
+            schema.SWEEPER: gauss_seidel_island,
+            schema.FALLBACK: admm_island,
+            schema.CORRECT: correct_positions,
+            schema.FINISH: finish_stage,
+        }
+        if any(n.restitution > 0.0 for n in self.nodes):
+            stages[schema.RESTITUTE] = restitute
+        return stages
+
+    def _prepare(self, callbacks: list[Any]) -> None:
+        prepare([*callbacks, *self._stages().values()])
+
     def _link(self) -> None:
         table = self.world.table
         table[schema.TREE_AT] = self.tree.address
@@ -119,15 +139,8 @@ class Engine:
         table[schema.COLLISION_AT] = self.detector.address
         table[schema.PROBLEM_AT] = self.problem.address
         table[schema.SOURCES_AT] = self.sources.address
-        table[schema.SMOOTH] = smooth_stage.address
-        table[schema.DETECT] = detect_stage.address
-        table[schema.ASSEMBLE] = assemble_stage.address
-        table[schema.SOLVE] = solve_problem.address
-        table[schema.SWEEPER] = gauss_seidel_island.address
-        table[schema.FALLBACK] = admm_island.address
-        table[schema.RESTITUTE] = restitute.address if any(n.restitution > 0.0 for n in self.nodes) else 0
-        table[schema.CORRECT] = correct_positions.address
-        table[schema.FINISH] = finish_stage.address
+        for place, stage in self._stages().items():
+            table[place] = stage.address
 
     def run(self, number: int) -> None:
         """Do a number of steps, enlarging arrays as contacts need.
