@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from viewer_models import arm, box, boxes
 
 import kido
 from kido.viewer import Trajectory, TrajectorySampler
 from kido.viewer.trajectory import frames_at
+from viewer_models import arm, box, boxes
 
 ONE = np.array([[[1.0, 0, 0, 0]]])
 
@@ -90,6 +90,9 @@ def test_frames_at_keeps_first_and_last():
     assert keep[-1] == len(times) - 1
     assert len(keep) == 31
     np.testing.assert_array_equal(frames_at(times, None), np.arange(len(times)))
+    # samples at that rate, but rounded to whole steps, are all kept
+    rounded = np.round(np.arange(31) / 30, 3)
+    np.testing.assert_array_equal(frames_at(rounded, 30), np.arange(31))
 
 
 @pytest.mark.parametrize(

@@ -85,8 +85,16 @@ def model_poses(model: Model) -> tuple[np.ndarray, np.ndarray]:
 
 
 def contacts_of(model: Model) -> tuple[np.ndarray, np.ndarray]:
-    """Contact points (n, 3) [m] and forces on the second body (n, 3) [N] of a world's last step."""
+    """Contact points (n, 3) [m] and forces (n, 3) [N] of a world's last step.
+
+    A force is the one on the second body, or on the first where only that one moves: what lies on the ground
+    shows what the ground does to it.
+    """
     contacts = getattr(model, "contacts", None)
     if contacts is None or len(contacts) == 0:
         return np.zeros((0, 3)), np.zeros((0, 3))
-    return np.array(contacts.points, dtype=float), np.array(contacts.forces, dtype=float)
+    forces = np.array(contacts.forces, dtype=float)
+    for k, (a, b) in enumerate(zip(contacts.body_a, contacts.body_b, strict=True)):
+        if not b.skeleton.mobile and a.skeleton.mobile:
+            forces[k] = -forces[k]
+    return np.array(contacts.points, dtype=float), forces

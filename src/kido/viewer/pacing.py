@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 
@@ -41,13 +42,13 @@ class Pacer:
             return 1
         passed = min(now - self._last, 0.25)
         self._last = now
-        self._debt += passed * self.speed
-        steps = int(self._debt / self.time_step)
-        if self._cost is not None and self._cost > 0:
-            steps = min(steps, max(1, int(1.5 * self.frame / self._cost)))
-        elif steps > 1:
-            steps = 1
-        self._debt = min(self._debt - steps * self.time_step, 2 * self.frame * self.speed)
+        affordable = 1 if not self._cost else max(1, int(1.5 * self.frame / self._cost))
+        if math.isinf(self.speed):
+            steps = affordable
+        else:
+            self._debt += passed * self.speed
+            steps = min(int(self._debt / self.time_step + 1e-9), affordable)
+            self._debt = min(self._debt - steps * self.time_step, 2 * self.frame * self.speed)
         if passed > 0:
             factor = steps * self.time_step / passed
             self.real_time_factor += 0.1 * (factor - self.real_time_factor)

@@ -149,6 +149,11 @@ class Trajectory:
         )
 
     @classmethod
+    def from_recording(cls, recording: Any, fps: float | None = 60.0) -> Trajectory:
+        """Trajectory of a :class:`kido.Recording`, for ``recording.display_world()``."""
+        return cls.from_transforms(*recording.trajectory(fps))
+
+    @classmethod
     def still(cls, model: Model) -> Trajectory:
         """The present pose as a trajectory of one frame."""
         p, q = model_poses(model)
@@ -179,7 +184,7 @@ class Trajectory:
         return X
 
     def at_rate(self, fps: float) -> Trajectory:
-        """The frames nearest below an even grid of ``fps`` frames per second."""
+        """The frames nearest to an even grid of ``fps`` frames per second."""
         keep = frames_at(self.times, fps)
         contacts = [self.contacts[k] for k in keep] if self.contacts else ()
         return Trajectory(self.times[keep], self.positions[keep], self.wxyz[keep], self.names, contacts)
@@ -192,8 +197,9 @@ def frames_at(times: np.ndarray, fps: float | None) -> np.ndarray:
     if not np.isfinite(fps) or fps <= 0:
         raise StateError(f"Frames per second are {fps!r}; expected a number above 0.")
     grid = np.arange(times[0], times[-1] + 1e-9, 1.0 / fps)
-    index = np.searchsorted(times, grid - 1e-9)
-    return np.unique(np.minimum(np.r_[index, len(times) - 1], len(times) - 1))
+    right = np.clip(np.searchsorted(times, grid), 1, len(times) - 1)
+    index = np.where(grid - times[right - 1] <= times[right] - grid, right - 1, right)
+    return np.unique(np.append(index, len(times) - 1))
 
 
 class TrajectorySampler:
