@@ -97,7 +97,7 @@ def contact(bodies, a: int | None, b: int | None, point, normal, **more) -> Bloc
 def stack(
     count: int, *, top: float = 1.0, mu: float = 0.5, velocity=(0.0, 0.0, 0.0), **settings
 ) -> Container:
-    """`count` cubes of 1 kg and 0.1 m on the ground, the top one `top` times heavier, one step under gravity."""
+    """`count` cubes of 1 kg, 0.1 m, the top one `top` times heavier, after one step of gravity."""
     edge = 0.1
     v = np.asarray(velocity, float) + [0, 0, -G * H]
     bodies = [

@@ -23,7 +23,7 @@ def random_compliance(rng, rank=3, spread=1.0):
 
 
 def violation(W, b, mu, p):
-    """Largest violation of Signorini's and Coulomb's laws, in units of the problem's velocities and impulses."""
+    """Largest violation of Signorini's and Coulomb's laws, relative to velocities and impulses."""
     v = W @ p + b
     speed = np.abs(b).max() + np.abs(W * p).max() + 1e-300
     impulse = np.abs(p).max() + 1e-300
@@ -55,8 +55,8 @@ def test_random_contacts_obey_coulomb(spread):
 
 @pytest.mark.parametrize("rank", [1, 2])
 def test_rank_deficient_compliance_with_reachable_velocity(rank):
-    # b in the range of W: what a real mechanism gives. A solution exists; any solution is accepted. The singular
-    # direction is regularized by 1e-11, which lets rounding through at 1e-5.
+    # b in the range of W: what a real mechanism gives. A solution exists; any solution is accepted. The
+    # singular direction is regularized by 1e-11, which lets rounding through at 1e-5.
     rng = np.random.default_rng(4)
     for _ in range(1000):
         W = random_compliance(rng, rank, 0.5)

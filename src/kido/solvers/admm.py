@@ -20,7 +20,7 @@ from kido.jit import callback, kernel, view
 from kido.solvers.certify import measure_island
 from kido.solvers.cholesky import factorize, substitute
 from kido.solvers.cone import clamp, project_cone
-from kido.solvers.problem import ADMM_PENALTY, ADMM_RELAXATION, CONTACT, PROBLEM, TOLERANCE
+from kido.solvers.problem import ADMM_PENALTY, ADMM_RELAXATION, CONTACT, PROBLEM
 from kido.solvers.rows import INDEX, apply_impulses, free_velocity, product, step_length
 
 # Rows of `history`, which the acceleration does not need at the same time.
@@ -231,18 +231,17 @@ def keep_best(c, island, first, sign):
 
 @callback
 def admm_island(address, island, cap, unused):
-    """Iterate on one island until its residual is at most `tolerance`, or `cap` iterations are done.
+    """Iterate on one island until it is solved (`measure_island`) or `cap` iterations are done.
 
     Reads impulses and u, which must belong together; leaves the best impulses met, the start included,
-    with their u, residual and power balance. The island must fit into `matrix`.
+    with their u and what `measure_island` sets. The island must fit into `matrix`.
 
     Returns:
         The number of iterations.
     """
     c = view(PROBLEM, address)
-    tolerance = c.setting[TOLERANCE]
     first = c.island_row[island]
-    best, power = measure_island(c, island)
+    best = measure_island(c, island)
     keep_best(c, island, first, 1)
     n = assemble(c, island)
     load(c, island, first)
@@ -250,7 +249,7 @@ def admm_island(address, island, cap, unused):
     fresh = True
     good = rho > 0.0 and math.isfinite(rho)
     done = 0
-    while good and done < cap and best > tolerance:
+    while good and done < cap and best > 1.0:
         if fresh:
             good = factor_with(c, n, rho)
             fresh = False
@@ -258,11 +257,10 @@ def admm_island(address, island, cap, unused):
         done += 1
         if done % CHECK == 0:
             store(c, island, first)
-            residual, balance = measure_island(c, island)
-            good = good and math.isfinite(residual)
-            if good and residual < best:
-                best = residual
-                power = balance
+            merit = measure_island(c, island)
+            good = good and math.isfinite(merit)
+            if good and merit < best:
+                best = merit
                 keep_best(c, island, first, 1)
         if done % ADAPT == 0:
             # Relative defects: |p - y| / |y| against rho |dy| / |z|.
@@ -276,6 +274,5 @@ def admm_island(address, island, cap, unused):
                 fresh = True
     keep_best(c, island, first, -1)
     apply_impulses(c, island)
-    c.island_residual[island] = best
-    c.island_power[island] = power
+    measure_island(c, island)
     return done

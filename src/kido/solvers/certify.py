@@ -20,8 +20,17 @@ import numpy as np
 from kido.errors import KidoError
 from kido.jit import entry, kernel
 from kido.solvers.cone import bounded_defect, contact_defect, relative_residual
-from kido.solvers.problem import CONTACT
+from kido.solvers.problem import (
+    CONTACT,
+    SMALL_ROWS,
+    SPEED_TOLERANCE,
+    SPEED_TOLERANCE_LARGE,
+    TOLERANCE,
+    TOLERANCE_LARGE,
+)
 from kido.solvers.rows import INDEX, bounded_velocity, contact_velocity, step_length
+
+SPEED_FLOOR = 1e-10  # [m/s] speed of no account in any scene
 
 
 @dataclass(frozen=True)
@@ -96,7 +105,7 @@ def certify(
 
     Source: theory of the natural map for second-order cone complementarity, with De Saxce's correction.
     """
-    p = _finite("impulses", impulses).reshape(-1)
+    p = _finite("impulses", impulses).reshape(-1).copy()
     if p.size % 3:
         raise CertifyError(
             f"impulses: {p.size} values, expected three per contact (normal, tangent, tangent)"
@@ -110,7 +119,7 @@ def certify(
             f"compliance: shape {tuple(compliance.shape)}, expected {(3 * n, 3 * n)} for {n} contacts"
         )
     mu = _finite("friction", friction).reshape(-1)
-    mu = np.ascontiguousarray(np.broadcast_to(mu, (n,))) if mu.size == 1 else mu
+    mu = np.full(n, mu[0]) if mu.size == 1 else mu.copy()
     if mu.size != n or (mu < 0).any():
         raise CertifyError(f"friction: {mu.tolist()}, expected {n} coefficients of at least 0")
     if not (math.isfinite(gravity) and gravity > 0 and math.isfinite(time_step) and time_step > 0):
@@ -171,12 +180,20 @@ def _diagonal(matrix: Any) -> np.ndarray:
 
 @kernel
 def measure_island(c, island):
-    """Relative natural-map residual of an island from its u and impulses, and its power balance sum p .
-    v."""
+    """Measure an island from its u and impulses.
+
+    Sets island_residual (relative natural-map residual), island_speed (largest defect of a block as a
+    speed) and island_power (sum p . v). Impulses of a heavy body hide the defects of a light one in the
+    first; the second sees them.
+
+    Returns:
+        The largest of residual and speed beside what is asked of each: at most 1 if the island is solved.
+    """
     defect2 = 0.0
     impulse2 = 0.0
     velocity2 = 0.0
     power = 0.0
+    speed = 0.0
     for e in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[e]
         i = c.row[b] & INDEX
@@ -187,15 +204,29 @@ def measure_island(c, island):
             p2 = c.impulse[i + 2]
             v0, v1, v2 = contact_velocity(c, b)
             r0, r1, r2 = contact_defect(p0, p1, p2, v0, v1, v2, step, c.mu[b], c.floor[b])
-            defect2 += r0 * r0 + r1 * r1 + r2 * r2
+            defect = r0 * r0 + r1 * r1 + r2 * r2
             impulse2 += p0 * p0 + p1 * p1 + p2 * p2
             velocity2 += step * step * (v0 * v0 + v1 * v1 + v2 * v2)
             power += p0 * v0 + p1 * v1 + p2 * v2
         else:
             v0 = bounded_velocity(c, b)
             r0 = bounded_defect(p0, v0, step, c.lower[b], c.upper[b])
-            defect2 += r0 * r0
+            defect = r0 * r0
             impulse2 += p0 * p0
             velocity2 += step * step * v0 * v0
             power += p0 * v0
-    return relative_residual(defect2, impulse2, velocity2), power
+        defect2 += defect
+        if defect > speed * speed * step * step:
+            speed = math.sqrt(defect) / step
+    residual = relative_residual(defect2, impulse2, velocity2)
+    c.island_residual[island] = residual
+    c.island_speed[island] = speed
+    c.island_power[island] = power
+    tolerance = c.setting[TOLERANCE]
+    speed_tolerance = c.setting[SPEED_TOLERANCE]
+    if c.island_row[island + 1] - c.island_row[island] > c.setting[SMALL_ROWS]:
+        tolerance = c.setting[TOLERANCE_LARGE]
+        speed_tolerance = c.setting[SPEED_TOLERANCE_LARGE]
+    merit = residual / tolerance
+    slow = speed / (speed_tolerance * c.island_approach[island] + SPEED_FLOOR)
+    return slow if slow > merit else merit

@@ -8,7 +8,7 @@ island is swept until `tolerance_large` or for `sweeps_large` sweeps, and its re
 from __future__ import annotations
 
 from kido.jit import call4, callback, kernel, view
-from kido.solvers.gauss_seidel import island_limits
+from kido.solvers.certify import measure_island
 from kido.solvers.prepare import start
 from kido.solvers.problem import (
     ADMM_ITERATIONS,
@@ -17,33 +17,41 @@ from kido.solvers.problem import (
     FELL_BACK,
     NOT_FINITE,
     PROBLEM,
+    SMALL_ROWS,
+    SWEEPS,
+    SWEEPS_LARGE,
     TOTAL_FALLBACKS,
     TOTAL_ITERATIONS,
     TOTAL_POWER,
     TOTAL_RESIDUAL,
+    TOTAL_SPEED,
     TOTAL_STATUS,
 )
-from kido.solvers.rows import clear_island
+from kido.solvers.rows import clear_island, fastest_approach
 
 
 @kernel
 def solve_island(c, address, island, sweeper, fallback):
     """Solve one island that `start` has prepared; sets its status."""
-    rows, tolerance, cap = island_limits(c, island)
+    c.island_approach[island] = fastest_approach(c, island)
+    rows = c.island_row[island + 1] - c.island_row[island]
     done = 0
     if sweeper != 0:
+        cap = int(c.setting[SWEEPS] if rows <= c.setting[SMALL_ROWS] else c.setting[SWEEPS_LARGE])
         done = call4(sweeper, address, island, cap, 0)
+    merit = measure_island(c, island)
     status = CONVERGED
-    if sweeper == 0 or not c.island_residual[island] <= tolerance:
+    if sweeper == 0 or not merit <= 1.0:
         status = AT_CAP
         if fallback != 0 and rows <= c.matrix.shape[0]:
-            if not c.island_residual[island] < 1e300:
+            if not merit < 1e300:
                 clear_island(c, island)
             done += call4(fallback, address, island, int(c.setting[ADMM_ITERATIONS]), 0)
             c.total[TOTAL_FALLBACKS] += 1.0
-            if c.island_residual[island] <= tolerance:
+            merit = measure_island(c, island)
+            if merit <= 1.0:
                 status = FELL_BACK
-    if not c.island_residual[island] < 1e300:
+    if not merit < 1e300:
         clear_island(c, island)
         c.island_power[island] = 0.0
         status = NOT_FINITE
@@ -69,6 +77,7 @@ def solve_problem(address, sweeper, fallback, unused):
     for island in range(start(c)):
         solve_island(c, address, island, sweeper, fallback)
         c.total[TOTAL_RESIDUAL] = max(c.total[TOTAL_RESIDUAL], c.island_residual[island])
+        c.total[TOTAL_SPEED] = max(c.total[TOTAL_SPEED], c.island_speed[island])
         c.total[TOTAL_STATUS] = max(c.total[TOTAL_STATUS], c.island_status[island])
         c.total[TOTAL_ITERATIONS] += c.island_iterations[island]
         c.total[TOTAL_POWER] += c.island_power[island]

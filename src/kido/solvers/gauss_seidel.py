@@ -20,11 +20,6 @@ from kido.solvers.problem import (
     CONTACT,
     MAX_MEMORY,
     PROBLEM,
-    SMALL_ROWS,
-    SWEEPS,
-    SWEEPS_LARGE,
-    TOLERANCE,
-    TOLERANCE_LARGE,
 )
 from kido.solvers.rows import INDEX, bounded_velocity, contact_velocity, push_bounded, push_contact
 
@@ -106,27 +101,17 @@ def take_back(c, island):
     scatter(c, island, NOW_X)
 
 
-@kernel
-def island_limits(c, island):
-    """(rows, tolerance, cap of sweeps) of an island, by its size."""
-    rows = c.island_row[island + 1] - c.island_row[island]
-    if rows <= c.setting[SMALL_ROWS]:
-        return rows, c.setting[TOLERANCE], int(c.setting[SWEEPS])
-    return rows, c.setting[TOLERANCE_LARGE], int(c.setting[SWEEPS_LARGE])
-
-
 @callback
 def gauss_seidel_island(address, island, cap, unused):
-    """Sweep one island, accelerated, until its residual is at most its tolerance or `cap` sweeps are done.
+    """Sweep one island, accelerated, until it is solved (`measure_island`) or `cap` sweeps are done.
 
-    Reads impulses and u, which must belong together; leaves both, the residual and the power balance. A
-    residual that is not finite stops it.
+    Reads impulses and u, which must belong together; leaves both, and what `measure_island`
+    sets. Numbers that are not finite stop it.
 
     Returns:
         The number of sweeps.
     """
     c = view(PROBLEM, address)
-    _, tolerance, _ = island_limits(c, island)
     memory = int(c.setting[ANDERSON])
     if memory > MAX_MEMORY:
         memory = MAX_MEMORY
@@ -135,9 +120,9 @@ def gauss_seidel_island(address, island, cap, unused):
     stored = -1
     column = 0
     last = 0.0
-    residual, power = measure_island(c, island)
-    while residual > tolerance and done < cap:
-        for _ in range(every if done > 0 else 2):
+    merit = measure_island(c, island)
+    while merit > 1.0 and done < cap:
+        for _ in range(min(cap - done, every if done > 0 else 2)):
             if memory > 0:
                 gather(c, island, NOW_X)
             sweep(c, island)
@@ -149,7 +134,5 @@ def gauss_seidel_island(address, island, cap, unused):
                     stored = -1
                     column = 0
                 last = size
-        residual, power = measure_island(c, island)
-    c.island_residual[island] = residual
-    c.island_power[island] = power
+        merit = measure_island(c, island)
     return done

@@ -39,6 +39,7 @@ TOLERANCE, TOLERANCE_LARGE, SMALL_ROWS = 0, 1, 2
 SWEEPS, SWEEPS_LARGE, CHECK_EVERY, ANDERSON = 3, 4, 5, 6
 ADMM_ITERATIONS, ADMM_RELAXATION, ADMM_PENALTY = 7, 8, 9
 POSITION_SWEEPS, RESTITUTION_SPEED, RESTITUTION_SWEEPS = 10, 11, 12
+SPEED_TOLERANCE, SPEED_TOLERANCE_LARGE = 13, 14
 NUM_SETTINGS = 16
 SETTING_NAMES = {
     "tolerance": TOLERANCE,
@@ -54,12 +55,16 @@ SETTING_NAMES = {
     "position_sweeps": POSITION_SWEEPS,
     "restitution_speed": RESTITUTION_SPEED,
     "restitution_sweeps": RESTITUTION_SWEEPS,
+    "speed_tolerance": SPEED_TOLERANCE,
+    "speed_tolerance_large": SPEED_TOLERANCE_LARGE,
 }
 DEFAULT_SETTINGS = {
     "tolerance": 1e-6,  # relative natural-map residual asked of an island of at most small_rows rows
     "tolerance_large": 1e-4,  # and of a larger one
+    "speed_tolerance": 1e-4,  # largest defect as a speed, relative to the fastest approach of the island
+    "speed_tolerance_large": 1e-2,
     "small_rows": 300,  # rows up to which an island counts as small, and may go to ADMM
-    "sweeps": 200,  # cap of Gauss-Seidel sweeps, small island
+    "sweeps": 40,  # cap of Gauss-Seidel sweeps, small island
     "sweeps_large": 60,  # and large
     "check_every": 4,  # sweeps between residuals when not accelerated
     "anderson": 5,  # memory of the acceleration (at most MAX_MEMORY); 0: none
@@ -74,7 +79,7 @@ MAX_MEMORY = 8
 
 # Entries of `total` (float64), written by `solve`: over all islands.
 TOTAL_RESIDUAL, TOTAL_ITERATIONS, TOTAL_STATUS, TOTAL_POWER = 0, 1, 2, 3
-TOTAL_FALLBACKS, TOTAL_BOUNCES = 4, 5
+TOTAL_FALLBACKS, TOTAL_BOUNCES, TOTAL_SPEED = 4, 5, 6
 
 PROBLEM = Schema(
     "PROBLEM",
@@ -112,6 +117,16 @@ PROBLEM = Schema(
     Field("island_status", "i", ("blocks",), doc="out: CONVERGED, FELL_BACK, AT_CAP or NOT_FINITE"),
     Field("island_iterations", "i", ("blocks",), doc="out: sweeps and iterations of each island"),
     Field("island_residual", "f", ("blocks",), doc="out: relative natural-map residual of each island"),
+    Field(
+        "island_speed", "f", ("blocks",), "m/s", "out: largest defect of a block as a speed, |r| trace W / 3"
+    ),
+    Field(
+        "island_approach",
+        "f",
+        ("blocks",),
+        "m/s",
+        "out: fastest approach (-normal velocity) without impulses",
+    ),
     Field("island_power", "f", ("blocks",), "J", "out: power balance sum p . v of each island"),
     Field(
         "total", "f", (8,), doc="out: worst residual, iterations, worst status, power balance sum p.v, ..."

@@ -5,6 +5,8 @@ Segments of length 6 (free bodies) have a path of their own with a constant trip
 
 from __future__ import annotations
 
+import math
+
 from kido.jit import kernel
 from kido.solvers.problem import CONTACT
 
@@ -107,7 +109,9 @@ def step_length(c, b):
         w = (c.W[b, 0] + c.W[b, 3] + c.W[b, 5]) / 3.0
     else:
         w = c.W[b, 0]
-    return 1.0 / w if w > 0.0 else 0.0
+    if w <= 0.0:
+        return 0.0
+    return 1.0 / w + 0.0 * w  # NaN for an infinite compliance
 
 
 @kernel
@@ -127,6 +131,20 @@ def free_velocity(c, b, r):
     x = product(c.J, (c.at_a[b] & INDEX) + r * na, c.u_free, c.dof_a[b] & INDEX, na)
     y = product(c.J, (c.at_b[b] & INDEX) + r * nb, c.u_free, c.dof_b[b] & INDEX, nb)
     return c.bias[c.row[b] + r] + x + y
+
+
+@kernel
+def fastest_approach(c, island):
+    """Largest speed to be stopped in an island: -v_n of contacts, |v| of bounded rows, without impulses."""
+    fastest = 0.0
+    for entry in range(c.island_start[island], c.island_start[island + 1]):
+        b = c.island_block[entry]
+        v = -free_velocity(c, b, 0)
+        if c.kind[b] != CONTACT:
+            v = math.fabs(v)
+        if not v <= fastest:  # NaN is passed on
+            fastest = v
+    return fastest
 
 
 @kernel
