@@ -18,9 +18,11 @@ plain = st.recursive(
     | st.floats(allow_nan=False)
     | st.text()
     | st.binary(),
-    lambda inner: st.lists(inner, max_size=4)
-    | st.tuples(inner, inner)
-    | st.dictionaries(st.text() | st.integers(), inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.tuples(inner, inner)
+        | st.dictionaries(st.text() | st.integers(), inner, max_size=4)
+    ),
     max_leaves=12,
 )
 

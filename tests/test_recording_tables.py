@@ -116,7 +116,6 @@ def test_an_interrupt_between_flushes_does_not_double_rows(tmp_path, monkeypatch
     writer = TableWriter(path, TABLES, FORMAT, flush_interval=1e9)
     writer.add(*frame(0))
 
-
     real, calls = tables._write, []
 
     def write_then_interrupt(*args):

@@ -30,8 +30,8 @@ class Simulate:
     set: Annotated[list[str], UseAppendAction, arg(metavar="JOINT=VALUE", help_behavior_hint="")] = field(
         default_factory=list
     )
-    """Initial position of a joint, in radians or metres, comma-separated if it has several coordinates; may be
-    repeated, and SKELETON/JOINT=VALUE where several models have the joint."""
+    """Initial position of a joint, in radians or metres, comma-separated if it has several coordinates; may
+    be repeated, and is SKELETON/JOINT=VALUE where several models have the joint."""
     at: Annotated[
         list[tuple[float, float, float]], UseAppendAction, arg(metavar="X Y Z", help_behavior_hint="")
     ] = field(default_factory=list)
@@ -51,7 +51,7 @@ class Simulate:
     """Write a page that plays the motion in any browser, offline."""
     view: bool = False
     """Show it live in the browser."""
-    port: Annotated[int | None, arg(metavar="N", help_behavior_hint="(default: 8080 or the next free)")] = None
+    port: Annotated[int | None, arg(metavar="N", help_behavior_hint="(default: 8080 up)")] = None
     """Port of the live view on this machine."""
     overwrite: bool = False
     """Replace an existing recording."""
@@ -73,7 +73,7 @@ class View:
     """Folder in which package:// meshes are looked for; may be repeated."""
     html: Annotated[str | None, arg(metavar="F.html", help_behavior_hint="")] = None
     """Write a page instead of serving one."""
-    port: Annotated[int | None, arg(metavar="N", help_behavior_hint="(default: 8080 or the next free)")] = None
+    port: Annotated[int | None, arg(metavar="N", help_behavior_hint="(default: 8080 up)")] = None
     """Port on this machine."""
 
 
@@ -109,7 +109,7 @@ class Replay:
     """Frames per second."""
     speed: Annotated[float, arg(metavar="X")] = 1.0
     """Recorded seconds per second, with --view and --mp4."""
-    port: Annotated[int | None, arg(metavar="N", help_behavior_hint="(default: 8080 or the next free)")] = None
+    port: Annotated[int | None, arg(metavar="N", help_behavior_hint="(default: 8080 up)")] = None
     """Port on this machine."""
     quiet: bool = False
     """Print nothing but errors."""

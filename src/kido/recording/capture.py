@@ -13,7 +13,7 @@ from kido.simulation.engine import Engine
 
 
 class Frame(NamedTuple):
-    """Rows of one frame: values of `layout.frame_columns`, and of its contacts and external forces, if any."""
+    """Rows of one frame: values of `layout.frame_columns`; its contacts and external forces, if any."""
 
     values: tuple[Any, ...]
     contacts: tuple[np.ndarray, ...] | None
@@ -82,7 +82,13 @@ def _contacts(engine: Engine) -> tuple[np.ndarray, ...] | None:
         return None
     force = c.impulse[:n] / engine.world.time_step[0]
     numbers = (c.body_a, c.body_b, c.shape_a, c.shape_b)
-    return (c.point[:n].copy(), c.normal[:n].copy(), c.gap[:n].copy(), force, *(k[:n].copy() for k in numbers))
+    return (
+        c.point[:n].copy(),
+        c.normal[:n].copy(),
+        c.gap[:n].copy(),
+        force,
+        *(k[:n].copy() for k in numbers),
+    )
 
 
 def _external(engine: Engine) -> tuple[np.ndarray, ...] | None:

@@ -1,4 +1,4 @@
-"""What a recording holds, table by table. One row of `frames` for each recorded step, the first before any step.
+"""What a recording holds, table by table. `frames` has a row for each recorded step, the first before any.
 
 Rows of `contacts` and `external` belong to frames in order: frame i owns the next `contact_count[i]` and
 `external_count[i]` rows. In the same way `events`, `structures` and `checkpoints` own bytes of `text` and

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from importlib import import_module
 from types import TracebackType
 from typing import Any
 
 import numpy as np
 
-import kido
 from kido.recording import layout
 from kido.recording.capture import capture, engine_of, fixed_mass
 from kido.recording.codec import encode
@@ -26,10 +26,10 @@ Signal = Callable[[World], Any]
 class Recorder:
     """Records a world from the moment it is made until it is closed.
 
-    Each frame holds time, positions, velocities, commanded forces, applied external forces, contacts with their
-    forces, energies, the solver's report and the user's own signals. Changes of structure become events and
-    may happen at any time. Complete states are kept at the start, at the end, and every `checkpoint_every`
-    frames, from which `Recording.resume` continues bit for bit. What was flushed survives a crash.
+    Each frame holds time, positions, velocities, commanded forces, applied external forces, contacts with
+    their forces, energies, the solver's report and the user's own signals. Changes of structure become events
+    and may happen at any time. Complete states are kept at the start, at the end, and every
+    `checkpoint_every` frames, from which `Recording.resume` continues bit for bit. What was flushed survives a crash.
 
     Make the recorder before step callbacks that apply forces, so that it sees those of the step just done.
 
@@ -99,7 +99,7 @@ class Recorder:
         return {
             "format": layout.FORMAT,
             "format_version": layout.FORMAT_VERSION,
-            "kido_version": kido.__version__,
+            "kido_version": import_module("kido").__version__,
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
             "world": self.world.name,
             "time_step": self.world.time_step,
@@ -168,9 +168,8 @@ class Recorder:
         converged = bool(frame.values[8])
         if converged != self._converged:
             self._converged = converged
-            residual = f"residual {frame.values[5]:.2g}"
-            text = "contact solver converges again" if converged else f"contact solver did not converge, {residual}"
-            self.event(text, kind="solver")
+            text = "converges again" if converged else f"did not converge, residual {frame.values[5]:.2g}"
+            self.event(f"contact solver {text}", kind="solver")
 
     def _read_signals(self, first: bool = False) -> tuple[np.ndarray, ...]:
         values = []
@@ -183,7 +182,11 @@ class Recorder:
             try:
                 value = np.array(result, dtype=np.float64)
             except (TypeError, ValueError):
-                raise RecordingError(f"signal {name!r} gave {result!r}, expected a number or an array") from None
+                raise RecordingError(
+                    f"signal {name!r} gave {result!r}, expected a number or an array"
+                ) from None
+            if value.size == 0:
+                raise RecordingError(f"signal {name!r} gave an empty array, expected numbers")
             if first:
                 self._shapes[name] = value.shape
             elif value.shape != self._shapes[name]:
@@ -249,6 +252,10 @@ class Recorder:
     # Ending ----------------------------------------------------------------------------------------------
 
     def _last_frame(self) -> None:
+        # An interrupt may have come between a row and its count.
+        self._frames = self._writer.rows("frames")
+        self._structures = self._writer.rows("structures")
+        self._last_step = int(self._writer.last("frames", "step"))
         self._note_changes()
         if self.world.num_steps != self._last_step:
             self._frame(self._read_signals(), engine_of(self.world).world.command)

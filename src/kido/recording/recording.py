@@ -188,7 +188,7 @@ class Recording:
 
     @property
     def solver(self) -> Mapping[str, NDArray[Any]]:
-        """The solver's report over time: residual, iterations, max_penetration, converged, dissipation, contacts."""
+        """The solver's report over time; its keys are those of `StepReport`."""
         names = ("residual", "iterations", "max_penetration", "converged", "dissipation")
         return {**{name: self._column(name) for name in names}, "contacts": self._column("contact_count")}
 
@@ -243,7 +243,7 @@ class Recording:
 
     @property
     def dof_names(self) -> list[str]:
-        """"skeleton/dof" for the columns of `positions`, as at the start."""
+        """Names "skeleton/dof" of the columns of `positions`, as at the start."""
         return dof_names(self.description(0))
 
     def skeleton(self, name: str) -> SkeletonRecording:
@@ -277,7 +277,7 @@ class Recording:
 
     @property
     def events(self) -> list[Event]:
-        """What happened, in order: kinds "start", "end", "skeleton", "structure", "parameter", "solver", "user"."""
+        """What happened, in order; kinds: start, end, skeleton, structure, parameter, solver, user."""
         steps, times = self._reader.read("events", "step"), self._reader.read("events", "time")
         found = []
         for k, (step, time) in enumerate(zip(steps, times, strict=True)):
@@ -288,7 +288,7 @@ class Recording:
     # Worlds ----------------------------------------------------------------------------------------------
 
     def world(self, structure: int = 0) -> World:
-        """The world rebuilt from the file alone, in the state that it was described in; structure 0: the start."""
+        """The world rebuilt from the file alone, as it was when described; structure 0: at the start."""
         if not 0 <= structure < self.num_structures:
             raise RecordingError(f"{self.path}: no structure {structure}; there are {self.num_structures}")
         return world_from_dict(self.description(structure))
@@ -306,8 +306,8 @@ class Recording:
                 as they were when recording ended.
 
         Raises:
-            RecordingError: steps are missing (`every` above 1) or something that is not recorded had a part, so
-                that the frame cannot be reached exactly. The message names the nearest one that can.
+            RecordingError: the frame cannot be reached exactly, because steps are missing (`every` above 1)
+                or something acted that is not recorded. The message names the nearest frames that can.
         """
         return restore(self, self.index(frame), hold_commands)
 
@@ -325,7 +325,7 @@ class Recording:
         return motion(self, fps)
 
     def display_world(self) -> World:
-        """A world to look at, not to simulate: all skeletons that were ever recorded, in `trajectory`'s order."""
+        """A world to look at, not to simulate: all skeletons ever recorded, in `trajectory`'s order."""
         return display_world(self)
 
     def frames_at(self, fps: float | None) -> NDArray[np.int64]:

@@ -75,17 +75,10 @@ class TableWriter:
         except OSError as error:
             raise RecordingError(f"{self.path}: cannot be written: {_reason(error)}") from None
         self._sets: dict[str, list[Any]] = {}
-        for key, value in attributes.items():
-            self._file.attrs[key] = value
-        for table in tables:
-            self._sets[table.name] = [self._create(table.name, column) for column in table.columns]
-        self._file.attrs["tables"] = [table.name for table in tables]
-        size = len(tables) + 1
-        self._committed = self._file.create_dataset(
-            "committed", data=np.zeros(size, np.int64), chunks=(size,), maxshape=(size,)
-        )
-        self._file.flush()
-        self._file.swmr_mode = True
+        try:
+            self._create_all(attributes)
+        except (OSError, RuntimeError) as error:
+            raise RecordingError(f"{self.path}: cannot be written: {_reason(error)}") from None
         # Rows on disk per table, and blocks in memory: one attribute, so that an interrupt finds either the
         # state before a flush or the state after it.
         self._state: tuple[dict[str, int], list[tuple[tuple[str, tuple[Any, ...]], ...]]] = (
@@ -93,6 +86,20 @@ class TableWriter:
             [],
         )
         self._flushed_at = time.perf_counter()
+
+    def _create_all(self, attributes: dict[str, Any]) -> None:
+        for key, value in attributes.items():
+            self._file.attrs[key] = value
+        for table in self.tables:
+            self._file.create_group(table.name)
+            self._sets[table.name] = [self._create(table.name, column) for column in table.columns]
+        self._file.attrs["tables"] = [table.name for table in self.tables]
+        size = len(self.tables) + 1
+        self._committed = self._file.create_dataset(
+            "committed", data=np.zeros(size, np.int64), chunks=(size,), maxshape=(size,)
+        )
+        self._file.flush()
+        self._file.swmr_mode = True
 
     def _create(self, group: str, column: Column) -> Any:
         row = column.shape
@@ -123,6 +130,22 @@ class TableWriter:
         pending.append(blocks)
         if len(pending) >= _PENDING_ROWS or time.perf_counter() - self._flushed_at >= self.flush_interval:
             self.flush()
+
+    def rows(self, table: str) -> int:
+        """Rows of a table of single rows, written or still in memory."""
+        rows, pending = self._state
+        return rows[table] + sum(name == table for blocks in pending for name, _ in blocks)
+
+    def last(self, table: str, column: str) -> Any:
+        """Value of a column in the last row of a table of single rows; None if it has no row."""
+        rows, pending = self._state
+        columns = next(t.columns for t in self.tables if t.name == table)
+        index = [c.name for c in columns].index(column)
+        for blocks in reversed(pending):
+            for name, values in blocks:
+                if name == table:
+                    return values[index]
+        return self._sets[table][index][rows[table] - 1] if rows[table] else None
 
     def flush(self) -> None:
         """Write everything buffered; afterwards it survives the death of the process."""

@@ -56,12 +56,12 @@ def world_from_dict(data: dict[str, Any]) -> World:
 
 
 def body_names(data: dict[str, Any]) -> list[str]:
-    """"skeleton/body" of all bodies of a described world, in the order of its numbers."""
+    """Names "skeleton/body" of all bodies of a described world, in the order of its numbers."""
     return [f"{s['name']}/{b['name']}" for s in data["skeletons"] for b in s["bodies"]]
 
 
 def shape_names(data: dict[str, Any]) -> list[str]:
-    """"skeleton/body/shape" of all colliding shapes of a described world, in the order of its numbers."""
+    """Names "skeleton/body/shape" of all colliding shapes of a described world, in order."""
     return [
         f"{s['name']}/{b['name']}/{node['name']}"
         for s in data["skeletons"]
@@ -72,7 +72,7 @@ def shape_names(data: dict[str, Any]) -> list[str]:
 
 
 def dof_names(data: dict[str, Any]) -> list[str]:
-    """"skeleton/dof" of all coordinates of a described world, in the order of its positions."""
+    """Names "skeleton/dof" of all coordinates of a described world, in the order of its positions."""
     return [f"{s['name']}/{name}" for s in data["skeletons"] for name in dofs_of(s)]
 
 

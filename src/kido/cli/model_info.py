@@ -1,0 +1,131 @@
+"""What `kido info` says of a model: as data, and as lines of text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kido.simulation import World
+from kido.skeleton import BodyNode, DegreeOfFreedom, Joint, Skeleton
+
+DOF_COLUMNS = (
+    "position_lower_limit",
+    "position_upper_limit",
+    "velocity_limit",
+    "force_limit",
+    "damping",
+    "coulomb_friction",
+    "spring_stiffness",
+    "rest_position",
+)
+
+
+def model_to_dict(model: Skeleton | World, path: str) -> dict[str, Any]:
+    """All that is printed, with infinities where there is no limit."""
+    if isinstance(model, World):
+        return {
+            "file": path,
+            "kind": "world",
+            "name": model.name,
+            "time_step": model.time_step,
+            "gravity": model.gravity.tolist(),
+            "skeletons": [skeleton_to_dict(s) for s in model.skeletons],
+        }
+    return {"file": path, "kind": "skeleton", **skeleton_to_dict(model)}
+
+
+def skeleton_to_dict(skeleton: Skeleton) -> dict[str, Any]:
+    """One skeleton."""
+    return {
+        "name": skeleton.name,
+        "mobile": skeleton.mobile,
+        "mass": skeleton.mass,
+        "com": skeleton.com.tolist() if skeleton.mass > 0 else None,
+        "num_bodies": skeleton.num_bodies,
+        "num_dofs": skeleton.num_dofs,
+        "bodies": [_body(body) for body in skeleton.bodies],
+        "dofs": [_dof(dof) for dof in skeleton.dofs],
+        "warnings": list(skeleton.warnings),
+    }
+
+
+def _body(body: BodyNode) -> dict[str, Any]:
+    joint = body.parent_joint
+    return {
+        "name": body.name,
+        "parent": None if body.parent is None else body.parent.name,
+        "joint": joint.name,
+        "joint_type": type(joint).__name__.removesuffix("Joint").lower(),
+        "mimic": None if joint.mimic is None else _mimic(joint),
+        "mass": body.mass,
+        "com": body.inertia.com.tolist(),
+        "moment": body.inertia.moment.tolist(),
+        "visuals": [type(n.shape).__name__ for n in body.shapes if n.visual],
+        "collisions": [type(n.shape).__name__ for n in body.shapes if n.collision],
+    }
+
+
+def _mimic(joint: Joint) -> dict[str, Any]:
+    assert joint.mimic is not None
+    return {"joint": joint.mimic.joint, "multiplier": joint.mimic.multiplier, "offset": joint.mimic.offset}
+
+
+def _dof(dof: DegreeOfFreedom) -> dict[str, Any]:
+    return {"name": dof.name, "joint": dof.joint.name, **{key: getattr(dof, key) for key in DOF_COLUMNS}}
+
+
+def model_lines(data: dict[str, Any]) -> list[str]:
+    """The same as text."""
+    if data["kind"] == "skeleton":
+        return [*skeleton_lines(data), "", data["file"]]
+    gravity = " ".join(f"{g:g}" for g in data["gravity"])
+    found = [f"world {data['name']}: {len(data['skeletons'])} skeletons, "
+             f"time step {data['time_step']:g} s, gravity {gravity} m/s^2", data["file"]]  # fmt: skip
+    for skeleton in data["skeletons"]:
+        found += ["", *skeleton_lines(skeleton)]
+    return found
+
+
+def skeleton_lines(data: dict[str, Any]) -> list[str]:
+    """Tree, degrees of freedom and warnings of one skeleton."""
+    mobile = "" if data["mobile"] else ", immobile"
+    found = [
+        f"{data['name']}: {data['num_bodies']} bodies, {data['num_dofs']} degrees of freedom, "
+        f"{data['mass']:.6g} kg{mobile}",
+        "",
+        *_table([("body", "joint", "type", "mass [kg]", "collides as"), *_tree_rows(data["bodies"])]),
+    ]
+    if data["dofs"]:
+        head = ("degree of freedom", "lower", "upper", "velocity", "force", "damping", "friction", "spring")
+        rows = [(d["name"], *(_number(d[key]) for key in DOF_COLUMNS[:7])) for d in data["dofs"]]
+        found += ["", *_table([head, *rows])]
+    if data["warnings"]:
+        found += ["", *(f"warning: {line}" for line in data["warnings"])]
+    return found
+
+
+def _tree_rows(bodies: list[dict[str, Any]]) -> list[tuple[str, ...]]:
+    children: dict[str | None, list[dict[str, Any]]] = {}
+    for body in bodies:
+        children.setdefault(body["parent"], []).append(body)
+    rows: list[tuple[str, ...]] = []
+    # Depth first without recursion: chains may be long.
+    stack = [(body, "", "") for body in reversed(children.get(None, []))]
+    while stack:
+        body, branch, below = stack.pop()
+        joint_type = body["joint_type"] + (f" = {body['mimic']['joint']}" if body["mimic"] else "")
+        shapes = ", ".join(body["collisions"]).lower() or "-"
+        rows.append((branch + body["name"], body["joint"], joint_type, f"{body['mass']:.4g}", shapes))
+        own = children.get(body["name"], [])
+        for child in reversed(own):
+            last = child is own[-1]
+            stack.append((child, below + ("└─ " if last else "├─ "), below + ("   " if last else "│  ")))
+    return rows
+
+
+def _number(value: float) -> str:
+    return "-" if abs(value) == float("inf") else f"{value:.4g}"
+
+
+def _table(rows: list[tuple[str, ...]]) -> list[str]:
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
