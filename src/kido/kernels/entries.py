@@ -1,7 +1,7 @@
 """Calls from Python into the recursions: a tree's address, its data's address, and what goes in or out.
 
 `update_*` entries fill the results of the state held in the data; the others take the state as arguments
-and return numbers, 1 meaning that an argument was not finite.
+and return REFUSED if an argument has another size than the tree or is not finite.
 """
 
 from __future__ import annotations
@@ -17,21 +17,24 @@ from kido.kernels.forward_dynamics import (
 from kido.kernels.inertia import body_inertia
 from kido.kernels.integration import advance
 from kido.kernels.inverse_dynamics import accelerations, joint_forces
-from kido.kernels.kinematics import transforms, velocities
+from kido.kernels.kinematics import rotation_of, transforms, velocities
 from kido.kernels.mass_matrix import mass_matrix
+from kido.math.so3 import compose, rotate
 from kido.tree.schema import DATA, TREE
 
-OK, NOT_FINITE = 0, 1
+OK, REFUSED = 0, 1
 
 
 @kernel
 def copy_finite(source, target):
-    """Copy numbers; returns NOT_FINITE, and leaves the target, if one is NaN or infinite."""
+    """Copy numbers; returns REFUSED, and leaves the target, if sizes differ or one is NaN or infinite."""
+    if source.shape[0] != target.shape[0]:
+        return REFUSED
     check = 0.0
     for k in range(target.shape[0]):
         check += source[k] * 0.0
     if check != 0.0 or check != check:
-        return NOT_FINITE
+        return REFUSED
     for k in range(target.shape[0]):
         target[k] = source[k]
     return OK
@@ -145,22 +148,38 @@ def read_mass_moment(tree, data):
     return mass_moment(t, view(DATA, data), 0, t.parent.shape[0])
 
 
+@kernel
+def write_member_transform(t, d, m, X):
+    """World transform of a body of the skeleton, from that of its link."""
+    i = t.member_link[m]
+    R = compose(
+        rotation_of(d, i),
+        (
+            t.member_rotation[m, 0], t.member_rotation[m, 1], t.member_rotation[m, 2],
+            t.member_rotation[m, 3], t.member_rotation[m, 4], t.member_rotation[m, 5],
+            t.member_rotation[m, 6], t.member_rotation[m, 7], t.member_rotation[m, 8],
+        ),
+    )  # fmt: skip
+    x, y, z = rotate(
+        rotation_of(d, i), t.member_position[m, 0], t.member_position[m, 1], t.member_position[m, 2]
+    )
+    X[m, 0, 0], X[m, 0, 1], X[m, 0, 2], X[m, 0, 3] = R[0], R[1], R[2], d.p[i, 0] + x
+    X[m, 1, 0], X[m, 1, 1], X[m, 1, 2], X[m, 1, 3] = R[3], R[4], R[5], d.p[i, 1] + y
+    X[m, 2, 0], X[m, 2, 1], X[m, 2, 2], X[m, 2, 3] = R[6], R[7], R[8], d.p[i, 2] + z
+    X[m, 3, 0], X[m, 3, 1], X[m, 3, 2], X[m, 3, 3] = 0.0, 0.0, 0.0, 1.0
+
+
 @entry("i8(i8,i8,f8[::1],f8[:,:,::1])")
 def forward_kinematics(tree, data, q, X):
     """World transforms (bodies, 4, 4) at q; the bottom rows are written by the caller once."""
     t = view(TREE, tree)
     d = view(DATA, data)
     if copy_finite(q, d.q) != OK:
-        return NOT_FINITE
+        return REFUSED
     n = t.parent.shape[0]
     transforms(t, d, 0, n)
-    for i in range(n):
-        for r in range(3):
-            for c in range(3):
-                X[i, r, c] = d.R[i, 3 * r + c]
-            X[i, r, 3] = d.p[i, r]
-            X[i, 3, r] = 0.0
-        X[i, 3, 3] = 1.0
+    for m in range(X.shape[0]):
+        write_member_transform(t, d, m, X)
     return OK
 
 
@@ -170,7 +189,7 @@ def mass_matrix_at(tree, data, q, M):
     t = view(TREE, tree)
     d = view(DATA, data)
     if copy_finite(q, d.q) != OK:
-        return NOT_FINITE
+        return REFUSED
     n = t.parent.shape[0]
     transforms(t, d, 0, n)
     inertias(t, d)
@@ -184,7 +203,7 @@ def inverse_dynamics(tree, data, q, u, udot, tau):
     t = view(TREE, tree)
     d = view(DATA, data)
     if copy_finite(q, d.q) + copy_finite(u, d.u) + copy_finite(udot, d.udot) != OK:
-        return NOT_FINITE
+        return REFUSED
     n = t.parent.shape[0]
     transforms(t, d, 0, n)
     inertias(t, d)
@@ -201,12 +220,12 @@ def forward_dynamics(tree, data, q, u, tau, udot):
     """udot(q, u, tau).
 
     Returns:
-        0, NOT_FINITE, or 2 + the index of a coordinate whose inertia is not positive.
+        0, REFUSED, or 2 + the index of a coordinate whose inertia is not positive.
     """
     t = view(TREE, tree)
     d = view(DATA, data)
     if copy_finite(q, d.q) + copy_finite(u, d.u) + copy_finite(tau, d.tau) != OK:
-        return NOT_FINITE
+        return REFUSED
     n = t.parent.shape[0]
     transforms(t, d, 0, n)
     inertias(t, d)

@@ -64,31 +64,36 @@ class Engine:
     ):
         self.skeletons = list(skeletons)
         self.tree, self.data, self.windows = compile_forest(self.skeletons, gravity)
-        self.first_body = {s: int(b) for s, b in zip(self.skeletons, self.tree.part_body, strict=False)}
+        self.first_link = {s: int(b) for s, b in zip(self.skeletons, self.tree.part_body, strict=False)}
+        self.links = {s: links for s, (links, _, _) in zip(self.skeletons, self.windows, strict=True)}
         self.nodes: list[ShapeNode] = [
-            node for s in self.skeletons for b in s.bodies for node in b.shapes if node.collision
+            node for s in self.skeletons for b in s.bodies for node in b.shapes if node.collision and b.collidable
         ]
         self.settings = settings
         dofs = int(self.tree.first_dof[-1])
         self.world = Container(WORLD, dofs=dofs)
         self.detector = NativeDetector(
             [
-                (n.shape, self.body_index(n.body), n.transform, n.friction, n.restitution)
+                (n.shape, self.link_index(n.body), self.place(n), n.friction, n.restitution)
                 for n in self.nodes
             ],
             self.data.R,
             self.data.p,
             margin=MARGIN,
             prepare=self._prepare,
-            **filter_arrays(self.skeletons, self.first_body, self.tree.moves, excluded),
+            **filter_arrays(self.links, self.link_index, self.tree.moves, excluded),
         )
         blocks = 64 + 2 * dofs
         self._make_problem(blocks, 3 * blocks, 4096)
         self.set_time_step(time_step)
 
-    def body_index(self, body: BodyNode) -> int:
-        """Number of a body in the forest."""
-        return self.first_body[body.skeleton] + body.index
+    def link_index(self, body: BodyNode) -> int:
+        """Number in the forest of the link that carries a body."""
+        return self.first_link[body.skeleton] + int(self.links[body.skeleton].of_body[body.index])
+
+    def place(self, node: ShapeNode) -> np.ndarray:
+        """Pose of a shape in its body's link."""
+        return self.links[node.body.skeleton].offset[node.body.index] @ node.transform
 
     def set_time_step(self, time_step: float) -> None:
         """Change the time step [s]."""
@@ -174,7 +179,7 @@ class Engine:
         part = int(self.tree.part[body])
         skeleton = self.skeletons[part]
         check_masses(skeleton)
-        joint = skeleton.bodies[body - int(self.tree.part_body[part])].parent_joint
+        joint = self.links[skeleton].top[body - int(self.tree.part_body[part])].parent_joint
         d = self.data
         if not all(np.isfinite(a).all() for a in (d.q, d.u, d.tau)):
             raise StateError(

@@ -1,60 +1,48 @@
-"""Which bodies of a world may collide, as the detector's arrays."""
+"""Which bodies of a world may collide, as the detector's arrays over links."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kido.joints import JointKind
-
 if TYPE_CHECKING:
     from kido.skeleton import BodyNode, Skeleton
+    from kido.skeleton.compiler import Links
 
 
-def rigid_groups(skeleton: Skeleton) -> list[int]:
-    """For each body, the index of the topmost body it is welded to."""
-    top: list[int] = []
-    for body in skeleton.bodies:
-        welded = body.parent is not None and body.parent_joint.kind == JointKind.WELD
-        top.append(top[body.parent.index] if welded and body.parent is not None else body.index)
-    return top
-
-
-def own_pairs(skeleton: Skeleton) -> Iterable[tuple[BodyNode, BodyNode]]:
-    """Pairs within a self-colliding skeleton that do not collide: welded ones, and adjacent ones by default."""
-    top = rigid_groups(skeleton)
-    bodies = skeleton.bodies
-    links = {(top[b.parent.index], top[b.index]) for b in bodies if b.parent is not None}
-    for a in bodies:
-        for b in bodies[a.index + 1 :]:
-            same = top[a.index] == top[b.index]
-            adjacent = (top[a.index], top[b.index]) in links or (top[b.index], top[a.index]) in links
-            if same or (adjacent and not skeleton.adjacent_body_collision):
-                yield a, b
+def adjacent_links(skeleton: Skeleton, links: Links) -> Iterable[tuple[BodyNode, BodyNode]]:
+    """Topmost bodies of the pairs of links that a joint connects."""
+    for body in links.top:
+        if body.parent is not None:
+            yield links.top[links.of_body[body.parent.index]], body
 
 
 def filter_arrays(
-    skeletons: Sequence[Skeleton],
-    first_body: dict[Skeleton, int],
+    links: Mapping[Skeleton, Links],
+    index: Callable[[BodyNode], int],
     moves: np.ndarray,
     excluded: Iterable[tuple[BodyNode, BodyNode]],
 ) -> dict[str, Any]:
-    """Arguments `moving`, `collidable`, `group`, `excluded` of the detector, in the forest's numbering."""
+    """Arguments `moving`, `group`, `excluded` of the detector.
 
-    def index(body: BodyNode) -> int:
-        return first_body[body.skeleton] + body.index
-
-    group = np.concatenate(
-        [np.full(s.num_bodies, -1 if s.self_collision else k) for k, s in enumerate(skeletons)]
-        or [np.zeros(0, np.int64)]
-    )
-    pairs = [(index(a), index(b)) for s in skeletons if s.self_collision for a, b in own_pairs(s)]
-    pairs += [(index(a), index(b)) for a, b in excluded if a.skeleton in first_body and b.skeleton in first_body]
+    Args:
+        links: of each skeleton, in the forest's order.
+        index: number of a body's link in the forest.
+        moves: per link, whether a world moves it.
+        excluded: pairs of bodies that a user excluded.
+    """
+    group = [np.full(len(k.top), -1 if s.self_collision else n) for n, (s, k) in enumerate(links.items())]
+    pairs = [
+        (index(a), index(b))
+        for s, k in links.items()
+        if s.self_collision and not s.adjacent_body_collision
+        for a, b in adjacent_links(s, k)
+    ]
+    pairs += [(index(a), index(b)) for a, b in excluded if a.skeleton in links and b.skeleton in links]
     return {
         "moving": moves,
-        "collidable": np.array([int(b.collidable) for s in skeletons for b in s.bodies], np.int64),
-        "group": group.astype(np.int64),
-        "excluded": pairs,
+        "group": np.concatenate([np.zeros(0), *group]).astype(np.int64),
+        "excluded": [(a, b) for a, b in pairs if a != b],
     }

@@ -17,6 +17,7 @@ from kido.simulation.contacts import ContactSet
 from kido.simulation.engine import Engine
 from kido.simulation.report import StepReport
 from kido.skeleton import BodyNode, Skeleton, WeldJoint
+from kido.skeleton.arrays import STATE_FIELDS
 
 SETTINGS: dict[str, float] = {
     "erp": 0.2,  # share of a penetration that a step removes
@@ -117,7 +118,6 @@ class World:
             raise ModelError(
                 f"skeleton {skeleton.name!r} is in world {skeleton._world.name!r} already; add a clone() instead"
             )
-        skeleton._compiled()
         wanted = name or skeleton.name
         taken = {s.name for s in self._skeletons}
         unique, number = wanted, 1
@@ -125,7 +125,7 @@ class World:
             number += 1
             unique = f"{wanted}_{number}"
         self._structure_changed()
-        skeleton._keep_state()
+        skeleton._drop_arrays()
         skeleton.name = unique
         skeleton._world = self
         skeleton._world_version = -1
@@ -141,11 +141,9 @@ class World:
                 f"skeleton in world {self.name!r}", skeleton.name, [s.name for s in self._skeletons]
             )
         self._structure_changed()
-        skeleton._keep_state()
         gravity = self.gravity
         self._skeletons.remove(skeleton)
         skeleton._world = None
-        skeleton._tree = skeleton._data = skeleton._scratch = None
         skeleton.gravity = gravity
         self._excluded = {p for p in self._excluded if all(b.skeleton is not skeleton for b in p)}
         return skeleton
@@ -171,6 +169,12 @@ class World:
             self._excluded.discard(pair)
         else:
             self._excluded.add(pair)
+        for body in pair:  # a filter on a welded body must not act on all it is welded to
+            if not body._apart:
+                body._apart = True
+                body.skeleton._structure_changed()
+                for child in body.children:
+                    child._apart = True
         self._structure_changed()
 
     # Parameters ------------------------------------------------------------------------------------------
@@ -219,8 +223,7 @@ class World:
     def _structure_changed(self) -> None:
         if self._engine is not None:
             for s in self._skeletons:
-                s._keep_state()
-                s._tree = s._data = s._scratch = None
+                s._drop_arrays()
             self._engine = None
         self._kept = None
         self._stale = True
@@ -235,8 +238,8 @@ class World:
                 [tuple(p) * (2 // len(p)) for p in self._excluded],  # type: ignore[misc]
                 self._settings,
             )
-            for s, (tree, data) in zip(self._skeletons, engine.windows, strict=True):
-                s._adopt(tree, data)
+            for s, window in zip(self._skeletons, engine.windows, strict=True):
+                s._adopt(*window)
             self._engine = engine
             self._stale = False
             self._properties_stale = False
@@ -288,8 +291,9 @@ class World:
                 chunk = max(1, min(10 * chunk, int(chunk * _CHUNK_SECONDS / max(took, 1e-6))))
         if reset_command and n > 0:
             engine.data.tau[:] = 0.0
-            engine.data.external[:] = 0.0
-            engine.data.has_external[:] = 0
+            for s in self._skeletons:
+                if s._applied:
+                    s.clear_external_forces()
         return self.report
 
     def _advance(self, engine: Engine, number: int) -> None:
@@ -369,7 +373,8 @@ class World:
             "steps": self._steps,
             "steps_before": self._steps_before,
             "time_step": self._time_step,
-            **{f: getattr(d, f).copy() for f in ("q", "u", "udot", "tau", "external", "has_external")},
+            **{f: getattr(d, f).copy() for f in STATE_FIELDS},
+            "applied": [{i: row.copy() for i, row in s._applied.items()} for s in self._skeletons],
             "warm": engine.warm_state(),
         }
 
@@ -382,13 +387,17 @@ class World:
         engine = self._compile()
         names = [s.name for s in self._skeletons]
         d = engine.data
-        if state["skeletons"] != names or len(state["q"]) != len(d.q) or len(state["external"]) != len(d.external):
+        if state["skeletons"] != names or len(state["q"]) != len(d.q) or len(state["applied"]) != len(names):
             raise StateError(
                 f"world {self.name!r}: the state is of skeletons {state['skeletons']} with {len(state['q'])} dofs; "
                 f"this world has {names} with {len(d.q)}"
             )
-        for field in ("q", "u", "udot", "tau", "external", "has_external"):
+        for field in STATE_FIELDS:
             getattr(d, field)[:] = state[field]
+        for s, rows in zip(self._skeletons, state["applied"], strict=True):
+            s.clear_external_forces()
+            for index, row in rows.items():
+                s._add_external(index, row)
         self._time_step = state["time_step"]
         engine.set_time_step(self._time_step)
         self._time_before, self._steps_before = state["time_before"], state["steps_before"]

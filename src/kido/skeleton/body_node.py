@@ -35,6 +35,7 @@ class BodyNode:
         self._collidable = True
         self._shapes: list[ShapeNode] = []
         self._index = -1
+        self._apart = False  # kept as a link of its own, though welded
 
     # Structure -------------------------------------------------------------------------------------------
 
@@ -92,7 +93,7 @@ class BodyNode:
     @gravity.setter
     def gravity(self, value: bool) -> None:
         self._gravity = bool(value)
-        self.skeleton._properties_changed()
+        self.skeleton._structure_changed()
 
     @property
     def collidable(self) -> bool:
@@ -145,11 +146,7 @@ class BodyNode:
     @property
     def world_transform(self) -> NDArray[np.float64]:
         """Pose in the world, 4x4 (a copy)."""
-        d = self.skeleton._with_transforms()
-        X = np.eye(4)
-        X[:3, :3] = d.R[self._index].reshape(3, 3)
-        X[:3, 3] = d.p[self._index]
-        return X
+        return self.skeleton._pose_of(self._index)
 
     @property
     def com(self) -> NDArray[np.float64]:
@@ -160,7 +157,7 @@ class BodyNode:
     @property
     def spatial_velocity(self) -> NDArray[np.float64]:
         """[angular; linear] velocity of the body origin in world axes [rad/s, m/s]."""
-        return self.skeleton._with_velocities().V[self._index].copy()
+        return self.skeleton._velocity_of(self._index)
 
     @property
     def spatial_acceleration(self) -> NDArray[np.float64]:
@@ -168,9 +165,8 @@ class BodyNode:
 
         Its linear part is the classic acceleration of the body origin less w x v.
         """
-        d = self.skeleton._with_accelerations()
-        A, V = d.A[self._index].copy(), d.V[self._index]
-        A[3:] += self.skeleton.gravity - np.cross(V[:3], V[3:])
+        V, A = self.skeleton._velocity_of(self._index), self.skeleton._acceleration_of(self._index)
+        A[3:] -= np.cross(V[:3], V[3:])
         return A
 
     def angular_velocity(self) -> NDArray[np.float64]:
@@ -189,10 +185,9 @@ class BodyNode:
 
     def linear_acceleration(self, offset: ArrayLike = (0.0, 0.0, 0.0)) -> NDArray[np.float64]:
         """Classic acceleration of a point of the body, world axes [m/s^2]: p" + wdot x r + w x (w x r)."""
-        d = self.skeleton._with_accelerations()
-        A, w = d.A[self._index], d.V[self._index, :3]
+        A, w = self.skeleton._acceleration_of(self._index), self.spatial_velocity[:3]
         r = self.world_transform[:3, :3] @ as_vector(offset, f"body {self.name!r}: offset")
-        return A[3:] + self.skeleton.gravity + np.cross(A[:3], r) + np.cross(w, np.cross(w, r))
+        return A[3:] + np.cross(A[:3], r) + np.cross(w, np.cross(w, r))
 
     # External forces -------------------------------------------------------------------------------------
 
@@ -220,7 +215,11 @@ class BodyNode:
             r = X[:3, :3].T @ (r - X[:3, 3])
             offset_is_local = True
         row = np.zeros(24)
+        X = self.skeleton._offset_of(self._index)
+        if offset_is_local:
+            r = X[:3, :3] @ r + X[:3, 3]
         if force_is_local:
+            f = X[:3, :3] @ f
             row[0:3], row[3:6] = np.cross(r, f), f
         elif offset_is_local:
             row[6:9], row[9:18] = f, np.outer(r, f).ravel()
@@ -232,8 +231,10 @@ class BodyNode:
         """Add a pure torque [N m], in body axes if `is_local`, else in world axes; acts until it is cleared."""
         n = as_vector(torque, f"body {self.name!r}: external torque")
         row = np.zeros(24)
-        row[0:3] = n if is_local else 0.0
-        row[18:21] = 0.0 if is_local else n
+        if is_local:
+            row[0:3] = self.skeleton._offset_of(self._index)[:3, :3] @ n
+        else:
+            row[18:21] = n
         self.skeleton._add_external(self._index, row)
 
     def add_external_wrench(

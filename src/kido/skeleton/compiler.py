@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,11 +10,14 @@ import numpy as np
 from kido.errors import ModelError
 from kido.jit import Container
 from kido.joints import JointKind
+from kido.math.transform import inverse_transform
+from kido.skeleton.inertia import Inertia
 from kido.tree import DATA, TREE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from kido.skeleton.body_node import BodyNode
     from kido.skeleton.skeleton import Skeleton
 
 # Fields with one row per body or coordinate that a skeleton shares with its world, as a slice.
@@ -27,6 +31,9 @@ _OWN_INDICES = (
     "part_dof",
     "part_mobile",
     "moves",
+    "member_link",
+    "member_rotation",
+    "member_position",
 )
 _DOF_PROPERTIES = {
     "stiffness": "spring_stiffness",
@@ -38,49 +45,87 @@ _DOF_PROPERTIES = {
 }
 
 
-def index_arrays(skeleton: Skeleton) -> dict[str, np.ndarray]:
-    """The tree's integer arrays, with the skeleton's own numbering."""
+@dataclass(frozen=True, eq=False)
+class Links:
+    """The rigid links of a skeleton: bodies with all that is welded to them.
+
+    Attributes:
+        top: the topmost body of each link; its frame is the link's.
+        of_body: (bodies,) link of each body.
+        offset: (bodies, 4, 4) pose of each body in its link.
+    """
+
+    top: list[BodyNode]
+    of_body: np.ndarray
+    offset: np.ndarray
+
+
+def find_links(skeleton: Skeleton) -> Links:
+    """Merge welded bodies, but not across bodies that differ in gravity or must stay apart for a filter."""
     bodies = skeleton.bodies
-    counts = [b.parent_joint.num_dofs for b in bodies]
+    top: list[BodyNode] = []
+    of_body = np.zeros(len(bodies), np.int64)
+    offset = np.tile(np.eye(4), (len(bodies), 1, 1))
+    for i, body in enumerate(bodies):
+        joint, parent = body.parent_joint, body.parent
+        merge = parent is not None and joint.kind == JointKind.WELD
+        if merge and parent is not None and body.gravity == parent.gravity and not body._apart:
+            of_body[i] = of_body[parent.index]
+            X_child = inverse_transform(joint._transform_from_child)
+            offset[i] = offset[parent.index] @ joint._transform_from_parent @ X_child
+        else:
+            of_body[i] = len(top)
+            top.append(body)
+    return Links(top, of_body, offset)
+
+
+def index_arrays(skeleton: Skeleton, links: Links) -> dict[str, np.ndarray]:
+    """The tree's integer arrays, with the skeleton's own numbering."""
+    counts = [b.parent_joint.num_dofs for b in links.top]
     first = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    parent = np.array([-1 if b.parent is None else links.of_body[b.parent.index] for b in links.top], np.int64)
+    moves = np.zeros(len(links.top), np.int64)
+    if skeleton.mobile:
+        for i, above in enumerate(parent):
+            moves[i] = int(counts[i] > 0 or (above >= 0 and moves[above]))
     return {
-        "parent": np.array([-1 if b.parent is None else b.parent.index for b in bodies], np.int64),
-        "kind": np.array([int(b.parent_joint.kind) for b in bodies], np.int64),
+        "parent": parent,
+        "kind": np.array([int(b.parent_joint.kind) for b in links.top], np.int64),
         "first_dof": first,
-        "body_of_dof": np.repeat(np.arange(len(bodies)), counts).astype(np.int64),
-        "part": np.zeros(len(bodies), np.int64),
-        "part_body": np.array([0, len(bodies)], np.int64),
+        "body_of_dof": np.repeat(np.arange(len(links.top)), counts).astype(np.int64),
+        "part": np.zeros(len(links.top), np.int64),
+        "part_body": np.array([0, len(links.top)], np.int64),
         "part_dof": np.array([0, first[-1]], np.int64),
         "part_mobile": np.array([int(skeleton.mobile)], np.int64),
-        "moves": moving_bodies(skeleton),
+        "moves": moves,
+        "member_link": links.of_body,
+        "member_rotation": np.ascontiguousarray(links.offset[:, :3, :3].reshape(-1, 9)),
+        "member_position": np.ascontiguousarray(links.offset[:, :3, 3]),
     }
 
 
-def moving_bodies(skeleton: Skeleton) -> np.ndarray:
-    """1 for bodies that a world moves: a coordinate at or above them, in a mobile skeleton."""
-    moves = np.zeros(len(skeleton.bodies), np.int64)
-    if skeleton.mobile:
-        for i, body in enumerate(skeleton.bodies):
-            above = 0 if body.parent is None else moves[body.parent.index]
-            moves[i] = int(bool(above) or body.parent_joint.num_dofs > 0)
-    return moves
-
-
-def fill_properties(skeleton: Skeleton, tree: Container) -> None:
+def fill_properties(links: Links, skeleton: Skeleton, tree: Container) -> None:
     """Write masses, joint frames, axes and joint properties of a skeleton into its tree."""
+    inertias = [Inertia()] * len(links.top)
     for i, body in enumerate(skeleton.bodies):
+        link = links.of_body[i]
+        whole = links.top[link] is body
+        own = body.inertia if whole else body.inertia.transformed(links.offset[i])
+        inertias[link] = own if whole else inertias[link] + own
+    for i, body in enumerate(links.top):
         joint = body.parent_joint
         X_pj, X_cj = joint._transform_from_parent, joint._transform_from_child
-        R_jb = X_cj[:3, :3].T
+        if body.parent is not None:
+            X_pj = links.offset[body.parent.index] @ X_pj
         tree.rotation_pj[i] = X_pj[:3, :3].ravel()
         tree.position_pj[i] = X_pj[:3, 3]
         tree.has_child_offset[i] = int(not np.array_equal(X_cj, np.eye(4)))
-        tree.rotation_jb[i] = R_jb.ravel()
+        tree.rotation_jb[i] = X_cj[:3, :3].T.ravel()
         tree.position_jb[i] = -X_cj[:3, 3]
         tree.axes[i] = joint._axes()
-        J = body.inertia.moment_about_origin
-        tree.mass[i] = body.inertia.mass
-        tree.com[i] = body.inertia.com
+        J = inertias[i].moment_about_origin
+        tree.mass[i] = inertias[i].mass
+        tree.com[i] = inertias[i].com
         tree.inertia[i] = J[0, 0], J[0, 1], J[0, 2], J[1, 1], J[1, 2], J[2, 2]
         tree.gravity_factor[i] = float(body.gravity)
         k = int(tree.first_dof[i])
@@ -107,26 +152,28 @@ def check_masses(skeleton: Skeleton) -> None:
             carried[body.parent.index] += carried[i]
 
 
-def compile_skeleton(skeleton: Skeleton, gravity: np.ndarray) -> tuple[Container, Container]:
-    """Tree and data of a skeleton on its own."""
-    indices = index_arrays(skeleton)
-    n, m = len(skeleton.bodies), int(indices["first_dof"][-1])
+def compile_skeleton(skeleton: Skeleton, gravity: np.ndarray) -> tuple[Links, Container, Container]:
+    """Links, tree and data of a skeleton on its own."""
+    links = find_links(skeleton)
+    indices = index_arrays(skeleton, links)
+    n, m = len(links.top), int(indices["first_dof"][-1])
     tree = Container(TREE, bodies=n, dofs=m, gravity=gravity, **indices)
-    fill_properties(skeleton, tree)
-    return tree, Container(DATA, bodies=n, dofs=m, rows=m, columns=m)
+    fill_properties(links, skeleton, tree)
+    return links, tree, Container(DATA, bodies=n, dofs=m, rows=m, columns=m)
 
 
 def compile_forest(
     skeletons: Sequence[Skeleton], gravity: np.ndarray
-) -> tuple[Container, Container, list[tuple[Container, Container]]]:
+) -> tuple[Container, Container, list[tuple[Links, Container, Container]]]:
     """One forest of all skeletons, and each skeleton's window on it.
 
     Returns:
-        Tree and data of the forest, and a pair of them for each skeleton, which shares the forest's memory
-        except for the indices.
+        Tree and data of the forest; and for each skeleton its links, its tree and its data, which share the
+        forest's memory except for the indices.
     """
-    indices = [index_arrays(s) for s in skeletons]
-    bodies = np.concatenate([[0], np.cumsum([len(s.bodies) for s in skeletons])]).astype(int)
+    linked = [find_links(s) for s in skeletons]
+    indices = [index_arrays(s, k) for s, k in zip(skeletons, linked, strict=True)]
+    bodies = np.concatenate([[0], np.cumsum([len(k.top) for k in linked])]).astype(int)
     dofs = np.concatenate([[0], np.cumsum([int(k["first_dof"][-1]) for k in indices])]).astype(int)
     n, m = int(bodies[-1]), int(dofs[-1])
     joined = {
@@ -143,16 +190,18 @@ def compile_forest(
     whole = {key: np.concatenate([np.zeros(0, np.int64), *parts]).astype(np.int64) for key, parts in joined.items()}
     # A world integrates free joints with their linear velocity in fixed axes.
     whole["kind"][whole["kind"] == JointKind.FREE] = JointKind.FREE_MIXED
-    tree = Container(TREE, bodies=n, dofs=m, gravity=gravity, **whole)
+    tree = Container(TREE, bodies=n, dofs=m, members=0, gravity=gravity, **whole)
     data = Container(DATA, bodies=n, dofs=m, rows=0, columns=0)
     windows = []
-    for s, own, b0, b1, k0, k1 in zip(skeletons, indices, bodies, bodies[1:], dofs, dofs[1:], strict=False):
+    for s, links, own, b0, b1, k0, k1 in zip(
+        skeletons, linked, indices, bodies, bodies[1:], dofs, dofs[1:], strict=False
+    ):
         tree_part = {f: part for f, part in _slices(tree, b0, b1, k0, k1).items() if f not in _OWN_INDICES}
         window = Container(TREE, **tree_part, **own)
-        fill_properties(s, window)
+        fill_properties(links, s, window)
         data_part = _slices(data, b0, b1, k0, k1)
         data_part.pop("mass_matrix")
-        windows.append((window, Container(DATA, rows=int(k1 - k0), columns=int(k1 - k0), **data_part)))
+        windows.append((links, window, Container(DATA, rows=int(k1 - k0), columns=int(k1 - k0), **data_part)))
     return tree, data, windows
 
 

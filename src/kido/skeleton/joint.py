@@ -199,7 +199,11 @@ class Joint:
         return self._properties[key].copy()
 
     def _changed(self) -> None:
-        if self._body is not None:
+        if self._body is None:
+            return
+        if self.kind == JointKind.WELD:  # welded bodies are merged, so their poses are structure
+            self._body.skeleton._structure_changed()
+        else:
             self._body.skeleton._properties_changed()
 
     def _coordinates(self) -> slice:

@@ -8,15 +8,16 @@ from typing import Any
 import numpy as np
 
 from kido.errors import ModelError, NameLookupError
+from kido.skeleton.arrays import STATE_FIELDS
 from kido.skeleton.body_node import BodyNode
 from kido.skeleton.degree_of_freedom import DegreeOfFreedom
 from kido.skeleton.inertia import Inertia
 from kido.skeleton.joint import Joint
 from kido.skeleton.joint_types import FreeJoint
-from kido.skeleton.state import SkeletonState
+from kido.skeleton.dynamics import SkeletonDynamics
 
 
-class Skeleton(SkeletonState):
+class Skeleton(SkeletonDynamics):
     """An articulated body: bodies joined in one or several trees.
 
     Args:
@@ -132,11 +133,6 @@ class Skeleton(SkeletonState):
         """Number of bodies."""
         return len(self._bodies)
 
-    @property
-    def num_dofs(self) -> int:
-        """Number of coordinates."""
-        return len(self._dofs)
-
     def body(self, key: str | int) -> BodyNode:
         """A body by name or index.
 
@@ -216,13 +212,14 @@ class Skeleton(SkeletonState):
         return twin
 
     def __getstate__(self) -> dict[str, Any]:
-        self._compiled()
-        self._keep_state()
+        d, links, first = self._compiled(), self._links, self._tree.first_dof  # type: ignore[union-attr]
         state = self.__dict__.copy()
-        state["_saved"] = [self._saved[b] for b in self._bodies]
-        self._saved = {}
+        state["_saved"] = [
+            (body.index, tuple(getattr(d, f)[first[i] : first[i + 1]].copy() for f in STATE_FIELDS))
+            for i, body in enumerate(links.top)  # type: ignore[union-attr]
+        ]
         state["_gravity"] = self.gravity
-        for transient in ("_tree", "_data", "_scratch", "_world"):
+        for transient in ("_links", "_tree", "_data", "_scratch", "_addresses", "_world"):
             state[transient] = None
         state["_world_version"] = -1
         state["_fresh"] = 0
@@ -230,7 +227,7 @@ class Skeleton(SkeletonState):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._saved = dict(zip(self._bodies, state["_saved"], strict=True))
+        self._saved = {self._bodies[index]: values for index, values in state["_saved"]}
 
     def __repr__(self) -> str:
         return f"Skeleton({self.name!r}, {self.num_bodies} bodies, {self.num_dofs} dofs)"

@@ -1,5 +1,8 @@
 """Tables of the two containers every recursion reads and writes: the tree (constant) and its data.
 
+A body here is a rigid link: a body of the skeleton with all that is welded to it. `member_*` fields tell which
+link carries each of the skeleton's bodies, and where on it.
+
 Bodies are numbered so that a parent's index is below its children's. Spatial vectors are
 [angular; linear], in world axes, about the origin of the body they belong to. Rotations are nine
 row-major numbers; symmetric 3x3 matrices are (xx, xy, xz, yy, yz, zz).
@@ -33,6 +36,9 @@ TREE = Schema(
     Field("coulomb", "f", ("dofs",), "N or N m", "Coulomb joint friction"),
     Field("prescribed", "i", ("dofs",), doc="1: the acceleration of the coordinate is given, its force follows"),
     Field("gravity", "f", (3,), "m/s^2", "world axes"),
+    Field("member_link", "i", ("members",), doc="link that carries each body of the skeleton"),
+    Field("member_rotation", "f", ("members", 9), doc="body of the skeleton in its link"),
+    Field("member_position", "f", ("members", 3), "m", "its origin in its link"),
     Field("part", "i", ("bodies",), doc="part (skeleton) of the forest that the body belongs to"),
     Field("part_body", "i", ("parts1",), doc="first body of each part; the last entry is the total"),
     Field("part_dof", "i", ("parts1",), doc="first coordinate of each part; the last entry is the total"),

@@ -75,13 +75,12 @@ def model_poses(model: Model) -> tuple[np.ndarray, np.ndarray]:
     """World positions (n, 3) [m] and quaternions wxyz (n, 4) of all bodies, in the order of `bodies_of`."""
     p, R = [], []
     for skeleton in skeletons_of(model):
-        # The arrays behind body.world_transform: a thousand bodies are read in one piece each.
-        data = skeleton._with_transforms()
-        p.append(data.p)
-        R.append(data.R)
+        X = skeleton.world_transforms
+        p.append(X[:, :3, 3])
+        R.append(X[:, :3, :3])
     if not p:
         return np.zeros((0, 3)), np.zeros((0, 4))
-    return np.concatenate(p), wxyz_from_matrix(np.concatenate(R).reshape(-1, 3, 3))
+    return np.concatenate(p), wxyz_from_matrix(np.concatenate(R))
 
 
 def contacts_of(model: Model) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,167 @@
+"""The arrays of a skeleton: compiled from its objects, and current when asked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kido.jit import Container
+from kido.kernels import entries
+from kido.skeleton.compiler import Links, compile_skeleton, fill_properties
+
+if TYPE_CHECKING:
+    from kido.simulation.world import World
+    from kido.skeleton.body_node import BodyNode
+    from kido.skeleton.degree_of_freedom import DegreeOfFreedom
+
+Array = NDArray[np.float64]
+
+# What is current, as bits.
+TRANSFORMS, VELOCITIES, ACCELERATIONS, MASS_MATRIX = 1, 2, 4, 8
+STATE_FIELDS = ("q", "u", "udot", "tau")
+STANDARD_GRAVITY = (0.0, 0.0, -9.81)
+
+
+class SkeletonArrays:
+    """Arrays on its own or as a window on a world's, and which results in them are current."""
+
+    name: str
+    _bodies: list[BodyNode]
+    _dofs: list[DegreeOfFreedom]
+
+    def __init__(self) -> None:
+        self._links: Links | None = None
+        self._tree: Container | None = None
+        self._data: Container | None = None
+        self._scratch: Container | None = None
+        self._addresses: tuple[int, int] | None = None
+        self._saved: dict[Any, tuple[Array, ...]] = {}
+        self._applied: dict[int, Array] = {}
+        self._fresh = 0
+        self._world: World | None = None
+        self._world_version = -1
+        self._gravity = np.array(STANDARD_GRAVITY)
+        self._properties_stale = False
+
+    def _drop_arrays(self) -> None:
+        """Keep the state by body, and compile on next use."""
+        if self._data is not None and self._tree is not None and self._links is not None:
+            d, first = self._data, self._tree.first_dof
+            for i, body in enumerate(self._links.top):
+                part = slice(int(first[i]), int(first[i + 1]))
+                self._saved[body] = tuple(getattr(d, f)[part].copy() for f in STATE_FIELDS)
+        self._links = self._tree = self._data = self._scratch = self._addresses = None
+
+    def _structure_changed(self) -> None:
+        """Arrays no longer fit the objects."""
+        self._drop_arrays()
+        if self._world is not None:
+            self._world._structure_changed()
+
+    def _properties_changed(self) -> None:
+        """Numbers in the arrays no longer fit the objects."""
+        self._properties_stale = True
+        self._addresses = None
+        if self._world is not None:
+            self._world._properties_stale = True
+
+    def _adopt(self, links: Links, tree: Container, data: Container) -> None:
+        """Take new arrays; write kept states, or the initial state of joints that are new, into them."""
+        for i, body in enumerate(links.top):
+            part = slice(int(tree.first_dof[i]), int(tree.first_dof[i + 1]))
+            joint = body.parent_joint
+            kept = self._saved.get(body)
+            if kept is None or len(kept[0]) != joint.num_dofs:
+                data.q[part] = joint._properties["initial_position"]
+                data.u[part] = joint._properties["initial_velocity"]
+            else:
+                for field, values in zip(STATE_FIELDS, kept, strict=True):
+                    getattr(data, field)[part] = values
+        for index, row in self._applied.items():
+            data.external[links.of_body[index]] += row
+            data.has_external[links.of_body[index]] = 1
+        self._saved = {}
+        self._links, self._tree, self._data = links, tree, data
+        self._scratch = self._addresses = None
+        self._fresh = 0
+        self._properties_stale = False
+
+    def _compiled(self) -> Container:
+        """The data, compiled if need be, with `_fresh` telling what is current."""
+        world = self._world
+        if world is not None:
+            if world._stale:
+                world._compile()
+            if self._world_version != world._version:
+                self._world_version = world._version
+                self._fresh = 0
+        elif self._data is None:
+            self._adopt(*compile_skeleton(self, self._gravity))  # type: ignore[arg-type]
+        if self._properties_stale:
+            fill_properties(self._links, self, self._tree)  # type: ignore[arg-type]
+            self._properties_stale = False
+            self._fresh = 0
+        return self._data  # type: ignore[return-value]
+
+    def _update(self, what: int, entry: Any) -> None:
+        if not self._fresh & what:
+            entry(self._tree.address, self._data.address)  # type: ignore[union-attr]
+            self._fresh |= what
+
+    def _with_transforms(self) -> Container:
+        d = self._compiled()
+        self._update(TRANSFORMS, entries.update_transforms)
+        return d
+
+    def _with_velocities(self) -> Container:
+        d = self._with_transforms()
+        self._update(VELOCITIES, entries.update_velocities)
+        return d
+
+    def _with_accelerations(self) -> Container:
+        d = self._with_velocities()
+        self._update(ACCELERATIONS, entries.update_accelerations)
+        return d
+
+    # A body is a place on a link ----------------------------------------------------------------------------
+
+    def _offset_of(self, index: int) -> Array:
+        """Pose of a body in its link."""
+        self._compiled()
+        return self._links.offset[index]  # type: ignore[union-attr]
+
+    def _place(self, index: int) -> tuple[int, Array | None]:
+        """Link of a body, and the body's origin in the link's axes; None if it is the link's own."""
+        links = self._links
+        link = int(links.of_body[index])  # type: ignore[union-attr]
+        own = links.top[link]._index == index  # type: ignore[union-attr]
+        return link, None if own else links.offset[index, :3, 3]  # type: ignore[union-attr]
+
+    def _pose_of(self, index: int) -> Array:
+        d = self._with_transforms()
+        link, place = self._place(index)
+        X = np.eye(4)
+        X[:3, :3] = d.R[link].reshape(3, 3)
+        X[:3, 3] = d.p[link]
+        return X if place is None else X @ self._links.offset[index]  # type: ignore[union-attr]
+
+    def _velocity_of(self, index: int) -> Array:
+        d = self._with_velocities()
+        link, place = self._place(index)
+        V = d.V[link].copy()
+        if place is not None:
+            V[3:] += np.cross(V[:3], d.R[link].reshape(3, 3) @ place)
+        return V
+
+    def _acceleration_of(self, index: int) -> Array:
+        """[angular; classic linear] acceleration of a body's origin, world axes."""
+        d = self._with_accelerations()
+        link, place = self._place(index)
+        A = d.A[link].copy()
+        A[3:] += self._tree.gravity  # type: ignore[union-attr]
+        if place is not None:
+            r, w = d.R[link].reshape(3, 3) @ place, d.V[link, :3]
+            A[3:] += np.cross(A[:3], r) + np.cross(w, np.cross(w, r))
+        return A

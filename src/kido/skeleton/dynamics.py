@@ -1,0 +1,183 @@
+"""Results of a skeleton: kinematic state, energies, mass matrix, inverse and forward dynamics."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kido.errors import ModelError
+from kido.jit import Container
+from kido.kernels import entries
+from kido.skeleton.arrays import ACCELERATIONS, MASS_MATRIX, Array
+from kido.skeleton.compiler import check_masses
+from kido.skeleton.state import SkeletonState
+from kido.tree import DATA
+
+
+class SkeletonDynamics(SkeletonState):
+    """Results of the held state, and of states given as arguments."""
+
+    # Results of the held state ---------------------------------------------------------------------------
+
+    @property
+    def mass(self) -> float:
+        """Total mass [kg]."""
+        return float(sum(b.inertia.mass for b in self._bodies))
+
+    @property
+    def com(self) -> Array:
+        """Centre of mass in the world [m].
+
+        Raises:
+            ModelError: the skeleton has no mass.
+        """
+        d = self._with_transforms()
+        m, x, y, z = entries.read_mass_moment(self._tree.address, d.address)  # type: ignore[union-attr]
+        if m == 0.0:
+            raise ModelError(f"skeleton {self.name!r} has no mass, so no centre of mass")
+        return np.array([x, y, z]) / m
+
+    @property
+    def momentum(self) -> Array:
+        """[angular momentum about the world origin; linear momentum], world axes [kg m^2/s, kg m/s]."""
+        d = self._with_velocities()
+        return np.array(entries.read_momentum(self._tree.address, d.address))  # type: ignore[union-attr]
+
+    @property
+    def kinetic_energy(self) -> float:
+        """[J]"""
+        d = self._with_velocities()
+        return entries.read_kinetic_energy(self._tree.address, d.address)  # type: ignore[union-attr]
+
+    @property
+    def potential_energy(self) -> float:
+        """Gravity's, zero at the world origin, and the joint springs' [J]."""
+        d = self._with_transforms()
+        return entries.read_potential_energy(self._tree.address, d.address)  # type: ignore[union-attr]
+
+    @property
+    def mass_matrix(self) -> Array:
+        """Joint-space mass matrix (dofs, dofs), symmetric (a copy): kinetic energy = u^T M u / 2."""
+        d = self._with_transforms()
+        self._update(MASS_MATRIX, entries.update_mass_matrix)
+        return d.mass_matrix.copy()
+
+    @property
+    def world_transforms(self) -> Array:
+        """World transforms (bodies, 4, 4) of all bodies (a copy)."""
+        return self.forward_kinematics(self._compiled().q)
+
+    def compute_forward_kinematics(self) -> None:
+        """Bring transforms and velocities up to date now, for loops that choose the moment of the work."""
+        self._with_velocities()
+
+    def compute_inverse_dynamics(self) -> None:
+        """Set `forces` to those that give the held accelerations.
+
+        T = M(q) udot + C(q, u) - J^T f_ext. Joint springs, damping and friction are not part of it.
+        """
+        d = self._with_velocities()
+        entries.update_joint_forces(self._tree.address, d.address)  # type: ignore[union-attr]
+        self._fresh |= ACCELERATIONS
+
+    def compute_forward_dynamics(self) -> None:
+        """Set `accelerations` to those that the held forces and external forces give.
+
+        M(q) udot = T - C(q, u) + J^T f_ext, by the articulated-body algorithm. Joint springs, damping and
+        friction are not part of it.
+
+        Raises:
+            ModelError: the inertia seen by a coordinate is not positive.
+        """
+        d = self._with_velocities()
+        status = entries.update_joint_accelerations(self._tree.address, d.address)  # type: ignore[union-attr]
+        self._fresh |= ACCELERATIONS
+        if status >= 0:
+            self._raise_singular(status)
+
+    def _raise_singular(self, dof: int) -> None:
+        check_masses(self)  # type: ignore[arg-type]
+        raise ModelError(
+            f"skeleton {self.name!r}: the inertia seen by dof {dof} ({self._dofs[dof].name!r}) is not positive; "
+            "a body it moves needs mass or rotational inertia"
+        )
+
+    # Results of a given state, which leave the held one alone ---------------------------------------------
+
+    def _workspace(self) -> tuple[int, int]:
+        """Addresses of the tree and of data that belong to no state."""
+        self._compiled()
+        if self._scratch is None:
+            links, m = self._links, self.num_dofs
+            self._scratch = Container(DATA, bodies=len(links.top), dofs=m, rows=0, columns=0)  # type: ignore[union-attr]
+        self._addresses = self._tree.address, self._scratch.address  # type: ignore[union-attr]
+        return self._addresses
+
+    def _again(self, entry: Any, out: Array, **given: ArrayLike) -> int:
+        """Call an entry that refused its arguments once more, with checked and converted copies of them."""
+        size = self.num_dofs
+        vectors = [self._vector(value, size, what) for what, value in given.items()]
+        for what, vector in zip(given, vectors, strict=True):
+            if not np.isfinite(vector).all():
+                self._raise_not_finite(what, vector)
+        tree, scratch = self._workspace()
+        return entry(tree, scratch, *vectors, out)
+
+    def forward_kinematics(self, positions: ArrayLike) -> Array:
+        """World transforms (bodies, 4, 4) of all bodies at given positions; the held state stays."""
+        tree, scratch = self._addresses or self._workspace()
+        X = np.empty((len(self._bodies), 4, 4))
+        try:
+            status = entries.forward_kinematics(tree, scratch, positions, X)
+        except TypeError:
+            status = entries.REFUSED
+        if status:
+            self._again(entries.forward_kinematics, X, positions=positions)
+        return X
+
+    def compute_mass_matrix(self, positions: ArrayLike) -> Array:
+        """Mass matrix (dofs, dofs) at given positions; the held state stays."""
+        tree, scratch = self._addresses or self._workspace()
+        n = len(self._dofs)
+        M = np.empty((n, n))
+        try:
+            status = entries.mass_matrix_at(tree, scratch, positions, M)
+        except TypeError:
+            status = entries.REFUSED
+        if status:
+            self._again(entries.mass_matrix_at, M, positions=positions)
+        return M
+
+    def inverse_dynamics(self, positions: ArrayLike, velocities: ArrayLike, accelerations: ArrayLike) -> Array:
+        """Joint forces T = M udot + C(q, u) of a given state and acceleration; the held state stays."""
+        tree, scratch = self._addresses or self._workspace()
+        out = np.empty(len(self._dofs))
+        try:
+            status = entries.inverse_dynamics(tree, scratch, positions, velocities, accelerations, out)
+        except TypeError:
+            status = entries.REFUSED
+        if status:
+            given = {"positions": positions, "velocities": velocities, "accelerations": accelerations}
+            self._again(entries.inverse_dynamics, out, **given)
+        return out
+
+    def forward_dynamics(self, positions: ArrayLike, velocities: ArrayLike, forces: ArrayLike) -> Array:
+        """Accelerations M^-1 (T - C(q, u)) of a given state and joint forces; the held state stays.
+
+        Raises:
+            ModelError: the inertia seen by a coordinate is not positive.
+        """
+        tree, scratch = self._addresses or self._workspace()
+        out = np.empty(len(self._dofs))
+        try:
+            status = entries.forward_dynamics(tree, scratch, positions, velocities, forces, out)
+        except TypeError:
+            status = entries.REFUSED
+        if status == entries.REFUSED:
+            given = {"positions": positions, "velocities": velocities, "forces": forces}
+            status = self._again(entries.forward_dynamics, out, **given)
+        if status:
+            self._raise_singular(status - 2)
+        return out
