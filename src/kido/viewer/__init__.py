@@ -10,6 +10,7 @@ from kido.viewer.drawables import Drawable
 from kido.viewer.export import export_html
 from kido.viewer.film_export import export_mp4
 from kido.viewer.follow import BodyCamera
+from kido.viewer.player import Player
 from kido.viewer.server import ViewerError
 from kido.viewer.trajectory import Trajectory, TrajectorySampler
 from kido.viewer.viewer import Viewer
@@ -18,6 +19,7 @@ __all__ = [
     "BodyCamera",
     "CameraPose",
     "Drawable",
+    "Player",
     "Trajectory",
     "TrajectorySampler",
     "Viewer",

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -21,9 +22,7 @@ def find_ffmpeg() -> str:
         MissingExtraError: neither is there.
     """
     try:
-        import imageio_ffmpeg
-
-        return imageio_ffmpeg.get_ffmpeg_exe()
+        return import_module("imageio_ffmpeg").get_ffmpeg_exe()
     except (ImportError, RuntimeError):
         pass
     program = shutil.which("ffmpeg")

@@ -10,6 +10,7 @@ import numpy as np
 from kido.viewer.camera import basis
 
 if TYPE_CHECKING:
+    from kido.viewer.player import Player
     from kido.viewer.viewer import Viewer
 
 SPEEDS = ("1/10", "1/4", "1/2", "1", "2", "4", "as fast as possible")
@@ -60,7 +61,7 @@ def _speed(text: str) -> float:
 class ShowPanel:
     """Check boxes of the layers, and the length of the force arrows."""
 
-    def __init__(self, viewer: Viewer) -> None:
+    def __init__(self, viewer: Viewer | Player) -> None:
         gui, view = viewer.server.gui, viewer.view
         labels = {
             "model": "Shapes",

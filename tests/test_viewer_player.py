@@ -1,0 +1,78 @@
+"""Playing a motion on a live page, without a browser."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import kido
+from kido.viewer import Player, Trajectory, TrajectorySampler, ViewerError
+from viewer_models import arm, boxes
+
+pytest.importorskip("viser", reason="the extra 'viewer' is not installed")
+
+
+@pytest.fixture(scope="module")
+def shown() -> tuple[kido.World, Trajectory]:
+    world = boxes(1)
+    world.skeletons[1].positions = [0, 0, 0, 0, 0, 2.0]
+    return world, TrajectorySampler(world, fps=50).run(0.4)
+
+
+def height(player: Player) -> float:
+    return float(player.view.visual.batches[0].handle.batched_positions[0, 2])
+
+
+def test_seek_shows_the_frame_of_that_time_and_leaves_the_model(shown):
+    world, motion = shown
+    before = world.skeletons[1].positions
+    with Player(world, motion, 0) as player:
+        for t in (0.0, 0.2, 0.4, 0.1):
+            player.seek(t)
+            # in free fall, to the integrator's g h t and single precision
+            assert height(player) == pytest.approx(2.0 - 0.5 * 9.81 * t**2, abs=5e-3)
+        player.seek(9.0)
+        assert player.time == motion.duration
+        with pytest.raises(kido.StateError, match="Time in a motion"):
+            player.seek(float("nan"))
+    np.testing.assert_array_equal(world.skeletons[1].positions, before)
+
+
+def test_run_plays_in_real_time_and_begins_anew(shown):
+    with Player(*shown, 0, speed=4.0) as player:
+        times = []
+        spin = player.spin
+        player.spin = lambda: (spin(), times.append(player.time))  # type: ignore[method-assign]
+        assert player.run(0.5)
+    drops = np.flatnonzero(np.diff(times) < 0)
+    assert len(drops) >= 2  # 0.5 s at fourfold speed are five times 0.4 s, less the frames lost
+    assert max(times) == pytest.approx(0.4)
+
+
+def test_without_loop_it_stops_at_the_end_and_starts_again(shown):
+    with Player(*shown, 0, speed=50.0, loop=False) as player:
+        player.run(0.3)
+        assert player.paused
+        assert player.time == pytest.approx(0.4)
+        player.toggle_pause()
+        assert player.time == 0.0
+        player.close()
+        with pytest.raises(ViewerError, match="closed"):
+            player.spin()
+
+
+def test_a_motion_of_another_model_and_bad_speeds_are_refused(shown):
+    with pytest.raises(ViewerError, match="2 bodies, the model 3"):
+        Player(arm(), shown[1], 0)
+    with pytest.raises(kido.StateError, match="speed is 0"):
+        Player(*shown, 0, speed=0)
+
+
+def test_ctrl_c_ends_the_run(shown):
+    with Player(*shown, 0) as player:
+
+        def interrupt() -> None:
+            raise KeyboardInterrupt
+
+        player.post(interrupt)
+        assert player.run(1.0) is False
