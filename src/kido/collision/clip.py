@@ -11,8 +11,8 @@ def clip(address, source, count, a, b, limit, side, tolerance):
     """Cuts polygon `source` of `count` corners (u, v, height) down to a u + b v <= limit.
 
     A polygon of two corners is a segment. The corners' keys name their origin: a corner made by the cut gets
-    the key of the corner inside, mixed with the side and the direction. Corners within `tolerance` of the line
-    stay.
+    the key of the corner inside, mixed with the side and the direction. Corners within `tolerance` of the
+    line stay.
 
     Returns: count of corners, and which of the two buffers holds them.
     """

@@ -74,7 +74,7 @@ class NativeDetector:
 
     Args:
         shapes: (shape, body index, X_BS (4,4) or None, friction, restitution) per shape.
-        body_rotation: (bodies, 9) rotation matrices, row-major, body to world; shared, read at each detection.
+        body_rotation: (bodies, 9) rotations, row-major, body to world; shared, read at each detection.
         body_position: (bodies, 3) body origins in world axes [m]; shared.
         moving: (bodies,) false for bodies that never move; all move by default.
         collidable: (bodies,) false for bodies that collide with nothing.
@@ -123,7 +123,7 @@ class NativeDetector:
         self.margin = margin
         self._link()
 
-    # -- what kernels need ------------------------------------------------------------------------------------
+    # -- what kernels need ----------------------------------------------------------------------------------
 
     @property
     def address(self) -> int:
@@ -171,7 +171,7 @@ class NativeDetector:
             for b in still | also_moving
         }
 
-    # -- use from Python --------------------------------------------------------------------------------------
+    # -- use from Python ------------------------------------------------------------------------------------
 
     def detect(self) -> int:
         """Finds the contacts at the bodies' present poses; grows the arrays if need be. Returns their number.
@@ -231,10 +231,10 @@ class NativeDetector:
                 arrays[name] = have
         self.container = Container(COLLISION, **arrays)
 
-    # -- state ------------------------------------------------------------------------------------------------
+    # -- state ----------------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, np.ndarray]:
-        """What the next detection depends on, besides poses: contacts, impulses, what pairs remember. Copies."""
+        """Copies of what the next detection needs besides poses: contacts, impulses, what pairs recall."""
         c = self.container
         pairs, contacts = int(c.count[PAIRS]), int(c.count[CONTACTS])
         state = {"count": c.count.copy()}

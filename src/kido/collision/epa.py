@@ -1,8 +1,8 @@
 """Penetration of two convex cores: the expanding polytope algorithm (van den Bergen, 2001).
 
-Minimises the support function h(n) = max over A - B of n . w over unit vectors n, by growing a polytope inside
-A - B at the face whose plane is nearest to the origin. Offsets are signed: the origin may lie on the polytope's
-surface or a little outside, so that touching shapes are no special case.
+Minimises the support function h(n) = max over A - B of n . w over unit vectors n, by growing a polytope
+inside A - B at the face whose plane is nearest to the origin. Offsets are signed: the origin may lie on the
+polytope's surface or a little outside, so that touching shapes are no special case.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def leaves(address, count, size):
 
 @kernel
 def start_polytope(address, a, b, count, size):
-    """Completes the simplex of `count` points to a tetrahedron and makes it the polytope; false if A - B is flat."""
+    """Completes the simplex to a tetrahedron, the first polytope; false if A - B is flat."""
     c = view(COLLISION, address)
     simplex, w = c.simplex, c.expand
     have = 1

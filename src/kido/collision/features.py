@@ -112,7 +112,7 @@ def find_feature(address, which, s, origin, x, y, z):
             put(address, which, 0, s, origin, r * d0, r * d1, r * d2 - h)
             put(address, which, 1, s, origin, r * d0, r * d1, r * d2 + h)
             count = 2
-    elif kind == CYLINDER or kind == CONE:
+    elif kind in (CYLINDER, CONE):
         r, h = size[s, 0], size[s, 1]
         rho = math.sqrt(d0 * d0 + d1 * d1)
         e0, e1 = 1.0, 0.0

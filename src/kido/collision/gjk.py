@@ -1,8 +1,8 @@
 """Distance of two convex cores: Gilbert, Johnson and Keerthi (1988).
 
-Rows of `simplex` hold a point of A - B and the points of A and B it comes from. The nearest point of a simplex is
-found face by face and edge by edge, with areas that lose no digits when the simplex is small and far away.
-"""
+Rows of `simplex` hold a point of A - B and the points of A and B it comes from. The nearest point of a
+simplex is found face by face and edge by edge, with areas that lose no digits when the simplex is small and
+far away."""
 
 from __future__ import annotations
 
@@ -119,8 +119,8 @@ def weigh_triangle(address, i, j, k):
 
 @kernel
 def outside(address, i, j, k, opposite):
-    """True if the plane of i, j, k does not separate the inside of the tetrahedron from the origin's far side:
-    the origin lies on the other side than the fourth corner, or the tetrahedron is flat."""
+    """True if the plane of i, j, k does not separate the inside of the tetrahedron from the origin's far
+    side: the origin lies on the other side than the fourth corner, or the tetrahedron is flat."""
     c = view(COLLISION, address)
     w = c.simplex
     a0, a1, a2 = w[j, 0] - w[i, 0], w[j, 1] - w[i, 1], w[j, 2] - w[i, 2]
@@ -136,7 +136,7 @@ def outside(address, i, j, k, opposite):
 
 @kernel
 def weigh_tetrahedron(address):
-    """Sets the four weights of the point of the tetrahedron nearest to the origin; false if the origin is inside."""
+    """Sets the weights of the tetrahedron's point nearest to the origin; false if the origin is inside."""
     c = view(COLLISION, address)
     w, number = c.simplex, c.number
     best = 1e300
@@ -185,8 +185,8 @@ def distance(address, a, b, x, y, z, limit):
         limit: cores farther apart than this are not resolved.
 
     Returns:
-        state: SEPARATED (v is the vector from the nearest point of B to that of A), FAR (v separates the cores
-            by more than `limit`) or OVERLAP (they overlap, or are too near for a direction).
+        state: SEPARATED (v is the vector from the nearest point of B to that of A), FAR (v separates the
+            cores by more than `limit`) or OVERLAP (they overlap, or are too near for a direction).
         count: points of the simplex, whose weights make up the nearest points.
         v: (3 numbers) [m].
     """

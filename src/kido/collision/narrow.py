@@ -1,8 +1,8 @@
 """Narrow phase: calls the pair function of every candidate pair and turns its points into contacts.
 
-A pair function is a callback f(container, first shape, second shape, pair) that expects its shapes in the order
-of their types, sets the pair's normal, adds points (`manifold`), and returns their number. It is found in the
-table pair_function[type, type], so that only the functions of pairs present in a scene are compiled.
+A pair function is a callback f(container, first shape, second shape, pair) that expects its shapes in the
+order of their types, sets the pair's normal, adds points (`manifold`), and returns their number. It is found
+in the table pair_function[type, type], so that only the functions of pairs present in a scene are compiled.
 """
 
 from __future__ import annotations
@@ -139,8 +139,8 @@ def detect_stage(address, unused_1, unused_2, unused_3):
 def detect(address):
     """Finds all contacts of a COLLISION container at the present poses of its bodies.
 
-    Contacts stand in the container's arrays, count[CONTACTS] of them, ascending by pair of shapes. Returns 0, or
-    a status (PAIRS_FULL, CONTACTS_FULL, NOT_FINITE) with no contacts; after the arrays have been grown
+    Contacts stand in the container's arrays, count[CONTACTS] of them, ascending by pair of shapes. Returns 0,
+    or a status (PAIRS_FULL, CONTACTS_FULL, NOT_FINITE) with no contacts; after the arrays have been grown
     (`NativeDetector.grow`) the call is repeated and carries over the impulses of the last complete one.
     """
     c = view(COLLISION, address)

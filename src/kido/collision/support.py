@@ -19,7 +19,7 @@ def core_radius(address, s):
     """Radius [m] around the core of shape s."""
     c = view(COLLISION, address)
     kind = c.shape_type[s]
-    if kind == SPHERE or kind == CAPSULE:
+    if kind in (SPHERE, CAPSULE):
         return c.shape_size[s, 0]
     return 0.0
 
@@ -53,7 +53,7 @@ def hull_support(address, h, x, y, z):
 
 @kernel
 def local_support(address, s, x, y, z):
-    """Point of the core of shape s farthest along (x, y, z), both in its axes; the direction has any length."""
+    """Point of the core of shape s farthest along (x, y, z), of any length; both in its axes."""
     c = view(COLLISION, address)
     size = c.shape_size
     kind = c.shape_type[s]
@@ -62,7 +62,7 @@ def local_support(address, s, x, y, z):
         return math.copysign(a, x), math.copysign(h, y), math.copysign(size[s, 2], z)
     if kind == CAPSULE:
         return 0.0, 0.0, math.copysign(h, z)
-    if kind == CYLINDER or kind == CONE:
+    if kind in (CYLINDER, CONE):
         rho = math.sqrt(x * x + y * y)
         if kind == CONE and z * 2.0 * h >= rho * a:
             return 0.0, 0.0, h
@@ -84,7 +84,7 @@ def local_support(address, s, x, y, z):
 
 @kernel
 def support(address, s, origin, x, y, z):
-    """Point of the core of shape s farthest along (x, y, z) in world axes, relative to the origin of a shape."""
+    """Point of the core of shape s farthest along (x, y, z), world axes, relative to a shape's origin."""
     c = view(COLLISION, address)
     position = c.position
     d0, d1, d2 = direction_to_shape(address, s, x, y, z)

@@ -51,7 +51,8 @@ class Mesh(Shape):
             raise ShapeError(f"{name}: vertex {int(np.argmin(np.isfinite(vertices).all(1)))} is not finite")
         if faces.min() < 0 or faces.max() >= len(vertices):
             raise ShapeError(
-                f"{name}: faces name vertices {faces.min()} to {faces.max()}; expected 0 to {len(vertices) - 1}"
+                f"{name}: faces name vertices {faces.min()} to {faces.max()}; "
+                f"expected 0 to {len(vertices) - 1}"
             )
         if self.collide_as not in COLLIDE_AS:
             raise ShapeError(
@@ -62,7 +63,8 @@ class Mesh(Shape):
             colors = np.array(colors, dtype=float)
             if colors.shape not in ((len(vertices), 3), (len(vertices), 4)) or not np.isfinite(colors).all():
                 raise ShapeError(
-                    f"{name}: vertex_colors have shape {colors.shape}; expected finite ({len(vertices)}, 3 or 4)"
+                    f"{name}: vertex_colors have shape {colors.shape}; "
+                    f"expected finite ({len(vertices)}, 3 or 4)"
                 )
             colors.setflags(write=False)
         color = self.color

@@ -81,8 +81,8 @@ def face_axes(address, stop):
 
 @kernel
 def edge_axis(address, i, j):
-    """Separation along the cross of edge direction i of A and j of B, and the cross's components along the two
-    axes of A after i; (NO_AXIS, 0, 0) if the edges are parallel."""
+    """Separation along the cross of edge direction i of A and j of B, and the cross's components along the
+    two axes of A after i; (NO_AXIS, 0, 0) if the edges are parallel."""
     c = view(COLLISION, address)
     number = c.number
     i1 = i + 1 if i < 2 else 0
@@ -108,8 +108,8 @@ def edge_axis(address, i, j):
 
 @kernel
 def best_edge_axis(address, stop, axis_a, axis_b):
-    """The best edge cross: separation, i, j, its direction in the axes of A, and whether it is aligned with the
-    face normals axis_a or axis_b."""
+    """The best edge cross: separation, i, j, its direction in the axes of A, and whether it is aligned with
+    the face normals axis_a or axis_b."""
     c = view(COLLISION, address)
     number = c.number
     best, best_i, best_j = NO_AXIS, 0, 0
@@ -137,8 +137,8 @@ def best_edge_axis(address, stop, axis_a, axis_b):
 
 @kernel
 def clip_faces(address, a, b, axis, flip):
-    """Contacts on face `axis` of box `a`, whose relative pose to `b` is in the scratch numbers; with `flip` the
-    scratch is that of (b, a), the reference box being the second. Returns their number."""
+    """Contacts on face `axis` of box `a`, whose relative pose to `b` is in the scratch numbers; with `flip`
+    the scratch is that of (b, a), the reference box being the second. Returns their number."""
     c = view(COLLISION, address)
     number, poly, poly_key = c.number, c.poly, c.poly_key
     rotation, position = c.rotation, c.position
@@ -249,7 +249,7 @@ def edge_points(address, a, b, i, sa1, sa2, j, sb1, sb2):
 
 @kernel
 def add_edges(address, a, b, i, sa1, sa2, j, sb1, sb2, n0, n1, n2, keep_normal):
-    """The contact of two edges. The normal is n (axes of a), or with keep_normal == 0 from the nearest points."""
+    """The contact of two edges, along n (axes of a), or if keep_normal == 0 between their nearest points."""
     c = view(COLLISION, address)
     rotation, shape_size, position = c.rotation, c.shape_size, c.position
     number = c.number
@@ -257,7 +257,7 @@ def add_edges(address, a, b, i, sa1, sa2, j, sb1, sb2, n0, n1, n2, keep_normal):
     i2 = 3 - i - i1
     j1 = j + 1 if j < 2 else 0
     j2 = 3 - j - j1
-    s, t, d2 = edge_points(address, a, b, i, sa1, sa2, j, sb1, sb2)
+    s, t, _ = edge_points(address, a, b, i, sa1, sa2, j, sb1, sb2)
     if keep_normal:
         n0, n1, n2 = (
             rotation[a, 0] * n0 + rotation[a, 1] * n1 + rotation[a, 2] * n2,
@@ -328,7 +328,7 @@ def edge_contact(address, a, b, i, j, n0, n1, n2):
 
 @kernel
 def nearest_edges(address, a, b, limit):
-    """The contact of the nearest of all 144 pairs of edges of two separated boxes, if nearer than the limit."""
+    """The contact of the nearest of the 144 pairs of edges of two separated boxes, if within the limit."""
     if limit <= 0.0:
         return 0
     best = 1e300
@@ -364,7 +364,7 @@ def nearest_edges(address, a, b, limit):
 def box_box(address, a, b, pair):
     """Up to eight points of a face contact, or one of an edge contact."""
     c = view(COLLISION, address)
-    shape_reach = c.shape_reach
+
     relative_pose(address, a, b)
     stop = c.margin[0]
     sep_a, axis_a, sep_b, axis_b = face_axes(address, stop)

@@ -1,4 +1,4 @@
-"""Two capsules: the nearest points of their axes, and the ends of the stretch along which parallel ones touch."""
+"""Two capsules: the nearest points of their axes; if parallel, the ends of the stretch where they touch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Any two convex shapes: GJK while the cores are apart, EPA when they overlap, and a manifold of their features.
+"""Any two convex shapes: GJK while the cores are apart, EPA when they overlap, a manifold of features.
 
 The two features that face each other along the normal (a flat face, a line of a flank, a point) are clipped
 against each other. The nearest points are a contact of their own where the features do not hold them.
@@ -25,7 +25,7 @@ NEAREST = 32  # place of normal, gap and the nearest midpoint in the scratch num
 
 @kernel
 def nearest_points(address, a, b, pair):
-    """Normal, gap and midpoint of two shapes, into the scratch numbers; false if they are beyond the margin."""
+    """Normal, gap and midpoint of two shapes, into the scratch numbers; false beyond the margin."""
     c = view(COLLISION, address)
     number, axis, position = c.number, c.pair_axis, c.position
     radius_a, radius_b = core_radius(address, a), core_radius(address, b)
@@ -75,7 +75,7 @@ def nearest_points(address, a, b, pair):
 
 @kernel
 def clip_against(address, face, count, other, others, f0, f1, f2, a, sign):
-    """Contacts of polygon `face` (normal f) with the clipped feature `other`; sign is +1 if the face is A's."""
+    """Contacts of polygon `face` (normal f) with the clipped feature `other`; sign +1: the face is of A."""
     c = view(COLLISION, address)
     feature, number, poly, position = c.feature, c.number, c.poly, c.position
     n0, n1, n2 = number[NEAREST], number[NEAREST + 1], number[NEAREST + 2]

@@ -1,7 +1,7 @@
 """A sphere and another shape: the other's nearest point to the centre, in closed form.
 
-With the signed distance d of the centre from the other surface and the outward normal m there, the gap is d - r,
-and the normal from the sphere to the other is -m.
+With the signed distance d of the centre from the other surface and the outward normal m there, the gap is d -
+r, and the normal from the sphere to the other is -m.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ NEAR = 1e-14  # a vector shorter than this [m] has no direction
 
 @kernel
 def add_nearest(address, s, t, x, y, z, m0, m1, m2, d):
-    """The contact of sphere s with shape t whose nearest surface point is (x, y, z), outward normal m (both in
-    the axes of t), at signed distance d of the sphere's centre."""
+    """The contact of sphere s with shape t whose nearest surface point is (x, y, z), outward normal m (both
+    in the axes of t), at signed distance d of the sphere's centre."""
     c = view(COLLISION, address)
     gap = d - c.shape_size[s, 0]
     if gap >= c.margin[0]:
@@ -172,7 +172,7 @@ def sphere_ellipsoid(address, s, t, pair):
         if ga <= 0.0 or gb <= 0.0 or gd <= 0.0:
             low = u
             u = 0.5 * (low + high)
-            if u == low or u == high:
+            if u <= low or u >= high:
                 break
             continue
         va, vb, vd = a * x / ga, b * y / gb, d * z / gd
@@ -185,7 +185,7 @@ def sphere_ellipsoid(address, s, t, pair):
         v = u - f / slope if slope != 0.0 else u
         if not (low < v < high):
             v = 0.5 * (low + high)
-        if math.fabs(v - u) <= 1e-16 * least or v == low or v == high:
+        if math.fabs(v - u) <= 1e-16 * least or v <= low or v >= high:
             u = v
             break
         u = v
