@@ -11,7 +11,6 @@ from kido.errors import ModelError
 from kido.jit import Container
 from kido.joints import JointKind
 from kido.math.transform import inverse_transform
-from kido.skeleton.inertia import Inertia
 from kido.tree import DATA, TREE
 
 if TYPE_CHECKING:
@@ -106,12 +105,14 @@ def index_arrays(skeleton: Skeleton, links: Links) -> dict[str, np.ndarray]:
 
 def fill_properties(links: Links, skeleton: Skeleton, tree: Container) -> None:
     """Write masses, joint frames, axes and joint properties of a skeleton into its tree."""
-    inertias = [Inertia()] * len(links.top)
+    mass, moment, J = np.zeros(len(links.top)), np.zeros((len(links.top), 3)), np.zeros((len(links.top), 3, 3))
     for i, body in enumerate(skeleton.bodies):
-        link = links.of_body[i]
-        whole = links.top[link] is body
-        own = body.inertia if whole else body.inertia.transformed(links.offset[i])
-        inertias[link] = own if whole else inertias[link] + own
+        link, own = links.of_body[i], body.inertia
+        R, p = links.offset[i, :3, :3], links.offset[i, :3, 3]
+        c = R @ own.com + p
+        mass[link] += own.mass
+        moment[link] += own.mass * c
+        J[link] += R @ own.moment @ R.T + own.mass * (c @ c * np.eye(3) - np.outer(c, c))
     for i, body in enumerate(links.top):
         joint = body.parent_joint
         X_pj, X_cj = joint._transform_from_parent, joint._transform_from_child
@@ -123,10 +124,9 @@ def fill_properties(links: Links, skeleton: Skeleton, tree: Container) -> None:
         tree.rotation_jb[i] = X_cj[:3, :3].T.ravel()
         tree.position_jb[i] = -X_cj[:3, 3]
         tree.axes[i] = joint._axes()
-        J = inertias[i].moment_about_origin
-        tree.mass[i] = inertias[i].mass
-        tree.com[i] = inertias[i].com
-        tree.inertia[i] = J[0, 0], J[0, 1], J[0, 2], J[1, 1], J[1, 2], J[2, 2]
+        tree.mass[i] = mass[i]
+        tree.com[i] = moment[i] / mass[i] if mass[i] > 0.0 else 0.0
+        tree.inertia[i] = J[i, 0, 0], J[i, 0, 1], J[i, 0, 2], J[i, 1, 1], J[i, 1, 2], J[i, 2, 2]
         tree.gravity_factor[i] = float(body.gravity)
         k = int(tree.first_dof[i])
         for field, key in _DOF_PROPERTIES.items():

@@ -13,6 +13,9 @@ from kido.math.transform import as_transform, as_vector
 from kido.shapes import Shape
 
 
+_TINY = 1e-20  # [kg m^2] rounding of moments that files give as almost nothing
+
+
 @dataclass(frozen=True, eq=False)
 class Inertia:
     """Inertia of a rigid body in body axes.
@@ -39,11 +42,11 @@ class Inertia:
             raise ModelError(f"mass: expected a finite number that is not negative [kg], got {self.mass!r}")
         moment = np.zeros((3, 3)) if self.moment is None else as_vector(self.moment, "moment", 9).reshape(3, 3)
         scale = float(np.abs(moment).max())
-        if np.abs(moment - moment.T).max() > 1e-9 * scale:
+        if np.abs(moment - moment.T).max() > 1e-9 * scale + _TINY:
             raise ModelError(f"moment of inertia: expected a symmetric matrix, got {moment.tolist()}")
         moment = 0.5 * (moment + moment.T)
         lowest = float(np.linalg.eigvalsh(moment)[0])
-        if lowest < -1e-9 * scale:
+        if lowest < -1e-9 * scale - _TINY:
             raise ModelError(f"moment of inertia: expected no negative eigenvalue, got {lowest:.6g} kg m^2")
         com = as_vector(self.com, "centre of mass")
         com.flags.writeable = False
