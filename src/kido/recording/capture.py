@@ -1,15 +1,18 @@
-"""Reads one frame off a world, as cheaply as the arrays allow."""
+"""Reads frames off a world, as cheaply as the arrays allow, and puts forces back."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kido.collision import CONTACTS
 from kido.kernels import entries
 from kido.simulation import World
 from kido.simulation.engine import Engine
+
+Array = NDArray[np.float64]
 
 
 class Frame(NamedTuple):
@@ -25,77 +28,99 @@ def engine_of(world: World) -> Engine:
     return world._compile()
 
 
-def fixed_mass(engine: Engine) -> list[Any]:
-    """Immobile skeletons with mass: their potential energy does not count."""
-    return [s for s in engine.skeletons if not s.mobile and s.mass > 0.0]
+class Probe:
+    """Reads one structure of a world.
 
-
-def energies(engine: Engine, immobile: list[Any]) -> tuple[float, float]:
-    """Kinetic and potential energy of the mobile skeletons [J], by one sweep over the whole forest."""
-    tree, data = engine.tree.address, engine.data.address
-    entries.update_transforms(tree, data)
-    entries.update_velocities(tree, data)
-    kinetic, potential = entries.read_kinetic_energy(tree, data), entries.read_potential_energy(tree, data)
-    for skeleton in immobile:
-        kinetic -= skeleton.kinetic_energy
-        potential -= skeleton.potential_energy
-    return kinetic, potential
-
-
-def capture(world: World, engine: Engine, structure: int, immobile: list[Any], commands: np.ndarray) -> Frame:
-    """The frame of the present state.
-
-    Args:
-        world, engine: what to read.
-        structure: number of the structure that is valid.
-        immobile: from `fixed_mass`.
-        commands: joint forces to note.
+    Attributes:
+        engine: the compiled side it belongs to.
     """
-    data = engine.data
-    kinetic, potential = energies(engine, immobile)
-    contacts, external = _contacts(engine), _external(engine)
-    report = world.report
-    values = (
-        world.time,
-        world.num_steps,
-        structure,
-        kinetic,
-        potential,
-        report.residual,
-        report.iterations,
-        report.max_penetration,
-        int(report.converged),
-        report.dissipation,
-        data.q.copy(),
-        data.u.copy(),
-        commands.copy(),
-        0 if contacts is None else len(contacts[2]),
-        0 if external is None else len(external[0]),
-    )
-    return Frame(values, contacts, external)
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.engine = engine_of(world)
+        first, start = {}, 0
+        for skeleton in world.skeletons:
+            first[skeleton] = start
+            start += skeleton.num_bodies
+        self._first_body = first
+        bodies = [first[node.body.skeleton] + node.body.index for node in self.engine.nodes]
+        self._body_of_shape = np.array(bodies, dtype=np.int64)
+        # Immobile skeletons with mass: their energy does not count.
+        self._fixed = [s for s in world.skeletons if not s.mobile and s.mass > 0.0]
+
+    @property
+    def valid(self) -> bool:
+        """Whether the world still has this structure."""
+        return engine_of(self.world) is self.engine
+
+    def energies(self) -> tuple[float, float]:
+        """Kinetic and potential energy of the mobile skeletons [J], by one sweep over the whole forest."""
+        tree, data = self.engine.tree.address, self.engine.data.address
+        entries.update_transforms(tree, data)
+        entries.update_velocities(tree, data)
+        kinetic, potential = entries.read_kinetic_energy(tree, data), entries.read_potential_energy(tree, data)
+        for skeleton in self._fixed:
+            kinetic -= skeleton.kinetic_energy
+            potential -= skeleton.potential_energy
+        return kinetic, potential
+
+    def frame(self, structure: int, commands: Array) -> Frame:
+        """The frame of the present state.
+
+        Args:
+            structure: number of the structure.
+            commands: joint forces to note.
+        """
+        world, data = self.world, self.engine.data
+        kinetic, potential = self.energies()
+        contacts, external = self._contacts(), self._external()
+        report = world.report
+        values = (
+            world.time,
+            world.num_steps,
+            structure,
+            kinetic,
+            potential,
+            report.residual,
+            report.iterations,
+            report.max_penetration,
+            int(report.converged),
+            report.dissipation,
+            data.q.copy(),
+            data.u.copy(),
+            commands.copy(),
+            0 if contacts is None else len(contacts[2]),
+            0 if external is None else len(external[0]),
+        )
+        return Frame(values, contacts, external)
+
+    def _contacts(self) -> tuple[np.ndarray, ...] | None:
+        c = self.engine.detector.container
+        n = int(c.count[CONTACTS])
+        if n == 0:
+            return None
+        force = c.impulse[:n] / self.engine.world.time_step[0]
+        a, b = c.shape_a[:n].copy(), c.shape_b[:n].copy()
+        bodies = self._body_of_shape[a], self._body_of_shape[b]
+        return (c.point[:n].copy(), c.normal[:n].copy(), c.gap[:n].copy(), force, *bodies, a, b)
+
+    def _external(self) -> tuple[np.ndarray, ...] | None:
+        numbers, wrenches, laws = [], [], []
+        for skeleton, first in self._first_body.items():
+            for index, law in skeleton._applied.items():
+                numbers.append(first + index)
+                wrenches.append(skeleton.bodies[index].external_wrench)
+                laws.append(law)
+        return (np.array(numbers), np.array(wrenches), np.array(laws)) if numbers else None
 
 
-def _contacts(engine: Engine) -> tuple[np.ndarray, ...] | None:
-    c = engine.detector.container
-    n = int(c.count[CONTACTS])
-    if n == 0:
-        return None
-    force = c.impulse[:n] / engine.world.time_step[0]
-    numbers = (c.body_a, c.body_b, c.shape_a, c.shape_b)
-    return (
-        c.point[:n].copy(),
-        c.normal[:n].copy(),
-        c.gap[:n].copy(),
-        force,
-        *(k[:n].copy() for k in numbers),
-    )
-
-
-def _external(engine: Engine) -> tuple[np.ndarray, ...] | None:
-    data = engine.data
-    if not data.has_external.any():
-        return None
-    index = np.flatnonzero(data.has_external)
-    bodies = [body for s in engine.skeletons for body in s.bodies]
-    wrenches = np.array([bodies[i].external_wrench for i in index])
-    return index, wrenches, data.external[index].copy()
+def set_forces(world: World, commands: Array | None, bodies: Any = (), laws: Any = ()) -> None:
+    """Set joint forces and external forces as they were recorded; None: zero."""
+    tau = engine_of(world).data.tau
+    tau[:] = 0.0 if commands is None else commands[: len(tau)]
+    for skeleton in world.skeletons:
+        skeleton.clear_external_forces()
+    owners = [(s, b.index) for s in world.skeletons for b in s.bodies] if len(bodies) else []
+    for number, law in zip(bodies, laws):
+        skeleton, index = owners[number]
+        skeleton._add_external(index, law)

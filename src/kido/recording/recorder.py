@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from kido.recording import layout
-from kido.recording.capture import capture, engine_of, fixed_mass
+from kido.recording.capture import Probe, engine_of
 from kido.recording.codec import encode
 from kido.recording.errors import RecordingError
 from kido.recording.tables import TableWriter
@@ -29,7 +29,8 @@ class Recorder:
     Each frame holds time, positions, velocities, commanded forces, applied external forces, contacts with
     their forces, energies, the solver's report and the user's own signals. Changes of structure become events
     and may happen at any time. Complete states are kept at the start, at the end, and every
-    `checkpoint_every` frames, from which `Recording.resume` continues bit for bit. What was flushed survives a crash.
+    `checkpoint_every` frames, from which `Recording.resume` continues bit for bit. What was flushed
+    survives a crash.
 
     Make the recorder before step callbacks that apply forces, so that it sees those of the step just done.
 
@@ -153,7 +154,7 @@ class Recorder:
 
     def _frame(self, signals: tuple[np.ndarray, ...], commands: np.ndarray) -> None:
         world = self.world
-        frame = capture(world, self._engine, self._structures - 1, self._immobile, commands)
+        frame = self._probe.frame(self._structures - 1, commands)
         blocks: list[tuple[str, tuple[Any, ...]]] = [("frames", frame.values)]
         if signals:
             blocks.append(("signals", signals))
@@ -204,8 +205,7 @@ class Recorder:
     def _note_changes(self) -> None:
         """Describe the world anew, with events and a complete state, if it is not as described last."""
         world = self.world
-        rebuilt = engine_of(world) is not self._engine
-        if not rebuilt and self._parameters() == self._known:
+        if self._probe.valid and self._parameters() == self._known:
             return
         before, now = self._skeletons, world.skeletons
         texts = [("skeleton", f"skeleton removed: {s.name}") for s in before if s not in now]
@@ -223,14 +223,13 @@ class Recorder:
         self._add_blob("structures", (self.world.num_steps,), encode(description))
         self._structures += 1
         self._skeletons = self.world.skeletons
-        self._engine = engine_of(self.world)
-        self._immobile = fixed_mass(self._engine)
+        self._probe = Probe(self.world)
         self._known = self._parameters()
         self._constants = self._fingerprint()
 
     def _fingerprint(self) -> bytes:
         """All constant numbers of the forest: changes when a mass, a limit or a spring does."""
-        return b"".join(getattr(self._engine.tree, name).tobytes() for name in TREE.fields)
+        return b"".join(getattr(self._probe.engine.tree, name).tobytes() for name in TREE.fields)
 
     def _checkpoint(self) -> None:
         if self._fingerprint() != self._constants:

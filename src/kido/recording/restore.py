@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kido.errors import KidoError
-from kido.recording.capture import engine_of
+from kido.recording.capture import engine_of, set_forces
 from kido.recording.description import skeleton_from_dict
 from kido.recording.errors import RecordingError
 from kido.recording.world_description import dofs_of, world_from_dict
@@ -66,7 +66,7 @@ def restore(recording: Recording, frame: int, hold_commands: bool) -> World:
         ) from error
     if frame == start:
         if row + 1 < len(exact) and not hold_commands:
-            _set_forces(world, None, None)
+            set_forces(world, None)
         return world
     _redo(recording, world, start, frame, structure, hold_commands)
     data = engine_of(world).data
@@ -95,18 +95,8 @@ def _redo(recording: Recording, world: World, start: int, frame: int, structure:
         begin = int(recording._external_ends[k - 1])
         bodies = reader.read("external", "body", begin, stop)
         laws = reader.read("external", "law", begin, stop)
-        _set_forces(world, commands[k - start - 1], (bodies, laws))
+        set_forces(world, commands[k - start - 1], bodies, laws)
         world.step(1, reset_command=not (hold and k == frame))
-
-
-def _set_forces(world: World, commands: Array | None, external: tuple[Any, Any] | None) -> None:
-    data = engine_of(world).data
-    data.tau[:] = 0.0 if commands is None else commands[: len(data.tau)]
-    data.external[:] = 0.0
-    data.has_external[:] = 0
-    if external is not None and len(external[0]):
-        data.external[external[0]] = external[1]
-        data.has_external[external[0]] = 1
 
 
 def _not_exact(recording: Recording, frame: int, start: int, reason: str) -> RecordingError:

@@ -1,0 +1,296 @@
+"""The `kido` command as a shell sees it: exit codes, streams, files, interruption."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import kido
+from kido import models
+
+KIDO = [sys.executable, "-m", "kido"]
+
+
+def run(*arguments, **options):
+    done = subprocess.run(
+        [*KIDO, *map(str, arguments)], capture_output=True, text=True, timeout=280, **options
+    )
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def test_version_help_and_start_up_time():
+    assert run("--version").stdout == f"kido {kido.__version__}\n"
+    started = time.perf_counter()
+    done = run("--help")
+    took = time.perf_counter() - started
+    assert done.returncode == 0
+    for command in ("simulate", "view", "info", "replay", "warmup", "models"):
+        assert f"• {command}" in done.stdout
+    assert took < 2.0  # 0.2 s on an idle machine; the bound is for a busy one
+    assert run().stdout == done.stdout
+
+
+def test_help_imports_nothing_heavy():
+    code = (
+        "import sys; from kido.cli import main; main(['simulate', '--help']); "
+        "print([m for m in ('numpy', 'numba', 'h5py', 'scipy', 'viser') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip().endswith("[]")
+
+
+def test_simulate_prints_a_summary(tmp_path):
+    done = run("simulate", "quadruped", "--ground", "--duration", 0.3, "--record", tmp_path / "run.h5")
+    assert done.returncode == 0, done.stderr
+    lines = dict(line.split(None, 1) for line in done.stdout.splitlines())
+    assert lines["simulated"] == "0.300 s in 300 steps of 1 ms"
+    assert "steps/s" in lines["speed"] and "times real time" in lines["speed"]
+    assert set(lines) == {"simulated", "speed", "contacts", "penetration", "energy", "solver", "recorded"}
+    assert lines["recorded"].startswith(f"{tmp_path / 'run.h5'} (301 frames, ")
+    assert "0.30/0.30 s" in done.stderr
+    recording = kido.Recording.open(tmp_path / "run.h5")
+    assert recording.finished and len(recording) == 301
+    assert recording.skeleton_names == ["quadruped", "ground"]
+
+
+def test_quiet_and_streams(tmp_path):
+    done = run("simulate", "arm7", "--duration", 0.05, "--quiet")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_options_reach_the_world(tmp_path):
+    path = tmp_path / "run.h5"
+    done = run(
+        *("simulate", "arm7", "arm7", "--dt", 0.002, "--duration", 0.02, "--record", path, "--every", 5),
+        *(
+            "--set",
+            "arm7/elbow=0.5",
+            "arm7_2/elbow=-0.25",
+            "--set",
+            "arm7/wrist_roll=1e-1",
+            "--at",
+            0,
+            0,
+            0.5,
+        ),
+    )
+    assert done.returncode == 0, done.stderr
+    recording = kido.Recording.open(path)
+    np.testing.assert_array_equal(recording.steps, [0, 5, 10])
+    np.testing.assert_allclose(recording.times, [0, 0.01, 0.02])
+    first, second = recording.skeleton("arm7"), recording.skeleton("arm7_2")
+    assert first.positions[0][first.dof_names.index("elbow")] == 0.5
+    assert first.positions[0][first.dof_names.index("wrist_roll")] == 0.1
+    assert second.positions[0][second.dof_names.index("elbow")] == -0.25
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (
+            ["simulate", "arm7", "--set", "elbow=nan"],
+            1,
+            "kido: error: --set elbow=nan: expected a finite number, got nan",
+        ),
+        (
+            ["simulate", "arm7", "--set", "elbow=inf"],
+            1,
+            "kido: error: --set elbow=inf: expected a finite number",
+        ),
+        (["simulate", "arm7", "--set", "elbow=x"], 1, "kido: error: --set elbow=x: 'x' is not a number"),
+        (
+            ["simulate", "arm7", "--set", "elbow=1,2"],
+            1,
+            "kido: error: --set elbow=1,2: expected 1 number, got 2",
+        ),
+        (["simulate", "arm7", "--set", "elbow"], 1, "kido: error: --set elbow: expected JOINT=VALUE"),
+        (
+            ["simulate", "arm7", "--set", "elbo=1"],
+            1,
+            "no joint 'elbo' (did you mean elbow?); expected one of: shoulder_yaw, shoulder_pitch, arm_roll, elbow, ",
+        ),
+        (["simulate", "arm7", "arm7", "--set", "elbow=1"], 1, "write one of: arm7/elbow, arm7_2/elbow"),
+        (["simulate", "os"], 1, "kido: error: os: no such file, nor a bundled model; those are: arm7, "),
+        (
+            ["simulate", "gone/robot.urdf"],
+            1,
+            "kido: error: gone/robot.urdf: no such file (bundled models, by name: arm7, ",
+        ),
+        (
+            ["simulate", "arm7", "--world", "humanoid"],
+            1,
+            "--world humanoid: holds a single model, expected a world",
+        ),
+        (["simulate", "arm7", "stack"], 1, "kido: error: stack: is a whole world; give it as --world"),
+        (
+            ["simulate", "arm7", "--record", "gone/a.h5"],
+            1,
+            "gone/a.h5: cannot be written: directory gone does not exist",
+        ),
+        (["simulate", "arm7", "--html", "gone/a.html"], 1, "gone/a.html"),
+        (["simulate"], 2, "kido: error: nothing to simulate: name a model"),
+        (
+            ["simulate", "arm7", "--duration", "-1"],
+            2,
+            "kido: error: --duration -1: expected seconds, not below 0",
+        ),
+        (
+            ["simulate", "arm7", "--duration", "nan"],
+            2,
+            "kido: error: --duration nan: expected seconds, not below 0",
+        ),
+        (["simulate", "arm7", "--dt", "0"], 2, "kido: error: --dt 0: expected seconds above 0"),
+        (["simulate", "arm7", "--every", "0"], 2, "kido: error: --every 0: expected a whole number above 0"),
+        (["simulate", "arm7", "--duration", "soon"], 2, "could not convert string to float: 'soon'"),
+        (["simulate", "arm7", "--os"], 2, "Unrecognized options: --os"),
+        (["simulate", "arm7", *["--at", "0", "0", "0"] * 2], 2, "--at is given 2 times for 1 models"),
+        (["replay"], 2, "Missing from kido replay"),
+        (["replay", "gone.h5"], 1, "kido: error: gone.h5: no such file"),
+        (["replay", "gone.h5", "--fps", "0"], 2, "kido: error: --fps 0: expected a number above 0"),
+        (["info", "gone.h5"], 1, "kido: error: gone.h5: no such file"),
+        (["warmup", "--processes", "0"], 2, "kido: error: --processes 0: expected a whole number above 0"),
+        (["fly"], 2, "fly"),
+    ],
+)
+def test_mistakes_in_process(arguments, code, message, capfd, tmp_path, monkeypatch):
+    from kido.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    assert main(arguments) == code
+    out, err = capfd.readouterr()
+    assert message in err and out == ""
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_existing_recording_is_kept_unless_told(tmp_path):
+    path = tmp_path / "run.h5"
+    path.write_text("precious")
+    done = run("simulate", "arm7", "--duration", 0.01, "--record", path)
+    assert done.returncode == 1 and path.read_text() == "precious" and done.stdout == ""
+    assert done.stderr == f"kido: error: {path}: exists already; choose another name or ask to overwrite it\n"
+    assert run("simulate", "arm7", "--duration", 0.01, "--record", path, "--overwrite").returncode == 0
+    assert len(kido.Recording.open(path)) == 11
+
+
+def test_rubbish_files(tmp_path):
+    for name in ("rubbish.urdf", "rubbish.skel", "rubbish.h5"):
+        (tmp_path / name).write_bytes(os.urandom(500))
+        done = run("info", tmp_path / name)
+        assert done.returncode == 1 and done.stdout == ""
+        assert done.stderr.startswith(f"kido: error: {tmp_path / name}")
+
+
+@pytest.mark.parametrize("extra", [["--record", "run.h5"], ["--record", "run.h5", "--html", "run.html"]])
+def test_ctrl_c_ends_cleanly_with_files_intact(tmp_path, extra):
+    if "--html" in extra:
+        pytest.importorskip("viser")
+    command = [*KIDO, "simulate", "quadruped", "--ground", "--duration", "1000", *extra]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    path, waited = tmp_path / "run.h5", 0.0
+    while not path.exists() and process.poll() is None and waited < 200:
+        time.sleep(0.05)
+        waited += 0.05
+    time.sleep(1.0)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=100)
+    assert process.returncode == 130, err
+    assert "Traceback" not in err
+    assert ", interrupted" in out and "\nrecorded" in out and "solver" in out
+    recording = kido.Recording.open(path)
+    assert recording.finished and len(recording) > 10
+    assert "interrupted" in [e.text for e in recording.events]
+    resumed = recording.resume()
+    assert resumed.num_steps == recording.steps[-1]
+    if "--html" in extra:
+        assert (tmp_path / "run.html").read_text().lstrip().lower().startswith("<!doctype html")
+
+
+def test_termination_closes_the_file(tmp_path):
+    command = [*KIDO, "simulate", "quadruped", "--ground", "--duration", "1000", "--record", "run.h5"]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    waited = 0.0
+    while not (tmp_path / "run.h5").exists() and process.poll() is None and waited < 200:
+        time.sleep(0.05)
+        waited += 0.05
+    time.sleep(0.7)
+    process.terminate()
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 143 and "kido: terminated" in err and "Traceback" not in err
+    assert kido.Recording.open(tmp_path / "run.h5").finished
+
+
+def test_broken_pipe_is_silent():
+    process = subprocess.Popen([*KIDO, "info", "humanoid"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None and process.stderr is not None
+    process.stdout.close()
+    err = process.stderr.read()
+    assert process.wait(60) == 0 and err == b""
+
+
+def test_info_of_a_model():
+    done = run("info", "arm7")
+    assert done.returncode == 0 and done.stderr == ""
+    assert done.stdout.startswith("arm7: 9 bodies, 7 degrees of freedom, 23.5 kg\n")
+    assert "└─ hand" in done.stdout and "wrist_roll" in done.stdout
+    data = json.loads(run("info", models.path("arm7"), "--json").stdout)
+    assert data["mass"] == pytest.approx(23.5) and data["num_dofs"] == 7
+    assert data["bodies"][-1] == {
+        **data["bodies"][-1],
+        "name": "hand",
+        "parent": "wrist",
+        "joint_type": "revolute",
+    }
+    assert data["dofs"][0]["position_upper_limit"] == pytest.approx(2.967)
+    assert json.loads(run("info", "humanoid", "--json").stdout)["dofs"][0]["position_upper_limit"] is None
+
+
+def test_info_of_a_world_and_warnings(tmp_path):
+    done = run("info", "stack")
+    assert done.stdout.startswith("world stack: 11 skeletons, time step 0.001 s, gravity 0 0 -9.81 m/s^2\n")
+    model = tmp_path / "odd.urdf"
+    model.write_text('<robot><link name="a"><inertial><mass value="1"/></inertial></link></robot>')
+    done = run("info", model)
+    assert done.returncode == 0
+    assert "warning: " in done.stdout
+
+
+def test_recording_info_replay_and_page(tmp_path):
+    pytest.importorskip("viser")
+    path = tmp_path / "run.h5"
+    run("simulate", "stack", "--duration", 0.2, "--record", path, check=True)
+    told = run("info", path)
+    assert told.stdout == run("replay", path).stdout
+    assert "frames       201, from 0 s to 0.2 s" in told.stdout and "end: recording ended" in told.stdout
+    data = json.loads(run("info", path, "--json").stdout)
+    assert data["frames"] == 201 and data["finished"] and data["skeletons"]["box_0"] == 6
+    page = tmp_path / "run.html"
+    done = run("replay", path, "--html", page, check=True)
+    assert done.stdout.startswith(f"page         {page} (0.2 s, ")
+    assert page.stat().st_size > 50_000
+
+
+def test_models_lists_files_that_exist():
+    listed = json.loads(run("models", "--json").stdout)
+    assert list(listed) == models.names() and all(os.path.isfile(path) for path in listed.values())
+    assert [line.split()[0] for line in run("models").stdout.splitlines()] == models.names()
+
+
+def test_the_installed_command_is_the_same():
+    command = os.path.join(os.path.dirname(sys.executable), "kido")
+    if not os.path.exists(command):
+        pytest.skip("the package is not installed in this environment")
+    assert (
+        subprocess.run([command, "--version"], capture_output=True).stdout
+        == f"kido {kido.__version__}\n".encode()
+    )
