@@ -3,10 +3,13 @@
 Row velocities are those of body b relative to body a. A contact with a gap g > 0 asks for v_n >= -g / h, so
 that the surfaces just meet; one that penetrates asks for v_n >= 0 and leaves the depth to the position
 correction. A contact that will bounce has no gap term: it is left out until its surfaces meet within half a
-step, and then rebounds by Poisson's law.
+step, and then rebounds by Poisson's law, with a coefficient that makes up for the time and place of impact
+(`rebound`).
 """
 
 from __future__ import annotations
+
+import math
 
 from kido.constraints.sources import (
     ERP,
@@ -68,18 +71,41 @@ def pool_size(t, a, b):
 
 
 @kernel
-def free_normal_velocity(pr, block):
-    """Normal velocity of a contact block without its impulses."""
+def normal_velocity(pr, block, u):
+    """Normal velocity of a contact block for a generalized velocity u."""
     v = 0.0
     for k in range(pr.len_a[block]):
-        v += pr.J[pr.at_a[block] + k] * pr.u_free[pr.dof_a[block] + k]
+        v += pr.J[pr.at_a[block] + k] * u[pr.dof_a[block] + k]
     for k in range(pr.len_b[block]):
-        v += pr.J[pr.at_b[block] + k] * pr.u_free[pr.dof_b[block] + k]
+        v += pr.J[pr.at_b[block] + k] * u[pr.dof_b[block] + k]
     return v
 
 
 @kernel
-def set_bias(c, pr, src, k, block):
+def rebound(e, gap, approach, rate, h):
+    """Coefficient of restitution that gives a step's rebound the energy of an exact impact.
+
+    In a step, the speed of approach is that of the step's end, where the gap would be g_- = g - (h/2) |v|; it
+    leaves with e' |v| from g_+ = g + (h/2) e' |v|. The impact itself is at gap 0, so that under an approach
+    accelerated by a the energy per mass afterwards should be e^2 (v^2 / 2 + a g_-) = (e' v)^2 / 2 + a g_+.
+
+    Args:
+        e: coefficient of restitution.
+        gap: g at mid-step [m].
+        approach: v, negative [m/s].
+        rate: a, the acceleration of approach without impulses [m/s^2].
+        h: time step [s].
+
+    Returns:
+        e' with e in g_+, between 0 and e.
+    """
+    half = -0.5 * h * approach
+    square = e * e + 2.0 * rate * (e * e * (gap - half) - gap - e * half) / (approach * approach)
+    return min(math.sqrt(square), e) if square > 0.0 else 0.0
+
+
+@kernel
+def set_bias(d, c, pr, src, k, block):
     """Bias, restitution and position correction of a contact block.
 
     Returns:
@@ -89,17 +115,19 @@ def set_bias(c, pr, src, k, block):
     gap = c.gap[k]
     row = pr.row[block]
     pr.bias[row], pr.bias[row + 1], pr.bias[row + 2] = 0.0, 0.0, 0.0
-    pr.position_bias[block] = gap / h if gap > 0.0 else 0.0
+    pr.position_bias[block] = 0.0
     pr.restitution[block] = 0.0
     if c.restitution[k] > 0.0:
-        approach = free_normal_velocity(pr, block)
+        approach = normal_velocity(pr, block, pr.u_free)
         if approach < -src.parameter[RESTITUTION_SPEED]:
             if gap + 0.5 * h * approach > 0.0:
                 return False
-            pr.restitution[block] = c.restitution[k]
-            gap = min(gap, 0.0)
+            rate = (normal_velocity(pr, block, d.u) - approach) / h
+            pr.restitution[block] = rebound(c.restitution[k], gap, approach, rate, h)
+            return True
     if gap > 0.0:
         pr.bias[row] = gap / h
+        pr.position_bias[block] = gap / h
     else:
         depth = -gap - src.parameter[SLOP]
         if depth > 0.0:
@@ -157,7 +185,7 @@ def add_contact(t, d, c, pr, src, k, block, row, pool):
     pr.floor[block] = 0.0
     src.origin[block] = FROM_CONTACT
     src.index[block] = k
-    if not set_bias(c, pr, src, k, block):
+    if not set_bias(d, c, pr, src, k, block):
         return 0
     warm_start(c, pr, k, block)
     return size
