@@ -99,7 +99,7 @@ def test_ignored_contact_is_seen():
         ({"impulses": np.full((1, 3), np.nan)}, r"impulses: not finite at index \[0, 0\]"),
         ({"free_velocity": np.zeros(6)}, "free_velocity: 6 values, expected 3"),
         ({"compliance": np.eye(4)}, r"compliance: shape \(4, 4\), expected \(3, 3\)"),
-        ({"compliance": np.full((3, 3), np.inf)}, "not finite"),
+        ({"compliance": np.full((3, 3), np.nan)}, "not finite"),
         ({"friction": -0.1}, "expected 1 coefficients of at least 0"),
         ({"friction": [0.1, 0.2]}, "expected 1 coefficients"),
         ({"gaps": [0.0, 0.0]}, "gaps: 2 values, expected 1"),

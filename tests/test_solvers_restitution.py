@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kido.solvers import AT_CAP, NOT_FINITE, problem_matrices, solve, solve_restitution
-from kido.solvers.restitution import energy_share
+from kido.solvers.restitution import lossless_share
 from solver_scenes import Block, Segment, body, contact, impulses, problem, random_problem
 
 
@@ -128,17 +128,27 @@ def test_impacts_never_create_energy(seed):
     ("before", "after", "linear"), [(-1.0, 0.5, 0.5), (-1.0, 0.5, -0.5), (-2.0, 3.0, 0.0), (-1.0, 1e-9, 1.0)]
 )
 def test_expansion_is_scaled_to_zero_work(before, after, linear):
-    # Work along the expansion is the parabola through both ends with the given slope.
-    share = energy_share(before, after, linear)
+    # Work along the expansion is before + linear s + quadratic s^2.
     quadratic = after - before - linear
+    share = lossless_share(before, before + linear / 2 + quadratic / 4, after)
     assert 0 < share < 1
     assert before + share * linear + share**2 * quadratic == pytest.approx(0, abs=1e-12)
 
 
 def test_expansion_that_loses_energy_stays_whole():
-    assert energy_share(-1.0, -0.2, 0.3) == 1.0
-    assert energy_share(0.0, 0.2, 0.1) == 0.0
-    assert energy_share(-1.0, math.nan, 0.1) == 0.0
+    assert lossless_share(-1.0, -0.5, -0.2) == 1.0
+    assert lossless_share(0.0, 0.1, 0.2) == 0.0
+    assert lossless_share(-1.0, 0.1, math.nan) == 0.0
+
+
+def test_gain_of_energy_is_taken_back():
+    # A coefficient that no material has makes the expansion gain: it is cut where the energy is kept.
+    bodies = [body(1.0, (0, 0, 0), (0, 0, -1.0))]
+    c = problem([bodies[0][0]], [contact(bodies, None, 0, (0, 0, 0), (0, 0, 1), restitution=1.0)])
+    solve(c)
+    c.restitution[0] = 3.0
+    solve_restitution(c)
+    assert c.u[5] == pytest.approx(1.0)
 
 
 def test_friction_uses_the_whole_normal_impulse():

@@ -22,6 +22,7 @@ from kido.solvers.cholesky import factorize, substitute
 from kido.solvers.cone import clamp, project_cone
 from kido.solvers.problem import ADMM_PENALTY, ADMM_RELAXATION, CONTACT, PROBLEM
 from kido.solvers.rows import INDEX, apply_impulses, free_velocity, product, step_length
+from kido.solvers.vectors import gather, scatter
 
 # Rows of `history`, which the acceleration does not need at the same time.
 Y, Z, X, FREE, SCALE, BEST, WORK = 0, 1, 2, 3, 4, 5, 6
@@ -123,19 +124,12 @@ def factor_with(c, n, rho):
 
 
 @kernel
-def load(c, island, first):
+def load(c, island, first, n):
     """Scaled: Y = impulses, FREE = velocity without impulses, Z = corrected velocity."""
     h = c.history
-    k = first
-    for e in range(c.island_start[island], c.island_start[island + 1]):
-        b = c.island_block[e]
-        i = c.row[b]
-        rows = 3 if c.kind[b] == CONTACT else 1
-        for r in range(rows):
-            scale = h[SCALE, k + r]
-            h[Y, k + r] = c.impulse[i + r] / scale if scale > 0.0 else 0.0
-        k += rows
-    n = k - first
+    gather(c, island, Y)
+    for k in range(first, first + n):
+        h[Y, k] = h[Y, k] / h[SCALE, k] if h[SCALE, k] > 0.0 else 0.0
     multiply(c, n, Y, Z, first)
     k = first
     for e in range(c.island_start[island], c.island_start[island + 1]):
@@ -200,35 +194,6 @@ def iterate(c, island, first, n, rho):
     return primal, dual, size_y, size_z
 
 
-@kernel
-def store(c, island, first):
-    """Impulses from Y, and u with them."""
-    h = c.history
-    k = first
-    for e in range(c.island_start[island], c.island_start[island + 1]):
-        b = c.island_block[e]
-        i = c.row[b]
-        for r in range(3 if c.kind[b] == CONTACT else 1):
-            c.impulse[i + r] = h[Y, k] * h[SCALE, k]
-            k += 1
-    apply_impulses(c, island)
-
-
-@kernel
-def keep_best(c, island, first, sign):
-    """Copy the island's impulses to BEST (sign > 0) or back (sign < 0)."""
-    k = first
-    for e in range(c.island_start[island], c.island_start[island + 1]):
-        b = c.island_block[e]
-        i = c.row[b]
-        for r in range(3 if c.kind[b] == CONTACT else 1):
-            if sign > 0:
-                c.history[BEST, k] = c.impulse[i + r]
-            else:
-                c.impulse[i + r] = c.history[BEST, k]
-            k += 1
-
-
 @callback
 def admm_island(address, island, cap, unused):
     """Iterate on one island until it is solved (`measure_island`) or `cap` iterations are done.
@@ -242,9 +207,9 @@ def admm_island(address, island, cap, unused):
     c = view(PROBLEM, address)
     first = c.island_row[island]
     best = measure_island(c, island)
-    keep_best(c, island, first, 1)
+    gather(c, island, BEST)
     n = assemble(c, island)
-    load(c, island, first)
+    load(c, island, first, n)
     rho = c.setting[ADMM_PENALTY] * largest_eigenvalue(c, n, first)
     fresh = True
     good = rho > 0.0 and math.isfinite(rho)
@@ -256,12 +221,14 @@ def admm_island(address, island, cap, unused):
         primal, dual, size_y, size_z = iterate(c, island, first, n, rho)
         done += 1
         if done % CHECK == 0:
-            store(c, island, first)
+            for k in range(first, first + n):
+                c.history[X, k] = c.history[Y, k] * c.history[SCALE, k]
+            scatter(c, island, X)
             merit = measure_island(c, island)
             good = good and math.isfinite(merit)
             if good and merit < best:
                 best = merit
-                keep_best(c, island, first, 1)
+                gather(c, island, BEST)
         if done % ADAPT == 0:
             # Relative defects: |p - y| / |y| against rho |dy| / |z|.
             a = math.sqrt(primal / (size_y + 1e-300))
@@ -272,7 +239,7 @@ def admm_island(address, island, cap, unused):
             elif d > IMBALANCE * a:
                 rho /= 3.0
                 fresh = True
-    keep_best(c, island, first, -1)
-    apply_impulses(c, island)
+    scatter(c, island, BEST)
+    apply_impulses(c, island)  # free of the rounding of all these changes
     measure_island(c, island)
     return done

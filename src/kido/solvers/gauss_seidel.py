@@ -11,7 +11,7 @@ Source: Jourdan, Alart and Jean 1998 (non-smooth Gauss-Seidel); the one-contact 
 from __future__ import annotations
 
 from kido.jit import callback, kernel, view
-from kido.solvers.anderson import LAST_G, NOW_X, extrapolate, gather, scatter
+from kido.solvers.anderson import LAST_G, NOW_X, extrapolate
 from kido.solvers.certify import measure_island
 from kido.solvers.one_contact import solve_bounded, solve_contact
 from kido.solvers.problem import (
@@ -22,6 +22,7 @@ from kido.solvers.problem import (
     PROBLEM,
 )
 from kido.solvers.rows import INDEX, bounded_velocity, contact_velocity, push_bounded, push_contact
+from kido.solvers.vectors import gather, scatter
 
 GROWTH = 4.0  # growth of |f|^2 at which an extrapolation is taken back
 
@@ -92,15 +93,6 @@ def sweep(c, island):
             relax_bounded(c, b)
 
 
-@kernel
-def take_back(c, island):
-    """Return to the result of the last sweep before the extrapolation."""
-    first = c.island_row[island]
-    for k in range(first, c.island_row[island + 1]):
-        c.history[NOW_X, k] = c.history[LAST_G, k]
-    scatter(c, island, NOW_X)
-
-
 @callback
 def gauss_seidel_island(address, island, cap, unused):
     """Sweep one island, accelerated, until it is solved (`measure_island`) or `cap` sweeps are done.
@@ -130,7 +122,7 @@ def gauss_seidel_island(address, island, cap, unused):
             if memory > 0:
                 stored, column, size = extrapolate(c, island, stored, column, memory)
                 if stored > 1 and size > GROWTH * last:
-                    take_back(c, island)
+                    scatter(c, island, LAST_G)  # back to before the extrapolation
                     stored = -1
                     column = 0
                 last = size

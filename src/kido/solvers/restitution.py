@@ -23,6 +23,7 @@ from kido.jit import call4, callback, kernel, view
 from kido.solvers.certify import measure_island
 from kido.solvers.problem import (
     ADMM_ITERATIONS,
+    AT_CAP,
     CONTACT,
     ISLANDS,
     MAX_MEMORY,
@@ -33,12 +34,15 @@ from kido.solvers.problem import (
     TOTAL_BOUNCES,
     TOTAL_ITERATIONS,
     TOTAL_RESIDUAL,
+    TOTAL_STATUS,
 )
-from kido.solvers.rows import apply_impulses, bounded_velocity, contact_velocity, free_velocity
+from kido.solvers.rows import bounded_velocity, contact_velocity, free_velocity
+from kido.solvers.vectors import gather, scatter
 
-# Rows of `history` that neither the acceleration nor ADMM uses.
-KEPT_P = 2 * MAX_MEMORY + 4
-KEPT_V = 2 * MAX_MEMORY + 5
+# Rows of `history` that neither the acceleration nor ADMM uses, and one that both do.
+COMPRESSION = 2 * MAX_MEMORY + 4
+EXPANSION = 2 * MAX_MEMORY + 5
+MOVED = 0
 
 
 @kernel
@@ -54,109 +58,83 @@ def bounces(c, island):
 
 @kernel
 def raise_floors(c, island):
-    """Keep the compression impulses and velocities, set the floors, and start from them."""
-    h = c.history
-    k = c.island_row[island]
-    for e in range(c.island_start[island], c.island_start[island + 1]):
-        b = c.island_block[e]
-        i = c.row[b]
-        h[KEPT_P, k] = c.impulse[i]
-        if c.kind[b] == CONTACT:
-            h[KEPT_P, k + 1] = c.impulse[i + 1]
-            h[KEPT_P, k + 2] = c.impulse[i + 2]
-            v0, v1, v2 = contact_velocity(c, b)
-            h[KEPT_V, k] = v0
-            h[KEPT_V, k + 1] = v1
-            h[KEPT_V, k + 2] = v2
-            k += 3
-        else:
-            h[KEPT_V, k] = bounded_velocity(c, b)
-            k += 1
+    """Set the floors of an island, and start from them."""
     for e in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[e]
         if c.kind[b] == CONTACT:
-            i = c.row[b]
-            c.floor[b] = c.impulse[i]
-            if c.restitution[b] > 0.0 and c.impulse[i] * c.W[b, 0] > c.setting[RESTITUTION_SPEED]:
-                c.floor[b] = (1.0 + c.restitution[b]) * c.impulse[i]
-            c.impulse[i] = c.floor[b]
-    apply_impulses(c, island)
+            p = c.impulse[c.row[b]]
+            if c.restitution[b] > 0.0 and p * c.W[b, 0] > c.setting[RESTITUTION_SPEED]:
+                c.floor[b] = (1.0 + c.restitution[b]) * p
+            else:
+                c.floor[b] = p
+    gather(c, island, MOVED)
+    scatter(c, island, MOVED)  # projects on the cones above the floors
 
 
 @kernel
-def work_of(c, island):
-    """Work of compression, of the total, and the linear term of the expansion: sums over rows."""
-    h = c.history
-    k = c.island_row[island]
-    before = 0.0
-    after = 0.0
-    linear = 0.0
+def work(c, island):
+    """Work of an island's impulses: sum of p . (v_0 + v) / 2 over rows."""
+    total = 0.0
     for e in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[e]
         i = c.row[b]
         if c.kind[b] == CONTACT:
             v0, v1, v2 = contact_velocity(c, b)
+            total += c.impulse[i + 1] * (v1 + free_velocity(c, b, 1))
+            total += c.impulse[i + 2] * (v2 + free_velocity(c, b, 2))
         else:
             v0 = bounded_velocity(c, b)
-            v1 = 0.0
-            v2 = 0.0
-        for r in range(3 if c.kind[b] == CONTACT else 1):
-            free = free_velocity(c, b, r)
-            v = v0 if r == 0 else (v1 if r == 1 else v2)
-            before += 0.5 * h[KEPT_P, k] * (free + h[KEPT_V, k])
-            after += 0.5 * c.impulse[i + r] * (free + v)
-            linear += (c.impulse[i + r] - h[KEPT_P, k]) * h[KEPT_V, k]
-            k += 1
-    return before, after, linear
+        total += c.impulse[i] * (v0 + free_velocity(c, b, 0))
+    return 0.5 * total
 
 
 @kernel
-def shrink_expansion(c, island, share):
-    """p = p_c + share * (p - p_c), and u with it."""
-    k = c.island_row[island]
-    for e in range(c.island_start[island], c.island_start[island + 1]):
-        b = c.island_block[e]
-        i = c.row[b]
-        for r in range(3 if c.kind[b] == CONTACT else 1):
-            kept = c.history[KEPT_P, k]
-            c.impulse[i + r] = kept + share * (c.impulse[i + r] - kept)
-            k += 1
-    apply_impulses(c, island)
+def move_between(c, island, share):
+    """Set the impulses to p_c + share * (p - p_c), with p_c in COMPRESSION and p in EXPANSION."""
+    h = c.history
+    for k in range(c.island_row[island], c.island_row[island + 1]):
+        h[MOVED, k] = h[COMPRESSION, k] + share * (h[EXPANSION, k] - h[COMPRESSION, k])
+    scatter(c, island, MOVED)
 
 
 @kernel
-def energy_share(before, after, linear):
-    """Share of the expansion at which before + share*linear + share^2*q, the work, is zero; at most 1."""
-    if not math.isfinite(after):
+def lossless_share(before, half, after):
+    """Share s at which the work, the parabola through its values at s = 0, 1/2 and 1, is zero; at most 1."""
+    if not math.isfinite(before + half + after):
         return 0.0
     if after <= 0.0:
         return 1.0
     if before >= 0.0:
         return 0.0
-    q = after - before - linear
+    q = 2.0 * (before - 2.0 * half + after)
+    linear = after - before - q
     # The positive root, in the form that does not cancel.
-    discriminant = math.sqrt(linear * linear - 4.0 * q * before) if q > 0.0 else math.fabs(linear)
-    if linear + discriminant <= 0.0:
-        return 0.0
-    share = -2.0 * before / (linear + discriminant)
-    return share if share < 1.0 else 1.0
+    root = linear + math.sqrt(max(linear * linear - 4.0 * q * before, 0.0))
+    return min(1.0, -2.0 * before / root) if root > 0.0 else 0.0
 
 
 @kernel
 def expand_island(c, address, island, sweeper, fallback):
     """Expansion phase of one island."""
-    raise_floors(c, island)
     compression = c.island_residual[island]
+    gather(c, island, COMPRESSION)
+    raise_floors(c, island)
     done = call4(sweeper, address, island, int(c.setting[RESTITUTION_SWEEPS]), 0)
     if not measure_island(c, island) <= 1.0 and fallback != 0:
         if c.island_row[island + 1] - c.island_row[island] <= c.matrix.shape[0]:
             done += call4(fallback, address, island, int(c.setting[ADMM_ITERATIONS]), 0)
-    before, after, linear = work_of(c, island)
-    share = energy_share(before, after, linear)
-    if share < 1.0:
-        shrink_expansion(c, island, share)
+    if not measure_island(c, island) <= 1.0:
+        c.island_status[island] = AT_CAP
+        c.total[TOTAL_STATUS] = max(c.total[TOTAL_STATUS], AT_CAP)
     for e in range(c.island_start[island], c.island_start[island + 1]):
         c.floor[c.island_block[e]] = 0.0
+    after = work(c, island)
+    if not after <= 0.0:
+        gather(c, island, EXPANSION)
+        move_between(c, island, 0.5)
+        half = work(c, island)
+        move_between(c, island, 0.0)
+        move_between(c, island, lossless_share(work(c, island), half, after))
     c.island_iterations[island] += done
     c.island_residual[island] = max(compression, c.island_residual[island])
     c.total[TOTAL_RESIDUAL] = max(c.total[TOTAL_RESIDUAL], c.island_residual[island])
