@@ -25,6 +25,7 @@ _HOMES = {
     "kido.recording": ("Recorder", "Recording"),
     "kido.io": ("load",),
 }  # fmt: skip
+_PACKAGES = ("io", "models", "viewer")
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 if TYPE_CHECKING:
@@ -43,8 +44,10 @@ def __getattr__(name: str) -> Any:
         value = getattr(import_module(_HOME_OF[name]), name)
         globals()[name] = value
         return value
+    if name in _PACKAGES:
+        return import_module(f"kido.{name}")
     raise AttributeError(f"module 'kido' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOME_OF])
+    return sorted([*globals(), *_HOME_OF, *_PACKAGES])
