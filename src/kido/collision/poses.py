@@ -16,6 +16,7 @@ from kido.collision.container import (
     PLANE,
     SPHERE,
 )
+from kido.collision.support import hull_support
 from kido.jit import kernel, view
 
 HUGE = 1e100
@@ -54,8 +55,8 @@ def update_poses(address):
 def update_bounds(address):
     """Axis-aligned box of every shape in world axes, grown by half the margin on every side."""
     c = view(COLLISION, address)
-    shape_size, rotation, hull_first = c.shape_size, c.rotation, c.hull_first
-    hull_vertex, aabb = c.hull_vertex, c.aabb
+    shape_size, rotation = c.shape_size, c.rotation
+    vertex, aabb = c.hull_vertex, c.aabb
     grow = 0.5 * c.margin[0]
     for s in range(c.shape_type.shape[0]):
         kind = c.shape_type[s]
@@ -87,11 +88,10 @@ def update_bounds(address):
                 low = -high
             elif kind == HULL:
                 h = c.shape_hull[s]
-                low, high = HUGE, -HUGE
-                for v in range(hull_first[h], hull_first[h + 1]):
-                    y = r0 * hull_vertex[v, 0] + r1 * hull_vertex[v, 1] + r2 * hull_vertex[v, 2]
-                    low = min(low, y)
-                    high = max(high, y)
+                v = hull_support(address, h, r0, r1, r2)
+                high = r0 * vertex[v, 0] + r1 * vertex[v, 1] + r2 * vertex[v, 2]
+                v = hull_support(address, h, -r0, -r1, -r2)
+                low = r0 * vertex[v, 0] + r1 * vertex[v, 1] + r2 * vertex[v, 2]
             elif kind == PLANE:
                 high = HUGE
                 low = -high
