@@ -8,41 +8,35 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from kido.jit import compile as compile_module
 from kido.jit.progress import compiling
 
-# Modules whose import declares the compiled entries and callbacks.
-KERNEL_MODULES = (
-    "kido.tree.state",
-    "kido.kernels.entries",
-    "kido.collision",
-    "kido.solvers",
-    "kido.constraints",
-    "kido.simulation",
-)
+# Packages whose import declares all compiled entries and callbacks.
+KERNEL_PACKAGES = ("kido.kernels.entries", "kido.collision", "kido.solvers", "kido.simulation")
 
 
-def _targets() -> list[tuple[str, str, Callable[[], object]]]:
-    for name in KERNEL_MODULES:
+def _targets() -> dict[str, list[Callable[[], object]]]:
+    """What there is to compile, by the module that declares it."""
+    for name in KERNEL_PACKAGES:
         importlib.import_module(name)
-    found: list[tuple[str, str, Callable[[], object]]] = []
+    found: dict[str, list[Callable[[], object]]] = {}
     for dispatcher, signature in compile_module.ENTRIES:
-        function = dispatcher.py_func
-        found.append((function.__module__, function.__name__, lambda d=dispatcher, s=signature: d.compile(s)))
+        build = partial(dispatcher.compile, signature)
+        found.setdefault(dispatcher.py_func.__module__, []).append(build)
     for item in compile_module.CALLBACKS:
-        function = item.function
-        found.append((function.__module__, function.__name__, lambda c=item: c.address))
+        found.setdefault(item.function.__module__, []).append(partial(getattr, item, "address"))
     return found
 
 
-def compile_share(index: int, of: int) -> int:
-    """Compile every `of`-th target, from `index` on; returns how many. Runs in a process of its own."""
-    mine = _targets()[index::of]
-    for _, _, build in mine:
+def compile_module_targets(module: str) -> int:
+    """Compile what one module declares; returns how many. Runs in a process of its own."""
+    mine = _targets()[module]
+    for build in mine:
         build()
     return len(mine)
 
@@ -88,15 +82,12 @@ def prepare(callbacks: Iterable[Any]) -> None:
         list(pool.map(compile_elsewhere, [s for s in shares if s]))
 
 
-def warmup(
-    processes: int | None = None, report: Callable[[str], None] | None = None, extra: Iterable[str] = ()
-) -> float:
+def warmup(processes: int | None = None, report: Callable[[str], None] | None = None) -> float:
     """Compile all kernels of the installed version into the cache.
 
     Args:
         processes: how many processes compile at once; the number of cores by default.
-        report: called with a line of progress whenever a share is done.
-        extra: further modules that declare entries or callbacks.
+        report: called with a line of progress whenever a module is done.
 
     Returns:
         Seconds it took.
@@ -104,18 +95,14 @@ def warmup(
     if compile_module.JIT_DISABLED:
         return 0.0
     started = time.perf_counter()
-    count = max(1, processes or os.cpu_count() or 1)
-    shares = count * 4  # several shares a process: kernels differ much in size
-    code = (
-        "import importlib; from kido.jit import warmup as w; from kido.jit.warmup import compile_share; "
-        "[importlib.import_module(m) for m in {extra!r}]; print(compile_share({index}, {of}))"
-    )
+    modules = sorted(_targets())
 
-    def run(index: int) -> str:
-        return _run_python(code.format(index=index, of=shares, extra=list(extra)), "compiling kernels")
+    def run(module: str) -> str:
+        code = f"from kido.jit.warmup import compile_module_targets as c; print(c({module!r}))"
+        return f"{module} ({_run_python(code, 'compiling kernels')})"
 
-    with ThreadPoolExecutor(count) as pool:
-        for index, number in enumerate(pool.map(run, range(shares))):
+    with ThreadPoolExecutor(max(1, processes or os.cpu_count() or 1)) as pool:
+        for number, done in enumerate(as_completed(pool.submit(run, m) for m in modules), start=1):
             if report is not None:
-                report(f"{index + 1}/{shares} shares, {number} kernels in this one")
+                report(f"{number}/{len(modules)} modules: {done.result()}")
     return time.perf_counter() - started
