@@ -109,9 +109,21 @@ class _KernelCacheImpl(CompileResultCacheImpl):
 
 
 class KernelCache(FunctionCache):
-    """Numba's function cache with the project's locator; a cache that cannot be written is no error."""
+    """Numba's function cache with the project's locator; a cache that cannot be read or written is no error."""
 
     _impl_class = _KernelCacheImpl
+
+    def _load_overload(self, sig, target_context):
+        try:
+            return super()._load_overload(sig, target_context)
+        except OSError:  # no such place, or no permission
+            return None
+        except Exception:  # a damaged file can raise anything: start it afresh
+            try:
+                self.flush()
+            except OSError:
+                self.disable()
+            return None
 
     def holds_anything(self) -> bool:
         """Whether code of this function and of the present sources is in the cache."""

@@ -1,0 +1,158 @@
+"""The cache of compiled kernels: what makes it stale, where it lies, what a person sees when it is cold.
+
+Each test runs programs of its own, with a cache directory of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import kido
+from kido.jit import JIT_DISABLED
+
+pytestmark = pytest.mark.skipif(JIT_DISABLED, reason="kernels run as plain Python (NUMBA_DISABLE_JIT)")
+
+PACKAGE = Path(kido.__file__).parent
+COLD = "kido: compiling kernels (once per machine) ...\n"
+
+
+def run(code: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    env = {k: v for k, v in os.environ.items() if k not in ("KIDO_QUIET", "NUMBA_DISABLE_JIT")}
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        env={**env, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+ONE_KERNEL = """
+import numpy as np
+from kido.kernels import entries
+target = np.zeros(2)
+assert entries.set_numbers(np.array([1.0, 2.0]), target) == 0
+assert target.tolist() == [1.0, 2.0]
+print(sum(entries.set_numbers.stats.cache_hits.values()))
+"""
+
+
+def test_a_cold_machine_is_told_once_and_a_warm_one_nothing(tmp_path: Path) -> None:
+    cache = str(tmp_path / "cache")
+    two = ONE_KERNEL + "from kido.math.trig import sincos\nsincos(1.0)\n"
+    cold = run(two, KIDO_CACHE_DIR=cache)
+    assert cold.stderr == COLD  # two kernels, one line
+    assert cold.stdout == "0\n"
+    warm = run(two, KIDO_CACHE_DIR=cache)
+    assert warm.stderr == ""
+    assert warm.stdout == "1\n"
+
+
+def test_quiet_says_nothing(tmp_path: Path) -> None:
+    assert run(ONE_KERNEL, KIDO_CACHE_DIR=str(tmp_path), KIDO_QUIET="1").stderr == ""
+
+
+def test_a_cache_directory_that_cannot_be_made_is_no_error(tmp_path: Path) -> None:
+    """A path below a file: nobody, not even root, can create a directory there."""
+    (tmp_path / "file").write_text("not a directory")
+    done = run(ONE_KERNEL, KIDO_CACHE_DIR=str(tmp_path / "file" / "cache"))
+    assert done.stdout == "0\n"
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
+def test_a_read_only_cache_directory_is_no_error(tmp_path: Path) -> None:
+    tmp_path.chmod(0o555)
+    done = run(ONE_KERNEL, KIDO_CACHE_DIR=str(tmp_path / "cache"))
+    assert done.stdout == "0\n"
+
+
+def test_a_damaged_cache_file_is_no_error(tmp_path: Path) -> None:
+    run(ONE_KERNEL, KIDO_CACHE_DIR=str(tmp_path))
+    files = [f for f in tmp_path.rglob("*") if f.suffix in (".nbi", ".nbc")]
+    assert {f.suffix for f in files} == {".nbi", ".nbc"}
+    for suffix in (".nbi", ".nbc"):
+        for f in files:
+            if f.suffix == suffix:
+                f.write_bytes(f.read_bytes()[:20])
+        assert run(ONE_KERNEL, KIDO_CACHE_DIR=str(tmp_path)).stdout == "0\n"
+        assert run(ONE_KERNEL, KIDO_CACHE_DIR=str(tmp_path)).stdout == "1\n"  # repaired
+
+
+@pytest.fixture
+def copied(tmp_path: Path) -> Path:
+    """A folder with a copy of the package that a test may edit."""
+    folder = tmp_path / "source"
+    unneeded = shutil.ignore_patterns("__pycache__", "viewer", "models", "io")
+    shutil.copytree(PACKAGE, folder / "kido", ignore=unneeded)
+    return folder
+
+
+NAMES = [
+    "kido.math.trig", "kido.math.so3", "kido.joints.motion", "kido.kernels.entries", "kido.collision.gjk",
+]  # fmt: skip
+EDITS = {  # file: which of the modules named above it makes stale
+    "jit/compile.py": [True, True, True, True, True],
+    "math/trig.py": [True, True, True, True, True],
+    "math/so3.py": [False, True, True, True, True],
+    "joints/motion.py": [False, False, True, True, False],
+    "kernels/energy.py": [False, False, False, True, False],
+    # Neither a shape, nor the skeleton, nor a solver recompiles the recursions.
+    "shapes/box.py": [False, False, False, False, False],
+    "skeleton/joint.py": [False, False, False, False, False],
+    "solvers/cone.py": [False, False, False, False, False],
+}
+STAMPS = """
+import importlib, json, pathlib, sys
+from kido.jit import cache
+names, edits = json.loads(sys.argv[1])
+for name in names:
+    importlib.import_module(name)
+
+def stamps():
+    cache.source_stamp.cache_clear()
+    cache._text_and_imports.cache_clear()
+    return [cache.source_stamp(name) for name in names]
+
+found = {}
+last = stamps()
+assert len(set(last)) == len(names) and last == stamps()
+for edited in edits:
+    with open(pathlib.Path(cache.__file__).parents[1] / edited, "a") as file:
+        file.write("# edited\\n")
+    now = stamps()
+    found[edited] = [a != b for a, b in zip(last, now)]
+    last = now
+print(json.dumps(found))
+"""
+
+
+def test_stamps_change_with_what_a_module_imports_and_nothing_else(copied: Path) -> None:
+    done = run(STAMPS, json.dumps([NAMES, list(EDITS)]), PYTHONPATH=str(copied))
+    assert json.loads(done.stdout) == EDITS
+
+
+def test_an_edit_in_a_called_module_reaches_the_caller(copied: Path, tmp_path: Path) -> None:
+    """What Numba's own cache misses."""
+    callee, caller = copied / "kido" / "probe_callee.py", copied / "kido" / "probe_caller.py"
+    callee.write_text("from kido.jit import kernel\n\n\n@kernel\ndef f(x):\n    return x + 1.0\n")
+    caller.write_text(
+        "from kido.jit import entry\nfrom kido.probe_callee import f\n\n\n"
+        "@entry('f8(f8)')\ndef g(x):\n    return 10.0 * f(x)\n"
+    )
+    code = "from kido.probe_caller import g\nprint(g(1.0), sum(g.stats.cache_hits.values()))"
+    places = {"PYTHONPATH": str(copied), "KIDO_CACHE_DIR": str(tmp_path / "cache")}
+    assert run(code, **places).stdout == "20.0 0\n"
+    assert run(code, **places).stdout == "20.0 1\n"
+    callee.write_text(callee.read_text().replace("1.0", "2.0"))
+    assert run(code, **places).stdout == "30.0 0\n"
+    (copied / "kido" / "shapes" / "box.py").open("a").write("# edited\n")
+    assert run(code, **places).stdout == "30.0 1\n"
