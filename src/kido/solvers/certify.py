@@ -222,11 +222,17 @@ def measure_island(c, island):
     c.island_residual[island] = residual
     c.island_speed[island] = speed
     c.island_power[island] = power
+    return merit(c, island)
+
+
+@kernel
+def merit(c, island):
+    """Largest of an island's measured residual and speed beside what is asked of each."""
     tolerance = c.setting[TOLERANCE]
     speed_tolerance = c.setting[SPEED_TOLERANCE]
     if c.island_row[island + 1] - c.island_row[island] > c.setting[SMALL_ROWS]:
         tolerance = c.setting[TOLERANCE_LARGE]
         speed_tolerance = c.setting[SPEED_TOLERANCE_LARGE]
-    merit = residual / tolerance
-    slow = speed / (speed_tolerance * c.island_approach[island] + SPEED_FLOOR)
-    return slow if slow > merit else merit
+    accurate = c.island_residual[island] / tolerance
+    slow = c.island_speed[island] / (speed_tolerance * c.island_approach[island] + SPEED_FLOOR)
+    return slow if slow > accurate else accurate

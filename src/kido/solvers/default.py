@@ -8,7 +8,7 @@ island is swept until `tolerance_large` or for `sweeps_large` sweeps, and its re
 from __future__ import annotations
 
 from kido.jit import call4, callback, kernel, view
-from kido.solvers.certify import measure_island
+from kido.solvers.certify import merit
 from kido.solvers.prepare import start
 from kido.solvers.problem import (
     ADMM_ITERATIONS,
@@ -29,29 +29,27 @@ from kido.solvers.problem import (
 )
 from kido.solvers.rows import clear_island, fastest_approach
 
+HOPELESS = 1e200  # beside what is asked: not a number, or as good as none
+
 
 @kernel
-def solve_island(c, address, island, sweeper, fallback):
+def solve_island(c, address, island, sweeper, fallback, skip):
     """Solve one island that `start` has prepared; sets its status."""
     c.island_approach[island] = fastest_approach(c, island)
     rows = c.island_row[island + 1] - c.island_row[island]
-    done = 0
-    if sweeper != 0:
-        cap = int(c.setting[SWEEPS] if rows <= c.setting[SMALL_ROWS] else c.setting[SWEEPS_LARGE])
-        done = call4(sweeper, address, island, cap, 0)
-    merit = measure_island(c, island)
+    cap = int(c.setting[SWEEPS] if rows <= c.setting[SMALL_ROWS] else c.setting[SWEEPS_LARGE])
+    done = call4(sweeper, address, island, 0 if skip else cap, 0)
     status = CONVERGED
-    if sweeper == 0 or not merit <= 1.0:
+    if not merit(c, island) <= 1.0:
         status = AT_CAP
         if fallback != 0 and rows <= c.matrix.shape[0]:
-            if not merit < 1e300:
+            if not merit(c, island) < HOPELESS:
                 clear_island(c, island)
             done += call4(fallback, address, island, int(c.setting[ADMM_ITERATIONS]), 0)
             c.total[TOTAL_FALLBACKS] += 1.0
-            merit = measure_island(c, island)
-            if merit <= 1.0:
+            if merit(c, island) <= 1.0:
                 status = FELL_BACK
-    if not merit < 1e300:
+    if not merit(c, island) < HOPELESS:
         clear_island(c, island)
         c.island_power[island] = 0.0
         status = NOT_FINITE
@@ -60,22 +58,22 @@ def solve_island(c, address, island, sweeper, fallback):
 
 
 @callback
-def solve_problem(address, sweeper, fallback, unused):
+def solve_problem(address, sweeper, fallback, skip):
     """Solve the problem at `address`, island by island.
 
     Args:
         address: of a PROBLEM with its input fields filled and the warm start in `impulse`.
-        sweeper: address of `gauss_seidel_island` or of another callback like it; 0: only the fall-back.
+        sweeper: address of `gauss_seidel_island` or of another callback like it.
         fallback: address of `admm_island` or of another callback like it, for islands that fit into
-        `matrix`;
-            0: none.
+            `matrix`; 0: none.
+        skip: not 0 to make no sweeps, so that only the fall-back works.
 
     Returns:
         The worst status. `impulse`, `u`, the islands' results and `total` are written.
     """
     c = view(PROBLEM, address)
     for island in range(start(c)):
-        solve_island(c, address, island, sweeper, fallback)
+        solve_island(c, address, island, sweeper, fallback, skip != 0)
         c.total[TOTAL_RESIDUAL] = max(c.total[TOTAL_RESIDUAL], c.island_residual[island])
         c.total[TOTAL_SPEED] = max(c.total[TOTAL_SPEED], c.island_speed[island])
         c.total[TOTAL_STATUS] = max(c.total[TOTAL_STATUS], c.island_status[island])

@@ -155,16 +155,20 @@ def own_compliance(c, b):
     a = c.at_a[b] & INDEX
     e = c.at_b[b] & INDEX
     i = c.row[b] & INDEX
-    rows = 3 if c.kind[b] == CONTACT else 1
-    q = 0
-    for r in range(rows):
-        for s in range(r, rows):
-            w = product(c.J, a + r * na, c.Y, a + s * na, na)
-            w += product(c.J, e + r * nb, c.Y, e + s * nb, nb)
-            if r == s:
-                w += c.compliance[i + r]
-            c.W[b, q] = w
-            q += 1
+    if c.kind[b] == CONTACT:
+        for s in range(3):
+            x0, x1, x2 = velocity3(c.J, a, na, c.Y, a + s * na)
+            y0, y1, y2 = velocity3(c.J, e, nb, c.Y, e + s * nb)
+            c.W[b, s] = x0 + y0
+            if s > 0:
+                c.W[b, 2 + s] = x1 + y1
+            c.W[b, 5] = x2 + y2
+        c.W[b, 0] += c.compliance[i]
+        c.W[b, 3] += c.compliance[i + 1]
+        c.W[b, 5] += c.compliance[i + 2]
+    else:
+        w = product(c.J, a, c.Y, a, na) + product(c.J, e, c.Y, e, nb)
+        c.W[b, 0] = w + c.compliance[i]
 
 
 @kernel

@@ -27,7 +27,7 @@ def solve_gauss_seidel(problem: Container) -> int:
 
 def solve_admm(problem: Container) -> int:
     """Solve by ADMM alone, every island that fits into the dense matrix. Returns the worst status."""
-    return _call(solve_problem.address, problem.address, 0, admm_island.address, 0)
+    return _call(solve_problem.address, problem.address, gauss_seidel_island.address, admm_island.address, 1)
 
 
 def solve_restitution(problem: Container) -> int:
