@@ -114,12 +114,14 @@ def gauss_seidel_island(address, island, cap, unused):
     last = 0.0
     merit = measure_island(c, island)
     while merit > 1.0 and done < cap:
+        # Most islands at rest are done after two sweeps; the acceleration starts after them.
+        accelerate = memory > 0 and done > 0
         for _ in range(min(cap - done, every if done > 0 else 2)):
-            if memory > 0:
+            if accelerate:
                 gather(c, island, NOW_X)
             sweep(c, island)
             done += 1
-            if memory > 0:
+            if accelerate:
                 stored, column, size = extrapolate(c, island, stored, column, memory)
                 if stored > 1 and size > GROWTH * last:
                     scatter(c, island, LAST_G)  # back to before the extrapolation
