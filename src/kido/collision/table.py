@@ -16,7 +16,6 @@ from kido.collision.container import (
     HULL,
     PLANE,
     SPHERE,
-    TYPES,
 )
 from kido.collision.pairs import box, capsule, convex, plane, sphere
 
@@ -57,8 +56,3 @@ def fill_table(table: np.ndarray, functions: dict[tuple[int, int], Any]) -> None
     table[:] = 0
     for pair, function in functions.items():
         table[pair] = function.address
-
-
-def all_kinds() -> list[tuple[int, int]]:
-    """Every pair of types."""
-    return [(a, b) for a in range(TYPES) for b in range(a, TYPES)]
