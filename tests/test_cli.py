@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.request
 
 import numpy as np
 import pytest
@@ -113,7 +114,7 @@ def test_options_reach_the_world(tmp_path):
         (
             ["simulate", "arm7", "--set", "elbo=1"],
             1,
-            "no joint 'elbo' (did you mean elbow?); expected one of: shoulder_yaw, shoulder_pitch, arm_roll, elbow, ",
+            "no joint 'elbo' (did you mean elbow?); expected one of: shoulder_yaw, shoulder_pitch, ",
         ),
         (["simulate", "arm7", "arm7", "--set", "elbow=1"], 1, "write one of: arm7/elbow, arm7_2/elbow"),
         (["simulate", "os"], 1, "kido: error: os: no such file, nor a bundled model; those are: arm7, "),
@@ -251,7 +252,7 @@ def test_info_of_a_model():
         "parent": "wrist",
         "joint_type": "revolute",
     }
-    assert data["dofs"][0]["position_upper_limit"] == pytest.approx(2.967)
+    assert data["dofs"][0]["position_upper_limit"] == pytest.approx(2.967, abs=1e-3)
     assert json.loads(run("info", "humanoid", "--json").stdout)["dofs"][0]["position_upper_limit"] is None
 
 
@@ -294,3 +295,35 @@ def test_the_installed_command_is_the_same():
         subprocess.run([command, "--version"], capture_output=True).stdout
         == f"kido {kido.__version__}\n".encode()
     )
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["view", "arm7"], ["simulate", "arm7", "--view"], ["replay", "run.h5", "--view"], ["view", "run.h5"]],
+)
+def test_pages_are_served_until_ctrl_c(tmp_path, command):
+    pytest.importorskip("viser")
+    if "run.h5" in command:
+        world = kido.World()
+        world.add_skeleton(kido.load(models.path("arm7")))
+        with kido.Recorder(world, tmp_path / "run.h5"):
+            world.step(30)
+    process = subprocess.Popen(
+        [*KIDO, *command, "--port", "0"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    line = next((line for line in process.stderr if "http" in line), "")
+    try:
+        url = line.split()[1]
+        assert url.startswith(("http://127.0.0.1:", "http://localhost:")) and "Ctrl-C ends" in line
+        with urllib.request.urlopen(url, timeout=20) as page:
+            assert page.status == 200
+        time.sleep(0.3)
+    finally:
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 130 and "Traceback" not in err

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
-from kido.cli.main import UsageError
+from kido.cli.main import INTERRUPTED, OK, UsageError
 from kido.cli.options import Replay
 from kido.cli.progress import Counter, hush
 
@@ -26,7 +25,7 @@ def run(options: Replay) -> int:
             from kido.cli.recording_info import recording_lines, recording_to_dict
 
             print("\n".join(recording_lines(recording_to_dict(recording))))
-            return 0
+            return OK
         _check(options)
         return _show(recording, options)
 
@@ -63,42 +62,14 @@ def _show(recording: Any, options: Replay) -> int:
         written.append(file_line(what, path, f"{trajectory.duration:.3g} s"))
     if written and not options.quiet:
         print("\n".join(written), flush=True)
-    if options.view:
-        _play(recording, world, options)
-    return 0
+    return _play(world, trajectory, options) if options.view else OK
 
 
-def _play(recording: Any, world: Any, options: Replay) -> None:
-    """Play in the browser, again and again, until Ctrl-C; pause and speed are the viewer's."""
-    from kido.viewer import Viewer
+def _play(world: Any, trajectory: Any, options: Replay) -> int:
+    """Play in the browser, again and again, until Ctrl-C."""
+    from kido.viewer import Player
 
-    frames = [(f.time, f.positions) for f in recording.play(None, 60.0)]
-    names = [item["name"] for item in recording.description(0)["skeletons"]]
-    with Viewer(world, port=options.port) as viewer:
+    with Player(world, trajectory, port=options.port, speed=options.speed) as player:
         if not options.quiet:
-            print(f"kido: {viewer.url} (Ctrl-C ends)", file=sys.stderr, flush=True)
-        skeletons = [world.skeleton(name) for name in names]
-        while not viewer.closed:
-            before = frames[0][0]
-            for moment, positions in frames:
-                began = time.perf_counter()
-                start = 0
-                for skeleton in skeletons:
-                    stop = start + skeleton.num_dofs
-                    if stop <= len(positions) and skeleton.num_dofs:
-                        skeleton.positions = positions[start:stop]
-                    start = stop
-                _tick(viewer)
-                rest = (moment - before) / options.speed - (time.perf_counter() - began)
-                before = moment
-                time.sleep(max(rest, 0.0))
-            time.sleep(0.5)
-
-
-def _tick(viewer: Any) -> None:
-    viewer.work_off()
-    viewer.update()
-    while viewer.paused and not viewer.closed:
-        time.sleep(1.0 / viewer.fps)
-        viewer.work_off()
-        viewer.update()
+            print(f"kido: {player.url} (Ctrl-C ends)", file=sys.stderr, flush=True)
+        return OK if player.run() else INTERRUPTED

@@ -8,6 +8,7 @@ import sys
 import time
 from typing import Any
 
+from kido.cli.main import INTERRUPTED, OK
 from kido.cli.options import Simulate
 from kido.cli.progress import BAR, Counter, bar, hush
 
@@ -48,7 +49,7 @@ def run(options: Simulate) -> int:
         output.append(file_line("page", options.html))
     if not options.quiet:
         print("\n".join(output))
-    return 130 if result.interrupted else 0
+    return INTERRUPTED if result.interrupted else OK
 
 
 def _check_outputs(options: Simulate) -> None:
@@ -128,7 +129,7 @@ def _view(world: Any, options: Simulate, sampler: Any) -> Any:
         result.wall = time.perf_counter() - began
     if remove is not None:
         remove()
-    result.interrupted = not finished and options.duration is not None
+    result.interrupted = not finished
     result.steps, result.simulated = world.num_steps - first, world.time - origin
     return result
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from kido.cli.info import is_recording
+from kido.cli.main import INTERRUPTED, OK
 from kido.cli.options import Replay, View
 
 
@@ -26,10 +27,9 @@ def run(options: View) -> int:
 
         export_html(model, None, options.html)
         print(file_line("page", options.html))
-        return 0
+        return OK
     from kido.viewer import Viewer
 
     with Viewer(model, port=options.port, paused=True) as viewer:
         print(f"kido: {viewer.url} (Ctrl-C ends)", file=sys.stderr, flush=True)
-        viewer.run()
-    return 0
+        return OK if viewer.run() else INTERRUPTED

@@ -58,7 +58,8 @@ class Probe:
         tree, data = self.engine.tree.address, self.engine.data.address
         entries.update_transforms(tree, data)
         entries.update_velocities(tree, data)
-        kinetic, potential = entries.read_kinetic_energy(tree, data), entries.read_potential_energy(tree, data)
+        kinetic = entries.read_kinetic_energy(tree, data)
+        potential = entries.read_potential_energy(tree, data)
         for skeleton in self._fixed:
             kinetic -= skeleton.kinetic_energy
             potential -= skeleton.potential_energy
