@@ -35,7 +35,7 @@ def humanoid() -> Robot:
     robot.link(
         "chest",
         16.2,
-        (capsule(0.125, 0.12, (0, 0, 0.13), ALONG_Y), capsule(0.05, 0.14, (0, 0, 0.26), ALONG_Y)),
+        (capsule(0.125, 0.12, (0, 0, 0.13), ALONG_Y), capsule(0.045, 0.16, (0, 0, 0.23), ALONG_Y)),
         "shirt",
     )
     robot.hinge("neck_yaw", "chest", "neck", (0, 0, 0.28), Z, (-75, 75), 20, damping=0.5)
