@@ -5,13 +5,14 @@ Everything above this package writes plain Python functions, marks them with `ke
 variable ``NUMBA_DISABLE_JIT=1`` the same sources run as ordinary Python.
 """
 
-from kido.jit.compile import JIT_DISABLED, callback, call4, entry, kernel, view
+from kido.jit.compile import JIT_DISABLED, REFUSALS, call4, callback, entry, kernel, view
 from kido.jit.primitives import floor, fma, rint, where_positive
 from kido.jit.schema import Container, Field, Schema
 from kido.jit.warmup import prepare, warmup
 
 __all__ = [
     "JIT_DISABLED",
+    "REFUSALS",
     "Container",
     "Field",
     "Schema",

@@ -11,7 +11,7 @@ of an indirect call) are summarised in docs/architecture.md.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numba
 from numba import config, types
@@ -19,14 +19,34 @@ from numba import config, types
 from kido.jit.progress import compiling, progress
 from kido.jit.schema import WORDS_PER_FIELD, Schema, live_container
 
-JIT_DISABLED = bool(config.DISABLE_JIT)
+JIT_DISABLED = bool(getattr(config, "DISABLE_JIT"))  # noqa: B009  (set at run time, unknown to type checkers)
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}, "nogil": True, "_nrt": False}
+
+# What a call of an entry with arguments of other types than declared raises, compiled or not.
+REFUSALS = (TypeError, ValueError, AttributeError)
 
 ENTRIES: list[tuple[Any, str]] = []
 CALLBACKS: list[Any] = []
 
 
-if JIT_DISABLED:
+if TYPE_CHECKING:
+    _F = TypeVar("_F", bound=Callable[..., Any])
+
+    def kernel(function: _F) -> _F: ...
+    def entry(signature: str) -> Callable[[_F], _F]: ...
+    def view(schema: Schema, address: int) -> Any: ...
+    def call4(address: int, a: int, b: int, c: int, d: int) -> int: ...
+
+    class callback:  # noqa: N801
+        function: Any
+
+        def __init__(self, function: Callable[[Any, Any, Any, Any], Any]) -> None: ...
+        def is_ready(self) -> bool: ...
+        @property
+        def address(self) -> int: ...
+        def __call__(self, *args: int) -> int: ...
+
+elif JIT_DISABLED:
     _python_callbacks: list[Callable[..., int]] = []
 
     def kernel(function):

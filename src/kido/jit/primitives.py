@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from numba import config, types
 
-if config.DISABLE_JIT:
+if TYPE_CHECKING:
+
+    def fma(x: float, y: float, z: float) -> float: ...
+    def rint(x: float) -> float: ...
+    def floor(x: float) -> float: ...
+    def where_positive(m: float, x: float, y: float) -> float: ...
+
+elif config.DISABLE_JIT:
 
     def fma(x, y, z):
         """x*y + z (rounded twice when run as plain Python)."""
