@@ -166,7 +166,7 @@ def test_operator_identities(skeleton: kido.Skeleton, seed: int) -> None:
     # ln det Mq = sum ln D: sequential scalars or blocks.
     sequential = -np.log(arrays.data.Dinv).sum()
     assert abs(sequential - np.linalg.slogdet(mass_matrix)[1]) < TOLERANCE * m + 1e-15 * condition
-    # udot = [I - H psi K]* D^-1 (T - H psi (K T + P a + b - f_ext)) - K* psi* a; gravity: a root acceleration.
+    # udot = [I - H psi K]* D^-1 (T - H psi (K T + P a + b - f_ext)) - K* psi* a
     a = np.zeros(6 * n)
     a[:] = arrays.data.a.ravel()
     for i in range(n):

@@ -122,7 +122,7 @@ def differentiate(skeleton: kido.Skeleton, q, u, h: float):
 
 @given(skeletons(most=6), SEEDS)
 @settings(max_examples=50)
-def test_velocities_and_accelerations_are_derivatives_along_advance(skeleton: kido.Skeleton, seed: int) -> None:
+def test_rates_are_derivatives_along_advance(skeleton: kido.Skeleton, seed: int) -> None:
     q, u, _, _ = random_state(skeleton, seed)
     arrays = Arrays(skeleton, q, u)
     entries.update_accelerations(*arrays.addresses)

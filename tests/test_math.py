@@ -40,7 +40,8 @@ def test_sincos_is_within_two_units_in_the_last_place(reach: float) -> None:
 @pytest.mark.skipif(np.finfo(np.longdouble).nmant < 63, reason="no extended precision on this machine")
 def test_sincos_near_multiples_of_a_right_angle() -> None:
     """Where one of the two vanishes, its relative accuracy needs all parts of pi/2."""
-    x = np.array([math.nextafter(k * math.pi / 2, side * math.inf) for k in range(-400, 401) for side in (-1, 1)])
+    right = [k * math.pi / 2 for k in range(-400, 401)]
+    x = np.array([math.nextafter(r, side * math.inf) for r in right for side in (-1, 1)])
     found = np.array([trig.sincos(v) for v in x])
     exact = [(np.sin(v), np.cos(v)) for v in x.astype(np.longdouble)]
     # 80 bits hold pi to 1e-19, so a sine of 1e-13 is known to 1e-6 only; absolute error is what counts there.
@@ -64,7 +65,8 @@ def test_sincos_is_odd_and_even(x: float) -> None:
 ANGLES = st.one_of(
     st.floats(0.0, 1e-3),
     st.floats(0.0, 20.0),
-    st.sampled_from([0.0, 1e-300, 1e-160, 1e-12, 1e-4, 0.99999e-4, 1.00001e-4, math.pi, 2 * math.pi, 3 * math.pi]),
+    st.sampled_from([0.0, 1e-300, 1e-160, 1e-12, 1e-4, 0.99999e-4, 1.00001e-4]),
+    st.sampled_from([math.pi, 2 * math.pi, 3 * math.pi]),
     st.floats(-1e-6, 1e-6).map(lambda d: math.pi + d),
     st.floats(-1e-6, 1e-6).map(lambda d: 2 * math.pi + d),
 )

@@ -1,9 +1,9 @@
 """Random skeletons, and their motion and dynamics from the definitions, in plain NumPy.
 
-Nothing here looks at the kernels or at a compiled tree. Positions are products of 4x4 matrices. Velocities and
-accelerations come from the same products of truncated Taylor series in time, so that no formula for a motion
-column or a velocity product is shared with the code under test. The dynamics are the principle of virtual power
-summed over bodies: M = sum J^T M_i J, C = sum J^T (M_i (a - g) + b_i).
+Nothing here looks at the kernels or at a compiled tree. Positions are products of 4x4 matrices. Velocities
+and accelerations come from the same products of truncated Taylor series in time, so that no formula for a
+motion column or a velocity product is shared with the code under test. The dynamics are the principle of
+virtual power summed over bodies: M = sum J^T M_i J, C = sum J^T (M_i (a - g) + b_i).
 """
 
 from __future__ import annotations
@@ -72,7 +72,9 @@ def random_joint(rng: np.random.Generator, kind: str, name: str, **options) -> k
     raise ValueError(kind)
 
 
-def build(kinds: list[str], parents: list[int], seed: int, masses: tuple[float, float] = (0.1, 10.0)) -> kido.Skeleton:
+def build(
+    kinds: list[str], parents: list[int], seed: int, masses: tuple[float, float] = (0.1, 10.0)
+) -> kido.Skeleton:
     """A skeleton with a joint kind and a parent (-1: the world) for each body; all else is random.
 
     Masses are spread evenly on a logarithmic scale. A third of the welded bodies have none.
@@ -246,7 +248,8 @@ class Reference:
     """Kinematics and dynamics of a skeleton at a state.
 
     Attributes:
-        X: (bodies, 4, 4) poses. V, A: (bodies, 6) [w; v] and [wdot; acceleration] of body origins, world axes.
+        X: (bodies, 4, 4) poses.
+        V, A: (bodies, 6) [w; v] and [wdot; acceleration] of body origins, world axes.
         J: (bodies, 6, dofs) with V = J u. I: (bodies, 6, 6) inertias about body origins, world axes.
     """
 

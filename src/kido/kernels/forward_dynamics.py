@@ -13,6 +13,9 @@ from kido.kernels.inertia import add_shifted, apply_inertia, deflate, read_inert
 from kido.kernels.inverse_dynamics import applied_wrench, column_dot
 from kido.math.so3 import cross
 
+SMALL = 1e-9  # share of a body's articulated inertia below which D is looked at closely
+SINGULAR = 4e-15  # share of what a coordinate could see at most, below which D is rounding: it moves no mass
+
 
 @kernel
 def prescribed_bias(t, d, i):
@@ -55,6 +58,7 @@ def articulated_inertias(t, d, first, last, h):
         start_inertia(t, d, i)
     for i in range(last - 1, first - 1, -1):
         P = read_inertia(d, i)
+        scale = P[0] + P[3] + P[5] + P[15] + P[18] + P[20]
         for k in range(t.first_dof[i + 1] - 1, t.first_dof[i] - 1, -1):
             h0, h1, h2, h3, h4, h5 = d.H[k, 0], d.H[k, 1], d.H[k, 2], d.H[k, 3], d.H[k, 4], d.H[k, 5]
             u0, u1, u2, u3, u4, u5 = apply_inertia(P, h0, h1, h2, h3, h4, h5)
@@ -65,9 +69,13 @@ def articulated_inertias(t, d, first, last, h):
                 continue
             D = h0 * u0 + h1 * u1 + h2 * u2 + h3 * u3 + h4 * u4 + h5 * u5
             D += h * (t.damping[k] + 0.25 * h * t.stiffness[k])
-            if not D > 0.0:
-                status = k
-                D = 1.0
+            if not D > SMALL * scale:
+                # H P H is at most twice this bound; rounding leaves a singular joint with 1e-16 of it.
+                bound = (P[0] + P[3] + P[5]) * (h0 * h0 + h1 * h1 + h2 * h2)
+                bound += (P[15] + P[18] + P[20]) * (h3 * h3 + h4 * h4 + h5 * h5)
+                if not D > SINGULAR * bound:
+                    status = k
+                    D = 1.0
             inverse = 1.0 / D
             d.Dinv[k] = inverse
             P = deflate(P, u0, u1, u2, u3, u4, u5, inverse)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kido.errors import ModelError
-from kido.jit import Container
+from kido.jit import REFUSALS, Container
 from kido.kernels import entries
 from kido.skeleton.arrays import ACCELERATIONS, MASS_MATRIX, Array
 from kido.skeleton.compiler import check_masses
@@ -131,7 +131,7 @@ class SkeletonDynamics(SkeletonState):
         X = np.empty((len(self._bodies), 4, 4))
         try:
             status = entries.forward_kinematics(tree, scratch, positions, X)
-        except TypeError:
+        except REFUSALS:
             status = entries.REFUSED
         if status:
             self._again(entries.forward_kinematics, X, positions=positions)
@@ -144,7 +144,7 @@ class SkeletonDynamics(SkeletonState):
         M = np.empty((n, n))
         try:
             status = entries.mass_matrix_at(tree, scratch, positions, M)
-        except TypeError:
+        except REFUSALS:
             status = entries.REFUSED
         if status:
             self._again(entries.mass_matrix_at, M, positions=positions)
@@ -156,7 +156,7 @@ class SkeletonDynamics(SkeletonState):
         out = np.empty(len(self._dofs))
         try:
             status = entries.inverse_dynamics(tree, scratch, positions, velocities, accelerations, out)
-        except TypeError:
+        except REFUSALS:
             status = entries.REFUSED
         if status:
             given = {"positions": positions, "velocities": velocities, "accelerations": accelerations}
@@ -173,7 +173,7 @@ class SkeletonDynamics(SkeletonState):
         out = np.empty(len(self._dofs))
         try:
             status = entries.forward_dynamics(tree, scratch, positions, velocities, forces, out)
-        except TypeError:
+        except REFUSALS:
             status = entries.REFUSED
         if status == entries.REFUSED:
             given = {"positions": positions, "velocities": velocities, "forces": forces}

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kido.errors import ModelError, StateError
+from kido.jit import REFUSALS
 from kido.kernels import entries
 from kido.math.transform import as_vector
 from kido.skeleton.arrays import ACCELERATIONS, MASS_MATRIX, TRANSFORMS, VELOCITIES, Array, SkeletonArrays
@@ -53,7 +54,7 @@ class SkeletonState(SkeletonArrays):
             source = self._vector(value, target.shape[0], _NAMES[field])
         try:
             refused = entries.set_numbers(source, target)
-        except TypeError:
+        except REFUSALS:
             refused = entries.set_numbers(self._vector(value, target.shape[0], _NAMES[field]), target)
         if refused:
             self._raise_not_finite(_NAMES[field], source)
