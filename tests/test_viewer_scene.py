@@ -171,3 +171,20 @@ def test_vertex_colours_are_kept(server):
 def test_what_is_no_model_is_refused(server):
     with pytest.raises(kido.KidoError, match=r"World or a kido\.Skeleton, not 'dict'"):
         SceneView(server, {})
+
+
+def test_scenery_is_translucent_and_its_walls_are_in_the_picture(server):
+    world = boxes(1)
+    walls = kido.Skeleton("walls")
+    body = walls.add_body("walls", kido.WeldJoint("fixed"))
+    body.add_shape(kido.Box((0.02, 0.3, 0.3)), shift(x=-0.09, z=0.15))
+    body.add_shape(kido.Box((50.0, 0.1, 50.0)), shift(y=9.0))
+    walls.mobile = False
+    world.add_skeleton(walls)
+    view = SceneView(server, world)
+    opacity = {b.handle.opacity: len(b.bodies) for b in view.visual.batches}
+    assert opacity == {None: 1, 0.3: 2}
+    lower, upper = view.bounds(view.positions, view.wxyz)
+    # the wall beside the box counts, the far one does not
+    np.testing.assert_allclose(lower, [-0.1, -0.15, 0.0], atol=1e-6)
+    np.testing.assert_allclose(upper, [0.05, 0.15, 0.3], atol=1e-6)

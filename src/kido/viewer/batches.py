@@ -55,7 +55,8 @@ class _Batch:
                 opacity=None if opacity >= 1.0 else opacity,
                 side="double" if mesh is not None else "front",
                 cast_shadow=opacity >= 1.0,
-                receive_shadow=opacity >= 1.0,
+                # The browser's shadow maps are too coarse for the models: they would be streaked.
+                receive_shadow=False,
                 **where,
             )
 

@@ -54,7 +54,7 @@ def add_ground(
         plane_opacity=1.0,
         shadow_opacity=0.28,
         fade_distance=24.0 * extent,
-        fade_strength=1.0,
+        fade_strength=0.5,
         fade_from="camera",
         wxyz=wxyz,
         # A hair below, so that what lies in the plane is not cut by it.

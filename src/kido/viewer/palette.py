@@ -18,6 +18,7 @@ BODIES = (
 )
 """Muted colours, given to bodies in turn."""
 
+SCENERY = (150, 156, 164)
 COLLISION = (235, 120, 60)
 FORCE = (222, 28, 44)
 CONTACT = (250, 200, 40)

@@ -75,7 +75,7 @@ class SceneView:
         self.body_size = self._typical_size()
         self.force_scale = self._default_force_scale()
         self._frames: Any = None
-        self.contacts = ArrowSet(scene, "/contacts", 0.016 * self.body_size, visible="contacts" in self._show)
+        self.contacts = ArrowSet(scene, "/contacts", 0.009 * self.body_size, visible="contacts" in self._show)
         self.grounds = self._add_grounds()
         for layer in ("collision", "frames"):
             if layer in self._show:
@@ -103,11 +103,17 @@ class SceneView:
         return self.up * lowest
 
     def boxes(self, positions: np.ndarray, wxyz: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Corners (n, 3), (n, 3) of the boxes around the shapes that move (around all if none does)."""
+        """Corners (n, 3), (n, 3) of the boxes around the shapes that move, or around all if none does."""
         lower, upper, bodies = self.visual.bounds(positions, wxyz)
         mobile = np.array([is_mobile(b.skeleton) for b in self.bodies], dtype=bool)
         keep = mobile[bodies] if len(bodies) else np.zeros(0, dtype=bool)
         if keep.any():
+            # Scenery counts where it stands around what moves.
+            low, high = lower[keep].min(axis=0), upper[keep].max(axis=0)
+            margin = 0.5 * np.max(high - low)
+            around = np.all((lower <= high + margin) & (upper >= low - margin), axis=1)
+            small = np.max(upper - lower, axis=1) < 4.0 * np.max(high - low)
+            keep = keep | (around & small)
             lower, upper = lower[keep], upper[keep]
         if len(lower):
             return lower, upper
@@ -138,7 +144,7 @@ class SceneView:
         skeletons = [s for s in skeletons_of(self.model) if is_mobile(s)]
         g = float(np.linalg.norm(gravity_of(self.model))) or 9.81
         weight = g * float(np.median([float(s.mass) for s in skeletons])) if skeletons else 0.0
-        return 1.2 * self.body_size / weight if weight > 0 else 0.01
+        return 2.5 * self.body_size / weight if weight > 0 else 0.01
 
     def set_visible(self, layer: str, visible: bool) -> None:
         """Show or hide a layer of ``LAYERS``; what is shown for the first time is made then."""
@@ -238,15 +244,19 @@ class SceneView:
 def _instances(bodies: list[Any]) -> tuple[list[Instance], list[Instance]]:
     """Instances of the visual and of the collision shapes. A model without visual shapes shows the others."""
     visual, collision, count = [], [], 0
+    moving = any(is_mobile(body.skeleton) for body in bodies)
     any_visual = any(node.visual for body in bodies for node in body.shapes)
     for index, body in enumerate(bodies):
         mobile = is_mobile(body.skeleton)
-        color = palette.body_color(count) if mobile else (188, 192, 198)
+        # Scenery lets see what moves behind it, as in a container.
+        scenery = moving and not mobile and body.skeleton.num_dofs == 0
+        color = palette.body_color(count) if mobile else palette.SCENERY
         count += bool(mobile and body.shapes)
         for node in body.shapes:
             parts = shape_parts(node.shape, np.asarray(node.transform, dtype=float))
             given = node.color if node.color is not None else getattr(node.shape, "color", None)
             rgb, opacity = palette.rgba(given) if given is not None else (color, 1.0)
+            opacity = min(opacity, 0.3) if scenery else opacity
             if node.visual or (not any_visual and node.collision):
                 visual += [Instance(index, part, rgb, opacity) for part in parts]
             if node.collision:
