@@ -63,9 +63,9 @@ DEFAULT_SETTINGS = {
     "tolerance_large": 1e-4,  # and of a larger one
     "speed_tolerance": 1e-4,  # largest defect as a speed, relative to the fastest approach of the island
     "speed_tolerance_large": 1e-2,
-    "small_rows": 300,  # rows up to which an island counts as small, and may go to ADMM
-    "sweeps": 40,  # cap of Gauss-Seidel sweeps, small island
-    "sweeps_large": 60,  # and large
+    "small_rows": 150,  # rows up to which an island counts as small, and may go to ADMM
+    "sweeps": 120,  # cap of Gauss-Seidel sweeps, small island
+    "sweeps_large": 100,  # and large
     "check_every": 4,  # sweeps between residuals when not accelerated
     "anderson": 5,  # memory of the acceleration (at most MAX_MEMORY); 0: none
     "admm_iterations": 500,
@@ -141,7 +141,7 @@ PROBLEM = Schema(
 
 
 def new_problem(
-    *, blocks: int, rows: int, dofs: int, pool: int, small_rows: int = 300, **settings: float
+    *, blocks: int, rows: int, dofs: int, pool: int, small_rows: int = 150, **settings: float
 ) -> Container:
     """Allocate a problem for at most the given numbers of blocks, rows, DOFs and pool entries.
 
