@@ -156,9 +156,7 @@ def test_applied_forces_are_recorded(tmp_path):
     world, path = make_world(), tmp_path / "run.h5"
     with kido.Recorder(world, path):
         world.step(2)
-        world.skeleton("pendulum").body("rod").add_external_force(
-            [1, 2, 3], offset=(0, 0, -0.5), offset_is_local=True
-        )
+        world.skeleton("pendulum").body("rod").add_external_force([1, 2, 3], offset=(0, 0, -0.5), offset_is_local=True)
         world.step(1)
         X = world.skeleton("pendulum").body("rod").world_transform
         world.step(1)
@@ -178,9 +176,7 @@ def test_what_was_not_recorded_is_noticed(tmp_path):
         world.step(30)
     recording = kido.Recording.open(path)
     assert bits(recording.resume(30)) != b""
-    with pytest.raises(
-        RecordingError, match=r"frame 40 cannot be restored exactly: something .* nearest .*: 0 and 60"
-    ):
+    with pytest.raises(RecordingError, match=r"frame 40 cannot be restored exactly: something .* nearest .*: 0 and 60"):
         recording.resume(40)
 
 
@@ -192,9 +188,7 @@ def test_every_nth_step_and_the_last(tmp_path):
     np.testing.assert_array_equal(recording.steps, [0, 10, 20, 30, 40, 45])
     assert bits(recording.resume()) == bits(world)
     recording.resume(0)
-    with pytest.raises(
-        RecordingError, match=r"frame 1 cannot be restored exactly: not every step was recorded"
-    ):
+    with pytest.raises(RecordingError, match=r"frame 1 cannot be restored exactly: not every step was recorded"):
         recording.resume(1)
 
 
@@ -246,9 +240,7 @@ def test_changed_properties_are_noticed_at_the_next_complete_state(tmp_path):
         world.skeleton("pendulum").joint("hinge").damping = 0.5
         world.step(25)
     recording = kido.Recording.open(path)
-    assert ("structure", "properties of bodies or joints changed") in [
-        (e.kind, e.text) for e in recording.events
-    ]
+    assert ("structure", "properties of bodies or joints changed") in [(e.kind, e.text) for e in recording.events]
     resumed = recording.resume()
     for w in (resumed, world):
         w.step(50)
@@ -271,9 +263,7 @@ def test_needs_neither_model_files_nor_pickle(tmp_path):
     assert recording.description()["sources"][str(model)].startswith("<?xml")
     with h5py.File(tmp_path / "run.h5") as file:
         kinds = []
-        file.visititems(
-            lambda name, item: kinds.append(item.dtype.kind) if isinstance(item, h5py.Dataset) else None
-        )
+        file.visititems(lambda name, item: kinds.append(item.dtype.kind) if isinstance(item, h5py.Dataset) else None)
     assert set(kinds) <= {"i", "u", "f"}  # numbers alone: nothing that reading could run
 
 
@@ -305,9 +295,7 @@ def test_open_while_running(tmp_path):
     recorder.flush()
     world.step(10)
     code = "import sys, kido; r = kido.Recording.open(sys.argv[1]); print(len(r), r.finished)"
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path / "run.h5")], capture_output=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "run.h5")], capture_output=True, check=True)
     assert done.stdout.split() == [b"11", b"False"]
     recorder.close()
     recorder.close()
@@ -375,9 +363,7 @@ def test_bad_paths_and_arguments_before_anything_moves(tmp_path):
         kido.Recorder(world, tmp_path / "nowhere" / "run.h5")
     taken = tmp_path / "taken.h5"
     taken.write_text("precious")
-    with pytest.raises(
-        RecordingError, match=r"taken.h5: exists already; choose another name or ask to overwrite"
-    ):
+    with pytest.raises(RecordingError, match=r"taken.h5: exists already; choose another name or ask to overwrite"):
         kido.Recorder(world, taken)
     assert taken.read_text() == "precious"
     with pytest.raises(RecordingError, match=r"is a directory"):
@@ -433,6 +419,18 @@ def test_another_format_is_refused(tmp_path):
         file.attrs["format_version"] = 99
     with pytest.raises(RecordingError, match="recording of format 99, expected 1"):
         kido.Recording.open(path)
+
+
+def test_a_file_that_is_being_read_is_not_overwritten(tmp_path):
+    path = tmp_path / "run.h5"
+    kido.Recorder(make_world(), path).close()
+    with (
+        kido.Recording.open(path) as recording,
+        pytest.raises(RecordingError, match=r"run.h5: cannot be written: it is open elsewhere"),
+    ):
+        kido.Recorder(make_world(), path, overwrite=True)
+    with kido.Recording.open(path) as recording:
+        assert len(recording) == 1
 
 
 def test_a_damaged_state_is_refused(tmp_path):

@@ -69,9 +69,7 @@ def stands_on_limbs(skeleton: Skeleton) -> bool:
         return False
     trunk = welded(roots[0])
     mass = sum(body.mass for body in trunk)
-    limbs = [
-        b for t in trunk for b in t.children if b not in trunk and carried_mass(b) > 0.02 * skeleton.mass
-    ]
+    limbs = [b for t in trunk for b in t.children if b not in trunk and carried_mass(b) > 0.02 * skeleton.mass]
     return mass > 0.0 and (not limbs or len(limbs) >= 2)
 
 
@@ -134,9 +132,7 @@ def _coordinates(skeletons: Sequence[Skeleton], name: str, setting: str) -> tupl
         unique = list(dict.fromkeys(known))
         near = difflib.get_close_matches(name, unique, 1)
         hint = f" (did you mean {near[0]}?)" if near else ""
-        raise KidoError(
-            f"--set {setting}: no joint {name!r}{hint}; expected one of: {', '.join(unique) or 'none'}"
-        )
+        raise KidoError(f"--set {setting}: no joint {name!r}{hint}; expected one of: {', '.join(unique) or 'none'}")
     if len({id(item[0]) for item in found}) > 1:
         choices = ", ".join(f"{item[0].name}/{name}" for item in found)
         raise KidoError(f"--set {setting}: several models have a joint {name!r}; write one of: {choices}")
@@ -151,7 +147,5 @@ def _numbers(text: str, count: int, setting: str) -> list[float]:
     if not np.isfinite(values).all():
         raise KidoError(f"--set {setting}: expected a finite number, got {text}")
     if len(values) != count:
-        raise KidoError(
-            f"--set {setting}: expected {count} number{'s' if count > 1 else ''}, got {len(values)}"
-        )
+        raise KidoError(f"--set {setting}: expected {count} number{'s' if count > 1 else ''}, got {len(values)}")
     return values

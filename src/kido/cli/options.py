@@ -32,9 +32,9 @@ class Simulate:
     )
     """Initial position of a joint, in radians or metres, comma-separated if it has several coordinates; may
     be repeated, and is SKELETON/JOINT=VALUE where several models have the joint."""
-    at: Annotated[
-        list[tuple[float, float, float]], UseAppendAction, arg(metavar="X Y Z", help_behavior_hint="")
-    ] = field(default_factory=list)
+    at: Annotated[list[tuple[float, float, float]], UseAppendAction, arg(metavar="X Y Z", help_behavior_hint="")] = (
+        field(default_factory=list)
+    )
     """Where to move a model, in metres; once for each model, in their order."""
     base: Base = "auto"
     """How the root of a URDF is held: fixed to the world, or free. auto: free for a lone body and for robots

@@ -12,9 +12,7 @@ from kido.recording import Recording
 def recording_to_dict(recording: Recording) -> dict[str, Any]:
     """All that is printed."""
     solver, energies = recording.solver, recording.energies
-    meta = {
-        k: v.tolist() if isinstance(v, (np.ndarray, np.generic)) else v for k, v in recording.metadata.items()
-    }
+    meta = {k: v.tolist() if isinstance(v, (np.ndarray, np.generic)) else v for k, v in recording.metadata.items()}
     return {
         "file": str(recording.path),
         "kind": "recording",

@@ -48,10 +48,11 @@ def _show(recording: Any, options: Replay) -> int:
     rate = 60.0 if options.view else options.fps
     trajectory = Trajectory.from_transforms(*recording.trajectory(rate))
     written = []
-    for what, path, export, extra in (
+    exports: tuple[tuple[str, str | None, Any, dict[str, Any]], ...] = (
         ("page", options.html, export_html, {}),
         ("film", options.mp4, export_mp4, {"speed": options.speed}),
-    ):
+    )
+    for what, path, export, extra in exports:
         if path is None:
             continue
         counter = Counter(what, options.quiet)

@@ -23,9 +23,7 @@ def check(options: Simulate) -> None:
         UsageError: naming the option.
     """
     if not options.model and options.world is None:
-        raise UsageError(
-            "nothing to simulate: name a model (kido models lists the bundled ones) or --world FILE"
-        )
+        raise UsageError("nothing to simulate: name a model (kido models lists the bundled ones) or --world FILE")
     if options.duration is not None and not (math.isfinite(options.duration) and options.duration >= 0):
         raise UsageError(f"--duration {options.duration:g}: expected seconds, not below 0")
     if options.dt is not None and not (math.isfinite(options.dt) and options.dt > 0):

@@ -133,9 +133,7 @@ def _add_body(skeleton: Skeleton, data: dict[str, Any], shapes: list[Shape]) -> 
 def _joint_to_dict(joint: Joint) -> dict[str, Any]:
     kind = type(joint).__name__
     if JOINT_TYPES.get(kind) is not type(joint):
-        raise RecordingError(
-            f"joint {joint.name!r} is of class {kind}, expected one of {', '.join(JOINT_TYPES)}"
-        )
+        raise RecordingError(f"joint {joint.name!r} is of class {kind}, expected one of {', '.join(JOINT_TYPES)}")
     names = [dof.name for dof in joint.dofs]
     usual = [joint.name + suffix for suffix in type(joint).dof_suffixes]
     data: dict[str, Any] = {

@@ -68,9 +68,7 @@ EXTERNAL = Table(
 )
 EVENTS = Table("events", (Column("step", "i8"), Column("time", "f8", unit="s"), *_BLOB))
 STRUCTURES = Table("structures", (Column("step", "i8"), *_BLOB))
-CHECKPOINTS = Table(
-    "checkpoints", (Column("frame", "i8"), Column("structure", "i8"), Column("step", "i8"), *_BLOB)
-)
+CHECKPOINTS = Table("checkpoints", (Column("frame", "i8"), Column("structure", "i8"), Column("step", "i8"), *_BLOB))
 POOLS = (
     Table("text", (Column("bytes", "u1", doc="JSON, UTF-8"),), blocks=True),
     Table("floats", (Column("values", "f8"),), blocks=True),

@@ -183,9 +183,7 @@ class Recorder:
             try:
                 value = np.array(result, dtype=np.float64)
             except (TypeError, ValueError):
-                raise RecordingError(
-                    f"signal {name!r} gave {result!r}, expected a number or an array"
-                ) from None
+                raise RecordingError(f"signal {name!r} gave {result!r}, expected a number or an array") from None
             if value.size == 0:
                 raise RecordingError(f"signal {name!r} gave an empty array, expected numbers")
             if first:

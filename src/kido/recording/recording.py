@@ -206,9 +206,10 @@ class Recording:
         columns = [self._reader.read("contacts", name, start, stop) for name in names]
         described = self.description(self._structure_of[i])
         bodies, shapes = body_names(described), shape_names(described)
-        labels = [[bodies[k] for k in column] for column in columns[4:6]]
-        labels += [[shapes[k] for k in column] for column in columns[6:8]]
-        return FrameContacts(*columns[:4], *labels)
+        body_a, body_b = ([bodies[k] for k in column] for column in columns[4:6])
+        shape_a, shape_b = ([shapes[k] for k in column] for column in columns[6:8])
+        points, normals, gaps, forces = columns[:4]
+        return FrameContacts(points, normals, gaps, forces, body_a, body_b, shape_a, shape_b)
 
     def external_forces(self, frame: int) -> FrameExternal:
         """Forces that the user applied to bodies during the step that led to a frame."""

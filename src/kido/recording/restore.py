@@ -61,9 +61,7 @@ def restore(recording: Recording, frame: int, hold_commands: bool) -> World:
     try:
         world.set_state(recording._blob("checkpoints", row))
     except (KeyError, TypeError, ValueError, IndexError, KidoError) as error:
-        raise RecordingError(
-            f"{recording.path}: complete state of frame {start} is damaged: {error!r}"
-        ) from error
+        raise RecordingError(f"{recording.path}: complete state of frame {start} is damaged: {error!r}") from error
     if frame == start:
         if row + 1 < len(exact) and not hold_commands:
             set_forces(world, None)
@@ -124,8 +122,7 @@ def replay(recording: Recording, world: World | None, fps: float | None) -> Iter
         known = int(np.isfinite(positions[k]).sum())
         if total != known:
             raise RecordingError(
-                f"{recording.path}: frame {k} has {known} degrees of freedom, "
-                f"world {world.name!r} has {total}"
+                f"{recording.path}: frame {k} has {known} degrees of freedom, world {world.name!r} has {total}"
             )
         q, u = positions[k, :total], velocities[k, :total]
         start = 0
@@ -139,9 +136,7 @@ def replay(recording: Recording, world: World | None, fps: float | None) -> Iter
 def display_description(recording: Recording) -> dict[str, Any]:
     """The world as described at the start, with all skeletons that joined it later."""
     merged = dict(recording.description(0))
-    skeletons = {
-        s["name"]: s for k in range(recording.num_structures) for s in recording.description(k)["skeletons"]
-    }
+    skeletons = {s["name"]: s for k in range(recording.num_structures) for s in recording.description(k)["skeletons"]}
     return {**merged, "skeletons": list(skeletons.values()), "collision_filters": []}
 
 

@@ -9,6 +9,7 @@ runs) sees whole frames only.
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from pathlib import Path
@@ -208,6 +209,7 @@ class TableReader:
         if not self.path.is_file():
             raise RecordingError(f"{self.path}: not a file")
         self.finished = True  # False: still being written, or its writer died
+        self._file: Any
         try:
             self._file = h5py.File(self.path, "r")
         except PermissionError:
@@ -303,10 +305,12 @@ def _write(data_set: Any, start: int, data: np.ndarray) -> None:
 
 def _reason(error: BaseException) -> str:
     """The system's reason for an HDF5 error, without HDF5's own stack of words."""
+    text = str(error.args[0]) if error.args else type(error).__name__
     number = getattr(error, "errno", None)
+    if "already open" in text or number in (errno.EAGAIN, errno.EWOULDBLOCK):
+        return "it is open elsewhere, for reading or writing"
     if number:
         return os.strerror(number).lower()
-    text = str(error.args[0]) if error.args else type(error).__name__
     if "file signature not found" in text:
         return "file signature not found"
     if "truncated file" in text:
