@@ -6,28 +6,25 @@ import os
 import shutil
 import subprocess
 import tempfile
-from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 
-from kido.errors import MissingExtraError
 from kido.viewer.server import ViewerError
 
 
 def find_ffmpeg() -> str:
-    """Path of ffmpeg: the one of imageio-ffmpeg, or a program on PATH.
+    """Path of the ffmpeg program.
 
     Raises:
-        MissingExtraError: neither is there.
+        ViewerError: there is none on PATH.
     """
-    try:
-        return import_module("imageio_ffmpeg").get_ffmpeg_exe()
-    except (ImportError, RuntimeError):
-        pass
     program = shutil.which("ffmpeg")
     if program is None:
-        raise MissingExtraError("MP4 export (imageio-ffmpeg, or the program ffmpeg on PATH)", "viewer")
+        raise ViewerError(
+            "MP4 export needs the program ffmpeg, which is not on PATH; install it with the system's package "
+            "manager (apt install ffmpeg, brew install ffmpeg, winget install ffmpeg)"
+        )
     return program
 
 

@@ -47,8 +47,8 @@ def export_mp4(
         progress: called with the number of frames done and their total.
 
     Raises:
-        MissingExtraError: viser, or ffmpeg, is not installed.
-        ViewerError: no browser, a trajectory of another model, or a file that cannot be written.
+        MissingExtraError: viser is not installed.
+        ViewerError: no browser, no ffmpeg, a trajectory of another model, or a file that cannot be written.
     """
     require_viser()
     find_browser()
