@@ -34,9 +34,7 @@ class States:
         self.base_rotation = Rotation.random(self.count, random_state=self.rng)
         self.base_position = self.rng.uniform(-1, 1, (self.count, 3))
         # [angular; linear] in the base's own axes
-        self.base_velocity, self.base_acceleration, self.base_effort = self.rng.standard_normal(
-            (3, self.count, 6)
-        )
+        self.base_velocity, self.base_acceleration, self.base_effort = self.rng.standard_normal((3, self.count, 6))
 
     def columns(self, names: list[str]) -> list[int]:
         """Columns of `position` and its kin in the order of `names`."""

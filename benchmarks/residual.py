@@ -98,9 +98,7 @@ def _jacobian(motion: Motion, contacts: Contacts, frames: np.ndarray) -> csr_mat
         columns.append(column.ravel())
         values.append(sign * block.ravel())
     shape = (3 * n, 6 * len(motion.position))
-    return coo_matrix(
-        (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))), shape
-    ).tocsr()
+    return coo_matrix((np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))), shape).tocsr()
 
 
 def _inverse_mass(scene: Scene, motion: Motion) -> csr_matrix:

@@ -205,9 +205,7 @@ class MujocoWorld:
                 if geom.type != mujoco.mjtGeom.mjGEOM_PLANE:
                     geom.contype, geom.conaffinity, geom.friction = 0, 1, [FRICTION, 0, 0]
         spec.option.timestep = TIME_STEP
-        spec.option.cone = (
-            mujoco.mjtCone.mjCONE_ELLIPTIC if cone == "elliptic" else mujoco.mjtCone.mjCONE_PYRAMIDAL
-        )
+        spec.option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC if cone == "elliptic" else mujoco.mjtCone.mjCONE_PYRAMIDAL
         self.model = spec.compile()
         self.data = mujoco.MjData(self.model)
         self.index = _index(scene)

@@ -15,9 +15,7 @@ if str(ROOT) not in sys.path:  # `benchmarks` is run from the repository and is 
     sys.path.insert(0, str(ROOT))
 
 # The first example may compile kernels, so time per example says nothing; the same examples every time.
-settings.register_profile(
-    "kido", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
-)
+settings.register_profile("kido", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("kido")
 
 

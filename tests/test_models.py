@@ -139,9 +139,7 @@ def test_pinocchio_reads_the_same_robot(name):
     assert pin.computeTotalMass(model) + fixed == pytest.approx(robot.mass, rel=1e-12)
     pin.framesForwardKinematics(model, data, q)
     for body in robot.bodies:
-        placement = (
-            data.oMf[model.getFrameId(body.name, pin.FrameType.BODY)] if body.name != "world" else None
-        )
+        placement = data.oMf[model.getFrameId(body.name, pin.FrameType.BODY)] if body.name != "world" else None
         if placement is not None:
             np.testing.assert_allclose(body.world_transform, placement.homogeneous, atol=1e-12)
 
@@ -221,9 +219,7 @@ def test_all_dominoes_fall():
 def test_boxes_come_to_rest_in_the_container():
     world = kido.load(models.path("container"))
     world.step(1500)
-    positions = np.array(
-        [world.skeleton(f"box_{i}").body(f"box_{i}").world_transform[:3, 3] for i in range(25)]
-    )
+    positions = np.array([world.skeleton(f"box_{i}").body(f"box_{i}").world_transform[:3, 3] for i in range(25)])
     assert np.abs(positions[:, :2]).max() < 0.35
     assert positions[:, 2].min() > 0.0499
     assert world.kinetic_energy < 1e-3

@@ -42,9 +42,7 @@ def test_unknown_name_is_an_attribute_error():
 
 def test_import_is_light():
     """`import kido` pulls in neither Numba nor the viewer: `kido --help` answers at once."""
-    loaded = python(
-        "import sys, kido; print([m for m in ('numba', 'scipy', 'viser', 'h5py') if m in sys.modules])"
-    )
+    loaded = python("import sys, kido; print([m for m in ('numba', 'scipy', 'viser', 'h5py') if m in sys.modules])")
     assert loaded == "[]"
 
 

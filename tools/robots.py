@@ -66,23 +66,15 @@ def _leg(robot: Robot, side: str, sign: float) -> None:
         damping=2,
     )
     robot.link(f"{side}_hip", 0.8)
-    robot.hinge(
-        f"{side}_hip_roll", f"{side}_hip", f"{side}_hip_side", (0, 0, 0), X, outward(-20, 45), 150, damping=2
-    )
+    robot.hinge(f"{side}_hip_roll", f"{side}_hip", f"{side}_hip_side", (0, 0, 0), X, outward(-20, 45), 150, damping=2)
     robot.link(f"{side}_hip_side", 0.8)
-    robot.hinge(
-        f"{side}_hip_pitch", f"{side}_hip_side", f"{side}_thigh", (0, 0, 0), Y, (-120, 25), 250, damping=3
-    )
+    robot.hinge(f"{side}_hip_pitch", f"{side}_hip_side", f"{side}_thigh", (0, 0, 0), Y, (-120, 25), 250, damping=3)
     robot.link(f"{side}_thigh", 5.9, (capsule(0.07, 0.29, (0, 0, -0.20)),), "trousers")
     robot.hinge(f"{side}_knee", f"{side}_thigh", f"{side}_shank", (0, 0, -0.42), Y, (0, 145), 250, damping=2)
     robot.link(f"{side}_shank", 3.1875, (capsule(0.05, 0.30, (0, 0, -0.20)),), "trousers")
-    robot.hinge(
-        f"{side}_ankle_pitch", f"{side}_shank", f"{side}_ankle", (0, 0, -0.42), Y, (-30, 50), 150, damping=1
-    )
+    robot.hinge(f"{side}_ankle_pitch", f"{side}_shank", f"{side}_ankle", (0, 0, -0.42), Y, (-30, 50), 150, damping=1)
     robot.link(f"{side}_ankle", 0.3)
-    robot.hinge(
-        f"{side}_ankle_roll", f"{side}_ankle", f"{side}_foot", (0, 0, 0), X, outward(-25, 20), 80, damping=1
-    )
+    robot.hinge(f"{side}_ankle_roll", f"{side}_ankle", f"{side}_foot", (0, 0, 0), X, outward(-25, 20), 80, damping=1)
     robot.link(f"{side}_foot", 1.0875, (box(0.26, 0.09, 0.07, (0.05, 0, -0.035)),), "shoes")
 
 
@@ -117,9 +109,7 @@ def _arm(robot: Robot, side: str, sign: float) -> None:
         damping=1,
     )
     robot.link(f"{side}_upper_arm", 1.5, (capsule(0.045, 0.23, (0, 0, -0.145)),), "shirt")
-    robot.hinge(
-        f"{side}_elbow", f"{side}_upper_arm", f"{side}_forearm", (0, 0, -0.30), Y, (-145, 0), 60, damping=1
-    )
+    robot.hinge(f"{side}_elbow", f"{side}_upper_arm", f"{side}_forearm", (0, 0, -0.30), Y, (-145, 0), 60, damping=1)
     robot.link(f"{side}_forearm", 0.7, (capsule(0.038, 0.10, (0, 0, -0.06)),), "skin")
     robot.hinge(
         f"{side}_forearm_roll",
@@ -132,9 +122,7 @@ def _arm(robot: Robot, side: str, sign: float) -> None:
         damping=0.3,
     )
     robot.link(f"{side}_wrist", 0.5, (capsule(0.032, 0.09, (0, 0, -0.055)),), "skin")
-    robot.hinge(
-        f"{side}_wrist_roll", f"{side}_wrist", f"{side}_hand", (0, 0, -0.12), X, (-70, 70), 10, damping=0.2
-    )
+    robot.hinge(f"{side}_wrist_roll", f"{side}_wrist", f"{side}_hand", (0, 0, -0.12), X, (-70, 70), 10, damping=0.2)
     robot.link(f"{side}_hand", 0.45, (box(0.08, 0.03, 0.17, (0, 0, -0.085)),), "skin")
 
 
@@ -161,9 +149,7 @@ def quadruped() -> Robot:
                 20,
                 0.1,
             )
-            robot.link(
-                f"{leg}_hip", 1.0, (capsule(0.045, 0.03, (0, sign * 0.03, 0), ALONG_Y),), "dark", touch=False
-            )
+            robot.link(f"{leg}_hip", 1.0, (capsule(0.045, 0.03, (0, sign * 0.03, 0), ALONG_Y),), "dark", touch=False)
             robot.hinge(
                 f"{leg}_hip_pitch",
                 f"{leg}_hip",

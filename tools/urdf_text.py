@@ -95,8 +95,7 @@ class Robot:
             "    <inertial>",
             f'      <origin xyz="{vector(shape.xyz)}" rpy="{vector(shape.rpy)}"/>',
             f'      <mass value="{number(mass)}"/>',
-            f'      <inertia ixx="{number(xx)}" iyy="{number(yy)}" izz="{number(zz)}"'
-            ' ixy="0" ixz="0" iyz="0"/>',
+            f'      <inertia ixx="{number(xx)}" iyy="{number(yy)}" izz="{number(zz)}" ixy="0" ixz="0" iyz="0"/>',
             "    </inertial>",
         ]
         for part in parts:
@@ -141,8 +140,7 @@ class Robot:
             f'    <parent link="{parent}"/>',
             f'    <child link="{child}"/>',
             f'    <axis xyz="{vector(axis)}"/>',
-            f'    <limit lower="{lower}" upper="{upper}"'
-            f' effort="{number(effort)}" velocity="{number(speed)}"/>',
+            f'    <limit lower="{lower}" upper="{upper}" effort="{number(effort)}" velocity="{number(speed)}"/>',
             f'    <dynamics damping="{number(damping)}"/>',
             "  </joint>",
         ]

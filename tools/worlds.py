@@ -106,11 +106,7 @@ def scene_text(scene: Scene, remark: str) -> str:
     for b in scene.free:
         body = _body(b.name, _pose(b), _shapes(_size(b), b.color), b.mass, b.moment)
         moving = any(b.angular_velocity + b.velocity)
-        start = (
-            [f"        <init_vel>{vector(b.angular_velocity)} {vector(b.velocity)}</init_vel>"]
-            if moving
-            else []
-        )
+        start = [f"        <init_vel>{vector(b.angular_velocity)} {vector(b.velocity)}</init_vel>"] if moving else []
         lines += _skeleton(b.name, body + _joint(f"{b.name}_joint", "free", "world", b.name, start))
     return _world(scene.name, remark, lines)
 

@@ -69,7 +69,5 @@ def _transform(block: Block) -> np.ndarray:
 
 def _checked(count: int, world: str, things: str) -> int:
     if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
-        raise ModelError(
-            f"{world}: the number of {things} is {count!r}; expected a whole number of at least 1"
-        )
+        raise ModelError(f"{world}: the number of {things} is {count!r}; expected a whole number of at least 1")
     return int(count)
