@@ -58,7 +58,7 @@ def articulated_inertias(t, d, first, last, h):
         start_inertia(t, d, i)
     for i in range(last - 1, first - 1, -1):
         P = read_inertia(d, i)
-        scale = P[0] + P[3] + P[5] + P[15] + P[18] + P[20]
+        small = SMALL * (P[0] + P[3] + P[5] + P[15] + P[18] + P[20])
         for k in range(t.first_dof[i + 1] - 1, t.first_dof[i] - 1, -1):
             h0, h1, h2, h3, h4, h5 = d.H[k, 0], d.H[k, 1], d.H[k, 2], d.H[k, 3], d.H[k, 4], d.H[k, 5]
             u0, u1, u2, u3, u4, u5 = apply_inertia(P, h0, h1, h2, h3, h4, h5)
@@ -69,11 +69,12 @@ def articulated_inertias(t, d, first, last, h):
                 continue
             D = h0 * u0 + h1 * u1 + h2 * u2 + h3 * u3 + h4 * u4 + h5 * u5
             D += h * (t.damping[k] + 0.25 * h * t.stiffness[k])
-            if not D > SMALL * scale:
+            if not small < D:
                 # H P H is at most twice this bound; rounding leaves a singular joint with 1e-16 of it.
                 bound = (P[0] + P[3] + P[5]) * (h0 * h0 + h1 * h1 + h2 * h2)
                 bound += (P[15] + P[18] + P[20]) * (h3 * h3 + h4 * h4 + h5 * h5)
-                if not D > SINGULAR * bound:
+                bound *= SINGULAR
+                if not bound < D:
                     status = k
                     D = 1.0
             inverse = 1.0 / D

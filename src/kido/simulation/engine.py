@@ -181,7 +181,7 @@ class Engine:
         check_masses(skeleton)
         joint = self.links[skeleton].top[body - int(self.tree.part_body[part])].parent_joint
         d = self.data
-        if not all(np.isfinite(a).all() for a in (d.q, d.u, d.tau)):
+        if not all(np.isfinite(a).all() for a in (d.q, d.u, d.tau, d.R)):
             raise StateError(
                 f"skeleton {skeleton.name!r}: the motion became NaN or infinite at joint {joint.name!r} in step "
                 f"{int(self.world.steps[0])}; a smaller time step or smaller forces may help"
