@@ -18,6 +18,8 @@ from pathlib import Path
 import numba
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 
+from kido.jit.schema import DEBUG
+
 _IMPORT = re.compile(r"^(?:from\s+(kido[\w.]*)\s+import\s+(\([^)]*\)|.+)|import\s+(kido[\w.]*))", re.MULTILINE)
 
 
@@ -85,7 +87,8 @@ class _KernelLocator(_CacheLocator):
     def __init__(self, py_func):
         self._stamp = source_stamp(py_func.__module__)
         self._line = py_func.__code__.co_firstlineno
-        self._path = cache_directory() / numba.__version__ / self._stamp[:20]
+        variant = "debug" if DEBUG else "release"
+        self._path = cache_directory() / numba.__version__ / variant / self._stamp[:20]
 
     def ensure_cache_path(self):
         self._path.mkdir(parents=True, exist_ok=True)

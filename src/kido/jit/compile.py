@@ -17,7 +17,7 @@ import numba
 from numba import config, types
 
 from kido.jit.progress import compiling, progress
-from kido.jit.schema import WORDS_PER_FIELD, Schema, live_container
+from kido.jit.schema import DEBUG, WORDS_PER_FIELD, Schema, live_container
 
 JIT_DISABLED = bool(getattr(config, "DISABLE_JIT"))  # noqa: B009  (set at run time, unknown to type checkers)
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}, "nogil": True, "_nrt": False}
@@ -178,7 +178,13 @@ else:
         handle = HandleType(schema.schema.name, schema.schema.key)
 
         def generate(context, builder, signature, args):
-            return builder.inttoptr(args[1], _I64.as_pointer())
+            header = builder.inttoptr(args[1], _I64.as_pointer())
+            if DEBUG:
+                mark = ir.Constant(_I64, schema.schema.mark)
+                with builder.if_then(builder.icmp_signed("!=", builder.load(header), mark), likely=False):
+                    message = f"the address is not that of a living {schema.schema.name} container"
+                    context.call_conv.return_user_exc(builder, RuntimeError, (message,))
+            return header
 
         return handle(schema, types.int64), generate
 

@@ -4,13 +4,17 @@ A `Schema` is the table of a container's fields: name, kind, dimensions, unit, m
 one array per field and a *header*: an int64 array that lists the address and shape of each field. Kernels
 receive the header's address as a plain integer and see the fields again as arrays (`kido.jit.view`).
 
+With ``KIDO_DEBUG=1`` every `view` checks that the address is that of a living container of its schema.
+
 The header is written once. A container whose arrays must grow is replaced by a new one, so that an address
 held by its owner stays valid as long as the owner lives.
 """
 
 from __future__ import annotations
 
+import os
 import weakref
+import zlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +22,8 @@ import numpy as np
 
 _DTYPES = {"i": np.int64, "f": np.float64}
 WORDS_PER_FIELD = 4  # address and up to three sizes
+DEBUG = os.environ.get("KIDO_DEBUG", "") not in ("", "0")
+_GRAVEYARD: list[np.ndarray] = []  # headers of dead containers, kept in debug mode so that a check can see them
 _LIVE: weakref.WeakValueDictionary[int, Container] = weakref.WeakValueDictionary()
 
 
@@ -58,6 +64,11 @@ class Schema:
         """What compiled code depends on: the name, kind and rank of each field, in order."""
         return tuple((f.name, f.kind, len(f.dims)) for f in self.fields.values())
 
+    @property
+    def mark(self) -> int:
+        """First word of the header of a living container."""
+        return 1 + zlib.crc32(self.name.encode())
+
     def __repr__(self) -> str:
         return f"Schema({self.name!r}, {len(self.fields)} fields)"
 
@@ -97,6 +108,7 @@ class Container:
             at = 1 + WORDS_PER_FIELD * k
             header[at] = array.ctypes.data
             header[at + 1 : at + 1 + array.ndim] = array.shape
+        header[0] = schema.mark
         self._header = header
         self.address = int(header.ctypes.data)
         _LIVE[self.address] = self
@@ -104,6 +116,11 @@ class Container:
     def __getattr__(self, name: str) -> np.ndarray:
         # Reached only for names that __init__ did not set; tells type checkers that fields are arrays.
         raise AttributeError(f"{self.__dict__.get('schema', 'container')} has no field {name!r}")
+
+    def __del__(self) -> None:
+        if DEBUG and "_header" in self.__dict__:
+            self._header[0] = 0
+            _GRAVEYARD.append(self._header)
 
     def __reduce__(self):
         arrays = {n: getattr(self, n) for n in self.schema.fields}

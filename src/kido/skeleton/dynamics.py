@@ -65,6 +65,13 @@ class SkeletonDynamics(SkeletonState):
         return d.mass_matrix.copy()
 
     @property
+    def constraint_forces(self) -> Array:
+        """Generalized forces (dofs,) of contacts, limits and joint friction in the world's last step; else zeros."""
+        if self._world is None:
+            return np.zeros(self.num_dofs)
+        return self._world.constraint_forces(self)  # type: ignore[arg-type]
+
+    @property
     def world_transforms(self) -> Array:
         """World transforms (bodies, 4, 4) of all bodies (a copy)."""
         return self.forward_kinematics(self._compiled().q)
