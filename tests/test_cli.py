@@ -18,9 +18,7 @@ KIDO = [sys.executable, "-m", "kido"]
 
 
 def run(*arguments, **options):
-    done = subprocess.run(
-        [*KIDO, *map(str, arguments)], capture_output=True, text=True, timeout=280, **options
-    )
+    done = subprocess.run([*KIDO, *map(str, arguments)], capture_output=True, text=True, timeout=280, **options)
     assert "Traceback" not in done.stderr
     return done
 
@@ -193,9 +191,7 @@ def test_ctrl_c_ends_cleanly_with_files_intact(tmp_path, extra):
     if "--html" in extra:
         pytest.importorskip("viser")
     command = [*KIDO, "simulate", "quadruped", "--ground", "--duration", "1000", *extra]
-    process = subprocess.Popen(
-        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     path, waited = tmp_path / "run.h5", 0.0
     while not path.exists() and process.poll() is None and waited < 200:
         time.sleep(0.05)
@@ -217,9 +213,7 @@ def test_ctrl_c_ends_cleanly_with_files_intact(tmp_path, extra):
 
 def test_termination_closes_the_file(tmp_path):
     command = [*KIDO, "simulate", "quadruped", "--ground", "--duration", "1000", "--record", "run.h5"]
-    process = subprocess.Popen(
-        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     waited = 0.0
     while not (tmp_path / "run.h5").exists() and process.poll() is None and waited < 200:
         time.sleep(0.05)
@@ -291,10 +285,7 @@ def test_the_installed_command_is_the_same():
     command = os.path.join(os.path.dirname(sys.executable), "kido")
     if not os.path.exists(command):
         pytest.skip("the package is not installed in this environment")
-    assert (
-        subprocess.run([command, "--version"], capture_output=True).stdout
-        == f"kido {kido.__version__}\n".encode()
-    )
+    assert subprocess.run([command, "--version"], capture_output=True).stdout == f"kido {kido.__version__}\n".encode()
 
 
 @pytest.mark.parametrize(
@@ -327,3 +318,16 @@ def test_pages_are_served_until_ctrl_c(tmp_path, command):
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
     assert process.returncode == 130 and "Traceback" not in err
+
+
+def test_warns_of_what_starts_in_the_ground():
+    clear = run("simulate", "arm7", "--ground", "--duration", 0.01)
+    assert "warning" not in clear.stderr
+    sunk = run("simulate", "arm7", "--ground", "--duration", 0.01, "--at", 0, 0, -1)
+    assert "kido: warning: arm7 starts " in sunk.stderr and "mm deep in the ground" in sunk.stderr
+
+
+def test_warns_of_positions_outside_of_limits():
+    done = run("simulate", "arm7", "--duration", 0.01, "--set", "elbow=3")
+    assert done.returncode == 0
+    assert "kido: warning: elbow = 3 is outside of its limits, -2.0944 to 2.0944" in done.stderr

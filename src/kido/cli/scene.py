@@ -10,10 +10,10 @@ import numpy as np
 from kido.cli.loading import load_model, set_positions
 from kido.cli.main import UsageError
 from kido.cli.options import Simulate
-from kido.cli.placement import move, place_above, side_by_side
+from kido.cli.placement import extent, move, place_above, side_by_side
 from kido.errors import KidoError
 from kido.simulation import World
-from kido.skeleton import Skeleton
+from kido.skeleton import BodyNode, Joint, Skeleton
 
 
 def check(options: Simulate) -> None:
@@ -58,11 +58,34 @@ def build(options: Simulate) -> World:
     if grounded:
         for skeleton in rest:
             place_above(skeleton, world.up, 0.0)
+    if options.ground:
+        _warn_of_sunken(added, world.up)
     floor = [s for s in placed if s.mobile or s in added]
     side_by_side(rest, floor, world.up)
     if options.ground and not any(s.name == "ground" for s in world.skeletons):
         world.add_ground()
     return world
+
+
+def _warn_of_sunken(skeletons: list[Skeleton], up: np.ndarray) -> None:
+    """Say which models start with a moving part below the ground."""
+    for skeleton in skeletons:
+        moving = [b for b in skeleton.bodies if not all(w.num_dofs == 0 for w in _joints_above(b))]
+        low, _ = extent([node for b in moving for node in b.shapes if node.collision], up)
+        if low < -1e-3:
+            print(
+                f"kido: warning: {skeleton.name} starts {-1e3 * low:.3g} mm deep in the ground; "
+                "--set another pose, or move it with --at",
+                file=sys.stderr,
+            )
+
+
+def _joints_above(body: BodyNode) -> list[Joint]:
+    joints, at = [], body
+    while at is not None:
+        joints.append(at.parent_joint)
+        at = at.parent
+    return joints
 
 
 def _read(options: Simulate) -> tuple[World, list[Skeleton]]:

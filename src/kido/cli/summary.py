@@ -10,13 +10,14 @@ from kido.simulation import World
 
 @dataclass
 class Run:
-    """How a simulation went; `wall` are the seconds that stepping took."""
+    """How a simulation went; `wall` are the seconds that `timed` of its steps took, the first one left out."""
 
     world: World
     energy_before: float
     steps: int = 0
     simulated: float = 0.0
     wall: float = 0.0
+    timed: int = 0
     unsolved: int = 0
     interrupted: bool = False
 
@@ -29,9 +30,9 @@ def lines(run: Run) -> list[str]:
     if run.interrupted:
         head += ", interrupted"
     found = [("simulated", head)]
-    if run.wall > 0 and run.steps:
-        rate, factor = run.steps / run.wall, run.simulated / run.wall
-        found.append(("speed", f"{rate:,.0f} steps/s, {factor:.3g} times real time"))
+    if run.wall > 0 and run.timed:
+        rate = run.timed / run.wall
+        found.append(("speed", f"{rate:,.0f} steps/s, {rate * world.time_step:.3g} times real time"))
     found.append(("contacts", f"{len(world.contacts)} now, at most {totals.contacts}"))
     found.append(("penetration", f"{_millimetres(world.report.max_penetration)} now, at most "
                                  f"{_millimetres(totals.max_penetration)}"))  # fmt: skip
