@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from kido.jit import Container
 from kido.kernels import entries
 from kido.skeleton.compiler import Links, compile_skeleton, fill_properties
+from kido.skeleton.external import row_seen_from
 
 if TYPE_CHECKING:
     from kido.simulation.world import World
@@ -38,7 +39,7 @@ class SkeletonArrays:
         self._scratch: Container | None = None
         self._addresses: tuple[int, int] | None = None
         self._saved: dict[Any, tuple[Array, ...]] = {}
-        self._applied: dict[int, Array] = {}
+        self._applied: dict[int, Array] = {}  # external forces of bodies, in their own axes
         self._fresh = 0
         self._world: World | None = None
         self._world_version = -1
@@ -79,14 +80,20 @@ class SkeletonArrays:
             else:
                 for field, values in zip(STATE_FIELDS, kept, strict=True):
                     getattr(data, field)[part] = values
-        for index, row in self._applied.items():
-            data.external[links.of_body[index]] += row
-            data.has_external[links.of_body[index]] = 1
         self._saved = {}
         self._links, self._tree, self._data = links, tree, data
+        for link in {int(links.of_body[index]) for index in self._applied}:
+            self._write_external(data, link)
         self._scratch = self._addresses = None
         self._fresh = 0
         self._properties_stale = False
+
+    def _write_external(self, d: Container, link: int) -> None:
+        """Sum the external forces of a link's bodies, in their order, into its row."""
+        links, applied = self._links, self._applied
+        rows = [row_seen_from(applied[i], links.offset[i]) for i in links.members[link] if i in applied]  # type: ignore[union-attr]
+        d.external[link] = sum(rows, np.zeros(24))
+        d.has_external[link] = int(bool(rows))
 
     def _compiled(self) -> Container:
         """The data, compiled if need be, with `_fresh` telling what is current."""
@@ -126,11 +133,6 @@ class SkeletonArrays:
         return d
 
     # A body is a place on a link ----------------------------------------------------------------------------
-
-    def _offset_of(self, index: int) -> Array:
-        """Pose of a body in its link."""
-        self._compiled()
-        return self._links.offset[index]  # type: ignore[union-attr]
 
     def _place(self, index: int) -> tuple[int, Array | None]:
         """Link of a body, and the body's origin in the link's axes; None if it is the link's own."""

@@ -203,7 +203,8 @@ class BodyNode:
         Args:
             force: [N], in body axes if `force_is_local` (it turns with the body), else in world axes.
             offset: where it acts [m]: from the body origin in body axes if `offset_is_local` (the point moves
-                with the body), else a point of the world.
+                with the body), else a point of the world. A local force at a point of the world stays at the
+                point of the body that is there now.
 
         Raises:
             ModelError: not three finite numbers.
@@ -215,11 +216,7 @@ class BodyNode:
             r = X[:3, :3].T @ (r - X[:3, 3])
             offset_is_local = True
         row = np.zeros(24)
-        X = self.skeleton._offset_of(self._index)
-        if offset_is_local:
-            r = X[:3, :3] @ r + X[:3, 3]
         if force_is_local:
-            f = X[:3, :3] @ f
             row[0:3], row[3:6] = np.cross(r, f), f
         elif offset_is_local:
             row[6:9], row[9:18] = f, np.outer(r, f).ravel()
@@ -231,10 +228,8 @@ class BodyNode:
         """Add a pure torque [N m], in body axes if `is_local`, else in world axes; acts until it is cleared."""
         n = as_vector(torque, f"body {self.name!r}: external torque")
         row = np.zeros(24)
-        if is_local:
-            row[0:3] = self.skeleton._offset_of(self._index)[:3, :3] @ n
-        else:
-            row[18:21] = n
+        row[0:3] = n if is_local else 0.0
+        row[18:21] = 0.0 if is_local else n
         self.skeleton._add_external(self._index, row)
 
     def add_external_wrench(

@@ -50,11 +50,13 @@ class Links:
 
     Attributes:
         top: the topmost body of each link; its frame is the link's.
+        members: indices of the bodies of each link.
         of_body: (bodies,) link of each body.
         offset: (bodies, 4, 4) pose of each body in its link.
     """
 
     top: list[BodyNode]
+    members: list[list[int]]
     of_body: np.ndarray
     offset: np.ndarray
 
@@ -63,6 +65,7 @@ def find_links(skeleton: Skeleton) -> Links:
     """Merge welded bodies, but not across bodies that differ in gravity or must stay apart for a filter."""
     bodies = skeleton.bodies
     top: list[BodyNode] = []
+    members: list[list[int]] = []
     of_body = np.zeros(len(bodies), np.int64)
     offset = np.tile(np.eye(4), (len(bodies), 1, 1))
     for i, body in enumerate(bodies):
@@ -75,7 +78,9 @@ def find_links(skeleton: Skeleton) -> Links:
         else:
             of_body[i] = len(top)
             top.append(body)
-    return Links(top, of_body, offset)
+            members.append([])
+        members[of_body[i]].append(i)
+    return Links(top, members, of_body, offset)
 
 
 def index_arrays(skeleton: Skeleton, links: Links) -> dict[str, np.ndarray]:

@@ -12,7 +12,6 @@ from kido.errors import ModelError
 from kido.math.transform import as_transform, as_vector
 from kido.shapes import Shape
 
-
 _TINY = 1e-20  # [kg m^2] rounding of moments that files give as almost nothing
 
 

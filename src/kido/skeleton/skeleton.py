@@ -11,10 +11,10 @@ from kido.errors import ModelError, NameLookupError
 from kido.skeleton.arrays import STATE_FIELDS
 from kido.skeleton.body_node import BodyNode
 from kido.skeleton.degree_of_freedom import DegreeOfFreedom
+from kido.skeleton.dynamics import SkeletonDynamics
 from kido.skeleton.inertia import Inertia
 from kido.skeleton.joint import Joint
 from kido.skeleton.joint_types import FreeJoint
-from kido.skeleton.dynamics import SkeletonDynamics
 
 
 class Skeleton(SkeletonDynamics):

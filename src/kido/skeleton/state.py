@@ -12,6 +12,7 @@ from kido.jit import REFUSALS
 from kido.kernels import entries
 from kido.math.transform import as_vector
 from kido.skeleton.arrays import ACCELERATIONS, MASS_MATRIX, TRANSFORMS, VELOCITIES, Array, SkeletonArrays
+from kido.skeleton.external import wrench_of_row
 
 if TYPE_CHECKING:
     from kido.skeleton.joint import Joint
@@ -143,21 +144,15 @@ class SkeletonState(SkeletonArrays):
     # External forces -------------------------------------------------------------------------------------
 
     def _add_external(self, index: int, row: Array) -> None:
-        """Add a row of `kido.kernels.external`, in the axes of the body's link."""
+        """Add a row of `kido.kernels.external`, in the body's axes."""
         d = self._compiled()
-        link = self._links.of_body[index]  # type: ignore[union-attr]
         self._applied[index] = self._applied.get(index, np.zeros(24)) + row
-        d.external[link] += row
-        d.has_external[link] = 1
+        self._write_external(d, int(self._links.of_body[index]))  # type: ignore[union-attr]
 
     def _clear_external(self, index: int) -> None:
         d = self._compiled()
-        self._applied.pop(index, None)
-        links = self._links
-        link = links.of_body[index]  # type: ignore[union-attr]
-        rows = [row for other, row in self._applied.items() if links.of_body[other] == link]  # type: ignore[union-attr]
-        d.external[link] = sum(rows, np.zeros(24))
-        d.has_external[link] = int(bool(rows))
+        if self._applied.pop(index, None) is not None:
+            self._write_external(d, int(self._links.of_body[index]))  # type: ignore[union-attr]
 
     def clear_external_forces(self) -> None:
         """Remove all external forces from all bodies."""
@@ -168,15 +163,4 @@ class SkeletonState(SkeletonArrays):
 
     def _external_wrench(self, index: int) -> Array:
         row = self._applied.get(index)
-        if row is None:
-            return np.zeros(6)
-        d = self._with_transforms()
-        link, place = self._place(index)
-        R, p = d.R[link].reshape(3, 3), d.p[link]
-        lever = R @ row[9:18].reshape(3, 3)
-        moment = R @ row[0:3] + row[18:21] - np.cross(p, row[21:24])
-        moment += np.array([lever[1, 2] - lever[2, 1], lever[2, 0] - lever[0, 2], lever[0, 1] - lever[1, 0]])
-        force = R @ row[3:6] + row[6:9] + row[21:24]
-        if place is not None:
-            moment -= np.cross(R @ place, force)
-        return np.concatenate([moment, force])
+        return np.zeros(6) if row is None else wrench_of_row(row, self._pose_of(index))
