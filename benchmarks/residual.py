@@ -66,10 +66,11 @@ def exactness(scene: Scene, before: Motion, after: Motion, contacts: Contacts, t
     impulses = np.einsum("nij,nj->ni", frames, contacts.forces) * time_step
     velocity = (jacobian @ np.hstack([after.linear, after.angular]).reshape(-1)).reshape(n, 3)
     free = velocity - (compliance @ impulses.reshape(-1)).reshape(n, 3)
-    free[:, 0] += np.maximum(contacts.gaps, 0.0) / time_step
+    opening = np.maximum(contacts.gaps, 0.0) / time_step
+    free[:, 0] += opening
     rigid = certify(compliance, free, scene.friction, impulses, gaps=contacts.gaps, time_step=time_step)
     asked = free.copy()
-    asked[:, 0] -= np.where(impulses[:, 0] > 0.0, velocity[:, 0], 0.0)
+    asked[:, 0] -= np.where(impulses[:, 0] > 0.0, velocity[:, 0] + opening, 0.0)
     granted = certify(compliance, asked, scene.friction, impulses, time_step=time_step)
     return Exactness(rigid.residual, granted.residual, rigid.penetration, n)
 
