@@ -36,7 +36,7 @@ def needed(t, c, src):
 
 @kernel
 def add_joints(t, d, pr, src, block, row, pool):
-    """Limits and friction of all mobile parts. Returns the numbers of blocks, rows and pool entries in use."""
+    """Limits and friction of all mobile parts. Returns numbers of blocks, rows and pool entries in use."""
     h = src.parameter[TIME_STEP]
     for part in range(t.part_mobile.shape[0]):
         if t.part_mobile[part] == 0:
@@ -88,4 +88,3 @@ def assemble(t, d, c, pr, src):
     pr.count[ROWS] = row
     pr.count[DOFS] = d.q.shape[0]
     return ASSEMBLED
-

@@ -1,24 +1,18 @@
 """Contacts as blocks: three rows (normal, two tangents) at a point between two bodies.
 
 Row velocities are those of body b relative to body a. A contact with a gap g > 0 asks for v_n >= -g / h, so
-that the surfaces just meet; one that penetrates asks for v_n >= 0 and leaves the depth to the position
-correction. A contact that will bounce has no gap term: it is left out until its surfaces meet within half a
-step, and then rebounds by Poisson's law, with a coefficient that makes up for the time and place of impact
-(`rebound`).
+that the surfaces just meet, but for a thin skin; one that penetrates is moved out
+(`kido.constraints.recovery`). A contact that will bounce has no gap term: it is left out until its surfaces
+meet within half a step, and then rebounds by Poisson's law, with a coefficient that makes up for the time and
+place of impact (`rebound`).
 """
 
 from __future__ import annotations
 
 import math
 
-from kido.constraints.sources import (
-    ERP,
-    FROM_CONTACT,
-    MAX_CORRECTION,
-    RESTITUTION_SPEED,
-    SLOP,
-    TIME_STEP,
-)
+from kido.constraints.recovery import distance_biases
+from kido.constraints.sources import FROM_CONTACT, RESTITUTION_SPEED, TIME_STEP
 from kido.jit import kernel
 from kido.kernels.impulse import impulse_row
 from kido.math.so3 import cross
@@ -125,14 +119,7 @@ def set_bias(d, c, pr, src, k, block):
             rate = (normal_velocity(pr, block, d.u) - approach) / h
             pr.restitution[block] = rebound(c.restitution[k], gap, approach, rate, h)
             return True
-    if gap > 0.0:
-        pr.bias[row] = gap / h
-        pr.position_bias[block] = gap / h
-    else:
-        depth = -gap - src.parameter[SLOP]
-        if depth > 0.0:
-            depth = min(src.parameter[ERP] * depth, src.parameter[MAX_CORRECTION])
-            pr.position_bias[block] = -depth / h
+    pr.bias[row], pr.position_bias[block] = distance_biases(src, gap)
     return True
 
 

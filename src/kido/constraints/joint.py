@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 
-from kido.constraints.sources import ERP, FROM_FRICTION, FROM_LIMIT, MAX_CORRECTION, SLOP, TIME_STEP
+from kido.constraints.recovery import distance_biases
+from kido.constraints.sources import FROM_FRICTION, FROM_LIMIT, TIME_STEP
 from kido.jit import kernel
 from kido.kernels.impulse import joint_impulse_row
 from kido.solvers.problem import BOUNDED
@@ -45,7 +46,7 @@ def limit_is_near(distance, speed, h):
 
 @kernel
 def add_limit(t, d, pr, src, k, distance, side, block, row, pool):
-    """A limit at a distance along `side` (+1: lower, -1: upper, 0: fixed) as a block. Returns pool entries."""
+    """A limit at a distance along `side` (+1 lower, -1 upper, 0 fixed) as a block. Returns pool entries."""
     h = src.parameter[TIME_STEP]
     sign = 1.0 if side >= 0.0 else -1.0
     length = joint_row(t, d, pr, src, k, sign, block, row, pool)
@@ -53,12 +54,10 @@ def add_limit(t, d, pr, src, k, distance, side, block, row, pool):
     src.side[block] = side
     pr.lower[block] = 0.0 if side != 0.0 else -math.inf
     pr.upper[block] = math.inf
-    if side == 0.0 or distance > 0.0:
+    if side == 0.0:
         pr.bias[row] = distance / h
-        pr.position_bias[block] = pr.bias[row] if side != 0.0 else 0.0
-    elif -distance > src.parameter[SLOP]:
-        depth = min(src.parameter[ERP] * (-distance - src.parameter[SLOP]), src.parameter[MAX_CORRECTION])
-        pr.position_bias[block] = -depth / h
+    else:
+        pr.bias[row], pr.position_bias[block] = distance_biases(src, distance)
     warm = src.limit_impulse[k] * sign
     pr.impulse[row] = warm if side == 0.0 or warm > 0.0 else 0.0
     return length

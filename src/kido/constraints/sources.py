@@ -8,7 +8,7 @@ from kido.jit import Field, Schema
 FROM_CONTACT, FROM_LIMIT, FROM_FRICTION = 0, 1, 2
 
 # Entries of `parameter`.
-TIME_STEP, ERP, SLOP, MAX_CORRECTION, RESTITUTION_SPEED = range(5)
+TIME_STEP, ERP, SLOP, MAX_CORRECTION, RESTITUTION_SPEED, SKIN, SKIN_SHARE = range(7)
 
 # Entries of `used`.
 BLOCKS_NEEDED, ROWS_NEEDED, POOL_NEEDED = range(3)
@@ -18,8 +18,10 @@ SOURCES = Schema(
     Field("origin", "i", ("blocks",), doc="FROM_CONTACT, FROM_LIMIT or FROM_FRICTION"),
     Field("index", "i", ("blocks",), doc="contact, or coordinate"),
     Field("side", "f", ("blocks",), doc="limit: +1 lower, -1 upper, 0 both (the coordinate is fixed)"),
-    Field("limit_impulse", "f", ("dofs",), "N s", "impulse of the limit in the last step, signed along the coordinate"),
+    Field(
+        "limit_impulse", "f", ("dofs",), "N s", "impulse of the limit in the last step, along the coordinate"
+    ),
     Field("friction_impulse", "f", ("dofs",), "N s", "impulse of Coulomb joint friction in the last step"),
-    Field("parameter", "f", (8,), doc="time step, error reduction, slop, largest correction, bounce speed"),
+    Field("parameter", "f", (8,), doc="see TIME_STEP ... SKIN_SHARE"),
     Field("used", "i", (4,), doc="blocks, rows and pool entries that the last assembly needed"),
 )

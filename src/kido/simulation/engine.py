@@ -16,6 +16,8 @@ from kido.constraints.sources import (
     POOL_NEEDED,
     RESTITUTION_SPEED,
     ROWS_NEEDED,
+    SKIN,
+    SKIN_SHARE,
     SLOP,
     TIME_STEP,
 )
@@ -48,6 +50,7 @@ from kido.solvers import (
 if TYPE_CHECKING:
     from kido.skeleton import BodyNode, ShapeNode, Skeleton
 
+CORRECTION = ("erp", "slop", "max_correction", "skin", "skin_share")  # settings that the solvers do not know
 MARGIN = 1e-3  # [m] contacts are made before surfaces meet, within this distance
 
 
@@ -102,7 +105,7 @@ class Engine:
 
     def _make_problem(self, blocks: int, rows: int, pool: int, keep: Container | None = None) -> None:
         dofs = int(self.tree.first_dof[-1])
-        options = {k: v for k, v in self.settings.items() if k not in ("erp", "slop", "max_correction")}
+        options = {k: v for k, v in self.settings.items() if k not in CORRECTION}
         problem = new_problem(blocks=blocks, rows=rows, dofs=dofs, pool=pool, **options)  # type: ignore[arg-type]
         sources = Container(SOURCES, blocks=blocks, dofs=dofs)
         parameter = sources.parameter
@@ -110,6 +113,8 @@ class Engine:
         parameter[SLOP] = self.settings["slop"]
         parameter[MAX_CORRECTION] = self.settings["max_correction"]
         parameter[RESTITUTION_SPEED] = self.settings["restitution_speed"]
+        parameter[SKIN] = self.settings["skin"]
+        parameter[SKIN_SHARE] = self.settings["skin_share"]
         if keep is not None:
             problem.u_free[:] = self.problem.u_free
             parameter[TIME_STEP] = keep.parameter[TIME_STEP]

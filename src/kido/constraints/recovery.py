@@ -1,0 +1,26 @@
+"""How gaps close and penetration is taken back.
+
+Surfaces within `skin` of touching, on either side of it, come together slowly: a step takes only SKIN_SHARE of
+what is missing, asked of the velocity itself. That is solved as well as the impulses are, so that a heavy body
+does not sink into a light one, and it is too slow to be seen; taking all of it would turn rounding into new
+velocities and make contacts at rest come and go. A gap beyond the skin may close down to it within one step.
+Depth beyond the skin is left to the position correction (`kido.solvers.position`), which takes the share `erp`
+of it in a step and whose velocity is forgotten: nothing pops out.
+"""
+
+from __future__ import annotations
+
+from kido.constraints.sources import ERP, MAX_CORRECTION, SKIN, SKIN_SHARE, SLOP, TIME_STEP
+from kido.jit import kernel
+
+
+@kernel
+def distance_biases(src, gap):
+    """Biases of the velocity and of the position correction [m/s] at a gap [m]; negative ones open it."""
+    h = src.parameter[TIME_STEP]
+    skin = src.parameter[SKIN]
+    if gap > 0.0:
+        return (src.parameter[SKIN_SHARE] * min(gap, skin) + max(gap - skin, 0.0)) / h, gap / h
+    depth = max(-gap - src.parameter[SLOP], 0.0)
+    deep = min(src.parameter[ERP] * max(depth - skin, 0.0), src.parameter[MAX_CORRECTION])
+    return -src.parameter[SKIN_SHARE] * min(depth, skin) / h, -deep / h
