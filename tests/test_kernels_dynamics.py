@@ -376,5 +376,15 @@ def test_point_mass_on_its_own_axis_is_refused(tilt: float) -> None:
         skeleton.forward_dynamics([0.4], [0.0], [1.0])
     assert str(caught.value) == (
         "skeleton 'robot': the inertia seen by dof 0 ('spin') is not positive; a body it moves needs mass or "
-        "rotational inertia"
+        "rotational inertia, or axes of its joint coincide at this position"
     )
+
+
+def test_gimbal_lock_is_refused_and_its_neighbourhood_is_not() -> None:
+    skeleton = kido.Skeleton("top")
+    skeleton.add_body("b", kido.EulerJoint("e", order="zxz"), inertia=kido.Inertia.from_diagonal(1, [1, 2, 3]))
+    with pytest.raises(kido.ModelError, match="or axes of its joint coincide at this position"):
+        skeleton.forward_dynamics([0.3, 0.0, 0.4], [0, 0, 0], [0, 0, 0])
+    q = [0.3, 1e-3, 0.4]
+    udot = skeleton.forward_dynamics(q, [0, 0, 0], [1, 0, 1])
+    assert skeleton.inverse_dynamics(q, [0, 0, 0], udot) == pytest.approx([1, 0, 1], abs=1e-9)

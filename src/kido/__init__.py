@@ -29,14 +29,14 @@ _PACKAGES = ("io", "models", "viewer")
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 if TYPE_CHECKING:
-    from kido.errors import *  # noqa: F403
+    from kido.errors import *
     from kido.io import load
     from kido.recording import Recorder, Recording
     from kido.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Plane, Shape, Sphere
     from kido.simulation import ContactSet, StepReport, World
-    from kido.skeleton import *  # noqa: F403
+    from kido.skeleton import *
 
-__all__ = ["__version__", *_HOME_OF]  # noqa: PLE0604
+__all__ = ["__version__", *_HOME_OF]
 
 
 def __getattr__(name: str) -> Any:

@@ -106,12 +106,7 @@ def sweep(address):
         for j in range(k + 1, n):
             if sorted[j, 0] > end:
                 break
-            if (
-                sorted[j, 1] <= high1
-                and sorted[j, 4] >= low1
-                and sorted[j, 2] <= high2
-                and sorted[j, 5] >= low2
-            ):
+            if sorted[j, 1] <= high1 and sorted[j, 4] >= low1 and sorted[j, 2] <= high2 and sorted[j, 5] >= low2:
                 t = order[j]
                 if shape_type[t] != PLANE:
                     count = add_pair(address, count, s, t)

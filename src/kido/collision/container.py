@@ -102,9 +102,7 @@ COLLISION = Schema(
     Field("work_key", "i", (WORK,)),
     Field("work_keep", "i", (WORK,), doc="points chosen by the reduction"),
     Field("number", "f", (64,), doc="scratch numbers of a pair function"),
-    Field(
-        "poly", "f", (2, WORK, 4), "m", "polygons being clipped: u, v, height, distance from the clip line"
-    ),
+    Field("poly", "f", (2, WORK, 4), "m", "polygons being clipped: u, v, height, distance from the clip line"),
     Field("poly_key", "i", (2, WORK)),
     Field("feature", "f", (2, WORK, 3), "m", "supporting features of the two shapes, world axes"),
     Field("simplex", "f", (4, 9), "m", "GJK: points of A - B, A and B"),

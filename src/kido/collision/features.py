@@ -123,9 +123,7 @@ def find_feature(address, which, s, origin, x, y, z):
             end = math.copysign(h, d2)
             count = cap(address, which, s, origin, r, end, e0, e1, rho < LEVEL)
             n2 = math.copysign(1.0, d2)
-        elif rho * 2.0 * h + d2 * (r - top) > 0.9 * math.sqrt(4.0 * h * h + (r - top) ** 2) or (
-            kind == CYLINDER
-        ):
+        elif rho * 2.0 * h + d2 * (r - top) > 0.9 * math.sqrt(4.0 * h * h + (r - top) ** 2) or (kind == CYLINDER):
             put(address, which, 0, s, origin, r * e0, r * e1, -h)
             put(address, which, 1, s, origin, top * e0, top * e1, h)
             count = 2

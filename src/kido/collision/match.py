@@ -57,9 +57,7 @@ def same_normal(address, k, old):
     c = view(COLLISION, address)
     normal, old_normal = c.normal, c.old_normal
     return (
-        normal[k, 0] * old_normal[old, 0]
-        + normal[k, 1] * old_normal[old, 1]
-        + normal[k, 2] * old_normal[old, 2]
+        normal[k, 0] * old_normal[old, 0] + normal[k, 1] * old_normal[old, 1] + normal[k, 2] * old_normal[old, 2]
     ) > TURN
 
 

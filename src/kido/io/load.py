@@ -35,9 +35,7 @@ def load(path: str | Path, **options: Any) -> Any:
     known = [name for name in inspect.signature(reader).parameters if name not in ("source", "path")]
     for name in options:
         if name not in known:
-            raise KidoError(
-                f"{kind} files have no option {name!r}; expected one of {', '.join(known) or 'none'}"
-            )
+            raise KidoError(f"{kind} files have no option {name!r}; expected one of {', '.join(known) or 'none'}")
     return reader(path, **options)
 
 

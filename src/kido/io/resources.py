@@ -40,18 +40,14 @@ class ResourceFinder:
     Raises KidoError if a folder of `package_dirs` does not exist.
     """
 
-    def __init__(
-        self, folder: str | Path | None, package_dirs: str | Path | Iterable[str | Path] = ()
-    ) -> None:
+    def __init__(self, folder: str | Path | None, package_dirs: str | Path | Iterable[str | Path] = ()) -> None:
         if isinstance(package_dirs, (str, Path)):
             package_dirs = (package_dirs,)
         self.package_dirs: list[Path] = []
         for item in package_dirs:
             package_dir = _absolute(Path(item).expanduser())
             if not package_dir.is_dir():
-                raise KidoError(
-                    f"package_dirs: '{item}' is not a folder; expected folders that are or hold packages"
-                )
+                raise KidoError(f"package_dirs: '{item}' is not a folder; expected folders that are or hold packages")
             self.package_dirs.append(package_dir)
         self.folder = None if folder is None else _absolute(Path(folder))
         self.package_root = None if self.folder is None else _nearest_package(self.folder)
@@ -97,16 +93,12 @@ class ResourceFinder:
         if scheme in PACKAGE_SCHEMES:
             yield from self._package_candidates(uri, uri.split("://", 1)[1])
         elif scheme in REMOTE_SCHEMES:
-            raise MeshNotFoundError(
-                uri, [], reason="files are never fetched; store it locally and name its path"
-            )
+            raise MeshNotFoundError(uri, [], reason="files are never fetched; store it locally and name its path")
         elif scheme == "file":
             yield from self._allowed(uri, Path(unquote(urlsplit(uri).path)))
         elif scheme:
             known = ", ".join(f"{name}://" for name in (*PACKAGE_SCHEMES, "file"))
-            raise MeshNotFoundError(
-                uri, [], reason=f"unknown scheme '{scheme}://'; expected {known} or a path"
-            )
+            raise MeshNotFoundError(uri, [], reason=f"unknown scheme '{scheme}://'; expected {known} or a path")
         else:
             path = Path(uri)
             if path.is_absolute():
@@ -129,8 +121,7 @@ class ResourceFinder:
         raise MeshNotFoundError(
             uri,
             [str(path)],
-            reason=f"it is outside of the folders this model may read ({folders}); "
-            "pass its folder in package_dirs",
+            reason=f"it is outside of the folders this model may read ({folders}); pass its folder in package_dirs",
         )
 
     def _package_candidates(self, uri: str, rest: str) -> Iterator[Path]:
@@ -169,9 +160,7 @@ class ResourceFinder:
                 yield folder.joinpath(*parts[start:])
 
 
-def resolve(
-    uri: str, folder: str | Path | None, package_dirs: str | Path | Iterable[str | Path] = ()
-) -> Path:
+def resolve(uri: str, folder: str | Path | None, package_dirs: str | Path | Iterable[str | Path] = ()) -> Path:
     """Absolute path of one file that a model in `folder` names; see `ResourceFinder`."""
     return ResourceFinder(folder, package_dirs).find(uri)
 

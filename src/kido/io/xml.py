@@ -99,9 +99,7 @@ class Node:
         found = self.child(tag)
         if found is None:
             present = sorted({child.tag for child in self})
-            inside = (
-                f"it holds {', '.join(f'<{name}>' for name in present)}" if present else "it has no children"
-            )
+            inside = f"it holds {', '.join(f'<{name}>' for name in present)}" if present else "it has no children"
             raise self.error(f"{self.describe()} lacks the required child <{tag}> ({inside})")
         return found
 
@@ -137,9 +135,7 @@ class Node:
             return default
         return self._number(value, f"the attribute '{name}' of {self.describe()}", allow_infinite)
 
-    def vector(
-        self, name: str, size: int | Sequence[int], default: Iterable[float] | None = None
-    ) -> np.ndarray:
+    def vector(self, name: str, size: int | Sequence[int], default: Iterable[float] | None = None) -> np.ndarray:
         """Numbers separated by space from an attribute.
 
         `size` is the expected count, or the accepted counts. `default` (None: an error) is returned as an
@@ -159,9 +155,7 @@ class Node:
         value = self.required_attribute(name)
         if value not in choices:
             listed = ", ".join(choices)
-            raise self.error(
-                f"the attribute '{name}' of {self.describe()} is '{value}'; expected one of {listed}"
-            )
+            raise self.error(f"the attribute '{name}' of {self.describe()} is '{value}'; expected one of {listed}")
         return value
 
     # -- text content --------------------------------------------------------------------------------------
@@ -181,9 +175,7 @@ class Node:
             return True
         if value in ("false", "0"):
             return False
-        raise self.error(
-            f"the text of {self.describe()} is '{_short(self.text)}'; expected true, false, 1 or 0"
-        )
+        raise self.error(f"the text of {self.describe()} is '{_short(self.text)}'; expected true, false, 1 or 0")
 
     def text_vector(self, size: int | Sequence[int] | None) -> np.ndarray:
         """The text of the element as numbers; `size` as in `vector`, None for any count."""

@@ -11,9 +11,10 @@ import hashlib
 import os
 import re
 import sys
-from functools import lru_cache
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import ClassVar
 
 import numba
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
@@ -37,7 +38,7 @@ def cache_directory() -> Path:
     return base / "kido" / "kernels"
 
 
-@lru_cache(maxsize=None)
+@cache
 def _module_file(name: str) -> Path | None:
     module = sys.modules.get(name)
     origin = getattr(module, "__file__", None)
@@ -50,7 +51,7 @@ def _module_file(name: str) -> Path | None:
     return Path(origin) if origin and Path(origin).suffix == ".py" else None
 
 
-@lru_cache(maxsize=None)
+@cache
 def _text_and_imports(name: str) -> tuple[str, tuple[str, ...]]:
     """A module's text, and the kido modules it imports."""
     path = _module_file(name)
@@ -66,7 +67,7 @@ def _text_and_imports(name: str) -> tuple[str, tuple[str, ...]]:
     return text, tuple(m for m in found if m != "kido")
 
 
-@lru_cache(maxsize=None)
+@cache
 def source_stamp(name: str) -> str:
     """Hash of a kido module's text and of all kido modules it imports, directly or not."""
     waiting, texts = [name], {}
@@ -108,7 +109,7 @@ class _KernelLocator(_CacheLocator):
 
 
 class _KernelCacheImpl(CompileResultCacheImpl):
-    _locator_classes = [_KernelLocator]
+    _locator_classes: ClassVar = [_KernelLocator]
 
 
 class KernelCache(FunctionCache):

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     def view(schema: Schema, address: int) -> Any: ...
     def call4(address: int, a: int, b: int, c: int, d: int) -> int: ...
 
-    class callback:  # noqa: N801
+    class callback:
         function: Any
 
         def __init__(self, function: Callable[[Any, Any, Any, Any], Any]) -> None: ...
@@ -57,7 +57,7 @@ elif JIT_DISABLED:
         """Leave an entry as the Python function it is."""
         return lambda function: function
 
-    class callback:  # noqa: N801  (a decorator)
+    class callback:
         """A Python function with a number for an address."""
 
         def __init__(self, function):
@@ -242,7 +242,7 @@ else:
 
         return decorate
 
-    class callback:  # noqa: N801  (a decorator)
+    class callback:
         """A kernel ``int64 f(int64, int64, int64, int64)`` with a C address, compiled when that is asked for."""
 
         SIGNATURE = types.int64(*[types.int64] * 4)

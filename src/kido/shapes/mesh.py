@@ -51,20 +51,16 @@ class Mesh(Shape):
             raise ShapeError(f"{name}: vertex {int(np.argmin(np.isfinite(vertices).all(1)))} is not finite")
         if faces.min() < 0 or faces.max() >= len(vertices):
             raise ShapeError(
-                f"{name}: faces name vertices {faces.min()} to {faces.max()}; "
-                f"expected 0 to {len(vertices) - 1}"
+                f"{name}: faces name vertices {faces.min()} to {faces.max()}; expected 0 to {len(vertices) - 1}"
             )
         if self.collide_as not in COLLIDE_AS:
-            raise ShapeError(
-                f"{name}: collide_as is {self.collide_as!r}; expected one of {', '.join(COLLIDE_AS)}"
-            )
+            raise ShapeError(f"{name}: collide_as is {self.collide_as!r}; expected one of {', '.join(COLLIDE_AS)}")
         colors = self.vertex_colors
         if colors is not None:
             colors = np.array(colors, dtype=float)
             if colors.shape not in ((len(vertices), 3), (len(vertices), 4)) or not np.isfinite(colors).all():
                 raise ShapeError(
-                    f"{name}: vertex_colors have shape {colors.shape}; "
-                    f"expected finite ({len(vertices)}, 3 or 4)"
+                    f"{name}: vertex_colors have shape {colors.shape}; expected finite ({len(vertices)}, 3 or 4)"
                 )
             colors.setflags(write=False)
         color = self.color
@@ -146,9 +142,7 @@ def _array(name: str, field: str, value: Any, dtype: Any) -> np.ndarray:
     except (TypeError, ValueError):
         raise ShapeError(f"{name}: {field} are not an array of numbers") from None
     if exact.ndim != 2 or exact.shape[1] != 3 or not same:
-        raise ShapeError(
-            f"{name}: {field} have shape {array.shape} and type {array.dtype}; expected (n, 3) numbers"
-        )
+        raise ShapeError(f"{name}: {field} have shape {array.shape} and type {array.dtype}; expected (n, 3) numbers")
     exact.setflags(write=False)
     return exact
 

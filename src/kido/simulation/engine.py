@@ -193,7 +193,7 @@ class Engine:
             )
         raise ModelError(
             f"skeleton {skeleton.name!r}: the inertia seen by joint {joint.name!r} is not positive; a body it "
-            "moves needs mass or rotational inertia"
+            "moves needs mass or rotational inertia, or axes of the joint coincide at this position"
         )
 
     def contacts(self) -> ContactSet:

@@ -108,7 +108,7 @@ class SkeletonDynamics(SkeletonState):
         check_masses(self)  # type: ignore[arg-type]
         raise ModelError(
             f"skeleton {self.name!r}: the inertia seen by dof {dof} ({self._dofs[dof].name!r}) is not positive; "
-            "a body it moves needs mass or rotational inertia"
+            "a body it moves needs mass or rotational inertia, or axes of its joint coincide at this position"
         )
 
     # Results of a given state, which leave the held one alone ---------------------------------------------

@@ -107,17 +107,13 @@ def certify(
     """
     p = _finite("impulses", impulses).reshape(-1).copy()
     if p.size % 3:
-        raise CertifyError(
-            f"impulses: {p.size} values, expected three per contact (normal, tangent, tangent)"
-        )
+        raise CertifyError(f"impulses: {p.size} values, expected three per contact (normal, tangent, tangent)")
     n = p.size // 3
     b = _finite("free_velocity", free_velocity).reshape(-1)
     if b.size != 3 * n:
         raise CertifyError(f"free_velocity: {b.size} values, expected {3 * n} for {n} contacts")
     if tuple(compliance.shape) != (3 * n, 3 * n):
-        raise CertifyError(
-            f"compliance: shape {tuple(compliance.shape)}, expected {(3 * n, 3 * n)} for {n} contacts"
-        )
+        raise CertifyError(f"compliance: shape {tuple(compliance.shape)}, expected {(3 * n, 3 * n)} for {n} contacts")
     mu = _finite("friction", friction).reshape(-1)
     mu = np.full(n, mu[0]) if mu.size == 1 else mu.copy()
     if mu.size != n or (mu < 0).any():
@@ -133,9 +129,7 @@ def certify(
     scaled = np.linalg.norm(defect, axis=1) * trace / (gravity * time_step)
     power = np.einsum("ij,ij->i", p, v)
     rounding = (
-        1e-12
-        * np.linalg.norm(p, axis=1)
-        * (np.linalg.norm(v, axis=1) + np.abs(b.reshape(n, 3)).max(initial=0.0))
+        1e-12 * np.linalg.norm(p, axis=1) * (np.linalg.norm(v, axis=1) + np.abs(b.reshape(n, 3)).max(initial=0.0))
     )
     penetration = math.nan
     if gaps is not None:

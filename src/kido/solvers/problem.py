@@ -109,17 +109,13 @@ PROBLEM = Schema(
     Field("u_position", "f", ("dofs",), "m/s", "out: pseudo velocity of the position correction"),
     Field("position_impulse", "f", ("blocks",), doc="out: pseudo impulse of each block"),
     Field("W", "f", ("blocks", 6), "m/(N s)", "out: own compliance nn, n1, n2, 11, 12, 22 with softness"),
-    Field(
-        "island_start", "i", ("islands",), doc="out: first entry of each island in island_block, and the end"
-    ),
+    Field("island_start", "i", ("islands",), doc="out: first entry of each island in island_block, and the end"),
     Field("island_block", "i", ("blocks",), doc="out: blocks, island after island"),
     Field("island_row", "i", ("islands",), doc="out: number of rows before each island, and of all"),
     Field("island_status", "i", ("blocks",), doc="out: CONVERGED, FELL_BACK, AT_CAP or NOT_FINITE"),
     Field("island_iterations", "i", ("blocks",), doc="out: sweeps and iterations of each island"),
     Field("island_residual", "f", ("blocks",), doc="out: relative natural-map residual of each island"),
-    Field(
-        "island_speed", "f", ("blocks",), "m/s", "out: largest defect of a block as a speed, |r| trace W / 3"
-    ),
+    Field("island_speed", "f", ("blocks",), "m/s", "out: largest defect of a block as a speed, |r| trace W / 3"),
     Field(
         "island_approach",
         "f",
@@ -128,9 +124,7 @@ PROBLEM = Schema(
         "out: fastest approach (-normal velocity) without impulses",
     ),
     Field("island_power", "f", ("blocks",), "J", "out: power balance sum p . v of each island"),
-    Field(
-        "total", "f", (8,), doc="out: worst residual, iterations, worst status, power balance sum p.v, ..."
-    ),
+    Field("total", "f", (8,), doc="out: worst residual, iterations, worst status, power balance sum p.v, ..."),
     Field("node", "i", ("dofs",), doc="work: union-find parent of each segment"),
     Field("label", "i", ("dofs",), doc="work: island of each union-find root"),
     Field("history", "f", ("memory", "rows"), doc="work: past iterates of the acceleration and of ADMM"),
@@ -140,9 +134,7 @@ PROBLEM = Schema(
 )
 
 
-def new_problem(
-    *, blocks: int, rows: int, dofs: int, pool: int, small_rows: int = 150, **settings: float
-) -> Container:
+def new_problem(*, blocks: int, rows: int, dofs: int, pool: int, small_rows: int = 150, **settings: float) -> Container:
     """Allocate a problem for at most the given numbers of blocks, rows, DOFs and pool entries.
 
     Args:

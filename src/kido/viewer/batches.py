@@ -147,9 +147,7 @@ def _colored_mesh(mesh: Any) -> Any:
 
     from kido.viewer.geometry import split_creases
 
-    vertices, faces, source = split_creases(
-        np.asarray(mesh.vertices, float), np.asarray(mesh.faces, np.int64)
-    )
+    vertices, faces, source = split_creases(np.asarray(mesh.vertices, float), np.asarray(mesh.faces, np.int64))
     colors = np.asarray(mesh.vertex_colors)[source]
     if np.issubdtype(colors.dtype, np.floating):
         colors = np.round(255 * np.clip(colors, 0, 1)).astype(np.uint8)

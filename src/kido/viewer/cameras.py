@@ -125,16 +125,12 @@ class Cameras:
             people = self._renderer.people()
             if people:
                 c = next(iter(people.values())).camera
-                pose = CameraPose(
-                    np.array(c.position), np.array(c.look_at), np.array(c.up_direction), float(c.fov)
-                )
+                pose = CameraPose(np.array(c.position), np.array(c.look_at), np.array(c.up_direction), float(c.fov))
             else:
                 pose = self.view.home(aspect=size[0] / size[1])
         return self._renderer.picture(pose, size)
 
-    def screenshot(
-        self, path: str | os.PathLike, size: tuple[int, int] = (1280, 720), camera: Any = None
-    ) -> Path:
+    def screenshot(self, path: str | os.PathLike, size: tuple[int, int] = (1280, 720), camera: Any = None) -> Path:
         """Write a picture of the scene as PNG, taken by an open page or else by a headless browser.
 
         Raises:

@@ -39,9 +39,7 @@ class Controls:
         """Call ``f(world)`` after every simulation step; what ``world.add_step_callback`` returns."""
         return self.check_world("A step callback").add_step_callback(f)
 
-    def add_key(
-        self, key: str, f: Callable[[], Any], label: str | None = None, modifier: str | None = None
-    ) -> Any:
+    def add_key(self, key: str, f: Callable[[], Any], label: str | None = None, modifier: str | None = None) -> Any:
         """Call ``f()`` when a key is pressed on the page. It is also listed on the page under Ctrl-K.
 
         Args:

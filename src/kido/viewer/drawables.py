@@ -93,9 +93,7 @@ class Drawables:
         first, rgb = segments(points), _rgb(color)
 
         def make(name: str) -> Any:
-            return self._scene.add_line_segments(
-                name, first, rgb, thickness=thickness, thickness_units="screen"
-            )
+            return self._scene.add_line_segments(name, first, rgb, thickness=thickness, thickness_units="screen")
 
         return self._add("line", make, lambda h, p: setattr(h, "points", segments(p)), where)
 
@@ -113,17 +111,13 @@ class Drawables:
                 name, p.astype(np.float32), c, point_size=size, point_shape="circle", precision="float32"
             )
 
-        return self._add(
-            "points", make, lambda h, q: setattr(h, "points", _points(q, 1).astype(np.float32)), where
-        )
+        return self._add("points", make, lambda h, q: setattr(h, "points", _points(q, 1).astype(np.float32)), where)
 
     def frame(self, transform: Any = None, *, size: float = 0.1, **where: Any) -> Drawable:
         """Three axes (x red, y green, z blue) of length ``size`` [m]."""
 
         def make(name: str) -> Any:
-            return self._scene.add_frame(
-                name, axes_length=size, axes_radius=0.04 * size, origin_radius=0.06 * size
-            )
+            return self._scene.add_frame(name, axes_length=size, axes_radius=0.04 * size, origin_radius=0.06 * size)
 
         return self._add("frame", make, None, {**where, "transform": transform})
 
@@ -153,9 +147,7 @@ class Drawables:
 
         return self._add("mesh", make, None, where)
 
-    def arrow(
-        self, start: Any, end: Any, *, color: Any = None, radius: float = 0.01, **where: Any
-    ) -> Drawable:
+    def arrow(self, start: Any, end: Any, *, color: Any = None, radius: float = 0.01, **where: Any) -> Drawable:
         """An arrow from ``start`` (3,) to ``end`` (3,) [m] with a shaft of ``radius`` [m]."""
         ends = _points([start, end], 2)
         arrows: list[ArrowSet] = []
@@ -178,14 +170,11 @@ class Drawables:
             if drawable.body is not None:
                 drawable.place()
 
-    def _add(
-        self, kind: str, make: Callable[[str], Any], update: Callable[..., None] | None, where: dict
-    ) -> Drawable:
+    def _add(self, kind: str, make: Callable[[str], Any], update: Callable[..., None] | None, where: dict) -> Drawable:
         body, transform, name = where.pop("body", None), where.pop("transform", None), where.pop("name", None)
         if where:
             raise TypeError(
-                f"add_{kind}() got unexpected arguments {', '.join(sorted(where))}; "
-                "expected body, transform, name"
+                f"add_{kind}() got unexpected arguments {', '.join(sorted(where))}; expected body, transform, name"
             )
         if body is not None and not any(body is b for b in self._bodies):
             names = [b.name for b in self._bodies]

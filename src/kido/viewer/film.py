@@ -75,9 +75,7 @@ class Film:
         self.size, self.fps, self.frames = size, float(fps), 0
         program = find_ffmpeg()
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the film)
-        handle, self._part = tempfile.mkstemp(
-            dir=self.path.parent, prefix=f".{self.path.stem}-", suffix=".mp4"
-        )
+        handle, self._part = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.stem}-", suffix=".mp4")
         os.close(handle)
         command = [program, "-y", "-loglevel", "error", "-f", "rawvideo", "-pix_fmt", "rgb24"]
         command += ["-s", f"{width}x{height}", "-r", f"{fps:g}", "-i", "-", "-an"]

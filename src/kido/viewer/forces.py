@@ -75,9 +75,7 @@ class ArrowSet:
         shaft = length - head
         wxyz = np.tile(np.array([1.0, 0.0, 0.0, 0.0]), (N, 1))
         wxyz[:n] = wxyz_along_z(direction)
-        self._put(
-            "shaft", points + direction * (0.5 * shaft)[:, None], wxyz, np.stack([width, width, shaft], 1)
-        )
+        self._put("shaft", points + direction * (0.5 * shaft)[:, None], wxyz, np.stack([width, width, shaft], 1))
         self._put(
             "head",
             points + direction * (length - 0.5 * head)[:, None],

@@ -212,9 +212,7 @@ def split_creases(
     i = i[smooth]
     rows, cols = np.r_[a[i], b[i]], np.r_[a[i + 1], b[i + 1]]
     n = corner.size
-    _, label = connected_components(
-        coo_array((np.ones(len(rows)), (rows, cols)), shape=(n, n)), directed=False
-    )
+    _, label = connected_components(coo_array((np.ones(len(rows)), (rows, cols)), shape=(n, n)), directed=False)
     _, first = np.unique(label, return_index=True)
     source = faces.reshape(-1)[first]
     return vertices[source], label.reshape(-1, 3), source

@@ -17,9 +17,7 @@ def nice_cell(extent: float) -> float:
     return float(power * min((1.0, 2.0, 5.0, 10.0), key=lambda f: abs(np.log(f * power / raw))))
 
 
-def add_ground(
-    scene: Any, name: str, point: np.ndarray, normal: np.ndarray, extent: float, center: np.ndarray
-) -> Any:
+def add_ground(scene: Any, name: str, point: np.ndarray, normal: np.ndarray, extent: float, center: np.ndarray) -> Any:
     """A grid with shadows in the plane through ``point`` (3,) with unit ``normal`` (3,).
 
     Args:

@@ -28,9 +28,7 @@ class JointsPanel:
             the model may be touched.
     """
 
-    def __init__(
-        self, gui: Any, skeleton: Any, reach: float, changed: Callable[[Callable[[], None]], None]
-    ) -> None:
+    def __init__(self, gui: Any, skeleton: Any, reach: float, changed: Callable[[Callable[[], None]], None]) -> None:
         self.skeleton = skeleton
         self.reach = float(reach)
         self._changed = changed
@@ -77,9 +75,7 @@ class JointsPanel:
         index = [d.index for d in joint.dofs].index(dof.index)
         linear = isinstance(joint, (PrismaticJoint, TranslationalJoint))
         linear = (
-            linear
-            or (isinstance(joint, FreeJoint) and index >= 3)
-            or (isinstance(joint, PlanarJoint) and index < 2)
+            linear or (isinstance(joint, FreeJoint) and index >= 3) or (isinstance(joint, PlanarJoint) and index < 2)
         )
         spread = self.reach if linear else float(np.pi)
         start = float(self.skeleton.positions[dof.index]) if linear else 0.0

@@ -16,9 +16,7 @@ class Pacer:
         clock: seconds, rising.
     """
 
-    def __init__(
-        self, time_step: float, fps: float = 60.0, clock: Callable[[], float] = time.perf_counter
-    ) -> None:
+    def __init__(self, time_step: float, fps: float = 60.0, clock: Callable[[], float] = time.perf_counter) -> None:
         self.time_step = float(time_step)
         self.frame = 1.0 / float(fps)
         self.speed = 1.0

@@ -75,9 +75,7 @@ class ShowPanel:
             if layer == "contacts" and not viewer.is_world:
                 continue
             box = gui.add_checkbox(label, initial_value=view.visible(layer))
-            box.on_update(
-                lambda _, layer=layer, box=box: viewer.post(lambda: view.set_visible(layer, bool(box.value)))
-            )
+            box.on_update(lambda _, layer=layer, box=box: viewer.post(lambda: view.set_visible(layer, bool(box.value))))
             self.boxes[layer] = box
         if viewer.is_world:
             first = view.force_scale
@@ -162,9 +160,7 @@ class PushPanel:
         weight = 3.0 * viewer.typical_weight()
         self.force = gui.add_number("Force [N]", initial_value=float(f"{weight:.2g}"), min=0.0, step=0.1)
         self.duration = gui.add_number("Duration [s]", initial_value=0.1, min=0.001, step=0.01)
-        gui.add_button("Push", hint="Key P. Or hold Shift and drag a body").on_click(
-            lambda _: viewer.post(self.push)
-        )
+        gui.add_button("Push", hint="Key P. Or hold Shift and drag a body").on_click(lambda _: viewer.post(self.push))
         gui.add_markdown("Shift + drag pulls a body.")
         viewer.add_key("P", self.push, "Push the chosen body")
 
@@ -192,9 +188,7 @@ class PullTool:
         """Listen to clicks and drags on the shapes."""
         for batch in batches:
             batch.handle.on_click(lambda event, batch=batch: self._clicked(batch, event))
-            batch.handle.on_drag("left", modifier="shift")(
-                lambda event, batch=batch: self._dragged(batch, event)
-            )
+            batch.handle.on_drag("left", modifier="shift")(lambda event, batch=batch: self._dragged(batch, event))
 
     def _body(self, batch: Any, event: Any) -> Any:
         k = 0 if event.instance_index is None else int(event.instance_index)

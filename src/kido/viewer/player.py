@@ -91,9 +91,7 @@ class Player:
             self._toggle = gui.add_button("Pause", hint="Space")
             self._toggle.on_click(lambda _: self.post(self.toggle_pause))
             longest = max(self.trajectory.duration, 1e-3)
-            self._slider = gui.add_slider(
-                "Time [s]", min=0.0, max=longest, step=longest / 2000, initial_value=0.0
-            )
+            self._slider = gui.add_slider("Time [s]", min=0.0, max=longest, step=longest / 2000, initial_value=0.0)
             self._speed = gui.add_dropdown("Speed", SPEEDS, initial_value="1")
             self._loop = gui.add_checkbox("Begin anew at the end", initial_value=self.loop)
 
@@ -108,9 +106,7 @@ class Player:
         self._slider.on_update(moved)
         self._speed.on_update(faster)
         self._loop.on_update(lambda _: self.post(lambda: setattr(self, "loop", bool(self._loop.value))))
-        self.server.gui.add_command("Run or pause", hotkey="space").on_trigger(
-            lambda _: self.post(self.toggle_pause)
-        )
+        self.server.gui.add_command("Run or pause", hotkey="space").on_trigger(lambda _: self.post(self.toggle_pause))
         with gui.add_folder("Show"):
             self._show_panel = ShowPanel(self)
 

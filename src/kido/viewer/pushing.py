@@ -62,13 +62,9 @@ class Pusher:
         r = np.array(offset, dtype=float)
         for name, v in (("force", f), ("offset", r)):
             if v.shape != (3,) or not np.all(np.isfinite(v)):
-                raise StateError(
-                    f"Push {name} on body {body.name!r} is {v.tolist()}; expected three finite numbers."
-                )
+                raise StateError(f"Push {name} on body {body.name!r} is {v.tolist()}; expected three finite numbers.")
         if not duration > 0:
-            raise StateError(
-                f"Push duration on body {body.name!r} is {duration!r} s; expected a number above 0."
-            )
+            raise StateError(f"Push duration on body {body.name!r} is {duration!r} s; expected a number above 0.")
         push = Push(body, f, r, float(self.world.time) + float(duration))
         self.pushes.append(push)
         return push
@@ -96,9 +92,7 @@ class Pusher:
                 m = 1
             for p in self.pushes:
                 p.renew()
-                p.body.add_external_force(
-                    p.force, offset=p.offset, force_is_local=False, offset_is_local=True
-                )
+                p.body.add_external_force(p.force, offset=p.offset, force_is_local=False, offset_is_local=True)
             try:
                 world.step(m, reset_command=False)
             finally:
@@ -110,6 +104,4 @@ class Pusher:
         # which nothing acts any more was cleared by someone else meanwhile.
         for p in self.pushes:
             if np.any(p.body.external_wrench):
-                p.body.add_external_force(
-                    -p.force, offset=p.offset, force_is_local=False, offset_is_local=True
-                )
+                p.body.add_external_force(-p.force, offset=p.offset, force_is_local=False, offset_is_local=True)

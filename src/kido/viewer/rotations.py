@@ -10,9 +10,7 @@ def wxyz_from_matrix(R: np.ndarray) -> np.ndarray:
     R = np.asarray(R, dtype=float)
     flat = R.reshape(-1, 3, 3)
     m00, m11, m22 = flat[:, 0, 0], flat[:, 1, 1], flat[:, 2, 2]
-    squares = np.stack(
-        [1 + m00 + m11 + m22, 1 + m00 - m11 - m22, 1 - m00 + m11 - m22, 1 - m00 - m11 + m22], axis=1
-    )
+    squares = np.stack([1 + m00 + m11 + m22, 1 + m00 - m11 - m22, 1 - m00 + m11 - m22, 1 - m00 - m11 + m22], axis=1)
     k = np.argmax(squares, axis=1)
     a = flat[:, 2, 1] - flat[:, 1, 2]
     b = flat[:, 0, 2] - flat[:, 2, 0]

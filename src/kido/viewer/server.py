@@ -48,9 +48,7 @@ def start_server(port: int | None = None, title: str = "KIDO") -> Any:
         server = _local_server(viser)(host=HOST, port=DEFAULT_PORT if port is None else port, verbose=False)
     if port and server.get_port() != port:
         stop_server(server)
-        raise ViewerError(
-            f"Port {port} on {HOST} is in use. Choose another port, or port=None for the next free one."
-        )
+        raise ViewerError(f"Port {port} on {HOST} is in use. Choose another port, or port=None for the next free one.")
     server.gui.set_panel_label(title)
     server.gui.configure_theme(show_logo=False, show_share_button=False, brand_color=(66, 99, 141))
     return server

@@ -42,17 +42,11 @@ class Trajectory:
         positions = np.array(self.positions, dtype=float)
         wxyz = np.array(self.wxyz, dtype=float)
         if times.ndim != 1 or len(times) == 0:
-            raise StateError(
-                f"Trajectory times have shape {times.shape}; expected (T,) with at least one frame."
-            )
+            raise StateError(f"Trajectory times have shape {times.shape}; expected (T,) with at least one frame.")
         if positions.ndim != 3 or positions.shape[0] != len(times) or positions.shape[2] != 3:
-            raise StateError(
-                f"Trajectory positions have shape {positions.shape}; expected ({len(times)}, bodies, 3)."
-            )
+            raise StateError(f"Trajectory positions have shape {positions.shape}; expected ({len(times)}, bodies, 3).")
         if wxyz.shape != (*positions.shape[:2], 4):
-            raise StateError(
-                f"Trajectory quaternions have shape {wxyz.shape}; expected {(*positions.shape[:2], 4)}."
-            )
+            raise StateError(f"Trajectory quaternions have shape {wxyz.shape}; expected {(*positions.shape[:2], 4)}.")
         for name, array in (("times", times), ("positions", positions), ("quaternions", wxyz)):
             if not np.all(np.isfinite(array)):
                 frame = int(np.argwhere(~np.isfinite(array))[0][0])
@@ -64,13 +58,9 @@ class Trajectory:
         norm = np.linalg.norm(wxyz, axis=-1, keepdims=True)
         if np.any(np.abs(norm - 1.0) > 1e-6):
             frame = int(np.argwhere(np.abs(norm - 1.0) > 1e-6)[0][0])
-            raise StateError(
-                f"Trajectory quaternions must have length 1; frame {frame} holds one that has not."
-            )
+            raise StateError(f"Trajectory quaternions must have length 1; frame {frame} holds one that has not.")
         if self.contacts and len(self.contacts) != len(times):
-            raise StateError(
-                f"Trajectory has contacts for {len(self.contacts)} frames; expected {len(times)}."
-            )
+            raise StateError(f"Trajectory has contacts for {len(self.contacts)} frames; expected {len(times)}.")
         for name, array in (("times", times), ("positions", positions), ("wxyz", wxyz)):
             array.setflags(write=False)
             object.__setattr__(self, name, array)
@@ -269,6 +259,4 @@ class TrajectorySampler:
         """What has been collected so far."""
         wxyz = np.array(self._wxyz, dtype=float)
         wxyz /= np.linalg.norm(wxyz, axis=-1, keepdims=True)
-        return Trajectory(
-            np.array(self._times), np.array(self._positions), wxyz, self._labels, self._contacts
-        )
+        return Trajectory(np.array(self._times), np.array(self._positions), wxyz, self._labels, self._contacts)

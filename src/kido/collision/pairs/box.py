@@ -67,11 +67,7 @@ def face_axes(address, stop):
         return best_a, axis_a, best_b, axis_b
     for j in range(3):
         r0, r1, r2 = number[ROT + j], number[ROT + 3 + j], number[ROT + 6 + j]
-        reach = (
-            number[HALF_A] * math.fabs(r0)
-            + number[HALF_A + 1] * math.fabs(r1)
-            + number[HALF_A + 2] * math.fabs(r2)
-        )
+        reach = number[HALF_A] * math.fabs(r0) + number[HALF_A + 1] * math.fabs(r1) + number[HALF_A + 2] * math.fabs(r2)
         along = number[POS] * r0 + number[POS + 1] * r1 + number[POS + 2] * r2
         s = math.fabs(along) - number[HALF_B + j] - reach
         if s > best_b:
@@ -268,18 +264,8 @@ def add_edges(address, a, b, i, sa1, sa2, j, sb1, sb2, n0, n1, n2, keep_normal):
     pb1, pb2 = sb1 * shape_size[b, j1], sb2 * shape_size[b, j2]
     gap = length2 = 0.0
     for k in range(3):
-        p = (
-            position[a, k]
-            + s * rotation[a, 3 * k + i]
-            + pa1 * rotation[a, 3 * k + i1]
-            + pa2 * rotation[a, 3 * k + i2]
-        )
-        q = (
-            position[b, k]
-            + t * rotation[b, 3 * k + j]
-            + pb1 * rotation[b, 3 * k + j1]
-            + pb2 * rotation[b, 3 * k + j2]
-        )
+        p = position[a, k] + s * rotation[a, 3 * k + i] + pa1 * rotation[a, 3 * k + i1] + pa2 * rotation[a, 3 * k + i2]
+        q = position[b, k] + t * rotation[b, 3 * k + j] + pb1 * rotation[b, 3 * k + j1] + pb2 * rotation[b, 3 * k + j2]
         number[18 + k] = 0.5 * (p + q)
         number[21 + k] = q - p
         length2 += (q - p) * (q - p)

@@ -45,9 +45,7 @@ def plane_sphere(address, p, s, pair):
     position = c.position
     n0, n1, n2 = plane_normal(address, p)
     r = c.shape_size[s, 0]
-    return add_lowest(
-        address, 0, p, position[s, 0] - r * n0, position[s, 1] - r * n1, position[s, 2] - r * n2, 0
-    )
+    return add_lowest(address, 0, p, position[s, 0] - r * n0, position[s, 1] - r * n1, position[s, 2] - r * n2, 0)
 
 
 @callback

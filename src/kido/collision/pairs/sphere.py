@@ -131,9 +131,7 @@ def sphere_cone(address, s, t, pair):
     base = -h - z
     if flank <= 0.0 and base <= 0.0:
         if flank >= base:
-            return add_revolved(
-                address, s, t, e0, e1, rho - flank * out_rho, z - flank * out_z, out_rho, out_z, flank
-            )
+            return add_revolved(address, s, t, e0, e1, rho - flank * out_rho, z - flank * out_z, out_rho, out_z, flank)
         return add_revolved(address, s, t, e0, e1, rho, -h, 0.0, -1.0, base)
     # Nearest point of the flank, from rim (0) to apex (1), and of the base.
     along = min(max((-(rho - r) * r + (z + h) * 2.0 * h) / (slant * slant), 0.0), 1.0)

@@ -137,9 +137,7 @@ class _Document:
             elif tag == "instance_controller":
                 skin = self.target(child, "url", "controller").find("{*}skin")
                 if skin is None:
-                    self.remarks.append(
-                        f"{self.path}:{child.sourceline}: a controller without skin is left out"
-                    )
+                    self.remarks.append(f"{self.path}:{child.sourceline}: a controller without skin is left out")
                     continue
                 bind = skin.find("{*}bind_shape_matrix")
                 shape = np.eye(4) if bind is None else self._floats(bind, 16).reshape(4, 4)
@@ -227,9 +225,7 @@ class _Document:
                     raise self.error(element, f"<triangles> has {len(corners)} corners, not a multiple of 3")
                 found.append(corners.reshape(-1, 3))
             elif tag == "trifans":
-                found.append(
-                    np.stack([np.full(len(corners[2:]), corners[0]), corners[1:-1], corners[2:]], axis=1)
-                )
+                found.append(np.stack([np.full(len(corners[2:]), corners[0]), corners[1:-1], corners[2:]], axis=1))
             else:
                 strip = np.stack([corners[:-2], corners[1:-1], corners[2:]], axis=1)
                 strip[1::2] = strip[1::2, ::-1]

@@ -62,9 +62,7 @@ def read_mesh_data(path: str | Path, *, up_axis: str = "ignore") -> MeshData:
     finite = np.isfinite(mesh.vertices).all(axis=1)
     if not finite.all():
         bad = int(np.argmin(finite))
-        raise FileFormatError(
-            name, None, f"vertex {bad} is {mesh.vertices[bad].tolist()}; expected finite numbers"
-        )
+        raise FileFormatError(name, None, f"vertex {bad} is {mesh.vertices[bad].tolist()}; expected finite numbers")
     return mesh
 
 

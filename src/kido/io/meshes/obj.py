@@ -93,9 +93,7 @@ def _read_library(name: str, path: str, remarks: list[str]) -> dict[str, Color]:
     """Colours by material name. A library is read only from the mesh's own folder or below it."""
     relative = PurePosixPath(name.replace("\\", "/"))
     if not relative.parts or relative.is_absolute() or ".." in relative.parts:
-        remarks.append(
-            f"{path}: material library '{name}' is not below the mesh's folder; its colours are left out"
-        )
+        remarks.append(f"{path}: material library '{name}' is not below the mesh's folder; its colours are left out")
         return {}
     library = Path(path).parent / relative
     try:

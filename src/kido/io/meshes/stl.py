@@ -17,9 +17,7 @@ __all__ = ["read_stl"]
 
 HEADER_BYTES = 84
 RECORD = np.dtype([("normal", "<f4", (3,)), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
-VERTEX = re.compile(
-    rb"^[ \t]*vertex[ \t]+(\S+)[ \t]+(\S+)[ \t]+(\S+)[ \t]*\r?$", re.MULTILINE | re.IGNORECASE
-)
+VERTEX = re.compile(rb"^[ \t]*vertex[ \t]+(\S+)[ \t]+(\S+)[ \t]+(\S+)[ \t]*\r?$", re.MULTILINE | re.IGNORECASE)
 VERTEX_LINE = re.compile(rb"^[ \t]*vertex\b", re.MULTILINE | re.IGNORECASE)
 
 
@@ -43,9 +41,7 @@ def _is_text(data: bytes) -> bool:
 
 def _binary_corners(data: bytes, path: str) -> np.ndarray:
     if len(data) < HEADER_BYTES:
-        raise FileFormatError(
-            path, None, f"not an STL file: {len(data)} bytes, and it does not start with 'solid'"
-        )
+        raise FileFormatError(path, None, f"not an STL file: {len(data)} bytes, and it does not start with 'solid'")
     count = int.from_bytes(data[80:84], "little")
     expected = HEADER_BYTES + RECORD.itemsize * count
     if len(data) < expected:
@@ -67,9 +63,7 @@ def _text_corners(data: bytes, path: str) -> np.ndarray:
     if b"endsolid" not in data[-512:].lower():
         raise FileFormatError(path, data.count(b"\n") + 1, "truncated STL: it does not end with 'endsolid'")
     if count % 3:
-        raise FileFormatError(
-            path, None, f"truncated or malformed STL: {count} vertices, not a multiple of 3"
-        )
+        raise FileFormatError(path, None, f"truncated or malformed STL: {count} vertices, not a multiple of 3")
     try:
         return np.array(words, dtype=bytes).astype(np.float64).reshape(-1, 3) if words else np.zeros((0, 3))
     except ValueError:

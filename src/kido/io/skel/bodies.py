@@ -88,21 +88,15 @@ def add_shapes(body: BodyNode, description: SkelBody) -> None:
             )
 
 
-def _read_parts(
-    node: Node, finder: ResourceFinder, visuals: bool, owner: str, warnings: list[str]
-) -> list[Part]:
+def _read_parts(node: Node, finder: ResourceFinder, visuals: bool, owner: str, warnings: list[str]) -> list[Part]:
     parts = []
     for shape_node in node.children("visualization_shape"):
         geometry = shape_node.child("geometry")
         if not visuals and geometry is not None and geometry.children("mesh"):
-            warnings.append(
-                f"{owner}: its visual mesh was left out, also from its moment of inertia if not given"
-            )
+            warnings.append(f"{owner}: its visual mesh was left out, also from its moment of inertia if not given")
             continue
         parts.append(read_part(shape_node, finder, owner, warnings))
-    parts.extend(
-        read_part(shape_node, finder, owner, warnings) for shape_node in node.children("collision_shape")
-    )
+    parts.extend(read_part(shape_node, finder, owner, warnings) for shape_node in node.children("collision_shape"))
     for shape_node in node.children("soft_shape", "soft"):
         mass = shape_node.child_number("total_mass", 0.0)
         warnings.append(
@@ -145,16 +139,12 @@ def _read_moment(node: Node) -> np.ndarray:
     return np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]])
 
 
-def _moment_of_shapes(
-    mass: float, com: np.ndarray, parts: list[Part], owner: str, warnings: list[str]
-) -> np.ndarray:
+def _moment_of_shapes(mass: float, com: np.ndarray, parts: list[Part], owner: str, warnings: list[str]) -> np.ndarray:
     if mass == 0.0:
         return np.zeros((3, 3))
     solids = [_solid(part) for part in parts if part.moment_kind != "none"]
     if not solids:
-        warnings.append(
-            f"{owner}: no moment of inertia and no shape to take it from; it has 1 kg m^2 about every axis"
-        )
+        warnings.append(f"{owner}: no moment of inertia and no shape to take it from; it has 1 kg m^2 about every axis")
         return DEFAULT_MOMENT
     volume = sum(shape.volume for shape, _ in solids)
     moment = np.zeros((3, 3))

@@ -48,9 +48,7 @@ def unit_vector(node: Node, tag: str) -> np.ndarray:
     vector = node.child_vector(tag, 3)
     scale = np.abs(vector).max()
     if scale == 0.0:
-        raise node.require(tag).error(
-            f"the vector <{tag}> of {node.describe()} is zero; expected a direction"
-        )
+        raise node.require(tag).error(f"the vector <{tag}> of {node.describe()} is zero; expected a direction")
     vector = vector / scale
     return vector / np.linalg.norm(vector)
 

@@ -175,9 +175,7 @@ def _read_axes(node: Node, kind: _Type, values: _DofValues, owner: str, warnings
         if axis is None:
             continue
         if index >= kind.num_axes:
-            warnings.append(
-                f"{owner}: <{tag}> has no meaning for a {node.attribute('type')} joint and was left out"
-            )
+            warnings.append(f"{owner}: <{tag}> has no meaning for a {node.attribute('type')} joint and was left out")
             continue
         note_unknown(axis, ("xyz", "pitch", "limit", "dynamics", "damping"), owner, warnings)
         if axis.child("damping") is not None:
@@ -234,9 +232,7 @@ def _local_index(node: Node, kind: _Type, owner: str) -> int:
     text = node.required_attribute("local_index")
     if not (text.isascii() and text.isdigit() and int(text) < kind.num_dofs):
         choices = ", ".join(map(str, range(kind.num_dofs))) or "none: it has no degrees of freedom"
-        raise node.error(
-            f"the attribute 'local_index' of <dof> of {owner} is '{text}'; valid indices are {choices}"
-        )
+        raise node.error(f"the attribute 'local_index' of <dof> of {owner} is '{text}'; valid indices are {choices}")
     return int(text)
 
 
@@ -252,9 +248,7 @@ def _read_symmetric_limit(
         raise child.error(f"the lower {tag} limit {lower:g} of {owner} is above the upper one, {upper:g}")
     limit = max(abs(lower), abs(upper))
     if lower != -upper:
-        warnings.append(
-            f"{owner}: its {tag} limits {lower:g} and {upper:g} were widened to -{limit:g} and {limit:g}"
-        )
+        warnings.append(f"{owner}: its {tag} limits {lower:g} and {upper:g} were widened to -{limit:g} and {limit:g}")
     values.set(f"{tag}_limit", index, limit)
 
 

@@ -89,9 +89,7 @@ def _color(node: Node, owner: str, warnings: list[str]) -> tuple[float, ...] | N
 def _positive(node: Node, tag: str) -> float:
     value = node.child_number(tag)
     if value <= 0.0:
-        raise node.require(tag).error(
-            f"<{tag}> of <{node.tag}> is {value:g}; expected a length greater than 0"
-        )
+        raise node.require(tag).error(f"<{tag}> of <{node.tag}> is {value:g}; expected a length greater than 0")
     return value
 
 
@@ -99,8 +97,7 @@ def _size(node: Node) -> np.ndarray:
     size = node.child_vector("size", 3)
     if (size <= 0.0).any():
         raise node.require("size").error(
-            f"<size> of <{node.tag}> is {' '.join(f'{value:g}' for value in size)}; "
-            f"expected lengths greater than 0"
+            f"<size> of <{node.tag}> is {' '.join(f'{value:g}' for value in size)}; expected lengths greater than 0"
         )
     return size
 

@@ -21,9 +21,7 @@ __all__ = ["read"]
 DETECTORS = ("dart", "fcl", "fcl_mesh", "bullet", "ode")
 
 
-def read(
-    source: str | Path, package_dirs: str | Path | Iterable[str | Path] = (), *, visuals: bool = True
-) -> World:
+def read(source: str | Path, package_dirs: str | Path | Iterable[str | Path] = (), *, visuals: bool = True) -> World:
     """Read a SKEL file, or a text that starts with ``<``, as a world in its initial state.
 
     Args:
@@ -77,17 +75,14 @@ def _world_arguments(node: Node, remarks: list[str]) -> dict[str, Any]:
     if physics.child("time_step") is not None:
         time_step = physics.child_number("time_step")
         if time_step <= 0.0:
-            raise physics.require("time_step").error(
-                f"the time step is {time_step:g} s; expected more than 0"
-            )
+            raise physics.require("time_step").error(f"the time step is {time_step:g} s; expected more than 0")
         arguments["time_step"] = time_step
     if physics.child("gravity") is not None:
         arguments["gravity"] = tuple(float(value) for value in physics.child_vector("gravity", 3))
     detector = physics.child_text("collision_detector")
     if detector is not None and detector not in DETECTORS:
         remarks.append(
-            f"world: the collision detector '{detector}' is not one of {', '.join(DETECTORS)}; "
-            f"KIDO uses its own"
+            f"world: the collision detector '{detector}' is not one of {', '.join(DETECTORS)}; KIDO uses its own"
         )
     return arguments
 
@@ -128,8 +123,7 @@ def _read_bodies(
         body = read_body(body_node, frame, finder, visuals, warnings)
         if body.name in bodies:
             raise body_node.error(
-                f"the name '{body.name}' of the body is taken by the one in line "
-                f"{bodies[body.name].node.line}"
+                f"the name '{body.name}' of the body is taken by the one in line {bodies[body.name].node.line}"
             )
         bodies[body.name] = body
     return bodies
@@ -198,9 +192,7 @@ def _add_body(
     built = joint.build(_inverse(parent_pose) @ body.pose @ joint.transform, joint.transform)
     fixed = parent is None and built.num_dofs == 0
     if not body.has_inertia and skeleton.mobile and not fixed:
-        warnings.append(
-            f"body '{body.name}': no <inertia>; it has {DEFAULT_MASS:g} kg and 1 kg m^2 about every axis"
-        )
+        warnings.append(f"body '{body.name}': no <inertia>; it has {DEFAULT_MASS:g} kg and 1 kg m^2 about every axis")
     with located(body.node):
         node = skeleton.add_body(
             body.name, joint=built, parent=None if parent is None else parent.name, inertia=body.inertia

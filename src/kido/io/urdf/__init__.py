@@ -89,9 +89,7 @@ def read(
         robot.remarks.append(f"{root.path}: {massless_text(movers)}")
     missing = robot.remarks.append if missing_meshes == "skip" else None
     shapes = ShapeReader(finder, up_axis, robot.remarks.append, missing)
-    skeleton = build_skeleton(
-        robot, tree, shapes, base=base, transform=pose, visuals=visuals, collisions=collisions
-    )
+    skeleton = build_skeleton(robot, tree, shapes, base=base, transform=pose, visuals=visuals, collisions=collisions)
     skeleton.uri = None if path is None else str(path)
     skeleton.warnings.extend(robot.remarks)
     return skeleton

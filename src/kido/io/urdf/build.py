@@ -52,9 +52,7 @@ def build_skeleton(
         try:
             joint = _root_joint(robot, base, transform) if spec is None else _joint(spec, robot)
             parent = None if spec is None else bodies[spec.parent]
-            body = skeleton.add_body(
-                link.name, joint=joint, parent=parent, inertia=_inertia(link, robot.remarks)
-            )
+            body = skeleton.add_body(link.name, joint=joint, parent=parent, inertia=_inertia(link, robot.remarks))
         except ModelError as error:
             raise node.error(str(error)) from None
         bodies[link.name] = body

@@ -17,9 +17,7 @@ def read_materials(root: Node, remarks: list[str]) -> dict[str, Color]:
     One directly in <robot> counts before those in visuals; of several, the first counts.
     """
     materials: dict[str, Color] = {}
-    inline = (
-        m for link in root.children("link") for v in link.children("visual") for m in v.children("material")
-    )
+    inline = (m for link in root.children("link") for v in link.children("visual") for m in v.children("material"))
     for node in (*root.children("material"), *inline):
         name = node.attribute("name", "")
         color = _own_color(node, remarks)
@@ -53,9 +51,7 @@ def _own_color(node: Node, remarks: list[str]) -> Color | None:
     values = color.vector("rgba", (3, 4))
     clipped = np.clip(values, 0.0, 1.0)
     if not np.array_equal(values, clipped):
-        remarks.append(
-            f"{node.path}:{color.line}: colour {values.tolist()} is outside of 0..1; taken as the nearest"
-        )
+        remarks.append(f"{node.path}:{color.line}: colour {values.tolist()} is outside of 0..1; taken as the nearest")
     return (*(float(v) for v in clipped), *((1.0,) if len(clipped) == 3 else ()))
 
 

@@ -123,9 +123,7 @@ def _read_inertial(link: Node, remarks: list[str]) -> InertialSpec | None:
         return None
     mass = node.require("mass").number("value")
     if mass < 0.0:
-        raise node.require("mass").error(
-            f"the mass of {link.describe()} is {mass:g} kg; expected zero or more"
-        )
+        raise node.require("mass").error(f"the mass of {link.describe()} is {mass:g} kg; expected zero or more")
     transform = read_origin(node)
     inertia = node.child("inertia")
     moment = np.zeros((3, 3))
@@ -170,8 +168,7 @@ def _read_joint(node: Node, remarks: list[str]) -> JointSpec:
     friction = dynamics.number("friction", 0.0) if dynamics is not None else 0.0
     if dynamics is not None and min(damping, friction) < 0.0:
         raise dynamics.error(
-            f"damping {damping:g} and friction {friction:g} of {node.describe()}; "
-            f"expected zero or positive numbers"
+            f"damping {damping:g} and friction {friction:g} of {node.describe()}; expected zero or positive numbers"
         )
     mimic_node = node.child("mimic")
     mimic = None
@@ -209,9 +206,7 @@ def _read_limits(joint: Node, kind: str, remarks: list[str]) -> dict[str, float]
     for key in ("velocity", "effort"):
         value = node.number(key, math.inf, allow_infinite=True)
         if value < 0.0:
-            raise node.error(
-                f"the {key} limit of {joint.describe()} is {value:g}; expected a positive number"
-            )
+            raise node.error(f"the {key} limit of {joint.describe()} is {value:g}; expected a positive number")
         if value == 0.0:
             remarks.append(f"{where} has the {key} limit 0, taken as not given")
             value = math.inf
@@ -222,9 +217,7 @@ def _read_limits(joint: Node, kind: str, remarks: list[str]) -> dict[str, float]
     lower = node.number("lower", 0.0, allow_infinite=True)
     upper = node.number("upper", 0.0, allow_infinite=True)
     if lower > upper:
-        raise node.error(
-            f"the lower limit {lower:g} of {joint.describe()} is above its upper limit {upper:g}"
-        )
+        raise node.error(f"the lower limit {lower:g} of {joint.describe()} is above its upper limit {upper:g}")
     if lower == upper == 0.0:
         written = "lower = upper = 0" if given else "no lower and upper limit"
         remarks.append(f"{where} has {written}, taken as unlimited")

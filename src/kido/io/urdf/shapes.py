@@ -59,9 +59,7 @@ class ShapeReader:
         uri = node.required_attribute("filename")
         scale = node.vector("scale", (1, 3), (1.0, 1.0, 1.0))
         if (scale == 0.0).any():
-            raise node.error(
-                f"the scale of mesh '{uri}' is {scale.tolist()}; expected numbers other than zero"
-            )
+            raise node.error(f"the scale of mesh '{uri}' is {scale.tolist()}; expected numbers other than zero")
         if len(scale) == 1:
             scale = np.full(3, scale[0])
         try:

@@ -30,9 +30,7 @@ class LinkTree:
         carried: dict[str, float] = {}
         for _, link in reversed(self.steps):
             carried[link.name] = link.mass + sum(carried[j.child] for j in self.children[link.name])
-        movers = [
-            (j.name, link.name) for j, link in self.steps if j.type != "fixed" and carried[link.name] == 0.0
-        ]
+        movers = [(j.name, link.name) for j, link in self.steps if j.type != "fixed" and carried[link.name] == 0.0]
         below_root = self.root.mass + sum(carried[j.child] for j in self.children[self.root.name])
         if free_base and below_root == 0.0:
             movers.insert(0, ("the free base", self.root.name))
@@ -102,8 +100,7 @@ def _check_mimics(robot: RobotSpec) -> None:
         if target not in robot.joints:
             node = joint.mimic.node
             robot.remarks.append(
-                f"{node.path}:{node.line}: joint '{joint.name}' mimics '{target}', which does not exist; "
-                f"left out"
+                f"{node.path}:{node.line}: joint '{joint.name}' mimics '{target}', which does not exist; left out"
             )
         if target == joint.name:
             raise joint.mimic.node.error(f"joint '{joint.name}' mimics itself")
@@ -118,9 +115,7 @@ def _cycle(robot: RobotSpec, parent_joint: dict[str, JointSpec], start: str) -> 
         name = parent_joint[name].parent
     loop = [*path[path.index(name) :], name][::-1]
     joint = parent_joint[loop[1]]
-    return joint.node.error(
-        f"the links form a cycle: {' -> '.join(repr(item) for item in loop)}; expected a tree"
-    )
+    return joint.node.error(f"the links form a cycle: {' -> '.join(repr(item) for item in loop)}; expected a tree")
 
 
 def refuse_massless(path: str, movers: list[tuple[str, str]]) -> ModelError:
