@@ -23,8 +23,8 @@ SETTINGS: dict[str, float] = {
     "erp": 0.2,  # share of a penetration that a step removes
     "slop": 0.0,  # [m] penetration that is left alone
     "max_correction": 0.01,  # [m] most that a step removes
-    "skin": 1e-5,  # [m or rad] surfaces and limits this near to touching come together slowly
-    "skin_share": 0.03,  # share of such a distance that a step removes
+    "skin": 1e-6,  # [m or rad] surfaces and limits this near to touching come together slowly
+    "skin_share": 0.05,  # share of such a distance that a step removes
     "restitution_speed": 0.05,  # [m/s] slower impacts do not bounce
 }
 _CHUNK_SECONDS = 0.05  # a long run comes back to Python this often, so that Ctrl-C works
