@@ -13,9 +13,9 @@ from kido.skeleton.compiler import Links, compile_skeleton, fill_properties
 from kido.skeleton.external import row_seen_from
 
 if TYPE_CHECKING:
-    from kido.simulation.world import World
     from kido.skeleton.body_node import BodyNode
     from kido.skeleton.degree_of_freedom import DegreeOfFreedom
+    from kido.skeleton.host import Host
 
 Array = NDArray[np.float64]
 
@@ -41,7 +41,7 @@ class SkeletonArrays:
         self._saved: dict[Any, tuple[Array, ...]] = {}
         self._applied: dict[int, Array] = {}  # external forces of bodies, in their own axes
         self._fresh = 0
-        self._world: World | None = None
+        self._world: Host | None = None
         self._world_version = -1
         self._gravity = np.array(STANDARD_GRAVITY)
         self._properties_stale = False

@@ -1,0 +1,33 @@
+"""What a skeleton asks of the world that holds its arrays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from kido.skeleton.skeleton import Skeleton
+
+
+class Host(Protocol):
+    """A world, seen from a skeleton in it."""
+
+    name: str
+    _stale: bool
+    _properties_stale: bool
+    _version: int
+
+    @property
+    def gravity(self) -> NDArray[np.float64]:
+        """Acceleration of gravity [m/s^2]."""
+        ...
+
+    def constraint_forces(self, skeleton: Skeleton) -> NDArray[np.float64]:
+        """Generalized forces of contacts and joint constraints in the last step."""
+        ...
+
+    def _compile(self) -> Any: ...
+
+    def _structure_changed(self) -> None: ...
