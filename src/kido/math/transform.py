@@ -12,6 +12,14 @@ from kido.errors import ModelError
 _TOLERANCE = 1e-6  # of R R^T = I; text files carry about seven digits
 
 
+def number_or_nan(value: Any) -> float:
+    """A number as float; NaN, which every check refuses, for what is none."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return float("nan")
+
+
 def as_vector(value: ArrayLike, what: str, size: int = 3) -> NDArray[np.float64]:
     """A finite vector of a given size, as a new array.
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kido.errors import ModelError, NameLookupError, StateError
-from kido.math.transform import as_vector
+from kido.math.transform import as_vector, number_or_nan
 from kido.shapes import Plane
 from kido.simulation.contacts import ContactSet
 from kido.simulation.engine import Engine
@@ -73,7 +73,7 @@ class World:
         self.uri: str | None = None
 
     def _checked_time_step(self, value: float) -> float:
-        number = float(value)
+        number = number_or_nan(value)
         if not np.isfinite(number) or number <= 0.0:
             raise ModelError(f"world {self.name!r}: time step: expected a positive number [s], got {value!r}")
         return number
@@ -85,7 +85,7 @@ class World:
         for key, value in settings.items():
             if key not in valid:
                 raise ModelError(f"world {self.name!r}: no setting {key!r}; valid are {', '.join(sorted(valid))}")
-            if not np.isfinite(value) or value < 0:
+            if not 0.0 <= number_or_nan(value) < np.inf:
                 raise ModelError(f"world {self.name!r}: setting {key}: expected a number not below 0, got {value!r}")
         return {**SETTINGS, **settings}
 

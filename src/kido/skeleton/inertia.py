@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kido.errors import ModelError
-from kido.math.transform import as_transform, as_vector
+from kido.math.transform import as_transform, as_vector, number_or_nan
 from kido.shapes import Shape
 
 _TINY = 1e-20  # [kg m^2] rounding of moments that files give as almost nothing
@@ -36,7 +36,7 @@ class Inertia:
     moment: Any = None
 
     def __post_init__(self) -> None:
-        mass = float(self.mass)
+        mass = number_or_nan(self.mass)
         if not np.isfinite(mass) or mass < 0.0:
             raise ModelError(f"mass: expected a finite number that is not negative [kg], got {self.mass!r}")
         moment = np.zeros((3, 3)) if self.moment is None else as_vector(self.moment, "moment", 9).reshape(3, 3)

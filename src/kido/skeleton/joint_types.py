@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kido.errors import ModelError
 from kido.joints import JointKind
-from kido.math.transform import as_unit_vector
+from kido.math.transform import as_unit_vector, number_or_nan
 from kido.skeleton.joint import Joint
 
 _LETTERS = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
@@ -77,9 +77,10 @@ class ScrewJoint(_AxisJoint):
 
     @staticmethod
     def _checked(name: str | None, pitch: float) -> float:
-        if not np.isfinite(pitch):
+        number = number_or_nan(pitch)
+        if not np.isfinite(number):
             raise ModelError(f"joint {name!r}: pitch: expected a finite number [m/revolution], got {pitch!r}")
-        return float(pitch)
+        return number
 
     @property
     def pitch(self) -> float:

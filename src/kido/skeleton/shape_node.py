@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kido.errors import ModelError
-from kido.math.transform import as_transform
+from kido.math.transform import as_transform, number_or_nan
 from kido.shapes import Shape
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class ShapeNode:
         self._restitution = self._coefficient("restitution", restitution, 1.0)
 
     def _coefficient(self, what: str, value: float, highest: float) -> float:
-        number = float(value)
+        number = number_or_nan(value)
         if not np.isfinite(number) or not 0.0 <= number <= highest:
             wanted = "a finite number not below 0" if highest == np.inf else f"a number from 0 to {highest:g}"
             raise ModelError(f"shape {self.name!r}: {what}: expected {wanted}, got {value!r}")
@@ -67,7 +67,10 @@ class ShapeNode:
     def _checked_color(self, color: Any) -> tuple[float, ...] | None:
         if color is None:
             return None
-        values = tuple(float(c) for c in color)
+        try:
+            values = tuple(float(c) for c in color)
+        except (TypeError, ValueError):
+            values = ()
         if len(values) not in (3, 4) or not all(0.0 <= c <= 1.0 for c in values):
             raise ModelError(f"shape {self.name!r}: color: expected 3 or 4 numbers from 0 to 1, got {color!r}")
         return values
