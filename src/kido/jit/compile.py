@@ -17,7 +17,7 @@ import numba
 from numba import config, types
 
 from kido.jit.progress import compiling, progress
-from kido.jit.schema import DEBUG, WORDS_PER_FIELD, Schema, live_container
+from kido.jit.schema import Schema, live_container
 
 JIT_DISABLED = bool(getattr(config, "DISABLE_JIT"))  # noqa: B009  (set at run time, unknown to type checkers)
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}, "nogil": True, "_nrt": False}
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     _F = TypeVar("_F", bound=Callable[..., Any])
 
     def kernel(function: _F) -> _F: ...
+    def inlined(function: _F) -> _F: ...
     def entry(signature: str) -> Callable[[_F], _F]: ...
     def view(schema: Schema, address: int) -> Any: ...
     def call4(address: int, a: int, b: int, c: int, d: int) -> int: ...
@@ -52,6 +53,8 @@ elif JIT_DISABLED:
     def kernel(function):
         """Leave a kernel as the Python function it is."""
         return function
+
+    inlined = kernel
 
     def entry(signature: str):
         """Leave an entry as the Python function it is."""
@@ -82,111 +85,14 @@ elif JIT_DISABLED:
 
 else:
     from llvmlite import ir
-    from numba.core import cgutils, event
+    from numba.core import event
     from numba.core.ccallback import CFunc
-    from numba.core.extending import (
-        infer_getattr,
-        intrinsic,
-        lower_getattr_generic,
-        models,
-        register_model,
-        typeof_impl,
-    )
-    from numba.core.imputils import lower_constant
-    from numba.core.typing.templates import AttributeTemplate
-    from numba.np.arrayobj import make_array, populate_array
+    from numba.core.extending import intrinsic
 
     from kido.jit.cache import KernelCache
+    from kido.jit.handles import view as view  # noqa: PLC0414  (handed on)
 
     _I64 = ir.IntType(64)
-    _ELEMENT = {"i": types.int64, "f": types.float64}
-
-    class SchemaType(types.Type):
-        """Numba's type of a `Schema` constant."""
-
-        def __init__(self, schema: Schema):
-            self.schema = schema
-            super().__init__(f"Schema:{schema.name}{schema.key}")
-
-    class HandleType(types.Type):
-        """Numba's type of a handle: the fields of one schema behind one pointer."""
-
-        def __init__(self, name: str, key: tuple[tuple[str, str, int], ...]):
-            self.fields = {f: (kind, rank) for f, kind, rank in key}
-            self.position = {f: i for i, (f, _, _) in enumerate(key)}
-            super().__init__(f"Handle:{name}{key}")
-
-        def array_type(self, field: str) -> types.Array:
-            kind, rank = self.fields[field]
-            return types.Array(_ELEMENT[kind], rank, "C")
-
-    @typeof_impl.register(Schema)
-    def _typeof_schema(value, context):
-        return SchemaType(value)
-
-    register_model(SchemaType)(models.OpaqueModel)
-
-    @lower_constant(SchemaType)
-    def _schema_constant(context, builder, type_, value):
-        return context.get_dummy_value()
-
-    @register_model(HandleType)
-    class _HandleModel(models.PrimitiveModel):
-        def __init__(self, manager, type_):
-            super().__init__(manager, type_, _I64.as_pointer())
-
-    @infer_getattr
-    class _HandleAttribute(AttributeTemplate):
-        key = HandleType
-
-        def generic_resolve(self, value, attr):
-            if attr in value.fields:
-                return value.array_type(attr)
-            return None
-
-    @lower_getattr_generic(HandleType)
-    def _handle_field(context, builder, type_, header, name):
-        array_type = type_.array_type(name)
-        first = 1 + WORDS_PER_FIELD * type_.position[name]
-
-        def word(index):
-            # The header is written once, so the optimiser may keep what it loaded.
-            loaded = builder.load(builder.gep(header, [ir.Constant(_I64, index)]))
-            loaded.set_metadata("invariant.load", builder.module.add_metadata([]))
-            return loaded
-
-        shape = [word(first + 1 + d) for d in range(array_type.ndim)]
-        strides = [ir.Constant(_I64, 8)]
-        for size in reversed(shape[1:]):
-            strides.insert(0, builder.mul(strides[0], size))
-        array = make_array(array_type)(context, builder)
-        populate_array(
-            array,
-            data=builder.inttoptr(word(first), array.data.type),
-            shape=cgutils.pack_array(builder, shape),
-            strides=cgutils.pack_array(builder, strides),
-            itemsize=ir.Constant(_I64, 8),
-            meminfo=None,
-        )
-        return array._getvalue()
-
-    @intrinsic
-    def view(typing_context, schema, address):
-        """The container at `address` as a handle whose fields read and write as arrays."""
-        if not isinstance(schema, SchemaType):
-            return None
-        handle = HandleType(schema.schema.name, schema.schema.key)
-
-        def generate(context, builder, signature, args):
-            header = builder.inttoptr(args[1], _I64.as_pointer())
-            if DEBUG:
-                mark = ir.Constant(_I64, schema.schema.mark)
-                with builder.if_then(builder.icmp_signed("!=", builder.load(header), mark), likely=False):
-                    message = f"the address is not that of a living {schema.schema.name} container"
-                    context.call_conv.return_user_exc(builder, RuntimeError, (message,))
-            return header
-
-        return handle(schema, types.int64), generate
 
     @intrinsic
     def call4(typing_context, address, a, b, c, d):
@@ -206,7 +112,14 @@ else:
     def kernel(function):
         """Compile a function for use by other kernels: cached, without GIL, reference counts or exceptions
         from arithmetic; multiply-add contraction is the only liberty taken with floating point."""
-        dispatcher = numba.njit(**OPTIONS)(function)
+        return _kernel(function, OPTIONS)
+
+    def inlined(function):
+        """A kernel whose code is copied into its callers: for steps of a loop that hand numbers on."""
+        return _kernel(function, {**OPTIONS, "forceinline": True})
+
+    def _kernel(function, options):
+        dispatcher = numba.njit(**options)(function)
         dispatcher._cache = KernelCache(function)
         template = dispatcher.get_call_template
 

@@ -60,9 +60,11 @@ class Schema:
             raise ValueError(f"schema {name}: a field name appears twice")
 
     @property
-    def key(self) -> tuple[tuple[str, str, int], ...]:
-        """What compiled code depends on: the name, kind and rank of each field, in order."""
-        return tuple((f.name, f.kind, len(f.dims)) for f in self.fields.values())
+    def key(self) -> tuple[tuple[str, str, tuple[int, ...]], ...]:
+        """What compiled code depends on: name, kind and sizes of each field, in order; 0: a size not fixed."""
+        return tuple(
+            (f.name, f.kind, tuple(n if isinstance(n, int) else 0 for n in f.dims)) for f in self.fields.values()
+        )
 
     @property
     def mark(self) -> int:
@@ -84,7 +86,8 @@ class Container:
     Args:
         schema: the table of fields.
         **given: named sizes (int) and, for any field, an existing array to share instead of a new one of
-            zeros. A shared array must have the field's dtype and rank and be C-contiguous.
+            zeros. A shared array must have the field's dtype, rank and fixed sizes and be C-contiguous, and
+            must not serve as another field too: compiled code takes different fields for apart.
     """
 
     def __init__(self, schema: Schema, **given: Any):
@@ -104,6 +107,8 @@ class Container:
                     f"{schema.name}.{f.name}: expected a C-contiguous {_DTYPES[f.kind].__name__} array of "
                     f"rank {len(f.dims)}, got {array.dtype} {array.shape}"
                 )
+            elif any(d != n for d, n in zip(f.dims, array.shape, strict=True) if isinstance(d, int)):
+                raise ValueError(f"{schema.name}.{f.name}: expected the shape {f.dims}, got {array.shape}")
             setattr(self, f.name, array)
             at = 1 + WORDS_PER_FIELD * k
             header[at] = array.ctypes.data
