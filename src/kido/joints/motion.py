@@ -12,7 +12,7 @@ the parent-side frame.
 
 from __future__ import annotations
 
-from kido.jit import kernel
+from kido.jit import inlined, kernel
 from kido.joints.kinds import (
     BALL,
     EULER,
@@ -29,7 +29,7 @@ from kido.math.so3 import axis_rotation, compose, cross, rotate, rotation_vector
 from kido.math.trig import sincos
 
 
-@kernel
+@inlined
 def set_column(d, k, w0, w1, w2, v0, v1, v2):
     """H_k = [w; v]."""
     d.H[k, 0] = w0
@@ -57,6 +57,42 @@ def slide(F, t, d, i, k, axis):
     set_column(d, k, 0.0, 0.0, 0.0, x, y, z)
     q = d.q[k]
     return x * q, y * q, z * q
+
+
+@inlined
+def hinge(Rp, t, d, i, k):
+    """Child-side rotation of a revolute joint from its parent body's; does not write the column.
+
+    Row i of `hinge` holds A, B, C (3x3 each) in the parent body; the rotation there is
+    A + B cos q + C sin q (Rodrigues). Most joints are of this kind, so it takes no detour over F.
+    """
+    s, c = sincos(d.q[k])
+    T = t.hinge
+    return compose(
+        Rp,
+        (
+            T[i, 0] + c * T[i, 9] + s * T[i, 18],
+            T[i, 1] + c * T[i, 10] + s * T[i, 19],
+            T[i, 2] + c * T[i, 11] + s * T[i, 20],
+            T[i, 3] + c * T[i, 12] + s * T[i, 21],
+            T[i, 4] + c * T[i, 13] + s * T[i, 22],
+            T[i, 5] + c * T[i, 14] + s * T[i, 23],
+            T[i, 6] + c * T[i, 15] + s * T[i, 24],
+            T[i, 7] + c * T[i, 16] + s * T[i, 25],
+            T[i, 8] + c * T[i, 17] + s * T[i, 26],
+        ),
+    )
+
+
+@inlined
+def hinge_column(t, d, i, k):
+    """Motion column of `hinge` from the child side's R: the joint turns about R a as well as about F a."""
+    R, T = d.R, t.axes
+    x, y, z = T[i, 0], T[i, 1], T[i, 2]
+    set_column(
+        d, k, R[i, 0] * x + R[i, 1] * y + R[i, 2] * z, R[i, 3] * x + R[i, 4] * y + R[i, 5] * z,
+        R[i, 6] * x + R[i, 7] * y + R[i, 8] * z, 0.0, 0.0, 0.0,
+    )  # fmt: skip
 
 
 @kernel

@@ -6,20 +6,27 @@ and return REFUSED if an argument has another size than the tree or is not finit
 
 from __future__ import annotations
 
-from kido.jit import entry, kernel, view
+from kido.jit import entry, inlined, kernel, view
 from kido.kernels.energy import kinetic_energy, mass_moment, momentum, potential_energy
 from kido.kernels.forward_dynamics import (
     acceleration_scatter,
     articulated_inertias,
     bias_gather,
+    inertias_and_bias,
     prescribed_forces,
+    start_bias,
 )
-from kido.kernels.inertia import body_inertia
+from kido.kernels.inertia import body_inertia, start_inertia
 from kido.kernels.integration import advance
-from kido.kernels.inverse_dynamics import accelerations, joint_forces
-from kido.kernels.kinematics import rotation_of, transforms, velocities
-from kido.kernels.mass_matrix import mass_matrix
-from kido.math.so3 import compose, rotate
+from kido.kernels.inverse_dynamics import (
+    accelerations,
+    body_acceleration,
+    body_force,
+    gather_joint_forces,
+    joint_forces,
+)
+from kido.kernels.kinematics import body_velocity, poses, transforms, velocities
+from kido.kernels.mass_matrix import mass_matrix, mass_matrix_from_composites, start_composite
 from kido.tree.schema import DATA, TREE
 
 OK, REFUSED = 0, 1
@@ -148,24 +155,24 @@ def read_mass_moment(tree, data):
     return mass_moment(t, view(DATA, data), 0, t.parent.shape[0])
 
 
-@kernel
+@inlined
+def write_member_row(t, d, m, X, i, r, x, y, z):
+    """Row r of a body's world transform, from row r of its link's: (x, y, z) and the position."""
+    Y = t.member_pose
+    X[m, r, 0] = x * Y[m, 0] + y * Y[m, 4] + z * Y[m, 8]
+    X[m, r, 1] = x * Y[m, 1] + y * Y[m, 5] + z * Y[m, 9]
+    X[m, r, 2] = x * Y[m, 2] + y * Y[m, 6] + z * Y[m, 10]
+    X[m, r, 3] = x * Y[m, 3] + y * Y[m, 7] + z * Y[m, 11] + d.p[i, r]
+
+
+@inlined
 def write_member_transform(t, d, m, X):
     """World transform of a body of the skeleton, from that of its link."""
     i = t.member_link[m]
-    R = compose(
-        rotation_of(d, i),
-        (
-            t.member_rotation[m, 0], t.member_rotation[m, 1], t.member_rotation[m, 2],
-            t.member_rotation[m, 3], t.member_rotation[m, 4], t.member_rotation[m, 5],
-            t.member_rotation[m, 6], t.member_rotation[m, 7], t.member_rotation[m, 8],
-        ),
-    )  # fmt: skip
-    x, y, z = rotate(
-        rotation_of(d, i), t.member_position[m, 0], t.member_position[m, 1], t.member_position[m, 2]
-    )
-    X[m, 0, 0], X[m, 0, 1], X[m, 0, 2], X[m, 0, 3] = R[0], R[1], R[2], d.p[i, 0] + x
-    X[m, 1, 0], X[m, 1, 1], X[m, 1, 2], X[m, 1, 3] = R[3], R[4], R[5], d.p[i, 1] + y
-    X[m, 2, 0], X[m, 2, 1], X[m, 2, 2], X[m, 2, 3] = R[6], R[7], R[8], d.p[i, 2] + z
+    R = d.R
+    write_member_row(t, d, m, X, i, 0, R[i, 0], R[i, 1], R[i, 2])
+    write_member_row(t, d, m, X, i, 1, R[i, 3], R[i, 4], R[i, 5])
+    write_member_row(t, d, m, X, i, 2, R[i, 6], R[i, 7], R[i, 8])
     X[m, 3, 0], X[m, 3, 1], X[m, 3, 2], X[m, 3, 3] = 0.0, 0.0, 0.0, 1.0
 
 
@@ -177,7 +184,7 @@ def forward_kinematics(tree, data, q, X):
     if copy_finite(q, d.q) != OK:
         return REFUSED
     n = t.parent.shape[0]
-    transforms(t, d, 0, n)
+    poses(t, d, 0, n)
     for m in range(X.shape[0]):
         write_member_transform(t, d, m, X)
     return OK
@@ -192,8 +199,10 @@ def mass_matrix_at(tree, data, q, M):
         return REFUSED
     n = t.parent.shape[0]
     transforms(t, d, 0, n)
-    inertias(t, d)
-    mass_matrix(t, d, 0, n, M)
+    for i in range(n):
+        body_inertia(t, d, i)
+        start_composite(t, d, i)
+    mass_matrix_from_composites(t, d, 0, n, M)
     return OK
 
 
@@ -206,10 +215,12 @@ def inverse_dynamics(tree, data, q, u, udot, tau):
         return REFUSED
     n = t.parent.shape[0]
     transforms(t, d, 0, n)
-    inertias(t, d)
-    velocities(t, d, 0, n)
-    accelerations(t, d, 0, n)
-    joint_forces(t, d, 0, n)
+    for i in range(n):
+        body_inertia(t, d, i)
+        body_velocity(t, d, i)
+        body_acceleration(t, d, i)
+        body_force(t, d, i)
+    gather_joint_forces(t, d, 0, n)
     for k in range(tau.shape[0]):
         tau[k] = d.tau[k]
     return OK
@@ -228,10 +239,12 @@ def forward_dynamics(tree, data, q, u, tau, udot):
         return REFUSED
     n = t.parent.shape[0]
     transforms(t, d, 0, n)
-    inertias(t, d)
-    velocities(t, d, 0, n)
-    status = articulated_inertias(t, d, 0, n, 0.0)
-    bias_gather(t, d, 0, n)
+    for i in range(n):
+        body_inertia(t, d, i)
+        body_velocity(t, d, i)
+        start_inertia(t, d, i)
+        start_bias(t, d, i)
+    status = inertias_and_bias(t, d, 0, n, 0.0)
     acceleration_scatter(t, d, 0, n)
     for k in range(udot.shape[0]):
         udot[k] = d.udot[k]

@@ -8,7 +8,7 @@ Source: Featherstone (1983); Jain, Vaidehi, Rodriguez (1993); the sequential for
 
 from __future__ import annotations
 
-from kido.jit import kernel
+from kido.jit import inlined, kernel
 from kido.kernels.inertia import add_shifted, apply_inertia, deflate, read_inertia, start_inertia
 from kido.kernels.inverse_dynamics import applied_wrench, column_dot
 from kido.math.so3 import cross
@@ -17,7 +17,7 @@ SMALL = 1e-9  # share of a body's articulated inertia below which D is looked at
 SINGULAR = 4e-15  # share of what a coordinate could see at most, below which D is rounding: it moves no mass
 
 
-@kernel
+@inlined
 def prescribed_bias(t, d, i):
     """Joint's velocity product plus the given accelerations of its prescribed coordinates."""
     a0, a1, a2 = d.a[i, 0], d.a[i, 1], d.a[i, 2]
@@ -34,7 +34,7 @@ def prescribed_bias(t, d, i):
     return a0, a1, a2, a3, a4, a5
 
 
-@kernel
+@inlined
 def gather_bias(d, i, parent, z0, z1, z2, z3, z4, z5):
     """z(parent) += phi(parent, i) z."""
     x, y, z = cross(d.l[i, 0], d.l[i, 1], d.l[i, 2], z3, z4, z5)
@@ -44,6 +44,34 @@ def gather_bias(d, i, parent, z0, z1, z2, z3, z4, z5):
     d.z[parent, 3] += z3
     d.z[parent, 4] += z4
     d.z[parent, 5] += z5
+
+
+@inlined
+def eliminate_joint(t, d, i, P, h, status):
+    """U and Dinv of body i's coordinates; returns P without them, and the status of `articulated_inertias`."""
+    small = SMALL * (P[0] + P[3] + P[5] + P[15] + P[18] + P[20])
+    for k in range(t.first_dof[i + 1] - 1, t.first_dof[i] - 1, -1):
+        h0, h1, h2, h3, h4, h5 = d.H[k, 0], d.H[k, 1], d.H[k, 2], d.H[k, 3], d.H[k, 4], d.H[k, 5]
+        u0, u1, u2, u3, u4, u5 = apply_inertia(P, h0, h1, h2, h3, h4, h5)
+        d.U[k, 0], d.U[k, 1], d.U[k, 2] = u0, u1, u2
+        d.U[k, 3], d.U[k, 4], d.U[k, 5] = u3, u4, u5
+        if t.prescribed[k] != 0:
+            d.Dinv[k] = 0.0
+            continue
+        D = (h0 * u0 + h1 * u1 + h2 * u2) + (h3 * u3 + h4 * u4 + h5 * u5)
+        D += h * (t.damping[k] + 0.25 * h * t.stiffness[k])
+        if not small < D:
+            # H P H is at most twice this bound; rounding leaves a singular joint with 1e-16 of it.
+            bound = (P[0] + P[3] + P[5]) * (h0 * h0 + h1 * h1 + h2 * h2)
+            bound += (P[15] + P[18] + P[20]) * (h3 * h3 + h4 * h4 + h5 * h5)
+            bound *= SINGULAR
+            if not bound < D:
+                status = k
+                D = 1.0
+        inverse = 1.0 / D
+        d.Dinv[k] = inverse
+        P = deflate(P, u0, u1, u2, u3, u4, u5, inverse)
+    return P, status
 
 
 @kernel
@@ -57,29 +85,7 @@ def articulated_inertias(t, d, first, last, h):
     for i in range(first, last):
         start_inertia(t, d, i)
     for i in range(last - 1, first - 1, -1):
-        P = read_inertia(d, i)
-        small = SMALL * (P[0] + P[3] + P[5] + P[15] + P[18] + P[20])
-        for k in range(t.first_dof[i + 1] - 1, t.first_dof[i] - 1, -1):
-            h0, h1, h2, h3, h4, h5 = d.H[k, 0], d.H[k, 1], d.H[k, 2], d.H[k, 3], d.H[k, 4], d.H[k, 5]
-            u0, u1, u2, u3, u4, u5 = apply_inertia(P, h0, h1, h2, h3, h4, h5)
-            d.U[k, 0], d.U[k, 1], d.U[k, 2] = u0, u1, u2
-            d.U[k, 3], d.U[k, 4], d.U[k, 5] = u3, u4, u5
-            if t.prescribed[k] != 0:
-                d.Dinv[k] = 0.0
-                continue
-            D = h0 * u0 + h1 * u1 + h2 * u2 + h3 * u3 + h4 * u4 + h5 * u5
-            D += h * (t.damping[k] + 0.25 * h * t.stiffness[k])
-            if not small < D:
-                # H P H is at most twice this bound; rounding leaves a singular joint with 1e-16 of it.
-                bound = (P[0] + P[3] + P[5]) * (h0 * h0 + h1 * h1 + h2 * h2)
-                bound += (P[15] + P[18] + P[20]) * (h3 * h3 + h4 * h4 + h5 * h5)
-                bound *= SINGULAR
-                if not bound < D:
-                    status = k
-                    D = 1.0
-            inverse = 1.0 / D
-            d.Dinv[k] = inverse
-            P = deflate(P, u0, u1, u2, u3, u4, u5, inverse)
+        P, status = eliminate_joint(t, d, i, read_inertia(d, i), h, status)
         parent = t.parent[i]
         if parent >= first:
             add_shifted(d, parent, P, d.l[i, 0], d.l[i, 1], d.l[i, 2])
@@ -96,33 +102,58 @@ def articulated_inertia_after(t, d, i):
     return P
 
 
+@inlined
+def start_bias(t, d, i):
+    """z(i) = the body's own b - f_ext."""
+    b0, b1, b2, b3, b4, b5 = applied_wrench(t, d, i)
+    d.z[i, 0], d.z[i, 1], d.z[i, 2], d.z[i, 3], d.z[i, 4], d.z[i, 5] = b0, b1, b2, b3, b4, b5
+
+
+@inlined
+def joint_bias(t, d, first, i):
+    """e of body i's coordinates from its z, handing the rest of z to the parent."""
+    a0, a1, a2, a3, a4, a5 = prescribed_bias(t, d, i)
+    z0, z1, z2, z3, z4, z5 = apply_inertia(read_inertia(d, i), a0, a1, a2, a3, a4, a5)
+    z0 += d.z[i, 0]
+    z1 += d.z[i, 1]
+    z2 += d.z[i, 2]
+    z3 += d.z[i, 3]
+    z4 += d.z[i, 4]
+    z5 += d.z[i, 5]
+    for k in range(t.first_dof[i + 1] - 1, t.first_dof[i] - 1, -1):
+        e = (d.tau[k] - column_dot(d, k, z0, z1, z2, z3, z4, z5)) * d.Dinv[k]
+        d.e[k] = e
+        z0 += d.U[k, 0] * e
+        z1 += d.U[k, 1] * e
+        z2 += d.U[k, 2] * e
+        z3 += d.U[k, 3] * e
+        z4 += d.U[k, 4] * e
+        z5 += d.U[k, 5] * e
+    parent = t.parent[i]
+    if parent >= first:
+        gather_bias(d, i, parent, z0, z1, z2, z3, z4, z5)
+
+
 @kernel
 def bias_gather(t, d, first, last):
     """z and e of bodies first..last-1 from tau, V, a and the external forces; needs articulated_inertias."""
     for i in range(first, last):
-        b0, b1, b2, b3, b4, b5 = applied_wrench(t, d, i)
-        d.z[i, 0], d.z[i, 1], d.z[i, 2], d.z[i, 3], d.z[i, 4], d.z[i, 5] = b0, b1, b2, b3, b4, b5
+        start_bias(t, d, i)
     for i in range(last - 1, first - 1, -1):
-        a0, a1, a2, a3, a4, a5 = prescribed_bias(t, d, i)
-        z0, z1, z2, z3, z4, z5 = apply_inertia(read_inertia(d, i), a0, a1, a2, a3, a4, a5)
-        z0 += d.z[i, 0]
-        z1 += d.z[i, 1]
-        z2 += d.z[i, 2]
-        z3 += d.z[i, 3]
-        z4 += d.z[i, 4]
-        z5 += d.z[i, 5]
-        for k in range(t.first_dof[i + 1] - 1, t.first_dof[i] - 1, -1):
-            e = (d.tau[k] - column_dot(d, k, z0, z1, z2, z3, z4, z5)) * d.Dinv[k]
-            d.e[k] = e
-            z0 += d.U[k, 0] * e
-            z1 += d.U[k, 1] * e
-            z2 += d.U[k, 2] * e
-            z3 += d.U[k, 3] * e
-            z4 += d.U[k, 4] * e
-            z5 += d.U[k, 5] * e
+        joint_bias(t, d, first, i)
+
+
+@kernel
+def inertias_and_bias(t, d, first, last, h):
+    """`articulated_inertias` and `bias_gather` in one sweep, from bodies' own inertias in P and biases in z."""
+    status = -1
+    for i in range(last - 1, first - 1, -1):
+        P, status = eliminate_joint(t, d, i, read_inertia(d, i), h, status)
         parent = t.parent[i]
         if parent >= first:
-            gather_bias(d, i, parent, z0, z1, z2, z3, z4, z5)
+            add_shifted(d, parent, P, d.l[i, 0], d.l[i, 1], d.l[i, 2])
+        joint_bias(t, d, first, i)
+    return status
 
 
 @kernel

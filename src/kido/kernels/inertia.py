@@ -5,12 +5,12 @@ An inertia is [J | C | M] in 21 numbers: P = [[J, C], [C^T, M]], J and M symmetr
 
 from __future__ import annotations
 
-from kido.jit import kernel
+from kido.jit import inlined
 from kido.kernels.kinematics import rotation_of
 from kido.math.so3 import cross, multiply_symmetric, rotate, rotate_symmetric
 
 
-@kernel
+@inlined
 def body_inertia(t, d, i):
     """J and mc of body i in world axes."""
     R = rotation_of(d, i)
@@ -24,24 +24,30 @@ def body_inertia(t, d, i):
     d.mc[i, 0], d.mc[i, 1], d.mc[i, 2] = m * x, m * y, m * z
 
 
-@kernel
+@inlined
 def inertia_of(d, i):
     """J of body i as six numbers."""
     return d.J[i, 0], d.J[i, 1], d.J[i, 2], d.J[i, 3], d.J[i, 4], d.J[i, 5]
 
 
-@kernel
+@inlined
 def spatial_momentum(t, d, i, w0, w1, w2, v0, v1, v2):
     """M V of body i for a spatial vector [w; v] about its origin."""
-    h0, h1, h2 = multiply_symmetric(inertia_of(d, i), w0, w1, w2)
-    c0, c1, c2 = d.mc[i, 0], d.mc[i, 1], d.mc[i, 2]
-    m = t.mass[i]
+    c = d.mc[i, 0], d.mc[i, 1], d.mc[i, 2]
+    return rigid_momentum(inertia_of(d, i), c, t.mass[i], w0, w1, w2, v0, v1, v2)
+
+
+@inlined
+def rigid_momentum(J, mc, m, w0, w1, w2, v0, v1, v2):
+    """[J w + mc x v; m v + w x mc] of a rigid body for a spatial vector [w; v] about its origin."""
+    h0, h1, h2 = multiply_symmetric(J, w0, w1, w2)
+    c0, c1, c2 = mc
     x, y, z = cross(c0, c1, c2, v0, v1, v2)
     a, b, c = cross(w0, w1, w2, c0, c1, c2)
     return h0 + x, h1 + y, h2 + z, m * v0 + a, m * v1 + b, m * v2 + c
 
 
-@kernel
+@inlined
 def gyroscopic_wrench(t, d, i):
     """b(i) = [w x (J w); w x (w x mc)]."""
     w0, w1, w2 = d.V[i, 0], d.V[i, 1], d.V[i, 2]
@@ -52,7 +58,7 @@ def gyroscopic_wrench(t, d, i):
     return n0, n1, n2, f0, f1, f2
 
 
-@kernel
+@inlined
 def start_inertia(t, d, i):
     """P(i) = the body's own inertia."""
     c0, c1, c2 = d.mc[i, 0], d.mc[i, 1], d.mc[i, 2]
@@ -65,7 +71,7 @@ def start_inertia(t, d, i):
     P[i, 15], P[i, 16], P[i, 17], P[i, 18], P[i, 19], P[i, 20] = m, 0.0, 0.0, m, 0.0, m
 
 
-@kernel
+@inlined
 def read_inertia(d, i):
     """P of body i as 21 numbers."""
     P = d.P
@@ -76,20 +82,21 @@ def read_inertia(d, i):
     )  # fmt: skip
 
 
-@kernel
+@inlined
 def apply_inertia(P, h0, h1, h2, h3, h4, h5):
     """P h of a spatial vector."""
+    # Two sums of three each: sums of six are twice as long a chain, and this one is walked link by link.
     return (
-        P[0] * h0 + P[1] * h1 + P[2] * h2 + P[6] * h3 + P[7] * h4 + P[8] * h5,
-        P[1] * h0 + P[3] * h1 + P[4] * h2 + P[9] * h3 + P[10] * h4 + P[11] * h5,
-        P[2] * h0 + P[4] * h1 + P[5] * h2 + P[12] * h3 + P[13] * h4 + P[14] * h5,
-        P[6] * h0 + P[9] * h1 + P[12] * h2 + P[15] * h3 + P[16] * h4 + P[17] * h5,
-        P[7] * h0 + P[10] * h1 + P[13] * h2 + P[16] * h3 + P[18] * h4 + P[19] * h5,
-        P[8] * h0 + P[11] * h1 + P[14] * h2 + P[17] * h3 + P[19] * h4 + P[20] * h5,
+        (P[0] * h0 + P[1] * h1 + P[2] * h2) + (P[6] * h3 + P[7] * h4 + P[8] * h5),
+        (P[1] * h0 + P[3] * h1 + P[4] * h2) + (P[9] * h3 + P[10] * h4 + P[11] * h5),
+        (P[2] * h0 + P[4] * h1 + P[5] * h2) + (P[12] * h3 + P[13] * h4 + P[14] * h5),
+        (P[6] * h0 + P[9] * h1 + P[12] * h2) + (P[15] * h3 + P[16] * h4 + P[17] * h5),
+        (P[7] * h0 + P[10] * h1 + P[13] * h2) + (P[16] * h3 + P[18] * h4 + P[19] * h5),
+        (P[8] * h0 + P[11] * h1 + P[14] * h2) + (P[17] * h3 + P[19] * h4 + P[20] * h5),
     )
 
 
-@kernel
+@inlined
 def deflate(P, u0, u1, u2, u3, u4, u5, s):
     """P - s u u^T."""
     g0, g1, g2, g3, g4, g5 = s * u0, s * u1, s * u2, s * u3, s * u4, s * u5
@@ -102,7 +109,7 @@ def deflate(P, u0, u1, u2, u3, u4, u5, s):
     )  # fmt: skip
 
 
-@kernel
+@inlined
 def add_shifted(d, parent, P, x, y, z):
     """P(parent) += phi P phi*, with l = (x, y, z) from the parent's origin to the body's."""
     # K = C + l~ M;  J' = J + l~ C^T - K l~

@@ -6,13 +6,13 @@ Source: Luh, Walker, Paul (1980); Featherstone (2008), section 5.3, here in worl
 
 from __future__ import annotations
 
-from kido.jit import kernel
+from kido.jit import inlined, kernel
 from kido.kernels.external import external_wrench
 from kido.kernels.inertia import gyroscopic_wrench, spatial_momentum
 from kido.math.so3 import cross
 
 
-@kernel
+@inlined
 def body_acceleration(t, d, i):
     """A of body i from its parent's, its joint's udot and its velocity product; roots start at -g."""
     parent = t.parent[i]
@@ -50,7 +50,7 @@ def free_gravity(t, d, i):
     return n0, n1, n2, m * g0, m * g1, m * g2
 
 
-@kernel
+@inlined
 def applied_wrench(t, d, i):
     """b - f_ext of body i, and the correction for a body without gravity."""
     b0, b1, b2, b3, b4, b5 = gyroscopic_wrench(t, d, i)
@@ -73,7 +73,7 @@ def applied_wrench(t, d, i):
     return b0, b1, b2, b3, b4, b5
 
 
-@kernel
+@inlined
 def body_force(t, d, i):
     """f of body i without its children: M A + b - f_ext."""
     b0, b1, b2, b3, b4, b5 = applied_wrench(t, d, i)
@@ -84,7 +84,7 @@ def body_force(t, d, i):
     d.f[i, 3], d.f[i, 4], d.f[i, 5] = h3 + b3, h4 + b4, h5 + b5
 
 
-@kernel
+@inlined
 def gather_force(t, d, i):
     """f(parent) += phi(parent, i) f(i)."""
     parent = t.parent[i]
@@ -98,18 +98,24 @@ def gather_force(t, d, i):
         d.f[parent, 5] += d.f[i, 5]
 
 
-@kernel
+@inlined
 def column_dot(d, k, b0, b1, b2, b3, b4, b5):
     """H_k . b."""
     H = d.H
-    return H[k, 0] * b0 + H[k, 1] * b1 + H[k, 2] * b2 + H[k, 3] * b3 + H[k, 4] * b4 + H[k, 5] * b5
+    return (H[k, 0] * b0 + H[k, 1] * b1 + H[k, 2] * b2) + (H[k, 3] * b3 + H[k, 4] * b4 + H[k, 5] * b5)
 
 
 @kernel
 def joint_forces(t, d, first, last):
-    """tau of bodies first..last-1 from A and V: the gather of f, tips to base."""
+    """tau of bodies first..last-1 from A and V."""
     for i in range(first, last):
         body_force(t, d, i)
+    gather_joint_forces(t, d, first, last)
+
+
+@kernel
+def gather_joint_forces(t, d, first, last):
+    """tau of bodies first..last-1 from their own f: the gather of f, tips to base."""
     for i in range(last - 1, first - 1, -1):
         for k in range(t.first_dof[i], t.first_dof[i + 1]):
             d.tau[k] = column_dot(d, k, d.f[i, 0], d.f[i, 1], d.f[i, 2], d.f[i, 3], d.f[i, 4], d.f[i, 5])

@@ -5,12 +5,15 @@ Theory reference, section 0: V(k) = phi*(p,k) V(p) + H*(k) u(k), with all vector
 
 from __future__ import annotations
 
-from kido.jit import kernel
-from kido.joints.motion import joint_motion, velocity_product
+from kido.jit import inlined, kernel
+from kido.joints.kinds import REVOLUTE
+from kido.joints.motion import hinge, hinge_column, joint_motion, velocity_product
 from kido.math.so3 import compose, cross, rotate
 
+IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 
-@kernel
+
+@inlined
 def rotation_of(d, i):
     """R of body i as nine numbers."""
     return (
@@ -37,27 +40,45 @@ def apply_child_offset(t, d, i, R, x, y, z):
 
 
 @kernel
-def body_transform(t, d, i):
-    """R, p, l and H of body i from its parent's transform and its joint's positions."""
-    F = (
-        t.rotation_pj[i, 0], t.rotation_pj[i, 1], t.rotation_pj[i, 2],
-        t.rotation_pj[i, 3], t.rotation_pj[i, 4], t.rotation_pj[i, 5],
-        t.rotation_pj[i, 6], t.rotation_pj[i, 7], t.rotation_pj[i, 8],
+def general_motion(t, d, i, Rp):
+    """Rotation of body i, and its origin from the joint's parent-side origin, for any kind of joint."""
+    F = compose(
+        Rp,
+        (
+            t.rotation_pj[i, 0], t.rotation_pj[i, 1], t.rotation_pj[i, 2],
+            t.rotation_pj[i, 3], t.rotation_pj[i, 4], t.rotation_pj[i, 5],
+            t.rotation_pj[i, 6], t.rotation_pj[i, 7], t.rotation_pj[i, 8],
+        ),
     )  # fmt: skip
-    lx, ly, lz = t.position_pj[i, 0], t.position_pj[i, 1], t.position_pj[i, 2]
+    R, x, y, z = joint_motion(F, t, d, i, t.first_dof[i])
+    if t.has_child_offset[i] != 0:
+        R, x, y, z = apply_child_offset(t, d, i, R, x, y, z)
+    return R, x, y, z
+
+
+@inlined
+def has_hinge(t, i):
+    """Whether body i turns about an axis through its own origin, which takes the short way."""
+    return t.kind[i] == REVOLUTE and t.has_child_offset[i] == 0
+
+
+@inlined
+def body_pose(t, d, i):
+    """R, p and l of body i from its parent's and its joint's positions; H unless `has_hinge`."""
+    Rp = IDENTITY
     px, py, pz = 0.0, 0.0, 0.0
     parent = t.parent[i]
     if parent >= 0:
         Rp = rotation_of(d, parent)
-        F = compose(Rp, F)
-        lx, ly, lz = rotate(Rp, lx, ly, lz)
         px, py, pz = d.p[parent, 0], d.p[parent, 1], d.p[parent, 2]
-    R, x, y, z = joint_motion(F, t, d, i, t.first_dof[i])
-    if t.has_child_offset[i] != 0:
-        R, x, y, z = apply_child_offset(t, d, i, R, x, y, z)
-    lx += x
-    ly += y
-    lz += z
+    lx, ly, lz = rotate(Rp, t.position_pj[i, 0], t.position_pj[i, 1], t.position_pj[i, 2])
+    if has_hinge(t, i):
+        R = hinge(Rp, t, d, i, t.first_dof[i])
+    else:
+        R, x, y, z = general_motion(t, d, i, Rp)
+        lx += x
+        ly += y
+        lz += z
     d.R[i, 0], d.R[i, 1], d.R[i, 2] = R[0], R[1], R[2]
     d.R[i, 3], d.R[i, 4], d.R[i, 5] = R[3], R[4], R[5]
     d.R[i, 6], d.R[i, 7], d.R[i, 8] = R[6], R[7], R[8]
@@ -65,7 +86,7 @@ def body_transform(t, d, i):
     d.p[i, 0], d.p[i, 1], d.p[i, 2] = px + lx, py + ly, pz + lz
 
 
-@kernel
+@inlined
 def body_velocity(t, d, i):
     """V and the velocity-product acceleration a of body i.
 
@@ -124,7 +145,16 @@ def joint_acceleration_bias(t, d, i, first, w0, w1, w2, v0, v1, v2):
 def transforms(t, d, first, last):
     """R, p, l, H of bodies first..last-1."""
     for i in range(first, last):
-        body_transform(t, d, i)
+        body_pose(t, d, i)
+        if has_hinge(t, i):
+            hinge_column(t, d, i, t.first_dof[i])
+
+
+@kernel
+def poses(t, d, first, last):
+    """R, p, l of bodies first..last-1."""
+    for i in range(first, last):
+        body_pose(t, d, i)
 
 
 @kernel

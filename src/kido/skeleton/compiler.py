@@ -31,8 +31,7 @@ _OWN_INDICES = (
     "part_mobile",
     "moves",
     "member_link",
-    "member_rotation",
-    "member_position",
+    "member_pose",
 )
 _DOF_PROPERTIES = {
     "stiffness": "spring_stiffness",
@@ -103,8 +102,7 @@ def index_arrays(skeleton: Skeleton, links: Links) -> dict[str, np.ndarray]:
         "part_mobile": np.array([int(skeleton.mobile)], np.int64),
         "moves": moves,
         "member_link": links.of_body,
-        "member_rotation": np.ascontiguousarray(links.offset[:, :3, :3].reshape(-1, 9)),
-        "member_position": np.ascontiguousarray(links.offset[:, :3, 3]),
+        "member_pose": np.ascontiguousarray(links.offset[:, :3].reshape(-1, 12)),
     }
 
 
@@ -129,6 +127,7 @@ def fill_properties(links: Links, skeleton: Skeleton, tree: Container) -> None:
         tree.rotation_jb[i] = X_cj[:3, :3].T.ravel()
         tree.position_jb[i] = -X_cj[:3, 3]
         tree.axes[i] = joint._axes()
+        tree.hinge[i] = _hinge(X_pj[:3, :3], tree.axes[i, :3])
         tree.mass[i] = mass[i]
         tree.com[i] = moment[i] / mass[i] if mass[i] > 0.0 else 0.0
         tree.inertia[i] = J[i, 0, 0], J[i, 0, 1], J[i, 0, 2], J[i, 1, 1], J[i, 1, 2], J[i, 2, 2]
@@ -136,6 +135,13 @@ def fill_properties(links: Links, skeleton: Skeleton, tree: Container) -> None:
         k = int(tree.first_dof[i])
         for field, key in _DOF_PROPERTIES.items():
             getattr(tree, field)[k : k + joint.num_dofs] = joint._properties[key]
+
+
+def _hinge(R: np.ndarray, axis: np.ndarray) -> np.ndarray:
+    """Row of `TREE.hinge`: Rodrigues' formula for an axis in a frame with rotation R in the parent body."""
+    along = R @ np.outer(axis, axis)
+    across = R @ np.array([[0.0, -axis[2], axis[1]], [axis[2], 0.0, -axis[0]], [-axis[1], axis[0], 0.0]])
+    return np.concatenate([along.ravel(), (R - along).ravel(), across.ravel()])
 
 
 def check_masses(skeleton: Skeleton) -> None:
