@@ -4,19 +4,22 @@ Row velocities are those of body b relative to body a. A contact with a gap g > 
 that the surfaces just meet, but for a thin skin; one that penetrates is moved out
 (`kido.constraints.recovery`). A contact that will bounce has no gap term: it is left out until its surfaces
 meet within half a step, and then rebounds by Poisson's law, with a coefficient that makes up for the time and
-place of impact (`rebound`).
+place of impact (`rebound`). A contact of a skeleton with itself that its joints cannot open, because the bodies
+overlap around a hinge, is left out: no finite impulse would part them.
 """
 
 from __future__ import annotations
 
 import math
 
-from kido.constraints.recovery import distance_biases
+from kido.constraints.recovery import SOFTNESS, distance_biases
 from kido.constraints.sources import FROM_CONTACT, RESTITUTION_SPEED, TIME_STEP
 from kido.jit import kernel
 from kido.kernels.impulse import impulse_row
 from kido.math.so3 import cross
 from kido.solvers.problem import CONTACT
+
+LOCKED = 1e-5  # a contact with less compliance than this share of its bodies' own inverse mass is left out
 
 
 @kernel
@@ -73,6 +76,23 @@ def normal_velocity(pr, block, u):
     for k in range(pr.len_b[block]):
         v += pr.J[pr.at_b[block] + k] * u[pr.dof_b[block] + k]
     return v
+
+
+@kernel
+def own_compliance(pr, block):
+    """Normal velocity of a contact block per impulse along its normal [1/kg]."""
+    w = 0.0
+    for k in range(pr.len_a[block]):
+        w += pr.J[pr.at_a[block] + k] * pr.Y[pr.at_a[block] + k]
+    for k in range(pr.len_b[block]):
+        w += pr.J[pr.at_b[block] + k] * pr.Y[pr.at_b[block] + k]
+    return w
+
+
+@kernel
+def is_locked(t, a, b, compliance):
+    """Whether an impulse along a contact's normal within a skeleton moves next to nothing, as at a hinge."""
+    return compliance * (t.mass[a] + t.mass[b]) < LOCKED
 
 
 @kernel
@@ -167,8 +187,11 @@ def add_contact(t, d, c, pr, src, k, block, row, pool):
         else:
             pr.dof_b[block] = t.part_dof[t.part[b]]
             contact_rows(t, d, c, pr, k, b, 1.0, pool + 3 * na, nb)
-    for r in range(3):
-        pr.compliance[row + r] = 0.0
+    compliance = own_compliance(pr, block)
+    if same and is_locked(t, a, b, compliance):
+        return 0
+    pr.compliance[row] = SOFTNESS * compliance if c.gap[k] < 0.0 else 0.0
+    pr.compliance[row + 1], pr.compliance[row + 2] = 0.0, 0.0
     pr.floor[block] = 0.0
     src.origin[block] = FROM_CONTACT
     src.index[block] = k

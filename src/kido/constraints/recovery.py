@@ -4,14 +4,20 @@ Surfaces within `skin` of touching, on either side of it, come together slowly: 
 what is missing, asked of the velocity itself. That is solved as well as the impulses are, so that a heavy body
 does not sink into a light one, and it is too slow to be seen; taking all of it would turn rounding into new
 velocities and make contacts at rest come and go. A gap beyond the skin may close down to it within one step.
-Depth beyond the skin is left to the position correction (`kido.solvers.position`), which takes the share `erp`
-of it in a step and whose velocity is forgotten: nothing pops out.
+
+Depth beyond SHALLOW skins is left to the position correction (`kido.solvers.position`), which takes the share
+`erp` of it in a step and whose velocity is forgotten: nothing pops out. The velocity of such a contact is only
+kept from going deeper, because that is always possible, and opening a contact need not be: bodies may overlap
+so that no motion parts them. For the same reason shallow contacts have a trace of softness.
 """
 
 from __future__ import annotations
 
 from kido.constraints.sources import ERP, MAX_CORRECTION, SKIN, SKIN_SHARE, SLOP, TIME_STEP
 from kido.jit import kernel
+
+SHALLOW = 10.0  # [skins] depth up to which velocities take penetration back
+SOFTNESS = 1e-7  # of shallow contacts, beside their own compliance
 
 
 @kernel
@@ -22,5 +28,6 @@ def distance_biases(src, gap):
     if gap > 0.0:
         return (src.parameter[SKIN_SHARE] * min(gap, skin) + max(gap - skin, 0.0)) / h, gap / h
     depth = max(-gap - src.parameter[SLOP], 0.0)
-    deep = min(src.parameter[ERP] * max(depth - skin, 0.0), src.parameter[MAX_CORRECTION])
-    return -src.parameter[SKIN_SHARE] * min(depth, skin) / h, -deep / h
+    if depth <= SHALLOW * skin:
+        return -src.parameter[SKIN_SHARE] * min(depth, skin) / h, 0.0
+    return 0.0, -min(src.parameter[ERP] * depth, src.parameter[MAX_CORRECTION]) / h

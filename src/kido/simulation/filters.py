@@ -13,10 +13,20 @@ if TYPE_CHECKING:
 
 
 def adjacent_links(skeleton: Skeleton, links: Links) -> Iterable[tuple[BodyNode, BodyNode]]:
-    """Topmost bodies of the pairs of links that a joint connects."""
+    """Topmost bodies of the pairs of links that a joint connects.
+
+    A link without collision shapes is looked through: chains of such links stand for one joint of several
+    degrees of freedom, as URDF files have them.
+    """
+    solid = {
+        int(links.of_body[b.index]) for b in skeleton.bodies if any(node.collision for node in b.shapes)
+    }
     for body in links.top:
-        if body.parent is not None:
-            yield links.top[links.of_body[body.parent.index]], body
+        parent = body.parent
+        while parent is not None:
+            link = int(links.of_body[parent.index])
+            yield links.top[link], body
+            parent = None if link in solid else links.top[link].parent
 
 
 def filter_arrays(
