@@ -59,7 +59,7 @@ def test_random_trees(skeleton: kido.Skeleton, seed: int) -> None:
 
 @pytest.mark.parametrize("bodies", [1, 2, 10, 20, 50])
 def test_trees_with_every_joint_type(bodies: int) -> None:
-    for seed in range(3):
+    for seed in range(10):
         check_motion(random_skeleton(seed, bodies), seed)
 
 

@@ -621,6 +621,33 @@ def test_accelerations_after_a_step_are_those_of_the_motion() -> None:
     np.testing.assert_allclose(body.accelerations, expected, atol=1e-5)  # h times the jerk
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_a_short_step_is_forward_dynamics(seed: int) -> None:
+    """Springs, damping, commands, external forces, free joints anywhere: all that pushes, on every joint type."""
+    rng = np.random.default_rng(seed)
+    skeleton = random_skeleton(seed, 10)
+    q, u, _, tau = random_state(skeleton, seed)
+    q *= 0.5  # springs of ball joints pull the short way round: rotation vectors up to pi
+    for joint in skeleton.joints:
+        joint.damping = 0.5
+        if not isinstance(joint, kido.FreeJoint):  # whose spring pulls along the axes of its parent side
+            joint.spring_stiffness, joint.rest_position = 2.0, rng.normal(size=joint.num_dofs)
+    skeleton.positions, skeleton.velocities = q, u
+    for body in skeleton.bodies:
+        body.add_external_force(*rng.normal(size=(2, 3)), force_is_local=bool(rng.random() < 0.5))
+    world = world_of(skeleton, gravity=(0, 1, -9), time_step=1e-8)
+    stiffness, rest = (
+        np.concatenate([getattr(j, name) for j in skeleton.joints]) for name in ("spring_stiffness", "rest_position")
+    )
+    skeleton.forces = tau - 0.5 * u - stiffness * (q - rest)
+    skeleton.compute_forward_dynamics()
+    expected = skeleton.accelerations
+    skeleton.forces = tau
+    world.step()
+    # h times the jerk, and velocities rounded by 1e-16 / h.
+    assert relative_error(skeleton.accelerations, expected) < 1e-5
+
+
 def test_step_callbacks_run_after_each_step_and_can_be_taken_off() -> None:
     body = oscillator(0.0, 0.0)
     world = world_of(body)
