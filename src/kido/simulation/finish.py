@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from kido.collision.container import COLLISION, CONTACTS
 from kido.constraints.contact import tangents
 from kido.constraints.sources import FROM_CONTACT, FROM_LIMIT, SOURCES
@@ -36,6 +38,8 @@ from kido.solvers.problem import (
     TOTAL_STATUS,
 )
 from kido.tree.schema import DATA, TREE
+
+LARGEST_MOVE = 0.02  # [m or rad] most that the position correction moves a coordinate in a step
 
 
 @kernel
@@ -80,8 +84,12 @@ def constraint_forces(pr, w, h):
 def finish_part(t, d, w, pr, first, last, h):
     """q <- q_M + (h/2) u_new + h u_position; u, udot and constraint forces in the joints' own axes."""
     begin, end = t.first_dof[first], t.first_dof[last]
+    largest = 0.0
     for k in range(begin, end):
-        d.u[k] = 0.5 * pr.u[k] + pr.u_position[k]
+        largest = max(largest, math.fabs(pr.u_position[k]))
+    share = 1.0 if h * largest <= LARGEST_MOVE else LARGEST_MOVE / (h * largest)
+    for k in range(begin, end):
+        d.u[k] = 0.5 * pr.u[k] + share * pr.u_position[k]
     advance(t, d, first, last, h)
     for k in range(begin, end):
         d.u[k] = pr.u[k]
