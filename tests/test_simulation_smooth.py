@@ -644,8 +644,8 @@ def test_a_short_step_is_forward_dynamics(seed: int) -> None:
     expected = skeleton.accelerations
     skeleton.forces = tau
     world.step()
-    # h times the jerk, and velocities rounded by 1e-16 / h.
-    assert relative_error(skeleton.accelerations, expected) < 1e-5
+    # h times the jerk, most of it implicit damping of an Euler joint near gimbal lock; rounding 1e-16 / h.
+    assert relative_error(skeleton.accelerations, expected) < 1e-4
 
 
 def test_step_callbacks_run_after_each_step_and_can_be_taken_off() -> None:
