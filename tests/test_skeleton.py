@@ -98,6 +98,14 @@ def test_building_mistakes_leave_the_skeleton_as_it_was() -> None:
         refused(error, act, message)
         assert skeleton.num_bodies == 4 and skeleton.num_dofs == 9
         assert np.array_equal(skeleton.positions, np.arange(9.0))
+    same = (
+        "skeleton 'arm': dof name 'elbow_2' of joint {!r} is already used; give the joint another name, or dof_names"
+    )
+    act = lambda: skeleton.add_body("new", kido.RevoluteJoint("elbow_2"))  # noqa: E731
+    refused(kido.ModelError, act, same.format("elbow_2"))
+    twice = kido.UniversalJoint("j", dof_names=["elbow_2", "x"])
+    refused(kido.ModelError, lambda: skeleton.add_body("new", twice), same.format("j"))
+    refused(kido.ModelError, lambda: setattr(skeleton.joint(0), "name", "elbow_2"), same.format("elbow_2"))
     joint = kido.RevoluteJoint("fresh")
     with pytest.raises(kido.ModelError):
         skeleton.add_body("upper", joint)

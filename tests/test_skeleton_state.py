@@ -464,7 +464,8 @@ WRONG = {
     "infinite": (np.array([0.0, -np.inf]), "expected finite numbers, got -inf for dof 1 ('elbow')"),
     "strided nan": (np.array([0.0, 0.0, np.nan, 0.0])[::2], "expected finite numbers, got nan for dof 1 ('elbow')"),
     "words": (["a", "b"], "expected 2 numbers, got ['a', 'b']"),
-    "nothing": (None, f"{SHAPES} ()"),
+    "complex": (np.array([1j, 0.0]), "expected 2 numbers, got array([0.+1.j, 0.+0.j])"),
+    "nothing": (None, "expected 2 numbers, got None"),
 }
 
 

@@ -61,9 +61,13 @@ class DegreeOfFreedom:
     @property
     def name(self) -> str:
         """Name, unique in the skeleton."""
+        return self._name_in(self.joint.name)
+
+    def _name_in(self, joint_name: str) -> str:
+        """Its name if its joint has the given one."""
         if self._name is not None:
             return self._name
-        return self.joint.name + type(self.joint).dof_suffixes[self.index_in_joint]
+        return joint_name + type(self.joint).dof_suffixes[self.index_in_joint]
 
     @property
     def index(self) -> int:

@@ -77,6 +77,7 @@ class Skeleton(SkeletonDynamics):
         joint_name = joint.name or f"{name}_joint"
         if joint_name in self._joint_by_name:
             raise ModelError(f"skeleton {self.name!r}: joint name {joint_name!r} is already used")
+        self._check_dof_names(joint, joint_name)
         if inertia is not None and not isinstance(inertia, Inertia):
             raise ModelError(f"body {name!r}: inertia: expected kido.Inertia, got {type(inertia).__name__}")
         self._structure_changed()
@@ -92,6 +93,17 @@ class Skeleton(SkeletonDynamics):
             parent._children.append(body)
         return body
 
+    def _check_dof_names(self, joint: Joint, joint_name: str) -> None:
+        taken = {dof.name for dof in self._dofs if dof.joint is not joint}
+        for dof in joint.dofs:
+            name = dof._name_in(joint_name)
+            if name in taken:
+                raise ModelError(
+                    f"skeleton {self.name!r}: dof name {name!r} of joint {joint_name!r} is already used; give the "
+                    "joint another name, or dof_names"
+                )
+            taken.add(name)
+
     def _rename_body(self, body: BodyNode, name: str) -> None:
         if not name or self._body_by_name.get(name, body) is not body:
             raise ModelError(f"skeleton {self.name!r}: body name {name!r} is empty or already used")
@@ -102,6 +114,7 @@ class Skeleton(SkeletonDynamics):
     def _rename_joint(self, joint: Joint, name: str) -> None:
         if not name or self._joint_by_name.get(name, joint) is not joint:
             raise ModelError(f"skeleton {self.name!r}: joint name {name!r} is empty or already used")
+        self._check_dof_names(joint, name)
         del self._joint_by_name[joint.name]
         joint._name = name
         self._joint_by_name[name] = joint

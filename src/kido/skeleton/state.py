@@ -78,7 +78,7 @@ class SkeletonState(SkeletonArrays):
 
     def _vector(self, value: ArrayLike, size: int, what: str) -> Array:
         try:
-            array = np.array(value, dtype=np.float64, order="C")
+            array = np.array(value, order="C").astype(np.float64, casting="same_kind")
         except (TypeError, ValueError):
             raise StateError(f"skeleton {self.name!r}: {what}: expected {size} numbers, got {value!r}") from None
         if array.shape != (size,):
