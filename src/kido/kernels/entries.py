@@ -156,13 +156,15 @@ def read_mass_moment(tree, data):
 
 
 @inlined
-def write_member_row(t, d, m, X, i, r, x, y, z):
-    """Row r of a body's world transform, from row r of its link's: (x, y, z) and the position."""
+def member_row(t, m, x, y, z, p):
+    """A row of a body's world transform from that of its link: (x, y, z) and the position p."""
     Y = t.member_pose
-    X[m, r, 0] = x * Y[m, 0] + y * Y[m, 4] + z * Y[m, 8]
-    X[m, r, 1] = x * Y[m, 1] + y * Y[m, 5] + z * Y[m, 9]
-    X[m, r, 2] = x * Y[m, 2] + y * Y[m, 6] + z * Y[m, 10]
-    X[m, r, 3] = x * Y[m, 3] + y * Y[m, 7] + z * Y[m, 11] + d.p[i, r]
+    return (
+        x * Y[m, 0] + y * Y[m, 4] + z * Y[m, 8],
+        x * Y[m, 1] + y * Y[m, 5] + z * Y[m, 9],
+        x * Y[m, 2] + y * Y[m, 6] + z * Y[m, 10],
+        x * Y[m, 3] + y * Y[m, 7] + z * Y[m, 11] + p,
+    )
 
 
 @inlined
@@ -170,9 +172,12 @@ def write_member_transform(t, d, m, X):
     """World transform of a body of the skeleton, from that of its link."""
     i = t.member_link[m]
     R = d.R
-    write_member_row(t, d, m, X, i, 0, R[i, 0], R[i, 1], R[i, 2])
-    write_member_row(t, d, m, X, i, 1, R[i, 3], R[i, 4], R[i, 5])
-    write_member_row(t, d, m, X, i, 2, R[i, 6], R[i, 7], R[i, 8])
+    a0, a1, a2, a3 = member_row(t, m, R[i, 0], R[i, 1], R[i, 2], d.p[i, 0])
+    b0, b1, b2, b3 = member_row(t, m, R[i, 3], R[i, 4], R[i, 5], d.p[i, 1])
+    c0, c1, c2, c3 = member_row(t, m, R[i, 6], R[i, 7], R[i, 8], d.p[i, 2])
+    X[m, 0, 0], X[m, 0, 1], X[m, 0, 2], X[m, 0, 3] = a0, a1, a2, a3
+    X[m, 1, 0], X[m, 1, 1], X[m, 1, 2], X[m, 1, 3] = b0, b1, b2, b3
+    X[m, 2, 0], X[m, 2, 1], X[m, 2, 2], X[m, 2, 3] = c0, c1, c2, c3
     X[m, 3, 0], X[m, 3, 1], X[m, 3, 2], X[m, 3, 3] = 0.0, 0.0, 0.0, 1.0
 
 
