@@ -5,7 +5,7 @@ Everything above this package writes plain Python functions, marks them with `ke
 variable ``NUMBA_DISABLE_JIT=1`` the same sources run as ordinary Python.
 """
 
-from kido.jit.compile import JIT_DISABLED, REFUSALS, call4, callback, entry, inlined, kernel, view
+from kido.jit.compile import JIT_DISABLED, REFUSALS, call4, callback, direct_entry, entry, inlined, kernel, view
 from kido.jit.primitives import floor, fma, rint, where_positive
 from kido.jit.schema import Container, Field, Schema
 from kido.jit.warmup import prepare, warmup
@@ -18,6 +18,7 @@ __all__ = [
     "Schema",
     "call4",
     "callback",
+    "direct_entry",
     "entry",
     "floor",
     "fma",

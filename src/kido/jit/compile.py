@@ -25,7 +25,7 @@ OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}, "no
 # What a call of an entry with arguments of other types than declared raises, compiled or not.
 REFUSALS = (TypeError, ValueError, AttributeError)
 
-ENTRIES: list[tuple[Any, str]] = []
+ENTRIES: list[tuple[Any, Any]] = []
 CALLBACKS: list[Any] = []
 
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     def kernel(function: _F) -> _F: ...
     def inlined(function: _F) -> _F: ...
     def entry(signature: str) -> Callable[[_F], _F]: ...
+    def direct_entry(signature: str) -> Callable[[_F], Any]: ...
     def view(schema: Schema, address: int) -> Any: ...
     def call4(address: int, a: int, b: int, c: int, d: int) -> int: ...
 
@@ -59,6 +60,18 @@ elif JIT_DISABLED:
     def entry(signature: str):
         """Leave an entry as the Python function it is."""
         return lambda function: function
+
+    class direct_entry:
+        """A Python function as `call`."""
+
+        def __init__(self, signature: str):
+            self.call = None
+
+        def __call__(self, *args):
+            if self.call is not None:
+                return self.call(*args)
+            (self.call,) = args
+            return self
 
     class callback:
         """A Python function with a number for an address."""
@@ -90,6 +103,7 @@ else:
     from numba.core.extending import intrinsic
 
     from kido.jit.cache import KernelCache
+    from kido.jit.direct import LAYOUT_KNOWN, DirectEntry
     from kido.jit.handles import view as view  # noqa: PLC0414  (handed on)
 
     _I64 = ir.IntType(64)
@@ -152,6 +166,23 @@ else:
             dispatcher._compile_for_args = compile_declared
             ENTRIES.append((dispatcher, signature))
             return dispatcher
+
+        return decorate
+
+    def direct_entry(signature: str):
+        """An entry whose attribute `call` takes half the time of a call: for functions of a microsecond.
+
+        It keeps the interpreter's lock. Arrays that the signature does not declare raise TypeError.
+        """
+
+        def decorate(function):
+            if not LAYOUT_KNOWN:
+                made = entry(signature)(function)
+                made.call = made
+                return made
+            made = DirectEntry(_kernel(function, {**OPTIONS, "nogil": False}), signature)
+            ENTRIES.append((made.dispatcher, made.signature))
+            return made
 
         return decorate
 

@@ -8,6 +8,7 @@ field cannot change. Indices are not negative: there is no wrap-around.
 from __future__ import annotations
 
 import operator
+import zlib
 
 from llvmlite import ir
 from numba import types
@@ -46,7 +47,7 @@ class HandleType(types.Type):
         self.schema = name
         self.fields = {f: (kind, dims) for f, kind, dims in key}
         self.position = {f: i for i, (f, _, _) in enumerate(key)}
-        super().__init__(f"Handle:{name}{key}")
+        super().__init__(f"Handle:{name}:{zlib.crc32(repr(key).encode()):x}")
 
     def array_type(self, field: str) -> types.Array:
         kind, dims = self.fields[field]

@@ -6,7 +6,7 @@ and return REFUSED if an argument has another size than the tree or is not finit
 
 from __future__ import annotations
 
-from kido.jit import entry, inlined, kernel, view
+from kido.jit import direct_entry, entry, inlined, kernel, view
 from kido.kernels.energy import kinetic_energy, mass_moment, momentum, potential_energy
 from kido.kernels.forward_dynamics import (
     acceleration_scatter,
@@ -53,7 +53,7 @@ def inertias(t, d):
         body_inertia(t, d, i)
 
 
-@entry("i8(f8[::1],f8[::1])")
+@direct_entry("i8(f8[::1],f8[::1])")
 def set_numbers(source, target):
     """Copy a vector if it is finite."""
     return copy_finite(source, target)
@@ -172,16 +172,20 @@ def write_member_transform(t, d, m, X):
     """World transform of a body of the skeleton, from that of its link."""
     i = t.member_link[m]
     R = d.R
-    a0, a1, a2, a3 = member_row(t, m, R[i, 0], R[i, 1], R[i, 2], d.p[i, 0])
-    b0, b1, b2, b3 = member_row(t, m, R[i, 3], R[i, 4], R[i, 5], d.p[i, 1])
-    c0, c1, c2, c3 = member_row(t, m, R[i, 6], R[i, 7], R[i, 8], d.p[i, 2])
+    a0, a1, a2, a3 = R[i, 0], R[i, 1], R[i, 2], d.p[i, 0]
+    b0, b1, b2, b3 = R[i, 3], R[i, 4], R[i, 5], d.p[i, 1]
+    c0, c1, c2, c3 = R[i, 6], R[i, 7], R[i, 8], d.p[i, 2]
+    if t.member_apart[m] != 0:
+        a0, a1, a2, a3 = member_row(t, m, a0, a1, a2, a3)
+        b0, b1, b2, b3 = member_row(t, m, b0, b1, b2, b3)
+        c0, c1, c2, c3 = member_row(t, m, c0, c1, c2, c3)
     X[m, 0, 0], X[m, 0, 1], X[m, 0, 2], X[m, 0, 3] = a0, a1, a2, a3
     X[m, 1, 0], X[m, 1, 1], X[m, 1, 2], X[m, 1, 3] = b0, b1, b2, b3
     X[m, 2, 0], X[m, 2, 1], X[m, 2, 2], X[m, 2, 3] = c0, c1, c2, c3
     X[m, 3, 0], X[m, 3, 1], X[m, 3, 2], X[m, 3, 3] = 0.0, 0.0, 0.0, 1.0
 
 
-@entry("i8(i8,i8,f8[::1],f8[:,:,::1])")
+@direct_entry("i8(i8,i8,f8[::1],f8[:,:,::1])")
 def forward_kinematics(tree, data, q, X):
     """World transforms (bodies, 4, 4) at q; the bottom rows are written by the caller once."""
     t = view(TREE, tree)
@@ -195,7 +199,7 @@ def forward_kinematics(tree, data, q, X):
     return OK
 
 
-@entry("i8(i8,i8,f8[::1],f8[:,::1])")
+@direct_entry("i8(i8,i8,f8[::1],f8[:,::1])")
 def mass_matrix_at(tree, data, q, M):
     """Mass matrix at q."""
     t = view(TREE, tree)
@@ -211,7 +215,7 @@ def mass_matrix_at(tree, data, q, M):
     return OK
 
 
-@entry("i8(i8,i8,f8[::1],f8[::1],f8[::1],f8[::1])")
+@direct_entry("i8(i8,i8,f8[::1],f8[::1],f8[::1],f8[::1])")
 def inverse_dynamics(tree, data, q, u, udot, tau):
     """tau(q, u, udot)."""
     t = view(TREE, tree)
@@ -231,7 +235,7 @@ def inverse_dynamics(tree, data, q, u, udot, tau):
     return OK
 
 
-@entry("i8(i8,i8,f8[::1],f8[::1],f8[::1],f8[::1])")
+@direct_entry("i8(i8,i8,f8[::1],f8[::1],f8[::1],f8[::1])")
 def forward_dynamics(tree, data, q, u, tau, udot):
     """udot(q, u, tau).
 

@@ -37,7 +37,7 @@ class SkeletonArrays:
         self._tree: Container | None = None
         self._data: Container | None = None
         self._scratch: Container | None = None
-        self._addresses: tuple[int, int] | None = None
+        self._addresses: tuple[int, int, tuple[int, int, int]] | None = None
         self._saved: dict[Any, tuple[Array, ...]] = {}
         self._applied: dict[int, Array] = {}  # external forces of bodies, in their own axes
         self._fresh = 0

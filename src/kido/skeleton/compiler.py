@@ -31,6 +31,7 @@ _OWN_INDICES = (
     "part_mobile",
     "moves",
     "member_link",
+    "member_apart",
     "member_pose",
 )
 _DOF_PROPERTIES = {
@@ -102,6 +103,7 @@ def index_arrays(skeleton: Skeleton, links: Links) -> dict[str, np.ndarray]:
         "part_mobile": np.array([int(skeleton.mobile)], np.int64),
         "moves": moves,
         "member_link": links.of_body,
+        "member_apart": np.array([not np.array_equal(X, np.eye(4)) for X in links.offset], np.int64),
         "member_pose": np.ascontiguousarray(links.offset[:, :3].reshape(-1, 12)),
     }
 

@@ -113,13 +113,14 @@ class SkeletonDynamics(SkeletonState):
 
     # Results of a given state, which leave the held one alone ---------------------------------------------
 
-    def _workspace(self) -> tuple[int, int]:
-        """Addresses of the tree and of data that belong to no state."""
+    def _workspace(self) -> tuple[int, int, tuple[int, int, int]]:
+        """Addresses of the tree and of data that belong to no state, and the shape of all bodies' transforms."""
         self._compiled()
         if self._scratch is None:
             links, m = self._links, self.num_dofs
             self._scratch = Container(DATA, bodies=len(links.top), dofs=m, rows=0, columns=0)  # type: ignore[union-attr]
-        self._addresses = self._tree.address, self._scratch.address  # type: ignore[union-attr]
+        shape = len(self._bodies), 4, 4
+        self._addresses = self._tree.address, self._scratch.address, shape  # type: ignore[union-attr]
         return self._addresses
 
     def _again(self, entry: Any, out: Array, **given: ArrayLike) -> int:
@@ -129,15 +130,15 @@ class SkeletonDynamics(SkeletonState):
         for what, vector in zip(given, vectors, strict=True):
             if not np.isfinite(vector).all():
                 self._raise_not_finite(what, vector)
-        tree, scratch = self._workspace()
+        tree, scratch, _ = self._workspace()
         return entry(tree, scratch, *vectors, out)
 
     def forward_kinematics(self, positions: ArrayLike) -> Array:
         """World transforms (bodies, 4, 4) of all bodies at given positions; the held state stays."""
-        tree, scratch = self._addresses or self._workspace()
-        X = np.empty((len(self._bodies), 4, 4))
+        tree, scratch, shape = self._addresses or self._workspace()
+        X = np.empty(shape)
         try:
-            status = entries.forward_kinematics(tree, scratch, positions, X)
+            status = entries.forward_kinematics.call(tree, scratch, positions, X)
         except REFUSALS:
             status = entries.REFUSED
         if status:
@@ -146,11 +147,11 @@ class SkeletonDynamics(SkeletonState):
 
     def compute_mass_matrix(self, positions: ArrayLike) -> Array:
         """Mass matrix (dofs, dofs) at given positions; the held state stays."""
-        tree, scratch = self._addresses or self._workspace()
+        tree, scratch, _ = self._addresses or self._workspace()
         n = len(self._dofs)
         M = np.empty((n, n))
         try:
-            status = entries.mass_matrix_at(tree, scratch, positions, M)
+            status = entries.mass_matrix_at.call(tree, scratch, positions, M)
         except REFUSALS:
             status = entries.REFUSED
         if status:
@@ -159,10 +160,10 @@ class SkeletonDynamics(SkeletonState):
 
     def inverse_dynamics(self, positions: ArrayLike, velocities: ArrayLike, accelerations: ArrayLike) -> Array:
         """Joint forces T = M udot + C(q, u) of a given state and acceleration; the held state stays."""
-        tree, scratch = self._addresses or self._workspace()
+        tree, scratch, _ = self._addresses or self._workspace()
         out = np.empty(len(self._dofs))
         try:
-            status = entries.inverse_dynamics(tree, scratch, positions, velocities, accelerations, out)
+            status = entries.inverse_dynamics.call(tree, scratch, positions, velocities, accelerations, out)
         except REFUSALS:
             status = entries.REFUSED
         if status:
@@ -176,10 +177,10 @@ class SkeletonDynamics(SkeletonState):
         Raises:
             ModelError: the inertia seen by a coordinate is not positive.
         """
-        tree, scratch = self._addresses or self._workspace()
+        tree, scratch, _ = self._addresses or self._workspace()
         out = np.empty(len(self._dofs))
         try:
-            status = entries.forward_dynamics(tree, scratch, positions, velocities, forces, out)
+            status = entries.forward_dynamics.call(tree, scratch, positions, velocities, forces, out)
         except REFUSALS:
             status = entries.REFUSED
         if status == entries.REFUSED:

@@ -54,7 +54,7 @@ class SkeletonState(SkeletonArrays):
         if type(source) is not np.ndarray or source.shape != target.shape:
             source = self._vector(value, target.shape[0], _NAMES[field])
         try:
-            refused = entries.set_numbers(source, target)
+            refused = entries.set_numbers.call(source, target)
         except REFUSALS:
             refused = entries.set_numbers(self._vector(value, target.shape[0], _NAMES[field]), target)
         if refused:

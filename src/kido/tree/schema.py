@@ -38,6 +38,7 @@ TREE = Schema(
     Field("prescribed", "i", ("dofs",), doc="1: the acceleration of the coordinate is given, its force follows"),
     Field("gravity", "f", (3,), "m/s^2", "world axes"),
     Field("member_link", "i", ("members",), doc="link that carries each body of the skeleton"),
+    Field("member_apart", "i", ("members",), doc="0 if the body's frame is its link's"),
     Field("member_pose", "f", ("members", 12), doc="pose of the body in its link, the upper three rows"),
     Field("part", "i", ("bodies",), doc="part (skeleton) of the forest that the body belongs to"),
     Field("part_body", "i", ("parts1",), doc="first body of each part; the last entry is the total"),

@@ -1,0 +1,134 @@
+"""Entries called without Numba's dispatcher, for calls that take less than a microsecond.
+
+The dispatcher finds a function for the types of its arguments; an entry has one signature, so its arguments
+need only be checked. The check here is on the array object itself: its type, number of dimensions, the
+identity of its dtype and its flags. Where an array object looks otherwise than expected (another Python
+implementation, say), `LAYOUT_KNOWN` is false and ordinary entries take over.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from llvmlite import binding, ir
+from numba import types
+from numba.core import cgutils, sigutils
+from numba.core.extending import NativeValue, models, register_model, unbox
+from numba.np.arrayobj import make_array, populate_array
+
+# Offsets in NumPy's array object, part of its stable binary interface.
+_TYPE, _DATA, _NDIM, _SHAPE, _DTYPE, _FLAGS = 8, 16, 24, 32, 56, 64
+_C_CONTIGUOUS_ALIGNED_WRITEABLE = 0x0001 | 0x0100 | 0x0400
+_FLOAT64 = np.dtype(np.float64)
+_I32, _I64 = ir.IntType(32), ir.IntType(64)
+
+# Addresses under names, because compiled code outlives the process in the cache.
+binding.add_symbol("kido_ndarray", id(np.ndarray))
+binding.add_symbol("kido_float64", id(_FLOAT64))
+
+
+def _layout_is_known() -> bool:
+    probe = np.zeros((2, 3))
+
+    def word(offset: int, kind: Any = ctypes.c_int64) -> int:
+        return kind.from_address(id(probe) + offset).value
+
+    flags = word(_FLAGS, ctypes.c_int32) if probe.__sizeof__() > _FLAGS else 0
+    return (
+        flags & _C_CONTIGUOUS_ALIGNED_WRITEABLE == _C_CONTIGUOUS_ALIGNED_WRITEABLE
+        and word(_TYPE) == id(np.ndarray)
+        and word(_DATA) == probe.ctypes.data
+        and word(_NDIM, ctypes.c_int32) == 2
+        and word(_DTYPE) == id(_FLOAT64)
+        and tuple((ctypes.c_int64 * 2).from_address(word(_SHAPE))) == (2, 3)
+    )
+
+
+LAYOUT_KNOWN = _layout_is_known()
+
+
+class ArgumentType(types.Array):
+    """Numba's type of a float64 array that a direct entry is given."""
+
+    def __init__(self, ndim: int):
+        super().__init__(types.float64, ndim, "C", name=f"argument({ndim}d)")
+
+    @property
+    def key(self):
+        return self.name
+
+    def unify(self, typingctx, other):
+        return None
+
+    def can_convert_to(self, typingctx, other):
+        return None
+
+
+register_model(ArgumentType)(models.ArrayModel)
+
+
+@unbox(ArgumentType)
+def _unbox_argument(array_type, obj, c):
+    builder, module = c.builder, c.builder.module
+    start = builder.ptrtoint(obj, _I64)
+    refused = cgutils.alloca_once_value(builder, cgutils.true_bit)
+    array = make_array(array_type)(c.context, builder)
+
+    def word(address, offset, kind=_I64):
+        return builder.load(builder.inttoptr(builder.add(address, _I64(offset)), kind.as_pointer()))
+
+    def address_of(symbol):
+        known = module.globals.get(symbol)
+        return builder.ptrtoint(known or ir.GlobalVariable(module, ir.IntType(8), symbol), _I64)
+
+    with builder.if_then(builder.icmp_signed("==", word(start, _TYPE), address_of("kido_ndarray")), likely=True):
+        flags = builder.and_(word(start, _FLAGS, _I32), _I32(_C_CONTIGUOUS_ALIGNED_WRITEABLE))
+        good = builder.icmp_signed("==", flags, _I32(_C_CONTIGUOUS_ALIGNED_WRITEABLE))
+        same_rank = builder.icmp_signed("==", word(start, _NDIM, _I32), _I32(array_type.ndim))
+        same_dtype = builder.icmp_signed("==", word(start, _DTYPE), address_of("kido_float64"))
+        with builder.if_then(builder.and_(good, builder.and_(same_rank, same_dtype)), likely=True):
+            builder.store(cgutils.false_bit, refused)
+            sizes = word(start, _SHAPE)
+            shape = [word(sizes, 8 * k) for k in range(array_type.ndim)]
+            strides = [_I64(8)]
+            for size in reversed(shape[1:]):
+                strides.insert(0, builder.mul(strides[0], size))
+            populate_array(
+                array,
+                data=builder.inttoptr(word(start, _DATA), array.data.type),
+                shape=cgutils.pack_array(builder, shape),
+                strides=cgutils.pack_array(builder, strides),
+                itemsize=_I64(8),
+                meminfo=None,
+            )
+    is_error = builder.load(refused)
+    with builder.if_then(is_error, likely=False):
+        c.pyapi.err_set_string("PyExc_TypeError", f"expected a C-contiguous float64 array of rank {array_type.ndim}")
+    return NativeValue(array._getvalue(), is_error=is_error)
+
+
+class DirectEntry:
+    """An entry whose `call` is its machine code; compiled, or loaded, on the first call."""
+
+    def __init__(self, dispatcher: Any, signature: str):
+        args, result = sigutils.normalize_signature(signature)
+        taken = (ArgumentType(a.ndim) if isinstance(a, types.Array) else a for a in args)
+        self.signature = result(*taken)
+        self.dispatcher = dispatcher
+        self.call: Callable[..., Any] = self._first_call
+
+    @property
+    def stats(self):
+        """Numba's counts of cache hits and misses."""
+        return self.dispatcher.stats
+
+    def _first_call(self, *args):
+        self.dispatcher.compile(self.signature)
+        self.call = self.dispatcher.overloads[self.signature.args].entry_point
+        return self.call(*args)
+
+    def __call__(self, *args):
+        return self.call(*args)
