@@ -168,7 +168,8 @@ def test_a_mass_ratio_of_a_million_millions_is_reported_and_stays_finite():
     world = scenes.world(*boxes)
     world.step(1000)
     assert all(np.isfinite(s.positions).all() for s in boxes)
-    assert world.totals.max_penetration < 1e-3
+    assert 0.049 < scenes.place(boxes[1])[2] < 0.151
+    assert not world.totals.converged
 
 
 @pytest.mark.parametrize("speed", [1e3, 1e5])

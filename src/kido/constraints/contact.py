@@ -119,8 +119,8 @@ def rebound(e, gap, approach, rate, h):
 
 
 @kernel
-def set_bias(d, c, pr, src, k, block):
-    """Bias, restitution and position correction of a contact block.
+def set_bias(d, c, pr, src, k, block, compliance):
+    """Bias, restitution, softness and position correction of a contact block.
 
     Returns:
         False if the contact is to be left out: it will bounce, but not yet.
@@ -140,6 +140,8 @@ def set_bias(d, c, pr, src, k, block):
             pr.restitution[block] = rebound(c.restitution[k], gap, approach, rate, h)
             return True
     pr.bias[row], pr.position_bias[block] = distance_biases(src, gap)
+    if pr.bias[row] < 0.0:
+        pr.compliance[row] = SOFTNESS * compliance
     return True
 
 
@@ -190,12 +192,12 @@ def add_contact(t, d, c, pr, src, k, block, row, pool):
     compliance = own_compliance(pr, block)
     if same and is_locked(t, a, b, compliance):
         return 0
-    pr.compliance[row] = SOFTNESS * compliance if c.gap[k] < 0.0 else 0.0
-    pr.compliance[row + 1], pr.compliance[row + 2] = 0.0, 0.0
+    for r in range(3):
+        pr.compliance[row + r] = 0.0
     pr.floor[block] = 0.0
     src.origin[block] = FROM_CONTACT
     src.index[block] = k
-    if not set_bias(d, c, pr, src, k, block):
+    if not set_bias(d, c, pr, src, k, block, compliance):
         return 0
     warm_start(c, pr, k, block)
     return size

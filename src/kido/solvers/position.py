@@ -15,10 +15,11 @@ import math
 
 from kido.jit import callback, kernel, view
 from kido.solvers.one_contact import solve_bounded
-from kido.solvers.problem import CONTACT, DOFS, ISLANDS, NOT_FINITE, POSITION_SWEEPS, PROBLEM
+from kido.solvers.problem import CONTACT, DOFS, ISLANDS, NOT_FINITE, POSITION_SWEEPS, PROBLEM, SMALL_ROWS
 from kido.solvers.rows import INDEX, push1, velocity1
 
 STOP = 1e-4  # change of velocity in a sweep, relative to the largest bias, at which an island is done
+SMALL_ISLAND = 20  # times the cap of sweeps for a small island, where masses may differ by thousands
 
 
 @kernel
@@ -99,5 +100,8 @@ def correct_positions(address, unused_1, unused_2, unused_3):
     most = 0
     for island in range(c.count[ISLANDS]):
         if c.island_status[island] != NOT_FINITE:
-            most = max(most, correct_island(c, island, int(c.setting[POSITION_SWEEPS])))
+            cap = int(c.setting[POSITION_SWEEPS])
+            if c.island_row[island + 1] - c.island_row[island] <= c.setting[SMALL_ROWS]:
+                cap *= SMALL_ISLAND
+            most = max(most, correct_island(c, island, cap))
     return most
