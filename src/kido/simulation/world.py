@@ -15,6 +15,7 @@ from kido.math.transform import as_vector, number_or_nan
 from kido.shapes import Plane
 from kido.simulation.contacts import ContactSet
 from kido.simulation.engine import Engine
+from kido.simulation.hooks import StepHooks
 from kido.simulation.report import StepReport
 from kido.skeleton import BodyNode, Skeleton, WeldJoint
 from kido.skeleton.arrays import STATE_FIELDS
@@ -68,7 +69,7 @@ class World:
         self._time_before = 0.0
         self._steps = 0
         self._steps_before = 0
-        self._callbacks: list[Callable[[World], Any]] = []
+        self._hooks = StepHooks()
         self._kept: dict[str, Any] | None = None
         self.uri: str | None = None
 
@@ -277,12 +278,12 @@ class World:
         if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
             raise ModelError(f"world {self.name!r}: step: expected a number of steps not below 0, got {n!r}")
         engine = self._compile()
-        if self._callbacks:
+        if self._hooks:
             for _ in range(n):
-                self._advance(engine, 1)
-                for callback in list(self._callbacks):
-                    callback(self)
-                engine = self._compile()
+                self._hooks.run(self._hooks.before, self)
+                self._advance(self._compile(), 1)
+                self._hooks.run(self._hooks.after, self)
+            engine = self._compile()
         else:
             chunk, left = 1, int(n)
             while left > 0:
@@ -307,19 +308,17 @@ class World:
             self._steps += int(engine.world.steps[0]) - before
             self._version += 1
 
-    def add_step_callback(self, callback: Callable[[World], Any]) -> Callable[[], None]:
-        """Have a function called with the world after each step.
+    def add_step_callback(self, callback: Callable[[World], Any], before: bool = False) -> Callable[[], None]:
+        """Have a function called with the world at each step.
+
+        Args:
+            callback: called with the world.
+            before: call it before the step, as a controller that sets forces needs; else after it.
 
         Returns:
             A function that takes it off again.
         """
-        self._callbacks.append(callback)
-
-        def remove() -> None:
-            if callback in self._callbacks:
-                self._callbacks.remove(callback)
-
-        return remove
+        return self._hooks.add(callback, before)
 
     # Results ---------------------------------------------------------------------------------------------
 
@@ -423,7 +422,7 @@ class World:
         state = self.__dict__.copy()
         state["_engine"] = None
         state["_stale"] = True
-        state["_callbacks"] = []
+        state["_hooks"] = StepHooks()
         state["_kept"] = kept
         return state
 

@@ -1,0 +1,39 @@
+"""Users' functions around the steps of a world."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kido.simulation.world import World
+
+Hook = Callable[["World"], Any]
+
+
+class StepHooks:
+    """Functions called with the world before and after each step, in the order they were added."""
+
+    def __init__(self) -> None:
+        self.before: list[Hook] = []
+        self.after: list[Hook] = []
+
+    def __bool__(self) -> bool:
+        return bool(self.before or self.after)
+
+    def add(self, hook: Hook, before: bool) -> Callable[[], None]:
+        """Add a function; returns one that takes it off again."""
+        hooks = self.before if before else self.after
+        hooks.append(hook)
+
+        def remove() -> None:
+            if hook in hooks:
+                hooks.remove(hook)
+
+        return remove
+
+    @staticmethod
+    def run(hooks: list[Hook], world: World) -> None:
+        """Call each; one may add or remove others."""
+        for hook in list(hooks):
+            hook(world)
