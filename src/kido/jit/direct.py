@@ -19,6 +19,8 @@ from numba.core import cgutils, sigutils
 from numba.core.extending import NativeValue, models, register_model, unbox
 from numba.np.arrayobj import make_array, populate_array
 
+from kido.jit.handles import FieldType
+
 # Offsets in NumPy's array object, part of its stable binary interface.
 _TYPE, _DATA, _NDIM, _SHAPE, _DTYPE, _FLAGS = 8, 16, 24, 32, 56, 64
 _C_CONTIGUOUS_ALIGNED_WRITEABLE = 0x0001 | 0x0100 | 0x0400
@@ -50,21 +52,11 @@ def _layout_is_known() -> bool:
 LAYOUT_KNOWN = _layout_is_known()
 
 
-class ArgumentType(types.Array):
-    """Numba's type of a float64 array that a direct entry is given."""
+class ArgumentType(FieldType):
+    """Numba's type of a float64 array that a direct entry is given: apart from all fields that it reads."""
 
     def __init__(self, ndim: int):
-        super().__init__(types.float64, ndim, "C", name=f"argument({ndim}d)")
-
-    @property
-    def key(self):
-        return self.name
-
-    def unify(self, typingctx, other):
-        return None
-
-    def can_convert_to(self, typingctx, other):
-        return None
+        super().__init__("argument", "f", (0,) * ndim)
 
 
 register_model(ArgumentType)(models.ArrayModel)

@@ -37,11 +37,9 @@ def copy_finite(source, target):
     """Copy numbers; returns REFUSED, and leaves the target, if sizes differ or one is NaN or infinite."""
     if source.shape[0] != target.shape[0]:
         return REFUSED
-    check = 0.0
     for k in range(target.shape[0]):
-        check += source[k] * 0.0
-    if check != 0.0 or check != check:
-        return REFUSED
+        if source[k] * 0.0 != 0.0:
+            return REFUSED
     for k in range(target.shape[0]):
         target[k] = source[k]
     return OK
