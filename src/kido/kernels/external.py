@@ -25,9 +25,9 @@ def external_wrench(d, i):
     n0, n1, n2 = rotate(R, X[i, 0], X[i, 1], X[i, 2])
     f0, f1, f2 = rotate(R, X[i, 3], X[i, 4], X[i, 5])
     # sum (R r) x F from W = R T, W[b, c] = sum (R r)_b F_c
-    a0, b0, c0 = rotate(R, X[i, 9], X[i, 12], X[i, 15])
-    a1, b1, c1 = rotate(R, X[i, 10], X[i, 13], X[i, 16])
-    a2, b2, c2 = rotate(R, X[i, 11], X[i, 14], X[i, 17])
+    _, b0, c0 = rotate(R, X[i, 9], X[i, 12], X[i, 15])
+    a1, _, c1 = rotate(R, X[i, 10], X[i, 13], X[i, 16])
+    a2, b2, _ = rotate(R, X[i, 11], X[i, 14], X[i, 17])
     m0, m1, m2 = cross(d.p[i, 0], d.p[i, 1], d.p[i, 2], X[i, 21], X[i, 22], X[i, 23])
     return (
         n0 + b2 - c1 + X[i, 18] - m0,

@@ -30,10 +30,10 @@ from kido.simulation.schema import (
 from kido.solvers.problem import (
     BLOCKS,
     PROBLEM,
-    TOTAL_POWER,
     TOTAL_BOUNCES,
     TOTAL_FALLBACKS,
     TOTAL_ITERATIONS,
+    TOTAL_POWER,
     TOTAL_RESIDUAL,
     TOTAL_STATUS,
 )
