@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numba
+import numpy as np
 from numba import config, types
 
 from kido.jit.progress import compiling, progress
@@ -61,17 +62,20 @@ elif JIT_DISABLED:
         """Leave an entry as the Python function it is."""
         return lambda function: function
 
-    class direct_entry:
-        """A Python function as `call`."""
+    def direct_entry(signature: str):
+        """A Python function as `call`, which refuses arrays of other numbers than floats."""
 
-        def __init__(self, signature: str):
-            self.call = None
+        def decorate(function):
+            def checked(*args):
+                for array in args:
+                    if isinstance(array, np.ndarray) and array.dtype != np.float64:
+                        raise TypeError(f"expected a float64 array, got {array.dtype}")
+                return function(*args)
 
-        def __call__(self, *args):
-            if self.call is not None:
-                return self.call(*args)
-            (self.call,) = args
-            return self
+            checked.call = checked
+            return checked
+
+        return decorate
 
     class callback:
         """A Python function with a number for an address."""
