@@ -94,15 +94,11 @@ def contact(bodies, a: int | None, b: int | None, point, normal, **more) -> Bloc
     return Block(a, rows(a, -1.0), b, rows(b, 1.0), **more)
 
 
-def stack(
-    count: int, *, top: float = 1.0, mu: float = 0.5, velocity=(0.0, 0.0, 0.0), **settings
-) -> Container:
+def stack(count: int, *, top: float = 1.0, mu: float = 0.5, velocity=(0.0, 0.0, 0.0), **settings) -> Container:
     """`count` cubes of 1 kg, 0.1 m, the top one `top` times heavier, after one step of gravity."""
     edge = 0.1
     v = np.asarray(velocity, float) + [0, 0, -G * H]
-    bodies = [
-        body(top if i == count - 1 else 1.0, (0, 0, edge * (i + 0.5)), v, edge / 2) for i in range(count)
-    ]
+    bodies = [body(top if i == count - 1 else 1.0, (0, 0, edge * (i + 0.5)), v, edge / 2) for i in range(count)]
     corners = [(x * edge / 2, y * edge / 2) for x in (-1, 1) for y in (-1, 1)]
     blocks = [
         contact(bodies, i - 1 if i else None, i, (x, y, edge * i), (0, 0, 1), mu=mu)

@@ -103,9 +103,7 @@ def test_move_keeps_everything_else():
     box = floating(kido.Sphere(0.1))
     start = box.body("body").world_transform
     move(box, np.array([1.0, -2.0, 0.5]))
-    np.testing.assert_allclose(
-        box.body("body").world_transform[:3, 3] - start[:3, 3], [1, -2, 0.5], atol=1e-12
-    )
+    np.testing.assert_allclose(box.body("body").world_transform[:3, 3] - start[:3, 3], [1, -2, 0.5], atol=1e-12)
 
 
 def test_side_by_side_leaves_gaps():
@@ -131,9 +129,7 @@ def test_ground_holds_up_what_floats_and_leaves_what_is_fixed():
 def test_models_into_a_world_and_at_a_place():
     world = build(Simulate(("quadruped",), world="stack", at=[(2.0, 1.0, 0.7)]))
     assert len(world.skeletons) == 12
-    np.testing.assert_allclose(
-        world.skeleton("quadruped").joint("root").positions[3:5], [2.0, 1.0], atol=1e-9
-    )
+    np.testing.assert_allclose(world.skeleton("quadruped").joint("root").positions[3:5], [2.0, 1.0], atol=1e-9)
     alone = build(Simulate(("quadruped",), world="stack"))
     assert extent(shapes_of([alone.skeleton("quadruped")], True), UP)[0] == pytest.approx(CLEARANCE, abs=1e-9)
 
@@ -147,9 +143,7 @@ def urdf(text, tmp_path):
 def link(name, mass):
     inertia = '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
     return (
-        f'<link name="{name}">'
-        + (f'<inertial><mass value="{mass}"/>{inertia}</inertial>' if mass else "")
-        + "</link>"
+        f'<link name="{name}">' + (f'<inertial><mass value="{mass}"/>{inertia}</inertial>' if mass else "") + "</link>"
     )
 
 

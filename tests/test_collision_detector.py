@@ -20,9 +20,7 @@ class Scene:
         n = len(shapes)
         self.position = rng.uniform(0, size, (n, 3))
         self.rotation = Rotation.from_quat(rng.normal(size=(n, 4))).as_matrix().reshape(n, 9).copy()
-        self.detector = NativeDetector(
-            [(s, k) for k, s in enumerate(shapes)], self.rotation, self.position, **settings
-        )
+        self.detector = NativeDetector([(s, k) for k, s in enumerate(shapes)], self.rotation, self.position, **settings)
 
     def detect(self):
         n = self.detector.detect()

@@ -245,12 +245,8 @@ def test_two_spheres_and_concentric_ones():
     assert found.gaps == pytest.approx([-0.5]) and np.linalg.norm(found.normals) == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize(
-    "shape", [s for n, s in SHAPES.items() if n != "plane"], ids=lambda s: type(s).__name__
-)
-@pytest.mark.parametrize(
-    "other", [s for n, s in SHAPES.items() if n != "plane"], ids=lambda s: type(s).__name__
-)
+@pytest.mark.parametrize("shape", [s for n, s in SHAPES.items() if n != "plane"], ids=lambda s: type(s).__name__)
+@pytest.mark.parametrize("other", [s for n, s in SHAPES.items() if n != "plane"], ids=lambda s: type(s).__name__)
 def test_same_place(shape, other):
     """Same origin and axes, the worst of degenerate poses: finite, and no direction overlaps less."""
     found = collide(shape, pose(), other, pose())
@@ -318,9 +314,7 @@ def test_box_edge_on_a_face_gives_the_ends_of_the_edge():
     keel = Rotation.from_euler("y", 45, degrees=True)
     h = 0.1 * math.sqrt(2.0)
     for ground in (Box((2, 2, 2)), Cylinder(1.0, 2.0)):
-        found = collide(
-            ground, pose((0, 0, -1)), Box((0.2, 0.3, 0.2)), pose((0, 0, h - 1e-3), keel), margin=1e-3
-        )
+        found = collide(ground, pose((0, 0, -1)), Box((0.2, 0.3, 0.2)), pose((0, 0, h - 1e-3), keel), margin=1e-3)
         assert len(found.gaps) == 2
         assert found.gaps == pytest.approx([-1e-3] * 2, abs=1e-9)
         assert sorted(found.points[:, 1]) == pytest.approx([-0.15, 0.15], abs=1e-6)

@@ -49,9 +49,7 @@ class Layout:
             first.setdefault(dof.joint.name, dof.index)
         model = self.model
         self.joints = [
-            (first[model.names[i]], j.idx_q, j.nq, j.idx_v, j.nv)
-            for i, j in enumerate(model.joints)
-            if i > 0
+            (first[model.names[i]], j.idx_q, j.nq, j.idx_v, j.nv) for i, j in enumerate(model.joints) if i > 0
         ]
         self.ours = np.concatenate([np.arange(k, k + nv) for k, _, _, _, nv in self.joints])
         # A free joint: [linear; angular] there, [angular; linear] here.

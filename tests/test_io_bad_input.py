@@ -128,9 +128,7 @@ def test_the_undamaged_file_loads(kind: str):
 def test_cut_and_spliced(kind: str, data: st.DataObject):
     text = VALID[kind]
     cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), min_size=2, max_size=2)))
-    middle = data.draw(
-        st.sampled_from(["", "<", ">", "</", "&", "&#0;", "<!--", "\0", "\ud800", "]]>", "<a>", '"'])
-    )
+    middle = data.draw(st.sampled_from(["", "<", ">", "</", "&", "&#0;", "<!--", "\0", "\ud800", "]]>", "<a>", '"']))
     load(kind, data.draw(st.sampled_from([text[: cuts[0]], text[: cuts[0]] + middle + text[cuts[1] :]])))
 
 
@@ -142,9 +140,7 @@ def test_mutated_elements(kind: str, data: st.DataObject):
     for _ in range(data.draw(st.integers(1, 3))):
         elements = list(root.iter())
         element = data.draw(st.sampled_from(elements))
-        action = data.draw(
-            st.sampled_from(["text", "attribute", "drop", "remove", "repeat", "move", "rename"])
-        )
+        action = data.draw(st.sampled_from(["text", "attribute", "drop", "remove", "repeat", "move", "rename"]))
         parent = element.getparent()
         if action == "text":
             element.text = data.draw(st.sampled_from(NASTY))

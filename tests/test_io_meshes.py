@@ -377,9 +377,7 @@ def test_bad_scales(tmp_path: Path, scale) -> None:
 def test_files_that_cannot_be_meshes(tmp_path: Path) -> None:
     with pytest.raises(MeshNotFoundError, match=r"none\.stl"):
         load_mesh(tmp_path / "none.stl")
-    with pytest.raises(
-        FileFormatError, match=r"mesh format '\.ply' is not supported; expected one of \.dae, \.obj"
-    ):
+    with pytest.raises(FileFormatError, match=r"mesh format '\.ply' is not supported; expected one of \.dae, \.obj"):
         load_mesh(write(tmp_path, "t.ply", "ply"))
     with pytest.raises(KidoError, match="up_axis is 'Z'; expected one of ignore, apply"):
         load_mesh(write(tmp_path, "t.stl", binary_stl()), up_axis="Z")

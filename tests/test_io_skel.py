@@ -149,9 +149,7 @@ def test_joint_frame_is_in_the_child():
     )  # fmt: skip
     skeleton = skel.read(text).skeletons[0]
     # The hinge is at x = 4; the body's origin, 1 m beyond it along x, is turned to 1 m along y.
-    assert_allclose(
-        skeleton.body("a").world_transform, transform(rotation("z", math.pi / 2), (4, 1, 0)), atol=1e-14
-    )
+    assert_allclose(skeleton.body("a").world_transform, transform(rotation("z", math.pi / 2), (4, 1, 0)), atol=1e-14)
 
 
 def test_order_of_bodies_is_that_of_the_joints_parents_first():
@@ -168,9 +166,7 @@ def test_order_of_bodies_is_that_of_the_joints_parents_first():
 
 
 def test_body_without_a_joint_gets_a_free_joint():
-    text = skeleton_text(
-        body_text("a", "1 2 3 0 0 0") + body_text("b"), joint_text("weld", "a", "b", name="root")
-    )
+    text = skeleton_text(body_text("a", "1 2 3 0 0 0") + body_text("b"), joint_text("weld", "a", "b", name="root"))
     skeleton = skel.read(text).skeletons[0]
     joint = skeleton.body("a").parent_joint
     assert joint.num_dofs == 6
@@ -249,9 +245,7 @@ def test_initial_velocities():
 
 
 def test_free_velocity_is_the_twist_in_body_axes():
-    skeleton = single(
-        "free", "<init_pos>0 0 1.5707963267948966 0 0 0</init_pos><init_vel>1 0 0 0 2 0</init_vel>"
-    )
+    skeleton = single("free", "<init_pos>0 0 1.5707963267948966 0 0 0</init_pos><init_vel>1 0 0 0 2 0</init_vel>")
     # The body's x axis points along the world's y, its y axis along the world's -x.
     assert_allclose(skeleton.body("a").angular_velocity(), (0, 1, 0), atol=1e-14)
     assert_allclose(skeleton.body("a").linear_velocity(), (-2, 0, 0), atol=1e-14)
@@ -274,9 +268,7 @@ def test_limits_and_dynamics_per_axis():
 
 
 def test_damping_outside_of_dynamics_and_half_limits():
-    (dof,) = single(
-        "revolute", "<axis><xyz>1 0 0</xyz><damping>4</damping><limit><upper>1</upper></limit></axis>"
-    ).dofs
+    (dof,) = single("revolute", "<axis><xyz>1 0 0</xyz><damping>4</damping><limit><upper>1</upper></limit></axis>").dofs
     assert dof.damping == 4
     assert (dof.position_lower_limit, dof.position_upper_limit) == (-math.inf, 1)
 
@@ -359,8 +351,7 @@ SOLIDS = {
     ),
     # The box of the size of the spheres is 3 x 2 x 2.
     "<multi_sphere><sphere><radius>1</radius><position>1 0 0</position></sphere>"
-    "<sphere><radius>0.5</radius><position>-0.5 0 0</position></sphere></multi_sphere>": np.array([8, 13, 13])
-    / 12,
+    "<sphere><radius>0.5</radius><position>-0.5 0 0</position></sphere></multi_sphere>": np.array([8, 13, 13]) / 12,
 }
 
 
@@ -461,9 +452,7 @@ def test_multi_sphere_is_a_hull():
 
 def test_multi_sphere_of_one():
     (node,), _ = shapes_of(
-        shape_text(
-            "<multi_sphere><sphere><radius>1</radius><position>2 0 0</position></sphere></multi_sphere>"
-        )
+        shape_text("<multi_sphere><sphere><radius>1</radius><position>2 0 0</position></sphere></multi_sphere>")
     )
     assert node.shape == kido.Sphere(1)
     assert_allclose(node.transform, transform(None, (2, 0, 0)), atol=0)

@@ -57,9 +57,7 @@ def test_means_the_same(name: str, dart_data: Path):
     truth = dartpy.utils.SkelParser.readWorld(str(path))
     assert world.time_step == truth.getTimeStep()
     assert_allclose(world.gravity, truth.getGravity(), atol=0)
-    assert [s.name for s in world.skeletons] == [
-        truth.getSkeleton(i).getName() for i in range(truth.getNumSkeletons())
-    ]
+    assert [s.name for s in world.skeletons] == [truth.getSkeleton(i).getName() for i in range(truth.getNumSkeletons())]
     rng = np.random.default_rng(7)
     for i, skeleton in enumerate(world.skeletons):
         other = truth.getSkeleton(i)
@@ -106,9 +104,7 @@ def set_velocities(other, skeleton: kido.Skeleton) -> None:
 
 
 def compare_description(skeleton: kido.Skeleton, other) -> None:
-    assert [b.name for b in skeleton.bodies] == [
-        other.getBodyNode(k).getName() for k in range(other.getNumBodyNodes())
-    ]
+    assert [b.name for b in skeleton.bodies] == [other.getBodyNode(k).getName() for k in range(other.getNumBodyNodes())]
     assert skeleton.mobile == other.isMobile()
     for body in skeleton.bodies:
         node = other.getBodyNode(body.name)

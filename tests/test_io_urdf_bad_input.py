@@ -15,9 +15,7 @@ SPHERE = '<geometry><sphere radius="1"/></geometry>'
 
 
 def joint(name: str, parent: str, child: str, kind: str = "fixed", inside: str = "") -> str:
-    return (
-        f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>{inside}</joint>'
-    )
+    return f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>{inside}</joint>'
 
 
 def robot(*lines: str) -> str:
@@ -139,10 +137,7 @@ CASES = {
         "holds <torus>; expected one",
     ),
     "two shapes": (
-        robot(
-            '<link name="a"><visual><geometry><box size="1 1 1"/>'
-            '<sphere radius="1"/></geometry></visual></link>'
-        ),
+        robot('<link name="a"><visual><geometry><box size="1 1 1"/><sphere radius="1"/></geometry></visual></link>'),
         2,
         "holds <box>, <sphere>; expected one of <box>",
     ),
@@ -193,9 +188,7 @@ def test_files_that_are_not_there(tmp_path) -> None:
 
 @pytest.mark.parametrize("cut", [10, 60, 100, 150])
 def test_truncated_anywhere(cut: int) -> None:
-    text = robot(
-        '<link name="a"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial></link>', B, J
-    )
+    text = robot('<link name="a"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial></link>', B, J)
     assert urdf.read(text).num_dofs == 0
     with pytest.raises(FileFormatError, match="not well-formed XML"):
         urdf.read(text[:cut])
@@ -246,9 +239,7 @@ def test_missing_meshes_list_every_path_tried(tmp_path) -> None:
 
 def test_broken_meshes_name_both_files(tmp_path) -> None:
     path = tmp_path / "r.urdf"
-    path.write_text(
-        robot('<link name="a"><visual><geometry><mesh filename="m.stl"/></geometry></visual></link>')
-    )
+    path.write_text(robot('<link name="a"><visual><geometry><mesh filename="m.stl"/></geometry></visual></link>'))
     (tmp_path / "m.stl").write_bytes(b"nothing")
     with pytest.raises(FileFormatError, match=r"r\.urdf:2: mesh .*m\.stl: not an STL file"):
         urdf.read(path)
@@ -282,9 +273,7 @@ def test_load_refuses_what_it_does_not_know(tmp_path) -> None:
         kido.load(path)
     path.write_text(robot(A))
     assert kido.load(path).num_bodies == 1
-    with pytest.raises(
-        KidoError, match=r"\.urdf files have no option 'visual'; expected one of package_dirs, base"
-    ):
+    with pytest.raises(KidoError, match=r"\.urdf files have no option 'visual'; expected one of package_dirs, base"):
         kido.load(path, visual=False)
     with pytest.raises(FileFormatError, match="no such file"):
         kido.load(tmp_path / "none.xyz")

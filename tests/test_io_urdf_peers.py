@@ -36,9 +36,7 @@ def compare(path: Path, states: int, free: bool = False) -> None:
     model = pin.buildModelFromUrdf(str(path), *root)
     data = model.createData()
     assert skeleton.mass == pytest.approx(sum(inertia.mass for inertia in model.inertias), rel=1e-10)
-    frames = [
-        (index, frame.name) for index, frame in enumerate(model.frames) if frame.type == pin.FrameType.BODY
-    ]
+    frames = [(index, frame.name) for index, frame in enumerate(model.frames) if frame.type == pin.FrameType.BODY]
     names = {name for _, name in frames} - {"universe"}
     assert names == {body.name for body in skeleton.bodies} - {"universe"}
     if any("zero mass on a moving body" in text for text in skeleton.warnings):

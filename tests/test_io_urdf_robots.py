@@ -11,9 +11,7 @@ import kido
 from kido.errors import FileFormatError, MeshNotFoundError
 
 EMPTY = "ur_description/urdf/ur3.urdf"
-FOREIGN_MESHES = (
-    "romeo_description/urdf/romeo_laas_small.urdf"  # file:///usr/Romeo/...: on its maker's machine only
-)
+FOREIGN_MESHES = "romeo_description/urdf/romeo_laas_small.urdf"  # file:///usr/Romeo/...: on its maker's machine only
 
 
 def test_every_robot_of_example_robot_data_loads(example_robots: Path) -> None:
@@ -31,9 +29,7 @@ def test_every_robot_of_example_robot_data_loads(example_robots: Path) -> None:
 
 
 def test_the_empty_robot_is_refused(example_robots: Path) -> None:
-    with pytest.raises(
-        FileFormatError, match=r"ur3\.urdf:6: the robot has no links; expected at least one <link>"
-    ):
+    with pytest.raises(FileFormatError, match=r"ur3\.urdf:6: the robot has no links; expected at least one <link>"):
         kido.load(example_robots / EMPTY)
 
 

@@ -173,9 +173,7 @@ def test_free_joint_in_fixed_axes_moves_straight() -> None:
     np.testing.assert_allclose(pose(mixed.data.q[:3])[:3, :3], expected_R, atol=1e-14)
 
 
-@given(
-    st.floats(-1e-7, 1e-7), st.sampled_from([0.0, np.pi, 2 * np.pi, 3 * np.pi, 20.0]), SEEDS
-)
+@given(st.floats(-1e-7, 1e-7), st.sampled_from([0.0, np.pi, 2 * np.pi, 3 * np.pi, 20.0]), SEEDS)
 @example(0.0, np.pi, 0)
 @example(0.0, 2 * np.pi, 0)
 @example(0.0, 0.0, 0)

@@ -12,12 +12,7 @@ from kido.recording.codec import Encoded, decode, encode
 from kido.recording.errors import RecordingError
 
 plain = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers(-(2**70), 2**70)
-    | st.floats(allow_nan=False)
-    | st.text()
-    | st.binary(),
+    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False) | st.text() | st.binary(),
     lambda inner: (
         st.lists(inner, max_size=4)
         | st.tuples(inner, inner)

@@ -84,9 +84,7 @@ def test_steady_spin_about_a_principal_axis_is_exact() -> None:
     run(world_of(body), 1.0)
     np.testing.assert_allclose(body.velocities, [0, 0, 7.0, 0, 0, 0], atol=1e-13)
     c, s = np.cos(7.0), np.sin(7.0)
-    np.testing.assert_allclose(
-        body.body(0).world_transform[:3, :3], [[c, -s, 0], [s, c, 0], [0, 0, 1]], atol=1e-12
-    )
+    np.testing.assert_allclose(body.body(0).world_transform[:3, :3], [[c, -s, 0], [s, c, 0], [0, 0, 1]], atol=1e-12)
 
 
 def test_a_thrown_body_follows_the_parabola() -> None:
@@ -223,9 +221,7 @@ def test_heavy_top() -> None:
 
 
 def oscillator(stiffness: float, damping: float, mass: float = 2.0) -> kido.Skeleton:
-    joint = kido.PrismaticJoint(
-        axis=(1, 0, 0), spring_stiffness=stiffness, damping=damping, rest_position=0.5
-    )
+    joint = kido.PrismaticJoint(axis=(1, 0, 0), spring_stiffness=stiffness, damping=damping, rest_position=0.5)
     return single(joint, kido.Inertia(mass))
 
 

@@ -98,9 +98,7 @@ def test_building_mistakes_leave_the_skeleton_as_it_was() -> None:
         refused(error, act, message)
         assert skeleton.num_bodies == 4 and skeleton.num_dofs == 9
         assert np.array_equal(skeleton.positions, np.arange(9.0))
-    same = (
-        "skeleton 'arm': dof name 'elbow_2' of joint {!r} is already used; give the joint another name, or dof_names"
-    )
+    same = "skeleton 'arm': dof name 'elbow_2' of joint {!r} is already used; give the joint another name, or dof_names"
     act = lambda: skeleton.add_body("new", kido.RevoluteJoint("elbow_2"))  # noqa: E731
     refused(kido.ModelError, act, same.format("elbow_2"))
     twice = kido.UniversalJoint("j", dof_names=["elbow_2", "x"])
@@ -245,9 +243,7 @@ def test_mimic_is_kept() -> None:
 def test_inertias_of_joined_and_moved_bodies() -> None:
     """Two halves of a rod are the rod; seen from elsewhere the energy of a motion is the same."""
     rod = kido.Inertia.from_shape(kido.Box((2, 0.1, 0.1)), mass=2.0)
-    halves = [
-        kido.Inertia.from_shape(kido.Box((1, 0.1, 0.1)), mass=1.0, transform=[x, 0, 0]) for x in (-0.5, 0.5)
-    ]
+    halves = [kido.Inertia.from_shape(kido.Box((1, 0.1, 0.1)), mass=1.0, transform=[x, 0, 0]) for x in (-0.5, 0.5)]
     joined = halves[0] + halves[1]
     np.testing.assert_allclose(joined.moment, rod.moment, atol=1e-15)
     np.testing.assert_allclose(joined.com, 0, atol=1e-16)

@@ -76,9 +76,7 @@ def results(skeleton: kido.Skeleton) -> dict:
         "potential": lambda: skeleton.potential_energy,
         "forward": lambda: skeleton.forward_dynamics(skeleton.positions, skeleton.velocities, skeleton.forces),
         "held forward": lambda: held_forward_dynamics(skeleton),
-        "inverse": lambda: skeleton.inverse_dynamics(
-            skeleton.positions, skeleton.velocities, skeleton.accelerations
-        ),
+        "inverse": lambda: skeleton.inverse_dynamics(skeleton.positions, skeleton.velocities, skeleton.accelerations),
         "kinematics": lambda: skeleton.forward_kinematics(skeleton.positions),
         "state": lambda: [skeleton.positions, skeleton.velocities, skeleton.accelerations, skeleton.forces],
     }
@@ -251,9 +249,7 @@ ACTIONS = [
 ]
 
 
-@given(
-    st.integers(1, 6), st.integers(0, 2**20), st.lists(st.sampled_from(ACTIONS), min_size=1, max_size=12)
-)
+@given(st.integers(1, 6), st.integers(0, 2**20), st.lists(st.sampled_from(ACTIONS), min_size=1, max_size=12))
 @settings(max_examples=200)
 def test_results_are_never_stale(bodies: int, seed: int, actions: list[str]) -> None:
     """Whatever is done in whatever order, results are those of a skeleton made from scratch."""

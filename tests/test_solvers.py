@@ -111,12 +111,8 @@ def test_push_at_an_angle(degrees, k):
     # The push acts at the height of the ground, or the cube would tip.
     bodies = [body(1.0, (0, 0, 0.05), np.array([0, 0, -G * H]) + k * mu * G * H * direction)]
     arm = np.array([0, 0, -0.05])
-    bodies[0][0].velocity[:3] = np.linalg.solve(
-        bodies[0][0].mass[:3, :3], np.cross(arm, k * mu * G * H * direction)
-    )
-    blocks = [
-        contact(bodies, None, 0, (x * 0.05, y * 0.05, 0), (0, 0, 1), mu=mu) for x in (-1, 1) for y in (-1, 1)
-    ]
+    bodies[0][0].velocity[:3] = np.linalg.solve(bodies[0][0].mass[:3, :3], np.cross(arm, k * mu * G * H * direction))
+    blocks = [contact(bodies, None, 0, (x * 0.05, y * 0.05, 0), (0, 0, 1), mu=mu) for x in (-1, 1) for y in (-1, 1)]
     c = problem([bodies[0][0]], blocks, tolerance=1e-10)
     assert solve(c) in (CONVERGED, FELL_BACK)
     expected = max(k - 1, 0) * mu * G * H * direction
@@ -262,9 +258,7 @@ def test_islands_are_connected_components():
         graph[a, b] = 1
     _, label = connected_components(graph, directed=False)
     of_block = [label[b.b] for b in blocks]
-    islands = [
-        c.island_block[c.island_start[k] : c.island_start[k + 1]].tolist() for k in range(int(c.count[3]))
-    ]
+    islands = [c.island_block[c.island_start[k] : c.island_start[k + 1]].tolist() for k in range(int(c.count[3]))]
     assert sorted(m for members in islands for m in members) == list(range(len(blocks)))
     assert len(islands) == len(set(of_block))
     for members in islands:

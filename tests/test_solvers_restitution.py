@@ -172,9 +172,7 @@ def test_island_that_is_not_finite_is_left_alone():
 def test_segments_of_other_lengths_bounce():
     # A prismatic joint of mass 3 hits a stop.
     jacobian = np.array([[1.0], [0.0], [0.0]])
-    c = problem(
-        [Segment(np.array([[3.0]]), np.array([-2.0]))], [Block(0, jacobian, None, None, restitution=0.5)]
-    )
+    c = problem([Segment(np.array([[3.0]]), np.array([-2.0]))], [Block(0, jacobian, None, None, restitution=0.5)])
     solve(c)
     solve_restitution(c)
     assert c.u[0] == pytest.approx(1.0)

@@ -106,9 +106,7 @@ def test_a_motion_of_another_model_is_refused(tmp_path):
         export_html(arm(), motion, tmp_path / "page.html")
     other = boxes(1)
     other.skeletons[1].name = "crate"
-    with pytest.raises(
-        ViewerError, match="Body 1 is 'box0/body' in the trajectory and 'crate/body' in the model"
-    ):
+    with pytest.raises(ViewerError, match="Body 1 is 'box0/body' in the trajectory and 'crate/body' in the model"):
         export_html(other, motion, tmp_path / "page.html")
 
 
@@ -268,8 +266,6 @@ def test_a_live_viewer_takes_pictures_and_film_without_a_screen(tmp_path):
         assert world.time == pytest.approx(0.1)
     motion = motion_of(world, 0.2)
     seen = []
-    export_mp4(
-        world, motion, tmp_path / "b.mp4", fps=10, size=(160, 120), progress=lambda k, n: seen.append((k, n))
-    )
+    export_mp4(world, motion, tmp_path / "b.mp4", fps=10, size=(160, 120), progress=lambda k, n: seen.append((k, n)))
     assert seen == [(1, 3), (2, 3), (3, 3)]
     assert os.path.getsize(tmp_path / "b.mp4") > 500

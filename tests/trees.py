@@ -72,9 +72,7 @@ def random_joint(rng: np.random.Generator, kind: str, name: str, **options) -> k
     raise ValueError(kind)
 
 
-def build(
-    kinds: list[str], parents: list[int], seed: int, masses: tuple[float, float] = (0.1, 10.0)
-) -> kido.Skeleton:
+def build(kinds: list[str], parents: list[int], seed: int, masses: tuple[float, float] = (0.1, 10.0)) -> kido.Skeleton:
     """A skeleton with a joint kind and a parent (-1: the world) for each body; all else is random.
 
     Masses are spread evenly on a logarithmic scale. A third of the welded bodies have none.
@@ -196,9 +194,7 @@ def joint_series(joint: kido.Joint, q, u, udot) -> Series:
             return shift(joint.axis, q[0], u[0], udot[0])
         case kido.ScrewJoint():
             s = joint.pitch / (2.0 * np.pi)
-            return times(
-                shift(joint.axis, s * q[0], s * u[0], s * udot[0]), about(joint.axis, q[0], u[0], udot[0])
-            )
+            return times(shift(joint.axis, s * q[0], s * u[0], s * udot[0]), about(joint.axis, q[0], u[0], udot[0]))
         case kido.UniversalJoint():
             return times(about(joint.axis1, q[0], u[0], udot[0]), about(joint.axis2, q[1], u[1], udot[1]))
         case kido.EulerJoint():

@@ -40,9 +40,7 @@ def arm() -> kido.Skeleton:
 def box(name: str, size: tuple[float, float, float], position: tuple[float, float, float]) -> kido.Skeleton:
     skeleton = kido.Skeleton(name)
     shape = kido.Box(size)
-    body = skeleton.add_body(
-        "body", kido.FreeJoint("root"), inertia=kido.Inertia.from_shape(shape, density=500.0)
-    )
+    body = skeleton.add_body("body", kido.FreeJoint("root"), inertia=kido.Inertia.from_shape(shape, density=500.0))
     body.add_shape(shape)
     skeleton.positions = [0.0, 0.0, 0.0, *position]
     return skeleton

@@ -18,9 +18,7 @@ SOURCES = Schema(
     Field("origin", "i", ("blocks",), doc="FROM_CONTACT, FROM_LIMIT or FROM_FRICTION"),
     Field("index", "i", ("blocks",), doc="contact, or coordinate"),
     Field("side", "f", ("blocks",), doc="limit: +1 lower, -1 upper, 0 both (the coordinate is fixed)"),
-    Field(
-        "limit_impulse", "f", ("dofs",), "N s", "impulse of the limit in the last step, along the coordinate"
-    ),
+    Field("limit_impulse", "f", ("dofs",), "N s", "impulse of the limit in the last step, along the coordinate"),
     Field("friction_impulse", "f", ("dofs",), "N s", "impulse of Coulomb joint friction in the last step"),
     Field("parameter", "f", (8,), doc="see TIME_STEP ... SKIN_SHARE"),
     Field("used", "i", (4,), doc="blocks, rows and pool entries that the last assembly needed"),

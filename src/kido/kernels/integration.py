@@ -19,9 +19,7 @@ from kido.math.trig import sincos
 @kernel
 def advance_rotation(d, k, h):
     """exp(q) <- exp(q) exp(h w) for the body-axes angular velocity in coordinates k, k+1, k+2."""
-    x, y, z = advance_rotation_vector(
-        d.q[k], d.q[k + 1], d.q[k + 2], h * d.u[k], h * d.u[k + 1], h * d.u[k + 2]
-    )
+    x, y, z = advance_rotation_vector(d.q[k], d.q[k + 1], d.q[k + 2], h * d.u[k], h * d.u[k + 1], h * d.u[k + 2])
     d.q[k], d.q[k + 1], d.q[k + 2] = x, y, z
 
 

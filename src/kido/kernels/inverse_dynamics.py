@@ -77,9 +77,7 @@ def applied_wrench(t, d, i):
 def body_force(t, d, i):
     """f of body i without its children: M A + b - f_ext."""
     b0, b1, b2, b3, b4, b5 = applied_wrench(t, d, i)
-    h0, h1, h2, h3, h4, h5 = spatial_momentum(
-        t, d, i, d.A[i, 0], d.A[i, 1], d.A[i, 2], d.A[i, 3], d.A[i, 4], d.A[i, 5]
-    )
+    h0, h1, h2, h3, h4, h5 = spatial_momentum(t, d, i, d.A[i, 0], d.A[i, 1], d.A[i, 2], d.A[i, 3], d.A[i, 4], d.A[i, 5])
     d.f[i, 0], d.f[i, 1], d.f[i, 2] = h0 + b0, h1 + b1, h2 + b2
     d.f[i, 3], d.f[i, 4], d.f[i, 5] = h3 + b3, h4 + b4, h5 + b5
 

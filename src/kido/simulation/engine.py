@@ -76,10 +76,7 @@ class Engine:
         dofs = int(self.tree.first_dof[-1])
         self.world = Container(WORLD, dofs=dofs)
         self.detector = NativeDetector(
-            [
-                (n.shape, self.link_index(n.body), self.place(n), n.friction, n.restitution)
-                for n in self.nodes
-            ],
+            [(n.shape, self.link_index(n.body), self.place(n), n.friction, n.restitution) for n in self.nodes],
             self.data.R,
             self.data.p,
             margin=MARGIN,

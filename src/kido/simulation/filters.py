@@ -18,9 +18,7 @@ def adjacent_links(skeleton: Skeleton, links: Links) -> Iterable[tuple[BodyNode,
     A link without collision shapes is looked through: chains of such links stand for one joint of several
     degrees of freedom, as URDF files have them.
     """
-    solid = {
-        int(links.of_body[b.index]) for b in skeleton.bodies if any(node.collision for node in b.shapes)
-    }
+    solid = {int(links.of_body[b.index]) for b in skeleton.bodies if any(node.collision for node in b.shapes)}
     for body in links.top:
         parent = body.parent
         while parent is not None:

@@ -141,9 +141,7 @@ class World:
         if not isinstance(skeleton, Skeleton):
             skeleton = self.skeleton(skeleton)
         if skeleton not in self._skeletons:
-            raise NameLookupError(
-                f"skeleton in world {self.name!r}", skeleton.name, [s.name for s in self._skeletons]
-            )
+            raise NameLookupError(f"skeleton in world {self.name!r}", skeleton.name, [s.name for s in self._skeletons])
         self._structure_changed()
         gravity = self.gravity
         self._skeletons.remove(skeleton)
@@ -433,4 +431,3 @@ class World:
 
     def __repr__(self) -> str:
         return f"World({self.name!r}, {len(self._skeletons)} skeletons, t = {self.time:g} s)"
-

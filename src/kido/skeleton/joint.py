@@ -173,9 +173,7 @@ class Joint:
         try:
             array = np.array(np.broadcast_to(np.asarray(value, dtype=np.float64), (n,)))
         except (TypeError, ValueError):
-            raise ModelError(
-                f"joint {self._name!r}: {key}: expected one number or {n}, got {value!r}"
-            ) from None
+            raise ModelError(f"joint {self._name!r}: {key}: expected one number or {n}, got {value!r}") from None
         lowest = DOF_PROPERTIES[key][1]
         allowed = ~np.isnan(array) if key in _MAY_BE_INFINITE else np.isfinite(array)
         if not (allowed & (array >= lowest)).all():
@@ -242,4 +240,3 @@ class Joint:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._name!r})"
-

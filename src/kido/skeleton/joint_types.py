@@ -69,9 +69,7 @@ class ScrewJoint(_AxisJoint):
 
     kind = JointKind.SCREW
 
-    def __init__(
-        self, name: str | None = None, axis: ArrayLike = (0.0, 0.0, 1.0), pitch: float = 0.1, **options: Any
-    ):
+    def __init__(self, name: str | None = None, axis: ArrayLike = (0.0, 0.0, 1.0), pitch: float = 0.1, **options: Any):
         self._pitch = self._checked(name, pitch)
         super().__init__(name, axis, **options)
 
