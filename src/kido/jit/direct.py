@@ -108,7 +108,7 @@ class DirectEntry:
     def __init__(self, dispatcher: Any, signature: str):
         args, result = sigutils.normalize_signature(signature)
         taken = (ArgumentType(a.ndim) if isinstance(a, types.Array) else a for a in args)
-        self.signature = result(*taken)
+        self.signature = result(*taken)  # type: ignore[misc]
         self.dispatcher = dispatcher
         self.call: Callable[..., Any] = self._first_call
 

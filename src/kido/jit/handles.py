@@ -95,7 +95,7 @@ def _element(context, builder, array_type, value, indices):
 
 def _indices(context, builder, type_, value):
     if isinstance(type_, types.BaseTuple):
-        parts, kinds = cgutils.unpack_tuple(builder, value), list(type_)
+        parts, kinds = cgutils.unpack_tuple(builder, value), list(type_)  # type: ignore[arg-type]
     else:
         parts, kinds = [value], [type_]
     return [context.cast(builder, v, k, types.intp) for v, k in zip(parts, kinds, strict=True)]
