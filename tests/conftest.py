@@ -36,3 +36,11 @@ def example_robots() -> Path:
     if not folder.is_dir():
         pytest.skip(f"the package example-robot-data is not installed (no folder {folder})")
     return folder
+
+
+@pytest.fixture(scope="session")
+def warm_kernels() -> None:
+    """All kernels in the cache, for tests whose programs have a time limit."""
+    from kido.jit import warmup
+
+    warmup()

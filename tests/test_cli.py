@@ -14,6 +14,8 @@ import pytest
 import kido
 from kido import models
 
+pytestmark = pytest.mark.usefixtures("warm_kernels")
+
 KIDO = [sys.executable, "-m", "kido"]
 
 

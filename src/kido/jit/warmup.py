@@ -20,25 +20,27 @@ from kido.jit.progress import compiling
 KERNEL_PACKAGES = ("kido.kernels.entries", "kido.collision", "kido.solvers", "kido.simulation")
 
 
-def _targets() -> dict[str, list[Callable[[], object]]]:
-    """What there is to compile, by the module that declares it."""
+def _missing() -> dict[str, list[Callable[[], object]]]:
+    """What the cache does not hold, by the module that declares it."""
     for name in KERNEL_PACKAGES:
         importlib.import_module(name)
     found: dict[str, list[Callable[[], object]]] = {}
     for dispatcher, signature in compile_module.ENTRIES:
-        build = partial(dispatcher.compile, signature)
-        found.setdefault(dispatcher.py_func.__module__, []).append(build)
+        if not dispatcher._cache.holds_anything():
+            build = partial(dispatcher.compile, signature)
+            found.setdefault(dispatcher.py_func.__module__, []).append(build)
     for item in compile_module.CALLBACKS:
-        found.setdefault(item.function.__module__, []).append(partial(getattr, item, "address"))
+        if not item.is_ready():
+            found.setdefault(item.function.__module__, []).append(partial(getattr, item, "address"))
     return found
 
 
-def compile_module_targets(module: str) -> int:
-    """Compile what one module declares; returns how many. Runs in a process of its own."""
-    mine = _targets()[module]
-    for build in mine:
+def compile_missing(module: str) -> int:
+    """Compile what is missing of one module; returns how many. Runs in a process of its own."""
+    missing = _missing().get(module, [])
+    for build in missing:
         build()
-    return len(mine)
+    return len(missing)
 
 
 def _run_python(code: str, what: str) -> str:
@@ -95,10 +97,10 @@ def warmup(processes: int | None = None, report: Callable[[str], None] | None = 
     if compile_module.JIT_DISABLED:
         return 0.0
     started = time.perf_counter()
-    modules = sorted(_targets())
+    modules = sorted(_missing())
 
     def run(module: str) -> str:
-        code = f"from kido.jit.warmup import compile_module_targets as c; print(c({module!r}))"
+        code = f"from kido.jit.warmup import compile_missing as c; print(c({module!r}))"
         return f"{module} ({_run_python(code, 'compiling kernels')})"
 
     with ThreadPoolExecutor(max(1, processes or os.cpu_count() or 1)) as pool:
