@@ -28,6 +28,8 @@ from kido.solvers.vectors import gather, scatter
 Y, Z, X, FREE, SCALE, BEST, WORK = 0, 1, 2, 3, 4, 5, 6
 CHECK = 8  # iterations between residuals
 ADAPT = 16  # iterations between changes of the penalty
+PATIENCE = 0.5  # share of the cap after which, without a real gain, more iterations are a waste
+GAIN = 0.8  # a real gain brings the defect below this share of the best so far
 IMBALANCE = 5.0  # ratio of defects beyond which the penalty changes
 
 
@@ -214,7 +216,9 @@ def admm_island(address, island, cap, unused):
     fresh = True
     good = rho > 0.0 and math.isfinite(rho)
     done = 0
-    while good and done < cap and best > 1.0:
+    gained = 0  # iteration of the last real gain of its own: it may start worse than what it was given
+    own = math.inf
+    while good and done < cap and best > 1.0 and done < gained + PATIENCE * cap:
         if fresh:
             good = factor_with(c, n, rho)
             fresh = False
@@ -226,6 +230,9 @@ def admm_island(address, island, cap, unused):
             scatter(c, island, X)
             merit = measure_island(c, island)
             good = good and math.isfinite(merit)
+            if merit < GAIN * own:
+                gained = done
+                own = merit
             if good and merit < best:
                 best = merit
                 gather(c, island, BEST)

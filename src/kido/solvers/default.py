@@ -1,8 +1,9 @@
 """The default solver: accelerated Gauss-Seidel first, ADMM where that stagnates, per island.
 
-An island of at most `small_rows` rows is swept until `tolerance` or for `sweeps` sweeps; if it has not
-converged, ADMM goes on from there, and the impulses with the smaller certified residual stay. A larger
-island is swept until `tolerance_large` or for `sweeps_large` sweeps, and its residual tells how good it is.
+An island of at most `small_rows` rows is swept until `tolerance` or for `sweeps` sweeps. What it has then is
+enough within `acceptance` times the tolerances; otherwise ADMM goes on from there, and the impulses with the
+smaller certified residual stay. A larger island is swept until `tolerance_large` or for `sweeps_large`
+sweeps, and its residual tells how good it is.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from kido.jit import call4, callback, kernel, view
 from kido.solvers.certify import merit
 from kido.solvers.prepare import start
 from kido.solvers.problem import (
+    ACCEPTANCE,
     ADMM_ITERATIONS,
     AT_CAP,
     CONVERGED,
@@ -40,14 +42,15 @@ def solve_island(c, address, island, sweeper, fallback, skip):
     cap = int(c.setting[SWEEPS] if rows <= c.setting[SMALL_ROWS] else c.setting[SWEEPS_LARGE])
     done = call4(sweeper, address, island, 0 if skip else cap, 0)
     status = CONVERGED
-    if not merit(c, island) <= 1.0:
+    enough = c.setting[ACCEPTANCE] if rows <= c.setting[SMALL_ROWS] else 1.0
+    if not merit(c, island) <= enough:
         status = AT_CAP
         if fallback != 0 and rows <= c.matrix.shape[0]:
             if not merit(c, island) < HOPELESS:
                 clear_island(c, island)
             done += call4(fallback, address, island, int(c.setting[ADMM_ITERATIONS]), 0)
             c.total[TOTAL_FALLBACKS] += 1.0
-            if merit(c, island) <= 1.0:
+            if merit(c, island) <= enough:
                 status = FELL_BACK
     if not merit(c, island) < HOPELESS:
         clear_island(c, island)

@@ -39,7 +39,7 @@ TOLERANCE, TOLERANCE_LARGE, SMALL_ROWS = 0, 1, 2
 SWEEPS, SWEEPS_LARGE, CHECK_EVERY, ANDERSON = 3, 4, 5, 6
 ADMM_ITERATIONS, ADMM_RELAXATION, ADMM_PENALTY = 7, 8, 9
 POSITION_SWEEPS, RESTITUTION_SPEED, RESTITUTION_SWEEPS = 10, 11, 12
-SPEED_TOLERANCE, SPEED_TOLERANCE_LARGE = 13, 14
+SPEED_TOLERANCE, SPEED_TOLERANCE_LARGE, ACCEPTANCE = 13, 14, 15
 NUM_SETTINGS = 16
 SETTING_NAMES = {
     "tolerance": TOLERANCE,
@@ -57,18 +57,20 @@ SETTING_NAMES = {
     "restitution_sweeps": RESTITUTION_SWEEPS,
     "speed_tolerance": SPEED_TOLERANCE,
     "speed_tolerance_large": SPEED_TOLERANCE_LARGE,
+    "acceptance": ACCEPTANCE,
 }
 DEFAULT_SETTINGS = {
     "tolerance": 1e-6,  # relative natural-map residual asked of an island of at most small_rows rows
     "tolerance_large": 1e-4,  # and of a larger one
     "speed_tolerance": 1e-4,  # largest defect as a speed, relative to the fastest approach of the island
     "speed_tolerance_large": 1e-2,
+    "acceptance": 10.0,  # factor of its tolerances within which a small island that stopped at a cap is solved too
     "small_rows": 150,  # rows up to which an island counts as small, and may go to ADMM
     "sweeps": 120,  # cap of Gauss-Seidel sweeps, small island
     "sweeps_large": 100,  # and large
     "check_every": 4,  # sweeps between residuals when not accelerated
     "anderson": 5,  # memory of the acceleration (at most MAX_MEMORY); 0: none
-    "admm_iterations": 500,
+    "admm_iterations": 800,
     "admm_relaxation": 1.6,
     "admm_penalty": 0.01,  # first penalty, relative to the largest eigenvalue of the scaled compliance
     "position_sweeps": 10,  # cap of sweeps of the position correction
