@@ -333,3 +333,15 @@ def test_warns_of_positions_outside_of_limits():
     done = run("simulate", "arm7", "--duration", 0.01, "--set", "elbow=3")
     assert done.returncode == 0
     assert "kido: warning: elbow = 3 is outside of its limits, -2.0944 to 2.0944" in done.stderr
+
+
+def test_a_model_loads_without_its_missing_visuals(tmp_path):
+    text = """<robot name="r"><link name="base"><inertial><mass value="1"/>
+      <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+      <visual><geometry><mesh filename="no_such.stl"/></geometry></visual></link></robot>"""
+    path = tmp_path / "r.urdf"
+    path.write_text(text)
+    refused = run("info", path)
+    assert refused.returncode == 1 and "no_such.stl" in refused.stderr
+    accepted = run("info", path, "--no-visuals")
+    assert accepted.returncode == 0 and "base" in accepted.stdout

@@ -22,7 +22,9 @@ def run(options: Info) -> int:
         from kido.cli.model_info import model_lines, model_to_dict
 
         path = find(options.file)
-        data = model_to_dict(load_model(options.file, options.base, options.package_dir), str(path))
+        data = model_to_dict(
+            load_model(options.file, options.base, options.package_dir, not options.no_visuals), str(path)
+        )
         text = model_lines(data)
     print(json.dumps(finite(data), indent=2, allow_nan=False) if options.json else "\n".join(text))
     return 0

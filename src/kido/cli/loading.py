@@ -35,8 +35,10 @@ def find(model: str) -> Path:
     raise KidoError(f"{model}: no such file, nor a bundled model; those are: {known}")
 
 
-def load_model(model: str, base: str = "auto", package_dirs: Sequence[str] = ()) -> Skeleton | World:
-    """Read a model; see `kido simulate --help` for `base`.
+def load_model(
+    model: str, base: str = "auto", package_dirs: Sequence[str] = (), visuals: bool = True
+) -> Skeleton | World:
+    """Read a model; see `kido simulate --help` for `base`. Without `visuals`, what is only drawn is left out.
 
     Raises:
         KidoError: it cannot be read, or `package_dirs` names no folder.
@@ -45,9 +47,11 @@ def load_model(model: str, base: str = "auto", package_dirs: Sequence[str] = ())
         if not Path(folder).is_dir():
             raise KidoError(f"--package-dir {folder}: no such directory")
     path = find(model)
-    options: dict[str, Any] = {"package_dirs": tuple(package_dirs)} if package_dirs else {}
+    options: dict[str, Any] = {"visuals": visuals}
+    if package_dirs:
+        options["package_dirs"] = tuple(package_dirs)
     if path.suffix.lower() == ".skel":
-        return load(path)
+        return load(path, **options)
     if base == "auto":
         try:
             bones = load(path, visuals=False, collisions=False)

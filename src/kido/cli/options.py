@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
-from tyro.conf import Positional, UseAppendAction, arg
+from tyro.conf import FlagCreatePairsOff, Positional, UseAppendAction, arg
 
 Base = Literal["auto", "fixed", "free"]
 
@@ -43,6 +43,8 @@ class Simulate:
         default_factory=list
     )
     """Folder in which package:// meshes are looked for; may be repeated."""
+    no_visuals: Annotated[bool, FlagCreatePairsOff] = False
+    """Leave out what is only drawn, so that a model loads whose visual meshes are missing."""
     record: Annotated[str | None, arg(metavar="F.h5", help_behavior_hint="")] = None
     """Record to this HDF5 file."""
     every: Annotated[int, arg(metavar="N")] = 1
@@ -71,6 +73,8 @@ class View:
         default_factory=list
     )
     """Folder in which package:// meshes are looked for; may be repeated."""
+    no_visuals: Annotated[bool, FlagCreatePairsOff] = False
+    """Leave out what is only drawn, so that a model loads whose visual meshes are missing."""
     html: Annotated[str | None, arg(metavar="F.html", help_behavior_hint="")] = None
     """Write a page instead of serving one."""
     port: Annotated[int | None, arg(metavar="N", help_behavior_hint="(default: 8080 up)")] = None
@@ -91,6 +95,8 @@ class Info:
         default_factory=list
     )
     """Folder in which package:// meshes are looked for; may be repeated."""
+    no_visuals: Annotated[bool, FlagCreatePairsOff] = False
+    """Leave out what is only drawn, so that a model loads whose visual meshes are missing."""
 
 
 @dataclass

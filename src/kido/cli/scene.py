@@ -90,10 +90,12 @@ def _joints_above(body: BodyNode) -> list[Joint]:
 
 def _read(options: Simulate) -> tuple[World, list[Skeleton]]:
     """The world, and the models that were put into it."""
-    models = [(name, load_model(name, options.base, options.package_dir)) for name in options.model]
+    models = [
+        (name, load_model(name, options.base, options.package_dir, not options.no_visuals)) for name in options.model
+    ]
     world: World | None = None
     if options.world is not None:
-        base = load_model(options.world, options.base, options.package_dir)
+        base = load_model(options.world, options.base, options.package_dir, not options.no_visuals)
         if not isinstance(base, World):
             raise KidoError(f"--world {options.world}: holds a single model, expected a world (SKEL)")
         world = base

@@ -20,7 +20,7 @@ def run(options: View) -> int:
     from kido.viewer.server import require_viser
 
     require_viser()
-    model = load_model(options.file, options.base, options.package_dir)
+    model = load_model(options.file, options.base, options.package_dir, not options.no_visuals)
     if options.html is not None:
         from kido.cli.summary import file_line
         from kido.viewer import export_html
