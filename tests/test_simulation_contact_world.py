@@ -331,3 +331,20 @@ def test_a_state_is_not_changed_by_going_on():
     world.set_state(state)
     world.step(200)
     np.testing.assert_array_equal(numbers(world), end)
+
+
+def test_steps_that_do_not_converge_are_counted():
+    """One sweep is too little for ten boxes; the count goes with the state and starts afresh when told."""
+    world = kido.World(sweeps=1, admm_iterations=0)
+    world.add_ground()
+    box = kido.Box((0.1, 0.1, 0.1))
+    for k in range(6):
+        skeleton = kido.Skeleton(f"box{k}")
+        body = skeleton.add_body("box", inertia=kido.Inertia.from_shape(box, mass=1.0 + k))
+        body.add_shape(box)
+        world.add_skeleton(skeleton).positions = [0, 0, 0, 0, 0, 0.05 + 0.1 * k]
+    missed = sum(not world.step().converged for _ in range(20))
+    assert missed > 0 and world.unconverged_steps == missed
+    assert world.clone().unconverged_steps == missed
+    world.reset_totals()
+    assert world.unconverged_steps == 0 and world.totals.converged

@@ -18,7 +18,6 @@ class Run:
     simulated: float = 0.0
     wall: float = 0.0
     timed: int = 0
-    unsolved: int = 0
     interrupted: bool = False
 
 
@@ -39,7 +38,8 @@ def lines(run: Run) -> list[str]:
     found.append(("energy", f"{run.energy_before:.6g} J at the start, {world.total_energy:.6g} J now "
                             f"(kinetic {world.kinetic_energy:.3g} J)"))  # fmt: skip
     solver = f"residual at most {totals.residual:.2g}, at most {totals.iterations} iterations"
-    found.append(("solver", solver + ("" if totals.converged else "; DID NOT CONVERGE in every step")))
+    missed = world.unconverged_steps
+    found.append(("solver", solver + (f"; NOT CONVERGED in {missed} of {run.steps} steps" if missed else "")))
     return [f"{name:<12} {text}" for name, text in found]
 
 

@@ -219,6 +219,7 @@ class Engine:
             "constraint_force": self.world.constraint_force.copy(),
             "last": self.world.last.copy(),
             "worst": self.world.worst.copy(),
+            "unconverged": self.world.unconverged.copy(),
         }
 
     def set_warm_state(self, state: dict[str, Any]) -> None:
@@ -229,4 +230,5 @@ class Engine:
         self.world.constraint_force[:] = state["constraint_force"]
         self.world.last[:] = state["last"]
         self.world.worst[:] = state["worst"]
+        self.world.unconverged[:] = state["unconverged"]
         self._link()

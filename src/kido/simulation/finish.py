@@ -28,6 +28,7 @@ from kido.simulation.schema import (
     WORLD,
 )
 from kido.solvers.problem import (
+    AT_CAP,
     BLOCKS,
     PROBLEM,
     TOTAL_BOUNCES,
@@ -128,6 +129,8 @@ def report(c, pr, w):
     w.last[DISSIPATION] = pr.total[TOTAL_POWER]
     w.last[FALLBACKS] = pr.total[TOTAL_FALLBACKS]
     w.last[BOUNCES] = pr.total[TOTAL_BOUNCES]
+    if w.last[STATUS] >= AT_CAP:
+        w.unconverged[0] += 1
     for k in range(w.last.shape[0]):
         if w.last[k] > w.worst[k]:
             w.worst[k] = w.last[k]

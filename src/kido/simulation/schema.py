@@ -16,6 +16,7 @@ WORLD = Schema(
     Field("table", "i", (16,), doc="addresses of containers and stages"),
     Field("time_step", "f", (1,), "s"),
     Field("steps", "i", (1,), doc="steps done"),
+    Field("unconverged", "i", (1,), doc="steps whose contact problem was not solved to its tolerance"),
     Field("start_u", "f", ("dofs",), doc="velocities at the start of the step, free joints in fixed axes"),
     Field("command", "f", ("dofs",), "N, N m", "joint forces as given, while a step uses the array"),
     Field("smooth_udot", "f", ("dofs",), doc="accelerations without contact and constraint impulses"),

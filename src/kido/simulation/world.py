@@ -335,9 +335,16 @@ class World:
         """Worst values over all steps since the structure last changed or `reset_totals`."""
         return StepReport.from_numbers(self._compile().world.worst)
 
+    @property
+    def unconverged_steps(self) -> int:
+        """Steps, as counted by `totals`, whose contact problem was not solved to its tolerance."""
+        return int(self._compile().world.unconverged[0])
+
     def reset_totals(self) -> None:
-        """Start `totals` afresh."""
-        self._compile().world.worst[:] = 0.0
+        """Start `totals` and `unconverged_steps` afresh."""
+        world = self._compile().world
+        world.worst[:] = 0.0
+        world.unconverged[:] = 0
 
     def constraint_forces(self, skeleton: Skeleton | str | int) -> NDArray[np.float64]:
         """Generalized forces (dofs,) of contacts, limits and joint friction on a skeleton in the last step."""
