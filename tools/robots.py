@@ -84,7 +84,7 @@ def _arm(robot: Robot, side: str, sign: float) -> None:
     def outward(lower: float, upper: float) -> tuple[float, float]:
         return (lower, upper) if sign > 0 else (-upper, -lower)
 
-    shoulder = (0, sign * 0.195, 0.22)
+    shoulder = (0, sign * 0.206, 0.22)
     robot.hinge(f"{side}_shoulder_pitch", "chest", f"{side}_shoulder", shoulder, Y, (-180, 60), 80, damping=1)
     robot.link(f"{side}_shoulder", 0.3)
     robot.hinge(
