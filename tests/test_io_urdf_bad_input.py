@@ -277,3 +277,9 @@ def test_load_refuses_what_it_does_not_know(tmp_path) -> None:
         kido.load(path, visual=False)
     with pytest.raises(FileFormatError, match="no such file"):
         kido.load(tmp_path / "none.xyz")
+
+
+def test_loading_what_is_no_path() -> None:
+    for value in (None, 3, [1]):
+        with pytest.raises(KidoError, match="load: expected the path of a file or XML text, got "):
+            kido.load(value)

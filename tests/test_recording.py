@@ -443,3 +443,18 @@ def test_a_damaged_state_is_refused(tmp_path):
         text[:] = np.frombuffer(bytes(text[:]).replace(b'"warm"', b'"cold"'), np.uint8)
     with pytest.raises(RecordingError, match="complete state of frame 5 is damaged"):
         kido.Recording.open(path).resume()
+
+
+def test_arguments_of_the_wrong_kind(tmp_path):
+    path = tmp_path / "r.h5"
+    world = kido.World()
+    for act, message in (
+        (lambda: kido.Recorder(None, path), "world is None, expected a kido.World"),
+        (lambda: kido.Recorder(world, None), "path is None, expected the name of a file to write"),
+        (lambda: kido.Recorder(world, path, flush_interval="often"), "flush_interval is 'often'; expected seconds"),
+        (lambda: kido.Recorder(world, path, signals=["com"]), r"signals is \['com'\], expected functions of the world"),
+        (lambda: kido.Recording(None), "path is None, expected the name of a recording"),
+    ):
+        with pytest.raises(RecordingError, match=message):
+            act()
+    assert not path.exists()

@@ -1,6 +1,7 @@
 """Functions around the steps of a world."""
 
 import numpy as np
+import pytest
 
 import kido
 
@@ -50,3 +51,10 @@ def test_a_hook_may_change_the_world():
     world.step(100)
     assert [s.name for s in world.skeletons] == ["cart", "cart_2"]
     np.testing.assert_allclose([s.positions[0] for s in world.skeletons], [0.1, 0.1], rtol=1e-12)
+
+
+def test_a_callback_that_cannot_be_called_is_refused_at_once():
+    world, _ = cart()
+    with pytest.raises(kido.ModelError, match="step callback: expected a function of the world, got None"):
+        world.add_step_callback(None)  # type: ignore[arg-type]
+    world.step()

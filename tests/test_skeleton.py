@@ -329,3 +329,59 @@ def test_moving_one_skeleton_leaves_the_results_of_another() -> None:
     assert np.array_equal(two.body("hand").world_transform, pose)
     world.step()
     assert not np.array_equal(two.body("other").world_transform, pose)
+
+
+def test_arguments_of_the_wrong_kind() -> None:
+    """An axis given as the name, a joint type by its name, ... : a ModelError, and nothing has changed."""
+    skeleton = arm()
+    elbow, sphere = skeleton.joint("elbow"), kido.Sphere(0.1)
+    for act, message in (
+        (lambda: kido.RevoluteJoint((0, 1, 0)), "joint: name: expected a text, got (0, 1, 0)"),
+        (lambda: kido.BallJoint("b", dof_names="xyz"), "joint 'b': dof_names: expected a list of texts, got 'xyz'"),
+        (
+            lambda: skeleton.add_body("b", "revolute"),
+            "body 'b': joint: expected a joint such as kido.RevoluteJoint(), got 'revolute'",
+        ),
+        (lambda: skeleton.add_body("b", parent=3), "body 'b': parent: expected a body or its name, got 3"),
+        (lambda: skeleton.add_body(7), "skeleton 'arm': body name 7 is empty or already used"),
+        (lambda: setattr(elbow, "name", ["a"]), "skeleton 'arm': joint name ['a'] is empty or already used"),
+        (
+            lambda: setattr(elbow.dofs[1], "damping", "high"),
+            "joint 'elbow': damping: expected one number or 2, got [0.0, 'high']",
+        ),
+        (
+            lambda: setattr(elbow.dofs[1], "damping", None),
+            "joint 'elbow': damping: expected finite numbers not below 0, got [0.0, nan]",
+        ),
+        (lambda: kido.Inertia.from_shape("box", 1.0), "Inertia.from_shape: expected a kido shape, got str"),
+        (
+            lambda: kido.Inertia.from_shape(sphere, "1 kg"),
+            "Inertia.from_shape: mass: expected a positive finite number, got '1 kg'",
+        ),
+        (
+            lambda: kido.Inertia.from_shape(sphere, density=[1.0]),
+            "Inertia.from_shape: density: expected a positive finite number, got [1.0]",
+        ),
+        (
+            lambda: kido.Inertia(10**400),
+            f"mass: expected a finite number that is not negative [kg], got {10**400}",
+        ),
+    ):
+        refused(kido.ModelError, act, message)
+    with pytest.raises(kido.NameLookupError):
+        skeleton.body("hand").remove_shape(None)  # type: ignore[arg-type]
+    assert skeleton.num_bodies == 4 and elbow.name == "elbow" and elbow.damping.tolist() == [0, 0]
+
+
+def test_copies_of_a_chain_of_a_thousand_bodies() -> None:
+    chain, body = kido.Skeleton("chain"), None
+    for k in range(1000):
+        body = chain.add_body(f"b{k}", kido.RevoluteJoint(axis=(0, 1, 0)), body, SOME)
+    chain.positions = np.linspace(-1.0, 1.0, 1000)
+    tip = pickle.loads(pickle.dumps(chain.body(999)))
+    for twin in (chain.clone(), pickle.loads(pickle.dumps(chain)), tip.skeleton):
+        assert [b.parent and b.parent.name for b in twin.bodies] == [b.parent and b.parent.name for b in chain.bodies]
+        assert all(child.parent is b for b in twin.bodies for child in b.children)
+        assert twin.body(5).children == [twin.body(6)] and twin.body(999).children == []
+        assert np.array_equal(twin.world_transforms, chain.world_transforms)
+    assert tip is tip.skeleton.body(999)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,8 @@ def load(path: str | Path, **options: Any) -> Any:
         FileFormatError: no such file, or it does not hold what it should.
         KidoError: a format that is not known, or an option that its reader does not have.
     """
+    if not isinstance(path, str | os.PathLike):
+        raise KidoError(f"load: expected the path of a file or XML text, got {path!r}")
     kind = _kind(path)
     reader = import_module(READERS[kind]).read
     known = [name for name in inspect.signature(reader).parameters if name not in ("source", "path")]

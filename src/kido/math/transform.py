@@ -16,7 +16,7 @@ def number_or_nan(value: Any) -> float:
     """A number as float; NaN, which every check refuses, for what is none."""
     try:
         return float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return float("nan")
 
 
@@ -28,7 +28,7 @@ def as_vector(value: ArrayLike, what: str, size: int = 3) -> NDArray[np.float64]
     """
     try:
         vector = np.array(value, dtype=np.float64).reshape(-1)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ModelError(f"{what}: expected {size} numbers, got {value!r}") from None
     if vector.shape != (size,):
         raise ModelError(f"{what}: expected {size} numbers, got {vector.size}: {value!r}")
@@ -67,7 +67,7 @@ def as_transform(value: Any, what: str) -> NDArray[np.float64]:
         value = value.as_matrix()
     try:
         array = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ModelError(f"{what}: expected a 4x4 transform, got {value!r}") from None
     if not np.isfinite(array).all():
         raise ModelError(f"{what}: expected finite numbers, got {array.tolist()}")

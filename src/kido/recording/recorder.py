@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from kido.math.transform import number_or_nan
 from kido.recording import layout
 from kido.recording.capture import Probe, engine_of
 from kido.recording.codec import encode
@@ -64,11 +65,17 @@ class Recorder:
         flush_interval: float = 1.0,
         overwrite: bool = False,
     ) -> None:
+        if not isinstance(world, World):
+            raise RecordingError(f"world is {world!r}, expected a kido.World")
+        if not isinstance(path, str | os.PathLike):
+            raise RecordingError(f"path is {path!r}, expected the name of a file to write")
         self.world = world
         self._every = _count("every", every)
         self._checkpoint_every = _count("checkpoint_every", checkpoint_every)
-        if not (np.isfinite(flush_interval) and flush_interval >= 0):
+        if not 0.0 <= number_or_nan(flush_interval) < np.inf:
             raise RecordingError(f"flush_interval is {flush_interval!r}; expected seconds, not below 0")
+        if signals is not None and not isinstance(signals, Mapping):
+            raise RecordingError(f"signals is {signals!r}, expected functions of the world by name")
         self._signals = dict(signals or {})
         self._shapes: dict[str, tuple[int, ...]] = {}
         first = self._read_signals(first=True)

@@ -203,6 +203,8 @@ class TableReader:
     def __init__(self, path: str | os.PathLike[str], format_name: str) -> None:
         import h5py
 
+        if not isinstance(path, str | os.PathLike):
+            raise RecordingError(f"path is {path!r}, expected the name of a recording")
         self.path = Path(path)
         if not self.path.exists():
             raise RecordingError(f"{self.path}: no such file")

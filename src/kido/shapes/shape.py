@@ -53,7 +53,7 @@ def length(shape: str, name: str, value: Any) -> float:
     """`value` as a positive finite float; ShapeError otherwise."""
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ShapeError(f"{shape}: {name} is {value!r}; expected a positive number") from None
     if not (number > 0.0 and math.isfinite(number)):
         raise ShapeError(f"{shape}: {name} is {value!r}; expected a positive finite number")
@@ -64,7 +64,7 @@ def vector(shape: str, name: str, value: Any) -> tuple[float, float, float]:
     """`value` as three finite floats; ShapeError otherwise."""
     try:
         numbers = tuple(float(v) for v in value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ShapeError(f"{shape}: {name} is {value!r}; expected three numbers") from None
     if len(numbers) != 3 or not all(math.isfinite(v) for v in numbers):
         raise ShapeError(f"{shape}: {name} is {value!r}; expected three finite numbers")

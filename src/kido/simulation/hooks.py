@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from kido.errors import ModelError
+
 if TYPE_CHECKING:
     from kido.simulation.world import World
 
@@ -23,6 +25,8 @@ class StepHooks:
 
     def add(self, hook: Hook, before: bool) -> Callable[[], None]:
         """Add a function; returns one that takes it off again."""
+        if not callable(hook):
+            raise ModelError(f"step callback: expected a function of the world, got {hook!r}")
         hooks = self.before if before else self.after
         hooks.append(hook)
 

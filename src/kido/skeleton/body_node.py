@@ -137,7 +137,8 @@ class BodyNode:
     def remove_shape(self, node: ShapeNode) -> None:
         """Take a shape off the body."""
         if node not in self._shapes:
-            raise NameLookupError(f"shape of body {self.name!r}", node.name, [s.name for s in self._shapes])
+            key = getattr(node, "name", node)
+            raise NameLookupError(f"shape of body {self.name!r}", key, [s.name for s in self._shapes])
         self._shapes.remove(node)
         self.skeleton._structure_changed()
 
@@ -249,6 +250,11 @@ class BodyNode:
     def external_wrench(self) -> NDArray[np.float64]:
         """All external forces as one [torque; force] about the body origin, world axes [N m, N]."""
         return self.skeleton._external_wrench(self._index)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = self.__dict__.copy()  # the skeleton keeps who hangs on whom: a long chain would be as deep a recursion
+        del state["_parent"], state["_children"]
+        return state
 
     def __repr__(self) -> str:
         return f"BodyNode({self._name!r})"

@@ -24,8 +24,8 @@ def _property(key: str) -> Any:
         return float(self.joint._properties[key][self.index_in_joint])
 
     def write(self: DegreeOfFreedom, value: float) -> None:
-        values = self.joint.get_property(key)
-        values[self.index_in_joint] = value
+        values: list[Any] = self.joint.get_property(key).tolist()
+        values[self.index_in_joint] = value  # checked with the others
         self.joint.set_property(key, values)
 
     return property(read, write, doc=f"{key.replace('_', ' ').capitalize()} of the coordinate.")

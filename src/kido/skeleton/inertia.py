@@ -76,9 +76,13 @@ class Inertia:
         """
         if (mass is None) == (density is None):
             raise ModelError("Inertia.from_shape: expected exactly one of mass and density")
-        if mass is None:
-            assert density is not None
-            mass = density * shape.volume
+        if not isinstance(shape, Shape):
+            raise ModelError(f"Inertia.from_shape: expected a kido shape, got {type(shape).__name__}")
+        what, given = ("mass", mass) if density is None else ("density", density)
+        number = number_or_nan(given)
+        if not 0.0 < number < np.inf:
+            raise ModelError(f"Inertia.from_shape: {what}: expected a positive finite number, got {given!r}")
+        mass = number if density is None else number * shape.volume
         X = as_transform(transform, "transform")
         R = X[:3, :3]
         return cls(mass, R @ shape.centroid + X[:3, 3], R @ shape.moment(mass) @ R.T)

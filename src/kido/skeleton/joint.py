@@ -93,10 +93,12 @@ class Joint:
         *,
         transform_from_parent: Any = None,
         transform_from_child: Any = None,
-        dof_names: list[str] | None = None,
+        dof_names: list[str] | list[str | None] | None = None,
         mimic: Mimic | None = None,
         **properties: ArrayLike,
     ):
+        if name is not None and not isinstance(name, str):
+            raise ModelError(f"joint: name: expected a text, got {name!r}")
         self._name = name or ""
         self._body: BodyNode | None = None
         self.mimic = mimic
@@ -104,10 +106,14 @@ class Joint:
         self._transform_from_parent = as_transform(transform_from_parent, f"{what}: transform_from_parent")
         self._transform_from_child = as_transform(transform_from_child, f"{what}: transform_from_child")
         n = self.kind.num_dofs
-        if dof_names is not None and len(dof_names) != n:
-            raise ModelError(f"{what}: expected {n} dof_names, got {len(dof_names)}: {dof_names}")
+        names: list[str | None] = [None] * n
+        if dof_names is not None:
+            if not isinstance(dof_names, list | tuple) or not all(isinstance(d, str | None) for d in dof_names):
+                raise ModelError(f"{what}: dof_names: expected a list of texts, got {dof_names!r}")
+            if len(dof_names) != n:
+                raise ModelError(f"{what}: expected {n} dof_names, got {len(dof_names)}: {dof_names}")
+            names = list(dof_names)
         self._properties = {key: np.full(n, default) for key, (default, _) in DOF_PROPERTIES.items()}
-        names = list(dof_names) if dof_names is not None else [None] * n
         self.dofs: list[DegreeOfFreedom] = [DegreeOfFreedom(self, k, names[k]) for k in range(n)]
         for key, value in properties.items():
             self.set_property(key, value)
@@ -172,7 +178,7 @@ class Joint:
         n = self.num_dofs
         try:
             array = np.array(np.broadcast_to(np.asarray(value, dtype=np.float64), (n,)))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ModelError(f"joint {self._name!r}: {key}: expected one number or {n}, got {value!r}") from None
         lowest = DOF_PROPERTIES[key][1]
         allowed = ~np.isnan(array) if key in _MAY_BE_INFINITE else np.isfinite(array)

@@ -67,11 +67,15 @@ class Skeleton(SkeletonDynamics):
         """
         if isinstance(parent, str):
             parent = self.body(parent)
+        if parent is not None and not isinstance(parent, BodyNode):
+            raise ModelError(f"body {name!r}: parent: expected a body or its name, got {parent!r}")
         if parent is not None and parent.skeleton is not self:
             raise ModelError(f"body {name!r}: parent {parent.name!r} is part of skeleton {parent.skeleton.name!r}")
-        if not name or name in self._body_by_name:
+        if not isinstance(name, str) or not name or name in self._body_by_name:
             raise ModelError(f"skeleton {self.name!r}: body name {name!r} is empty or already used")
         joint = FreeJoint() if joint is None else joint
+        if not isinstance(joint, Joint):
+            raise ModelError(f"body {name!r}: joint: expected a joint such as kido.RevoluteJoint(), got {joint!r}")
         if joint._body is not None:
             raise ModelError(f"body {name!r}: joint {joint.name!r} already moves body {joint.child.name!r}")
         joint_name = joint.name or f"{name}_joint"
@@ -105,14 +109,14 @@ class Skeleton(SkeletonDynamics):
             taken.add(name)
 
     def _rename_body(self, body: BodyNode, name: str) -> None:
-        if not name or self._body_by_name.get(name, body) is not body:
+        if not isinstance(name, str) or not name or self._body_by_name.get(name, body) is not body:
             raise ModelError(f"skeleton {self.name!r}: body name {name!r} is empty or already used")
         del self._body_by_name[body.name]
         body._name = name
         self._body_by_name[name] = body
 
     def _rename_joint(self, joint: Joint, name: str) -> None:
-        if not name or self._joint_by_name.get(name, joint) is not joint:
+        if not isinstance(name, str) or not name or self._joint_by_name.get(name, joint) is not joint:
             raise ModelError(f"skeleton {self.name!r}: joint name {name!r} is empty or already used")
         self._check_dof_names(joint, name)
         del self._joint_by_name[joint.name]
@@ -232,6 +236,7 @@ class Skeleton(SkeletonDynamics):
             for i, body in enumerate(links.top)  # type: ignore[union-attr]
         ]
         state["_gravity"] = self.gravity
+        state["_parents"] = [-1 if b.parent is None else b.parent.index for b in self._bodies]
         for transient in ("_links", "_tree", "_data", "_scratch", "_addresses", "_world"):
             state[transient] = None
         state["_world_version"] = -1
@@ -240,6 +245,12 @@ class Skeleton(SkeletonDynamics):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+        for body in self._bodies:
+            body._parent, body._children = None, []
+        for body, k in zip(self._bodies, self.__dict__.pop("_parents"), strict=True):
+            if k >= 0:
+                body._parent = self._bodies[k]
+                body._parent._children.append(body)
         self._saved = {self._bodies[index]: values for index, values in state["_saved"]}
 
     def __repr__(self) -> str:
