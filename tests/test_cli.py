@@ -345,3 +345,9 @@ def test_a_model_loads_without_its_missing_visuals(tmp_path):
     assert refused.returncode == 1 and "no_such.stl" in refused.stderr
     accepted = run("info", path, "--no-visuals")
     assert accepted.returncode == 0 and "base" in accepted.stdout
+
+
+def test_a_run_without_end_is_refused():
+    done = run("simulate", "arm7", "--dt", "1e-300", "--duration", "1")
+    assert done.returncode == 2 and "10,000,000,000 steps" in done.stderr
+    assert "name is empty" in run("info", "").stderr

@@ -348,3 +348,36 @@ def test_steps_that_do_not_converge_are_counted():
     assert world.clone().unconverged_steps == missed
     world.reset_totals()
     assert world.unconverged_steps == 0 and world.totals.converged
+
+
+def test_immense_friction_sticks():
+    """A coefficient beyond all surfaces is no more than sticking: the box stops and stays on the ground."""
+    world = kido.World()
+    world.add_ground(friction=1e15)
+    box = kido.Box((0.1, 0.1, 0.1))
+    skeleton = kido.Skeleton("box")
+    body = skeleton.add_body("box", inertia=kido.Inertia.from_shape(box, mass=1.0))
+    body.add_shape(box, friction=1e15)
+    world.add_skeleton(skeleton)
+    skeleton.positions = [0, 0, 0, 0, 0, 0.05]
+    world.step(1000)
+    np.testing.assert_allclose(skeleton.positions, [0, 0, 0, 0, 0, 0.05], atol=1e-6)
+
+
+def test_wrong_things_leave_the_world_as_it_was():
+    world = kido.World()
+    world.add_ground()
+    body = world.skeleton("ground").body(0)
+    with pytest.raises(kido.ModelError, match="expected two bodies, got 'ground'"):
+        world.set_collision_filter(body, "ground")
+    with pytest.raises(kido.ModelError, match="expected a skeleton to add, got NoneType"):
+        world.add_skeleton(None)
+    with pytest.raises(kido.StateError, match=r"expected what state\(\) returned"):
+        world.set_state({})
+    with pytest.raises(kido.NameLookupError, match="stranger"):
+        world.constraint_forces(kido.Skeleton("stranger"))
+    for key in (True, 1, "x", None):
+        with pytest.raises(kido.NameLookupError):
+            world.skeleton(key)
+    world.step(3)
+    assert world.skeleton(-1).name == "ground"

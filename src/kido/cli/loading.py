@@ -22,6 +22,8 @@ def find(model: str) -> Path:
     Raises:
         KidoError: it is neither.
     """
+    if not model:
+        raise KidoError(f"the model's name is empty; bundled models are: {', '.join(models.names())}")
     path = Path(model)
     if path.is_file():
         return path

@@ -8,11 +8,12 @@ import sys
 import time
 from typing import Any
 
-from kido.cli.main import INTERRUPTED, OK
+from kido.cli.main import INTERRUPTED, OK, UsageError
 from kido.cli.options import Simulate
 from kido.cli.progress import BAR, Counter, bar, hush
 
 PAGE_FPS = 60.0
+MOST_STEPS = 10**10
 _MOST_CHUNK = 0.1  # [s] of real time between two updates of the bar
 
 
@@ -83,6 +84,8 @@ def _advance(world: Any, options: Simulate, sampler: Any) -> Any:
     """Step to the end or to Ctrl-C, with a bar."""
     result = _start(world)
     duration = 5.0 if options.duration is None else options.duration
+    if duration / world.time_step > MOST_STEPS:
+        raise UsageError(f"{duration:g} s in steps of {world.time_step:g} s are more than {MOST_STEPS:,} steps")
     total = round(duration / world.time_step)
     first, origin, chunk = world.num_steps, world.time, 1
     progress = bar(duration, options.quiet, bar_format=BAR)

@@ -22,6 +22,9 @@ from kido.solvers.problem import CONTACT
 LOCKED = 1e-5  # a contact with less compliance than this share of its bodies' own inverse mass is left out
 
 
+MOST_FRICTION = 1e8  # a cone as good as a half space; more drowns the normal impulse in rounding
+
+
 @kernel
 def tangents(x, y, z):
     """Two unit vectors that complete the unit normal (x, y, z) to a right-handed frame (Duff et al. 2017)."""
@@ -176,7 +179,7 @@ def add_contact(t, d, c, pr, src, k, block, row, pool):
         pr.Y[q] = 0.0
     pr.kind[block] = CONTACT
     pr.row[block] = row
-    pr.mu[block] = c.friction[k]
+    pr.mu[block] = min(c.friction[k], MOST_FRICTION)
     pr.len_a[block], pr.len_b[block] = na, length_b
     pr.at_a[block], pr.at_b[block] = pool, pool + 3 * na
     pr.dof_a[block], pr.dof_b[block] = 0, 0

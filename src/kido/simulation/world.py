@@ -103,9 +103,13 @@ class World:
         Raises:
             NameLookupError: there is none.
         """
-        for k, s in enumerate(self._skeletons):
-            if key == s.name or key == k:
-                return s
+        if isinstance(key, str):
+            for s in self._skeletons:
+                if key == s.name:
+                    return s
+        elif isinstance(key, int | np.integer) and not isinstance(key, bool):
+            if -len(self._skeletons) <= key < len(self._skeletons):
+                return self._skeletons[key]
         raise NameLookupError(f"skeleton in world {self.name!r}", key, [s.name for s in self._skeletons])
 
     def add_skeleton(self, skeleton: Skeleton, name: str | None = None) -> Skeleton:
@@ -118,6 +122,8 @@ class World:
         Raises:
             ModelError: it is in a world already, or a joint of it moves no mass.
         """
+        if not isinstance(skeleton, Skeleton):
+            raise ModelError(f"world {self.name!r}: expected a skeleton to add, got {type(skeleton).__name__}")
         if skeleton._world is not None:
             raise ModelError(
                 f"skeleton {skeleton.name!r} is in world {skeleton._world.name!r} already; add a clone() instead"
@@ -166,6 +172,9 @@ class World:
 
     def set_collision_filter(self, body_a: BodyNode, body_b: BodyNode, enabled: bool = False) -> None:
         """Switch collision of a pair of bodies off, or back on."""
+        for body in (body_a, body_b):
+            if not isinstance(body, BodyNode):
+                raise ModelError(f"world {self.name!r}: collision filter: expected two bodies, got {body!r}")
         pair = frozenset((body_a, body_b))
         if enabled:
             self._excluded.discard(pair)
@@ -350,6 +359,8 @@ class World:
         """Generalized forces (dofs,) of contacts, limits and joint friction on a skeleton in the last step."""
         s = skeleton if isinstance(skeleton, Skeleton) else self.skeleton(skeleton)
         engine = self._compile()
+        if s not in engine.skeletons:
+            raise NameLookupError(f"skeleton in world {self.name!r}", s.name, [x.name for x in self._skeletons])
         k = engine.skeletons.index(s)
         return engine.world.constraint_force[engine.tree.part_dof[k] : engine.tree.part_dof[k + 1]].copy()
 
@@ -394,6 +405,10 @@ class World:
         engine = self._compile()
         names = [s.name for s in self._skeletons]
         d = engine.data
+        if not isinstance(state, dict) or not {"skeletons", "q", "applied", "warm"} <= state.keys():
+            raise StateError(
+                f"world {self.name!r}: set_state: expected what state() returned, got {type(state).__name__}"
+            )
         if state["skeletons"] != names or len(state["q"]) != len(d.q) or len(state["applied"]) != len(names):
             raise StateError(
                 f"world {self.name!r}: the state is of skeletons {state['skeletons']} with {len(state['q'])} dofs; "
