@@ -92,21 +92,26 @@ def articulated_inertias(t, d, first, last, h):
     return status
 
 
-@kernel
-def articulated_inertia_after(t, d, i):
-    """P+ of body i: its articulated inertia with its own free coordinates eliminated."""
-    P = read_inertia(d, i)
-    for k in range(t.first_dof[i + 1] - 1, t.first_dof[i] - 1, -1):
-        s = d.Dinv[k]
-        P = deflate(P, d.U[k, 0], d.U[k, 1], d.U[k, 2], d.U[k, 3], d.U[k, 4], d.U[k, 5], s)
-    return P
-
-
 @inlined
 def start_bias(t, d, i):
     """z(i) = the body's own b - f_ext."""
     b0, b1, b2, b3, b4, b5 = applied_wrench(t, d, i)
     d.z[i, 0], d.z[i, 1], d.z[i, 2], d.z[i, 3], d.z[i, 4], d.z[i, 5] = b0, b1, b2, b3, b4, b5
+
+
+@inlined
+def take_share(d, k, force, z0, z1, z2, z3, z4, z5):
+    """Share e = D^-1 (force - H z) of coordinate k in a bias z; returns what is left, z + U e."""
+    e = (force - column_dot(d, k, z0, z1, z2, z3, z4, z5)) * d.Dinv[k]
+    d.e[k] = e
+    return (
+        z0 + d.U[k, 0] * e,
+        z1 + d.U[k, 1] * e,
+        z2 + d.U[k, 2] * e,
+        z3 + d.U[k, 3] * e,
+        z4 + d.U[k, 4] * e,
+        z5 + d.U[k, 5] * e,
+    )
 
 
 @inlined
@@ -121,14 +126,7 @@ def joint_bias(t, d, first, i):
     z4 += d.z[i, 4]
     z5 += d.z[i, 5]
     for k in range(t.first_dof[i + 1] - 1, t.first_dof[i] - 1, -1):
-        e = (d.tau[k] - column_dot(d, k, z0, z1, z2, z3, z4, z5)) * d.Dinv[k]
-        d.e[k] = e
-        z0 += d.U[k, 0] * e
-        z1 += d.U[k, 1] * e
-        z2 += d.U[k, 2] * e
-        z3 += d.U[k, 3] * e
-        z4 += d.U[k, 4] * e
-        z5 += d.U[k, 5] * e
+        z0, z1, z2, z3, z4, z5 = take_share(d, k, d.tau[k], z0, z1, z2, z3, z4, z5)
     parent = t.parent[i]
     if parent >= first:
         gather_bias(d, i, parent, z0, z1, z2, z3, z4, z5)

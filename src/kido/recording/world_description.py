@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from kido.errors import KidoError
 from kido.recording.description import skeleton_from_dict, skeleton_to_dict, source_text
 from kido.recording.errors import RecordingError
@@ -86,18 +84,3 @@ def dofs_of(skeleton: dict[str, Any]) -> list[str]:
         suffixes = JOINT_TYPES[joint["type"]].dof_suffixes
         names += joint["dof_names"] or [joint["name"] + suffix for suffix in suffixes]
     return names
-
-
-def same_structure(first: dict[str, Any], second: dict[str, Any]) -> bool:
-    """Whether two described worlds differ in nothing but their states."""
-
-    def comparable(data: dict[str, Any]) -> dict[str, Any]:
-        states = ("positions", "velocities", "forces")
-        skeletons = [{k: v for k, v in s.items() if k not in states} for s in data["skeletons"]]
-        return {**data, "skeletons": skeletons}
-
-    try:
-        np.testing.assert_equal(comparable(first), comparable(second))
-    except AssertionError:
-        return False
-    return True

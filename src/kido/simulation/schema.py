@@ -19,7 +19,6 @@ WORLD = Schema(
     Field("unconverged", "i", (1,), doc="steps whose contact problem was not solved to its tolerance"),
     Field("start_u", "f", ("dofs",), doc="velocities at the start of the step, free joints in fixed axes"),
     Field("command", "f", ("dofs",), "N, N m", "joint forces as given, while a step uses the array"),
-    Field("smooth_udot", "f", ("dofs",), doc="accelerations without contact and constraint impulses"),
     Field("constraint_force", "f", ("dofs",), "N, N m", "contact and constraint impulses over the time step"),
     Field("last", "f", (8,), doc="report of the last step"),
     Field("worst", "f", (8,), doc="worst values over all steps since the world was made or its report reset"),

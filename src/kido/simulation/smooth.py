@@ -64,7 +64,6 @@ def smooth_part(t, d, w, pr, first, last, h):
                 d.u[k] += 0.5 * h * d.udot[k]
     for k in range(begin, end):
         u = w.start_u[k]
-        w.smooth_udot[k] = d.udot[k]
         pr.u_free[k] = u + h * d.udot[k]
         d.u[k] = u
         d.tau[k] = w.command[k]
