@@ -100,21 +100,6 @@ def start_bias(t, d, i):
 
 
 @inlined
-def take_share(d, k, force, z0, z1, z2, z3, z4, z5):
-    """Share e = D^-1 (force - H z) of coordinate k in a bias z; returns what is left, z + U e."""
-    e = (force - column_dot(d, k, z0, z1, z2, z3, z4, z5)) * d.Dinv[k]
-    d.e[k] = e
-    return (
-        z0 + d.U[k, 0] * e,
-        z1 + d.U[k, 1] * e,
-        z2 + d.U[k, 2] * e,
-        z3 + d.U[k, 3] * e,
-        z4 + d.U[k, 4] * e,
-        z5 + d.U[k, 5] * e,
-    )
-
-
-@inlined
 def joint_bias(t, d, first, i):
     """e of body i's coordinates from its z, handing the rest of z to the parent."""
     a0, a1, a2, a3, a4, a5 = prescribed_bias(t, d, i)
@@ -126,7 +111,14 @@ def joint_bias(t, d, first, i):
     z4 += d.z[i, 4]
     z5 += d.z[i, 5]
     for k in range(t.first_dof[i + 1] - 1, t.first_dof[i] - 1, -1):
-        z0, z1, z2, z3, z4, z5 = take_share(d, k, d.tau[k], z0, z1, z2, z3, z4, z5)
+        e = (d.tau[k] - column_dot(d, k, z0, z1, z2, z3, z4, z5)) * d.Dinv[k]
+        d.e[k] = e
+        z0 += d.U[k, 0] * e
+        z1 += d.U[k, 1] * e
+        z2 += d.U[k, 2] * e
+        z3 += d.U[k, 3] * e
+        z4 += d.U[k, 4] * e
+        z5 += d.U[k, 5] * e
     parent = t.parent[i]
     if parent >= first:
         gather_bias(d, i, parent, z0, z1, z2, z3, z4, z5)

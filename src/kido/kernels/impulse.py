@@ -5,24 +5,9 @@ Needs U, Dinv, H, l of `articulated_inertias`.
 
 from __future__ import annotations
 
-from kido.jit import inlined, kernel
-from kido.kernels.forward_dynamics import take_share
+from kido.jit import kernel
 from kido.kernels.inverse_dynamics import column_dot
 from kido.math.so3 import cross
-
-
-@inlined
-def clear_shares(t, d, first, last):
-    """No coordinate has a share of the impulse yet."""
-    for k in range(t.first_dof[first], t.first_dof[last]):
-        d.e[k] = 0.0
-
-
-@inlined
-def moment_at_parent(d, i, n0, n1, n2, f0, f1, f2):
-    """Moment of a wrench [n; f] of body i about the parent's origin."""
-    x, y, z = cross(d.l[i, 0], d.l[i, 1], d.l[i, 2], f0, f1, f2)
-    return n0 + x, n1 + y, n2 + z
 
 
 @kernel
@@ -37,32 +22,31 @@ def impulse_row(t, d, first, last, body, sign, n0, n1, n2, f0, f1, f2, J, Y, at)
         J, Y: arrays that hold the row and its response from index `at` on.
     """
     offset = at - t.first_dof[first]
-    clear_shares(t, d, first, last)
-    n0, n1, n2, f0, f1, f2 = sign * n0, sign * n1, sign * n2, sign * f0, sign * f1, sign * f2
-    z0, z1, z2, z3, z4, z5 = -n0, -n1, -n2, -f0, -f1, -f2
+    for k in range(t.first_dof[first], t.first_dof[last]):
+        d.e[k] = 0.0
     i = body
+    z0, z1, z2, z3, z4, z5 = -sign * n0, -sign * n1, -sign * n2, -sign * f0, -sign * f1, -sign * f2
+    n0, n1, n2, f0, f1, f2 = -z0, -z1, -z2, -z3, -z4, -z5
     while i >= first:
         for k in range(t.first_dof[i + 1] - 1, t.first_dof[i] - 1, -1):
             J[offset + k] += column_dot(d, k, n0, n1, n2, f0, f1, f2)
-            z0, z1, z2, z3, z4, z5 = take_share(d, k, 0.0, z0, z1, z2, z3, z4, z5)
-        z0, z1, z2 = moment_at_parent(d, i, z0, z1, z2, z3, z4, z5)
-        n0, n1, n2 = moment_at_parent(d, i, n0, n1, n2, f0, f1, f2)
-        i = t.parent[i]
-    velocity_scatter(t, d, first, last, Y, offset)
-
-
-@kernel
-def joint_impulse_row(t, d, first, last, dof, sign, J, Y, at):
-    """Add the row of a single coordinate (a limit, joint friction) to J, and its response to Y."""
-    offset = at - t.first_dof[first]
-    clear_shares(t, d, first, last)
-    J[offset + dof] += sign
-    z0, z1, z2, z3, z4, z5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    i = t.body_of_dof[dof]
-    while i >= first:
-        for k in range(t.first_dof[i + 1] - 1, t.first_dof[i] - 1, -1):
-            z0, z1, z2, z3, z4, z5 = take_share(d, k, sign if k == dof else 0.0, z0, z1, z2, z3, z4, z5)
-        z0, z1, z2 = moment_at_parent(d, i, z0, z1, z2, z3, z4, z5)
+            e = -column_dot(d, k, z0, z1, z2, z3, z4, z5) * d.Dinv[k]
+            d.e[k] = e
+            z0 += d.U[k, 0] * e
+            z1 += d.U[k, 1] * e
+            z2 += d.U[k, 2] * e
+            z3 += d.U[k, 3] * e
+            z4 += d.U[k, 4] * e
+            z5 += d.U[k, 5] * e
+        lx, ly, lz = d.l[i, 0], d.l[i, 1], d.l[i, 2]
+        x, y, z = cross(lx, ly, lz, z3, z4, z5)
+        z0 += x
+        z1 += y
+        z2 += z
+        x, y, z = cross(lx, ly, lz, f0, f1, f2)
+        n0 += x
+        n1 += y
+        n2 += z
         i = t.parent[i]
     velocity_scatter(t, d, first, last, Y, offset)
 
@@ -90,3 +74,31 @@ def velocity_scatter(t, d, first, last, Y, offset):
             b4 += d.H[k, 4] * s
             b5 += d.H[k, 5] * s
         d.B[i, 0], d.B[i, 1], d.B[i, 2], d.B[i, 3], d.B[i, 4], d.B[i, 5] = b0, b1, b2, b3, b4, b5
+
+
+@kernel
+def joint_impulse_row(t, d, first, last, dof, sign, J, Y, at):
+    """Add the row of a single coordinate (a limit, joint friction) to J, and its response to Y."""
+    offset = at - t.first_dof[first]
+    for k in range(t.first_dof[first], t.first_dof[last]):
+        d.e[k] = 0.0
+    J[offset + dof] += sign
+    i = t.body_of_dof[dof]
+    z0, z1, z2, z3, z4, z5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    while i >= first:
+        for k in range(t.first_dof[i + 1] - 1, t.first_dof[i] - 1, -1):
+            force = sign if k == dof else 0.0
+            e = (force - column_dot(d, k, z0, z1, z2, z3, z4, z5)) * d.Dinv[k]
+            d.e[k] = e
+            z0 += d.U[k, 0] * e
+            z1 += d.U[k, 1] * e
+            z2 += d.U[k, 2] * e
+            z3 += d.U[k, 3] * e
+            z4 += d.U[k, 4] * e
+            z5 += d.U[k, 5] * e
+        x, y, z = cross(d.l[i, 0], d.l[i, 1], d.l[i, 2], z3, z4, z5)
+        z0 += x
+        z1 += y
+        z2 += z
+        i = t.parent[i]
+    velocity_scatter(t, d, first, last, Y, offset)
