@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +22,9 @@ Array = NDArray[np.float64]
 
 # What is current, as bits.
 TRANSFORMS, VELOCITIES, ACCELERATIONS, MASS_MATRIX = 1, 2, 4, 8
+# What a kept result depends on: positions; those and velocities; those and accelerations; or positions,
+# velocities, joint forces and external forces.
+OF_POSITIONS, OF_VELOCITIES, OF_ACCELERATIONS, OF_FORCES = range(4)
 STATE_FIELDS = ("q", "u", "udot", "tau")
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 
@@ -41,6 +45,7 @@ class SkeletonArrays:
         self._saved: dict[Any, tuple[Array, ...]] = {}
         self._applied: dict[int, Array] = {}  # external forces of bodies, in their own axes
         self._fresh = 0
+        self._results: tuple[dict[Any, Any], ...] = ({}, {}, {}, {})
         self._world: Host | None = None
         self._world_version = -1
         self._gravity = np.array(STANDARD_GRAVITY)
@@ -85,7 +90,7 @@ class SkeletonArrays:
         for link in {int(links.of_body[index]) for index in self._applied}:
             self._write_external(data, link)
         self._scratch = self._addresses = None
-        self._fresh = 0
+        self._forget()
         self._properties_stale = False
 
     def _write_external(self, d: Container, link: int) -> None:
@@ -103,14 +108,34 @@ class SkeletonArrays:
                 world._compile()
             if self._world_version != world._version:
                 self._world_version = world._version
-                self._fresh = 0
+                self._forget()
         elif self._data is None:
             self._adopt(*compile_skeleton(self, self._gravity))  # type: ignore[arg-type]
         if self._properties_stale:
             fill_properties(self._links, self, self._tree)  # type: ignore[arg-type]
             self._properties_stale = False
-            self._fresh = 0
+            self._forget()
         return self._data  # type: ignore[return-value]
+
+    def _forget(self, kept: int = 0, *tables: int) -> None:
+        """Results are stale, but for the bits `kept` and, if tables are named, for the others."""
+        self._fresh &= kept
+        for table in tables or (OF_POSITIONS, OF_VELOCITIES, OF_ACCELERATIONS, OF_FORCES):
+            self._results[table].clear()
+
+    def _result(self, depends_on: int, key: Any, compute: Callable[[], Any]) -> Any:
+        """A result of the held state, computed if it is not kept (the kept object: copy what users get).
+
+        Args:
+            depends_on: OF_POSITIONS, OF_VELOCITIES, OF_ACCELERATIONS or OF_FORCES.
+            key: names the result; a tuple if there is one for each body, say.
+        """
+        self._compiled()
+        table = self._results[depends_on]
+        value = table.get(key)
+        if value is None:
+            value = table[key] = compute()
+        return value
 
     def _update(self, what: int, entry: Any) -> None:
         if not self._fresh & what:

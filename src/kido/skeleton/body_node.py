@@ -11,6 +11,7 @@ from kido.errors import ModelError, NameLookupError
 from kido.math.transform import as_vector
 from kido.shapes import Shape
 from kido.skeleton.inertia import Inertia
+from kido.skeleton.jacobian_node import JacobianNode
 from kido.skeleton.joint import Joint
 from kido.skeleton.shape_node import ShapeNode
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from kido.skeleton.skeleton import Skeleton
 
 
-class BodyNode:
+class BodyNode(JacobianNode):
     """A rigid body: its inertia, its shapes, the joint above it, and where it is.
 
     Made by `Skeleton.add_body`. Points and vectors are in world axes unless an argument says otherwise.

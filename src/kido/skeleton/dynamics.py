@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from kido.errors import ModelError
 from kido.jit import REFUSALS, Container
 from kido.kernels import entries
-from kido.skeleton.arrays import ACCELERATIONS, MASS_MATRIX, Array
+from kido.skeleton.arrays import ACCELERATIONS, MASS_MATRIX, OF_ACCELERATIONS, OF_FORCES, Array
 from kido.skeleton.compiler import check_masses
 from kido.skeleton.state import SkeletonState
 from kido.tree import DATA
@@ -87,6 +87,7 @@ class SkeletonDynamics(SkeletonState):
         """
         d = self._with_velocities()
         entries.update_joint_forces(self._tree.address, d.address)  # type: ignore[union-attr]
+        self._results[OF_FORCES].clear()
         self._fresh |= ACCELERATIONS
 
     def compute_forward_dynamics(self) -> None:
@@ -100,6 +101,8 @@ class SkeletonDynamics(SkeletonState):
         """
         d = self._with_velocities()
         status = entries.update_joint_accelerations(self._tree.address, d.address)  # type: ignore[union-attr]
+        self._results[OF_ACCELERATIONS].clear()
+        self._results[OF_FORCES].clear()  # the forces of prescribed coordinates are results
         self._fresh |= ACCELERATIONS
         if status >= 0:
             self._raise_singular(status)

@@ -241,6 +241,7 @@ class Skeleton(SkeletonDynamics):
             state[transient] = None
         state["_world_version"] = -1
         state["_fresh"] = 0
+        state["_results"] = ({}, {}, {}, {})
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:

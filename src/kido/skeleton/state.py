@@ -11,17 +11,29 @@ from kido.errors import ModelError, StateError
 from kido.jit import REFUSALS
 from kido.kernels import entries
 from kido.math.transform import as_vector
-from kido.skeleton.arrays import ACCELERATIONS, MASS_MATRIX, TRANSFORMS, VELOCITIES, Array, SkeletonArrays
+from kido.skeleton.arrays import (
+    ACCELERATIONS,
+    MASS_MATRIX,
+    OF_ACCELERATIONS,
+    OF_FORCES,
+    OF_POSITIONS,
+    OF_VELOCITIES,
+    TRANSFORMS,
+    VELOCITIES,
+    Array,
+    SkeletonArrays,
+)
 from kido.skeleton.external import wrench_of_row
 
 if TYPE_CHECKING:
     from kido.skeleton.joint import Joint
 
-_STALE_AFTER = {
-    "q": 0,
-    "u": TRANSFORMS | MASS_MATRIX,
-    "udot": TRANSFORMS | VELOCITIES | MASS_MATRIX,
-    "tau": TRANSFORMS | VELOCITIES | ACCELERATIONS | MASS_MATRIX,
+# By the field that is set: the bits that stay, and the tables of results that are stale.
+_KEPT_AFTER = {
+    "q": (0, OF_POSITIONS, OF_VELOCITIES, OF_ACCELERATIONS, OF_FORCES),
+    "u": (TRANSFORMS | MASS_MATRIX, OF_VELOCITIES, OF_ACCELERATIONS, OF_FORCES),
+    "udot": (TRANSFORMS | VELOCITIES | MASS_MATRIX, OF_ACCELERATIONS),
+    "tau": (TRANSFORMS | VELOCITIES | ACCELERATIONS | MASS_MATRIX, OF_FORCES),
 }
 _NAMES = {"q": "positions", "u": "velocities", "udot": "accelerations", "tau": "forces"}
 
@@ -43,7 +55,7 @@ class SkeletonState(SkeletonArrays):
         if self._world is not None:
             raise ModelError(f"skeleton {self.name!r} is in world {self._world.name!r}: set the world's gravity")
         self._gravity[:] = as_vector(value, f"skeleton {self.name!r}: gravity")
-        self._fresh = 0
+        self._forget()
 
     def _get(self, field: str) -> Array:
         return getattr(self._compiled(), field).copy()
@@ -59,7 +71,7 @@ class SkeletonState(SkeletonArrays):
             refused = entries.set_numbers(self._vector(value, target.shape[0], _NAMES[field]), target)
         if refused:
             self._raise_not_finite(_NAMES[field], source)
-        self._fresh &= _STALE_AFTER[field]
+        self._forget(*_KEPT_AFTER[field])
 
     def _set_part(self, field: str, part: slice, value: ArrayLike, what: str) -> None:
         size = part.stop - part.start
@@ -147,11 +159,13 @@ class SkeletonState(SkeletonArrays):
         """Add a row of `kido.kernels.external`, in the body's axes."""
         d = self._compiled()
         self._applied[index] = self._applied.get(index, np.zeros(24)) + row
+        self._results[OF_FORCES].clear()
         self._write_external(d, int(self._links.of_body[index]))  # type: ignore[union-attr]
 
     def _clear_external(self, index: int) -> None:
         d = self._compiled()
         if self._applied.pop(index, None) is not None:
+            self._results[OF_FORCES].clear()
             self._write_external(d, int(self._links.of_body[index]))  # type: ignore[union-attr]
 
     def clear_external_forces(self) -> None:
@@ -160,6 +174,7 @@ class SkeletonState(SkeletonArrays):
         self._applied.clear()
         d.external[:] = 0.0
         d.has_external[:] = 0
+        self._results[OF_FORCES].clear()
 
     def _external_wrench(self, index: int) -> Array:
         row = self._applied.get(index)
