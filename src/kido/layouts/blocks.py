@@ -153,7 +153,9 @@ class FreeParentAxes(Block):
         return self.R_parent @ Rotation.from_rotvec(q[:3]).as_matrix()
 
     def velocity_map(self, q: Array) -> Array:
-        return np.kron(np.eye(2), self._rotation(q))
+        T = np.zeros((6, 6))
+        T[:3, :3] = T[3:, 3:] = self._rotation(q)
+        return T
 
     def rate(self, q: Array, u: Array) -> Array:
         return np.concatenate([np.zeros(3), self._rotation(q) @ np.cross(u[:3], u[3:])])
