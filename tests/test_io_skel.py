@@ -407,9 +407,9 @@ def test_roles_place_and_color():
     )  # fmt: skip
     assert (visual.visual, visual.collision) == (True, False)
     assert_allclose(visual.color[:4], (0.1, 0.2, 0.3, 0.4), atol=0)
-    assert_allclose(visual.transform, np.eye(4), atol=0)
+    assert_allclose(visual.relative_transform, np.eye(4), atol=0)
     assert (collision.visual, collision.collision) == (False, True)
-    assert_allclose(collision.transform, transform(rotation("x", 0.4), (1, 2, 3)), atol=1e-15)
+    assert_allclose(collision.relative_transform, transform(rotation("x", 0.4), (1, 2, 3)), atol=1e-15)
     assert (ghost.visual, ghost.collision) == (False, False)
 
 
@@ -455,7 +455,7 @@ def test_multi_sphere_of_one():
         shape_text("<multi_sphere><sphere><radius>1</radius><position>2 0 0</position></sphere></multi_sphere>")
     )
     assert node.shape == kido.Sphere(1)
-    assert_allclose(node.transform, transform(None, (2, 0, 0)), atol=0)
+    assert_allclose(node.relative_transform, transform(None, (2, 0, 0)), atol=0)
 
 
 @pytest.mark.parametrize("tag", ["soft_shape", "soft"])

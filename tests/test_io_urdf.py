@@ -144,7 +144,7 @@ def test_shapes_of_a_link() -> None:
     assert [(s.visual, s.collision) for s in (box, sphere, cylinder, capsule)] == [(True, False)] * 2 + [
         (False, True)
     ] * 2
-    np.testing.assert_allclose(box.transform[:3, :3], rpy(0, 0, 1), atol=1e-15)
+    np.testing.assert_allclose(box.relative_transform[:3, :3], rpy(0, 0, 1), atol=1e-15)
     assert (cylinder.friction, cylinder.restitution) == (0.3, 0.4)
 
 

@@ -17,9 +17,9 @@ _HOMES = {
     ),
     "kido.shapes": ("Box", "Capsule", "Cone", "Cylinder", "Ellipsoid", "Mesh", "Plane", "Shape", "Sphere"),
     "kido.skeleton": (
-        "BallJoint", "BodyNode", "DegreeOfFreedom", "EulerJoint", "FreeJoint", "Inertia", "Joint", "Mimic",
-        "PlanarJoint", "PrismaticJoint", "RevoluteJoint", "ScrewJoint", "ShapeNode", "Skeleton",
-        "TranslationalJoint", "UniversalJoint", "WeldJoint",
+        "WORLD_FRAME", "BallJoint", "BodyNode", "DegreeOfFreedom", "EulerJoint", "FixedFrame", "Frame", "FreeJoint",
+        "Inertia", "Joint", "Mimic", "PlanarJoint", "PrismaticJoint", "RevoluteJoint", "ScrewJoint", "ShapeNode",
+        "SimpleFrame", "Skeleton", "TranslationalJoint", "UniversalJoint", "WeldJoint", "WorldFrame",
     ),
     "kido.simulation": ("ContactSet", "StepReport", "World"),
     "kido.recording": ("Recorder", "Recording"),

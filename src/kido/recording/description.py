@@ -179,7 +179,7 @@ def _node_to_dict(node: ShapeNode, shapes: list[Shape]) -> dict[str, Any]:
     return {
         "name": node.name,
         "shape": place,
-        "transform": node.transform.tolist(),
+        "transform": node.relative_transform.tolist(),
         "visual": node.visual,
         "collision": node.collision,
         "color": None if node.color is None else list(node.color),

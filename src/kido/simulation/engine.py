@@ -93,7 +93,7 @@ class Engine:
 
     def place(self, node: ShapeNode) -> np.ndarray:
         """Pose of a shape in its body's link."""
-        return self.links[node.body.skeleton].offset[node.body.index] @ node.transform
+        return self.links[node.body.skeleton].offset[node.body.index] @ node.relative_transform
 
     def set_time_step(self, time_step: float) -> None:
         """Change the time step [s]."""

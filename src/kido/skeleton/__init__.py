@@ -2,6 +2,8 @@
 
 from kido.skeleton.body_node import BodyNode
 from kido.skeleton.degree_of_freedom import DegreeOfFreedom
+from kido.skeleton.fixed_frame import FixedFrame
+from kido.skeleton.frame import Frame
 from kido.skeleton.inertia import Inertia
 from kido.skeleton.joint import Joint, Mimic
 from kido.skeleton.joint_types import (
@@ -18,14 +20,19 @@ from kido.skeleton.joint_types import (
     WeldJoint,
 )
 from kido.skeleton.shape_node import ShapeNode
+from kido.skeleton.simple_frame import SimpleFrame
 from kido.skeleton.skeleton import Skeleton
+from kido.skeleton.world_frame import WORLD_FRAME, WorldFrame
 
 __all__ = [
     "JOINT_TYPES",
+    "WORLD_FRAME",
     "BallJoint",
     "BodyNode",
     "DegreeOfFreedom",
     "EulerJoint",
+    "FixedFrame",
+    "Frame",
     "FreeJoint",
     "Inertia",
     "Joint",
@@ -35,8 +42,10 @@ __all__ = [
     "RevoluteJoint",
     "ScrewJoint",
     "ShapeNode",
+    "SimpleFrame",
     "Skeleton",
     "TranslationalJoint",
     "UniversalJoint",
     "WeldJoint",
+    "WorldFrame",
 ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -9,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kido.jit import Container
-from kido.kernels import entries
+from kido.kernels import held, lazy
 from kido.skeleton.compiler import Links, compile_skeleton, fill_properties
 from kido.skeleton.external import row_seen_from
+from kido.skeleton.frame import POSE, VELOCITY
 
 if TYPE_CHECKING:
     from kido.skeleton.body_node import BodyNode
@@ -20,8 +23,16 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-# What is current, as bits.
+# What is current of all bodies, as bits; and the bits of each body (kido.kernels.lazy) that go with them.
 TRANSFORMS, VELOCITIES, ACCELERATIONS, MASS_MATRIX = 1, 2, 4, 8
+_BITS_OF_BODIES = {
+    TRANSFORMS: lazy.POSE | lazy.INERTIA,
+    VELOCITIES: lazy.VELOCITY,
+    ACCELERATIONS: lazy.ACCELERATION,
+}
+_COUNTED = ("transforms", "inertias", "velocities", "accelerations")  # columns of DATA.evaluated
+_EPOCHS = itertools.count(1)
+_EPOCH = 1 << 40  # more than any body is ever evaluated
 # What a kept result depends on: positions; those and velocities; those and accelerations; or positions,
 # velocities, joint forces and external forces.
 OF_POSITIONS, OF_VELOCITIES, OF_ACCELERATIONS, OF_FORCES = range(4)
@@ -46,6 +57,8 @@ class SkeletonArrays:
         self._applied: dict[int, Array] = {}  # external forces of bodies, in their own axes
         self._fresh = 0
         self._results: tuple[dict[Any, Any], ...] = ({}, {}, {}, {})
+        self._counts: Counter[str] = Counter()
+        self._epoch = 0  # with a body's count of evaluations: a number that no other evaluation has
         self._world: Host | None = None
         self._world_version = -1
         self._gravity = np.array(STANDARD_GRAVITY)
@@ -58,6 +71,7 @@ class SkeletonArrays:
             for i, body in enumerate(self._links.top):
                 part = slice(int(first[i]), int(first[i + 1]))
                 self._saved[body] = tuple(getattr(d, f)[part].copy() for f in STATE_FIELDS)
+            self._counts = self._evaluation_counts()
         self._links = self._tree = self._data = self._scratch = self._addresses = None
 
     def _structure_changed(self) -> None:
@@ -90,6 +104,7 @@ class SkeletonArrays:
         for link in {int(links.of_body[index]) for index in self._applied}:
             self._write_external(data, link)
         self._scratch = self._addresses = None
+        self._epoch = next(_EPOCHS) * _EPOCH
         self._forget()
         self._properties_stale = False
 
@@ -119,6 +134,13 @@ class SkeletonArrays:
 
     def _forget(self, kept: int = 0, *tables: int) -> None:
         """Results are stale, but for the bits `kept` and, if tables are named, for the others."""
+        if self._data is not None:
+            bits = sum(of_body for what, of_body in _BITS_OF_BODIES.items() if kept & what)
+            np.bitwise_and(self._data.fresh, bits, out=self._data.fresh)
+        self._stale_results(kept, *tables)
+
+    def _stale_results(self, kept: int = 0, *tables: int) -> None:
+        """What is made from bodies' results is stale; which of those are is marked already."""
         self._fresh &= kept
         for table in tables or (OF_POSITIONS, OF_VELOCITIES, OF_ACCELERATIONS, OF_FORCES):
             self._results[table].clear()
@@ -135,60 +157,90 @@ class SkeletonArrays:
         value = table.get(key)
         if value is None:
             value = table[key] = compute()
+            self._counts[key[0] if isinstance(key, tuple) else key] += 1
         return value
+
+    def _evaluation_counts(self) -> Counter[str]:
+        counts = self._counts.copy()
+        if self._data is not None:
+            for what, number in zip(_COUNTED, self._data.evaluated.sum(axis=0).tolist(), strict=True):
+                counts[what] += number
+        return counts
+
+    @property
+    def evaluations(self) -> dict[str, int]:
+        """How often results of the held state were evaluated since the skeleton was made.
+
+        For each body that was evaluated one count of "transforms", "inertias", "velocities" or "accelerations";
+        for each result of the whole, such as "mass_matrix", one of that. A result that was current when it was
+        asked for does not count. Steps of a world and calls with a state as argument do not either.
+        """
+        self._compiled()
+        return dict(self._evaluation_counts())
 
     def _update(self, what: int, entry: Any) -> None:
         if not self._fresh & what:
             entry(self._tree.address, self._data.address)  # type: ignore[union-attr]
             self._fresh |= what
+            if what == MASS_MATRIX:
+                self._counts["mass_matrix"] += 1
 
     def _with_transforms(self) -> Container:
         d = self._compiled()
-        self._update(TRANSFORMS, entries.update_transforms)
+        self._update(TRANSFORMS, held.refresh_transforms)
         return d
 
     def _with_velocities(self) -> Container:
         d = self._with_transforms()
-        self._update(VELOCITIES, entries.update_velocities)
+        self._update(VELOCITIES, held.refresh_velocities)
         return d
 
     def _with_accelerations(self) -> Container:
         d = self._with_velocities()
-        self._update(ACCELERATIONS, entries.update_accelerations)
+        self._update(ACCELERATIONS, held.refresh_accelerations)
         return d
 
     # A body is a place on a link ----------------------------------------------------------------------------
 
-    def _place(self, index: int) -> tuple[int, Array | None]:
-        """Link of a body, and the body's origin in the link's axes; None if it is the link's own."""
-        links = self._links
-        link = int(links.of_body[index])  # type: ignore[union-attr]
-        own = links.top[link]._index == index  # type: ignore[union-attr]
-        return link, None if own else links.offset[index, :3, 3]  # type: ignore[union-attr]
-
     def _pose_of(self, index: int) -> Array:
-        d = self._with_transforms()
-        link, place = self._place(index)
-        X = np.eye(4)
-        X[:3, :3] = d.R[link].reshape(3, 3)
-        X[:3, 3] = d.p[link]
-        return X if place is None else X @ self._links.offset[index]  # type: ignore[union-attr]
+        """World transform of a body, 4x4."""
+        d = self._compiled()
+        X = np.empty((4, 4))
+        held.pose_of.call(self._tree.address, d.address, index, X)  # type: ignore[union-attr]
+        return X
 
     def _velocity_of(self, index: int) -> Array:
-        d = self._with_velocities()
-        link, place = self._place(index)
-        V = d.V[link].copy()
-        if place is not None:
-            V[3:] += np.cross(V[:3], d.R[link].reshape(3, 3) @ place)
+        """[angular; linear] velocity of a body's origin, world axes."""
+        d = self._compiled()
+        V = np.empty(6)
+        held.velocity_of.call(self._tree.address, d.address, index, V)  # type: ignore[union-attr]
         return V
 
     def _acceleration_of(self, index: int) -> Array:
         """[angular; classic linear] acceleration of a body's origin, world axes."""
-        d = self._with_accelerations()
-        link, place = self._place(index)
-        A = d.A[link].copy()
-        A[3:] += self._tree.gravity  # type: ignore[union-attr]
-        if place is not None:
-            r, w = d.R[link].reshape(3, 3) @ place, d.V[link, :3]
-            A[3:] += np.cross(A[:3], r) + np.cross(w, np.cross(w, r))
+        d = self._compiled()
+        A = np.empty(6)
+        held.acceleration_of.call(self._tree.address, d.address, index, A)  # type: ignore[union-attr]
         return A
+
+    def _joint_acceleration_of(self, index: int) -> Array:
+        """H udot of the joint above a body, in the body's axes."""
+        R = self._pose_of(index)[:3, :3]
+        d, joint = self._compiled(), self._bodies[index].parent_joint
+        A = np.zeros(6)
+        if joint.num_dofs > 0:
+            part = joint._coordinates()
+            A = d.H[part].T @ d.udot[part]
+        return np.concatenate([A[:3] @ R, A[3:] @ R])
+
+    def _update_frame(self, body: BodyNode, level: int) -> None:
+        """What a body is to the frames on it: its pose, velocity and acceleration, and numbers that tell changes."""
+        d = self._compiled()
+        tree, data, index, epoch = self._tree.address, d.address, body._index, self._epoch  # type: ignore[union-attr]
+        if body._X is None:
+            body._X, body._V, body._A = np.empty((4, 4)), np.empty(6), np.empty(6)
+        body._pose_stamp = epoch + held.pose_of.call(tree, data, index, body._X)
+        if level > POSE:
+            body._velocity_stamp = epoch + held.velocity_of.call(tree, data, index, body._V)
+        if level > VELOCITY:
+            body._acceleration_stamp = epoch + held.acceleration_of.call(tree, data, index, body._A)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from kido.errors import ModelError, NameLookupError
 from kido.math.transform import as_vector
 from kido.shapes import Shape
+from kido.skeleton.frame import Frame
 from kido.skeleton.inertia import Inertia
 from kido.skeleton.jacobian_node import JacobianNode
 from kido.skeleton.joint import Joint
@@ -141,6 +142,7 @@ class BodyNode(JacobianNode):
             key = getattr(node, "name", node)
             raise NameLookupError(f"shape of body {self.name!r}", key, [s.name for s in self._shapes])
         self._shapes.remove(node)
+        self._drop(node)
         self.skeleton._structure_changed()
 
     # Where it is -----------------------------------------------------------------------------------------
@@ -158,38 +160,50 @@ class BodyNode(JacobianNode):
 
     @property
     def spatial_velocity(self) -> NDArray[np.float64]:
-        """[angular; linear] velocity of the body origin in world axes [rad/s, m/s]."""
+        """[angular; linear] velocity of the body origin relative to the world, world axes [rad/s, m/s]."""
         return self.skeleton._velocity_of(self._index)
 
+    def _label(self) -> str:
+        return f"body {self._name!r}"
+
+    def _update(self, level: int) -> None:
+        self.skeleton._update_frame(self, level)
+
+    # As a frame ------------------------------------------------------------------------------------------
+
     @property
-    def spatial_acceleration(self) -> NDArray[np.float64]:
-        """[angular; linear] spatial acceleration (Featherstone's) of the body origin in world axes.
+    def parent_frame(self) -> Frame:
+        """The parent body; the world frame for a root."""
+        return self._parent or Frame.world()
 
-        Its linear part is the classic acceleration of the body origin less w x v.
-        """
-        V, A = self.skeleton._velocity_of(self._index), self.skeleton._acceleration_of(self._index)
-        A[3:] -= np.cross(V[:3], V[3:])
-        return A
+    @parent_frame.setter
+    def parent_frame(self, parent: Frame | None) -> None:
+        raise ModelError(f"{self._label()}: a body's parent is not set as a frame's: it hangs on a joint")
 
-    def angular_velocity(self) -> NDArray[np.float64]:
-        """Angular velocity relative to the world, world axes [rad/s]."""
-        return self.spatial_velocity[:3]
+    @property
+    def child_frames(self) -> list[Frame]:
+        """Bodies that hang on it, then its shapes and other frames in the order they were added."""
+        return [*self._children, *super().child_frames]
 
-    def linear_velocity(self, offset: ArrayLike = (0.0, 0.0, 0.0)) -> NDArray[np.float64]:
-        """Velocity of a point of the body, world axes [m/s].
+    @property
+    def relative_transform(self) -> NDArray[np.float64]:
+        """Pose in the parent body, 4x4."""
+        return self.transform(self.parent_frame)
 
-        Args:
-            offset: the point, in body axes from the body origin [m].
-        """
-        V = self.spatial_velocity
-        r = self.world_transform[:3, :3] @ as_vector(offset, f"body {self.name!r}: offset")
-        return V[3:] + np.cross(V[:3], r)
+    @property
+    def relative_spatial_velocity(self) -> NDArray[np.float64]:
+        """[angular; linear] velocity relative to the parent body, in the body's own axes [rad/s, m/s]."""
+        return self.compute_spatial_velocity(relative_to=self.parent_frame, in_coordinates_of=self)
 
-    def linear_acceleration(self, offset: ArrayLike = (0.0, 0.0, 0.0)) -> NDArray[np.float64]:
-        """Classic acceleration of a point of the body, world axes [m/s^2]: p" + wdot x r + w x (w x r)."""
-        A, w = self.skeleton._acceleration_of(self._index), self.spatial_velocity[:3]
-        r = self.world_transform[:3, :3] @ as_vector(offset, f"body {self.name!r}: offset")
-        return A[3:] + np.cross(A[:3], r) + np.cross(w, np.cross(w, r))
+    @property
+    def relative_spatial_acceleration(self) -> NDArray[np.float64]:
+        """Spatial acceleration relative to the parent body, in the body's own axes [rad/s^2, m/s^2]."""
+        return self.compute_spatial_acceleration(relative_to=self.parent_frame, in_coordinates_of=self)
+
+    @property
+    def primary_relative_acceleration(self) -> NDArray[np.float64]:
+        """H udot: the share of the joint's accelerations, in the body's own axes [rad/s^2, m/s^2]."""
+        return self.skeleton._joint_acceleration_of(self._index)
 
     # External forces -------------------------------------------------------------------------------------
 
@@ -253,7 +267,9 @@ class BodyNode(JacobianNode):
         return self.skeleton._external_wrench(self._index)
 
     def __getstate__(self) -> dict[str, Any]:
-        state = self.__dict__.copy()  # the skeleton keeps who hangs on whom: a long chain would be as deep a recursion
+        state = (
+            super().__getstate__()
+        )  # the skeleton keeps who hangs on whom: a long chain would be as deep a recursion
         del state["_parent"], state["_children"]
         return state
 

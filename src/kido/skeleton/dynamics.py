@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from kido.errors import ModelError
 from kido.jit import REFUSALS, Container
-from kido.kernels import entries
+from kido.kernels import entries, held
 from kido.skeleton.arrays import ACCELERATIONS, MASS_MATRIX, OF_ACCELERATIONS, OF_FORCES, Array
 from kido.skeleton.compiler import check_masses
 from kido.skeleton.state import SkeletonState
@@ -85,10 +85,9 @@ class SkeletonDynamics(SkeletonState):
 
         T = M(q) udot + C(q, u) - J^T f_ext. Joint springs, damping and friction are not part of it.
         """
-        d = self._with_velocities()
-        entries.update_joint_forces(self._tree.address, d.address)  # type: ignore[union-attr]
+        d = self._with_accelerations()
+        held.joint_forces_of_state(self._tree.address, d.address)  # type: ignore[union-attr]
         self._results[OF_FORCES].clear()
-        self._fresh |= ACCELERATIONS
 
     def compute_forward_dynamics(self) -> None:
         """Set `accelerations` to those that the held forces and external forces give.
@@ -101,6 +100,7 @@ class SkeletonDynamics(SkeletonState):
         """
         d = self._with_velocities()
         status = entries.update_joint_accelerations(self._tree.address, d.address)  # type: ignore[union-attr]
+        held.note_accelerations(self._tree.address, d.address)  # type: ignore[union-attr]
         self._results[OF_ACCELERATIONS].clear()
         self._results[OF_FORCES].clear()  # the forces of prescribed coordinates are results
         self._fresh |= ACCELERATIONS

@@ -2,6 +2,367 @@
 
 from __future__ import annotations
 
+import itertools
+import weakref
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
 
-class Frame:
-    """Something with a pose, a velocity and an acceleration, relative to any other such thing."""
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kido.errors import ModelError
+from kido.kernels import frames as kernels
+from kido.math.transform import as_transform, as_vector
+
+Array = NDArray[np.float64]
+
+ORIGIN = (0.0, 0.0, 0.0)
+_ORIGIN = np.zeros(3)
+# How much of a frame is asked for.
+POSE, VELOCITY, ACCELERATION = range(3)
+_STAMPS = itertools.count(1)  # every evaluation of a frame gets a number of its own
+_NEVER = -1
+_TRANSIENT = ("_hanging", "_X", "_V", "_A", "_pose_stamp", "_velocity_stamp", "_acceleration_stamp",
+              "_pose_seen", "_velocity_seen", "_acceleration_seen")  # fmt: skip
+
+
+class Frame(ABC):
+    """Something with a pose, a velocity and an acceleration, which can be asked for relative to any other frame.
+
+    A frame hangs on a parent frame; all chains end at the world. A class of one's own says how the frame moves
+    on its parent, by three properties: `relative_transform`, `relative_spatial_velocity` and
+    `relative_spatial_acceleration`; and calls `transform_changed`, `velocity_changed` or `acceleration_changed`
+    when what they return has changed. Everything else follows, evaluated when asked for and kept until it or
+    something above it changes.
+
+    In queries None stands for the world, and results are in world axes unless told otherwise. Spatial vectors are
+    [angular; linear] of the frame's origin, or of the point `offset` (in the frame's own axes, from its origin).
+    Spatial accelerations are Featherstone's; `linear_acceleration` is the classic one, v' of a point. Relative to
+    a moving frame means as an observer who moves and turns with it sees it.
+
+    Args:
+        parent: the frame it hangs on; None for the world.
+        name: for messages and for people.
+
+    Source: DART report, section 2.4.
+    """
+
+    _world: ClassVar[Frame]  # set where the world frame is made
+    _parent_frame: Frame | None = None
+    _name = ""
+    _hanging: weakref.WeakKeyDictionary[Frame, None] | None = None
+    # Evaluated pose, velocity [w; v] and acceleration [wdot; classic] of the origin, world axes.
+    _X: Any = None
+    _V: Any = None
+    _A: Any = None
+    # Numbers of the evaluations that they are from, and of those of the parent that they were made from.
+    _pose_stamp = _velocity_stamp = _acceleration_stamp = 0
+    _pose_seen = _velocity_seen = _acceleration_seen = _NEVER
+
+    def __init__(self, parent: Frame | None = None, name: str = ""):
+        if not isinstance(name, str):
+            raise ModelError(f"frame: name: expected a text, got {name!r}")
+        self._name = name
+        self._hang_on(self._frame_or_world(parent, "parent"))
+
+    # What a class of one's own implements ------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def relative_transform(self) -> Array:
+        """Pose in the parent frame, 4x4."""
+
+    @property
+    @abstractmethod
+    def relative_spatial_velocity(self) -> Array:
+        """[angular; linear] velocity of the origin relative to the parent frame, in the frame's own axes."""
+
+    @property
+    @abstractmethod
+    def relative_spatial_acceleration(self) -> Array:
+        """Spatial acceleration relative to the parent frame, in the frame's own axes.
+
+        The rate of the numbers of `relative_spatial_velocity`; its linear part is the classic relative
+        acceleration of the origin less w x v.
+        """
+
+    @property
+    def primary_relative_acceleration(self) -> Array:
+        """The part of the relative acceleration that is free to choose, in the frame's own axes.
+
+        For a body H udot, the share of its joint's accelerations; else all of `relative_spatial_acceleration`.
+        """
+        return self.relative_spatial_acceleration
+
+    @property
+    def partial_acceleration(self) -> Array:
+        """What the frame's spatial acceleration has besides its parent's and the primary part, in its own axes.
+
+        A = Ad(X^-1) A_parent + primary + partial, with partial = ad(V) V_relative and, for a body, the rate of
+        its joint's motion columns: what velocities alone bring.
+        """
+        V_rel = self._checked_twist("relative_spatial_velocity")
+        V = self.compute_spatial_velocity(in_coordinates_of=self)
+        w, v, a, b = V[:3], V[3:], V_rel[:3], V_rel[3:]
+        bracket = np.concatenate([np.cross(w, a), np.cross(w, b) + np.cross(v, a)])
+        return bracket + self.relative_spatial_acceleration - self.primary_relative_acceleration
+
+    def transform_changed(self) -> None:
+        """`relative_transform` is no longer what it was."""
+        self._pose_seen = _NEVER
+
+    def velocity_changed(self) -> None:
+        """`relative_spatial_velocity` is no longer what it was."""
+        self._velocity_seen = _NEVER
+
+    def acceleration_changed(self) -> None:
+        """`relative_spatial_acceleration` is no longer what it was."""
+        self._acceleration_seen = _NEVER
+
+    # Name and place ----------------------------------------------------------------------------------------
+
+    @staticmethod
+    def world() -> Frame:
+        """The world frame: one, immutable."""
+        return Frame._world
+
+    @property
+    def name(self) -> str:
+        """Name."""
+        return self._name
+
+    @property
+    def parent_frame(self) -> Frame:
+        """The frame it hangs on. Setting it keeps the relative transform and motion.
+
+        Raises:
+            ModelError: on setting: the new parent hangs on this frame, or this frame cannot change its parent.
+        """
+        return self._parent_frame or Frame._world
+
+    @parent_frame.setter
+    def parent_frame(self, parent: Frame | None) -> None:
+        self._hang_on(self._checked_parent(parent))
+
+    @property
+    def child_frames(self) -> list[Frame]:
+        """Frames that hang on it, in the order they were hung. The world does not list skeletons' bodies."""
+        return list(self._hanging or ())
+
+    def descends_from(self, frame: Frame) -> bool:
+        """Whether it hangs on a frame, directly or through others; a frame descends from itself."""
+        current: Frame = self
+        while current is not frame:
+            if current is Frame._world:
+                return False
+            current = current.parent_frame
+        return True
+
+    def _checked_parent(self, parent: Frame | None) -> Frame:
+        target = self._frame_or_world(parent, "parent")
+        if target.descends_from(self):
+            chain = [target]
+            while chain[-1] is not self:
+                chain.append(chain[-1].parent_frame)
+            raise ModelError(
+                f"{self._label()}: cannot hang on {target._label()}, which hangs on it: "
+                + " on ".join(f._label() for f in [*chain, target])
+            )
+        return target
+
+    def _hang_on(self, parent: Frame) -> None:
+        before = self._parent_frame
+        if before is parent and self in (parent._hanging or ()):
+            return
+        if before is not None:
+            before._drop(self)
+        self._parent_frame = parent
+        parent._hang(self)
+        self.transform_changed()
+        self.velocity_changed()
+        self.acceleration_changed()
+
+    def _hang(self, child: Frame) -> None:
+        if self._hanging is None:
+            self._hanging = weakref.WeakKeyDictionary()
+        self._hanging[child] = None
+
+    def _drop(self, child: Frame) -> None:
+        if self._hanging is not None:
+            self._hanging.pop(child, None)
+
+    def _label(self) -> str:
+        return f"{type(self).__name__} {self.name!r}"
+
+    def _frame_or_world(self, frame: Frame | None, what: str) -> Frame:
+        if frame is None:
+            return Frame._world
+        if not isinstance(frame, Frame):
+            raise ModelError(f"{self._label()}: {what}: expected a frame or None (the world), got {frame!r}")
+        return frame
+
+    # Evaluation --------------------------------------------------------------------------------------------
+
+    def _relative_pose(self) -> Array:
+        """`relative_transform`, checked; not to be written to."""
+        return as_transform(self.relative_transform, f"{self._label()}: relative_transform")
+
+    def _relative_twist(self) -> Array:
+        return self._checked_twist("relative_spatial_velocity")
+
+    def _relative_rate(self) -> Array:
+        return self._checked_twist("relative_spatial_acceleration")
+
+    def _checked_twist(self, what: str) -> Array:
+        return as_vector(getattr(self, what), f"{self._label()}: {what}", 6)
+
+    def _update(self, level: int) -> None:
+        """Bring the pose, the velocity too, or the acceleration too, up to date, where stale."""
+        parent = self._parent_frame or Frame._world
+        parent._update(level)
+        if self._pose_seen != parent._pose_stamp:
+            X = np.empty((4, 4))
+            kernels.compose_poses.call(parent._X, self._relative_pose(), X)
+            self._X, self._pose_stamp, self._pose_seen = X, next(_STAMPS), parent._pose_stamp
+            self._velocity_seen = _NEVER
+        if level == POSE:
+            return
+        if self._velocity_seen != parent._velocity_stamp:
+            V = np.empty(6)
+            kernels.velocity_on.call(parent._X, parent._V, self._X, self._relative_twist(), V)
+            self._V, self._velocity_stamp, self._velocity_seen = V, next(_STAMPS), parent._velocity_stamp
+            self._acceleration_seen = _NEVER
+        if level == VELOCITY:
+            return
+        if self._acceleration_seen != parent._acceleration_stamp:
+            A = np.empty(6)
+            kernels.acceleration_on.call(
+                parent._X, parent._V, parent._A, self._X, self._relative_twist(), self._relative_rate(), A
+            )
+            self._A, self._acceleration_stamp, self._acceleration_seen = A, next(_STAMPS), parent._acceleration_stamp
+
+    def _velocity_seen_by(self, offset: ArrayLike, relative_to: Frame | None, in_coordinates_of: Frame | None) -> Array:
+        r = _ORIGIN if offset is ORIGIN else as_vector(offset, f"{self._label()}: offset")
+        seen_by = self._frame_or_world(relative_to, "relative_to")
+        axes = self._frame_or_world(in_coordinates_of, "in_coordinates_of")
+        axes._update(POSE)
+        seen_by._update(VELOCITY)
+        self._update(VELOCITY)
+        out = np.empty(6)
+        kernels.relative_velocity.call(self._X, self._V, r, seen_by._X, seen_by._V, axes._X, out)
+        return out
+
+    def _acceleration_seen_by(
+        self, offset: ArrayLike, relative_to: Frame | None, in_coordinates_of: Frame | None, spatial: bool
+    ) -> Array:
+        r = _ORIGIN if offset is ORIGIN else as_vector(offset, f"{self._label()}: offset")
+        seen_by = self._frame_or_world(relative_to, "relative_to")
+        axes = self._frame_or_world(in_coordinates_of, "in_coordinates_of")
+        axes._update(POSE)
+        seen_by._update(ACCELERATION)
+        self._update(ACCELERATION)
+        out = np.empty(6)
+        kernels.relative_acceleration.call(
+            self._X, self._V, self._A, r, seen_by._X, seen_by._V, seen_by._A, axes._X, int(spatial), out
+        )
+        return out
+
+    # Queries -----------------------------------------------------------------------------------------------
+
+    @property
+    def world_transform(self) -> Array:
+        """Pose in the world, 4x4 (a copy)."""
+        self._update(POSE)
+        return self._X.copy()
+
+    def transform(self, with_respect_to: Frame | None = None, in_coordinates_of: Frame | None = None) -> Array:
+        """Pose in another frame, 4x4.
+
+        Args:
+            with_respect_to: frame A of the pose X_AB; None for the world.
+            in_coordinates_of: frame F in whose axes the pose is written, R_FA R_AB and the position from A's
+                origin in F's axes; None for those of `with_respect_to`.
+        """
+        base = self._frame_or_world(with_respect_to, "with_respect_to")
+        base._update(POSE)
+        self._update(POSE)
+        X = np.eye(4)
+        if base is not self:
+            kernels.pose_seen_from.call(base._X, self._X, X)
+        if in_coordinates_of is not None and in_coordinates_of is not base:
+            axes = self._frame_or_world(in_coordinates_of, "in_coordinates_of")
+            axes._update(POSE)
+            X[:3] = axes._X[:3, :3].T @ base._X[:3, :3] @ X[:3]
+        return X
+
+    @property
+    def spatial_velocity(self) -> Array:
+        """[angular; linear] velocity of the origin relative to the world, world axes [rad/s, m/s] (a copy)."""
+        self._update(VELOCITY)
+        return self._V.copy()
+
+    def compute_spatial_velocity(
+        self, offset: ArrayLike = ORIGIN, relative_to: Frame | None = None, in_coordinates_of: Frame | None = None
+    ) -> Array:
+        """[angular; linear] velocity of a point of the frame [rad/s, m/s].
+
+        Args:
+            offset: the point, from the origin in the frame's own axes [m].
+            relative_to: frame from which the motion is seen; None for the world.
+            in_coordinates_of: frame in whose axes the result is; None for the world's.
+        """
+        return self._velocity_seen_by(offset, relative_to, in_coordinates_of)
+
+    def angular_velocity(self, relative_to: Frame | None = None, in_coordinates_of: Frame | None = None) -> Array:
+        """Angular velocity [rad/s]; arguments as for `compute_spatial_velocity`."""
+        return self._velocity_seen_by(ORIGIN, relative_to, in_coordinates_of)[:3]
+
+    def linear_velocity(
+        self, offset: ArrayLike = ORIGIN, relative_to: Frame | None = None, in_coordinates_of: Frame | None = None
+    ) -> Array:
+        """Velocity of a point of the frame [m/s]; arguments as for `compute_spatial_velocity`."""
+        return self._velocity_seen_by(offset, relative_to, in_coordinates_of)[3:]
+
+    @property
+    def spatial_acceleration(self) -> Array:
+        """[angular; linear] spatial acceleration (Featherstone's) of the origin, relative to the world, world axes.
+
+        Its linear part is the classic acceleration of the origin less w x v [rad/s^2, m/s^2].
+        """
+        return self._acceleration_seen_by(ORIGIN, None, None, True)
+
+    def compute_spatial_acceleration(
+        self, offset: ArrayLike = ORIGIN, relative_to: Frame | None = None, in_coordinates_of: Frame | None = None
+    ) -> Array:
+        """[angular; linear] spatial acceleration (Featherstone's) at a point of the frame [rad/s^2, m/s^2].
+
+        The linear part is the point's classic acceleration less w x v, all relative to `relative_to`; arguments
+        as for `compute_spatial_velocity`.
+        """
+        return self._acceleration_seen_by(offset, relative_to, in_coordinates_of, True)
+
+    def angular_acceleration(self, relative_to: Frame | None = None, in_coordinates_of: Frame | None = None) -> Array:
+        """Angular acceleration [rad/s^2]; arguments as for `compute_spatial_velocity`."""
+        return self._acceleration_seen_by(ORIGIN, relative_to, in_coordinates_of, False)[:3]
+
+    def linear_acceleration(
+        self, offset: ArrayLike = ORIGIN, relative_to: Frame | None = None, in_coordinates_of: Frame | None = None
+    ) -> Array:
+        """Classic acceleration of a point of the frame [m/s^2]; arguments as for `compute_spatial_velocity`.
+
+        a_BA = a_B - a_A - wdot_A x r - 2 w_A x v_BA - w_A x (w_A x r), with r from A's origin to the point.
+        """
+        return self._acceleration_seen_by(offset, relative_to, in_coordinates_of, False)[3:]
+
+    # Copies ------------------------------------------------------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in self.__dict__.items() if key not in _TRANSIENT}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        if self._parent_frame is not None:
+            self._parent_frame._hang(self)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"

@@ -8,15 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kido.errors import ModelError
-from kido.math.transform import as_transform, number_or_nan
+from kido.math.transform import number_or_nan
 from kido.shapes import Shape
+from kido.skeleton.fixed_frame import FixedFrame
+from kido.skeleton.frame import Frame
 
 if TYPE_CHECKING:
     from kido.skeleton.body_node import BodyNode
 
 
-class ShapeNode:
-    """A shape fixed to a body.
+class ShapeNode(FixedFrame):
+    """A shape fixed to a body, and the frame in which the shape's geometry is written.
 
     Args:
         body: the body that carries it.
@@ -47,15 +49,17 @@ class ShapeNode:
     ):
         if not isinstance(shape, Shape):
             raise ModelError(f"shape {name!r}: expected a kido shape, got {type(shape).__name__}")
-        self.body = body
-        self.name = name
+        self._name = name
         self._shape = shape
-        self._transform = as_transform(transform, f"shape {name!r}: transform")
         self.visual = bool(visual)
         self._collision = bool(collision)
         self._color = self._checked_color(color)
         self._friction = self._coefficient("friction", friction, np.inf)
         self._restitution = self._coefficient("restitution", restitution, 1.0)
+        super().__init__(body, transform, name)
+
+    def _label(self) -> str:
+        return f"shape {self._name!r}"
 
     def _coefficient(self, what: str, value: float, highest: float) -> float:
         number = number_or_nan(value)
@@ -90,13 +94,36 @@ class ShapeNode:
         self._color = self._checked_color(value)
 
     @property
-    def transform(self) -> NDArray[np.float64]:
-        """Pose of the shape in the body, 4x4 (a copy)."""
-        return self._transform.copy()
+    def name(self) -> str:
+        """Name, unique on the body."""
+        return self._name
 
-    @transform.setter
-    def transform(self, value: Any) -> None:
-        self._transform = as_transform(value, f"shape {self.name!r}: transform")
+    @name.setter
+    def name(self, value: str) -> None:
+        self._name = value
+
+    @property
+    def body(self) -> BodyNode:
+        """The body that carries it."""
+        return self._parent_frame  # type: ignore[return-value]
+
+    @property
+    def parent_frame(self) -> Frame:
+        """The body that carries it."""
+        return self.body
+
+    @parent_frame.setter
+    def parent_frame(self, parent: Frame | None) -> None:
+        raise ModelError(f"{self._label()}: a shape stays on its body; add_shape it to the other one")
+
+    @property
+    def relative_transform(self) -> NDArray[np.float64]:
+        """Pose of the shape in the body, 4x4 (a copy); set with what `as_transform` takes."""
+        return self._relative.copy()
+
+    @relative_transform.setter
+    def relative_transform(self, value: Any) -> None:
+        self._set_relative_transform(value)
         self.body.skeleton._structure_changed()
 
     @property
@@ -128,11 +155,6 @@ class ShapeNode:
     def restitution(self, value: float) -> None:
         self._restitution = self._coefficient("restitution", value, 1.0)
         self.body.skeleton._structure_changed()
-
-    @property
-    def world_transform(self) -> NDArray[np.float64]:
-        """Pose of the shape in the world, 4x4."""
-        return self.body.world_transform @ self._transform
 
     def __repr__(self) -> str:
         return f"ShapeNode({self.name!r}, {type(self._shape).__name__})"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -242,6 +243,7 @@ class Skeleton(SkeletonDynamics):
         state["_world_version"] = -1
         state["_fresh"] = 0
         state["_results"] = ({}, {}, {}, {})
+        state["_counts"] = Counter()
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:

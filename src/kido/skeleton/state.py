@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from kido.errors import ModelError, StateError
 from kido.jit import REFUSALS
-from kido.kernels import entries
+from kido.kernels import held
 from kido.math.transform import as_vector
 from kido.skeleton.arrays import (
     ACCELERATIONS,
@@ -35,6 +35,12 @@ _KEPT_AFTER = {
     "udot": (TRANSFORMS | VELOCITIES | MASS_MATRIX, OF_ACCELERATIONS),
     "tau": (TRANSFORMS | VELOCITIES | ACCELERATIONS | MASS_MATRIX, OF_FORCES),
 }
+_SETTERS = {
+    "q": held.set_positions,
+    "u": held.set_velocities,
+    "udot": held.set_accelerations,
+    "tau": held.set_forces,
+}
 _NAMES = {"q": "positions", "u": "velocities", "udot": "accelerations", "tau": "forces"}
 
 
@@ -55,23 +61,24 @@ class SkeletonState(SkeletonArrays):
         if self._world is not None:
             raise ModelError(f"skeleton {self.name!r} is in world {self._world.name!r}: set the world's gravity")
         self._gravity[:] = as_vector(value, f"skeleton {self.name!r}: gravity")
-        self._forget()
+        self._forget(TRANSFORMS | VELOCITIES | MASS_MATRIX)
 
     def _get(self, field: str) -> Array:
         return getattr(self._compiled(), field).copy()
 
     def _set(self, field: str, value: ArrayLike) -> None:
-        target = getattr(self._compiled(), field)
-        source = value
-        if type(source) is not np.ndarray or source.shape != target.shape:
-            source = self._vector(value, target.shape[0], _NAMES[field])
+        d, entry = self._compiled(), _SETTERS[field]
         try:
-            refused = entries.set_numbers.call(source, target)
+            status = entry.call(self._tree.address, d.address, value)  # type: ignore[union-attr]
         except REFUSALS:
-            refused = entries.set_numbers(self._vector(value, target.shape[0], _NAMES[field]), target)
-        if refused:
-            self._raise_not_finite(_NAMES[field], source)
-        self._forget(*_KEPT_AFTER[field])
+            status = held.REFUSED
+        if status == held.REFUSED:
+            source = self._vector(value, self.num_dofs, _NAMES[field])
+            status = entry(self._tree.address, d.address, source)  # type: ignore[union-attr]
+            if status == held.REFUSED:
+                self._raise_not_finite(_NAMES[field], source)
+        if status == held.CHANGED:
+            self._stale_results(*_KEPT_AFTER[field])
 
     def _set_part(self, field: str, part: slice, value: ArrayLike, what: str) -> None:
         size = part.stop - part.start

@@ -71,5 +71,8 @@ DATA = Schema(
     Field("Dinv", "f", ("dofs",), doc="1 / (H_k P H_k + implicit terms); 0 for a prescribed coordinate"),
     Field("e", "f", ("dofs",), doc="coordinate's own share of the acceleration, D^-1 eps"),
     Field("B", "f", ("bodies", 6), doc="velocity change of each body in an impulse sweep"),
+    Field("fresh", "i", ("bodies",), doc="results of the body that are current, as bits (kido.kernels.lazy)"),
+    Field("evaluated", "i", ("bodies", 4), doc="times its pose, inertia, velocity, acceleration were evaluated lazily"),
+    Field("path", "i", ("bodies",), doc="work space of lazy evaluation: bodies from one up towards the root"),
     Field("mass_matrix", "f", ("rows", "columns"), doc="joint-space inertia; 0 x 0 where nobody asks for it"),
 )

@@ -253,7 +253,7 @@ def _instances(bodies: list[Any]) -> tuple[list[Instance], list[Instance]]:
         color = palette.body_color(count) if mobile else palette.SCENERY
         count += bool(mobile and body.shapes)
         for node in body.shapes:
-            parts = shape_parts(node.shape, np.asarray(node.transform, dtype=float))
+            parts = shape_parts(node.shape, node.relative_transform)
             given = node.color if node.color is not None else getattr(node.shape, "color", None)
             rgb, opacity = palette.rgba(given) if given is not None else (color, 1.0)
             opacity = min(opacity, 0.3) if scenery else opacity

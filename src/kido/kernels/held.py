@@ -1,0 +1,185 @@
+"""Calls from Python on the state held in a tree's data: set it, and bring results up to date body by body.
+
+Where `kido.kernels.entries` evaluates unconditionally, these evaluate what `DATA.fresh` says is stale.
+"""
+
+from __future__ import annotations
+
+from kido.jit import direct_entry, entry, inlined, kernel, view
+from kido.kernels.inverse_dynamics import joint_forces
+from kido.kernels.kinematics import rotation_of
+from kido.kernels.lazy import (
+    ACCELERATIONS,
+    AFTER_ACCELERATIONS,
+    AFTER_POSITIONS,
+    AFTER_VELOCITIES,
+    POSES,
+    VELOCITIES,
+    accelerations_written,
+    mark,
+    want_acceleration,
+    want_all_accelerations,
+    want_all_poses,
+    want_all_velocities,
+    want_pose,
+    want_velocity,
+)
+from kido.math.so3 import cross, rotate
+from kido.tree.schema import DATA, TREE
+
+UNCHANGED, REFUSED, CHANGED = 0, 1, 2
+
+
+@kernel
+def checked(source, size):
+    """REFUSED if a vector has another size, or a number that is NaN or infinite; else UNCHANGED."""
+    if source.shape[0] != size:
+        return REFUSED
+    for k in range(size):
+        if source[k] * 0.0 != 0.0:
+            return REFUSED
+    return UNCHANGED
+
+
+@direct_entry("i8(i8,i8,f8[::1])")
+def set_positions(tree, data, source):
+    """Write q; returns UNCHANGED, CHANGED or REFUSED."""
+    t = view(TREE, tree)
+    d = view(DATA, data)
+    if checked(source, d.q.shape[0]) != UNCHANGED:
+        return REFUSED
+    return CHANGED if mark(t, d, source, d.q, AFTER_POSITIONS) != 0 else UNCHANGED
+
+
+@direct_entry("i8(i8,i8,f8[::1])")
+def set_velocities(tree, data, source):
+    """Write u; returns UNCHANGED, CHANGED or REFUSED."""
+    t = view(TREE, tree)
+    d = view(DATA, data)
+    if checked(source, d.u.shape[0]) != UNCHANGED:
+        return REFUSED
+    return CHANGED if mark(t, d, source, d.u, AFTER_VELOCITIES) != 0 else UNCHANGED
+
+
+@direct_entry("i8(i8,i8,f8[::1])")
+def set_accelerations(tree, data, source):
+    """Write udot; returns UNCHANGED, CHANGED or REFUSED."""
+    t = view(TREE, tree)
+    d = view(DATA, data)
+    if checked(source, d.udot.shape[0]) != UNCHANGED:
+        return REFUSED
+    return CHANGED if mark(t, d, source, d.udot, AFTER_ACCELERATIONS) != 0 else UNCHANGED
+
+
+@direct_entry("i8(i8,i8,f8[::1])")
+def set_forces(tree, data, source):
+    """Write tau; returns UNCHANGED, CHANGED or REFUSED."""
+    t = view(TREE, tree)
+    d = view(DATA, data)
+    if checked(source, d.tau.shape[0]) != UNCHANGED:
+        return REFUSED
+    return CHANGED if mark(t, d, source, d.tau, 0) != 0 else UNCHANGED
+
+
+@entry("i8(i8,i8)")
+def refresh_transforms(tree, data):
+    """R, p, l, H, J, mc of all bodies."""
+    want_all_poses(view(TREE, tree), view(DATA, data))
+    return 0
+
+
+@entry("i8(i8,i8)")
+def refresh_velocities(tree, data):
+    """V and a of all bodies; their poses must be current."""
+    want_all_velocities(view(TREE, tree), view(DATA, data))
+    return 0
+
+
+@entry("i8(i8,i8)")
+def refresh_accelerations(tree, data):
+    """A of all bodies from udot; their velocities must be current."""
+    want_all_accelerations(view(TREE, tree), view(DATA, data))
+    return 0
+
+
+@entry("i8(i8,i8)")
+def joint_forces_of_state(tree, data):
+    """tau that gives the held udot, without joint springs, damping and friction; A must be current."""
+    t = view(TREE, tree)
+    joint_forces(t, view(DATA, data), 0, t.parent.shape[0])
+    return 0
+
+
+@entry("i8(i8,i8)")
+def note_accelerations(tree, data):
+    """A of all bodies was computed by forward dynamics."""
+    accelerations_written(view(TREE, tree), view(DATA, data))
+    return 0
+
+
+@inlined
+def lever(t, d, m, i):
+    """A body's origin from that of its link, world axes."""
+    return rotate(rotation_of(d, i), t.member_pose[m, 3], t.member_pose[m, 7], t.member_pose[m, 11])
+
+
+@direct_entry("i8(i8,i8,i8,f8[:,::1])")
+def pose_of(tree, data, m, X):
+    """Write the world transform of body m of the skeleton; returns how often its pose was evaluated so far."""
+    t = view(TREE, tree)
+    d = view(DATA, data)
+    i = t.member_link[m]
+    want_pose(t, d, i)
+    for r in range(3):
+        x, y, z, p = d.R[i, 3 * r], d.R[i, 3 * r + 1], d.R[i, 3 * r + 2], d.p[i, r]
+        if t.member_apart[m] != 0:
+            Y = t.member_pose
+            X[r, 0] = x * Y[m, 0] + y * Y[m, 4] + z * Y[m, 8]
+            X[r, 1] = x * Y[m, 1] + y * Y[m, 5] + z * Y[m, 9]
+            X[r, 2] = x * Y[m, 2] + y * Y[m, 6] + z * Y[m, 10]
+            X[r, 3] = x * Y[m, 3] + y * Y[m, 7] + z * Y[m, 11] + p
+        else:
+            X[r, 0], X[r, 1], X[r, 2], X[r, 3] = x, y, z, p
+    X[3, 0], X[3, 1], X[3, 2], X[3, 3] = 0.0, 0.0, 0.0, 1.0
+    return d.evaluated[i, POSES]
+
+
+@direct_entry("i8(i8,i8,i8,f8[::1])")
+def velocity_of(tree, data, m, V):
+    """Write [w; v] of body m's origin, world axes; returns how often its velocity was evaluated so far."""
+    t = view(TREE, tree)
+    d = view(DATA, data)
+    i = t.member_link[m]
+    want_velocity(t, d, i)
+    w0, w1, w2 = d.V[i, 0], d.V[i, 1], d.V[i, 2]
+    v0, v1, v2 = d.V[i, 3], d.V[i, 4], d.V[i, 5]
+    if t.member_apart[m] != 0:
+        r0, r1, r2 = lever(t, d, m, i)
+        x, y, z = cross(w0, w1, w2, r0, r1, r2)
+        v0 += x
+        v1 += y
+        v2 += z
+    V[0], V[1], V[2], V[3], V[4], V[5] = w0, w1, w2, v0, v1, v2
+    return d.evaluated[i, VELOCITIES]
+
+
+@direct_entry("i8(i8,i8,i8,f8[::1])")
+def acceleration_of(tree, data, m, A):
+    """Write [wdot; classic acceleration] of body m's origin, world axes; returns how often it was evaluated."""
+    t = view(TREE, tree)
+    d = view(DATA, data)
+    i = t.member_link[m]
+    want_acceleration(t, d, i)
+    e0, e1, e2 = d.A[i, 0], d.A[i, 1], d.A[i, 2]
+    a0, a1, a2 = d.A[i, 3] + t.gravity[0], d.A[i, 4] + t.gravity[1], d.A[i, 5] + t.gravity[2]
+    if t.member_apart[m] != 0:
+        r0, r1, r2 = lever(t, d, m, i)
+        w0, w1, w2 = d.V[i, 0], d.V[i, 1], d.V[i, 2]
+        x, y, z = cross(e0, e1, e2, r0, r1, r2)
+        c0, c1, c2 = cross(w0, w1, w2, r0, r1, r2)
+        b0, b1, b2 = cross(w0, w1, w2, c0, c1, c2)
+        a0 += x + b0
+        a1 += y + b1
+        a2 += z + b2
+    A[0], A[1], A[2], A[3], A[4], A[5] = e0, e1, e2, a0, a1, a2
+    return d.evaluated[i, ACCELERATIONS]

@@ -1,0 +1,152 @@
+"""Which results of which bodies are current, and evaluation of those that are not.
+
+`DATA.fresh` has a bit per result and body. If a body's result is current, so are the same result of all bodies
+above it and, of the body itself, the results it is made from. Changes keep that true: a coordinate's body is marked
+together with all that hangs on it. Marking stops at bodies that are stale already.
+"""
+
+from __future__ import annotations
+
+from kido.jit import kernel
+from kido.joints.motion import hinge_column
+from kido.kernels.inertia import body_inertia
+from kido.kernels.inverse_dynamics import body_acceleration
+from kido.kernels.kinematics import body_pose, body_velocity, has_hinge
+
+POSE, INERTIA, VELOCITY, ACCELERATION = 1, 2, 4, 8
+# By what changed: the results that go stale.
+AFTER_POSITIONS = POSE | INERTIA | VELOCITY | ACCELERATION
+AFTER_VELOCITIES = VELOCITY | ACCELERATION
+AFTER_ACCELERATIONS = ACCELERATION
+# Columns of DATA.evaluated.
+POSES, INERTIAS, VELOCITIES, ACCELERATIONS = 0, 1, 2, 3
+
+
+@kernel
+def mark(t, d, values, target, stale):
+    """Write new values of all coordinates, and mark what hangs on those that differ.
+
+    Args:
+        values: (dofs,) finite numbers.
+        target: (dofs,) the field of `d` that they go to.
+        stale: bits that they make stale.
+
+    Returns:
+        1 if any value differs, else 0.
+    """
+    n = t.parent.shape[0]
+    changed = 0
+    first = n
+    for k in range(target.shape[0]):
+        if target[k] != values[k]:
+            changed = 1
+            i = t.body_of_dof[k]
+            if d.fresh[i] & stale != 0:
+                d.fresh[i] = d.fresh[i] & ~stale
+                if i < first:
+                    first = i
+        target[k] = values[k]
+    for i in range(first + 1, n):
+        above = t.parent[i]
+        # A body above `first` may be current, or stale from before: then so is all that hangs on it.
+        if above >= first and d.fresh[i] & stale & ~d.fresh[above] != 0:
+            d.fresh[i] = d.fresh[i] & (d.fresh[above] | ~stale)
+    return changed
+
+
+@kernel
+def stale_path(t, d, i, bit):
+    """Write the bodies from i upwards that lack the bit into d.path, and return how many there are."""
+    number = 0
+    while i >= 0 and d.fresh[i] & bit == 0:
+        d.path[number] = i
+        number += 1
+        i = t.parent[i]
+    return number
+
+
+@kernel
+def evaluate_pose(t, d, i):
+    body_pose(t, d, i)
+    if has_hinge(t, i):
+        hinge_column(t, d, i, t.first_dof[i])
+    d.fresh[i] = d.fresh[i] | POSE
+    d.evaluated[i, POSES] += 1
+
+
+@kernel
+def evaluate_inertia(t, d, i):
+    body_inertia(t, d, i)
+    d.fresh[i] = d.fresh[i] | INERTIA
+    d.evaluated[i, INERTIAS] += 1
+
+
+@kernel
+def evaluate_velocity(t, d, i):
+    body_velocity(t, d, i)
+    d.fresh[i] = d.fresh[i] | VELOCITY
+    d.evaluated[i, VELOCITIES] += 1
+
+
+@kernel
+def evaluate_acceleration(t, d, i):
+    body_acceleration(t, d, i)
+    d.fresh[i] = d.fresh[i] | ACCELERATION
+    d.evaluated[i, ACCELERATIONS] += 1
+
+
+@kernel
+def want_pose(t, d, i):
+    """Bring R, p, l and H of body i up to date, and of those above it that need it."""
+    for k in range(stale_path(t, d, i, POSE) - 1, -1, -1):
+        evaluate_pose(t, d, d.path[k])
+
+
+@kernel
+def want_velocity(t, d, i):
+    """Bring V and a of body i up to date, and what they need."""
+    want_pose(t, d, i)
+    for k in range(stale_path(t, d, i, VELOCITY) - 1, -1, -1):
+        evaluate_velocity(t, d, d.path[k])
+
+
+@kernel
+def want_acceleration(t, d, i):
+    """Bring A of body i up to date, and what it needs."""
+    want_velocity(t, d, i)
+    for k in range(stale_path(t, d, i, ACCELERATION) - 1, -1, -1):
+        evaluate_acceleration(t, d, d.path[k])
+
+
+@kernel
+def want_all_poses(t, d):
+    """R, p, l, H, J and mc of all bodies."""
+    for i in range(t.parent.shape[0]):
+        if d.fresh[i] & POSE == 0:
+            evaluate_pose(t, d, i)
+        if d.fresh[i] & INERTIA == 0:
+            evaluate_inertia(t, d, i)
+
+
+@kernel
+def want_all_velocities(t, d):
+    """V and a of all bodies; their poses must be current."""
+    for i in range(t.parent.shape[0]):
+        if d.fresh[i] & VELOCITY == 0:
+            evaluate_velocity(t, d, i)
+
+
+@kernel
+def want_all_accelerations(t, d):
+    """A of all bodies; their velocities must be current."""
+    for i in range(t.parent.shape[0]):
+        if d.fresh[i] & ACCELERATION == 0:
+            evaluate_acceleration(t, d, i)
+
+
+@kernel
+def accelerations_written(t, d):
+    """A of all bodies was just computed from the held udot by a recursion of its own."""
+    for i in range(t.parent.shape[0]):
+        d.fresh[i] = d.fresh[i] | ACCELERATION
+        d.evaluated[i, ACCELERATIONS] += 1
