@@ -127,7 +127,7 @@ def _add_body(skeleton: Skeleton, data: dict[str, Any], shapes: list[Shape]) -> 
     for item in data["shapes"]:
         options = {key: item[key] for key in ("visual", "collision", "color", "friction", "restitution")}
         node = body.add_shape(shapes[item["shape"]], item["transform"], item["name"], **options)
-        _keep_bits(node, "_transform", item["transform"])
+        _keep_bits(node, "_relative", item["transform"])
 
 
 def _joint_to_dict(joint: Joint) -> dict[str, Any]:
