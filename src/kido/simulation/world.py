@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import time as clock
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from kido.simulation.hooks import StepHooks
 from kido.simulation.report import StepReport
 from kido.skeleton import BodyNode, Skeleton, WeldJoint
 from kido.skeleton.arrays import STATE_FIELDS
+from kido.skeleton.aspects import Carrier
 
 SETTINGS: dict[str, float] = {
     "erp": 0.2,  # share of a penetration that a step removes
@@ -31,7 +32,7 @@ SETTINGS: dict[str, float] = {
 _CHUNK_SECONDS = 0.05  # a long run comes back to Python this often, so that Ctrl-C works
 
 
-class World:
+class World(Carrier):
     """Skeletons under one gravity and one clock.
 
     A step of h seconds takes forces at mid-step, finds the contacts there, and solves the exact Coulomb problem
@@ -238,6 +239,11 @@ class World:
             self._engine = None
         self._kept = None
         self._stale = True
+
+    def _forget_bodies(self, bodies: Iterable[BodyNode]) -> None:
+        """Drop the collision filters of bodies that left."""
+        gone = set(bodies)
+        self._excluded = {pair for pair in self._excluded if not pair & gone}
 
     def _compile(self) -> Engine:
         """The engine of the present structure."""

@@ -59,6 +59,7 @@ class SkeletonArrays:
         self._results: tuple[dict[Any, Any], ...] = ({}, {}, {}, {})
         self._counts: Counter[str] = Counter()
         self._epoch = 0  # with a body's count of evaluations: a number that no other evaluation has
+        self._structure_version = 0  # counts changes of bodies, joints and coordinates
         self._world: Host | None = None
         self._world_version = -1
         self._gravity = np.array(STANDARD_GRAVITY)
@@ -76,6 +77,7 @@ class SkeletonArrays:
 
     def _structure_changed(self) -> None:
         """Arrays no longer fit the objects."""
+        self._structure_version += 1
         self._drop_arrays()
         if self._world is not None:
             self._world._structure_changed()

@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from kido.errors import ModelError, NameLookupError
 from kido.math.transform import as_vector
 from kido.shapes import Shape
+from kido.skeleton.aspects import Carrier
+from kido.skeleton.editing import BodyEditing
 from kido.skeleton.frame import Frame
 from kido.skeleton.inertia import Inertia
 from kido.skeleton.jacobian_node import JacobianNode
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from kido.skeleton.skeleton import Skeleton
 
 
-class BodyNode(JacobianNode):
+class BodyNode(BodyEditing, JacobianNode, Carrier):
     """A rigid body: its inertia, its shapes, the joint above it, and where it is.
 
     Made by `Skeleton.add_body`. Points and vectors are in world axes unless an argument says otherwise.

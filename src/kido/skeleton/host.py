@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
+    from kido.skeleton.body_node import BodyNode
     from kido.skeleton.skeleton import Skeleton
 
 
@@ -31,3 +33,5 @@ class Host(Protocol):
     def _compile(self) -> Any: ...
 
     def _structure_changed(self) -> None: ...
+
+    def _forget_bodies(self, bodies: Iterable[BodyNode]) -> None: ...

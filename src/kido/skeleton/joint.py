@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from kido.errors import ModelError
 from kido.joints import JointKind
 from kido.math.transform import as_transform
+from kido.skeleton.aspects import Carrier
 from kido.skeleton.degree_of_freedom import DegreeOfFreedom
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class Mimic:
     offset: float = 0.0
 
 
-class Joint:
+class Joint(Carrier):
     """A joint between a body and its parent (a body or the world).
 
     The pose of the body in its parent is X = transform_from_parent X_J(q) transform_from_child^-1, where X_J

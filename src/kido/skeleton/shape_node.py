@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from kido.errors import ModelError
 from kido.math.transform import number_or_nan
 from kido.shapes import Shape
+from kido.skeleton.aspects import Carrier
 from kido.skeleton.fixed_frame import FixedFrame
 from kido.skeleton.frame import Frame
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from kido.skeleton.body_node import BodyNode
 
 
-class ShapeNode(FixedFrame):
+class ShapeNode(FixedFrame, Carrier):
     """A shape fixed to a body, and the frame in which the shape's geometry is written.
 
     Args:

@@ -10,15 +10,17 @@ import numpy as np
 
 from kido.errors import ModelError, NameLookupError
 from kido.skeleton.arrays import STATE_FIELDS
+from kido.skeleton.aspects import Carrier
 from kido.skeleton.body_node import BodyNode
 from kido.skeleton.degree_of_freedom import DegreeOfFreedom
 from kido.skeleton.dynamics import SkeletonDynamics
+from kido.skeleton.editing import SkeletonEditing
 from kido.skeleton.inertia import Inertia
 from kido.skeleton.joint import Joint
 from kido.skeleton.joint_types import FreeJoint
 
 
-class Skeleton(SkeletonDynamics):
+class Skeleton(SkeletonDynamics, SkeletonEditing, Carrier):
     """An articulated body: bodies joined in one or several trees.
 
     Args:

@@ -1,0 +1,37 @@
+"""Names that are not taken: "name", "name(1)", "name(2)", ..., as DART resolves a clash."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Container, Iterable, Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kido.skeleton.joint import Joint
+
+
+def candidates(wanted: str) -> Iterator[str]:
+    """The name itself, then with numbers in brackets."""
+    yield wanted
+    for k in itertools.count(1):
+        yield f"{wanted}({k})"
+
+
+def free_name(wanted: str, taken: Container[str]) -> str:
+    """The first candidate that is not taken."""
+    return next(name for name in candidates(wanted) if name not in taken)
+
+
+def free_names(wanted: Iterable[str], taken: Iterable[str]) -> list[str]:
+    """A free name for each wanted one, all different."""
+    used, result = set(taken), []
+    for name in wanted:
+        result.append(free_name(name, used))
+        used.add(result[-1])
+    return result
+
+
+def free_joint_name(joint: Joint, wanted: str, joints: Container[str], dofs: Container[str]) -> str:
+    """A name for a joint such that its coordinates' names that derive from it are free as well."""
+    own = [dof for dof in joint.dofs if dof._name is None]
+    return next(n for n in candidates(wanted) if n not in joints and not any(d._name_in(n) in dofs for d in own))
