@@ -1,0 +1,68 @@
+"""Moreau's midpoint rule, the world's own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from kido.integrators.integrator import CompiledIntegrator
+from kido.integrators.rates import accelerate, articulate, displace, loads
+from kido.integrators.schema import DATA_AT, MOTION, NOW, SIZE, START, TREE_AT
+from kido.jit import callback, view
+from kido.kernels.integration import advance
+from kido.tree.schema import DATA, TREE
+
+
+@callback
+def midpoint_step(address, stage, unused_1, unused_2):
+    """A step of `MoreauMidpoint`. Joint forces are wanted at mid-step, twice: for a velocity that is predicted."""
+    m = view(MOTION, address)
+    t = view(TREE, m.table[TREE_AT])
+    d = view(DATA, m.table[DATA_AT])
+    h = m.clock[SIZE]
+    m.clock[NOW] = m.clock[START] + 0.5 * h
+    n = m.x.shape[0]
+    if stage == 0:
+        for k in range(n):
+            m.x[k] = 0.5 * h * m.u0[k]
+        displace(t, d, m.q0, m.x)
+        for k in range(n):
+            d.u[k] = m.u0[k]
+        return 1
+    if stage == 1:
+        loads(t, d, m)
+        status = articulate(t, d, h)
+        if status < 0:
+            return status
+        accelerate(t, d, m)
+        for k in range(n):
+            d.u[k] = m.u0[k] + 0.5 * h * d.udot[k]
+        return 2
+    # The implicit elimination takes the damping of the predicted velocity into account already.
+    for k in range(n):
+        m.x[k] = d.u[k]
+        d.u[k] = m.u0[k]
+    loads(t, d, m)
+    for k in range(n):
+        d.u[k] = m.x[k]
+    accelerate(t, d, m)
+    for k in range(n):
+        d.u[k] = m.u0[k] + h * d.udot[k]
+    for part in range(t.part_mobile.shape[0]):
+        if t.part_mobile[part] != 0:
+            advance(t, d, t.part_body[part], t.part_body[part + 1], 0.5 * h)
+    return 0
+
+
+@dataclass(frozen=True)
+class MoreauMidpoint(CompiledIntegrator):
+    """The smooth part of a world's step (`kido.simulation.smooth`), for motions without contact. Second order.
+
+    q_M = q0 moved by (h/2) u0;  a1 = FD(q_M, u0);  a2 = FD(q_M, u0 + (h/2) a1);  u1 = u0 + h a2;
+    q1 = q_M moved by (h/2) u1. Joint damping is implicit at the end of the step, which is of first order in it,
+    springs at its middle.
+    """
+
+    @property
+    def _stage(self) -> Any:
+        return midpoint_step

@@ -1,0 +1,161 @@
+"""Accelerations at a state, and displacements on the manifold of positions.
+
+Free joints are `FREE_MIXED` here: their linear velocity is in fixed axes, as in a world's step, so that a
+force-free body keeps its velocity numbers. `to_fixed_axes` and `to_body_axes` convert at the edges of a step.
+"""
+
+from __future__ import annotations
+
+import math
+
+from kido.integrators.schema import EVALUATIONS, FAILED
+from kido.jit import kernel
+from kido.joints.kinds import BALL, FREE_MIXED
+from kido.kernels.forward_dynamics import acceleration_scatter, articulated_inertias, bias_gather
+from kido.kernels.inertia import body_inertia
+from kido.kernels.integration import advance, linear_to_body_axes, linear_to_parent_axes
+from kido.kernels.kinematics import transforms, velocities
+from kido.math.so3 import cross, rotate, rotation_vector_to_matrix
+from kido.math.trig import sincos
+
+
+@kernel
+def to_fixed_axes(t, d, values):
+    """Numbers of free joints' linear coordinates, from body axes to fixed ones, at the positions of the data."""
+    for i in range(t.parent.shape[0]):
+        if t.kind[i] == FREE_MIXED:
+            linear_to_parent_axes(t, d, values, i)
+
+
+@kernel
+def to_body_axes(t, d, values):
+    """The inverse of `to_fixed_axes`."""
+    for i in range(t.parent.shape[0]):
+        if t.kind[i] == FREE_MIXED:
+            linear_to_body_axes(t, d, values, i)
+
+
+@kernel
+def displace(t, d, q0, x):
+    """Positions of the data: q0 moved by x on the manifold. Overwrites the velocities."""
+    for k in range(q0.shape[0]):
+        d.q[k] = q0[k]
+        d.u[k] = x[k]
+    for part in range(t.part_mobile.shape[0]):
+        if t.part_mobile[part] != 0:
+            advance(t, d, t.part_body[part], t.part_body[part + 1], 1.0)
+
+
+@kernel
+def bernoulli_coefficient(n2):
+    """(1 - (n/2) cot(n/2)) / n^2 for n2 = n^2."""
+    if n2 < 0.04:
+        c = 1.0 / 1209600.0 + n2 * (1.0 / 47900160.0)
+        return 1.0 / 12.0 + n2 * (1.0 / 720.0 + n2 * (1.0 / 30240.0 + n2 * c))
+    half = 0.5 * math.sqrt(n2)
+    s, c = sincos(half)
+    return (1.0 - half * c / s) / n2
+
+
+@kernel
+def displacement_rate(t, d, x, rate, row):
+    """Rate of the displacement x, into a row, for the velocities of the data.
+
+    Rotations: exp(q) = exp(q0) exp(x), so xdot = J_r(x)^-1 w = w + (x cross w)/2 + c x cross (x cross w).
+    """
+    for k in range(x.shape[0]):
+        rate[row, k] = d.u[k]
+    for i in range(t.parent.shape[0]):
+        if t.kind[i] == BALL or t.kind[i] == FREE_MIXED:
+            k = t.first_dof[i]
+            x0, x1, x2 = x[k], x[k + 1], x[k + 2]
+            w0, w1, w2 = d.u[k], d.u[k + 1], d.u[k + 2]
+            c = bernoulli_coefficient(x0 * x0 + x1 * x1 + x2 * x2)
+            a0, a1, a2 = cross(x0, x1, x2, w0, w1, w2)
+            b0, b1, b2 = cross(x0, x1, x2, a0, a1, a2)
+            rate[row, k] = w0 + 0.5 * a0 + c * b0
+            rate[row, k + 1] = w1 + 0.5 * a1 + c * b1
+            rate[row, k + 2] = w2 + 0.5 * a2 + c * b2
+
+
+@kernel
+def given_accelerations(t, d, m):
+    """udot of prescribed coordinates, free joints' linear ones in fixed axes: R (vdot + w cross v)."""
+    for k in range(m.given.shape[0]):
+        if t.prescribed[k] != 0:
+            d.udot[k] = m.given[k]
+    for i in range(t.parent.shape[0]):
+        if t.kind[i] == FREE_MIXED:
+            k = t.first_dof[i]
+            if t.prescribed[k + 3] + t.prescribed[k + 4] + t.prescribed[k + 5] != 0:
+                R = rotation_vector_to_matrix(d.q[k], d.q[k + 1], d.q[k + 2])
+                w0, w1, w2 = rotate(R, d.u[k], d.u[k + 1], d.u[k + 2])
+                x, y, z = cross(w0, w1, w2, d.u[k + 3], d.u[k + 4], d.u[k + 5])
+                a0, a1, a2 = rotate(R, m.given[k + 3], m.given[k + 4], m.given[k + 5])
+                d.udot[k + 3], d.udot[k + 4], d.udot[k + 5] = a0 + x, a1 + y, a2 + z
+
+
+@kernel
+def commands(t, d, m):
+    """tau: joint forces as given, free joints in fixed axes."""
+    for k in range(m.command.shape[0]):
+        d.tau[k] = m.command[k]
+    to_fixed_axes(t, d, d.tau)
+
+
+@kernel
+def springs(t, d):
+    """tau -= Ks (q - q0)."""
+    for k in range(d.tau.shape[0]):
+        d.tau[k] -= t.stiffness[k] * (d.q[k] - t.rest[k])
+
+
+@kernel
+def loads(t, d, m):
+    """tau: joint forces as given, springs and dampers; udot of the prescribed coordinates."""
+    commands(t, d, m)
+    springs(t, d)
+    for k in range(d.tau.shape[0]):
+        d.tau[k] -= t.damping[k] * d.u[k]
+    given_accelerations(t, d, m)
+
+
+@kernel
+def articulate(t, d, h):
+    """Transforms and inertias of all parts that move, articulated with joints implicit over a time h.
+
+    Returns:
+        0, or a status below FAILED.
+    """
+    result = 0
+    for part in range(t.part_mobile.shape[0]):
+        first, last = t.part_body[part], t.part_body[part + 1]
+        transforms(t, d, first, last)
+        if t.part_mobile[part] != 0:
+            for i in range(first, last):
+                body_inertia(t, d, i)
+            status = articulated_inertias(t, d, first, last, h)
+            if status >= 0 and result == 0:
+                result = FAILED - 1 - status
+    return result
+
+
+@kernel
+def accelerate(t, d, m):
+    """udot of the free coordinates from tau and the velocities; needs `articulate`."""
+    m.at[EVALUATIONS] += 1
+    for part in range(t.part_mobile.shape[0]):
+        if t.part_mobile[part] != 0:
+            first, last = t.part_body[part], t.part_body[part + 1]
+            velocities(t, d, first, last)
+            bias_gather(t, d, first, last)
+            acceleration_scatter(t, d, first, last)
+
+
+@kernel
+def evaluate(t, d, m, h):
+    """udot at the state of the data. Returns 0, or a status below FAILED."""
+    loads(t, d, m)
+    status = articulate(t, d, h)
+    accelerate(t, d, m)
+    return status

@@ -1,0 +1,324 @@
+"""From one requested time to the next in compiled code: step after step, their sizes, results at the times."""
+
+from __future__ import annotations
+
+import math
+
+from kido.integrators.rates import displace, evaluate, to_body_axes, to_fixed_axes
+from kido.integrators.schema import (
+    ADAPTIVE,
+    ASKS,
+    DATA_AT,
+    DENSE,
+    DONE,
+    ERROR,
+    FORCES,
+    LARGEST_STEP,
+    LAST_ERROR,
+    MOST_STEPS,
+    MOTION,
+    NEXT_SIZE,
+    NOT_FINITE,
+    NOW,
+    OUTPUT,
+    PART,
+    PAUSED,
+    REJECTED,
+    RETRY,
+    REUSE,
+    SIZE,
+    STAGE,
+    STAGES,
+    START,
+    STEP_AT,
+    STEPS,
+    TOO_MANY,
+    TOO_SMALL,
+    TREE_AT,
+)
+from kido.jit import call4, entry, kernel, view
+from kido.joints.kinds import FREE_MIXED
+from kido.math.so3 import cross
+from kido.tree.schema import DATA, TREE
+
+SAFETY, SMALLEST_FACTOR, LARGEST_FACTOR = 0.9, 0.2, 10.0
+# Exponents of the error of this step and of the one before, for a fifth-order method (Hairer, Norsett, Wanner).
+NOW_EXPONENT, BEFORE_EXPONENT = 0.2 - 0.75 * 0.04, 0.04
+ROUNDING = 1e-14  # share of a time below which a difference of times is nothing
+
+
+@kernel
+def number_of_steps(interval, largest):
+    """Equal steps not above the largest that make up an interval; one too many is worse than 1e-9 of a step."""
+    return max(1, math.ceil(interval / largest - 1e-9))
+
+
+@kernel
+def choose_size(m):
+    """Start and size of the next step. Returns a status."""
+    out = m.at[OUTPUT]
+    if m.at[ADAPTIVE] == 0:
+        interval = m.times[out] - m.times[out - 1]
+        number = number_of_steps(interval, m.setting[LARGEST_STEP])
+        h = interval / number
+        m.clock[START] = m.times[out - 1] + m.at[PART] * h
+        m.clock[SIZE] = h
+        return DONE
+    if m.at[STEPS] + m.at[REJECTED] >= m.at[MOST_STEPS]:
+        return TOO_MANY
+    start = m.clock[START]
+    end = m.times[m.times.shape[0] - 1] if m.at[DENSE] != 0 else m.times[out]
+    h = min(m.clock[NEXT_SIZE], m.setting[LARGEST_STEP])
+    if h <= ROUNDING * max(math.fabs(start), math.fabs(end)):
+        return TOO_SMALL
+    left = end - start
+    if 1.01 * h >= left:
+        h = left
+    elif 2.0 * h > left:
+        h = 0.5 * left
+    m.clock[SIZE] = h
+    return DONE
+
+
+@kernel
+def begin_step(t, d, m):
+    """Keep the state that the step starts from, free joints in fixed axes."""
+    if m.at[RETRY] == 0:
+        to_fixed_axes(t, d, d.u)
+        for k in range(m.q0.shape[0]):
+            m.q0[k] = d.q[k]
+            m.u0[k] = d.u[k]
+
+
+@kernel
+def take_back(d, m):
+    """The state that the step started from."""
+    for k in range(m.q0.shape[0]):
+        d.q[k] = m.q0[k]
+        d.u[k] = m.u0[k]
+
+
+@kernel
+def all_finite(d):
+    total = 0.0
+    for k in range(d.q.shape[0]):
+        total += 0.0 * d.q[k] + 0.0 * d.u[k]
+    for i in range(d.p.shape[0]):
+        total += 0.0 * d.p[i, 0] + 0.0 * d.R[i, 0]
+    return total == 0.0
+
+
+@kernel
+def accept(m):
+    """Whether the step's error is tolerated; sets the size of the next (proportional-integral control)."""
+    error = m.clock[ERROR]
+    h, planned = m.clock[SIZE], m.clock[NEXT_SIZE]
+    if not error <= 1.0:
+        factor = SMALLEST_FACTOR
+        if error < 1e300:
+            factor = max(SMALLEST_FACTOR, SAFETY * error**-NOW_EXPONENT)
+        m.clock[NEXT_SIZE] = h * factor
+        return False
+    error = max(error, 1e-4)
+    factor = SAFETY * error**-NOW_EXPONENT * m.clock[LAST_ERROR] ** BEFORE_EXPONENT
+    size = h * min(max(factor, SMALLEST_FACTOR), 1.0 if m.at[RETRY] != 0 else LARGEST_FACTOR)
+    # A step shortened to meet a time says nothing against the size that was planned.
+    m.clock[NEXT_SIZE] = max(size, planned) if h < planned else size
+    m.clock[LAST_ERROR] = error
+    return True
+
+
+@kernel
+def interpolate(t, d, m, out):
+    """Result `out` within the step just done, by the method's interpolant of x and u; leaves q, u there.
+
+    Source: Hairer, Norsett, Wanner (1993), section II.6.
+    """
+    h = m.clock[SIZE]
+    s = (m.times[out] - m.clock[START]) / h
+    r = 1.0 - s
+    stages = m.at[STAGES]
+    for k in range(m.x.shape[0]):
+        x, e = 0.0, 0.0
+        for j in range(stages):
+            x += h * m.b[j] * m.K[j, k]
+            e += h * m.db_dense[j] * m.K[j, k]
+        c = h * m.K[0, k] - x
+        m.x[k] = s * (x + r * (c + s * (x - h * m.K[stages - 1, k] - c + r * e)))
+    displace(t, d, m.q0, m.x)
+    for k in range(m.x.shape[0]):
+        x, e = 0.0, 0.0
+        for j in range(stages):
+            x += h * m.b[j] * m.L[j, k]
+            e += h * m.db_dense[j] * m.L[j, k]
+        c = h * m.L[0, k] - x
+        d.u[k] = m.u0[k] + s * (x + r * (c + s * (x - h * m.L[stages - 1, k] - c + r * e)))
+    to_body_axes(t, d, d.u)
+
+
+@kernel
+def note(d, m, out):
+    """Write the state into the row of a requested time."""
+    for k in range(d.q.shape[0]):
+        m.Q[out, k] = d.q[k]
+        m.U[out, k] = d.u[k]
+    m.at[OUTPUT] = out + 1
+
+
+@kernel
+def end_fixed_step(t, d, m):
+    """Count the step, and write the state where it meets a requested time. Returns DONE or NOT_FINITE."""
+    if not all_finite(d):
+        take_back(d, m)
+        to_body_axes(t, d, d.u)
+        return NOT_FINITE
+    to_body_axes(t, d, d.u)
+    m.at[STEPS] += 1
+    m.at[PART] += 1
+    out = m.at[OUTPUT]
+    if m.at[PART] == number_of_steps(m.times[out] - m.times[out - 1], m.setting[LARGEST_STEP]):
+        m.at[PART] = 0
+        m.clock[NOW] = m.times[out]
+        note(d, m, out)
+    else:
+        m.clock[NOW] = m.clock[START] + m.clock[SIZE]
+    return DONE
+
+
+@kernel
+def end_adaptive_step(t, d, m):
+    """Take the step or take it back; results at the requested times that it met or passed. Returns DONE."""
+    if not all_finite(d):
+        m.clock[ERROR] = math.inf
+    if not accept(m):
+        m.at[REJECTED] += 1
+        m.at[RETRY] = 1
+        m.at[REUSE] = 1
+        take_back(d, m)
+        return DONE
+    to_body_axes(t, d, d.u)
+    m.at[STEPS] += 1
+    m.at[RETRY] = 0
+    m.at[REUSE] = 1
+    out, last = m.at[OUTPUT], m.times.shape[0] - 1
+    end = m.clock[START] + m.clock[SIZE]
+    goal = m.times[last] if m.at[DENSE] != 0 else m.times[out]
+    if math.fabs(goal - end) <= ROUNDING * max(math.fabs(goal), math.fabs(end)):
+        end = goal
+    if m.times[out] < end:
+        for k in range(d.q.shape[0]):
+            m.y[k] = d.q[k]
+            m.u1[k] = d.u[k]
+        while m.times[m.at[OUTPUT]] < end:
+            interpolate(t, d, m, m.at[OUTPUT])
+            note(d, m, m.at[OUTPUT])
+        for k in range(d.q.shape[0]):
+            d.q[k] = m.y[k]
+            d.u[k] = m.u1[k]
+    if m.times[m.at[OUTPUT]] == end:
+        note(d, m, m.at[OUTPUT])
+    for k in range(d.q.shape[0]):  # the last stage is the first of the next step
+        m.L[0, k] = m.L[m.at[STAGES] - 1, k]
+    m.clock[START] = end
+    m.clock[NOW] = end
+    return DONE
+
+
+@kernel
+def progress(motion, budget):
+    """Go on until all results are there, `budget` steps were tried, or joint forces are wanted.
+
+    Returns:
+        DONE, PAUSED, FORCES, or why the integration failed.
+    """
+    m = view(MOTION, motion)
+    t = view(TREE, m.table[TREE_AT])
+    d = view(DATA, m.table[DATA_AT])
+    left = budget
+    while True:
+        if m.at[STAGE] == 0:
+            if m.at[OUTPUT] >= m.times.shape[0]:
+                return DONE
+            if left <= 0:
+                return PAUSED
+            left -= 1
+            status = choose_size(m)
+            if status != DONE:
+                return status
+            begin_step(t, d, m)
+        stage = call4(m.table[STEP_AT], motion, m.at[STAGE], 0, 0)
+        if stage < 0 and not all_finite(d):
+            # A pose without bounds, which looks like a coordinate without inertia, is but a step too large.
+            stage = 0 if m.at[ADAPTIVE] != 0 else NOT_FINITE
+        m.at[STAGE] = max(stage, 0)
+        if stage < 0:
+            take_back(d, m)
+            to_body_axes(t, d, d.u)
+            return stage
+        if stage == 0:
+            status = end_adaptive_step(t, d, m) if m.at[ADAPTIVE] != 0 else end_fixed_step(t, d, m)
+            if status != DONE:
+                return status
+        elif m.at[ASKS] != 0:
+            return FORCES
+
+
+@entry("i8(i8,i8)")
+def run(motion, budget):
+    """`progress`, from Python."""
+    return progress(motion, budget)
+
+
+@entry("i8(i8,f8[::1],f8[::1])")
+def asked_state(motion, q, u):
+    """The state at which joint forces are wanted, in the joints' own axes."""
+    m = view(MOTION, motion)
+    t = view(TREE, m.table[TREE_AT])
+    d = view(DATA, m.table[DATA_AT])
+    for k in range(q.shape[0]):
+        q[k] = d.q[k]
+        u[k] = d.u[k]
+    to_body_axes(t, d, u)
+    return 0
+
+
+@entry("i8(i8)")
+def rewind(motion):
+    """Back to the last state that was completed, if a step is under way."""
+    m = view(MOTION, motion)
+    t = view(TREE, m.table[TREE_AT])
+    d = view(DATA, m.table[DATA_AT])
+    if m.at[STAGE] != 0 or m.at[RETRY] != 0:
+        take_back(d, m)
+        to_body_axes(t, d, d.u)
+        m.at[STAGE] = 0
+        m.at[RETRY] = 0
+    return 0
+
+
+@entry("i8(i8)")
+def accelerations_of(motion):
+    """udot at the state of the data, in the joints' own axes. Returns 0, or a status below FAILED."""
+    m = view(MOTION, motion)
+    t = view(TREE, m.table[TREE_AT])
+    d = view(DATA, m.table[DATA_AT])
+    to_fixed_axes(t, d, d.u)
+    status = evaluate(t, d, m, 0.0)
+    to_body_axes(t, d, d.u)
+    to_body_axes(t, d, d.udot)
+    for i in range(t.parent.shape[0]):
+        if t.kind[i] == FREE_MIXED:  # the twist's numbers also change because its axes turn
+            k = t.first_dof[i]
+            x, y, z = cross(d.u[k], d.u[k + 1], d.u[k + 2], d.u[k + 3], d.u[k + 4], d.u[k + 5])
+            d.udot[k + 3] -= x
+            d.udot[k + 4] -= y
+            d.udot[k + 5] -= z
+    return status
+
+
+@entry("i8(i8)")
+def displaced(motion):
+    """Positions of the data: q0 moved by x."""
+    m = view(MOTION, motion)
+    displace(view(TREE, m.table[TREE_AT]), view(DATA, m.table[DATA_AT]), m.q0, m.x)
+    return 0

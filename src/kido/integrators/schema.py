@@ -1,0 +1,70 @@
+"""What a compiled integration reads and writes besides the tree and its data.
+
+A step is a function of the address and a stage. Stage 0 begins the step. A number above 0 that it returns says
+that joint forces are wanted at the time `clock[NOW]` and at the state in the data, and with which stage the
+function is to be called again once they are in `command`; 0 says that the step is done, a number below 0 why
+it failed. Where forces are constant nobody returns to Python for them.
+"""
+
+from __future__ import annotations
+
+from kido.jit import Field, Schema
+
+# Entries of `table`: addresses of containers, then that of the step function.
+TREE_AT, DATA_AT, NEXT_AT, STEP_AT = range(4)
+
+# Entries of `at`: where the integration is, what it is asked for, and counts.
+(
+    OUTPUT,  # the next of the requested times
+    PART,  # steps done since the one before
+    STAGE,
+    ASKS,  # 1: return to Python for joint forces
+    ADAPTIVE,  # 1: step sizes follow the error
+    DENSE,  # 1: requested times within a step are interpolated
+    STAGES,  # of an explicit Runge-Kutta method
+    REUSE,  # 1: the last evaluation of the step before is the first of this one
+    RETRY,  # 1: the step before was rejected
+    MOST_STEPS,
+    MOST_ITERATIONS,
+    STEPS,
+    REJECTED,
+    EVALUATIONS,
+    ITERATIONS,
+    WORST_ITERATIONS,
+) = range(16)
+
+# Entries of `clock` [s]: start and size of the step, time of the state in the data, the size that comes next.
+START, SIZE, NOW, NEXT_SIZE, ERROR, LAST_ERROR = range(6)
+
+# Entries of `setting`.
+LARGEST_STEP, RTOL, ATOL, TOLERANCE = range(4)
+
+# What `progress` returns. Below FAILED: FAILED - 1 - k says that coordinate k sees no inertia.
+DONE, PAUSED, FORCES = 0, 1, 2
+NOT_FINITE, TOO_SMALL, TOO_MANY, NOT_SOLVED, FAILED = -1, -2, -3, -4, -5
+
+MOTION = Schema(
+    "MOTION",
+    Field("table", "i", (4,), doc="addresses of containers and of the step function"),
+    Field("at", "i", (16,), doc="progress, requests and counts"),
+    Field("clock", "f", (8,), "s"),
+    Field("setting", "f", (4,), doc="largest step [s], tolerances"),
+    Field("A", "f", (8, 8), doc="Runge-Kutta coefficients of the stages"),
+    Field("b", "f", (8,), doc="Runge-Kutta weights"),
+    Field("db", "f", (8,), doc="weights less those of the embedded method"),
+    Field("c", "f", (8,), doc="times of the stages, as shares of the step"),
+    Field("db_dense", "f", (8,), doc="weights of the last term of the interpolant"),
+    Field("command", "f", ("dofs",), "N, N m", "joint forces as given"),
+    Field("given", "f", ("dofs",), doc="accelerations of prescribed coordinates"),
+    Field("q0", "f", ("dofs",), doc="positions at the start of the step"),
+    Field("u0", "f", ("dofs",), doc="velocities there, free joints in fixed axes"),
+    Field("x", "f", ("dofs",), doc="displacement from q0 along the velocities"),
+    Field("y", "f", ("dofs",), doc="correction of velocities, or positions set aside"),
+    Field("u1", "f", ("dofs",), doc="velocities set aside"),
+    Field("K", "f", (8, "dofs"), doc="rate of x at the stages"),
+    Field("L", "f", (8, "dofs"), doc="rate of u at the stages"),
+    Field("W", "f", ("bodies", 6), "N m s, N s", "momentum and impulse of each body about its origin"),
+    Field("times", "f", ("outputs",), "s", "requested times, the first that of the start"),
+    Field("Q", "f", ("outputs", "dofs"), doc="positions at those times"),
+    Field("U", "f", ("outputs", "dofs"), doc="velocities at those times"),
+)

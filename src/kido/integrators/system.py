@@ -1,0 +1,242 @@
+"""A mechanical system as integrators see it: accelerations at a state, and positions moved on their manifold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kido.errors import StateError
+from kido.integrators import run
+from kido.integrators.integrator import CompiledIntegrator, Integrator
+from kido.integrators.schema import (
+    ASKS,
+    DATA_AT,
+    DONE,
+    EVALUATIONS,
+    FAILED,
+    FORCES,
+    LARGEST_STEP,
+    MOTION,
+    NEXT_AT,
+    NOT_FINITE,
+    NOT_SOLVED,
+    NOW,
+    OUTPUT,
+    PAUSED,
+    START,
+    STEP_AT,
+    TOO_MANY,
+    TOO_SMALL,
+    TREE_AT,
+)
+from kido.jit import Container
+from kido.joints import JointKind
+from kido.skeleton import Skeleton
+from kido.tree import DATA, TREE
+
+Array = NDArray[np.float64]
+Forces = Callable[[float, Array, Array], Array]
+SkeletonForces = Callable[[float, Skeleton], ArrayLike]
+
+_REASONS = {
+    NOT_FINITE: "the motion became NaN or infinite; a smaller time step or smaller forces may help",
+    TOO_SMALL: "the tolerances ask for steps below rounding; the motion may be singular there",
+    TOO_MANY: "the integrator's max_steps are used up; allow more, or larger tolerances",
+    NOT_SOLVED: "the variational integrator's equation was not solved in max_iterations; a smaller time step may help",
+}
+
+
+def of_kinds(tree: Container, old: JointKind, new: JointKind) -> Container:
+    """A tree that shares all arrays but `kind`, in which one kind of joints is another."""
+    arrays = {name: getattr(tree, name) for name in TREE.fields}
+    kind = tree.kind.copy()
+    kind[kind == old] = new
+    return Container(TREE, **{**arrays, "kind": kind})
+
+
+class System:
+    """Joints, bodies, and the forces that act on them.
+
+    Args:
+        name: for messages.
+        tree: with free joints of kind FREE.
+        data: holds external forces, and `udot` of prescribed coordinates.
+        constant: joint forces (dofs,).
+        forces: (time, positions, velocities) -> joint forces instead; None if they are constant.
+        raise_singular: called with a coordinate that sees no inertia.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        tree: Container,
+        data: Container,
+        constant: Array,
+        forces: Forces | None = None,
+        raise_singular: Callable[[int], Any] | None = None,
+    ):
+        self.name, self.forces, self._raise_singular = name, forces, raise_singular
+        self._tree = tree
+        self._mixed = of_kinds(tree, JointKind.FREE, JointKind.FREE_MIXED)
+        self._source, self._constant = data, constant
+        self._data, self._next = self._new_data(), self._new_data()
+        self._rates, self._moves = self._new_motion(self._mixed, 0), self._new_motion(tree, 0)
+
+    def _new_data(self) -> Container:
+        d = self._source
+        sizes = {"bodies": len(self._tree.parent), "dofs": self.num_dofs, "rows": 0, "columns": 0}
+        return Container(DATA, **sizes, external=d.external, has_external=d.has_external)
+
+    def _new_motion(self, tree: Container, outputs: int) -> Container:
+        motion = Container(MOTION, bodies=len(tree.parent), dofs=self.num_dofs, outputs=outputs)
+        motion.table[TREE_AT] = tree.address
+        motion.table[DATA_AT] = self._data.address
+        motion.table[NEXT_AT] = self._next.address
+        motion.command[:] = self._constant
+        motion.given[:] = self._source.udot
+        return motion
+
+    @property
+    def num_dofs(self) -> int:
+        """Number of coordinates."""
+        return int(self._tree.first_dof[-1])
+
+    @classmethod
+    def of_skeleton(cls, skeleton: Skeleton, forces: ArrayLike | SkeletonForces | None = None) -> System:
+        """A skeleton on its own, with the forces that `kido.integrators.simulate` describes.
+
+        Raises:
+            StateError: forces of the wrong count or not finite.
+        """
+        data = skeleton._compiled()
+        function, constant = joint_forces(skeleton, forces)
+        tree: Container = skeleton._tree  # type: ignore[assignment]  # the skeleton is compiled
+        return cls(f"skeleton {skeleton.name!r}", tree, data, constant, function, skeleton._raise_singular)
+
+    # For integrators in Python -----------------------------------------------------------------------------
+
+    def accelerations(self, time: float, positions: ArrayLike, velocities: ArrayLike) -> Array:
+        """udot (dofs,) at a state [m/s^2, rad/s^2]; springs and dampers of joints, external forces included.
+
+        Coordinates whose acceleration is prescribed have that.
+        """
+        m, d = self._rates, self._data
+        q, u = np.asarray(positions, float), np.asarray(velocities, float)
+        if self.forces is not None:
+            m.command[:] = self.forces(time, q, u)
+        d.q[:], d.u[:] = q, u
+        self._check(run.accelerations_of(m.address), time)
+        return d.udot.copy()
+
+    def advance(self, positions: ArrayLike, velocities: ArrayLike, duration: float = 1.0) -> Array:
+        """Positions (dofs,) moved along constant velocities for a time [s], on the manifold of each joint."""
+        m = self._moves
+        m.q0[:] = positions
+        m.x[:] = np.asarray(velocities, float) * duration
+        run.displaced(m.address)
+        return self._data.q.copy()
+
+    @property
+    def evaluations(self) -> int:
+        """How often `accelerations` was called."""
+        return int(self._rates.at[EVALUATIONS])
+
+    def step(self, integrator: Integrator, time: float, q: Array, u: Array, h: float) -> tuple[Array, Array]:
+        """One step of a user's integrator, its result checked.
+
+        Raises:
+            StateError: it returned something else than two finite vectors.
+        """
+        result = integrator.step(self, time, q.copy(), u.copy(), h)
+        try:
+            new_q, new_u = (np.array(x, dtype=np.float64) for x in result)
+        except (TypeError, ValueError):
+            raise StateError(f"{integrator.name}.step: expected positions and velocities, got {result!r}") from None
+        if new_q.shape != q.shape or new_u.shape != u.shape:
+            raise StateError(
+                f"{integrator.name}.step: expected {len(q)} positions and {len(u)} velocities, got arrays of "
+                f"shape {new_q.shape} and {new_u.shape}"
+            )
+        if not (np.isfinite(new_q).all() and np.isfinite(new_u).all()):
+            self._check(NOT_FINITE, time)
+        return new_q, new_u
+
+    # For compiled integrators ------------------------------------------------------------------------------
+
+    def motion(self, integrator: CompiledIntegrator, times: Array, largest: float, q: Array, u: Array) -> Container:
+        """The container of an integration through given times, which starts from the state q, u."""
+        m = self._new_motion(self._mixed, len(times))
+        m.table[STEP_AT] = integrator._stage.address
+        m.times[:] = times
+        m.setting[LARGEST_STEP] = integrator.max_step if integrator.adaptive else largest
+        m.clock[START] = m.clock[NOW] = times[0]
+        m.at[ASKS] = int(self.forces is not None)
+        m.at[OUTPUT] = 1
+        integrator._configure(m)
+        m.Q[0], m.U[0] = q, u
+        self._data.q[:], self._data.u[:] = q, u
+        return m
+
+    def go_on(self, m: Container, budget: int) -> bool:
+        """Try up to so many steps. Returns whether all results are there.
+
+        Raises:
+            StateError: the integration failed.
+        """
+        while True:
+            status = run.run(m.address, budget)
+            if status != FORCES:
+                self._check(status, float(m.clock[START]))
+                return status == DONE
+            assert self.forces is not None
+            q, u = np.empty(self.num_dofs), np.empty(self.num_dofs)
+            run.asked_state(m.address, q, u)
+            m.command[:] = self.forces(float(m.clock[NOW]), q, u)
+
+    def state(self, m: Container) -> tuple[Array, Array]:
+        """The last state that was completed."""
+        run.rewind(m.address)
+        return self._data.q.copy(), self._data.u.copy()
+
+    def compiled_step(
+        self, integrator: CompiledIntegrator, time: float, positions: ArrayLike, velocities: ArrayLike, h: float
+    ) -> tuple[Array, Array]:
+        """One step of a compiled integrator."""
+        q, u = np.asarray(positions, float), np.asarray(velocities, float)
+        m = self.motion(integrator, np.array([time, time + h]), np.inf, q, u)
+        while not self.go_on(m, 1000):
+            pass
+        return self.state(m)
+
+    def _check(self, status: int, time: float) -> None:
+        if status in (DONE, PAUSED):
+            return
+        if status < FAILED:
+            if self._raise_singular is not None:
+                self._raise_singular(FAILED - 1 - status)
+            raise StateError(
+                f"{self.name}: at t = {time:g} s the inertia seen by dof {FAILED - 1 - status} is not positive"
+            )
+        raise StateError(f"{self.name}: at t = {time:g} s {_REASONS[status]}")
+
+
+def joint_forces(skeleton: Skeleton, forces: Any) -> tuple[Any, Array]:
+    """Joint forces as a function of (time, q, u), or None and constant ones."""
+    if not callable(forces):
+        return None, skeleton.forces if forces is None else checked_forces(skeleton, forces, "forces")
+
+    def at(time: float, positions: Array, velocities: Array) -> Array:
+        skeleton.positions, skeleton.velocities = positions, velocities
+        return checked_forces(skeleton, forces(time, skeleton), f"forces at t = {time:g} s")
+
+    return at, np.zeros(skeleton.num_dofs)
+
+
+def checked_forces(skeleton: Skeleton, value: Any, what: str) -> Array:
+    vector = skeleton._vector(value, skeleton.num_dofs, what)
+    if not np.isfinite(vector).all():
+        skeleton._raise_not_finite(what, vector)
+    return vector
