@@ -123,6 +123,22 @@ def lever(t, d, m, i):
     return rotate(rotation_of(d, i), t.member_pose[m, 3], t.member_pose[m, 7], t.member_pose[m, 11])
 
 
+@inlined
+def write_pose(t, d, m, i, X, row):
+    """World transform of body m on link i, to four rows of X."""
+    Y = t.member_pose
+    for r in range(3):
+        x, y, z, p = d.R[i, 3 * r], d.R[i, 3 * r + 1], d.R[i, 3 * r + 2], d.p[i, r]
+        if t.member_apart[m] != 0:
+            X[row + r, 0] = x * Y[m, 0] + y * Y[m, 4] + z * Y[m, 8]
+            X[row + r, 1] = x * Y[m, 1] + y * Y[m, 5] + z * Y[m, 9]
+            X[row + r, 2] = x * Y[m, 2] + y * Y[m, 6] + z * Y[m, 10]
+            X[row + r, 3] = x * Y[m, 3] + y * Y[m, 7] + z * Y[m, 11] + p
+        else:
+            X[row + r, 0], X[row + r, 1], X[row + r, 2], X[row + r, 3] = x, y, z, p
+    X[row + 3, 0], X[row + 3, 1], X[row + 3, 2], X[row + 3, 3] = 0.0, 0.0, 0.0, 1.0
+
+
 @direct_entry("i8(i8,i8,i8,f8[:,::1])")
 def pose_of(tree, data, m, X):
     """Write the world transform of body m of the skeleton; returns how often its pose was evaluated so far."""
@@ -130,18 +146,19 @@ def pose_of(tree, data, m, X):
     d = view(DATA, data)
     i = t.member_link[m]
     want_pose(t, d, i)
-    for r in range(3):
-        x, y, z, p = d.R[i, 3 * r], d.R[i, 3 * r + 1], d.R[i, 3 * r + 2], d.p[i, r]
-        if t.member_apart[m] != 0:
-            Y = t.member_pose
-            X[r, 0] = x * Y[m, 0] + y * Y[m, 4] + z * Y[m, 8]
-            X[r, 1] = x * Y[m, 1] + y * Y[m, 5] + z * Y[m, 9]
-            X[r, 2] = x * Y[m, 2] + y * Y[m, 6] + z * Y[m, 10]
-            X[r, 3] = x * Y[m, 3] + y * Y[m, 7] + z * Y[m, 11] + p
-        else:
-            X[r, 0], X[r, 1], X[r, 2], X[r, 3] = x, y, z, p
-    X[3, 0], X[3, 1], X[3, 2], X[3, 3] = 0.0, 0.0, 0.0, 1.0
+    write_pose(t, d, m, i, X, 0)
     return d.evaluated[i, POSES]
+
+
+@direct_entry("i8(i8,i8,f8[:,::1])")
+def poses_of_all(tree, data, X):
+    """Write the world transforms of all bodies of the skeleton, one below the other."""
+    t = view(TREE, tree)
+    d = view(DATA, data)
+    for m in range(t.member_link.shape[0]):
+        want_pose(t, d, t.member_link[m])
+        write_pose(t, d, m, t.member_link[m], X, 4 * m)
+    return 0
 
 
 @direct_entry("i8(i8,i8,i8,f8[::1])")

@@ -27,7 +27,8 @@ def as_vector(value: ArrayLike, what: str, size: int = 3) -> NDArray[np.float64]
         ModelError: wrong size, not numbers, or not finite.
     """
     try:
-        vector = np.array(value, dtype=np.float64).reshape(-1)
+        # astype: the dtype of an unpickled array is equal to NumPy's own float64 but another object.
+        vector = np.array(value, dtype=np.float64).reshape(-1).astype(np.float64)
     except (TypeError, ValueError, OverflowError):
         raise ModelError(f"{what}: expected {size} numbers, got {value!r}") from None
     if vector.shape != (size,):

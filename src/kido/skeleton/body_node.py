@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kido.errors import ModelError, NameLookupError
+from kido.kernels.held import pose_of
 from kido.math.transform import as_vector
 from kido.shapes import Shape
 from kido.skeleton.aspects import Carrier
@@ -152,7 +153,11 @@ class BodyNode(BodyEditing, JacobianNode, Carrier):
     @property
     def world_transform(self) -> NDArray[np.float64]:
         """Pose in the world, 4x4 (a copy)."""
-        return self.skeleton._pose_of(self._index)
+        skeleton = self.skeleton
+        data = skeleton._compiled().address
+        X = np.empty((4, 4))
+        pose_of.call(skeleton._tree.address, data, self._index, X)  # type: ignore[union-attr]
+        return X
 
     @property
     def com(self) -> NDArray[np.float64]:

@@ -10,7 +10,15 @@ from numpy.typing import ArrayLike
 from kido.errors import ModelError
 from kido.jit import REFUSALS, Container
 from kido.kernels import entries, held
-from kido.skeleton.arrays import ACCELERATIONS, MASS_MATRIX, OF_ACCELERATIONS, OF_FORCES, Array
+from kido.skeleton.arrays import (
+    ACCELERATIONS,
+    MASS_MATRIX,
+    OF_ACCELERATIONS,
+    OF_FORCES,
+    OF_POSITIONS,
+    OF_VELOCITIES,
+    Array,
+)
 from kido.skeleton.compiler import check_masses
 from kido.skeleton.state import SkeletonState
 from kido.tree import DATA
@@ -48,12 +56,18 @@ class SkeletonDynamics(SkeletonState):
     @property
     def kinetic_energy(self) -> float:
         """[J]"""
+        return self._result(OF_VELOCITIES, "kinetic_energy", self._compute_kinetic_energy)
+
+    def _compute_kinetic_energy(self) -> float:
         d = self._with_velocities()
         return entries.read_kinetic_energy(self._tree.address, d.address)  # type: ignore[union-attr]
 
     @property
     def potential_energy(self) -> float:
         """Gravity's, zero at the world origin, and the joint springs' [J]."""
+        return self._result(OF_POSITIONS, "potential_energy", self._compute_potential_energy)
+
+    def _compute_potential_energy(self) -> float:
         d = self._with_transforms()
         return entries.read_potential_energy(self._tree.address, d.address)  # type: ignore[union-attr]
 
@@ -74,7 +88,10 @@ class SkeletonDynamics(SkeletonState):
     @property
     def world_transforms(self) -> Array:
         """World transforms (bodies, 4, 4) of all bodies (a copy)."""
-        return self.forward_kinematics(self._compiled().q)
+        d = self._compiled()
+        X = np.empty((4 * len(self._bodies), 4))
+        held.poses_of_all.call(self._tree.address, d.address, X)  # type: ignore[union-attr]
+        return X.reshape(-1, 4, 4)
 
     def compute_forward_kinematics(self) -> None:
         """Bring transforms and velocities up to date now, for loops that choose the moment of the work."""

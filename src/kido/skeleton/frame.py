@@ -360,7 +360,10 @@ class Frame(ABC):
         return {key: value for key, value in self.__dict__.items() if key not in _TRANSIENT}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
+        for key, value in state.items():
+            # Kernels take arrays whose dtype is NumPy's own float64 object; unpickled ones have an equal one.
+            own = isinstance(value, np.ndarray) and value.dtype == np.float64
+            vars(self)[key] = value.astype(np.float64) if own else value
         if self._parent_frame is not None:
             self._parent_frame._hang(self)
 

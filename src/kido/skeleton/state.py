@@ -24,6 +24,7 @@ from kido.skeleton.arrays import (
     SkeletonArrays,
 )
 from kido.skeleton.external import wrench_of_row
+from kido.skeleton.subsets import Dofs, indices_of
 
 if TYPE_CHECKING:
     from kido.skeleton.joint import Joint
@@ -150,6 +151,83 @@ class SkeletonState(SkeletonArrays):
     @forces.setter
     def forces(self, value: ArrayLike) -> None:
         self._set("tau", value)
+
+    def get_positions(self, dofs: Dofs | None = None) -> Array:
+        """Positions [m, rad] of some coordinates (a copy).
+
+        Args:
+            dofs: an index, a name, a slice or range of indices, a `DegreeOfFreedom`, or a sequence of these, whose
+                order the result has; None: all coordinates.
+
+        Raises:
+            NameLookupError: there is no such coordinate.
+        """
+        return self._get_some("q", dofs)
+
+    def set_positions(self, values: ArrayLike, dofs: Dofs | None = None) -> None:
+        """Set positions [m, rad] of some coordinates; the others stay as they are.
+
+        Args:
+            values: one number for each coordinate, in the order of `dofs`, or one for all of them.
+            dofs: an index, a name, a slice or range of indices, a `DegreeOfFreedom`, or a sequence of these; None:
+                all coordinates.
+
+        Raises:
+            NameLookupError: there is no such coordinate.
+            StateError: a coordinate is named twice, or the values are too few, too many or not finite.
+        """
+        self._set_some("q", values, dofs)
+
+    def get_velocities(self, dofs: Dofs | None = None) -> Array:
+        """Velocities [m/s, rad/s] of some coordinates (a copy); argument as for `get_positions`."""
+        return self._get_some("u", dofs)
+
+    def set_velocities(self, values: ArrayLike, dofs: Dofs | None = None) -> None:
+        """Set velocities [m/s, rad/s] of some coordinates; arguments as for `set_positions`."""
+        self._set_some("u", values, dofs)
+
+    def get_accelerations(self, dofs: Dofs | None = None) -> Array:
+        """Accelerations [m/s^2, rad/s^2] of some coordinates (a copy); argument as for `get_positions`."""
+        return self._get_some("udot", dofs)
+
+    def set_accelerations(self, values: ArrayLike, dofs: Dofs | None = None) -> None:
+        """Set accelerations [m/s^2, rad/s^2] of some coordinates; arguments as for `set_positions`."""
+        self._set_some("udot", values, dofs)
+
+    def get_forces(self, dofs: Dofs | None = None) -> Array:
+        """Forces [N, N m] of some coordinates (a copy); argument as for `get_positions`."""
+        return self._get_some("tau", dofs)
+
+    def set_forces(self, values: ArrayLike, dofs: Dofs | None = None) -> None:
+        """Set forces [N, N m] of some coordinates; arguments as for `set_positions`."""
+        self._set_some("tau", values, dofs)
+
+    def _get_some(self, field: str, dofs: Dofs | None) -> Array:
+        whole = self._get(field)
+        return whole if dofs is None else whole[indices_of(self, dofs)]
+
+    def _set_some(self, field: str, values: ArrayLike, dofs: Dofs | None) -> None:
+        if dofs is None:
+            self._set(field, values)
+            return
+        k = indices_of(self, dofs)
+        if len(set(k.tolist())) != len(k):
+            twice = sorted({self._dofs[i].name for i in k.tolist() if k.tolist().count(i) > 1})
+            raise StateError(f"skeleton {self.name!r}: {_NAMES[field]}: dofs named more than once: {', '.join(twice)}")
+        try:
+            given = np.asarray(values).astype(np.float64, casting="same_kind")
+        except (TypeError, ValueError):
+            raise StateError(
+                f"skeleton {self.name!r}: {_NAMES[field]}: expected {len(k)} numbers, got {values!r}"
+            ) from None
+        if given.shape not in ((), k.shape):
+            raise StateError(
+                f"skeleton {self.name!r}: {_NAMES[field]}: expected {len(k)} numbers, one for each dof named, or one "
+                f"for all, got an array of shape {given.shape}"
+            )
+        whole = self._get(field)
+        whole[k] = given
+        self._set(field, whole)
 
     @property
     def num_dofs(self) -> int:
