@@ -18,9 +18,41 @@ import kido
 
 KINDS = (
     "weld", "revolute", "prismatic", "screw", "universal", "euler", "ball", "planar", "translational", "free",
+    "compound", "user",
 )  # fmt: skip
 EULER_ORDERS = ("xyz", "xzy", "yxz", "yzx", "zxy", "zyx", "xyx", "xzx", "yxy", "yzy", "zxz", "zyz")
 GRAVITY = np.array([0.0, 0.0, -9.81])
+
+
+# Joints that a user defines ------------------------------------------------------------------------------
+
+
+class RollingKnee(kido.UserJoint):
+    """Bends about y and shifts along polynomials of the angle, as the knee of Lee and Terzopoulos (2008) does."""
+
+    def __init__(self, name=None, rolling=(0.03, -0.01), sliding=(0.0, 0.02, 0.004), **options):
+        self.rolling, self.sliding = tuple(rolling), tuple(sliding)
+        super().__init__(name, **options)
+
+    def transform(self, q):
+        x = sum(c * q[0] ** (k + 1) for k, c in enumerate(self.rolling))
+        z = sum(c * q[0] ** (k + 1) for k, c in enumerate(self.sliding))
+        return self.rotation_about((0, 1, 0), q[0]), np.array([x, 0.0, z])
+
+
+class EllipsoidJoint(kido.UserJoint):
+    """Three rotations x, y, z; the origin glides on an ellipsoid, as a shoulder blade on ribs (Seth et al. 2010)."""
+
+    dof_suffixes = ("_1", "_2", "_3")
+
+    def __init__(self, name=None, radii=(0.1, 0.2, 0.15), **options):
+        self.radii = np.array(radii, float)
+        super().__init__(name, **options)
+
+    def transform(self, q):
+        turn = self.rotation_about
+        R = turn((1, 0, 0), q[0]) @ turn((0, 1, 0), q[1]) @ turn((0, 0, 1), q[2])
+        return R, self.radii * R[:, 2]
 
 
 # Random skeletons ----------------------------------------------------------------------------------------
@@ -69,7 +101,27 @@ def random_joint(rng: np.random.Generator, kind: str, name: str, **options) -> k
             return kido.TranslationalJoint(name, **options)
         case "free":
             return kido.FreeJoint(name, **options)
+        case "compound":
+            return kido.CompoundJoint(name, random_hinges(rng), **options)
+        case "user":
+            if rng.random() < 0.5:
+                return RollingKnee(name, rng.uniform(-0.1, 0.1, 2), rng.uniform(-0.1, 0.1, 3), **options)
+            return EllipsoidJoint(name, rng.uniform(0.05, 0.3, 3), **options)
     raise ValueError(kind)
+
+
+def random_hinges(rng: np.random.Generator) -> list[kido.Hinge]:
+    """Up to six hinges about or along any axes, at most three of them prismatic; half sit on a fixed transform."""
+    hinges = []
+    for slides in rng.permutation([True, False] * 3)[: rng.integers(7)]:
+        axis, offset = rng.normal(size=3), random_transform(rng) if rng.random() < 0.5 else None
+        if slides:
+            hinges.append(kido.Hinge.prismatic(axis, offset=offset))
+        elif rng.random() < 0.5:
+            hinges.append(kido.Hinge.revolute(axis, offset=offset))
+        else:
+            hinges.append(kido.Hinge.screw(axis, rng.uniform(-1.0, 1.0), offset=offset))
+    return hinges
 
 
 def build(kinds: list[str], parents: list[int], seed: int, masses: tuple[float, float] = (0.1, 10.0)) -> kido.Skeleton:
@@ -182,6 +234,33 @@ def shift(axis, q, u, udot) -> Series:
     return along(pose(translation=np.asarray(axis) * q), a * u, a * udot)
 
 
+def screw_series(axis, pitch, q, u, udot) -> Series:
+    """Rotation about an axis, and translation along it by `pitch` for each turn."""
+    s = pitch / (2.0 * np.pi)
+    return times(shift(axis, s * q, s * u, s * udot), about(axis, q, u, udot))
+
+
+def hinge_series(hinge: kido.Hinge, q, u, udot) -> Series:
+    """A hinge of a compound joint, from the definition of its kind."""
+    match hinge.kind.name:
+        case "REVOLUTE":
+            moved = about(hinge.axis, q, u, udot)
+        case "PRISMATIC":
+            moved = shift(hinge.axis, q, u, udot)
+        case "SCREW":
+            moved = screw_series(hinge.axis, hinge.pitch, q, u, udot)
+        case _:
+            raise ValueError(hinge)
+    return times(constant(hinge.offset), moved)
+
+
+def polynomial_series(coefficients, q, u, udot) -> np.ndarray:
+    """c_0 x + c_1 x^2 + ... of x = q + t u + t^2/2 udot, to second order in t."""
+    f = np.polynomial.Polynomial([0.0, *coefficients])
+    slope, bend = f.deriv(1)(q), f.deriv(2)(q)
+    return np.array([f(q), slope * u, 0.5 * (slope * udot + bend * u * u)])
+
+
 def joint_series(joint: kido.Joint, q, u, udot) -> Series:
     """X_J of a joint, from the definition of its type."""
     x, y, z = np.eye(3)
@@ -193,8 +272,7 @@ def joint_series(joint: kido.Joint, q, u, udot) -> Series:
         case kido.PrismaticJoint():
             return shift(joint.axis, q[0], u[0], udot[0])
         case kido.ScrewJoint():
-            s = joint.pitch / (2.0 * np.pi)
-            return times(shift(joint.axis, s * q[0], s * u[0], s * udot[0]), about(joint.axis, q[0], u[0], udot[0]))
+            return screw_series(joint.axis, joint.pitch, q[0], u[0], udot[0])
         case kido.UniversalJoint():
             return times(about(joint.axis1, q[0], u[0], udot[0]), about(joint.axis2, q[1], u[1], udot[1]))
         case kido.EulerJoint():
@@ -214,6 +292,24 @@ def joint_series(joint: kido.Joint, q, u, udot) -> Series:
             return times(slide, shift(z, q[2], u[2], udot[2]))
         case kido.FreeJoint():
             return along(pose(q[:3], q[3:]), u, udot)
+        case kido.CompoundJoint():
+            series = constant(np.eye(4))
+            for k, hinge in enumerate(joint.hinges):
+                series = times(series, hinge_series(hinge, q[k], u[k], udot[k]))
+            return series
+        case RollingKnee():
+            series = about(y, q[0], u[0], udot[0])
+            for axis, coefficients in ((0, joint.rolling), (2, joint.sliding)):
+                for X, value in zip(series, polynomial_series(coefficients, q[0], u[0], udot[0]), strict=True):
+                    X[axis, 3] = value
+            return series
+        case EllipsoidJoint():
+            series = constant(np.eye(4))
+            for k, axis in enumerate((x, y, z)):
+                series = times(series, about(axis, q[k], u[k], udot[k]))
+            for X in series:
+                X[:3, 3] = joint.radii * X[:3, 2]
+            return series
     raise ValueError(joint)
 
 

@@ -17,9 +17,10 @@ _HOMES = {
     ),
     "kido.shapes": ("Box", "Capsule", "Cone", "Cylinder", "Ellipsoid", "Mesh", "Plane", "Shape", "Sphere"),
     "kido.skeleton": (
-        "WORLD_FRAME", "BallJoint", "BodyNode", "DegreeOfFreedom", "EulerJoint", "FixedFrame", "Frame", "FreeJoint",
-        "Inertia", "Joint", "Mimic", "PlanarJoint", "PrismaticJoint", "RevoluteJoint", "ScrewJoint", "ShapeNode",
-        "SimpleFrame", "Skeleton", "TranslationalJoint", "UniversalJoint", "WeldJoint", "WorldFrame",
+        "WORLD_FRAME", "BallJoint", "BodyNode", "CompoundJoint", "DegreeOfFreedom", "EulerJoint", "FixedFrame",
+        "Frame", "FreeJoint", "Hinge", "Inertia", "Joint", "Mimic", "PlanarJoint", "PrismaticJoint",
+        "RevoluteJoint", "ScrewJoint", "ShapeNode", "SimpleFrame", "Skeleton", "TranslationalJoint",
+        "UniversalJoint", "UserJoint", "WeldJoint", "WorldFrame",
     ),
     "kido.simulation": ("ContactSet", "StepReport", "World"),
     "kido.recording": ("Recorder", "Recording"),

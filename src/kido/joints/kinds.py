@@ -24,14 +24,18 @@ class JointKind(IntEnum):
     TRANSLATIONAL = 8
     FREE = 9
     FREE_MIXED = 10
+    COMPOUND = 11
+    USER = 12
 
     @property
-    def num_dofs(self) -> int:
-        """Degrees of freedom."""
+    def num_dofs(self) -> int | None:
+        """Degrees of freedom; None where each joint of the kind has its own number."""
         return _NUM_DOFS[self]
 
 
-_NUM_DOFS = (0, 1, 1, 1, 2, 3, 3, 3, 3, 6, 6)
+_NUM_DOFS = (0, 1, 1, 1, 2, 3, 3, 3, 3, 6, 6, None, None)
 
 # Plain integers for kernels, which see module constants as literals.
-WELD, REVOLUTE, PRISMATIC, SCREW, UNIVERSAL, EULER, BALL, PLANAR, TRANSLATIONAL, FREE, FREE_MIXED = range(11)
+(
+    WELD, REVOLUTE, PRISMATIC, SCREW, UNIVERSAL, EULER, BALL, PLANAR, TRANSLATIONAL, FREE, FREE_MIXED, COMPOUND, USER,
+) = range(13)  # fmt: skip

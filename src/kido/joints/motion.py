@@ -13,8 +13,10 @@ the parent-side frame.
 from __future__ import annotations
 
 from kido.jit import inlined, kernel
+from kido.joints.chain import compound
 from kido.joints.kinds import (
     BALL,
+    COMPOUND,
     EULER,
     FREE,
     FREE_MIXED,
@@ -24,7 +26,9 @@ from kido.joints.kinds import (
     SCREW,
     TRANSLATIONAL,
     UNIVERSAL,
+    USER,
 )
+from kido.joints.user import user_motion
 from kido.math.so3 import axis_rotation, compose, cross, rotate, rotation_vector_to_matrix
 from kido.math.trig import sincos
 
@@ -208,6 +212,10 @@ def joint_motion(F, t, d, i, k):
         return planar(F, t, d, i, k)
     if kind == TRANSLATIONAL:
         return translational(F, t, d, i, k)
+    if kind == COMPOUND:
+        return compound(F, t, d, i, k)
+    if kind == USER:
+        return user_motion(F, t, d, i, k)
     return F, 0.0, 0.0, 0.0
 
 

@@ -6,8 +6,10 @@ Theory reference, section 0: V(k) = phi*(p,k) V(p) + H*(k) u(k), with all vector
 from __future__ import annotations
 
 from kido.jit import inlined, kernel
-from kido.joints.kinds import REVOLUTE
+from kido.joints.chain import chain_velocity_product
+from kido.joints.kinds import COMPOUND, REVOLUTE, USER
 from kido.joints.motion import hinge, hinge_column, joint_motion, velocity_product
+from kido.joints.user import user_velocity_product
 from kido.math.so3 import compose, cross, rotate
 
 IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
@@ -39,10 +41,10 @@ def apply_child_offset(t, d, i, R, x, y, z):
     return R, x + ox, y + oy, z + oz
 
 
-@kernel
-def general_motion(t, d, i, Rp):
-    """Rotation of body i, and its origin from the joint's parent-side origin, for any kind of joint."""
-    F = compose(
+@inlined
+def joint_frame(t, i, Rp):
+    """F: rotation of the parent-side frame of body i's joint in world axes, from its parent's."""
+    return compose(
         Rp,
         (
             t.rotation_pj[i, 0], t.rotation_pj[i, 1], t.rotation_pj[i, 2],
@@ -50,6 +52,21 @@ def general_motion(t, d, i, Rp):
             t.rotation_pj[i, 6], t.rotation_pj[i, 7], t.rotation_pj[i, 8],
         ),
     )  # fmt: skip
+
+
+@kernel
+def joint_frame_of(t, d, i):
+    """F of body i's joint, from its parent's current rotation."""
+    parent = t.parent[i]
+    if parent >= 0:
+        return joint_frame(t, i, rotation_of(d, parent))
+    return joint_frame(t, i, IDENTITY)
+
+
+@kernel
+def general_motion(t, d, i, Rp):
+    """Rotation of body i, and its origin from the joint's parent-side origin, for any kind of joint."""
+    F = joint_frame(t, i, Rp)
     R, x, y, z = joint_motion(F, t, d, i, t.first_dof[i])
     if t.has_child_offset[i] != 0:
         R, x, y, z = apply_child_offset(t, d, i, R, x, y, z)
@@ -130,12 +147,20 @@ def body_velocity(t, d, i):
 @kernel
 def joint_acceleration_bias(t, d, i, first, w0, w1, w2, v0, v1, v2):
     """Hdot u about the body origin; [w; v] is the joint's relative velocity there."""
+    kind = t.kind[i]
+    if kind == COMPOUND:
+        return chain_velocity_product(t, d, i, first, w0, w1, w2, v0, v1, v2)
     if t.has_child_offset[i] == 0:
+        if kind == USER:
+            return user_velocity_product(joint_frame_of(t, d, i), t, d, i, first)
         return velocity_product(t, d, i, first, w0, w1, w2, v0, v1, v2)
     R = rotation_of(d, i)
     ox, oy, oz = rotate(R, t.position_jb[i, 0], t.position_jb[i, 1], t.position_jb[i, 2])
     c0, c1, c2 = cross(w0, w1, w2, ox, oy, oz)
-    e0, e1, e2, e3, e4, e5 = velocity_product(t, d, i, first, w0, w1, w2, v0 - c0, v1 - c1, v2 - c2)
+    if kind == USER:
+        e0, e1, e2, e3, e4, e5 = user_velocity_product(joint_frame_of(t, d, i), t, d, i, first)
+    else:
+        e0, e1, e2, e3, e4, e5 = velocity_product(t, d, i, first, w0, w1, w2, v0 - c0, v1 - c1, v2 - c2)
     x, y, z = cross(e0, e1, e2, ox, oy, oz)
     a, b, c = cross(w0, w1, w2, c0, c1, c2)
     return e0, e1, e2, e3 + x + a, e4 + y + b, e5 + z + c

@@ -1,6 +1,7 @@
 """Skeletons: bodies, joints, coordinates and shapes as a person handles them."""
 
 from kido.skeleton.body_node import BodyNode
+from kido.skeleton.compound_joint import CompoundJoint, Hinge
 from kido.skeleton.degree_of_freedom import DegreeOfFreedom
 from kido.skeleton.fixed_frame import FixedFrame
 from kido.skeleton.frame import Frame
@@ -22,6 +23,7 @@ from kido.skeleton.joint_types import (
 from kido.skeleton.shape_node import ShapeNode
 from kido.skeleton.simple_frame import SimpleFrame
 from kido.skeleton.skeleton import Skeleton
+from kido.skeleton.user_joint import UserJoint
 from kido.skeleton.world_frame import WORLD_FRAME, WorldFrame
 
 __all__ = [
@@ -29,11 +31,13 @@ __all__ = [
     "WORLD_FRAME",
     "BallJoint",
     "BodyNode",
+    "CompoundJoint",
     "DegreeOfFreedom",
     "EulerJoint",
     "FixedFrame",
     "Frame",
     "FreeJoint",
+    "Hinge",
     "Inertia",
     "Joint",
     "Mimic",
@@ -46,6 +50,7 @@ __all__ = [
     "Skeleton",
     "TranslationalJoint",
     "UniversalJoint",
+    "UserJoint",
     "WeldJoint",
     "WorldFrame",
 ]

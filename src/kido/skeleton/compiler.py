@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kido.errors import ModelError
 from kido.jit import Container
 from kido.joints import JointKind
+from kido.joints.tape import INPUTS
 from kido.math.transform import inverse_transform
-from kido.tree import DATA, TREE
+from kido.tree import DATA, TREE, data_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kido.skeleton.body_node import BodyNode
+    from kido.skeleton.joint import Joint
     from kido.skeleton.skeleton import Skeleton
 
 # Fields with one row per body or coordinate that a skeleton shares with its world, as a slice.
@@ -108,6 +110,36 @@ def index_arrays(skeleton: Skeleton, links: Links) -> dict[str, np.ndarray]:
     }
 
 
+def tape_places(tops: Sequence[BodyNode]) -> dict[str, Any]:
+    """Where the formulas of user joints stand: the tree's `tape_of`, and how many steps and results there are."""
+    tape_of = np.zeros((len(tops), 6), np.int64)
+    steps = results = 0
+    for i, body in enumerate(tops):
+        tape = body.parent_joint._tape
+        if tape is not None:
+            tape_of[i, :5], tape_of[i, 5] = steps + tape.stages, results
+            steps, results = steps + len(tape.steps), results + len(tape.results)
+    return {"tape_of": tape_of, "steps": steps, "results": results}
+
+
+def _fill_joint(tree: Container, i: int, joint: Joint) -> None:
+    """What compound and user joints keep besides their axes."""
+    for k, hinge in enumerate(joint._hinges, start=int(tree.first_dof[i])):
+        tree.chain_kind[k] = hinge.kind
+        tree.chain_axis[k, :3], tree.chain_axis[k, 3] = hinge.axis, hinge.pitch / (2.0 * np.pi)
+        tree.chain_moved[k] = int(not np.array_equal(hinge.offset, np.eye(4)))
+        tree.chain_offset[k, :9], tree.chain_offset[k, 9:] = hinge.offset[:3, :3].ravel(), hinge.offset[:3, 3]
+    tape = joint._tape
+    if tape is not None:
+        step, result = int(tree.tape_of[i, 0]), int(tree.tape_of[i, 5])
+        steps = tape.steps.copy()
+        inputs = np.isin(steps[:, 0], INPUTS)
+        steps[~inputs, 1:] += step
+        tree.tape[step : step + len(steps)] = steps
+        tree.tape_number[step : step + len(steps)] = tape.numbers
+        tree.tape_result[result : result + len(tape.results)] = tape.results + step
+
+
 def fill_properties(links: Links, skeleton: Skeleton, tree: Container) -> None:
     """Write masses, joint frames, axes and joint properties of a skeleton into its tree."""
     mass, moment, J = np.zeros(len(links.top)), np.zeros((len(links.top), 3)), np.zeros((len(links.top), 3, 3))
@@ -130,6 +162,7 @@ def fill_properties(links: Links, skeleton: Skeleton, tree: Container) -> None:
         tree.position_jb[i] = -X_cj[:3, 3]
         tree.axes[i] = joint._axes()
         tree.hinge[i] = _hinge(X_pj[:3, :3], tree.axes[i, :3])
+        _fill_joint(tree, i, joint)
         tree.mass[i] = mass[i]
         tree.com[i] = moment[i] / mass[i] if mass[i] > 0.0 else 0.0
         tree.inertia[i] = J[i, 0, 0], J[i, 0, 1], J[i, 0, 2], J[i, 1, 1], J[i, 1, 2], J[i, 2, 2]
@@ -170,9 +203,9 @@ def compile_skeleton(skeleton: Skeleton, gravity: np.ndarray) -> tuple[Links, Co
     links = find_links(skeleton)
     indices = index_arrays(skeleton, links)
     n, m = len(links.top), int(indices["first_dof"][-1])
-    tree = Container(TREE, bodies=n, dofs=m, gravity=gravity, **indices)
+    tree = Container(TREE, bodies=n, dofs=m, gravity=gravity, **tape_places(links.top), **indices)
     fill_properties(links, skeleton, tree)
-    return links, tree, Container(DATA, bodies=n, dofs=m, rows=m, columns=m)
+    return links, tree, data_for(tree, mass_matrix=True)
 
 
 def compile_forest(
@@ -203,8 +236,9 @@ def compile_forest(
     whole = {key: np.concatenate([np.zeros(0, np.int64), *parts]).astype(np.int64) for key, parts in joined.items()}
     # A world integrates free joints with their linear velocity in fixed axes.
     whole["kind"][whole["kind"] == JointKind.FREE] = JointKind.FREE_MIXED
-    tree = Container(TREE, bodies=n, dofs=m, members=0, gravity=gravity, **whole)
-    data = Container(DATA, bodies=n, dofs=m, rows=0, columns=0)
+    places = tape_places([body for links in linked for body in links.top])
+    tree = Container(TREE, bodies=n, dofs=m, members=0, gravity=gravity, **places, **whole)
+    data = data_for(tree)
     windows = []
     for s, links, own, b0, b1, k0, k1 in zip(
         skeletons, linked, indices, bodies, bodies[1:], dofs, dofs[1:], strict=False

@@ -67,7 +67,7 @@ class DegreeOfFreedom:
         """Its name if its joint has the given one."""
         if self._name is not None:
             return self._name
-        return joint_name + type(self.joint).dof_suffixes[self.index_in_joint]
+        return joint_name + self.joint.dof_suffixes[self.index_in_joint]
 
     @property
     def index(self) -> int:

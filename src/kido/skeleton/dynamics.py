@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kido.errors import ModelError
-from kido.jit import REFUSALS, Container
+from kido.jit import REFUSALS
 from kido.kernels import entries, held
 from kido.skeleton.arrays import (
     ACCELERATIONS,
@@ -21,7 +21,7 @@ from kido.skeleton.arrays import (
 )
 from kido.skeleton.compiler import check_masses
 from kido.skeleton.state import SkeletonState
-from kido.tree import DATA
+from kido.tree import data_for
 
 
 class SkeletonDynamics(SkeletonState):
@@ -137,8 +137,7 @@ class SkeletonDynamics(SkeletonState):
         """Addresses of the tree and of data that belong to no state, and the shape of all bodies' transforms."""
         self._compiled()
         if self._scratch is None:
-            links, m = self._links, self.num_dofs
-            self._scratch = Container(DATA, bodies=len(links.top), dofs=m, rows=0, columns=0)  # type: ignore[union-attr]
+            self._scratch = data_for(self._tree)  # type: ignore[arg-type]
         shape = len(self._bodies), 4, 4
         self._addresses = self._tree.address, self._scratch.address, shape  # type: ignore[union-attr]
         return self._addresses

@@ -15,7 +15,9 @@ from kido.skeleton.aspects import Carrier
 from kido.skeleton.degree_of_freedom import DegreeOfFreedom
 
 if TYPE_CHECKING:
+    from kido.joints.trace import Tape
     from kido.skeleton.body_node import BodyNode
+    from kido.skeleton.compound_joint import Hinge
 
 # Property name -> (default, lowest allowed value). All are arrays with one number for each coordinate.
 DOF_PROPERTIES: dict[str, tuple[float, float]] = {
@@ -75,7 +77,9 @@ class Joint(Carrier):
     """
 
     kind: ClassVar[JointKind]
-    dof_suffixes: ClassVar[tuple[str, ...]] = ("",)
+    dof_suffixes: tuple[str, ...] = ("",)
+    _hinges: tuple[Hinge, ...] = ()
+    _tape: Tape | None = None
 
     position_lower_limit = _per_dof("position_lower_limit")
     position_upper_limit = _per_dof("position_upper_limit")
@@ -106,7 +110,7 @@ class Joint(Carrier):
         what = f"joint {self._name!r}"
         self._transform_from_parent = as_transform(transform_from_parent, f"{what}: transform_from_parent")
         self._transform_from_child = as_transform(transform_from_child, f"{what}: transform_from_child")
-        n = self.kind.num_dofs
+        n = len(self.dof_suffixes)
         names: list[str | None] = [None] * n
         if dof_names is not None:
             if not isinstance(dof_names, list | tuple) or not all(isinstance(d, str | None) for d in dof_names):

@@ -1,4 +1,4 @@
-"""The ten joint types.
+"""The joint types, but for compound joints and those that users define.
 
 X_J(q) is the pose of the joint's child-side frame in its parent-side frame, u the velocities. `R(a, q)` is
 the rotation about the unit axis a by the angle q.

@@ -1,5 +1,5 @@
 """The flat tree that kernels work on: arrays over bodies and degrees of freedom."""
 
-from kido.tree.schema import DATA, TREE
+from kido.tree.schema import DATA, TREE, data_for
 
-__all__ = ["DATA", "TREE"]
+__all__ = ["DATA", "TREE", "data_for"]

@@ -10,7 +10,7 @@ row-major numbers; symmetric 3x3 matrices are (xx, xy, xz, yy, yz, zz).
 
 from __future__ import annotations
 
-from kido.jit import Field, Schema
+from kido.jit import Container, Field, Schema
 
 TREE = Schema(
     "TREE",
@@ -25,6 +25,14 @@ TREE = Schema(
     Field("position_jb", "f", ("bodies", 3), "m", "body origin from the joint's child-side origin, in body axes"),
     Field("axes", "f", ("bodies", 10), doc="up to three unit axes in the joint's parent-side frame; pitch [m/rad]"),
     Field("hinge", "f", ("bodies", 27), doc="rotation of a revolute joint, as kido.joints.motion.hinge describes"),
+    Field("chain_kind", "i", ("dofs",), doc="hinge of a compound joint's coordinate: REVOLUTE, PRISMATIC or SCREW"),
+    Field("chain_axis", "f", ("dofs", 4), doc="its unit axis in the frame before the hinge; pitch [m/rad]"),
+    Field("chain_moved", "i", ("dofs",), doc="1: a fixed transform comes before the hinge"),
+    Field("chain_offset", "f", ("dofs", 12), doc="that transform: rotation, then translation [m]"),
+    Field("tape_of", "i", ("bodies", 6), doc="user joint: first step of its four stages, end, first result"),
+    Field("tape", "i", ("steps", 3), doc="operation and operands of each step, as kido.joints.tape describes"),
+    Field("tape_number", "f", ("steps",), doc="constant of each step"),
+    Field("tape_result", "i", ("results",), doc="step that holds each result of a user joint"),
     Field("mass", "f", ("bodies",), "kg"),
     Field("com", "f", ("bodies", 3), "m", "centre of mass in body axes"),
     Field("inertia", "f", ("bodies", 6), "kg m^2", "rotational inertia about the body origin, body axes"),
@@ -59,6 +67,7 @@ DATA = Schema(
     Field("p", "f", ("bodies", 3), "m", "body origin in the world"),
     Field("l", "f", ("bodies", 3), "m", "body origin from the parent's origin, world axes"),
     Field("H", "f", ("dofs", 6), doc="motion column of each coordinate about its body's origin"),
+    Field("tape_value", "f", ("steps",), doc="value of each step of user joints' formulas"),
     Field("V", "f", ("bodies", 6), "rad/s, m/s", "spatial velocity"),
     Field("a", "f", ("bodies", 6), doc="velocity-product acceleration of the joint (theory: a(k))"),
     Field("A", "f", ("bodies", 6), "rad/s^2, m/s^2", "[wdot; acceleration of the body origin], plus minus gravity"),
@@ -76,3 +85,10 @@ DATA = Schema(
     Field("path", "i", ("bodies",), doc="work space of lazy evaluation: bodies from one up towards the root"),
     Field("mass_matrix", "f", ("rows", "columns"), doc="joint-space inertia; 0 x 0 where nobody asks for it"),
 )
+
+
+def data_for(tree: Container, mass_matrix: bool = False) -> Container:
+    """Data of a tree, all zeros; with room for the mass matrix if that is asked for."""
+    dofs = len(tree.body_of_dof)
+    size = dofs if mass_matrix else 0
+    return Container(DATA, bodies=len(tree.parent), dofs=dofs, steps=len(tree.tape), rows=size, columns=size)
