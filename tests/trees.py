@@ -111,9 +111,9 @@ def random_joint(rng: np.random.Generator, kind: str, name: str, **options) -> k
 
 
 def random_hinges(rng: np.random.Generator) -> list[kido.Hinge]:
-    """Up to six hinges about or along any axes, at most three of them prismatic; half sit on a fixed transform."""
+    """One to six hinges about or along any axes, at most three of them prismatic; half sit on a fixed transform."""
     hinges = []
-    for slides in rng.permutation([True, False] * 3)[: rng.integers(7)]:
+    for slides in rng.permutation([True, False] * 3)[: rng.integers(1, 7)]:
         axis, offset = rng.normal(size=3), random_transform(rng) if rng.random() < 0.5 else None
         if slides:
             hinges.append(kido.Hinge.prismatic(axis, offset=offset))

@@ -7,13 +7,16 @@ Moving coordinate j of the same joint (along its velocity, on the joint's manifo
   own: it turns with w_j, so dH_k = [w_j x w_k; w_j x v_k].
 * It does not: the screw stays, and only the body's origin moves along it: dH_k = [0; w_k x v_j].
 
+Columns of a user's joint have derivatives of their own.
+
 Columns also ride on all coordinates nearer to the root, but that is for the caller to add.
 """
 
 from __future__ import annotations
 
 from kido.jit import inlined, kernel
-from kido.joints.kinds import BALL, FREE, FREE_MIXED
+from kido.joints.kinds import BALL, FREE, FREE_MIXED, USER
+from kido.joints.user import user_column_derivative
 from kido.math.so3 import cross
 
 
@@ -31,6 +34,8 @@ def rides_on(t, i, k, j):
 @kernel
 def column_derivative(t, d, i, k, j):
     """dH_k / dq_j, [angular; linear], of two coordinates k and j of body i's joint; needs H."""
+    if t.kind[i] == USER:
+        return user_column_derivative(t, d, i, k, j)
     H = d.H
     if rides_on(t, i, k, j):
         x, y, z = cross(H[j, 0], H[j, 1], H[j, 2], H[k, 0], H[k, 1], H[k, 2])

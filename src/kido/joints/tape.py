@@ -21,9 +21,9 @@ from kido.math.trig import sincos
 
 INPUTS = (NUMBER, POSITION, VELOCITY)  # operations whose operands are no steps
 
-# Stages: what transforms need; velocity products; derivatives of the columns; derivatives of velocity products.
-MOTION, RATES, COLUMN_DERIVATIVES, RATE_DERIVATIVES = range(4)
-NUM_STAGES = 4
+# Stages: all that transforms and velocities need; derivatives of velocity products.
+MOTION, VELOCITY_PRODUCTS = range(2)
+NUM_STAGES = 2
 FIRST_RESULT = NUM_STAGES + 1  # column of TREE.tape_of
 
 

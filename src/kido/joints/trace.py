@@ -25,7 +25,7 @@ class Tape:
     Attributes:
         steps: (steps, 3) operation and operands.
         numbers: (steps,) constants.
-        stages: (5,) first step of each stage, and the end.
+        stages: (3,) first step of each stage, and the end.
         results: (results,) steps that hold the results, in the order `kido.joints.user` gives.
     """
 
@@ -40,8 +40,8 @@ def trace(
 ) -> Tape:
     """Write down what a function does to a joint's coordinates, differentiate it three times and check it.
 
-    The columns are w_k = vee(dR/dq_k R^T), v_k = dp/dq_k; their rates sum_j (dH_k/dq_j) u_j; the velocity
-    product is sum_k (rate of H_k) u_k.
+    The columns are w_k = vee(dR/dq_k R^T), v_k = dp/dq_k, the velocity product sum over j, k of
+    (dH_k/dq_j) u_j u_k.
 
     Args:
         transform: from coordinates (n,) to (rotation 3x3, translation 3) or a 4x4 matrix.
@@ -71,9 +71,7 @@ def trace(
     bias = _sum_over(graph, rates, u)
     bias_derivatives = [[graph.derivative(c, x) for c in bias] for x in q]
     stages = [
-        [*R, *p, *chain(*columns)],
-        [*chain(*rates)],
-        [*chain(*chain(*derivatives))],
+        [*R, *p, *chain(*columns), *chain(*chain(*derivatives))],
         [*chain(*bias_derivatives)],
     ]
     _check(graph, stages, points, f"{what}: {how}")

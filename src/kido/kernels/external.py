@@ -11,7 +11,7 @@ Row of `external`, 24 numbers:
 from __future__ import annotations
 
 from kido.jit import kernel
-from kido.kernels.kinematics import rotation_of
+from kido.joints.frames import rotation_of
 from kido.math.so3 import cross, rotate
 
 

@@ -6,7 +6,7 @@ An inertia is [J | C | M] in 21 numbers: P = [[J, C], [C^T, M]], J and M symmetr
 from __future__ import annotations
 
 from kido.jit import inlined
-from kido.kernels.kinematics import rotation_of
+from kido.joints.frames import rotation_of
 from kido.math.so3 import cross, multiply_symmetric, rotate, rotate_symmetric
 
 

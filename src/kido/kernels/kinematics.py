@@ -7,20 +7,11 @@ from __future__ import annotations
 
 from kido.jit import inlined, kernel
 from kido.joints.chain import chain_velocity_product
+from kido.joints.frames import IDENTITY, child_offset, joint_frame, rotation_of
 from kido.joints.kinds import COMPOUND, REVOLUTE, USER
 from kido.joints.motion import hinge, hinge_column, joint_motion, velocity_product
 from kido.joints.user import user_velocity_product
 from kido.math.so3 import compose, cross, rotate
-
-IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
-
-
-@inlined
-def rotation_of(d, i):
-    """R of body i as nine numbers."""
-    return (
-        d.R[i, 0], d.R[i, 1], d.R[i, 2], d.R[i, 3], d.R[i, 4], d.R[i, 5], d.R[i, 6], d.R[i, 7], d.R[i, 8],
-    )  # fmt: skip
 
 
 @kernel
@@ -39,28 +30,6 @@ def apply_child_offset(t, d, i, R, x, y, z):
         d.H[k, 4] += b
         d.H[k, 5] += c
     return R, x + ox, y + oy, z + oz
-
-
-@inlined
-def joint_frame(t, i, Rp):
-    """F: rotation of the parent-side frame of body i's joint in world axes, from its parent's."""
-    return compose(
-        Rp,
-        (
-            t.rotation_pj[i, 0], t.rotation_pj[i, 1], t.rotation_pj[i, 2],
-            t.rotation_pj[i, 3], t.rotation_pj[i, 4], t.rotation_pj[i, 5],
-            t.rotation_pj[i, 6], t.rotation_pj[i, 7], t.rotation_pj[i, 8],
-        ),
-    )  # fmt: skip
-
-
-@kernel
-def joint_frame_of(t, d, i):
-    """F of body i's joint, from its parent's current rotation."""
-    parent = t.parent[i]
-    if parent >= 0:
-        return joint_frame(t, i, rotation_of(d, parent))
-    return joint_frame(t, i, IDENTITY)
 
 
 @kernel
@@ -152,13 +121,12 @@ def joint_acceleration_bias(t, d, i, first, w0, w1, w2, v0, v1, v2):
         return chain_velocity_product(t, d, i, first, w0, w1, w2, v0, v1, v2)
     if t.has_child_offset[i] == 0:
         if kind == USER:
-            return user_velocity_product(joint_frame_of(t, d, i), t, d, i, first)
+            return user_velocity_product(t, d, i, first)
         return velocity_product(t, d, i, first, w0, w1, w2, v0, v1, v2)
-    R = rotation_of(d, i)
-    ox, oy, oz = rotate(R, t.position_jb[i, 0], t.position_jb[i, 1], t.position_jb[i, 2])
+    ox, oy, oz = child_offset(t, d, i)
     c0, c1, c2 = cross(w0, w1, w2, ox, oy, oz)
     if kind == USER:
-        e0, e1, e2, e3, e4, e5 = user_velocity_product(joint_frame_of(t, d, i), t, d, i, first)
+        e0, e1, e2, e3, e4, e5 = user_velocity_product(t, d, i, first)
     else:
         e0, e1, e2, e3, e4, e5 = velocity_product(t, d, i, first, w0, w1, w2, v0 - c0, v1 - c1, v2 - c2)
     x, y, z = cross(e0, e1, e2, ox, oy, oz)

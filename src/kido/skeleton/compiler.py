@@ -112,12 +112,12 @@ def index_arrays(skeleton: Skeleton, links: Links) -> dict[str, np.ndarray]:
 
 def tape_places(tops: Sequence[BodyNode]) -> dict[str, Any]:
     """Where the formulas of user joints stand: the tree's `tape_of`, and how many steps and results there are."""
-    tape_of = np.zeros((len(tops), 6), np.int64)
+    tape_of = np.zeros((len(tops), 4), np.int64)
     steps = results = 0
     for i, body in enumerate(tops):
         tape = body.parent_joint._tape
         if tape is not None:
-            tape_of[i, :5], tape_of[i, 5] = steps + tape.stages, results
+            tape_of[i, :3], tape_of[i, 3] = steps + tape.stages, results
             steps, results = steps + len(tape.steps), results + len(tape.results)
     return {"tape_of": tape_of, "steps": steps, "results": results}
 
@@ -131,7 +131,7 @@ def _fill_joint(tree: Container, i: int, joint: Joint) -> None:
         tree.chain_offset[k, :9], tree.chain_offset[k, 9:] = hinge.offset[:3, :3].ravel(), hinge.offset[:3, 3]
     tape = joint._tape
     if tape is not None:
-        step, result = int(tree.tape_of[i, 0]), int(tree.tape_of[i, 5])
+        step, result = int(tree.tape_of[i, 0]), int(tree.tape_of[i, 3])
         steps = tape.steps.copy()
         inputs = np.isin(steps[:, 0], INPUTS)
         steps[~inputs, 1:] += step
