@@ -395,12 +395,8 @@ def built(parts: list[Part]) -> kido.Skeleton:
     skeleton = kido.Skeleton()
     for part in parts:
         old = part.joint
-        keys = {
-            kido.ScrewJoint: ("axis", "pitch"), kido.RevoluteJoint: ("axis",), kido.PrismaticJoint: ("axis",),
-            kido.UniversalJoint: ("axis1", "axis2"), kido.PlanarJoint: ("axis1", "axis2"), kido.EulerJoint: ("order",),
-        }.get(type(old), ())  # fmt: skip
         frames = ("transform_from_parent", "transform_from_child")
-        joint = type(old)(f"{part.name}_joint", **{key: getattr(old, key) for key in (*keys, *frames)})
+        joint = type(old)(f"{part.name}_joint", **old.unique_properties, **{key: getattr(old, key) for key in frames})
         skeleton.add_body(part.name, joint, part.parent, part.inertia)
     skeleton.positions = np.concatenate([p.q for p in parts]) if parts else []
     return skeleton

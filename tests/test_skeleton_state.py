@@ -14,20 +14,6 @@ import kido
 from trees import KINDS, build, random_inertia, random_joint, random_skeleton, random_state, random_transform
 
 
-def joint_arguments(joint: kido.Joint) -> dict:
-    """What a joint of the same type needs to be the same."""
-    match joint:
-        case kido.RevoluteJoint() | kido.PrismaticJoint():
-            return {"axis": joint.axis}
-        case kido.ScrewJoint():
-            return {"axis": joint.axis, "pitch": joint.pitch}
-        case kido.UniversalJoint() | kido.PlanarJoint():
-            return {"axis1": joint.axis1, "axis2": joint.axis2}
-        case kido.EulerJoint():
-            return {"order": joint.order}
-    return {}
-
-
 def rebuilt(skeleton: kido.Skeleton, forces: list) -> kido.Skeleton:
     """A skeleton made afresh from public properties, and its state; no result of the old one is in it."""
     fresh = kido.Skeleton("fresh")
@@ -39,7 +25,7 @@ def rebuilt(skeleton: kido.Skeleton, forces: list) -> kido.Skeleton:
             transform_from_child=joint.transform_from_child,
             spring_stiffness=joint.spring_stiffness,
             rest_position=joint.rest_position,
-            **joint_arguments(joint),
+            **joint.unique_properties,
         )
         parent = None if body.parent is None else body.parent.name
         fresh.add_body(body.name, twin, parent, body.inertia).gravity = body.gravity

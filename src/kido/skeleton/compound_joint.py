@@ -105,6 +105,7 @@ class CompoundJoint(Joint):
     """
 
     kind = JointKind.COMPOUND
+    _unique = ("hinges",)
 
     def __init__(self, name: str | None = None, hinges: Iterable[Hinge] = (), **options: Any):
         self._hinges = self._checked(name, hinges)

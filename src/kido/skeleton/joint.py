@@ -78,6 +78,7 @@ class Joint(Carrier):
 
     kind: ClassVar[JointKind]
     dof_suffixes: tuple[str, ...] = ("",)
+    _unique: ClassVar[tuple[str, ...]] = ()
     _hinges: tuple[Hinge, ...] = ()
     _tape: Tape | None = None
 
@@ -175,6 +176,14 @@ class Joint(Carrier):
     def transform_from_child(self, value: Any) -> None:
         self._transform_from_child = as_transform(value, f"joint {self._name!r}: transform_from_child")
         self._changed()
+
+    @property
+    def unique_properties(self) -> dict[str, Any]:
+        """What joints of this type have and others do not, by name: axes, pitch, order, hinges, parameters.
+
+        All can be set as attributes, and given to the constructor.
+        """
+        return {key: getattr(self, key) for key in self._unique}
 
     def set_property(self, key: str, value: ArrayLike) -> None:
         """Set a property of all coordinates; see the class for names and units."""

@@ -30,6 +30,8 @@ class WeldJoint(Joint):
 class _AxisJoint(Joint):
     """A joint with one axis, given in the joint's parent-side frame."""
 
+    _unique = ("axis",)
+
     def __init__(self, name: str | None = None, axis: ArrayLike = (0.0, 0.0, 1.0), **options: Any):
         self._axis = as_unit_vector(axis, f"joint {name!r}: axis")
         super().__init__(name, **options)
@@ -68,6 +70,7 @@ class ScrewJoint(_AxisJoint):
     """
 
     kind = JointKind.SCREW
+    _unique = ("axis", "pitch")
 
     def __init__(self, name: str | None = None, axis: ArrayLike = (0.0, 0.0, 1.0), pitch: float = 0.1, **options: Any):
         self._pitch = self._checked(name, pitch)
@@ -98,6 +101,7 @@ class UniversalJoint(Joint):
     """Two rotations: X_J = R(axis1, q1) R(axis2, q2)."""
 
     kind = JointKind.UNIVERSAL
+    _unique = ("axis1", "axis2")
     dof_suffixes = ("_1", "_2")
 
     def __init__(
@@ -116,10 +120,20 @@ class UniversalJoint(Joint):
         """First axis, fixed in the joint's parent-side frame (a copy)."""
         return self._axis1.copy()
 
+    @axis1.setter
+    def axis1(self, value: ArrayLike) -> None:
+        self._axis1 = as_unit_vector(value, f"joint {self.name!r}: axis1")
+        self._changed()
+
     @property
     def axis2(self) -> NDArray[np.float64]:
         """Second axis, in the frame turned by the first rotation (a copy)."""
         return self._axis2.copy()
+
+    @axis2.setter
+    def axis2(self, value: ArrayLike) -> None:
+        self._axis2 = as_unit_vector(value, f"joint {self.name!r}: axis2")
+        self._changed()
 
     def _axes(self) -> NDArray[np.float64]:
         return np.concatenate([self._axis1, self._axis2, np.zeros(4)])
@@ -133,6 +147,7 @@ class EulerJoint(Joint):
     """
 
     kind = JointKind.EULER
+    _unique = ("order",)
     dof_suffixes = ("_1", "_2", "_3")
 
     def __init__(self, name: str | None = None, order: str = "xyz", **options: Any):
@@ -170,10 +185,15 @@ class BallJoint(Joint):
 
 
 class PlanarJoint(Joint):
-    """Translations q1, q2 along two perpendicular axes [m], then a rotation by q3 about axis1 x axis2 [rad]."""
+    """Translations q1, q2 along two perpendicular axes [m], then a rotation by q3 about axis1 x axis2 [rad].
+
+    An axis that is set stays as it is, and the other is turned in their plane until it is perpendicular. To set
+    both at once, use `set_axes`.
+    """
 
     kind = JointKind.PLANAR
     dof_suffixes = ("_1", "_2", "_r")
+    _unique = ("axis1", "axis2")
 
     def __init__(
         self,
@@ -182,23 +202,45 @@ class PlanarJoint(Joint):
         axis2: ArrayLike = (0.0, 1.0, 0.0),
         **options: Any,
     ):
-        self._axis1 = as_unit_vector(axis1, f"joint {name!r}: axis1")
+        self._axis1, self._axis2 = self._checked(name, axis1, axis2)
+        super().__init__(name, **options)
+
+    @staticmethod
+    def _checked(name: str | None, axis1: ArrayLike, axis2: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
+        first = as_unit_vector(axis1, f"joint {name!r}: axis1")
         second = as_unit_vector(axis2, f"joint {name!r}: axis2")
-        along = float(self._axis1 @ second)
+        along = float(first @ second)
         if abs(along) > 1.0 - 1e-9:
             raise ModelError(f"joint {name!r}: axis1 and axis2 of a planar joint must not be parallel")
-        self._axis2 = as_unit_vector(second - along * self._axis1, f"joint {name!r}: axis2")
-        super().__init__(name, **options)
+        return first, as_unit_vector(second - along * first, f"joint {name!r}: axis2")
+
+    def set_axes(self, axis1: ArrayLike, axis2: ArrayLike) -> None:
+        """Set both axes; the second is turned in their plane until it is perpendicular to the first.
+
+        Raises:
+            ModelError: no directions, or parallel ones.
+        """
+        self._axis1, self._axis2 = self._checked(self.name, axis1, axis2)
+        self._changed()
 
     @property
     def axis1(self) -> NDArray[np.float64]:
         """First direction of translation (a copy)."""
         return self._axis1.copy()
 
+    @axis1.setter
+    def axis1(self, value: ArrayLike) -> None:
+        self.set_axes(value, self._axis2)
+
     @property
     def axis2(self) -> NDArray[np.float64]:
         """Second direction of translation, perpendicular to the first (a copy)."""
         return self._axis2.copy()
+
+    @axis2.setter
+    def axis2(self, value: ArrayLike) -> None:
+        self._axis2, self._axis1 = self._checked(self.name, value, self._axis1)
+        self._changed()
 
     def _axes(self) -> NDArray[np.float64]:
         return np.concatenate([self._axis1, self._axis2, np.cross(self._axis1, self._axis2), [0.0]])

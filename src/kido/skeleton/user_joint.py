@@ -118,6 +118,11 @@ class UserJoint(Joint):
         """The joint's own attributes by name."""
         return {k: v for k, v in self.__dict__.items() if not k.startswith("_") and k not in self._no_parameters}
 
+    @property
+    def unique_properties(self) -> dict[str, Any]:
+        """The joint's parameters."""
+        return self.parameters
+
     def __setattr__(self, key: str, value: Any) -> None:
         traced = not key.startswith("_") and self.__dict__.get("_tape") is not None
         if traced and key not in self._no_parameters and not hasattr(Joint, key) and hasattr(self, key):
