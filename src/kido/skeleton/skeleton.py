@@ -13,14 +13,14 @@ from kido.skeleton.arrays import STATE_FIELDS
 from kido.skeleton.aspects import Carrier
 from kido.skeleton.body_node import BodyNode
 from kido.skeleton.degree_of_freedom import DegreeOfFreedom
-from kido.skeleton.dynamics import SkeletonDynamics
+from kido.skeleton.derivatives import SkeletonDerivatives
 from kido.skeleton.editing import SkeletonEditing
 from kido.skeleton.inertia import Inertia
 from kido.skeleton.joint import Joint
 from kido.skeleton.joint_types import FreeJoint
 
 
-class Skeleton(SkeletonDynamics, SkeletonEditing, Carrier):
+class Skeleton(SkeletonDerivatives, SkeletonEditing, Carrier):
     """An articulated body: bodies joined in one or several trees.
 
     Args:

@@ -1,0 +1,53 @@
+"""Workspace for derivatives: which coordinates of a tree matter to which, as runs of neighbours."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kido.jit import Container
+from kido.joints import JointKind
+from kido.kernels.branch_factor import WIDE
+from kido.tree.derivatives import DERIVATIVES
+
+_ON_BODY = (JointKind.BALL, JointKind.FREE)
+
+
+def _runs(members: np.ndarray) -> list[tuple[int, int]]:
+    """Neighbours in an ascending list of numbers, as (first, one after the last)."""
+    if members.size == 0:
+        return []
+    breaks = np.flatnonzero(np.diff(members) != 1) + 1
+    return [(int(part[0]), int(part[-1]) + 1) for part in np.split(members, breaks)]
+
+
+def derivatives_workspace(tree: Container) -> Container:
+    """A `DERIVATIVES` container for a tree, which it fits as long as the tree's structure is the same."""
+    parent, first, body = tree.parent, tree.first_dof, tree.body_of_dof
+    n, m = len(parent), len(body)
+    moved = np.zeros((n, m), bool)  # coordinates at or above each body
+    for i in range(n):
+        if parent[i] >= 0:
+            moved[i] = moved[parent[i]]
+        moved[i, first[i] : first[i + 1]] = True
+    related = moved[body] if m else np.zeros((0, 0), bool)
+    lists: dict[str, list[list[tuple[int, int]]]] = {"above": [], "below": []}
+    for k in range(m):
+        above = _runs(np.flatnonzero(related[k, :k]))
+        if not above or above[-1][1] != k:
+            above.append((k, k))
+        below = _runs(np.flatnonzero(related[k + 1 :, k]) + k + 1)
+        if not below or below[0][0] != k + 1:
+            below.insert(0, (k + 1, k + 1))
+        lists["above"].append(above)
+        lists["below"].append(below)
+    given: dict[str, np.ndarray] = {}
+    for name, of_each in lists.items():
+        given[name] = np.cumsum([0, *map(len, of_each)]).astype(np.int64)
+        given[f"{name}_run"] = np.array([run for runs in of_each for run in runs], np.int64).reshape(-1, 2)
+    carried = np.arange(1, m + 1)
+    for i in range(n):
+        if tree.kind[i] in _ON_BODY:
+            carried[first[i] : first[i + 1]] = first[i + 1]
+    return Container(
+        DERIVATIVES, bodies=n, dofs=m, columns=-(-m // WIDE) * WIDE, carried=carried.astype(np.int64), **given
+    )
