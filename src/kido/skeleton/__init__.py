@@ -1,8 +1,10 @@
 """Skeletons: bodies, joints, coordinates and shapes as a person handles them."""
 
+from kido.skeleton.aspects import Aspect, Carrier
 from kido.skeleton.body_node import BodyNode
 from kido.skeleton.compound_joint import CompoundJoint, Hinge
 from kido.skeleton.degree_of_freedom import DegreeOfFreedom
+from kido.skeleton.end_effector import EndEffector, Support
 from kido.skeleton.fixed_frame import FixedFrame
 from kido.skeleton.frame import Frame
 from kido.skeleton.inertia import Inertia
@@ -20,6 +22,8 @@ from kido.skeleton.joint_types import (
     UniversalJoint,
     WeldJoint,
 )
+from kido.skeleton.marker import Marker, MarkerConstraint
+from kido.skeleton.node import FrameNode, Node
 from kido.skeleton.shape_node import ShapeNode
 from kido.skeleton.simple_frame import SimpleFrame
 from kido.skeleton.skeleton import Skeleton
@@ -29,18 +33,25 @@ from kido.skeleton.world_frame import WORLD_FRAME, WorldFrame
 __all__ = [
     "JOINT_TYPES",
     "WORLD_FRAME",
+    "Aspect",
     "BallJoint",
     "BodyNode",
+    "Carrier",
     "CompoundJoint",
     "DegreeOfFreedom",
+    "EndEffector",
     "EulerJoint",
     "FixedFrame",
     "Frame",
+    "FrameNode",
     "FreeJoint",
     "Hinge",
     "Inertia",
     "Joint",
+    "Marker",
+    "MarkerConstraint",
     "Mimic",
+    "Node",
     "PlanarJoint",
     "PrismaticJoint",
     "RevoluteJoint",
@@ -48,6 +59,7 @@ __all__ = [
     "ShapeNode",
     "SimpleFrame",
     "Skeleton",
+    "Support",
     "TranslationalJoint",
     "UniversalJoint",
     "UserJoint",

@@ -133,7 +133,7 @@ class Carrier:
         if aspect_type not in self._carried():
             names = [kind.__name__ for kind in self._carried()]
             raise NameLookupError(f"aspect of {self!r}", getattr(aspect_type, "__name__", aspect_type), names)
-        aspect: Any = self._carried().pop(aspect_type)
-        if isinstance(aspect, Aspect):
+        aspect = self._carried().pop(aspect_type)
+        if issubclass(aspect_type, Aspect):
             aspect._carrier = None
         return aspect

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,10 +17,15 @@ from kido.skeleton.frame import Frame
 from kido.skeleton.inertia import Inertia
 from kido.skeleton.jacobian_node import JacobianNode
 from kido.skeleton.joint import Joint
+from kido.skeleton.naming import free_name
+from kido.skeleton.node import Node
 from kido.skeleton.shape_node import ShapeNode
 
 if TYPE_CHECKING:
     from kido.skeleton.skeleton import Skeleton
+
+
+N = TypeVar("N", bound=Node)
 
 
 class BodyNode(BodyEditing, JacobianNode, Carrier):
@@ -38,7 +43,7 @@ class BodyNode(BodyEditing, JacobianNode, Carrier):
         self._inertia = inertia
         self._gravity = True
         self._collidable = True
-        self._shapes: list[ShapeNode] = []
+        self._nodes: list[Node] = []
         self._index = -1
         self._apart = False  # kept as a link of its own, though welded
 
@@ -115,14 +120,14 @@ class BodyNode(BodyEditing, JacobianNode, Carrier):
     @property
     def shapes(self) -> list[ShapeNode]:
         """Its shapes, in the order they were added."""
-        return list(self._shapes)
+        return [node for node in self._nodes if isinstance(node, ShapeNode)]
 
     def shape(self, key: str | int) -> ShapeNode:
         """A shape by name or index."""
-        for k, node in enumerate(self._shapes):
+        for k, node in enumerate(self.shapes):
             if key == node.name or key == k:
                 return node
-        raise NameLookupError(f"shape of body {self.name!r}", key, [s.name for s in self._shapes])
+        raise NameLookupError(f"shape of body {self.name!r}", key, [s.name for s in self.shapes])
 
     def add_shape(self, shape: Shape, transform: Any = None, name: str | None = None, **options: Any) -> ShapeNode:
         """Fix a shape to the body; the options are those of `ShapeNode`.
@@ -131,22 +136,58 @@ class BodyNode(BodyEditing, JacobianNode, Carrier):
             ModelError: the name is taken, or an option is wrong.
         """
         if name is None:
-            name = f"{self.name}_shape_{len(self._shapes)}"
-        if any(node.name == name for node in self._shapes):
+            name = f"{self.name}_shape_{len(self.shapes)}"
+        if any(node.name == name for node in self.shapes):
             raise ModelError(f"body {self.name!r} has a shape {name!r} already")
-        node = ShapeNode(self, name, shape, transform, **options)
-        self._shapes.append(node)
-        self.skeleton._structure_changed()
-        return node
+        return self._add_node(ShapeNode(self, name, shape, transform, **options))
 
     def remove_shape(self, node: ShapeNode) -> None:
         """Take a shape off the body."""
-        if node not in self._shapes:
+        if node not in self.shapes:
             key = getattr(node, "name", node)
-            raise NameLookupError(f"shape of body {self.name!r}", key, [s.name for s in self._shapes])
-        self._shapes.remove(node)
-        self._drop(node)
-        self.skeleton._structure_changed()
+            raise NameLookupError(f"shape of body {self.name!r}", key, [s.name for s in self.shapes])
+        self._remove_node(node)
+
+    # Nodes -----------------------------------------------------------------------------------------------
+
+    def create_node(self, node_type: type[N], name: str | None = None, *args: Any, **options: Any) -> N:
+        """Make a node of a class on the body.
+
+        Args:
+            node_type: `Marker`, `EndEffector`, or a class of one's own, derived from `Node` or `FrameNode`.
+            name: by default the body's name with that of the class; a name that is taken in the skeleton gets
+                a number in brackets.
+            *args, **options: of its constructor, after the body and the name.
+
+        Raises:
+            ModelError: no class of nodes, or a wrong argument.
+        """
+        if not (isinstance(node_type, type) and issubclass(node_type, Node)):
+            raise ModelError(f"body {self.name!r}: node: expected a class derived from kido.Node, got {node_type!r}")
+        if name is None:
+            name = f"{self.name}_{node_type.__name__.lower()}"
+        if not isinstance(name, str) or not name:
+            raise ModelError(f"body {self.name!r}: node: name: expected a text that is not empty, got {name!r}")
+        unique = free_name(name, set(node_type._names_beside(self)))
+        return self._add_node(node_type(self, unique, *args, **options))
+
+    def nodes(self, node_type: type[N] = Node) -> list[N]:
+        """Its nodes of a class (and classes derived from it), in the order they were added; shapes are nodes."""
+        return [node for node in self._nodes if isinstance(node, node_type)]
+
+    def _add_node(self, node: N) -> N:
+        self._nodes.append(node)
+        if isinstance(node, ShapeNode):
+            self.skeleton._structure_changed()
+        return node
+
+    def _remove_node(self, node: Node) -> None:
+        self._nodes.remove(node)
+        node._body = None
+        if isinstance(node, Frame):
+            self._drop(node)
+        if isinstance(node, ShapeNode):
+            self.skeleton._structure_changed()
 
     # Where it is -----------------------------------------------------------------------------------------
 

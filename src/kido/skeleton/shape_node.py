@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,15 +11,13 @@ from numpy.typing import NDArray
 from kido.errors import ModelError
 from kido.math.transform import number_or_nan
 from kido.shapes import Shape
-from kido.skeleton.aspects import Carrier
-from kido.skeleton.fixed_frame import FixedFrame
-from kido.skeleton.frame import Frame
+from kido.skeleton.node import FrameNode
 
 if TYPE_CHECKING:
     from kido.skeleton.body_node import BodyNode
 
 
-class ShapeNode(FixedFrame, Carrier):
+class ShapeNode(FrameNode):
     """A shape fixed to a body, and the frame in which the shape's geometry is written.
 
     Args:
@@ -35,6 +34,16 @@ class ShapeNode(FixedFrame, Carrier):
     Raises:
         ModelError: a negative or non-finite coefficient, a colour outside 0 to 1.
     """
+
+    _property_fields: ClassVar[dict[str, str]] = {
+        **FrameNode._property_fields,
+        "shape": "_shape",
+        "visual": "visual",
+        "collision": "_collision",
+        "color": "_color",
+        "friction": "_friction",
+        "restitution": "_restitution",
+    }
 
     def __init__(
         self,
@@ -57,7 +66,7 @@ class ShapeNode(FixedFrame, Carrier):
         self._color = self._checked_color(color)
         self._friction = self._coefficient("friction", friction, np.inf)
         self._restitution = self._coefficient("restitution", restitution, 1.0)
-        super().__init__(body, transform, name)
+        super().__init__(body, name, transform)
 
     def _label(self) -> str:
         return f"shape {self._name!r}"
@@ -94,28 +103,9 @@ class ShapeNode(FixedFrame, Carrier):
     def color(self, value: Any) -> None:
         self._color = self._checked_color(value)
 
-    @property
-    def name(self) -> str:
-        """Name, unique on the body."""
-        return self._name
-
-    @name.setter
-    def name(self, value: str) -> None:
-        self._name = value
-
-    @property
-    def body(self) -> BodyNode:
-        """The body that carries it."""
-        return self._parent_frame  # type: ignore[return-value]
-
-    @property
-    def parent_frame(self) -> Frame:
-        """The body that carries it."""
-        return self.body
-
-    @parent_frame.setter
-    def parent_frame(self, parent: Frame | None) -> None:
-        raise ModelError(f"{self._label()}: a shape stays on its body; add_shape it to the other one")
+    @classmethod
+    def _names_beside(cls, body: BodyNode) -> Iterable[str]:
+        return {node.name for node in body.shapes}
 
     @property
     def relative_transform(self) -> NDArray[np.float64]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,9 +18,14 @@ from kido.skeleton.editing import SkeletonEditing
 from kido.skeleton.inertia import Inertia
 from kido.skeleton.joint import Joint
 from kido.skeleton.joint_types import FreeJoint
+from kido.skeleton.node import Node
+from kido.skeleton.shape_node import ShapeNode
+from kido.skeleton.support import SkeletonSupport
+
+N = TypeVar("N", bound=Node)
 
 
-class Skeleton(SkeletonDerivatives, SkeletonEditing, Carrier):
+class Skeleton(SkeletonDerivatives, SkeletonEditing, SkeletonSupport, Carrier):
     """An articulated body: bodies joined in one or several trees.
 
     Args:
@@ -168,6 +173,21 @@ class Skeleton(SkeletonDerivatives, SkeletonEditing, Carrier):
             NameLookupError: there is none.
         """
         return self._lookup("joint", key, self._joint_by_name, self.joints)
+
+    def nodes(self, node_type: type[N] | None = None) -> list[N]:
+        """Nodes of a class (and classes derived from it) on all bodies; without one, all nodes but shapes."""
+        if node_type is None:
+            return [n for b in self._bodies for n in b._nodes if not isinstance(n, ShapeNode)]  # type: ignore[misc]
+        return [node for body in self._bodies for node in body.nodes(node_type)]
+
+    def node(self, key: str, node_type: type[N] = Node) -> N:
+        """A node of a class by name; not of the shapes, whose names are unique on their bodies only.
+
+        Raises:
+            NameLookupError: there is none.
+        """
+        found = [node for node in self.nodes() if isinstance(node, node_type)]
+        return self._lookup(node_type.__name__, key, {node.name: node for node in found}, found)
 
     def dof(self, key: str | int) -> DegreeOfFreedom:
         """A coordinate by name or index.

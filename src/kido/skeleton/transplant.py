@@ -17,6 +17,8 @@ from kido.math.transform import inverse_transform
 from kido.skeleton.arrays import STATE_FIELDS
 from kido.skeleton.joint import Joint
 from kido.skeleton.naming import free_joint_name, free_name, free_names
+from kido.skeleton.node import Node
+from kido.skeleton.shape_node import ShapeNode
 
 if TYPE_CHECKING:
     from kido.skeleton.body_node import BodyNode
@@ -124,11 +126,12 @@ def motion_of_joint(joint: Joint, positions: Array) -> Array:
 
 @dataclasses.dataclass
 class Names:
-    """New names of moved bodies, joints and coordinates, by object."""
+    """New names of moved bodies, joints, coordinates and nodes, by object."""
 
     bodies: dict[BodyNode, str]
     joints: dict[Joint, str]
     dofs: dict[Any, str]
+    nodes: dict[Node, str]
 
 
 def names_for(moved: list[BodyNode], joints: dict[Joint, str], target: Skeleton) -> Names:
@@ -147,7 +150,14 @@ def names_for(moved: list[BodyNode], joints: dict[Joint, str], target: Skeleton)
             if dof._name is not None:
                 new_dofs[dof] = free_name(dof._name, dofs_taken)
             dofs_taken.add(new_dofs.get(dof) or dof._name_in(name))
-    return Names(bodies, new_joints, new_dofs)
+    nodes = _nodes_of(moved)
+    new_nodes = free_names([n.name for n in nodes], [n.name for n in _nodes_of(staying)])
+    return Names(bodies, new_joints, new_dofs, dict(zip(nodes, new_nodes, strict=True)))
+
+
+def _nodes_of(bodies: list[BodyNode]) -> list[Node]:
+    """All nodes but shapes, whose names are unique on their bodies only."""
+    return [node for body in bodies for node in body._nodes if not isinstance(node, ShapeNode)]
 
 
 # References between joints -----------------------------------------------------------------------------------
@@ -221,7 +231,7 @@ def transplant(
 
     renamed = {b.parent_joint.name: name for b, name in zip(moved, names.joints.values(), strict=True)}
     _rename_mimics(source.joints if source is target else [b.parent_joint for b in moved], renamed)
-    for item, name in (*names.bodies.items(), *names.joints.items(), *names.dofs.items()):
+    for item, name in (*names.bodies.items(), *names.joints.items(), *names.dofs.items(), *names.nodes.items()):
         item._name = name
     for key, value in change.settings.items():
         setattr(joint, key, value)

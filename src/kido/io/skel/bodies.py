@@ -1,4 +1,4 @@
-"""Bodies of SKEL skeletons: pose, inertia and shapes.
+"""Bodies of SKEL skeletons: pose, inertia, shapes and markers.
 
 A missing ``<moment_of_inertia>`` is that of the body's shapes, visual and collision alike, about the
 centre of mass, as DART derives it: the mass is shared among the shapes in proportion to their volumes, each
@@ -18,9 +18,9 @@ from kido.io.skel.fields import located, note_unknown, pose
 from kido.io.skel.shapes import Part, read_part
 from kido.io.xml import Node
 from kido.shapes import Box, Shape
-from kido.skeleton import BodyNode, Inertia
+from kido.skeleton import BodyNode, Inertia, Marker
 
-__all__ = ["SkelBody", "add_shapes", "read_body"]
+__all__ = ["SkelBody", "add_markers", "add_shapes", "read_body"]
 
 DEFAULT_MASS = 1.0
 DEFAULT_MOMENT = np.eye(3)
@@ -61,8 +61,6 @@ def read_body(
     name = node.required_attribute("name")
     owner = f"body '{name}'"
     note_unknown(node, KNOWN_CHILDREN, owner, warnings)
-    if node.children("marker"):
-        warnings.append(f"{owner}: its markers were left out")
     parts = _read_parts(node, finder, visuals, owner, warnings)
     return SkelBody(
         name=name,
@@ -86,6 +84,18 @@ def add_shapes(body: BodyNode, description: SkelBody) -> None:
                 collision=part.collision,
                 color=part.color,
             )
+
+
+def add_markers(body: BodyNode, description: SkelBody, warnings: list[str]) -> None:
+    """Give a body of a skeleton the markers of its description: points in body axes."""
+    for node in description.node.children("marker"):
+        name = node.required_attribute("name")
+        note_unknown(node, ("offset",), f"marker '{name}'", warnings)
+        offset = node.child_vector("offset", 3, default=np.zeros(3))
+        with located(node):
+            marker = body.create_node(Marker, name, offset)
+        if marker.name != name:
+            warnings.append(f"marker '{name}' of body '{body.name}': the name is taken; it is called '{marker.name}'")
 
 
 def _read_parts(node: Node, finder: ResourceFinder, visuals: bool, owner: str, warnings: list[str]) -> list[Part]:

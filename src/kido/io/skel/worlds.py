@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kido.io.resources import ResourceFinder
-from kido.io.skel.bodies import DEFAULT_MASS, SkelBody, add_shapes, read_body
+from kido.io.skel.bodies import DEFAULT_MASS, SkelBody, add_markers, add_shapes, read_body
 from kido.io.skel.fields import located, note_unknown, pose
 from kido.io.skel.joints import WORLD, SkelJoint, free_joint, read_joint
 from kido.io.xml import Node, is_text, parse
@@ -199,6 +199,7 @@ def _add_body(
         )
         node.gravity = body.gravity
     add_shapes(node, body)
+    add_markers(node, body, warnings)
 
 
 def _refuse_massless(

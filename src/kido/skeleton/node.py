@@ -1,0 +1,132 @@
+"""Nodes: what bodies carry, any number of any class: shapes, markers, end effectors, a user's sensors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from numpy.typing import NDArray
+
+from kido.errors import ModelError
+from kido.skeleton.aspects import Carrier, fill_parts
+from kido.skeleton.fixed_frame import FixedFrame
+from kido.skeleton.frame import Frame
+from kido.skeleton.jacobian_node import JacobianNode
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from kido.skeleton.body_node import BodyNode
+
+
+class Node(Carrier):
+    """Something of a body's, made by `BodyNode.create_node`.
+
+    Nodes are copied, cloned, pickled, moved and removed with their body. A class of one's own may name the types of
+    its state and its properties, dataclasses say; they then are part of the skeleton's saved state and properties:
+
+        >>> class Battery(Node):
+        ...     @dataclass
+        ...     class State:
+        ...         charge: float = 1.0
+        >>> body.create_node(Battery, "battery").state.charge
+        1.0
+
+    Args:
+        body: the body that carries it.
+        name: unique among the skeleton's nodes.
+        state, properties: instead of the defaults of the class's `State` and `Properties`.
+    """
+
+    State: ClassVar[type | None] = None
+    Properties: ClassVar[type | None] = None
+    state: Any
+    properties: Any
+    # Name -> attribute of what is a property besides `properties`.
+    _property_fields: ClassVar[dict[str, str]] = {}
+
+    def __init__(self, body: BodyNode, name: str, state: Any = None, properties: Any = None):
+        self._body: BodyNode | None = body
+        self._name = name
+        fill_parts(self, state, properties)
+
+    @property
+    def name(self) -> str:
+        """Name, unique among the skeleton's nodes."""
+        return self._name
+
+    @name.setter
+    def name(self, value: str) -> None:
+        if not isinstance(value, str) or not value:
+            raise ModelError(f"{self!r}: name: expected a text that is not empty, got {value!r}")
+        if value != self._name and value in self._names_beside(self.body):
+            raise ModelError(f"{self!r}: name {value!r} is already used")
+        self._name = value
+
+    @property
+    def body(self) -> BodyNode:
+        """The body that carries it.
+
+        Raises:
+            ModelError: it was removed.
+        """
+        if self._body is None:
+            raise ModelError(f"{self!r} is on no body: it was removed")
+        return self._body
+
+    def remove(self) -> None:
+        """Take it off its body."""
+        self.body._remove_node(self)
+
+    @classmethod
+    def _names_beside(cls, body: BodyNode) -> Iterable[str]:
+        """Names that a node on a body cannot have."""
+        return {node.name for node in body.skeleton.nodes()}
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._name!r})"
+
+
+class FrameNode(Node, JacobianNode, FixedFrame):
+    """A node with a pose in its body: a frame, with Jacobians.
+
+    Args:
+        body: the body that carries it.
+        name: unique among the skeleton's nodes.
+        relative_transform: its pose in the body (4x4 or what `as_transform` takes).
+        state, properties: instead of the defaults of the class's `State` and `Properties`.
+
+    Raises:
+        ModelError: no rigid transform.
+    """
+
+    _property_fields: ClassVar[dict[str, str]] = {"relative_transform": "_relative"}
+
+    def __init__(
+        self, body: BodyNode, name: str, relative_transform: Any = None, state: Any = None, properties: Any = None
+    ):
+        self._name = name
+        FixedFrame.__init__(self, body, relative_transform, name)
+        Node.__init__(self, body, name, state, properties)
+
+    @property
+    def _carrier(self) -> tuple[BodyNode, Any]:
+        return self.body, self._relative
+
+    @property
+    def parent_frame(self) -> Frame:
+        """The body that carries it."""
+        return self.body
+
+    @parent_frame.setter
+    def parent_frame(self, parent: Frame | None) -> None:
+        raise ModelError(f"{self!r} stays on its body; create one on the other body")
+
+    @property
+    def relative_transform(self) -> NDArray[np.float64]:
+        """Pose in the body, 4x4 (a copy); set with what `as_transform` takes."""
+        return self._relative.copy()
+
+    @relative_transform.setter
+    def relative_transform(self, value: Any) -> None:
+        self._set_relative_transform(value)
