@@ -328,7 +328,7 @@ def test_children_of_bodies() -> None:
     gc.collect()
     assert root.child_frames == root.children  # a body does not keep the frames on it alive
     refused("body 'b0': a body's parent is not set", lambda: setattr(root, "parent_frame", None))
-    refused("a shape stays on its body", lambda: setattr(node, "parent_frame", None))
+    refused("stays on its body", lambda: setattr(node, "parent_frame", None))
 
 
 def test_shapes_are_frames() -> None:
