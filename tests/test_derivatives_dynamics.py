@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kido
+from kido.skeleton.derivatives import ForwardDynamicsDerivatives
 from manifold import along_positions, along_vector
 from trees import KINDS, SEEDS, build, chain_parents, random_skeleton, random_state, relative_error, skeletons
 
@@ -28,19 +29,25 @@ def check_inverse_dynamics(s: kido.Skeleton, q, u, udot, tolerance: float = TOLE
     assert relative_error(D.dudot, s.compute_mass_matrix(q)) < EXACT
 
 
-def check_forward_dynamics(s: kido.Skeleton, q, u, tau, tolerance: float = FORWARD_TOLERANCE) -> None:
+def check_forward_dynamics(s: kido.Skeleton, q, u, tau) -> None:
     D, M = s.forward_dynamics_derivatives(q, u, tau), s.compute_mass_matrix(q)
-    for found, expected in (
-        (D.dq, along_positions(lambda x: s.forward_dynamics(x, u, tau), s, q)),
-        (D.du, along_vector(lambda x: s.forward_dynamics(q, x, tau), u)),
-    ):
-        assert relative_error(M @ found, M @ expected, np.abs(M @ expected).max(initial=1.0)) < tolerance
-    assert relative_error(M @ D.dtau, np.eye(len(q))) < 1e-8
+    compare_accelerations(
+        M, D, along_positions(lambda x: s.forward_dynamics(x, u, tau), s, q),
+        along_vector(lambda x: s.forward_dynamics(q, x, tau), u),
+    )  # fmt: skip
     assert np.array_equal(D.dtau, D.dtau.T)
     # With the accelerations of forward dynamics, inverse dynamics gives tau back, whatever q and u.
     E = s.inverse_dynamics_derivatives(q, u, s.forward_dynamics(q, u, tau))
-    assert relative_error(M @ D.dq, -E.dq) < EXACT
-    assert relative_error(M @ D.du, -E.du) < EXACT
+    for found, expected in ((D.dq, -E.dq), (D.du, -E.du), (D.dtau, np.eye(len(q)))):
+        assert np.abs(M @ found - expected).max() < EXACT * max(1.0, (np.abs(M) @ np.abs(found)).max())
+
+
+def compare_accelerations(M: np.ndarray, D: ForwardDynamicsDerivatives, dq: np.ndarray, du: np.ndarray) -> None:
+    """With difference quotients, which mean nothing next to a singular position."""
+    if np.linalg.cond(M) < 1e6:
+        for found, expected in ((D.dq, dq), (D.du, du)):
+            scale = np.abs(M @ expected).max(initial=1.0)
+            assert relative_error(M @ found, M @ expected, scale) < FORWARD_TOLERANCE
 
 
 @given(skeletons(most=8), SEEDS)
@@ -174,11 +181,10 @@ def test_held_state_with_external_forces(s: kido.Skeleton, seed: int, tilted: bo
     assert relative_error(D.dq, along_positions(lambda x: held_forces(s, x, u, udot), s, q)) < TOLERANCE
     assert relative_error(D.du, along_vector(lambda x: held_forces(s, q, x, udot), u)) < TOLERANCE
     assert relative_error(D.dudot, M) < EXACT
-    for found, expected in (
-        (E.dq, along_positions(lambda x: held_accelerations(s, x, u, tau), s, q)),
-        (E.du, along_vector(lambda x: held_accelerations(s, q, x, tau), u)),
-    ):
-        assert relative_error(M @ found, M @ expected, np.abs(M @ expected).max(initial=1.0)) < FORWARD_TOLERANCE
+    compare_accelerations(
+        M, E, along_positions(lambda x: held_accelerations(s, x, u, tau), s, q),
+        along_vector(lambda x: held_accelerations(s, q, x, tau), u),
+    )  # fmt: skip
 
 
 def test_calls_with_a_state_leave_external_forces_out() -> None:

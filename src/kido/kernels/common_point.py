@@ -18,8 +18,9 @@ the derivation here is our own.
 from __future__ import annotations
 
 from kido.jit import inlined, kernel
-from kido.joints.kinds import BALL, FREE
+from kido.joints.kinds import BALL, FREE, USER
 from kido.kernels.spatial import cross_motion
+from kido.kernels.user_point import user_columns_at_point
 from kido.math.so3 import cross
 
 
@@ -92,4 +93,7 @@ def motion_at_point(t, d, w, first, last, g0, g1, g2):
     """
     for i in range(first, last):
         body_at_point(t, d, w, i, g0, g1, g2)
-        columns_at_point(t, d, w, i, g0, g1, g2)
+        if t.kind[i] == USER:
+            user_columns_at_point(t, d, w, i)
+        else:
+            columns_at_point(t, d, w, i, g0, g1, g2)

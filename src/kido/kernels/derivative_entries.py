@@ -49,7 +49,7 @@ def derive_joint_forces(t, d, w, D):
     motion_at_point(t, d, w, 0, n, 0.0, 0.0, 0.0)
     loads = any_load(t, d)
     composite_sweep(t, d, w, 0, n, loads)
-    joint_force_derivatives(t, w, 0, n, loads, D, 0, 1)
+    joint_force_derivatives(t, d, w, 0, n, loads, D, 0, 1)
     mass_matrix_from_momenta(w, 0, t.first_dof[n], D, 2)
 
 
@@ -65,7 +65,7 @@ def derive_joint_accelerations(t, d, w, D):
     motion_at_point(t, d, w, 0, n, 0.0, 0.0, 0.0)
     loads = any_load(t, d)
     composite_sweep(t, d, w, 0, n, loads)
-    joint_force_derivatives(t, w, 0, n, loads, w.X, 0, 1)
+    joint_force_derivatives(t, d, w, 0, n, loads, w.X, 0, 1)
     factor(t, d, w, 0, n)
     X = w.X
     solve_negative(d, w, size)

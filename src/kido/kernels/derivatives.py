@@ -23,10 +23,12 @@ derivation and the reduced B are our own.
 from __future__ import annotations
 
 from kido.jit import inlined, kernel
+from kido.joints.kinds import USER
 from kido.kernels.external import external_wrench
 from kido.kernels.inertia import inertia_of, rigid_momentum
 from kido.kernels.kinematics import rotation_of
 from kido.kernels.spatial import cross_force
+from kido.kernels.user_point import add_column_changes
 from kido.math.so3 import cross, rotate
 from kido.tree.derivatives import COMPOSITE
 
@@ -290,13 +292,15 @@ def composite_sweep(t, d, w, first, last, loads):
 
 
 @kernel
-def joint_force_derivatives(t, w, first, last, loads, D, q, u):
+def joint_force_derivatives(t, d, w, first, last, loads, D, q, u):
     """dtau/dq and dtau/du of bodies first..last-1 into D[q] and D[u], which hold zeros; needs `composite_sweep`."""
     for i in range(first, last):
         for k in range(t.first_dof[i], t.first_dof[i + 1]):
             rows_above(w, i, k, D, q, u)
             if loads != 0 and w.has_load[i] != 0:
                 add_load(w, i, k, D, q)
+        if t.kind[i] == USER:
+            add_column_changes(t, d, w, i, D, q)
     for k in range(t.first_dof[first], t.first_dof[last]):
         rows_below(w, k, D, q, u)
 

@@ -9,7 +9,8 @@ from kido.joints import JointKind
 from kido.kernels.branch_factor import WIDE
 from kido.tree.derivatives import DERIVATIVES
 
-_ON_BODY = (JointKind.BALL, JointKind.FREE)
+# Joints whose columns are treated as riding on the moving body: those of ball and free joints do.
+_ON_BODY = (JointKind.BALL, JointKind.FREE, JointKind.USER)
 
 
 def _runs(members: np.ndarray) -> list[tuple[int, int]]:
