@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
-from trees import SEEDS, random_skeleton, random_state
 
 import kido
+from trees import SEEDS, random_skeleton, random_state
 
 STATES = ("positions", "velocities", "accelerations", "forces")
 
