@@ -17,8 +17,8 @@ _HOMES = {
     ),
     "kido.shapes": ("Box", "Capsule", "Cone", "Cylinder", "Ellipsoid", "Mesh", "Plane", "Shape", "Sphere"),
     "kido.skeleton": (
-        "Aspect", "BallJoint", "BodyNode", "Carrier", "CompoundJoint", "DegreeOfFreedom", "EndEffector", "EulerJoint",
-        "FixedFrame", "Frame", "FrameNode", "FreeJoint", "Hinge", "Inertia", "Joint", "Marker", "MarkerConstraint",
+        "ActuatorType", "Aspect", "BallJoint", "BodyNode", "Carrier", "CompoundJoint", "DegreeOfFreedom", "EndEffector",
+        "EulerJoint", "FixedFrame", "Frame", "FrameNode", "FreeJoint", "Hinge", "Inertia", "Joint", "Marker", "MarkerConstraint",
         "Mimic", "Node", "PlanarJoint", "PrismaticJoint", "RevoluteJoint", "ScrewJoint", "ShapeNode", "SimpleFrame",
         "Skeleton", "Support", "TranslationalJoint", "UniversalJoint", "UserJoint", "WORLD_FRAME", "WeldJoint",
         "WorldFrame",

@@ -1,4 +1,4 @@
-"""Constraints as rows of the contact problem: contacts, joint position limits, Coulomb joint friction."""
+"""Constraints as rows of the contact problem: contacts, joint limits, Coulomb joint friction, actuators."""
 
 from kido.constraints.assemble import ASSEMBLED, PROBLEM_FULL, assemble
 from kido.constraints.sources import SOURCES

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kido.collision.container import CONTACTS
+from kido.constraints.actuator import add_actuator, is_dragged, most_actuator_rows, wanted_velocity
 from kido.constraints.contact import add_contact, pool_size
 from kido.constraints.joint import add_friction, add_limit, limit_is_near
 from kido.constraints.sources import BLOCKS_NEEDED, POOL_NEEDED, ROWS_NEEDED, TIME_STEP
@@ -23,7 +24,7 @@ def needed(t, c, src):
         if t.part_mobile[part] != 0:
             length = t.part_dof[part + 1] - t.part_dof[part]
             for k in range(t.part_dof[part], t.part_dof[part + 1]):
-                number = 0
+                number = most_actuator_rows(t, k)
                 if t.lower[k] > -1e300 or t.upper[k] < 1e300:
                     number += 1 if t.lower[k] == t.upper[k] else 2
                 if t.coulomb[k] > 0.0:
@@ -35,37 +36,52 @@ def needed(t, c, src):
 
 
 @kernel
-def add_joints(t, d, pr, src, block, row, pool):
-    """Limits and friction of all mobile parts. Returns numbers of blocks, rows and pool entries in use."""
+def add_position_limits(t, d, pr, src, k, block, row, pool):
+    """Limits of coordinate k that may be met. Returns numbers of blocks, rows and pool entries in use."""
     h = src.parameter[TIME_STEP]
+    low, high, q, u = t.lower[k], t.upper[k], d.q[k], pr.u_free[k]
+    wanted = wanted_velocity(t, d, pr, k)
+    if low == high:
+        pool += add_limit(t, d, pr, src, k, q - low, 0.0, block, row, pool)
+        block += 1
+        row += 1
+    else:
+        if limit_is_near(q - low, max(-u, -wanted), h):
+            pool += add_limit(t, d, pr, src, k, q - low, 1.0, block, row, pool)
+            block += 1
+            row += 1
+        if limit_is_near(high - q, max(u, wanted), h):
+            pool += add_limit(t, d, pr, src, k, high - q, -1.0, block, row, pool)
+            block += 1
+            row += 1
+    return block, row, pool
+
+
+@kernel
+def add_joints(t, d, pr, src, block, row, pool):
+    """Limits, friction and actuators of all mobile parts. Returns numbers of blocks, rows and pool entries in use.
+
+    Nothing of it moves a prescribed coordinate.
+    """
     for part in range(t.part_mobile.shape[0]):
         if t.part_mobile[part] == 0:
             continue
         for k in range(t.part_dof[part], t.part_dof[part + 1]):
-            low, high, q, u = t.lower[k], t.upper[k], d.q[k], pr.u_free[k]
-            if low == high:
-                pool += add_limit(t, d, pr, src, k, q - low, 0.0, block, row, pool)
-                block += 1
-                row += 1
-            else:
-                if limit_is_near(q - low, -u, h):
-                    pool += add_limit(t, d, pr, src, k, q - low, 1.0, block, row, pool)
+            if t.prescribed[k] != 0:
+                continue
+            if not is_dragged(t, k):
+                block, row, pool = add_position_limits(t, d, pr, src, k, block, row, pool)
+                if t.coulomb[k] > 0.0:
+                    pool += add_friction(t, d, pr, src, k, block, row, pool)
                     block += 1
                     row += 1
-                if limit_is_near(high - q, u, h):
-                    pool += add_limit(t, d, pr, src, k, high - q, -1.0, block, row, pool)
-                    block += 1
-                    row += 1
-            if t.coulomb[k] > 0.0:
-                pool += add_friction(t, d, pr, src, k, block, row, pool)
-                block += 1
-                row += 1
+            block, row, pool = add_actuator(t, d, pr, src, k, block, row, pool)
     return block, row, pool
 
 
 @kernel
 def assemble(t, d, c, pr, src):
-    """Fill the problem `pr` with all contacts of `c`, joint limits and joint friction; pr.u_free is given.
+    """Fill the problem `pr` with all contacts of `c`, joint limits, joint friction and actuators; pr.u_free is given.
 
     Needs transforms and articulated inertias. Returns ASSEMBLED, or PROBLEM_FULL with the needs in src.used.
     """

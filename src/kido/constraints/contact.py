@@ -193,6 +193,8 @@ def add_contact(t, d, c, pr, src, k, block, row, pool):
             pr.dof_b[block] = t.part_dof[t.part[b]]
             contact_rows(t, d, c, pr, k, b, 1.0, pool + 3 * na, nb)
     compliance = own_compliance(pr, block)
+    if compliance <= 0.0:  # no normal impulse moves anything, as between prescribed bodies
+        return 0
     if same and is_locked(t, a, b, compliance):
         return 0
     for r in range(3):

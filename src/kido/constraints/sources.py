@@ -5,7 +5,7 @@ from __future__ import annotations
 from kido.jit import Field, Schema
 
 # Kinds of source.
-FROM_CONTACT, FROM_LIMIT, FROM_FRICTION = 0, 1, 2
+FROM_CONTACT, FROM_LIMIT, FROM_FRICTION, FROM_SPEED_LIMIT, FROM_SERVO, FROM_MIMIC = range(6)
 
 # Entries of `parameter`.
 TIME_STEP, ERP, SLOP, MAX_CORRECTION, RESTITUTION_SPEED, SKIN, SKIN_SHARE = range(7)
@@ -15,11 +15,12 @@ BLOCKS_NEEDED, ROWS_NEEDED, POOL_NEEDED = range(3)
 
 SOURCES = Schema(
     "SOURCES",
-    Field("origin", "i", ("blocks",), doc="FROM_CONTACT, FROM_LIMIT or FROM_FRICTION"),
+    Field("origin", "i", ("blocks",), doc="FROM_CONTACT ... FROM_MIMIC"),
     Field("index", "i", ("blocks",), doc="contact, or coordinate"),
     Field("side", "f", ("blocks",), doc="limit: +1 lower, -1 upper, 0 both (the coordinate is fixed)"),
     Field("limit_impulse", "f", ("dofs",), "N s", "impulse of the limit in the last step, along the coordinate"),
     Field("friction_impulse", "f", ("dofs",), "N s", "impulse of Coulomb joint friction in the last step"),
+    Field("actuator_impulse", "f", ("dofs",), "N s", "impulse of a servo or a mimic's coupling in the last step"),
     Field("parameter", "f", (8,), doc="see TIME_STEP ... SKIN_SHARE"),
     Field("used", "i", (4,), doc="blocks, rows and pool entries that the last assembly needed"),
 )

@@ -70,7 +70,7 @@ class Probe:
 
         Args:
             structure: number of the structure.
-            commands: joint forces to note.
+            commands: of the actuators, to note.
         """
         world, data = self.world, self.engine.data
         kinetic, potential = self.energies()
@@ -116,9 +116,10 @@ class Probe:
 
 
 def set_forces(world: World, commands: Array | None, bodies: Any = (), laws: Any = ()) -> None:
-    """Set joint forces and external forces as they were recorded; None: zero."""
-    tau = engine_of(world).data.tau
-    tau[:] = 0.0 if commands is None else commands[: len(tau)]
+    """Set commands and external forces as they were recorded; None: zero."""
+    engine = engine_of(world)
+    size = len(engine.data.tau)
+    engine.set_commands(np.zeros(size) if commands is None else commands[:size])
     for skeleton in world.skeletons:
         skeleton.clear_external_forces()
     owners = [(s, b.index) for s in world.skeletons for b in s.bodies] if len(bodies) else []

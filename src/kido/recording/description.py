@@ -59,6 +59,7 @@ def skeleton_to_dict(skeleton: Skeleton) -> dict[str, Any]:
         "positions": skeleton.positions.tolist(),
         "velocities": skeleton.velocities.tolist(),
         "forces": skeleton.forces.tolist(),
+        "commands": skeleton.commands.tolist(),
     }
 
 
@@ -80,6 +81,8 @@ def skeleton_from_dict(data: dict[str, Any]) -> Skeleton:
             setattr(skeleton, flag, data[flag])
         for what in ("positions", "velocities", "forces"):
             setattr(skeleton, what, data[what])
+        if "commands" in data:
+            skeleton.commands = data["commands"]
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, KidoError) as error:
         if isinstance(error, RecordingError):
             raise
@@ -142,7 +145,9 @@ def _joint_to_dict(joint: Joint) -> dict[str, Any]:
         "transform_from_parent": joint.transform_from_parent.tolist(),
         "transform_from_child": joint.transform_from_child.tolist(),
         "dof_names": None if names == usual else names,
-        "mimic": None if joint.mimic is None else dataclasses.asdict(joint.mimic),
+        "actuators": [dof.actuator_type.name for dof in joint.dofs],
+        "mimics": [None if dof.mimic is None else dataclasses.asdict(dof.mimic) for dof in joint.dofs],
+        "enforce_velocity_limits": joint.enforce_velocity_limits,
     }
     for key in _JOINT_GEOMETRY:
         if hasattr(joint, key):
@@ -162,14 +167,23 @@ def _joint_from_dict(data: dict[str, Any]) -> Joint:
     joint = JOINT_TYPES[data["type"]](
         data["name"],
         dof_names=data["dof_names"],
-        mimic=None if data["mimic"] is None else Mimic(**data["mimic"]),
         **{key: data[key] for key in transforms},
         **options,
     )
+    _set_actuators(joint, data)
     for key in (*transforms, "axis", "axis1", "axis2"):
         if key in data:
             _keep_bits(joint, f"_{key}", data[key])
     return joint
+
+
+def _set_actuators(joint: Joint, data: dict[str, Any]) -> None:
+    if "actuators" not in data:  # written before joints had actuators: mimics were kept and did nothing
+        return
+    for dof, mimic, actuator in zip(joint.dofs, data["mimics"], data["actuators"], strict=True):
+        dof.mimic = None if mimic is None else Mimic(**mimic)
+        dof.actuator_type = actuator
+    joint.enforce_velocity_limits = data["enforce_velocity_limits"]
 
 
 def _node_to_dict(node: ShapeNode, shapes: list[Shape]) -> dict[str, Any]:

@@ -37,7 +37,7 @@ def frame_columns(dofs: int) -> tuple[Column, ...]:
         Column("dissipation", "f8", unit="J", doc="sum of impulse times velocity over contacts"),
         Column("positions", "f8", (dofs,), True, "m, rad", "skeleton after skeleton; NaN past the last"),
         Column("velocities", "f8", (dofs,), True, "m/s, rad/s"),
-        Column("commands", "f8", (dofs,), True, "N, N m", "joint forces during the step that led here"),
+        Column("commands", "f8", (dofs,), True, doc="of the actuators during the step that led here"),
         Column("contact_count", "i8", doc="rows of `contacts`"),
         Column("external_count", "i8", doc="rows of `external`"),
     )

@@ -27,7 +27,7 @@ Signal = Callable[[World], Any]
 class Recorder:
     """Records a world from the moment it is made until it is closed.
 
-    Each frame holds time, positions, velocities, commanded forces, applied external forces, contacts with
+    Each frame holds time, positions, velocities, commands, applied external forces, contacts with
     their forces, energies, the solver's report and the user's own signals. Changes of structure become events
     and may happen at any time. Complete states are kept at the start, at the end, and every
     `checkpoint_every` frames, from which `Recording.resume` continues bit for bit. What was flushed
@@ -98,7 +98,7 @@ class Recorder:
         self._skeletons: list[Any] = []
         self.event("recording started", kind="start")
         self._note_structure(description)
-        self._frame(first, engine.data.tau)
+        self._frame(first, engine.commands())
         self._checkpoint()
         self._writer.flush()
         self._remove = world.add_step_callback(self._on_step)
@@ -155,7 +155,7 @@ class Recorder:
     def _on_step(self, world: World) -> None:
         if (world.num_steps - self._first_step) % self._every == 0:
             self._note_changes()
-            self._frame(self._read_signals(), engine_of(world).world.command)
+            self._frame(self._read_signals(), engine_of(world).last_commands())
             if self._since_checkpoint >= self._checkpoint_every:
                 self._checkpoint()
 
@@ -262,7 +262,7 @@ class Recorder:
         self._last_step = int(self._writer.last("frames", "step"))
         self._note_changes()
         if self.world.num_steps != self._last_step:
-            self._frame(self._read_signals(), engine_of(self.world).world.command)
+            self._frame(self._read_signals(), engine_of(self.world).last_commands())
 
     def close(self, reason: str = "recording ended") -> None:
         """Record the present state, write everything and close the file; may be called again.

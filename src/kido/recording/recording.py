@@ -177,7 +177,7 @@ class Recording:
 
     @property
     def commands(self) -> Array:
-        """(T, n) joint forces that were commanded during the step that led to each frame [N, N m]."""
+        """(T, n) commands of the actuators during the step that led to each frame (forces for FORCE coordinates)."""
         return self._column("commands")
 
     @property

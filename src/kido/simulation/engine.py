@@ -24,6 +24,7 @@ from kido.constraints.sources import (
 from kido.errors import ModelError, StateError
 from kido.jit import Container, prepare
 from kido.simulation import schema
+from kido.simulation.actuate import actuate_stage
 from kido.simulation.contacts import ContactSet
 from kido.simulation.filters import filter_arrays
 from kido.simulation.finish import finish_stage
@@ -37,6 +38,8 @@ from kido.simulation.step import (
     detect_stage,
     run_steps,
 )
+from kido.skeleton.actuation import is_prescribed, join_commands, takes_force, takes_motion
+from kido.skeleton.actuator import followed_dofs
 from kido.skeleton.compiler import check_masses, compile_forest
 from kido.solvers import (
     admm_island,
@@ -73,6 +76,8 @@ class Engine:
             node for s in self.skeletons for b in s.bodies for node in b.shapes if node.collision and b.collidable
         ]
         self.settings = settings
+        self.undriven = np.zeros(0, np.int64)
+        self._read_actuators()
         dofs = int(self.tree.first_dof[-1])
         self.world = Container(WORLD, dofs=dofs)
         self.detector = NativeDetector(
@@ -100,6 +105,39 @@ class Engine:
         self.world.time_step[0] = time_step
         self.sources.parameter[TIME_STEP] = time_step
 
+    def _read_actuators(self) -> None:
+        """Take the actuators from the forest.
+
+        Raises:
+            NameLookupError, ModelError: a joint mimics what it cannot.
+        """
+        for skeleton in self.skeletons:
+            followed_dofs(skeleton)
+        self.tree.prescribed[:] = is_prescribed(self.tree.actuator)
+        self.undriven = np.flatnonzero(~takes_force(self.tree.actuator))
+
+    def properties_changed(self) -> None:
+        """The forest has new properties.
+
+        Raises:
+            NameLookupError, ModelError: a joint mimics what it cannot.
+        """
+        self._read_actuators()
+        self._link()
+
+    def commands(self) -> np.ndarray:
+        """Commands (dofs,) of the next step."""
+        return join_commands(self.tree.actuator, self.data.tau, self.data.command)
+
+    def last_commands(self) -> np.ndarray:
+        """Commands (dofs,) of the last step."""
+        return join_commands(self.tree.actuator, self.world.command, self.world.target)
+
+    def set_commands(self, commands: np.ndarray) -> None:
+        """Set the commands (dofs,) of the next step."""
+        self.data.tau[:] = np.where(takes_force(self.tree.actuator), commands, 0.0)
+        self.data.command[:] = np.where(takes_motion(self.tree.actuator), commands, 0.0)
+
     def _make_problem(self, blocks: int, rows: int, pool: int, keep: Container | None = None) -> None:
         dofs = int(self.tree.first_dof[-1])
         options = {k: v for k, v in self.settings.items() if k not in CORRECTION}
@@ -117,6 +155,7 @@ class Engine:
             parameter[TIME_STEP] = keep.parameter[TIME_STEP]
             sources.limit_impulse[:] = keep.limit_impulse
             sources.friction_impulse[:] = keep.friction_impulse
+            sources.actuator_impulse[:] = keep.actuator_impulse
         self.problem, self.sources = problem, sources
         self._link()
 
@@ -134,6 +173,8 @@ class Engine:
         }
         if any(n.restitution > 0.0 for n in self.nodes):
             stages[schema.RESTITUTE] = restitute
+        if self.tree.prescribed.any():
+            stages[schema.ACTUATE] = actuate_stage
         return stages
 
     def _prepare(self, callbacks: list[Any]) -> None:
@@ -146,6 +187,7 @@ class Engine:
         table[schema.COLLISION_AT] = self.detector.address
         table[schema.PROBLEM_AT] = self.problem.address
         table[schema.SOURCES_AT] = self.sources.address
+        table[schema.SMOOTH :] = 0
         for place, stage in self._stages().items():
             table[place] = stage.address
 
@@ -156,6 +198,7 @@ class Engine:
             ModelError: a coordinate has no inertia.
             StateError: a pose became NaN or infinite.
         """
+        self.data.tau[self.undriven] = 0.0
         resume = FROM_START
         while number > 0:
             done, stage, status = run_steps(self.world.address, number, resume)
@@ -216,6 +259,8 @@ class Engine:
             "detector": self.detector.state(),
             "limit_impulse": self.sources.limit_impulse.copy(),
             "friction_impulse": self.sources.friction_impulse.copy(),
+            "actuator_impulse": self.sources.actuator_impulse.copy(),
+            "actuator_force": self.world.actuator_force.copy(),
             "constraint_force": self.world.constraint_force.copy(),
             "last": self.world.last.copy(),
             "worst": self.world.worst.copy(),
@@ -228,6 +273,8 @@ class Engine:
         self.sources.limit_impulse[:] = state["limit_impulse"]
         self.sources.friction_impulse[:] = state["friction_impulse"]
         self.world.constraint_force[:] = state["constraint_force"]
+        self.sources.actuator_impulse[:] = state.get("actuator_impulse", 0.0)  # not in older recordings
+        self.world.actuator_force[:] = state.get("actuator_force", 0.0)
         self.world.last[:] = state["last"]
         self.world.worst[:] = state["worst"]
         self.world.unconverged[:] = state["unconverged"]

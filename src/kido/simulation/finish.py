@@ -6,7 +6,7 @@ import math
 
 from kido.collision.container import COLLISION, CONTACTS
 from kido.constraints.contact import tangents
-from kido.constraints.sources import FROM_CONTACT, FROM_LIMIT, SOURCES
+from kido.constraints.sources import FROM_CONTACT, FROM_FRICTION, FROM_LIMIT, FROM_MIMIC, FROM_SERVO, SOURCES
 from kido.jit import callback, kernel, view
 from kido.joints.kinds import FREE_MIXED
 from kido.kernels.integration import advance, linear_to_body_axes
@@ -51,6 +51,7 @@ def return_impulses(c, pr, src):
     for k in range(src.limit_impulse.shape[0]):
         src.limit_impulse[k] = 0.0
         src.friction_impulse[k] = 0.0
+        src.actuator_impulse[k] = 0.0
     for b in range(pr.count[BLOCKS]):
         row, k = pr.row[b], src.index[b]
         if src.origin[b] == FROM_CONTACT:
@@ -62,23 +63,41 @@ def return_impulses(c, pr, src):
             c.impulse[k, 2] = x * n2 + y * a2 + z * b2
         elif src.origin[b] == FROM_LIMIT:
             src.limit_impulse[k] += pr.impulse[row] if src.side[b] >= 0.0 else -pr.impulse[row]
-        else:
+        elif src.origin[b] == FROM_FRICTION:
             src.friction_impulse[k] = pr.impulse[row]
+        elif src.origin[b] == FROM_SERVO or src.origin[b] == FROM_MIMIC:
+            src.actuator_impulse[k] = pr.impulse[row]
 
 
 @kernel
-def constraint_forces(pr, w, h):
-    """Generalized forces of all impulses, J^T p / h."""
+def add_block_force(pr, b, h, force):
+    """Add the generalized force of a block's impulse, J^T p / h."""
+    rows = 3 if pr.kind[b] == 0 else 1
+    for r in range(rows):
+        p = pr.impulse[pr.row[b] + r] / h
+        for k in range(pr.len_a[b]):
+            force[pr.dof_a[b] + k] += pr.J[pr.at_a[b] + r * pr.len_a[b] + k] * p
+        for k in range(pr.len_b[b]):
+            force[pr.dof_b[b] + k] += pr.J[pr.at_b[b] + r * pr.len_b[b] + k] * p
+
+
+@kernel
+def constraint_forces(t, pr, src, w, h):
+    """Generalized forces of all impulses, those of servos among the actuators' and not the constraints'.
+
+    The actuator of a prescribed coordinate gives what is missing to the force that its motion took.
+    """
     for k in range(w.constraint_force.shape[0]):
         w.constraint_force[k] = 0.0
+        w.actuator_force[k] = 0.0 if t.prescribed[k] != 0 else w.command[k]
     for b in range(pr.count[BLOCKS]):
-        rows = 3 if pr.kind[b] == 0 else 1
-        for r in range(rows):
-            p = pr.impulse[pr.row[b] + r] / h
-            for k in range(pr.len_a[b]):
-                w.constraint_force[pr.dof_a[b] + k] += pr.J[pr.at_a[b] + r * pr.len_a[b] + k] * p
-            for k in range(pr.len_b[b]):
-                w.constraint_force[pr.dof_b[b] + k] += pr.J[pr.at_b[b] + r * pr.len_b[b] + k] * p
+        if src.origin[b] == FROM_SERVO:
+            add_block_force(pr, b, h, w.actuator_force)
+        else:
+            add_block_force(pr, b, h, w.constraint_force)
+    for k in range(w.constraint_force.shape[0]):
+        if t.prescribed[k] != 0:
+            w.actuator_force[k] = w.drive_force[k] - w.constraint_force[k]
 
 
 @kernel
@@ -145,8 +164,9 @@ def finish_stage(address, unused_1, unused_2, unused_3):
     c = view(COLLISION, w.table[COLLISION_AT])
     pr = view(PROBLEM, w.table[PROBLEM_AT])
     h = w.time_step[0]
-    return_impulses(c, pr, view(SOURCES, w.table[SOURCES_AT]))
-    constraint_forces(pr, w, h)
+    src = view(SOURCES, w.table[SOURCES_AT])
+    return_impulses(c, pr, src)
+    constraint_forces(t, pr, src, w, h)
     for part in range(t.part_mobile.shape[0]):
         if t.part_mobile[part] != 0:
             finish_part(t, d, w, pr, t.part_body[part], t.part_body[part + 1], h)

@@ -6,7 +6,7 @@ from kido.jit import Field, Schema
 
 # Entries of `table`: containers, then the stages of a step as callbacks.
 TREE_AT, DATA_AT, COLLISION_AT, PROBLEM_AT, SOURCES_AT = range(5)
-SMOOTH, DETECT, ASSEMBLE, SOLVE, SWEEPER, FALLBACK, RESTITUTE, CORRECT, FINISH = range(5, 14)
+SMOOTH, DETECT, ASSEMBLE, SOLVE, SWEEPER, FALLBACK, RESTITUTE, CORRECT, FINISH, ACTUATE = range(5, 15)
 
 # Entries of `worst`, the largest over all steps so far, and of `last`, those of the last step.
 PENETRATION, RESIDUAL, ITERATIONS, STATUS, NUM_CONTACTS, DISSIPATION, FALLBACKS, BOUNCES = range(8)
@@ -19,7 +19,10 @@ WORLD = Schema(
     Field("unconverged", "i", (1,), doc="steps whose contact problem was not solved to its tolerance"),
     Field("start_u", "f", ("dofs",), doc="velocities at the start of the step, free joints in fixed axes"),
     Field("command", "f", ("dofs",), "N, N m", "joint forces as given, while a step uses the array"),
+    Field("target", "f", ("dofs",), doc="DATA.command, as the last step used it"),
     Field("constraint_force", "f", ("dofs",), "N, N m", "contact and constraint impulses over the time step"),
+    Field("drive_force", "f", ("dofs",), "N, N m", "of prescribed coordinates: actuator, contacts and constraints"),
+    Field("actuator_force", "f", ("dofs",), "N, N m", "what actuators gave in the last step"),
     Field("last", "f", (8,), doc="report of the last step"),
     Field("worst", "f", (8,), doc="worst values over all steps since the world was made or its report reset"),
 )

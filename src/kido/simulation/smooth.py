@@ -13,6 +13,7 @@ Source: Moreau (1988); Jean (1999); the predictor for velocity products is our o
 from __future__ import annotations
 
 from kido.jit import callback, kernel, view
+from kido.joints.actuators import ACCELERATION, VELOCITY
 from kido.joints.kinds import FREE_MIXED
 from kido.kernels.forward_dynamics import acceleration_scatter, articulated_inertias, bias_gather
 from kido.kernels.inertia import body_inertia
@@ -48,12 +49,26 @@ def joint_loads(t, d, w, first, last):
 
 
 @kernel
+def prescribe(t, d, w, begin, end, h):
+    """Accelerations of prescribed coordinates over the step; velocities asked for are reached at its end."""
+    for k in range(begin, end):
+        w.target[k] = d.command[k]
+        if t.prescribed[k] != 0:
+            if t.actuator[k] == ACCELERATION:
+                d.udot[k] = d.command[k]
+            else:
+                target = d.command[k] if t.actuator[k] == VELOCITY else 0.0
+                d.udot[k] = (target - w.start_u[k]) / h
+
+
+@kernel
 def smooth_part(t, d, w, pr, first, last, h):
     """u_free of one mobile part at mid-step. Returns the index of a coordinate without inertia, or -1."""
     begin, end = t.first_dof[first], t.first_dof[last]
     for i in range(first, last):
         body_inertia(t, d, i)
     joint_loads(t, d, w, first, last)
+    prescribe(t, d, w, begin, end, h)
     status = articulated_inertias(t, d, first, last, h)
     for evaluation in range(2):
         velocities(t, d, first, last)

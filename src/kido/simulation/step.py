@@ -11,6 +11,7 @@ from kido.constraints.assemble import assemble
 from kido.constraints.sources import SOURCES
 from kido.jit import call4, callback, entry, view
 from kido.simulation.schema import (
+    ACTUATE,
     ASSEMBLE,
     COLLISION_AT,
     CORRECT,
@@ -82,6 +83,8 @@ def run_steps(world, number, resume):
         if w.table[RESTITUTE] != 0:
             call4(w.table[RESTITUTE], problem, sweeper, fallback, 0)
         call4(w.table[CORRECT], problem, 0, 0, 0)
+        if w.table[ACTUATE] != 0:
+            call4(w.table[ACTUATE], world, 0, 0, 0)
         call4(w.table[FINISH], world, 0, 0, 0)
         resume = FROM_START
     return number, -1, 0

@@ -18,6 +18,7 @@ from kido.simulation.engine import Engine
 from kido.simulation.hooks import StepHooks
 from kido.simulation.report import StepReport
 from kido.skeleton import BodyNode, Skeleton, WeldJoint
+from kido.skeleton.actuator import followed_dofs
 from kido.skeleton.arrays import STATE_FIELDS
 from kido.skeleton.aspects import Carrier
 
@@ -121,7 +122,8 @@ class World(Carrier):
             name: renames it. If its name is taken, a number is appended.
 
         Raises:
-            ModelError: it is in a world already, or a joint of it moves no mass.
+            ModelError: it is in a world already, or a joint of it mimics what it cannot.
+            NameLookupError: a joint of it mimics one that is not there.
         """
         if not isinstance(skeleton, Skeleton):
             raise ModelError(f"world {self.name!r}: expected a skeleton to add, got {type(skeleton).__name__}")
@@ -129,6 +131,7 @@ class World(Carrier):
             raise ModelError(
                 f"skeleton {skeleton.name!r} is in world {skeleton._world.name!r} already; add a clone() instead"
             )
+        followed_dofs(skeleton)
         wanted = name or skeleton.name
         taken = {s.name for s in self._skeletons}
         unique, number = wanted, 1
@@ -268,6 +271,7 @@ class World(Carrier):
             self._properties_stale = False
             for s in self._skeletons:
                 s._compiled()
+            self._engine.properties_changed()
         return self._engine
 
     # Stepping --------------------------------------------------------------------------------------------
@@ -275,8 +279,8 @@ class World(Carrier):
     def step(self, n: int = 1, reset_command: bool = True) -> StepReport:
         """Advance by n steps.
 
-        Joint forces and external forces hold during all n steps and are then set to zero, unless
-        `reset_command` is False.
+        Commands (joint forces, velocities and accelerations asked of actuators) and external forces hold during all n
+        steps and are then set to zero, unless `reset_command` is False.
 
         Args:
             n: number of steps, not negative.
@@ -308,6 +312,7 @@ class World(Carrier):
                 chunk = max(1, min(10 * chunk, int(chunk * _CHUNK_SECONDS / max(took, 1e-6))))
         if reset_command and n > 0:
             engine.data.tau[:] = 0.0
+            engine.data.command[:] = 0.0
             for s in self._skeletons:
                 if s._applied:
                     s.clear_external_forces()
@@ -362,13 +367,21 @@ class World(Carrier):
         world.unconverged[:] = 0
 
     def constraint_forces(self, skeleton: Skeleton | str | int) -> NDArray[np.float64]:
-        """Generalized forces (dofs,) of contacts, limits and joint friction on a skeleton in the last step."""
-        s = skeleton if isinstance(skeleton, Skeleton) else self.skeleton(skeleton)
+        """Generalized forces (dofs,) of contacts, limits, joint friction and gears on a skeleton in the last step."""
         engine = self._compile()
+        return engine.world.constraint_force[self._dofs_of(skeleton, engine)].copy()
+
+    def actuator_forces(self, skeleton: Skeleton | str | int) -> NDArray[np.float64]:
+        """Forces (dofs,) that a skeleton's actuators gave in the last step; see `Skeleton.actuator_forces`."""
+        engine = self._compile()
+        return engine.world.actuator_force[self._dofs_of(skeleton, engine)].copy()
+
+    def _dofs_of(self, skeleton: Skeleton | str | int, engine: Engine) -> slice:
+        s = skeleton if isinstance(skeleton, Skeleton) else self.skeleton(skeleton)
         if s not in engine.skeletons:
             raise NameLookupError(f"skeleton in world {self.name!r}", s.name, [x.name for x in self._skeletons])
         k = engine.skeletons.index(s)
-        return engine.world.constraint_force[engine.tree.part_dof[k] : engine.tree.part_dof[k + 1]].copy()
+        return slice(int(engine.tree.part_dof[k]), int(engine.tree.part_dof[k + 1]))
 
     @property
     def kinetic_energy(self) -> float:
@@ -421,7 +434,7 @@ class World(Carrier):
                 f"this world has {names} with {len(d.q)}"
             )
         for field in STATE_FIELDS:
-            getattr(d, field)[:] = state[field]
+            getattr(d, field)[:] = state.get(field, 0.0)  # an older recording has no "command"
         for s, rows in zip(self._skeletons, state["applied"], strict=True):
             s.clear_external_forces()
             for index, row in rows.items():

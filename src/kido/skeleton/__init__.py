@@ -1,5 +1,7 @@
 """Skeletons: bodies, joints, coordinates and shapes as a person handles them."""
 
+from kido.joints import ActuatorType
+from kido.skeleton.actuator import Mimic
 from kido.skeleton.aspects import Aspect, Carrier
 from kido.skeleton.body_node import BodyNode
 from kido.skeleton.compound_joint import CompoundJoint, Hinge
@@ -8,7 +10,7 @@ from kido.skeleton.end_effector import EndEffector, Support
 from kido.skeleton.fixed_frame import FixedFrame
 from kido.skeleton.frame import Frame
 from kido.skeleton.inertia import Inertia
-from kido.skeleton.joint import Joint, Mimic
+from kido.skeleton.joint import Joint
 from kido.skeleton.joint_types import (
     JOINT_TYPES,
     BallJoint,
@@ -33,6 +35,7 @@ from kido.skeleton.world_frame import WORLD_FRAME, WorldFrame
 __all__ = [
     "JOINT_TYPES",
     "WORLD_FRAME",
+    "ActuatorType",
     "Aspect",
     "BallJoint",
     "BodyNode",

@@ -36,7 +36,7 @@ _EPOCH = 1 << 40  # more than any body is ever evaluated
 # What a kept result depends on: positions; those and velocities; those and accelerations; or positions,
 # velocities, joint forces and external forces.
 OF_POSITIONS, OF_VELOCITIES, OF_ACCELERATIONS, OF_FORCES = range(4)
-STATE_FIELDS = ("q", "u", "udot", "tau")
+STATE_FIELDS = ("q", "u", "udot", "tau", "command")
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 
 
@@ -64,6 +64,7 @@ class SkeletonArrays:
         self._world_version = -1
         self._gravity = np.array(STANDARD_GRAVITY)
         self._properties_stale = False
+        self._has_actuators = False  # other than FORCE; current when compiled
 
     def _drop_arrays(self) -> None:
         """Keep the state by body, and compile on next use."""

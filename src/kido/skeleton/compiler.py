@@ -12,6 +12,7 @@ from kido.jit import Container
 from kido.joints import JointKind
 from kido.joints.tape import INPUTS
 from kido.math.transform import inverse_transform
+from kido.skeleton.actuator import fill_actuators
 from kido.tree import DATA, TREE, data_for
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ _OWN_INDICES = (
     "part_dof",
     "part_mobile",
     "moves",
+    "prescribed",
     "member_link",
     "member_apart",
     "member_pose",
@@ -104,6 +106,7 @@ def index_arrays(skeleton: Skeleton, links: Links) -> dict[str, np.ndarray]:
         "part_dof": np.array([0, first[-1]], np.int64),
         "part_mobile": np.array([int(skeleton.mobile)], np.int64),
         "moves": moves,
+        "prescribed": np.zeros(first[-1], np.int64),  # set while hybrid dynamics uses it; a world has its own
         "member_link": links.of_body,
         "member_apart": np.array([not np.array_equal(X, np.eye(4)) for X in links.offset], np.int64),
         "member_pose": np.ascontiguousarray(links.offset[:, :3].reshape(-1, 12)),
@@ -170,6 +173,7 @@ def fill_properties(links: Links, skeleton: Skeleton, tree: Container) -> None:
         k = int(tree.first_dof[i])
         for field, key in _DOF_PROPERTIES.items():
             getattr(tree, field)[k : k + joint.num_dofs] = joint._properties[key]
+    fill_actuators(skeleton, [body.parent_joint for body in links.top], tree)
 
 
 def _hinge(R: np.ndarray, axis: np.ndarray) -> np.ndarray:
@@ -234,8 +238,9 @@ def compile_forest(
         "moves": [k["moves"] for k in indices],
     }
     whole = {key: np.concatenate([np.zeros(0, np.int64), *parts]).astype(np.int64) for key, parts in joined.items()}
-    # A world integrates free joints with their linear velocity in fixed axes.
-    whole["kind"][whole["kind"] == JointKind.FREE] = JointKind.FREE_MIXED
+    # A world integrates free joints with their linear velocity in fixed axes, unless these numbers are driven.
+    own_axes = np.array([b.parent_joint._drives_body_axes for k in linked for b in k.top], bool)
+    whole["kind"][(whole["kind"] == JointKind.FREE) & ~own_axes] = JointKind.FREE_MIXED
     places = tape_places([body for links in linked for body in links.top])
     tree = Container(TREE, bodies=n, dofs=m, members=0, gravity=gravity, **places, **whole)
     data = data_for(tree)

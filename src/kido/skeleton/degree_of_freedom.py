@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kido.joints import ActuatorType
+from kido.skeleton.actuator import Mimic, actuator_type
+
 if TYPE_CHECKING:
     from kido.skeleton.joint import Joint
 
@@ -73,6 +76,41 @@ class DegreeOfFreedom:
     def index(self) -> int:
         """Position of the coordinate in the skeleton's arrays."""
         return self.joint._coordinates().start + self.index_in_joint
+
+    @property
+    def actuator_type(self) -> ActuatorType:
+        """What drives the coordinate; set it to an `ActuatorType` or its name, see `Joint.actuator_type`."""
+        return self.joint._actuators[self.index_in_joint]
+
+    @actuator_type.setter
+    def actuator_type(self, value: Any) -> None:
+        joint = self.joint
+        types = list(joint._actuators)
+        types[self.index_in_joint] = actuator_type(value, f"dof {self.name!r}")
+        joint._check_followed(types, joint._mimics)
+        joint._set_actuators(types, list(joint._mimics))
+
+    @property
+    def mimic(self) -> Mimic | None:
+        """What the coordinate follows; see `Joint.mimic`."""
+        return self.joint._mimics[self.index_in_joint]
+
+    @mimic.setter
+    def mimic(self, value: Mimic | None) -> None:
+        self.joint._check_mimic(value)
+        mimics = list(self.joint._mimics)
+        mimics[self.index_in_joint] = value
+        self.joint._set_mimics(mimics)
+
+    @property
+    def command(self) -> float:
+        """What is asked of the actuator; see `Skeleton.commands`."""
+        return float(self.joint.child.skeleton.commands[self.index])
+
+    @command.setter
+    def command(self, value: float) -> None:
+        k = self.index
+        self.joint.child.skeleton._set_commands(slice(k, k + 1), value, f"dof {self.name!r}: command")
 
     def __repr__(self) -> str:
         return f"DegreeOfFreedom({self.name!r})"

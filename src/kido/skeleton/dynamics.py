@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from kido.errors import ModelError
 from kido.jit import REFUSALS
 from kido.kernels import entries, held
+from kido.skeleton.actuation import SkeletonActuation
 from kido.skeleton.arrays import (
     ACCELERATIONS,
     MASS_MATRIX,
@@ -20,11 +21,10 @@ from kido.skeleton.arrays import (
     Array,
 )
 from kido.skeleton.compiler import check_masses
-from kido.skeleton.state import SkeletonState
 from kido.tree import data_for
 
 
-class SkeletonDynamics(SkeletonState):
+class SkeletonDynamics(SkeletonActuation):
     """Results of the held state, and of states given as arguments."""
 
     # Results of the held state ---------------------------------------------------------------------------
@@ -80,7 +80,7 @@ class SkeletonDynamics(SkeletonState):
 
     @property
     def constraint_forces(self) -> Array:
-        """Generalized forces (dofs,) of contacts, limits and joint friction in the world's last step; else zeros."""
+        """Generalized forces (dofs,) of contacts, limits, dry friction and gears in the world's last step, or zeros."""
         if self._world is None:
             return np.zeros(self.num_dofs)
         return self._world.constraint_forces(self)  # type: ignore[arg-type]
@@ -97,27 +97,55 @@ class SkeletonDynamics(SkeletonState):
         """Bring transforms and velocities up to date now, for loops that choose the moment of the work."""
         self._with_velocities()
 
-    def compute_inverse_dynamics(self) -> None:
-        """Set `forces` to those that give the held accelerations.
+    def compute_inverse_dynamics(
+        self, *, with_external_forces: bool = True, with_damping_forces: bool = False, with_spring_forces: bool = False
+    ) -> None:
+        """Set `forces` to those that give the held accelerations, whatever the actuators are.
 
-        T = M(q) udot + C(q, u) - J^T f_ext. Joint springs, damping and friction are not part of it.
+        T = M(q) udot + C(q, u) - J^T f_ext. Dry joint friction is not part of it.
+
+        Args:
+            with_external_forces: subtract J^T f_ext.
+            with_damping_forces: add what joint damping takes, Kd u.
+            with_spring_forces: add what joint springs take, Ks (q - q_0).
         """
         d = self._with_accelerations()
-        held.joint_forces_of_state(self._tree.address, d.address)  # type: ignore[union-attr]
+        t: Any = self._tree
+        loaded = d.has_external.copy()
+        if not with_external_forces:
+            d.has_external[:] = 0
+        held.joint_forces_of_state(t.address, d.address)
+        d.has_external[:] = loaded
+        if with_damping_forces:
+            d.tau[:] += t.damping * d.u
+        if with_spring_forces:
+            d.tau[:] += t.stiffness * (d.q - t.rest)
         self._results[OF_FORCES].clear()
 
-    def compute_forward_dynamics(self) -> None:
-        """Set `accelerations` to those that the held forces and external forces give.
+    def compute_forward_dynamics(self, time_step: float | None = None) -> None:
+        """Set `accelerations` to those that the held commands and external forces give (hybrid dynamics).
 
-        M(q) udot = T - C(q, u) + J^T f_ext, by the articulated-body algorithm. Joint springs, damping and
-        friction are not part of it.
+        M(q) udot = T - C(q, u) + J^T f_ext, by the articulated-body algorithm. T are the held `forces` of FORCE and
+        MIMIC coordinates, and zero for PASSIVE and SERVO ones (servos and gears work in worlds alone). udot is given
+        for ACCELERATION coordinates (the command), VELOCITY ones ((command - u) / time_step) and LOCKED ones (zero,
+        and so is their velocity from then on), and the `forces` there are set to those that this takes. Joint
+        springs, damping and friction are not part of it.
+
+        Args:
+            time_step: [s] for VELOCITY coordinates; by default that of the world.
 
         Raises:
-            ModelError: the inertia seen by a coordinate is not positive.
+            ModelError: the inertia seen by a coordinate is not positive, or there is no time step.
         """
+        self._compiled()
+        driven = self._has_actuators
+        if driven:
+            self._drive(time_step)
         d = self._with_velocities()
         status = entries.update_joint_accelerations(self._tree.address, d.address)  # type: ignore[union-attr]
         held.note_accelerations(self._tree.address, d.address)  # type: ignore[union-attr]
+        if driven:
+            self._tree.prescribed[:] = 0  # type: ignore[union-attr]  # all other results are those of the free tree
         self._results[OF_ACCELERATIONS].clear()
         self._results[OF_FORCES].clear()  # the forces of prescribed coordinates are results
         self._fresh |= ACCELERATIONS

@@ -26,8 +26,17 @@ class Host(Protocol):
         """Acceleration of gravity [m/s^2]."""
         ...
 
+    @property
+    def time_step(self) -> float:
+        """[s]"""
+        ...
+
+    def actuator_forces(self, skeleton: Skeleton) -> NDArray[np.float64]:
+        """Forces of the actuators in the last step."""
+        ...
+
     def constraint_forces(self, skeleton: Skeleton) -> NDArray[np.float64]:
-        """Generalized forces of contacts and joint constraints in the last step."""
+        """Generalized forces of contacts, joint constraints and gears in the last step."""
         ...
 
     def _compile(self) -> Any: ...

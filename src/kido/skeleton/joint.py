@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kido.errors import ModelError
-from kido.joints import JointKind
+from kido.joints import ActuatorType, JointKind
 from kido.math.transform import as_transform
+from kido.skeleton.actuator import JointActuation, Mimic
 from kido.skeleton.aspects import Carrier
 from kido.skeleton.degree_of_freedom import DegreeOfFreedom
 
@@ -45,16 +45,7 @@ def _per_dof(key: str) -> Any:
     return property(read, write, doc=f"{key.replace('_', ' ').capitalize()} of each coordinate (a copy).")
 
 
-@dataclass(frozen=True)
-class Mimic:
-    """A joint that follows another: q = multiplier * q_joint + offset."""
-
-    joint: str
-    multiplier: float = 1.0
-    offset: float = 0.0
-
-
-class Joint(Carrier):
+class Joint(JointActuation, Carrier):
     """A joint between a body and its parent (a body or the world).
 
     The pose of the body in its parent is X = transform_from_parent X_J(q) transform_from_child^-1, where X_J
@@ -65,7 +56,9 @@ class Joint(Carrier):
         transform_from_parent: pose of the joint in the parent body (4x4, or what `as_transform` takes).
         transform_from_child: pose of the joint in the child body.
         dof_names: names of the coordinates; by default the joint's name, with a suffix if there are several.
-        mimic: the joint it follows; kept and shown.
+        actuator_type: what drives its coordinates, an `ActuatorType` or its name; by default FORCE, or MIMIC if there
+            is something to follow.
+        mimic: what its coordinates follow (`Mimic`).
         **properties: for each of `position_lower_limit`, `position_upper_limit`, `velocity_limit`,
             `force_limit`, `damping`, `coulomb_friction`, `spring_stiffness`, `rest_position`,
             `initial_position`, `initial_velocity`: one number for all coordinates, or one for each. Units are
@@ -100,6 +93,7 @@ class Joint(Carrier):
         transform_from_parent: Any = None,
         transform_from_child: Any = None,
         dof_names: list[str] | list[str | None] | None = None,
+        actuator_type: ActuatorType | str | None = None,
         mimic: Mimic | None = None,
         **properties: ArrayLike,
     ):
@@ -107,7 +101,6 @@ class Joint(Carrier):
             raise ModelError(f"joint: name: expected a text, got {name!r}")
         self._name = name or ""
         self._body: BodyNode | None = None
-        self.mimic = mimic
         what = f"joint {self._name!r}"
         self._transform_from_parent = as_transform(transform_from_parent, f"{what}: transform_from_parent")
         self._transform_from_child = as_transform(transform_from_child, f"{what}: transform_from_child")
@@ -123,6 +116,7 @@ class Joint(Carrier):
         self.dofs: list[DegreeOfFreedom] = [DegreeOfFreedom(self, k, names[k]) for k in range(n)]
         for key, value in properties.items():
             self.set_property(key, value)
+        self._init_actuation(actuator_type, mimic)
 
     @property
     def name(self) -> str:

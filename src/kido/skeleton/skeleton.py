@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from kido.errors import ModelError, NameLookupError
+from kido.skeleton.actuator import rename_followed
 from kido.skeleton.arrays import STATE_FIELDS
 from kido.skeleton.aspects import Carrier
 from kido.skeleton.body_node import BodyNode
@@ -128,6 +129,7 @@ class Skeleton(SkeletonDerivatives, SkeletonEditing, SkeletonSupport, Carrier):
             raise ModelError(f"skeleton {self.name!r}: joint name {name!r} is empty or already used")
         self._check_dof_names(joint, name)
         del self._joint_by_name[joint.name]
+        rename_followed(self, joint.name, name)
         joint._name = name
         self._joint_by_name[name] = joint
 

@@ -145,7 +145,11 @@ class SkeletonState(SkeletonArrays):
 
     @property
     def forces(self) -> Array:
-        """Joint forces (dofs,) [N, N m] (a copy): the command, and the result of inverse dynamics."""
+        """Joint forces (dofs,) [N, N m] (a copy): the command, and the result of inverse dynamics.
+
+        A command at FORCE and MIMIC coordinates (see `commands`). At coordinates with other actuators it is a result
+        of `compute_forward_dynamics` and `compute_inverse_dynamics`; what is written there does not act.
+        """
         return self._get("tau")
 
     @forces.setter

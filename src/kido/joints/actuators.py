@@ -1,0 +1,49 @@
+"""What drives a coordinate: the kinds of actuator, as objects and kernels know them."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class ActuatorType(IntEnum):
+    """How a coordinate is driven, and what its command means.
+
+    | type | command | what happens |
+    | --- | --- | --- |
+    | FORCE | force | the force acts |
+    | PASSIVE | none | no force acts |
+    | SERVO | velocity | in a world, a motor of limited force holds the velocity |
+    | MIMIC | force | in a world, a gear couples the coordinate with another (`Mimic`); the force acts besides |
+    | ACCELERATION | acceleration | the acceleration is prescribed, the force it needs is a result |
+    | VELOCITY | velocity | reached within one time step by a prescribed acceleration, the force is a result |
+    | LOCKED | none | the coordinate stands still, the force it needs is a result |
+
+    Prescribed coordinates (the last three) yield to no force: contacts, impulses and limits do not move them.
+    """
+
+    FORCE = 0
+    PASSIVE = 1
+    SERVO = 2
+    MIMIC = 3
+    ACCELERATION = 4
+    VELOCITY = 5
+    LOCKED = 6
+
+    @property
+    def is_prescribed(self) -> bool:
+        """Whether the motion is given and the force follows."""
+        return self >= ActuatorType.ACCELERATION
+
+    @property
+    def takes_force(self) -> bool:
+        """Whether the command is a force."""
+        return self in (ActuatorType.FORCE, ActuatorType.MIMIC)
+
+    @property
+    def takes_motion(self) -> bool:
+        """Whether the command is a velocity or an acceleration."""
+        return self in (ActuatorType.SERVO, ActuatorType.VELOCITY, ActuatorType.ACCELERATION)
+
+
+# Plain integers for kernels, which see module constants as literals.
+FORCE, PASSIVE, SERVO, MIMIC, ACCELERATION, VELOCITY, LOCKED = range(7)
