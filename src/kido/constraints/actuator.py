@@ -22,6 +22,15 @@ from kido.kernels.impulse import joint_impulse_row
 
 
 @kernel
+def number_prescribed(t, begin, end):
+    """How many of the coordinates begin..end-1 are prescribed."""
+    number = 0
+    for k in range(begin, end):
+        number += t.prescribed[k]
+    return number
+
+
+@kernel
 def has_row(t, k):
     """Whether the actuator of coordinate k is a row of the problem."""
     return t.actuator[k] == SERVO or (t.actuator[k] == MIMIC and t.mimic[k] != 0)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 
+from kido.constraints.actuator import number_prescribed
 from kido.constraints.recovery import SOFTNESS, distance_biases
 from kido.constraints.sources import FROM_CONTACT, RESTITUTION_SPEED, TIME_STEP
 from kido.jit import kernel
@@ -90,6 +91,15 @@ def own_compliance(pr, block):
     for k in range(pr.len_b[block]):
         w += pr.J[pr.at_b[block] + k] * pr.Y[pr.at_b[block] + k]
     return w
+
+
+@kernel
+def is_driven(t, body):
+    """Whether a prescribed coordinate moves a body, or others of its skeleton."""
+    if segment_length(t, body) == 0:
+        return False
+    part = t.part[body]
+    return number_prescribed(t, t.part_dof[part], t.part_dof[part + 1]) > 0
 
 
 @kernel
@@ -193,7 +203,7 @@ def add_contact(t, d, c, pr, src, k, block, row, pool):
             pr.dof_b[block] = t.part_dof[t.part[b]]
             contact_rows(t, d, c, pr, k, b, 1.0, pool + 3 * na, nb)
     compliance = own_compliance(pr, block)
-    if compliance <= 0.0:  # no normal impulse moves anything, as between prescribed bodies
+    if compliance <= 0.0 and (is_driven(t, a) or is_driven(t, b)):  # prescribed motion yields to no impulse
         return 0
     if same and is_locked(t, a, b, compliance):
         return 0

@@ -11,20 +11,12 @@ step. The last stage takes J^T p / h off again.
 
 from __future__ import annotations
 
+from kido.constraints.actuator import number_prescribed
 from kido.jit import callback, kernel, view
 from kido.kernels.inverse_dynamics import accelerations, joint_forces
 from kido.simulation.schema import DATA_AT, PROBLEM_AT, TREE_AT, WORLD
 from kido.solvers.problem import PROBLEM
 from kido.tree.schema import DATA, TREE
-
-
-@kernel
-def number_prescribed(t, begin, end):
-    """How many of the coordinates begin..end-1 are prescribed."""
-    number = 0
-    for k in range(begin, end):
-        number += t.prescribed[k]
-    return number
 
 
 @kernel
