@@ -412,3 +412,34 @@ def test_frames_follow_a_skeleton_through_compilations_and_worlds() -> None:
     world.remove_skeleton(skeleton)
     skeleton.velocities = random_state(skeleton, 2)[1]
     follows()
+
+
+def test_frames_follow_bodies_that_move_to_other_skeletons() -> None:
+    """A body that is moved, split off or removed lives on in another skeleton, and so do the frames on it."""
+    skeleton, other = random_skeleton(9, 5, kinds=("revolute", "free")), kido.Skeleton("other")
+    body = skeleton.bodies[3]
+    frame = kido.SimpleFrame(body, "frame", (1, 0, 0))
+    before = frame.world_transform
+
+    def follows() -> None:
+        assert_allclose(frame.world_transform[:3, 3], body.world_transform[:3] @ [1, 0, 0, 1], atol=1e-14)
+        assert_allclose(frame.linear_velocity(), body.linear_velocity((1, 0, 0)), atol=1e-12)
+
+    body.move_to(other)
+    follows()
+    other.positions = random_state(other, 1)[0]
+    follows()
+    third = body.remove()
+    assert body.skeleton is third and body.child_frames[-1] is frame
+    third.velocities = random_state(third, 1)[1]
+    follows()
+    assert not np.array_equal(frame.world_transform, before)
+
+
+def test_a_fixed_frame_that_its_class_moves() -> None:
+    hand = kido.FixedFrame(None, (1, 0, 0), "hand")
+    finger = kido.SimpleFrame(hand, "finger")
+    assert finger.world_transform[0, 3] == 1.0
+    hand._set_relative_transform((2, 0, 0))
+    assert finger.world_transform[0, 3] == 2.0
+    assert not finger.spatial_velocity.any()

@@ -30,20 +30,27 @@ class FixedFrame(Frame):
     Source: DART report, section 2.4.3.
     """
 
-    _relative: Array
-
     def __init__(self, parent: Frame | None = None, transform: Any = None, name: str = ""):
         self._relative = as_transform(transform, f"{type(self).__name__} {name!r}: transform")
         super().__init__(parent, name)
 
+    @property
+    def _relative(self) -> Array:
+        """The relative transform itself: replaced, never written to, since copies share it."""
+        return self._placed
+
+    @_relative.setter
+    def _relative(self, X: Array) -> None:
+        self._placed = X
+        self.transform_changed()
+
     def _set_relative_transform(self, transform: Any) -> None:
         self._relative = as_transform(transform, f"{self._label()}: relative transform")
-        self.transform_changed()
 
     @property
     def relative_transform(self) -> Array:
         """Pose in the parent frame, 4x4 (a copy)."""
-        return self._relative.copy()
+        return self._placed.copy()
 
     @property
     def relative_spatial_velocity(self) -> Array:
@@ -56,7 +63,7 @@ class FixedFrame(Frame):
         return np.zeros(6)
 
     def _relative_pose(self) -> Array:
-        return self._relative
+        return self._placed
 
     def _relative_twist(self) -> Array:
         return _ZERO
