@@ -26,7 +26,7 @@ from kido.integrators import (
     Variational,
     simulate,
 )
-from trees import build, chain_parents, random_skeleton, random_state
+from trees import BUILT_IN, build, chain_parents, random_skeleton, random_state
 
 TIGHT = DormandPrince(rtol=1e-12, atol=1e-13)
 FIXED = {ExplicitEuler(): 1, SemiImplicitEuler(): 1, MoreauMidpoint(): 2, Variational(): 2, RK4(): 4}
@@ -58,8 +58,8 @@ def single(joint: kido.Joint, inertia: kido.Inertia | None = None) -> kido.Skele
 
 
 def tree(seed: int, bodies: int = 10) -> kido.Skeleton:
-    """Every kind of joint, moving, with constant joint forces, springs and dampers."""
-    skeleton = random_skeleton(seed, bodies)
+    """Every built-in kind of joint, moving, with constant joint forces, springs and dampers."""
+    skeleton = random_skeleton(seed, bodies, BUILT_IN)
     q, u, _, tau = random_state(skeleton, seed, speed=0.5)
     for joint in skeleton.joints:
         joint.spring_stiffness = 3.0

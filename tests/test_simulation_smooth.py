@@ -11,9 +11,10 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import kido
-from trees import build, chain_parents, random_skeleton, random_state, relative_error
+from trees import BUILT_IN, build, chain_parents, random_skeleton, random_state, relative_error
 
 UNIT = kido.Inertia.from_diagonal(1.0, [1.0, 1.0, 1.0])
 
@@ -142,10 +143,10 @@ def test_floating_trees_keep_momentum_and_energy_to_second_order(seed: int) -> N
 
 @pytest.mark.parametrize("seed", range(3))
 def test_hanging_trees_keep_energy_to_second_order(seed: int) -> None:
-    """Every joint type under gravity, springs included; the drift is relative to the energy exchanged."""
+    """Every built-in joint type under gravity, springs included; the drift is relative to the energy exchanged."""
     drifts = []
     for h in (2e-3, 1e-3, 5e-4):
-        skeleton = random_skeleton(seed, 10)
+        skeleton = random_skeleton(seed, 10, BUILT_IN)
         for joint in skeleton.joints:
             joint.spring_stiffness = 20.0
         q, u, _, _ = random_state(skeleton, seed, speed=0.5)
@@ -617,25 +618,34 @@ def test_accelerations_after_a_step_are_those_of_the_motion() -> None:
     np.testing.assert_allclose(body.accelerations, expected, atol=1e-5)  # h times the jerk
 
 
+def spring_forces(joint: kido.Joint, q: np.ndarray) -> np.ndarray:
+    """Of one stiffness k: -k sin(angle) about the axis from rest for rotations, -k (q - q0) for the rest."""
+    k, rest = joint.spring_stiffness[0], joint.rest_position
+    forces = -k * (q - rest)
+    if isinstance(joint, kido.BallJoint | kido.FreeJoint):
+        R = Rotation.from_rotvec(q[:3])
+        turn = (Rotation.from_rotvec(rest[:3]).inv() * R).as_rotvec()
+        forces[:3] = -k * np.sinc(np.linalg.norm(turn) / np.pi) * turn
+        forces[3:] = R.inv().apply(forces[3:]) if len(q) == 6 else []
+    return forces
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_a_short_step_is_forward_dynamics(seed: int) -> None:
     """Springs, damping, commands, external forces, free joints anywhere: all that pushes, on every joint type."""
     rng = np.random.default_rng(seed)
     skeleton = random_skeleton(seed, 10)
     q, u, _, tau = random_state(skeleton, seed)
-    q *= 0.5  # springs of ball joints pull the short way round: rotation vectors up to pi
+    q *= 0.5
     for joint in skeleton.joints:
         joint.damping = 0.5
-        if not isinstance(joint, kido.FreeJoint):  # whose spring pulls along the axes of its parent side
-            joint.spring_stiffness, joint.rest_position = 2.0, rng.normal(size=joint.num_dofs)
+        joint.spring_stiffness, joint.rest_position = 2.0, rng.normal(size=joint.num_dofs)
     skeleton.positions, skeleton.velocities = q, u
     for body in skeleton.bodies:
         body.add_external_force(*rng.normal(size=(2, 3)), force_is_local=bool(rng.random() < 0.5))
     world = world_of(skeleton, gravity=(0, 1, -9), time_step=1e-8)
-    stiffness, rest = (
-        np.concatenate([getattr(j, name) for j in skeleton.joints]) for name in ("spring_stiffness", "rest_position")
-    )
-    skeleton.forces = tau - 0.5 * u - stiffness * (q - rest)
+    springs = [spring_forces(j, q[j.dofs[0].index :][: j.num_dofs]) for j in skeleton.joints if j.dofs]
+    skeleton.forces = tau - 0.5 * u + np.concatenate(springs)
     skeleton.compute_forward_dynamics()
     expected = skeleton.accelerations
     skeleton.forces = tau

@@ -16,10 +16,10 @@ from scipy.spatial.transform import Rotation
 
 import kido
 
-KINDS = (
+BUILT_IN = (
     "weld", "revolute", "prismatic", "screw", "universal", "euler", "ball", "planar", "translational", "free",
-    "compound", "user",
 )  # fmt: skip
+KINDS = (*BUILT_IN, "compound", "user")
 EULER_ORDERS = ("xyz", "xzy", "yxz", "yzx", "zxy", "zyx", "xyx", "xzx", "yxy", "yzy", "zxz", "zyz")
 GRAVITY = np.array([0.0, 0.0, -9.81])
 

@@ -15,6 +15,7 @@ from kido.kernels.forward_dynamics import acceleration_scatter, articulated_iner
 from kido.kernels.inertia import body_inertia
 from kido.kernels.integration import advance, linear_to_body_axes, linear_to_parent_axes
 from kido.kernels.kinematics import transforms, velocities
+from kido.kernels.springs import add_spring_forces
 from kido.math.so3 import cross, rotate, rotation_vector_to_matrix
 from kido.math.trig import sincos
 
@@ -104,17 +105,10 @@ def commands(t, d, m):
 
 
 @kernel
-def springs(t, d):
-    """tau -= Ks (q - q0)."""
-    for k in range(d.tau.shape[0]):
-        d.tau[k] -= t.stiffness[k] * (d.q[k] - t.rest[k])
-
-
-@kernel
 def loads(t, d, m):
     """tau: joint forces as given, springs and dampers; udot of the prescribed coordinates."""
     commands(t, d, m)
-    springs(t, d)
+    add_spring_forces(t, d, 0, t.parent.shape[0])
     for k in range(d.tau.shape[0]):
         d.tau[k] -= t.damping[k] * d.u[k]
     given_accelerations(t, d, m)

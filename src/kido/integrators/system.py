@@ -35,7 +35,7 @@ from kido.integrators.schema import (
 from kido.jit import Container
 from kido.joints import JointKind
 from kido.skeleton import Skeleton
-from kido.tree import DATA, TREE
+from kido.tree import TREE, data_for
 
 Array = NDArray[np.float64]
 Forces = Callable[[float, Array, Array], Array]
@@ -87,8 +87,7 @@ class System:
 
     def _new_data(self) -> Container:
         d = self._source
-        sizes = {"bodies": len(self._tree.parent), "dofs": self.num_dofs, "rows": 0, "columns": 0}
-        return Container(DATA, **sizes, external=d.external, has_external=d.has_external)
+        return data_for(self._tree, external=d.external, has_external=d.has_external)
 
     def _new_motion(self, tree: Container, outputs: int) -> Container:
         motion = Container(MOTION, bodies=len(tree.parent), dofs=self.num_dofs, outputs=outputs)

@@ -11,7 +11,7 @@ from kido.integrators.discrete import (
     step_momentum,
     weight_and_external,
 )
-from kido.integrators.rates import articulate, commands, displace, given_accelerations, springs
+from kido.integrators.rates import articulate, commands, displace, given_accelerations
 from kido.integrators.schema import (
     DATA_AT,
     EVALUATIONS,
@@ -30,6 +30,7 @@ from kido.integrators.schema import (
 from kido.jit import callback, inlined, kernel, view
 from kido.kernels.inertia import body_inertia
 from kido.kernels.kinematics import transforms, velocities
+from kido.kernels.springs import add_spring_forces
 from kido.tree.schema import DATA, TREE
 
 ROUNDING = 1e-9  # of the momentum: residuals that no longer shrink are not the solver's fault below this
@@ -127,7 +128,7 @@ def correct(t, d, e, m, h):
 def solve(t, d, e, m, h):
     """x that solves the discrete Euler-Lagrange equation. Returns 0, or why not."""
     commands(t, d, m)
-    springs(t, d)
+    add_spring_forces(t, d, 0, t.parent.shape[0])
     given_accelerations(t, d, m)
     # The elimination adds Kd times the time it is given; the equation's own derivative has h Kd / 2.
     status = articulate(t, d, 0.5 * h)
@@ -154,7 +155,7 @@ def solve(t, d, e, m, h):
 def end_velocities(t, d, e, m, h):
     """u of the data e, by M u = momentum at the end of the step. Returns 0, or why not."""
     commands(t, e, m)
-    springs(t, e)
+    add_spring_forces(t, e, 0, t.parent.shape[0])
     joint_impulses(t, e, m, h)
     status = articulate(t, e, 0.0)
     if status < 0:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kido.jit import kernel
 from kido.kernels.inertia import spatial_momentum
+from kido.kernels.springs import joint_spring_energy
 from kido.math.so3 import cross
 
 
@@ -20,7 +21,7 @@ def kinetic_energy(t, d, first, last):
 
 @kernel
 def potential_energy(t, d, first, last):
-    """-sum m g . c over bodies with gravity, plus the joint springs' sum Ks (q - q0)^2 / 2 [J]."""
+    """-sum m g . c over bodies with gravity, plus the joint springs' [J]."""
     total = 0.0
     for i in range(first, last):
         m = t.mass[i] * t.gravity_factor[i]
@@ -28,9 +29,8 @@ def potential_energy(t, d, first, last):
         total -= t.gravity[0] * (m * d.p[i, 0] + s * d.mc[i, 0])
         total -= t.gravity[1] * (m * d.p[i, 1] + s * d.mc[i, 1])
         total -= t.gravity[2] * (m * d.p[i, 2] + s * d.mc[i, 2])
-    for k in range(t.first_dof[first], t.first_dof[last]):
-        x = d.q[k] - t.rest[k]
-        total += 0.5 * t.stiffness[k] * x * x
+    for i in range(first, last):
+        total += joint_spring_energy(t, d, i)
     return total
 
 

@@ -10,6 +10,8 @@ row-major numbers; symmetric 3x3 matrices are (xx, xy, xz, yy, yz, zz).
 
 from __future__ import annotations
 
+from typing import Any
+
 from kido.jit import Container, Field, Schema
 
 TREE = Schema(
@@ -96,8 +98,9 @@ DATA = Schema(
 )
 
 
-def data_for(tree: Container, mass_matrix: bool = False) -> Container:
-    """Data of a tree, all zeros; with room for the mass matrix if that is asked for."""
+def data_for(tree: Container, mass_matrix: bool = False, **shared: Any) -> Container:
+    """Data of a tree, all zeros but for arrays to share; with room for the mass matrix if that is asked for."""
     dofs = len(tree.body_of_dof)
     size = dofs if mass_matrix else 0
-    return Container(DATA, bodies=len(tree.parent), dofs=dofs, steps=len(tree.tape), rows=size, columns=size)
+    sizes = {"bodies": len(tree.parent), "dofs": dofs, "steps": len(tree.tape), "rows": size, "columns": size}
+    return Container(DATA, **sizes, **shared)
