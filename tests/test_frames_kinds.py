@@ -443,3 +443,15 @@ def test_a_fixed_frame_that_its_class_moves() -> None:
     hand._set_relative_transform((2, 0, 0))
     assert finger.world_transform[0, 3] == 2.0
     assert not finger.spatial_velocity.any()
+
+
+def test_frames_on_a_node_that_was_removed_say_so() -> None:
+    body = random_skeleton(9, 2).bodies[1]
+    tip = body.create_node(kido.EndEffector, "tip", (1, 0, 0))
+    frame = kido.SimpleFrame(tip, "frame")
+    assert_allclose(frame.world_transform, tip.world_transform, atol=1e-15)
+    tip.remove()
+    for act in (lambda: frame.world_transform, lambda: tip.spatial_velocity, lambda: frame.transform(body)):
+        refused("EndEffector('tip') is on no body: it was removed", act)
+    frame.parent_frame = body
+    assert_allclose(frame.world_transform, body.world_transform, atol=1e-15)

@@ -7,7 +7,7 @@ together with all that hangs on it. Marking stops at bodies that are stale alrea
 
 from __future__ import annotations
 
-from kido.jit import kernel
+from kido.jit import inlined, kernel
 from kido.joints.motion import hinge_column
 from kido.kernels.inertia import body_inertia
 from kido.kernels.inverse_dynamics import body_acceleration
@@ -65,7 +65,7 @@ def stale_path(t, d, i, bit):
     return number
 
 
-@kernel
+@inlined
 def evaluate_pose(t, d, i):
     body_pose(t, d, i)
     if has_hinge(t, i):
@@ -74,21 +74,21 @@ def evaluate_pose(t, d, i):
     d.evaluated[i, POSES] += 1
 
 
-@kernel
+@inlined
 def evaluate_inertia(t, d, i):
     body_inertia(t, d, i)
     d.fresh[i] = d.fresh[i] | INERTIA
     d.evaluated[i, INERTIAS] += 1
 
 
-@kernel
+@inlined
 def evaluate_velocity(t, d, i):
     body_velocity(t, d, i)
     d.fresh[i] = d.fresh[i] | VELOCITY
     d.evaluated[i, VELOCITIES] += 1
 
 
-@kernel
+@inlined
 def evaluate_acceleration(t, d, i):
     body_acceleration(t, d, i)
     d.fresh[i] = d.fresh[i] | ACCELERATION

@@ -74,8 +74,10 @@ class SkeletonDynamics(SkeletonActuation):
     @property
     def mass_matrix(self) -> Array:
         """Joint-space mass matrix (dofs, dofs), symmetric (a copy): kinetic energy = u^T M u / 2."""
-        d = self._with_transforms()
-        self._update(MASS_MATRIX, entries.update_mass_matrix)
+        d = self._compiled()
+        if not self._fresh & MASS_MATRIX:
+            self._with_transforms()
+            self._update(MASS_MATRIX, entries.update_mass_matrix)
         return d.mass_matrix.copy()
 
     @property

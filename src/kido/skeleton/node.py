@@ -71,8 +71,11 @@ class Node(Carrier):
             ModelError: it was removed.
         """
         if self._body is None:
-            raise ModelError(f"{self!r} is on no body: it was removed")
+            raise self._removed()
         return self._body
+
+    def _removed(self) -> ModelError:
+        return ModelError(f"{self!r} is on no body: it was removed")
 
     def remove(self) -> None:
         """Take it off its body."""
@@ -112,6 +115,11 @@ class FrameNode(Node, JacobianNode, FixedFrame):
     @property
     def _carrier(self) -> tuple[BodyNode, Any]:
         return self.body, self._relative
+
+    def _update(self, level: int) -> None:
+        if self._body is None:  # frames may still hang on it
+            raise self._removed()
+        super()._update(level)
 
     @property
     def parent_frame(self) -> Frame:

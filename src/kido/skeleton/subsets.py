@@ -31,21 +31,25 @@ def indices_of(skeleton: SkeletonState, dofs: Dofs) -> NDArray[np.int64]:
     """
     several = isinstance(dofs, Iterable) and not isinstance(dofs, str | range)
     items = list(dofs) if several else [dofs]  # type: ignore[arg-type]
-    number = len(skeleton._dofs)
-    place: dict[object, int] = {}
-    if any(isinstance(item, str | DegreeOfFreedom) for item in items):
-        for k, dof in enumerate(skeleton._dofs):
-            place[dof] = place[dof.name] = k
+    own = skeleton._dofs
+    number = len(own)
+    names: dict[str, int] | None = None
     found: list[int] = []
     for item in items:
         if isinstance(item, slice):
             found.extend(range(number)[_checked(skeleton, item)])
         elif isinstance(item, range):
             found.extend(_index(skeleton, k, number) for k in item)
-        elif isinstance(item, str | DegreeOfFreedom):
-            if item not in place:
-                raise _unknown(skeleton, item.name if isinstance(item, DegreeOfFreedom) else item)
-            found.append(place[item])
+        elif isinstance(item, str):
+            if names is None:
+                names = {dof.name: k for k, dof in enumerate(own)}
+            if item not in names:
+                raise _unknown(skeleton, item)
+            found.append(names[item])
+        elif isinstance(item, DegreeOfFreedom):
+            if item not in own:
+                raise _unknown(skeleton, item.name)
+            found.append(own.index(item))
         else:
             found.append(_index(skeleton, item, number))
     return np.array(found, np.int64)
