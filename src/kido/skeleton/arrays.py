@@ -55,6 +55,9 @@ class SkeletonArrays:
         self._addresses: tuple[int, int, tuple[int, int, int]] | None = None
         self._saved: dict[Any, tuple[Array, ...]] = {}
         self._applied: dict[int, Array] = {}  # external forces of bodies, in their own axes
+        self._impulses: dict[int, Array] = {}  # impulses on bodies, as rows like those of external forces
+        self._joint_impulses: Array | None = None
+        self._selections: dict[Any, Any] = {}  # paths and choices of bodies, see skeleton.selections
         self._fresh = 0
         self._results: tuple[dict[Any, Any], ...] = ({}, {}, {}, {})
         self._counts: Counter[str] = Counter()
@@ -87,6 +90,7 @@ class SkeletonArrays:
         """Numbers in the arrays no longer fit the objects."""
         self._properties_stale = True
         self._addresses = None
+        self._selections.clear()
         if self._world is not None:
             self._world._properties_stale = True
 
@@ -104,6 +108,7 @@ class SkeletonArrays:
                     getattr(data, field)[part] = values
         self._saved = {}
         self._links, self._tree, self._data = links, tree, data
+        self._selections.clear()
         for link in {int(links.of_body[index]) for index in self._applied}:
             self._write_external(data, link)
         self._scratch = self._addresses = None

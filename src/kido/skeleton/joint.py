@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kido.joints.trace import Tape
     from kido.skeleton.body_node import BodyNode
     from kido.skeleton.compound_joint import Hinge
+    from kido.skeleton.frame import Frame
 
 # Property name -> (default, lowest allowed value). All are arrays with one number for each coordinate.
 DOF_PROPERTIES: dict[str, tuple[float, float]] = {
@@ -247,6 +248,21 @@ class Joint(JointActuation, Carrier):
     @forces.setter
     def forces(self, value: ArrayLike) -> None:
         self.child.skeleton._set_part("tau", self._coordinates(), value, f"joint {self._name!r}: forces")
+
+    def reaction_wrench(self, about: str = "body", in_coordinates_of: Frame | None = None) -> NDArray[np.float64]:
+        """[torque; force] that the joint carries to its child body from the parent [N m, N].
+
+        All that the joint does, constraint, motor, spring and damper together, for the held accelerations and
+        external forces; see `Skeleton.reaction_wrenches`.
+
+        Args:
+            about: "body", the child body's origin, or "joint", the joint's child-side origin.
+            in_coordinates_of: frame in whose axes the result is; None for the world's.
+
+        Raises:
+            ModelError: another `about`, or the joint is not part of a skeleton.
+        """
+        return self.child.skeleton._reaction(self.child._index, about, in_coordinates_of)
 
     def _axes(self) -> NDArray[np.float64]:
         """Three axes and the pitch [m/rad], as the tree stores them."""

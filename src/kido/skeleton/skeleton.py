@@ -20,13 +20,14 @@ from kido.skeleton.inertia import Inertia
 from kido.skeleton.joint import Joint
 from kido.skeleton.joint_types import FreeJoint
 from kido.skeleton.node import Node
+from kido.skeleton.regressors import SkeletonRegressors
 from kido.skeleton.shape_node import ShapeNode
 from kido.skeleton.support import SkeletonSupport
 
 N = TypeVar("N", bound=Node)
 
 
-class Skeleton(SkeletonDerivatives, SkeletonEditing, SkeletonSupport, Carrier):
+class Skeleton(SkeletonDerivatives, SkeletonRegressors, SkeletonEditing, SkeletonSupport, Carrier):
     """An articulated body: bodies joined in one or several trees.
 
     Args:
@@ -268,6 +269,7 @@ class Skeleton(SkeletonDerivatives, SkeletonEditing, SkeletonSupport, Carrier):
         state["_fresh"] = 0
         state["_results"] = ({}, {}, {}, {})
         state["_counts"] = Counter()
+        state["_selections"] = {}
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -226,6 +226,7 @@ def transplant(
     names = names_for(moved, {joint: change.name, **{b.parent_joint: b.parent_joint.name for b in moved[1:]}}, target)
     state, X_pj = _state_at_joint(body, change, keep)
     external = {s._bodies[i]: row for s in {source, target} for i, row in s._applied.items()}
+    impulses = {s._bodies[i]: row for s in {source, target} for i, row in s._impulses.items()}
     source._structure_changed()
     target._structure_changed()
 
@@ -249,6 +250,8 @@ def transplant(
     for skeleton in {source, target}:
         skeleton._reindex()
         skeleton._applied = {b.index: row for b, row in external.items() if b.skeleton is skeleton}
+        skeleton._impulses = {b.index: row for b, row in impulses.items() if b.skeleton is skeleton}
+        skeleton._joint_impulses = None
     if source._world is not None and source._world is not target._world:
         source._world._forget_bodies(moved)
 

@@ -1,0 +1,160 @@
+"""What is asked of each body of the skeleton, also of those welded into a link: regressors, reaction wrenches.
+
+The ten inertial parameters of a body are pi = [m, m c (3), J about its origin (xx, xy, xz, yy, yz, zz)], in its own
+axes. Its equation of motion is linear in them:
+
+    f = m a + wdot x mc + w x (w x mc),    N = mc x a + J wdot + w x (J w),    a = acceleration of the origin - g.
+
+Source: Atkeson, An, Hollerbach (1986), "Estimation of inertial parameters of manipulator loads and links".
+"""
+
+from __future__ import annotations
+
+from kido.jit import inlined, kernel
+from kido.kernels.inertia import rigid_momentum
+from kido.kernels.kinematics import rotation_of
+from kido.math.so3 import compose, cross, multiply_symmetric, rotate, rotate_inverse
+
+
+@inlined
+def member_rotation(d, s, b):
+    """Rotation of body b to the world."""
+    Y = s.pose
+    return compose(
+        rotation_of(d, s.link[b]),
+        (Y[b, 0], Y[b, 1], Y[b, 2], Y[b, 4], Y[b, 5], Y[b, 6], Y[b, 8], Y[b, 9], Y[b, 10]),
+    )
+
+
+@inlined
+def member_arm(d, s, b):
+    """Origin of body b from its link's, world axes."""
+    return rotate(rotation_of(d, s.link[b]), s.pose[b, 3], s.pose[b, 7], s.pose[b, 11])
+
+
+@inlined
+def member_acceleration(t, d, s, b, rx, ry, rz):
+    """Acceleration less gravity of the origin of body b, whose arm on its link is r; world axes."""
+    i = s.link[b]
+    w0, w1, w2 = d.V[i, 0], d.V[i, 1], d.V[i, 2]
+    x, y, z = cross(w0, w1, w2, rx, ry, rz)
+    c0, c1, c2 = cross(w0, w1, w2, x, y, z)
+    e0, e1, e2 = cross(d.A[i, 0], d.A[i, 1], d.A[i, 2], rx, ry, rz)
+    g = 1.0 - t.gravity_factor[i]  # A is less gravity for all bodies
+    return (
+        d.A[i, 3] + e0 + c0 + g * t.gravity[0],
+        d.A[i, 4] + e1 + c1 + g * t.gravity[1],
+        d.A[i, 5] + e2 + c2 + g * t.gravity[2],
+    )
+
+
+@kernel
+def torque_regressor(t, d, s, Y):
+    """Y (dofs, 10 bodies) with (joint forces of the held accelerations) = Y pi; V and A must be current."""
+    for r in range(Y.shape[0]):
+        for c in range(Y.shape[1]):
+            Y[r, c] = 0.0
+    for b in range(s.link.shape[0]):
+        link = s.link[b]
+        R = member_rotation(d, s, b)
+        rx, ry, rz = member_arm(d, s, b)
+        a0, a1, a2 = member_acceleration(t, d, s, b, rx, ry, rz)
+        a0, a1, a2 = rotate_inverse(R, a0, a1, a2)
+        w0, w1, w2 = rotate_inverse(R, d.V[link, 0], d.V[link, 1], d.V[link, 2])
+        e0, e1, e2 = rotate_inverse(R, d.A[link, 0], d.A[link, 1], d.A[link, 2])
+        i = link
+        while i >= 0:
+            for k in range(t.first_dof[i], t.first_dof[i + 1]):
+                h0, h1, h2 = d.H[k, 0], d.H[k, 1], d.H[k, 2]
+                x, y, z = cross(h0, h1, h2, rx, ry, rz)
+                v0, v1, v2 = rotate_inverse(R, d.H[k, 3] + x, d.H[k, 4] + y, d.H[k, 5] + z)
+                h0, h1, h2 = rotate_inverse(R, h0, h1, h2)
+                # Rows of f and N dotted with the column [h; v] of coordinate k at the body's origin.
+                x0, x1, x2 = cross(a0, a1, a2, h0, h1, h2)
+                y0, y1, y2 = cross(v0, v1, v2, e0, e1, e2)
+                z0, z1, z2 = cross(v0, v1, v2, w0, w1, w2)
+                z0, z1, z2 = cross(z0, z1, z2, w0, w1, w2)
+                g0, g1, g2 = cross(h0, h1, h2, w0, w1, w2)
+                c = 10 * b
+                Y[k, c] = v0 * a0 + v1 * a1 + v2 * a2
+                Y[k, c + 1], Y[k, c + 2], Y[k, c + 3] = x0 + y0 + z0, x1 + y1 + z1, x2 + y2 + z2
+                Y[k, c + 4] = h0 * e0 + g0 * w0
+                Y[k, c + 5] = (h0 * e1 + h1 * e0) + (g0 * w1 + g1 * w0)
+                Y[k, c + 6] = (h0 * e2 + h2 * e0) + (g0 * w2 + g2 * w0)
+                Y[k, c + 7] = h1 * e1 + g1 * w1
+                Y[k, c + 8] = (h1 * e2 + h2 * e1) + (g1 * w2 + g2 * w1)
+                Y[k, c + 9] = h2 * e2 + g2 * w2
+            rx += d.l[i, 0]
+            ry += d.l[i, 1]
+            rz += d.l[i, 2]
+            i = t.parent[i]
+
+
+@kernel
+def energy_regressor(t, d, s, K, U):
+    """K and U (10 bodies) with kinetic energy = K . pi and the potential energy of gravity = U . pi; needs V."""
+    for b in range(s.link.shape[0]):
+        i = s.link[b]
+        R = member_rotation(d, s, b)
+        rx, ry, rz = member_arm(d, s, b)
+        x, y, z = cross(d.V[i, 0], d.V[i, 1], d.V[i, 2], rx, ry, rz)
+        v0, v1, v2 = rotate_inverse(R, d.V[i, 3] + x, d.V[i, 4] + y, d.V[i, 5] + z)
+        w0, w1, w2 = rotate_inverse(R, d.V[i, 0], d.V[i, 1], d.V[i, 2])
+        g = -t.gravity_factor[i]
+        g0, g1, g2 = g * t.gravity[0], g * t.gravity[1], g * t.gravity[2]
+        c = 10 * b
+        K[c] = 0.5 * (v0 * v0 + v1 * v1 + v2 * v2)
+        K[c + 1], K[c + 2], K[c + 3] = cross(v0, v1, v2, w0, w1, w2)
+        K[c + 4], K[c + 5], K[c + 6] = 0.5 * w0 * w0, w0 * w1, w0 * w2
+        K[c + 7], K[c + 8], K[c + 9] = 0.5 * w1 * w1, w1 * w2, 0.5 * w2 * w2
+        U[c] = g0 * (d.p[i, 0] + rx) + g1 * (d.p[i, 1] + ry) + g2 * (d.p[i, 2] + rz)
+        U[c + 1], U[c + 2], U[c + 3] = rotate_inverse(R, g0, g1, g2)
+        for k in range(c + 4, c + 10):
+            U[k] = 0.0
+
+
+@kernel
+def reaction_wrenches(t, d, s, external, out):
+    """Wrench that the joint of each body carries to it, about its origin, world axes; V and A must be current.
+
+    f(b) = M A + b - f_ext + sum over the bodies that hang on it, welded or jointed.
+
+    Args:
+        external: (bodies, 6) external wrench on each body, about its origin, world axes.
+        out: (bodies, 6).
+    """
+    n = s.link.shape[0]
+    K = s.inertia
+    for b in range(n):
+        i = s.link[b]
+        R = member_rotation(d, s, b)
+        rx, ry, rz = member_arm(d, s, b)
+        s.position[b, 0], s.position[b, 1], s.position[b, 2] = d.p[i, 0] + rx, d.p[i, 1] + ry, d.p[i, 2] + rz
+        a0, a1, a2 = member_acceleration(t, d, s, b, rx, ry, rz)
+        a0, a1, a2 = rotate_inverse(R, a0, a1, a2)
+        w0, w1, w2 = rotate_inverse(R, d.V[i, 0], d.V[i, 1], d.V[i, 2])
+        e0, e1, e2 = rotate_inverse(R, d.A[i, 0], d.A[i, 1], d.A[i, 2])
+        J = (K[b, 4], K[b, 5], K[b, 6], K[b, 7], K[b, 8], K[b, 9])
+        c = (K[b, 1], K[b, 2], K[b, 3])
+        n0, n1, n2, f0, f1, f2 = rigid_momentum(J, c, K[b, 0], e0, e1, e2, a0, a1, a2)
+        j0, j1, j2 = multiply_symmetric(J, w0, w1, w2)
+        x, y, z = cross(w0, w1, w2, j0, j1, j2)
+        m0, m1, m2 = cross(w0, w1, w2, c[0], c[1], c[2])
+        g0, g1, g2 = cross(w0, w1, w2, m0, m1, m2)
+        n0, n1, n2 = rotate(R, n0 + x, n1 + y, n2 + z)
+        f0, f1, f2 = rotate(R, f0 + g0, f1 + g1, f2 + g2)
+        out[b, 0], out[b, 1], out[b, 2] = n0 - external[b, 0], n1 - external[b, 1], n2 - external[b, 2]
+        out[b, 3], out[b, 4], out[b, 5] = f0 - external[b, 3], f1 - external[b, 4], f2 - external[b, 5]
+    for b in range(n - 1, -1, -1):
+        above = s.parent[b]
+        if above >= 0:
+            p = s.position
+            x, y, z = cross(
+                p[b, 0] - p[above, 0], p[b, 1] - p[above, 1], p[b, 2] - p[above, 2], out[b, 3], out[b, 4], out[b, 5]
+            )
+            out[above, 0] += out[b, 0] + x
+            out[above, 1] += out[b, 1] + y
+            out[above, 2] += out[b, 2] + z
+            out[above, 3] += out[b, 3]
+            out[above, 4] += out[b, 4]
+            out[above, 5] += out[b, 5]

@@ -1,0 +1,295 @@
+"""Jacobians of nodes and of centres of mass, and their rates, against definitions and finite differences.
+
+Columns come from the products of transforms in `trees.Reference`, and accelerations from their Taylor series, so that
+A = J udot + dJ u is checked against a formula that knows no Jacobian. Tolerance 1e-12 of the largest entry for
+one product, 1e-11 where velocities squared times depth add up.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+import kido
+from kido.errors import KidoError, ModelError, NameLookupError, StateError
+from trees import SEEDS, Reference, build, random_skeleton, random_state, random_transform, relative_error, skeletons
+
+TOLERANCE = 1e-11
+
+
+def held(skeleton: kido.Skeleton, q, u, a) -> None:
+    skeleton.positions, skeleton.velocities, skeleton.accelerations = q, u, a
+
+
+def shift(r) -> np.ndarray:
+    """Velocities of an origin to those of a point r from it."""
+    X = np.eye(6)
+    X[3:, :3] = -np.array([[0.0, -r[2], r[1]], [r[2], 0.0, -r[0]], [-r[1], r[0], 0.0]])
+    return X
+
+
+@given(skeletons(), SEEDS)
+def test_jacobian_is_the_sum_of_columns(skeleton: kido.Skeleton, seed: int) -> None:
+    q, u, a, _ = random_state(skeleton, seed)
+    held(skeleton, q, u, a)
+    r = Reference(skeleton, q, u, a)
+    rng = np.random.default_rng(seed)
+    for body in skeleton.bodies:
+        offset = rng.normal(size=3)
+        X = shift(r.X[body.index, :3, :3] @ offset)
+        J = skeleton.jacobian(body, offset)
+        assert relative_error(J, X @ r.J[body.index]) < TOLERANCE
+        assert np.array_equal(skeleton.compute_jacobian(q, body, offset), J)
+        assert np.array_equal(skeleton.linear_jacobian(body.name, offset), J[3:])
+        assert np.array_equal(skeleton.angular_jacobian(body.index), J[:3])
+        own = [dof.index for dof in body.dependent_dofs]
+        assert np.array_equal(body.jacobian(offset), J[:, own])
+        assert np.array_equal(body.linear_jacobian(offset), J[3:, own])
+        assert np.array_equal(body.angular_jacobian(), J[:3, own])
+        rest = np.setdiff1d(np.arange(skeleton.num_dofs), own)
+        assert not J[:, rest].any()
+        assert [dof.index for dof in skeleton.dofs if body.depends_on(dof)] == own
+
+
+@given(skeletons(), SEEDS)
+def test_accelerations_are_jacobians_times_rates(skeleton: kido.Skeleton, seed: int) -> None:
+    q, u, a, _ = random_state(skeleton, seed)
+    held(skeleton, q, u, a)
+    r = Reference(skeleton, q, u, a)
+    rng = np.random.default_rng(seed)
+    for body in skeleton.bodies:
+        offset = rng.normal(size=3)
+        J = skeleton.jacobian(body, offset)
+        classic = skeleton.jacobian_classic_derivative(body, offset)
+        spatial = skeleton.jacobian_spatial_derivative(body, offset)
+        arm, (w, A) = r.X[body.index, :3, :3] @ offset, (r.V[body.index, :3], r.A[body.index])
+        expected = A.copy()
+        expected[3:] += np.cross(A[:3], arm) + np.cross(w, np.cross(w, arm))
+        assert relative_error(J @ a + classic @ u, expected) < TOLERANCE
+        v = r.V[body.index, 3:] + np.cross(w, arm)
+        expected[3:] -= np.cross(w, v)
+        assert relative_error(J @ a + spatial @ u, expected) < TOLERANCE
+        own = [dof.index for dof in body.dependent_dofs]
+        assert np.array_equal(body.jacobian_classic_derivative(offset), classic[:, own])
+        assert np.array_equal(body.jacobian_spatial_derivative(offset), spatial[:, own])
+        assert np.array_equal(skeleton.compute_jacobian_classic_derivative(q, u, body, offset), classic)
+        assert np.array_equal(skeleton.compute_jacobian_spatial_derivative(q, u, body, offset), spatial)
+
+
+def moved(skeleton: kido.Skeleton, q, u, h: float) -> np.ndarray:
+    """Positions after a time h with constant velocities, on the manifold of each joint."""
+    twin = skeleton.clone()
+    twin.positions, twin.velocities = q, u
+    from kido.kernels import entries
+
+    d = twin._compiled()
+    entries.advance_positions(twin._tree.address, d.address, h)
+    return d.q.copy()
+
+
+def difference(function, skeleton: kido.Skeleton, q, u, h: float = 2e-3) -> np.ndarray:
+    """d/dt of a function of positions, of sixth order: error about h^6, rounding 1e-16 / h."""
+    terms = ((1, 45.0), (2, -9.0), (3, 1.0))
+    return sum(
+        w * (function(moved(skeleton, q, u, k * h)) - function(moved(skeleton, q, u, -k * h))) for k, w in terms
+    ) / (60.0 * h)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_classic_derivative_is_the_derivative(seed: int) -> None:
+    skeleton = random_skeleton(seed, 12)
+    q, u, _, _ = random_state(skeleton, seed, 0.5)
+    offset = np.array([0.3, -0.2, 0.1])
+    for body in skeleton.bodies[3:]:
+        numeric = difference(lambda p, body=body: skeleton.compute_jacobian(p, body, offset), skeleton, q, u)
+        exact = skeleton.compute_jacobian_classic_derivative(q, u, body, offset)
+        assert relative_error(exact, numeric) < 1e-9
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_spatial_derivative_is_that_of_a_screw_at_a_point_fixed_in_space(seed: int) -> None:
+    skeleton = random_skeleton(seed, 12)
+    q, u, _, _ = random_state(skeleton, seed, 0.5)
+    for body in skeleton.bodies[3:]:
+        point = skeleton.forward_kinematics(q)[body.index, :3, 3]
+
+        def screw(p, body=body, point=point):
+            X = skeleton.forward_kinematics(p)[body.index]
+            return skeleton.compute_jacobian(p, body, X[:3, :3].T @ (point - X[:3, 3]))
+
+        exact = skeleton.compute_jacobian_spatial_derivative(q, u, body)
+        assert relative_error(exact, difference(screw, skeleton, q, u)) < 1e-9
+
+
+# In the axes of frames, and seen from nodes ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_in_the_axes_of_any_frame(seed: int) -> None:
+    skeleton = random_skeleton(seed, 10)
+    q, u, a, _ = random_state(skeleton, seed)
+    held(skeleton, q, u, a)
+    rng = np.random.default_rng(seed)
+    frame = kido.SimpleFrame(skeleton.bodies[2], "on a body", random_transform(rng))
+    shape = skeleton.bodies[4].add_shape(kido.Sphere(0.1), random_transform(rng))
+    held(skeleton, q, u, a)
+    body = skeleton.bodies[-1]
+    calls = [
+        skeleton.jacobian, skeleton.jacobian_classic_derivative, skeleton.jacobian_spatial_derivative,
+        body.skeleton.linear_jacobian,
+    ]  # fmt: skip
+    for axes in (frame, shape, skeleton.bodies[5], kido.SimpleFrame(None, "fixed", random_transform(rng))):
+        R = axes.world_transform[:3, :3]
+        for call in calls:
+            plain, turned = call(body), call(body, in_coordinates_of=axes)
+            for part in range(0, len(plain), 3):
+                assert relative_error(turned[part : part + 3], R.T @ plain[part : part + 3]) < 1e-14
+    # A method with a state puts nodes of the skeleton where the state says.
+    other = rng.uniform(-1, 1, skeleton.num_dofs)
+    R = skeleton.forward_kinematics(other)[4, :3, :3] @ shape.relative_transform[:3, :3]
+    J = skeleton.compute_jacobian(other, body)
+    assert relative_error(skeleton.compute_jacobian(other, body, in_coordinates_of=shape)[:3], R.T @ J[:3]) < 1e-14
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_of_nodes_fixed_to_bodies(seed: int) -> None:
+    skeleton = random_skeleton(seed, 10)
+    rng = np.random.default_rng(seed)
+    pose = random_transform(rng)
+    shape = skeleton.bodies[6].add_shape(kido.Sphere(0.1), pose)
+    q, u, a, _ = random_state(skeleton, seed)
+    held(skeleton, q, u, a)
+    offset = rng.normal(size=3)
+    at = pose[:3, :3] @ offset + pose[:3, 3]
+    assert relative_error(shape.jacobian(offset), skeleton.bodies[6].jacobian(at)) < 1e-14
+    classic = skeleton.jacobian_classic_derivative(shape, offset)
+    assert relative_error(classic, skeleton.jacobian_classic_derivative(6, at)) < 1e-13
+    assert shape.dependent_dofs == skeleton.bodies[6].dependent_dofs
+    # The node's own velocity is what its Jacobian says.
+    J = skeleton.jacobian(shape, offset)
+    assert relative_error(J @ u, shape.compute_spatial_velocity(offset)) < 1e-13
+
+
+@given(skeletons(), SEEDS)
+def test_relative_jacobians(skeleton: kido.Skeleton, seed: int) -> None:
+    q, u, a, _ = random_state(skeleton, seed)
+    held(skeleton, q, u, a)
+    rng = np.random.default_rng(seed)
+    for _ in range(3):
+        node, seen_from, axes = (skeleton.bodies[i] for i in rng.integers(skeleton.num_bodies, size=3))
+        offset = rng.normal(size=3)
+        J = skeleton.relative_jacobian(node, seen_from, offset, in_coordinates_of=axes)
+        expected = node.compute_spatial_velocity(offset, seen_from, axes)
+        assert relative_error(J @ u, expected) < TOLERANCE
+        dJ = skeleton.relative_jacobian_derivative(node, seen_from, offset, in_coordinates_of=axes)
+        expected[:3] = node.angular_acceleration(seen_from, axes)
+        expected[3:] = node.linear_acceleration(offset, seen_from, axes)
+        assert relative_error(J @ a + dJ @ u, expected) < TOLERANCE
+        again = skeleton.compute_relative_jacobian(q, node, seen_from, offset, axes)
+        assert relative_error(again, J) < 1e-14
+        again = skeleton.compute_relative_jacobian_derivative(q, u, node, seen_from, offset, axes)
+        assert relative_error(again, dJ) < 1e-14
+
+
+@given(skeletons(), SEEDS)
+def test_com_jacobians(skeleton: kido.Skeleton, seed: int) -> None:
+    q, u, a, _ = random_state(skeleton, seed)
+    held(skeleton, q, u, a)
+    r = Reference(skeleton, q, u, a)
+    rng = np.random.default_rng(seed)
+    some = sorted(set(rng.integers(skeleton.num_bodies, size=3).tolist()))
+    root = skeleton.bodies[some[0]]
+    for bodies, chosen in ((None, range(skeleton.num_bodies)), (some, some), (root.subtree, indices(root.subtree))):
+        mass = sum(skeleton.bodies[i].mass for i in chosen)
+        if mass == 0.0:
+            with pytest.raises(ModelError, match="no mass"):
+                skeleton.com_jacobian(bodies)
+            continue
+        J = sum(
+            skeleton.bodies[i].mass * (shift(r.X[i, :3, :3] @ skeleton.bodies[i].inertia.com) @ r.J[i])[3:]
+            for i in chosen
+        )
+        assert relative_error(skeleton.com_jacobian(bodies), J / mass) < TOLERANCE
+        assert np.array_equal(skeleton.compute_com_jacobian(q, bodies), skeleton.com_jacobian(bodies))
+        dJ = skeleton.com_jacobian_derivative(bodies)
+        assert np.array_equal(skeleton.compute_com_jacobian_derivative(q, u, bodies), dJ)
+        assert relative_error(J @ a / mass + dJ @ u, skeleton.com_acceleration(bodies)) < TOLERANCE
+        axes = skeleton.bodies[0]
+        R = axes.world_transform[:3, :3]
+        assert relative_error(skeleton.com_jacobian(bodies, axes), R.T @ J / mass) < TOLERANCE
+        assert relative_error(skeleton.com_jacobian_derivative(bodies, axes), R.T @ dJ) < TOLERANCE
+
+
+def indices(bodies: list[kido.BodyNode]) -> list[int]:
+    return [body.index for body in bodies]
+
+
+# Laziness, degenerate skeletons, mistakes -----------------------------------------------------------------
+
+
+def test_kept_until_what_they_depend_on_changes() -> None:
+    skeleton = random_skeleton(1, 8)
+    q, u, a, _ = random_state(skeleton, 1)
+    held(skeleton, q, u, a)
+    J, dJ = skeleton.jacobian(7), skeleton.jacobian_classic_derivative(7)
+    J[:] = np.nan  # a copy
+    skeleton.velocities = 2.0 * u
+    assert relative_error(skeleton.jacobian_classic_derivative(7), 2.0 * dJ) < 1e-14
+    before = skeleton.evaluations["jacobian"]
+    assert np.array_equal(skeleton.jacobian(7), skeleton.compute_jacobian(q, 7))
+    assert skeleton.evaluations["jacobian"] == before
+    skeleton.positions = -q
+    assert np.array_equal(skeleton.jacobian(7), skeleton.compute_jacobian(-q, 7))
+    skeleton.joints[2].transform_from_parent = np.eye(4)  # properties and structure
+    fresh = skeleton.clone()
+    assert np.array_equal(skeleton.jacobian(7), fresh.jacobian(7))
+    skeleton.add_body("more", kido.RevoluteJoint("more"), skeleton.bodies[7], kido.Inertia(1.0))
+    assert skeleton.jacobian("more").shape == (6, fresh.num_dofs + 1)
+    assert relative_error(skeleton.jacobian(7)[:, :-1], fresh.jacobian(7)) < 1e-15
+
+
+def test_one_jacobian_evaluates_its_path_only() -> None:
+    skeleton = build(["revolute"] * 7, [-1, 0, 1, 1, 1, 2, 3], 0)
+    skeleton.jacobian(5)
+    skeleton.positions = skeleton.positions + 0.1
+    before = skeleton.evaluations["transforms"]
+    skeleton.jacobian(6)
+    assert skeleton.evaluations["transforms"] - before == 4
+
+
+def test_without_coordinates() -> None:
+    skeleton = build(["weld", "weld"], [-1, 0], 3)
+    assert skeleton.jacobian(1).shape == (6, 0)
+    assert skeleton.jacobian_spatial_derivative(1).shape == (6, 0)
+    assert skeleton.relative_jacobian(1, 0).shape == (6, 0)
+    assert skeleton.bodies[1].dependent_dofs == []
+    assert skeleton.compute_jacobian([], 0).shape == (6, 0)
+
+
+def test_mistakes() -> None:
+    skeleton, other = random_skeleton(1, 4), random_skeleton(2, 4)
+    q = np.zeros(skeleton.num_dofs)
+    with pytest.raises(NameLookupError, match="nobody"):
+        skeleton.jacobian("nobody")
+    with pytest.raises(ModelError, match="rides on skeleton"):
+        skeleton.jacobian(other.bodies[0])
+    with pytest.raises(ModelError, match="expected a node"):
+        skeleton.jacobian(3.5)
+    with pytest.raises(ModelError, match="offset"):
+        skeleton.jacobian(0, (1.0, 2.0))
+    with pytest.raises(ModelError, match="offset"):
+        skeleton.compute_jacobian(q, 0, (1.0, np.nan, 2.0))
+    with pytest.raises(ModelError, match="in_coordinates_of"):
+        skeleton.jacobian(0, in_coordinates_of="world")
+    with pytest.raises(StateError, match="positions"):
+        skeleton.compute_jacobian(q[1:], 0)
+    with pytest.raises(StateError, match="velocities"):
+        skeleton.compute_jacobian_classic_derivative(q, np.full_like(q, np.nan), 0)
+    with pytest.raises(ModelError, match="no body of it"):
+        skeleton.com_jacobian(other.bodies)
+    with pytest.raises(ModelError, match="no degree of freedom"):
+        skeleton.bodies[0].depends_on(other.dofs[0])
+    with pytest.raises(KidoError):
+        skeleton.com_jacobian(7)
+    assert skeleton.compute_jacobian(q.tolist(), 0).shape == (6, len(q))
