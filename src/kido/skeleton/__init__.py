@@ -5,6 +5,7 @@ from kido.skeleton.actuator import Mimic
 from kido.skeleton.aspects import Aspect, Carrier
 from kido.skeleton.body_node import BodyNode
 from kido.skeleton.compound_joint import CompoundJoint, Hinge
+from kido.skeleton.configuration import Configuration
 from kido.skeleton.degree_of_freedom import DegreeOfFreedom
 from kido.skeleton.end_effector import EndEffector, Support
 from kido.skeleton.fixed_frame import FixedFrame
@@ -29,6 +30,7 @@ from kido.skeleton.node import FrameNode, Node
 from kido.skeleton.shape_node import ShapeNode
 from kido.skeleton.simple_frame import SimpleFrame
 from kido.skeleton.skeleton import Skeleton
+from kido.skeleton.snapshot import SavedProperties, SavedState
 from kido.skeleton.user_joint import UserJoint
 from kido.skeleton.world_frame import WORLD_FRAME, WorldFrame
 
@@ -41,6 +43,7 @@ __all__ = [
     "BodyNode",
     "Carrier",
     "CompoundJoint",
+    "Configuration",
     "DegreeOfFreedom",
     "EndEffector",
     "EulerJoint",
@@ -58,6 +61,8 @@ __all__ = [
     "PlanarJoint",
     "PrismaticJoint",
     "RevoluteJoint",
+    "SavedProperties",
+    "SavedState",
     "ScrewJoint",
     "ShapeNode",
     "SimpleFrame",

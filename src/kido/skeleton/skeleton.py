@@ -13,6 +13,7 @@ from kido.skeleton.actuator import rename_followed
 from kido.skeleton.arrays import STATE_FIELDS
 from kido.skeleton.aspects import Carrier
 from kido.skeleton.body_node import BodyNode
+from kido.skeleton.configuration import SkeletonSnapshots
 from kido.skeleton.degree_of_freedom import DegreeOfFreedom
 from kido.skeleton.derivatives import SkeletonDerivatives
 from kido.skeleton.editing import SkeletonEditing
@@ -27,7 +28,7 @@ from kido.skeleton.support import SkeletonSupport
 N = TypeVar("N", bound=Node)
 
 
-class Skeleton(SkeletonDerivatives, SkeletonRegressors, SkeletonEditing, SkeletonSupport, Carrier):
+class Skeleton(SkeletonDerivatives, SkeletonRegressors, SkeletonEditing, SkeletonSupport, SkeletonSnapshots, Carrier):
     """An articulated body: bodies joined in one or several trees.
 
     Args:
