@@ -10,15 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kido.errors import NameLookupError, StateError
-from kido.skeleton.arrays import STATE_FIELDS, Array
-from kido.skeleton.snapshot import FIELD_NAMES, SavedProperties, SavedState
+from kido.skeleton.arrays import Array
+from kido.skeleton.snapshot import SavedProperties, SavedState
 from kido.skeleton.subsets import Dofs, indices_of
 
 if TYPE_CHECKING:
     from kido.skeleton.skeleton import Skeleton
 
-PARTS = tuple(FIELD_NAMES[f] for f in STATE_FIELDS)
-_FIELD_OF = {FIELD_NAMES[f]: f for f in STATE_FIELDS}
+PARTS = ("positions", "velocities", "accelerations", "forces", "commands")
 
 
 class Configuration:
@@ -72,19 +71,26 @@ class Configuration:
                 raise StateError(f"configuration: no part {part!r}; valid are {', '.join(PARTS)}")
         index = np.arange(skeleton.num_dofs) if dofs is None else indices_of(skeleton, dofs)
         names = [skeleton._dofs[k].name for k in index.tolist()]
-        return cls(names, **{part: skeleton._get(_FIELD_OF[part])[index] for part in chosen})
+        return cls(names, **{part: getattr(skeleton, part)[index] for part in chosen})
 
     def restore(self, skeleton: Skeleton) -> None:
         """Set the numbers in a skeleton; its other coordinates stay as they are.
 
         Raises:
             NameLookupError: it has no coordinate of one of the names; nothing is changed.
+            StateError: a command for a coordinate whose actuator takes none; nothing is changed.
         """
         index = indices_of(skeleton, list(self.dofs))
-        for part, values in self.parts.items():
-            whole = skeleton._get(_FIELD_OF[part])
-            whole[index] = values
-            skeleton._set(_FIELD_OF[part], whole)
+        before = {part: getattr(skeleton, part) for part in self.parts}
+        try:
+            for part, values in self.parts.items():
+                whole = getattr(skeleton, part)
+                whole[index] = values
+                setattr(skeleton, part, whole)
+        except StateError:
+            for part, whole in before.items():
+                setattr(skeleton, part, whole)
+            raise
 
     def __getitem__(self, key: tuple[str, str]) -> float:
         """One number: `configuration["positions", "elbow"]`."""

@@ -23,7 +23,13 @@ if TYPE_CHECKING:
 
 Items = dict[str, dict[str, Any]]
 _ROW = 24  # numbers of a body's external forces
-FIELD_NAMES = {"q": "positions", "u": "velocities", "udot": "accelerations", "tau": "forces", "command": "commands"}
+_FIELD_NAMES = {
+    "q": "positions",
+    "u": "velocities",
+    "udot": "accelerations",
+    "tau": "forces",
+    "command": "asked_motions",
+}
 _JOINT_FIELDS_LEFT_OUT = ("_name", "_body", "_aspects", "_tape", "_no_parameters", "_properties", "dofs")
 _BODY_FIELDS = {"inertia": "_inertia", "gravity": "_gravity", "collidable": "_collidable"}
 _SKELETON_FIELDS = {
@@ -243,7 +249,7 @@ class SavedState(Snapshot):
             values, write = {}, None
             if isinstance(thing, Joint):
                 own = thing._coordinates()
-                values = {FIELD_NAMES[f]: skeleton._get(f)[own] for f in STATE_FIELDS}
+                values = {_FIELD_NAMES[f]: skeleton._get(f)[own] for f in STATE_FIELDS}
                 write = _joint_writer(skeleton, thing)
             elif thing in skeleton._bodies:
                 values = {"external_forces": skeleton._applied.get(thing.index, np.zeros(_ROW)).copy()}  # type: ignore[attr-defined]
@@ -259,9 +265,9 @@ def _joint_writer(skeleton: Skeleton, joint: Joint) -> Callable[[dict[str, Any]]
     def write(values: dict[str, Any]) -> None:
         data, own = skeleton._compiled(), joint._coordinates()
         for field in STATE_FIELDS:
-            value = values[FIELD_NAMES[field]]
+            value = values[_FIELD_NAMES[field]]
             if not np.isfinite(value).all():
-                raise StateError(f"joint {joint.name!r}: {FIELD_NAMES[field]}: expected finite numbers, got {value}")
+                raise StateError(f"joint {joint.name!r}: {_FIELD_NAMES[field]}: expected finite numbers, got {value}")
             getattr(data, field)[own] = value
 
     return write

@@ -172,18 +172,20 @@ def check_mimics(moved: list[BodyNode], what: str) -> None:
     inside = {b.parent_joint.name for b in moved}
     known = moved[0].skeleton._joint_by_name
     for joint in moved[0].skeleton.joints:
-        master = None if joint.mimic is None else joint.mimic.joint
-        if master in known and (joint.name in inside) != (master in inside):
-            raise ModelError(
-                f"cannot {what}: joint {joint.name!r} follows joint {master!r}, and only one of them would come "
-                f"along; set the mimic of {joint.name!r} to None first"
-            )
+        for master in {mimic.joint for mimic in joint._mimics if mimic is not None}:
+            if master in known and (joint.name in inside) != (master in inside):
+                raise ModelError(
+                    f"cannot {what}: joint {joint.name!r} follows joint {master!r}, and only one of them would come "
+                    f"along; set the mimic of {joint.name!r} to None first"
+                )
 
 
 def _rename_mimics(joints: Iterable[Joint], names: dict[str, str]) -> None:
     for joint in joints:
-        if joint.mimic is not None and joint.mimic.joint in names:
-            joint.mimic = dataclasses.replace(joint.mimic, joint=names[joint.mimic.joint])
+        joint._mimics = [
+            dataclasses.replace(mimic, joint=names[mimic.joint]) if mimic and mimic.joint in names else mimic
+            for mimic in joint._mimics
+        ]
 
 
 # The move ----------------------------------------------------------------------------------------------------
