@@ -11,7 +11,7 @@ from kido.errors import KidoError, ModelError
 from kido.io.urdf.materials import color_of_visual
 from kido.io.urdf.shapes import ShapeReader
 from kido.io.urdf.spec import InertialSpec, JointSpec, LinkSpec, RobotSpec
-from kido.io.urdf.tree import LinkTree
+from kido.io.urdf.tree import LinkTree, follows
 from kido.skeleton import (
     BodyNode,
     FreeJoint,
@@ -74,7 +74,7 @@ def _root_joint(robot: RobotSpec, base: str, transform: np.ndarray) -> Joint:
 
 def _joint(spec: JointSpec, robot: RobotSpec) -> Joint:
     options: dict[str, Any] = {"transform_from_parent": spec.transform}
-    if spec.mimic is not None and spec.mimic.joint in robot.joints:
+    if spec.mimic is not None and follows(spec, robot):
         options["mimic"] = Mimic(spec.mimic.joint, spec.mimic.multiplier, spec.mimic.offset)
     if spec.type == "fixed":
         return WeldJoint(spec.name, **options)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from kido.errors import FileFormatError, ModelError
 from kido.io.urdf.spec import JointSpec, LinkSpec, RobotSpec
 
-__all__ = ["LinkTree", "order_links"]
+__all__ = ["LinkTree", "follows", "order_links"]
 
 LISTED = 12
+ONE_DOF = ("revolute", "continuous", "prismatic")
 
 
 class LinkTree:
@@ -92,18 +93,33 @@ def _parent_joints(robot: RobotSpec) -> dict[str, JointSpec]:
     return parents
 
 
+def follows(joint: JointSpec, robot: RobotSpec) -> bool:
+    """Whether a joint's <mimic> is one that can be: both joints have one degree of freedom."""
+    followed = None if joint.mimic is None else robot.joints.get(joint.mimic.joint)
+    return followed is not None and joint.type in ONE_DOF and followed.type in ONE_DOF
+
+
 def _check_mimics(robot: RobotSpec) -> None:
     for joint in robot.joints.values():
         if joint.mimic is None:
             continue
-        target = joint.mimic.joint
-        if target not in robot.joints:
-            node = joint.mimic.node
-            robot.remarks.append(
-                f"{node.path}:{node.line}: joint '{joint.name}' mimics '{target}', which does not exist; left out"
-            )
+        target, node = joint.mimic.joint, joint.mimic.node
         if target == joint.name:
-            raise joint.mimic.node.error(f"joint '{joint.name}' mimics itself")
+            raise node.error(f"joint '{joint.name}' mimics itself")
+        if not follows(joint, robot):
+            reason = "which does not exist"
+            if target in robot.joints:
+                reason = f"but one of type '{joint.type}' cannot follow one of type '{robot.joints[target].type}'"
+            robot.remarks.append(f"{node.path}:{node.line}: joint '{joint.name}' mimics '{target}', {reason}; left out")
+    for joint in robot.joints.values():
+        path = [joint]
+        while follows(path[-1], robot):
+            path.append(robot.joints[path[-1].mimic.joint])  # type: ignore[union-attr]
+            if path[-1] is joint:
+                names = " -> ".join(f"'{step.name}'" for step in path)
+                raise joint.mimic.node.error(f"joints mimic each other in a circle: {names}")  # type: ignore[union-attr]
+            if len(path) > len(robot.joints):
+                break
 
 
 def _cycle(robot: RobotSpec, parent_joint: dict[str, JointSpec], start: str) -> FileFormatError:
