@@ -58,6 +58,12 @@ def joint_loads(t, d, w, first, last):
 
 
 @kernel
+def velocity_target(t, d, k):
+    """Velocity that a prescribed coordinate of type VELOCITY or LOCKED has at the end of a step."""
+    return d.command[k] if t.actuator[k] == VELOCITY else 0.0
+
+
+@kernel
 def prescribe(t, d, w, begin, end, h):
     """Accelerations of prescribed coordinates over the step; velocities asked for are reached at its end."""
     for k in range(begin, end):
@@ -66,8 +72,15 @@ def prescribe(t, d, w, begin, end, h):
             if t.actuator[k] == ACCELERATION:
                 d.udot[k] = d.command[k]
             else:
-                target = d.command[k] if t.actuator[k] == VELOCITY else 0.0
-                d.udot[k] = (target - w.start_u[k]) / h
+                d.udot[k] = (velocity_target(t, d, k) - w.start_u[k]) / h
+
+
+@kernel
+def reach_targets(t, d, pr, begin, end):
+    """Velocities asked for, without the rounding of the way there."""
+    for k in range(begin, end):
+        if t.prescribed[k] != 0 and t.actuator[k] != ACCELERATION:
+            pr.u_free[k] = velocity_target(t, d, k)
 
 
 @kernel
@@ -91,6 +104,7 @@ def smooth_part(t, d, w, pr, first, last, h):
         pr.u_free[k] = u + h * d.udot[k]
         d.u[k] = u
         d.tau[k] = w.command[k]
+    reach_targets(t, d, pr, begin, end)
     return status
 
 
