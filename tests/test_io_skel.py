@@ -285,11 +285,11 @@ def test_dof_elements():
     assert (first.position_lower_limit, first.position_upper_limit) == (-1, 1)
     assert (first.initial_position, first.position) == (0.5, 0.5)
     assert first.velocity_limit == 10
-    assert first.force_limit == 4
+    assert (first.force_lower_limit, first.force_upper_limit, first.force_limit) == (-4, 3, 4)
     assert (second.position_lower_limit, second.velocity_limit, second.damping) == (-math.inf, math.inf, 0)
     assert third.damping == 3
-    assert any("force limits -4 and 3" in w for w in skeleton.warnings)
-    assert any("accelerations" in w for w in skeleton.warnings)
+    assert (third.acceleration_lower_limit, third.acceleration_upper_limit) == (-1, 1)
+    assert not any("limit" in line or "acceleration" in line for line in skeleton.warnings)
 
 
 def test_what_joints_say_in_vain_is_noted():

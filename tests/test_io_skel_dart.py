@@ -128,8 +128,10 @@ def compare_description(skeleton: kido.Skeleton, other) -> None:
             assert dof.coulomb_friction == truth.getCoulombFriction(k)
             assert dof.spring_stiffness == truth.getSpringStiffness(k)
             assert dof.rest_position == truth.getRestPosition(k)
-            assert dof.velocity_limit == truth.getVelocityUpperLimit(k)
-            assert dof.force_limit == truth.getForceUpperLimit(k)
+            for what in ("Velocity", "Acceleration", "Force"):
+                for side in ("Lower", "Upper"):
+                    limit = getattr(dof, f"{what.lower()}_{side.lower()}_limit")
+                    assert limit == getattr(truth, f"get{what}{side}Limit")(k)
             assert dof.velocity == truth.getVelocity(k)
 
 

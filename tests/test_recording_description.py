@@ -9,6 +9,7 @@ from kido.recording.codec import decode, encode
 from kido.recording.description import skeleton_from_dict, skeleton_to_dict, source_text
 from kido.recording.errors import RecordingError
 from kido.skeleton import JOINT_TYPES
+from trees import EllipsoidJoint
 
 RNG = np.random.default_rng(7)
 
@@ -37,6 +38,13 @@ def skeleton_with_everything():
         "UniversalJoint": {"axis1": RNG.normal(size=3), "axis2": RNG.normal(size=3)},
         "PlanarJoint": {"axis1": RNG.normal(size=3), "axis2": RNG.normal(size=3)},
         "EulerJoint": {"order": "zxz"},
+        "CompoundJoint": {
+            "hinges": [
+                kido.Hinge.screw(RNG.normal(size=3), 0.3, offset=pose()),
+                kido.Hinge.prismatic(RNG.normal(size=3)),
+            ]
+        },
+        "user": {"radii": RNG.uniform(size=3)},
     }
     shapes = [
         kido.Box((1, 2, 3)),
@@ -49,10 +57,12 @@ def skeleton_with_everything():
         mesh,
         mesh,
         kido.Box((0.1, 0.1, 0.1)),
+        kido.Sphere(0.1),
+        kido.Sphere(0.2),
     ]
     parent = None
-    for (name, kind), shape in zip(JOINT_TYPES.items(), shapes, strict=True):
-        n = kind.kind.num_dofs
+    for (name, kind), shape in zip({**JOINT_TYPES, "user": EllipsoidJoint}.items(), shapes, strict=True):
+        n = {"CompoundJoint": 2, "user": 3}.get(name, kind.kind.num_dofs)
         joint = kind(
             name.lower(),
             transform_from_parent=pose(),
@@ -108,7 +118,7 @@ def test_unknown_classes_are_refused():
 
     skeleton = kido.Skeleton("s")
     skeleton.add_body("b", MyJoint("mine"), inertia=kido.Inertia.from_diagonal(1, [1, 1, 1]))
-    with pytest.raises(RecordingError, match=r"joint 'mine' is of class MyJoint, expected one of WeldJoint"):
+    with pytest.raises(RecordingError, match=r"joint 'mine' is of class MyJoint, expected a kido.UserJoint or one"):
         skeleton_to_dict(skeleton)
 
 
@@ -141,3 +151,25 @@ def test_source_text(tmp_path):
     assert source_text(str(tmp_path / "gone.urdf")) is None
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00\xff")
     assert source_text(str(tmp_path / "binary")) is None
+
+
+def test_user_joints_need_their_class_to_come_back():
+    class Slider(kido.UserJoint):
+        def __init__(self, name=None, steepness=1.0, **options):
+            self.steepness = steepness
+            super().__init__(name, **options)
+
+        def transform(self, q):
+            return np.eye(3), np.array([q[0], 0.0, self.steepness * q[0] ** 2])
+
+    skeleton = kido.Skeleton()
+    skeleton.add_body("body", Slider("slide", 0.7), inertia=kido.Inertia.from_diagonal(1.0, [1, 1, 1]))
+    data = skeleton_to_dict(skeleton)
+    again = skeleton_from_dict(decode(encode(data))).joint(0)
+    assert type(again) is Slider and again.parameters == {"steepness": 0.7}
+    data["bodies"][0]["joint"]["type"] = "elsewhere.Knee"
+    with pytest.raises(RecordingError, match=r"'slide' is of the user's class elsewhere\.Knee, which is not defined"):
+        skeleton_from_dict(data)
+    skeleton.joint(0).__dict__["steepness"] = object()
+    with pytest.raises(RecordingError, match="joint 'slide': steepness is of class object"):
+        skeleton_to_dict(skeleton)

@@ -16,26 +16,14 @@ import numpy as np
 from kido import shapes as shape_module
 from kido.errors import KidoError
 from kido.recording.errors import RecordingError
+from kido.recording.joints import joint_from_dict, joint_to_dict, keep_bits
 from kido.shapes import Shape
-from kido.skeleton import JOINT_TYPES, BodyNode, Inertia, Joint, Mimic, ShapeNode, Skeleton
+from kido.skeleton import BodyNode, Inertia, ShapeNode, Skeleton
 
 SHAPE_TYPES: dict[str, type[Shape]] = {
     name: getattr(shape_module, name)
     for name in ("Box", "Capsule", "Cone", "Cylinder", "Ellipsoid", "Mesh", "Plane", "Sphere")
 }
-DOF_PROPERTIES = (
-    "position_lower_limit",
-    "position_upper_limit",
-    "velocity_limit",
-    "force_limit",
-    "damping",
-    "coulomb_friction",
-    "spring_stiffness",
-    "rest_position",
-    "initial_position",
-    "initial_velocity",
-)
-_JOINT_GEOMETRY = ("axis", "axis1", "axis2", "pitch", "order")
 _SKELETON_FLAGS = ("mobile", "self_collision", "adjacent_body_collision")
 _LARGEST_SOURCE = 8 * 1024 * 1024
 
@@ -107,7 +95,7 @@ def _body_to_dict(body: BodyNode, shapes: list[Shape]) -> dict[str, Any]:
     return {
         "name": body.name,
         "parent": None if body.parent is None else body.parent.index,
-        "joint": _joint_to_dict(body.parent_joint),
+        "joint": joint_to_dict(body.parent_joint),
         "mass": body.inertia.mass,
         "com": body.inertia.com.tolist(),
         "moment": body.inertia.moment.tolist(),
@@ -124,66 +112,13 @@ def _add_body(skeleton: Skeleton, data: dict[str, Any], shapes: list[Shape]) -> 
             raise RecordingError(f"body {data['name']!r}: parent {parent}, expected a body before it")
         parent = skeleton.body(parent)
     inertia = Inertia(data["mass"], data["com"], data["moment"])
-    body = skeleton.add_body(data["name"], _joint_from_dict(data["joint"]), parent, inertia)
+    body = skeleton.add_body(data["name"], joint_from_dict(data["joint"]), parent, inertia)
     body.gravity = data["gravity"]
     body.collidable = data["collidable"]
     for item in data["shapes"]:
         options = {key: item[key] for key in ("visual", "collision", "color", "friction", "restitution")}
         node = body.add_shape(shapes[item["shape"]], item["transform"], item["name"], **options)
-        _keep_bits(node, "_relative", item["transform"])
-
-
-def _joint_to_dict(joint: Joint) -> dict[str, Any]:
-    kind = type(joint).__name__
-    if JOINT_TYPES.get(kind) is not type(joint):
-        raise RecordingError(f"joint {joint.name!r} is of class {kind}, expected one of {', '.join(JOINT_TYPES)}")
-    names = [dof.name for dof in joint.dofs]
-    usual = [joint.name + suffix for suffix in type(joint).dof_suffixes]
-    data: dict[str, Any] = {
-        "type": kind,
-        "name": joint.name,
-        "transform_from_parent": joint.transform_from_parent.tolist(),
-        "transform_from_child": joint.transform_from_child.tolist(),
-        "dof_names": None if names == usual else names,
-        "actuators": [dof.actuator_type.name for dof in joint.dofs],
-        "mimics": [None if dof.mimic is None else dataclasses.asdict(dof.mimic) for dof in joint.dofs],
-        "enforce_velocity_limits": joint.enforce_velocity_limits,
-    }
-    for key in _JOINT_GEOMETRY:
-        if hasattr(joint, key):
-            value = getattr(joint, key)
-            data[key] = value.tolist() if isinstance(value, np.ndarray) else value
-    for key in DOF_PROPERTIES:
-        data[key] = joint.get_property(key).tolist()
-    return data
-
-
-def _joint_from_dict(data: dict[str, Any]) -> Joint:
-    if data["type"] not in JOINT_TYPES:
-        raise RecordingError(f"joint {data['name']!r}: unknown type {data['type']!r}")
-    options = {key: data[key] for key in _JOINT_GEOMETRY if key in data}
-    options |= {key: data[key] for key in DOF_PROPERTIES}
-    transforms = ("transform_from_parent", "transform_from_child")
-    joint = JOINT_TYPES[data["type"]](
-        data["name"],
-        dof_names=data["dof_names"],
-        **{key: data[key] for key in transforms},
-        **options,
-    )
-    _set_actuators(joint, data)
-    for key in (*transforms, "axis", "axis1", "axis2"):
-        if key in data:
-            _keep_bits(joint, f"_{key}", data[key])
-    return joint
-
-
-def _set_actuators(joint: Joint, data: dict[str, Any]) -> None:
-    if "actuators" not in data:  # written before joints had actuators: mimics were kept and did nothing
-        return
-    for dof, mimic, actuator in zip(joint.dofs, data["mimics"], data["actuators"], strict=True):
-        dof.mimic = None if mimic is None else Mimic(**mimic)
-        dof.actuator_type = actuator
-    joint.enforce_velocity_limits = data["enforce_velocity_limits"]
+        keep_bits(node, "_relative", item["transform"])
 
 
 def _node_to_dict(node: ShapeNode, shapes: list[Shape]) -> dict[str, Any]:
@@ -220,11 +155,3 @@ def _shape_from_dict(data: dict[str, Any]) -> Shape:
 
 def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
-
-
-def _keep_bits(owner: Any, field: str, value: Any) -> None:
-    """Put back the exact numbers where a constructor's normalisation moved the last bit."""
-    exact = np.array(value, dtype=np.float64)
-    made = getattr(owner, field)
-    if exact.shape == made.shape and np.allclose(exact, made, rtol=0, atol=1e-12):
-        setattr(owner, field, exact)

@@ -7,6 +7,7 @@ from typing import Any
 from kido.errors import KidoError
 from kido.recording.description import skeleton_from_dict, skeleton_to_dict, source_text
 from kido.recording.errors import RecordingError
+from kido.recording.joints import suffixes_of
 from kido.simulation import World
 
 
@@ -76,11 +77,8 @@ def dof_names(data: dict[str, Any]) -> list[str]:
 
 def dofs_of(skeleton: dict[str, Any]) -> list[str]:
     """Names of the coordinates of a described skeleton."""
-    from kido.skeleton import JOINT_TYPES
-
     names: list[str] = []
     for body in skeleton["bodies"]:
         joint = body["joint"]
-        suffixes = JOINT_TYPES[joint["type"]].dof_suffixes
-        names += joint["dof_names"] or [joint["name"] + suffix for suffix in suffixes]
+        names += joint["dof_names"] or [joint["name"] + suffix for suffix in suffixes_of(joint)]
     return names

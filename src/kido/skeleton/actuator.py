@@ -195,7 +195,7 @@ class JointActuation:
 
     @property
     def enforce_velocity_limits(self) -> bool:
-        """Whether worlds keep its velocities within `velocity_limit`; by default they do not."""
+        """Whether worlds keep its velocities within their limits; by default they do not."""
         return self._enforce_velocity_limits
 
     @enforce_velocity_limits.setter
@@ -283,17 +283,20 @@ def fill_actuators(skeleton: Skeleton, joints: list[Joint], tree: Container) -> 
             mimic = joint._mimics[i]
             tree.actuator[k] = joint._actuators[i]
             tree.mimic[k], tree.multiplier[k], tree.offset[k] = 0, 0.0, 0.0
-            limit = joint._properties["force_limit"][i]
+            least, most = joint._properties["force_lower_limit"][i], joint._properties["force_upper_limit"][i]
             if mimic is not None and joint._actuators[i] == ActuatorType.MIMIC:
-                limit = mimic.force_limit
+                least, most = -mimic.force_limit, mimic.force_limit
                 try:
                     tree.mimic[k] = followed_dof(joint, i, skeleton) - k
                 except KidoError:
                     pass
                 else:
                     tree.multiplier[k], tree.offset[k] = mimic.multiplier, mimic.offset
-            tree.force_lower[k], tree.force_upper[k] = -limit, limit
-            speed = joint._properties["velocity_limit"][i] if joint.enforce_velocity_limits else np.inf
-            tree.velocity_lower[k], tree.velocity_upper[k] = -speed, speed
+            tree.force_lower[k], tree.force_upper[k] = least, most
+            slowest, fastest = -np.inf, np.inf
+            if joint.enforce_velocity_limits:
+                slowest = joint._properties["velocity_lower_limit"][i]
+                fastest = joint._properties["velocity_upper_limit"][i]
+            tree.velocity_lower[k], tree.velocity_upper[k] = slowest, fastest
             k += 1
     skeleton._has_actuators = bool(tree.actuator.any())

@@ -173,6 +173,8 @@ def fill_properties(links: Links, skeleton: Skeleton, tree: Container) -> None:
         k = int(tree.first_dof[i])
         for field, key in _DOF_PROPERTIES.items():
             getattr(tree, field)[k : k + joint.num_dofs] = joint._properties[key]
+        if not joint._enforce_position_limits:
+            tree.lower[k : k + joint.num_dofs], tree.upper[k : k + joint.num_dofs] = -np.inf, np.inf
     fill_actuators(skeleton, [body.parent_joint for body in links.top], tree)
 
 

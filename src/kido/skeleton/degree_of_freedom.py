@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
+from kido.errors import ModelError
 from kido.joints import ActuatorType
 from kido.skeleton.actuator import Mimic, actuator_type
 
@@ -24,7 +26,7 @@ def _state(name: str, array: str) -> Any:
 
 def _property(key: str) -> Any:
     def read(self: DegreeOfFreedom) -> float:
-        return float(self.joint._properties[key][self.index_in_joint])
+        return float(self.joint.get_property(key)[self.index_in_joint])
 
     def write(self: DegreeOfFreedom, value: float) -> None:
         values: list[Any] = self.joint.get_property(key).tolist()
@@ -47,7 +49,14 @@ class DegreeOfFreedom:
     force = _state("force", "tau")
     position_lower_limit = _property("position_lower_limit")
     position_upper_limit = _property("position_upper_limit")
+    velocity_lower_limit = _property("velocity_lower_limit")
+    velocity_upper_limit = _property("velocity_upper_limit")
     velocity_limit = _property("velocity_limit")
+    acceleration_lower_limit = _property("acceleration_lower_limit")
+    acceleration_upper_limit = _property("acceleration_upper_limit")
+    acceleration_limit = _property("acceleration_limit")
+    force_lower_limit = _property("force_lower_limit")
+    force_upper_limit = _property("force_upper_limit")
     force_limit = _property("force_limit")
     damping = _property("damping")
     coulomb_friction = _property("coulomb_friction")
@@ -63,14 +72,35 @@ class DegreeOfFreedom:
 
     @property
     def name(self) -> str:
-        """Name, unique in the skeleton."""
+        """Name, unique in the skeleton; one that is not given follows the joint's."""
         return self._name_in(self.joint.name)
+
+    @name.setter
+    def name(self, value: str) -> None:
+        if not isinstance(value, str) or not value:
+            raise ModelError(f"dof {self.name!r}: name: expected a text, got {value!r}")
+        body = self.joint._body
+        others = self.joint.dofs if body is None else body.skeleton._dofs
+        if any(dof is not self and dof.name == value for dof in others):
+            raise ModelError(f"dof {self.name!r}: name: {value!r} is already used")
+        self._name = value
 
     def _name_in(self, joint_name: str) -> str:
         """Its name if its joint has the given one."""
         if self._name is not None:
             return self._name
         return joint_name + self.joint.dof_suffixes[self.index_in_joint]
+
+    @property
+    def is_cyclic(self) -> bool:
+        """Whether it is an angle without position limits, so that a whole turn leads back.
+
+        Rotation vectors of ball and free joints are so together: all three coordinates must be without limits.
+        """
+        joint, k = self.joint, self.index_in_joint
+        together = joint._cyclic_dofs(k)
+        lower, upper = joint._properties["position_lower_limit"], joint._properties["position_upper_limit"]
+        return bool(together) and all(lower[j] == -math.inf and upper[j] == math.inf for j in together)
 
     @property
     def index(self) -> int:

@@ -13,27 +13,13 @@ from kido.math.transform import as_transform
 from kido.skeleton.actuator import JointActuation, Mimic
 from kido.skeleton.aspects import Carrier
 from kido.skeleton.degree_of_freedom import DegreeOfFreedom
+from kido.skeleton.dof_properties import DOF_PROPERTIES, changed_properties, read_property
 
 if TYPE_CHECKING:
     from kido.joints.trace import Tape
     from kido.skeleton.body_node import BodyNode
     from kido.skeleton.compound_joint import Hinge
     from kido.skeleton.frame import Frame
-
-# Property name -> (default, lowest allowed value). All are arrays with one number for each coordinate.
-DOF_PROPERTIES: dict[str, tuple[float, float]] = {
-    "position_lower_limit": (-np.inf, -np.inf),
-    "position_upper_limit": (np.inf, -np.inf),
-    "velocity_limit": (np.inf, 0.0),
-    "force_limit": (np.inf, 0.0),
-    "damping": (0.0, 0.0),
-    "coulomb_friction": (0.0, 0.0),
-    "spring_stiffness": (0.0, 0.0),
-    "rest_position": (0.0, -np.inf),
-    "initial_position": (0.0, -np.inf),
-    "initial_velocity": (0.0, -np.inf),
-}
-_MAY_BE_INFINITE = {"position_lower_limit", "position_upper_limit", "velocity_limit", "force_limit"}
 
 
 def _per_dof(key: str) -> Any:
@@ -60,10 +46,11 @@ class Joint(JointActuation, Carrier):
         actuator_type: what drives its coordinates, an `ActuatorType` or its name; by default FORCE, or MIMIC if there
             is something to follow.
         mimic: what its coordinates follow (`Mimic`).
-        **properties: for each of `position_lower_limit`, `position_upper_limit`, `velocity_limit`,
-            `force_limit`, `damping`, `coulomb_friction`, `spring_stiffness`, `rest_position`,
+        **properties: for each of `position_lower_limit`, `position_upper_limit`, the same of `velocity`,
+            `acceleration` and `force`, `damping`, `coulomb_friction`, `spring_stiffness`, `rest_position`,
             `initial_position`, `initial_velocity`: one number for all coordinates, or one for each. Units are
-            metres, radians, newtons and seconds.
+            metres, radians, newtons and seconds. `velocity_limit`, `acceleration_limit` and `force_limit` set a
+            lower limit and an upper one of the same size, and read as the largest size allowed.
 
     Raises:
         ModelError: a property that does not exist, has the wrong size, is NaN, or is below its lowest value;
@@ -78,7 +65,14 @@ class Joint(JointActuation, Carrier):
 
     position_lower_limit = _per_dof("position_lower_limit")
     position_upper_limit = _per_dof("position_upper_limit")
+    velocity_lower_limit = _per_dof("velocity_lower_limit")
+    velocity_upper_limit = _per_dof("velocity_upper_limit")
     velocity_limit = _per_dof("velocity_limit")
+    acceleration_lower_limit = _per_dof("acceleration_lower_limit")
+    acceleration_upper_limit = _per_dof("acceleration_upper_limit")
+    acceleration_limit = _per_dof("acceleration_limit")
+    force_lower_limit = _per_dof("force_lower_limit")
+    force_upper_limit = _per_dof("force_upper_limit")
     force_limit = _per_dof("force_limit")
     damping = _per_dof("damping")
     coulomb_friction = _per_dof("coulomb_friction")
@@ -114,6 +108,7 @@ class Joint(JointActuation, Carrier):
                 raise ModelError(f"{what}: expected {n} dof_names, got {len(dof_names)}: {dof_names}")
             names = list(dof_names)
         self._properties = {key: np.full(n, default) for key, (default, _) in DOF_PROPERTIES.items()}
+        self._enforce_position_limits = True
         self.dofs: list[DegreeOfFreedom] = [DegreeOfFreedom(self, k, names[k]) for k in range(n)]
         for key, value in properties.items():
             self.set_property(key, value)
@@ -182,34 +177,23 @@ class Joint(JointActuation, Carrier):
 
     def set_property(self, key: str, value: ArrayLike) -> None:
         """Set a property of all coordinates; see the class for names and units."""
-        if key not in DOF_PROPERTIES:
-            raise ModelError(f"joint {self._name!r} has no property {key!r}; it has {', '.join(DOF_PROPERTIES)}")
-        n = self.num_dofs
-        try:
-            array = np.array(np.broadcast_to(np.asarray(value, dtype=np.float64), (n,)))
-        except (TypeError, ValueError, OverflowError):
-            raise ModelError(f"joint {self._name!r}: {key}: expected one number or {n}, got {value!r}") from None
-        lowest = DOF_PROPERTIES[key][1]
-        allowed = ~np.isnan(array) if key in _MAY_BE_INFINITE else np.isfinite(array)
-        if not (allowed & (array >= lowest)).all():
-            expected = "finite numbers" if key not in _MAY_BE_INFINITE else "numbers"
-            bound = "" if lowest == -np.inf else f" not below {lowest:g}"
-            raise ModelError(f"joint {self._name!r}: {key}: expected {expected}{bound}, got {array.tolist()}")
-        lower = array if key == "position_lower_limit" else self._properties["position_lower_limit"]
-        upper = array if key == "position_upper_limit" else self._properties["position_upper_limit"]
-        both_set = key in ("position_lower_limit", "position_upper_limit")
-        if both_set and (lower > upper).any():
-            raise ModelError(
-                f"joint {self._name!r}: lower position limit {lower.tolist()} above the upper {upper.tolist()}"
-            )
-        self._properties[key] = array
+        owner = f"joint {self._name!r}"
+        self._properties |= changed_properties(self._properties, key, value, self.num_dofs, owner)
         self._changed()
 
     def get_property(self, key: str) -> NDArray[np.float64]:
         """A property of all coordinates (a copy)."""
-        if key not in DOF_PROPERTIES:
-            raise ModelError(f"joint {self._name!r} has no property {key!r}; it has {', '.join(DOF_PROPERTIES)}")
-        return self._properties[key].copy()
+        return read_property(self._properties, key, f"joint {self._name!r}")
+
+    @property
+    def enforce_position_limits(self) -> bool:
+        """Whether worlds keep its positions within their limits; by default they do."""
+        return self._enforce_position_limits
+
+    @enforce_position_limits.setter
+    def enforce_position_limits(self, value: bool) -> None:
+        self._enforce_position_limits = bool(value)
+        self._changed()
 
     def _changed(self) -> None:
         if self._body is None:
@@ -263,6 +247,19 @@ class Joint(JointActuation, Carrier):
             ModelError: another `about`, or the joint is not part of a skeleton.
         """
         return self.child.skeleton._reaction(self.child._index, about, in_coordinates_of)
+
+    def _cyclic_dofs(self, k: int) -> tuple[int, ...]:
+        """Coordinates that turn round together with coordinate k; none if it is no angle."""
+        match self.kind:
+            case JointKind.REVOLUTE | JointKind.UNIVERSAL | JointKind.EULER:
+                return (k,)
+            case JointKind.PLANAR:
+                return (k,) if k == 2 else ()
+            case JointKind.BALL | JointKind.FREE:
+                return (0, 1, 2) if k < 3 else ()
+            case JointKind.COMPOUND:
+                return (k,) if self._hinges[k].kind == JointKind.REVOLUTE else ()
+        return ()
 
     def _axes(self) -> NDArray[np.float64]:
         """Three axes and the pitch [m/rad], as the tree stores them."""

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from kido.errors import ModelError
 from kido.joints import JointKind
 from kido.math.transform import as_unit_vector, number_or_nan
+from kido.skeleton.compound_joint import CompoundJoint
 from kido.skeleton.joint import Joint
 
 _LETTERS = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
@@ -276,5 +277,6 @@ JOINT_TYPES: dict[str, type[Joint]] = {
         PlanarJoint,
         TranslationalJoint,
         FreeJoint,
+        CompoundJoint,
     )
 }

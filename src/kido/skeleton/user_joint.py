@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -80,6 +80,18 @@ class UserJoint(Joint):
         along, across = np.outer(a, a), np.array([[0.0, -a[2], a[1]], [a[2], 0.0, -a[0]], [-a[1], a[0], 0.0]])
         return along + (np.eye(3) - along) * np.cos(angle) + across * np.sin(angle)
 
+    @classmethod
+    def restored(cls, name: str | None, parameters: dict[str, Any], **options: Any) -> Self:
+        """A joint of the class with given parameters, made without the class's own `__init__`.
+
+        Parameters that were arrays when the class's `__init__` left them may be nested lists here: those that are
+        all numbers become arrays again.
+        """
+        joint = cls.__new__(cls)
+        joint.__dict__.update({key: _as_array(value) for key, value in parameters.items()})
+        UserJoint.__init__(joint, name, **options)
+        return joint
+
     def changed(self) -> None:
         """Trace `transform` anew, after a change inside one of the joint's attributes.
 
@@ -134,3 +146,14 @@ class UserJoint(Joint):
         limits = self._properties["position_lower_limit"], self._properties["position_upper_limit"]
         what = f"joint {self._name!r} ({type(self).__name__})"
         return trace(self.transform, check_points(*limits), what)
+
+
+def _as_array(value: Any) -> Any:
+    """A list of numbers, or of such lists of one length, as an array; all else as it is."""
+    if not isinstance(value, list):
+        return value
+    try:
+        array = np.array(value)
+    except ValueError:
+        return value
+    return array if array.dtype.kind in "fiub" else value

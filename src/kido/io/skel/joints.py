@@ -127,8 +127,8 @@ def free_joint(name: str, child: str, node: Node) -> SkelJoint:
 UNLIMITED = {
     "position_lower_limit": -np.inf,
     "position_upper_limit": np.inf,
-    "velocity_limit": np.inf,
-    "force_limit": np.inf,
+    **{f"{what}_lower_limit": -np.inf for what in ("velocity", "acceleration", "force")},
+    **{f"{what}_upper_limit": np.inf for what in ("velocity", "acceleration", "force")},
 }
 
 
@@ -215,13 +215,12 @@ def _read_dof(node: Node, kind: _Type, values: _DofValues, owner: str, warnings:
         child = node.child(tag)
         if child is not None and child.has("initial"):
             values.set(f"initial_{tag}", index, child.number("initial"))
-    for tag in ("velocity", "force"):
-        _read_symmetric_limit(node, tag, index, values, owner, warnings)
-    if node.child("acceleration") is not None:
-        warnings.append(f"{owner}: limits and initial values of accelerations are not supported")
-    force = node.child("force")
-    if force is not None and force.has("initial"):
-        warnings.append(f"{owner}: the initial force was left out")
+    for tag in ("velocity", "acceleration", "force"):
+        _read_limits(node, tag, index, values, owner)
+    for tag in ("acceleration", "force"):
+        child = node.child(tag)
+        if child is not None and child.has("initial"):
+            warnings.append(f"{owner}: the initial {tag} was left out")
 
 
 def _local_index(node: Node, kind: _Type, owner: str) -> int:
@@ -236,9 +235,7 @@ def _local_index(node: Node, kind: _Type, owner: str) -> int:
     return int(text)
 
 
-def _read_symmetric_limit(
-    node: Node, tag: str, index: int, values: _DofValues, owner: str, warnings: list[str]
-) -> None:
+def _read_limits(node: Node, tag: str, index: int, values: _DofValues, owner: str) -> None:
     child = node.child(tag)
     if child is None or not (child.has("lower") or child.has("upper")):
         return
@@ -246,10 +243,8 @@ def _read_symmetric_limit(
     upper = child.number("upper", np.inf, allow_infinite=True)
     if lower > upper:
         raise child.error(f"the lower {tag} limit {lower:g} of {owner} is above the upper one, {upper:g}")
-    limit = max(abs(lower), abs(upper))
-    if lower != -upper:
-        warnings.append(f"{owner}: its {tag} limits {lower:g} and {upper:g} were widened to -{limit:g} and {limit:g}")
-    values.set(f"{tag}_limit", index, limit)
+    values.set(f"{tag}_lower_limit", index, lower)
+    values.set(f"{tag}_upper_limit", index, upper)
 
 
 def _no_arguments(node: Node) -> dict[str, Any]:
