@@ -26,7 +26,7 @@ from kido.integrators import (
     Variational,
     simulate,
 )
-from trees import BUILT_IN, build, chain_parents, random_skeleton, random_state
+from trees import build, chain_parents, random_skeleton, random_state
 
 TIGHT = DormandPrince(rtol=1e-12, atol=1e-13)
 FIXED = {ExplicitEuler(): 1, SemiImplicitEuler(): 1, MoreauMidpoint(): 2, Variational(): 2, RK4(): 4}
@@ -57,9 +57,9 @@ def single(joint: kido.Joint, inertia: kido.Inertia | None = None) -> kido.Skele
     return skeleton
 
 
-def tree(seed: int, bodies: int = 10) -> kido.Skeleton:
-    """Every built-in kind of joint, moving, with constant joint forces, springs and dampers."""
-    skeleton = random_skeleton(seed, bodies, BUILT_IN)
+def tree(seed: int, bodies: int = 13) -> kido.Skeleton:
+    """Every kind of joint, moving, with constant joint forces, springs and dampers."""
+    skeleton = random_skeleton(seed, bodies, masses=(1.0, 10.0))
     q, u, _, tau = random_state(skeleton, seed, speed=0.5)
     for joint in skeleton.joints:
         joint.spring_stiffness = 3.0
@@ -374,10 +374,8 @@ def test_prescribed_coordinates_have_their_accelerations(integrator) -> None:
     skeleton = kido.Skeleton("cart")
     cart = skeleton.add_body("cart", kido.PrismaticJoint(axis=(1, 0, 0)), inertia=kido.Inertia(2.0))
     skeleton.add_body("pole", kido.RevoluteJoint(axis=(0, 1, 0)), cart, kido.Inertia(1.0, (0, 0, -1.0)))
-    skeleton.positions = [0.0, np.arctan2(9.81, -9.81) - np.pi / 2]
-    skeleton.accelerations = [9.81, 0.0]
-    skeleton._compiled()
-    skeleton._tree.prescribed[0] = 1
+    skeleton.joint("cart_joint").actuator_type = "ACCELERATION"
+    skeleton.commands = [9.81, 0.0]
     skeleton.positions = [0.0, np.pi / 4]  # the apparent weight points along the pole: it stays
     simulate(skeleton, integrator, 1.0, time_step=0.01)
     share = {"ExplicitEuler": 0.99, "SemiImplicitEuler": 1.01}.get(integrator.name, 1.0)
@@ -424,7 +422,7 @@ def test_constant_forces_by_function_or_array_are_the_same(integrator) -> None:
 @each
 def test_one_step_at_a_time_is_the_same_motion(integrator) -> None:
     """`step` of a compiled integrator, as a user's own code would call it."""
-    a = tree(3)
+    a = floating(3)
     system = kido.integrators.System.of_skeleton(a)
     q, u = a.positions, a.velocities
     if isinstance(integrator, DormandPrince):

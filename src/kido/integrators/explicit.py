@@ -14,6 +14,7 @@ import math
 
 from kido.integrators.rates import displace, displacement_rate, evaluate
 from kido.integrators.schema import (
+    ADAPTIVE,
     ATOL,
     DATA_AT,
     ERROR,
@@ -27,7 +28,7 @@ from kido.integrators.schema import (
     TREE_AT,
 )
 from kido.jit import callback, kernel, view
-from kido.joints.kinds import BALL, FREE_MIXED
+from kido.joints.kinds import BALL, FREE, FREE_MIXED
 from kido.tree.schema import DATA, TREE
 
 
@@ -61,7 +62,7 @@ def stage_rates(t, d, m, s):
 
 @kernel
 def combine(t, d, m, h):
-    """State at the end of the step, and the error of the embedded method over the tolerance."""
+    """State at the end of the step."""
     stages = m.at[STAGES]
     for k in range(m.x.shape[0]):
         total = 0.0
@@ -80,7 +81,8 @@ def combine(t, d, m, h):
 def is_rotation(t, k):
     """Whether coordinate k is one of a rotation vector, whose size says nothing about that of its errors."""
     i = t.body_of_dof[k]
-    return t.kind[i] == BALL or (t.kind[i] == FREE_MIXED and k < t.first_dof[i] + 3)
+    free = t.kind[i] == FREE_MIXED or t.kind[i] == FREE
+    return t.kind[i] == BALL or (free and k < t.first_dof[i] + 3)
 
 
 @kernel
@@ -121,5 +123,6 @@ def explicit_step(address, stage, unused_1, unused_2):
         m.clock[NOW] = m.clock[START] + m.c[stage] * h
         return stage + 1
     combine(t, d, m, h)
-    m.clock[ERROR] = error_norm(t, d, m, h)
+    if m.at[ADAPTIVE] != 0:
+        m.clock[ERROR] = error_norm(t, d, m, h)
     return 0

@@ -1,7 +1,8 @@
 """Accelerations at a state, and displacements on the manifold of positions.
 
 Free joints are `FREE_MIXED` here: their linear velocity is in fixed axes, as in a world's step, so that a
-force-free body keeps its velocity numbers. `to_fixed_axes` and `to_body_axes` convert at the edges of a step.
+force-free body keeps its velocity numbers; but for those with prescribed coordinates, which mean body axes.
+`to_fixed_axes` and `to_body_axes` convert at the edges of a step.
 """
 
 from __future__ import annotations
@@ -10,13 +11,13 @@ import math
 
 from kido.integrators.schema import EVALUATIONS, FAILED
 from kido.jit import kernel
-from kido.joints.kinds import BALL, FREE_MIXED
+from kido.joints.kinds import BALL, FREE, FREE_MIXED
 from kido.kernels.forward_dynamics import acceleration_scatter, articulated_inertias, bias_gather
 from kido.kernels.inertia import body_inertia
 from kido.kernels.integration import advance, linear_to_body_axes, linear_to_parent_axes
 from kido.kernels.kinematics import transforms, velocities
 from kido.kernels.springs import add_spring_forces
-from kido.math.so3 import cross, rotate, rotation_vector_to_matrix
+from kido.math.so3 import cross
 from kido.math.trig import sincos
 
 
@@ -59,41 +60,75 @@ def bernoulli_coefficient(n2):
 
 
 @kernel
-def displacement_rate(t, d, x, rate, row):
-    """Rate of the displacement x, into a row, for the velocities of the data.
+def rotation_rate(d, x, rate, row, k):
+    """xdot = J_r(x)^-1 w = w + (x cross w)/2 + b x cross (x cross w), as exp(q) = exp(q0) exp(x)."""
+    x0, x1, x2 = x[k], x[k + 1], x[k + 2]
+    w0, w1, w2 = d.u[k], d.u[k + 1], d.u[k + 2]
+    b = bernoulli_coefficient(x0 * x0 + x1 * x1 + x2 * x2)
+    a0, a1, a2 = cross(x0, x1, x2, w0, w1, w2)
+    b0, b1, b2 = cross(x0, x1, x2, a0, a1, a2)
+    rate[row, k] = w0 + 0.5 * a0 + b * b0
+    rate[row, k + 1] = w1 + 0.5 * a1 + b * b1
+    rate[row, k + 2] = w2 + 0.5 * a2 + b * b2
 
-    Rotations: exp(q) = exp(q0) exp(x), so xdot = J_r(x)^-1 w = w + (x cross w)/2 + c x cross (x cross w).
+
+@kernel
+def bracket(x, k, a0, a1, a2, b0, b1, b2):
+    """ad_x [a; b] of twists [angular; linear]: [w cross a; w cross b + v cross a] with x = [w; v]."""
+    w0, w1, w2, v0, v1, v2 = x[k], x[k + 1], x[k + 2], x[k + 3], x[k + 4], x[k + 5]
+    c0, c1, c2 = cross(w0, w1, w2, a0, a1, a2)
+    d0, d1, d2 = cross(w0, w1, w2, b0, b1, b2)
+    e0, e1, e2 = cross(v0, v1, v2, a0, a1, a2)
+    return c0, c1, c2, d0 + e0, d1 + e1, d2 + e2
+
+
+@kernel
+def twist_rate(d, x, rate, row, k):
+    """xdot = V + ad_x V / 2 + ad_x^2 V / 12 - ad_x^4 V / 720 + ad_x^6 V / 30240, as X = X0 exp(x).
+
+    The next term is of eighth order in x, beyond that of any method here.
     """
+    a0, a1, a2, b0, b1, b2 = d.u[k], d.u[k + 1], d.u[k + 2], d.u[k + 3], d.u[k + 4], d.u[k + 5]
+    s0, s1, s2, s3, s4, s5 = a0, a1, a2, b0, b1, b2
+    for power in range(1, 7):
+        a0, a1, a2, b0, b1, b2 = bracket(x, k, a0, a1, a2, b0, b1, b2)
+        c = 0.0
+        if power == 1:
+            c = 0.5
+        elif power == 2:
+            c = 1.0 / 12.0
+        elif power == 4:
+            c = -1.0 / 720.0
+        elif power == 6:
+            c = 1.0 / 30240.0
+        s0 += c * a0
+        s1 += c * a1
+        s2 += c * a2
+        s3 += c * b0
+        s4 += c * b1
+        s5 += c * b2
+    rate[row, k], rate[row, k + 1], rate[row, k + 2] = s0, s1, s2
+    rate[row, k + 3], rate[row, k + 4], rate[row, k + 5] = s3, s4, s5
+
+
+@kernel
+def displacement_rate(t, d, x, rate, row):
+    """Rate of the displacement x, into a row, for the velocities of the data."""
     for k in range(x.shape[0]):
         rate[row, k] = d.u[k]
     for i in range(t.parent.shape[0]):
         if t.kind[i] == BALL or t.kind[i] == FREE_MIXED:
-            k = t.first_dof[i]
-            x0, x1, x2 = x[k], x[k + 1], x[k + 2]
-            w0, w1, w2 = d.u[k], d.u[k + 1], d.u[k + 2]
-            c = bernoulli_coefficient(x0 * x0 + x1 * x1 + x2 * x2)
-            a0, a1, a2 = cross(x0, x1, x2, w0, w1, w2)
-            b0, b1, b2 = cross(x0, x1, x2, a0, a1, a2)
-            rate[row, k] = w0 + 0.5 * a0 + c * b0
-            rate[row, k + 1] = w1 + 0.5 * a1 + c * b1
-            rate[row, k + 2] = w2 + 0.5 * a2 + c * b2
+            rotation_rate(d, x, rate, row, t.first_dof[i])
+        elif t.kind[i] == FREE:
+            twist_rate(d, x, rate, row, t.first_dof[i])
 
 
 @kernel
 def given_accelerations(t, d, m):
-    """udot of prescribed coordinates, free joints' linear ones in fixed axes: R (vdot + w cross v)."""
+    """udot of prescribed coordinates."""
     for k in range(m.given.shape[0]):
         if t.prescribed[k] != 0:
             d.udot[k] = m.given[k]
-    for i in range(t.parent.shape[0]):
-        if t.kind[i] == FREE_MIXED:
-            k = t.first_dof[i]
-            if t.prescribed[k + 3] + t.prescribed[k + 4] + t.prescribed[k + 5] != 0:
-                R = rotation_vector_to_matrix(d.q[k], d.q[k + 1], d.q[k + 2])
-                w0, w1, w2 = rotate(R, d.u[k], d.u[k + 1], d.u[k + 2])
-                x, y, z = cross(w0, w1, w2, d.u[k + 3], d.u[k + 4], d.u[k + 5])
-                a0, a1, a2 = rotate(R, m.given[k + 3], m.given[k + 4], m.given[k + 5])
-                d.udot[k + 3], d.udot[k + 4], d.udot[k + 5] = a0 + x, a1 + y, a2 + z
 
 
 @kernel

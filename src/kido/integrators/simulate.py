@@ -58,8 +58,10 @@ def simulate(
 ) -> Trajectory:
     """Move a skeleton through smooth motion, without contacts, joint limits and Coulomb friction.
 
-    What acts: gravity, joint forces, external forces (held as they are), springs and dampers of joints. Prescribed
-    coordinates keep the accelerations that the skeleton holds. The skeleton is left in the last state.
+    What acts: gravity, joint forces, external forces (held as they are), springs and dampers of joints. Coordinates
+    with actuators of type ACCELERATION have the acceleration that is their command, those of type VELOCITY the
+    velocity, from the start on; LOCKED ones stand still; servos and gears are refused. The skeleton is left in the
+    last state.
 
     Args:
         skeleton: starts from the state it holds. In a world it moves alone, and the world's clock stands still.
@@ -90,7 +92,8 @@ def simulate(
     before = skeleton.positions, skeleton.velocities
     system = System.of_skeleton(skeleton, forces)
     kind = CompiledRun if isinstance(integrator, CompiledIntegrator) else PythonRun
-    run = kind(system, integrator, wanted, largest, before)
+    start = before[0], system.start_velocities(before[1])
+    run = kind(system, integrator, wanted, largest, start)
     bar = _bar(float(wanted[-1] - wanted[0]), progress)
     end = before
     try:

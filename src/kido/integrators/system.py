@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kido.errors import StateError
+from kido.errors import ModelError, StateError
 from kido.integrators import run
 from kido.integrators.integrator import CompiledIntegrator, Integrator
 from kido.integrators.schema import (
@@ -33,8 +33,9 @@ from kido.integrators.schema import (
     TREE_AT,
 )
 from kido.jit import Container
-from kido.joints import JointKind
+from kido.joints import ActuatorType, JointKind
 from kido.skeleton import Skeleton
+from kido.skeleton.actuation import is_prescribed, takes_force
 from kido.tree import TREE, data_for
 
 Array = NDArray[np.float64]
@@ -49,12 +50,10 @@ _REASONS = {
 }
 
 
-def of_kinds(tree: Container, old: JointKind, new: JointKind) -> Container:
-    """A tree that shares all arrays but `kind`, in which one kind of joints is another."""
+def with_arrays(tree: Container, **others: Array) -> Container:
+    """A tree that shares all arrays but the given ones."""
     arrays = {name: getattr(tree, name) for name in TREE.fields}
-    kind = tree.kind.copy()
-    kind[kind == old] = new
-    return Container(TREE, **{**arrays, "kind": kind})
+    return Container(TREE, **{**arrays, **{name: np.ascontiguousarray(x, np.int64) for name, x in others.items()}})
 
 
 class System:
@@ -63,8 +62,10 @@ class System:
     Args:
         name: for messages.
         tree: with free joints of kind FREE.
-        data: holds external forces, and `udot` of prescribed coordinates.
+        mixed: the same with free joints of kind FREE_MIXED, but for those with prescribed coordinates.
+        data: holds external forces.
         constant: joint forces (dofs,).
+        given: accelerations (dofs,) of prescribed coordinates.
         forces: (time, positions, velocities) -> joint forces instead; None if they are constant.
         raise_singular: called with a coordinate that sees no inertia.
     """
@@ -73,15 +74,17 @@ class System:
         self,
         name: str,
         tree: Container,
+        mixed: Container,
         data: Container,
         constant: Array,
+        given: Array,
         forces: Forces | None = None,
         raise_singular: Callable[[int], Any] | None = None,
     ):
         self.name, self.forces, self._raise_singular = name, forces, raise_singular
         self._tree = tree
-        self._mixed = of_kinds(tree, JointKind.FREE, JointKind.FREE_MIXED)
-        self._source, self._constant = data, constant
+        self._mixed = mixed
+        self._source, self._constant, self._given = data, constant, given
         self._data, self._next = self._new_data(), self._new_data()
         self._rates, self._moves = self._new_motion(self._mixed, 0), self._new_motion(tree, 0)
 
@@ -95,8 +98,14 @@ class System:
         motion.table[DATA_AT] = self._data.address
         motion.table[NEXT_AT] = self._next.address
         motion.command[:] = self._constant
-        motion.given[:] = self._source.udot
+        motion.given[:] = self._given
         return motion
+
+    def set_constant(self, forces: Array, given: Array, *motions: Container) -> None:
+        """Change the constant joint forces and prescribed accelerations, also of motions made already."""
+        self._constant, self._given = forces.copy(), given.copy()
+        for motion in (self._rates, *motions):
+            motion.command[:], motion.given[:] = forces, given
 
     @property
     def num_dofs(self) -> int:
@@ -109,11 +118,33 @@ class System:
 
         Raises:
             StateError: forces of the wrong count or not finite.
+            ModelError: a coordinate has a servo or a gear.
         """
         data = skeleton._compiled()
         function, constant = joint_forces(skeleton, forces)
         tree: Container = skeleton._tree  # type: ignore[assignment]  # the skeleton is compiled
-        return cls(f"skeleton {skeleton.name!r}", tree, data, constant, function, skeleton._raise_singular)
+        for kind in (ActuatorType.SERVO, ActuatorType.MIMIC):
+            if (tree.actuator == kind).any():
+                dof = skeleton.dofs[int(np.flatnonzero(tree.actuator == kind)[0])]
+                raise ModelError(
+                    f"skeleton {skeleton.name!r}: dof {dof.name!r} has a {kind.name} actuator, which works by impulses "
+                    "in worlds alone; make it PASSIVE or FORCE for smooth motion"
+                )
+        natural = with_arrays(tree, prescribed=is_prescribed(tree.actuator))
+        own = [b.parent_joint._drives_body_axes for b in skeleton._links.top]  # type: ignore[union-attr]
+        fixed = (tree.kind == JointKind.FREE) & ~np.array(own, bool)
+        mixed = with_arrays(natural, kind=np.where(fixed, int(JointKind.FREE_MIXED), tree.kind))
+        given = np.where(tree.actuator == ActuatorType.ACCELERATION, data.command, 0.0)
+        constant = np.where(takes_force(tree.actuator), constant, 0.0)
+        return cls(
+            f"skeleton {skeleton.name!r}", natural, mixed, data, constant, given, function, skeleton._raise_singular
+        )
+
+    def start_velocities(self, velocities: Array) -> Array:
+        """Velocities (dofs,) as VELOCITY and LOCKED actuators have them from the start."""
+        t, d = self._tree, self._source
+        u = np.where(t.actuator == ActuatorType.VELOCITY, d.command, velocities)
+        return np.where(t.actuator == ActuatorType.LOCKED, 0.0, u)
 
     # For integrators in Python -----------------------------------------------------------------------------
 
@@ -127,7 +158,7 @@ class System:
         if self.forces is not None:
             m.command[:] = self.forces(time, q, u)
         d.q[:], d.u[:] = q, u
-        self._check(run.accelerations_of(m.address), time)
+        self.check(run.accelerations_of(m.address), time)
         return d.udot.copy()
 
     def advance(self, positions: ArrayLike, velocities: ArrayLike, duration: float = 1.0) -> Array:
@@ -160,7 +191,7 @@ class System:
                 f"shape {new_q.shape} and {new_u.shape}"
             )
         if not (np.isfinite(new_q).all() and np.isfinite(new_u).all()):
-            self._check(NOT_FINITE, time)
+            self.check(NOT_FINITE, time)
         return new_q, new_u
 
     # For compiled integrators ------------------------------------------------------------------------------
@@ -179,6 +210,12 @@ class System:
         self._data.q[:], self._data.u[:] = q, u
         return m
 
+    def results(self, times: Array) -> Container:
+        """A container of no integration, with rows for results at given times."""
+        m = self._new_motion(self._mixed, len(times))
+        m.times[:] = times
+        return m
+
     def go_on(self, m: Container, budget: int) -> bool:
         """Try up to so many steps. Returns whether all results are there.
 
@@ -188,7 +225,7 @@ class System:
         while True:
             status = run.run(m.address, budget)
             if status != FORCES:
-                self._check(status, float(m.clock[START]))
+                self.check(status, float(m.clock[START]))
                 return status == DONE
             assert self.forces is not None
             q, u = np.empty(self.num_dofs), np.empty(self.num_dofs)
@@ -210,7 +247,13 @@ class System:
             pass
         return self.state(m)
 
-    def _check(self, status: int, time: float) -> None:
+    def check(self, status: int, time: float) -> None:
+        """Raise the error that a status stands for.
+
+        Raises:
+            StateError: the integration failed.
+            ModelError: a coordinate has no inertia.
+        """
         if status in (DONE, PAUSED):
             return
         if status < FAILED:

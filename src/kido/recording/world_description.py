@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kido.errors import KidoError
+from kido.integrators.registry import integrator_from_dict, integrator_to_dict
 from kido.recording.description import skeleton_from_dict, skeleton_to_dict, source_text
 from kido.recording.errors import RecordingError
 from kido.recording.joints import suffixes_of
@@ -26,6 +27,7 @@ def world_to_dict(world: World) -> dict[str, Any]:
         "gravity": world.gravity.tolist(),
         "time_step": world.time_step,
         "settings": dict(world._settings),
+        "integrator": integrator_to_dict(world.integrator),
         "skeletons": [skeleton_to_dict(s) for s in world.skeletons],
         "collision_filters": sorted(filters),
         "sources": {uri: text for uri, text in sources.items() if text is not None},
@@ -41,6 +43,8 @@ def world_from_dict(data: dict[str, Any]) -> World:
     try:
         world = World(data["name"], data["gravity"], data["time_step"], **data["settings"])
         world.uri = data["uri"]
+        if "integrator" in data:  # recordings of versions before had the default one
+            world.integrator = integrator_from_dict(data["integrator"])
         for item in data["skeletons"]:
             world.add_skeleton(skeleton_from_dict(item))
         skeletons = world.skeletons

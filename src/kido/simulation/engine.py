@@ -22,14 +22,17 @@ from kido.constraints.sources import (
     TIME_STEP,
 )
 from kido.errors import ModelError, StateError
+from kido.integrators import ExplicitEuler, Integrator, MoreauMidpoint, SemiImplicitEuler
 from kido.jit import Container, prepare
 from kido.simulation import schema
 from kido.simulation.actuate import actuate_stage
 from kido.simulation.contacts import ContactSet
+from kido.simulation.euler import explicit_finish, explicit_smooth, semi_implicit_finish, semi_implicit_smooth
 from kido.simulation.filters import filter_arrays
 from kido.simulation.finish import finish_stage
 from kido.simulation.schema import WORLD
 from kido.simulation.smooth import smooth_stage
+from kido.simulation.smooth_motion import SmoothMotion
 from kido.simulation.step import (
     FROM_ASSEMBLY,
     FROM_DETECTION,
@@ -67,6 +70,7 @@ class Engine:
         time_step: float,
         excluded: Iterable[tuple[BodyNode, BodyNode]],
         settings: dict[str, float],
+        integrator: Integrator,
     ):
         self.skeletons = list(skeletons)
         self.tree, self.data, self.windows = compile_forest(self.skeletons, gravity)
@@ -78,6 +82,8 @@ class Engine:
         self.settings = settings
         self.undriven = np.zeros(0, np.int64)
         self._read_actuators()
+        self.integrator = integrator
+        self.smooth_motion: SmoothMotion | None = None
         dofs = int(self.tree.first_dof[-1])
         self.world = Container(WORLD, dofs=dofs)
         self.detector = NativeDetector(
@@ -91,6 +97,7 @@ class Engine:
         blocks = 64 + 2 * dofs
         self._make_problem(blocks, 3 * blocks, 4096)
         self.set_time_step(time_step)
+        self.set_integrator(integrator)
 
     def link_index(self, body: BodyNode) -> int:
         """Number in the forest of the link that carries a body."""
@@ -99,6 +106,13 @@ class Engine:
     def place(self, node: ShapeNode) -> np.ndarray:
         """Pose of a shape in its body's link."""
         return self.links[node.body.skeleton].offset[node.body.index] @ node.relative_transform
+
+    def set_integrator(self, integrator: Integrator) -> None:
+        """Step by another integrator from now on."""
+        self.integrator = integrator
+        in_stages = isinstance(integrator, MoreauMidpoint | SemiImplicitEuler | ExplicitEuler)
+        self.smooth_motion = None if in_stages else SmoothMotion(self, integrator)
+        self._link()
 
     def set_time_step(self, time_step: float) -> None:
         """Change the time step [s]."""
@@ -171,6 +185,10 @@ class Engine:
             schema.CORRECT: correct_positions,
             schema.FINISH: finish_stage,
         }
+        if isinstance(self.integrator, SemiImplicitEuler):
+            stages[schema.SMOOTH], stages[schema.FINISH] = semi_implicit_smooth, semi_implicit_finish
+        elif isinstance(self.integrator, ExplicitEuler):
+            stages[schema.SMOOTH], stages[schema.FINISH] = explicit_smooth, explicit_finish
         if any(n.restitution > 0.0 for n in self.nodes):
             stages[schema.RESTITUTE] = restitute
         if self.tree.prescribed.any():
@@ -191,14 +209,34 @@ class Engine:
         for place, stage in self._stages().items():
             table[place] = stage.address
 
-    def run(self, number: int) -> None:
+    def grow_contacts(self, status: int) -> None:
+        """Enlarge the detector's arrays after it returned a status."""
+        self.detector.grow(status)
+        self._link()
+
+    def grow_problem(self) -> None:
+        """Enlarge the contact problem to what was found to be needed."""
+        used = self.sources.used
+        have = (len(self.problem.kind), len(self.problem.bias), len(self.problem.J))
+        need = (used[BLOCKS_NEEDED], used[ROWS_NEEDED], used[POOL_NEEDED])
+        blocks, rows, pool = (max(h, int(1.5 * n)) for h, n in zip(have, need, strict=True))
+        self._make_problem(blocks, rows, pool, keep=self.sources)
+
+    def run(self, number: int, time: float) -> None:
         """Do a number of steps, enlarging arrays as contacts need.
+
+        Args:
+            number: of steps.
+            time: at which they start [s].
 
         Raises:
             ModelError: a coordinate has no inertia.
-            StateError: a pose became NaN or infinite.
+            StateError: a pose became NaN or infinite, or contact ended a smooth motion.
         """
         self.data.tau[self.undriven] = 0.0
+        if self.smooth_motion is not None:
+            self.smooth_motion.run(number, time)
+            return
         resume = FROM_START
         while number > 0:
             done, stage, status = run_steps(self.world.address, number, resume)
@@ -207,15 +245,10 @@ class Engine:
             if stage == schema.SMOOTH:
                 self._raise_failed(status - 1)
             elif stage == schema.DETECT:
-                self.detector.grow(status)
-                self._link()
+                self.grow_contacts(status)
                 resume = FROM_DETECTION
             elif stage == schema.ASSEMBLE:
-                used = self.sources.used
-                have = (len(self.problem.kind), len(self.problem.bias), len(self.problem.J))
-                need = (used[BLOCKS_NEEDED], used[ROWS_NEEDED], used[POOL_NEEDED])
-                blocks, rows, pool = (max(h, int(1.5 * n)) for h, n in zip(have, need, strict=True))
-                self._make_problem(blocks, rows, pool, keep=self.sources)
+                self.grow_problem()
                 resume = FROM_ASSEMBLY
 
     def _raise_failed(self, dof: int) -> None:
@@ -235,6 +268,12 @@ class Engine:
             f"skeleton {skeleton.name!r}: the inertia seen by joint {joint.name!r} is not positive; a body it "
             "moves needs mass or rotational inertia, or axes of the joint coincide at this position"
         )
+
+    def dof_name(self, dof: int) -> str:
+        """Name "skeleton/dof" of a coordinate of the forest."""
+        part = int(np.searchsorted(self.tree.part_dof, dof, side="right")) - 1
+        skeleton = self.skeletons[part]
+        return f"{skeleton.name}/{skeleton.dofs[dof - int(self.tree.part_dof[part])].name}"
 
     def contacts(self) -> ContactSet:
         """Contacts of the last step."""
@@ -265,6 +304,7 @@ class Engine:
             "last": self.world.last.copy(),
             "worst": self.world.worst.copy(),
             "unconverged": self.world.unconverged.copy(),
+            "integrator": None if self.smooth_motion is None else self.smooth_motion.memory(),
         }
 
     def set_warm_state(self, state: dict[str, Any]) -> None:
@@ -278,4 +318,6 @@ class Engine:
         self.world.last[:] = state["last"]
         self.world.worst[:] = state["worst"]
         self.world.unconverged[:] = state["unconverged"]
+        if self.smooth_motion is not None and state.get("integrator") is not None:
+            self.smooth_motion.set_memory(state["integrator"])
         self._link()

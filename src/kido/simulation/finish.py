@@ -101,17 +101,29 @@ def constraint_forces(t, pr, src, w, h):
 
 
 @kernel
-def finish_part(t, d, w, pr, first, last, h):
-    """q <- q_M + (h/2) u_new + h u_position; u, udot and constraint forces in the joints' own axes."""
-    begin, end = t.first_dof[first], t.first_dof[last]
+def correction_share(pr, begin, end, h):
+    """Share of the position correction that moves no coordinate by more than `LARGEST_MOVE`."""
     largest = 0.0
     for k in range(begin, end):
         largest = max(largest, math.fabs(pr.u_position[k]))
-    share = 1.0 if h * largest <= LARGEST_MOVE else LARGEST_MOVE / (h * largest)
+    return 1.0 if h * largest <= LARGEST_MOVE else LARGEST_MOVE / (h * largest)
+
+
+@kernel
+def finish_part(t, d, w, pr, first, last, h):
+    """q <- q_M + (h/2) u_new + h u_position, and `hand_back`."""
+    begin, end = t.first_dof[first], t.first_dof[last]
+    share = correction_share(pr, begin, end, h)
     for k in range(begin, end):
         d.u[k] = 0.5 * pr.u[k] + share * pr.u_position[k]
     advance(t, d, first, last, h)
-    for k in range(begin, end):
+    hand_back(t, d, w, pr, first, last, h)
+
+
+@kernel
+def hand_back(t, d, w, pr, first, last, h):
+    """u, udot and constraint forces in the joints' own axes, at the new positions."""
+    for k in range(t.first_dof[first], t.first_dof[last]):
         d.u[k] = pr.u[k]
         d.udot[k] = (pr.u[k] - w.start_u[k]) / h
     for i in range(first, last):

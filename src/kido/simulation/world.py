@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kido.errors import ModelError, NameLookupError, StateError
+from kido.integrators import Integrator, MoreauMidpoint
 from kido.math.transform import as_vector, number_or_nan
 from kido.shapes import Plane
 from kido.simulation.contacts import ContactSet
@@ -37,7 +38,8 @@ class World(Carrier):
     """Skeletons under one gravity and one clock.
 
     A step of h seconds takes forces at mid-step, finds the contacts there, and solves the exact Coulomb problem
-    for the new velocities (`kido.simulation.smooth` states the scheme: second order where nothing touches).
+    for the new velocities (`kido.simulation.smooth` states the scheme: second order where nothing touches), unless
+    another `integrator` is set.
 
     Args:
         name: for messages and recordings.
@@ -72,6 +74,7 @@ class World(Carrier):
         self._steps = 0
         self._steps_before = 0
         self._hooks = StepHooks()
+        self._integrator: Integrator = MoreauMidpoint()
         self._kept: dict[str, Any] | None = None
         self.uri: str | None = None
 
@@ -224,6 +227,26 @@ class World(Carrier):
             self._engine.set_time_step(value)
 
     @property
+    def integrator(self) -> Integrator:
+        """How a step moves the state (`kido.integrators`): `MoreauMidpoint` unless set.
+
+        `MoreauMidpoint`, `SemiImplicitEuler` and `ExplicitEuler` step with contacts, joint limits and friction. All
+        others, a user's own among them, are for smooth motion: where something touches or a limit is passed they
+        do not take the step and raise a `StateError`. The adaptive one divides each time step as it needs.
+        """
+        return self._integrator
+
+    @integrator.setter
+    def integrator(self, value: Integrator) -> None:
+        if not isinstance(value, Integrator):
+            raise ModelError(
+                f"world {self.name!r}: integrator: expected one such as kido.integrators.RK4(), got {value!r}"
+            )
+        self._integrator = value
+        if self._engine is not None and not self._stale:
+            self._engine.set_integrator(value)
+
+    @property
     def time(self) -> float:
         """Simulated time [s]."""
         return self._time_before + (self._steps - self._steps_before) * self._time_step
@@ -257,6 +280,7 @@ class World(Carrier):
                 self._time_step,
                 [tuple(p) * (2 // len(p)) for p in self._excluded],  # type: ignore[misc]
                 self._settings,
+                self._integrator,
             )
             for s, window in zip(self._skeletons, engine.windows, strict=True):
                 s._adopt(*window)
@@ -321,7 +345,7 @@ class World(Carrier):
     def _advance(self, engine: Engine, number: int) -> None:
         before = int(engine.world.steps[0])
         try:
-            engine.run(number)
+            engine.run(number, self.time)
         finally:
             self._steps += int(engine.world.steps[0]) - before
             self._version += 1

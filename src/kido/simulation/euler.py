@@ -1,0 +1,135 @@
+"""First and last stage of a world's step by Euler's rules, with the contact problem of the midpoint rule between them.
+
+Semi-implicit: contacts are found at q0, and the new velocity moves the positions.
+
+    u_free = u0 + h FD(q0, u0),   q1 = q0 moved by h u1 + h u_position
+
+Explicit: the old velocity moves the positions, and contacts are found where that leads: the next step moves by
+the velocity that the contact problem gives there.
+
+    u_free = u0 + h FD(q0, u0),   q1 = q0 moved by h u0, then by h u_position
+
+The semi-implicit rule takes joint damping and springs implicitly: FD solves (M + h Kd + h^2 Ks / 4) udot = ...
+"""
+
+from __future__ import annotations
+
+from kido.collision.container import COLLISION
+from kido.constraints.sources import SOURCES
+from kido.jit import callback, kernel, view
+from kido.joints.kinds import FREE_MIXED
+from kido.kernels.forward_dynamics import acceleration_scatter, articulated_inertias, bias_gather
+from kido.kernels.inertia import body_inertia
+from kido.kernels.integration import advance, linear_to_parent_axes
+from kido.kernels.kinematics import transforms, velocities
+from kido.simulation.finish import constraint_forces, correction_share, hand_back, report, return_impulses
+from kido.simulation.schema import COLLISION_AT, DATA_AT, PROBLEM_AT, SOURCES_AT, TREE_AT, WORLD
+from kido.simulation.smooth import joint_loads, prescribe
+from kido.solvers.problem import PROBLEM
+from kido.tree.schema import DATA, TREE
+
+
+@kernel
+def place(t, d, first, last, h):
+    """Transforms and articulated inertias of one part. Returns a coordinate without inertia, or -1."""
+    transforms(t, d, first, last)
+    for i in range(first, last):
+        body_inertia(t, d, i)
+    return articulated_inertias(t, d, first, last, h)
+
+
+@kernel
+def euler_part(t, d, w, pr, first, last, h, implicit):
+    """u_free of one part that moves. Returns the index of a coordinate without inertia, or -1."""
+    begin, end = t.first_dof[first], t.first_dof[last]
+    for i in range(first, last):
+        if t.kind[i] == FREE_MIXED:
+            linear_to_parent_axes(t, d, d.u, i)
+    for k in range(begin, end):
+        w.start_u[k] = d.u[k]
+    status = place(t, d, first, last, implicit)
+    joint_loads(t, d, w, first, last)
+    prescribe(t, d, w, begin, end, h)
+    velocities(t, d, first, last)
+    bias_gather(t, d, first, last)
+    acceleration_scatter(t, d, first, last)
+    for k in range(begin, end):
+        pr.u_free[k] = w.start_u[k] + h * d.udot[k]
+        d.tau[k] = w.command[k]
+    return status
+
+
+@kernel
+def smooth_parts(address, semi_implicit):
+    """`euler_part` for all parts. Returns 0, or 1 + the index of a coordinate whose inertia is not positive."""
+    w = view(WORLD, address)
+    t = view(TREE, w.table[TREE_AT])
+    d = view(DATA, w.table[DATA_AT])
+    pr = view(PROBLEM, w.table[PROBLEM_AT])
+    h = w.time_step[0]
+    result = 0
+    for part in range(t.part_mobile.shape[0]):
+        first, last = t.part_body[part], t.part_body[part + 1]
+        if t.part_mobile[part] == 0:
+            transforms(t, d, first, last)
+            for k in range(t.first_dof[first], t.first_dof[last]):
+                pr.u_free[k] = 0.0
+            continue
+        status = euler_part(t, d, w, pr, first, last, h, h if semi_implicit else 0.0)
+        if not semi_implicit:
+            advance(t, d, first, last, h)
+            status = max(status, place(t, d, first, last, 0.0))
+            velocities(t, d, first, last)
+        if status >= 0 and result == 0:
+            result = 1 + status
+    return result
+
+
+@kernel
+def finish_parts(address, share_of_new):
+    """Positions moved by a share of the new velocity and by the position correction; the report."""
+    w = view(WORLD, address)
+    t = view(TREE, w.table[TREE_AT])
+    d = view(DATA, w.table[DATA_AT])
+    c = view(COLLISION, w.table[COLLISION_AT])
+    pr = view(PROBLEM, w.table[PROBLEM_AT])
+    h = w.time_step[0]
+    src = view(SOURCES, w.table[SOURCES_AT])
+    return_impulses(c, pr, src)
+    constraint_forces(t, pr, src, w, h)
+    for part in range(t.part_mobile.shape[0]):
+        if t.part_mobile[part] != 0:
+            first, last = t.part_body[part], t.part_body[part + 1]
+            begin, end = t.first_dof[first], t.first_dof[last]
+            share = correction_share(pr, begin, end, h)
+            for k in range(begin, end):
+                d.u[k] = share_of_new * pr.u[k] + share * pr.u_position[k]
+            advance(t, d, first, last, h)
+            hand_back(t, d, w, pr, first, last, h)
+    report(c, pr, w)
+    w.steps[0] += 1
+    return 0
+
+
+@callback
+def semi_implicit_smooth(address, unused_1, unused_2, unused_3):
+    """First stage of the semi-implicit rule."""
+    return smooth_parts(address, True)
+
+
+@callback
+def semi_implicit_finish(address, unused_1, unused_2, unused_3):
+    """Last stage of the semi-implicit rule."""
+    return finish_parts(address, 1.0)
+
+
+@callback
+def explicit_smooth(address, unused_1, unused_2, unused_3):
+    """First stage of the explicit rule."""
+    return smooth_parts(address, False)
+
+
+@callback
+def explicit_finish(address, unused_1, unused_2, unused_3):
+    """Last stage of the explicit rule."""
+    return finish_parts(address, 0.0)

@@ -1,0 +1,322 @@
+"""Steps of a world by an integrator for smooth motion, and the watch for contacts that would end it.
+
+The integrator moves the state from one step to the next; contacts, joint limits and other rows are then looked
+for at the new state. If one is active the step is not taken: such integrators know nothing of impulses.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kido.collision.container import COLLISION, CONTACTS
+from kido.constraints.sources import (
+    FROM_CONTACT,
+    FROM_FRICTION,
+    FROM_LIMIT,
+    FROM_MIMIC,
+    FROM_SERVO,
+    FROM_SPEED_LIMIT,
+    SOURCES,
+)
+from kido.errors import StateError
+from kido.integrators.integrator import CompiledIntegrator, Integrator
+from kido.integrators.run import progress
+from kido.integrators.schema import DATA_AT as MOTION_DATA_AT
+from kido.integrators.schema import DONE, LAST_ERROR, MOTION, NEXT_SIZE, OUTPUT, PART, REJECTED, REUSE, START, STEPS
+from kido.integrators.system import System, with_arrays
+from kido.jit import call4, entry, kernel, view
+from kido.joints import JointKind
+from kido.joints.actuators import ACCELERATION, VELOCITY
+from kido.kernels.forward_dynamics import articulated_inertias
+from kido.kernels.inertia import body_inertia
+from kido.kernels.integration import linear_to_parent_axes
+from kido.kernels.kinematics import transforms, velocities
+from kido.simulation.finish import constraint_forces, return_impulses
+from kido.simulation.schema import (
+    ACTUATE,
+    ASSEMBLE,
+    COLLISION_AT,
+    DATA_AT,
+    DETECT,
+    NUM_CONTACTS,
+    PROBLEM_AT,
+    SMOOTH,
+    SOURCES_AT,
+    TREE_AT,
+    WORLD,
+)
+from kido.solvers.problem import BLOCKS, PROBLEM
+from kido.tree.schema import DATA, TREE
+
+if TYPE_CHECKING:
+    from kido.simulation.engine import Engine
+
+_WHAT = {
+    FROM_LIMIT: "is at its limit",
+    FROM_FRICTION: "has Coulomb friction",
+    FROM_SPEED_LIMIT: "is at its velocity limit",
+    FROM_SERVO: "has a servo",
+    FROM_MIMIC: "is geared to another",
+}
+ACTIVE = -2  # in place of a stage: a row is active, its block follows
+NO_END = 1 << 60
+
+
+@kernel
+def first_active(t, d, c, pr, src):
+    """The first block that a smooth motion must not meet, or -1."""
+    for b in range(pr.count[BLOCKS]):
+        k = src.index[b]
+        if src.origin[b] == FROM_CONTACT:
+            active = c.gap[k] <= 0.0
+        elif src.origin[b] == FROM_LIMIT and src.side[b] != 0.0:
+            active = d.q[k] < t.lower[k] if src.side[b] > 0.0 else d.q[k] > t.upper[k]
+        elif src.origin[b] == FROM_SPEED_LIMIT:
+            active = d.u[k] < t.velocity_lower[k] or d.u[k] > t.velocity_upper[k]
+        else:
+            active = True
+        if active:
+            return b
+    return -1
+
+
+@kernel
+def place(t, d, pr):
+    """Transforms, velocities and articulated inertias of all parts; u_free is the velocity, in the forest's axes."""
+    for k in range(d.u.shape[0]):
+        pr.u_free[k] = d.u[k]
+        pr.u[k] = d.u[k]
+    for part in range(t.part_mobile.shape[0]):
+        first, last = t.part_body[part], t.part_body[part + 1]
+        transforms(t, d, first, last)
+        if t.part_mobile[part] != 0:
+            for i in range(first, last):
+                body_inertia(t, d, i)
+                linear_to_parent_axes(t, d, pr.u_free, i)
+            for k in range(t.first_dof[first], t.first_dof[last]):
+                d.u[k] = pr.u_free[k]
+            velocities(t, d, first, last)
+            articulated_inertias(t, d, first, last, 0.0)
+            for k in range(t.first_dof[first], t.first_dof[last]):
+                d.u[k] = pr.u[k]
+
+
+@kernel
+def rest(world, u, h):
+    """What a step leaves behind besides the state: no impulses, accelerations and forces of prescribed coordinates.
+
+    The latter are those at the end of the step for the step's mean acceleration.
+    """
+    w = view(WORLD, world)
+    t = view(TREE, w.table[TREE_AT])
+    d = view(DATA, w.table[DATA_AT])
+    c = view(COLLISION, w.table[COLLISION_AT])
+    pr = view(PROBLEM, w.table[PROBLEM_AT])
+    src = view(SOURCES, w.table[SOURCES_AT])
+    for k in range(d.q.shape[0]):
+        w.command[k], w.target[k] = d.tau[k], d.command[k]
+        pr.u[k] = pr.u_free[k]
+        src.limit_impulse[k], src.friction_impulse[k], src.actuator_impulse[k] = 0.0, 0.0, 0.0
+    pr.count[BLOCKS] = 0
+    if w.table[ACTUATE] != 0:
+        call4(w.table[ACTUATE], world, 0, 0, 0)
+    return_impulses(c, pr, src)
+    constraint_forces(t, pr, src, w, h)
+    for k in range(d.q.shape[0]):
+        d.udot[k] = (d.u[k] - u[0, k]) / h
+    for k in range(w.last.shape[0]):
+        w.last[k] = 0.0
+    w.last[NUM_CONTACTS] = c.count[CONTACTS]
+    w.worst[NUM_CONTACTS] = max(w.worst[NUM_CONTACTS], w.last[NUM_CONTACTS])
+    w.steps[0] += 1
+
+
+@kernel
+def watch(world):
+    """Look for active rows at the state of the world.
+
+    Returns:
+        -1; or the stage that could not go on, or ACTIVE; and its status.
+    """
+    w = view(WORLD, world)
+    t = view(TREE, w.table[TREE_AT])
+    d = view(DATA, w.table[DATA_AT])
+    c = view(COLLISION, w.table[COLLISION_AT])
+    pr = view(PROBLEM, w.table[PROBLEM_AT])
+    src = view(SOURCES, w.table[SOURCES_AT])
+    place(t, d, pr)
+    status = call4(w.table[DETECT], world, 0, 0, 0)
+    if status != 0:
+        return DETECT, status
+    status = call4(w.table[ASSEMBLE], world, 0, 0, 0)
+    if status != 0:
+        return ASSEMBLE, status
+    block = first_active(t, d, c, pr, src)
+    if block >= 0:
+        return ACTIVE, block
+    return -1, 0
+
+
+@kernel
+def take(world, q, u, row, h):
+    """Set the state of the world and `watch`; puts the old state back if the step cannot be taken."""
+    w = view(WORLD, world)
+    t = view(TREE, w.table[TREE_AT])
+    d = view(DATA, w.table[DATA_AT])
+    for k in range(d.q.shape[0]):
+        w.start_u[k] = d.u[k]
+    for i in range(t.parent.shape[0]):
+        linear_to_parent_axes(t, d, w.start_u, i)
+    for k in range(d.q.shape[0]):
+        old_q, old_u = d.q[k], d.u[k]
+        d.q[k], d.u[k] = q[row, k], u[row, k]
+        q[0, k], u[0, k] = old_q, old_u
+    stage, status = watch(world)
+    if stage != -1:
+        for k in range(d.q.shape[0]):
+            d.q[k], d.u[k] = q[0, k], u[0, k]
+        return stage, status
+    rest(world, u, h)
+    return -1, 0
+
+
+@kernel
+def given_accelerations(t, d, given, h):
+    """Accelerations of prescribed coordinates over a step; velocities asked for are reached at its end."""
+    for k in range(d.u.shape[0]):
+        given[k] = 0.0
+        if t.prescribed[k] != 0:
+            if t.actuator[k] == ACCELERATION:
+                given[k] = d.command[k]
+            else:
+                given[k] = ((d.command[k] if t.actuator[k] == VELOCITY else 0.0) - d.u[k]) / h
+
+
+@entry("i8(i8,f8[::1])")
+def read_given(world, given):
+    """`given_accelerations` of the step to come."""
+    w = view(WORLD, world)
+    given_accelerations(view(TREE, w.table[TREE_AT]), view(DATA, w.table[DATA_AT]), given, w.time_step[0])
+    return 0
+
+
+@entry("UniTuple(i8,2)(i8,i8)")
+def take_state(world, motion):
+    """`take` the state in row 1 of the motion's results."""
+    m = view(MOTION, motion)
+    return take(world, m.Q, m.U, 1, view(WORLD, world).time_step[0])
+
+
+@entry("UniTuple(i8,3)(i8,i8,i8)")
+def run_smooth_steps(world, motion, number):
+    """Do a number of steps by the motion's compiled integrator.
+
+    Returns:
+        Steps done; SMOOTH (with the integrator's status), DETECT, ASSEMBLE, ACTIVE or -1; its status.
+    """
+    w = view(WORLD, world)
+    d = view(DATA, w.table[DATA_AT])
+    t = view(TREE, w.table[TREE_AT])
+    m = view(MOTION, motion)
+    e = view(DATA, m.table[MOTION_DATA_AT])
+    for done in range(number):
+        for k in range(d.q.shape[0]):
+            e.q[k], e.u[k] = d.q[k], d.u[k]
+        given_accelerations(t, d, m.given, w.time_step[0])
+        m.at[OUTPUT], m.at[PART], m.at[REUSE] = 1, 0, 0
+        m.at[STEPS], m.at[REJECTED] = 0, 0
+        m.clock[START] = 0.0
+        status = progress(motion, NO_END)
+        if status != DONE:
+            return done, SMOOTH, status
+        stage, status = take(world, m.Q, m.U, 1, w.time_step[0])
+        if stage != -1:
+            return done, stage, status
+    return number, -1, 0
+
+
+class SmoothMotion:
+    """Runs an engine's steps by an integrator for smooth motion."""
+
+    def __init__(self, engine: Engine, integrator: Integrator):
+        self.engine, self.integrator = engine, integrator
+        tree = engine.tree
+        natural = with_arrays(tree, kind=np.where(tree.kind == JointKind.FREE_MIXED, int(JointKind.FREE), tree.kind))
+        zero = np.zeros(len(engine.data.q))
+        self.system = System("world", natural, tree, engine.data, zero, zero, None, engine._raise_failed)
+        self._set_size()
+
+    def _set_size(self) -> None:
+        h = float(self.engine.world.time_step[0])
+        d = self.engine.data
+        times = np.array([0.0, h])
+        if isinstance(self.integrator, CompiledIntegrator):
+            self.motion = self.system.motion(self.integrator, times, h, d.q, d.u)
+        else:
+            self.motion = self.system.results(times)
+
+    def run(self, number: int, time: float) -> None:
+        """Do a number of steps.
+
+        Args:
+            number: of steps.
+            time: at which they start [s].
+
+        Raises:
+            StateError: something touches, a limit is passed, or the integrator failed; the last step is not taken.
+        """
+        engine = self.engine
+        d, h = engine.data, float(engine.world.time_step[0])
+        if self.motion.times[1] != h:
+            kept = self.memory()
+            self._set_size()
+            self.set_memory(kept)
+        given = np.zeros(len(d.q))
+        self.system.set_constant(d.tau, given, self.motion)
+        done = 0
+        while done < number:
+            if isinstance(self.integrator, CompiledIntegrator):
+                more, stage, status = run_smooth_steps(engine.world.address, self.motion.address, number - done)
+            else:
+                read_given(engine.world.address, given)
+                self.system.set_constant(d.tau, given)
+                state = d.q.copy(), d.u.copy()
+                q, u = self.system.step(self.integrator, time + done * h, *state, h)
+                self.motion.Q[1], self.motion.U[1] = q, u
+                stage, status = take_state(engine.world.address, self.motion.address)
+                more = int(stage == -1)
+            done += more
+            if stage == SMOOTH:
+                self.system.check(status, time + done * h)
+            elif stage == DETECT:
+                engine.grow_contacts(status)
+            elif stage == ASSEMBLE:
+                engine.grow_problem()
+            elif stage == ACTIVE:
+                self._raise_active(status, time + (done + 1) * h)
+
+    def _raise_active(self, block: int, time: float) -> None:
+        engine = self.engine
+        src, k = engine.sources, int(engine.sources.index[block])
+        origin = int(src.origin[block])
+        if origin == FROM_CONTACT:
+            c = engine.detector.container
+            a, b = (engine.nodes[int(shape[k])].body for shape in (c.shape_a, c.shape_b))
+            what = f"bodies {a.skeleton.name}/{a.name} and {b.skeleton.name}/{b.name} touch"
+        else:
+            dof = engine.dof_name(k)
+            what = f"dof {dof!r} {_WHAT[origin]}"
+        raise StateError(
+            f"integrator {self.integrator.name} is for smooth motion, but at t = {time:g} s {what}; the step was not "
+            "taken. MoreauMidpoint, SemiImplicitEuler and ExplicitEuler can"
+        )
+
+    def memory(self) -> Any:
+        """What the integrator remembers from step to step: planned step size, last error."""
+        return self.motion.clock[[NEXT_SIZE, LAST_ERROR]].copy()
+
+    def set_memory(self, numbers: Any) -> None:
+        """Restore what `memory` returned."""
+        self.motion.clock[[NEXT_SIZE, LAST_ERROR]] = numbers
