@@ -51,7 +51,7 @@ def compare_accelerations(M: np.ndarray, D: ForwardDynamicsDerivatives, dq: np.n
 
 
 @given(skeletons(most=8), SEEDS)
-@settings(max_examples=40)
+@settings(max_examples=25)
 def test_random_trees(skeleton: kido.Skeleton, seed: int) -> None:
     if skeleton.num_dofs:
         q, u, udot, tau = random_state(skeleton, seed)
@@ -137,6 +137,44 @@ def test_far_from_the_world_origin() -> None:
         assert relative_error(away, near) < 1e-11
 
 
+@given(skeletons(most=6), SEEDS)
+@settings(max_examples=15)
+def test_hybrid_dynamics(s: kido.Skeleton, seed: int) -> None:
+    """Accelerations of about half of the coordinates given."""
+    q, u, values, _ = random_state(s, seed)
+    if not s.num_dofs:
+        return
+    given_ones = np.flatnonzero(np.random.default_rng(seed).random(s.num_dofs) < 0.5)
+
+    def found(q, u, values) -> np.ndarray:
+        udot, tau = s.hybrid_dynamics(q, u, values, given_ones)
+        udot[given_ones] = tau[given_ones]
+        return udot
+
+    free = np.setdiff1d(np.arange(s.num_dofs), given_ones)
+    if free.size and np.linalg.cond(s.compute_mass_matrix(q)[np.ix_(free, free)]) > 1e5:
+        return
+    D = s.hybrid_dynamics_derivatives(q, u, values, given_ones)
+    for matrix, expected in (
+        (D.dq, along_positions(lambda x: found(x, u, values), s, q)),
+        (D.du, along_vector(lambda x: found(q, x, values), u)),
+        (D.dvalues, along_vector(lambda x: found(q, u, x), values)),
+    ):
+        assert relative_error(matrix, expected) < FORWARD_TOLERANCE
+
+
+def test_bias_and_gravity() -> None:
+    s = random_skeleton(8, 10)
+    q, u, _, _ = random_state(s, 8)
+    s.bodies[-1].add_external_force([1.0, 2.0, 3.0])
+    s.positions, s.velocities = q, u
+    expected = along_positions(s.compute_gravity_forces, s, q)
+    assert relative_error(s.gravity_forces_derivative(), expected) < TOLERANCE
+    dq, du = s.bias_forces_derivatives()
+    assert relative_error(dq, along_positions(lambda x: s.compute_coriolis_and_gravity_forces(x, u), s, q)) < TOLERANCE
+    assert relative_error(du, along_vector(lambda x: s.compute_coriolis_and_gravity_forces(q, x), u)) < TOLERANCE
+
+
 # The held state: external forces, gravity ----------------------------------------------------------------
 
 
@@ -166,7 +204,7 @@ def held_accelerations(s: kido.Skeleton, q, u, tau) -> np.ndarray:
 
 
 @given(skeletons(most=7), SEEDS, st.booleans())
-@settings(max_examples=30)
+@settings(max_examples=15)
 def test_held_state_with_external_forces(s: kido.Skeleton, seed: int, tilted: bool) -> None:
     q, u, udot, tau = random_state(s, seed)
     if not s.num_dofs:

@@ -69,3 +69,38 @@ def test_dynamics(example_robots: Path, name: str, free: bool) -> None:
         found = case.skeleton.forward_dynamics_derivatives(case.q, case.u, case.tau)
         for ours, theirs in zip(found, (expected[0], expected[1], inverse), strict=True):
             assert relative_error(ours, case.square(theirs), 0.0) < TOLERANCE
+
+
+def in_our_rows(matrix: np.ndarray) -> np.ndarray:
+    """[linear; angular] rows as [angular; linear]."""
+    return np.concatenate([matrix[3:], matrix[:3]])
+
+
+@pytest.mark.parametrize("name", [r for r, _ in ROBOTS])
+def test_motion_and_momentum(example_robots: Path, name: str) -> None:
+    # With a fixed base Pinocchio leaves links welded to the world out of the centre of mass.
+    case = Case(example_robots / NAMED[name], True, 7)
+    s, model, data, columns = case.skeleton, case.model, case.data, case.columns
+    pq, pu, pa, _ = case.theirs
+    h_dq, *rates = pin.computeCentroidalDynamicsDerivatives(model, data, pq, pu, pa)
+    found = s.compute_centroidal_momentum_derivatives(case.q, case.u, case.udot)
+    for ours, theirs in zip(found, (h_dq, *rates), strict=True):
+        assert relative_error(ours, columns(in_our_rows(theirs)), 0.0) < TOLERANCE
+    axes = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+    pin.computeForwardKinematicsDerivatives(model, data, pq, pu, pa)
+    pin.computeJointKinematicHessians(model, data)
+    joint = model.njoints - 1
+    body = s.joint(model.names[joint]).child
+    pose, motion = data.oMi[joint], data.v[joint]
+    assert relative_error(s.forward_kinematics(case.q)[body.index], pose.homogeneous) < TOLERANCE
+    dq, du = s.compute_velocity_derivatives(case.q, case.u, body)
+    their_dq, their_du = pin.getJointVelocityDerivatives(model, data, joint, axes)
+    w = pose.rotation @ motion.angular
+    at_rest = dq.copy()
+    at_rest[3:] -= np.cross(w, du[3:], axisb=0, axisc=0)
+    assert relative_error(du, columns(in_our_rows(their_du)), 0.0) < TOLERANCE
+    assert relative_error(at_rest, columns(in_our_rows(their_dq)), 0.0) < TOLERANCE
+    H = pin.getJointKinematicHessian(model, data, joint, axes)
+    H = in_our_rows(H.ravel(order="K").reshape(H.shape, order="F"))  # it says its memory is the other way round
+    theirs = np.swapaxes(columns(np.swapaxes(columns(H), 1, 2)), 1, 2)
+    assert relative_error(s.compute_jacobian_hessian(case.q, body), theirs, 0.0) < TOLERANCE

@@ -1,13 +1,13 @@
 """Calls from Python into the derivative sweeps: addresses of tree, data and workspace, the state, and the result.
 
-The first group takes the state as arguments and returns REFUSED as `kido.kernels.entries` does; the others take what
-the data hold.
+They return REFUSED as those of `kido.kernels.entries` do, and else overwrite the data with the state.
 """
 
 from __future__ import annotations
 
 from kido.jit import direct_entry, inlined, kernel, view
 from kido.kernels.branch_factor import factor, invert, solve_negative
+from kido.kernels.centroidal_derivatives import centroidal_derivatives
 from kido.kernels.common_point import motion_at_point
 from kido.kernels.derivatives import composite_sweep, joint_force_derivatives, mass_matrix_from_momenta
 from kido.kernels.entries import OK, REFUSED, copy_finite
@@ -19,8 +19,14 @@ from kido.kernels.forward_dynamics import (
 from kido.kernels.inertia import body_inertia, start_inertia
 from kido.kernels.inverse_dynamics import body_acceleration
 from kido.kernels.kinematics import body_velocity, transforms
+from kido.kernels.point_derivatives import (
+    point_acceleration_derivatives,
+    point_hessian,
+    point_velocity_derivatives,
+)
 from kido.tree.derivatives import DERIVATIVES
 from kido.tree.schema import DATA, TREE
+from kido.tree.selection import PATH
 
 
 @inlined
@@ -79,6 +85,17 @@ def derive_joint_accelerations(t, d, w, D):
             D[2, r, c] = X[0, r, c]
 
 
+@kernel
+def move(t, d):
+    """Poses, inertias, velocities and accelerations of all bodies."""
+    n = t.parent.shape[0]
+    transforms(t, d, 0, n)
+    for i in range(n):
+        body_inertia(t, d, i)
+        body_velocity(t, d, i)
+        body_acceleration(t, d, i)
+
+
 @direct_entry("i8(i8,i8,i8,f8[::1],f8[::1],f8[::1],f8[:,:,::1])")
 def inverse_dynamics_derivatives(tree, data, work, q, u, udot, D):
     """dtau/dq, dtau/du, M at (q, u, udot)."""
@@ -86,12 +103,7 @@ def inverse_dynamics_derivatives(tree, data, work, q, u, udot, D):
     d = view(DATA, data)
     if copy_finite(q, d.q) + copy_finite(u, d.u) + copy_finite(udot, d.udot) != OK:
         return REFUSED
-    n = t.parent.shape[0]
-    transforms(t, d, 0, n)
-    for i in range(n):
-        body_inertia(t, d, i)
-        body_velocity(t, d, i)
-        body_acceleration(t, d, i)
+    move(t, d)
     derive_joint_forces(t, d, view(DERIVATIVES, work), D)
     return OK
 
@@ -118,3 +130,71 @@ def forward_dynamics_derivatives(tree, data, work, q, u, tau, D):
     acceleration_scatter(t, d, 0, n)
     derive_joint_accelerations(t, d, view(DERIVATIVES, work), D)
     return OK if status < 0 else 2 + status
+
+
+@direct_entry("i8(i8,i8,i8,f8[::1],f8[::1],f8[::1],f8[:,:,::1])")
+def centroidal_momentum_derivatives(tree, data, work, q, u, udot, D):
+    """dh/dq, dhdot/dq, dhdot/du, dhdot/dudot at (q, u, udot).
+
+    Returns:
+        0, REFUSED, or 2: no body has mass.
+    """
+    t = view(TREE, tree)
+    d = view(DATA, data)
+    w = view(DERIVATIVES, work)
+    if copy_finite(q, d.q) + copy_finite(u, d.u) + copy_finite(udot, d.udot) != OK:
+        return REFUSED
+    n = t.parent.shape[0]
+    move(t, d)
+    motion_at_point(t, d, w, 0, n, t.gravity[0], t.gravity[1], t.gravity[2])
+    composite_sweep(t, d, w, 0, n, 0)
+    return 2 * centroidal_derivatives(t, d, w, 0, n, D)
+
+
+@inlined
+def tip(path):
+    """Last body of a path."""
+    p = view(PATH, path)
+    return p.body[p.body.shape[0] - 1]
+
+
+@direct_entry("i8(i8,i8,i8,i8,f8,f8,f8,f8[::1],f8[::1],f8[:,:,::1])")
+def velocity_derivatives(tree, data, work, path, x, y, z, q, u, D):
+    """dV/dq, dV/du of the point (x, y, z) of the last body of a path, in its axes, at (q, u); D holds zeros."""
+    t = view(TREE, tree)
+    d = view(DATA, data)
+    w = view(DERIVATIVES, work)
+    if copy_finite(q, d.q) + copy_finite(u, d.u) != OK:
+        return REFUSED
+    for k in range(u.shape[0]):
+        d.udot[k] = 0.0
+    move(t, d)
+    motion_at_point(t, d, w, 0, t.parent.shape[0], 0.0, 0.0, 0.0)
+    point_velocity_derivatives(t, d, w, tip(path), x, y, z, D)
+    return OK
+
+
+@direct_entry("i8(i8,i8,i8,i8,f8,f8,f8,i8,f8[::1],f8[::1],f8[::1],f8[:,:,::1])")
+def acceleration_derivatives(tree, data, work, path, x, y, z, classic, q, u, udot, D):
+    """dA/dq, dA/du, dA/dudot of the point (x, y, z) of the last body of a path; D holds zeros."""
+    t = view(TREE, tree)
+    d = view(DATA, data)
+    w = view(DERIVATIVES, work)
+    if copy_finite(q, d.q) + copy_finite(u, d.u) + copy_finite(udot, d.udot) != OK:
+        return REFUSED
+    move(t, d)
+    motion_at_point(t, d, w, 0, t.parent.shape[0], t.gravity[0], t.gravity[1], t.gravity[2])
+    point_acceleration_derivatives(t, d, w, tip(path), x, y, z, classic, D)
+    return OK
+
+
+@direct_entry("i8(i8,i8,i8,i8,f8,f8,f8,f8[::1],f8[:,:,::1])")
+def jacobian_hessian(tree, data, work, path, x, y, z, q, D):
+    """dJ/dq of the point (x, y, z) of the last body of a path, at q; D holds zeros."""
+    t = view(TREE, tree)
+    d = view(DATA, data)
+    if copy_finite(q, d.q) != OK:
+        return REFUSED
+    transforms(t, d, 0, t.parent.shape[0])
+    point_hessian(t, d, view(DERIVATIVES, work), tip(path), x, y, z, D)
+    return OK

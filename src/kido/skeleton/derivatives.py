@@ -15,13 +15,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kido.errors import StateError
-from kido.jit import REFUSALS, Container
+from kido.errors import ModelError, StateError
+from kido.jit import REFUSALS
 from kido.kernels import derivative_entries as entries
 from kido.kernels.entries import REFUSED
-from kido.skeleton.arrays import OF_ACCELERATIONS, OF_FORCES, Array
+from kido.skeleton.arrays import OF_ACCELERATIONS, OF_FORCES, OF_POSITIONS, OF_VELOCITIES, Array
 from kido.skeleton.branches import derivatives_workspace
-from kido.skeleton.dynamics import SkeletonDynamics
+from kido.skeleton.frame import ORIGIN
+from kido.skeleton.matrices import SkeletonMatrices
+from kido.skeleton.selections import Place
 
 
 class InverseDynamicsDerivatives(NamedTuple):
@@ -40,7 +42,46 @@ class ForwardDynamicsDerivatives(NamedTuple):
     dtau: Array
 
 
-class SkeletonDerivatives(SkeletonDynamics):
+class HybridDynamicsDerivatives(NamedTuple):
+    """Derivatives of what hybrid dynamics finds, each (dofs, dofs).
+
+    Row i is of the force of a prescribed coordinate, or of the acceleration of another; column k of `dvalues` is with
+    respect to the acceleration given to a prescribed coordinate, or to the force of another.
+    """
+
+    dq: Array
+    du: Array
+    dvalues: Array
+
+
+class VelocityDerivatives(NamedTuple):
+    """Derivatives of a point's [angular; linear] velocity, each (6, dofs); du is its Jacobian."""
+
+    dq: Array
+    du: Array
+
+
+class AccelerationDerivatives(NamedTuple):
+    """Derivatives of a point's [angular; linear] acceleration, each (6, dofs); dudot is its Jacobian."""
+
+    dq: Array
+    du: Array
+    dudot: Array
+
+
+class CentroidalDerivatives(NamedTuple):
+    """Derivatives of the momentum about the centre of mass, [angular; linear], and of its rate, each (6, dofs).
+
+    `rate_dudot` is the centroidal momentum matrix, the derivative of the momentum with respect to velocities.
+    """
+
+    momentum_dq: Array
+    rate_dq: Array
+    rate_du: Array
+    rate_dudot: Array
+
+
+class SkeletonDerivatives(SkeletonMatrices):
     """Derivatives at the held state, and at states given as arguments."""
 
     def inverse_dynamics_derivatives(
@@ -71,8 +112,7 @@ class SkeletonDerivatives(SkeletonDynamics):
         except REFUSALS:
             status = REFUSED
         if status:
-            given = {"positions": positions, "velocities": velocities, "accelerations": accelerations}
-            self._derive_again(entry, D, given)
+            self._derive(entry, (), D, positions=positions, velocities=velocities, accelerations=accelerations)
         return InverseDynamicsDerivatives(D[0], D[1], D[2])
 
     def forward_dynamics_derivatives(
@@ -83,8 +123,7 @@ class SkeletonDerivatives(SkeletonDynamics):
     ) -> ForwardDynamicsDerivatives:
         """Derivatives of `forward_dynamics`, udot = M^-1 (T - C(q, u)), at a given state and joint forces.
 
-        Without arguments, at the held state and forces, with the held external forces. Accelerations of prescribed
-        coordinates are given: their rows are 0, and so is the derivative with respect to their forces.
+        Without arguments, at the held state and forces, with the held external forces.
 
         Returns:
             dudot/dq along velocities (see `kido.skeleton.derivatives`), dudot/du and dudot/dT = M^-1.
@@ -106,33 +145,214 @@ class SkeletonDerivatives(SkeletonDynamics):
             status = REFUSED
         if status:
             if status == REFUSED:
-                given = {"positions": positions, "velocities": velocities, "forces": forces}
-                status = self._derive_again(entry, D, given)
+                status = self._derive(entry, (), D, positions=positions, velocities=velocities, forces=forces)
             if status:
                 self._raise_singular(status - 2)
         return ForwardDynamicsDerivatives(D[0], D[1], D[2])
 
-    # How -------------------------------------------------------------------------------------------------
+    def hybrid_dynamics_derivatives(
+        self, positions: ArrayLike, velocities: ArrayLike, values: ArrayLike, prescribed: Any
+    ) -> HybridDynamicsDerivatives:
+        """Derivatives of `hybrid_dynamics`, which takes the same arguments; the held state stays.
 
-    _derivation_of: tuple[Container | None, Container | None] = None, None
+        With f and p the free and prescribed coordinates, and D = dT/dq of inverse dynamics at the accelerations found:
+        dudot_f/dq = -M_ff^-1 D_f,  dT_p/dq = D_p + M_pf dudot_f/dq, and so on.
+
+        Raises:
+            ModelError: the inertia seen by a coordinate that is not prescribed is not positive.
+            NameLookupError: there is no such coordinate.
+            StateError: numbers of the wrong size or not finite.
+        """
+        udot, _ = self.hybrid_dynamics(positions, velocities, values, prescribed)
+        dq, du, M = self.inverse_dynamics_derivatives(positions, velocities, udot)
+        given = np.zeros(len(self._dofs), bool)
+        given[self._coordinate_indices(prescribed)] = True
+        p, f = np.flatnonzero(given), np.flatnonzero(~given)
+        dvalues = np.zeros_like(M)
+        dvalues[:, p] = M[:, p]
+        dvalues[f, f] = -1.0
+        D = np.array([dq, du, dvalues])  # of forces that are wanting, with the free accelerations held
+        D[:, f] = -np.linalg.solve(M[np.ix_(f, f)], D[:, f])
+        D[:, p] += M[np.ix_(p, f)] @ D[:, f]
+        return HybridDynamicsDerivatives(*D)
+
+    def gravity_forces_derivative(self) -> Array:
+        """d(gravity forces)/dq (dofs, dofs) along velocities, at the held positions; external forces apart."""
+        d = self._compiled()
+        return self._result(
+            OF_POSITIONS, "gravity_forces_derivative", lambda: self.compute_gravity_forces_derivative(d.q)
+        ).copy()
+
+    def compute_gravity_forces_derivative(self, positions: ArrayLike) -> Array:
+        """`gravity_forces_derivative` at given positions; the held state stays."""
+        rest = np.zeros(len(self._dofs))
+        return self.inverse_dynamics_derivatives(positions, rest, rest).dq.copy()
+
+    def bias_forces_derivatives(self) -> tuple[Array, Array]:
+        """dC/dq along velocities and dC/du of `coriolis_and_gravity_forces`, each (dofs, dofs), at the held state."""
+        d = self._compiled()
+        D = self._result(
+            OF_VELOCITIES, "bias_forces_derivatives", lambda: self.compute_bias_forces_derivatives(d.q, d.u)
+        )
+        return D[0].copy(), D[1].copy()
+
+    def compute_bias_forces_derivatives(self, positions: ArrayLike, velocities: ArrayLike) -> tuple[Array, Array]:
+        """`bias_forces_derivatives` of a given state; the held state stays."""
+        rest = np.zeros(len(self._dofs))
+        D = self.inverse_dynamics_derivatives(positions, velocities, rest)
+        return D.dq.copy(), D.du.copy()
+
+    # Motion of points ------------------------------------------------------------------------------------
+
+    def velocity_derivatives(self, node: Any, offset: ArrayLike = ORIGIN) -> VelocityDerivatives:
+        """Derivatives of the velocity [w; v] of a point of a node, world axes, at the held state.
+
+        Args:
+            node: a body, its name or its index, or a frame fixed to a body.
+            offset: the point, from the node's origin in its axes [m].
+
+        Returns:
+            dV/dq along velocities, of a point that moves with the node, and dV/du, its Jacobian. Pinocchio's
+            getFrameVelocityDerivatives with LOCAL_WORLD_ALIGNED has the same du; its dq is at a point held at rest:
+            this one less [0; w x J_v].
+
+        Raises:
+            ModelError: a node of another skeleton, or no node; an offset that is not three finite numbers.
+        """
+        place = self._place_of(node, offset)
+        d = self._compiled()
+        D = self._result(OF_VELOCITIES, ("velocity_derivatives", place), lambda: self._velocity(place, d.q, d.u))
+        return VelocityDerivatives(*D.copy())
+
+    def compute_velocity_derivatives(
+        self, positions: ArrayLike, velocities: ArrayLike, node: Any, offset: ArrayLike = ORIGIN
+    ) -> VelocityDerivatives:
+        """`velocity_derivatives` of a given state; the held state stays."""
+        return VelocityDerivatives(*self._velocity(self._place_of(node, offset), positions, velocities))
+
+    def _velocity(self, place: Place, q: ArrayLike, u: ArrayLike) -> Array:
+        D = np.zeros((2, 6, len(self._dofs)))
+        self._derive(entries.velocity_derivatives, place, D, positions=q, velocities=u)
+        return D
+
+    def acceleration_derivatives(
+        self, node: Any, offset: ArrayLike = ORIGIN, spatial: bool = False
+    ) -> AccelerationDerivatives:
+        """Derivatives of the acceleration [wdot; a] of a point of a node, world axes, at the held state.
+
+        Args:
+            node: a body, its name or its index, or a frame fixed to a body.
+            offset: the point, from the node's origin in its axes [m].
+            spatial: a is the point's own (classic) acceleration, or if True Featherstone's, which is less w x v.
+
+        Returns:
+            dA/dq along velocities, of a point that moves with the node, dA/du, and dA/dudot, its Jacobian.
+
+        Raises:
+            ModelError: a node of another skeleton, or no node; an offset that is not three finite numbers.
+        """
+        place, classic = self._place_of(node, offset), int(not spatial)
+        d = self._compiled()
+        D = self._result(
+            OF_ACCELERATIONS,
+            ("acceleration_derivatives", place, classic),
+            lambda: self._acceleration(place, classic, d.q, d.u, d.udot),
+        )
+        return AccelerationDerivatives(*D.copy())
+
+    def compute_acceleration_derivatives(
+        self,
+        positions: ArrayLike,
+        velocities: ArrayLike,
+        accelerations: ArrayLike,
+        node: Any,
+        offset: ArrayLike = ORIGIN,
+        spatial: bool = False,
+    ) -> AccelerationDerivatives:
+        """`acceleration_derivatives` of a given state and acceleration; the held state stays."""
+        place = self._place_of(node, offset)
+        D = self._acceleration(place, int(not spatial), positions, velocities, accelerations)
+        return AccelerationDerivatives(*D)
+
+    def _acceleration(self, place: Place, classic: int, q: ArrayLike, u: ArrayLike, udot: ArrayLike) -> Array:
+        D = np.zeros((3, 6, len(self._dofs)))
+        entry = entries.acceleration_derivatives
+        self._derive(entry, (*place, classic), D, positions=q, velocities=u, accelerations=udot)
+        return D
+
+    def jacobian_hessian(self, node: Any, offset: ArrayLike = ORIGIN) -> Array:
+        """H (6, dofs, dofs) of a point of a node: H[:, k, j] = dJ[:, k] / dq_j, world axes, at the held positions.
+
+        J is the point's [angular; linear] Jacobian in world axes, and moves with the node. Then dJ/dt = H u. Along
+        coordinates of ball and free joints, whose moves do not commute, H[:, k, j] and H[:, j, k] differ also in
+        the linear rows. Pinocchio's getJointKinematicHessian with LOCAL_WORLD_ALIGNED has these numbers.
+
+        Args:
+            node: a body, its name or its index, or a frame fixed to a body.
+            offset: the point, from the node's origin in its axes [m].
+
+        Raises:
+            ModelError: a node of another skeleton, or no node; an offset that is not three finite numbers.
+        """
+        place = self._place_of(node, offset)
+        d = self._compiled()
+        return self._result(OF_POSITIONS, ("jacobian_hessian", place), lambda: self._hessian(place, d.q)).copy()
+
+    def compute_jacobian_hessian(self, positions: ArrayLike, node: Any, offset: ArrayLike = ORIGIN) -> Array:
+        """`jacobian_hessian` at given positions; the held state stays."""
+        return self._hessian(self._place_of(node, offset), positions)
+
+    def _hessian(self, place: Place, q: ArrayLike) -> Array:
+        D = np.zeros((6, len(self._dofs), len(self._dofs)))
+        self._derive(entries.jacobian_hessian, place, D, positions=q)
+        return D
+
+    # Momentum --------------------------------------------------------------------------------------------
+
+    def centroidal_momentum_derivatives(self) -> CentroidalDerivatives:
+        """Derivatives of the momentum h about the centre of mass, world axes, and of its rate, at the held state.
+
+        hdot = A udot + Adot u is what motion needs of outer forces, gravity included; it is no result of them.
+        The same quantities as Pinocchio's computeCentroidalDynamicsDerivatives, [angular; linear].
+
+        Returns:
+            dh/dq, dhdot/dq along velocities, dhdot/du and dhdot/dudot = dh/du = A.
+
+        Raises:
+            ModelError: the skeleton has no mass.
+        """
+        d = self._compiled()
+        D = self._result(
+            OF_ACCELERATIONS, "centroidal_momentum_derivatives", lambda: self._centroidal(d.q, d.u, d.udot)
+        )
+        return CentroidalDerivatives(*D.copy())
+
+    def compute_centroidal_momentum_derivatives(
+        self, positions: ArrayLike, velocities: ArrayLike, accelerations: ArrayLike
+    ) -> CentroidalDerivatives:
+        """`centroidal_momentum_derivatives` of a given state and acceleration; the held state stays."""
+        return CentroidalDerivatives(*self._centroidal(positions, velocities, accelerations))
+
+    def _centroidal(self, q: ArrayLike, u: ArrayLike, udot: ArrayLike) -> Array:
+        D = np.empty((4, 6, len(self._dofs)))
+        entry = entries.centroidal_momentum_derivatives
+        if self._derive(entry, (), D, positions=q, velocities=u, accelerations=udot):
+            raise ModelError(f"skeleton {self.name!r} has no mass, so no centre of mass")
+        return D
+
+    # How -------------------------------------------------------------------------------------------------
 
     def _derivation(self) -> int:
         """Address of the workspace that fits the compiled tree."""
-        tree, work = self._derivation_of
-        if work is None or tree is not self._tree:
-            work = derivatives_workspace(self._tree)  # type: ignore[arg-type]
-            self._derivation_of = self._tree, work
+        work = self._selections.get("derivatives")
+        if work is None:
+            self._workspace()
+            work = self._selections["derivatives"] = derivatives_workspace(self._tree)  # type: ignore[arg-type]
         return work.address
 
-    def _derive_again(self, entry: Any, D: Array, given: dict[str, ArrayLike]) -> int:
-        """Call an entry that refused its arguments once more, with checked and converted copies of them."""
-        size = self.num_dofs
-        vectors = [self._vector(value, size, what) for what, value in given.items()]
-        for what, vector in zip(given, vectors, strict=True):
-            if not np.isfinite(vector).all():
-                self._raise_not_finite(what, vector)
-        tree, scratch, _ = self._workspace()
-        return entry(tree, scratch, self._derivation(), *vectors, D)
+    def _derive(self, entry: Any, first: tuple[Any, ...], D: Array, **given: ArrayLike) -> int:
+        """Call an entry: (tree, data, workspace, *first, *given, D)."""
+        return self._evaluate(entry, (self._derivation(), *first), (D,), **given)
 
     def _check_all_or_none(self, *given: ArrayLike | None) -> None:
         if any(value is not None for value in given):
