@@ -408,3 +408,11 @@ def test_results_are_those_of_a_skeleton_built_from_scratch(bodies: int, seed: i
             expected = twin.linear_acceleration((1, 2, 3), fresh.bodies[i], fresh.bodies[on])
             scale = max(1.0, float(np.abs(s.velocities).max(initial=0.0))) ** 2
             assert_allclose(found, expected, rtol=1e-11, atol=1e-11 * scale, err_msg=f"frame after {action}")
+
+
+def test_kept_results_do_not_pile_up() -> None:
+    arm = arm_with_fingers()
+    tip = arm.body("thumb3")
+    for k in range(3000):
+        arm.jacobian(tip, (0.0, 0.0, 0.001 * k))
+    assert sum(len(table) for table in arm._results) <= 1000

@@ -17,6 +17,7 @@ from kido.kernels.lazy import (
     VELOCITIES,
     accelerations_written,
     mark,
+    mark_one,
     want_acceleration,
     want_all_accelerations,
     want_all_poses,
@@ -79,6 +80,24 @@ def set_forces(tree, data, source):
     if checked(source, d.tau.shape[0]) != UNCHANGED:
         return REFUSED
     return CHANGED if mark(t, d, source, d.tau, 0) != 0 else UNCHANGED
+
+
+@direct_entry("i8(i8,i8,i8,i8,f8)")
+def set_number(tree, data, field, k, value):
+    """Write number k of q, u, udot or tau (field 0 to 3); returns UNCHANGED, CHANGED or REFUSED."""
+    t = view(TREE, tree)
+    d = view(DATA, data)
+    if value * 0.0 != 0.0:
+        return REFUSED
+    if field == 0:
+        changed = mark_one(t, d, k, value, d.q, AFTER_POSITIONS)
+    elif field == 1:
+        changed = mark_one(t, d, k, value, d.u, AFTER_VELOCITIES)
+    elif field == 2:
+        changed = mark_one(t, d, k, value, d.udot, AFTER_ACCELERATIONS)
+    else:
+        changed = mark_one(t, d, k, value, d.tau, 0)
+    return CHANGED if changed != 0 else UNCHANGED
 
 
 @entry("i8(i8,i8)")

@@ -23,6 +23,29 @@ POSES, INERTIAS, VELOCITIES, ACCELERATIONS = 0, 1, 2, 3
 
 
 @kernel
+def mark_below(t, d, first, stale):
+    """Mark what hangs on bodies that are marked, of which `first` is the lowest."""
+    for i in range(first + 1, t.parent.shape[0]):
+        above = t.parent[i]
+        # A body above `first` may be current, or stale from before: then so is all that hangs on it.
+        if above >= first and d.fresh[i] & stale & ~d.fresh[above] != 0:
+            d.fresh[i] = d.fresh[i] & (d.fresh[above] | ~stale)
+
+
+@kernel
+def mark_one(t, d, k, value, target, stale):
+    """`mark` for a single coordinate k."""
+    if target[k] == value:
+        return 0
+    target[k] = value
+    i = t.body_of_dof[k]
+    if d.fresh[i] & stale != 0:
+        d.fresh[i] = d.fresh[i] & ~stale
+        mark_below(t, d, i, stale)
+    return 1
+
+
+@kernel
 def mark(t, d, values, target, stale):
     """Write new values of all coordinates, and mark what hangs on those that differ.
 
@@ -46,11 +69,7 @@ def mark(t, d, values, target, stale):
                 if i < first:
                     first = i
         target[k] = values[k]
-    for i in range(first + 1, n):
-        above = t.parent[i]
-        # A body above `first` may be current, or stale from before: then so is all that hangs on it.
-        if above >= first and d.fresh[i] & stale & ~d.fresh[above] != 0:
-            d.fresh[i] = d.fresh[i] & (d.fresh[above] | ~stale)
+    mark_below(t, d, first, stale)
     return changed
 
 

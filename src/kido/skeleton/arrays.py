@@ -31,6 +31,7 @@ _BITS_OF_BODIES = {
     ACCELERATIONS: lazy.ACCELERATION,
 }
 _COUNTED = ("transforms", "inertias", "velocities", "accelerations")  # columns of DATA.evaluated
+_MOST_KEPT = 1000  # results in a table: keys may hold numbers, and a state may be held for long
 _EPOCHS = itertools.count(1)
 _EPOCH = 1 << 40  # more than any body is ever evaluated
 # What a kept result depends on: positions; those and velocities; those and accelerations; or positions,
@@ -164,6 +165,8 @@ class SkeletonArrays:
         table = self._results[depends_on]
         value = table.get(key)
         if value is None:
+            if len(table) >= _MOST_KEPT:
+                table.clear()
             value = table[key] = compute()
             self._counts[key[0] if isinstance(key, tuple) else key] += 1
         return value

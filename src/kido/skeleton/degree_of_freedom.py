@@ -18,8 +18,9 @@ def _state(name: str, array: str) -> Any:
         return float(self.joint.child.skeleton._read_part(array, self.index))
 
     def write(self: DegreeOfFreedom, value: float) -> None:
-        k = self.index
-        self.joint.child.skeleton._set_part(array, slice(k, k + 1), value, f"dof {self.name!r}: {name}")
+        skeleton, k = self.joint.child.skeleton, self.index
+        if not skeleton._set_number(array, k, value):
+            skeleton._set_part(array, slice(k, k + 1), value, f"dof {self.name!r}: {name}")
 
     return property(read, write, doc=f"{name.capitalize()} of the coordinate.")
 

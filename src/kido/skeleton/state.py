@@ -18,6 +18,7 @@ from kido.skeleton.arrays import (
     OF_FORCES,
     OF_POSITIONS,
     OF_VELOCITIES,
+    STATE_FIELDS,
     TRANSFORMS,
     VELOCITIES,
     Array,
@@ -80,6 +81,17 @@ class SkeletonState(SkeletonArrays):
                 self._raise_not_finite(_NAMES[field], source)
         if status == held.CHANGED:
             self._stale_results(*_KEPT_AFTER[field])
+
+    def _set_number(self, field: str, k: int, value: Any) -> bool:
+        """Set a coordinate's number, unless it is none or not finite; says whether it did."""
+        d, column = self._compiled(), STATE_FIELDS.index(field)
+        try:
+            status = held.set_number.call(self._tree.address, d.address, column, k, value)  # type: ignore[union-attr]
+        except REFUSALS:
+            return False
+        if status == held.CHANGED:
+            self._stale_results(*_KEPT_AFTER[field])
+        return status != held.REFUSED
 
     def _set_part(self, field: str, part: slice, value: ArrayLike, what: str) -> None:
         size = part.stop - part.start
