@@ -7,6 +7,7 @@ import gc
 import math
 import pickle
 import re
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -151,6 +152,39 @@ def test_a_class_of_ones_own_that_answers_nonsense() -> None:
     refused("Short 'b': relative_spatial_velocity: expected 6 numbers", lambda: Short(None, "b").spatial_velocity)
     with pytest.raises(TypeError, match="abstract"):
         kido.Frame()  # type: ignore[abstract]
+
+
+@dataclass
+class Slider(kido.Frame):
+    """A frame that is a dataclass, so compares by value and has no hash; it moves along x at 2 m/s."""
+
+    place: float = 0.0
+
+    @property
+    def relative_transform(self) -> np.ndarray:
+        """At `place`."""
+        return RigidTransform.from_translation((self.place, 0, 0)).as_matrix()
+
+    @property
+    def relative_spatial_velocity(self) -> np.ndarray:
+        """Along x."""
+        return np.array([0, 0, 0, 2, 0, 0])
+
+    @property
+    def relative_spatial_acceleration(self) -> np.ndarray:
+        """None."""
+        return np.zeros(6)
+
+
+def test_a_dataclass_without_a_constructor_of_its_own_is_a_frame_in_the_world() -> None:
+    one, two = Slider(1.0), Slider(1.0)
+    assert one.parent_frame is kido.WORLD_FRAME and one == two
+    on_one, on_two = kido.SimpleFrame(one), kido.SimpleFrame(two)
+    assert one.child_frames == [on_one] and two.child_frames == [on_two]
+    two.parent_frame = one
+    assert_array_equal(on_two.world_transform[:3, 3], [2, 0, 0])
+    assert_array_equal(on_two.linear_velocity(), [4, 0, 0])
+    assert one.child_frames == [on_one, two]
 
 
 # The world frame -----------------------------------------------------------------------------------------

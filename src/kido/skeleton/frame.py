@@ -50,7 +50,7 @@ class Frame(ABC):
     _world: ClassVar[Frame]  # set where the world frame is made
     _parent_frame: Frame | None = None
     _name = ""
-    _hanging: weakref.WeakKeyDictionary[Frame, None] | None = None
+    _hanging: weakref.WeakValueDictionary[int, Frame] | None = None  # by id: a class may compare by value
     # Evaluated pose, velocity [w; v] and acceleration [wdot; classic] of the origin, world axes.
     _X: Any = None
     _V: Any = None
@@ -147,7 +147,7 @@ class Frame(ABC):
     @property
     def child_frames(self) -> list[Frame]:
         """Frames that hang on it, in the order they were hung. The world does not list skeletons' bodies."""
-        return list(self._hanging or ())
+        return [] if self._hanging is None else list(self._hanging.values())
 
     def descends_from(self, frame: Frame) -> bool:
         """Whether it hangs on a frame, directly or through others; a frame descends from itself."""
@@ -172,7 +172,7 @@ class Frame(ABC):
 
     def _hang_on(self, parent: Frame) -> None:
         before = self._parent_frame
-        if before is parent and self in (parent._hanging or ()):
+        if before is parent and id(self) in (parent._hanging or ()):
             return
         if before is not None:
             before._drop(self)
@@ -184,12 +184,12 @@ class Frame(ABC):
 
     def _hang(self, child: Frame) -> None:
         if self._hanging is None:
-            self._hanging = weakref.WeakKeyDictionary()
-        self._hanging[child] = None
+            self._hanging = weakref.WeakValueDictionary()
+        self._hanging[id(child)] = child
 
     def _drop(self, child: Frame) -> None:
         if self._hanging is not None:
-            self._hanging.pop(child, None)
+            self._hanging.pop(id(child), None)
 
     def _label(self) -> str:
         return f"{type(self).__name__} {self.name!r}"
