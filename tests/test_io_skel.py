@@ -292,10 +292,18 @@ def test_dof_elements():
     assert not any("limit" in line or "acceleration" in line for line in skeleton.warnings)
 
 
+@pytest.mark.parametrize("kind", ["force", "passive", "servo", "acceleration", "velocity", "locked"])
+def test_actuator_types(kind):
+    joint = joint_text("ball", "world", "a").replace("<joint ", f'<joint actuator="{kind}" ')
+    skeleton = skel.read(skeleton_text(body_text("a"), joint)).skeletons[0]
+    assert skeleton.joints[0].actuator_type == kido.ActuatorType[kind.upper()]
+    assert not any("actuator" in w for w in skeleton.warnings)
+
+
 def test_what_joints_say_in_vain_is_noted():
-    joint = joint_text("ball", "world", "a", "<axis/><spin/>").replace("<joint ", '<joint actuator="servo" ')
+    joint = joint_text("ball", "world", "a", "<axis/><spin/>").replace("<joint ", '<joint actuator="mimic" ')
     warnings = skel.read(skeleton_text(body_text("a"), joint)).skeletons[0].warnings
-    assert any("'servo'" in w for w in warnings)
+    assert any("'mimic'" in w for w in warnings)
     assert any("<axis>" in w and "ball" in w for w in warnings)
     assert any("<spin>" in w for w in warnings)
 

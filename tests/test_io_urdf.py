@@ -106,6 +106,19 @@ def test_mimic_is_kept() -> None:
     )
     assert skeleton.joint("k").mimic == kido.Mimic("j", -2.0, 0.5)
     assert skeleton.joint("j").mimic is None
+    assert skeleton.actuator_types == (kido.ActuatorType.FORCE, kido.ActuatorType.MIMIC)
+
+
+def test_a_mimic_that_cannot_be_is_left_out() -> None:
+    skeleton = urdf.read(
+        robot(
+            f'<link name="a"/><link name="b">{INERTIAL}</link><link name="c">{INERTIAL}</link>'
+            '<joint name="j" type="floating"><parent link="a"/><child link="b"/></joint>'
+            '<joint name="k" type="continuous"><parent link="b"/><child link="c"/><mimic joint="j"/></joint>'
+        )
+    )
+    assert set(skeleton.actuator_types) == {kido.ActuatorType.FORCE}
+    assert "mimics 'j', but one of type 'continuous' cannot follow one of type 'floating'" in skeleton.warnings[0]
 
 
 def test_the_inertia_is_turned_into_body_axes() -> None:

@@ -109,6 +109,17 @@ CASES = {
         4,
         "mimics itself",
     ),
+    "mimics in a circle": (
+        robot(
+            A,
+            B,
+            '<link name="c"/>',
+            joint("j", "a", "b", "revolute", '<mimic joint="k"/>'),
+            joint("k", "b", "c", "revolute", '<mimic joint="j"/>'),
+        ),
+        5,
+        "joints mimic each other in a circle: 'j' -> 'k' -> 'j'",
+    ),
     "NaN": (
         robot('<link name="a"><inertial>\n<mass value="nan"/></inertial></link>'),
         3,

@@ -569,3 +569,23 @@ def test_recordings_resume_bit_for_bit(tmp_path) -> None:
     for one, two in zip(world.skeletons, resumed.skeletons, strict=True):
         assert np.array_equal(one.positions, two.positions)
         assert np.array_equal(one.velocities, two.velocities)
+
+
+def test_hybrid_dynamics_of_a_skeleton_in_a_world() -> None:
+    """Results of a skeleton between steps do not disturb them, and know its actuators only in forward dynamics."""
+    worlds = [machine(), machine()]
+    for k in range(10):
+        for world in worlds:
+            drive(world, k)
+            world.step()
+        s = worlds[0].skeletons[0]
+        forces, commands = s.forces, s.commands
+        s.compute_forward_dynamics()
+        M, c = s.mass_matrix, s.inverse_dynamics(s.positions, s.velocities, np.zeros(s.num_dofs))
+        assert relative_error(M @ s.accelerations + c, s.forces) < 1e-9
+        assert relative_error(np.linalg.inv(M), s.inverse_mass_matrix) < 1e-9
+        s.forces, s.commands = forces, commands
+    for one, two in zip(worlds[0].skeletons, worlds[1].skeletons, strict=True):
+        assert np.array_equal(one.positions, two.positions)
+        assert np.array_equal(one.velocities, two.velocities)
+        assert np.array_equal(one.actuator_forces, two.actuator_forces)

@@ -70,7 +70,8 @@ def _mimic(joint: Joint) -> dict[str, Any]:
 
 
 def _dof(dof: DegreeOfFreedom) -> dict[str, Any]:
-    return {"name": dof.name, "joint": dof.joint.name, **{key: getattr(dof, key) for key in DOF_COLUMNS}}
+    values = {key: getattr(dof, key) for key in DOF_COLUMNS}
+    return {"name": dof.name, "joint": dof.joint.name, "actuator": dof.actuator_type.name.lower(), **values}
 
 
 def model_lines(data: dict[str, Any]) -> list[str]:
@@ -96,7 +97,12 @@ def skeleton_lines(data: dict[str, Any]) -> list[str]:
     ]
     if data["dofs"]:
         head = ("degree of freedom", "lower", "upper", "velocity", "force", "damping", "friction", "spring")
-        rows = [(d["name"], *(_number(d[key]) for key in DOF_COLUMNS[:7])) for d in data["dofs"]]
+        driven = any(d["actuator"] != "force" for d in data["dofs"])  # a column that says something
+        rows = [
+            (d["name"], *(_number(d[key]) for key in DOF_COLUMNS[:7]), *([d["actuator"]] if driven else []))
+            for d in data["dofs"]
+        ]
+        head = (*head, "actuator") if driven else head
         found += ["", *_table([head, *rows])]
     if data["warnings"]:
         found += ["", *(f"warning: {line}" for line in data["warnings"])]

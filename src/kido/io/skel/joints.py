@@ -11,6 +11,7 @@ import numpy as np
 from kido.io.skel.fields import located, note_unknown, pose, unit_vector
 from kido.io.xml import Node
 from kido.skeleton import (
+    ActuatorType,
     BallJoint,
     EulerJoint,
     FreeJoint,
@@ -28,7 +29,7 @@ __all__ = ["JOINT_TYPES", "WORLD", "SkelJoint", "free_joint", "read_joint"]
 
 WORLD = "world"
 DEFAULT_PITCH = 0.1
-ACTUATORS = ("force", "passive", "servo", "mimic", "acceleration", "velocity", "locked")
+ACTUATORS = tuple(kind.name.lower() for kind in ActuatorType)
 KNOWN_CHILDREN = (
     "parent",
     "child",
@@ -82,7 +83,7 @@ def read_joint(node: Node, warnings: list[str]) -> SkelJoint:
     owner = f"joint '{name}'"
     kind = _TYPES[node.choice("type", JOINT_TYPES)]
     note_unknown(node, KNOWN_CHILDREN, owner, warnings)
-    _check_actuator(node, owner, warnings)
+    actuator = _actuator(node, owner, warnings)
     values = _DofValues(kind.num_dofs)
     _read_axes(node, kind, values, owner, warnings)
     if node.child("init_pos") is not None:
@@ -91,7 +92,7 @@ def read_joint(node: Node, warnings: list[str]) -> SkelJoint:
         values.set_all("initial_velocity", _initial(node, "init_vel", kind, owner))
     for dof in node.children("dof"):
         _read_dof(dof, kind, values, owner, warnings)
-    arguments = {**kind.arguments(node), **values.given, "dof_names": values.names}
+    arguments = {**kind.arguments(node), **values.given, "dof_names": values.names, "actuator_type": actuator}
 
     def build(transform_from_parent: np.ndarray, transform_from_child: np.ndarray) -> Joint:
         with located(node):
@@ -157,10 +158,12 @@ def _body_name(node: Node, tag: str) -> str:
     return name.text
 
 
-def _check_actuator(node: Node, owner: str, warnings: list[str]) -> None:
+def _actuator(node: Node, owner: str, warnings: list[str]) -> str:
     actuator = node.choice("actuator", ACTUATORS, "force")
-    if actuator != "force":
-        warnings.append(f"{owner}: its actuator type '{actuator}' is not supported; it is driven by forces")
+    if actuator == "mimic":
+        warnings.append(f"{owner}: its actuator type is 'mimic', but not of which joint; it is driven by forces")
+        return "force"
+    return actuator
 
 
 def _initial(node: Node, tag: str, kind: _Type, owner: str) -> np.ndarray:
