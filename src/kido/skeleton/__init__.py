@@ -10,6 +10,7 @@ from kido.skeleton.degree_of_freedom import DegreeOfFreedom
 from kido.skeleton.end_effector import EndEffector, Support
 from kido.skeleton.fixed_frame import FixedFrame
 from kido.skeleton.frame import Frame
+from kido.skeleton.group import Group
 from kido.skeleton.inertia import Inertia
 from kido.skeleton.joint import Joint
 from kido.skeleton.joint_types import (
@@ -25,6 +26,7 @@ from kido.skeleton.joint_types import (
     UniversalJoint,
     WeldJoint,
 )
+from kido.skeleton.linkage import Branch, Chain, Expansion, Linkage, LinkageCriteria, Target, Terminal
 from kido.skeleton.marker import Marker, MarkerConstraint
 from kido.skeleton.node import FrameNode, Node
 from kido.skeleton.shape_node import ShapeNode
@@ -41,19 +43,25 @@ __all__ = [
     "Aspect",
     "BallJoint",
     "BodyNode",
+    "Branch",
     "Carrier",
+    "Chain",
     "CompoundJoint",
     "Configuration",
     "DegreeOfFreedom",
     "EndEffector",
     "EulerJoint",
+    "Expansion",
     "FixedFrame",
     "Frame",
     "FrameNode",
     "FreeJoint",
+    "Group",
     "Hinge",
     "Inertia",
     "Joint",
+    "Linkage",
+    "LinkageCriteria",
     "Marker",
     "MarkerConstraint",
     "Mimic",
@@ -68,6 +76,8 @@ __all__ = [
     "SimpleFrame",
     "Skeleton",
     "Support",
+    "Target",
+    "Terminal",
     "TranslationalJoint",
     "UniversalJoint",
     "UserJoint",

@@ -85,7 +85,7 @@ def change_of_joint(body: BodyNode, joint: Joint | type[Joint] | None, propertie
             raise ModelError(f"{what}: name: expected a text, got {name!r}")
         for key, value in settings.items():
             attribute = getattr(type(old), key, None)
-            if not isinstance(attribute, property) or attribute.fset is None:
+            if key not in old.unique_properties and getattr(attribute, "fset", None) is None:
                 valid = [k for k in dir(type(old)) if getattr(getattr(type(old), k), "fset", None)]
                 raise ModelError(f"{what} {old.name!r} has no property {key!r} to set; it has {', '.join(valid)}")
             setattr(trial, key, value)
