@@ -54,6 +54,7 @@ class SkeletonArrays:
         self._data: Container | None = None
         self._scratch: Container | None = None
         self._addresses: tuple[int, int, tuple[int, int, int]] | None = None
+        self._held: tuple[int, int] | None = None  # addresses of tree and data while nothing needs compiling
         self._saved: dict[Any, tuple[Array, ...]] = {}
         self._applied: dict[int, Array] = {}  # external forces of bodies, in their own axes
         self._impulses: dict[int, Array] = {}  # impulses on bodies, as rows like those of external forces
@@ -78,7 +79,7 @@ class SkeletonArrays:
                 part = slice(int(first[i]), int(first[i + 1]))
                 self._saved[body] = tuple(getattr(d, f)[part].copy() for f in STATE_FIELDS)
             self._counts = self._evaluation_counts()
-        self._links = self._tree = self._data = self._scratch = self._addresses = None
+        self._links = self._tree = self._data = self._scratch = self._addresses = self._held = None
 
     def _structure_changed(self) -> None:
         """Arrays no longer fit the objects."""
@@ -90,7 +91,7 @@ class SkeletonArrays:
     def _properties_changed(self) -> None:
         """Numbers in the arrays no longer fit the objects."""
         self._properties_stale = True
-        self._addresses = None
+        self._addresses = self._held = None
         self._selections.clear()
         if self._world is not None:
             self._world._properties_stale = True
@@ -112,7 +113,7 @@ class SkeletonArrays:
         self._selections.clear()
         for link in {int(links.of_body[index]) for index in self._applied}:
             self._write_external(data, link)
-        self._scratch = self._addresses = None
+        self._scratch = self._addresses = self._held = None
         self._epoch = next(_EPOCHS) * _EPOCH
         self._forget()
         self._properties_stale = False
@@ -140,6 +141,14 @@ class SkeletonArrays:
             self._properties_stale = False
             self._forget()
         return self._data  # type: ignore[return-value]
+
+    def _hold(self) -> tuple[int, int]:
+        """Addresses of the tree and of the data, compiled if need be: what getters of a microsecond need."""
+        data = self._compiled().address
+        addresses = self._tree.address, data  # type: ignore[union-attr]
+        if self._world is None:  # a world's steps would go unnoticed
+            self._held = addresses
+        return addresses
 
     def _forget(self, kept: int = 0, *tables: int) -> None:
         """Results are stale, but for the bits `kept` and, if tables are named, for the others."""
@@ -215,23 +224,23 @@ class SkeletonArrays:
 
     def _pose_of(self, index: int) -> Array:
         """World transform of a body, 4x4."""
-        d = self._compiled()
+        tree, data = self._held or self._hold()
         X = np.empty((4, 4))
-        held.pose_of.call(self._tree.address, d.address, index, X)  # type: ignore[union-attr]
+        held.pose_of.call(tree, data, index, X)
         return X
 
     def _velocity_of(self, index: int) -> Array:
         """[angular; linear] velocity of a body's origin, world axes."""
-        d = self._compiled()
+        tree, data = self._held or self._hold()
         V = np.empty(6)
-        held.velocity_of.call(self._tree.address, d.address, index, V)  # type: ignore[union-attr]
+        held.velocity_of.call(tree, data, index, V)
         return V
 
     def _acceleration_of(self, index: int) -> Array:
         """[angular; classic linear] acceleration of a body's origin, world axes."""
-        d = self._compiled()
+        tree, data = self._held or self._hold()
         A = np.empty(6)
-        held.acceleration_of.call(self._tree.address, d.address, index, A)  # type: ignore[union-attr]
+        held.acceleration_of.call(tree, data, index, A)
         return A
 
     def _joint_acceleration_of(self, index: int) -> Array:
@@ -246,8 +255,8 @@ class SkeletonArrays:
 
     def _update_frame(self, body: BodyNode, level: int) -> None:
         """What a body is to the frames on it: its pose, velocity and acceleration, and numbers that tell changes."""
-        d = self._compiled()
-        tree, data, index, epoch = self._tree.address, d.address, body._index, self._epoch  # type: ignore[union-attr]
+        tree, data = self._held or self._hold()
+        index, epoch = body._index, self._epoch
         if body._X is None:
             body._X, body._V, body._A = np.empty((4, 4)), np.empty(6), np.empty(6)
         body._pose_stamp = epoch + held.pose_of.call(tree, data, index, body._X)

@@ -204,9 +204,9 @@ class BodyNode(BodyEditing, JacobianNode, Carrier):
     def world_transform(self) -> NDArray[np.float64]:
         """Pose in the world, 4x4 (a copy)."""
         skeleton = self.skeleton
-        data = skeleton._compiled().address
+        tree, data = skeleton._held or skeleton._hold()
         X = np.empty((4, 4))
-        pose_of.call(skeleton._tree.address, data, self._index, X)  # type: ignore[union-attr]
+        pose_of.call(tree, data, self._index, X)
         return X
 
     @property

@@ -264,7 +264,7 @@ class Skeleton(SkeletonDerivatives, SkeletonRegressors, SkeletonEditing, Skeleto
         ]
         state["_gravity"] = self.gravity
         state["_parents"] = [-1 if b.parent is None else b.parent.index for b in self._bodies]
-        for transient in ("_links", "_tree", "_data", "_scratch", "_addresses", "_world"):
+        for transient in ("_links", "_tree", "_data", "_scratch", "_addresses", "_held", "_world"):
             state[transient] = None
         state["_world_version"] = -1
         state["_fresh"] = 0

@@ -69,14 +69,15 @@ class SkeletonState(SkeletonArrays):
         return getattr(self._compiled(), field).copy()
 
     def _set(self, field: str, value: ArrayLike) -> None:
-        d, entry = self._compiled(), _SETTERS[field]
+        tree, data = self._held or self._hold()
+        entry = _SETTERS[field]
         try:
-            status = entry.call(self._tree.address, d.address, value)  # type: ignore[union-attr]
+            status = entry.call(tree, data, value)
         except REFUSALS:
             status = held.REFUSED
         if status == held.REFUSED:
             source = self._vector(value, self.num_dofs, _NAMES[field])
-            status = entry(self._tree.address, d.address, source)  # type: ignore[union-attr]
+            status = entry(tree, data, source)
             if status == held.REFUSED:
                 self._raise_not_finite(_NAMES[field], source)
         if status == held.CHANGED:
@@ -84,9 +85,9 @@ class SkeletonState(SkeletonArrays):
 
     def _set_number(self, field: str, k: int, value: Any) -> bool:
         """Set a coordinate's number, unless it is none or not finite; says whether it did."""
-        d, column = self._compiled(), STATE_FIELDS.index(field)
+        tree, data = self._held or self._hold()
         try:
-            status = held.set_number.call(self._tree.address, d.address, column, k, value)  # type: ignore[union-attr]
+            status = held.set_number.call(tree, data, STATE_FIELDS.index(field), k, value)
         except REFUSALS:
             return False
         if status == held.CHANGED:

@@ -29,8 +29,10 @@ def indices_of(skeleton: SkeletonState, dofs: Dofs) -> NDArray[np.int64]:
         NameLookupError: there is no such coordinate, or it is another skeleton's.
         StateError: not a coordinate at all.
     """
-    several = isinstance(dofs, Iterable) and not isinstance(dofs, str | range)
-    items = list(dofs) if several else [dofs]  # type: ignore[arg-type]
+    if isinstance(dofs, list | tuple | np.ndarray):
+        items = dofs
+    else:
+        items = list(dofs) if isinstance(dofs, Iterable) and not isinstance(dofs, str | range) else [dofs]
     own = skeleton._dofs
     number = len(own)
     names: dict[str, int] | None = None
