@@ -28,6 +28,7 @@ from kido.integrators.schema import (
     WORST_ITERATIONS,
 )
 from kido.jit import callback, inlined, kernel, view
+from kido.kernels.forward_dynamics import acceleration_scatter, bias_gather
 from kido.kernels.inertia import body_inertia
 from kido.kernels.kinematics import transforms, velocities
 from kido.kernels.springs import add_spring_forces
@@ -38,11 +39,13 @@ ROUNDING = 1e-9  # of the momentum: residuals that no longer shrink are not the 
 
 @kernel
 def first_guess(t, d, m, h):
-    """x = h u, and h^2 udot / 2 more where udot is given."""
+    """x = h u + h^2 udot / 2, with the accelerations at the start of the step without dampers, or the given ones."""
+    for part in range(t.part_mobile.shape[0]):
+        if t.part_mobile[part] != 0:
+            bias_gather(t, d, t.part_body[part], t.part_body[part + 1])
+            acceleration_scatter(t, d, t.part_body[part], t.part_body[part + 1])
     for k in range(m.x.shape[0]):
-        m.x[k] = h * d.u[k]
-        if t.prescribed[k] != 0:
-            m.x[k] += 0.5 * h * h * d.udot[k]
+        m.x[k] = h * (d.u[k] + 0.5 * h * d.udot[k])
 
 
 @inlined
@@ -134,13 +137,11 @@ def solve(t, d, e, m, h):
     status = articulate(t, d, 0.5 * h)
     if status < 0:
         return status
-    first_guess(t, d, m, h)
     scale = math.sqrt(start_impulses(t, d, m, h))
+    first_guess(t, d, m, h)
     before = math.inf
     for number in range(m.at[MOST_ITERATIONS]):
         size = math.sqrt(max(correct(t, d, e, m, h), 0.0))
-        if number == 0:
-            scale += size
         m.at[ITERATIONS] += 1
         m.at[WORST_ITERATIONS] = max(m.at[WORST_ITERATIONS], number + 1)
         # Once rounding rules, the residual stops to shrink.

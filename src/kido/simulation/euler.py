@@ -24,7 +24,7 @@ from kido.kernels.integration import advance, linear_to_parent_axes
 from kido.kernels.kinematics import transforms, velocities
 from kido.simulation.finish import constraint_forces, correction_share, hand_back, report, return_impulses
 from kido.simulation.schema import COLLISION_AT, DATA_AT, PROBLEM_AT, SOURCES_AT, TREE_AT, WORLD
-from kido.simulation.smooth import joint_loads, prescribe
+from kido.simulation.smooth import joint_loads, prescribe, reach_targets
 from kido.solvers.problem import PROBLEM
 from kido.tree.schema import DATA, TREE
 
@@ -56,6 +56,7 @@ def euler_part(t, d, w, pr, first, last, h, implicit):
     for k in range(begin, end):
         pr.u_free[k] = w.start_u[k] + h * d.udot[k]
         d.tau[k] = w.command[k]
+    reach_targets(t, d, pr, begin, end)
     return status
 
 

@@ -28,7 +28,7 @@ from kido.integrators.schema import DONE, LAST_ERROR, MOTION, NEXT_SIZE, OUTPUT,
 from kido.integrators.system import System, with_arrays
 from kido.jit import call4, entry, kernel, view
 from kido.joints import JointKind
-from kido.joints.actuators import ACCELERATION, VELOCITY
+from kido.joints.actuators import ACCELERATION
 from kido.kernels.forward_dynamics import articulated_inertias
 from kido.kernels.inertia import body_inertia
 from kido.kernels.integration import linear_to_parent_axes
@@ -47,6 +47,7 @@ from kido.simulation.schema import (
     TREE_AT,
     WORLD,
 )
+from kido.simulation.smooth import velocity_target
 from kido.solvers.problem import BLOCKS, PROBLEM
 from kido.tree.schema import DATA, TREE
 
@@ -173,6 +174,8 @@ def take(world, q, u, row, h):
         old_q, old_u = d.q[k], d.u[k]
         d.q[k], d.u[k] = q[row, k], u[row, k]
         q[0, k], u[0, k] = old_q, old_u
+        if t.prescribed[k] != 0 and t.actuator[k] != ACCELERATION:
+            d.u[k] = velocity_target(t, d, k)  # without the rounding of the way there
     stage, status = watch(world)
     if stage != -1:
         for k in range(d.q.shape[0]):
@@ -191,7 +194,7 @@ def given_accelerations(t, d, given, h):
             if t.actuator[k] == ACCELERATION:
                 given[k] = d.command[k]
             else:
-                given[k] = ((d.command[k] if t.actuator[k] == VELOCITY else 0.0) - d.u[k]) / h
+                given[k] = (velocity_target(t, d, k) - d.u[k]) / h
 
 
 @entry("i8(i8,f8[::1])")
