@@ -469,3 +469,73 @@ def test_random_edits_give_what_is_built_afresh(seed: int, edits: list[tuple[int
     X = fresh.forward_kinematics(fresh.positions)
     np.testing.assert_allclose([b.world_transform for b in skeleton.bodies], X, atol=1e-11)
     np.testing.assert_allclose(skeleton.mass_matrix, fresh.mass_matrix, rtol=1e-11, atol=1e-9)
+
+
+# Merging of welded bodies ------------------------------------------------------------------------------------
+
+
+@settings(max_examples=15)
+@given(st.integers(0, 500))
+def test_merged_bodies_keep_the_dynamics(seed: int) -> None:
+    kinds = ("weld", "weld", "weld", "revolute", "ball", "prismatic")
+    skeleton = tree(seed, 12, kinds=kinds)
+    rng = np.random.default_rng(seed)
+    tips = {}
+    for body in skeleton.bodies:
+        tips[body.name] = body.create_node(kido.EndEffector, f"tip {body.name}", trees.random_transform(rng))
+        body.add_shape(kido.Sphere(0.1), trees.random_transform(rng), "ball")
+        body.add_external_wrench(rng.normal(size=6), rng.normal(size=3), is_local=bool(rng.random() < 0.5))
+    shapes = [shape for body in skeleton.bodies for shape in body.shapes]
+    twin = skeleton.clone()
+    into = skeleton.merge_fixed_joints()
+    welded = [b.name for b in twin.bodies if b.parent is not None and b.parent_joint.num_dofs == 0]
+    assert sorted(into) == sorted(welded) and not set(into) & {b.name for b in skeleton.bodies}
+    assert all(skeleton.body(name) for name in into.values())
+    assert skeleton.mass == pytest.approx(twin.mass, rel=1e-14)
+    assert [d.name for d in skeleton.dofs] == [d.name for d in twin.dofs]
+    for name, tip in tips.items():
+        old = twin.node(f"tip {name}", kido.EndEffector)
+        np.testing.assert_allclose(tip.world_transform, old.world_transform, atol=1e-12)
+        np.testing.assert_allclose(tip.spatial_velocity, old.spatial_velocity, atol=1e-11)
+        assert tip.body.name == into.get(name, name)
+        tip.reset_relative_transform()
+        np.testing.assert_allclose(tip.world_transform, old.world_transform, atol=1e-12)
+    for mine, old in zip(shapes, (s for b in twin.bodies for s in b.shapes), strict=True):
+        np.testing.assert_allclose(mine.world_transform, old.world_transform, atol=1e-12)
+    for body in skeleton.bodies:
+        names = [s.name for s in body.shapes]
+        assert len(set(names)) == len(names) and names[0] == "ball"
+    state = skeleton.positions, skeleton.velocities, skeleton.accelerations
+    for what in ("positions", "velocities", "mass_matrix", "momentum", "kinetic_energy", "potential_energy",
+                 "external_forces"):  # fmt: skip
+        assert trees.relative_error(getattr(skeleton, what), getattr(twin, what)) < 1e-12, what
+    assert trees.relative_error(skeleton.inverse_dynamics(*state), twin.inverse_dynamics(*state)) < 1e-12
+    if skeleton.mass > 0.0:
+        np.testing.assert_allclose(skeleton.com, twin.com, atol=1e-12)
+    assert skeleton.merge_fixed_joints() == {}
+    assert all(b.index == k and (b.parent is None or b.parent.index < k) for k, b in enumerate(skeleton.bodies))
+
+
+def test_welded_bodies_that_cannot_be_merged_stay() -> None:
+    skeleton = kido.Skeleton()
+    hand = skeleton.add_body("hand", kido.RevoluteJoint(), inertia=kido.Inertia.from_diagonal(1, (1, 1, 1)))
+    for name in ("plain", "light", "aspect", "framed", "filtered", "quiet"):
+        skeleton.add_body(name, kido.WeldJoint(transform_from_parent=[1, 0, 0]), hand, kido.Inertia(1.0))
+        skeleton.body(name).add_shape(kido.Sphere(0.1), name="s")
+    skeleton.body("light").gravity = False
+    skeleton.body("aspect").create(dict)
+    frame = kido.SimpleFrame(skeleton.body("framed"), "frame")
+    quiet = skeleton.body("quiet")
+    quiet.collidable = False
+    world = kido.World()
+    world.add_skeleton(skeleton)
+    world.add_ground(-5.0)
+    world.set_collision_filter(skeleton.body("filtered"), world.skeleton("ground").bodies[0])
+    shape = quiet.shapes[0]
+    assert skeleton.merge_fixed_joints() == {"plain": "hand", "quiet": "hand"}
+    assert [b.name for b in skeleton.bodies] == ["hand", "light", "aspect", "framed", "filtered"]
+    assert frame.parent_frame is skeleton.body("framed")
+    assert [s.name for s in hand.shapes] == ["s", "s(1)"] or [s.name for s in hand.shapes] == ["s(1)", "s"]
+    assert shape.body is hand and not shape.collision
+    world.step(2)
+    assert quiet.skeleton is not skeleton and quiet.skeleton.num_bodies == 1

@@ -8,6 +8,7 @@ from kido.errors import KidoError, ModelError
 from kido.skeleton.inertia import Inertia
 from kido.skeleton.joint import Joint
 from kido.skeleton.joint_types import FreeJoint
+from kido.skeleton.merging import merge_fixed_joints
 from kido.skeleton.naming import free_joint_name, free_name
 from kido.skeleton.transplant import change_of_joint, check_mimics, motion_to_keep, subtree, transplant
 
@@ -256,6 +257,24 @@ class SkeletonEditing:
         except KidoError:
             joint._name = given
             raise
+
+    def merge_fixed_joints(self: Skeleton) -> dict[str, str]:  # type: ignore[misc]
+        """Make bodies that are welded to another body part of it.
+
+        The carrying body takes over inertia, shapes, nodes, external forces and the joints below, each in its place:
+        poses, masses, momenta and the dynamics of all coordinates stay as they are. A shape whose name the carrying
+        body has gets a number in brackets. A welded body stays if something would be lost: if gravity acts on it
+        and not on the carrying one (or the other way round), if it collides and the carrying one does not, if a
+        collision filter names it, if it or its joint carries aspects, or if a frame that is no node hangs on it.
+        Welds to the world stay.
+
+        Results are the same and no faster: welded bodies move as one link anyway. It makes a smaller model to look
+        at, and fewer bodies to ask for.
+
+        Returns:
+            Name of each body that is gone -> name of the body that it is part of now.
+        """
+        return merge_fixed_joints(self)
 
     def _reindex(self: Skeleton) -> None:  # type: ignore[misc]
         """Number bodies and coordinates anew after an edit."""

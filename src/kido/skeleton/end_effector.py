@@ -48,6 +48,10 @@ class EndEffector(FrameNode):
     def default_relative_transform(self, value: Any) -> None:
         self._default_relative = as_transform(value, f"end effector {self.name!r}: default relative transform")
 
+    def _seen_from(self, X: NDArray[np.float64]) -> None:
+        super()._seen_from(X)
+        self._default_relative = as_transform(X @ self._default_relative, f"end effector {self.name!r}")
+
     def reset_relative_transform(self) -> None:
         """Back to the default pose in the body."""
         self.relative_transform = self._default_relative

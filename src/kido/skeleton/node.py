@@ -112,6 +112,10 @@ class FrameNode(Node, JacobianNode, FixedFrame):
         FixedFrame.__init__(self, body, relative_transform, name)
         Node.__init__(self, body, name, state, properties)
 
+    def _seen_from(self, X: NDArray[np.float64]) -> None:
+        """Its body now has the pose X in the frame that its own pose is to be relative to."""
+        self._set_relative_transform(X @ self._relative)
+
     @property
     def _carrier(self) -> tuple[BodyNode, Any]:
         return self.body, self._relative
