@@ -17,7 +17,7 @@ from kido.tree.schema import DATA, TREE
 @entry("i8(i8,i8,i8,i8,f8)")
 def eliminate(tree, data, first, last, h):
     """P, U, Dinv with the implicit terms of a step h."""
-    return articulated_inertias(view(TREE, tree), view(DATA, data), first, last, h)
+    return int(articulated_inertias(view(TREE, tree), view(DATA, data), first, last, h))
 
 
 @entry("i8(i8,i8,i8,i8)")

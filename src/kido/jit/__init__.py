@@ -5,17 +5,32 @@ Everything above this package writes plain Python functions, marks them with `ke
 variable ``NUMBA_DISABLE_JIT=1`` the same sources run as ordinary Python.
 """
 
-from kido.jit.compile import JIT_DISABLED, REFUSALS, call4, callback, direct_entry, entry, inlined, kernel, view
-from kido.jit.primitives import floor, fma, rint, where_positive
+from kido.jit.compile import (
+    JIT_DISABLED,
+    LANES,
+    REFUSALS,
+    call4,
+    callback,
+    direct_entry,
+    entry,
+    inlined,
+    kernel,
+    lanes_samples,
+    lanes_view,
+    view,
+)
+from kido.jit.primitives import all_positive, floor, fma, rint, where_positive
 from kido.jit.schema import Container, Field, Schema
 from kido.jit.warmup import prepare, warmup
 
 __all__ = [
     "JIT_DISABLED",
+    "LANES",
     "REFUSALS",
     "Container",
     "Field",
     "Schema",
+    "all_positive",
     "call4",
     "callback",
     "direct_entry",
@@ -24,6 +39,8 @@ __all__ = [
     "fma",
     "inlined",
     "kernel",
+    "lanes_samples",
+    "lanes_view",
     "prepare",
     "rint",
     "view",

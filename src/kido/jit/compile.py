@@ -31,6 +31,7 @@ CALLBACKS: list[Any] = []
 
 
 if TYPE_CHECKING:
+    LANES = 8
     _F = TypeVar("_F", bound=Callable[..., Any])
 
     def kernel(function: _F) -> _F: ...
@@ -38,6 +39,10 @@ if TYPE_CHECKING:
     def entry(signature: str) -> Callable[[_F], _F]: ...
     def direct_entry(signature: str) -> Callable[[_F], Any]: ...
     def view(schema: Schema, address: int) -> Any: ...
+    def lanes_view(schema: Schema, address: int) -> Any: ...
+    def thread_view(schema: Schema, address: int, sample: int) -> Any: ...
+    def lanes_samples(array: Any, first: int) -> Any: ...
+    def thread_samples(array: Any, sample: int) -> Any: ...
     def call4(address: int, a: int, b: int, c: int, d: int) -> int: ...
 
     class callback:
@@ -100,6 +105,13 @@ elif JIT_DISABLED:
         """The container at `address`, whose fields are arrays."""
         return live_container(address)
 
+    LANES = 1  # plain Python takes one sample after the other
+    lanes_view = view
+
+    def lanes_samples(array, first):
+        """Sample `first` of a batch-first array; an array of one sample stands for all."""
+        return array[min(first, len(array) - 1)]
+
 else:
     from llvmlite import ir
     from numba.core import event
@@ -108,7 +120,12 @@ else:
 
     from kido.jit.cache import KernelCache
     from kido.jit.direct import LAYOUT_KNOWN, DirectEntry
-    from kido.jit.handles import view as view  # noqa: PLC0414  (handed on)
+    from kido.jit.handles import lanes_view as lanes_view  # noqa: PLC0414  (handed on)
+    from kido.jit.handles import thread_view as thread_view  # noqa: PLC0414
+    from kido.jit.handles import view as view  # noqa: PLC0414
+    from kido.jit.lanes import LANES as LANES  # noqa: PLC0414
+    from kido.jit.samples import lanes_samples as lanes_samples  # noqa: PLC0414
+    from kido.jit.samples import thread_samples as thread_samples  # noqa: PLC0414
 
     _I64 = ir.IntType(64)
 

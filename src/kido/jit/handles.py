@@ -3,6 +3,9 @@
 An element access is one load or store at a constant or computed offset from the field's address. It is told
 apart from accesses to all other fields, so that the optimiser keeps in registers what a store to another
 field cannot change. Indices are not negative: there is no wrap-around.
+
+A handle has a target: "scalar", one state; "lanes", whose float fields read and write lanes; "threads", whose
+float fields are those of one of many states side by side, as neighbouring GPU threads want them.
 """
 
 from __future__ import annotations
@@ -26,7 +29,8 @@ from numba.core.imputils import lower_constant
 from numba.core.typing.templates import AttributeTemplate
 from numba.np.arrayobj import make_array, populate_array
 
-from kido.jit.schema import DEBUG, WORDS_PER_FIELD, Schema
+from kido.jit.lanes import LANES, lanes_type
+from kido.jit.schema import ALIGNMENT, DEBUG, FIRST_FIELD, SAMPLES, WORDS_PER_FIELD, Schema
 
 _I64 = ir.IntType(64)
 _ELEMENT = {"i": types.int64, "f": types.float64}
@@ -43,15 +47,15 @@ class SchemaType(types.Type):
 class HandleType(types.Type):
     """Numba's type of a handle: the fields of one schema behind one pointer."""
 
-    def __init__(self, name: str, key: tuple[tuple[str, str, tuple[int, ...]], ...]):
-        self.schema = name
+    def __init__(self, name: str, key: tuple[tuple[str, str, tuple[int, ...]], ...], target: str = "scalar"):
+        self.schema, self.target = name, target
         self.fields = {f: (kind, dims) for f, kind, dims in key}
         self.position = {f: i for i, (f, _, _) in enumerate(key)}
-        super().__init__(f"Handle:{name}:{zlib.crc32(repr(key).encode()):x}")
+        super().__init__(f"Handle[{target}]:{name}:{zlib.crc32(repr(key).encode()):x}")
 
     def array_type(self, field: str) -> types.Array:
         kind, dims = self.fields[field]
-        return FieldType(f"{self.schema}.{field}", kind, dims)
+        return FieldType(f"{self.schema}.{field}", kind, dims, self.target)
 
 
 class FieldType(types.Array):
@@ -61,9 +65,16 @@ class FieldType(types.Array):
     gives as numbers are constants; indices are not negative.
     """
 
-    def __init__(self, field: str, kind: str, dims: tuple[int, ...]):
+    def __init__(self, field: str, kind: str, dims: tuple[int, ...], target: str = "scalar"):
         self.field, self.kind, self.dims = field, kind, dims
-        super().__init__(_ELEMENT[kind], len(dims), "C", name=f"{field}{kind}{dims}")
+        self.target = target if kind == "f" else "scalar"
+        element = lanes_type if self.target == "lanes" else _ELEMENT[kind]
+        super().__init__(element, len(dims), "C", name=f"{field}{kind}{dims}{self.target}")
+
+    @property
+    def alignment(self) -> int:
+        """Alignment of an element [bytes]."""
+        return min(ALIGNMENT, 8 * LANES) if self.target == "lanes" else 8
 
     @property
     def key(self):
@@ -86,6 +97,9 @@ def _element(context, builder, array_type, value, indices):
     position = indices[0]
     for size, index in zip(shape[1:], indices[1:], strict=True):
         position = builder.add(builder.mul(position, size, flags=("nsw",)), index, flags=("nsw",))
+    if array_type.target == "threads":
+        samples = builder.sdiv(array.itemsize, _I64(8))
+        position = builder.mul(position, samples, flags=("nsw",))
     module = builder.module
     root = module.add_metadata(["kido"])
     node = module.add_metadata([array_type.field, root, ir.Constant(_I64, 0)])
@@ -106,7 +120,7 @@ def _indices(context, builder, type_, value):
 def _get_element(context, builder, signature, args):
     at = _indices(context, builder, signature.args[1], args[1])
     pointer, tag = _element(context, builder, signature.args[0], args[0], at)
-    loaded = builder.load(pointer)
+    loaded = builder.load(pointer, align=signature.args[0].alignment)
     loaded.set_metadata("tbaa", tag)
     return loaded
 
@@ -117,7 +131,8 @@ def _set_element(context, builder, signature, args):
     array_type, index_type, value_type = signature.args
     at = _indices(context, builder, index_type, args[1])
     pointer, tag = _element(context, builder, array_type, args[0], at)
-    stored = builder.store(context.cast(builder, args[2], value_type, array_type.dtype), pointer)
+    value = context.cast(builder, args[2], value_type, array_type.dtype)
+    stored = builder.store(value, pointer, align=array_type.alignment)
     stored.set_metadata("tbaa", tag)
     return context.get_dummy_value()
 
@@ -136,9 +151,12 @@ def _schema_constant(context, builder, type_, value):
 
 
 @register_model(HandleType)
-class _HandleModel(models.PrimitiveModel):
+class _HandleModel(models.StructModel):
     def __init__(self, manager, type_):
-        super().__init__(manager, type_, _I64.as_pointer())
+        members = [("header", types.CPointer(types.int64))]
+        if type_.target == "threads":
+            members.append(("sample", types.int64))
+        super().__init__(manager, type_, members)
 
 
 @infer_getattr
@@ -152,9 +170,11 @@ class _HandleAttribute(AttributeTemplate):
 
 
 @lower_getattr_generic(HandleType)
-def _handle_field(context, builder, type_, header, name):
+def _handle_field(context, builder, type_, value, name):
     array_type = type_.array_type(name)
-    first = 1 + WORDS_PER_FIELD * type_.position[name]
+    first = FIRST_FIELD + WORDS_PER_FIELD * type_.position[name]
+    handle = cgutils.create_struct_proxy(type_)(context, builder, value)
+    header = handle.header
 
     def word(index):
         # The header is written once, so the optimiser may keep what it loaded.
@@ -163,19 +183,38 @@ def _handle_field(context, builder, type_, header, name):
         return loaded
 
     shape = [ir.Constant(_I64, n) if n else word(first + 1 + k) for k, n in enumerate(array_type.dims)]
-    strides = [ir.Constant(_I64, 8)]
+    address, itemsize = word(first), _I64(8)
+    if array_type.target == "lanes":
+        itemsize = _I64(8 * LANES)
+    elif array_type.target == "threads":
+        itemsize = builder.mul(word(SAMPLES), _I64(8))
+        address = builder.add(address, builder.mul(handle.sample, _I64(8)))
+    strides = [itemsize]
     for size in reversed(shape[1:]):
         strides.insert(0, builder.mul(strides[0], size))
     array = make_array(array_type)(context, builder)
     populate_array(
         array,
-        data=builder.inttoptr(word(first), array.data.type),
+        data=builder.inttoptr(address, array.data.type),
         shape=cgutils.pack_array(builder, shape),
         strides=cgutils.pack_array(builder, strides),
-        itemsize=ir.Constant(_I64, 8),
+        itemsize=itemsize,
         meminfo=None,
     )
     return array._getvalue()
+
+
+def _make_handle(context, builder, type_, schema, address, sample=None):
+    handle = cgutils.create_struct_proxy(type_)(context, builder)
+    handle.header = builder.inttoptr(address, _I64.as_pointer())
+    if sample is not None:
+        handle.sample = sample
+    elif DEBUG:
+        mark = ir.Constant(_I64, schema.mark)
+        with builder.if_then(builder.icmp_signed("!=", builder.load(handle.header), mark), likely=False):
+            message = f"the address is not that of a living {schema.name} container"
+            context.call_conv.return_user_exc(builder, RuntimeError, (message,))
+    return handle._getvalue()
 
 
 @intrinsic
@@ -186,12 +225,32 @@ def view(typing_context, schema, address):
     handle = HandleType(schema.schema.name, schema.schema.key)
 
     def generate(context, builder, signature, args):
-        header = builder.inttoptr(args[1], _I64.as_pointer())
-        if DEBUG:
-            mark = ir.Constant(_I64, schema.schema.mark)
-            with builder.if_then(builder.icmp_signed("!=", builder.load(header), mark), likely=False):
-                message = f"the address is not that of a living {schema.schema.name} container"
-                context.call_conv.return_user_exc(builder, RuntimeError, (message,))
-        return header
+        return _make_handle(context, builder, handle, schema.schema, args[1])
 
     return handle(schema, types.int64), generate
+
+
+@intrinsic
+def lanes_view(typing_context, schema, address):
+    """The container of `LANES` samples at `address` as a handle whose float fields read and write as lanes."""
+    if not isinstance(schema, SchemaType):
+        return None
+    handle = HandleType(schema.schema.name, schema.schema.key, "lanes")
+
+    def generate(context, builder, signature, args):
+        return _make_handle(context, builder, handle, schema.schema, args[1])
+
+    return handle(schema, types.int64), generate
+
+
+@intrinsic
+def thread_view(typing_context, schema, address, sample):
+    """One sample of the container at `address`: a handle whose float fields read and write as its own arrays."""
+    if not isinstance(schema, SchemaType):
+        return None
+    handle = HandleType(schema.schema.name, schema.schema.key, "threads")
+
+    def generate(context, builder, signature, args):
+        return _make_handle(context, builder, handle, schema.schema, args[1], args[2])
+
+    return handle(schema, types.int64, types.int64), generate

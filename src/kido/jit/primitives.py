@@ -1,4 +1,4 @@
-"""Floating-point primitives that map to single machine instructions: fma, rint, floor, select."""
+"""Primitives of numbers and lanes that map to single machine instructions: fma, rint, floor, select, test."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     def rint(x: float) -> float: ...
     def floor(x: float) -> float: ...
     def where_positive(m: float, x: float, y: float) -> float: ...
+    def all_positive(m: float) -> bool: ...
 
 elif config.DISABLE_JIT:
 
@@ -32,43 +33,61 @@ elif config.DISABLE_JIT:
         """x where m > 0, else y."""
         return x if m > 0.0 else y
 
+    def all_positive(m):
+        """Whether m > 0."""
+        return m > 0.0
+
 else:
     from llvmlite import ir
-    from numba.core import cgutils
     from numba.core.extending import intrinsic
 
-    _DOUBLE = ir.DoubleType()
+    from kido.jit.lanes import LANES, call_intrinsic, common_type, lanes_type, machine_type
 
-    def _call(builder, name, args):
-        function = cgutils.get_or_insert_function(
-            builder.module, ir.FunctionType(_DOUBLE, [_DOUBLE] * len(args)), f"llvm.{name}.f64"
-        )
-        return builder.call(function, args)
+    def _signature(*arguments):
+        result = common_type(arguments)
+        return result(*[result] * len(arguments))
+
+    def _positive(builder, type_, value):
+        return builder.fcmp_ordered(">", value, ir.Constant(machine_type(type_)[0], None))
 
     @intrinsic
     def fma(typing_context, x, y, z):
         """x*y + z, rounded once."""
-        signature = types.float64(types.float64, types.float64, types.float64)
-        return signature, lambda context, builder, sig, args: _call(builder, "fma", args)
+        signature = _signature(x, y, z)
+        return signature, lambda context, builder, sig, args: call_intrinsic(builder, "fma", sig.return_type, args)
 
     @intrinsic
     def rint(typing_context, x):
         """Nearest integer, ties to even, as a float."""
-        signature = types.float64(types.float64)
-        return signature, lambda context, builder, sig, args: _call(builder, "nearbyint", args)
+        signature = _signature(x)
+        return signature, lambda context, builder, sig, args: call_intrinsic(
+            builder, "nearbyint", sig.return_type, args
+        )
 
     @intrinsic
     def floor(typing_context, x):
         """Largest integer not above x, as a float."""
-        signature = types.float64(types.float64)
-        return signature, lambda context, builder, sig, args: _call(builder, "floor", args)
+        signature = _signature(x)
+        return signature, lambda context, builder, sig, args: call_intrinsic(builder, "floor", sig.return_type, args)
 
     @intrinsic
     def where_positive(typing_context, m, x, y):
         """x where m > 0, else y, without a branch."""
 
         def generate(context, builder, sig, args):
-            zero = ir.Constant(_DOUBLE, 0.0)
-            return builder.select(builder.fcmp_ordered(">", args[0], zero), args[1], args[2])
+            return builder.select(_positive(builder, sig.args[0], args[0]), args[1], args[2])
 
-        return types.float64(types.float64, types.float64, types.float64), generate
+        return _signature(m, x, y), generate
+
+    @intrinsic
+    def all_positive(typing_context, m):
+        """Whether m > 0; of lanes, whether all are."""
+
+        def generate(context, builder, sig, args):
+            positive = _positive(builder, sig.args[0], args[0])
+            if sig.args[0] is not lanes_type:
+                return positive
+            bits = ir.IntType(LANES)
+            return builder.icmp_unsigned("==", builder.bitcast(positive, bits), ir.Constant(bits, 2**LANES - 1))
+
+        return types.boolean(common_type((m,))), generate

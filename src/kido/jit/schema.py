@@ -4,6 +4,9 @@ A `Schema` is the table of a container's fields: name, kind, dimensions, unit, m
 one array per field and a *header*: an int64 array that lists the address and shape of each field. Kernels
 receive the header's address as a plain integer and see the fields again as arrays (`kido.jit.view`).
 
+A container can hold several samples, that is states of one model: its float fields then have one more axis,
+the last, with the samples side by side (`kido.jit.lanes_view`, `kido.jit.thread_view`).
+
 With ``KIDO_DEBUG=1`` every `view` checks that the address is that of a living container of its schema.
 
 The header is written once. A container whose arrays must grow is replaced by a new one, so that an address
@@ -21,7 +24,9 @@ from typing import Any
 import numpy as np
 
 _DTYPES = {"i": np.int64, "f": np.float64}
+MARK, SAMPLES, FIRST_FIELD = range(3)  # words of a header: the schema's mark, samples side by side, fields
 WORDS_PER_FIELD = 4  # address and up to three sizes
+ALIGNMENT = 64  # [bytes] of fields with samples side by side: a cache line
 DEBUG = os.environ.get("KIDO_DEBUG", "") not in ("", "0")
 _GRAVEYARD: list[np.ndarray] = []  # headers of dead containers, kept in debug mode so that a check can see them
 _LIVE: weakref.WeakValueDictionary[int, Container] = weakref.WeakValueDictionary()
@@ -85,23 +90,26 @@ class Container:
 
     Args:
         schema: the table of fields.
+        samples: how many samples lie side by side; 0: one, and fields have no axis for it.
         **given: named sizes (int) and, for any field, an existing array to share instead of a new one of
             zeros. A shared array must have the field's dtype, rank and fixed sizes and be C-contiguous, and
             must not serve as another field too: compiled code takes different fields for apart.
     """
 
-    def __init__(self, schema: Schema, **given: Any):
-        self.schema = schema
+    def __init__(self, schema: Schema, *, samples: int = 0, **given: Any):
+        self.schema, self.samples = schema, samples
         sizes = {k: v for k, v in given.items() if isinstance(v, int | np.integer)}
         unknown = set(given) - set(sizes) - set(schema.fields)
         if unknown:
             raise ValueError(f"{schema.name} has no fields {sorted(unknown)}; it has {list(schema.fields)}")
-        header = np.zeros(1 + WORDS_PER_FIELD * len(schema.fields), np.int64)
+        header = np.zeros(FIRST_FIELD + WORDS_PER_FIELD * len(schema.fields), np.int64)
         for k, f in enumerate(schema.fields.values()):
             array = given.get(f.name)
             if array is None:
                 shape = tuple(d if isinstance(d, int) else int(sizes[d]) for d in f.dims)
-                array = np.zeros(shape, _DTYPES[f.kind])
+                array = _aligned((*shape, samples)) if samples and f.kind == "f" else np.zeros(shape, _DTYPES[f.kind])
+            elif samples and f.kind == "f":
+                raise ValueError(f"{schema.name}.{f.name}: a field with samples side by side is not shared")
             elif array.dtype != _DTYPES[f.kind] or array.ndim != len(f.dims) or not array.flags.c_contiguous:
                 raise ValueError(
                     f"{schema.name}.{f.name}: expected a C-contiguous {_DTYPES[f.kind].__name__} array of "
@@ -110,10 +118,11 @@ class Container:
             elif any(d != n for d, n in zip(f.dims, array.shape, strict=True) if isinstance(d, int)):
                 raise ValueError(f"{schema.name}.{f.name}: expected the shape {f.dims}, got {array.shape}")
             setattr(self, f.name, array)
-            at = 1 + WORDS_PER_FIELD * k
+            at = FIRST_FIELD + WORDS_PER_FIELD * k
             header[at] = array.ctypes.data
-            header[at + 1 : at + 1 + array.ndim] = array.shape
-        header[0] = schema.mark
+            header[at + 1 : at + 1 + len(f.dims)] = array.shape[: len(f.dims)]
+        header[MARK] = schema.mark
+        header[SAMPLES] = max(1, samples)
         self._header = header
         self.address = int(header.ctypes.data)
         _LIVE[self.address] = self
@@ -124,16 +133,26 @@ class Container:
 
     def __del__(self) -> None:
         if DEBUG and "_header" in self.__dict__:
-            self._header[0] = 0
+            self._header[MARK] = 0
             _GRAVEYARD.append(self._header)
 
     def __reduce__(self):
+        if self.samples:
+            raise TypeError("a container of several samples is work space, and is not copied")
         arrays = {n: getattr(self, n) for n in self.schema.fields}
         return _rebuild, (self.schema, arrays)
 
     def nbytes(self) -> int:
         """Memory held by the arrays [bytes]."""
         return sum(getattr(self, n).nbytes for n in self.schema.fields)
+
+
+def _aligned(shape: tuple[int, ...]) -> np.ndarray:
+    """Zeros that start on a cache line."""
+    size = int(np.prod(shape))
+    room = np.zeros(size + ALIGNMENT // 8)
+    start = -room.ctypes.data % ALIGNMENT // 8
+    return room[start : start + size].reshape(shape)
 
 
 def _rebuild(schema: Schema, arrays: dict[str, np.ndarray]) -> Container:

@@ -114,7 +114,7 @@ def update_joint_accelerations(tree, data):
     t = view(TREE, tree)
     d = view(DATA, data)
     n = t.parent.shape[0]
-    status = articulated_inertias(t, d, 0, n, 0.0)
+    status = int(articulated_inertias(t, d, 0, n, 0.0))
     bias_gather(t, d, 0, n)
     acceleration_scatter(t, d, 0, n)
     prescribed_forces(t, d, 0, n)
@@ -251,7 +251,7 @@ def forward_dynamics(tree, data, q, u, tau, udot):
         body_velocity(t, d, i)
         start_inertia(t, d, i)
         start_bias(t, d, i)
-    status = inertias_and_bias(t, d, 0, n, 0.0)
+    status = int(inertias_and_bias(t, d, 0, n, 0.0))
     acceleration_scatter(t, d, 0, n)
     for k in range(udot.shape[0]):
         udot[k] = d.udot[k]

@@ -8,7 +8,7 @@ Source: Featherstone (1983); Jain, Vaidehi, Rodriguez (1993); the sequential for
 
 from __future__ import annotations
 
-from kido.jit import inlined, kernel
+from kido.jit import all_positive, inlined, kernel, where_positive
 from kido.kernels.inertia import add_shifted, apply_inertia, deflate, read_inertia, start_inertia
 from kido.kernels.inverse_dynamics import applied_wrench, column_dot
 from kido.math.so3 import cross
@@ -60,14 +60,13 @@ def eliminate_joint(t, d, i, P, h, status):
             continue
         D = (h0 * u0 + h1 * u1 + h2 * u2) + (h3 * u3 + h4 * u4 + h5 * u5)
         D += h * (t.damping[k] + 0.25 * h * t.stiffness[k])
-        if not small < D:
+        if not all_positive(D - small):
             # H P H is at most twice this bound; rounding leaves a singular joint with 1e-16 of it.
             bound = (P[0] + P[3] + P[5]) * (h0 * h0 + h1 * h1 + h2 * h2)
             bound += (P[15] + P[18] + P[20]) * (h3 * h3 + h4 * h4 + h5 * h5)
-            bound *= SINGULAR
-            if not bound < D:
-                status = k
-                D = 1.0
+            enough = D - bound * SINGULAR
+            status = where_positive(enough, status, k)
+            D = where_positive(enough, D, 1.0)
         inverse = 1.0 / D
         d.Dinv[k] = inverse
         P = deflate(P, u0, u1, u2, u3, u4, u5, inverse)
@@ -79,9 +78,9 @@ def articulated_inertias(t, d, first, last, h):
     """P, U, Dinv of bodies first..last-1, tips to base; P(i) stays the inertia before i's own elimination.
 
     Returns:
-        The index of a coordinate without positive D, or -1.
+        The index of a coordinate without positive D, or -1, as a float: in lanes, each has its own.
     """
-    status = -1
+    status = -1.0
     for i in range(first, last):
         start_inertia(t, d, i)
     for i in range(last - 1, first - 1, -1):
@@ -136,7 +135,7 @@ def bias_gather(t, d, first, last):
 @kernel
 def inertias_and_bias(t, d, first, last, h):
     """`articulated_inertias` and `bias_gather` in one sweep, from bodies' own inertias in P and biases in z."""
-    status = -1
+    status = -1.0
     for i in range(last - 1, first - 1, -1):
         P, status = eliminate_joint(t, d, i, read_inertia(d, i), h, status)
         parent = t.parent[i]

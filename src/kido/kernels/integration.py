@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 
-from kido.jit import kernel
+from kido.jit import fma, kernel, where_positive
 from kido.joints.kinds import BALL, FREE, FREE_MIXED
 from kido.math.so3 import (
+    TINY2,
     advance_rotation_vector,
     cross,
     rotate,
@@ -14,6 +15,10 @@ from kido.math.so3 import (
     rotation_vector_to_matrix,
 )
 from kido.math.trig import sincos
+
+# (n - sin n)/n^3 = 1/3! - n^2/5! + n^4/7! - ...
+_B0, _B1, _B2, _B3 = 1.0 / 6.0, -1.0 / 120.0, 1.0 / 5040.0, -1.0 / 362880.0
+_B4, _B5, _B6 = 1.0 / 39916800.0, -1.0 / 6227020800.0, 1.0 / 1307674368000.0
 
 
 @kernel
@@ -29,7 +34,6 @@ def advance_free(d, k, h):
     wx, wy, wz = h * d.u[k], h * d.u[k + 1], h * d.u[k + 2]
     vx, vy, vz = h * d.u[k + 3], h * d.u[k + 4], h * d.u[k + 5]
     R = rotation_vector_to_matrix(d.q[k], d.q[k + 1], d.q[k + 2])
-    # (1/2) w x v and (1/6) w x (w x v) are exact to h^3; the rest comes from the full formula.
     n2 = wx * wx + wy * wy + wz * wz
     a, b = left_jacobian_coefficients(n2)
     cx, cy, cz = cross(wx, wy, wz, vx, vy, vz)
@@ -44,13 +48,12 @@ def advance_free(d, k, h):
 @kernel
 def left_jacobian_coefficients(n2):
     """(1 - cos n)/n^2 and (n - sin n)/n^3 for n2 = n^2."""
-    if n2 < 1e-4:
-        a = 0.5 - n2 * (1.0 / 24.0) + n2 * n2 * (1.0 / 720.0)
-        b = 1.0 / 6.0 - n2 * (1.0 / 120.0) + n2 * n2 * (1.0 / 5040.0)
-        return a, b
-    n = math.sqrt(n2)
-    s, c = sincos(n)
-    return (1.0 - c) / n2, (n - s) / (n2 * n)
+    n = math.sqrt(n2 + TINY2)
+    s, c = sincos(0.5 * n)
+    k = s / n
+    # n - sin n loses digits near zero: there the series, to its term in n^12.
+    b = fma(n2, fma(n2, fma(n2, fma(n2, fma(n2, fma(n2, _B6, _B5), _B4), _B3), _B2), _B1), _B0)
+    return 2.0 * k * k, where_positive(n2 - 0.25, (1.0 - 2.0 * k * c) / (n2 + TINY2), b)
 
 
 @kernel

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-from kido.jit import kernel
-from kido.math.trig import sincos
+from kido.jit import kernel, where_positive
+from kido.math.trig import arc_tangent, sincos
 
-# Below this squared angle sin(x)/x and its kin are taken from their series (relative error below 1e-17).
-_SMALL2 = 1e-8
+# Added to a squared length so that its root divides: sin(x)/x and its kin have their limits at zero.
+TINY2 = 1e-300
 
 
 @kernel
@@ -65,7 +65,7 @@ def axis_rotation(x, y, z, s, c):
 @kernel
 def rotation_vector_to_matrix(x, y, z):
     """exp of a rotation vector [rad]; smooth through zero."""
-    angle = math.sqrt(x * x + y * y + z * z + 1e-300)
+    angle = math.sqrt(x * x + y * y + z * z + TINY2)
     s, c = sincos(angle)
     inverse = 1.0 / angle
     return axis_rotation(x * inverse, y * inverse, z * inverse, s, c)
@@ -74,11 +74,7 @@ def rotation_vector_to_matrix(x, y, z):
 @kernel
 def rotation_vector_to_quaternion(x, y, z):
     """Unit quaternion (w, x, y, z) of a rotation vector [rad]."""
-    n2 = x * x + y * y + z * z
-    if n2 < _SMALL2:
-        k = 0.5 - n2 * (1.0 / 48.0) + n2 * n2 * (1.0 / 3840.0)
-        return 1.0 - n2 * 0.125 + n2 * n2 * (1.0 / 384.0), k * x, k * y, k * z
-    n = math.sqrt(n2)
+    n = math.sqrt(x * x + y * y + z * z + TINY2)
     s, c = sincos(0.5 * n)
     k = s / n
     return c, k * x, k * y, k * z
@@ -87,18 +83,9 @@ def rotation_vector_to_quaternion(x, y, z):
 @kernel
 def quaternion_to_rotation_vector(w, x, y, z):
     """Rotation vector [rad] of a quaternion, its angle in [0, pi]."""
-    if w < 0.0:
-        w = -w
-        x = -x
-        y = -y
-        z = -z
-    v2 = x * x + y * y + z * z
-    if v2 < _SMALL2 * w * w:
-        t2 = v2 / (w * w)
-        k = 2.0 / w * (1.0 - t2 * (1.0 / 3.0) + t2 * t2 * 0.2)
-        return k * x, k * y, k * z
-    v = math.sqrt(v2)
-    k = 2.0 * math.atan2(v, w) / v
+    sign = where_positive(-w, -1.0, 1.0)
+    v = math.sqrt(x * x + y * y + z * z + TINY2)
+    k = sign * (2.0 * arc_tangent(v, sign * w) / v)
     return k * x, k * y, k * z
 
 

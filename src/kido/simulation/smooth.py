@@ -91,7 +91,7 @@ def smooth_part(t, d, w, pr, first, last, h):
         body_inertia(t, d, i)
     joint_loads(t, d, w, first, last)
     prescribe(t, d, w, begin, end, h)
-    status = articulated_inertias(t, d, first, last, h)
+    status = int(articulated_inertias(t, d, first, last, h))
     for evaluation in range(2):
         velocities(t, d, first, last)
         bias_gather(t, d, first, last)

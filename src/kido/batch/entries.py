@@ -1,0 +1,149 @@
+"""Calls from Python: a range of samples, in lanes, by one thread. They release the interpreter's lock.
+
+`begin` is a multiple of `LANES`. An argument of one sample stands for all samples.
+"""
+
+from __future__ import annotations
+
+from kido.batch.states import (
+    advanced_of,
+    forward_dynamics_of,
+    in_body_axes,
+    in_parent_axes,
+    inverse_dynamics_of,
+    jacobian_of,
+    load,
+    mass_matrix_of,
+    step_of,
+    transforms_of,
+)
+from kido.jit import LANES, Field, Schema, all_positive, entry, kernel, lanes_samples, lanes_view, view, where_positive
+from kido.tree.schema import DATA, TREE
+
+ROLLOUT = Schema(
+    "ROLLOUT",
+    Field("start_u", "f", ("dofs",), "m/s or rad/s", "velocities at the start of a step"),
+    Field("status", "f", (1,), doc="index of a coordinate whose inertia was not positive in any step, or -1"),
+)
+_EXPONENT = 0x7FF0000000000000
+
+
+@entry("i8(i8[::1])")
+def first_not_finite(bits):
+    """Index of the first NaN or infinity among float64 numbers, given as their bits; -1: all are finite."""
+    step = 4096
+    for begin in range(0, bits.shape[0], step):
+        bad = 0
+        for k in range(begin, min(begin + step, bits.shape[0])):
+            bad |= (bits[k] & _EXPONENT) == _EXPONENT
+        if bad:
+            for k in range(begin, bits.shape[0]):
+                if (bits[k] & _EXPONENT) == _EXPONENT:
+                    return k
+    return -1
+
+
+@entry("i8(i8,i8,f8[:,::1],f8[:,:,:,::1],i8,i8)")
+def forward_kinematics(tree, data, q, X, begin, end):
+    t = view(TREE, tree)
+    d = lanes_view(DATA, data)
+    for first in range(begin, end, LANES):
+        transforms_of(t, d, lanes_samples(q, first), lanes_samples(X, first))
+    return 0
+
+
+@entry("i8(i8,i8,f8[:,::1],i8,f8,f8,f8,f8[:,:,::1],i8,i8)")
+def jacobian(tree, data, q, member, x, y, z, J, begin, end):
+    t = view(TREE, tree)
+    d = lanes_view(DATA, data)
+    for first in range(begin, end, LANES):
+        jacobian_of(t, d, lanes_samples(q, first), member, x, y, z, lanes_samples(J, first))
+    return 0
+
+
+@entry("i8(i8,i8,f8[:,::1],f8[:,::1],f8[:,::1],f8[:,::1],i8,i8)")
+def inverse_dynamics(tree, data, q, u, udot, tau, begin, end):
+    t = view(TREE, tree)
+    d = lanes_view(DATA, data)
+    for first in range(begin, end, LANES):
+        inverse_dynamics_of(
+            t, d, lanes_samples(q, first), lanes_samples(u, first), lanes_samples(udot, first),
+            lanes_samples(tau, first),
+        )  # fmt: skip
+    return 0
+
+
+@entry("i8(i8,i8,f8[:,::1],f8[:,:,::1],i8,i8)")
+def mass_matrix(tree, data, q, M, begin, end):
+    t = view(TREE, tree)
+    d = lanes_view(DATA, data)
+    for first in range(begin, end, LANES):
+        mass_matrix_of(t, d, lanes_samples(q, first), lanes_samples(M, first))
+    return 0
+
+
+@kernel
+def note(status, statuses):
+    """Write the samples' own statuses; returns 1 if any is a coordinate."""
+    statuses[0] = status
+    return 0 if all_positive(-status) else 1
+
+
+@entry("i8(i8,i8,f8[:,::1],f8[:,::1],f8[:,::1],f8[:,::1],f8[:,::1],i8,i8)")
+def forward_dynamics(tree, data, q, u, tau, udot, status, begin, end):
+    """Returns 1 if an inertia is not positive: `status` (samples, 1) then tells the coordinate, or -1."""
+    t = view(TREE, tree)
+    d = lanes_view(DATA, data)
+    failed = 0
+    for first in range(begin, end, LANES):
+        found = forward_dynamics_of(
+            t, d, lanes_samples(q, first), lanes_samples(u, first), lanes_samples(tau, first),
+            lanes_samples(udot, first),
+        )  # fmt: skip
+        failed |= note(found, lanes_samples(status, first))
+    return failed
+
+
+@entry("i8(i8,i8,f8[:,::1],f8[:,::1],f8,f8[:,::1],i8,i8)")
+def integrate(tree, data, q, u, h, moved, begin, end):
+    t = view(TREE, tree)
+    d = lanes_view(DATA, data)
+    for first in range(begin, end, LANES):
+        advanced_of(t, d, lanes_samples(q, first), lanes_samples(u, first), h, lanes_samples(moved, first))
+    return 0
+
+
+@kernel
+def keep(t, d, frame, q, u):
+    """Write the state of the work space into frame number `frame` of a sample."""
+    m = t.body_of_dof.shape[0]
+    in_body_axes(t, d, d.u)
+    for k in range(m):
+        q[frame, k] = d.q[k]
+        u[frame, k] = d.u[k]
+    in_parent_axes(t, d, d.u)
+
+
+@entry("i8(i8,i8,i8,f8[:,::1],f8[:,::1],f8[:,:,::1],f8,i8,i8,f8[:,:,::1],f8[:,:,::1],f8[:,::1],i8,i8)")
+def simulate(tree, data, rollout, q, u, tau, h, steps, every, q_out, u_out, status, begin, end):
+    """Steps of smooth motion; every `every`-th state goes to q_out, u_out (samples, steps // every, dofs).
+
+    `tau` has one row for each step of a sample, or one for all. Returns and `status` as `forward_dynamics`.
+    """
+    t = view(TREE, tree)
+    d = lanes_view(DATA, data)
+    w = lanes_view(ROLLOUT, rollout)
+    failed = 0
+    for first in range(begin, end, LANES):
+        load(lanes_samples(q, first), d.q)
+        load(lanes_samples(u, first), d.u)
+        forces = lanes_samples(tau, first)
+        in_parent_axes(t, d, d.u)
+        w.status[0] = -1.0
+        for step in range(steps):
+            found = step_of(t, d, w, forces, min(step, forces.shape[0] - 1), h)
+            w.status[0] = where_positive(-found, w.status[0], found)
+            if (step + 1) % every == 0:
+                keep(t, d, step // every, lanes_samples(q_out, first), lanes_samples(u_out, first))
+        failed |= note(w.status[0], lanes_samples(status, first))
+    return failed
