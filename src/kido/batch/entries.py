@@ -6,25 +6,18 @@
 from __future__ import annotations
 
 from kido.batch.states import (
+    ROLLOUT,
     advanced_of,
     forward_dynamics_of,
-    in_body_axes,
-    in_parent_axes,
     inverse_dynamics_of,
     jacobian_of,
-    load,
     mass_matrix_of,
-    step_of,
+    simulate_of,
     transforms_of,
 )
-from kido.jit import LANES, Field, Schema, all_positive, entry, kernel, lanes_samples, lanes_view, view, where_positive
+from kido.jit import LANES, all_positive, entry, kernel, lanes_samples, lanes_view, view
 from kido.tree.schema import DATA, TREE
 
-ROLLOUT = Schema(
-    "ROLLOUT",
-    Field("start_u", "f", ("dofs",), "m/s or rad/s", "velocities at the start of a step"),
-    Field("status", "f", (1,), doc="index of a coordinate whose inertia was not positive in any step, or -1"),
-)
 _EXPONENT = 0x7FF0000000000000
 
 
@@ -113,17 +106,6 @@ def integrate(tree, data, q, u, h, moved, begin, end):
     return 0
 
 
-@kernel
-def keep(t, d, frame, q, u):
-    """Write the state of the work space into frame number `frame` of a sample."""
-    m = t.body_of_dof.shape[0]
-    in_body_axes(t, d, d.u)
-    for k in range(m):
-        q[frame, k] = d.q[k]
-        u[frame, k] = d.u[k]
-    in_parent_axes(t, d, d.u)
-
-
 @entry("i8(i8,i8,i8,f8[:,::1],f8[:,::1],f8[:,:,::1],f8,i8,i8,f8[:,:,::1],f8[:,:,::1],f8[:,::1],i8,i8)")
 def simulate(tree, data, rollout, q, u, tau, h, steps, every, q_out, u_out, status, begin, end):
     """Steps of smooth motion; every `every`-th state goes to q_out, u_out (samples, steps // every, dofs).
@@ -135,15 +117,9 @@ def simulate(tree, data, rollout, q, u, tau, h, steps, every, q_out, u_out, stat
     w = lanes_view(ROLLOUT, rollout)
     failed = 0
     for first in range(begin, end, LANES):
-        load(lanes_samples(q, first), d.q)
-        load(lanes_samples(u, first), d.u)
-        forces = lanes_samples(tau, first)
-        in_parent_axes(t, d, d.u)
-        w.status[0] = -1.0
-        for step in range(steps):
-            found = step_of(t, d, w, forces, min(step, forces.shape[0] - 1), h)
-            w.status[0] = where_positive(-found, w.status[0], found)
-            if (step + 1) % every == 0:
-                keep(t, d, step // every, lanes_samples(q_out, first), lanes_samples(u_out, first))
-        failed |= note(w.status[0], lanes_samples(status, first))
+        found = simulate_of(
+            t, d, w, lanes_samples(q, first), lanes_samples(u, first), lanes_samples(tau, first), h, steps, every,
+            lanes_samples(q_out, first), lanes_samples(u_out, first),
+        )  # fmt: skip
+        failed |= note(found, lanes_samples(status, first))
     return failed

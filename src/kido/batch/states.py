@@ -6,8 +6,9 @@ target, and `q`, `u`, ... are the sample's own numbers in batch-first arrays (`k
 
 from __future__ import annotations
 
-from kido.jit import kernel
+from kido.jit import Field, Schema, kernel, where_positive
 from kido.joints.kinds import FREE_MIXED
+from kido.joints.motion import hinge_column
 from kido.kernels.entries import write_member_transform
 from kido.kernels.forward_dynamics import (
     acceleration_scatter,
@@ -21,8 +22,13 @@ from kido.kernels.integration import advance, linear_to_body_axes, linear_to_par
 from kido.kernels.inverse_dynamics import body_acceleration, body_force, gather_joint_forces
 from kido.kernels.kinematics import body_pose, body_velocity, has_hinge, poses, rotation_of, transforms, velocities
 from kido.kernels.mass_matrix import mass_matrix_from_composites, start_composite
-from kido.joints.motion import hinge_column
 from kido.math.so3 import cross, rotate
+
+ROLLOUT = Schema(
+    "ROLLOUT",
+    Field("start_u", "f", ("dofs",), "m/s or rad/s", "velocities at the start of a step"),
+    Field("status", "f", (1,), doc="index of a coordinate whose inertia was not positive in any step, or -1"),
+)
 
 
 @kernel
@@ -186,3 +192,35 @@ def step_of(t, d, w, tau, row, h):
         d.u[k] = w.start_u[k] + h * d.udot[k]
     advance(t, d, 0, n, 0.5 * h)
     return status
+
+
+@kernel
+def keep(t, d, frame, q, u):
+    """Write the state of the work space into frame number `frame` of a sample."""
+    in_body_axes(t, d, d.u)
+    for k in range(t.body_of_dof.shape[0]):
+        q[frame, k] = d.q[k]
+        u[frame, k] = d.u[k]
+    in_parent_axes(t, d, d.u)
+
+
+@kernel
+def simulate_of(t, d, w, q, u, tau, h, steps, every, q_out, u_out):
+    """Steps from (q, u); every `every`-th state goes to a row of q_out, u_out.
+
+    `tau` has a row for each step, or one for all.
+
+    Returns:
+        The index of a coordinate whose inertia was not positive in a step, or -1.
+    """
+    load(q, d.q)
+    load(u, d.u)
+    in_parent_axes(t, d, d.u)
+    w.status[0] = -1.0
+    for step in range(steps):
+        row = step if step < tau.shape[0] else tau.shape[0] - 1
+        found = step_of(t, d, w, tau, row, h)
+        w.status[0] = where_positive(-found, w.status[0], found)
+        if (step + 1) % every == 0:
+            keep(t, d, step // every, q_out, u_out)
+    return w.status[0]

@@ -15,7 +15,7 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.core.extending import lower_builtin, lower_cast, models, register_model
-from numba.core.typeconv import Conversion
+from numba.core.typeconv.castgraph import Conversion
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 
 LANES = 8  # measured on AVX2 and AVX-512 machines: 4 take a quarter longer for each state, 16 spill registers
@@ -82,7 +82,7 @@ def _define_operator(symbol, instruction):
                 return signature(lanes_type, lanes_type, lanes_type)
             return None
 
-    infer_global(symbol)(Operator)
+    infer_global(symbol)(Operator)  # type: ignore[misc]
 
     @lower_builtin(symbol, LanesType, LanesType)
     def lower(context, builder, sig, args):
@@ -106,7 +106,7 @@ class _OfOneLanes(AbstractTemplate):
         return None
 
 
-@infer_global(operator.neg)
+@infer_global(operator.neg)  # type: ignore[misc]
 class _Negated(_OfOneLanes):
     pass
 
@@ -116,19 +116,20 @@ def _negated(context, builder, sig, args):
     return builder.fneg(args[0])
 
 
-@infer_global(math.sqrt)
+@infer_global(math.sqrt)  # type: ignore[misc]
 class _Root(_OfOneLanes):
     pass
 
 
 @lower_builtin(math.sqrt, LanesType)
 def _root(context, builder, sig, args):
-    return call_intrinsic(builder, "sqrt", lanes_type, args)
+    return call_intrinsic(context, builder, "sqrt", lanes_type, args)
 
 
-def call_intrinsic(builder, name, type_, args):
-    """Call one of LLVM's own functions on numbers or lanes."""
+def call_intrinsic(context, builder, name, type_, args):
+    """Call one of LLVM's own functions on numbers or lanes; on a GPU, that of CUDA's library."""
     llvm_type, suffix = machine_type(type_)
+    on_gpu = type(context).__module__.startswith("numba.cuda")
+    symbol = f"__nv_{name}" if on_gpu else f"llvm.{name}.{suffix}"
     function_type = ir.FunctionType(llvm_type, [llvm_type] * len(args))
-    function = cgutils.get_or_insert_function(builder.module, function_type, f"llvm.{name}.{suffix}")
-    return builder.call(function, args)
+    return builder.call(cgutils.get_or_insert_function(builder.module, function_type, symbol), args)

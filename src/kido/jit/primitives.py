@@ -50,25 +50,26 @@ else:
     def _positive(builder, type_, value):
         return builder.fcmp_ordered(">", value, ir.Constant(machine_type(type_)[0], None))
 
+    def _calls(name):
+        def generate(context, builder, sig, args):
+            return call_intrinsic(context, builder, name, sig.return_type, args)
+
+        return generate
+
     @intrinsic
     def fma(typing_context, x, y, z):
         """x*y + z, rounded once."""
-        signature = _signature(x, y, z)
-        return signature, lambda context, builder, sig, args: call_intrinsic(builder, "fma", sig.return_type, args)
+        return _signature(x, y, z), _calls("fma")
 
     @intrinsic
     def rint(typing_context, x):
         """Nearest integer, ties to even, as a float."""
-        signature = _signature(x)
-        return signature, lambda context, builder, sig, args: call_intrinsic(
-            builder, "nearbyint", sig.return_type, args
-        )
+        return _signature(x), _calls("nearbyint")
 
     @intrinsic
     def floor(typing_context, x):
         """Largest integer not above x, as a float."""
-        signature = _signature(x)
-        return signature, lambda context, builder, sig, args: call_intrinsic(builder, "floor", sig.return_type, args)
+        return _signature(x), _calls("floor")
 
     @intrinsic
     def where_positive(typing_context, m, x, y):

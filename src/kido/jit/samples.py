@@ -79,7 +79,7 @@ def thread_samples(typing_context, array, sample):
     return _window(array, False)
 
 
-@infer_global(operator.getitem)
+@infer_global(operator.getitem)  # type: ignore[misc]
 class _GetItem(AbstractTemplate):
     def generic(self, args, kws):
         array, index = args
@@ -88,7 +88,7 @@ class _GetItem(AbstractTemplate):
         return None
 
 
-@infer_global(operator.setitem)
+@infer_global(operator.setitem)  # type: ignore[misc]
 class _SetItem(AbstractTemplate):
     def generic(self, args, kws):
         array, index, value = args
@@ -101,14 +101,18 @@ class _SetItem(AbstractTemplate):
 def _is_index(index, ndim):
     if isinstance(index, types.Integer):
         return ndim == 1
-    return isinstance(index, types.BaseTuple) and len(index) == ndim and all(isinstance(k, types.Integer) for k in index)
+    return (
+        isinstance(index, types.BaseTuple)
+        and len(index) == ndim
+        and all(isinstance(k, types.Integer) for k in list(index))  # type: ignore[arg-type]
+    )
 
 
 def _pointers(context, builder, array_type, value, index_type, index):
     """Pointers to the element in each sample, and the tag that keeps them apart from fields."""
     samples = cgutils.create_struct_proxy(array_type)(context, builder, value)
     if isinstance(index_type, types.BaseTuple):
-        parts, kinds = cgutils.unpack_tuple(builder, index), list(index_type)
+        parts, kinds = cgutils.unpack_tuple(builder, index), list(index_type)  # type: ignore[arg-type]
     else:
         parts, kinds = [index], [index_type]
     at = [context.cast(builder, v, k, types.intp) for v, k in zip(parts, kinds, strict=True)]

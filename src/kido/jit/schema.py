@@ -102,8 +102,8 @@ class Container:
         unknown = set(given) - set(sizes) - set(schema.fields)
         if unknown:
             raise ValueError(f"{schema.name} has no fields {sorted(unknown)}; it has {list(schema.fields)}")
-        header = np.zeros(FIRST_FIELD + WORDS_PER_FIELD * len(schema.fields), np.int64)
-        for k, f in enumerate(schema.fields.values()):
+        places: list[tuple[int, tuple[int, ...]]] = []
+        for f in schema.fields.values():
             array = given.get(f.name)
             if array is None:
                 shape = tuple(d if isinstance(d, int) else int(sizes[d]) for d in f.dims)
@@ -118,12 +118,8 @@ class Container:
             elif any(d != n for d, n in zip(f.dims, array.shape, strict=True) if isinstance(d, int)):
                 raise ValueError(f"{schema.name}.{f.name}: expected the shape {f.dims}, got {array.shape}")
             setattr(self, f.name, array)
-            at = FIRST_FIELD + WORDS_PER_FIELD * k
-            header[at] = array.ctypes.data
-            header[at + 1 : at + 1 + len(f.dims)] = array.shape[: len(f.dims)]
-        header[MARK] = schema.mark
-        header[SAMPLES] = max(1, samples)
-        self._header = header
+            places.append((array.ctypes.data, array.shape[: len(f.dims)]))
+        header = self._header = make_header(schema, places, max(1, samples))
         self.address = int(header.ctypes.data)
         _LIVE[self.address] = self
 
@@ -147,6 +143,17 @@ class Container:
         return sum(getattr(self, n).nbytes for n in self.schema.fields)
 
 
+def make_header(schema: Schema, places: list[tuple[int, tuple[int, ...]]], samples: int) -> np.ndarray:
+    """Header of a container whose fields lie at the given addresses, with the shapes of one sample."""
+    header = np.zeros(FIRST_FIELD + WORDS_PER_FIELD * len(places), np.int64)
+    header[MARK], header[SAMPLES] = schema.mark, samples
+    for k, (address, shape) in enumerate(places):
+        at = FIRST_FIELD + WORDS_PER_FIELD * k
+        header[at] = address
+        header[at + 1 : at + 1 + len(shape)] = shape
+    return header
+
+
 def _aligned(shape: tuple[int, ...]) -> np.ndarray:
     """Zeros that start on a cache line."""
     size = int(np.prod(shape))
@@ -156,7 +163,7 @@ def _aligned(shape: tuple[int, ...]) -> np.ndarray:
 
 
 def _rebuild(schema: Schema, arrays: dict[str, np.ndarray]) -> Container:
-    return Container(schema, **arrays)
+    return Container(schema, samples=0, **arrays)
 
 
 def live_container(address: int) -> Container:

@@ -1,0 +1,128 @@
+"""What a batch is given: batch-first arrays, checked before anything is computed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kido.batch import entries
+from kido.errors import StateError
+
+if TYPE_CHECKING:
+    from kido.skeleton import Skeleton
+
+Array = NDArray[np.float64]
+
+
+def rows_of(skeleton: Skeleton, what: str, value: ArrayLike, ndim: int = 2) -> Array:
+    """Finite numbers of shape (samples, dofs), or (samples, steps, dofs); one state stands for all samples.
+
+    Raises:
+        StateError: other shape, not numbers, or not finite; names the sample and the coordinate.
+    """
+    dofs = skeleton.num_dofs
+    array: Any = value
+    if type(array) is not np.ndarray or array.dtype != np.float64 or not array.flags.carray:
+        try:
+            array = np.array(value, order="C").astype(np.float64, casting="same_kind")
+        except (TypeError, ValueError):
+            raise StateError(f"{_name(skeleton)}: {what}: expected numbers, got {_short(value)}") from None
+    if array.ndim == 1:
+        array = array[None]
+    if array.ndim == 2 and ndim == 3:
+        array = array[:, None]
+    if array.ndim != ndim or array.shape[-1] != dofs:
+        wanted = "(samples, dofs)" if ndim == 2 else "(samples, dofs) or (samples, steps, dofs)"
+        raise StateError(
+            f"{_name(skeleton)}: {what}: expected the shape {wanted} with {dofs} dofs, or one state of {dofs} "
+            f"numbers, got an array of shape {np.shape(value)}"
+        )
+    bad = entries.first_not_finite(array.reshape(-1).view(np.int64))
+    if bad >= 0:
+        _raise_not_finite(skeleton, what, array, bad)
+    return array
+
+
+def common_count(skeleton: Skeleton, **given: Array) -> int:
+    """Number of samples: that of all arguments which are not a single state.
+
+    Raises:
+        StateError: they differ.
+    """
+    counts = {what: len(array) for what, array in given.items() if len(array) != 1}
+    if not counts:
+        return 1
+    if len(set(counts.values())) > 1:
+        listed = ", ".join(f"{n} of {what}" for what, n in counts.items())
+        raise StateError(f"{_name(skeleton)}: expected as many samples of each argument, got {listed}")
+    return next(iter(counts.values()))
+
+
+def result(out: Array | None, shape: tuple[int, ...], what: str = "out") -> Array:
+    """The array to write: `out` if it is given and fits, else a new one.
+
+    Raises:
+        StateError: `out` is no writeable, C-contiguous float64 array of the shape.
+    """
+    if out is None:
+        return np.empty(shape)
+    if type(out) is not np.ndarray or out.dtype != np.float64 or out.shape != shape or not out.flags.carray:
+        got = f"{out.dtype} {out.shape}" if isinstance(out, np.ndarray) else repr(out)
+        raise StateError(f"{what}: expected a writeable, C-contiguous float64 array of shape {shape}, got {got}")
+    return out
+
+
+def apart(array: Array, *written: Array) -> Array:
+    """The array, or a copy of it where memory of it that belongs to other samples would be written."""
+    for out in written:
+        same = out.ctypes.data == array.ctypes.data and out.shape == array.shape
+        if not same and np.may_share_memory(array, out):
+            return array.copy()
+    return array
+
+
+def finite_number(what: str, value: Any, positive: bool = False) -> float:
+    """A finite number.
+
+    Raises:
+        StateError: it is none, or not positive where that is asked.
+    """
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = float("nan")
+    if not np.isfinite(number) or (positive and number <= 0.0):
+        raise StateError(f"{what}: expected a {'positive ' if positive else ''}finite number, got {value!r}")
+    return number
+
+
+def whole_number(what: str, value: Any) -> int:
+    """A whole number above zero.
+
+    Raises:
+        StateError: it is none.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise StateError(f"{what}: expected a whole number above 0, got {value!r}")
+    return int(value)
+
+
+def _raise_not_finite(skeleton: Skeleton, what: str, array: Array, index: int) -> NoReturn:
+    place = np.unravel_index(index, array.shape)
+    dof = int(place[-1])
+    step = f", step {place[1]}" if array.ndim == 3 and array.shape[1] > 1 else ""
+    raise StateError(
+        f"{_name(skeleton)}: {what}: expected finite numbers, got {array[place]} in sample {place[0]}{step} for dof "
+        f"{dof} ({skeleton.dofs[dof].name!r})"
+    )
+
+
+def _name(skeleton: Skeleton) -> str:
+    return f"skeleton {skeleton.name!r}"
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) < 80 else text[:77] + "..."

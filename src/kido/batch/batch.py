@@ -1,0 +1,242 @@
+"""`Batch`: kinematics and dynamics of many states of one skeleton."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kido.batch.arguments import Array, apart, common_count, finite_number, result, rows_of, whole_number
+from kido.batch.threads import Threads
+from kido.errors import ModelError, StateError
+from kido.math.transform import as_vector
+from kido.skeleton.compiler import check_masses
+
+if TYPE_CHECKING:
+    from kido.skeleton import BodyNode, Skeleton
+
+
+class Batch:
+    """Many states of one skeleton at once.
+
+    Arguments and results are float64 arrays with the samples first: positions (samples, dofs), say. A single
+    state, of shape (dofs,) or (1, dofs), stands for all samples. The state that the skeleton holds is neither
+    used nor changed; changes of its structure and properties are picked up. Results equal those of the
+    skeleton's own methods bit for bit, and depend neither on the number of threads nor on the other samples.
+
+    As in those methods, joint springs, damping and friction act in `simulate` alone.
+
+    Args:
+        skeleton: the model.
+        threads: how many threads compute; the number of available cores by default. They run without
+            Python's lock.
+        device: "cpu", or "cuda" for a GPU.
+
+    Raises:
+        StateError: no such device, or there is no GPU.
+        MissingExtraError: the extra `cuda` is not installed.
+    """
+
+    def __init__(self, skeleton: Skeleton, threads: int | None = None, device: str = "cpu"):
+        self.skeleton = skeleton
+        if device == "cpu":
+            self._device: Any = Threads(skeleton, threads)
+        elif device == "cuda":
+            from kido.batch.cuda import Gpu
+
+            self._device = Gpu(skeleton)
+        else:
+            raise StateError(f"device: expected 'cpu' or 'cuda', got {device!r}")
+        self.device = device
+
+    @property
+    def threads(self) -> int:
+        """Most threads that a call uses."""
+        return self._device.threads
+
+    def __repr__(self) -> str:
+        return f"Batch({self.skeleton.name!r}, threads={self.threads}, device={self.device!r})"
+
+    # Kinematics -----------------------------------------------------------------------------------------------
+
+    def forward_kinematics(self, positions: ArrayLike, out: Array | None = None) -> Array:
+        """World transforms of all bodies (samples, bodies, 4, 4)."""
+        q = rows_of(self.skeleton, "positions", positions)
+        X = result(out, (len(q), self.skeleton.num_bodies, 4, 4))
+        self._device.run("forward_kinematics", len(q), apart(q, X), X)
+        return X
+
+    def jacobian(
+        self,
+        body: BodyNode | str | int,
+        positions: ArrayLike,
+        offset: ArrayLike = (0.0, 0.0, 0.0),
+        out: Array | None = None,
+    ) -> Array:
+        """Jacobians (samples, 6, dofs) of a point of a body: J u is its [angular; linear] velocity, world axes.
+
+        Args:
+            body: a body of the skeleton, its name or its index.
+            positions: (samples, dofs).
+            offset: the point in body axes [m].
+            out: array to write to.
+        """
+        index = self._body_index(body)
+        x, y, z = as_vector(offset, f"skeleton {self.skeleton.name!r}: offset")
+        q = rows_of(self.skeleton, "positions", positions)
+        J = result(out, (len(q), 6, self.skeleton.num_dofs))
+        self._device.run("jacobian", len(q), apart(q, J), index, float(x), float(y), float(z), J)
+        return J
+
+    def _body_index(self, body: BodyNode | str | int) -> int:
+        s = self.skeleton
+        if isinstance(body, str | int | np.integer):
+            return s.body(body).index  # type: ignore[arg-type]
+        if getattr(body, "skeleton", None) is not s:
+            raise ModelError(f"body: expected a body of skeleton {s.name!r}, its name or its index, got {body!r}")
+        return body.index
+
+    # Dynamics -------------------------------------------------------------------------------------------------
+
+    def mass_matrix(self, positions: ArrayLike, out: Array | None = None) -> Array:
+        """Mass matrices (samples, dofs, dofs)."""
+        q = rows_of(self.skeleton, "positions", positions)
+        n = self.skeleton.num_dofs
+        M = result(out, (len(q), n, n))
+        self._device.run("mass_matrix", len(q), apart(q, M), M)
+        return M
+
+    def inverse_dynamics(
+        self, positions: ArrayLike, velocities: ArrayLike, accelerations: ArrayLike, out: Array | None = None
+    ) -> Array:
+        """Joint forces T = M udot + C(q, u) (samples, dofs)."""
+        (q, u, udot), count = self._arguments(positions=positions, velocities=velocities, accelerations=accelerations)
+        tau = result(out, (count, self.skeleton.num_dofs))
+        self._device.run("inverse_dynamics", count, *(apart(array, tau) for array in (q, u, udot)), tau)
+        return tau
+
+    def forward_dynamics(
+        self,
+        positions: ArrayLike,
+        velocities: ArrayLike,
+        forces: ArrayLike,
+        out: Array | None = None,
+        status: np.ndarray | None = None,
+    ) -> Array:
+        """Accelerations M^-1 (T - C(q, u)) (samples, dofs), by the articulated-body algorithm.
+
+        Args:
+            positions, velocities, forces: (samples, dofs) each.
+            out: array to write to.
+            status: an int64 array (samples,) to fill with -1, or with the index of a coordinate that sees no
+                positive inertia; nothing is raised for that then, and the sample's accelerations mean nothing.
+
+        Raises:
+            ModelError: the inertia seen by a coordinate is not positive; names the first such sample.
+        """
+        (q, u, tau), count = self._arguments(positions=positions, velocities=velocities, forces=forces)
+        udot = result(out, (count, self.skeleton.num_dofs))
+        found = self._statuses(count, status)
+        given = (apart(array, udot) for array in (q, u, tau))
+        failed = self._device.run("forward_dynamics", count, *given, udot, found)
+        self._report(failed, found, status)
+        return udot
+
+    def _arguments(self, **given: ArrayLike) -> tuple[list[Array], int]:
+        arrays = {what: rows_of(self.skeleton, what, value) for what, value in given.items()}
+        return list(arrays.values()), common_count(self.skeleton, **arrays)
+
+    def _statuses(self, count: int, status: np.ndarray | None) -> Array:
+        """Room for what samples report, as kernels want it; `status` is checked."""
+        good = isinstance(status, np.ndarray) and status.dtype == np.int64 and status.shape == (count,)
+        if status is not None and not good:
+            got = f"{status.dtype} {status.shape}" if isinstance(status, np.ndarray) else repr(status)
+            raise StateError(f"status: expected an int64 array of shape {(count,)}, got {got}")
+        return np.empty((count, 1))
+
+    def _report(self, failed: int, found: Array, status: np.ndarray | None) -> None:
+        if status is not None:
+            status[:] = found[:, 0]
+        elif failed:
+            sample = int(np.flatnonzero(found[:, 0] >= 0.0)[0])
+            self._raise_singular(sample, int(found[sample, 0]))
+
+    def _raise_singular(self, sample: int, dof: int) -> NoReturn:
+        s = self.skeleton
+        check_masses(s)
+        raise ModelError(
+            f"skeleton {s.name!r}: in sample {sample}, the inertia seen by dof {dof} ({s.dofs[dof].name!r}) is not "
+            "positive; a body it moves needs mass or rotational inertia, or axes of its joint coincide there"
+        )
+
+    # Motion ---------------------------------------------------------------------------------------------------
+
+    def integrate(self, positions: ArrayLike, velocities: ArrayLike, time: float, out: Array | None = None) -> Array:
+        """Positions (samples, dofs) moved along constant velocities for a time [s], on the joints' manifolds."""
+        h = finite_number("time", time)
+        (q, u), count = self._arguments(positions=positions, velocities=velocities)
+        moved = result(out, (count, self.skeleton.num_dofs))
+        self._device.run("integrate", count, apart(q, moved), apart(u, moved), h, moved)
+        return moved
+
+    def simulate(
+        self,
+        positions: ArrayLike,
+        velocities: ArrayLike,
+        forces: ArrayLike = 0.0,
+        *,
+        time_step: float = 0.001,
+        steps: int = 1,
+        every: int | None = None,
+        status: np.ndarray | None = None,
+    ) -> tuple[Array, Array]:
+        """Positions and velocities after steps of smooth motion.
+
+        A step is that of a `World` in which nothing touches and no limit, joint friction or mimic joint acts:
+        Moreau's midpoint rule, of second order, with joint damping and springs taken implicitly.
+
+        Args:
+            positions, velocities: (samples, dofs) each.
+            forces: (samples, dofs) held during all steps, (samples, steps, dofs), or one number for all.
+            time_step: [s].
+            steps: how many.
+            every: keep every so many states; the last only by default.
+            status: as in `forward_dynamics`, of any step.
+
+        Returns:
+            Positions and velocities, each (samples, dofs), or (samples, steps // every, dofs) with `every`.
+
+        Raises:
+            ModelError: the inertia seen by a coordinate was not positive; names the first such sample.
+            StateError: the motion of a sample became NaN or infinite.
+        """
+        s = self.skeleton
+        h = finite_number("time_step", time_step, positive=True)
+        steps = whole_number("steps", steps)
+        stride = steps if every is None else whole_number("every", every)
+        if stride > steps:
+            raise StateError(f"every: expected at most steps = {steps}, got {every}")
+        (q, u), _ = self._arguments(positions=positions, velocities=velocities)
+        if np.ndim(forces) == 0:
+            forces = np.full(s.num_dofs, finite_number("forces", forces))
+        tau = rows_of(s, "forces", forces, ndim=3)
+        if tau.shape[1] not in (1, steps):
+            raise StateError(f"skeleton {s.name!r}: forces: expected {steps} steps of each sample, got {tau.shape[1]}")
+        count = common_count(s, positions=q, velocities=u, forces=tau)
+        shape = count, steps // stride, s.num_dofs
+        moved, speeds, found = np.empty(shape), np.empty(shape), self._statuses(count, status)
+        failed = self._device.run("simulate", count, q, u, tau, h, steps, stride, moved, speeds, found)
+        if status is None:
+            self._check_motion(moved, speeds)
+        self._report(failed, found, status)
+        return (moved[:, 0], speeds[:, 0]) if every is None else (moved, speeds)
+
+    def _check_motion(self, *results: Array) -> None:
+        for array in results:
+            wrong = ~np.isfinite(array).all(axis=(1, 2))
+            if wrong.any():
+                raise StateError(
+                    f"skeleton {self.skeleton.name!r}: the motion of sample {int(np.flatnonzero(wrong)[0])} became NaN "
+                    "or infinite; a smaller time step or smaller forces may help"
+                )

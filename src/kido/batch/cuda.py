@@ -1,0 +1,241 @@
+"""The same states on a GPU: one thread for each sample, by CUDA kernels made from the same sources.
+
+Work space lies with the samples side by side, so that neighbouring threads read neighbouring numbers. The
+kernels are compiled to PTX in the tests; no machine of the project has run them yet.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+import numpy as np
+
+from kido.batch.states import (
+    ROLLOUT,
+    advanced_of,
+    forward_dynamics_of,
+    inverse_dynamics_of,
+    jacobian_of,
+    mass_matrix_of,
+    simulate_of,
+    transforms_of,
+)
+from kido.errors import MissingExtraError, StateError
+from kido.jit import JIT_DISABLED, Container, Schema
+from kido.jit.schema import make_header
+from kido.joints import JointKind
+from kido.tree.schema import DATA, TREE
+
+if TYPE_CHECKING:
+    from kido.skeleton import Skeleton
+
+BLOCK = 64  # threads of a block: a kernel takes about 180 registers of each
+LAUNCH = 16384  # samples that work space is made for; more are done one launch after the other
+
+
+def _define() -> tuple[Any, dict[str, tuple[Any, str]]]:
+    """Numba's CUDA, and by its name each kernel with its signature."""
+    if JIT_DISABLED:
+        raise StateError("device 'cuda': kernels are not compiled (NUMBA_DISABLE_JIT)")
+    try:
+        cuda: Any = import_module("numba.cuda")
+    except ImportError:
+        raise MissingExtraError("computing on a GPU", "cuda") from None
+    from kido.jit.compile import thread_samples, thread_view, view
+
+    def forward_kinematics(tree, data, begin, end, q, X):
+        slot = cuda.grid(1)
+        k = begin + slot
+        if k < end:
+            transforms_of(view(TREE, tree), thread_view(DATA, data, slot), thread_samples(q, k), thread_samples(X, k))
+
+    def jacobian(tree, data, begin, end, q, member, x, y, z, J):
+        slot = cuda.grid(1)
+        k = begin + slot
+        if k < end:
+            t, d = view(TREE, tree), thread_view(DATA, data, slot)
+            jacobian_of(t, d, thread_samples(q, k), member, x, y, z, thread_samples(J, k))
+
+    def mass_matrix(tree, data, begin, end, q, M):
+        slot = cuda.grid(1)
+        k = begin + slot
+        if k < end:
+            mass_matrix_of(view(TREE, tree), thread_view(DATA, data, slot), thread_samples(q, k), thread_samples(M, k))
+
+    def inverse_dynamics(tree, data, begin, end, q, u, udot, tau):
+        slot = cuda.grid(1)
+        k = begin + slot
+        if k < end:
+            inverse_dynamics_of(
+                view(TREE, tree), thread_view(DATA, data, slot), thread_samples(q, k), thread_samples(u, k),
+                thread_samples(udot, k), thread_samples(tau, k),
+            )  # fmt: skip
+
+    def forward_dynamics(tree, data, begin, end, q, u, tau, udot, status):
+        slot = cuda.grid(1)
+        k = begin + slot
+        if k < end:
+            status[k, 0] = forward_dynamics_of(
+                view(TREE, tree), thread_view(DATA, data, slot), thread_samples(q, k), thread_samples(u, k),
+                thread_samples(tau, k), thread_samples(udot, k),
+            )  # fmt: skip
+
+    def integrate(tree, data, begin, end, q, u, h, moved):
+        slot = cuda.grid(1)
+        k = begin + slot
+        if k < end:
+            t, d = view(TREE, tree), thread_view(DATA, data, slot)
+            advanced_of(t, d, thread_samples(q, k), thread_samples(u, k), h, thread_samples(moved, k))
+
+    def simulate(tree, data, rollout, begin, end, q, u, tau, h, steps, every, q_out, u_out, status):
+        slot = cuda.grid(1)
+        k = begin + slot
+        if k < end:
+            status[k, 0] = simulate_of(
+                view(TREE, tree), thread_view(DATA, data, slot), thread_view(ROLLOUT, rollout, slot),
+                thread_samples(q, k), thread_samples(u, k), thread_samples(tau, k), h, steps, every,
+                thread_samples(q_out, k), thread_samples(u_out, k),
+            )  # fmt: skip
+
+    rows, matrices = "f8[:,::1]", "f8[:,:,::1]"
+    span = "i8,i8,i8,i8"
+    return cuda, {
+        "forward_kinematics": (forward_kinematics, f"void({span},{rows},f8[:,:,:,::1])"),
+        "jacobian": (jacobian, f"void({span},{rows},i8,f8,f8,f8,{matrices})"),
+        "mass_matrix": (mass_matrix, f"void({span},{rows},{matrices})"),
+        "inverse_dynamics": (inverse_dynamics, f"void({span},{rows},{rows},{rows},{rows})"),
+        "forward_dynamics": (forward_dynamics, f"void({span},{rows},{rows},{rows},{rows},{rows})"),
+        "integrate": (integrate, f"void({span},{rows},{rows},f8,{rows})"),
+        "simulate": (
+            simulate,
+            f"void({span},i8,{rows},{rows},{matrices},f8,i8,i8,{matrices},{matrices},{rows})",
+        ),
+    }
+
+
+def compile_ptx(name: str, capability: tuple[int, int] = (9, 0)) -> str:
+    """PTX of one of the kernels; needs CUDA's compiler library (NVVM), but no GPU.
+
+    Args:
+        name: a method of `Batch`.
+        capability: compute capability of the GPU that is meant.
+
+    Raises:
+        MissingExtraError: there is no NVVM.
+    """
+    cuda, kernels = _define()
+    from numba.core import sigutils
+    from numba.cuda import dispatcher
+    from numba.cuda.cudadrv import nvvm
+
+    if not nvvm.is_available():
+        raise MissingExtraError("compiling for a GPU", "cuda")
+    function, text = kernels[name]
+    args, _ = sigutils.normalize_signature(text)
+
+    class Device:
+        compute_capability = capability
+
+    # Functions that a kernel calls are compiled for the GPU at hand; here there need not be one.
+    with mock.patch.object(dispatcher, "get_current_device", Device):
+        ptx, _ = cuda.compile_ptx(function, args, cc=capability)
+    return ptx
+
+
+class DeviceContainer:
+    """The fields of a schema in a GPU's memory, with samples side by side, and the address of their header."""
+
+    def __init__(self, cuda: Any, schema: Schema, arrays: dict[str, np.ndarray], samples: int):
+        self.fields = {name: cuda.to_device(array) for name, array in arrays.items()}
+        places = []
+        for f in schema.fields.values():
+            array = self.fields[f.name]
+            places.append((_address(array), array.shape[: len(f.dims)]))
+        self._header = cuda.to_device(make_header(schema, places, samples))
+        self.address = _address(self._header)
+
+
+def _address(array: Any) -> int:
+    return int(array.__cuda_array_interface__["data"][0] or 0)
+
+
+class Gpu:
+    """Runs a kernel over all samples of a call; the counterpart of `kido.batch.threads.Threads`."""
+
+    threads = 1
+
+    def __init__(self, skeleton: Skeleton):
+        self.skeleton = skeleton
+        self._connect()
+
+    def _connect(self) -> None:
+        self._cuda, kernels = _define()
+        from numba.cuda.cudadrv import nvvm
+        from numba.cuda.cudadrv.driver import driver
+
+        if not driver.is_available:
+            raise StateError("device 'cuda': there is no NVIDIA GPU, or no driver for it, on this machine")
+        if not nvvm.is_available():
+            raise MissingExtraError("computing on a GPU", "cuda")
+        self._kernels = {name: self._cuda.jit(text)(function) for name, (function, text) in kernels.items()}
+        self._trees: dict[bool, tuple[DeviceContainer, dict[str, np.ndarray]]] = {}
+        self._spaces: dict[Any, tuple[DeviceContainer, DeviceContainer]] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"skeleton": self.skeleton}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.skeleton = state["skeleton"]
+        self._connect()
+
+    def _tree(self, mixed: bool) -> DeviceContainer:
+        """The skeleton's tree, copied again if it changed; free joints in fixed axes for motion, as in worlds."""
+        self.skeleton._compiled()
+        tree: Container = self.skeleton._tree  # type: ignore[assignment]
+        arrays = {name: getattr(tree, name) for name in TREE.fields}
+        if mixed:
+            kind = arrays["kind"].copy()
+            kind[kind == JointKind.FREE] = JointKind.FREE_MIXED
+            arrays["kind"] = kind
+        known = self._trees.get(mixed)
+        if known is None or not all(np.array_equal(known[1][name], array) for name, array in arrays.items()):
+            copies = {name: array.copy() for name, array in arrays.items()}
+            known = self._trees[mixed] = DeviceContainer(self._cuda, TREE, copies, 1), copies
+        return known[0]
+
+    def _space(self, samples: int) -> tuple[DeviceContainer, DeviceContainer]:
+        """Work space for a number of samples."""
+        tree: Container = self.skeleton._tree  # type: ignore[assignment]
+        sizes = {"bodies": len(tree.parent), "dofs": len(tree.body_of_dof), "rows": 0, "columns": 0}
+        key = (samples, *sizes.values())
+        if key not in self._spaces:
+            made = []
+            for schema in (DATA, ROLLOUT):
+                wanted = {name: sizes[name] for f in schema.fields.values() for name in f.dims if isinstance(name, str)}
+                host = Container(schema, samples=samples, **wanted)
+                made.append(DeviceContainer(self._cuda, schema, {n: getattr(host, n) for n in schema.fields}, samples))
+            self._spaces = {key: (made[0], made[1])}
+        return self._spaces[key]
+
+    def run(self, name: str, count: int, *arguments: Any) -> int:
+        """Launch the kernel of a name for samples 0..count-1; returns whether a sample has a status."""
+        if count == 0:
+            return 0
+        rollout = name == "simulate"
+        tree = self._tree(rollout)
+        samples = min(LAUNCH, -(-count // BLOCK) * BLOCK)
+        data, more = self._space(samples)
+        own = (tree.address, data.address, more.address) if rollout else (tree.address, data.address)
+        arrays = [a for a in arguments if isinstance(a, np.ndarray)]
+        there = {id(a): self._cuda.to_device(a) for a in arrays}
+        given = [there.get(id(a), a) for a in arguments]
+        for begin in range(0, count, samples):
+            end = min(count, begin + samples)
+            blocks = -(-(end - begin) // BLOCK)
+            self._kernels[name][blocks, BLOCK](*own, begin, end, *given)
+        outputs = {"forward_dynamics": 2, "simulate": 3}.get(name, 1)
+        for array in arrays[-outputs:]:
+            there[id(array)].copy_to_host(array)
+        return int(outputs > 1 and bool((arrays[-1] >= 0.0).any()))

@@ -1,0 +1,56 @@
+"""The kernels of batches compile for a GPU, without one. What they compute there is not tested here."""
+
+from __future__ import annotations
+
+import pytest
+
+from kido.batch import Batch
+from kido.batch.cuda import compile_ptx
+from kido.errors import MissingExtraError, StateError
+from kido.jit import JIT_DISABLED
+from trees import build
+
+needs_jit = pytest.mark.skipif(JIT_DISABLED, reason="kernels run as plain Python (NUMBA_DISABLE_JIT)")
+
+
+def ptx_of(name: str, capability: tuple[int, int] = (9, 0)) -> str:
+    try:
+        return compile_ptx(name, capability)
+    except MissingExtraError as missing:
+        pytest.skip(str(missing))
+
+
+@needs_jit
+@pytest.mark.parametrize(
+    "name",
+    [
+        "forward_dynamics",
+        "integrate",
+        pytest.param("forward_kinematics", marks=pytest.mark.slow),
+        pytest.param("jacobian", marks=pytest.mark.slow),
+        pytest.param("inverse_dynamics", marks=pytest.mark.slow),
+        pytest.param("mass_matrix", marks=pytest.mark.slow),
+        pytest.param("simulate", marks=pytest.mark.slow),
+    ],
+)
+def test_kernels_compile_to_ptx(name: str) -> None:
+    """Double precision, fused multiply-add, and no memory but that of the containers and arguments."""
+    ptx = ptx_of(name)
+    assert ".target sm_90" in ptx and ".entry" in ptx
+    assert "fma.rn.f64" in ptx
+    assert "malloc" not in ptx
+
+
+@needs_jit
+def test_other_gpus_can_be_asked_for() -> None:
+    assert ".target sm_80" in ptx_of("integrate", (8, 0))
+
+
+def test_without_a_gpu_the_reason_is_told() -> None:
+    skeleton = build(["revolute"], [-1], seed=1)
+    try:
+        batch = Batch(skeleton, device="cuda")
+    except (StateError, MissingExtraError) as refused:
+        assert "device 'cuda'" in str(refused) or "kido[cuda]" in str(refused)
+    else:  # there is a GPU
+        assert batch.device == "cuda"
