@@ -53,6 +53,10 @@ def test_results_are_those_of_the_skeleton_to_the_bit(tree: kido.Skeleton, count
     same(batch.mass_matrix(q), each(tree.compute_mass_matrix, q), n, n)
     same(batch.inverse_dynamics(q, u, x), each(tree.inverse_dynamics, q, u, x), n)
     same(batch.forward_dynamics(q, u, x), each(tree.forward_dynamics, q, u, x), n)
+    forces = batch.inverse_dynamics_derivatives(q, u, x)
+    same(np.stack(forces, axis=1), each(tree.inverse_dynamics_derivatives, q, u, x), 3, n, n)
+    motion = batch.forward_dynamics_derivatives(q, u, x)
+    same(np.stack(motion, axis=1), each(tree.forward_dynamics_derivatives, q, u, x), 3, n, n)
 
 
 @pytest.mark.parametrize("kind", [k for k in KINDS if k != "weld"])

@@ -12,6 +12,7 @@ from kido.batch.threads import Threads
 from kido.errors import ModelError, StateError
 from kido.math.transform import as_vector
 from kido.skeleton.compiler import check_masses
+from kido.skeleton.derivatives import ForwardDynamicsDerivatives, InverseDynamicsDerivatives
 
 if TYPE_CHECKING:
     from kido.skeleton import BodyNode, Skeleton
@@ -142,6 +143,48 @@ class Batch:
         failed = self._device.run("forward_dynamics", count, *given, udot, found)
         self._report(failed, found, status)
         return udot
+
+    def inverse_dynamics_derivatives(
+        self, positions: ArrayLike, velocities: ArrayLike, accelerations: ArrayLike, out: Array | None = None
+    ) -> InverseDynamicsDerivatives:
+        """Derivatives dT/dq (along velocities), dT/du and dT/dudot = M of joint forces, (samples, dofs, dofs) each.
+
+        Args:
+            positions, velocities, accelerations: (samples, dofs) each.
+            out: array (samples, 3, dofs, dofs) to write to; the results are parts of it.
+        """
+        (q, u, udot), count = self._arguments(positions=positions, velocities=velocities, accelerations=accelerations)
+        n = self.skeleton.num_dofs
+        D = result(out, (count, 3, n, n))
+        self._device.run("inverse_dynamics_derivatives", count, *(apart(array, D) for array in (q, u, udot)), D)
+        return InverseDynamicsDerivatives(D[:, 0], D[:, 1], D[:, 2])
+
+    def forward_dynamics_derivatives(
+        self,
+        positions: ArrayLike,
+        velocities: ArrayLike,
+        forces: ArrayLike,
+        out: Array | None = None,
+        status: np.ndarray | None = None,
+    ) -> ForwardDynamicsDerivatives:
+        """Derivatives dudot/dq (along velocities), dudot/du and dudot/dT = M^-1, (samples, dofs, dofs) each.
+
+        Args:
+            positions, velocities, forces: (samples, dofs) each.
+            out: array (samples, 3, dofs, dofs) to write to; the results are parts of it.
+            status: as in `forward_dynamics`.
+
+        Raises:
+            ModelError: the inertia seen by a coordinate is not positive; names the first such sample.
+        """
+        (q, u, tau), count = self._arguments(positions=positions, velocities=velocities, forces=forces)
+        n = self.skeleton.num_dofs
+        D = result(out, (count, 3, n, n))
+        found = self._statuses(count, status)
+        given = (apart(array, D) for array in (q, u, tau))
+        failed = self._device.run("forward_dynamics_derivatives", count, *given, D, found)
+        self._report(failed, found, status)
+        return ForwardDynamicsDerivatives(D[:, 0], D[:, 1], D[:, 2])
 
     def _arguments(self, **given: ArrayLike) -> tuple[list[Array], int]:
         arrays = {what: rows_of(self.skeleton, what, value) for what, value in given.items()}

@@ -6,6 +6,7 @@ kernels are compiled to PTX in the tests; no machine of the project has run them
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 from unittest import mock
@@ -15,18 +16,23 @@ import numpy as np
 from kido.batch.states import (
     ROLLOUT,
     advanced_of,
+    forward_dynamics_derivatives_of,
     forward_dynamics_of,
+    inverse_dynamics_derivatives_of,
     inverse_dynamics_of,
     jacobian_of,
     mass_matrix_of,
     simulate_of,
     transforms_of,
 )
+from kido.batch.threads import WORK_SPACES
 from kido.errors import MissingExtraError, StateError
 from kido.jit import JIT_DISABLED, Container, Schema
 from kido.jit.schema import make_header
 from kido.joints import JointKind
-from kido.tree.schema import DATA, TREE
+from kido.skeleton.branches import derivatives_workspace
+from kido.tree.derivatives import DERIVATIVES
+from kido.tree.schema import DATA, TREE, data_for
 
 if TYPE_CHECKING:
     from kido.skeleton import Skeleton
@@ -82,6 +88,24 @@ def _define() -> tuple[Any, dict[str, tuple[Any, str]]]:
                 thread_samples(tau, k), thread_samples(udot, k),
             )  # fmt: skip
 
+    def inverse_dynamics_derivatives(tree, data, work, begin, end, q, u, udot, D):
+        slot = cuda.grid(1)
+        k = begin + slot
+        if k < end:
+            inverse_dynamics_derivatives_of(
+                view(TREE, tree), thread_view(DATA, data, slot), thread_view(DERIVATIVES, work, slot),
+                thread_samples(q, k), thread_samples(u, k), thread_samples(udot, k), thread_samples(D, k),
+            )  # fmt: skip
+
+    def forward_dynamics_derivatives(tree, data, work, begin, end, q, u, tau, D, status):
+        slot = cuda.grid(1)
+        k = begin + slot
+        if k < end:
+            status[k, 0] = forward_dynamics_derivatives_of(
+                view(TREE, tree), thread_view(DATA, data, slot), thread_view(DERIVATIVES, work, slot),
+                thread_samples(q, k), thread_samples(u, k), thread_samples(tau, k), thread_samples(D, k),
+            )  # fmt: skip
+
     def integrate(tree, data, begin, end, q, u, h, moved):
         slot = cuda.grid(1)
         k = begin + slot
@@ -107,6 +131,14 @@ def _define() -> tuple[Any, dict[str, tuple[Any, str]]]:
         "mass_matrix": (mass_matrix, f"void({span},{rows},{matrices})"),
         "inverse_dynamics": (inverse_dynamics, f"void({span},{rows},{rows},{rows},{rows})"),
         "forward_dynamics": (forward_dynamics, f"void({span},{rows},{rows},{rows},{rows},{rows})"),
+        "inverse_dynamics_derivatives": (
+            inverse_dynamics_derivatives,
+            f"void({span},i8,{rows},{rows},{rows},f8[:,:,:,::1])",
+        ),
+        "forward_dynamics_derivatives": (
+            forward_dynamics_derivatives,
+            f"void({span},i8,{rows},{rows},{rows},f8[:,:,:,::1],{rows})",
+        ),
         "integrate": (integrate, f"void({span},{rows},{rows},f8,{rows})"),
         "simulate": (
             simulate,
@@ -181,7 +213,9 @@ class Gpu:
             raise MissingExtraError("computing on a GPU", "cuda")
         self._kernels = {name: self._cuda.jit(text)(function) for name, (function, text) in kernels.items()}
         self._trees: dict[bool, tuple[DeviceContainer, dict[str, np.ndarray]]] = {}
-        self._spaces: dict[Any, tuple[DeviceContainer, DeviceContainer]] = {}
+        self._spaces: dict[str, DeviceContainer] = {}
+        self._of_tree: Container | None = None
+        self._samples = 0
 
     def __getstate__(self) -> dict[str, Any]:
         return {"skeleton": self.skeleton}
@@ -205,29 +239,32 @@ class Gpu:
             known = self._trees[mixed] = DeviceContainer(self._cuda, TREE, copies, 1), copies
         return known[0]
 
-    def _space(self, samples: int) -> tuple[DeviceContainer, DeviceContainer]:
-        """Work space for a number of samples."""
+    def _work_space(self, samples: int, name: str) -> tuple[int, ...]:
+        """Addresses of work space of a kernel for a number of samples; it fits the tree of the last call."""
         tree: Container = self.skeleton._tree  # type: ignore[assignment]
-        sizes = {"bodies": len(tree.parent), "dofs": len(tree.body_of_dof), "rows": 0, "columns": 0}
-        key = (samples, *sizes.values())
-        if key not in self._spaces:
-            made = []
-            for schema in (DATA, ROLLOUT):
-                wanted = {name: sizes[name] for f in schema.fields.values() for name in f.dims if isinstance(name, str)}
-                host = Container(schema, samples=samples, **wanted)
-                made.append(DeviceContainer(self._cuda, schema, {n: getattr(host, n) for n in schema.fields}, samples))
-            self._spaces = {key: (made[0], made[1])}
-        return self._spaces[key]
+        if tree is not self._of_tree or samples != self._samples:
+            self._of_tree, self._samples, self._spaces = tree, samples, {}
+        makers: dict[str, Callable[[], Container]] = {
+            "data": lambda: data_for(tree, samples=samples),
+            "rollout": lambda: Container(ROLLOUT, samples=samples, dofs=len(tree.body_of_dof)),
+            "derivation": lambda: derivatives_workspace(tree, samples),
+        }
+        addresses = []
+        for kind in WORK_SPACES.get(name, ("data",)):
+            if kind not in self._spaces:
+                host = makers[kind]()
+                arrays = {field: getattr(host, field) for field in host.schema.fields}
+                self._spaces[kind] = DeviceContainer(self._cuda, host.schema, arrays, samples)
+            addresses.append(self._spaces[kind].address)
+        return tuple(addresses)
 
     def run(self, name: str, count: int, *arguments: Any) -> int:
         """Launch the kernel of a name for samples 0..count-1; returns whether a sample has a status."""
         if count == 0:
             return 0
-        rollout = name == "simulate"
-        tree = self._tree(rollout)
+        tree = self._tree(name == "simulate")
         samples = min(LAUNCH, -(-count // BLOCK) * BLOCK)
-        data, more = self._space(samples)
-        own = (tree.address, data.address, more.address) if rollout else (tree.address, data.address)
+        own = tree.address, *self._work_space(samples, name)
         arrays = [a for a in arguments if isinstance(a, np.ndarray)]
         there = {id(a): self._cuda.to_device(a) for a in arrays}
         given = [there.get(id(a), a) for a in arguments]
@@ -235,7 +272,7 @@ class Gpu:
             end = min(count, begin + samples)
             blocks = -(-(end - begin) // BLOCK)
             self._kernels[name][blocks, BLOCK](*own, begin, end, *given)
-        outputs = {"forward_dynamics": 2, "simulate": 3}.get(name, 1)
+        outputs = {"forward_dynamics": 2, "forward_dynamics_derivatives": 2, "simulate": 3}.get(name, 1)
         for array in arrays[-outputs:]:
             there[id(array)].copy_to_host(array)
         return int(outputs > 1 and bool((arrays[-1] >= 0.0).any()))

@@ -8,7 +8,9 @@ from __future__ import annotations
 from kido.batch.states import (
     ROLLOUT,
     advanced_of,
+    forward_dynamics_derivatives_of,
     forward_dynamics_of,
+    inverse_dynamics_derivatives_of,
     inverse_dynamics_of,
     jacobian_of,
     mass_matrix_of,
@@ -16,6 +18,7 @@ from kido.batch.states import (
     transforms_of,
 )
 from kido.jit import LANES, all_positive, entry, kernel, lanes_samples, lanes_view, view
+from kido.tree.derivatives import DERIVATIVES
 from kido.tree.schema import DATA, TREE
 
 _EXPONENT = 0x7FF0000000000000
@@ -92,6 +95,35 @@ def forward_dynamics(tree, data, q, u, tau, udot, status, begin, end):
         found = forward_dynamics_of(
             t, d, lanes_samples(q, first), lanes_samples(u, first), lanes_samples(tau, first),
             lanes_samples(udot, first),
+        )  # fmt: skip
+        failed |= note(found, lanes_samples(status, first))
+    return failed
+
+
+@entry("i8(i8,i8,i8,f8[:,::1],f8[:,::1],f8[:,::1],f8[:,:,:,::1],i8,i8)")
+def inverse_dynamics_derivatives(tree, data, work, q, u, udot, D, begin, end):
+    t = view(TREE, tree)
+    d = lanes_view(DATA, data)
+    w = lanes_view(DERIVATIVES, work)
+    for first in range(begin, end, LANES):
+        inverse_dynamics_derivatives_of(
+            t, d, w, lanes_samples(q, first), lanes_samples(u, first), lanes_samples(udot, first),
+            lanes_samples(D, first),
+        )  # fmt: skip
+    return 0
+
+
+@entry("i8(i8,i8,i8,f8[:,::1],f8[:,::1],f8[:,::1],f8[:,:,:,::1],f8[:,::1],i8,i8)")
+def forward_dynamics_derivatives(tree, data, work, q, u, tau, D, status, begin, end):
+    """Returns and `status` as `forward_dynamics`."""
+    t = view(TREE, tree)
+    d = lanes_view(DATA, data)
+    w = lanes_view(DERIVATIVES, work)
+    failed = 0
+    for first in range(begin, end, LANES):
+        found = forward_dynamics_derivatives_of(
+            t, d, w, lanes_samples(q, first), lanes_samples(u, first), lanes_samples(tau, first),
+            lanes_samples(D, first),
         )  # fmt: skip
         failed |= note(found, lanes_samples(status, first))
     return failed

@@ -9,6 +9,7 @@ from __future__ import annotations
 from kido.jit import Field, Schema, kernel, where_positive
 from kido.joints.kinds import FREE_MIXED
 from kido.joints.motion import hinge_column
+from kido.kernels.derivative_entries import derive_joint_accelerations, derive_joint_forces
 from kido.kernels.entries import write_member_transform
 from kido.kernels.forward_dynamics import (
     acceleration_scatter,
@@ -22,6 +23,7 @@ from kido.kernels.integration import advance, linear_to_body_axes, linear_to_par
 from kido.kernels.inverse_dynamics import body_acceleration, body_force, gather_joint_forces
 from kido.kernels.kinematics import body_pose, body_velocity, has_hinge, poses, rotation_of, transforms, velocities
 from kido.kernels.mass_matrix import mass_matrix_from_composites, start_composite
+from kido.kernels.springs import add_passive_forces
 from kido.math.so3 import cross, rotate
 
 ROLLOUT = Schema(
@@ -138,6 +140,40 @@ def forward_dynamics_of(t, d, q, u, tau, udot):
 
 
 @kernel
+def inverse_dynamics_derivatives_of(t, d, w, q, u, udot, D):
+    """dtau/dq, dtau/du and M into D (3, dofs, dofs)."""
+    load(q, d.q)
+    load(u, d.u)
+    load(udot, d.udot)
+    n = t.parent.shape[0]
+    transforms(t, d, 0, n)
+    for i in range(n):
+        body_inertia(t, d, i)
+        body_velocity(t, d, i)
+        body_acceleration(t, d, i)
+    derive_joint_forces(t, d, w, D)
+
+
+@kernel
+def forward_dynamics_derivatives_of(t, d, w, q, u, tau, D):
+    """dudot/dq, dudot/du and M^-1 into D (3, dofs, dofs); returns what `forward_dynamics_of` does."""
+    load(q, d.q)
+    load(u, d.u)
+    load(tau, d.tau)
+    n = t.parent.shape[0]
+    transforms(t, d, 0, n)
+    for i in range(n):
+        body_inertia(t, d, i)
+        body_velocity(t, d, i)
+        start_inertia(t, d, i)
+        start_bias(t, d, i)
+    status = inertias_and_bias(t, d, 0, n, 0.0)
+    acceleration_scatter(t, d, 0, n)
+    derive_joint_accelerations(t, d, w, D)
+    return status
+
+
+@kernel
 def advanced_of(t, d, q, u, h, moved):
     """Positions moved along the velocities for a time h, on the manifold."""
     load(q, d.q)
@@ -178,8 +214,7 @@ def step_of(t, d, w, tau, row, h):
     for i in range(n):
         body_inertia(t, d, i)
     in_parent_axes(t, d, d.tau)
-    for k in range(m):
-        d.tau[k] -= t.damping[k] * d.u[k] + t.stiffness[k] * (d.q[k] - t.rest[k])
+    add_passive_forces(t, d, 0, n)
     status = articulated_inertias(t, d, 0, n, h)
     for evaluation in range(2):
         velocities(t, d, 0, n)

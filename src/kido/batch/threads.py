@@ -14,11 +14,18 @@ from kido.batch.states import ROLLOUT
 from kido.errors import StateError
 from kido.jit import JIT_DISABLED, LANES, Container
 from kido.joints import JointKind
-from kido.tree import DATA, TREE
+from kido.skeleton.branches import derivatives_workspace
+from kido.tree import TREE, data_for
 
 if TYPE_CHECKING:
     from kido.skeleton import Skeleton
 
+# What entries work in besides the data of a state.
+WORK_SPACES = {
+    "simulate": ("data", "rollout"),
+    "inverse_dynamics_derivatives": ("data", "derivation"),
+    "forward_dynamics_derivatives": ("data", "derivation"),
+}
 FEWEST = 8  # groups of lanes for which starting another thread pays
 
 
@@ -49,8 +56,7 @@ class Threads:
     def _forget(self) -> None:
         self._tree: Container | None = None
         self._mixed: Container | None = None
-        self._data: list[Container] = []
-        self._rollouts: list[Container] = []
+        self._spaces: dict[tuple[int, str], Container] = {}
         self._pool: ThreadPoolExecutor | None = None
         self._process = os.getpid()
 
@@ -66,7 +72,7 @@ class Threads:
         self.skeleton._compiled()
         tree = self.skeleton._tree
         if tree is not self._tree or tree is None:
-            self._tree, self._mixed, self._data, self._rollouts = tree, None, [], []
+            self._tree, self._mixed, self._spaces = tree, None, {}
         return tree  # type: ignore[return-value]
 
     def _mixed_tree(self, tree: Container) -> Container:
@@ -78,39 +84,41 @@ class Threads:
             self._mixed = Container(TREE, **{**shared, "kind": kind})
         return self._mixed
 
-    def _work_space(self, tree: Container, thread: int) -> tuple[int, int]:
-        """Addresses of one thread's data, of its own and of rollouts."""
-        bodies, dofs = len(tree.parent), len(tree.body_of_dof)
-        lanes = 0 if JIT_DISABLED else LANES
-        while len(self._data) <= thread:
-            self._data.append(Container(DATA, samples=lanes, bodies=bodies, dofs=dofs, rows=0, columns=0))
-            self._rollouts.append(Container(ROLLOUT, samples=lanes, dofs=dofs))
-        return self._data[thread].address, self._rollouts[thread].address
+    def _work_space(self, tree: Container, thread: int, name: str) -> tuple[int, ...]:
+        """Addresses of one thread's work space for an entry."""
+        samples = 0 if JIT_DISABLED else LANES
+        makers: dict[str, Callable[[], Container]] = {
+            "data": lambda: data_for(tree, samples=samples),
+            "rollout": lambda: Container(ROLLOUT, samples=samples, dofs=len(tree.body_of_dof)),
+            "derivation": lambda: derivatives_workspace(tree, samples),
+        }
+        addresses = []
+        for kind in WORK_SPACES.get(name, ("data",)):
+            if (thread, kind) not in self._spaces:
+                self._spaces[thread, kind] = makers[kind]()
+            addresses.append(self._spaces[thread, kind].address)
+        return tuple(addresses)
 
     def run(self, name: str, count: int, *arguments: Any) -> int:
         """Call the entry of a name for samples 0..count-1; returns the largest of what it returned."""
         entry: Callable[..., int] = getattr(entries, name)
         tree = self._current_tree()
-        rollout = name == "simulate"
-        address = (self._mixed_tree(tree) if rollout else tree).address
+        address = (self._mixed_tree(tree) if name == "simulate" else tree).address
         groups = -(-count // LANES)
         parts = max(1, min(self.threads, groups // FEWEST))
         bounds = [LANES * (groups * k // parts) for k in range(parts)] + [count]
-
-        def work(part: int) -> int:
-            data, more = self._work_space(tree, part)
-            own = (address, data, more) if rollout else (address, data)
-            return entry(*own, *arguments, bounds[part], bounds[part + 1])
-
+        # Memory and machine code are made here, by one thread.
+        spaces = [self._work_space(tree, part, name) for part in range(parts)]
         if parts == 1:
-            return work(0)
-        for part in range(parts):  # memory and machine code are made here, by one thread
-            self._work_space(tree, part)
+            return entry(address, *spaces[0], *arguments, 0, count)
         if not entry.overloads:  # type: ignore[attr-defined]
-            data, more = self._work_space(tree, 0)
-            entry(*((address, data, more) if rollout else (address, data)), *arguments, 0, 0)
+            entry(address, *spaces[0], *arguments, 0, 0)
         if self._pool is None or self._process != os.getpid():  # threads do not survive a fork
             self._pool, self._process = ThreadPoolExecutor(self.threads - 1), os.getpid()
+
+        def work(part: int) -> int:
+            return entry(address, *spaces[part], *arguments, bounds[part], bounds[part + 1])
+
         others = [self._pool.submit(work, part) for part in range(1, parts)]
-        results = [work(0)]
-        return max(results + [other.result() for other in others])
+        first = work(0)
+        return max([first, *(other.result() for other in others)])

@@ -163,7 +163,7 @@ def articulate(t, d, h):
         if t.part_mobile[part] != 0:
             for i in range(first, last):
                 body_inertia(t, d, i)
-            status = articulated_inertias(t, d, first, last, h)
+            status = int(articulated_inertias(t, d, first, last, h))
             if status >= 0 and result == 0:
                 result = FAILED - 1 - status
     return result

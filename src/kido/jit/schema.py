@@ -96,8 +96,9 @@ class Container:
             must not serve as another field too: compiled code takes different fields for apart.
     """
 
-    def __init__(self, schema: Schema, *, samples: int = 0, **given: Any):
-        self.schema, self.samples = schema, samples
+    def __init__(self, schema: Schema, **given: Any):
+        self.schema, self.samples = schema, int(given.pop("samples", 0))
+        samples = self.samples
         sizes = {k: v for k, v in given.items() if isinstance(v, int | np.integer)}
         unknown = set(given) - set(sizes) - set(schema.fields)
         if unknown:
@@ -163,7 +164,7 @@ def _aligned(shape: tuple[int, ...]) -> np.ndarray:
 
 
 def _rebuild(schema: Schema, arrays: dict[str, np.ndarray]) -> Container:
-    return Container(schema, samples=0, **arrays)
+    return Container(schema, **arrays)
 
 
 def live_container(address: int) -> Container:

@@ -126,7 +126,7 @@ def forward_dynamics_derivatives(tree, data, work, q, u, tau, D):
         body_velocity(t, d, i)
         start_inertia(t, d, i)
         start_bias(t, d, i)
-    status = inertias_and_bias(t, d, 0, n, 0.0)
+    status = int(inertias_and_bias(t, d, 0, n, 0.0))
     acceleration_scatter(t, d, 0, n)
     derive_joint_accelerations(t, d, view(DERIVATIVES, work), D)
     return OK if status < 0 else 2 + status

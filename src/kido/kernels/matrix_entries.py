@@ -143,7 +143,7 @@ def hybrid_dynamics(tree, data, q, u, values, prescribed, udot, tau):
         body_inertia(t, d, i)
         start_inertia(t, d, i)
         start_bias(t, d, i)
-    status = inertias_and_bias(t, d, 0, n, 0.0)
+    status = int(inertias_and_bias(t, d, 0, n, 0.0))
     acceleration_scatter(t, d, 0, n)
     prescribed_forces(t, d, 0, n)
     for k in range(m):

@@ -96,3 +96,18 @@ def add_spring_forces(t, d, first, last):
         else:
             for j in range(k, t.first_dof[i + 1]):
                 d.tau[j] -= t.stiffness[j] * (d.q[j] - t.rest[j])
+
+
+@kernel
+def add_passive_forces(t, d, first, last):
+    """Add the forces of springs and dampers of bodies first..last-1 to tau; free joints are FREE_MIXED."""
+    for i in range(first, last):
+        k = t.first_dof[i]
+        if has_rotation(t, i):
+            x, y, z = rotation_spring_torque(t, d, k)
+            d.tau[k] += x - t.damping[k] * d.u[k]
+            d.tau[k + 1] += y - t.damping[k + 1] * d.u[k + 1]
+            d.tau[k + 2] += z - t.damping[k + 2] * d.u[k + 2]
+            k += 3
+        for j in range(k, t.first_dof[i + 1]):
+            d.tau[j] -= t.damping[j] * d.u[j] + t.stiffness[j] * (d.q[j] - t.rest[j])

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 from kido.jit import kernel, where_positive
-from kido.math.trig import arc_tangent, sincos
+from kido.math.elementary import arctan2
+from kido.math.trig import sincos
 
 # Added to a squared length so that its root divides: sin(x)/x and its kin have their limits at zero.
 TINY2 = 1e-300
@@ -85,7 +86,7 @@ def quaternion_to_rotation_vector(w, x, y, z):
     """Rotation vector [rad] of a quaternion, its angle in [0, pi]."""
     sign = where_positive(-w, -1.0, 1.0)
     v = math.sqrt(x * x + y * y + z * z + TINY2)
-    k = sign * (2.0 * arc_tangent(v, sign * w) / v)
+    k = sign * (2.0 * arctan2(v, sign * w) / v)
     return k * x, k * y, k * z
 
 

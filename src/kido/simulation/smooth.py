@@ -19,7 +19,7 @@ from kido.kernels.forward_dynamics import acceleration_scatter, articulated_iner
 from kido.kernels.inertia import body_inertia
 from kido.kernels.integration import advance, linear_to_parent_axes
 from kido.kernels.kinematics import transforms, velocities
-from kido.kernels.springs import has_rotation, rotation_spring_torque
+from kido.kernels.springs import add_passive_forces
 from kido.simulation.schema import DATA_AT, PROBLEM_AT, TREE_AT, WORLD
 from kido.solvers.problem import PROBLEM
 from kido.tree.schema import DATA, TREE
@@ -45,16 +45,7 @@ def joint_loads(t, d, w, first, last):
     for i in range(first, last):
         if t.kind[i] == FREE_MIXED:
             linear_to_parent_axes(t, d, d.tau, i)
-    for i in range(first, last):
-        k = t.first_dof[i]
-        if has_rotation(t, i):
-            x, y, z = rotation_spring_torque(t, d, k)
-            d.tau[k] += x - t.damping[k] * d.u[k]
-            d.tau[k + 1] += y - t.damping[k + 1] * d.u[k + 1]
-            d.tau[k + 2] += z - t.damping[k + 2] * d.u[k + 2]
-            k += 3
-        for j in range(k, t.first_dof[i + 1]):
-            d.tau[j] -= t.damping[j] * d.u[j] + t.stiffness[j] * (d.q[j] - t.rest[j])
+    add_passive_forces(t, d, first, last)
 
 
 @kernel

@@ -21,8 +21,13 @@ def _runs(members: np.ndarray) -> list[tuple[int, int]]:
     return [(int(part[0]), int(part[-1]) + 1) for part in np.split(members, breaks)]
 
 
-def derivatives_workspace(tree: Container) -> Container:
-    """A `DERIVATIVES` container for a tree, which it fits as long as the tree's structure is the same."""
+def derivatives_workspace(tree: Container, samples: int = 0) -> Container:
+    """A `DERIVATIVES` container for a tree, which it fits as long as the tree's structure is the same.
+
+    Args:
+        tree: the tree.
+        samples: how many samples lie side by side, as in `Container`.
+    """
     parent, first, body = tree.parent, tree.first_dof, tree.body_of_dof
     n, m = len(parent), len(body)
     moved = np.zeros((n, m), bool)  # coordinates at or above each body
@@ -49,6 +54,5 @@ def derivatives_workspace(tree: Container) -> Container:
     for i in range(n):
         if tree.kind[i] in _ON_BODY:
             carried[first[i] : first[i + 1]] = first[i + 1]
-    return Container(
-        DERIVATIVES, bodies=n, dofs=m, columns=-(-m // WIDE) * WIDE, carried=carried.astype(np.int64), **given
-    )
+    given["carried"] = carried.astype(np.int64)
+    return Container(DERIVATIVES, samples=samples, bodies=n, dofs=m, columns=-(-m // WIDE) * WIDE, **given)

@@ -98,9 +98,16 @@ DATA = Schema(
 )
 
 
-def data_for(tree: Container, mass_matrix: bool = False, **shared: Any) -> Container:
-    """Data of a tree, all zeros but for arrays to share; with room for the mass matrix if that is asked for."""
+def data_for(tree: Container, mass_matrix: bool = False, samples: int = 0, **shared: Any) -> Container:
+    """Data of a tree, all zeros but for arrays to share.
+
+    Args:
+        tree: the tree.
+        mass_matrix: with room for the mass matrix.
+        samples: how many samples lie side by side, as in `Container`.
+        **shared: arrays to share.
+    """
     dofs = len(tree.body_of_dof)
     size = dofs if mass_matrix else 0
     sizes = {"bodies": len(tree.parent), "dofs": dofs, "steps": len(tree.tape), "rows": size, "columns": size}
-    return Container(DATA, **sizes, **shared)
+    return Container(DATA, samples=samples, **sizes, **shared)
