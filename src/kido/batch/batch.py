@@ -26,7 +26,8 @@ class Batch:
     used nor changed; changes of its structure and properties are picked up. Results equal those of the
     skeleton's own methods bit for bit, and depend neither on the number of threads nor on the other samples.
 
-    As in those methods, joint springs, damping and friction act in `simulate` alone.
+    As in those methods, joint springs, damping and friction act in `simulate` alone. Prescribed coordinates
+    are not accelerated.
 
     Args:
         skeleton: the model.

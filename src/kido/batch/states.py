@@ -48,6 +48,14 @@ def store(source, target):
 
 
 @kernel
+def hold_prescribed(t, d):
+    """Prescribed coordinates are not accelerated."""
+    for k in range(t.prescribed.shape[0]):
+        if t.prescribed[k] != 0:
+            d.udot[k] = 0.0
+
+
+@kernel
 def transforms_of(t, d, q, X):
     """World transforms of all bodies of the skeleton into X (bodies, 4, 4)."""
     load(q, d.q)
@@ -124,6 +132,7 @@ def forward_dynamics_of(t, d, q, u, tau, udot):
     load(q, d.q)
     load(u, d.u)
     load(tau, d.tau)
+    hold_prescribed(t, d)
     n = t.parent.shape[0]
     for i in range(n):
         body_pose(t, d, i)
@@ -160,6 +169,7 @@ def forward_dynamics_derivatives_of(t, d, w, q, u, tau, D):
     load(q, d.q)
     load(u, d.u)
     load(tau, d.tau)
+    hold_prescribed(t, d)
     n = t.parent.shape[0]
     transforms(t, d, 0, n)
     for i in range(n):
@@ -215,6 +225,7 @@ def step_of(t, d, w, tau, row, h):
         body_inertia(t, d, i)
     in_parent_axes(t, d, d.tau)
     add_passive_forces(t, d, 0, n)
+    hold_prescribed(t, d)
     status = articulated_inertias(t, d, 0, n, h)
     for evaluation in range(2):
         velocities(t, d, 0, n)
