@@ -35,7 +35,7 @@ def place(t, d, first, last, h):
     transforms(t, d, first, last)
     for i in range(first, last):
         body_inertia(t, d, i)
-    return articulated_inertias(t, d, first, last, h)
+    return int(articulated_inertias(t, d, first, last, h))
 
 
 @kernel
