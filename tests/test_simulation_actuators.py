@@ -144,6 +144,17 @@ def test_a_servo_with_force_limit_presses_against_position_limits() -> None:
     assert world.unconverged_steps == 0
 
 
+def test_a_servo_without_force_limit_stops_where_its_gear_is_at_a_limit() -> None:
+    s = gears(multiplier=-2.0, offset=0.0)
+    s.dof("motor").actuator_type = "servo"
+    s.joint("wheel").position_lower_limit = -0.1
+    world = world_of(s)
+    s.commands = [1.0, 0.0]
+    world.step(200, reset_command=False)
+    assert s.positions == pytest.approx([0.05, -0.1], abs=1e-5)
+    assert world.unconverged_steps == 0
+
+
 def test_a_servo_overcomes_joint_friction() -> None:
     s = rotor(2.0, actuator_type="servo", force_limit=5.0, coulomb_friction=1.0, damping=0.5)
     world = world_of(s)

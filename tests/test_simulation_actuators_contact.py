@@ -207,6 +207,22 @@ def test_a_servo_gripper_stalls_on_what_it_holds() -> None:
     assert hand.constraint_forces[0] == pytest.approx(-30.0, rel=1e-4)
 
 
+@pytest.mark.parametrize("limit", [1e3, np.inf])
+def test_a_servo_is_stopped_by_what_cannot_give_way(limit: float) -> None:
+    """A plate that a servo presses on the ground stays there, however strong the servo is."""
+    lift = platform((0, 0, 1), kind="servo")
+    lift.joints[0].force_limit = limit
+    lift.positions = [0.21]
+    w = world(lift)
+    for _ in range(300):
+        lift.commands = [-0.2]
+        w.step()
+    assert lift.positions[0] == pytest.approx(0.2, abs=1e-5)
+    assert lift.actuator_forces[0] <= -1e3 * (1 - 1e-9)
+    assert np.isfinite(lift.actuator_forces).all()
+    assert w.unconverged_steps == 0
+
+
 def test_many_boxes_on_one_conveyor() -> None:
     belt = platform((1, 0, 0), size=(6.0, 6.0, 0.2))
     boxes = [cube((0.5 * i - 1.0, 0.5 * j - 1.0, 0.1), name=f"box{i}{j}") for i in range(5) for j in range(5)]

@@ -6,7 +6,8 @@ positions are out, q_k - m q_r - b, is left to the position correction, or, if i
 slip, taken back by the velocity within that limit. A velocity limit asks for u_lower <= u_k <= u_upper.
 
 A servo of unlimited force would fight a limit of its coordinate; it asks for no more than the limits allow. One
-of limited force is stopped by the limit and presses against it.
+of limited force is stopped by the limit and presses against it. So is one of unlimited force by contacts that
+cannot give way: it takes at most the impulse that would change the coordinate's own velocity by STRONGEST.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ from kido.constraints.sources import ERP, FROM_MIMIC, FROM_SERVO, FROM_SPEED_LIM
 from kido.jit import kernel
 from kido.joints.actuators import MIMIC, SERVO
 from kido.kernels.impulse import joint_impulse_row
+
+
+STRONGEST = 1e6  # [m/s or rad/s] change of velocity that a servo of unlimited force can bring about in a step
 
 
 @kernel
@@ -59,17 +63,33 @@ def wanted_velocity(t, d, pr, k):
 
 
 @kernel
+def allowed_velocities(t, d, src, k):
+    """Lowest and highest velocity of coordinate k that its position and velocity limits allow in the step."""
+    lowest, highest = t.velocity_lower[k], t.velocity_upper[k]
+    if t.lower[k] > -math.inf:
+        bias, _ = distance_biases(src, d.q[k] - t.lower[k])
+        lowest = max(lowest, -bias)
+    if t.upper[k] < math.inf:
+        bias, _ = distance_biases(src, t.upper[k] - d.q[k])
+        highest = min(highest, bias)
+    return lowest, highest
+
+
+@kernel
 def servo_target(t, d, src, k):
-    """Velocity that a servo asks for: its command, within the limits of its coordinate if its force has none."""
+    """Velocity that a servo asks for: its command, or, if its force has no limit, what the limits of its coordinate
+    and of those that follow it allow."""
     target = d.command[k]
     if is_unlimited(t, k):
-        target = min(max(target, t.velocity_lower[k]), t.velocity_upper[k])
-        if t.lower[k] > -math.inf:
-            bias, _ = distance_biases(src, d.q[k] - t.lower[k])
-            target = max(target, -bias)
-        if t.upper[k] < math.inf:
-            bias, _ = distance_biases(src, t.upper[k] - d.q[k])
-            target = min(target, bias)
+        lowest, highest = allowed_velocities(t, d, src, k)
+        part = t.part[t.body_of_dof[k]]
+        for i in range(t.part_dof[part], t.part_dof[part + 1]):
+            m = t.multiplier[i]
+            if t.actuator[i] == MIMIC and i + t.mimic[i] == k and m != 0.0 and is_unlimited(t, i):
+                low, high = allowed_velocities(t, d, src, i)
+                lowest = max(lowest, min(low / m, high / m))
+                highest = min(highest, max(low / m, high / m))
+        target = min(max(target, lowest), highest)
     return target
 
 
@@ -80,6 +100,9 @@ def add_servo(t, d, pr, src, k, block, row, pool):
     h = src.parameter[TIME_STEP]
     src.origin[block] = FROM_SERVO
     pr.lower[block], pr.upper[block] = t.force_lower[k] * h, t.force_upper[k] * h
+    if is_unlimited(t, k):
+        most = STRONGEST / pr.Y[pool + k - pr.dof_a[block]]
+        pr.lower[block], pr.upper[block] = -most, most
     pr.bias[row] = -servo_target(t, d, src, k)
     pr.impulse[row] = src.actuator_impulse[k]
     return length

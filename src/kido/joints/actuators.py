@@ -18,7 +18,9 @@ class ActuatorType(IntEnum):
     | VELOCITY | velocity | reached within one time step by a prescribed acceleration, the force is a result |
     | LOCKED | none | the coordinate stands still, the force it needs is a result |
 
-    Prescribed coordinates (the last three) yield to no force: contacts, impulses and limits do not move them.
+    A servo is as strong as the joint's `force_limit`; give it one where something could block it. Prescribed
+    coordinates (the last three) yield to no force: contacts, impulses and limits do not move them. Damping, springs
+    and dry friction of their joints do not change their motion, but are part of the force that it needs.
     """
 
     FORCE = 0
