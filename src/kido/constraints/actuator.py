@@ -21,7 +21,6 @@ from kido.jit import kernel
 from kido.joints.actuators import MIMIC, SERVO
 from kido.kernels.impulse import joint_impulse_row
 
-
 STRONGEST = 1e6  # [m/s or rad/s] change of velocity that a servo of unlimited force can bring about in a step
 
 
