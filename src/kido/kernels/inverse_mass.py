@@ -3,9 +3,8 @@
     M = F D F^T,   M^-1 = F^-T D^-1 F^-1,   F = I + H phi K
 
 with D the articulated inertias that the coordinates see (theory reference, section a4). F is upper triangular
-with ones on its diagonal: F[r, k] = H_r . phi(r, k) G_k is 0 unless r is above k. Columns of M^-1 are the
-responses of the tree to unit forces; a block of columns walks the tree together, and as M^-1 is symmetric only
-up to the last body that the block's coordinates move.
+with ones on its diagonal: F[r, k] = H_r . phi(r, k) G_k is 0 unless r is above k, and so is F^-1. Its rows are made
+for all columns at once, so that a processor works on several in one instruction.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from kido.kernels.impulse import velocity_scatter
 from kido.kernels.inertia import add_shifted, apply_inertia, deflate, read_inertia, start_inertia
 from kido.kernels.inverse_dynamics import column_dot
 from kido.math.so3 import cross
-from kido.tree.selection import COLUMNS
+from kido.tree.selection import WIDE
 
 
 @kernel
@@ -64,97 +63,73 @@ def eliminate(t, d, h, keep_prescribed):
 
 
 @inlined
-def pull_block(t, d, b, i, first):
-    """Shares E of link i's coordinates from the block's wrenches Z, handing the rest to the parent."""
-    Z, T, E = b.Z, b.T, b.E
-    for r in range(6):
-        for c in range(COLUMNS):
-            T[r, c] = Z[i, r, c]
-    for k in range(t.first_dof[i + 1] - 1, t.first_dof[i] - 1, -1):
-        h0, h1, h2, h3, h4, h5 = d.H[k, 0], d.H[k, 1], d.H[k, 2], d.H[k, 3], d.H[k, 4], d.H[k, 5]
-        u0, u1, u2, u3, u4, u5 = d.U[k, 0], d.U[k, 1], d.U[k, 2], d.U[k, 3], d.U[k, 4], d.U[k, 5]
-        inverse = d.Dinv[k]
-        for c in range(COLUMNS):
-            force = 1.0 if k == first + c else 0.0
-            e = h0 * T[0, c] + h1 * T[1, c] + h2 * T[2, c] + (h3 * T[3, c] + h4 * T[4, c] + h5 * T[5, c])
-            e = (force - e) * inverse
-            E[k, c] = e
-            T[0, c] += u0 * e
-            T[1, c] += u1 * e
-            T[2, c] += u2 * e
-            T[3, c] += u3 * e
-            T[4, c] += u4 * e
-            T[5, c] += u5 * e
-    parent = t.parent[i]
-    if parent >= 0:
-        x, y, z = d.l[i, 0], d.l[i, 1], d.l[i, 2]
-        for c in range(COLUMNS):
-            Z[parent, 0, c] += T[0, c] + (y * T[5, c] - z * T[4, c])
-            Z[parent, 1, c] += T[1, c] + (z * T[3, c] - x * T[5, c])
-            Z[parent, 2, c] += T[2, c] + (x * T[4, c] - y * T[3, c])
-            Z[parent, 3, c] += T[3, c]
-            Z[parent, 4, c] += T[4, c]
-            Z[parent, 5, c] += T[5, c]
+def padded(length):
+    """A length of whole vector registers."""
+    return (length + WIDE - 1) // WIDE * WIDE
 
 
 @inlined
-def push_block(t, d, b, i):
-    """Columns E of link i's coordinates from their shares and the parent's accelerations Z; Z of the link."""
-    Z, T, E = b.Z, b.T, b.E
-    parent = t.parent[i]
-    if parent >= 0:
-        x, y, z = d.l[i, 0], d.l[i, 1], d.l[i, 2]
-        for c in range(COLUMNS):
-            w0, w1, w2 = Z[parent, 0, c], Z[parent, 1, c], Z[parent, 2, c]
-            T[0, c] = w0
-            T[1, c] = w1
-            T[2, c] = w2
-            T[3, c] = Z[parent, 3, c] + (w1 * z - w2 * y)
-            T[4, c] = Z[parent, 4, c] + (w2 * x - w0 * z)
-            T[5, c] = Z[parent, 5, c] + (w0 * y - w1 * x)
-    else:
-        for r in range(6):
-            for c in range(COLUMNS):
-                T[r, c] = 0.0
-    for k in range(t.first_dof[i], t.first_dof[i + 1]):
+def pull_columns(t, d, b, i):
+    """Rows E of link i's coordinates, and the wrenches Z of its columns seen from its parent's origin."""
+    first, last = t.first_dof[i], t.first_dof[i + 1]
+    Z0, Z1, Z2, Z3, Z4, Z5, E = b.Z0, b.Z1, b.Z2, b.Z3, b.Z4, b.Z5, b.E
+    for c in range(first, last):
+        Z0[c], Z1[c], Z2[c], Z3[c], Z4[c], Z5[c] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for k in range(last - 1, first - 1, -1):
         h0, h1, h2, h3, h4, h5 = d.H[k, 0], d.H[k, 1], d.H[k, 2], d.H[k, 3], d.H[k, 4], d.H[k, 5]
         u0, u1, u2, u3, u4, u5 = d.U[k, 0], d.U[k, 1], d.U[k, 2], d.U[k, 3], d.U[k, 4], d.U[k, 5]
         inverse = d.Dinv[k]
-        for c in range(COLUMNS):
-            g = u0 * T[0, c] + u1 * T[1, c] + u2 * T[2, c] + (u3 * T[3, c] + u4 * T[4, c] + u5 * T[5, c])
-            s = E[k, c] - g * inverse
-            E[k, c] = s
-            T[0, c] += h0 * s
-            T[1, c] += h1 * s
-            T[2, c] += h2 * s
-            T[3, c] += h3 * s
-            T[4, c] += h4 * s
-            T[5, c] += h5 * s
-    for r in range(6):
-        for c in range(COLUMNS):
-            Z[i, r, c] = T[r, c]
+        for c in range(k, k + padded(b.end[i] - k)):
+            e = (h0 * Z0[c] + h1 * Z1[c] + h2 * Z2[c]) + (h3 * Z3[c] + h4 * Z4[c] + h5 * Z5[c])
+            e *= -inverse * b.below[i, c]
+            E[k, c] = e
+            Z0[c] += u0 * e
+            Z1[c] += u1 * e
+            Z2[c] += u2 * e
+            Z3[c] += u3 * e
+            Z4[c] += u4 * e
+            Z5[c] += u5 * e
+        E[k, k] = inverse
+        Z0[k], Z1[k], Z2[k] = u0 * inverse, u1 * inverse, u2 * inverse
+        Z3[k], Z4[k], Z5[k] = u3 * inverse, u4 * inverse, u5 * inverse
+    if t.parent[i] >= 0:
+        x, y, z = d.l[i, 0], d.l[i, 1], d.l[i, 2]
+        for c in range(first, first + padded(b.end[i] - first)):
+            s = b.below[i, c]
+            f0, f1, f2 = s * Z3[c], s * Z4[c], s * Z5[c]
+            Z0[c] += y * f2 - z * f1
+            Z1[c] += z * f0 - x * f2
+            Z2[c] += x * f1 - y * f0
 
 
 @kernel
 def inverse_mass_matrix(t, d, b, out):
-    """out = M^-1 (dofs, dofs), after `eliminate`."""
+    """out = M^-1 (dofs, dofs) = sum_k D_k e_k e_k^T, e_k the rows of D^-1 F^-1; after `eliminate`.
+
+    A column's wrench Z starts at its coordinate and moves up to the root, so one for each column is enough.
+    """
     m = out.shape[0]
-    for first in range(0, m, COLUMNS):
-        last = min(first + COLUMNS, m)
-        end = t.body_of_dof[last - 1] + 1
-        for i in range(end):
-            for r in range(6):
-                for c in range(COLUMNS):
-                    b.Z[i, r, c] = 0.0
-        for i in range(end - 1, -1, -1):
-            pull_block(t, d, b, i, first)
-        for i in range(end):
-            push_block(t, d, b, i)
-        for k in range(last):
-            for c in range(last - first):
-                s = b.E[k, c]
-                out[k, first + c] = s
-                out[first + c, k] = s
+    row = b.row
+    for i in range(t.parent.shape[0] - 1, -1, -1):
+        pull_columns(t, d, b, i)
+    for r in range(m):
+        for c in range(r, r + padded(m - r)):
+            row[c] = 0.0
+        i = t.body_of_dof[r]
+        end = r + 1
+        while i >= 0:
+            length = padded(b.end[i] - r)
+            for k in range(t.first_dof[i], end):
+                s = b.E[k, r] / d.Dinv[k]
+                for c in range(r, r + length):
+                    row[c] += s * b.E[k, c]
+            i = t.parent[i]
+            end = t.first_dof[i + 1]
+        for c in range(r, m):
+            out[r, c] = row[c]
+    for r in range(1, m):
+        for c in range(r):
+            out[r, c] = out[c, r]
 
 
 @kernel

@@ -10,9 +10,10 @@ from kido.kernels.forward_dynamics import acceleration_scatter, inertias_and_bia
 from kido.kernels.inertia import body_inertia, start_inertia
 from kido.kernels.kinematics import transforms, velocities
 from kido.kernels.mass_matrix import mass_matrix, mass_matrix_from_composites
+from kido.kernels.springs import add_spring_forces
 from kido.kernels.states import take_accelerations, take_inertias, take_positions, take_velocities
 from kido.tree.schema import DATA, TREE
-from kido.tree.selection import BLOCK, CHOICE, MEMBERS
+from kido.tree.selection import CHOICE, COLUMNS, MEMBERS
 
 # What `joint_loads` sums up.
 CORIOLIS, CORIOLIS_AND_GRAVITY, GRAVITY = range(3)
@@ -65,10 +66,24 @@ def external_forces(tree, data, out):
     return OK
 
 
+@direct_entry("i8(i8,i8,f8[::1],f8[::1])")
+def spring_forces(tree, data, q, out):
+    """Forces (dofs,) of the joint springs at q; the data's tau is overwritten."""
+    t, d = view(TREE, tree), view(DATA, data)
+    if copy_finite(q, d.q) != OK:
+        return REFUSED
+    for k in range(out.shape[0]):
+        d.tau[k] = 0.0
+    add_spring_forces(t, d, 0, t.parent.shape[0])
+    for k in range(out.shape[0]):
+        out[k] = d.tau[k]
+    return OK
+
+
 @direct_entry("i8(i8,i8,i8,i8,f8,f8[::1],f8[:,::1])")
-def inverse_mass_matrix(tree, data, block, given, h, q, out):
+def inverse_mass_matrix(tree, data, columns, given, h, q, out):
     """(M + h Kd + h^2 Ks)^-1; returns 2 + the index of a coordinate whose inertia is not positive."""
-    t, d, b = view(TREE, tree), view(DATA, data), view(BLOCK, block)
+    t, d, b = view(TREE, tree), view(DATA, data), view(COLUMNS, columns)
     if take_inertias(t, d, given, q) != OK:
         return REFUSED
     status = inverse_mass.eliminate(t, d, h, 0)

@@ -17,6 +17,7 @@ from kido.kernels.composites import (
 )
 from kido.kernels.jacobian import full_column_rate
 from kido.kernels.kinematics import rotation_of
+from kido.kernels.springs import joint_spring_energy
 from kido.math.so3 import cross, rotate
 
 
@@ -94,10 +95,9 @@ def potential_energy_of(t, d, c):
         g0, g1, g2 = t.gravity[0], t.gravity[1], t.gravity[2]
         weight = g0 * (m * d.p[i, 0] + x) + g1 * (m * d.p[i, 1] + y) + g2 * (m * d.p[i, 2] + z)
         total -= t.gravity_factor[i] * weight
-    for k in range(c.springs.shape[0]):
-        if c.springs[k] != 0:
-            x = d.q[k] - t.rest[k]
-            total += 0.5 * t.stiffness[k] * x * x
+    for i in range(c.springs.shape[0]):
+        if c.springs[i] != 0:
+            total += joint_spring_energy(t, d, i)
     return total
 
 

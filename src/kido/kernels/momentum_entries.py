@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 from kido.jit import direct_entry, view
 from kido.kernels import momentum as m
 from kido.kernels.composites import gather_composite_rates, gather_composites
 from kido.kernels.entries import OK, REFUSED
-from kido.kernels.states import take_accelerations, take_poses, take_positions, take_velocities
+from kido.kernels.states import take_accelerations, take_poses, take_positions, take_twists, take_velocities
 from kido.tree.schema import DATA, TREE
 from kido.tree.selection import CHOICE
 
@@ -15,7 +17,7 @@ MASSLESS = 2
 
 @direct_entry("i8(i8,i8,i8,i8,i8,f8[::1],f8[::1],f8[::1],f8[::1])")
 def com(tree, data, choice, given, level, q, u, udot, out):
-    """Position, velocity (level > 0), acceleration (level > 1) of the centre of mass in out[0:9], mass in out[9]."""
+    """Position (level 0), velocity (1) or acceleration (2) of the centre of mass (3,)."""
     t, d, c = view(TREE, tree), view(DATA, data), view(CHOICE, choice)
     if level == 0:
         status = take_poses(t, d, given, q)
@@ -28,10 +30,12 @@ def com(tree, data, choice, given, level, q, u, udot, out):
     mass, p0, p1, p2, v0, v1, v2, a0, a1, a2 = m.com_state(t, d, c, level)
     if not mass > 0.0:
         return MASSLESS
-    out[0], out[1], out[2] = p0 / mass, p1 / mass, p2 / mass
-    out[3], out[4], out[5] = v0 / mass, v1 / mass, v2 / mass
-    out[6], out[7], out[8] = a0 / mass, a1 / mass, a2 / mass
-    out[9] = mass
+    if level == 0:
+        out[0], out[1], out[2] = p0 / mass, p1 / mass, p2 / mass
+    elif level == 1:
+        out[0], out[1], out[2] = v0 / mass, v1 / mass, v2 / mass
+    else:
+        out[0], out[1], out[2] = a0 / mass, a1 / mass, a2 / mass
     return OK
 
 
@@ -48,7 +52,7 @@ def com_jacobian(tree, data, choice, given, q, J):
 def momentum(tree, data, choice, given, about_com, point, q, u, h):
     """[angular; linear] momentum (6,) about the centre of mass, or about a point of the world."""
     t, d, c = view(TREE, tree), view(DATA, data), view(CHOICE, choice)
-    if take_velocities(t, d, given, q, u) != OK:
+    if take_twists(t, d, given, q, u) != OK:
         return REFUSED
     x, y, z = point[0], point[1], point[2]
     if about_com != 0:
@@ -105,21 +109,19 @@ def centroidal_inertia(tree, data, choice, given, q, out):
     return OK
 
 
-@direct_entry("i8(i8,i8,i8,i8,f8[::1],f8[::1],f8[::1])")
-def kinetic_energy(tree, data, choice, given, q, u, out):
-    """Kinetic energy in out[0]."""
+@direct_entry("f8(i8,i8,i8,i8,f8[::1],f8[::1])")
+def kinetic_energy(tree, data, choice, given, q, u):
+    """Kinetic energy [J]; NaN for a refused state."""
     t, d, c = view(TREE, tree), view(DATA, data), view(CHOICE, choice)
-    if take_velocities(t, d, given, q, u) != OK:
-        return REFUSED
-    out[0] = m.kinetic_energy_of(t, d, c)
-    return OK
+    if take_twists(t, d, given, q, u) != OK:
+        return math.nan
+    return m.kinetic_energy_of(t, d, c)
 
 
-@direct_entry("i8(i8,i8,i8,i8,f8[::1],f8[::1])")
-def potential_energy(tree, data, choice, given, q, out):
-    """Potential energy of weight and springs in out[0]."""
+@direct_entry("f8(i8,i8,i8,i8,f8[::1])")
+def potential_energy(tree, data, choice, given, q):
+    """Potential energy of weight and springs [J]; NaN for a refused state."""
     t, d, c = view(TREE, tree), view(DATA, data), view(CHOICE, choice)
     if take_poses(t, d, given, q) != OK:
-        return REFUSED
-    out[0] = m.potential_energy_of(t, d, c)
-    return OK
+        return math.nan
+    return m.potential_energy_of(t, d, c)

@@ -7,13 +7,14 @@ the result needs is computed.
 
 from __future__ import annotations
 
-from kido.jit import kernel
+from kido.jit import inlined, kernel
 from kido.kernels.entries import OK, REFUSED, copy_finite
 from kido.kernels.inertia import body_inertia
 from kido.kernels.inverse_dynamics import accelerations
 from kido.kernels.jacobian import end_of, path_transforms, path_velocities
 from kido.kernels.kinematics import poses, transforms, velocities
 from kido.kernels.lazy import want_pose, want_velocity
+from kido.math.so3 import cross
 
 
 @kernel
@@ -47,6 +48,45 @@ def take_inertias(t, d, given, q):
         return REFUSED
     for i in range(t.parent.shape[0]):
         body_inertia(t, d, i)
+    return OK
+
+
+@inlined
+def body_twist(t, d, i):
+    """V of body i: `body_velocity` without the velocity product."""
+    w0, w1, w2, v0, v1, v2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for k in range(t.first_dof[i], t.first_dof[i + 1]):
+        s = d.u[k]
+        w0 += d.H[k, 0] * s
+        w1 += d.H[k, 1] * s
+        w2 += d.H[k, 2] * s
+        v0 += d.H[k, 3] * s
+        v1 += d.H[k, 4] * s
+        v2 += d.H[k, 5] * s
+    parent = t.parent[i]
+    if parent >= 0:
+        q0, q1, q2 = d.V[parent, 0], d.V[parent, 1], d.V[parent, 2]
+        c0, c1, c2 = cross(q0, q1, q2, d.l[i, 0], d.l[i, 1], d.l[i, 2])
+        w0 += q0
+        w1 += q1
+        w2 += q2
+        v0 += d.V[parent, 3] + c0
+        v1 += d.V[parent, 4] + c1
+        v2 += d.V[parent, 5] + c2
+    d.V[i, 0], d.V[i, 1], d.V[i, 2], d.V[i, 3], d.V[i, 4], d.V[i, 5] = w0, w1, w2, v0, v1, v2
+
+
+@kernel
+def take_twists(t, d, given, q, u):
+    """`take_positions`, and V."""
+    if given == 0:
+        return OK
+    if copy_finite(q, d.q) + copy_finite(u, d.u) != OK:
+        return REFUSED
+    n = t.parent.shape[0]
+    transforms(t, d, 0, n)
+    for i in range(n):
+        body_twist(t, d, i)
     return OK
 
 

@@ -80,6 +80,7 @@ class SkeletonArrays:
                 self._saved[body] = tuple(getattr(d, f)[part].copy() for f in STATE_FIELDS)
             self._counts = self._evaluation_counts()
         self._links = self._tree = self._data = self._scratch = self._addresses = self._held = None
+        self._selections.clear()
 
     def _structure_changed(self) -> None:
         """Arrays no longer fit the objects."""

@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kido.errors import ModelError
+from kido.jit import REFUSALS
 from kido.kernels import jacobian_entries as entries
 from kido.kernels import momentum_entries
+from kido.kernels.entries import REFUSED
 from kido.skeleton.arrays import OF_POSITIONS, OF_VELOCITIES, Array
 from kido.skeleton.frame import ORIGIN
 from kido.skeleton.selections import NOTHING, Bodies, SkeletonSelections, turned
@@ -199,20 +201,29 @@ class SkeletonJacobians(SkeletonSelections):
         in_coordinates_of: Frame | None = None,
     ) -> Array:
         """`jacobian` at given positions; the held state stays."""
-        if self._addresses is None:
-            self._workspace()
+        tree, data, _ = self._for()
         path, x, y, z = self._place_of(node, offset)
         J = np.empty((6, len(self._dofs)))
-        self._evaluate(entries.jacobian, (path, 1, x, y, z), (J,), positions=positions)
+        try:
+            status = entries.jacobian.call(tree, data, path, 1, x, y, z, positions, J)
+        except REFUSALS:
+            status = REFUSED
+        if status:
+            self._evaluate(entries.jacobian, (path, 1, x, y, z), (J,), positions=positions)
         return J if in_coordinates_of is None else turned(J, self._axes_of(in_coordinates_of, positions))
 
     def _rate_at(self, positions: Any, velocities: Any, node: Any, offset: Any, axes: Any, spatial: int) -> Array:
-        if self._addresses is None:
-            self._workspace()
+        tree, data, _ = self._for()
         path, x, y, z = self._place_of(node, offset)
         J = np.empty((6, len(self._dofs)))
-        first = path, 1, spatial, x, y, z
-        self._evaluate(entries.jacobian_rate, first, (J,), positions=positions, velocities=velocities)
+        try:
+            status = entries.jacobian_rate.call(tree, data, path, 1, spatial, x, y, z, positions, velocities, J)
+        except REFUSALS:
+            status = REFUSED
+        if status:
+            self._evaluate(
+                entries.jacobian_rate, (path, 1, spatial, x, y, z), (J,), positions=positions, velocities=velocities
+            )
         return J if axes is None else turned(J, self._axes_of(axes, positions))
 
     def compute_jacobian_classic_derivative(
@@ -274,21 +285,34 @@ class SkeletonJacobians(SkeletonSelections):
 
     def compute_com_jacobian(self, positions: ArrayLike, bodies: Bodies = None) -> Array:
         """`com_jacobian` at given positions; the held state stays."""
-        if self._addresses is None:
-            self._workspace()
+        tree, data, choice = self._for(bodies)
         J = np.empty((3, len(self._dofs)))
-        first = self._choice(bodies), 1
-        self._check_mass(self._evaluate(momentum_entries.com_jacobian, first, (J,), positions=positions))
+        try:
+            status = momentum_entries.com_jacobian.call(tree, data, choice, 1, positions, J)
+        except REFUSALS:
+            status = REFUSED
+        if status:
+            self._check_mass(self._evaluate(momentum_entries.com_jacobian, (choice, 1), (J,), positions=positions))
         return J
 
     def compute_com_jacobian_derivative(
         self, positions: ArrayLike, velocities: ArrayLike, bodies: Bodies = None
     ) -> Array:
         """`com_jacobian_derivative` of a given state; the held state stays."""
-        if self._addresses is None:
-            self._workspace()
+        tree, data, choice = self._for(bodies)
         A = np.empty((6, len(self._dofs)))
-        first = self._choice(bodies), 1
-        entry = momentum_entries.centroidal_matrix_rate
-        self._check_mass(self._evaluate(entry, first, (A,), positions=positions, velocities=velocities))
+        try:
+            status = momentum_entries.centroidal_matrix_rate.call(tree, data, choice, 1, positions, velocities, A)
+        except REFUSALS:
+            status = REFUSED
+        if status:
+            self._check_mass(
+                self._evaluate(
+                    momentum_entries.centroidal_matrix_rate,
+                    (choice, 1),
+                    (A,),
+                    positions=positions,
+                    velocities=velocities,
+                )
+            )
         return A[3:] / self._mass_of(bodies)

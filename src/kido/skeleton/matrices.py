@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kido.errors import ModelError, StateError
+from kido.jit import REFUSALS
 from kido.kernels import matrix_entries as entries
+from kido.kernels.entries import REFUSED
 from kido.math.transform import number_or_nan
 from kido.skeleton.arrays import OF_POSITIONS, OF_VELOCITIES, Array
 from kido.skeleton.momentum import SkeletonMomentum
@@ -38,7 +40,7 @@ class SkeletonMatrices(SkeletonMomentum):
         def compute() -> Array:
             n = len(self._dofs)
             d, out = self._with_transforms(), np.empty((n, n))
-            self._check_pivot(self._of_held(entries.inverse_mass_matrix, d, self._block(), 0, h, NOTHING, out))
+            self._check_pivot(self._of_held(entries.inverse_mass_matrix, d, self._columns_of(), 0, h, NOTHING, out))
             return out
 
         return self._result(OF_POSITIONS, ("inverse mass matrix", h), compute)
@@ -162,9 +164,11 @@ class SkeletonMatrices(SkeletonMomentum):
 
     @property
     def spring_forces(self) -> Array:
-        """-Ks (q - rest) (dofs,): forces of the joint springs. Dynamics take them in in steps of a world alone."""
-        d, tree = self._compiled(), self._tree
-        return -tree.stiffness * (d.q - tree.rest)  # type: ignore[union-attr]
+        """Forces of the joint springs (dofs,): -Ks (q - rest), of ball and free joints as `kido.kernels.springs` says.
+
+        Dynamics take them in in steps of a world alone.
+        """
+        return self.compute_spring_forces(self._compiled().q)
 
     @property
     def damping_forces(self) -> Array:
@@ -176,9 +180,15 @@ class SkeletonMatrices(SkeletonMomentum):
 
     def compute_chosen_mass_matrix(self, positions: ArrayLike, bodies: Bodies) -> Array:
         """Mass matrix (dofs, dofs) of some bodies, the sum of their J^T M J, at given positions."""
+        tree, data, choice = self._for(bodies)
         n = len(self._dofs)
         M = np.empty((n, n))
-        self._evaluate(entries.chosen_mass_matrix, self._first(bodies), (M,), positions=positions)
+        try:
+            status = entries.chosen_mass_matrix.call(tree, data, choice, 1, positions, M)
+        except REFUSALS:
+            status = REFUSED
+        if status:
+            self._evaluate(entries.chosen_mass_matrix, (choice, 1), (M,), positions=positions)
         return M
 
     def compute_inverse_mass_matrix(self, positions: ArrayLike, time_step: float = 0.0) -> Array:
@@ -187,13 +197,17 @@ class SkeletonMatrices(SkeletonMomentum):
         Raises:
             ModelError: the inertia seen by a coordinate is not positive.
         """
-        if self._addresses is None:
-            self._workspace()
+        tree, data, _ = self._for()
+        columns = self._columns_of()
         h = 0.0 if time_step == 0.0 else self._step(time_step)
         n = len(self._dofs)
         out = np.empty((n, n))
-        status = self._evaluate(entries.inverse_mass_matrix, (self._block(), 1, h), (out,), positions=positions)
-        self._check_pivot(status)
+        try:
+            status = entries.inverse_mass_matrix.call(tree, data, columns, 1, h, positions, out)
+        except REFUSALS:
+            status = REFUSED
+        if status:
+            self._check_pivot(self._evaluate(entries.inverse_mass_matrix, (columns, 1, h), (out,), positions=positions))
         return out
 
     def compute_augmented_mass_matrix(self, positions: ArrayLike, time_step: float) -> Array:
@@ -204,24 +218,41 @@ class SkeletonMatrices(SkeletonMomentum):
 
     def compute_cholesky_factor(self, positions: ArrayLike) -> Array:
         """`cholesky_factor` at given positions; the held state stays."""
+        tree, data, _ = self._for()
         n = len(self._dofs)
         M, L = np.empty((n, n)), np.empty((n, n))
-        self._check_pivot(self._evaluate(entries.cholesky, (1,), (M, L), positions=positions))
+        try:
+            status = entries.cholesky.call(tree, data, 1, positions, M, L)
+        except REFUSALS:
+            status = REFUSED
+        if status:
+            self._check_pivot(self._evaluate(entries.cholesky, (1,), (M, L), positions=positions))
         return L
 
     def compute_mass_matrix_factors(self, positions: ArrayLike) -> tuple[Array, Array]:
         """`mass_matrix_factors` at given positions; the held state stays."""
+        tree, data, _ = self._for()
         n = len(self._dofs)
         F, D = np.empty((n, n)), np.empty(n)
-        self._check_pivot(self._evaluate(entries.mass_factors, (1,), (F, D), positions=positions))
+        try:
+            status = entries.mass_factors.call(tree, data, 1, positions, F, D)
+        except REFUSALS:
+            status = REFUSED
+        if status:
+            self._check_pivot(self._evaluate(entries.mass_factors, (1,), (F, D), positions=positions))
         return F, D
 
     def compute_coriolis_matrix(self, positions: ArrayLike, velocities: ArrayLike, bodies: Bodies = None) -> Array:
         """`coriolis_matrix` of a given state; the held state stays."""
+        tree, data, choice = self._for(bodies)
         n = len(self._dofs)
         C = np.empty((n, n))
-        first = self._first(bodies)
-        self._evaluate(entries.coriolis_matrix, first, (C,), positions=positions, velocities=velocities)
+        try:
+            status = entries.coriolis_matrix.call(tree, data, choice, 1, positions, velocities, C)
+        except REFUSALS:
+            status = REFUSED
+        if status:
+            self._evaluate(entries.coriolis_matrix, (choice, 1), (C,), positions=positions, velocities=velocities)
         return C
 
     def compute_mass_matrix_derivative(self, positions: ArrayLike, velocities: ArrayLike) -> Array:
@@ -231,24 +262,56 @@ class SkeletonMatrices(SkeletonMomentum):
 
     def compute_coriolis_forces(self, positions: ArrayLike, velocities: ArrayLike, bodies: Bodies = None) -> Array:
         """`coriolis_forces` of a given state; the held state stays."""
+        tree, data, choice = self._for(bodies)
         out = np.empty(len(self._dofs))
-        first = self._first(bodies, entries.CORIOLIS)
-        self._evaluate(entries.joint_loads, first, (out,), positions=positions, velocities=velocities)
+        try:
+            status = entries.joint_loads.call(tree, data, choice, 1, entries.CORIOLIS, positions, velocities, out)
+        except REFUSALS:
+            status = REFUSED
+        if status:
+            self._evaluate(
+                entries.joint_loads, (choice, 1, entries.CORIOLIS), (out,), positions=positions, velocities=velocities
+            )
         return out
 
     def compute_coriolis_and_gravity_forces(
         self, positions: ArrayLike, velocities: ArrayLike, bodies: Bodies = None
     ) -> Array:
         """`coriolis_and_gravity_forces` of a given state; the held state stays."""
+        tree, data, choice = self._for(bodies)
         out = np.empty(len(self._dofs))
-        first = self._first(bodies, entries.CORIOLIS_AND_GRAVITY)
-        self._evaluate(entries.joint_loads, first, (out,), positions=positions, velocities=velocities)
+        try:
+            status = entries.joint_loads.call(
+                tree, data, choice, 1, entries.CORIOLIS_AND_GRAVITY, positions, velocities, out
+            )
+        except REFUSALS:
+            status = REFUSED
+        if status:
+            self._evaluate(
+                entries.joint_loads,
+                (choice, 1, entries.CORIOLIS_AND_GRAVITY),
+                (out,),
+                positions=positions,
+                velocities=velocities,
+            )
         return out
 
     def compute_gravity_forces(self, positions: ArrayLike, bodies: Bodies = None) -> Array:
         """`gravity_forces` at given positions; the held state stays."""
+        tree, data, choice = self._for(bodies)
         out = np.empty(len(self._dofs))
-        self._evaluate(entries.joint_loads, self._first(bodies, entries.GRAVITY), (NOTHING, out), positions=positions)
+        try:
+            status = entries.joint_loads.call(tree, data, choice, 1, entries.GRAVITY, positions, NOTHING, out)
+        except REFUSALS:
+            status = REFUSED
+        if status:
+            self._evaluate(entries.joint_loads, (choice, 1, entries.GRAVITY), (NOTHING, out), positions=positions)
+        return out
+
+    def compute_spring_forces(self, positions: ArrayLike) -> Array:
+        """`spring_forces` at given positions; the held state stays."""
+        out = np.empty(len(self._dofs))
+        self._evaluate(entries.spring_forces, (), (out,), positions=positions)
         return out
 
     def hybrid_dynamics(

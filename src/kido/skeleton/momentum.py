@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kido.errors import ModelError
+from kido.jit import REFUSALS
 from kido.kernels import momentum_entries as entries
+from kido.kernels.entries import REFUSED
 from kido.math.transform import as_vector
 from kido.skeleton.arrays import OF_ACCELERATIONS, OF_POSITIONS, OF_VELOCITIES, Array
 from kido.skeleton.frame import Frame
@@ -28,12 +30,12 @@ class SkeletonMomentum(SkeletonJacobians):
     # Centre of mass --------------------------------------------------------------------------------------
 
     def _held_com(self, bodies: Bodies, level: int) -> Array:
-        """[position, velocity, acceleration, mass] of the centre of mass, as far as the level says."""
+        """Position, velocity or acceleration of the centre of mass, by level."""
         key = self._indices_of(bodies)
 
         def compute() -> Array:
             d = (self._with_transforms, self._with_velocities, self._with_accelerations)[level]()
-            out = np.empty(10)
+            out = np.empty(3)
             choice = self._choice(key)
             self._check_mass(self._of_held(entries.com, d, choice, 0, level, NOTHING, NOTHING, NOTHING, out))
             return out
@@ -53,7 +55,7 @@ class SkeletonMomentum(SkeletonJacobians):
         Raises:
             ModelError: the bodies have no mass.
         """
-        p = self._held_com(bodies, 0)[:3].copy()
+        p = self._held_com(bodies, 0).copy()
         if with_respect_to is None:
             return p
         X = self._frame(with_respect_to, "with_respect_to").world_transform
@@ -69,26 +71,24 @@ class SkeletonMomentum(SkeletonJacobians):
             relative_to: frame of the observer, who moves and turns with it; None for the world.
             in_coordinates_of: frame in whose axes the result is; None for the world's.
         """
-        state = self._held_com(bodies, 1)
-        v = state[3:6].copy()
+        v = self._held_com(bodies, 1).copy()
         if relative_to is not None:
             frame = self._frame(relative_to, "relative_to")
-            V, p = frame.spatial_velocity, frame.world_transform[:3, 3]
-            v -= V[3:] + np.cross(V[:3], state[:3] - p)
+            V, r = frame.spatial_velocity, self._held_com(bodies, 0) - frame.world_transform[:3, 3]
+            v -= V[3:] + np.cross(V[:3], r)
         return v if in_coordinates_of is None else self._axes_of(in_coordinates_of).T @ v
 
     def com_acceleration(
         self, bodies: Bodies = None, relative_to: Frame | None = None, in_coordinates_of: Frame | None = None
     ) -> Array:
         """Acceleration of the centre of mass [m/s^2] by the held accelerations; arguments as for `com_velocity`."""
-        state = self._held_com(bodies, 2)
-        a = state[6:9].copy()
+        a = self._held_com(bodies, 2).copy()
         if relative_to is not None:
             frame = self._frame(relative_to, "relative_to")
-            V, r = frame.spatial_velocity, state[:3] - frame.world_transform[:3, 3]
+            V, r = frame.spatial_velocity, self._held_com(bodies, 0) - frame.world_transform[:3, 3]
             w, wdot = V[:3], frame.angular_acceleration()
             turning = np.cross(w, r)
-            v = state[3:6] - V[3:] - turning
+            v = self._held_com(bodies, 1) - V[3:] - turning
             a -= frame.linear_acceleration() + np.cross(wdot, r) + np.cross(w, turning) + 2.0 * np.cross(w, v)
         return a if in_coordinates_of is None else self._axes_of(in_coordinates_of).T @ a
 
@@ -162,9 +162,8 @@ class SkeletonMomentum(SkeletonJacobians):
         key = self._indices_of(bodies)
 
         def compute() -> float:
-            out = np.empty(1)
-            self._of_held(entries.kinetic_energy, self._with_velocities(), self._choice(key), 0, NOTHING, NOTHING, out)
-            return float(out[0])
+            d = self._with_velocities()
+            return self._of_held(entries.kinetic_energy, d, self._choice(key), 0, NOTHING, NOTHING)
 
         return self._result(OF_VELOCITIES, ("kinetic energy", key), compute)
 
@@ -173,9 +172,8 @@ class SkeletonMomentum(SkeletonJacobians):
         key = self._indices_of(bodies)
 
         def compute() -> float:
-            out = np.empty(1)
-            self._of_held(entries.potential_energy, self._with_transforms(), self._choice(key), 0, NOTHING, out)
-            return float(out[0])
+            d = self._with_transforms()
+            return self._of_held(entries.potential_energy, d, self._choice(key), 0, NOTHING)
 
         return self._result(OF_POSITIONS, ("potential energy", key), compute)
 
@@ -188,70 +186,129 @@ class SkeletonMomentum(SkeletonJacobians):
 
     def compute_com(self, positions: ArrayLike, bodies: Bodies = None) -> Array:
         """Centre of mass in the world at given positions [m]; the held state stays."""
-        out = np.empty(10)
-        status = self._evaluate(entries.com, self._first(bodies, 0), (NOTHING, NOTHING, out), positions=positions)
-        self._check_mass(status)
-        return out[:3]
-
-    def _first(self, bodies: Bodies, *rest: Any) -> tuple[Any, ...]:
-        """Leading arguments of an entry about chosen bodies that is given a state."""
-        if self._addresses is None:
-            self._workspace()
-        return self._choice(bodies), 1, *rest
+        tree, data, choice = self._for(bodies)
+        out = np.empty(3)
+        try:
+            status = entries.com.call(tree, data, choice, 1, 0, positions, NOTHING, NOTHING, out)
+        except REFUSALS:
+            status = REFUSED
+        if status:
+            self._check_mass(self._evaluate(entries.com, (choice, 1, 0), (NOTHING, NOTHING, out), positions=positions))
+        return out
 
     def compute_com_velocity(self, positions: ArrayLike, velocities: ArrayLike, bodies: Bodies = None) -> Array:
         """Velocity of the centre of mass of a given state, world axes [m/s]; the held state stays."""
-        out = np.empty(10)
-        first = self._first(bodies, 1)
-        self._check_mass(self._evaluate(entries.com, first, (NOTHING, out), positions=positions, velocities=velocities))
-        return out[3:6]
+        tree, data, choice = self._for(bodies)
+        out = np.empty(3)
+        try:
+            status = entries.com.call(tree, data, choice, 1, 1, positions, velocities, NOTHING, out)
+        except REFUSALS:
+            status = REFUSED
+        if status:
+            self._check_mass(
+                self._evaluate(entries.com, (choice, 1, 1), (NOTHING, out), positions=positions, velocities=velocities)
+            )
+        return out
 
     def compute_com_acceleration(
         self, positions: ArrayLike, velocities: ArrayLike, accelerations: ArrayLike, bodies: Bodies = None
     ) -> Array:
         """Acceleration of the centre of mass of a given state, world axes [m/s^2]; the held state stays."""
-        out = np.empty(10)
-        given = {"positions": positions, "velocities": velocities, "accelerations": accelerations}
-        self._check_mass(self._evaluate(entries.com, self._first(bodies, 2), (out,), **given))
-        return out[6:9]
+        tree, data, choice = self._for(bodies)
+        out = np.empty(3)
+        try:
+            status = entries.com.call(tree, data, choice, 1, 2, positions, velocities, accelerations, out)
+        except REFUSALS:
+            status = REFUSED
+        if status:
+            self._check_mass(
+                self._evaluate(
+                    entries.com,
+                    (choice, 1, 2),
+                    (out,),
+                    positions=positions,
+                    velocities=velocities,
+                    accelerations=accelerations,
+                )
+            )
+        return out
 
     def compute_centroidal_momentum(self, positions: ArrayLike, velocities: ArrayLike, bodies: Bodies = None) -> Array:
         """[angular; linear] momentum (6,) about the centre of mass, of a given state; the held state stays."""
+        tree, data, choice = self._for(bodies)
         h = np.empty(6)
-        first = self._first(bodies, 1, _CENTRE)
-        self._check_mass(self._evaluate(entries.momentum, first, (h,), positions=positions, velocities=velocities))
+        try:
+            status = entries.momentum.call(tree, data, choice, 1, 1, _CENTRE, positions, velocities, h)
+        except REFUSALS:
+            status = REFUSED
+        if status:
+            self._check_mass(
+                self._evaluate(
+                    entries.momentum, (choice, 1, 1, _CENTRE), (h,), positions=positions, velocities=velocities
+                )
+            )
         return h
 
     def compute_centroidal_momentum_matrix(self, positions: ArrayLike, bodies: Bodies = None) -> Array:
         """`centroidal_momentum_matrix` at given positions; the held state stays."""
+        tree, data, choice = self._for(bodies)
         A = np.empty((6, len(self._dofs)))
-        self._check_mass(self._evaluate(entries.centroidal_matrix, self._first(bodies), (A,), positions=positions))
+        try:
+            status = entries.centroidal_matrix.call(tree, data, choice, 1, positions, A)
+        except REFUSALS:
+            status = REFUSED
+        if status:
+            self._check_mass(self._evaluate(entries.centroidal_matrix, (choice, 1), (A,), positions=positions))
         return A
 
     def compute_centroidal_momentum_matrix_derivative(
         self, positions: ArrayLike, velocities: ArrayLike, bodies: Bodies = None
     ) -> Array:
         """`centroidal_momentum_matrix_derivative` of a given state; the held state stays."""
+        tree, data, choice = self._for(bodies)
         A = np.empty((6, len(self._dofs)))
-        entry = entries.centroidal_matrix_rate
-        self._check_mass(self._evaluate(entry, self._first(bodies), (A,), positions=positions, velocities=velocities))
+        try:
+            status = entries.centroidal_matrix_rate.call(tree, data, choice, 1, positions, velocities, A)
+        except REFUSALS:
+            status = REFUSED
+        if status:
+            self._check_mass(
+                self._evaluate(
+                    entries.centroidal_matrix_rate, (choice, 1), (A,), positions=positions, velocities=velocities
+                )
+            )
         return A
 
     def compute_centroidal_inertia(self, positions: ArrayLike, bodies: Bodies = None) -> Array:
         """`centroidal_inertia` at given positions; the held state stays."""
+        tree, data, choice = self._for(bodies)
         inertia = np.empty((6, 6))
-        entry = entries.centroidal_inertia
-        self._check_mass(self._evaluate(entry, self._first(bodies), (inertia,), positions=positions))
+        try:
+            status = entries.centroidal_inertia.call(tree, data, choice, 1, positions, inertia)
+        except REFUSALS:
+            status = REFUSED
+        if status:
+            self._check_mass(self._evaluate(entries.centroidal_inertia, (choice, 1), (inertia,), positions=positions))
         return inertia
 
     def compute_kinetic_energy(self, positions: ArrayLike, velocities: ArrayLike, bodies: Bodies = None) -> float:
         """Kinetic energy of a given state [J]; the held state stays."""
-        out = np.empty(1)
-        self._evaluate(entries.kinetic_energy, self._first(bodies), (out,), positions=positions, velocities=velocities)
-        return float(out[0])
+        tree, data, choice = self._for(bodies)
+        try:
+            energy = entries.kinetic_energy.call(tree, data, choice, 1, positions, velocities)
+        except REFUSALS:
+            energy = np.nan
+        if energy != energy:  # refused
+            energy = self._evaluate(entries.kinetic_energy, (choice, 1), (), positions=positions, velocities=velocities)
+        return energy
 
     def compute_potential_energy(self, positions: ArrayLike, bodies: Bodies = None) -> float:
         """Potential energy of gravity and of the joint springs at given positions [J]; the held state stays."""
-        out = np.empty(1)
-        self._evaluate(entries.potential_energy, self._first(bodies), (out,), positions=positions)
-        return float(out[0])
+        tree, data, choice = self._for(bodies)
+        try:
+            energy = entries.potential_energy.call(tree, data, choice, 1, positions)
+        except REFUSALS:
+            energy = np.nan
+        if energy != energy:  # refused
+            energy = self._evaluate(entries.potential_energy, (choice, 1), (), positions=positions)
+        return energy

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from kido.jit import REFUSALS
 from kido.kernels import matrix_entries as entries
+from kido.kernels.entries import REFUSED
 from kido.skeleton.arrays import Array
 from kido.skeleton.impulses import SkeletonImpulses
 from kido.skeleton.selections import NOTHING, Bodies, parameters_of
@@ -28,8 +30,7 @@ class SkeletonRegressors(SkeletonImpulses):
         return np.concatenate([np.zeros(0), *own])
 
     def _columns(self, bodies: Bodies) -> int:
-        chosen = self._indices_of(bodies)
-        return 10 * (len(self._bodies) if chosen is None else len(chosen))
+        return 10 * (len(self._bodies) if bodies is None else len(self._indices_of(bodies) or ()))
 
     def inverse_dynamics_regressor(self, bodies: Bodies = None) -> Array:
         """Y (dofs, 10 bodies) with M udot + C(q, u) u + g(q) = Y pi of the held state and accelerations."""
@@ -46,11 +47,22 @@ class SkeletonRegressors(SkeletonImpulses):
 
         With zero velocities and accelerations it is the regressor of `compute_gravity_forces`.
         """
-        if self._addresses is None:
-            self._workspace()
+        tree, data, _ = self._for()
+        members = self._members(bodies)
         Y = np.empty((len(self._dofs), self._columns(bodies)))
-        given = {"positions": positions, "velocities": velocities, "accelerations": accelerations}
-        self._evaluate(entries.torque_regressor, (self._members(bodies), 1), (Y,), **given)
+        try:
+            status = entries.torque_regressor.call(tree, data, members, 1, positions, velocities, accelerations, Y)
+        except REFUSALS:
+            status = REFUSED
+        if status:
+            self._evaluate(
+                entries.torque_regressor,
+                (members, 1),
+                (Y,),
+                positions=positions,
+                velocities=velocities,
+                accelerations=accelerations,
+            )
         return Y
 
     def compute_energy_regressors(

@@ -16,7 +16,7 @@ from kido.skeleton.arrays import Array
 from kido.skeleton.dynamics import SkeletonDynamics
 from kido.skeleton.frame import ORIGIN, Frame
 from kido.skeleton.jacobian_node import JacobianNode
-from kido.tree.selection import BLOCK, CHOICE, MEMBERS, PATH
+from kido.tree.selection import CHOICE, COLUMNS, MEMBERS, PATH, WIDE
 
 if TYPE_CHECKING:
     from kido.skeleton.body_node import BodyNode
@@ -57,18 +57,29 @@ class SkeletonSelections(SkeletonDynamics):
         key = ("choice", None if bodies is None else self._indices_of(bodies))
         return (self._selections.get(key) or self._new_choice(key)).address
 
+    def _for(self, bodies: Bodies = None) -> tuple[int, int, int]:
+        """Addresses of the tree, of data that belong to no state, and of the inertias of chosen bodies."""
+        return (self._selections.get("all") if bodies is None else None) or self._new_for(bodies)
+
+    def _new_for(self, bodies: Bodies) -> tuple[int, int, int]:
+        tree, scratch, _ = self._workspace()
+        found = tree, scratch, self._choice(bodies)
+        if bodies is None:
+            self._selections["all"] = found
+        return found
+
     def _new_choice(self, key: tuple[str, tuple[int, ...] | None]) -> Container:
         self._compiled()
         links = self._links
         chosen = range(len(self._bodies)) if key[1] is None else key[1]
-        made = Container(CHOICE, bodies=len(links.top), dofs=len(self._dofs))  # type: ignore[union-attr]
+        made = Container(CHOICE, bodies=len(links.top))  # type: ignore[union-attr]
         for index in chosen:
             body = self._bodies[index]
             link, X = int(links.of_body[index]), links.offset[index]  # type: ignore[union-attr]
             own = body.inertia if index == self._top(link) else body.inertia.transformed(X)
             made.inertia[link] += parameters_of(own)
-            for dof in body.parent_joint.dofs:
-                made.springs[dof.index] = 1
+            if index == self._top(link):
+                made.springs[link] = 1
         self._selections[key] = made
         return made
 
@@ -94,13 +105,22 @@ class SkeletonSelections(SkeletonDynamics):
         self._selections[key] = made
         return made
 
-    def _block(self) -> int:
-        """Address of the workspace for blocks of columns."""
-        made = self._selections.get("block")
+    def _columns_of(self) -> int:
+        """Address of the workspace for all columns of a matrix."""
+        made = self._selections.get("columns")
         if made is None:
             self._compiled()
-            made = Container(BLOCK, bodies=len(self._links.top), dofs=len(self._dofs))  # type: ignore[union-attr]
-            self._selections["block"] = made
+            parent, first = self._tree.parent, self._tree.first_dof  # type: ignore[union-attr]
+            n, m = len(parent), len(self._dofs)
+            made = Container(COLUMNS, bodies=n, dofs=m, columns=m + WIDE)
+            for i in range(n - 1, -1, -1):
+                own, above = slice(int(first[i]), int(first[i + 1])), int(parent[i])
+                made.below[i, own] = 1.0
+                made.end[i] = max(int(made.end[i]), own.stop)
+                if above >= 0:
+                    made.below[above] += made.below[i]
+                    made.end[above] = max(int(made.end[above]), int(made.end[i]))
+            self._selections["columns"] = made
         return made.address
 
     # Points on nodes -------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ CHOICE = Schema(
         "inertia", "f", ("bodies", 10), "kg, kg m, kg m^2",
         "of the chosen bodies on each link, about its origin in its axes: m, m c (3), J (xx, xy, xz, yy, yz, zz)",
     ),
-    Field("springs", "i", ("dofs",), doc="1 if the joint of the coordinate is that of a chosen body"),
+    Field("springs", "i", ("bodies",), doc="1 if the body at the top of the link, whose joint it has, is chosen"),
 )  # fmt: skip
 
 MEMBERS = Schema(
@@ -27,11 +27,14 @@ MEMBERS = Schema(
     Field("position", "f", ("members", 3), "m", "its origin in the world"),
 )
 
-COLUMNS = 8  # columns of a matrix that are worked on together
+WIDE = 8  # loops over columns run over multiples of it: whole vector registers
 
-BLOCK = Schema(
-    "BLOCK",
-    Field("Z", "f", ("bodies", 6, COLUMNS), doc="a spatial vector of each link for each column"),
-    Field("T", "f", (6, COLUMNS), doc="those of the link at hand"),
-    Field("E", "f", ("dofs", COLUMNS), doc="shares of the accelerations, then the columns"),
+# One field for each number of a spatial vector: fields do not overlap, so that loops over columns become vector code.
+COLUMNS = Schema(
+    "COLUMNS",
+    Field("below", "f", ("bodies", "columns"), doc="1 if the coordinate is the link's or below it, else 0"),
+    Field("end", "i", ("bodies",), doc="a column past all that are the link's or below it"),
+    *(Field(f"Z{r}", "f", ("columns",), doc=f"number {r} of the spatial vector of each column") for r in range(6)),
+    Field("E", "f", ("dofs", "columns"), doc="D^-1 F^-1: shares of the accelerations by unit forces"),
+    Field("row", "f", ("columns",), doc="a row of the inverse"),
 )
