@@ -159,6 +159,23 @@ def test_nodes_travel() -> None:
     assert {n.name for n in other.nodes()} == {"imu", "imu(1)", "imu(1)(1)"}
 
 
+def test_copies_on_other_bodies() -> None:
+    skeleton, other = tree(1), tree(2)
+    imu = skeleton.bodies[1].create_node(Imu, "imu", [0.1, 0, 0])
+    twin = imu.copy_to(other.bodies[2])
+    beside = imu.copy_to(imu.body, "second")
+    assert twin.name == "imu" and twin.body is other.bodies[2] and other.nodes() == [twin]
+    assert beside.name == "second" and skeleton.nodes() == [imu, beside]
+    twin.state.gyro_bias[:] = 1.0
+    assert not imu.state.gyro_bias.any()
+    np.testing.assert_allclose(twin.transform(other.bodies[2]), imu.transform(imu.body), atol=1e-14)
+    shape = skeleton.bodies[1].add_shape(kido.Sphere(0.1), name="s")
+    assert [s.name for s in (shape.clone(), shape.clone(other.bodies[0]))] == ["s(1)", "s"]
+    assert other.bodies[0].shapes[0].body is other.bodies[0] and other.num_bodies == 5
+    with pytest.raises(kido.ModelError, match="expected a body"):
+        imu.copy_to(skeleton)  # type: ignore[arg-type]
+
+
 # Support -----------------------------------------------------------------------------------------------------
 
 
@@ -239,3 +256,21 @@ def test_markers_of_skel_files(tmp_path: Path) -> None:
     path.write_text(SKEL.format(more='<marker name="m"><offset>1 2</offset></marker>'))
     with pytest.raises(kido.FileFormatError, match=r"markers\.skel:3"):
         kido.load(path)
+
+
+# Recordings --------------------------------------------------------------------------------------------------
+
+
+def test_recordings_describe_markers_and_end_effectors() -> None:
+    from kido.recording.description import skeleton_from_dict, skeleton_to_dict
+
+    skeleton = biped()
+    foot = skeleton.node("left_foot", kido.EndEffector)
+    foot.relative_transform = trees.random_transform(np.random.default_rng(0))
+    skeleton.bodies[0].create_node(kido.Marker, "dot", (1, 2, 3), color=(0, 0, 1), constraint="hard")
+    skeleton.bodies[0].create_node(Imu, "imu")  # code: it is left out
+    twin = skeleton_from_dict(skeleton_to_dict(skeleton))
+    skeleton.node("imu").remove()
+    assert twin.properties.differences(skeleton.properties) == []
+    assert twin.state.differences(skeleton.state) == []
+    assert [(type(n), n.name) for n in twin.nodes()] == [(type(n), n.name) for n in skeleton.nodes()]

@@ -17,6 +17,7 @@ from kido import shapes as shape_module
 from kido.errors import KidoError
 from kido.recording.errors import RecordingError
 from kido.recording.joints import joint_from_dict, joint_to_dict, keep_bits
+from kido.recording.nodes import add_nodes, nodes_to_dicts
 from kido.shapes import Shape
 from kido.skeleton import BodyNode, Inertia, ShapeNode, Skeleton
 
@@ -102,6 +103,7 @@ def _body_to_dict(body: BodyNode, shapes: list[Shape]) -> dict[str, Any]:
         "gravity": body.gravity,
         "collidable": body.collidable,
         "shapes": [_node_to_dict(node, shapes) for node in body.shapes],
+        "nodes": nodes_to_dicts(body),
     }
 
 
@@ -119,6 +121,7 @@ def _add_body(skeleton: Skeleton, data: dict[str, Any], shapes: list[Shape]) -> 
         options = {key: item[key] for key in ("visual", "collision", "color", "friction", "restitution")}
         node = body.add_shape(shapes[item["shape"]], item["transform"], item["name"], **options)
         keep_bits(node, "_relative", item["transform"])
+    add_nodes(body, data.get("nodes", []))  # recordings of earlier versions have none
 
 
 def _node_to_dict(node: ShapeNode, shapes: list[Shape]) -> dict[str, Any]:

@@ -230,8 +230,11 @@ class GroupState:
         return array
 
     def _gather(self, name: str) -> Array:
+        parts = self._current_parts()
+        if len(parts) == 1:
+            return getattr(parts[0].skeleton, name)[parts[0].dofs]
         out = np.empty(self.num_dofs)
-        for part in self._current_parts():
+        for part in parts:
             out[part.rows] = getattr(part.skeleton, name)[part.dofs]
         return out
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from numpy.typing import NDArray
 
@@ -12,6 +13,7 @@ from kido.skeleton.aspects import Carrier, fill_parts
 from kido.skeleton.fixed_frame import FixedFrame
 from kido.skeleton.frame import Frame
 from kido.skeleton.jacobian_node import JacobianNode
+from kido.skeleton.naming import free_name
 
 if TYPE_CHECKING:
     import numpy as np
@@ -81,6 +83,22 @@ class Node(Carrier):
         """Take it off its body."""
         self.body._remove_node(self)
 
+    def copy_to(self, body: BodyNode, name: str | None = None) -> Self:
+        """Put a copy on another body, or the same one, with its own state, properties and aspects.
+
+        Args:
+            body: the body.
+            name: of the copy; by default its own. A name that is taken gets a number in brackets.
+
+        Raises:
+            ModelError: no body.
+        """
+        if not hasattr(body, "_add_node"):
+            raise ModelError(f"{self!r}: copy: expected a body, got {body!r}")
+        twin = copy.deepcopy(self, {id(self.body): body, id(self.body.skeleton): body.skeleton})
+        twin._name = free_name(name or self._name, set(self._names_beside(body)))
+        return body._add_node(twin)
+
     @classmethod
     def _names_beside(cls, body: BodyNode) -> Iterable[str]:
         """Names that a node on a body cannot have."""
@@ -133,6 +151,10 @@ class FrameNode(Node, JacobianNode, FixedFrame):
     @parent_frame.setter
     def parent_frame(self, parent: Frame | None) -> None:
         raise ModelError(f"{self!r} stays on its body; create one on the other body")
+
+    def clone(self, parent: Frame | None = None) -> Self:
+        """A copy on the same body, or on another. See `copy_to`."""
+        return self.copy_to(self.body if parent is None else parent)  # type: ignore[arg-type]
 
     @property
     def relative_transform(self) -> NDArray[np.float64]:
