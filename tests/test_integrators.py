@@ -11,6 +11,7 @@ import threading
 
 import numpy as np
 import pytest
+from scipy.linalg import expm
 from scipy.spatial.transform import Rotation
 
 import kido
@@ -26,7 +27,7 @@ from kido.integrators import (
     Variational,
     simulate,
 )
-from trees import build, chain_parents, random_skeleton, random_state
+from trees import build, chain_parents, random_skeleton, random_state, twist_matrix
 
 TIGHT = DormandPrince(rtol=1e-12, atol=1e-13)
 FIXED = {ExplicitEuler(): 1, SemiImplicitEuler(): 1, MoreauMidpoint(): 2, Variational(): 2, RK4(): 4}
@@ -381,6 +382,41 @@ def test_prescribed_coordinates_have_their_accelerations(integrator) -> None:
     share = {"ExplicitEuler": 0.99, "SemiImplicitEuler": 1.01}.get(integrator.name, 1.0)
     np.testing.assert_allclose(skeleton.positions, [0.5 * share * 9.81, np.pi / 4], atol=1e-10)
     np.testing.assert_allclose(skeleton.velocities, [9.81, 0.0], atol=1e-10)
+
+
+@each
+def test_velocity_actuators_hold_a_twist(integrator) -> None:
+    """A free joint driven in all coordinates screws along: X0 exp(t V)."""
+    skeleton = single(kido.FreeJoint())
+    skeleton.positions = [0.3, -0.2, 0.9, 1.0, 2.0, 3.0]
+    start = skeleton.body(0).world_transform
+    skeleton.actuator_types = "VELOCITY"
+    V = np.array([1.0, -2.0, 0.5, 0.3, 0.2, -1.0])
+    skeleton.commands = V
+    simulate(skeleton, integrator, 2.0, time_step=0.01)
+    np.testing.assert_allclose(skeleton.body(0).world_transform, start @ expm(2.0 * twist_matrix(V)), atol=1e-10)
+    np.testing.assert_allclose(skeleton.velocities, V, atol=1e-14)
+
+
+@pytest.mark.parametrize(("integrator", "order"), [(RK4(), 4), (DormandPrince(), 5), (Variational(), 2)])
+def test_a_free_joint_driven_in_one_coordinate(integrator, order) -> None:
+    """Its displacements are twists then. The reference steps by `advance` alone, in twice as many steps again."""
+
+    def make() -> kido.Skeleton:
+        skeleton = build(["free", "ball"], chain_parents(2), 2)
+        skeleton.actuator_types = ["ACCELERATION", *["FORCE"] * 8]
+        skeleton.commands = [3.0] + [0.0] * 8
+        skeleton.velocities = [1.0, 2.0, -1.0, 0.5, 0.3, -0.7, 1.0, -1.0, 0.5]
+        return skeleton
+
+    ends = []
+    for method, h in ((integrator, 2e-3), (Heun(), 2e-4), (Heun(), 1e-4)):
+        skeleton = make()
+        simulate(skeleton, method, times=[0.0, 0.2], time_step=h)
+        ends.append(end_state(skeleton))
+    expected = ends[2] + (ends[2] - ends[1]) / 3.0  # Richardson
+    print(integrator.name, np.abs(ends[0] - expected).max(), np.abs(ends[2] - ends[1]).max())
+    np.testing.assert_allclose(ends[0], expected, atol=1e-4 if order == 2 else 1e-6)
 
 
 @each

@@ -44,6 +44,7 @@ from kido.tree.schema import DATA, TREE
 SAFETY, SMALLEST_FACTOR, LARGEST_FACTOR = 0.9, 0.2, 10.0
 # Exponents of the error of this step and of the one before, for a fifth-order method (Hairer, Norsett, Wanner).
 NOW_EXPONENT, BEFORE_EXPONENT = 0.2 - 0.75 * 0.04, 0.04
+LARGEST_POSITION = 1e15  # [m, rad]
 ROUNDING = 1e-14  # share of a time below which a difference of times is nothing
 
 
@@ -100,9 +101,12 @@ def take_back(d, m):
 
 @kernel
 def all_finite(d):
+    """Whether the state and the poses are finite, and positions small enough to have digits after the point."""
     total = 0.0
     for k in range(d.q.shape[0]):
         total += 0.0 * d.q[k] + 0.0 * d.u[k]
+        if not math.fabs(d.q[k]) < LARGEST_POSITION:
+            total = math.nan
     for i in range(d.p.shape[0]):
         total += 0.0 * d.p[i, 0] + 0.0 * d.R[i, 0]
     return total == 0.0
