@@ -301,10 +301,13 @@ def test_joints_that_follow_others() -> None:
     for call in (
         lambda: skeleton.body("left").remove(),
         lambda: skeleton.body("right").split("x"),
-        lambda: skeleton.body("left").copy_as("x"),
+        lambda: skeleton.body("right").copy_as("x"),
+        lambda: skeleton.body("right").copy_to(skeleton),
     ):
         with pytest.raises(kido.ModelError, match="'r' follows joint 'l'"):
             call()
+    assert skeleton.body("left").copy_as("x").num_bodies == 1  # nothing that it follows is missing
+    assert skeleton.body("palm").copy_as("x", recursive=False).num_bodies == 1
     copied = skeleton.body("palm").copy_to(skeleton)
     assert [j.name for j in skeleton.joints][-2:] == ["l(1)", "r(1)"]
     assert skeleton.joint("r(1)").mimic == kido.Mimic("l(1)", -1.0)
@@ -435,9 +438,8 @@ def test_random_edits_give_what_is_built_afresh(seed: int, edits: list[tuple[int
                 if onto in inside:
                     continue
                 body.move_to(skeleton.body(onto.name))
-                if part.parent != onto.name:
-                    part.parent = onto.name
-                    parts = [p for p in parts if p not in inside] + inside
+                part.parent = onto.name
+                parts = [p for p in parts if p not in inside] + inside
             case 1:  # copy
                 if len(parts) > 14:
                     continue
@@ -456,9 +458,8 @@ def test_random_edits_give_what_is_built_afresh(seed: int, edits: list[tuple[int
                 part.joint, part.q = joint, np.zeros(joint.num_dofs)
             case 3:  # to the world
                 body.move_to(skeleton)
-                if part.parent is not None:
-                    part.parent = None
-                    parts = [p for p in parts if p not in inside] + inside
+                part.parent = None
+                parts = [p for p in parts if p not in inside] + inside
             case 4:  # away
                 if len(parts) > 3:
                     body.remove()
@@ -539,3 +540,42 @@ def test_welded_bodies_that_cannot_be_merged_stay() -> None:
     assert shape.body is hand and not shape.collision
     world.step(2)
     assert quiet.skeleton is not skeleton and quiet.skeleton.num_bodies == 1
+
+
+# dartpy ------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=25)
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 30), st.integers(0, 30)), max_size=6))
+def test_names_and_order_after_edits_are_those_of_dart(edits: list[tuple[int, int, int]]) -> None:
+    dynamics = pytest.importorskip("dartpy").dynamics
+    theirs, mine = dynamics.Skeleton("s"), kido.Skeleton("s")
+    bodies: list = []
+    for k, parent in enumerate([-1, 0, 1, 1, 0]):
+        above = () if parent < 0 else (bodies[parent],)
+        joint, body = theirs.createRevoluteJointAndBodyNodePair(*above)
+        body.setName(f"b{k}")
+        joint.setName(f"j{k}")
+        bodies.append(body)
+        inertia = kido.Inertia.from_diagonal(1, (1, 1, 1))
+        mine.add_body(f"b{k}", kido.RevoluteJoint(f"j{k}"), None if parent < 0 else f"b{parent}", inertia)
+    for what, i, j in edits:
+        body, onto = mine.bodies[i % mine.num_bodies], mine.bodies[j % mine.num_bodies]
+        if mine.num_bodies > 14 or onto in body.subtree:
+            continue
+        one, other = theirs.getBodyNode(body.name), theirs.getBodyNode(onto.name)
+        if what == 0:
+            one.moveTo(other)
+            body.move_to(onto)
+        elif what == 1:
+            one.copyTo(other)
+            body.copy_to(onto)
+        else:
+            one.copyTo(other, False)
+            body.copy_to(onto, recursive=False)
+        parents = {b.getName(): b.getParentBodyNode() for b in theirs.getBodyNodes()}
+        assert {b.name: b.parent.name if b.parent else None for b in mine.bodies} == {
+            name: p.getName() if p else None for name, p in parents.items()
+        }
+        assert {j.name for j in mine.joints} == {j.getName() for j in theirs.getJoints()}
+        assert [b.name for b in mine.bodies] == [b.getName() for b in theirs.getBodyNodes()]

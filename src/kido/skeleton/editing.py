@@ -22,8 +22,8 @@ class BodyEditing:
 
     All that belongs to a body travels with it: joints and their properties, positions, velocities, accelerations
     and forces, inertias, shapes, nodes, aspects and external forces. Names that are taken at the destination get a
-    number in brackets: "hand" becomes "hand(1)". Bodies that hang on a new parent come last in their skeleton, in
-    their old order. Skeletons may be in worlds; a world's collision filters forget bodies that leave it. A call that
+    number in brackets: "hand" becomes "hand(1)". Bodies that were moved or copied come last in their skeleton,
+    in their old order. Skeletons may be in worlds; a world's collision filters forget bodies that leave it. A call that
     fails changes nothing.
 
     The joint above the body is, by the argument `joint`,
@@ -130,7 +130,7 @@ class BodyEditing:
         """
         change = change_of_joint(self, joint, properties)
         keep = motion_to_keep(self, self.parent) if keep_pose else None
-        transplant(self, self.skeleton, self.parent, change, keep)
+        transplant(self, self.skeleton, self.parent, change, keep, in_place=True)
         return self.parent_joint
 
     def copy_to(
@@ -138,11 +138,16 @@ class BodyEditing:
         new_parent: BodyNode | Skeleton,
         joint: Joint | type[Joint] | None = None,
         keep_pose: bool = False,
+        recursive: bool = True,
         **properties: Any,
     ) -> BodyNode:
         """Hang a copy of the body on a body, or on the world in a skeleton. See `move_to`.
 
-        The new parent may be below the body. Collision filters are not copied.
+        The new parent may be below the body. The state is copied too; collision filters are not.
+
+        Args:
+            new_parent, joint, properties, keep_pose: as for `move_to`.
+            recursive: whether all below the body is copied with it.
 
         Returns:
             The copy.
@@ -151,9 +156,15 @@ class BodyEditing:
         if isinstance(joint, Joint) and joint is self.parent_joint:
             joint = None
         change_of_joint(self, joint, properties)  # refuses before anything is copied
-        check_mimics(subtree(self), f"copy body {self.name!r}")
+        check_mimics(subtree(self) if recursive else [self], f"copy body {self.name!r}", copied=True)
         keep = motion_to_keep(self, parent) if keep_pose else None
         twin = self.skeleton.clone()._bodies[self.index]
+        if not recursive:
+            for other in twin.skeleton._bodies:  # none of the others is kept
+                if other is not twin:
+                    other.parent_joint._mimics = [None] * other.parent_joint.num_dofs
+            for child in twin.children:
+                child.remove()
         target = new_parent if parent is None else parent.skeleton
         transplant(twin, target, parent, change_of_joint(twin, joint, properties), keep)  # type: ignore[arg-type]
         return twin
@@ -163,11 +174,12 @@ class BodyEditing:
         name: str,
         joint: Joint | type[Joint] | None = None,
         keep_pose: bool = False,
+        recursive: bool = True,
         **properties: Any,
     ) -> Skeleton:
         """A new skeleton, in no world, whose root is a copy of the body. See `split` and `copy_to`."""
         target = _empty_like(self.skeleton, name)
-        self.copy_to(target, joint, keep_pose, **properties)
+        self.copy_to(target, joint, keep_pose, recursive, **properties)
         return target
 
     def create_child(

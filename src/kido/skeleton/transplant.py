@@ -163,8 +163,8 @@ def _nodes_of(bodies: list[BodyNode]) -> list[Node]:
 # References between joints -----------------------------------------------------------------------------------
 
 
-def check_mimics(moved: list[BodyNode], what: str) -> None:
-    """Refuse to part a joint that follows another from it.
+def check_mimics(moved: list[BodyNode], what: str, copied: bool = False) -> None:
+    """Refuse to part a joint that follows another from it; if `copied`, the originals stay together anyway.
 
     Raises:
         ModelError: there is one; names both.
@@ -173,7 +173,10 @@ def check_mimics(moved: list[BodyNode], what: str) -> None:
     known = moved[0].skeleton._joint_by_name
     for joint in moved[0].skeleton.joints:
         for master in {mimic.joint for mimic in joint._mimics if mimic is not None}:
-            if master in known and (joint.name in inside) != (master in inside):
+            parted = joint.name in inside and master not in inside
+            if not copied:
+                parted = parted or (joint.name not in inside and master in inside)
+            if master in known and parted:
                 raise ModelError(
                     f"cannot {what}: joint {joint.name!r} follows joint {master!r}, and only one of them would come "
                     f"along; set the mimic of {joint.name!r} to None first"
@@ -217,11 +220,11 @@ def transplant(
     parent: BodyNode | None,
     change: JointChange,
     keep: Motion | None = None,
+    in_place: bool = False,
 ) -> None:
-    """Hang a body, with all below it, on another parent or joint. All arguments are checked already.
+    """Hang a body, with all below it, on a parent by a joint. All arguments are checked already.
 
-    Indices: bodies that hang on another parent come last, in their old order; with the same parent nothing is
-    renumbered.
+    The bodies then come last, in their old order; `in_place`, with the present parent, nothing is renumbered.
     """
     source, moved = body.skeleton, subtree(body)
     joint, old = change.joint, body.parent_joint
@@ -242,7 +245,7 @@ def transplant(
         old._body, joint._body, body._joint = None, body, joint
     joint.transform_from_parent = X_pj
 
-    if body._parent is not parent or source is not target:
+    if not in_place:
         _relink(body, moved, target, parent)
     for b in moved:
         if source is not target and b in source._saved:
