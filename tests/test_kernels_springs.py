@@ -20,8 +20,8 @@ SPRUNG = ("revolute", "prismatic", "universal", "compound", "user", "ball", "fre
 
 @entry("i8(i8,i8)")
 def springs(tree, data):
-    t = view(TREE, tree)
-    add_spring_forces(t, view(DATA, data), 0, t.parent.shape[0])
+    t, d = view(TREE, tree), view(DATA, data)
+    add_spring_forces(t, d, 0, t.parent.shape[0], d.tau)
     return 0
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 import kido
 from kido.errors import ModelError, NameLookupError, StateError
 from test_jacobians import difference, held
-from trees import SEEDS, Reference, build, random_skeleton, random_state, relative_error, skeletons
+from trees import SEEDS, Reference, build, random_skeleton, random_state, relative_error, skeletons, spring_forces
 
 TOLERANCE = 1e-11
 ONE_COORDINATE = ("weld", "revolute", "prismatic", "screw")
@@ -75,6 +75,7 @@ def test_augmented(seed: int) -> None:
     assert np.abs(inverse @ expected - np.eye(len(q))).max() < conditioned(expected)
     assert np.array_equal(skeleton.compute_inverse_mass_matrix(q, h), inverse)
     skeleton.velocities = rng.normal(size=len(q))
+    assert relative_error(skeleton.spring_forces, spring_forces(skeleton, q)) < 1e-14
     assert relative_error(skeleton.damping_forces, -Kd * skeleton.velocities) < 1e-15
     # Spring forces are what the potential loses along the velocities.
     springs = skeleton.clone()

@@ -11,10 +11,9 @@ import pickle
 
 import numpy as np
 import pytest
-from scipy.spatial.transform import Rotation
 
 import kido
-from trees import BUILT_IN, build, chain_parents, random_skeleton, random_state, relative_error
+from trees import BUILT_IN, build, chain_parents, random_skeleton, random_state, relative_error, spring_forces
 
 UNIT = kido.Inertia.from_diagonal(1.0, [1.0, 1.0, 1.0])
 
@@ -618,18 +617,6 @@ def test_accelerations_after_a_step_are_those_of_the_motion() -> None:
     np.testing.assert_allclose(body.accelerations, expected, atol=1e-5)  # h times the jerk
 
 
-def spring_forces(joint: kido.Joint, q: np.ndarray) -> np.ndarray:
-    """Of one stiffness k: -k sin(angle) about the axis from rest for rotations, -k (q - q0) for the rest."""
-    k, rest = joint.spring_stiffness[0], joint.rest_position
-    forces = -k * (q - rest)
-    if isinstance(joint, kido.BallJoint | kido.FreeJoint):
-        R = Rotation.from_rotvec(q[:3])
-        turn = (Rotation.from_rotvec(rest[:3]).inv() * R).as_rotvec()
-        forces[:3] = -k * np.sinc(np.linalg.norm(turn) / np.pi) * turn
-        forces[3:] = R.inv().apply(forces[3:]) if len(q) == 6 else []
-    return forces
-
-
 @pytest.mark.parametrize("seed", range(6))
 def test_a_short_step_is_forward_dynamics(seed: int) -> None:
     """Springs, damping, commands, external forces, free joints anywhere: all that pushes, on every joint type."""
@@ -644,8 +631,7 @@ def test_a_short_step_is_forward_dynamics(seed: int) -> None:
     for body in skeleton.bodies:
         body.add_external_force(*rng.normal(size=(2, 3)), force_is_local=bool(rng.random() < 0.5))
     world = world_of(skeleton, gravity=(0, 1, -9), time_step=1e-9)
-    springs = [spring_forces(j, q[j.dofs[0].index :][: j.num_dofs]) for j in skeleton.joints if j.dofs]
-    skeleton.forces = tau - 0.5 * u + np.concatenate(springs)
+    skeleton.forces = tau - 0.5 * u + spring_forces(skeleton, q)
     skeleton.compute_forward_dynamics()
     expected = skeleton.accelerations
     skeleton.forces = tau

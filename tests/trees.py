@@ -446,6 +446,26 @@ class Reference:
         return total
 
 
+def spring_forces(skeleton: kido.Skeleton, q: np.ndarray) -> np.ndarray:
+    """Forces of the joint springs: -k (q - q0); of rotations R minus the gradient of 2 v . K v, with (w, v) the
+    quaternion of R0^T R.
+    """
+    result = np.zeros(len(q))
+    for joint in skeleton.joints:
+        if not joint.dofs:
+            continue
+        part = slice(joint.dofs[0].index, joint.dofs[0].index + joint.num_dofs)
+        K, rest, own = joint.spring_stiffness, joint.rest_position, q[part]
+        forces = -K * (own - rest)
+        if isinstance(joint, kido.BallJoint | kido.FreeJoint):
+            R = Rotation.from_rotvec(own[:3])
+            *v, w = (Rotation.from_rotvec(rest[:3]).inv() * R).as_quat()
+            forces[:3] = -2.0 * (w * K[:3] * v + np.cross(K[:3] * v, v))
+            forces[3:] = R.inv().apply(forces[3:]) if len(own) == 6 else []
+        result[part] = forces
+    return result
+
+
 def relative_error(value, expected, floor: float = 1.0) -> float:
     """Largest difference over the largest expected number (or `floor`)."""
     value, expected = np.asarray(value), np.asarray(expected)

@@ -143,7 +143,7 @@ def commands(t, d, m):
 def loads(t, d, m):
     """tau: joint forces as given, springs and dampers; udot of the prescribed coordinates."""
     commands(t, d, m)
-    add_spring_forces(t, d, 0, t.parent.shape[0])
+    add_spring_forces(t, d, 0, t.parent.shape[0], d.tau)
     for k in range(d.tau.shape[0]):
         d.tau[k] -= t.damping[k] * d.u[k]
     given_accelerations(t, d, m)

@@ -131,7 +131,7 @@ def correct(t, d, e, m, h):
 def solve(t, d, e, m, h):
     """x that solves the discrete Euler-Lagrange equation. Returns 0, or why not."""
     commands(t, d, m)
-    add_spring_forces(t, d, 0, t.parent.shape[0])
+    add_spring_forces(t, d, 0, t.parent.shape[0], d.tau)
     given_accelerations(t, d, m)
     # The elimination adds Kd times the time it is given; the equation's own derivative has h Kd / 2.
     status = articulate(t, d, 0.5 * h)
@@ -156,7 +156,7 @@ def solve(t, d, e, m, h):
 def end_velocities(t, d, e, m, h):
     """u of the data e, by M u = momentum at the end of the step. Returns 0, or why not."""
     commands(t, e, m)
-    add_spring_forces(t, e, 0, t.parent.shape[0])
+    add_spring_forces(t, e, 0, t.parent.shape[0], e.tau)
     joint_impulses(t, e, m, h)
     status = articulate(t, e, 0.0)
     if status < 0:

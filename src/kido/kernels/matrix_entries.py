@@ -74,7 +74,7 @@ def spring_forces(tree, data, q, out):
         return REFUSED
     for k in range(out.shape[0]):
         d.tau[k] = 0.0
-    add_spring_forces(t, d, 0, t.parent.shape[0])
+    add_spring_forces(t, d, 0, t.parent.shape[0], d.tau)
     for k in range(out.shape[0]):
         out[k] = d.tau[k]
     return OK

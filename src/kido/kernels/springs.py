@@ -71,8 +71,8 @@ def joint_spring_energy(t, d, i):
 
 
 @kernel
-def add_spring_forces(t, d, first, last):
-    """Add the forces of the joint springs of bodies first..last-1 to tau.
+def add_spring_forces(t, d, first, last, out):
+    """Add the forces of the joint springs of bodies first..last-1 to `out` (dofs,).
 
     The linear spring of a free joint acts along the axes of the joint's parent-side frame.
     """
@@ -80,9 +80,9 @@ def add_spring_forces(t, d, first, last):
         k = t.first_dof[i]
         if has_rotation(t, i):
             x, y, z = rotation_spring_torque(t, d, k)
-            d.tau[k] += x
-            d.tau[k + 1] += y
-            d.tau[k + 2] += z
+            out[k] += x
+            out[k + 1] += y
+            out[k + 2] += z
             k += 3
         if t.kind[i] == FREE:
             R = rotation_vector_to_matrix(d.q[k - 3], d.q[k - 2], d.q[k - 1])
@@ -90,12 +90,12 @@ def add_spring_forces(t, d, first, last):
             y = t.stiffness[k + 1] * (d.q[k + 1] - t.rest[k + 1])
             z = t.stiffness[k + 2] * (d.q[k + 2] - t.rest[k + 2])
             x, y, z = rotate_inverse(R, x, y, z)
-            d.tau[k] -= x
-            d.tau[k + 1] -= y
-            d.tau[k + 2] -= z
+            out[k] -= x
+            out[k + 1] -= y
+            out[k + 2] -= z
         else:
             for j in range(k, t.first_dof[i + 1]):
-                d.tau[j] -= t.stiffness[j] * (d.q[j] - t.rest[j])
+                out[j] -= t.stiffness[j] * (d.q[j] - t.rest[j])
 
 
 @kernel

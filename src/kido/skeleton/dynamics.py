@@ -109,7 +109,7 @@ class SkeletonDynamics(SkeletonActuation):
         Args:
             with_external_forces: subtract J^T f_ext.
             with_damping_forces: add what joint damping takes, Kd u.
-            with_spring_forces: add what joint springs take, Ks (q - q_0).
+            with_spring_forces: add what joint springs take, - `spring_forces`.
         """
         d = self._with_accelerations()
         t: Any = self._tree
@@ -121,7 +121,7 @@ class SkeletonDynamics(SkeletonActuation):
         if with_damping_forces:
             d.tau[:] += t.damping * d.u
         if with_spring_forces:
-            d.tau[:] += t.stiffness * (d.q - t.rest)
+            d.tau[:] -= self.spring_forces  # type: ignore[attr-defined]  # of SkeletonMatrices
         self._results[OF_FORCES].clear()
 
     def compute_forward_dynamics(self, time_step: float | None = None) -> None:

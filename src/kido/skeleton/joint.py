@@ -14,6 +14,7 @@ from kido.skeleton.actuator import JointActuation, Mimic
 from kido.skeleton.aspects import Carrier
 from kido.skeleton.degree_of_freedom import DegreeOfFreedom
 from kido.skeleton.dof_properties import DOF_PROPERTIES, changed_properties, read_property
+from kido.skeleton.joint_motion import JointMotion
 
 if TYPE_CHECKING:
     from kido.joints.trace import Tape
@@ -32,7 +33,7 @@ def _per_dof(key: str) -> Any:
     return property(read, write, doc=f"{key.replace('_', ' ').capitalize()} of each coordinate (a copy).")
 
 
-class Joint(JointActuation, Carrier):
+class Joint(JointActuation, JointMotion, Carrier):
     """A joint between a body and its parent (a body or the world).
 
     The pose of the body in its parent is X = transform_from_parent X_J(q) transform_from_child^-1, where X_J
@@ -223,6 +224,15 @@ class Joint(JointActuation, Carrier):
     @velocities.setter
     def velocities(self, value: ArrayLike) -> None:
         self.child.skeleton._set_part("u", self._coordinates(), value, f"joint {self._name!r}: velocities")
+
+    @property
+    def accelerations(self) -> NDArray[np.float64]:
+        """Accelerations of the joint's coordinates (a copy)."""
+        return self.child.skeleton.accelerations[self._coordinates()]
+
+    @accelerations.setter
+    def accelerations(self, value: ArrayLike) -> None:
+        self.child.skeleton._set_part("udot", self._coordinates(), value, f"joint {self._name!r}: accelerations")
 
     @property
     def forces(self) -> NDArray[np.float64]:

@@ -16,9 +16,9 @@ from kido.joints import JointKind
 from kido.math.transform import as_unit_vector, number_or_nan
 from kido.skeleton.compound_joint import CompoundJoint
 from kido.skeleton.joint import Joint
+from kido.skeleton.rotation_joints import BallJoint, FreeJoint
 
 _LETTERS = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
-_FREE_SUFFIXES = ("_rx", "_ry", "_rz", "_x", "_y", "_z")
 
 
 class WeldJoint(Joint):
@@ -178,13 +178,6 @@ class EulerJoint(Joint):
         return np.concatenate([*(_LETTERS[c] for c in self._order), [0.0]])
 
 
-class BallJoint(Joint):
-    """Any rotation: X_J = exp(q), q a rotation vector [rad]; u is the angular velocity in the child-side frame."""
-
-    kind = JointKind.BALL
-    dof_suffixes = ("_x", "_y", "_z")
-
-
 class PlanarJoint(Joint):
     """Translations q1, q2 along two perpendicular axes [m], then a rotation by q3 about axis1 x axis2 [rad].
 
@@ -252,16 +245,6 @@ class TranslationalJoint(Joint):
 
     kind = JointKind.TRANSLATIONAL
     dof_suffixes = ("_x", "_y", "_z")
-
-
-class FreeJoint(Joint):
-    """Any motion: q = [rotation vector; translation], u the twist [angular; linear] in the child-side frame.
-
-    X_J = [exp(q[0:3]), q[3:6]]; u is not the derivative of q.
-    """
-
-    kind = JointKind.FREE
-    dof_suffixes = _FREE_SUFFIXES
 
 
 JOINT_TYPES: dict[str, type[Joint]] = {

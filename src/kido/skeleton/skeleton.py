@@ -20,6 +20,7 @@ from kido.skeleton.editing import SkeletonEditing
 from kido.skeleton.inertia import Inertia
 from kido.skeleton.joint import Joint
 from kido.skeleton.joint_types import FreeJoint
+from kido.skeleton.manifold import SkeletonManifold
 from kido.skeleton.node import Node
 from kido.skeleton.regressors import SkeletonRegressors
 from kido.skeleton.shape_node import ShapeNode
@@ -28,7 +29,15 @@ from kido.skeleton.support import SkeletonSupport
 N = TypeVar("N", bound=Node)
 
 
-class Skeleton(SkeletonDerivatives, SkeletonRegressors, SkeletonEditing, SkeletonSupport, SkeletonSnapshots, Carrier):
+class Skeleton(
+    SkeletonDerivatives,
+    SkeletonRegressors,
+    SkeletonManifold,
+    SkeletonEditing,
+    SkeletonSupport,
+    SkeletonSnapshots,
+    Carrier,
+):
     """An articulated body: bodies joined in one or several trees.
 
     Args:
