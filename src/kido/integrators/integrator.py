@@ -66,9 +66,11 @@ class CompiledIntegrator(Integrator):
 
     Class attributes:
         adaptive: step sizes follow an estimate of the error; `max_step` is the largest then [s].
+        looks_ahead: the step function needs data of the step's end besides those of its start.
     """
 
     adaptive: ClassVar[bool] = False
+    looks_ahead: ClassVar[bool] = False
     max_step: float = float("inf")
 
     @property

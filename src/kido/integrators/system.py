@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -85,8 +86,20 @@ class System:
         self._tree = tree
         self._mixed = mixed
         self._source, self._constant, self._given = data, constant, given
-        self._data, self._next = self._new_data(), self._new_data()
-        self._rates, self._moves = self._new_motion(self._mixed, 0), self._new_motion(tree, 0)
+        self._data = self._new_data()
+
+    @cached_property
+    def _next(self) -> Container:
+        """Data of the end of a step, for integrators that look ahead."""
+        return self._new_data()
+
+    @cached_property
+    def _rates(self) -> Container:
+        return self._new_motion(self._mixed, 0)
+
+    @cached_property
+    def _moves(self) -> Container:
+        return self._new_motion(self._tree, 0)
 
     def _new_data(self) -> Container:
         d = self._source
@@ -96,7 +109,6 @@ class System:
         motion = Container(MOTION, bodies=len(tree.parent), dofs=self.num_dofs, outputs=outputs)
         motion.table[TREE_AT] = tree.address
         motion.table[DATA_AT] = self._data.address
-        motion.table[NEXT_AT] = self._next.address
         motion.command[:] = self._constant
         motion.given[:] = self._given
         return motion
@@ -133,7 +145,9 @@ class System:
         natural = with_arrays(tree, prescribed=is_prescribed(tree.actuator))
         own = [b.parent_joint._drives_body_axes for b in skeleton._links.top]  # type: ignore[union-attr]
         fixed = (tree.kind == JointKind.FREE) & ~np.array(own, bool)
-        mixed = with_arrays(natural, kind=np.where(fixed, int(JointKind.FREE_MIXED), tree.kind))
+        mixed = natural
+        if fixed.any():
+            mixed = with_arrays(natural, kind=np.where(fixed, int(JointKind.FREE_MIXED), tree.kind))
         given = np.where(tree.actuator == ActuatorType.ACCELERATION, data.command, 0.0)
         constant = np.where(takes_force(tree.actuator), constant, 0.0)
         return cls(
@@ -200,6 +214,8 @@ class System:
         """The container of an integration through given times, which starts from the state q, u."""
         m = self._new_motion(self._mixed, len(times))
         m.table[STEP_AT] = integrator._stage.address
+        if integrator.looks_ahead:
+            m.table[NEXT_AT] = self._next.address
         m.times[:] = times
         m.setting[LARGEST_STEP] = integrator.max_step if integrator.adaptive else largest
         m.clock[START] = m.clock[NOW] = times[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from kido.integrators.integrator import CompiledIntegrator, count, positive
 from kido.integrators.schema import MOST_ITERATIONS, TOLERANCE
@@ -42,6 +42,7 @@ class Variational(CompiledIntegrator):
 
     tolerance: float = 1e-12
     max_iterations: int = 60
+    looks_ahead: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "tolerance", positive(self.tolerance, "Variational: tolerance"))
