@@ -511,6 +511,44 @@ def test_passive_coordinates_take_no_force() -> None:
     assert s.velocities.tolist() == [0.0]
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_all_forces_on_the_coordinates_add_up(seed: int) -> None:
+    """Every actuator, springs, damping and dry friction: M udot + C is the sum of what is reported, to first order."""
+    rng = np.random.default_rng(seed)
+    s = random_skeleton(seed, 7, ("revolute", "prismatic", "universal", "euler", "translational"))
+    n = s.num_dofs
+    names = ["force", "passive", "servo", *PRESCRIBED]
+    s.actuator_types = [names[k] for k in rng.integers(0, 6, n)]
+    last = s.joints[-1]
+    last.mimic = kido.Mimic(s.joints[0].name, 0.7, dof=0)
+    for joint in s.joints:
+        joint.force_limit, joint.coulomb_friction = 2.0, 0.3
+        joint.damping, joint.spring_stiffness = 0.4, 1.5
+    types = np.array(s.actuator_types)
+    q, u = rng.uniform(-1, 1, n), rng.normal(size=n)
+    first = s.joints[0].dofs[0].index
+    q[-last.num_dofs :], u[-last.num_dofs :] = 0.7 * q[first], 0.7 * u[first]
+    u[types == ActuatorType.LOCKED] = 0.0
+    asked = rng.normal(size=n)
+    errors = []
+    for h in (2e-4, 1e-4):
+        twin = s.clone()
+        twin.positions, twin.velocities = q, u
+        command = np.where(types == ActuatorType.VELOCITY, u + h * asked, asked)
+        twin.commands = np.where(np.isin(types, [ActuatorType.PASSIVE, ActuatorType.LOCKED]), 0.0, command)
+        world = world_of(twin, gravity=(0.0, 0.0, -9.81), time_step=h)
+        world.step()
+        assert world.report.converged
+        given = twin.actuator_forces + twin.constraint_forces
+        rest = np.array([dof.rest_position for dof in twin.dofs])
+        given -= 0.4 * u + 1.5 * (q - rest)
+        driven = types >= ActuatorType.ACCELERATION  # dry friction is not a row there, but what the actuator meets
+        given -= np.where(driven, 0.3 * np.sign(np.round(u + h * asked, 12)), 0.0) * (types != ActuatorType.LOCKED)
+        errors.append(relative_error(given, twin.inverse_dynamics(q, u, (twin.velocities - u) / h)))
+    assert errors[0] < 0.1
+    assert 0.3 * errors[0] < errors[1] < 0.7 * errors[0]
+
+
 # Saving and copying ----------------------------------------------------------------------------------------
 
 
