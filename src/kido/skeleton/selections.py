@@ -44,13 +44,22 @@ class SkeletonSelections(SkeletonDynamics):
             bodies = (bodies,)
         if not isinstance(bodies, Iterable):
             raise ModelError(f"skeleton {self.name!r}: bodies: expected a list of bodies, got {bodies!r}")
+        given = tuple(bodies)
+        try:
+            known = self._selections.get(("bodies", given))
+        except TypeError:  # something that cannot be a key, and no body either
+            known = None
+        if known is not None:
+            return known
         found = set()
-        for item in bodies:
+        for item in given:
             body = self.body(item) if isinstance(item, str | int | np.integer) else item  # type: ignore[attr-defined]
             if getattr(body, "skeleton", None) is not self or not hasattr(body, "_index"):
                 raise ModelError(f"skeleton {self.name!r}: bodies: {body!r} is no body of it")
             found.add(body._index)
-        return tuple(sorted(found))
+        self._compiled()
+        result = self._selections["bodies", given] = tuple(sorted(found))
+        return result
 
     def _choice(self, bodies: Bodies) -> int:
         """Address of the inertias of chosen bodies by link."""
@@ -140,10 +149,8 @@ class SkeletonSelections(SkeletonDynamics):
         """Path to the link of a node, and the point at `offset` from the node's origin, in the link's axes."""
         if offset is ORIGIN:
             try:
-                body, pose = node._carrier
-                if pose is None and body.skeleton is self:
-                    return self._selections["place", body._index]
-            except (AttributeError, KeyError):
+                return self._selections[(node,)]
+            except (TypeError, KeyError):  # no node, or its first time
                 pass
         node = self._node(node)
         body, pose = node._carrier
@@ -159,7 +166,7 @@ class SkeletonSelections(SkeletonDynamics):
             point = X[:3, :3] @ point + X[:3, 3]
         place = path.address, float(point[0]), float(point[1]), float(point[2])
         if offset is ORIGIN and pose is None:
-            self._selections["place", index] = place
+            self._selections[(node,)] = place
         return place
 
     def _new_path(self, link: int) -> Container:

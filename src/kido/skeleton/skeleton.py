@@ -132,6 +132,7 @@ class Skeleton(
         if not isinstance(name, str) or not name or self._body_by_name.get(name, body) is not body:
             raise ModelError(f"skeleton {self.name!r}: body name {name!r} is empty or already used")
         del self._body_by_name[body.name]
+        self._selections.clear()
         body._name = name
         self._body_by_name[name] = body
 
