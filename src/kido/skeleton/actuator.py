@@ -299,4 +299,4 @@ def fill_actuators(skeleton: Skeleton, joints: list[Joint], tree: Container) -> 
                 fastest = joint._properties["velocity_upper_limit"][i]
             tree.velocity_lower[k], tree.velocity_upper[k] = slowest, fastest
             k += 1
-    skeleton._has_actuators = bool(tree.actuator.any())
+    skeleton._has_actuators = not all(ActuatorType(kind).takes_force for kind in set(tree.actuator.tolist()))

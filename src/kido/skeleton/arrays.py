@@ -69,7 +69,7 @@ class SkeletonArrays:
         self._world_version = -1
         self._gravity = np.array(STANDARD_GRAVITY)
         self._properties_stale = False
-        self._has_actuators = False  # other than FORCE; current when compiled
+        self._has_actuators = False  # that dynamics alone must respect: not FORCE or MIMIC; known when compiled
 
     def _drop_arrays(self) -> None:
         """Keep the state by body, and compile on next use."""
