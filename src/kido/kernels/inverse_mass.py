@@ -102,6 +102,14 @@ def pull_columns(t, d, b, i):
             Z2[c] += x * f1 - y * f0
 
 
+@inlined
+def add_rows(b, r, end, k0, k1, k2, k3, s0, s1, s2, s3):
+    """Add four rows of E, times s, to `row` from column r to `end`."""
+    E, row = b.E, b.row
+    for c in range(r, r + padded(end - r)):
+        row[c] += (s0 * E[k0, c] + s1 * E[k1, c]) + (s2 * E[k2, c] + s3 * E[k3, c])
+
+
 @kernel
 def inverse_mass_matrix(t, d, b, out):
     """out = M^-1 (dofs, dofs) = sum_k D_k e_k e_k^T, e_k the rows of D^-1 F^-1; after `eliminate`.
@@ -112,19 +120,33 @@ def inverse_mass_matrix(t, d, b, out):
     row = b.row
     for i in range(t.parent.shape[0] - 1, -1, -1):
         pull_columns(t, d, b, i)
+    for k in range(m):
+        d.e[k] = 1.0 / d.Dinv[k]
     for r in range(m):
         for c in range(r, r + padded(m - r)):
             row[c] = 0.0
+        # Four coordinates at a time: E is 0 past what they move, so that the longest row of the four will do.
+        s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+        k0, k1, k2 = r, r, r
+        count = 0
         i = t.body_of_dof[r]
+        last = i
         end = r + 1
         while i >= 0:
-            length = padded(b.end[i] - r)
             for k in range(t.first_dof[i], end):
-                s = b.E[k, r] / d.Dinv[k]
-                for c in range(r, r + length):
-                    row[c] += s * b.E[k, c]
+                s3, s2, s1, s0 = s2, s1, s0, d.e[k] * b.E[k, r]
+                k3, k2, k1, k0 = k2, k1, k0, k
+                count += 1
+                if count == 4:
+                    add_rows(b, r, b.end[i], k0, k1, k2, k3, s0, s1, s2, s3)
+                    s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+                    k0, k1, k2 = r, r, r
+                    count = 0
+            last = i
             i = t.parent[i]
             end = t.first_dof[i + 1]
+        if count > 0:
+            add_rows(b, r, b.end[last], k0, k1, k2, r, s0, s1, s2, 0.0)
         for c in range(r, m):
             out[r, c] = row[c]
     for r in range(1, m):
