@@ -167,3 +167,55 @@ def test_regressors(skeleton: kido.Skeleton, seed: int) -> None:
     assert np.array_equal(skeleton.inverse_dynamics_regressor(some), Y[:, columns])
     assert np.array_equal(skeleton.inertial_parameters(some), own[columns])
     assert np.array_equal(skeleton.compute_energy_regressors(q, u, some)[0], kinetic[columns])
+
+
+# In a world ----------------------------------------------------------------------------------------------
+
+
+def ask_everything(skeleton: kido.Skeleton) -> list[np.ndarray]:
+    body = skeleton.bodies[-1]
+    body.add_impulse((0.1, 0.2, 0.3))
+    found = [
+        skeleton.jacobian(body), skeleton.jacobian_classic_derivative(body), skeleton.com_jacobian(),
+        skeleton.com_acceleration(), skeleton.centroidal_momentum_matrix_derivative, skeleton.centroidal_momentum,
+        skeleton.inverse_mass_matrix, skeleton.cholesky_factor, skeleton.mass_matrix_factors[0],
+        skeleton.coriolis_matrix, skeleton.coriolis_and_gravity_forces, skeleton.gravity_forces,
+        skeleton.spring_forces, skeleton.velocity_changes, skeleton.reaction_wrenches,
+        skeleton.inverse_dynamics_regressor(),
+    ]  # fmt: skip
+    skeleton.clear_impulses()
+    return found
+
+
+def test_in_a_world_results_are_the_same_and_steps_too() -> None:
+    worlds = [kido.World(), kido.World()]
+    for world in worlds:
+        for seed in (1, 2):
+            skeleton = random_skeleton(seed, 6)
+            skeleton.name = f"s{seed}"
+            world.add_skeleton(skeleton)
+            skeleton.velocities = 0.1 * random_state(skeleton, seed)[1]
+    for _ in range(3):
+        for world in worlds:
+            world.step(2)
+        for skeleton in worlds[0].skeletons:
+            alone = skeleton.clone()
+            for inside, outside in zip(ask_everything(skeleton), ask_everything(alone), strict=True):
+                assert relative_error(inside, outside) < 1e-12
+    for one, other in zip(worlds[0].skeletons, worlds[1].skeletons, strict=True):
+        assert np.array_equal(one.positions, other.positions)
+        assert np.array_equal(one.velocities, other.velocities)
+
+
+def test_locked_coordinates_do_not_give_way() -> None:
+    skeleton = build(["revolute", "revolute", "revolute"], [-1, 0, 1], 3)
+    held(skeleton, *random_state(skeleton, 3)[:3])
+    free = skeleton.compute_velocity_changes(skeleton.positions, [1.0, 0.0, 0.0])
+    assert free.all()
+    skeleton.joints[1].actuator_type = "LOCKED"
+    skeleton.joint_impulses = [1.0, 0.0, 0.0]
+    change = skeleton.velocity_changes
+    M = skeleton.mass_matrix[np.ix_([0, 2], [0, 2])]
+    assert change[1] == 0.0
+    assert relative_error(change[[0, 2]], np.linalg.solve(M, [1.0, 0.0])) < 1e-9
+    assert not skeleton._tree.prescribed.any()
