@@ -87,7 +87,7 @@ class Carrier:
 
         Args:
             aspect_type: the class.
-            *args, **options: of its constructor.
+            args, options: of its constructor.
 
         Raises:
             ModelError: there is one of that class already.

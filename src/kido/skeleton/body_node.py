@@ -166,7 +166,7 @@ class BodyNode(BodyEditing, JacobianNode, Carrier):
             node_type: `Marker`, `EndEffector`, or a class of one's own, derived from `Node` or `FrameNode`.
             name: by default the body's name with that of the class; a name that is taken in the skeleton gets
                 a number in brackets.
-            *args, **options: of its constructor, after the body and the name.
+            args, options: of its constructor, after the body and the name.
 
         Raises:
             ModelError: no class of nodes, or a wrong argument.
