@@ -440,11 +440,8 @@ class Expression:
 
     __float__ = __int__ = __index__ = _no_number
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        functions = sorted(n for n in vars(Expression) if not n.startswith("_"))
-        raise ModelError(f"the function {name!r} of a coordinate is not known; known are {', '.join(functions)}")
-
     def __repr__(self) -> str:
         return f"Expression({self._at})"
+
+
+KNOWN_FUNCTIONS = sorted(name for name in vars(Expression) if not name.startswith("_"))

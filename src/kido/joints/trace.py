@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import chain
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kido.errors import KidoError, ModelError
-from kido.joints.expression import Expression, Graph
+from kido.joints.expression import KNOWN_FUNCTIONS, Expression, Graph
 from kido.joints.tape import COS, HELD, NUM_STAGES, NUMBER, POSITION, SIN, VELOCITY
 
 _TEST_POINTS = 16
@@ -63,6 +64,12 @@ def trace(
     except KidoError as error:
         raise ModelError(f"{what}: {how}: {error}") from error
     except Exception as error:
+        unknown = re.search(r"no callable (\w+) method", str(error))  # what NumPy says of functions of objects
+        if unknown is not None:
+            known = ", ".join(KNOWN_FUNCTIONS)
+            raise ModelError(
+                f"{what}: {how}: the function {unknown.group(1)!r} of a coordinate is not known; known are {known}"
+            ) from error
         raise ModelError(f"{what}: {how} failed on symbolic coordinates: {type(error).__name__}: {error}") from error
     R, p = _parts(made, graph, f"{what}: {how}")
     columns = [_column(graph, R, p, x) for x in q]

@@ -38,7 +38,7 @@ def read_property(properties: dict[str, Array], key: str, owner: str) -> Array:
     """
     what = SYMMETRIC_LIMITS.get(key)
     if what is not None:
-        return np.maximum(-properties[f"{what}_lower_limit"], properties[f"{what}_upper_limit"])
+        return np.maximum(-properties[f"{what}_lower_limit"], properties[f"{what}_upper_limit"], dtype=np.float64)
     if key not in properties:
         raise ModelError(f"{owner} has no property {key!r}; it has {_names()}")
     return properties[key].copy()
