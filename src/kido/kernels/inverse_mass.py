@@ -191,28 +191,30 @@ def mass_factors(t, d, F, D):
 
 
 @kernel
-def cholesky(M, L):
-    """Lower triangular L with M = L L^T; destroys the upper triangle of M.
+def cholesky(L):
+    """Replace a symmetric matrix M by the lower triangular L with M = L L^T.
+
+    Works on the upper triangle, row by row, and moves each finished row into its column.
 
     Returns:
         -1, or the first row whose pivot is not positive.
     """
-    m = M.shape[0]
+    m = L.shape[0]
     for j in range(m):
-        pivot = M[j, j]
+        pivot = L[j, j]
         if not pivot > 0.0:
             return j
         pivot = math.sqrt(pivot)
         inverse = 1.0 / pivot
-        for k in range(j + 1, m):
-            M[j, k] *= inverse
-        for i in range(j + 1, m):
-            s = M[j, i]
-            for k in range(i, m):
-                M[i, k] -= s * M[j, k]
         L[j, j] = pivot
+        for k in range(j + 1, m):
+            L[j, k] *= inverse
         for i in range(j + 1, m):
-            L[i, j] = M[j, i]
+            s = L[j, i]
+            for k in range(i, m):
+                L[i, k] -= s * L[j, k]
+        for i in range(j + 1, m):
+            L[i, j] = L[j, i]
             L[j, i] = 0.0
     return -1
 

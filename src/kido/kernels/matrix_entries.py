@@ -102,14 +102,14 @@ def mass_factors(tree, data, given, q, F, D):
     return OK if status < 0 else 2 + status
 
 
-@direct_entry("i8(i8,i8,i8,f8[::1],f8[:,::1],f8[:,::1])")
-def cholesky(tree, data, given, q, M, L):
-    """L with M = L L^T; M is overwritten; returns 2 + the index of a coordinate whose inertia is not positive."""
+@direct_entry("i8(i8,i8,i8,f8[::1],f8[:,::1])")
+def cholesky(tree, data, given, q, L):
+    """L with M = L L^T; returns 2 + the index of a coordinate whose inertia is not positive."""
     t, d = view(TREE, tree), view(DATA, data)
     if take_inertias(t, d, given, q) != OK:
         return REFUSED
-    mass_matrix(t, d, 0, t.parent.shape[0], M)
-    status = inverse_mass.cholesky(M, L)
+    mass_matrix(t, d, 0, t.parent.shape[0], L)
+    status = inverse_mass.cholesky(L)
     return OK if status < 0 else 2 + status
 
 

@@ -114,13 +114,14 @@ def com_jacobian(t, d, c, J):
         m, x, y, z = mass_moment_of(d, c, i)
         P[i, 6], P[i, 7], P[i, 8], P[i, 9] = x, y, z, m
         mass += m
+    scale = 1.0 / mass
     for i in range(n - 1, -1, -1):
         x, y, z, m = P[i, 6], P[i, 7], P[i, 8], P[i, 9]
         for k in range(t.first_dof[i], t.first_dof[i + 1]):
             a, b, e = cross(d.H[k, 0], d.H[k, 1], d.H[k, 2], x, y, z)
-            J[0, k] = (m * d.H[k, 3] + a) / mass
-            J[1, k] = (m * d.H[k, 4] + b) / mass
-            J[2, k] = (m * d.H[k, 5] + e) / mass
+            J[0, k] = scale * (m * d.H[k, 3] + a)
+            J[1, k] = scale * (m * d.H[k, 4] + b)
+            J[2, k] = scale * (m * d.H[k, 5] + e)
         parent = t.parent[i]
         if parent >= 0:
             P[parent, 6] += x + m * d.l[i, 0]

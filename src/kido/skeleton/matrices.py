@@ -79,8 +79,8 @@ class SkeletonMatrices(SkeletonMomentum):
 
         def compute() -> Array:
             n = len(self._dofs)
-            d, M, L = self._with_transforms(), np.empty((n, n)), np.empty((n, n))
-            self._check_pivot(self._of_held(entries.cholesky, d, 0, NOTHING, M, L))
+            d, L = self._with_transforms(), np.empty((n, n))
+            self._check_pivot(self._of_held(entries.cholesky, d, 0, NOTHING, L))
             return L
 
         return self._result(OF_POSITIONS, "cholesky factor", compute).copy()
@@ -220,13 +220,13 @@ class SkeletonMatrices(SkeletonMomentum):
         """`cholesky_factor` at given positions; the held state stays."""
         tree, data, _ = self._for()
         n = len(self._dofs)
-        M, L = np.empty((n, n)), np.empty((n, n))
+        L = np.empty((n, n))
         try:
-            status = entries.cholesky.call(tree, data, 1, positions, M, L)
+            status = entries.cholesky.call(tree, data, 1, positions, L)
         except REFUSALS:
             status = REFUSED
         if status:
-            self._check_pivot(self._evaluate(entries.cholesky, (1,), (M, L), positions=positions))
+            self._check_pivot(self._evaluate(entries.cholesky, (1,), (L,), positions=positions))
         return L
 
     def compute_mass_matrix_factors(self, positions: ArrayLike) -> tuple[Array, Array]:
