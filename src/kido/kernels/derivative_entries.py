@@ -5,7 +5,7 @@ They return REFUSED as those of `kido.kernels.entries` do, and else overwrite th
 
 from __future__ import annotations
 
-from kido.jit import direct_entry, inlined, kernel, view
+from kido.jit import LANES, direct_entry, inlined, kernel, lanes_view, view
 from kido.kernels.branch_factor import factor, invert, solve_negative
 from kido.kernels.centroidal_derivatives import centroidal_derivatives
 from kido.kernels.common_point import motion_at_point
@@ -24,7 +24,7 @@ from kido.kernels.point_derivatives import (
     point_hessian,
     point_velocity_derivatives,
 )
-from kido.tree.derivatives import DERIVATIVES
+from kido.tree.derivatives import DERIVATIVES, ROWS
 from kido.tree.schema import DATA, TREE
 from kido.tree.selection import PATH
 
@@ -61,25 +61,34 @@ def derive_joint_forces(t, d, w, D):
 
 @kernel
 def derive_joint_accelerations(t, d, w, D):
+    """`derive_joint_accelerations_by_blocks` of several samples side by side."""
+    derive_joint_accelerations_by_blocks(t, d, w, w, w, 1, D)
+
+
+@kernel
+def derive_joint_accelerations_by_blocks(t, d, w, rows, blocks, wide, D):
     """dudot/dq, dudot/du, dudot/dtau into D from H, l, V, A, J, mc, U and Dinv.
 
     With the accelerations held, forces change by the derivatives of inverse dynamics; M^-1 of that has to be undone.
+
+    Args:
+        rows, blocks: work space X by numbers, and by blocks of `wide` neighbours.
     """
     n = t.parent.shape[0]
     size = t.first_dof[n]
-    clear(w.X)
+    X = rows.X
+    clear(X)
     motion_at_point(t, d, w, 0, n, 0.0, 0.0, 0.0)
     loads = any_load(t, d)
     composite_sweep(t, d, w, 0, n, loads)
-    joint_force_derivatives(t, d, w, 0, n, loads, w.X, 0, 1)
+    joint_force_derivatives(t, d, w, 0, n, loads, X, 0, 1)
     factor(t, d, w, 0, n)
-    X = w.X
-    solve_negative(d, w, size)
+    solve_negative(d, w, blocks, size)
     for m in range(2):
         for r in range(size):
             for c in range(size):
                 D[m, r, c] = X[m, r, c]
-    invert(d, w, size)
+    invert(d, w, rows, blocks, wide, size)
     for r in range(size):
         for c in range(size):
             D[2, r, c] = X[0, r, c]
@@ -128,7 +137,9 @@ def forward_dynamics_derivatives(tree, data, work, q, u, tau, D):
         start_bias(t, d, i)
     status = int(inertias_and_bias(t, d, 0, n, 0.0))
     acceleration_scatter(t, d, 0, n)
-    derive_joint_accelerations(t, d, view(DERIVATIVES, work), D)
+    w = view(DERIVATIVES, work)
+    rows, blocks = view(ROWS, w.rows[0]), lanes_view(ROWS, w.rows[1])
+    derive_joint_accelerations_by_blocks(t, d, w, rows, blocks, LANES, D)
     return OK if status < 0 else 2 + status
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from kido.jit import Container
+from kido.jit import LANES, Container
 from kido.joints import JointKind
-from kido.kernels.branch_factor import WIDE
-from kido.tree.derivatives import DERIVATIVES
+from kido.kernels.branch_factor import TOGETHER
+from kido.tree.derivatives import DERIVATIVES, ROWS
 
 # Joints whose columns are treated as riding on the moving body: those of ball and free joints do.
 _ON_BODY = (JointKind.BALL, JointKind.FREE, JointKind.USER)
@@ -19,6 +19,10 @@ def _runs(members: np.ndarray) -> list[tuple[int, int]]:
         return []
     breaks = np.flatnonzero(np.diff(members) != 1) + 1
     return [(int(part[0]), int(part[-1]) + 1) for part in np.split(members, breaks)]
+
+
+def _padded(columns: int) -> int:
+    return -(-columns // TOGETHER) * TOGETHER
 
 
 def derivatives_workspace(tree: Container, samples: int = 0) -> Container:
@@ -55,4 +59,13 @@ def derivatives_workspace(tree: Container, samples: int = 0) -> Container:
         if tree.kind[i] in _ON_BODY:
             carried[first[i] : first[i + 1]] = first[i + 1]
     given["carried"] = carried.astype(np.int64)
-    return Container(DERIVATIVES, samples=samples, bodies=n, dofs=m, columns=-(-m // WIDE) * WIDE, **given)
+    return Container(DERIVATIVES, samples=samples, bodies=n, dofs=m, columns=_padded(m), **given)
+
+
+def solution_rows(work: Container) -> tuple[Container, Container]:
+    """X of a workspace of one sample, by numbers and by blocks of `LANES` neighbours, for its owner to keep alive."""
+    m = work.L.shape[0]
+    blocks = Container(ROWS, samples=LANES if LANES > 1 else 0, dofs=m, columns=_padded(-(-m // LANES)))
+    rows = Container(ROWS, X=blocks.X.reshape(2, m, LANES * blocks.X.shape[2])) if LANES > 1 else blocks
+    work.rows[:] = rows.address, blocks.address
+    return rows, blocks

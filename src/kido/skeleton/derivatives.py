@@ -20,7 +20,7 @@ from kido.jit import REFUSALS
 from kido.kernels import derivative_entries as entries
 from kido.kernels.entries import REFUSED
 from kido.skeleton.arrays import OF_ACCELERATIONS, OF_FORCES, OF_POSITIONS, OF_VELOCITIES, Array
-from kido.skeleton.branches import derivatives_workspace
+from kido.skeleton.branches import derivatives_workspace, solution_rows
 from kido.skeleton.frame import ORIGIN
 from kido.skeleton.matrices import SkeletonMatrices
 from kido.skeleton.selections import Place
@@ -347,7 +347,9 @@ class SkeletonDerivatives(SkeletonMatrices):
         work = self._selections.get("derivatives")
         if work is None:
             self._workspace()
-            work = self._selections["derivatives"] = derivatives_workspace(self._tree)  # type: ignore[arg-type]
+            work = derivatives_workspace(self._tree)  # type: ignore[arg-type]
+            self._selections["derivative rows"] = solution_rows(work)
+            self._selections["derivatives"] = work
         return work.address
 
     def _derive(self, entry: Any, first: tuple[Any, ...], D: Array, **given: ArrayLike) -> int:

@@ -36,6 +36,8 @@ DERIVATIVES = Schema(
     Field("dF_dq", "f", (6, "dofs"), doc="derivative of the force on all beyond k with respect to q_k"),
     Field("dF_du", "f", (6, "dofs"), doc="the same with respect to u_k"),
     Field("L", "f", ("dofs", "dofs"), doc="M = L^T D L: strictly lower part, of coordinates above each other"),
-    Field("X", "f", (2, "dofs", "columns"), doc="right-hand sides and solutions with M, columns padded with zeros"),
-    Field("rows", "f", (16,), doc="the part of two rows of X that is worked on"),
+    Field("X", "f", (2, "dofs", "columns"), doc="right-hand sides and solutions with M, where `rows` says no other"),
+    Field("rows", "i", (2,), doc="addresses of two ROWS containers of one X, by numbers and by blocks of neighbours"),
 )
+
+ROWS = Schema("ROWS", Field("X", "f", (2, "dofs", "columns"), doc="right-hand sides and solutions with M"))
