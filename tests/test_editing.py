@@ -123,7 +123,9 @@ def test_split_and_attached_again_is_the_original() -> None:
     assert part.num_bodies + skeleton.num_bodies == twin.num_bodies
     assert part.root_bodies == [body] and body.skeleton is part and body.name == part.bodies[0].name
     np.testing.assert_array_equal(part.gravity, skeleton.gravity)
+    joint, frame = body.parent_joint, body.parent_joint._transform_from_parent
     body.move_to(parent)
+    assert body.parent_joint is joint and joint._transform_from_parent is frame
     check_same_dynamics(twin, skeleton)
 
 

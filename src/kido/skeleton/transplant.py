@@ -243,7 +243,8 @@ def transplant(
         setattr(joint, key, value)
     if joint is not old:
         old._body, joint._body, body._joint = None, body, joint
-    joint.transform_from_parent = X_pj
+    if X_pj is not None:
+        joint.transform_from_parent = X_pj
 
     if not in_place:
         _relink(body, moved, target, parent)
@@ -274,12 +275,13 @@ def _relink(body: BodyNode, moved: list[BodyNode], target: Skeleton, parent: Bod
         b.skeleton = target
 
 
-def _state_at_joint(body: BodyNode, change: JointChange, keep: Motion | None) -> tuple[tuple[Array, ...] | None, Array]:
-    """State (None keeps what is held) and parent-side frame of the joint after the change, so that `keep` holds."""
+def _state_at_joint(
+    body: BodyNode, change: JointChange, keep: Motion | None
+) -> tuple[tuple[Array, ...] | None, Array | None]:
+    """State and parent-side frame of the joint after the change, so that `keep` holds; None: as they are."""
     joint = change.joint
     if change.is_kept and keep is None:
-        X_pj = change.settings.get("transform_from_parent", joint.transform_from_parent)
-        return None, X_pj
+        return None, None
     if change.is_kept:
         state = {f: body.skeleton._get(f)[joint._coordinates()] for f in STATE_FIELDS}
         trial = _detached(joint)
@@ -289,9 +291,9 @@ def _state_at_joint(body: BodyNode, change: JointChange, keep: Motion | None) ->
         state = {f: np.zeros(joint.num_dofs) for f in STATE_FIELDS}
         state["q"], state["u"] = joint.get_property("initial_position"), joint.get_property("initial_velocity")
         trial = joint
-    X_pj, X_cj = trial.transform_from_parent, trial.transform_from_child
+    X_pj, X_cj = None, trial.transform_from_child
     if keep is not None and joint.kind == JointKind.FREE:
-        X_J = inverse_transform(X_pj) @ keep.pose @ X_cj
+        X_J = inverse_transform(trial.transform_from_parent) @ keep.pose @ X_cj
         R, w, v = X_cj[:3, :3], keep.twist[:3], keep.twist[3:]
         state["q"] = np.concatenate([Rotation.from_matrix(X_J[:3, :3]).as_rotvec(), X_J[:3, 3]])
         state["u"] = np.concatenate([R.T @ w, R.T @ (v + np.cross(w, X_cj[:3, 3]))])
