@@ -115,6 +115,23 @@ def test_bodies_that_are_numbered_across_branches() -> None:
         assert matrix[one, other] == matrix[other, one] == 0.0
 
 
+def test_rows_and_columns_of_some_coordinates() -> None:
+    s = random_skeleton(4, 8)
+    q, u, udot, tau = random_state(s, 4)
+    s.positions, s.velocities, s.accelerations, s.forces = q, u, udot, tau
+    k = [5, 1, 4]
+    names = [s.dofs[i].name for i in k]
+    for derive, state in (
+        (s.inverse_dynamics_derivatives, (q, u, udot)),
+        (s.forward_dynamics_derivatives, (q, u, tau)),
+    ):
+        for arguments in (state, ()):
+            for some, whole in zip(derive(*arguments, dofs=names), derive(*arguments), strict=True):
+                assert np.array_equal(some, whole[np.ix_(k, k)])
+    with pytest.raises(kido.NameLookupError):
+        s.inverse_dynamics_derivatives(dofs="nobody")
+
+
 def test_no_coordinates() -> None:
     skeleton = build(["weld", "weld"], [-1, 0], 1)
     none = np.zeros(0)

@@ -15,15 +15,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kido.errors import ModelError, StateError
+from kido.errors import StateError
 from kido.jit import REFUSALS
 from kido.kernels import derivative_entries as entries
 from kido.kernels.entries import REFUSED
 from kido.skeleton.arrays import OF_ACCELERATIONS, OF_FORCES, OF_POSITIONS, OF_VELOCITIES, Array
-from kido.skeleton.branches import derivatives_workspace, solution_rows
-from kido.skeleton.frame import ORIGIN
-from kido.skeleton.matrices import SkeletonMatrices
-from kido.skeleton.selections import Place
+from kido.skeleton.motion_derivatives import SkeletonMotionDerivatives
+from kido.skeleton.subsets import Dofs, indices_of
 
 
 class InverseDynamicsDerivatives(NamedTuple):
@@ -54,34 +52,7 @@ class HybridDynamicsDerivatives(NamedTuple):
     dvalues: Array
 
 
-class VelocityDerivatives(NamedTuple):
-    """Derivatives of a point's [angular; linear] velocity, each (6, dofs); du is its Jacobian."""
-
-    dq: Array
-    du: Array
-
-
-class AccelerationDerivatives(NamedTuple):
-    """Derivatives of a point's [angular; linear] acceleration, each (6, dofs); dudot is its Jacobian."""
-
-    dq: Array
-    du: Array
-    dudot: Array
-
-
-class CentroidalDerivatives(NamedTuple):
-    """Derivatives of the momentum about the centre of mass, [angular; linear], and of its rate, each (6, dofs).
-
-    `rate_dudot` is the centroidal momentum matrix, the derivative of the momentum with respect to velocities.
-    """
-
-    momentum_dq: Array
-    rate_dq: Array
-    rate_du: Array
-    rate_dudot: Array
-
-
-class SkeletonDerivatives(SkeletonMatrices):
+class SkeletonDerivatives(SkeletonMotionDerivatives):
     """Derivatives at the held state, and at states given as arguments."""
 
     def inverse_dynamics_derivatives(
@@ -89,11 +60,16 @@ class SkeletonDerivatives(SkeletonMatrices):
         positions: ArrayLike | None = None,
         velocities: ArrayLike | None = None,
         accelerations: ArrayLike | None = None,
+        dofs: Dofs | None = None,
     ) -> InverseDynamicsDerivatives:
         """Derivatives of `inverse_dynamics`, T = M udot + C(q, u), at a given state and acceleration.
 
         Without arguments, at the held state and accelerations, with the held external forces (T = M udot + C - J^T f):
         forces on a body keep the axes they were given in, and act at points of the body or of the world as given.
+
+        Args:
+            positions, velocities, accelerations: (dofs,) each, or none of them.
+            dofs: rows and columns of these coordinates alone: indices, names, a slice, ...; None for all.
 
         Returns:
             dT/dq along velocities (see `kido.skeleton.derivatives`), dT/du and dT/dudot = M.
@@ -103,7 +79,8 @@ class SkeletonDerivatives(SkeletonMatrices):
         """
         if positions is None or velocities is None or accelerations is None:
             self._check_all_or_none(positions, velocities, accelerations)
-            return InverseDynamicsDerivatives(*self._of_loads("inverse_dynamics_derivatives").copy())
+            held = self._of_loads("inverse_dynamics_derivatives")
+            return InverseDynamicsDerivatives(*self._square(held.copy(), dofs))
         D = np.empty((3, len(self._dofs), len(self._dofs)))
         entry = entries.inverse_dynamics_derivatives
         try:
@@ -113,6 +90,8 @@ class SkeletonDerivatives(SkeletonMatrices):
             status = REFUSED
         if status:
             self._derive(entry, (), D, positions=positions, velocities=velocities, accelerations=accelerations)
+        if dofs is not None:
+            D = self._square(D, dofs)
         return InverseDynamicsDerivatives(D[0], D[1], D[2])
 
     def forward_dynamics_derivatives(
@@ -120,10 +99,15 @@ class SkeletonDerivatives(SkeletonMatrices):
         positions: ArrayLike | None = None,
         velocities: ArrayLike | None = None,
         forces: ArrayLike | None = None,
+        dofs: Dofs | None = None,
     ) -> ForwardDynamicsDerivatives:
         """Derivatives of `forward_dynamics`, udot = M^-1 (T - C(q, u)), at a given state and joint forces.
 
         Without arguments, at the held state and forces, with the held external forces.
+
+        Args:
+            positions, velocities, forces: (dofs,) each, or none of them.
+            dofs: rows and columns of these coordinates alone: indices, names, a slice, ...; None for all.
 
         Returns:
             dudot/dq along velocities (see `kido.skeleton.derivatives`), dudot/du and dudot/dT = M^-1.
@@ -135,7 +119,7 @@ class SkeletonDerivatives(SkeletonMatrices):
         if positions is None or velocities is None or forces is None:
             self._check_all_or_none(positions, velocities, forces)
             D = self._result(OF_FORCES, "forward_dynamics_derivatives", self._forward_of_held)
-            return ForwardDynamicsDerivatives(*D.copy())
+            return ForwardDynamicsDerivatives(*self._square(D.copy(), dofs))
         D = np.empty((3, len(self._dofs), len(self._dofs)))
         entry = entries.forward_dynamics_derivatives
         try:
@@ -148,6 +132,8 @@ class SkeletonDerivatives(SkeletonMatrices):
                 status = self._derive(entry, (), D, positions=positions, velocities=velocities, forces=forces)
             if status:
                 self._raise_singular(status - 2)
+        if dofs is not None:
+            D = self._square(D, dofs)
         return ForwardDynamicsDerivatives(D[0], D[1], D[2])
 
     def hybrid_dynamics_derivatives(
@@ -202,159 +188,14 @@ class SkeletonDerivatives(SkeletonMatrices):
         D = self.inverse_dynamics_derivatives(positions, velocities, rest)
         return D.dq.copy(), D.du.copy()
 
-    # Motion of points ------------------------------------------------------------------------------------
-
-    def velocity_derivatives(self, node: Any, offset: ArrayLike = ORIGIN) -> VelocityDerivatives:
-        """Derivatives of the velocity [w; v] of a point of a node, world axes, at the held state.
-
-        Args:
-            node: a body, its name or its index, or a frame fixed to a body.
-            offset: the point, from the node's origin in its axes [m].
-
-        Returns:
-            dV/dq along velocities, of a point that moves with the node, and dV/du, its Jacobian. Pinocchio's
-            getFrameVelocityDerivatives with LOCAL_WORLD_ALIGNED has the same du; its dq is at a point held at rest:
-            this one less [0; w x J_v].
-
-        Raises:
-            ModelError: a node of another skeleton, or no node; an offset that is not three finite numbers.
-        """
-        place = self._place_of(node, offset)
-        d = self._compiled()
-        D = self._result(OF_VELOCITIES, ("velocity_derivatives", place), lambda: self._velocity(place, d.q, d.u))
-        return VelocityDerivatives(*D.copy())
-
-    def compute_velocity_derivatives(
-        self, positions: ArrayLike, velocities: ArrayLike, node: Any, offset: ArrayLike = ORIGIN
-    ) -> VelocityDerivatives:
-        """`velocity_derivatives` of a given state; the held state stays."""
-        return VelocityDerivatives(*self._velocity(self._place_of(node, offset), positions, velocities))
-
-    def _velocity(self, place: Place, q: ArrayLike, u: ArrayLike) -> Array:
-        D = np.zeros((2, 6, len(self._dofs)))
-        self._derive(entries.velocity_derivatives, place, D, positions=q, velocities=u)
-        return D
-
-    def acceleration_derivatives(
-        self, node: Any, offset: ArrayLike = ORIGIN, spatial: bool = False
-    ) -> AccelerationDerivatives:
-        """Derivatives of the acceleration [wdot; a] of a point of a node, world axes, at the held state.
-
-        Args:
-            node: a body, its name or its index, or a frame fixed to a body.
-            offset: the point, from the node's origin in its axes [m].
-            spatial: a is the point's own (classic) acceleration, or if True Featherstone's, which is less w x v.
-
-        Returns:
-            dA/dq along velocities, of a point that moves with the node, dA/du, and dA/dudot, its Jacobian.
-
-        Raises:
-            ModelError: a node of another skeleton, or no node; an offset that is not three finite numbers.
-        """
-        place, classic = self._place_of(node, offset), int(not spatial)
-        d = self._compiled()
-        D = self._result(
-            OF_ACCELERATIONS,
-            ("acceleration_derivatives", place, classic),
-            lambda: self._acceleration(place, classic, d.q, d.u, d.udot),
-        )
-        return AccelerationDerivatives(*D.copy())
-
-    def compute_acceleration_derivatives(
-        self,
-        positions: ArrayLike,
-        velocities: ArrayLike,
-        accelerations: ArrayLike,
-        node: Any,
-        offset: ArrayLike = ORIGIN,
-        spatial: bool = False,
-    ) -> AccelerationDerivatives:
-        """`acceleration_derivatives` of a given state and acceleration; the held state stays."""
-        place = self._place_of(node, offset)
-        D = self._acceleration(place, int(not spatial), positions, velocities, accelerations)
-        return AccelerationDerivatives(*D)
-
-    def _acceleration(self, place: Place, classic: int, q: ArrayLike, u: ArrayLike, udot: ArrayLike) -> Array:
-        D = np.zeros((3, 6, len(self._dofs)))
-        entry = entries.acceleration_derivatives
-        self._derive(entry, (*place, classic), D, positions=q, velocities=u, accelerations=udot)
-        return D
-
-    def jacobian_hessian(self, node: Any, offset: ArrayLike = ORIGIN) -> Array:
-        """H (6, dofs, dofs) of a point of a node: H[:, k, j] = dJ[:, k] / dq_j, world axes, at the held positions.
-
-        J is the point's [angular; linear] Jacobian in world axes, and moves with the node. Then dJ/dt = H u. Along
-        coordinates of ball and free joints, whose moves do not commute, H[:, k, j] and H[:, j, k] differ also in
-        the linear rows. Pinocchio's getJointKinematicHessian with LOCAL_WORLD_ALIGNED has these numbers.
-
-        Args:
-            node: a body, its name or its index, or a frame fixed to a body.
-            offset: the point, from the node's origin in its axes [m].
-
-        Raises:
-            ModelError: a node of another skeleton, or no node; an offset that is not three finite numbers.
-        """
-        place = self._place_of(node, offset)
-        d = self._compiled()
-        return self._result(OF_POSITIONS, ("jacobian_hessian", place), lambda: self._hessian(place, d.q)).copy()
-
-    def compute_jacobian_hessian(self, positions: ArrayLike, node: Any, offset: ArrayLike = ORIGIN) -> Array:
-        """`jacobian_hessian` at given positions; the held state stays."""
-        return self._hessian(self._place_of(node, offset), positions)
-
-    def _hessian(self, place: Place, q: ArrayLike) -> Array:
-        D = np.zeros((6, len(self._dofs), len(self._dofs)))
-        self._derive(entries.jacobian_hessian, place, D, positions=q)
-        return D
-
-    # Momentum --------------------------------------------------------------------------------------------
-
-    def centroidal_momentum_derivatives(self) -> CentroidalDerivatives:
-        """Derivatives of the momentum h about the centre of mass, world axes, and of its rate, at the held state.
-
-        hdot = A udot + Adot u is what motion needs of outer forces, gravity included; it is no result of them.
-        The same quantities as Pinocchio's computeCentroidalDynamicsDerivatives, [angular; linear].
-
-        Returns:
-            dh/dq, dhdot/dq along velocities, dhdot/du and dhdot/dudot = dh/du = A.
-
-        Raises:
-            ModelError: the skeleton has no mass.
-        """
-        d = self._compiled()
-        D = self._result(
-            OF_ACCELERATIONS, "centroidal_momentum_derivatives", lambda: self._centroidal(d.q, d.u, d.udot)
-        )
-        return CentroidalDerivatives(*D.copy())
-
-    def compute_centroidal_momentum_derivatives(
-        self, positions: ArrayLike, velocities: ArrayLike, accelerations: ArrayLike
-    ) -> CentroidalDerivatives:
-        """`centroidal_momentum_derivatives` of a given state and acceleration; the held state stays."""
-        return CentroidalDerivatives(*self._centroidal(positions, velocities, accelerations))
-
-    def _centroidal(self, q: ArrayLike, u: ArrayLike, udot: ArrayLike) -> Array:
-        D = np.empty((4, 6, len(self._dofs)))
-        entry = entries.centroidal_momentum_derivatives
-        if self._derive(entry, (), D, positions=q, velocities=u, accelerations=udot):
-            raise ModelError(f"skeleton {self.name!r} has no mass, so no centre of mass")
-        return D
-
     # How -------------------------------------------------------------------------------------------------
 
-    def _derivation(self) -> int:
-        """Address of the workspace that fits the compiled tree."""
-        work = self._selections.get("derivatives")
-        if work is None:
-            self._workspace()
-            work = derivatives_workspace(self._tree)  # type: ignore[arg-type]
-            self._selections["derivative rows"] = solution_rows(work)
-            self._selections["derivatives"] = work
-        return work.address
-
-    def _derive(self, entry: Any, first: tuple[Any, ...], D: Array, **given: ArrayLike) -> int:
-        """Call an entry: (tree, data, workspace, *first, *given, D)."""
-        return self._evaluate(entry, (self._derivation(), *first), (D,), **given)
+    def _square(self, D: Array, dofs: Dofs | None) -> Array:
+        """Rows and columns of some coordinates of several matrices."""
+        if dofs is None:
+            return D
+        k = indices_of(self, dofs)
+        return D[:, k[:, None], k]
 
     def _check_all_or_none(self, *given: ArrayLike | None) -> None:
         if any(value is not None for value in given):
