@@ -190,6 +190,42 @@ def test_states_in_a_world() -> None:
         outside.properties = with_other_gravity
 
 
+def test_states_of_worlds_have_those_of_nodes_and_aspects() -> None:
+    world = kido.World()
+    skeleton = world.add_skeleton(make())
+    world.step(2)
+    saved = world.state()
+    warm = skeleton.body("b1").get(Temperature)
+    assert warm is not None
+    warm.state.kelvin = 1.0
+    skeleton.node("foot", kido.EndEffector).support.active = False  # type: ignore[union-attr]
+    later = skeleton.body("b2").create(Temperature)
+    later.state.kelvin = 2.0
+    world.step(2)
+    world.set_state(saved)
+    assert warm.state.kelvin == 293.15 and skeleton.node("foot", kido.EndEffector).support.active  # type: ignore[union-attr]
+    assert later.state.kelvin == 2.0
+    warm.state.history.append(1.0)
+    world.set_state(saved)
+    assert warm.state.history == []
+
+
+def test_a_restored_state_does_not_disturb_the_world() -> None:
+    world, other = kido.World(), kido.World()
+    for w in (world, other):
+        w.add_ground(-2.0)
+        box = kido.Skeleton("box")
+        box.add_body("box", inertia=kido.Inertia.from_diagonal(1, (1, 1, 1))).add_shape(kido.Box((1, 1, 1)))
+        w.add_skeleton(box)
+        w.step(900)
+    box = world.skeleton("box")
+    box.state = box.state  # what the solver remembers of the contacts stays
+    world.step(50)
+    other.step(50)
+    np.testing.assert_array_equal(box.positions, other.skeleton("box").positions)
+    np.testing.assert_array_equal(box.velocities, other.skeleton("box").velocities)
+
+
 def test_what_does_not_fit_is_refused_and_changes_nothing() -> None:
     skeleton = make()
     other = make(bodies=11)

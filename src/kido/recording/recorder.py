@@ -241,7 +241,9 @@ class Recorder:
             self.event("properties of bodies or joints changed", "structure")
             self._note_structure(world_to_dict(self.world))
         row = (self._frames - 1, self._structures - 1, self.world.num_steps)
-        self._add_blob("checkpoints", row, encode(self.world.state()))
+        state = self.world.state()
+        del state["carried"]  # objects of users' classes, which a recording does not rebuild
+        self._add_blob("checkpoints", row, encode(state))
         self._since_checkpoint = 0
 
     def _add_blob(self, table: str, row: tuple[Any, ...], blob: Any) -> None:

@@ -22,6 +22,7 @@ from kido.skeleton import BodyNode, Skeleton, WeldJoint
 from kido.skeleton.actuator import followed_dofs
 from kido.skeleton.arrays import STATE_FIELDS
 from kido.skeleton.aspects import Carrier
+from kido.skeleton.snapshot import carried_states, put_carried_states
 
 SETTINGS: dict[str, float] = {
     "erp": 0.2,  # share of a penetration that a step removes
@@ -425,7 +426,10 @@ class World(Carrier):
     # Saving and copying ----------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
-        """Everything the next step depends on besides the structure; `set_state` continues bit for bit."""
+        """Everything the next step depends on besides the structure; `set_state` continues bit for bit.
+
+        With it the states of the skeletons' nodes and aspects, on which users' callbacks may depend.
+        """
         engine = self._compile()
         d = engine.data
         return {
@@ -437,10 +441,11 @@ class World(Carrier):
             **{f: getattr(d, f).copy() for f in STATE_FIELDS},
             "applied": [{i: row.copy() for i, row in s._applied.items()} for s in self._skeletons],
             "warm": engine.warm_state(),
+            "carried": [carried_states(s) for s in self._skeletons],
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Restore what `state` returned.
+        """Restore what `state` returned; nodes and aspects that came since then keep their states.
 
         Raises:
             StateError: it belongs to a world with other skeletons.
@@ -469,6 +474,8 @@ class World(Carrier):
         self._steps = state["steps"]
         engine.set_warm_state(state["warm"])
         self._version += 1
+        for s, states in zip(self._skeletons, state.get("carried", []), strict=False):  # recordings have none
+            put_carried_states(s, states)
 
     def clone(self) -> World:
         """An independent copy with the same state; step callbacks are not copied."""

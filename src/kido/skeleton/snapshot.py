@@ -94,14 +94,19 @@ class Snapshot:
             for values, write in new:
                 done += 1
                 write(values)
-            _settle(skeleton)
+            self._settle(skeleton)
         except Exception as error:
             for _, now, write in held[:done]:
                 write(now)
-            _settle(skeleton)
+            self._settle(skeleton)
             if isinstance(error, KidoError):
                 raise
             raise StateError(f"{what}: refused by {labels[done - 1]}: {error!r}") from error
+
+    @staticmethod
+    def _settle(skeleton: Skeleton) -> None:
+        """Nothing that was computed before counts any more."""
+        skeleton._forget()
 
     def _checked(self, label: str, now: dict[str, Any], what: str) -> dict[str, Any]:
         """The values for a thing, decoded, and of the classes and sizes of those that it has now."""
@@ -203,15 +208,6 @@ def _brief(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _settle(skeleton: Skeleton) -> None:
-    """Nothing that was computed before counts any more."""
-    for joint in skeleton.joints:
-        retrace = getattr(joint, "changed", None)
-        if callable(retrace):
-            retrace()
-    skeleton._structure_changed()
-
-
 def _parts(owner: Any, key: str) -> tuple[dict[str, Any], Callable[[dict[str, Any]], None]]:
     """`state` or `properties` of an aspect or node as values, and what writes them."""
 
@@ -285,10 +281,30 @@ def _force_writer(skeleton: Skeleton, index: int) -> Callable[[dict[str, Any]], 
     return write
 
 
+def carried_states(skeleton: Skeleton) -> dict[str, Any]:
+    """Copies of the states of all nodes and aspects, by label."""
+    return {label: values["state"] for label, values, _ in SavedState._read(skeleton) if "state" in values}
+
+
+def put_carried_states(skeleton: Skeleton, states: dict[str, Any]) -> None:
+    """Set states of the nodes and aspects that are there."""
+    for label, values, write in SavedState._read(skeleton):
+        if "state" in values and label in states:
+            write({"state": copy.deepcopy(states[label])})
+
+
 class SavedProperties(Snapshot):
     """All properties of a skeleton: of bodies, joints, shapes, nodes and aspects; neither names nor state."""
 
     _holds = "properties"
+
+    @staticmethod
+    def _settle(skeleton: Skeleton) -> None:
+        for joint in skeleton.joints:
+            retrace = getattr(joint, "changed", None)  # of joints that users define
+            if callable(retrace):
+                retrace()
+        skeleton._structure_changed()
 
     @classmethod
     def _read(cls, skeleton: Skeleton) -> Iterator[tuple[str, dict[str, Any], Any]]:
