@@ -34,6 +34,8 @@ autodoc_default_options = {"members": True, "inherited-members": True, "show-inh
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autosummary_generate = True
+# Shapes such as "(dofs,): what" are read as types, and `dofs` is an attribute of several classes.
+suppress_warnings = ["ref.python"]
 napoleon_google_docstring = True
 napoleon_use_rtype = False
 
