@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kido
-from kido.skeleton.derivatives import ForwardDynamicsDerivatives
+from kido.skeleton.results.derivatives import ForwardDynamicsDerivatives
 from manifold import along_positions, along_vector
 from trees import KINDS, SEEDS, build, chain_parents, random_skeleton, random_state, relative_error, skeletons
 

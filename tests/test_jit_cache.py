@@ -107,7 +107,7 @@ EDITS = {  # file: which of the modules named above it makes stale
     "kernels/energy.py": [False, False, False, True, False],
     # Neither a shape, nor the skeleton, nor a solver recompiles the recursions.
     "shapes/box.py": [False, False, False, False, False],
-    "skeleton/joint.py": [False, False, False, False, False],
+    "skeleton/joints/joint.py": [False, False, False, False, False],
     "solvers/cone.py": [False, False, False, False, False],
 }
 STAMPS = """

@@ -12,7 +12,7 @@ from kido.batch.threads import Threads
 from kido.errors import ModelError, StateError
 from kido.math.transform import as_vector
 from kido.skeleton.compiler import check_masses
-from kido.skeleton.derivatives import ForwardDynamicsDerivatives, InverseDynamicsDerivatives
+from kido.skeleton.results.derivatives import ForwardDynamicsDerivatives, InverseDynamicsDerivatives
 
 if TYPE_CHECKING:
     from kido.skeleton import BodyNode, Skeleton

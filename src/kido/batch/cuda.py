@@ -30,7 +30,7 @@ from kido.errors import MissingExtraError, StateError
 from kido.jit import JIT_DISABLED, Container, Schema
 from kido.jit.schema import make_header
 from kido.joints import JointKind
-from kido.skeleton.branches import derivatives_workspace
+from kido.skeleton.results.branches import derivatives_workspace
 from kido.tree.derivatives import DERIVATIVES
 from kido.tree.schema import DATA, TREE, data_for
 

@@ -14,7 +14,7 @@ from kido.batch.states import ROLLOUT
 from kido.errors import StateError
 from kido.jit import JIT_DISABLED, LANES, Container
 from kido.joints import JointKind
-from kido.skeleton.branches import derivatives_workspace
+from kido.skeleton.results.branches import derivatives_workspace
 from kido.tree import TREE, data_for
 
 if TYPE_CHECKING:

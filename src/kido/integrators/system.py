@@ -36,7 +36,7 @@ from kido.integrators.schema import (
 from kido.jit import Container
 from kido.joints import ActuatorType, JointKind
 from kido.skeleton import Skeleton
-from kido.skeleton.actuation import is_prescribed, takes_force
+from kido.skeleton.state.actuation import is_prescribed, takes_force
 from kido.tree import TREE, data_for
 
 Array = NDArray[np.float64]

@@ -41,9 +41,9 @@ from kido.simulation.step import (
     detect_stage,
     run_steps,
 )
-from kido.skeleton.actuation import is_prescribed, join_commands, takes_force, takes_motion
-from kido.skeleton.actuator import followed_dofs
 from kido.skeleton.compiler import check_masses, compile_forest
+from kido.skeleton.joints.actuator import followed_dofs
+from kido.skeleton.state.actuation import is_prescribed, join_commands, takes_force, takes_motion
 from kido.solvers import (
     admm_island,
     correct_positions,

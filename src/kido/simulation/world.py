@@ -19,10 +19,10 @@ from kido.simulation.engine import Engine
 from kido.simulation.hooks import StepHooks
 from kido.simulation.report import StepReport
 from kido.skeleton import BodyNode, Skeleton, WeldJoint
-from kido.skeleton.actuator import followed_dofs
 from kido.skeleton.arrays import STATE_FIELDS
 from kido.skeleton.aspects import Carrier
-from kido.skeleton.snapshot import carried_states, put_carried_states
+from kido.skeleton.joints.actuator import followed_dofs
+from kido.skeleton.state.snapshot import carried_states, put_carried_states
 
 SETTINGS: dict[str, float] = {
     "erp": 0.2,  # share of a penetration that a step removes

@@ -1,19 +1,20 @@
 """Skeletons: bodies, joints, coordinates and shapes as a person handles them."""
 
 from kido.joints import ActuatorType
-from kido.skeleton.actuator import Mimic
 from kido.skeleton.aspects import Aspect, Carrier
 from kido.skeleton.body_node import BodyNode
-from kido.skeleton.compound_joint import CompoundJoint, Hinge
-from kido.skeleton.configuration import Configuration
-from kido.skeleton.degree_of_freedom import DegreeOfFreedom
-from kido.skeleton.end_effector import EndEffector, Support
-from kido.skeleton.fixed_frame import FixedFrame
-from kido.skeleton.frame import Frame
-from kido.skeleton.group import Group
+from kido.skeleton.frames.fixed_frame import FixedFrame
+from kido.skeleton.frames.frame import Frame
+from kido.skeleton.frames.simple_frame import SimpleFrame
+from kido.skeleton.frames.world_frame import WORLD_FRAME, WorldFrame
+from kido.skeleton.groups.group import Group
+from kido.skeleton.groups.linkage import Branch, Chain, Expansion, Linkage, LinkageCriteria, Target, Terminal
 from kido.skeleton.inertia import Inertia
-from kido.skeleton.joint import Joint
-from kido.skeleton.joint_types import (
+from kido.skeleton.joints.actuator import Mimic
+from kido.skeleton.joints.compound_joint import CompoundJoint, Hinge
+from kido.skeleton.joints.degree_of_freedom import DegreeOfFreedom
+from kido.skeleton.joints.joint import Joint
+from kido.skeleton.joints.types import (
     JOINT_TYPES,
     BallJoint,
     EulerJoint,
@@ -26,15 +27,14 @@ from kido.skeleton.joint_types import (
     UniversalJoint,
     WeldJoint,
 )
-from kido.skeleton.linkage import Branch, Chain, Expansion, Linkage, LinkageCriteria, Target, Terminal
-from kido.skeleton.marker import Marker, MarkerConstraint
-from kido.skeleton.node import FrameNode, Node
-from kido.skeleton.shape_node import ShapeNode
-from kido.skeleton.simple_frame import SimpleFrame
+from kido.skeleton.joints.user_joint import UserJoint
+from kido.skeleton.nodes.end_effector import EndEffector, Support
+from kido.skeleton.nodes.marker import Marker, MarkerConstraint
+from kido.skeleton.nodes.node import FrameNode, Node
+from kido.skeleton.nodes.shape_node import ShapeNode
 from kido.skeleton.skeleton import Skeleton
-from kido.skeleton.snapshot import SavedProperties, SavedState
-from kido.skeleton.user_joint import UserJoint
-from kido.skeleton.world_frame import WORLD_FRAME, WorldFrame
+from kido.skeleton.state.configuration import Configuration
+from kido.skeleton.state.snapshot import SavedProperties, SavedState
 
 __all__ = [
     "JOINT_TYPES",

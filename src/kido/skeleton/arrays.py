@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from kido.jit import Container
 from kido.kernels import held, lazy
 from kido.skeleton.compiler import Links, compile_skeleton, fill_properties
-from kido.skeleton.external import row_seen_from
-from kido.skeleton.frame import POSE, VELOCITY
+from kido.skeleton.frames.frame import POSE, VELOCITY
+from kido.skeleton.state.external import row_seen_from
 
 if TYPE_CHECKING:
     from kido.skeleton.body_node import BodyNode
-    from kido.skeleton.degree_of_freedom import DegreeOfFreedom
     from kido.skeleton.host import Host
+    from kido.skeleton.joints.degree_of_freedom import DegreeOfFreedom
 
 Array = NDArray[np.float64]
 

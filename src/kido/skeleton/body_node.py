@@ -12,14 +12,14 @@ from kido.kernels.held import pose_of
 from kido.math.transform import as_vector
 from kido.shapes import Shape
 from kido.skeleton.aspects import Carrier
-from kido.skeleton.editing import BodyEditing
-from kido.skeleton.frame import Frame
+from kido.skeleton.editing.editing import BodyEditing
+from kido.skeleton.frames.frame import Frame
+from kido.skeleton.frames.jacobian_node import JacobianNode
 from kido.skeleton.inertia import Inertia
-from kido.skeleton.jacobian_node import JacobianNode
-from kido.skeleton.joint import Joint
+from kido.skeleton.joints.joint import Joint
 from kido.skeleton.naming import free_name
-from kido.skeleton.node import Node
-from kido.skeleton.shape_node import ShapeNode
+from kido.skeleton.nodes.node import Node
+from kido.skeleton.nodes.shape_node import ShapeNode
 
 if TYPE_CHECKING:
     from kido.skeleton.skeleton import Skeleton

@@ -12,14 +12,14 @@ from kido.jit import Container
 from kido.joints import JointKind
 from kido.joints.tape import INPUTS
 from kido.math.transform import inverse_transform
-from kido.skeleton.actuator import fill_actuators
+from kido.skeleton.joints.actuator import fill_actuators
 from kido.tree import DATA, TREE, data_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kido.skeleton.body_node import BodyNode
-    from kido.skeleton.joint import Joint
+    from kido.skeleton.joints.joint import Joint
     from kido.skeleton.skeleton import Skeleton
 
 # Fields with one row per body or coordinate that a skeleton shares with its world, as a slice.

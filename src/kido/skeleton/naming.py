@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kido.skeleton.joint import Joint
+    from kido.skeleton.joints.joint import Joint
 
 
 def candidates(wanted: str) -> Iterator[str]:

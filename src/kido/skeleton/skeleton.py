@@ -9,22 +9,22 @@ from typing import Any, TypeVar
 import numpy as np
 
 from kido.errors import ModelError, NameLookupError
-from kido.skeleton.actuator import rename_followed
 from kido.skeleton.arrays import STATE_FIELDS
 from kido.skeleton.aspects import Carrier
 from kido.skeleton.body_node import BodyNode
-from kido.skeleton.configuration import SkeletonSnapshots
-from kido.skeleton.degree_of_freedom import DegreeOfFreedom
-from kido.skeleton.derivatives import SkeletonDerivatives
-from kido.skeleton.editing import SkeletonEditing
+from kido.skeleton.editing.editing import SkeletonEditing
 from kido.skeleton.inertia import Inertia
-from kido.skeleton.joint import Joint
-from kido.skeleton.joint_types import FreeJoint
-from kido.skeleton.manifold import SkeletonManifold
-from kido.skeleton.node import Node
-from kido.skeleton.regressors import SkeletonRegressors
-from kido.skeleton.shape_node import ShapeNode
-from kido.skeleton.support import SkeletonSupport
+from kido.skeleton.joints.actuator import rename_followed
+from kido.skeleton.joints.degree_of_freedom import DegreeOfFreedom
+from kido.skeleton.joints.joint import Joint
+from kido.skeleton.joints.types import FreeJoint
+from kido.skeleton.nodes.node import Node
+from kido.skeleton.nodes.shape_node import ShapeNode
+from kido.skeleton.nodes.support import SkeletonSupport
+from kido.skeleton.results.derivatives import SkeletonDerivatives
+from kido.skeleton.results.manifold import SkeletonManifold
+from kido.skeleton.results.regressors import SkeletonRegressors
+from kido.skeleton.state.configuration import SkeletonSnapshots
 
 N = TypeVar("N", bound=Node)
 

@@ -1,0 +1,1 @@
+"""Editing of skeletons: bodies moved, copied, split off, removed, merged."""

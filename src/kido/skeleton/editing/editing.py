@@ -1,0 +1,297 @@
+"""Editing of skeletons: bodies are moved, copied, split off and removed, with all below them and their states."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kido.errors import KidoError, ModelError
+from kido.skeleton.editing.merging import merge_fixed_joints
+from kido.skeleton.editing.transplant import change_of_joint, check_mimics, motion_to_keep, subtree, transplant
+from kido.skeleton.inertia import Inertia
+from kido.skeleton.joints.joint import Joint
+from kido.skeleton.joints.types import FreeJoint
+from kido.skeleton.naming import free_joint_name, free_name
+
+if TYPE_CHECKING:
+    from kido.skeleton.body_node import BodyNode
+    from kido.skeleton.skeleton import Skeleton
+
+
+class BodyEditing:
+    """Editing from a body on: what happens to it happens to all below it.
+
+    All that belongs to a body travels with it: joints and their properties, positions, velocities, accelerations
+    and forces, inertias, shapes, nodes, aspects and external forces. Names that are taken at the destination get a
+    number in brackets: "hand" becomes "hand(1)". Bodies that were moved or copied come last in their skeleton,
+    in their old order. Skeletons may be in worlds; a world's collision filters forget bodies that leave it. A call that
+    fails changes nothing.
+
+    The joint above the body is, by the argument `joint`,
+
+    - None or the class it has: the present one, its properties changed as given by name;
+    - another class of joints: a new one with the present one's name and frames, and the properties given; its state
+      is its initial state, zero by default;
+    - a `Joint` that is not in use: that one.
+
+    With `keep_pose`, the body stays where it is in the world. A free joint's positions and velocities are set
+    so, and then the body's velocity is kept as well; with any other joint it is `transform_from_parent` that is
+    changed.
+    """
+
+    if TYPE_CHECKING:
+        skeleton: Skeleton
+        name: str
+        parent_joint: Joint
+
+    @property
+    def subtree(self: BodyNode) -> list[BodyNode]:  # type: ignore[misc]
+        """This body and all below it, in the order of their indices."""
+        return subtree(self)
+
+    def move_to(
+        self: BodyNode,  # type: ignore[misc]
+        new_parent: BodyNode | Skeleton,
+        joint: Joint | type[Joint] | None = None,
+        keep_pose: bool = False,
+        **properties: Any,
+    ) -> Joint:
+        """Hang the body on another body, of this or another skeleton, or on the world in a skeleton.
+
+        Args:
+            new_parent: a body; or a skeleton, in which the body becomes a root.
+            joint, properties, keep_pose: see the class.
+
+        Returns:
+            The joint above the body.
+
+        Raises:
+            ModelError: the new parent is the body itself or below it; a joint would be parted from one that it
+                follows; the joint is in use or a property of it is wrong.
+        """
+        target, parent = _destination(self, new_parent)
+        what = f"move body {self.name!r}"
+        if parent is not None and parent in subtree(self):
+            raise ModelError(f"cannot {what} under {parent.name!r}, which is the body itself or below it")
+        change = change_of_joint(self, joint, properties)
+        if target is not self.skeleton:
+            check_mimics(subtree(self), what)
+        keep = motion_to_keep(self, parent) if keep_pose else None
+        transplant(self, target, parent, change, keep)
+        return self.parent_joint
+
+    def split(
+        self: BodyNode,  # type: ignore[misc]
+        name: str,
+        joint: Joint | type[Joint] | None = None,
+        keep_pose: bool = False,
+        **properties: Any,
+    ) -> Skeleton:
+        """Make the body the root of a new skeleton, which is in no world.
+
+        Args:
+            name: of the new skeleton; its gravity and flags are those of the old one.
+            joint, properties, keep_pose: see the class. With `joint=FreeJoint, keep_pose=True` the new skeleton goes
+                on as it moved.
+
+        Raises:
+            ModelError: as `move_to`.
+        """
+        target = _empty_like(self.skeleton, name)
+        self.move_to(target, joint, keep_pose, **properties)
+        return target
+
+    def remove(self: BodyNode) -> Skeleton:  # type: ignore[misc]
+        """Take the body out of its skeleton.
+
+        Returns:
+            A skeleton of its own with the removed bodies, called after the body; drop it, or use what is in it.
+
+        Raises:
+            ModelError: a joint that stays follows one that would be removed.
+        """
+        return self.split(self.name)
+
+    def change_parent_joint_type(
+        self: BodyNode,  # type: ignore[misc]
+        joint: Joint | type[Joint],
+        keep_pose: bool = False,
+        **properties: Any,
+    ) -> Joint:
+        """Put another joint above the body.
+
+        Args:
+            joint, properties, keep_pose: see the class.
+
+        Returns:
+            The new joint.
+
+        Raises:
+            ModelError: the joint is in use or a property of it is wrong.
+        """
+        change = change_of_joint(self, joint, properties)
+        keep = motion_to_keep(self, self.parent) if keep_pose else None
+        transplant(self, self.skeleton, self.parent, change, keep, in_place=True)
+        return self.parent_joint
+
+    def copy_to(
+        self: BodyNode,  # type: ignore[misc]
+        new_parent: BodyNode | Skeleton,
+        joint: Joint | type[Joint] | None = None,
+        keep_pose: bool = False,
+        recursive: bool = True,
+        **properties: Any,
+    ) -> BodyNode:
+        """Hang a copy of the body on a body, or on the world in a skeleton. See `move_to`.
+
+        The new parent may be below the body. The state is copied too; collision filters are not.
+
+        Args:
+            new_parent, joint, properties, keep_pose: as for `move_to`.
+            recursive: whether all below the body is copied with it.
+
+        Returns:
+            The copy.
+        """
+        _, parent = _destination(self, new_parent)
+        if isinstance(joint, Joint) and joint is self.parent_joint:
+            joint = None
+        change_of_joint(self, joint, properties)  # refuses before anything is copied
+        check_mimics(subtree(self) if recursive else [self], f"copy body {self.name!r}", copied=True)
+        keep = motion_to_keep(self, parent) if keep_pose else None
+        twin = self.skeleton.clone()._bodies[self.index]
+        if not recursive:
+            for other in twin.skeleton._bodies:  # none of the others is kept
+                if other is not twin:
+                    other.parent_joint._mimics = [None] * other.parent_joint.num_dofs
+            for child in twin.children:
+                child.remove()
+        target = new_parent if parent is None else parent.skeleton
+        transplant(twin, target, parent, change_of_joint(twin, joint, properties), keep)  # type: ignore[arg-type]
+        return twin
+
+    def copy_as(
+        self: BodyNode,  # type: ignore[misc]
+        name: str,
+        joint: Joint | type[Joint] | None = None,
+        keep_pose: bool = False,
+        recursive: bool = True,
+        **properties: Any,
+    ) -> Skeleton:
+        """A new skeleton, in no world, whose root is a copy of the body. See `split` and `copy_to`."""
+        target = _empty_like(self.skeleton, name)
+        self.copy_to(target, joint, keep_pose, recursive, **properties)
+        return target
+
+    def create_child(
+        self: BodyNode,  # type: ignore[misc]
+        joint: Joint | type[Joint] = FreeJoint,
+        name: str | None = None,
+        inertia: Inertia | None = None,
+        **properties: Any,
+    ) -> tuple[Joint, BodyNode]:
+        """Add a joint and a body below this one. See `Skeleton.create_joint_and_body_pair`."""
+        return self.skeleton.create_joint_and_body_pair(joint, self, name, inertia, **properties)
+
+
+def _destination(body: BodyNode, new_parent: BodyNode | Skeleton) -> tuple[Skeleton, BodyNode | None]:
+    from kido.skeleton.body_node import BodyNode
+    from kido.skeleton.skeleton import Skeleton
+
+    if isinstance(new_parent, BodyNode):
+        return new_parent.skeleton, new_parent
+    if isinstance(new_parent, Skeleton):
+        return new_parent, None
+    raise ModelError(f"body {body.name!r}: new parent: expected a body or a skeleton, got {new_parent!r}")
+
+
+def _empty_like(skeleton: Skeleton, name: str) -> Skeleton:
+    if not isinstance(name, str) or not name:
+        raise ModelError(f"skeleton name: expected a text that is not empty, got {name!r}")
+    from kido.skeleton.skeleton import Skeleton
+
+    twin = Skeleton(name)
+    twin.gravity = skeleton.gravity
+    twin.mobile = skeleton.mobile
+    twin.self_collision = skeleton.self_collision
+    twin.adjacent_body_collision = skeleton.adjacent_body_collision
+    return twin
+
+
+class SkeletonEditing:
+    """Creation of pairs of a joint and a body; merging of welded bodies."""
+
+    def create_joint_and_body_pair(
+        self: Skeleton,  # type: ignore[misc]
+        joint: Joint | type[Joint] = FreeJoint,
+        parent: BodyNode | str | None = None,
+        name: str | None = None,
+        inertia: Inertia | None = None,
+        **properties: Any,
+    ) -> tuple[Joint, BodyNode]:
+        """Add a joint and the body it moves; names that are taken get a number in brackets.
+
+        Args:
+            joint: a class of joints, or a joint that is not in use.
+            parent: a body of this skeleton or its name; None for the world.
+            name: of the body; "body" by default. A joint without a name is called after it.
+            inertia: by default one kilogram and one kilogram square metre about every axis, as DART's.
+            **properties: of the class of joints; its name as `joint_name`.
+
+        Returns:
+            The joint and the body.
+
+        Raises:
+            ModelError: as `add_body`; properties given for a joint that is made already.
+        """
+        what = f"skeleton {self.name!r}: new joint"
+        if isinstance(joint, type) and issubclass(joint, Joint):
+            options = dict(properties)
+            joint_name = options.pop("joint_name", None)
+            try:
+                joint = joint(joint_name, **options)
+            except TypeError as error:
+                raise ModelError(f"{what}: cannot make a {joint.__name__}: {error}") from None
+        elif properties:
+            raise ModelError(f"{what}: expected a joint or properties of one, got both: {', '.join(properties)}")
+        if not isinstance(joint, Joint):
+            raise ModelError(f"{what}: expected a joint or a class of joints, got {joint!r}")
+        if joint._body is not None:
+            raise ModelError(f"{what}: joint {joint.name!r} already moves body {joint.child.name!r}")
+        if not isinstance(name, str | None):
+            raise ModelError(f"skeleton {self.name!r}: new body: name: expected a text, got {name!r}")
+        body_name = free_name(name or "body", self._body_by_name)
+        inertia = Inertia.from_diagonal(1.0, (1.0, 1.0, 1.0)) if inertia is None else inertia
+        given = joint._name
+        wanted, dofs = given or f"{body_name}_joint", {dof.name for dof in self._dofs}
+        joint._name = free_joint_name(joint, wanted, self._joint_by_name, dofs)
+        try:
+            return joint, self.add_body(body_name, joint, parent, inertia)
+        except KidoError:
+            joint._name = given
+            raise
+
+    def merge_fixed_joints(self: Skeleton) -> dict[str, str]:  # type: ignore[misc]
+        """Make bodies that are welded to another body part of it.
+
+        The carrying body takes over inertia, shapes, nodes, external forces and the joints below, each in its place:
+        poses, masses, momenta and the dynamics of all coordinates stay as they are. A shape whose name the carrying
+        body has gets a number in brackets. A welded body stays if something would be lost: if gravity acts on it
+        and not on the carrying one (or the other way round), if it collides and the carrying one does not, if a
+        collision filter names it, if it or its joint carries aspects, or if a frame that is no node hangs on it.
+        Welds to the world stay.
+
+        Results are the same and no faster: welded bodies move as one link anyway. It makes a smaller model to look
+        at, and fewer bodies to ask for.
+
+        Returns:
+            Name of each body that is gone -> name of the body that it is part of now.
+        """
+        return merge_fixed_joints(self)
+
+    def _reindex(self: Skeleton) -> None:  # type: ignore[misc]
+        """Number bodies and coordinates anew after an edit."""
+        for k, body in enumerate(self._bodies):
+            body._index = k
+        self._body_by_name = {body.name: body for body in self._bodies}
+        self._joint_by_name = {body.parent_joint.name: body.parent_joint for body in self._bodies}
+        self._dofs = [dof for body in self._bodies for dof in body.parent_joint.dofs]

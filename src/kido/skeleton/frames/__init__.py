@@ -1,0 +1,1 @@
+"""Frames: what has a pose and a motion, and may have a Jacobian."""

@@ -1,0 +1,1 @@
+"""Groups and linkages: parts of skeletons handled as one."""

@@ -1,0 +1,1 @@
+"""Joints and their coordinates: types, properties, actuators."""

@@ -1,0 +1,302 @@
+"""Actuators as joints and coordinates hold them: types, what a mimic follows, checks."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kido.errors import KidoError, ModelError, NameLookupError
+from kido.jit import Container
+from kido.joints import ActuatorType, JointKind
+from kido.math.transform import number_or_nan
+
+if TYPE_CHECKING:
+    from kido.skeleton.joints.joint import Joint
+    from kido.skeleton.skeleton import Skeleton
+
+_NOT_COUPLED = (JointKind.BALL, JointKind.FREE)  # their velocities are not the rates of their positions
+
+
+@dataclass(frozen=True)
+class Mimic:
+    """What a coordinate of a joint follows: q = multiplier * q_followed + offset.
+
+    A world couples both coordinates as a gear does: u = multiplier * u_followed, with a force F on the one and
+    -multiplier F on the other, so that no power is lost and each drags the other. The effective inertia of two
+    bodies is I_followed + multiplier^2 I.
+
+    Attributes:
+        joint: name of the joint that is followed, in the same skeleton.
+        multiplier: ratio.
+        offset: [m or rad]
+        dof: number of the coordinate in that joint; None: the same number as the follower's in its own, or 0 if
+            that joint has one coordinate only.
+        force_limit: most that |F| may be, whereupon the gear slips [N or N m].
+
+    Raises:
+        ModelError: a name that is no text; numbers that are not finite; a force limit below 0.
+    """
+
+    joint: str
+    multiplier: float = 1.0
+    offset: float = 0.0
+    dof: int | None = None
+    force_limit: float = math.inf
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.joint, str) or not self.joint:
+            raise ModelError(f"mimic: joint: expected the name of a joint, got {self.joint!r}")
+        for key in ("multiplier", "offset"):
+            number = number_or_nan(getattr(self, key))
+            if not math.isfinite(number):
+                raise ModelError(f"mimic of joint {self.joint!r}: {key}: expected a finite number, got {number!r}")
+            object.__setattr__(self, key, number)
+        limit = number_or_nan(self.force_limit)
+        if not limit >= 0.0:
+            raise ModelError(f"mimic of joint {self.joint!r}: force_limit: expected a number not below 0, got {limit}")
+        object.__setattr__(self, "force_limit", limit)
+        dof = self.dof
+        if dof is not None and (isinstance(dof, bool) or not isinstance(dof, int | np.integer) or dof < 0):
+            raise ModelError(f"mimic of joint {self.joint!r}: dof: expected the number of a coordinate, got {dof!r}")
+
+
+def actuator_type(value: Any, what: str) -> ActuatorType:
+    """An actuator type from itself, its name in any case, or its number.
+
+    Raises:
+        ModelError: there is none such.
+    """
+    if isinstance(value, str) and value.upper() in ActuatorType.__members__:
+        return ActuatorType[value.upper()]
+    if isinstance(value, int | np.integer) and not isinstance(value, bool) and value in set(ActuatorType):
+        return ActuatorType(int(value))
+    names = ", ".join(t.name for t in ActuatorType)
+    raise ModelError(f"{what}: actuator_type: expected one of {names}, got {value!r}")
+
+
+class JointActuation:
+    """What a joint says about the actuators of its coordinates."""
+
+    if TYPE_CHECKING:
+        name: str
+        kind: Any
+        _body: Any
+
+        @property
+        def num_dofs(self) -> int: ...
+
+        @property
+        def child(self) -> Any: ...
+
+        def _coordinates(self) -> slice: ...
+
+        def _changed(self) -> None: ...
+
+    def _init_actuation(self, actuator: Any, mimic: Mimic | None) -> None:
+        n = self.num_dofs
+        self._actuators = [ActuatorType.FORCE] * n
+        self._mimics: list[Mimic | None] = [None] * n
+        self._enforce_velocity_limits = False
+        if mimic is not None:
+            self.mimic = mimic
+        if actuator is not None:
+            self.actuator_type = actuator
+
+    def _set_actuators(self, types: list[ActuatorType], mimics: list[Mimic | None]) -> None:
+        """Take checked types and mimics; coordinates whose type is new have no command and no force."""
+        if types == self._actuators and mimics == self._mimics:
+            return
+        new = [k for k, (a, b) in enumerate(zip(types, self._actuators, strict=True)) if a != b]
+        before = self._drives_body_axes
+        self._actuators, self._mimics = types, mimics
+        self._actuation_changed(before)
+        if self._body is not None and new:
+            first = self._coordinates().start
+            self._body.skeleton._clear_commands([first + k for k in new])
+
+    def _actuation_changed(self, drove_body_axes: bool) -> None:
+        self._changed()
+        if self._body is not None and drove_body_axes != self._drives_body_axes:
+            self._body.skeleton._structure_changed()
+
+    @property
+    def actuator_type(self) -> ActuatorType | None:
+        """Type of its actuators; None if its coordinates differ (see `DegreeOfFreedom.actuator_type`).
+
+        Set it to an `ActuatorType` or its name, for all coordinates. Commands and forces of coordinates whose type
+        changes become zero. MIMIC needs `mimic`.
+
+        Raises (when set):
+            ModelError: an unknown type, or MIMIC without anything to follow.
+        """
+        types = set(self._actuators)
+        return types.pop() if len(types) == 1 else ActuatorType.FORCE if not types else None
+
+    @actuator_type.setter
+    def actuator_type(self, value: Any) -> None:
+        kind = actuator_type(value, f"joint {self.name!r}")
+        self._check_followed([kind] * self.num_dofs, self._mimics)
+        self._set_actuators([kind] * self.num_dofs, list(self._mimics))
+
+    def _check_followed(self, types: list[ActuatorType], mimics: list[Mimic | None]) -> None:
+        for kind, mimic in zip(types, mimics, strict=True):
+            if kind == ActuatorType.MIMIC and mimic is None:
+                raise ModelError(
+                    f"joint {self.name!r}: actuator_type: MIMIC needs something to follow: set "
+                    "mimic = kido.Mimic(joint, multiplier, offset)"
+                )
+
+    def _check_mimic(self, mimic: Any) -> None:
+        if mimic is None:
+            return
+        if not isinstance(mimic, Mimic):
+            raise ModelError(f"joint {self.name!r}: mimic: expected kido.Mimic(joint, ...) or None, got {mimic!r}")
+        if self.kind in _NOT_COUPLED:
+            raise ModelError(
+                f"joint {self.name!r}: mimic: the velocities of a {type(self).__name__} are not the rates of its "
+                "positions, so that it cannot follow another joint"
+            )
+
+    @property
+    def mimic(self) -> Mimic | None:
+        """What its coordinates follow; None if nothing, or not all the same (see `DegreeOfFreedom.mimic`).
+
+        Setting it makes all its coordinates MIMIC; setting it to None makes them FORCE if they were MIMIC.
+        """
+        mimics = set(self._mimics)
+        return mimics.pop() if len(mimics) == 1 else None
+
+    @mimic.setter
+    def mimic(self, value: Mimic | None) -> None:
+        self._check_mimic(value)
+        self._set_mimics([value] * self.num_dofs)
+
+    def _set_mimics(self, mimics: list[Mimic | None]) -> None:
+        types = list(self._actuators)
+        for k, mimic in enumerate(mimics):
+            if mimic is not None and mimic != self._mimics[k]:
+                types[k] = ActuatorType.MIMIC
+            elif mimic is None and types[k] == ActuatorType.MIMIC:
+                types[k] = ActuatorType.FORCE
+        self._set_actuators(types, mimics)
+
+    @property
+    def commands(self) -> NDArray[np.float64]:
+        """Commands of its coordinates (a copy); see `Skeleton.commands`."""
+        return self.child.skeleton.commands[self._coordinates()]
+
+    @commands.setter
+    def commands(self, value: ArrayLike) -> None:
+        self.child.skeleton._set_commands(self._coordinates(), value, f"joint {self.name!r}: commands")
+
+    @property
+    def enforce_velocity_limits(self) -> bool:
+        """Whether worlds keep its velocities within their limits; by default they do not."""
+        return self._enforce_velocity_limits
+
+    @enforce_velocity_limits.setter
+    def enforce_velocity_limits(self, value: bool) -> None:
+        before = self._drives_body_axes
+        self._enforce_velocity_limits = bool(value)
+        self._actuation_changed(before)
+
+    @property
+    def _drives_body_axes(self) -> bool:
+        """Whether the linear velocity numbers of a free joint are driven or limited, so that a world must keep them.
+
+        Else a world may integrate the joint with its linear velocity in fixed axes.
+        """
+        if self.kind != JointKind.FREE:
+            return False
+        driven = any(t not in (ActuatorType.FORCE, ActuatorType.PASSIVE) for t in self._actuators[3:])
+        return driven or self._enforce_velocity_limits
+
+
+def followed_dof(joint: Joint, k: int, skeleton: Skeleton) -> int:
+    """Index in the skeleton of the coordinate that coordinate k of a joint mimics.
+
+    Raises:
+        NameLookupError: there is no joint of that name.
+        ModelError: no coordinate of that number; one that cannot be followed; itself.
+    """
+    mimic = joint._mimics[k]
+    assert mimic is not None
+    what = f"skeleton {skeleton.name!r}: joint {joint.name!r}: mimic"
+    other = skeleton._joint_by_name.get(mimic.joint)
+    if other is None:
+        raise NameLookupError(f"joint (that {joint.name!r} mimics) in skeleton {skeleton.name!r}", mimic.joint,
+                              list(skeleton._joint_by_name))  # fmt: skip
+    if other.kind in _NOT_COUPLED:
+        raise ModelError(
+            f"{what}: joint {other.name!r} is a {type(other).__name__}, whose velocities are not the rates of its "
+            "positions, so that none can follow it"
+        )
+    number = mimic.dof if mimic.dof is not None else k if other.num_dofs != 1 else 0
+    if number >= other.num_dofs:
+        raise ModelError(f"{what}: joint {other.name!r} has {other.num_dofs} coordinates, so none of number {number}")
+    if other is joint and number == k:
+        raise ModelError(f"{what}: it mimics itself")
+    return other.dofs[number].index
+
+
+def followed_dofs(skeleton: Skeleton) -> dict[int, int]:
+    """For each coordinate of type MIMIC, the one that it follows.
+
+    Raises:
+        NameLookupError, ModelError: as `followed_dof`; and for coordinates that follow each other in a circle.
+    """
+    follows = {
+        index: followed_dof(dof.joint, dof.index_in_joint, skeleton)
+        for index, dof in enumerate(skeleton._dofs)
+        if dof.joint._actuators[dof.index_in_joint] == ActuatorType.MIMIC
+    }
+    for start in follows:
+        path = [start]
+        while path[-1] in follows:
+            after = follows[path[-1]]
+            if after in path:
+                names = " -> ".join(skeleton._dofs[k].name for k in [*path[path.index(after) :], after])
+                raise ModelError(f"skeleton {skeleton.name!r}: mimics follow each other in a circle: {names}")
+            path.append(after)
+    return follows
+
+
+def rename_followed(skeleton: Skeleton, old: str, new: str) -> None:
+    """Let what mimics a joint follow it to its new name."""
+    for joint in skeleton.joints:
+        if any(m is not None and m.joint == old for m in joint._mimics):
+            joint._mimics = [replace(m, joint=new) if m is not None and m.joint == old else m for m in joint._mimics]
+
+
+def fill_actuators(skeleton: Skeleton, joints: list[Joint], tree: Container) -> None:
+    """Write actuators, force limits of their rows and enforced velocity limits into a skeleton's tree.
+
+    A mimic that follows nothing valid follows nothing here; worlds refuse it (`followed_dofs`).
+    """
+    k = 0
+    for joint in joints:
+        for i in range(joint.num_dofs):
+            mimic = joint._mimics[i]
+            tree.actuator[k] = joint._actuators[i]
+            tree.mimic[k], tree.multiplier[k], tree.offset[k] = 0, 0.0, 0.0
+            least, most = joint._properties["force_lower_limit"][i], joint._properties["force_upper_limit"][i]
+            if mimic is not None and joint._actuators[i] == ActuatorType.MIMIC:
+                least, most = -mimic.force_limit, mimic.force_limit
+                try:
+                    tree.mimic[k] = followed_dof(joint, i, skeleton) - k
+                except KidoError:
+                    pass
+                else:
+                    tree.multiplier[k], tree.offset[k] = mimic.multiplier, mimic.offset
+            tree.force_lower[k], tree.force_upper[k] = least, most
+            slowest, fastest = -np.inf, np.inf
+            if joint.enforce_velocity_limits:
+                slowest = joint._properties["velocity_lower_limit"][i]
+                fastest = joint._properties["velocity_upper_limit"][i]
+            tree.velocity_lower[k], tree.velocity_upper[k] = slowest, fastest
+            k += 1
+    skeleton._has_actuators = not all(ActuatorType(kind).takes_force for kind in set(tree.actuator.tolist()))

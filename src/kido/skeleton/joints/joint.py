@@ -1,0 +1,279 @@
+"""What all joints have in common: names, frames, coordinates and their properties."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kido.errors import ModelError
+from kido.joints import ActuatorType, JointKind
+from kido.math.transform import as_transform
+from kido.skeleton.aspects import Carrier
+from kido.skeleton.joints.actuator import JointActuation, Mimic
+from kido.skeleton.joints.degree_of_freedom import DegreeOfFreedom
+from kido.skeleton.joints.dof_properties import DOF_PROPERTIES, changed_properties, read_property
+from kido.skeleton.joints.joint_motion import JointMotion
+
+if TYPE_CHECKING:
+    from kido.joints.trace import Tape
+    from kido.skeleton.body_node import BodyNode
+    from kido.skeleton.frames.frame import Frame
+    from kido.skeleton.joints.compound_joint import Hinge
+
+
+def _per_dof(key: str) -> Any:
+    def read(self: Joint) -> NDArray[np.float64]:
+        return self.get_property(key)
+
+    def write(self: Joint, value: ArrayLike) -> None:
+        self.set_property(key, value)
+
+    return property(read, write, doc=f"{key.replace('_', ' ').capitalize()} of each coordinate (a copy).")
+
+
+class Joint(JointActuation, JointMotion, Carrier):
+    """A joint between a body and its parent (a body or the world).
+
+    The pose of the body in its parent is X = transform_from_parent X_J(q) transform_from_child^-1, where X_J
+    is the motion of the joint type.
+
+    Args:
+        name: unique in the skeleton; by default the body's name with "_joint".
+        transform_from_parent: pose of the joint in the parent body (4x4, or what `as_transform` takes).
+        transform_from_child: pose of the joint in the child body.
+        dof_names: names of the coordinates; by default the joint's name, with a suffix if there are several.
+        actuator_type: what drives its coordinates, an `ActuatorType` or its name; by default FORCE, or MIMIC if there
+            is something to follow.
+        mimic: what its coordinates follow (`Mimic`).
+        **properties: for each of `position_lower_limit`, `position_upper_limit`, the same of `velocity`,
+            `acceleration` and `force`, `damping`, `coulomb_friction`, `spring_stiffness`, `rest_position`,
+            `initial_position`, `initial_velocity`: one number for all coordinates, or one for each. Units are
+            metres, radians, newtons and seconds. `velocity_limit`, `acceleration_limit` and `force_limit` set a
+            lower limit and an upper one of the same size, and read as the largest size allowed.
+
+    Raises:
+        ModelError: a property that does not exist, has the wrong size, is NaN, or is below its lowest value;
+            a lower limit above the upper one.
+    """
+
+    kind: ClassVar[JointKind]
+    dof_suffixes: tuple[str, ...] = ("",)
+    _unique: ClassVar[tuple[str, ...]] = ()
+    _hinges: tuple[Hinge, ...] = ()
+    _tape: Tape | None = None
+
+    position_lower_limit = _per_dof("position_lower_limit")
+    position_upper_limit = _per_dof("position_upper_limit")
+    velocity_lower_limit = _per_dof("velocity_lower_limit")
+    velocity_upper_limit = _per_dof("velocity_upper_limit")
+    velocity_limit = _per_dof("velocity_limit")
+    acceleration_lower_limit = _per_dof("acceleration_lower_limit")
+    acceleration_upper_limit = _per_dof("acceleration_upper_limit")
+    acceleration_limit = _per_dof("acceleration_limit")
+    force_lower_limit = _per_dof("force_lower_limit")
+    force_upper_limit = _per_dof("force_upper_limit")
+    force_limit = _per_dof("force_limit")
+    damping = _per_dof("damping")
+    coulomb_friction = _per_dof("coulomb_friction")
+    spring_stiffness = _per_dof("spring_stiffness")
+    rest_position = _per_dof("rest_position")
+    initial_position = _per_dof("initial_position")
+    initial_velocity = _per_dof("initial_velocity")
+
+    def __init__(
+        self,
+        name: str | None = None,
+        *,
+        transform_from_parent: Any = None,
+        transform_from_child: Any = None,
+        dof_names: list[str] | list[str | None] | None = None,
+        actuator_type: ActuatorType | str | None = None,
+        mimic: Mimic | None = None,
+        **properties: ArrayLike,
+    ):
+        if name is not None and not isinstance(name, str):
+            raise ModelError(f"joint: name: expected a text, got {name!r}")
+        self._name = name or ""
+        self._body: BodyNode | None = None
+        what = f"joint {self._name!r}"
+        self._transform_from_parent = as_transform(transform_from_parent, f"{what}: transform_from_parent")
+        self._transform_from_child = as_transform(transform_from_child, f"{what}: transform_from_child")
+        n = len(self.dof_suffixes)
+        names: list[str | None] = [None] * n
+        if dof_names is not None:
+            if not isinstance(dof_names, list | tuple) or not all(isinstance(d, str | None) for d in dof_names):
+                raise ModelError(f"{what}: dof_names: expected a list of texts, got {dof_names!r}")
+            if len(dof_names) != n:
+                raise ModelError(f"{what}: expected {n} dof_names, got {len(dof_names)}: {dof_names}")
+            names = list(dof_names)
+        self._properties = {key: np.full(n, default) for key, (default, _) in DOF_PROPERTIES.items()}
+        self._enforce_position_limits = True
+        self.dofs: list[DegreeOfFreedom] = [DegreeOfFreedom(self, k, names[k]) for k in range(n)]
+        for key, value in properties.items():
+            self.set_property(key, value)
+        self._init_actuation(actuator_type, mimic)
+
+    @property
+    def name(self) -> str:
+        """Name, unique among the skeleton's joints."""
+        return self._name
+
+    @name.setter
+    def name(self, value: str) -> None:
+        if self._body is not None:
+            self._body.skeleton._rename_joint(self, value)
+        else:
+            self._name = value
+
+    @property
+    def num_dofs(self) -> int:
+        """Number of coordinates."""
+        return len(self.dofs)
+
+    @property
+    def child(self) -> BodyNode:
+        """The body the joint moves.
+
+        Raises:
+            ModelError: the joint is not part of a skeleton.
+        """
+        if self._body is None:
+            raise ModelError(f"joint {self._name!r} is not part of a skeleton")
+        return self._body
+
+    @property
+    def parent(self) -> BodyNode | None:
+        """The body the joint hangs on; None for the world."""
+        return self.child.parent
+
+    @property
+    def transform_from_parent(self) -> NDArray[np.float64]:
+        """Pose of the joint in the parent body, 4x4 (a copy)."""
+        return self._transform_from_parent.copy()
+
+    @transform_from_parent.setter
+    def transform_from_parent(self, value: Any) -> None:
+        self._transform_from_parent = as_transform(value, f"joint {self._name!r}: transform_from_parent")
+        self._changed()
+
+    @property
+    def transform_from_child(self) -> NDArray[np.float64]:
+        """Pose of the joint in the child body, 4x4 (a copy)."""
+        return self._transform_from_child.copy()
+
+    @transform_from_child.setter
+    def transform_from_child(self, value: Any) -> None:
+        self._transform_from_child = as_transform(value, f"joint {self._name!r}: transform_from_child")
+        self._changed()
+
+    @property
+    def unique_properties(self) -> dict[str, Any]:
+        """What joints of this type have and others do not, by name: axes, pitch, order, hinges, parameters.
+
+        All can be set as attributes, and given to the constructor.
+        """
+        return {key: getattr(self, key) for key in self._unique}
+
+    def set_property(self, key: str, value: ArrayLike) -> None:
+        """Set a property of all coordinates; see the class for names and units."""
+        owner = f"joint {self._name!r}"
+        self._properties |= changed_properties(self._properties, key, value, self.num_dofs, owner)
+        self._changed()
+
+    def get_property(self, key: str) -> NDArray[np.float64]:
+        """A property of all coordinates (a copy)."""
+        return read_property(self._properties, key, f"joint {self._name!r}")
+
+    @property
+    def enforce_position_limits(self) -> bool:
+        """Whether worlds keep its positions within their limits; by default they do."""
+        return self._enforce_position_limits
+
+    @enforce_position_limits.setter
+    def enforce_position_limits(self, value: bool) -> None:
+        self._enforce_position_limits = bool(value)
+        self._changed()
+
+    def _changed(self) -> None:
+        if self._body is None:
+            return
+        if self.kind == JointKind.WELD:  # welded bodies are merged, so their poses are structure
+            self._body.skeleton._structure_changed()
+        else:
+            self._body.skeleton._properties_changed()
+
+    def _coordinates(self) -> slice:
+        return self.child.skeleton._joint_slice(self)
+
+    @property
+    def positions(self) -> NDArray[np.float64]:
+        """Positions of the joint's coordinates (a copy)."""
+        return self.child.skeleton.positions[self._coordinates()]
+
+    @positions.setter
+    def positions(self, value: ArrayLike) -> None:
+        self.child.skeleton._set_part("q", self._coordinates(), value, f"joint {self._name!r}: positions")
+
+    @property
+    def velocities(self) -> NDArray[np.float64]:
+        """Velocities of the joint's coordinates (a copy)."""
+        return self.child.skeleton.velocities[self._coordinates()]
+
+    @velocities.setter
+    def velocities(self, value: ArrayLike) -> None:
+        self.child.skeleton._set_part("u", self._coordinates(), value, f"joint {self._name!r}: velocities")
+
+    @property
+    def accelerations(self) -> NDArray[np.float64]:
+        """Accelerations of the joint's coordinates (a copy)."""
+        return self.child.skeleton.accelerations[self._coordinates()]
+
+    @accelerations.setter
+    def accelerations(self, value: ArrayLike) -> None:
+        self.child.skeleton._set_part("udot", self._coordinates(), value, f"joint {self._name!r}: accelerations")
+
+    @property
+    def forces(self) -> NDArray[np.float64]:
+        """Commanded forces of the joint's coordinates (a copy)."""
+        return self.child.skeleton.forces[self._coordinates()]
+
+    @forces.setter
+    def forces(self, value: ArrayLike) -> None:
+        self.child.skeleton._set_part("tau", self._coordinates(), value, f"joint {self._name!r}: forces")
+
+    def reaction_wrench(self, about: str = "body", in_coordinates_of: Frame | None = None) -> NDArray[np.float64]:
+        """[torque; force] that the joint carries to its child body from the parent [N m, N].
+
+        All that the joint does, constraint, motor, spring and damper together, for the held accelerations and
+        external forces; see `Skeleton.reaction_wrenches`.
+
+        Args:
+            about: "body", the child body's origin, or "joint", the joint's child-side origin.
+            in_coordinates_of: frame in whose axes the result is; None for the world's.
+
+        Raises:
+            ModelError: another `about`, or the joint is not part of a skeleton.
+        """
+        return self.child.skeleton._reaction(self.child._index, about, in_coordinates_of)
+
+    def _cyclic_dofs(self, k: int) -> tuple[int, ...]:
+        """Coordinates that turn round together with coordinate k; none if it is no angle."""
+        match self.kind:
+            case JointKind.REVOLUTE | JointKind.UNIVERSAL | JointKind.EULER:
+                return (k,)
+            case JointKind.PLANAR:
+                return (k,) if k == 2 else ()
+            case JointKind.BALL | JointKind.FREE:
+                return (0, 1, 2) if k < 3 else ()
+            case JointKind.COMPOUND:
+                return (k,) if self._hinges[k].kind == JointKind.REVOLUTE else ()
+        return ()
+
+    def _axes(self) -> NDArray[np.float64]:
+        """Three axes and the pitch [m/rad], as the tree stores them."""
+        return np.zeros(10)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._name!r})"

@@ -1,0 +1,265 @@
+"""The joint types, but for compound joints and those that users define.
+
+X_J(q) is the pose of the joint's child-side frame in its parent-side frame, u the velocities. `R(a, q)` is
+the rotation about the unit axis a by the angle q.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kido.errors import ModelError
+from kido.joints import JointKind
+from kido.math.transform import as_unit_vector, number_or_nan
+from kido.skeleton.joints.compound_joint import CompoundJoint
+from kido.skeleton.joints.joint import Joint
+from kido.skeleton.joints.rotation_joints import BallJoint, FreeJoint
+
+_LETTERS = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
+
+
+class WeldJoint(Joint):
+    """No motion: X_J = I."""
+
+    kind = JointKind.WELD
+    dof_suffixes = ()
+
+
+class _AxisJoint(Joint):
+    """A joint with one axis, given in the joint's parent-side frame."""
+
+    _unique = ("axis",)
+
+    def __init__(self, name: str | None = None, axis: ArrayLike = (0.0, 0.0, 1.0), **options: Any):
+        self._axis = as_unit_vector(axis, f"joint {name!r}: axis")
+        super().__init__(name, **options)
+
+    @property
+    def axis(self) -> NDArray[np.float64]:
+        """Unit axis in the joint's parent-side frame (a copy)."""
+        return self._axis.copy()
+
+    @axis.setter
+    def axis(self, value: ArrayLike) -> None:
+        self._axis = as_unit_vector(value, f"joint {self.name!r}: axis")
+        self._changed()
+
+    def _axes(self) -> NDArray[np.float64]:
+        return np.concatenate([self._axis, np.zeros(7)])
+
+
+class RevoluteJoint(_AxisJoint):
+    """Rotation about an axis: X_J = R(axis, q), q in radians."""
+
+    kind = JointKind.REVOLUTE
+
+
+class PrismaticJoint(_AxisJoint):
+    """Translation along an axis by q metres."""
+
+    kind = JointKind.PRISMATIC
+
+
+class ScrewJoint(_AxisJoint):
+    """Rotation by q radians about an axis and translation along it by pitch q / (2 pi).
+
+    Args:
+        pitch: metres per revolution.
+    """
+
+    kind = JointKind.SCREW
+    _unique = ("axis", "pitch")
+
+    def __init__(self, name: str | None = None, axis: ArrayLike = (0.0, 0.0, 1.0), pitch: float = 0.1, **options: Any):
+        self._pitch = self._checked(name, pitch)
+        super().__init__(name, axis, **options)
+
+    @staticmethod
+    def _checked(name: str | None, pitch: float) -> float:
+        number = number_or_nan(pitch)
+        if not np.isfinite(number):
+            raise ModelError(f"joint {name!r}: pitch: expected a finite number [m/revolution], got {pitch!r}")
+        return number
+
+    @property
+    def pitch(self) -> float:
+        """Metres per revolution."""
+        return self._pitch
+
+    @pitch.setter
+    def pitch(self, value: float) -> None:
+        self._pitch = self._checked(self.name, value)
+        self._changed()
+
+    def _axes(self) -> NDArray[np.float64]:
+        return np.concatenate([self._axis, np.zeros(6), [self._pitch / (2.0 * np.pi)]])
+
+
+class UniversalJoint(Joint):
+    """Two rotations: X_J = R(axis1, q1) R(axis2, q2)."""
+
+    kind = JointKind.UNIVERSAL
+    _unique = ("axis1", "axis2")
+    dof_suffixes = ("_1", "_2")
+
+    def __init__(
+        self,
+        name: str | None = None,
+        axis1: ArrayLike = (1.0, 0.0, 0.0),
+        axis2: ArrayLike = (0.0, 1.0, 0.0),
+        **options: Any,
+    ):
+        self._axis1 = as_unit_vector(axis1, f"joint {name!r}: axis1")
+        self._axis2 = as_unit_vector(axis2, f"joint {name!r}: axis2")
+        super().__init__(name, **options)
+
+    @property
+    def axis1(self) -> NDArray[np.float64]:
+        """First axis, fixed in the joint's parent-side frame (a copy)."""
+        return self._axis1.copy()
+
+    @axis1.setter
+    def axis1(self, value: ArrayLike) -> None:
+        self._axis1 = as_unit_vector(value, f"joint {self.name!r}: axis1")
+        self._changed()
+
+    @property
+    def axis2(self) -> NDArray[np.float64]:
+        """Second axis, in the frame turned by the first rotation (a copy)."""
+        return self._axis2.copy()
+
+    @axis2.setter
+    def axis2(self, value: ArrayLike) -> None:
+        self._axis2 = as_unit_vector(value, f"joint {self.name!r}: axis2")
+        self._changed()
+
+    def _axes(self) -> NDArray[np.float64]:
+        return np.concatenate([self._axis1, self._axis2, np.zeros(4)])
+
+
+class EulerJoint(Joint):
+    """Three rotations about moving coordinate axes: X_J = R(a, q1) R(b, q2) R(c, q3).
+
+    Args:
+        order: three of the letters x, y, z, no two neighbours equal: "xyz", "zyx", "zxz", ...
+    """
+
+    kind = JointKind.EULER
+    _unique = ("order",)
+    dof_suffixes = ("_1", "_2", "_3")
+
+    def __init__(self, name: str | None = None, order: str = "xyz", **options: Any):
+        self._order = self._checked(name, order)
+        super().__init__(name, **options)
+
+    @staticmethod
+    def _checked(name: str | None, order: str) -> str:
+        letters = str(order).lower()
+        if len(letters) != 3 or set(letters) - set("xyz") or letters[0] == letters[1] or letters[1] == letters[2]:
+            raise ModelError(
+                f"joint {name!r}: order: expected three of x, y, z, no two neighbours equal, got {order!r}"
+            )
+        return letters
+
+    @property
+    def order(self) -> str:
+        """The three axes in order."""
+        return self._order
+
+    @order.setter
+    def order(self, value: str) -> None:
+        self._order = self._checked(self.name, value)
+        self._changed()
+
+    def _axes(self) -> NDArray[np.float64]:
+        return np.concatenate([*(_LETTERS[c] for c in self._order), [0.0]])
+
+
+class PlanarJoint(Joint):
+    """Translations q1, q2 along two perpendicular axes [m], then a rotation by q3 about axis1 x axis2 [rad].
+
+    An axis that is set stays as it is, and the other is turned in their plane until it is perpendicular. To set
+    both at once, use `set_axes`.
+    """
+
+    kind = JointKind.PLANAR
+    dof_suffixes = ("_1", "_2", "_r")
+    _unique = ("axis1", "axis2")
+
+    def __init__(
+        self,
+        name: str | None = None,
+        axis1: ArrayLike = (1.0, 0.0, 0.0),
+        axis2: ArrayLike = (0.0, 1.0, 0.0),
+        **options: Any,
+    ):
+        self._axis1, self._axis2 = self._checked(name, axis1, axis2)
+        super().__init__(name, **options)
+
+    @staticmethod
+    def _checked(name: str | None, axis1: ArrayLike, axis2: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
+        first = as_unit_vector(axis1, f"joint {name!r}: axis1")
+        second = as_unit_vector(axis2, f"joint {name!r}: axis2")
+        along = float(first @ second)
+        if abs(along) > 1.0 - 1e-9:
+            raise ModelError(f"joint {name!r}: axis1 and axis2 of a planar joint must not be parallel")
+        return first, as_unit_vector(second - along * first, f"joint {name!r}: axis2")
+
+    def set_axes(self, axis1: ArrayLike, axis2: ArrayLike) -> None:
+        """Set both axes; the second is turned in their plane until it is perpendicular to the first.
+
+        Raises:
+            ModelError: no directions, or parallel ones.
+        """
+        self._axis1, self._axis2 = self._checked(self.name, axis1, axis2)
+        self._changed()
+
+    @property
+    def axis1(self) -> NDArray[np.float64]:
+        """First direction of translation (a copy)."""
+        return self._axis1.copy()
+
+    @axis1.setter
+    def axis1(self, value: ArrayLike) -> None:
+        self.set_axes(value, self._axis2)
+
+    @property
+    def axis2(self) -> NDArray[np.float64]:
+        """Second direction of translation, perpendicular to the first (a copy)."""
+        return self._axis2.copy()
+
+    @axis2.setter
+    def axis2(self, value: ArrayLike) -> None:
+        self._axis2, self._axis1 = self._checked(self.name, value, self._axis1)
+        self._changed()
+
+    def _axes(self) -> NDArray[np.float64]:
+        return np.concatenate([self._axis1, self._axis2, np.cross(self._axis1, self._axis2), [0.0]])
+
+
+class TranslationalJoint(Joint):
+    """Translation by q in the joint's parent-side frame [m]."""
+
+    kind = JointKind.TRANSLATIONAL
+    dof_suffixes = ("_x", "_y", "_z")
+
+
+JOINT_TYPES: dict[str, type[Joint]] = {
+    t.__name__: t
+    for t in (
+        WeldJoint,
+        RevoluteJoint,
+        PrismaticJoint,
+        ScrewJoint,
+        UniversalJoint,
+        EulerJoint,
+        BallJoint,
+        PlanarJoint,
+        TranslationalJoint,
+        FreeJoint,
+        CompoundJoint,
+    )
+}

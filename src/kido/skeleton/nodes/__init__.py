@@ -1,0 +1,1 @@
+"""Nodes: what bodies carry."""

@@ -1,0 +1,102 @@
+"""Markers: points of a body that are measured, drawn or to be brought somewhere."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from numpy.typing import ArrayLike, NDArray
+
+from kido.errors import ModelError
+from kido.math.transform import as_vector
+from kido.skeleton.nodes.node import FrameNode
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from kido.skeleton.body_node import BodyNode
+
+
+class MarkerConstraint(Enum):
+    """How strictly a marker is to be where it is wanted: not at all, exactly, or as well as can be."""
+
+    NONE = "none"
+    HARD = "hard"
+    SOFT = "soft"
+
+
+class Marker(FrameNode):
+    """A point of a body, with a colour.
+
+    Args:
+        body: the body that carries it.
+        name: unique among the skeleton's nodes.
+        offset: its place in body axes from the body origin [m].
+        color: (r, g, b) or (r, g, b, a) from 0 to 1.
+        constraint: a `MarkerConstraint` or its name.
+
+    Raises:
+        ModelError: an offset that is no vector, a colour outside 0 to 1, an unknown constraint.
+    """
+
+    _property_fields: ClassVar[dict[str, str]] = {
+        **FrameNode._property_fields,
+        "color": "_color",
+        "constraint": "_constraint",
+    }
+
+    def __init__(
+        self,
+        body: BodyNode,
+        name: str,
+        offset: ArrayLike = (0.0, 0.0, 0.0),
+        color: Any = (1.0, 1.0, 1.0, 1.0),
+        constraint: MarkerConstraint | str = MarkerConstraint.NONE,
+    ):
+        super().__init__(body, name, as_vector(offset, f"marker {name!r}: offset"))
+        self.color = color
+        self.constraint = constraint
+
+    @property
+    def offset(self) -> NDArray[np.float64]:
+        """Its place in body axes from the body origin [m] (a copy)."""
+        return self._relative[:3, 3].copy()
+
+    @offset.setter
+    def offset(self, value: ArrayLike) -> None:
+        X = self._relative.copy()
+        X[:3, 3] = as_vector(value, f"marker {self.name!r}: offset")
+        self._set_relative_transform(X)
+
+    @property
+    def position(self) -> NDArray[np.float64]:
+        """Where it is in the world [m]."""
+        return self.world_transform[:3, 3]
+
+    @property
+    def color(self) -> tuple[float, ...]:
+        """(r, g, b) or (r, g, b, a) from 0 to 1."""
+        return self._color
+
+    @color.setter
+    def color(self, value: Any) -> None:
+        try:
+            color = tuple(float(c) for c in value)
+        except (TypeError, ValueError):
+            color = ()
+        if len(color) not in (3, 4) or not all(0.0 <= c <= 1.0 for c in color):
+            raise ModelError(f"marker {self.name!r}: color: expected 3 or 4 numbers from 0 to 1, got {value!r}")
+        self._color = color
+
+    @property
+    def constraint(self) -> MarkerConstraint:
+        """How strictly it is to be where it is wanted; set with the constraint or its name."""
+        return self._constraint
+
+    @constraint.setter
+    def constraint(self, value: MarkerConstraint | str) -> None:
+        try:
+            self._constraint = MarkerConstraint(value)
+        except ValueError:
+            valid = ", ".join(repr(c.value) for c in MarkerConstraint)
+            raise ModelError(f"marker {self.name!r}: constraint: expected one of {valid}, got {value!r}") from None

@@ -1,0 +1,166 @@
+"""Nodes: what bodies carry, any number of any class: shapes, markers, end effectors, a user's sensors."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from numpy.typing import NDArray
+
+from kido.errors import ModelError
+from kido.skeleton.aspects import Carrier, fill_parts
+from kido.skeleton.frames.fixed_frame import FixedFrame
+from kido.skeleton.frames.frame import Frame
+from kido.skeleton.frames.jacobian_node import JacobianNode
+from kido.skeleton.naming import free_name
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from kido.skeleton.body_node import BodyNode
+
+
+class Node(Carrier):
+    """Something of a body's, made by `BodyNode.create_node`.
+
+    Nodes are copied, cloned, pickled, moved and removed with their body. A class of one's own may name the types of
+    its state and its properties, dataclasses say; they then are part of the skeleton's saved state and properties:
+
+        >>> class Battery(Node):
+        ...     @dataclass
+        ...     class State:
+        ...         charge: float = 1.0
+        >>> body.create_node(Battery, "battery").state.charge
+        1.0
+
+    Args:
+        body: the body that carries it.
+        name: unique among the skeleton's nodes.
+        state, properties: instead of the defaults of the class's `State` and `Properties`.
+    """
+
+    State: ClassVar[type | None] = None
+    Properties: ClassVar[type | None] = None
+    state: Any
+    properties: Any
+    # Name -> attribute of what is a property besides `properties`.
+    _property_fields: ClassVar[dict[str, str]] = {}
+
+    def __init__(self, body: BodyNode, name: str, state: Any = None, properties: Any = None):
+        self._body: BodyNode | None = body
+        self._name = name
+        fill_parts(self, state, properties)
+
+    @property
+    def name(self) -> str:
+        """Name, unique among the skeleton's nodes."""
+        return self._name
+
+    @name.setter
+    def name(self, value: str) -> None:
+        if not isinstance(value, str) or not value:
+            raise ModelError(f"{self!r}: name: expected a text that is not empty, got {value!r}")
+        if value != self._name and value in self._names_beside(self.body):
+            raise ModelError(f"{self!r}: name {value!r} is already used")
+        self._name = value
+
+    @property
+    def body(self) -> BodyNode:
+        """The body that carries it.
+
+        Raises:
+            ModelError: it was removed.
+        """
+        if self._body is None:
+            raise self._removed()
+        return self._body
+
+    def _removed(self) -> ModelError:
+        return ModelError(f"{self!r} is on no body: it was removed")
+
+    def remove(self) -> None:
+        """Take it off its body."""
+        self.body._remove_node(self)
+
+    def copy_to(self, body: BodyNode, name: str | None = None) -> Self:
+        """Put a copy on another body, or the same one, with its own state, properties and aspects.
+
+        Args:
+            body: the body.
+            name: of the copy; by default its own. A name that is taken gets a number in brackets.
+
+        Raises:
+            ModelError: no body.
+        """
+        if not hasattr(body, "_add_node"):
+            raise ModelError(f"{self!r}: copy: expected a body, got {body!r}")
+        twin = copy.deepcopy(self, {id(self.body): body, id(self.body.skeleton): body.skeleton})
+        twin._name = free_name(name or self._name, set(self._names_beside(body)))
+        return body._add_node(twin)
+
+    @classmethod
+    def _names_beside(cls, body: BodyNode) -> Iterable[str]:
+        """Names that a node on a body cannot have."""
+        return {node.name for node in body.skeleton.nodes()}
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._name!r})"
+
+
+class FrameNode(Node, JacobianNode, FixedFrame):
+    """A node with a pose in its body: a frame, with Jacobians.
+
+    Args:
+        body: the body that carries it.
+        name: unique among the skeleton's nodes.
+        relative_transform: its pose in the body (4x4 or what `as_transform` takes).
+        state, properties: instead of the defaults of the class's `State` and `Properties`.
+
+    Raises:
+        ModelError: no rigid transform.
+    """
+
+    _property_fields: ClassVar[dict[str, str]] = {"relative_transform": "_relative"}
+
+    def __init__(
+        self, body: BodyNode, name: str, relative_transform: Any = None, state: Any = None, properties: Any = None
+    ):
+        self._name = name
+        FixedFrame.__init__(self, body, relative_transform, name)
+        Node.__init__(self, body, name, state, properties)
+
+    def _seen_from(self, X: NDArray[np.float64]) -> None:
+        """Its body now has the pose X in the frame that its own pose is to be relative to."""
+        self._set_relative_transform(X @ self._relative)
+
+    @property
+    def _carrier(self) -> tuple[BodyNode, Any]:
+        return self.body, self._relative
+
+    def _update(self, level: int) -> None:
+        if self._body is None:  # frames may still hang on it
+            raise self._removed()
+        super()._update(level)
+
+    @property
+    def parent_frame(self) -> Frame:
+        """The body that carries it."""
+        return self.body
+
+    @parent_frame.setter
+    def parent_frame(self, parent: Frame | None) -> None:
+        raise ModelError(f"{self!r} stays on its body; create one on the other body")
+
+    def clone(self, parent: Frame | None = None) -> Self:
+        """A copy on the same body, or on another. See `copy_to`."""
+        return self.copy_to(self.body if parent is None else parent)  # type: ignore[arg-type]
+
+    @property
+    def relative_transform(self) -> NDArray[np.float64]:
+        """Pose in the body, 4x4 (a copy); set with what `as_transform` takes."""
+        return self._relative.copy()
+
+    @relative_transform.setter
+    def relative_transform(self, value: Any) -> None:
+        self._set_relative_transform(value)

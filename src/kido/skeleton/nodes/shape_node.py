@@ -1,0 +1,151 @@
+"""A shape placed on a body, seen, touched, or both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kido.errors import ModelError
+from kido.math.transform import number_or_nan
+from kido.shapes import Shape
+from kido.skeleton.nodes.node import FrameNode
+
+if TYPE_CHECKING:
+    from kido.skeleton.body_node import BodyNode
+
+
+class ShapeNode(FrameNode):
+    """A shape fixed to a body, and the frame in which the shape's geometry is written.
+
+    Args:
+        body: the body that carries it.
+        name: unique on the body.
+        shape: the geometry.
+        transform: pose of the shape in the body (4x4 or what `as_transform` takes).
+        visual: it is drawn.
+        collision: it touches other shapes.
+        color: (r, g, b) or (r, g, b, a) from 0 to 1; None leaves the choice to the viewer.
+        friction: Coulomb coefficient of the surface; a pair of shapes slides with the smaller one.
+        restitution: coefficient of restitution of the surface, 0 to 1; a pair bounces with the product.
+
+    Raises:
+        ModelError: a negative or non-finite coefficient, a colour outside 0 to 1.
+    """
+
+    _property_fields: ClassVar[dict[str, str]] = {
+        **FrameNode._property_fields,
+        "shape": "_shape",
+        "visual": "visual",
+        "collision": "_collision",
+        "color": "_color",
+        "friction": "_friction",
+        "restitution": "_restitution",
+    }
+
+    def __init__(
+        self,
+        body: BodyNode,
+        name: str,
+        shape: Shape,
+        transform: Any = None,
+        visual: bool = True,
+        collision: bool = True,
+        color: Any = None,
+        friction: float = 1.0,
+        restitution: float = 0.0,
+    ):
+        if not isinstance(shape, Shape):
+            raise ModelError(f"shape {name!r}: expected a kido shape, got {type(shape).__name__}")
+        self._name = name
+        self._shape = shape
+        self.visual = bool(visual)
+        self._collision = bool(collision)
+        self._color = self._checked_color(color)
+        self._friction = self._coefficient("friction", friction, np.inf)
+        self._restitution = self._coefficient("restitution", restitution, 1.0)
+        super().__init__(body, name, transform)
+
+    def _label(self) -> str:
+        return f"shape {self._name!r}"
+
+    def _coefficient(self, what: str, value: float, highest: float) -> float:
+        number = number_or_nan(value)
+        if not np.isfinite(number) or not 0.0 <= number <= highest:
+            wanted = "a finite number not below 0" if highest == np.inf else f"a number from 0 to {highest:g}"
+            raise ModelError(f"shape {self.name!r}: {what}: expected {wanted}, got {value!r}")
+        return number
+
+    def _checked_color(self, color: Any) -> tuple[float, ...] | None:
+        if color is None:
+            return None
+        try:
+            values = tuple(float(c) for c in color)
+        except (TypeError, ValueError):
+            values = ()
+        if len(values) not in (3, 4) or not all(0.0 <= c <= 1.0 for c in values):
+            raise ModelError(f"shape {self.name!r}: color: expected 3 or 4 numbers from 0 to 1, got {color!r}")
+        return values
+
+    @property
+    def shape(self) -> Shape:
+        """The geometry."""
+        return self._shape
+
+    @property
+    def color(self) -> tuple[float, ...] | None:
+        """(r, g, b) or (r, g, b, a) from 0 to 1, or None."""
+        return self._color
+
+    @color.setter
+    def color(self, value: Any) -> None:
+        self._color = self._checked_color(value)
+
+    @classmethod
+    def _names_beside(cls, body: BodyNode) -> Iterable[str]:
+        return {node.name for node in body.shapes}
+
+    @property
+    def relative_transform(self) -> NDArray[np.float64]:
+        """Pose of the shape in the body, 4x4 (a copy); set with what `as_transform` takes."""
+        return self._relative.copy()
+
+    @relative_transform.setter
+    def relative_transform(self, value: Any) -> None:
+        self._set_relative_transform(value)
+        self.body.skeleton._structure_changed()
+
+    @property
+    def collision(self) -> bool:
+        """Whether the shape touches others."""
+        return self._collision
+
+    @collision.setter
+    def collision(self, value: bool) -> None:
+        self._collision = bool(value)
+        self.body.skeleton._structure_changed()
+
+    @property
+    def friction(self) -> float:
+        """Coulomb coefficient."""
+        return self._friction
+
+    @friction.setter
+    def friction(self, value: float) -> None:
+        self._friction = self._coefficient("friction", value, np.inf)
+        self.body.skeleton._structure_changed()
+
+    @property
+    def restitution(self) -> float:
+        """Coefficient of restitution."""
+        return self._restitution
+
+    @restitution.setter
+    def restitution(self, value: float) -> None:
+        self._restitution = self._coefficient("restitution", value, 1.0)
+        self.body.skeleton._structure_changed()
+
+    def __repr__(self) -> str:
+        return f"ShapeNode({self.name!r}, {type(self._shape).__name__})"

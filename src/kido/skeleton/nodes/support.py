@@ -1,0 +1,85 @@
+"""The support polygon: the convex hull of where a skeleton stands, seen from above."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kido.skeleton.nodes.end_effector import Support
+from kido.skeleton.nodes.node import FrameNode
+
+if TYPE_CHECKING:
+    from kido.skeleton.skeleton import Skeleton
+
+Array = NDArray[np.float64]
+
+
+def horizontal_axes(gravity: Array) -> Array:
+    """Two unit vectors (2, 3) across gravity: x and y if z is up (or there is no gravity).
+
+    The first is x without its vertical part, or y if x is vertical; the second is up x first.
+    """
+    size = float(np.linalg.norm(gravity))
+    up = np.array([0.0, 0.0, 1.0]) if size == 0.0 else -gravity / size
+    first = np.array([1.0, 0.0, 0.0]) if abs(up[0]) < 0.99 else np.array([0.0, 1.0, 0.0])
+    first = first - (first @ up) * up
+    first /= np.linalg.norm(first)
+    return np.array([first, np.cross(up, first)])
+
+
+def convex_hull(points: Array) -> Array:
+    """Corners (n, 2) of the convex hull of points in the plane, counterclockwise; Andrew's monotone chain."""
+    ordered = sorted({(float(x), float(y)) for x, y in points})
+    if len(ordered) < 3:
+        return np.array(ordered).reshape(-1, 2)
+    halves = []
+    for sequence in (ordered, ordered[::-1]):
+        half: list[tuple[float, float]] = []
+        for p in sequence:
+            while len(half) > 1 and _turn(half[-2], half[-1], p) <= 0.0:
+                half.pop()
+            half.append(p)
+        halves.append(half[:-1])
+    return np.array(halves[0] + halves[1])
+
+
+def _turn(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]) -> float:
+    return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
+
+
+def centroid(polygon: Array) -> Array:
+    """Centre of area (2,) of a convex polygon; of a segment its middle, of a point itself."""
+    base = polygon[0]
+    a, b = polygon[1:-1] - base, polygon[2:] - base
+    areas = a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]
+    if areas.sum() <= 0.0:
+        return polygon.mean(axis=0)
+    return base + (areas[:, None] * (a + b)).sum(axis=0) / (3.0 * areas.sum())
+
+
+class SkeletonSupport:
+    """The support polygon of a skeleton, at the held positions."""
+
+    @property
+    def support_axes(self: Skeleton) -> Array:  # type: ignore[misc]
+        """The horizontal axes (2, 3) of `support_polygon`, world axes: x and y if z is up."""
+        return horizontal_axes(self.gravity)
+
+    def support_polygon(self: Skeleton) -> Array:  # type: ignore[misc]
+        """Convex hull (n, 2) of the points of all active supports, along `support_axes` [m], counterclockwise.
+
+        Empty if nothing supports the skeleton.
+        """
+        points = [s.points for s in self._supports() if s.active]
+        return convex_hull(np.concatenate([np.zeros((0, 3)), *points]) @ self.support_axes.T)
+
+    def support_centroid(self: Skeleton) -> Array | None:  # type: ignore[misc]
+        """Centroid (2,) of the support polygon along `support_axes` [m]; None if it is empty."""
+        polygon = self.support_polygon()
+        return centroid(polygon) if len(polygon) else None
+
+    def _supports(self: Skeleton) -> list[Support]:  # type: ignore[misc]
+        found = [node.get(Support) for node in self.nodes(FrameNode)]
+        return [s for s in found if s is not None]

@@ -1,0 +1,1 @@
+"""What follows from a skeleton's state: its kinematics and dynamics."""
