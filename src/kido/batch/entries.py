@@ -21,21 +21,20 @@ from kido.jit import LANES, all_positive, entry, kernel, lanes_samples, lanes_vi
 from kido.tree.derivatives import DERIVATIVES
 from kido.tree.schema import DATA, TREE
 
-_EXPONENT = 0x7FF0000000000000
+_EXPONENT, _ALL_ONES = 52, 0x7FF  # place of the exponent's bits, and their value in a NaN or an infinity
 
 
 @entry("i8(i8[::1])")
 def first_not_finite(bits):
     """Index of the first NaN or infinity among float64 numbers, given as their bits; -1: all are finite."""
-    step = 4096
-    for begin in range(0, bits.shape[0], step):
-        bad = 0
-        for k in range(begin, min(begin + step, bits.shape[0])):
-            bad |= (bits[k] & _EXPONENT) == _EXPONENT
-        if bad:
-            for k in range(begin, bits.shape[0]):
-                if (bits[k] & _EXPONENT) == _EXPONENT:
-                    return k
+    found = 0
+    for k in range(bits.shape[0]):  # without a branch, so that many are looked at at once
+        found |= ((bits[k] >> _EXPONENT) & _ALL_ONES) + 1
+    if found & (_ALL_ONES + 1) == 0:
+        return -1
+    for k in range(bits.shape[0]):
+        if (bits[k] >> _EXPONENT) & _ALL_ONES == _ALL_ONES:
+            return k
     return -1
 
 

@@ -6,7 +6,7 @@ target, and `q`, `u`, ... are the sample's own numbers in batch-first arrays (`k
 
 from __future__ import annotations
 
-from kido.jit import Field, Schema, kernel, where_positive
+from kido.jit import Field, Schema, clear, kernel, where_positive
 from kido.joints.kinds import FREE_MIXED
 from kido.joints.motion import hinge_column
 from kido.kernels.derivative_entries import derive_joint_accelerations, derive_joint_forces
@@ -70,9 +70,7 @@ def jacobian_of(t, d, q, member, x, y, z, J):
     load(q, d.q)
     link = t.member_link[member]
     transforms(t, d, 0, link + 1)
-    for r in range(6):
-        for k in range(J.shape[1]):
-            J[r, k] = 0.0
+    clear(J)
     Y = t.member_pose
     a = Y[member, 0] * x + Y[member, 1] * y + Y[member, 2] * z + Y[member, 3]
     b = Y[member, 4] * x + Y[member, 5] * y + Y[member, 6] * z + Y[member, 7]

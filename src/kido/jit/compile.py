@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     def thread_view(schema: Schema, address: int, sample: int) -> Any: ...
     def lanes_samples(array: Any, first: int) -> Any: ...
     def thread_samples(array: Any, sample: int) -> Any: ...
+    def clear(array: Any) -> None: ...
     def call4(address: int, a: int, b: int, c: int, d: int) -> int: ...
 
     class callback:
@@ -112,6 +113,10 @@ elif JIT_DISABLED:
         """Sample `first` of a batch-first array; an array of one sample stands for all."""
         return array[min(first, len(array) - 1)]
 
+    def clear(array):
+        """Set all elements to zero."""
+        array[...] = 0.0
+
 else:
     from llvmlite import ir
     from numba.core import event
@@ -124,6 +129,7 @@ else:
     from kido.jit.handles import thread_view as thread_view  # noqa: PLC0414
     from kido.jit.handles import view as view  # noqa: PLC0414
     from kido.jit.lanes import LANES as LANES  # noqa: PLC0414
+    from kido.jit.samples import clear as clear  # noqa: PLC0414
     from kido.jit.samples import lanes_samples as lanes_samples  # noqa: PLC0414
     from kido.jit.samples import thread_samples as thread_samples  # noqa: PLC0414
 

@@ -16,6 +16,7 @@ from numba.core.extending import infer_getattr, intrinsic, lower_builtin, lower_
 from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, infer_global, signature
 from numba.np.arrayobj import make_array
 
+from kido.jit.handles import FieldType
 from kido.jit.lanes import LANES, VECTOR, LanesType, lanes_type
 
 _I32, _I64 = ir.IntType(32), ir.IntType(64)
@@ -168,3 +169,33 @@ class _SamplesAttribute(AttributeTemplate):
 @lower_getattr(SamplesType, "shape")
 def _shape(context, builder, type_, value):
     return cgutils.create_struct_proxy(type_)(context, builder, value).shape
+
+
+@intrinsic
+def clear(typing_context, array):
+    """Set all elements of samples of a batch, of a field or of an entry's argument to zero."""
+    if not isinstance(array, FieldType | SamplesType):
+        return None
+
+    def generate(context, builder, sig, args):
+        if isinstance(array, SamplesType):
+            given = cgutils.create_struct_proxy(array)(context, builder, args[0])
+            starts = [builder.gep(given.data, [k]) for k in cgutils.unpack_tuple(builder, given.offsets)]
+            itemsize = _I64(8)
+        else:
+            given = make_array(array)(context, builder, args[0])
+            starts, itemsize = [given.data], given.itemsize
+        count = _I64(1)
+        for n in cgutils.unpack_tuple(builder, given.shape):
+            count = builder.mul(count, n)
+        if isinstance(array, FieldType) and array.target == "threads":  # its elements are apart
+            apart = builder.sdiv(itemsize, _I64(8))
+            with cgutils.for_range(builder, count) as loop:
+                pointer = builder.gep(starts[0], [builder.mul(loop.index, apart)])
+                builder.store(ir.Constant(ir.DoubleType(), 0.0), pointer)
+        else:
+            for start in starts:
+                cgutils.memset(builder, start, builder.mul(count, itemsize), 0)
+        return context.get_dummy_value()
+
+    return types.none(array), generate

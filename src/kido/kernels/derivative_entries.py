@@ -5,7 +5,7 @@ They return REFUSED as those of `kido.kernels.entries` do, and else overwrite th
 
 from __future__ import annotations
 
-from kido.jit import LANES, direct_entry, inlined, kernel, lanes_view, view
+from kido.jit import LANES, clear, direct_entry, inlined, kernel, lanes_view, view
 from kido.kernels.branch_factor import factor, invert, solve_negative
 from kido.kernels.centroidal_derivatives import centroidal_derivatives
 from kido.kernels.common_point import motion_at_point
@@ -27,15 +27,6 @@ from kido.kernels.point_derivatives import (
 from kido.tree.derivatives import DERIVATIVES, ROWS
 from kido.tree.schema import DATA, TREE
 from kido.tree.selection import PATH
-
-
-@inlined
-def clear(D):
-    """D = 0."""
-    for m in range(D.shape[0]):
-        for r in range(D.shape[1]):
-            for c in range(D.shape[2]):
-                D[m, r, c] = 0.0
 
 
 @kernel

@@ -9,8 +9,16 @@ Source: Featherstone (1983); Jain, Vaidehi, Rodriguez (1993); the sequential for
 from __future__ import annotations
 
 from kido.jit import all_positive, inlined, kernel, where_positive
-from kido.kernels.inertia import add_shifted, apply_inertia, deflate, read_inertia, start_inertia
+from kido.kernels.inertia import (
+    add_shifted,
+    apply_inertia,
+    apply_inertia_to_turn,
+    deflate,
+    read_inertia,
+    start_inertia,
+)
 from kido.kernels.inverse_dynamics import applied_wrench, column_dot
+from kido.kernels.kinematics import has_hinge
 from kido.math.so3 import cross
 
 SMALL = 1e-9  # share of a body's articulated inertia below which D is looked at closely
@@ -50,15 +58,21 @@ def gather_bias(d, i, parent, z0, z1, z2, z3, z4, z5):
 def eliminate_joint(t, d, i, P, h, status):
     """U and Dinv of body i's coordinates; returns P without them, and the status of `articulated_inertias`."""
     small = SMALL * (P[0] + P[3] + P[5] + P[15] + P[18] + P[20])
+    hinge = has_hinge(t, i)  # its column has no linear part
     for k in range(t.first_dof[i + 1] - 1, t.first_dof[i] - 1, -1):
         h0, h1, h2, h3, h4, h5 = d.H[k, 0], d.H[k, 1], d.H[k, 2], d.H[k, 3], d.H[k, 4], d.H[k, 5]
-        u0, u1, u2, u3, u4, u5 = apply_inertia(P, h0, h1, h2, h3, h4, h5)
+        if hinge:
+            u0, u1, u2, u3, u4, u5 = apply_inertia_to_turn(P, h0, h1, h2)
+        else:
+            u0, u1, u2, u3, u4, u5 = apply_inertia(P, h0, h1, h2, h3, h4, h5)
         d.U[k, 0], d.U[k, 1], d.U[k, 2] = u0, u1, u2
         d.U[k, 3], d.U[k, 4], d.U[k, 5] = u3, u4, u5
         if t.prescribed[k] != 0:
             d.Dinv[k] = 0.0
             continue
-        D = (h0 * u0 + h1 * u1 + h2 * u2) + (h3 * u3 + h4 * u4 + h5 * u5)
+        D = h0 * u0 + h1 * u1 + h2 * u2
+        if not hinge:
+            D += h3 * u3 + h4 * u4 + h5 * u5
         D += h * (t.damping[k] + 0.25 * h * t.stiffness[k])
         if not all_positive(D - small):
             # H P H is at most twice this bound; rounding leaves a singular joint with 1e-16 of it.

@@ -97,6 +97,19 @@ def apply_inertia(P, h0, h1, h2, h3, h4, h5):
 
 
 @inlined
+def apply_inertia_to_turn(P, h0, h1, h2):
+    """P [h; 0]."""
+    return (
+        P[0] * h0 + P[1] * h1 + P[2] * h2,
+        P[1] * h0 + P[3] * h1 + P[4] * h2,
+        P[2] * h0 + P[4] * h1 + P[5] * h2,
+        P[6] * h0 + P[9] * h1 + P[12] * h2,
+        P[7] * h0 + P[10] * h1 + P[13] * h2,
+        P[8] * h0 + P[11] * h1 + P[14] * h2,
+    )
+
+
+@inlined
 def deflate(P, u0, u1, u2, u3, u4, u5, s):
     """P - s u u^T."""
     g0, g1, g2, g3, g4, g5 = s * u0, s * u1, s * u2, s * u3, s * u4, s * u5

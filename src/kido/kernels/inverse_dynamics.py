@@ -9,6 +9,7 @@ from __future__ import annotations
 from kido.jit import inlined, kernel
 from kido.kernels.external import external_wrench
 from kido.kernels.inertia import gyroscopic_wrench, spatial_momentum
+from kido.kernels.kinematics import has_hinge
 from kido.math.so3 import cross
 
 
@@ -28,14 +29,21 @@ def body_acceleration(t, d, i):
     a3 += d.a[i, 3]
     a4 += d.a[i, 4]
     a5 += d.a[i, 5]
-    for k in range(t.first_dof[i], t.first_dof[i + 1]):
+    if has_hinge(t, i):  # its column has no linear part
+        k = t.first_dof[i]
         s = d.udot[k]
         a0 += d.H[k, 0] * s
         a1 += d.H[k, 1] * s
         a2 += d.H[k, 2] * s
-        a3 += d.H[k, 3] * s
-        a4 += d.H[k, 4] * s
-        a5 += d.H[k, 5] * s
+    else:
+        for k in range(t.first_dof[i], t.first_dof[i + 1]):
+            s = d.udot[k]
+            a0 += d.H[k, 0] * s
+            a1 += d.H[k, 1] * s
+            a2 += d.H[k, 2] * s
+            a3 += d.H[k, 3] * s
+            a4 += d.H[k, 4] * s
+            a5 += d.H[k, 5] * s
     d.A[i, 0], d.A[i, 1], d.A[i, 2] = a0, a1, a2
     d.A[i, 3], d.A[i, 4], d.A[i, 5] = a3, a4, a5
 
@@ -115,8 +123,12 @@ def joint_forces(t, d, first, last):
 def gather_joint_forces(t, d, first, last):
     """tau of bodies first..last-1 from their own f: the gather of f, tips to base."""
     for i in range(last - 1, first - 1, -1):
-        for k in range(t.first_dof[i], t.first_dof[i + 1]):
-            d.tau[k] = column_dot(d, k, d.f[i, 0], d.f[i, 1], d.f[i, 2], d.f[i, 3], d.f[i, 4], d.f[i, 5])
+        if has_hinge(t, i):
+            k = t.first_dof[i]
+            d.tau[k] = d.H[k, 0] * d.f[i, 0] + d.H[k, 1] * d.f[i, 1] + d.H[k, 2] * d.f[i, 2]
+        else:
+            for k in range(t.first_dof[i], t.first_dof[i + 1]):
+                d.tau[k] = column_dot(d, k, d.f[i, 0], d.f[i, 1], d.f[i, 2], d.f[i, 3], d.f[i, 4], d.f[i, 5])
         gather_force(t, d, i)
 
 

@@ -78,6 +78,37 @@ def body_velocity(t, d, i):
 
     a = [w_p x dw; w_p x (w_p x l + 2 dv)] + Hdot u, where [dw; dv] = sum_k H_k u_k.
     """
+    if has_hinge(t, i):
+        hinge_velocity(t, d, i)
+    else:
+        general_velocity(t, d, i)
+
+
+@inlined
+def hinge_velocity(t, d, i):
+    """`body_velocity` of a body with `has_hinge`: dv is 0, and the axis rides on the parent alone."""
+    k = t.first_dof[i]
+    s = d.u[k]
+    w0, w1, w2 = d.H[k, 0] * s, d.H[k, 1] * s, d.H[k, 2] * s
+    v0, v1, v2 = 0.0, 0.0, 0.0
+    a0, a1, a2, a3, a4, a5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    parent = t.parent[i]
+    if parent >= 0:
+        q0, q1, q2 = d.V[parent, 0], d.V[parent, 1], d.V[parent, 2]
+        a0, a1, a2 = cross(q0, q1, q2, w0, w1, w2)
+        c0, c1, c2 = cross(q0, q1, q2, d.l[i, 0], d.l[i, 1], d.l[i, 2])
+        a3, a4, a5 = cross(q0, q1, q2, c0, c1, c2)
+        w0, w1, w2 = w0 + q0, w1 + q1, w2 + q2
+        v0, v1, v2 = d.V[parent, 3] + c0, d.V[parent, 4] + c1, d.V[parent, 5] + c2
+    d.V[i, 0], d.V[i, 1], d.V[i, 2] = w0, w1, w2
+    d.V[i, 3], d.V[i, 4], d.V[i, 5] = v0, v1, v2
+    d.a[i, 0], d.a[i, 1], d.a[i, 2] = a0, a1, a2
+    d.a[i, 3], d.a[i, 4], d.a[i, 5] = a3, a4, a5
+
+
+@kernel
+def general_velocity(t, d, i):
+    """`body_velocity` of any body."""
     first = t.first_dof[i]
     w0, w1, w2, v0, v1, v2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for k in range(first, t.first_dof[i + 1]):

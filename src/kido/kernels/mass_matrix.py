@@ -7,7 +7,7 @@ Source: Walker and Orin (1982); Featherstone (2008), section 6.2.
 
 from __future__ import annotations
 
-from kido.jit import inlined, kernel
+from kido.jit import clear, inlined, kernel
 from kido.kernels.inertia import rigid_momentum
 from kido.kernels.inverse_dynamics import column_dot
 from kido.math.so3 import cross
@@ -71,11 +71,7 @@ def fill_column(t, d, first, i, k, M):
 @kernel
 def mass_matrix_from_composites(t, d, first, last, M):
     """Fill M (dofs x dofs, symmetric) for bodies first..last-1 from H, l and their own inertias in P."""
-    offset = t.first_dof[first]
-    size = t.first_dof[last] - offset
-    for r in range(size):
-        for c in range(size):
-            M[r, c] = 0.0
+    clear(M)
     for i in range(last - 1, first - 1, -1):
         for k in range(t.first_dof[i], t.first_dof[i + 1]):
             fill_column(t, d, first, i, k, M)
