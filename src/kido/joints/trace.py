@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kido.errors import KidoError, ModelError
-from kido.joints.expression import KNOWN_FUNCTIONS, Expression, Graph
+from kido.joints.expression import KNOWN_FUNCTIONS, Expression
+from kido.joints.graph import Graph
 from kido.joints.tape import COS, HELD, NUM_STAGES, NUMBER, POSITION, SIN, VELOCITY
 
 _TEST_POINTS = 16

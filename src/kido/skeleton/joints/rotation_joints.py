@@ -170,4 +170,5 @@ class FreeJoint(Joint):
         body = self.child
         axes = body._frame_or_world(in_coordinates_of, "in_coordinates_of")
         R = body.world_transform[:3, :3].T @ axes.world_transform[:3, :3]
-        return np.asarray(np.linalg.solve(self.relative_jacobian, np.concatenate([R @ change[:3], R @ change[3:]])), dtype=np.float64)
+        turned = np.concatenate([R @ change[:3], R @ change[3:]])
+        return np.asarray(np.linalg.solve(self.relative_jacobian, turned), dtype=np.float64)

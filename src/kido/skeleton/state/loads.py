@@ -1,0 +1,155 @@
+"""What acts on a body from outside: forces that stay until they are cleared, and impulses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kido.math.transform import as_vector
+
+if TYPE_CHECKING:
+    from kido.skeleton.frames.frame import Frame
+    from kido.skeleton.skeleton import Skeleton
+
+
+class BodyLoads:
+    """External forces and impulses on a body."""
+
+    if TYPE_CHECKING:
+        name: Any
+        skeleton: Skeleton
+        world_transform: Any
+        _index: int
+
+    # External forces -------------------------------------------------------------------------------------
+
+    def add_external_force(
+        self,
+        force: ArrayLike,
+        offset: ArrayLike = (0.0, 0.0, 0.0),
+        force_is_local: bool = False,
+        offset_is_local: bool = True,
+        in_coordinates_of: Frame | None = None,
+    ) -> None:
+        """Add a force at a point; it acts until it is cleared.
+
+        Args:
+            force: [N], in body axes if `force_is_local` (it turns with the body), else in world axes.
+            offset: where it acts [m]: from the body origin in body axes if `offset_is_local` (the point moves
+                with the body), else a point of the world. A local force at a point of the world stays at the
+                point of the body that is there now.
+            in_coordinates_of: frame in whose axes, as they are now, the force is given. From then on it keeps its
+                direction in the body if `force_is_local`, else in the world. None: body or world axes.
+
+        Raises:
+            ModelError: not three finite numbers, or no frame.
+        """
+        row = self._force_row(force, offset, force_is_local, offset_is_local, in_coordinates_of, "external force")
+        self.skeleton._add_external(self._index, row)
+
+    def _in_own_or_world_axes(self, vector: NDArray[np.float64], frame: Frame | None, is_local: bool) -> Any:
+        """A vector given in a frame's axes, in those of the body if `is_local`, else in the world's."""
+        if frame is None:
+            return vector
+        in_world = self.skeleton._axes_of(frame) @ vector
+        return self.world_transform[:3, :3].T @ in_world if is_local else in_world
+
+    def _force_row(
+        self,
+        force: ArrayLike,
+        offset: ArrayLike,
+        force_is_local: bool,
+        offset_is_local: bool,
+        in_coordinates_of: Frame | None,
+        what: str,
+    ) -> NDArray[np.float64]:
+        """A force or impulse at a point, as a row of `kido.kernels.external`."""
+        f = as_vector(force, f"body {self.name!r}: {what}")
+        f = self._in_own_or_world_axes(f, in_coordinates_of, force_is_local)
+        r = as_vector(offset, f"body {self.name!r}: offset of an {what}")
+        if force_is_local and not offset_is_local:
+            X = self.world_transform
+            r = X[:3, :3].T @ (r - X[:3, 3])
+            offset_is_local = True
+        row = np.zeros(24)
+        if force_is_local:
+            row[0:3], row[3:6] = np.cross(r, f), f
+        elif offset_is_local:
+            row[6:9], row[9:18] = f, np.outer(r, f).ravel()
+        else:
+            row[18:21], row[21:24] = np.cross(r, f), f
+        return row
+
+    def _torque_row(
+        self, torque: ArrayLike, is_local: bool, in_coordinates_of: Frame | None, what: str
+    ) -> NDArray[np.float64]:
+        """A pure torque or angular impulse, as a row of `kido.kernels.external`."""
+        n = as_vector(torque, f"body {self.name!r}: {what}")
+        n = self._in_own_or_world_axes(n, in_coordinates_of, is_local)
+        row = np.zeros(24)
+        row[0:3] = n if is_local else 0.0
+        row[18:21] = 0.0 if is_local else n
+        return row
+
+    def add_external_torque(
+        self, torque: ArrayLike, is_local: bool = False, in_coordinates_of: Frame | None = None
+    ) -> None:
+        """Add a pure torque [N m], in body axes if `is_local`, else in world axes; acts until it is cleared.
+
+        Given in the axes of `in_coordinates_of`, as they are now, it keeps its direction in the body or the world.
+        """
+        row = self._torque_row(torque, is_local, in_coordinates_of, "external torque")
+        self.skeleton._add_external(self._index, row)
+
+    def add_external_wrench(
+        self,
+        wrench: ArrayLike,
+        offset: ArrayLike = (0.0, 0.0, 0.0),
+        is_local: bool = False,
+        in_coordinates_of: Frame | None = None,
+    ) -> None:
+        """Add a wrench [torque; force] at a point of the body, in body axes if `is_local`, else in world axes.
+
+        Given in the axes of `in_coordinates_of`, as they are now, it keeps its direction in the body or the world.
+        """
+        w = as_vector(wrench, f"body {self.name!r}: external wrench", 6)
+        row = self._torque_row(w[:3], is_local, in_coordinates_of, "external wrench")
+        row += self._force_row(w[3:], offset, is_local, True, in_coordinates_of, "external wrench")
+        self.skeleton._add_external(self._index, row)
+
+    def clear_external_forces(self) -> None:
+        """Remove all external forces from the body."""
+        self.skeleton._clear_external(self._index)
+
+    @property
+    def external_wrench(self) -> NDArray[np.float64]:
+        """All external forces as one [torque; force] about the body origin, world axes [N m, N]."""
+        return self.skeleton._external_wrench(self._index)
+
+    # Impulses --------------------------------------------------------------------------------------------
+
+    def add_impulse(
+        self,
+        impulse: ArrayLike,
+        offset: ArrayLike = (0.0, 0.0, 0.0),
+        impulse_is_local: bool = False,
+        offset_is_local: bool = True,
+        in_coordinates_of: Frame | None = None,
+    ) -> None:
+        """Add an impulse [N s] at a point, for `Skeleton.velocity_changes`; arguments as for `add_external_force`."""
+        row = self._force_row(impulse, offset, impulse_is_local, offset_is_local, in_coordinates_of, "impulse")
+        self.skeleton._add_impulse(self._index, row)
+
+    def add_angular_impulse(
+        self, impulse: ArrayLike, is_local: bool = False, in_coordinates_of: Frame | None = None
+    ) -> None:
+        """Add a pure angular impulse [N m s]; arguments as for `add_external_torque`."""
+        row = self._torque_row(impulse, is_local, in_coordinates_of, "angular impulse")
+        self.skeleton._add_impulse(self._index, row)
+
+    @property
+    def impulse(self) -> NDArray[np.float64]:
+        """All impulses on it as one [angular; linear] about the body origin, world axes [N m s, N s]."""
+        return self.skeleton._impulse_of(self._index)
