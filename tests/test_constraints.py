@@ -11,7 +11,7 @@ from kido.constraints.contact import rebound, tangents
 from kido.constraints.recovery import SHALLOW, SOFTNESS, distance_biases
 from kido.constraints.sources import FROM_CONTACT, FROM_FRICTION, FROM_LIMIT, SOURCES
 from kido.jit import Container, entry, view
-from kido.simulation.world import SETTINGS
+from kido.simulation.settings import SETTINGS
 from kido.solvers import problem_matrices
 from scenes import G
 

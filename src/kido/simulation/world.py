@@ -10,32 +10,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kido.errors import ModelError, NameLookupError, StateError
+from kido.errors import ModelError, NameLookupError
 from kido.integrators import Integrator, MoreauMidpoint
 from kido.math.transform import as_vector, number_or_nan
 from kido.shapes import Plane
-from kido.simulation.contacts import ContactSet
 from kido.simulation.engine import Engine
 from kido.simulation.hooks import StepHooks
 from kido.simulation.report import StepReport
+from kido.simulation.settings import checked_settings
+from kido.simulation.world_results import WorldResults
+from kido.simulation.world_state import WorldState
 from kido.skeleton import BodyNode, Skeleton, WeldJoint
-from kido.skeleton.arrays import STATE_FIELDS
 from kido.skeleton.aspects import Carrier
 from kido.skeleton.joints.actuator import followed_dofs
-from kido.skeleton.state.snapshot import carried_states, put_carried_states
 
-SETTINGS: dict[str, float] = {
-    "erp": 0.2,  # share of a penetration that a step removes
-    "slop": 0.0,  # [m] penetration that is left alone
-    "max_correction": 0.01,  # [m] most that a step removes
-    "skin": 1e-6,  # [m or rad] surfaces and limits this near to touching come together slowly
-    "skin_share": 0.05,  # share of such a distance that a step removes
-    "restitution_speed": 0.05,  # [m/s] slower impacts do not bounce
-}
 _CHUNK_SECONDS = 0.05  # a long run comes back to Python this often, so that Ctrl-C works
 
 
-class World(Carrier):
+class World(WorldResults, WorldState, Carrier):
     """Skeletons under one gravity and one clock.
 
     A step of h seconds takes forces at mid-step, finds the contacts there, and solves the exact Coulomb problem
@@ -64,7 +56,7 @@ class World(Carrier):
         self.name = name
         self._gravity = as_vector(gravity, f"world {name!r}: gravity")
         self._time_step = self._checked_time_step(time_step)
-        self._settings = self._checked_settings(settings)
+        self._settings = checked_settings(settings, f"world {name!r}")
         self._skeletons: list[Skeleton] = []
         self._excluded: set[frozenset[BodyNode]] = set()
         self._engine: Engine | None = None
@@ -84,17 +76,6 @@ class World(Carrier):
         if not np.isfinite(number) or number <= 0.0:
             raise ModelError(f"world {self.name!r}: time step: expected a positive number [s], got {value!r}")
         return number
-
-    def _checked_settings(self, settings: dict[str, float]) -> dict[str, float]:
-        from kido.solvers.problem import SETTING_NAMES
-
-        valid = {**SETTINGS, **SETTING_NAMES}
-        for key, value in settings.items():
-            if key not in valid:
-                raise ModelError(f"world {self.name!r}: no setting {key!r}; valid are {', '.join(sorted(valid))}")
-            if not 0.0 <= number_or_nan(value) < np.inf:
-                raise ModelError(f"world {self.name!r}: setting {key}: expected a number not below 0, got {value!r}")
-        return {**SETTINGS, **settings}
 
     # Contents --------------------------------------------------------------------------------------------
 
@@ -363,119 +344,7 @@ class World(Carrier):
         """
         return self._hooks.add(callback, before)
 
-    # Results ---------------------------------------------------------------------------------------------
-
-    @property
-    def contacts(self) -> ContactSet:
-        """Contacts of the last step with their forces; empty before the first."""
-        return self._compile().contacts()
-
-    @property
-    def report(self) -> StepReport:
-        """Quality of the last step."""
-        return StepReport.from_numbers(self._compile().world.last)
-
-    @property
-    def totals(self) -> StepReport:
-        """Worst values over all steps since the structure last changed or `reset_totals`."""
-        return StepReport.from_numbers(self._compile().world.worst)
-
-    @property
-    def unconverged_steps(self) -> int:
-        """Steps, as counted by `totals`, whose contact problem was not solved to its tolerance."""
-        return int(self._compile().world.unconverged[0])
-
-    def reset_totals(self) -> None:
-        """Start `totals` and `unconverged_steps` afresh."""
-        world = self._compile().world
-        world.worst[:] = 0.0
-        world.unconverged[:] = 0
-
-    def constraint_forces(self, skeleton: Skeleton | str | int) -> NDArray[np.float64]:
-        """Generalized forces (dofs,) of contacts, limits, joint friction and gears on a skeleton in the last step."""
-        engine = self._compile()
-        return engine.world.constraint_force[self._dofs_of(skeleton, engine)].copy()
-
-    def actuator_forces(self, skeleton: Skeleton | str | int) -> NDArray[np.float64]:
-        """Forces (dofs,) that a skeleton's actuators gave in the last step; see `Skeleton.actuator_forces`."""
-        engine = self._compile()
-        return engine.world.actuator_force[self._dofs_of(skeleton, engine)].copy()
-
-    def _dofs_of(self, skeleton: Skeleton | str | int, engine: Engine) -> slice:
-        s = skeleton if isinstance(skeleton, Skeleton) else self.skeleton(skeleton)
-        if s not in engine.skeletons:
-            raise NameLookupError(f"skeleton in world {self.name!r}", s.name, [x.name for x in self._skeletons])
-        k = engine.skeletons.index(s)
-        return slice(int(engine.tree.part_dof[k]), int(engine.tree.part_dof[k + 1]))
-
-    @property
-    def kinetic_energy(self) -> float:
-        """Sum over mobile skeletons [J]."""
-        return float(sum(s.kinetic_energy for s in self._skeletons if s.mobile))
-
-    @property
-    def potential_energy(self) -> float:
-        """Sum over mobile skeletons [J]."""
-        return float(sum(s.potential_energy for s in self._skeletons if s.mobile))
-
-    @property
-    def total_energy(self) -> float:
-        """Kinetic plus potential energy [J]."""
-        return self.kinetic_energy + self.potential_energy
-
-    # Saving and copying ----------------------------------------------------------------------------------
-
-    def state(self) -> dict[str, Any]:
-        """Everything the next step depends on besides the structure; `set_state` continues bit for bit.
-
-        With it the states of the skeletons' nodes and aspects, on which users' callbacks may depend.
-        """
-        engine = self._compile()
-        d = engine.data
-        return {
-            "skeletons": [s.name for s in self._skeletons],
-            "time_before": self._time_before,
-            "steps": self._steps,
-            "steps_before": self._steps_before,
-            "time_step": self._time_step,
-            **{f: getattr(d, f).copy() for f in STATE_FIELDS},
-            "applied": [{i: row.copy() for i, row in s._applied.items()} for s in self._skeletons],
-            "warm": engine.warm_state(),
-            "carried": [carried_states(s) for s in self._skeletons],
-        }
-
-    def set_state(self, state: dict[str, Any]) -> None:
-        """Restore what `state` returned; nodes and aspects that came since then keep their states.
-
-        Raises:
-            StateError: it belongs to a world with other skeletons.
-        """
-        engine = self._compile()
-        names = [s.name for s in self._skeletons]
-        d = engine.data
-        if not isinstance(state, dict) or not {"skeletons", "q", "applied", "warm"} <= state.keys():
-            raise StateError(
-                f"world {self.name!r}: set_state: expected what state() returned, got {type(state).__name__}"
-            )
-        if state["skeletons"] != names or len(state["q"]) != len(d.q) or len(state["applied"]) != len(names):
-            raise StateError(
-                f"world {self.name!r}: the state is of skeletons {state['skeletons']} with {len(state['q'])} dofs; "
-                f"this world has {names} with {len(d.q)}"
-            )
-        for field in STATE_FIELDS:
-            getattr(d, field)[:] = state.get(field, 0.0)  # an older recording has no "command"
-        for s, rows in zip(self._skeletons, state["applied"], strict=True):
-            s.clear_external_forces()
-            for index, row in rows.items():
-                s._add_external(index, row)
-        self._time_step = state["time_step"]
-        engine.set_time_step(self._time_step)
-        self._time_before, self._steps_before = state["time_before"], state["steps_before"]
-        self._steps = state["steps"]
-        engine.set_warm_state(state["warm"])
-        self._version += 1
-        for s, states in zip(self._skeletons, state.get("carried", []), strict=False):  # recordings have none
-            put_carried_states(s, states)
+    # Copying ---------------------------------------------------------------------------------------------
 
     def clone(self) -> World:
         """An independent copy with the same state; step callbacks are not copied."""

@@ -1,0 +1,78 @@
+"""Everything that the next step of a world depends on besides its structure: taken out, and put back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kido.errors import StateError
+from kido.skeleton.arrays import STATE_FIELDS
+from kido.skeleton.state.snapshot import carried_states, put_carried_states
+
+if TYPE_CHECKING:
+    from kido.skeleton import Skeleton
+
+
+class WorldState:
+    """The state of a world, to be kept and restored."""
+
+    if TYPE_CHECKING:
+        name: str
+        _skeletons: list[Skeleton]
+        _compile: Any
+        _time_before: float
+        _time_step: float
+        _steps: int
+        _steps_before: int
+        _version: int
+
+    def state(self) -> dict[str, Any]:
+        """Everything the next step depends on besides the structure; `set_state` continues bit for bit.
+
+        With it the states of the skeletons' nodes and aspects, on which users' callbacks may depend.
+        """
+        engine = self._compile()
+        d = engine.data
+        return {
+            "skeletons": [s.name for s in self._skeletons],
+            "time_before": self._time_before,
+            "steps": self._steps,
+            "steps_before": self._steps_before,
+            "time_step": self._time_step,
+            **{f: getattr(d, f).copy() for f in STATE_FIELDS},
+            "applied": [{i: row.copy() for i, row in s._applied.items()} for s in self._skeletons],
+            "warm": engine.warm_state(),
+            "carried": [carried_states(s) for s in self._skeletons],
+        }
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Restore what `state` returned; nodes and aspects that came since then keep their states.
+
+        Raises:
+            StateError: it belongs to a world with other skeletons.
+        """
+        engine = self._compile()
+        names = [s.name for s in self._skeletons]
+        d = engine.data
+        if not isinstance(state, dict) or not {"skeletons", "q", "applied", "warm"} <= state.keys():
+            raise StateError(
+                f"world {self.name!r}: set_state: expected what state() returned, got {type(state).__name__}"
+            )
+        if state["skeletons"] != names or len(state["q"]) != len(d.q) or len(state["applied"]) != len(names):
+            raise StateError(
+                f"world {self.name!r}: the state is of skeletons {state['skeletons']} with {len(state['q'])} dofs; "
+                f"this world has {names} with {len(d.q)}"
+            )
+        for field in STATE_FIELDS:
+            getattr(d, field)[:] = state.get(field, 0.0)  # an older recording has no "command"
+        for s, rows in zip(self._skeletons, state["applied"], strict=True):
+            s.clear_external_forces()
+            for index, row in rows.items():
+                s._add_external(index, row)
+        self._time_step = state["time_step"]
+        engine.set_time_step(self._time_step)
+        self._time_before, self._steps_before = state["time_before"], state["steps_before"]
+        self._steps = state["steps"]
+        engine.set_warm_state(state["warm"])
+        self._version += 1
+        for s, states in zip(self._skeletons, state.get("carried", []), strict=False):  # recordings have none
+            put_carried_states(s, states)
