@@ -188,7 +188,7 @@ def by_bodies(repeats: int) -> dict[str, list[tuple[int, float]]]:
     """Microseconds for one sample against the number of bodies."""
     curves: dict[str, list[tuple[int, float]]] = {}
     for bodies in (1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 300, 500, 1000):
-        for name, time in interleaved(chain_calls(bodies), max(3, min(repeats, 2000 // bodies))).items():
+        for name, time in interleaved(chain_calls(bodies), max(15, min(repeats, 2000 // bodies))).items():
             curves.setdefault(name, []).append((bodies, 1e6 * time / 64))
     return curves
 

@@ -74,13 +74,12 @@ def result(out: Array | None, shape: tuple[int, ...], what: str = "out") -> Arra
     return out
 
 
-def apart(array: Array, *written: Array) -> Array:
+def apart(array: Array, out: Array) -> Array:
     """The array, or a copy of it where memory of it that belongs to other samples would be written."""
-    for out in written:
-        same = out.ctypes.data == array.ctypes.data and out.shape == array.shape
-        if not same and np.may_share_memory(array, out):
-            return array.copy()
-    return array
+    if not np.may_share_memory(array, out):
+        return array
+    same = out.ctypes.data == array.ctypes.data and out.shape == array.shape
+    return array if same else array.copy()
 
 
 def finite_number(what: str, value: Any, positive: bool = False) -> float:
