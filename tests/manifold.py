@@ -30,3 +30,11 @@ def along_positions(function: Callable, skeleton: kido.Skeleton, q: np.ndarray, 
 def along_vector(function: Callable, x: np.ndarray, h: float = STEP) -> np.ndarray:
     """d function(x) / dx of a vector, the coordinate in the last axis."""
     return np.stack([(function(x + h * e) - function(x - h * e)) / (2.0 * h) for e in np.eye(len(x))], axis=-1)
+
+
+def along_motion(function: Callable, skeleton: kido.Skeleton, q: np.ndarray, u: np.ndarray, h: float = 2e-3):
+    """d function(q) / dt at velocities u, of sixth order: error about h^6, rounding 1e-16 / h."""
+    terms = ((1, 45.0), (2, -9.0), (3, 1.0))
+    return sum(
+        w * (function(moved(skeleton, q, u, k * h)) - function(moved(skeleton, q, u, -k * h))) for k, w in terms
+    ) / (60.0 * h)

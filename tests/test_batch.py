@@ -11,6 +11,7 @@ import pytest
 import kido
 from kido.batch import Batch
 from kido.errors import ModelError, NameLookupError, StateError
+from manifold import moved
 from trees import KINDS, build, chain_parents, random_skeleton, random_transform
 
 COUNTS = (0, 1, 7, 8, 9, 40)
@@ -115,16 +116,6 @@ def test_a_single_state_stands_for_all_samples(tree: kido.Skeleton) -> None:
 
 
 # Motion -----------------------------------------------------------------------------------------------------
-
-
-def moved(skeleton: kido.Skeleton, q: np.ndarray, u: np.ndarray, h: float) -> np.ndarray:
-    """Positions after a world's drift without forces: what `integrate` means, by the skeleton's own kernel."""
-    from kido.kernels import entries
-
-    skeleton.positions, skeleton.velocities = q, u
-    data = skeleton._compiled()
-    entries.advance_positions(skeleton._tree.address, data.address, h)
-    return data.q.copy()
 
 
 def test_integration_is_that_of_the_kernel(tree: kido.Skeleton) -> None:

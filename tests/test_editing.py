@@ -18,14 +18,9 @@ import trees
 TOLERANCE = 1e-12
 
 
-def set_random_state(skeleton: kido.Skeleton, seed: int) -> None:
-    q, u, udot, tau = trees.random_state(skeleton, seed)
-    skeleton.positions, skeleton.velocities, skeleton.accelerations, skeleton.forces = q, u, udot, tau
-
-
 def tree(seed: int = 3, bodies: int = 10, **options) -> kido.Skeleton:
     skeleton = trees.random_skeleton(seed, bodies, **options)
-    set_random_state(skeleton, seed + 1)
+    trees.set_state(skeleton, *trees.random_state(skeleton, seed + 1))
     return skeleton
 
 
@@ -83,7 +78,7 @@ def test_move_within_a_skeleton_keeps_joints_states_and_order_of_parents() -> No
 @pytest.mark.parametrize("kind", trees.KINDS)
 def test_a_kept_pose_is_that_before(kind: str) -> None:
     skeleton = trees.build(["free", "revolute", kind, "revolute", "ball"], [-1, 0, 1, 2, 0], 8)
-    set_random_state(skeleton, 2)
+    trees.set_state(skeleton, *trees.random_state(skeleton, 2))
     before = motion_of([skeleton])[2]
     skeleton.body("b2").move_to(skeleton.body("b4"), keep_pose=True)
     after = motion_of([skeleton])[2]

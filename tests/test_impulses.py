@@ -8,8 +8,7 @@ from hypothesis import given
 
 import kido
 from kido.errors import ModelError, StateError
-from test_jacobians import held
-from trees import SEEDS, Reference, build, random_skeleton, random_state, relative_error, skeletons
+from trees import SEEDS, Reference, build, random_skeleton, random_state, relative_error, set_state, skeletons, skew
 
 TOLERANCE = 1e-11
 
@@ -18,7 +17,7 @@ TOLERANCE = 1e-11
 def test_velocity_changes(seed: int) -> None:
     skeleton = random_skeleton(seed, 12)
     q, u, a, tau = random_state(skeleton, seed)
-    held(skeleton, q, u, a)
+    set_state(skeleton, q, u, a)
     rng = np.random.default_rng(seed)
     r = Reference(skeleton, q, u)
     by_body = np.zeros((12, 6))
@@ -45,7 +44,7 @@ def test_velocity_changes(seed: int) -> None:
 
 def test_impulses_at_points_of_the_world_and_in_axes_of_frames() -> None:
     skeleton = build(["free", "revolute", "weld"], [-1, 0, 1], 4)
-    held(skeleton, *random_state(skeleton, 4)[:3])
+    set_state(skeleton, *random_state(skeleton, 4)[:3])
     tip, base = skeleton.bodies[2], skeleton.bodies[0]
     p, point = np.array([1.0, -2.0, 0.5]), np.array([0.3, 0.1, 0.9])
     tip.add_impulse(p, point, offset_is_local=False, in_coordinates_of=base)
@@ -86,7 +85,7 @@ def test_reaction_wrenches(skeleton: kido.Skeleton, seed: int) -> None:
     q, u, a, _ = random_state(skeleton, seed)
     for body in skeleton.bodies[::4]:
         body.gravity = False
-    held(skeleton, q, u, a)
+    set_state(skeleton, q, u, a)
     r = Reference(skeleton, q, u, a)
     needed = r.body_force(r.A)
     assert relative_error(skeleton.compute_reaction_wrenches(q, u, a), gathered(r, needed)) < TOLERANCE
@@ -133,7 +132,7 @@ def test_regressors(skeleton: kido.Skeleton, seed: int) -> None:
     q, u, a, _ = random_state(skeleton, seed)
     for body in skeleton.bodies[::4]:
         body.gravity = False
-    held(skeleton, q, u, a)
+    set_state(skeleton, q, u, a)
     r = Reference(skeleton, q, u, a)
     Y = skeleton.compute_inverse_dynamics_regressor(q, u, a)
     assert np.array_equal(skeleton.inverse_dynamics_regressor(), Y)
@@ -144,7 +143,7 @@ def test_regressors(skeleton: kido.Skeleton, seed: int) -> None:
         R = X[:3, :3]
         m, mc = p[0], R @ p[1:4]
         J = R @ np.array([[p[4], p[5], p[6]], [p[5], p[7], p[8]], [p[6], p[8], p[9]]]) @ R.T
-        S = np.array([[0.0, -mc[2], mc[1]], [mc[2], 0.0, -mc[0]], [-mc[1], mc[0], 0.0]])
+        S = skew(mc)
         r.I[i] = np.block([[J, S], [-S, m * np.eye(3)]])
     forces = np.zeros(len(q))
     for i, body in enumerate(skeleton.bodies):
@@ -209,7 +208,7 @@ def test_in_a_world_results_are_the_same_and_steps_too() -> None:
 
 def test_locked_coordinates_do_not_give_way() -> None:
     skeleton = build(["revolute", "revolute", "revolute"], [-1, 0, 1], 3)
-    held(skeleton, *random_state(skeleton, 3)[:3])
+    set_state(skeleton, *random_state(skeleton, 3)[:3])
     free = skeleton.compute_velocity_changes(skeleton.positions, [1.0, 0.0, 0.0])
     assert free.all()
     skeleton.joints[1].actuator_type = "LOCKED"

@@ -13,26 +13,34 @@ from hypothesis import given
 
 import kido
 from kido.errors import KidoError, ModelError, NameLookupError, StateError
-from trees import SEEDS, Reference, build, random_skeleton, random_state, random_transform, relative_error, skeletons
+from manifold import along_motion
+from trees import (
+    SEEDS,
+    Reference,
+    build,
+    random_skeleton,
+    random_state,
+    random_transform,
+    relative_error,
+    set_state,
+    skeletons,
+    skew,
+)  # fmt: skip
 
 TOLERANCE = 1e-11
-
-
-def held(skeleton: kido.Skeleton, q, u, a) -> None:
-    skeleton.positions, skeleton.velocities, skeleton.accelerations = q, u, a
 
 
 def shift(r) -> np.ndarray:
     """Velocities of an origin to those of a point r from it."""
     X = np.eye(6)
-    X[3:, :3] = -np.array([[0.0, -r[2], r[1]], [r[2], 0.0, -r[0]], [-r[1], r[0], 0.0]])
+    X[3:, :3] = -skew(r)
     return X
 
 
 @given(skeletons(), SEEDS)
 def test_jacobian_is_the_sum_of_columns(skeleton: kido.Skeleton, seed: int) -> None:
     q, u, a, _ = random_state(skeleton, seed)
-    held(skeleton, q, u, a)
+    set_state(skeleton, q, u, a)
     r = Reference(skeleton, q, u, a)
     rng = np.random.default_rng(seed)
     for body in skeleton.bodies:
@@ -55,7 +63,7 @@ def test_jacobian_is_the_sum_of_columns(skeleton: kido.Skeleton, seed: int) -> N
 @given(skeletons(), SEEDS)
 def test_accelerations_are_jacobians_times_rates(skeleton: kido.Skeleton, seed: int) -> None:
     q, u, a, _ = random_state(skeleton, seed)
-    held(skeleton, q, u, a)
+    set_state(skeleton, q, u, a)
     r = Reference(skeleton, q, u, a)
     rng = np.random.default_rng(seed)
     for body in skeleton.bodies:
@@ -77,32 +85,13 @@ def test_accelerations_are_jacobians_times_rates(skeleton: kido.Skeleton, seed: 
         assert np.array_equal(skeleton.compute_jacobian_spatial_derivative(q, u, body, offset), spatial)
 
 
-def moved(skeleton: kido.Skeleton, q, u, h: float) -> np.ndarray:
-    """Positions after a time h with constant velocities, on the manifold of each joint."""
-    twin = skeleton.clone()
-    twin.positions, twin.velocities = q, u
-    from kido.kernels import entries
-
-    d = twin._compiled()
-    entries.advance_positions(twin._tree.address, d.address, h)
-    return d.q.copy()
-
-
-def difference(function, skeleton: kido.Skeleton, q, u, h: float = 2e-3) -> np.ndarray:
-    """d/dt of a function of positions, of sixth order: error about h^6, rounding 1e-16 / h."""
-    terms = ((1, 45.0), (2, -9.0), (3, 1.0))
-    return sum(
-        w * (function(moved(skeleton, q, u, k * h)) - function(moved(skeleton, q, u, -k * h))) for k, w in terms
-    ) / (60.0 * h)
-
-
 @pytest.mark.parametrize("seed", range(6))
 def test_classic_derivative_is_the_derivative(seed: int) -> None:
     skeleton = random_skeleton(seed, 12)
     q, u, _, _ = random_state(skeleton, seed, 0.5)
     offset = np.array([0.3, -0.2, 0.1])
     for body in skeleton.bodies[3:]:
-        numeric = difference(lambda p, body=body: skeleton.compute_jacobian(p, body, offset), skeleton, q, u)
+        numeric = along_motion(lambda p, body=body: skeleton.compute_jacobian(p, body, offset), skeleton, q, u)
         exact = skeleton.compute_jacobian_classic_derivative(q, u, body, offset)
         assert relative_error(exact, numeric) < 1e-9
 
@@ -119,7 +108,7 @@ def test_spatial_derivative_is_that_of_a_screw_at_a_point_fixed_in_space(seed: i
             return skeleton.compute_jacobian(p, body, X[:3, :3].T @ (point - X[:3, 3]))
 
         exact = skeleton.compute_jacobian_spatial_derivative(q, u, body)
-        assert relative_error(exact, difference(screw, skeleton, q, u)) < 1e-9
+        assert relative_error(exact, along_motion(screw, skeleton, q, u)) < 1e-9
 
 
 # In the axes of frames, and seen from nodes ---------------------------------------------------------------
@@ -129,11 +118,11 @@ def test_spatial_derivative_is_that_of_a_screw_at_a_point_fixed_in_space(seed: i
 def test_in_the_axes_of_any_frame(seed: int) -> None:
     skeleton = random_skeleton(seed, 10)
     q, u, a, _ = random_state(skeleton, seed)
-    held(skeleton, q, u, a)
+    set_state(skeleton, q, u, a)
     rng = np.random.default_rng(seed)
     frame = kido.SimpleFrame(skeleton.bodies[2], "on a body", random_transform(rng))
     shape = skeleton.bodies[4].add_shape(kido.Sphere(0.1), random_transform(rng))
-    held(skeleton, q, u, a)
+    set_state(skeleton, q, u, a)
     body = skeleton.bodies[-1]
     calls = [
         skeleton.jacobian, skeleton.jacobian_classic_derivative, skeleton.jacobian_spatial_derivative,
@@ -159,7 +148,7 @@ def test_of_nodes_fixed_to_bodies(seed: int) -> None:
     pose = random_transform(rng)
     shape = skeleton.bodies[6].add_shape(kido.Sphere(0.1), pose)
     q, u, a, _ = random_state(skeleton, seed)
-    held(skeleton, q, u, a)
+    set_state(skeleton, q, u, a)
     offset = rng.normal(size=3)
     at = pose[:3, :3] @ offset + pose[:3, 3]
     assert relative_error(shape.jacobian(offset), skeleton.bodies[6].jacobian(at)) < 1e-14
@@ -174,7 +163,7 @@ def test_of_nodes_fixed_to_bodies(seed: int) -> None:
 @given(skeletons(), SEEDS)
 def test_relative_jacobians(skeleton: kido.Skeleton, seed: int) -> None:
     q, u, a, _ = random_state(skeleton, seed)
-    held(skeleton, q, u, a)
+    set_state(skeleton, q, u, a)
     rng = np.random.default_rng(seed)
     for _ in range(3):
         node, seen_from, axes = (skeleton.bodies[i] for i in rng.integers(skeleton.num_bodies, size=3))
@@ -195,7 +184,7 @@ def test_relative_jacobians(skeleton: kido.Skeleton, seed: int) -> None:
 @given(skeletons(), SEEDS)
 def test_com_jacobians(skeleton: kido.Skeleton, seed: int) -> None:
     q, u, a, _ = random_state(skeleton, seed)
-    held(skeleton, q, u, a)
+    set_state(skeleton, q, u, a)
     r = Reference(skeleton, q, u, a)
     rng = np.random.default_rng(seed)
     some = sorted(set(rng.integers(skeleton.num_bodies, size=3).tolist()))
@@ -231,7 +220,7 @@ def indices(bodies: list[kido.BodyNode]) -> list[int]:
 def test_kept_until_what_they_depend_on_changes() -> None:
     skeleton = random_skeleton(1, 8)
     q, u, a, _ = random_state(skeleton, 1)
-    held(skeleton, q, u, a)
+    set_state(skeleton, q, u, a)
     J, dJ = skeleton.jacobian(7), skeleton.jacobian_classic_derivative(7)
     J[:] = np.nan  # a copy
     skeleton.velocities = 2.0 * u

@@ -8,8 +8,18 @@ from hypothesis import given
 
 import kido
 from kido.errors import ModelError, NameLookupError, StateError
-from test_jacobians import difference, held
-from trees import SEEDS, Reference, build, random_skeleton, random_state, relative_error, skeletons, spring_forces
+from manifold import along_motion
+from trees import (
+    SEEDS,
+    Reference,
+    build,
+    random_skeleton,
+    random_state,
+    relative_error,
+    set_state,
+    skeletons,
+    spring_forces,
+)  # fmt: skip
 
 TOLERANCE = 1e-11
 ONE_COORDINATE = ("weld", "revolute", "prismatic", "screw")
@@ -81,7 +91,7 @@ def test_augmented(seed: int) -> None:
     springs = skeleton.clone()
     springs.gravity = np.zeros(3)
     for k in range(len(q)):
-        loss = -difference(lambda p: np.array(springs.compute_potential_energy(p)), springs, q, np.eye(len(q))[k])
+        loss = -along_motion(lambda p: np.array(springs.compute_potential_energy(p)), springs, q, np.eye(len(q))[k])
         assert abs(springs.spring_forces[k] - loss) < 1e-8 * 100.0
     for wrong in (-1.0, np.nan, "soon"):
         with pytest.raises(ModelError, match="time_step"):
@@ -93,7 +103,7 @@ def test_coriolis_and_bias(skeleton: kido.Skeleton, seed: int) -> None:
     q, u, a, _ = random_state(skeleton, seed)
     for body in skeleton.bodies[::3]:
         body.gravity = False
-    held(skeleton, q, u, a)
+    set_state(skeleton, q, u, a)
     r = Reference(skeleton, q, u, a)
     weightless = Reference(skeleton, q, u, a, np.zeros(3)).bias
     scale = max(1.0, np.abs(r.bias).max(initial=0.0), np.abs(weightless).max(initial=0.0))
@@ -113,8 +123,8 @@ def test_rate_of_the_mass_matrix(seed: int) -> None:
     """dM/dt = C + C^T is dM/dt - 2 C skew-symmetric."""
     skeleton = random_skeleton(seed, 12)
     q, u, _, _ = random_state(skeleton, seed, 0.5)
-    held(skeleton, q, u, u)
-    numeric = difference(skeleton.compute_mass_matrix, skeleton, q, u)
+    set_state(skeleton, q, u, u)
+    numeric = along_motion(skeleton.compute_mass_matrix, skeleton, q, u)
     exact = skeleton.mass_matrix_derivative
     assert relative_error(exact, numeric) < 1e-9
     skew = exact - 2.0 * skeleton.coriolis_matrix
@@ -131,7 +141,7 @@ def test_coriolis_matrix_has_christoffel_symbols(seed: int) -> None:
     right = skeleton.compute_coriolis_matrix(q, v) @ u
     assert relative_error(left, right) < TOLERANCE
     n = skeleton.num_dofs
-    dM = np.array([difference(skeleton.compute_mass_matrix, skeleton, q, e) for e in np.eye(n)])  # k, i, j
+    dM = np.array([along_motion(skeleton.compute_mass_matrix, skeleton, q, e) for e in np.eye(n)])  # k, i, j
     christoffel = 0.5 * (np.einsum("kij,k->ij", dM, u) + np.einsum("jik,k->ij", dM, u) - np.einsum("ijk,k->ij", dM, u))
     assert relative_error(skeleton.compute_coriolis_matrix(q, u), christoffel) < 1e-9
 
@@ -155,14 +165,14 @@ def test_of_some_bodies(seed: int) -> None:
         assert relative_error(whole(some) + whole(rest), whole()) < TOLERANCE
     C = skeleton.compute_coriolis_matrix(q, u, some)
     assert relative_error(C @ u, skeleton.compute_coriolis_forces(q, u, some)) < TOLERANCE
-    numeric = difference(lambda p: skeleton.compute_chosen_mass_matrix(p, some), skeleton, q, u)
+    numeric = along_motion(lambda p: skeleton.compute_chosen_mass_matrix(p, some), skeleton, q, u)
     assert relative_error(C + C.T, numeric) < 1e-9
 
 
 def test_external_forces_on_the_coordinates() -> None:
     skeleton = random_skeleton(3, 10)
     q, u, a, _ = random_state(skeleton, 3)
-    held(skeleton, q, u, a)
+    set_state(skeleton, q, u, a)
     rng = np.random.default_rng(3)
     assert not skeleton.external_forces.any()
     expected = np.zeros(len(q))
@@ -176,7 +186,7 @@ def test_external_forces_on_the_coordinates() -> None:
 @pytest.mark.parametrize("local", [False, True])
 def test_forces_in_the_axes_of_a_frame(local: bool) -> None:
     skeleton = random_skeleton(4, 8)
-    held(skeleton, *random_state(skeleton, 4)[:3])
+    set_state(skeleton, *random_state(skeleton, 4)[:3])
     rng = np.random.default_rng(4)
     body, frame = skeleton.bodies[6], skeleton.bodies[3]
     f, n, r = rng.normal(size=(3, 3))
@@ -203,7 +213,7 @@ def test_forces_in_the_axes_of_a_frame(local: bool) -> None:
 @given(skeletons(), SEEDS)
 def test_hybrid_dynamics(skeleton: kido.Skeleton, seed: int) -> None:
     q, u, a, tau = random_state(skeleton, seed)
-    held(skeleton, q, u, a)
+    set_state(skeleton, q, u, a)
     r = Reference(skeleton, q, u)
     rng = np.random.default_rng(seed)
     prescribed = np.flatnonzero(rng.random(len(q)) < 0.4)
@@ -261,7 +271,7 @@ def test_without_coordinates_and_without_inertia() -> None:
 def test_kept_until_what_they_depend_on_changes() -> None:
     skeleton = random_skeleton(5, 8)
     q, u, a, _ = random_state(skeleton, 5)
-    held(skeleton, q, u, a)
+    set_state(skeleton, q, u, a)
     names = ("inverse_mass_matrix", "coriolis_matrix", "coriolis_forces", "gravity_forces", "cholesky_factor")
     first = {name: getattr(skeleton, name) for name in names}
     counts = skeleton.evaluations

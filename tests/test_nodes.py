@@ -47,8 +47,7 @@ class Battery(kido.Node):
 
 def tree(seed: int = 1, bodies: int = 5) -> kido.Skeleton:
     skeleton = trees.random_skeleton(seed, bodies)
-    q, u, udot, _ = trees.random_state(skeleton, seed)
-    skeleton.positions, skeleton.velocities, skeleton.accelerations = q, u, udot
+    trees.set_state(skeleton, *trees.random_state(skeleton, seed)[:3])
     return skeleton
 
 

@@ -27,8 +27,7 @@ def family(parents: dict[str, str | None] = FAMILY) -> kido.Skeleton:
 
 def tree(seed: int, bodies: int = 8, **options) -> kido.Skeleton:
     skeleton = trees.random_skeleton(seed, bodies, **options)
-    q, u, udot, tau = trees.random_state(skeleton, seed + 1)
-    skeleton.positions, skeleton.velocities, skeleton.accelerations, skeleton.forces = q, u, udot, tau
+    trees.set_state(skeleton, *trees.random_state(skeleton, seed + 1))
     return skeleton
 
 

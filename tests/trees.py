@@ -182,6 +182,15 @@ def random_state(skeleton: kido.Skeleton, seed: int, speed: float = 1.0) -> tupl
     return q, speed * rng.normal(size=n), rng.normal(size=n), rng.normal(size=n)
 
 
+def set_state(skeleton: kido.Skeleton, q, u, udot=None, tau=None) -> None:
+    """Have a skeleton hold a state."""
+    skeleton.positions, skeleton.velocities = q, u
+    if udot is not None:
+        skeleton.accelerations = udot
+    if tau is not None:
+        skeleton.forces = tau
+
+
 # Taylor series of transforms in time, to second order -----------------------------------------------------
 
 
