@@ -1,8 +1,8 @@
-"""One robot in each program, behind the same four calls: state in, result out.
+"""One robot in each program, with the same states, and results turned back into one layout.
 
 Every program gets the same physical states in its own layout. `States` holds them by joint name; each class
 turns them into its order once, outside the timed calls, and `in_kido_layout` turns its results back, so that
-they can be compared. Layouts of a free base's velocity: KIDO [angular; linear] in the base's own axes;
+they can be compared. What is called is in `benchmarks.calls`. Layouts of a free base's velocity: KIDO [angular; linear] in the base's own axes;
 Pinocchio the same, linear part first; dartpy [angular; linear] in world axes; MuJoCo linear in world axes,
 then angular in the base's own.
 """
@@ -14,8 +14,6 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.linalg import block_diag
 from scipy.spatial.transform import Rotation
-
-CALLS = ("FK", "RNEA", "CRBA", "ABA")
 
 
 @dataclass
@@ -74,8 +72,17 @@ class _Peer:
 
     turning_axes = True
 
-    def in_kido_layout(self, call: str, i: int, result: np.ndarray) -> np.ndarray:
-        """The result of `call` for state i as KIDO would give it (RNEA, CRBA, ABA)."""
+    def in_kido_layout(self, kind: str, i: int, result: np.ndarray) -> np.ndarray:
+        """A result for state i as KIDO would give it.
+
+        Args:
+            kind: "vector" (dofs,), "acceleration" (dofs,), "square" (..., dofs, dofs), "columns" (..., dofs), or "same".
+            i: which state.
+            result: what the program gave.
+        """
+        result = np.asarray(result)
+        if kind == "same":
+            return result
         n = len(self._order)
         free = self.states.free_base
         change = np.zeros((n + 6 * free, n + 6 * free))
@@ -83,11 +90,12 @@ class _Peer:
             change[:6, :6] = self._base_rows(i)
         for row, column in enumerate(self._order):
             change[6 * free + row, 6 * free + column] = 1.0
-        result = np.asarray(result)
-        if call == "CRBA":
+        if kind == "square":
             return change @ result @ change.T
+        if kind == "columns":
+            return result @ change.T
         result = change @ result
-        if call == "ABA" and free and self.turning_axes:
+        if kind == "acceleration" and free and self.turning_axes:
             twist = self.states.base_velocity[i]
             result[3:6] -= np.cross(twist[:3], twist[3:])
         return result
@@ -98,7 +106,7 @@ def _swap(twist: np.ndarray) -> np.ndarray:
 
 
 class Kido:
-    """KIDO's stateless calls, and its properties (`set_compute_get`)."""
+    """A `kido.Skeleton`; its states are those that others are compared with."""
 
     name = "KIDO"
 
@@ -117,45 +125,13 @@ class Kido:
         self.tau = _with_base(free, states.base_effort, states.effort[:, order])
         self.joints = joints
 
-    def in_kido_layout(self, call: str, i: int, result: np.ndarray) -> np.ndarray:
+    def in_kido_layout(self, kind: str, i: int, result: np.ndarray) -> np.ndarray:
         """The result itself."""
         return np.asarray(result)
 
-    def calls(self):
-        s = self.skeleton
-        return {
-            "FK": lambda i: s.forward_kinematics(self.q[i]),
-            "RNEA": lambda i: s.inverse_dynamics(self.q[i], self.u[i], self.a[i]),
-            "CRBA": lambda i: s.compute_mass_matrix(self.q[i]),
-            "ABA": lambda i: s.forward_dynamics(self.q[i], self.u[i], self.tau[i]),
-        }
-
-    def set_compute_get(self):
-        s = self.skeleton
-
-        def mass_matrix(i):
-            s.positions = self.q[i]
-            return s.mass_matrix
-
-        def inverse_dynamics(i):
-            s.positions = self.q[i]
-            s.velocities = self.u[i]
-            s.accelerations = self.a[i]
-            s.compute_inverse_dynamics()
-            return s.forces
-
-        def forward_dynamics(i):
-            s.positions = self.q[i]
-            s.velocities = self.u[i]
-            s.forces = self.tau[i]
-            s.compute_forward_dynamics()
-            return s.accelerations
-
-        return {"RNEA": inverse_dynamics, "CRBA": mass_matrix, "ABA": forward_dynamics}
-
 
 class Pinocchio(_Peer):
-    """Pinocchio's Python calls with a reused `Data`; FK places the joints and all frames."""
+    """Pinocchio's model and a `Data` that all calls reuse."""
 
     name = "Pinocchio"
 
@@ -179,24 +155,9 @@ class Pinocchio(_Peer):
     def _base_rows(self, i):
         return np.eye(6)[[3, 4, 5, 0, 1, 2]]
 
-    def calls(self):
-        pin, model, data = self.pin, self.model, self.data
-
-        def forward_kinematics(i):
-            pin.forwardKinematics(model, data, self.q[i])
-            pin.updateFramePlacements(model, data)
-            return data.oMf
-
-        return {
-            "FK": forward_kinematics,
-            "RNEA": lambda i: pin.rnea(model, data, self.q[i], self.u[i], self.a[i]),
-            "CRBA": lambda i: pin.crba(model, data, self.q[i]),
-            "ABA": lambda i: pin.aba(model, data, self.q[i], self.u[i], self.tau[i]),
-        }
-
 
 class Dartpy(_Peer):
-    """dartpy: it has no other way than set, compute, get."""
+    """dartpy's skeleton."""
 
     name = "dartpy"
 
@@ -221,41 +182,9 @@ class Dartpy(_Peer):
         R = self.states.base_rotation[i].as_matrix()
         return block_diag(R.T, R.T)
 
-    def calls(self):
-        s, bodies = self.skeleton, self.bodies
-
-        def forward_kinematics(i):
-            s.setPositions(self.q[i])
-            return [body.getWorldTransform() for body in bodies]
-
-        def inverse_dynamics(i):
-            s.setPositions(self.q[i])
-            s.setVelocities(self.u[i])
-            s.setAccelerations(self.a[i])
-            s.computeInverseDynamics()
-            return s.getForces()
-
-        def mass_matrix(i):
-            s.setPositions(self.q[i])
-            return s.getMassMatrix()
-
-        def forward_dynamics(i):
-            s.setPositions(self.q[i])
-            s.setVelocities(self.u[i])
-            s.setForces(self.tau[i])
-            s.computeForwardDynamics()
-            return s.getAccelerations()
-
-        return {
-            "FK": forward_kinematics,
-            "RNEA": inverse_dynamics,
-            "CRBA": mass_matrix,
-            "ABA": forward_dynamics,
-        }
-
 
 class Mujoco(_Peer):
-    """MuJoCo: the fewest functions that give the result. It has no ABA; the mass matrix is factored."""
+    """MuJoCo's model, its data, and room for results."""
 
     name = "MuJoCo"
 
@@ -291,49 +220,3 @@ class Mujoco(_Peer):
         rows[:3, 3:] = np.eye(3)
         rows[3:, :3] = self.states.base_rotation[i].as_matrix().T
         return rows
-
-    def calls(self):
-        mj, model, data, result = self.mujoco, self.model, self.data, self.result
-
-        def forward_kinematics(i):
-            data.qpos[:] = self.q[i]
-            mj.mj_kinematics(model, data)
-            return data.xpos
-
-        def inverse_dynamics(i):
-            data.qpos[:] = self.q[i]
-            data.qvel[:] = self.u[i]
-            data.qacc[:] = self.a[i]
-            mj.mj_kinematics(model, data)
-            mj.mj_comPos(model, data)
-            mj.mj_comVel(model, data)
-            mj.mj_rne(model, data, 1, result)
-            return result
-
-        def mass_matrix(i):
-            data.qpos[:] = self.q[i]
-            mj.mj_kinematics(model, data)
-            mj.mj_comPos(model, data)
-            mj.mj_makeM(model, data)
-            mj.mj_fullM(model, data, self.matrix)
-            return self.matrix
-
-        def forward_dynamics(i):
-            data.qpos[:] = self.q[i]
-            data.qvel[:] = self.u[i]
-            mj.mj_kinematics(model, data)
-            mj.mj_comPos(model, data)
-            mj.mj_makeM(model, data)
-            mj.mj_factorM(model, data)
-            mj.mj_comVel(model, data)
-            mj.mj_rne(model, data, 0, result)
-            np.subtract(self.tau[i], result, out=result)
-            mj.mj_solveM(model, data, self.solution, result.reshape(1, -1))
-            return self.solution[0]
-
-        return {
-            "FK": forward_kinematics,
-            "RNEA": inverse_dynamics,
-            "CRBA": mass_matrix,
-            "ABA": forward_dynamics,
-        }

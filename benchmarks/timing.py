@@ -11,10 +11,13 @@ from importlib.metadata import PackageNotFoundError, version
 from time import perf_counter
 
 
-def interleaved(calls: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, float]:
+def interleaved(
+    calls: Mapping[str, Callable[[], object]], repeats: int, seconds: float = float("inf")
+) -> dict[str, float]:
     """Best time [s] of each call over `repeats` rounds; in every round each is run once, one after the other.
 
-    A slow moment of the machine so hits all alike, and the minimum leaves it out.
+    A slow moment of the machine so hits all alike, and the minimum leaves it out. After `seconds` no further round
+    begins, but five are run at least.
     """
     best = dict.fromkeys(calls, float("inf"))
     for call in calls.values():  # compile, fill caches
@@ -22,7 +25,10 @@ def interleaved(calls: Mapping[str, Callable[[], object]], repeats: int) -> dict
     collecting = gc.isenabled()
     gc.disable()
     try:
-        for _ in range(repeats):
+        end = perf_counter() + seconds
+        for round in range(repeats):
+            if round >= 5 and perf_counter() > end:
+                break
             for name, call in calls.items():
                 start = perf_counter()
                 call()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from kido.jit import direct_entry, view
-from kido.kernels.entries import OK, REFUSED
+from kido.kernels.entries import OK, REFUSED, copy_finite
+from kido.kernels.held import write_pose
 from kido.kernels.jacobian import (
     add_jacobian,
     add_jacobian_rate,
@@ -13,9 +14,22 @@ from kido.kernels.jacobian import (
     point_velocity,
     turn_rate,
 )
+from kido.kernels.kinematics import body_pose
 from kido.kernels.states import take_path, take_path_velocities
 from kido.tree.schema import DATA, TREE
 from kido.tree.selection import PATH
+
+
+@direct_entry("i8(i8,i8,i8,i8,f8[::1],f8[:,::1])")
+def pose(tree, data, path, member, q, X):
+    """World transform (4, 4) at q of a body of the skeleton, which the link that a path leads to carries."""
+    t, d, a = view(TREE, tree), view(DATA, data), view(PATH, path)
+    if copy_finite(q, d.q) != OK:
+        return REFUSED
+    for n in range(a.body.shape[0]):
+        body_pose(t, d, a.body[n])
+    write_pose(t, d, member, end_of(a), X, 0)
+    return OK
 
 
 @direct_entry("i8(i8,i8,i8,i8,f8,f8,f8,f8[::1],f8[:,::1])")

@@ -19,6 +19,8 @@ from kido.skeleton.results.selections import NOTHING, Bodies, SkeletonSelections
 if TYPE_CHECKING:
     from kido.skeleton.frames.frame import ORIGIN, Frame
 
+_POSE = (4, 4)
+
 
 class SkeletonJacobians(SkeletonSelections):
     """Jacobians with a column for every coordinate of the skeleton; those of the nodes themselves are compact.
@@ -192,6 +194,27 @@ class SkeletonJacobians(SkeletonSelections):
             raise ModelError(f"skeleton {self.name!r}: the bodies have no mass, so no centre of mass")
 
     # Of a given state ------------------------------------------------------------------------------------
+
+    def compute_world_transform(self, positions: ArrayLike, node: Any) -> Array:
+        """World transform (4, 4) of a node at given positions; the held state stays.
+
+        Only what carries the node is evaluated. `forward_kinematics` gives all bodies at once.
+
+        Raises:
+            ModelError: a node of another skeleton, or no node.
+        """
+        tree, data, _ = self._for()
+        path = self._place_of(node)[0]
+        node = self._node(node)
+        body, offset = node._carrier
+        X = np.empty(_POSE)
+        try:
+            status = entries.pose.call(tree, data, path, body._index, positions, X)
+        except REFUSALS:
+            status = REFUSED
+        if status:
+            self._evaluate(entries.pose, (path, body._index), (X,), positions=positions)
+        return X if offset is None else X @ offset
 
     def compute_jacobian(
         self,

@@ -1,0 +1,142 @@
+"""KIDO's calls: one with the state given, and set, compute, get."""
+
+from __future__ import annotations
+
+from benchmarks.calls import Call, tip_of
+from benchmarks.programs import Kido
+
+
+def moving_bodies(skeleton) -> list:
+    """The first body of every joint that moves: Pinocchio's regressor has columns for these."""
+    return [joint.child for joint in skeleton.joints if joint.num_dofs > 0]
+
+
+def stateless(kido: Kido) -> dict[str, Call]:
+    """One call with the state given."""
+    s = kido.skeleton
+    body = s.body(tip_of(kido)[1])
+    chosen = moving_bodies(s)
+    q = [(x,) for x in kido.q]
+    qu = list(zip(kido.q, kido.u, strict=True))
+    qua = list(zip(kido.q, kido.u, kido.a, strict=True))
+    qut = list(zip(kido.q, kido.u, kido.tau, strict=True))
+
+    def bodies_of_joints(X, i):
+        return X[[b.index for b in chosen]]
+
+    def rates_of_acceleration(q, u, a):
+        return s.compute_acceleration_derivatives(q, u, a, body, spatial=True)
+
+    def regressor(q, u, a):
+        return s.compute_inverse_dynamics_regressor(q, u, a, chosen)
+
+    return {
+        "FK": Call(s.forward_kinematics, q, bodies_of_joints),
+        "pose of one body": Call(s.compute_world_transform, [(*given, body) for given in q]),
+        "Jacobian": Call(s.compute_jacobian, [(*given, body) for given in q]),
+        "Jacobian rate": Call(s.compute_jacobian_classic_derivative, [(*given, body) for given in qu]),
+        "RNEA": Call(s.inverse_dynamics, qua),
+        "CRBA": Call(s.compute_mass_matrix, q),
+        "M^-1": Call(s.compute_inverse_mass_matrix, q),
+        "factors of M": Call(s.compute_mass_matrix_factors, q, lambda FD, i: (FD[0] * FD[1]) @ FD[0].T),
+        "ABA": Call(s.forward_dynamics, qut),
+        "Coriolis matrix": Call(s.compute_coriolis_matrix, qu, lambda C, i: C @ kido.u[i]),
+        "bias forces": Call(s.compute_coriolis_and_gravity_forces, qu),
+        "gravity forces": Call(s.compute_gravity_forces, q),
+        "COM": Call(s.compute_com, q),
+        "COM Jacobian": Call(s.compute_com_jacobian, q),
+        "centroidal matrix": Call(s.compute_centroidal_momentum_matrix, q),
+        "its rate": Call(s.compute_centroidal_momentum_matrix_derivative, qu),
+        "kinetic energy": Call(s.compute_kinetic_energy, qu),
+        "potential energy": Call(s.compute_potential_energy, q),
+        "regressor": Call(regressor, qua, lambda Y, i: Y @ s.inertial_parameters(chosen)),
+        "RNEA derivatives": Call(s.inverse_dynamics_derivatives, qua),
+        "ABA derivatives": Call(s.forward_dynamics_derivatives, qut),
+        "centroidal derivatives": Call(s.compute_centroidal_momentum_derivatives, qua),
+        "FK derivatives": Call(rates_of_acceleration, qua, lambda D, i: D[1:]),
+        "Hessian": Call(s.compute_jacobian_hessian, [(*given, body) for given in q]),
+        "integrate": Call(s.integrate_positions, qu, lambda q, i: s.forward_kinematics(q)[body.index]),
+        "difference": Call(s.position_differences, list(zip(kido.q, kido.q[1:] + kido.q[:1], strict=True))),
+    }
+
+
+def set_compute_get(kido: Kido) -> dict[str, Call]:
+    """Setters, and the property or method of the held state."""
+    s = kido.skeleton
+    body = s.body(tip_of(kido)[1])
+    chosen = moving_bodies(s)
+    q = [(x,) for x in kido.q]
+    qu = list(zip(kido.q, kido.u, strict=True))
+    qua = list(zip(kido.q, kido.u, kido.a, strict=True))
+    qut = list(zip(kido.q, kido.u, kido.tau, strict=True))
+
+    def of_positions(get):
+        def call(q):
+            s.positions = q
+            return get()
+
+        return call
+
+    def of_velocities(get):
+        def call(q, u):
+            s.positions = q
+            s.velocities = u
+            return get()
+
+        return call
+
+    def of_accelerations(get):
+        def call(q, u, a):
+            s.positions = q
+            s.velocities = u
+            s.accelerations = a
+            return get()
+
+        return call
+
+    def of_forces(get):
+        def call(q, u, tau):
+            s.positions = q
+            s.velocities = u
+            s.forces = tau
+            return get()
+
+        return call
+
+    def inverse_dynamics():
+        s.compute_inverse_dynamics()
+        return s.forces
+
+    def forward_dynamics():
+        s.compute_forward_dynamics()
+        return s.accelerations
+
+    def gets(name):
+        return lambda: getattr(s, name)
+
+    return {
+        "FK": Call(of_positions(gets("world_transforms")), q),
+        "pose of one body": Call(of_positions(lambda: body.world_transform), q),
+        "Jacobian": Call(of_positions(lambda: s.jacobian(body)), q),
+        "Jacobian rate": Call(of_velocities(lambda: s.jacobian_classic_derivative(body)), qu),
+        "RNEA": Call(of_accelerations(inverse_dynamics), qua),
+        "CRBA": Call(of_positions(gets("mass_matrix")), q),
+        "M^-1": Call(of_positions(gets("inverse_mass_matrix")), q),
+        "factors of M": Call(of_positions(gets("mass_matrix_factors")), q),
+        "ABA": Call(of_forces(forward_dynamics), qut),
+        "Coriolis matrix": Call(of_velocities(gets("coriolis_matrix")), qu),
+        "bias forces": Call(of_velocities(gets("coriolis_and_gravity_forces")), qu),
+        "gravity forces": Call(of_positions(gets("gravity_forces")), q),
+        "COM": Call(of_positions(gets("com")), q),
+        "COM Jacobian": Call(of_positions(s.com_jacobian), q),
+        "centroidal matrix": Call(of_positions(gets("centroidal_momentum_matrix")), q),
+        "its rate": Call(of_velocities(gets("centroidal_momentum_matrix_derivative")), qu),
+        "kinetic energy": Call(of_velocities(gets("kinetic_energy")), qu),
+        "potential energy": Call(of_positions(gets("potential_energy")), q),
+        "regressor": Call(of_accelerations(lambda: s.inverse_dynamics_regressor(chosen)), qua),
+        "RNEA derivatives": Call(of_accelerations(s.inverse_dynamics_derivatives), qua),
+        "ABA derivatives": Call(of_forces(s.forward_dynamics_derivatives), qut),
+        "centroidal derivatives": Call(of_accelerations(s.centroidal_momentum_derivatives), qua),
+        "FK derivatives": Call(of_accelerations(lambda: s.acceleration_derivatives(body, spatial=True)), qua),
+        "Hessian": Call(of_positions(lambda: s.jacobian_hessian(body)), q),
+    }
