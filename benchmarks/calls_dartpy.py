@@ -11,7 +11,10 @@ def set_compute_get(program: Dartpy, kido: Kido) -> dict[str, Call]:
     """Setters, and the getter."""
     s = program.skeleton
     body = s.getBodyNode(tip_of(kido)[1])
-    bodies, chosen = list(s.getBodyNodes()), [s.getBodyNode(b.name).getWorldTransform for b in moving_bodies(kido.skeleton)]
+    bodies, chosen = (
+        list(s.getBodyNodes()),
+        [s.getBodyNode(b.name).getWorldTransform for b in moving_bodies(kido.skeleton)],
+    )
     q = [(x,) for x in program.q]
     qu = list(zip(program.q, program.u, strict=True))
     qua = list(zip(program.q, program.u, program.a, strict=True))

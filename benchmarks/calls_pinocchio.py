@@ -88,9 +88,7 @@ def stateless(program: Pinocchio, kido: Kido) -> dict[str, Call]:
         "kinetic energy": Call(pin.computeKineticEnergy, qu),
         "potential energy": Call(pin.computePotentialEnergy, q),
         "regressor": Call(pin.computeJointTorqueRegressor, qua, own_regressor),
-        "RNEA derivatives": Call(
-            pin.computeRNEADerivatives, qua, lambda D, i: np.array([D[0], D[1], symmetric(D[2])])
-        ),
+        "RNEA derivatives": Call(pin.computeRNEADerivatives, qua, lambda D, i: np.array([D[0], D[1], symmetric(D[2])])),
         "ABA derivatives": Call(pin.computeABADerivatives, qut, lambda D, i: np.array([D[0], D[1], symmetric(D[2])])),
         "centroidal derivatives": Call(
             pin.computeCentroidalDynamicsDerivatives, qua, lambda D, i: np.array([angular_first(x) for x in D])

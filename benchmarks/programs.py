@@ -2,9 +2,10 @@
 
 Every program gets the same physical states in its own layout. `States` holds them by joint name; each class
 turns them into its order once, outside the timed calls, and `in_kido_layout` turns its results back, so that
-they can be compared. What is called is in `benchmarks.calls`. Layouts of a free base's velocity: KIDO [angular; linear] in the base's own axes;
-Pinocchio the same, linear part first; dartpy [angular; linear] in world axes; MuJoCo linear in world axes,
-then angular in the base's own.
+they can be compared. What is called is in `benchmarks.calls`.
+
+Layouts of a free base's velocity: KIDO [angular; linear] in the base's own axes; Pinocchio the same, linear part
+first; dartpy [angular; linear] in world axes; MuJoCo linear in world axes, then angular in the base's own.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ class _Peer:
         """A result for state i as KIDO would give it.
 
         Args:
-            kind: "vector" (dofs,), "acceleration" (dofs,), "square" (..., dofs, dofs), "columns" (..., dofs), or "same".
+            kind: "vector" (dofs,), "acceleration" (dofs,), "square" (..., dofs, dofs), "columns" (..., dofs), "same".
             i: which state.
             result: what the program gave.
         """

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy import empty
 from numpy.typing import NDArray
 
 from kido.jit import Container
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from kido.skeleton.body_node import BodyNode
     from kido.skeleton.host import Host
     from kido.skeleton.joints.degree_of_freedom import DegreeOfFreedom
+    from kido.skeleton.results.workspace import Workspace
 
 Array = NDArray[np.float64]
 
@@ -38,6 +40,7 @@ _EPOCH = 1 << 40  # more than any body is ever evaluated
 # velocities, joint forces and external forces.
 OF_POSITIONS, OF_VELOCITIES, OF_ACCELERATIONS, OF_FORCES = range(4)
 STATE_FIELDS = ("q", "u", "udot", "tau", "command")
+_POSE, _SIX = (4, 4), (6,)  # shapes made once
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 
 
@@ -53,7 +56,7 @@ class SkeletonArrays:
         self._tree: Container | None = None
         self._data: Container | None = None
         self._scratch: Container | None = None
-        self._addresses: tuple[int, int, tuple[int, int, int]] | None = None
+        self._ready: Workspace | None = None  # of calls with the state given, while nothing needs compiling
         self._held: tuple[int, int] | None = None  # addresses of tree and data while nothing needs compiling
         self._saved: dict[Any, tuple[Array, ...]] = {}
         self._applied: dict[int, Array] = {}  # external forces of bodies, in their own axes
@@ -79,8 +82,13 @@ class SkeletonArrays:
                 part = slice(int(first[i]), int(first[i + 1]))
                 self._saved[body] = tuple(getattr(d, f)[part].copy() for f in STATE_FIELDS)
             self._counts = self._evaluation_counts()
-        self._links = self._tree = self._data = self._scratch = self._addresses = self._held = None
+        self._links = self._tree = self._data = self._scratch = self._held = None
+        self._drop_selections()
+
+    def _drop_selections(self) -> None:
+        """Forget paths and choices of bodies, and what has their addresses."""
         self._selections.clear()
+        self._ready = None
 
     def _structure_changed(self) -> None:
         """Arrays no longer fit the objects."""
@@ -92,8 +100,8 @@ class SkeletonArrays:
     def _properties_changed(self) -> None:
         """Numbers in the arrays no longer fit the objects."""
         self._properties_stale = True
-        self._addresses = self._held = None
-        self._selections.clear()
+        self._held = None
+        self._drop_selections()
         if self._world is not None:
             self._world._properties_stale = True
 
@@ -111,10 +119,10 @@ class SkeletonArrays:
                     getattr(data, field)[part] = values
         self._saved = {}
         self._links, self._tree, self._data = links, tree, data
-        self._selections.clear()
+        self._drop_selections()
         for link in {int(links.of_body[index]) for index in self._applied}:
             self._write_external(data, link)
-        self._scratch = self._addresses = self._held = None
+        self._scratch = self._held = None
         self._epoch = next(_EPOCHS) * _EPOCH
         self._forget()
         self._properties_stale = False
@@ -226,21 +234,21 @@ class SkeletonArrays:
     def _pose_of(self, index: int) -> Array:
         """World transform of a body, 4x4."""
         tree, data = self._held or self._hold()
-        X = np.empty((4, 4))
+        X = empty(_POSE)
         held.pose_of.call(tree, data, index, X)
         return X
 
     def _velocity_of(self, index: int) -> Array:
         """[angular; linear] velocity of a body's origin, world axes."""
         tree, data = self._held or self._hold()
-        V = np.empty(6)
+        V = empty(_SIX)
         held.velocity_of.call(tree, data, index, V)
         return V
 
     def _acceleration_of(self, index: int) -> Array:
         """[angular; classic linear] acceleration of a body's origin, world axes."""
         tree, data = self._held or self._hold()
-        A = np.empty(6)
+        A = empty(_SIX)
         held.acceleration_of.call(tree, data, index, A)
         return A
 
@@ -259,7 +267,7 @@ class SkeletonArrays:
         tree, data = self._held or self._hold()
         index, epoch = body._index, self._epoch
         if body._X is None:
-            body._X, body._V, body._A = np.empty((4, 4)), np.empty(6), np.empty(6)
+            body._X, body._V, body._A = empty(_POSE), empty(_SIX), empty(_SIX)
         body._pose_stamp = epoch + held.pose_of.call(tree, data, index, body._X)
         if level > POSE:
             body._velocity_stamp = epoch + held.velocity_of.call(tree, data, index, body._V)

@@ -132,7 +132,7 @@ class Skeleton(
         if not isinstance(name, str) or not name or self._body_by_name.get(name, body) is not body:
             raise ModelError(f"skeleton {self.name!r}: body name {name!r} is empty or already used")
         del self._body_by_name[body.name]
-        self._selections.clear()
+        self._drop_selections()
         body._name = name
         self._body_by_name[name] = body
 
@@ -274,7 +274,7 @@ class Skeleton(
         ]
         state["_gravity"] = self.gravity
         state["_parents"] = [-1 if b.parent is None else b.parent.index for b in self._bodies]
-        for transient in ("_links", "_tree", "_data", "_scratch", "_addresses", "_held", "_world"):
+        for transient in ("_links", "_tree", "_data", "_scratch", "_ready", "_held", "_world"):
             state[transient] = None
         state["_world_version"] = -1
         state["_fresh"] = 0

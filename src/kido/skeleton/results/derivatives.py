@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy import empty
 from numpy.typing import ArrayLike
 
 from kido.errors import StateError
@@ -81,11 +82,12 @@ class SkeletonDerivatives(SkeletonMotionDerivatives):
             self._check_all_or_none(positions, velocities, accelerations)
             held = self._of_loads("inverse_dynamics_derivatives")
             return InverseDynamicsDerivatives(*self._square(held.copy(), dofs))
-        D = np.empty((3, len(self._dofs), len(self._dofs)))
+        w = self._ready or self._workspace()
+        D = empty(w.squares)
         entry = entries.inverse_dynamics_derivatives
         try:
-            tree, scratch, _ = self._addresses or self._workspace()
-            status = entry.call(tree, scratch, self._derivation(), positions, velocities, accelerations, D)
+            work = w.derivation or self._derivation()
+            status = entry.call(w.tree, w.data, work, positions, velocities, accelerations, D)
         except REFUSALS:
             status = REFUSED
         if status:
@@ -120,11 +122,12 @@ class SkeletonDerivatives(SkeletonMotionDerivatives):
             self._check_all_or_none(positions, velocities, forces)
             D = self._result(OF_FORCES, "forward_dynamics_derivatives", self._forward_of_held)
             return ForwardDynamicsDerivatives(*self._square(D.copy(), dofs))
-        D = np.empty((3, len(self._dofs), len(self._dofs)))
+        w = self._ready or self._workspace()
+        D = empty(w.squares)
         entry = entries.forward_dynamics_derivatives
         try:
-            tree, scratch, _ = self._addresses or self._workspace()
-            status = entry.call(tree, scratch, self._derivation(), positions, velocities, forces, D)
+            work = w.derivation or self._derivation()
+            status = entry.call(w.tree, w.data, work, positions, velocities, forces, D)
         except REFUSALS:
             status = REFUSED
         if status:
@@ -204,14 +207,14 @@ class SkeletonDerivatives(SkeletonMotionDerivatives):
     def _held_in_scratch(self) -> tuple[int, int, int]:
         """Copy what is held, with external forces, to where results do no harm; addresses there."""
         d = self._compiled()
-        tree, scratch, _ = self._workspace()
+        w = self._workspace()
         for field in ("udot", "external", "has_external"):
             getattr(self._scratch, field)[:] = getattr(d, field)
-        return tree, scratch, self._derivation()
+        return w.tree, w.data, self._derivation()
 
     def _forward_of_held(self) -> Array:
         d, addresses = self._compiled(), self._held_in_scratch()
-        D = np.empty((3, len(self._dofs), len(self._dofs)))
+        D = empty((3, len(self._dofs), len(self._dofs)))
         status = entries.forward_dynamics_derivatives(*addresses, d.q, d.u, d.tau, D)
         self._scratch.has_external[:] = 0  # type: ignore[union-attr]
         if status:
@@ -220,7 +223,7 @@ class SkeletonDerivatives(SkeletonMotionDerivatives):
 
     def _inverse_of_held(self) -> Array:
         d, addresses = self._compiled(), self._held_in_scratch()
-        D = np.empty((3, len(self._dofs), len(self._dofs)))
+        D = empty((3, len(self._dofs), len(self._dofs)))
         entries.inverse_dynamics_derivatives(*addresses, d.q, d.u, d.udot, D)
         self._scratch.has_external[:] = 0  # type: ignore[union-attr]
         return D

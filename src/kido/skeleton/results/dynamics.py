@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy import empty
 from numpy.typing import ArrayLike
 
 from kido.errors import ModelError
@@ -20,6 +21,7 @@ from kido.skeleton.arrays import (
     Array,
 )
 from kido.skeleton.compiler import check_masses
+from kido.skeleton.results.workspace import Workspace
 from kido.skeleton.state.actuation import SkeletonActuation
 from kido.tree import data_for
 
@@ -91,7 +93,7 @@ class SkeletonDynamics(SkeletonActuation):
     def world_transforms(self) -> Array:
         """World transforms (bodies, 4, 4) of all bodies (a copy)."""
         d = self._compiled()
-        X = np.empty((4 * len(self._bodies), 4))
+        X = empty((4 * len(self._bodies), 4))
         held.poses_of_all.call(self._tree.address, d.address, X)  # type: ignore[union-attr]
         return X.reshape(-1, 4, 4)
 
@@ -163,14 +165,23 @@ class SkeletonDynamics(SkeletonActuation):
 
     # Results of a given state, which leave the held one alone ---------------------------------------------
 
-    def _workspace(self) -> tuple[int, int, tuple[int, int, int]]:
-        """Addresses of the tree and of data that belong to no state, and the shape of all bodies' transforms."""
+    def _workspace(self) -> Workspace:
+        """Where calls with the state given work; `_ready` while nothing changes."""
         self._compiled()
         if self._scratch is None:
             self._scratch = data_for(self._tree)  # type: ignore[arg-type]
-        shape = len(self._bodies), 4, 4
-        self._addresses = self._tree.address, self._scratch.address, shape  # type: ignore[union-attr]
-        return self._addresses
+        self._ready = Workspace(
+            self._tree.address,  # type: ignore[union-attr]
+            self._scratch.address,
+            self._choice(None),
+            len(self._bodies),
+            len(self._dofs),
+        )
+        return self._ready
+
+    def _choice(self, bodies: Any) -> int:
+        """Address of the inertias of chosen bodies by link; see `SkeletonSelections`."""
+        raise NotImplementedError
 
     def _again(self, entry: Any, out: Array, **given: ArrayLike) -> int:
         """Call an entry that refused its arguments once more, with checked and converted copies of them."""
@@ -179,15 +190,15 @@ class SkeletonDynamics(SkeletonActuation):
         for what, vector in zip(given, vectors, strict=True):
             if not np.isfinite(vector).all():
                 self._raise_not_finite(what, vector)
-        tree, scratch, _ = self._workspace()
-        return entry(tree, scratch, *vectors, out)
+        w = self._workspace()
+        return entry(w.tree, w.data, *vectors, out)
 
     def forward_kinematics(self, positions: ArrayLike) -> Array:
         """World transforms (bodies, 4, 4) of all bodies at given positions; the held state stays."""
-        tree, scratch, shape = self._addresses or self._workspace()
-        X = np.empty(shape)
+        w = self._ready or self._workspace()
+        X = empty(w.poses)
         try:
-            status = entries.forward_kinematics.call(tree, scratch, positions, X)
+            status = entries.forward_kinematics.call(w.tree, w.data, positions, X)
         except REFUSALS:
             status = entries.REFUSED
         if status:
@@ -196,11 +207,10 @@ class SkeletonDynamics(SkeletonActuation):
 
     def compute_mass_matrix(self, positions: ArrayLike) -> Array:
         """Mass matrix (dofs, dofs) at given positions; the held state stays."""
-        tree, scratch, _ = self._addresses or self._workspace()
-        n = len(self._dofs)
-        M = np.empty((n, n))
+        w = self._ready or self._workspace()
+        M = empty(w.square)
         try:
-            status = entries.mass_matrix_at.call(tree, scratch, positions, M)
+            status = entries.mass_matrix_at.call(w.tree, w.data, positions, M)
         except REFUSALS:
             status = entries.REFUSED
         if status:
@@ -209,10 +219,10 @@ class SkeletonDynamics(SkeletonActuation):
 
     def inverse_dynamics(self, positions: ArrayLike, velocities: ArrayLike, accelerations: ArrayLike) -> Array:
         """Joint forces T = M udot + C(q, u) of a given state and acceleration; the held state stays."""
-        tree, scratch, _ = self._addresses or self._workspace()
-        out = np.empty(len(self._dofs))
+        w = self._ready or self._workspace()
+        out = empty(w.dofs)
         try:
-            status = entries.inverse_dynamics.call(tree, scratch, positions, velocities, accelerations, out)
+            status = entries.inverse_dynamics.call(w.tree, w.data, positions, velocities, accelerations, out)
         except REFUSALS:
             status = entries.REFUSED
         if status:
@@ -226,10 +236,10 @@ class SkeletonDynamics(SkeletonActuation):
         Raises:
             ModelError: the inertia seen by a coordinate is not positive.
         """
-        tree, scratch, _ = self._addresses or self._workspace()
-        out = np.empty(len(self._dofs))
+        w = self._ready or self._workspace()
+        out = empty(w.dofs)
         try:
-            status = entries.forward_dynamics.call(tree, scratch, positions, velocities, forces, out)
+            status = entries.forward_dynamics.call(w.tree, w.data, positions, velocities, forces, out)
         except REFUSALS:
             status = entries.REFUSED
         if status == entries.REFUSED:

@@ -94,7 +94,7 @@ class SkeletonImpulses(SkeletonMatrices):
             joint_impulses: (dofs,) [N s, N m s]; None: none.
             body_impulses: (bodies, 6) [angular; linear] impulses about the bodies' origins, world axes; None: none.
         """
-        if self._addresses is None:
+        if self._ready is None:
             self._workspace()
         n = len(self._dofs)
         links = len(self._links.top)  # type: ignore[union-attr]
@@ -139,7 +139,7 @@ class SkeletonImpulses(SkeletonMatrices):
 
     def compute_reaction_wrenches(self, positions: ArrayLike, velocities: ArrayLike, accelerations: ArrayLike) -> Array:
         """`reaction_wrenches` of a given state, without external forces; the held state stays."""
-        if self._addresses is None:
+        if self._ready is None:
             self._workspace()
         external, out = np.zeros((2, len(self._bodies), 6))
         given = {"positions": positions, "velocities": velocities, "accelerations": accelerations}

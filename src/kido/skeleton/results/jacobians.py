@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
+from numpy import empty
 from numpy.typing import ArrayLike
 
 from kido.errors import ModelError
@@ -36,7 +36,7 @@ class SkeletonJacobians(SkeletonSelections):
         path, x, y, z = place = self._place_of(node, offset)
 
         def compute() -> Array:
-            J = np.empty((6, len(self._dofs)))
+            J = empty((6, len(self._dofs)))
             self._of_held(entries.jacobian, self._compiled(), path, 0, x, y, z, NOTHING, J)
             return J
 
@@ -63,7 +63,7 @@ class SkeletonJacobians(SkeletonSelections):
         path, x, y, z = place = self._place_of(node, offset)
 
         def compute() -> Array:
-            J = np.empty((6, len(self._dofs)))
+            J = empty((6, len(self._dofs)))
             d = self._compiled()
             self._of_held(entries.jacobian_rate, d, path, 0, spatial, x, y, z, NOTHING, NOTHING, J)
             return J
@@ -116,7 +116,7 @@ class SkeletonJacobians(SkeletonSelections):
         other, axes = self._reference(relative_to, in_coordinates_of, None)
 
         def compute() -> Array:
-            J = np.empty((6, len(self._dofs)))
+            J = empty((6, len(self._dofs)))
             d = self._compiled()
             self._of_held(entries.relative_jacobian, d, path, other, 0, x, y, z, NOTHING, J)
             return J
@@ -139,7 +139,7 @@ class SkeletonJacobians(SkeletonSelections):
         other, axes = self._reference(relative_to, in_coordinates_of, None)
 
         def compute() -> Array:
-            J, dJ = np.empty((2, 6, len(self._dofs)))
+            J, dJ = empty((2, 6, len(self._dofs)))
             d = self._compiled()
             self._of_held(entries.relative_jacobian_rate, d, path, other, 0, x, y, z, NOTHING, NOTHING, J, dJ)
             return dJ
@@ -159,7 +159,7 @@ class SkeletonJacobians(SkeletonSelections):
         key = self._indices_of(bodies)
 
         def compute() -> Array:
-            J = np.empty((3, len(self._dofs)))
+            J = empty((3, len(self._dofs)))
             d, choice = self._with_transforms(), self._choice(key)
             self._check_mass(self._of_held(momentum_entries.com_jacobian, d, choice, 0, NOTHING, J))
             return J
@@ -175,7 +175,7 @@ class SkeletonJacobians(SkeletonSelections):
 
     def _held_centroidal_rate(self, key: tuple[int, ...] | None) -> Array:
         def compute() -> Array:
-            A = np.empty((6, len(self._dofs)))
+            A = empty((6, len(self._dofs)))
             d, choice = self._with_velocities(), self._choice(key)
             entry = momentum_entries.centroidal_matrix_rate
             self._check_mass(self._of_held(entry, d, choice, 0, NOTHING, NOTHING, A))
@@ -203,13 +203,12 @@ class SkeletonJacobians(SkeletonSelections):
         Raises:
             ModelError: a node of another skeleton, or no node.
         """
-        tree, data, _ = self._for()
+        w = self._ready or self._workspace()
         path = self._place_of(node)[0]
-        node = self._node(node)
-        body, offset = node._carrier
-        X = np.empty(_POSE)
+        body, offset = (node, None) if node in w.places else self._node(node)._carrier
+        X = empty(_POSE)
         try:
-            status = entries.pose.call(tree, data, path, body._index, positions, X)
+            status = entries.pose.call(w.tree, w.data, path, body._index, positions, X)
         except REFUSALS:
             status = REFUSED
         if status:
@@ -224,11 +223,11 @@ class SkeletonJacobians(SkeletonSelections):
         in_coordinates_of: Frame | None = None,
     ) -> Array:
         """`jacobian` at given positions; the held state stays."""
-        tree, data, _ = self._for()
+        w = self._ready or self._workspace()
         path, x, y, z = self._place_of(node, offset)
-        J = np.empty((6, len(self._dofs)))
+        J = empty(w.six_rows)
         try:
-            status = entries.jacobian.call(tree, data, path, 1, x, y, z, positions, J)
+            status = entries.jacobian.call(w.tree, w.data, path, 1, x, y, z, positions, J)
         except REFUSALS:
             status = REFUSED
         if status:
@@ -236,11 +235,11 @@ class SkeletonJacobians(SkeletonSelections):
         return J if in_coordinates_of is None else turned(J, self._axes_of(in_coordinates_of, positions))
 
     def _rate_at(self, positions: Any, velocities: Any, node: Any, offset: Any, axes: Any, spatial: int) -> Array:
-        tree, data, _ = self._for()
+        w = self._ready or self._workspace()
         path, x, y, z = self._place_of(node, offset)
-        J = np.empty((6, len(self._dofs)))
+        J = empty(w.six_rows)
         try:
-            status = entries.jacobian_rate.call(tree, data, path, 1, spatial, x, y, z, positions, velocities, J)
+            status = entries.jacobian_rate.call(w.tree, w.data, path, 1, spatial, x, y, z, positions, velocities, J)
         except REFUSALS:
             status = REFUSED
         if status:
@@ -283,7 +282,7 @@ class SkeletonJacobians(SkeletonSelections):
         self._workspace()
         path, x, y, z = self._place_of(node, offset)
         other, axes = self._reference(relative_to, in_coordinates_of, positions)
-        J = np.empty((6, len(self._dofs)))
+        J = empty((6, len(self._dofs)))
         self._evaluate(entries.relative_jacobian, (path, other, 1, x, y, z), (J,), positions=positions)
         return J if axes is None else turned(J, axes)
 
@@ -300,7 +299,7 @@ class SkeletonJacobians(SkeletonSelections):
         self._workspace()
         path, x, y, z = self._place_of(node, offset)
         other, axes = self._reference(relative_to, in_coordinates_of, positions)
-        J, dJ = np.empty((2, 6, len(self._dofs)))
+        J, dJ = empty((2, 6, len(self._dofs)))
         first = path, other, 1, x, y, z
         entry = entries.relative_jacobian_rate
         self._evaluate(entry, first, (J, dJ), positions=positions, velocities=velocities)
@@ -308,10 +307,11 @@ class SkeletonJacobians(SkeletonSelections):
 
     def compute_com_jacobian(self, positions: ArrayLike, bodies: Bodies = None) -> Array:
         """`com_jacobian` at given positions; the held state stays."""
-        tree, data, choice = self._for(bodies)
-        J = np.empty((3, len(self._dofs)))
+        w = self._ready or self._workspace()
+        choice = w.all_bodies if bodies is None else self._choice(bodies)
+        J = empty(w.three_rows)
         try:
-            status = momentum_entries.com_jacobian.call(tree, data, choice, 1, positions, J)
+            status = momentum_entries.com_jacobian.call(w.tree, w.data, choice, 1, positions, J)
         except REFUSALS:
             status = REFUSED
         if status:
@@ -322,10 +322,11 @@ class SkeletonJacobians(SkeletonSelections):
         self, positions: ArrayLike, velocities: ArrayLike, bodies: Bodies = None
     ) -> Array:
         """`com_jacobian_derivative` of a given state; the held state stays."""
-        tree, data, choice = self._for(bodies)
-        A = np.empty((6, len(self._dofs)))
+        w = self._ready or self._workspace()
+        choice = w.all_bodies if bodies is None else self._choice(bodies)
+        A = empty(w.six_rows)
         try:
-            status = momentum_entries.centroidal_matrix_rate.call(tree, data, choice, 1, positions, velocities, A)
+            status = momentum_entries.centroidal_matrix_rate.call(w.tree, w.data, choice, 1, positions, velocities, A)
         except REFUSALS:
             status = REFUSED
         if status:

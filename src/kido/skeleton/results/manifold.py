@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy import empty
 from numpy.typing import ArrayLike
 
 from kido.errors import StateError
@@ -30,9 +29,15 @@ class SkeletonManifold(SkeletonDynamics):
         Raises:
             StateError: positions of the wrong count or not finite.
         """
-        out = np.empty(len(self._dofs))
-        given = {"positions": positions, "from_positions": from_positions}
-        return self._on_manifold(kernels.position_differences, out, given)
+        w = self._ready or self._workspace()
+        out = empty(w.dofs)
+        try:
+            status = kernels.position_differences.call(w.tree, w.data, positions, from_positions, out)
+        except REFUSALS:
+            status = entries.REFUSED
+        if status:
+            self._again(kernels.position_differences, out, positions=positions, from_positions=from_positions)
+        return out
 
     def integrate_positions(self, positions: ArrayLike, velocities: ArrayLike) -> Array:
         """Positions (dofs,) after unit time with given velocities: R exp(w) for a ball joint, X exp(V) for a free one.
@@ -40,9 +45,15 @@ class SkeletonManifold(SkeletonDynamics):
         Raises:
             StateError: vectors of the wrong count or not finite.
         """
-        out = np.empty(len(self._dofs))
-        given = {"positions": positions, "velocities": velocities}
-        return self._on_manifold(kernels.integrate_positions, out, given)
+        w = self._ready or self._workspace()
+        out = empty(w.dofs)
+        try:
+            status = kernels.integrate_positions.call(w.tree, w.data, positions, velocities, out)
+        except REFUSALS:
+            status = entries.REFUSED
+        if status:
+            self._again(kernels.integrate_positions, out, positions=positions, velocities=velocities)
+        return out
 
     def interpolate_positions(self, start: ArrayLike, end: ArrayLike, share: float) -> Array:
         """Positions (dofs,) on the way from `start` (share 0) to `end` (share 1), at constant velocities.
@@ -54,13 +65,3 @@ class SkeletonManifold(SkeletonDynamics):
         if not np.isfinite(number):
             raise StateError(f"skeleton {self.name!r}: share: expected a finite number, got {share!r}")
         return self.integrate_positions(start, number * self.position_differences(end, start))
-
-    def _on_manifold(self, entry: Any, out: Array, given: dict[str, ArrayLike]) -> Array:
-        tree, scratch, _ = self._addresses or self._workspace()
-        try:
-            status = entry.call(tree, scratch, *given.values(), out)
-        except REFUSALS:
-            status = entries.REFUSED
-        if status:
-            self._again(entry, out, **given)
-        return out

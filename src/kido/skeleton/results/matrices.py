@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy import empty
 from numpy.typing import ArrayLike
 
 from kido.errors import ModelError, StateError
@@ -39,7 +40,7 @@ class SkeletonMatrices(SkeletonMomentum):
     def _inverse(self, h: float) -> Array:
         def compute() -> Array:
             n = len(self._dofs)
-            d, out = self._with_transforms(), np.empty((n, n))
+            d, out = self._with_transforms(), empty((n, n))
             self._check_pivot(self._of_held(entries.inverse_mass_matrix, d, self._columns_of(), 0, h, NOTHING, out))
             return out
 
@@ -79,7 +80,7 @@ class SkeletonMatrices(SkeletonMomentum):
 
         def compute() -> Array:
             n = len(self._dofs)
-            d, L = self._with_transforms(), np.empty((n, n))
+            d, L = self._with_transforms(), empty((n, n))
             self._check_pivot(self._of_held(entries.cholesky, d, 0, NOTHING, L))
             return L
 
@@ -98,7 +99,7 @@ class SkeletonMatrices(SkeletonMomentum):
 
         def compute() -> tuple[Array, Array]:
             n = len(self._dofs)
-            d, F, D = self._with_transforms(), np.empty((n, n)), np.empty(n)
+            d, F, D = self._with_transforms(), empty((n, n)), empty(n)
             self._check_pivot(self._of_held(entries.mass_factors, d, 0, NOTHING, F, D))
             return F, D
 
@@ -108,7 +109,7 @@ class SkeletonMatrices(SkeletonMomentum):
     def _coriolis(self) -> Array:
         def compute() -> Array:
             n = len(self._dofs)
-            d, choice, C = self._with_velocities(), self._choice(None), np.empty((n, n))
+            d, choice, C = self._with_velocities(), self._choice(None), empty((n, n))
             self._of_held(entries.coriolis_matrix, d, choice, 0, NOTHING, NOTHING, C)
             return C
 
@@ -134,7 +135,7 @@ class SkeletonMatrices(SkeletonMomentum):
 
         def compute() -> Array:
             d = self._with_velocities() if velocities else self._with_transforms()
-            out = np.empty(len(self._dofs))
+            out = empty(len(self._dofs))
             self._of_held(entries.joint_loads, d, self._choice(None), 0, what, NOTHING, NOTHING, out)
             return out
 
@@ -158,7 +159,7 @@ class SkeletonMatrices(SkeletonMomentum):
     @property
     def external_forces(self) -> Array:
         """J^T f_ext (dofs,): the held external forces on the bodies as joint forces."""
-        out = np.empty(len(self._dofs))
+        out = empty(len(self._dofs))
         self._of_held(entries.external_forces, self._with_transforms(), out)
         return out
 
@@ -180,11 +181,11 @@ class SkeletonMatrices(SkeletonMomentum):
 
     def compute_chosen_mass_matrix(self, positions: ArrayLike, bodies: Bodies) -> Array:
         """Mass matrix (dofs, dofs) of some bodies, the sum of their J^T M J, at given positions."""
-        tree, data, choice = self._for(bodies)
-        n = len(self._dofs)
-        M = np.empty((n, n))
+        w = self._ready or self._workspace()
+        choice = w.all_bodies if bodies is None else self._choice(bodies)
+        M = empty(w.square)
         try:
-            status = entries.chosen_mass_matrix.call(tree, data, choice, 1, positions, M)
+            status = entries.chosen_mass_matrix.call(w.tree, w.data, choice, 1, positions, M)
         except REFUSALS:
             status = REFUSED
         if status:
@@ -197,13 +198,12 @@ class SkeletonMatrices(SkeletonMomentum):
         Raises:
             ModelError: the inertia seen by a coordinate is not positive.
         """
-        tree, data, _ = self._for()
-        columns = self._columns_of()
+        w = self._ready or self._workspace()
+        columns = w.columns or self._columns_of()
         h = 0.0 if time_step == 0.0 else self._step(time_step)
-        n = len(self._dofs)
-        out = np.empty((n, n))
+        out = empty(w.square)
         try:
-            status = entries.inverse_mass_matrix.call(tree, data, columns, 1, h, positions, out)
+            status = entries.inverse_mass_matrix.call(w.tree, w.data, columns, 1, h, positions, out)
         except REFUSALS:
             status = REFUSED
         if status:
@@ -218,11 +218,10 @@ class SkeletonMatrices(SkeletonMomentum):
 
     def compute_cholesky_factor(self, positions: ArrayLike) -> Array:
         """`cholesky_factor` at given positions; the held state stays."""
-        tree, data, _ = self._for()
-        n = len(self._dofs)
-        L = np.empty((n, n))
+        w = self._ready or self._workspace()
+        L = empty(w.square)
         try:
-            status = entries.cholesky.call(tree, data, 1, positions, L)
+            status = entries.cholesky.call(w.tree, w.data, 1, positions, L)
         except REFUSALS:
             status = REFUSED
         if status:
@@ -231,11 +230,10 @@ class SkeletonMatrices(SkeletonMomentum):
 
     def compute_mass_matrix_factors(self, positions: ArrayLike) -> tuple[Array, Array]:
         """`mass_matrix_factors` at given positions; the held state stays."""
-        tree, data, _ = self._for()
-        n = len(self._dofs)
-        F, D = np.empty((n, n)), np.empty(n)
+        w = self._ready or self._workspace()
+        F, D = empty(w.square), empty(w.dofs)
         try:
-            status = entries.mass_factors.call(tree, data, 1, positions, F, D)
+            status = entries.mass_factors.call(w.tree, w.data, 1, positions, F, D)
         except REFUSALS:
             status = REFUSED
         if status:
@@ -244,11 +242,11 @@ class SkeletonMatrices(SkeletonMomentum):
 
     def compute_coriolis_matrix(self, positions: ArrayLike, velocities: ArrayLike, bodies: Bodies = None) -> Array:
         """`coriolis_matrix` of a given state; the held state stays."""
-        tree, data, choice = self._for(bodies)
-        n = len(self._dofs)
-        C = np.empty((n, n))
+        w = self._ready or self._workspace()
+        choice = w.all_bodies if bodies is None else self._choice(bodies)
+        C = empty(w.square)
         try:
-            status = entries.coriolis_matrix.call(tree, data, choice, 1, positions, velocities, C)
+            status = entries.coriolis_matrix.call(w.tree, w.data, choice, 1, positions, velocities, C)
         except REFUSALS:
             status = REFUSED
         if status:
@@ -262,10 +260,11 @@ class SkeletonMatrices(SkeletonMomentum):
 
     def compute_coriolis_forces(self, positions: ArrayLike, velocities: ArrayLike, bodies: Bodies = None) -> Array:
         """`coriolis_forces` of a given state; the held state stays."""
-        tree, data, choice = self._for(bodies)
-        out = np.empty(len(self._dofs))
+        w = self._ready or self._workspace()
+        choice = w.all_bodies if bodies is None else self._choice(bodies)
+        out = empty(w.dofs)
         try:
-            status = entries.joint_loads.call(tree, data, choice, 1, entries.CORIOLIS, positions, velocities, out)
+            status = entries.joint_loads.call(w.tree, w.data, choice, 1, entries.CORIOLIS, positions, velocities, out)
         except REFUSALS:
             status = REFUSED
         if status:
@@ -278,11 +277,12 @@ class SkeletonMatrices(SkeletonMomentum):
         self, positions: ArrayLike, velocities: ArrayLike, bodies: Bodies = None
     ) -> Array:
         """`coriolis_and_gravity_forces` of a given state; the held state stays."""
-        tree, data, choice = self._for(bodies)
-        out = np.empty(len(self._dofs))
+        w = self._ready or self._workspace()
+        choice = w.all_bodies if bodies is None else self._choice(bodies)
+        out = empty(w.dofs)
         try:
             status = entries.joint_loads.call(
-                tree, data, choice, 1, entries.CORIOLIS_AND_GRAVITY, positions, velocities, out
+                w.tree, w.data, choice, 1, entries.CORIOLIS_AND_GRAVITY, positions, velocities, out
             )
         except REFUSALS:
             status = REFUSED
@@ -298,10 +298,11 @@ class SkeletonMatrices(SkeletonMomentum):
 
     def compute_gravity_forces(self, positions: ArrayLike, bodies: Bodies = None) -> Array:
         """`gravity_forces` at given positions; the held state stays."""
-        tree, data, choice = self._for(bodies)
-        out = np.empty(len(self._dofs))
+        w = self._ready or self._workspace()
+        choice = w.all_bodies if bodies is None else self._choice(bodies)
+        out = empty(w.dofs)
         try:
-            status = entries.joint_loads.call(tree, data, choice, 1, entries.GRAVITY, positions, NOTHING, out)
+            status = entries.joint_loads.call(w.tree, w.data, choice, 1, entries.GRAVITY, positions, NOTHING, out)
         except REFUSALS:
             status = REFUSED
         if status:
@@ -310,7 +311,7 @@ class SkeletonMatrices(SkeletonMomentum):
 
     def compute_spring_forces(self, positions: ArrayLike) -> Array:
         """`spring_forces` at given positions; the held state stays."""
-        out = np.empty(len(self._dofs))
+        out = empty(len(self._dofs))
         self._evaluate(entries.spring_forces, (), (out,), positions=positions)
         return out
 
@@ -335,12 +336,12 @@ class SkeletonMatrices(SkeletonMomentum):
             ModelError: the inertia seen by a coordinate that is not prescribed is not positive.
             NameLookupError: there is no such coordinate.
         """
-        if self._addresses is None:
+        if self._ready is None:
             self._workspace()
         n = len(self._dofs)
         flags = np.zeros(n)
         flags[self._coordinate_indices(prescribed)] = 1.0
-        udot, tau = np.empty((2, n))
+        udot, tau = empty((2, n))
         given = {"positions": positions, "velocities": velocities, "values": values}
         self._check_pivot(self._evaluate(entries.hybrid_dynamics, (), (flags, udot, tau), **given))
         return udot, tau

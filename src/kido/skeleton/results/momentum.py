@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy import empty
 from numpy.typing import ArrayLike
 
 from kido.errors import ModelError
@@ -35,7 +36,7 @@ class SkeletonMomentum(SkeletonJacobians):
 
         def compute() -> Array:
             d = (self._with_transforms, self._with_velocities, self._with_accelerations)[level]()
-            out = np.empty(3)
+            out = empty(3)
             choice = self._choice(key)
             self._check_mass(self._of_held(entries.com, d, choice, 0, level, NOTHING, NOTHING, NOTHING, out))
             return out
@@ -99,7 +100,7 @@ class SkeletonMomentum(SkeletonJacobians):
         point = _CENTRE if about is None else as_vector(about, f"skeleton {self.name!r}: about")
 
         def compute() -> Array:
-            h = np.empty(6)
+            h = empty(6)
             d, choice = self._with_velocities(), self._choice(key)
             entry = entries.momentum
             self._check_mass(self._of_held(entry, d, choice, 0, int(about is None), point, NOTHING, NOTHING, h))
@@ -126,7 +127,7 @@ class SkeletonMomentum(SkeletonJacobians):
 
     def _held_centroidal_matrix(self, key: tuple[int, ...] | None) -> Array:
         def compute() -> Array:
-            A = np.empty((6, len(self._dofs)))
+            A = empty((6, len(self._dofs)))
             d, choice = self._with_transforms(), self._choice(key)
             self._check_mass(self._of_held(entries.centroidal_matrix, d, choice, 0, NOTHING, A))
             return A
@@ -148,7 +149,7 @@ class SkeletonMomentum(SkeletonJacobians):
         """All bodies as one rigid body about the centre of mass (6, 6), world axes: [[J, 0], [0, m I]] (a copy)."""
 
         def compute() -> Array:
-            inertia = np.empty((6, 6))
+            inertia = empty((6, 6))
             d, choice = self._with_transforms(), self._choice(None)
             self._check_mass(self._of_held(entries.centroidal_inertia, d, choice, 0, NOTHING, inertia))
             return inertia
@@ -186,10 +187,11 @@ class SkeletonMomentum(SkeletonJacobians):
 
     def compute_com(self, positions: ArrayLike, bodies: Bodies = None) -> Array:
         """Centre of mass in the world at given positions [m]; the held state stays."""
-        tree, data, choice = self._for(bodies)
-        out = np.empty(3)
+        w = self._ready or self._workspace()
+        choice = w.all_bodies if bodies is None else self._choice(bodies)
+        out = empty(3)
         try:
-            status = entries.com.call(tree, data, choice, 1, 0, positions, NOTHING, NOTHING, out)
+            status = entries.com.call(w.tree, w.data, choice, 1, 0, positions, NOTHING, NOTHING, out)
         except REFUSALS:
             status = REFUSED
         if status:
@@ -198,10 +200,11 @@ class SkeletonMomentum(SkeletonJacobians):
 
     def compute_com_velocity(self, positions: ArrayLike, velocities: ArrayLike, bodies: Bodies = None) -> Array:
         """Velocity of the centre of mass of a given state, world axes [m/s]; the held state stays."""
-        tree, data, choice = self._for(bodies)
-        out = np.empty(3)
+        w = self._ready or self._workspace()
+        choice = w.all_bodies if bodies is None else self._choice(bodies)
+        out = empty(3)
         try:
-            status = entries.com.call(tree, data, choice, 1, 1, positions, velocities, NOTHING, out)
+            status = entries.com.call(w.tree, w.data, choice, 1, 1, positions, velocities, NOTHING, out)
         except REFUSALS:
             status = REFUSED
         if status:
@@ -214,10 +217,11 @@ class SkeletonMomentum(SkeletonJacobians):
         self, positions: ArrayLike, velocities: ArrayLike, accelerations: ArrayLike, bodies: Bodies = None
     ) -> Array:
         """Acceleration of the centre of mass of a given state, world axes [m/s^2]; the held state stays."""
-        tree, data, choice = self._for(bodies)
-        out = np.empty(3)
+        w = self._ready or self._workspace()
+        choice = w.all_bodies if bodies is None else self._choice(bodies)
+        out = empty(3)
         try:
-            status = entries.com.call(tree, data, choice, 1, 2, positions, velocities, accelerations, out)
+            status = entries.com.call(w.tree, w.data, choice, 1, 2, positions, velocities, accelerations, out)
         except REFUSALS:
             status = REFUSED
         if status:
@@ -235,10 +239,11 @@ class SkeletonMomentum(SkeletonJacobians):
 
     def compute_centroidal_momentum(self, positions: ArrayLike, velocities: ArrayLike, bodies: Bodies = None) -> Array:
         """[angular; linear] momentum (6,) about the centre of mass, of a given state; the held state stays."""
-        tree, data, choice = self._for(bodies)
-        h = np.empty(6)
+        w = self._ready or self._workspace()
+        choice = w.all_bodies if bodies is None else self._choice(bodies)
+        h = empty(6)
         try:
-            status = entries.momentum.call(tree, data, choice, 1, 1, _CENTRE, positions, velocities, h)
+            status = entries.momentum.call(w.tree, w.data, choice, 1, 1, _CENTRE, positions, velocities, h)
         except REFUSALS:
             status = REFUSED
         if status:
@@ -251,10 +256,11 @@ class SkeletonMomentum(SkeletonJacobians):
 
     def compute_centroidal_momentum_matrix(self, positions: ArrayLike, bodies: Bodies = None) -> Array:
         """`centroidal_momentum_matrix` at given positions; the held state stays."""
-        tree, data, choice = self._for(bodies)
-        A = np.empty((6, len(self._dofs)))
+        w = self._ready or self._workspace()
+        choice = w.all_bodies if bodies is None else self._choice(bodies)
+        A = empty(w.six_rows)
         try:
-            status = entries.centroidal_matrix.call(tree, data, choice, 1, positions, A)
+            status = entries.centroidal_matrix.call(w.tree, w.data, choice, 1, positions, A)
         except REFUSALS:
             status = REFUSED
         if status:
@@ -265,10 +271,11 @@ class SkeletonMomentum(SkeletonJacobians):
         self, positions: ArrayLike, velocities: ArrayLike, bodies: Bodies = None
     ) -> Array:
         """`centroidal_momentum_matrix_derivative` of a given state; the held state stays."""
-        tree, data, choice = self._for(bodies)
-        A = np.empty((6, len(self._dofs)))
+        w = self._ready or self._workspace()
+        choice = w.all_bodies if bodies is None else self._choice(bodies)
+        A = empty(w.six_rows)
         try:
-            status = entries.centroidal_matrix_rate.call(tree, data, choice, 1, positions, velocities, A)
+            status = entries.centroidal_matrix_rate.call(w.tree, w.data, choice, 1, positions, velocities, A)
         except REFUSALS:
             status = REFUSED
         if status:
@@ -281,10 +288,11 @@ class SkeletonMomentum(SkeletonJacobians):
 
     def compute_centroidal_inertia(self, positions: ArrayLike, bodies: Bodies = None) -> Array:
         """`centroidal_inertia` at given positions; the held state stays."""
-        tree, data, choice = self._for(bodies)
-        inertia = np.empty((6, 6))
+        w = self._ready or self._workspace()
+        choice = w.all_bodies if bodies is None else self._choice(bodies)
+        inertia = empty((6, 6))
         try:
-            status = entries.centroidal_inertia.call(tree, data, choice, 1, positions, inertia)
+            status = entries.centroidal_inertia.call(w.tree, w.data, choice, 1, positions, inertia)
         except REFUSALS:
             status = REFUSED
         if status:
@@ -293,9 +301,10 @@ class SkeletonMomentum(SkeletonJacobians):
 
     def compute_kinetic_energy(self, positions: ArrayLike, velocities: ArrayLike, bodies: Bodies = None) -> float:
         """Kinetic energy of a given state [J]; the held state stays."""
-        tree, data, choice = self._for(bodies)
+        w = self._ready or self._workspace()
+        choice = w.all_bodies if bodies is None else self._choice(bodies)
         try:
-            energy = entries.kinetic_energy.call(tree, data, choice, 1, positions, velocities)
+            energy = entries.kinetic_energy.call(w.tree, w.data, choice, 1, positions, velocities)
         except REFUSALS:
             energy = np.nan
         if energy != energy:  # refused
@@ -304,9 +313,10 @@ class SkeletonMomentum(SkeletonJacobians):
 
     def compute_potential_energy(self, positions: ArrayLike, bodies: Bodies = None) -> float:
         """Potential energy of gravity and of the joint springs at given positions [J]; the held state stays."""
-        tree, data, choice = self._for(bodies)
+        w = self._ready or self._workspace()
+        choice = w.all_bodies if bodies is None else self._choice(bodies)
         try:
-            energy = entries.potential_energy.call(tree, data, choice, 1, positions)
+            energy = entries.potential_energy.call(w.tree, w.data, choice, 1, positions)
         except REFUSALS:
             energy = np.nan
         if energy != energy:  # refused

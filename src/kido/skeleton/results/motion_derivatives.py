@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
+from numpy import empty, zeros
 from numpy.typing import ArrayLike
 
 from kido.errors import ModelError
+from kido.jit import REFUSALS
 from kido.kernels import derivative_entries as entries
+from kido.kernels.entries import REFUSED
 from kido.skeleton.arrays import OF_ACCELERATIONS, OF_POSITIONS, OF_VELOCITIES, Array
 from kido.skeleton.frames.frame import ORIGIN
 from kido.skeleton.results.branches import derivatives_workspace, solution_rows
@@ -75,11 +77,20 @@ class SkeletonMotionDerivatives(SkeletonMatrices):
         self, positions: ArrayLike, velocities: ArrayLike, node: Any, offset: ArrayLike = ORIGIN
     ) -> VelocityDerivatives:
         """`velocity_derivatives` of a given state; the held state stays."""
-        return VelocityDerivatives(*self._velocity(self._place_of(node, offset), positions, velocities))
+        D = self._velocity(self._place_of(node, offset), positions, velocities)
+        return VelocityDerivatives(D[0], D[1])
 
     def _velocity(self, place: Place, q: ArrayLike, u: ArrayLike) -> Array:
-        D = np.zeros((2, 6, len(self._dofs)))
-        self._derive(entries.velocity_derivatives, place, D, positions=q, velocities=u)
+        w = self._ready or self._workspace()
+        D = zeros(w.two_rates)
+        path, x, y, z = place
+        try:
+            work = w.derivation or self._derivation()
+            status = entries.velocity_derivatives.call(w.tree, w.data, work, path, x, y, z, q, u, D)
+        except REFUSALS:
+            status = REFUSED
+        if status:
+            self._derive(entries.velocity_derivatives, place, D, positions=q, velocities=u)
         return D
 
     def acceleration_derivatives(
@@ -118,13 +129,21 @@ class SkeletonMotionDerivatives(SkeletonMatrices):
     ) -> AccelerationDerivatives:
         """`acceleration_derivatives` of a given state and acceleration; the held state stays."""
         place = self._place_of(node, offset)
-        D = self._acceleration(place, int(not spatial), positions, velocities, accelerations)
-        return AccelerationDerivatives(*D)
+        D = self._acceleration(place, 0 if spatial else 1, positions, velocities, accelerations)
+        return AccelerationDerivatives(D[0], D[1], D[2])
 
     def _acceleration(self, place: Place, classic: int, q: ArrayLike, u: ArrayLike, udot: ArrayLike) -> Array:
-        D = np.zeros((3, 6, len(self._dofs)))
+        w = self._ready or self._workspace()
+        D = zeros(w.three_rates)
         entry = entries.acceleration_derivatives
-        self._derive(entry, (*place, classic), D, positions=q, velocities=u, accelerations=udot)
+        path, x, y, z = place
+        try:
+            work = w.derivation or self._derivation()
+            status = entry.call(w.tree, w.data, work, path, x, y, z, classic, q, u, udot, D)
+        except REFUSALS:
+            status = REFUSED
+        if status:
+            self._derive(entry, (*place, classic), D, positions=q, velocities=u, accelerations=udot)
         return D
 
     def jacobian_hessian(self, node: Any, offset: ArrayLike = ORIGIN) -> Array:
@@ -150,8 +169,16 @@ class SkeletonMotionDerivatives(SkeletonMatrices):
         return self._hessian(self._place_of(node, offset), positions)
 
     def _hessian(self, place: Place, q: ArrayLike) -> Array:
-        D = np.zeros((6, len(self._dofs), len(self._dofs)))
-        self._derive(entries.jacobian_hessian, place, D, positions=q)
+        w = self._ready or self._workspace()
+        D = zeros(w.by_column)
+        path, x, y, z = place
+        try:
+            work = w.derivation or self._derivation()
+            status = entries.jacobian_hessian.call(w.tree, w.data, work, path, x, y, z, q, D)
+        except REFUSALS:
+            status = REFUSED
+        if status:
+            self._derive(entries.jacobian_hessian, place, D, positions=q)
         return D
 
     # Momentum --------------------------------------------------------------------------------------------
@@ -178,12 +205,21 @@ class SkeletonMotionDerivatives(SkeletonMatrices):
         self, positions: ArrayLike, velocities: ArrayLike, accelerations: ArrayLike
     ) -> CentroidalDerivatives:
         """`centroidal_momentum_derivatives` of a given state and acceleration; the held state stays."""
-        return CentroidalDerivatives(*self._centroidal(positions, velocities, accelerations))
+        D = self._centroidal(positions, velocities, accelerations)
+        return CentroidalDerivatives(D[0], D[1], D[2], D[3])
 
     def _centroidal(self, q: ArrayLike, u: ArrayLike, udot: ArrayLike) -> Array:
-        D = np.empty((4, 6, len(self._dofs)))
+        w = self._ready or self._workspace()
+        D = empty(w.centroidal)
         entry = entries.centroidal_momentum_derivatives
-        if self._derive(entry, (), D, positions=q, velocities=u, accelerations=udot):
+        try:
+            work = w.derivation or self._derivation()
+            status = entry.call(w.tree, w.data, work, q, u, udot, D)
+        except REFUSALS:
+            status = REFUSED
+        if status == REFUSED:
+            status = self._derive(entry, (), D, positions=q, velocities=u, accelerations=udot)
+        if status:
             raise ModelError(f"skeleton {self.name!r} has no mass, so no centre of mass")
         return D
 
@@ -191,12 +227,13 @@ class SkeletonMotionDerivatives(SkeletonMatrices):
 
     def _derivation(self) -> int:
         """Address of the workspace that fits the compiled tree."""
+        w = self._ready or self._workspace()
         work = self._selections.get("derivatives")
         if work is None:
-            self._workspace()
             work = derivatives_workspace(self._tree)  # type: ignore[arg-type]
             self._selections["derivative rows"] = solution_rows(work)
             self._selections["derivatives"] = work
+        w.derivation = work.address
         return work.address
 
     def _derive(self, entry: Any, first: tuple[Any, ...], D: Array, **given: ArrayLike) -> int:

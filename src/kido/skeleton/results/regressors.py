@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy import empty
 from numpy.typing import ArrayLike
 
 from kido.jit import REFUSALS
@@ -35,7 +36,7 @@ class SkeletonRegressors(SkeletonImpulses):
     def inverse_dynamics_regressor(self, bodies: Bodies = None) -> Array:
         """Y (dofs, 10 bodies) with M udot + C(q, u) u + g(q) = Y pi of the held state and accelerations."""
         d = self._with_accelerations()
-        Y = np.empty((len(self._dofs), self._columns(bodies)))
+        Y = empty((len(self._dofs), self._columns(bodies)))
         arguments = self._members(bodies), 0, NOTHING, NOTHING, NOTHING, Y
         self._of_held(entries.torque_regressor, d, *arguments)
         return Y
@@ -47,11 +48,11 @@ class SkeletonRegressors(SkeletonImpulses):
 
         With zero velocities and accelerations it is the regressor of `compute_gravity_forces`.
         """
-        tree, data, _ = self._for()
+        w = self._ready or self._workspace()
         members = self._members(bodies)
-        Y = np.empty((len(self._dofs), self._columns(bodies)))
+        Y = empty((len(self._dofs), self._columns(bodies)))
         try:
-            status = entries.torque_regressor.call(tree, data, members, 1, positions, velocities, accelerations, Y)
+            status = entries.torque_regressor.call(w.tree, w.data, members, 1, positions, velocities, accelerations, Y)
         except REFUSALS:
             status = REFUSED
         if status:
@@ -69,9 +70,9 @@ class SkeletonRegressors(SkeletonImpulses):
         self, positions: ArrayLike, velocities: ArrayLike, bodies: Bodies = None
     ) -> tuple[Array, Array]:
         """K and U (10 bodies,): kinetic energy = K . pi, potential energy of gravity = U . pi, of a given state."""
-        if self._addresses is None:
+        if self._ready is None:
             self._workspace()
-        kinetic, potential = np.empty((2, self._columns(bodies)))
+        kinetic, potential = empty((2, self._columns(bodies)))
         first = self._members(bodies), 1
         given = {"positions": positions, "velocities": velocities}
         self._evaluate(entries.energy_regressor, first, (kinetic, potential), **given)

@@ -66,23 +66,17 @@ class SkeletonSelections(SkeletonDynamics):
         key = ("choice", None if bodies is None else self._indices_of(bodies))
         return (self._selections.get(key) or self._new_choice(key)).address
 
-    def _for(self, bodies: Bodies = None) -> tuple[int, int, int]:
-        """Addresses of the tree, of data that belong to no state, and of the inertias of chosen bodies."""
-        return (self._selections.get("all") if bodies is None else None) or self._new_for(bodies)
-
-    def _new_for(self, bodies: Bodies) -> tuple[int, int, int]:
-        tree, scratch, _ = self._workspace()
-        found = tree, scratch, self._choice(bodies)
-        if bodies is None:
-            self._selections["all"] = found
-        return found
-
     def _new_choice(self, key: tuple[str, tuple[int, ...] | None]) -> Container:
         self._compiled()
         links = self._links
-        chosen = range(len(self._bodies)) if key[1] is None else key[1]
         made = Container(CHOICE, bodies=len(links.top))  # type: ignore[union-attr]
-        for index in chosen:
+        if key[1] is None:
+            tree: Any = self._tree
+            made.inertia[:] = np.column_stack([tree.mass, tree.mass[:, None] * tree.com, tree.inertia])
+            made.springs[:] = 1
+            self._selections[key] = made
+            return made
+        for index in key[1]:
             body = self._bodies[index]
             link, X = int(links.of_body[index]), links.offset[index]  # type: ignore[union-attr]
             own = body.inertia if index == self._top(link) else body.inertia.transformed(X)
@@ -116,9 +110,9 @@ class SkeletonSelections(SkeletonDynamics):
 
     def _columns_of(self) -> int:
         """Address of the workspace for all columns of a matrix."""
+        w = self._ready or self._workspace()
         made = self._selections.get("columns")
         if made is None:
-            self._compiled()
             parent, first = self._tree.parent, self._tree.first_dof  # type: ignore[union-attr]
             n, m = len(parent), len(self._dofs)
             made = Container(COLUMNS, bodies=n, dofs=m, columns=m + WIDE)
@@ -130,6 +124,7 @@ class SkeletonSelections(SkeletonDynamics):
                     made.below[above] += made.below[i]
                     made.end[above] = max(int(made.end[above]), int(made.end[i]))
             self._selections["columns"] = made
+        w.columns = made.address
         return made.address
 
     # Points on nodes -------------------------------------------------------------------------------------
@@ -147,9 +142,10 @@ class SkeletonSelections(SkeletonDynamics):
 
     def _place_of(self, node: Any, offset: ArrayLike = ORIGIN) -> Place:
         """Path to the link of a node, and the point at `offset` from the node's origin, in the link's axes."""
+        w = self._ready or self._workspace()
         if offset is ORIGIN:
             try:
-                return self._selections[(node,)]
+                return w.places[node]
             except (TypeError, KeyError):  # no node, or its first time
                 pass
         node = self._node(node)
@@ -166,7 +162,7 @@ class SkeletonSelections(SkeletonDynamics):
             point = X[:3, :3] @ point + X[:3, 3]
         place = path.address, float(point[0]), float(point[1]), float(point[2])
         if offset is ORIGIN and pose is None:
-            self._selections[(node,)] = place
+            w.places[node] = place
         return place
 
     def _new_path(self, link: int) -> Container:
@@ -210,9 +206,9 @@ class SkeletonSelections(SkeletonDynamics):
         Raises:
             StateError: a state of the wrong size or not finite.
         """
-        tree, scratch, _ = self._addresses or self._workspace()
+        w = self._ready or self._workspace()
         try:
-            status = entry.call(tree, scratch, *first, *given.values(), *out)
+            status = entry.call(w.tree, w.data, *first, *given.values(), *out)
         except REFUSALS:
             status = entries.REFUSED
         if status == entries.REFUSED:
@@ -221,8 +217,8 @@ class SkeletonSelections(SkeletonDynamics):
             for what, vector in zip(given, vectors, strict=True):
                 if not np.isfinite(vector).all():
                     self._raise_not_finite(what, vector)
-            tree, scratch, _ = self._workspace()
-            status = entry(tree, scratch, *first, *vectors, *out)
+            w = self._workspace()
+            status = entry(w.tree, w.data, *first, *vectors, *out)
         return status
 
     def _of_held(self, entry: Any, d: Container, *arguments: Any) -> int:
