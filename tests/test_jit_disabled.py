@@ -65,7 +65,11 @@ json.dump({k: v if k in ("errors", "disabled") else np.asarray(v).tolist() for k
 
 
 def run(**environment: str) -> dict:
-    env = {**os.environ, **environment, "PYTHONPATH": str(Path(__file__).parent)}
+    env = {
+        **os.environ,
+        **environment,
+        "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]),
+    }
     done = subprocess.run([sys.executable, "-c", SCRIPT], env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
