@@ -245,13 +245,6 @@ class SkeletonArrays:
         held.velocity_of.call(tree, data, index, V)
         return V
 
-    def _acceleration_of(self, index: int) -> Array:
-        """[angular; classic linear] acceleration of a body's origin, world axes."""
-        tree, data = self._held or self._hold()
-        A = empty(_SIX)
-        held.acceleration_of.call(tree, data, index, A)
-        return A
-
     def _joint_acceleration_of(self, index: int) -> Array:
         """H udot of the joint above a body, in the body's axes."""
         R = self._pose_of(index)[:3, :3]

@@ -10,7 +10,7 @@ Pinocchio's derivatives are in the same tangent spaces: its columns and rows are
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy import empty
@@ -140,7 +140,7 @@ class SkeletonDerivatives(SkeletonMotionDerivatives):
         return ForwardDynamicsDerivatives(D[0], D[1], D[2])
 
     def hybrid_dynamics_derivatives(
-        self, positions: ArrayLike, velocities: ArrayLike, values: ArrayLike, prescribed: Any
+        self, positions: ArrayLike, velocities: ArrayLike, values: ArrayLike, prescribed: Dofs
     ) -> HybridDynamicsDerivatives:
         """Derivatives of `hybrid_dynamics`, which takes the same arguments; the held state stays.
 
@@ -155,7 +155,7 @@ class SkeletonDerivatives(SkeletonMotionDerivatives):
         udot, _ = self.hybrid_dynamics(positions, velocities, values, prescribed)
         dq, du, M = self.inverse_dynamics_derivatives(positions, velocities, udot)
         given = np.zeros(len(self._dofs), bool)
-        given[self._coordinate_indices(prescribed)] = True
+        given[indices_of(self, prescribed)] = True
         p, f = np.flatnonzero(given), np.flatnonzero(~given)
         dvalues = np.zeros_like(M)
         dvalues[:, p] = M[:, p]

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy import empty
 from numpy.typing import ArrayLike
 
-from kido.errors import ModelError, StateError
+from kido.errors import ModelError
 from kido.jit import REFUSALS
 from kido.kernels import matrix_entries as entries
 from kido.kernels.entries import REFUSED
@@ -16,6 +14,7 @@ from kido.math.transform import number_or_nan
 from kido.skeleton.arrays import OF_POSITIONS, OF_VELOCITIES, Array
 from kido.skeleton.results.momentum import SkeletonMomentum
 from kido.skeleton.results.selections import NOTHING, Bodies
+from kido.skeleton.state.subsets import Dofs, indices_of
 
 
 class SkeletonMatrices(SkeletonMomentum):
@@ -320,14 +319,14 @@ class SkeletonMatrices(SkeletonMomentum):
         positions: ArrayLike,
         velocities: ArrayLike,
         values: ArrayLike,
-        prescribed: Any,
+        prescribed: Dofs,
     ) -> tuple[Array, Array]:
         """Dynamics with the accelerations of some coordinates given; the held state stays.
 
         Args:
             positions, velocities: the state.
             values: (dofs,) accelerations of the prescribed coordinates, joint forces of the others.
-            prescribed: the coordinates whose acceleration is given: degrees of freedom, names or indices.
+            prescribed: the coordinates whose acceleration is given, named as for `get_positions`.
 
         Returns:
             (accelerations, forces), all of them (dofs,): M udot + C(q, u) = T.
@@ -340,20 +339,8 @@ class SkeletonMatrices(SkeletonMomentum):
             self._workspace()
         n = len(self._dofs)
         flags = np.zeros(n)
-        flags[self._coordinate_indices(prescribed)] = 1.0
+        flags[indices_of(self, prescribed)] = 1.0
         udot, tau = empty((2, n))
         given = {"positions": positions, "velocities": velocities, "values": values}
         self._check_pivot(self._evaluate(entries.hybrid_dynamics, (), (flags, udot, tau), **given))
         return udot, tau
-
-    def _coordinate_indices(self, dofs: Any) -> list[int]:
-        """Indices of coordinates given as degrees of freedom, names or indices."""
-        if isinstance(dofs, str | int | np.integer) or not hasattr(dofs, "__iter__"):
-            dofs = (dofs,)
-        found = []
-        for item in dofs:
-            dof = self.dof(item) if isinstance(item, str | int | np.integer) else item  # type: ignore[attr-defined]
-            if not any(dof is own for own in self._dofs):
-                raise StateError(f"skeleton {self.name!r}: {item!r} is none of its degrees of freedom")
-            found.append(dof.index)
-        return found

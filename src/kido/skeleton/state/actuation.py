@@ -13,7 +13,7 @@ from kido.joints import ActuatorType
 from kido.math.transform import number_or_nan
 from kido.skeleton.arrays import OF_FORCES, Array
 from kido.skeleton.joints.actuator import actuator_type
-from kido.skeleton.state.state import SkeletonState
+from kido.skeleton.state.state import SkeletonState, numbers_of
 
 _TAKES_FORCE = np.array([t.takes_force for t in ActuatorType])
 _TAKES_MOTION = np.array([t.takes_motion for t in ActuatorType])
@@ -92,13 +92,7 @@ class SkeletonActuation(SkeletonState):
         self._set_commands(slice(0, self.num_dofs), vector, f"skeleton {self.name!r}: commands")
 
     def _set_commands(self, part: slice, value: ArrayLike, what: str) -> None:
-        size = part.stop - part.start
-        try:
-            source = np.array(np.broadcast_to(np.asarray(value, dtype=np.float64), (size,)))
-        except (TypeError, ValueError):
-            raise StateError(f"{what}: expected {size} numbers, got {value!r}") from None
-        if not np.isfinite(source).all():
-            raise StateError(f"{what}: expected finite numbers, got {source.tolist()}")
+        source = numbers_of(value, part.stop - part.start, what)
         d = self._compiled()
         actuator = self._tree.actuator[part]  # type: ignore[union-attr]
         force, motion = _TAKES_FORCE[actuator], _TAKES_MOTION[actuator]

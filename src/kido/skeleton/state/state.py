@@ -46,6 +46,21 @@ _SETTERS = {
 _NAMES = {"q": "positions", "u": "velocities", "udot": "accelerations", "tau": "forces"}
 
 
+def numbers_of(value: ArrayLike, size: int, what: str) -> Array:
+    """A new vector of finite numbers from as many, or from one for all.
+
+    Raises:
+        StateError: the wrong size, or not finite.
+    """
+    try:
+        source = np.array(np.broadcast_to(np.asarray(value, dtype=np.float64), (size,)))
+    except (TypeError, ValueError):
+        raise StateError(f"{what}: expected {size} numbers, got {value!r}") from None
+    if not np.isfinite(source).all():
+        raise StateError(f"{what}: expected finite numbers, got {source.tolist()}")
+    return source
+
+
 class SkeletonState(SkeletonArrays):
     """What a skeleton holds.
 
@@ -95,15 +110,8 @@ class SkeletonState(SkeletonArrays):
         return status != held.REFUSED
 
     def _set_part(self, field: str, part: slice, value: ArrayLike, what: str) -> None:
-        size = part.stop - part.start
-        try:
-            source = np.array(np.broadcast_to(np.asarray(value, dtype=np.float64), (size,)))
-        except (TypeError, ValueError):
-            raise StateError(f"{what}: expected {size} numbers, got {value!r}") from None
-        if not np.isfinite(source).all():
-            raise StateError(f"{what}: expected finite numbers, got {source.tolist()}")
         whole = self._get(field)
-        whole[part] = source
+        whole[part] = numbers_of(value, part.stop - part.start, what)
         self._set(field, whole)
 
     def _read_part(self, field: str, index: int) -> float:
