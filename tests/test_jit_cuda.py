@@ -28,7 +28,7 @@ def ptx_of(name: str, capability: tuple[int, int] = (9, 0)) -> str:
         "integrate",
         pytest.param("forward_kinematics", marks=pytest.mark.slow),
         pytest.param("jacobian", marks=pytest.mark.slow),
-        pytest.param("inverse_dynamics", marks=pytest.mark.slow),
+        pytest.param("forward_dynamics_derivatives", marks=pytest.mark.slow),
         pytest.param("mass_matrix", marks=pytest.mark.slow),
         pytest.param("simulate", marks=pytest.mark.slow),
     ],
