@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
+import sys
+from pathlib import Path
 
 import kido
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
 project = "KIDO"
 author = "The KIDO authors"
@@ -16,10 +20,10 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
-    "sphinx.ext.intersphinx",
+    "by_task",
 ]
-exclude_patterns = ["_build"]
-templates_path = ["_templates"]
+exclude_patterns = ["_build", "_ext"]
+default_role = "py:obj"
 
 # Pages are programs: all cells run, and an exception fails the build.
 nb_execution_mode = "force"
@@ -30,16 +34,17 @@ os.environ["KIDO_QUIET"] = "1"
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
 
-autodoc_default_options = {"members": True, "inherited-members": True, "show-inheritance": False}
+autodoc_default_options = {"members": True}
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
-autosummary_generate = True
-# Shapes such as "(dofs,): what" are read as types, and `dofs` is an attribute of several classes.
-suppress_warnings = ["ref.python"]
+autodoc_typehints_format = "short"
+autodoc_type_aliases = {"ArrayLike": "ArrayLike", "Array": "Array"}
+autosummary_generate = False
 napoleon_google_docstring = True
+napoleon_custom_sections = [("Attributes", "params_style")]
 napoleon_use_rtype = False
+python_use_unqualified_type_names = True
 
 html_theme = "furo"
 html_title = "KIDO"
 html_static_path = ["images"]
-intersphinx_mapping: dict[str, tuple[str, None]] = {}

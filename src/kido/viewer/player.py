@@ -26,10 +26,11 @@ SPEEDS = ("1/10", "1/4", "1/2", "1", "2", "4")
 class Player:
     """Shows a motion in the browser, at ``player.url`` on this machine only; the model is not changed.
 
-        recording = kido.Recording.open("run.h5")
-        motion = Trajectory.from_recording(recording)
-        with Player(recording.display_world(), motion) as player:
-            player.run()
+    Example:
+        >>> recording = kido.Recording.open("run.h5")
+        >>> motion = Trajectory.from_recording(recording)
+        >>> with Player(recording.display_world(), motion) as player:
+        ...     player.run()
 
     Args:
         model: World or Skeleton.

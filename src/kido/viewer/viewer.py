@@ -275,6 +275,7 @@ class Viewer(Controls, Cameras):
         self._posted.put(action)
 
     def work_off(self) -> None:
+        """Do what other threads have posted, now."""
         while True:
             try:
                 action = self._posted.get_nowait()
@@ -283,6 +284,7 @@ class Viewer(Controls, Cameras):
             action()
 
     def check_open(self) -> None:
+        """Raise a `ViewerError` if the viewer is closed."""
         if self._closed:
             raise ViewerError("The viewer is closed.")
 
@@ -294,6 +296,11 @@ class Viewer(Controls, Cameras):
         return self._pacer.real_time_factor if self._pacer is not None else 0.0
 
     def check_world(self, what: str) -> Any:
+        """The world that is shown.
+
+        Raises:
+            ViewerError: it is a skeleton.
+        """
         if not self.is_world:
             raise ViewerError(f"{what} needs a World; this viewer shows the skeleton {self.model.name!r}.")
         return self.model
@@ -385,5 +392,6 @@ class Viewer(Controls, Cameras):
         self.post(apply)
 
     def check_body(self, body: Any) -> None:
+        """Raise a `NameLookupError` if a body is none of those shown."""
         if not any(body is b for b in self.view.bodies):
             raise NameLookupError("body in the viewer", getattr(body, "name", body), self.labels)

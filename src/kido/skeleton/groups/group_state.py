@@ -12,6 +12,7 @@ from kido.errors import ModelError, NameLookupError, StateError
 from kido.joints import ActuatorType
 from kido.skeleton.body_node import BodyNode
 from kido.skeleton.joints.degree_of_freedom import DegreeOfFreedom
+from kido.skeleton.joints.dof_properties import MEANINGS
 from kido.skeleton.joints.joint import DOF_PROPERTIES, Joint
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def _limit(key: str) -> Any:
     def write(self: GroupState, value: ArrayLike) -> None:
         self._set_property(key, value)
 
-    return property(read, write, doc=f"{key.replace('_', ' ').capitalize()} of the group's coordinates (a copy).")
+    return property(read, write, doc=f"{MEANINGS[key]}. One number for each coordinate (a copy).")
 
 
 class GroupState:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 from kido.errors import ModelError
 from kido.joints import ActuatorType
 from kido.skeleton.joints.actuator import Mimic, actuator_type
+from kido.skeleton.joints.dof_properties import MEANINGS
 
 if TYPE_CHECKING:
     from kido.skeleton.joints.joint import Joint
 
 
-def _state(name: str, array: str) -> Any:
+def _state(name: str, array: str, unit: str) -> Any:
     def read(self: DegreeOfFreedom) -> float:
         return float(self.joint.child.skeleton._read_part(array, self.index))
 
@@ -22,7 +23,7 @@ def _state(name: str, array: str) -> Any:
         if not skeleton._set_number(array, k, value):
             skeleton._set_part(array, slice(k, k + 1), value, f"dof {self.name!r}: {name}")
 
-    return property(read, write, doc=f"{name.capitalize()} of the coordinate.")
+    return property(read, write, doc=f"{name.capitalize()} of the coordinate {unit}.")
 
 
 def _property(key: str) -> Any:
@@ -34,7 +35,7 @@ def _property(key: str) -> Any:
         values[self.index_in_joint] = value  # checked with the others
         self.joint.set_property(key, values)
 
-    return property(read, write, doc=f"{key.replace('_', ' ').capitalize()} of the coordinate.")
+    return property(read, write, doc=f"{MEANINGS[key]}.")
 
 
 class DegreeOfFreedom:
@@ -44,10 +45,10 @@ class DegreeOfFreedom:
     Properties (`position_lower_limit`, `damping`, ...) are those of `Joint`.
     """
 
-    position = _state("position", "q")
-    velocity = _state("velocity", "u")
-    acceleration = _state("acceleration", "udot")
-    force = _state("force", "tau")
+    position = _state("position", "q", "[m, rad]")
+    velocity = _state("velocity", "u", "[m/s, rad/s]")
+    acceleration = _state("acceleration", "udot", "[m/s^2, rad/s^2]")
+    force = _state("force", "tau", "[N, N m]")
     position_lower_limit = _property("position_lower_limit")
     position_upper_limit = _property("position_upper_limit")
     velocity_lower_limit = _property("velocity_lower_limit")

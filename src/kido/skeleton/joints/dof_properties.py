@@ -29,6 +29,29 @@ DOF_PROPERTIES: dict[str, tuple[float, float]] = {
 # One number for a lower limit and an upper one of the same size.
 SYMMETRIC_LIMITS = {f"{what}_limit": what for what in _LIMITED[1:]}
 
+_UNITS = {
+    "position": "[m, rad]",
+    "velocity": "[m/s, rad/s]",
+    "acceleration": "[m/s^2, rad/s^2]",
+    "force": "[N, N m]",
+}
+# What each property is, for docstrings.
+MEANINGS: dict[str, str] = {
+    **{f"{what}_lower_limit": f"Least {what} {unit}; -inf for no limit" for what, unit in _UNITS.items()},
+    **{f"{what}_upper_limit": f"Largest {what} {unit}; inf for no limit" for what, unit in _UNITS.items()},
+    **{
+        f"{what}_limit": f"Largest size of the {what} {unit}; setting it sets a lower limit and an upper one"
+        for what, unit in _UNITS.items()
+        if what != "position"
+    },
+    "damping": "Force per velocity that opposes it [N s/m, N m s/rad], implicit in steps of a world",
+    "coulomb_friction": "Dry friction: most that it resists motion with, in a world [N, N m]",
+    "spring_stiffness": "Force per distance from `rest_position` that opposes it [N/m, N m/rad]",
+    "rest_position": "Where the spring exerts no force [m, rad]",
+    "initial_position": "Position that a new skeleton starts with [m, rad]",
+    "initial_velocity": "Velocity that a new skeleton starts with [m/s, rad/s]",
+}
+
 
 def read_property(properties: dict[str, Array], key: str, owner: str) -> Array:
     """A property of all coordinates (a copy); of a symmetric limit the largest size that is allowed.

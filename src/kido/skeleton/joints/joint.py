@@ -13,7 +13,7 @@ from kido.math.transform import as_transform
 from kido.skeleton.aspects import Carrier
 from kido.skeleton.joints.actuator import JointActuation, Mimic
 from kido.skeleton.joints.degree_of_freedom import DegreeOfFreedom
-from kido.skeleton.joints.dof_properties import DOF_PROPERTIES, changed_properties, read_property
+from kido.skeleton.joints.dof_properties import DOF_PROPERTIES, MEANINGS, changed_properties, read_property
 from kido.skeleton.joints.joint_motion import JointMotion
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def _per_dof(key: str) -> Any:
     def write(self: Joint, value: ArrayLike) -> None:
         self.set_property(key, value)
 
-    return property(read, write, doc=f"{key.replace('_', ' ').capitalize()} of each coordinate (a copy).")
+    return property(read, write, doc=f"{MEANINGS[key]}. One number for each coordinate (a copy).")
 
 
 class Joint(JointActuation, JointMotion, Carrier):

@@ -45,6 +45,11 @@ class SkeletonJacobians(SkeletonSelections):
     def jacobian(self, node: Any, offset: ArrayLike = ORIGIN, in_coordinates_of: Frame | None = None) -> Array:
         """J (6, dofs) with [angular; linear] velocity of a point of a node = J u.
 
+        Args:
+            node: a body of the skeleton, its name or its index; or a node on one (end effector, marker, shape).
+            offset: the point, from the node's origin in its own axes [m].
+            in_coordinates_of: frame in whose axes the rows are; None for the world's.
+
         Raises:
             ModelError: a node of another skeleton, or no node; an offset that is not three finite numbers.
         """

@@ -1,0 +1,112 @@
+"""What the reference needs besides autodoc: members of large classes by task, links by short names, tables.
+
+    .. members:: kido.Skeleton
+
+       jacobian linear_jacobian
+
+gives a table of these members and then their full entries, so that a class may be spread over pages by task.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+from typing import Any, ClassVar
+
+from docutils import nodes
+from docutils.parsers.rst import directives
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+import kido
+
+
+class Members(SphinxDirective):
+    """A table of members of a class, and their entries."""
+
+    has_content = True
+    required_arguments = 1
+    option_spec: ClassVar[dict[str, Any]] = {"no-table": directives.flag}
+
+    def run(self) -> list[nodes.Node]:
+        owner = self.arguments[0]
+        module, _, name = owner.rpartition(".")
+        kind = getattr(importlib.import_module(module), name)
+        names = " ".join(self.content).split()
+        lines = []
+        if "no-table" not in self.options:
+            lines += [".. autosummary::", "   :nosignatures:", ""]
+            lines += [f"   ~{owner}.{member}" for member in names] + [""]
+        for member in names:
+            value = inspect.getattr_static(kind, member)
+            directive = "autoproperty" if isinstance(value, property) else "automethod"
+            if directive == "automethod" and not callable(value) and not isinstance(value, classmethod | staticmethod):
+                directive = "autoattribute"
+            lines += [f".. {directive}:: {owner}.{member}", ""]
+        return self.parse_text_to_nodes("\n".join(lines))
+
+
+def tables(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Markdown tables of docstrings as reStructuredText ones."""
+    out: list[str] = []
+    in_table = False
+    for line in lines:
+        if not line.lstrip().startswith("| "):
+            in_table = False
+            out.append(line)
+            continue
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        if not in_table:
+            out += [".. list-table::", "   :header-rows: 1", ""]
+            in_table = True
+        if not all(set(cell) <= {"-", ":"} for cell in cells):
+            out += [f"   {'* -' if k == 0 else '  -'} {cell}" for k, cell in enumerate(cells)]
+    lines[:] = out
+
+
+def plain(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Bars mean absolute values, not substitutions; a colon in a property's first line does not end a type."""
+    lines[:] = [re.sub(r"(?<![\\|`])\|(?=[A-Za-z])|(?<=[\w)])\|(?!\|)", r"\\|", line) if "| " != line.lstrip()[:2]
+                else line for line in lines]  # fmt: skip
+    if what == "property":
+        lines.insert(0, "")
+
+
+def short_types(app: Sphinx, what: str, name: str, obj: Any, options: Any, signature: Any, returns: Any) -> Any:
+    """Arrays by a short name."""
+
+    def short(text: Any) -> Any:
+        if not isinstance(text, str):
+            return text
+        text = re.sub(r"_Buffer \| _SupportsArray.*?complex \| bytes \| str\]", "ArrayLike", text)
+        return re.sub(r"ndarray\[tuple\[Any, \.\.\.\], dtype\[float64\]\]", "Array", text)
+
+    return short(signature), short(returns)
+
+
+def by_short_name(app: Sphinx, env: Any, node: Any, contnode: nodes.Element) -> nodes.Element | None:
+    """Where a name is documented that is written without, or with another, package: `Joint.damping`, `solve`."""
+    if node.get("refdomain") != "py":
+        return None
+    parts = node["reftarget"].lstrip("~.").removesuffix("()").split(".")
+    domain = env.domains["py"]
+    for length in (2, 1):
+        tail = parts[-length:]
+        target = "kido." + ".".join(tail)
+        if len(tail) == length and target in domain.objects:
+            if length == 1 and len(parts) > 1 and parts[0] != "kido":
+                return None
+            found = domain.resolve_xref(env, node["refdoc"], app.builder, "obj", target, node, contnode)
+            if found is not None:
+                return found
+    return None
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    app.add_directive("members", Members)
+    app.connect("autodoc-process-docstring", plain, priority=400)  # before napoleon
+    app.connect("autodoc-process-docstring", tables)
+    app.connect("autodoc-process-signature", short_types)
+    app.connect("missing-reference", by_short_name)
+    return {"version": kido.__version__, "parallel_read_safe": True}
