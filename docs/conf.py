@@ -44,7 +44,10 @@ napoleon_google_docstring = True
 napoleon_custom_sections = [("Attributes", "params_style")]
 napoleon_use_rtype = False
 python_use_unqualified_type_names = True
+# Names in attribute lists are looked up like references; several classes have a `name`.
+suppress_warnings = ["ref.python"]
 
 html_theme = "furo"
 html_title = "KIDO"
 html_static_path = ["images"]
+html_css_files = ["kido.css"]

@@ -115,7 +115,7 @@ def names_of_ours(page: Path) -> Iterator[str]:
     """What the second column of a page's first table names."""
     table = page.read_text().split("## What differs")[0]
     for line in table.splitlines():
-        if line.startswith("| `") or line.startswith("| keyframes") or line.startswith("| site"):
+        if line.startswith(("| `", "| keyframes", "| site", "| actuators", "| Aspects")):
             yield from re.findall(r"`([^`]+)`", line.strip().strip("|").split(" | ")[-1])
 
 

@@ -67,8 +67,10 @@ def tables(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: lis
 
 def plain(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Bars mean absolute values, not substitutions; a colon in a property's first line does not end a type."""
-    lines[:] = [re.sub(r"(?<![\\|`])\|(?=[A-Za-z])|(?<=[\w)])\|(?!\|)", r"\\|", line) if "| " != line.lstrip()[:2]
-                else line for line in lines]  # fmt: skip
+    bar = re.compile(r"(?<![\\|`])\|(?=[A-Za-z])|(?<=[\w)])\|(?!\|)")
+    for k, line in enumerate(lines):
+        if not line.lstrip().startswith("| "):  # a table
+            lines[k] = bar.sub(r"\\|", line)
     if what == "property":
         lines.insert(0, "")
 
