@@ -181,6 +181,11 @@ def test_mistakes() -> None:
         skeleton.compute_centroidal_momentum(np.zeros(n), np.zeros(n + 1))
     with pytest.raises(StateError, match="positions"):
         skeleton.compute_com(np.full(n, np.inf))
+    for wrong in (np.full(n, np.nan), np.zeros(n + 1), [0.0]):
+        with pytest.raises(StateError, match="velocities"):
+            skeleton.compute_kinetic_energy(np.zeros(n), wrong)
+        with pytest.raises(StateError, match="positions"):
+            skeleton.compute_potential_energy(wrong)
     with pytest.raises(ModelError, match="about"):
         skeleton.momentum_about((1.0, 2.0))
     with pytest.raises(ModelError, match="bodies"):

@@ -21,12 +21,10 @@ from kido.skeleton.arrays import (
     Array,
 )
 from kido.skeleton.compiler import check_masses
-from kido.skeleton.results.workspace import Workspace
-from kido.skeleton.state.actuation import SkeletonActuation
-from kido.tree import data_for
+from kido.skeleton.results.selections import SkeletonSelections
 
 
-class SkeletonDynamics(SkeletonActuation):
+class SkeletonDynamics(SkeletonSelections):
     """Results of the held state, and of states given as arguments."""
 
     # Results of the held state ---------------------------------------------------------------------------
@@ -165,34 +163,6 @@ class SkeletonDynamics(SkeletonActuation):
 
     # Results of a given state, which leave the held one alone ---------------------------------------------
 
-    def _workspace(self) -> Workspace:
-        """Where calls with the state given work; `_ready` while nothing changes."""
-        self._compiled()
-        if self._scratch is None:
-            self._scratch = data_for(self._tree)  # type: ignore[arg-type]
-        self._ready = Workspace(
-            self._tree.address,  # type: ignore[union-attr]
-            self._scratch.address,
-            self._choice(None),
-            len(self._bodies),
-            len(self._dofs),
-        )
-        return self._ready
-
-    def _choice(self, bodies: Any) -> int:
-        """Address of the inertias of chosen bodies by link; see `SkeletonSelections`."""
-        raise NotImplementedError
-
-    def _again(self, entry: Any, out: Array, **given: ArrayLike) -> int:
-        """Call an entry that refused its arguments once more, with checked and converted copies of them."""
-        size = self.num_dofs
-        vectors = [self._vector(value, size, what) for what, value in given.items()]
-        for what, vector in zip(given, vectors, strict=True):
-            if not np.isfinite(vector).all():
-                self._raise_not_finite(what, vector)
-        w = self._workspace()
-        return entry(w.tree, w.data, *vectors, out)
-
     def forward_kinematics(self, positions: ArrayLike) -> Array:
         """World transforms (bodies, 4, 4) of all bodies at given positions; the held state stays."""
         w = self._ready or self._workspace()
@@ -202,7 +172,7 @@ class SkeletonDynamics(SkeletonActuation):
         except REFUSALS:
             status = entries.REFUSED
         if status:
-            self._again(entries.forward_kinematics, X, positions=positions)
+            self._again(entries.forward_kinematics, (), (X,), positions=positions)
         return X
 
     def compute_mass_matrix(self, positions: ArrayLike) -> Array:
@@ -214,7 +184,7 @@ class SkeletonDynamics(SkeletonActuation):
         except REFUSALS:
             status = entries.REFUSED
         if status:
-            self._again(entries.mass_matrix_at, M, positions=positions)
+            self._again(entries.mass_matrix_at, (), (M,), positions=positions)
         return M
 
     def inverse_dynamics(self, positions: ArrayLike, velocities: ArrayLike, accelerations: ArrayLike) -> Array:
@@ -227,7 +197,7 @@ class SkeletonDynamics(SkeletonActuation):
             status = entries.REFUSED
         if status:
             given = {"positions": positions, "velocities": velocities, "accelerations": accelerations}
-            self._again(entries.inverse_dynamics, out, **given)
+            self._again(entries.inverse_dynamics, (), (out,), **given)
         return out
 
     def forward_dynamics(self, positions: ArrayLike, velocities: ArrayLike, forces: ArrayLike) -> Array:
@@ -244,7 +214,7 @@ class SkeletonDynamics(SkeletonActuation):
             status = entries.REFUSED
         if status == entries.REFUSED:
             given = {"positions": positions, "velocities": velocities, "forces": forces}
-            status = self._again(entries.forward_dynamics, out, **given)
+            status = self._again(entries.forward_dynamics, (), (out,), **given)
         if status:
             self._raise_singular(status - 2)
         return out

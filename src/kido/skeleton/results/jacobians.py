@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from numpy import empty
 from numpy.typing import ArrayLike
@@ -13,16 +13,15 @@ from kido.kernels import jacobian_entries as entries
 from kido.kernels import momentum_entries
 from kido.kernels.entries import REFUSED
 from kido.skeleton.arrays import OF_POSITIONS, OF_VELOCITIES, Array
-from kido.skeleton.frames.frame import ORIGIN
-from kido.skeleton.results.selections import NOTHING, Bodies, SkeletonSelections, turned
-
-if TYPE_CHECKING:
-    from kido.skeleton.frames.frame import ORIGIN, Frame
+from kido.skeleton.frames.frame import ORIGIN, Frame
+from kido.skeleton.frames.jacobian_node import JacobianNode
+from kido.skeleton.results.dynamics import SkeletonDynamics
+from kido.skeleton.results.selections import NOTHING, Bodies, turned
 
 _POSE = (4, 4)
 
 
-class SkeletonJacobians(SkeletonSelections):
+class SkeletonJacobians(SkeletonDynamics):
     """Jacobians with a column for every coordinate of the skeleton; those of the nodes themselves are compact.
 
     A node is a body, its name or its index, or a frame fixed to a body. `offset` is a point in the node's axes, from
@@ -198,6 +197,14 @@ class SkeletonJacobians(SkeletonSelections):
         if status == momentum_entries.MASSLESS:
             raise ModelError(f"skeleton {self.name!r}: the bodies have no mass, so no centre of mass")
 
+    def _axes_of(self, frame: Any, positions: ArrayLike | None = None) -> Array:
+        """Rotation from a frame's axes to the world's; of a node of this skeleton at given positions."""
+        if not isinstance(frame, Frame):
+            raise ModelError(f"skeleton {self.name!r}: in_coordinates_of: expected a frame, got {frame!r}")
+        if positions is not None and isinstance(frame, JacobianNode) and frame._carrier[0].skeleton is self:
+            return self.compute_world_transform(positions, frame)[:3, :3]
+        return frame.world_transform[:3, :3]
+
     # Of a given state ------------------------------------------------------------------------------------
 
     def compute_world_transform(self, positions: ArrayLike, node: Any) -> Array:
@@ -217,7 +224,7 @@ class SkeletonJacobians(SkeletonSelections):
         except REFUSALS:
             status = REFUSED
         if status:
-            self._evaluate(entries.pose, (path, body._index), (X,), positions=positions)
+            self._again(entries.pose, (path, body._index), (X,), positions=positions)
         return X if offset is None else X @ offset
 
     def compute_jacobian(
@@ -236,7 +243,7 @@ class SkeletonJacobians(SkeletonSelections):
         except REFUSALS:
             status = REFUSED
         if status:
-            self._evaluate(entries.jacobian, (path, 1, x, y, z), (J,), positions=positions)
+            self._again(entries.jacobian, (path, 1, x, y, z), (J,), positions=positions)
         return J if in_coordinates_of is None else turned(J, self._axes_of(in_coordinates_of, positions))
 
     def _rate_at(self, positions: Any, velocities: Any, node: Any, offset: Any, axes: Any, spatial: int) -> Array:
@@ -248,7 +255,7 @@ class SkeletonJacobians(SkeletonSelections):
         except REFUSALS:
             status = REFUSED
         if status:
-            self._evaluate(
+            self._again(
                 entries.jacobian_rate, (path, 1, spatial, x, y, z), (J,), positions=positions, velocities=velocities
             )
         return J if axes is None else turned(J, self._axes_of(axes, positions))
@@ -320,7 +327,7 @@ class SkeletonJacobians(SkeletonSelections):
         except REFUSALS:
             status = REFUSED
         if status:
-            self._check_mass(self._evaluate(momentum_entries.com_jacobian, (choice, 1), (J,), positions=positions))
+            self._check_mass(self._again(momentum_entries.com_jacobian, (choice, 1), (J,), positions=positions))
         return J
 
     def compute_com_jacobian_derivative(
@@ -336,7 +343,7 @@ class SkeletonJacobians(SkeletonSelections):
             status = REFUSED
         if status:
             self._check_mass(
-                self._evaluate(
+                self._again(
                     momentum_entries.centroidal_matrix_rate,
                     (choice, 1),
                     (A,),

@@ -36,7 +36,7 @@ class SkeletonManifold(SkeletonDynamics):
         except REFUSALS:
             status = entries.REFUSED
         if status:
-            self._again(kernels.position_differences, out, positions=positions, from_positions=from_positions)
+            self._again(kernels.position_differences, (), (out,), positions=positions, from_positions=from_positions)
         return out
 
     def integrate_positions(self, positions: ArrayLike, velocities: ArrayLike) -> Array:
@@ -52,7 +52,7 @@ class SkeletonManifold(SkeletonDynamics):
         except REFUSALS:
             status = entries.REFUSED
         if status:
-            self._again(kernels.integrate_positions, out, positions=positions, velocities=velocities)
+            self._again(kernels.integrate_positions, (), (out,), positions=positions, velocities=velocities)
         return out
 
     def interpolate_positions(self, start: ArrayLike, end: ArrayLike, share: float) -> Array:

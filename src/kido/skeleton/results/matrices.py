@@ -188,7 +188,7 @@ class SkeletonMatrices(SkeletonMomentum):
         except REFUSALS:
             status = REFUSED
         if status:
-            self._evaluate(entries.chosen_mass_matrix, (choice, 1), (M,), positions=positions)
+            self._again(entries.chosen_mass_matrix, (choice, 1), (M,), positions=positions)
         return M
 
     def compute_inverse_mass_matrix(self, positions: ArrayLike, time_step: float = 0.0) -> Array:
@@ -206,7 +206,7 @@ class SkeletonMatrices(SkeletonMomentum):
         except REFUSALS:
             status = REFUSED
         if status:
-            self._check_pivot(self._evaluate(entries.inverse_mass_matrix, (columns, 1, h), (out,), positions=positions))
+            self._check_pivot(self._again(entries.inverse_mass_matrix, (columns, 1, h), (out,), positions=positions))
         return out
 
     def compute_augmented_mass_matrix(self, positions: ArrayLike, time_step: float) -> Array:
@@ -224,7 +224,7 @@ class SkeletonMatrices(SkeletonMomentum):
         except REFUSALS:
             status = REFUSED
         if status:
-            self._check_pivot(self._evaluate(entries.cholesky, (1,), (L,), positions=positions))
+            self._check_pivot(self._again(entries.cholesky, (1,), (L,), positions=positions))
         return L
 
     def compute_mass_matrix_factors(self, positions: ArrayLike) -> tuple[Array, Array]:
@@ -236,7 +236,7 @@ class SkeletonMatrices(SkeletonMomentum):
         except REFUSALS:
             status = REFUSED
         if status:
-            self._check_pivot(self._evaluate(entries.mass_factors, (1,), (F, D), positions=positions))
+            self._check_pivot(self._again(entries.mass_factors, (1,), (F, D), positions=positions))
         return F, D
 
     def compute_coriolis_matrix(self, positions: ArrayLike, velocities: ArrayLike, bodies: Bodies = None) -> Array:
@@ -249,7 +249,7 @@ class SkeletonMatrices(SkeletonMomentum):
         except REFUSALS:
             status = REFUSED
         if status:
-            self._evaluate(entries.coriolis_matrix, (choice, 1), (C,), positions=positions, velocities=velocities)
+            self._again(entries.coriolis_matrix, (choice, 1), (C,), positions=positions, velocities=velocities)
         return C
 
     def compute_mass_matrix_derivative(self, positions: ArrayLike, velocities: ArrayLike) -> Array:
@@ -267,7 +267,7 @@ class SkeletonMatrices(SkeletonMomentum):
         except REFUSALS:
             status = REFUSED
         if status:
-            self._evaluate(
+            self._again(
                 entries.joint_loads, (choice, 1, entries.CORIOLIS), (out,), positions=positions, velocities=velocities
             )
         return out
@@ -286,7 +286,7 @@ class SkeletonMatrices(SkeletonMomentum):
         except REFUSALS:
             status = REFUSED
         if status:
-            self._evaluate(
+            self._again(
                 entries.joint_loads,
                 (choice, 1, entries.CORIOLIS_AND_GRAVITY),
                 (out,),
@@ -305,7 +305,7 @@ class SkeletonMatrices(SkeletonMomentum):
         except REFUSALS:
             status = REFUSED
         if status:
-            self._evaluate(entries.joint_loads, (choice, 1, entries.GRAVITY), (NOTHING, out), positions=positions)
+            self._again(entries.joint_loads, (choice, 1, entries.GRAVITY), (NOTHING, out), positions=positions)
         return out
 
     def compute_spring_forces(self, positions: ArrayLike) -> Array:

@@ -195,7 +195,7 @@ class SkeletonMomentum(SkeletonJacobians):
         except REFUSALS:
             status = REFUSED
         if status:
-            self._check_mass(self._evaluate(entries.com, (choice, 1, 0), (NOTHING, NOTHING, out), positions=positions))
+            self._check_mass(self._again(entries.com, (choice, 1, 0), (NOTHING, NOTHING, out), positions=positions))
         return out
 
     def compute_com_velocity(self, positions: ArrayLike, velocities: ArrayLike, bodies: Bodies = None) -> Array:
@@ -209,7 +209,7 @@ class SkeletonMomentum(SkeletonJacobians):
             status = REFUSED
         if status:
             self._check_mass(
-                self._evaluate(entries.com, (choice, 1, 1), (NOTHING, out), positions=positions, velocities=velocities)
+                self._again(entries.com, (choice, 1, 1), (NOTHING, out), positions=positions, velocities=velocities)
             )
         return out
 
@@ -226,7 +226,7 @@ class SkeletonMomentum(SkeletonJacobians):
             status = REFUSED
         if status:
             self._check_mass(
-                self._evaluate(
+                self._again(
                     entries.com,
                     (choice, 1, 2),
                     (out,),
@@ -248,9 +248,7 @@ class SkeletonMomentum(SkeletonJacobians):
             status = REFUSED
         if status:
             self._check_mass(
-                self._evaluate(
-                    entries.momentum, (choice, 1, 1, _CENTRE), (h,), positions=positions, velocities=velocities
-                )
+                self._again(entries.momentum, (choice, 1, 1, _CENTRE), (h,), positions=positions, velocities=velocities)
             )
         return h
 
@@ -264,7 +262,7 @@ class SkeletonMomentum(SkeletonJacobians):
         except REFUSALS:
             status = REFUSED
         if status:
-            self._check_mass(self._evaluate(entries.centroidal_matrix, (choice, 1), (A,), positions=positions))
+            self._check_mass(self._again(entries.centroidal_matrix, (choice, 1), (A,), positions=positions))
         return A
 
     def compute_centroidal_momentum_matrix_derivative(
@@ -280,7 +278,7 @@ class SkeletonMomentum(SkeletonJacobians):
             status = REFUSED
         if status:
             self._check_mass(
-                self._evaluate(
+                self._again(
                     entries.centroidal_matrix_rate, (choice, 1), (A,), positions=positions, velocities=velocities
                 )
             )
@@ -296,7 +294,7 @@ class SkeletonMomentum(SkeletonJacobians):
         except REFUSALS:
             status = REFUSED
         if status:
-            self._check_mass(self._evaluate(entries.centroidal_inertia, (choice, 1), (inertia,), positions=positions))
+            self._check_mass(self._again(entries.centroidal_inertia, (choice, 1), (inertia,), positions=positions))
         return inertia
 
     def compute_kinetic_energy(self, positions: ArrayLike, velocities: ArrayLike, bodies: Bodies = None) -> float:
@@ -308,7 +306,7 @@ class SkeletonMomentum(SkeletonJacobians):
         except REFUSALS:
             energy = np.nan
         if energy != energy:  # refused
-            energy = self._evaluate(entries.kinetic_energy, (choice, 1), (), positions=positions, velocities=velocities)
+            energy = self._again(entries.kinetic_energy, (choice, 1), (), positions=positions, velocities=velocities)
         return energy
 
     def compute_potential_energy(self, positions: ArrayLike, bodies: Bodies = None) -> float:
@@ -320,5 +318,5 @@ class SkeletonMomentum(SkeletonJacobians):
         except REFUSALS:
             energy = np.nan
         if energy != energy:  # refused
-            energy = self._evaluate(entries.potential_energy, (choice, 1), (), positions=positions)
+            energy = self._again(entries.potential_energy, (choice, 1), (), positions=positions)
         return energy

@@ -56,7 +56,7 @@ class SkeletonRegressors(SkeletonImpulses):
         except REFUSALS:
             status = REFUSED
         if status:
-            self._evaluate(
+            self._again(
                 entries.torque_regressor,
                 (members, 1),
                 (Y,),

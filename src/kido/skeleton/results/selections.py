@@ -13,9 +13,11 @@ from kido.jit import REFUSALS, Container
 from kido.kernels import entries
 from kido.math.transform import as_vector
 from kido.skeleton.arrays import Array
-from kido.skeleton.frames.frame import ORIGIN, Frame
+from kido.skeleton.frames.frame import ORIGIN
 from kido.skeleton.frames.jacobian_node import JacobianNode
-from kido.skeleton.results.dynamics import SkeletonDynamics
+from kido.skeleton.results.workspace import Workspace
+from kido.skeleton.state.actuation import SkeletonActuation
+from kido.tree import data_for
 from kido.tree.selection import CHOICE, COLUMNS, MEMBERS, PATH, WIDE
 
 if TYPE_CHECKING:
@@ -26,7 +28,7 @@ NOTHING = np.zeros(0)  # stands for the state where a kernel takes the held one
 Place = tuple[int, float, float, float]  # address of the path to a link, and a point in the link's axes
 
 
-class SkeletonSelections(SkeletonDynamics):
+class SkeletonSelections(SkeletonActuation):
     """Paths to bodies and choices of bodies as kernels read them, kept until the structure changes."""
 
     # Bodies ----------------------------------------------------------------------------------------------
@@ -184,24 +186,26 @@ class SkeletonSelections(SkeletonDynamics):
         parts = [np.arange(int(first[i]), int(first[i + 1])) for i in path.body]
         return np.concatenate(parts).astype(np.intp)
 
-    # Axes ------------------------------------------------------------------------------------------------
-
-    def _axes_of(self, frame: Any, positions: ArrayLike | None = None) -> Array:
-        """Rotation from a frame's axes to the world's; of a node of this skeleton at given positions."""
-        if not isinstance(frame, Frame):
-            raise ModelError(f"skeleton {self.name!r}: in_coordinates_of: expected a frame, got {frame!r}")
-        if positions is not None and isinstance(frame, JacobianNode) and frame._carrier[0].skeleton is self:
-            body, pose = frame._carrier
-            R = self.forward_kinematics(positions)[body._index, :3, :3]
-            return R if pose is None else R @ pose[:3, :3]
-        return frame.world_transform[:3, :3]
-
     # Calls with a given state ----------------------------------------------------------------------------
+
+    def _workspace(self) -> Workspace:
+        """Where calls with the state given work; `_ready` while nothing changes."""
+        self._compiled()
+        if self._scratch is None:
+            self._scratch = data_for(self._tree)  # type: ignore[arg-type]
+        self._ready = Workspace(
+            self._tree.address,  # type: ignore[union-attr]
+            self._scratch.address,
+            self._choice(None),
+            len(self._bodies),
+            len(self._dofs),
+        )
+        return self._ready
 
     def _evaluate(self, entry: Any, first: tuple[Any, ...], out: tuple[Array, ...], **given: ArrayLike) -> int:
         """Call an entry on arrays that belong to no state: (tree, data, *first, *given, *out).
 
-        Arguments that the entry refuses are checked, converted and tried once more.
+        Calls that are to take a microsecond do this themselves, with `_again` for what is refused.
 
         Raises:
             StateError: a state of the wrong size or not finite.
@@ -211,15 +215,21 @@ class SkeletonSelections(SkeletonDynamics):
             status = entry.call(w.tree, w.data, *first, *given.values(), *out)
         except REFUSALS:
             status = entries.REFUSED
-        if status == entries.REFUSED:
-            size = len(self._dofs)
-            vectors = [self._vector(value, size, what) for what, value in given.items()]
-            for what, vector in zip(given, vectors, strict=True):
-                if not np.isfinite(vector).all():
-                    self._raise_not_finite(what, vector)
-            w = self._workspace()
-            status = entry(w.tree, w.data, *first, *vectors, *out)
-        return status
+        return self._again(entry, first, out, **given) if status == entries.REFUSED else status
+
+    def _again(self, entry: Any, first: tuple[Any, ...], out: tuple[Array, ...], **given: ArrayLike) -> Any:
+        """Call an entry that refused its arguments once more, with checked and converted copies of them.
+
+        Raises:
+            StateError: a state of the wrong size or not finite.
+        """
+        size = len(self._dofs)
+        vectors = [self._vector(value, size, what) for what, value in given.items()]
+        for what, vector in zip(given, vectors, strict=True):
+            if not np.isfinite(vector).all():
+                self._raise_not_finite(what, vector)
+        w = self._workspace()
+        return entry(w.tree, w.data, *first, *vectors, *out)
 
     def _of_held(self, entry: Any, d: Container, *arguments: Any) -> int:
         """Call an entry on the held state: (tree, data, *arguments)."""
