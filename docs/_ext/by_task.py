@@ -36,7 +36,7 @@ class Members(SphinxDirective):
         names = " ".join(self.content).split()
         lines = []
         if "no-table" not in self.options:
-            lines += [".. autosummary::", "   :nosignatures:", ""]
+            lines += [f"Of :py:obj:`~{owner}`:", "", ".. autosummary::", "   :nosignatures:", ""]
             lines += [f"   ~{owner}.{member}" for member in names] + [""]
         for member in names:
             value = inspect.getattr_static(kind, member)
@@ -71,7 +71,7 @@ def plain(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list
     for k, line in enumerate(lines):
         if not line.lstrip().startswith("| "):  # a table
             lines[k] = bar.sub(r"\\|", line)
-    if what == "property":
+    if what in ("property", "attribute"):
         lines.insert(0, "")
 
 
