@@ -55,6 +55,6 @@ def test_a_hook_may_change_the_world():
 
 def test_a_callback_that_cannot_be_called_is_refused_at_once():
     world, _ = cart()
-    with pytest.raises(kido.ModelError, match="step callback: expected a function of the world, got None"):
+    with pytest.raises(kido.ModelError, match="step callback: expected a function of the world alone, got None"):
         world.add_step_callback(None)  # type: ignore[arg-type]
     world.step()

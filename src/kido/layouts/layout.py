@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kido.errors import StateError
 from kido.layouts.blocks import Block
+from kido.math.transform import as_numbers
 from kido.skeleton import Skeleton
 
 Array = NDArray[np.float64]
@@ -42,7 +43,7 @@ class StateLayout:
 
     def _vector(self, value: ArrayLike, size: int, what: str) -> Array:
         try:
-            vector = np.array(value, dtype=np.float64)
+            vector = as_numbers(value)
         except (TypeError, ValueError):
             vector = np.full(0, np.nan)
         if vector.shape != (size,) or not np.isfinite(vector).all():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,34 @@ def number_or_nan(value: Any) -> float:
         return float("nan")
 
 
+def as_flag(value: Any, what: str) -> bool:
+    """True or False, also as NumPy's or as 1 or 0.
+
+    Raises:
+        ModelError: anything else, such as a text, None or an array.
+    """
+    if isinstance(value, bool | int | np.bool_ | np.integer) and value in (0, 1):
+        return bool(value)
+    raise ModelError(f"{what}: expected True or False, got {value!r}")
+
+
+def as_numbers(value: Any) -> NDArray[np.float64]:
+    """Real numbers as a new float64 array of their shape, whose dtype is NumPy's own object (unpickled ones differ).
+
+    Raises:
+        TypeError, ValueError: texts, complex numbers or other things; lists of unequal lengths; numbers too large.
+    """
+    array = np.array(value, order="C")
+    if array.dtype.kind == "O":  # whole numbers beyond 64 bits, fractions
+        if not all(isinstance(item, Real) for item in array.flat):
+            raise TypeError(f"expected numbers, got {value!r}")
+        try:
+            return array.astype(np.float64)
+        except OverflowError as error:
+            raise ValueError(str(error)) from None
+    return array.astype(np.float64, casting="same_kind")
+
+
 def as_vector(value: ArrayLike, what: str, size: int = 3) -> NDArray[np.float64]:
     """A finite vector of a given size, as a new array.
 
@@ -27,9 +56,8 @@ def as_vector(value: ArrayLike, what: str, size: int = 3) -> NDArray[np.float64]
         ModelError: wrong size, not numbers, or not finite.
     """
     try:
-        # astype: the dtype of an unpickled array is equal to NumPy's own float64 but another object.
-        vector = np.array(value, dtype=np.float64).reshape(-1).astype(np.float64)
-    except (TypeError, ValueError, OverflowError):
+        vector = as_numbers(value).reshape(-1)
+    except (TypeError, ValueError):
         raise ModelError(f"{what}: expected {size} numbers, got {value!r}") from None
     if vector.shape != (size,):
         raise ModelError(f"{what}: expected {size} numbers, got {vector.size}: {value!r}")
@@ -67,8 +95,8 @@ def as_transform(value: Any, what: str) -> NDArray[np.float64]:
     if hasattr(value, "as_matrix"):
         value = value.as_matrix()
     try:
-        array = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
+        array = as_numbers(value)
+    except (TypeError, ValueError):
         raise ModelError(f"{what}: expected a 4x4 transform, got {value!r}") from None
     if not np.isfinite(array).all():
         raise ModelError(f"{what}: expected finite numbers, got {array.tolist()}")

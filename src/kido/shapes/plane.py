@@ -32,7 +32,7 @@ class Plane(Shape):
             raise ShapeError(f"Plane: normal is {self.normal!r}; expected a vector that is not zero")
         try:
             offset = float(self.offset)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             offset = math.nan
         if not math.isfinite(offset):
             raise ShapeError(f"Plane: offset is {self.offset!r}; expected a finite number")

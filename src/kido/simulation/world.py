@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kido.errors import ModelError, NameLookupError
 from kido.integrators import Integrator, MoreauMidpoint
-from kido.math.transform import as_vector, number_or_nan
+from kido.math.transform import as_flag, as_vector, number_or_nan
 from kido.shapes import Plane
 from kido.simulation.engine import Engine
 from kido.simulation.hooks import StepHooks
@@ -274,10 +274,10 @@ class World(WorldResults, WorldState, Carrier):
                 engine.set_warm_state(self._kept)
                 self._kept = None
         if self._properties_stale:
-            self._properties_stale = False
             for s in self._skeletons:
                 s._compiled()
             self._engine.properties_changed()
+            self._properties_stale = False  # not before: what was refused is refused again
         return self._engine
 
     # Stepping --------------------------------------------------------------------------------------------
@@ -300,6 +300,7 @@ class World(WorldResults, WorldState, Carrier):
         """
         if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
             raise ModelError(f"world {self.name!r}: step: expected a number of steps not below 0, got {n!r}")
+        reset_command = as_flag(reset_command, f"world {self.name!r}: step: reset_command")
         engine = self._compile()
         if self._hooks:
             for _ in range(n):

@@ -77,6 +77,10 @@ class Carrier:
     def _carried(self) -> dict[type, Any]:
         return self.__dict__.setdefault("_aspects", {})
 
+    def _check_class(self, aspect_type: Any) -> None:
+        if not isinstance(aspect_type, type):
+            raise ModelError(f"{self!r}: aspect: expected a class, got {aspect_type!r}")
+
     @property
     def aspects(self) -> list[Any]:
         """Its aspects, in the order they were attached."""
@@ -92,8 +96,7 @@ class Carrier:
         Raises:
             ModelError: there is one of that class already.
         """
-        if not isinstance(aspect_type, type):
-            raise ModelError(f"{self!r}: aspect: expected a class, got {aspect_type!r}")
+        self._check_class(aspect_type)
         if aspect_type in self._carried():
             raise ModelError(f"{self!r} has an aspect {aspect_type.__name__} already; erase() it, or set() another")
         return self.set(aspect_type(*args, **options))
@@ -118,10 +121,12 @@ class Carrier:
 
     def get(self, aspect_type: type[T]) -> T | None:
         """The aspect of a class, or None."""
+        self._check_class(aspect_type)
         return self._carried().get(aspect_type)
 
     def has(self, aspect_type: type) -> bool:
         """Whether there is an aspect of a class."""
+        self._check_class(aspect_type)
         return aspect_type in self._carried()
 
     def erase(self, aspect_type: type[T]) -> T:
@@ -130,9 +135,10 @@ class Carrier:
         Raises:
             NameLookupError: there is none.
         """
+        self._check_class(aspect_type)
         if aspect_type not in self._carried():
             names = [kind.__name__ for kind in self._carried()]
-            raise NameLookupError(f"aspect of {self!r}", getattr(aspect_type, "__name__", aspect_type), names)
+            raise NameLookupError(f"aspect of {self!r}", aspect_type.__name__, names)
         aspect = self._carried().pop(aspect_type)
         if issubclass(aspect_type, Aspect):
             aspect._carrier = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from kido.errors import ModelError, NameLookupError
 from kido.kernels.held import pose_of
+from kido.math.transform import as_flag
 from kido.shapes import Shape
 from kido.skeleton.aspects import Carrier
 from kido.skeleton.editing.editing import BodyEditing
@@ -111,7 +113,7 @@ class BodyNode(BodyEditing, BodyLoads, JacobianNode, Carrier):
 
     @gravity.setter
     def gravity(self, value: bool) -> None:
-        self._gravity = bool(value)
+        self._gravity = as_flag(value, f"body {self.name!r}: gravity")
         self.skeleton._structure_changed()
 
     @property
@@ -121,7 +123,7 @@ class BodyNode(BodyEditing, BodyLoads, JacobianNode, Carrier):
 
     @collidable.setter
     def collidable(self, value: bool) -> None:
-        self._collidable = bool(value)
+        self._collidable = as_flag(value, f"body {self.name!r}: collidable")
         self.skeleton._structure_changed()
 
     # Shapes ----------------------------------------------------------------------------------------------
@@ -134,7 +136,8 @@ class BodyNode(BodyEditing, BodyLoads, JacobianNode, Carrier):
     def shape(self, key: str | int) -> ShapeNode:
         """A shape by name or index."""
         for k, node in enumerate(self.shapes):
-            if key == node.name or key == k:
+            named = isinstance(key, str) and key == node.name
+            if named or (isinstance(key, int | np.integer) and not isinstance(key, bool) and key == k):
                 return node
         raise NameLookupError(f"shape of body {self.name!r}", key, [s.name for s in self.shapes])
 
@@ -148,6 +151,10 @@ class BodyNode(BodyEditing, BodyLoads, JacobianNode, Carrier):
             name = f"{self.name}_shape_{len(self.shapes)}"
         if any(node.name == name for node in self.shapes):
             raise ModelError(f"body {self.name!r} has a shape {name!r} already")
+        valid = list(inspect.signature(ShapeNode.__init__).parameters)[5:]
+        for key in options:
+            if key not in valid:
+                raise ModelError(f"body {self.name!r}: shape {name!r} has no option {key!r}; it has {', '.join(valid)}")
         return self._add_node(ShapeNode(self, name, shape, transform, **options))
 
     def remove_shape(self, node: ShapeNode) -> None:

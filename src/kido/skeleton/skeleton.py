@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from kido.errors import ModelError, NameLookupError
+from kido.math.transform import as_flag
 from kido.skeleton.arrays import STATE_FIELDS
 from kido.skeleton.aspects import Carrier
 from kido.skeleton.body_node import BodyNode
@@ -200,6 +201,8 @@ class Skeleton(
         Raises:
             NameLookupError: there is none.
         """
+        if not isinstance(node_type, type):
+            raise ModelError(f"skeleton {self.name!r}: expected a class of nodes, got {node_type!r}")
         found = [node for node in self.nodes() if isinstance(node, node_type)]
         return self._lookup(node_type.__name__, key, {node.name: node for node in found}, found)
 
@@ -227,7 +230,7 @@ class Skeleton(
 
     @mobile.setter
     def mobile(self, value: bool) -> None:
-        self._mobile = bool(value)
+        self._mobile = as_flag(value, f"skeleton {self.name!r}: mobile")
         self._structure_changed()
 
     @property
@@ -237,7 +240,7 @@ class Skeleton(
 
     @self_collision.setter
     def self_collision(self, value: bool) -> None:
-        self._self_collision = bool(value)
+        self._self_collision = as_flag(value, f"skeleton {self.name!r}: self_collision")
         self._structure_changed()
 
     @property
@@ -247,7 +250,7 @@ class Skeleton(
 
     @adjacent_body_collision.setter
     def adjacent_body_collision(self, value: bool) -> None:
-        self._adjacent_body_collision = bool(value)
+        self._adjacent_body_collision = as_flag(value, f"skeleton {self.name!r}: adjacent_body_collision")
         self._structure_changed()
 
     # Copies ----------------------------------------------------------------------------------------------

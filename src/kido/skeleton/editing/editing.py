@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kido.errors import KidoError, ModelError
+from kido.math.transform import as_flag
 from kido.skeleton.editing.merging import merge_fixed_joints
 from kido.skeleton.editing.transplant import change_of_joint, check_mimics, motion_to_keep, subtree, transplant
 from kido.skeleton.inertia import Inertia
@@ -75,7 +76,7 @@ class BodyEditing:
         change = change_of_joint(self, joint, properties)
         if target is not self.skeleton:
             check_mimics(subtree(self), what)
-        keep = motion_to_keep(self, parent) if keep_pose else None
+        keep = motion_to_keep(self, parent) if as_flag(keep_pose, f"{what}: keep_pose") else None
         transplant(self, target, parent, change, keep)
         return self.parent_joint
 
@@ -129,7 +130,8 @@ class BodyEditing:
             ModelError: the joint is in use or a property of it is wrong.
         """
         change = change_of_joint(self, joint, properties)
-        keep = motion_to_keep(self, self.parent) if keep_pose else None
+        keeps = as_flag(keep_pose, f"body {self.name!r}: keep_pose")
+        keep = motion_to_keep(self, self.parent) if keeps else None
         transplant(self, self.skeleton, self.parent, change, keep, in_place=True)
         return self.parent_joint
 
@@ -153,6 +155,8 @@ class BodyEditing:
             The copy.
         """
         _, parent = _destination(self, new_parent)
+        recursive = as_flag(recursive, f"body {self.name!r}: recursive")
+        keep_pose = as_flag(keep_pose, f"body {self.name!r}: keep_pose")
         if isinstance(joint, Joint) and joint is self.parent_joint:
             joint = None
         change_of_joint(self, joint, properties)  # refuses before anything is copied

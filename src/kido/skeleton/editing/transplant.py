@@ -15,6 +15,7 @@ from kido.errors import ModelError
 from kido.joints import JointKind
 from kido.math.transform import inverse_transform
 from kido.skeleton.arrays import STATE_FIELDS
+from kido.skeleton.joints.actuator import check_followers
 from kido.skeleton.joints.joint import Joint
 from kido.skeleton.naming import free_joint_name, free_name, free_names
 from kido.skeleton.nodes.node import Node
@@ -67,7 +68,8 @@ def change_of_joint(body: BodyNode, joint: Joint | type[Joint] | None, propertie
         properties: of the class's constructor.
 
     Raises:
-        ModelError: a property that the class does not have or a wrong value, a joint that is in use.
+        ModelError: a property that the class does not have or a wrong value, a joint that is in use, one that lacks
+            the coordinate that another joint mimics.
     """
     old, what = body.parent_joint, f"body {body.name!r}: joint"
     if isinstance(joint, Joint):
@@ -76,6 +78,7 @@ def change_of_joint(body: BodyNode, joint: Joint | type[Joint] | None, propertie
         if joint is not old and properties:
             raise ModelError(f"{what}: expected a joint or properties of one, got both: {', '.join(properties)}")
         if joint is not old:
+            check_followers(old, joint)
             return JointChange(joint, joint.name or old.name, {})
         joint = None
     if joint is None or joint is type(old):
@@ -97,6 +100,7 @@ def change_of_joint(body: BodyNode, joint: Joint | type[Joint] | None, propertie
         made = joint(**{"name": old.name, **frames, **properties})
     except TypeError as error:
         raise ModelError(f"{what}: cannot make a {joint.__name__}: {error}") from None
+    check_followers(old, made)
     return JointChange(made, made.name, {})
 
 

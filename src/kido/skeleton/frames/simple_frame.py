@@ -220,7 +220,10 @@ class SimpleFrame(Frame):
 
 
 def _as_rotation(value: Any, what: str) -> Array:
-    R = np.shape(value.as_matrix() if hasattr(value, "as_matrix") else value)
-    if R != (3, 3):
+    try:
+        shape = np.shape(value.as_matrix() if hasattr(value, "as_matrix") else value)
+    except ValueError:  # rows of unequal lengths
+        shape = ()
+    if shape != (3, 3):
         raise ModelError(f"{what}: expected a 3x3 rotation or a SciPy Rotation, got {value!r}")
     return as_transform(value, what)[:3, :3]

@@ -10,10 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from kido.errors import ModelError, NameLookupError, StateError
 from kido.joints import ActuatorType
+from kido.math.transform import as_numbers
 from kido.skeleton.body_node import BodyNode
 from kido.skeleton.joints.degree_of_freedom import DegreeOfFreedom
-from kido.skeleton.joints.dof_properties import MEANINGS
-from kido.skeleton.joints.joint import DOF_PROPERTIES, Joint
+from kido.skeleton.joints.dof_properties import DOF_PROPERTIES, MEANINGS, SYMMETRIC_LIMITS
+from kido.skeleton.joints.joint import Joint
 
 if TYPE_CHECKING:
     from kido.skeleton.skeleton import Skeleton
@@ -49,7 +50,7 @@ def _state(name: str, unit: str) -> Any:
 
 def _limit(key: str) -> Any:
     def read(self: GroupState) -> Array:
-        return np.array([dof.joint._properties[key][dof.index_in_joint] for dof in self._current_dofs()])
+        return np.array([dof.joint.get_property(key)[dof.index_in_joint] for dof in self._current_dofs()])
 
     def write(self: GroupState, value: ArrayLike) -> None:
         self._set_property(key, value)
@@ -193,7 +194,7 @@ class GroupState:
         return self._lookup("dof", key, self._dofs)
 
     def _lookup(self, what: str, key: str | int, items: list[Any]) -> Any:
-        found = [item for item in items if item.name == key]
+        found = [item for item in items if item.name == key] if isinstance(key, str) else []
         if isinstance(key, int | np.integer) and not isinstance(key, bool) and -len(items) <= key < len(items):
             found = [items[key]]
         if len(found) != 1:
@@ -214,7 +215,7 @@ class GroupState:
 
     def _vector(self, value: ArrayLike, what: str) -> Array:
         try:
-            array = np.array(value).astype(np.float64, casting="same_kind")
+            array = as_numbers(value)
         except (TypeError, ValueError):
             raise StateError(f"group {self.name!r}: {what}: expected {self.num_dofs} numbers, got {value!r}") from None
         if array.shape != (self.num_dofs,):
@@ -255,20 +256,21 @@ class GroupState:
     def _set_property(self, key: str, value: ArrayLike) -> None:
         dofs = self._current_dofs()
         try:
-            array = np.broadcast_to(np.asarray(value, dtype=np.float64), (len(dofs),))
+            array = np.broadcast_to(as_numbers(value), (len(dofs),))
         except (TypeError, ValueError):
             raise ModelError(f"group {self.name!r}: {key}: expected one number or {len(dofs)}, got {value!r}") from None
         joints = {id(dof.joint): dof.joint for dof in dofs}
-        before = {id(joint): joint.get_property(key) for joint in joints.values()}
-        new = {which: values.copy() for which, values in before.items()}
-        for dof, number in zip(dofs, array, strict=True):
+        before = {which: dict(joint._properties) for which, joint in joints.items()}
+        new: dict[int, dict[int, float]] = {which: {} for which in joints}
+        for dof, number in zip(dofs, array.tolist(), strict=True):
             new[id(dof.joint)][dof.index_in_joint] = number
         try:
             for which, joint in joints.items():
-                joint.set_property(key, new[which])
+                joint._set_numbers(key, new[which])
         except ModelError:
             for which, joint in joints.items():
-                joint.set_property(key, before[which])
+                joint._properties = before[which]
+                joint._changed()
             raise
 
     def get_property(self, key: str) -> Array:
@@ -278,7 +280,7 @@ class GroupState:
             ModelError: there is no such property.
         """
         self._check_property(key)
-        return np.array([dof.joint._properties[key][dof.index_in_joint] for dof in self._current_dofs()])
+        return np.array([dof.joint.get_property(key)[dof.index_in_joint] for dof in self._current_dofs()])
 
     def set_property(self, key: str, value: ArrayLike) -> None:
         """Set a property of its coordinates: one number for each, or one for all.
@@ -290,8 +292,9 @@ class GroupState:
         self._set_property(key, value)
 
     def _check_property(self, key: str) -> None:
-        if key not in DOF_PROPERTIES:
-            raise ModelError(f"group {self.name!r}: no property {key!r}; joints have {', '.join(DOF_PROPERTIES)}")
+        valid = [*DOF_PROPERTIES, *SYMMETRIC_LIMITS]
+        if not isinstance(key, str) or key not in valid:
+            raise ModelError(f"group {self.name!r}: no property {key!r}; joints have {', '.join(valid)}")
 
     # Locks -----------------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from kido.errors import KidoError, ModelError, NameLookupError
 from kido.jit import Container
 from kido.joints import ActuatorType, JointKind
-from kido.math.transform import number_or_nan
+from kido.math.transform import as_flag, number_or_nan
 
 if TYPE_CHECKING:
     from kido.skeleton.joints.joint import Joint
@@ -201,7 +201,7 @@ class JointActuation:
     @enforce_velocity_limits.setter
     def enforce_velocity_limits(self, value: bool) -> None:
         before = self._drives_body_axes
-        self._enforce_velocity_limits = bool(value)
+        self._enforce_velocity_limits = as_flag(value, f"joint {self.name!r}: enforce_velocity_limits")
         self._actuation_changed(before)
 
     @property
@@ -214,6 +214,33 @@ class JointActuation:
             return False
         driven = any(t not in (ActuatorType.FORCE, ActuatorType.PASSIVE) for t in self._actuators[3:])
         return driven or self._enforce_velocity_limits
+
+
+def _followed_number(mimic: Mimic, k: int, other: Joint, what: str) -> int:
+    """Number in a joint of the coordinate that a mimic of a joint's coordinate k follows."""
+    if other.kind in _NOT_COUPLED:
+        raise ModelError(
+            f"{what}: joint {other.name!r} is a {type(other).__name__}, whose velocities are not the rates of its "
+            "positions, so that none can follow it"
+        )
+    number = mimic.dof if mimic.dof is not None else k if other.num_dofs != 1 else 0
+    if number >= other.num_dofs:
+        raise ModelError(f"{what}: joint {other.name!r} has {other.num_dofs} coordinates, so none of number {number}")
+    return number
+
+
+def check_followers(old: Joint, new: Joint) -> None:
+    """Refuse a joint in place of another if it has not what mimics of that one follow.
+
+    Raises:
+        ModelError: names the joint that mimics it.
+    """
+    for joint in old.child.skeleton.joints:
+        for k, mimic in enumerate(joint._mimics):
+            followed = mimic is not None and mimic.joint == old.name and joint._actuators[k] == ActuatorType.MIMIC
+            if mimic is not None and followed and joint is not old:
+                what = f"cannot put a {type(new).__name__} in place of joint {old.name!r}: joint {joint.name!r}: mimic"
+                _followed_number(mimic, k, new, what)
 
 
 def followed_dof(joint: Joint, k: int, skeleton: Skeleton) -> int:
@@ -230,14 +257,7 @@ def followed_dof(joint: Joint, k: int, skeleton: Skeleton) -> int:
     if other is None:
         raise NameLookupError(f"joint (that {joint.name!r} mimics) in skeleton {skeleton.name!r}", mimic.joint,
                               list(skeleton._joint_by_name))  # fmt: skip
-    if other.kind in _NOT_COUPLED:
-        raise ModelError(
-            f"{what}: joint {other.name!r} is a {type(other).__name__}, whose velocities are not the rates of its "
-            "positions, so that none can follow it"
-        )
-    number = mimic.dof if mimic.dof is not None else k if other.num_dofs != 1 else 0
-    if number >= other.num_dofs:
-        raise ModelError(f"{what}: joint {other.name!r} has {other.num_dofs} coordinates, so none of number {number}")
+    number = _followed_number(mimic, k, other, what)
     if other is joint and number == k:
         raise ModelError(f"{what}: it mimics itself")
     return other.dofs[number].index

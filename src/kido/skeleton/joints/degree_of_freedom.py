@@ -31,9 +31,7 @@ def _property(key: str) -> Any:
         return float(self.joint.get_property(key)[self.index_in_joint])
 
     def write(self: DegreeOfFreedom, value: float) -> None:
-        values: list[Any] = self.joint.get_property(key).tolist()
-        values[self.index_in_joint] = value  # checked with the others
-        self.joint.set_property(key, values)
+        self.joint._set_numbers(key, {self.index_in_joint: value})
 
     return property(read, write, doc=f"{MEANINGS[key]}.")
 

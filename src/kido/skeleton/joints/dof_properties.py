@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kido.errors import ModelError
+from kido.math.transform import as_numbers
 
 Array = NDArray[np.float64]
 
@@ -59,10 +60,10 @@ def read_property(properties: dict[str, Array], key: str, owner: str) -> Array:
     Raises:
         ModelError: there is no such property.
     """
-    what = SYMMETRIC_LIMITS.get(key)
+    what = SYMMETRIC_LIMITS.get(key) if isinstance(key, str) else None
     if what is not None:
         return np.maximum(-properties[f"{what}_lower_limit"], properties[f"{what}_upper_limit"], dtype=np.float64)
-    if key not in properties:
+    if not isinstance(key, str) or key not in properties:
         raise ModelError(f"{owner} has no property {key!r}; it has {_names()}")
     return properties[key].copy()
 
@@ -75,12 +76,12 @@ def changed_properties(
     Raises:
         ModelError: there is no such property, or it does not take this value.
     """
-    symmetric = SYMMETRIC_LIMITS.get(key)
-    if symmetric is None and key not in DOF_PROPERTIES:
+    symmetric = SYMMETRIC_LIMITS.get(key) if isinstance(key, str) else None
+    if symmetric is None and (not isinstance(key, str) or key not in DOF_PROPERTIES):
         raise ModelError(f"{owner} has no property {key!r}; it has {_names()}")
     try:
-        array = np.array(np.broadcast_to(np.asarray(value, dtype=np.float64), (size,)))
-    except (TypeError, ValueError, OverflowError):
+        array = np.array(np.broadcast_to(as_numbers(value), (size,)))
+    except (TypeError, ValueError):
         raise ModelError(f"{owner}: {key}: expected one number or {size}, got {value!r}") from None
     lowest = 0.0 if symmetric is not None else DOF_PROPERTIES[key][1]
     is_limit = key.endswith("_limit")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kido.errors import ModelError
 from kido.joints import ActuatorType, JointKind
-from kido.math.transform import as_transform
+from kido.math.transform import as_flag, as_transform
 from kido.skeleton.aspects import Carrier
 from kido.skeleton.joints.actuator import JointActuation, Mimic
 from kido.skeleton.joints.degree_of_freedom import DegreeOfFreedom
@@ -182,6 +183,18 @@ class Joint(JointActuation, JointMotion, Carrier):
         self._properties |= changed_properties(self._properties, key, value, self.num_dofs, owner)
         self._changed()
 
+    def _set_numbers(self, key: str, numbers: Mapping[int, Any]) -> None:
+        """Set a property of some coordinates; the others keep every bit, also where their limits differ by side."""
+        values: list[Any] = self.get_property(key).tolist()
+        for k, number in numbers.items():
+            values[k] = number  # checked with the others
+        changed = changed_properties(self._properties, key, values, self.num_dofs, f"joint {self._name!r}")
+        others = [k for k in range(self.num_dofs) if k not in numbers]
+        for name, array in changed.items():
+            array[others] = self._properties[name][others]
+        self._properties |= changed
+        self._changed()
+
     def get_property(self, key: str) -> NDArray[np.float64]:
         """A property of all coordinates (a copy)."""
         return read_property(self._properties, key, f"joint {self._name!r}")
@@ -193,7 +206,7 @@ class Joint(JointActuation, JointMotion, Carrier):
 
     @enforce_position_limits.setter
     def enforce_position_limits(self, value: bool) -> None:
-        self._enforce_position_limits = bool(value)
+        self._enforce_position_limits = as_flag(value, f"joint {self._name!r}: enforce_position_limits")
         self._changed()
 
     def _changed(self) -> None:

@@ -87,6 +87,8 @@ class UserJoint(Joint):
         Parameters that were arrays when the class's `__init__` left them may be nested lists here: those that are
         all numbers become arrays again.
         """
+        if not isinstance(parameters, dict):
+            raise ModelError(f"joint {name!r}: parameters: expected a dictionary by name, got {parameters!r}")
         joint = cls.__new__(cls)
         joint.__dict__.update({key: _as_array(value) for key, value in parameters.items()})
         UserJoint.__init__(joint, name, **options)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kido.errors import ModelError
-from kido.math.transform import as_transform
+from kido.math.transform import as_flag, as_numbers, as_transform
 from kido.skeleton.aspects import Aspect
 from kido.skeleton.nodes.node import FrameNode
 
@@ -86,12 +86,12 @@ class Support(Aspect):
         geometry: Any = field(default_factory=lambda: np.zeros((0, 3)))
 
     def __init__(self, geometry: ArrayLike = (), active: bool = False):
-        super().__init__(Support.State(bool(active)), Support.Properties(self._checked(geometry)))
+        super().__init__(Support.State(as_flag(active, "support: active")), Support.Properties(self._checked(geometry)))
 
     @staticmethod
     def _checked(geometry: ArrayLike) -> NDArray[np.float64]:
         try:
-            points = np.array(geometry, dtype=np.float64).reshape(-1, 3)
+            points = as_numbers(geometry).reshape(-1, 3)
         except (TypeError, ValueError):
             raise ModelError(f"support: geometry: expected points (n, 3), got {geometry!r}") from None
         if not np.isfinite(points).all():
@@ -105,7 +105,7 @@ class Support(Aspect):
 
     @active.setter
     def active(self, value: bool) -> None:
-        self.state.active = bool(value)
+        self.state.active = as_flag(value, "support: active")
 
     @property
     def geometry(self) -> NDArray[np.float64]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from numpy.typing import ArrayLike, NDArray
 
 from kido.errors import ModelError
-from kido.math.transform import as_vector
+from kido.math.transform import as_numbers, as_vector
 from kido.skeleton.nodes.node import FrameNode
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class Marker(FrameNode):
     @color.setter
     def color(self, value: Any) -> None:
         try:
-            color = tuple(float(c) for c in value)
+            color = tuple(as_numbers(value).tolist())
         except (TypeError, ValueError):
             color = ()
         if len(color) not in (3, 4) or not all(0.0 <= c <= 1.0 for c in color):

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kido.errors import ModelError
-from kido.math.transform import number_or_nan
+from kido.math.transform import as_flag, as_numbers, number_or_nan
 from kido.shapes import Shape
 from kido.skeleton.nodes.node import FrameNode
 
@@ -38,7 +38,7 @@ class ShapeNode(FrameNode):
     _property_fields: ClassVar[dict[str, str]] = {
         **FrameNode._property_fields,
         "shape": "_shape",
-        "visual": "visual",
+        "visual": "_visual",
         "collision": "_collision",
         "color": "_color",
         "friction": "_friction",
@@ -61,8 +61,8 @@ class ShapeNode(FrameNode):
             raise ModelError(f"shape {name!r}: expected a kido shape, got {type(shape).__name__}")
         self._name = name
         self._shape = shape
-        self.visual = bool(visual)
-        self._collision = bool(collision)
+        self._visual = as_flag(visual, f"shape {name!r}: visual")
+        self._collision = as_flag(collision, f"shape {name!r}: collision")
         self._color = self._checked_color(color)
         self._friction = self._coefficient("friction", friction, np.inf)
         self._restitution = self._coefficient("restitution", restitution, 1.0)
@@ -82,7 +82,7 @@ class ShapeNode(FrameNode):
         if color is None:
             return None
         try:
-            values = tuple(float(c) for c in color)
+            values = tuple(as_numbers(color).tolist())
         except (TypeError, ValueError):
             values = ()
         if len(values) not in (3, 4) or not all(0.0 <= c <= 1.0 for c in values):
@@ -118,13 +118,22 @@ class ShapeNode(FrameNode):
         self.body.skeleton._structure_changed()
 
     @property
+    def visual(self) -> bool:
+        """Whether it is drawn."""
+        return self._visual
+
+    @visual.setter
+    def visual(self, value: bool) -> None:
+        self._visual = as_flag(value, f"shape {self._name!r}: visual")
+
+    @property
     def collision(self) -> bool:
         """Whether the shape touches others."""
         return self._collision
 
     @collision.setter
     def collision(self, value: bool) -> None:
-        self._collision = bool(value)
+        self._collision = as_flag(value, f"shape {self._name!r}: collision")
         self.body.skeleton._structure_changed()
 
     @property

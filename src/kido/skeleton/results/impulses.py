@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from kido.errors import ModelError, StateError
 from kido.kernels import matrix_entries as entries
+from kido.math.transform import as_numbers
 from kido.skeleton.arrays import Array
 from kido.skeleton.results.matrices import SkeletonMatrices
 from kido.skeleton.results.selections import NOTHING
@@ -108,7 +109,7 @@ class SkeletonImpulses(SkeletonMatrices):
     def _given_by_link(self, positions: ArrayLike, body_impulses: ArrayLike) -> Array:
         shape = len(self._bodies), 6
         try:
-            given = np.array(body_impulses, dtype=np.float64)
+            given = as_numbers(body_impulses)
         except (TypeError, ValueError):
             given = np.zeros(0)
         if given.shape != shape or not np.isfinite(given).all():
@@ -148,14 +149,14 @@ class SkeletonImpulses(SkeletonMatrices):
 
     def _reaction(self, index: int, about: str, in_coordinates_of: Any) -> Array:
         """Of one joint; see `Joint.reaction_wrench`."""
-        wrench = self.reaction_wrenches[index]
         joint = self._bodies[index].parent_joint
+        if not isinstance(about, str) or about not in ("body", "joint"):
+            raise ModelError(f"joint {joint.name!r}: about: expected 'body' or 'joint', got {about!r}")
+        wrench = self.reaction_wrenches[index]
         if about == "joint":
             X = self._pose_of(index)
             r = X[:3, :3] @ joint._transform_from_child[:3, 3]
             wrench[:3] -= np.cross(r, wrench[3:])
-        elif about != "body":
-            raise ModelError(f"joint {joint.name!r}: about: expected 'body' or 'joint', got {about!r}")
         if in_coordinates_of is None:
             return wrench
         R = self._axes_of(in_coordinates_of)

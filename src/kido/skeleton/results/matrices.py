@@ -199,7 +199,7 @@ class SkeletonMatrices(SkeletonMomentum):
         """
         w = self._ready or self._workspace()
         columns = w.columns or self._columns_of()
-        h = 0.0 if time_step == 0.0 else self._step(time_step)
+        h = 0.0 if isinstance(time_step, float) and time_step == 0.0 else self._step(time_step)
         out = empty(w.square)
         try:
             status = entries.inverse_mass_matrix.call(w.tree, w.data, columns, 1, h, positions, out)

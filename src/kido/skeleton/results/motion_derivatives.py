@@ -14,6 +14,7 @@ from kido.errors import ModelError
 from kido.jit import REFUSALS
 from kido.kernels import derivative_entries as entries
 from kido.kernels.entries import REFUSED
+from kido.math.transform import as_flag
 from kido.skeleton.arrays import OF_ACCELERATIONS, OF_POSITIONS, OF_VELOCITIES, Array
 from kido.skeleton.frames.frame import ORIGIN
 from kido.skeleton.results.branches import derivatives_workspace, solution_rows
@@ -109,7 +110,7 @@ class SkeletonMotionDerivatives(SkeletonMatrices):
         Raises:
             ModelError: a node of another skeleton, or no node; an offset that is not three finite numbers.
         """
-        place, classic = self._place_of(node, offset), int(not spatial)
+        place, classic = self._place_of(node, offset), self._classic(spatial)
         d = self._compiled()
         D = self._result(
             OF_ACCELERATIONS,
@@ -129,8 +130,11 @@ class SkeletonMotionDerivatives(SkeletonMatrices):
     ) -> AccelerationDerivatives:
         """`acceleration_derivatives` of a given state and acceleration; the held state stays."""
         place = self._place_of(node, offset)
-        D = self._acceleration(place, 0 if spatial else 1, positions, velocities, accelerations)
+        D = self._acceleration(place, self._classic(spatial), positions, velocities, accelerations)
         return AccelerationDerivatives(D[0], D[1], D[2])
+
+    def _classic(self, spatial: bool) -> int:
+        return 1 if spatial is False else int(not as_flag(spatial, f"skeleton {self.name!r}: spatial"))
 
     def _acceleration(self, place: Place, classic: int, q: ArrayLike, u: ArrayLike, udot: ArrayLike) -> Array:
         w = self._ready or self._workspace()

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kido.errors import NameLookupError, StateError
+from kido.math.transform import as_numbers
 from kido.skeleton.arrays import Array
 from kido.skeleton.state.snapshot import SavedProperties, SavedState
 from kido.skeleton.state.subsets import Dofs, indices_of
@@ -45,7 +46,7 @@ class Configuration:
             if name not in PARTS:
                 raise StateError(f"configuration: no part {name!r}; valid are {', '.join(PARTS)}")
             try:
-                array = np.array(values, dtype=np.float64)
+                array = as_numbers(values)
             except (TypeError, ValueError):
                 array = np.full(1, np.nan)
             if array.shape != (len(self.dofs),) or not np.isfinite(array).all():

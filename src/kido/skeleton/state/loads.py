@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kido.math.transform import as_vector
+from kido.math.transform import as_flag, as_vector
 
 if TYPE_CHECKING:
     from kido.skeleton.frames.frame import Frame
@@ -66,6 +66,8 @@ class BodyLoads:
         what: str,
     ) -> NDArray[np.float64]:
         """A force or impulse at a point, as a row of `kido.kernels.external`."""
+        force_is_local = as_flag(force_is_local, f"body {self.name!r}: {what}: in body axes")
+        offset_is_local = as_flag(offset_is_local, f"body {self.name!r}: {what}: offset in body axes")
         f = as_vector(force, f"body {self.name!r}: {what}")
         f = self._in_own_or_world_axes(f, in_coordinates_of, force_is_local)
         r = as_vector(offset, f"body {self.name!r}: offset of an {what}")
@@ -86,6 +88,7 @@ class BodyLoads:
         self, torque: ArrayLike, is_local: bool, in_coordinates_of: Frame | None, what: str
     ) -> NDArray[np.float64]:
         """A pure torque or angular impulse, as a row of `kido.kernels.external`."""
+        is_local = as_flag(is_local, f"body {self.name!r}: {what}: in body axes")
         n = as_vector(torque, f"body {self.name!r}: {what}")
         n = self._in_own_or_world_axes(n, in_coordinates_of, is_local)
         row = np.zeros(24)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from kido.errors import ModelError, StateError
 from kido.jit import REFUSALS
 from kido.kernels import held
-from kido.math.transform import as_vector
+from kido.math.transform import as_numbers, as_vector
 from kido.skeleton.arrays import (
     ACCELERATIONS,
     MASS_MATRIX,
@@ -53,7 +53,7 @@ def numbers_of(value: ArrayLike, size: int, what: str) -> Array:
         StateError: the wrong size, or not finite.
     """
     try:
-        source = np.array(np.broadcast_to(np.asarray(value, dtype=np.float64), (size,)))
+        source = np.array(np.broadcast_to(as_numbers(value), (size,)))
     except (TypeError, ValueError):
         raise StateError(f"{what}: expected {size} numbers, got {value!r}") from None
     if not np.isfinite(source).all():
@@ -119,7 +119,7 @@ class SkeletonState(SkeletonArrays):
 
     def _vector(self, value: ArrayLike, size: int, what: str) -> Array:
         try:
-            array = np.array(value, order="C").astype(np.float64, casting="same_kind")
+            array = as_numbers(value)
         except (TypeError, ValueError):
             raise StateError(f"skeleton {self.name!r}: {what}: expected {size} numbers, got {value!r}") from None
         if array.shape != (size,):
@@ -240,7 +240,7 @@ class SkeletonState(SkeletonArrays):
             twice = sorted({self._dofs[i].name for i in k.tolist() if k.tolist().count(i) > 1})
             raise StateError(f"skeleton {self.name!r}: {_NAMES[field]}: dofs named more than once: {', '.join(twice)}")
         try:
-            given = np.asarray(values).astype(np.float64, casting="same_kind")
+            given = as_numbers(values)
         except (TypeError, ValueError):
             raise StateError(
                 f"skeleton {self.name!r}: {_NAMES[field]}: expected {len(k)} numbers, got {values!r}"
