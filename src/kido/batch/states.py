@@ -7,10 +7,8 @@ target, and `q`, `u`, ... are the sample's own numbers in batch-first arrays (`k
 from __future__ import annotations
 
 from kido.jit import Field, Schema, clear, kernel, where_positive
-from kido.joints.kinds import FREE_MIXED
 from kido.joints.motion import hinge_column
 from kido.kernels.derivative_entries import derive_joint_accelerations, derive_joint_forces
-from kido.kernels.entries import write_member_transform
 from kido.kernels.forward_dynamics import (
     acceleration_scatter,
     articulated_inertias,
@@ -19,10 +17,11 @@ from kido.kernels.forward_dynamics import (
     start_bias,
 )
 from kido.kernels.inertia import body_inertia, start_inertia
-from kido.kernels.integration import advance, linear_to_body_axes, linear_to_parent_axes
+from kido.kernels.integration import advance, to_body_axes, to_parent_axes
 from kido.kernels.inverse_dynamics import body_acceleration, body_force, gather_joint_forces
 from kido.kernels.kinematics import body_pose, body_velocity, has_hinge, poses, rotation_of, transforms, velocities
 from kido.kernels.mass_matrix import mass_matrix_from_composites, start_composite
+from kido.kernels.placement import point_on_link, write_poses
 from kido.kernels.springs import add_passive_forces
 from kido.math.so3 import cross, rotate
 
@@ -60,8 +59,7 @@ def transforms_of(t, d, q, X):
     """World transforms of all bodies of the skeleton into X (bodies, 4, 4)."""
     load(q, d.q)
     poses(t, d, 0, t.parent.shape[0])
-    for m in range(X.shape[0]):
-        write_member_transform(t, d, m, X)
+    write_poses(t, d, X)
 
 
 @kernel
@@ -71,10 +69,7 @@ def jacobian_of(t, d, q, member, x, y, z, J):
     link = t.member_link[member]
     transforms(t, d, 0, link + 1)
     clear(J)
-    Y = t.member_pose
-    a = Y[member, 0] * x + Y[member, 1] * y + Y[member, 2] * z + Y[member, 3]
-    b = Y[member, 4] * x + Y[member, 5] * y + Y[member, 6] * z + Y[member, 7]
-    c = Y[member, 8] * x + Y[member, 9] * y + Y[member, 10] * z + Y[member, 11]
+    a, b, c = point_on_link(t, member, x, y, z)
     rx, ry, rz = rotate(rotation_of(d, link), a, b, c)
     i = link
     while i >= 0:
@@ -191,22 +186,6 @@ def advanced_of(t, d, q, u, h, moved):
 
 
 @kernel
-def in_parent_axes(t, d, values):
-    """Linear coordinates of FREE_MIXED joints from body axes to those the joint is integrated in."""
-    for i in range(t.parent.shape[0]):
-        if t.kind[i] == FREE_MIXED:
-            linear_to_parent_axes(t, d, values, i)
-
-
-@kernel
-def in_body_axes(t, d, values):
-    """The inverse of `in_parent_axes`."""
-    for i in range(t.parent.shape[0]):
-        if t.kind[i] == FREE_MIXED:
-            linear_to_body_axes(t, d, values, i)
-
-
-@kernel
 def step_of(t, d, w, tau, row, h):
     """One step of smooth motion from q, u in the work space, by the scheme of `kido.simulation.smooth`.
 
@@ -221,7 +200,7 @@ def step_of(t, d, w, tau, row, h):
     transforms(t, d, 0, n)
     for i in range(n):
         body_inertia(t, d, i)
-    in_parent_axes(t, d, d.tau)
+    to_parent_axes(t, d, 0, t.parent.shape[0], d.tau)
     add_passive_forces(t, d, 0, n)
     hold_prescribed(t, d)
     status = articulated_inertias(t, d, 0, n, h)
@@ -241,11 +220,11 @@ def step_of(t, d, w, tau, row, h):
 @kernel
 def keep(t, d, frame, q, u):
     """Write the state of the work space into frame number `frame` of a sample."""
-    in_body_axes(t, d, d.u)
+    to_body_axes(t, d, 0, t.parent.shape[0], d.u)
     for k in range(t.body_of_dof.shape[0]):
         q[frame, k] = d.q[k]
         u[frame, k] = d.u[k]
-    in_parent_axes(t, d, d.u)
+    to_parent_axes(t, d, 0, t.parent.shape[0], d.u)
 
 
 @kernel
@@ -259,7 +238,7 @@ def simulate_of(t, d, w, q, u, tau, h, steps, every, q_out, u_out):
     """
     load(q, d.q)
     load(u, d.u)
-    in_parent_axes(t, d, d.u)
+    to_parent_axes(t, d, 0, t.parent.shape[0], d.u)
     w.status[0] = -1.0
     for step in range(steps):
         row = step if step < tau.shape[0] else tau.shape[0] - 1

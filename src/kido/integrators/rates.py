@@ -2,7 +2,7 @@
 
 Free joints are `FREE_MIXED` here: their linear velocity is in fixed axes, as in a world's step, so that a
 force-free body keeps its velocity numbers; but for those with prescribed coordinates, which mean body axes.
-`to_fixed_axes` and `to_body_axes` convert at the edges of a step.
+`to_parent_axes` and `to_body_axes` convert at the edges of a step.
 """
 
 from __future__ import annotations
@@ -14,27 +14,11 @@ from kido.jit import kernel
 from kido.joints.kinds import BALL, FREE, FREE_MIXED
 from kido.kernels.forward_dynamics import acceleration_scatter, articulated_inertias, bias_gather
 from kido.kernels.inertia import body_inertia
-from kido.kernels.integration import advance, linear_to_body_axes, linear_to_parent_axes
+from kido.kernels.integration import advance, to_parent_axes
 from kido.kernels.kinematics import transforms, velocities
 from kido.kernels.springs import add_spring_forces
 from kido.math.so3 import cross
 from kido.math.trig import sincos
-
-
-@kernel
-def to_fixed_axes(t, d, values):
-    """Numbers of free joints' linear coordinates, from body axes to fixed ones, at the positions of the data."""
-    for i in range(t.parent.shape[0]):
-        if t.kind[i] == FREE_MIXED:
-            linear_to_parent_axes(t, d, values, i)
-
-
-@kernel
-def to_body_axes(t, d, values):
-    """The inverse of `to_fixed_axes`."""
-    for i in range(t.parent.shape[0]):
-        if t.kind[i] == FREE_MIXED:
-            linear_to_body_axes(t, d, values, i)
 
 
 @kernel
@@ -136,7 +120,7 @@ def commands(t, d, m):
     """tau: joint forces as given, free joints in fixed axes."""
     for k in range(m.command.shape[0]):
         d.tau[k] = m.command[k]
-    to_fixed_axes(t, d, d.tau)
+    to_parent_axes(t, d, 0, t.parent.shape[0], d.tau)
 
 
 @kernel

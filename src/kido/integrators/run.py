@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from kido.integrators.rates import displace, evaluate, to_body_axes, to_fixed_axes
+from kido.integrators.rates import displace, evaluate
 from kido.integrators.schema import (
     ADAPTIVE,
     ASKS,
@@ -38,6 +38,7 @@ from kido.integrators.schema import (
 )
 from kido.jit import call4, entry, kernel, view
 from kido.joints.kinds import FREE_MIXED
+from kido.kernels.integration import to_body_axes, to_parent_axes
 from kido.math.so3 import cross
 from kido.tree.schema import DATA, TREE
 
@@ -85,7 +86,7 @@ def choose_size(m):
 def begin_step(t, d, m):
     """Keep the state that the step starts from, free joints in fixed axes."""
     if m.at[RETRY] == 0:
-        to_fixed_axes(t, d, d.u)
+        to_parent_axes(t, d, 0, t.parent.shape[0], d.u)
         for k in range(m.q0.shape[0]):
             m.q0[k] = d.q[k]
             m.u0[k] = d.u[k]
@@ -157,7 +158,7 @@ def interpolate(t, d, m, out):
             e += h * m.db_dense[j] * m.L[j, k]
         c = h * m.L[0, k] - x
         d.u[k] = m.u0[k] + s * (x + r * (c + s * (x - h * m.L[stages - 1, k] - c + r * e)))
-    to_body_axes(t, d, d.u)
+    to_body_axes(t, d, 0, t.parent.shape[0], d.u)
 
 
 @kernel
@@ -174,9 +175,9 @@ def end_fixed_step(t, d, m):
     """Count the step, and write the state where it meets a requested time. Returns DONE or NOT_FINITE."""
     if not all_finite(d):
         take_back(d, m)
-        to_body_axes(t, d, d.u)
+        to_body_axes(t, d, 0, t.parent.shape[0], d.u)
         return NOT_FINITE
-    to_body_axes(t, d, d.u)
+    to_body_axes(t, d, 0, t.parent.shape[0], d.u)
     m.at[STEPS] += 1
     m.at[PART] += 1
     out = m.at[OUTPUT]
@@ -200,7 +201,7 @@ def end_adaptive_step(t, d, m):
         m.at[REUSE] = 1
         take_back(d, m)
         return DONE
-    to_body_axes(t, d, d.u)
+    to_body_axes(t, d, 0, t.parent.shape[0], d.u)
     m.at[STEPS] += 1
     m.at[RETRY] = 0
     m.at[REUSE] = 1
@@ -257,7 +258,7 @@ def progress(motion, budget):
         m.at[STAGE] = max(stage, 0)
         if stage < 0:
             take_back(d, m)
-            to_body_axes(t, d, d.u)
+            to_body_axes(t, d, 0, t.parent.shape[0], d.u)
             return stage
         if stage == 0:
             status = end_adaptive_step(t, d, m) if m.at[ADAPTIVE] != 0 else end_fixed_step(t, d, m)
@@ -282,7 +283,7 @@ def asked_state(motion, q, u):
     for k in range(q.shape[0]):
         q[k] = d.q[k]
         u[k] = d.u[k]
-    to_body_axes(t, d, u)
+    to_body_axes(t, d, 0, t.parent.shape[0], u)
     return 0
 
 
@@ -294,7 +295,7 @@ def rewind(motion):
     d = view(DATA, m.table[DATA_AT])
     if m.at[STAGE] != 0 or m.at[RETRY] != 0:
         take_back(d, m)
-        to_body_axes(t, d, d.u)
+        to_body_axes(t, d, 0, t.parent.shape[0], d.u)
         m.at[STAGE] = 0
         m.at[RETRY] = 0
     return 0
@@ -306,10 +307,10 @@ def accelerations_of(motion):
     m = view(MOTION, motion)
     t = view(TREE, m.table[TREE_AT])
     d = view(DATA, m.table[DATA_AT])
-    to_fixed_axes(t, d, d.u)
+    to_parent_axes(t, d, 0, t.parent.shape[0], d.u)
     status = evaluate(t, d, m, 0.0)
-    to_body_axes(t, d, d.u)
-    to_body_axes(t, d, d.udot)
+    to_body_axes(t, d, 0, t.parent.shape[0], d.u)
+    to_body_axes(t, d, 0, t.parent.shape[0], d.udot)
     for i in range(t.parent.shape[0]):
         if t.kind[i] == FREE_MIXED:  # the twist's numbers also change because its axes turn
             k = t.first_dof[i]

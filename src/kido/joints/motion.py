@@ -6,7 +6,7 @@ joint's child-side origin) and returns the child-side rotation in world axes (ni
 displacement of the child-side origin from the parent-side one (world axes, [m]).
 
 A column is [angular; linear]: V_rel = sum_k H_k u_k. Conventions of positions and velocities are those of
-`kido.skeleton.joint`. `velocity_product` adds what H loses or gains by its own motion: Hdot u, seen from
+`kido.skeleton.joints.joint`. `velocity_product` adds what H loses or gains by its own motion: Hdot u, seen from
 the parent-side frame.
 """
 

@@ -6,7 +6,7 @@ and return REFUSED if an argument has another size than the tree or is not finit
 
 from __future__ import annotations
 
-from kido.jit import direct_entry, entry, inlined, kernel, view
+from kido.jit import direct_entry, entry, kernel, view
 from kido.kernels.energy import kinetic_energy, mass_moment, momentum, potential_energy
 from kido.kernels.forward_dynamics import (
     acceleration_scatter,
@@ -23,10 +23,10 @@ from kido.kernels.inverse_dynamics import (
     body_acceleration,
     body_force,
     gather_joint_forces,
-    joint_forces,
 )
 from kido.kernels.kinematics import body_velocity, poses, transforms, velocities
 from kido.kernels.mass_matrix import mass_matrix, mass_matrix_from_composites, start_composite
+from kido.kernels.placement import write_poses
 from kido.tree.schema import DATA, TREE
 
 OK, REFUSED = 0, 1
@@ -94,17 +94,6 @@ def update_mass_matrix(tree, data):
 
 
 @entry("i8(i8,i8)")
-def update_joint_forces(tree, data):
-    """tau that gives the held udot, without joint springs, damping and friction."""
-    t = view(TREE, tree)
-    d = view(DATA, data)
-    n = t.parent.shape[0]
-    accelerations(t, d, 0, n)
-    joint_forces(t, d, 0, n)
-    return OK
-
-
-@entry("i8(i8,i8)")
 def update_joint_accelerations(tree, data):
     """udot of the free coordinates from tau (prescribed ones: tau from udot).
 
@@ -153,36 +142,6 @@ def read_mass_moment(tree, data):
     return mass_moment(t, view(DATA, data), 0, t.parent.shape[0])
 
 
-@inlined
-def member_row(t, m, x, y, z, p):
-    """A row of a body's world transform from that of its link: (x, y, z) and the position p."""
-    Y = t.member_pose
-    return (
-        x * Y[m, 0] + y * Y[m, 4] + z * Y[m, 8],
-        x * Y[m, 1] + y * Y[m, 5] + z * Y[m, 9],
-        x * Y[m, 2] + y * Y[m, 6] + z * Y[m, 10],
-        x * Y[m, 3] + y * Y[m, 7] + z * Y[m, 11] + p,
-    )
-
-
-@inlined
-def write_member_transform(t, d, m, X):
-    """World transform of a body of the skeleton, from that of its link."""
-    i = t.member_link[m]
-    R = d.R
-    a0, a1, a2, a3 = R[i, 0], R[i, 1], R[i, 2], d.p[i, 0]
-    b0, b1, b2, b3 = R[i, 3], R[i, 4], R[i, 5], d.p[i, 1]
-    c0, c1, c2, c3 = R[i, 6], R[i, 7], R[i, 8], d.p[i, 2]
-    if t.member_apart[m] != 0:
-        a0, a1, a2, a3 = member_row(t, m, a0, a1, a2, a3)
-        b0, b1, b2, b3 = member_row(t, m, b0, b1, b2, b3)
-        c0, c1, c2, c3 = member_row(t, m, c0, c1, c2, c3)
-    X[m, 0, 0], X[m, 0, 1], X[m, 0, 2], X[m, 0, 3] = a0, a1, a2, a3
-    X[m, 1, 0], X[m, 1, 1], X[m, 1, 2], X[m, 1, 3] = b0, b1, b2, b3
-    X[m, 2, 0], X[m, 2, 1], X[m, 2, 2], X[m, 2, 3] = c0, c1, c2, c3
-    X[m, 3, 0], X[m, 3, 1], X[m, 3, 2], X[m, 3, 3] = 0.0, 0.0, 0.0, 1.0
-
-
 @direct_entry("i8(i8,i8,f8[::1],f8[:,:,::1])")
 def forward_kinematics(tree, data, q, X):
     """World transforms (bodies, 4, 4) at q; the bottom rows are written by the caller once."""
@@ -192,8 +151,7 @@ def forward_kinematics(tree, data, q, X):
         return REFUSED
     n = t.parent.shape[0]
     poses(t, d, 0, n)
-    for m in range(X.shape[0]):
-        write_member_transform(t, d, m, X)
+    write_poses(t, d, X)
     return OK
 
 

@@ -5,9 +5,8 @@ Where `kido.kernels.entries` evaluates unconditionally, these evaluate what `DAT
 
 from __future__ import annotations
 
-from kido.jit import direct_entry, entry, inlined, kernel, view
+from kido.jit import direct_entry, entry, kernel, view
 from kido.kernels.inverse_dynamics import joint_forces
-from kido.kernels.kinematics import rotation_of
 from kido.kernels.lazy import (
     ACCELERATIONS,
     AFTER_ACCELERATIONS,
@@ -25,7 +24,8 @@ from kido.kernels.lazy import (
     want_pose,
     want_velocity,
 )
-from kido.math.so3 import cross, rotate
+from kido.kernels.placement import member_arm, write_pose, write_poses
+from kido.math.so3 import cross
 from kido.tree.schema import DATA, TREE
 
 UNCHANGED, REFUSED, CHANGED = 0, 1, 2
@@ -136,28 +136,6 @@ def note_accelerations(tree, data):
     return 0
 
 
-@inlined
-def lever(t, d, m, i):
-    """A body's origin from that of its link, world axes."""
-    return rotate(rotation_of(d, i), t.member_pose[m, 3], t.member_pose[m, 7], t.member_pose[m, 11])
-
-
-@inlined
-def write_pose(t, d, m, i, X, row):
-    """World transform of body m on link i, to four rows of X."""
-    Y = t.member_pose
-    for r in range(3):
-        x, y, z, p = d.R[i, 3 * r], d.R[i, 3 * r + 1], d.R[i, 3 * r + 2], d.p[i, r]
-        if t.member_apart[m] != 0:
-            X[row + r, 0] = x * Y[m, 0] + y * Y[m, 4] + z * Y[m, 8]
-            X[row + r, 1] = x * Y[m, 1] + y * Y[m, 5] + z * Y[m, 9]
-            X[row + r, 2] = x * Y[m, 2] + y * Y[m, 6] + z * Y[m, 10]
-            X[row + r, 3] = x * Y[m, 3] + y * Y[m, 7] + z * Y[m, 11] + p
-        else:
-            X[row + r, 0], X[row + r, 1], X[row + r, 2], X[row + r, 3] = x, y, z, p
-    X[row + 3, 0], X[row + 3, 1], X[row + 3, 2], X[row + 3, 3] = 0.0, 0.0, 0.0, 1.0
-
-
 @direct_entry("i8(i8,i8,i8,f8[:,::1])")
 def pose_of(tree, data, m, X):
     """Write the world transform of body m of the skeleton; returns how often its pose was evaluated so far."""
@@ -165,18 +143,18 @@ def pose_of(tree, data, m, X):
     d = view(DATA, data)
     i = t.member_link[m]
     want_pose(t, d, i)
-    write_pose(t, d, m, i, X, 0)
+    write_pose(t, d, m, X)
     return d.evaluated[i, POSES]
 
 
-@direct_entry("i8(i8,i8,f8[:,::1])")
+@direct_entry("i8(i8,i8,f8[:,:,::1])")
 def poses_of_all(tree, data, X):
-    """Write the world transforms of all bodies of the skeleton, one below the other."""
+    """Write the world transforms of all bodies of the skeleton."""
     t = view(TREE, tree)
     d = view(DATA, data)
     for m in range(t.member_link.shape[0]):
         want_pose(t, d, t.member_link[m])
-        write_pose(t, d, m, t.member_link[m], X, 4 * m)
+    write_poses(t, d, X)
     return 0
 
 
@@ -190,7 +168,7 @@ def velocity_of(tree, data, m, V):
     w0, w1, w2 = d.V[i, 0], d.V[i, 1], d.V[i, 2]
     v0, v1, v2 = d.V[i, 3], d.V[i, 4], d.V[i, 5]
     if t.member_apart[m] != 0:
-        r0, r1, r2 = lever(t, d, m, i)
+        r0, r1, r2 = member_arm(t, d, m)
         x, y, z = cross(w0, w1, w2, r0, r1, r2)
         v0 += x
         v1 += y
@@ -209,7 +187,7 @@ def acceleration_of(tree, data, m, A):
     e0, e1, e2 = d.A[i, 0], d.A[i, 1], d.A[i, 2]
     a0, a1, a2 = d.A[i, 3] + t.gravity[0], d.A[i, 4] + t.gravity[1], d.A[i, 5] + t.gravity[2]
     if t.member_apart[m] != 0:
-        r0, r1, r2 = lever(t, d, m, i)
+        r0, r1, r2 = member_arm(t, d, m)
         w0, w1, w2 = d.V[i, 0], d.V[i, 1], d.V[i, 2]
         x, y, z = cross(e0, e1, e2, r0, r1, r2)
         c0, c1, c2 = cross(w0, w1, w2, r0, r1, r2)

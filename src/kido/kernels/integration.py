@@ -99,3 +99,17 @@ def linear_to_body_axes(t, d, values, i):
         R = rotation_vector_to_matrix(d.q[k], d.q[k + 1], d.q[k + 2])
         x, y, z = rotate_inverse(R, values[k + 3], values[k + 4], values[k + 5])
         values[k + 3], values[k + 4], values[k + 5] = x, y, z
+
+
+@kernel
+def to_parent_axes(t, d, first, last, values):
+    """`linear_to_parent_axes` for all free joints of bodies first..last-1, in one vector by coordinate."""
+    for i in range(first, last):
+        linear_to_parent_axes(t, d, values, i)
+
+
+@kernel
+def to_body_axes(t, d, first, last, values):
+    """The inverse of `to_parent_axes`."""
+    for i in range(first, last):
+        linear_to_body_axes(t, d, values, i)

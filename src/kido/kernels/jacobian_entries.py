@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from kido.jit import direct_entry, view
 from kido.kernels.entries import OK, REFUSED, copy_finite
-from kido.kernels.held import write_pose
 from kido.kernels.jacobian import (
     add_jacobian,
     add_jacobian_rate,
@@ -15,6 +14,7 @@ from kido.kernels.jacobian import (
     turn_rate,
 )
 from kido.kernels.kinematics import body_pose
+from kido.kernels.placement import write_pose
 from kido.kernels.states import take_path, take_path_velocities
 from kido.tree.schema import DATA, TREE
 from kido.tree.selection import PATH
@@ -28,7 +28,7 @@ def pose(tree, data, path, member, q, X):
         return REFUSED
     for n in range(a.body.shape[0]):
         body_pose(t, d, a.body[n])
-    write_pose(t, d, member, end_of(a), X, 0)
+    write_pose(t, d, member, X)
     return OK
 
 

@@ -17,10 +17,9 @@ from __future__ import annotations
 from kido.collision.container import COLLISION
 from kido.constraints.sources import SOURCES
 from kido.jit import callback, kernel, view
-from kido.joints.kinds import FREE_MIXED
 from kido.kernels.forward_dynamics import acceleration_scatter, articulated_inertias, bias_gather
 from kido.kernels.inertia import body_inertia
-from kido.kernels.integration import advance, linear_to_parent_axes
+from kido.kernels.integration import advance, to_parent_axes
 from kido.kernels.kinematics import transforms, velocities
 from kido.simulation.finish import constraint_forces, correction_share, hand_back, report, return_impulses
 from kido.simulation.schema import COLLISION_AT, DATA_AT, PROBLEM_AT, SOURCES_AT, TREE_AT, WORLD
@@ -42,9 +41,7 @@ def place(t, d, first, last, h):
 def euler_part(t, d, w, pr, first, last, h, implicit):
     """u_free of one part that moves. Returns the index of a coordinate without inertia, or -1."""
     begin, end = t.first_dof[first], t.first_dof[last]
-    for i in range(first, last):
-        if t.kind[i] == FREE_MIXED:
-            linear_to_parent_axes(t, d, d.u, i)
+    to_parent_axes(t, d, first, last, d.u)
     for k in range(begin, end):
         w.start_u[k] = d.u[k]
     status = place(t, d, first, last, implicit)

@@ -14,10 +14,9 @@ from __future__ import annotations
 
 from kido.jit import callback, kernel, view
 from kido.joints.actuators import ACCELERATION, VELOCITY
-from kido.joints.kinds import FREE_MIXED
 from kido.kernels.forward_dynamics import acceleration_scatter, articulated_inertias, bias_gather
 from kido.kernels.inertia import body_inertia
-from kido.kernels.integration import advance, linear_to_parent_axes
+from kido.kernels.integration import advance, to_parent_axes
 from kido.kernels.kinematics import transforms, velocities
 from kido.kernels.springs import add_passive_forces
 from kido.simulation.schema import DATA_AT, PROBLEM_AT, TREE_AT, WORLD
@@ -28,9 +27,7 @@ from kido.tree.schema import DATA, TREE
 @kernel
 def drift(t, d, w, first, last, h):
     """Fixed axes for free joints, then positions at mid-step."""
-    for i in range(first, last):
-        if t.kind[i] == FREE_MIXED:
-            linear_to_parent_axes(t, d, d.u, i)
+    to_parent_axes(t, d, first, last, d.u)
     for k in range(t.first_dof[first], t.first_dof[last]):
         w.start_u[k] = d.u[k]
     advance(t, d, first, last, 0.5 * h)
@@ -42,9 +39,7 @@ def joint_loads(t, d, w, first, last):
     begin, end = t.first_dof[first], t.first_dof[last]
     for k in range(begin, end):
         w.command[k] = d.tau[k]
-    for i in range(first, last):
-        if t.kind[i] == FREE_MIXED:
-            linear_to_parent_axes(t, d, d.tau, i)
+    to_parent_axes(t, d, first, last, d.tau)
     add_passive_forces(t, d, first, last)
 
 

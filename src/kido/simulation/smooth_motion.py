@@ -31,7 +31,7 @@ from kido.joints import JointKind
 from kido.joints.actuators import ACCELERATION
 from kido.kernels.forward_dynamics import articulated_inertias
 from kido.kernels.inertia import body_inertia
-from kido.kernels.integration import linear_to_parent_axes
+from kido.kernels.integration import to_parent_axes
 from kido.kernels.kinematics import transforms, velocities
 from kido.simulation.finish import constraint_forces, return_impulses
 from kido.simulation.schema import (
@@ -95,7 +95,7 @@ def place(t, d, pr):
         if t.part_mobile[part] != 0:
             for i in range(first, last):
                 body_inertia(t, d, i)
-                linear_to_parent_axes(t, d, pr.u_free, i)
+            to_parent_axes(t, d, first, last, pr.u_free)
             for k in range(t.first_dof[first], t.first_dof[last]):
                 d.u[k] = pr.u_free[k]
             velocities(t, d, first, last)
@@ -168,8 +168,7 @@ def take(world, q, u, row, h):
     d = view(DATA, w.table[DATA_AT])
     for k in range(d.q.shape[0]):
         w.start_u[k] = d.u[k]
-    for i in range(t.parent.shape[0]):
-        linear_to_parent_axes(t, d, w.start_u, i)
+    to_parent_axes(t, d, 0, t.parent.shape[0], w.start_u)
     for k in range(d.q.shape[0]):
         old_q, old_u = d.q[k], d.u[k]
         d.q[k], d.u[k] = q[row, k], u[row, k]

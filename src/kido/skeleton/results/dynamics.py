@@ -91,9 +91,9 @@ class SkeletonDynamics(SkeletonSelections):
     def world_transforms(self) -> Array:
         """World transforms (bodies, 4, 4) of all bodies (a copy)."""
         d = self._compiled()
-        X = empty((4 * len(self._bodies), 4))
+        X = empty((len(self._bodies), 4, 4))
         held.poses_of_all.call(self._tree.address, d.address, X)  # type: ignore[union-attr]
-        return X.reshape(-1, 4, 4)
+        return X
 
     def compute_forward_kinematics(self) -> None:
         """Bring transforms and velocities up to date now, for loops that choose the moment of the work."""
