@@ -21,6 +21,8 @@ from sphinx.util.docutils import SphinxDirective
 
 import kido
 
+_COLON = "\ue000"  # stands for a colon while napoleon reads
+
 
 class Members(SphinxDirective):
     """A table of members of a class, and their entries."""
@@ -66,13 +68,18 @@ def tables(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: lis
 
 
 def plain(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    """Bars mean absolute values, not substitutions; a colon in a property's first line does not end a type."""
+    """Bars mean absolute values, not substitutions; a colon in a property's first line ends no type."""
     bar = re.compile(r"(?<![\\|`])\|(?=[A-Za-z])|(?<=[\w)])\|(?!\|)")
     for k, line in enumerate(lines):
         if not line.lstrip().startswith("| "):  # a table
             lines[k] = bar.sub(r"\\|", line)
-    if what in ("property", "attribute"):
-        lines.insert(0, "")
+    if what in ("property", "attribute") and lines:
+        lines[0] = lines[0].replace(":", _COLON)
+
+
+def colons(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """What `plain` hid from napoleon, which takes the text before a colon for a type."""
+    lines[:] = [line.replace(_COLON, ":") for line in lines]
 
 
 def short_types(app: Sphinx, what: str, name: str, obj: Any, options: Any, signature: Any, returns: Any) -> Any:
@@ -108,6 +115,7 @@ def by_short_name(app: Sphinx, env: Any, node: Any, contnode: nodes.Element) -> 
 def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("members", Members)
     app.connect("autodoc-process-docstring", plain, priority=400)  # before napoleon
+    app.connect("autodoc-process-docstring", colons, priority=600)
     app.connect("autodoc-process-docstring", tables)
     app.connect("autodoc-process-signature", short_types)
     app.connect("missing-reference", by_short_name)
