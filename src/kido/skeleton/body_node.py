@@ -34,6 +34,9 @@ class BodyNode(BodyEditing, BodyLoads, JacobianNode, Carrier):
     """A rigid body: its inertia, its shapes, the joint above it, and where it is.
 
     Made by `Skeleton.add_body`. Points and vectors are in world axes unless an argument says otherwise.
+
+    Attributes:
+        skeleton: the skeleton that it is part of.
     """
 
     def __init__(self, skeleton: Skeleton, name: str, joint: Joint, parent: BodyNode | None, inertia: Inertia):

@@ -44,6 +44,11 @@ class Skeleton(
     Args:
         name: its name in a world.
 
+    Attributes:
+        name: its name in a world.
+        uri: the file it was read from, if it was.
+        warnings: what its file has that was left out, in words.
+
     Example:
         >>> arm = Skeleton("arm")
         >>> link = arm.add_body("link", RevoluteJoint(axis=(0, 1, 0)), inertia=Inertia.from_diagonal(1, [1, 1, 1]))

@@ -41,6 +41,10 @@ class DegreeOfFreedom:
 
     State (`position`, `velocity`, `acceleration`, `force`) reads from and writes to the skeleton's arrays.
     Properties (`position_lower_limit`, `damping`, ...) are those of `Joint`.
+
+    Attributes:
+        joint: the joint that it is a coordinate of.
+        index_in_joint: its place among the joint's.
     """
 
     position = _state("position", "q", "[m, rad]")

@@ -54,6 +54,9 @@ class Joint(JointActuation, JointMotion, Carrier):
             metres, radians, newtons and seconds. `velocity_limit`, `acceleration_limit` and `force_limit` set a
             lower limit and an upper one of the same size, and read as the largest size allowed.
 
+    Attributes:
+        dofs: its coordinates (`DegreeOfFreedom`), in order.
+
     Raises:
         ModelError: a property that does not exist, has the wrong size, is NaN, or is below its lowest value;
             a lower limit above the upper one.
