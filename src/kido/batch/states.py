@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from kido.jit import Field, Schema, clear, kernel, where_positive
 from kido.joints.motion import hinge_column
-from kido.kernels.derivative_entries import derive_joint_accelerations, derive_joint_forces
+from kido.kernels.derivative_entries import derive_joint_accelerations, derive_joint_forces, move
 from kido.kernels.forward_dynamics import (
     acceleration_scatter,
+    accelerations_of_state,
     articulated_inertias,
     bias_gather,
     inertias_and_bias,
@@ -147,12 +148,7 @@ def inverse_dynamics_derivatives_of(t, d, w, q, u, udot, D):
     load(q, d.q)
     load(u, d.u)
     load(udot, d.udot)
-    n = t.parent.shape[0]
-    transforms(t, d, 0, n)
-    for i in range(n):
-        body_inertia(t, d, i)
-        body_velocity(t, d, i)
-        body_acceleration(t, d, i)
+    move(t, d)
     derive_joint_forces(t, d, w, D)
 
 
@@ -163,15 +159,7 @@ def forward_dynamics_derivatives_of(t, d, w, q, u, tau, D):
     load(u, d.u)
     load(tau, d.tau)
     hold_prescribed(t, d)
-    n = t.parent.shape[0]
-    transforms(t, d, 0, n)
-    for i in range(n):
-        body_inertia(t, d, i)
-        body_velocity(t, d, i)
-        start_inertia(t, d, i)
-        start_bias(t, d, i)
-    status = inertias_and_bias(t, d, 0, n, 0.0)
-    acceleration_scatter(t, d, 0, n)
+    status = accelerations_of_state(t, d)
     derive_joint_accelerations(t, d, w, D)
     return status
 

@@ -12,11 +12,9 @@ from kido.kernels.common_point import motion_at_point
 from kido.kernels.derivatives import composite_sweep, joint_force_derivatives, mass_matrix_from_momenta
 from kido.kernels.entries import OK, REFUSED, copy_finite
 from kido.kernels.forward_dynamics import (
-    acceleration_scatter,
-    inertias_and_bias,
-    start_bias,
+    accelerations_of_state,
 )
-from kido.kernels.inertia import body_inertia, start_inertia
+from kido.kernels.inertia import body_inertia
 from kido.kernels.inverse_dynamics import body_acceleration
 from kido.kernels.kinematics import body_velocity, transforms
 from kido.kernels.point_derivatives import (
@@ -119,15 +117,7 @@ def forward_dynamics_derivatives(tree, data, work, q, u, tau, D):
     d = view(DATA, data)
     if copy_finite(q, d.q) + copy_finite(u, d.u) + copy_finite(tau, d.tau) != OK:
         return REFUSED
-    n = t.parent.shape[0]
-    transforms(t, d, 0, n)
-    for i in range(n):
-        body_inertia(t, d, i)
-        body_velocity(t, d, i)
-        start_inertia(t, d, i)
-        start_bias(t, d, i)
-    status = int(inertias_and_bias(t, d, 0, n, 0.0))
-    acceleration_scatter(t, d, 0, n)
+    status = int(accelerations_of_state(t, d))
     w = view(DERIVATIVES, work)
     rows, blocks = view(ROWS, w.rows[0]), lanes_view(ROWS, w.rows[1])
     derive_joint_accelerations_by_blocks(t, d, w, rows, blocks, LANES, D)

@@ -10,13 +10,12 @@ from kido.jit import direct_entry, entry, kernel, view
 from kido.kernels.energy import kinetic_energy, mass_moment, momentum, potential_energy
 from kido.kernels.forward_dynamics import (
     acceleration_scatter,
+    accelerations_of_state,
     articulated_inertias,
     bias_gather,
-    inertias_and_bias,
     prescribed_forces,
-    start_bias,
 )
-from kido.kernels.inertia import body_inertia, start_inertia
+from kido.kernels.inertia import body_inertia
 from kido.kernels.integration import advance
 from kido.kernels.inverse_dynamics import (
     accelerations,
@@ -202,15 +201,7 @@ def forward_dynamics(tree, data, q, u, tau, udot):
     d = view(DATA, data)
     if copy_finite(q, d.q) + copy_finite(u, d.u) + copy_finite(tau, d.tau) != OK:
         return REFUSED
-    n = t.parent.shape[0]
-    transforms(t, d, 0, n)
-    for i in range(n):
-        body_inertia(t, d, i)
-        body_velocity(t, d, i)
-        start_inertia(t, d, i)
-        start_bias(t, d, i)
-    status = int(inertias_and_bias(t, d, 0, n, 0.0))
-    acceleration_scatter(t, d, 0, n)
+    status = int(accelerations_of_state(t, d))
     for k in range(udot.shape[0]):
         udot[k] = d.udot[k]
     return OK if status < 0 else 2 + status

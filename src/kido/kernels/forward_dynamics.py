@@ -13,12 +13,13 @@ from kido.kernels.inertia import (
     add_shifted,
     apply_inertia,
     apply_inertia_to_turn,
+    body_inertia,
     deflate,
     read_inertia,
     start_inertia,
 )
 from kido.kernels.inverse_dynamics import applied_wrench, column_dot
-from kido.kernels.kinematics import has_hinge
+from kido.kernels.kinematics import body_velocity, has_hinge, transforms
 from kido.math.so3 import cross
 
 SMALL = 1e-9  # share of a body's articulated inertia below which D is looked at closely
@@ -185,6 +186,25 @@ def acceleration_scatter(t, d, first, last):
         a0, a1, a2, a3, a4, a5 = prescribed_bias(t, d, i)
         d.A[i, 0], d.A[i, 1], d.A[i, 2] = b0 + a0, b1 + a1, b2 + a2
         d.A[i, 3], d.A[i, 4], d.A[i, 5] = b3 + a3, b4 + a4, b5 + a5
+
+
+@inlined
+def accelerations_of_state(t, d):
+    """udot of the free coordinates at q, u and tau of the data, and all that it takes, from poses on.
+
+    Returns:
+        As `articulated_inertias` does.
+    """
+    n = t.parent.shape[0]
+    transforms(t, d, 0, n)
+    for i in range(n):
+        body_inertia(t, d, i)
+        body_velocity(t, d, i)
+        start_inertia(t, d, i)
+        start_bias(t, d, i)
+    status = inertias_and_bias(t, d, 0, n, 0.0)
+    acceleration_scatter(t, d, 0, n)
+    return status
 
 
 @kernel

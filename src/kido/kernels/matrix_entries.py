@@ -6,9 +6,10 @@ from kido.jit import direct_entry, view
 from kido.kernels import bias, coriolis, inverse_mass, members
 from kido.kernels.composites import gather_composite_rates, start_chosen
 from kido.kernels.entries import OK, REFUSED, copy_finite
-from kido.kernels.forward_dynamics import acceleration_scatter, inertias_and_bias, prescribed_forces, start_bias
-from kido.kernels.inertia import body_inertia, start_inertia
-from kido.kernels.kinematics import transforms, velocities
+from kido.kernels.forward_dynamics import (
+    accelerations_of_state,
+    prescribed_forces,
+)
 from kido.kernels.mass_matrix import mass_matrix, mass_matrix_from_composites
 from kido.kernels.springs import add_spring_forces
 from kido.kernels.states import take_accelerations, take_inertias, take_positions, take_velocities
@@ -151,16 +152,8 @@ def hybrid_dynamics(tree, data, q, u, values, prescribed, udot, tau):
         d.udot[k] = values[k]
         udot[k] = t.prescribed[k]
         t.prescribed[k] = 1 if prescribed[k] != 0.0 else 0
-    n = t.parent.shape[0]
-    transforms(t, d, 0, n)
-    velocities(t, d, 0, n)
-    for i in range(n):
-        body_inertia(t, d, i)
-        start_inertia(t, d, i)
-        start_bias(t, d, i)
-    status = int(inertias_and_bias(t, d, 0, n, 0.0))
-    acceleration_scatter(t, d, 0, n)
-    prescribed_forces(t, d, 0, n)
+    status = int(accelerations_of_state(t, d))
+    prescribed_forces(t, d, 0, t.parent.shape[0])
     for k in range(m):
         t.prescribed[k] = int(udot[k])
         udot[k], tau[k] = d.udot[k], d.tau[k]
