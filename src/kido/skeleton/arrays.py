@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from kido.jit import Container
 from kido.kernels import held, lazy
 from kido.skeleton.compiler import Links, compile_skeleton, fill_properties
+from kido.skeleton.external import row_seen_from
 from kido.skeleton.frames.frame import POSE, VELOCITY
-from kido.skeleton.state.external import row_seen_from
 
 if TYPE_CHECKING:
     from kido.skeleton.body_node import BodyNode

@@ -8,10 +8,10 @@ import numpy as np
 
 from kido.joints import JointKind
 from kido.math.transform import inverse_transform
+from kido.skeleton.external import row_seen_from
 from kido.skeleton.naming import free_name
 from kido.skeleton.nodes.node import FrameNode
 from kido.skeleton.nodes.shape_node import ShapeNode
-from kido.skeleton.state.external import row_seen_from
 
 if TYPE_CHECKING:
     from kido.skeleton.body_node import BodyNode

@@ -11,10 +11,10 @@ from kido.errors import ModelError, StateError
 from kido.kernels import matrix_entries as entries
 from kido.math.transform import as_numbers
 from kido.skeleton.arrays import Array
+from kido.skeleton.external import wrench_of_row
 from kido.skeleton.results.matrices import SkeletonMatrices
 from kido.skeleton.results.selections import NOTHING
 from kido.skeleton.state.actuation import is_prescribed
-from kido.skeleton.state.external import wrench_of_row
 
 
 class SkeletonImpulses(SkeletonMatrices):

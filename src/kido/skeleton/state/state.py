@@ -24,7 +24,7 @@ from kido.skeleton.arrays import (
     Array,
     SkeletonArrays,
 )
-from kido.skeleton.state.external import wrench_of_row
+from kido.skeleton.external import wrench_of_row
 from kido.skeleton.state.subsets import Dofs, indices_of
 
 if TYPE_CHECKING:
