@@ -489,3 +489,13 @@ def test_frames_on_a_node_that_was_removed_say_so() -> None:
         refused("EndEffector('tip') is on no body: it was removed", act)
     frame.parent_frame = body
     assert_allclose(frame.world_transform, body.world_transform, atol=1e-15)
+
+
+def test_chains_of_frames_may_be_longer_than_pythons_stack() -> None:
+    frame = first = kido.SimpleFrame(transform=(0.0, 0.0, 0.001))
+    for _ in range(2999):
+        frame = kido.SimpleFrame(frame, transform=(0.0, 0.0, 0.001))
+    assert abs(frame.world_transform[2, 3] - 3.0) < 1e-12
+    first.set_classic_derivatives(angular_velocity=(1.0, 0.0, 0.0))
+    assert abs(frame.linear_velocity()[1] + 2.999) < 1e-12
+    assert abs(frame.linear_acceleration()[2] + 2.999) < 1e-12

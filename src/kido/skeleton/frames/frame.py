@@ -219,7 +219,19 @@ class Frame(ABC):
     def _update(self, level: int) -> None:
         """Bring the pose, the velocity too, or the acceleration too, up to date, where stale."""
         parent = self._parent_frame or Frame._world
+        above = []
+        while type(parent)._update is Frame._update:  # no recursion: chains may be longer than Python's stack
+            above.append(parent)
+            parent = parent._parent_frame or Frame._world
         parent._update(level)
+        while above:
+            frame = above.pop()
+            frame._refresh(parent, level)
+            parent = frame
+        self._refresh(parent, level)
+
+    def _refresh(self, parent: Frame, level: int) -> None:
+        """`_update`, with the parent up to date."""
         if self._pose_seen != parent._pose_stamp:
             X = np.empty((4, 4))
             kernels.compose_poses.call(parent._X, self._relative_pose(), X)
