@@ -116,3 +116,17 @@ def test_only_what_hangs_on_the_coordinates_goes_stale() -> None:
     arm.set_positions(arm.get_positions("j0"), "j0")
     arm.compute_forward_kinematics()
     assert arm.evaluations["transforms"] == before + 2
+
+
+def test_lists_of_bodies_do_not_pile_up() -> None:
+    skeleton = random_skeleton(3, 12)
+    skeleton.positions = random_state(skeleton, 3)[0]
+    bodies = skeleton.bodies
+    for k in range(2**12):
+        chosen = [bodies[i] for i in range(12) if k >> i & 1]
+        value = skeleton.potential_energy_of(chosen)
+        expected = sum(skeleton.potential_energy_of([body]) for body in chosen[:2])
+        assert len(chosen) > 2 or value == pytest.approx(expected, rel=1e-12, abs=1e-12)
+        assert len(skeleton._selections) < 2100
+    Y = skeleton.inverse_dynamics_regressor(bodies[:3])
+    assert_array_equal(Y, skeleton.clone().inverse_dynamics_regressor([b.index for b in bodies[:3]]))

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kido.skeleton.body_node import BodyNode
 
 Bodies = Iterable[Any] | None  # BodyNodes, their names or indices; None: all
+_MOST_LISTS = 2000  # results for lists of bodies that are kept
 NOTHING = np.zeros(0)  # stands for the state where a kernel takes the held one
 Place = tuple[int, float, float, float]  # address of the path to a link, and a point in the link's axes
 
@@ -60,8 +61,24 @@ class SkeletonSelections(SkeletonActuation):
                 raise ModelError(f"skeleton {self.name!r}: bodies: {body!r} is no body of it")
             found.add(body._index)
         self._compiled()
-        result = self._selections["bodies", given] = tuple(sorted(found))
+        result = tuple(sorted(found))
+        self._keep(("bodies", given), result)
         return result
+
+    def _keep(self, key: tuple[str, Any], made: Any) -> None:
+        """Keep what belongs to a list of bodies; of lists there may be any number, so earlier ones go."""
+        table = self._selections
+        count = table.get("lists kept", 0) + 1
+        if count > _MOST_LISTS:
+            old = [
+                k
+                for k in table
+                if isinstance(k, tuple) and k[0] in ("bodies", "choice", "members") and k[1] is not None
+            ]
+            table["retired"] = [table.pop(k) for k in old]  # the call that is going on may hold their addresses
+            count = 1
+        table["lists kept"] = count
+        table[key] = made
 
     def _choice(self, bodies: Bodies) -> int:
         """Address of the inertias of chosen bodies by link."""
@@ -85,7 +102,7 @@ class SkeletonSelections(SkeletonActuation):
             made.inertia[link] += parameters_of(own)
             if index == self._top(link):
                 made.springs[link] = 1
-        self._selections[key] = made
+        self._keep(key, made)
         return made
 
     def _top(self, link: int) -> int:
@@ -107,7 +124,10 @@ class SkeletonSelections(SkeletonActuation):
             made.link[row] = links.of_body[index]  # type: ignore[union-attr]
             made.pose[row] = links.offset[index, :3].ravel()  # type: ignore[union-attr]
             made.inertia[row] = parameters_of(body.inertia)
-        self._selections[key] = made
+        if key[1] is None:
+            self._selections[key] = made
+        else:
+            self._keep(key, made)
         return made
 
     def _columns_of(self) -> int:
