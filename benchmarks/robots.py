@@ -34,7 +34,7 @@ CASES = (
     Robot("ur5", "ur_description/urdf/ur5_robot.urdf", False),
     Robot("solo12", "solo_description/robots/solo12.urdf", True),
     Robot("anymal_b", "anymal_b_simple_description/robots/anymal.urdf", True),
-    Robot("talos", "talos_data/robots/talos_reduced.urdf", True, ("gripper",)),
+    Robot("talos", "talos_data/robots/talos_reduced.urdf", True),
     Robot("talos_full", "talos_data/robots/talos_full_v2.urdf", True),
 )
 
@@ -62,6 +62,11 @@ def prepare(text: str, free_base: bool, locked: tuple[str, ...] = ()) -> str:
     if root != "world":
         robot.insert(0, etree.fromstring('<link name="world"/>'))
         kind = "floating" if free_base else "fixed"
+        if not free_base:  # programs differ in whether what is welded to the world has mass
+            for link in robot.findall("link"):
+                if link.get("name") == root:
+                    for element in link.findall("inertial"):
+                        link.remove(element)
         joint = etree.SubElement(robot, "joint", name="world_joint", type=kind)
         etree.SubElement(joint, "parent", link="world")
         etree.SubElement(joint, "child", link=root)

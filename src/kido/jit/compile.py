@@ -11,6 +11,7 @@ of an indirect call) are summarised in docs/architecture.md.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numba
@@ -26,7 +27,7 @@ OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}, "no
 # What a call of an entry with arguments of other types than declared raises, compiled or not.
 REFUSALS = (TypeError, ValueError, AttributeError)
 
-ENTRIES: list[tuple[Any, Any]] = []
+ENTRIES: list[tuple[Any, Callable[[], Any]]] = []  # dispatchers, and what compiles or loads them
 CALLBACKS: list[Any] = []
 
 
@@ -191,7 +192,7 @@ else:
                 return result.entry_point
 
             dispatcher._compile_for_args = compile_declared
-            ENTRIES.append((dispatcher, signature))
+            ENTRIES.append((dispatcher, partial(dispatcher.compile, signature)))
             return dispatcher
 
         return decorate
@@ -209,7 +210,7 @@ else:
                 made.call = made
                 return made
             made = DirectEntry(_kernel(function, {**OPTIONS, "nogil": False}), signature)
-            ENTRIES.append((made.dispatcher, made.signature))
+            ENTRIES.append((made.dispatcher, made.compile))
             return made
 
         return decorate

@@ -25,9 +25,8 @@ def _missing() -> dict[str, list[Callable[[], object]]]:
     for name in KERNEL_PACKAGES:
         importlib.import_module(name)
     found: dict[str, list[Callable[[], object]]] = {}
-    for dispatcher, signature in compile_module.ENTRIES:
+    for dispatcher, build in compile_module.ENTRIES:
         if not dispatcher._cache.holds_anything():
-            build = partial(dispatcher.compile, signature)
             found.setdefault(dispatcher.py_func.__module__, []).append(build)
     for item in compile_module.CALLBACKS:
         if not item.is_ready():

@@ -5,7 +5,13 @@ Where `kido.kernels.entries` evaluates unconditionally, these evaluate what `DAT
 
 from __future__ import annotations
 
-from kido.jit import direct_entry, entry, kernel, view
+from kido.jit import direct_entry, kernel, view
+from kido.kernels.forward_dynamics import (
+    acceleration_scatter,
+    articulated_inertias,
+    bias_gather,
+    prescribed_forces,
+)
 from kido.kernels.inverse_dynamics import joint_forces
 from kido.kernels.lazy import (
     ACCELERATIONS,
@@ -24,6 +30,7 @@ from kido.kernels.lazy import (
     want_pose,
     want_velocity,
 )
+from kido.kernels.mass_matrix import mass_matrix
 from kido.kernels.placement import member_arm, write_pose, write_poses
 from kido.math.so3 import cross
 from kido.tree.schema import DATA, TREE
@@ -100,28 +107,20 @@ def set_number(tree, data, field, k, value):
     return CHANGED if changed != 0 else UNCHANGED
 
 
-@entry("i8(i8,i8)")
-def refresh_transforms(tree, data):
-    """R, p, l, H, J, mc of all bodies."""
-    want_all_poses(view(TREE, tree), view(DATA, data))
+@direct_entry("i8(i8,i8,i8)")
+def refresh(tree, data, level):
+    """R, p, l, H, J, mc of all bodies; from level 1 on V and a; from level 2 on A, from udot."""
+    t = view(TREE, tree)
+    d = view(DATA, data)
+    want_all_poses(t, d)
+    if level > 0:
+        want_all_velocities(t, d)
+    if level > 1:
+        want_all_accelerations(t, d)
     return 0
 
 
-@entry("i8(i8,i8)")
-def refresh_velocities(tree, data):
-    """V and a of all bodies; their poses must be current."""
-    want_all_velocities(view(TREE, tree), view(DATA, data))
-    return 0
-
-
-@entry("i8(i8,i8)")
-def refresh_accelerations(tree, data):
-    """A of all bodies from udot; their velocities must be current."""
-    want_all_accelerations(view(TREE, tree), view(DATA, data))
-    return 0
-
-
-@entry("i8(i8,i8)")
+@direct_entry("i8(i8,i8)")
 def joint_forces_of_state(tree, data):
     """tau that gives the held udot, without joint springs, damping and friction; A must be current."""
     t = view(TREE, tree)
@@ -129,10 +128,30 @@ def joint_forces_of_state(tree, data):
     return 0
 
 
-@entry("i8(i8,i8)")
-def note_accelerations(tree, data):
-    """A of all bodies was computed by forward dynamics."""
-    accelerations_written(view(TREE, tree), view(DATA, data))
+@direct_entry("i8(i8,i8)")
+def joint_accelerations_of_state(tree, data):
+    """udot of the free coordinates from tau (prescribed ones: tau from udot), and A; V and a must be current.
+
+    Returns:
+        -1, or the index of a coordinate whose inertia is not positive.
+    """
+    t = view(TREE, tree)
+    d = view(DATA, data)
+    n = t.parent.shape[0]
+    status = int(articulated_inertias(t, d, 0, n, 0.0))
+    bias_gather(t, d, 0, n)
+    acceleration_scatter(t, d, 0, n)
+    prescribed_forces(t, d, 0, n)
+    accelerations_written(t, d)
+    return status
+
+
+@direct_entry("i8(i8,i8)")
+def mass_matrix_of_state(tree, data):
+    """mass_matrix; poses and inertias must be current."""
+    t = view(TREE, tree)
+    d = view(DATA, data)
+    mass_matrix(t, d, 0, t.parent.shape[0], d.mass_matrix)
     return 0
 
 

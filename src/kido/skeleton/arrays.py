@@ -207,27 +207,21 @@ class SkeletonArrays:
         self._compiled()
         return dict(self._evaluation_counts())
 
-    def _update(self, what: int, entry: Any) -> None:
-        if not self._fresh & what:
-            entry(self._tree.address, self._data.address)  # type: ignore[union-attr]
-            self._fresh |= what
-            if what == MASS_MATRIX:
-                self._counts["mass_matrix"] += 1
+    def _with(self, bits: int, level: int) -> Container:
+        d = self._compiled()
+        if self._fresh & bits != bits:
+            held.refresh.call(self._tree.address, d.address, level)  # type: ignore[union-attr]
+            self._fresh |= bits
+        return d
 
     def _with_transforms(self) -> Container:
-        d = self._compiled()
-        self._update(TRANSFORMS, held.refresh_transforms)
-        return d
+        return self._with(TRANSFORMS, 0)
 
     def _with_velocities(self) -> Container:
-        d = self._with_transforms()
-        self._update(VELOCITIES, held.refresh_velocities)
-        return d
+        return self._with(TRANSFORMS | VELOCITIES, 1)
 
     def _with_accelerations(self) -> Container:
-        d = self._with_velocities()
-        self._update(ACCELERATIONS, held.refresh_accelerations)
-        return d
+        return self._with(TRANSFORMS | VELOCITIES | ACCELERATIONS, 2)
 
     # A body is a place on a link ----------------------------------------------------------------------------
 

@@ -77,7 +77,9 @@ class SkeletonDynamics(SkeletonSelections):
         d = self._compiled()
         if not self._fresh & MASS_MATRIX:
             self._with_transforms()
-            self._update(MASS_MATRIX, entries.update_mass_matrix)
+            held.mass_matrix_of_state.call(self._tree.address, d.address)  # type: ignore[union-attr]
+            self._fresh |= MASS_MATRIX
+            self._counts["mass_matrix"] += 1
         return d.mass_matrix.copy()
 
     @property
@@ -113,11 +115,13 @@ class SkeletonDynamics(SkeletonSelections):
         """
         d = self._with_accelerations()
         t: Any = self._tree
-        loaded = d.has_external.copy()
-        if not with_external_forces:
+        if with_external_forces:
+            held.joint_forces_of_state.call(t.address, d.address)
+        else:
+            loaded = d.has_external.copy()
             d.has_external[:] = 0
-        held.joint_forces_of_state(t.address, d.address)
-        d.has_external[:] = loaded
+            held.joint_forces_of_state.call(t.address, d.address)
+            d.has_external[:] = loaded
         if with_damping_forces:
             d.tau[:] += t.damping * d.u
         if with_spring_forces:
@@ -144,8 +148,7 @@ class SkeletonDynamics(SkeletonSelections):
         if driven:
             self._drive(time_step)
         d = self._with_velocities()
-        status = entries.update_joint_accelerations(self._tree.address, d.address)  # type: ignore[union-attr]
-        held.note_accelerations(self._tree.address, d.address)  # type: ignore[union-attr]
+        status = held.joint_accelerations_of_state.call(self._tree.address, d.address)  # type: ignore[union-attr]
         if driven:
             self._tree.prescribed[:] = 0  # type: ignore[union-attr]  # all other results are those of the free tree
         self._results[OF_ACCELERATIONS].clear()
