@@ -41,6 +41,9 @@ class SkeletonDynamics(SkeletonSelections):
         Raises:
             ModelError: the skeleton has no mass.
         """
+        return self._result(OF_POSITIONS, "centre of mass", self._compute_com).copy()
+
+    def _compute_com(self) -> Array:
         d = self._with_transforms()
         m, x, y, z = entries.read_mass_moment(self._tree.address, d.address)  # type: ignore[union-attr]
         if m == 0.0:
@@ -50,6 +53,9 @@ class SkeletonDynamics(SkeletonSelections):
     @property
     def momentum(self) -> Array:
         """[angular momentum about the world origin; linear momentum], world axes [kg m^2/s, kg m/s]."""
+        return self._result(OF_VELOCITIES, "momentum of all", self._compute_momentum).copy()
+
+    def _compute_momentum(self) -> Array:
         d = self._with_velocities()
         return np.array(entries.read_momentum(self._tree.address, d.address))  # type: ignore[union-attr]
 

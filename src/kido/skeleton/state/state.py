@@ -38,10 +38,10 @@ _KEPT_AFTER = {
     "tau": (TRANSFORMS | VELOCITIES | ACCELERATIONS | MASS_MATRIX, OF_FORCES),
 }
 _SETTERS = {
-    "q": held.set_positions,
-    "u": held.set_velocities,
-    "udot": held.set_accelerations,
-    "tau": held.set_forces,
+    "q": (held.set_positions, _KEPT_AFTER["q"][0], _KEPT_AFTER["q"][1:]),
+    "u": (held.set_velocities, _KEPT_AFTER["u"][0], _KEPT_AFTER["u"][1:]),
+    "udot": (held.set_accelerations, _KEPT_AFTER["udot"][0], _KEPT_AFTER["udot"][1:]),
+    "tau": (held.set_forces, _KEPT_AFTER["tau"][0], _KEPT_AFTER["tau"][1:]),
 }
 _NAMES = {"q": "positions", "u": "velocities", "udot": "accelerations", "tau": "forces"}
 
@@ -85,7 +85,7 @@ class SkeletonState(SkeletonArrays):
 
     def _set(self, field: str, value: ArrayLike) -> None:
         tree, data = self._held or self._hold()
-        entry = _SETTERS[field]
+        entry, kept, tables = _SETTERS[field]
         try:
             status = entry.call(tree, data, value)
         except REFUSALS:
@@ -96,7 +96,10 @@ class SkeletonState(SkeletonArrays):
             if status == held.REFUSED:
                 self._raise_not_finite(_NAMES[field], source)
         if status == held.CHANGED:
-            self._stale_results(*_KEPT_AFTER[field])
+            self._fresh &= kept
+            results = self._results
+            for table in tables:
+                results[table].clear()
 
     def _set_number(self, field: str, k: int, value: Any) -> bool:
         """Set a coordinate's number, unless it is none or not finite; says whether it did."""
