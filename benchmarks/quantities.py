@@ -104,7 +104,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--robot", choices=[case.name for case in CASES], action="append", help="only this one")
     parser.add_argument("--quantity", choices=QUANTITIES, action="append", help="only this one")
     options = parser.parse_args(arguments)
-    repeats, seconds = (30, 0.2) if options.quick else (300, 1.5)
+    repeats, seconds = (30, 0.2) if options.quick else (300, 0.7)
     names = options.robot or ("panda", "solo12", "talos", "talos_full")
     quantities = options.quantity or list(QUANTITIES)
     print(f"{machine()}\n")

@@ -41,7 +41,7 @@ class SkeletonDynamics(SkeletonSelections):
         Raises:
             ModelError: the skeleton has no mass.
         """
-        return self._result(OF_POSITIONS, "centre of mass", self._compute_com).copy()
+        return self._result(OF_POSITIONS, "com", self._compute_com).copy()
 
     def _compute_com(self) -> Array:
         d = self._with_transforms()
@@ -53,7 +53,7 @@ class SkeletonDynamics(SkeletonSelections):
     @property
     def momentum(self) -> Array:
         """[angular momentum about the world origin; linear momentum], world axes [kg m^2/s, kg m/s]."""
-        return self._result(OF_VELOCITIES, "momentum of all", self._compute_momentum).copy()
+        return self._result(OF_VELOCITIES, "momentum", self._compute_momentum).copy()
 
     def _compute_momentum(self) -> Array:
         d = self._with_velocities()
