@@ -207,10 +207,10 @@ class SkeletonDerivatives(SkeletonMotionDerivatives):
     def _held_in_scratch(self) -> tuple[int, int, int]:
         """Copy what is held, with external forces, to where results do no harm; addresses there."""
         d = self._compiled()
-        w = self._workspace()
+        w = self._ready or self._workspace()
         for field in ("udot", "external", "has_external"):
             getattr(self._scratch, field)[:] = getattr(d, field)
-        return w.tree, w.data, self._derivation()
+        return w.tree, w.data, w.derivation or self._derivation()
 
     def _forward_of_held(self) -> Array:
         d, addresses = self._compiled(), self._held_in_scratch()
