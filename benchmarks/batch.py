@@ -103,7 +103,7 @@ def all_calls(pair: Pair) -> dict:
     return {
         ("forward_kinematics", "batch"): lambda: batch.forward_kinematics(q),
         ("forward_kinematics", "single"): one_by_one(s.forward_kinematics, q),
-        ("jacobian (last body)", "batch"): lambda: batch.jacobian(s.num_bodies - 1, q),
+        ("jacobian (last body)", "batch"): lambda: batch.jacobian(q, s.num_bodies - 1),
         ("mass_matrix", "batch"): lambda: batch.mass_matrix(q),
         ("mass_matrix", "single"): one_by_one(s.compute_mass_matrix, q),
         ("inverse_dynamics", "batch"): lambda: batch.inverse_dynamics(q, u, a),

@@ -75,14 +75,20 @@ def test_jacobian_maps_velocities_to_the_motion_of_a_point(tree: kido.Skeleton) 
     q, u, _ = states(tree, 9)
     offset = np.array([0.1, -0.2, 0.3])
     for body in tree.bodies[:: max(1, tree.num_bodies // 5)]:
-        J = batch.jacobian(body, q, offset)
-        assert np.array_equal(J, batch.jacobian(body.name, q, offset))
-        assert np.array_equal(J, batch.jacobian(body.index, q, offset))
+        J = batch.jacobian(q, body, offset)
+        assert np.array_equal(J, batch.jacobian(q, body.name, offset))
+        assert np.array_equal(J, batch.jacobian(q, body.index, offset))
         for k in range(len(q)):
             tree.positions, tree.velocities = q[k], u[k]
             V = np.array(body.spatial_velocity)
             V[3:] += np.cross(V[:3], body.world_transform[:3, :3] @ offset)
             assert J[k] @ u[k] == pytest.approx(V, rel=1e-12, abs=1e-12 * np.abs(V).max())
+    body = tree.bodies[-1]
+    node = body.create_node(kido.EndEffector, "tool", random_transform(np.random.default_rng(5)))
+    J = batch.jacobian(q, node, offset)
+    for k in range(len(q)):
+        expected = tree.compute_jacobian(q[k], node, offset)
+        assert J[k] == pytest.approx(expected, rel=1e-12, abs=1e-12 * np.abs(expected).max(initial=1.0))
 
 
 def test_threads_change_no_bit(tree: kido.Skeleton) -> None:
@@ -321,13 +327,13 @@ def test_other_arguments_are_checked(arm: kido.Skeleton) -> None:
     with pytest.raises(StateError, match="device: expected 'cpu' or 'cuda', got 'tpu'"):
         Batch(arm, device="tpu")
     with pytest.raises(NameLookupError, match="no body in skeleton 'random' 'b7'"):
-        batch.jacobian("b7", q)
+        batch.jacobian(q, "b7")
     with pytest.raises(NameLookupError, match="no body in skeleton 'random' 2"):
-        batch.jacobian(2, q)
+        batch.jacobian(q, 2)
     with pytest.raises(ModelError, match="expected a body of skeleton 'random'"):
-        batch.jacobian(build(["ball"], [-1], seed=1).bodies[0], q)
+        batch.jacobian(q, build(["ball"], [-1], seed=1).bodies[0])
     with pytest.raises(ModelError, match="offset: expected 3 numbers"):
-        batch.jacobian(0, q, (1.0, 2.0))
+        batch.jacobian(q, 0, (1.0, 2.0))
     with pytest.raises(StateError, match="time: expected a finite number"):
         batch.integrate(q, u, np.nan)
     with pytest.raises(StateError, match="time_step: expected a positive finite number"):

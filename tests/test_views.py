@@ -201,7 +201,7 @@ def test_sums_over_bodies(seed: int) -> None:
         return
     assert group.mass == pytest.approx(mass, rel=1e-14)
     for value, expected in (
-        (group.com, com / mass), (group.com_velocity, v / mass), (group.com_acceleration, acc / mass),
+        (group.com, com / mass), (group.com_velocity(), v / mass), (group.com_acceleration(), acc / mass),
         (group.momentum, momentum), (group.kinetic_energy, kinetic), (group.potential_energy, potential),
     ):  # fmt: skip
         assert trees.relative_error(value, expected) < 1e-11
@@ -209,7 +209,7 @@ def test_sums_over_bodies(seed: int) -> None:
     for s in (a, b):
         s.velocities = np.zeros(s.num_dofs)
     group.velocities = np.concatenate([[rest[d.joint.child.skeleton][d.index] for d in group.dofs]])
-    assert trees.relative_error(group.com_jacobian @ group.velocities, group.com_velocity) < 1e-12
+    assert trees.relative_error(group.com_jacobian() @ group.velocities, group.com_velocity()) < 1e-12
 
 
 @settings(max_examples=10)

@@ -15,7 +15,8 @@ from kido.skeleton.compiler import check_masses
 from kido.skeleton.results.derivatives import ForwardDynamicsDerivatives, InverseDynamicsDerivatives
 
 if TYPE_CHECKING:
-    from kido.skeleton import BodyNode, Skeleton
+    from kido.skeleton import Skeleton
+    from kido.skeleton.frames.jacobian_node import JacobianNode
 
 
 class Batch:
@@ -71,33 +72,37 @@ class Batch:
 
     def jacobian(
         self,
-        body: BodyNode | str | int,
         positions: ArrayLike,
+        node: JacobianNode | str | int,
         offset: ArrayLike = (0.0, 0.0, 0.0),
         out: Array | None = None,
     ) -> Array:
-        """Jacobians (samples, 6, dofs) of a point of a body: J u is its [angular; linear] velocity, world axes.
+        """Jacobians (samples, 6, dofs) of a point of a node: J u is its [angular; linear] velocity, world axes.
 
         Args:
-            body: a body of the skeleton, its name or its index.
             positions: (samples, dofs).
-            offset: the point in body axes [m].
+            node: a body of the skeleton, its name or its index, or a node on one.
+            offset: the point in the node's axes [m].
             out: array to write to.
         """
-        index = self._body_index(body)
-        x, y, z = as_vector(offset, f"skeleton {self.skeleton.name!r}: offset")
+        index, point = self._place(node, as_vector(offset, f"skeleton {self.skeleton.name!r}: offset"))
+        x, y, z = point
         q = rows_of(self.skeleton, "positions", positions)
         J = result(out, (len(q), 6, self.skeleton.num_dofs))
         self._device.run("jacobian", len(q), apart(q, J), index, float(x), float(y), float(z), J)
         return J
 
-    def _body_index(self, body: BodyNode | str | int) -> int:
+    def _place(self, node: JacobianNode | str | int, offset: Array) -> tuple[int, Array]:
+        """Index of the body that carries a node, and a point of the node in that body's axes."""
         s = self.skeleton
-        if isinstance(body, str | int | np.integer):
-            return s.body(body).index  # type: ignore[arg-type]
+        if isinstance(node, str | int | np.integer):
+            return s.body(node).index, offset  # type: ignore[arg-type]
+        body, pose = getattr(node, "_carrier", None) or (None, None)
         if getattr(body, "skeleton", None) is not s:
-            raise ModelError(f"body: expected a body of skeleton {s.name!r}, its name or its index, got {body!r}")
-        return body.index
+            raise ModelError(
+                f"node: expected a body of skeleton {s.name!r}, its name or its index, or a node on one, got {node!r}"
+            )
+        return body.index, offset if pose is None else pose[:3, :3] @ offset + pose[:3, 3]  # type: ignore[union-attr]
 
     # Dynamics -------------------------------------------------------------------------------------------------
 

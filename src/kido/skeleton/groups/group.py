@@ -66,12 +66,10 @@ class Group(GroupState):
         """
         return self._mean("com_position")
 
-    @property
     def com_velocity(self) -> Array:
         """Velocity of the centre of mass [m/s], world axes."""
         return self._mean("com_velocity")
 
-    @property
     def com_acceleration(self) -> Array:
         """Acceleration of the centre of mass [m/s^2] by the held accelerations, world axes."""
         return self._mean("com_acceleration")
@@ -139,7 +137,6 @@ class Group(GroupState):
         """Columns (6, dofs) of the skeleton's `jacobian_classic_derivative`."""
         return self._columns(node, "jacobian_classic_derivative", 6, offset, in_coordinates_of)
 
-    @property
     def com_jacobian(self) -> Array:
         """J (3, dofs): velocity of the centre of mass of its bodies that the group's velocities give, world axes.
 
