@@ -105,7 +105,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--quantity", choices=QUANTITIES, action="append", help="only this one")
     options = parser.parse_args(arguments)
     repeats, seconds = (30, 0.2) if options.quick else (300, 0.7)
-    names = options.robot or ("panda", "solo12", "talos", "talos_full")
+    names = options.robot or ("panda", "solo12", "talos")
     quantities = options.quantity or list(QUANTITIES)
     print(f"{machine()}\n")
     for robot in (case for case in CASES if case.name in names):

@@ -35,7 +35,6 @@ CASES = (
     Robot("solo12", "solo_description/robots/solo12.urdf", True),
     Robot("anymal_b", "anymal_b_simple_description/robots/anymal.urdf", True),
     Robot("talos", "talos_data/robots/talos_reduced.urdf", True),
-    Robot("talos_full", "talos_data/robots/talos_full_v2.urdf", True),
 )
 
 

@@ -56,7 +56,7 @@ def _least(call: Callable[[], object]) -> float:
 def start_rows() -> list[list[str]]:
     """Imports, and first calls with empty and filled caches of compiled code."""
     rows = []
-    for module in ("numpy", "numba", "pinocchio", "kido"):
+    for module in ("numpy", "numba", "pinocchio", "kido", "kido.skeleton"):
         best = min(_seconds(_IMPORT.format(module)) for _ in range(5))
         rows.append([f"import {module}", "-", f"{best:.2f} s"])
     for name, call in _CALLS.items():
