@@ -203,3 +203,47 @@ def test_a_world_goes_on_refusing_a_mimic_that_cannot_be() -> None:
     body.parent_joint.mimic = None
     world.step()
     assert world.num_steps == 2
+
+
+def test_a_damaged_state_of_a_world_is_refused_and_changes_nothing() -> None:
+    world = kido.World()
+    s = world.add_skeleton(skeleton())
+    s.bodies[3].add_external_force((0.0, 0.0, 1.0))
+    world.step(2, reset_command=False)
+    good_one = world.state()
+    now = [s.positions.tolist(), s.velocities.tolist(), s.external_forces.tolist(), world.time, world.time_step]
+    world.step(reset_command=False)
+    after = s.positions.tolist()
+    world.set_state(good_one)
+    for key in good_one:
+        for bad in (None, "abc", 1.5, [], np.full(3, np.nan), {"a": 1}):
+            if key == "carried" or isinstance(bad, float):  # what numbers may be
+                continue
+            with pytest.raises(kido.StateError, match="world"):
+                world.set_state({**good_one, key: bad})
+            held_now = [s.positions.tolist(), s.velocities.tolist(), s.external_forces.tolist(), world.time]
+            assert [*held_now, world.time_step] == now
+    world.step(reset_command=False)
+    assert s.positions.tolist() == after
+
+
+def test_configurations_layouts_and_batches_refuse_what_they_cannot_use() -> None:
+    from kido import integrators, layouts
+    from kido.batch import Batch
+
+    s = skeleton()
+    for names in (None, 1.0, [[1]], [np.zeros(2)], ["a", "a"]):
+        with pytest.raises(kido.StateError, match="expected different names of dofs"):
+            kido.Configuration(names)
+    for layout in (layouts.DartpyLayout, layouts.MujocoLayout, layouts.PinocchioLayout):
+        with pytest.raises(kido.ModelError, match="layout of skeleton 'random': expected a"):
+            layout(s, None)
+        with pytest.raises(kido.ModelError, match=r"expected a kido\.Skeleton, got None"):
+            layout(None, s)
+    for device in (np.zeros(2), None, "tpu"):
+        with pytest.raises(kido.StateError, match="device: expected 'cpu' or 'cuda'"):
+            Batch(s, device=device)
+    with pytest.raises(kido.StateError, match="forces"):
+        Batch(s, threads=1).simulate(s.positions, s.velocities, [[1, 2], [3]])
+    with pytest.raises(kido.ModelError, match="expected a function of the time and the skeleton"):
+        integrators.simulate(s, integrators.RK4(), 1e-3, forces=lambda: 0.0)

@@ -103,7 +103,7 @@ def whole_number(what: str, value: Any) -> int:
     Raises:
         StateError: it is none.
     """
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 0 < value < 2**63:
         raise StateError(f"{what}: expected a whole number above 0, got {value!r}")
     return int(value)
 

@@ -43,14 +43,14 @@ class Batch:
 
     def __init__(self, skeleton: Skeleton, threads: int | None = None, device: str = "cpu"):
         self.skeleton = skeleton
+        if not isinstance(device, str) or device not in ("cpu", "cuda"):
+            raise StateError(f"device: expected 'cpu' or 'cuda', got {device!r}")
         if device == "cpu":
             self._device: Any = Threads(skeleton, threads)
-        elif device == "cuda":
+        else:
             from kido.batch.cuda import Gpu
 
             self._device = Gpu(skeleton)
-        else:
-            raise StateError(f"device: expected 'cpu' or 'cuda', got {device!r}")
         self.device = device
 
     @property
@@ -267,7 +267,7 @@ class Batch:
         if stride > steps:
             raise StateError(f"every: expected at most steps = {steps}, got {every}")
         (q, u), _ = self._arguments(positions=positions, velocities=velocities)
-        if np.ndim(forces) == 0:
+        if not isinstance(forces, list | tuple) and np.ndim(forces) == 0:
             forces = np.full(s.num_dofs, finite_number("forces", forces))
         tau = rows_of(s, "forces", forces, ndim=3)
         if tau.shape[1] not in (1, steps):

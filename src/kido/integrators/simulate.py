@@ -15,6 +15,7 @@ from kido.errors import ModelError
 from kido.integrators.integrator import CompiledIntegrator, Integrator, positive
 from kido.integrators.schema import EVALUATIONS, ITERATIONS, NOW, REJECTED, STEPS, WORST_ITERATIONS
 from kido.integrators.system import System
+from kido.math.transform import as_flag, as_numbers
 from kido.skeleton import Skeleton
 
 Array = NDArray[np.float64]
@@ -179,9 +180,12 @@ def _times(duration: Any, times: Any, largest: float) -> Array:
     if times is None:
         end = positive(duration, "simulate: duration", zero=True)
         number = int(np.ceil(end / largest - 1e-9))
-        return np.linspace(0.0, end, number + 1)
+        try:
+            return np.linspace(0.0, end, number + 1)
+        except (ValueError, MemoryError):
+            raise ModelError(f"simulate: {number} steps in {end:g} s are more than memory has room for") from None
     try:
-        wanted = np.array(times, dtype=np.float64)
+        wanted = as_numbers(times)
     except (TypeError, ValueError):
         raise ModelError(f"simulate: times: expected increasing numbers, got {times!r}") from None
     if wanted.ndim != 1 or len(wanted) == 0 or not np.isfinite(wanted).all() or (np.diff(wanted) <= 0.0).any():
@@ -192,6 +196,7 @@ def _times(duration: Any, times: Any, largest: float) -> Array:
 def _bar(total: float, progress: bool | None) -> Any:
     from tqdm import tqdm
 
+    progress = None if progress is None else as_flag(progress, "simulate: progress")
     quiet = os.environ.get("KIDO_QUIET", "") not in ("", "0")
     hidden = quiet or not sys.stderr.isatty() if progress is None else not progress
     return tqdm(

@@ -35,6 +35,7 @@ from kido.integrators.schema import (
 )
 from kido.jit import Container
 from kido.joints import ActuatorType, JointKind
+from kido.math.transform import takes
 from kido.skeleton import Skeleton
 from kido.skeleton.state.actuation import is_prescribed, takes_force
 from kido.tree import TREE, data_for
@@ -285,6 +286,8 @@ def joint_forces(skeleton: Skeleton, forces: Any) -> tuple[Any, Array]:
     """Joint forces as a function of (time, q, u), or None and constant ones."""
     if not callable(forces):
         return None, skeleton.forces if forces is None else checked_forces(skeleton, forces, "forces")
+    if not takes(forces, 2):
+        raise ModelError(f"forces: expected a function of the time and the skeleton, got {forces!r}")
 
     def at(time: float, positions: Array, velocities: Array) -> Array:
         skeleton.positions, skeleton.velocities = positions, velocities

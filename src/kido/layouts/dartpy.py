@@ -8,7 +8,7 @@ import numpy as np
 
 from kido.errors import ModelError
 from kido.layouts.blocks import Block, FreeParentAxes, Same
-from kido.layouts.layout import Place, StateLayout
+from kido.layouts.layout import Place, StateLayout, check_models
 from kido.skeleton import FreeJoint, Joint, Skeleton
 
 
@@ -33,6 +33,7 @@ class DartpyLayout(StateLayout):
     """
 
     def __init__(self, skeleton: Skeleton, other: Any):
+        check_models(skeleton, other, "getNumJoints", "a dartpy Skeleton")
         first, k = {}, 0
         for i in range(other.getNumJoints()):
             joint = other.getJoint(i)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kido.errors import StateError
+from kido.errors import ModelError, StateError
 from kido.layouts.blocks import Block
 from kido.math.transform import as_numbers
 from kido.skeleton import Skeleton
@@ -24,6 +24,18 @@ class Place(NamedTuple):
     velocity: int
 
 
+def check_models(skeleton: Any, other: Any, attribute: str, expected: str) -> None:
+    """Refuse what is no skeleton, or not the other program's model, which has an attribute of its own.
+
+    Raises:
+        ModelError: names what was expected.
+    """
+    if not isinstance(skeleton, Skeleton):
+        raise ModelError(f"layout: expected a kido.Skeleton, got {skeleton!r}")
+    if not hasattr(other, attribute):
+        raise ModelError(f"layout of skeleton {skeleton.name!r}: expected {expected}, got {other!r}")
+
+
 class StateLayout:
     """Converts states between a skeleton and a model of another program that has joints of the same names.
 
@@ -38,7 +50,10 @@ class StateLayout:
     def __init__(self, skeleton: Skeleton, places: list[Place], template: ArrayLike, num_velocities: int):
         self.skeleton = skeleton
         self.places = places
-        self._template = np.array(template, dtype=np.float64)
+        try:
+            self._template = as_numbers(template)
+        except (TypeError, ValueError):
+            raise StateError(f"layout: template: expected the other program's positions, got {template!r}") from None
         self._num_velocities = num_velocities
 
     def _vector(self, value: ArrayLike, size: int, what: str) -> Array:

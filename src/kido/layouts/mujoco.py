@@ -6,7 +6,7 @@ from typing import Any
 
 from kido.errors import ModelError
 from kido.layouts.blocks import Block, FreeQuaternion, Quaternion, Same
-from kido.layouts.layout import Place, StateLayout
+from kido.layouts.layout import Place, StateLayout, check_models
 from kido.skeleton import BallJoint, FreeJoint, Skeleton
 
 _FREE, _BALL = 0, 1  # MuJoCo's joint types; 2 and 3 slide and turn
@@ -27,6 +27,7 @@ class MujocoLayout(StateLayout):
     """
 
     def __init__(self, skeleton: Skeleton, model: Any):
+        check_models(skeleton, model, "njnt", "a mujoco.MjModel")
         names = {model.joint(i).name: i for i in range(model.njnt)}
         unnamed_free = [i for i in range(model.njnt) if model.jnt_type[i] == _FREE]
         places: list[Place] = []

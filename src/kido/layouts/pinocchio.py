@@ -8,7 +8,7 @@ import numpy as np
 
 from kido.errors import ModelError
 from kido.layouts.blocks import Block, CosineSine, FreeQuaternion, PlanarCosineSine, Quaternion, Same
-from kido.layouts.layout import Place, StateLayout
+from kido.layouts.layout import Place, StateLayout, check_models
 from kido.skeleton import BallJoint, FreeJoint, Joint, PlanarJoint, Skeleton
 
 
@@ -42,6 +42,7 @@ class PinocchioLayout(StateLayout):
     """
 
     def __init__(self, skeleton: Skeleton, model: Any):
+        check_models(skeleton, model, "njoints", "a pinocchio.Model")
         indices = {model.names[i]: i for i in range(1, model.njoints)}
         bases = [i for i in indices.values() if model.joints[i].nq == 7 and model.parents[i] == 0]
         places, template = [], _neutral(model)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from numbers import Real
 from typing import Any
 
@@ -30,6 +31,17 @@ def as_flag(value: Any, what: str) -> bool:
     if isinstance(value, bool | int | np.bool_ | np.integer) and value in (0, 1):
         return bool(value)
     raise ModelError(f"{what}: expected True or False, got {value!r}")
+
+
+def takes(function: Any, number: int) -> bool:
+    """Whether a function can be called with a number of arguments, as far as it tells."""
+    try:
+        inspect.signature(function).bind(*[None] * number)
+    except TypeError:
+        return False
+    except ValueError:  # some built-in ones do not tell
+        pass
+    return True
 
 
 def as_numbers(value: Any) -> NDArray[np.float64]:

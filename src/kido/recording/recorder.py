@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from kido.math.transform import as_numbers, number_or_nan
+from kido.math.transform import as_numbers, number_or_nan, takes
 from kido.recording import layout
 from kido.recording.capture import Probe, engine_of
 from kido.recording.codec import encode
@@ -19,7 +19,6 @@ from kido.recording.errors import RecordingError
 from kido.recording.tables import TableWriter
 from kido.recording.world_description import world_to_dict
 from kido.simulation import World
-from kido.simulation.hooks import takes_one
 from kido.tree import TREE
 
 Signal = Callable[[World], Any]
@@ -187,7 +186,7 @@ class Recorder:
                 raise RecordingError(f"signal name {name!r}, expected a text without '/'")
             if first and not callable(function):
                 raise RecordingError(f"signal {name!r} is {function!r}, expected a function of the world")
-            if first and not takes_one(function):
+            if first and not takes(function, 1):
                 raise RecordingError(f"signal {name!r} is {function!r}, expected a function of the world alone")
             result = function(self.world)
             try:

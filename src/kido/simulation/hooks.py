@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from kido.errors import ModelError
+from kido.math.transform import takes
 
 if TYPE_CHECKING:
     from kido.simulation.world import World
 
 Hook = Callable[["World"], Any]
-
-
-def takes_one(function: Callable[..., Any]) -> bool:
-    """Whether a function can be called with one argument, as far as it tells."""
-    try:
-        inspect.signature(function).bind(None)
-    except TypeError:
-        return False
-    except ValueError:  # some built-in ones do not tell
-        pass
-    return True
 
 
 class StepHooks:
@@ -37,7 +26,7 @@ class StepHooks:
 
     def add(self, hook: Hook, before: bool) -> Callable[[], None]:
         """Add a function; returns one that takes it off again."""
-        if not callable(hook) or not takes_one(hook):
+        if not callable(hook) or not takes(hook, 1):
             raise ModelError(f"step callback: expected a function of the world alone, got {hook!r}")
         hooks = self.before if before else self.after
         hooks.append(hook)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kido.errors import StateError
+from kido.math.transform import as_numbers
 from kido.skeleton.arrays import STATE_FIELDS
 from kido.skeleton.state.snapshot import carried_states, put_carried_states
 
@@ -21,6 +22,7 @@ class WorldState:
         _compile: Any
         _time_before: float
         _time_step: float
+        time_step: Any
         _steps: int
         _steps_before: int
         _version: int
@@ -48,7 +50,7 @@ class WorldState:
         """Restore what `state` returned; nodes and aspects that came since then keep their states.
 
         Raises:
-            StateError: it belongs to a world with other skeletons.
+            StateError: it belongs to a world with other skeletons, or is damaged; the world is as it was.
         """
         engine = self._compile()
         names = [s.name for s in self._skeletons]
@@ -57,21 +59,33 @@ class WorldState:
             raise StateError(
                 f"world {self.name!r}: set_state: expected what state() returned, got {type(state).__name__}"
             )
+        if not isinstance(state["skeletons"], list) or not all(hasattr(state[k], "__len__") for k in ("q", "applied")):
+            raise StateError(f"world {self.name!r}: set_state: the state is damaged: it has no lists of skeletons")
         if state["skeletons"] != names or len(state["q"]) != len(d.q) or len(state["applied"]) != len(names):
             raise StateError(
                 f"world {self.name!r}: the state is of skeletons {state['skeletons']} with {len(state['q'])} dofs; "
                 f"this world has {names} with {len(d.q)}"
             )
+        before = self.state()
+        try:
+            self._put(engine, state)
+        except Exception as error:
+            self._put(engine, before)
+            if isinstance(error, StateError):
+                raise
+            raise StateError(f"world {self.name!r}: set_state: the state is damaged: {error!r}") from error
+
+    def _put(self, engine: Any, state: dict[str, Any]) -> None:
+        d = engine.data
         for field in STATE_FIELDS:
-            getattr(d, field)[:] = state.get(field, 0.0)  # an older recording has no "command"
+            getattr(d, field)[:] = as_numbers(state.get(field, 0.0))  # an older recording has no "command"
         for s, rows in zip(self._skeletons, state["applied"], strict=True):
             s.clear_external_forces()
             for index, row in rows.items():
                 s._add_external(index, row)
-        self._time_step = state["time_step"]
-        engine.set_time_step(self._time_step)
-        self._time_before, self._steps_before = state["time_before"], state["steps_before"]
-        self._steps = state["steps"]
+        self.time_step = state["time_step"]  # checked
+        self._time_before, self._steps_before = float(state["time_before"]), int(state["steps_before"])
+        self._steps = int(state["steps"])
         engine.set_warm_state(state["warm"])
         self._version += 1
         for s, states in zip(self._skeletons, state.get("carried", []), strict=False):  # recordings have none

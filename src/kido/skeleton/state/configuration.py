@@ -38,8 +38,8 @@ class Configuration:
     """
 
     def __init__(self, dofs: Iterable[str], **parts: ArrayLike):
-        self.dofs = tuple(dofs)
-        if len(set(self.dofs)) != len(self.dofs) or not all(isinstance(name, str) for name in self.dofs):
+        self.dofs = tuple(dofs) if isinstance(dofs, Iterable) else (dofs,)
+        if not all(isinstance(name, str) for name in self.dofs) or len(set(self.dofs)) != len(self.dofs):
             raise StateError(f"configuration: expected different names of dofs, got {list(self.dofs)}")
         self.parts: dict[str, Array] = {}
         for name, values in parts.items():
