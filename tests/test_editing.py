@@ -576,3 +576,20 @@ def test_names_and_order_after_edits_are_those_of_dart(edits: list[tuple[int, in
         }
         assert {j.name for j in mine.joints} == {j.getName() for j in theirs.getJoints()}
         assert [b.name for b in mine.bodies] == [b.getName() for b in theirs.getBodyNodes()]
+
+
+class Robot(kido.Skeleton):
+    """A class of one's own."""
+
+
+def test_merging_keeps_impulses_and_clones_keep_their_class() -> None:
+    s = Robot()
+    inertia = kido.Inertia.from_diagonal(1.0, (1, 1, 1))
+    hull = s.add_body("hull", inertia=inertia)
+    mast = s.add_body("mast", kido.WeldJoint(transform_from_parent=(1, 0, 0)), hull, inertia)
+    mast.add_impulse((0.0, 0.0, 1.0))
+    before = s.velocity_changes
+    s.merge_fixed_joints()
+    np.testing.assert_allclose(s.velocity_changes, before, atol=1e-15)
+    assert np.abs(before).max() > 0.1
+    assert type(s.clone()) is Robot and type(pickle.loads(pickle.dumps(s))) is Robot

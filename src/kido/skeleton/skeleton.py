@@ -268,7 +268,7 @@ class Skeleton(
         return twin
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Skeleton:
-        twin = object.__new__(Skeleton)
+        twin = object.__new__(type(self))
         memo[id(self)] = twin
         twin.__setstate__(copy.deepcopy(self.__getstate__(), memo))
         return twin

@@ -46,13 +46,13 @@ def _can_merge(body: BodyNode, parent: BodyNode) -> bool:
 def _merge(body: BodyNode, parent: BodyNode) -> None:
     skeleton, joint = body.skeleton, body.parent_joint
     X = joint.transform_from_parent @ inverse_transform(joint.transform_from_child)
-    force = skeleton._applied.pop(body.index, None)
+    loads = [(rows, rows.pop(body.index, None)) for rows in (skeleton._applied, skeleton._impulses)]
     skeleton._structure_changed()
     if body.inertia.mass > 0.0 or body.inertia.moment.any():
         parent._inertia = parent.inertia + body.inertia.transformed(X)
-    if force is not None:
-        before = skeleton._applied.get(parent.index, np.zeros(len(force)))
-        skeleton._applied[parent.index] = before + row_seen_from(force, X)
+    for rows, load in loads:
+        if load is not None:
+            rows[parent.index] = rows.get(parent.index, np.zeros(len(load))) + row_seen_from(load, X)
     taken = {shape.name for shape in parent.shapes}
     for node in body._nodes:
         if isinstance(node, ShapeNode):
