@@ -8,7 +8,12 @@ import kido
 from kido.jit import entry, view
 from kido.kernels import entries
 from kido.kernels.external import external_wrench
-from kido.kernels.forward_dynamics import acceleration_scatter, articulated_inertias, bias_gather
+from kido.kernels.forward_dynamics import (
+    acceleration_scatter,
+    articulated_inertias,
+    bias_gather,
+    prescribed_forces,
+)
 from kido.kernels.impulse import impulse_row, joint_impulse_row
 from kido.skeleton.compiler import compile_skeleton
 from kido.tree.schema import DATA, TREE
@@ -27,6 +32,22 @@ def accelerate(tree, data, first, last):
     bias_gather(t, d, first, last)
     acceleration_scatter(t, d, first, last)
     return 0
+
+
+@entry("i8(i8,i8)")
+def accelerate_prescribed(tree, data):
+    """udot of the free coordinates from tau, tau of the prescribed ones from udot.
+
+    Returns:
+        -1, or the index of a coordinate whose inertia is not positive.
+    """
+    t, d = view(TREE, tree), view(DATA, data)
+    n = t.parent.shape[0]
+    status = int(articulated_inertias(t, d, 0, n, 0.0))
+    bias_gather(t, d, 0, n)
+    acceleration_scatter(t, d, 0, n)
+    prescribed_forces(t, d, 0, n)
+    return status
 
 
 @entry("i8(i8,i8,i8,i8,i8,f8,f8[::1],f8[::1],f8[::1],i8)")
@@ -88,4 +109,13 @@ def spread(P: np.ndarray) -> np.ndarray:
     return np.block([[J, C], [C.T, M]])
 
 
-__all__ = ["Arrays", "accelerate", "eliminate", "respond", "respond_joint", "spread", "wrench_of"]
+__all__ = [
+    "Arrays",
+    "accelerate",
+    "accelerate_prescribed",
+    "eliminate",
+    "respond",
+    "respond_joint",
+    "spread",
+    "wrench_of",
+]

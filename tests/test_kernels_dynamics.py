@@ -14,8 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kido
-from kernel_entries import Arrays, accelerate, eliminate, spread
-from kido.kernels import entries
+from kernel_entries import Arrays, accelerate, accelerate_prescribed, eliminate, spread
 from trees import (
     SEEDS,
     Reference,
@@ -278,7 +277,7 @@ def test_prescribed_coordinates(skeleton: kido.Skeleton, seed: int, share: float
     free = ~given_
     arrays = Arrays(skeleton, q, u, udot, tau)
     arrays.tree.prescribed[:] = given_
-    assert entries.update_joint_accelerations(*arrays.addresses) == -1
+    assert accelerate_prescribed(*arrays.addresses) == -1
     found, forces = arrays.data.udot, arrays.data.tau
     assert np.array_equal(found[given_], udot[given_])
     assert np.array_equal(forces[free], tau[free])
@@ -299,7 +298,7 @@ def test_all_prescribed_is_inverse_dynamics() -> None:
     q, u, udot, _ = random_state(skeleton, 2)
     arrays = Arrays(skeleton, q, u, udot)
     arrays.tree.prescribed[:] = 1
-    assert entries.update_joint_accelerations(*arrays.addresses) == -1
+    assert accelerate_prescribed(*arrays.addresses) == -1
     assert relative_error(arrays.data.tau, skeleton.inverse_dynamics(q, u, udot)) < TOLERANCE
 
 

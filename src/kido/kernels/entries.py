@@ -9,11 +9,7 @@ from __future__ import annotations
 from kido.jit import direct_entry, entry, kernel, view
 from kido.kernels.energy import kinetic_energy, mass_moment, momentum, potential_energy
 from kido.kernels.forward_dynamics import (
-    acceleration_scatter,
     accelerations_of_state,
-    articulated_inertias,
-    bias_gather,
-    prescribed_forces,
 )
 from kido.kernels.inertia import body_inertia
 from kido.kernels.integration import advance
@@ -24,7 +20,7 @@ from kido.kernels.inverse_dynamics import (
     gather_joint_forces,
 )
 from kido.kernels.kinematics import body_velocity, poses, transforms, velocities
-from kido.kernels.mass_matrix import mass_matrix, mass_matrix_from_composites, start_composite
+from kido.kernels.mass_matrix import mass_matrix_from_composites, start_composite
 from kido.kernels.placement import write_poses
 from kido.tree.schema import DATA, TREE
 
@@ -81,32 +77,6 @@ def update_accelerations(tree, data):
     t = view(TREE, tree)
     accelerations(t, view(DATA, data), 0, t.parent.shape[0])
     return OK
-
-
-@entry("i8(i8,i8)")
-def update_mass_matrix(tree, data):
-    """mass_matrix."""
-    t = view(TREE, tree)
-    d = view(DATA, data)
-    mass_matrix(t, d, 0, t.parent.shape[0], d.mass_matrix)
-    return OK
-
-
-@entry("i8(i8,i8)")
-def update_joint_accelerations(tree, data):
-    """udot of the free coordinates from tau (prescribed ones: tau from udot).
-
-    Returns:
-        -1, or the index of a coordinate whose inertia is not positive.
-    """
-    t = view(TREE, tree)
-    d = view(DATA, data)
-    n = t.parent.shape[0]
-    status = int(articulated_inertias(t, d, 0, n, 0.0))
-    bias_gather(t, d, 0, n)
-    acceleration_scatter(t, d, 0, n)
-    prescribed_forces(t, d, 0, n)
-    return status
 
 
 @entry("i8(i8,i8,f8)")
