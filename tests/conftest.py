@@ -19,6 +19,15 @@ settings.register_profile("kido", deadline=None, derandomize=True, suppress_heal
 settings.load_profile("kido")
 
 
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Compile all kernels at once, in parallel, before a run of most tests: no test then waits for dozens."""
+    if len(session.items) > 1000 and not session.config.option.collectonly:
+        from kido.jit import warmup
+
+        reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+        warmup(report=None if reporter is None else reporter.write_line)
+
+
 @pytest.fixture(scope="session")
 def dart_data() -> Path:
     """Folder with DART's own models: ``KIDO_DART_DATA``, or ``../shared/data/dart`` beside the repository."""

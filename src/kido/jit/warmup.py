@@ -17,7 +17,14 @@ from kido.jit import compile as compile_module
 from kido.jit.progress import compiling
 
 # Packages whose import declares all compiled entries and callbacks.
-KERNEL_PACKAGES = ("kido.kernels.entries", "kido.batch.entries", "kido.collision", "kido.solvers", "kido.simulation")
+KERNEL_PACKAGES = (
+    "kido.kernels.entries",
+    "kido.batch.entries",
+    "kido.collision",
+    "kido.solvers",
+    "kido.integrators",
+    "kido.simulation",
+)
 
 
 def _missing() -> dict[str, list[Callable[[], object]]]:
