@@ -12,7 +12,7 @@ from lxml import etree
 
 import kido
 from kido.errors import KidoError
-from kido.io import skel, urdf
+from kido.io import sdf, skel, urdf
 
 SKEL = """<skel version="1.0"><world name="w">
 <physics><time_step>0.001</time_step><gravity>0 0 -9.81</gravity>
@@ -76,7 +76,34 @@ SPHERES = """<skel><world><skeleton name="s"><body name="a"><collision_shape><ge
 <sphere><radius>2</radius><position>-1 0 0</position></sphere>
 </multi_sphere></geometry></collision_shape></body></skeleton></world></skel>"""
 
-VALID = {"skel": SKEL, "spheres": SPHERES, "urdf": URDF}
+SDF = """<sdf version="1.11"><world name="w"><gravity>0 0 -9.8</gravity>
+<physics type="x" default="true"><max_step_size>0.001</max_step_size></physics>
+<include><uri>model://sun</uri></include><frame name="g"><pose>0 0 1 0 0 0</pose></frame>
+<model name="m" canonical_link="a" placement_frame="f"><pose relative_to="g" degrees="true">0 0 1 0 0 90</pose>
+<static>false</static><self_collide>1</self_collide>
+<frame name="f" attached_to="a"><pose>0 0 0 0.1 0.2 0.3</pose></frame>
+<link name="a"><gravity>1</gravity><inertial><pose>0 0 0.1 0 0 1</pose><mass>1</mass><inertia><ixx>1</ixx><iyy>1</iyy>
+<izz>1</izz><ixy>0</ixy></inertia></inertial>
+<visual name="v"><pose rotation_format="quat_xyzw">0 0 0 0 0 0 1</pose><transparency>0.5</transparency>
+<geometry><box><size>1 2 3</size></box></geometry><material><diffuse>1 0 0 1</diffuse></material></visual>
+<collision name="c"><geometry><cylinder><radius>1</radius><length>2</length></cylinder></geometry>
+<surface><friction><ode><mu>1</mu></ode></friction><bounce><restitution_coefficient>0.5</restitution_coefficient>
+</bounce></surface></collision></link>
+<link name="b"><pose relative_to="f">0 0 1 0 0 0</pose><inertial auto="true"><density>10</density></inertial>
+<collision name="c"><density>5</density><geometry>
+<ellipsoid><radii>1 1 2</radii></ellipsoid></geometry></collision></link>
+<model name="n"><link name="c"/><link name="d"/><joint name="l" type="screw"><parent>c</parent><child>d</child>
+<screw_thread_pitch>0.1</screw_thread_pitch><axis><xyz>1 0 0</xyz><mimic joint="k"><multiplier>2</multiplier></mimic>
+</axis></joint><joint name="k" type="universal"><parent>c</parent><child>d</child></joint></model>
+<joint name="j" type="revolute"><parent>a</parent><child>b</child><pose relative_to="b">0 0 0 0 0 0</pose>
+<axis><xyz expressed_in="f">0 0 1</xyz><limit><lower>-1</lower><upper>1</upper><effort>1</effort><velocity>1</velocity>
+</limit><dynamics><damping>1</damping><friction>1</friction><spring_stiffness>1</spring_stiffness></dynamics></axis></joint>
+<joint name="i" type="ball"><parent>b</parent><child>n::c</child></joint>
+<joint name="h" type="gearbox"><parent>b</parent><child>n::d</child><gearbox_ratio>2</gearbox_ratio>
+<gearbox_reference_body>a</gearbox_reference_body><axis><xyz>0 0 1</xyz></axis></joint>
+</model></world></sdf>"""
+
+VALID = {"skel": SKEL, "spheres": SPHERES, "urdf": URDF, "sdf": SDF}
 NASTY = (
     *(
         "",
@@ -101,7 +128,9 @@ NASTY = (
 
 
 def skeletons_of(kind: str, text: str) -> list[kido.Skeleton]:
-    return [urdf.read(text)] if kind == "urdf" else list(skel.read(text).skeletons)
+    if kind == "urdf":
+        return [urdf.read(text)]
+    return list((sdf if kind == "sdf" else skel).read(text).skeletons)
 
 
 def load(kind: str, text: str) -> None:
@@ -184,3 +213,4 @@ def test_every_value_of_every_element(kind: str):
 def test_deep_nesting(kind: str):
     load(kind, "<skel><world>" + "<skeleton>" * 5000 + "</skeleton>" * 5000 + "</world></skel>")
     load(kind, "<robot>" * 100_000)
+    load(kind, '<sdf version="1.9">' + '<model name="m">' * 5000 + "</model>" * 5000 + "</sdf>")

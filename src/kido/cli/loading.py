@@ -15,6 +15,8 @@ from kido.io import load
 from kido.simulation import World
 from kido.skeleton import BodyNode, Skeleton, WeldJoint
 
+WORLD_SUFFIXES = (".skel", ".sdf", ".world")  # files that say themselves how a base is held
+
 
 def find(model: str) -> Path:
     """The file of a model: a path, or the name of a bundled model.
@@ -52,7 +54,7 @@ def load_model(
     options: dict[str, Any] = {"visuals": visuals}
     if package_dirs:
         options["package_dirs"] = tuple(package_dirs)
-    if path.suffix.lower() == ".skel":
+    if path.suffix.lower() in WORLD_SUFFIXES:
         return load(path, **options)
     if base == "auto":
         try:

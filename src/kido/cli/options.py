@@ -18,9 +18,9 @@ class Simulate:
     """
 
     model: Annotated[tuple[str, ...], Positional, arg(metavar="MODEL", help_behavior_hint="")] = ()
-    """URDF or SKEL files, or names of bundled models (see `kido models`); several stand side by side."""
+    """URDF, SDF or SKEL files, or names of bundled models (see `kido models`); several stand side by side."""
     world: Annotated[str | None, arg(metavar="FILE")] = None
-    """SKEL world, or bundled one, to put the models into."""
+    """SKEL or SDF world, or bundled one, to put the models into."""
     ground: bool = False
     """Add a ground plane; models that float freely are placed just above it."""
     duration: Annotated[float | None, arg(metavar="S", help_behavior_hint="(default: 5)")] = None
@@ -66,7 +66,7 @@ class View:
     """Show a model or a recording in the browser."""
 
     file: Annotated[Positional[str], arg(metavar="FILE")]
-    """URDF, SKEL or recording, or the name of a bundled model."""
+    """URDF, SDF, SKEL or recording, or the name of a bundled model."""
     base: Base = "auto"
     """How the root of a URDF is held."""
     package_dir: Annotated[list[str], UseAppendAction, arg(metavar="DIR", help_behavior_hint="")] = field(
@@ -86,7 +86,7 @@ class Info:
     """Print what a model or a recording holds: tree, masses, degrees of freedom, limits, warnings."""
 
     file: Annotated[Positional[str], arg(metavar="FILE")]
-    """URDF, SKEL or recording, or the name of a bundled model."""
+    """URDF, SDF, SKEL or recording, or the name of a bundled model."""
     json: bool = False
     """Print JSON."""
     base: Base = "auto"

@@ -1,4 +1,4 @@
-"""Readers of robot and world files: `load` reads any of them, `urdf.read` and `skel.read` one format each."""
+"""Readers of robot and world files: `load` reads any; `urdf.read`, `sdf.read` and `skel.read` one format each."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kido.io.load import load
 
 __all__ = ["load"]
 
-_MODULES = ("meshes", "skel", "urdf")
+_MODULES = ("meshes", "sdf", "skel", "urdf")
 
 
 def __getattr__(name: str) -> Any:

@@ -13,15 +13,15 @@ from kido.io.xml import is_text, parse
 
 __all__ = ["load"]
 
-READERS = {".urdf": "kido.io.urdf", ".skel": "kido.io.skel"}
-ROOT_ELEMENTS = {"robot": ".urdf", "skel": ".skel"}
+READERS = {".urdf": "kido.io.urdf", ".sdf": "kido.io.sdf", ".skel": "kido.io.skel"}
+ROOT_ELEMENTS = {"robot": ".urdf", "sdf": ".sdf", "skel": ".skel"}
 
 
 def load(path: str | Path, **options: Any) -> Any:
     """Read a robot or a world from a file (or from XML text).
 
     The format is told by the file's extension, or for other extensions by its root element: URDF (``.urdf``,
-    ``<robot>``) gives a `Skeleton`, SKEL (``.skel``, ``<skel>``) a `World`.
+    ``<robot>``) gives a `Skeleton`, SKEL (``.skel``, ``<skel>``) and SDF (``.sdf``, ``<sdf>``) a `World`.
 
     Parameters:
         path: the file.

@@ -14,6 +14,7 @@ from kido.skeleton.joints.actuator import Mimic
 from kido.skeleton.joints.compound_joint import CompoundJoint, Hinge
 from kido.skeleton.joints.degree_of_freedom import DegreeOfFreedom
 from kido.skeleton.joints.joint import Joint
+from kido.skeleton.joints.loop_joint import LoopJoint
 from kido.skeleton.joints.types import (
     JOINT_TYPES,
     BallJoint,
@@ -62,6 +63,7 @@ __all__ = [
     "Joint",
     "Linkage",
     "LinkageCriteria",
+    "LoopJoint",
     "Marker",
     "MarkerConstraint",
     "Mimic",

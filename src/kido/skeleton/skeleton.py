@@ -18,6 +18,7 @@ from kido.skeleton.inertia import Inertia
 from kido.skeleton.joints.actuator import rename_followed
 from kido.skeleton.joints.degree_of_freedom import DegreeOfFreedom
 from kido.skeleton.joints.joint import Joint
+from kido.skeleton.joints.loop_joint import LoopJoint
 from kido.skeleton.joints.types import FreeJoint
 from kido.skeleton.nodes.node import Node
 from kido.skeleton.nodes.shape_node import ShapeNode
@@ -61,6 +62,7 @@ class Skeleton(
         self.name = name
         self.uri: str | None = None
         self.warnings: list[str] = []
+        self.loops: list[LoopJoint] = []  # joints of its file that close loops; nothing enforces them
         self._bodies: list[BodyNode] = []
         self._body_by_name: dict[str, BodyNode] = {}
         self._joint_by_name: dict[str, Joint] = {}

@@ -8,9 +8,10 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from kido.errors import KidoError, ModelError
+from kido.io.moments import possible_moment
 from kido.io.urdf.materials import color_of_visual
 from kido.io.urdf.shapes import ShapeReader
-from kido.io.urdf.spec import InertialSpec, JointSpec, LinkSpec, RobotSpec
+from kido.io.urdf.spec import JointSpec, LinkSpec, RobotSpec
 from kido.io.urdf.tree import LinkTree, follows
 from kido.skeleton import (
     BodyNode,
@@ -99,26 +100,8 @@ def _inertia(link: LinkSpec, remarks: list[str]) -> Inertia:
     inertial = link.inertial
     if inertial is None:
         return Inertia(0.0)
-    return Inertia(inertial.mass, inertial.com, _possible_moment(link, inertial, remarks))
-
-
-def _possible_moment(link: LinkSpec, inertial: InertialSpec, remarks: list[str]) -> np.ndarray:
-    """The moment as given, or, if it has negative principal moments, the nearest matrix without; remarked."""
-    values, vectors = np.linalg.eigh(inertial.moment)
     where = f"{link.node.path}:{link.node.line}: link '{link.name}'"
-    listed = ", ".join(f"{v:.4g}" for v in values)
-    if values[0] < -1e-9 * abs(values[2]):
-        remarks.append(
-            f"{where} has principal moments of inertia {listed} kg m^2; negative ones, which no body has, "
-            f"are set to zero"
-        )
-        return (vectors * np.maximum(values, 0.0)) @ vectors.T
-    if values[0] + values[1] < values[2] * (1.0 - 1e-6):
-        remarks.append(
-            f"{where} has principal moments of inertia {listed} kg m^2, which no rigid body has "
-            f"(the sum of two is below the third); kept as they are"
-        )
-    return inertial.moment
+    return Inertia(inertial.mass, inertial.com, possible_moment(inertial.moment, where, remarks))
 
 
 def _add_visuals(body: BodyNode, link: LinkSpec, robot: RobotSpec, shapes: ShapeReader) -> None:

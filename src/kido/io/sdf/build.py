@@ -1,0 +1,321 @@
+"""Records of an SDF model to a skeleton."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kido.errors import KidoError
+from kido.io.sdf.fields import Remarks, note_unknown
+from kido.io.sdf.inertial import read_inertia
+from kido.io.sdf.scope import MODEL, WORLD
+from kido.io.sdf.shapes import ShapeReader, read_color, read_surface
+from kido.io.sdf.spec import ModelSpec
+from kido.io.sdf.tree import FlatJoint, FlatLink, Step, flatten, span
+from kido.io.urdf.tree import massless_text
+from kido.io.xml import Node
+from kido.math.transform import inverse_transform
+from kido.shapes import Shape
+from kido.skeleton import (
+    BallJoint,
+    BodyNode,
+    FreeJoint,
+    Inertia,
+    Joint,
+    LoopJoint,
+    Mimic,
+    PrismaticJoint,
+    RevoluteJoint,
+    ScrewJoint,
+    Skeleton,
+    UniversalJoint,
+    WeldJoint,
+)
+
+__all__ = ["SkeletonBuilder"]
+
+ROOT_JOINT = "root_joint"
+LINK_CHILDREN = (
+    "inertial",
+    "visual",
+    "collision",
+    "pose",
+    "gravity",
+    "velocity_decay",
+    "self_collide",
+    "enable_wind",
+    "must_be_base_link",
+)
+VISUAL_CHILDREN = ("pose", "geometry", "material", "cast_shadows", "transparency")
+COLLISION_CHILDREN = ("pose", "geometry", "surface", "density", "max_contacts")
+ONE_AXIS = {
+    "revolute": RevoluteJoint,
+    "continuous": RevoluteJoint,
+    "prismatic": PrismaticJoint,
+    "screw": ScrewJoint,
+}
+
+
+@dataclass(frozen=True)
+class SkeletonBuilder:
+    """Makes skeletons of models; `visuals` and `collisions` say whether these shapes are read."""
+
+    shapes: ShapeReader
+    visuals: bool
+    collisions: bool
+
+    def build(self, model: ModelSpec, pose: np.ndarray, remarks: Remarks) -> Skeleton:
+        """A skeleton with one body per link; `pose` is that of the model in the world."""
+        links, all_joints = flatten(model)
+        if not links:
+            raise model.node.error(f"{model.node.describe()} has no link")
+        gears = [joint for joint in all_joints if joint.spec.type == "gearbox"]
+        joints = [joint for joint in all_joints if joint.spec.type != "gearbox"]
+        steps, loops = span(links, joints, model.scope.link(MODEL, model.node))
+        mimics = _mimics(steps, remarks) | _geared(steps, gears, remarks)
+        skeleton = Skeleton(model.name)
+        skeleton.mobile = not model.static
+        skeleton.self_collision = model.self_collide
+        placed = {name: pose @ link.pose for name, link in links.items()}
+        for step in steps:
+            link = links[step.child]
+            node = link.spec.node if step.joint is None else step.joint.spec.node
+            try:
+                body = self._add_body(skeleton, step, link, placed, pose, model.static, mimics, remarks)
+            except (KidoError, OverflowError) as error:
+                raise (error if hasattr(error, "path") else node.error(str(error))) from None
+            if step.turned:
+                assert step.joint is not None
+                remarks.add(node, f"joint '{step.joint.name}' is turned round: body '{body.name}' hangs on its child")
+        skeleton.loops = [_loop(joint, placed, pose) for joint in loops]
+        for joint, loop in zip(loops, skeleton.loops, strict=True):
+            remarks.add(
+                joint.spec.node,
+                f"joint '{joint.name}' ({joint.spec.type}) closes a loop between '{joint.parent}' and '{joint.child}'; "
+                f"it is not enforced, but described in skeleton.loops ({type(loop.joint).__name__})",
+            )
+        if skeleton.mobile:
+            _remark_on_massless(skeleton, model.node, remarks)
+        skeleton.warnings.extend(remarks)
+        return skeleton
+
+    def _add_body(
+        self,
+        skeleton: Skeleton,
+        step: Step,
+        link: FlatLink,
+        placed: dict[str, np.ndarray],
+        pose: np.ndarray,
+        static: bool,
+        mimics: dict[str, list[Mimic | None]],
+        remarks: Remarks,
+    ) -> BodyNode:
+        node = link.spec.node
+        note_unknown(node, LINK_CHILDREN, f"link '{link.name}'", remarks)
+        decay = node.child("velocity_decay")
+        if decay is not None and any(decay.child_number(key, 0.0) != 0.0 for key in ("linear", "angular")):
+            remarks.add(decay, f"<velocity_decay> of link '{link.name}' is left out")
+        joint: Joint
+        if step.joint is not None:
+            joint = _joint(step.joint, placed, pose, step.turned)
+            for k, mimic in enumerate(mimics.get(step.joint.name, [])):
+                if mimic is not None:
+                    joint.dofs[k].mimic = mimic
+        elif static:
+            joint = WeldJoint(_root_name(skeleton, link.name), transform_from_parent=placed[link.name])
+        else:
+            position = FreeJoint.from_transform(placed[link.name])
+            joint = FreeJoint(_root_name(skeleton, link.name), initial_position=position)
+        visuals = self._shapes(node, "visual", VISUAL_CHILDREN, link, remarks) if self.visuals else []
+        auto = (node.child("inertial") or node).attribute("auto", "") in ("true", "1")
+        collisions = []
+        if self.collisions or auto:
+            collisions = self._shapes(node, "collision", COLLISION_CHILDREN, link, remarks)
+        if static and node.child("inertial") is None:
+            inertia = Inertia()
+        else:
+            inertia = read_inertia(node, collisions, remarks)
+        parent = None if step.parent == WORLD else step.parent
+        body = skeleton.add_body(link.name, joint=joint, parent=parent, inertia=inertia)
+        body.gravity = node.child_boolean("gravity", True)
+        for child, shape, transform in visuals:
+            color = read_color(child, remarks)
+            name = _free_shape_name(body, child)
+            body.add_shape(shape, transform, name=name, visual=True, collision=False, color=color)
+        for child, shape, transform in collisions if self.collisions else []:
+            surface = read_surface(child, remarks)
+            name = _free_shape_name(body, child)
+            body.add_shape(shape, transform, name=name, visual=False, collision=True, **surface)
+        return body
+
+    def _shapes(
+        self, node: Node, tag: str, known: tuple[str, ...], link: FlatLink, remarks: Remarks
+    ) -> list[tuple[Node, Shape, np.ndarray]]:
+        """Elements <visual> or <collision> of a link, their shapes and poses in the link."""
+        found = []
+        for child in node.children(tag):
+            child.required_attribute("name")
+            note_unknown(child, known, f"link '{link.name}'", remarks)
+            shape = self.shapes.read(child, link.spec.finder)
+            if shape is not None:
+                found.append((child, shape, link.shape_pose(child)))
+        return found
+
+
+def _root_name(skeleton: Skeleton, link: str) -> str:
+    return f"{link}_{ROOT_JOINT}" if skeleton.num_bodies else ROOT_JOINT
+
+
+def _free_shape_name(body: BodyNode, node: Node) -> str:
+    taken = {shape.name for shape in body.shapes}
+    name = node.required_attribute("name")
+    if name in taken:
+        name = f"{name}_{node.tag}"
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _joint(joint: FlatJoint, placed: dict[str, np.ndarray], pose: np.ndarray, turned: bool) -> Joint:
+    """The joint of a record; turned round, its coordinates keep their sign, but for those of a ball joint."""
+    X_WJ = pose @ joint.pose
+    frames = [np.eye(4) if name == WORLD else placed[name] for name in (joint.parent, joint.child)]
+    poses = [inverse_transform(frame) @ X_WJ for frame in frames]
+    axes, specs = list(joint.axes), list(joint.spec.axes)
+    if turned:
+        poses.reverse()
+        axes = [-axis for axis in reversed(axes)]
+        specs.reverse()
+    options: dict[str, Any] = {"transform_from_parent": poses[0], "transform_from_child": poses[1]}
+    kind = joint.spec.type
+    if kind == "fixed":
+        return WeldJoint(joint.name, **options)
+    if kind == "ball":
+        return BallJoint(joint.name, **options)
+    options |= {
+        "position_lower_limit": [axis.lower for axis in specs],
+        "position_upper_limit": [axis.upper for axis in specs],
+        "velocity_limit": [axis.velocity for axis in specs],
+        "force_limit": [axis.effort for axis in specs],
+        "damping": [axis.damping for axis in specs],
+        "coulomb_friction": [axis.friction for axis in specs],
+        "spring_stiffness": [axis.spring_stiffness for axis in specs],
+        "rest_position": [axis.spring_reference for axis in specs],
+    }
+    if kind in ("universal", "revolute2"):
+        return UniversalJoint(joint.name, axis1=axes[0], axis2=axes[1], **options)
+    if kind == "screw":
+        options["pitch"] = joint.spec.pitch
+    return ONE_AXIS[kind](joint.name, axis=axes[0], **options)
+
+
+def _loop(joint: FlatJoint, placed: dict[str, np.ndarray], pose: np.ndarray) -> LoopJoint:
+    try:
+        described = _joint(joint, placed, pose, turned=False)
+    except KidoError as error:
+        raise joint.spec.node.error(str(error)) from None
+    parent, child = (None if name == WORLD else name for name in (joint.parent, joint.child))
+    return LoopJoint(parent, child, described)
+
+
+# -- couplings ---------------------------------------------------------------------------------------------
+
+
+def _mimics(steps: list[Step], remarks: Remarks) -> dict[str, list[Mimic | None]]:
+    """What the axes of each joint follow."""
+    in_tree = {step.joint.name: step for step in steps if step.joint is not None}
+    found: dict[str, list[Mimic | None]] = {}
+    for step in in_tree.values():
+        joint = step.joint
+        assert joint is not None
+        for k, axis in enumerate(joint.spec.axes):
+            if axis.mimic is None:
+                continue
+            leader = in_tree.get(joint.prefix + axis.mimic.joint)
+            if leader is None or leader.joint is None or axis.mimic.axis >= len(leader.joint.axes):
+                remarks.add(
+                    axis.mimic.node, f"joint '{joint.name}' mimics '{axis.mimic.joint}', which cannot be; left out"
+                )
+                continue
+            count = len(leader.joint.axes)
+            number = count - 1 - axis.mimic.axis if leader.turned else axis.mimic.axis
+            mimics = found.setdefault(joint.name, [None] * len(joint.axes))
+            place = len(joint.axes) - 1 - k if step.turned else k
+            mimics[place] = Mimic(leader.joint.name, axis.mimic.multiplier, axis.mimic.offset, number)
+    for name in found:
+        _refuse_circle(name, found, in_tree)
+    return found
+
+
+def _refuse_circle(start: str, mimics: dict[str, list[Mimic | None]], in_tree: dict[str, Step]) -> None:
+    waiting: list[tuple[str, tuple[str, ...]]] = [(start, (start,))]
+    while waiting:
+        name, path = waiting.pop()
+        for mimic in mimics.get(name, []):
+            if mimic is None:
+                continue
+            joint = in_tree[start].joint
+            assert joint is not None
+            if mimic.joint == start:
+                raise joint.spec.node.error(f"joints mimic each other in a circle: {' -> '.join((*path, start))}")
+            if mimic.joint not in path:
+                waiting.append((mimic.joint, (*path, mimic.joint)))
+
+
+def _geared(steps: list[Step], gears: list[FlatJoint], remarks: Remarks) -> dict[str, list[Mimic | None]]:
+    """Gearboxes between two hinges on one reference body: theta_child = -ratio theta_parent, angles from the reference.
+
+    Those for which there are no such hinges are left out, with a remark.
+    """
+    found: dict[str, list[Mimic | None]] = {}
+    hinges = [
+        step.joint for step in steps if step.joint is not None and step.joint.spec.type in ("revolute", "continuous")
+    ]
+    for gear in gears:
+        pair = []
+        for link, axis in zip((gear.parent, gear.child), gear.axes * (3 - len(gear.axes)), strict=False):
+            direction = gear.pose[:3, :3] @ axis
+            pair.append(_hinge_between(hinges, gear.gear_reference, link, direction))
+        leader, follower = pair
+        if leader is None or follower is None or follower[0].name in found:
+            remarks.add(
+                gear.spec.node,
+                f"gearbox '{gear.name}' of ratio {gear.spec.gear_ratio:g} between '{gear.parent}' and '{gear.child}' "
+                f"is left out: they do not turn about its axes on hinges on its reference, '{gear.gear_reference}'",
+            )
+            continue
+        ratio = -gear.spec.gear_ratio * leader[1] * follower[1]
+        found[follower[0].name] = [Mimic(leader[0].name, ratio)]
+        remarks.add(
+            gear.spec.node,
+            f"gearbox '{gear.name}': joint '{follower[0].name}' follows '{leader[0].name}' with the ratio {ratio:g}",
+        )
+    return found
+
+
+def _hinge_between(
+    hinges: list[FlatJoint], reference: str, link: str, direction: np.ndarray
+) -> tuple[FlatJoint, float] | None:
+    """The hinge about a direction between two links, and the sign of the link's angle from the reference in it."""
+    for joint in hinges:
+        if {joint.parent, joint.child} != {reference, link}:
+            continue
+        along = float(joint.pose[:3, :3] @ joint.axes[0] @ direction)
+        if abs(along) > 1.0 - 1e-6:
+            return joint, math.copysign(1.0, along) * (1.0 if joint.child == link else -1.0)
+    return None
+
+
+def _remark_on_massless(skeleton: Skeleton, node: Node, remarks: Remarks) -> None:
+    carried = {body.name: body.mass for body in skeleton.bodies}
+    movers = []
+    for body in reversed(skeleton.bodies):
+        if carried[body.name] == 0.0 and body.parent_joint.num_dofs:
+            movers.insert(0, (body.parent_joint.name, body.name))
+        if body.parent is not None:
+            carried[body.parent.name] += carried[body.name]
+    if movers:
+        remarks.add(node, massless_text(movers))

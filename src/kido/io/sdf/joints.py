@@ -1,0 +1,169 @@
+"""Elements <joint> to records.
+
+The direction of an axis is given in the joint's frame since 1.5, before that in the frame of the model
+(``use_parent_model_frame`` chose, until 1.6); since 1.7 in any frame by ``expressed_in``. Limits of 1e16 and more,
+and negative limits of effort and velocity, mean that there is none.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+
+from kido.io.sdf.fields import Remarks, direction, note_unknown
+from kido.io.sdf.spec import AxisSpec, JointSpec, MimicSpec
+from kido.io.xml import Node
+
+__all__ = ["JOINT_TYPES", "read_joint", "with_model_frame"]
+
+NUM_AXES = {
+    "revolute": 1,
+    "continuous": 1,
+    "prismatic": 1,
+    "screw": 1,
+    "universal": 2,
+    "revolute2": 2,
+    "gearbox": 2,
+    "ball": 0,
+    "fixed": 0,
+}
+JOINT_TYPES = tuple(NUM_AXES)
+UNLIMITED = 1e16
+DEFAULT_AXIS = (0.0, 0.0, 1.0)
+DEFAULT_PITCH = 1.0
+KNOWN_CHILDREN = (
+    *("parent", "child", "pose", "axis", "axis2", "thread_pitch", "screw_thread_pitch"),
+    *("gearbox_ratio", "gearbox_reference_body"),
+)
+
+
+def read_joint(node: Node, version: tuple[int, int], model_frame: str, remarks: Remarks) -> JointSpec:
+    """Read a <joint>; `model_frame` is the name of its model's frame."""
+    name = node.required_attribute("name")
+    kind = node.choice("type", JOINT_TYPES)
+    owner = f"joint '{name}'"
+    note_unknown(node, KNOWN_CHILDREN, owner, remarks)
+    axes = []
+    for tag in ("axis", "axis2"):
+        axis = node.child(tag)
+        if len(axes) == NUM_AXES[kind]:
+            if axis is not None:
+                remarks.add(axis, f"<{tag}> of {owner} has no meaning for the type '{kind}'; left out")
+        elif axis is not None or tag == "axis" or kind != "gearbox":
+            axes.append(_read_axis(axis or node, axis is not None, kind, version, model_frame, remarks))
+    pitch = _read_pitch(node) if kind == "screw" else 0.0
+    return JointSpec(
+        node=node,
+        name=name,
+        type=kind,
+        parent=_name(node, "parent"),
+        child=_name(node, "child"),
+        axes=axes,
+        pitch=pitch,
+        gear_ratio=node.child_number("gearbox_ratio", 1.0),
+        gear_reference=node.child_text("gearbox_reference_body", ""),
+    )
+
+
+def with_model_frame(joint: JointSpec, old: str, new: str) -> JointSpec:
+    """The joint of a model that was merged into another, where its model's frame has another name."""
+
+    def renamed(name: str) -> str:
+        return new if name == old else name
+
+    axes = [dataclasses.replace(axis, expressed_in=renamed(axis.expressed_in)) for axis in joint.axes]
+    return dataclasses.replace(joint, axes=axes, parent=renamed(joint.parent), child=renamed(joint.child))
+
+
+def _name(node: Node, tag: str) -> str:
+    child = node.require(tag)
+    name = child.text or child.attribute("link", "")
+    if not name:
+        raise child.error(f"<{tag}> of {node.describe()} is empty; expected the name of a link or frame")
+    return name
+
+
+def _read_axis(
+    node: Node, given: bool, kind: str, version: tuple[int, int], model_frame: str, remarks: Remarks
+) -> AxisSpec:
+    """An <axis>; the defaults where `node` is the joint itself, which has none."""
+    axis, expressed_in = np.array(DEFAULT_AXIS), ""
+    numbers = {"lower": -math.inf, "upper": math.inf, "effort": math.inf, "velocity": math.inf}
+    dynamics = {"damping": 0.0, "friction": 0.0, "spring_reference": 0.0, "spring_stiffness": 0.0}
+    mimic = None
+    if given:
+        known = ("xyz", "limit", "dynamics", "use_parent_model_frame", "mimic", "initial_position")
+        note_unknown(node, known, node.describe(), remarks)
+        xyz = node.child("xyz")
+        if xyz is not None:
+            axis = direction(xyz, xyz.text_vector(3))
+            expressed_in = xyz.attribute("expressed_in", "")
+        if version < (1, 7):
+            if node.child_boolean("use_parent_model_frame", version < (1, 5)):
+                expressed_in = model_frame
+        elif node.child("use_parent_model_frame") is not None:
+            remarks.add(node, "<use_parent_model_frame> is left out: since 1.7 'expressed_in' is in its place")
+        if node.child_number("initial_position", 0.0) != 0.0:
+            remarks.add(node, "<initial_position> is left out")
+        numbers |= _read_limits(node, kind)
+        dynamics |= _read_dynamics(node, remarks)
+        mimic = _read_mimic(node)
+    return AxisSpec(node=node, direction=axis, expressed_in=expressed_in, mimic=mimic, **numbers, **dynamics)
+
+
+def _read_limits(axis: Node, kind: str) -> dict[str, float]:
+    node = axis.child("limit")
+    if node is None:
+        return {}
+    limits: dict[str, float] = {}
+    for key in ("effort", "velocity"):
+        value = node.child_number(key, -1.0, allow_infinite=True)
+        limits[key] = math.inf if value < 0.0 or value >= UNLIMITED else value
+    if kind == "continuous":
+        return limits
+    for key, none in (("lower", -math.inf), ("upper", math.inf)):
+        value = node.child_number(key, none, allow_infinite=True)
+        limits[key] = value if abs(value) < UNLIMITED else math.copysign(math.inf, value)
+    if limits["lower"] > limits["upper"]:
+        raise node.error(f"the lower limit {limits['lower']:g} is above the upper limit {limits['upper']:g}")
+    return limits
+
+
+def _read_dynamics(axis: Node, remarks: Remarks) -> dict[str, float]:
+    node = axis.child("dynamics")
+    if node is None:
+        return {}
+    keys = ("damping", "friction", "spring_reference", "spring_stiffness")
+    note_unknown(node, keys, axis.describe(), remarks)
+    values = {key: node.child_number(key, 0.0) for key in keys}
+    for key in ("damping", "friction", "spring_stiffness"):
+        if values[key] < 0.0:
+            raise node.require(key).error(f"<{key}> is {values[key]:g}; expected zero or a positive number")
+    return values
+
+
+def _read_mimic(axis: Node) -> MimicSpec | None:
+    node = axis.child("mimic")
+    if node is None:
+        return None
+    multiplier = node.child_number("multiplier", 1.0)
+    offset = node.child_number("offset", 0.0) - multiplier * node.child_number("reference", 0.0)
+    which = node.choice("axis", ("axis", "axis2"), "axis")
+    return MimicSpec(node, node.required_attribute("joint"), int(which == "axis2"), multiplier, offset)
+
+
+def _read_pitch(node: Node) -> float:
+    """Metres per revolution of a right-handed screw.
+
+    ``screw_thread_pitch`` is that; the older ``thread_pitch`` is in radians per metre of a left-handed one.
+    """
+    if node.child("screw_thread_pitch") is not None:
+        return node.child_number("screw_thread_pitch")
+    if node.child("thread_pitch") is None:
+        return DEFAULT_PITCH
+    pitch = node.child_number("thread_pitch")
+    if abs(pitch) < 1.0 / UNLIMITED:
+        raise node.require("thread_pitch").error(f"<thread_pitch> is {pitch:g} rad/m; expected a number other than 0")
+    return -2.0 * math.pi / pitch

@@ -1,0 +1,165 @@
+"""Elements <visual> and <collision>: geometry to shapes, colours, surfaces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from kido.errors import FileFormatError, KidoError, MeshNotFoundError, ShapeError
+from kido.io.meshes import load_mesh
+from kido.io.resources import ResourceFinder
+from kido.io.sdf.fields import Remarks, direction, note_unknown
+from kido.io.xml import Node
+from kido.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Plane, Shape, Sphere
+
+__all__ = ["ShapeReader", "read_color", "read_surface"]
+
+NOT_SUPPORTED = ("heightmap", "polyline", "image")
+
+
+@dataclass(frozen=True)
+class ShapeReader:
+    """Makes shapes of <geometry>; None for those that are left out.
+
+    With `skip_missing`, meshes that are not there are left out with a remark, instead of being refused.
+    """
+
+    remarks: Remarks
+    up_axis: str
+    skip_missing: bool
+
+    def read(self, node: Node, finder: ResourceFinder) -> Shape | None:
+        """Shape of a <visual> or <collision>."""
+        geometry = node.require("geometry")
+        kinds = geometry.children()
+        if len(kinds) != 1:
+            raise geometry.error(f"<geometry> of {node.describe()} holds {len(kinds)} shapes; expected one")
+        kind = kinds[0]
+        if kind.tag == "empty":
+            return None
+        if kind.tag in NOT_SUPPORTED:
+            self.remarks.add(kind, f"<{kind.tag}> of {node.describe()} is left out: not supported")
+            return None
+        if kind.tag == "mesh":
+            return self._mesh(kind, node, finder)
+        reader = _READERS.get(kind.tag)
+        if reader is None:
+            known = ", ".join((*_READERS, "mesh", "empty", *NOT_SUPPORTED))
+            raise kind.error(f"unknown shape <{kind.tag}> in {node.describe()}; expected one of {known}")
+        try:
+            return reader(kind)
+        except ShapeError as error:
+            raise kind.error(str(error)) from None
+
+    def _mesh(self, node: Node, owner: Node, finder: ResourceFinder) -> Mesh | None:
+        uri = node.require("uri").text
+        scale = node.child_vector("scale", 3, (1.0, 1.0, 1.0))
+        if (scale == 0.0).any():
+            raise node.error(f"the scale of mesh '{uri}' is {scale.tolist()}; expected numbers other than zero")
+        if node.child("submesh") is not None:
+            name = node.require("submesh").child_text("name", "")
+            self.remarks.add(node, f"{owner.describe()} is the part '{name}' of mesh '{uri}'; the whole is taken")
+        try:
+            path = finder.find(uri)
+            return load_mesh(path, scale.tolist(), up_axis=self.up_axis, remark=self.remarks.once)
+        except MeshNotFoundError as error:
+            if not self.skip_missing:
+                reason = f"{error.reason} (to load the model without it: missing_meshes='skip')"
+                raise MeshNotFoundError(error.uri, error.tried, reason, node.path, node.line) from None
+            self.remarks.add(node, f"mesh '{uri}' is left out: {error.reason}")
+            return None
+        except FileFormatError as error:
+            where = f"{error.path}:{error.line}" if error.line else error.path
+            raise node.error(f"mesh {where}: {error.reason}") from None
+        except KidoError as error:
+            raise node.error(str(error)) from None
+
+
+def read_color(visual: Node, remarks: Remarks) -> tuple[float, ...] | None:
+    """RGBA of a <visual>: the diffuse colour, or the ambient one where that alone is given."""
+    material = visual.child("material")
+    if material is None:
+        return None
+    node = material.child("diffuse") or material.child("ambient")
+    if node is None:
+        if material.child("script") is not None:
+            remarks.once(f"{visual.path}: materials by <script> are left out: their colours are in other files")
+        return None
+    values = node.text_vector((3, 4))
+    clipped = np.clip(values, 0.0, 1.0)
+    if not np.array_equal(values, clipped):
+        remarks.add(node, f"colour {values.tolist()} is outside of 0..1; taken as the nearest")
+    opacity = (float(clipped[3]) if len(clipped) == 4 else 1.0) * (1.0 - visual.child_number("transparency", 0.0))
+    return (*(float(v) for v in clipped[:3]), float(np.clip(opacity, 0.0, 1.0)))
+
+
+def read_surface(collision: Node, remarks: Remarks) -> dict[str, float]:
+    """Friction and restitution of a <collision>, as options of a shape; only what is given."""
+    surface = collision.child("surface")
+    if surface is None:
+        return {}
+    owner = collision.describe()
+    note_unknown(surface, ("friction", "bounce"), owner, remarks)
+    options: dict[str, float] = {}
+    friction = surface.child("friction")
+    if friction is not None:
+        note_unknown(friction, ("ode", "bullet"), owner, remarks)
+        options |= _read_friction(friction, owner, remarks)
+    bounce = surface.child("bounce")
+    if bounce is not None and bounce.child("restitution_coefficient") is not None:
+        value = bounce.child_number("restitution_coefficient")
+        if not 0.0 <= value <= 1.0:
+            raise bounce.error(f"<restitution_coefficient> is {value:g}; expected a number from 0 to 1")
+        options["restitution"] = value
+    return options
+
+
+def _read_friction(friction: Node, owner: str, remarks: Remarks) -> dict[str, float]:
+    for tag, first, second in (("ode", "mu", "mu2"), ("bullet", "friction", "friction2")):
+        node = friction.child(tag)
+        if node is None or node.child(first) is None:
+            continue
+        value = node.child_number(first, allow_infinite=True)
+        if value < 0.0:
+            raise node.require(first).error(f"<{first}> is {value:g}; expected zero or a positive number")
+        other = node.child_number(second, value, allow_infinite=True)
+        if other != value:
+            remarks.add(
+                node, f"{owner}: friction {value:g} in one direction, {other:g} in the other; taken as the first"
+            )
+        note_unknown(node, (first, second), owner, remarks)
+        return {"friction": min(value, 1e16)}
+    return {}
+
+
+def _length(node: Node, tag: str) -> float:
+    value = node.child_number(tag)
+    if value <= 0.0:
+        raise node.require(tag).error(f"<{tag}> of <{node.tag}> is {value:g}; expected a length greater than 0")
+    return value
+
+
+def _triple(node: Node, tag: str) -> tuple[float, float, float]:
+    x, y, z = node.child_vector(tag, 3)
+    return float(x), float(y), float(z)
+
+
+def _plane(node: Node) -> Plane:
+    normal = node.child("normal")
+    if normal is None:
+        return Plane()
+    x, y, z = direction(normal, normal.text_vector(3))
+    return Plane((float(x), float(y), float(z)))
+
+
+_READERS: dict[str, Callable[[Node], Shape]] = {
+    "box": lambda node: Box(_triple(node, "size")),
+    "sphere": lambda node: Sphere(_length(node, "radius")),
+    "cylinder": lambda node: Cylinder(_length(node, "radius"), _length(node, "length")),
+    "capsule": lambda node: Capsule(_length(node, "radius"), _length(node, "length")),
+    "cone": lambda node: Cone(_length(node, "radius"), _length(node, "length")),
+    "ellipsoid": lambda node: Ellipsoid(_triple(node, "radii")),
+    "plane": _plane,
+}
