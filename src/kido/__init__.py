@@ -26,14 +26,14 @@ _HOMES = {
     ),
     "kido.simulation": ("ContactSet", "StepReport", "World"),
     "kido.recording": ("Recorder", "Recording"),
-    "kido.io": ("load",),
+    "kido.io": ("load", "save"),
 }  # fmt: skip
 _PACKAGES = ("batch", "integrators", "io", "layouts", "models", "viewer")
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 if TYPE_CHECKING:
     from kido.errors import *
-    from kido.io import load
+    from kido.io import load, save
     from kido.recording import Recorder, Recording
     from kido.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Plane, Shape, Sphere
     from kido.simulation import ContactSet, StepReport, World

@@ -122,6 +122,37 @@ class Replay:
 
 
 @dataclass
+class Convert:
+    """Write a model as a file of another format: URDF, SDF or SKEL, told by the extension.
+
+    Example: kido convert robot.urdf robot.sdf
+    """
+
+    file: Annotated[Positional[str], arg(metavar="IN")]
+    """URDF, SDF or SKEL, or the name of a bundled model."""
+    to: Annotated[Positional[str], arg(metavar="OUT")]
+    """File to write: .urdf, .sdf, .world or .skel."""
+    skeleton: Annotated[str | None, arg(metavar="NAME", help_behavior_hint="")] = None
+    """Write this skeleton of a world only."""
+    approximate: bool = False
+    """Write what comes nearest for joints and shapes that the format lacks, instead of refusing the model."""
+    reference_meshes: Annotated[bool, FlagCreatePairsOff] = False
+    """Name mesh files where they are, instead of copying them into a folder beside the new file."""
+    base: Base = "auto"
+    """How the root of a URDF is held."""
+    package_dir: Annotated[list[str], UseAppendAction, arg(metavar="DIR", help_behavior_hint="")] = field(
+        default_factory=list
+    )
+    """Folder in which package:// meshes are looked for; may be repeated."""
+    no_visuals: Annotated[bool, FlagCreatePairsOff] = False
+    """Leave out what is only drawn."""
+    overwrite: bool = False
+    """Replace an existing file."""
+    quiet: bool = False
+    """Print nothing but errors."""
+
+
+@dataclass
 class Warmup:
     """Compile all kernels now, in parallel, so that the first simulation starts at once."""
 
@@ -144,6 +175,7 @@ COMMANDS: dict[str, type] = {
     "view": View,
     "info": Info,
     "replay": Replay,
+    "convert": Convert,
     "warmup": Warmup,
     "models": Models,
 }

@@ -1,4 +1,4 @@
-"""Readers of robot and world files: `load` reads any; `urdf.read`, `sdf.read` and `skel.read` one format each."""
+"""Files of robots and worlds: `load` reads any, `save` writes any; `urdf`, `sdf` and `skel` read one format each."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from importlib import import_module
 from typing import Any
 
 from kido.io.load import load
+from kido.io.save import save
 
-__all__ = ["load"]
+__all__ = ["load", "save"]
 
 _MODULES = ("meshes", "sdf", "skel", "urdf")
 

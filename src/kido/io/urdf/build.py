@@ -84,7 +84,7 @@ def _joint(spec: JointSpec, robot: RobotSpec) -> Joint:
     if spec.type == "floating":
         return FreeJoint(spec.name, **options)
     if spec.type == "planar":
-        axis1, axis2 = _plane_axes(spec.axis)
+        axis1, axis2 = plane_axes(spec.axis)
         return PlanarJoint(spec.name, axis1=axis1, axis2=axis2, **options)
     options.update(
         position_lower_limit=spec.lower,
@@ -141,7 +141,7 @@ def _shape_name(body: BodyNode, given: str | None, kind: str, index: int) -> str
     return name
 
 
-def _plane_axes(normal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def plane_axes(normal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Unit axes e1, e2 with e1 x e2 = normal; x and y for the normal z."""
     start = np.array([1.0, 0.0, 0.0]) if abs(normal[0]) < 0.9 else np.array([0.0, 1.0, 0.0])
     first = start - (start @ normal) * normal

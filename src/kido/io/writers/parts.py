@@ -1,0 +1,290 @@
+"""A skeleton as a list of links and simple joints, as file formats have them.
+
+Joints that a format lacks are taken apart into hinges, in the order in which they move, with massless links between
+them: that is the same mechanism with more bodies. What cannot be had so is approximated: a ball joint by three hinges
+(which lock at 90 degrees of the second), a joint that a user defined by a weld.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from kido.errors import KidoError
+from kido.io.writers.losses import Losses
+from kido.joints import ActuatorType, JointKind
+from kido.math.transform import inverse_transform
+from kido.skeleton import BodyNode, CompoundJoint, FreeJoint, Joint, LoopJoint, Mimic, Node, Skeleton, WeldJoint
+from kido.skeleton.joints.actuator import followed_dof
+
+__all__ = ["Part", "free_pose", "part_of_loop", "parts_of", "rest_poses"]
+
+PROPERTIES = (
+    *(
+        f"{what}_{side}_limit"
+        for what in ("position", "velocity", "acceleration", "force")
+        for side in ("lower", "upper")
+    ),
+    *("damping", "coulomb_friction", "spring_stiffness", "rest_position", "initial_position", "initial_velocity"),
+)
+LETTERS = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
+X, Y, Z = (np.array(LETTERS[letter]) for letter in "xyz")
+
+
+@dataclass
+class Part:
+    """A link and the joint above it.
+
+    `body` is None for a massless link that was put in; `axes` are in the joint's frame; `properties` have one number
+    for each coordinate; `mimics` name the part that is followed by its joint and number there.
+    """
+
+    body: BodyNode | None
+    name: str
+    parent: str | None
+    joint: str
+    kind: JointKind
+    X_P: np.ndarray
+    X_C: np.ndarray
+    axes: list[np.ndarray] = field(default_factory=list)
+    pitch: float = 0.0
+    order: str = ""
+    dof_names: list[str] = field(default_factory=list)
+    properties: dict[str, np.ndarray] = field(default_factory=dict)
+    mimics: list[Mimic | None] = field(default_factory=list)
+    actuators: list[ActuatorType] = field(default_factory=list)
+
+    def values(self, key: str) -> np.ndarray:
+        """A property of all coordinates."""
+        return self.properties[key]
+
+
+def parts_of(
+    skeleton: Skeleton, kinds: set[JointKind], losses: Losses, *, free_inside: bool, has_world_link: bool = False
+) -> list[Part]:
+    """Links and joints of a skeleton, parents first, with joints of the given kinds only.
+
+    Args:
+        free_inside: whether free joints may hang on other bodies than the world.
+        has_world_link: whether the format needs a body for the world; else one called "world" is left out.
+    """
+    taken = {body.name for body in skeleton.bodies} | {joint.name for joint in skeleton.joints}
+    parts: list[Part] = []
+    world = None if has_world_link else _world_body(skeleton)
+    if world is not None:
+        losses.remark(f"body '{world.name}' is the world itself: it has no mass, no shape, and does not move")
+    place: dict[int, tuple[str, int]] = {}
+    for body in skeleton.bodies:
+        if body is world:
+            continue
+        joint = body.parent_joint
+        whole = _whole(body, joint)
+        if world is not None and body.parent is world:
+            whole.X_P = rest_poses([_whole(world, world.parent_joint)])[world.name] @ whole.X_P
+            whole.parent = None
+        if joint.kind in kinds and (joint.kind != JointKind.FREE or free_inside or whole.parent is None):
+            new = [(whole, list(range(joint.num_dofs)))]
+        else:
+            new = _taken_apart(whole, joint, taken, losses)
+        for part, numbers in new:
+            parts.append(part)
+            for k, number in enumerate(numbers):
+                if number >= 0:
+                    place[joint.dofs[number].index] = (part.joint, k)
+    for part in parts:
+        part.mimics = [_moved(mimic, place) for mimic in part.mimics]
+    return parts
+
+
+def rest_poses(parts: list[Part]) -> dict[str, np.ndarray]:
+    """Pose of each link in the world with all coordinates at zero."""
+    poses: dict[str, np.ndarray] = {}
+    for part in parts:
+        base = np.eye(4) if part.parent is None else poses[part.parent]
+        poses[part.name] = base @ part.X_P @ inverse_transform(part.X_C)
+    return poses
+
+
+def _world_body(skeleton: Skeleton) -> BodyNode | None:
+    """The body by which URDF files name the world, if there is one."""
+    for body in skeleton.root_bodies:
+        still = isinstance(body.parent_joint, WeldJoint) and not body.nodes(Node)
+        if still and body.name == "world" and body.mass == 0.0 and not body.inertia.moment.any():
+            return body if body.children else None
+    return None
+
+
+def _whole(body: BodyNode, joint: Joint) -> Part:
+    axes = [getattr(joint, key) for key in ("axis", "axis1", "axis2") if hasattr(joint, key)]
+    mimics: list[Mimic | None] = []
+    for k, dof in enumerate(joint.dofs):
+        mimic = dof.mimic if dof.actuator_type == ActuatorType.MIMIC else None
+        if mimic is not None:
+            # the number of the followed coordinate in its skeleton stands for it until all parts are known
+            mimic = replace(mimic, dof=followed_dof(joint, k, body.skeleton))
+        mimics.append(mimic)
+    return Part(
+        body=body,
+        name=body.name,
+        parent=None if body.parent is None else body.parent.name,
+        joint=joint.name,
+        kind=joint.kind,
+        X_P=joint.transform_from_parent,
+        X_C=joint.transform_from_child,
+        axes=axes,
+        pitch=getattr(joint, "pitch", 0.0),
+        order=getattr(joint, "order", ""),
+        dof_names=[dof.name for dof in joint.dofs],
+        properties={key: joint.get_property(key) for key in PROPERTIES},
+        mimics=mimics,
+        actuators=[dof.actuator_type for dof in joint.dofs],
+    )
+
+
+def _moved(mimic: Mimic | None, place: dict[int, tuple[str, int]]) -> Mimic | None:
+    if mimic is None or mimic.dof is None or mimic.dof not in place:
+        return mimic
+    joint, k = place[mimic.dof]
+    return replace(mimic, joint=joint, dof=k)
+
+
+# -- joints taken apart ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Hinge:
+    kind: JointKind
+    axis: np.ndarray
+    number: int  # of the coordinate in the joint; -1 for one that follows the hinge before
+    offset: np.ndarray = field(default_factory=lambda: np.eye(4))
+    pitch: float = 0.0
+
+
+def _taken_apart(whole: Part, joint: Joint, taken: set[str], losses: Losses) -> list[tuple[Part, list[int]]]:
+    assert whole.body is not None
+    name, kind = type(joint).__name__, JointKind
+    if joint.kind == kind.USER:
+        losses.approximated(f"joint '{joint.name}' ({name})", "a weld where it is")
+        base = np.eye(4) if whole.body.parent is None else whole.body.parent.world_transform
+        pose = inverse_transform(base) @ whole.body.world_transform
+        weld = replace(whole, kind=kind.WELD, X_P=pose, X_C=np.eye(4), axes=[], dof_names=[], mimics=[], actuators=[])
+        weld.properties = {key: np.zeros(0) for key in PROPERTIES}
+        return [(weld, [])]
+    hinges = _hinges(joint, whole)
+    if not hinges:
+        losses.approximated(f"joint '{joint.name}' ({name})", "a weld")
+        return [(replace(whole, kind=kind.WELD), [])]
+    note = "hinges that lock at 90 degrees" if joint.kind in (kind.BALL, kind.FREE) else "hinges in a chain"
+    losses.approximated(f"joint '{joint.name}' ({name})", f"{len(hinges)} {note}")
+    positions = whole.values("initial_position").copy()
+    if joint.kind in (kind.BALL, kind.FREE):
+        positions[:3] = Rotation.from_rotvec(positions[:3]).as_euler("XYZ")
+    result: list[tuple[Part, list[int]]] = []
+    parent, last = whole.parent, len(hinges) - 1
+    for k, hinge in enumerate(hinges):
+        link = whole.name if k == last else _free_name(f"{joint.name}_link_{k + 1}", taken)
+        part = _part_of(hinge, whole, positions, joint, taken, single=last == 0)
+        part.parent, part.name = parent, link
+        part.body = whole.body if k == last else None
+        part.X_P = (whole.X_P if k == 0 else np.eye(4)) @ hinge.offset
+        part.X_C = whole.X_C if k == last else np.eye(4)
+        if hinge.number < 0:
+            leader = result[-1][0]
+            part.mimics = [Mimic(leader.joint, leader.pitch / (2.0 * np.pi))]
+            part.actuators = [ActuatorType.MIMIC]
+            leader.pitch = 0.0
+        result.append((part, [hinge.number]))
+        parent = link
+    return result
+
+
+def _part_of(hinge: _Hinge, whole: Part, positions: np.ndarray, joint: Joint, taken: set[str], single: bool) -> Part:
+    """The joint of one hinge, its links left open."""
+    k = hinge.number
+    if k < 0:
+        properties = {key: np.array([_neutral(key)]) for key in PROPERTIES}
+        name = _free_name(f"{joint.name}_advance", taken)
+    else:
+        properties = {key: whole.values(key)[k : k + 1] for key in PROPERTIES}
+        properties["initial_position"] = positions[k : k + 1]
+        name = joint.name if single else _free_name(joint.dofs[k].name, taken)
+    return Part(
+        body=None,
+        name="",
+        parent=None,
+        joint=name,
+        kind=hinge.kind,
+        X_P=np.eye(4),
+        X_C=np.eye(4),
+        axes=[hinge.axis],
+        pitch=hinge.pitch,
+        dof_names=[name],
+        properties=properties,
+        mimics=[whole.mimics[k] if k >= 0 else None],
+        actuators=[whole.actuators[k] if k >= 0 else ActuatorType.FORCE],
+    )
+
+
+def _hinges(joint: Joint, whole: Part) -> list[_Hinge]:
+    turn, slide = JointKind.REVOLUTE, JointKind.PRISMATIC
+    match joint.kind:
+        case JointKind.UNIVERSAL:
+            return [_Hinge(turn, axis, k) for k, axis in enumerate(whole.axes)]
+        case JointKind.EULER:
+            return [_Hinge(turn, np.array(LETTERS[letter]), k) for k, letter in enumerate(whole.order)]
+        case JointKind.BALL:
+            return [_Hinge(turn, axis, k) for k, axis in enumerate((X, Y, Z))]
+        case JointKind.TRANSLATIONAL:
+            return [_Hinge(slide, axis, k) for k, axis in enumerate((X, Y, Z))]
+        case JointKind.FREE:
+            moves = [_Hinge(slide, axis, k + 3) for k, axis in enumerate((X, Y, Z))]
+            return moves + [_Hinge(turn, axis, k) for k, axis in enumerate((X, Y, Z))]
+        case JointKind.PLANAR:
+            first, second = whole.axes
+            normal = np.cross(first, second)
+            return [_Hinge(slide, first, 0), _Hinge(slide, second, 1), _Hinge(turn, normal, 2)]
+        case JointKind.SCREW:
+            axis = whole.axes[0]
+            return [_Hinge(turn, axis, 0, pitch=whole.pitch), _Hinge(slide, axis, -1)]
+        case JointKind.COMPOUND:
+            assert isinstance(joint, CompoundJoint)
+            return [
+                _Hinge(hinge.kind, np.array(hinge.axis), k, np.array(hinge.offset), hinge.pitch)
+                for k, hinge in enumerate(joint.hinges)
+            ]
+    raise KidoError(f"joint {joint.name!r} is a {type(joint).__name__}, which writers do not know")
+
+
+def _neutral(key: str) -> float:
+    return {"lower": -np.inf, "upper": np.inf}.get(key.split("_")[1], 0.0) if key.endswith("_limit") else 0.0
+
+
+def _free_name(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "_"
+    taken.add(name)
+    return name
+
+
+def part_of_loop(loop: LoopJoint) -> Part:
+    """A joint that closes a loop, as the joint of a link that is there already."""
+    joint = loop.joint
+    return Part(
+        body=None,
+        name=loop.child or "",
+        parent=loop.parent,
+        joint=joint.name,
+        kind=joint.kind,
+        X_P=joint.transform_from_parent,
+        X_C=joint.transform_from_child,
+        axes=[getattr(joint, key) for key in ("axis", "axis1", "axis2") if hasattr(joint, key)],
+        pitch=getattr(joint, "pitch", 0.0),
+        properties={key: joint.get_property(key) for key in PROPERTIES},
+    )
+
+
+def free_pose(part: Part) -> np.ndarray:
+    """Pose in its parent of a link with a free joint, at its initial position."""
+    return part.X_P @ FreeJoint.to_transform(part.values("initial_position")) @ inverse_transform(part.X_C)

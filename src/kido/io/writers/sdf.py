@@ -1,0 +1,249 @@
+"""SDF writer, version 1.11."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from kido.io.writers.losses import Losses
+from kido.io.writers.meshes import MeshStore
+from kido.io.writers.parts import Part, free_pose, part_of_loop, parts_of, rest_poses
+from kido.io.writers.remarks import note_parts, note_skeleton
+from kido.io.writers.shapes import Placed, shapes_of
+from kido.io.writers.text import add, document, number, rpy, to_text, vector
+from kido.io.xml import Element
+from kido.joints import JointKind
+from kido.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Plane, Shape, Sphere
+from kido.simulation import World
+from kido.skeleton import Inertia, Skeleton
+
+__all__ = ["write"]
+
+VERSION = "1.11"
+WORLD = "world"
+TYPES = {
+    JointKind.WELD: "fixed",
+    JointKind.REVOLUTE: "revolute",
+    JointKind.PRISMATIC: "prismatic",
+    JointKind.SCREW: "screw",
+    JointKind.UNIVERSAL: "universal",
+    JointKind.BALL: "ball",
+}
+SHAPES = (Box, Sphere, Cylinder, Capsule, Cone, Ellipsoid, Plane, Mesh)
+LEFT_OUT = ("acceleration_limit", "initial_velocity", "actuator")
+PASSIVE = ("damping", "coulomb_friction", "spring_stiffness", "position_limit", "velocity_limit", "force_limit")
+DYNAMICS = {
+    "damping": "damping",
+    "coulomb_friction": "friction",
+    "rest_position": "spring_reference",
+    "spring_stiffness": "spring_stiffness",
+}
+
+
+@dataclass(frozen=True)
+class _Model:
+    """A skeleton to be written, its names as SDF allows them."""
+
+    skeleton: Skeleton
+    parts: list[Part]
+    shapes: dict[str, list[Placed]]
+
+
+def write(model: Skeleton | World, store: MeshStore, losses: Losses) -> str:
+    """The text of an SDF file. Raises KidoError if the format cannot hold the model."""
+    skeletons = [model] if isinstance(model, Skeleton) else model.skeletons
+    models = []
+    for skeleton in skeletons:
+        parts = parts_of(skeleton, {*TYPES, JointKind.FREE}, losses, free_inside=False)
+        shapes = {part.name: shapes_of(part.body, SHAPES, losses) if part.body else [] for part in parts}
+        models.append(_Model(skeleton, parts, shapes))
+    losses.check()
+    root = document("sdf", version=VERSION)
+    holder = root
+    if isinstance(model, World):
+        holder = add(root, "world", name=model.name)
+        add(holder, "gravity", vector(model.gravity))
+        physics = add(holder, "physics", type="ode")
+        add(physics, "max_step_size", number(model.time_step))
+    for item in models:
+        _add_model(holder, item, store, losses)
+    return to_text(root)
+
+
+class _Names:
+    """Names as SDF allows them: not reserved, without ``::``, each once."""
+
+    def __init__(self, losses: Losses) -> None:
+        self._losses = losses
+        self._given: dict[tuple[str, str], str] = {}
+
+    def __call__(self, kind: str, name: str) -> str:
+        """The name in the file of a link or joint."""
+        if (kind, name) not in self._given:
+            clean = name.replace("::", "_")
+            if clean == WORLD or (clean.startswith("__") and clean.endswith("__")):
+                clean += "_"
+            while clean in self._given.values():
+                clean += "_"
+            if clean != name:
+                self._losses.remark(f"{kind} '{name}' is called '{clean}'")
+            self._given[kind, name] = clean
+        return self._given[kind, name]
+
+
+def _add_model(holder: Element, item: _Model, store: MeshStore, losses: Losses) -> None:
+    skeleton, parts = item.skeleton, item.parts
+    free = [part for part in parts if part.kind == JointKind.FREE]
+    others = [part for part in parts if part.kind != JointKind.FREE]
+    note_parts(parts, LEFT_OUT, losses)
+    note_parts(others, ("initial_position",), losses)
+    note_parts([part for part in parts if part.kind in (JointKind.BALL, JointKind.FREE)], PASSIVE, losses)
+    note_skeleton(skeleton, losses, loops=True)
+    names = _Names(losses)
+    model = add(holder, "model", name=skeleton.name)
+    if not skeleton.mobile:
+        add(model, "static", "true")
+    if skeleton.self_collision:
+        add(model, "self_collide", "true")
+    for part in free:  # the poses in the file are those of the start
+        part.X_P, part.X_C = free_pose(part), np.eye(4)
+    poses = rest_poses(parts)
+    for part in parts:
+        names("link", part.name)
+    for part in parts:
+        link = add(model, "link", name=names("link", part.name))
+        _add_pose(link, poses[part.name])
+        _fill_link(link, part, item.shapes[part.name], store, losses)
+    for part in others:
+        if part.parent is None and not skeleton.mobile and part.kind == JointKind.WELD:
+            continue  # a static model is welded to the world as it is
+        _add_joint(model, part, names, losses)
+    for loop in skeleton.loops:
+        if loop.child is None or loop.joint.kind not in TYPES:
+            losses.remark(f"joint '{loop.name}', which closes a loop, is left out")
+        else:
+            _add_joint(model, part_of_loop(loop), names, losses)
+
+
+def _fill_link(link: Element, part: Part, shapes: list[Placed], store: MeshStore, losses: Losses) -> None:
+    _add_inertial(link, part.body.inertia if part.body is not None else Inertia())
+    if part.body is None:
+        return
+    if not part.body.gravity:
+        add(link, "gravity", "false")
+    for placed in shapes:
+        node, transform, shape = placed.node, placed.transform, placed.shape
+        if isinstance(shape, Plane) and shape.offset != 0.0:
+            shift = np.eye(4)
+            shift[:3, 3] = shape.offset * np.array(shape.normal)
+            transform = transform @ shift
+        for tag, wanted in (("visual", node.visual), ("collision", node.collision)):
+            if not wanted:
+                continue
+            element = add(link, tag, name=node.name)
+            _add_pose(element, transform)
+            _add_geometry(add(element, "geometry"), shape, store, f"{part.name}_{node.name}")
+            if tag == "visual" and placed.color is not None:
+                material = add(element, "material")
+                add(material, "ambient", vector(placed.color))
+                add(material, "diffuse", vector(placed.color))
+            if tag == "collision" and (node.friction, node.restitution) != (1.0, 0.0):
+                _add_surface(element, node.friction, node.restitution)
+        if not (node.visual or node.collision):
+            losses.remark(f"shape '{node.name}' of '{part.name}' is neither seen nor touched; left out")
+
+
+def _add_inertial(link: Element, inertia: Inertia) -> None:
+    inertial = add(link, "inertial")
+    if inertia.com.any():
+        add(inertial, "pose", f"{vector(inertia.com)} 0 0 0")
+    add(inertial, "mass", number(inertia.mass))
+    element = add(inertial, "inertia")
+    for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)):
+        add(element, f"i{'xyz'[i]}{'xyz'[j]}", number(inertia.moment[i, j]))
+
+
+def _add_pose(element: Element, transform: np.ndarray) -> None:
+    if not np.array_equal(transform, np.eye(4)):
+        add(element, "pose", f"{vector(transform[:3, 3])} {vector(rpy(transform[:3, :3]))}")
+
+
+def _add_surface(collision: Element, friction: float, restitution: float) -> None:
+    surface = add(collision, "surface")
+    ode = add(add(surface, "friction"), "ode")
+    add(ode, "mu", number(friction))
+    add(ode, "mu2", number(friction))
+    if restitution != 0.0:
+        add(add(surface, "bounce"), "restitution_coefficient", number(restitution))
+
+
+def _add_geometry(geometry: Element, shape: Shape, store: MeshStore, label: str) -> None:
+    if isinstance(shape, Box):
+        add(add(geometry, "box"), "size", vector(shape.size))
+    elif isinstance(shape, Sphere):
+        add(add(geometry, "sphere"), "radius", number(shape.radius))
+    elif isinstance(shape, Cylinder | Capsule | Cone):
+        element = add(geometry, type(shape).__name__.lower())
+        add(element, "radius", number(shape.radius))
+        add(element, "length", number(shape.height))
+    elif isinstance(shape, Ellipsoid):
+        add(add(geometry, "ellipsoid"), "radii", vector(shape.radii))
+    elif isinstance(shape, Plane):
+        element = add(geometry, "plane")
+        add(element, "normal", vector(shape.normal))
+        add(element, "size", "100 100")
+    elif isinstance(shape, Mesh):
+        name, scale = store.place(shape, label)
+        element = add(geometry, "mesh")
+        add(element, "uri", name)
+        if (scale != 1.0).any():
+            add(element, "scale", vector(scale))
+
+
+def _add_joint(model: Element, part: Part, names: _Names, losses: Losses) -> None:
+    joint = add(model, "joint", name=names("joint", part.joint), type=TYPES[part.kind])
+    add(joint, "parent", WORLD if part.parent is None else names("link", part.parent))
+    add(joint, "child", names("link", part.name))
+    _add_pose(joint, part.X_C)
+    if part.kind == JointKind.SCREW:
+        add(joint, "screw_thread_pitch", number(part.pitch))
+    for k, direction in enumerate(part.axes):
+        axis = add(joint, "axis" if k == 0 else "axis2")
+        add(axis, "xyz", vector(direction))
+        _add_mimic(axis, part, k, names, losses)
+        _add_limits(axis, part, k, losses)
+        dynamics = {name: float(part.values(key)[k]) for key, name in DYNAMICS.items()}
+        if any(dynamics.values()):
+            element = add(axis, "dynamics")
+            for name, value in dynamics.items():
+                if value != 0.0:
+                    add(element, name, number(value))
+
+
+def _add_mimic(axis: Element, part: Part, k: int, names: _Names, losses: Losses) -> None:
+    mimic = part.mimics[k] if k < len(part.mimics) else None
+    if mimic is None:
+        return
+    element = add(axis, "mimic", joint=names("joint", mimic.joint), axis="axis2" if mimic.dof == 1 else "axis")
+    add(element, "multiplier", number(mimic.multiplier))
+    add(element, "offset", number(mimic.offset))
+    add(element, "reference", "0")
+    if math.isfinite(mimic.force_limit):
+        losses.remark(f"joint '{part.joint}': the force limit of what it mimics is left out")
+
+
+def _add_limits(axis: Element, part: Part, k: int, losses: Losses) -> None:
+    found: dict[str, float] = {}
+    for side in ("lower", "upper"):
+        found[side] = float(part.values(f"position_{side}_limit")[k])
+    for key, name in (("force", "effort"), ("velocity", "velocity")):
+        least, found[name] = (float(part.values(f"{key}_{side}_limit")[k]) for side in ("lower", "upper"))
+        if least != -found[name]:
+            losses.remark(f"joint '{part.joint}': its {key} limits are written as the upper one, {found[name]:g}")
+    given = {name: value for name, value in found.items() if math.isfinite(value)}
+    if given:
+        element = add(axis, "limit")
+        for name, value in given.items():
+            add(element, name, number(value))

@@ -1,0 +1,205 @@
+"""SKEL writer."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from kido.io.writers.losses import Losses
+from kido.io.writers.meshes import MeshStore
+from kido.io.writers.parts import Part, parts_of, rest_poses
+from kido.io.writers.remarks import note_skeleton
+from kido.io.writers.shapes import Placed, shapes_of
+from kido.io.writers.text import add, document, number, to_text, vector, xyz_angles
+from kido.io.xml import Element
+from kido.joints import ActuatorType, JointKind
+from kido.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Plane, Shape, Sphere
+from kido.simulation import World
+from kido.skeleton import Inertia, Marker, Skeleton
+
+__all__ = ["write"]
+
+TYPES = {
+    JointKind.WELD: "weld",
+    JointKind.REVOLUTE: "revolute",
+    JointKind.PRISMATIC: "prismatic",
+    JointKind.SCREW: "screw",
+    JointKind.UNIVERSAL: "universal",
+    JointKind.EULER: "euler",
+    JointKind.BALL: "ball",
+    JointKind.PLANAR: "planar",
+    JointKind.TRANSLATIONAL: "translational",
+    JointKind.FREE: "free",
+}
+SHAPES = (Box, Sphere, Cylinder, Capsule, Cone, Ellipsoid, Plane, Mesh)
+WORLD = "world"
+DYNAMICS = {
+    "damping": "damping",
+    "friction": "coulomb_friction",
+    "spring_rest_position": "rest_position",
+    "spring_stiffness": "spring_stiffness",
+}
+
+
+def write(model: Skeleton | World, store: MeshStore, losses: Losses) -> str:
+    """The text of a SKEL file. Raises KidoError if the format cannot hold the model."""
+    skeletons = [model] if isinstance(model, Skeleton) else model.skeletons
+    found = []
+    for skeleton in skeletons:
+        parts = parts_of(skeleton, set(TYPES), losses, free_inside=True)
+        _rename_world(parts, losses)
+        shapes = {part.name: shapes_of(part.body, SHAPES, losses) if part.body else [] for part in parts}
+        for part in parts:
+            for mimic in part.mimics:
+                if mimic is not None:
+                    losses.approximated(f"joint '{part.joint}', which mimics '{mimic.joint}',", "one that does not")
+        found.append((skeleton, parts, shapes))
+    losses.check()
+    root = document("skel", version="1.0")
+    holder = add(root, "world", name=model.name if isinstance(model, World) else "world")
+    physics = add(holder, "physics")
+    if isinstance(model, World):
+        add(physics, "time_step", number(model.time_step))
+    add(physics, "gravity", vector(model.gravity))
+    for skeleton, parts, shapes in found:
+        _add_skeleton(holder, skeleton, parts, shapes, store, losses)
+    return to_text(root)
+
+
+def _rename_world(parts: list[Part], losses: Losses) -> None:
+    """A parent of the name "world" is the world in SKEL, so no body may be called so."""
+    taken, name = {part.name for part in parts}, WORLD
+    if name not in taken:
+        return
+    while name in taken:
+        name += "_"
+    losses.remark(f"body '{WORLD}' is called '{name}'")
+    for part in parts:
+        part.name = name if part.name == WORLD else part.name
+        part.parent = name if part.parent == WORLD else part.parent
+
+
+def _add_skeleton(
+    holder: Element,
+    skeleton: Skeleton,
+    parts: list[Part],
+    shapes: dict[str, list[Placed]],
+    store: MeshStore,
+    losses: Losses,
+) -> None:
+    note_skeleton(skeleton, losses, markers=True)
+    if skeleton.self_collision:
+        losses.remark(f"skeleton '{skeleton.name}': that it collides with itself is left out")
+    element = add(holder, "skeleton", name=skeleton.name)
+    add(element, "mobile", "true" if skeleton.mobile else "false")
+    poses = rest_poses(parts)
+    for part in parts:
+        body = add(element, "body", name=part.name)
+        _add_transformation(body, poses[part.name])
+        _add_inertia(body, part.body.inertia if part.body is not None else Inertia())
+        if part.body is None:
+            continue
+        if not part.body.gravity:
+            add(body, "gravity", "false")
+        for placed in shapes[part.name]:
+            _add_shape(body, placed, store, part.name, losses)
+        for node in part.body.nodes(Marker):
+            marker = add(body, "marker", name=node.name)
+            add(marker, "offset", vector(node.relative_transform[:3, 3]))
+    for part in parts:
+        _add_joint(element, part, losses)
+
+
+def _add_transformation(element: Element, transform: np.ndarray) -> None:
+    add(element, "transformation", f"{vector(transform[:3, 3])} {vector(xyz_angles(transform[:3, :3]))}")
+
+
+def _add_inertia(body: Element, inertia: Inertia) -> None:
+    element = add(body, "inertia")
+    add(element, "mass", number(inertia.mass))
+    add(element, "offset", vector(inertia.com))
+    moment = add(element, "moment_of_inertia")
+    for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)):
+        add(moment, f"i{'xyz'[i]}{'xyz'[j]}", number(inertia.moment[i, j]))
+
+
+def _add_shape(body: Element, placed: Placed, store: MeshStore, owner: str, losses: Losses) -> None:
+    node = placed.node
+    if node.collision and (node.friction, node.restitution) != (1.0, 0.0):
+        losses.remark(f"shape '{node.name}' of '{owner}': its friction and restitution are left out")
+    if not (node.visual or node.collision):
+        losses.remark(f"shape '{node.name}' of '{owner}' is neither seen nor touched; left out")
+    for tag, wanted in (("visualization_shape", node.visual), ("collision_shape", node.collision)):
+        if not wanted:
+            continue
+        element = add(body, tag)
+        _add_transformation(element, placed.transform)
+        _add_geometry(add(element, "geometry"), placed.shape, store, f"{owner}_{node.name}")
+        if node.color is not None:
+            add(element, "color", vector(node.color))
+
+
+def _add_geometry(geometry: Element, shape: Shape, store: MeshStore, label: str) -> None:
+    if isinstance(shape, Box):
+        add(add(geometry, "box"), "size", vector(shape.size))
+    elif isinstance(shape, Sphere):
+        add(add(geometry, "sphere"), "radius", number(shape.radius))
+    elif isinstance(shape, Cylinder | Capsule | Cone):
+        element = add(geometry, type(shape).__name__.lower())
+        add(element, "radius", number(shape.radius))
+        add(element, "height", number(shape.height))
+    elif isinstance(shape, Ellipsoid):
+        add(add(geometry, "ellipsoid"), "size", vector(2.0 * np.array(shape.radii)))
+    elif isinstance(shape, Plane):
+        element = add(geometry, "plane")
+        add(element, "normal", vector(shape.normal))
+        add(element, "offset", number(shape.offset))
+    elif isinstance(shape, Mesh):
+        name, scale = store.place(shape, label)
+        element = add(geometry, "mesh")
+        add(element, "file_name", name)
+        add(element, "scale", vector(scale))
+
+
+def _add_joint(skeleton: Element, part: Part, losses: Losses) -> None:
+    options = {"type": TYPES[part.kind], "name": part.joint}
+    kinds = set(part.actuators) - {ActuatorType.MIMIC}
+    if len(kinds) > 1:
+        losses.remark(f"joint '{part.joint}': its coordinates differ in their actuator types, which are left out")
+    elif kinds and kinds != {ActuatorType.FORCE}:
+        options["actuator"] = kinds.pop().name.lower()
+    joint = add(skeleton, "joint", **options)
+    add(joint, "parent", WORLD if part.parent is None else part.parent)
+    add(joint, "child", part.name)
+    _add_transformation(joint, part.X_C)
+    if part.kind == JointKind.PLANAR:
+        plane = add(joint, "plane", type="arbitrary")
+        for k, direction in enumerate(part.axes):
+            add(add(plane, f"translation_axis{k + 1}"), "xyz", vector(direction))
+    else:
+        for k, direction in enumerate(part.axes):
+            axis = add(joint, "axis" if k == 0 else f"axis{k + 1}")
+            add(axis, "xyz", vector(direction))
+            if part.kind == JointKind.SCREW:
+                add(axis, "pitch", number(part.pitch))
+    if part.kind == JointKind.EULER:
+        add(joint, "axis_order", part.order)
+    for key, tag in (("initial_position", "init_pos"), ("initial_velocity", "init_vel")):
+        if part.values(key).any():
+            add(joint, tag, vector(part.values(key)))
+    for k, name in enumerate(part.dof_names):
+        _add_dof(joint, part, k, name)
+
+
+def _add_dof(joint: Element, part: Part, k: int, name: str) -> None:
+    dof = add(joint, "dof", local_index=str(k), name=name)
+    for what in ("position", "velocity", "acceleration", "force"):
+        limits = {side: float(part.values(f"{what}_{side}_limit")[k]) for side in ("lower", "upper")}
+        given = {side: number(value) for side, value in limits.items() if math.isfinite(value)}
+        if given:
+            add(dof, what, **given)
+    for tag, key in DYNAMICS.items():
+        value = float(part.values(key)[k])
+        if value != 0.0:
+            add(dof, tag, number(value))

@@ -1,0 +1,265 @@
+"""URDF writer.
+
+A link's frame is its joint's in URDF. Where a body's is not, and the joint cannot be given in the body's frame, the
+link gets the joint's frame: the same mechanism with another origin of the link, remarked. A root that is neither
+welded to the world at its origin nor free hangs on a massless link "world".
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from kido.errors import KidoError
+from kido.io.urdf.build import plane_axes
+from kido.io.writers.losses import Losses
+from kido.io.writers.meshes import MeshStore
+from kido.io.writers.parts import Part, parts_of
+from kido.io.writers.remarks import note_parts, note_skeleton
+from kido.io.writers.shapes import Placed, shapes_of
+from kido.io.writers.text import add, document, number, rpy, to_text, vector
+from kido.io.xml import Element
+from kido.joints import JointKind
+from kido.math.transform import inverse_transform
+from kido.shapes import Box, Capsule, Cylinder, Mesh, Sphere
+from kido.simulation import World
+from kido.skeleton import Inertia, Skeleton
+
+__all__ = ["write"]
+
+TYPES = {
+    JointKind.WELD: "fixed",
+    JointKind.REVOLUTE: "revolute",
+    JointKind.PRISMATIC: "prismatic",
+    JointKind.FREE: "floating",
+    JointKind.PLANAR: "planar",
+}
+SHAPES = (Box, Sphere, Cylinder, Capsule, Mesh)
+WORLD = "world"
+LEFT_OUT = (
+    "acceleration_limit",
+    "spring_stiffness",
+    "rest_position",
+    "initial_position",
+    "initial_velocity",
+    "actuator",
+)
+
+
+def write(model: Skeleton | World, store: MeshStore, losses: Losses) -> str:
+    """The text of a URDF file. Raises KidoError if the format cannot hold the model."""
+    skeleton = _only(model)
+    parts = parts_of(skeleton, set(TYPES), losses, free_inside=True, has_world_link=True)
+    shapes = {part.name: shapes_of(part.body, SHAPES, losses) if part.body else [] for part in parts}
+    losses.check()
+    note_parts(parts, LEFT_OUT, losses)
+    note_skeleton(skeleton, losses)
+    _note_flags(skeleton, losses)
+    root = document("robot", name=skeleton.name)
+    base = _base(parts, losses)
+    if base is not None:
+        add(root, "link", name=base)
+    shifts: dict[str, np.ndarray] = {}
+    for part in parts:
+        if part.parent is not None and part.parent in shifts:
+            part.X_P = inverse_transform(shifts[part.parent]) @ part.X_P
+        shift = _fold(part)
+        if part.parent is None and base is None:
+            shift = None
+        if shift is not None:
+            shifts[part.name] = shift
+            losses.remark(f"link '{part.name}' has its origin at its joint '{part.joint}'")
+        _add_link(root, part, shapes[part.name], shift, store, losses)
+    for part in parts:
+        if part.parent is not None or base is not None:
+            _add_joint(root, part, part.parent or base or "", losses)
+    return to_text(root)
+
+
+def _only(model: Skeleton | World) -> Skeleton:
+    if isinstance(model, Skeleton):
+        return model
+    if len(model.skeletons) != 1:
+        names = ", ".join(s.name for s in model.skeletons) or "none"
+        raise KidoError(f"URDF holds one robot; world '{model.name}' has {len(model.skeletons)} skeletons: {names}")
+    return model.skeleton(0)
+
+
+def _note_flags(skeleton: Skeleton, losses: Losses) -> None:
+    if skeleton.self_collision:
+        losses.remark(f"skeleton '{skeleton.name}': that it collides with itself is left out")
+    if not skeleton.mobile:
+        losses.remark(f"skeleton '{skeleton.name}': that it is immobile is left out")
+    for body in skeleton.bodies:
+        if not body.gravity:
+            losses.remark(f"body '{body.name}': that gravity does not act on it is left out")
+
+
+def _base(parts: list[Part], losses: Losses) -> str | None:
+    """Name of the link that stands for the world; None if the root link needs none."""
+    roots = [part for part in parts if part.parent is None]
+    if len(roots) == 1 and roots[0].kind in (JointKind.WELD, JointKind.FREE):
+        root = roots[0]
+        if root.kind == JointKind.FREE:
+            losses.remark(f"link '{root.name}' is free: read the file with base='free'")
+            return None
+        if np.array_equal(root.X_P @ inverse_transform(root.X_C), np.eye(4)):
+            return None
+    name = WORLD
+    while any(part.name == name for part in parts):
+        name += "_"
+    losses.remark(f"a link '{name}' without mass stands for the world")
+    return name
+
+
+def _fold(part: Part) -> np.ndarray | None:
+    """Make the joint's frame in the child the child's own; returns its pose in the body if the link has to move."""
+    X_C = part.X_C
+    if part.kind == JointKind.PLANAR:
+        first, second = part.axes
+        wanted = np.column_stack([first, second, np.cross(first, second)])
+        offered = plane_axes(wanted[:, 2])
+        if not (np.array_equal(offered[0], first) and np.array_equal(offered[1], second)):
+            turn = np.eye(4)
+            turn[:3, :3] = wanted
+            part.X_P, X_C = part.X_P @ turn, X_C @ turn
+            part.axes = [np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0])]
+    part.X_C = np.eye(4)
+    if np.array_equal(X_C, np.eye(4)):
+        return None
+    R, p = X_C[:3, :3], X_C[:3, 3]
+    axis = R @ part.axes[0] if part.axes else np.zeros(3)
+    along = np.linalg.norm(np.cross(p, axis)) <= 1e-15 * np.linalg.norm(p)
+    if part.kind in (JointKind.WELD, JointKind.PRISMATIC) or (part.kind == JointKind.REVOLUTE and along):
+        part.X_P = part.X_P @ inverse_transform(X_C)
+        part.axes = [R @ axis for axis in part.axes]
+        return None
+    return X_C
+
+
+def _add_link(
+    root: Element, part: Part, shapes: list[Placed], shift: np.ndarray | None, store: MeshStore, losses: Losses
+) -> None:
+    link = add(root, "link", name=part.name)
+    if part.body is None:
+        return
+    back = None if shift is None else inverse_transform(shift)
+    inertia = part.body.inertia if back is None else part.body.inertia.transformed(back)
+    if inertia.mass or inertia.moment.any():
+        _add_inertial(link, inertia)
+    for placed in shapes:
+        transform = placed.transform if back is None else back @ placed.transform
+        for tag, wanted in (("visual", placed.node.visual), ("collision", placed.node.collision)):
+            if wanted:
+                element = add(link, tag, name=placed.node.name)
+                _add_origin(element, transform)
+                _add_geometry(add(element, "geometry"), placed, store, part.name)
+                if tag == "visual" and placed.color is not None:
+                    material = add(element, "material", name=f"{part.name}/{placed.node.name}")
+                    add(material, "color", rgba=vector(placed.color))
+        if not (placed.node.visual or placed.node.collision):
+            losses.remark(f"shape '{placed.node.name}' of '{part.name}' is neither seen nor touched; left out")
+    _add_surface(link, part, shapes, losses)
+
+
+def _add_inertial(link: Element, inertia: Inertia) -> None:
+    inertial = add(link, "inertial")
+    add(inertial, "origin", xyz=vector(inertia.com), rpy="0 0 0")
+    add(inertial, "mass", value=number(inertia.mass))
+    J = inertia.moment
+    entries = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
+    add(inertial, "inertia", **{key: number(J[place]) for key, place in entries.items()})
+
+
+def _add_surface(link: Element, part: Part, shapes: list[Placed], losses: Losses) -> None:
+    """Friction and restitution of a link, as Bullet has them; those of the shapes if they are all the same."""
+    values = {(placed.node.friction, placed.node.restitution) for placed in shapes if placed.node.collision}
+    if len(values) > 1:
+        losses.remark(f"body '{part.name}': its shapes differ in friction or restitution, which is left out")
+    elif values and values != {(1.0, 0.0)}:
+        friction, restitution = values.pop()
+        contact = add(link, "contact")
+        add(contact, "lateral_friction", value=number(friction))
+        add(contact, "restitution", value=number(restitution))
+
+
+def _add_origin(element: Element, transform: np.ndarray) -> None:
+    if not np.array_equal(transform, np.eye(4)):
+        add(element, "origin", xyz=vector(transform[:3, 3]), rpy=vector(rpy(transform[:3, :3])))
+
+
+def _add_geometry(geometry: Element, placed: Placed, store: MeshStore, link: str) -> None:
+    shape = placed.shape
+    if isinstance(shape, Box):
+        add(geometry, "box", size=vector(shape.size))
+    elif isinstance(shape, Sphere):
+        add(geometry, "sphere", radius=number(shape.radius))
+    elif isinstance(shape, Cylinder):
+        add(geometry, "cylinder", radius=number(shape.radius), length=number(shape.height))
+    elif isinstance(shape, Capsule):
+        add(geometry, "capsule", radius=number(shape.radius), length=number(shape.height))
+    elif isinstance(shape, Mesh):
+        name, scale = store.place(shape, f"{link}_{placed.node.name}")
+        options = {} if (scale == 1.0).all() else {"scale": vector(scale)}
+        add(geometry, "mesh", filename=name, **options)
+
+
+def _add_joint(root: Element, part: Part, parent: str, losses: Losses) -> None:
+    kind = TYPES[part.kind]
+    lower, upper = (part.values(f"position_{side}_limit") for side in ("lower", "upper"))
+    if kind == "revolute" and math.isinf(lower[0]) and math.isinf(upper[0]):
+        kind = "continuous"
+    joint = add(root, "joint", name=part.joint, type=kind)
+    add(joint, "parent", link=parent)
+    add(joint, "child", link=part.name)
+    _add_origin(joint, part.X_P)
+    if part.kind == JointKind.PLANAR:
+        add(joint, "axis", xyz=vector(np.cross(part.axes[0], part.axes[1])))
+    elif part.axes:
+        add(joint, "axis", xyz=vector(part.axes[0]))
+    if part.kind in (JointKind.REVOLUTE, JointKind.PRISMATIC):
+        _add_limits(joint, part, kind, losses)
+    else:
+        note_parts([part], ("position_limit", "velocity_limit", "force_limit"), losses)
+    _add_dynamics(joint, part, losses)
+    mimic = part.mimics[0] if len(part.mimics) == 1 else None
+    if mimic is not None:
+        add(joint, "mimic", joint=mimic.joint, multiplier=number(mimic.multiplier), offset=number(mimic.offset))
+        if math.isfinite(mimic.force_limit):
+            losses.remark(f"joint '{part.joint}': the force limit of what it mimics is left out")
+    for value in part.mimics if len(part.mimics) > 1 else []:
+        if value is not None:
+            losses.remark(f"joint '{part.joint}': that it mimics '{value.joint}' is left out")
+
+
+def _add_limits(joint: Element, part: Part, kind: str, losses: Losses) -> None:
+    limits: dict[str, str] = {}
+    lower, upper = (float(part.values(f"position_{side}_limit")[0]) for side in ("lower", "upper"))
+    if kind != "continuous" and (math.isfinite(lower) or math.isfinite(upper)):
+        limits |= {"lower": number(lower), "upper": number(upper)}
+        if lower == upper == 0.0:
+            losses.remark(f"joint '{part.joint}': its limits 0 and 0 mean none in a URDF")
+    for key, name in (("velocity", "velocity"), ("force", "effort")):
+        least, most = (float(part.values(f"{key}_{side}_limit")[0]) for side in ("lower", "upper"))
+        if least != -most:
+            losses.remark(f"joint '{part.joint}': its {key} limits {least:g} and {most:g} are written as the upper one")
+        if math.isfinite(most):
+            limits[name] = number(most)
+            if most <= 0.0:
+                losses.remark(f"joint '{part.joint}': its {key} limit {most:g} means none in a URDF")
+                del limits[name]
+    if limits:
+        add(joint, "limit", **limits)
+
+
+def _add_dynamics(joint: Element, part: Part, losses: Losses) -> None:
+    dynamics: dict[str, str] = {}
+    for key, name in (("damping", "damping"), ("coulomb_friction", "friction")):
+        values = part.values(key)
+        if len(set(values.tolist())) > 1:
+            losses.remark(f"joint '{part.joint}': its {name} differs between coordinates; the first is written for all")
+        if len(values) and values[0] != 0.0:
+            dynamics[name] = number(values[0])
+    if dynamics:
+        add(joint, "dynamics", **dynamics)
