@@ -168,6 +168,13 @@ def test_a_joint_to_the_world_fixes_the_base():
     np.testing.assert_allclose(skeleton.body("a").world_transform, XA @ XB, atol=ATOL)
 
 
+def test_until_1_6_a_joint_may_have_the_name_of_a_link():
+    parts = link("a"), link("b", pose(A)), joint("b", "a", "b", "revolute", HINGE)
+    assert read_one(model(*parts, version="1.6")).joint("b").child.name == "b"
+    with pytest.raises(kido.FileFormatError, match=r"the name 'b' .* is taken"):
+        read_one(model(*parts, version="1.7"))
+
+
 # -- joints ------------------------------------------------------------------------------------------------
 
 

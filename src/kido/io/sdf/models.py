@@ -160,8 +160,11 @@ class ModelReader:
         elif child.tag == "joint":
             joint = read_joint(child, source.version, MODEL, self._remarks)
             pose, relative_to = find_pose(child)
-            model.scope.add(joint.name, Entry(child, "joint", pose, relative_to or joint.child, joint.child))
-            model.joints[joint.name] = joint
+            key = joint.name
+            if source.version < (1, 7) and key in model.scope.entries and key not in model.joints:
+                key += "__joint"  # until 1.6 a joint might have the name of a link
+            model.scope.add(key, Entry(child, "joint", pose, relative_to or joint.child, joint.child))
+            model.joints[key] = joint
         elif child.tag == "frame":
             self._add_frame(model.scope, child)
         elif child.tag == "model":

@@ -68,7 +68,7 @@ class LinkSpec:
 
 @dataclass
 class ModelSpec:
-    """A <model>: what it holds by name, in document order, nested models too."""
+    """A <model>: what it holds by its name in `scope`, in document order, nested models too."""
 
     node: Node
     name: str

@@ -81,7 +81,7 @@ def flatten(model: ModelSpec) -> tuple[dict[str, FlatLink], list[FlatJoint]]:
         for name, link in inner.links.items():
             local = inner.scope.pose(name, link.node)
             links[prefix + name] = FlatLink(prefix + name, pose @ local, link, inner.scope, local)
-        joints.extend(_flat_joint(joint, inner, prefix, pose) for joint in inner.joints.values())
+        joints.extend(_flat_joint(key, inner, prefix, pose) for key in inner.joints)
     return links, joints
 
 
@@ -91,7 +91,8 @@ def _models(model: ModelSpec, prefix: str, pose: np.ndarray) -> Iterator[tuple[s
         yield from _models(nested, f"{prefix}{name}::", pose @ model.scope.pose(name, nested.node))
 
 
-def _flat_joint(joint: JointSpec, model: ModelSpec, prefix: str, pose: np.ndarray) -> FlatJoint:
+def _flat_joint(key: str, model: ModelSpec, prefix: str, pose: np.ndarray) -> FlatJoint:
+    joint = model.joints[key]
     scope, node = model.scope, joint.node
 
     def link(role: str, name: str) -> str:
@@ -103,7 +104,7 @@ def _flat_joint(joint: JointSpec, model: ModelSpec, prefix: str, pose: np.ndarra
         raise node.require("child").error(f"the child of joint '{joint.name}' is the world; expected a link")
     if parent == child:
         raise node.error(f"joint '{joint.name}' connects link '{child}' to itself")
-    local = scope.pose(joint.name, node)
+    local = scope.pose(key, node)
     axes = []
     for axis in joint.axes:
         direction = axis.direction

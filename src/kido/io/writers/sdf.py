@@ -73,7 +73,7 @@ def write(model: Skeleton | World, store: MeshStore, losses: Losses) -> str:
 
 
 class _Names:
-    """Names as SDF allows them: not reserved, without ``::``, each once."""
+    """Names as SDF allows them: not reserved, without ``::``, each once, be it a link's or a joint's."""
 
     def __init__(self, losses: Losses) -> None:
         self._losses = losses
@@ -85,6 +85,8 @@ class _Names:
             clean = name.replace("::", "_")
             if clean == WORLD or (clean.startswith("__") and clean.endswith("__")):
                 clean += "_"
+            if clean in self._given.values():
+                clean += f"_{kind}"
             while clean in self._given.values():
                 clean += "_"
             if clean != name:
