@@ -31,7 +31,7 @@ def test_version_help_and_start_up_time():
     done = run("--help")
     took = time.perf_counter() - started
     assert done.returncode == 0
-    for command in ("simulate", "view", "info", "replay", "warmup", "models"):
+    for command in ("simulate", "view", "info", "replay", "convert", "warmup", "models"):
         assert f"• {command}" in done.stdout
     assert took < 2.0  # 0.2 s on an idle machine; the bound is for a busy one
     assert run().stdout == done.stdout

@@ -275,7 +275,7 @@ def test_load_refuses_what_it_does_not_know(tmp_path) -> None:
     path = tmp_path / "model.stl"
     path.write_bytes(b"solid")
     with pytest.raises(
-        KidoError, match=r"the format '\.stl' is not supported; expected one of \.urdf \(<robot>\), \.skel"
+        KidoError, match=r"the format '\.stl' is not supported; expected one of \.urdf \(<robot>\), \.sdf"
     ):
         kido.load(path)
     path = tmp_path / "model.xml"

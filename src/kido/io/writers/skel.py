@@ -49,6 +49,8 @@ def write(model: Skeleton | World, store: MeshStore, losses: Losses) -> str:
     for skeleton in skeletons:
         parts = parts_of(skeleton, set(TYPES), losses, free_inside=True)
         _rename_world(parts, losses)
+        if skeleton.mobile:
+            _weld_massless(parts, losses)
         shapes = {part.name: shapes_of(part.body, SHAPES, losses) if part.body else [] for part in parts}
         for part in parts:
             for mimic in part.mimics:
@@ -65,6 +67,19 @@ def write(model: Skeleton | World, store: MeshStore, losses: Losses) -> str:
     for skeleton, parts, shapes in found:
         _add_skeleton(holder, skeleton, parts, shapes, store, losses)
     return to_text(root)
+
+
+def _weld_massless(parts: list[Part], losses: Losses) -> None:
+    """Files of this format are refused if a joint moves no mass."""
+    carried = {part.name: 0.0 if part.body is None else part.body.mass for part in parts}
+    for part in reversed(parts):
+        if carried[part.name] == 0.0 and part.kind != JointKind.WELD:
+            losses.approximated(f"joint '{part.joint}', which moves no mass,", "a weld")
+            part.kind = JointKind.WELD
+            part.axes, part.dof_names, part.mimics, part.actuators = [], [], [], []
+            part.properties = {key: np.zeros(0) for key in part.properties}
+        if part.parent is not None:
+            carried[part.parent] += carried[part.name]
 
 
 def _rename_world(parts: list[Part], losses: Losses) -> None:
