@@ -143,6 +143,14 @@ def test_nested_models_placement_frames_and_scoped_names():
     np.testing.assert_allclose(skeleton.body("arm::tip").world_transform, XA @ np.linalg.inv(XB) @ XC, atol=ATOL)
 
 
+def test_what_nested_models_cannot_have_is_remarked():
+    nested = f'<model name="n"><static>1</static><self_collide>1</self_collide>{link("b")}</model>'
+    skeleton = read_one(model(link("a"), nested))
+    assert skeleton.mobile and not skeleton.self_collision
+    assert any("model 'n' is static" in text for text in skeleton.warnings)
+    assert any("<self_collide> of the nested model 'n'" in text for text in skeleton.warnings)
+
+
 def test_models_of_a_world_relative_to_each_other():
     text = f"""<sdf version="1.8"><world name="w"><gravity>0 -5 0</gravity>
 <physics type="ode"><max_step_size>0.002</max_step_size></physics>

@@ -14,7 +14,7 @@ from scipy.spatial.transform import Rotation
 import kido
 from kido.errors import KidoError
 from kido.io.writers.text import rpy, xyz_angles
-from trees import BUILT_IN, random_skeleton, skeletons
+from trees import BUILT_IN, RollingKnee, random_skeleton, skeletons
 
 ATOL = 1e-12  # poses are products of rotations given by angles
 LIMITS = tuple(f"{what}_{side}_limit" for what in ("position", "velocity", "force") for side in ("lower", "upper"))
@@ -287,7 +287,7 @@ def pair(joint: kido.Joint) -> kido.Skeleton:
         (".urdf", kido.ScrewJoint("j"), "2 hinges in a chain"),
         (".sdf", kido.EulerJoint("j"), "3 hinges in a chain"),
         (".sdf", kido.FreeJoint("j"), "6 hinges that lock"),
-        (".skel", kido.CompoundJoint("j", [kido.Hinge.revolute()]), "1 hinges in a chain"),
+        (".skel", kido.CompoundJoint("j", [kido.Hinge.revolute()]), "1 hinge in a chain"),
     ],
 )
 def test_joints_that_a_format_lacks_are_refused(tmp_path, suffix, joint, stands_for_it):
@@ -309,6 +309,24 @@ def test_a_screw_of_a_urdf_is_a_hinge_and_a_slide_that_follows_it(tmp_path):
     skeleton.positions = [0.7]
     copy.positions = [0.7, mimic.multiplier * 0.7]
     np.testing.assert_allclose(copy.body("b").world_transform, skeleton.body("b").world_transform, atol=ATOL)
+
+
+def test_a_joint_of_a_user_is_welded_where_it_is(tmp_path):
+    skeleton = pair(RollingKnee("j", transform_from_parent=[0.1, 0.2, 0.3], transform_from_child=[0, 0, 0.4]))
+    skeleton.positions = [0.3]
+    remarks = kido.save(skeleton, tmp_path / "m.urdf", approximate=True)
+    assert remarks == ["joint 'j' (RollingKnee) is written as a weld where it is"]
+    copy = kido.load(tmp_path / "m.urdf")
+    np.testing.assert_allclose(copy.body("b").world_transform, skeleton.body("b").world_transform, atol=ATOL)
+
+
+def test_files_that_cannot_be_written(tmp_path):
+    with pytest.raises(KidoError, match="cannot be written: No such file"):
+        kido.save(pair(kido.WeldJoint("j")), tmp_path / "gone" / "m.urdf")
+    skeleton = kido.Skeleton("bell\a")
+    for suffix in (".urdf", ".sdf", ".skel"):
+        with pytest.raises(KidoError, match="XML compatible"):
+            kido.save(skeleton, tmp_path / f"m{suffix}")
 
 
 def test_shapes_that_a_format_lacks(tmp_path):
@@ -459,3 +477,25 @@ def test_dart_reads_what_is_written(tmp_path, suffix):
         expected = theirs.getBodyNode(body.name).getWorldTransform().matrix()
         np.testing.assert_allclose(body.world_transform, expected, atol=1e-11, err_msg=body.name)
     assert skeleton.mass == pytest.approx(theirs.getMass(), abs=1e-8)  # DART gives what has no mass 1e-9 kg
+
+
+@pytest.mark.parametrize("suffix", [".urdf", ".sdf", ".skel"])
+@settings(max_examples=25)
+@given(skeleton=skeletons(6))
+def test_every_tree_can_be_written_approximately(tmp_path_factory, suffix, skeleton):
+    """Joints of all kinds: every body comes back, and its centre of mass is where it was with joints at zero."""
+    path = tmp_path_factory.mktemp("tree") / f"m{suffix}"
+    copy, remarks = again(skeleton, path, approximate=True)
+    copy = only(copy)
+    assert copy.mass == pytest.approx(skeleton.mass, rel=1e-14)
+    if any("base='free'" in text for text in remarks) or any("a weld" in text for text in remarks):
+        return
+    for item in (skeleton, copy):
+        item.positions = np.zeros(item.num_dofs)
+        for joint in item.joints if suffix == ".sdf" else ():  # where free links have their initial poses
+            if isinstance(joint, kido.FreeJoint) and joint.parent is None:
+                joint.positions = joint.initial_position
+    for body in skeleton.bodies:
+        twin = copy.body(body.name)
+        centers = [b.world_transform[:3, :3] @ b.inertia.com + b.world_transform[:3, 3] for b in (body, twin)]
+        np.testing.assert_allclose(centers[1], centers[0], atol=1e-11)

@@ -39,7 +39,8 @@ def save(model: Skeleton | World, path: str | Path, *, approximate: bool = False
         What is left out, changed or approximated, in words.
 
     Raises:
-        KidoError: no model, an unknown format, or something the format cannot hold; no file is written then.
+        KidoError: no model, an unknown format, or something the format cannot hold; no file is
+            written then; or a file that cannot be written.
     """
     from kido.io.writers.losses import Losses
     from kido.io.writers.meshes import MeshStore
@@ -56,6 +57,9 @@ def save(model: Skeleton | World, path: str | Path, *, approximate: bool = False
         raise KidoError(f"{path}: cannot write '{target.suffix}' files; expected one of {', '.join(WRITERS)}")
     losses = Losses(found[0], bool(approximate))
     store = MeshStore(target, meshes, losses)
-    text = import_module(found[1]).write(model, store, losses)
-    target.write_text(text, encoding="utf-8")
+    try:
+        text = import_module(found[1]).write(model, store, losses)
+        target.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise KidoError(f"{error.filename or path}: cannot be written: {error.strerror or error}") from None
     return losses.remarks

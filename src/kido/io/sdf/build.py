@@ -70,6 +70,7 @@ class SkeletonBuilder:
     def build(self, model: ModelSpec, pose: np.ndarray, remarks: Remarks) -> Skeleton:
         """A skeleton with one body per link; `pose` is that of the model in the world."""
         links, all_joints = flatten(model)
+        _remark_on_nested(model, remarks)
         if not links:
             raise model.node.error(f"{model.node.describe()} has no link")
         gears = [joint for joint in all_joints if joint.spec.type == "gearbox"]
@@ -307,6 +308,16 @@ def _hinge_between(
         if abs(along) > 1.0 - 1e-6:
             return joint, math.copysign(1.0, along) * (1.0 if joint.child == link else -1.0)
     return None
+
+
+def _remark_on_nested(model: ModelSpec, remarks: Remarks) -> None:
+    """Say of nested models what holds for the outermost one only."""
+    for nested in model.models.values():
+        if nested.static and not model.static:
+            remarks.add(nested.node, f"model '{nested.name}' is static, but the one around it is not; it is not")
+        if nested.self_collide != model.self_collide:
+            remarks.add(nested.node, f"<self_collide> of the nested model '{nested.name}' is left out")
+        _remark_on_nested(nested, remarks)
 
 
 def _remark_on_massless(skeleton: Skeleton, node: Node, remarks: Remarks) -> None:

@@ -87,7 +87,7 @@ def parts_of(
         if joint.kind in kinds and (joint.kind != JointKind.FREE or free_inside or whole.parent is None):
             new = [(whole, list(range(joint.num_dofs)))]
         else:
-            new = _taken_apart(whole, joint, taken, losses)
+            new = _taken_apart(whole, joint, kinds, taken, losses)
         for part, numbers in new:
             parts.append(part)
             for k, number in enumerate(numbers):
@@ -161,8 +161,16 @@ class _Hinge:
     offset: np.ndarray = field(default_factory=lambda: np.eye(4))
     pitch: float = 0.0
 
+    def without_screw(self, kinds: set[JointKind]) -> list[_Hinge]:
+        """A screw as a hinge and a slide that is to follow it, where screws are not among the kinds."""
+        if self.kind != JointKind.SCREW or self.kind in kinds:
+            return [self]
+        return [replace(self, kind=JointKind.REVOLUTE), _Hinge(JointKind.PRISMATIC, self.axis, -1)]
 
-def _taken_apart(whole: Part, joint: Joint, taken: set[str], losses: Losses) -> list[tuple[Part, list[int]]]:
+
+def _taken_apart(
+    whole: Part, joint: Joint, kinds: set[JointKind], taken: set[str], losses: Losses
+) -> list[tuple[Part, list[int]]]:
     assert whole.body is not None
     name, kind = type(joint).__name__, JointKind
     if joint.kind == kind.USER:
@@ -172,12 +180,13 @@ def _taken_apart(whole: Part, joint: Joint, taken: set[str], losses: Losses) -> 
         weld = replace(whole, kind=kind.WELD, X_P=pose, X_C=np.eye(4), axes=[], dof_names=[], mimics=[], actuators=[])
         weld.properties = {key: np.zeros(0) for key in PROPERTIES}
         return [(weld, [])]
-    hinges = _hinges(joint, whole)
+    hinges = [part for hinge in _hinges(joint, whole) for part in hinge.without_screw(kinds)]
     if not hinges:
         losses.approximated(f"joint '{joint.name}' ({name})", "a weld")
         return [(replace(whole, kind=kind.WELD), [])]
-    note = "hinges that lock at 90 degrees" if joint.kind in (kind.BALL, kind.FREE) else "hinges in a chain"
-    losses.approximated(f"joint '{joint.name}' ({name})", f"{len(hinges)} {note}")
+    note = "that lock at 90 degrees" if joint.kind in (kind.BALL, kind.FREE) else "in a chain"
+    count = f"{len(hinges)} hinge{'s' if len(hinges) > 1 else ''}"
+    losses.approximated(f"joint '{joint.name}' ({name})", f"{count} {note}")
     positions = whole.values("initial_position").copy()
     if joint.kind in (kind.BALL, kind.FREE):
         positions[:3] = Rotation.from_rotvec(positions[:3]).as_euler("XYZ")
@@ -246,8 +255,7 @@ def _hinges(joint: Joint, whole: Part) -> list[_Hinge]:
             normal = np.cross(first, second)
             return [_Hinge(slide, first, 0), _Hinge(slide, second, 1), _Hinge(turn, normal, 2)]
         case JointKind.SCREW:
-            axis = whole.axes[0]
-            return [_Hinge(turn, axis, 0, pitch=whole.pitch), _Hinge(slide, axis, -1)]
+            return [_Hinge(joint.kind, whole.axes[0], 0, pitch=whole.pitch)]
         case JointKind.COMPOUND:
             assert isinstance(joint, CompoundJoint)
             return [

@@ -58,7 +58,10 @@ def add(parent: Element, tag: str, text: str | None = None, **attributes: str) -
 
 def document(tag: str, **attributes: str) -> Element:
     """A new root element."""
-    return etree.Element(tag, attributes)
+    try:
+        return etree.Element(tag, attributes)
+    except ValueError as error:
+        raise KidoError(f"<{tag}> {attributes}: {error}") from None
 
 
 def to_text(root: Element) -> str:
