@@ -36,21 +36,27 @@ from kido.simulation.smooth_motion import SmoothMotion
 from kido.simulation.step import (
     FROM_ASSEMBLY,
     FROM_DETECTION,
+    FROM_SOLUTION,
     FROM_START,
     assemble_stage,
     detect_stage,
     run_steps,
 )
+from kido.skeleton.arrays import STATE_FIELDS
 from kido.skeleton.compiler import check_masses, compile_forest
 from kido.skeleton.joints.actuator import followed_dofs
 from kido.skeleton.state.actuation import is_prescribed, join_commands, takes_force, takes_motion
 from kido.solvers import (
+    CustomSolver,
+    Solver,
     admm_island,
     correct_positions,
     gauss_seidel_island,
     new_problem,
     restitute,
+    solve_chosen,
     solve_problem,
+    solve_with,
 )
 
 if TYPE_CHECKING:
@@ -71,6 +77,7 @@ class Engine:
         excluded: Iterable[tuple[BodyNode, BodyNode]],
         settings: dict[str, float],
         integrator: Integrator,
+        solver: Solver,
     ):
         self.skeletons = list(skeletons)
         self.tree, self.data, self.windows = compile_forest(self.skeletons, gravity)
@@ -80,6 +87,7 @@ class Engine:
             node for s in self.skeletons for b in s.bodies for node in b.shapes if node.collision and b.collidable
         ]
         self.settings = settings
+        self.solver = solver
         self.undriven = np.zeros(0, np.int64)
         self._read_actuators()
         self.integrator = integrator
@@ -113,6 +121,12 @@ class Engine:
         in_stages = isinstance(integrator, MoreauMidpoint | SemiImplicitEuler | ExplicitEuler)
         self.smooth_motion = None if in_stages else SmoothMotion(self, integrator)
         self._link()
+
+    def set_solver(self, solver: Solver) -> None:
+        """Solve contacts by another solver from now on; warm starts are kept."""
+        self.solver = solver
+        problem = self.problem
+        self._make_problem(len(problem.kind), len(problem.bias), len(problem.J), keep=self.sources)
 
     def set_time_step(self, time_step: float) -> None:
         """Change the time step [s]."""
@@ -155,7 +169,9 @@ class Engine:
     def _make_problem(self, blocks: int, rows: int, pool: int, keep: Container | None = None) -> None:
         dofs = int(self.tree.first_dof[-1])
         options = {k: v for k, v in self.settings.items() if k not in CORRECTION}
-        problem = new_problem(blocks=blocks, rows=rows, dofs=dofs, pool=pool, **options)  # type: ignore[arg-type]
+        sizes = {**options, **self.solver._sizes()}
+        problem = new_problem(blocks=blocks, rows=rows, dofs=dofs, pool=pool, **sizes)  # type: ignore[arg-type]
+        self.solver._choose(problem)
         sources = Container(SOURCES, blocks=blocks, dofs=dofs)
         parameter = sources.parameter
         parameter[ERP] = self.settings["erp"]
@@ -185,6 +201,11 @@ class Engine:
             schema.CORRECT: correct_positions,
             schema.FINISH: finish_stage,
         }
+        if isinstance(self.solver, CustomSolver):
+            del stages[schema.SOLVE]
+        elif self.solver._island is not None:
+            stages[schema.SOLVE] = solve_chosen
+            stages[schema.CHOSEN] = self.solver._island
         if isinstance(self.integrator, SemiImplicitEuler):
             stages[schema.SMOOTH], stages[schema.FINISH] = semi_implicit_smooth, semi_implicit_finish
         elif isinstance(self.integrator, ExplicitEuler):
@@ -238,8 +259,11 @@ class Engine:
             self.smooth_motion.run(number, time)
             return
         resume = FROM_START
+        from_python = isinstance(self.solver, CustomSolver)
         while number > 0:
-            done, stage, status = run_steps(self.world.address, number, resume)
+            if from_python and resume == FROM_START:
+                before = {f: getattr(self.data, f).copy() for f in STATE_FIELDS}
+            done, stage, status = run_steps(self.world.address, 1 if from_python else number, resume)
             number -= done
             resume = FROM_START
             if stage == schema.SMOOTH:
@@ -250,6 +274,14 @@ class Engine:
             elif stage == schema.ASSEMBLE:
                 self.grow_problem()
                 resume = FROM_ASSEMBLY
+            elif stage == schema.SOLVE:
+                try:
+                    solve_with(self.problem, self.solver)
+                except BaseException:  # of the user's function: back to before the step
+                    for field, values in before.items():
+                        getattr(self.data, field)[:] = values
+                    raise
+                resume = FROM_SOLUTION
 
     def _raise_failed(self, dof: int) -> None:
         """Say why a coordinate has no positive inertia: no mass below it, or a state that is not finite."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from kido.jit import Field, Schema
 
-# Entries of `table`: containers, then the stages of a step as callbacks.
+# Entries of `table`: containers, then the stages of a step as callbacks. CHOSEN is a solver in place of the default,
+# 0 without one; without SOLVE the solution comes from Python.
 TREE_AT, DATA_AT, COLLISION_AT, PROBLEM_AT, SOURCES_AT = range(5)
-SMOOTH, DETECT, ASSEMBLE, SOLVE, SWEEPER, FALLBACK, RESTITUTE, CORRECT, FINISH, ACTUATE = range(5, 15)
+SMOOTH, DETECT, ASSEMBLE, SOLVE, SWEEPER, FALLBACK, RESTITUTE, CORRECT, FINISH, ACTUATE, CHOSEN = range(5, 16)
 
 # Entries of `worst`, the largest over all steps so far, and of `last`, those of the last step.
 PENETRATION, RESIDUAL, ITERATIONS, STATUS, NUM_CONTACTS, DISSIPATION, FALLBACKS, BOUNCES = range(8)

@@ -13,6 +13,7 @@ from kido.jit import call4, callback, entry, view
 from kido.simulation.schema import (
     ACTUATE,
     ASSEMBLE,
+    CHOSEN,
     COLLISION_AT,
     CORRECT,
     DATA_AT,
@@ -31,8 +32,8 @@ from kido.simulation.schema import (
 from kido.solvers.problem import PROBLEM
 from kido.tree.schema import DATA, TREE
 
-# Stages at which a step can be resumed after its arrays were enlarged.
-FROM_START, FROM_DETECTION, FROM_ASSEMBLY = 0, 1, 2
+# Stages at which a step can be resumed after its arrays were enlarged, or solved from Python.
+FROM_START, FROM_DETECTION, FROM_ASSEMBLY, FROM_SOLUTION = 0, 1, 2, 3
 
 
 @callback
@@ -63,7 +64,7 @@ def run_steps(world, number, resume):
         resume: FROM_START, or the stage at which the first step goes on.
 
     Returns:
-        Steps done; the stage that could not go on (SMOOTH, DETECT, ASSEMBLE) or -1; its status.
+        Steps done; the stage that could not go on (SMOOTH, DETECT, ASSEMBLE, SOLVE) or -1; its status.
     """
     w = view(WORLD, world)
     for k in range(number):
@@ -75,11 +76,14 @@ def run_steps(world, number, resume):
             status = call4(w.table[DETECT], world, 0, 0, 0)
             if status != 0:
                 return k, DETECT, status
-        status = call4(w.table[ASSEMBLE], world, 0, 0, 0)
-        if status != 0:
-            return k, ASSEMBLE, status
         problem, sweeper, fallback = w.table[PROBLEM_AT], w.table[SWEEPER], w.table[FALLBACK]
-        call4(w.table[SOLVE], problem, sweeper, fallback, 0)
+        if resume <= FROM_ASSEMBLY:
+            status = call4(w.table[ASSEMBLE], world, 0, 0, 0)
+            if status != 0:
+                return k, ASSEMBLE, status
+            if w.table[SOLVE] == 0:
+                return k, SOLVE, 0
+            call4(w.table[SOLVE], problem, sweeper, fallback, w.table[CHOSEN])
         if w.table[RESTITUTE] != 0:
             call4(w.table[RESTITUTE], problem, sweeper, fallback, 0)
         call4(w.table[CORRECT], problem, 0, 0, 0)

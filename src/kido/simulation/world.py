@@ -23,6 +23,7 @@ from kido.simulation.world_state import WorldState
 from kido.skeleton import BodyNode, Skeleton, WeldJoint
 from kido.skeleton.aspects import Carrier
 from kido.skeleton.joints.actuator import followed_dofs
+from kido.solvers import DefaultSolver, IslandProblem, Solver, as_solver
 
 _CHUNK_SECONDS = 0.05  # a long run comes back to Python this often, so that Ctrl-C works
 
@@ -38,6 +39,7 @@ class World(WorldResults, WorldState, Carrier):
         name: for messages and recordings.
         gravity: [m/s^2], world axes.
         time_step: h [s].
+        solver: of contacts and constraints, see `solver`.
         **settings: solver parameters: `erp`, `slop`, `max_correction`, `skin`, `skin_share`,
             `restitution_speed`, and those of
             `kido.solvers.problem.SETTING_NAMES`.
@@ -51,6 +53,7 @@ class World(WorldResults, WorldState, Carrier):
         name: str = "world",
         gravity: ArrayLike = (0.0, 0.0, -9.81),
         time_step: float = 1e-3,
+        solver: Solver | Callable[[IslandProblem], Any] | None = None,
         **settings: float,
     ):
         self.name = name
@@ -68,6 +71,7 @@ class World(WorldResults, WorldState, Carrier):
         self._steps_before = 0
         self._hooks = StepHooks()
         self._integrator: Integrator = MoreauMidpoint()
+        self._solver: Solver = DefaultSolver() if solver is None else as_solver(solver)
         self._kept: dict[str, Any] | None = None
         self.uri: str | None = None
 
@@ -229,6 +233,24 @@ class World(WorldResults, WorldState, Carrier):
             self._engine.set_integrator(value)
 
     @property
+    def solver(self) -> Solver:
+        """What solves contacts and constraints (`kido.solvers`): `DefaultSolver` unless set.
+
+        One of `DefaultSolver`, `GaussSeidel`, `ADMM`, `Dantzig`, `Lemke`, `PGS`, or a function of an `IslandProblem`
+        that returns impulses. Islands on which it fails go to the default solver; `report.fallbacks` counts them.
+        The second phase of impacts that bounce is always the default solver's. `report.residual` measures the exact
+        cone whatever the solver; `report.converged` says whether each solver solved its own problem, which for
+        `Dantzig`, `Lemke` and `PGS` has a friction pyramid.
+        """
+        return self._solver
+
+    @solver.setter
+    def solver(self, value: Solver | Callable[[IslandProblem], Any]) -> None:
+        self._solver = as_solver(value)
+        if self._engine is not None and not self._stale:
+            self._engine.set_solver(self._solver)
+
+    @property
     def time(self) -> float:
         """Simulated time [s]."""
         return self._time_before + (self._steps - self._steps_before) * self._time_step
@@ -263,6 +285,7 @@ class World(WorldResults, WorldState, Carrier):
                 [tuple(p) * (2 // len(p)) for p in self._excluded],  # type: ignore[misc]
                 self._settings,
                 self._integrator,
+                self._solver,
             )
             for s, window in zip(self._skeletons, engine.windows, strict=True):
                 s._adopt(*window)

@@ -1,7 +1,8 @@
 """Contact and constraint solvers: one problem (`PROBLEM`), one file per solver, one certificate for all.
 
-From Python: `solve(problem)` and its kin. From kernels, by address, so that each is compiled once and
-only if used:
+Worlds choose among `DefaultSolver`, `GaussSeidel`, `ADMM`, `Dantzig`, `Lemke`, `PGS` and users' own functions.
+From Python: `solve(problem)`, `solve_with(problem, solver)` and their kin. From kernels, by
+address, so that each is compiled once and only if used:
 
     call4(solve_problem.address, problem, gauss_seidel_island.address, admm_island.address, 0)
     call4(restitute.address, problem, gauss_seidel_island.address, admm_island.address, 0)
@@ -10,6 +11,8 @@ only if used:
 
 from kido.solvers.admm import admm_island
 from kido.solvers.certify import Certificate, CertifyError, certify
+from kido.solvers.chosen import begin_solution, solve_chosen
+from kido.solvers.custom import CustomSolver, IslandProblem
 from kido.solvers.default import solve_problem
 from kido.solvers.gauss_seidel import gauss_seidel_island
 from kido.solvers.position import correct_positions
@@ -17,39 +20,74 @@ from kido.solvers.problem import (
     AT_CAP,
     BLOCKS,
     BOUNDED,
+    CAPPED,
     CONTACT,
     CONVERGED,
+    DECLINED,
     DEFAULT_SETTINGS,
     DOFS,
     FELL_BACK,
+    INACCURATE,
     ISLANDS,
+    MEASURED,
     NOT_FINITE,
     PROBLEM,
+    RAY,
     ROWS,
     SETTING_NAMES,
+    SOLVED,
+    STUCK,
+    TOO_LARGE,
     new_problem,
     problem_matrices,
 )
 from kido.solvers.restitution import restitute
-from kido.solvers.run import solve, solve_admm, solve_gauss_seidel, solve_position, solve_restitution
+from kido.solvers.run import (
+    solve,
+    solve_admm,
+    solve_gauss_seidel,
+    solve_position,
+    solve_restitution,
+    solve_with,
+)
+from kido.solvers.solver import ADMM, PGS, Dantzig, DefaultSolver, GaussSeidel, Lemke, Solver, as_solver
 
 __all__ = [
+    "ADMM",
     "AT_CAP",
     "BLOCKS",
     "BOUNDED",
+    "CAPPED",
     "CONTACT",
     "CONVERGED",
+    "DECLINED",
     "DEFAULT_SETTINGS",
     "DOFS",
     "FELL_BACK",
+    "INACCURATE",
     "ISLANDS",
+    "MEASURED",
     "NOT_FINITE",
+    "PGS",
     "PROBLEM",
+    "RAY",
     "ROWS",
     "SETTING_NAMES",
+    "SOLVED",
+    "STUCK",
+    "TOO_LARGE",
     "Certificate",
     "CertifyError",
+    "CustomSolver",
+    "Dantzig",
+    "DefaultSolver",
+    "GaussSeidel",
+    "IslandProblem",
+    "Lemke",
+    "Solver",
     "admm_island",
+    "as_solver",
+    "begin_solution",
     "certify",
     "correct_positions",
     "gauss_seidel_island",
@@ -58,8 +96,10 @@ __all__ = [
     "restitute",
     "solve",
     "solve_admm",
+    "solve_chosen",
     "solve_gauss_seidel",
     "solve_position",
     "solve_problem",
     "solve_restitution",
+    "solve_with",
 ]

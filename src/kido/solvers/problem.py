@@ -34,6 +34,19 @@ FELL_BACK = 1  # residual below tolerance, reached by the fall-back solver
 AT_CAP = 2  # stopped at the cap of iterations; the residual says how good it is
 NOT_FINITE = 3  # data or result not finite: impulses of the island are zero, its velocity is the free one
 
+# How the solver that was chosen in place of the default ended on an island (`island_ended`).
+MEASURED = 0  # it does not say: its certified residual tells
+SOLVED = 1  # its own problem, with its own model of friction, is solved
+CAPPED = 2  # stopped at its cap of iterations; what it has is used
+TOO_LARGE = 3  # this and what follows are failures: the default solver takes over
+RAY = 4  # Lemke: the path goes to infinity, as where no impulses exist
+STUCK = 5  # pivots without end, or none that is large enough
+INACCURATE = 6  # rounding left too large a defect, or bounds and normal impulses do not agree
+DECLINED = 7  # a user's solver gave no impulses, or such that are not finite
+
+# Entries of `choice` (float64): parameters of that solver.
+CAP, LARGEST, DIRECTIONS, RELAXATION, CHANGE = 0, 1, 2, 3, 4
+
 # Entries of `setting` (float64): parameters of the solvers, with `default_settings`.
 TOLERANCE, TOLERANCE_LARGE, SMALL_ROWS = 0, 1, 2
 SWEEPS, SWEEPS_LARGE, CHECK_EVERY, ANDERSON = 3, 4, 5, 6
@@ -132,17 +145,41 @@ PROBLEM = Schema(
     Field("history", "f", ("memory", "rows"), doc="work: past iterates of the acceleration and of ADMM"),
     Field("gram", "f", (MAX_MEMORY + 2, MAX_MEMORY + 2), doc="work: normal matrix of the acceleration"),
     Field("matrix", "f", ("dense", "dense"), doc="work: scaled compliance of one island"),
-    Field("factor", "f", ("dense", "dense"), doc="work: its Cholesky factor"),
+    Field("factor", "f", ("dense", "dense"), doc="work: its Cholesky factor, or Dantzig's tableau"),
+    Field("choice", "f", (8,), doc="parameters of a solver chosen in place of the default"),
+    Field("island_ended", "i", ("blocks",), doc="out: how that solver ended: MEASURED ... DECLINED"),
+    Field("place", "i", ("rows", 2), doc="work of Dantzig: where a row is, and of which contact it is a tangent"),
+    Field(
+        "tableau",
+        "f",
+        ("unknowns", "columns"),
+        doc="work of Lemke: dictionary; of Dantzig: a linear system",
+    ),
+    Field("unknown", "f", ("unknowns", 4), doc="work of Lemke: direction, friction and offset of each unknown"),
+    Field("basis", "i", ("unknowns", 6), doc="work of Lemke: what each unknown is, and where"),
+    Field("column", "i", ("columns", 1), doc="work of Lemke: the variable of each column"),
 )
 
 
-def new_problem(*, blocks: int, rows: int, dofs: int, pool: int, small_rows: int = 150, **settings: float) -> Container:
+def new_problem(
+    *,
+    blocks: int,
+    rows: int,
+    dofs: int,
+    pool: int,
+    small_rows: int = 150,
+    dense_rows: int = 0,
+    unknowns: int = 0,
+    **settings: float,
+) -> Container:
     """Allocate a problem for at most the given numbers of blocks, rows, DOFs and pool entries.
 
     Args:
         small_rows: largest island, in rows, that the dense fall-back solver can take (two square matrices
         of
             that order are allocated).
+        dense_rows: the same for another solver that works on dense matrices.
+        unknowns: the most unknowns of Lemke's method, or rows of Dantzig's.
         **settings: values that replace DEFAULT_SETTINGS.
 
     Returns:
@@ -154,7 +191,7 @@ def new_problem(*, blocks: int, rows: int, dofs: int, pool: int, small_rows: int
     unknown = set(settings) - set(SETTING_NAMES)
     if unknown:
         raise ValueError(f"unknown solver settings {sorted(unknown)}; valid are {sorted(SETTING_NAMES)}")
-    dense = min(max(small_rows, 1), max(rows, 1))
+    dense = min(max(small_rows, dense_rows, 1), max(rows, 1))
     problem = Container(
         PROBLEM,
         blocks=max(blocks, 1),
@@ -164,6 +201,8 @@ def new_problem(*, blocks: int, rows: int, dofs: int, pool: int, small_rows: int
         islands=max(blocks, 1) + 1,
         memory=2 * MAX_MEMORY + 6,
         dense=dense,
+        unknowns=max(unknowns, 1),
+        columns=max(unknowns, 1) + 2,
     )
     for name, value in (DEFAULT_SETTINGS | {"small_rows": small_rows} | settings).items():
         problem.setting[SETTING_NAMES[name]] = value

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from kido.jit import Container, call4, entry
 from kido.solvers.admm import admm_island
+from kido.solvers.chosen import begin_solution, solve_chosen
+from kido.solvers.custom import CustomSolver
 from kido.solvers.default import solve_problem
 from kido.solvers.gauss_seidel import gauss_seidel_island
 from kido.solvers.position import correct_positions
 from kido.solvers.restitution import restitute
+from kido.solvers.solver import Solver
 
 
 @entry("int64(int64, int64, int64, int64, int64)")
@@ -18,6 +21,23 @@ def _call(function, a, b, c, d):
 def solve(problem: Container) -> int:
     """Solve by the default: Gauss-Seidel, and ADMM where that stagnates. Returns the worst status."""
     return _call(solve_problem.address, problem.address, gauss_seidel_island.address, admm_island.address, 0)
+
+
+def solve_with(problem: Container, solver: Solver) -> int:
+    """Solve by a chosen solver, for whose sizes the problem was made, the default behind it.
+
+    Returns:
+        The worst status.
+    """
+    solver._choose(problem)
+    sweeper, fallback = gauss_seidel_island.address, admm_island.address
+    if isinstance(solver, CustomSolver):
+        _call(begin_solution.address, problem.address, 0, 0, 0)
+        solver.solve_islands(problem)
+        return _call(solve_chosen.address, problem.address, sweeper, fallback, 0)
+    if solver._island is None:
+        return solve(problem)
+    return _call(solve_chosen.address, problem.address, sweeper, fallback, solver._island.address)
 
 
 def solve_gauss_seidel(problem: Container) -> int:

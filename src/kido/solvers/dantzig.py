@@ -1,0 +1,422 @@
+"""Dantzig's pivoting method for the boxed LCP: a friction pyramid with bounds from the normal impulses.
+
+With v = A p + b in impulses scaled per block (as for ADMM), each row wants v = 0 between its bounds, v >= 0
+at the lower and v <= 0 at the upper one. Rows are driven to that one after another, those driven before
+staying where they should be: the path of p is followed through changes of the set C of rows with v = 0 by
+principal pivots of one square tableau. Normals and other rows come first, then the tangents with bounds
++- mu p_n of the normal impulses found so far. In further rounds the bounds follow the normal impulses by
+Newton's method, until both agree; one round is what ODE and DART do. Where the rows at bounds stay the same,
+a round is one linear solve.
+
+Redundant rows: the tableau is that of A + SHIFT I; the error of the shift is taken out again by iterative
+refinement on C, which does not need A to be invertible.
+
+What the box costs: sliding along the diagonal of its two tangents meets sqrt(2) mu p_n, and slip is not
+opposite to friction but for the tangents' own directions.
+
+Source: Cottle and Dantzig 1968; Baraff, Fast contact force computation (1994).
+"""
+
+from __future__ import annotations
+
+import math
+
+from kido.jit import callback, kernel, view
+from kido.solvers.admm import FREE, SCALE, assemble
+from kido.solvers.cone import clamp
+from kido.solvers.problem import CONTACT, INACCURATE, PROBLEM, SOLVED, STUCK
+from kido.solvers.rows import INDEX, apply_impulses, free_velocity
+
+# Rows of `history`; FREE = 3 and SCALE = 4 are those of `assemble`.
+P, V, LOW, HIGH, MU, CHANGED = 0, 1, 5, 6, 7, 8
+
+# Where a row is (`place`): its velocity is zero, at a bound, at one of two equal bounds, not driven yet.
+ZERO, AT_LOW, AT_HIGH, FIXED, WAITING = 0, 1, 2, 3, 4
+STATE, NORMAL = 0, 1  # columns of `place`; NORMAL: the island's row of a tangent's normal impulse, or -1
+
+SHIFT = 1e-8  # added to the scaled compliance, whose diagonal is about 1
+REFINEMENTS = 8
+ACCURACY = 1e-7  # defect of the box's natural map, relative to the impulses
+SLOW = 0.9  # ratio of differences from round to round beyond which bounds move less
+LEAST_SHARE = 0.125
+AGREEMENT = 1e-8  # of bounds and normal impulses, relative to the largest
+
+
+@kernel
+def exchange(t, n, r):
+    """Principal pivot on row r: its impulse and its velocity change places."""
+    inverse = 1.0 / t[r, r]
+    for j in range(n):
+        t[r, j] *= -inverse
+    t[r, r] = inverse
+    for i in range(n):
+        if i != r:
+            a = t[i, r]
+            if a != 0.0:
+                for j in range(n):
+                    t[i, j] += a * t[r, j]
+                t[i, r] = a * inverse
+
+
+@kernel
+def load_box(c, island, first):
+    """Fill FREE, MU, the bounds of all rows but tangents, and what is a tangent of which row."""
+    h = c.history
+    k = first
+    for e in range(c.island_start[island], c.island_start[island + 1]):
+        b = c.island_block[e]
+        scale = h[SCALE, k]
+        contact = c.kind[b] == CONTACT
+        for r in range(3 if contact else 1):
+            h[FREE, k + r] = free_velocity(c, b, r) * scale
+            h[MU, k + r] = c.mu[b]
+            h[LOW, k + r] = 0.0
+            h[HIGH, k + r] = 0.0
+            c.place[k + r, NORMAL] = k - first if r > 0 else -1
+        if scale > 0.0:
+            h[LOW, k] = (c.floor[b] if contact else c.lower[b]) / scale
+            h[HIGH, k] = math.inf if contact else c.upper[b] / scale
+        k += 3 if contact else 1
+
+
+@kernel
+def restart(c, n, first):
+    """No row is driven yet; impulses are as near to zero as bounds allow."""
+    h = c.history
+    for i in range(n):
+        for j in range(n):
+            c.factor[i, j] = c.matrix[i, j]
+        c.factor[i, i] += SHIFT
+        c.place[first + i, STATE] = WAITING
+        h[P, first + i] = clamp(0.0, h[LOW, first + i], h[HIGH, first + i])
+        if c.place[first + i, NORMAL] >= 0:
+            h[P, first + i] = 0.0
+
+
+@kernel
+def row_velocity(c, n, first, i):
+    """Velocity of a row, without the shift."""
+    v = c.history[FREE, first + i]
+    for j in range(n):
+        v += c.matrix[i, j] * c.history[P, first + j]
+    return v
+
+
+@kernel
+def disagreement(c, n, first):
+    """Largest difference of the tangents' bounds and mu times the normal impulses, and the largest impulse."""
+    h = c.history
+    change = 0.0
+    largest = 0.0
+    for k in range(first, first + n):
+        largest = max(largest, math.fabs(h[P, k]))
+        if c.place[k, NORMAL] >= 0:
+            bound = h[MU, k] * max(h[P, first + c.place[k, NORMAL]], 0.0)
+            change = max(change, math.fabs(bound - h[HIGH, k]))
+    return change, largest
+
+
+@kernel
+def eliminate(t, m):
+    """Solve t[:m, :m] x = t[:m, m] by elimination with row exchanges; x in column m. False if singular."""
+    for k in range(m):
+        best = k
+        for i in range(k + 1, m):
+            if math.fabs(t[i, k]) > math.fabs(t[best, k]):
+                best = i
+        if not math.fabs(t[best, k]) > 1e-12:
+            return False
+        for j in range(k, m + 1):
+            t[k, j], t[best, j] = t[best, j], t[k, j]
+        for i in range(k + 1, m):
+            a = t[i, k] / t[k, k]
+            if a != 0.0:
+                for j in range(k, m + 1):
+                    t[i, j] -= a * t[k, j]
+    for k in range(m - 1, -1, -1):
+        x = t[k, m]
+        for j in range(k + 1, m):
+            x -= t[k, j] * t[j, m]
+        t[k, m] = x / t[k, k]
+    return True
+
+
+@kernel
+def follow_bounds(c, n, first):
+    """Changes of the normal impulses (row CHANGED) when tangents at bounds go along with them: Newton's step.
+
+    With x the change of impulse of a tangent at a bound, T the tableau and N its normal row:
+    p + x = +- mu (p_N + sum over such tangents j of T[N, j] x_j). None where that is singular.
+    """
+    h = c.history
+    t = c.tableau
+    m = 0
+    for i in range(n):
+        k = first + i
+        h[CHANGED, k] = 0.0
+        if c.place[k, NORMAL] >= 0 and (c.place[k, STATE] == AT_LOW or c.place[k, STATE] == AT_HIGH):
+            c.basis[m, 0] = i
+            m += 1
+    for r in range(m):
+        k = first + c.basis[r, 0]
+        normal = c.place[k, NORMAL]
+        slope = h[MU, k] if c.place[k, STATE] == AT_HIGH else -h[MU, k]
+        moves = c.place[first + normal, STATE] == ZERO
+        for j in range(m):
+            t[r, j] = -slope * c.factor[normal, c.basis[j, 0]] if moves else 0.0
+        t[r, r] += 1.0
+        t[r, m] = slope * h[P, first + normal] - h[P, k]
+    if m > 0 and eliminate(t, m):
+        for i in range(n):
+            if c.place[first + i, STATE] == ZERO:
+                for j in range(m):
+                    h[CHANGED, first + i] += c.factor[i, c.basis[j, 0]] * t[j, m]
+
+
+@kernel
+def move_bounds(c, n, first, share):
+    """Move the bounds of tangents a share of the way to those of the normal impulses, changed as foreseen."""
+    h = c.history
+    for k in range(first, first + n):
+        if c.place[k, NORMAL] >= 0:
+            normal = first + c.place[k, NORMAL]
+            bound = h[MU, k] * max(h[P, normal] + h[CHANGED, normal], 0.0)
+            bound = h[HIGH, k] + share * (bound - h[HIGH, k])
+            h[LOW, k] = -bound
+            h[HIGH, k] = bound
+
+
+@kernel
+def first_event(c, n, first, d, sign, step):
+    """The row whose place changes first as impulse d grows by sign * step, and the step until then."""
+    h = c.history
+    row = d
+    for i in range(n):
+        state = c.place[first + i, STATE]
+        if i == d or state >= FIXED:
+            continue
+        k = first + i
+        if state == ZERO:
+            rate = -sign * c.factor[d, i]
+            if rate < 0.0:
+                room = h[P, k] - h[LOW, k]
+            else:
+                room = h[HIGH, k] - h[P, k]
+        else:
+            rate = sign * c.factor[d, i]
+            if (rate < 0.0) != (state == AT_LOW):
+                continue
+            room = math.fabs(h[V, k])
+        if rate != 0.0:
+            length = max(room, 0.0) / math.fabs(rate)
+            if length < step:
+                step = length
+                row = i
+    return row, step
+
+
+@kernel
+def move(c, n, first, d, amount):
+    """Change impulse d; the rows of ZERO follow with their impulses, the others with their velocities."""
+    h = c.history
+    for i in range(n):
+        if c.place[first + i, STATE] == ZERO:
+            h[P, first + i] -= amount * c.factor[d, i]
+        else:
+            h[V, first + i] += amount * c.factor[d, i]
+    h[P, first + d] += amount
+
+
+@kernel
+def change_place(c, n, first, i):
+    """A row other than the one being driven reached a bound, or its velocity reached zero."""
+    h = c.history
+    k = first + i
+    if c.place[k, STATE] == ZERO:
+        low = math.fabs(h[P, k] - h[LOW, k]) <= math.fabs(h[P, k] - h[HIGH, k])
+        c.place[k, STATE] = AT_LOW if low else AT_HIGH
+        h[P, k] = h[LOW, k] if low else h[HIGH, k]
+    else:
+        c.place[k, STATE] = ZERO
+    h[V, k] = 0.0
+    exchange(c.factor, n, i)
+
+
+@kernel
+def drive(c, n, first, d, cap):
+    """Bring row d to where it should be, the rows driven before staying so. Returns pivots, or -1."""
+    h = c.history
+    k = first + d
+    h[V, k] = row_velocity(c, n, first, d)
+    if h[LOW, k] >= h[HIGH, k]:
+        c.place[k, STATE] = FIXED
+        return 0
+    for pivots in range(cap):
+        v = h[V, k]
+        if v >= 0.0 and h[P, k] <= h[LOW, k]:
+            c.place[k, STATE] = AT_LOW
+            return pivots
+        if v <= 0.0 and h[P, k] >= h[HIGH, k]:
+            c.place[k, STATE] = AT_HIGH
+            return pivots
+        own = c.factor[d, d]
+        if not own > 0.0:
+            return -1
+        sign = -1.0 if v > 0.0 else 1.0
+        to_zero = math.fabs(v) / own
+        to_bound = h[HIGH, k] - h[P, k] if v < 0.0 else h[P, k] - h[LOW, k]
+        i, step = first_event(c, n, first, d, sign, min(to_zero, to_bound))
+        move(c, n, first, d, sign * step)
+        if i != d:
+            if not math.fabs(c.factor[i, i]) > 0.0:
+                return -1
+            change_place(c, n, first, i)
+        elif to_zero <= to_bound:
+            c.place[k, STATE] = ZERO
+            h[V, k] = 0.0
+            exchange(c.factor, n, d)
+            return pivots + 1
+        else:
+            h[P, k] = h[LOW, k] if v > 0.0 else h[HIGH, k]
+    return -1
+
+
+@kernel
+def refine(c, n, first):
+    """Make velocities of the rows of ZERO zero for A itself: p_C <- p_C - (A_CC + SHIFT I)^-1 v_C, repeated."""
+    h = c.history
+    before = math.inf
+    for _ in range(REFINEMENTS):
+        largest = 0.0
+        for i in range(n):
+            if c.place[first + i, STATE] == ZERO:
+                h[V, first + i] = row_velocity(c, n, first, i)
+                largest = max(largest, math.fabs(h[V, first + i]))
+        if not largest < 0.5 * before:
+            return
+        before = largest
+        for i in range(n):
+            if c.place[first + i, STATE] == ZERO:
+                for j in range(n):
+                    if c.place[first + j, STATE] == ZERO:
+                        h[P, first + i] -= c.factor[i, j] * h[V, first + j]
+
+
+@kernel
+def box_defect(c, n, first):
+    """Sums of squares of the box's natural map p - clamp(p - v, low, high), and of p."""
+    h = c.history
+    defect2 = 0.0
+    impulse2 = 0.0
+    for i in range(n):
+        k = first + i
+        p = h[P, k]
+        r = p - clamp(p - row_velocity(c, n, first, i), h[LOW, k], h[HIGH, k])
+        defect2 += r * r
+        impulse2 += p * p
+    return defect2, impulse2
+
+
+@kernel
+def same_places(c, n, first):
+    """Move the rows at bounds with them and solve the rest anew. True if the solution is still one."""
+    h = c.history
+    for k in range(first, first + n):
+        state = c.place[k, STATE]
+        if state == AT_LOW:
+            h[P, k] = h[LOW, k]
+        elif state == AT_HIGH:
+            h[P, k] = h[HIGH, k]
+        elif state == FIXED and c.place[k, NORMAL] >= 0 and h[HIGH, k] > h[LOW, k]:
+            return False
+    refine(c, n, first)
+    defect2, impulse2 = box_defect(c, n, first)
+    return defect2 <= ACCURACY * ACCURACY * impulse2
+
+
+@kernel
+def drive_all(c, n, first):
+    """Solve the box from nothing, normals and other rows before tangents. Returns pivots, or -1."""
+    restart(c, n, first)
+    pivots = 0
+    for tangents in range(2):
+        for d in range(n):
+            k = first + d
+            if (c.place[k, NORMAL] >= 0) == (tangents == 1):
+                took = drive(c, n, first, d, 20 * n + 100)
+                if took < 0:
+                    return -1
+                pivots += took
+    refine(c, n, first)
+    return pivots
+
+
+@kernel
+def drive_normals(c, n, first):
+    """Normal impulses without friction, for the first bounds. Returns pivots, or -1."""
+    for k in range(first, first + n):
+        if c.place[k, NORMAL] >= 0:
+            c.history[LOW, k] = 0.0
+            c.history[HIGH, k] = 0.0
+    return drive_all(c, n, first)
+
+
+@callback
+def dantzig_island(address, island, rounds, unused):
+    """Solve the boxed LCP of one island, which must fit into `matrix`.
+
+    Args:
+        address: of the PROBLEM.
+        island: its number.
+        rounds: the most rounds of bounds; with one, the bounds are those of the frictionless problem.
+
+    Leaves impulses and u alone unless it succeeds, and says in `island_ended` how it went: SOLVED, STUCK,
+    or INACCURATE where bounds and normal impulses do not agree after several rounds.
+
+    Returns:
+        The number of pivots.
+    """
+    c = view(PROBLEM, address)
+    h = c.history
+    first = c.island_row[island] & INDEX
+    n = assemble(c, island)
+    load_box(c, island, first)
+    c.island_ended[island] = STUCK
+    pivots = drive_normals(c, n, first)
+    if pivots < 0:
+        return 0
+    ended = INACCURATE
+    share = 1.0
+    before = math.inf
+    for number in range(rounds):
+        change, largest = disagreement(c, n, first)
+        if change <= AGREEMENT * largest:
+            ended = SOLVED
+            break
+        if number > 1 and change > SLOW * before:
+            share = max(0.5 * share, LEAST_SHARE)  # large friction: full steps go to and fro
+        elif number > 1:
+            share = min(2.0 * share, 1.0)
+        before = change
+        follow_bounds(c, n, first)
+        move_bounds(c, n, first, share)
+        if number == 0 or not same_places(c, n, first):
+            took = drive_all(c, n, first)
+            if took < 0:
+                return pivots
+            pivots += took
+    defect2, impulse2 = box_defect(c, n, first)
+    if not defect2 <= ACCURACY * ACCURACY * impulse2 + 1e-300:
+        ended = INACCURATE
+    elif rounds == 1:
+        ended = SOLVED
+    c.island_ended[island] = ended
+    if ended == SOLVED:
+        k = first
+        for e in range(c.island_start[island], c.island_start[island + 1]):
+            b = c.island_block[e]
+            for r in range(3 if c.kind[b] == CONTACT else 1):
+                c.impulse[c.row[b] + r] = h[P, k] * h[SCALE, k]
+                k += 1
+        apply_impulses(c, island)
+    return pivots

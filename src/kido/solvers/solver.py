@@ -1,0 +1,208 @@
+"""Which solver a world or a problem uses: one object per solver, with its parameters.
+
+All are measured alike, by the natural map of the exact Coulomb cone, and all have the default solver behind
+them for islands on which they fail.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from kido.errors import ModelError
+from kido.jit import Container, callback
+from kido.math.transform import number_or_nan
+from kido.solvers.admm import admm_island
+from kido.solvers.dantzig import dantzig_island
+from kido.solvers.gauss_seidel import gauss_seidel_island
+from kido.solvers.lemke import lemke_island
+from kido.solvers.pgs import pgs_island
+from kido.solvers.problem import CAP, CHANGE, DIRECTIONS, LARGEST, RELAXATION
+
+LARGEST_COUNT = 10**9
+
+
+class Solver:
+    """What every choice of a solver has; see `DefaultSolver` and its siblings."""
+
+    _island: ClassVar[callback | None] = None  # compiled, for one island; None: the default or a user's
+
+    def _sizes(self) -> dict[str, int]:
+        """Work space, as arguments of `new_problem`."""
+        return {}
+
+    def _choice(self) -> dict[int, float]:
+        """Entries of `choice`."""
+        return {}
+
+    def _choose(self, problem: Container) -> None:
+        """Write the parameters into a problem."""
+        problem.choice[:] = 0.0
+        problem.choice[LARGEST] = LARGEST_COUNT
+        for place, value in self._choice().items():
+            problem.choice[place] = value
+
+
+def _check_count(owner: object, name: str, least: int = 1) -> None:
+    value = getattr(owner, name)
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= LARGEST_COUNT:
+        raise ModelError(f"{type(owner).__name__}: {name}: expected a whole number from {least} on, got {value!r}")
+
+
+def _check_number(owner: object, name: str, least: float, most: float) -> None:
+    value = getattr(owner, name)
+    if not least < number_or_nan(value) < most:
+        raise ModelError(
+            f"{type(owner).__name__}: {name}: expected a number between {least:g} and {most:g}, got {value!r}"
+        )
+
+
+@dataclass(frozen=True)
+class DefaultSolver(Solver):
+    """Exact-cone Gauss-Seidel with warm start and acceleration, and ADMM where that stagnates, per island."""
+
+
+@dataclass(frozen=True)
+class GaussSeidel(Solver):
+    """Exact-cone block Gauss-Seidel alone: islands of any size, linear cost, slow for unequal masses.
+
+    Args:
+        sweeps: most sweeps of an island. An island that stops there keeps what it has.
+    """
+
+    sweeps: int = 500
+    _island: ClassVar[callback | None] = gauss_seidel_island
+
+    def __post_init__(self) -> None:
+        _check_count(self, "sweeps")
+
+    def _choice(self) -> dict[int, float]:
+        return {CAP: self.sweeps}
+
+
+@dataclass(frozen=True)
+class ADMM(Solver):
+    """ADMM on the exact cone with a dense factorization: for ill-conditioned islands.
+
+    Args:
+        iterations: most iterations of an island. An island that stops there keeps what it has.
+        max_rows: largest island, in rows (3 per contact); larger ones go to the default solver.
+    """
+
+    iterations: int = 2000
+    max_rows: int = 300
+    _island: ClassVar[callback | None] = admm_island
+
+    def __post_init__(self) -> None:
+        _check_count(self, "iterations")
+        _check_count(self, "max_rows")
+
+    def _sizes(self) -> dict[str, int]:
+        return {"dense_rows": self.max_rows}
+
+    def _choice(self) -> dict[int, float]:
+        return {CAP: self.iterations, LARGEST: self.max_rows}
+
+
+@dataclass(frozen=True)
+class Dantzig(Solver):
+    """Boxed LCP by Dantzig's pivoting, as ODE and DART do it: exact for its friction pyramid.
+
+    The pyramid lets friction reach sqrt(2) mu N along the diagonal of the two tangents.
+
+    Args:
+        rounds: most times that friction bounds are set from the normal impulses until both agree; with 1, the
+            bounds stay those of the frictionless problem, as in ODE and DART.
+        max_rows: largest island, in rows (3 per contact); larger ones go to the default solver.
+    """
+
+    rounds: int = 30
+    max_rows: int = 300
+    _island: ClassVar[callback | None] = dantzig_island
+
+    def __post_init__(self) -> None:
+        _check_count(self, "rounds")
+        _check_count(self, "max_rows")
+
+    def _sizes(self) -> dict[str, int]:
+        return {"dense_rows": self.max_rows, "unknowns": self.max_rows}
+
+    def _choice(self) -> dict[int, float]:
+        return {CAP: self.rounds, LARGEST: self.max_rows}
+
+
+@dataclass(frozen=True)
+class Lemke(Solver):
+    """LCP with polyhedral friction by Lemke's method (Stewart and Trinkle; Anitescu and Potra).
+
+    The polygon is inscribed in the friction disc: between two directions a slide meets cos(pi / d) mu N.
+
+    Args:
+        directions: d, of the friction polygon, even and at least 4.
+        max_rows: largest island, in rows (3 per contact); larger ones go to the default solver. Memory and time
+            grow as the square and the cube of max_rows (d + 2) / 3.
+        pivots: most pivots of an island.
+    """
+
+    directions: int = 8
+    max_rows: int = 150
+    pivots: int = 5000
+    _island: ClassVar[callback | None] = lemke_island
+
+    def __post_init__(self) -> None:
+        _check_count(self, "directions", 4)
+        _check_count(self, "max_rows")
+        _check_count(self, "pivots")
+        if self.directions % 2:
+            raise ModelError(f"Lemke: directions: expected an even number from 4 on, got {self.directions}")
+
+    def _sizes(self) -> dict[str, int]:
+        per_contact = self.max_rows * (self.directions + 2) // 3 + self.directions
+        return {"dense_rows": self.max_rows, "unknowns": max(per_contact, 2 * self.max_rows)}
+
+    def _choice(self) -> dict[int, float]:
+        return {CAP: self.pivots, LARGEST: self.max_rows, DIRECTIONS: self.directions}
+
+
+@dataclass(frozen=True)
+class PGS(Solver):
+    """Projected Gauss-Seidel on the boxed LCP: cheap sweeps, any size, low accuracy for stacks and unequal masses.
+
+    The pyramid lets friction reach sqrt(2) mu N along the diagonal of the two tangents.
+
+    Args:
+        iterations: most sweeps of an island. An island that stops there keeps what it has.
+        relaxation: factor of each row's update, between 0 and 2.
+        tolerance: change of impulses in a sweep, relative to them, at which an island is solved.
+    """
+
+    iterations: int = 50
+    relaxation: float = 1.0
+    tolerance: float = 1e-6
+    _island: ClassVar[callback | None] = pgs_island
+
+    def __post_init__(self) -> None:
+        _check_count(self, "iterations")
+        _check_number(self, "relaxation", 0.0, 2.0)
+        _check_number(self, "tolerance", 0.0, 1.0)
+
+    def _choice(self) -> dict[int, float]:
+        return {CAP: self.iterations, RELAXATION: self.relaxation, CHANGE: self.tolerance}
+
+
+def as_solver(value: Any) -> Solver:
+    """A solver as given, or a user's function as one.
+
+    Raises:
+        ModelError: it is neither.
+    """
+    from kido.solvers.custom import CustomSolver
+
+    if isinstance(value, Solver):
+        return value
+    if callable(value) and not isinstance(value, type):
+        return CustomSolver(value)
+    raise ModelError(
+        f"solver: expected one such as kido.solvers.Dantzig(), or a function of an IslandProblem that returns "
+        f"impulses, got {value!r}"
+    )
