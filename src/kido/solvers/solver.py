@@ -6,6 +6,7 @@ them for islands on which they fail.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -51,7 +52,8 @@ def _check_count(owner: object, name: str, least: int = 1) -> None:
 
 def _check_number(owner: object, name: str, least: float, most: float) -> None:
     value = getattr(owner, name)
-    if not least < number_or_nan(value) < most:
+    number = math.nan if isinstance(value, bool | str) else number_or_nan(value)
+    if not least < number < most:
         raise ModelError(
             f"{type(owner).__name__}: {name}: expected a number between {least:g} and {most:g}, got {value!r}"
         )

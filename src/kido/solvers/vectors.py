@@ -53,3 +53,14 @@ def scatter(c, island, slot):
             k += 1
             if d0 != 0.0:
                 push_bounded(c, b, d0)
+
+
+@kernel
+def adopt(c, island, slot, scales):
+    """Set the island's impulses to the product of two rows of the history, as they are; u is left behind."""
+    k = c.island_row[island] & INDEX
+    for e in range(c.island_start[island], c.island_start[island + 1]):
+        b = c.island_block[e]
+        for r in range(3 if c.kind[b] == CONTACT else 1):
+            c.impulse[c.row[b] + r] = c.history[slot, k] * c.history[scales, k]
+            k += 1
