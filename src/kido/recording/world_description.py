@@ -10,6 +10,7 @@ from kido.recording.description import skeleton_from_dict, skeleton_to_dict, sou
 from kido.recording.errors import RecordingError
 from kido.recording.joints import suffixes_of
 from kido.simulation import World
+from kido.solvers.registry import solver_from_dict, solver_to_dict
 
 
 def world_to_dict(world: World) -> dict[str, Any]:
@@ -28,6 +29,7 @@ def world_to_dict(world: World) -> dict[str, Any]:
         "time_step": world.time_step,
         "settings": dict(world._settings),
         "integrator": integrator_to_dict(world.integrator),
+        "solver": solver_to_dict(world.solver),
         "skeletons": [skeleton_to_dict(s) for s in world.skeletons],
         "collision_filters": sorted(filters),
         "sources": {uri: text for uri, text in sources.items() if text is not None},
@@ -45,6 +47,8 @@ def world_from_dict(data: dict[str, Any]) -> World:
         world.uri = data["uri"]
         if "integrator" in data:  # recordings of versions before had the default one
             world.integrator = integrator_from_dict(data["integrator"])
+        if "solver" in data:
+            world.solver = solver_from_dict(data["solver"])
         for item in data["skeletons"]:
             world.add_skeleton(skeleton_from_dict(item))
         skeletons = world.skeletons

@@ -298,23 +298,39 @@ def drive(c, n, first, d, cap):
 
 @kernel
 def refine(c, n, first):
-    """Make velocities of the rows of ZERO zero for A itself: p_C <- p_C - (A_CC + SHIFT I)^-1 v_C, repeated."""
+    """Make velocities of the rows of ZERO zero for A itself: p_C <- p_C - (A_CC + SHIFT I)^-1 v_C, repeated.
+
+    It ends at a bound: where A has a (nearly) redundant row, the rows at bounds would be others than with the
+    shift, which is then left in.
+    """
     h = c.history
     before = math.inf
     for _ in range(REFINEMENTS):
         largest = 0.0
         for i in range(n):
+            h[CHANGED, first + i] = 0.0
             if c.place[first + i, STATE] == ZERO:
                 h[V, first + i] = row_velocity(c, n, first, i)
                 largest = max(largest, math.fabs(h[V, first + i]))
         if not largest < 0.5 * before:
             return
         before = largest
+        share = 1.0
         for i in range(n):
-            if c.place[first + i, STATE] == ZERO:
+            k = first + i
+            if c.place[k, STATE] == ZERO:
+                x = 0.0
                 for j in range(n):
                     if c.place[first + j, STATE] == ZERO:
-                        h[P, first + i] -= c.factor[i, j] * h[V, first + j]
+                        x -= c.factor[i, j] * h[V, first + j]
+                h[CHANGED, k] = x
+                room = h[P, k] - h[LOW, k] if x < 0.0 else h[HIGH, k] - h[P, k]
+                if math.fabs(x) * share > room:
+                    share = max(room, 0.0) / math.fabs(x)
+        for k in range(first, first + n):
+            h[P, k] += share * h[CHANGED, k]
+        if share < 1.0:
+            return
 
 
 @kernel
@@ -398,7 +414,6 @@ def dantzig_island(address, island, rounds, unused):
         The number of pivots.
     """
     c = view(PROBLEM, address)
-    h = c.history
     first = c.island_row[island] & INDEX
     n = assemble(c, island)
     load_box(c, island, first)
