@@ -89,7 +89,8 @@ def slide(degrees: float, mu: float = 0.5, speed: float = 1.0, **sizes) -> Conta
     angle = np.radians(degrees)
     segment, x = body(1.0, (0, 0, 0))
     item = contact([(segment, x)], None, 0, (0, 0, 0), (0, 0, 1), mu=mu)
-    segment.velocity[3:] = speed * (np.cos(angle) * item.jacobian_b[1, 3:] + np.sin(angle) * item.jacobian_b[2, 3:])
+    rows = np.asarray(item.jacobian_b)
+    segment.velocity[3:] = speed * (np.cos(angle) * rows[1, 3:] + np.sin(angle) * rows[2, 3:])
     segment.velocity[3:] += [0, 0, -G * H]
     return problem([segment], [item], **sizes)
 

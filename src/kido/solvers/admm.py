@@ -20,7 +20,8 @@ from kido.jit import callback, kernel, view
 from kido.solvers.certify import measure_island
 from kido.solvers.cholesky import factorize, substitute
 from kido.solvers.cone import clamp, project_cone
-from kido.solvers.problem import ADMM_PENALTY, ADMM_RELAXATION, CONTACT, PROBLEM
+from kido.solvers.newton import newton_steps
+from kido.solvers.problem import ACCEPTANCE, ADMM_PENALTY, ADMM_RELAXATION, CONTACT, PROBLEM
 from kido.solvers.rows import INDEX, apply_impulses, free_velocity, product, step_length
 from kido.solvers.vectors import gather, scatter
 
@@ -30,6 +31,7 @@ CHECK = 8  # iterations between residuals
 ADAPT = 16  # iterations between changes of the penalty
 PATIENCE = 0.5  # share of the cap after which, without a real gain, more iterations are a waste
 GAIN = 0.8  # a real gain brings the defect below this share of the best so far
+NEWTON_STEPS = 30  # at most, where the iterations end far from the solution
 IMBALANCE = 5.0  # ratio of defects beyond which the penalty changes
 
 
@@ -247,6 +249,9 @@ def admm_island(address, island, cap, unused):
                 rho /= 3.0
                 fresh = True
     scatter(c, island, BEST)
+    if good and done > 0 and best > c.setting[ACCEPTANCE]:
+        done += newton_steps(c, island, first, n, measure_island(c, island), NEWTON_STEPS)
+        scatter(c, island, BEST)
     apply_impulses(c, island)  # free of the rounding of all these changes
     measure_island(c, island)
     return done

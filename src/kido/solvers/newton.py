@@ -1,0 +1,235 @@
+"""Newton's method on the exact cone's complementarity of one island, from impulses that are nearly right.
+
+With x = p - v in scaled impulses (so that every block of A has mean diagonal 1) and v = A p + b, a contact is
+
+* open where x_n <= floor:  p_n = floor,  else  v_n = 0;
+* sticking where |x_t| <= mu max(x_n, floor):  v_t = 0;
+* sliding else:  p_t = mu max(x_n, floor) x_t / |x_t|,
+
+and a bounded row is at a bound or has v = 0. Each iteration solves the linearization of these equations, with
+SOFTNESS added to A where a velocity is zero (redundant rows), and goes back along the step until the
+equations' defect is smaller than what is allowed, which falls by half at most. Where the cases are those of
+the solution it converges in a few steps, whatever the conditioning of A: what first-order methods cannot do.
+
+Source: Alart and Curnier 1991.
+"""
+
+from __future__ import annotations
+
+import math
+
+from kido.jit import kernel
+from kido.solvers.certify import measure_island
+from kido.solvers.cone import clamp
+from kido.solvers.problem import ACCEPTANCE, CONTACT
+from kido.solvers.vectors import gather, scatter
+
+SOFTNESS = 1e-9
+SHORTEST = 0.01  # share of a step
+PATIENCE = 30  # steps without a real gain after which more are a waste
+
+# Rows of `history`; FREE = 3 and SCALE = 4 are those of ADMM's `assemble`.
+P, V, STEP, FREE, SCALE, BEST, TRIAL = 0, 1, 2, 3, 4, 5, 6
+
+
+@kernel
+def set_velocity_row(c, n, first, i):
+    """Equation v_i = 0."""
+    for j in range(n):
+        c.factor[i, j] = c.matrix[i, j]
+    c.factor[i, i] += SOFTNESS
+    c.history[STEP, first + i] = -c.history[V, first + i]
+
+
+@kernel
+def set_impulse_row(c, n, first, i, value):
+    """Equation p_i = value."""
+    for j in range(n):
+        c.factor[i, j] = 0.0
+    c.factor[i, i] = 1.0
+    c.history[STEP, first + i] = value - c.history[P, first + i]
+
+
+@kernel
+def set_slide_rows(c, n, first, i, mu, open_, floor):
+    """Equations p_t = mu max(x_n, floor) x_t / |x_t| of the contact whose normal is row i, linearized."""
+    h = c.history
+    k = first + i
+    x1 = h[P, k + 1] - h[V, k + 1]
+    x2 = h[P, k + 2] - h[V, k + 2]
+    size = math.sqrt(x1 * x1 + x2 * x2)
+    e1 = x1 / size
+    e2 = x2 / size
+    normal = floor if open_ else h[P, k] - h[V, k]
+    ratio = min(mu * normal / size, 1.0)
+    for j in range(n):
+        dn = 0.0 if open_ else -c.matrix[i, j]
+        d1 = -c.matrix[i + 1, j]
+        d2 = -c.matrix[i + 2, j]
+        if j == i and not open_:
+            dn += 1.0
+        elif j == i + 1:
+            d1 += 1.0
+        elif j == i + 2:
+            d2 += 1.0
+        across = e1 * d2 - e2 * d1
+        c.factor[i + 1, j] = -mu * e1 * dn + ratio * e2 * across
+        c.factor[i + 2, j] = -mu * e2 * dn - ratio * e1 * across
+    c.factor[i + 1, i + 1] += 1.0
+    c.factor[i + 2, i + 2] += 1.0
+    h[STEP, k + 1] = mu * normal * e1 - h[P, k + 1]
+    h[STEP, k + 2] = mu * normal * e2 - h[P, k + 2]
+
+
+@kernel
+def linearize(c, island, first, n):
+    """Fill factor[:n, :n] and STEP with the equations at P and V."""
+    h = c.history
+    i = 0
+    for e in range(c.island_start[island], c.island_start[island + 1]):
+        b = c.island_block[e]
+        k = first + i
+        scale = h[SCALE, k]
+        x = h[P, k] - h[V, k]
+        if scale <= 0.0:
+            for r in range(3 if c.kind[b] == CONTACT else 1):
+                set_impulse_row(c, n, first, i + r, h[P, k + r])
+        elif c.kind[b] == CONTACT:
+            floor = c.floor[b] / scale
+            open_ = x <= floor
+            if open_:
+                set_impulse_row(c, n, first, i, floor)
+            else:
+                set_velocity_row(c, n, first, i)
+            x1 = h[P, k + 1] - h[V, k + 1]
+            x2 = h[P, k + 2] - h[V, k + 2]
+            radius = c.mu[b] * max(x, floor)
+            if radius <= 0.0:
+                set_impulse_row(c, n, first, i + 1, 0.0)
+                set_impulse_row(c, n, first, i + 2, 0.0)
+            elif x1 * x1 + x2 * x2 <= radius * radius:
+                set_velocity_row(c, n, first, i + 1)
+                set_velocity_row(c, n, first, i + 2)
+            else:
+                set_slide_rows(c, n, first, i, c.mu[b], open_, floor)
+        elif x <= c.lower[b] / scale:
+            set_impulse_row(c, n, first, i, c.lower[b] / scale)
+        elif x >= c.upper[b] / scale:
+            set_impulse_row(c, n, first, i, c.upper[b] / scale)
+        else:
+            set_velocity_row(c, n, first, i)
+        i += 3 if c.kind[b] == CONTACT else 1
+
+
+@kernel
+def eliminate(c, n, first):
+    """Solve factor[:n, :n] x = STEP in place, with row exchanges. False if singular."""
+    t = c.factor
+    h = c.history
+    for k in range(n):
+        best = k
+        for i in range(k + 1, n):
+            if math.fabs(t[i, k]) > math.fabs(t[best, k]):
+                best = i
+        if not math.fabs(t[best, k]) > 1e-14:
+            return False
+        if best != k:
+            for j in range(k, n):
+                t[k, j], t[best, j] = t[best, j], t[k, j]
+            h[STEP, first + k], h[STEP, first + best] = h[STEP, first + best], h[STEP, first + k]
+        inverse = 1.0 / t[k, k]
+        for i in range(k + 1, n):
+            a = t[i, k] * inverse
+            if a != 0.0:
+                for j in range(k + 1, n):
+                    t[i, j] -= a * t[k, j]
+                h[STEP, first + i] -= a * h[STEP, first + k]
+    for k in range(n - 1, -1, -1):
+        x = h[STEP, first + k]
+        for j in range(k + 1, n):
+            x -= t[k, j] * h[STEP, first + j]
+        h[STEP, first + k] = x / t[k, k]
+    return True
+
+
+@kernel
+def defect2(c, island, first, n, share):
+    """Square of the equations' defect at P + share STEP, in scaled impulses; leaves that in TRIAL and V of it."""
+    h = c.history
+    for k in range(first, first + n):
+        h[TRIAL, k] = h[P, k] + share * h[STEP, k]
+    for i in range(n):
+        v = h[FREE, first + i]
+        for j in range(n):
+            v += c.matrix[i, j] * h[TRIAL, first + j]
+        h[V, first + i] = v
+    total = 0.0
+    k = first
+    for e in range(c.island_start[island], c.island_start[island + 1]):
+        b = c.island_block[e]
+        scale = h[SCALE, k]
+        rows = 3 if c.kind[b] == CONTACT else 1
+        x = h[TRIAL, k] - h[V, k]
+        if scale > 0.0 and rows == 3:
+            normal = max(x, c.floor[b] / scale)
+            x1 = h[TRIAL, k + 1] - h[V, k + 1]
+            x2 = h[TRIAL, k + 2] - h[V, k + 2]
+            size = math.sqrt(x1 * x1 + x2 * x2)
+            ratio = c.mu[b] * normal / size if size > c.mu[b] * normal else 1.0
+            d0 = h[TRIAL, k] - normal
+            d1 = h[TRIAL, k + 1] - ratio * x1
+            d2 = h[TRIAL, k + 2] - ratio * x2
+            total += d0 * d0 + d1 * d1 + d2 * d2
+        elif scale > 0.0:
+            d0 = h[TRIAL, k] - clamp(x, c.lower[b] / scale, c.upper[b] / scale)
+            total += d0 * d0
+        k += rows
+    return total
+
+
+@kernel
+def newton_steps(c, island, first, n, merit, cap):
+    """At most `cap` of Newton's steps from the island's impulses, which have `merit`, until it is at most 1.
+
+    Needs `matrix`, FREE and SCALE as ADMM fills them, and leaves in BEST the best impulses met if they solve the
+    island within `acceptance`, else those it began with: on the way a heavy body may be let fall for the sake of
+    a light one.
+
+    Returns:
+        Steps done.
+    """
+    h = c.history
+    gather(c, island, BEST)
+    for k in range(first, first + n):
+        h[P, k] = h[BEST, k] / h[SCALE, k] if h[SCALE, k] > 0.0 else 0.0
+        h[STEP, k] = 0.0
+    defect = defect2(c, island, first, n, 0.0)
+    allowed = defect
+    least = defect
+    gained = 0
+    done = 0
+    while done < cap and merit > 1.0 and done < gained + PATIENCE:
+        linearize(c, island, first, n)
+        done += 1
+        if not eliminate(c, n, first):
+            break
+        share = 1.0
+        defect = defect2(c, island, first, n, share)
+        while not defect < allowed and share > SHORTEST:
+            share *= 0.5
+            defect = defect2(c, island, first, n, share)
+        if not math.isfinite(defect):
+            break
+        allowed = max(defect, 0.5 * allowed)  # now and then it may grow again
+        if defect < 0.5 * least:
+            least = defect
+            gained = done
+        for k in range(first, first + n):
+            h[P, k] = h[TRIAL, k]
+            h[TRIAL, k] *= h[SCALE, k]
+        scatter(c, island, TRIAL)
+        reached = measure_island(c, island)
+        if reached < merit and reached <= c.setting[ACCEPTANCE]:
+            merit = reached
+            gather(c, island, BEST)
+    return done
