@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 
 from kido.constraints.actuator import number_prescribed
-from kido.constraints.recovery import SOFTNESS, distance_biases
+from kido.constraints.recovery import SOFT_SPEED, SOFTNESS, distance_biases
 from kido.constraints.sources import FROM_CONTACT, RESTITUTION_SPEED, TIME_STEP
 from kido.jit import kernel
 from kido.kernels.impulse import impulse_row
@@ -154,7 +154,11 @@ def set_bias(d, c, pr, src, k, block, compliance):
             return True
     pr.bias[row], pr.position_bias[block] = distance_biases(src, gap)
     if pr.bias[row] < 0.0:
-        pr.compliance[row] = SOFTNESS * compliance
+        pushed = math.fabs(
+            c.impulse[k, 0] * c.normal[k, 0] + c.impulse[k, 1] * c.normal[k, 1] + c.impulse[k, 2] * c.normal[k, 2]
+        )
+        # A heavy body would sink as fast as the trace of softness of a light one under it lets it.
+        pr.compliance[row] = min(SOFTNESS * compliance, SOFT_SPEED / (pushed + 1e-300))
     return True
 
 

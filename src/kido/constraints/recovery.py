@@ -18,6 +18,7 @@ from kido.jit import kernel
 
 SHALLOW = 10.0  # [skins] depth up to which velocities take penetration back
 SOFTNESS = 1e-7  # of shallow contacts, beside their own compliance
+SOFT_SPEED = 1e-7  # [m/s] speed at which that softness yields at most
 
 
 @kernel
