@@ -260,3 +260,14 @@ def test_bouncing_is_the_same_with_every_solver(solver):
     w.step(800)
     plain.step(800)
     assert w.skeletons[-1].positions == pytest.approx(plain.skeletons[-1].positions, abs=1e-6)
+
+
+@pytest.mark.parametrize("ratio", [1e4, 1e6])
+def test_a_heavy_box_does_not_sink_into_a_light_one(ratio):
+    # Asked for is 1e-4 of the approach speed g h, 1e-6 m/s; the softness of contacts yields 1e-7 m/s at most.
+    light = free(kido.Box((0.2, 0.2, 0.2)), 1.0, (0, 0, 0.1), name="light")
+    heavy = free(kido.Box((0.2, 0.2, 0.2)), ratio, (0, 0, 0.3), name="heavy")
+    w = world(light, heavy)
+    w.step(1000)
+    assert abs(light.positions[5] - 0.1) < 1e-6 and abs(heavy.positions[5] - 0.3) < 1e-6
+    assert w.unconverged_steps == 0
