@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -52,7 +53,7 @@ def things(skeleton: Skeleton) -> Iterator[tuple[str, Carrier]]:
                 yield f"node {node.name!r}", node
 
 
-class Snapshot:
+class Snapshot(ABC):
     """Values by thing (a body, a joint, an aspect, ...) and name.
 
     Attributes:
@@ -70,9 +71,9 @@ class Snapshot:
         return cls({label: values for label, values, _ in cls._read(skeleton)})
 
     @classmethod
+    @abstractmethod
     def _read(cls, skeleton: Skeleton) -> Iterator[tuple[str, dict[str, Any], Callable[[dict[str, Any]], None]]]:
         """Label, copies of the values, and what writes values of each thing."""
-        raise NotImplementedError
 
     def restore(self, skeleton: Skeleton) -> None:
         """Put the values back into the skeleton they are from, or one with the same parts.
