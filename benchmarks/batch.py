@@ -9,7 +9,12 @@ are of one sample in a batch of 1024, with one thread or two, best of many inter
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
+
+# Before any program starts its threads: Pinocchio's would otherwise keep a core busy after their call, during ours.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+os.environ.setdefault("GOMP_SPINCOUNT", "0")
 
 import numpy as np
 
