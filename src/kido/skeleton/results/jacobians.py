@@ -334,21 +334,17 @@ class SkeletonJacobians(SkeletonDynamics):
         self, positions: ArrayLike, velocities: ArrayLike, bodies: Bodies = None
     ) -> Array:
         """`com_jacobian_derivative` of a given state; the held state stays."""
+        return self._centroidal_rate_at(positions, velocities, bodies)[3:] / self._mass_of(bodies)
+
+    def _centroidal_rate_at(self, positions: ArrayLike, velocities: ArrayLike, bodies: Bodies) -> Array:
         w = self._ready or self._workspace()
         choice = w.all_bodies if bodies is None else self._choice(bodies)
         A = empty(w.six_rows)
+        entry = momentum_entries.centroidal_matrix_rate
         try:
-            status = momentum_entries.centroidal_matrix_rate.call(w.tree, w.data, choice, 1, positions, velocities, A)
+            status = entry.call(w.tree, w.data, choice, 1, positions, velocities, A)
         except REFUSALS:
             status = REFUSED
         if status:
-            self._check_mass(
-                self._again(
-                    momentum_entries.centroidal_matrix_rate,
-                    (choice, 1),
-                    (A,),
-                    positions=positions,
-                    velocities=velocities,
-                )
-            )
-        return A[3:] / self._mass_of(bodies)
+            self._check_mass(self._again(entry, (choice, 1), (A,), positions=positions, velocities=velocities))
+        return A

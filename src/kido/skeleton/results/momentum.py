@@ -269,20 +269,7 @@ class SkeletonMomentum(SkeletonJacobians):
         self, positions: ArrayLike, velocities: ArrayLike, bodies: Bodies = None
     ) -> Array:
         """`centroidal_momentum_matrix_derivative` of a given state; the held state stays."""
-        w = self._ready or self._workspace()
-        choice = w.all_bodies if bodies is None else self._choice(bodies)
-        A = empty(w.six_rows)
-        try:
-            status = entries.centroidal_matrix_rate.call(w.tree, w.data, choice, 1, positions, velocities, A)
-        except REFUSALS:
-            status = REFUSED
-        if status:
-            self._check_mass(
-                self._again(
-                    entries.centroidal_matrix_rate, (choice, 1), (A,), positions=positions, velocities=velocities
-                )
-            )
-        return A
+        return self._centroidal_rate_at(positions, velocities, bodies)
 
     def compute_centroidal_inertia(self, positions: ArrayLike, bodies: Bodies = None) -> Array:
         """`centroidal_inertia` at given positions; the held state stays."""
