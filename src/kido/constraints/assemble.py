@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from kido.collision.container import CONTACTS
 from kido.constraints.actuator import add_actuator, is_dragged, most_actuator_rows, wanted_velocity
-from kido.constraints.contact import add_contact, pool_size
+from kido.constraints.contact import add_contact, ask_responses, pool_size
 from kido.constraints.joint import add_friction, add_limit, limit_is_near
-from kido.constraints.sources import BLOCKS_NEEDED, POOL_NEEDED, ROWS_NEEDED, TIME_STEP
-from kido.jit import kernel
+from kido.constraints.sources import BLOCKS_NEEDED, POOL_NEEDED, RESPONSES_NEEDED, ROWS_NEEDED, TIME_STEP
+from kido.jit import kernel, view
+from kido.kernels.responses import POOL, RESPONSES, forget_responses, make_responses
 from kido.solvers.problem import BLOCKS, DOFS, ROWS
 
 ASSEMBLED, PROBLEM_FULL = 0, 1
 
 
 @kernel
-def needed(t, c, src):
-    """Count an upper bound of blocks, rows and pool entries into src.used."""
+def needed(t, c, src, responses):
+    """Count an upper bound of blocks, rows and pool entries into src.used; ask for the responses of touched bodies."""
+    forget_responses(responses)
     contacts = c.count[CONTACTS]
     blocks, rows, pool = contacts, 3 * contacts, 0
     for k in range(contacts):
         pool += pool_size(t, c.body_a[k], c.body_b[k])
+        ask_responses(t, responses, c.body_a[k], c.body_b[k])
     for part in range(t.part_mobile.shape[0]):
         if t.part_mobile[part] != 0:
             length = t.part_dof[part + 1] - t.part_dof[part]
@@ -33,6 +36,7 @@ def needed(t, c, src):
                 rows += number
                 pool += number * length
     src.used[BLOCKS_NEEDED], src.used[ROWS_NEEDED], src.used[POOL_NEEDED] = blocks, rows, pool
+    src.used[RESPONSES_NEEDED] = responses.count[POOL]
 
 
 @kernel
@@ -85,16 +89,19 @@ def assemble(t, d, c, pr, src):
 
     Needs transforms and articulated inertias. Returns ASSEMBLED, or PROBLEM_FULL with the needs in src.used.
     """
-    needed(t, c, src)
+    responses = view(RESPONSES, src.responses[0])
+    needed(t, c, src, responses)
     if (
         src.used[BLOCKS_NEEDED] > pr.kind.shape[0]
         or src.used[ROWS_NEEDED] > pr.bias.shape[0]
         or src.used[POOL_NEEDED] > pr.J.shape[0]
+        or src.used[RESPONSES_NEEDED] > responses.rows.shape[0]
     ):
         return PROBLEM_FULL
+    make_responses(t, d, responses)
     block, row, pool = 0, 0, 0
     for k in range(c.count[CONTACTS]):
-        size = add_contact(t, d, c, pr, src, k, block, row, pool)
+        size = add_contact(t, d, c, pr, src, responses, k, block, row, pool)
         if size > 0:
             block += 1
             row += 3

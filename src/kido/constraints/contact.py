@@ -16,7 +16,7 @@ from kido.constraints.actuator import number_prescribed
 from kido.constraints.recovery import SOFT_SPEED, SOFTNESS, distance_biases
 from kido.constraints.sources import FROM_CONTACT, RESTITUTION_SPEED, TIME_STEP
 from kido.jit import kernel
-from kido.kernels.impulse import impulse_row
+from kido.kernels.responses import ask_response, response_row
 from kido.math.so3 import cross
 from kido.solvers.problem import CONTACT
 
@@ -36,21 +36,19 @@ def tangents(x, y, z):
 
 
 @kernel
-def contact_rows(t, d, c, pr, k, body, sign, at, length):
+def contact_rows(d, c, pr, responses, k, body, sign, at, length):
     """Add the three rows of contact k on one body to the pools from `at` on, `length` entries a row."""
-    part = t.part[body]
-    first, last = t.part_body[part], t.part_body[part + 1]
     rx, ry, rz = c.point[k, 0] - d.p[body, 0], c.point[k, 1] - d.p[body, 1], c.point[k, 2] - d.p[body, 2]
-    n0, n1, n2 = c.normal[k, 0], c.normal[k, 1], c.normal[k, 2]
-    a0, a1, a2, b0, b1, b2 = tangents(n0, n1, n2)
+    n0, n1, n2 = sign * c.normal[k, 0], sign * c.normal[k, 1], sign * c.normal[k, 2]
+    a0, a1, a2, b0, b1, b2 = tangents(c.normal[k, 0], c.normal[k, 1], c.normal[k, 2])
     for r in range(3):
         x, y, z = n0, n1, n2
         if r == 1:
-            x, y, z = a0, a1, a2
+            x, y, z = sign * a0, sign * a1, sign * a2
         if r == 2:
-            x, y, z = b0, b1, b2
+            x, y, z = sign * b0, sign * b1, sign * b2
         m0, m1, m2 = cross(rx, ry, rz, x, y, z)
-        impulse_row(t, d, first, last, body, sign, m0, m1, m2, x, y, z, pr.J, pr.Y, at + r * length)
+        response_row(responses, body, length, m0, m1, m2, x, y, z, pr.J, pr.Y, at + r * length)
 
 
 @kernel
@@ -69,6 +67,15 @@ def pool_size(t, a, b):
     if na > 0 and nb > 0 and t.part[a] == t.part[b]:
         nb = 0
     return 3 * (na + nb)
+
+
+@kernel
+def ask_responses(t, responses, a, b):
+    """Have the responses of two bodies made, where they move."""
+    if segment_length(t, a) > 0:
+        ask_response(t, responses, a)
+    if segment_length(t, b) > 0:
+        ask_response(t, responses, b)
 
 
 @kernel
@@ -175,7 +182,7 @@ def warm_start(c, pr, k, block):
 
 
 @kernel
-def add_contact(t, d, c, pr, src, k, block, row, pool):
+def add_contact(t, d, c, pr, src, responses, k, block, row, pool):
     """Make contact k the given block, its rows from `row` and its pool entries from `pool` on.
 
     Returns:
@@ -199,13 +206,13 @@ def add_contact(t, d, c, pr, src, k, block, row, pool):
     pr.dof_a[block], pr.dof_b[block] = 0, 0
     if na > 0:
         pr.dof_a[block] = t.part_dof[t.part[a]]
-        contact_rows(t, d, c, pr, k, a, -1.0, pool, na)
+        contact_rows(d, c, pr, responses, k, a, -1.0, pool, na)
     if nb > 0:
         if same:
-            contact_rows(t, d, c, pr, k, b, 1.0, pool, na)
+            contact_rows(d, c, pr, responses, k, b, 1.0, pool, na)
         else:
             pr.dof_b[block] = t.part_dof[t.part[b]]
-            contact_rows(t, d, c, pr, k, b, 1.0, pool + 3 * na, nb)
+            contact_rows(d, c, pr, responses, k, b, 1.0, pool + 3 * na, nb)
     compliance = own_compliance(pr, block)
     if compliance <= 0.0 and (is_driven(t, a) or is_driven(t, b)):  # prescribed motion yields to no impulse
         return 0

@@ -14,6 +14,7 @@ from kido.constraints.sources import (
     ERP,
     MAX_CORRECTION,
     POOL_NEEDED,
+    RESPONSES_NEEDED,
     RESTITUTION_SPEED,
     ROWS_NEEDED,
     SKIN,
@@ -24,6 +25,7 @@ from kido.constraints.sources import (
 from kido.errors import ModelError, StateError
 from kido.integrators import ExplicitEuler, Integrator, MoreauMidpoint, SemiImplicitEuler
 from kido.jit import Container, prepare
+from kido.kernels.responses import Responses
 from kido.simulation import schema
 from kido.simulation.actuate import actuate_stage
 from kido.simulation.contacts import ContactSet
@@ -102,6 +104,7 @@ class Engine:
             prepare=self._prepare,
             **filter_arrays(self.links, self.link_index, self.tree.moves, excluded),
         )
+        self.responses = Responses(self.tree)
         blocks = 64 + 2 * dofs
         self._make_problem(blocks, 3 * blocks, 4096)
         self.set_time_step(time_step)
@@ -173,6 +176,7 @@ class Engine:
         problem = new_problem(blocks=blocks, rows=rows, dofs=dofs, pool=pool, **sizes)  # type: ignore[arg-type]
         self.solver._choose(problem)
         sources = Container(SOURCES, blocks=blocks, dofs=dofs)
+        sources.responses[0] = self.responses.address
         parameter = sources.parameter
         parameter[ERP] = self.settings["erp"]
         parameter[SLOP] = self.settings["slop"]
@@ -241,6 +245,8 @@ class Engine:
         have = (len(self.problem.kind), len(self.problem.bias), len(self.problem.J))
         need = (used[BLOCKS_NEEDED], used[ROWS_NEEDED], used[POOL_NEEDED])
         blocks, rows, pool = (max(h, int(1.5 * n)) for h, n in zip(have, need, strict=True))
+        if used[RESPONSES_NEEDED] > len(self.responses.container.rows):
+            self.responses = Responses(self.tree, int(1.5 * used[RESPONSES_NEEDED]))
         self._make_problem(blocks, rows, pool, keep=self.sources)
 
     def run(self, number: int, time: float) -> None:

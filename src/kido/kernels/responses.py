@@ -1,0 +1,228 @@
+"""Responses of bodies to impulses, made once for each body and shared by all rows that act on it.
+
+A constraint row on body i is a wrench w = [moment; force] about the body's origin, so that its Jacobian row and its
+response are combinations of six rows each:
+
+    J = w^T J_i,   Y = w^T R_i,   R_i^T = M^-1 J_i^T
+
+with J_i (6, dofs) the body's Jacobian, world axes, and R_i what unit wrenches bring about. A touched foot has 4 contacts
+of 3 rows; they cost one sweep of the tree, in which the six wrenches are lanes, and a few multiplications for each entry.
+
+Needs transforms and U, Dinv, H, l of `articulated_inertias`. Theory reference, section a7 with a = b = 0.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kido.jit import JIT_DISABLED, LANES, Container, Field, Schema, inlined, kernel, lanes_view, view
+from kido.kernels.inverse_dynamics import column_dot
+from kido.math.so3 import cross
+
+WRENCHES = 6
+COLUMNS = -(-WRENCHES // LANES)  # lanes that hold six numbers
+
+# Entries of `count`.
+MADE, POOL = 0, 1
+
+# Entries of `place`.
+SWEEP_AT, NUMBERS_AT = 0, 1
+
+RESPONSES = Schema(
+    "RESPONSES",
+    Field("slot", "i", ("bodies",), doc="where the rows of a body start in `rows`; -1: it has none in this step"),
+    Field("made", "i", ("bodies",), doc="bodies that have rows, in the order in which they were asked for"),
+    Field("count", "i", (4,), doc="bodies in `made`, and entries of `rows` that they need"),
+    Field(
+        "rows", "f", ("pool",), doc="for each body six rows of J_i, then six of R_i, over its skeleton's coordinates"
+    ),
+    Field("place", "i", (2,), doc="of the sweep's arrays as lanes, and of the same as numbers"),
+)
+
+RESPONSE_SWEEP = Schema(
+    "RESPONSE_SWEEP",
+    Field("wrench", "f", (WRENCHES, "columns"), doc="minus the unit wrenches, side by side"),
+    Field("e", "f", ("dofs", "columns"), doc="coordinate's own share of the velocity"),
+    Field("s", "f", ("dofs", "columns"), doc="velocity of the coordinate"),
+    Field("B", "f", ("bodies", 6, "columns"), doc="velocity of the body, [angular; linear] about its origin"),
+)
+
+
+class Responses:
+    """Arrays for the responses of a forest's bodies, and their owner.
+
+    Args:
+        tree: of the forest.
+        pool: entries of `RESPONSES.rows`.
+    """
+
+    def __init__(self, tree: Container, pool: int = 0):
+        bodies = len(tree.parent)
+        largest_bodies = int(np.max(np.diff(tree.part_body), initial=1))
+        largest_dofs = int(np.max(np.diff(tree.part_dof), initial=1))
+        sizes = {"dofs": max(largest_dofs, 1), "bodies": max(largest_bodies, 1)}
+        self.sweep = Container(RESPONSE_SWEEP, samples=0 if JIT_DISABLED else LANES, columns=COLUMNS, **sizes)
+        fields = {name: getattr(self.sweep, name) for name in RESPONSE_SWEEP.fields}
+        if not JIT_DISABLED:
+            fields = {name: array.reshape(*array.shape[:-2], COLUMNS * LANES) for name, array in fields.items()}
+        self.numbers = Container(RESPONSE_SWEEP, **fields)
+        for k in range(WRENCHES):
+            self.numbers.wrench[k, k] = -1.0
+        self.container = Container(RESPONSES, bodies=max(bodies, 1), pool=max(pool, 1))
+        self.container.slot[:] = -1
+        self.container.place[:] = self.sweep.address, self.numbers.address
+
+    @property
+    def address(self) -> int:
+        """Of the RESPONSES container."""
+        return self.container.address
+
+
+@kernel
+def forget_responses(r):
+    """No body has rows."""
+    for k in range(r.count[MADE]):
+        r.slot[r.made[k]] = -1
+    r.count[MADE], r.count[POOL] = 0, 0
+
+
+@kernel
+def ask_response(t, r, body):
+    """Reserve the rows of a body that moves, if it has none yet; `make_responses` fills them."""
+    if r.slot[body] < 0:
+        part = t.part[body]
+        r.slot[body] = r.count[POOL]
+        r.made[r.count[MADE]] = body
+        r.count[MADE] += 1
+        r.count[POOL] += 2 * WRENCHES * (t.part_dof[part + 1] - t.part_dof[part])
+
+
+@inlined
+def pull(t, d, w, body, first, offset, c):
+    """Shares e of the coordinates at and above a body, from wrenches on it, column c."""
+    z0, z1, z2 = w.wrench[0, c], w.wrench[1, c], w.wrench[2, c]
+    z3, z4, z5 = w.wrench[3, c], w.wrench[4, c], w.wrench[5, c]
+    i = body
+    while i >= first:
+        for k in range(t.first_dof[i + 1] - 1, t.first_dof[i] - 1, -1):
+            e = -column_dot(d, k, z0, z1, z2, z3, z4, z5) * d.Dinv[k]
+            w.e[k - offset, c] = e
+            z0 += d.U[k, 0] * e
+            z1 += d.U[k, 1] * e
+            z2 += d.U[k, 2] * e
+            z3 += d.U[k, 3] * e
+            z4 += d.U[k, 4] * e
+            z5 += d.U[k, 5] * e
+        x, y, z = cross(d.l[i, 0], d.l[i, 1], d.l[i, 2], z3, z4, z5)
+        z0 += x
+        z1 += y
+        z2 += z
+        i = t.parent[i]
+
+
+@inlined
+def push(t, d, w, first, last, offset, c):
+    """Velocities of all coordinates of the tree from the shares e, base to tips, column c."""
+    for i in range(first, last):
+        parent, j = t.parent[i], i - first
+        b0 = b1 = b2 = b3 = b4 = b5 = 0.0 * w.wrench[0, c]
+        if parent >= first:
+            p = parent - first
+            b0, b1, b2 = w.B[p, 0, c], w.B[p, 1, c], w.B[p, 2, c]
+            x, y, z = cross(b0, b1, b2, d.l[i, 0], d.l[i, 1], d.l[i, 2])
+            b3, b4, b5 = w.B[p, 3, c] + x, w.B[p, 4, c] + y, w.B[p, 5, c] + z
+        for k in range(t.first_dof[i], t.first_dof[i + 1]):
+            g = d.U[k, 0] * b0 + d.U[k, 1] * b1 + d.U[k, 2] * b2
+            g += d.U[k, 3] * b3 + d.U[k, 4] * b4 + d.U[k, 5] * b5
+            s = w.e[k - offset, c] - g * d.Dinv[k]
+            w.s[k - offset, c] = s
+            b0 += d.H[k, 0] * s
+            b1 += d.H[k, 1] * s
+            b2 += d.H[k, 2] * s
+            b3 += d.H[k, 3] * s
+            b4 += d.H[k, 4] * s
+            b5 += d.H[k, 5] * s
+        w.B[j, 0, c], w.B[j, 1, c], w.B[j, 2, c] = b0, b1, b2
+        w.B[j, 3, c], w.B[j, 4, c], w.B[j, 5, c] = b3, b4, b5
+
+
+@kernel
+def body_jacobian_rows(t, d, r, body, first, offset, length, at):
+    """J_i of a body to `rows` from `at` on."""
+    rows = r.rows
+    for k in range(at, at + WRENCHES * length):
+        rows[k] = 0.0
+    x = y = z = 0.0  # from the origin of body i to that of the body
+    i = body
+    while i >= first:
+        for k in range(t.first_dof[i], t.first_dof[i + 1]):
+            h0, h1, h2 = d.H[k, 0], d.H[k, 1], d.H[k, 2]
+            a, b, c = cross(h0, h1, h2, x, y, z)
+            j = at + k - offset
+            rows[j], rows[j + length], rows[j + 2 * length] = h0, h1, h2
+            rows[j + 3 * length] = d.H[k, 3] + a
+            rows[j + 4 * length] = d.H[k, 4] + b
+            rows[j + 5 * length] = d.H[k, 5] + c
+        x += d.l[i, 0]
+        y += d.l[i, 1]
+        z += d.l[i, 2]
+        i = t.parent[i]
+
+
+@kernel
+def make_response(t, d, r, body):
+    """Fill the rows of one body."""
+    part = t.part[body]
+    first, last = t.part_body[part], t.part_body[part + 1]
+    offset = t.part_dof[part]
+    length = t.part_dof[part + 1] - offset
+    w = lanes_view(RESPONSE_SWEEP, r.place[SWEEP_AT])
+    numbers = view(RESPONSE_SWEEP, r.place[NUMBERS_AT])
+    at = r.slot[body]
+    body_jacobian_rows(t, d, r, body, first, offset, length, at)
+    at += WRENCHES * length
+    for c in range(COLUMNS):
+        zero = 0.0 * w.wrench[0, c]
+        for k in range(length):
+            w.e[k, c] = zero
+        pull(t, d, w, body, first, offset, c)
+        push(t, d, w, first, last, offset, c)
+    rows = r.rows
+    for k in range(length):
+        for c in range(WRENCHES):
+            rows[at + c * length + k] = numbers.s[k, c]
+
+
+@kernel
+def make_responses(t, d, r):
+    """Fill the rows of all bodies that were asked for."""
+    for k in range(r.count[MADE]):
+        make_response(t, d, r, r.made[k])
+
+
+@inlined
+def combine(rows, at, length, out, to, k, n0, n1, n2, f0, f1, f2):
+    """Add entry k of the combination of six rows at `at`."""
+    x = n0 * rows[at + k] + n1 * rows[at + length + k] + n2 * rows[at + 2 * length + k]
+    y = f0 * rows[at + 3 * length + k] + f1 * rows[at + 4 * length + k] + f2 * rows[at + 5 * length + k]
+    out[to + k] += x + y
+
+
+@kernel
+def response_row(r, body, length, n0, n1, n2, f0, f1, f2, J, Y, at):
+    """Add one row on a body to J and its response to Y, `length` coordinates of its skeleton, from `at` on.
+
+    Args:
+        n0..f2: the row as a wrench [moment; force] about the body's origin, world axes.
+    """
+    rows, of_j = r.rows, r.slot[body]
+    of_y = of_j + WRENCHES * length
+    if length == 6:
+        for k in range(6):
+            combine(rows, of_j, 6, J, at, k, n0, n1, n2, f0, f1, f2)
+            combine(rows, of_y, 6, Y, at, k, n0, n1, n2, f0, f1, f2)
+    else:
+        for k in range(length):
+            combine(rows, of_j, length, J, at, k, n0, n1, n2, f0, f1, f2)
+        for k in range(length):
+            combine(rows, of_y, length, Y, at, k, n0, n1, n2, f0, f1, f2)
