@@ -16,13 +16,23 @@ from __future__ import annotations
 
 from kido.collision.container import COLLISION
 from kido.constraints.sources import SOURCES
-from kido.jit import callback, kernel, view
+from kido.jit import call4, callback, kernel, view
 from kido.kernels.forward_dynamics import acceleration_scatter, articulated_inertias, bias_gather
 from kido.kernels.inertia import body_inertia
 from kido.kernels.integration import advance, to_parent_axes
 from kido.kernels.kinematics import transforms, velocities
 from kido.simulation.finish import constraint_forces, correction_share, hand_back, report, return_impulses
-from kido.simulation.schema import COLLISION_AT, DATA_AT, PROBLEM_AT, SOURCES_AT, TREE_AT, WORLD
+from kido.simulation.schema import (
+    COLLISION_AT,
+    DATA_AT,
+    LOOP_CLOSE,
+    LOOP_FREE,
+    LOOP_START,
+    PROBLEM_AT,
+    SOURCES_AT,
+    TREE_AT,
+    WORLD,
+)
 from kido.simulation.smooth import joint_loads, prescribe, reach_targets
 from kido.solvers.problem import PROBLEM
 from kido.tree.schema import DATA, TREE
@@ -66,6 +76,8 @@ def smooth_parts(address, semi_implicit):
     pr = view(PROBLEM, w.table[PROBLEM_AT])
     h = w.time_step[0]
     result = 0
+    if w.table[LOOP_START] != 0:
+        call4(w.table[LOOP_START], address, 0, 0, 0)
     for part in range(t.part_mobile.shape[0]):
         first, last = t.part_body[part], t.part_body[part + 1]
         if t.part_mobile[part] == 0:
@@ -80,6 +92,8 @@ def smooth_parts(address, semi_implicit):
             velocities(t, d, first, last)
         if status >= 0 and result == 0:
             result = 1 + status
+    if w.table[LOOP_FREE] != 0:
+        call4(w.table[LOOP_FREE], address, 0, 0, 0)
     return result
 
 
@@ -103,7 +117,13 @@ def finish_parts(address, share_of_new):
             for k in range(begin, end):
                 d.u[k] = share_of_new * pr.u[k] + share * pr.u_position[k]
             advance(t, d, first, last, h)
-            hand_back(t, d, w, pr, first, last, h)
+    if w.table[LOOP_CLOSE] != 0:
+        call4(w.table[LOOP_CLOSE], address, 0, 0, 0)
+    for part in range(t.part_mobile.shape[0]):
+        if t.part_mobile[part] != 0:
+            hand_back(t, d, w, pr, t.part_body[part], t.part_body[part + 1], h)
+    if w.table[LOOP_CLOSE] != 0:
+        call4(w.table[LOOP_CLOSE], address, 1, 0, 0)
     report(c, pr, w)
     w.steps[0] += 1
     return 0

@@ -7,7 +7,7 @@ import math
 from kido.collision.container import COLLISION, CONTACTS
 from kido.constraints.contact import tangents
 from kido.constraints.sources import FROM_CONTACT, FROM_FRICTION, FROM_LIMIT, FROM_MIMIC, FROM_SERVO, SOURCES
-from kido.jit import callback, kernel, view
+from kido.jit import call4, callback, kernel, view
 from kido.joints.kinds import FREE_MIXED
 from kido.kernels.integration import advance, linear_to_body_axes
 from kido.math.so3 import cross
@@ -18,6 +18,7 @@ from kido.simulation.schema import (
     DISSIPATION,
     FALLBACKS,
     ITERATIONS,
+    LOOP_CLOSE,
     NUM_CONTACTS,
     PENETRATION,
     PROBLEM_AT,
@@ -110,14 +111,13 @@ def correction_share(pr, begin, end, h):
 
 
 @kernel
-def finish_part(t, d, w, pr, first, last, h):
-    """q <- q_M + (h/2) u_new + h u_position, and `hand_back`."""
+def move_part(t, d, pr, first, last, h):
+    """q <- q_M + (h/2) u_new + h u_position."""
     begin, end = t.first_dof[first], t.first_dof[last]
     share = correction_share(pr, begin, end, h)
     for k in range(begin, end):
         d.u[k] = 0.5 * pr.u[k] + share * pr.u_position[k]
     advance(t, d, first, last, h)
-    hand_back(t, d, w, pr, first, last, h)
 
 
 @kernel
@@ -181,7 +181,14 @@ def finish_stage(address, unused_1, unused_2, unused_3):
     constraint_forces(t, pr, src, w, h)
     for part in range(t.part_mobile.shape[0]):
         if t.part_mobile[part] != 0:
-            finish_part(t, d, w, pr, t.part_body[part], t.part_body[part + 1], h)
+            move_part(t, d, pr, t.part_body[part], t.part_body[part + 1], h)
+    if w.table[LOOP_CLOSE] != 0:
+        call4(w.table[LOOP_CLOSE], address, 0, 0, 0)
+    for part in range(t.part_mobile.shape[0]):
+        if t.part_mobile[part] != 0:
+            hand_back(t, d, w, pr, t.part_body[part], t.part_body[part + 1], h)
+    if w.table[LOOP_CLOSE] != 0:
+        call4(w.table[LOOP_CLOSE], address, 1, 0, 0)
     report(c, pr, w)
     w.steps[0] += 1
     return 0

@@ -8,13 +8,16 @@ from kido.jit import Field, Schema
 # 0 without one; without SOLVE the solution comes from Python.
 TREE_AT, DATA_AT, COLLISION_AT, PROBLEM_AT, SOURCES_AT = range(5)
 SMOOTH, DETECT, ASSEMBLE, SOLVE, SWEEPER, FALLBACK, RESTITUTE, CORRECT, FINISH, ACTUATE, CHOSEN = range(5, 16)
+# Container and stages of constraints between bodies (kido.simulation.loops), 0 in worlds that have none. LOOP_USER is
+# not 0 where rows come from Python in each step.
+LOOPS_AT, LOOP_START, LOOP_PREDICT, LOOP_FREE, LOOP_ROWS, LOOP_CLOSE, LOOP_USER = range(16, 23)
 
 # Entries of `worst`, the largest over all steps so far, and of `last`, those of the last step.
 PENETRATION, RESIDUAL, ITERATIONS, STATUS, NUM_CONTACTS, DISSIPATION, FALLBACKS, BOUNCES = range(8)
 
 WORLD = Schema(
     "WORLD",
-    Field("table", "i", (16,), doc="addresses of containers and stages"),
+    Field("table", "i", (48,), doc="addresses of containers and stages"),
     Field("time_step", "f", (1,), "s"),
     Field("steps", "i", (1,), doc="steps done"),
     Field("unconverged", "i", (1,), doc="steps whose contact problem was not solved to its tolerance"),

@@ -12,14 +12,14 @@ Source: Moreau (1988); Jean (1999); the predictor for velocity products is our o
 
 from __future__ import annotations
 
-from kido.jit import callback, kernel, view
+from kido.jit import call4, callback, kernel, view
 from kido.joints.actuators import ACCELERATION, VELOCITY
 from kido.kernels.forward_dynamics import acceleration_scatter, articulated_inertias, bias_gather
 from kido.kernels.inertia import body_inertia
 from kido.kernels.integration import advance, to_parent_axes
 from kido.kernels.kinematics import transforms, velocities
 from kido.kernels.springs import add_passive_forces
-from kido.simulation.schema import DATA_AT, PROBLEM_AT, TREE_AT, WORLD
+from kido.simulation.schema import DATA_AT, LOOP_FREE, LOOP_PREDICT, LOOP_START, PROBLEM_AT, TREE_AT, WORLD
 from kido.solvers.problem import PROBLEM
 from kido.tree.schema import DATA, TREE
 
@@ -70,28 +70,39 @@ def reach_targets(t, d, pr, begin, end):
 
 
 @kernel
-def smooth_part(t, d, w, pr, first, last, h):
-    """u_free of one mobile part at mid-step. Returns the index of a coordinate without inertia, or -1."""
+def evaluate(t, d, first, last):
+    """Forward dynamics of one part at its velocities; articulated inertias are there already."""
+    velocities(t, d, first, last)
+    bias_gather(t, d, first, last)
+    acceleration_scatter(t, d, first, last)
+
+
+@kernel
+def predict_part(t, d, w, first, last, h):
+    """Velocities of one mobile part predicted for mid-step. Returns a coordinate without inertia, or -1."""
     begin, end = t.first_dof[first], t.first_dof[last]
     for i in range(first, last):
         body_inertia(t, d, i)
     joint_loads(t, d, w, first, last)
     prescribe(t, d, w, begin, end, h)
     status = int(articulated_inertias(t, d, first, last, h))
-    for evaluation in range(2):
-        velocities(t, d, first, last)
-        bias_gather(t, d, first, last)
-        acceleration_scatter(t, d, first, last)
-        if evaluation == 0:
-            for k in range(begin, end):
-                d.u[k] += 0.5 * h * d.udot[k]
+    evaluate(t, d, first, last)
+    for k in range(begin, end):
+        d.u[k] += 0.5 * h * d.udot[k]
+    return status
+
+
+@kernel
+def free_part(t, d, w, pr, first, last, h):
+    """u_free of one mobile part at mid-step, from the predicted velocities."""
+    begin, end = t.first_dof[first], t.first_dof[last]
+    evaluate(t, d, first, last)
     for k in range(begin, end):
         u = w.start_u[k]
         pr.u_free[k] = u + h * d.udot[k]
         d.u[k] = u
         d.tau[k] = w.command[k]
     reach_targets(t, d, pr, begin, end)
-    return status
 
 
 @callback
@@ -107,6 +118,9 @@ def smooth_stage(address, unused_1, unused_2, unused_3):
     pr = view(PROBLEM, w.table[PROBLEM_AT])
     h = w.time_step[0]
     result = 0
+    coupled = w.table[LOOP_PREDICT] != 0
+    if coupled:
+        call4(w.table[LOOP_START], address, 0, 0, 0)
     for part in range(t.part_mobile.shape[0]):
         first, last = t.part_body[part], t.part_body[part + 1]
         mobile = t.part_mobile[part] != 0
@@ -114,10 +128,18 @@ def smooth_stage(address, unused_1, unused_2, unused_3):
             drift(t, d, w, first, last, h)
         transforms(t, d, first, last)
         if mobile:
-            status = smooth_part(t, d, w, pr, first, last, h)
+            status = predict_part(t, d, w, first, last, h)
+            if not coupled:
+                free_part(t, d, w, pr, first, last, h)
             if status >= 0 and result == 0:
                 result = 1 + status
         else:
             for k in range(t.first_dof[first], t.first_dof[last]):
                 pr.u_free[k] = 0.0
+    if coupled:  # constraints between bodies change velocities, and with them the velocity products
+        call4(w.table[LOOP_PREDICT], address, 0, 0, 0)
+        for part in range(t.part_mobile.shape[0]):
+            if t.part_mobile[part] != 0:
+                free_part(t, d, w, pr, t.part_body[part], t.part_body[part + 1], h)
+        call4(w.table[LOOP_FREE], address, 1, 0, 0)
     return result

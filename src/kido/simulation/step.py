@@ -20,6 +20,8 @@ from kido.simulation.schema import (
     DETECT,
     FALLBACK,
     FINISH,
+    LOOP_ROWS,
+    LOOP_USER,
     PROBLEM_AT,
     RESTITUTE,
     SMOOTH,
@@ -64,7 +66,7 @@ def run_steps(world, number, resume):
         resume: FROM_START, or the stage at which the first step goes on.
 
     Returns:
-        Steps done; the stage that could not go on (SMOOTH, DETECT, ASSEMBLE, SOLVE) or -1; its status.
+        Steps done; the stage that could not go on (SMOOTH, DETECT, LOOP_USER, ASSEMBLE, SOLVE) or -1; its status.
     """
     w = view(WORLD, world)
     for k in range(number):
@@ -76,11 +78,17 @@ def run_steps(world, number, resume):
             status = call4(w.table[DETECT], world, 0, 0, 0)
             if status != 0:
                 return k, DETECT, status
+            if w.table[LOOP_USER] != 0:
+                return k, LOOP_USER, 0
         problem, sweeper, fallback = w.table[PROBLEM_AT], w.table[SWEEPER], w.table[FALLBACK]
         if resume <= FROM_ASSEMBLY:
             status = call4(w.table[ASSEMBLE], world, 0, 0, 0)
             if status != 0:
                 return k, ASSEMBLE, status
+            if w.table[LOOP_ROWS] != 0:
+                status = call4(w.table[LOOP_ROWS], world, 0, 0, 0)
+                if status != 0:
+                    return k, ASSEMBLE, status
             if w.table[SOLVE] == 0:
                 return k, SOLVE, 0
             call4(w.table[SOLVE], problem, sweeper, fallback, w.table[CHOSEN])
