@@ -35,11 +35,12 @@ class Block:
     lower: float = 0.0
     upper: float = np.inf
     restitution: float = 0.0
+    torsion: float = 0.0  # of a SPIN block, which belongs to the contact before it
 
 
 def problem(segments: list[Segment], blocks: list[Block], **settings: float) -> Container:
     """A PROBLEM from segments and blocks."""
-    rows = [3 if b.kind == CONTACT else 1 for b in blocks]
+    rows = [1 if b.kind == BOUNDED else 3 for b in blocks]
     starts = np.concatenate([[0], np.cumsum([len(s.velocity) for s in segments])]).astype(int)
     pool = sum(j.size for b in blocks for j in (b.jacobian_a, b.jacobian_b) if j is not None)
     c = new_problem(blocks=len(blocks), rows=sum(rows), dofs=int(starts[-1]), pool=pool, **settings)
@@ -50,6 +51,7 @@ def problem(segments: list[Segment], blocks: list[Block], **settings: float) -> 
     for k, block in enumerate(blocks):
         c.kind[k], c.row[k], c.mu[k] = block.kind, sum(rows[:k]), block.mu
         c.lower[k], c.upper[k], c.restitution[k] = block.lower, block.upper, block.restitution
+        c.torsion[k], c.partner[k] = block.torsion, max(k - 1, 0)
         c.bias[c.row[k] : c.row[k] + rows[k]] = block.bias[: rows[k]]
         sides = (
             (block.a, block.jacobian_a, c.dof_a, c.len_a, c.at_a),

@@ -19,9 +19,9 @@ import math
 from kido.jit import callback, kernel, view
 from kido.solvers.certify import measure_island
 from kido.solvers.cholesky import factorize, substitute
-from kido.solvers.cone import clamp, project_cone
+from kido.solvers.cone import clamp, project_cone, project_spin
 from kido.solvers.newton import newton_steps
-from kido.solvers.problem import ACCEPTANCE, ADMM_PENALTY, ADMM_RELAXATION, CONTACT, PROBLEM
+from kido.solvers.problem import ACCEPTANCE, ADMM_PENALTY, ADMM_RELAXATION, BOUNDED, CONTACT, PROBLEM
 from kido.solvers.rows import INDEX, apply_impulses, free_velocity, product, step_length
 from kido.solvers.vectors import gather, scatter
 
@@ -57,11 +57,11 @@ def assemble(c, island):
     end = c.island_start[island + 1]
     for e in range(begin, end):
         b = c.island_block[e]
-        rows = 3 if c.kind[b] == CONTACT else 1
+        rows = 1 if c.kind[b] == BOUNDED else 3
         column = row
         for g in range(e, end):
             d = c.island_block[g]
-            columns = 3 if c.kind[d] == CONTACT else 1
+            columns = 1 if c.kind[d] == BOUNDED else 3
             for side in range(2):
                 dof = c.dof_a[b] if side == 0 else c.dof_b[b]
                 length = c.len_a[b] if side == 0 else c.len_b[b]
@@ -138,11 +138,11 @@ def load(c, island, first, n):
     k = first
     for e in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[e]
-        rows = 3 if c.kind[b] == CONTACT else 1
+        rows = 1 if c.kind[b] == BOUNDED else 3
         for r in range(rows):
             h[FREE, k + r] = free_velocity(c, b, r) * h[SCALE, k + r]
             h[Z, k + r] += h[FREE, k + r]
-        if rows == 3:
+        if c.kind[b] == CONTACT:
             h[Z, k] += c.mu[b] * math.sqrt(h[Z, k + 1] * h[Z, k + 1] + h[Z, k + 2] * h[Z, k + 2])
         k += rows
 
@@ -155,10 +155,10 @@ def iterate(c, island, first, n, rho):
     k = first
     for e in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[e]
-        rows = 3 if c.kind[b] == CONTACT else 1
+        rows = 1 if c.kind[b] == BOUNDED else 3
         for r in range(rows):
             h[X, k + r] = rho * h[Y, k + r] + h[Z, k + r] - h[FREE, k + r]
-        if rows == 3:
+        if c.kind[b] == CONTACT:
             h[X, k] -= c.mu[b] * math.sqrt(h[Z, k + 1] * h[Z, k + 1] + h[Z, k + 2] * h[Z, k + 2])
         k += rows
     substitute(c.factor, n, h, X, first)
@@ -167,18 +167,24 @@ def iterate(c, island, first, n, rho):
     dual = 0.0
     size_y = 0.0
     size_z = 0.0
+    normal = 0.0  # impulse of the last contact, whose spin block may follow
     k = first
     for e in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[e]
-        rows = 3 if c.kind[b] == CONTACT else 1
+        rows = 1 if c.kind[b] == BOUNDED else 3
         for r in range(rows):
             primal += (h[X, k + r] - h[Y, k + r]) * (h[X, k + r] - h[Y, k + r])
             relaxed = relaxation * h[X, k + r] + (1.0 - relaxation) * h[Y, k + r]
             h[X, k + r] = relaxed - h[Z, k + r] * inverse
         scale = h[SCALE, k]
         if rows == 3:
-            floor = c.floor[b] / scale if scale > 0.0 else 0.0
-            y0, y1, y2 = project_cone(h[X, k], h[X, k + 1], h[X, k + 2], c.mu[b], floor)
+            if c.kind[b] == CONTACT:
+                floor = c.floor[b] / scale if scale > 0.0 else 0.0
+                y0, y1, y2 = project_cone(h[X, k], h[X, k + 1], h[X, k + 2], c.mu[b], floor)
+                normal = y0 * scale
+            else:
+                bound = normal / scale if scale > 0.0 else 0.0
+                y0, y1, y2 = project_spin(h[X, k], h[X, k + 1], h[X, k + 2], c.torsion[b] * bound, c.mu[b] * bound)
             dual += (y1 - h[Y, k + 1]) * (y1 - h[Y, k + 1]) + (y2 - h[Y, k + 2]) * (y2 - h[Y, k + 2])
             size_y += y1 * y1 + y2 * y2
             h[Y, k + 1] = y1

@@ -19,16 +19,17 @@ import numpy as np
 
 from kido.errors import KidoError
 from kido.jit import entry, kernel
-from kido.solvers.cone import bounded_defect, contact_defect, relative_residual
+from kido.solvers.cone import bounded_defect, contact_defect, relative_residual, spin_defect
 from kido.solvers.problem import (
     CONTACT,
     SMALL_ROWS,
     SPEED_TOLERANCE,
     SPEED_TOLERANCE_LARGE,
+    SPIN,
     TOLERANCE,
     TOLERANCE_LARGE,
 )
-from kido.solvers.rows import INDEX, bounded_velocity, contact_velocity, step_length
+from kido.solvers.rows import INDEX, bounded_velocity, contact_velocity, spin_bounds, step_length
 
 SPEED_FLOOR = 1e-10  # [m/s] speed of no account in any scene
 
@@ -202,6 +203,23 @@ def measure_island(c, island):
             impulse2 += p0 * p0 + p1 * p1 + p2 * p2
             velocity2 += step * step * (v0 * v0 + v1 * v1 + v2 * v2)
             power += p0 * v0 + p1 * v1 + p2 * v2
+        elif c.kind[b] == SPIN:
+            p1 = c.impulse[i + 1]
+            p2 = c.impulse[i + 2]
+            v0, v1, v2 = contact_velocity(c, b)
+            about, across = spin_bounds(c, b)
+            r0, r1, r2 = spin_defect(p0, p1, p2, v0, v1, v2, step, about, across)
+            defect = r0 * r0 + r1 * r1 + r2 * r2
+            # A spin's impulses have other units: they weigh as what they do to their contact's velocity.
+            power += p0 * v0 + p1 * v1 + p2 * v2
+            partner = step_length(c, c.partner[b])
+            weight = partner / step if step > 0.0 else 0.0
+            impulse2 += weight * (p0 * p0 + p1 * p1 + p2 * p2)
+            velocity2 += weight * step * step * (v0 * v0 + v1 * v1 + v2 * v2)
+            defect2 += weight * defect
+            if partner > 0.0 and weight * defect > speed * speed * partner * partner:
+                speed = math.sqrt(weight * defect) / partner
+            continue
         else:
             v0 = bounded_velocity(c, b)
             r0 = bounded_defect(p0, v0, step, c.lower[b], c.upper[b])

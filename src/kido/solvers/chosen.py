@@ -22,9 +22,11 @@ from kido.solvers.problem import (
     ISLANDS,
     LARGEST,
     MEASURED,
+    NO_SPIN,
     PROBLEM,
     SMALL_ROWS,
     SOLVED,
+    SPIN,
     TOO_LARGE,
     TOTAL_FALLBACKS,
     TOTAL_ITERATIONS,
@@ -32,8 +34,19 @@ from kido.solvers.problem import (
     TOTAL_RESIDUAL,
     TOTAL_SPEED,
     TOTAL_STATUS,
+    UNKNOWN_KIND,
 )
 from kido.solvers.rows import apply_impulses, clear_island, fastest_approach
+
+
+@kernel
+def has_spin(c, island):
+    """Whether an island has rolling or torsional friction."""
+    number = 0
+    for e in range(c.island_start[island], c.island_start[island + 1]):
+        if c.kind[c.island_block[e]] == SPIN:
+            number += 1
+    return number > 0
 
 
 @kernel
@@ -44,6 +57,8 @@ def solve_chosen_island(c, address, island, sweeper, fallback, solver):
     done = 0
     if solver == 0:
         apply_impulses(c, island)
+    elif c.choice[NO_SPIN] != 0.0 and has_spin(c, island):
+        c.island_ended[island] = UNKNOWN_KIND
     elif rows <= c.choice[LARGEST]:
         c.island_ended[island] = MEASURED
         done = call4(solver, address, island, int(c.choice[CAP]), 0)

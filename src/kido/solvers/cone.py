@@ -45,6 +45,21 @@ def contact_defect(p0, p1, p2, v0, v1, v2, step, mu, floor):
 
 
 @kernel
+def project_spin(n, t1, t2, about, across):
+    """Euclidean projection of a spin impulse (n, t1, t2) onto |n| <= about, |t| <= across."""
+    t = math.sqrt(t1 * t1 + t2 * t2)
+    scale = across / t if t > across else 1.0
+    return clamp(n, -about, about), scale * t1, scale * t2
+
+
+@kernel
+def spin_defect(p0, p1, p2, v0, v1, v2, step, about, across):
+    """p - proj(p - step v): the natural map's defect of a spin block at its contact's present bounds [N m s]."""
+    q0, q1, q2 = project_spin(p0 - step * v0, p1 - step * v1, p2 - step * v2, about, across)
+    return p0 - q0, p1 - q1, p2 - q2
+
+
+@kernel
 def bounded_defect(p, v, step, lower, upper):
     """p - clamp(p - step v, lower, upper): the natural map's defect of a bounded row; `step` is 1 /
     A_ii."""

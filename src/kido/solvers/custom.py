@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kido.errors import ModelError
 from kido.jit import Container
-from kido.solvers.problem import CONTACT, DECLINED, ISLANDS, MEASURED
+from kido.solvers.problem import BOUNDED, CONTACT, DECLINED, ISLANDS, MEASURED, SPIN
 from kido.solvers.solver import Solver
 
 
@@ -31,9 +31,12 @@ class IslandProblem:
         contact_rows: the first row of each contact, (contacts,).
         mu: coefficients of friction, (contacts,).
         floor: least normal impulses, (contacts,) [N s].
-        single_rows: the rows that are no contact's, (singles,).
+        single_rows: the rows of limits, joint friction and equalities, (singles,).
         lower, upper: their bounds, (singles,) [N s]; may be infinite.
         warm_start: impulses of the last step, admissible, (rows,) [N s].
+        spin_rows: the first row of each rolling and torsional friction, (spins,): three rows of angular velocity,
+            directly after those of its contact. |p_n| <= torsion times, |p_t| <= rolling times the contact's p_n.
+        rolling, torsion: their coefficients, (spins,) [m].
     """
 
     jacobian: NDArray[np.float64]
@@ -47,6 +50,9 @@ class IslandProblem:
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
     warm_start: NDArray[np.float64]
+    spin_rows: NDArray[np.int64]
+    rolling: NDArray[np.float64]
+    torsion: NDArray[np.float64]
 
 
 SolveIsland = Callable[[IslandProblem], Any]
@@ -102,7 +108,7 @@ def island_blocks(problem: Container, island: int) -> np.ndarray:
 
 def island_rows(problem: Container, island: int) -> np.ndarray:
     """Rows of the problem that an island has, in its order."""
-    rows = [problem.row[b] + np.arange(3 if problem.kind[b] == CONTACT else 1) for b in island_blocks(problem, island)]
+    rows = [problem.row[b] + np.arange(1 if problem.kind[b] == BOUNDED else 3) for b in island_blocks(problem, island)]
     return np.concatenate(rows)
 
 
@@ -110,7 +116,9 @@ def describe_island(problem: Container, island: int) -> IslandProblem:
     """An island as arrays of its own."""
     blocks = island_blocks(problem, island)
     contact = problem.kind[blocks] == CONTACT
-    sizes = np.where(contact, 3, 1)
+    single = problem.kind[blocks] == BOUNDED
+    spin = problem.kind[blocks] == SPIN
+    sizes = np.where(single, 1, 3)
     starts = np.cumsum(sizes) - sizes
     rows = island_rows(problem, island)
     segments = {
@@ -143,8 +151,11 @@ def describe_island(problem: Container, island: int) -> IslandProblem:
         contact_rows=starts[contact],
         mu=problem.mu[blocks[contact]],
         floor=problem.floor[blocks[contact]],
-        single_rows=starts[~contact],
-        lower=problem.lower[blocks[~contact]],
-        upper=problem.upper[blocks[~contact]],
+        single_rows=starts[single],
+        lower=problem.lower[blocks[single]],
+        upper=problem.upper[blocks[single]],
         warm_start=problem.impulse[rows],
+        spin_rows=starts[spin],
+        rolling=problem.mu[blocks[spin]],
+        torsion=problem.torsion[blocks[spin]],
     )

@@ -13,15 +13,16 @@ from __future__ import annotations
 from kido.jit import callback, kernel, view
 from kido.solvers.anderson import LAST_G, NOW_X, extrapolate
 from kido.solvers.certify import measure_island
-from kido.solvers.one_contact import solve_bounded, solve_contact
+from kido.solvers.one_contact import solve_bounded, solve_contact, solve_spin
 from kido.solvers.problem import (
     ANDERSON,
+    BOUNDED,
     CHECK_EVERY,
     CONTACT,
     MAX_MEMORY,
     PROBLEM,
 )
-from kido.solvers.rows import INDEX, bounded_velocity, contact_velocity, push_bounded, push_contact
+from kido.solvers.rows import INDEX, bounded_velocity, contact_velocity, push_bounded, push_contact, spin_bounds
 from kido.solvers.vectors import gather, scatter
 
 GROWTH = 4.0  # growth of |f|^2 at which an extrapolation is taken back
@@ -71,6 +72,39 @@ def relax_contact(c, b):
 
 
 @kernel
+def relax_spin(c, b):
+    """Solve the spin block b with all other impulses fixed."""
+    i = c.row[b] & INDEX
+    v0, v1, v2 = contact_velocity(c, b)
+    p0 = c.impulse[i]
+    p1 = c.impulse[i + 1]
+    p2 = c.impulse[i + 2]
+    w00 = c.W[b, 0]
+    w01 = c.W[b, 1]
+    w02 = c.W[b, 2]
+    w11 = c.W[b, 3]
+    w12 = c.W[b, 4]
+    w22 = c.W[b, 5]
+    alpha = 0.0
+    power = v1 * p1 + v2 * p2
+    if power < 0.0:
+        alpha = -power / (p1 * p1 + p2 * p2)
+    b0 = v0 - (w00 * p0 + w01 * p1 + w02 * p2)
+    b1 = v1 - (w01 * p0 + w11 * p1 + w12 * p2)
+    b2 = v2 - (w02 * p0 + w12 * p1 + w22 * p2)
+    about, across = spin_bounds(c, b)
+    q0, q1, q2 = solve_spin(w00, w01, w02, w11, w12, w22, b0, b1, b2, about, across, p1, p2, alpha)
+    c.impulse[i] = q0
+    c.impulse[i + 1] = q1
+    c.impulse[i + 2] = q2
+    p0 = q0 - p0
+    p1 = q1 - p1
+    p2 = q2 - p2
+    if p0 != 0.0 or p1 != 0.0 or p2 != 0.0:
+        push_contact(c, b, p0, p1, p2)
+
+
+@kernel
 def relax_bounded(c, b):
     """Solve bounded row b with all other impulses fixed."""
     i = c.row[b] & INDEX
@@ -89,8 +123,10 @@ def sweep(c, island):
         b = c.island_block[e] & INDEX
         if c.kind[b] == CONTACT:
             relax_contact(c, b)
-        else:
+        elif c.kind[b] == BOUNDED:
             relax_bounded(c, b)
+        else:
+            relax_spin(c, b)
 
 
 @callback

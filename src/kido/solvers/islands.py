@@ -7,7 +7,7 @@ ordered by their first block and keep their blocks in order, so that results do 
 from __future__ import annotations
 
 from kido.jit import kernel
-from kido.solvers.problem import BLOCKS, CONTACT, DOFS, ISLANDS
+from kido.solvers.problem import BLOCKS, BOUNDED, DOFS, ISLANDS
 
 
 @kernel
@@ -37,7 +37,7 @@ def build_islands(c):
                 c.node[x] = y
     islands = 0
     for b in range(num_blocks):
-        rows = 3 if c.kind[b] == CONTACT else 1
+        rows = 1 if c.kind[b] == BOUNDED else 3
         if c.len_a[b] > 0:
             root = find(c.node, c.dof_a[b])
         elif c.len_b[b] > 0:

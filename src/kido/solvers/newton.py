@@ -6,7 +6,8 @@ With x = p - v in scaled impulses (so that every block of A has mean diagonal 1)
 * sticking where |x_t| <= mu max(x_n, floor):  v_t = 0;
 * sliding else:  p_t = mu max(x_n, floor) x_t / |x_t|,
 
-and a bounded row is at a bound or has v = 0. Each iteration solves the linearization of these equations, with
+and a bounded row is at a bound or has v = 0; a spin block likewise, its bounds lagging behind its contact's normal
+impulse by an iteration. Each iteration solves the linearization of these equations, with
 SOFTNESS added to A where a velocity is zero (redundant rows), and goes back along the step until the
 equations' defect is smaller than what is allowed, which falls by half at most. Where the cases are those of
 the solution it converges in a few steps, whatever the conditioning of A: what first-order methods cannot do.
@@ -20,8 +21,8 @@ import math
 
 from kido.jit import kernel
 from kido.solvers.certify import measure_island
-from kido.solvers.cone import clamp
-from kido.solvers.problem import ACCEPTANCE, CONTACT
+from kido.solvers.cone import clamp, project_spin
+from kido.solvers.problem import ACCEPTANCE, BOUNDED, CONTACT, SPIN
 from kido.solvers.vectors import gather, scatter
 
 SOFTNESS = 1e-9
@@ -82,21 +83,45 @@ def set_slide_rows(c, n, first, i, mu, open_, floor):
 
 
 @kernel
+def linearize_spin(c, n, first, i, about, across):
+    """Equations of the spin block whose first row is i, its bounds taken as they are now."""
+    h = c.history
+    k = first + i
+    x = h[P, k] - h[V, k]
+    if math.fabs(x) <= about:
+        set_velocity_row(c, n, first, i)
+    else:
+        set_impulse_row(c, n, first, i, clamp(x, -about, about))
+    x1 = h[P, k + 1] - h[V, k + 1]
+    x2 = h[P, k + 2] - h[V, k + 2]
+    if across <= 0.0:
+        set_impulse_row(c, n, first, i + 1, 0.0)
+        set_impulse_row(c, n, first, i + 2, 0.0)
+    elif x1 * x1 + x2 * x2 <= across * across:
+        set_velocity_row(c, n, first, i + 1)
+        set_velocity_row(c, n, first, i + 2)
+    else:
+        set_slide_rows(c, n, first, i, 1.0, True, across)
+
+
+@kernel
 def linearize(c, island, first, n):
     """Fill factor[:n, :n] and STEP with the equations at P and V."""
     h = c.history
     i = 0
+    normal = 0.0  # impulse of the last contact, whose spin block may follow
     for e in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[e]
         k = first + i
         scale = h[SCALE, k]
         x = h[P, k] - h[V, k]
         if scale <= 0.0:
-            for r in range(3 if c.kind[b] == CONTACT else 1):
+            for r in range(1 if c.kind[b] == BOUNDED else 3):
                 set_impulse_row(c, n, first, i + r, h[P, k + r])
         elif c.kind[b] == CONTACT:
             floor = c.floor[b] / scale
             open_ = x <= floor
+            normal = max(h[P, k], 0.0) * scale
             if open_:
                 set_impulse_row(c, n, first, i, floor)
             else:
@@ -112,13 +137,15 @@ def linearize(c, island, first, n):
                 set_velocity_row(c, n, first, i + 2)
             else:
                 set_slide_rows(c, n, first, i, c.mu[b], open_, floor)
+        elif c.kind[b] == SPIN:
+            linearize_spin(c, n, first, i, c.torsion[b] * normal / scale, c.mu[b] * normal / scale)
         elif x <= c.lower[b] / scale:
             set_impulse_row(c, n, first, i, c.lower[b] / scale)
         elif x >= c.upper[b] / scale:
             set_impulse_row(c, n, first, i, c.upper[b] / scale)
         else:
             set_velocity_row(c, n, first, i)
-        i += 3 if c.kind[b] == CONTACT else 1
+        i += 1 if c.kind[b] == BOUNDED else 3
 
 
 @kernel
@@ -164,13 +191,28 @@ def defect2(c, island, first, n, share):
             v += c.matrix[i, j] * h[TRIAL, first + j]
         h[V, first + i] = v
     total = 0.0
+    held = 0.0  # impulse of the last contact, whose spin block may follow
     k = first
     for e in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[e]
         scale = h[SCALE, k]
-        rows = 3 if c.kind[b] == CONTACT else 1
+        rows = 1 if c.kind[b] == BOUNDED else 3
         x = h[TRIAL, k] - h[V, k]
-        if scale > 0.0 and rows == 3:
+        if scale > 0.0 and c.kind[b] == SPIN:
+            bound = held / scale
+            q0, q1, q2 = project_spin(
+                x,
+                h[TRIAL, k + 1] - h[V, k + 1],
+                h[TRIAL, k + 2] - h[V, k + 2],
+                c.torsion[b] * bound,
+                c.mu[b] * bound,
+            )
+            d0 = h[TRIAL, k] - q0
+            d1 = h[TRIAL, k + 1] - q1
+            d2 = h[TRIAL, k + 2] - q2
+            total += d0 * d0 + d1 * d1 + d2 * d2
+        elif scale > 0.0 and rows == 3:
+            held = max(h[TRIAL, k], 0.0) * scale
             normal = max(x, c.floor[b] / scale)
             x1 = h[TRIAL, k + 1] - h[V, k + 1]
             x2 = h[TRIAL, k + 2] - h[V, k + 2]

@@ -121,6 +121,28 @@ def solve_contact(w00, w01, w02, w11, w12, w22, b0, b1, b2, mu, floor, alpha):
 
 
 @kernel
+def solve_spin(w00, w01, w02, w11, w12, w22, b0, b1, b2, about, across, p1, p2, alpha):
+    """Spin impulse (p_n, p_1, p_2) with velocity v = W p + b: about the normal at p_1, p_2, then across it.
+
+    Args:
+        w00 ... w22: own compliance W, symmetric (about the normal first).
+        b0, b1, b2: angular velocity without the block's impulse.
+        about: bound of |p_n|.
+        across: bound of |p_t|.
+        p1, p2: present impulses across.
+        alpha: first guess of the angular velocity across per impulse.
+    """
+    tiny = SINGULAR * (w00 + w11 + w22) + 1e-300
+    p0 = solve_bounded(w00, b0 + w01 * p1 + w02 * p2, -about, about)
+    if not across > 0.0:
+        return p0, 0.0, 0.0
+    c1 = b1 + w01 * p0
+    c2 = b2 + w02 * p0
+    _, p1, p2 = friction(w11, w12, w22, c1, c2, across, 0.0, 0.0, 1.0, tiny, alpha)
+    return p0, p1, p2
+
+
+@kernel
 def solve_bounded(w, b, lower, upper):
     """Impulse of one bounded row with velocity v = w p + b."""
     if w > 0.0:

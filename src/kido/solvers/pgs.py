@@ -20,8 +20,8 @@ import math
 
 from kido.jit import callback, kernel, view
 from kido.solvers.cone import clamp
-from kido.solvers.problem import CAPPED, CHANGE, CONTACT, PROBLEM, RELAXATION, SOLVED
-from kido.solvers.rows import INDEX, apply_impulses, push1, velocity1
+from kido.solvers.problem import CAPPED, CHANGE, CONTACT, PROBLEM, RELAXATION, SOLVED, SPIN
+from kido.solvers.rows import INDEX, apply_impulses, push1, spin_bounds, velocity1
 
 
 @kernel
@@ -60,6 +60,13 @@ def box_sweep(c, island, relaxation):
             bound = c.mu[b] * c.impulse[i]
             d1 = relax_row(c, b, 1, c.W[b, 3], -bound, bound, relaxation)
             d2 = relax_row(c, b, 2, c.W[b, 5], -bound, bound, relaxation)
+            change2 += d0 * d0 + d1 * d1 + d2 * d2
+            impulse2 += c.impulse[i + 1] * c.impulse[i + 1] + c.impulse[i + 2] * c.impulse[i + 2]
+        elif c.kind[b] == SPIN:
+            about, across = spin_bounds(c, b)
+            d0 = relax_row(c, b, 0, c.W[b, 0], -about, about, relaxation)
+            d1 = relax_row(c, b, 1, c.W[b, 3], -across, across, relaxation)
+            d2 = relax_row(c, b, 2, c.W[b, 5], -across, across, relaxation)
             change2 += d0 * d0 + d1 * d1 + d2 * d2
             impulse2 += c.impulse[i + 1] * c.impulse[i + 1] + c.impulse[i + 2] * c.impulse[i + 2]
         else:

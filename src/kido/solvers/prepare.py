@@ -5,21 +5,25 @@ from __future__ import annotations
 import math
 
 from kido.jit import kernel
-from kido.solvers.cone import clamp, project_cone
+from kido.solvers.cone import clamp, project_cone, project_spin
 from kido.solvers.islands import build_islands
-from kido.solvers.problem import BLOCKS, CONTACT, DOFS, ISLANDS
-from kido.solvers.rows import INDEX, own_compliance, push_impulse
+from kido.solvers.problem import BLOCKS, BOUNDED, CONTACT, DOFS, ISLANDS
+from kido.solvers.rows import INDEX, own_compliance, push_impulse, spin_bounds
 
 
 @kernel
 def clean_start(c, b):
     """Make the warm start of a block finite and admissible."""
     i = c.row[b] & INDEX
-    if c.kind[b] == CONTACT:
+    if c.kind[b] != BOUNDED:
         if not math.isfinite(c.impulse[i] + c.impulse[i + 1] + c.impulse[i + 2]):
             for r in range(3):
                 c.impulse[i + r] = 0.0
-        p0, p1, p2 = project_cone(c.impulse[i], c.impulse[i + 1], c.impulse[i + 2], c.mu[b], c.floor[b])
+        if c.kind[b] == CONTACT:
+            p0, p1, p2 = project_cone(c.impulse[i], c.impulse[i + 1], c.impulse[i + 2], c.mu[b], c.floor[b])
+        else:
+            about, across = spin_bounds(c, b)
+            p0, p1, p2 = project_spin(c.impulse[i], c.impulse[i + 1], c.impulse[i + 2], about, across)
         c.impulse[i] = p0
         c.impulse[i + 1] = p1
         c.impulse[i + 2] = p2

@@ -7,6 +7,10 @@ Unknown are the impulses of *blocks* acting on a concatenated generalized veloci
 * kind CONTACT: three rows (normal, two tangents), exact Coulomb cone. With mu the coefficient of friction,
   p_n >= 0, |p_t| <= mu p_n, v_n >= 0, p_n v_n = 0 and friction opposes slip: v_t = -lambda p_t, lambda >=
   0, lambda (mu p_n - |p_t|) = 0. `floor` raises the lower bound of p_n (restitution), 0 by default.
+* kind SPIN: three rows (angular velocities about the normal and the two tangents) of the contact block
+  `partner`, which comes directly before it. Torsional and rolling friction: |p_n| <= `torsion` times, and
+  |p_t| <= `mu` times the contact's normal impulse, both [m], each opposed to its angular velocity, which is
+  zero below the bound.
 * kind BOUNDED: one row; lower <= p <= upper and v >= 0 at lower, v <= 0 at upper, v = 0 between. A joint
   limit has bounds [0, inf), Coulomb joint friction [-f h, f h], an equality (-inf, inf).
 
@@ -24,6 +28,7 @@ from kido.jit import Container, Field, Schema
 
 CONTACT = 0
 BOUNDED = 1
+SPIN = 2
 
 # Entries of `count` (int64), set by whoever fills the problem; islands are counted by `build_islands`.
 BLOCKS, ROWS, DOFS, ISLANDS = 0, 1, 2, 3
@@ -43,9 +48,10 @@ RAY = 4  # Lemke: the path goes to infinity, as where no impulses exist
 STUCK = 5  # pivots without end, or none that is large enough
 INACCURATE = 6  # rounding left too large a defect, or bounds and normal impulses do not agree
 DECLINED = 7  # a user's solver gave no impulses, or such that are not finite
+UNKNOWN_KIND = 8  # the island has blocks that the solver does not know
 
 # Entries of `choice` (float64): parameters of that solver.
-CAP, LARGEST, DIRECTIONS, RELAXATION, CHANGE = 0, 1, 2, 3, 4
+CAP, LARGEST, DIRECTIONS, RELAXATION, CHANGE, NO_SPIN = 0, 1, 2, 3, 4, 5
 
 # Entries of `setting` (float64): parameters of the solvers, with `default_settings`.
 TOLERANCE, TOLERANCE_LARGE, SMALL_ROWS = 0, 1, 2
@@ -100,7 +106,7 @@ PROBLEM = Schema(
     "PROBLEM",
     Field("count", "i", (8,), doc="number of blocks, rows, DOFs, islands"),
     Field("setting", "f", (NUM_SETTINGS,), doc="parameters of the solvers, see SETTING_NAMES"),
-    Field("kind", "i", ("blocks",), doc="CONTACT or BOUNDED"),
+    Field("kind", "i", ("blocks",), doc="CONTACT, BOUNDED or SPIN"),
     Field("row", "i", ("blocks",), doc="first row of the block"),
     Field("dof_a", "i", ("blocks",), doc="first DOF of the first segment"),
     Field("len_a", "i", ("blocks",), doc="its number of DOFs, 0 if static"),
@@ -108,7 +114,9 @@ PROBLEM = Schema(
     Field("dof_b", "i", ("blocks",), doc="first DOF of the second segment"),
     Field("len_b", "i", ("blocks",), doc="its number of DOFs, 0 if static"),
     Field("at_b", "i", ("blocks",), doc="where its rows start in J and Y"),
-    Field("mu", "f", ("blocks",), doc="coefficient of friction of a contact"),
+    Field("mu", "f", ("blocks",), doc="coefficient of friction of a contact; of rolling friction [m]"),
+    Field("torsion", "f", ("blocks",), "m", "coefficient of torsional friction of a SPIN block"),
+    Field("partner", "i", ("blocks",), doc="the contact block of a SPIN block, directly before it"),
     Field("lower", "f", ("blocks",), "N s", "lower impulse bound of a bounded row"),
     Field("upper", "f", ("blocks",), "N s", "upper impulse bound of a bounded row"),
     Field("floor", "f", ("blocks",), "N s", "lower bound of a contact's normal impulse, usually 0"),
@@ -226,7 +234,7 @@ def problem_matrices(problem: Container) -> tuple[np.ndarray, np.ndarray]:
             (problem.dof_b, problem.len_b, problem.at_b),
         ):
             d, n = int(dof[block]), int(length[block])
-            for r in range(3 if problem.kind[block] == CONTACT else 1):
+            for r in range(1 if problem.kind[block] == BOUNDED else 3):
                 begin = int(at[block]) + r * n
                 jacobian[first + r, d : d + n] += problem.J[begin : begin + n]
                 response[first + r, d : d + n] += problem.Y[begin : begin + n]

@@ -24,6 +24,7 @@ from kido.solvers.certify import measure_island
 from kido.solvers.problem import (
     ADMM_ITERATIONS,
     AT_CAP,
+    BOUNDED,
     CONTACT,
     ISLANDS,
     MAX_MEMORY,
@@ -78,7 +79,7 @@ def work(c, island):
     for e in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[e]
         i = c.row[b]
-        if c.kind[b] == CONTACT:
+        if c.kind[b] != BOUNDED:
             v0, v1, v2 = contact_velocity(c, b)
             total += c.impulse[i + 1] * (v1 + free_velocity(c, b, 1))
             total += c.impulse[i + 2] * (v2 + free_velocity(c, b, 2))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 
 from kido.jit import kernel
-from kido.solvers.problem import CONTACT
+from kido.solvers.problem import BOUNDED, CONTACT, SPIN
 
 # Indices read from the problem are masked: the optimiser then knows that they are not negative.
 INDEX = (1 << 40) - 1
@@ -68,7 +68,7 @@ def push3(Y, at, n, u, d, p0, p1, p2):
 
 @kernel
 def contact_velocity(c, b):
-    """Velocity (normal, t1, t2) of contact b: J u + bias + compliance * p."""
+    """Velocity (normal, t1, t2) of contact or spin b: J u + bias + compliance * p."""
     i = c.row[b] & INDEX
     x0, x1, x2 = velocity3(c.J, c.at_a[b] & INDEX, c.len_a[b] & INDEX, c.u, c.dof_a[b] & INDEX)
     y0, y1, y2 = velocity3(c.J, c.at_b[b] & INDEX, c.len_b[b] & INDEX, c.u, c.dof_b[b] & INDEX)
@@ -89,6 +89,13 @@ def bounded_velocity(c, b):
 
 
 @kernel
+def spin_bounds(c, b):
+    """Bounds [N m s] of torsional and rolling friction of SPIN block b, as its contact's normal impulse has them."""
+    normal = c.impulse[c.row[c.partner[b]] & INDEX]
+    return c.torsion[b] * normal, c.mu[b] * normal
+
+
+@kernel
 def push_contact(c, b, p0, p1, p2):
     """Add the response to a contact's impulse to u."""
     push3(c.Y, c.at_a[b] & INDEX, c.len_a[b] & INDEX, c.u, c.dof_a[b] & INDEX, p0, p1, p2)
@@ -105,7 +112,7 @@ def push_bounded(c, b, p):
 @kernel
 def step_length(c, b):
     """Inverse of the block's mean own compliance: 3 / trace W, or 1 / W; 0 if it cannot move."""
-    if c.kind[b] == CONTACT:
+    if c.kind[b] != BOUNDED:
         w = (c.W[b, 0] + c.W[b, 3] + c.W[b, 5]) / 3.0
     else:
         w = c.W[b, 0]
@@ -139,6 +146,8 @@ def fastest_approach(c, island):
     fastest = 0.0
     for entry in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[entry]
+        if c.kind[b] == SPIN:
+            continue
         v = -free_velocity(c, b, 0)
         if c.kind[b] != CONTACT:
             v = math.fabs(v)
@@ -155,7 +164,7 @@ def own_compliance(c, b):
     a = c.at_a[b] & INDEX
     e = c.at_b[b] & INDEX
     i = c.row[b] & INDEX
-    if c.kind[b] == CONTACT:
+    if c.kind[b] != BOUNDED:
         for s in range(3):
             x0, x1, x2 = velocity3(c.J, a, na, c.Y, a + s * na)
             y0, y1, y2 = velocity3(c.J, e, nb, c.Y, e + s * nb)
@@ -186,7 +195,7 @@ def reset_velocity(c, island):
 def push_impulse(c, b):
     """Add the response to a block's whole impulse to u."""
     i = c.row[b] & INDEX
-    if c.kind[b] == CONTACT:
+    if c.kind[b] != BOUNDED:
         push_contact(c, b, c.impulse[i], c.impulse[i + 1], c.impulse[i + 2])
     elif c.impulse[i] != 0.0:
         push_bounded(c, b, c.impulse[i])
@@ -205,6 +214,6 @@ def clear_island(c, island):
     """No impulses; the velocity is the free one."""
     for entry in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[entry]
-        for i in range(c.row[b], c.row[b] + (3 if c.kind[b] == CONTACT else 1)):
+        for i in range(c.row[b], c.row[b] + (1 if c.kind[b] == BOUNDED else 3)):
             c.impulse[i] = 0.0
     reset_velocity(c, island)

@@ -18,7 +18,7 @@ from kido.solvers.dantzig import dantzig_island
 from kido.solvers.gauss_seidel import gauss_seidel_island
 from kido.solvers.lemke import lemke_island
 from kido.solvers.pgs import pgs_island
-from kido.solvers.problem import CAP, CHANGE, DIRECTIONS, LARGEST, RELAXATION
+from kido.solvers.problem import CAP, CHANGE, DIRECTIONS, LARGEST, NO_SPIN, RELAXATION
 
 LARGEST_COUNT = 10**9
 
@@ -110,7 +110,8 @@ class ADMM(Solver):
 class Dantzig(Solver):
     """Boxed LCP by Dantzig's pivoting, as ODE and DART do it: exact for its friction pyramid.
 
-    The pyramid lets friction reach sqrt(2) mu N along the diagonal of the two tangents.
+    The pyramid lets friction reach sqrt(2) mu N along the diagonal of the two tangents. Islands with rolling or
+    torsional friction go to the default solver.
 
     Args:
         rounds: most times that friction bounds are set from the normal impulses until both agree; with 1, the
@@ -130,14 +131,15 @@ class Dantzig(Solver):
         return {"dense_rows": self.max_rows, "unknowns": self.max_rows}
 
     def _choice(self) -> dict[int, float]:
-        return {CAP: self.rounds, LARGEST: self.max_rows}
+        return {CAP: self.rounds, LARGEST: self.max_rows, NO_SPIN: 1}
 
 
 @dataclass(frozen=True)
 class Lemke(Solver):
     """LCP with polyhedral friction by Lemke's method (Stewart and Trinkle; Anitescu and Potra).
 
-    The polygon is inscribed in the friction disc: between two directions a slide meets cos(pi / d) mu N.
+    The polygon is inscribed in the friction disc: between two directions a slide meets cos(pi / d) mu N. Islands
+    with rolling or torsional friction go to the default solver.
 
     Args:
         directions: d, of the friction polygon, even and at least 4.
@@ -163,7 +165,7 @@ class Lemke(Solver):
         return {"dense_rows": self.max_rows, "unknowns": max(per_contact, 2 * self.max_rows)}
 
     def _choice(self) -> dict[int, float]:
-        return {CAP: self.pivots, LARGEST: self.max_rows, DIRECTIONS: self.directions}
+        return {CAP: self.pivots, LARGEST: self.max_rows, DIRECTIONS: self.directions, NO_SPIN: 1}
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ Columns of an island are [island_row[island], island_row[island + 1]).
 from __future__ import annotations
 
 from kido.jit import kernel
-from kido.solvers.cone import clamp, project_cone
-from kido.solvers.problem import CONTACT
-from kido.solvers.rows import INDEX, push_bounded, push_contact
+from kido.solvers.cone import clamp, project_cone, project_spin
+from kido.solvers.problem import BOUNDED, CONTACT
+from kido.solvers.rows import INDEX, push_bounded, push_contact, spin_bounds
 
 
 @kernel
@@ -20,7 +20,7 @@ def gather(c, island, slot):
         i = c.row[b] & INDEX
         c.history[slot, k] = c.impulse[i]
         k += 1
-        if c.kind[b] == CONTACT:
+        if c.kind[b] != BOUNDED:
             c.history[slot, k] = c.impulse[i + 1]
             c.history[slot, k + 1] = c.impulse[i + 2]
             k += 2
@@ -33,10 +33,16 @@ def scatter(c, island, slot):
     for e in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[e]
         i = c.row[b] & INDEX
-        if c.kind[b] == CONTACT:
-            p0, p1, p2 = project_cone(
-                c.history[slot, k], c.history[slot, k + 1], c.history[slot, k + 2], c.mu[b], c.floor[b]
-            )
+        if c.kind[b] != BOUNDED:
+            if c.kind[b] == CONTACT:
+                p0, p1, p2 = project_cone(
+                    c.history[slot, k], c.history[slot, k + 1], c.history[slot, k + 2], c.mu[b], c.floor[b]
+                )
+            else:
+                about, across = spin_bounds(c, b)
+                p0, p1, p2 = project_spin(
+                    c.history[slot, k], c.history[slot, k + 1], c.history[slot, k + 2], about, across
+                )
             d0 = p0 - c.impulse[i]
             d1 = p1 - c.impulse[i + 1]
             d2 = p2 - c.impulse[i + 2]
@@ -61,6 +67,6 @@ def adopt(c, island, slot, scales):
     k = c.island_row[island] & INDEX
     for e in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[e]
-        for r in range(3 if c.kind[b] == CONTACT else 1):
+        for r in range(1 if c.kind[b] == BOUNDED else 3):
             c.impulse[c.row[b] + r] = c.history[slot, k] * c.history[scales, k]
             k += 1
