@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from kido.jit import Container
-from kido.solvers import BLOCKS, BOUNDED, CONTACT, DOFS, ROWS, new_problem
+from kido.solvers import BLOCKS, BOUNDED, CONTACT, DOFS, EXTRAS, ROWS, new_problem
 
 H = 1e-3
 G = 9.81
@@ -36,18 +36,20 @@ class Block:
     upper: float = np.inf
     restitution: float = 0.0
     torsion: float = 0.0  # of a SPIN block, which belongs to the contact before it
+    more: list[tuple[int, np.ndarray]] = field(default_factory=list)  # further segments
 
 
 def problem(segments: list[Segment], blocks: list[Block], **settings: float) -> Container:
     """A PROBLEM from segments and blocks."""
     rows = [1 if b.kind == BOUNDED else 3 for b in blocks]
     starts = np.concatenate([[0], np.cumsum([len(s.velocity) for s in segments])]).astype(int)
-    pool = sum(j.size for b in blocks for j in (b.jacobian_a, b.jacobian_b) if j is not None)
-    c = new_problem(blocks=len(blocks), rows=sum(rows), dofs=int(starts[-1]), pool=pool, **settings)
-    c.count[BLOCKS], c.count[ROWS], c.count[DOFS] = len(blocks), sum(rows), starts[-1]
+    pool = sum(j.size for b in blocks for j in (b.jacobian_a, b.jacobian_b, *(m[1] for m in b.more)) if j is not None)
+    extras = sum(len(b.more) for b in blocks)
+    c = new_problem(blocks=len(blocks), rows=sum(rows), dofs=int(starts[-1]), pool=pool, extras=extras, **settings)
+    c.count[BLOCKS], c.count[ROWS], c.count[DOFS], c.count[EXTRAS] = len(blocks), sum(rows), starts[-1], extras
     for k, s in enumerate(segments):
         c.u_free[starts[k] : starts[k + 1]] = s.velocity
-    at = 0
+    at = extra = 0
     for k, block in enumerate(blocks):
         c.kind[k], c.row[k], c.mu[k] = block.kind, sum(rows[:k]), block.mu
         c.lower[k], c.upper[k], c.restitution[k] = block.lower, block.upper, block.restitution
@@ -57,11 +59,16 @@ def problem(segments: list[Segment], blocks: list[Block], **settings: float) -> 
             (block.a, block.jacobian_a, c.dof_a, c.len_a, c.at_a),
             (block.b, block.jacobian_b, c.dof_b, c.len_b, c.at_b),
         )
-        for segment, jacobian, dof, length, where in sides:
+        c.more_first[k], c.more_count[k] = extra, len(block.more)
+        places = [(segment, jacobian, dof, length, where, k) for segment, jacobian, dof, length, where in sides]
+        for n, (segment, jacobian) in enumerate(block.more):
+            places.append((segment, jacobian, c.more_dof, c.more_len, c.more_at, extra + n))
+        extra += len(block.more)
+        for segment, jacobian, dof, length, where, entry in places:
             if segment is None or jacobian is None:
                 continue
             jacobian = np.atleast_2d(jacobian)
-            dof[k], length[k], where[k] = starts[segment], jacobian.shape[1], at
+            dof[entry], length[entry], where[entry] = starts[segment], jacobian.shape[1], at
             c.J[at : at + jacobian.size] = jacobian.ravel()
             c.Y[at : at + jacobian.size] = np.linalg.solve(segments[segment].mass, jacobian.T).T.ravel()
             at += jacobian.size

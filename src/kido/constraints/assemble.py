@@ -6,17 +6,24 @@ from kido.collision.container import CONTACTS
 from kido.constraints.actuator import add_actuator, is_dragged, most_actuator_rows, wanted_velocity
 from kido.constraints.contact import add_contact, ask_responses, pool_size
 from kido.constraints.joint import add_friction, add_limit, limit_is_near
-from kido.constraints.sources import BLOCKS_NEEDED, POOL_NEEDED, RESPONSES_NEEDED, ROWS_NEEDED, TIME_STEP
+from kido.constraints.sources import (
+    BLOCKS_NEEDED,
+    EXTRAS_NEEDED,
+    POOL_NEEDED,
+    RESPONSES_NEEDED,
+    ROWS_NEEDED,
+    TIME_STEP,
+)
 from kido.jit import kernel, view
 from kido.kernels.responses import POOL, RESPONSES, forget_responses, make_responses
-from kido.solvers.problem import BLOCKS, DOFS, ROWS
+from kido.solvers.problem import BLOCKS, DOFS, EXTRAS, ROWS
 
 ASSEMBLED, PROBLEM_FULL = 0, 1
 
 
 @kernel
 def needed(t, c, src, responses):
-    """Count an upper bound of blocks, rows and pool entries into src.used; ask for the responses of touched bodies."""
+    """Count an upper bound of what the problem needs into src.used; ask for the responses of touched bodies."""
     forget_responses(responses)
     contacts = c.count[CONTACTS]
     blocks, rows, pool = contacts, 3 * contacts, 0
@@ -37,6 +44,7 @@ def needed(t, c, src, responses):
                 pool += number * length
     src.used[BLOCKS_NEEDED], src.used[ROWS_NEEDED], src.used[POOL_NEEDED] = blocks, rows, pool
     src.used[RESPONSES_NEEDED] = responses.count[POOL]
+    src.used[EXTRAS_NEEDED] = 0
 
 
 @kernel
@@ -96,6 +104,7 @@ def assemble(t, d, c, pr, src):
         or src.used[ROWS_NEEDED] > pr.bias.shape[0]
         or src.used[POOL_NEEDED] > pr.J.shape[0]
         or src.used[RESPONSES_NEEDED] > responses.rows.shape[0]
+        or src.used[EXTRAS_NEEDED] > pr.more_dof.shape[0]
     ):
         return PROBLEM_FULL
     make_responses(t, d, responses)
@@ -110,4 +119,5 @@ def assemble(t, d, c, pr, src):
     pr.count[BLOCKS] = block
     pr.count[ROWS] = row
     pr.count[DOFS] = d.q.shape[0]
+    pr.count[EXTRAS] = 0
     return ASSEMBLED

@@ -200,6 +200,7 @@ def add_contact(t, d, c, pr, src, responses, k, block, row, pool):
         pr.Y[q] = 0.0
     pr.kind[block] = CONTACT
     pr.row[block] = row
+    pr.more_count[block] = 0
     pr.mu[block] = min(c.friction[k], MOST_FRICTION)
     pr.len_a[block], pr.len_b[block] = na, length_b
     pr.at_a[block], pr.at_b[block] = pool, pool + 3 * na

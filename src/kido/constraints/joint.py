@@ -31,6 +31,7 @@ def joint_row(t, d, pr, src, k, sign, block, row, pool):
     pr.row[block] = row
     pr.dof_a[block], pr.len_a[block], pr.at_a[block] = t.part_dof[part], length, pool
     pr.dof_b[block], pr.len_b[block], pr.at_b[block] = 0, 0, pool
+    pr.more_count[block] = 0
     pr.mu[block], pr.floor[block], pr.restitution[block] = 0.0, 0.0, 0.0
     pr.position_bias[block] = 0.0
     pr.bias[row], pr.compliance[row] = 0.0, 0.0

@@ -11,7 +11,7 @@ FROM_CONTACT, FROM_LIMIT, FROM_FRICTION, FROM_SPEED_LIMIT, FROM_SERVO, FROM_MIMI
 TIME_STEP, ERP, SLOP, MAX_CORRECTION, RESTITUTION_SPEED, SKIN, SKIN_SHARE = range(7)
 
 # Entries of `used`.
-BLOCKS_NEEDED, ROWS_NEEDED, POOL_NEEDED, RESPONSES_NEEDED = range(4)
+BLOCKS_NEEDED, ROWS_NEEDED, POOL_NEEDED, RESPONSES_NEEDED, EXTRAS_NEEDED = range(5)
 
 SOURCES = Schema(
     "SOURCES",
@@ -22,6 +22,6 @@ SOURCES = Schema(
     Field("friction_impulse", "f", ("dofs",), "N s", "impulse of Coulomb joint friction in the last step"),
     Field("actuator_impulse", "f", ("dofs",), "N s", "impulse of a servo or a mimic's coupling in the last step"),
     Field("parameter", "f", (8,), doc="see TIME_STEP ... SKIN_SHARE"),
-    Field("used", "i", (4,), doc="blocks, rows, pool entries and entries of responses that the last assembly needed"),
+    Field("used", "i", (8,), doc="blocks, rows, pool entries, ... that the last assembly needed"),
     Field("responses", "i", (1,), doc="address of the bodies' responses (kido.kernels.responses)"),
 )

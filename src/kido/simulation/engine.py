@@ -12,6 +12,7 @@ from kido.constraints import SOURCES
 from kido.constraints.sources import (
     BLOCKS_NEEDED,
     ERP,
+    EXTRAS_NEEDED,
     MAX_CORRECTION,
     POOL_NEEDED,
     RESPONSES_NEEDED,
@@ -129,7 +130,8 @@ class Engine:
         """Solve contacts by another solver from now on; warm starts are kept."""
         self.solver = solver
         problem = self.problem
-        self._make_problem(len(problem.kind), len(problem.bias), len(problem.J), keep=self.sources)
+        sizes = (len(problem.kind), len(problem.bias), len(problem.J), len(problem.more_dof))
+        self._make_problem(*sizes, keep=self.sources)
 
     def set_time_step(self, time_step: float) -> None:
         """Change the time step [s]."""
@@ -169,11 +171,13 @@ class Engine:
         self.data.tau[:] = np.where(takes_force(self.tree.actuator), commands, 0.0)
         self.data.command[:] = np.where(takes_motion(self.tree.actuator), commands, 0.0)
 
-    def _make_problem(self, blocks: int, rows: int, pool: int, keep: Container | None = None) -> None:
+    def _make_problem(self, blocks: int, rows: int, pool: int, extras: int = 0, keep: Container | None = None) -> None:
         dofs = int(self.tree.first_dof[-1])
         options = {k: v for k, v in self.settings.items() if k not in CORRECTION}
         sizes = {**options, **self.solver._sizes()}
-        problem = new_problem(blocks=blocks, rows=rows, dofs=dofs, pool=pool, **sizes)  # type: ignore[arg-type]
+        problem = new_problem(  # type: ignore[arg-type]
+            blocks=blocks, rows=rows, dofs=dofs, pool=pool, extras=extras, inertias=0, **sizes
+        )
         self.solver._choose(problem)
         sources = Container(SOURCES, blocks=blocks, dofs=dofs)
         sources.responses[0] = self.responses.address
@@ -242,12 +246,12 @@ class Engine:
     def grow_problem(self) -> None:
         """Enlarge the contact problem to what was found to be needed."""
         used = self.sources.used
-        have = (len(self.problem.kind), len(self.problem.bias), len(self.problem.J))
-        need = (used[BLOCKS_NEEDED], used[ROWS_NEEDED], used[POOL_NEEDED])
-        blocks, rows, pool = (max(h, int(1.5 * n)) for h, n in zip(have, need, strict=True))
+        problem = self.problem
         if used[RESPONSES_NEEDED] > len(self.responses.container.rows):
             self.responses = Responses(self.tree, int(1.5 * used[RESPONSES_NEEDED]))
-        self._make_problem(blocks, rows, pool, keep=self.sources)
+        have = (len(problem.kind), len(problem.bias), len(problem.J), len(problem.more_dof))
+        need = (used[BLOCKS_NEEDED], used[ROWS_NEEDED], used[POOL_NEEDED], used[EXTRAS_NEEDED])
+        self._make_problem(*(max(h, int(1.5 * n)) for h, n in zip(have, need, strict=True)), keep=self.sources)
 
     def run(self, number: int, time: float) -> None:
         """Do a number of steps, enlarging arrays as contacts need.

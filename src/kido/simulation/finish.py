@@ -39,6 +39,7 @@ from kido.solvers.problem import (
     TOTAL_RESIDUAL,
     TOTAL_STATUS,
 )
+from kido.solvers.rows import num_segments, segment
 from kido.tree.schema import DATA, TREE
 
 LARGEST_MOVE = 0.02  # [m or rad] most that the position correction moves a coordinate in a step
@@ -76,10 +77,10 @@ def add_block_force(pr, b, h, force):
     rows = 3 if pr.kind[b] == 0 else 1
     for r in range(rows):
         p = pr.impulse[pr.row[b] + r] / h
-        for k in range(pr.len_a[b]):
-            force[pr.dof_a[b] + k] += pr.J[pr.at_a[b] + r * pr.len_a[b] + k] * p
-        for k in range(pr.len_b[b]):
-            force[pr.dof_b[b] + k] += pr.J[pr.at_b[b] + r * pr.len_b[b] + k] * p
+        for s in range(num_segments(pr, b)):
+            dof, length, at = segment(pr, b, s)
+            for k in range(length):
+                force[dof + k] += pr.J[at + r * length + k] * p
 
 
 @kernel

@@ -13,9 +13,9 @@ from kido.solvers.admm import admm_island
 from kido.solvers.certify import Certificate, CertifyError, certify
 from kido.solvers.chosen import begin_solution, solve_chosen
 from kido.solvers.custom import CustomSolver, IslandProblem
-from kido.solvers.default import solve_problem
+from kido.solvers.default import begin_islands, end_islands, solve_one, solve_problem
 from kido.solvers.gauss_seidel import gauss_seidel_island
-from kido.solvers.position import correct_positions
+from kido.solvers.position import correct_one, correct_positions
 from kido.solvers.problem import (
     AT_CAP,
     BLOCKS,
@@ -26,6 +26,7 @@ from kido.solvers.problem import (
     DECLINED,
     DEFAULT_SETTINGS,
     DOFS,
+    EXTRAS,
     FELL_BACK,
     INACCURATE,
     ISLANDS,
@@ -42,8 +43,9 @@ from kido.solvers.problem import (
     UNKNOWN_KIND,
     new_problem,
     problem_matrices,
+    worker_problem,
 )
-from kido.solvers.restitution import restitute
+from kido.solvers.restitution import restitute, restitute_one
 from kido.solvers.run import (
     solve,
     solve_admm,
@@ -65,6 +67,7 @@ __all__ = [
     "DECLINED",
     "DEFAULT_SETTINGS",
     "DOFS",
+    "EXTRAS",
     "FELL_BACK",
     "INACCURATE",
     "ISLANDS",
@@ -91,19 +94,25 @@ __all__ = [
     "Solver",
     "admm_island",
     "as_solver",
+    "begin_islands",
     "begin_solution",
     "certify",
+    "correct_one",
     "correct_positions",
+    "end_islands",
     "gauss_seidel_island",
     "new_problem",
     "problem_matrices",
     "restitute",
+    "restitute_one",
     "solve",
     "solve_admm",
     "solve_chosen",
     "solve_gauss_seidel",
+    "solve_one",
     "solve_position",
     "solve_problem",
     "solve_restitution",
     "solve_with",
+    "worker_problem",
 ]

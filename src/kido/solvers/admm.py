@@ -22,7 +22,7 @@ from kido.solvers.cholesky import factorize, substitute
 from kido.solvers.cone import clamp, project_cone, project_spin
 from kido.solvers.newton import newton_steps
 from kido.solvers.problem import ACCEPTANCE, ADMM_PENALTY, ADMM_RELAXATION, BOUNDED, CONTACT, PROBLEM
-from kido.solvers.rows import INDEX, apply_impulses, free_velocity, product, step_length
+from kido.solvers.rows import INDEX, apply_impulses, free_velocity, num_segments, product, segment, step_length
 from kido.solvers.vectors import gather, scatter
 
 # Rows of `history`, which the acceleration does not need at the same time.
@@ -62,15 +62,12 @@ def assemble(c, island):
         for g in range(e, end):
             d = c.island_block[g]
             columns = 1 if c.kind[d] == BOUNDED else 3
-            for side in range(2):
-                dof = c.dof_a[b] if side == 0 else c.dof_b[b]
-                length = c.len_a[b] if side == 0 else c.len_b[b]
-                at = c.at_a[b] if side == 0 else c.at_b[b]
-                if length > 0:
-                    if c.len_a[d] > 0 and c.dof_a[d] == dof:
-                        add_pair(c, b, rows, at, d, columns, c.at_a[d], length, row, column)
-                    if c.len_b[d] > 0 and c.dof_b[d] == dof:
-                        add_pair(c, b, rows, at, d, columns, c.at_b[d], length, row, column)
+            for side in range(num_segments(c, b)):
+                dof, length, at = segment(c, b, side)
+                for other in range(num_segments(c, d)):
+                    dof_d, length_d, at_d = segment(c, d, other)
+                    if length > 0 and length_d > 0 and dof_d == dof:
+                        add_pair(c, b, rows, at, d, columns, at_d, length, row, column)
             column += columns
         scale = math.sqrt(step_length(c, b))
         for r in range(rows):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kido.errors import ModelError
 from kido.jit import Container
-from kido.solvers.problem import BOUNDED, CONTACT, DECLINED, ISLANDS, MEASURED, SPIN
+from kido.solvers.problem import BOUNDED, CONTACT, DECLINED, ISLANDS, MEASURED, SPIN, block_segments
 from kido.solvers.solver import Solver
 
 
@@ -121,26 +121,17 @@ def describe_island(problem: Container, island: int) -> IslandProblem:
     sizes = np.where(single, 1, 3)
     starts = np.cumsum(sizes) - sizes
     rows = island_rows(problem, island)
-    segments = {
-        int(dof[b]): int(length[b])
-        for dof, length in ((problem.dof_a, problem.len_a), (problem.dof_b, problem.len_b))
-        for b in blocks
-        if length[b] > 0
-    }
+    segments = {dof: length for b in blocks for dof, length, _ in block_segments(problem, b)}
     column, dofs = {}, []
     for dof in sorted(segments):
         column[dof] = len(dofs)
         dofs.extend(range(dof, dof + segments[dof]))
     jacobian, response = np.zeros((len(rows), len(dofs))), np.zeros((len(rows), len(dofs)))
     for start, size, b in zip(starts, sizes, blocks, strict=True):
-        for dof, length, at in (
-            (problem.dof_a[b], problem.len_a[b], problem.at_a[b]),
-            (problem.dof_b[b], problem.len_b[b], problem.at_b[b]),
-        ):
-            if length > 0:
-                where = slice(column[int(dof)], column[int(dof)] + length)
-                jacobian[start : start + size, where] += problem.J[at : at + size * length].reshape(size, length)
-                response[start : start + size, where] += problem.Y[at : at + size * length].reshape(size, length)
+        for dof, length, at in block_segments(problem, b):
+            where = slice(column[dof], column[dof] + length)
+            jacobian[start : start + size, where] += problem.J[at : at + size * length].reshape(size, length)
+            response[start : start + size, where] += problem.Y[at : at + size * length].reshape(size, length)
     compliance = jacobian @ response.T
     compliance = 0.5 * (compliance + compliance.T) + np.diag(problem.compliance[rows])
     return IslandProblem(

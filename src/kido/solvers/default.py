@@ -4,39 +4,60 @@ An island of at most `small_rows` rows is swept until `tolerance` or for `sweeps
 enough within `acceptance` times the tolerances; otherwise ADMM goes on from there, and the impulses with the
 smaller certified residual stay. A larger island is swept until `tolerance_large` or for `sweeps_large`
 sweeps, and its residual tells how good it is.
+
+**In threads.** Islands share nothing that a solution writes but the work space of `WORK_FIELDS`. So a thread
+that has a `worker_problem` of its own may solve an island while others solve others, and the result is the same
+to the bit:
+
+    islands = call4(begin_islands.address, problem, sweeper, fallback, chosen)     one thread
+    call4(solve_one.address, worker_problem, island, 0, 0)                         any thread, each island once
+    call4(restitute_one.address, worker_problem, island, 0, 0)                     the same, if there is restitution
+    call4(correct_one.address, worker_problem, island, 0, 0)                       the same
+    status = call4(end_islands.address, problem, 0, 0, 0)                          one thread, after all others
+
+The last three calls of an island may follow each other at once, without waiting for other islands. Islands are
+numbered by their first block; `island_start` tells their sizes, so that large ones can be begun first.
 """
 
 from __future__ import annotations
 
 from kido.jit import call4, callback, kernel, view
-from kido.solvers.certify import merit
-from kido.solvers.prepare import start
+from kido.solvers.certify import measure_island, merit
+from kido.solvers.prepare import divide, prepare_island, sum_up
 from kido.solvers.problem import (
     ACCEPTANCE,
     ADMM_ITERATIONS,
     AT_CAP,
+    CAP,
+    CAPPED,
     CONVERGED,
     FELL_BACK,
+    LARGEST,
+    MEASURED,
+    NO_SPIN,
     NOT_FINITE,
     PROBLEM,
     SMALL_ROWS,
+    SOLVED,
+    SPIN,
+    STAGE_CHOSEN,
+    STAGE_FALLBACK,
+    STAGE_SWEEPER,
     SWEEPS,
     SWEEPS_LARGE,
-    TOTAL_FALLBACKS,
-    TOTAL_ITERATIONS,
-    TOTAL_POWER,
-    TOTAL_RESIDUAL,
-    TOTAL_SPEED,
-    TOTAL_STATUS,
+    TOO_LARGE,
+    UNKNOWN_KIND,
 )
-from kido.solvers.rows import clear_island, fastest_approach
+from kido.solvers.rows import apply_impulses, clear_island, fastest_approach
 
 HOPELESS = 1e200  # beside what is asked: not a number, or as good as none
+GIVEN = 1  # in STAGE_CHOSEN: the impulses are in the problem, found in Python
 
 
 @kernel
-def solve_island(c, address, island, sweeper, fallback, skip):
-    """Solve one island that `start` has prepared; sets its status."""
+def solve_island(c, address, island, skip):
+    """Solve one prepared island by the default; sets its status."""
+    sweeper, fallback = c.stage[STAGE_SWEEPER], c.stage[STAGE_FALLBACK]
     c.island_approach[island] = fastest_approach(c, island)
     rows = c.island_row[island + 1] - c.island_row[island]
     cap = int(c.setting[SWEEPS] if rows <= c.setting[SMALL_ROWS] else c.setting[SWEEPS_LARGE])
@@ -49,7 +70,7 @@ def solve_island(c, address, island, sweeper, fallback, skip):
             if not merit(c, island) < HOPELESS:
                 clear_island(c, island)
             done += call4(fallback, address, island, int(c.setting[ADMM_ITERATIONS]), 0)
-            c.total[TOTAL_FALLBACKS] += 1.0
+            c.island_fallbacks[island] = 1
             if merit(c, island) <= enough:
                 status = FELL_BACK
     if not merit(c, island) < HOPELESS:
@@ -60,26 +81,100 @@ def solve_island(c, address, island, sweeper, fallback, skip):
     c.island_status[island] = status
 
 
+@kernel
+def has_spin(c, island):
+    """Whether an island has rolling or torsional friction."""
+    number = 0
+    for e in range(c.island_start[island], c.island_start[island + 1]):
+        if c.kind[c.island_block[e]] == SPIN:
+            number += 1
+    return number > 0
+
+
+@kernel
+def solve_chosen_island(c, address, island, solver):
+    """Solve one prepared island by `solver`, or take its impulses as given; the default takes over what fails."""
+    c.island_approach[island] = fastest_approach(c, island)
+    rows = c.island_row[island + 1] - c.island_row[island]
+    done = 0
+    if solver == GIVEN:
+        apply_impulses(c, island)
+    elif c.choice[NO_SPIN] != 0.0 and has_spin(c, island):
+        c.island_ended[island] = UNKNOWN_KIND
+    elif rows <= c.choice[LARGEST]:
+        c.island_ended[island] = MEASURED
+        done = call4(solver, address, island, int(c.choice[CAP]), 0)
+    else:
+        c.island_ended[island] = TOO_LARGE
+    ended = c.island_ended[island]
+    merit = measure_island(c, island)
+    finite = merit < HOPELESS
+    if finite and ended < TOO_LARGE:
+        enough = c.setting[ACCEPTANCE] if rows <= c.setting[SMALL_ROWS] else 1.0
+        solved = ended == SOLVED or (ended != CAPPED and merit <= enough)
+        c.island_status[island] = CONVERGED if solved else AT_CAP
+        c.island_iterations[island] = done
+        return
+    if not finite:
+        clear_island(c, island)
+    solve_island(c, address, island, False)
+    c.island_fallbacks[island] = 1
+    c.island_iterations[island] += done
+    if c.island_status[island] == CONVERGED:
+        c.island_status[island] = FELL_BACK
+
+
 @callback
-def solve_problem(address, sweeper, fallback, skip):
-    """Solve the problem at `address`, island by island.
+def begin_islands(address, sweeper, fallback, chosen):
+    """Divide the problem at `address` into islands, u = u_free.
 
     Args:
         address: of a PROBLEM with its input fields filled and the warm start in `impulse`.
         sweeper: address of `gauss_seidel_island` or of another callback like it.
         fallback: address of `admm_island` or of another callback like it, for islands that fit into
             `matrix`; 0: none.
+        chosen: address of a solver to try first, with its parameters in `choice`; 0: none.
+
+    Returns:
+        The number of islands.
+    """
+    c = view(PROBLEM, address)
+    c.stage[STAGE_SWEEPER], c.stage[STAGE_FALLBACK], c.stage[STAGE_CHOSEN] = sweeper, fallback, chosen
+    return divide(c)
+
+
+@callback
+def solve_one(address, island, unused_1, unused_2):
+    """Prepare and solve one island, of the problem or of a thread's `worker_problem`. Returns its status."""
+    c = view(PROBLEM, address)
+    prepare_island(c, island)
+    if c.stage[STAGE_CHOSEN] != 0:
+        solve_chosen_island(c, address, island, c.stage[STAGE_CHOSEN])
+    else:
+        solve_island(c, address, island, False)
+    return c.island_status[island]
+
+
+@callback
+def end_islands(address, unused_1, unused_2, unused_3):
+    """Fill `total` from all islands. Returns the worst status."""
+    return sum_up(view(PROBLEM, address))
+
+
+@callback
+def solve_problem(address, sweeper, fallback, skip):
+    """Solve the problem at `address`, island by island.
+
+    Args:
+        address, sweeper, fallback: as for `begin_islands`.
         skip: not 0 to make no sweeps, so that only the fall-back works.
 
     Returns:
         The worst status. `impulse`, `u`, the islands' results and `total` are written.
     """
     c = view(PROBLEM, address)
-    for island in range(start(c)):
-        solve_island(c, address, island, sweeper, fallback, skip != 0)
-        c.total[TOTAL_RESIDUAL] = max(c.total[TOTAL_RESIDUAL], c.island_residual[island])
-        c.total[TOTAL_SPEED] = max(c.total[TOTAL_SPEED], c.island_speed[island])
-        c.total[TOTAL_STATUS] = max(c.total[TOTAL_STATUS], c.island_status[island])
-        c.total[TOTAL_ITERATIONS] += c.island_iterations[island]
-        c.total[TOTAL_POWER] += c.island_power[island]
-    return int(c.total[TOTAL_STATUS])
+    c.stage[STAGE_SWEEPER], c.stage[STAGE_FALLBACK], c.stage[STAGE_CHOSEN] = sweeper, fallback, 0
+    for island in range(divide(c)):
+        prepare_island(c, island)
+        solve_island(c, address, island, skip != 0)
+    return sum_up(c)

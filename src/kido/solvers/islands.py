@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from kido.jit import kernel
 from kido.solvers.problem import BLOCKS, BOUNDED, DOFS, ISLANDS
+from kido.solvers.rows import num_segments, segment
 
 
 @kernel
@@ -20,6 +21,30 @@ def find(node, i):
 
 
 @kernel
+def unite(node, i, j):
+    """Make the trees of i and j one. The smaller DOF is the root, whatever the order of blocks."""
+    x = find(node, i)
+    y = find(node, j)
+    if x < y:
+        node[y] = x
+    else:
+        node[x] = y
+
+
+@kernel
+def first_moving(c, b):
+    """First DOF of the first segment of block b that is not static; -1 if all are."""
+    if c.len_a[b] > 0:
+        return c.dof_a[b]
+    if c.len_b[b] > 0:
+        return c.dof_b[b]
+    for x in range(c.more_first[b], c.more_first[b] + c.more_count[b]):
+        if c.more_len[x] > 0:
+            return c.more_dof[x]
+    return -1
+
+
+@kernel
 def build_islands(c):
     """Fill count[ISLANDS], island_start, island_row and island_block."""
     num_blocks = c.count[BLOCKS]
@@ -28,22 +53,19 @@ def build_islands(c):
         c.label[d] = -1
     for b in range(num_blocks):
         if c.len_a[b] > 0 and c.len_b[b] > 0:
-            x = find(c.node, c.dof_a[b])
-            y = find(c.node, c.dof_b[b])
-            # The smaller DOF is the root, whatever the order of blocks.
-            if x < y:
-                c.node[y] = x
-            else:
-                c.node[x] = y
+            unite(c.node, c.dof_a[b], c.dof_b[b])
+        if c.more_count[b] != 0:
+            first = first_moving(c, b)
+            for s in range(2, num_segments(c, b)):
+                dof, length, _ = segment(c, b, s)
+                if length > 0:
+                    unite(c.node, first, dof)
     islands = 0
     for b in range(num_blocks):
         rows = 1 if c.kind[b] == BOUNDED else 3
-        if c.len_a[b] > 0:
-            root = find(c.node, c.dof_a[b])
-        elif c.len_b[b] > 0:
-            root = find(c.node, c.dof_b[b])
-        else:
-            root = -1
+        root = first_moving(c, b)
+        if root >= 0:
+            root = find(c.node, root)
         fresh = root < 0
         if not fresh:
             fresh = c.label[root] < 0
@@ -79,4 +101,6 @@ def build_islands(c):
         c.island_status[island] = 0
         c.island_iterations[island] = 0
         c.island_residual[island] = 0.0
+        c.island_fallbacks[island] = 0
+        c.island_bounces[island] = 0
     c.count[ISLANDS] = islands

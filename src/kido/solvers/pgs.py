@@ -21,7 +21,7 @@ import math
 from kido.jit import callback, kernel, view
 from kido.solvers.cone import clamp
 from kido.solvers.problem import CAPPED, CHANGE, CONTACT, PROBLEM, RELAXATION, SOLVED, SPIN
-from kido.solvers.rows import INDEX, apply_impulses, push1, spin_bounds, velocity1
+from kido.solvers.rows import INDEX, apply_impulses, extra_velocity, push1, push_extra, spin_bounds, velocity1
 
 
 @kernel
@@ -37,12 +37,16 @@ def relax_row(c, b, r, w, lower, upper, relaxation):
     p = c.impulse[i]
     if w > 0.0:
         v = velocity1(c.J, a, na, c.u, da) + velocity1(c.J, e, nb, c.u, db) + c.bias[i] + c.compliance[i] * p
+        if c.more_count[b] != 0:
+            v += extra_velocity(c, b, r, c.u)
         q = clamp(p - relaxation * v / w, lower, upper)
     else:
         q = clamp(0.0, lower, upper)
     if q != p:
         push1(c.Y, a, na, c.u, da, q - p)
         push1(c.Y, e, nb, c.u, db, q - p)
+        if c.more_count[b] != 0:
+            push_extra(c, b, r, c.u, q - p)
         c.impulse[i] = q
     return q - p
 

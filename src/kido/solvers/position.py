@@ -16,7 +16,7 @@ import math
 from kido.jit import callback, kernel, view
 from kido.solvers.one_contact import solve_bounded
 from kido.solvers.problem import CONTACT, DOFS, ISLANDS, NOT_FINITE, POSITION_SWEEPS, PROBLEM, SMALL_ROWS
-from kido.solvers.rows import INDEX, push1, velocity1
+from kido.solvers.rows import INDEX, extra_velocity, push1, push_extra, velocity1
 
 STOP = 1e-4  # change of velocity in a sweep, relative to the largest bias, at which an island is done
 SMALL_ISLAND = 20  # times the cap of sweeps for a small island, where masses may differ by thousands
@@ -40,6 +40,8 @@ def relax_position(c, b):
     w = c.W[b, 0]
     p = c.position_impulse[b]
     v = velocity1(c.J, a, na, c.u_position, da) + velocity1(c.J, e, nb, c.u_position, db)
+    if c.more_count[b] != 0:
+        v += extra_velocity(c, b, 0, c.u_position)
     v += c.position_bias[b]
     if c.kind[b] == CONTACT:
         q = solve_bounded(w, v - w * p, 0.0, math.inf)
@@ -51,6 +53,8 @@ def relax_position(c, b):
     if q != p:
         push1(c.Y, a, na, c.u_position, da, q - p)
         push1(c.Y, e, nb, c.u_position, db, q - p)
+        if c.more_count[b] != 0:
+            push_extra(c, b, 0, c.u_position, q - p)
     return math.fabs(q - p) * w
 
 
@@ -87,6 +91,23 @@ def correct_island(c, island, cap):
     return done
 
 
+@kernel
+def correct(c, island):
+    """Position correction of one solved island, its cap of sweeps by its size. Returns the sweeps made."""
+    if c.island_status[island] == NOT_FINITE:
+        return 0
+    cap = int(c.setting[POSITION_SWEEPS])
+    if c.island_row[island + 1] - c.island_row[island] <= c.setting[SMALL_ROWS]:
+        cap *= SMALL_ISLAND
+    return correct_island(c, island, cap)
+
+
+@callback
+def correct_one(address, island, unused_1, unused_2):
+    """Fill `u_position`, which is zero, and `position_impulse` of one solved island. Returns the sweeps made."""
+    return correct(view(PROBLEM, address), island)
+
+
 @callback
 def correct_positions(address, unused_1, unused_2, unused_3):
     """Fill `u_position` and `position_impulse` of the problem at `address`, which has been solved.
@@ -99,9 +120,5 @@ def correct_positions(address, unused_1, unused_2, unused_3):
         c.u_position[d] = 0.0
     most = 0
     for island in range(c.count[ISLANDS]):
-        if c.island_status[island] != NOT_FINITE:
-            cap = int(c.setting[POSITION_SWEEPS])
-            if c.island_row[island + 1] - c.island_row[island] <= c.setting[SMALL_ROWS]:
-                cap *= SMALL_ISLAND
-            most = max(most, correct_island(c, island, cap))
+        most = max(most, correct(c, island))
     return most

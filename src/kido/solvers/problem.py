@@ -18,6 +18,10 @@ A block touches one or two *segments* of u: `dof_a`, `len_a` and `dof_b`, `len_b
 side is static. A segment is a whole skeleton (or free body): Y is M^-1 J^T restricted to it, and a
 contact of a skeleton with itself has one segment. Jacobian and response rows lie in the pools `J` and `Y`
 at `at_a + r*len_a + k` and `at_b + r*len_b + k`.
+
+A block that touches more than two segments has `more_count` *extra* ones, entries `more_first`, `more_first`
++ 1, ... of `more_dof`, `more_len` and `more_at`, with rows in the pools just so. No two segments of a block are
+the same. Whoever fills a block sets `more_count`, 0 in the usual case.
 """
 
 from __future__ import annotations
@@ -31,7 +35,7 @@ BOUNDED = 1
 SPIN = 2
 
 # Entries of `count` (int64), set by whoever fills the problem; islands are counted by `build_islands`.
-BLOCKS, ROWS, DOFS, ISLANDS = 0, 1, 2, 3
+BLOCKS, ROWS, DOFS, ISLANDS, EXTRAS = 0, 1, 2, 3, 4
 
 # Status of an island, and of the problem (the largest of its islands).
 CONVERGED = 0  # residual below tolerance
@@ -52,6 +56,9 @@ UNKNOWN_KIND = 8  # the island has blocks that the solver does not know
 
 # Entries of `choice` (float64): parameters of that solver.
 CAP, LARGEST, DIRECTIONS, RELAXATION, CHANGE, NO_SPIN = 0, 1, 2, 3, 4, 5
+
+# Entries of `stage` (int64): callbacks that solve an island, and what fills `inertia`.
+STAGE_SWEEPER, STAGE_FALLBACK, STAGE_CHOSEN, STAGE_INERTIA, STAGE_INERTIA_OF = 0, 1, 2, 3, 4
 
 # Entries of `setting` (float64): parameters of the solvers, with `default_settings`.
 TOLERANCE, TOLERANCE_LARGE, SMALL_ROWS = 0, 1, 2
@@ -97,6 +104,7 @@ DEFAULT_SETTINGS = {
     "restitution_sweeps": 200,
 }
 MAX_MEMORY = 8
+PLAN_ENTRIES, VALUES_PER_DOF = 128, 160  # room of a sparse factorization per DOF
 
 # Entries of `total` (float64), written by `solve`: over all islands.
 TOTAL_RESIDUAL, TOTAL_ITERATIONS, TOTAL_STATUS, TOTAL_POWER = 0, 1, 2, 3
@@ -104,7 +112,8 @@ TOTAL_FALLBACKS, TOTAL_BOUNCES, TOTAL_SPEED = 4, 5, 6
 
 PROBLEM = Schema(
     "PROBLEM",
-    Field("count", "i", (8,), doc="number of blocks, rows, DOFs, islands"),
+    Field("count", "i", (8,), doc="number of blocks, rows, DOFs, islands, extra segments"),
+    Field("stage", "i", (8,), doc="callbacks: STAGE_SWEEPER ... STAGE_INERTIA_OF"),
     Field("setting", "f", (NUM_SETTINGS,), doc="parameters of the solvers, see SETTING_NAMES"),
     Field("kind", "i", ("blocks",), doc="CONTACT, BOUNDED or SPIN"),
     Field("row", "i", ("blocks",), doc="first row of the block"),
@@ -114,6 +123,11 @@ PROBLEM = Schema(
     Field("dof_b", "i", ("blocks",), doc="first DOF of the second segment"),
     Field("len_b", "i", ("blocks",), doc="its number of DOFs, 0 if static"),
     Field("at_b", "i", ("blocks",), doc="where its rows start in J and Y"),
+    Field("more_first", "i", ("blocks",), doc="first of the block's extra segments"),
+    Field("more_count", "i", ("blocks",), doc="number of its extra segments, usually 0"),
+    Field("more_dof", "i", ("extras",), doc="first DOF of an extra segment"),
+    Field("more_len", "i", ("extras",), doc="its number of DOFs, 0 if static"),
+    Field("more_at", "i", ("extras",), doc="where its rows start in J and Y"),
     Field("mu", "f", ("blocks",), doc="coefficient of friction of a contact; of rolling friction [m]"),
     Field("torsion", "f", ("blocks",), "m", "coefficient of torsional friction of a SPIN block"),
     Field("partner", "i", ("blocks",), doc="the contact block of a SPIN block, directly before it"),
@@ -127,6 +141,8 @@ PROBLEM = Schema(
     Field("J", "f", ("pool",), doc="Jacobian rows"),
     Field("Y", "f", ("pool",), doc="response rows M^-1 J^T"),
     Field("u_free", "f", ("dofs",), "m/s", "velocity without the impulses"),
+    Field("inertia_at", "i", ("dofs",), doc="at a segment's first DOF: 1 + where its mass matrix lies; 0: unknown"),
+    Field("inertia", "f", ("inertias",), doc="mass matrices of segments, row after row, as `stage` fills them"),
     Field("impulse", "f", ("rows",), "N s", "in: warm start; out: solution"),
     Field("u", "f", ("dofs",), "m/s", "out: velocity with the impulses"),
     Field("u_position", "f", ("dofs",), "m/s", "out: pseudo velocity of the position correction"),
@@ -147,13 +163,18 @@ PROBLEM = Schema(
         "out: fastest approach (-normal velocity) without impulses",
     ),
     Field("island_power", "f", ("blocks",), "J", "out: power balance sum p . v of each island"),
+    Field("island_fallbacks", "i", ("blocks",), doc="out: 1 where another solver than the first was needed"),
+    Field("island_bounces", "i", ("blocks",), doc="out: 1 where something bounced"),
     Field("total", "f", (8,), doc="out: worst residual, iterations, worst status, power balance sum p.v, ..."),
     Field("node", "i", ("dofs",), doc="work: union-find parent of each segment"),
     Field("label", "i", ("dofs",), doc="work: island of each union-find root"),
+    Field("motion", "f", (6, "dofs"), doc="work: velocities, momenta and directions of descent"),
     Field("history", "f", ("memory", "rows"), doc="work: past iterates of the acceleration and of ADMM"),
     Field("gram", "f", (MAX_MEMORY + 2, MAX_MEMORY + 2), doc="work: normal matrix of the acceleration"),
     Field("matrix", "f", ("dense", "dense"), doc="work: scaled compliance of one island"),
     Field("factor", "f", ("dense", "dense"), doc="work: its Cholesky factor, or Dantzig's tableau"),
+    Field("plan", "i", ("plans",), doc="work: segments, structure and order of a sparse factorization"),
+    Field("values", "f", ("value_room",), doc="work: its numbers"),
     Field("choice", "f", (8,), doc="parameters of a solver chosen in place of the default"),
     Field("island_ended", "i", ("blocks",), doc="out: how that solver ended: MEASURED ... DECLINED"),
     Field("place", "i", ("rows", 2), doc="work of Dantzig: where a row is, and of which contact it is a tangent"),
@@ -169,12 +190,18 @@ PROBLEM = Schema(
 )
 
 
+# Fields that an island's solution fills and needs no longer than until its end: one set for each thread.
+WORK_FIELDS = ("gram", "matrix", "factor", "plan", "values", "tableau", "unknown", "basis", "column")
+
+
 def new_problem(
     *,
     blocks: int,
     rows: int,
     dofs: int,
     pool: int,
+    extras: int = 0,
+    inertias: int = 0,
     small_rows: int = 150,
     dense_rows: int = 0,
     unknowns: int = 0,
@@ -183,9 +210,10 @@ def new_problem(
     """Allocate a problem for at most the given numbers of blocks, rows, DOFs and pool entries.
 
     Args:
+        extras: extra segments of blocks.
+        inertias: entries of the mass matrices of all segments.
         small_rows: largest island, in rows, that the dense fall-back solver can take (two square matrices
-        of
-            that order are allocated).
+            of that order are allocated).
         dense_rows: the same for another solver that works on dense matrices.
         unknowns: the most unknowns of Lemke's method, or rows of Dantzig's.
         **settings: values that replace DEFAULT_SETTINGS.
@@ -206,6 +234,10 @@ def new_problem(
         rows=max(rows, 1),
         dofs=max(dofs, 1),
         pool=max(pool, 1),
+        extras=max(extras, 1),
+        inertias=max(inertias, 1),
+        plans=PLAN_ENTRIES * max(dofs, 1) + 256 if inertias else 1,
+        value_room=VALUES_PER_DOF * max(dofs, 1) if inertias else 1,
         islands=max(blocks, 1) + 1,
         memory=2 * MAX_MEMORY + 6,
         dense=dense,
@@ -215,6 +247,26 @@ def new_problem(
     for name, value in (DEFAULT_SETTINGS | {"small_rows": small_rows} | settings).items():
         problem.setting[SETTING_NAMES[name]] = value
     return problem
+
+
+def worker_problem(problem: Container) -> Container:
+    """The same problem for another thread: all arrays are shared but the work space of `WORK_FIELDS`.
+
+    Islands share no other numbers, so that threads, each with an address of its own, solve different islands at
+    the same time, to the same bits as one after the other.
+    """
+    own = {name: np.zeros_like(getattr(problem, name)) for name in WORK_FIELDS}
+    shared = {name: getattr(problem, name) for name in PROBLEM.fields if name not in own}
+    return Container(PROBLEM, **shared, **own)
+
+
+def block_segments(problem: Container, block: int) -> list[tuple[int, int, int]]:
+    """First DOF, number of DOFs and place in the pools of every moving segment that a block touches."""
+    p, b = problem, block
+    found = [(p.dof_a[b], p.len_a[b], p.at_a[b]), (p.dof_b[b], p.len_b[b], p.at_b[b])]
+    for k in range(int(p.more_first[b]), int(p.more_first[b] + p.more_count[b])):
+        found.append((p.more_dof[k], p.more_len[k], p.more_at[k]))
+    return [(int(dof), int(length), int(at)) for dof, length, at in found if length > 0]
 
 
 def problem_matrices(problem: Container) -> tuple[np.ndarray, np.ndarray]:
@@ -229,13 +281,9 @@ def problem_matrices(problem: Container) -> tuple[np.ndarray, np.ndarray]:
     response = np.zeros((num_rows, num_dofs))
     for block in range(num_blocks):
         first = int(problem.row[block])
-        for dof, length, at in (
-            (problem.dof_a, problem.len_a, problem.at_a),
-            (problem.dof_b, problem.len_b, problem.at_b),
-        ):
-            d, n = int(dof[block]), int(length[block])
+        for d, n, at in block_segments(problem, block):
             for r in range(1 if problem.kind[block] == BOUNDED else 3):
-                begin = int(at[block]) + r * n
+                begin = at + r * n
                 jacobian[first + r, d : d + n] += problem.J[begin : begin + n]
                 response[first + r, d : d + n] += problem.Y[begin : begin + n]
     matrix = jacobian @ response.T + np.diag(problem.compliance[:num_rows])

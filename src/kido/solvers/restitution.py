@@ -21,6 +21,7 @@ import math
 
 from kido.jit import call4, callback, kernel, view
 from kido.solvers.certify import measure_island
+from kido.solvers.prepare import sum_up
 from kido.solvers.problem import (
     ADMM_ITERATIONS,
     AT_CAP,
@@ -32,10 +33,9 @@ from kido.solvers.problem import (
     PROBLEM,
     RESTITUTION_SPEED,
     RESTITUTION_SWEEPS,
+    STAGE_FALLBACK,
+    STAGE_SWEEPER,
     TOTAL_BOUNCES,
-    TOTAL_ITERATIONS,
-    TOTAL_RESIDUAL,
-    TOTAL_STATUS,
 )
 from kido.solvers.rows import bounded_velocity, contact_velocity, free_velocity
 from kido.solvers.vectors import gather, scatter
@@ -117,6 +117,7 @@ def lossless_share(before, half, after):
 @kernel
 def expand_island(c, address, island, sweeper, fallback):
     """Expansion phase of one island."""
+    c.island_bounces[island] = 1
     compression = c.island_residual[island]
     gather(c, island, COMPRESSION)
     raise_floors(c, island)
@@ -126,7 +127,6 @@ def expand_island(c, address, island, sweeper, fallback):
             done += call4(fallback, address, island, int(c.setting[ADMM_ITERATIONS]), 0)
     if not measure_island(c, island) <= 1.0:
         c.island_status[island] = AT_CAP
-        c.total[TOTAL_STATUS] = max(c.total[TOTAL_STATUS], AT_CAP)
     for e in range(c.island_start[island], c.island_start[island + 1]):
         c.floor[c.island_block[e]] = 0.0
     after = work(c, island)
@@ -138,8 +138,16 @@ def expand_island(c, address, island, sweeper, fallback):
         move_between(c, island, lossless_share(work(c, island), half, after))
     c.island_iterations[island] += done
     c.island_residual[island] = max(compression, c.island_residual[island])
-    c.total[TOTAL_RESIDUAL] = max(c.total[TOTAL_RESIDUAL], c.island_residual[island])
-    c.total[TOTAL_ITERATIONS] += done
+
+
+@callback
+def restitute_one(address, island, unused_1, unused_2):
+    """Second phase of impacts in one island after `solve_one`. Returns 1 if something bounced."""
+    c = view(PROBLEM, address)
+    if c.island_status[island] == NOT_FINITE or not bounces(c, island):
+        return 0
+    expand_island(c, address, island, c.stage[STAGE_SWEEPER], c.stage[STAGE_FALLBACK])
+    return 1
 
 
 @callback
@@ -159,10 +167,8 @@ def restitute(address, sweeper, fallback, unused):
         The number of islands in which something bounced.
     """
     c = view(PROBLEM, address)
-    bounced = 0
     for island in range(c.count[ISLANDS]):
         if c.island_status[island] != NOT_FINITE and bounces(c, island):
             expand_island(c, address, island, sweeper, fallback)
-            bounced += 1
-    c.total[TOTAL_BOUNCES] = bounced
-    return bounced
+    sum_up(c)
+    return int(c.total[TOTAL_BOUNCES])

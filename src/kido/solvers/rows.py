@@ -67,11 +67,61 @@ def push3(Y, at, n, u, d, p0, p1, p2):
 
 
 @kernel
+def extra_velocity(c, b, r, u):
+    """Row r of block b on its extra segments: sum of J . u."""
+    v = 0.0
+    for x in range(c.more_first[b], c.more_first[b] + c.more_count[b]):
+        n = c.more_len[x] & INDEX
+        v += velocity1(c.J, (c.more_at[x] & INDEX) + r * n, n, u, c.more_dof[x] & INDEX)
+    return v
+
+
+@kernel
+def push_extra(c, b, r, u, p):
+    """Add the response to the impulse p of row r of block b to u, on its extra segments."""
+    for x in range(c.more_first[b], c.more_first[b] + c.more_count[b]):
+        n = c.more_len[x] & INDEX
+        push1(c.Y, (c.more_at[x] & INDEX) + r * n, n, u, c.more_dof[x] & INDEX, p)
+
+
+@kernel
+def extra_product(c, b, r, s):
+    """Own compliance of rows r and s of block b on its extra segments: sum of J . Y."""
+    w = 0.0
+    for x in range(c.more_first[b], c.more_first[b] + c.more_count[b]):
+        n = c.more_len[x] & INDEX
+        at = c.more_at[x] & INDEX
+        w += product(c.J, at + r * n, c.Y, at + s * n, n)
+    return w
+
+
+@kernel
+def num_segments(c, b):
+    """Number of segments of block b, static ones among them."""
+    return 2 + c.more_count[b]
+
+
+@kernel
+def segment(c, b, k):
+    """First DOF, number of DOFs (0 if static) and place in the pools of segment k of block b."""
+    if k == 0:
+        return c.dof_a[b] & INDEX, c.len_a[b] & INDEX, c.at_a[b] & INDEX
+    if k == 1:
+        return c.dof_b[b] & INDEX, c.len_b[b] & INDEX, c.at_b[b] & INDEX
+    x = c.more_first[b] + k - 2
+    return c.more_dof[x] & INDEX, c.more_len[x] & INDEX, c.more_at[x] & INDEX
+
+
+@kernel
 def contact_velocity(c, b):
     """Velocity (normal, t1, t2) of contact or spin b: J u + bias + compliance * p."""
     i = c.row[b] & INDEX
     x0, x1, x2 = velocity3(c.J, c.at_a[b] & INDEX, c.len_a[b] & INDEX, c.u, c.dof_a[b] & INDEX)
     y0, y1, y2 = velocity3(c.J, c.at_b[b] & INDEX, c.len_b[b] & INDEX, c.u, c.dof_b[b] & INDEX)
+    if c.more_count[b] != 0:
+        y0 += extra_velocity(c, b, 0, c.u)
+        y1 += extra_velocity(c, b, 1, c.u)
+        y2 += extra_velocity(c, b, 2, c.u)
     return (
         x0 + y0 + (c.bias[i] + c.compliance[i] * c.impulse[i]),
         x1 + y1 + (c.bias[i + 1] + c.compliance[i + 1] * c.impulse[i + 1]),
@@ -85,6 +135,8 @@ def bounded_velocity(c, b):
     i = c.row[b] & INDEX
     x = velocity1(c.J, c.at_a[b] & INDEX, c.len_a[b] & INDEX, c.u, c.dof_a[b] & INDEX)
     y = velocity1(c.J, c.at_b[b] & INDEX, c.len_b[b] & INDEX, c.u, c.dof_b[b] & INDEX)
+    if c.more_count[b] != 0:
+        y += extra_velocity(c, b, 0, c.u)
     return x + y + (c.bias[i] + c.compliance[i] * c.impulse[i])
 
 
@@ -100,6 +152,10 @@ def push_contact(c, b, p0, p1, p2):
     """Add the response to a contact's impulse to u."""
     push3(c.Y, c.at_a[b] & INDEX, c.len_a[b] & INDEX, c.u, c.dof_a[b] & INDEX, p0, p1, p2)
     push3(c.Y, c.at_b[b] & INDEX, c.len_b[b] & INDEX, c.u, c.dof_b[b] & INDEX, p0, p1, p2)
+    if c.more_count[b] != 0:
+        push_extra(c, b, 0, c.u, p0)
+        push_extra(c, b, 1, c.u, p1)
+        push_extra(c, b, 2, c.u, p2)
 
 
 @kernel
@@ -107,6 +163,8 @@ def push_bounded(c, b, p):
     """Add the response to a bounded row's impulse to u."""
     push1(c.Y, c.at_a[b] & INDEX, c.len_a[b] & INDEX, c.u, c.dof_a[b] & INDEX, p)
     push1(c.Y, c.at_b[b] & INDEX, c.len_b[b] & INDEX, c.u, c.dof_b[b] & INDEX, p)
+    if c.more_count[b] != 0:
+        push_extra(c, b, 0, c.u, p)
 
 
 @kernel
@@ -137,6 +195,8 @@ def free_velocity(c, b, r):
     nb = c.len_b[b] & INDEX
     x = product(c.J, (c.at_a[b] & INDEX) + r * na, c.u_free, c.dof_a[b] & INDEX, na)
     y = product(c.J, (c.at_b[b] & INDEX) + r * nb, c.u_free, c.dof_b[b] & INDEX, nb)
+    if c.more_count[b] != 0:
+        y += extra_velocity(c, b, r, c.u_free)
     return c.bias[c.row[b] + r] + x + y
 
 
@@ -172,11 +232,20 @@ def own_compliance(c, b):
             if s > 0:
                 c.W[b, 2 + s] = x1 + y1
             c.W[b, 5] = x2 + y2
+        if c.more_count[b] != 0:
+            c.W[b, 0] += extra_product(c, b, 0, 0)
+            c.W[b, 1] += extra_product(c, b, 0, 1)
+            c.W[b, 2] += extra_product(c, b, 0, 2)
+            c.W[b, 3] += extra_product(c, b, 1, 1)
+            c.W[b, 4] += extra_product(c, b, 1, 2)
+            c.W[b, 5] += extra_product(c, b, 2, 2)
         c.W[b, 0] += c.compliance[i]
         c.W[b, 3] += c.compliance[i + 1]
         c.W[b, 5] += c.compliance[i + 2]
     else:
         w = product(c.J, a, c.Y, a, na) + product(c.J, e, c.Y, e, nb)
+        if c.more_count[b] != 0:
+            w += extra_product(c, b, 0, 0)
         c.W[b, 0] = w + c.compliance[i]
 
 
@@ -185,10 +254,10 @@ def reset_velocity(c, island):
     """Set u to u_free on every segment of an island."""
     for entry in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[entry]
-        for k in range(c.dof_a[b], c.dof_a[b] + c.len_a[b]):
-            c.u[k] = c.u_free[k]
-        for k in range(c.dof_b[b], c.dof_b[b] + c.len_b[b]):
-            c.u[k] = c.u_free[k]
+        for s in range(num_segments(c, b)):
+            dof, length, _ = segment(c, b, s)
+            for k in range(dof, dof + length):
+                c.u[k] = c.u_free[k]
 
 
 @kernel
