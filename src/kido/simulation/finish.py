@@ -31,6 +31,7 @@ from kido.simulation.schema import (
 from kido.solvers.problem import (
     AT_CAP,
     BLOCKS,
+    BOUNDED,
     PROBLEM,
     TOTAL_BOUNCES,
     TOTAL_FALLBACKS,
@@ -74,7 +75,7 @@ def return_impulses(c, pr, src):
 @kernel
 def add_block_force(pr, b, h, force):
     """Add the generalized force of a block's impulse, J^T p / h."""
-    rows = 3 if pr.kind[b] == 0 else 1
+    rows = 1 if pr.kind[b] == BOUNDED else 3
     for r in range(rows):
         p = pr.impulse[pr.row[b] + r] / h
         for s in range(num_segments(pr, b)):
