@@ -5,8 +5,9 @@ response are combinations of six rows each:
 
     J = w^T J_i,   Y = w^T R_i,   R_i^T = M^-1 J_i^T
 
-with J_i (6, dofs) the body's Jacobian, world axes, and R_i what unit wrenches bring about. A touched foot has 4 contacts
-of 3 rows; they cost one sweep of the tree, in which the six wrenches are lanes, and a few multiplications for each entry.
+with J_i (6, dofs) the body's Jacobian, world axes, and R_i what unit wrenches bring about. A touched foot has 4
+contacts of 3 rows; they cost one sweep of the tree, in which the six wrenches are lanes, and a few multiplications
+for each entry.
 
 Needs transforms and U, Dinv, H, l of `articulated_inertias`. Theory reference, section a7 with a = b = 0.
 """

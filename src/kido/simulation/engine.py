@@ -253,6 +253,26 @@ class Engine:
         need = (used[BLOCKS_NEEDED], used[ROWS_NEEDED], used[POOL_NEEDED], used[EXTRAS_NEEDED])
         self._make_problem(*(max(h, int(1.5 * n)) for h, n in zip(have, need, strict=True)), keep=self.sources)
 
+    @property
+    def is_compiled(self) -> bool:
+        """Whether `run_steps` alone does its steps, but for what `make_room` does."""
+        return self.smooth_motion is None and not isinstance(self.solver, CustomSolver)
+
+    def make_room(self, stage: int, status: int) -> int:
+        """Enlarge what a stage of a step found too small. Returns where the step goes on.
+
+        Raises:
+            ModelError: a coordinate has no inertia.
+            StateError: a pose became NaN or infinite.
+        """
+        if stage == schema.SMOOTH:
+            self._raise_failed(status - 1)
+        if stage == schema.DETECT:
+            self.grow_contacts(status)
+            return FROM_DETECTION
+        self.grow_problem()
+        return FROM_ASSEMBLY
+
     def run(self, number: int, time: float) -> None:
         """Do a number of steps, enlarging arrays as contacts need.
 
@@ -276,14 +296,8 @@ class Engine:
             done, stage, status = run_steps(self.world.address, 1 if from_python else number, resume)
             number -= done
             resume = FROM_START
-            if stage == schema.SMOOTH:
-                self._raise_failed(status - 1)
-            elif stage == schema.DETECT:
-                self.grow_contacts(status)
-                resume = FROM_DETECTION
-            elif stage == schema.ASSEMBLE:
-                self.grow_problem()
-                resume = FROM_ASSEMBLY
+            if stage in (schema.SMOOTH, schema.DETECT, schema.ASSEMBLE):
+                resume = self.make_room(stage, status)
             elif stage == schema.SOLVE:
                 try:
                     solve_with(self.problem, self.solver)
