@@ -210,17 +210,17 @@ def test_a_damaged_state_of_a_world_is_refused_and_changes_nothing() -> None:
     s = world.add_skeleton(skeleton())
     s.bodies[3].add_external_force((0.0, 0.0, 1.0))
     world.step(2, reset_command=False)
-    good_one = world.state()
+    good_one = world.snapshot()
     now = [s.positions.tolist(), s.velocities.tolist(), s.external_forces.tolist(), world.time, world.time_step]
     world.step(reset_command=False)
     after = s.positions.tolist()
-    world.set_state(good_one)
-    for key in good_one:
+    world.restore(good_one)
+    for key in good_one._data:
         for bad in (None, "abc", 1.5, [], np.full(3, np.nan), {"a": 1}):
             if key == "carried" or isinstance(bad, float):  # what numbers may be
                 continue
             with pytest.raises(kido.StateError, match="world"):
-                world.set_state({**good_one, key: bad})
+                world._set_state({**good_one._data, key: bad})
             held_now = [s.positions.tolist(), s.velocities.tolist(), s.external_forces.tolist(), world.time]
             assert [*held_now, world.time_step] == now
     world.step(reset_command=False)

@@ -579,13 +579,13 @@ def test_copies_and_saved_states_continue_bit_for_bit() -> None:
         drive(world, k)
         world.step()
     drive(world, 20)
-    state = world.state()
+    state = world.snapshot()
     others = [world.clone(), copy.deepcopy(world), pickle.loads(pickle.dumps(world))]
     for k in range(20, 40):
         drive(world, k)
         world.step()
     again = machine()
-    again.set_state(state)
+    again.restore(state)
     for other in [*others, again]:
         other.step()
         for k in range(21, 40):

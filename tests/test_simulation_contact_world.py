@@ -313,7 +313,7 @@ def test_a_copy_made_in_contact_goes_on_bit_for_bit(way):
     else:
         twin = heap()
         twin.step(100)
-        twin.set_state(world.state())
+        twin.restore(world.snapshot())
     np.testing.assert_array_equal(numbers(world), numbers(twin))
     for _ in range(5):
         world.step(60)
@@ -325,10 +325,10 @@ def test_a_copy_made_in_contact_goes_on_bit_for_bit(way):
 def test_a_state_is_not_changed_by_going_on():
     world = heap()
     world.step(300)
-    state = world.state()
+    state = world.snapshot()
     world.step(200)
     end = numbers(world)
-    world.set_state(state)
+    world.restore(state)
     world.step(200)
     np.testing.assert_array_equal(numbers(world), end)
 
@@ -372,8 +372,8 @@ def test_wrong_things_leave_the_world_as_it_was():
         world.set_collision_filter(body, "ground")
     with pytest.raises(kido.ModelError, match="expected a skeleton to add, got NoneType"):
         world.add_skeleton(None)
-    with pytest.raises(kido.StateError, match=r"expected what state\(\) returned"):
-        world.set_state({})
+    with pytest.raises(kido.StateError, match=r"expected what snapshot\(\) returned"):
+        world.restore({})
     with pytest.raises(kido.NameLookupError, match="stranger"):
         world.constraint_forces(kido.Skeleton("stranger"))
     for key in (True, 1, "x", None):

@@ -506,10 +506,10 @@ def test_copies_continue_bit_for_bit_and_are_independent(copier) -> None:
 def test_state_restores_bit_for_bit() -> None:
     world = crowd()
     world.step(60, reset_command=False)
-    state, start = world.state(), numbers(world)
+    state, start = world.snapshot(), numbers(world)
     world.step(60, reset_command=False)
     end = numbers(world)
-    world.set_state(state)
+    world.restore(state)
     assert np.array_equal(numbers(world), start)
     world.step(60, reset_command=False)
     assert np.array_equal(numbers(world), end)
@@ -526,7 +526,7 @@ def test_state_of_another_world_is_refused() -> None:
     other = world_of(single(kido.FreeJoint()))
     before = numbers(world)
     with pytest.raises(kido.StateError, match=r"world 'world': the state is of skeletons \['one'\] with 6 dofs"):
-        world.set_state(other.state())
+        world.restore(other.state())
     assert np.array_equal(numbers(world), before)
 
 

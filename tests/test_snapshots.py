@@ -194,7 +194,7 @@ def test_states_of_worlds_have_those_of_nodes_and_aspects() -> None:
     world = kido.World()
     skeleton = world.add_skeleton(make())
     world.step(2)
-    saved = world.state()
+    saved = world.snapshot()
     warm = skeleton.body("b1").get(Temperature)
     assert warm is not None
     warm.state.kelvin = 1.0
@@ -202,11 +202,11 @@ def test_states_of_worlds_have_those_of_nodes_and_aspects() -> None:
     later = skeleton.body("b2").create(Temperature)
     later.state.kelvin = 2.0
     world.step(2)
-    world.set_state(saved)
+    world.restore(saved)
     assert warm.state.kelvin == 293.15 and skeleton.node("foot", kido.EndEffector).support.active  # type: ignore[union-attr]
     assert later.state.kelvin == 2.0
     warm.state.history.append(1.0)
-    world.set_state(saved)
+    world.restore(saved)
     assert warm.state.history == []
 
 

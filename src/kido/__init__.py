@@ -24,7 +24,9 @@ _HOMES = {
         "SavedProperties", "SavedState", "ScrewJoint", "ShapeNode", "SimpleFrame", "Skeleton", "Support", "Target",
         "Terminal", "TranslationalJoint", "UniversalJoint", "UserJoint", "WORLD_FRAME", "WeldJoint", "WorldFrame",
     ),
-    "kido.simulation": ("ContactSet", "StepReport", "World"),
+    "kido.simulation": (
+        "ContactEvent", "ContactEventKind", "ContactSet", "Sleeping", "StepReport", "World", "WorldSnapshot",
+    ),
     "kido.recording": ("Recorder", "Recording"),
     "kido.io": ("load", "save"),
 }  # fmt: skip
@@ -36,7 +38,15 @@ if TYPE_CHECKING:
     from kido.io import load, save
     from kido.recording import Recorder, Recording
     from kido.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Plane, Shape, Sphere
-    from kido.simulation import ContactSet, StepReport, World
+    from kido.simulation import (
+        ContactEvent,
+        ContactEventKind,
+        ContactSet,
+        Sleeping,
+        StepReport,
+        World,
+        WorldSnapshot,
+    )
     from kido.skeleton import *
 
 __all__ = ["__version__", *_HOME_OF]

@@ -25,7 +25,7 @@ SHAPE_TYPES: dict[str, type[Shape]] = {
     name: getattr(shape_module, name)
     for name in ("Box", "Capsule", "Cone", "Cylinder", "Ellipsoid", "Mesh", "Plane", "Sphere")
 }
-_SKELETON_FLAGS = ("mobile", "self_collision", "adjacent_body_collision")
+_SKELETON_FLAGS = ("mobile", "self_collision", "adjacent_body_collision", "kinematic", "can_sleep")
 _LARGEST_SOURCE = 8 * 1024 * 1024
 
 
@@ -67,7 +67,8 @@ def skeleton_from_dict(data: dict[str, Any]) -> Skeleton:
         for item in data["bodies"]:
             _add_body(skeleton, item, shapes)
         for flag in _SKELETON_FLAGS:
-            setattr(skeleton, flag, data[flag])
+            if flag in data or flag not in ("kinematic", "can_sleep"):  # recordings of versions before lack these
+                setattr(skeleton, flag, data[flag])
         for what in ("positions", "velocities", "forces"):
             setattr(skeleton, what, data[what])
         if "commands" in data:

@@ -235,15 +235,16 @@ class Recorder:
         self._constants = self._fingerprint()
 
     def _fingerprint(self) -> bytes:
-        """All constant numbers of the forest: changes when a mass, a limit or a spring does."""
-        return b"".join(getattr(self._probe.engine.tree, name).tobytes() for name in TREE.fields)
+        """All constant numbers of the forest: changes when a mass, a limit or a spring does, not when a part sleeps."""
+        constant = (name for name in TREE.fields if name not in ("moves", "part_mobile"))
+        return b"".join(getattr(self._probe.engine.tree, name).tobytes() for name in constant)
 
     def _checkpoint(self) -> None:
         if self._fingerprint() != self._constants:
             self.event("properties of bodies or joints changed", "structure")
             self._note_structure(world_to_dict(self.world))
         row = (self._frames - 1, self._structures - 1, self.world.num_steps)
-        state = self.world.state()
+        state = self.world._state()
         del state["carried"]  # objects of users' classes, which a recording does not rebuild
         self._add_blob("checkpoints", row, encode(state))
         self._since_checkpoint = 0

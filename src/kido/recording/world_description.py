@@ -9,14 +9,14 @@ from kido.integrators.registry import integrator_from_dict, integrator_to_dict
 from kido.recording.description import skeleton_from_dict, skeleton_to_dict, source_text
 from kido.recording.errors import RecordingError
 from kido.recording.joints import suffixes_of
-from kido.simulation import World
+from kido.simulation import Sleeping, World
 from kido.solvers.registry import solver_from_dict, solver_to_dict
 
 
 def world_to_dict(world: World) -> dict[str, Any]:
     """Parameters, skeletons, collision filters and the text of the model files of a world.
 
-    Step callbacks are code and are left out; the state of the solver is `World.state`.
+    Step callbacks are code and are left out; the state of the solver is in `World.snapshot`.
     """
     place = {body: [i, body.index] for i, s in enumerate(world.skeletons) for body in s.bodies}
     filters = [[place[body] for body in pair] for pair in world._excluded]
@@ -30,6 +30,7 @@ def world_to_dict(world: World) -> dict[str, Any]:
         "settings": dict(world._settings),
         "integrator": integrator_to_dict(world.integrator),
         "solver": solver_to_dict(world.solver),
+        "sleeping": None if world.sleeping is None else [world.sleeping.speed, world.sleeping.time],
         "skeletons": [skeleton_to_dict(s) for s in world.skeletons],
         "collision_filters": sorted(filters),
         "sources": {uri: text for uri, text in sources.items() if text is not None},
@@ -49,6 +50,8 @@ def world_from_dict(data: dict[str, Any]) -> World:
             world.integrator = integrator_from_dict(data["integrator"])
         if "solver" in data:
             world.solver = solver_from_dict(data["solver"])
+        if data.get("sleeping") is not None:
+            world.sleeping = Sleeping(*data["sleeping"])
         for item in data["skeletons"]:
             world.add_skeleton(skeleton_from_dict(item))
         skeletons = world.skeletons

@@ -1,7 +1,19 @@
 """Worlds: skeletons stepped together, in contact."""
 
+from kido.simulation.contact_events import ContactEvent, ContactEventKind
 from kido.simulation.contacts import Contact, ContactSet
 from kido.simulation.report import StepReport
+from kido.simulation.sleeping import Sleeping
 from kido.simulation.world import World
+from kido.simulation.world_snapshot import WorldSnapshot
 
-__all__ = ["Contact", "ContactSet", "StepReport", "World"]
+__all__ = [
+    "Contact",
+    "ContactEvent",
+    "ContactEventKind",
+    "ContactSet",
+    "Sleeping",
+    "StepReport",
+    "World",
+    "WorldSnapshot",
+]

@@ -63,5 +63,30 @@ class ContactSet:
             self.forces[k],
         )
 
+    def _chosen(self, which: NDArray[np.int64]) -> ContactSet:
+        listed = {f: [getattr(self, f)[k] for k in which] for f in ("body_a", "body_b", "shape_a", "shape_b")}
+        return ContactSet(self.points[which], self.normals[which], self.gaps[which], self.forces[which], **listed)
+
+    def of(self, body: BodyNode) -> ContactSet:
+        """Contacts of a body."""
+        return self._chosen(np.flatnonzero([body is a or body is b for a, b in zip(self.body_a, self.body_b, strict=True)]))
+
+    def between(self, body_a: BodyNode, body_b: BodyNode) -> NDArray[np.float64]:
+        """Force of body a on body b, world axes [N]."""
+        pairs = zip(self.body_a, self.body_b, strict=True)
+        sign = np.array([(a is body_a and b is body_b) * 1.0 - (a is body_b and b is body_a) for a, b in pairs])
+        return sign @ self.forces.reshape(-1, 3) if len(sign) else np.zeros(3)
+
+    def wrench_on(self, body: BodyNode, point: NDArray[np.float64]) -> NDArray[np.float64]:
+        """[torque; force] on a body about a point of the world, world axes [N m, N]."""
+        pairs = zip(self.body_a, self.body_b, strict=True)
+        wrench = np.zeros(6)
+        for k, (a, b) in enumerate(pairs):
+            sign = float(b is body) - float(a is body)
+            if sign != 0.0:
+                wrench[:3] += sign * np.cross(self.points[k] - point, self.forces[k])
+                wrench[3:] += sign * self.forces[k]
+        return wrench
+
     def __iter__(self) -> Iterator[Contact]:
         return (self[k] for k in range(len(self)))

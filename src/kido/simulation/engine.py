@@ -29,14 +29,18 @@ from kido.jit import Container, prepare
 from kido.kernels.responses import Responses
 from kido.simulation import schema
 from kido.simulation.actuate import actuate_stage
+from kido.simulation.contact_events import TouchLog
 from kido.simulation.contacts import ContactSet
 from kido.simulation.euler import explicit_finish, explicit_smooth, semi_implicit_finish, semi_implicit_smooth
 from kido.simulation.filters import filter_arrays
 from kido.simulation.finish import finish_stage
 from kido.simulation.schema import WORLD
+from kido.simulation.sleep import sleeping_stage
+from kido.simulation.sleeping import Sleepers, Sleeping
 from kido.simulation.smooth import smooth_stage
 from kido.simulation.smooth_motion import SmoothMotion
 from kido.simulation.step import (
+    AFTER,
     FROM_ASSEMBLY,
     FROM_DETECTION,
     FROM_SOLUTION,
@@ -45,6 +49,7 @@ from kido.simulation.step import (
     detect_stage,
     run_steps,
 )
+from kido.simulation.touch import touch_stage
 from kido.skeleton.arrays import STATE_FIELDS
 from kido.skeleton.compiler import check_masses, compile_forest
 from kido.skeleton.joints.actuator import followed_dofs
@@ -95,6 +100,8 @@ class Engine:
         self._read_actuators()
         self.integrator = integrator
         self.smooth_motion: SmoothMotion | None = None
+        self.sleepers: Sleepers | None = None
+        self.touch_log: TouchLog | None = None
         dofs = int(self.tree.first_dof[-1])
         self.world = Container(WORLD, dofs=dofs)
         self.detector = NativeDetector(
@@ -110,6 +117,23 @@ class Engine:
         self._make_problem(blocks, 3 * blocks, 4096)
         self.set_time_step(time_step)
         self.set_integrator(integrator)
+
+    def set_sleeping(self, sleeping: Sleeping | None) -> None:
+        """Let parts sleep from now on, by other thresholds, or not at all. Needs skeletons that have their arrays."""
+        if sleeping is None or self.smooth_motion is not None:
+            if self.sleepers is not None:
+                self.sleepers.wake_all()
+            self.sleepers = None
+        elif self.sleepers is None:
+            self.sleepers = Sleepers(self, sleeping)
+        else:
+            self.sleepers.set_rule(sleeping)
+        self._link()
+
+    def collect_events(self, wanted: bool) -> None:
+        """Log which pairs touch, or no longer."""
+        self.touch_log = (self.touch_log or TouchLog(self)) if wanted else None
+        self._link()
 
     def link_index(self, body: BodyNode) -> int:
         """Number in the forest of the link that carries a body."""
@@ -156,6 +180,9 @@ class Engine:
             NameLookupError, ModelError: a joint mimics what it cannot.
         """
         self._read_actuators()
+        if self.sleepers is not None:
+            self.sleepers.wake_all()
+            self.sleepers.set_lengths()
         self._link()
 
     def commands(self) -> np.ndarray:
@@ -222,6 +249,10 @@ class Engine:
             stages[schema.RESTITUTE] = restitute
         if self.tree.prescribed.any():
             stages[schema.ACTUATE] = actuate_stage
+        if self.sleepers is not None:
+            stages[schema.SLEEPING] = sleeping_stage
+        if self.touch_log is not None:
+            stages[schema.EVENTS] = touch_stage
         return stages
 
     def _prepare(self, callbacks: list[Any]) -> None:
@@ -237,6 +268,10 @@ class Engine:
         table[schema.SMOOTH :] = 0
         for place, stage in self._stages().items():
             table[place] = stage.address
+        if self.sleepers is not None:
+            table[schema.SLEEP_AT] = self.sleepers.container.address
+        if self.touch_log is not None:
+            table[schema.EVENTS_AT] = self.touch_log.container.address
 
     def grow_contacts(self, status: int) -> None:
         """Enlarge the detector's arrays after it returned a status."""
@@ -290,7 +325,12 @@ class Engine:
             return
         resume = FROM_START
         from_python = isinstance(self.solver, CustomSolver)
+        if self.sleepers is not None:
+            self.sleepers.wake_disturbed()
         while number > 0:
+            if self.touch_log is not None:
+                self.touch_log.make_room()
+                self._link()
             if from_python and resume == FROM_START:
                 before = {f: getattr(self.data, f).copy() for f in STATE_FIELDS}
             done, stage, status = run_steps(self.world.address, 1 if from_python else number, resume)
@@ -306,6 +346,11 @@ class Engine:
                         getattr(self.data, field)[:] = values
                     raise
                 resume = FROM_SOLUTION
+            elif stage == schema.SLEEPING and self.sleepers is not None:
+                if status == AFTER:
+                    self.sleepers.put_to_sleep()
+                else:
+                    self.sleepers.undo_step()
 
     def _raise_failed(self, dof: int) -> None:
         """Say why a coordinate has no positive inertia: no mass below it, or a state that is not finite."""
@@ -333,15 +378,18 @@ class Engine:
 
     def contacts(self) -> ContactSet:
         """Contacts of the last step."""
-        c = self.detector.container
-        n = int(c.count[CONTACTS])
-        shape_a = [self.nodes[k] for k in c.shape_a[:n]]
-        shape_b = [self.nodes[k] for k in c.shape_b[:n]]
+        container = self.detector.container
+        n = int(container.count[CONTACTS])
+        c = {f: getattr(container, f)[:n] for f in ("shape_a", "shape_b", "point", "normal", "gap", "impulse")}
+        if self.sleepers is not None:
+            c = {f: np.concatenate([values, self.sleepers.store[f]]) for f, values in c.items()}
+        shape_a = [self.nodes[k] for k in c["shape_a"]]
+        shape_b = [self.nodes[k] for k in c["shape_b"]]
         return ContactSet(
-            points=c.point[:n].copy(),
-            normals=c.normal[:n].copy(),
-            gaps=c.gap[:n].copy(),
-            forces=c.impulse[:n] / self.world.time_step[0],
+            points=c["point"].copy(),
+            normals=c["normal"].copy(),
+            gaps=c["gap"].copy(),
+            forces=c["impulse"] / self.world.time_step[0],
             body_a=[node.body for node in shape_a],
             body_b=[node.body for node in shape_b],
             shape_a=shape_a,
@@ -361,6 +409,8 @@ class Engine:
             "worst": self.world.worst.copy(),
             "unconverged": self.world.unconverged.copy(),
             "integrator": None if self.smooth_motion is None else self.smooth_motion.memory(),
+            "sleepers": None if self.sleepers is None else self.sleepers.state(),
+            "touch": None if self.touch_log is None else self.touch_log.state(),
         }
 
     def set_warm_state(self, state: dict[str, Any]) -> None:
@@ -371,9 +421,13 @@ class Engine:
         self.world.constraint_force[:] = state["constraint_force"]
         self.sources.actuator_impulse[:] = state.get("actuator_impulse", 0.0)  # not in older recordings
         self.world.actuator_force[:] = state.get("actuator_force", 0.0)
-        self.world.last[:] = state["last"]
-        self.world.worst[:] = state["worst"]
+        for field in ("last", "worst"):  # older recordings have fewer numbers
+            getattr(self.world, field)[: len(state[field])] = state[field]
         self.world.unconverged[:] = state["unconverged"]
         if self.smooth_motion is not None and state.get("integrator") is not None:
             self.smooth_motion.set_memory(state["integrator"])
+        if self.sleepers is not None:
+            self.sleepers.set_state(state.get("sleepers"))
+        if self.touch_log is not None:
+            self.touch_log.set_state(state.get("touch"))
         self._link()

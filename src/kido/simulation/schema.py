@@ -11,6 +11,8 @@ SMOOTH, DETECT, ASSEMBLE, SOLVE, SWEEPER, FALLBACK, RESTITUTE, CORRECT, FINISH, 
 # Container and stages of constraints between bodies (kido.simulation.loops), 0 in worlds that have none. LOOP_USER is
 # not 0 where rows come from Python in each step.
 LOOPS_AT, LOOP_START, LOOP_PREDICT, LOOP_FREE, LOOP_ROWS, LOOP_CLOSE, LOOP_USER = range(16, 23)
+# Stages that only worlds with sleeping parts or listeners to contacts have, and their containers.
+SLEEPING, EVENTS, SLEEP_AT, EVENTS_AT = range(40, 44)
 
 # Entries of `worst`, the largest over all steps so far, and of `last`, those of the last step.
 PENETRATION, RESIDUAL, ITERATIONS, STATUS, NUM_CONTACTS, DISSIPATION, FALLBACKS, BOUNCES = range(8)
@@ -27,6 +29,6 @@ WORLD = Schema(
     Field("constraint_force", "f", ("dofs",), "N, N m", "contact and constraint impulses over the time step"),
     Field("drive_force", "f", ("dofs",), "N, N m", "of prescribed coordinates: actuator, contacts and constraints"),
     Field("actuator_force", "f", ("dofs",), "N, N m", "what actuators gave in the last step"),
-    Field("last", "f", (8,), doc="report of the last step"),
-    Field("worst", "f", (8,), doc="worst values over all steps since the world was made or its report reset"),
+    Field("last", "f", (16,), doc="report of the last step"),
+    Field("worst", "f", (16,), doc="worst values over all steps since the world was made or its report reset"),
 )

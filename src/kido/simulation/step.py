@@ -18,12 +18,14 @@ from kido.simulation.schema import (
     CORRECT,
     DATA_AT,
     DETECT,
+    EVENTS,
     FALLBACK,
     FINISH,
     LOOP_ROWS,
     LOOP_USER,
     PROBLEM_AT,
     RESTITUTE,
+    SLEEPING,
     SMOOTH,
     SOLVE,
     SOURCES_AT,
@@ -36,6 +38,8 @@ from kido.tree.schema import DATA, TREE
 
 # Stages at which a step can be resumed after its arrays were enlarged, or solved from Python.
 FROM_START, FROM_DETECTION, FROM_ASSEMBLY, FROM_SOLUTION = 0, 1, 2, 3
+# What the stage SLEEPING is called for: before a step, with its solution, and after it.
+BEFORE, AT_SOLUTION, AFTER = 0, 1, 2
 
 
 @callback
@@ -66,11 +70,15 @@ def run_steps(world, number, resume):
         resume: FROM_START, or the stage at which the first step goes on.
 
     Returns:
-        Steps done; the stage that could not go on (SMOOTH, DETECT, LOOP_USER, ASSEMBLE, SOLVE) or -1; its status.
+        Steps done; the stage that could not go on (SMOOTH, DETECT, LOOP_USER, ASSEMBLE, SOLVE), or where parts are to
+        sleep or to wake (SLEEPING; EVENTS: the log is full), or -1; its status.
     """
     w = view(WORLD, world)
     for k in range(number):
         if resume == FROM_START:
+            if w.table[SLEEPING] != 0 and call4(w.table[SLEEPING], world, BEFORE, 0, 0) != 0:
+                w.steps[0] += 1  # all is asleep
+                continue
             status = call4(w.table[SMOOTH], world, 0, 0, 0)
             if status != 0:
                 return k, SMOOTH, status
@@ -92,6 +100,8 @@ def run_steps(world, number, resume):
             if w.table[SOLVE] == 0:
                 return k, SOLVE, 0
             call4(w.table[SOLVE], problem, sweeper, fallback, w.table[CHOSEN])
+        if w.table[SLEEPING] != 0 and call4(w.table[SLEEPING], world, AT_SOLUTION, 0, 0) != 0:
+            return k, SLEEPING, AT_SOLUTION
         if w.table[RESTITUTE] != 0:
             call4(w.table[RESTITUTE], problem, sweeper, fallback, 0)
         call4(w.table[CORRECT], problem, 0, 0, 0)
@@ -99,4 +109,9 @@ def run_steps(world, number, resume):
             call4(w.table[ACTUATE], world, 0, 0, 0)
         call4(w.table[FINISH], world, 0, 0, 0)
         resume = FROM_START
+        full = w.table[EVENTS] != 0 and call4(w.table[EVENTS], world, 0, 0, 0) != 0
+        if w.table[SLEEPING] != 0 and call4(w.table[SLEEPING], world, AFTER, 0, 0) != 0:
+            return k + 1, SLEEPING, AFTER
+        if full:
+            return k + 1, EVENTS, 0
     return number, -1, 0

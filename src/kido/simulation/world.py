@@ -16,8 +16,12 @@ from kido.math.transform import as_flag, as_vector, number_or_nan
 from kido.shapes import Plane
 from kido.simulation.engine import Engine
 from kido.simulation.hooks import StepHooks
+from kido.simulation.pushes import Push
 from kido.simulation.report import StepReport
 from kido.simulation.settings import checked_settings
+from kido.simulation.sleeping import Sleeping
+from kido.simulation.world_contacts import ContactListener, WorldContacts
+from kido.simulation.world_dynamics import WorldDynamics, checked_sleeping
 from kido.simulation.world_results import WorldResults
 from kido.simulation.world_state import WorldState
 from kido.skeleton import BodyNode, Skeleton, WeldJoint
@@ -28,7 +32,7 @@ from kido.solvers import DefaultSolver, IslandProblem, Solver, as_solver
 _CHUNK_SECONDS = 0.05  # a long run comes back to Python this often, so that Ctrl-C works
 
 
-class World(WorldResults, WorldState, Carrier):
+class World(WorldResults, WorldContacts, WorldDynamics, WorldState, Carrier):
     """Skeletons under one gravity and one clock.
 
     A step of h seconds takes forces at mid-step, finds the contacts there, and solves the exact Coulomb problem
@@ -40,6 +44,7 @@ class World(WorldResults, WorldState, Carrier):
         gravity: [m/s^2], world axes.
         time_step: h [s].
         solver: of contacts and constraints, see `solver`.
+        sleeping: whether and when skeletons at rest are no longer computed, see `sleeping`.
         **settings: solver parameters: `erp`, `slop`, `max_correction`, `skin`, `skin_share`,
             `restitution_speed`, and those of
             `kido.solvers.problem.SETTING_NAMES`.
@@ -54,6 +59,7 @@ class World(WorldResults, WorldState, Carrier):
         gravity: ArrayLike = (0.0, 0.0, -9.81),
         time_step: float = 1e-3,
         solver: Solver | Callable[[IslandProblem], Any] | None = None,
+        sleeping: Sleeping | bool = False,
         **settings: float,
     ):
         self.name = name
@@ -72,6 +78,11 @@ class World(WorldResults, WorldState, Carrier):
         self._hooks = StepHooks()
         self._integrator: Integrator = MoreauMidpoint()
         self._solver: Solver = DefaultSolver() if solver is None else as_solver(solver)
+        self._sleeping = checked_sleeping(sleeping, f"world {name!r}")
+        self._pushes: list[Push] = []
+        self._collects_events = False
+        self._events: list[Any] | None = None
+        self._listeners: list[ContactListener] = []
         self._kept: dict[str, Any] | None = None
         self.uri: str | None = None
 
@@ -147,6 +158,7 @@ class World(WorldResults, WorldState, Carrier):
         skeleton._world = None
         skeleton.gravity = gravity
         self._excluded = {p for p in self._excluded if all(b.skeleton is not skeleton for b in p)}
+        self._pushes = [p for p in self._pushes if p.body.skeleton is not skeleton]
         return skeleton
 
     def add_ground(self, height: float = 0.0, friction: float = 1.0, restitution: float = 0.0) -> Skeleton:
@@ -231,6 +243,7 @@ class World(WorldResults, WorldState, Carrier):
         self._integrator = value
         if self._engine is not None and not self._stale:
             self._engine.set_integrator(value)
+            self._engine.set_sleeping(self._sleeping)
 
     @property
     def solver(self) -> Solver:
@@ -274,6 +287,7 @@ class World(WorldResults, WorldState, Carrier):
         """Drop the collision filters of bodies that left."""
         gone = set(bodies)
         self._excluded = {pair for pair in self._excluded if not pair & gone}
+        self._pushes = [p for p in self._pushes if p.body not in gone]
 
     def _compile(self) -> Engine:
         """The engine of the present structure."""
@@ -293,6 +307,8 @@ class World(WorldResults, WorldState, Carrier):
             self._stale = False
             self._properties_stale = False
             self._version += 1
+            engine.set_sleeping(self._sleeping)
+            engine.collect_events(self._collects_events)
             if self._kept is not None:
                 engine.set_warm_state(self._kept)
                 self._kept = None
@@ -325,10 +341,11 @@ class World(WorldResults, WorldState, Carrier):
             raise ModelError(f"world {self.name!r}: step: expected a number of steps not below 0, got {n!r}")
         reset_command = as_flag(reset_command, f"world {self.name!r}: step: reset_command")
         engine = self._compile()
+        self._begin_events(engine)
         if self._hooks:
             for _ in range(n):
                 self._hooks.run(self._hooks.before, self)
-                self._advance(self._compile(), 1)
+                self._advance_pushed(self._compile(), 1)
                 self._hooks.run(self._hooks.after, self)
             engine = self._compile()
         else:
@@ -336,7 +353,7 @@ class World(WorldResults, WorldState, Carrier):
             while left > 0:
                 number = min(chunk, left)
                 started = clock.perf_counter()
-                self._advance(engine, number)
+                self._advance_pushed(engine, number)
                 took = clock.perf_counter() - started
                 left -= number
                 chunk = max(1, min(10 * chunk, int(chunk * _CHUNK_SECONDS / max(took, 1e-6))))
@@ -346,6 +363,7 @@ class World(WorldResults, WorldState, Carrier):
             for s in self._skeletons:
                 if s._applied:
                     s.clear_external_forces()
+        self._tell_events(engine)
         return self.report
 
     def _advance(self, engine: Engine, number: int) -> None:
@@ -386,6 +404,7 @@ class World(WorldResults, WorldState, Carrier):
         state["_engine"] = None
         state["_stale"] = True
         state["_hooks"] = StepHooks()
+        state["_listeners"], state["_events"] = [], None
         state["_kept"] = kept
         return state
 

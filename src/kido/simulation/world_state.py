@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from kido.errors import StateError
 from kido.math.transform import as_numbers
+from kido.simulation.pushes import pushes_from, pushes_to
+from kido.simulation.world_snapshot import WorldSnapshot, first_difference, structure_of
 from kido.skeleton.arrays import STATE_FIELDS
 from kido.skeleton.state.snapshot import carried_states, put_carried_states
 
@@ -26,12 +28,39 @@ class WorldState:
         _steps: int
         _steps_before: int
         _version: int
+        _pushes: Any
 
-    def state(self) -> dict[str, Any]:
-        """Everything the next step depends on besides the structure; `set_state` continues bit for bit.
+    def snapshot(self) -> WorldSnapshot:
+        """Everything the next step depends on besides the structure; `restore` continues bit for bit.
 
-        With it the states of the skeletons' nodes and aspects, on which users' callbacks may depend.
+        Positions, velocities, commands and external forces, contacts with their impulses, who sleeps, time, and the
+        states of the skeletons' nodes and aspects, on which users' callbacks may depend. Not what describes the
+        world: properties, settings, solver and integrator.
+
+        Example:
+            >>> before = world.snapshot()
+            >>> world.step(1000)
+            >>> world.restore(before)
+            >>> before.save("before.npz")
         """
+        return WorldSnapshot(structure_of(self._skeletons), self._state())
+
+    def restore(self, snapshot: WorldSnapshot) -> None:
+        """Put a snapshot of this world, or of an equal one, back; nodes and aspects that came since keep their states.
+
+        Raises:
+            StateError: it is of a world with other skeletons, bodies, joints or shapes, or is damaged; the world is
+                as it was.
+        """
+        what = f"world {self.name!r}: restore"
+        if not isinstance(snapshot, WorldSnapshot):
+            raise StateError(f"{what}: expected what snapshot() returned, got {type(snapshot).__name__}")
+        difference = first_difference(snapshot._structure, structure_of(self._skeletons))
+        if difference:
+            raise StateError(f"{what}: the snapshot is of another structure: {difference}")
+        self._set_state(snapshot._data)
+
+    def _state(self) -> dict[str, Any]:
         engine = self._compile()
         d = engine.data
         return {
@@ -43,11 +72,12 @@ class WorldState:
             **{f: getattr(d, f).copy() for f in STATE_FIELDS},
             "applied": [{i: row.copy() for i, row in s._applied.items()} for s in self._skeletons],
             "warm": engine.warm_state(),
+            "pushes": pushes_to(self._pushes, self._skeletons),
             "carried": [carried_states(s) for s in self._skeletons],
         }
 
-    def set_state(self, state: dict[str, Any]) -> None:
-        """Restore what `state` returned; nodes and aspects that came since then keep their states.
+    def _set_state(self, state: dict[str, Any]) -> None:
+        """Restore what `_state` returned.
 
         Raises:
             StateError: it belongs to a world with other skeletons, or is damaged; the world is as it was.
@@ -56,24 +86,22 @@ class WorldState:
         names = [s.name for s in self._skeletons]
         d = engine.data
         if not isinstance(state, dict) or not {"skeletons", "q", "applied", "warm"} <= state.keys():
-            raise StateError(
-                f"world {self.name!r}: set_state: expected what state() returned, got {type(state).__name__}"
-            )
+            raise StateError(f"world {self.name!r}: restore: not the state of a world: {type(state).__name__}")
         if not isinstance(state["skeletons"], list) or not all(hasattr(state[k], "__len__") for k in ("q", "applied")):
-            raise StateError(f"world {self.name!r}: set_state: the state is damaged: it has no lists of skeletons")
+            raise StateError(f"world {self.name!r}: restore: the state is damaged: it has no lists of skeletons")
         if state["skeletons"] != names or len(state["q"]) != len(d.q) or len(state["applied"]) != len(names):
             raise StateError(
                 f"world {self.name!r}: the state is of skeletons {state['skeletons']} with {len(state['q'])} dofs; "
                 f"this world has {names} with {len(d.q)}"
             )
-        before = self.state()
+        before = self._state()
         try:
             self._put(engine, state)
         except Exception as error:
             self._put(engine, before)
             if isinstance(error, StateError):
                 raise
-            raise StateError(f"world {self.name!r}: set_state: the state is damaged: {error!r}") from error
+            raise StateError(f"world {self.name!r}: restore: the state is damaged: {error!r}") from error
 
     def _put(self, engine: Any, state: dict[str, Any]) -> None:
         d = engine.data
@@ -87,6 +115,7 @@ class WorldState:
         self._time_before, self._steps_before = float(state["time_before"]), int(state["steps_before"])
         self._steps = int(state["steps"])
         engine.set_warm_state(state["warm"])
+        self._pushes = pushes_from(state.get("pushes", []), self._skeletons)
         self._version += 1
         for s, states in zip(self._skeletons, state.get("carried", []), strict=False):  # recordings have none
             put_carried_states(s, states)

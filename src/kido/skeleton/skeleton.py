@@ -27,6 +27,7 @@ from kido.skeleton.results.derivatives import SkeletonDerivatives
 from kido.skeleton.results.manifold import SkeletonManifold
 from kido.skeleton.results.regressors import SkeletonRegressors
 from kido.skeleton.state.configuration import SkeletonSnapshots
+from kido.skeleton.state.in_world import SkeletonInWorld
 
 N = TypeVar("N", bound=Node)
 
@@ -38,6 +39,7 @@ class Skeleton(
     SkeletonEditing,
     SkeletonSupport,
     SkeletonSnapshots,
+    SkeletonInWorld,
     Carrier,
 ):
     """An articulated body: bodies joined in one or several trees.
@@ -70,6 +72,7 @@ class Skeleton(
         self._mobile = True
         self._self_collision = False
         self._adjacent_body_collision = False
+        self._init_in_world()
 
     # Building --------------------------------------------------------------------------------------------
 

@@ -101,7 +101,7 @@ class Viewer(Controls, Cameras):
         self.selected: Any = None
         self.pusher = Pusher(self.model) if self.is_world else None
         self._pacer = Pacer(self.model.time_step, self.fps) if self.is_world else None
-        self._start = self.model.state() if self.is_world else None
+        self._start = self.model.snapshot() if self.is_world else None
         self._pull = PullTool(self)
         self._push_arrows = ArrowSet(
             self.server.scene,
@@ -336,7 +336,7 @@ class Viewer(Controls, Cameras):
     def reset(self) -> None:
         """Back to the state in which the world was when the viewer was made."""
         world = self.check_world("Resetting")
-        world.set_state(self._start)
+        world.restore(self._start)
         if self.pusher is not None:
             self.pusher.pushes.clear()
         for panel in self.joint_panels:

@@ -300,8 +300,9 @@ def fill_actuators(skeleton: Skeleton, joints: list[Joint], tree: Container) -> 
     k = 0
     for joint in joints:
         for i in range(joint.num_dofs):
-            mimic = joint._mimics[i]
-            tree.actuator[k] = joint._actuators[i]
+            mimic = None if skeleton.kinematic else joint._mimics[i]
+            # With accelerations that are zero, velocities stay as they are.
+            tree.actuator[k] = ActuatorType.ACCELERATION if skeleton.kinematic else joint._actuators[i]
             tree.mimic[k], tree.multiplier[k], tree.offset[k] = 0, 0.0, 0.0
             least, most = joint._properties["force_lower_limit"][i], joint._properties["force_upper_limit"][i]
             if mimic is not None and joint._actuators[i] == ActuatorType.MIMIC:

@@ -67,11 +67,18 @@ class SkeletonImpulses(SkeletonMatrices):
         Raises:
             ModelError: the inertia seen by a coordinate is not positive.
         """
+        return self._changes({i: self._impulse_of(i) for i in self._impulses}, self.joint_impulses)
+
+    def _changes_by(self, body_impulses: Array) -> Array:
+        """Velocity changes by given impulses (bodies, 6) about the bodies' origins, world axes."""
+        return self._changes(dict(enumerate(body_impulses)), np.zeros(self.num_dofs))
+
+    def _changes(self, impulses: dict[int, Array], joint_impulses: Array) -> Array:
         d, out = self._with_transforms(), np.empty(self.num_dofs)
-        by_link = self._wrenches_by_link({i: self._impulse_of(i) for i in self._impulses}, self._pose_of)
+        by_link = self._wrenches_by_link(impulses, self._pose_of)
         tree: Any = self._tree
         tree.prescribed[:] = is_prescribed(tree.actuator)
-        status = self._of_held(entries.velocity_changes, d, 0, NOTHING, self.joint_impulses, by_link, out)
+        status = self._of_held(entries.velocity_changes, d, 0, NOTHING, joint_impulses, by_link, out)
         tree.prescribed[:] = 0  # all other results are those of the free tree
         self._check_pivot(status)
         return out

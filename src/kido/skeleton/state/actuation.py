@@ -45,6 +45,8 @@ def join_commands(actuator: np.ndarray, forces: np.ndarray, motions: np.ndarray)
 class SkeletonActuation(SkeletonState):
     """Actuators: their types, their commands, the forces they gave."""
 
+    _kinematic: bool
+
     @property
     def actuator_types(self) -> tuple[ActuatorType, ...]:
         """Type of the actuator of each coordinate (dofs,).
@@ -93,6 +95,8 @@ class SkeletonActuation(SkeletonState):
 
     def _set_commands(self, part: slice, value: ArrayLike, what: str) -> None:
         source = numbers_of(value, part.stop - part.start, what)
+        if self._kinematic and source.any():
+            raise StateError(f"{what}: {source.tolist()}; a kinematic skeleton takes no commands: set its velocities")
         d = self._compiled()
         actuator = self._tree.actuator[part]  # type: ignore[union-attr]
         force, motion = _TAKES_FORCE[actuator], _TAKES_MOTION[actuator]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kido.errors import ModelError
 from kido.math.transform import as_flag, as_vector
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ class BodyLoads:
         name: Any
         skeleton: Skeleton
         world_transform: Any
+        com: Any
         _index: int
 
     # External forces -------------------------------------------------------------------------------------
@@ -156,3 +158,52 @@ class BodyLoads:
     def impulse(self) -> NDArray[np.float64]:
         """All impulses on it as one [angular; linear] about the body origin, world axes [N m s, N s]."""
         return self.skeleton._impulse_of(self._index)
+
+    def push(self, impulse: ArrayLike, at: ArrayLike | None = None) -> None:
+        """Give the body an impulse now: its skeleton's velocities change at once, M (u+ - u) = J^T p.
+
+        All joints move freely, but those whose actuators prescribe a motion do not give way. In a world contacts and
+        limits answer in the next step.
+
+        Args:
+            impulse: [N s], world axes.
+            at: point of the world where it acts [m]; by default the body's centre of mass.
+
+        Raises:
+            ModelError: not three finite numbers, or the skeleton is immobile or kinematic.
+        """
+        what = f"body {self.name!r}: push"
+        skeleton = self.skeleton
+        if not skeleton.mobile or skeleton.kinematic:
+            raise ModelError(f"{what}: skeleton {skeleton.name!r} is {'kinematic' if skeleton.mobile else 'immobile'}")
+        p = as_vector(impulse, f"{what}: impulse")
+        r = self.com if at is None else as_vector(at, f"{what}: point")
+        by_body = np.zeros((skeleton.num_bodies, 6))
+        by_body[self._index] = *np.cross(r - self.world_transform[:3, 3], p), *p
+        skeleton.velocities = skeleton.velocities + skeleton._changes_by(by_body)
+
+    # Contacts --------------------------------------------------------------------------------------------
+
+    @property
+    def contacts(self) -> Any:
+        """Its contacts in the last step of its world, as a `ContactSet`.
+
+        Raises:
+            ModelError: its skeleton is in no world.
+        """
+        return self._contacts_in_world("contacts")
+
+    def _contacts_in_world(self, what: str) -> Any:
+        world = self.skeleton._world
+        if world is None:
+            raise ModelError(f"body {self.name!r}: {what}: skeleton {self.skeleton.name!r} is in no world")
+        return world._contacts_of(self)
+
+    @property
+    def contact_wrench(self) -> NDArray[np.float64]:
+        """[torque; force] of all its contacts about the body origin, world axes [N m, N], a mean over the last step.
+
+        Raises:
+            ModelError: its skeleton is in no world.
+        """
+        return self._contacts_in_world("contact_wrench").wrench_on(self, self.world_transform[:3, 3])

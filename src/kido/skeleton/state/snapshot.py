@@ -37,6 +37,8 @@ _SKELETON_FIELDS = {
     "mobile": "_mobile",
     "self_collision": "_self_collision",
     "adjacent_body_collision": "_adjacent_body_collision",
+    "kinematic": "_kinematic",
+    "can_sleep": "_can_sleep",
 }
 
 
@@ -291,7 +293,7 @@ def put_carried_states(skeleton: Skeleton, states: dict[str, Any]) -> None:
     """Set states of the nodes and aspects that are there."""
     for label, values, write in SavedState._read(skeleton):
         if "state" in values and label in states:
-            write({"state": copy.deepcopy(states[label])})
+            write({"state": copy.deepcopy(restored(states[label], values["state"], label))})
 
 
 class SavedProperties(Snapshot):

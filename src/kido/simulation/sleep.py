@@ -1,0 +1,239 @@
+"""Stage of worlds whose parts may sleep: who is quiet, who must wake, which islands may go to sleep.
+
+A part (skeleton) at rest is made one that does not move: `TREE.part_mobile`, `TREE.moves` and the detector's
+`body_moving` are zero while it sleeps, so that no other stage does anything for it and pairs of sleepers are not
+looked at. Python carries out what this stage finds (`kido.simulation.sleeping`), and keeps the sleepers' contacts.
+
+Speed of a coordinate: l |u|, with l = sqrt(M_kk / m), m the mass that it moves, so that the square is twice its
+kinetic energy per mass; l is 1 for a translation and a radius of gyration for a rotation. A part is quiet while no
+coordinate of it is faster than the threshold. Parts that push each other, or are tied to each other, form an island
+and sleep and wake together; what moves by prescription unites nothing.
+"""
+
+from __future__ import annotations
+
+import math
+
+from kido.collision.container import COLLISION, CONTACTS
+from kido.constraints.actuator import number_prescribed
+from kido.constraints.sources import FROM_CONTACT, SOURCES
+from kido.jit import Field, Schema, callback, kernel, view
+from kido.simulation.schema import (
+    COLLISION_AT,
+    DATA_AT,
+    NUM_CONTACTS,
+    PROBLEM_AT,
+    SLEEP_AT,
+    SOURCES_AT,
+    TREE_AT,
+    WORLD,
+)
+from kido.simulation.step import AT_SOLUTION, BEFORE
+from kido.solvers.problem import BLOCKS, PROBLEM
+from kido.tree.schema import DATA, TREE
+
+# Entries of `setting`.
+SPEED, TIME, STORED = 0, 1, 2
+
+# What `kept` holds of each coordinate of a sleeper.
+LIMIT, FRICTION, ACTUATOR, CONSTRAINT_FORCE, ACTUATOR_FORCE = range(5)
+
+TOUCHING = 1e-5  # [m] a body that is moved by prescription and is this near to a sleeper touches it
+
+SLEEP = Schema(
+    "SLEEP",
+    Field("setting", "f", (4,), doc="speed [m/s], time [s], contacts of sleepers that are kept aside"),
+    Field("may", "i", ("parts",), doc="1: the part has coordinates and is allowed to sleep"),
+    Field("asleep", "i", ("parts",)),
+    Field("island", "i", ("parts",), doc="of a sleeper: the first part of those that fell asleep with it"),
+    Field("quiet", "f", ("parts",), "s", "for how long it has been quiet"),
+    Field("chosen", "i", ("parts",), doc="out: 1: to wake, or to sleep"),
+    Field("root", "i", ("parts",), doc="work: union-find; out: the first part of its island"),
+    Field("length", "f", ("dofs",), "m or 1", "speed per velocity of a coordinate"),
+    Field("start_q", "f", ("dofs",), doc="positions before the step"),
+    Field("start_u", "f", ("dofs",), doc="velocities before the step, in the joints' own axes"),
+    Field("q", "f", ("dofs",), doc="positions in which it fell asleep; of immobile parts, when the last one did"),
+    Field("tau", "f", ("dofs",), doc="joint forces with which it fell asleep"),
+    Field("command", "f", ("dofs",), doc="other commands with which it fell asleep"),
+    Field("external", "f", ("bodies", 24), doc="external forces with which it fell asleep"),
+    Field("kept", "f", ("dofs", 5), doc="impulses and forces of the last step before: LIMIT ... ACTUATOR_FORCE"),
+    Field("gravity", "f", (3,), "m/s^2", "gravity when the last one fell asleep"),
+)
+
+
+@kernel
+def is_driven_whole(t, part):
+    """Whether all coordinates of a part are prescribed."""
+    begin, end = t.part_dof[part], t.part_dof[part + 1]
+    return end > begin and number_prescribed(t, begin, end) == end - begin
+
+
+@kernel
+def is_moving(t, d, part):
+    """Whether a part has a velocity at all."""
+    for k in range(t.part_dof[part], t.part_dof[part + 1]):
+        if d.u[k] != 0.0:
+            return True
+    return False
+
+
+@kernel
+def is_moved_by_force(t, d, part):
+    """Whether a part is awake, prescribed in a coordinate, and moving."""
+    begin, end = t.part_dof[part], t.part_dof[part + 1]
+    return t.part_mobile[part] != 0 and number_prescribed(t, begin, end) > 0 and is_moving(t, d, part)
+
+
+@kernel
+def remember_start(t, d, s):
+    """Keep the state before the step. Returns 1 if all is asleep, and there is nothing to do."""
+    awake = asleep = 0
+    for part in range(s.asleep.shape[0]):
+        asleep += s.asleep[part]
+        if t.part_mobile[part] != 0:
+            begin, end = t.part_dof[part], t.part_dof[part + 1]
+            if end > begin:
+                awake += 1
+            for k in range(begin, end):
+                s.start_q[k], s.start_u[k] = d.q[k], d.u[k]
+    return 1 if awake == 0 and asleep > 0 else 0
+
+
+@kernel
+def find_disturbed(t, d, c, pr, src, s):
+    """Mark sleepers that something pushes. Returns their number.
+
+    The solution took them as immobile; if it gives a contact of theirs an impulse, it is to be found anew.
+    """
+    number = 0
+    for part in range(s.asleep.shape[0]):
+        s.chosen[part] = 0
+    for b in range(pr.count[BLOCKS]):
+        if src.origin[b] == FROM_CONTACT and pr.impulse[pr.row[b]] > 0.0:
+            k = src.index[b]
+            for side in range(2):
+                part = t.part[c.body_a[k] if side == 0 else c.body_b[k]]
+                if s.asleep[part] != 0 and s.chosen[part] == 0:
+                    s.chosen[part] = 1
+                    number += 1
+    for k in range(c.count[CONTACTS]):
+        a, b = t.part[c.body_a[k]], t.part[c.body_b[k]]
+        if c.gap[k] <= TOUCHING and s.asleep[a] + s.asleep[b] == 1:
+            part, other = (a, b) if s.asleep[a] != 0 else (b, a)
+            if s.chosen[part] == 0 and is_moved_by_force(t, d, other):
+                s.chosen[part] = 1
+                number += 1
+    return number
+
+
+@kernel
+def find_root(root, i):
+    """Root of i, halving the path."""
+    while root[i] != i:
+        root[i] = root[root[i]]
+        i = root[i]
+    return i
+
+
+@kernel
+def unite_parts(t, pr, src, s):
+    """Union-find over the parts: those that a block ties, or a contact with an impulse."""
+    for part in range(s.root.shape[0]):
+        s.root[part] = part
+    for b in range(pr.count[BLOCKS]):
+        if pr.len_a[b] == 0 or pr.len_b[b] == 0:
+            continue
+        if src.origin[b] == FROM_CONTACT and pr.impulse[pr.row[b]] == 0.0:
+            continue
+        one, two = t.part[t.body_of_dof[pr.dof_a[b]]], t.part[t.body_of_dof[pr.dof_b[b]]]
+        if is_driven_whole(t, one) or is_driven_whole(t, two):
+            continue
+        x, y = find_root(s.root, one), find_root(s.root, two)
+        s.root[max(x, y)] = min(x, y)
+
+
+@kernel
+def speed_of(t, d, s, part):
+    """Speed of a part's fastest coordinate [m/s]; infinite if it is NaN."""
+    fastest = 0.0
+    for k in range(t.part_dof[part], t.part_dof[part + 1]):
+        v = s.length[k] * math.fabs(d.u[k])
+        if not v <= fastest:
+            fastest = v if v == v else math.inf
+    return fastest
+
+
+@kernel
+def count_quiet(t, d, c, s, h):
+    """How long each part has been quiet; not so beside what is moved by prescription."""
+    for part in range(s.quiet.shape[0]):
+        if t.part_mobile[part] == 0:
+            continue
+        limit = 0.0 if is_driven_whole(t, part) else s.setting[SPEED]
+        if s.may[part] != 0 and speed_of(t, d, s, part) <= limit:
+            s.quiet[part] += h
+        else:
+            s.quiet[part] = 0.0
+    for k in range(c.count[CONTACTS]):
+        if c.gap[k] <= TOUCHING:
+            a, b = t.part[c.body_a[k]], t.part[c.body_b[k]]
+            if is_moved_by_force(t, d, a):
+                s.quiet[b] = 0.0
+            if is_moved_by_force(t, d, b):
+                s.quiet[a] = 0.0
+
+
+@kernel
+def choose_sleepers(t, s):
+    """Mark the parts of islands that are quiet for long enough. Returns their number."""
+    for part in range(s.root.shape[0]):
+        s.root[part] = find_root(s.root, part)
+        s.chosen[part] = 1
+    for part in range(s.root.shape[0]):
+        if t.part_mobile[part] == 0 or s.quiet[part] < s.setting[TIME] or s.may[part] == 0:
+            s.chosen[s.root[part]] = 0
+    number = 0
+    for part in range(s.root.shape[0]):
+        s.chosen[part] = s.chosen[s.root[part]]  # roots come first
+        number += s.chosen[part]
+    return number
+
+
+@kernel
+def show_sleepers(t, d, w, c, src, s):
+    """Forces and impulses of sleepers stay those of the last step before they slept."""
+    for part in range(s.asleep.shape[0]):
+        if s.asleep[part] != 0:
+            for k in range(t.part_dof[part], t.part_dof[part + 1]):
+                src.limit_impulse[k] = s.kept[k, LIMIT]
+                src.friction_impulse[k] = s.kept[k, FRICTION]
+                src.actuator_impulse[k] = s.kept[k, ACTUATOR]
+                w.constraint_force[k] = s.kept[k, CONSTRAINT_FORCE]
+                w.actuator_force[k] = s.kept[k, ACTUATOR_FORCE]
+    w.last[NUM_CONTACTS] = c.count[CONTACTS] + s.setting[STORED]
+    w.worst[NUM_CONTACTS] = max(w.worst[NUM_CONTACTS], w.last[NUM_CONTACTS])
+
+
+@callback
+def sleeping_stage(address, when, unused_1, unused_2):
+    """Run the stage BEFORE a step, AT_SOLUTION or AFTER it.
+
+    Returns:
+        BEFORE: 1 if all is asleep. AT_SOLUTION, AFTER: the number of parts to wake, or to sleep, in SLEEP.chosen.
+    """
+    w = view(WORLD, address)
+    t = view(TREE, w.table[TREE_AT])
+    d = view(DATA, w.table[DATA_AT])
+    s = view(SLEEP, w.table[SLEEP_AT])
+    if when == BEFORE:
+        return remember_start(t, d, s)
+    c = view(COLLISION, w.table[COLLISION_AT])
+    pr = view(PROBLEM, w.table[PROBLEM_AT])
+    src = view(SOURCES, w.table[SOURCES_AT])
+    if when == AT_SOLUTION:
+        return find_disturbed(t, d, c, pr, src, s)
+    unite_parts(t, pr, src, s)
+    count_quiet(t, d, c, s, w.time_step[0])
+    number = choose_sleepers(t, s)
+    show_sleepers(t, d, w, c, src, s)
+    return number

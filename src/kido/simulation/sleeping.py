@@ -1,0 +1,289 @@
+"""Sleeping and waking: what the stage `kido.simulation.sleep` found is carried out here, and sleepers' contacts kept."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kido.collision.container import CONTACTS, OLD_PAIRS, PAIRS, PENDING
+from kido.collision.detector import CONTACT_FIELDS, OLD_CONTACT_FIELDS, OLD_PAIR_FIELDS, PAIR_FIELDS
+from kido.errors import ModelError
+from kido.jit import Container
+from kido.math.transform import number_or_nan
+from kido.simulation.sleep import SLEEP, SPEED, STORED, TIME
+
+if TYPE_CHECKING:
+    from kido.simulation.engine import Engine
+
+_STATE = ("asleep", "island", "quiet", "length", "q", "tau", "command", "external", "kept", "gravity")
+
+
+@dataclass(frozen=True)
+class Sleeping:
+    """When parts of a world at rest are no longer computed.
+
+    Skeletons that push each other, or are tied to each other, fall asleep together once each of them has been quiet
+    for `time`. Of a sleeping skeleton velocities are zero and positions stay as they are.
+
+    Args:
+        speed: a skeleton is quiet while no coordinate of it is faster [m/s]: l |u|, where l is 1 m/m for a
+            translation and the radius of gyration, of all that it moves, for a rotation.
+        time: [s]
+
+    Raises:
+        ModelError: a speed below zero, or a time that is not positive.
+    """
+
+    speed: float = 1e-3
+    time: float = 0.5
+
+    def __post_init__(self) -> None:
+        speed, time = number_or_nan(self.speed), number_or_nan(self.time)
+        if not 0.0 <= speed < math.inf:
+            raise ModelError(f"sleeping: speed: expected a number not below 0 [m/s], got {self.speed!r}")
+        if not 0.0 < time < math.inf:
+            raise ModelError(f"sleeping: time: expected a positive number [s], got {self.time!r}")
+
+
+class Sleepers:
+    """The sleeping parts of an engine."""
+
+    def __init__(self, engine: Engine, sleeping: Sleeping):
+        self.engine = engine
+        tree = engine.tree
+        dofs, parts = len(engine.data.q), len(engine.skeletons)
+        self.container = Container(SLEEP, dofs=dofs, parts=parts, bodies=len(tree.parent))
+        self.part_of_dof = np.repeat(np.arange(parts), np.diff(tree.part_dof))
+        self.mobile = tree.part_mobile.copy()
+        self.moves = tree.moves.copy()
+        self.store = self._empty()
+        self.set_rule(sleeping)
+        self.set_lengths()
+
+    def _empty(self) -> dict[str, np.ndarray]:
+        """No pairs and no contacts."""
+        c = self.engine.detector.container
+        return {f: getattr(c, f)[:0].copy() for f in (*PAIR_FIELDS, *CONTACT_FIELDS)}
+
+    def set_rule(self, sleeping: Sleeping) -> None:
+        """Take thresholds."""
+        setting = self.container.setting
+        setting[SPEED], setting[TIME] = sleeping.speed, sleeping.time
+
+    def set_lengths(self) -> None:
+        """Take from the skeletons who may sleep, and the speeds of their coordinates per velocity."""
+        for part, skeleton in enumerate(self.engine.skeletons):
+            self.set_permission(part)
+            own = self._dofs(part)
+            if skeleton.mobile and own.stop > own.start:
+                self.container.length[own] = coordinate_lengths(skeleton)
+
+    def _dofs(self, part: int) -> slice:
+        first = self.engine.tree.part_dof
+        return slice(int(first[part]), int(first[part + 1]))
+
+    def set_permission(self, part: int) -> None:
+        """Take from a skeleton whether it may sleep."""
+        skeleton, own = self.engine.skeletons[part], self._dofs(part)
+        self.container.may[part] = int(skeleton.can_sleep and skeleton.mobile and own.stop > own.start)
+
+    @property
+    def any(self) -> bool:
+        """Whether a part sleeps."""
+        return bool(self.container.asleep.any())
+
+    def is_asleep(self, part: int) -> bool:
+        """Whether a part sleeps."""
+        return bool(self.container.asleep[part])
+
+    # Going to sleep --------------------------------------------------------------------------------------
+
+    def put_to_sleep(self) -> None:
+        """Put the parts to sleep that the stage chose after a step."""
+        engine, s = self.engine, self.container
+        d, world, sources = engine.data, engine.world, engine.sources
+        chosen = np.flatnonzero(s.chosen)
+        s.asleep[chosen] = 1
+        s.island[chosen] = s.root[chosen]
+        dofs = np.flatnonzero(s.chosen[self.part_of_dof])
+        bodies = np.flatnonzero(s.chosen[engine.tree.part])
+        d.u[dofs] = 0.0
+        d.udot[dofs] = 0.0
+        s.q[dofs] = d.q[dofs]
+        s.tau[dofs], s.command[dofs] = d.tau[dofs], d.command[dofs]
+        s.external[bodies] = d.external[bodies]
+        for column, values in enumerate(
+            (
+                sources.limit_impulse,
+                sources.friction_impulse,
+                sources.actuator_impulse,
+                world.constraint_force,
+                world.actuator_force,
+            )
+        ):
+            s.kept[dofs, column] = values[dofs]
+        still = self.mobile[self.part_of_dof] == 0
+        s.q[still] = d.q[still]
+        s.gravity[:] = engine.tree.gravity
+        self._set_moving(chosen, False)
+        self._put_aside()
+
+    def _set_moving(self, parts: np.ndarray, moving: bool) -> None:
+        tree, c = self.engine.tree, self.engine.detector.container
+        mask = np.zeros(len(self.mobile), bool)
+        mask[parts] = True
+        bodies = mask[tree.part]
+        tree.part_mobile[parts] = self.mobile[parts] if moving else 0
+        tree.moves[bodies] = self.moves[bodies] if moving else 0
+        c.body_moving[bodies] = tree.moves[bodies]
+
+    def _put_aside(self) -> None:
+        """Move the pairs and contacts of bodies that do not move from the detector to the store."""
+        c = self.engine.detector.container
+        pairs = int(c.count[PAIRS])
+        body = c.shape_body
+        moving = c.body_moving[body[c.pair_a[:pairs]]] + c.body_moving[body[c.pair_b[:pairs]]] > 0
+        if moving.all():
+            return
+        present = {f: getattr(c, f)[:pairs] for f in PAIR_FIELDS}
+        present |= {f: getattr(c, f)[: int(c.count[CONTACTS])] for f in CONTACT_FIELDS}
+        aside = chosen_pairs(present, np.flatnonzero(~moving))
+        left = chosen_pairs(present, np.flatnonzero(moving))
+        self._write(left)
+        self._set_store(joined([self.store, aside]))
+
+    def _write(self, pairs: dict[str, np.ndarray]) -> None:
+        """Make pairs with their contacts the present ones of the detector."""
+        detector = self.engine.detector
+        detector.set_state({"count": detector.container.count, **pairs})
+        c = detector.container
+        c.count[PAIRS], c.count[CONTACTS] = len(pairs["pair_a"]), len(pairs["gap"])
+        self.engine._link()
+
+    def _set_store(self, store: dict[str, np.ndarray]) -> None:
+        self.store = store
+        self.container.setting[STORED] = len(store["gap"])
+
+    # Waking ----------------------------------------------------------------------------------------------
+
+    def wake(self, parts: Iterable[int]) -> None:
+        """Wake parts and all that fell asleep with them; their contacts are the detector's again."""
+        s = self.container
+        islands = {int(s.island[p]) for p in parts if s.asleep[p]}
+        if not islands:
+            return
+        woken = np.flatnonzero((s.asleep != 0) & np.isin(s.island, list(islands)))
+        s.asleep[woken] = 0
+        s.quiet[woken] = 0.0
+        self._set_moving(woken, True)
+        c = self.engine.detector.container
+        body = c.shape_body
+        moving = c.body_moving[body[self.store["pair_a"]]] + c.body_moving[body[self.store["pair_b"]]] > 0
+        if not moving.any():
+            return
+        back = chosen_pairs(self.store, np.flatnonzero(moving))
+        self._set_store(chosen_pairs(self.store, np.flatnonzero(~moving)))
+        pairs = int(c.count[PAIRS])
+        present = {f: getattr(c, f)[:pairs] for f in PAIR_FIELDS}
+        present |= {f: getattr(c, f)[: int(c.count[CONTACTS])] for f in CONTACT_FIELDS}
+        both = joined([present, back])
+        self._write(chosen_pairs(both, np.lexsort((both["pair_b"], both["pair_a"]))))
+
+    def wake_all(self) -> None:
+        """Wake all parts."""
+        self.wake(np.flatnonzero(self.container.asleep).tolist())
+
+    def undo_step(self) -> None:
+        """Wake the parts that the stage chose at a solution, and go back to before the step."""
+        engine, s = self.engine, self.container
+        c, d = engine.detector.container, engine.data
+        awake = engine.tree.part_mobile[self.part_of_dof] != 0
+        d.q[awake], d.u[awake] = s.start_q[awake], s.start_u[awake]
+        # The contacts before the step, as far as they are known.
+        pairs = int(c.count[OLD_PAIRS])
+        contacts = int(c.old_pair_count[:pairs].sum())
+        for field, old in zip(PAIR_FIELDS, OLD_PAIR_FIELDS, strict=True):
+            getattr(c, field)[:pairs] = getattr(c, old)[:pairs]
+        for old in OLD_CONTACT_FIELDS:
+            getattr(c, old.removeprefix("old_"))[:contacts] = getattr(c, old)[:contacts]
+        c.count[PAIRS], c.count[CONTACTS], c.count[PENDING] = pairs, contacts, 0
+        self.wake(np.flatnonzero(s.chosen).tolist())
+
+    def wake_disturbed(self) -> None:
+        """Wake the parts whose state, commands or external forces were changed since they fell asleep.
+
+        All of them if gravity was changed, or an immobile skeleton was moved.
+        """
+        s = self.container
+        if not self.any:
+            return
+        engine = self.engine
+        d, tree = engine.data, engine.tree
+        asleep = s.asleep[self.part_of_dof] != 0
+        still = self.mobile[self.part_of_dof] == 0
+        if not np.array_equal(s.gravity, tree.gravity) or (d.q[still] != s.q[still]).any():
+            self.wake_all()
+            return
+        changed = (d.q != s.q) | (d.u != 0.0) | (d.tau != s.tau) | (d.command != s.command)
+        parts = self.part_of_dof[changed & asleep]
+        if d.has_external.any() or s.external.any():
+            other = (d.external != s.external).any(axis=1) & (s.asleep[tree.part] != 0)
+            parts = np.concatenate([parts, tree.part[other]])
+        if len(parts):
+            self.wake(np.unique(parts).tolist())
+
+    # State -----------------------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """Copies of all that the next steps depend on."""
+        s = self.container
+        return {**{f: getattr(s, f).copy() for f in _STATE}, "store": {k: v.copy() for k, v in self.store.items()}}
+
+    def set_state(self, state: dict[str, Any] | None) -> None:
+        """Restore what `state` returned; with None all are awake."""
+        s = self.container
+        parts = np.arange(len(self.mobile))
+        s.asleep[:] = 0
+        s.quiet[:] = 0.0
+        self._set_moving(parts, True)
+        self._set_store(self._empty())
+        if state is None:
+            return
+        for field in _STATE:
+            getattr(s, field)[...] = state[field]
+        self._set_moving(np.flatnonzero(s.asleep), False)
+        empty = self._empty()
+        self._set_store({f: np.asarray(state["store"][f], dtype=empty[f].dtype).copy() for f in empty})
+
+
+def coordinate_lengths(skeleton: Any) -> np.ndarray:
+    """sqrt(M_kk / m) of each coordinate, m the mass that it moves; 1 where it moves none."""
+    mass = np.array([body.mass for body in skeleton.bodies])
+    for body in reversed(skeleton.bodies):
+        if body.parent is not None:
+            mass[body.parent.index] += mass[body.index]
+    moved = np.array([mass[dof.joint.child.index] for dof in skeleton.dofs])
+    inertia = np.diag(skeleton.mass_matrix)
+    return np.sqrt(np.divide(inertia, moved, out=np.ones_like(moved), where=(moved > 0.0) & (inertia > 0.0)))
+
+
+def chosen_pairs(pairs: dict[str, np.ndarray], which: np.ndarray) -> dict[str, np.ndarray]:
+    """Some of the pairs, in the given order, with their contacts end to end."""
+    chosen = {f: pairs[f][which] for f in PAIR_FIELDS}
+    first, count = chosen["pair_first"], chosen["pair_count"]
+    starts = np.concatenate([[0], np.cumsum(count)]).astype(np.int64)
+    contacts = np.arange(starts[-1]) + np.repeat(first - starts[:-1], count)
+    chosen["pair_first"] = starts[:-1]
+    return chosen | {f: pairs[f][contacts] for f in CONTACT_FIELDS}
+
+
+def joined(parts: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    """Pairs with their contacts, one set after another."""
+    whole = {f: np.concatenate([p[f] for p in parts]) for f in (*PAIR_FIELDS, *CONTACT_FIELDS)}
+    shift = np.repeat([0, *np.cumsum([len(p["gap"]) for p in parts])[:-1]], [len(p["pair_a"]) for p in parts])
+    whole["pair_first"] = whole["pair_first"] + shift.astype(np.int64)
+    return whole
