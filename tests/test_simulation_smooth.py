@@ -515,7 +515,7 @@ def test_state_restores_bit_for_bit() -> None:
     assert np.array_equal(numbers(world), end)
     # Also into a copy, from bytes.
     twin = crowd()
-    twin.set_state(pickle.loads(pickle.dumps(state)))
+    twin.restore(pickle.loads(pickle.dumps(state)))
     assert np.array_equal(numbers(twin), start)
     twin.step(60, reset_command=False)
     assert np.array_equal(numbers(twin), end)
@@ -525,8 +525,8 @@ def test_state_of_another_world_is_refused() -> None:
     world = crowd()
     other = world_of(single(kido.FreeJoint()))
     before = numbers(world)
-    with pytest.raises(kido.StateError, match=r"world 'world': the state is of skeletons \['one'\] with 6 dofs"):
-        world.restore(other.state())
+    with pytest.raises(kido.StateError, match=r"world 'world': restore: .* another structure: it is of skeletons one"):
+        world.restore(other.snapshot())
     assert np.array_equal(numbers(world), before)
 
 

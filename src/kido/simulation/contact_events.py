@@ -104,11 +104,13 @@ class TouchLog:
             )
 
         for log, sums, places in self.past:
-            found += [event(*row, total, place) for row, total, place in zip(log, sums, places, strict=True)]
+            for (kind, step, a, b), total, place in zip(log, sums, places, strict=True):
+                found.append(event(kind, step, a, b, total, place))
         e, done = self.container, int(self.engine.world.steps[0])
         for k in range(int(e.count[OPEN])):
             if e.open[k, 2] == 0:
-                found.append(event(touch.PERSIST, done, *e.open[k, :2], e.open_sum[k], e.open_place[k]))
+                a, b = e.open[k, :2]
+                found.append(event(touch.PERSIST, done, a, b, e.open_sum[k], e.open_place[k]))
         return found
 
     def state(self) -> dict[str, np.ndarray]:

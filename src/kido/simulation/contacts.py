@@ -69,7 +69,9 @@ class ContactSet:
 
     def of(self, body: BodyNode) -> ContactSet:
         """Contacts of a body."""
-        return self._chosen(np.flatnonzero([body is a or body is b for a, b in zip(self.body_a, self.body_b, strict=True)]))
+        return self._chosen(
+            np.flatnonzero([body is a or body is b for a, b in zip(self.body_a, self.body_b, strict=True)])
+        )
 
     def between(self, body_a: BodyNode, body_b: BodyNode) -> NDArray[np.float64]:
         """Force of body a on body b, world axes [N]."""

@@ -30,6 +30,7 @@ from kido.simulation.schema import (
 )
 from kido.simulation.step import AT_SOLUTION, BEFORE
 from kido.solvers.problem import BLOCKS, PROBLEM
+from kido.solvers.rows import num_segments, segment
 from kido.tree.schema import DATA, TREE
 
 # Entries of `setting`.
@@ -71,10 +72,11 @@ def is_driven_whole(t, part):
 @kernel
 def is_moving(t, d, part):
     """Whether a part has a velocity at all."""
+    moving = False
     for k in range(t.part_dof[part], t.part_dof[part + 1]):
         if d.u[k] != 0.0:
-            return True
-    return False
+            moving = True
+    return moving
 
 
 @kernel
@@ -141,15 +143,20 @@ def unite_parts(t, pr, src, s):
     for part in range(s.root.shape[0]):
         s.root[part] = part
     for b in range(pr.count[BLOCKS]):
-        if pr.len_a[b] == 0 or pr.len_b[b] == 0:
-            continue
         if src.origin[b] == FROM_CONTACT and pr.impulse[pr.row[b]] == 0.0:
             continue
-        one, two = t.part[t.body_of_dof[pr.dof_a[b]]], t.part[t.body_of_dof[pr.dof_b[b]]]
-        if is_driven_whole(t, one) or is_driven_whole(t, two):
-            continue
-        x, y = find_root(s.root, one), find_root(s.root, two)
-        s.root[max(x, y)] = min(x, y)
+        first = -1
+        for k in range(num_segments(pr, b)):
+            dof, length, _ = segment(pr, b, k)
+            if length == 0:
+                continue
+            part = t.part[t.body_of_dof[dof]]
+            if is_driven_whole(t, part):
+                continue
+            if first >= 0:
+                x, y = find_root(s.root, first), find_root(s.root, part)
+                s.root[max(x, y)] = min(x, y)
+            first = part
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""Sleeping and waking: what the stage `kido.simulation.sleep` found is carried out here, and sleepers' contacts kept."""
+"""Sleeping and waking: carries out what the stage `kido.simulation.sleep` found, and keeps sleepers' contacts."""
 
 from __future__ import annotations
 

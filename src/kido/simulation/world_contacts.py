@@ -45,7 +45,7 @@ class WorldContacts:
             self._check_body(body, "contact force")
         return self.contacts.between(body_a, body_b)
 
-    def _contacts_of(self, body: BodyNode) -> ContactSet:
+    def _contacts_of(self, body: Any) -> ContactSet:
         return self.contacts.of(body)
 
     def _check_body(self, body: Any, what: str) -> None:
@@ -99,7 +99,8 @@ class WorldContacts:
             ModelError: it is no function of one argument.
         """
         if not callable(listener) or not takes(listener, 1):
-            raise ModelError(f"world {self.name!r}: contact listener: expected a function of an event, got {listener!r}")
+            what = f"world {self.name!r}: contact listener"
+            raise ModelError(f"{what}: expected a function of an event, got {listener!r}")
         if not self._collects_events:
             self.collects_contact_events = True
         self._listeners.append(listener)

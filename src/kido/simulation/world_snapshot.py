@@ -43,7 +43,7 @@ def first_difference(given: list[dict[str, Any]], present: list[dict[str, Any]])
     """In words how the structure of a snapshot differs from that of a world; empty if it does not."""
     names, here = [s["name"] for s in given], [s["name"] for s in present]
     if names != here:
-        return f"it is of skeletons {', '.join(names) or 'none'}; the world has {', '.join(here) or 'none'}"
+        return f"it is of skeletons {_listed(names)}; the world has {_listed(here)}"
     for one, two in zip(given, present, strict=True):
         bodies, its = [b["name"] for b in one["bodies"]], [b["name"] for b in two["bodies"]]
         if bodies != its:
@@ -55,6 +55,11 @@ def first_difference(given: list[dict[str, Any]], present: list[dict[str, Any]])
                     where = f"skeleton {one['name']!r}, body {b['name']!r}: {key}"
                     return f"{where}: saved is {b[key]!r}, the world has {own[key]!r}"
     return ""
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - 8} more" if len(names) > 8 else ""
+    return (", ".join(names[:8]) or "none") + more
 
 
 class WorldSnapshot:

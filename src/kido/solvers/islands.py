@@ -1,6 +1,7 @@
 """Islands: sets of blocks that share moving segments, each a problem of its own.
 
-Union-find over segments (a segment is known by its first DOF). Static sides unite nothing. Islands are
+Union-find over segments (a segment is known by its first DOF). Sides that are static, or move as prescribed and
+so do not respond to the block's impulses, unite nothing. Islands are
 ordered by their first block and keep their blocks in order, so that results do not depend on anything else.
 """
 
@@ -32,14 +33,23 @@ def unite(node, i, j):
 
 
 @kernel
+def responds(c, b, length, at):
+    """Whether a segment of block b moves under its impulses: not if it is static, or prescribed."""
+    k, end = at, at + (length if c.kind[b] == BOUNDED else 3 * length)
+    while k < end and c.Y[k] == 0.0:
+        k += 1
+    return k < end
+
+
+@kernel
 def first_moving(c, b):
-    """First DOF of the first segment of block b that is not static; -1 if all are."""
-    if c.len_a[b] > 0:
+    """First DOF of the first segment of block b that responds; -1 if none does."""
+    if responds(c, b, c.len_a[b], c.at_a[b]):
         return c.dof_a[b]
-    if c.len_b[b] > 0:
+    if responds(c, b, c.len_b[b], c.at_b[b]):
         return c.dof_b[b]
     for x in range(c.more_first[b], c.more_first[b] + c.more_count[b]):
-        if c.more_len[x] > 0:
+        if responds(c, b, c.more_len[x], c.more_at[x]):
             return c.more_dof[x]
     return -1
 
@@ -52,13 +62,13 @@ def build_islands(c):
         c.node[d] = d
         c.label[d] = -1
     for b in range(num_blocks):
-        if c.len_a[b] > 0 and c.len_b[b] > 0:
+        if responds(c, b, c.len_a[b], c.at_a[b]) and responds(c, b, c.len_b[b], c.at_b[b]):
             unite(c.node, c.dof_a[b], c.dof_b[b])
         if c.more_count[b] != 0:
             first = first_moving(c, b)
             for s in range(2, num_segments(c, b)):
-                dof, length, _ = segment(c, b, s)
-                if length > 0:
+                dof, length, at = segment(c, b, s)
+                if responds(c, b, length, at):
                     unite(c.node, first, dof)
     islands = 0
     for b in range(num_blocks):
