@@ -20,6 +20,9 @@ from kido.kernels.responses import ask_response, response_row
 from kido.math.so3 import cross
 from kido.solvers.problem import CONTACT
 
+SQUEEZE = 10.0  # [m/s] change of velocity in a step beyond which contacts with prescribed bodies give way
+LEAST_WAY = 1e-3
+MOST_WAY = 0.05
 LOCKED = 1e-5  # a contact with less compliance than this share of its bodies' own inverse mass is left out
 
 
@@ -182,6 +185,37 @@ def warm_start(c, pr, k, block):
 
 
 @kernel
+def segment_velocity(pr, at, dof, length):
+    """Share of a segment in a block's first row velocity, without impulses."""
+    v = 0.0
+    for k in range(length):
+        v += pr.J[at + k] * pr.u_free[dof + k]
+    return v
+
+
+@kernel
+def comes_on(t, pr, block, a, b):
+    """Whether a body moved by prescription comes towards the other of a contact."""
+    return (is_driven(t, a) and segment_velocity(pr, pr.at_a[block], pr.dof_a[block], pr.len_a[block]) < 0.0) or (
+        is_driven(t, b) and segment_velocity(pr, pr.at_b[block], pr.dof_b[block], pr.len_b[block]) < 0.0
+    )
+
+
+@kernel
+def give_way(pr, row, compliance, least):
+    """Softness of a contact with what is moved by prescription, as a share of its own compliance.
+
+    A body between a prescribed plate that comes on and a wall can satisfy neither: without softness impulses grow
+    without bound, and what a solver then stops at has any velocity. The share is at least LEAST_WAY where the
+    prescribed body comes on and nothing bounces; and with x the last impulse as a change of velocity over SQUEEZE, MOST_WAY x^2 / (1 +
+    x^2): nothing to speak of where a body or a pile rides on a lift.
+    """
+    x = compliance * pr.impulse[row] / SQUEEZE
+    share = max(least, MOST_WAY * x * x / (1.0 + x * x))
+    pr.compliance[row] = max(pr.compliance[row], share * compliance)
+
+
+@kernel
 def add_contact(t, d, c, pr, src, responses, k, block, row, pool):
     """Make contact k the given block, its rows from `row` and its pool entries from `pool` on.
 
@@ -227,4 +261,7 @@ def add_contact(t, d, c, pr, src, responses, k, block, row, pool):
     if not set_bias(d, c, pr, src, k, block, compliance):
         return 0
     warm_start(c, pr, k, block)
+    if is_driven(t, a) or is_driven(t, b):
+        exact = pr.restitution[block] > 0.0 or not comes_on(t, pr, block, a, b)
+        give_way(pr, row, compliance, 0.0 if exact else LEAST_WAY)
     return size
