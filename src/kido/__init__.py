@@ -15,7 +15,10 @@ _HOMES = {
         "FileFormatError", "KidoError", "MeshNotFoundError", "MissingExtraError", "ModelError",
         "NameLookupError", "ShapeError", "StateError",
     ),
-    "kido.shapes": ("Box", "Capsule", "Cone", "Cylinder", "Ellipsoid", "Mesh", "Plane", "Shape", "Sphere"),
+    "kido.shapes": (
+        "Arrow", "Box", "Capsule", "Cone", "Cylinder", "Ellipsoid", "Heightmap", "LineSegment", "Mesh",
+        "MultiSphereHull", "Plane", "PointCloud", "Pyramid", "Shape", "Sphere", "VoxelGrid",
+    ),
     "kido.skeleton": (
         "ActuatorType", "Aspect", "BallJoint", "BodyNode", "Branch", "Carrier", "Chain", "CompoundJoint",
         "Configuration", "DegreeOfFreedom", "EndEffector", "EulerJoint", "Expansion", "FixedFrame", "Frame",
@@ -37,7 +40,24 @@ if TYPE_CHECKING:
     from kido.errors import *
     from kido.io import load, save
     from kido.recording import Recorder, Recording
-    from kido.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Plane, Shape, Sphere
+    from kido.shapes import (
+        Arrow,
+        Box,
+        Capsule,
+        Cone,
+        Cylinder,
+        Ellipsoid,
+        Heightmap,
+        LineSegment,
+        Mesh,
+        MultiSphereHull,
+        Plane,
+        PointCloud,
+        Pyramid,
+        Shape,
+        Sphere,
+        VoxelGrid,
+    )
     from kido.simulation import (
         ContactEvent,
         ContactEventKind,

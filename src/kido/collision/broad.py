@@ -43,7 +43,7 @@ def sort_boxes(address):
     """Sorts the boxes along the axis of largest variance, by insertion into the previous order."""
     c = view(COLLISION, address)
     aabb, order, sorted = c.aabb, c.order, c.sorted
-    n = c.shape_type.shape[0]
+    n = c.shape_body.shape[0]
     best, axis = -1.0, 0
     for i in range(3):
         total = square = 0.0
@@ -95,7 +95,7 @@ def sweep(address):
     """Pairs of overlapping boxes, planes left out; returns their number."""
     c = view(COLLISION, address)
     order, shape_type, sorted = c.order, c.shape_type, c.sorted
-    n = c.shape_type.shape[0]
+    n = c.shape_body.shape[0]
     count = 0
     for k in range(n):
         s = order[k]
@@ -119,7 +119,7 @@ def sweep_planes(address, count):
     c = view(COLLISION, address)
     shape_type, rotation, position = c.shape_type, c.rotation, c.position
     aabb = c.aabb
-    n = c.shape_type.shape[0]
+    n = c.shape_body.shape[0]
     for p in range(n):
         if shape_type[p] != PLANE:
             continue
@@ -147,7 +147,7 @@ def sort_pairs(address, count):
     c = view(COLLISION, address)
     bucket, pair_b, swap = c.bucket, c.pair_b, c.swap
     pair_a = c.pair_a
-    n = c.shape_type.shape[0]
+    n = c.shape_body.shape[0]
     for k in range(n + 1):
         bucket[k] = 0
     for k in range(count):

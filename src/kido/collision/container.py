@@ -5,12 +5,16 @@ from __future__ import annotations
 from kido.jit import Field, Schema
 
 # Shape types, in the order in which pair functions expect their two shapes.
-PLANE, SPHERE, CAPSULE, BOX, CYLINDER, CONE, ELLIPSOID, HULL = range(8)
-TYPES = 8
-TYPE_NAMES = ("plane", "sphere", "capsule", "box", "cylinder", "cone", "ellipsoid", "hull")
+# Types from COMPOUND on are not convex: their parts, or the triangles of their cells, are what meets others.
+PLANE, SPHERE, CAPSULE, BOX, CYLINDER, CONE, ELLIPSOID, HULL, SPHERES, TRIANGLE, COMPOUND, HEIGHTMAP = range(12)
+TYPES = 12
+TYPE_NAMES = (
+    *("plane", "sphere", "capsule", "box", "cylinder", "cone", "ellipsoid", "hull", "spheres", "triangle"),
+    *("compound", "heightmap"),
+)
 
 # Entries of COLLISION.count
-CONTACTS, PAIRS, OLD_PAIRS, AXIS, PENDING, CONTACTS_FOUND, PAIRS_FOUND = range(7)
+CONTACTS, PAIRS, OLD_PAIRS, AXIS, PENDING, CONTACTS_FOUND, PAIRS_FOUND, PATCHES = range(8)
 
 # Bits of the status that `detect` returns; 0 means that every contact was found.
 PAIRS_FULL = 1  # more candidate pairs than the arrays hold; count[PAIRS_FOUND] tells how many
@@ -18,6 +22,9 @@ CONTACTS_FULL = 2  # more contacts than the arrays hold; count[CONTACTS_FOUND] t
 NOT_FINITE = 4  # a body's pose is NaN or infinite
 
 MANIFOLD = 4  # most contacts of a pair
+PATCH = 8  # most contacts of a patch, of a pair of which a shape is not convex
+PATCH_ROOM = 32  # most points of a patch before it is reduced
+SLOTS = 2  # places behind the shapes where the parts that are being looked at stand
 WORK = 64  # most points of a manifold before it is reduced, and corners of a face polygon
 
 COLLISION = Schema(
@@ -31,21 +38,24 @@ COLLISION = Schema(
     Field("excluded_first", "i", ("bodies_and_one",), doc="first entry of a body in `excluded`"),
     Field("excluded", "i", ("excluded",), doc="bodies that a body does not collide with, ascending"),
     # Shapes.
-    Field("shape_type", "i", ("shapes",), doc="PLANE ... HULL"),
+    # After the shapes come SLOTS more, in some fields: the parts of compounds that a pair function looks at.
+    Field("shape_type", "i", ("slots",), doc="PLANE ... HEIGHTMAP"),
     Field("shape_body", "i", ("shapes",), doc="index of the body that carries the shape"),
-    Field("shape_size", "f", ("shapes", 3), "m", "radius; half edges; radius and half height; half axes"),
-    Field("shape_hull", "i", ("shapes",), doc="index of the hull, -1 if none"),
-    Field("shape_reach", "f", ("shapes",), "m", "half the diagonal of the shape's box, 1e100 for planes"),
+    Field("shape_size", "f", ("slots", 3), "m", "radius; half edges; radius and half height; half axes"),
+    Field("shape_compound", "i", ("shapes",), doc="index of the compound or height map, -1 if none"),
+    Field("shape_hull", "i", ("slots",), doc="index of the hull, -1 if none"),
+    Field("shape_reach", "f", ("slots",), "m", "half the diagonal of the shape's box, 1e100 for planes"),
     Field("shape_friction", "f", ("shapes",), doc="Coulomb coefficient"),
     Field("shape_restitution", "f", ("shapes",), doc="coefficient of restitution"),
     Field("local_rotation", "f", ("shapes", 9), doc="shape to body"),
     Field("local_position", "f", ("shapes", 3), "m", "shape origin in body axes"),
-    Field("rotation", "f", ("shapes", 9), doc="shape to world"),
-    Field("position", "f", ("shapes", 3), "m", "shape origin in world axes"),
-    Field("aabb", "f", ("shapes", 6), "m", "lower and upper corner in world axes, grown by half the margin"),
+    Field("rotation", "f", ("slots", 9), doc="shape to world"),
+    Field("position", "f", ("slots", 3), "m", "shape origin in world axes"),
+    Field("aabb", "f", ("slots", 6), "m", "lower and upper corner in world axes, grown by half the margin"),
     # Convex hulls.
     Field("hull_first", "i", ("hulls_and_one",), doc="first vertex of a hull"),
     Field("hull_vertex", "f", ("hull_vertices", 3), "m", "in shape axes"),
+    Field("hull_radius", "f", ("hull_vertices",), "m", "of the ball about a vertex, less that of the smallest one"),
     Field("hull_start", "i", ("hulls", 6), doc="vertices farthest along -x, +x, -y, +y, -z, +z"),
     Field("neighbor_first", "i", ("hull_vertices_and_one",), doc="first neighbour of a vertex"),
     Field("neighbor", "i", ("neighbors",), doc="vertices joined to a vertex by an edge"),
@@ -53,6 +63,25 @@ COLLISION = Schema(
     Field("face_normal", "f", ("faces", 3), doc="outward, in shape axes"),
     Field("face_loop", "i", ("faces_and_one",), doc="first corner of a face"),
     Field("face_vertex", "i", ("face_vertices",), doc="corners of faces, counterclockwise from outside"),
+    # Compounds: a tree of boxes in depth-first order over their parts, each a triangle or a convex piece.
+    Field("compound_node", "i", ("compounds_and_one",), doc="first node of a compound"),
+    Field("compound_closed", "i", ("compounds",), doc="1: triangles have an outside; 0: both sides are alike"),
+    Field("node_box", "f", ("nodes", 6), "m", "lower and upper corner in shape axes"),
+    Field("node_next", "i", ("nodes",), doc="node that follows those below this one"),
+    Field("node_part", "i", ("nodes", 2), doc="first and number of the parts of a leaf"),
+    Field("part", "i", ("parts",), doc="triangle, or -1 - piece"),
+    Field("triangle", "i", ("triangles", 6), doc="three vertices; those across the edges 01, 12, 20, -1 if none"),
+    Field("piece_type", "i", ("pieces",), doc="SPHERE ... HULL"),
+    Field("piece_size", "f", ("pieces", 3), "m", "as shape_size"),
+    Field("piece_hull", "i", ("pieces",), doc="index of the hull, -1 if none"),
+    Field("piece_reach", "f", ("pieces",), "m", "as shape_reach"),
+    Field("piece_rotation", "f", ("pieces", 9), doc="piece to shape"),
+    Field("piece_position", "f", ("pieces", 3), "m", "origin in shape axes"),
+    # Height maps.
+    Field("map_first", "i", ("maps",), doc="first height of a map"),
+    Field("map_size", "i", ("maps", 2), doc="rows (along y) and columns (along x)"),
+    Field("map_spacing", "f", ("maps", 2), "m", "along x and y"),
+    Field("map_height", "f", ("heights",), "m", "row by row"),
     # Parameters and tables.
     Field("margin", "f", (1,), "m", "contacts with a gap below this are reported"),
     Field("pair_function", "i", (TYPES, TYPES), doc="address of the callback for a pair of types, 0 if none"),
@@ -92,6 +121,7 @@ COLLISION = Schema(
     Field("local_b", "f", ("contacts", 3), "m", "point in the axes of shape_b"),
     Field("old_normal", "f", ("contacts", 3)),
     Field("old_impulse", "f", ("contacts", 3), "N s"),
+    Field("old_taken", "i", ("contacts",), doc="1: a new contact took over from it"),
     Field("old_key", "i", ("contacts",)),
     Field("old_local_a", "f", ("contacts", 3), "m"),
     Field("old_local_b", "f", ("contacts", 3), "m"),
@@ -101,6 +131,16 @@ COLLISION = Schema(
     Field("work_gap", "f", (WORK,), "m"),
     Field("work_key", "i", (WORK,)),
     Field("work_keep", "i", (WORK,), doc="points chosen by the reduction"),
+    # Scratch of a pair of which a shape is not convex: patches of contacts with one direction of the normal.
+    Field("patch_count", "i", ("patches",), doc="points of a patch"),
+    Field("patch_point", "f", ("patch_points", 3), "m", "PATCH_ROOM for each patch"),
+    Field("patch_normal", "f", ("patch_points", 3), doc="from the pair's first shape to its second"),
+    Field("patch_gap", "f", ("patch_points",), "m"),
+    Field("patch_key", "i", ("patch_points",)),
+    Field("ring", "i", (PATCH + 2,), doc="outline of a patch"),
+    Field("corner", "f", (SLOTS, 3, 3), "m", "triangle in a slot: corners from the slot's origin, in its axes"),
+    Field("corner_vertex", "i", (SLOTS, 6), doc="the triangle's row of `triangle`"),
+    Field("corner_shape", "i", (SLOTS,), doc="compound or height map whose triangle it is"),
     Field("number", "f", (64,), doc="scratch numbers of a pair function"),
     Field("poly", "f", (2, WORK, 4), "m", "polygons being clipped: u, v, height, distance from the clip line"),
     Field("poly_key", "i", (2, WORK)),

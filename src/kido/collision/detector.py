@@ -7,8 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from kido.collision.compound import Compound, compound_arrays, map_arrays, patch_sizes
 from kido.collision.container import (
     COLLISION,
+    COMPOUND,
     CONTACTS,
     CONTACTS_FOUND,
     CONTACTS_FULL,
@@ -17,13 +19,14 @@ from kido.collision.container import (
     PAIRS_FOUND,
     PAIRS_FULL,
     PENDING,
+    SLOTS,
 )
-from kido.collision.geometry import geometry, hull_arrays
+from kido.collision.geometry import Geometry, geometry, hull_arrays
 from kido.collision.narrow import detect_stage
 from kido.collision.table import fill_table, pair_functions
 from kido.errors import ModelError, StateError
 from kido.jit import Container, call4, entry, prepare
-from kido.shapes import Shape
+from kido.shapes import Heightmap, Hull, Shape
 
 DEFAULT_MARGIN = 1e-3
 
@@ -116,6 +119,7 @@ class NativeDetector:
             contacts=contacts if contacts is not None else 16 * n + 16,
             shapes=n,
             shapes_and_one=n + 1,
+            **patch_sizes(bool((arrays["shape_type"] >= COMPOUND).any())),
             expand_points=128,
             expand_faces=512,
             **arrays,
@@ -144,7 +148,7 @@ class NativeDetector:
     def _link(self) -> None:
         """Fills the address table for the pairs of types that the filter lets meet."""
         c = self.container
-        functions = pair_functions(self._meeting_types())
+        functions = pair_functions(self._meeting_types(), {int(kind) for kind in c.piece_type})
         self._prepare([self._callback, *functions.values()])
         fill_table(c.pair_function, functions)
         c.stage[0] = self._callback.address
@@ -153,7 +157,7 @@ class NativeDetector:
         """Pairs of shape types of which the filter lets some meet."""
         c = self.container
         by_group: dict[int, tuple[set[int], set[int]]] = {}
-        for s, body in enumerate(c.shape_body):
+        for s, body in enumerate(c.shape_body):  # c.shape_type has slots behind the shapes
             if c.body_collidable[body]:
                 still, moving = by_group.setdefault(int(c.body_group[body]), (set(), set()))
                 (moving if c.body_moving[body] else still).add(int(c.shape_type[s]))
@@ -265,25 +269,31 @@ class NativeDetector:
 def _shape_arrays(colliders: list[Collider], bodies: int) -> dict[str, np.ndarray]:
     n = len(colliders)
     a: dict[str, np.ndarray] = {
-        "shape_type": np.zeros(n, np.int64),
+        "shape_type": np.zeros(n + SLOTS, np.int64),
         "shape_body": np.zeros(n, np.int64),
-        "shape_size": np.zeros((n, 3)),
-        "shape_hull": np.full(n, -1, np.int64),
-        "shape_reach": np.zeros(n),
+        "shape_size": np.zeros((n + SLOTS, 3)),
+        "shape_hull": np.full(n + SLOTS, -1, np.int64),
+        "shape_compound": np.full(n, -1, np.int64),
+        "shape_reach": np.zeros(n + SLOTS),
+        "rotation": np.zeros((n + SLOTS, 9)),
+        "position": np.zeros((n + SLOTS, 3)),
+        "aabb": np.zeros((n + SLOTS, 6)),
         "shape_friction": np.zeros(n),
         "shape_restitution": np.zeros(n),
         "local_rotation": np.zeros((n, 9)),
         "local_position": np.zeros((n, 3)),
     }
-    hulls: dict[int, int] = {}
-    kept = []
+    known: dict[int, Geometry] = {}  # shapes that several bodies carry are looked at once
+    kept = _Kept()
     for s, item in enumerate(colliders):
         if not 0 <= item.body < bodies:
             raise ModelError(f"shape {s} is on body {item.body}; expected 0 to {bodies - 1}")
         for name, value in (("friction", item.friction), ("restitution", item.restitution)):
             if not (np.isfinite(value) and value >= 0.0):
                 raise ModelError(f"shape {s}: {name} is {value!r}; expected a finite number >= 0")
-        shape = geometry(item.shape)
+        if id(item.shape) not in known:
+            known[id(item.shape)] = geometry(item.shape)
+        shape = known[id(item.shape)]
         transform = np.eye(4) if item.transform is None else np.asarray(item.transform, dtype=float)
         if transform.shape != (4, 4) or not np.isfinite(transform).all():
             raise ModelError(f"shape {s}: transform has shape {transform.shape}; expected finite (4, 4)")
@@ -297,11 +307,55 @@ def _shape_arrays(colliders: list[Collider], bodies: int) -> dict[str, np.ndarra
         a["local_rotation"][s] = transform[:3, :3].ravel()
         a["local_position"][s] = transform[:3, 3]
         if shape.hull is not None:
-            if id(shape.hull) not in hulls:
-                hulls[id(shape.hull)] = len(kept)
-                kept.append(shape.hull)
-            a["shape_hull"][s] = hulls[id(shape.hull)]
-    return a | hull_arrays(kept)
+            a["shape_hull"][s] = kept.hull(shape.hull, shape.balls)
+        if shape.compound is not None:
+            a["shape_compound"][s] = kept.compound(shape.compound)
+        if shape.heightmap is not None:
+            a["shape_compound"][s] = kept.heightmap(shape.heightmap)
+    return a | kept.arrays()
+
+
+class _Kept:
+    """Hulls, compounds and height maps of a set of shapes, each kept once however many shapes share it."""
+
+    def __init__(self) -> None:
+        self._hulls: list[Hull] = []
+        self._balls: dict[int, np.ndarray] = {}
+        self._compounds: list[Compound] = []
+        self._maps: list[tuple[Heightmap, float]] = []
+        self._index: dict[int, int] = {}
+
+    def _place(self, item: Any, among: list[Any]) -> int:
+        if id(item) not in self._index:
+            self._index[id(item)] = len(among)
+            among.append(item)
+        return self._index[id(item)]
+
+    def hull(self, hull: Hull, balls: np.ndarray | None = None) -> int:
+        """Index of a hull."""
+        index = self._place(hull, self._hulls)
+        if balls is not None:
+            self._balls[index] = balls
+        return index
+
+    def compound(self, compound: Compound) -> int:
+        """Index of a compound."""
+        return self._place(compound, self._compounds)
+
+    def heightmap(self, heightmap: tuple[Heightmap, float]) -> int:
+        """Index of a height map."""
+        return self._place(heightmap, self._maps)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The fields of COLLISION that hold them."""
+        compounds = self._compounds
+        pieces = [piece for compound in compounds for piece in compound.pieces]
+        hull_of_piece = [-1 if piece.hull is None else self.hull(piece.hull) for piece in pieces]
+        surfaces = [compound.surface for compound in compounds if compound.surface is not None]
+        arrays, starts = hull_arrays(self._hulls, self._balls, surfaces)
+        start = iter(starts)
+        first_vertex = [0 if compound.surface is None else next(start) for compound in compounds]
+        return arrays | compound_arrays(compounds, hull_of_piece, first_vertex) | map_arrays(self._maps)
 
 
 def _filter_arrays(

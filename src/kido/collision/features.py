@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 
-from kido.collision.container import BOX, CAPSULE, COLLISION, CONE, CYLINDER, HULL
+from kido.collision.container import BOX, CAPSULE, COLLISION, CONE, CYLINDER, HULL, SPHERES, TRIANGLE
 from kido.collision.pairs.frames import direction_to_shape, direction_to_world
+from kido.collision.support import farthest_ball
 from kido.jit import kernel, view
 from kido.math.trig import sincos
 
 CAP_CORNERS = 12  # corners of the polygon that stands for a round cap
 LEVEL = 1e-4  # sine of the tilt below which the cap's corners keep their places in the body
+ABOUT = 1e-3  # fraction of a triangle's size within which corners are one edge
+LEANING = 0.2  # fraction of the size within which two balls of a hull of balls make a segment
 STEEP = 0.7  # cosine: a cylinder shows its cap beyond, its flank below
 
 
@@ -76,6 +79,76 @@ def hull_face_towards(address, h, d0, d1, d2):
 
 
 @kernel
+def triangle_normal(address, slot):
+    """Unit normal of the triangle in a slot, in the axes of its shape."""
+    corner = view(COLLISION, address).corner
+    a0, a1, a2 = (
+        corner[slot, 1, 0] - corner[slot, 0, 0],
+        corner[slot, 1, 1] - corner[slot, 0, 1],
+        corner[slot, 1, 2] - corner[slot, 0, 2],
+    )
+    b0, b1, b2 = (
+        corner[slot, 2, 0] - corner[slot, 0, 0],
+        corner[slot, 2, 1] - corner[slot, 0, 1],
+        corner[slot, 2, 2] - corner[slot, 0, 2],
+    )
+    n0, n1, n2 = a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0
+    scale = 1.0 / math.sqrt(n0 * n0 + n1 * n1 + n2 * n2)
+    return n0 * scale, n1 * scale, n2 * scale
+
+
+@kernel
+def triangle_feature(address, which, s, origin, d0, d1, d2):
+    """The corners of a triangle that are about farthest along d; returns their number."""
+    c = view(COLLISION, address)
+    corner, k = c.corner, c.shape_hull[s]
+    best, least = -1e300, 1e300
+    for v in range(3):
+        d = corner[k, v, 0] * d0 + corner[k, v, 1] * d1 + corner[k, v, 2] * d2
+        best = max(best, d)
+        least = min(least, d)
+    limit = best - ABOUT * c.shape_reach[s]
+    if least >= limit:
+        limit = least
+    count = 0
+    for v in range(3):
+        if corner[k, v, 0] * d0 + corner[k, v, 1] * d1 + corner[k, v, 2] * d2 >= limit:
+            put(address, which, count, s, origin, corner[k, v, 0], corner[k, v, 1], corner[k, v, 2])
+            count += 1
+    return count
+
+
+@kernel
+def ball_segment(address, which, s, origin, d0, d1, d2):
+    """The two points of the balls of shape s that are about farthest along d and most apart; returns 2, or 1."""
+    c = view(COLLISION, address)
+    vertex, radius, first = c.hull_vertex, c.hull_radius, c.hull_first
+    h = c.shape_hull[s]
+    at, best = farthest_ball(address, h, d0, d1, d2)
+    limit = best - LEANING * c.shape_reach[s]
+    one, other, most = at, at, 0.0
+    for turn in range(2):  # the farthest from the best, then the farthest from that
+        for v in range(first[h], first[h + 1]):
+            along = vertex[v, 0] * d0 + vertex[v, 1] * d1 + vertex[v, 2] * d2 + radius[v]
+            if along >= limit:
+                x = vertex[v, 0] - vertex[one, 0]
+                y = vertex[v, 1] - vertex[one, 1]
+                z = vertex[v, 2] - vertex[one, 2]
+                d = x * x + y * y + z * z
+                if d > most:
+                    most, other = d, v
+        if turn == 0:
+            one, other = other, one
+    if most == 0.0:
+        return 1
+    for k in range(2):
+        v = one if k == 0 else other
+        r = radius[v] + c.shape_size[s, 0]
+        put(address, which, k, s, origin, vertex[v, 0] + r * d0, vertex[v, 1] + r * d1, vertex[v, 2] + r * d2)
+    return 2
+
+
+@kernel
 def find_feature(address, which, s, origin, x, y, z):
     """Writes the feature of shape s that faces the unit vector (x, y, z), world axes, to `feature[which]`.
 
@@ -127,5 +200,13 @@ def find_feature(address, which, s, origin, x, y, z):
             put(address, which, 0, s, origin, r * e0, r * e1, -h)
             put(address, which, 1, s, origin, top * e0, top * e1, h)
             count = 2
+    elif kind == TRIANGLE:
+        count = triangle_feature(address, which, s, origin, d0, d1, d2)
+        if count == 3:
+            n0, n1, n2 = triangle_normal(address, c.shape_hull[s])
+            if n0 * d0 + n1 * d1 + n2 * d2 < 0.0:
+                n0, n1, n2 = -n0, -n1, -n2
+    elif kind == SPHERES:
+        count = ball_segment(address, which, s, origin, d0, d1, d2)
     n0, n1, n2 = direction_to_world(address, s, n0, n1, n2)
     return count, n0, n1, n2

@@ -6,20 +6,41 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kido.collision.compound import Compound, Piece, Surface, surface
 from kido.collision.container import (
     BOX,
     CAPSULE,
+    COMPOUND,
     CONE,
     CYLINDER,
     ELLIPSOID,
+    HEIGHTMAP,
     HULL,
     PLANE,
     SPHERE,
+    SPHERES,
     WORK,
 )
 from kido.errors import ShapeError
-from kido.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Hull, Mesh, Plane, Shape, Sphere
-from kido.shapes.hull import polygons
+from kido.shapes import (
+    Box,
+    Capsule,
+    Cone,
+    Cylinder,
+    Ellipsoid,
+    Heightmap,
+    Hull,
+    LineSegment,
+    Mesh,
+    MultiSphereHull,
+    Plane,
+    PointCloud,
+    Pyramid,
+    Shape,
+    Sphere,
+    VoxelGrid,
+)
+from kido.shapes.hull import convex_hull, polygons
 
 HUGE = 1e100
 
@@ -32,7 +53,10 @@ class Geometry(NamedTuple):
         size: three numbers, by type: radius; half edges; radius and half height; half axes [m].
         transform: (4,4) from the detector's shape axes to the shape's own axes.
         reach: half the diagonal of the bounding box [m].
-        hull: of a mesh.
+        hull: of a polyhedron.
+        balls: radii (n,) of a hull of balls less the smallest, whose centres are the vertices of `hull` [m].
+        compound: parts of a shape that is not convex.
+        heightmap: a height map, and what its heights are lowered by [m].
     """
 
     kind: int
@@ -40,6 +64,9 @@ class Geometry(NamedTuple):
     transform: np.ndarray
     reach: float
     hull: Hull | None = None
+    balls: np.ndarray | None = None
+    compound: Compound | None = None
+    heightmap: tuple[Heightmap, float] | None = None
 
 
 def geometry(shape: Shape) -> Geometry:
@@ -70,8 +97,36 @@ def geometry(shape: Shape) -> Geometry:
             return Geometry(CONE, (shape.radius, 0.5 * shape.height, 0.0), place, reach)
         case Ellipsoid():
             return Geometry(ELLIPSOID, shape.radii, place, reach)
+        case Pyramid():
+            return Geometry(HULL, (0.0, 0.0, 0.0), place, reach, shape.hull)
+        case MultiSphereHull():
+            least = float(shape.radii.min())
+            hull = Hull(shape.centers, np.zeros((0, 3), np.int64))
+            return Geometry(SPHERES, (least, 0.0, 0.0), place, reach, hull, shape.radii - least)
+        case Heightmap():
+            low, high = shape.aabb
+            low[2] -= max(shape.size)  # what has sunk in is found as deep as the map is wide
+            half, middle = 0.5 * (high - low), float(0.5 * (high + low)[2])
+            place[2, 3] = middle
+            reach = float(np.linalg.norm(half))
+            return Geometry(HEIGHTMAP, _sizes(half), place, reach, heightmap=(shape, middle))
         case Mesh():
             return _mesh(shape, place, reach)
+        case VoxelGrid():
+            return _triangles(shape, *shape.surface, True, place, reach)
+        case PointCloud():
+            r = shape.radius
+            pieces = [
+                Piece(SPHERE, (r, 0.0, 0.0), _shifted(p), r * 3.0**0.5, np.array([p - r, p + r])) for p in shape.points
+            ]
+            return _compound(shape, pieces, place, reach)
+        case LineSegment():
+            pieces = [_wire(*shape.vertices[list(ends)], 0.5 * shape.thickness) for ends in shape.connections]
+            if len(pieces) == 1:
+                return Geometry(CAPSULE, pieces[0].size, pieces[0].transform, pieces[0].reach)
+            return _compound(shape, pieces, place, reach)
+    if not shape.collides:
+        raise ShapeError(f"{type(shape).__name__} is a shape for drawing only and never collides")
     raise ShapeError(f"the collision detector does not know the shape {type(shape).__name__}")
 
 
@@ -86,11 +141,75 @@ def _mesh(mesh: Mesh, place: np.ndarray, reach: float) -> Geometry:
         place[:3, 3] = centre
         radius = float(np.linalg.norm(mesh.vertices - centre, axis=1).max())
         return Geometry(SPHERE, (radius, 0.0, 0.0), place, reach)
+    if mesh.collide_as == "triangles":
+        return _triangles(mesh, mesh.vertices, mesh.faces, mesh.closed, place, reach)
+    if mesh.collide_as == "decomposition":
+        hulls = [convex_hull(points, "piece of a mesh") for points in mesh.convex_pieces]
+        pieces = []
+        for hull in hulls:
+            box = np.array([hull.vertices.min(axis=0), hull.vertices.max(axis=0)])
+            middle = box.mean(axis=0)
+            half = 0.5 * float(np.linalg.norm(box[1] - box[0]))
+            local = Hull(hull.vertices - middle, hull.faces)
+            pieces.append(Piece(HULL, (0.0, 0.0, 0.0), _shifted(middle), half, box, local))
+        return _compound(mesh, pieces, place, reach)
     return Geometry(HULL, (0.0, 0.0, 0.0), place, reach, mesh.hull)
 
 
-def hull_arrays(hulls: list[Hull]) -> dict[str, np.ndarray]:
-    """The hull fields of COLLISION for a list of hulls, one after the other."""
+def _sizes(values: np.ndarray) -> tuple[float, float, float]:
+    return float(values[0]), float(values[1]), float(values[2])
+
+
+def _shifted(position: np.ndarray) -> np.ndarray:
+    place = np.eye(4)
+    place[:3, 3] = position
+    return place
+
+
+def _wire(a: np.ndarray, b: np.ndarray, radius: float) -> Piece:
+    """The capsule about the segment from a to b."""
+    place = _shifted(0.5 * (a + b))
+    z = (b - a) / np.linalg.norm(b - a)
+    x = np.cross(np.eye(3)[np.argmin(np.abs(z))], z)
+    x /= np.linalg.norm(x)
+    place[:3, :3] = np.column_stack([x, np.cross(z, x), z])
+    box = np.array([np.minimum(a, b) - radius, np.maximum(a, b) + radius])
+    half = 0.5 * float(np.linalg.norm(b - a))
+    return Piece(CAPSULE, (radius, half, 0.0), place, float(np.hypot(half + radius, 2.0**0.5 * radius)), box)
+
+
+def _triangles(
+    shape: Shape, vertices: np.ndarray, faces: np.ndarray, closed: bool, place: np.ndarray, reach: float
+) -> Geometry:
+    low, high = shape.aabb
+    middle = 0.5 * (low + high)
+    place[:3, 3] = middle
+    found = surface(np.asarray(vertices) - middle, faces, closed, type(shape).__name__)
+    return Geometry(COMPOUND, _sizes(0.5 * (high - low)), place, reach, compound=Compound(found, ()))
+
+
+def _compound(shape: Shape, pieces: list[Piece], place: np.ndarray, reach: float) -> Geometry:
+    low, high = shape.aabb
+    middle = 0.5 * (low + high)
+    place[:3, 3] = middle
+    back = _shifted(-middle)
+    moved = [piece._replace(transform=back @ piece.transform, box=piece.box - middle) for piece in pieces]
+    return Geometry(COMPOUND, _sizes(0.5 * (high - low)), place, reach, compound=Compound(None, moved))
+
+
+def hull_arrays(
+    hulls: list[Hull], balls: dict[int, np.ndarray], surfaces: list[Surface]
+) -> tuple[dict[str, np.ndarray], list[int]]:
+    """The hull fields of COLLISION: hulls, one after the other, then the vertices of surfaces.
+
+    Args:
+        hulls: polyhedra; vertices without faces for a hull of balls.
+        balls: radii of the balls less the smallest, by the index of their hull.
+        surfaces: of meshes.
+
+    Returns:
+        The arrays, and the index of each surface's first vertex.
+    """
     vertices, starts, firsts = [np.zeros((0, 3))], [np.zeros((0, 6), np.int64)], [0]
     neighbors, neighbor_firsts = [], [0]
     normals, loops, corners, face_firsts = [], [0], [], [0]
@@ -118,13 +237,24 @@ def hull_arrays(hulls: list[Hull]) -> dict[str, np.ndarray]:
         face_firsts.append(len(normals))
         base += len(hull.vertices)
         firsts.append(base)
+    radius = [balls.get(k, np.zeros(len(hull.vertices))) for k, hull in enumerate(hulls)]
+    first_vertex = []
+    for found in surfaces:
+        first_vertex.append(base)
+        vertices.append(found.vertices)
+        radius.append(np.zeros(len(found.vertices)))
+        for others in found.neighbors:
+            neighbors.extend(base + v for v in others)
+            neighbor_firsts.append(len(neighbors))
+        base += len(found.vertices)
 
     def integers(values: list[int]) -> np.ndarray:
         return np.array(values, dtype=np.int64)
 
-    return {
+    arrays = {
         "hull_first": integers(firsts),
         "hull_vertex": np.ascontiguousarray(np.concatenate(vertices)),
+        "hull_radius": np.concatenate([np.zeros(0), *radius]),
         "hull_start": np.ascontiguousarray(np.concatenate(starts)),
         "neighbor_first": integers(neighbor_firsts),
         "neighbor": integers(neighbors),
@@ -133,3 +263,4 @@ def hull_arrays(hulls: list[Hull]) -> dict[str, np.ndarray]:
         "face_loop": integers(loops),
         "face_vertex": integers(corners),
     }
+    return arrays, first_vertex

@@ -82,24 +82,27 @@ def carry(address, k, old):
 def match_contacts(address, first, last, first_old, last_old, reach):
     """Matches the contacts first..last of a pair with its old ones, first_old..last_old."""
     c = view(COLLISION, address)
-    matched = c.matched
-    free = (1 << (last_old - first_old)) - 1
+    matched, taken = c.matched, c.old_taken
+    free = last_old - first_old
+    for old in range(first_old, last_old):
+        taken[old] = 0
     for k in range(first, last):
         for old in range(first_old, last_old):
-            bit = 1 << (old - first_old)
-            if matched[k] == 0 and free & bit and c.key[k] == c.old_key[old] and same_normal(address, k, old):
+            if matched[k] == 0 and taken[old] == 0 and c.key[k] == c.old_key[old] and same_normal(address, k, old):
                 carry(address, k, old)
-                free -= bit
+                taken[old] = 1
+                free -= 1
     limit = REACH * REACH * reach * reach
     for k in range(first, last):
-        if matched[k] == 0 and free:
+        if matched[k] == 0 and free > 0:
             best, nearest = limit, -1
             for old in range(first_old, last_old):
-                if free & (1 << (old - first_old)) and same_normal(address, k, old):
+                if taken[old] == 0 and same_normal(address, k, old):
                     d2 = distance2(address, k, old)
                     if d2 < best:
                         best, nearest = d2, old
             if nearest >= 0:
                 carry(address, k, nearest)
-                free -= 1 << (nearest - first_old)
+                taken[nearest] = 1
+                free -= 1
     return 0

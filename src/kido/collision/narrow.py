@@ -1,8 +1,9 @@
 """Narrow phase: calls the pair function of every candidate pair and turns its points into contacts.
 
 A pair function is a callback f(container, first shape, second shape, pair) that expects its shapes in the
-order of their types, sets the pair's normal, adds points (`manifold`), and returns their number. It is found
-in the table pair_function[type, type], so that only the functions of pairs present in a scene are compiled.
+order of their types, sets the pair's normal, adds points (`manifold`), and returns their number; if the second is
+not convex it files points in patches (`patches`). It is found in the table pair_function[type, type], so that only
+the functions of pairs present in a scene are compiled.
 """
 
 from __future__ import annotations
@@ -10,15 +11,19 @@ from __future__ import annotations
 from kido.collision.broad import find_pairs
 from kido.collision.container import (
     COLLISION,
+    COMPOUND,
     CONTACTS,
     CONTACTS_FOUND,
     CONTACTS_FULL,
     OLD_PAIRS,
     PAIRS,
+    PATCH_ROOM,
+    PATCHES,
     PENDING,
 )
 from kido.collision.manifold import reduce_manifold
 from kido.collision.match import keep_old, match_contacts
+from kido.collision.patches import take_point
 from kido.collision.poses import update_bounds, update_poses
 from kido.jit import call4, callback, kernel, view
 
@@ -64,6 +69,19 @@ def write_contacts(address, pair, first, count, sign):
 
 
 @kernel
+def write_patches(address, pair, first, sign):
+    """Writes the points of all patches as contacts from index `first` on."""
+    c = view(COLLISION, address)
+    at = first
+    for patch in range(c.count[PATCHES]):
+        for k in range(patch * PATCH_ROOM, patch * PATCH_ROOM + c.patch_count[patch]):
+            take_point(address, k)
+            write_contacts(address, pair, at, 1, sign)
+            at += 1
+    return 0
+
+
+@kernel
 def find_contacts(address):
     """Fills the contacts from the candidate pairs; returns CONTACTS_FULL or 0.
 
@@ -97,9 +115,14 @@ def find_contacts(address):
             count = call4(function, address, s, t, p)
         c.pair_first[p] = found
         if count > 0:
-            count = reduce_manifold(address, count, first_old, last_old)
+            patches = shape_type[t] >= COMPOUND
+            if not patches:
+                count = reduce_manifold(address, count, first_old, last_old)
             if found + count <= capacity:
-                write_contacts(address, p, found, count, sign)
+                if patches:
+                    write_patches(address, p, found, sign)
+                else:
+                    write_contacts(address, p, found, count, sign)
                 if last_old > first_old:
                     reach = min(shape_reach[a], shape_reach[b])
                     match_contacts(address, found, found + count, first_old, last_old, reach)

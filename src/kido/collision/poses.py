@@ -8,15 +8,19 @@ from kido.collision.container import (
     BOX,
     CAPSULE,
     COLLISION,
+    COMPOUND,
     CONE,
     CYLINDER,
     ELLIPSOID,
+    HEIGHTMAP,
     HULL,
     NOT_FINITE,
     PLANE,
     SPHERE,
+    SPHERES,
+    TRIANGLE,
 )
-from kido.collision.support import hull_support
+from kido.collision.support import farthest_ball, hull_support
 from kido.jit import kernel, view
 
 HUGE = 1e100
@@ -28,7 +32,7 @@ def update_poses(address):
     c = view(COLLISION, address)
     body_rotation, local_rotation, local_position = c.body_rotation, c.local_rotation, c.local_position
     bad = 0.0
-    for s in range(c.shape_type.shape[0]):
+    for s in range(c.shape_body.shape[0]):
         b = c.shape_body[s]
         for i in range(3):
             r0 = body_rotation[b, 3 * i]
@@ -52,49 +56,68 @@ def update_poses(address):
 
 
 @kernel
-def update_bounds(address):
-    """Axis-aligned box of every shape in world axes, grown by half the margin on every side."""
+def bound_shape(address, s, grow):
+    """Axis-aligned box of one shape in world axes, grown on every side."""
     c = view(COLLISION, address)
     shape_size, rotation = c.shape_size, c.rotation
     vertex, aabb = c.hull_vertex, c.aabb
+    kind = c.shape_type[s]
+    s0, s1, s2 = shape_size[s, 0], shape_size[s, 1], shape_size[s, 2]
+    for i in range(3):
+        r0, r1, r2 = rotation[s, 3 * i], rotation[s, 3 * i + 1], rotation[s, 3 * i + 2]
+        x = c.position[s, i]
+        low = high = 0.0
+        if kind in (BOX, COMPOUND, HEIGHTMAP):
+            high = math.fabs(r0) * s0 + math.fabs(r1) * s1 + math.fabs(r2) * s2
+            low = -high
+        elif kind == SPHERE:
+            high = s0
+            low = -high
+        elif kind == CAPSULE:
+            high = s0 + math.fabs(r2) * s1
+            low = -high
+        elif kind == CYLINDER:
+            high = s0 * math.sqrt(max(1.0 - r2 * r2, 0.0)) + math.fabs(r2) * s1
+            low = -high
+        elif kind == CONE:
+            rim = s0 * math.sqrt(max(1.0 - r2 * r2, 0.0)) - r2 * s1
+            high = max(rim, r2 * s1)
+            rim = s0 * math.sqrt(max(1.0 - r2 * r2, 0.0)) + r2 * s1
+            low = -max(rim, -r2 * s1)
+        elif kind == ELLIPSOID:
+            a, b, d = r0 * s0, r1 * s1, r2 * s2
+            high = math.sqrt(a * a + b * b + d * d)
+            low = -high
+        elif kind == HULL:
+            h = c.shape_hull[s]
+            v = hull_support(address, h, r0, r1, r2)
+            high = r0 * vertex[v, 0] + r1 * vertex[v, 1] + r2 * vertex[v, 2]
+            v = hull_support(address, h, -r0, -r1, -r2)
+            low = r0 * vertex[v, 0] + r1 * vertex[v, 1] + r2 * vertex[v, 2]
+        elif kind == SPHERES:
+            h = c.shape_hull[s]
+            _, high = farthest_ball(address, h, r0, r1, r2)
+            _, low = farthest_ball(address, h, -r0, -r1, -r2)
+            high, low = high + s0, -low - s0
+        elif kind == TRIANGLE:
+            k = c.shape_hull[s]
+            for v in range(3):
+                d = r0 * c.corner[k, v, 0] + r1 * c.corner[k, v, 1] + r2 * c.corner[k, v, 2]
+                high = max(high, d)
+                low = min(low, d)
+        elif kind == PLANE:
+            high = HUGE
+            low = -high
+        aabb[s, i] = x + low - grow
+        aabb[s, 3 + i] = x + high + grow
+    return 0
+
+
+@kernel
+def update_bounds(address):
+    """Axis-aligned box of every shape in world axes, grown by half the margin on every side."""
+    c = view(COLLISION, address)
     grow = 0.5 * c.margin[0]
-    for s in range(c.shape_type.shape[0]):
-        kind = c.shape_type[s]
-        s0, s1, s2 = shape_size[s, 0], shape_size[s, 1], shape_size[s, 2]
-        for i in range(3):
-            r0, r1, r2 = rotation[s, 3 * i], rotation[s, 3 * i + 1], rotation[s, 3 * i + 2]
-            x = c.position[s, i]
-            low = high = 0.0
-            if kind == BOX:
-                high = math.fabs(r0) * s0 + math.fabs(r1) * s1 + math.fabs(r2) * s2
-                low = -high
-            elif kind == SPHERE:
-                high = s0
-                low = -high
-            elif kind == CAPSULE:
-                high = s0 + math.fabs(r2) * s1
-                low = -high
-            elif kind == CYLINDER:
-                high = s0 * math.sqrt(max(1.0 - r2 * r2, 0.0)) + math.fabs(r2) * s1
-                low = -high
-            elif kind == CONE:
-                rim = s0 * math.sqrt(max(1.0 - r2 * r2, 0.0)) - r2 * s1
-                high = max(rim, r2 * s1)
-                rim = s0 * math.sqrt(max(1.0 - r2 * r2, 0.0)) + r2 * s1
-                low = -max(rim, -r2 * s1)
-            elif kind == ELLIPSOID:
-                a, b, d = r0 * s0, r1 * s1, r2 * s2
-                high = math.sqrt(a * a + b * b + d * d)
-                low = -high
-            elif kind == HULL:
-                h = c.shape_hull[s]
-                v = hull_support(address, h, r0, r1, r2)
-                high = r0 * vertex[v, 0] + r1 * vertex[v, 1] + r2 * vertex[v, 2]
-                v = hull_support(address, h, -r0, -r1, -r2)
-                low = r0 * vertex[v, 0] + r1 * vertex[v, 1] + r2 * vertex[v, 2]
-            elif kind == PLANE:
-                high = HUGE
-                low = -high
-            aabb[s, i] = x + low - grow
-            aabb[s, 3 + i] = x + high + grow
+    for s in range(c.shape_body.shape[0]):
+        bound_shape(address, s, grow)
     return 0

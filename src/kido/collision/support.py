@@ -1,6 +1,7 @@
 """Support points: the point of a shape farthest in a direction.
 
-Spheres and capsules are a core (point, segment) with a radius around it; only the core is supported here.
+Spheres, capsules and hulls of spheres are a core (point, segment, hull of smaller balls) with a radius around it;
+only the core is supported here.
 All points are relative to the origin of the pair's first shape, so that far from the world's origin no digits
 are lost.
 """
@@ -9,7 +10,18 @@ from __future__ import annotations
 
 import math
 
-from kido.collision.container import BOX, CAPSULE, COLLISION, CONE, CYLINDER, ELLIPSOID, HULL, SPHERE
+from kido.collision.container import (
+    BOX,
+    CAPSULE,
+    COLLISION,
+    CONE,
+    CYLINDER,
+    ELLIPSOID,
+    HULL,
+    SPHERE,
+    SPHERES,
+    TRIANGLE,
+)
 from kido.collision.pairs.frames import direction_to_shape, direction_to_world
 from kido.jit import kernel, view
 
@@ -19,7 +31,7 @@ def core_radius(address, s):
     """Radius [m] around the core of shape s."""
     c = view(COLLISION, address)
     kind = c.shape_type[s]
-    if kind in (SPHERE, CAPSULE):
+    if kind in (SPHERE, CAPSULE, SPHERES):
         return c.shape_size[s, 0]
     return 0.0
 
@@ -52,6 +64,32 @@ def hull_support(address, h, x, y, z):
 
 
 @kernel
+def farthest_ball(address, h, x, y, z):
+    """Index of the ball of hull h that reaches farthest along (x, y, z), and how far times the vector's length."""
+    c = view(COLLISION, address)
+    vertex, hull_first, hull_radius = c.hull_vertex, c.hull_first, c.hull_radius
+    length = math.sqrt(x * x + y * y + z * z)
+    best, at = -1e300, hull_first[h]
+    for v in range(hull_first[h], hull_first[h + 1]):
+        d = vertex[v, 0] * x + vertex[v, 1] * y + vertex[v, 2] * z + hull_radius[v] * length
+        if d > best:
+            best, at = d, v
+    return at, best
+
+
+@kernel
+def farthest_corner(address, slot, x, y, z):
+    """The corner, 0 to 2, of the triangle in a slot that is farthest along (x, y, z)."""
+    corner = view(COLLISION, address).corner
+    best, at = -1e300, 0
+    for k in range(3):
+        d = corner[slot, k, 0] * x + corner[slot, k, 1] * y + corner[slot, k, 2] * z
+        if d > best:
+            best, at = d, k
+    return at
+
+
+@kernel
 def local_support(address, s, x, y, z):
     """Point of the core of shape s farthest along (x, y, z), of any length; both in its axes."""
     c = view(COLLISION, address)
@@ -79,6 +117,15 @@ def local_support(address, s, x, y, z):
     if kind == HULL:
         v = hull_support(address, c.shape_hull[s], x, y, z)
         return c.hull_vertex[v, 0], c.hull_vertex[v, 1], c.hull_vertex[v, 2]
+    if kind == TRIANGLE:
+        k = c.shape_hull[s]
+        v = farthest_corner(address, k, x, y, z)
+        return c.corner[k, v, 0], c.corner[k, v, 1], c.corner[k, v, 2]
+    if kind == SPHERES:
+        v, _ = farthest_ball(address, c.shape_hull[s], x, y, z)
+        norm = math.sqrt(x * x + y * y + z * z)
+        r = c.hull_radius[v] / norm if norm > 0.0 else 0.0
+        return c.hull_vertex[v, 0] + r * x, c.hull_vertex[v, 1] + r * y, c.hull_vertex[v, 2] + r * z
     return 0.0, 0.0, 0.0
 
 

@@ -1,26 +1,40 @@
 """Geometric shapes: sizes, bounds, volume and inertia. They know nothing of bodies or worlds."""
 
+from kido.shapes.arrow import Arrow
 from kido.shapes.box import Box
 from kido.shapes.capsule import Capsule
 from kido.shapes.cone import Cone
 from kido.shapes.cylinder import Cylinder
 from kido.shapes.ellipsoid import Ellipsoid
+from kido.shapes.heightmap import Heightmap
 from kido.shapes.hull import Hull, convex_hull
+from kido.shapes.line_segment import LineSegment
 from kido.shapes.mesh import Mesh
+from kido.shapes.multi_sphere_hull import MultiSphereHull
 from kido.shapes.plane import Plane
+from kido.shapes.point_cloud import PointCloud
+from kido.shapes.pyramid import Pyramid
 from kido.shapes.shape import Shape
 from kido.shapes.sphere import Sphere
+from kido.shapes.voxel_grid import VoxelGrid
 
 __all__ = [
+    "Arrow",
     "Box",
     "Capsule",
     "Cone",
     "Cylinder",
     "Ellipsoid",
+    "Heightmap",
     "Hull",
+    "LineSegment",
     "Mesh",
+    "MultiSphereHull",
     "Plane",
+    "PointCloud",
+    "Pyramid",
     "Shape",
     "Sphere",
+    "VoxelGrid",
     "convex_hull",
 ]

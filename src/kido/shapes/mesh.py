@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from kido.errors import ShapeError
+from kido.shapes.decomposition import convex_pieces
 from kido.shapes.hull import Hull, convex_hull
+from kido.shapes.moments import second_moments
 from kido.shapes.shape import Shape
 
-COLLIDE_AS = ("hull", "box", "sphere")
+COLLIDE_AS = ("hull", "box", "sphere", "triangles", "decomposition")
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +31,11 @@ class Mesh(Shape):
         color: (r,g,b) or (r,g,b,a) of the whole mesh, each from 0 to 1, or None.
         vertex_colors: (n,3) or (n,4), each from 0 to 1, or None.
         collide_as: geometry that stands for the mesh in collisions: its convex hull ("hull"), the box ("box")
-            or the sphere ("sphere") around it.
+            or the sphere ("sphere") around it, its own triangles ("triangles"), or convex pieces that fill it
+            ("decomposition"). Triangles of a closed mesh push outwards, those of an open one to the side that a
+            body is on; a body that is wholly inside of a closed mesh is not found.
+        convex_pieces: for "decomposition", the points (n,3) of each piece, whose convex hull it is [m]; None: the
+            mesh is decomposed when it is made, which takes seconds and the extra `decompose`.
     """
 
     vertices: Any
@@ -38,6 +44,7 @@ class Mesh(Shape):
     color: tuple[float, ...] | None = None
     vertex_colors: Any = None
     collide_as: str = "hull"
+    convex_pieces: Any = None
 
     def __post_init__(self) -> None:
         name = f"Mesh {self.uri!r}" if self.uri else "Mesh"
@@ -55,6 +62,13 @@ class Mesh(Shape):
             )
         if self.collide_as not in COLLIDE_AS:
             raise ShapeError(f"{name}: collide_as is {self.collide_as!r}; expected one of {', '.join(COLLIDE_AS)}")
+        pieces = self.convex_pieces
+        if pieces is not None:
+            pieces = tuple(_array(name, f"convex_pieces[{k}]", piece, float) for k, piece in enumerate(pieces))
+            if not pieces or not all(np.isfinite(piece).all() for piece in pieces):
+                raise ShapeError(f"{name}: convex_pieces are {len(pieces)}; expected at least one, of finite points")
+        elif self.collide_as == "decomposition":
+            pieces = convex_pieces(vertices, faces)
         colors = self.vertex_colors
         if colors is not None:
             colors = np.array(colors, dtype=float)
@@ -73,6 +87,7 @@ class Mesh(Shape):
             ("faces", faces),
             ("vertex_colors", colors),
             ("color", color),
+            ("convex_pieces", pieces),
         ):
             object.__setattr__(self, field, value)
 
@@ -80,7 +95,7 @@ class Mesh(Shape):
         return f"Mesh({len(self.vertices)} vertices, {len(self.faces)} faces, uri={self.uri!r})"
 
     def __reduce__(self):
-        return Mesh, (self.vertices, self.faces, self.uri, self.color, self.vertex_colors, self.collide_as)
+        return Mesh, tuple(getattr(self, field.name) for field in fields(self))
 
     @cached_property
     def hull(self) -> Hull:
@@ -114,10 +129,10 @@ class Mesh(Shape):
     def _solid(self) -> tuple[float, np.ndarray, np.ndarray]:
         """Volume, centroid and second moment about it, per unit density."""
         if self.closed:
-            found = _moments(self.vertices, self.faces)
+            found = second_moments(self.vertices, self.faces)
             if found[0] > 0.0:
                 return found
-        return _moments(*self.hull)
+        return second_moments(*self.hull)
 
     @property
     def volume(self) -> float:
@@ -145,19 +160,3 @@ def _array(name: str, field: str, value: Any, dtype: Any) -> np.ndarray:
         raise ShapeError(f"{name}: {field} have shape {array.shape} and type {array.dtype}; expected (n, 3) numbers")
     exact.setflags(write=False)
     return exact
-
-
-def _moments(vertices: np.ndarray, faces: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-    """Volume, centroid (3,) and integral of r r^T (3,3) about the centroid of a closed triangle mesh.
-
-    Sums over tetrahedra from the vertices' mean to each triangle: V = det/6 and
-    int r r^T = V/20 (sum_k p_k p_k^T + s s^T), s = sum of the corners p_k.
-    """
-    origin = vertices.mean(axis=0)
-    p = (vertices - origin)[faces]
-    volume = np.einsum("ij,ij->i", p[:, 0], np.cross(p[:, 1], p[:, 2])) / 6.0
-    total = float(volume.sum())
-    s = p.sum(axis=1)
-    centroid = (volume @ s) / (4.0 * total) if total else np.zeros(3)
-    second = np.einsum("i,ikx,iky->xy", volume, p, p) + np.einsum("i,ix,iy->xy", volume, s, s)
-    return total, origin + centroid, second / 20.0 - total * np.outer(centroid, centroid)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,8 +17,11 @@ Array = np.ndarray
 class Shape(ABC):
     """Geometry in its own axes, without a place in the world.
 
-    Lengths are in metres. A shape never changes once made.
+    Lengths are in metres. A shape never changes once made. Volume, centroid and moment raise a ShapeError for a
+    shape that is no solid.
     """
+
+    collides: ClassVar[bool] = True  # False for a shape that is only drawn
 
     @property
     @abstractmethod

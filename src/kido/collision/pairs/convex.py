@@ -163,13 +163,11 @@ def along_lines(address, a):
     return made
 
 
-@callback
-def convex_convex(address, a, b, pair):
-    """Up to WORK points, reduced by the caller."""
+@kernel
+def add_manifold(address, a, b):
+    """Contacts of the features that face each other along the normal of `nearest_points`; returns their number."""
     c = view(COLLISION, address)
     number, work_gap = c.number, c.work_gap
-    if not nearest_points(address, a, b, pair):
-        return 0
     n0, n1, n2 = number[NEAREST], number[NEAREST + 1], number[NEAREST + 2]
     count_a, f0, f1, f2 = find_feature(address, 0, a, a, n0, n1, n2)
     count_b, g0, g1, g2 = find_feature(address, 1, b, a, -n0, -n1, -n2)
@@ -197,3 +195,11 @@ def convex_convex(address, a, b, pair):
             0,
         )
     return made
+
+
+@callback
+def convex_convex(address, a, b, pair):
+    """Up to WORK points, reduced by the caller."""
+    if not nearest_points(address, a, b, pair):
+        return 0
+    return add_manifold(address, a, b)

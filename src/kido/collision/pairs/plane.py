@@ -154,3 +154,19 @@ def plane_hull(address, p, s, pair):
         if count == WORK:
             count = reduce_manifold(address, count, 0, 0)
     return count
+
+
+@callback
+def plane_spheres(address, p, s, pair):
+    """The lowest point of each ball of a hull of balls."""
+    c = view(COLLISION, address)
+    hull_first, vertex = c.hull_first, c.hull_vertex
+    n0, n1, n2 = plane_normal(address, p)
+    count, h = 0, c.shape_hull[s]
+    for v in range(hull_first[h], hull_first[h + 1]):
+        r = c.hull_radius[v] + c.shape_size[s, 0]
+        x, y, z = to_world(address, s, vertex[v, 0], vertex[v, 1], vertex[v, 2])
+        count = add_lowest(address, count, p, x - r * n0, y - r * n1, z - r * n2, v - hull_first[h])
+        if count == WORK:
+            count = reduce_manifold(address, count, 0, 0)
+    return count

@@ -1,0 +1,181 @@
+"""Patches: the contacts of a pair of which a shape is not convex.
+
+Such a pair touches at many places and in several directions. Its points are filed by the direction of their
+normals. Of the points of one direction only the outline matters: whatever pushes and rubs at a point inside of it
+can be had, as a sum, from points on it. So each patch keeps up to eight points, its outline and its deepest point,
+and there are as many patches as there are directions.
+"""
+
+from __future__ import annotations
+
+import math
+
+from kido.collision.container import COLLISION, PATCH, PATCH_ROOM, PATCHES
+from kido.jit import kernel, view
+
+SAME = 0.999999  # cosine of the angle of normals in one patch
+NEAR = 1e-6  # fraction of the size within which two points are one
+LINE = 1e-6  # area, as a fraction of the squared extent, that is worth another point
+
+
+@kernel
+def start_patches(address):
+    """Forgets all patches."""
+    view(COLLISION, address).count[PATCHES] = 0
+    return 0
+
+
+@kernel
+def take_point(address, k):
+    """Copies point k of the patches to the first work point, and its normal to the pair's."""
+    c = view(COLLISION, address)
+    for i in range(3):
+        c.work_point[0, i] = c.patch_point[k, i]
+        c.work_normal[i] = c.patch_normal[k, i]
+    c.work_gap[0] = c.patch_gap[k]
+    c.work_key[0] = c.patch_key[k]
+    return 0
+
+
+@kernel
+def _area(address, normal, i, j, k):
+    """Twice the area of a triangle of patch points, with sign as seen along the normal of a patch point."""
+    c = view(COLLISION, address)
+    p, n = c.patch_point, c.patch_normal
+    a0, a1, a2 = p[j, 0] - p[i, 0], p[j, 1] - p[i, 1], p[j, 2] - p[i, 2]
+    b0, b1, b2 = p[k, 0] - p[i, 0], p[k, 1] - p[i, 1], p[k, 2] - p[i, 2]
+    return n[normal, 0] * (a1 * b2 - a2 * b1) + n[normal, 1] * (a2 * b0 - a0 * b2) + n[normal, 2] * (a0 * b1 - a1 * b0)
+
+
+@kernel
+def _farthest(address, base, count, k):
+    """The patch point farthest from point k, and its squared distance."""
+    p = view(COLLISION, address).patch_point
+    best, at = 0.0, k
+    for j in range(base, base + count):
+        x, y, z = p[j, 0] - p[k, 0], p[j, 1] - p[k, 1], p[j, 2] - p[k, 2]
+        d = x * x + y * y + z * z
+        if d > best:
+            best, at = d, j
+    return at, best
+
+
+@kernel
+def _outline(address, base, count, limit):
+    """Points of the outline of a patch into `ring`, at most `limit` of them; returns how many, and the patch's
+    squared extent."""
+    ring = view(COLLISION, address).ring
+    first, _ = _farthest(address, base, count, base)
+    second, square = _farthest(address, base, count, first)
+    ring[0], ring[1] = first, second
+    if square == 0.0:
+        return 1, square
+    made = 2
+    while made < limit:
+        best, at, edge = LINE * square, -1, 0
+        for k in range(base, base + count):
+            for e in range(made):
+                following = ring[e + 1] if e + 1 < made else ring[0]
+                out = -_area(address, base, ring[e], following, k)
+                if out > best:
+                    best, at, edge = out, k, e
+        if at < 0:
+            break
+        for e in range(made, edge + 1, -1):
+            ring[e] = ring[e - 1]
+        ring[edge + 1] = at
+        made += 1
+    return made, square
+
+
+@kernel
+def reduce_patch(address, patch):
+    """Keeps at most PATCH points of a patch, moved to the front: its outline, and its deepest point if that is not
+    as deep as one of these."""
+    c = view(COLLISION, address)
+    count, base = c.patch_count[patch], patch * PATCH_ROOM
+    keep, gap, key = c.work_keep, c.patch_gap, c.patch_key
+    deepest = base
+    for k in range(base, base + count):
+        keep[k - base] = 0
+        if gap[k] < gap[deepest]:
+            deepest = k
+    made, square = _outline(address, base, count, PATCH - 1)
+    lowest = 1e300
+    for e in range(made):
+        keep[c.ring[e] - base] = 1
+        lowest = min(lowest, gap[c.ring[e]])
+    if gap[deepest] < lowest - NEAR * math.sqrt(square):
+        keep[deepest - base] = 1
+    kept = base
+    for k in range(base, base + count):
+        if keep[k - base] == 1:
+            for i in range(3):
+                c.patch_point[kept, i] = c.patch_point[k, i]
+                c.patch_normal[kept, i] = c.patch_normal[k, i]
+            gap[kept] = gap[k]
+            key[kept] = key[k]
+            kept += 1
+    c.patch_count[patch] = kept - base
+    return kept - base
+
+
+@kernel
+def _patch_of(address, x, y, z):
+    """The patch of a normal: an old one, a new one, or the nearest if there is room for no more."""
+    c = view(COLLISION, address)
+    best, at = -2.0, 0
+    for patch in range(c.count[PATCHES]):
+        k = patch * PATCH_ROOM
+        d = c.patch_normal[k, 0] * x + c.patch_normal[k, 1] * y + c.patch_normal[k, 2] * z
+        if d > best:
+            best, at = d, patch
+    if best < SAME and c.count[PATCHES] < c.patch_count.shape[0]:
+        at = c.count[PATCHES]
+        c.count[PATCHES] = at + 1
+        c.patch_count[at] = 0
+    return at
+
+
+@kernel
+def file_points(address, made, sign, part, size):
+    """Files `made` work points of a part, whose normals are `sign` times the work normal; `size` is the smaller
+    shape's. Of two points at one place the deeper one stays."""
+    c = view(COLLISION, address)
+    point, work_point, work_normal = c.patch_point, c.work_point, c.work_normal
+    if made == 0:
+        return 0
+    near = NEAR * size
+    patch = _patch_of(address, sign * work_normal[0], sign * work_normal[1], sign * work_normal[2])
+    base = patch * PATCH_ROOM
+    for w in range(made):
+        at = -1
+        for k in range(base, base + c.patch_count[patch]):
+            x = point[k, 0] - work_point[w, 0]
+            y = point[k, 1] - work_point[w, 1]
+            z = point[k, 2] - work_point[w, 2]
+            if at < 0 and x * x + y * y + z * z < near * near:
+                at = k
+        if at < 0:
+            if c.patch_count[patch] == PATCH_ROOM:
+                reduce_patch(address, patch)
+            at = base + c.patch_count[patch]
+            c.patch_count[patch] += 1
+        elif c.patch_gap[at] <= c.work_gap[w]:
+            continue
+        for i in range(3):
+            point[at, i] = work_point[w, i]
+            c.patch_normal[at, i] = sign * work_normal[i]
+        c.patch_gap[at] = c.work_gap[w]
+        c.patch_key[at] = (c.work_key[w] & 0xFFFFFF) + 0x1000000 * (part + 1)
+    return 0
+
+
+@kernel
+def finish_patches(address):
+    """Reduces all patches; returns the number of their points."""
+    c = view(COLLISION, address)
+    total = 0
+    for patch in range(c.count[PATCHES]):
+        total += reduce_patch(address, patch)
+    return total

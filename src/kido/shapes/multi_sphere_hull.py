@@ -1,0 +1,107 @@
+"""Convex hull of spheres."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any
+
+import numpy as np
+
+from kido.errors import ShapeError
+from kido.shapes.arrays import checked_mass, finite_array
+from kido.shapes.hull import Hull, convex_hull
+from kido.shapes.moments import second_moments
+from kido.shapes.shape import Shape
+
+LEVELS = (3, 4)  # subdivisions of the icosahedron whose corners stand for a sphere in volume and inertia
+
+
+@dataclass(frozen=True, eq=False)
+class MultiSphereHull(Shape):
+    """Convex hull of spheres: of two equal ones a capsule, of two different ones a rounded cone.
+
+    Collisions are those of the exact hull. Volume, centroid and moment are extrapolated from two polyhedra with
+    their corners on the spheres, and right to about 1e-4 of their size. Two are equal only if they are the same
+    object.
+
+    Args:
+        centers: (n,3) in the shape's axes [m], at least one.
+        radii: (n,) [m], positive.
+    """
+
+    centers: Any
+    radii: Any
+
+    def __post_init__(self) -> None:
+        centers = finite_array("MultiSphereHull", "centers", self.centers, 2, 3)
+        radii = finite_array("MultiSphereHull", "radii", self.radii, 1)
+        if len(radii) != len(centers):
+            raise ShapeError(f"MultiSphereHull: {len(centers)} centers and {len(radii)} radii; expected as many")
+        if not radii.min() > 0.0:
+            raise ShapeError(f"MultiSphereHull: radius {int(np.argmin(radii))} is {radii.min():g}; expected above 0")
+        object.__setattr__(self, "centers", centers)
+        object.__setattr__(self, "radii", radii)
+
+    def __repr__(self) -> str:
+        return f"MultiSphereHull({len(self.radii)} spheres)"
+
+    def __reduce__(self):
+        return MultiSphereHull, (self.centers, self.radii)
+
+    def polyhedron(self, level: int = 2) -> Hull:
+        """Convex hull of points on the spheres, the corners of an icosahedron halved `level` times.
+
+        With level 2 it is nowhere more than 1.8 % of a radius inside of the shape.
+        """
+        points = [c + r * unit_sphere_points(level) for c, r in zip(self.centers, self.radii, strict=True)]
+        return convex_hull(np.concatenate(points), "MultiSphereHull")
+
+    @cached_property
+    def _solid(self) -> tuple[float, np.ndarray, np.ndarray]:
+        """Volume, centroid and second moment about it; a polyhedron's error falls by four per level."""
+        if len(self.radii) == 1:
+            r = float(self.radii[0])
+            volume = 4.0 / 3.0 * np.pi * r**3
+            return volume, self.centers[0].copy(), 0.2 * r * r * volume * np.eye(3)
+        coarse, fine = (second_moments(*self.polyhedron(level)) for level in LEVELS)
+        volume, centroid, second = (b + (b - a) / 3.0 for a, b in zip(coarse, fine, strict=True))
+        return float(volume), centroid, second
+
+    @property
+    def aabb(self) -> np.ndarray:
+        r = self.radii[:, None]
+        return np.array([(self.centers - r).min(axis=0), (self.centers + r).max(axis=0)])
+
+    @property
+    def bounding_radius(self) -> float:
+        return float((np.linalg.norm(self.centers, axis=1) + self.radii).max())
+
+    @property
+    def volume(self) -> float:
+        return self._solid[0]
+
+    @property
+    def centroid(self) -> np.ndarray:
+        return self._solid[1].copy()
+
+    def moment(self, mass: float) -> np.ndarray:
+        checked_mass(mass)
+        volume, _, second = self._solid
+        return (np.trace(second) * np.eye(3) - second) * (mass / volume)
+
+
+@cache
+def unit_sphere_points(level: int) -> np.ndarray:
+    """Corners (n,3) of an icosahedron whose edges were halved `level` times, on the unit sphere."""
+    golden = 0.5 * (1.0 + 5.0**0.5)
+    corners = [(0.0, s, t * golden) for s in (-1.0, 1.0) for t in (-1.0, 1.0)]
+    points = np.array([np.roll(corner, k) for corner in corners for k in range(3)])
+    points /= np.linalg.norm(points[0])
+    for _ in range(level):
+        faces = convex_hull(points, "sphere").faces
+        points = np.unique(points, axis=0)  # the order of the hull's vertices
+        edges = np.sort(np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]]), axis=1)
+        middle = points[np.unique(edges, axis=0)].sum(axis=1)
+        points = np.concatenate([points, middle / np.linalg.norm(middle, axis=1, keepdims=True)])
+    return points
