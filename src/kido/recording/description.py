@@ -23,7 +23,10 @@ from kido.skeleton import BodyNode, Inertia, ShapeNode, Skeleton
 
 SHAPE_TYPES: dict[str, type[Shape]] = {
     name: getattr(shape_module, name)
-    for name in ("Box", "Capsule", "Cone", "Cylinder", "Ellipsoid", "Mesh", "Plane", "Sphere")
+    for name in shape_module.__all__
+    if isinstance(getattr(shape_module, name), type)
+    and issubclass(getattr(shape_module, name), Shape)
+    and name != "Shape"
 }
 _SKELETON_FLAGS = ("mobile", "self_collision", "adjacent_body_collision", "kinematic", "can_sleep")
 _LARGEST_SOURCE = 8 * 1024 * 1024

@@ -17,7 +17,23 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from kido.errors import KidoError
-from kido.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Plane, Sphere
+from kido.shapes import (
+    Arrow,
+    Box,
+    Capsule,
+    Cone,
+    Cylinder,
+    Ellipsoid,
+    Heightmap,
+    LineSegment,
+    Mesh,
+    MultiSphereHull,
+    Plane,
+    PointCloud,
+    Pyramid,
+    Sphere,
+    VoxelGrid,
+)
 
 SEGMENTS = 40
 """Edges of a circle."""
@@ -61,11 +77,52 @@ def shape_parts(shape: object, transform: np.ndarray) -> list[Part]:
             parts.append(Part(("tube",), (r, r, shape.height), transform))
         return parts
     if isinstance(shape, Mesh):
-        return [Part(("mesh", MeshKey(shape)), (1.0, 1.0, 1.0), transform)]
+        return [_mesh_part(shape, transform)]
+    if isinstance(shape, Heightmap):
+        return [_mesh_part(Mesh(shape.vertices, shape.faces), transform)]
+    if isinstance(shape, VoxelGrid):
+        return [_mesh_part(Mesh(*shape.surface), transform)]
+    if isinstance(shape, Pyramid):
+        return [_mesh_part(Mesh(*shape.hull), transform)]
+    if isinstance(shape, MultiSphereHull):
+        return [_mesh_part(Mesh(*shape.polyhedron(3)), transform)]
+    if isinstance(shape, PointCloud):
+        return [Part(("sphere",), (shape.radius,) * 3, transform @ _at(point)) for point in shape.points]
+    if isinstance(shape, LineSegment):
+        r = 0.5 * shape.thickness
+        return [_between("cylinder", a, b, r, transform) for a, b in shape.vertices[shape.connections]]
+    if isinstance(shape, Arrow):
+        tail, head = np.array(shape.tail), np.array(shape.head)
+        base = head - shape.head_length * shape.direction
+        parts = [_between("cone", base, head, shape.head_radius, transform)]
+        if shape.head_length < shape.length:
+            parts.append(_between("cylinder", tail, base, shape.radius, transform))
+        return parts
     raise KidoError(
         f"The viewer cannot draw a shape of type {type(shape).__name__!r}; it draws Box, Sphere, Ellipsoid, "
-        "Capsule, Cylinder, Cone, Plane and Mesh."
+        "Capsule, Cylinder, Cone, Plane, Mesh, Pyramid, MultiSphereHull, LineSegment, Heightmap, VoxelGrid, PointCloud "
+        "and Arrow."
     )
+
+
+def _mesh_part(mesh: Mesh, transform: np.ndarray) -> Part:
+    return Part(("mesh", MeshKey(mesh)), (1.0, 1.0, 1.0), transform)
+
+
+def _at(position: np.ndarray) -> np.ndarray:
+    place = np.eye(4)
+    place[:3, 3] = position
+    return place
+
+
+def _between(kind: str, start: np.ndarray, stop: np.ndarray, radius: float, transform: np.ndarray) -> Part:
+    """A unit geometry about z, stretched from one point to another."""
+    place, length = _at(0.5 * (start + stop)), float(np.linalg.norm(stop - start))
+    z = (stop - start) / length
+    x = np.cross(np.eye(3)[np.argmin(np.abs(z))], z)
+    x /= np.linalg.norm(x)
+    place[:3, :3] = np.column_stack([x, np.cross(z, x), z])
+    return Part((kind,), (radius, radius, length), transform @ place)
 
 
 class MeshKey:

@@ -26,13 +26,13 @@ class ShapeNode(FrameNode):
         shape: the geometry.
         transform: pose of the shape in the body (4x4 or what `as_transform` takes).
         visual: it is drawn.
-        collision: it touches other shapes.
+        collision: it touches other shapes; None: if it is of a kind that does, which all but arrows are.
         color: (r, g, b) or (r, g, b, a) from 0 to 1; None leaves the choice to the viewer.
         friction: Coulomb coefficient of the surface; a pair of shapes slides with the smaller one.
         restitution: coefficient of restitution of the surface, 0 to 1; a pair bounces with the product.
 
     Raises:
-        ModelError: a negative or non-finite coefficient, a colour outside 0 to 1.
+        ModelError: a negative or non-finite coefficient, a colour outside 0 to 1, an arrow that is to collide.
     """
 
     _property_fields: ClassVar[dict[str, str]] = {
@@ -52,7 +52,7 @@ class ShapeNode(FrameNode):
         shape: Shape,
         transform: Any = None,
         visual: bool = True,
-        collision: bool = True,
+        collision: bool | None = None,
         color: Any = None,
         friction: float = 1.0,
         restitution: float = 0.0,
@@ -62,7 +62,7 @@ class ShapeNode(FrameNode):
         self._name = name
         self._shape = shape
         self._visual = as_flag(visual, f"shape {name!r}: visual")
-        self._collision = as_flag(collision, f"shape {name!r}: collision")
+        self._collision = self._checked_collision(shape.collides if collision is None else collision)
         self._color = self._checked_color(color)
         self._friction = self._coefficient("friction", friction, np.inf)
         self._restitution = self._coefficient("restitution", restitution, 1.0)
@@ -70,6 +70,12 @@ class ShapeNode(FrameNode):
 
     def _label(self) -> str:
         return f"shape {self._name!r}"
+
+    def _checked_collision(self, value: bool) -> bool:
+        flag = as_flag(value, f"shape {self._name!r}: collision")
+        if flag and not self._shape.collides:
+            raise ModelError(f"shape {self._name!r}: collision: an {type(self._shape).__name__} never collides")
+        return flag
 
     def _coefficient(self, what: str, value: float, highest: float) -> float:
         number = number_or_nan(value)
@@ -133,7 +139,7 @@ class ShapeNode(FrameNode):
 
     @collision.setter
     def collision(self, value: bool) -> None:
-        self._collision = as_flag(value, f"shape {self._name!r}: collision")
+        self._collision = self._checked_collision(value)
         self.body.skeleton._structure_changed()
 
     @property
