@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike
 
 from kido.batch.arguments import Array, whole_number
 from kido.batch.rollout_worker import Job, Worker
-from kido.batch.threads import available_cores
 from kido.errors import ModelError, StateError
 from kido.jit import JIT_DISABLED
+from kido.jit.team import available_cores
 from kido.simulation import World
 from kido.skeleton import BodyNode, Skeleton
 
@@ -75,6 +75,7 @@ class RolloutPool:
     ):
         world, chosen = _world_of(model, skeleton)
         self.world = world.clone()
+        self.world.threads = 1
         if time_step is not None:
             self.world.time_step = time_step
         engine = self.world._compile()

@@ -13,6 +13,7 @@ from kido.batch import entries
 from kido.batch.states import ROLLOUT
 from kido.errors import StateError
 from kido.jit import JIT_DISABLED, LANES, Container
+from kido.jit.team import available_cores
 from kido.joints import JointKind
 from kido.skeleton.results.branches import derivatives_workspace
 from kido.tree import TREE, data_for
@@ -27,14 +28,6 @@ WORK_SPACES = {
     "forward_dynamics_derivatives": ("data", "derivation"),
 }
 FEWEST = 8  # groups of lanes for which starting another thread pays
-
-
-def available_cores() -> int:
-    """Cores that this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on this system
-        return os.cpu_count() or 1
 
 
 class Threads:

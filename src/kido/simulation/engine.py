@@ -33,7 +33,7 @@ from kido.simulation.contact_events import TouchLog
 from kido.simulation.contacts import ContactSet
 from kido.simulation.euler import explicit_finish, explicit_smooth, semi_implicit_finish, semi_implicit_smooth
 from kido.simulation.filters import filter_arrays
-from kido.simulation.finish import finish_stage
+from kido.simulation.finish import finish_share, finish_stage
 from kido.simulation.schema import WORLD
 from kido.simulation.sleep import sleeping_stage
 from kido.simulation.sleeping import Sleepers, Sleeping
@@ -49,6 +49,7 @@ from kido.simulation.step import (
     detect_stage,
     run_steps,
 )
+from kido.simulation.threads import STAGES, StepThreads, step_threads
 from kido.simulation.touch import touch_stage
 from kido.skeleton.arrays import STATE_FIELDS
 from kido.skeleton.compiler import check_masses, compile_forest
@@ -102,6 +103,7 @@ class Engine:
         self.smooth_motion: SmoothMotion | None = None
         self.sleepers: Sleepers | None = None
         self.touch_log: TouchLog | None = None
+        self.threads: StepThreads | None = None
         dofs = int(self.tree.first_dof[-1])
         self.world = Container(WORLD, dofs=dofs)
         self.detector = NativeDetector(
@@ -117,6 +119,11 @@ class Engine:
         self._make_problem(blocks, 3 * blocks, 4096)
         self.set_time_step(time_step)
         self.set_integrator(integrator)
+
+    def set_threads(self, threads: int) -> None:
+        """Let several threads share a step, where that pays."""
+        self.threads = step_threads(threads, self.world, self.tree)
+        self._link()
 
     def set_sleeping(self, sleeping: Sleeping | None) -> None:
         """Let parts sleep from now on, by other thresholds, or not at all. Needs skeletons that have their arrays."""
@@ -235,7 +242,10 @@ class Engine:
             schema.FALLBACK: admm_island,
             schema.CORRECT: correct_positions,
             schema.FINISH: finish_stage,
+            schema.FINISH_SHARE: finish_share,
         }
+        if self.threads is not None:
+            stages |= STAGES
         if isinstance(self.solver, CustomSolver):
             del stages[schema.SOLVE]
         elif self.solver._island is not None:
@@ -272,6 +282,8 @@ class Engine:
             table[schema.SLEEP_AT] = self.sleepers.container.address
         if self.touch_log is not None:
             table[schema.EVENTS_AT] = self.touch_log.container.address
+        if self.threads is not None:
+            self.threads.link(self.problem)
 
     def grow_contacts(self, status: int) -> None:
         """Enlarge the detector's arrays after it returned a status."""
@@ -291,7 +303,8 @@ class Engine:
     @property
     def is_compiled(self) -> bool:
         """Whether `run_steps` alone does its steps, but for what `make_room` does."""
-        return self.smooth_motion is None and not isinstance(self.solver, CustomSolver)
+        from_python = isinstance(self.solver, CustomSolver) or self.world.table[schema.LOOP_USER] != 0
+        return not from_python and self.smooth_motion is None and self.sleepers is None and self.touch_log is None
 
     def make_room(self, stage: int, status: int) -> int:
         """Enlarge what a stage of a step found too small. Returns where the step goes on.
@@ -322,7 +335,13 @@ class Engine:
         self.data.tau[self.undriven] = 0.0
         if self.smooth_motion is not None:
             self.smooth_motion.run(number, time)
-            return
+        elif self.threads is None:
+            self._run(number)
+        else:
+            with self.threads.working():
+                self._run(number)
+
+    def _run(self, number: int) -> None:
         resume = FROM_START
         from_python = isinstance(self.solver, CustomSolver)
         if self.sleepers is not None:

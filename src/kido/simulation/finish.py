@@ -8,6 +8,7 @@ from kido.collision.container import COLLISION, CONTACTS
 from kido.constraints.contact import tangents
 from kido.constraints.sources import FROM_CONTACT, FROM_FRICTION, FROM_LIMIT, FROM_MIMIC, FROM_SERVO, SOURCES
 from kido.jit import call4, callback, kernel, view
+from kido.jit.team import share_out
 from kido.joints.kinds import FREE_MIXED
 from kido.kernels.integration import advance, linear_to_body_axes
 from kido.math.so3 import cross
@@ -17,6 +18,7 @@ from kido.simulation.schema import (
     DATA_AT,
     DISSIPATION,
     FALLBACKS,
+    FINISH_SHARE,
     ITERATIONS,
     LOOP_CLOSE,
     NUM_CONTACTS,
@@ -25,6 +27,7 @@ from kido.simulation.schema import (
     RESIDUAL,
     SOURCES_AT,
     STATUS,
+    TEAM_AT,
     TREE_AT,
     WORLD,
 )
@@ -170,6 +173,22 @@ def report(c, pr, w):
 
 
 @callback
+def finish_share(address, begin, end, worker):
+    """New velocities and positions of parts begin..end-1. Returns 0."""
+    w = view(WORLD, address)
+    t = view(TREE, w.table[TREE_AT])
+    d = view(DATA, w.table[DATA_AT])
+    pr = view(PROBLEM, w.table[PROBLEM_AT])
+    h = w.time_step[0]
+    for part in range(begin, end):
+        if t.part_mobile[part] != 0:
+            first, last = t.part_body[part], t.part_body[part + 1]
+            move_part(t, d, pr, first, last, h)
+            hand_back(t, d, w, pr, first, last, h)
+    return 0
+
+
+@callback
 def finish_stage(address, unused_1, unused_2, unused_3):
     """Run the stage. Returns 0."""
     w = view(WORLD, address)
@@ -181,15 +200,16 @@ def finish_stage(address, unused_1, unused_2, unused_3):
     src = view(SOURCES, w.table[SOURCES_AT])
     return_impulses(c, pr, src)
     constraint_forces(t, pr, src, w, h)
-    for part in range(t.part_mobile.shape[0]):
-        if t.part_mobile[part] != 0:
-            move_part(t, d, pr, t.part_body[part], t.part_body[part + 1], h)
-    if w.table[LOOP_CLOSE] != 0:
+    if w.table[LOOP_CLOSE] == 0:
+        share_out(w.table[TEAM_AT], w.table[FINISH_SHARE], address, t.part_mobile.shape[0], w.share[0])
+    else:
+        for part in range(t.part_mobile.shape[0]):
+            if t.part_mobile[part] != 0:
+                move_part(t, d, pr, t.part_body[part], t.part_body[part + 1], h)
         call4(w.table[LOOP_CLOSE], address, 0, 0, 0)
-    for part in range(t.part_mobile.shape[0]):
-        if t.part_mobile[part] != 0:
-            hand_back(t, d, w, pr, t.part_body[part], t.part_body[part + 1], h)
-    if w.table[LOOP_CLOSE] != 0:
+        for part in range(t.part_mobile.shape[0]):
+            if t.part_mobile[part] != 0:
+                hand_back(t, d, w, pr, t.part_body[part], t.part_body[part + 1], h)
         call4(w.table[LOOP_CLOSE], address, 1, 0, 0)
     report(c, pr, w)
     w.steps[0] += 1

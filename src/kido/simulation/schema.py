@@ -11,6 +11,10 @@ SMOOTH, DETECT, ASSEMBLE, SOLVE, SWEEPER, FALLBACK, RESTITUTE, CORRECT, FINISH, 
 # Container and stages of constraints between bodies (kido.simulation.loops), 0 in worlds that have none. LOOP_USER is
 # not 0 where rows come from Python in each step.
 LOOPS_AT, LOOP_START, LOOP_PREDICT, LOOP_FREE, LOOP_ROWS, LOOP_CLOSE, LOOP_USER = range(16, 23)
+# Team of threads (kido.jit.team), 0 where one thread does all; stages that share islands out, callbacks that do a
+# share of parts or islands, and those of one island.
+TEAM_AT, SOLVE_TEAM, CORRECT_TEAM, SMOOTH_SHARE, FINISH_SHARE, SOLVE_SHARE, CORRECT_SHARE = range(24, 31)
+BEGIN_ISLANDS, SOLVE_ONE, END_ISLANDS, CORRECT_ONE = range(31, 35)
 # Stages that only worlds with sleeping parts or listeners to contacts have, and their containers.
 SLEEPING, EVENTS, SLEEP_AT, EVENTS_AT = range(40, 44)
 
@@ -29,6 +33,9 @@ WORLD = Schema(
     Field("constraint_force", "f", ("dofs",), "N, N m", "contact and constraint impulses over the time step"),
     Field("drive_force", "f", ("dofs",), "N, N m", "of prescribed coordinates: actuator, contacts and constraints"),
     Field("actuator_force", "f", ("dofs",), "N, N m", "what actuators gave in the last step"),
+    Field("share", "i", (1,), doc="parts that a thread takes at a time"),
+    Field("failed", "i", (64,), doc="of each thread: 1 + a coordinate whose inertia is not positive; 0: none"),
+    Field("problem_of", "i", (64,), doc="address of each thread's PROBLEM (kido.solvers.problem.worker_problem)"),
     Field("last", "f", (16,), doc="report of the last step"),
     Field("worst", "f", (16,), doc="worst values over all steps since the world was made or its report reset"),
 )

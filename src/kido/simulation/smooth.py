@@ -13,13 +13,24 @@ Source: Moreau (1988); Jean (1999); the predictor for velocity products is our o
 from __future__ import annotations
 
 from kido.jit import call4, callback, kernel, view
+from kido.jit.team import share_out
 from kido.joints.actuators import ACCELERATION, VELOCITY
 from kido.kernels.forward_dynamics import acceleration_scatter, articulated_inertias, bias_gather
 from kido.kernels.inertia import body_inertia
 from kido.kernels.integration import advance, to_parent_axes
 from kido.kernels.kinematics import transforms, velocities
 from kido.kernels.springs import add_passive_forces
-from kido.simulation.schema import DATA_AT, LOOP_FREE, LOOP_PREDICT, LOOP_START, PROBLEM_AT, TREE_AT, WORLD
+from kido.simulation.schema import (
+    DATA_AT,
+    LOOP_FREE,
+    LOOP_PREDICT,
+    LOOP_START,
+    PROBLEM_AT,
+    SMOOTH_SHARE,
+    TEAM_AT,
+    TREE_AT,
+    WORLD,
+)
 from kido.solvers.problem import PROBLEM
 from kido.tree.schema import DATA, TREE
 
@@ -105,23 +116,21 @@ def free_part(t, d, w, pr, first, last, h):
     reach_targets(t, d, pr, begin, end)
 
 
-@callback
-def smooth_stage(address, unused_1, unused_2, unused_3):
-    """Run the stage on all parts; immobile ones only need their transforms.
+@kernel
+def smooth_parts(address, begin, end):
+    """Run the stage on parts begin..end-1; immobile ones only need their transforms.
 
     Returns:
-        0, or 1 + the index of a coordinate whose inertia is not positive.
+        0, or 1 + the index of a coordinate whose inertia is not positive, the first one.
     """
     w = view(WORLD, address)
     t = view(TREE, w.table[TREE_AT])
     d = view(DATA, w.table[DATA_AT])
     pr = view(PROBLEM, w.table[PROBLEM_AT])
     h = w.time_step[0]
-    result = 0
     coupled = w.table[LOOP_PREDICT] != 0
-    if coupled:
-        call4(w.table[LOOP_START], address, 0, 0, 0)
-    for part in range(t.part_mobile.shape[0]):
+    result = 0
+    for part in range(begin, end):
         first, last = t.part_body[part], t.part_body[part + 1]
         mobile = t.part_mobile[part] != 0
         if mobile:
@@ -136,9 +145,56 @@ def smooth_stage(address, unused_1, unused_2, unused_3):
         else:
             for k in range(t.first_dof[first], t.first_dof[last]):
                 pr.u_free[k] = 0.0
+    return result
+
+
+@callback
+def smooth_share(address, begin, end, worker):
+    """`smooth_parts` by one of several threads; what fails is left in `failed`. Returns 0."""
+    w = view(WORLD, address)
+    status = smooth_parts(address, begin, end)
+    if status != 0 and (w.failed[worker] == 0 or status < w.failed[worker]):
+        w.failed[worker] = status
+    return 0
+
+
+@kernel
+def smooth_in_threads(address, parts):
+    """`smooth_parts` for all parts, shared out."""
+    w = view(WORLD, address)
+    for k in range(w.failed.shape[0]):
+        w.failed[k] = 0
+    share_out(w.table[TEAM_AT], w.table[SMOOTH_SHARE], address, parts, w.share[0])
+    result = 0
+    for k in range(w.failed.shape[0]):
+        if w.failed[k] != 0 and (result == 0 or w.failed[k] < result):
+            result = w.failed[k]
+    return result
+
+
+@callback
+def smooth_stage(address, unused_1, unused_2, unused_3):
+    """Run the stage on all parts.
+
+    Returns:
+        0, or 1 + the index of a coordinate whose inertia is not positive.
+    """
+    w = view(WORLD, address)
+    t = view(TREE, w.table[TREE_AT])
+    d = view(DATA, w.table[DATA_AT])
+    pr = view(PROBLEM, w.table[PROBLEM_AT])
+    h = w.time_step[0]
+    parts = t.part_mobile.shape[0]
+    coupled = w.table[LOOP_PREDICT] != 0
+    if coupled:
+        call4(w.table[LOOP_START], address, 0, 0, 0)
+    if w.table[TEAM_AT] == 0:
+        result = smooth_parts(address, 0, parts)
+    else:
+        result = smooth_in_threads(address, parts)
     if coupled:  # constraints between bodies change velocities, and with them the velocity products
         call4(w.table[LOOP_PREDICT], address, 0, 0, 0)
-        for part in range(t.part_mobile.shape[0]):
+        for part in range(parts):
             if t.part_mobile[part] != 0:
                 free_part(t, d, w, pr, t.part_body[part], t.part_body[part + 1], h)
         call4(w.table[LOOP_FREE], address, 1, 0, 0)

@@ -16,6 +16,7 @@ from kido.simulation.schema import (
     CHOSEN,
     COLLISION_AT,
     CORRECT,
+    CORRECT_TEAM,
     DATA_AT,
     DETECT,
     EVENTS,
@@ -28,8 +29,10 @@ from kido.simulation.schema import (
     SLEEPING,
     SMOOTH,
     SOLVE,
+    SOLVE_TEAM,
     SOURCES_AT,
     SWEEPER,
+    TEAM_AT,
     TREE_AT,
     WORLD,
 )
@@ -99,12 +102,18 @@ def run_steps(world, number, resume):
                     return k, ASSEMBLE, status
             if w.table[SOLVE] == 0:
                 return k, SOLVE, 0
-            call4(w.table[SOLVE], problem, sweeper, fallback, w.table[CHOSEN])
+            if w.table[TEAM_AT] != 0:
+                call4(w.table[SOLVE_TEAM], world, 0, 0, 0)
+            else:
+                call4(w.table[SOLVE], problem, sweeper, fallback, w.table[CHOSEN])
         if w.table[SLEEPING] != 0 and call4(w.table[SLEEPING], world, AT_SOLUTION, 0, 0) != 0:
             return k, SLEEPING, AT_SOLUTION
         if w.table[RESTITUTE] != 0:
             call4(w.table[RESTITUTE], problem, sweeper, fallback, 0)
-        call4(w.table[CORRECT], problem, 0, 0, 0)
+        if w.table[TEAM_AT] != 0:
+            call4(w.table[CORRECT_TEAM], world, 0, 0, 0)
+        else:
+            call4(w.table[CORRECT], problem, 0, 0, 0)
         if w.table[ACTUATE] != 0:
             call4(w.table[ACTUATE], world, 0, 0, 0)
         call4(w.table[FINISH], world, 0, 0, 0)

@@ -24,6 +24,7 @@ from kido.simulation.world_contacts import ContactListener, WorldContacts
 from kido.simulation.world_dynamics import WorldDynamics, checked_sleeping
 from kido.simulation.world_results import WorldResults
 from kido.simulation.world_state import WorldState
+from kido.simulation.world_threads import WorldThreads
 from kido.skeleton import BodyNode, Skeleton, WeldJoint
 from kido.skeleton.aspects import Carrier
 from kido.skeleton.joints.actuator import followed_dofs
@@ -32,7 +33,7 @@ from kido.solvers import DefaultSolver, IslandProblem, Solver, as_solver
 _CHUNK_SECONDS = 0.05  # a long run comes back to Python this often, so that Ctrl-C works
 
 
-class World(WorldResults, WorldContacts, WorldDynamics, WorldState, Carrier):
+class World(WorldResults, WorldContacts, WorldDynamics, WorldThreads, WorldState, Carrier):
     """Skeletons under one gravity and one clock.
 
     A step of h seconds takes forces at mid-step, finds the contacts there, and solves the exact Coulomb problem
@@ -78,6 +79,7 @@ class World(WorldResults, WorldContacts, WorldDynamics, WorldState, Carrier):
         self._hooks = StepHooks()
         self._integrator: Integrator = MoreauMidpoint()
         self._solver: Solver = DefaultSolver() if solver is None else as_solver(solver)
+        self._threads = 1
         self._sleeping = checked_sleeping(sleeping, f"world {name!r}")
         self._pushes: list[Push] = []
         self._collects_events = False
@@ -307,6 +309,7 @@ class World(WorldResults, WorldContacts, WorldDynamics, WorldState, Carrier):
             self._stale = False
             self._properties_stale = False
             self._version += 1
+            engine.set_threads(self._threads)
             engine.set_sleeping(self._sleeping)
             engine.collect_events(self._collects_events)
             if self._kept is not None:

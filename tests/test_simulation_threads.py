@@ -1,0 +1,116 @@
+"""Worlds stepped by several threads: the same bits as by one."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import kido
+from kido import models
+from kido.errors import ModelError, StateError
+from kido.jit import JIT_DISABLED
+from kido.shapes import Box, Capsule, Cylinder, Sphere
+from kido.solvers import PGS
+
+pytestmark = pytest.mark.skipif(JIT_DISABLED, reason="needs compiled threads")
+
+
+def free_body(name: str, shape, position, velocity=(0.0, 0.0, 0.0), restitution: float = 0.0) -> kido.Skeleton:
+    skeleton = kido.Skeleton(name)
+    body = skeleton.add_body(name, joint=kido.FreeJoint(name), inertia=kido.Inertia(1.0, moment=0.01 * np.eye(3)))
+    body.add_shape(shape, friction=0.6, restitution=restitution)
+    skeleton.positions = [0.1, 0.2, 0.0, *position]
+    skeleton.velocities = [1.0, 0.0, 2.0, *velocity]
+    return skeleton
+
+
+def mixed(robots: bool = True) -> kido.World:
+    """Bodies of all kinds that fall on a plane, apart and on each other, some bouncing, and robots among them."""
+    world = kido.World()
+    world.add_ground()
+    shapes = (Box((0.2, 0.2, 0.2)), Sphere(0.1), Capsule(0.08, 0.1), Cylinder(0.1, 0.2))
+    for k in range(36):
+        x, y = 0.5 * (k % 6), 0.5 * (k // 6)
+        if k % 3 == 0:
+            x, y = 0.5, 0.01 * k
+        height = 0.15 + 0.02 * k
+        world.add_skeleton(free_body(f"b{k}", shapes[k % 4], (x, y, height), (0, 0, -1), 0.5 * (k % 5 == 0)))
+    if robots:
+        for k in range(2):
+            robot = kido.load(models.path("quadruped"))
+            q = robot.positions
+            q[4] = 4.0 + k
+            robot.positions = q
+            world.add_skeleton(robot)
+    return world
+
+
+def state_of(world: kido.World) -> np.ndarray:
+    return np.concatenate([np.concatenate([s.positions, s.velocities]) for s in world.skeletons])
+
+
+@pytest.mark.parametrize("solver", [None, PGS(iterations=20)])
+def test_bits_do_not_depend_on_threads(solver):
+    first = mixed()
+    if solver is not None:
+        first.solver = solver
+    found = []
+    for threads in (1, 2, 3, 7):
+        world = first.clone()
+        world.threads = threads
+        for n in (1, 99, 50):
+            world.step(n)
+        assert (world._compile().threads is not None) == (threads > 1)
+        found.append((state_of(world), world.contacts.forces, world.report, world.totals))
+    for state, forces, report, totals in found[1:]:
+        assert np.array_equal(state, found[0][0])
+        assert np.array_equal(forces, found[0][1])
+        assert report == found[0][2] and totals == found[0][3]
+    assert len(found[0][1]) > 25
+
+
+def test_all_available_cores_and_small_worlds():
+    world = mixed(robots=False)
+    world.threads = None
+    assert world.threads >= 1
+    small = models.stack(3)
+    small.threads = 4
+    small.step(2)
+    assert small._compile().threads is None  # one thread is quicker
+
+
+def test_threads_travel_and_change_in_between():
+    world = mixed(robots=False)
+    world.threads = 2
+    world.step(5)
+    twins = [world.clone(), copy.deepcopy(world), pickle.loads(pickle.dumps(world))]
+    world.threads = 1
+    world.step(20)
+    for twin in twins:
+        assert twin.threads == 2
+        twin.step(20)
+        assert np.array_equal(state_of(twin), state_of(world))
+
+
+def test_what_fails_is_named_as_by_one_thread():
+    messages = []
+    for threads in (1, 3):
+        world = mixed(robots=False)
+        world.threads = threads
+        for k in (30, 7):
+            world.skeletons[k].velocities = np.full(6, 1e200)
+        with pytest.raises(StateError) as raised:
+            world.step(10)
+        messages.append(str(raised.value))
+    assert messages[0] == messages[1]
+
+
+@pytest.mark.parametrize("value", [0, -1, 1.5, True, "two", float("nan")])
+def test_bad_numbers_of_threads(value):
+    world = kido.World()
+    with pytest.raises(ModelError, match="threads"):
+        world.threads = value
+    assert world.threads == 1
