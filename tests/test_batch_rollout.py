@@ -57,7 +57,7 @@ def by_hand(world: kido.World, robot: str, q, u, commands) -> tuple[np.ndarray, 
 
 def test_equal_to_steps_by_hand_at_any_number_of_threads(falling):
     robot = falling.skeletons[1]
-    before = falling.state()
+    before = falling.snapshot()
     q, u, commands = samples_of(robot, 7)
     found = [rollout(falling, q, u, commands, skeleton=robot, threads=n) for n in (1, 2, 3)]
     for other in found[1:]:
@@ -69,7 +69,7 @@ def test_equal_to_steps_by_hand_at_any_number_of_threads(falling):
         assert np.array_equal(found[0].velocities[k], expected[1])
     assert not found[0].errors and (found[0].steps == STEPS).all()
     assert found[0].times == pytest.approx(1e-3 * np.arange(1, STEPS + 1))
-    assert np.array_equal(before["q"], falling.state()["q"]) and falling.num_steps == before["steps"]
+    assert np.array_equal(before.positions, falling.snapshot().positions) and falling.num_steps == before.num_steps
 
 
 def test_a_pool_gives_the_same_again(falling):

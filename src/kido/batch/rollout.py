@@ -51,7 +51,7 @@ class RolloutPool:
     contacts, external forces, which act all the time), but for the positions and velocities it is given, and is
     stepped as `World.step` would: results equal, bit for bit, those of setting positions, velocities and commands of
     one clone by hand and stepping it, and depend neither on the number of threads nor on other samples. Threads run
-    without Python's lock. Step callbacks are not called.
+    without Python's lock. Step callbacks are not called, and pushes (`World.push`) do not act.
 
     Args:
         model: a world; or a skeleton, which is put into a world of its own with its gravity.

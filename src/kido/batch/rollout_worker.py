@@ -96,8 +96,8 @@ class Worker:
     def __init__(self, world: World):
         self.world = world
         self.engine: Any = world._compile()
-        # States of nodes and aspects matter to callbacks alone, which are not called.
-        self.start = {name: value for name, value in world.state().items() if name != "carried"}
+        # States of nodes and aspects matter to callbacks alone, which are not called, as `World.push` is not.
+        self.start = {name: value for name, value in world._state().items() if name not in ("carried", "pushes")}
 
     def prepare(self, job: Job) -> None:
         """Where the job's sensors are in this world."""
