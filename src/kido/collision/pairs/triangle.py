@@ -135,7 +135,10 @@ def convex_triangle(address, x, k, pair, limit):
     face = opposes(address, x, n0, n1, n2)
     if face and height > -SHALLOW * c.shape_reach[x]:
         made = stand_on(address, x, k, n0, n1, n2)
-        if made > 0:
+        deepest = 1e300
+        for w in range(made):
+            deepest = min(deepest, c.work_gap[w])
+        if deepest <= height + 2.0 * SNAP * c.shape_reach[x]:  # else the lowest point is not over the triangle
             return made
     axis[pair, 0], axis[pair, 1], axis[pair, 2] = -n0, -n1, -n2
     if not nearest_points(address, s, x, pair):
