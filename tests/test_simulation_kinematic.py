@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scenes import free, pose, world
 
 import kido
+from scenes import free, pose, world
 
 G = 9.81
 

@@ -35,9 +35,9 @@ PAIR_FIELDS = ("pair_a", "pair_b", "pair_first", "pair_count", "pair_code", "pai
 OLD_PAIR_FIELDS = tuple(f"old_{name}" for name in PAIR_FIELDS)
 CONTACT_FIELDS = (
     *("shape_a", "shape_b", "body_a", "body_b", "point", "normal", "gap", "impulse", "matched"),
-    *("key", "friction", "restitution", "local_a", "local_b"),
+    *("key", "friction", "restitution", "local_a", "local_b", "torque"),
 )
-OLD_CONTACT_FIELDS = ("old_normal", "old_impulse", "old_key", "old_local_a", "old_local_b")
+OLD_CONTACT_FIELDS = ("old_normal", "old_impulse", "old_torque", "old_key", "old_local_a", "old_local_b")
 
 
 class Collider(NamedTuple):
@@ -259,7 +259,7 @@ class NativeDetector:
         for name in PAIR_FIELDS:
             getattr(c, name)[:pairs] = state[name]
         for name in CONTACT_FIELDS:
-            getattr(c, name)[:contacts] = state[name]
+            getattr(c, name)[:contacts] = state.get(name, 0.0)  # older recordings have no torques
 
     def clear(self) -> None:
         """Forgets all contacts and impulses."""

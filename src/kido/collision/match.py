@@ -32,6 +32,7 @@ def keep_old(address):
         for i in range(3):
             c.old_normal[k, i] = c.normal[k, i]
             c.old_impulse[k, i] = c.impulse[k, i]
+            c.old_torque[k, i] = c.torque[k, i]
             c.old_local_a[k, i] = c.local_a[k, i]
             c.old_local_b[k, i] = c.local_b[k, i]
     count[OLD_PAIRS] = pairs
@@ -64,7 +65,7 @@ def same_normal(address, k, old):
 @kernel
 def carry(address, k, old):
     """Gives contact k the impulse of an old contact: its normal part along the new normal, and the rest of it
-    in the new tangent plane."""
+    in the new tangent plane; its torque as it is."""
     c = view(COLLISION, address)
     old_impulse, old_normal, normal = c.old_impulse, c.old_normal, c.normal
     along = across = 0.0
@@ -74,6 +75,7 @@ def carry(address, k, old):
         across += (old_impulse[old, i] - along * old_normal[old, i]) * normal[k, i]
     for i in range(3):
         c.impulse[k, i] = old_impulse[old, i] - along * old_normal[old, i] + (along - across) * normal[k, i]
+        c.torque[k, i] = c.old_torque[old, i]
     c.matched[k] = 1
     return 0
 

@@ -52,6 +52,7 @@ def write_contacts(address, pair, first, count, sign):
             c.point[k, j] = work_point[i, j]
             c.normal[k, j] = sign * c.work_normal[j]
             c.impulse[k, j] = 0.0
+            c.torque[k, j] = 0.0
         x0, x1, x2 = (
             work_point[i, 0] - position[a, 0],
             work_point[i, 1] - position[a, 1],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kido.collision.container import CONTACTS
 from kido.constraints.actuator import add_actuator, is_dragged, most_actuator_rows, wanted_velocity
-from kido.constraints.contact import add_contact, ask_responses, pool_size
+from kido.constraints.contact import add_contact, add_spin, ask_responses, pool_size
 from kido.constraints.joint import add_friction, add_limit, limit_is_near
 from kido.constraints.sources import (
     BLOCKS_NEEDED,
@@ -14,15 +14,16 @@ from kido.constraints.sources import (
     ROWS_NEEDED,
     TIME_STEP,
 )
+from kido.constraints.surfaces import NO_ROWS, SURFACES, find_rows, has_spin, row_of
 from kido.jit import kernel, view
 from kido.kernels.responses import POOL, RESPONSES, forget_responses, make_responses
 from kido.solvers.problem import BLOCKS, DOFS, EXTRAS, ROWS
 
-ASSEMBLED, PROBLEM_FULL = 0, 1
+ASSEMBLED, PROBLEM_FULL, SURFACES_WANTED = 0, 1, 2
 
 
 @kernel
-def needed(t, c, src, responses):
+def needed(t, c, src, s, responses):
     """Count an upper bound of what the problem needs into src.used; ask for the responses of touched bodies."""
     forget_responses(responses)
     contacts = c.count[CONTACTS]
@@ -30,6 +31,8 @@ def needed(t, c, src, responses):
     for k in range(contacts):
         pool += pool_size(t, c.body_a[k], c.body_b[k])
         ask_responses(t, responses, c.body_a[k], c.body_b[k])
+    if s.mode[0] != NO_ROWS and s.spins[0] != 0:
+        blocks, rows, pool = 2 * blocks, 2 * rows, 2 * pool
     for part in range(t.part_mobile.shape[0]):
         if t.part_mobile[part] != 0:
             length = t.part_dof[part + 1] - t.part_dof[part]
@@ -95,10 +98,14 @@ def add_joints(t, d, pr, src, block, row, pool):
 def assemble(t, d, c, pr, src):
     """Fill the problem `pr` with all contacts of `c`, joint limits, joint friction and actuators; pr.u_free is given.
 
-    Needs transforms and articulated inertias. Returns ASSEMBLED, or PROBLEM_FULL with the needs in src.used.
+    Needs transforms and articulated inertias. Returns ASSEMBLED, PROBLEM_FULL with the needs in src.used, or
+    SURFACES_WANTED where contacts have no properties yet.
     """
     responses = view(RESPONSES, src.responses[0])
-    needed(t, c, src, responses)
+    s = view(SURFACES, src.surfaces[0])
+    if s.mode[0] != NO_ROWS and not find_rows(c, s):
+        return SURFACES_WANTED
+    needed(t, c, src, s, responses)
     if (
         src.used[BLOCKS_NEEDED] > pr.kind.shape[0]
         or src.used[ROWS_NEEDED] > pr.bias.shape[0]
@@ -110,11 +117,16 @@ def assemble(t, d, c, pr, src):
     make_responses(t, d, responses)
     block, row, pool = 0, 0, 0
     for k in range(c.count[CONTACTS]):
-        size = add_contact(t, d, c, pr, src, responses, k, block, row, pool)
+        size = add_contact(t, d, c, pr, src, s, responses, k, block, row, pool)
         if size > 0:
             block += 1
             row += 3
             pool += size
+            if has_spin(s, row_of(c, s, k)):
+                pool += add_spin(t, d, c, pr, src, s, responses, block - 1, block, row, pool)
+                block += 1
+                row += 3
+    s.ready[0] = 0
     block, row, pool = add_joints(t, d, pr, src, block, row, pool)
     pr.count[BLOCKS] = block
     pr.count[ROWS] = row

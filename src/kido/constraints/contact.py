@@ -1,5 +1,10 @@
 """Contacts as blocks: three rows (normal, two tangents) at a point between two bodies.
 
+Where friction depends on the direction, the first tangent is the first friction direction, and the tangents' rows are
+scaled by s_i = mu_i / mu, mu the larger coefficient: with p_i' = p_i / s_i and v_i' = s_i v_i the ellipse
+(p_1 / mu_1)^2 + (p_2 / mu_2)^2 <= p_n^2 is the cone |p'| <= mu p_n, and slip against friction in the scaled rows is
+maximal dissipation in the true ones (Goyal, Ruina and Papadopoulos 1991; Acary and Brogliato 2008).
+
 Row velocities are those of body b relative to body a. A contact with a gap g > 0 asks for v_n >= -g / h, so
 that the surfaces just meet, but for a thin skin; one that penetrates is moved out
 (`kido.constraints.recovery`). A contact that will bounce has no gap term: it is left out until its surfaces
@@ -13,16 +18,47 @@ from __future__ import annotations
 import math
 
 from kido.constraints.actuator import number_prescribed
-from kido.constraints.recovery import SOFT_SPEED, SOFTNESS, distance_biases
-from kido.constraints.sources import FROM_CONTACT, RESTITUTION_SPEED, TIME_STEP
+from kido.constraints.recovery import SOFT_SPEED, SOFTNESS, biases
+from kido.constraints.sources import (
+    FROM_CONTACT,
+    FROM_SPIN,
+    MAX_CORRECTION,
+    NEWTON,
+    RESTITUTION_SPEED,
+    SLOP,
+    TIME_STEP,
+)
+from kido.constraints.surfaces import (
+    DIRECTION_OF,
+    ERP_CFM,
+    FRICTION,
+    MAX_SPEED,
+    MOVING,
+    NO_DIRECTION,
+    ROLLING,
+    SECONDARY_FRICTION,
+    SECONDARY_SLIP,
+    SLIP,
+    SLOP_OF_PAIR,
+    SOFTNESS_1,
+    SOFTNESS_2,
+    SOFTNESS_KIND,
+    SPRING_DAMPER,
+    TIME_CONSTANT,
+    TORSION,
+    first_direction,
+    row_of,
+    surface_motion,
+)
 from kido.jit import kernel
 from kido.kernels.responses import ask_response, response_row
 from kido.math.so3 import cross
-from kido.solvers.problem import CONTACT
+from kido.solvers.problem import CONTACT, SPIN
 
 SQUEEZE = 10.0  # [m/s] change of velocity in a step beyond which contacts with prescribed bodies give way
 LEAST_WAY = 1e-3
 MOST_WAY = 0.05
+YIELDING = 1e6  # [m/s] position correction leaves soft contacts alone
 LOCKED = 1e-5  # a contact with less compliance than this share of its bodies' own inverse mass is left out
 
 
@@ -39,11 +75,13 @@ def tangents(x, y, z):
 
 
 @kernel
-def contact_rows(d, c, pr, responses, k, body, sign, at, length):
+def contact_rows(d, c, pr, src, responses, k, block, body, sign, at, length):
     """Add the three rows of contact k on one body to the pools from `at` on, `length` entries a row."""
+    tangent = src.tangent
     rx, ry, rz = c.point[k, 0] - d.p[body, 0], c.point[k, 1] - d.p[body, 1], c.point[k, 2] - d.p[body, 2]
     n0, n1, n2 = sign * c.normal[k, 0], sign * c.normal[k, 1], sign * c.normal[k, 2]
-    a0, a1, a2, b0, b1, b2 = tangents(c.normal[k, 0], c.normal[k, 1], c.normal[k, 2])
+    a0, a1, a2 = tangent[block, 0], tangent[block, 1], tangent[block, 2]
+    b0, b1, b2 = tangent[block, 3], tangent[block, 4], tangent[block, 5]
     for r in range(3):
         x, y, z = n0, n1, n2
         if r == 1:
@@ -52,6 +90,28 @@ def contact_rows(d, c, pr, responses, k, body, sign, at, length):
             x, y, z = sign * b0, sign * b1, sign * b2
         m0, m1, m2 = cross(rx, ry, rz, x, y, z)
         response_row(responses, body, length, m0, m1, m2, x, y, z, pr.J, pr.Y, at + r * length)
+
+
+@kernel
+def set_tangents(d, c, s, pr, src, k, block, row):
+    """Tangents of a contact block with their lengths, and its friction; `row` is that of its properties, or -1."""
+    n0, n1, n2 = c.normal[k, 0], c.normal[k, 1], c.normal[k, 2]
+    a0, a1, a2, b0, b1, b2 = tangents(n0, n1, n2)
+    mu, one, two = c.friction[k], 1.0, 1.0
+    if row >= 0:
+        if s.number[row, DIRECTION_OF] != NO_DIRECTION:
+            x, y, z = first_direction(d, c, s, k, row)
+            if x != 0.0 or y != 0.0 or z != 0.0:
+                a0, a1, a2 = x, y, z
+                b0, b1, b2 = cross(n0, n1, n2, x, y, z)
+        first, second = s.number[row, FRICTION], s.number[row, SECONDARY_FRICTION]
+        mu = max(first, second)
+        if mu > 0.0:
+            one, two = first / mu, second / mu
+    src.tangent[block, 0], src.tangent[block, 1], src.tangent[block, 2] = one * a0, one * a1, one * a2
+    src.tangent[block, 3], src.tangent[block, 4], src.tangent[block, 5] = two * b0, two * b1, two * b2
+    src.share[block, 0], src.share[block, 1] = one, two
+    pr.mu[block] = min(mu, MOST_FRICTION)
 
 
 @kernel
@@ -142,8 +202,10 @@ def rebound(e, gap, approach, rate, h):
 
 
 @kernel
-def set_bias(d, c, pr, src, k, block, compliance):
-    """Bias, restitution, softness and position correction of a contact block.
+def set_bias(d, c, pr, src, s, k, block, properties, compliance):
+    """Bias, restitution, softness and position correction of a contact block; `properties`: their row, or -1.
+
+    With Newton's law a contact that bounces is to leave with e' times its speed of approach, whatever else happens.
 
     Returns:
         False if the contact is to be left out: it will bounce, but not yet.
@@ -154,15 +216,37 @@ def set_bias(d, c, pr, src, k, block, compliance):
     pr.bias[row], pr.bias[row + 1], pr.bias[row + 2] = 0.0, 0.0, 0.0
     pr.position_bias[block] = 0.0
     pr.restitution[block] = 0.0
+    src.correction[block] = 0.0
+    slop, most = src.parameter[SLOP], src.parameter[MAX_CORRECTION]
+    if properties >= 0:
+        set_slip_and_motion(d, c, pr, src, s, k, row, block, properties)
+        kind = int(s.number[properties, SOFTNESS_KIND])
+        if kind == SPRING_DAMPER or kind == TIME_CONSTANT:
+            return set_spring(d, c, pr, src, s, k, block, properties, compliance)
+        if s.number[properties, SLOP_OF_PAIR] >= 0.0:
+            slop = s.number[properties, SLOP_OF_PAIR]
+        most = min(most, h * s.number[properties, MAX_SPEED])
     if c.restitution[k] > 0.0:
         approach = normal_velocity(pr, block, pr.u_free)
         if approach < -src.parameter[RESTITUTION_SPEED]:
             if gap + 0.5 * h * approach > 0.0:
                 return False
             rate = (normal_velocity(pr, block, d.u) - approach) / h
-            pr.restitution[block] = rebound(c.restitution[k], gap, approach, rate, h)
+            e = rebound(c.restitution[k], gap, approach, rate, h)
+            if src.parameter[NEWTON] != 0.0:
+                pr.bias[row] = e * approach
+            else:
+                pr.restitution[block] = e
             return True
-    pr.bias[row], pr.position_bias[block] = distance_biases(src, gap)
+    if properties >= 0:
+        if s.number[properties, SOFTNESS_KIND] == ERP_CFM:
+            erp, cfm = s.number[properties, SOFTNESS_1], s.number[properties, SOFTNESS_2]
+            pr.bias[row] = gap / h if gap > 0.0 else -min(erp * max(-gap - slop, 0.0), most) / h
+            pr.compliance[row] = cfm / h
+            pr.position_bias[block] = YIELDING
+            return True
+    pr.bias[row], pr.position_bias[block] = biases(src, gap, slop, most)
+    src.correction[block] = min(pr.bias[row], 0.0)
     if pr.bias[row] < 0.0:
         pushed = math.fabs(
             c.impulse[k, 0] * c.normal[k, 0] + c.impulse[k, 1] * c.normal[k, 1] + c.impulse[k, 2] * c.normal[k, 2]
@@ -173,15 +257,67 @@ def set_bias(d, c, pr, src, k, block, compliance):
 
 
 @kernel
-def warm_start(c, pr, k, block):
+def set_slip_and_motion(d, c, pr, src, s, k, row, block, properties):
+    """Slip compliance, and the motion of the surfaces beside their bodies', of a contact's tangents."""
+    h = src.parameter[TIME_STEP]
+    one, two = src.share[block, 0], src.share[block, 1]
+    pr.compliance[row + 1] = one * one * s.number[properties, SLIP] / h
+    pr.compliance[row + 2] = two * two * s.number[properties, SECONDARY_SLIP] / h
+    if s.number[properties, MOVING] != 0.0:
+        x, y, z, _, _, _ = surface_motion(d, c, s, k, properties)
+        t = src.tangent
+        pr.bias[row + 1] = t[block, 0] * x + t[block, 1] * y + t[block, 2] * z
+        pr.bias[row + 2] = t[block, 3] * x + t[block, 4] * y + t[block, 5] * z
+
+
+@kernel
+def set_spring(d, c, pr, src, s, k, block, properties, compliance):
+    """Bias and softness of a contact with a spring k and a damper d (`kido.SpringDamper`).
+
+    With the gap g at mid-step and velocities v_0, v_1 at the step's ends the mean gap is g + (h/4) (v_1 - v_0), so
+    that f = -k (g + h (a v_1 - b v_0)) - d ((1 - c) v_1 + c v_0) is of second order for a = b = 1/4, c = 1/2. For
+    a = 1, b = c = 0 it is damped however stiff the spring. Which of the two, or how much of each, is a matter of
+    r = (h^2 k + h d) W_nn.
+
+    Returns:
+        False if the contact is to be left out: it does not touch yet.
+    """
+    h = src.parameter[TIME_STEP]
+    row, gap = pr.row[block], c.gap[k]
+    one, two = s.number[properties, SOFTNESS_1], s.number[properties, SOFTNESS_2]
+    stiffness, damping = one, two
+    if s.number[properties, SOFTNESS_KIND] == TIME_CONSTANT:
+        stiffness = 1.0 / (compliance * one * one * two * two)
+        damping = 2.0 / (compliance * one)
+    resolved = min(max((4.0 - (h * stiffness + damping) * h * compliance) / 3.0, 0.0), 1.0)
+    pr.position_bias[block] = YIELDING
+    if gap > 0.0 and resolved > 0.0:
+        return False
+    new, old, part = 1.0 - 0.75 * resolved, 0.25 * resolved, 0.5 * resolved
+    total = h * new * stiffness + (1.0 - part) * damping
+    before = normal_velocity(pr, block, d.u)
+    if gap > 0.0:
+        pr.bias[row] = gap / h
+    else:
+        pr.bias[row] = (stiffness * (gap - h * old * before) + part * damping * before) / total
+    pr.compliance[row] = 1.0 / (h * total)
+    return True
+
+
+@kernel
+def warm_start(c, pr, src, k, block):
     """Impulse of the matched contact of the last step, in this block's rows."""
     row = pr.row[block]
     f0, f1, f2 = c.impulse[k, 0], c.impulse[k, 1], c.impulse[k, 2]
-    n0, n1, n2 = c.normal[k, 0], c.normal[k, 1], c.normal[k, 2]
-    a0, a1, a2, b0, b1, b2 = tangents(n0, n1, n2)
-    pr.impulse[row] = n0 * f0 + n1 * f1 + n2 * f2
-    pr.impulse[row + 1] = a0 * f0 + a1 * f1 + a2 * f2
-    pr.impulse[row + 2] = b0 * f0 + b1 * f1 + b2 * f2
+    t = src.tangent
+    one, two = src.share[block, 0], src.share[block, 1]
+    pr.impulse[row] = c.normal[k, 0] * f0 + c.normal[k, 1] * f1 + c.normal[k, 2] * f2
+    pr.impulse[row + 1] = t[block, 0] * f0 + t[block, 1] * f1 + t[block, 2] * f2
+    pr.impulse[row + 2] = t[block, 3] * f0 + t[block, 4] * f1 + t[block, 5] * f2
+    if one != 1.0:
+        pr.impulse[row + 1] = pr.impulse[row + 1] / (one * one) if one > 0.0 else 0.0
+    if two != 1.0:
+        pr.impulse[row + 2] = pr.impulse[row + 2] / (two * two) if two > 0.0 else 0.0
 
 
 @kernel
@@ -207,8 +343,8 @@ def give_way(pr, row, compliance, least):
 
     A body between a prescribed plate that comes on and a wall can satisfy neither: without softness impulses grow
     without bound, and what a solver then stops at has any velocity. The share is at least LEAST_WAY where the
-    prescribed body comes on and nothing bounces; and with x the last impulse as a change of velocity over SQUEEZE, MOST_WAY x^2 / (1 +
-    x^2): nothing to speak of where a body or a pile rides on a lift.
+    prescribed body comes on and nothing bounces; and with x the last impulse as a change of velocity over SQUEEZE,
+    MOST_WAY x^2 / (1 + x^2): nothing to speak of where a body or a pile rides on a lift.
     """
     x = compliance * pr.impulse[row] / SQUEEZE
     share = max(least, MOST_WAY * x * x / (1.0 + x * x))
@@ -216,7 +352,7 @@ def give_way(pr, row, compliance, least):
 
 
 @kernel
-def add_contact(t, d, c, pr, src, responses, k, block, row, pool):
+def add_contact(t, d, c, pr, src, s, responses, k, block, row, pool):
     """Make contact k the given block, its rows from `row` and its pool entries from `pool` on.
 
     Returns:
@@ -235,19 +371,20 @@ def add_contact(t, d, c, pr, src, responses, k, block, row, pool):
     pr.kind[block] = CONTACT
     pr.row[block] = row
     pr.more_count[block] = 0
-    pr.mu[block] = min(c.friction[k], MOST_FRICTION)
+    properties = row_of(c, s, k)
+    set_tangents(d, c, s, pr, src, k, block, properties)
     pr.len_a[block], pr.len_b[block] = na, length_b
     pr.at_a[block], pr.at_b[block] = pool, pool + 3 * na
     pr.dof_a[block], pr.dof_b[block] = 0, 0
     if na > 0:
         pr.dof_a[block] = t.part_dof[t.part[a]]
-        contact_rows(d, c, pr, responses, k, a, -1.0, pool, na)
+        contact_rows(d, c, pr, src, responses, k, block, a, -1.0, pool, na)
     if nb > 0:
         if same:
-            contact_rows(d, c, pr, responses, k, b, 1.0, pool, na)
+            contact_rows(d, c, pr, src, responses, k, block, b, 1.0, pool, na)
         else:
             pr.dof_b[block] = t.part_dof[t.part[b]]
-            contact_rows(d, c, pr, responses, k, b, 1.0, pool + 3 * na, nb)
+            contact_rows(d, c, pr, src, responses, k, block, b, 1.0, pool + 3 * na, nb)
     compliance = own_compliance(pr, block)
     if compliance <= 0.0 and (is_driven(t, a) or is_driven(t, b)):  # prescribed motion yields to no impulse
         return 0
@@ -258,10 +395,65 @@ def add_contact(t, d, c, pr, src, responses, k, block, row, pool):
     pr.floor[block] = 0.0
     src.origin[block] = FROM_CONTACT
     src.index[block] = k
-    if not set_bias(d, c, pr, src, k, block, compliance):
+    if not set_bias(d, c, pr, src, s, k, block, properties, compliance):
         return 0
-    warm_start(c, pr, k, block)
+    warm_start(c, pr, src, k, block)
     if is_driven(t, a) or is_driven(t, b):
         exact = pr.restitution[block] > 0.0 or not comes_on(t, pr, block, a, b)
         give_way(pr, row, compliance, 0.0 if exact else LEAST_WAY)
+    return size
+
+
+@kernel
+def spin_rows(c, pr, responses, k, body, sign, at, length):
+    """Add the three rows of angular velocity of contact k on one body: about the normal and two tangents."""
+    n0, n1, n2 = c.normal[k, 0], c.normal[k, 1], c.normal[k, 2]
+    a0, a1, a2, b0, b1, b2 = tangents(n0, n1, n2)
+    for r in range(3):
+        x, y, z = n0, n1, n2
+        if r == 1:
+            x, y, z = a0, a1, a2
+        if r == 2:
+            x, y, z = b0, b1, b2
+        x, y, z = sign * x, sign * y, sign * z
+        response_row(responses, body, length, x, y, z, 0.0, 0.0, 0.0, pr.J, pr.Y, at + r * length)
+
+
+@kernel
+def add_spin(t, d, c, pr, src, s, responses, contact, block, row, pool):
+    """Rolling and torsional friction of the contact in block `contact` as the next block. Returns pool entries."""
+    k = src.index[contact]
+    properties = row_of(c, s, k)
+    a, b = c.body_a[k], c.body_b[k]
+    na, nb = pr.len_a[contact], pr.len_b[contact]
+    size = 3 * (na + nb)
+    for q in range(pool, pool + size):
+        pr.J[q] = 0.0
+        pr.Y[q] = 0.0
+    pr.kind[block], pr.row[block], pr.partner[block] = SPIN, row, contact
+    pr.mu[block], pr.torsion[block] = s.number[properties, ROLLING], s.number[properties, TORSION]
+    pr.lower[block], pr.upper[block], pr.floor[block], pr.restitution[block] = 0.0, 0.0, 0.0, 0.0
+    pr.position_bias[block] = 0.0
+    pr.dof_a[block], pr.len_a[block], pr.at_a[block] = pr.dof_a[contact], na, pool
+    pr.dof_b[block], pr.len_b[block], pr.at_b[block] = pr.dof_b[contact], nb, pool + 3 * na
+    if na > 0:
+        spin_rows(c, pr, responses, k, a, -1.0, pool, na)
+    if segment_length(t, b) > 0:
+        if nb > 0:
+            spin_rows(c, pr, responses, k, b, 1.0, pool + 3 * na, nb)
+        else:
+            spin_rows(c, pr, responses, k, b, 1.0, pool, na)
+    src.origin[block], src.index[block], src.correction[block] = FROM_SPIN, k, 0.0
+    n0, n1, n2 = c.normal[k, 0], c.normal[k, 1], c.normal[k, 2]
+    a0, a1, a2, b0, b1, b2 = tangents(n0, n1, n2)
+    x, y, z = c.torque[k, 0], c.torque[k, 1], c.torque[k, 2]
+    pr.impulse[row] = n0 * x + n1 * y + n2 * z
+    pr.impulse[row + 1] = a0 * x + a1 * y + a2 * z
+    pr.impulse[row + 2] = b0 * x + b1 * y + b2 * z
+    _, _, _, x, y, z = surface_motion(d, c, s, k, properties)
+    pr.bias[row] = n0 * x + n1 * y + n2 * z
+    pr.bias[row + 1] = a0 * x + a1 * y + a2 * z
+    pr.bias[row + 2] = b0 * x + b1 * y + b2 * z
+    for r in range(3):
+        pr.compliance[row + r] = 0.0
     return size

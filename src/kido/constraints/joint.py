@@ -36,6 +36,7 @@ def joint_row(t, d, pr, src, k, sign, block, row, pool):
     pr.position_bias[block] = 0.0
     pr.bias[row], pr.compliance[row] = 0.0, 0.0
     src.index[block] = k
+    src.correction[block] = 0.0
     return length
 
 
@@ -59,6 +60,7 @@ def add_limit(t, d, pr, src, k, distance, side, block, row, pool):
         pr.bias[row] = distance / h
     else:
         pr.bias[row], pr.position_bias[block] = distance_biases(src, distance)
+        src.correction[block] = min(pr.bias[row], 0.0)
     warm = src.limit_impulse[k] * sign
     pr.impulse[row] = warm if side == 0.0 or warm > 0.0 else 0.0
     return length

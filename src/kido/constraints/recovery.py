@@ -9,11 +9,14 @@ Depth beyond SHALLOW skins is left to the position correction (`kido.solvers.pos
 `erp` of it in a step and whose velocity is forgotten: nothing pops out. The velocity of such a contact is only
 kept from going deeper, because that is always possible, and opening a contact need not be: bodies may overlap
 so that no motion parts them. For the same reason shallow contacts have a trace of softness.
+
+With Baumgarte's method the velocity itself takes the share `erp` of any penetration back. It stays: what is
+pushed out goes on moving (Baumgarte 1972).
 """
 
 from __future__ import annotations
 
-from kido.constraints.sources import ERP, MAX_CORRECTION, SKIN, SKIN_SHARE, SLOP, TIME_STEP
+from kido.constraints.sources import BAUMGARTE, ERP, MAX_CORRECTION, SKIN, SKIN_SHARE, SLOP, TIME_STEP
 from kido.jit import kernel
 
 SHALLOW = 10.0  # [skins] depth up to which velocities take penetration back
@@ -24,11 +27,19 @@ SOFT_SPEED = 1e-7  # [m/s] speed at which that softness yields at most
 @kernel
 def distance_biases(src, gap):
     """Biases of the velocity and of the position correction [m/s] at a gap [m]; negative ones open it."""
+    return biases(src, gap, src.parameter[SLOP], src.parameter[MAX_CORRECTION])
+
+
+@kernel
+def biases(src, gap, slop, most):
+    """`distance_biases` with a slop [m] and a largest correction of a step [m] of their own."""
     h = src.parameter[TIME_STEP]
     skin = src.parameter[SKIN]
     if gap > 0.0:
         return (src.parameter[SKIN_SHARE] * min(gap, skin) + max(gap - skin, 0.0)) / h, gap / h
-    depth = max(-gap - src.parameter[SLOP], 0.0)
+    depth = max(-gap - slop, 0.0)
+    if src.parameter[BAUMGARTE] != 0.0:
+        return -min(src.parameter[ERP] * depth, most) / h, 0.0
     if depth <= SHALLOW * skin:
         return -src.parameter[SKIN_SHARE] * min(depth, skin) / h, 0.0
-    return 0.0, -min(src.parameter[ERP] * depth, src.parameter[MAX_CORRECTION]) / h
+    return 0.0, -min(src.parameter[ERP] * depth, most) / h

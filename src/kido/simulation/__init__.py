@@ -1,6 +1,7 @@
 """Worlds: skeletons stepped together, in contact."""
 
 from kido.simulation.contact_events import ContactEvent, ContactEventKind
+from kido.simulation.contact_surface import ContactSurface, ContactSurfaceHandler
 from kido.simulation.contacts import Contact, ContactSet
 from kido.simulation.report import StepReport
 from kido.simulation.sleeping import Sleeping
@@ -12,6 +13,8 @@ __all__ = [
     "ContactEvent",
     "ContactEventKind",
     "ContactSet",
+    "ContactSurface",
+    "ContactSurfaceHandler",
     "Sleeping",
     "StepReport",
     "World",

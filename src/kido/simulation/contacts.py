@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from kido.skeleton import BodyNode, ShapeNode
 
 
+_NO_TORQUE = np.zeros(3)
+
+
 class Contact(NamedTuple):
     """One contact point; vectors are in world axes."""
 
@@ -24,6 +27,7 @@ class Contact(NamedTuple):
     normal: NDArray[np.float64]
     gap: float
     force: NDArray[np.float64]
+    torque: NDArray[np.float64] = _NO_TORQUE
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +39,7 @@ class ContactSet:
         normals: (n, 3) unit vectors from body a to body b, world axes.
         gaps: (n,) distances of the surfaces [m]; negative: penetration.
         forces: (n, 3) forces on body b, world axes [N].
+        torques: (n, 3) torques of rolling and torsional friction on body b, world axes [N m].
         body_a, body_b: the bodies of each contact.
         shape_a, shape_b: the shapes of each contact.
     """
@@ -43,6 +48,7 @@ class ContactSet:
     normals: NDArray[np.float64]
     gaps: NDArray[np.float64]
     forces: NDArray[np.float64]
+    torques: NDArray[np.float64]
     body_a: list[BodyNode]
     body_b: list[BodyNode]
     shape_a: list[ShapeNode]
@@ -61,6 +67,7 @@ class ContactSet:
             self.normals[k],
             float(self.gaps[k]),
             self.forces[k],
+            self.torques[k],
         )
 
     def _chosen(self, which: NDArray[np.int64]) -> ContactSet:

@@ -9,6 +9,7 @@ import numpy as np
 
 from kido.collision import CONTACTS, NativeDetector
 from kido.constraints import SOURCES
+from kido.constraints.assemble import SURFACES_WANTED
 from kido.constraints.sources import (
     BLOCKS_NEEDED,
     ERP,
@@ -30,11 +31,13 @@ from kido.kernels.responses import Responses
 from kido.simulation import schema
 from kido.simulation.actuate import actuate_stage
 from kido.simulation.contact_events import TouchLog
+from kido.simulation.contact_surface import ContactSurfaceHandler
 from kido.simulation.contacts import ContactSet
 from kido.simulation.euler import explicit_finish, explicit_smooth, semi_implicit_finish, semi_implicit_smooth
 from kido.simulation.filters import filter_arrays
 from kido.simulation.finish import finish_share, finish_stage
 from kido.simulation.schema import WORLD
+from kido.simulation.settings import OPTIONS, write_options
 from kido.simulation.sleep import sleeping_stage
 from kido.simulation.sleeping import Sleepers, Sleeping
 from kido.simulation.smooth import smooth_stage
@@ -49,6 +52,7 @@ from kido.simulation.step import (
     detect_stage,
     run_steps,
 )
+from kido.simulation.surface_table import SurfaceTable
 from kido.simulation.threads import STAGES, StepThreads, step_threads
 from kido.simulation.touch import touch_stage
 from kido.skeleton.arrays import STATE_FIELDS
@@ -87,6 +91,7 @@ class Engine:
         settings: dict[str, float],
         integrator: Integrator,
         solver: Solver,
+        surface_handler: ContactSurfaceHandler,
     ):
         self.skeletons = list(skeletons)
         self.tree, self.data, self.windows = compile_forest(self.skeletons, gravity)
@@ -106,6 +111,7 @@ class Engine:
         self.threads: StepThreads | None = None
         dofs = int(self.tree.first_dof[-1])
         self.world = Container(WORLD, dofs=dofs)
+        self.surfaces = SurfaceTable(self.nodes, self.place, surface_handler)
         self.detector = NativeDetector(
             [(n.shape, self.link_index(n.body), self.place(n), n.friction, n.restitution) for n in self.nodes],
             self.data.R,
@@ -164,6 +170,32 @@ class Engine:
         sizes = (len(problem.kind), len(problem.bias), len(problem.J), len(problem.more_dof))
         self._make_problem(*sizes, keep=self.sources)
 
+    def set_options(self) -> None:
+        """The laws of impact and of position correction in the settings have changed."""
+        write_options(self.sources.parameter, self.settings)
+        self._link()
+
+    def surfaces_changed(self, handler: ContactSurfaceHandler) -> None:
+        """Shapes have other surfaces, or something else makes those of pairs; contacts stay warm."""
+        self.surfaces = SurfaceTable(self.nodes, self.place, handler)
+        self.sources.surfaces[0] = self.surfaces.address
+        c = self.detector.container
+        for k, node in enumerate(self.nodes):
+            c.shape_friction[k], c.shape_restitution[k] = node.friction, node.restitution
+        self._link()
+
+    def continue_assembly(self, status: int) -> None:
+        """Supply what the assembly of the contact problem lacked: larger arrays, or the surfaces of pairs.
+
+        Raises:
+            ModelError: a user's handler gave no surface.
+        """
+        if status == SURFACES_WANTED:
+            self.surfaces.supply(self.detector.container, float(self.world.time_step[0]))
+            self.sources.surfaces[0] = self.surfaces.address
+        else:
+            self.grow_problem()
+
     def set_time_step(self, time_step: float) -> None:
         """Change the time step [s]."""
         self.world.time_step[0] = time_step
@@ -207,7 +239,7 @@ class Engine:
 
     def _make_problem(self, blocks: int, rows: int, pool: int, extras: int = 0, keep: Container | None = None) -> None:
         dofs = int(self.tree.first_dof[-1])
-        options = {k: v for k, v in self.settings.items() if k not in CORRECTION}
+        options = {k: v for k, v in self.settings.items() if k not in CORRECTION and k not in OPTIONS}
         sizes = {**options, **self.solver._sizes()}
         problem = new_problem(  # type: ignore[arg-type]
             blocks=blocks, rows=rows, dofs=dofs, pool=pool, extras=extras, inertias=0, **sizes
@@ -215,6 +247,7 @@ class Engine:
         self.solver._choose(problem)
         sources = Container(SOURCES, blocks=blocks, dofs=dofs)
         sources.responses[0] = self.responses.address
+        sources.surfaces[0] = self.surfaces.address
         parameter = sources.parameter
         parameter[ERP] = self.settings["erp"]
         parameter[SLOP] = self.settings["slop"]
@@ -222,6 +255,7 @@ class Engine:
         parameter[RESTITUTION_SPEED] = self.settings["restitution_speed"]
         parameter[SKIN] = self.settings["skin"]
         parameter[SKIN_SHARE] = self.settings["skin_share"]
+        write_options(parameter, self.settings)
         if keep is not None:
             problem.u_free[:] = self.problem.u_free
             parameter[TIME_STEP] = keep.parameter[TIME_STEP]
@@ -255,7 +289,7 @@ class Engine:
             stages[schema.SMOOTH], stages[schema.FINISH] = semi_implicit_smooth, semi_implicit_finish
         elif isinstance(self.integrator, ExplicitEuler):
             stages[schema.SMOOTH], stages[schema.FINISH] = explicit_smooth, explicit_finish
-        if any(n.restitution > 0.0 for n in self.nodes):
+        if self._may_bounce():
             stages[schema.RESTITUTE] = restitute
         if self.tree.prescribed.any():
             stages[schema.ACTUATE] = actuate_stage
@@ -264,6 +298,13 @@ class Engine:
         if self.touch_log is not None:
             stages[schema.EVENTS] = touch_stage
         return stages
+
+    def _may_bounce(self) -> bool:
+        """Whether contacts may need the second phase of impacts."""
+        if self.settings["restitution_law"] == "newton":
+            return False
+        own = type(self.surfaces.handler) is not ContactSurfaceHandler
+        return own or any(n.restitution > 0.0 for n in self.nodes)
 
     def _prepare(self, callbacks: list[Any]) -> None:
         prepare([*callbacks, *self._stages().values()])
@@ -318,7 +359,7 @@ class Engine:
         if stage == schema.DETECT:
             self.grow_contacts(status)
             return FROM_DETECTION
-        self.grow_problem()
+        self.continue_assembly(status)
         return FROM_ASSEMBLY
 
     def run(self, number: int, time: float) -> None:
@@ -399,7 +440,9 @@ class Engine:
         """Contacts of the last step."""
         container = self.detector.container
         n = int(container.count[CONTACTS])
-        c = {f: getattr(container, f)[:n] for f in ("shape_a", "shape_b", "point", "normal", "gap", "impulse")}
+        c = {
+            f: getattr(container, f)[:n] for f in ("shape_a", "shape_b", "point", "normal", "gap", "impulse", "torque")
+        }
         if self.sleepers is not None:
             c = {f: np.concatenate([values, self.sleepers.store[f]]) for f, values in c.items()}
         shape_a = [self.nodes[k] for k in c["shape_a"]]
@@ -409,6 +452,7 @@ class Engine:
             normals=c["normal"].copy(),
             gaps=c["gap"].copy(),
             forces=c["impulse"] / self.world.time_step[0],
+            torques=c["torque"] / self.world.time_step[0],
             body_a=[node.body for node in shape_a],
             body_b=[node.body for node in shape_b],
             shape_a=shape_a,

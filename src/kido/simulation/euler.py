@@ -21,7 +21,8 @@ from kido.kernels.forward_dynamics import acceleration_scatter, articulated_iner
 from kido.kernels.inertia import body_inertia
 from kido.kernels.integration import advance, to_parent_axes
 from kido.kernels.kinematics import transforms, velocities
-from kido.simulation.finish import constraint_forces, correction_share, hand_back, report, return_impulses
+from kido.simulation.correction import correction_energy, correction_share
+from kido.simulation.finish import constraint_forces, hand_back, report, return_impulses
 from kido.simulation.schema import (
     COLLISION_AT,
     DATA_AT,
@@ -109,6 +110,7 @@ def finish_parts(address, share_of_new):
     src = view(SOURCES, w.table[SOURCES_AT])
     return_impulses(c, pr, src)
     constraint_forces(t, pr, src, w, h)
+    energy = correction_energy(t, d, pr, src, h)
     for part in range(t.part_mobile.shape[0]):
         if t.part_mobile[part] != 0:
             first, last = t.part_body[part], t.part_body[part + 1]
@@ -124,7 +126,7 @@ def finish_parts(address, share_of_new):
             hand_back(t, d, w, pr, t.part_body[part], t.part_body[part + 1], h)
     if w.table[LOOP_CLOSE] != 0:
         call4(w.table[LOOP_CLOSE], address, 1, 0, 0)
-    report(c, pr, w)
+    report(c, pr, w, energy)
     w.steps[0] += 1
     return 0
 

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-import math
-
 from kido.collision.container import COLLISION, CONTACTS
 from kido.constraints.contact import tangents
-from kido.constraints.sources import FROM_CONTACT, FROM_FRICTION, FROM_LIMIT, FROM_MIMIC, FROM_SERVO, SOURCES
+from kido.constraints.sources import (
+    FROM_CONTACT,
+    FROM_FRICTION,
+    FROM_LIMIT,
+    FROM_MIMIC,
+    FROM_SERVO,
+    FROM_SPIN,
+    SOURCES,
+)
 from kido.jit import call4, callback, kernel, view
 from kido.jit.team import share_out
 from kido.joints.kinds import FREE_MIXED
 from kido.kernels.integration import advance, linear_to_body_axes
 from kido.math.so3 import cross
+from kido.simulation.correction import correction_energy, correction_share
 from kido.simulation.schema import (
     BOUNCES,
     COLLISION_AT,
+    CORRECTION_ENERGY,
     DATA_AT,
     DISSIPATION,
     FALLBACKS,
@@ -46,14 +54,13 @@ from kido.solvers.problem import (
 from kido.solvers.rows import num_segments, segment
 from kido.tree.schema import DATA, TREE
 
-LARGEST_MOVE = 0.02  # [m or rad] most that the position correction moves a coordinate in a step
-
 
 @kernel
 def return_impulses(c, pr, src):
     """Impulses of blocks to the contacts (world axes, on body b) and joints they come from."""
     for k in range(c.count[CONTACTS]):
         c.impulse[k, 0], c.impulse[k, 1], c.impulse[k, 2] = 0.0, 0.0, 0.0
+        c.torque[k, 0], c.torque[k, 1], c.torque[k, 2] = 0.0, 0.0, 0.0
     for k in range(src.limit_impulse.shape[0]):
         src.limit_impulse[k] = 0.0
         src.friction_impulse[k] = 0.0
@@ -61,12 +68,16 @@ def return_impulses(c, pr, src):
     for b in range(pr.count[BLOCKS]):
         row, k = pr.row[b], src.index[b]
         if src.origin[b] == FROM_CONTACT:
+            x, y, z = pr.impulse[row], pr.impulse[row + 1], pr.impulse[row + 2]
+            for r in range(3):
+                c.impulse[k, r] = x * c.normal[k, r] + y * src.tangent[b, r] + z * src.tangent[b, 3 + r]
+        elif src.origin[b] == FROM_SPIN:
             n0, n1, n2 = c.normal[k, 0], c.normal[k, 1], c.normal[k, 2]
             a0, a1, a2, b0, b1, b2 = tangents(n0, n1, n2)
             x, y, z = pr.impulse[row], pr.impulse[row + 1], pr.impulse[row + 2]
-            c.impulse[k, 0] = x * n0 + y * a0 + z * b0
-            c.impulse[k, 1] = x * n1 + y * a1 + z * b1
-            c.impulse[k, 2] = x * n2 + y * a2 + z * b2
+            c.torque[k, 0] = x * n0 + y * a0 + z * b0
+            c.torque[k, 1] = x * n1 + y * a1 + z * b1
+            c.torque[k, 2] = x * n2 + y * a2 + z * b2
         elif src.origin[b] == FROM_LIMIT:
             src.limit_impulse[k] += pr.impulse[row] if src.side[b] >= 0.0 else -pr.impulse[row]
         elif src.origin[b] == FROM_FRICTION:
@@ -104,15 +115,6 @@ def constraint_forces(t, pr, src, w, h):
     for k in range(w.constraint_force.shape[0]):
         if t.prescribed[k] != 0:
             w.actuator_force[k] = w.drive_force[k] - w.constraint_force[k]
-
-
-@kernel
-def correction_share(pr, begin, end, h):
-    """Share of the position correction that moves no coordinate by more than `LARGEST_MOVE`."""
-    largest = 0.0
-    for k in range(begin, end):
-        largest = max(largest, math.fabs(pr.u_position[k]))
-    return 1.0 if h * largest <= LARGEST_MOVE else LARGEST_MOVE / (h * largest)
 
 
 @kernel
@@ -155,8 +157,8 @@ def largest_penetration(c):
 
 
 @kernel
-def report(c, pr, w):
-    """Numbers of this step, and the worst so far."""
+def report(c, pr, w, energy):
+    """Numbers of this step, and the worst so far; `energy` is that of the position correction."""
     w.last[PENETRATION] = largest_penetration(c)
     w.last[RESIDUAL] = pr.total[TOTAL_RESIDUAL]
     w.last[ITERATIONS] = pr.total[TOTAL_ITERATIONS]
@@ -165,10 +167,13 @@ def report(c, pr, w):
     w.last[DISSIPATION] = pr.total[TOTAL_POWER]
     w.last[FALLBACKS] = pr.total[TOTAL_FALLBACKS]
     w.last[BOUNCES] = pr.total[TOTAL_BOUNCES]
+    w.last[CORRECTION_ENERGY] = energy
     if w.last[STATUS] >= AT_CAP:
         w.unconverged[0] += 1
     for k in range(w.last.shape[0]):
-        if w.last[k] > w.worst[k]:
+        if k == CORRECTION_ENERGY:
+            w.worst[k] += w.last[k]
+        elif w.last[k] > w.worst[k]:
             w.worst[k] = w.last[k]
 
 
@@ -200,6 +205,7 @@ def finish_stage(address, unused_1, unused_2, unused_3):
     src = view(SOURCES, w.table[SOURCES_AT])
     return_impulses(c, pr, src)
     constraint_forces(t, pr, src, w, h)
+    energy = correction_energy(t, d, pr, src, h)
     if w.table[LOOP_CLOSE] == 0:
         share_out(w.table[TEAM_AT], w.table[FINISH_SHARE], address, t.part_mobile.shape[0], w.share[0])
     else:
@@ -211,6 +217,6 @@ def finish_stage(address, unused_1, unused_2, unused_3):
             if t.part_mobile[part] != 0:
                 hand_back(t, d, w, pr, t.part_body[part], t.part_body[part + 1], h)
         call4(w.table[LOOP_CLOSE], address, 1, 0, 0)
-    report(c, pr, w)
+    report(c, pr, w, energy)
     w.steps[0] += 1
     return 0

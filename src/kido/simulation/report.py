@@ -23,6 +23,8 @@ class StepReport:
         dissipation: sum of p . v over contacts after the solve [J]; not positive but for rounding.
         fallbacks: islands that went to the fall-back solver.
         bounces: islands with a rebound.
+        correction_energy: brought by the position correction [J]: potential energy by which it lifts bodies (split
+            impulse), or the work of impulses on its velocities (Baumgarte); in totals the sum over all steps.
     """
 
     contacts: int
@@ -33,6 +35,7 @@ class StepReport:
     dissipation: float
     fallbacks: int
     bounces: int
+    correction_energy: float = 0.0
 
     @classmethod
     def from_numbers(cls, numbers: np.ndarray) -> StepReport:
@@ -46,4 +49,5 @@ class StepReport:
             dissipation=float(numbers[schema.DISSIPATION]),
             fallbacks=int(numbers[schema.FALLBACKS]),
             bounces=int(numbers[schema.BOUNCES]),
+            correction_energy=float(numbers[schema.CORRECTION_ENERGY]),
         )

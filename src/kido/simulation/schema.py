@@ -20,6 +20,7 @@ SLEEPING, EVENTS, SLEEP_AT, EVENTS_AT = range(40, 44)
 
 # Entries of `worst`, the largest over all steps so far, and of `last`, those of the last step.
 PENETRATION, RESIDUAL, ITERATIONS, STATUS, NUM_CONTACTS, DISSIPATION, FALLBACKS, BOUNCES = range(8)
+CORRECTION_ENERGY = 8  # of `last`; `worst` has the sum over all steps
 
 WORLD = Schema(
     "WORLD",

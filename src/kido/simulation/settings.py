@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
+from kido.constraints.sources import BAUMGARTE, NEWTON
 from kido.errors import ModelError
 from kido.math.transform import number_or_nan
 from kido.solvers.problem import SETTING_NAMES
@@ -17,21 +19,45 @@ SETTINGS: dict[str, float] = {
     "restitution_speed": 0.05,  # [m/s] slower impacts do not bounce
 }
 
+OPTIONS: dict[str, tuple[str, ...]] = {  # settings that are a choice, the default first
+    "restitution_law": ("poisson", "newton"),
+    "position_correction": ("split", "baumgarte"),
+}
 
-def checked_settings(settings: dict[str, float], what: str) -> dict[str, float]:
+
+def checked_option(name: str, value: Any, what: str) -> str:
+    """A value of one of the `OPTIONS`.
+
+    Raises:
+        ModelError: none that it has.
+    """
+    if not isinstance(value, str) or value not in OPTIONS[name]:
+        raise ModelError(f"{what}: {name}: expected one of {', '.join(OPTIONS[name])}, got {value!r}")
+    return value
+
+
+def checked_settings(settings: dict[str, Any], what: str) -> dict[str, Any]:
     """All settings: those given, and the defaults of `SETTINGS`; the solvers' own defaults are theirs.
 
     Args:
-        settings: by name, those of `SETTINGS` and of `kido.solvers.problem.SETTING_NAMES`.
+        settings: by name, those of `SETTINGS`, `OPTIONS` and of `kido.solvers.problem.SETTING_NAMES`.
         what: the world, for messages.
 
     Raises:
         ModelError: an unknown setting, or a value that is no number or below zero.
     """
-    valid = {**SETTINGS, **SETTING_NAMES}
+    valid = {**SETTINGS, **OPTIONS, **SETTING_NAMES}
     for key, value in settings.items():
         if key not in valid:
             raise ModelError(f"{what}: no setting {key!r}; valid are {', '.join(sorted(valid))}")
-        if not 0.0 <= number_or_nan(value) < math.inf:
+        if key in OPTIONS:
+            checked_option(key, value, what)
+        elif not 0.0 <= number_or_nan(value) < math.inf:
             raise ModelError(f"{what}: setting {key}: expected a number not below 0, got {value!r}")
-    return {**SETTINGS, **settings}
+    return {**SETTINGS, **{name: values[0] for name, values in OPTIONS.items()}, **settings}
+
+
+def write_options(parameter: Any, settings: dict[str, Any]) -> None:
+    """Write the choices of `OPTIONS` into the parameters of a SOURCES container."""
+    parameter[NEWTON] = settings["restitution_law"] == "newton"
+    parameter[BAUMGARTE] = settings["position_correction"] == "baumgarte"

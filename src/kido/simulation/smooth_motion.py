@@ -295,7 +295,7 @@ class SmoothMotion:
             elif stage == DETECT:
                 engine.grow_contacts(status)
             elif stage == ASSEMBLE:
-                engine.grow_problem()
+                engine.continue_assembly(status)
             elif stage == ACTIVE:
                 self._raise_active(status, time + (done + 1) * h)
 

@@ -14,12 +14,14 @@ from kido.errors import ModelError, NameLookupError
 from kido.integrators import Integrator, MoreauMidpoint
 from kido.math.transform import as_flag, as_vector, number_or_nan
 from kido.shapes import Plane
+from kido.simulation.contact_surface import ContactSurfaceHandler
 from kido.simulation.engine import Engine
 from kido.simulation.hooks import StepHooks
 from kido.simulation.pushes import Push
 from kido.simulation.report import StepReport
 from kido.simulation.settings import checked_settings
 from kido.simulation.sleeping import Sleeping
+from kido.simulation.world_contact_laws import WorldContactLaws
 from kido.simulation.world_contacts import ContactListener, WorldContacts
 from kido.simulation.world_dynamics import WorldDynamics, checked_sleeping
 from kido.simulation.world_results import WorldResults
@@ -33,7 +35,7 @@ from kido.solvers import DefaultSolver, IslandProblem, Solver, as_solver
 _CHUNK_SECONDS = 0.05  # a long run comes back to Python this often, so that Ctrl-C works
 
 
-class World(WorldResults, WorldContacts, WorldDynamics, WorldThreads, WorldState, Carrier):
+class World(WorldContactLaws, WorldResults, WorldContacts, WorldDynamics, WorldThreads, WorldState, Carrier):
     """Skeletons under one gravity and one clock.
 
     A step of h seconds takes forces at mid-step, finds the contacts there, and solves the exact Coulomb problem
@@ -47,7 +49,7 @@ class World(WorldResults, WorldContacts, WorldDynamics, WorldThreads, WorldState
         solver: of contacts and constraints, see `solver`.
         sleeping: whether and when skeletons at rest are no longer computed, see `sleeping`.
         **settings: solver parameters: `erp`, `slop`, `max_correction`, `skin`, `skin_share`,
-            `restitution_speed`, and those of
+            `restitution_speed`, `restitution_law`, `position_correction`, and those of
             `kido.solvers.problem.SETTING_NAMES`.
 
     Raises:
@@ -61,7 +63,7 @@ class World(WorldResults, WorldContacts, WorldDynamics, WorldThreads, WorldState
         time_step: float = 1e-3,
         solver: Solver | Callable[[IslandProblem], Any] | None = None,
         sleeping: Sleeping | bool = False,
-        **settings: float,
+        **settings: Any,
     ):
         self.name = name
         self._gravity = as_vector(gravity, f"world {name!r}: gravity")
@@ -72,6 +74,8 @@ class World(WorldResults, WorldContacts, WorldDynamics, WorldThreads, WorldState
         self._engine: Engine | None = None
         self._stale = True
         self._properties_stale = False
+        self._surfaces_stale = False
+        self._surface_handler = ContactSurfaceHandler()
         self._version = 0
         self._time_before = 0.0
         self._steps = 0
@@ -302,12 +306,13 @@ class World(WorldResults, WorldContacts, WorldDynamics, WorldThreads, WorldState
                 self._settings,
                 self._integrator,
                 self._solver,
+                self._surface_handler,
             )
             for s, window in zip(self._skeletons, engine.windows, strict=True):
                 s._adopt(*window)
             self._engine = engine
             self._stale = False
-            self._properties_stale = False
+            self._properties_stale = self._surfaces_stale = False
             self._version += 1
             engine.set_threads(self._threads)
             engine.set_sleeping(self._sleeping)
@@ -320,6 +325,9 @@ class World(WorldResults, WorldContacts, WorldDynamics, WorldThreads, WorldState
                 s._compiled()
             self._engine.properties_changed()
             self._properties_stale = False  # not before: what was refused is refused again
+        if self._surfaces_stale:
+            self._engine.surfaces_changed(self._surface_handler)
+            self._surfaces_stale = False
         return self._engine
 
     # Stepping --------------------------------------------------------------------------------------------

@@ -33,11 +33,13 @@ from kido.skeleton.nodes.end_effector import EndEffector, Support
 from kido.skeleton.nodes.marker import Marker, MarkerConstraint
 from kido.skeleton.nodes.node import FrameNode, Node
 from kido.skeleton.nodes.shape_node import ShapeNode
+from kido.skeleton.nodes.surface import COMBINATION_RULES, ErpCfm, SpringDamper, Surface, TimeConstant
 from kido.skeleton.skeleton import Skeleton
 from kido.skeleton.state.configuration import Configuration
 from kido.skeleton.state.snapshot import SavedProperties, SavedState
 
 __all__ = [
+    "COMBINATION_RULES",
     "JOINT_TYPES",
     "WORLD_FRAME",
     "ActuatorType",
@@ -51,6 +53,7 @@ __all__ = [
     "Configuration",
     "DegreeOfFreedom",
     "EndEffector",
+    "ErpCfm",
     "EulerJoint",
     "Expansion",
     "FixedFrame",
@@ -77,9 +80,12 @@ __all__ = [
     "ShapeNode",
     "SimpleFrame",
     "Skeleton",
+    "SpringDamper",
     "Support",
+    "Surface",
     "Target",
     "Terminal",
+    "TimeConstant",
     "TranslationalJoint",
     "UniversalJoint",
     "UserJoint",

@@ -20,6 +20,7 @@ class Host(Protocol):
     _stale: bool
     _properties_stale: bool
     _version: int
+    _surfaces_stale: bool
 
     @property
     def gravity(self) -> NDArray[np.float64]:

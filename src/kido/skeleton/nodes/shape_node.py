@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -12,6 +13,7 @@ from kido.errors import ModelError
 from kido.math.transform import as_flag, as_numbers, number_or_nan
 from kido.shapes import Shape
 from kido.skeleton.nodes.node import FrameNode
+from kido.skeleton.nodes.surface import Surface
 
 if TYPE_CHECKING:
     from kido.skeleton.body_node import BodyNode
@@ -30,6 +32,7 @@ class ShapeNode(FrameNode):
         color: (r, g, b) or (r, g, b, a) from 0 to 1; None leaves the choice to the viewer.
         friction: Coulomb coefficient of the surface; a pair of shapes slides with the smaller one.
         restitution: coefficient of restitution of the surface, 0 to 1; a pair bounces with the product.
+        surface: all contact properties; `friction` and `restitution`, where given, replace its own.
 
     Raises:
         ModelError: a negative or non-finite coefficient, a colour outside 0 to 1, an arrow that is to collide.
@@ -41,8 +44,7 @@ class ShapeNode(FrameNode):
         "visual": "_visual",
         "collision": "_collision",
         "color": "_color",
-        "friction": "_friction",
-        "restitution": "_restitution",
+        "surface": "_surface",
     }
 
     def __init__(
@@ -54,8 +56,9 @@ class ShapeNode(FrameNode):
         visual: bool = True,
         collision: bool | None = None,
         color: Any = None,
-        friction: float = 1.0,
-        restitution: float = 0.0,
+        friction: float | None = None,
+        restitution: float | None = None,
+        surface: Surface | None = None,
     ):
         if not isinstance(shape, Shape):
             raise ModelError(f"shape {name!r}: expected a kido shape, got {type(shape).__name__}")
@@ -64,8 +67,11 @@ class ShapeNode(FrameNode):
         self._visual = as_flag(visual, f"shape {name!r}: visual")
         self._collision = self._checked_collision(shape.collides if collision is None else collision)
         self._color = self._checked_color(color)
-        self._friction = self._coefficient("friction", friction, np.inf)
-        self._restitution = self._coefficient("restitution", restitution, 1.0)
+        self._surface = self._checked_surface(Surface() if surface is None else surface)
+        if friction is not None:
+            self._surface = replace(self._surface, friction=self._coefficient("friction", friction, np.inf))
+        if restitution is not None:
+            self._surface = replace(self._surface, restitution=self._coefficient("restitution", restitution, 1.0))
         super().__init__(body, name, transform)
 
     def _label(self) -> str:
@@ -143,24 +149,57 @@ class ShapeNode(FrameNode):
         self.body.skeleton._structure_changed()
 
     @property
+    def surface(self) -> Surface:
+        """All contact properties. Assigning another one takes effect at the next step and keeps contacts warm."""
+        return self._surface
+
+    @surface.setter
+    def surface(self, value: Surface) -> None:
+        self._set_surface(self._checked_surface(value))
+
+    def _checked_surface(self, value: Any) -> Surface:
+        if not isinstance(value, Surface):
+            raise ModelError(f"shape {self.name!r}: surface: expected a kido.Surface, got {value!r}")
+        return value
+
+    def _set_surface(self, value: Surface) -> None:
+        self._surface = value
+        if self._body is not None and self._body.skeleton._world is not None:
+            self._body.skeleton._world._surfaces_stale = True
+
+    def set_surface(self, **changes: Any) -> None:
+        """Change some of the surface's properties, by name (see `Surface`).
+
+        Raises:
+            ModelError: a property that surfaces do not have, or a value out of range; nothing is changed.
+        """
+        valid = [f.name for f in fields(Surface)]
+        for name in changes:
+            if name not in valid:
+                raise ModelError(f"shape {self.name!r}: surface has no {name!r}; it has {', '.join(valid)}")
+        try:
+            surface = replace(self._surface, **changes)
+        except ModelError as error:
+            raise ModelError(f"shape {self.name!r}: {error}") from None
+        self._set_surface(surface)
+
+    @property
     def friction(self) -> float:
-        """Coulomb coefficient."""
-        return self._friction
+        """Coulomb coefficient (`surface.friction`)."""
+        return self._surface.friction
 
     @friction.setter
     def friction(self, value: float) -> None:
-        self._friction = self._coefficient("friction", value, np.inf)
-        self.body.skeleton._structure_changed()
+        self._set_surface(replace(self._surface, friction=self._coefficient("friction", value, np.inf)))
 
     @property
     def restitution(self) -> float:
-        """Coefficient of restitution."""
-        return self._restitution
+        """Coefficient of restitution (`surface.restitution`)."""
+        return self._surface.restitution
 
     @restitution.setter
     def restitution(self, value: float) -> None:
-        self._restitution = self._coefficient("restitution", value, 1.0)
-        self.body.skeleton._structure_changed()
+        self._set_surface(replace(self._surface, restitution=self._coefficient("restitution", value, 1.0)))
 
     def __repr__(self) -> str:
         return f"ShapeNode({self.name!r}, {type(self._shape).__name__})"

@@ -1,0 +1,143 @@
+"""Contact properties of pairs of shapes as numbers, and how a contact finds its own.
+
+A row of `number` holds what `kido.simulation.ContactSurface` describes, vectors in the axes of the links that carry
+the shapes. Shapes with equal surfaces, placed alike, are one *material*; a pair of materials finds its row in an open
+hash table. A pair that is not in it is left to Python, once; so are all contacts in each step if users want to see
+every one. In worlds of plain surfaces (one coefficient of friction, one of restitution, the world's rules) none of
+it is read: the detector combines both numbers itself.
+"""
+
+from __future__ import annotations
+
+from kido.collision.container import CONTACTS
+from kido.jit import Field, Schema, kernel
+from kido.math.so3 import cross
+
+# Values of `mode`.
+NO_ROWS, BY_MATERIAL, BY_CONTACT = range(3)
+
+# Columns of `number`.
+FRICTION, SECONDARY_FRICTION, DIRECTION_OF, DIRECTION = 0, 1, 2, 3  # a direction has three numbers
+ROLLING, TORSION, SLIP, SECONDARY_SLIP, RESTITUTION = range(6, 11)
+SOFTNESS_KIND, SOFTNESS_1, SOFTNESS_2, SLOP_OF_PAIR, MAX_SPEED = range(11, 16)
+MOVING, MOTION_A, MOTION_B = 16, 17, 26  # of each side: velocity, angular velocity, origin
+COLUMNS = 35
+
+# Values of DIRECTION_OF: isotropic, or in the axes of a side's link, or of the world.
+NO_DIRECTION, OF_A, OF_B, OF_WORLD = range(4)
+
+# Values of SOFTNESS_KIND.
+RIGID, SPRING_DAMPER, ERP_CFM, TIME_CONSTANT = range(4)
+
+PARALLEL = 1e-12  # square of the sine at which a first direction is along the normal
+
+SURFACES = Schema(
+    "SURFACES",
+    Field("mode", "i", (1,), doc="NO_ROWS, BY_MATERIAL or BY_CONTACT"),
+    Field("ready", "i", (1,), doc="BY_CONTACT: 1 if row k is that of this step's contact k"),
+    Field("spins", "i", (1,), doc="1 if a row has rolling or torsional friction"),
+    Field("material", "i", ("shapes",), doc="number of the shape's material"),
+    Field("slot_key", "i", ("slots",), doc="material of shape a * number of shapes + that of shape b; -1: free"),
+    Field("slot_row", "i", ("slots",), doc="row of that pair"),
+    Field("number", "f", ("rows", COLUMNS), doc="see FRICTION ... MOTION_B"),
+)
+
+
+@kernel
+def first_slot(key, slots):
+    """Where the search for a key begins; `slots` is a power of two."""
+    return ((key * 40503) >> 4) & (slots - 1)
+
+
+@kernel
+def find_row(s, a, b):
+    """Row of the pair of shapes a and b; -1 if it is not in the table."""
+    slots = s.slot_key.shape[0]
+    key = s.material[a] * s.material.shape[0] + s.material[b]
+    at = first_slot(key, slots)
+    while s.slot_key[at] >= 0:
+        if s.slot_key[at] == key:
+            return s.slot_row[at]
+        at = (at + 1) & (slots - 1)
+    return -1
+
+
+@kernel
+def find_rows(c, s):
+    """Give all contacts their rows, and c.friction and c.restitution from them. False if Python must help first."""
+    if s.mode[0] == BY_CONTACT and s.ready[0] == 0:
+        return False
+    for k in range(c.count[CONTACTS]):
+        row = k if s.mode[0] == BY_CONTACT else find_row(s, c.shape_a[k], c.shape_b[k])
+        if row < 0:
+            return False
+        c.surface[k] = row
+        c.friction[k] = s.number[row, FRICTION]
+        c.restitution[k] = s.number[row, RESTITUTION]
+    return True
+
+
+@kernel
+def row_of(c, s, k):
+    """Row of contact k, -1 where the detector's two numbers are all."""
+    return c.surface[k] if s.mode[0] != NO_ROWS else -1
+
+
+@kernel
+def has_spin(s, row):
+    """Whether a row has rolling or torsional friction."""
+    if row < 0:
+        return False
+    return s.number[row, ROLLING] > 0.0 or s.number[row, TORSION] > 0.0
+
+
+@kernel
+def turned(d, body, x, y, z):
+    """A vector from a link's axes to the world's."""
+    R = d.R
+    return (
+        R[body, 0] * x + R[body, 1] * y + R[body, 2] * z,
+        R[body, 3] * x + R[body, 4] * y + R[body, 5] * z,
+        R[body, 6] * x + R[body, 7] * y + R[body, 8] * z,
+    )
+
+
+@kernel
+def first_direction(d, c, s, k, row):
+    """Unit vector of the tangent plane along the first friction direction; zero if that is along the normal."""
+    x, y, z = s.number[row, DIRECTION], s.number[row, DIRECTION + 1], s.number[row, DIRECTION + 2]
+    of = int(s.number[row, DIRECTION_OF])
+    if of == OF_A:
+        x, y, z = turned(d, c.body_a[k], x, y, z)
+    elif of == OF_B:
+        x, y, z = turned(d, c.body_b[k], x, y, z)
+    n0, n1, n2 = c.normal[k, 0], c.normal[k, 1], c.normal[k, 2]
+    along = n0 * x + n1 * y + n2 * z
+    x -= along * n0
+    y -= along * n1
+    z -= along * n2
+    size2 = x * x + y * y + z * z
+    if size2 <= PARALLEL:
+        return 0.0, 0.0, 0.0
+    scale = size2**-0.5
+    return scale * x, scale * y, scale * z
+
+
+@kernel
+def own_motion(d, c, s, k, row, body, at):
+    """Velocity and angular velocity of one side's surface beside its body's, at contact k, world axes."""
+    number = s.number
+    rx, ry, rz = c.point[k, 0] - d.p[body, 0], c.point[k, 1] - d.p[body, 1], c.point[k, 2] - d.p[body, 2]
+    v0, v1, v2 = turned(d, body, number[row, at], number[row, at + 1], number[row, at + 2])
+    w0, w1, w2 = turned(d, body, number[row, at + 3], number[row, at + 4], number[row, at + 5])
+    o0, o1, o2 = turned(d, body, number[row, at + 6], number[row, at + 7], number[row, at + 8])
+    x, y, z = cross(w0, w1, w2, rx - o0, ry - o1, rz - o2)
+    return v0 + x, v1 + y, v2 + z, w0, w1, w2
+
+
+@kernel
+def surface_motion(d, c, s, k, row):
+    """Velocity and angular velocity of surface b beside surface a, less those of their bodies, world axes."""
+    a0, a1, a2, a3, a4, a5 = own_motion(d, c, s, k, row, c.body_a[k], MOTION_A)
+    b0, b1, b2, b3, b4, b5 = own_motion(d, c, s, k, row, c.body_b[k], MOTION_B)
+    return b0 - a0, b1 - a1, b2 - a2, b3 - a3, b4 - a4, b5 - a5
