@@ -196,7 +196,7 @@ def test_conveyor(body_moves):
 
 
 def test_turntable():
-    """A box laid on a turntable at the right speed goes round with it: radius up by w h / 2 a second, the table moves as it does at mid-step."""
+    """A box laid on a turntable goes round with it, but for w h / 2 a second outwards: it moves as at mid-step."""
     spin, radius = 1.0, 0.5
     world, body = box(ground=kido.Surface(friction=1.0, surface_spin=(0, 0, spin)))
     body.positions = [0, 0, 0, radius, 0, 0.1]
