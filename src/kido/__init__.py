@@ -17,7 +17,7 @@ _HOMES = {
     ),
     "kido.shapes": (
         "Arrow", "Box", "Capsule", "Cone", "Cylinder", "Ellipsoid", "Heightmap", "LineSegment", "Mesh",
-        "MultiSphereHull", "Plane", "PointCloud", "Pyramid", "Shape", "Sphere", "VoxelGrid",
+        "MultiSphereHull", "Plane", "PointCloud", "Pyramid", "Shape", "SoftMesh", "Sphere", "VoxelGrid",
     ),
     "kido.skeleton": (
         "ActuatorType", "Aspect", "BallJoint", "BodyNode", "Branch", "Carrier", "Chain", "CompoundJoint",
@@ -25,7 +25,7 @@ _HOMES = {
         "Frame", "FrameNode", "FreeJoint", "Group", "Hinge", "Inertia", "Joint", "Linkage", "LinkageCriteria",
         "LoopJoint", "Marker", "MarkerConstraint", "Mimic", "Node", "PlanarJoint", "PrismaticJoint",
         "RevoluteJoint", "SavedProperties", "SavedState", "ScrewJoint", "ShapeNode", "SimpleFrame", "Skeleton",
-        "SpringDamper", "Support", "Surface", "Target", "Terminal", "TimeConstant", "TranslationalJoint",
+        "Skin", "SkinState", "SoftBodyNode", "SpringDamper", "Support", "Surface", "Target", "Terminal", "TimeConstant", "TranslationalJoint",
         "UniversalJoint", "UserJoint", "WORLD_FRAME", "WeldJoint", "WorldFrame",
     ),
     "kido.simulation": (
@@ -57,6 +57,7 @@ if TYPE_CHECKING:
         PointCloud,
         Pyramid,
         Shape,
+        SoftMesh,
         Sphere,
         VoxelGrid,
     )

@@ -6,11 +6,13 @@ from kido.jit import Field, Schema
 
 # Shape types, in the order in which pair functions expect their two shapes.
 # Types from COMPOUND on are not convex: their parts, or the triangles of their cells, are what meets others.
-PLANE, SPHERE, CAPSULE, BOX, CYLINDER, CONE, ELLIPSOID, HULL, SPHERES, TRIANGLE, COMPOUND, HEIGHTMAP = range(12)
-TYPES = 12
+PLANE, SPHERE, CAPSULE, BOX, CYLINDER, CONE, ELLIPSOID, HULL, SPHERES, TRIANGLE = range(10)
+POINT, FACE = 10, 11  # of soft skins: a ball without size, a triangle with an inside
+COMPOUND, HEIGHTMAP = 12, 13
+TYPES = 14
 TYPE_NAMES = (
     *("plane", "sphere", "capsule", "box", "cylinder", "cone", "ellipsoid", "hull", "spheres", "triangle"),
-    *("compound", "heightmap"),
+    *("point", "face", "compound", "heightmap"),
 )
 
 # Entries of COLLISION.count
@@ -43,7 +45,7 @@ COLLISION = Schema(
     Field("shape_body", "i", ("shapes",), doc="index of the body that carries the shape"),
     Field("shape_size", "f", ("slots", 3), "m", "radius; half edges; radius and half height; half axes"),
     Field("shape_compound", "i", ("shapes",), doc="index of the compound or height map, -1 if none"),
-    Field("shape_hull", "i", ("slots",), doc="index of the hull, -1 if none"),
+    Field("shape_hull", "i", ("slots",), doc="index of the hull, or of a face's triangle; -1 if none"),
     Field("shape_reach", "f", ("slots",), "m", "half the diagonal of the shape's box, 1e100 for planes"),
     Field("shape_friction", "f", ("shapes",), doc="Coulomb coefficient"),
     Field("shape_restitution", "f", ("shapes",), doc="coefficient of restitution"),
@@ -82,6 +84,8 @@ COLLISION = Schema(
     Field("map_size", "i", ("maps", 2), doc="rows (along y) and columns (along x)"),
     Field("map_spacing", "f", ("maps", 2), "m", "along x and y"),
     Field("map_height", "f", ("heights",), "m", "row by row"),
+    # Triangles of soft skins.
+    Field("skin_triangle", "f", ("skin_triangles", 9), "m", "corners of each face in body axes"),
     # Parameters and tables.
     Field("margin", "f", (1,), "m", "contacts with a gap below this are reported"),
     Field("pair_function", "i", (TYPES, TYPES), doc="address of the callback for a pair of types, 0 if none"),

@@ -14,6 +14,7 @@ from kido.collision.container import (
     CONTACTS,
     CONTACTS_FOUND,
     CONTACTS_FULL,
+    FACE,
     NOT_FINITE,
     PAIRS,
     PAIRS_FOUND,
@@ -21,7 +22,7 @@ from kido.collision.container import (
     PENDING,
     SLOTS,
 )
-from kido.collision.geometry import Geometry, geometry, hull_arrays
+from kido.collision.geometry import Geometry, SkinFace, SkinPoint, geometry, hull_arrays
 from kido.collision.narrow import detect_stage
 from kido.collision.table import fill_table, pair_functions
 from kido.errors import ModelError, StateError
@@ -51,7 +52,7 @@ class Collider(NamedTuple):
         restitution: coefficient of restitution.
     """
 
-    shape: Shape
+    shape: Shape | SkinPoint | SkinFace
     body: int
     transform: Any = None
     friction: float = 1.0
@@ -285,6 +286,7 @@ def _shape_arrays(colliders: list[Collider], bodies: int) -> dict[str, np.ndarra
     }
     known: dict[int, Geometry] = {}  # shapes that several bodies carry are looked at once
     kept = _Kept()
+    faces = 0
     for s, item in enumerate(colliders):
         if not 0 <= item.body < bodies:
             raise ModelError(f"shape {s} is on body {item.body}; expected 0 to {bodies - 1}")
@@ -306,13 +308,16 @@ def _shape_arrays(colliders: list[Collider], bodies: int) -> dict[str, np.ndarra
         a["shape_restitution"][s] = item.restitution
         a["local_rotation"][s] = transform[:3, :3].ravel()
         a["local_position"][s] = transform[:3, 3]
+        if shape.kind == FACE:
+            a["shape_hull"][s] = faces
+            faces += 1
         if shape.hull is not None:
             a["shape_hull"][s] = kept.hull(shape.hull, shape.balls)
         if shape.compound is not None:
             a["shape_compound"][s] = kept.compound(shape.compound)
         if shape.heightmap is not None:
             a["shape_compound"][s] = kept.heightmap(shape.heightmap)
-    return a | kept.arrays()
+    return a | {"skin_triangle": np.zeros((faces, 9))} | kept.arrays()
 
 
 class _Kept:

@@ -14,9 +14,11 @@ from kido.collision.container import (
     CONE,
     CYLINDER,
     ELLIPSOID,
+    FACE,
     HEIGHTMAP,
     HULL,
     PLANE,
+    POINT,
     SPHERE,
     SPHERES,
     WORK,
@@ -69,9 +71,27 @@ class Geometry(NamedTuple):
     heightmap: tuple[Heightmap, float] | None = None
 
 
-def geometry(shape: Shape) -> Geometry:
+class SkinPoint(NamedTuple):
+    """A point of a soft skin; where it is, is written at each step."""
+
+
+class SkinFace(NamedTuple):
+    """A triangle of a soft skin; where its corners are, is written at each step.
+
+    Attributes:
+        size: its longest edge at rest [m].
+    """
+
+    size: float
+
+
+def geometry(shape: Shape | SkinPoint | SkinFace) -> Geometry:
     """The detector's view of a shape; ShapeError for a shape it does not know."""
     place = np.eye(4)
+    if isinstance(shape, SkinPoint):
+        return Geometry(POINT, (0.0, 0.0, 0.0), place, 0.0)
+    if isinstance(shape, SkinFace):
+        return Geometry(FACE, (0.0, 0.0, 0.0), place, shape.size)
     if isinstance(shape, Plane):
         normal = np.array(shape.normal)
         other = np.eye(3)[np.argmin(np.abs(normal))]

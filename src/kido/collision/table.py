@@ -14,13 +14,15 @@ from kido.collision.container import (
     CONE,
     CYLINDER,
     ELLIPSOID,
+    FACE,
     HEIGHTMAP,
     HULL,
     PLANE,
+    POINT,
     SPHERE,
     SPHERES,
 )
-from kido.collision.pairs import box, capsule, compound, convex, heightmap, plane, sphere
+from kido.collision.pairs import box, capsule, compound, convex, heightmap, plane, skin, sphere
 
 SPECIAL = {
     (PLANE, SPHERE): plane.plane_sphere,
@@ -50,6 +52,8 @@ def pair_function(first: int, second: int):
     """The callback for two types in ascending order, or None for two planes or two height maps."""
     if second == PLANE or first == HEIGHTMAP:
         return None
+    if second in (POINT, FACE) or first == FACE:
+        return skin.function_of(first, second)
     general = {COMPOUND: compound.convex_compound, HEIGHTMAP: heightmap.convex_heightmap}
     return SPECIAL.get((first, second), general.get(second, convex.convex_convex))
 
@@ -61,6 +65,7 @@ def pair_functions(kinds: Iterable[tuple[int, int]], pieces: Iterable[int] = ())
         if second == COMPOUND:
             others = pieces if first == COMPOUND else (first,)
             wanted |= {(min(p, q), max(p, q)) for p in pieces for q in others}
+    wanted |= {(min(SPHERE, k), max(SPHERE, k)) for k, second in tuple(wanted) if second == POINT and k != POINT}
     found = {pair: pair_function(*pair) for pair in sorted(wanted)}
     return {pair: function for pair, function in found.items() if function is not None}
 

@@ -15,6 +15,7 @@ from kido.shapes.plane import Plane
 from kido.shapes.point_cloud import PointCloud
 from kido.shapes.pyramid import Pyramid
 from kido.shapes.shape import Shape
+from kido.shapes.soft_mesh import SoftMesh
 from kido.shapes.sphere import Sphere
 from kido.shapes.voxel_grid import VoxelGrid
 
@@ -34,6 +35,7 @@ __all__ = [
     "PointCloud",
     "Pyramid",
     "Shape",
+    "SoftMesh",
     "Sphere",
     "VoxelGrid",
     "convex_hull",

@@ -42,6 +42,9 @@ from kido.simulation.sleep import sleeping_stage
 from kido.simulation.sleeping import Sleepers, Sleeping
 from kido.simulation.smooth import smooth_stage
 from kido.simulation.smooth_motion import SmoothMotion
+from kido.simulation.soft_arrays import SoftArrays
+from kido.simulation.soft_contact import soft_assemble_stage, soft_finish_stage
+from kido.simulation.soft_smooth import soft_smooth_stage
 from kido.simulation.step import (
     AFTER,
     FROM_ASSEMBLY,
@@ -100,6 +103,10 @@ class Engine:
         self.nodes: list[ShapeNode] = [
             node for s in self.skeletons for b in s.bodies for node in b.shapes if node.collision and b.collidable
         ]
+        self.soft = SoftArrays(self.skeletons, self.link_index) if any(s.soft_bodies for s in skeletons) else None
+        geometries: list[Any] = [node.shape for node in self.nodes]
+        if self.soft is not None:
+            self.nodes, geometries = self.soft.shapes_of(self.nodes)
         self.settings = settings
         self.solver = solver
         self.undriven = np.zeros(0, np.int64)
@@ -113,7 +120,10 @@ class Engine:
         self.world = Container(WORLD, dofs=dofs)
         self.surfaces = SurfaceTable(self.nodes, self.place, surface_handler)
         self.detector = NativeDetector(
-            [(n.shape, self.link_index(n.body), self.place(n), n.friction, n.restitution) for n in self.nodes],
+            [
+                (g, self.link_index(n.body), self.place(n) if g is n.shape else None, n.friction, n.restitution)
+                for n, g in zip(self.nodes, geometries, strict=True)
+            ],
             self.data.R,
             self.data.p,
             margin=MARGIN,
@@ -158,6 +168,8 @@ class Engine:
 
     def set_integrator(self, integrator: Integrator) -> None:
         """Step by another integrator from now on."""
+        if self.soft is not None and not isinstance(integrator, MoreauMidpoint):
+            raise ModelError(f"worlds with soft bodies step by MoreauMidpoint only, got {integrator!r}")
         self.integrator = integrator
         in_stages = isinstance(integrator, MoreauMidpoint | SemiImplicitEuler | ExplicitEuler)
         self.smooth_motion = None if in_stages else SmoothMotion(self, integrator)
@@ -219,6 +231,8 @@ class Engine:
             NameLookupError, ModelError: a joint mimics what it cannot.
         """
         self._read_actuators()
+        if self.soft is not None:
+            self.soft.fill()
         if self.sleepers is not None:
             self.sleepers.wake_all()
             self.sleepers.set_lengths()
@@ -241,11 +255,13 @@ class Engine:
         dofs = int(self.tree.first_dof[-1])
         options = {k: v for k, v in self.settings.items() if k not in CORRECTION and k not in OPTIONS}
         sizes = {**options, **self.solver._sizes()}
+        if self.soft is not None:
+            dofs += self.soft.dofs
         problem = new_problem(  # type: ignore[arg-type]
             blocks=blocks, rows=rows, dofs=dofs, pool=pool, extras=extras, inertias=0, **sizes
         )
         self.solver._choose(problem)
-        sources = Container(SOURCES, blocks=blocks, dofs=dofs)
+        sources = Container(SOURCES, blocks=blocks, dofs=int(self.tree.first_dof[-1]))
         sources.responses[0] = self.responses.address
         sources.surfaces[0] = self.surfaces.address
         parameter = sources.parameter
@@ -293,6 +309,10 @@ class Engine:
             stages[schema.RESTITUTE] = restitute
         if self.tree.prescribed.any():
             stages[schema.ACTUATE] = actuate_stage
+        if self.soft is not None:
+            stages[schema.SMOOTH] = soft_smooth_stage
+            stages[schema.SOFT_ASSEMBLE] = soft_assemble_stage
+            stages[schema.SOFT_FINISH] = soft_finish_stage
         if self.sleepers is not None:
             stages[schema.SLEEPING] = sleeping_stage
         if self.touch_log is not None:
@@ -319,6 +339,8 @@ class Engine:
         table[schema.SMOOTH :] = 0
         for place, stage in self._stages().items():
             table[place] = stage.address
+        if self.soft is not None:
+            table[schema.SOFT_AT] = self.soft.container.address
         if self.sleepers is not None:
             table[schema.SLEEP_AT] = self.sleepers.container.address
         if self.touch_log is not None:
@@ -474,6 +496,7 @@ class Engine:
             "integrator": None if self.smooth_motion is None else self.smooth_motion.memory(),
             "sleepers": None if self.sleepers is None else self.sleepers.state(),
             "touch": None if self.touch_log is None else self.touch_log.state(),
+            "soft": None if self.soft is None else self.soft.state(),
         }
 
     def set_warm_state(self, state: dict[str, Any]) -> None:
@@ -493,4 +516,6 @@ class Engine:
             self.sleepers.set_state(state.get("sleepers"))
         if self.touch_log is not None:
             self.touch_log.set_state(state.get("touch"))
+        if self.soft is not None and state.get("soft") is not None:
+            self.soft.set_state(state["soft"])
         self._link()

@@ -17,6 +17,8 @@ TEAM_AT, SOLVE_TEAM, CORRECT_TEAM, SMOOTH_SHARE, FINISH_SHARE, SOLVE_SHARE, CORR
 BEGIN_ISLANDS, SOLVE_ONE, END_ISLANDS, CORRECT_ONE = range(31, 35)
 # Stages that only worlds with sleeping parts or listeners to contacts have, and their containers.
 SLEEPING, EVENTS, SLEEP_AT, EVENTS_AT = range(40, 44)
+# Container and stages of soft bodies (kido.simulation.soft_contact), 0 in worlds that have none.
+SOFT_AT, SOFT_ASSEMBLE, SOFT_FINISH = range(32, 35)
 
 # Entries of `worst`, the largest over all steps so far, and of `last`, those of the last step.
 PENETRATION, RESIDUAL, ITERATIONS, STATUS, NUM_CONTACTS, DISSIPATION, FALLBACKS, BOUNCES = range(8)

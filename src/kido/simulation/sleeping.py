@@ -89,7 +89,9 @@ class Sleepers:
     def set_permission(self, part: int) -> None:
         """Take from a skeleton whether it may sleep."""
         skeleton, own = self.engine.skeletons[part], self._dofs(part)
-        self.container.may[part] = int(skeleton.can_sleep and skeleton.mobile and own.stop > own.start)
+        self.container.may[part] = int(
+            skeleton.can_sleep and skeleton.mobile and own.stop > own.start and not skeleton.soft_bodies
+        )
 
     @property
     def any(self) -> bool:
@@ -203,6 +205,8 @@ class Sleepers:
         c, d = engine.detector.container, engine.data
         awake = engine.tree.part_mobile[self.part_of_dof] != 0
         d.q[awake], d.u[awake] = s.start_q[awake], s.start_u[awake]
+        if engine.soft is not None:
+            engine.soft.undo_step()
         # The contacts before the step, as far as they are known.
         pairs = int(c.count[OLD_PAIRS])
         contacts = int(c.old_pair_count[:pairs].sum())

@@ -28,6 +28,8 @@ from kido.simulation.schema import (
     RESTITUTE,
     SLEEPING,
     SMOOTH,
+    SOFT_ASSEMBLE,
+    SOFT_FINISH,
     SOLVE,
     SOLVE_TEAM,
     SOURCES_AT,
@@ -100,6 +102,10 @@ def run_steps(world, number, resume):
                 status = call4(w.table[LOOP_ROWS], world, 0, 0, 0)
                 if status != 0:
                     return k, ASSEMBLE, status
+            if w.table[SOFT_ASSEMBLE] != 0:
+                status = call4(w.table[SOFT_ASSEMBLE], world, 0, 0, 0)
+                if status != 0:
+                    return k, ASSEMBLE, status
             if w.table[SOLVE] == 0:
                 return k, SOLVE, 0
             if w.table[TEAM_AT] != 0:
@@ -114,6 +120,8 @@ def run_steps(world, number, resume):
             call4(w.table[CORRECT_TEAM], world, 0, 0, 0)
         else:
             call4(w.table[CORRECT], problem, 0, 0, 0)
+        if w.table[SOFT_FINISH] != 0:
+            call4(w.table[SOFT_FINISH], world, 0, 0, 0)
         if w.table[ACTUATE] != 0:
             call4(w.table[ACTUATE], world, 0, 0, 0)
         call4(w.table[FINISH], world, 0, 0, 0)

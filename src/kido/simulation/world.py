@@ -246,10 +246,10 @@ class World(WorldContactLaws, WorldResults, WorldContacts, WorldDynamics, WorldT
             raise ModelError(
                 f"world {self.name!r}: integrator: expected one such as kido.integrators.RK4(), got {value!r}"
             )
-        self._integrator = value
         if self._engine is not None and not self._stale:
-            self._engine.set_integrator(value)
+            self._engine.set_integrator(value)  # which may refuse it
             self._engine.set_sleeping(self._sleeping)
+        self._integrator = value
 
     @property
     def solver(self) -> Solver:

@@ -35,6 +35,8 @@ from kido.skeleton.nodes.node import FrameNode, Node
 from kido.skeleton.nodes.shape_node import ShapeNode
 from kido.skeleton.nodes.surface import COMBINATION_RULES, ErpCfm, SpringDamper, Surface, TimeConstant
 from kido.skeleton.skeleton import Skeleton
+from kido.skeleton.soft.skin import Skin, SkinState
+from kido.skeleton.soft.soft_body_node import SoftBodyNode
 from kido.skeleton.state.configuration import Configuration
 from kido.skeleton.state.snapshot import SavedProperties, SavedState
 
@@ -80,6 +82,9 @@ __all__ = [
     "ShapeNode",
     "SimpleFrame",
     "Skeleton",
+    "Skin",
+    "SkinState",
+    "SoftBodyNode",
     "SpringDamper",
     "Support",
     "Surface",

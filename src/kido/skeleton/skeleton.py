@@ -26,6 +26,7 @@ from kido.skeleton.nodes.support import SkeletonSupport
 from kido.skeleton.results.derivatives import SkeletonDerivatives
 from kido.skeleton.results.manifold import SkeletonManifold
 from kido.skeleton.results.regressors import SkeletonRegressors
+from kido.skeleton.soft.building import SkeletonSoftBodies
 from kido.skeleton.state.configuration import SkeletonSnapshots
 from kido.skeleton.state.in_world import SkeletonInWorld
 
@@ -38,6 +39,7 @@ class Skeleton(
     SkeletonManifold,
     SkeletonEditing,
     SkeletonSupport,
+    SkeletonSoftBodies,
     SkeletonSnapshots,
     SkeletonInWorld,
     Carrier,
@@ -82,6 +84,8 @@ class Skeleton(
         joint: Joint | None = None,
         parent: BodyNode | str | None = None,
         inertia: Inertia | None = None,
+        *,
+        _kind: type[BodyNode] = BodyNode,
     ) -> BodyNode:
         """Add a body and the joint that hangs it on its parent.
 
@@ -117,7 +121,7 @@ class Skeleton(
             raise ModelError(f"body {name!r}: inertia: expected kido.Inertia, got {type(inertia).__name__}")
         self._structure_changed()
         joint._name = joint_name
-        body = BodyNode(self, name, joint, parent, inertia or Inertia())
+        body = _kind(self, name, joint, parent, inertia or Inertia())
         joint._body = body
         body._index = len(self._bodies)
         self._bodies.append(body)

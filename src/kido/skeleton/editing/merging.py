@@ -49,7 +49,7 @@ def _merge(body: BodyNode, parent: BodyNode) -> None:
     loads = [(rows, rows.pop(body.index, None)) for rows in (skeleton._applied, skeleton._impulses)]
     skeleton._structure_changed()
     if body.inertia.mass > 0.0 or body.inertia.moment.any():
-        parent._inertia = parent.inertia + body.inertia.transformed(X)
+        parent._inertia = parent._inertia + body.inertia.transformed(X)
     for rows, load in loads:
         if load is not None:
             rows[parent.index] = rows.get(parent.index, np.zeros(len(load))) + row_seen_from(load, X)

@@ -1,0 +1,168 @@
+"""The arrays of all soft bodies of a world, made from the objects; the skins' states are windows on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.sparse import coo_matrix
+from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+from kido.collision.geometry import SkinFace, SkinPoint
+from kido.jit import Container
+from kido.skeleton.soft.soft_body_node import SoftBodyNode
+from kido.tree.soft import AUTOMATIC, CALM, FACE_SHAPE, FACTORED, KD, KE, KV, RADIUS, SOFT, VERTEX_SHAPE
+
+if TYPE_CHECKING:
+    from kido.skeleton import BodyNode, ShapeNode, Skeleton
+
+CALM_SHARE = 1e-3  # displacement, as a share of the radius of the automatic mode, at which a point may freeze
+
+
+class SoftArrays:
+    """Soft bodies of a world as a container, rebuilt with the world's engine.
+
+    Attributes:
+        container: of schema SOFT.
+        bodies: the soft bodies, in the order of their numbers.
+    """
+
+    def __init__(self, skeletons: list[Skeleton], link_index: Callable[[BodyNode], int]):
+        self.bodies: list[SoftBodyNode] = [b for s in skeletons for b in s.soft_bodies]
+        part = {s: i for i, s in enumerate(skeletons)}
+        sizes = np.array([b.num_points for b in self.bodies], np.int64)
+        first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        faces, neighbors, counts, orders, bands = [], [], [], [], []
+        for body, start in zip(self.bodies, first, strict=False):
+            shape: Any = body.skin.shape
+            edges = shape.edges
+            n = body.num_points
+            pairs = np.concatenate([edges, edges[:, ::-1]])
+            pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
+            neighbors.append(pairs[:, 1] + start)
+            counts.append(np.bincount(pairs[:, 0], minlength=n))
+            order, band = band_order(n, pairs)
+            orders.append(order)
+            bands.append(band)
+            faces.append(shape.faces + start)
+        entries = sizes * (np.array(bands, np.int64) + 1) if len(bands) else np.zeros(0, np.int64)
+        self._face_of = np.concatenate([[0], np.cumsum([len(f) for f in faces])]).astype(np.int64)
+        whole = {
+            "link": np.array([link_index(b) for b in self.bodies], np.int64),
+            "part": np.array([part[b.skeleton] for b in self.bodies], np.int64),
+            "first": first,
+            "band": np.array(bands, np.int64),
+            "band_at": np.concatenate([[0], np.cumsum(entries)]).astype(np.int64),
+            "neighbor_first": np.concatenate([[0], np.cumsum(np.concatenate(counts))]).astype(np.int64),
+            "neighbor": np.concatenate(neighbors).astype(np.int64),
+            "face": np.ascontiguousarray(np.concatenate(faces), np.int64),
+            "order": np.concatenate(orders).astype(np.int64),
+            "place": np.concatenate([np.argsort(order) for order in orders]).astype(np.int64),
+        }
+        self._whole = whole
+        self.container = self._make(np.zeros((0, 3), np.int64))
+        for number, body in enumerate(self.bodies):
+            points, skin = slice(int(first[number]), int(first[number + 1])), body.skin
+            c = self.container
+            skin._window(
+                _q=c.q[points], _qd=c.qd[points], _forces=c.force[points], _impulses=c.impulse[points],
+                _frozen=c.frozen[points], _transfer=c.transfer[number],
+            )  # fmt: skip
+            skin._stale = partial(c.parameter[number : number + 1, FACTORED].fill, 0.0)
+        self.fill()
+
+    def _make(self, shapes: np.ndarray) -> Container:
+        """A container with the given shapes, all else as it is."""
+        points, softs = int(self._whole["first"][-1]), len(self.bodies)
+        kept = dict(self._whole)
+        old = self.__dict__.get("container")
+        if old is not None:
+            kept |= {name: getattr(old, name) for name in SOFT.fields if name not in _SHAPE_FIELDS}
+        kept |= {f: np.ascontiguousarray(shapes[:, k]) for k, f in enumerate(_SHAPE_FIELDS)}
+        return Container(
+            SOFT,
+            **kept,
+            softs=softs,
+            softs1=softs + 1,
+            points=points,
+            points1=points + 1,
+            entries=max(1, int(self._whole["band_at"][-1])),
+        )
+
+    def fill(self) -> None:
+        """Write masses, stiffness and damping from the objects."""
+        c = self.container
+        for number, body in enumerate(self.bodies):
+            points, skin = slice(int(c.first[number]), int(c.first[number + 1])), body.skin
+            c.rest[points] = skin.rest
+            c.mass[points] = skin._masses
+            radius = skin._automatic
+            row = c.parameter[number]
+            row[KV], row[KE], row[KD], row[FACTORED] = skin._kv, skin._ke, skin._kd, 0.0
+            row[AUTOMATIC] = float(radius is not None)
+            row[RADIUS] = radius or 0.0
+            row[CALM] = CALM_SHARE * (radius or 0.0)
+
+    @property
+    def dofs(self) -> int:
+        """The most velocities that the contact problem has behind those of the forest."""
+        return 3 * len(self.container.mass)
+
+    def shapes_of(self, nodes: list[ShapeNode]) -> tuple[list[ShapeNode], list[Any]]:
+        """Shapes of the detector: each skin's node once for each of its points and faces, others as they are.
+
+        Returns:
+            The node of each shape, and the geometry where it is not the node's own.
+        """
+        number = {body.skin: k for k, body in enumerate(self.bodies)}
+        first = self.container.first
+        all_nodes, rows, geometries = [], [], []
+        for node in nodes:
+            s = number.get(node)  # type: ignore[arg-type]
+            if s is None:
+                all_nodes.append(node)
+                rows.append((0, 0, 0))
+                geometries.append(node.shape)
+                continue
+            points, faces = range(first[s], first[s + 1]), range(self._face_of[s], self._face_of[s + 1])
+            rows += [(VERTEX_SHAPE, s, i) for i in points] + [(FACE_SHAPE, s, i) for i in faces]
+            all_nodes += [node] * (len(points) + len(faces))
+            geometries += [SkinPoint()] * len(points)
+            corners = self.container.rest[self.container.face[faces.start : faces.stop]]
+            longest = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max(axis=1)
+            geometries += [SkinFace(float(size)) for size in longest]
+        self.container = self._make(np.array(rows, np.int64).reshape(-1, 3))
+        return all_nodes, geometries
+
+    def undo_step(self) -> None:
+        """Back to before a step that went no further than the solution of its contact problem."""
+        c = self.container
+        c.q[:], c.qd[:] = c.start_q, c.start
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Copies of what a step changes."""
+        return {f: getattr(self.container, f).copy() for f in ("q", "qd", "frozen", "transfer", "impulse")}
+
+    def set_state(self, state: dict[str, np.ndarray]) -> None:
+        """Put back what `state` returned."""
+        for field, values in state.items():
+            getattr(self.container, field)[:] = values
+        self.container.parameter[:, FACTORED] = 0.0
+
+
+_SHAPE_FIELDS = ("shape_kind", "shape_soft", "shape_item")
+
+
+def band_order(n: int, pairs: np.ndarray) -> tuple[np.ndarray, int]:
+    """An order of n points in which neighbours are near each other, and how far apart they are at most.
+
+    Source: Cuthill and McKee (1969).
+    """
+    if len(pairs) == 0:
+        return np.arange(n), 0
+    graph = coo_matrix((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(n, n)).tocsr()
+    order = np.asarray(reverse_cuthill_mckee(graph, symmetric_mode=True), np.int64)
+    place = np.argsort(order)
+    return order, int(np.abs(place[pairs[:, 0]] - place[pairs[:, 1]]).max())

@@ -1,0 +1,1 @@
+"""Soft bodies: bodies with a skin of point masses."""

@@ -1,0 +1,233 @@
+"""The skin of a soft body: a shape of point masses that move in the body's frame."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kido.errors import ModelError, StateError
+from kido.math.transform import as_numbers, number_or_nan
+from kido.shapes import SoftMesh
+from kido.skeleton.inertia import Inertia
+from kido.skeleton.nodes.shape_node import ShapeNode
+from kido.skeleton.soft.freezing import freeze_points
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kido.skeleton.body_node import BodyNode
+
+Array = NDArray[np.float64]
+
+
+@dataclass(eq=False)
+class SkinState:
+    """State of a skin's points; arrays in the order of the points, vectors in the body's axes.
+
+    Attributes:
+        displacements: from the places at rest (n,3) [m].
+        velocities: their rates (n,3) [m/s].
+        forces: external forces (n,3), world axes [N].
+        frozen: (n,) 1 where a point is fixed to the body.
+        transfer: (6,) momentum that points which froze in the last step have yet to hand to the body.
+    """
+
+    displacements: Any
+    velocities: Any
+    forces: Any
+    frozen: Any
+    transfer: Any
+
+
+class Skin(ShapeNode):
+    """Point masses on the surface of a body, held by springs; made by `Skeleton.add_soft_body`.
+
+    Each point has a displacement q from its place at rest X0 in the body's frame. Its springs and its damper give
+
+        f = -Kv q - Ke sum over neighbours j of (q - q_j) - Kd dq/dt
+
+    and act between the point and the body, so that momentum is kept whatever they do.
+
+    Args:
+        body: the body that carries it.
+        name: unique on the body.
+        shape: the skin at rest.
+        transform: pose of the shape in the body.
+        total_mass: of all points together [kg], shared equally; or one mass for each point (n,).
+        kv: Kv, stiffness towards the place at rest [N/m].
+        ke: Ke, stiffness of each edge between neighbours [N/m].
+        kd: Kd, damping of each point's motion in the body [N s/m].
+        automatic: radius [m] of the automatic mode, see `SoftBodyNode.automatic`; None: off.
+        options: of `ShapeNode`. The restitution is zero: a skin bounces by its springs.
+    """
+
+    _property_fields: ClassVar[dict[str, str]] = {
+        **ShapeNode._property_fields,
+        "masses": "_masses",
+        "kv": "_kv",
+        "ke": "_ke",
+        "kd": "_kd",
+        "automatic": "_automatic",
+    }
+
+    def __init__(
+        self,
+        body: BodyNode,
+        name: str,
+        shape: SoftMesh,
+        transform: Any = None,
+        total_mass: Any = 1.0,
+        kv: float = 1.0,
+        ke: float = 1.0,
+        kd: float = 0.01,
+        automatic: float | None = None,
+        **options: Any,
+    ):
+        if not isinstance(shape, SoftMesh):
+            raise ModelError(f"skin {name!r}: expected a kido.shapes.SoftMesh, got {type(shape).__name__}")
+        n = len(shape.vertices)
+        self._masses = _masses(f"skin {name!r}", total_mass, n)
+        self._kv, self._ke, self._kd = (
+            _coefficient(name, key, value) for key, value in (("kv", kv), ("ke", ke), ("kd", kd))
+        )
+        self._automatic = _radius(name, automatic)
+        self._q, self._qd, self._forces = np.zeros((n, 3)), np.zeros((n, 3)), np.zeros((n, 3))
+        self._impulses = np.zeros((n, 3))
+        self._frozen, self._transfer = np.zeros(n, np.int64), np.zeros(6)
+        self._stale: Callable[[], None] | None = None  # tells a world's engine that what is free has changed
+        options.setdefault("restitution", 0.0)
+        super().__init__(body, name, shape, transform, **options)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())  # type: ignore[arg-type]
+        state["_stale"] = None
+        for field in ("_q", "_qd", "_forces", "_impulses", "_frozen", "_transfer"):
+            state[field] = np.array(state[field])  # of windows on a world's arrays the numbers
+        return state
+
+    @property
+    def num_points(self) -> int:
+        """Number of point masses."""
+        return len(self._masses)
+
+    @property
+    def rest(self) -> Array:
+        """Places at rest (n,3) in the body's frame [m]."""
+        X = self.relative_transform
+        return self._shape.vertices @ X[:3, :3].T + X[:3, 3]  # type: ignore[attr-defined]
+
+    def inertia_of(self, places: Array, chosen: Any = slice(None)) -> Inertia:
+        """Inertia of some of the points, held at places (n,3) in the body's frame."""
+        m, x = self._masses[chosen], places[chosen]
+        total = float(m.sum())
+        if total == 0.0:
+            return Inertia()
+        com = m @ x / total
+        r = x - com
+        second = (m[:, None] * r).T @ r
+        return Inertia(total, com, np.trace(second) * np.eye(3) - second)
+
+    # State -----------------------------------------------------------------------------------------------
+
+    @property
+    def state(self) -> SkinState:
+        """A copy of the points' state."""
+        return SkinState(*(np.array(a) for a in (self._q, self._qd, self._forces, self._frozen, self._transfer)))
+
+    @state.setter
+    def state(self, value: SkinState) -> None:
+        pairs = (
+            (self._q, value.displacements), (self._qd, value.velocities), (self._forces, value.forces),
+            (self._frozen, value.frozen), (self._transfer, value.transfer),
+        )  # fmt: skip
+        for own, given in pairs:
+            if np.shape(given) != own.shape or not np.isfinite(given).all():
+                raise StateError(
+                    f"skin {self.name!r}: expected finite numbers of shape {own.shape}, got {np.shape(given)}"
+                )
+        for own, given in pairs:
+            own[:] = given
+        self._changed()
+
+    def _changed(self) -> None:
+        if self._stale is not None:
+            self._stale()
+
+    def _vectors(self, what: str, value: Any) -> Array:
+        try:
+            array = as_numbers(value)
+        except (TypeError, ValueError):
+            array = np.zeros(0)
+        if array.shape not in ((3,), self._q.shape) or not np.isfinite(array).all():
+            raise StateError(
+                f"skin {self.name!r}: {what}: expected {self.num_points} x 3 finite numbers, got {value!r}"
+            )
+        return array
+
+    def _points(self, points: Any) -> NDArray[np.int64]:
+        """Numbers of the given points; None: of all."""
+        if points is None:
+            return np.arange(self.num_points)
+        try:
+            given = np.array(points, dtype=float).reshape(-1)
+            chosen = given.astype(np.int64)
+        except (TypeError, ValueError, OverflowError):
+            raise ModelError(f"skin {self.name!r}: expected numbers of points, got {points!r}") from None
+        if not (given == chosen).all() or (len(chosen) and (chosen.min() < 0 or chosen.max() >= self.num_points)):
+            raise ModelError(
+                f"skin {self.name!r}: points {points!r}; expected whole numbers from 0 to {self.num_points - 1}"
+            )
+        return np.unique(chosen)
+
+    def _freeze(self, points: Any) -> None:
+        freeze_points(self, self._points(points))
+        self._changed()
+
+    def _free(self, points: Any) -> None:
+        self._frozen[self._points(points)] = 0
+        self._changed()
+
+    def _set(self, what: str, value: Any) -> None:
+        setattr(self, "_" + what, _coefficient(self.name, what, value))
+        self.body.skeleton._properties_changed()
+
+    def _window(self, **arrays: Any) -> None:
+        """Have a world's arrays hold the state, from here on."""
+        for field, array in arrays.items():
+            array[:] = getattr(self, field)
+            setattr(self, field, array)
+
+    def copy_to(self, body: BodyNode, name: str | None = None) -> Self:
+        """Refused: a skin is part of its body's dynamics. Copy the body."""
+        raise ModelError(f"{self!r}: a skin cannot be copied to another body; copy its soft body")
+
+
+def _masses(owner: str, value: Any, n: int) -> Array:
+    """One positive mass for each of n points, from their sum or one by one."""
+    try:
+        given = as_numbers(value)
+    except (TypeError, ValueError):
+        given = np.full(1, np.nan)
+    masses = np.full(n, float(given) / n) if given.ndim == 0 else given.copy()
+    if masses.shape != (n,) or not np.isfinite(masses).all() or not (masses > 0.0).all():
+        raise ModelError(f"{owner}: total_mass: expected a positive mass, or {n} of them [kg], got {value!r}")
+    return masses
+
+
+def _coefficient(name: str, what: str, value: Any) -> float:
+    number = number_or_nan(value)
+    if not np.isfinite(number) or number < 0.0:
+        raise ModelError(f"skin {name!r}: {what}: expected a finite number not below 0, got {value!r}")
+    return number
+
+
+def _radius(name: str, value: Any) -> float | None:
+    if value is None:
+        return None
+    number = number_or_nan(value)
+    if not np.isfinite(number) or number <= 0.0:
+        raise ModelError(f"skin {name!r}: automatic: expected a radius above 0 [m] or None, got {value!r}")
+    return number

@@ -1,0 +1,245 @@
+"""A body with a soft surface."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kido.errors import ModelError
+from kido.skeleton.body_node import BodyNode
+from kido.skeleton.inertia import Inertia
+from kido.skeleton.soft.skin import Skin, _radius
+
+if TYPE_CHECKING:
+    from kido.skeleton.joints.joint import Joint
+    from kido.skeleton.skeleton import Skeleton
+
+Array = NDArray[np.float64]
+
+
+class SoftBodyNode(BodyNode):
+    """A rigid body, possibly without mass of its own, with a skin of point masses.
+
+    Made by `Skeleton.add_soft_body`. In a world the points move, in two-way coupling with the skeleton, and touch
+    other shapes; what a skeleton computes on its own (mass matrix, inverse and forward dynamics, momentum) takes
+    the skin as rigid in its place at rest. A body can be soft in parts: points can be frozen, and freed, at any time.
+
+    Points are numbered as the vertices of the skin's shape. Vectors of points are (n,3) arrays.
+
+    Source: DART report, section 3.2; Jain and Liu, "Controlling Physics-Based Characters Using Soft Contacts" (2011).
+    """
+
+    def __init__(self, skeleton: Skeleton, name: str, joint: Joint, parent: BodyNode | None, inertia: Inertia):
+        super().__init__(skeleton, name, joint, parent, inertia)
+        self._apart = True  # the skin's link has the body's frame
+        self._skin: Skin | None = None
+
+    @property
+    def skin(self) -> Skin:
+        """The points, as a shape of the body."""
+        if self._skin is None:
+            raise ModelError(f"soft body {self.name!r} has no skin: it was removed")
+        return self._skin
+
+    def _remove_node(self, node: Any) -> None:
+        if node is self._skin:
+            raise ModelError(f"soft body {self.name!r}: its skin cannot be removed; freeze its points")
+        super()._remove_node(node)
+
+    # Inertia ---------------------------------------------------------------------------------------------
+
+    @property
+    def inertia(self) -> Inertia:
+        """Of the body with its skin at rest; set `core_inertia` and the skin's masses."""
+        if self._skin is None:
+            return self._inertia
+        core, skin = self._inertia, self._skin.inertia_of(self._skin.rest)
+        total = core.mass + skin.mass
+        com = (core.mass * core.com + skin.mass * skin.com) / total
+        moment = np.zeros((3, 3))
+        for part in (core, skin):
+            r = part.com - com
+            moment += part.moment + part.mass * (r @ r * np.eye(3) - np.outer(r, r))
+        return Inertia(total, com, moment)
+
+    @property
+    def core_inertia(self) -> Inertia:
+        """Inertia of the body without its skin."""
+        return self._inertia
+
+    @core_inertia.setter
+    def core_inertia(self, value: Inertia) -> None:
+        BodyNode.inertia.fset(self, value)  # type: ignore[attr-defined]
+
+    @property
+    def mass(self) -> float:
+        """Mass with the skin's [kg]."""
+        return self._inertia.mass + self.total_mass
+
+    @property
+    def total_mass(self) -> float:
+        """Mass of all points together [kg]."""
+        return float(self.skin._masses.sum())
+
+    @property
+    def com(self) -> Array:
+        """Centre of mass in the world, of the deformed body [m]."""
+        own, skin = self._inertia, self.skin
+        com = (own.mass * own.com + skin._masses @ (skin.rest + skin._q)) / self.mass
+        X = self.world_transform
+        return X[:3, :3] @ com + X[:3, 3]
+
+    # Material --------------------------------------------------------------------------------------------
+
+    @property
+    def kv(self) -> float:
+        """Kv: stiffness of each point towards its place at rest in the body [N/m]."""
+        return self.skin._kv
+
+    @kv.setter
+    def kv(self, value: float) -> None:
+        self.skin._set("kv", value)
+
+    @property
+    def ke(self) -> float:
+        """Ke: stiffness of each edge, against differences of its ends' displacements [N/m]."""
+        return self.skin._ke
+
+    @ke.setter
+    def ke(self, value: float) -> None:
+        self.skin._set("ke", value)
+
+    @property
+    def kd(self) -> float:
+        """Kd: damping of each point's motion in the body [N s/m]."""
+        return self.skin._kd
+
+    @kd.setter
+    def kd(self, value: float) -> None:
+        self.skin._set("kd", value)
+
+    # Points ----------------------------------------------------------------------------------------------
+
+    @property
+    def num_points(self) -> int:
+        """Number of point masses."""
+        return self.skin.num_points
+
+    @property
+    def point_masses(self) -> Array:
+        """Mass of each point (n,) [kg]; set to all masses, or to one for all together, shared equally."""
+        return self.skin._masses.copy()
+
+    @point_masses.setter
+    def point_masses(self, value: Any) -> None:
+        from kido.skeleton.soft.skin import _masses
+
+        self.skin._masses = _masses(f"soft body {self.name!r}", value, self.num_points)
+        self.skeleton._properties_changed()
+
+    @property
+    def rest_positions(self) -> Array:
+        """Places at rest in the body's frame [m]."""
+        return self.skin.rest
+
+    @property
+    def displacements(self) -> Array:
+        """Displacements of the points from their places at rest, body axes [m]; set for all, or one for all."""
+        return np.array(self.skin._q)
+
+    @displacements.setter
+    def displacements(self, value: Any) -> None:
+        self.skin._q[:] = self.skin._vectors("displacements", value)
+
+    @property
+    def displacement_rates(self) -> Array:
+        """Velocities of the points in the body's frame [m/s]; those of frozen points stay zero when set."""
+        return np.array(self.skin._qd)
+
+    @displacement_rates.setter
+    def displacement_rates(self, value: Any) -> None:
+        given = np.broadcast_to(self.skin._vectors("displacement_rates", value), self.skin._qd.shape)
+        self.skin._qd[:] = np.where(self.skin._frozen[:, None] != 0, 0.0, given)
+
+    @property
+    def point_positions(self) -> Array:
+        """Places of the points in the world [m]."""
+        X = self.world_transform
+        return (self.skin.rest + self.skin._q) @ X[:3, :3].T + X[:3, 3]
+
+    @property
+    def point_velocities(self) -> Array:
+        """Velocities of the points in the world [m/s]."""
+        X, V = self.world_transform, self.spatial_velocity
+        arms = (self.skin.rest + self.skin._q) @ X[:3, :3].T
+        return V[3:] + np.cross(V[:3], arms) + self.skin._qd @ X[:3, :3].T
+
+    @property
+    def point_forces(self) -> Array:
+        """External forces on the points during steps, world axes [N]; they hold until they are set anew."""
+        return np.array(self.skin._forces)
+
+    @point_forces.setter
+    def point_forces(self, value: Any) -> None:
+        self.skin._forces[:] = self.skin._vectors("point_forces", value)
+
+    def add_point_force(self, point: int, force: Any) -> None:
+        """Add to the external force on a point, world axes [N]."""
+        (k,) = self.skin._points([point])
+        self.skin._forces[k] += self.skin._vectors("force", force).reshape(-1)[:3]
+
+    @property
+    def contact_impulses(self) -> Array:
+        """Impulses that contacts gave the points in a world's last step, world axes [N s]."""
+        return np.array(self.skin._impulses)
+
+    def neighbors(self, point: int) -> NDArray[np.int64]:
+        """Points that edges join to a point, ascending."""
+        (k,) = self.skin._points([point])
+        edges = self.skin.shape.edges  # type: ignore[attr-defined]
+        return np.sort(np.concatenate([edges[edges[:, 0] == k, 1], edges[edges[:, 1] == k, 0]]))
+
+    @property
+    def elastic_energy(self) -> float:
+        """Energy of the springs, 1/2 Kv sum |q|^2 + 1/2 Ke sum over edges |q_i - q_j|^2 [J]."""
+        q, edges = self.skin._q, self.skin.shape.edges  # type: ignore[attr-defined]
+        return float(0.5 * self.kv * (q**2).sum() + 0.5 * self.ke * ((q[edges[:, 0]] - q[edges[:, 1]]) ** 2).sum())
+
+    def deformed_mesh(self, in_world: bool = True) -> tuple[Array, NDArray[np.int64]]:
+        """The surface as it is: vertices (n,3) [m] in the world or in the body's frame, and triangles (m,3)."""
+        vertices = self.point_positions if in_world else self.skin.rest + self.skin._q
+        return vertices, self.skin.shape.faces.copy()  # type: ignore[attr-defined]
+
+    # Freezing --------------------------------------------------------------------------------------------
+
+    @property
+    def frozen(self) -> NDArray[np.bool_]:
+        """Which points are fixed to the body where they are (n,)."""
+        return self.skin._frozen != 0
+
+    def freeze(self, points: Any = None) -> None:
+        """Fix points to the body where they are now; None: all. Momentum is kept, as in a plastic impact."""
+        self.skin._freeze(points)
+
+    def free(self, points: Any = None) -> None:
+        """Let points move again, from where they are; None: all."""
+        self.skin._free(points)
+
+    @property
+    def automatic(self) -> float | None:
+        """Radius of the automatic mode [m]; None: it is off.
+
+        Points at rest within this distance of one in contact are free; all others are frozen as soon as they are back
+        in their places. So a body that touches nothing costs next to nothing and moves as a rigid one.
+        """
+        return self.skin._automatic
+
+    @automatic.setter
+    def automatic(self, value: float | None) -> None:
+        self.skin._automatic = _radius(self.name, value)
+        self.skeleton._properties_changed()
+
+    def __repr__(self) -> str:
+        return f"SoftBodyNode({self._name!r})"
