@@ -12,7 +12,6 @@ A contact on a triangle acts on its corners, by the barycentric coordinates of t
 
 from __future__ import annotations
 
-from kido.constraints.contact import tangents
 from kido.constraints.sources import EXTRAS_NEEDED, FROM_CONTACT, POOL_NEEDED
 from kido.jit import kernel, view
 from kido.joints.frames import rotation_of
@@ -136,19 +135,16 @@ def place_velocities(t, d, pr, so):
 
 
 @kernel
-def direction(c, k, r):
-    """Direction of row r of contact k: the normal, or a tangent."""
-    n0, n1, n2 = c.normal[k, 0], c.normal[k, 1], c.normal[k, 2]
-    a0, a1, a2, b0, b1, b2 = tangents(n0, n1, n2)
-    if r == 1:
-        return a0, a1, a2
-    if r == 2:
-        return b0, b1, b2
-    return n0, n1, n2
+def direction(c, src, b, k, r):
+    """Direction of row r of contact k in block b: the normal, or a tangent with its length."""
+    if r == 0:
+        return c.normal[k, 0], c.normal[k, 1], c.normal[k, 2]
+    first = 3 * (r - 1)
+    return src.tangent[b, first], src.tangent[b, first + 1], src.tangent[b, first + 2]
 
 
 @kernel
-def yield_link(t, d, c, pr, so, responses, b, k, shape, sign):
+def yield_link(t, d, c, pr, src, so, responses, b, k, shape, sign):
     """Take the share that soft points keep of an impulse off the rows of contact block b on their link.
 
     Args:
@@ -171,14 +167,14 @@ def yield_link(t, d, c, pr, so, responses, b, k, shape, sign):
         li * so.reduced[i, 3] + lj * so.reduced[j, 3] + ln * so.reduced[n, 3],
     )
     for r in range(3):
-        x, y, z = direction(c, k, r)
+        x, y, z = direction(c, src, b, k, r)
         x, y, z = -sign * x, -sign * y, -sign * z
         m0, m1, m2 = cross(b0, b1, b2, x, y, z)
         response_row(responses, link, length, m0, m1, m2, a * x, a * y, a * z, pr.J, pr.Y, at + r * length)
 
 
 @kernel
-def move_points(d, c, pr, so, b, k, shape, sign, extra, pool):
+def move_points(d, c, pr, src, so, b, k, shape, sign, extra, pool):
     """Give contact block b the segment `extra` of the points of a soft side, its rows from `pool` on."""
     count, i, j, n, li, lj, ln = touched_points(d, c, so, k, shape)
     s = so.shape_soft[shape]
@@ -193,7 +189,7 @@ def move_points(d, c, pr, so, b, k, shape, sign, extra, pool):
         put_column(so, s, e, weight, 0.0, 0.0, 0.0)
     solve_columns(so, s)
     for r in range(3):
-        x, y, z = direction(c, k, r)
+        x, y, z = direction(c, src, b, k, r)
         row = pool + r * length
         for e in range(so.first[s], so.first[s + 1]):
             if so.touched[e] > 0:
@@ -269,8 +265,8 @@ def assemble_soft(t, d, c, pr, src, so):
             shape = c.shape_a[k] if side == 0 else c.shape_b[k]
             sign = -1.0 if side == 0 else 1.0
             if is_soft(so, shape):
-                yield_link(t, d, c, pr, so, responses, b, k, shape, sign)
-                move_points(d, c, pr, so, b, k, shape, sign, extra, pool)
+                yield_link(t, d, c, pr, src, so, responses, b, k, shape, sign)
+                move_points(d, c, pr, src, so, b, k, shape, sign, extra, pool)
                 pool += 9 * so.columns[so.shape_soft[shape]]
                 extra += 1
         pr.more_count[b] = extra - pr.more_first[b]
@@ -289,4 +285,4 @@ def harden_contacts(t, d, c, pr, src, so):
             for side in range(2):
                 shape = c.shape_a[k] if side == 0 else c.shape_b[k]
                 if is_soft(so, shape):
-                    yield_link(t, d, c, pr, so, responses, b, k, shape, 1.0 if side == 0 else -1.0)
+                    yield_link(t, d, c, pr, src, so, responses, b, k, shape, 1.0 if side == 0 else -1.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Self
 
 import numpy as np
@@ -19,8 +19,7 @@ class SoftMesh(Mesh):
     """The skin of a soft body at rest: its point masses are the vertices.
 
     Args:
-        vertices, faces, uri, color, vertex_colors, collide_as: as of a `Mesh`; the last is for peers that know no soft
-            bodies.
+        vertices, faces, uri, color, ...: as of a `Mesh`. What it collides as is not used: its points and faces do.
         edges: pairs of vertices (k,2) that springs of stiffness Ke join; by default the edges of all faces.
 
     Raises:
@@ -52,9 +51,7 @@ class SoftMesh(Mesh):
         return f"SoftMesh({len(self.vertices)} points, {len(self.faces)} faces, {len(self.edges)} edges)"
 
     def __reduce__(self):
-        return SoftMesh, (
-            self.vertices, self.faces, self.uri, self.color, self.vertex_colors, self.collide_as, self.edges,
-        )  # fmt: skip
+        return SoftMesh, tuple(getattr(self, f.name) for f in fields(self))
 
     @classmethod
     def box(cls, size: Any, points: Any = (3, 3, 3)) -> Self:

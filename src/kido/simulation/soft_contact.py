@@ -11,14 +11,13 @@ from __future__ import annotations
 import math
 
 from kido.collision.container import COLLISION
-from kido.constraints.contact import tangents
 from kido.constraints.soft_contact import assemble_soft, harden_contacts, link_velocity, touched_points
 from kido.constraints.sources import FROM_CONTACT, SOURCES
 from kido.jit import callback, kernel, view
 from kido.joints.frames import rotation_of
 from kido.kernels.soft_matrix import put_column, solve_columns
 from kido.math.so3 import cross, rotate_inverse
-from kido.simulation.finish import LARGEST_MOVE, correction_share
+from kido.simulation.correction import LARGEST_MOVE, correction_share
 from kido.simulation.schema import COLLISION_AT, DATA_AT, PROBLEM_AT, SOFT_AT, SOURCES_AT, TREE_AT, WORLD
 from kido.simulation.soft_automatic import adapt
 from kido.solvers.problem import BLOCKS, PROBLEM
@@ -63,7 +62,8 @@ def collect_impulses(d, c, pr, src, so):
             continue
         k, row = src.index[b], pr.row[b]
         n0, n1, n2 = c.normal[k, 0], c.normal[k, 1], c.normal[k, 2]
-        a0, a1, a2, b0, b1, b2 = tangents(n0, n1, n2)
+        a0, a1, a2 = src.tangent[b, 0], src.tangent[b, 1], src.tangent[b, 2]
+        b0, b1, b2 = src.tangent[b, 3], src.tangent[b, 4], src.tangent[b, 5]
         for side in range(2):
             shape = c.shape_a[k] if side == 0 else c.shape_b[k]
             count, i, j, n, li, lj, ln = touched_points(d, c, so, k, shape)
