@@ -25,7 +25,8 @@ _HOMES = {
         "Frame", "FrameNode", "FreeJoint", "Group", "Hinge", "Inertia", "Joint", "Linkage", "LinkageCriteria",
         "LoopJoint", "Marker", "MarkerConstraint", "Mimic", "Node", "PlanarJoint", "PrismaticJoint",
         "RevoluteJoint", "SavedProperties", "SavedState", "ScrewJoint", "ShapeNode", "SimpleFrame", "Skeleton",
-        "Skin", "SkinState", "SoftBodyNode", "SpringDamper", "Support", "Surface", "Target", "Terminal", "TimeConstant", "TranslationalJoint",
+        "Skin", "SkinState", "SoftBodyNode", "SpringDamper", "Support", "Surface", "Target", "Terminal",
+        "TimeConstant", "TranslationalJoint",
         "UniversalJoint", "UserJoint", "WORLD_FRAME", "WeldJoint", "WorldFrame",
     ),
     "kido.simulation": (
