@@ -250,3 +250,19 @@ def test_the_prescribed_joints_of_dart(dart_data: Path) -> None:
         assert s.positions == pytest.approx(other.getSkeleton(k).getPositions(), abs=5e-3)
     held = [s.actuator_forces[0] for s in w.skeletons[3:]]  # SERVO, ACCELERATION, VELOCITY, LOCKED bear the same
     assert held == pytest.approx([held[0]] * 4, rel=1e-9) and held[0] > 1.0
+
+
+def test_a_position_limit_of_a_driven_free_joint_holds_at_any_attitude() -> None:
+    """Driven along its own x axis, the body slides along a wall x = 0.3 across which it points; its own y is free."""
+    body = free(kido.Sphere(0.1), 1.0, (0, 0, 0), rotation=(0, 0, np.pi / 3))
+    joint = body.joints[0]
+    body.actuator_types = ["locked"] * 3 + ["velocity", "force", "force"]
+    joint.position_upper_limit = [np.inf] * 3 + [0.3, np.inf, np.inf]
+    w = world(body, ground=False, gravity=(0, 0, 0))
+    for _ in range(1500):
+        body.commands = [0, 0, 0, 1.0, 0, 0]
+        w.step()
+    # x = 0.3 and 1 m/s along (cos 60, sin 60): the free axis (-sin 60, cos 60) moves at cot 60 = 1 / sqrt 3 m/s.
+    assert body.positions[3] == pytest.approx(0.3, abs=1e-5)
+    assert body.velocities[3:] == pytest.approx([1.0, 1.0 / np.sqrt(3.0), 0.0], abs=1e-6)
+    assert body.positions[4] == pytest.approx(0.3 * np.tan(np.pi / 3) + 0.9 / np.sin(np.pi / 3), abs=2e-3)

@@ -77,7 +77,7 @@ def test_a_sweeping_arm_pushes_a_ball_and_is_not_pushed() -> None:
     body.add_shape(kido.Box((1.0, 0.05, 0.1)), transform=pose((0.5, 0, 0)))
     arm.kinematic = True
     arm.velocities = [2.0]
-    hinge.position_upper_limits = [0.5]
+    hinge.position_upper_limit = [0.5]
     ball = free(kido.Sphere(0.05), 50.0, (0.8, 0.3, 0.051), friction=0.0)
     w = world(arm, ball, restitution=0.0)
     w.step(300)

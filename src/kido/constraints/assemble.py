@@ -5,7 +5,7 @@ from __future__ import annotations
 from kido.collision.container import CONTACTS
 from kido.constraints.actuator import add_actuator, is_dragged, most_actuator_rows, wanted_velocity
 from kido.constraints.contact import add_contact, add_spin, ask_responses, pool_size
-from kido.constraints.joint import add_friction, add_limit, limit_is_near
+from kido.constraints.joint import add_friction, add_limit, can_slide, is_turned, limit_is_near, position_rate
 from kido.constraints.sources import (
     BLOCKS_NEEDED,
     EXTRAS_NEEDED,
@@ -54,8 +54,8 @@ def needed(t, c, src, s, responses):
 def add_position_limits(t, d, pr, src, k, block, row, pool):
     """Limits of coordinate k that may be met. Returns numbers of blocks, rows and pool entries in use."""
     h = src.parameter[TIME_STEP]
-    low, high, q, u = t.lower[k], t.upper[k], d.q[k], pr.u_free[k]
-    wanted = wanted_velocity(t, d, pr, k)
+    low, high, q, u = t.lower[k], t.upper[k], d.q[k], position_rate(t, d, k, pr.u_free)
+    wanted = u if is_turned(t, k) else wanted_velocity(t, d, pr, k)
     if low == high:
         pool += add_limit(t, d, pr, src, k, q - low, 0.0, block, row, pool)
         block += 1
@@ -82,10 +82,13 @@ def add_joints(t, d, pr, src, block, row, pool):
         if t.part_mobile[part] == 0:
             continue
         for k in range(t.part_dof[part], t.part_dof[part + 1]):
+            if is_turned(t, k) and can_slide(t, k):
+                block, row, pool = add_position_limits(t, d, pr, src, k, block, row, pool)
             if t.prescribed[k] != 0:
                 continue
             if not is_dragged(t, k):
-                block, row, pool = add_position_limits(t, d, pr, src, k, block, row, pool)
+                if not is_turned(t, k):
+                    block, row, pool = add_position_limits(t, d, pr, src, k, block, row, pool)
                 if t.coulomb[k] > 0.0:
                     pool += add_friction(t, d, pr, src, k, block, row, pool)
                     block += 1

@@ -11,7 +11,9 @@ import math
 from kido.constraints.recovery import distance_biases
 from kido.constraints.sources import FROM_FRICTION, FROM_LIMIT, TIME_STEP
 from kido.jit import kernel
+from kido.joints.kinds import FREE
 from kido.kernels.impulse import joint_impulse_row
+from kido.math.so3 import rotate, rotate_inverse, rotation_vector_to_matrix
 from kido.solvers.problem import BOUNDED
 
 NEAR = 0.02  # [rad or m] a limit this near takes part: other impulses may push the joint into it
@@ -41,6 +43,55 @@ def joint_row(t, d, pr, src, k, sign, block, row, pool):
 
 
 @kernel
+def is_turned(t, k):
+    """Whether the rate of position k is no velocity of its own: a driven free joint's translation.
+
+    Its velocities are in body axes, its positions are not; other free joints have both in fixed axes.
+    """
+    i = t.body_of_dof[k]
+    return t.kind[i] == FREE and k >= t.first_dof[i] + 3
+
+
+@kernel
+def can_slide(t, k):
+    """Whether one of the translations of a free joint, coordinate k among them, is not prescribed."""
+    first = t.first_dof[t.body_of_dof[k]]
+    return t.prescribed[first + 3] + t.prescribed[first + 4] + t.prescribed[first + 5] < 3
+
+
+@kernel
+def position_rate(t, d, k, u):
+    """Rate of position k for the velocities u: a row of R u where `is_turned`."""
+    if not is_turned(t, k):
+        return u[k]
+    first = t.first_dof[t.body_of_dof[k]]
+    R = rotation_vector_to_matrix(d.q[first], d.q[first + 1], d.q[first + 2])
+    x, y, z = rotate(R, u[first + 3], u[first + 4], u[first + 5])
+    if k == first + 3:
+        return x
+    return y if k == first + 4 else z
+
+
+@kernel
+def position_row(t, d, pr, k, sign, pool, length):
+    """Make the row of coordinate k that of its position where `is_turned`: a row of R."""
+    i = t.body_of_dof[k]
+    first, part = t.first_dof[i], t.part[i]
+    R = rotation_vector_to_matrix(d.q[first], d.q[first + 1], d.q[first + 2])
+    for q in range(pool, pool + length):
+        pr.J[q] = 0.0
+        pr.Y[q] = 0.0
+    x = 1.0 if k == first + 3 else 0.0
+    y = 1.0 if k == first + 4 else 0.0
+    z = 1.0 if k == first + 5 else 0.0
+    a, b, c = rotate_inverse(R, sign * x, sign * y, sign * z)
+    begin, end = t.part_body[part], t.part_body[part + 1]
+    for j in range(3):
+        along = a if j == 0 else (b if j == 1 else c)
+        joint_impulse_row(t, d, begin, end, first + 3 + j, along, pr.J, pr.Y, pool)
+
+
+@kernel
 def limit_is_near(distance, speed, h):
     """Whether a limit at a distance may be met, `speed` being the free velocity towards it."""
     return distance < NEAR or distance < 2.0 * h * speed
@@ -52,6 +103,8 @@ def add_limit(t, d, pr, src, k, distance, side, block, row, pool):
     h = src.parameter[TIME_STEP]
     sign = 1.0 if side >= 0.0 else -1.0
     length = joint_row(t, d, pr, src, k, sign, block, row, pool)
+    if is_turned(t, k):
+        position_row(t, d, pr, k, sign, pool, length)
     src.origin[block] = FROM_LIMIT
     src.side[block] = side
     pr.lower[block] = 0.0 if side != 0.0 else -math.inf
