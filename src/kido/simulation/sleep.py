@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 
-from kido.collision.container import COLLISION, CONTACTS
+from kido.collision.container import COLLISION, CONTACTS, OLD_PAIRS
 from kido.constraints.actuator import number_prescribed
 from kido.constraints.sources import FROM_CONTACT, SOURCES
 from kido.jit import Field, Schema, callback, kernel, view
@@ -38,8 +38,6 @@ SPEED, TIME, STORED = 0, 1, 2
 
 # What `kept` holds of each coordinate of a sleeper.
 LIMIT, FRICTION, ACTUATOR, CONSTRAINT_FORCE, ACTUATOR_FORCE = range(5)
-
-TOUCHING = 1e-5  # [m] a body that is moved by prescription and is this near to a sleeper touches it
 
 SLEEP = Schema(
     "SLEEP",
@@ -102,8 +100,20 @@ def remember_start(t, d, s):
 
 
 @kernel
+def mark_beside(t, d, s, a, b):
+    """Mark a sleeper beside a part that is moved by prescription. Returns 1 if that is new."""
+    if s.asleep[a] + s.asleep[b] != 1:
+        return 0
+    part, other = (a, b) if s.asleep[a] != 0 else (b, a)
+    if s.chosen[part] != 0 or not is_moved_by_force(t, d, other):
+        return 0
+    s.chosen[part] = 1
+    return 1
+
+
+@kernel
 def find_disturbed(t, d, c, pr, src, s):
-    """Mark sleepers that something pushes. Returns their number.
+    """Mark sleepers that something pushes, and those beside what is moved by prescription. Returns their number.
 
     The solution took them as immobile; if it gives a contact of theirs an impulse, it is to be found anew.
     """
@@ -119,12 +129,11 @@ def find_disturbed(t, d, c, pr, src, s):
                     s.chosen[part] = 1
                     number += 1
     for k in range(c.count[CONTACTS]):
-        a, b = t.part[c.body_a[k]], t.part[c.body_b[k]]
-        if c.gap[k] <= TOUCHING and s.asleep[a] + s.asleep[b] == 1:
-            part, other = (a, b) if s.asleep[a] != 0 else (b, a)
-            if s.chosen[part] == 0 and is_moved_by_force(t, d, other):
-                s.chosen[part] = 1
-                number += 1
+        number += mark_beside(t, d, s, t.part[c.body_a[k]], t.part[c.body_b[k]])
+    for p in range(c.count[OLD_PAIRS]):  # it may have left in this step
+        if c.old_pair_count[p] > 0:
+            a, b = c.shape_body[c.old_pair_a[p]], c.shape_body[c.old_pair_b[p]]
+            number += mark_beside(t, d, s, t.part[a], t.part[b])
     return number
 
 
@@ -182,12 +191,11 @@ def count_quiet(t, d, c, s, h):
         else:
             s.quiet[part] = 0.0
     for k in range(c.count[CONTACTS]):
-        if c.gap[k] <= TOUCHING:
-            a, b = t.part[c.body_a[k]], t.part[c.body_b[k]]
-            if is_moved_by_force(t, d, a):
-                s.quiet[b] = 0.0
-            if is_moved_by_force(t, d, b):
-                s.quiet[a] = 0.0
+        a, b = t.part[c.body_a[k]], t.part[c.body_b[k]]
+        if is_moved_by_force(t, d, a):
+            s.quiet[b] = 0.0
+        if is_moved_by_force(t, d, b):
+            s.quiet[a] = 0.0
 
 
 @kernel

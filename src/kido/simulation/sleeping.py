@@ -178,6 +178,7 @@ class Sleepers:
         islands = {int(s.island[p]) for p in parts if s.asleep[p]}
         if not islands:
             return
+        islands |= self._carried(islands)
         woken = np.flatnonzero((s.asleep != 0) & np.isin(s.island, list(islands)))
         s.asleep[woken] = 0
         s.quiet[woken] = 0.0
@@ -194,6 +195,15 @@ class Sleepers:
         present |= {f: getattr(c, f)[: int(c.count[CONTACTS])] for f in CONTACT_FIELDS}
         both = joined([present, back])
         self._write(chosen_pairs(both, np.lexsort((both["pair_b"], both["pair_a"]))))
+
+    def _carried(self, islands: set[int]) -> set[int]:
+        """Islands that touch kinematic ones among these, which push nothing and are pushed by nothing."""
+        s, tree, c = self.container, self.engine.tree, self.engine.detector.container
+        driven = [p for p in islands if self.engine.skeletons[p].kinematic]
+        touching = self.store["pair_count"] > 0
+        one, two = (tree.part[c.shape_body[self.store[f][touching]]] for f in ("pair_a", "pair_b"))
+        beside = np.concatenate([two[np.isin(one, driven)], one[np.isin(two, driven)]])
+        return set(s.island[beside[s.asleep[beside] != 0]].tolist())
 
     def wake_all(self) -> None:
         """Wake all parts."""
