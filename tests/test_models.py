@@ -223,3 +223,17 @@ def test_boxes_come_to_rest_in_the_container():
     assert np.abs(positions[:, :2]).max() < 0.35
     assert positions[:, 2].min() > 0.0499
     assert world.kinetic_energy < 1e-3
+
+
+def test_mixed_shapes_stand_and_fall_asleep() -> None:
+    """A field of six kinds of shapes comes to rest where it stands; nothing sinks, topples or rolls away."""
+    world = kido.models.mixed_shapes(60, tower=3, sleeping=True)
+    assert len(world.skeletons) == 61
+    start = np.array([s.positions[3:] for s in world.skeletons[1:]])
+    world.step(700)
+    end = np.array([s.positions[3:] for s in world.skeletons[1:]])
+    np.testing.assert_allclose(end, start, atol=1e-4)
+    assert all(s.is_asleep for s in world.skeletons[1:]) and len(world.contacts) == world.report.contacts > 100
+    assert world.totals.max_penetration < 1e-5
+    with pytest.raises(kido.ModelError, match="mixed_shapes"):
+        kido.models.mixed_shapes(0)

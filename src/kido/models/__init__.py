@@ -1,7 +1,7 @@
 """Models that come with KIDO, made for it: robots (URDF) and worlds (SKEL), of primitive shapes alone.
 
 `names` lists them, `path` finds one's file, which `kido.load` reads. The block worlds are also built here in
-any size: `stack`, `container`, `dominoes`.
+any size: `stack`, `container`, `dominoes`; `mixed_shapes` is a field of shapes of all kinds.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from kido.models.files import names, path
 from kido.models.scenes import Block, Scene, container_scene, dominoes_scene, stack_scene
 
 if TYPE_CHECKING:
-    from kido.models.worlds import build_world, container, dominoes, stack
+    from kido.models.worlds import build_world, container, dominoes, mixed_shapes, stack
 
 __all__ = [
     "Block",
@@ -23,6 +23,7 @@ __all__ = [
     "container_scene",
     "dominoes",
     "dominoes_scene",
+    "mixed_shapes",
     "names",
     "path",
     "stack",
@@ -32,6 +33,6 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """The builders, which need the whole simulation, are imported on first use; finding a file is quick."""
-    if name in ("build_world", "container", "dominoes", "stack"):
+    if name in ("build_world", "container", "dominoes", "mixed_shapes", "stack"):
         return getattr(import_module("kido.models.worlds"), name)
     raise AttributeError(f"module 'kido.models' has no attribute {name!r}")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from scipy.spatial.transform import Rotation
 
 from kido.errors import ModelError
-from kido.models.scenes import Block, Scene, container_scene, dominoes_scene, stack_scene
-from kido.shapes import Box
+from kido.models.scenes import PALETTE, Block, Scene, container_scene, dominoes_scene, stack_scene
+from kido.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Sphere
 from kido.simulation import World
 from kido.skeleton import FreeJoint, Inertia, Skeleton, WeldJoint
 
@@ -28,6 +30,52 @@ def container(count: int = 25) -> World:
 def dominoes(count: int = 20) -> World:
     """A world with a row of `count` dominoes (see `dominoes_scene`). Raises like `stack`."""
     return build_world(dominoes_scene(_checked(count, "dominoes", "dominoes")))
+
+
+def mixed_shapes(count: int = 3003, *, tower: int = 3, sleeping: bool = False) -> World:
+    """A world with `count` free bodies on a plane: boxes, spheres, capsules, cylinders, ellipsoids and cones.
+
+    They stand in a square grid 0.4 m wide, one kind after another; boxes and cylinders in towers of up to `tower`,
+    each turned a little. All are at rest, or come to rest where they are.
+
+    Args:
+        count: how many bodies.
+        tower: how many boxes or cylinders stand on each other.
+        sleeping: whether the world lets bodies at rest sleep.
+
+    Raises:
+        ModelError: a number that is not a whole one of at least 1.
+    """
+    count, tower = _checked(count, "mixed_shapes", "bodies"), _checked(tower, "mixed_shapes", "bodies in a tower")
+    kinds = (
+        (Box((0.2, 0.16, 0.1)), 0.05, tower),
+        (Sphere(0.08), 0.08, 1),
+        (Cylinder(0.08, 0.12), 0.06, tower),
+        (Capsule(0.05, 0.12), 0.05, 1),
+        (Ellipsoid((0.1, 0.08, 0.06)), 0.06, 1),
+        (Cone(0.08, 0.12), 0.06, 1),
+    )
+    world = World(name="mixed_shapes", sleeping=sleeping)
+    world.add_ground()
+    side = math.isqrt(count) + 1
+    made = cell = 0
+    while made < count:
+        kind = cell % len(kinds)
+        shape, height, most = kinds[kind]
+        x, y = 0.4 * (cell % side - side // 2), 0.4 * (cell // side - side // 2)
+        for level in range(min(most, count - made)):
+            name = f"{type(shape).__name__.lower()}_{made}"
+            skeleton = Skeleton(name)
+            body = skeleton.add_body(name, inertia=Inertia.from_shape(shape, mass=1.0))
+            body.add_shape(shape, color=PALETTE[kind % len(PALETTE)])
+            turn = Rotation.from_euler("z", 0.1 * level + 0.3 * cell)
+            if isinstance(shape, Capsule):
+                turn *= Rotation.from_euler("y", math.pi / 2)  # lying
+            skeleton.positions = [*turn.as_rotvec(), x, y, height * (1 + 2 * level)]
+            world.add_skeleton(skeleton)
+            made += 1
+        cell += 1
+    return world
 
 
 def build_world(scene: Scene) -> World:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,8 +71,10 @@ class ContactSet:
         )
 
     def _chosen(self, which: NDArray[np.int64]) -> ContactSet:
-        listed = {f: [getattr(self, f)[k] for k in which] for f in ("body_a", "body_b", "shape_a", "shape_b")}
-        return ContactSet(self.points[which], self.normals[which], self.gaps[which], self.forces[which], **listed)
+        lists = "body_a", "body_b", "shape_a", "shape_b"
+        chosen: dict[str, Any] = {f: [getattr(self, f)[k] for k in which] for f in lists}
+        chosen |= {f: getattr(self, f)[which] for f in ("points", "normals", "gaps", "forces", "torques")}
+        return ContactSet(**chosen)
 
     def of(self, body: BodyNode) -> ContactSet:
         """Contacts of a body."""
@@ -93,7 +95,7 @@ class ContactSet:
         for k, (a, b) in enumerate(pairs):
             sign = float(b is body) - float(a is body)
             if sign != 0.0:
-                wrench[:3] += sign * np.cross(self.points[k] - point, self.forces[k])
+                wrench[:3] += sign * (np.cross(self.points[k] - point, self.forces[k]) + self.torques[k])
                 wrench[3:] += sign * self.forces[k]
         return wrench
 
