@@ -37,7 +37,7 @@ def convex_hull(points: np.ndarray, what: str = "mesh") -> Hull:
     points = np.unique(np.asarray(points, dtype=float), axis=0)
     centre = points.mean(axis=0)
     size = float(np.linalg.norm(np.ptp(points, axis=0)))
-    spread = np.linalg.svd(points - centre, full_matrices=True)
+    spread = np.linalg.svd(points - centre, full_matrices=len(points) < 3)
     thickness = np.ptp((points - centre) @ spread[2].T, axis=0)
     if len(points) < 3 or thickness[1] <= FLAT * size:
         raise ShapeError(f"{what}: its {len(points)} distinct vertices lie on a line and have no convex hull")

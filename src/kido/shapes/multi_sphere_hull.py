@@ -14,7 +14,7 @@ from kido.shapes.hull import Hull, convex_hull
 from kido.shapes.moments import second_moments
 from kido.shapes.shape import Shape
 
-LEVELS = (3, 4)  # subdivisions of the icosahedron whose corners stand for a sphere in volume and inertia
+LEVELS = (4, 5)  # subdivisions of the icosahedron whose corners stand for a sphere in volume and inertia
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +22,7 @@ class MultiSphereHull(Shape):
     """Convex hull of spheres: of two equal ones a capsule, of two different ones a rounded cone.
 
     Collisions are those of the exact hull. Volume, centroid and moment are extrapolated from two polyhedra with
-    their corners on the spheres, and right to about 1e-4 of their size. Two are equal only if they are the same
+    their corners on the spheres, and right to about 1e-5 of their size. Two are equal only if they are the same
     object.
 
     Args:

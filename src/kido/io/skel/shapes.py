@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from kido.io.meshes import load_mesh
 from kido.io.resources import ResourceFinder
 from kido.io.skel.fields import located, note_unknown, pose, unit_vector
 from kido.io.xml import Node
-from kido.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Plane, Shape, Sphere, convex_hull
+from kido.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, MultiSphereHull, Plane, Shape, Sphere
 
 __all__ = ["Part", "read_part"]
 
@@ -157,29 +156,7 @@ def _read_multi_sphere(node: Node, finder: ResourceFinder, owner: str, warnings:
         transform = np.eye(4)
         transform[:3, 3] = centers[0]
         return _Geometry(Sphere(float(radii[0])), transform, "box")
-    points = np.concatenate([c + r * _unit_sphere_points() for c, r in zip(centers, radii, strict=True)])
-    hull = convex_hull(points, f"<multi_sphere> of {owner}")
-    warnings.append(
-        f"{owner}: <multi_sphere> is represented by the convex hull of {len(hull.vertices)} points on its "
-        f"spheres, nowhere more than 1.8 % of a radius inside of them"
-    )
-    return _Geometry(Mesh(hull.vertices, hull.faces), moment_kind="box")
-
-
-@cache
-def _unit_sphere_points() -> np.ndarray:
-    """The 162 corners of an icosahedron whose edges were halved twice, on the unit sphere."""
-    golden = 0.5 * (1.0 + 5.0**0.5)
-    corners = [(0.0, s, t * golden) for s in (-1.0, 1.0) for t in (-1.0, 1.0)]
-    points = np.array([np.roll(corner, k) for corner in corners for k in range(3)])
-    points /= np.linalg.norm(points[0])
-    for _ in range(2):
-        distance = np.linalg.norm(points[:, None] - points[None, :], axis=2)
-        np.fill_diagonal(distance, np.inf)
-        i, j = np.nonzero(np.triu(distance < 1.3 * distance.min()))
-        middle = points[i] + points[j]
-        points = np.concatenate([points, middle / np.linalg.norm(middle, axis=1, keepdims=True)])
-    return points
+    return _Geometry(MultiSphereHull(centers, radii), moment_kind="box")
 
 
 _READERS: dict[str, Callable[[Node, ResourceFinder, str, list[str]], _Geometry]] = {
