@@ -22,6 +22,7 @@ from kido.math.so3 import cross
 
 WRENCHES = 6
 COLUMNS = -(-WRENCHES // LANES)  # lanes that hold six numbers
+TOGETHER = 2  # bodies that are worked on together
 
 # Entries of `count`.
 MADE, POOL = 0, 1
@@ -62,10 +63,14 @@ class Responses:
         largest_bodies = int(np.max(np.diff(tree.part_body), initial=1))
         largest_dofs = int(np.max(np.diff(tree.part_dof), initial=1))
         sizes = {"dofs": max(largest_dofs, 1), "bodies": max(largest_bodies, 1)}
-        self.sweep = Container(RESPONSE_SWEEP, samples=0 if JIT_DISABLED else LANES, columns=COLUMNS, **sizes)
+        self.sweep = Container(
+            RESPONSE_SWEEP, samples=0 if JIT_DISABLED else LANES, columns=TOGETHER * COLUMNS, **sizes
+        )
         fields = {name: getattr(self.sweep, name) for name in RESPONSE_SWEEP.fields}
         if not JIT_DISABLED:
-            fields = {name: array.reshape(*array.shape[:-2], COLUMNS * LANES) for name, array in fields.items()}
+            fields = {
+                name: array.reshape(*array.shape[:-2], TOGETHER * COLUMNS * LANES) for name, array in fields.items()
+            }
         self.numbers = Container(RESPONSE_SWEEP, **fields)
         for k in range(WRENCHES):
             self.numbers.wrench[k, k] = -1.0
@@ -99,15 +104,15 @@ def ask_response(t, r, body):
 
 
 @inlined
-def pull(t, d, w, body, first, offset, c):
-    """Shares e of the coordinates at and above a body, from wrenches on it, column c."""
+def pull(t, d, w, body, first, offset, c, column):
+    """Shares e of the coordinates at and above a body, from the wrenches c on it, in a column."""
     z0, z1, z2 = w.wrench[0, c], w.wrench[1, c], w.wrench[2, c]
     z3, z4, z5 = w.wrench[3, c], w.wrench[4, c], w.wrench[5, c]
     i = body
     while i >= first:
         for k in range(t.first_dof[i + 1] - 1, t.first_dof[i] - 1, -1):
             e = -column_dot(d, k, z0, z1, z2, z3, z4, z5) * d.Dinv[k]
-            w.e[k - offset, c] = e
+            w.e[k - offset, column] = e
             z0 += d.U[k, 0] * e
             z1 += d.U[k, 1] * e
             z2 += d.U[k, 2] * e
@@ -122,29 +127,76 @@ def pull(t, d, w, body, first, offset, c):
 
 
 @inlined
+def parent_velocity(d, w, i, p, c):
+    """Velocity of body i's origin if only its parent, body p of the tree, moves."""
+    b0, b1, b2 = w.B[p, 0, c], w.B[p, 1, c], w.B[p, 2, c]
+    x, y, z = cross(b0, b1, b2, d.l[i, 0], d.l[i, 1], d.l[i, 2])
+    return b0, b1, b2, w.B[p, 3, c] + x, w.B[p, 4, c] + y, w.B[p, 5, c] + z
+
+
+@inlined
+def joint_velocity(d, w, k, row, c, b):
+    """Velocity of coordinate k, and the body's with it."""
+    g = d.U[k, 0] * b[0] + d.U[k, 1] * b[1] + d.U[k, 2] * b[2]
+    g += d.U[k, 3] * b[3] + d.U[k, 4] * b[4] + d.U[k, 5] * b[5]
+    s = w.e[row, c] - g * d.Dinv[k]
+    w.s[row, c] = s
+    return (
+        b[0] + d.H[k, 0] * s,
+        b[1] + d.H[k, 1] * s,
+        b[2] + d.H[k, 2] * s,
+        b[3] + d.H[k, 3] * s,
+        b[4] + d.H[k, 4] * s,
+        b[5] + d.H[k, 5] * s,
+    )
+
+
+@inlined
+def put_velocity(w, j, c, b):
+    """Keep the velocity of body j of the tree."""
+    w.B[j, 0, c], w.B[j, 1, c], w.B[j, 2, c] = b[0], b[1], b[2]
+    w.B[j, 3, c], w.B[j, 4, c], w.B[j, 5, c] = b[3], b[4], b[5]
+
+
+@inlined
 def push(t, d, w, first, last, offset, c):
     """Velocities of all coordinates of the tree from the shares e, base to tips, column c."""
     for i in range(first, last):
-        parent, j = t.parent[i], i - first
-        b0 = b1 = b2 = b3 = b4 = b5 = 0.0 * w.wrench[0, c]
+        parent = t.parent[i]
+        zero = 0.0 * w.wrench[0, 0]
+        b = zero, zero, zero, zero, zero, zero
         if parent >= first:
-            p = parent - first
-            b0, b1, b2 = w.B[p, 0, c], w.B[p, 1, c], w.B[p, 2, c]
-            x, y, z = cross(b0, b1, b2, d.l[i, 0], d.l[i, 1], d.l[i, 2])
-            b3, b4, b5 = w.B[p, 3, c] + x, w.B[p, 4, c] + y, w.B[p, 5, c] + z
+            b = parent_velocity(d, w, i, parent - first, c)
         for k in range(t.first_dof[i], t.first_dof[i + 1]):
-            g = d.U[k, 0] * b0 + d.U[k, 1] * b1 + d.U[k, 2] * b2
-            g += d.U[k, 3] * b3 + d.U[k, 4] * b4 + d.U[k, 5] * b5
-            s = w.e[k - offset, c] - g * d.Dinv[k]
-            w.s[k - offset, c] = s
-            b0 += d.H[k, 0] * s
-            b1 += d.H[k, 1] * s
-            b2 += d.H[k, 2] * s
-            b3 += d.H[k, 3] * s
-            b4 += d.H[k, 4] * s
-            b5 += d.H[k, 5] * s
-        w.B[j, 0, c], w.B[j, 1, c], w.B[j, 2, c] = b0, b1, b2
-        w.B[j, 3, c], w.B[j, 4, c], w.B[j, 5, c] = b3, b4, b5
+            b = joint_velocity(d, w, k, k - offset, c, b)
+        put_velocity(w, i - first, c, b)
+
+
+@inlined
+def push_two(t, d, w, first, last, offset, c):
+    """`push` for columns c and c + 1: what one waits for is done for the other."""
+    for i in range(first, last):
+        parent = t.parent[i]
+        zero = 0.0 * w.wrench[0, 0]
+        a = zero, zero, zero, zero, zero, zero
+        b = zero, zero, zero, zero, zero, zero
+        if parent >= first:
+            a = parent_velocity(d, w, i, parent - first, c)
+            b = parent_velocity(d, w, i, parent - first, c + 1)
+        for k in range(t.first_dof[i], t.first_dof[i + 1]):
+            a = joint_velocity(d, w, k, k - offset, c, a)
+            b = joint_velocity(d, w, k, k - offset, c + 1, b)
+        put_velocity(w, i - first, c, a)
+        put_velocity(w, i - first, c + 1, b)
+
+
+@kernel
+def push_all(t, d, w, first, last, offset, columns):
+    """`push` for some columns."""
+    for c in range(0, columns - 1, 2):
+        push_two(t, d, w, first, last, offset, c)
+    if columns % 2 != 0:
+        push(t, d, w, first, last, offset, columns - 1)
 
 
 @kernel
@@ -171,34 +223,45 @@ def body_jacobian_rows(t, d, r, body, first, offset, length, at):
 
 
 @kernel
-def make_response(t, d, r, body):
-    """Fill the rows of one body."""
-    part = t.part[body]
-    first, last = t.part_body[part], t.part_body[part + 1]
-    offset = t.part_dof[part]
-    length = t.part_dof[part + 1] - offset
-    w = lanes_view(RESPONSE_SWEEP, r.place[SWEEP_AT])
-    numbers = view(RESPONSE_SWEEP, r.place[NUMBERS_AT])
-    at = r.slot[body]
-    body_jacobian_rows(t, d, r, body, first, offset, length, at)
-    at += WRENCHES * length
+def pull_body(t, d, r, w, body, first, offset, length, column):
+    """Jacobian rows of a body, and shares e of its responses in the columns from `column` on."""
+    body_jacobian_rows(t, d, r, body, first, offset, length, r.slot[body])
     for c in range(COLUMNS):
         zero = 0.0 * w.wrench[0, c]
         for k in range(length):
-            w.e[k, c] = zero
-        pull(t, d, w, body, first, offset, c)
-        push(t, d, w, first, last, offset, c)
-    rows = r.rows
+            w.e[k, column + c] = zero
+        pull(t, d, w, body, first, offset, c, column + c)
+
+
+@kernel
+def keep_response(r, numbers, body, length, column):
+    """Copy the responses of a body from the columns from `column` on."""
+    rows, at = r.rows, r.slot[body] + WRENCHES * length
     for k in range(length):
         for c in range(WRENCHES):
-            rows[at + c * length + k] = numbers.s[k, c]
+            rows[at + c * length + k] = numbers.s[k, column * LANES + c]
 
 
 @kernel
 def make_responses(t, d, r):
-    """Fill the rows of all bodies that were asked for."""
-    for k in range(r.count[MADE]):
-        make_response(t, d, r, r.made[k])
+    """Fill the rows of all bodies that were asked for, two neighbours of one tree at a time."""
+    w = lanes_view(RESPONSE_SWEEP, r.place[SWEEP_AT])
+    numbers = view(RESPONSE_SWEEP, r.place[NUMBERS_AT])
+    n = 0
+    while n < r.count[MADE]:
+        body = r.made[n]
+        part = t.part[body]
+        first, last, offset = t.part_body[part], t.part_body[part + 1], t.part_dof[part]
+        length = t.part_dof[part + 1] - offset
+        together = 1
+        pull_body(t, d, r, w, body, first, offset, length, 0)
+        if n + 1 < r.count[MADE] and t.part[r.made[n + 1]] == part:
+            together = 2
+            pull_body(t, d, r, w, r.made[n + 1], first, offset, length, COLUMNS)
+        push_all(t, d, w, first, last, offset, together * COLUMNS)
+        for j in range(together):
+            keep_response(r, numbers, r.made[n + j], length, j * COLUMNS)
+        n += together
 
 
 @inlined

@@ -16,8 +16,8 @@ from kido.constraints.sources import (
 from kido.jit import call4, callback, kernel, view
 from kido.jit.team import share_out
 from kido.joints.kinds import FREE_MIXED
-from kido.kernels.integration import advance, linear_to_body_axes
-from kido.math.so3 import cross
+from kido.kernels.integration import advance
+from kido.math.so3 import cross, rotate_inverse, rotation_vector_to_matrix
 from kido.simulation.correction import correction_energy, correction_share
 from kido.simulation.schema import (
     BOUNCES,
@@ -128,6 +128,13 @@ def move_part(t, d, pr, first, last, h):
 
 
 @kernel
+def linear_by(R, values, k):
+    """The linear numbers of the free joint whose first coordinate is k, turned back by R."""
+    x, y, z = rotate_inverse(R, values[k + 3], values[k + 4], values[k + 5])
+    values[k + 3], values[k + 4], values[k + 5] = x, y, z
+
+
+@kernel
 def hand_back(t, d, w, pr, first, last, h):
     """u, udot and constraint forces in the joints' own axes, at the new positions."""
     for k in range(t.first_dof[first], t.first_dof[last]):
@@ -135,10 +142,11 @@ def hand_back(t, d, w, pr, first, last, h):
         d.udot[k] = (pr.u[k] - w.start_u[k]) / h
     for i in range(first, last):
         if t.kind[i] == FREE_MIXED:
-            linear_to_body_axes(t, d, d.u, i)
-            linear_to_body_axes(t, d, d.udot, i)
-            linear_to_body_axes(t, d, w.constraint_force, i)
             k = t.first_dof[i]
+            R = rotation_vector_to_matrix(d.q[k], d.q[k + 1], d.q[k + 2])
+            linear_by(R, d.u, k)
+            linear_by(R, d.udot, k)
+            linear_by(R, w.constraint_force, k)
             # The twist's numbers also change because its axes turn: -w x v.
             x, y, z = cross(d.u[k], d.u[k + 1], d.u[k + 2], d.u[k + 3], d.u[k + 4], d.u[k + 5])
             d.udot[k + 3] -= x

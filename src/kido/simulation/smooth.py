@@ -15,9 +15,11 @@ from __future__ import annotations
 from kido.jit import call4, callback, kernel, view
 from kido.jit.team import share_out
 from kido.joints.actuators import ACCELERATION, VELOCITY
+from kido.joints.kinds import FREE_MIXED
 from kido.kernels.forward_dynamics import acceleration_scatter, articulated_inertias, bias_gather
+from kido.kernels.free_body import free_body_acceleration, free_body_inertia, is_free_body
 from kido.kernels.inertia import body_inertia
-from kido.kernels.integration import advance, to_parent_axes
+from kido.kernels.integration import advance, linear_to_parent_axes, to_parent_axes
 from kido.kernels.kinematics import transforms, velocities
 from kido.kernels.springs import add_passive_forces
 from kido.simulation.schema import (
@@ -45,12 +47,20 @@ def drift(t, d, w, first, last, h):
 
 
 @kernel
+def linear_force(d, k):
+    """Whether a force acts on the linear coordinates of the free joint whose first one is k."""
+    return d.tau[k + 3] != 0.0 or d.tau[k + 4] != 0.0 or d.tau[k + 5] != 0.0
+
+
+@kernel
 def joint_loads(t, d, w, first, last):
     """Forces on the coordinates: command, damping and spring, free joints in fixed axes."""
     begin, end = t.first_dof[first], t.first_dof[last]
     for k in range(begin, end):
         w.command[k] = d.tau[k]
-    to_parent_axes(t, d, first, last, d.tau)
+    for i in range(first, last):
+        if t.kind[i] == FREE_MIXED and linear_force(d, t.first_dof[i]):  # it takes a rotation
+            linear_to_parent_axes(t, d, d.tau, i)
     add_passive_forces(t, d, first, last)
 
 
@@ -84,8 +94,11 @@ def reach_targets(t, d, pr, begin, end):
 def evaluate(t, d, first, last):
     """Forward dynamics of one part at its velocities; articulated inertias are there already."""
     velocities(t, d, first, last)
-    bias_gather(t, d, first, last)
-    acceleration_scatter(t, d, first, last)
+    if is_free_body(t, first, last):
+        free_body_acceleration(t, d, first)
+    else:
+        bias_gather(t, d, first, last)
+        acceleration_scatter(t, d, first, last)
 
 
 @kernel
@@ -96,7 +109,10 @@ def predict_part(t, d, w, first, last, h):
         body_inertia(t, d, i)
     joint_loads(t, d, w, first, last)
     prescribe(t, d, w, begin, end, h)
-    status = int(articulated_inertias(t, d, first, last, h))
+    if is_free_body(t, first, last):
+        status = free_body_inertia(t, d, first)
+    else:
+        status = int(articulated_inertias(t, d, first, last, h))
     evaluate(t, d, first, last)
     for k in range(begin, end):
         d.u[k] += 0.5 * h * d.udot[k]
