@@ -1,7 +1,7 @@
 """Collision: which points of which shapes touch, how deep, and in which direction.
 
 KIDO's own detector, compiled: sort and sweep over bounding boxes, closed forms or GJK and EPA for a pair,
-manifolds of up to four points that persist from step to step.
+manifolds of up to four points that persist from step to step. Other libraries stand behind the same interface.
 """
 
 from kido.collision.container import (
@@ -13,7 +13,26 @@ from kido.collision.container import (
     PAIRS_FULL,
 )
 from kido.collision.detector import Collider, NativeDetector
+from kido.collision.detectors import (
+    BulletCollisionDetector,
+    CoalCollisionDetector,
+    CollisionDetector,
+    FCLCollisionDetector,
+    KidoCollisionDetector,
+)
+from kido.collision.external import NarrowPhase, Points
+from kido.collision.group import CollisionGroup, Placed
 from kido.collision.narrow import detect
+from kido.collision.options import (
+    CollisionContact,
+    CollisionOption,
+    CollisionResult,
+    DistanceOption,
+    DistanceResult,
+    DistanceTable,
+    RaycastOption,
+    RaycastResult,
+)
 from kido.collision.single import Contacts, collide, distance
 
 __all__ = [
@@ -23,9 +42,26 @@ __all__ = [
     "NOT_FINITE",
     "PAIRS",
     "PAIRS_FULL",
+    "BulletCollisionDetector",
+    "CoalCollisionDetector",
     "Collider",
+    "CollisionContact",
+    "CollisionDetector",
+    "CollisionGroup",
+    "CollisionOption",
+    "CollisionResult",
     "Contacts",
+    "DistanceOption",
+    "DistanceResult",
+    "DistanceTable",
+    "FCLCollisionDetector",
+    "KidoCollisionDetector",
+    "NarrowPhase",
     "NativeDetector",
+    "Placed",
+    "Points",
+    "RaycastOption",
+    "RaycastResult",
     "collide",
     "detect",
     "distance",

@@ -81,7 +81,9 @@ def sort_boxes(address):
 def add_pair(address, count, s, t):
     """Appends a pair if the filter lets it; returns the count, which may exceed the capacity."""
     c = view(COLLISION, address)
-    shape_body = c.shape_body
+    shape_body, category, mask = c.shape_body, c.shape_category, c.shape_mask
+    if (category[s] & mask[t]) == 0 or (category[t] & mask[s]) == 0:
+        return count
     if may_collide(address, shape_body[s], shape_body[t]):
         if count < c.pair_a.shape[0]:
             c.pair_a[count] = min(s, t)

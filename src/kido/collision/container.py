@@ -18,6 +18,10 @@ TYPE_NAMES = (
 # Entries of COLLISION.count
 CONTACTS, PAIRS, OLD_PAIRS, AXIS, PENDING, CONTACTS_FOUND, PAIRS_FOUND, PATCHES = range(8)
 
+# Entries of COLLISION.sweep: time step [s], 0 if nothing is swept; time [s] from the start of a step to its detection;
+# the largest push [m] that a swept contact asks of the position correction.
+SWEEP_STEP, SWEEP_BACK, PUSH = range(3)
+
 # Bits of the status that `detect` returns; 0 means that every contact was found.
 PAIRS_FULL = 1  # more candidate pairs than the arrays hold; count[PAIRS_FOUND] tells how many
 CONTACTS_FULL = 2  # more contacts than the arrays hold; count[CONTACTS_FOUND] tells how many
@@ -34,6 +38,7 @@ COLLISION = Schema(
     # Bodies. Poses are shared with the dynamics.
     Field("body_rotation", "f", ("bodies", 9), doc="rotation matrix, row-major, body to world"),
     Field("body_position", "f", ("bodies", 3), "m", "body origin in world axes"),
+    Field("body_velocity", "f", ("bodies", 6), "rad/s, m/s", "[w; v] of the body origin in world axes, for sweeps"),
     Field("body_moving", "i", ("bodies",), doc="0: the body never moves; two such bodies do not collide"),
     Field("body_collidable", "i", ("bodies",), doc="0: the body collides with nothing"),
     Field("body_group", "i", ("bodies",), doc="bodies with the same group >= 0 do not collide"),
@@ -47,6 +52,12 @@ COLLISION = Schema(
     Field("shape_compound", "i", ("shapes",), doc="index of the compound or height map, -1 if none"),
     Field("shape_hull", "i", ("slots",), doc="index of the hull, or of a face's triangle; -1 if none"),
     Field("shape_reach", "f", ("slots",), "m", "half the diagonal of the shape's box, 1e100 for planes"),
+    Field("shape_category", "i", ("shapes",), doc="bits that say what the shape is"),
+    Field("shape_mask", "i", ("shapes",), doc="bits of the categories that it collides with"),
+    Field("shape_continuous", "i", ("shapes",), doc="1: swept along its motion where that is large"),
+    Field("shape_inner", "f", ("shapes",), "m", "motion in a step below which nothing can be passed through"),
+    Field("shape_outer", "f", ("shapes",), "m", "radius about the shape's origin that holds it"),
+    Field("shape_motion", "f", ("shapes",), "m", "most that a point of a swept shape moves in a step; 0 for others"),
     Field("shape_friction", "f", ("shapes",), doc="Coulomb coefficient"),
     Field("shape_restitution", "f", ("shapes",), doc="coefficient of restitution"),
     Field("local_rotation", "f", ("shapes", 9), doc="shape to body"),
@@ -88,6 +99,7 @@ COLLISION = Schema(
     Field("skin_triangle", "f", ("skin_triangles", 9), "m", "corners of each face in body axes"),
     # Parameters and tables.
     Field("margin", "f", (1,), "m", "contacts with a gap below this are reported"),
+    Field("sweep", "f", (4,), doc="see SWEEP_STEP ... PUSH"),
     Field("pair_function", "i", (TYPES, TYPES), doc="address of the callback for a pair of types, 0 if none"),
     Field("stage", "i", (1,), doc="address of the callback behind `detect`"),
     Field("count", "i", (8,), doc="see CONTACTS ... PAIRS_FOUND"),
@@ -123,9 +135,11 @@ COLLISION = Schema(
     Field("torque", "f", ("contacts", 3), "N m s", "angular impulse of rolling and torsional friction on body_b"),
     Field("surface", "i", ("contacts",), doc="row of its contact properties, where the assembly uses them"),
     Field("restitution", "f", ("contacts",), doc="product of the two shapes' coefficients"),
+    Field("swept", "i", ("contacts",), doc="1: of a sweep, its gap extrapolated from the time of impact"),
     Field("local_a", "f", ("contacts", 3), "m", "point in the axes of shape_a"),
     Field("local_b", "f", ("contacts", 3), "m", "point in the axes of shape_b"),
     Field("old_normal", "f", ("contacts", 3)),
+    Field("old_gap", "f", ("contacts",), "m"),
     Field("old_impulse", "f", ("contacts", 3), "N s"),
     Field("old_taken", "i", ("contacts",), doc="1: a new contact took over from it"),
     Field("old_torque", "f", ("contacts", 3), "N m s"),
@@ -148,6 +162,8 @@ COLLISION = Schema(
     Field("corner", "f", (SLOTS, 3, 3), "m", "triangle in a slot: corners from the slot's origin, in its axes"),
     Field("corner_vertex", "i", (SLOTS, 6), doc="the triangle's row of `triangle`"),
     Field("corner_shape", "i", (SLOTS,), doc="compound or height map whose triangle it is"),
+    Field("still_pose", "f", (2, 12), doc="rotation and position of two shapes while a sweep moves them"),
+    Field("twist", "f", (2, 6), "rad/s, m/s", "of two shapes about their origins, while a sweep moves them"),
     Field("number", "f", (64,), doc="scratch numbers of a pair function"),
     Field("poly", "f", (2, WORK, 4), "m", "polygons being clipped: u, v, height, distance from the clip line"),
     Field("poly_key", "i", (2, WORK)),

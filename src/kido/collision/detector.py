@@ -21,8 +21,10 @@ from kido.collision.container import (
     PAIRS_FULL,
     PENDING,
     SLOTS,
+    SWEEP_BACK,
+    SWEEP_STEP,
 )
-from kido.collision.geometry import Geometry, SkinFace, SkinPoint, geometry, hull_arrays
+from kido.collision.geometry import Geometry, SkinFace, SkinPoint, geometry, hull_arrays, inner_and_outer
 from kido.collision.narrow import detect_stage
 from kido.collision.table import fill_table, pair_functions
 from kido.errors import ModelError, StateError
@@ -36,9 +38,9 @@ PAIR_FIELDS = ("pair_a", "pair_b", "pair_first", "pair_count", "pair_code", "pai
 OLD_PAIR_FIELDS = tuple(f"old_{name}" for name in PAIR_FIELDS)
 CONTACT_FIELDS = (
     *("shape_a", "shape_b", "body_a", "body_b", "point", "normal", "gap", "impulse", "matched"),
-    *("key", "friction", "restitution", "local_a", "local_b", "torque"),
+    *("key", "friction", "restitution", "swept", "local_a", "local_b", "torque"),
 )
-OLD_CONTACT_FIELDS = ("old_normal", "old_impulse", "old_torque", "old_key", "old_local_a", "old_local_b")
+OLD_CONTACT_FIELDS = ("old_normal", "old_gap", "old_impulse", "old_torque", "old_key", "old_local_a", "old_local_b")
 
 
 class Collider(NamedTuple):
@@ -50,6 +52,9 @@ class Collider(NamedTuple):
         transform: pose (4,4) of the shape in the body's axes, X_BS [m].
         friction: Coulomb coefficient.
         restitution: coefficient of restitution.
+        category: bits that say what the shape is.
+        mask: bits of the categories that it collides with.
+        continuous: swept along its motion where that is large.
     """
 
     shape: Shape | SkinPoint | SkinFace
@@ -57,6 +62,9 @@ class Collider(NamedTuple):
     transform: Any = None
     friction: float = 1.0
     restitution: float = 0.0
+    category: int = -1
+    mask: int = -1
+    continuous: bool = False
 
 
 @entry("int64(int64, int64)")
@@ -85,6 +93,7 @@ class NativeDetector:
         group: (bodies,) integers: bodies of one group >= 0 do not collide with each other; -1 by default.
         excluded: pairs of bodies that do not collide.
         margin: contacts with a gap below this are reported [m].
+        body_velocity: (bodies, 6) [w; v] of body origins in world axes; shared; for shapes that are continuous.
         pairs, contacts: capacities to begin with.
         prepare: called with the callbacks that are about to be needed, before they are compiled one by one.
     """
@@ -100,6 +109,7 @@ class NativeDetector:
         group: Any = None,
         excluded: Iterable[tuple[int, int]] = (),
         margin: float = DEFAULT_MARGIN,
+        body_velocity: np.ndarray | None = None,
         pairs: int | None = None,
         contacts: int | None = None,
         prepare: Callable[[list[Any]], None] = prepare,
@@ -107,12 +117,18 @@ class NativeDetector:
         self._callback = detect_stage
         self._prepare = prepare
         self.colliders = [Collider(*item) for item in shapes]
+        known: dict[int, Geometry] = {}  # shapes that several bodies carry are looked at once
+        for item in self.colliders:
+            if id(item.shape) not in known:
+                known[id(item.shape)] = geometry(item.shape)
+        self.geometries = [known[id(item.shape)] for item in self.colliders]
         bodies = len(body_position)
-        arrays = _shape_arrays(self.colliders, bodies)
+        arrays = _shape_arrays(self.colliders, self.geometries, bodies)
         arrays |= _filter_arrays(bodies, moving, collidable, group, excluded)
         n = len(self.colliders)
         arrays["body_rotation"] = body_rotation
         arrays["body_position"] = body_position
+        arrays["body_velocity"] = np.zeros((bodies, 6)) if body_velocity is None else body_velocity
         arrays["order"] = np.arange(n)
         self.container = Container(
             COLLISION,
@@ -149,10 +165,14 @@ class NativeDetector:
     def _link(self) -> None:
         """Fills the address table for the pairs of types that the filter lets meet."""
         c = self.container
-        functions = pair_functions(self._meeting_types(), {int(kind) for kind in c.piece_type})
+        functions = pair_functions(self._meeting_types(), self.piece_types())
         self._prepare([self._callback, *functions.values()])
         fill_table(c.pair_function, functions)
         c.stage[0] = self._callback.address
+
+    def piece_types(self) -> set[int]:
+        """Types of the convex pieces of compounds."""
+        return {int(kind) for kind in self.container.piece_type}
 
     def _meeting_types(self) -> set[tuple[int, int]]:
         """Pairs of shape types of which the filter lets some meet."""
@@ -176,6 +196,17 @@ class NativeDetector:
             for b in still | also_moving
         }
 
+    def set_sweep(self, time_step: float, back: float) -> None:
+        """Lets continuous shapes be swept.
+
+        Args:
+            time_step: h [s], from one detection to the next.
+            back: time from the start of the motion to a detection [s].
+        """
+        any_continuous = bool(self.container.shape_continuous.any())
+        self.container.sweep[SWEEP_STEP] = time_step if any_continuous else 0.0
+        self.container.sweep[SWEEP_BACK] = back
+
     # -- use from Python ------------------------------------------------------------------------------------
 
     def detect(self) -> int:
@@ -189,6 +220,9 @@ class NativeDetector:
             if status == 0:
                 return int(self.container.count[CONTACTS])
             self.grow(status)
+
+    def complete(self) -> None:
+        """Nothing: contacts are complete when the compiled stage is done (another library's are not)."""
 
     def grow(self, status: int) -> None:
         """Makes room after a detection that returned `status`; impulses survive.
@@ -260,14 +294,14 @@ class NativeDetector:
         for name in PAIR_FIELDS:
             getattr(c, name)[:pairs] = state[name]
         for name in CONTACT_FIELDS:
-            getattr(c, name)[:contacts] = state.get(name, 0.0)  # older recordings have no torques
+            getattr(c, name)[:contacts] = state.get(name, 0)  # older recordings lack some
 
     def clear(self) -> None:
         """Forgets all contacts and impulses."""
         self.container.count[:] = 0
 
 
-def _shape_arrays(colliders: list[Collider], bodies: int) -> dict[str, np.ndarray]:
+def _shape_arrays(colliders: list[Collider], geometries: list[Geometry], bodies: int) -> dict[str, np.ndarray]:
     n = len(colliders)
     a: dict[str, np.ndarray] = {
         "shape_type": np.zeros(n + SLOTS, np.int64),
@@ -279,12 +313,16 @@ def _shape_arrays(colliders: list[Collider], bodies: int) -> dict[str, np.ndarra
         "rotation": np.zeros((n + SLOTS, 9)),
         "position": np.zeros((n + SLOTS, 3)),
         "aabb": np.zeros((n + SLOTS, 6)),
+        "shape_category": np.full(n, -1, np.int64),
+        "shape_mask": np.full(n, -1, np.int64),
+        "shape_continuous": np.zeros(n, np.int64),
+        "shape_inner": np.zeros(n),
+        "shape_outer": np.zeros(n),
         "shape_friction": np.zeros(n),
         "shape_restitution": np.zeros(n),
         "local_rotation": np.zeros((n, 9)),
         "local_position": np.zeros((n, 3)),
     }
-    known: dict[int, Geometry] = {}  # shapes that several bodies carry are looked at once
     kept = _Kept()
     faces = 0
     for s, item in enumerate(colliders):
@@ -293,9 +331,7 @@ def _shape_arrays(colliders: list[Collider], bodies: int) -> dict[str, np.ndarra
         for name, value in (("friction", item.friction), ("restitution", item.restitution)):
             if not (np.isfinite(value) and value >= 0.0):
                 raise ModelError(f"shape {s}: {name} is {value!r}; expected a finite number >= 0")
-        if id(item.shape) not in known:
-            known[id(item.shape)] = geometry(item.shape)
-        shape = known[id(item.shape)]
+        shape = geometries[s]
         transform = np.eye(4) if item.transform is None else np.asarray(item.transform, dtype=float)
         if transform.shape != (4, 4) or not np.isfinite(transform).all():
             raise ModelError(f"shape {s}: transform has shape {transform.shape}; expected finite (4, 4)")
@@ -304,6 +340,10 @@ def _shape_arrays(colliders: list[Collider], bodies: int) -> dict[str, np.ndarra
         a["shape_body"][s] = item.body
         a["shape_size"][s] = shape.size
         a["shape_reach"][s] = shape.reach
+        a["shape_category"][s] = item.category
+        a["shape_mask"][s] = item.mask
+        a["shape_continuous"][s] = item.continuous
+        a["shape_inner"][s], a["shape_outer"][s] = inner_and_outer(item.shape, shape)
         a["shape_friction"][s] = item.friction
         a["shape_restitution"][s] = item.restitution
         a["local_rotation"][s] = transform[:3, :3].ravel()

@@ -150,6 +150,17 @@ def geometry(shape: Shape | SkinPoint | SkinFace) -> Geometry:
     raise ShapeError(f"the collision detector does not know the shape {type(shape).__name__}")
 
 
+def inner_and_outer(shape: Shape | SkinPoint | SkinFace, known: Geometry) -> tuple[float, float]:
+    """A quarter of the shape's least extent, and the radius about the detector's origin that holds it [m]."""
+    if known.kind == PLANE or isinstance(shape, SkinPoint | SkinFace):
+        return HUGE, HUGE
+    low, high = shape.aabb
+    outer = known.reach
+    if known.kind == HULL:
+        outer = float(np.linalg.norm(np.maximum(np.abs(low), np.abs(high))))
+    return 0.25 * float(np.min(high - low)), outer
+
+
 def _mesh(mesh: Mesh, place: np.ndarray, reach: float) -> Geometry:
     low, high = mesh.aabb
     if mesh.collide_as == "box":

@@ -29,6 +29,7 @@ def keep_old(address):
             c.old_pair_axis[p, i] = c.pair_axis[p, i]
     for k in range(count[CONTACTS]):
         c.old_key[k] = c.key[k]
+        c.old_gap[k] = c.gap[k]
         for i in range(3):
             c.old_normal[k, i] = c.normal[k, i]
             c.old_impulse[k, i] = c.impulse[k, i]

@@ -25,6 +25,7 @@ from kido.collision.manifold import reduce_manifold
 from kido.collision.match import keep_old, match_contacts
 from kido.collision.patches import take_point
 from kido.collision.poses import update_bounds, update_poses
+from kido.collision.sweep import sweep_pair, update_motion
 from kido.jit import call4, callback, kernel, view
 
 
@@ -48,6 +49,7 @@ def write_contacts(address, pair, first, count, sign):
         c.friction[k] = friction
         c.restitution[k] = restitution
         c.matched[k] = 0
+        c.swept[k] = 0
         for j in range(3):
             c.point[k, j] = work_point[i, j]
             c.normal[k, j] = sign * c.work_normal[j]
@@ -112,11 +114,15 @@ def find_contacts(address):
             s, t, sign = b, a, -1.0
         function = c.pair_function[shape_type[s], shape_type[t]]
         count = 0
+        swept = 0
         if function != 0:
-            count = call4(function, address, s, t, p)
+            if c.shape_motion[s] + c.shape_motion[t] > 0.0:
+                count, swept = sweep_pair(address, function, s, t, p)
+            else:
+                count = call4(function, address, s, t, p)
         c.pair_first[p] = found
         if count > 0:
-            patches = shape_type[t] >= COMPOUND
+            patches = shape_type[t] >= COMPOUND and swept == 0  # what was swept is one point
             if not patches:
                 count = reduce_manifold(address, count, first_old, last_old)
             if found + count <= capacity:
@@ -124,6 +130,9 @@ def find_contacts(address):
                     write_patches(address, p, found, sign)
                 else:
                     write_contacts(address, p, found, count, sign)
+                if swept != 0:
+                    for k in range(found, found + count):
+                        c.swept[k] = 1
                 if last_old > first_old:
                     reach = min(shape_reach[a], shape_reach[b])
                     match_contacts(address, found, found + count, first_old, last_old, reach)
@@ -146,6 +155,7 @@ def detect_stage(address, unused_1, unused_2, unused_3):
         count[CONTACTS] = 0
         count[PAIRS] = 0
         return status
+    update_motion(address)
     update_bounds(address)
     if count[PENDING] == 0:
         keep_old(address)

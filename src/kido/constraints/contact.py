@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 
+from kido.collision.container import PUSH
 from kido.constraints.actuator import number_prescribed
 from kido.constraints.recovery import SOFT_SPEED, SOFTNESS, biases
 from kido.constraints.sources import (
@@ -202,6 +203,23 @@ def rebound(e, gap, approach, rate, h):
 
 
 @kernel
+def rebound_of_sweep(e, gap, approach, rate, h):
+    """`rebound` for a swept contact that was passed before now: its gap g < 0 is made up for by the position
+    correction, so that the body leaves from g_+ = e' (|g| + (h/2) |v|), as the exact impact would have it."""
+    half = -0.5 * h * approach
+    square = e * e + 2.0 * rate * (e * e * (gap - half) - e * (half - gap)) / (approach * approach)
+    return min(math.sqrt(square), e) if square > 0.0 else 0.0
+
+
+@kernel
+def push_out(c, pr, block, gap, e, h):
+    """Has the position correction undo at once how far a swept contact was passed, and add its rebound."""
+    push = -(1.0 + e) * gap
+    pr.position_bias[block] = -push / h
+    c.sweep[PUSH] = max(c.sweep[PUSH], push)
+
+
+@kernel
 def set_bias(d, c, pr, src, s, k, block, properties, compliance):
     """Bias, restitution, softness and position correction of a contact block; `properties`: their row, or -1.
 
@@ -232,12 +250,19 @@ def set_bias(d, c, pr, src, s, k, block, properties, compliance):
             if gap + 0.5 * h * approach > 0.0:
                 return False
             rate = (normal_velocity(pr, block, d.u) - approach) / h
-            e = rebound(c.restitution[k], gap, approach, rate, h)
+            if c.swept[k] != 0 and gap < 0.0:
+                e = rebound_of_sweep(c.restitution[k], gap, approach, rate, h)
+                push_out(c, pr, block, gap, e, h)
+            else:
+                e = rebound(c.restitution[k], gap, approach, rate, h)
             if src.parameter[NEWTON] != 0.0:
                 pr.bias[row] = e * approach
             else:
                 pr.restitution[block] = e
             return True
+    if c.swept[k] != 0 and gap < 0.0:
+        push_out(c, pr, block, gap, 0.0, h)
+        return True
     if properties >= 0:
         if s.number[properties, SOFTNESS_KIND] == ERP_CFM:
             erp, cfm = s.number[properties, SOFTNESS_1], s.number[properties, SOFTNESS_2]

@@ -106,6 +106,7 @@ def _body_to_dict(body: BodyNode, shapes: list[Shape]) -> dict[str, Any]:
         "moment": body.inertia.moment.tolist(),
         "gravity": body.gravity,
         "collidable": body.collidable,
+        "continuous": body.continuous,
         "shapes": [_node_to_dict(node, shapes) for node in body.shapes],
         "nodes": nodes_to_dicts(body),
     }
@@ -121,8 +122,10 @@ def _add_body(skeleton: Skeleton, data: dict[str, Any], shapes: list[Shape]) -> 
     body = skeleton.add_body(data["name"], joint_from_dict(data["joint"]), parent, inertia)
     body.gravity = data["gravity"]
     body.collidable = data["collidable"]
+    body.continuous = data.get("continuous", False)
     for item in data["shapes"]:
         options = {key: item[key] for key in ("visual", "collision", "color", "friction", "restitution")}
+        options |= {key: item[key] for key in ("collision_category", "collision_mask") if key in item}
         node = body.add_shape(shapes[item["shape"]], item["transform"], item["name"], **options)
         keep_bits(node, "_relative", item["transform"])
     add_nodes(body, data.get("nodes", []))  # recordings of earlier versions have none
@@ -141,6 +144,8 @@ def _node_to_dict(node: ShapeNode, shapes: list[Shape]) -> dict[str, Any]:
         "color": None if node.color is None else list(node.color),
         "friction": node.friction,
         "restitution": node.restitution,
+        "collision_category": node.collision_category,
+        "collision_mask": node.collision_mask,
     }
 
 

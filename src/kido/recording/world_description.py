@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kido.collision.detectors import detector_from_dict, detector_to_dict
 from kido.errors import KidoError
 from kido.integrators.registry import integrator_from_dict, integrator_to_dict
 from kido.recording.description import skeleton_from_dict, skeleton_to_dict, source_text
@@ -19,7 +20,8 @@ def world_to_dict(world: World) -> dict[str, Any]:
     Step callbacks are code and are left out; the state of the solver is in `World.snapshot`.
     """
     place = {body: [i, body.index] for i, s in enumerate(world.skeletons) for body in s.bodies}
-    filters = [[place[body] for body in pair] for pair in world._excluded]
+    given = [([place[a], place[b]][: 1 if a is b else 2], sorted(why)) for a, b, why in world.collision_filter.pairs]
+    lifted = [sorted(place[body] for body in pair) for pair in world.collision_filter._lifted]
     uris = [getattr(world, "uri", None), *(s.uri for s in world.skeletons)]
     sources = {str(uri): source_text(str(uri)) for uri in uris if uri is not None}
     return {
@@ -32,7 +34,11 @@ def world_to_dict(world: World) -> dict[str, Any]:
         "solver": solver_to_dict(world.solver),
         "sleeping": None if world.sleeping is None else [world.sleeping.speed, world.sleeping.time],
         "skeletons": [skeleton_to_dict(s) for s in world.skeletons],
-        "collision_filters": sorted(filters),
+        "collision_filters": [pair for pair, _ in sorted(given)],
+        "collision_reasons": [why for _, why in sorted(given)],
+        "collisions_of_adjacent": sorted(lifted),
+        "collision_detector": detector_to_dict(world.collision_detector),
+        "continuous_detection": world.continuous_detection,
         "sources": {uri: text for uri, text in sources.items() if text is not None},
     }
 
@@ -55,9 +61,17 @@ def world_from_dict(data: dict[str, Any]) -> World:
         for item in data["skeletons"]:
             world.add_skeleton(skeleton_from_dict(item))
         skeletons = world.skeletons
-        for pair in data["collision_filters"]:
+        reasons = data.get("collision_reasons", [["user"]] * len(data["collision_filters"]))
+        for pair, why in zip(data["collision_filters"], reasons, strict=True):
             bodies = [skeletons[s].body(int(b)) for s, b in (pair * 2)[:2]]
-            world.set_collision_filter(bodies[0], bodies[1])
+            for reason in why:
+                world.collision_filter.add(bodies[0], bodies[1], reason)
+        for pair in data.get("collisions_of_adjacent", []):
+            bodies = [skeletons[s].body(int(b)) for s, b in pair]
+            world.collision_filter.remove(bodies[0], bodies[1], "adjacent")
+        if "collision_detector" in data:
+            world._collision_detector = detector_from_dict(data["collision_detector"])
+            world.continuous_detection = data["continuous_detection"]
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, KidoError) as error:
         if isinstance(error, RecordingError):
             raise

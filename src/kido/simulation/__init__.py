@@ -1,5 +1,6 @@
 """Worlds: skeletons stepped together, in contact."""
 
+from kido.simulation.collision_filter import CollisionFilter
 from kido.simulation.contact_events import ContactEvent, ContactEventKind
 from kido.simulation.contact_surface import ContactSurface, ContactSurfaceHandler
 from kido.simulation.contacts import Contact, ContactSet
@@ -9,6 +10,7 @@ from kido.simulation.world import World
 from kido.simulation.world_snapshot import WorldSnapshot
 
 __all__ = [
+    "CollisionFilter",
     "Contact",
     "ContactEvent",
     "ContactEventKind",

@@ -14,12 +14,17 @@ LARGEST_MOVE = 0.02  # [m or rad] most that the position correction moves a coor
 
 
 @kernel
-def correction_share(pr, begin, end, h):
-    """Share of the position correction that moves no coordinate by more than `LARGEST_MOVE`."""
+def correction_share(pr, begin, end, h, swept):
+    """Share of the position correction that moves no coordinate by more than `LARGEST_MOVE` and what sweeps ask for.
+
+    Args:
+        swept: largest push of a swept contact [m].
+    """
     largest = 0.0
     for k in range(begin, end):
         largest = max(largest, math.fabs(pr.u_position[k]))
-    return 1.0 if h * largest <= LARGEST_MOVE else LARGEST_MOVE / (h * largest)
+    most = LARGEST_MOVE + swept
+    return 1.0 if h * largest <= most else most / (h * largest)
 
 
 @kernel
@@ -49,7 +54,7 @@ def holding_forces(t, d, first, last):
 
 
 @kernel
-def correction_energy(t, d, pr, src, h):
+def correction_energy(t, d, pr, src, h, swept):
     """Energy that this step's position correction brings [J], before positions move.
 
     Of pseudo velocities: -f . (h u_position), f the generalized forces of gravity and springs, so the potential energy
@@ -65,7 +70,7 @@ def correction_energy(t, d, pr, src, h):
         for k in range(begin, end):
             moved = moved or pr.u_position[k] != 0.0
         if moved:
-            share = correction_share(pr, begin, end, h)
+            share = correction_share(pr, begin, end, h, swept)
             holding_forces(t, d, t.part_body[part], t.part_body[part + 1])
             for k in range(begin, end):
                 energy -= h * share * d.e[k] * pr.u_position[k]

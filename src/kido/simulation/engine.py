@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from kido.collision import CONTACTS, NativeDetector
+from kido.collision import CONTACTS, Collider
+from kido.collision.container import PENDING
+from kido.collision.external import COMPLETE, ELSEWHERE, ExternalDetector
 from kido.constraints import SOURCES
 from kido.constraints.assemble import SURFACES_WANTED
 from kido.constraints.sources import (
@@ -34,7 +35,7 @@ from kido.simulation.contact_events import TouchLog
 from kido.simulation.contact_surface import ContactSurfaceHandler
 from kido.simulation.contacts import ContactSet
 from kido.simulation.euler import explicit_finish, explicit_smooth, semi_implicit_finish, semi_implicit_smooth
-from kido.simulation.filters import filter_arrays
+from kido.simulation.filters import filter_arrays, is_tested
 from kido.simulation.finish import finish_share, finish_stage
 from kido.simulation.schema import WORLD
 from kido.simulation.settings import OPTIONS, write_options
@@ -76,10 +77,20 @@ from kido.solvers import (
 )
 
 if TYPE_CHECKING:
+    from kido.collision import CollisionDetector
+    from kido.simulation.collision_filter import CollisionFilter
     from kido.skeleton import BodyNode, ShapeNode, Skeleton
 
 CORRECTION = ("erp", "slop", "max_correction", "skin", "skin_share")  # settings that the solvers do not know
 MARGIN = 1e-3  # [m] contacts are made before surfaces meet, within this distance
+
+
+class Collisions(NamedTuple):
+    """How a world finds contacts: by which detector, between which bodies, and whether all of them are swept."""
+
+    detector: CollisionDetector
+    filter: CollisionFilter
+    continuous: bool
 
 
 class Engine:
@@ -90,7 +101,7 @@ class Engine:
         skeletons: list[Skeleton],
         gravity: np.ndarray,
         time_step: float,
-        excluded: Iterable[tuple[BodyNode, BodyNode]],
+        collisions: Collisions,
         settings: dict[str, float],
         integrator: Integrator,
         solver: Solver,
@@ -119,16 +130,14 @@ class Engine:
         dofs = int(self.tree.first_dof[-1])
         self.world = Container(WORLD, dofs=dofs)
         self.surfaces = SurfaceTable(self.nodes, self.place, surface_handler)
-        self.detector = NativeDetector(
-            [
-                (g, self.link_index(n.body), self.place(n) if g is n.shape else None, n.friction, n.restitution)
-                for n, g in zip(self.nodes, geometries, strict=True)
-            ],
+        self.detector = collisions.detector._in_world(
+            [self.collider(n, g, collisions.continuous) for n, g in zip(self.nodes, geometries, strict=True)],
             self.data.R,
             self.data.p,
+            body_velocity=self.data.V,
             margin=MARGIN,
             prepare=self._prepare,
-            **filter_arrays(self.links, self.link_index, self.tree.moves, excluded),
+            **self._filters(collisions.filter),
         )
         self.responses = Responses(self.tree)
         blocks = 64 + 2 * dofs
@@ -162,6 +171,32 @@ class Engine:
         """Number in the forest of the link that carries a body."""
         return self.first_link[body.skeleton] + int(self.links[body.skeleton].of_body[body.index])
 
+    def collider(self, node: ShapeNode, geometry: Any, continuous: bool) -> Collider:
+        """A shape as the detector takes it; `geometry`: the node's shape, or a part of a soft skin."""
+        return Collider(
+            geometry,
+            self.link_index(node.body),
+            self.place(node) if geometry is node.shape else None,
+            node.friction,
+            node.restitution,
+            node.collision_category,
+            node.collision_mask,
+            (continuous or node.body.continuous) and geometry is node.shape,
+        )
+
+    def _filters(self, given: CollisionFilter) -> dict[str, Any]:
+        """The detector's arguments that say which links collide."""
+        arguments = (self.links, self.link_index, self.tree.moves)
+        alone = filter_arrays(*arguments, given._forbidden([], lambda a, b: True), given._lifted)
+        if given.callback is None:
+            return alone
+        bodies = list(dict.fromkeys(node.body for node in self.nodes))
+
+        def tested(a: BodyNode, b: BodyNode) -> bool:
+            return is_tested(alone, self.link_index(a), self.link_index(b))
+
+        return filter_arrays(*arguments, given._forbidden(bodies, tested), given._lifted)
+
     def place(self, node: ShapeNode) -> np.ndarray:
         """Pose of a shape in its body's link."""
         return self.links[node.body.skeleton].offset[node.body.index] @ node.relative_transform
@@ -173,6 +208,7 @@ class Engine:
         self.integrator = integrator
         in_stages = isinstance(integrator, MoreauMidpoint | SemiImplicitEuler | ExplicitEuler)
         self.smooth_motion = None if in_stages else SmoothMotion(self, integrator)
+        self._set_sweep()
         self._link()
 
     def set_solver(self, solver: Solver) -> None:
@@ -212,6 +248,13 @@ class Engine:
         """Change the time step [s]."""
         self.world.time_step[0] = time_step
         self.sources.parameter[TIME_STEP] = time_step
+        self._set_sweep()
+
+    def _set_sweep(self) -> None:
+        """What continuous detection needs to know of the step."""
+        h = float(self.world.time_step[0])
+        midway = isinstance(self.integrator, MoreauMidpoint | SemiImplicitEuler)
+        self.detector.set_sweep(h, 0.5 * h if midway else h)
 
     def _read_actuators(self) -> None:
         """Take the actuators from the forest.
@@ -353,6 +396,12 @@ class Engine:
         self.detector.grow(status)
         self._link()
 
+    def _detect_elsewhere(self) -> None:
+        """Contacts by another library, between the broad phase and the contact problem."""
+        self.detector.complete()
+        self.detector.container.count[PENDING] = COMPLETE
+        self._link()
+
     def grow_problem(self) -> None:
         """Enlarge the contact problem to what was found to be needed."""
         used = self.sources.used
@@ -379,7 +428,10 @@ class Engine:
         if stage == schema.SMOOTH:
             self._raise_failed(status - 1)
         if stage == schema.DETECT:
-            self.grow_contacts(status)
+            if status == ELSEWHERE:
+                self._detect_elsewhere()
+            else:
+                self.grow_contacts(status)
             return FROM_DETECTION
         self.continue_assembly(status)
         return FROM_ASSEMBLY
@@ -406,7 +458,7 @@ class Engine:
 
     def _run(self, number: int) -> None:
         resume = FROM_START
-        from_python = isinstance(self.solver, CustomSolver)
+        from_python = isinstance(self.solver, CustomSolver) or isinstance(self.detector, ExternalDetector)
         if self.sleepers is not None:
             self.sleepers.wake_disturbed()
         while number > 0:
@@ -418,17 +470,18 @@ class Engine:
             done, stage, status = run_steps(self.world.address, 1 if from_python else number, resume)
             number -= done
             resume = FROM_START
-            if stage in (schema.SMOOTH, schema.DETECT, schema.ASSEMBLE):
-                resume = self.make_room(stage, status)
-            elif stage == schema.SOLVE:
-                try:
+            try:
+                if stage in (schema.SMOOTH, schema.DETECT, schema.ASSEMBLE):
+                    resume = self.make_room(stage, status)
+                elif stage == schema.SOLVE:
                     solve_with(self.problem, self.solver)
-                except BaseException:  # of the user's function: back to before the step
+                    resume = FROM_SOLUTION
+            except BaseException:
+                if from_python and stage in (schema.DETECT, schema.SOLVE):  # of others' code: back to before the step
                     for field, values in before.items():
                         getattr(self.data, field)[:] = values
-                    raise
-                resume = FROM_SOLUTION
-            elif stage == schema.SLEEPING and self.sleepers is not None:
+                raise
+            if stage == schema.SLEEPING and self.sleepers is not None:
                 if status == AFTER:
                     self.sleepers.put_to_sleep()
                 else:

@@ -14,7 +14,7 @@ The semi-implicit rule takes joint damping and springs implicitly: FD solves (M 
 
 from __future__ import annotations
 
-from kido.collision.container import COLLISION
+from kido.collision.container import COLLISION, PUSH
 from kido.constraints.sources import SOURCES
 from kido.jit import call4, callback, kernel, view
 from kido.kernels.forward_dynamics import acceleration_scatter, articulated_inertias, bias_gather
@@ -110,12 +110,12 @@ def finish_parts(address, share_of_new):
     src = view(SOURCES, w.table[SOURCES_AT])
     return_impulses(c, pr, src)
     constraint_forces(t, pr, src, w, h)
-    energy = correction_energy(t, d, pr, src, h)
+    energy = correction_energy(t, d, pr, src, h, c.sweep[PUSH])
     for part in range(t.part_mobile.shape[0]):
         if t.part_mobile[part] != 0:
             first, last = t.part_body[part], t.part_body[part + 1]
             begin, end = t.first_dof[first], t.first_dof[last]
-            share = correction_share(pr, begin, end, h)
+            share = correction_share(pr, begin, end, h, c.sweep[PUSH])
             for k in range(begin, end):
                 d.u[k] = share_of_new * pr.u[k] + share * pr.u_position[k]
             advance(t, d, first, last, h)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kido.collision.container import COLLISION, CONTACTS
+from kido.collision.container import COLLISION, CONTACTS, PUSH
 from kido.constraints.contact import tangents
 from kido.constraints.sources import (
     FROM_CONTACT,
@@ -118,10 +118,10 @@ def constraint_forces(t, pr, src, w, h):
 
 
 @kernel
-def move_part(t, d, pr, first, last, h):
-    """q <- q_M + (h/2) u_new + h u_position."""
+def move_part(t, d, pr, first, last, h, swept):
+    """q <- q_M + (h/2) u_new + h u_position, which swept contacts made up to `swept` [m] long."""
     begin, end = t.first_dof[first], t.first_dof[last]
-    share = correction_share(pr, begin, end, h)
+    share = correction_share(pr, begin, end, h, swept)
     for k in range(begin, end):
         d.u[k] = 0.5 * pr.u[k] + share * pr.u_position[k]
     advance(t, d, first, last, h)
@@ -159,7 +159,7 @@ def largest_penetration(c):
     """Depth of the deepest contact [m], 0 if none penetrates."""
     depth = 0.0
     for k in range(c.count[CONTACTS]):
-        if -c.gap[k] > depth:
+        if -c.gap[k] > depth and c.swept[k] == 0:
             depth = -c.gap[k]
     return depth
 
@@ -196,7 +196,7 @@ def finish_share(address, begin, end, worker):
     for part in range(begin, end):
         if t.part_mobile[part] != 0:
             first, last = t.part_body[part], t.part_body[part + 1]
-            move_part(t, d, pr, first, last, h)
+            move_part(t, d, pr, first, last, h, view(COLLISION, w.table[COLLISION_AT]).sweep[PUSH])
             hand_back(t, d, w, pr, first, last, h)
     return 0
 
@@ -213,13 +213,13 @@ def finish_stage(address, unused_1, unused_2, unused_3):
     src = view(SOURCES, w.table[SOURCES_AT])
     return_impulses(c, pr, src)
     constraint_forces(t, pr, src, w, h)
-    energy = correction_energy(t, d, pr, src, h)
+    energy = correction_energy(t, d, pr, src, h, c.sweep[PUSH])
     if w.table[LOOP_CLOSE] == 0:
         share_out(w.table[TEAM_AT], w.table[FINISH_SHARE], address, t.part_mobile.shape[0], w.share[0])
     else:
         for part in range(t.part_mobile.shape[0]):
             if t.part_mobile[part] != 0:
-                move_part(t, d, pr, t.part_body[part], t.part_body[part + 1], h)
+                move_part(t, d, pr, t.part_body[part], t.part_body[part + 1], h, c.sweep[PUSH])
         call4(w.table[LOOP_CLOSE], address, 0, 0, 0)
         for part in range(t.part_mobile.shape[0]):
             if t.part_mobile[part] != 0:

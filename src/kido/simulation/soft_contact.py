@@ -114,7 +114,7 @@ def finish_points(t, d, pr, so, s, h):
                 so.q[k, c] += 0.5 * h * so.qd[k, c]
             so.rate[k, c] = (so.qd[k, c] - so.start[k, c]) / h
     answer(d, so, s, so.push, link_velocity(t, d, i, pr.u_position))
-    share = correction_share(pr, t.part_dof[part], t.part_dof[part + 1], h)
+    share = correction_share(pr, t.part_dof[part], t.part_dof[part + 1], h, 0.0)
     largest = 0.0
     for k in range(so.first[s], so.first[s + 1]):
         for c in range(3):

@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kido.collision import CollisionDetector, KidoCollisionDetector
 from kido.errors import ModelError, NameLookupError
 from kido.integrators import Integrator, MoreauMidpoint
 from kido.math.transform import as_flag, as_vector, number_or_nan
 from kido.shapes import Plane
+from kido.simulation.collision_filter import CollisionFilter
 from kido.simulation.contact_surface import ContactSurfaceHandler
 from kido.simulation.engine import Engine
 from kido.simulation.hooks import StepHooks
@@ -21,6 +23,7 @@ from kido.simulation.pushes import Push
 from kido.simulation.report import StepReport
 from kido.simulation.settings import checked_settings
 from kido.simulation.sleeping import Sleeping
+from kido.simulation.world_collision import WorldCollision
 from kido.simulation.world_contact_laws import WorldContactLaws
 from kido.simulation.world_contacts import ContactListener, WorldContacts
 from kido.simulation.world_dynamics import WorldDynamics, checked_sleeping
@@ -35,7 +38,16 @@ from kido.solvers import DefaultSolver, IslandProblem, Solver, as_solver
 _CHUNK_SECONDS = 0.05  # a long run comes back to Python this often, so that Ctrl-C works
 
 
-class World(WorldContactLaws, WorldResults, WorldContacts, WorldDynamics, WorldThreads, WorldState, Carrier):
+class World(
+    WorldContactLaws,
+    WorldCollision,
+    WorldResults,
+    WorldContacts,
+    WorldDynamics,
+    WorldThreads,
+    WorldState,
+    Carrier,
+):
     """Skeletons under one gravity and one clock.
 
     A step of h seconds takes forces at mid-step, finds the contacts there, and solves the exact Coulomb problem
@@ -70,7 +82,9 @@ class World(WorldContactLaws, WorldResults, WorldContacts, WorldDynamics, WorldT
         self._time_step = self._checked_time_step(time_step)
         self._settings = checked_settings(settings, f"world {name!r}")
         self._skeletons: list[Skeleton] = []
-        self._excluded: set[frozenset[BodyNode]] = set()
+        self._collision_filter = CollisionFilter(self)
+        self._collision_detector: CollisionDetector = KidoCollisionDetector()
+        self._continuous_detection = False
         self._engine: Engine | None = None
         self._stale = True
         self._properties_stale = False
@@ -163,7 +177,7 @@ class World(WorldContactLaws, WorldResults, WorldContacts, WorldDynamics, WorldT
         self._skeletons.remove(skeleton)
         skeleton._world = None
         skeleton.gravity = gravity
-        self._excluded = {p for p in self._excluded if all(b.skeleton is not skeleton for b in p)}
+        self._collision_filter._forget(skeleton.bodies)
         self._pushes = [p for p in self._pushes if p.body.skeleton is not skeleton]
         return skeleton
 
@@ -180,24 +194,6 @@ class World(WorldContactLaws, WorldResults, WorldContacts, WorldDynamics, WorldT
         )
         ground.mobile = False
         return self.add_skeleton(ground)
-
-    def set_collision_filter(self, body_a: BodyNode, body_b: BodyNode, enabled: bool = False) -> None:
-        """Switch collision of a pair of bodies off, or back on."""
-        for body in (body_a, body_b):
-            if not isinstance(body, BodyNode):
-                raise ModelError(f"world {self.name!r}: collision filter: expected two bodies, got {body!r}")
-        pair = frozenset((body_a, body_b))
-        if enabled:
-            self._excluded.discard(pair)
-        else:
-            self._excluded.add(pair)
-        for body in pair:  # a filter on a welded body must not act on all it is welded to
-            if not body._apart:
-                body._apart = True
-                body.skeleton._structure_changed()
-                for child in body.children:
-                    child._apart = True
-        self._structure_changed()
 
     # Parameters ------------------------------------------------------------------------------------------
 
@@ -292,7 +288,7 @@ class World(WorldContactLaws, WorldResults, WorldContacts, WorldDynamics, WorldT
     def _forget_bodies(self, bodies: Iterable[BodyNode]) -> None:
         """Drop the collision filters of bodies that left."""
         gone = set(bodies)
-        self._excluded = {pair for pair in self._excluded if not pair & gone}
+        self._collision_filter._forget(gone)
         self._pushes = [p for p in self._pushes if p.body not in gone]
 
     def _compile(self) -> Engine:
@@ -302,7 +298,7 @@ class World(WorldContactLaws, WorldResults, WorldContacts, WorldDynamics, WorldT
                 self._skeletons,
                 self._gravity,
                 self._time_step,
-                [tuple(p) * (2 // len(p)) for p in self._excluded],  # type: ignore[misc]
+                self._collisions(),
                 self._settings,
                 self._integrator,
                 self._solver,

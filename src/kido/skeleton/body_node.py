@@ -48,6 +48,7 @@ class BodyNode(BodyEditing, BodyLoads, JacobianNode, Carrier):
         self._inertia = inertia
         self._gravity = True
         self._collidable = True
+        self._continuous = False
         self._nodes: list[Node] = []
         self._index = -1
         self._apart = False  # kept as a link of its own, though welded
@@ -127,6 +128,19 @@ class BodyNode(BodyEditing, BodyLoads, JacobianNode, Carrier):
     @collidable.setter
     def collidable(self, value: bool) -> None:
         self._collidable = as_flag(value, f"body {self.name!r}: collidable")
+        self.skeleton._structure_changed()
+
+    @property
+    def continuous(self) -> bool:
+        """Whether worlds sweep its shapes along their motion, so that it passes through nothing however fast it is.
+
+        A step costs more only when the body moves farther than its own size in it; see `World.continuous_detection`.
+        """
+        return self._continuous
+
+    @continuous.setter
+    def continuous(self, value: bool) -> None:
+        self._continuous = as_flag(value, f"body {self.name!r}: continuous")
         self.skeleton._structure_changed()
 
     # Shapes ----------------------------------------------------------------------------------------------

@@ -33,6 +33,9 @@ class ShapeNode(FrameNode):
         friction: Coulomb coefficient of the surface; a pair of shapes slides with the smaller one.
         restitution: coefficient of restitution of the surface, 0 to 1; a pair bounces with the product.
         surface: all contact properties; `friction` and `restitution`, where given, replace its own.
+        collision_category: bits that say what the shape is; all by default.
+        collision_mask: bits of the categories that it collides with; all by default. Two shapes collide if each
+            one's mask has a bit of the other's category.
 
     Raises:
         ModelError: a negative or non-finite coefficient, a colour outside 0 to 1, an arrow that is to collide.
@@ -45,6 +48,8 @@ class ShapeNode(FrameNode):
         "collision": "_collision",
         "color": "_color",
         "surface": "_surface",
+        "collision_category": "_collision_category",
+        "collision_mask": "_collision_mask",
     }
 
     def __init__(
@@ -59,6 +64,8 @@ class ShapeNode(FrameNode):
         friction: float | None = None,
         restitution: float | None = None,
         surface: Surface | None = None,
+        collision_category: int = -1,
+        collision_mask: int = -1,
     ):
         if not isinstance(shape, Shape):
             raise ModelError(f"shape {name!r}: expected a kido shape, got {type(shape).__name__}")
@@ -72,6 +79,8 @@ class ShapeNode(FrameNode):
             self._surface = replace(self._surface, friction=self._coefficient("friction", friction, np.inf))
         if restitution is not None:
             self._surface = replace(self._surface, restitution=self._coefficient("restitution", restitution, 1.0))
+        self._collision_category = self._bits("collision_category", collision_category)
+        self._collision_mask = self._bits("collision_mask", collision_mask)
         super().__init__(body, name, transform)
 
     def _label(self) -> str:
@@ -89,6 +98,11 @@ class ShapeNode(FrameNode):
             wanted = "a finite number not below 0" if highest == np.inf else f"a number from 0 to {highest:g}"
             raise ModelError(f"shape {self.name!r}: {what}: expected {wanted}, got {value!r}")
         return number
+
+    def _bits(self, what: str, value: Any) -> int:
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or not -(2**63) <= value < 2**63:
+            raise ModelError(f"shape {self.name!r}: {what}: expected an integer of up to 64 bits, got {value!r}")
+        return int(value)
 
     def _checked_color(self, color: Any) -> tuple[float, ...] | None:
         if color is None:
@@ -200,6 +214,26 @@ class ShapeNode(FrameNode):
     @restitution.setter
     def restitution(self, value: float) -> None:
         self._set_surface(replace(self._surface, restitution=self._coefficient("restitution", value, 1.0)))
+
+    @property
+    def collision_category(self) -> int:
+        """Bits that say what the shape is; -1: all."""
+        return self._collision_category
+
+    @collision_category.setter
+    def collision_category(self, value: int) -> None:
+        self._collision_category = self._bits("collision_category", value)
+        self.body.skeleton._structure_changed()
+
+    @property
+    def collision_mask(self) -> int:
+        """Bits of the categories that the shape collides with; -1: all."""
+        return self._collision_mask
+
+    @collision_mask.setter
+    def collision_mask(self, value: int) -> None:
+        self._collision_mask = self._bits("collision_mask", value)
+        self.body.skeleton._structure_changed()
 
     def __repr__(self) -> str:
         return f"ShapeNode({self.name!r}, {type(self._shape).__name__})"

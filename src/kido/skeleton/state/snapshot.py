@@ -32,7 +32,7 @@ _FIELD_NAMES = {
     "command": "asked_motions",
 }
 _JOINT_FIELDS_LEFT_OUT = ("_name", "_body", "_aspects", "_tape", "_no_parameters", "_properties", "dofs")
-_BODY_FIELDS = {"inertia": "_inertia", "gravity": "_gravity", "collidable": "_collidable"}
+_BODY_FIELDS = {"inertia": "_inertia", "gravity": "_gravity", "collidable": "_collidable", "continuous": "_continuous"}
 _SKELETON_FIELDS = {
     "mobile": "_mobile",
     "self_collision": "_self_collision",

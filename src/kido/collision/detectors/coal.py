@@ -1,0 +1,123 @@
+"""Coal (formerly HPP-FCL; Montaut, Le Lidec, Petrik, Sivic and Carpentier 2022)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from kido.collision.container import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, HULL, PLANE, SPHERE
+from kido.collision.detectors.base import CollisionDetector, library
+from kido.collision.external import NarrowPhase, Points, as_points
+from kido.collision.geometry import Geometry
+from kido.errors import ShapeError
+
+_ACCURACY = 1e-8  # [m] of GJK and EPA, as fine as Coal is known to converge
+
+
+@dataclass(frozen=True)
+class CoalCollisionDetector(CollisionDetector):
+    """Coal (extra `coal`): contacts by GJK and EPA, manifolds by its contact patches.
+
+    Meshes collide as their convex hulls. It casts no rays.
+    """
+
+    name: ClassVar[str] = "coal"
+
+    def _narrow(self) -> type[NarrowPhase]:
+        library("coal", "collision detection by Coal", "coal")
+        return CoalShapes
+
+
+class CoalShapes(NarrowPhase):
+    """Shapes as Coal has them."""
+
+    def __init__(self, geometries: list[Geometry]):
+        coal = self.coal = library("coal", "collision detection by Coal", "coal")
+        self.shapes = [self._shape(g) for g in geometries]
+        self.poses = [coal.Transform3s.Identity() for _ in geometries]
+        self.request = coal.CollisionRequest()
+        self.request.num_max_contacts = 1
+        self.request.enable_contact = True
+        self.query = coal.DistanceRequest()
+        self.query.enable_signed_distance = True
+        for request in (self.request, self.query):
+            request.gjk_tolerance = _ACCURACY
+            request.epa_tolerance = _ACCURACY
+            request.gjk_max_iterations = request.epa_max_iterations = 300
+        self.patches = coal.ContactPatchRequest()
+
+    def _shape(self, g: Geometry) -> Any:
+        coal = self.coal
+        a, b, c = g.size
+        if g.kind == PLANE:
+            return coal.Halfspace(np.array([0.0, 0.0, 1.0]), 0.0)
+        if g.kind == SPHERE:
+            return coal.Sphere(a)
+        if g.kind == BOX:
+            return coal.Box(2.0 * a, 2.0 * b, 2.0 * c)
+        if g.kind == CAPSULE:
+            return coal.Capsule(a, 2.0 * b)
+        if g.kind == CYLINDER:
+            return coal.Cylinder(a, 2.0 * b)
+        if g.kind == CONE:
+            return coal.Cone(a, 2.0 * b)
+        if g.kind == ELLIPSOID:
+            return coal.Ellipsoid(a, b, c)
+        if g.kind == HULL and g.hull is not None:
+            vertices, faces = coal.StdVec_Vec3s(), coal.StdVec_Triangle()
+            for v in g.hull.vertices:
+                vertices.append(v)
+            for f in g.hull.faces:
+                faces.append(coal.Triangle(*(int(k) for k in f)))
+            return coal.Convex(vertices, faces)
+        raise ShapeError(f"Coal: shapes of kind {g.kind} are not known")
+
+    def place(self, rotation: np.ndarray, position: np.ndarray) -> None:
+        for pose, R, p in zip(self.poses, rotation, position, strict=True):
+            pose.setRotation(R.reshape(3, 3))
+            pose.setTranslation(p)
+
+    def contacts(self, pairs: np.ndarray, margin: float) -> Points:
+        coal = self.coal
+        self.request.security_margin = margin
+        rows, number = [], []
+        for k, (a, b) in enumerate(pairs.tolist()):
+            result = coal.CollisionResult()
+            coal.collide(self.shapes[a], self.poses[a], self.shapes[b], self.poses[b], self.request, result)
+            if not result.isCollision():
+                continue
+            contact = result.getContact(0)
+            normal, gap = np.asarray(contact.normal), float(contact.penetration_depth)
+            if gap >= margin or not np.isfinite(gap):
+                continue
+            point_a, point_b = np.asarray(contact.getNearestPoint1()), np.asarray(contact.getNearestPoint2())
+            rows.append([*(0.5 * (point_a + point_b)), *normal, gap])
+            number.append(k)
+            for point in self._patch(a, b, result):
+                rows.append([*point, *normal, gap])
+                number.append(k)
+        return as_points(rows, number)
+
+    def _patch(self, a: int, b: int, result: Any) -> list[np.ndarray]:
+        """Corners of the contact patch; a patch is where the shapes' faces meet in the plane of contact."""
+        coal = self.coal
+        found = coal.ContactPatchResult()
+        coal.computeContactPatch(
+            self.shapes[a], self.poses[a], self.shapes[b], self.poses[b], result, self.patches, found
+        )
+        if found.numContactPatches() == 0:
+            return []
+        patch = found.getContactPatch(0)
+        return [np.asarray(patch.getPoint(i)) for i in range(patch.size())] if patch.size() > 1 else []
+
+    def distance(self, a: int, b: int) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
+        result = self.coal.DistanceResult()
+        gap = self.coal.distance(self.shapes[a], self.poses[a], self.shapes[b], self.poses[b], self.query, result)
+        return (
+            float(gap),
+            np.array(result.getNearestPoint1()),
+            np.array(result.getNearestPoint2()),
+            np.array(result.normal),
+        )

@@ -1,0 +1,64 @@
+"""Detectors by name, and as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
+
+from kido.collision.detectors.base import CollisionDetector
+from kido.collision.detectors.bullet import BulletCollisionDetector
+from kido.collision.detectors.coal import CoalCollisionDetector
+from kido.collision.detectors.fcl import FCLCollisionDetector
+from kido.collision.detectors.kido import KidoCollisionDetector
+from kido.errors import ModelError, NameLookupError
+
+BUILT_IN: dict[str, type[CollisionDetector]] = {
+    kind.name: kind
+    for kind in (KidoCollisionDetector, FCLCollisionDetector, CoalCollisionDetector, BulletCollisionDetector)
+}
+
+
+@dataclass(frozen=True)
+class UnavailableDetector(CollisionDetector):
+    """Stands for a user's detector that is known by name only."""
+
+    original: str
+    name: ClassVar[str] = "unavailable"
+
+    def _narrow(self) -> Any:
+        raise ModelError(
+            f"collision detector {self.original!r} is not part of kido; set `world.collision_detector` to that one, "
+            f"or to one of {', '.join(BUILT_IN)}"
+        )
+
+
+def as_detector(value: Any) -> CollisionDetector:
+    """A detector from one, or from the name of one of KIDO's: "kido", "fcl", "coal", "bullet".
+
+    Raises:
+        ModelError, NameLookupError: it is neither.
+        MissingExtraError: its library is not installed.
+    """
+    if isinstance(value, str):
+        if value not in BUILT_IN:
+            raise NameLookupError("collision detector", value, list(BUILT_IN))
+        value = BUILT_IN[value]()
+    if not isinstance(value, CollisionDetector):
+        raise ModelError(f"collision detector: expected one, or one of the names {', '.join(BUILT_IN)}, got {value!r}")
+    if not isinstance(value, UnavailableDetector):
+        value._narrow()
+    return value
+
+
+def detector_to_dict(detector: CollisionDetector) -> dict[str, Any]:
+    """Name and, of KIDO's own, parameters."""
+    if type(detector) is BUILT_IN.get(detector.name):
+        return {"name": detector.name, "parameters": asdict(detector), "own": True}  # type: ignore[call-overload]
+    return {"name": getattr(detector, "original", type(detector).__name__), "parameters": {}, "own": False}
+
+
+def detector_from_dict(data: dict[str, Any]) -> CollisionDetector:
+    """A detector equal to the one that `detector_to_dict` was given; one that only says so for a user's."""
+    if not data["own"] or data["name"] not in BUILT_IN:
+        return UnavailableDetector(str(data["name"]))
+    return BUILT_IN[data["name"]](**data["parameters"])

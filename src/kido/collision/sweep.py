@@ -1,0 +1,303 @@
+"""Continuous detection: contacts of shapes that move so far in a step that they could pass through others.
+
+A step finds its contacts at one moment. A shape that moves farther than its own size between two such moments may
+be beyond a thin wall at the next one. Pairs with such a shape are swept, from the start of the step to the next
+detection, along the motion that both have now (constant velocity of the shape's origin, constant angular velocity):
+conservative advancement takes steps of time that cannot pass the first touch. The contact found there is brought
+back to the present: its points move with the shapes, its normal stays, its gap is extrapolated along the normal. So
+a gap g > 0 still lets the surfaces just meet (v_n >= -g / h), and one that was passed already has g < 0.
+
+A pair that the sweep does not let meet keeps those of its present points that the motion leaves idle: they stand by
+in case that something else turns the shapes aside. The others are taken off: they would deflect what flies past.
+
+Source: conservative advancement after Mirtich (1996); contacts with a gap as in Stewart and Trinkle (1996).
+"""
+
+from __future__ import annotations
+
+import math
+
+from kido.collision.container import (
+    COLLISION,
+    COMPOUND,
+    PATCH_ROOM,
+    PATCHES,
+    PUSH,
+    SWEEP_BACK,
+    SWEEP_STEP,
+    WORK,
+)
+from kido.collision.patches import take_point
+from kido.collision.poses import bound_shape
+from kido.jit import call4, kernel, view
+from kido.math.so3 import cross
+from kido.math.trig import sincos
+
+ENGAGE = 0.5  # a shape that moves less than this share of its inner size in a step is not swept
+ROUNDS = 40
+TOUCH = 1e-2  # advancement stops at a gap of this share of the margin
+SAME_SIDE = 0.0  # cosine of the normals at the start and now from which on nothing was passed through
+
+
+@kernel
+def shape_twist(c, s):
+    """Angular velocity of a shape and velocity of its origin, world axes."""
+    b = c.shape_body[s]
+    if c.body_moving[b] == 0:
+        return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    w0, w1, w2 = c.body_velocity[b, 0], c.body_velocity[b, 1], c.body_velocity[b, 2]
+    x, y, z = (
+        c.position[s, 0] - c.body_position[b, 0],
+        c.position[s, 1] - c.body_position[b, 1],
+        c.position[s, 2] - c.body_position[b, 2],
+    )
+    x, y, z = cross(w0, w1, w2, x, y, z)
+    return w0, w1, w2, c.body_velocity[b, 3] + x, c.body_velocity[b, 4] + y, c.body_velocity[b, 5] + z
+
+
+@kernel
+def update_motion(address):
+    """Sets how far each swept shape moves in a step, 0 for those that are not or move too little."""
+    c = view(COLLISION, address)
+    h = c.sweep[SWEEP_STEP]
+    c.sweep[PUSH] = 0.0
+    for s in range(c.shape_body.shape[0]):
+        c.shape_motion[s] = 0.0
+        if c.shape_continuous[s] != 0 and h > 0.0:
+            w0, w1, w2, x, y, z = shape_twist(c, s)
+            turning = min(math.sqrt(w0 * w0 + w1 * w1 + w2 * w2) * h, 2.0) * c.shape_outer[s]
+            motion = h * math.sqrt(x * x + y * y + z * z) + turning
+            if motion > ENGAGE * c.shape_inner[s]:
+                c.shape_motion[s] = motion
+    return 0
+
+
+@kernel
+def move_shape(c, s, row, time):
+    """Puts shape s where it is a time [s] from now: by its twist, from its present pose in `still_pose`."""
+    w0, w1, w2 = c.twist[row, 0], c.twist[row, 1], c.twist[row, 2]
+    rate = math.sqrt(w0 * w0 + w1 * w1 + w2 * w2)
+    for i in range(3):
+        c.position[s, i] = c.still_pose[row, 9 + i] + time * c.twist[row, 3 + i]
+    for i in range(9):
+        c.rotation[s, i] = c.still_pose[row, i]
+    if rate > 0.0:
+        sine, cosine = sincos(rate * time)
+        k0, k1, k2 = w0 / rate, w1 / rate, w2 / rate
+        for j in range(3):
+            x, y, z = c.still_pose[row, j], c.still_pose[row, 3 + j], c.still_pose[row, 6 + j]
+            p0, p1, p2 = cross(k0, k1, k2, x, y, z)
+            along = (1.0 - cosine) * (k0 * x + k1 * y + k2 * z)
+            c.rotation[s, j] = cosine * x + sine * p0 + along * k0
+            c.rotation[s, 3 + j] = cosine * y + sine * p1 + along * k1
+            c.rotation[s, 6 + j] = cosine * z + sine * p2 + along * k2
+    return 0
+
+
+@kernel
+def keep_pose(c, s, row):
+    """Keeps the present pose and twist of a shape."""
+    for i in range(9):
+        c.still_pose[row, i] = c.rotation[s, i]
+    for i in range(3):
+        c.still_pose[row, 9 + i] = c.position[s, i]
+    w0, w1, w2, x, y, z = shape_twist(c, s)
+    c.twist[row, 0], c.twist[row, 1], c.twist[row, 2] = w0, w1, w2
+    c.twist[row, 3], c.twist[row, 4], c.twist[row, 5] = x, y, z
+    return 0
+
+
+@kernel
+def restore_pose(c, s, row):
+    """Puts a shape back to the pose that was kept, bit for bit."""
+    for i in range(9):
+        c.rotation[s, i] = c.still_pose[row, i]
+    for i in range(3):
+        c.position[s, i] = c.still_pose[row, 9 + i]
+    return 0
+
+
+@kernel
+def deepest(c, count):
+    """Least gap of the work points [m]."""
+    gap = c.work_gap[0]
+    for k in range(1, count):
+        gap = min(gap, c.work_gap[k])
+    return gap
+
+
+@kernel
+def deepest_patch_point(address):
+    """Makes the deepest point of all patches the only work point."""
+    c = view(COLLISION, address)
+    best, at = 1e300, 0
+    for patch in range(c.count[PATCHES]):
+        for k in range(patch * PATCH_ROOM, patch * PATCH_ROOM + c.patch_count[patch]):
+            if c.patch_gap[k] < best:
+                best, at = c.patch_gap[k], k
+    take_point(address, at)
+    return 1
+
+
+@kernel
+def work_points(address, function, s, t, pair):
+    """Calls a pair function; of shapes that are not convex the deepest point alone is left. Returns their number."""
+    c = view(COLLISION, address)
+    count = call4(function, address, s, t, pair)
+    if count > 0 and c.shape_type[t] >= COMPOUND:
+        return deepest_patch_point(address)
+    return count
+
+
+@kernel
+def gap_at(address, function, s, t, pair, time):
+    """Points of the pair at a time [s] from now; returns their number."""
+    c = view(COLLISION, address)
+    move_shape(c, s, 0, time)
+    move_shape(c, t, 1, time)
+    bound_shape(address, s, 0.5 * c.margin[0])
+    bound_shape(address, t, 0.5 * c.margin[0])
+    return work_points(address, function, s, t, pair)
+
+
+@kernel
+def approach_at(c, row, s, x, y, z, n0, n1, n2):
+    """Velocity along n of the material point (x, y, z) of a shape at the present pose."""
+    r0, r1, r2 = x - c.still_pose[row, 9], y - c.still_pose[row, 10], z - c.still_pose[row, 11]
+    v0, v1, v2 = cross(c.twist[row, 0], c.twist[row, 1], c.twist[row, 2], r0, r1, r2)
+    return n0 * (v0 + c.twist[row, 3]) + n1 * (v1 + c.twist[row, 4]) + n2 * (v2 + c.twist[row, 5])
+
+
+@kernel
+def carried_back(c, row, s, x, y, z):
+    """Where the material point of a shape that is at (x, y, z) at its moved pose is at the pose kept."""
+    x, y, z = x - c.position[s, 0], y - c.position[s, 1], z - c.position[s, 2]
+    rotation, still = c.rotation, c.still_pose
+    p0 = rotation[s, 0] * x + rotation[s, 3] * y + rotation[s, 6] * z
+    p1 = rotation[s, 1] * x + rotation[s, 4] * y + rotation[s, 7] * z
+    p2 = rotation[s, 2] * x + rotation[s, 5] * y + rotation[s, 8] * z
+    return (
+        still[row, 9] + still[row, 0] * p0 + still[row, 1] * p1 + still[row, 2] * p2,
+        still[row, 10] + still[row, 3] * p0 + still[row, 4] * p1 + still[row, 5] * p2,
+        still[row, 11] + still[row, 6] * p0 + still[row, 7] * p1 + still[row, 8] * p2,
+    )
+
+
+@kernel
+def bring_back(address, s, t, count, time):
+    """Work points at the time of impact, brought to the present; those of the shape that moves more are taken."""
+    c = view(COLLISION, address)
+    n0, n1, n2 = c.work_normal[0], c.work_normal[1], c.work_normal[2]
+    for k in range(count):
+        x, y, z = c.work_point[k, 0], c.work_point[k, 1], c.work_point[k, 2]
+        a0, a1, a2 = carried_back(c, 0, s, x, y, z)
+        b0, b1, b2 = carried_back(c, 1, t, x, y, z)
+        speed = approach_at(c, 1, t, b0, b1, b2, n0, n1, n2) - approach_at(c, 0, s, a0, a1, a2, n0, n1, n2)
+        c.work_gap[k] -= time * speed
+        if c.shape_motion[s] > c.shape_motion[t]:
+            c.work_point[k, 0], c.work_point[k, 1], c.work_point[k, 2] = a0, a1, a2
+        else:
+            c.work_point[k, 0], c.work_point[k, 1], c.work_point[k, 2] = b0, b1, b2
+    return count
+
+
+@kernel
+def keep_idle(address, s, t, count, h):
+    """Keeps the present points that the present motion does not close within a step; returns their number."""
+    c = view(COLLISION, address)
+    n0, n1, n2 = c.work_normal[0], c.work_normal[1], c.work_normal[2]
+    kept = 0
+    for k in range(count):
+        x, y, z = c.work_point[k, 0], c.work_point[k, 1], c.work_point[k, 2]
+        speed = approach_at(c, 1, t, x, y, z, n0, n1, n2) - approach_at(c, 0, s, x, y, z, n0, n1, n2)
+        if c.work_gap[k] + h * speed >= 0.0:
+            for i in range(3):
+                c.work_point[kept, i] = c.work_point[k, i]
+            c.work_gap[kept] = c.work_gap[k]
+            c.work_key[kept] = c.work_key[k]
+            kept += 1
+    return kept
+
+
+@kernel
+def advance_pair(address, function, s, t, pair, start, end, touch):
+    """Conservative advancement of two shapes from a time to a time [s], both from now.
+
+    Returns:
+        count: points at the first touch, in the work arrays; 0 if they do not meet.
+        time: of the first touch [s].
+    """
+    c = view(COLLISION, address)
+    turning = 0.0
+    for row in range(2):
+        w = math.sqrt(c.twist[row, 0] ** 2 + c.twist[row, 1] ** 2 + c.twist[row, 2] ** 2)
+        turning += w * c.shape_outer[s if row == 0 else t] if w > 0.0 else 0.0
+    time = start
+    for _ in range(ROUNDS):
+        count = gap_at(address, function, s, t, pair, time)
+        if count == 0:  # farther apart than they can move
+            return 0, time
+        gap = deepest(c, count)
+        if gap <= touch:
+            return count, time
+        n0, n1, n2 = c.work_normal[0], c.work_normal[1], c.work_normal[2]
+        speed = turning
+        for i in range(3):
+            n = n0 if i == 0 else (n1 if i == 1 else n2)
+            speed -= n * (c.twist[1, 3 + i] - c.twist[0, 3 + i])
+        if speed <= 0.0:
+            return 0, time
+        time += (gap - 0.5 * touch) / speed
+        if time > end:
+            return 0, time
+    return count, time
+
+
+@kernel
+def sweep_pair(address, function, s, t, pair):
+    """Points of a pair with a swept shape, into the work arrays, at the present poses.
+
+    Returns:
+        count: their number, at most WORK.
+        swept: 1 if they are of a time of impact, or the body came so deep in this step.
+    """
+    c = view(COLLISION, address)
+    h, back = c.sweep[SWEEP_STEP], c.sweep[SWEEP_BACK]
+    margin = c.margin[0]
+    c.margin[0] = margin + 2.0 * (c.shape_motion[s] + c.shape_motion[t])
+    keep_pose(c, s, 0)
+    keep_pose(c, t, 1)
+    count = work_points(address, function, s, t, pair)
+    touching = count > 0 and deepest(c, count) < margin
+    n0, n1, n2 = c.work_normal[0], c.work_normal[1], c.work_normal[2]
+    gap = deepest(c, count) if count > 0 else margin
+    looking = True
+    swept = 0
+    arrived = False
+    if touching:
+        before = gap_at(address, function, s, t, pair, -back)
+        m0, m1, m2 = c.work_normal[0], c.work_normal[1], c.work_normal[2]
+        looking = before > 0 and n0 * m0 + n1 * m1 + n2 * m2 < SAME_SIDE
+        # On the side that it came from, but deeper than it was: the present points hold, and are pushed out at once.
+        arrived = gap < -TOUCH * margin and (before == 0 or deepest(c, before) > gap)
+    if looking:
+        count, time = advance_pair(address, function, s, t, pair, -back, h, TOUCH * margin)
+        if count > 0:
+            count = bring_back(address, s, t, min(count, WORK), time)
+            swept = 1
+    restore_pose(c, s, 0)
+    restore_pose(c, t, 1)
+    bound_shape(address, s, 0.5 * margin + c.shape_motion[s])
+    bound_shape(address, t, 0.5 * margin + c.shape_motion[t])
+    if swept == 0:
+        if arrived:
+            count = work_points(address, function, s, t, pair)
+            swept = 1
+        elif not touching and c.shape_type[t] >= COMPOUND:
+            count = 0
+        else:
+            count = call4(function, address, s, t, pair)
+            if count > 0 and not touching:
+                count = keep_idle(address, s, t, count, h)
+    c.margin[0] = margin
+    return count, swept
