@@ -1,4 +1,4 @@
-"""Continuous detection: bullets against thin walls, bounces with exact trajectories, spinning boxes, what flies past."""
+"""Continuous detection: bullets against thin walls, bounces with exact paths, spinning boxes, what flies past."""
 
 import numpy as np
 import pytest

@@ -25,7 +25,7 @@ from kido.collision.manifold import reduce_manifold
 from kido.collision.match import keep_old, match_contacts
 from kido.collision.patches import take_point
 from kido.collision.poses import update_bounds, update_poses
-from kido.collision.sweep import sweep_pair, update_motion
+from kido.collision.sweep import GUARD, sweep_pair, update_motion
 from kido.jit import call4, callback, kernel, view
 
 
@@ -133,6 +133,8 @@ def find_contacts(address):
                 if swept != 0:
                     for k in range(found, found + count):
                         c.swept[k] = 1
+                        if c.key[k] == GUARD:
+                            c.friction[k] = 0.0
                 if last_old > first_old:
                     reach = min(shape_reach[a], shape_reach[b])
                     match_contacts(address, found, found + count, first_old, last_old, reach)
