@@ -125,6 +125,8 @@ def test_hulls_of_spheres_that_are_other_shapes():
     assert ball.volume == pytest.approx(Sphere(0.5).volume, rel=1e-15)
     np.testing.assert_allclose(ball.moment(2.0), Sphere(0.5).moment(2.0), rtol=1e-14)
     np.testing.assert_array_equal(ball.centroid, [1, 2, 3])
+    assert ball == MultiSphereHull([[1, 2, 3]], [0.5]) and hash(ball) == hash(MultiSphereHull([[1, 2, 3]], [0.5]))
+    assert ball != pill
 
 
 def test_hull_of_unequal_spheres_against_a_fine_polyhedron():

@@ -141,7 +141,7 @@ def geometry(shape: Shape | SkinPoint | SkinFace) -> Geometry:
             ]
             return _compound(shape, pieces, place, reach)
         case LineSegment():
-            pieces = [_wire(*shape.vertices[list(ends)], 0.5 * shape.thickness) for ends in shape.connections]
+            pieces = [_wire(shape.vertices[a], shape.vertices[b], 0.5 * shape.thickness) for a, b in shape.connections]
             if len(pieces) == 1:
                 return Geometry(CAPSULE, pieces[0].size, pieces[0].transform, pieces[0].reach)
             return _compound(shape, pieces, place, reach)

@@ -20,7 +20,7 @@ def convex_pieces(vertices: np.ndarray, faces: np.ndarray, threshold: float = TH
         ShapeError: it found no pieces.
     """
     try:
-        import coacd
+        import coacd  # pyright: ignore[reportMissingImports]
     except ImportError:
         raise MissingExtraError("convex decomposition of meshes", "decompose") from None
     coacd.set_log_level("error")

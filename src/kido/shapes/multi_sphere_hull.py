@@ -22,8 +22,7 @@ class MultiSphereHull(Shape):
     """Convex hull of spheres: of two equal ones a capsule, of two different ones a rounded cone.
 
     Collisions are those of the exact hull. Volume, centroid and moment are extrapolated from two polyhedra with
-    their corners on the spheres, and right to about 1e-5 of their size. Two are equal only if they are the same
-    object.
+    their corners on the spheres, and right to about 1e-5 of their size.
 
     Args:
         centers: (n,3) in the shape's axes [m], at least one.
@@ -46,6 +45,14 @@ class MultiSphereHull(Shape):
     def __repr__(self) -> str:
         return f"MultiSphereHull({len(self.radii)} spheres)"
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, MultiSphereHull):
+            return NotImplemented
+        return np.array_equal(self.centers, other.centers) and np.array_equal(self.radii, other.radii)
+
+    def __hash__(self) -> int:
+        return hash((self.centers.tobytes(), self.radii.tobytes()))
+
     def __reduce__(self):
         return MultiSphereHull, (self.centers, self.radii)
 
@@ -65,8 +72,11 @@ class MultiSphereHull(Shape):
             volume = 4.0 / 3.0 * np.pi * r**3
             return volume, self.centers[0].copy(), 0.2 * r * r * volume * np.eye(3)
         coarse, fine = (second_moments(*self.polyhedron(level)) for level in LEVELS)
-        volume, centroid, second = (b + (b - a) / 3.0 for a, b in zip(coarse, fine, strict=True))
-        return float(volume), centroid, second
+        return (
+            fine[0] + (fine[0] - coarse[0]) / 3.0,
+            fine[1] + (fine[1] - coarse[1]) / 3.0,
+            fine[2] + (fine[2] - coarse[2]) / 3.0,
+        )
 
     @property
     def aabb(self) -> np.ndarray:

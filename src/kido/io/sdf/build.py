@@ -12,7 +12,7 @@ from kido.errors import KidoError
 from kido.io.sdf.fields import Remarks, note_unknown
 from kido.io.sdf.inertial import read_inertia
 from kido.io.sdf.scope import MODEL, WORLD
-from kido.io.sdf.shapes import ShapeReader, read_color, read_surface
+from kido.io.sdf.shapes import ShapeReader, read_color, read_surface, shape_offset
 from kido.io.sdf.spec import ModelSpec
 from kido.io.sdf.tree import FlatJoint, FlatLink, Step, flatten, span
 from kido.io.urdf.tree import massless_text
@@ -162,7 +162,9 @@ class SkeletonBuilder:
             note_unknown(child, known, f"link '{link.name}'", remarks)
             shape = self.shapes.read(child, link.spec.finder)
             if shape is not None:
-                found.append((child, shape, link.shape_pose(child)))
+                pose = link.shape_pose(child)
+                pose[:3, 3] += pose[:3, :3] @ shape_offset(child)
+                found.append((child, shape, pose))
         return found
 
 

@@ -13,7 +13,7 @@ from kido.errors import KidoError
 from kido.io.moments import possible_moment
 from kido.io.sdf.fields import Remarks, find_pose, note_unknown
 from kido.io.xml import Node
-from kido.shapes import Plane, Shape
+from kido.shapes import Heightmap, Plane, Shape
 from kido.skeleton import Inertia
 
 __all__ = ["read_inertia"]
@@ -55,8 +55,8 @@ def read_inertia(link: Node, solids: list[tuple[Node, Shape, np.ndarray]], remar
 def _of_solids(link: Node, node: Node, solids: list[tuple[Node, Shape, np.ndarray]], remarks: Remarks) -> Inertia:
     total = Inertia()
     for collision, shape, transform in solids:
-        if isinstance(shape, Plane):
-            remarks.add(collision, f"{collision.describe()} is a plane, which has no mass")
+        if isinstance(shape, Plane | Heightmap):
+            remarks.add(collision, f"{collision.describe()} is ground, which has no mass")
             continue
         density = collision.child_number("density", node.child_number("density", DEFAULT_DENSITY))
         try:

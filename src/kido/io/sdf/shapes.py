@@ -8,15 +8,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from kido.errors import FileFormatError, KidoError, MeshNotFoundError, ShapeError
+from kido.io.images import read_png
 from kido.io.meshes import load_mesh
 from kido.io.resources import ResourceFinder
 from kido.io.sdf.fields import Remarks, direction, note_unknown
 from kido.io.xml import Node
-from kido.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Plane, Shape, Sphere
+from kido.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Heightmap, Mesh, Plane, Shape, Sphere
 
-__all__ = ["ShapeReader", "read_color", "read_surface"]
+__all__ = ["ShapeReader", "read_color", "read_surface", "shape_offset"]
 
-NOT_SUPPORTED = ("heightmap", "polyline", "image")
+NOT_SUPPORTED = ("polyline", "image")
+
+
+HEIGHTMAP_CHILDREN = ("uri", "size", "pos")
 
 
 @dataclass(frozen=True)
@@ -44,9 +48,11 @@ class ShapeReader:
             return None
         if kind.tag == "mesh":
             return self._mesh(kind, node, finder)
+        if kind.tag == "heightmap":
+            return self._heightmap(kind, node, finder)
         reader = _READERS.get(kind.tag)
         if reader is None:
-            known = ", ".join((*_READERS, "mesh", "empty", *NOT_SUPPORTED))
+            known = ", ".join((*_READERS, "mesh", "heightmap", "empty", *NOT_SUPPORTED))
             raise kind.error(f"unknown shape <{kind.tag}> in {node.describe()}; expected one of {known}")
         try:
             return reader(kind)
@@ -75,6 +81,45 @@ class ShapeReader:
             raise node.error(f"mesh {where}: {error.reason}") from None
         except KidoError as error:
             raise node.error(str(error)) from None
+
+    def _heightmap(self, node: Node, owner: Node, finder: ResourceFinder) -> Heightmap | None:
+        """Grey values from 0 to 1 times the height of <size>, the image's top row at high y, as Gazebo has them."""
+        note_unknown(node, HEIGHTMAP_CHILDREN, owner.describe(), self.remarks)
+        uri = node.child_text("uri", "")
+        if not uri:
+            self.remarks.add(node, f"<heightmap> of {owner.describe()} is left out: it names no image")
+            return None
+        size = node.child_vector("size", 3, (1.0, 1.0, 1.0))
+        if size[0] <= 0.0 or size[1] <= 0.0:
+            raise node.error(
+                f"<size> of <heightmap> '{uri}' is {size.tolist()}; expected positive lengths along x and y"
+            )
+        try:
+            path = finder.find(uri)
+        except MeshNotFoundError as error:
+            if not self.skip_missing:
+                reason = f"{error.reason} (to load the model without it: missing_meshes='skip')"
+                raise MeshNotFoundError(error.uri, error.tried, reason, node.path, node.line) from None
+            self.remarks.add(node, f"<heightmap> '{uri}' is left out: {error.reason}")
+            return None
+        if path.suffix.lower() != ".png":
+            self.remarks.add(node, f"<heightmap> '{uri}' is left out: only PNG images are read")
+            return None
+        try:
+            grey = read_png(path)[::-1]
+            spacing = (size[0] / max(grey.shape[1] - 1, 1), size[1] / max(grey.shape[0] - 1, 1))
+            heights = size[2] * grey if size[2] >= 0.0 else size[2] * (grey - 1.0)
+            return Heightmap(heights, spacing)
+        except FileFormatError as error:
+            raise node.error(f"image {error.path}: {error.reason}") from None
+        except ShapeError as error:
+            raise node.error(str(error)) from None
+
+
+def shape_offset(node: Node) -> np.ndarray:
+    """Where the shape of a <visual> or <collision> stands in its frame (3,): <pos> of a <heightmap>, else zero."""
+    heightmap = node.require("geometry").child("heightmap")
+    return np.zeros(3) if heightmap is None else heightmap.child_vector("pos", 3, (0.0, 0.0, 0.0))
 
 
 def read_color(visual: Node, remarks: Remarks) -> tuple[float, ...] | None:

@@ -7,7 +7,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from kido.io.writers.losses import Losses
-from kido.shapes import Box, Cone, Ellipsoid, Mesh, Plane, Shape, convex_hull
+from kido.shapes import (
+    Box,
+    Cone,
+    Cylinder,
+    Ellipsoid,
+    Heightmap,
+    LineSegment,
+    Mesh,
+    MultiSphereHull,
+    Plane,
+    Pyramid,
+    Shape,
+    VoxelGrid,
+    convex_hull,
+)
 from kido.skeleton import BodyNode, ShapeNode
 
 __all__ = ["Placed", "shapes_of"]
@@ -53,6 +67,20 @@ def _approximated(shape: Shape, what: str, losses: Losses) -> tuple[Shape | None
         local[:3, :3] = _basis(normal)
         local[:3, 3] = (shape.offset - 0.5 * PLANE_SIZE) * normal
         return Box((PLANE_SIZE, PLANE_SIZE, PLANE_SIZE)), local
+    if isinstance(shape, LineSegment) and len(shape.connections) == 1:
+        start, stop = shape.vertices[shape.connections[0]]
+        local[:3, :3] = _basis((stop - start) / np.linalg.norm(stop - start))
+        local[:3, 3] = 0.5 * (start + stop)
+        losses.approximated(what, "a cylinder")
+        return Cylinder(0.5 * shape.thickness, shape.length), local
+    if isinstance(shape, Pyramid):
+        return Mesh(*shape.hull), local
+    if isinstance(shape, Heightmap | VoxelGrid):
+        losses.approximated(what, "a mesh of its surface, whose convex hull collides")
+        return Mesh(*(shape.surface if isinstance(shape, VoxelGrid) else (shape.vertices, shape.faces))), local
+    if isinstance(shape, MultiSphereHull):
+        losses.approximated(what, "a mesh with its corners on the surface")
+        return Mesh(*shape.polyhedron()), local
     if isinstance(shape, Ellipsoid | Cone):
         losses.approximated(what, "a mesh with its corners on the surface")
         hull = convex_hull(_points(shape), what)

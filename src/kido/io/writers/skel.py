@@ -14,7 +14,7 @@ from kido.io.writers.shapes import Placed, shapes_of
 from kido.io.writers.text import add, document, number, to_text, vector, xyz_angles
 from kido.io.xml import Element
 from kido.joints import ActuatorType, JointKind
-from kido.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Plane, Shape, Sphere
+from kido.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, MultiSphereHull, Plane, Shape, Sphere
 from kido.simulation import World
 from kido.skeleton import Inertia, Marker, Skeleton
 
@@ -32,7 +32,7 @@ TYPES = {
     JointKind.TRANSLATIONAL: "translational",
     JointKind.FREE: "free",
 }
-SHAPES = (Box, Sphere, Cylinder, Capsule, Cone, Ellipsoid, Plane, Mesh)
+SHAPES = (Box, Sphere, Cylinder, Capsule, Cone, Ellipsoid, Plane, Mesh, MultiSphereHull)
 WORLD = "world"
 DYNAMICS = {
     "damping": "damping",
@@ -166,6 +166,12 @@ def _add_geometry(geometry: Element, shape: Shape, store: MeshStore, label: str)
         add(element, "height", number(shape.height))
     elif isinstance(shape, Ellipsoid):
         add(add(geometry, "ellipsoid"), "size", vector(2.0 * np.array(shape.radii)))
+    elif isinstance(shape, MultiSphereHull):
+        element = add(geometry, "multi_sphere")
+        for center, radius in zip(shape.centers, shape.radii, strict=True):
+            sphere = add(element, "sphere")
+            add(sphere, "radius", number(float(radius)))
+            add(sphere, "position", vector(center))
     elif isinstance(shape, Plane):
         element = add(geometry, "plane")
         add(element, "normal", vector(shape.normal))
