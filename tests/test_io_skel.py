@@ -467,15 +467,17 @@ def test_multi_sphere_of_one():
 
 
 @pytest.mark.parametrize("tag", ["soft_shape", "soft"])
-def test_soft_shape_is_rigid_and_noted(tag: str):
-    (node,), warnings = shapes_of(
+def test_soft_shape_is_a_skin(tag: str):
+    (node,), _ = shapes_of(
         f"<{tag}><total_mass>0.5</total_mass>"
         f"<geometry><box><size>1 2 3</size><frags>3 3 3</frags></box></geometry>"
         f"<kv>500</kv><ke>0</ke><damp>5</damp></{tag}>"
     )
-    assert node.shape == kido.Box((1, 2, 3))
+    body = node.body
+    assert isinstance(body, kido.SoftBodyNode) and body.num_points == 26
+    assert (body.kv, body.ke, body.kd, body.total_mass) == (500.0, 0.0, 5.0, 0.5)
+    assert_allclose(np.ptp(body.rest_positions, axis=0), [1, 2, 3])
     assert node.collision
-    assert any("soft bodies are not supported" in w and "0.5 kg" in w for w in warnings)
 
 
 OBJ = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"

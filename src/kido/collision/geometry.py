@@ -80,9 +80,11 @@ class SkinFace(NamedTuple):
 
     Attributes:
         size: its longest edge at rest [m].
+        depth: how far behind it something may be and still be pushed out through it [m].
     """
 
     size: float
+    depth: float
 
 
 def geometry(shape: Shape | SkinPoint | SkinFace) -> Geometry:
@@ -91,7 +93,7 @@ def geometry(shape: Shape | SkinPoint | SkinFace) -> Geometry:
     if isinstance(shape, SkinPoint):
         return Geometry(POINT, (0.0, 0.0, 0.0), place, 0.0)
     if isinstance(shape, SkinFace):
-        return Geometry(FACE, (0.0, 0.0, 0.0), place, shape.size)
+        return Geometry(FACE, (shape.depth, 0.0, 0.0), place, shape.size)
     if isinstance(shape, Plane):
         normal = np.array(shape.normal)
         other = np.eye(3)[np.argmin(np.abs(normal))]

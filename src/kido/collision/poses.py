@@ -58,19 +58,14 @@ def update_poses(address):
 
 @kernel
 def face_bounds(address, s, i):
-    """Extent of a triangle of a soft skin along world axis i, from the shape's origin: as thick as it is long."""
+    """Extent of a triangle of a soft skin along world axis i, from the shape's origin, down to its depth."""
     c = view(COLLISION, address)
     triangle, rotation = c.skin_triangle, c.rotation
     t, r0, r1, r2 = c.shape_hull[s], rotation[s, 3 * i], rotation[s, 3 * i + 1], rotation[s, 3 * i + 2]
-    low, high, longest = 1e300, -1e300, 0.0
+    low, high = 1e300, -1e300
     for k in range(3):
-        m = (k + 1) % 3
         x = r0 * triangle[t, 3 * k] + r1 * triangle[t, 3 * k + 1] + r2 * triangle[t, 3 * k + 2]
         low, high = min(low, x), max(high, x)
-        edge = 0.0
-        for j in range(3):
-            edge += (triangle[t, 3 * k + j] - triangle[t, 3 * m + j]) ** 2
-        longest = max(longest, edge)
     a0, a1, a2 = triangle[t, 0], triangle[t, 1], triangle[t, 2]
     e0, e1, e2 = triangle[t, 3] - a0, triangle[t, 4] - a1, triangle[t, 5] - a2
     f0, f1, f2 = triangle[t, 6] - a0, triangle[t, 7] - a1, triangle[t, 8] - a2
@@ -78,7 +73,7 @@ def face_bounds(address, s, i):
     size = math.sqrt(n0 * n0 + n1 * n1 + n2 * n2)
     inside = 0.0
     if size > 0.0:
-        inside = -math.sqrt(longest) * (r0 * n0 + r1 * n1 + r2 * n2) / size
+        inside = -c.shape_size[s, 0] * (r0 * n0 + r1 * n1 + r2 * n2) / size
     return low + min(inside, 0.0), high + max(inside, 0.0)
 
 

@@ -132,7 +132,8 @@ class SoftArrays:
             geometries += [SkinPoint()] * len(points)
             corners = self.container.rest[self.container.face[faces.start : faces.stop]]
             longest = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max(axis=1)
-            geometries += [SkinFace(float(size)) for size in longest]
+            depth = np.minimum(longest, 0.5 * thickness(corners))
+            geometries += [SkinFace(float(size), float(most)) for size, most in zip(longest, depth, strict=True)]
         self.container = self._make(np.array(rows, np.int64).reshape(-1, 3))
         return all_nodes, geometries
 
@@ -166,3 +167,27 @@ def band_order(n: int, pairs: np.ndarray) -> tuple[np.ndarray, int]:
     order = np.asarray(reverse_cuthill_mckee(graph, symmetric_mode=True), np.int64)
     place = np.argsort(order)
     return order, int(np.abs(place[pairs[:, 0]] - place[pairs[:, 1]]).max())
+
+
+def thickness(corners: np.ndarray) -> np.ndarray:
+    """How far it is from the middle of each triangle (n,3,3) of a closed surface straight inwards to the other side [m].
+
+    Source: Moeller and Trumbore (1997), the intersection of a ray and a triangle.
+    """
+    a, e, f = corners[:, 0], corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
+    normals = np.cross(e, f)
+    size = np.linalg.norm(normals, axis=1)
+    found = np.full(len(corners), np.inf)
+    for k in np.flatnonzero(size > 0.0):
+        ray, origin = -normals[k] / size[k], corners[k].mean(axis=0)
+        across = np.cross(ray, f)
+        area = np.einsum("ij,ij->i", e, across)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            u = np.einsum("ij,ij->i", origin - a, across) / area
+            turned = np.cross(origin - a, e)
+            v = turned @ ray / area
+            distance = np.einsum("ij,ij->i", f, turned) / area
+            hit = (u >= -1e-9) & (v >= -1e-9) & (u + v <= 1.0 + 1e-9) & (distance > 1e-9 * np.sqrt(size[k]))
+        if hit.any():
+            found[k] = distance[hit].min()
+    return found

@@ -1,7 +1,7 @@
 """Points and triangles of soft skins, with other shapes and with each other.
 
-A point is a ball without size. A triangle has an outside; what has passed it from there by less than its longest edge
-is pushed back out. Its corners are points of their own, so that planes meet those alone, and other shapes meet the
+A point is a ball without size. A triangle has an outside; what has passed it from there by less than its depth, half
+the thickness of the body at rest, is pushed back out. Its corners are points of their own, so that planes meet those alone, and other shapes meet the
 triangle only with what may lie between its corners: a ball's centre, corners of the face that looks at it, points.
 Positions of the corners, in the axes of the link, are per-step data.
 """
@@ -41,7 +41,7 @@ def corner(address, t, k):
 
 @kernel
 def triangle_of(address, t):
-    """Corners of triangle t in the world, its outward unit normal, and its longest edge; all zero if it has no area."""
+    """Corners of triangle t in the world, its edges from the first corner, and its outward unit normal."""
     a0, a1, a2 = corner(address, t, 0)
     b0, b1, b2 = corner(address, t, 1)
     d0, d1, d2 = corner(address, t, 2)
@@ -49,10 +49,8 @@ def triangle_of(address, t):
     f0, f1, f2 = d0 - a0, d1 - a1, d2 - a2
     n0, n1, n2 = e1 * f2 - e2 * f1, e2 * f0 - e0 * f2, e0 * f1 - e1 * f0
     size = math.sqrt(n0 * n0 + n1 * n1 + n2 * n2)
-    g0, g1, g2 = d0 - b0, d1 - b1, d2 - b2
-    longest = max(e0 * e0 + e1 * e1 + e2 * e2, max(f0 * f0 + f1 * f1 + f2 * f2, g0 * g0 + g1 * g1 + g2 * g2))
     inverse = 1.0 / size if size > 0.0 else 0.0
-    return (a0, a1, a2), (e0, e1, e2), (f0, f1, f2), (n0 * inverse, n1 * inverse, n2 * inverse), math.sqrt(longest)
+    return (a0, a1, a2), (e0, e1, e2), (f0, f1, f2), (n0 * inverse, n1 * inverse, n2 * inverse)
 
 
 @kernel
@@ -71,13 +69,13 @@ def weights(e, f, x, y, z):
 
 
 @kernel
-def add_over(address, made, a, e, f, n, longest, x, y, z, radius, key):
+def add_over(address, made, t, a, e, f, n, x, y, z, radius, key):
     """Add the contact of a ball whose centre (x, y, z) is over or under a triangle. Returns the new count."""
     c = view(COLLISION, address)
     x, y, z = x - a[0], y - a[1], z - a[2]
     d = x * n[0] + y * n[1] + z * n[2]
     gap = d - radius
-    if gap >= c.margin[0] or gap < -longest:
+    if gap >= c.margin[0] or gap < -c.shape_size[t, 0]:
         return made
     s, r = weights(e, f, x, y, z)
     if s < 0.0 or r < 0.0 or s + r > 1.0:
@@ -90,11 +88,11 @@ def add_over(address, made, a, e, f, n, longest, x, y, z, radius, key):
 def sphere_face(address, s, t, pair):
     """The centre's foot on the triangle; from outside, also the nearest point of its edges."""
     c = view(COLLISION, address)
-    a, e, f, n, longest = triangle_of(address, t)
+    a, e, f, n = triangle_of(address, t)
     x, y, z = c.position[s, 0], c.position[s, 1], c.position[s, 2]
     radius = core_radius(address, s)
     set_normal(address, -n[0], -n[1], -n[2])
-    if add_over(address, 0, a, e, f, n, longest, x, y, z, radius, 0) == 1:
+    if add_over(address, 0, t, a, e, f, n, x, y, z, radius, 0) == 1:
         return 1
     x, y, z = x - a[0], y - a[1], z - a[2]
     if radius == 0.0 or x * n[0] + y * n[1] + z * n[2] <= 0.0:
@@ -123,23 +121,21 @@ def sphere_face(address, s, t, pair):
 def solid_face(address, s, t, pair):
     """Corners of what of the solid looks at the triangle."""
     c = view(COLLISION, address)
-    a, e, f, n, longest = triangle_of(address, t)
-    if longest == 0.0:
-        return 0
+    a, e, f, n = triangle_of(address, t)
     set_normal(address, -n[0], -n[1], -n[2])
     p, position = c.feature, c.position
     o0, o1, o2 = position[s, 0], position[s, 1], position[s, 2]
     count, _, _, _ = find_feature(address, 0, s, s, -n[0], -n[1], -n[2])
     if count <= 1:
         x, y, z = support(address, s, s, -n[0], -n[1], -n[2])
-        return add_over(address, 0, a, e, f, n, longest, o0 + x, o1 + y, o2 + z, core_radius(address, s), 0)
+        return add_over(address, 0, t, a, e, f, n, o0 + x, o1 + y, o2 + z, core_radius(address, s), 0)
     radius = core_radius(address, s)
     made = 0
     for k in range(count):
         x, y, z = p[0, k, 0], p[0, k, 1], p[0, k, 2]
         if c.shape_type[s] == CAPSULE:  # the feature lies on the surface
             x, y, z = x + radius * n[0], y + radius * n[1], z + radius * n[2]
-        made = add_over(address, made, a, e, f, n, longest, o0 + x, o1 + y, o2 + z, radius, k)
+        made = add_over(address, made, t, a, e, f, n, o0 + x, o1 + y, o2 + z, radius, k)
     return made
 
 
@@ -147,10 +143,10 @@ def solid_face(address, s, t, pair):
 def point_face(address, s, t, pair):
     """A point of one skin and a triangle of another: its foot."""
     c = view(COLLISION, address)
-    a, e, f, n, longest = triangle_of(address, t)
+    a, e, f, n = triangle_of(address, t)
     set_normal(address, -n[0], -n[1], -n[2])
     return add_over(
-        address, 0, a, e, f, n, longest, c.position[s, 0], c.position[s, 1], c.position[s, 2], 0.0, 0
+        address, 0, t, a, e, f, n, c.position[s, 0], c.position[s, 1], c.position[s, 2], 0.0, 0
     )  # fmt: skip
 
 

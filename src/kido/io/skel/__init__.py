@@ -13,7 +13,7 @@
   child, as in DART until 2025 (newer versions of DART take world axes).
 - The pitch of a screw joint is in metres per revolution, the size of an ellipsoid its three diameters [m].
 
-Everything a file says that KIDO does not model (soft bodies, actuator types, acceleration limits, ...) is
+Everything a file says that KIDO does not model (actuator types, acceleration limits, ...) is
 named in ``skeleton.warnings`` and left out; whatever is wrong is refused with a FileFormatError.
 """
 

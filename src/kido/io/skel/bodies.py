@@ -16,6 +16,7 @@ import numpy as np
 from kido.io.resources import ResourceFinder
 from kido.io.skel.fields import located, note_unknown, pose
 from kido.io.skel.shapes import Part, read_part
+from kido.io.skel.soft import SoftPart, read_soft
 from kido.io.xml import Node
 from kido.shapes import Box, Shape
 from kido.skeleton import BodyNode, Inertia, Marker
@@ -49,6 +50,12 @@ class SkelBody:
     inertia: Inertia
     has_inertia: bool
     parts: list[Part] = field(default_factory=list)
+    soft: SoftPart | None = None
+
+    @property
+    def mass(self) -> float:
+        """Mass with that of a soft skin [kg]."""
+        return self.inertia.mass + (0.0 if self.soft is None else self.soft.total_mass)
 
 
 def read_body(
@@ -70,6 +77,7 @@ def read_body(
         inertia=_read_inertia(node, parts, owner, warnings),
         has_inertia=node.child("inertia") is not None,
         parts=[part for part in parts if visuals or part.collision],
+        soft=_read_softs(node, finder, owner, warnings),
     )
 
 
@@ -107,14 +115,14 @@ def _read_parts(node: Node, finder: ResourceFinder, visuals: bool, owner: str, w
             continue
         parts.append(read_part(shape_node, finder, owner, warnings))
     parts.extend(read_part(shape_node, finder, owner, warnings) for shape_node in node.children("collision_shape"))
-    for shape_node in node.children("soft_shape", "soft"):
-        mass = shape_node.child_number("total_mass", 0.0)
-        warnings.append(
-            f"{owner}: soft bodies are not supported; <{shape_node.tag}> was read as a rigid shape without "
-            f"its mass of {mass:g} kg"
-        )
-        parts.append(read_part(shape_node, finder, owner, warnings))
     return parts
+
+
+def _read_softs(node: Node, finder: ResourceFinder, owner: str, warnings: list[str]) -> SoftPart | None:
+    softs = node.children("soft_shape", "soft")
+    if len(softs) > 1:
+        warnings.append(f"{owner}: of {len(softs)} soft shapes the first was taken")
+    return read_soft(softs[0], finder, owner, warnings) if softs else None
 
 
 def _read_inertia(node: Node, parts: list[Part], owner: str, warnings: list[str]) -> Inertia:

@@ -16,7 +16,6 @@ from kido.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, MultiSphereHull
 __all__ = ["Part", "read_part"]
 
 KNOWN_CHILDREN = ("transformation", "geometry", "color", "collidable")
-SOFT_CHILDREN = ("total_mass", "transformation", "geometry", "kv", "ke", "damp")
 
 
 @dataclass(frozen=True)
@@ -44,12 +43,11 @@ class _Geometry:
 
 
 def read_part(node: Node, finder: ResourceFinder, owner: str, warnings: list[str]) -> Part:
-    """Read a ``<visualization_shape>``, ``<collision_shape>`` or ``<soft_shape>``.
+    """Read a ``<visualization_shape>`` or ``<collision_shape>``.
 
     `finder` finds its meshes; `owner` names the body in remarks.
     """
-    soft = node.tag in ("soft_shape", "soft")
-    note_unknown(node, SOFT_CHILDREN if soft else KNOWN_CHILDREN, owner, warnings)
+    note_unknown(node, KNOWN_CHILDREN, owner, warnings)
     geometry_node = node.require("geometry")
     kinds = geometry_node.children()
     if len(kinds) != 1:
@@ -65,16 +63,16 @@ def read_part(node: Node, finder: ResourceFinder, owner: str, warnings: list[str
     transform = pose(node)
     if geometry.transform is not None:
         transform = transform @ geometry.transform
-    collision = node.tag == "collision_shape" or soft
+    collision = node.tag == "collision_shape"
     collidable = node.child_boolean("collidable", True)
     return Part(
         node=node,
         shape=geometry.shape,
         transform=transform,
-        visual=node.tag == "visualization_shape" or soft,
+        visual=node.tag == "visualization_shape",
         collision=collision and collidable,
         color=_color(node, owner, warnings),
-        moment_kind="none" if soft else geometry.moment_kind,
+        moment_kind=geometry.moment_kind,
     )
 
 

@@ -194,9 +194,15 @@ def _add_body(
     if not body.has_inertia and skeleton.mobile and not fixed:
         warnings.append(f"body '{body.name}': no <inertia>; it has {DEFAULT_MASS:g} kg and 1 kg m^2 about every axis")
     with located(body.node):
-        node = skeleton.add_body(
-            body.name, joint=built, parent=None if parent is None else parent.name, inertia=body.inertia
-        )
+        above = None if parent is None else parent.name
+        soft = body.soft
+        if soft is None:
+            node = skeleton.add_body(body.name, joint=built, parent=above, inertia=body.inertia)
+        else:
+            node = skeleton.add_soft_body(
+                body.name, soft.shape, built, above, body.inertia, transform=soft.transform,
+                total_mass=soft.total_mass, kv=soft.kv, ke=soft.ke, kd=soft.kd, color=soft.color,
+            )  # fmt: skip
         node.gravity = body.gravity
     add_shapes(node, body)
     add_markers(node, body, warnings)
@@ -206,7 +212,7 @@ def _refuse_massless(
     skeleton: Skeleton, order: list[str], bodies: dict[str, SkelBody], joints: dict[str, SkelJoint]
 ) -> None:
     """Refuse a joint that moves and carries no mass at all: its acceleration is not defined."""
-    carried = {name: bodies[name].inertia.mass for name in order}
+    carried = {name: bodies[name].mass for name in order}
     for name in reversed(order):
         joint = joints[name]
         if carried[name] == 0.0 and skeleton.joint(joint.name).num_dofs:
