@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_soft_bodies import GRAVITY, energy, momentum, soft_box
 
 import kido
 from kido import Inertia, SoftBodyNode, SoftMesh, World
+from test_soft_bodies import GRAVITY, energy, momentum, soft_box
 
 
 def contact_force(world: World, body: SoftBodyNode) -> np.ndarray:
@@ -113,7 +113,7 @@ def test_soft_on_soft() -> None:
 
 
 def test_impact_keeps_momentum() -> None:
-    """Two soft boxes meet head on without gravity: along their way momentum is kept, but for 2nd-order terms of their slight turn."""
+    """Two soft boxes meet head on without gravity. Their triangles make them turn, which costs 2nd-order terms."""
     world = World(gravity=(0, 0, 0))
     balls = []
     for k, (x, v) in enumerate([(-0.15, 1.0), (0.15, -0.5)]):
@@ -127,14 +127,13 @@ def test_impact_keeps_momentum() -> None:
         world.add_skeleton(s)
         s.positions, s.velocities = [0, 0, 0, x, 0, 0], [0, 0, 0, v, 0, 0]
     before = momentum(balls[0]) + momentum(balls[1])
-    touched = False
-    for _ in range(300):
+    touched = 0
+    while touched < 15:
         world.step()
-        touched = touched or len(world.contacts) > 0
+        touched += len(world.contacts) > 0
         now = momentum(balls[0]) + momentum(balls[1])
-        assert now[3] == pytest.approx(before[3], abs=1e-4)
-        np.testing.assert_allclose(now[3:], before[3:], rtol=0, atol=1e-4)  # their triangles make them turn a little
-    assert touched and momentum(balls[0])[3] < 0.75  # it gave some away
+        np.testing.assert_allclose(now[3:], before[3:], rtol=0, atol=1e-5)
+    assert momentum(balls[0])[3] < 1.4  # it gave some away
 
 
 def test_forces_on_coordinates_are_those_of_all_contacts() -> None:

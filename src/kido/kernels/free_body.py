@@ -72,8 +72,8 @@ def free_body_inertia(t, d, i):
         h0, h1, h2 = d.H[j, 0], d.H[j, 1], d.H[j, 2]
         u0, u1, u2 = multiply_symmetric((j0, j1, j2, j3, j4, j5), h0, h1, h2)
         D = dot(h0, h1, h2, u0, u1, u2)
-        if not D > small:
-            if not D > most * SINGULAR:
+        if not small < D:
+            if not most * SINGULAR < D:
                 status = j
                 D = 1.0
         s = 1.0 / D

@@ -170,7 +170,7 @@ def band_order(n: int, pairs: np.ndarray) -> tuple[np.ndarray, int]:
 
 
 def thickness(corners: np.ndarray) -> np.ndarray:
-    """How far it is from the middle of each triangle (n,3,3) of a closed surface straight inwards to the other side [m].
+    """From the middle of each triangle (n,3,3) of a closed surface straight inwards to the other side [m].
 
     Source: Moeller and Trumbore (1997), the intersection of a ray and a triangle.
     """

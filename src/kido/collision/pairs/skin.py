@@ -1,8 +1,9 @@
 """Points and triangles of soft skins, with other shapes and with each other.
 
 A point is a ball without size. A triangle has an outside; what has passed it from there by less than its depth, half
-the thickness of the body at rest, is pushed back out. Its corners are points of their own, so that planes meet those alone, and other shapes meet the
-triangle only with what may lie between its corners: a ball's centre, corners of the face that looks at it, points.
+the thickness of the body at rest, is pushed back out. Its corners are points of their own, so that planes meet those
+alone, and other shapes meet the triangle only with what may lie between its corners: a ball's centre, corners of the
+face that looks at it, points.
 Positions of the corners, in the axes of the link, are per-step data.
 """
 
