@@ -11,6 +11,7 @@ from kido.collision.container import PENDING
 from kido.collision.external import COMPLETE, ELSEWHERE, ExternalDetector
 from kido.constraints import SOURCES
 from kido.constraints.assemble import SURFACES_WANTED
+from kido.constraints.inertia import fill_inertia
 from kido.constraints.sources import (
     BLOCKS_NEEDED,
     ERP,
@@ -64,9 +65,13 @@ from kido.skeleton.compiler import check_masses, compile_forest
 from kido.skeleton.joints.actuator import followed_dofs
 from kido.skeleton.state.actuation import is_prescribed, join_commands, takes_force, takes_motion
 from kido.solvers import (
+    STAGE_BODY,
+    STAGE_INERTIA,
+    STAGE_INERTIA_OF,
     CustomSolver,
     Solver,
     admm_island,
+    body_newton_island,
     correct_positions,
     gauss_seidel_island,
     new_problem,
@@ -294,6 +299,21 @@ class Engine:
         self.data.tau[:] = np.where(takes_force(self.tree.actuator), commands, 0.0)
         self.data.command[:] = np.where(takes_motion(self.tree.actuator), commands, 0.0)
 
+    def _num_inertias(self) -> int:
+        """Entries of the mass matrices of all skeletons."""
+        return int((np.diff(self.tree.part_dof) ** 2).sum())
+
+    def _place_inertias(self, problem: Container) -> None:
+        """Tell the solvers where mass matrices lie and what fills them."""
+        starts = self.tree.part_dof[:-1]
+        sizes = np.diff(self.tree.part_dof)
+        places = 1 + np.cumsum(sizes**2) - sizes**2
+        moving = sizes > 0
+        problem.inertia_at[starts[moving]] = places[moving]
+        problem.stage[STAGE_BODY] = body_newton_island.address
+        problem.stage[STAGE_INERTIA] = fill_inertia.address
+        problem.stage[STAGE_INERTIA_OF : STAGE_INERTIA_OF + 2] = self.tree.address, self.data.address
+
     def _make_problem(self, blocks: int, rows: int, pool: int, extras: int = 0, keep: Container | None = None) -> None:
         dofs = int(self.tree.first_dof[-1])
         options = {k: v for k, v in self.settings.items() if k not in CORRECTION and k not in OPTIONS}
@@ -301,8 +321,9 @@ class Engine:
         if self.soft is not None:
             dofs += self.soft.dofs
         problem = new_problem(  # type: ignore[arg-type]
-            blocks=blocks, rows=rows, dofs=dofs, pool=pool, extras=extras, inertias=0, **sizes
+            blocks=blocks, rows=rows, dofs=dofs, pool=pool, extras=extras, inertias=self._num_inertias(), **sizes
         )
+        self._place_inertias(problem)
         self.solver._choose(problem)
         sources = Container(SOURCES, blocks=blocks, dofs=int(self.tree.first_dof[-1]))
         sources.responses[0] = self.responses.address
@@ -370,7 +391,7 @@ class Engine:
         return own or any(n.restitution > 0.0 for n in self.nodes)
 
     def _prepare(self, callbacks: list[Any]) -> None:
-        prepare([*callbacks, *self._stages().values()])
+        prepare([*callbacks, *self._stages().values(), body_newton_island, fill_inertia])
 
     def _link(self) -> None:
         table = self.world.table

@@ -10,6 +10,7 @@ address, so that each is compiled once and only if used:
 """
 
 from kido.solvers.admm import admm_island
+from kido.solvers.body_newton import body_newton_island
 from kido.solvers.certify import Certificate, CertifyError, certify
 from kido.solvers.chosen import begin_solution, solve_chosen
 from kido.solvers.custom import CustomSolver, IslandProblem
@@ -38,6 +39,9 @@ from kido.solvers.problem import (
     SETTING_NAMES,
     SOLVED,
     SPIN,
+    STAGE_BODY,
+    STAGE_INERTIA,
+    STAGE_INERTIA_OF,
     STUCK,
     TOO_LARGE,
     UNKNOWN_KIND,
@@ -80,6 +84,9 @@ __all__ = [
     "SETTING_NAMES",
     "SOLVED",
     "SPIN",
+    "STAGE_BODY",
+    "STAGE_INERTIA",
+    "STAGE_INERTIA_OF",
     "STUCK",
     "TOO_LARGE",
     "UNKNOWN_KIND",
@@ -96,6 +103,7 @@ __all__ = [
     "as_solver",
     "begin_islands",
     "begin_solution",
+    "body_newton_island",
     "certify",
     "correct_one",
     "correct_positions",

@@ -1,9 +1,11 @@
-"""The default solver: accelerated Gauss-Seidel first, ADMM where that stagnates, per island.
+"""The default solver: accelerated Gauss-Seidel first, second-order methods where that stagnates, per island.
 
-An island of at most `small_rows` rows is swept until `tolerance` or for `sweeps` sweeps. What it has then is
-enough within `acceptance` times the tolerances; otherwise ADMM goes on from there, and the impulses with the
-smaller certified residual stay. A larger island is swept until `tolerance_large` or for `sweeps_large`
-sweeps, and its residual tells how good it is.
+An island of at most `newton_rows` rows is swept until its tolerances or for `first_sweeps` sweeps; what that does
+not solve goes to the proximal Newton method in body space (`kido.solvers.body_newton`), where masses of segments are
+known. Then, or without them, an island of at most `small_rows` rows is swept until `tolerance` or for `sweeps` sweeps
+in all. What it has then is enough within `acceptance` times the tolerances; otherwise ADMM goes on from there, and
+the impulses with the smaller certified residual stay. A larger island is swept until `tolerance_large` or for
+`sweeps_large` sweeps, and its residual tells how good it is.
 
 **In threads.** Islands share nothing that a solution writes but the work space of `WORK_FIELDS`. So a thread
 that has a `worker_problem` of its own may solve an island while others solve others, and the result is the same
@@ -32,14 +34,18 @@ from kido.solvers.problem import (
     CAPPED,
     CONVERGED,
     FELL_BACK,
+    FIRST_SWEEPS,
     LARGEST,
     MEASURED,
+    NEWTON_ROWS,
+    NEWTON_STEPS,
     NO_SPIN,
     NOT_FINITE,
     PROBLEM,
     SMALL_ROWS,
     SOLVED,
     SPIN,
+    STAGE_BODY,
     STAGE_CHOSEN,
     STAGE_FALLBACK,
     STAGE_SWEEPER,
@@ -61,9 +67,16 @@ def solve_island(c, address, island, skip):
     c.island_approach[island] = fastest_approach(c, island)
     rows = c.island_row[island + 1] - c.island_row[island]
     cap = int(c.setting[SWEEPS] if rows <= c.setting[SMALL_ROWS] else c.setting[SWEEPS_LARGE])
-    done = call4(sweeper, address, island, 0 if skip else cap, 0)
-    status = CONVERGED
     enough = c.setting[ACCEPTANCE] if rows <= c.setting[SMALL_ROWS] else 1.0
+    done = 0
+    if c.stage[STAGE_BODY] != 0 and not skip and rows <= c.setting[NEWTON_ROWS]:
+        done = call4(sweeper, address, island, min(cap, int(c.setting[FIRST_SWEEPS])), 0)
+        cap -= done
+        if not merit(c, island) <= 1.0:
+            done += call4(c.stage[STAGE_BODY], address, island, int(c.setting[NEWTON_STEPS]), 0)
+    if not merit(c, island) <= enough or done == 0:
+        done += call4(sweeper, address, island, 0 if skip else cap, 0)
+    status = CONVERGED
     if not merit(c, island) <= enough:
         status = AT_CAP
         if fallback != 0 and rows <= c.matrix.shape[0]:

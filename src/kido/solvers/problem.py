@@ -58,7 +58,8 @@ UNKNOWN_KIND = 8  # the island has blocks that the solver does not know
 CAP, LARGEST, DIRECTIONS, RELAXATION, CHANGE, NO_SPIN = 0, 1, 2, 3, 4, 5
 
 # Entries of `stage` (int64): callbacks that solve an island, and what fills `inertia`.
-STAGE_SWEEPER, STAGE_FALLBACK, STAGE_CHOSEN, STAGE_INERTIA, STAGE_INERTIA_OF = 0, 1, 2, 3, 4
+STAGE_SWEEPER, STAGE_FALLBACK, STAGE_CHOSEN, STAGE_BODY = 0, 1, 2, 3
+STAGE_INERTIA, STAGE_INERTIA_OF = 4, 5  # the callback (0: `inertia` is filled already); two addresses that it reads
 
 # Entries of `setting` (float64): parameters of the solvers, with `default_settings`.
 TOLERANCE, TOLERANCE_LARGE, SMALL_ROWS = 0, 1, 2
@@ -66,7 +67,8 @@ SWEEPS, SWEEPS_LARGE, CHECK_EVERY, ANDERSON = 3, 4, 5, 6
 ADMM_ITERATIONS, ADMM_RELAXATION, ADMM_PENALTY = 7, 8, 9
 POSITION_SWEEPS, RESTITUTION_SPEED, RESTITUTION_SWEEPS = 10, 11, 12
 SPEED_TOLERANCE, SPEED_TOLERANCE_LARGE, ACCEPTANCE = 13, 14, 15
-NUM_SETTINGS = 16
+FIRST_SWEEPS, NEWTON_STEPS, NEWTON_ROWS = 16, 17, 18
+NUM_SETTINGS = 20
 SETTING_NAMES = {
     "tolerance": TOLERANCE,
     "tolerance_large": TOLERANCE_LARGE,
@@ -84,6 +86,9 @@ SETTING_NAMES = {
     "speed_tolerance": SPEED_TOLERANCE,
     "speed_tolerance_large": SPEED_TOLERANCE_LARGE,
     "acceptance": ACCEPTANCE,
+    "first_sweeps": FIRST_SWEEPS,
+    "newton_steps": NEWTON_STEPS,
+    "newton_rows": NEWTON_ROWS,
 }
 DEFAULT_SETTINGS = {
     "tolerance": 1e-6,  # relative natural-map residual asked of an island of at most small_rows rows
@@ -94,6 +99,9 @@ DEFAULT_SETTINGS = {
     "small_rows": 150,  # rows up to which an island counts as small, and may go to ADMM
     "sweeps": 120,  # cap of Gauss-Seidel sweeps, small island
     "sweeps_large": 100,  # and large
+    "first_sweeps": 20,  # cap of sweeps before Newton's method in body space, where masses are known
+    "newton_steps": 60,  # cap of its iterations
+    "newton_rows": 300,  # largest island, in rows, for which it is used
     "check_every": 4,  # sweeps between residuals when not accelerated
     "anderson": 5,  # memory of the acceleration (at most MAX_MEMORY); 0: none
     "admm_iterations": 800,
@@ -168,7 +176,10 @@ PROBLEM = Schema(
     Field("total", "f", (8,), doc="out: worst residual, iterations, worst status, power balance sum p.v, ..."),
     Field("node", "i", ("dofs",), doc="work: union-find parent of each segment"),
     Field("label", "i", ("dofs",), doc="work: island of each union-find root"),
-    Field("motion", "f", (6, "dofs"), doc="work: velocities, momenta and directions of descent"),
+    Field("walk", "f", ("dofs",), doc="work: velocity of an iteration"),
+    Field("direction", "f", ("dofs",), doc="work: and the way it takes"),
+    Field("momentum", "f", ("dofs",), doc="work: M (walk - u_free)"),
+    Field("pull", "f", ("dofs",), doc="work: M direction, and the gradient"),
     Field("history", "f", ("memory", "rows"), doc="work: past iterates of the acceleration and of ADMM"),
     Field("gram", "f", (MAX_MEMORY + 2, MAX_MEMORY + 2), doc="work: normal matrix of the acceleration"),
     Field("matrix", "f", ("dense", "dense"), doc="work: scaled compliance of one island"),
@@ -236,7 +247,7 @@ def new_problem(
         pool=max(pool, 1),
         extras=max(extras, 1),
         inertias=max(inertias, 1),
-        plans=PLAN_ENTRIES * max(dofs, 1) + 256 if inertias else 1,
+        plans=PLAN_ENTRIES * max(dofs, 1) + 8 * blocks + 256 if inertias else 1,
         value_room=VALUES_PER_DOF * max(dofs, 1) if inertias else 1,
         islands=max(blocks, 1) + 1,
         memory=2 * MAX_MEMORY + 6,

@@ -1,0 +1,73 @@
+"""Mass matrices of single skeletons in a forest, for solvers that factorize in body space.
+
+From what the articulated-body sweep has left: M = F D F^T with D = 1 / Dinv and F unit upper triangular, F[r, k] =
+H_r . (phi U_k / D_k) for the coordinates r that move the body of k. So it holds whatever the sweep took into
+account, implicit damping and springs among it, and is the inverse of what `kido.kernels.impulse` applies.
+
+Source: innovations factorization, theory reference, section a3.
+"""
+
+from __future__ import annotations
+
+from kido.jit import callback, view
+from kido.kernels.inverse_dynamics import column_dot
+from kido.math.so3 import cross
+from kido.solvers.problem import PROBLEM, STAGE_INERTIA_OF
+from kido.tree.schema import DATA, TREE
+
+IMMOVABLE = 1e20  # inertia of a prescribed coordinate, which no impulse moves
+
+
+@callback
+def fill_inertia(address, dof, unused_1, unused_2):
+    """Fill the mass matrix of the skeleton whose first coordinate is `dof` into `inertia`. Returns 0."""
+    c = view(PROBLEM, address)
+    t = view(TREE, c.stage[STAGE_INERTIA_OF])
+    d = view(DATA, c.stage[STAGE_INERTIA_OF + 1])
+    part = t.part[t.body_of_dof[dof]]
+    first = t.part_body[part]
+    begin, end = t.part_dof[part], t.part_dof[part + 1]
+    n = end - begin
+    at = c.inertia_at[begin] - 1
+    for k in range(at, at + n * n):
+        c.inertia[k] = 0.0
+    for k in range(begin, end):
+        if d.Dinv[k] == 0.0:
+            c.inertia[at + (k - begin) * (n + 1)] = IMMOVABLE
+            continue
+        pivot = 1.0 / d.Dinv[k]
+        z0, z1, z2 = d.U[k, 0] * d.Dinv[k], d.U[k, 1] * d.Dinv[k], d.U[k, 2] * d.Dinv[k]
+        z3, z4, z5 = d.U[k, 3] * d.Dinv[k], d.U[k, 4] * d.Dinv[k], d.U[k, 5] * d.Dinv[k]
+        d.e[k] = 1.0
+        i = t.body_of_dof[k]
+        last = k
+        while i >= first:
+            for r in range(t.first_dof[i], last):
+                d.e[r] = 0.0 if d.Dinv[r] == 0.0 else column_dot(d, r, z0, z1, z2, z3, z4, z5)
+            x, y, z = cross(d.l[i, 0], d.l[i, 1], d.l[i, 2], z3, z4, z5)
+            z0 += x
+            z1 += y
+            z2 += z
+            i = t.parent[i]
+            if i >= first:
+                last = t.first_dof[i + 1]
+        i = t.body_of_dof[k]
+        last = k + 1
+        while i >= first:
+            for r in range(t.first_dof[i], last):
+                w = pivot * d.e[r]
+                j = i
+                stop = r + 1
+                while j >= first:
+                    for s in range(t.first_dof[j], stop):
+                        value = w * d.e[s]
+                        c.inertia[at + (r - begin) * n + s - begin] += value
+                        if s != r:
+                            c.inertia[at + (s - begin) * n + r - begin] += value
+                    j = t.parent[j]
+                    if j >= first:
+                        stop = t.first_dof[j + 1]
+            i = t.parent[i]
+            if i >= first:
+                last = t.first_dof[i + 1]
+    return 0
