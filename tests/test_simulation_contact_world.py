@@ -254,7 +254,7 @@ def test_a_peers_solution_gets_a_certificate():
 def test_a_problem_that_does_not_converge_is_reported():
     """One sweep and no fall-back is too little for ten boxes; the step says so and nothing becomes NaN."""
     bodies = scenes.cubes(10)
-    world = scenes.world(*bodies, sweeps=1, admm_iterations=0)
+    world = scenes.world(*bodies, sweeps=1, newton_steps=0, admm_iterations=0)
     converged = [world.step().converged for _ in range(20)]
     assert not all(converged)
     assert not world.totals.converged
@@ -335,7 +335,7 @@ def test_a_state_is_not_changed_by_going_on():
 
 def test_steps_that_do_not_converge_are_counted():
     """One sweep is too little for ten boxes; the count goes with the state and starts afresh when told."""
-    world = kido.World(sweeps=1, admm_iterations=0)
+    world = kido.World(sweeps=1, newton_steps=0, admm_iterations=0)
     world.add_ground()
     box = kido.Box((0.1, 0.1, 0.1))
     for k in range(6):
