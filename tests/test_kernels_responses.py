@@ -13,7 +13,9 @@ from kido.kernels.responses import (
     POOL,
     RESPONSES,
     Responses,
+    ask_coordinate,
     ask_response,
+    coordinate_row,
     forget_responses,
     make_responses,
     response_row,
@@ -46,6 +48,22 @@ def make(tree, data, responses):
 def row(responses, body, length, n, J, Y, at):
     """response_row."""
     response_row(view(RESPONSES, responses), body, length, n[0], n[1], n[2], n[3], n[4], n[5], J, Y, at)
+    return 0
+
+
+@entry("i8(i8,i8,i8[::1])")
+def ask_more(tree, responses, dofs):
+    """Room that all responses need, those of coordinates among them."""
+    r = view(RESPONSES, responses)
+    for k in range(len(dofs)):
+        ask_coordinate(view(TREE, tree), r, dofs[k])
+    return r.count[POOL]
+
+
+@entry("i8(i8,i8,i8,i8,f8,f8[::1],f8[::1],i8)")
+def row_of_coordinate(tree, data, responses, k, sign, J, Y, at):
+    """coordinate_row."""
+    coordinate_row(view(TREE, tree), view(DATA, data), view(RESPONSES, responses), k, sign, J, Y, at)
     return 0
 
 
@@ -112,6 +130,28 @@ def test_a_prescribed_coordinate_has_no_response() -> None:
     eliminate(arrays.tree.address, arrays.data.address, 0, bodies, 0.0)
     _, Y = rows_of(responses_of(arrays, [bodies - 1]), bodies - 1, len(q), np.ones(6))
     assert Y[2] == 0.0 and Y.any()
+
+
+@given(skeletons(), SEEDS)
+def test_rows_of_coordinates_are_columns_of_the_inverse(skeleton: kido.Skeleton, seed: int) -> None:
+    q, u, _, _ = random_state(skeleton, seed)
+    arrays = Arrays(skeleton, q, u)
+    n, tree, data = len(q), arrays.tree.address, arrays.data.address
+    if n == 0:
+        return
+    eliminate(tree, data, 0, len(arrays.tree.parent), 0.0)
+    M = Reference(skeleton, q, u).mass_matrix
+    asked = np.unique(np.random.default_rng(seed).integers(0, n, size=12))
+    made = Responses(arrays.tree, 12 * n + n * n)
+    ask(made.address, np.array([tree, 0]))
+    assert ask_more(tree, made.address, asked) == 12 * n + n * len(asked)
+    make(tree, data, made.address)
+    for k in range(n):  # those not asked for are found by the recursion
+        found = np.zeros((2, n))
+        row_of_coordinate(tree, data, made.address, k, -2.0, found[0], found[1], 0)
+        expected = -2.0 * (np.arange(n) == k)
+        assert np.array_equal(found[0], expected)
+        assert np.abs(M @ found[1] - expected).max() < TOLERANCE
 
 
 @pytest.mark.parametrize("kept", [0, 5])

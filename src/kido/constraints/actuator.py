@@ -17,9 +17,9 @@ import math
 from kido.constraints.joint import joint_row
 from kido.constraints.recovery import distance_biases
 from kido.constraints.sources import ERP, FROM_MIMIC, FROM_SERVO, FROM_SPEED_LIMIT, MAX_CORRECTION, TIME_STEP
-from kido.jit import kernel
+from kido.jit import kernel, view
 from kido.joints.actuators import MIMIC, SERVO
-from kido.kernels.impulse import joint_impulse_row
+from kido.kernels.responses import RESPONSES, coordinate_row
 
 STRONGEST = 1e6  # [m/s or rad/s] change of velocity that a servo of unlimited force can bring about in a step
 
@@ -112,8 +112,7 @@ def add_coupling(t, d, pr, src, k, block, row, pool):
     """The gear between coordinate k and the one it mimics as a block. Returns pool entries."""
     length = joint_row(t, d, pr, src, k, 1.0, block, row, pool)
     followed, m = k + t.mimic[k], t.multiplier[k]
-    part = t.part[t.body_of_dof[k]]
-    joint_impulse_row(t, d, t.part_body[part], t.part_body[part + 1], followed, -m, pr.J, pr.Y, pool)
+    coordinate_row(t, d, view(RESPONSES, src.responses[0]), followed, -m, pr.J, pr.Y, pool)
     h = src.parameter[TIME_STEP]
     src.origin[block] = FROM_MIMIC
     pr.lower[block], pr.upper[block] = t.force_lower[k] * h, t.force_upper[k] * h

@@ -16,15 +16,26 @@ from kido.constraints.sources import (
 )
 from kido.constraints.surfaces import NO_ROWS, SURFACES, find_rows, has_spin, row_of
 from kido.jit import kernel, view
-from kido.kernels.responses import POOL, RESPONSES, forget_responses, make_responses
+from kido.kernels.responses import POOL, RESPONSES, ask_coordinate, forget_responses, make_responses
 from kido.solvers.problem import BLOCKS, DOFS, EXTRAS, ROWS
 
 ASSEMBLED, PROBLEM_FULL, SURFACES_WANTED = 0, 1, 2
 
 
 @kernel
-def needed(t, c, src, s, responses):
-    """Count an upper bound of what the problem needs into src.used; ask for the responses of touched bodies."""
+def may_have_row(t, d, pr, src, k):
+    """Whether coordinate k has rows, but for what its being prescribed or dragged changes."""
+    if t.coulomb[k] > 0.0 or most_actuator_rows(t, k) > 0 or t.lower[k] == t.upper[k]:
+        return True
+    h = src.parameter[TIME_STEP]
+    q, u = d.q[k], position_rate(t, d, k, pr.u_free)
+    wanted = u if is_turned(t, k) else wanted_velocity(t, d, pr, k)
+    return limit_is_near(q - t.lower[k], max(-u, -wanted), h) or limit_is_near(t.upper[k] - q, max(u, wanted), h)
+
+
+@kernel
+def needed(t, d, c, pr, src, s, responses):
+    """Count an upper bound of what the problem needs into src.used; ask for responses."""
     forget_responses(responses)
     contacts = c.count[CONTACTS]
     blocks, rows, pool = contacts, 3 * contacts, 0
@@ -33,18 +44,20 @@ def needed(t, c, src, s, responses):
         ask_responses(t, responses, c.body_a[k], c.body_b[k])
     if s.mode[0] != NO_ROWS and s.spins[0] != 0:
         blocks, rows, pool = 2 * blocks, 2 * rows, 2 * pool
-    for part in range(t.part_mobile.shape[0]):
+    for n in range(src.jointed[0]):
+        k = src.joint_dof[n]
+        part = t.part[t.body_of_dof[k]]
         if t.part_mobile[part] != 0:
-            length = t.part_dof[part + 1] - t.part_dof[part]
-            for k in range(t.part_dof[part], t.part_dof[part + 1]):
-                number = most_actuator_rows(t, k)
-                if t.lower[k] > -1e300 or t.upper[k] < 1e300:
-                    number += 1 if t.lower[k] == t.upper[k] else 2
-                if t.coulomb[k] > 0.0:
-                    number += 1
-                blocks += number
-                rows += number
-                pool += number * length
+            number = most_actuator_rows(t, k)
+            if t.lower[k] > -1e300 or t.upper[k] < 1e300:
+                number += 1 if t.lower[k] == t.upper[k] else 2
+            if t.coulomb[k] > 0.0:
+                number += 1
+            blocks += number
+            rows += number
+            pool += number * (t.part_dof[part + 1] - t.part_dof[part])
+            if may_have_row(t, d, pr, src, k):
+                ask_coordinate(t, responses, k)
     src.used[BLOCKS_NEEDED], src.used[ROWS_NEEDED], src.used[POOL_NEEDED] = blocks, rows, pool
     src.used[RESPONSES_NEEDED] = responses.count[POOL]
     src.used[EXTRAS_NEEDED] = 0
@@ -78,22 +91,22 @@ def add_joints(t, d, pr, src, block, row, pool):
 
     Nothing of it moves a prescribed coordinate.
     """
-    for part in range(t.part_mobile.shape[0]):
-        if t.part_mobile[part] == 0:
+    for n in range(src.jointed[0]):
+        k = src.joint_dof[n]
+        if t.part_mobile[t.part[t.body_of_dof[k]]] == 0:
             continue
-        for k in range(t.part_dof[part], t.part_dof[part + 1]):
-            if is_turned(t, k) and can_slide(t, k):
+        if is_turned(t, k) and can_slide(t, k):
+            block, row, pool = add_position_limits(t, d, pr, src, k, block, row, pool)
+        if t.prescribed[k] != 0:
+            continue
+        if not is_dragged(t, k):
+            if not is_turned(t, k):
                 block, row, pool = add_position_limits(t, d, pr, src, k, block, row, pool)
-            if t.prescribed[k] != 0:
-                continue
-            if not is_dragged(t, k):
-                if not is_turned(t, k):
-                    block, row, pool = add_position_limits(t, d, pr, src, k, block, row, pool)
-                if t.coulomb[k] > 0.0:
-                    pool += add_friction(t, d, pr, src, k, block, row, pool)
-                    block += 1
-                    row += 1
-            block, row, pool = add_actuator(t, d, pr, src, k, block, row, pool)
+            if t.coulomb[k] > 0.0:
+                pool += add_friction(t, d, pr, src, k, block, row, pool)
+                block += 1
+                row += 1
+        block, row, pool = add_actuator(t, d, pr, src, k, block, row, pool)
     return block, row, pool
 
 
@@ -108,7 +121,7 @@ def assemble(t, d, c, pr, src):
     s = view(SURFACES, src.surfaces[0])
     if s.mode[0] != NO_ROWS and not find_rows(c, s):
         return SURFACES_WANTED
-    needed(t, c, src, s, responses)
+    needed(t, d, c, pr, src, s, responses)
     if (
         src.used[BLOCKS_NEEDED] > pr.kind.shape[0]
         or src.used[ROWS_NEEDED] > pr.bias.shape[0]

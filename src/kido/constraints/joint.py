@@ -10,9 +10,10 @@ import math
 
 from kido.constraints.recovery import distance_biases
 from kido.constraints.sources import FROM_FRICTION, FROM_LIMIT, TIME_STEP
-from kido.jit import kernel
+from kido.jit import kernel, view
 from kido.joints.kinds import FREE
 from kido.kernels.impulse import joint_impulse_row
+from kido.kernels.responses import RESPONSES, coordinate_row
 from kido.math.so3 import rotate, rotate_inverse, rotation_vector_to_matrix
 from kido.solvers.problem import BOUNDED
 
@@ -23,12 +24,11 @@ NEAR = 0.02  # [rad or m] a limit this near takes part: other impulses may push 
 def joint_row(t, d, pr, src, k, sign, block, row, pool):
     """Make a block of one row on coordinate k, with velocity sign * u_k. Returns its pool entries."""
     part = t.part[t.body_of_dof[k]]
-    first, last = t.part_body[part], t.part_body[part + 1]
     length = t.part_dof[part + 1] - t.part_dof[part]
     for q in range(pool, pool + length):
         pr.J[q] = 0.0
         pr.Y[q] = 0.0
-    joint_impulse_row(t, d, first, last, k, sign, pr.J, pr.Y, pool)
+    coordinate_row(t, d, view(RESPONSES, src.responses[0]), k, sign, pr.J, pr.Y, pool)
     pr.kind[block] = BOUNDED
     pr.row[block] = row
     pr.dof_a[block], pr.len_a[block], pr.at_a[block] = t.part_dof[part], length, pool

@@ -27,5 +27,7 @@ SOURCES = Schema(
     Field("parameter", "f", (16,), doc="see TIME_STEP ... BAUMGARTE; the last two are 0 or 1"),
     Field("used", "i", (8,), doc="blocks, rows, pool entries, ... that the last assembly needed"),
     Field("surfaces", "i", (1,), doc="address of the contact properties (kido.constraints.surfaces)"),
+    Field("joint_dof", "i", ("dofs",), doc="coordinates that have limits, friction or actuators with rows, ascending"),
+    Field("jointed", "i", (1,), doc="their number"),
     Field("responses", "i", (1,), doc="address of the bodies' responses (kido.kernels.responses)"),
 )

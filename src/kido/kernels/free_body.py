@@ -5,8 +5,8 @@ translations, which see the mass m alone and leave the inertia about the centre 
 
     J_c = J - m [c]x^T [c]x,   U_k = [mc x h_k; m h_k],   1 / D_k = 1 / m     (linear coordinates)
 
-and its first three columns, which only turn the body, are eliminated from J_c as usual. The joint is `FREE_MIXED` at the
-body's origin: there are no velocity products.
+and its first three columns, which only turn the body, are eliminated from J_c as usual. The joint is `FREE_MIXED` at
+the body's origin: there are no velocity products.
 """
 
 from __future__ import annotations

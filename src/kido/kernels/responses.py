@@ -7,7 +7,7 @@ response are combinations of six rows each:
 
 with J_i (6, dofs) the body's Jacobian, world axes, and R_i what unit wrenches bring about. A touched foot has 4
 contacts of 3 rows; they cost one sweep of the tree, in which the six wrenches are lanes, and a few multiplications
-for each entry.
+for each entry. A row on one coordinate has a column of M^-1 for its response, made in lanes with those of others.
 
 Needs transforms and U, Dinv, H, l of `articulated_inertias`. Theory reference, section a7 with a = b = 0.
 """
@@ -17,6 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from kido.jit import JIT_DISABLED, LANES, Container, Field, Schema, inlined, kernel, lanes_view, view
+from kido.kernels.impulse import joint_impulse_row
 from kido.kernels.inverse_dynamics import column_dot
 from kido.math.so3 import cross
 
@@ -25,7 +26,7 @@ COLUMNS = -(-WRENCHES // LANES)  # lanes that hold six numbers
 TOGETHER = 2  # bodies that are worked on together
 
 # Entries of `count`.
-MADE, POOL = 0, 1
+MADE, POOL, ASKED = 0, 1, 2
 
 # Entries of `place`.
 SWEEP_AT, NUMBERS_AT = 0, 1
@@ -34,7 +35,9 @@ RESPONSES = Schema(
     "RESPONSES",
     Field("slot", "i", ("bodies",), doc="where the rows of a body start in `rows`; -1: it has none in this step"),
     Field("made", "i", ("bodies",), doc="bodies that have rows, in the order in which they were asked for"),
-    Field("count", "i", (4,), doc="bodies in `made`, and entries of `rows` that they need"),
+    Field("dof_slot", "i", ("dofs",), doc="where the response of a coordinate starts in `rows`; -1: it has none"),
+    Field("asked", "i", ("dofs",), doc="coordinates that have one, in the order in which they were asked for"),
+    Field("count", "i", (4,), doc="bodies in `made`, entries of `rows` that are needed, coordinates in `asked`"),
     Field(
         "rows", "f", ("pool",), doc="for each body six rows of J_i, then six of R_i, over its skeleton's coordinates"
     ),
@@ -74,8 +77,10 @@ class Responses:
         self.numbers = Container(RESPONSE_SWEEP, **fields)
         for k in range(WRENCHES):
             self.numbers.wrench[k, k] = -1.0
-        self.container = Container(RESPONSES, bodies=max(bodies, 1), pool=max(pool, 1))
+        dofs = len(tree.body_of_dof)
+        self.container = Container(RESPONSES, bodies=max(bodies, 1), dofs=max(dofs, 1), pool=max(pool, 1))
         self.container.slot[:] = -1
+        self.container.dof_slot[:] = -1
         self.container.place[:] = self.sweep.address, self.numbers.address
 
     @property
@@ -86,10 +91,23 @@ class Responses:
 
 @kernel
 def forget_responses(r):
-    """No body has rows."""
+    """No body and no coordinate has rows."""
     for k in range(r.count[MADE]):
         r.slot[r.made[k]] = -1
-    r.count[MADE], r.count[POOL] = 0, 0
+    for k in range(r.count[ASKED]):
+        r.dof_slot[r.asked[k]] = -1
+    r.count[MADE], r.count[POOL], r.count[ASKED] = 0, 0, 0
+
+
+@kernel
+def ask_coordinate(t, r, k):
+    """Reserve the response of a coordinate, if it has none yet; `make_responses` fills it."""
+    if r.dof_slot[k] < 0:
+        part = t.part[t.body_of_dof[k]]
+        r.dof_slot[k] = r.count[POOL]
+        r.asked[r.count[ASKED]] = k
+        r.count[ASKED] += 1
+        r.count[POOL] += t.part_dof[part + 1] - t.part_dof[part]
 
 
 @kernel
@@ -243,10 +261,62 @@ def keep_response(r, numbers, body, length, column):
 
 
 @kernel
+def pull_coordinate(t, d, numbers, k, first, offset, j):
+    """Shares e of the coordinates at and above coordinate k, from a unit force on it, into number j of each row."""
+    z0, z1, z2, z3, z4, z5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    i = t.body_of_dof[k]
+    while i >= first:
+        for n in range(t.first_dof[i + 1] - 1, t.first_dof[i] - 1, -1):
+            force = 1.0 if n == k else 0.0
+            e = (force - column_dot(d, n, z0, z1, z2, z3, z4, z5)) * d.Dinv[n]
+            numbers.e[n - offset, j] = e
+            z0 += d.U[n, 0] * e
+            z1 += d.U[n, 1] * e
+            z2 += d.U[n, 2] * e
+            z3 += d.U[n, 3] * e
+            z4 += d.U[n, 4] * e
+            z5 += d.U[n, 5] * e
+        x, y, z = cross(d.l[i, 0], d.l[i, 1], d.l[i, 2], z3, z4, z5)
+        z0 += x
+        z1 += y
+        z2 += z
+        i = t.parent[i]
+
+
+@kernel
+def make_coordinate_responses(t, d, r, w, numbers):
+    """Fill the responses of all coordinates that were asked for, as many neighbours of one tree as there are lanes."""
+    n = 0
+    while n < r.count[ASKED]:
+        part = t.part[t.body_of_dof[r.asked[n]]]
+        first, last, offset = t.part_body[part], t.part_body[part + 1], t.part_dof[part]
+        length = t.part_dof[part + 1] - offset
+        for c in range(COLUMNS):
+            zero = 0.0 * w.wrench[0, c]
+            for k in range(length):
+                w.e[k, c] = zero
+        together = 0
+        while together < COLUMNS * LANES and n + together < r.count[ASKED]:
+            k = r.asked[n + together]
+            if t.part[t.body_of_dof[k]] != part:
+                break
+            pull_coordinate(t, d, numbers, k, first, offset, together)
+            together += 1
+        push_all(t, d, w, first, last, offset, COLUMNS)
+        rows = r.rows
+        for j in range(together):
+            at = r.dof_slot[r.asked[n + j]]
+            for k in range(length):
+                rows[at + k] = numbers.s[k, j]
+        n += together
+
+
+@kernel
 def make_responses(t, d, r):
-    """Fill the rows of all bodies that were asked for, two neighbours of one tree at a time."""
+    """Fill the rows of all bodies and coordinates that were asked for, two neighbours of one tree at a time."""
     w = lanes_view(RESPONSE_SWEEP, r.place[SWEEP_AT])
     numbers = view(RESPONSE_SWEEP, r.place[NUMBERS_AT])
+    make_coordinate_responses(t, d, r, w, numbers)
     n = 0
     while n < r.count[MADE]:
         body = r.made[n]
@@ -290,3 +360,18 @@ def response_row(r, body, length, n0, n1, n2, f0, f1, f2, J, Y, at):
             combine(rows, of_j, length, J, at, k, n0, n1, n2, f0, f1, f2)
         for k in range(length):
             combine(rows, of_y, length, Y, at, k, n0, n1, n2, f0, f1, f2)
+
+
+@kernel
+def coordinate_row(t, d, r, k, sign, J, Y, at):
+    """Add the row of a single coordinate to J and its response to Y, from `at` on; it need not have been asked for."""
+    part = t.part[t.body_of_dof[k]]
+    slot = r.dof_slot[k]
+    if slot < 0:
+        joint_impulse_row(t, d, t.part_body[part], t.part_body[part + 1], k, sign, J, Y, at)
+        return
+    offset = t.part_dof[part]
+    rows = r.rows
+    J[at + k - offset] += sign
+    for n in range(t.part_dof[part + 1] - offset):
+        Y[at + n] += sign * rows[slot + n]

@@ -29,6 +29,7 @@ from kido.constraints.sources import (
 from kido.errors import ModelError, StateError
 from kido.integrators import ExplicitEuler, Integrator, MoreauMidpoint, SemiImplicitEuler
 from kido.jit import Container, prepare
+from kido.joints import ActuatorType
 from kido.kernels.responses import Responses
 from kido.simulation import schema
 from kido.simulation.actuate import actuate_stage
@@ -272,6 +273,15 @@ class Engine:
         self.tree.prescribed[:] = is_prescribed(self.tree.actuator)
         self.undriven = np.flatnonzero(~takes_force(self.tree.actuator))
 
+    def _list_joints(self, sources: Container) -> None:
+        """Which coordinates may have rows in the contact problem."""
+        t = self.tree
+        limits = (t.lower, -t.upper, t.velocity_lower, -t.velocity_upper)
+        rows = (t.coulomb > 0.0) | (t.actuator == ActuatorType.SERVO) | (t.actuator == ActuatorType.MIMIC)
+        found = np.flatnonzero(rows | np.any([limit > -np.inf for limit in limits], axis=0))
+        sources.joint_dof[: len(found)] = found
+        sources.jointed[0] = len(found)
+
     def properties_changed(self) -> None:
         """The forest has new properties.
 
@@ -279,6 +289,7 @@ class Engine:
             NameLookupError, ModelError: a joint mimics what it cannot.
         """
         self._read_actuators()
+        self._list_joints(self.sources)
         if self.soft is not None:
             self.soft.fill()
         if self.sleepers is not None:
@@ -326,6 +337,7 @@ class Engine:
         self._place_inertias(problem)
         self.solver._choose(problem)
         sources = Container(SOURCES, blocks=blocks, dofs=int(self.tree.first_dof[-1]))
+        self._list_joints(sources)
         sources.responses[0] = self.responses.address
         sources.surfaces[0] = self.surfaces.address
         parameter = sources.parameter
