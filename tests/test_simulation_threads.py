@@ -13,6 +13,7 @@ from kido import models
 from kido.errors import ModelError, StateError
 from kido.jit import JIT_DISABLED
 from kido.shapes import Box, Capsule, Cylinder, Sphere
+from kido.simulation import schema
 from kido.solvers import PGS
 
 pytestmark = pytest.mark.skipif(JIT_DISABLED, reason="needs compiled threads")
@@ -70,6 +71,13 @@ def test_bits_do_not_depend_on_threads(solver):
         assert np.array_equal(forces, found[0][1])
         assert report == found[0][2] and totals == found[0][3]
     assert len(found[0][1]) > 25
+
+
+def test_places_in_the_table_of_a_step_are_apart():
+    names = list(vars(schema))
+    places = [vars(schema)[n] for n in names[names.index("TREE_AT") : names.index("PENETRATION")]]
+    assert len(set(places)) == len(places)
+    assert max(places) < 48 == len(mixed(robots=False)._compile().world.table)
 
 
 def test_all_available_cores_and_small_worlds():

@@ -14,7 +14,7 @@ LOOPS_AT, LOOP_START, LOOP_PREDICT, LOOP_FREE, LOOP_ROWS, LOOP_CLOSE, LOOP_USER 
 # Team of threads (kido.jit.team), 0 where one thread does all; stages that share islands out, callbacks that do a
 # share of parts or islands, and those of one island.
 TEAM_AT, SOLVE_TEAM, CORRECT_TEAM, SMOOTH_SHARE, FINISH_SHARE, SOLVE_SHARE, CORRECT_SHARE = range(24, 31)
-BEGIN_ISLANDS, SOLVE_ONE, END_ISLANDS, CORRECT_ONE = range(31, 35)
+BEGIN_ISLANDS, SOLVE_ONE, END_ISLANDS, CORRECT_ONE = range(44, 48)
 # Stages that only worlds with sleeping parts or listeners to contacts have, and their containers.
 SLEEPING, EVENTS, SLEEP_AT, EVENTS_AT = range(40, 44)
 # Container and stages of soft bodies (kido.simulation.soft_contact), 0 in worlds that have none.
