@@ -45,6 +45,7 @@ from kido.constraints.surfaces import (
     SOFTNESS_2,
     SOFTNESS_KIND,
     SPRING_DAMPER,
+    SPRING_DAMPER_AT_END,
     TIME_CONSTANT,
     TORSION,
     first_direction,
@@ -239,7 +240,7 @@ def set_bias(d, c, pr, src, s, k, block, properties, compliance):
     if properties >= 0:
         set_slip_and_motion(d, c, pr, src, s, k, row, block, properties)
         kind = int(s.number[properties, SOFTNESS_KIND])
-        if kind == SPRING_DAMPER or kind == TIME_CONSTANT:
+        if kind == SPRING_DAMPER or kind == TIME_CONSTANT or kind == SPRING_DAMPER_AT_END:
             return set_spring(d, c, pr, src, s, k, block, properties, compliance)
         if s.number[properties, SLOP_OF_PAIR] >= 0.0:
             slop = s.number[properties, SLOP_OF_PAIR]
@@ -314,7 +315,9 @@ def set_spring(d, c, pr, src, s, k, block, properties, compliance):
     if s.number[properties, SOFTNESS_KIND] == TIME_CONSTANT:
         stiffness = 1.0 / (compliance * one * one * two * two)
         damping = 2.0 / (compliance * one)
-    resolved = min(max((4.0 - (h * stiffness + damping) * h * compliance) / 3.0, 0.0), 1.0)
+    resolved = 0.0
+    if s.number[properties, SOFTNESS_KIND] != SPRING_DAMPER_AT_END:
+        resolved = min(max((4.0 - (h * stiffness + damping) * h * compliance) / 3.0, 0.0), 1.0)
     pr.position_bias[block] = YIELDING
     if gap > 0.0 and resolved > 0.0:
         return False

@@ -27,7 +27,7 @@ COLUMNS = 35
 NO_DIRECTION, OF_A, OF_B, OF_WORLD = range(4)
 
 # Values of SOFTNESS_KIND.
-RIGID, SPRING_DAMPER, ERP_CFM, TIME_CONSTANT = range(4)
+RIGID, SPRING_DAMPER, ERP_CFM, TIME_CONSTANT, SPRING_DAMPER_AT_END = range(5)
 
 PARALLEL = 1e-12  # square of the sine at which a first direction is along the normal
 

@@ -20,6 +20,7 @@ from kido.recording.joints import joint_from_dict, joint_to_dict, keep_bits
 from kido.recording.nodes import add_nodes, nodes_to_dicts
 from kido.shapes import Shape
 from kido.skeleton import BodyNode, Inertia, ShapeNode, Skeleton
+from kido.skeleton.nodes.surface import surface_from_dict, surface_to_dict
 
 SHAPE_TYPES: dict[str, type[Shape]] = {
     name: getattr(shape_module, name)
@@ -126,6 +127,8 @@ def _add_body(skeleton: Skeleton, data: dict[str, Any], shapes: list[Shape]) -> 
     for item in data["shapes"]:
         options = {key: item[key] for key in ("visual", "collision", "color", "friction", "restitution")}
         options |= {key: item[key] for key in ("collision_category", "collision_mask") if key in item}
+        if "surface" in item:  # as earlier versions have it: friction and restitution alone
+            options["surface"] = surface_from_dict(item["surface"])
         node = body.add_shape(shapes[item["shape"]], item["transform"], item["name"], **options)
         keep_bits(node, "_relative", item["transform"])
     add_nodes(body, data.get("nodes", []))  # recordings of earlier versions have none
@@ -135,6 +138,7 @@ def _node_to_dict(node: ShapeNode, shapes: list[Shape]) -> dict[str, Any]:
     place = next((i for i, shape in enumerate(shapes) if shape is node.shape), len(shapes))
     if place == len(shapes):
         shapes.append(node.shape)
+    surface = {} if node.surface.is_simple else {"surface": surface_to_dict(node.surface)}
     return {
         "name": node.name,
         "shape": place,
@@ -146,6 +150,7 @@ def _node_to_dict(node: ShapeNode, shapes: list[Shape]) -> dict[str, Any]:
         "restitution": node.restitution,
         "collision_category": node.collision_category,
         "collision_mask": node.collision_mask,
+        **surface,
     }
 
 

@@ -206,8 +206,10 @@ class Recorder:
 
     # Structure and states --------------------------------------------------------------------------------
 
-    def _parameters(self) -> tuple[float, bytes]:
-        return self.world.time_step, self.world.gravity.tobytes()
+    def _parameters(self) -> tuple[Any, ...]:
+        world = self.world
+        laws = world.restitution_law, world.position_correction, self._probe.engine.surfaces
+        return world.time_step, world.gravity.tobytes(), *laws
 
     def _note_changes(self) -> None:
         """Describe the world anew, with events and a complete state, if it is not as described last."""
@@ -221,7 +223,7 @@ class Recorder:
             texts.append(("parameter", f"time step changed to {world.time_step:g} s"))
         if world.gravity.tobytes() != self._known[1]:
             texts.append(("parameter", f"gravity changed to {world.gravity.tolist()} m/s^2"))
-        for kind, text in texts or [("structure", "shapes, flags or collision filters changed")]:
+        for kind, text in texts or [("structure", "shapes, surfaces, flags or collision filters changed")]:
             self.event(text, kind)
         self._note_structure(world_to_dict(world))
         self._since_checkpoint = self._checkpoint_every

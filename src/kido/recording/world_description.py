@@ -11,6 +11,7 @@ from kido.recording.description import skeleton_from_dict, skeleton_to_dict, sou
 from kido.recording.errors import RecordingError
 from kido.recording.joints import suffixes_of
 from kido.simulation import Sleeping, World
+from kido.simulation.contact_surface import handler_from_dict, handler_to_dict
 from kido.solvers.registry import solver_from_dict, solver_to_dict
 
 
@@ -32,6 +33,7 @@ def world_to_dict(world: World) -> dict[str, Any]:
         "settings": dict(world._settings),
         "integrator": integrator_to_dict(world.integrator),
         "solver": solver_to_dict(world.solver),
+        "contact_surfaces": handler_to_dict(world.contact_surface_handler),
         "sleeping": None if world.sleeping is None else [world.sleeping.speed, world.sleeping.time],
         "skeletons": [skeleton_to_dict(s) for s in world.skeletons],
         "collision_filters": [pair for pair, _ in sorted(given)],
@@ -56,6 +58,8 @@ def world_from_dict(data: dict[str, Any]) -> World:
             world.integrator = integrator_from_dict(data["integrator"])
         if "solver" in data:
             world.solver = solver_from_dict(data["solver"])
+        if "contact_surfaces" in data:
+            world.contact_surface_handler = handler_from_dict(data["contact_surfaces"])
         if data.get("sleeping") is not None:
             world.sleeping = Sleeping(*data["sleeping"])
         for item in data["skeletons"]:

@@ -191,7 +191,7 @@ def in_series(a: Softness | None, b: Softness | None) -> Softness | None:
     if isinstance(a, SpringDamper) and isinstance(b, SpringDamper):
         total = a.stiffness + b.stiffness
         damping = (b.stiffness * a.damping + a.stiffness * b.damping) / total
-        return SpringDamper(a.stiffness * b.stiffness / total, damping)
+        return SpringDamper(a.stiffness * b.stiffness / total, damping, a.at_end or b.at_end)
     if isinstance(a, ErpCfm) and isinstance(b, ErpCfm):
         return ErpCfm(min(a.erp, b.erp), a.cfm + b.cfm)
     if isinstance(a, TimeConstant) and isinstance(b, TimeConstant):
@@ -226,3 +226,41 @@ def _direction(node: ShapeNode, side: str) -> tuple[Vector | None, str]:
         x, y, z = node.relative_transform[:3, :3].T @ np.array(direction)
         return (float(x), float(y), float(z)), side
     return direction, side
+
+
+class UnavailableHandler(ContactSurfaceHandler):
+    """Stands for a user's handler that is known by name only.
+
+    Args:
+        original: name of its class.
+        friction_rule, restitution_rule: its rules.
+    """
+
+    def __init__(self, original: str, friction_rule: str = "min", restitution_rule: str = "multiply"):
+        super().__init__(friction_rule, restitution_rule)
+        self.original = original
+
+    def pair(self, shape_a: ShapeNode, shape_b: ShapeNode) -> ContactSurface:
+        """Raises ModelError."""
+        raise ModelError(
+            f"contact surface handler {self.original!r} is not part of kido; set `world.contact_surface_handler` to "
+            "one of that class, or to a ContactSurfaceHandler()"
+        )
+
+
+def handler_to_dict(handler: ContactSurfaceHandler) -> dict[str, str]:
+    """Its rules, and the name of its class if it is a user's."""
+    rules = {"friction_rule": handler.friction_rule, "restitution_rule": handler.restitution_rule}
+    if isinstance(handler, UnavailableHandler):
+        return {**rules, "class": handler.original}
+    return rules if type(handler) is ContactSurfaceHandler else {**rules, "class": type(handler).__name__}
+
+
+def handler_from_dict(data: dict[str, str]) -> ContactSurfaceHandler:
+    """A handler with the rules that `handler_to_dict` was given; one that only says so for a user's.
+
+    Raises:
+        ModelError: no such rules.
+    """
+    rules = data["friction_rule"], data["restitution_rule"]
+    return UnavailableHandler(data["class"], *rules) if "class" in data else ContactSurfaceHandler(*rules)

@@ -491,7 +491,13 @@ class Engine:
 
     def _run(self, number: int) -> None:
         resume = FROM_START
-        from_python = isinstance(self.solver, CustomSolver) or isinstance(self.detector, ExternalDetector)
+        from_python = (
+            isinstance(self.solver, CustomSolver)
+            or isinstance(self.detector, ExternalDetector)
+            or self.surfaces.per_contact
+        )
+        kept = self._kept_steps() if self.surfaces.own_pairs else None
+        asked = number
         if self.sleepers is not None:
             self.sleepers.wake_disturbed()
         while number > 0:
@@ -510,15 +516,33 @@ class Engine:
                     solve_with(self.problem, self.solver)
                     resume = FROM_SOLUTION
             except BaseException:
-                if from_python and stage in (schema.DETECT, schema.SOLVE):  # of others' code: back to before the step
-                    for field, values in before.items():
-                        getattr(self.data, field)[:] = values
+                if stage in (schema.DETECT, schema.ASSEMBLE, schema.SOLVE):  # of others' code: the step is undone
+                    if from_python:
+                        self._undo_step(before, None, 0)
+                    elif stage == schema.ASSEMBLE and kept is not None:
+                        self._undo_step(None, kept, asked - number)
                 raise
             if stage == schema.SLEEPING and self.sleepers is not None:
                 if status == AFTER:
                     self.sleepers.put_to_sleep()
                 else:
                     self.sleepers.undo_step()
+
+    def _kept_steps(self) -> tuple[dict[str, np.ndarray], dict[str, Any], int]:
+        """What `_undo_step` needs to come back to the present."""
+        fields = {f: getattr(self.data, f).copy() for f in STATE_FIELDS}
+        return fields, self.warm_state(), int(self.world.steps[0])
+
+    def _undo_step(self, before: dict[str, np.ndarray] | None, kept: Any, done: int) -> None:
+        """Back to before a step that a user's function failed in: to `before`, or `done` steps on from `kept`."""
+        fields = kept[0] if before is None else before
+        for field, values in fields.items():
+            getattr(self.data, field)[:] = values
+        if before is None:
+            self.set_warm_state(kept[1])
+            self.world.steps[0] = kept[2]
+            if done > 0:
+                self._run(done)
 
     def _raise_failed(self, dof: int) -> None:
         """Say why a coordinate has no positive inertia: no mass below it, or a state that is not finite."""

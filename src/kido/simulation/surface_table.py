@@ -35,6 +35,7 @@ from kido.constraints.surfaces import (
     SOFTNESS_2,
     SOFTNESS_KIND,
     SPRING_DAMPER,
+    SPRING_DAMPER_AT_END,
     SURFACES,
     TIME_CONSTANT,
     TORSION,
@@ -68,7 +69,7 @@ class SurfaceTable:
         self.nodes = nodes
         self.place = place
         self.handler = handler
-        own_pairs = type(handler).pair is not ContactSurfaceHandler.pair
+        self.own_pairs = own_pairs = type(handler).pair is not ContactSurfaceHandler.pair
         self.per_contact = callable(getattr(handler, "contact", None))
         plain = (handler.friction_rule, handler.restitution_rule) == ("min", "multiply")
         simple = all(node.surface.is_simple for node in nodes)
@@ -204,7 +205,8 @@ class SurfaceTable:
 def softness_numbers(softness: Softness | None) -> tuple[int, float, float]:
     """SOFTNESS_KIND and the two numbers of a softness."""
     if isinstance(softness, SpringDamper):
-        return SPRING_DAMPER, softness.stiffness, softness.damping
+        kind = SPRING_DAMPER_AT_END if softness.at_end else SPRING_DAMPER
+        return kind, softness.stiffness, softness.damping
     if isinstance(softness, ErpCfm):
         return ERP_CFM, softness.erp, softness.cfm
     if isinstance(softness, TimeConstant):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -12,8 +13,10 @@ from kido.io.images import read_png
 from kido.io.meshes import load_mesh
 from kido.io.resources import ResourceFinder
 from kido.io.sdf.fields import Remarks, direction, note_unknown
+from kido.io.surfaces import PATCH, coefficient, first_direction, given, make_surface, softness_of, two
 from kido.io.xml import Node
 from kido.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Heightmap, Mesh, Plane, Shape, Sphere
+from kido.skeleton.nodes.surface import Surface
 
 __all__ = ["ShapeReader", "read_color", "read_surface", "shape_offset"]
 
@@ -140,43 +143,86 @@ def read_color(visual: Node, remarks: Remarks) -> tuple[float, ...] | None:
     return (*(float(v) for v in clipped[:3]), float(np.clip(opacity, 0.0, 1.0)))
 
 
-def read_surface(collision: Node, remarks: Remarks) -> dict[str, float]:
-    """Friction and restitution of a <collision>, as options of a shape; only what is given."""
+def read_surface(collision: Node, remarks: Remarks) -> dict[str, Surface]:
+    """Contact properties of a <collision>, as an option of a shape; nothing if none are given."""
     surface = collision.child("surface")
     if surface is None:
         return {}
     owner = collision.describe()
-    note_unknown(surface, ("friction", "bounce"), owner, remarks)
-    options: dict[str, float] = {}
+    note_unknown(surface, ("friction", "bounce", "contact"), owner, remarks)
+    values: dict[str, Any] = {}
     friction = surface.child("friction")
     if friction is not None:
-        note_unknown(friction, ("ode", "bullet"), owner, remarks)
-        options |= _read_friction(friction, owner, remarks)
+        note_unknown(friction, ("ode", "bullet", "torsional"), owner, remarks)
+        values |= _read_friction(friction, owner, remarks)
     bounce = surface.child("bounce")
-    if bounce is not None and bounce.child("restitution_coefficient") is not None:
-        value = bounce.child_number("restitution_coefficient")
-        if not 0.0 <= value <= 1.0:
-            raise bounce.error(f"<restitution_coefficient> is {value:g}; expected a number from 0 to 1")
-        options["restitution"] = value
-    return options
+    if bounce is not None:
+        note_unknown(bounce, ("restitution_coefficient",), owner, remarks)
+        if bounce.child("restitution_coefficient") is not None:
+            value = bounce.child_number("restitution_coefficient")
+            if not 0.0 <= value <= 1.0:
+                raise bounce.error(f"<restitution_coefficient> is {value:g}; expected a number from 0 to 1")
+            values["restitution"] = value
+    contact = surface.child("contact")
+    if contact is not None:
+        values |= _read_contact(contact, owner, remarks)
+    return make_surface(surface, values)
 
 
-def _read_friction(friction: Node, owner: str, remarks: Remarks) -> dict[str, float]:
+def _read_friction(friction: Node, owner: str, remarks: Remarks) -> dict[str, Any]:
+    """Coulomb friction from <ode>, else from <bullet>; torsional friction."""
+    values: dict[str, Any] = {}
+    torsional = friction.child("torsional")
+    if torsional is not None:
+        values |= _read_torsional(torsional, owner, remarks)
     for tag, first, second in (("ode", "mu", "mu2"), ("bullet", "friction", "friction2")):
         node = friction.child(tag)
-        if node is None or node.child(first) is None:
+        if node is None:
             continue
-        value = node.child_number(first, allow_infinite=True)
-        if value < 0.0:
-            raise node.require(first).error(f"<{first}> is {value:g}; expected zero or a positive number")
-        other = node.child_number(second, value, allow_infinite=True)
-        if other != value:
-            remarks.add(
-                node, f"{owner}: friction {value:g} in one direction, {other:g} in the other; taken as the first"
-            )
-        note_unknown(node, (first, second), owner, remarks)
-        return {"friction": min(value, 1e16)}
-    return {}
+        rolling = coefficient(node, "rolling_friction") if tag == "bullet" else None
+        if rolling is not None:
+            values.setdefault("rolling_friction", rolling)
+        slips = coefficient(node, "slip1"), coefficient(node, "slip2")
+        if "slip" not in values:  # slip1 without slip2 is no slip across
+            values |= two(slips[0], 0.0 if slips[1] is None and slips[0] else slips[1], "slip", "secondary_slip")
+        if "friction" in values or node.child(first) is None:
+            continue
+        value = coefficient(node, first)
+        values |= two(value, coefficient(node, second), "friction", "secondary_friction")
+        direction = node.child("fdir1")
+        if direction is not None:
+            for name in ("gz:expressed_in", "ignition:expressed_in"):
+                if direction.attribute(name, ""):
+                    remarks.add(direction, f"{owner}: <fdir1> is taken in the collision's own frame, not in another")
+            values |= given(first_friction_direction=first_direction(node))
+        note_unknown(node, (first, second, "fdir1", "slip1", "slip2", "rolling_friction"), owner, remarks)
+    return values
+
+
+def _read_torsional(node: Node, owner: str, remarks: Remarks) -> dict[str, float]:
+    """Torsional friction of a round patch: 3 pi / 16 times its radius and the coefficient [m]."""
+    note_unknown(node, ("coefficient", "use_patch_radius", "patch_radius"), owner, remarks)
+    mu = coefficient(node, "coefficient")
+    if not node.child_boolean("use_patch_radius", True):
+        remarks.add(node, f"{owner}: torsional friction by the radius of the surface is left out")
+        return {}
+    radius = coefficient(node, "patch_radius") or 0.0
+    value = PATCH * radius * (1.0 if mu is None else mu)
+    return {"torsional_friction": value} if value > 0.0 else {}
+
+
+def _read_contact(contact: Node, owner: str, remarks: Remarks) -> dict[str, Any]:
+    """Softness and position correction from <ode>, else from <bullet>."""
+    note_unknown(contact, ("ode", "bullet"), owner, remarks)
+    node = contact.child("ode")
+    if node is None:
+        node = contact.child("bullet")
+    if node is None:
+        return {}
+    known = ("kp", "kd", "soft_erp", "soft_cfm", "max_vel", "min_depth")
+    note_unknown(node, known, owner, remarks)
+    kp, kd, erp, cfm, speed, depth = (coefficient(node, tag) for tag in known)
+    return given(softness=softness_of(kp, kd, erp, cfm), max_correction_speed=speed, slop=depth or None)
 
 
 def _length(node: Node, tag: str) -> float:

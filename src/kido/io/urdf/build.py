@@ -9,6 +9,7 @@ from scipy.spatial.transform import Rotation
 
 from kido.errors import KidoError, ModelError
 from kido.io.moments import possible_moment
+from kido.io.surfaces import make_surface
 from kido.io.urdf.materials import color_of_visual
 from kido.io.urdf.shapes import ShapeReader
 from kido.io.urdf.spec import JointSpec, LinkSpec, RobotSpec
@@ -115,11 +116,7 @@ def _add_visuals(body: BodyNode, link: LinkSpec, robot: RobotSpec, shapes: Shape
 
 
 def _add_collisions(body: BodyNode, link: LinkSpec, shapes: ShapeReader) -> None:
-    surface: dict[str, float] = {}
-    if link.friction is not None:
-        surface["friction"] = link.friction
-    if link.restitution is not None:
-        surface["restitution"] = link.restitution
+    surface = make_surface(link.node, link.surface)
     for index, collision in enumerate(link.collisions):
         shape = shapes.read(collision.shape, "collisions=False")
         if shape is None:

@@ -1,16 +1,20 @@
 """URDF elements to records, with every check that needs one element only.
 
 Source: the URDF XML specification (wiki.ros.org/urdf/XML) and what the common parsers accept.
-Knowingly left out, because they do not describe the mechanism: <transmission>, <gazebo>, <sensor>,
-<ros2_control>, <safety_controller>, <calibration>.
+Knowingly left out, because they do not describe the mechanism: <transmission>, <sensor>, <ros2_control>,
+<safety_controller>, <calibration>, and of <gazebo> all but the contact properties of links.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
+from kido.errors import FileFormatError
+from kido.io.surfaces import coefficient, first_direction, given, softness_of, two
 from kido.io.urdf.materials import read_materials
 from kido.io.urdf.spec import (
     JOINT_TYPES,
@@ -44,6 +48,8 @@ def read_robot(root: Node, default_name: str) -> RobotSpec:
         link = _read_link(node, remarks)
         _refuse_duplicate("link", link.name, node, links)
         links[link.name] = link
+    for node in root.children("gazebo"):
+        _add_gazebo(node, links, remarks)
     for node in root.children("joint"):
         joint = _read_joint(node, remarks)
         _refuse_duplicate("joint", joint.name, node, joints)
@@ -92,29 +98,55 @@ def _refuse_duplicate(kind: str, name: str, node: Node, known: dict) -> None:
 def _read_link(node: Node, remarks: list[str]) -> LinkSpec:
     name = node.required_attribute("name")
     contact = node.child("contact")
-    friction = restitution = None
-    if contact is not None:  # Bullet's extension, the only surface properties URDF files carry
-        friction = _value(contact, "lateral_friction")
-        restitution = _value(contact, "restitution")
+    surface = {} if contact is None else _read_bullet(contact)
     return LinkSpec(
         node=node,
         name=name,
         inertial=_read_inertial(node, remarks),
         visuals=[_read_geometry(child) for child in node.children("visual")],
         collisions=[_read_geometry(child) for child in node.children("collision")],
-        friction=friction,
-        restitution=restitution,
+        surface=surface,
     )
 
 
-def _value(parent: Node, tag: str) -> float | None:
-    child = parent.child(tag)
-    if child is None:
-        return None
-    value = child.number("value")
-    if value < 0.0:
-        raise child.error(f"<{tag}> is {value:g}; expected zero or a positive number")
-    return value
+def _read_bullet(contact: Node) -> dict[str, Any]:
+    """Contact properties of a link as Bullet has them."""
+    tags = ("stiffness", "damping", "contact_erp", "contact_cfm")
+    restitution = coefficient(contact, "restitution")
+    if restitution is not None and restitution > 1.0:
+        raise contact.require("restitution").error(f"<restitution> is {restitution:g}; expected a number from 0 to 1")
+    return given(
+        friction=coefficient(contact, "lateral_friction"),
+        rolling_friction=coefficient(contact, "rolling_friction"),
+        torsional_friction=coefficient(contact, "spinning_friction"),
+        restitution=restitution,
+        softness=softness_of(*(coefficient(contact, tag) for tag in tags)),
+    )
+
+
+def _add_gazebo(node: Node, links: dict[str, LinkSpec], remarks: list[str]) -> None:
+    """Take the contact properties in a <gazebo reference="link">; what cannot be read is left out with a remark."""
+    link = links.get(node.attribute("reference", ""))
+    if link is None:
+        return
+    try:
+        values = _read_gazebo(node)
+    except FileFormatError as error:
+        remarks.append(f"contact properties of link '{link.name}' are left out: {error}")
+        return
+    links[link.name] = replace(link, surface={**link.surface, **values})
+
+
+def _read_gazebo(node: Node) -> dict[str, Any]:
+    """Contact properties of a link in <gazebo reference="...">, as text or as attributes `value`."""
+    return given(
+        **two(coefficient(node, "mu1"), coefficient(node, "mu2"), "friction", "secondary_friction"),
+        **two(coefficient(node, "slip1"), coefficient(node, "slip2"), "slip", "secondary_slip"),
+        first_friction_direction=first_direction(node),
+        softness=softness_of(*(coefficient(node, tag) for tag in ("kp", "kd", "soft_erp", "soft_cfm"))),
+        slop=coefficient(node, "minDepth") or None,
+        max_correction_speed=coefficient(node, "maxVel"),
+    )
 
 
 def _read_inertial(link: Node, remarks: list[str]) -> InertialSpec | None:

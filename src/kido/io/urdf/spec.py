@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -39,8 +40,7 @@ class LinkSpec:
     inertial: InertialSpec | None
     visuals: list[GeometrySpec]
     collisions: list[GeometrySpec]
-    friction: float | None = None
-    restitution: float | None = None
+    surface: dict[str, Any] = field(default_factory=dict)
 
     @property
     def mass(self) -> float:

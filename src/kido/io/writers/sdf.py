@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kido.io.surfaces import PATCH, left_out, softness_numbers
 from kido.io.writers.losses import Losses
 from kido.io.writers.meshes import MeshStore
 from kido.io.writers.parts import Part, free_pose, part_of_loop, parts_of, rest_poses
@@ -18,6 +19,7 @@ from kido.joints import JointKind
 from kido.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Plane, Shape, Sphere
 from kido.simulation import World
 from kido.skeleton import Inertia, Skeleton
+from kido.skeleton.nodes.surface import Surface
 
 __all__ = ["write"]
 
@@ -32,6 +34,10 @@ TYPES = {
     JointKind.BALL: "ball",
 }
 SHAPES = (Box, Sphere, Cylinder, Capsule, Cone, Ellipsoid, Plane, Mesh)
+HELD = (  # what a <surface> can say
+    *("friction", "secondary_friction", "first_friction_direction", "rolling_friction", "torsional_friction", "slip"),
+    *("secondary_slip", "restitution", "softness", "slop", "max_correction_speed"),
+)
 LEFT_OUT = ("acceleration_limit", "initial_velocity", "actuator")
 PASSIVE = ("damping", "coulomb_friction", "spring_stiffness", "position_limit", "velocity_limit", "force_limit")
 DYNAMICS = {
@@ -151,8 +157,10 @@ def _fill_link(link: Element, part: Part, shapes: list[Placed], store: MeshStore
                 material = add(element, "material")
                 add(material, "ambient", vector(placed.color))
                 add(material, "diffuse", vector(placed.color))
-            if tag == "collision" and (node.friction, node.restitution) != (1.0, 0.0):
-                _add_surface(element, node.friction, node.restitution)
+            if tag == "collision" and node.surface != Surface():
+                _add_surface(element, node.surface)
+                for name in left_out(node.surface, HELD):
+                    losses.remark(f"shape '{node.name}' of '{part.name}': its {name} is left out")
         if not (node.visual or node.collision):
             losses.remark(f"shape '{node.name}' of '{part.name}' is neither seen nor touched; left out")
 
@@ -172,13 +180,36 @@ def _add_pose(element: Element, transform: np.ndarray) -> None:
         add(element, "pose", f"{vector(transform[:3, 3])} {vector(rpy(transform[:3, :3]))}")
 
 
-def _add_surface(collision: Element, friction: float, restitution: float) -> None:
+def _add_surface(collision: Element, values: Surface) -> None:
     surface = add(collision, "surface")
-    ode = add(add(surface, "friction"), "ode")
-    add(ode, "mu", number(friction))
-    add(ode, "mu2", number(friction))
-    if restitution != 0.0:
-        add(add(surface, "bounce"), "restitution_coefficient", number(restitution))
+    friction = add(surface, "friction")
+    ode = add(friction, "ode")
+    second = values.friction if values.secondary_friction is None else values.secondary_friction
+    add(ode, "mu", number(values.friction))
+    add(ode, "mu2", number(second))
+    if values.first_friction_direction is not None:
+        add(ode, "fdir1", vector(values.first_friction_direction))
+    slips = values.slip, values.slip if values.secondary_slip is None else values.secondary_slip
+    if any(slips):
+        add(ode, "slip1", number(slips[0]))
+        add(ode, "slip2", number(slips[1]))
+    if values.rolling_friction > 0.0:
+        add(add(friction, "bullet"), "rolling_friction", number(values.rolling_friction))
+    if values.torsional_friction > 0.0:
+        torsional = add(friction, "torsional")
+        add(torsional, "coefficient", number(1.0))
+        add(torsional, "patch_radius", number(values.torsional_friction / PATCH))
+    if values.restitution != 0.0:
+        add(add(surface, "bounce"), "restitution_coefficient", number(values.restitution))
+    numbers = softness_numbers(values.softness)
+    if values.max_correction_speed is not None:
+        numbers["max_vel"] = values.max_correction_speed
+    if values.slop:
+        numbers["min_depth"] = values.slop
+    if numbers:
+        ode = add(add(surface, "contact"), "ode")
+        for tag, value in numbers.items():
+            add(ode, tag, number(value))
 
 
 def _add_geometry(geometry: Element, shape: Shape, store: MeshStore, label: str) -> None:

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from kido.io.surfaces import left_out
 from kido.io.writers.losses import Losses
 from kido.io.writers.meshes import MeshStore
 from kido.io.writers.parts import Part, parts_of, rest_poses
@@ -17,6 +18,7 @@ from kido.joints import ActuatorType, JointKind
 from kido.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, MultiSphereHull, Plane, Shape, Sphere
 from kido.simulation import World
 from kido.skeleton import Inertia, Marker, Skeleton
+from kido.skeleton.nodes.surface import Surface
 
 __all__ = ["write"]
 
@@ -141,8 +143,9 @@ def _add_inertia(body: Element, inertia: Inertia) -> None:
 
 def _add_shape(body: Element, placed: Placed, store: MeshStore, owner: str, losses: Losses) -> None:
     node = placed.node
-    if node.collision and (node.friction, node.restitution) != (1.0, 0.0):
-        losses.remark(f"shape '{node.name}' of '{owner}': its friction and restitution are left out")
+    if node.collision and node.surface != Surface():
+        names = ", ".join(left_out(node.surface, ()))
+        losses.remark(f"shape '{node.name}' of '{owner}': its contact properties are left out ({names})")
     if not (node.visual or node.collision):
         losses.remark(f"shape '{node.name}' of '{owner}' is neither seen nor touched; left out")
     for tag, wanted in (("visualization_shape", node.visual), ("collision_shape", node.collision)):

@@ -12,6 +12,7 @@ import math
 import numpy as np
 
 from kido.errors import KidoError
+from kido.io.surfaces import left_out, softness_numbers
 from kido.io.urdf.build import plane_axes
 from kido.io.writers.losses import Losses
 from kido.io.writers.meshes import MeshStore
@@ -25,6 +26,7 @@ from kido.math.transform import inverse_transform
 from kido.shapes import Box, Capsule, Cylinder, Mesh, Sphere
 from kido.simulation import World
 from kido.skeleton import Inertia, Skeleton
+from kido.skeleton.nodes.surface import Surface
 
 __all__ = ["write"]
 
@@ -36,6 +38,10 @@ TYPES = {
     JointKind.PLANAR: "planar",
 }
 SHAPES = (Box, Sphere, Cylinder, Capsule, Mesh)
+HELD = (  # contact properties that <contact> and <gazebo> can say
+    *("friction", "secondary_friction", "first_friction_direction", "rolling_friction", "torsional_friction", "slip"),
+    *("secondary_slip", "restitution", "softness", "slop", "max_correction_speed"),
+)
 WORLD = "world"
 LEFT_OUT = (
     "acceleration_limit",
@@ -160,7 +166,9 @@ def _add_link(
                     add(material, "color", rgba=vector(placed.color))
         if not (placed.node.visual or placed.node.collision):
             losses.remark(f"shape '{placed.node.name}' of '{part.name}' is neither seen nor touched; left out")
-    _add_surface(link, part, shapes, losses)
+    surface = _surface(part, shapes, losses)
+    _add_bullet(link, surface)
+    _add_gazebo(root, part.name, surface)
 
 
 def _add_inertial(link: Element, inertia: Inertia) -> None:
@@ -172,16 +180,51 @@ def _add_inertial(link: Element, inertia: Inertia) -> None:
     add(inertial, "inertia", **{key: number(J[place]) for key, place in entries.items()})
 
 
-def _add_surface(link: Element, part: Part, shapes: list[Placed], losses: Losses) -> None:
-    """Friction and restitution of a link, as Bullet has them; those of the shapes if they are all the same."""
-    values = {(placed.node.friction, placed.node.restitution) for placed in shapes if placed.node.collision}
-    if len(values) > 1:
-        losses.remark(f"body '{part.name}': its shapes differ in friction or restitution, which is left out")
-    elif values and values != {(1.0, 0.0)}:
-        friction, restitution = values.pop()
+def _surface(part: Part, shapes: list[Placed], losses: Losses) -> Surface:
+    """The surface of a link: that of its shapes if they are all the same."""
+    surfaces = {placed.node.surface for placed in shapes if placed.node.collision}
+    if len(surfaces) > 1:
+        losses.remark(f"body '{part.name}': its shapes differ in friction or other contact properties, left out")
+    surface = surfaces.pop() if len(surfaces) == 1 else Surface()
+    for name in left_out(surface, HELD):
+        losses.remark(f"body '{part.name}': {name} of its surface is left out")
+    return surface
+
+
+def _add_bullet(link: Element, surface: Surface) -> None:
+    """Contact properties as Bullet has them."""
+    values = {
+        "lateral_friction": surface.friction,
+        "restitution": surface.restitution,
+        "rolling_friction": surface.rolling_friction,
+        "spinning_friction": surface.torsional_friction,
+    }
+    if tuple(values.values()) != (1.0, 0.0, 0.0, 0.0):
         contact = add(link, "contact")
-        add(contact, "lateral_friction", value=number(friction))
-        add(contact, "restitution", value=number(restitution))
+        for tag, value in values.items():
+            if value > 0.0 or tag in ("lateral_friction", "restitution"):
+                add(contact, tag, value=number(value))
+
+
+def _add_gazebo(robot: Element, link: str, surface: Surface) -> None:
+    """What Gazebo has beyond that."""
+    values: dict[str, float] = {}
+    if surface.secondary_friction is not None:
+        values |= {"mu1": surface.friction, "mu2": surface.secondary_friction}
+    if surface.slip or surface.secondary_slip:
+        second = surface.slip if surface.secondary_slip is None else surface.secondary_slip
+        values |= {"slip1": surface.slip, "slip2": second}
+    values |= softness_numbers(surface.softness)
+    if surface.slop:
+        values["minDepth"] = surface.slop
+    if surface.max_correction_speed is not None:
+        values["maxVel"] = surface.max_correction_speed
+    if values or surface.first_friction_direction is not None:
+        gazebo = add(robot, "gazebo", reference=link)
+        for tag, value in values.items():
+            add(gazebo, tag, number(value))
+        if surface.first_friction_direction is not None:
+            add(gazebo, "fdir1", vector(surface.first_friction_direction))
 
 
 def _add_origin(element: Element, transform: np.ndarray) -> None:

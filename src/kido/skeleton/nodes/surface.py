@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kido.errors import KidoError, ModelError
-from kido.math.transform import as_vector, number_or_nan
+from kido.math.transform import as_flag, as_vector, number_or_nan
 
 # Rules by which two surfaces' coefficients become the pair's. Where shapes name different ones, the last of them holds.
 COMBINATION_RULES = ("average", "geometric_mean", "min", "multiply", "max")
@@ -50,14 +50,18 @@ class SpringDamper:
     Args:
         stiffness: k of one contact point [N/m].
         damping: d [N s/m].
+        at_end: take both at the end of the step however soft they are, as ODE and Bullet do: damped by the step
+            itself, as what files say for these programs is meant.
     """
 
     stiffness: float
     damping: float = 0.0
+    at_end: bool = False
 
     def __post_init__(self) -> None:
         _check_numbers(self, "stiffness", open_=True)
         _check_numbers(self, "damping")
+        object.__setattr__(self, "at_end", as_flag(self.at_end, "SpringDamper: at_end"))
 
     def erp_cfm(self, time_step: float) -> ErpCfm:
         """The error reduction and softness that stand for both in a step of h seconds."""
@@ -89,7 +93,7 @@ class ErpCfm:
         """
         if self.erp == 0.0 or self.cfm == 0.0:
             raise ModelError(f"{self!r} has no spring and damper: expected erp and cfm above 0")
-        return SpringDamper(self.erp / (time_step * self.cfm), (1.0 - self.erp) / self.cfm)
+        return SpringDamper(self.erp / (time_step * self.cfm), (1.0 - self.erp) / self.cfm, at_end=True)
 
 
 @dataclass(frozen=True)
