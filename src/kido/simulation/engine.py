@@ -498,6 +498,7 @@ class Engine:
         )
         kept = self._kept_steps() if self.surfaces.own_pairs else None
         asked = number
+        before: dict[str, np.ndarray] | None = None
         if self.sleepers is not None:
             self.sleepers.wake_disturbed()
         while number > 0:
