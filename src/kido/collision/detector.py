@@ -96,6 +96,7 @@ class NativeDetector:
         body_velocity: (bodies, 6) [w; v] of body origins in world axes; shared; for shapes that are continuous.
         pairs, contacts: capacities to begin with.
         prepare: called with the callbacks that are about to be needed, before they are compiled one by one.
+        like: a detector that may have the same shapes on the same bodies: what was made of them is copied.
     """
 
     def __init__(
@@ -113,17 +114,25 @@ class NativeDetector:
         pairs: int | None = None,
         contacts: int | None = None,
         prepare: Callable[[list[Any]], None] = prepare,
+        like: NativeDetector | None = None,
     ) -> None:
         self._callback = detect_stage
         self._prepare = prepare
         self.colliders = [Collider(*item) for item in shapes]
-        known: dict[int, Geometry] = {}  # shapes that several bodies carry are looked at once
-        for item in self.colliders:
-            if id(item.shape) not in known:
-                known[id(item.shape)] = geometry(item.shape)
-        self.geometries = [known[id(item.shape)] for item in self.colliders]
         bodies = len(body_position)
-        arrays = _shape_arrays(self.colliders, self.geometries, bodies)
+        if like is not None and _alike(self.colliders, like.colliders):
+            self.geometries = like.geometries
+            arrays = {name: getattr(like.container, name).copy() for name in like._shape_fields}
+            arrays["shape_friction"][:] = [item.friction for item in self.colliders]
+            arrays["shape_restitution"][:] = [item.restitution for item in self.colliders]
+        else:
+            known: dict[int, Geometry] = {}  # shapes that several bodies carry are looked at once
+            for item in self.colliders:
+                if id(item.shape) not in known:
+                    known[id(item.shape)] = geometry(item.shape)
+            self.geometries = [known[id(item.shape)] for item in self.colliders]
+            arrays = _shape_arrays(self.colliders, self.geometries, bodies)
+        self._shape_fields = tuple(arrays)
         arrays |= _filter_arrays(bodies, moving, collidable, group, excluded)
         n = len(self.colliders)
         arrays["body_rotation"] = body_rotation
@@ -299,6 +308,20 @@ class NativeDetector:
     def clear(self) -> None:
         """Forgets all contacts and impulses."""
         self.container.count[:] = 0
+
+
+def _alike(some: list[Collider], others: list[Collider]) -> bool:
+    """Whether the same shapes are on the same bodies."""
+    return (
+        len(some) == len(others)
+        and all(
+            a.shape is b.shape
+            and a.body == b.body
+            and np.array_equal(a.transform, b.transform)  # type: ignore[arg-type]
+            and a[5:] == b[5:]
+            for a, b in zip(some, others, strict=True)
+        )
+    )
 
 
 def _shape_arrays(colliders: list[Collider], geometries: list[Geometry], bodies: int) -> dict[str, np.ndarray]:

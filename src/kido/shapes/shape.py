@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -22,6 +22,13 @@ class Shape(ABC):
     """
 
     collides: ClassVar[bool] = True  # False for a shape that is only drawn
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """Itself: what never changes is shared by copies, with all that was computed of it."""
+        return self
 
     @property
     @abstractmethod

@@ -112,6 +112,7 @@ class Engine:
         integrator: Integrator,
         solver: Solver,
         surface_handler: ContactSurfaceHandler,
+        like: NativeDetector | None = None,
     ):
         self.skeletons = list(skeletons)
         self.tree, self.data, self.windows = compile_forest(self.skeletons, gravity)
@@ -143,6 +144,7 @@ class Engine:
             body_velocity=self.data.V,
             margin=MARGIN,
             prepare=self._prepare,
+            like=like,
             **self._filters(collisions.filter),
         )
         self.responses = Responses(self.tree)
@@ -230,7 +232,9 @@ class Engine:
         self._link()
 
     def surfaces_changed(self, handler: ContactSurfaceHandler) -> None:
-        """Shapes have other surfaces, or something else makes those of pairs; contacts stay warm."""
+        """Shapes have other surfaces, or something else makes those of pairs; contacts stay warm, sleepers wake."""
+        if self.sleepers is not None:
+            self.sleepers.wake_all()
         self.surfaces = SurfaceTable(self.nodes, self.place, handler)
         self.sources.surfaces[0] = self.surfaces.address
         c = self.detector.container

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import time as clock
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kido.collision import CollisionDetector, KidoCollisionDetector
+from kido.collision import CollisionDetector, KidoCollisionDetector, NativeDetector
 from kido.errors import ModelError, NameLookupError
 from kido.integrators import Integrator, MoreauMidpoint
 from kido.math.transform import as_flag, as_vector, number_or_nan
@@ -26,6 +25,7 @@ from kido.simulation.sleeping import Sleeping
 from kido.simulation.world_collision import WorldCollision
 from kido.simulation.world_contact_laws import WorldContactLaws
 from kido.simulation.world_contacts import ContactListener, WorldContacts
+from kido.simulation.world_copies import WorldCopies
 from kido.simulation.world_dynamics import WorldDynamics, checked_sleeping
 from kido.simulation.world_results import WorldResults
 from kido.simulation.world_state import WorldState
@@ -39,6 +39,7 @@ _CHUNK_SECONDS = 0.05  # a long run comes back to Python this often, so that Ctr
 
 
 class World(
+    WorldCopies,
     WorldContactLaws,
     WorldCollision,
     WorldResults,
@@ -104,6 +105,7 @@ class World(
         self._events: list[Any] | None = None
         self._listeners: list[ContactListener] = []
         self._kept: dict[str, Any] | None = None
+        self._like: NativeDetector | None = None  # of the world that this is a copy of, until it is compiled
         self.uri: str | None = None
 
     def _checked_time_step(self, value: float) -> float:
@@ -303,7 +305,9 @@ class World(
                 self._integrator,
                 self._solver,
                 self._surface_handler,
+                self._like,
             )
+            self._like = None
             for s, window in zip(self._skeletons, engine.windows, strict=True):
                 s._adopt(*window)
             self._engine = engine
@@ -392,33 +396,6 @@ class World(
             A function that takes it off again.
         """
         return self._hooks.add(callback, before)
-
-    # Copying ---------------------------------------------------------------------------------------------
-
-    def clone(self) -> World:
-        """An independent copy with the same state; step callbacks are not copied."""
-        return copy.deepcopy(self)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> World:
-        twin = object.__new__(World)
-        memo[id(self)] = twin
-        twin.__setstate__(copy.deepcopy(self.__getstate__(), memo))
-        return twin
-
-    def __getstate__(self) -> dict[str, Any]:
-        kept = self._compile().warm_state()
-        state = self.__dict__.copy()
-        state["_engine"] = None
-        state["_stale"] = True
-        state["_hooks"] = StepHooks()
-        state["_listeners"], state["_events"] = [], None
-        state["_kept"] = kept
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        for s in self._skeletons:
-            s._world = self
 
     def __repr__(self) -> str:
         return f"World({self.name!r}, {len(self._skeletons)} skeletons, t = {self.time:g} s)"

@@ -54,6 +54,10 @@ class Inertia:
         object.__setattr__(self, "com", com)
         object.__setattr__(self, "moment", moment)
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Inertia:
+        """Itself: it never changes."""
+        return self
+
     @classmethod
     def from_diagonal(cls, mass: float, diagonal: ArrayLike, com: ArrayLike = (0.0, 0.0, 0.0)) -> Inertia:
         """Inertia with the principal moments `diagonal` [kg m^2] along the body axes."""
