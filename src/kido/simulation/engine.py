@@ -83,7 +83,7 @@ from kido.solvers import (
 )
 
 if TYPE_CHECKING:
-    from kido.collision import CollisionDetector
+    from kido.collision import CollisionDetector, NativeDetector
     from kido.simulation.collision_filter import CollisionFilter
     from kido.skeleton import BodyNode, ShapeNode, Skeleton
 
