@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kido.collision.container import CONTACTS
 from kido.constraints.actuator import add_actuator, is_dragged, most_actuator_rows, wanted_velocity
-from kido.constraints.contact import add_contact, add_spin, ask_responses, pool_size
+from kido.constraints.contact import add_contact, ask_responses, pool_size
 from kido.constraints.joint import add_friction, add_limit, can_slide, is_turned, limit_is_near, position_rate
 from kido.constraints.sources import (
     BLOCKS_NEEDED,
@@ -14,6 +14,7 @@ from kido.constraints.sources import (
     ROWS_NEEDED,
     TIME_STEP,
 )
+from kido.constraints.spin import add_spin
 from kido.constraints.surfaces import NO_ROWS, SURFACES, find_rows, has_spin, row_of
 from kido.jit import kernel, view
 from kido.kernels.responses import POOL, RESPONSES, ask_coordinate, forget_responses, make_responses

@@ -19,10 +19,10 @@ import math
 
 from kido.collision.container import PUSH
 from kido.constraints.actuator import number_prescribed
+from kido.constraints.contact_softness import YIELDING, set_slip_and_motion, set_spring
 from kido.constraints.recovery import SOFT_SPEED, SOFTNESS, biases
 from kido.constraints.sources import (
     FROM_CONTACT,
-    FROM_SPIN,
     MAX_CORRECTION,
     NEWTON,
     RESTITUTION_SPEED,
@@ -34,12 +34,8 @@ from kido.constraints.surfaces import (
     ERP_CFM,
     FRICTION,
     MAX_SPEED,
-    MOVING,
     NO_DIRECTION,
-    ROLLING,
     SECONDARY_FRICTION,
-    SECONDARY_SLIP,
-    SLIP,
     SLOP_OF_PAIR,
     SOFTNESS_1,
     SOFTNESS_2,
@@ -47,20 +43,17 @@ from kido.constraints.surfaces import (
     SPRING_DAMPER,
     SPRING_DAMPER_AT_END,
     TIME_CONSTANT,
-    TORSION,
     first_direction,
     row_of,
-    surface_motion,
 )
 from kido.jit import kernel
 from kido.kernels.responses import ask_response, response_row
 from kido.math.so3 import cross
-from kido.solvers.problem import CONTACT, SPIN
+from kido.solvers.problem import CONTACT
 
 SQUEEZE = 10.0  # [m/s] change of velocity in a step beyond which contacts with prescribed bodies give way
 LEAST_WAY = 1e-3
 MOST_WAY = 0.05
-YIELDING = 1e6  # [m/s] position correction leaves soft contacts alone
 LOCKED = 1e-5  # a contact with less compliance than this share of its bodies' own inverse mass is left out
 
 
@@ -241,7 +234,8 @@ def set_bias(d, c, pr, src, s, k, block, properties, compliance):
         set_slip_and_motion(d, c, pr, src, s, k, row, block, properties)
         kind = int(s.number[properties, SOFTNESS_KIND])
         if kind == SPRING_DAMPER or kind == TIME_CONSTANT or kind == SPRING_DAMPER_AT_END:
-            return set_spring(d, c, pr, src, s, k, block, properties, compliance)
+            before = normal_velocity(pr, block, d.u)
+            return set_spring(c, pr, src, s, k, block, properties, compliance, before)
         if s.number[properties, SLOP_OF_PAIR] >= 0.0:
             slop = s.number[properties, SLOP_OF_PAIR]
         most = min(most, h * s.number[properties, MAX_SPEED])
@@ -279,56 +273,6 @@ def set_bias(d, c, pr, src, s, k, block, properties, compliance):
         )
         # A heavy body would sink as fast as the trace of softness of a light one under it lets it.
         pr.compliance[row] = min(SOFTNESS * compliance, SOFT_SPEED / (pushed + 1e-300))
-    return True
-
-
-@kernel
-def set_slip_and_motion(d, c, pr, src, s, k, row, block, properties):
-    """Slip compliance, and the motion of the surfaces beside their bodies', of a contact's tangents."""
-    h = src.parameter[TIME_STEP]
-    one, two = src.share[block, 0], src.share[block, 1]
-    pr.compliance[row + 1] = one * one * s.number[properties, SLIP] / h
-    pr.compliance[row + 2] = two * two * s.number[properties, SECONDARY_SLIP] / h
-    if s.number[properties, MOVING] != 0.0:
-        x, y, z, _, _, _ = surface_motion(d, c, s, k, properties)
-        t = src.tangent
-        pr.bias[row + 1] = t[block, 0] * x + t[block, 1] * y + t[block, 2] * z
-        pr.bias[row + 2] = t[block, 3] * x + t[block, 4] * y + t[block, 5] * z
-
-
-@kernel
-def set_spring(d, c, pr, src, s, k, block, properties, compliance):
-    """Bias and softness of a contact with a spring k and a damper d (`kido.SpringDamper`).
-
-    With the gap g at mid-step and velocities v_0, v_1 at the step's ends the mean gap is g + (h/4) (v_1 - v_0), so
-    that f = -k (g + h (a v_1 - b v_0)) - d ((1 - c) v_1 + c v_0) is of second order for a = b = 1/4, c = 1/2. For
-    a = 1, b = c = 0 it is damped however stiff the spring. Which of the two, or how much of each, is a matter of
-    r = (h^2 k + h d) W_nn.
-
-    Returns:
-        False if the contact is to be left out: it does not touch yet.
-    """
-    h = src.parameter[TIME_STEP]
-    row, gap = pr.row[block], c.gap[k]
-    one, two = s.number[properties, SOFTNESS_1], s.number[properties, SOFTNESS_2]
-    stiffness, damping = one, two
-    if s.number[properties, SOFTNESS_KIND] == TIME_CONSTANT:
-        stiffness = 1.0 / (compliance * one * one * two * two)
-        damping = 2.0 / (compliance * one)
-    resolved = 0.0
-    if s.number[properties, SOFTNESS_KIND] != SPRING_DAMPER_AT_END:
-        resolved = min(max((4.0 - (h * stiffness + damping) * h * compliance) / 3.0, 0.0), 1.0)
-    pr.position_bias[block] = YIELDING
-    if gap > 0.0 and resolved > 0.0:
-        return False
-    new, old, part = 1.0 - 0.75 * resolved, 0.25 * resolved, 0.5 * resolved
-    total = h * new * stiffness + (1.0 - part) * damping
-    before = normal_velocity(pr, block, d.u)
-    if gap > 0.0:
-        pr.bias[row] = gap / h
-    else:
-        pr.bias[row] = (stiffness * (gap - h * old * before) + part * damping * before) / total
-    pr.compliance[row] = 1.0 / (h * total)
     return True
 
 
@@ -429,59 +373,4 @@ def add_contact(t, d, c, pr, src, s, responses, k, block, row, pool):
     if is_driven(t, a) or is_driven(t, b):
         exact = pr.restitution[block] > 0.0 or not comes_on(t, pr, block, a, b)
         give_way(pr, row, compliance, 0.0 if exact else LEAST_WAY)
-    return size
-
-
-@kernel
-def spin_rows(c, pr, responses, k, body, sign, at, length):
-    """Add the three rows of angular velocity of contact k on one body: about the normal and two tangents."""
-    n0, n1, n2 = c.normal[k, 0], c.normal[k, 1], c.normal[k, 2]
-    a0, a1, a2, b0, b1, b2 = tangents(n0, n1, n2)
-    for r in range(3):
-        x, y, z = n0, n1, n2
-        if r == 1:
-            x, y, z = a0, a1, a2
-        if r == 2:
-            x, y, z = b0, b1, b2
-        x, y, z = sign * x, sign * y, sign * z
-        response_row(responses, body, length, x, y, z, 0.0, 0.0, 0.0, pr.J, pr.Y, at + r * length)
-
-
-@kernel
-def add_spin(t, d, c, pr, src, s, responses, contact, block, row, pool):
-    """Rolling and torsional friction of the contact in block `contact` as the next block. Returns pool entries."""
-    k = src.index[contact]
-    properties = row_of(c, s, k)
-    a, b = c.body_a[k], c.body_b[k]
-    na, nb = pr.len_a[contact], pr.len_b[contact]
-    size = 3 * (na + nb)
-    for q in range(pool, pool + size):
-        pr.J[q] = 0.0
-        pr.Y[q] = 0.0
-    pr.kind[block], pr.row[block], pr.partner[block] = SPIN, row, contact
-    pr.mu[block], pr.torsion[block] = s.number[properties, ROLLING], s.number[properties, TORSION]
-    pr.lower[block], pr.upper[block], pr.floor[block], pr.restitution[block] = 0.0, 0.0, 0.0, 0.0
-    pr.position_bias[block] = 0.0
-    pr.dof_a[block], pr.len_a[block], pr.at_a[block] = pr.dof_a[contact], na, pool
-    pr.dof_b[block], pr.len_b[block], pr.at_b[block] = pr.dof_b[contact], nb, pool + 3 * na
-    if na > 0:
-        spin_rows(c, pr, responses, k, a, -1.0, pool, na)
-    if segment_length(t, b) > 0:
-        if nb > 0:
-            spin_rows(c, pr, responses, k, b, 1.0, pool + 3 * na, nb)
-        else:
-            spin_rows(c, pr, responses, k, b, 1.0, pool, na)
-    src.origin[block], src.index[block], src.correction[block] = FROM_SPIN, k, 0.0
-    n0, n1, n2 = c.normal[k, 0], c.normal[k, 1], c.normal[k, 2]
-    a0, a1, a2, b0, b1, b2 = tangents(n0, n1, n2)
-    x, y, z = c.torque[k, 0], c.torque[k, 1], c.torque[k, 2]
-    pr.impulse[row] = n0 * x + n1 * y + n2 * z
-    pr.impulse[row + 1] = a0 * x + a1 * y + a2 * z
-    pr.impulse[row + 2] = b0 * x + b1 * y + b2 * z
-    _, _, _, x, y, z = surface_motion(d, c, s, k, properties)
-    pr.bias[row] = n0 * x + n1 * y + n2 * z
-    pr.bias[row + 1] = a0 * x + a1 * y + a2 * z
-    pr.bias[row + 2] = b0 * x + b1 * y + b2 * z
-    for r in range(3):
-        pr.compliance[row + r] = 0.0
     return size
