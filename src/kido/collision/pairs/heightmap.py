@@ -64,10 +64,10 @@ def file_map(address, x, t, pair, part_0, sign):
     for i in range(low_i, high_i + 1):
         for j in range(low_j, high_j + 1):
             v = first + i * columns + j
-            top = max(max(height[v], height[v + 1]), max(height[v + columns], height[v + columns + 1]))
-            if top < low2:
-                continue
+            diagonal = max(height[v], height[v + columns + 1])
             for half in range(2):
+                if max(diagonal, height[v + 1] if half == 0 else height[v + columns]) < low2:
+                    continue
                 load_cell(address, 0, t, i, j, half)
                 made = ball_triangle(address, x, 0, limit) if ball else convex_triangle(address, x, 0, pair, limit)
                 if made == 0:
