@@ -135,6 +135,60 @@ def test_height_maps_that_are_not_there(tmp_path):
         kido.load(sdf(tmp_path, "<uri>h.png</uri>"))
 
 
+OBJ = """o floor
+v 0 0 0
+v 1 0 0
+v 0 1 0
+v 0 0 1
+f 1 2 3
+g peak
+f 1 2 4
+f 2 3 4
+"""
+GEOMETRY = """<geometry id="{0}-mesh" name="{0}"><mesh><source id="{0}-p"><float_array id="{0}-a" count="9">{1} 0 0
+{2} 0 0 {1} 1 0</float_array><technique_common><accessor source="#{0}-a" count="3" stride="3"/></technique_common>
+</source><vertices id="{0}-v"><input semantic="POSITION" source="#{0}-p"/></vertices><triangles count="1">
+<input semantic="VERTEX" source="#{0}-v" offset="0"/><p>0 1 2</p></triangles></mesh></geometry>"""
+DAE = (
+    '<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1"><library_geometries>'
+    f"{GEOMETRY.format('one', 0, 1)}{GEOMETRY.format('two', 5, 6)}</library_geometries></COLLADA>"
+)
+
+
+def sdf_mesh(tmp_path, uri, submesh):
+    path = tmp_path / "m.sdf"
+    path.write_text(
+        '<sdf version="1.9"><model name="m"><static>true</static><link name="a"><collision name="c"><geometry><mesh>'
+        f"<uri>{uri}</uri><scale>2 2 2</scale><submesh>{submesh}</submesh></mesh></geometry></collision></link>"
+        "</model></sdf>"
+    )
+    return path
+
+
+def test_parts_of_meshes(tmp_path):
+    (tmp_path / "a.obj").write_text(OBJ)
+    (tmp_path / "a.dae").write_text(DAE)
+    (tmp_path / "a.stl").write_bytes(bytes(80) + struct.pack("<I", 0))
+
+    def part(uri, submesh):
+        return kido.load(sdf_mesh(tmp_path, uri, submesh)).skeletons[0].body("a").shapes[0].shape
+
+    peak = part("a.obj", "<name>peak</name>")
+    assert len(peak.faces) == 2 and len(peak.vertices) == 4
+    floor = part("a.obj", "<name>floor</name><center>true</center>")
+    np.testing.assert_allclose(floor.aabb, [[-1, -1, 0], [1, 1, 0]], atol=1e-15)
+    for name in ("two", "two-mesh"):
+        np.testing.assert_allclose(part("a.dae", f"<name>{name}</name>").aabb, [[10, 0, 0], [12, 2, 0]], atol=1e-15)
+    with pytest.raises(FileFormatError, match=r"no part 'roof'; expected one of floor, peak"):
+        part("a.obj", "<name>roof</name>")
+    with pytest.raises(FileFormatError, match=r"no part 'three'; expected one of one, two"):
+        part("a.dae", "<name>three</name>")
+    with pytest.raises(FileFormatError, match="STL file has no parts"):
+        part("a.stl", "<name>x</name>")
+    with pytest.raises(FileFormatError, match="name"):
+        part("a.obj", "")
+
+
 SHAPES = {
     "pyramid": kido.Pyramid(0.3, 0.5, 0.4),
     "spheres": kido.MultiSphereHull([[0, 0, 0], [0.3, 0, 0.1]], [0.1, 0.05]),

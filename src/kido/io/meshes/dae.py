@@ -39,22 +39,29 @@ TO_Z_UP = {
 PRIMITIVES = ("triangles", "polylist", "polygons", "tristrips", "trifans")
 
 
-def read_dae(path: str, up_axis: str = "ignore") -> MeshData:
-    """Triangles of a COLLADA file's scene in metres.
+def read_dae(path: str, up_axis: str = "ignore", submesh: str | None = None) -> MeshData:
+    """Triangles of a COLLADA file's scene in metres, or of its geometries of one name or id.
 
-    Raises FileFormatError if it is not COLLADA, or if geometry in it is broken.
+    Raises FileFormatError if it is not COLLADA, if geometry in it is broken, or if it has no such part.
     """
+    names: dict[str, None] = {}
     document = _Document(parse(path, max_bytes=MAX_BYTES), path)
     unit, up = document.unit_and_up()
     turn = unit * (TO_Z_UP[up] if up_axis == "apply" else np.eye(3))
     parts = []
     for placed in document.placed_geometries():
+        own = (placed.geometry.get("name") or "", placed.geometry.get("id") or "")
+        names[own[0] or own[1]] = None
+        if submesh is not None and submesh not in own:
+            continue
         rotation, translation = placed.matrix[:3, :3], placed.matrix[:3, 3]
         mirrored = np.linalg.det(rotation) < 0.0
         for positions, faces, symbol in document.primitives(placed.geometry):
             color = material_color(document.ids, placed.materials.get(symbol, symbol))
             vertices = (positions @ rotation.T + translation) @ turn.T
             parts.append(Part(vertices, faces[:, ::-1] if mirrored else faces, color))
+    if submesh is not None and not parts:
+        raise FileFormatError(path, None, f"no part '{submesh}'; expected one of {', '.join(names) or '(none)'}")
     return join_parts(parts, document.remarks)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,11 +36,12 @@ def check_mesh_path(path: str | Path) -> None:
         )
 
 
-def read_mesh_data(path: str | Path, *, up_axis: str = "ignore") -> MeshData:
+def read_mesh_data(path: str | Path, *, up_axis: str = "ignore", submesh: str | None = None) -> MeshData:
     """Triangles and colours of an STL, OBJ or DAE file, in metres and in the file's axes.
 
     `up_axis` concerns DAE files only: "ignore" keeps the coordinates, "apply" turns the up axis the file
-    names into +Z (see `kido.io.meshes.dae` for why robot models need "ignore").
+    names into +Z (see `kido.io.meshes.dae` for why robot models need "ignore"). `submesh` names the one part of an
+    OBJ or DAE file that is wanted.
 
     Raises MeshNotFoundError if there is no such file, FileFormatError if it cannot be understood.
     """
@@ -49,14 +51,16 @@ def read_mesh_data(path: str | Path, *, up_axis: str = "ignore") -> MeshData:
     check_mesh_path(path)
     name = str(path)
     suffix = path.suffix.lower()
+    if suffix == ".stl" and submesh is not None:
+        raise FileFormatError(path, None, f"an STL file has no parts, and so no '{submesh}'")
     if suffix == ".stl":
         mesh = read_stl(_read_bytes(path), name)
     elif suffix == ".obj":
-        mesh = read_obj(_read_bytes(path), name)
+        mesh = read_obj(_read_bytes(path), name, submesh)
     else:
         if not path.exists():
             raise MeshNotFoundError(name, [path])
-        mesh = read_dae(name, up_axis)
+        mesh = read_dae(name, up_axis, submesh)
     if not len(mesh.faces):
         raise FileFormatError(name, None, "the mesh has no triangles")
     finite = np.isfinite(mesh.vertices).all(axis=1)
@@ -72,6 +76,8 @@ def load_mesh(
     *,
     up_axis: str = "ignore",
     collide_as: str = "hull",
+    submesh: str | None = None,
+    center: bool = False,
     remark: Callable[[str], None] | None = None,
 ) -> Mesh:
     """A `kido.shapes.Mesh` from an STL, OBJ or DAE file.
@@ -81,6 +87,8 @@ def load_mesh(
         scale: one factor, or one per axis; negative factors mirror (triangles keep facing outwards).
         up_axis: as in `read_mesh_data`.
         collide_as: as in `Mesh`.
+        submesh: name of the one part of an OBJ or DAE file that is wanted.
+        center: move the middle of the bounding box to the origin, before scaling.
         remark: called with each thing the reader left out, in words.
 
     The same arguments give the same object for as long as the file does not change.
@@ -93,10 +101,13 @@ def load_mesh(
         status = os.stat(resolved)
     except (OSError, ValueError):
         raise MeshNotFoundError(str(path), [resolved]) from None
-    key = (resolved, status.st_mtime_ns, status.st_size, factors, up_axis, collide_as)
+    key = (resolved, status.st_mtime_ns, status.st_size, factors, up_axis, collide_as, submesh, center)
     found = _cache.get(key)
     if found is None:
-        data = read_mesh_data(resolved, up_axis=up_axis)
+        data = read_mesh_data(resolved, up_axis=up_axis, submesh=submesh)
+        if center:
+            middle = 0.5 * (data.vertices.min(axis=0) + data.vertices.max(axis=0))
+            data = replace(data, vertices=data.vertices - middle)
         found = (_scaled(data, factors, resolved, collide_as), data.remarks)
         _cache[key] = found
         while len(_cache) > CACHED_MESHES:

@@ -1,8 +1,8 @@
 """Wavefront OBJ files with the colours of their material libraries.
 
 Read: ``v`` (with or without colour), ``f`` (polygons, negative indices), ``usemtl``, ``mtllib`` with ``Kd``,
-``d`` and ``Tr``. Normals, texture coordinates, groups and smoothing do not change the triangles. Lines,
-points and free-form surfaces are left out, with a remark.
+``d`` and ``Tr``; ``o`` and ``g`` where one part is asked for. Normals, texture coordinates and smoothing do not
+change the triangles. Lines, points and free-form surfaces are left out, with a remark.
 """
 
 from __future__ import annotations
@@ -20,8 +20,13 @@ __all__ = ["read_obj"]
 SURFACES = ("curv", "curv2", "surf", "cstype")
 
 
-def read_obj(data: bytes, path: str) -> MeshData:
-    """Triangles of an OBJ file; polygons become fans. Raises FileFormatError naming the line."""
+def read_obj(data: bytes, path: str, submesh: str | None = None) -> MeshData:
+    """Triangles of an OBJ file, or of its objects and groups of one name; polygons become fans.
+
+    Raises FileFormatError naming the line, or the parts that there are.
+    """
+    names: dict[str, None] = {}
+    wanted = submesh is None
     vertices: list[list[float]] = []
     groups: dict[str, list[tuple[int, int, int]]] = {}
     faces = groups.setdefault("", [])
@@ -35,13 +40,20 @@ def read_obj(data: bytes, path: str) -> MeshData:
             corners = [_index(word, len(vertices), path, line) for word in words[1:]]
             if len(corners) < 3:
                 raise FileFormatError(path, line, f"a face with {len(corners)} corners; expected at least 3")
-            faces.extend((corners[0], corners[k], corners[k + 1]) for k in range(1, len(corners) - 1))
+            if wanted:
+                faces.extend((corners[0], corners[k], corners[k + 1]) for k in range(1, len(corners) - 1))
+        elif keyword in ("o", "g"):
+            name = " ".join(words[1:])
+            names[name] = None
+            wanted = submesh in (None, name)
         elif keyword == "usemtl":
             faces = groups.setdefault(" ".join(words[1:]), [])
         elif keyword == "mtllib":
             materials.update(_read_library(" ".join(words[1:]), path, remarks))
         elif keyword in SURFACES:
             remarks.append(f"{path}:{line}: free-form surfaces are left out")
+    if submesh is not None and submesh not in names:
+        raise FileFormatError(path, None, f"no part '{submesh}'; expected one of {', '.join(names) or '(none)'}")
     points = np.array(vertices, dtype=float).reshape(-1, 3)
     parts = [
         Part(points, np.array(group, dtype=np.int64).reshape(-1, 3), materials.get(name))

@@ -67,12 +67,20 @@ class ShapeReader:
         scale = node.child_vector("scale", 3, (1.0, 1.0, 1.0))
         if (scale == 0.0).any():
             raise node.error(f"the scale of mesh '{uri}' is {scale.tolist()}; expected numbers other than zero")
-        if node.child("submesh") is not None:
-            name = node.require("submesh").child_text("name", "")
-            self.remarks.add(node, f"{owner.describe()} is the part '{name}' of mesh '{uri}'; the whole is taken")
+        part, center = node.child("submesh"), False
+        submesh = None
+        if part is not None:
+            submesh, center = part.require("name").text, part.child_boolean("center", False)
         try:
             path = finder.find(uri)
-            return load_mesh(path, scale.tolist(), up_axis=self.up_axis, remark=self.remarks.once)
+            return load_mesh(
+                path,
+                scale.tolist(),
+                up_axis=self.up_axis,
+                submesh=submesh,
+                center=center,
+                remark=self.remarks.once,
+            )
         except MeshNotFoundError as error:
             if not self.skip_missing:
                 reason = f"{error.reason} (to load the model without it: missing_meshes='skip')"
