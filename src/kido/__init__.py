@@ -29,9 +29,15 @@ _HOMES = {
         "TimeConstant", "TranslationalJoint",
         "UniversalJoint", "UserJoint", "WORLD_FRAME", "WeldJoint", "WorldFrame",
     ),
+    "kido.constraints": (
+        "BallJointConstraint", "BodyConstraint", "Constraint", "CouplerConstraint", "CylindricalJointConstraint",
+        "DifferentialConstraint", "DistanceConstraint", "GearConstraint", "PlanarJointConstraint",
+        "PointOnPlaneConstraint", "PrismaticJointConstraint", "RevoluteJointConstraint", "UniversalJointConstraint",
+        "UserConstraint", "WeldJointConstraint",
+    ),
     "kido.simulation": (
-        "ContactEvent", "ContactEventKind", "ContactSet", "ContactSurface", "ContactSurfaceHandler", "Sleeping",
-        "StepReport", "World", "WorldSnapshot",
+        "ConstraintReport", "ContactEvent", "ContactEventKind", "ContactSet", "ContactSurface", "ContactSurfaceHandler",
+        "Sleeping", "StepReport", "World", "WorldSnapshot",
     ),
     "kido.recording": ("Recorder", "Recording"),
     "kido.io": ("load", "save"),
@@ -40,6 +46,7 @@ _PACKAGES = ("batch", "collision", "integrators", "io", "layouts", "models", "vi
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 if TYPE_CHECKING:
+    from kido.constraints import *
     from kido.errors import *
     from kido.io import load, save
     from kido.recording import Recorder, Recording
@@ -63,6 +70,7 @@ if TYPE_CHECKING:
         VoxelGrid,
     )
     from kido.simulation import (
+        ConstraintReport,
         ContactEvent,
         ContactEventKind,
         ContactSet,

@@ -1,6 +1,35 @@
-"""Constraints as rows of the contact problem: contacts, joint limits, Coulomb joint friction, actuators."""
+"""Constraints: contacts, joint limits, friction and actuators as rows of one problem; loops, gears and users' own."""
 
-from kido.constraints.assemble import ASSEMBLED, PROBLEM_FULL, assemble
-from kido.constraints.sources import SOURCES
+from kido.constraints.body_constraint import (
+    BallJointConstraint,
+    BodyConstraint,
+    CylindricalJointConstraint,
+    DistanceConstraint,
+    PlanarJointConstraint,
+    PointOnPlaneConstraint,
+    PrismaticJointConstraint,
+    RevoluteJointConstraint,
+    UniversalJointConstraint,
+    WeldJointConstraint,
+)
+from kido.constraints.constraint import Constraint
+from kido.constraints.coupler import CouplerConstraint, DifferentialConstraint, GearConstraint
+from kido.constraints.user_constraint import UserConstraint
 
-__all__ = ["ASSEMBLED", "PROBLEM_FULL", "SOURCES", "assemble"]
+__all__ = [
+    "BallJointConstraint",
+    "BodyConstraint",
+    "Constraint",
+    "CouplerConstraint",
+    "CylindricalJointConstraint",
+    "DifferentialConstraint",
+    "DistanceConstraint",
+    "GearConstraint",
+    "PlanarJointConstraint",
+    "PointOnPlaneConstraint",
+    "PrismaticJointConstraint",
+    "RevoluteJointConstraint",
+    "UniversalJointConstraint",
+    "UserConstraint",
+    "WeldJointConstraint",
+]

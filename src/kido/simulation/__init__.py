@@ -7,10 +7,12 @@ from kido.simulation.contacts import Contact, ContactSet
 from kido.simulation.report import StepReport
 from kido.simulation.sleeping import Sleeping
 from kido.simulation.world import World
+from kido.simulation.world_constraints import ConstraintReport
 from kido.simulation.world_snapshot import WorldSnapshot
 
 __all__ = [
     "CollisionFilter",
+    "ConstraintReport",
     "Contact",
     "ContactEvent",
     "ContactEventKind",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -9,8 +10,8 @@ import numpy as np
 from kido.collision import CONTACTS, Collider
 from kido.collision.container import PENDING
 from kido.collision.external import COMPLETE, ELSEWHERE, ExternalDetector
-from kido.constraints import SOURCES
 from kido.constraints.assemble import SURFACES_WANTED
+from kido.constraints.constraint import Constraint
 from kido.constraints.inertia import fill_inertia
 from kido.constraints.sources import (
     BLOCKS_NEEDED,
@@ -24,6 +25,7 @@ from kido.constraints.sources import (
     SKIN,
     SKIN_SHARE,
     SLOP,
+    SOURCES,
     TIME_STEP,
 )
 from kido.errors import ModelError, StateError
@@ -39,6 +41,8 @@ from kido.simulation.contacts import ContactSet
 from kido.simulation.euler import explicit_finish, explicit_smooth, semi_implicit_finish, semi_implicit_smooth
 from kido.simulation.filters import filter_arrays, is_tested
 from kido.simulation.finish import finish_share, finish_stage
+from kido.simulation.loop_system import LoopSystem
+from kido.simulation.loops import LOOP_STAGES, close_now
 from kido.simulation.schema import WORLD
 from kido.simulation.settings import OPTIONS, write_options
 from kido.simulation.sleep import sleeping_stage
@@ -113,6 +117,7 @@ class Engine:
         solver: Solver,
         surface_handler: ContactSurfaceHandler,
         like: NativeDetector | None = None,
+        constraints: Iterable[Constraint] = (),
     ):
         self.skeletons = list(skeletons)
         self.tree, self.data, self.windows = compile_forest(self.skeletons, gravity)
@@ -134,6 +139,7 @@ class Engine:
         self.sleepers: Sleepers | None = None
         self.touch_log: TouchLog | None = None
         self.threads: StepThreads | None = None
+        self.loops: LoopSystem | None = None
         dofs = int(self.tree.first_dof[-1])
         self.world = Container(WORLD, dofs=dofs)
         self.surfaces = SurfaceTable(self.nodes, self.place, surface_handler)
@@ -152,6 +158,29 @@ class Engine:
         self._make_problem(blocks, 3 * blocks, 4096)
         self.set_time_step(time_step)
         self.set_integrator(integrator)
+        self.set_constraints(list(constraints))
+
+    def set_constraints(self, constraints: list[Constraint]) -> None:
+        """Hold other constraints from now on.
+
+        Raises:
+            StateError: the integrator is one for smooth motion.
+        """
+        if constraints and self.smooth_motion is not None:
+            raise StateError(
+                f"integrator {type(self.integrator).__name__} is for smooth motion and knows no constraints "
+                f"({constraints[0].name!r}); expected MoreauMidpoint, SemiImplicitEuler or ExplicitEuler"
+            )
+        self.loops = LoopSystem(self, constraints) if constraints else None
+        if constraints:
+            prepare(list(LOOP_STAGES.values()))
+        self._place_inertias(self.problem)
+        self._link()
+
+    def close_loops(self) -> float:
+        """Positions and velocities onto the constraints; returns the largest error left."""
+        assert self.loops is not None
+        return close_now(self.tree.address, self.data.address, self.loops.container.address)
 
     def set_threads(self, threads: int) -> None:
         """Let several threads share a step, where that pays."""
@@ -300,6 +329,10 @@ class Engine:
             self.sleepers.wake_all()
             self.sleepers.set_lengths()
         self._link()
+        if self.loops is not None:  # frames on links, and which parts move
+            kept = self.loops.state()
+            self.set_constraints(self.loops.constraints)
+            self.loops.set_state(kept)
 
     def commands(self) -> np.ndarray:
         """Commands (dofs,) of the next step."""
@@ -325,6 +358,9 @@ class Engine:
         places = 1 + np.cumsum(sizes**2) - sizes**2
         moving = sizes > 0
         problem.inertia_at[starts[moving]] = places[moving]
+        if self.loops is not None:  # what they hold together answers impulses otherwise than mass alone does
+            held = self.loops.container.part_group[: len(starts)] >= 0
+            problem.inertia_at[starts[held & moving]] = 0
         problem.stage[STAGE_BODY] = body_newton_island.address
         problem.stage[STAGE_INERTIA] = fill_inertia.address
         problem.stage[STAGE_INERTIA_OF : STAGE_INERTIA_OF + 2] = self.tree.address, self.data.address
@@ -397,6 +433,8 @@ class Engine:
             stages[schema.SLEEPING] = sleeping_stage
         if self.touch_log is not None:
             stages[schema.EVENTS] = touch_stage
+        if self.loops is not None:
+            stages |= LOOP_STAGES
         return stages
 
     def _may_bounce(self) -> bool:
@@ -427,6 +465,10 @@ class Engine:
             table[schema.EVENTS_AT] = self.touch_log.container.address
         if self.threads is not None:
             self.threads.link(self.problem)
+        if self.loops is not None:
+            table[schema.LOOPS_AT] = self.loops.container.address
+            table[schema.USERS_AT] = self.loops.users.container.address
+            table[schema.LOOP_USER] = int(bool(self.loops.users.constraints))
 
     def grow_contacts(self, status: int) -> None:
         """Enlarge the detector's arrays after it returned a status."""
@@ -499,6 +541,7 @@ class Engine:
             isinstance(self.solver, CustomSolver)
             or isinstance(self.detector, ExternalDetector)
             or self.surfaces.per_contact
+            or self.world.table[schema.LOOP_USER] != 0
         )
         kept = self._kept_steps() if self.surfaces.own_pairs else None
         asked = number
@@ -517,11 +560,19 @@ class Engine:
             try:
                 if stage in (schema.SMOOTH, schema.DETECT, schema.ASSEMBLE):
                     resume = self.make_room(stage, status)
+                elif stage == schema.LOOP_USER and self.loops is not None:
+                    self.loops.users.ask()
+                    resume = FROM_ASSEMBLY
                 elif stage == schema.SOLVE:
                     solve_with(self.problem, self.solver)
                     resume = FROM_SOLUTION
             except BaseException:
-                if stage in (schema.DETECT, schema.ASSEMBLE, schema.SOLVE):  # of others' code: the step is undone
+                if stage in (
+                    schema.DETECT,
+                    schema.LOOP_USER,
+                    schema.ASSEMBLE,
+                    schema.SOLVE,
+                ):  # of others' code: the step is undone
                     if from_python:
                         self._undo_step(before, None, 0)
                     elif stage == schema.ASSEMBLE and kept is not None:
@@ -608,6 +659,7 @@ class Engine:
             "last": self.world.last.copy(),
             "worst": self.world.worst.copy(),
             "unconverged": self.world.unconverged.copy(),
+            "loops": None if self.loops is None else self.loops.state(),
             "integrator": None if self.smooth_motion is None else self.smooth_motion.memory(),
             "sleepers": None if self.sleepers is None else self.sleepers.state(),
             "touch": None if self.touch_log is None else self.touch_log.state(),
@@ -625,6 +677,8 @@ class Engine:
         for field in ("last", "worst"):  # older recordings have fewer numbers
             getattr(self.world, field)[: len(state[field])] = state[field]
         self.world.unconverged[:] = state["unconverged"]
+        if self.loops is not None and state.get("loops") is not None:
+            self.loops.set_state(state["loops"])
         if self.smooth_motion is not None and state.get("integrator") is not None:
             self.smooth_motion.set_memory(state["integrator"])
         if self.sleepers is not None:

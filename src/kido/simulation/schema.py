@@ -8,9 +8,9 @@ from kido.jit import Field, Schema
 # 0 without one; without SOLVE the solution comes from Python.
 TREE_AT, DATA_AT, COLLISION_AT, PROBLEM_AT, SOURCES_AT = range(5)
 SMOOTH, DETECT, ASSEMBLE, SOLVE, SWEEPER, FALLBACK, RESTITUTE, CORRECT, FINISH, ACTUATE, CHOSEN = range(5, 16)
-# Container and stages of constraints between bodies (kido.simulation.loops), 0 in worlds that have none. LOOP_USER is
+# Containers and stages of constraints between bodies (kido.simulation.loops), 0 in worlds that have none. LOOP_USER is
 # not 0 where rows come from Python in each step.
-LOOPS_AT, LOOP_START, LOOP_PREDICT, LOOP_FREE, LOOP_ROWS, LOOP_CLOSE, LOOP_USER = range(16, 23)
+LOOPS_AT, LOOP_START, LOOP_PREDICT, LOOP_FREE, LOOP_ROWS, LOOP_CLOSE, LOOP_USER, USERS_AT = range(16, 24)
 # Team of threads (kido.jit.team), 0 where one thread does all; stages that share islands out, callbacks that do a
 # share of parts or islands, and those of one island.
 TEAM_AT, SOLVE_TEAM, CORRECT_TEAM, SMOOTH_SHARE, FINISH_SHARE, SOLVE_SHARE, CORRECT_SHARE = range(24, 31)

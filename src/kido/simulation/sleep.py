@@ -16,11 +16,13 @@ import math
 
 from kido.collision.container import COLLISION, CONTACTS, OLD_PAIRS
 from kido.constraints.actuator import number_prescribed
+from kido.constraints.loop_schema import GROUPS, LOOPS
 from kido.constraints.sources import FROM_CONTACT, SOURCES
 from kido.jit import Field, Schema, callback, kernel, view
 from kido.simulation.schema import (
     COLLISION_AT,
     DATA_AT,
+    LOOPS_AT,
     NUM_CONTACTS,
     PROBLEM_AT,
     SLEEP_AT,
@@ -169,6 +171,16 @@ def unite_parts(t, pr, src, s):
 
 
 @kernel
+def unite_groups(lp, s):
+    """Unite the parts that constraints hold together."""
+    for g in range(lp.count[GROUPS]):
+        first = lp.member[lp.group_member[g]]
+        for e in range(lp.group_member[g], lp.group_member[g + 1]):
+            x, y = find_root(s.root, first), find_root(s.root, lp.member[e])
+            s.root[max(x, y)] = min(x, y)
+
+
+@kernel
 def speed_of(t, d, s, part):
     """Speed of a part's fastest coordinate [m/s]; infinite if it is NaN."""
     fastest = 0.0
@@ -248,6 +260,8 @@ def sleeping_stage(address, when, unused_1, unused_2):
     if when == AT_SOLUTION:
         return find_disturbed(t, d, c, pr, src, s)
     unite_parts(t, pr, src, s)
+    if w.table[LOOPS_AT] != 0:
+        unite_groups(view(LOOPS, w.table[LOOPS_AT]), s)
     count_quiet(t, d, c, s, w.time_step[0])
     number = choose_sleepers(t, s)
     show_sleepers(t, d, w, c, src, s)

@@ -23,6 +23,7 @@ from kido.simulation.report import StepReport
 from kido.simulation.settings import checked_settings
 from kido.simulation.sleeping import Sleeping
 from kido.simulation.world_collision import WorldCollision
+from kido.simulation.world_constraints import WorldConstraints
 from kido.simulation.world_contact_laws import WorldContactLaws
 from kido.simulation.world_contacts import ContactListener, WorldContacts
 from kido.simulation.world_copies import WorldCopies
@@ -39,6 +40,7 @@ _CHUNK_SECONDS = 0.05  # a long run comes back to Python this often, so that Ctr
 
 
 class World(
+    WorldConstraints,
     WorldCopies,
     WorldContactLaws,
     WorldCollision,
@@ -78,6 +80,7 @@ class World(
         sleeping: Sleeping | bool = False,
         **settings: Any,
     ):
+        super().__init__()
         self.name = name
         self._gravity = as_vector(gravity, f"world {name!r}: gravity")
         self._time_step = self._checked_time_step(time_step)
@@ -181,6 +184,7 @@ class World(
         skeleton.gravity = gravity
         self._collision_filter._forget(skeleton.bodies)
         self._pushes = [p for p in self._pushes if p.body.skeleton is not skeleton]
+        self._drop_constraints(skeleton.bodies, [skeleton])
         return skeleton
 
     def add_ground(self, height: float = 0.0, friction: float = 1.0, restitution: float = 0.0) -> Skeleton:
@@ -281,6 +285,8 @@ class World(
 
     def _structure_changed(self) -> None:
         if self._engine is not None:
+            if self._engine.loops is not None:
+                self._engine.loops.note_broken()
             for s in self._skeletons:
                 s._drop_arrays()
             self._engine = None
@@ -288,8 +294,9 @@ class World(
         self._stale = True
 
     def _forget_bodies(self, bodies: Iterable[BodyNode]) -> None:
-        """Drop the collision filters of bodies that left."""
+        """Drop the collision filters and constraints of bodies that left."""
         gone = set(bodies)
+        self._drop_constraints(gone)
         self._collision_filter._forget(gone)
         self._pushes = [p for p in self._pushes if p.body not in gone]
 
@@ -306,6 +313,7 @@ class World(
                 self._solver,
                 self._surface_handler,
                 self._like,
+                self.constraints,
             )
             self._like = None
             for s, window in zip(self._skeletons, engine.windows, strict=True):

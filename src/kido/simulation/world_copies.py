@@ -17,6 +17,7 @@ class WorldCopies:
 
     if TYPE_CHECKING:
         _skeletons: list[Skeleton]
+        _constraints: list[Any]
         _compile: Any
         _like: NativeDetector | None
 
@@ -46,3 +47,5 @@ class WorldCopies:
         self.__dict__.update(state)
         for s in self._skeletons:
             s._world = self  # type: ignore[assignment]
+        for c in self._constraints:
+            c._world = self

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any, TypeVar
 
 import numpy as np
@@ -66,7 +67,8 @@ class Skeleton(
         self.name = name
         self.uri: str | None = None
         self.warnings: list[str] = []
-        self.loops: list[LoopJoint] = []  # joints of its file that close loops; nothing enforces them
+        self._loops: list[LoopJoint] = []
+        self._loops_enabled = True
         self._bodies: list[BodyNode] = []
         self._body_by_name: dict[str, BodyNode] = {}
         self._joint_by_name: dict[str, Joint] = {}
@@ -146,10 +148,13 @@ class Skeleton(
     def _rename_body(self, body: BodyNode, name: str) -> None:
         if not isinstance(name, str) or not name or self._body_by_name.get(name, body) is not body:
             raise ModelError(f"skeleton {self.name!r}: body name {name!r} is empty or already used")
-        del self._body_by_name[body.name]
+        old = body.name
+        del self._body_by_name[old]
         self._drop_selections()
         body._name = name
         self._body_by_name[name] = body
+        self._loops = [loop._with_names({old: name}) for loop in self._loops]
+        self._loops_changed()
 
     def _rename_joint(self, joint: Joint, name: str) -> None:
         if not isinstance(name, str) or not name or self._joint_by_name.get(name, joint) is not joint:
@@ -159,6 +164,42 @@ class Skeleton(
         rename_followed(self, joint.name, name)
         joint._name = name
         self._joint_by_name[name] = joint
+
+    # Loops -----------------------------------------------------------------------------------------------
+
+    @property
+    def loops(self) -> list[LoopJoint]:
+        """Joints of its file that close loops, which its tree has no place for (a copy of the list; settable).
+
+        A world that holds the skeleton enforces them, as constraints; outside of worlds nothing does.
+        """
+        return list(self._loops)
+
+    @loops.setter
+    def loops(self, value: Iterable[LoopJoint]) -> None:
+        loops = list(value)
+        for loop in loops:
+            if not isinstance(loop, LoopJoint):
+                raise ModelError(f"skeleton {self.name!r}: loops: expected LoopJoints, got {loop!r}")
+            for name in (loop.parent, loop.child):
+                if name is not None:
+                    self.body(name)
+        self._loops = loops
+        self._loops_changed()
+
+    @property
+    def loops_enabled(self) -> bool:
+        """Whether worlds enforce its `loops`; True by default."""
+        return self._loops_enabled
+
+    @loops_enabled.setter
+    def loops_enabled(self, value: bool) -> None:
+        self._loops_enabled = as_flag(value, f"skeleton {self.name!r}: loops_enabled")
+        self._loops_changed()
+
+    def _loops_changed(self) -> None:
+        if self._world is not None:
+            self._world._constraints_changed()
 
     # Looking up ------------------------------------------------------------------------------------------
 

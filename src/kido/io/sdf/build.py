@@ -96,7 +96,7 @@ class SkeletonBuilder:
             remarks.add(
                 joint.spec.node,
                 f"joint '{joint.name}' ({joint.spec.type}) closes a loop between '{joint.parent}' and '{joint.child}'; "
-                f"it is not enforced, but described in skeleton.loops ({type(loop.joint).__name__})",
+                f"worlds hold it by a constraint, described in skeleton.loops ({type(loop.joint).__name__})",
             )
         if skeleton.mobile:
             _remark_on_massless(skeleton, model.node, remarks)

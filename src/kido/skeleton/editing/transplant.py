@@ -239,6 +239,7 @@ def transplant(
     source._structure_changed()
     target._structure_changed()
 
+    _carry_loops(source, target, {b.name: name for b, name in names.bodies.items()})
     renamed = {b.parent_joint.name: name for b, name in zip(moved, names.joints.values(), strict=True)}
     _rename_mimics(source.joints if source is target else [b.parent_joint for b in moved], renamed)
     for item, name in (*names.bodies.items(), *names.joints.items(), *names.dofs.items(), *names.nodes.items()):
@@ -264,6 +265,24 @@ def transplant(
         skeleton._joint_impulses = None
     if source._world is not None and source._world is not target._world:
         source._world._forget_bodies(moved)
+
+
+def _carry_loops(source: Skeleton, target: Skeleton, names: dict[str, str]) -> None:
+    """Loops of moved bodies: those between two of them come along, those that would join two skeletons are lost."""
+    if source is target:
+        source._loops = [loop._with_names(names) for loop in source._loops]
+        return
+    kept = []
+    for loop in source._loops:
+        inside = [name is None or name in names for name in (loop.parent, loop.child)]
+        moves = [name in names for name in (loop.parent, loop.child)]
+        if not any(moves):
+            kept.append(loop)
+        elif all(inside):
+            target._loops = [*target._loops, loop._with_names(names)]
+        else:
+            source.warnings.append(f"loop {loop.name!r} is gone: only one of its bodies moved to {target.name!r}")
+    source._loops = kept
 
 
 def _relink(body: BodyNode, moved: list[BodyNode], target: Skeleton, parent: BodyNode | None) -> None:

@@ -13,7 +13,7 @@ __all__ = ["LoopJoint"]
 class LoopJoint:
     """A joint of a model file between two bodies that the skeleton's tree connects already.
 
-    It is a description only: it holds nothing together.
+    A world that holds its skeleton enforces it, as a constraint (`Skeleton.loops_enabled`).
 
     Attributes:
         parent, child: names of the bodies; None for the world.
@@ -30,6 +30,13 @@ class LoopJoint:
     def name(self) -> str:
         """Name of the joint."""
         return self.joint.name
+
+    def _with_names(self, new: dict[str, str]) -> LoopJoint:
+        """The same after bodies were renamed; itself if that does not concern it."""
+        if self.parent not in new and self.child not in new:
+            return self
+        names = (None if name is None else new.get(name, name) for name in (self.parent, self.child))
+        return LoopJoint(*names, self.joint)
 
     def __repr__(self) -> str:
         between = f"{self.parent or 'the world'!r} to {self.child or 'the world'!r}"

@@ -1,0 +1,400 @@
+"""Constraints in the contact problem: rows that are blocks of it, and responses of all blocks under eliminated rows.
+
+A block that touches a group of eliminated rows sees it through its constrained response
+
+    Y <- Y - Y_G S^+ (Y_G J^T),    Y_G = M^-1 G^T
+
+so that impulses of contacts, limits and motors never open what the group holds together, and solvers see an ordinary
+problem. The group's own impulses follow when the problem is solved (`reactions`).
+
+A spring with a damper is a row with softness. Its force is that of the middle of the step for the spring and of its
+end for the damper, as joints have them:
+
+    p = -h (k (phi + (h/4) (v_new - v)) + d v_new)
+"""
+
+from __future__ import annotations
+
+import math
+
+from kido.constraints.loop_rows import add_body_row, add_coupler_row, is_moved
+from kido.constraints.loop_schema import (
+    COUPLE,
+    ELIMINATED,
+    EXTRAS,
+    LOOP_ROWS_COUNT,
+    ONE_SIDED,
+    SPRING,
+    USER_COUNT,
+)
+from kido.constraints.loop_solve import solve
+from kido.constraints.recovery import distance_biases
+from kido.constraints.sources import (
+    BLOCKS_NEEDED,
+    ERP,
+    EXTRAS_NEEDED,
+    FROM_CONSTRAINT,
+    FROM_USER,
+    MAX_CORRECTION,
+    POOL_NEEDED,
+    ROWS_NEEDED,
+    TIME_STEP,
+)
+from kido.jit import kernel
+from kido.kernels.generalized_impulse import generalized_row
+from kido.solvers.problem import BLOCKS, BOUNDED, ROWS
+from kido.solvers.rows import num_segments, segment
+
+STIFF = 1e-6  # softness, beside its compliance without them, of a block that eliminated rows hold all but fast
+HELD = 1e-9  # share of its compliance below which it counts as held
+MOST_FORCE = 1e100  # bound in place of none for rows that are no business of the position correction
+
+
+@kernel
+def part_length(t, part):
+    """Coordinates of a part that moves; 0 for none (-1) and for immobile ones."""
+    if part < 0 or t.part_mobile[part] == 0:
+        return 0
+    return t.part_dof[part + 1] - t.part_dof[part]
+
+
+@kernel
+def begin_block(pr, src, block, row, pool):
+    """An empty block of one row, without segments."""
+    pr.kind[block] = BOUNDED
+    pr.row[block] = row
+    pr.dof_a[block], pr.len_a[block], pr.at_a[block] = 0, 0, pool
+    pr.dof_b[block], pr.len_b[block], pr.at_b[block] = 0, 0, pool
+    pr.more_first[block], pr.more_count[block] = 0, 0
+    pr.mu[block], pr.floor[block], pr.restitution[block] = 0.0, 0.0, 0.0
+    pr.position_bias[block] = 0.0
+    pr.bias[row], pr.compliance[row] = 0.0, 0.0
+    src.side[block], src.correction[block] = 0.0, 0.0
+
+
+@kernel
+def add_segment(t, lp, pr, block, part, pool):
+    """Give a block a segment over one more part that moves, with zero rows. Returns where its rows start."""
+    length = part_length(t, part)
+    size = length if pr.kind[block] == BOUNDED else 3 * length
+    for k in range(pool, pool + size):
+        pr.J[k] = 0.0
+        pr.Y[k] = 0.0
+    if pr.len_a[block] == 0:
+        pr.dof_a[block], pr.len_a[block], pr.at_a[block] = t.part_dof[part], length, pool
+    elif pr.len_b[block] == 0:
+        pr.dof_b[block], pr.len_b[block], pr.at_b[block] = t.part_dof[part], length, pool
+    else:
+        first, number, used = pr.more_first[block], pr.more_count[block], lp.count[EXTRAS]
+        if first + number != used:  # those that it has move to the end
+            for x in range(number):
+                pr.more_dof[used + x] = pr.more_dof[first + x]
+                pr.more_len[used + x] = pr.more_len[first + x]
+                pr.more_at[used + x] = pr.more_at[first + x]
+            pr.more_first[block] = used
+            used += number
+        pr.more_dof[used], pr.more_len[used], pr.more_at[used] = t.part_dof[part], length, pool
+        pr.more_count[block] = number + 1
+        lp.count[EXTRAS] = used + 1
+    return pool
+
+
+@kernel
+def segment_of(t, pr, block, part):
+    """Where the rows of a block over a part start; -1 if it has none there."""
+    for k in range(num_segments(pr, block)):
+        dof, length, at = segment(pr, block, k)
+        if length > 0 and dof == t.part_dof[part]:
+            return at
+    return -1
+
+
+@kernel
+def row_rate(pr, block, u):
+    """Velocity of a block's first row for a generalized velocity."""
+    v = 0.0
+    for s in range(num_segments(pr, block)):
+        dof, length, at = segment(pr, block, s)
+        for k in range(length):
+            v += pr.J[at + k] * u[dof + k]
+    return v
+
+
+@kernel
+def set_row(lp, pr, src, r, block, row, start_u):
+    """Bias, softness and bounds of a row that is a block."""
+    h = src.parameter[TIME_STEP]
+    lower, upper = max(lp.lower[r] * h, -MOST_FORCE), min(lp.upper[r] * h, MOST_FORCE)
+    if lp.mode[r] == ONE_SIDED:
+        lower, upper = 0.0, math.inf
+        pr.bias[row], pr.position_bias[block] = distance_biases(src, lp.phi[r])
+    elif lp.mode[r] == SPRING:
+        share = 0.25 * h * h * lp.stiffness[r]
+        hold = share + h * lp.damping[r]
+        pr.compliance[row] = 1.0 / hold
+        pr.bias[row] = (h * lp.stiffness[r] * lp.phi[r] - share * row_rate(pr, block, start_u)) / hold
+    else:
+        most = src.parameter[MAX_CORRECTION]
+        pr.bias[row] = min(max(src.parameter[ERP] * lp.phi[r], -most), most) / h
+    pr.lower[block], pr.upper[block] = lower, upper
+    pr.impulse[row] = min(max(lp.impulse[r], lower), upper)
+
+
+@kernel
+def takes_part(lp, r):
+    """Whether a row is a block of the problem."""
+    if lp.mode[r] == ELIMINATED or lp.enabled[lp.of[r]] == 0:
+        return False
+    return lp.mode[r] != SPRING or lp.stiffness[r] + lp.damping[r] > 0.0
+
+
+@kernel
+def add_bodies(t, d, lp, pr, r, block, pool):
+    """Segments of row r on its bodies. Returns pool entries used."""
+    c, used = lp.of[r], 0
+    for side in range(2):
+        body = lp.body_a[c] if side == 0 else lp.body_b[c]
+        if is_moved(t, body):
+            part = t.part[body]
+            at = segment_of(t, pr, block, part)
+            if at < 0:
+                at = add_segment(t, lp, pr, block, part, pool + used)
+                used += part_length(t, part)
+            add_body_row(t, d, lp, r, body, -1.0 if side == 0 else 1.0, pr.J, pr.Y, at)
+    return used
+
+
+@kernel
+def add_coordinates(t, d, lp, pr, r, block, pool):
+    """Segments of row r on the coordinates of its coupler. Returns pool entries used."""
+    c, used = lp.of[r], 0
+    for e in range(lp.first_term[c], lp.first_term[c + 1]):
+        part = t.part[t.body_of_dof[lp.term_dof[e]]]
+        if part_length(t, part) > 0 and segment_of(t, pr, block, part) < 0:
+            at = add_segment(t, lp, pr, block, part, pool + used)
+            used += part_length(t, part)
+            add_coupler_row(t, d, lp, r, part, pr.J, pr.Y, at)
+    return used
+
+
+@kernel
+def add_rows(t, d, lp, pr, src, start_u, block, row, pool):
+    """Blocks of all rows that are not eliminated. Returns numbers of blocks, rows and pool entries in use."""
+    for r in range(lp.count[LOOP_ROWS_COUNT]):
+        if takes_part(lp, r):
+            begin_block(pr, src, block, row, pool)
+            if lp.kind[r] == COUPLE:
+                used = add_coordinates(t, d, lp, pr, r, block, pool)
+            else:
+                used = add_bodies(t, d, lp, pr, r, block, pool)
+            if used > 0:
+                src.origin[block] = FROM_CONSTRAINT
+                src.index[block] = r
+                set_row(lp, pr, src, r, block, row, start_u)
+                block += 1
+                row += 1
+                pool += used
+    return block, row, pool
+
+
+@kernel
+def moves_coordinates(t, us, r, part):
+    """Whether a user's row is over coordinates of a part that moves."""
+    if part_length(t, part) > 0:
+        for k in range(t.part_dof[part], t.part_dof[part + 1]):
+            if us.J[r, k] != 0.0:
+                return True
+    return False
+
+
+@kernel
+def add_user_rows(t, d, lp, us, pr, src, block, row, pool):
+    """Blocks of the rows that users' constraints gave. Returns numbers of blocks, rows and pool entries in use."""
+    for r in range(us.count[USER_COUNT]):
+        begin_block(pr, src, block, row, pool)
+        used = 0
+        for part in range(t.part_mobile.shape[0]):
+            if moves_coordinates(t, us, r, part):
+                at, begin = add_segment(t, lp, pr, block, part, pool + used), t.part_dof[part]
+                used += part_length(t, part)
+                for k in range(begin, t.part_dof[part + 1]):
+                    pr.J[at + k - begin] = us.J[r, k]
+                generalized_row(t, d, t.part_body[part], t.part_body[part + 1], pr.J, pr.Y, at)
+        if used > 0:
+            src.origin[block] = FROM_USER
+            src.index[block] = r
+            pr.lower[block], pr.upper[block] = us.lower[r], us.upper[r]
+            pr.bias[row], pr.compliance[row] = us.bias[r], us.compliance[r]
+            pr.position_bias[block] = us.position_bias[r]
+            pr.impulse[row] = us.impulse[r]
+            block += 1
+            row += 1
+            pool += used
+    return block, row, pool
+
+
+@kernel
+def group_of_segment(t, lp, dof, length):
+    """Group of the part of a segment; -1: none."""
+    return lp.part_group[t.part[t.body_of_dof[dof]]] if length > 0 else -1
+
+
+@kernel
+def is_first_of_group(t, lp, pr, block, k, g):
+    """Whether no segment of a block before number k is of group g."""
+    for j in range(k):
+        dof, length, _ = segment(pr, block, j)
+        if group_of_segment(t, lp, dof, length) == g:
+            return False
+    return True
+
+
+@kernel
+def room_to_widen(t, lp, pr, block):
+    """Pool entries and extra segments that a block lacks, at most, for the groups it touches."""
+    entries, extras = 0, 0
+    rows = 1 if pr.kind[block] == BOUNDED else 3
+    for k in range(num_segments(pr, block)):
+        dof, length, _ = segment(pr, block, k)
+        g = group_of_segment(t, lp, dof, length)
+        if g >= 0 and is_first_of_group(t, lp, pr, block, k, g):
+            entries += rows * lp.group_dofs[g]
+            extras += lp.group_member[g + 1] - lp.group_member[g]
+    if extras > 0:
+        extras += pr.more_count[block]
+    return entries, extras
+
+
+@kernel
+def constrain(t, lp, pr, block, g):
+    """Take what group g's rows prevent off the responses of a block, which has segments over all its parts."""
+    rows = 1 if pr.kind[block] == BOUNDED else 3
+    for r in range(rows):
+        for s in range(lp.group_slot[g], lp.group_slot[g + 1]):
+            lp.right[s] = 0.0
+        for e in range(lp.group_member[g], lp.group_member[g + 1]):
+            part = lp.member[e]
+            length = part_length(t, part)
+            at = segment_of(t, pr, block, part) + r * length
+            begin = lp.group_pool[g] + lp.part_local[part]
+            for s in range(lp.group_slot[g], lp.group_slot[g + 1]):
+                value = 0.0
+                for k in range(length):
+                    value += lp.Y[begin + k] * pr.J[at + k]
+                lp.right[s] -= value
+                begin += lp.group_dofs[g]
+        solve(lp, g)
+        for e in range(lp.group_member[g], lp.group_member[g + 1]):
+            part = lp.member[e]
+            length = part_length(t, part)
+            at = segment_of(t, pr, block, part) + r * length
+            begin = lp.group_pool[g] + lp.part_local[part]
+            for s in range(lp.group_slot[g], lp.group_slot[g + 1]):
+                for k in range(length):
+                    pr.Y[at + k] += lp.left[s] * lp.Y[begin + k]
+                begin += lp.group_dofs[g]
+
+
+@kernel
+def yielding(pr, block, r):
+    """Own compliance of a row of a block, without softness."""
+    value = 0.0
+    for s in range(num_segments(pr, block)):
+        _, length, at = segment(pr, block, s)
+        for k in range(at + r * length, at + (r + 1) * length):
+            value += pr.J[k] * pr.Y[k]
+    return value
+
+
+@kernel
+def widen(t, lp, pr, block, pool):
+    """Constrained responses of one block. Returns pool entries used."""
+    rows = 1 if pr.kind[block] == BOUNDED else 3
+    before, used = -1.0, 0
+    for k in range(num_segments(pr, block)):  # those that come to it meanwhile are of groups that were done
+        dof, length, _ = segment(pr, block, k)
+        g = group_of_segment(t, lp, dof, length)
+        if g >= 0 and is_first_of_group(t, lp, pr, block, k, g):
+            if before < 0.0:
+                for r in range(rows):
+                    before = max(before, yielding(pr, block, r))
+            for e in range(lp.group_member[g], lp.group_member[g + 1]):
+                part = lp.member[e]
+                if part_length(t, part) > 0 and segment_of(t, pr, block, part) < 0:
+                    add_segment(t, lp, pr, block, part, pool + used)
+                    used += rows * part_length(t, part)
+            constrain(t, lp, pr, block, g)
+    if before >= 0.0:
+        for r in range(rows):
+            if yielding(pr, block, r) < HELD * before:
+                pr.compliance[pr.row[block] + r] += STIFF * before
+    return used
+
+
+@kernel
+def complete_problem(t, d, lp, us, pr, src, start_u):
+    """Add the blocks of constraints to an assembled problem, and constrain all responses.
+
+    Returns False, with what is needed in src.used, if the problem is too small.
+    """
+    blocks, rows = pr.count[BLOCKS], pr.count[ROWS]
+    pool, extras = src.used[POOL_NEEDED], src.used[EXTRAS_NEEDED]
+    at, lp.count[EXTRAS] = pool, extras
+    for b in range(blocks):
+        entries, segments = room_to_widen(t, lp, pr, b)
+        pool += entries
+        extras += segments
+    number, entries = us.count[USER_COUNT], 0
+    for part in range(t.part_mobile.shape[0]):
+        entries += part_length(t, part)
+    for r in range(lp.count[LOOP_ROWS_COUNT]):
+        if takes_part(lp, r):
+            number += 1
+    pool += 2 * number * entries
+    extras += 2 * number * t.part_mobile.shape[0]
+    src.used[BLOCKS_NEEDED] += number
+    src.used[ROWS_NEEDED] += number
+    src.used[POOL_NEEDED], src.used[EXTRAS_NEEDED] = pool, extras
+    if (
+        blocks + number > pr.kind.shape[0]
+        or rows + number > pr.bias.shape[0]
+        or pool > pr.J.shape[0]
+        or extras > pr.more_dof.shape[0]
+    ):
+        return False
+    block, row, at = add_rows(t, d, lp, pr, src, start_u, blocks, rows, at)
+    block, row, at = add_user_rows(t, d, lp, us, pr, src, block, row, at)
+    for b in range(block):
+        at += widen(t, lp, pr, b, at)
+    pr.count[BLOCKS] = block
+    pr.count[ROWS] = row
+    return True
+
+
+@kernel
+def add_load(pr, block, load):
+    """Add the generalized impulse of a block, J^T p."""
+    for r in range(1 if pr.kind[block] == BOUNDED else 3):
+        p = pr.impulse[pr.row[block] + r]
+        for s in range(num_segments(pr, block)):
+            dof, length, at = segment(pr, block, s)
+            for k in range(length):
+                load[dof + k] += pr.J[at + r * length + k] * p
+
+
+@kernel
+def reactions(t, lp, pr, g):
+    """Add the impulses with which group g's rows answer those of the contact problem, `load`, to lp.total."""
+    for s in range(lp.group_slot[g], lp.group_slot[g + 1]):
+        value = 0.0
+        at = lp.group_pool[g] + (s - lp.group_slot[g]) * lp.group_dofs[g]
+        for e in range(lp.group_member[g], lp.group_member[g + 1]):
+            part = lp.member[e]
+            begin = t.part_dof[part]
+            local = at + lp.part_local[part] - begin
+            for k in range(begin, t.part_dof[part + 1]):
+                value += lp.Y[local + k] * lp.load[k]
+        lp.right[s] = -value
+    solve(lp, g)
+    for s in range(lp.group_slot[g], lp.group_slot[g + 1]):
+        lp.total[s] += lp.left[s]

@@ -1,0 +1,262 @@
+"""Stages of a step that worlds with constraints between bodies have (kido.constraints.loop_solve, loop_blocks).
+
+With P = 1 - M^-1 G^T S^+ G at mid-step, the midpoint rule becomes
+
+    u_M = P (u + (h/2) FD(q_M, u))                       velocities of which the velocity products are taken
+    u_free = u + h FD(q_M, u_M) - M^-1 G^T S^+ (G u_free + G u)
+    u_new = u_free + (constrained responses) p
+    q_new = q_M + (h/2) u_new, moved onto phi = 0;  u_new moved onto G(q_new) u_new = 0
+
+The mean of the old and the new velocity is what G annuls at mid-step: then the rule is symmetric, and the two moves
+at the end are of third and of second order in h. G u = 0 for the new velocity alone would make the rule one of first
+order. Euler's rules ask for that.
+
+A state that was changed since the last step is first closed (`close_new`): its positions are moved onto phi = 0, its
+velocities by an inelastic impulse.
+"""
+
+from __future__ import annotations
+
+import math
+
+from kido.constraints.assemble import ASSEMBLED, PROBLEM_FULL
+from kido.constraints.loop_blocks import add_load, complete_problem, reactions
+from kido.constraints.loop_schema import (
+    CLOSURE,
+    CONSTRAINTS,
+    COUPLE,
+    ELIMINATED,
+    GROUPS,
+    LOOPS,
+    MISFIT,
+    USER_ROWS,
+    WORST_CLOSURE,
+    WORST_MISFIT,
+)
+from kido.constraints.loop_solve import (
+    OPEN,
+    close_after_step,
+    close_anew,
+    close_new,
+    factor,
+    fill_rows,
+    is_awake,
+    measure_all,
+    negate_right,
+    project,
+    push,
+    rates,
+    solve,
+)
+from kido.constraints.sources import FROM_CONSTRAINT, FROM_USER, SOURCES
+from kido.jit import callback, entry, kernel, view
+from kido.simulation.schema import (
+    DATA_AT,
+    LOOP_CLOSE,
+    LOOP_FREE,
+    LOOP_PREDICT,
+    LOOP_ROWS,
+    LOOP_START,
+    LOOPS_AT,
+    PROBLEM_AT,
+    SOURCES_AT,
+    TREE_AT,
+    USERS_AT,
+    WORLD,
+)
+from kido.solvers.problem import BLOCKS, PROBLEM
+from kido.tree.schema import DATA, TREE
+
+
+@callback
+def loop_start_stage(address, unused_1, unused_2, unused_3):
+    """Close groups whose state is new. Returns 0."""
+    w = view(WORLD, address)
+    lp = view(LOOPS, w.table[LOOPS_AT])
+    close_new(view(TREE, w.table[TREE_AT]), view(DATA, w.table[DATA_AT]), lp, lp.closure[CLOSURE] > OPEN)
+    return 0
+
+
+@callback
+def loop_predict_stage(address, unused_1, unused_2, unused_3):
+    """Rows and factors at mid-step; predicted velocities d.u projected. Returns 0."""
+    w = view(WORLD, address)
+    t = view(TREE, w.table[TREE_AT])
+    d = view(DATA, w.table[DATA_AT])
+    lp = view(LOOPS, w.table[LOOPS_AT])
+    measure_all(d, lp)
+    for g in range(lp.count[GROUPS]):
+        if is_awake(t, lp, g):
+            fill_rows(t, d, lp, g)
+            factor(lp, g)
+            project(t, lp, g, d.u)
+    return 0
+
+
+@callback
+def loop_free_stage(address, symmetric, unused_2, unused_3):
+    """u_free with the impulses of eliminated rows. Returns 0.
+
+    Args:
+        symmetric: not 0 for the midpoint rule, after `loop_predict_stage`.
+    """
+    w = view(WORLD, address)
+    t = view(TREE, w.table[TREE_AT])
+    d = view(DATA, w.table[DATA_AT])
+    pr = view(PROBLEM, w.table[PROBLEM_AT])
+    lp = view(LOOPS, w.table[LOOPS_AT])
+    if symmetric == 0:
+        measure_all(d, lp)
+    for g in range(lp.count[GROUPS]):
+        if not is_awake(t, lp, g):
+            continue
+        if symmetric == 0:
+            fill_rows(t, d, lp, g)
+            factor(lp, g)
+        for s in range(lp.group_slot[g], lp.group_slot[g + 1]):
+            lp.total[s] = 0.0
+        if symmetric != 0:
+            rates(t, lp, g, lp.G, w.start_u)
+            for s in range(lp.group_slot[g], lp.group_slot[g + 1]):
+                lp.total[s] = lp.right[s]
+        rates(t, lp, g, lp.G, pr.u_free)
+        for s in range(lp.group_slot[g], lp.group_slot[g + 1]):
+            lp.right[s] += lp.total[s]
+        negate_right(lp, g)
+        solve(lp, g)
+        push(t, lp, g, lp.Y, pr.u_free)
+        for s in range(lp.group_slot[g], lp.group_slot[g + 1]):
+            lp.total[s] = lp.left[s]
+    return 0
+
+
+@callback
+def loop_rows_stage(address, unused_1, unused_2, unused_3):
+    """Blocks of constraints, and constrained responses. Returns ASSEMBLED or PROBLEM_FULL."""
+    w = view(WORLD, address)
+    done = complete_problem(
+        view(TREE, w.table[TREE_AT]),
+        view(DATA, w.table[DATA_AT]),
+        view(LOOPS, w.table[LOOPS_AT]),
+        view(USER_ROWS, w.table[USERS_AT]),
+        view(PROBLEM, w.table[PROBLEM_AT]),
+        view(SOURCES, w.table[SOURCES_AT]),
+        w.start_u,
+    )
+    return ASSEMBLED if done else PROBLEM_FULL
+
+
+@kernel
+def add_group_forces(t, w, lp, g, h):
+    """Add the generalized forces of group g, G^T p / h; what prescribed coordinates get relieves their actuators."""
+    for e in range(lp.group_member[g], lp.group_member[g + 1]):
+        part = lp.member[e]
+        begin = t.part_dof[part]
+        for k in range(begin, t.part_dof[part + 1]):
+            value = 0.0
+            at = lp.group_pool[g] + lp.part_local[part] + k - begin
+            for s in range(lp.group_slot[g], lp.group_slot[g + 1]):
+                value += lp.G[at] * lp.total[s]
+                at += lp.group_dofs[g]
+            w.constraint_force[k] += value / h
+            if t.prescribed[k] != 0:
+                w.actuator_force[k] -= value / h
+
+
+@kernel
+def take_impulses(lp, us, pr, src):
+    """Impulses of blocks back to the rows they come from."""
+    for r in range(us.impulse.shape[0]):
+        us.impulse[r] = 0.0
+    for b in range(pr.count[BLOCKS]):
+        if src.origin[b] == FROM_CONSTRAINT:
+            lp.impulse[src.index[b]] = pr.impulse[pr.row[b]]
+        elif src.origin[b] == FROM_USER:
+            us.impulse[src.index[b]] = pr.impulse[pr.row[b]]
+
+
+@kernel
+def sum_wrenches(lp, h):
+    """Wrench impulse of each constraint on its second body; breaks those whose force or moment is too large."""
+    for c in range(lp.count[CONSTRAINTS]):
+        for k in range(6):
+            lp.wrench[c, k] = 0.0
+        if lp.enabled[c] == 0:
+            continue
+        for r in range(lp.first_row[c], lp.first_row[c + 1]):
+            p = lp.impulse[r]
+            if lp.kind[r] == COUPLE:
+                lp.wrench[c, 0] += lp.sign[r] * p
+            else:
+                for k in range(3):
+                    lp.wrench[c, k] += p * lp.moment[r, k]
+                    lp.wrench[c, 3 + k] += p * lp.force[r, k]
+        moment = math.sqrt(lp.wrench[c, 0] ** 2 + lp.wrench[c, 1] ** 2 + lp.wrench[c, 2] ** 2) / h
+        force = math.sqrt(lp.wrench[c, 3] ** 2 + lp.wrench[c, 4] ** 2 + lp.wrench[c, 5] ** 2) / h
+        if moment > lp.breaking_moment[c] or force > lp.breaking_force[c]:
+            lp.enabled[c] = 0
+
+
+@callback
+def loop_close_stage(address, handed_back, unused_2, unused_3):
+    """Close positions and velocities at the end of a step; forces and wrenches. Returns 0.
+
+    Args:
+        handed_back: 0 before velocities are handed back to the joints' own axes, when all is done; 1 after that,
+            when the state is noted.
+    """
+    w = view(WORLD, address)
+    t = view(TREE, w.table[TREE_AT])
+    d = view(DATA, w.table[DATA_AT])
+    lp = view(LOOPS, w.table[LOOPS_AT])
+    if handed_back != 0:
+        for k in range(d.q.shape[0]):
+            lp.end_q[k], lp.end_u[k] = d.q[k], d.u[k]
+        return 0
+    pr = view(PROBLEM, w.table[PROBLEM_AT])
+    h = w.time_step[0]
+    for k in range(d.q.shape[0]):
+        lp.load[k] = 0.0
+    for b in range(pr.count[BLOCKS]):
+        add_load(pr, b, lp.load)
+    for r in range(lp.impulse.shape[0]):
+        if lp.mode[r] != ELIMINATED:
+            lp.impulse[r] = 0.0
+    take_impulses(lp, view(USER_ROWS, w.table[USERS_AT]), pr, view(SOURCES, w.table[SOURCES_AT]))
+    largest, lp.closure[MISFIT] = 0.0, 0.0
+    for g in range(lp.count[GROUPS]):
+        if not is_awake(t, lp, g):
+            continue
+        reactions(t, lp, pr, g)
+        misfit, rough = close_after_step(t, d, pr, lp, g)
+        add_group_forces(t, w, lp, g, h)
+        if rough:
+            misfit, error = close_anew(t, d, pr, lp, g)
+            largest = max(largest, error)
+        else:
+            largest = max(largest, lp.closure[CLOSURE])
+        lp.closure[MISFIT] = max(lp.closure[MISFIT], misfit)
+        for s in range(lp.group_slot[g], lp.group_slot[g + 1]):
+            lp.impulse[lp.slot[s]] = lp.total[s]
+    lp.closure[CLOSURE] = largest
+    sum_wrenches(lp, h)
+    for k in range(2):
+        now = lp.closure[CLOSURE] if k == 0 else lp.closure[MISFIT]
+        worst = WORST_CLOSURE if k == 0 else WORST_MISFIT
+        lp.closure[worst] = max(lp.closure[worst], now)
+    return 0
+
+
+@entry("f8(i8,i8,i8)")
+def close_now(tree, data, loops):
+    """Close all groups, whether their state is new or not. Returns the largest |phi| left."""
+    return close_new(view(TREE, tree), view(DATA, data), view(LOOPS, loops), True)
+
+
+LOOP_STAGES = {
+    LOOP_START: loop_start_stage,
+    LOOP_PREDICT: loop_predict_stage,
+    LOOP_FREE: loop_free_stage,
+    LOOP_ROWS: loop_rows_stage,
+    LOOP_CLOSE: loop_close_stage,
+}

@@ -1,0 +1,150 @@
+"""Rows of users' constraints: asked for in each step, between contact detection and assembly."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+
+from kido.constraints.loop_schema import USER_COUNT, USER_ROWS
+from kido.constraints.recovery import distance_biases
+from kido.constraints.sources import ERP, MAX_CORRECTION, SOURCES
+from kido.constraints.user_constraint import UserConstraint, checked_bias, checked_rows
+from kido.integrators import ExplicitEuler
+from kido.jit import Container, entry, view
+from kido.joints import JointKind
+from kido.kernels.forward_dynamics import articulated_inertias
+from kido.kernels.inertia import body_inertia
+from kido.kernels.integration import to_body_axes
+from kido.kernels.kinematics import transforms
+from kido.tree.schema import DATA, TREE
+
+if TYPE_CHECKING:
+    from kido.simulation.engine import Engine
+
+Array = NDArray[np.float64]
+
+
+@entry("UniTuple(f8,2)(i8,f8)")
+def _gap_biases(sources, gap):
+    return distance_biases(view(SOURCES, sources), gap)
+
+
+@entry("i8(i8,i8)")
+def _natural_axes(tree, data):
+    """Velocities of free joints in body axes. Returns 0."""
+    t, d = view(TREE, tree), view(DATA, data)
+    for part in range(t.part_mobile.shape[0]):
+        if t.part_mobile[part] != 0:
+            to_body_axes(t, d, t.part_body[part], t.part_body[part + 1], d.u)
+    return 0
+
+
+@entry("i8(i8,i8,f8)")
+def _restore(tree, data, h):
+    """Transforms and articulated inertias as the assembly needs them. Returns 0."""
+    t, d = view(TREE, tree), view(DATA, data)
+    for part in range(t.part_mobile.shape[0]):
+        first, last = t.part_body[part], t.part_body[part + 1]
+        transforms(t, d, first, last)
+        if t.part_mobile[part] != 0:
+            for i in range(first, last):
+                body_inertia(t, d, i)
+            articulated_inertias(t, d, first, last, h)
+    return 0
+
+
+class UserRows:
+    """The users' constraints of a world, and the container of their rows."""
+
+    def __init__(self, engine: Engine, constraints: list[UserConstraint]):
+        self.engine, self.constraints = engine, constraints
+        self.parts = {s: k for k, s in enumerate(engine.skeletons)}
+        self.rows_of: dict[UserConstraint, slice] = {c: slice(0, 0) for c in constraints}
+        self.container = self._made(max(len(constraints), 1))
+
+    def _made(self, rows: int) -> Container:
+        return Container(USER_ROWS, rows=rows, dofs=max(len(self.engine.data.q), 1))
+
+    def impulses(self, constraint: UserConstraint) -> Array:
+        """Impulses of a constraint's rows in the last step."""
+        return self.container.impulse[self.rows_of[constraint]].copy()
+
+    def set_impulses(self, impulses: Array) -> None:
+        """Warm start of the next step."""
+        if len(impulses) > len(self.container.impulse):
+            self._grow(len(impulses))
+        self.container.impulse[: len(impulses)] = impulses
+
+    def _grow(self, rows: int) -> None:
+        larger = self._made(rows)
+        larger.impulse[: len(self.container.impulse)] = self.container.impulse
+        self.container = larger
+        self.engine._link()
+
+    def ask(self) -> None:
+        """Fill the container for the step that is under way. Skeletons answer for mid-step while users are asked.
+
+        Raises:
+            ModelError: a constraint gave something else than rows; and what its own code raises.
+        """
+        engine = self.engine
+        d, tree = engine.data, engine.tree
+        world = engine.skeletons[0]._world
+        u = d.u.copy()
+        _natural_axes(tree.address, d.address)
+        world._version += 1
+        try:
+            h = float(engine.world.time_step[0])
+            found = [(c, *checked_rows(c), c) for c in self.constraints]
+            biases = [checked_bias(c, h, len(J)) for c, J, *_ in found]
+        finally:
+            d.u[:] = u
+            world._version += 1
+            implicit = 0.0 if isinstance(engine.integrator, ExplicitEuler) else float(engine.world.time_step[0])
+            _restore(tree.address, d.address, implicit)
+        total = sum(len(J) for _, J, *_ in found)
+        if total > len(self.container.bias):
+            self._grow(2 * total)
+        us, first = self.container, 0
+        us.J[:] = 0.0
+        for (c, J, error, lower, upper, _), bias in zip(found, biases, strict=True):
+            if self.rows_of[c] != slice(first, first + len(J)):
+                us.impulse[first : first + len(J)] = 0.0
+            self.rows_of[c] = slice(first, first + len(J))
+            self._scatter(c, J, first)
+            for k in range(len(J)):
+                self._set(first + k, h, error[k], lower[k], upper[k], None if bias is None else bias[k])
+            first += len(J)
+        us.count[USER_COUNT] = first
+
+    def _scatter(self, constraint: UserConstraint, J: Array, first: int) -> None:
+        """Rows over the skeletons' coordinates into rows over the forest's, free joints in fixed axes."""
+        tree, q, column = self.engine.tree, self.engine.data.q, 0
+        for s in constraint.skeletons:
+            part = self.parts[s]
+            begin = int(tree.part_dof[part])
+            block = J[:, column : column + s.num_dofs].copy()
+            for i in range(int(tree.part_body[part]), int(tree.part_body[part + 1])):
+                if tree.kind[i] == JointKind.FREE_MIXED:
+                    k = int(tree.first_dof[i])
+                    R = Rotation.from_rotvec(q[k : k + 3]).as_matrix()
+                    block[:, k + 3 - begin : k + 6 - begin] = block[:, k + 3 - begin : k + 6 - begin] @ R.T
+            self.container.J[first : first + len(J), begin : begin + s.num_dofs] = block
+            column += s.num_dofs
+
+    def _set(self, r: int, h: float, error: float, lower: float, upper: float, bias: float | None) -> None:
+        us, parameter = self.container, self.engine.sources.parameter
+        us.position_bias[r] = 0.0
+        if bias is None and upper == 0.0 and lower < 0.0:  # phi <= 0: the same row turned round
+            us.J[r] *= -1.0
+            error, lower, upper = -error, 0.0, -lower
+        if bias is None and lower == 0.0:
+            bias, us.position_bias[r] = _gap_biases(self.engine.sources.address, error)
+        elif bias is None:
+            share = 1.0 if lower == -np.inf and upper == np.inf else parameter[ERP]
+            bias = float(np.clip(share * error, -parameter[MAX_CORRECTION], parameter[MAX_CORRECTION])) / h
+        us.bias[r], us.lower[r], us.upper[r] = bias, lower * h, upper * h
+        us.impulse[r] = min(max(us.impulse[r], us.lower[r]), us.upper[r])

@@ -1,0 +1,172 @@
+"""Constraints of a world: added and removed at any time, those of model files among them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kido.constraints.constraint import Constraint
+from kido.constraints.from_loop import constraint_of_loop
+from kido.constraints.loop_schema import CLOSURE, MISFIT, WORST_CLOSURE, WORST_MISFIT
+from kido.errors import ModelError
+from kido.skeleton import BodyNode, Skeleton
+
+if TYPE_CHECKING:
+    from kido.simulation.engine import Engine
+    from kido.skeleton import LoopJoint
+
+
+@dataclass(frozen=True)
+class ConstraintReport:
+    """How well constraints without limits were met in the last step.
+
+    Attributes:
+        rows: number of their equations.
+        rank: how many of them are independent; the others are `redundant` and got no impulse.
+        redundant: equations that follow from others, as "constraint: equation".
+        closure: largest error of positions [m or rad]; not small where constraints contradict each other.
+        worst_closure: the same over all steps since constraints last changed.
+        velocity_error: largest error of velocities [m/s or rad/s].
+        worst_velocity_error: the same over all steps.
+        broken: names of constraints that broke.
+    """
+
+    rows: int
+    rank: int
+    redundant: list[str]
+    closure: float
+    worst_closure: float
+    velocity_error: float
+    worst_velocity_error: float
+    broken: list[str]
+
+
+class WorldConstraints:
+    """What a world does with constraints."""
+
+    if TYPE_CHECKING:
+        name: str
+        _skeletons: list[Skeleton]
+        _engine: Engine | None
+        _stale: bool
+        _version: int
+        _compile: Any
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._constraints: list[Constraint] = []
+        self._closed_loops: dict[LoopJoint, Constraint] = {}
+
+    @property
+    def constraints(self) -> list[Constraint]:
+        """All constraints that act: those added, and those of loops of its skeletons (`Skeleton.loops`)."""
+        return [*self._constraints, *self._loop_constraints()]
+
+    def _loop_constraints(self) -> list[Constraint]:
+        found: dict[LoopJoint, Constraint] = {}
+        for skeleton in self._skeletons:
+            if skeleton.loops_enabled:
+                for loop in skeleton.loops:
+                    made = self._closed_loops.get(loop) or constraint_of_loop(skeleton, loop)
+                    if made is not None:
+                        made._world = self
+                        found[loop] = made
+        self._closed_loops = found
+        return list(found.values())
+
+    def add_constraint(self, constraint: Constraint) -> Constraint:
+        """Have a constraint hold from the next step on.
+
+        Where it does not hold at that moment, positions are first moved onto it, if they can be, and velocities by an
+        inelastic impulse, nearest to what they were in the sense of kinetic energy.
+
+        Args:
+            constraint: one that is in no world, between bodies or coordinates of skeletons of this world.
+
+        Returns:
+            The constraint.
+
+        Raises:
+            ModelError: it is no constraint, is in a world already, or something of it is not in this world.
+        """
+        if not isinstance(constraint, Constraint):
+            raise ModelError(f"world {self.name!r}: expected a constraint to add, got {constraint!r}")
+        if constraint._world is not None:
+            raise ModelError(f"constraint {constraint.name!r} is in world {constraint._world.name!r} already")
+        for skeleton in constraint.skeletons:
+            if skeleton not in self._skeletons:
+                raise ModelError(
+                    f"constraint {constraint.name!r}: skeleton {skeleton.name!r} is not in world {self.name!r}; it has "
+                    f"{', '.join(repr(s.name) for s in self._skeletons) or 'none'}"
+                )
+        constraint._world = self
+        self._constraints.append(constraint)
+        self._constraints_changed()
+        return constraint
+
+    def remove_constraint(self, constraint: Constraint) -> Constraint:
+        """Have a constraint hold no more; momentum and energy stay as they are.
+
+        Raises:
+            ModelError: it is not among those that were added.
+        """
+        if constraint not in self._constraints:
+            if constraint in self._closed_loops.values():
+                raise ModelError(
+                    f"constraint {constraint.name!r} closes a loop of its skeleton; set its loops_enabled to False"
+                )
+            names = ", ".join(repr(c.name) for c in self._constraints) or "none"
+            raise ModelError(
+                f"world {self.name!r} has no constraint {getattr(constraint, 'name', constraint)!r}; it has {names}"
+            )
+        self._constraints.remove(constraint)
+        constraint._world = None
+        self._constraints_changed()
+        return constraint
+
+    @property
+    def constraint_report(self) -> ConstraintReport:
+        """How well constraints without limits were met in the last step, and which of their equations are redundant."""
+        loops = self._compile().loops
+        if loops is None:
+            return ConstraintReport(0, 0, [], 0.0, 0.0, 0.0, 0.0, [])
+        lp = loops.container
+        groups = len(lp.group_slot) - 1
+        return ConstraintReport(
+            rows=int(lp.group_slot[-1]),
+            rank=int(lp.rank[:groups].sum()),
+            redundant=loops.redundant(),
+            closure=float(lp.closure[CLOSURE]),
+            worst_closure=float(lp.closure[WORST_CLOSURE]),
+            velocity_error=float(lp.closure[MISFIT]),
+            worst_velocity_error=float(lp.closure[WORST_MISFIT]),
+            broken=[c.name for c in loops.joined if loops.is_broken(c)],
+        )
+
+    def close_constraints(self) -> float:
+        """Move positions and velocities onto all constraints without limits now, as the next step would.
+
+        Returns:
+            The largest error of positions that is left [m or rad]; where it is not below 1e-8 the constraints could
+            not be met from here, and positions are as they were.
+        """
+        engine = self._compile()
+        if engine.loops is None:
+            return 0.0
+        error = engine.close_loops()
+        self._version += 1
+        return error
+
+    def _constraints_changed(self) -> None:
+        """Constraints came, went or changed: the compiled ones are made anew."""
+        if self._engine is not None and not self._stale:
+            self._engine.set_constraints(self.constraints)
+
+    def _drop_constraints(self, bodies: Iterable[BodyNode], skeletons: Iterable[Skeleton] = ()) -> None:
+        """Take out the constraints of bodies and skeletons that left."""
+        gone, left = set(bodies), set(skeletons)
+        for c in list(self._constraints):
+            if gone & set(c.bodies) or left & set(c.skeletons):
+                self._constraints.remove(c)
+                c._world = None
