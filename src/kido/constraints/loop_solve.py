@@ -416,10 +416,10 @@ def close_group(t, d, lp, g):
 @kernel
 def is_awake(t, lp, g):
     """Whether any part of a group moves; its parts fall asleep together."""
+    mobile = 0
     for e in range(lp.group_member[g], lp.group_member[g + 1]):
-        if t.part_mobile[lp.member[e]] != 0:
-            return True
-    return False
+        mobile += t.part_mobile[lp.member[e]]
+    return mobile != 0
 
 
 @kernel
