@@ -53,7 +53,7 @@ class UserConstraint(Constraint):
 
     @property
     def error(self) -> Array:
-        """phi(q) of each row at present, (rows,): zero where it is met, for one-sided rows the gap; zeros by default."""
+        """phi(q) of each row at present, (rows,): zero where it is met, the gap of one-sided rows; zeros by default."""
         return np.zeros(len(np.atleast_2d(np.asarray(self.rows(), float))))
 
     @abstractmethod
