@@ -161,16 +161,7 @@ class Engine:
         self.set_constraints(list(constraints))
 
     def set_constraints(self, constraints: list[Constraint]) -> None:
-        """Hold other constraints from now on.
-
-        Raises:
-            StateError: the integrator is one for smooth motion.
-        """
-        if constraints and self.smooth_motion is not None:
-            raise StateError(
-                f"integrator {type(self.integrator).__name__} is for smooth motion and knows no constraints "
-                f"({constraints[0].name!r}); expected MoreauMidpoint, SemiImplicitEuler or ExplicitEuler"
-            )
+        """Hold other constraints from now on."""
         self.loops = LoopSystem(self, constraints) if constraints else None
         if constraints:
             prepare(list(LOOP_STAGES.values()))
@@ -524,10 +515,16 @@ class Engine:
 
         Raises:
             ModelError: a coordinate has no inertia.
-            StateError: a pose became NaN or infinite, or contact ended a smooth motion.
+            StateError: a pose became NaN or infinite, contact ended a smooth motion, or an integrator for smooth
+                motion is to hold constraints.
         """
         self.data.tau[self.undriven] = 0.0
         if self.smooth_motion is not None:
+            if self.loops is not None:
+                raise StateError(
+                    f"integrator {type(self.integrator).__name__} is for smooth motion and knows no constraints, as "
+                    f"{self.loops.constraints[0].name!r}; expected MoreauMidpoint, SemiImplicitEuler or ExplicitEuler"
+                )
             self.smooth_motion.run(number, time)
         elif self.threads is None:
             self._run(number)
