@@ -53,7 +53,7 @@ def test_bricard_has_one_row_too_many():
         world, skeleton = linkages.bricard(h)
         energy = world.total_energy
         found = []
-        for time in (0.5, 1.0, 2.0):
+        for time in (1.0, 2.0):
             world.step(round(time / h) - world.num_steps)
             found.append(linkages.bricard_point(skeleton))
         report = world.constraint_report
@@ -67,7 +67,7 @@ def test_bricard_has_one_row_too_many():
 
     order, value = order_and_value(run, (8e-3, 4e-3, 2e-3))
     assert order == pytest.approx(2.0, abs=0.1)
-    assert value == pytest.approx(np.concatenate([linkages.BRICARD_P3[t] for t in (0.5, 1.0, 2.0)]), abs=1e-6)
+    assert value == pytest.approx(np.concatenate([linkages.BRICARD_P3[t] for t in (1.0, 2.0)]), abs=1e-6)
 
 
 def test_slider_crank_turns_at_the_rate_that_its_energy_gives():
