@@ -419,7 +419,7 @@ def test_a_prescribed_crank_drives_the_linkage():
 
 @pytest.mark.parametrize("integrator", ["SemiImplicitEuler", "ExplicitEuler"])
 def test_eulers_rules_hold_constraints_too(integrator):
-    world, skeleton = linkages.slider_crank(1e-3)
+    world, _ = linkages.slider_crank(1e-3)
     world.integrator = getattr(kido.integrators, integrator)()
     world.step(500)
     assert world.constraint_report.worst_closure < 1e-10

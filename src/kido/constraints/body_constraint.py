@@ -30,6 +30,7 @@ __all__ = [
 ]
 
 Array = NDArray[np.float64]
+SHORTEST = 1e-9  # [m] points nearer than this have no direction from one to the other
 _POINT = tuple((SHIFT, k, f"no shift along {axis}") for k, axis in enumerate("xyz"))
 _TURNS = tuple((TURN, k, f"no turn about {axis}") for k, axis in enumerate("xyz"))
 _ALIGNED = tuple((ALIGN, k, f"axes z in line, about {axis}") for k, axis in enumerate("xy"))
@@ -343,6 +344,8 @@ class UniversalJointConstraint(BodyConstraint):
 class DistanceConstraint(BodyConstraint):
     """The origins of A and B keep their distance: one equation. With a stiffness it is a spring between two points.
 
+    Where frames are missing they are those of the bodies, and of the world.
+
     Args:
         distance: [m], above 0; the present one by default.
     """
@@ -351,12 +354,14 @@ class DistanceConstraint(BodyConstraint):
 
     def __init__(self, body_a: BodyNode | None, body_b: BodyNode | None = None, *, distance: float | None = None,
                  **options: Any):  # fmt: skip
+        if options.get("at") is None:  # else both would be at one place
+            options = {"frame_a": np.eye(4), "frame_b": np.eye(4)} | {k: v for k, v in options.items() if v is not None}
         super().__init__(body_a, body_b, **options)
         if distance is None:
             points = [(_pose(body) @ X)[:3, 3] for body, X in ((body_a, self._frame_a), (body_b, self._frame_b))]
             distance = float(np.linalg.norm(points[1] - points[0]))
         number = number_or_nan(distance)
-        if not (0.0 < number < np.inf or (number == 0.0 and self._stiffness is not None)):
+        if not (SHORTEST < number < np.inf or (number == 0.0 and self._stiffness is not None)):
             raise ModelError(f"constraint {self.name!r}: distance: expected a number above 0 [m], got {distance!r}")
         self._distance = number
 
@@ -368,7 +373,7 @@ class DistanceConstraint(BodyConstraint):
     @distance.setter
     def distance(self, value: float) -> None:
         number = number_or_nan(value)
-        if not 0.0 < number < np.inf:
+        if not SHORTEST < number < np.inf:
             raise ModelError(f"constraint {self.name!r}: distance: expected a number above 0 [m], got {value!r}")
         self._distance = number
         self._changed()
