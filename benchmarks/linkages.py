@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +77,7 @@ def main() -> None:
             found.append(value(world, skeleton))
             drift, report = world.total_energy - energy, world.constraint_report
         errors = [float(np.abs(x - np.asarray(truth)).max()) for x in found]
-        one, two = (float(np.abs(a - b).max()) for a, b in zip(found, found[1:], strict=False))
+        one, two = (float(np.abs(a - b).max()) for a, b in pairwise(found))
         order = f"{np.log2(one / two):.2f}" if two > 1e-11 else "exact"
         extrapolated = float(np.abs((4.0 * found[2] - found[1]) / 3.0 - np.asarray(truth)).max())
         loss = "driven" if name.startswith("driven") else f"{drift:.1e}"

@@ -213,3 +213,25 @@ def test_cassies_loops_stay_closed_in_a_fall(example_robots: Path):
     report = world.constraint_report
     assert report.closure < 1e-8 and report.worst_velocity_error < 1e-6
     assert np.isfinite(cassie.positions).all()
+
+
+def test_descriptions_of_worlds_hold_constraints_and_loops():
+    from kido.recording.world_description import world_from_dict, world_to_dict
+
+    world, (carrier, left, right) = wheels(1.0, 0.5, 0.5, apart=True)
+    world.add_constraint(kido.DifferentialConstraint(carrier, left, right, force_limit=5.0))
+    bodies = [joint.child for joint in (carrier, left)]
+    world.add_constraint(kido.UniversalJointConstraint(*bodies, axis1=(1, 0, 0), axis2=(0.5, 1, 0), breaking_force=9.0))
+    world.add_constraint(kido.DistanceConstraint(bodies[0], None, frame_b=at(0, 0, 2), stiffness=3.0, damping=1.0))
+    joint = kido.BallJoint("cut", transform_from_parent=at(0.5, 0, 0))
+    world.skeletons[0].loops = [kido.LoopJoint(None, "wheel0", joint)]
+    twin = world_from_dict(world_to_dict(world))
+    assert world_to_dict(twin) == world_to_dict(world)
+    assert [type(c) for c in twin.constraints] == [type(c) for c in world.constraints]
+    assert twin.constraints[-1].name == "cut"
+    for w in (world, twin):
+        w.skeletons[0].loops_enabled = False
+        w.skeletons[0].velocities = [1.0]
+        w.step(20)
+    for one, two in zip(world.skeletons, twin.skeletons, strict=True):
+        assert (one.positions == two.positions).all()

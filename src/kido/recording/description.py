@@ -19,7 +19,7 @@ from kido.recording.errors import RecordingError
 from kido.recording.joints import joint_from_dict, joint_to_dict, keep_bits
 from kido.recording.nodes import add_nodes, nodes_to_dicts
 from kido.shapes import Shape
-from kido.skeleton import BodyNode, Inertia, ShapeNode, Skeleton
+from kido.skeleton import BodyNode, Inertia, LoopJoint, ShapeNode, Skeleton
 from kido.skeleton.nodes.surface import surface_from_dict, surface_to_dict
 
 SHAPE_TYPES: dict[str, type[Shape]] = {
@@ -53,6 +53,10 @@ def skeleton_to_dict(skeleton: Skeleton) -> dict[str, Any]:
         "velocities": skeleton.velocities.tolist(),
         "forces": skeleton.forces.tolist(),
         "commands": skeleton.commands.tolist(),
+        "loops": [
+            {"parent": loop.parent, "child": loop.child, "joint": joint_to_dict(loop.joint)} for loop in skeleton.loops
+        ],
+        "loops_enabled": skeleton.loops_enabled,
     }
 
 
@@ -77,6 +81,9 @@ def skeleton_from_dict(data: dict[str, Any]) -> Skeleton:
             setattr(skeleton, what, data[what])
         if "commands" in data:
             skeleton.commands = data["commands"]
+        loops = data.get("loops", [])
+        skeleton.loops = [LoopJoint(o["parent"], o["child"], joint_from_dict(o["joint"])) for o in loops]
+        skeleton.loops_enabled = data.get("loops_enabled", True)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, KidoError) as error:
         if isinstance(error, RecordingError):
             raise

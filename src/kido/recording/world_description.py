@@ -7,6 +7,7 @@ from typing import Any
 from kido.collision.detectors import detector_from_dict, detector_to_dict
 from kido.errors import KidoError
 from kido.integrators.registry import integrator_from_dict, integrator_to_dict
+from kido.recording.constraints import constraint_from_dict, constraint_to_dict
 from kido.recording.description import skeleton_from_dict, skeleton_to_dict, source_text
 from kido.recording.errors import RecordingError
 from kido.recording.joints import suffixes_of
@@ -18,7 +19,7 @@ from kido.solvers.registry import solver_from_dict, solver_to_dict
 def world_to_dict(world: World) -> dict[str, Any]:
     """Parameters, skeletons, collision filters and the text of the model files of a world.
 
-    Step callbacks are code and are left out; the state of the solver is in `World.snapshot`.
+    Step callbacks and users' constraints are code and are left out; the state of the solver is in `World.snapshot`.
     """
     place = {body: [i, body.index] for i, s in enumerate(world.skeletons) for body in s.bodies}
     given = [([place[a], place[b]][: 1 if a is b else 2], sorted(why)) for a, b, why in world.collision_filter.pairs]
@@ -41,6 +42,9 @@ def world_to_dict(world: World) -> dict[str, Any]:
         "collisions_of_adjacent": sorted(lifted),
         "collision_detector": detector_to_dict(world.collision_detector),
         "continuous_detection": world.continuous_detection,
+        "constraints": [
+            item for c in world._constraints if (item := constraint_to_dict(c, world.skeletons)) is not None
+        ],
         "sources": {uri: text for uri, text in sources.items() if text is not None},
     }
 
@@ -76,6 +80,8 @@ def world_from_dict(data: dict[str, Any]) -> World:
         if "collision_detector" in data:
             world._collision_detector = detector_from_dict(data["collision_detector"])
             world.continuous_detection = data["continuous_detection"]
+        for item in data.get("constraints", []):
+            world.add_constraint(constraint_from_dict(item, skeletons))
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, KidoError) as error:
         if isinstance(error, RecordingError):
             raise
