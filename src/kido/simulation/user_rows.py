@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,7 +92,7 @@ class UserRows:
         """
         engine = self.engine
         d, tree = engine.data, engine.tree
-        world = engine.skeletons[0]._world
+        world: Any = engine.skeletons[0]._world
         u = d.u.copy()
         _natural_axes(tree.address, d.address)
         world._version += 1
