@@ -13,6 +13,7 @@ from kido.batch import RolloutPool, rollout
 from kido.batch.rollout_worker import Worker
 from kido.errors import ModelError, NameLookupError, StateError
 from kido.integrators import RK4
+from kido.shapes import Box
 from scenes import G
 
 STEPS = 25
@@ -27,7 +28,7 @@ def falling() -> kido.World:
     world.add_skeleton(robot)
     box = kido.Skeleton("box")
     body = box.add_body("box", joint=kido.FreeJoint("box"), inertia=kido.Inertia(2.0, moment=0.01 * np.eye(3)))
-    body.add_shape(kido.shapes.Box((0.2, 0.2, 0.2)), friction=0.5)
+    body.add_shape(Box((0.2, 0.2, 0.2)), friction=0.5)
     box.positions = [0, 0, 0, 2.0, 0, 0.12]
     world.add_skeleton(box)
     world.step(300)
@@ -123,7 +124,7 @@ def test_contact_wrenches_carry_the_weight():
     world.add_ground()
     box = kido.Skeleton("box")
     body = box.add_body("box", joint=kido.FreeJoint("free"), inertia=kido.Inertia(3.0, moment=0.02 * np.eye(3)))
-    body.add_shape(kido.shapes.Box((0.2, 0.2, 0.2)))
+    body.add_shape(Box((0.2, 0.2, 0.2)))
     box.positions = [0, 0, 0, 0, 0, 0.1]
     world.add_skeleton(box)
     found = rollout(world, steps=300, every=300, bodies=["box", "ground/ground"], threads=1)

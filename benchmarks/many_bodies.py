@@ -1,0 +1,122 @@
+"""Separate bodies of mixed shapes at rest on a plane, awake: time of a step against their number, beside MuJoCo.
+
+    python -m benchmarks.many_bodies [--quick]
+
+Boxes, spheres, capsules and cylinders in turn, half a metre apart, steps of 1 ms. "build" makes the objects, "compile"
+the arrays. Times are the best of several runs taken in turns, after 0.1 s of settling; "real time" is simulated over
+measured time. MuJoCo (its default solver and cone) runs up to 300 bodies.
+"""
+
+from __future__ import annotations
+
+import argparse
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from benchmarks.simulators import FRICTION, TIME_STEP
+from benchmarks.timing import interleaved, machine, table
+from kido.jit.team import available_cores
+
+SIZES = (10, 100, 300, 1000, 3003)
+MOST_MUJOCO = 300
+PITCH, RADIUS = 0.5, 0.1  # [m]
+HEADER = (
+    *("bodies", "contacts", "build [s]", "compile [s]", "step [us]", "a body [us]", "real time"),
+    *("step, all cores [us]", "MuJoCo [us]", "MuJoCo / KIDO"),
+)
+
+
+def place(i: int, count: int) -> tuple[float, float, float]:
+    """Where body i of a square field lies."""
+    side = int(np.ceil(np.sqrt(count)))
+    return PITCH * (i % side), PITCH * (i // side), RADIUS * (2.0 if i % 4 == 2 else 1.0)
+
+
+def kido_world(count: int) -> Any:
+    """The field in KIDO."""
+    import kido
+    from kido.shapes import Box, Capsule, Cylinder, Sphere
+
+    shapes = (
+        Box((2 * RADIUS,) * 3),
+        Sphere(RADIUS),
+        Capsule(RADIUS, 2 * RADIUS),
+        Cylinder(RADIUS, 2 * RADIUS),
+    )
+    world = kido.World(time_step=TIME_STEP)
+    world.add_ground(friction=FRICTION)
+    for i in range(count):
+        skeleton = kido.Skeleton(f"s{i}")
+        inertia = kido.Inertia(1.0, moment=0.01 * np.eye(3))
+        skeleton.add_body("body", joint=kido.FreeJoint("free"), inertia=inertia).add_shape(
+            shapes[i % 4], friction=FRICTION
+        )
+        skeleton.positions = [0.0, 0.0, 0.0, *place(i, count)]
+        world.add_skeleton(skeleton)
+    return world
+
+
+def mujoco_step(count: int) -> Any:
+    """A function that does steps of the field in MuJoCo."""
+    import mujoco
+
+    r = RADIUS
+    geoms = (f'type="box" size="{r} {r} {r}"', f'type="sphere" size="{r}"')
+    geoms += (f'type="capsule" size="{r} {r}"', f'type="cylinder" size="{r} {r}"')
+    inertial = '<inertial pos="0 0 0" mass="1" diaginertia="0.01 0.01 0.01"/>'
+    bodies = "".join(
+        f'<body pos="{x} {y} {z}"><freejoint/>{inertial}<geom {geoms[i % 4]} friction="{FRICTION} 0 0"/></body>'
+        for i, (x, y, z) in ((i, place(i, count)) for i in range(count))
+    )
+    floor = f'<geom type="plane" size="0 0 1" friction="{FRICTION} 0 0"/>'
+    option = f'<option timestep="{TIME_STEP}"/>'
+    model = mujoco.MjModel.from_xml_string(f"<mujoco>{option}<worldbody>{floor}{bodies}</worldbody></mujoco>")
+    data = mujoco.MjData(model)
+    return lambda steps: mujoco.mj_step(model, data, steps)
+
+
+def measure(count: int, repeats: int) -> list[str]:
+    """A row of the table."""
+    begin = perf_counter()
+    world = kido_world(count)
+    built = perf_counter()
+    len(world.contacts)  # compiles
+    compiled = perf_counter()
+    steps = max(1, 3000 // count)
+    calls = {"one": lambda: world.step(steps)}
+    runs: dict[str, Any] = {"one": world.step}
+    if available_cores() > 1:
+        shared = world.clone()
+        shared.threads = None
+        runs["all"] = shared.step
+        calls["all"] = lambda: shared.step(steps)
+    if count <= MOST_MUJOCO:
+        runs["mujoco"] = mujoco_step(count)
+        calls["mujoco"] = lambda: runs["mujoco"](steps)
+    for run in runs.values():
+        run(100)
+    best = {name: 1e6 * time / steps for name, time in interleaved(calls, repeats).items()}
+    one = best["one"]
+    return [
+        *(str(count), str(len(world.contacts)), f"{built - begin:.2f}", f"{compiled - built:.2f}"),
+        *(f"{one:.0f}", f"{one / count:.2f}", f"{1e6 * TIME_STEP / one:.2f}"),
+        f"{best['all']:.0f}" if "all" in best else "-",
+        *((f"{best['mujoco']:.0f}", f"{best['mujoco'] / one:.1f}") if "mujoco" in best else ("-", "-")),
+    ]
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="fewer repeats")
+    options = parser.parse_args(arguments)
+    kido_world(2).step(1)  # compile kernels
+    rows = [measure(count, 5 if options.quick else 20) for count in SIZES]
+    print(f"{machine()}\n\nTime step {1e3 * TIME_STEP:g} ms\n")
+    print(table(HEADER, rows))
+
+
+if __name__ == "__main__":
+    main()
