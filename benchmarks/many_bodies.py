@@ -40,7 +40,7 @@ def kido_world(count: int) -> Any:
     from kido.shapes import Box, Capsule, Cylinder, Sphere
 
     shapes = (
-        Box((2 * RADIUS,) * 3),
+        Box((2 * RADIUS, 2 * RADIUS, 2 * RADIUS)),
         Sphere(RADIUS),
         Capsule(RADIUS, 2 * RADIUS),
         Cylinder(RADIUS, 2 * RADIUS),

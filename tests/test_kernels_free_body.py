@@ -46,7 +46,8 @@ def thrown(seed: int, **inertia) -> Arrays:
     joint = kido.FreeJoint("free", transform_from_parent=pose)
     body = skeleton.add_body("body", joint=joint, inertia=kido.Inertia(**inertia))
     body.gravity = bool(seed % 3)
-    arrays = Arrays(skeleton, *rng.normal(size=(2, 6)), np.zeros(6), rng.normal(size=6))
+    q, u, tau = rng.normal(size=(3, 6))
+    arrays = Arrays(skeleton, q, u, np.zeros(6), tau)
     arrays.tree.kind[0] = JointKind.FREE_MIXED
     arrays.data.external[0, :6] = rng.normal(size=6)
     arrays.data.has_external[0] = 1
