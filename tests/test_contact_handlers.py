@@ -12,6 +12,7 @@ import pytest
 
 import kido
 import scenes
+from kido.batch import rollout
 from kido.recording.world_description import world_from_dict, world_to_dict
 from kido.simulation.contact_surface import combine_numbers, in_series
 from kido.skeleton import COMBINATION_RULES
@@ -258,6 +259,21 @@ def test_copies_move_alike(how):
     world.step(50)
     twin.step(50)
     assert np.array_equal(twin.skeleton("body").positions, box.positions)
+
+
+@pytest.mark.parametrize("handler", [None, Counting(0.2)])
+def test_rollouts_and_threads_have_the_surfaces(handler):
+    """Bit for bit what the world itself does, on two threads and in rollouts."""
+    world, box = sliding(body=RICH, handler=handler)
+    threaded = world.clone()
+    threaded.threads = 2
+    starts = np.array([box.positions, box.positions])
+    fast = np.array([box.velocities, 0.5 * box.velocities])
+    paths = rollout(world, starts, fast, steps=30, threads=2)
+    world.step(30)
+    threaded.step(30)
+    assert np.array_equal(threaded.skeleton("body").positions, box.positions)
+    assert np.array_equal(np.asarray(paths.positions)[0, -1], box.positions)
 
 
 def test_every_property_is_in_the_descriptions():

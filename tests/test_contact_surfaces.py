@@ -378,3 +378,25 @@ def test_slop_and_correction_speed_of_a_surface():
     assert scenes.place(body)[2] - 0.098 == pytest.approx(0.01 * H, rel=1e-3)
     world.step(1000)
     assert scenes.place(body)[2] == pytest.approx(0.0995, abs=2e-5)
+
+
+# Statics ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("floor", "wall"), [(0.5, 0.3), (0.3, 0.0)])
+@pytest.mark.parametrize(("share", "stands"), [(1.03, True), (0.97, False)])
+def test_ladder(floor, wall, share, stands):
+    """A ladder at angle theta stands iff tan(theta) >= (1 - mu_floor mu_wall) / (2 mu_floor)."""
+    length, radius = 2.0, 0.01
+    angle = np.arctan((1 - floor * wall) / (2 * floor) * share)
+    ladder = scenes.free(kido.Box((length, 0.4, 2 * radius)), 5.0, (0, 0, 0), rotation=(0, angle, 0), friction=10.0)
+    corners = np.array([[x, 0, z] for x in (-length / 2, length / 2) for z in (-radius, radius)])
+    corners = Rotation.from_rotvec([0, angle, 0]).apply(corners)
+    ladder.positions = [0, angle, 0, -corners[:, 0].min(), 0, -corners[:, 2].min()]
+    ground = scenes.fixed(kido.Plane(), friction=floor, name="floor")
+    side = scenes.fixed(kido.Plane(normal=(1, 0, 0)), friction=wall, name="wall")
+    world = scenes.world(ladder, ground, side, ground=False, time_step=H)
+    start = scenes.place(ladder)
+    world.step(400)
+    moved = np.linalg.norm(scenes.place(ladder) - start)
+    assert (moved < 1e-5) if stands else (moved > 1e-3)
