@@ -239,7 +239,7 @@ class ExternalDetector(NativeDetector):
         c = self.container
         n = int(c.count[PAIRS])
         pairs = np.column_stack([c.pair_a[:n], c.pair_b[:n]])
-        self.narrow.place(c.rotation, c.position)
+        self.narrow.place(c.rotation[: len(c.shape_body)], c.position[: len(c.shape_body)])
         points = self.narrow.contacts(pairs, self.margin)
         while take_points(self.address, points.pair, points.numbers, 1) == CONTACTS_FULL:
             self.grow(CONTACTS_FULL)

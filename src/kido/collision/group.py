@@ -144,7 +144,7 @@ class CollisionGroup:
         starts, ends = _points(start, "raycast: start"), _points(end, "raycast: end")
         if len(starts) != len(ends) and len(starts) != 1 and len(ends) != 1:
             raise ModelError(f"raycast: {len(starts)} starts and {len(ends)} ends; expected as many, or one of either")
-        starts, ends = (np.array(x) for x in np.broadcast_arrays(starts, ends))
+        starts, ends = (np.array(x, order="C") for x in np.broadcast_arrays(starts, ends))
         if len(starts) and not (starts != ends).any(axis=1).all():
             raise ModelError(f"raycast: ray {int(np.argmin((starts != ends).any(axis=1)))} starts where it ends")
         return self._scene(None).raycast(starts, ends, RaycastOption() if option is None else option)
@@ -153,6 +153,8 @@ class CollisionGroup:
         self, points: ArrayLike, option: RaycastOption | None = None
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], list[Any]]:
         """Signed distance of points from the nearest surface, negative inside; by KIDO's own kernels.
+
+        Meshes that collide as triangles and height maps are surfaces: of points inside of them nothing is said.
 
         Args:
             points: (n, 3) in the world [m].

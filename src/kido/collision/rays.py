@@ -21,7 +21,7 @@ from kido.collision.container import (
     SPHERE,
 )
 from kido.collision.pairs.frames import direction_to_shape, direction_to_world, to_shape
-from kido.jit import entry, kernel, view
+from kido.jit import kernel, view
 
 MISS = 2.0  # a fraction of the way that stands for no hit
 TINY = 1e-300
@@ -198,8 +198,8 @@ def ray_hull(c, h, o0, o1, o2, d0, d1, d2):
 
 
 @kernel
-def ray_shape(address, s, x, y, z, e0, e1, e2):
-    """Where the ray from (x, y, z) along (e0, e1, e2), world axes, enters shape s.
+def ray_convex(address, s, x, y, z, e0, e1, e2):
+    """Where the ray from (x, y, z) along (e0, e1, e2), world axes, enters a plane or a convex shape s.
 
     Returns:
         fraction (MISS or more if it does not) and outward normal, world axes (3 numbers).
@@ -233,71 +233,3 @@ def ray_shape(address, s, x, y, z, e0, e1, e2):
         t, n0, n1, n2 = ray_hull(c, c.shape_hull[s], o0, o1, o2, d0, d1, d2)
     n0, n1, n2 = direction_to_world(address, s, n0, n1, n2)
     return t, n0, n1, n2
-
-
-@kernel
-def meets_box(c, s, x, y, z, d0, d1, d2, most):
-    """Whether a ray meets the bounding box of a shape before the fraction `most`."""
-    low, high = 0.0, most
-    for i in range(3):
-        o = x if i == 0 else (y if i == 1 else z)
-        d = d0 if i == 0 else (d1 if i == 1 else d2)
-        near, far = c.aabb[s, i] - o, c.aabb[s, 3 + i] - o
-        if math.fabs(d) < TINY:
-            if near > 0.0 or far < 0.0:
-                return False
-        else:
-            near, far = near / d, far / d
-            if near > far:
-                near, far = far, near
-            low, high = max(low, near), min(high, far)
-            if low > high:
-                return False
-    return True
-
-
-@entry("i8(i8, i8[::1], f8[:,::1], f8[:,::1], i8[::1], f8[:,::1])")
-def first_hits(address, wanted, starts, ends, shape, numbers):
-    """The first hit of each ray: shape (-1 for none) and [fraction, normal] of each.
-
-    Args:
-        wanted: (shapes,) 0 for shapes that rays pass through.
-    """
-    c = view(COLLISION, address)
-    shapes = c.shape_body.shape[0]
-    for r in range(starts.shape[0]):
-        x, y, z = starts[r, 0], starts[r, 1], starts[r, 2]
-        d0, d1, d2 = ends[r, 0] - x, ends[r, 1] - y, ends[r, 2] - z
-        best, n0, n1, n2, which = 1.0, 0.0, 0.0, 0.0, -1
-        for s in range(shapes):
-            if wanted[s] != 0 and (c.shape_type[s] == PLANE or meets_box(c, s, x, y, z, d0, d1, d2, best)):
-                t, m0, m1, m2 = ray_shape(address, s, x, y, z, d0, d1, d2)
-                if t < best or (t == best and which < 0):
-                    best, n0, n1, n2, which = t, m0, m1, m2, s
-        shape[r] = which
-        numbers[r, 0], numbers[r, 1], numbers[r, 2], numbers[r, 3] = best, n0, n1, n2
-    return 0
-
-
-@entry("i8(i8, i8[::1], f8[:,::1], f8[:,::1], i8[:,::1], f8[:,::1])")
-def all_hits(address, wanted, starts, ends, which, numbers):
-    """All hits: [ray, shape] and [fraction, normal] of each, by ray. Returns how many there are, stored or not."""
-    c = view(COLLISION, address)
-    shapes = c.shape_body.shape[0]
-    found = 0
-    for r in range(starts.shape[0]):
-        x, y, z = starts[r, 0], starts[r, 1], starts[r, 2]
-        d0, d1, d2 = ends[r, 0] - x, ends[r, 1] - y, ends[r, 2] - z
-        for s in range(shapes):
-            if wanted[s] != 0 and (c.shape_type[s] == PLANE or meets_box(c, s, x, y, z, d0, d1, d2, 1.0)):
-                t, m0, m1, m2 = ray_shape(address, s, x, y, z, d0, d1, d2)
-                if t <= 1.0:
-                    if found < which.shape[0]:
-                        which[found, 0], which[found, 1] = r, s
-                        numbers[found, 0], numbers[found, 1] = t, m0
-                        numbers[found, 2], numbers[found, 3] = m1, m2
-                    found += 1
-    return found
-
-
-__all__ = ["MISS", "all_hits", "first_hits", "ray_shape"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kido.collision import queries, rays
+from kido.collision import queries, raycast
 from kido.collision.container import CONTACTS, CONTACTS_FULL, PAIRS
 from kido.collision.detector import Collider, NativeDetector
 from kido.collision.external import ExternalDetector, NarrowPhase, take_points
@@ -23,6 +23,9 @@ from kido.collision.options import (
 from kido.collision.table import pair_functions
 from kido.errors import ModelError, StateError
 from kido.shapes import Sphere
+
+
+_PROBE = 1e-4  # [m] what a point counts as where sizes matter: how deep inside of triangles it is still found
 
 
 class Scene:
@@ -62,6 +65,7 @@ class Scene:
             self.detector = ExternalDetector(narrow, *arguments, margin=0.0, **filters)
         self.narrow = self.detector.narrow if isinstance(self.detector, ExternalDetector) else None
         self.detector.container.shape_size[self.shapes] = 0.0
+        self.detector.container.shape_reach[self.shapes] = _PROBE
         self._table: np.ndarray | None = None
         self._pairs: np.ndarray | None = None
         self.colliders = list(colliders)
@@ -85,7 +89,7 @@ class Scene:
             raise StateError("collision query: a pose is not finite; expected finite positions")
         if self.narrow is not None:
             c = self.detector.container
-            self.narrow.place(c.rotation, c.position)
+            self.narrow.place(c.rotation[: len(c.shape_body)], c.position[: len(c.shape_body)])
 
     # Contacts ----------------------------------------------------------------------------------------------
 
@@ -259,7 +263,7 @@ class Scene:
         if option.all_hits:
             return self._all_hits(starts, ends, self._marked(wanted))
         which, numbers = np.zeros(len(starts), np.int64), np.zeros((len(starts), 4))
-        rays.first_hits(self.detector.address, self._marked(wanted), starts, ends, which, numbers)
+        raycast.first_hits(self.detector.address, self._marked(wanted), starts, ends, which, numbers)
         return self._first_hits(starts, ends, which, numbers)
 
     def _first_hits(
@@ -276,7 +280,7 @@ class Scene:
         room = 4 * len(starts) + 16
         while True:
             which, numbers = np.zeros((room, 2), np.int64), np.zeros((room, 4))
-            found = int(rays.all_hits(self.detector.address, wanted, starts, ends, which, numbers))
+            found = int(raycast.all_hits(self.detector.address, wanted, starts, ends, which, numbers))
             if found <= room:
                 break
             room = found

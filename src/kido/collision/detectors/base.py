@@ -7,10 +7,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
+from kido.collision.container import TYPE_NAMES
 from kido.collision.detector import NativeDetector
 from kido.collision.external import ExternalDetector, NarrowPhase
+from kido.collision.geometry import Geometry
 from kido.collision.group import CollisionGroup
-from kido.errors import MissingExtraError
+from kido.errors import MissingExtraError, ShapeError
 
 
 class CollisionDetector(ABC):
@@ -52,3 +54,11 @@ def library(module: str, feature: str, extra: str) -> Any:
         return importlib.import_module(module)
     except ImportError as error:
         raise MissingExtraError(feature, extra) from error
+
+
+def unknown(name: str, known: Geometry) -> ShapeError:
+    """The error for a shape that a library does not take."""
+    return ShapeError(
+        f"{name} takes no shape that KIDO's detector sees as {TYPE_NAMES[known.kind]!r}; the collision detector "
+        "'kido' does, and meshes with collide_as='hull' are hulls"
+    )

@@ -9,10 +9,9 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from kido.collision.container import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, HULL, PLANE, SPHERE
-from kido.collision.detectors.base import CollisionDetector, library
+from kido.collision.detectors.base import CollisionDetector, library, unknown
 from kido.collision.external import NarrowPhase, Points, as_points
 from kido.collision.geometry import Geometry
-from kido.errors import ShapeError
 from kido.shapes import convex_hull
 
 _ROUND = 24  # corners of the circle that a cone's base becomes, and of an ellipsoid's equator
@@ -60,7 +59,7 @@ class BulletShapes(NarrowPhase):
         elif g.kind in (CONE, ELLIPSOID, HULL):
             arguments = {"shapeType": bullet.GEOM_MESH, "vertices": _corners(g).tolist()}
         else:
-            raise ShapeError(f"Bullet: shapes of kind {g.kind} are not known")
+            raise unknown("Bullet", g)
         return bullet.createCollisionShape(physicsClientId=self.client, **arguments)
 
     def place(self, rotation: np.ndarray, position: np.ndarray) -> None:

@@ -8,10 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kido.collision.container import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, HULL, PLANE, SPHERE
-from kido.collision.detectors.base import CollisionDetector, library
+from kido.collision.detectors.base import CollisionDetector, library, unknown
 from kido.collision.external import NarrowPhase, Points, as_points
 from kido.collision.geometry import Geometry
-from kido.errors import ShapeError
 
 _ACCURACY = 1e-8  # [m] of GJK and EPA, as fine as Coal is known to converge
 
@@ -72,7 +71,7 @@ class CoalShapes(NarrowPhase):
             for f in g.hull.faces:
                 faces.append(coal.Triangle(*(int(k) for k in f)))
             return coal.Convex(vertices, faces)
-        raise ShapeError(f"Coal: shapes of kind {g.kind} are not known")
+        raise unknown("Coal", g)
 
     def place(self, rotation: np.ndarray, position: np.ndarray) -> None:
         for pose, R, p in zip(self.poses, rotation, position, strict=True):

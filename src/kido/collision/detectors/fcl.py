@@ -8,10 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kido.collision.container import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, HULL, PLANE, SPHERE
-from kido.collision.detectors.base import CollisionDetector, library
+from kido.collision.detectors.base import CollisionDetector, library, unknown
 from kido.collision.external import NarrowPhase, Points, as_points
 from kido.collision.geometry import Geometry
-from kido.errors import ShapeError
 
 MOST = 16  # contacts asked of a pair
 
@@ -62,7 +61,7 @@ class FCLShapes(NarrowPhase):
         if g.kind == HULL and g.hull is not None:
             faces = np.concatenate([np.full((len(g.hull.faces), 1), 3), g.hull.faces], axis=1).ravel()
             return fcl.Convex(g.hull.vertices, len(g.hull.faces), faces)
-        raise ShapeError(f"FCL: shapes of kind {g.kind} are not known")
+        raise unknown("FCL", g)
 
     def place(self, rotation: np.ndarray, position: np.ndarray) -> None:
         self.rotation[:] = rotation.reshape(-1, 3, 3)
