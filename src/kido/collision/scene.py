@@ -24,7 +24,6 @@ from kido.collision.table import pair_functions
 from kido.errors import ModelError, StateError
 from kido.shapes import Sphere
 
-
 _PROBE = 1e-4  # [m] what a point counts as where sizes matter: how deep inside of triangles it is still found
 
 

@@ -13,14 +13,16 @@ from kido.collision.external import NarrowPhase, Points, as_points
 from kido.collision.geometry import Geometry
 
 MOST = 16  # contacts asked of a pair
+SAME = 0.9999  # cosine of normals of one manifold
 
 
 @dataclass(frozen=True)
 class FCLCollisionDetector(CollisionDetector):
     """FCL by python-fcl (extra `fcl`).
 
-    Meshes collide as their convex hulls. FCL gives contacts only where shapes overlap; those within the margin are
-    its nearest points. It casts no rays.
+    Meshes collide as their convex hulls. Contacts are FCL's signed distances; what its collision query adds for boxes
+    is taken where it agrees, because the depth that it gives is not the least one. A cone on a plane is wrong in FCL.
+    It casts no rays.
     """
 
     name: ClassVar[str] = "fcl"
@@ -70,46 +72,58 @@ class FCLShapes(NarrowPhase):
             thing.setTransform(self.fcl.Transform(R, p))
 
     def contacts(self, pairs: np.ndarray, margin: float) -> Points:
-        fcl = self.fcl
-        request = fcl.CollisionRequest(num_max_contacts=MOST, enable_contact=True)
         rows, number = [], []
         for k, (a, b) in enumerate(pairs.tolist()):
-            result = fcl.CollisionResult()
-            fcl.collide(self.objects[a], self.objects[b], request, result)
-            for contact in result.contacts:
-                normal = np.asarray(contact.normal)
-                size = float(np.linalg.norm(normal))
-                if size > 0.5 and np.isfinite(contact.penetration_depth):
-                    rows.append([*contact.pos, *(normal / size), -abs(contact.penetration_depth)])
-                    number.append(k)
-            if not result.contacts and margin > 0.0:
-                gap, point_a, point_b, normal = self.distance(a, b)
-                if 0.0 <= gap < margin and np.isfinite(normal).all():
-                    rows.append([*(0.5 * (point_a + point_b)), *normal, gap])
+            gap, point_a, point_b, normal = self.distance(a, b)
+            if gap >= margin or not np.isfinite(normal).all():
+                continue
+            rows.append([*(0.5 * (point_a + point_b)), *normal, gap])
+            number.append(k)
+            flat = self.geometries[a].kind == self.geometries[b].kind == BOX  # only of boxes FCL finds several
+            for contact in self._collisions(a, b) if flat else ():
+                n = np.asarray(contact.normal)
+                if n @ normal > SAME * float(np.linalg.norm(n)) > 0.0:
+                    rows.append([*contact.pos, *normal, -min(abs(contact.penetration_depth), abs(gap))])
                     number.append(k)
         return as_points(rows, number)
 
+    def _collisions(self, a: int, b: int) -> list[Any]:
+        """FCL's contacts of two shapes that overlap: several for boxes, with depths that are not always the least."""
+        result = self.fcl.CollisionResult()
+        request = self.fcl.CollisionRequest(num_max_contacts=MOST, enable_contact=True)
+        self.fcl.collide(self.objects[a], self.objects[b], request, result)
+        return list(result.contacts)
+
     def distance(self, a: int, b: int) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
-        fcl = self.fcl
-        result = fcl.CollisionResult()
-        request = fcl.CollisionRequest(num_max_contacts=MOST, enable_contact=True)
-        fcl.collide(self.objects[a], self.objects[b], request, result)
-        if result.contacts:
-            deepest = max(result.contacts, key=lambda contact: abs(contact.penetration_depth))
-            depth = abs(deepest.penetration_depth)
-            normal = np.asarray(deepest.normal) / np.linalg.norm(deepest.normal)
-            point = np.asarray(deepest.pos)
-            return -depth, point + 0.5 * depth * normal, point - 0.5 * depth * normal, normal
         if self.is_plane[a] or self.is_plane[b]:
-            return self._from_plane(a, b)
+            return self._plane_distance(a, b)
+        signed = self._nearest(a, b, True)
+        return signed if signed[0] < 0.0 else self._nearest(a, b, False)  # the latter has closed forms
+
+    def _nearest(self, a: int, b: int, signed: bool) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
+        fcl = self.fcl
         found = fcl.DistanceResult()
-        fcl.distance(self.objects[a], self.objects[b], fcl.DistanceRequest(enable_nearest_points=True), found)
-        point_a, point_b = (np.asarray(p, dtype=float) for p in found.nearest_points)
+        request = fcl.DistanceRequest(enable_nearest_points=True, enable_signed_distance=signed)
+        fcl.distance(self.objects[a], self.objects[b], request, found)
         gap = float(found.min_distance)
-        between = point_b - point_a
+        point_a, point_b = (np.array(p, dtype=float) for p in found.nearest_points)
+        between = (point_b - point_a) * (1.0 if gap >= 0.0 else -1.0)
         size = float(np.linalg.norm(between))
-        normal = between / size if size > 0.0 else np.full(3, np.nan)
+        if size > 0.0:
+            return gap, point_a, point_b, between / size
+        contacts = self._collisions(a, b)  # they just touch
+        normal = np.asarray(contacts[0].normal) if contacts else np.full(3, np.nan)
         return gap, point_a, point_b, normal
+
+    def _plane_distance(self, a: int, b: int) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
+        contacts = self._collisions(a, b)
+        if not contacts:
+            return self._from_plane(a, b)
+        deepest = max(contacts, key=lambda contact: abs(contact.penetration_depth))
+        depth = abs(deepest.penetration_depth)
+        normal = np.asarray(deepest.normal) / np.linalg.norm(deepest.normal)
+        point = np.asarray(deepest.pos)
+        return -depth, point + 0.5 * depth * normal, point - 0.5 * depth * normal, normal
 
     def _from_plane(self, a: int, b: int) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
         """FCL takes no distances from half-spaces: the shape's depth in one that is moved up to hold it."""
