@@ -194,3 +194,26 @@ def test_refuses():
         with pytest.raises(ModelError, match=message):
             call()
     assert rules.pairs == [] and rules.callback is None and a.shape(0).collision_mask == -1
+
+
+SDF = """<sdf version="1.9"><model name="m"><link name="base"><inertial><mass>1</mass></inertial>
+<collision name="c"><geometry><sphere><radius>0.1</radius></sphere></geometry>
+<surface><contact><collide_bitmask>{bits}</collide_bitmask></contact></surface></collision></link></model></sdf>"""
+
+
+def test_bitmask_of_sdf(tmp_path):
+    """collide_bitmask is category and mask in one."""
+    balls = []
+    for k, bits in enumerate(("0x01", "2", "3")):
+        path = tmp_path / f"ball{k}.sdf"
+        path.write_text(SDF.format(bits=bits))
+        balls.append(kido.load(path).remove_skeleton(0))
+        balls[-1].name = f"ball{k}"
+        node = balls[-1].body(0).shape(0)
+        assert node.collision_category == node.collision_mask == int(bits, 0)
+    scene = world(*balls, ground=False)
+    assert touching(scene) == {("ball0", "ball2"), ("ball1", "ball2")}
+    for bits in ("x", "-1", "65536"):
+        (path := tmp_path / "bad.sdf").write_text(SDF.format(bits=bits))
+        with pytest.raises(kido.errors.FileFormatError, match="16 bits"):
+            kido.load(path)

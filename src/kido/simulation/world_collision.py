@@ -66,7 +66,7 @@ class WorldCollision:
 
     def set_collision_filter(self, body_a: BodyNode, body_b: BodyNode, enabled: bool = False) -> None:
         """Switch collision of a pair of bodies off, or back on: the reason "user" of `collision_filter`."""
-        if enabled:
+        if as_flag(enabled, f"world {self.name!r}: set_collision_filter: enabled"):
             self._collision_filter.remove(body_a, body_b)
         else:
             self._collision_filter.add(body_a, body_b)

@@ -16,7 +16,6 @@ from kido.io.sdf.fields import Remarks, direction, note_unknown
 from kido.io.surfaces import PATCH, coefficient, first_direction, given, make_surface, softness_of, two
 from kido.io.xml import Node
 from kido.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Heightmap, Mesh, Plane, Shape, Sphere
-from kido.skeleton.nodes.surface import Surface
 
 __all__ = ["ShapeReader", "read_color", "read_surface", "shape_offset"]
 
@@ -151,8 +150,8 @@ def read_color(visual: Node, remarks: Remarks) -> tuple[float, ...] | None:
     return (*(float(v) for v in clipped[:3]), float(np.clip(opacity, 0.0, 1.0)))
 
 
-def read_surface(collision: Node, remarks: Remarks) -> dict[str, Surface]:
-    """Contact properties of a <collision>, as an option of a shape; nothing if none are given."""
+def read_surface(collision: Node, remarks: Remarks) -> dict[str, Any]:
+    """Contact properties and bits of a <collision>, as options of a shape; nothing if none are given."""
     surface = collision.child("surface")
     if surface is None:
         return {}
@@ -174,7 +173,21 @@ def read_surface(collision: Node, remarks: Remarks) -> dict[str, Surface]:
     contact = surface.child("contact")
     if contact is not None:
         values |= _read_contact(contact, owner, remarks)
-    return make_surface(surface, values)
+    return {**make_surface(surface, values), **_read_bitmask(contact)}
+
+
+def _read_bitmask(contact: Node | None) -> dict[str, int]:
+    """<collide_bitmask>: two shapes collide if they have a bit in common."""
+    node = None if contact is None else contact.child("collide_bitmask")
+    if node is None:
+        return {}
+    try:
+        bits = int(node.text, 0)
+    except ValueError:
+        bits = -1
+    if not 0 <= bits < 1 << 16:
+        raise node.error(f"<collide_bitmask> is {node.text!r}; expected a number of 16 bits")
+    return {"collision_category": bits, "collision_mask": bits}
 
 
 def _read_friction(friction: Node, owner: str, remarks: Remarks) -> dict[str, Any]:
@@ -221,7 +234,7 @@ def _read_torsional(node: Node, owner: str, remarks: Remarks) -> dict[str, float
 
 def _read_contact(contact: Node, owner: str, remarks: Remarks) -> dict[str, Any]:
     """Softness and position correction from <ode>, else from <bullet>."""
-    note_unknown(contact, ("ode", "bullet"), owner, remarks)
+    note_unknown(contact, ("ode", "bullet", "collide_bitmask"), owner, remarks)
     node = contact.child("ode")
     if node is None:
         node = contact.child("bullet")
