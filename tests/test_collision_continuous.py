@@ -185,3 +185,39 @@ def test_travels():
     assert np.array_equal(twin.skeletons[0].positions, ball.positions)
     with pytest.raises(kido.errors.ModelError, match="continuous"):
         ball.body(0).continuous = "yes"
+
+
+@pytest.mark.parametrize("ground", ["sheet", "heightmap", "triangles"])
+def test_surfaces_that_are_not_convex(ground):
+    """Balls at 150 m/s do not pass an open sheet of triangles, a height map, or a thin plate of triangles."""
+    box = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1e-3, 0)], dtype=float)
+    shapes = {
+        "sheet": kido.Mesh(
+            [[-1, -1, 0], [1, -1, 0], [1, 1, 0], [-1, 1, 0]], [[0, 1, 2], [0, 2, 3]], collide_as="triangles"
+        ),
+        "heightmap": kido.shapes.Heightmap(np.zeros((11, 11)), 0.2),
+        "triangles": kido.Mesh(*kido.shapes.convex_hull(box), collide_as="triangles"),
+    }
+    floor = fixed(shapes[ground])
+    balls = [
+        free(
+            kido.Sphere(RADIUS), 0.01, (0.13 * k - 0.3, 0.07 * k, 0.4 + 0.03 * k), velocity=(0, 0, -150.0), name=f"b{k}"
+        )
+        for k in range(5)
+    ]
+    scene = world(floor, *balls, ground=False, time_step=H)
+    scene.continuous_detection = True
+    for _ in range(30):
+        scene.step()
+        assert min(place(b)[2] for b in balls) > RADIUS - 1e-4
+    assert max(place(b)[2] for b in balls) < RADIUS + 1e-3
+
+
+def test_velocity_set_by_hand_next_to_a_wall():
+    """Less than half a step's motion away: the first step passes it before contacts are found, and takes it back."""
+    for distance in (0.0, 1e-4, 0.01, 0.03, 0.049):
+        scene, ball = bullet(100.0, distance=distance)
+        for _ in range(5):
+            scene.step()
+            assert place(ball)[0] < distance + 2e-5
+        assert np.abs(velocity(ball)).max() < 1e-2
