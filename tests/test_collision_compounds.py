@@ -391,3 +391,18 @@ def test_all_kinds_come_to_rest_on_rough_ground_without_gaining_energy():
         energy = world.total_energy
     for skeleton in world.skeletons[1:]:
         assert -0.2 < skeleton.positions[5] < 0.4
+
+
+def test_worlds_with_compounds_are_copied_and_restored_bit_for_bit():
+    world = world_on(FLAT)
+    standing = add_free(world, as_mesh(table()), [0, 0, 0.1, 0.01, 0.02, 0.401])
+    add_free(world, Sphere(0.05), [0, 0, 0, 0.1, 0.1, 0.86], [0, 0, 0, 0.3, 0, 0])
+    world.step(50)
+    other, snapshot = world.clone(), world.snapshot()
+    world.step(100)
+    after = standing.positions
+    other.step(100)
+    np.testing.assert_array_equal(other.skeletons[1].positions, after)
+    world.restore(snapshot)
+    world.step(100)
+    np.testing.assert_array_equal(standing.positions, after)
