@@ -1,6 +1,7 @@
 """Pyramid, arrow, hull of spheres, clouds, lines, voxels, height maps: against sampling, trimesh and closed forms."""
 
 import copy
+import dataclasses
 import math
 import pickle
 
@@ -255,6 +256,11 @@ def test_decomposition_travels_and_is_convex():
     # A ball in the notch touches neither arm; in the hull it would be inside.
     assert len(collide(Sphere(0.2), _at(-0.25, 0, 0.25), mesh, np.eye(4)).gaps) == 0
     assert len(collide(Sphere(0.2), _at(-0.25, 0, 0.19), mesh, np.eye(4)).gaps) == 1
+
+
+def test_a_mesh_that_collides_otherwise():
+    mesh = dataclasses.replace(Mesh(*_cube(), uri="cube.obj"), collide_as="triangles")
+    assert (mesh.uri, mesh.collide_as, mesh.convex_pieces) == ("cube.obj", "triangles", None)
 
 
 def test_a_missing_extra_is_named(monkeypatch):
