@@ -65,12 +65,13 @@ class Probe:
             potential -= skeleton.potential_energy
         return kinetic, potential
 
-    def frame(self, structure: int, commands: Array) -> Frame:
+    def frame(self, structure: int, commands: Array, soft_points: bool = False) -> Frame:
         """The frame of the present state.
 
         Args:
             structure: number of the structure.
             commands: of the actuators, to note.
+            soft_points: note displacements of points of soft bodies.
         """
         world, data = self.world, self.engine.data
         kinetic, potential = self.energies()
@@ -93,6 +94,9 @@ class Probe:
             0 if contacts is None else len(contacts[2]),
             0 if external is None else len(external[0]),
         )
+        if soft_points:
+            soft = self.engine.soft
+            values += (np.zeros(0) if soft is None else soft.container.q.ravel().copy(),)
         return Frame(values, contacts, external)
 
     def _contacts(self) -> tuple[np.ndarray, ...] | None:

@@ -19,7 +19,7 @@ from kido.recording.errors import RecordingError
 from kido.recording.joints import joint_from_dict, joint_to_dict, keep_bits
 from kido.recording.nodes import add_nodes, nodes_to_dicts
 from kido.shapes import Shape
-from kido.skeleton import BodyNode, Inertia, LoopJoint, ShapeNode, Skeleton
+from kido.skeleton import BodyNode, Inertia, LoopJoint, ShapeNode, Skeleton, SkinState, SoftBodyNode
 from kido.skeleton.nodes.surface import surface_from_dict, surface_to_dict
 
 SHAPE_TYPES: dict[str, type[Shape]] = {
@@ -105,19 +105,52 @@ def source_text(uri: str | None) -> str | None:
 
 
 def _body_to_dict(body: BodyNode, shapes: list[Shape]) -> dict[str, Any]:
+    own = body.core_inertia if isinstance(body, SoftBodyNode) else body.inertia
     return {
         "name": body.name,
         "parent": None if body.parent is None else body.parent.index,
         "joint": joint_to_dict(body.parent_joint),
-        "mass": body.inertia.mass,
-        "com": body.inertia.com.tolist(),
-        "moment": body.inertia.moment.tolist(),
+        "mass": own.mass,
+        "com": own.com.tolist(),
+        "moment": own.moment.tolist(),
         "gravity": body.gravity,
         "collidable": body.collidable,
         "continuous": body.continuous,
         "shapes": [_node_to_dict(node, shapes) for node in body.shapes],
         "nodes": nodes_to_dicts(body),
+        **({"soft": _soft_to_dict(body)} if isinstance(body, SoftBodyNode) else {}),
     }
+
+
+def _soft_to_dict(body: SoftBodyNode) -> dict[str, Any]:
+    """What a soft body's skin has besides what every shape has."""
+    state = body.skin.state
+    return {
+        "skin": body.shapes.index(body.skin),
+        "masses": body.point_masses.tolist(),
+        "kv": body.kv,
+        "ke": body.ke,
+        "kd": body.kd,
+        "automatic": body.automatic,
+        **{key: np.asarray(value).tolist() for key, value in vars(state).items()},
+    }
+
+
+def _add_soft(skeleton: Skeleton, data: dict[str, Any], parent: Any, inertia: Inertia, shapes: list[Shape]) -> BodyNode:
+    """A soft body with its skin, and the shapes that come before it."""
+    soft = data["soft"]
+    item = data["shapes"][soft["skin"]]
+    body = skeleton.add_soft_body(
+        data["name"], shapes[item["shape"]], joint_from_dict(data["joint"]), parent, inertia,  # type: ignore[arg-type]
+        transform=item["transform"], total_mass=soft["masses"], kv=soft["kv"], ke=soft["ke"], kd=soft["kd"],
+        automatic=soft["automatic"], **_options_of(item),
+    )  # fmt: skip
+    keep_bits(body.skin, "_relative", item["transform"])
+    body.skin._name = item["name"]
+    body.skin.state = SkinState(
+        *(np.array(soft[key]) for key in ("displacements", "velocities", "forces", "frozen", "transfer"))
+    )
+    return body
 
 
 def _add_body(skeleton: Skeleton, data: dict[str, Any], shapes: list[Shape]) -> None:
@@ -127,18 +160,30 @@ def _add_body(skeleton: Skeleton, data: dict[str, Any], shapes: list[Shape]) -> 
             raise RecordingError(f"body {data['name']!r}: parent {parent}, expected a body before it")
         parent = skeleton.body(parent)
     inertia = Inertia(data["mass"], data["com"], data["moment"])
-    body = skeleton.add_body(data["name"], joint_from_dict(data["joint"]), parent, inertia)
+    soft = data.get("soft")
+    if soft is None:
+        body = skeleton.add_body(data["name"], joint_from_dict(data["joint"]), parent, inertia)
+    else:
+        body = _add_soft(skeleton, data, parent, inertia, shapes)
     body.gravity = data["gravity"]
     body.collidable = data["collidable"]
     body.continuous = data.get("continuous", False)
-    for item in data["shapes"]:
-        options = {key: item[key] for key in ("visual", "collision", "color", "friction", "restitution")}
-        options |= {key: item[key] for key in ("collision_category", "collision_mask") if key in item}
-        if "surface" in item:  # as earlier versions have it: friction and restitution alone
-            options["surface"] = surface_from_dict(item["surface"])
-        node = body.add_shape(shapes[item["shape"]], item["transform"], item["name"], **options)
+    for place, item in enumerate(data["shapes"]):
+        if soft is not None and place == soft["skin"]:
+            body._nodes.append(body._nodes.pop(0))  # the skin keeps its place among the shapes
+            continue
+        node = body.add_shape(shapes[item["shape"]], item["transform"], item["name"], **_options_of(item))
         keep_bits(node, "_relative", item["transform"])
     add_nodes(body, data.get("nodes", []))  # recordings of earlier versions have none
+
+
+def _options_of(item: dict[str, Any]) -> dict[str, Any]:
+    """Options of a shape node as it was described."""
+    options = {key: item[key] for key in ("visual", "collision", "color", "friction", "restitution")}
+    options |= {key: item[key] for key in ("collision_category", "collision_mask") if key in item}
+    if "surface" in item:  # as earlier versions have it: friction and restitution alone
+        options["surface"] = surface_from_dict(item["surface"])
+    return options
 
 
 def _node_to_dict(node: ShapeNode, shapes: list[Shape]) -> dict[str, Any]:

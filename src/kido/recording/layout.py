@@ -22,8 +22,9 @@ _BLOB = (
 )
 
 
-def frame_columns(dofs: int) -> tuple[Column, ...]:
-    """Columns of `frames` for a world that starts with so many degrees of freedom."""
+def frame_columns(dofs: int, points: int = 0) -> tuple[Column, ...]:
+    """Columns of `frames` for a world that starts with so many degrees of freedom, and points of soft bodies."""
+    soft = (Column("displacements", "f8", (3 * points,), True, "m", "of points of soft bodies, body axes"),)
     return (
         Column("time", "f8", unit="s"),
         Column("step", "i8", doc="steps done by the world"),
@@ -40,6 +41,7 @@ def frame_columns(dofs: int) -> tuple[Column, ...]:
         Column("commands", "f8", (dofs,), True, doc="of the actuators during the step that led here"),
         Column("contact_count", "i8", doc="rows of `contacts`"),
         Column("external_count", "i8", doc="rows of `external`"),
+        *(soft if points else ()),
     )
 
 
@@ -76,10 +78,10 @@ POOLS = (
 )
 
 
-def tables(dofs: int, signals: dict[str, tuple[int, ...]]) -> tuple[Table, ...]:
+def tables(dofs: int, signals: dict[str, tuple[int, ...]], points: int = 0) -> tuple[Table, ...]:
     """All tables of a recording; `signals` are the shapes of the user's own by name."""
     return (
-        Table("frames", frame_columns(dofs)),
+        Table("frames", frame_columns(dofs, points)),
         Table("signals", tuple(Column(name, "f8", shape) for name, shape in signals.items())),
         CONTACTS,
         EXTERNAL,

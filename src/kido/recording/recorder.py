@@ -81,9 +81,10 @@ class Recorder:
         first = self._read_signals(first=True)
         description = world_to_dict(world)
         engine = engine_of(world)
+        self._points = 0 if engine.soft is None else len(engine.soft.container.mass)
         self._writer = TableWriter(
             path,
-            layout.tables(engine.data.q.shape[0], self._shapes),
+            layout.tables(engine.data.q.shape[0], self._shapes, self._points),
             self._attributes(),
             float(flush_interval),
             overwrite,
@@ -161,7 +162,7 @@ class Recorder:
 
     def _frame(self, signals: tuple[np.ndarray, ...], commands: np.ndarray) -> None:
         world = self.world
-        frame = self._probe.frame(self._structures - 1, commands)
+        frame = self._probe.frame(self._structures - 1, commands, self._points > 0)
         blocks: list[tuple[str, tuple[Any, ...]]] = [("frames", frame.values)]
         if signals:
             blocks.append(("signals", signals))

@@ -181,6 +181,16 @@ class Recording:
         return self._column("commands")
 
     @property
+    def displacements(self) -> Array:
+        """(T, n, 3) displacements of points of all soft bodies, one after another, body axes [m]; NaN past the last.
+
+        No points if there was no soft body when recording began.
+        """
+        if "displacements" not in self._reader.columns("frames"):
+            return np.zeros((self.num_frames, 0, 3))
+        return self._column("displacements").reshape(self.num_frames, -1, 3)
+
+    @property
     def energies(self) -> Energies:
         """Energies of all frames."""
         kinetic, potential = self._column("kinetic_energy"), self._column("potential_energy")

@@ -112,6 +112,7 @@ def replay(recording: Recording, world: World | None, fps: float | None) -> Iter
     from kido.recording.recording import RecordedFrame
 
     positions, velocities = recording.positions, recording.velocities
+    displacements = recording.displacements
     own, structure = world is None, -1
     for k in recording.frames_at(fps):
         if own and recording._structure_of[k] != structure:
@@ -130,7 +131,18 @@ def replay(recording: Recording, world: World | None, fps: float | None) -> Iter
             stop = start + skeleton.num_dofs
             skeleton.positions, skeleton.velocities = q[start:stop], u[start:stop]
             start = stop
+        put_displacements(world, displacements[k])
         yield RecordedFrame(int(k), float(recording.times[k]), int(recording.steps[k]), q, u)
+
+
+def put_displacements(world: World, values: Array) -> None:
+    """Displace the points of a world's soft bodies as recorded (n,3), as far as that is known."""
+    start = 0
+    for body in (b for s in world.skeletons for b in s.soft_bodies):
+        own = values[start : start + body.num_points]
+        start += body.num_points
+        if len(own) == body.num_points and np.isfinite(own).all():
+            body.displacements = own
 
 
 def display_description(recording: Recording) -> dict[str, Any]:

@@ -74,12 +74,16 @@ def export_html(
         view = SceneView(server, model, show=show, poses=(motion.positions[0], motion.wxyz[0]))
         most = max((len(points) for points, _ in motion.contacts), default=0)
         view.contacts.reserve(most)
-        view.update(motion.positions[0], motion.wxyz[0], motion.contacts[0] if motion.contacts else None)
+        view.update(
+            motion.positions[0], motion.wxyz[0], motion.contacts[0] if motion.contacts else None, motion.skin(0)
+        )
         set_initial_camera(server, camera or view.home(aspect=aspect, frames=key_frames(motion)))
         serializer = server.get_scene_serializer()
         for k in range(1, motion.num_frames):
             serializer.insert_sleep(float(motion.times[k] - motion.times[k - 1]))
-            view.update(motion.positions[k], motion.wxyz[k], motion.contacts[k] if motion.contacts else None)
+            view.update(
+                motion.positions[k], motion.wxyz[k], motion.contacts[k] if motion.contacts else None, motion.skin(k)
+            )
             if progress is not None:
                 progress(k + 1, motion.num_frames)
         if motion.num_frames > 1:

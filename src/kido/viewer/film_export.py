@@ -69,6 +69,7 @@ def export_mp4(
                     motion.positions[frame],
                     motion.wxyz[frame],
                     motion.contacts[frame] if motion.contacts else None,
+                    motion.skin(frame),
                 )
                 film.add(renderer.picture(pose, size))
                 if progress is not None:

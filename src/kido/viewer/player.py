@@ -147,7 +147,7 @@ class Player:
         if frame != self._frame:
             self._frame = frame
             contacts = motion.contacts[frame] if motion.contacts else None
-            self.view.update(motion.positions[frame], motion.wxyz[frame], contacts)
+            self.view.update(motion.positions[frame], motion.wxyz[frame], contacts, motion.skin(frame))
 
     def spin(self) -> None:
         """One frame: do what people asked for, and go on by the time that has passed."""

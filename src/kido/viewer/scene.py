@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from kido.skeleton import Skin
 from kido.viewer import palette
 from kido.viewer.batches import BatchSet, Instance
 from kido.viewer.camera import CameraPose, fit
@@ -25,6 +26,7 @@ from kido.viewer.model import (
     skeletons_of,
     up_axis,
 )
+from kido.viewer.skins import SkinSet, displacements_of, skin_colors
 
 LAYERS = ("model", "collision", "frames", "contacts", "ground")
 """What can be shown and hidden."""
@@ -69,6 +71,7 @@ class SceneView:
         visual, collision = _instances(self.bodies)
         self.visual = BatchSet(scene, "/model", visual, visible="model" in self._show)
         self._collision_instances = collision
+        self.skins = SkinSet(scene, self.bodies, skin_colors(self.bodies, is_mobile), "model" in self._show)
         self.collision: BatchSet | None = None
         self.lower, self.upper = self.bounds(self.positions, self.wxyz)
         self.extent = max(float(np.linalg.norm(self.upper - self.lower)) / np.sqrt(3.0), 1e-3)
@@ -104,7 +107,7 @@ class SceneView:
 
     def boxes(self, positions: np.ndarray, wxyz: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Corners (n, 3), (n, 3) of the boxes around the shapes that move, or around all if none does."""
-        lower, upper, bodies = self.visual.bounds(positions, wxyz)
+        lower, upper, bodies = self._shape_bounds(positions, wxyz)
         mobile = np.array([is_mobile(b.skeleton) for b in self.bodies], dtype=bool)
         keep = mobile[bodies] if len(bodies) else np.zeros(0, dtype=bool)
         if keep.any():
@@ -121,6 +124,14 @@ class SceneView:
             return positions - 0.1, positions + 0.1
         return np.full((1, 3), -0.5), np.full((1, 3), 0.5)
 
+    def _shape_bounds(self, positions: np.ndarray, wxyz: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Corners (n, 3), (n, 3) of the boxes around all shapes, skins too, and the body of each."""
+        both = self.visual.bounds(positions, wxyz), self.skins.bounds(positions, wxyz)
+        if not self.skins.points:
+            return both[0]
+        lower, upper, bodies = (np.concatenate(parts) for parts in zip(*both, strict=True))
+        return lower, upper, bodies.astype(int)
+
     def bounds(self, positions: np.ndarray, wxyz: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Corners (3,), (3,) of the box around what moves."""
         lower, upper = self.boxes(positions, wxyz)
@@ -128,7 +139,7 @@ class SceneView:
 
     def _typical_size(self) -> float:
         """Median size of the moving skeletons [m]."""
-        lower, upper, bodies = self.visual.bounds(self.positions, self.wxyz)
+        lower, upper, bodies = self._shape_bounds(self.positions, self.wxyz)
         if not len(bodies):
             return self.extent
         owners = {id(s): k for k, s in enumerate(skeletons_of(self.model)) if is_mobile(s)}
@@ -151,6 +162,7 @@ class SceneView:
         scene = self.server.scene
         if layer == "model":
             self.visual.visible = visible
+            self.skins.visible = visible
         elif layer == "collision":
             if self.collision is None and visible:
                 self.collision = BatchSet(scene, "/collision", self._collision_instances, plain=True)
@@ -187,12 +199,14 @@ class SceneView:
         positions: np.ndarray | None = None,
         wxyz: np.ndarray | None = None,
         contacts: tuple[np.ndarray, np.ndarray] | None = None,
+        displacements: np.ndarray | None = None,
     ) -> None:
         """Move everything to the poses given, or to the model's own, and show the contacts.
 
         Args:
             positions, wxyz: (nb, 3) and (nb, 4) of all bodies.
             contacts: points (n, 3) and forces (n, 3); the world's own if poses are not given.
+            displacements: of the points of all soft bodies (n, 3), in their bodies' axes; their own if None.
         """
         if positions is None or wxyz is None:
             positions, wxyz = model_poses(self.model)
@@ -201,6 +215,9 @@ class SceneView:
         self.positions, self.wxyz = positions, wxyz
         with self.server.atomic():
             self.visual.update(positions, wxyz)
+            if self.skins.points:
+                own = displacements_of(self.bodies) if displacements is None else displacements
+                self.skins.update(positions, wxyz, own)
             if self.collision is not None and self.collision.visible:
                 self.collision.update(positions, wxyz)
             if self._frames is not None and self._frames.visible:
@@ -233,6 +250,7 @@ class SceneView:
     def remove(self) -> None:
         """Take the model out of the scene."""
         self.visual.remove()
+        self.skins.remove()
         self.contacts.remove()
         self._ground_root.remove()
         if self.collision is not None:
@@ -257,6 +275,8 @@ def _instances(bodies: list[Any]) -> tuple[list[Instance], list[Instance]]:
             given = node.color if node.color is not None else getattr(node.shape, "color", None)
             rgb, opacity = palette.rgba(given) if given is not None else (color, 1.0)
             opacity = min(opacity, 0.3) if scenery else opacity
+            if isinstance(node, Skin):
+                continue  # drawn as it is deformed, by kido.viewer.skins
             if node.visual or (not any_visual and node.collision):
                 visual += [Instance(index, part, rgb, opacity) for part in parts]
             if node.collision:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from kido.errors import StateError
-from kido.viewer.model import Model, body_labels, contacts_of, model_poses
+from kido.viewer.model import Model, bodies_of, body_labels, contacts_of, model_poses
 from kido.viewer.rotations import matrix_from_wxyz, wxyz_from_matrix
+from kido.viewer.skins import displacements_of
 
 Contacts = tuple[np.ndarray, np.ndarray]
 """Points (n, 3) [m] and forces (n, 3) [N] of one frame, world axes."""
@@ -26,6 +27,8 @@ class Trajectory:
         wxyz: (T, nb, 4) unit quaternions [w, x, y, z] from body to world axes.
         names: body names, in the order of ``kido.viewer.model.bodies_of``; empty if not known.
         contacts: per frame the contact points and forces; empty if there are none.
+        skins: per frame the displacements (n, 3) of the points of all soft bodies, in their bodies' axes [m]; empty if
+            there are none.
 
     Raises:
         StateError: shapes that do not fit, no frame, numbers that are not finite, or times that do not rise.
@@ -36,6 +39,7 @@ class Trajectory:
     wxyz: np.ndarray
     names: Sequence[str] = ()
     contacts: Sequence[Contacts] = field(default=(), repr=False)
+    skins: Sequence[np.ndarray] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         times = np.array(self.times, dtype=float)
@@ -61,6 +65,8 @@ class Trajectory:
             raise StateError(f"Trajectory quaternions must have length 1; frame {frame} holds one that has not.")
         if self.contacts and len(self.contacts) != len(times):
             raise StateError(f"Trajectory has contacts for {len(self.contacts)} frames; expected {len(times)}.")
+        if self.skins is not None and len(self.skins) not in (0, len(times)):
+            raise StateError(f"Trajectory has skins for {len(self.skins)} frames; expected {len(times)}.")
         for name, array in (("times", times), ("positions", positions), ("wxyz", wxyz)):
             array.setflags(write=False)
             object.__setattr__(self, name, array)
@@ -141,13 +147,15 @@ class Trajectory:
     @classmethod
     def from_recording(cls, recording: Any, fps: float | None = 60.0) -> Trajectory:
         """Trajectory of a :class:`kido.Recording`, for ``recording.display_world()``."""
-        return cls.from_transforms(*recording.trajectory(fps))
+        poses = cls.from_transforms(*recording.trajectory(fps))
+        skins = recording.displacements[recording.frames_at(fps)]
+        return replace(poses, skins=list(skins)) if skins.shape[1] else poses
 
     @classmethod
     def still(cls, model: Model) -> Trajectory:
         """The present pose as a trajectory of one frame."""
         p, q = model_poses(model)
-        return cls(np.zeros(1), p[None], q[None], body_labels(model), [contacts_of(model)])
+        return cls(np.zeros(1), p[None], q[None], body_labels(model), [contacts_of(model)], skins_of(model))
 
     @property
     def num_frames(self) -> int:
@@ -177,7 +185,18 @@ class Trajectory:
         """The frames nearest to an even grid of ``fps`` frames per second."""
         keep = frames_at(self.times, fps)
         contacts = [self.contacts[k] for k in keep] if self.contacts else ()
-        return Trajectory(self.times[keep], self.positions[keep], self.wxyz[keep], self.names, contacts)
+        skins = [self.skins[k] for k in keep] if len(self.skins) else ()
+        return Trajectory(self.times[keep], self.positions[keep], self.wxyz[keep], self.names, contacts, skins)
+
+    def skin(self, frame: int) -> np.ndarray | None:
+        """Displacements (n, 3) of the points of all soft bodies in a frame; None if they are not known."""
+        return self.skins[frame] if len(self.skins) else None
+
+
+def skins_of(model: Model) -> list[np.ndarray]:
+    """Displacements (n, 3) of the points of all soft bodies of a model, as the only item; empty if it has none."""
+    points = displacements_of(bodies_of(model))
+    return [points] if len(points) else []
 
 
 def frames_at(times: np.ndarray, fps: float | None) -> np.ndarray:
@@ -213,6 +232,7 @@ class TrajectorySampler:
         self._positions: list[np.ndarray] = []
         self._wxyz: list[np.ndarray] = []
         self._contacts: list[Contacts] = []
+        self._skins: list[np.ndarray] = []
         self.sample()
 
     def __call__(self, world: Any = None) -> None:
@@ -231,6 +251,7 @@ class TrajectorySampler:
         self._positions.append(p.astype(np.float32))
         self._wxyz.append(q.astype(np.float32))
         self._contacts.append(contacts_of(self.world))
+        self._skins += skins_of(self.world)
 
     def run(self, duration: float, progress: Callable[[float], None] | None = None) -> Trajectory:
         """Step the world for ``duration`` seconds of simulated time and return the trajectory.
@@ -259,4 +280,5 @@ class TrajectorySampler:
         """What has been collected so far."""
         wxyz = np.array(self._wxyz, dtype=float)
         wxyz /= np.linalg.norm(wxyz, axis=-1, keepdims=True)
-        return Trajectory(np.array(self._times), np.array(self._positions), wxyz, self._labels, self._contacts)
+        times, positions = np.array(self._times), np.array(self._positions)
+        return Trajectory(times, positions, wxyz, self._labels, self._contacts, self._skins)
