@@ -132,7 +132,7 @@ def test_impact_keeps_momentum() -> None:
         world.step()
         touched += len(world.contacts) > 0
         now = momentum(balls[0]) + momentum(balls[1])
-        np.testing.assert_allclose(now[3:], before[3:], rtol=0, atol=5e-4)
+        np.testing.assert_allclose(now[3:], before[3:], rtol=0, atol=5e-3)
     assert momentum(balls[0])[3] < 1.4  # it gave some away
 
 
