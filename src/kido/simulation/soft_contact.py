@@ -106,14 +106,8 @@ def finish_points(t, d, pr, so, s, h):
     old = link_velocity(t, d, i, pr.u_free)
     change = (new[0] - old[0], new[1] - old[1], new[2] - old[2], new[3] - old[3], new[4] - old[4], new[5] - old[5])
     answer(d, so, s, so.impulse, change)
-    w0, w1, w2 = rotate_inverse(rotation_of(d, i), h * new[0], h * new[1], h * new[2])
     for k in range(so.first[s], so.first[s + 1]):
         row = so.first[s] + so.place[k]
-        # Half a step of -2 w x (change): what impulses gave a point at mid-step keeps its direction in the world.
-        x, y, z = cross(w0, w1, w2, so.column[row, 0], so.column[row, 1], so.column[row, 2])
-        so.column[row, 0] -= x
-        so.column[row, 1] -= y
-        so.column[row, 2] -= z
         for c in range(3):
             if so.frozen[k] == 0:
                 so.qd[k, c] += so.column[row, c]
