@@ -77,3 +77,30 @@ def test_the_viewer_draws_skins_as_they_are_deformed(tmp_path: Path) -> None:
         assert view.extent > 0.1
     finally:
         stop_server(server)
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        kido.SoftMesh.box((0.1, 0.2, 0.3), (3, 4, 5)),
+        kido.SoftMesh.ellipsoid((0.1, 0.2, 0.3), 7, 6),
+        kido.SoftMesh.cylinder(0.1, 0.3, 9, 4, 3),
+    ],
+)
+def test_skel_files_hold_soft_bodies(shape: kido.SoftMesh, tmp_path: Path) -> None:
+    skeleton = kido.Skeleton("soft")
+    options = {"total_mass": 0.7, "kv": 300.0, "ke": 20.0, "kd": 0.5, "transform": [0.1, 0.2, 0.3]}
+    place = np.eye(4)
+    place[:3, 3] = options.pop("transform")
+    inertia = kido.Inertia.from_diagonal(2.0, [0.1, 0.1, 0.1])
+    body = skeleton.add_soft_body("body", shape, inertia=inertia, transform=place, **options)
+    world = kido.World()
+    world.add_skeleton(skeleton)
+    path = tmp_path / "soft.skel"
+    kido.save(world, path)
+    other = kido.load(path).skeletons[0].soft_bodies[0]
+    np.testing.assert_allclose(other.rest_positions, body.rest_positions, atol=1e-12)
+    np.testing.assert_array_equal(other.skin.shape.edges, shape.edges)
+    assert (other.kv, other.ke, other.kd, other.total_mass) == (body.kv, body.ke, body.kd, pytest.approx(0.7))
+    assert other.core_inertia.mass == 2.0
+    assert len(other.shapes) == 1

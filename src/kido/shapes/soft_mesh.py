@@ -21,12 +21,14 @@ class SoftMesh(Mesh):
     Args:
         vertices, faces, uri, color, ...: as of a `Mesh`. What it collides as is not used: its points and faces do.
         edges: pairs of vertices (k,2) that springs of stiffness Ke join; by default the edges of all faces.
+        built: what a builder made it from, for files: its name and its arguments in order.
 
     Raises:
         ShapeError: as `Mesh`; an edge of a vertex with itself, or to one that is not there.
     """
 
     edges: Any = None
+    built: Any = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -88,7 +90,7 @@ class SoftMesh(Mesh):
                         two = [(a, b, c), (a, c, d)]
                         faces += [f if side else f[::-1] for f in two]
         vertices = (np.array(list(number), dtype=float) / (n - 1) - 0.5) * size
-        return cls(vertices, faces, edges=edges)
+        return cls(vertices, faces, edges=edges, built=("box", size.tolist(), n.tolist()))
 
     @classmethod
     def ellipsoid(cls, radii: Any, slices: int = 8, stacks: int = 8) -> Self:
@@ -105,7 +107,8 @@ class SoftMesh(Mesh):
         )  # fmt: skip
         angle = np.pi * np.arange(1, stacks) / stacks
         profile = np.column_stack([np.sin(angle), np.cos(angle)])
-        return cls._revolved(profile, (0.0, 1.0), (0.0, -1.0), slices, radii)
+        built = ("ellipsoid", radii.tolist(), slices, stacks)
+        return cls._revolved(profile, (0.0, 1.0), (0.0, -1.0), slices, radii, built)
 
     @classmethod
     def sphere(cls, radius: float, slices: int = 8, stacks: int = 8) -> Self:
@@ -131,10 +134,11 @@ class SoftMesh(Mesh):
         side = [(radius, height * (0.5 - k / stacks)) for k in range(stacks + 1)]
         bottom = [(r, -z) for r, z in reversed(top)]
         profile = np.array(top + side + bottom)
-        return cls._revolved(profile, (0.0, 0.5 * height), (0.0, -0.5 * height), slices, np.ones(3))
+        built = ("cylinder", radius, height, slices, stacks, rings)
+        return cls._revolved(profile, (0.0, 0.5 * height), (0.0, -0.5 * height), slices, np.ones(3), built)
 
     @classmethod
-    def _revolved(cls, profile: Array, top: Any, bottom: Any, slices: int, scale: Array) -> Self:
+    def _revolved(cls, profile: Array, top: Any, bottom: Any, slices: int, scale: Array, built: Any) -> Self:
         """Points (radius, z) from the upper pole to the lower one, turned about z."""
         turn = 2.0 * np.pi * np.arange(slices) / slices
         rings = [np.column_stack([r * np.cos(turn), r * np.sin(turn), np.full(slices, z)]) for r, z in profile]
@@ -155,7 +159,7 @@ class SoftMesh(Mesh):
             a = 1 + (len(profile) - 1) * slices
             edges.append((a + k, last))
             faces.append((a + k, last, a + n))
-        return cls(vertices, faces, edges=edges)
+        return cls(vertices, faces, edges=edges, built=built)
 
     @classmethod
     def from_mesh(cls, mesh: Mesh, scale: Any = (1.0, 1.0, 1.0)) -> Self:

@@ -12,12 +12,13 @@ from kido.io.writers.meshes import MeshStore
 from kido.io.writers.parts import Part, parts_of, rest_poses
 from kido.io.writers.remarks import note_skeleton
 from kido.io.writers.shapes import Placed, shapes_of
+from kido.io.writers.soft import add_soft_shape, is_known
 from kido.io.writers.text import add, document, number, to_text, vector, xyz_angles
 from kido.io.xml import Element
 from kido.joints import ActuatorType, JointKind
 from kido.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, MultiSphereHull, Plane, Shape, Sphere
 from kido.simulation import World
-from kido.skeleton import Inertia, Marker, Skeleton
+from kido.skeleton import Inertia, Marker, Skeleton, SoftBodyNode
 from kido.skeleton.nodes.surface import Surface
 
 __all__ = ["write"]
@@ -114,12 +115,20 @@ def _add_skeleton(
     for part in parts:
         body = add(element, "body", name=part.name)
         _add_transformation(body, poses[part.name])
-        _add_inertia(body, part.body.inertia if part.body is not None else Inertia())
+        soft = part.body if isinstance(part.body, SoftBodyNode) and is_known(part.body) else None
+        own = Inertia() if part.body is None else part.body.inertia
+        _add_inertia(body, own if soft is None else soft.core_inertia)
         if part.body is None:
             continue
+        if soft is not None:
+            add_soft_shape(body, soft)
+        elif isinstance(part.body, SoftBodyNode):
+            losses.remark(f"body '{part.name}': its soft skin is a mesh and is written as rigid")
         if not part.body.gravity:
             add(body, "gravity", "false")
         for placed in shapes[part.name]:
+            if soft is not None and placed.node is soft.skin:
+                continue
             _add_shape(body, placed, store, part.name, losses)
         for node in part.body.nodes(Marker):
             marker = add(body, "marker", name=node.name)
