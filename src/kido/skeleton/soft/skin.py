@@ -122,7 +122,7 @@ class Skin(ShapeNode):
     def inertia_of(self, places: Array, chosen: Any = slice(None)) -> Inertia:
         """Inertia of some of the points, held at places (n,3) in the body's frame."""
         m, x = self._masses[chosen], places[chosen]
-        total = float(m.sum())
+        total = total_of(m)
         if total == 0.0:
             return Inertia()
         com = m @ x / total
@@ -203,6 +203,12 @@ class Skin(ShapeNode):
     def copy_to(self, body: BodyNode, name: str | None = None) -> Self:
         """Refused: a skin is part of its body's dynamics. Copy the body."""
         raise ModelError(f"{self!r}: a skin cannot be copied to another body; copy its soft body")
+
+
+def total_of(masses: Array) -> float:
+    """Sum of masses [kg]; of equal ones without the rounding of a sum."""
+    same = len(masses) > 0 and bool((masses == masses[0]).all())
+    return float(masses[0] * len(masses)) if same else float(masses.sum())
 
 
 def _masses(owner: str, value: Any, n: int) -> Array:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from kido.errors import ModelError
 from kido.skeleton.body_node import BodyNode
 from kido.skeleton.inertia import Inertia
-from kido.skeleton.soft.skin import Skin, _radius
+from kido.skeleton.soft.skin import Skin, _radius, total_of
 
 if TYPE_CHECKING:
     from kido.skeleton.joints.joint import Joint
@@ -81,7 +81,7 @@ class SoftBodyNode(BodyNode):
     @property
     def total_mass(self) -> float:
         """Mass of all points together [kg]."""
-        return float(self.skin._masses.sum())
+        return total_of(self.skin._masses)
 
     @property
     def com(self) -> Array:
