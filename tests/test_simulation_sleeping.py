@@ -57,6 +57,8 @@ def test_towers_at_rest_fall_asleep_and_stay_readable() -> None:
     assert w.contact_force(ground, a0)[2] == pytest.approx(3 * G, rel=1e-3)
     assert a0.contact_wrench[5] == pytest.approx(G, rel=1e-2)
     assert w.time == pytest.approx(0.499) and w.num_steps == 499
+    assert w.report.iterations == 0 and w.report.converged
+    assert w.report.max_penetration == max(0.0, -w.contacts.gaps.min())
 
 
 def test_a_tower_wakes_as_one_when_something_touches_it() -> None:

@@ -103,7 +103,7 @@ def elsewhere(seed: int, path: str, hash_seed: str, *, sleeping: bool, before: i
 @pytest.mark.parametrize("seed", range(6))
 def test_a_restored_world_goes_on_bit_for_bit(seed: int, tmp_path: Path) -> None:
     """Random heaps, at random moments: back in the same world, in a clone, a pickle, a new world, and from a file."""
-    sleeping = kido.Sleeping(speed=0.02, time=0.05) if seed % 2 else None
+    sleeping = kido.Sleeping(speed=1.0, time=0.03) if seed % 2 else None
     w = heap(seed, sleeping=sleeping or False)
     rng = np.random.default_rng(100 + seed)
     before, after = int(rng.integers(100, 900)), int(rng.integers(50, 400))

@@ -24,6 +24,7 @@ from kido.simulation.schema import (
     DATA_AT,
     LOOPS_AT,
     NUM_CONTACTS,
+    PENETRATION,
     PROBLEM_AT,
     SLEEP_AT,
     SOURCES_AT,
@@ -36,14 +37,14 @@ from kido.solvers.rows import num_segments, segment
 from kido.tree.schema import DATA, TREE
 
 # Entries of `setting`.
-SPEED, TIME, STORED = 0, 1, 2
+SPEED, TIME, STORED, DEEPEST = 0, 1, 2, 3
 
 # What `kept` holds of each coordinate of a sleeper.
 LIMIT, FRICTION, ACTUATOR, CONSTRAINT_FORCE, ACTUATOR_FORCE = range(5)
 
 SLEEP = Schema(
     "SLEEP",
-    Field("setting", "f", (4,), doc="speed [m/s], time [s], contacts of sleepers that are kept aside"),
+    Field("setting", "f", (4,), doc="speed [m/s], time [s]; contacts of sleepers: number, greatest depth [m]"),
     Field("may", "i", ("parts",), doc="1: the part has coordinates and is allowed to sleep"),
     Field("asleep", "i", ("parts",)),
     Field("island", "i", ("parts",), doc="of a sleeper: the first part of those that fell asleep with it"),
@@ -239,6 +240,16 @@ def show_sleepers(t, d, w, c, src, s):
                 w.actuator_force[k] = s.kept[k, ACTUATOR_FORCE]
     w.last[NUM_CONTACTS] = c.count[CONTACTS] + s.setting[STORED]
     w.worst[NUM_CONTACTS] = max(w.worst[NUM_CONTACTS], w.last[NUM_CONTACTS])
+    w.last[PENETRATION] = max(w.last[PENETRATION], s.setting[DEEPEST])
+
+
+@kernel
+def report_rest(w, s):
+    """The report of a step in which all was asleep: contacts as they are, and nothing done."""
+    for k in range(w.last.shape[0]):
+        w.last[k] = 0.0
+    w.last[NUM_CONTACTS] = s.setting[STORED]
+    w.last[PENETRATION] = s.setting[DEEPEST]
 
 
 @callback
@@ -253,7 +264,10 @@ def sleeping_stage(address, when, unused_1, unused_2):
     d = view(DATA, w.table[DATA_AT])
     s = view(SLEEP, w.table[SLEEP_AT])
     if when == BEFORE:
-        return remember_start(t, d, s)
+        rest = remember_start(t, d, s)
+        if rest != 0:
+            report_rest(w, s)
+        return rest
     c = view(COLLISION, w.table[COLLISION_AT])
     pr = view(PROBLEM, w.table[PROBLEM_AT])
     src = view(SOURCES, w.table[SOURCES_AT])

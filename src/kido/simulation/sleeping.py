@@ -14,7 +14,7 @@ from kido.collision.detector import CONTACT_FIELDS, OLD_CONTACT_FIELDS, OLD_PAIR
 from kido.errors import ModelError
 from kido.jit import Container
 from kido.math.transform import number_or_nan
-from kido.simulation.sleep import SLEEP, SPEED, STORED, TIME
+from kido.simulation.sleep import DEEPEST, SLEEP, SPEED, STORED, TIME
 
 if TYPE_CHECKING:
     from kido.simulation.engine import Engine
@@ -169,6 +169,7 @@ class Sleepers:
     def _set_store(self, store: dict[str, np.ndarray]) -> None:
         self.store = store
         self.container.setting[STORED] = len(store["gap"])
+        self.container.setting[DEEPEST] = max(0.0, -float(store["gap"].min(initial=0.0)))
 
     # Waking ----------------------------------------------------------------------------------------------
 
