@@ -180,7 +180,7 @@ class Engine:
 
     def set_sleeping(self, sleeping: Sleeping | None) -> None:
         """Let parts sleep from now on, by other thresholds, or not at all. Needs skeletons that have their arrays."""
-        if sleeping is None or self.smooth_motion is not None:
+        if sleeping is None or self.smooth_motion is not None or self.soft is not None:
             if self.sleepers is not None:
                 self.sleepers.wake_all()
             self.sleepers = None

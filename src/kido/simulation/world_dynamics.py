@@ -44,7 +44,7 @@ class WorldDynamics:
         they were; `Skeleton.can_sleep` exempts a skeleton. Results differ from those without sleep by less than the
         threshold's speeds; without it every skeleton is computed in every step, exactly.
 
-        Integrators for smooth motion do not let anything sleep.
+        Nothing sleeps under integrators for smooth motion, and in worlds with soft bodies.
         """
         return self._sleeping
 
