@@ -244,3 +244,14 @@ def test_bad_settings_are_refused() -> None:
         s.can_sleep = 3  # type: ignore[assignment]
     assert not s.is_asleep
     s.wake()
+
+
+def test_threads_change_no_bit_of_who_sleeps_and_wakes() -> None:
+    one, two = rested(), rested()
+    two.threads = 2
+    for w in (one, two):
+        w.skeleton("ball").velocities = [0, 0, 0, -6.0, 0, 1.0]
+        w.step(700)
+    assert asleep(one) == asleep(two)
+    for s, t in zip(one.skeletons, two.skeletons, strict=True):
+        np.testing.assert_array_equal(s.positions, t.positions)
