@@ -11,7 +11,8 @@ import pytest
 
 import kido
 from kido.jit import Container, entry, view
-from kido.models import path
+from kido.models import build_world, path
+from kido.models.scenes import stack_scene
 from kido.solvers import (
     AT_CAP,
     BLOCKS,
@@ -247,3 +248,15 @@ def test_a_tower_of_unequal_masses_stands_by_newton():
     heights = [b.positions[5] for b in bodies]
     np.testing.assert_allclose(heights, 0.05 + 0.1 * np.arange(9), atol=1e-6)
     assert world.totals.fallbacks == 0
+
+
+def test_memory_of_the_problem_is_linear_in_bodies():
+    """Nothing dense is made for large islands: a tower of 60 takes less than 3 times what one of 20 does."""
+    sizes = []
+    for count in (20, 60):
+        world = build_world(stack_scene(count))
+        world.step(2)
+        sizes.append(world._engine.problem.nbytes())
+        assert world.report.residual < 1e-2
+    assert sizes[1] < 3.0 * sizes[0]
+    assert sizes[1] / 60 < 50_000  # [bytes]

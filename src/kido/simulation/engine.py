@@ -92,6 +92,7 @@ if TYPE_CHECKING:
     from kido.skeleton import BodyNode, ShapeNode, Skeleton
 
 CORRECTION = ("erp", "slop", "max_correction", "skin", "skin_share")  # settings that the solvers do not know
+MOST_COORDINATES = 300  # of a skeleton whose mass matrix solvers may factorize
 MARGIN = 1e-3  # [m] contacts are made before surfaces meet, within this distance
 
 
@@ -338,20 +339,20 @@ class Engine:
         self.data.tau[:] = np.where(takes_force(self.tree.actuator), commands, 0.0)
         self.data.command[:] = np.where(takes_motion(self.tree.actuator), commands, 0.0)
 
-    def _num_inertias(self) -> int:
-        """Entries of the mass matrices of all skeletons."""
-        return int((np.diff(self.tree.part_dof) ** 2).sum())
+    def _inertia_sizes(self) -> np.ndarray:
+        """Entries of the mass matrix of each skeleton; none where it would be too large to be worth its cost."""
+        lengths = np.diff(self.tree.part_dof)
+        return np.where(lengths <= MOST_COORDINATES, lengths**2, 0)
 
     def _place_inertias(self, problem: Container) -> None:
         """Tell the solvers where mass matrices lie and what fills them."""
         starts = self.tree.part_dof[:-1]
-        sizes = np.diff(self.tree.part_dof)
-        places = 1 + np.cumsum(sizes**2) - sizes**2
-        moving = sizes > 0
-        problem.inertia_at[starts[moving]] = places[moving]
+        sizes = self._inertia_sizes()
+        known = sizes > 0
+        problem.inertia_at[starts[known]] = (1 + np.cumsum(sizes) - sizes)[known]
         if self.loops is not None:  # what they hold together answers impulses otherwise than mass alone does
             held = self.loops.container.part_group[: len(starts)] >= 0
-            problem.inertia_at[starts[held & moving]] = 0
+            problem.inertia_at[starts[held & known]] = 0
         problem.stage[STAGE_BODY] = body_newton_island.address
         problem.stage[STAGE_INERTIA] = fill_inertia.address
         problem.stage[STAGE_INERTIA_OF : STAGE_INERTIA_OF + 2] = self.tree.address, self.data.address
@@ -363,7 +364,13 @@ class Engine:
         if self.soft is not None:
             dofs += self.soft.dofs
         problem = new_problem(  # type: ignore[arg-type]
-            blocks=blocks, rows=rows, dofs=dofs, pool=pool, extras=extras, inertias=self._num_inertias(), **sizes
+            blocks=blocks,
+            rows=rows,
+            dofs=dofs,
+            pool=pool,
+            extras=extras,
+            inertias=int(self._inertia_sizes().sum()),
+            **sizes,
         )
         self._place_inertias(problem)
         self.solver._choose(problem)
