@@ -162,7 +162,7 @@ def harvest(name: str, world: kido.World, seconds: float, count: int, seed: int 
         nonlocal fresh
         if fresh:
             fresh = False
-            problem = world._engine.problem  # a look behind the interface, which shows one island at a time
+            problem = world._compile().problem  # a look behind the interface, which shows one island at a time
             starts = problem.island_row[: problem.count[3] + 1]
             island = int(np.argmax(np.diff(starts))) if len(found) % 2 else int(rng.integers(problem.count[3]))
             found.append(extract(problem, island, name))

@@ -29,7 +29,7 @@ def tower(masses: list[float]) -> kido.World:
     world = kido.World()
     world.add_ground(friction=0.7)
     for k, mass in enumerate(masses):
-        add_body(world, f"cube_{k}", kido.Box((EDGE,) * 3), mass, (0.0, 0.0, (k + 0.5) * EDGE))
+        add_body(world, f"cube_{k}", kido.Box((EDGE, EDGE, EDGE)), mass, (0.0, 0.0, (k + 0.5) * EDGE))
     return world
 
 
