@@ -11,6 +11,7 @@ from kido.batch.arguments import Array
 from kido.batch.rollout_entries import record_state, run_sample, set_commands
 from kido.errors import KidoError
 from kido.simulation import World
+from kido.simulation.running import make_room, run
 from kido.simulation.step import FROM_START
 
 _TOGETHER = 100  # steps that compiled code does before it looks whether the run was stopped
@@ -154,11 +155,11 @@ class Worker:
                         *(engine.world.address, job.dofs, self.commands, job.q, job.u, *self.sensors),
                         *(sample, done, end, job.hold, job.every, go),
                     )
-                    go = engine.make_room(stage, status) if stage != -1 else FROM_START
+                    go = make_room(engine, stage, status) if stage != -1 else FROM_START
                 else:
                     set_commands(engine.world.address, job.dofs, self.commands, sample, done // job.hold)
                     number = min(job.hold - done % job.hold, job.every - done % job.every)
-                    engine.run(number, done * h)
+                    run(engine, number, done * h)
                     done += number
                     if done % job.every == 0:
                         place = sample, done // job.every - 1

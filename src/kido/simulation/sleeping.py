@@ -164,7 +164,7 @@ class Sleepers:
         detector.set_state({"count": detector.container.count, **pairs})
         c = detector.container
         c.count[PAIRS], c.count[CONTACTS] = len(pairs["pair_a"]), len(pairs["gap"])
-        self.engine._link()
+        self.engine.link()
 
     def _set_store(self, store: dict[str, np.ndarray]) -> None:
         self.store = store

@@ -6,6 +6,7 @@ for at the new state. If one is active the step is not taken: such integrators k
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,6 +35,7 @@ from kido.kernels.inertia import body_inertia
 from kido.kernels.integration import to_parent_axes
 from kido.kernels.kinematics import transforms, velocities
 from kido.simulation.finish import constraint_forces, return_impulses
+from kido.simulation.running import raise_failed
 from kido.simulation.schema import (
     ACTUATE,
     ASSEMBLE,
@@ -247,7 +249,7 @@ class SmoothMotion:
         tree = engine.tree
         natural = with_arrays(tree, kind=np.where(tree.kind == JointKind.FREE_MIXED, int(JointKind.FREE), tree.kind))
         zero = np.zeros(len(engine.data.q))
-        self.system = System("world", natural, tree, engine.data, zero, zero, None, engine._raise_failed)
+        self.system = System("world", natural, tree, engine.data, zero, zero, None, partial(raise_failed, engine))
         self._set_size()
 
     def _set_size(self) -> None:

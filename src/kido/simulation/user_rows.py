@@ -82,7 +82,7 @@ class UserRows:
         larger = self._made(rows)
         larger.impulse[: len(self.container.impulse)] = self.container.impulse
         self.container = larger
-        self.engine._link()
+        self.engine.link()
 
     def ask(self) -> None:
         """Fill the container for the step that is under way. Skeletons answer for mid-step while users are asked.

@@ -21,8 +21,10 @@ from kido.simulation.engine import Engine
 from kido.simulation.hooks import StepHooks
 from kido.simulation.pushes import Push
 from kido.simulation.report import StepReport
+from kido.simulation.running import run
 from kido.simulation.settings import checked_settings
 from kido.simulation.sleeping import Sleeping
+from kido.simulation.warm_state import set_warm_state
 from kido.simulation.world_collision import WorldCollision
 from kido.simulation.world_constraints import WorldConstraints
 from kido.simulation.world_contact_laws import WorldContactLaws
@@ -327,7 +329,7 @@ class World(
             engine.set_sleeping(self._sleeping)
             engine.collect_events(self._collects_events)
             if self._kept is not None:
-                engine.set_warm_state(self._kept)
+                set_warm_state(engine, self._kept)
                 self._kept = None
         if self._properties_stale:
             for s in self._skeletons:
@@ -389,7 +391,7 @@ class World(
     def _advance(self, engine: Engine, number: int) -> None:
         before = int(engine.world.steps[0])
         try:
-            engine.run(number, self.time)
+            run(engine, number, self.time)
         finally:
             self._steps += int(engine.world.steps[0]) - before
             self._version += 1

@@ -6,6 +6,7 @@ import copy
 from typing import TYPE_CHECKING, Any, Self
 
 from kido.simulation.hooks import StepHooks
+from kido.simulation.warm_state import warm_state
 
 if TYPE_CHECKING:
     from kido.collision import NativeDetector
@@ -33,7 +34,7 @@ class WorldCopies:
         return twin
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = self._compile().warm_state()
+        kept = warm_state(self._compile())
         state = self.__dict__.copy()
         state["_engine"] = None
         state["_stale"] = True

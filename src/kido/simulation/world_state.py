@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from kido.errors import StateError
 from kido.math.transform import as_numbers
 from kido.simulation.pushes import pushes_from, pushes_to
+from kido.simulation.warm_state import set_warm_state, warm_state
 from kido.simulation.world_snapshot import WorldSnapshot, first_difference, structure_of
 from kido.skeleton.arrays import STATE_FIELDS
 from kido.skeleton.state.snapshot import carried_states, put_carried_states
@@ -71,7 +72,7 @@ class WorldState:
             "time_step": self._time_step,
             **{f: getattr(d, f).copy() for f in STATE_FIELDS},
             "applied": [{i: row.copy() for i, row in s._applied.items()} for s in self._skeletons],
-            "warm": engine.warm_state(),
+            "warm": warm_state(engine),
             "pushes": pushes_to(self._pushes, self._skeletons),
             "carried": [carried_states(s) for s in self._skeletons],
         }
@@ -114,7 +115,7 @@ class WorldState:
         self.time_step = state["time_step"]  # checked
         self._time_before, self._steps_before = float(state["time_before"]), int(state["steps_before"])
         self._steps = int(state["steps"])
-        engine.set_warm_state(state["warm"])
+        set_warm_state(engine, state["warm"])
         self._pushes = pushes_from(state.get("pushes", []), self._skeletons)
         self._version += 1
         for s, states in zip(self._skeletons, state.get("carried", []), strict=False):  # recordings have none

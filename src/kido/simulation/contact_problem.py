@@ -1,0 +1,132 @@
+"""The arrays of a world's contact problem: their sizes, what the solvers are told, and room for more."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from kido.constraints.inertia import fill_inertia
+from kido.constraints.sources import (
+    BLOCKS_NEEDED,
+    ERP,
+    EXTRAS_NEEDED,
+    MAX_CORRECTION,
+    POOL_NEEDED,
+    RESPONSES_NEEDED,
+    RESTITUTION_SPEED,
+    ROWS_NEEDED,
+    SKIN,
+    SKIN_SHARE,
+    SLOP,
+    SOURCES,
+    TIME_STEP,
+)
+from kido.jit import Container
+from kido.joints import ActuatorType
+from kido.kernels.responses import Responses
+from kido.simulation.settings import OPTIONS, write_options
+from kido.solvers import STAGE_BODY, STAGE_INERTIA, STAGE_INERTIA_OF, body_newton_island, new_problem
+
+if TYPE_CHECKING:
+    from kido.simulation.engine import Engine
+
+CORRECTION = ("erp", "slop", "max_correction", "skin", "skin_share")  # settings that the solvers do not know
+MOST_COORDINATES = 300  # of a skeleton whose mass matrix solvers may factorize
+
+
+def list_joints(engine: Engine, sources: Container) -> None:
+    """Which coordinates may have rows in the contact problem."""
+    t = engine.tree
+    limits = (t.lower, -t.upper, t.velocity_lower, -t.velocity_upper)
+    rows = (t.coulomb > 0.0) | (t.actuator == ActuatorType.SERVO) | (t.actuator == ActuatorType.MIMIC)
+    found = np.flatnonzero(rows | np.any([limit > -np.inf for limit in limits], axis=0))
+    sources.joint_dof[: len(found)] = found
+    sources.jointed[0] = len(found)
+
+
+def _inertia_sizes(engine: Engine) -> np.ndarray:
+    """Entries of the mass matrix of each skeleton; none where it would be too large to be worth its cost."""
+    lengths = np.diff(engine.tree.part_dof)
+    return np.where(lengths <= MOST_COORDINATES, lengths**2, 0)
+
+
+def place_inertias(engine: Engine, problem: Container) -> None:
+    """Tell the solvers where mass matrices lie and what fills them."""
+    starts = engine.tree.part_dof[:-1]
+    sizes = _inertia_sizes(engine)
+    known = sizes > 0
+    problem.inertia_at[starts[known]] = (1 + np.cumsum(sizes) - sizes)[known]
+    if engine.loops is not None:  # what they hold together answers impulses otherwise than mass alone does
+        held = engine.loops.container.part_group[: len(starts)] >= 0
+        problem.inertia_at[starts[held & known]] = 0
+    problem.stage[STAGE_BODY] = body_newton_island.address
+    problem.stage[STAGE_INERTIA] = fill_inertia.address
+    problem.stage[STAGE_INERTIA_OF : STAGE_INERTIA_OF + 2] = engine.tree.address, engine.data.address
+
+
+class Arrays(NamedTuple):
+    """A contact problem, and where its rows come from."""
+
+    problem: Container
+    sources: Container
+
+    @property
+    def sizes(self) -> tuple[int, int, int, int]:
+        """Room for blocks, rows, numbers of J, and extra segments."""
+        p = self.problem
+        return len(p.kind), len(p.bias), len(p.J), len(p.more_dof)
+
+
+def new_arrays(
+    engine: Engine, blocks: int, rows: int, pool: int, extras: int = 0, keep: Arrays | None = None
+) -> Arrays:
+    """Arrays of these sizes for an engine.
+
+    Args:
+        keep: those whose warm starts and free velocities they take over.
+    """
+    dofs = int(engine.tree.first_dof[-1])
+    options = {k: v for k, v in engine.settings.items() if k not in CORRECTION and k not in OPTIONS}
+    sizes = {**options, **engine.solver._sizes()}
+    if engine.soft is not None:
+        dofs += engine.soft.dofs
+    problem = new_problem(  # type: ignore[arg-type]
+        blocks=blocks,
+        rows=rows,
+        dofs=dofs,
+        pool=pool,
+        extras=extras,
+        inertias=int(_inertia_sizes(engine).sum()),
+        **sizes,
+    )
+    place_inertias(engine, problem)
+    engine.solver._choose(problem)
+    sources = Container(SOURCES, blocks=blocks, dofs=int(engine.tree.first_dof[-1]))
+    list_joints(engine, sources)
+    sources.responses[0] = engine.responses.address
+    sources.surfaces[0] = engine.surfaces.address
+    parameter = sources.parameter
+    parameter[ERP] = engine.settings["erp"]
+    parameter[SLOP] = engine.settings["slop"]
+    parameter[MAX_CORRECTION] = engine.settings["max_correction"]
+    parameter[RESTITUTION_SPEED] = engine.settings["restitution_speed"]
+    parameter[SKIN] = engine.settings["skin"]
+    parameter[SKIN_SHARE] = engine.settings["skin_share"]
+    write_options(parameter, engine.settings)
+    if keep is not None:
+        problem.u_free[:] = keep.problem.u_free
+        parameter[TIME_STEP] = keep.sources.parameter[TIME_STEP]
+        sources.limit_impulse[:] = keep.sources.limit_impulse
+        sources.friction_impulse[:] = keep.sources.friction_impulse
+        sources.actuator_impulse[:] = keep.sources.actuator_impulse
+    return Arrays(problem, sources)
+
+
+def larger_arrays(engine: Engine, old: Arrays) -> Arrays:
+    """Arrays with room for what was found to be needed; enlarges the engine's responses too."""
+    used = old.sources.used
+    if used[RESPONSES_NEEDED] > len(engine.responses.container.rows):
+        engine.responses = Responses(engine.tree, int(1.5 * used[RESPONSES_NEEDED]))
+    need = (used[BLOCKS_NEEDED], used[ROWS_NEEDED], used[POOL_NEEDED], used[EXTRAS_NEEDED])
+    return new_arrays(engine, *(max(h, int(1.5 * n)) for h, n in zip(old.sizes, need, strict=True)), keep=old)

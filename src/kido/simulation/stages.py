@@ -1,0 +1,106 @@
+"""Which stages the steps of a world have, and the table of addresses that ties them to its arrays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kido.integrators import ExplicitEuler, SemiImplicitEuler
+from kido.simulation import schema
+from kido.simulation.actuate import actuate_stage
+from kido.simulation.contact_surface import ContactSurfaceHandler
+from kido.simulation.euler import explicit_finish, explicit_smooth, semi_implicit_finish, semi_implicit_smooth
+from kido.simulation.finish import finish_share, finish_stage
+from kido.simulation.loops import LOOP_STAGES
+from kido.simulation.sleep import sleeping_stage
+from kido.simulation.smooth import smooth_stage
+from kido.simulation.soft_contact import soft_assemble_stage, soft_finish_stage
+from kido.simulation.soft_smooth import soft_smooth_stage
+from kido.simulation.step import assemble_stage, detect_stage
+from kido.simulation.threads import STAGES
+from kido.simulation.touch import touch_stage
+from kido.solvers import (
+    CustomSolver,
+    admm_island,
+    correct_positions,
+    gauss_seidel_island,
+    restitute,
+    solve_chosen,
+    solve_problem,
+)
+
+if TYPE_CHECKING:
+    from kido.simulation.engine import Engine
+
+
+def stages_of(engine: Engine) -> dict[int, Any]:
+    """The callbacks of a step by their place in the table."""
+    stages = {
+        schema.SMOOTH: smooth_stage,
+        schema.DETECT: detect_stage,
+        schema.ASSEMBLE: assemble_stage,
+        schema.SOLVE: solve_problem,
+        schema.SWEEPER: gauss_seidel_island,
+        schema.FALLBACK: admm_island,
+        schema.CORRECT: correct_positions,
+        schema.FINISH: finish_stage,
+        schema.FINISH_SHARE: finish_share,
+    }
+    if engine.threads is not None:
+        stages |= STAGES
+    if isinstance(engine.solver, CustomSolver):
+        del stages[schema.SOLVE]
+    elif engine.solver._island is not None:
+        stages[schema.SOLVE] = solve_chosen
+        stages[schema.CHOSEN] = engine.solver._island
+    if isinstance(engine.integrator, SemiImplicitEuler):
+        stages[schema.SMOOTH], stages[schema.FINISH] = semi_implicit_smooth, semi_implicit_finish
+    elif isinstance(engine.integrator, ExplicitEuler):
+        stages[schema.SMOOTH], stages[schema.FINISH] = explicit_smooth, explicit_finish
+    if _may_bounce(engine):
+        stages[schema.RESTITUTE] = restitute
+    if engine.tree.prescribed.any():
+        stages[schema.ACTUATE] = actuate_stage
+    if engine.soft is not None:
+        stages[schema.SMOOTH] = soft_smooth_stage
+        stages[schema.SOFT_ASSEMBLE] = soft_assemble_stage
+        stages[schema.SOFT_FINISH] = soft_finish_stage
+    if engine.sleepers is not None:
+        stages[schema.SLEEPING] = sleeping_stage
+    if engine.touch_log is not None:
+        stages[schema.EVENTS] = touch_stage
+    if engine.loops is not None:
+        stages |= LOOP_STAGES
+    return stages
+
+
+def _may_bounce(engine: Engine) -> bool:
+    """Whether contacts may need the second phase of impacts."""
+    if engine.settings["restitution_law"] == "newton":
+        return False
+    own = type(engine.surfaces.handler) is not ContactSurfaceHandler
+    return own or any(n.restitution > 0.0 for n in engine.nodes)
+
+
+def write_table(engine: Engine) -> None:
+    """Write the addresses of containers and stages into the table that a step runs by."""
+    table = engine.world.table
+    table[schema.TREE_AT] = engine.tree.address
+    table[schema.DATA_AT] = engine.data.address
+    table[schema.COLLISION_AT] = engine.detector.address
+    table[schema.PROBLEM_AT] = engine.problem.address
+    table[schema.SOURCES_AT] = engine.sources.address
+    table[schema.SMOOTH :] = 0
+    for place, stage in stages_of(engine).items():
+        table[place] = stage.address
+    if engine.soft is not None:
+        table[schema.SOFT_AT] = engine.soft.container.address
+    if engine.sleepers is not None:
+        table[schema.SLEEP_AT] = engine.sleepers.container.address
+    if engine.touch_log is not None:
+        table[schema.EVENTS_AT] = engine.touch_log.container.address
+    if engine.threads is not None:
+        engine.threads.link(engine.problem)
+    if engine.loops is not None:
+        table[schema.LOOPS_AT] = engine.loops.container.address
+        table[schema.USERS_AT] = engine.loops.users.container.address
+        table[schema.LOOP_USER] = int(bool(engine.loops.users.constraints))
