@@ -45,8 +45,8 @@ from kido.kernels.generalized_impulse import generalized_row
 from kido.solvers.problem import BLOCKS, BOUNDED, ROWS
 from kido.solvers.rows import num_segments, segment
 
-STIFF = 1e-6  # softness, beside its compliance without them, of a block that eliminated rows hold all but fast
-HELD = 1e-9  # share of its compliance below which it counts as held
+STIFF = 1e-6  # softness, relative to the compliance without them, of blocks that eliminated rows hold in a direction
+HELD = 1e-9  # share of its compliance below which a direction counts as held
 MOST_FORCE = 1e100  # bound in place of none for rows that are no business of the position correction
 
 
@@ -296,14 +296,35 @@ def constrain(t, lp, pr, block, g):
 
 
 @kernel
+def coupling(pr, block, r, s):
+    """Compliance between rows r and s of a block, without softness."""
+    value = 0.0
+    for k in range(num_segments(pr, block)):
+        _, length, at = segment(pr, block, k)
+        for i in range(length):
+            value += pr.J[at + r * length + i] * pr.Y[at + s * length + i]
+    return value
+
+
+@kernel
 def yielding(pr, block, r):
     """Own compliance of a row of a block, without softness."""
-    value = 0.0
-    for s in range(num_segments(pr, block)):
-        _, length, at = segment(pr, block, s)
-        for k in range(at + r * length, at + (r + 1) * length):
-            value += pr.J[k] * pr.Y[k]
-    return value
+    return coupling(pr, block, r, r)
+
+
+@kernel
+def has_lost_rank(pr, block, before):
+    """Whether a contact cannot move in some direction, which need not be that of a row.
+
+    Its compliance then has an eigenvalue that is rounding, and impulses that balance others along that direction grow
+    beyond all bounds: between two bodies on a hinge that touch, all contacts have one velocity.
+    """
+    w00, w11, w22 = yielding(pr, block, 0), yielding(pr, block, 1), yielding(pr, block, 2)
+    w01, w02, w12 = coupling(pr, block, 0, 1), coupling(pr, block, 0, 2), coupling(pr, block, 1, 2)
+    first = w00 * w11 - w01 * w01 + w00 * w22 - w02 * w02 + w11 * w22 - w12 * w12
+    whole = w00 * (w11 * w22 - w12 * w12) - w01 * (w01 * w22 - w12 * w02) + w02 * (w01 * w12 - w11 * w02)
+    # Ratios of neighbouring invariants are the eigenvalues, from the least to the largest, to within a factor of three.
+    return not (first > HELD * before * (w00 + w11 + w22) and whole > HELD * before * first)
 
 
 @kernel
@@ -325,8 +346,9 @@ def widen(t, lp, pr, block, pool):
                     used += rows * part_length(t, part)
             constrain(t, lp, pr, block, g)
     if before >= 0.0:
+        held = rows == 3 and has_lost_rank(pr, block, before)
         for r in range(rows):
-            if yielding(pr, block, r) < HELD * before:
+            if held or yielding(pr, block, r) < HELD * before:
                 pr.compliance[pr.row[block] + r] += STIFF * before
     return used
 

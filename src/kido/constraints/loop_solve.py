@@ -318,6 +318,12 @@ def close_after_step(t, d, pr, lp, g):
     before = math.inf
     for _ in range(CORRECTIONS):
         largest, size = rates(t, lp, g, lp.G_end, pr.u)
+        if not largest <= 2.0 * before:  # near singular positions directions are others than they were at mid-step
+            for s in range(lp.group_slot[g], lp.group_slot[g + 1]):
+                lp.total[s] -= lp.left[s]
+                lp.left[s] = -lp.left[s]
+            push(t, lp, g, lp.Y, pr.u)
+            break
         if not largest > STILL * size or not largest < 0.5 * before:
             break
         before = largest

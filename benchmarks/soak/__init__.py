@@ -1,0 +1,1 @@
+"""Long runs: a million steps of a mixed scene, and a fuzz of all readers."""
