@@ -21,6 +21,23 @@ def contact_force(world: World, body: SoftBodyNode) -> np.ndarray:
     return total
 
 
+def pair_of_boxes(world: World, aside: float = 0.0, spin: float = 0.0) -> list[SoftBodyNode]:
+    """Two soft boxes that meet head on; the second `aside` [m], both turning by `spin` [rad/s] about two axes."""
+    boxes = []
+    for k, (x, v) in enumerate([(-0.15, 1.0), (0.15, -0.5)]):
+        s = kido.Skeleton(f"s{k}")
+        boxes.append(
+            s.add_soft_body(
+                "box", SoftMesh.box((0.2, 0.2, 0.2)), inertia=Inertia.from_diagonal(1.0 + k, [0.01] * 3),
+                total_mass=0.5, kv=2000.0, ke=20.0, kd=1.0,
+            )
+        )  # fmt: skip
+        world.add_skeleton(s)
+        s.positions = [0, 0, 0, x, k * aside, 0.3 * k * aside]
+        s.velocities = [spin * (1 - 2 * k), spin, 0, v, 0, 0]
+    return boxes
+
+
 def test_a_soft_box_bears_its_weight() -> None:
     """At rest the contacts give m g; springs at the bottom are pressed so that they carry core and skin above them."""
     world, body = soft_box(kd=5.0)
@@ -110,6 +127,23 @@ def test_soft_on_soft() -> None:
         forces.append(contact_force(world, b)[2])
     assert np.mean(forces) == pytest.approx(b.mass * GRAVITY, rel=0.1)  # it still swings on its springs
     assert a.com[2] == pytest.approx(0.05, abs=2e-3)
+
+
+@pytest.mark.parametrize("h", [1e-3, 2.5e-4])
+@pytest.mark.parametrize(("aside", "spin"), [(0.0, 0.0), (0.05, 0.0), (0.05, 3.0)])
+def test_face_on_face_gains_no_energy(h: float, aside: float, spin: float) -> None:
+    """Where points lie on points and edges on edges, too: side faces in one plane do not touch each other."""
+    world = World(gravity=(0, 0, 0), time_step=h)
+    boxes = pair_of_boxes(world, aside, spin)
+    start = sum(energy(b, 0.0) for b in boxes)
+    touched = 0
+    for _ in range(int(0.12 / h)):
+        world.step()
+        touched += len(world.contacts) > 0
+        assert sum(energy(b, 0.0) for b in boxes) < start + 1e-9
+        assert all(c.gap > -2e-3 for c in world.contacts)
+    assert touched * h > 0.02
+    assert sum(energy(b, 0.0) for b in boxes) < 0.9 * start
 
 
 def test_impact_keeps_momentum() -> None:

@@ -72,7 +72,13 @@ class Geometry(NamedTuple):
 
 
 class SkinPoint(NamedTuple):
-    """A point of a soft skin; where it is, is written at each step."""
+    """A point of a soft skin; where it is, is written at each step.
+
+    Attributes:
+        normal: of the surface at rest there, outwards, in the axes of its body.
+    """
+
+    normal: tuple[float, float, float]
 
 
 class SkinFace(NamedTuple):
@@ -87,21 +93,27 @@ class SkinFace(NamedTuple):
     depth: float
 
 
+def _frame_on(normal: np.ndarray) -> np.ndarray:
+    """Axes (3,3) whose third one is a unit normal."""
+    if np.array_equal(normal, [0.0, 0.0, 1.0]):
+        return np.eye(3)
+    other = np.eye(3)[np.argmin(np.abs(normal))]
+    x = np.cross(other, normal)
+    x /= np.linalg.norm(x)
+    return np.column_stack([x, np.cross(normal, x), normal])
+
+
 def geometry(shape: Shape | SkinPoint | SkinFace) -> Geometry:
     """The detector's view of a shape; ShapeError for a shape it does not know."""
     place = np.eye(4)
     if isinstance(shape, SkinPoint):
+        place[:3, :3] = _frame_on(np.array(shape.normal))
         return Geometry(POINT, (0.0, 0.0, 0.0), place, 0.0)
     if isinstance(shape, SkinFace):
         return Geometry(FACE, (shape.depth, 0.0, 0.0), place, shape.size)
     if isinstance(shape, Plane):
         normal = np.array(shape.normal)
-        other = np.eye(3)[np.argmin(np.abs(normal))]
-        x = np.cross(other, normal)
-        x /= np.linalg.norm(x)
-        place[:3, :3] = np.column_stack([x, np.cross(normal, x), normal])
-        if np.array_equal(normal, [0.0, 0.0, 1.0]):
-            place[:3, :3] = np.eye(3)
+        place[:3, :3] = _frame_on(normal)
         place[:3, 3] = shape.offset * normal
         return Geometry(PLANE, (0.0, 0.0, 0.0), place, HUGE)
     reach = 0.5 * float(np.linalg.norm(np.ptp(shape.aabb, axis=0)))

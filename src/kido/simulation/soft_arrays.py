@@ -129,8 +129,10 @@ class SoftArrays:
             points, faces = range(first[s], first[s + 1]), range(self._face_of[s], self._face_of[s + 1])
             rows += [(VERTEX_SHAPE, s, i) for i in points] + [(FACE_SHAPE, s, i) for i in faces]
             all_nodes += [node] * (len(points) + len(faces))
-            geometries += [SkinPoint()] * len(points)
-            corners = self.container.rest[self.container.face[faces.start : faces.stop]]
+            triangles = self.container.face[faces.start : faces.stop]
+            corners = self.container.rest[triangles]
+            outwards = normals(len(points), triangles - first[s], corners)
+            geometries += [SkinPoint((float(x), float(y), float(z))) for x, y, z in outwards]
             longest = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max(axis=1)
             depth = np.minimum(longest, 0.5 * thickness(corners))
             geometries += [SkinFace(float(size), float(most)) for size, most in zip(longest, depth, strict=True)]
@@ -167,6 +169,29 @@ def band_order(n: int, pairs: np.ndarray) -> tuple[np.ndarray, int]:
     order = np.asarray(reverse_cuthill_mckee(graph, symmetric_mode=True), np.int64)
     place = np.argsort(order)
     return order, int(np.abs(place[pairs[:, 0]] - place[pairs[:, 1]]).max())
+
+
+def normals(points: int, triangles: np.ndarray, corners: np.ndarray) -> np.ndarray:
+    """Unit normals (points,3) of a surface at its points, from triangles (n,3) and their corners (n,3,3) [m].
+
+    Those of the triangles about a point, weighted with their angles there: how a surface is divided into triangles
+    makes no difference. The z-axis where there are none, or where they cancel.
+
+    Source: Thuermer and Wuethrich (1998).
+    """
+    total = np.zeros((points, 3))
+    outwards = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    size = np.linalg.norm(outwards, axis=1)
+    outwards[size > 0.0] /= size[size > 0.0, None]
+    for k in range(3):
+        e, f = corners[:, (k + 1) % 3] - corners[:, k], corners[:, (k + 2) % 3] - corners[:, k]
+        angle = np.arctan2(size, (e * f).sum(axis=1))
+        np.add.at(total, triangles[:, k], angle[:, None] * outwards)
+    length = np.linalg.norm(total, axis=1)
+    found = length > 1e-9
+    total[found] /= length[found, None]
+    total[~found] = (0.0, 0.0, 1.0)
+    return total
 
 
 def thickness(corners: np.ndarray) -> np.ndarray:

@@ -116,9 +116,9 @@ def finish_points(t, d, pr, so, s, h):
     answer(d, so, s, so.push, link_velocity(t, d, i, pr.u_position))
     share = correction_share(pr, t.part_dof[part], t.part_dof[part + 1], h, 0.0)
     largest = 0.0
-    for k in range(so.first[s], so.first[s + 1]):
+    for row in range(so.first[s], so.first[s + 1]):
         for c in range(3):
-            largest = max(largest, math.fabs(so.column[k, c]))
+            largest = max(largest, math.fabs(so.column[row, c]))
     if h * largest > LARGEST_MOVE:
         share = min(share, LARGEST_MOVE / (h * largest))
     for k in range(so.first[s], so.first[s + 1]):

@@ -18,6 +18,12 @@ from kido.collision.pairs.frames import to_world
 from kido.collision.support import core_radius, support
 from kido.jit import call4, callback, kernel, view
 
+SHALLOW = 0.02  # share of a triangle's depth up to which it does not matter where a point came in
+FACING = 0.1  # cosine of the angle between the normals of a point and a triangle up to which they can touch
+BESIDE = (
+    0.1  # barycentric coordinate up to which what is beside a triangle belongs to it, in the search for the nearest
+)
+
 
 @callback
 def shape_point(address, s, t, pair):
@@ -70,6 +76,25 @@ def weights(e, f, x, y, z):
 
 
 @kernel
+def passed_elsewhere(address, t, x, y, z, d):
+    """Whether a point under triangle t by -d is nearer to another triangle of the same skin: it came in there."""
+    c = view(COLLISION, address)
+    for way in range(2):
+        step = 1 - 2 * way
+        k = t + step
+        while 0 <= k < c.shape_body.shape[0] and c.shape_type[k] == FACE and c.shape_body[k] == c.shape_body[t]:
+            a, e, f, n = triangle_of(address, k)
+            x0, x1, x2 = x - a[0], y - a[1], z - a[2]
+            height = x0 * n[0] + x1 * n[1] + x2 * n[2]
+            if d < height < -d:
+                s, r = weights(e, f, x0, x1, x2)
+                if s >= -BESIDE and r >= -BESIDE and s + r <= 1.0 + BESIDE:
+                    return True
+            k += step
+    return False
+
+
+@kernel
 def add_over(address, made, t, a, e, f, n, x, y, z, radius, key):
     """Add the contact of a ball whose centre (x, y, z) is over or under a triangle. Returns the new count."""
     c = view(COLLISION, address)
@@ -80,6 +105,8 @@ def add_over(address, made, t, a, e, f, n, x, y, z, radius, key):
         return made
     s, r = weights(e, f, x, y, z)
     if s < 0.0 or r < 0.0 or s + r > 1.0:
+        return made
+    if d < -SHALLOW * c.shape_size[t, 0] and passed_elsewhere(address, t, a[0] + x, a[1] + y, a[2] + z, d):
         return made
     down = radius + 0.5 * gap  # from the centre to half way between the surfaces
     return add_point(address, made, a[0] + x - down * n[0], a[1] + y - down * n[1], a[2] + z - down * n[2], gap, key)
@@ -142,9 +169,11 @@ def solid_face(address, s, t, pair):
 
 @callback
 def point_face(address, s, t, pair):
-    """A point of one skin and a triangle of another: its foot."""
+    """A point of one skin and a triangle of another that looks at it: its foot."""
     c = view(COLLISION, address)
     a, e, f, n = triangle_of(address, t)
+    if c.rotation[s, 2] * n[0] + c.rotation[s, 5] * n[1] + c.rotation[s, 8] * n[2] > FACING:
+        return 0  # their surfaces look the same way
     set_normal(address, -n[0], -n[1], -n[2])
     return add_over(
         address, 0, t, a, e, f, n, c.position[s, 0], c.position[s, 1], c.position[s, 2], 0.0, 0
