@@ -365,7 +365,7 @@ def test_a_loop_that_is_open_is_closed_first():
 
 
 def test_two_boxes_held_together_stand_like_one():
-    """The constrained pair on the ground: contact forces carry both, nothing creeps, the constraint carries one half."""
+    """The constrained pair on the ground: contact forces carry both, nothing creeps, the constraint carries half."""
     world = kido.World()
     world.add_ground(friction=0.5)
     bodies = []

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import kido
+from kido.integrators import RK4, ExplicitEuler, MoreauMidpoint, SemiImplicitEuler
 from trees import BUILT_IN, build, chain_parents, random_skeleton, random_state, relative_error, spring_forces
 
 UNIT = kido.Inertia.from_diagonal(1.0, [1.0, 1.0, 1.0])
@@ -594,6 +595,19 @@ def test_a_motion_that_overflows_is_an_error() -> None:
     skeleton.velocities = [1e200, -1e200, 1e200]
     with pytest.raises(kido.StateError, match="skeleton 'random': the motion became NaN or infinite at joint 'j0'"):
         world.step(10)
+
+
+@pytest.mark.parametrize("integrator", [MoreauMidpoint(), SemiImplicitEuler(), ExplicitEuler(), RK4()])
+def test_a_spin_of_radians_in_a_step_is_an_error_and_not_nan(integrator) -> None:
+    """An off-centre body turns 20 rad in a step: no rule follows that. The step that overflows says so."""
+    body = single(kido.FreeJoint(), kido.Inertia(1.0, [0.1, 0.05, 0.02], np.diag([0.01, 0.02, 0.015])))
+    world = world_of(body)
+    world.integrator = integrator
+    body.velocities = [1e4, -7e3, 2e4, 200.0, 0.0, 0.0]
+    with pytest.raises(kido.StateError, match="the motion became NaN or infinite"):
+        for _ in range(1000):
+            world.step()
+            assert np.isfinite(body.positions).all() and np.isfinite(body.velocities).all()
 
 
 def test_gravity_can_change_on_the_way() -> None:

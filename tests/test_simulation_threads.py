@@ -75,9 +75,9 @@ def test_bits_do_not_depend_on_threads(solver):
 
 def test_places_in_the_table_of_a_step_are_apart():
     names = list(vars(schema))
-    places = [vars(schema)[n] for n in names[names.index("TREE_AT") : names.index("PENETRATION")]]
-    assert len(set(places)) == len(places)
-    assert max(places) < 48 == len(mixed(robots=False)._compile().world.table)
+    places = [vars(schema)[n] for n in names[names.index("TREE_AT") : names.index("TABLE_SIZE")]]
+    assert places == list(range(schema.TABLE_SIZE))
+    assert len(mixed(robots=False)._compile().world.table) == schema.TABLE_SIZE
 
 
 def test_all_available_cores_and_small_worlds():

@@ -18,15 +18,17 @@ from kido.solvers import CustomSolver, solve_with
 if TYPE_CHECKING:
     from kido.simulation.engine import Engine
 
+OF_OTHERS = (schema.DETECT, schema.LOOP_USER, schema.ASSEMBLE, schema.SOLVE)  # stages that may call users' functions
+
 
 def make_room(engine: Engine, stage: int, status: int) -> int:
     """Enlarge what a stage of a step found too small. Returns where the step goes on.
 
     Raises:
         ModelError: a coordinate has no inertia.
-        StateError: a pose became NaN or infinite.
+        StateError: the motion became NaN or infinite.
     """
-    if stage == schema.SMOOTH:
+    if stage in (schema.SMOOTH, schema.FINISH):
         raise_failed(engine, status - 1)
     if stage == schema.DETECT:
         if status == ELSEWHERE:
@@ -88,7 +90,7 @@ def _run(engine: Engine, number: int) -> None:
         number -= done
         resume = FROM_START
         try:
-            if stage in (schema.SMOOTH, schema.DETECT, schema.ASSEMBLE):
+            if stage in (schema.SMOOTH, schema.DETECT, schema.ASSEMBLE, schema.FINISH):
                 resume = make_room(engine, stage, status)
             elif stage == schema.LOOP_USER and engine.loops is not None:
                 engine.loops.users.ask()
@@ -97,12 +99,7 @@ def _run(engine: Engine, number: int) -> None:
                 solve_with(engine.problem, engine.solver)
                 resume = FROM_SOLUTION
         except BaseException:
-            if stage in (
-                schema.DETECT,
-                schema.LOOP_USER,
-                schema.ASSEMBLE,
-                schema.SOLVE,
-            ):  # of others' code: the step is undone
+            if stage in OF_OTHERS:  # whose code failed: the step is undone
                 if from_python:
                     _undo_step(engine, before, None, 0)
                 elif stage == schema.ASSEMBLE and kept is not None:

@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 from kido.jit import Field, Schema
+from kido.jit.team import MOST_THREADS
 
-# Entries of `table`: containers, then the stages of a step as callbacks. CHOSEN is a solver in place of the default,
-# 0 without one; without SOLVE the solution comes from Python.
+# Entries of `table`: containers (_AT), and the stages of a step as callbacks; 0 for what a world does not need.
+# What every world has. CHOSEN is a solver in place of the default; without SOLVE the solution comes from Python.
 TREE_AT, DATA_AT, COLLISION_AT, PROBLEM_AT, SOURCES_AT = range(5)
 SMOOTH, DETECT, ASSEMBLE, SOLVE, SWEEPER, FALLBACK, RESTITUTE, CORRECT, FINISH, ACTUATE, CHOSEN = range(5, 16)
-# Containers and stages of constraints between bodies (kido.simulation.loops), 0 in worlds that have none. LOOP_USER is
-# not 0 where rows come from Python in each step.
+# Constraints between bodies (kido.simulation.loops). LOOP_USER is not 0 where rows come from Python in each step.
 LOOPS_AT, LOOP_START, LOOP_PREDICT, LOOP_FREE, LOOP_ROWS, LOOP_CLOSE, LOOP_USER, USERS_AT = range(16, 24)
-# Team of threads (kido.jit.team), 0 where one thread does all; stages that share islands out, callbacks that do a
-# share of parts or islands, and those of one island.
+# Team of threads (kido.jit.team): stages that share islands out, callbacks that do a share of parts or islands, and
+# those of one island.
 TEAM_AT, SOLVE_TEAM, CORRECT_TEAM, SMOOTH_SHARE, FINISH_SHARE, SOLVE_SHARE, CORRECT_SHARE = range(24, 31)
-BEGIN_ISLANDS, SOLVE_ONE, END_ISLANDS, CORRECT_ONE = range(44, 48)
-# Stages that only worlds with sleeping parts or listeners to contacts have, and their containers.
-SLEEPING, EVENTS, SLEEP_AT, EVENTS_AT = range(40, 44)
-# Container and stages of soft bodies (kido.simulation.soft_contact), 0 in worlds that have none.
-SOFT_AT, SOFT_ASSEMBLE, SOFT_FINISH = range(32, 35)
+BEGIN_ISLANDS, SOLVE_ONE, END_ISLANDS, CORRECT_ONE = range(31, 35)
+# Soft bodies (kido.simulation.soft_contact).
+SOFT_AT, SOFT_ASSEMBLE, SOFT_FINISH = range(35, 38)
+# Sleeping parts, and listeners to contacts.
+SLEEP_AT, SLEEPING, EVENTS_AT, EVENTS = range(38, 42)
+TABLE_SIZE = 42
 
 # Entries of `worst`, the largest over all steps so far, and of `last`, those of the last step.
 PENETRATION, RESIDUAL, ITERATIONS, STATUS, NUM_CONTACTS, DISSIPATION, FALLBACKS, BOUNCES = range(8)
 CORRECTION_ENERGY = 8  # of `last`; `worst` has the sum over all steps
+REPORT_SIZE = 16
 
 WORLD = Schema(
     "WORLD",
-    Field("table", "i", (48,), doc="addresses of containers and stages"),
+    Field("table", "i", (TABLE_SIZE,), doc="addresses of containers and stages"),
     Field("time_step", "f", (1,), "s"),
     Field("steps", "i", (1,), doc="steps done"),
     Field("unconverged", "i", (1,), doc="steps whose contact problem was not solved to its tolerance"),
@@ -37,8 +39,12 @@ WORLD = Schema(
     Field("drive_force", "f", ("dofs",), "N, N m", "of prescribed coordinates: actuator, contacts and constraints"),
     Field("actuator_force", "f", ("dofs",), "N, N m", "what actuators gave in the last step"),
     Field("share", "i", (1,), doc="parts that a thread takes at a time"),
-    Field("failed", "i", (64,), doc="of each thread: 1 + a coordinate whose inertia is not positive; 0: none"),
-    Field("problem_of", "i", (64,), doc="address of each thread's PROBLEM (kido.solvers.problem.worker_problem)"),
-    Field("last", "f", (16,), doc="report of the last step"),
-    Field("worst", "f", (16,), doc="worst values over all steps since the world was made or its report reset"),
+    Field(
+        "failed", "i", (MOST_THREADS,), doc="of each thread: 1 + a coordinate whose inertia is not positive; 0: none"
+    ),
+    Field(
+        "problem_of", "i", (MOST_THREADS,), doc="address of each thread's PROBLEM (kido.solvers.problem.worker_problem)"
+    ),
+    Field("last", "f", (REPORT_SIZE,), doc="report of the last step"),
+    Field("worst", "f", (REPORT_SIZE,), doc="worst values over all steps since the world was made or its report reset"),
 )

@@ -9,7 +9,7 @@ from kido.collision.container import COLLISION
 from kido.collision.narrow import detect
 from kido.constraints.assemble import assemble
 from kido.constraints.sources import SOURCES
-from kido.jit import call4, callback, entry, view
+from kido.jit import call4, callback, entry, kernel, view
 from kido.simulation.schema import (
     ACTUATE,
     ASSEMBLE,
@@ -43,6 +43,7 @@ from kido.tree.schema import DATA, TREE
 
 # Stages at which a step can be resumed after its arrays were enlarged, or solved from Python.
 FROM_START, FROM_DETECTION, FROM_ASSEMBLY, FROM_SOLUTION = 0, 1, 2, 3
+LARGEST = 1.7976931348623157e308  # finite number
 # What the stage SLEEPING is called for: before a step, with its solution, and after it.
 BEFORE, AT_SOLUTION, AFTER = 0, 1, 2
 
@@ -66,6 +67,20 @@ def assemble_stage(address, unused_1, unused_2, unused_3):
     )
 
 
+@kernel
+def not_finite(d):
+    """1 + the first coordinate whose position or velocity is NaN or infinite; 0 if none is."""
+    bad = 0
+    for k in range(d.q.shape[0]):  # without a way out, so that it is vector code
+        if not (abs(d.q[k]) <= LARGEST and abs(d.u[k]) <= LARGEST):
+            bad += 1
+    if bad > 0:
+        for k in range(d.q.shape[0]):
+            if not (abs(d.q[k]) <= LARGEST and abs(d.u[k]) <= LARGEST):
+                return 1 + k
+    return 0
+
+
 @entry("UniTuple(i8,3)(i8,i8,i8)")
 def run_steps(world, number, resume):
     """Do a number of steps.
@@ -75,8 +90,9 @@ def run_steps(world, number, resume):
         resume: FROM_START, or the stage at which the first step goes on.
 
     Returns:
-        Steps done; the stage that could not go on (SMOOTH, DETECT, LOOP_USER, ASSEMBLE, SOLVE), or where parts are to
-        sleep or to wake (SLEEPING; EVENTS: the log is full), or -1; its status.
+        Steps done; the stage that could not go on (SMOOTH, DETECT, LOOP_USER, ASSEMBLE, SOLVE; FINISH: the step made a
+        coordinate NaN or infinite), or where parts are to sleep or to wake (SLEEPING; EVENTS: the log is full), or -1;
+        its status.
     """
     w = view(WORLD, world)
     for k in range(number):
@@ -125,6 +141,9 @@ def run_steps(world, number, resume):
         if w.table[ACTUATE] != 0:
             call4(w.table[ACTUATE], world, 0, 0, 0)
         call4(w.table[FINISH], world, 0, 0, 0)
+        status = not_finite(view(DATA, w.table[DATA_AT]))
+        if status != 0:
+            return k + 1, FINISH, status
         resume = FROM_START
         full = w.table[EVENTS] != 0 and call4(w.table[EVENTS], world, 0, 0, 0) != 0
         if w.table[SLEEPING] != 0 and call4(w.table[SLEEPING], world, AFTER, 0, 0) != 0:

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from kido.jit import JIT_DISABLED, Container, call4, callback, view
-from kido.jit.team import MOST_THREADS, Team, share_out
+from kido.jit.team import Team, share_out
 from kido.simulation import schema
 from kido.simulation.finish import finish_share
 from kido.simulation.schema import (
@@ -103,7 +103,7 @@ class StepThreads:
     """
 
     def __init__(self, threads: int, world: Container):
-        self.team = Team(min(threads, MOST_THREADS))
+        self.team = Team(threads)
         self.world = world
         self.problems: list[Container] = []
 

@@ -28,7 +28,7 @@ class WorldThreads:
 
         Skeletons and islands of contacts are shared out; results are bit-identical at any number of threads. One large
         island is solved by one thread. Worlds of few coordinates are stepped by one thread, which is quicker. Threads
-        take a core each while `step` runs, so `step(n)` wastes less than n times `step()`.
+        take a core each while `step` runs (at most 64), so `step(n)` wastes less than n times `step()`.
         """
         return self._threads
 
