@@ -433,6 +433,99 @@ def test_integrators_for_smooth_motion_refuse_constraints():
         world.step(1)
 
 
+# -- sleep, drives that contradict each other -------------------------------------------------------------------
+
+
+def test_what_hangs_asleep_wakes_when_its_constraint_changes_or_goes():
+    world, body, _ = hanging()
+    rope = world.add_constraint(kido.DistanceConstraint(None, body, frame_a=at(0, 0, 1.0)))
+    world.sleeping = True
+    world.step(1500)
+    assert body.skeleton.is_asleep
+    assert rope.wrench()[5] == pytest.approx(19.62)
+    rope.distance = 1.2
+    assert not body.skeleton.is_asleep
+    world.step(1500)
+    assert body.skeleton.is_asleep and body.world_transform[2, 3] == pytest.approx(-0.2, abs=1e-9)
+    world.remove_constraint(rope)
+    world.step(100)
+    assert body.world_transform[2, 3] == pytest.approx(-0.2 - 0.5 * 9.81 * 0.01, abs=1e-6)
+
+
+def test_what_is_joined_sleeps_and_wakes_together():
+    world = kido.World()
+    world.add_ground()
+    bodies = []
+    for k in range(3):
+        skeleton = kido.Skeleton(f"box{k}")
+        body = skeleton.add_body("b", kido.FreeJoint(), inertia=kido.Inertia.from_shape(kido.Box((0.2,) * 3), mass=1.0))
+        body.add_shape(kido.Box((0.2, 0.2, 0.2)))
+        skeleton.positions = [0, 0, 0, 0.5 * k, 0, 0.1]
+        world.add_skeleton(skeleton)
+        bodies.append(body)
+    world.add_constraint(kido.BallJointConstraint(bodies[0], bodies[1]))
+    world.add_constraint(kido.DistanceConstraint(bodies[1], bodies[2], force_limit=100.0))
+    world.sleeping = True
+    world.step(1500)
+    boxes = [b.skeleton for b in bodies]
+    assert all(s.is_asleep for s in boxes)
+    boxes[0].velocities = [0, 0, 0, 0.5, 0, 0]
+    world.step(20)
+    assert not any(s.is_asleep for s in boxes)
+    assert world.constraint_report.worst_closure < 1e-10
+
+
+def test_drives_that_contradict_a_loop_are_named_with_their_errors():
+    world, skeleton = linkages.n_four_bar(1, 1e-3)
+    cranks = [skeleton.body(f"crank{k}").parent_joint for k in range(2)]
+    for joint in cranks:
+        joint.actuator_type = kido.ActuatorType.VELOCITY
+    speeds = dict.fromkeys(cranks, -1.0)
+    skeleton.commands = [speeds.get(dof.joint, 0.0) for dof in skeleton.dofs]
+    world.step(100, reset_command=False)
+    assert world.constraint_report.unmet == {}  # one drive too many, and they agree
+    speeds[cranks[1]] = -0.9
+    skeleton.commands = [speeds.get(dof.joint, 0.0) for dof in skeleton.dofs]
+    world.step(100, reset_command=False)
+    report = world.constraint_report
+    assert skeleton.velocities[[d.joint in cranks for d in skeleton.dofs]].tolist() == [-1.0, -0.9]
+    # The coupler turns freely: what is left is the distance of the cranks' tops along it.
+    assert set(report.unmet) <= {"loop0: no shift along x", "loop0: no shift along y"} and report.unmet
+    first, second = (np.array([-np.sin(q), np.cos(q)]) for q in (-0.2, -0.19))
+    gap = abs(np.linalg.norm([1.0, 0.0] + second - first) - 1.0)
+    errors = np.array(list(report.unmet.values()))
+    assert np.linalg.norm(errors[:, 0]) == pytest.approx(gap, rel=0.02)
+    assert np.isfinite(skeleton.positions).all()
+
+
+def test_a_kinematic_body_carries_what_hangs_on_it():
+    world, body, _ = hanging()
+    mover = kido.Skeleton("mover")
+    hook = mover.add_body("hook", kido.PrismaticJoint(axis=(1, 0, 0)), inertia=kido.Inertia(0.0))
+    mover.kinematic = True
+    world.add_skeleton(mover)
+    world.add_constraint(kido.BallJointConstraint(hook, body))
+    mover.velocities = [0.5]
+    world.step(500)
+    assert body.world_transform[:3, 3] == pytest.approx([0.25, 0, 0], abs=1e-10)
+    report = world.constraint_report
+    assert report.worst_closure < 1e-10 and report.worst_velocity_error < 1e-10 and report.unmet == {}
+
+
+def test_a_limit_and_a_servo_within_a_loop():
+    world, skeleton = linkages.n_four_bar(1, 1e-3)
+    skeleton.body("crank1").parent_joint.position_lower_limit = -0.3
+    world.step(1000)
+    assert skeleton.positions == pytest.approx([-0.3, -0.3, 0.3], abs=1e-8)
+    assert world.report.converged and world.constraint_report.worst_closure < 1e-10
+    world, skeleton = linkages.n_four_bar(1, 1e-3)
+    joint = skeleton.body("crank0").parent_joint
+    joint.actuator_type, joint.force_limit = kido.ActuatorType.SERVO, 1e3
+    skeleton.commands = [-2.0, 0.0, 0.0]
+    world.step(100, reset_command=False)
+    assert skeleton.velocities == pytest.approx([-2.0, -2.0, 2.0], abs=1e-9)
+
+
 # -- a world's life ------------------------------------------------------------------------------------------
 
 

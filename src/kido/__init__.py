@@ -30,10 +30,10 @@ _HOMES = {
         "UniversalJoint", "UserJoint", "WORLD_FRAME", "WeldJoint", "WorldFrame",
     ),
     "kido.constraints": (
-        "BallJointConstraint", "BodyConstraint", "Constraint", "CouplerConstraint", "CylindricalJointConstraint",
-        "DifferentialConstraint", "DistanceConstraint", "GearConstraint", "PlanarJointConstraint",
-        "PointOnPlaneConstraint", "PrismaticJointConstraint", "RevoluteJointConstraint", "UniversalJointConstraint",
-        "UserConstraint", "WeldJointConstraint",
+        "AngleConstraint", "AxisForces", "BallJointConstraint", "BodyConstraint", "Constraint", "CouplerConstraint",
+        "CylindricalJointConstraint", "DifferentialConstraint", "DistanceConstraint", "GearConstraint",
+        "PlanarJointConstraint", "PointOnPlaneConstraint", "PrismaticJointConstraint", "RevoluteJointConstraint",
+        "ScrewJointConstraint", "TravelConstraint", "UniversalJointConstraint", "UserConstraint", "WeldJointConstraint",
     ),
     "kido.simulation": (
         "ConstraintReport", "ContactEvent", "ContactEventKind", "ContactSet", "ContactSurface", "ContactSurfaceHandler",

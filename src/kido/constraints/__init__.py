@@ -1,5 +1,6 @@
 """Constraints: contacts, joint limits, friction and actuators as rows of one problem; loops, gears and users' own."""
 
+from kido.constraints.axis_constraint import AngleConstraint, AxisForces, TravelConstraint
 from kido.constraints.body_constraint import (
     BallJointConstraint,
     BodyConstraint,
@@ -9,6 +10,7 @@ from kido.constraints.body_constraint import (
     PointOnPlaneConstraint,
     PrismaticJointConstraint,
     RevoluteJointConstraint,
+    ScrewJointConstraint,
     UniversalJointConstraint,
     WeldJointConstraint,
 )
@@ -17,6 +19,8 @@ from kido.constraints.coupler import CouplerConstraint, DifferentialConstraint, 
 from kido.constraints.user_constraint import UserConstraint
 
 __all__ = [
+    "AngleConstraint",
+    "AxisForces",
     "BallJointConstraint",
     "BodyConstraint",
     "Constraint",
@@ -29,6 +33,8 @@ __all__ = [
     "PointOnPlaneConstraint",
     "PrismaticJointConstraint",
     "RevoluteJointConstraint",
+    "ScrewJointConstraint",
+    "TravelConstraint",
     "UniversalJointConstraint",
     "UserConstraint",
     "WeldJointConstraint",

@@ -8,7 +8,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kido.constraints.constraint import Constraint, bound, not_negative
-from kido.constraints.loop_schema import ALIGN, CROSS, LENGTH, SHIFT, TURN
+from kido.constraints.loop_schema import (
+    ALIGN,
+    BOUNDED_ROW,
+    CROSS,
+    ELIMINATED,
+    LENGTH,
+    SCREW,
+    SHIFT,
+    SPRING,
+    TURN,
+)
 from kido.errors import ModelError
 from kido.math.transform import as_transform, as_unit_vector, inverse_transform, number_or_nan
 from kido.skeleton import BodyNode
@@ -25,6 +35,7 @@ __all__ = [
     "PointOnPlaneConstraint",
     "PrismaticJointConstraint",
     "RevoluteJointConstraint",
+    "ScrewJointConstraint",
     "UniversalJointConstraint",
     "WeldJointConstraint",
 ]
@@ -205,6 +216,18 @@ class BodyConstraint(Constraint):
         """Value of what a row measures where it is met."""
         return 0.0
 
+    def _row_values(self) -> list[dict[str, Any]]:
+        """Fields of its rows in the world's table (kido.constraints.loop_schema)."""
+        made = []
+        for index, (kind, axis, _) in enumerate(self._rows):
+            limit = self._force_limit if kind in (SHIFT, LENGTH, SCREW) else self._torque_limit
+            mode = SPRING if self._stiffness is not None else ELIMINATED if limit == np.inf else BOUNDED_ROW
+            made.append(
+                {"kind": kind, "axis": axis, "offset": self._offset(index), "lower": -limit, "upper": limit}
+                | {"mode": mode, "stiffness": self._stiffness or 0.0, "damping": self._damping}
+            )
+        return made
+
     # Results ---------------------------------------------------------------------------------------------
 
     @property
@@ -298,6 +321,34 @@ class CylindricalJointConstraint(_AxisConstraint):
     """The axes z are in one line: four equations, free to turn about it and to slide along it."""
 
     _rows = (*_POINT[:2], *_ALIGNED)
+
+
+class ScrewJointConstraint(_AxisConstraint):
+    """A nut on a thread: the axes z are in one line, and B's origin travels along it as B turns: five equations.
+
+    Turns are counted from step to step, from those within half a turn at the first.
+
+    Args:
+        pitch: travel of B along z of A for each turn about it [m per revolution].
+    """
+
+    _rows = (*_POINT[:2], *_ALIGNED, (SCREW, 0, "travel follows the turn"))
+
+    def __init__(self, body_a: BodyNode | None, body_b: BodyNode | None = None, *, pitch: float, **options: Any):
+        super().__init__(body_a, body_b, **options)
+        self._pitch = number_or_nan(pitch)
+        if not np.isfinite(self._pitch):
+            raise ModelError(f"constraint {self.name!r}: pitch: expected a finite number, got {pitch!r}")
+
+    @property
+    def pitch(self) -> float:
+        """Travel for each turn [m per revolution]."""
+        return self._pitch
+
+    def _row_values(self) -> list[dict[str, Any]]:
+        made = super()._row_values()
+        made[4]["gain"] = self._pitch / (2.0 * np.pi)
+        return made
 
 
 class PlanarJointConstraint(_AxisConstraint):

@@ -100,7 +100,7 @@ class Constraint(ABC):
     def _changed(self) -> None:
         """A property changed: its world takes it over."""
         if self._world is not None:
-            self._world._constraints_changed()
+            self._world._constraints_changed(self)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})"

@@ -17,9 +17,11 @@ from __future__ import annotations
 
 import math
 
+from kido.constraints.joint import limit_is_near
 from kido.constraints.loop_rows import add_body_row, add_coupler_row, is_moved
 from kido.constraints.loop_schema import (
     COUPLE,
+    DRIVEN,
     ELIMINATED,
     EXTRAS,
     LOOP_ROWS_COUNT,
@@ -128,6 +130,9 @@ def set_row(lp, pr, src, r, block, row, start_u):
     if lp.mode[r] == ONE_SIDED:
         lower, upper = 0.0, math.inf
         pr.bias[row], pr.position_bias[block] = distance_biases(src, lp.phi[r])
+        src.correction[block] = min(pr.bias[row], 0.0)
+    elif lp.mode[r] == DRIVEN:
+        pr.bias[row] = -lp.sign[r] * lp.target[r]
     elif lp.mode[r] == SPRING:
         share = 0.25 * h * h * lp.stiffness[r]
         hold = share + h * lp.damping[r]
@@ -145,6 +150,8 @@ def takes_part(lp, r):
     """Whether a row is a block of the problem."""
     if lp.mode[r] == ELIMINATED or lp.enabled[lp.of[r]] == 0:
         return False
+    if lp.mode[r] == DRIVEN:
+        return lp.lower[r] != 0.0 or lp.upper[r] != 0.0
     return lp.mode[r] != SPRING or lp.stiffness[r] + lp.damping[r] > 0.0
 
 
@@ -178,6 +185,14 @@ def add_coordinates(t, d, lp, pr, r, block, pool):
 
 
 @kernel
+def is_far(lp, pr, src, r, block):
+    """Whether a one-sided row is a limit that cannot be met in the step."""
+    if lp.mode[r] != ONE_SIDED:
+        return False
+    return not limit_is_near(lp.phi[r], -row_rate(pr, block, pr.u_free), src.parameter[TIME_STEP])
+
+
+@kernel
 def add_rows(t, d, lp, pr, src, start_u, block, row, pool):
     """Blocks of all rows that are not eliminated. Returns numbers of blocks, rows and pool entries in use."""
     for r in range(lp.count[LOOP_ROWS_COUNT]):
@@ -187,7 +202,7 @@ def add_rows(t, d, lp, pr, src, start_u, block, row, pool):
                 used = add_coordinates(t, d, lp, pr, r, block, pool)
             else:
                 used = add_bodies(t, d, lp, pr, r, block, pool)
-            if used > 0:
+            if used > 0 and not is_far(lp, pr, src, r, block):
                 src.origin[block] = FROM_CONSTRAINT
                 src.index[block] = r
                 set_row(lp, pr, src, r, block, row, start_u)

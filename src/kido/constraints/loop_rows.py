@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from kido.constraints.loop_schema import ALIGN, COUPLE, CROSS, LENGTH, SHIFT, SPIN, TURN
+from kido.constraints.loop_schema import ALIGN, COUPLE, CROSS, LENGTH, SCREW, SHIFT, SPIN, TURN
 from kido.jit import kernel
 from kido.kernels.impulse import impulse_row, joint_impulse_row
 from kido.kernels.inverse_dynamics import column_dot
@@ -99,6 +99,14 @@ def alignment(A, B):
 
 
 @kernel
+def turn_about(A, B, last):
+    """Angle from a_x to b_x about a_z, the one nearest to the last: turns are counted [rad]."""
+    b = axis_of(B, 0)
+    angle = math.atan2(dot(axis_of(A, 1), b), dot(axis_of(A, 0), b))
+    return angle + 2.0 * math.pi * math.floor((last - angle) / (2.0 * math.pi) + 0.5)
+
+
+@kernel
 def set_direction(lp, r, phi, f, p, m):
     """Write value and direction of row r."""
     sign = lp.sign[r]
@@ -141,9 +149,12 @@ def measure(d, lp, c):
             a, b = axis_of(A, 0), axis_of(B, 1)
             set_direction(lp, r, dot(a, b), zero, p, cross(b[0], b[1], b[2], a[0], a[1], a[2]))
         elif kind == SPIN:
-            b = axis_of(B, 0)
-            angle = math.atan2(dot(axis_of(A, 1), b), dot(axis_of(A, 0), b))
-            set_direction(lp, r, angle, zero, p, axis_of(A, 2))
+            lp.angle[r] = turn_about(A, B, lp.angle[r])
+            set_direction(lp, r, lp.angle[r], zero, p, axis_of(A, 2))
+        elif kind == SCREW:
+            lp.angle[r] = turn_about(A, B, lp.angle[r])
+            a, gain = axis_of(A, 2), lp.gain[r]
+            set_direction(lp, r, dot(a, s) - gain * lp.angle[r], a, p, (-gain * a[0], -gain * a[1], -gain * a[2]))
         elif kind == LENGTH:
             length = math.sqrt(dot(s, s))
             n = axis_of(A, 0)

@@ -20,12 +20,14 @@ CROSS = 3  # a_x . b_y
 LENGTH = 4  # |p_B - p_A|
 SPIN = 5  # angle from a_x to b_x about a_z
 COUPLE = 6  # sum of factors times coordinates
+SCREW = 7  # a_z . (p_B - p_A) - gain * (angle from a_x to b_x about a_z)
 
 # How a row acts.
 ELIMINATED = 0  # with any force
 BOUNDED_ROW = 1  # with a force within bounds
 SPRING = 2  # as a spring with a damper, within bounds
 ONE_SIDED = 3  # pushes only, so that phi >= 0
+DRIVEN = 4  # towards a velocity, with a force within bounds: dry friction, motors; equal bounds are a given force
 
 # Entries of `count`, and of `closure`.
 CONSTRAINTS, LOOP_ROWS_COUNT, GROUPS, EXTRAS = range(4)
@@ -56,6 +58,9 @@ LOOPS = Schema(
     Field("upper", "f", ("rows",), "N or N m", "greatest force"),
     Field("stiffness", "f", ("rows",), "N/m or N m/rad"),
     Field("damping", "f", ("rows",), "N s/m or N m s/rad"),
+    Field("target", "f", ("rows",), "m/s or rad/s", "velocity of DRIVEN rows"),
+    Field("gain", "f", ("rows",), "m/rad", "travel of SCREW rows"),
+    Field("angle", "f", ("rows",), "rad", "last angle of SPIN and SCREW rows: the next is the nearest to it"),
     Field("phi", "f", ("rows",), "m or rad", "value, zero where the row is met"),
     Field("force", "f", ("rows", 3), doc="unit force on body B, world axes"),
     Field("point", "f", ("rows", 3), "m", "where it acts, world"),
@@ -76,6 +81,10 @@ LOOPS = Schema(
     Field("G_end", "f", ("pool",), doc="Jacobian at the end of the step"),
     Field("Y", "f", ("pool",), doc="response M^-1 G^T of each slot"),
     Field("S", "f", ("squares",), doc="Cholesky factor of G M^-1 G^T, rows scaled and pivoted"),
+    Field("support", "i", ("pool",), doc="work: coordinates of the rows of G that are not zero"),
+    Field("support_first", "i", ("slots",), doc="work: first of each slot in `support`"),
+    Field("support_last", "i", ("slots",), doc="work: end of each slot in `support`"),
+    Field("near", "i", ("slots",), doc="work: rows of a column of S that are not zero"),
     Field("pivot", "i", ("slots",), doc="slot within the group at each place of the factor"),
     Field("scale", "f", ("slots",), doc="factor that made the diagonal of S one, 0 for a row without response"),
     Field("right", "f", ("slots",), doc="work: right-hand side"),

@@ -112,17 +112,39 @@ def swap(S, base, n, i, j):
 
 
 @kernel
+def note_support(lp, g):
+    """List the coordinates that each row of a group has in G: few, where a part has many bodies."""
+    first, last = lp.group_slot[g], lp.group_slot[g + 1]
+    size, at = lp.group_dofs[g], lp.group_pool[g]
+    for s in range(first, last):
+        end = at
+        for k in range(size):
+            if lp.G[at + k] != 0.0:
+                lp.support[end] = k
+                end += 1
+        lp.support_first[s], lp.support_last[s] = at, end
+        at += size
+
+
+@kernel
 def factor(lp, g):
-    """Fill S, scale, pivot, rank and `redundant` of a group from G and Y."""
+    """Fill S, scale, pivot, rank and `redundant` of a group from G and Y.
+
+    The factor is kept below the diagonal and, mirrored, above it. Zeros in a column are passed over: parts that are
+    no neighbours have nothing to do with each other.
+    """
     first, last = lp.group_slot[g], lp.group_slot[g + 1]
     n, size = last - first, lp.group_dofs[g]
     pool, base = lp.group_pool[g], lp.group_square[g]
     S = lp.S
+    note_support(lp, g)
     for i in range(n):
+        begin, end = lp.support_first[first + i], lp.support_last[first + i]
         for j in range(i + 1):
             value = 0.0
-            for k in range(size):
-                value += lp.G[pool + i * size + k] * lp.Y[pool + j * size + k]
+            row = pool + j * size
+            for e in range(begin, end):
+                value += lp.G[pool + i * size + lp.support[e]] * lp.Y[row + lp.support[e]]
             S[base + i * n + j] = value
             S[base + j * n + i] = value
     largest = 0.0
@@ -150,11 +172,24 @@ def factor(lp, g):
             lp.pivot[first + j], lp.pivot[first + best] = k, i
         root = math.sqrt(S[base + j * n + j])
         S[base + j * n + j] = root
+        column = base + j * n
+        found = 0
         for i in range(j + 1, n):
-            S[base + i * n + j] /= root
-        for i in range(j + 1, n):
-            for k in range(j + 1, n):
-                S[base + i * n + k] -= S[base + i * n + j] * S[base + k * n + j]
+            if S[column + i] != 0.0:
+                S[column + i] /= root
+                S[base + i * n + j] = S[column + i]
+                lp.near[first + found] = i
+                found += 1
+        for e in range(found):
+            row = base + lp.near[first + e] * n
+            share = S[column + lp.near[first + e]]
+            if 2 * found < n:
+                for f in range(found):
+                    i = lp.near[first + f]
+                    S[row + i] -= share * S[column + i]
+            else:
+                for k in range(j + 1, n):
+                    S[row + k] -= share * S[column + k]
         rank = j + 1
         lp.redundant[lp.slot[first + lp.pivot[first + j]]] = 0
     lp.rank[g] = rank
@@ -177,7 +212,7 @@ def solve(lp, g):
         i = rank - 1 - j
         value = lp.work[first + i]
         for k in range(i + 1, rank):
-            value -= lp.S[base + k * n + i] * lp.work[first + k]
+            value -= lp.S[base + i * n + k] * lp.work[first + k]
         lp.work[first + i] = value / lp.S[base + i * n + i]
     for i in range(rank):
         s = first + lp.pivot[first + i]

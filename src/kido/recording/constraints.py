@@ -8,15 +8,21 @@ import numpy as np
 
 import kido.constraints as classes
 from kido.constraints import (
+    AxisForces,
     BodyConstraint,
     Constraint,
     CouplerConstraint,
     DistanceConstraint,
+    ScrewJointConstraint,
     UniversalJointConstraint,
 )
 from kido.recording.errors import RecordingError
 from kido.skeleton import BodyNode, Skeleton
 
+_OF_AXIS = (
+    *("lower_limit", "upper_limit", "rest_position", "stiffness", "damping", "coulomb_friction"),
+    *("force", "target_velocity", "motor_force"),
+)
 _NUMBERS = ("stiffness", "damping", "force_limit", "torque_limit", "breaking_force", "breaking_torque")
 
 
@@ -46,8 +52,10 @@ def constraint_to_dict(constraint: Constraint, skeletons: list[Skeleton]) -> dic
         "bodies": bodies,
         "frame_a": constraint.frame_a.tolist(),
         "frame_b": constraint.frame_b.tolist(),
-        **{key: getattr(constraint, key) for key in _NUMBERS},
+        **{key: getattr(constraint, key) for key in (_OF_AXIS if isinstance(constraint, AxisForces) else _NUMBERS)},
     }
+    if isinstance(constraint, ScrewJointConstraint):
+        data["pitch"] = constraint.pitch
     if isinstance(constraint, DistanceConstraint):
         data["distance"] = constraint.distance
     if isinstance(constraint, UniversalJointConstraint):
@@ -73,7 +81,7 @@ def constraint_from_dict(data: dict[str, Any], skeletons: list[Skeleton]) -> Con
     if not (isinstance(kind, type) and issubclass(kind, BodyConstraint)):
         raise RecordingError(f"constraint {data.get('name')!r}: unknown type {data['type']!r}")
     bodies: list[BodyNode | None] = [None if b is None else skeletons[b[0]].body(int(b[1])) for b in data["bodies"]]
-    options = {key: data[key] for key in (*_NUMBERS, "distance") if key in data}
+    options = {key: data[key] for key in (*_NUMBERS, *_OF_AXIS, "distance", "pitch") if key in data}
     made = kind(*bodies, frame_a=data["frame_a"], frame_b=data["frame_b"], name=data["name"], **options)
     made._frame_a, made._frame_b = np.array(data["frame_a"]), np.array(data["frame_b"])  # to the bit
     if isinstance(made, UniversalJointConstraint):

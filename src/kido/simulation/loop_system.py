@@ -17,12 +17,10 @@ from kido.constraints.loop_schema import (
     COUPLE,
     ELIMINATED,
     GROUPS,
-    LENGTH,
     LOOP_ROWS_COUNT,
     LOOPS,
-    SHIFT,
-    SPRING,
 )
+from kido.constraints.loop_solve import OPEN
 from kido.constraints.user_constraint import UserConstraint
 from kido.jit import Container, entry, view
 from kido.kernels.kinematics import transforms
@@ -34,7 +32,8 @@ if TYPE_CHECKING:
     from kido.skeleton import BodyNode
 
 Array = NDArray[np.float64]
-_KEPT = ("impulse", "enabled", "end_q", "end_u", "closure")  # what the next step depends on
+RATE = 1e-6  # [m/s or rad/s] velocity error above which a row is not met
+_KEPT = ("impulse", "enabled", "angle", "end_q", "end_u", "closure")  # what the next step depends on
 
 
 @entry("i8(i8,i8,i8,i8)")
@@ -99,13 +98,7 @@ class LoopSystem:
 
     @staticmethod
     def _read_body_rows(table: _Table, k: int, c: BodyConstraint) -> None:
-        for index, (kind, axis, _) in enumerate(c._rows):
-            limit = c.force_limit if kind in (SHIFT, LENGTH) else c.torque_limit
-            mode = SPRING if c.stiffness is not None else ELIMINATED if limit == np.inf else BOUNDED_ROW
-            table.rows.append(
-                {"kind": kind, "axis": axis, "of": k, "offset": c._offset(index), "lower": -limit, "upper": limit}
-                | {"mode": mode, "stiffness": c.stiffness or 0.0, "damping": c.damping}
-            )
+        table.rows.extend({"of": k, **row} for row in c._row_values())
 
     def _size(self, part: int) -> int:
         return int(self.engine.tree.part_dof[part + 1] - self.engine.tree.part_dof[part])
@@ -212,6 +205,18 @@ class LoopSystem:
         """Mean wrench (6,) of a constraint on its second body in the last step, about B's origin, world axes."""
         return self.container.wrench[self.number[constraint]] / self.engine.world.time_step[0]
 
+    def angle(self, constraint: Any) -> float:
+        """Last angle that a row of a constraint measured [rad]."""
+        return float(self.container.angle[self._rows_of(constraint).start])
+
+    def write_row(self, constraint: Any, row: int, values: dict[str, float]) -> None:
+        """Change fields of one row of a constraint, without making anything anew."""
+        for key, value in values.items():
+            getattr(self.container, key)[self._rows_of(constraint).start + row] = value
+        if self.engine.sleepers is not None:
+            parts = {s: k for k, s in enumerate(self.engine.skeletons)}
+            self.engine.sleepers.wake(parts[s] for s in constraint.skeletons)
+
     def is_broken(self, constraint: Any) -> bool:
         """Whether a constraint broke."""
         return self.container.enabled[self.number[constraint]] == 0
@@ -235,6 +240,16 @@ class LoopSystem:
                     names.append(f"{c.name}: {name}")
         return names
 
+    def unmet(self) -> dict[str, tuple[float, float]]:
+        """Errors of position and of velocity of eliminated rows that the last step left open."""
+        lp, found = self.container, {}
+        for s, r in enumerate(lp.slot[: int(lp.group_slot[-1])]):
+            phi, rate, c = float(lp.phi[r]), float(lp.right[s]), int(lp.of[r])
+            if lp.enabled[c] != 0 and not (abs(phi) <= OPEN and abs(rate) <= RATE):
+                name = self.joined[c].row_names[int(r - lp.first_row[c])]
+                found[f"{self.joined[c].name}: {name}"] = (phi, rate)
+        return found
+
     # State -----------------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
@@ -248,7 +263,8 @@ class LoopSystem:
         if len(state["impulse"]) != len(lp.impulse) or len(state["end_q"]) != len(lp.end_q):
             return  # of other constraints: the next step closes what it finds
         for key in _KEPT:
-            getattr(lp, key)[:] = state[key]
+            if key in state:  # older recordings have no angles
+                getattr(lp, key)[:] = state[key]
         for k, c in enumerate(self.joined):
             c._broken = bool(lp.enabled[k] == 0)
         self.users.set_impulses(state["user_impulse"])

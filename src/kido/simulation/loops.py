@@ -27,6 +27,7 @@ from kido.constraints.loop_schema import (
     COUPLE,
     ELIMINATED,
     GROUPS,
+    LOOP_ROWS_COUNT,
     LOOPS,
     MISFIT,
     USER_ROWS,
@@ -164,6 +165,17 @@ def add_group_forces(t, w, lp, g, h):
 
 
 @kernel
+def is_row_awake(t, lp, r):
+    """Whether anything that a row acts on moves."""
+    c = lp.of[r]
+    for e in range(lp.first_term[c], lp.first_term[c + 1]):
+        if t.part_mobile[t.part[t.body_of_dof[lp.term_dof[e]]]] != 0:
+            return True
+    a, b = lp.body_a[c], lp.body_b[c]
+    return (a >= 0 and t.part_mobile[t.part[a]] != 0) or (b >= 0 and t.part_mobile[t.part[b]] != 0)
+
+
+@kernel
 def take_impulses(lp, us, pr, src):
     """Impulses of blocks back to the rows they come from."""
     for r in range(us.impulse.shape[0]):
@@ -219,8 +231,8 @@ def loop_close_stage(address, handed_back, unused_2, unused_3):
         lp.load[k] = 0.0
     for b in range(pr.count[BLOCKS]):
         add_load(pr, b, lp.load)
-    for r in range(lp.impulse.shape[0]):
-        if lp.mode[r] != ELIMINATED:
+    for r in range(lp.count[LOOP_ROWS_COUNT]):
+        if lp.mode[r] != ELIMINATED and is_row_awake(t, lp, r):
             lp.impulse[r] = 0.0
     take_impulses(lp, view(USER_ROWS, w.table[USERS_AT]), pr, view(SOURCES, w.table[SOURCES_AT]))
     largest, lp.closure[MISFIT] = 0.0, 0.0

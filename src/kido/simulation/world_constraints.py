@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kido.constraints.constraint import Constraint
-from kido.constraints.from_loop import constraint_of_loop
+from kido.constraints.from_loop import constraints_of_loop
 from kido.constraints.loop_schema import CLOSURE, MISFIT, WORST_CLOSURE, WORST_MISFIT
 from kido.errors import ModelError
 from kido.skeleton import BodyNode, Skeleton
@@ -25,6 +25,8 @@ class ConstraintReport:
         rows: number of their equations.
         rank: how many of them are independent; the others are `redundant` and got no impulse.
         redundant: equations that follow from others, as "constraint: equation".
+        unmet: equations that are not met, because constraints contradict each other or drives that prescribe motions:
+            their errors of position [m or rad] and of velocity [m/s or rad/s], where one exceeds 1e-8 or 1e-6.
         closure: largest error of positions [m or rad]; not small where constraints contradict each other.
         worst_closure: the same over all steps since constraints last changed.
         velocity_error: largest error of velocities [m/s or rad/s].
@@ -35,6 +37,7 @@ class ConstraintReport:
     rows: int
     rank: int
     redundant: list[str]
+    unmet: dict[str, tuple[float, float]]
     closure: float
     worst_closure: float
     velocity_error: float
@@ -52,11 +55,12 @@ class WorldConstraints:
         _stale: bool
         _version: int
         _compile: Any
+        _wake: Any
 
     def __init__(self) -> None:
         super().__init__()
         self._constraints: list[Constraint] = []
-        self._closed_loops: dict[LoopJoint, Constraint] = {}
+        self._closed_loops: dict[LoopJoint, list[Constraint]] = {}
 
     @property
     def constraints(self) -> list[Constraint]:
@@ -64,16 +68,23 @@ class WorldConstraints:
         return [*self._constraints, *self._loop_constraints()]
 
     def _loop_constraints(self) -> list[Constraint]:
-        found: dict[LoopJoint, Constraint] = {}
+        found: dict[LoopJoint, list[Constraint]] = {}
         for skeleton in self._skeletons:
             if skeleton.loops_enabled:
                 for loop in skeleton.loops:
-                    made = self._closed_loops.get(loop) or constraint_of_loop(skeleton, loop)
-                    if made is not None:
-                        made._world = self
-                        found[loop] = made
+                    made = self._closed_loops.get(loop) or [*constraints_of_loop(skeleton, loop)]
+                    for constraint in made:
+                        constraint._world = self
+                    found[loop] = made
+        for loop, gone in self._closed_loops.items():
+            if loop not in found:
+                for constraint in gone:
+                    constraint._world = None
         self._closed_loops = found
-        return list(found.values())
+        return self._closing()
+
+    def _closing(self) -> list[Constraint]:
+        return [constraint for made in self._closed_loops.values() for constraint in made]
 
     def add_constraint(self, constraint: Constraint) -> Constraint:
         """Have a constraint hold from the next step on.
@@ -102,7 +113,7 @@ class WorldConstraints:
                 )
         constraint._world = self
         self._constraints.append(constraint)
-        self._constraints_changed()
+        self._constraints_changed(constraint)
         return constraint
 
     def remove_constraint(self, constraint: Constraint) -> Constraint:
@@ -112,7 +123,7 @@ class WorldConstraints:
             ModelError: it is not among those that were added.
         """
         if constraint not in self._constraints:
-            if constraint in self._closed_loops.values():
+            if constraint in self._closing():
                 raise ModelError(
                     f"constraint {constraint.name!r} closes a loop of its skeleton; set its loops_enabled to False"
                 )
@@ -122,7 +133,7 @@ class WorldConstraints:
             )
         self._constraints.remove(constraint)
         constraint._world = None
-        self._constraints_changed()
+        self._constraints_changed(constraint)
         return constraint
 
     @property
@@ -130,13 +141,14 @@ class WorldConstraints:
         """How well constraints without limits were met in the last step, and which of their equations are redundant."""
         loops = self._compile().loops
         if loops is None:
-            return ConstraintReport(0, 0, [], 0.0, 0.0, 0.0, 0.0, [])
+            return ConstraintReport(0, 0, [], {}, 0.0, 0.0, 0.0, 0.0, [])
         lp = loops.container
         groups = len(lp.group_slot) - 1
         return ConstraintReport(
             rows=int(lp.group_slot[-1]),
             rank=int(lp.rank[:groups].sum()),
             redundant=loops.redundant(),
+            unmet=loops.unmet(),
             closure=float(lp.closure[CLOSURE]),
             worst_closure=float(lp.closure[WORST_CLOSURE]),
             velocity_error=float(lp.closure[MISFIT]),
@@ -158,10 +170,20 @@ class WorldConstraints:
         self._version += 1
         return error
 
-    def _constraints_changed(self) -> None:
-        """Constraints came, went or changed: the compiled ones are made anew."""
+    def _constraints_changed(self, constraint: Constraint | None = None) -> None:
+        """Constraints came, went or changed: the compiled ones are made anew, and what they held wakes up.
+
+        Args:
+            constraint: which one; None: all loops of skeletons.
+        """
+        loops = self._closing()
         if self._engine is not None and not self._stale:
             self._engine.set_constraints(self.constraints)
+            if self._engine.sleepers is not None:
+                changed = [constraint] if constraint is not None else [*loops, *self._closing()]
+                for skeleton in {s for c in changed for s in c.skeletons}:
+                    if skeleton in self._skeletons:
+                        self._wake(skeleton)
 
     def _drop_constraints(self, bodies: Iterable[BodyNode], skeletons: Iterable[Skeleton] = ()) -> None:
         """Take out the constraints of bodies and skeletons that left."""
