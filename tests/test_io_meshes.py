@@ -322,6 +322,18 @@ def test_bad_dae(tmp_path: Path, content: str, reason: str) -> None:
     assert caught.value.path == str(path)
 
 
+def test_dae_with_nodes_without_end(tmp_path: Path) -> None:
+    """Nodes 1,500 deep, and 40 nodes each of which places the next one twice."""
+    deep = "<node>" * 1500 + '<instance_geometry url="#g"/>' + "</node>" * 1500
+    twice = "".join(f'<node id="n{k}">' + f'<instance_node url="#n{k + 1}"/>' * 2 + "</node>" for k in range(40))
+    for node, reason in (
+        (deep, "nested more than 200 deep"),
+        (twice + '<node id="n40"/>', "placed more than 100000 times"),
+    ):
+        with pytest.raises(FileFormatError, match=reason):
+            load_mesh(write(tmp_path, "t.dae", collada(node=node)))
+
+
 @pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")  # its use of numpy.matrix
 def test_dae_against_pycollada(example_robots: Path) -> None:
     """Bounds of real files equal those another reader finds; it works in single precision, hence 1e-6."""

@@ -595,15 +595,17 @@ def test_contacts_that_a_hinge_leaves_one_direction_do_not_diverge() -> None:
     w = kido.World(time_step=2e-3)
     w.add_ground(friction=0.8)
     boxes = []
-    for name, turn in (("a", 0.0), ("b", 0.4)):
+    for name, turn in (("a", 0.0), ("b", 1.0)):
         skeleton = kido.Skeleton(name)
         shape = kido.Box((0.2, 0.1, 0.1))
-        body = skeleton.add_body(name, kido.FreeJoint(f"{name}_joint"), inertia=kido.Inertia.from_shape(shape, mass=1.0))
+        body = skeleton.add_body(
+            name, kido.FreeJoint(f"{name}_joint"), inertia=kido.Inertia.from_shape(shape, mass=1.0)
+        )
         body.add_shape(shape)
-        skeleton.positions = [0.1, 0.2, 0.3 + turn, 0.0, 0.0, 0.3]
+        skeleton.positions = [0.5, 0.2, 0.1 + turn, 0.0, 0.0, 0.2]
         boxes.append(w.add_skeleton(skeleton).body(0))
     w.add_constraint(kido.RevoluteJointConstraint(*boxes, axis=(0, 0, 1)))
-    for _ in range(20):
+    for _ in range(10):
         w.step(50)
         assert max(np.abs(s.velocities).max(initial=0.0) for s in w.skeletons) < 10.0
     assert w.constraint_report.worst_closure < 1e-8

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import pickle
 import subprocess
@@ -185,6 +186,22 @@ def test_what_does_not_fit_is_refused_and_changes_nothing(tmp_path: Path) -> Non
     for damaged in (b"", b"not a file", whole[: len(whole) // 2]):
         path.write_bytes(damaged)
         with pytest.raises(kido.StateError, match=r"broken\.npz"):
+            kido.WorldSnapshot.load(path)
+    with np.load(io.BytesIO(whole)) as file:
+        arrays = dict(file)
+    text = arrays["text"].tobytes().decode()
+    for old, new in (
+        ('"bodies": [', '"beads": ['),
+        ('"joint": "', '"joint": 3, "was": "'),
+        ('"structure": [', '"structure": [[], '),
+        ('"time_step": ', '"time_step": null, "was": '),
+        ('"steps": ', '"steps": "x", "was": '),
+        ('"data": {', '"data": 3, "was": {'),
+    ):
+        assert old in text
+        arrays["text"] = np.frombuffer(text.replace(old, new, 1).encode(), np.uint8)
+        np.savez(path, **arrays)
+        with pytest.raises(kido.StateError, match=r"broken\.npz: no snapshot of a world"):
             kido.WorldSnapshot.load(path)
     with pytest.raises(kido.StateError, match=r"missing\.npz"):
         kido.WorldSnapshot.load(tmp_path / "missing.npz")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import lzma
 import zipfile
+import zlib
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +20,12 @@ if TYPE_CHECKING:
 
 _FORMAT = "kido world snapshot 1"
 _ARRAY, _MAP, _PLAIN = "$array", "$map", "$plain"
+_MAX_BYTES = 2**32
+_STRUCTURE = [{"name": "", "bodies": [{"name": "", "parent": "", "joint": "", "shapes": [""]}]}]
+_DAMAGES = (
+    *(OSError, EOFError, ValueError, TypeError, KeyError, IndexError, AttributeError, ArithmeticError),
+    *(MemoryError, RecursionError, RuntimeError, zipfile.BadZipFile, zlib.error, lzma.LZMAError),
+)
 
 
 def structure_of(skeletons: list[Skeleton]) -> list[dict[str, Any]]:
@@ -109,16 +117,39 @@ class WorldSnapshot:
             StateError: there is no such file, or it is something else or damaged.
         """
         try:
+            with zipfile.ZipFile(path) as archive:
+                size = sum(entry.file_size for entry in archive.infolist())
+            if size > _MAX_BYTES:
+                raise StateError(f"{path}: no snapshot of a world: larger than {_MAX_BYTES // 2**20} MiB; refused")
             with np.load(path, allow_pickle=False) as file:
                 whole = json.loads(file["text"].tobytes().decode())
                 if whole["format"] != _FORMAT:
                     raise StateError(f"{path}: a snapshot of another format: {whole['format']!r}")
-                return cls(whole["structure"], _unpacked(whole["data"], file))
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
+                _check(whole["structure"], _STRUCTURE, "structure")
+                if not isinstance(whole["data"], dict):
+                    raise TypeError("data is no object")
+                found = cls(whole["structure"], _unpacked(whole["data"], file))
+                repr(found)  # it says when it was taken
+                return found
+        except StateError:
+            raise
+        except _DAMAGES as error:
             raise StateError(f"{path}: no snapshot of a world: {error}") from error
 
     def __repr__(self) -> str:
         return f"WorldSnapshot({len(self._structure)} skeletons, t = {self.time:g} s)"
+
+
+def _check(value: Any, like: Any, what: str) -> None:
+    """Raise TypeError unless a value is built as an example is: texts, lists of what the example's first item is."""
+    if type(value) is not type(like):
+        raise TypeError(f"{what} is {value!r:.60}; expected {type(like).__name__}")
+    if isinstance(value, list):
+        for item in value:
+            _check(item, like[0], what)
+    elif isinstance(value, dict):
+        for key, item in like.items():
+            _check(value[key], item, key)
 
 
 def _packed(value: Any, arrays: list[np.ndarray]) -> Any:

@@ -29,6 +29,8 @@ __all__ = ["UP_AXIS_CHOICES", "read_dae"]
 
 UP_AXIS_CHOICES = ("ignore", "apply")
 MAX_BYTES = 512 * 1024 * 1024
+MAX_DEPTH = 200  # of nodes in nodes
+MAX_NODES = 100_000  # counted as often as they are placed
 
 # Rotations that turn the file's up direction into +Z (up_axis: the right, up and inward axes).
 TO_Z_UP = {
@@ -81,6 +83,7 @@ class _Document:
         self.root = root
         self.path = path
         self.remarks: list[str] = []
+        self.placed = 0
         self.ids: dict[str, Element] = {}
         for element in root.element.iter():
             name = element.get("id")
@@ -130,6 +133,14 @@ class _Document:
     def _node(self, node: Element, parent: np.ndarray, above: tuple[Element, ...]) -> Iterator[_Placed]:
         if node in above:
             raise self.error(node, f"the node '{node.get('id')}' contains itself")
+        self.placed += 1
+        if len(above) > MAX_DEPTH or self.placed > MAX_NODES:
+            most = (
+                f"nested more than {MAX_DEPTH} deep"
+                if len(above) > MAX_DEPTH
+                else f"placed more than {MAX_NODES} times"
+            )
+            raise self.error(node, f"nodes are {most}")
         matrix = parent
         for child in node:
             matrix = matrix @ self._transform(child)
