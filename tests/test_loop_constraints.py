@@ -118,6 +118,46 @@ def test_driven_four_bar_stays_closed():
     assert skeleton.velocities[0] == pytest.approx(2.0 * np.pi, rel=0.05)
 
 
+def test_andrews_squeezer():
+    """Theory (g) 3, values to 1e-8: accelerations at the start, angles and a rate at 0.03 s."""
+    world, skeleton = linkages.squeezer(1e-6)
+    world.step(1)
+    start = [14222.4439199541, -10666.8329399656, 0, 0, 0, 0, 0]
+    assert skeleton.velocities / 1e-6 == pytest.approx(start, abs=1e-3)
+
+    def run(h):
+        world, skeleton = linkages.squeezer(h)
+        world.step(round(0.03 / h), reset_command=False)
+        report = world.constraint_report
+        assert (report.rank, report.rows) == (6, 15) and report.worst_closure < 1e-11
+        return [*linkages.squeezer_angles(skeleton), skeleton.velocities[0]]
+
+    order, value = order_and_value(run, (4e-5, 2e-5, 1e-5))
+    assert order == pytest.approx(2.0, abs=0.05)
+    assert value[:7] == pytest.approx(linkages.SQUEEZER_AT_30, abs=1e-6)
+    assert value[7] == pytest.approx(linkages.SQUEEZER_RATE_AT_30, abs=1e-6)
+
+
+def test_a_spatial_slider_crank_wherever_its_loop_is_cut():
+    """Theory (g) 7b: a universal joint in the tree and a ball as constraint, or the other way round; energy is kept."""
+
+    def run(h, cut):
+        world, skeleton = linkages.spatial_slider_crank(h, cut)
+        energy = world.total_energy
+        assert skeleton.body("slider").linear_velocity() == pytest.approx([0.24, 0, 0], abs=1e-12)
+        world.step(round(0.5 / h))
+        assert abs(world.total_energy - energy) < 2e3 * h**2 * abs(energy)
+        assert world.constraint_report.worst_closure < 1e-10
+        return [skeleton.body("slider").world_transform[0, 3], skeleton.body("crank").parent_joint.dofs[0].position]
+
+    values = []
+    for cut in ("pin", "slider"):
+        order, value = order_and_value(lambda h, cut=cut: run(h, cut), (2e-3, 1e-3, 5e-4))
+        assert order == pytest.approx(2.0, abs=0.2)
+        values.append(value)
+    assert values[1] == pytest.approx(values[0], abs=2e-6)
+
+
 # -- every kind --------------------------------------------------------------------------------------------
 
 KINDS = {

@@ -185,6 +185,43 @@ def add_coordinates(t, d, lp, pr, r, block, pool):
 
 
 @kernel
+def add_half(t, d, lp, part, p):
+    """Add p / 2 times the response in lp.kept_u to the predicted velocities of a part, and clear it."""
+    for k in range(t.part_dof[part], t.part_dof[part + 1]):
+        d.u[k] += 0.5 * p * lp.kept_u[k]
+        lp.kept_u[k], lp.load[k] = 0.0, 0.0
+
+
+@kernel
+def predict_rows(t, d, lp):
+    """Add to the velocities predicted for mid-step what springs, motors and dry friction do: as in the last step.
+
+    Their forces change by O(h) from step to step, so that the predicted velocities are right to O(h^2), and with them
+    the velocity products. Contacts and limits may begin and end at once, and take no part.
+    """
+    for k in range(lp.load.shape[0]):
+        lp.load[k], lp.kept_u[k] = 0.0, 0.0
+    for r in range(lp.count[LOOP_ROWS_COUNT]):
+        p = lp.impulse[r]
+        if p == 0.0 or lp.mode[r] == ELIMINATED or lp.mode[r] == ONE_SIDED or lp.enabled[lp.of[r]] == 0:
+            continue
+        c = lp.of[r]
+        if lp.kind[r] == COUPLE:
+            for part in range(t.part_mobile.shape[0]):
+                if part_length(t, part) > 0:
+                    add_coupler_row(t, d, lp, r, part, lp.load, lp.kept_u, t.part_dof[part])
+                    add_half(t, d, lp, part, p)
+        else:
+            for side in range(2):
+                body = lp.body_a[c] if side == 0 else lp.body_b[c]
+                if is_moved(t, body) and part_length(t, t.part[body]) > 0:
+                    part = t.part[body]
+                    sign = -1.0 if side == 0 else 1.0
+                    add_body_row(t, d, lp, r, body, sign, lp.load, lp.kept_u, t.part_dof[part])
+                    add_half(t, d, lp, part, p)
+
+
+@kernel
 def is_far(lp, pr, src, r, block):
     """Whether a one-sided row is a limit that cannot be met in the step."""
     if lp.mode[r] != ONE_SIDED:

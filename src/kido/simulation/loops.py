@@ -2,7 +2,8 @@
 
 With P = 1 - M^-1 G^T S^+ G at mid-step, the midpoint rule becomes
 
-    u_M = P (u + (h/2) FD(q_M, u))                       velocities of which the velocity products are taken
+    u_M = P (u + (h/2) FD(q_M, u) + (1/2) M^-1 J^T p)    velocities of which the velocity products are taken; p: impulses
+                                                         of springs, motors and dry friction in the last step
     u_free = u + h FD(q_M, u_M) - M^-1 G^T S^+ (G u_free + G u)
     u_new = u_free + (constrained responses) p
     q_new = q_M + (h/2) u_new, moved onto phi = 0;  u_new moved onto G(q_new) u_new = 0
@@ -20,7 +21,7 @@ from __future__ import annotations
 import math
 
 from kido.constraints.assemble import ASSEMBLED, PROBLEM_FULL
-from kido.constraints.loop_blocks import add_load, complete_problem, reactions
+from kido.constraints.loop_blocks import add_load, complete_problem, predict_rows, reactions
 from kido.constraints.loop_schema import (
     CLOSURE,
     CONSTRAINTS,
@@ -86,6 +87,7 @@ def loop_predict_stage(address, unused_1, unused_2, unused_3):
     d = view(DATA, w.table[DATA_AT])
     lp = view(LOOPS, w.table[LOOPS_AT])
     measure_all(d, lp)
+    predict_rows(t, d, lp)
     for g in range(lp.count[GROUPS]):
         if is_awake(t, lp, g):
             fill_rows(t, d, lp, g)
