@@ -4,6 +4,7 @@ KIDO's own detector, compiled: sort and sweep over bounding boxes, closed forms 
 manifolds of up to four points that persist from step to step. Other libraries stand behind the same interface.
 """
 
+from kido.collision.colliders import Collider
 from kido.collision.container import (
     COLLISION,
     CONTACTS,
@@ -12,7 +13,7 @@ from kido.collision.container import (
     PAIRS,
     PAIRS_FULL,
 )
-from kido.collision.detector import Collider, NativeDetector
+from kido.collision.detector import NativeDetector
 from kido.collision.detectors import (
     BulletCollisionDetector,
     CoalCollisionDetector,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kido.collision.detector import Collider
+from kido.collision.colliders import Collider
 from kido.collision.options import (
     CollisionOption,
     CollisionResult,

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from kido.collision import queries, raycast
+from kido.collision.colliders import Collider
 from kido.collision.container import CONTACTS, CONTACTS_FULL, PAIRS
-from kido.collision.detector import Collider, NativeDetector
+from kido.collision.detector import NativeDetector
 from kido.collision.external import ExternalDetector, NarrowPhase, take_points
 from kido.collision.options import (
     CollisionOption,

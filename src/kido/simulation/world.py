@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import time as clock
-from collections.abc import Callable, Iterable
-from operator import attrgetter
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kido.collision import CollisionDetector, KidoCollisionDetector, NativeDetector
-from kido.errors import ModelError, NameLookupError
+from kido.errors import ModelError
 from kido.integrators import Integrator, MoreauMidpoint
 from kido.math.transform import as_flag, as_vector, number_or_nan
-from kido.shapes import Plane
 from kido.simulation.collision_filter import CollisionFilter
 from kido.simulation.contact_surface import ContactSurfaceHandler
 from kido.simulation.engine import Engine
@@ -29,20 +27,21 @@ from kido.simulation.world_collision import WorldCollision
 from kido.simulation.world_constraints import WorldConstraints
 from kido.simulation.world_contact_laws import WorldContactLaws
 from kido.simulation.world_contacts import ContactListener, WorldContacts
+from kido.simulation.world_contents import WorldContents
 from kido.simulation.world_copies import WorldCopies
 from kido.simulation.world_dynamics import WorldDynamics, checked_sleeping
 from kido.simulation.world_results import WorldResults
 from kido.simulation.world_state import WorldState
 from kido.simulation.world_threads import WorldThreads
-from kido.skeleton import BodyNode, Skeleton, WeldJoint
+from kido.skeleton import Skeleton
 from kido.skeleton.aspects import Carrier
-from kido.skeleton.joints.actuator import followed_dofs
 from kido.solvers import DefaultSolver, IslandProblem, Solver, as_solver
 
 _CHUNK_SECONDS = 0.05  # a long run comes back to Python this often, so that Ctrl-C works
 
 
 class World(
+    WorldContents,
     WorldConstraints,
     WorldCopies,
     WorldContactLaws,
@@ -119,90 +118,6 @@ class World(
         if not np.isfinite(number) or number <= 0.0:
             raise ModelError(f"world {self.name!r}: time step: expected a positive number [s], got {value!r}")
         return number
-
-    # Contents --------------------------------------------------------------------------------------------
-
-    @property
-    def skeletons(self) -> list[Skeleton]:
-        """Its skeletons, in the order they were added."""
-        return list(self._skeletons)
-
-    def skeleton(self, key: str | int) -> Skeleton:
-        """A skeleton by name or index.
-
-        Raises:
-            NameLookupError: there is none.
-        """
-        if isinstance(key, str):
-            for s in self._skeletons:
-                if key == s.name:
-                    return s
-        elif isinstance(key, int | np.integer) and not isinstance(key, bool):
-            if -len(self._skeletons) <= key < len(self._skeletons):
-                return self._skeletons[key]
-        raise NameLookupError(f"skeleton in world {self.name!r}", key, [s.name for s in self._skeletons])
-
-    def add_skeleton(self, skeleton: Skeleton, name: str | None = None) -> Skeleton:
-        """Add a skeleton; it keeps its state and from now on has the world's gravity.
-
-        Args:
-            skeleton: one that is in no world.
-            name: renames it. If its name is taken, a number is appended.
-
-        Raises:
-            ModelError: it is in a world already, or a joint of it mimics what it cannot.
-            NameLookupError: a joint of it mimics one that is not there.
-        """
-        if not isinstance(skeleton, Skeleton):
-            raise ModelError(f"world {self.name!r}: expected a skeleton to add, got {type(skeleton).__name__}")
-        if skeleton._world is not None:
-            raise ModelError(
-                f"skeleton {skeleton.name!r} is in world {skeleton._world.name!r} already; add a clone() instead"
-            )
-        followed_dofs(skeleton)
-        wanted = name or skeleton.name
-        taken = set(map(attrgetter("name"), self._skeletons))  # of thousands: half the time of a comprehension
-        unique, number = wanted, 1
-        while unique in taken:
-            number += 1
-            unique = f"{wanted}_{number}"
-        self._structure_changed()
-        skeleton._drop_arrays()
-        skeleton.name = unique
-        skeleton._world = self
-        skeleton._world_version = -1
-        self._skeletons.append(skeleton)
-        return skeleton
-
-    def remove_skeleton(self, skeleton: Skeleton | str | int) -> Skeleton:
-        """Take a skeleton out; it keeps its state."""
-        if not isinstance(skeleton, Skeleton):
-            skeleton = self.skeleton(skeleton)
-        if skeleton not in self._skeletons:
-            raise NameLookupError(f"skeleton in world {self.name!r}", skeleton.name, [s.name for s in self._skeletons])
-        self._structure_changed()
-        gravity = self.gravity
-        self._skeletons.remove(skeleton)
-        skeleton._world = None
-        skeleton.gravity = gravity
-        self._collision_filter._forget(skeleton.bodies)
-        self._pushes = [p for p in self._pushes if p.body.skeleton is not skeleton]
-        self._drop_constraints(skeleton.bodies, [skeleton])
-        return skeleton
-
-    def add_ground(self, height: float = 0.0, friction: float = 1.0, restitution: float = 0.0) -> Skeleton:
-        """Add an immobile skeleton "ground" with a plane across the world's up direction.
-
-        Args:
-            height: of the plane along `up` [m].
-        """
-        ground = Skeleton("ground")
-        body = ground.add_body("ground", WeldJoint("ground_weld"))
-        body.add_shape(
-            Plane(normal=tuple(self.up), offset=height), name="plane", friction=friction, restitution=restitution
-        )
-        ground.mobile = False
-        return self.add_skeleton(ground)
 
     # Parameters ------------------------------------------------------------------------------------------
 
@@ -295,13 +210,6 @@ class World(
             self._engine = None
         self._kept = None
         self._stale = True
-
-    def _forget_bodies(self, bodies: Iterable[BodyNode]) -> None:
-        """Drop the collision filters and constraints of bodies that left."""
-        gone = set(bodies)
-        self._drop_constraints(gone)
-        self._collision_filter._forget(gone)
-        self._pushes = [p for p in self._pushes if p.body not in gone]
 
     def _compile(self) -> Engine:
         """The engine of the present structure."""
