@@ -35,8 +35,8 @@ class LoopJoint:
         """The same after bodies were renamed; itself if that does not concern it."""
         if self.parent not in new and self.child not in new:
             return self
-        names = (None if name is None else new.get(name, name) for name in (self.parent, self.child))
-        return LoopJoint(*names, self.joint)
+        parent, child = (None if name is None else new.get(name, name) for name in (self.parent, self.child))
+        return LoopJoint(parent, child, self.joint)
 
     def __repr__(self) -> str:
         between = f"{self.parent or 'the world'!r} to {self.child or 'the world'!r}"
