@@ -206,3 +206,14 @@ def test_bad_input(falling):
         rollout(falling, steps=1, skeleton="robot")
     with pytest.raises(ModelError, match="no body has"):
         rollout(falling, steps=1, bodies=["tail"])
+
+
+def test_steps_that_are_no_multiple_of_what_is_held_or_recorded():
+    """A world that sleeps is stepped from Python; it stops where it should, as compiled ones do."""
+    for sleeping in (False, True):
+        world = kido.models.stack(2)
+        world.sleeping = sleeping
+        found = kido.batch.rollout(world, steps=7, hold=10, every=5, threads=1)
+        assert found.steps.tolist() == [7]
+        assert found.positions.shape[:2] == (1, 1)
+        assert np.isfinite(found.positions).all()

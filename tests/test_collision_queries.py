@@ -249,3 +249,26 @@ def test_refuses():
     ):
         with pytest.raises(ModelError, match=message):
             call()
+
+
+def test_a_world_group_that_is_kept_follows_the_filter_and_does_not_mind_sleep():
+    world = kido.World(sleeping=kido.Sleeping(speed=1e-2, time=0.05))
+    world.add_ground()
+    boxes = []
+    for k in range(2):
+        box = kido.Skeleton(f"box{k}")
+        shape = kido.Box((0.2, 0.2, 0.2))
+        box.add_body("box", kido.FreeJoint(), inertia=kido.Inertia.from_shape(shape, mass=1.0)).add_shape(shape)
+        world.add_skeleton(box)
+        box.positions = [0, 0, 0, 0, 0, 0.1 + 0.2 * k]
+        boxes.append(box.body(0))
+    group = world.collision_group
+    option = kido.collision.CollisionOption(margin=1e-3)
+    assert {len(group.collide(option=option).points)} == {8}
+    world.step(300)
+    assert all(b.skeleton.is_asleep for b in boxes)
+    assert len(group.collide(option=option).points) == 8
+    assert len(world.collision_group.collide(option=option).points) == 8
+    assert world.collision_filter.reasons(*boxes) == frozenset()
+    world.set_collision_filter(*boxes)
+    assert len(group.collide(option=option).points) == 4

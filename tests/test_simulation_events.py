@@ -188,3 +188,54 @@ def test_a_push_for_a_while_has_its_impulse(chunks) -> None:
             w.push(body.body(0), [1.0, 0, 0], bad)
     with pytest.raises(kido.ModelError, match="expected a body"):
         w.push(body, [1.0, 0, 0], 1.0)  # type: ignore[arg-type]
+
+
+def test_events_switched_on_by_a_callback_number_steps_as_the_world_does() -> None:
+    world = kido.World()
+    world.add_ground()
+    ball = kido.Skeleton("ball")
+    ball.add_body("ball", kido.FreeJoint(), inertia=kido.Inertia.from_shape(kido.Sphere(0.1), mass=1.0)).add_shape(
+        kido.Sphere(0.1)
+    )
+    world.add_skeleton(ball)
+    ball.positions = [0, 0, 0, 0, 0, 0.2]
+    world.step(30)
+    told: list[kido.ContactEvent] = []
+    touching: list[int] = []
+
+    def look(w: kido.World) -> None:
+        if not w.collects_contact_events:
+            w.add_contact_listener(told.append)
+        if w.contacts.forces.any():
+            touching.append(w.num_steps)
+
+    world.add_step_callback(look)
+    world.step(200)
+    assert [(event.kind, event.step) for event in told] == [(kido.ContactEventKind.BEGIN, touching[0])]
+
+
+def test_a_push_goes_on_after_a_step_that_failed() -> None:
+    """Impulse 1 N s in 10 steps of 1 ms; the third step is refused once by a user's function and then done."""
+    calls = []
+
+    class Once(kido.ContactSurfaceHandler):
+        def contact(self, contact, surface):
+            calls.append(contact)
+            if len(calls) == 3:
+                raise RuntimeError("not now")
+            return surface
+
+    world = kido.World(contact_surface_handler=Once())
+    world.add_ground(friction=0.0)
+    ball = kido.Skeleton("ball")
+    ball.add_body("ball", kido.FreeJoint(), inertia=kido.Inertia.from_shape(kido.Sphere(0.1), mass=1.0)).add_shape(
+        kido.Sphere(0.1)
+    )
+    world.add_skeleton(ball)
+    ball.positions = [0, 0, 0, 0, 0, 0.1]
+    world.push(ball.body(0), [100.0, 0, 0], 0.01)
+    with pytest.raises(RuntimeError, match="not now"):
+        world.step(20)
+    world.step(20)
+    assert world.num_steps > 20
+    assert ball.body(0).linear_velocity()[0] == pytest.approx(1.0, abs=1e-9)

@@ -158,7 +158,7 @@ class Worker:
                     go = make_room(engine, stage, status) if stage != -1 else FROM_START
                 else:
                     set_commands(engine.world.address, job.dofs, self.commands, sample, done // job.hold)
-                    number = min(job.hold - done % job.hold, job.every - done % job.every)
+                    number = min(job.hold - done % job.hold, job.every - done % job.every, job.total - done)
                     run(engine, number, done * h)
                     done += number
                     if done % job.every == 0:

@@ -186,6 +186,10 @@ class CollisionGroup:
                 found += [_of_node(n) for b in bodies if b.collidable for n in b.shapes if n.collision]
         return found
 
+    def _stamp(self) -> Any:
+        """What the filters were taken from; where it is another, they are taken anew."""
+        return None
+
     def _filters(self, members: Sequence[_Member], slots: dict[int, int]) -> dict[str, Any]:
         """Filter over slots (a carrier's id -> its slot)."""
         return {}
@@ -196,7 +200,7 @@ class CollisionGroup:
             raise ModelError(f"collision group: expected another group, got {type(other).__name__}")
         mine = self._members()
         members = [*mine, *(other._members() if other is not None else ())]
-        mark = tuple(m.mark() for m in members)
+        mark = (self._stamp(), *(m.mark() for m in members))
         held = self._scenes.get(id(other))
         if held is None or held[0] != (len(mine), mark) or held[1] is not other:
             slots: dict[int, int] = {}

@@ -104,7 +104,6 @@ class CollisionFilter:
         found = set(self._reasons.get(pair, ()))
         engine = self._world._compile()
         link_a, link_b = engine.link_index(body_a), engine.link_index(body_b)
-        c = engine.detector.container
         if link_a == link_b:
             found.add(RIGID)
         skeleton = body_a.skeleton
@@ -121,7 +120,7 @@ class CollisionFilter:
             for b in shapes[1]
         ):
             found.add(MASKED)
-        if not (c.body_moving[link_a] or c.body_moving[link_b]):
+        if not (engine.moves[link_a] or engine.moves[link_b]):
             found.add(IMMOBILE)
         if self._callback is not None and not self._callback(body_a, body_b):
             found.add(CALLBACK)

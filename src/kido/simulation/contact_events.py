@@ -58,7 +58,6 @@ class TouchLog:
     def __init__(self, engine: Engine):
         self.engine = engine
         self.container = Container(TOUCH, opens=64, logs=256)
-        self.first_step = 0  # of the engine's, when the call began
         self.past: list[tuple[np.ndarray, ...]] = []
         self.make_room()
 
@@ -81,7 +80,6 @@ class TouchLog:
         """A call of `World.step` begins: forget the events of the one before."""
         e = self.container
         self.past = []
-        self.first_step = int(self.engine.world.steps[0])
         e.open[:, 2] = 0
         e.open_sum[:] = 0.0
 
@@ -89,18 +87,26 @@ class TouchLog:
         """Events since `begin`, in the order of steps and shapes; then the pairs that have been in touch throughout.
 
         Args:
-            steps: that the world had done at `begin`.
+            steps: that the world has done by now; the engine's number may be another.
         """
         self.make_room()
         found = []
+        earlier = steps - int(self.engine.world.steps[0])
         nodes = self.engine.nodes
 
         def event(kind: int, step: int, a: int, b: int, total: Any, place: Any) -> ContactEvent:
             one, two = nodes[a], nodes[b]
             place = place.copy()
-            number = steps + int(step) - self.first_step
             return ContactEvent(
-                ContactEventKind(int(kind)), number, one.body, two.body, one, two, total.copy(), place[:3], place[3:]
+                ContactEventKind(int(kind)),
+                earlier + int(step),
+                one.body,
+                two.body,
+                one,
+                two,
+                total.copy(),
+                place[:3],
+                place[3:],
             )
 
         for log, sums, places in self.past:

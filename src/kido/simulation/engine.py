@@ -273,6 +273,11 @@ class Engine:
             self.set_constraints(self.loops.constraints)
             self.loops.set_state(kept)
 
+    @property
+    def moves(self) -> np.ndarray:
+        """Of each link of the forest, whether it moves unless it sleeps."""
+        return self.tree.moves if self.sleepers is None else self.sleepers.moves
+
     def commands(self) -> np.ndarray:
         """Commands (dofs,) of the next step."""
         return join_commands(self.tree.actuator, self.data.tau, self.data.command)

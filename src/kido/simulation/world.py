@@ -65,12 +65,14 @@ class World(
         time_step: h [s].
         solver: of contacts and constraints, see `solver`.
         sleeping: whether and when skeletons at rest are no longer computed, see `sleeping`.
+        integrator, collision_detector, contact_surface_handler, threads: see the properties of these names.
         **settings: solver parameters: `erp`, `slop`, `max_correction`, `skin`, `skin_share`,
             `restitution_speed`, `restitution_law`, `position_correction`, and those of
             `kido.solvers.problem.SETTING_NAMES`.
 
     Raises:
-        ModelError: a time step that is not positive, gravity that is not three finite numbers, an unknown setting.
+        ModelError: a time step that is not positive, gravity that is not three finite numbers, an unknown setting, and
+            what the properties raise.
     """
 
     def __init__(
@@ -79,7 +81,12 @@ class World(
         gravity: ArrayLike = (0.0, 0.0, -9.81),
         time_step: float = 1e-3,
         solver: Solver | Callable[[IslandProblem], Any] | None = None,
-        sleeping: Sleeping | bool = False,
+        sleeping: Sleeping | bool | None = None,
+        *,
+        integrator: Integrator | None = None,
+        collision_detector: CollisionDetector | str | None = None,
+        contact_surface_handler: ContactSurfaceHandler | None = None,
+        threads: int | None = 1,
         **settings: Any,
     ):
         super().__init__()
@@ -112,6 +119,13 @@ class World(
         self._kept: dict[str, Any] | None = None
         self._like: NativeDetector | None = None  # of the world that this is a copy of, until it is compiled
         self.uri: str | None = None
+        if integrator is not None:
+            self.integrator = integrator
+        if collision_detector is not None:
+            self.collision_detector = collision_detector
+        if contact_surface_handler is not None:
+            self.contact_surface_handler = contact_surface_handler
+        self.threads = threads
 
     def _checked_time_step(self, value: float) -> float:
         number = number_or_nan(value)

@@ -100,6 +100,9 @@ class _WorldGroup(CollisionGroup):
         own = [_of_node(node) for node in self._world._compile().nodes]
         return [*own, *super()._members()]
 
+    def _stamp(self) -> Any:
+        return self._world._compile()
+
     def _filters(self, members: Sequence[_Member], slots: dict[int, int]) -> dict[str, Any]:
         """The engine's filter, which is over links, over the bodies that carry shapes."""
         engine = self._world._compile()
@@ -112,7 +115,7 @@ class _WorldGroup(CollisionGroup):
         moving, group = np.ones(count, np.int64), np.full(count, -1)
         on_link: dict[int, list[int]] = {}
         for slot, link in links.items():
-            moving[slot], group[slot] = c.body_moving[link], c.body_group[link]
+            moving[slot], group[slot] = engine.moves[link], c.body_group[link]
             on_link.setdefault(link, []).append(slot)
         excluded = []
         for link, here in on_link.items():

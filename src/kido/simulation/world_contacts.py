@@ -115,11 +115,10 @@ class WorldContacts:
         if engine.touch_log is not None:
             self._events = None
             engine.touch_log.begin()
-            self._steps_at_events = self.num_steps
 
     def _tell_events(self, engine: Engine) -> None:
         if engine.touch_log is not None:
-            self._events = engine.touch_log.events(self._steps_at_events)
+            self._events = engine.touch_log.events(self.num_steps)
             for listener in list(self._listeners):
                 for event in self._events:
                     listener(event)

@@ -30,6 +30,7 @@ class WorldDynamics:
         _pushes: list[Push]
         _advance: Any
         _version: int
+        _steps: int
         time_step: Any
 
     # Sleeping --------------------------------------------------------------------------------------------
@@ -122,13 +123,13 @@ class WorldDynamics:
                 self._advance(engine, number)
                 return
             some = min(number, *(p.left for p in self._pushes))
-            pushing = Pushing(self._pushes)
+            pushing, before = Pushing(self._pushes), self._steps
             try:
                 self._advance(engine, some)
             finally:
                 pushing.end()
                 for push in self._pushes:
-                    push.left -= some
+                    push.left -= self._steps - before  # a step that was undone is still to come
                 self._pushes = [p for p in self._pushes if p.left > 0]
             number -= some
 
