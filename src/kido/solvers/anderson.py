@@ -12,7 +12,7 @@ from __future__ import annotations
 from kido.jit import kernel
 from kido.solvers.problem import MAX_MEMORY
 from kido.solvers.rows import INDEX
-from kido.solvers.vectors import gather, scatter
+from kido.solvers.vectors import gather
 
 # Rows of `history`: dG, then dF, then these.
 LAST_G = 2 * MAX_MEMORY
@@ -88,7 +88,7 @@ def extrapolate(c, island, stored, column, memory):
         memory: largest number of differences.
 
     Returns:
-        (stored, column, |f|^2). The impulses and u are extrapolated where a difference was known.
+        (stored, column, |f|^2, whether NOW_X holds extrapolated impulses, which the caller is to adopt).
     """
     h = c.history
     first = c.island_row[island] & INDEX
@@ -121,13 +121,14 @@ def extrapolate(c, island, stored, column, memory):
     for k in range(first, first + n):
         h[LAST_G, k] = h[NOW_X, k]
         h[LAST_F, k] = h[NOW_F, k]
+    moved = False
     if stored > 0:
         for j in range(stored):
             c.gram[j, MAX_MEMORY] = dot(h, NOW_F, MAX_MEMORY + j, first, n)
-        if solve_gram(c, stored):
+        moved = solve_gram(c, stored)
+        if moved:
             for j in range(stored):
                 z = c.gram[j, MAX_MEMORY + 1]
                 for k in range(first, first + n):
                     h[NOW_X, k] -= z * h[j, k]
-            scatter(c, island, NOW_X)
-    return stored, column, size
+    return stored, column, size, moved

@@ -21,6 +21,7 @@ from kido.errors import KidoError
 from kido.jit import entry, kernel
 from kido.solvers.cone import bounded_defect, contact_defect, relative_residual, spin_defect
 from kido.solvers.problem import (
+    BOUNDED,
     CONTACT,
     SMALL_ROWS,
     SPEED_TOLERANCE,
@@ -174,6 +175,47 @@ def _diagonal(matrix: Any) -> np.ndarray:
 
 
 @kernel
+def block_defect(c, b, v0, v1, v2):
+    """Natural map of a block with row velocities v, of which a bounded row has one.
+
+    Returns:
+        Squares of its defect, of its impulses and of its velocities as impulses; p . v; the square of the defect
+        and the step length that tell its defect as a speed.
+    """
+    i = c.row[b] & INDEX
+    step = step_length(c, b)
+    p0 = c.impulse[i]
+    if c.kind[b] == CONTACT:
+        p1 = c.impulse[i + 1]
+        p2 = c.impulse[i + 2]
+        r0, r1, r2 = contact_defect(p0, p1, p2, v0, v1, v2, step, c.mu[b], c.floor[b])
+        defect = r0 * r0 + r1 * r1 + r2 * r2
+        impulse2 = p0 * p0 + p1 * p1 + p2 * p2
+        velocity2 = step * step * (v0 * v0 + v1 * v1 + v2 * v2)
+        power = p0 * v0 + p1 * v1 + p2 * v2
+    elif c.kind[b] == SPIN:
+        p1 = c.impulse[i + 1]
+        p2 = c.impulse[i + 2]
+        about, across = spin_bounds(c, b)
+        r0, r1, r2 = spin_defect(p0, p1, p2, v0, v1, v2, step, about, across)
+        power = p0 * v0 + p1 * v1 + p2 * v2
+        # A spin's impulses have other units: they weigh as what they do to their contact's velocity.
+        partner = step_length(c, c.partner[b])
+        weight = partner / step if step > 0.0 else 0.0
+        impulse2 = weight * (p0 * p0 + p1 * p1 + p2 * p2)
+        velocity2 = weight * step * step * (v0 * v0 + v1 * v1 + v2 * v2)
+        defect = weight * (r0 * r0 + r1 * r1 + r2 * r2)
+        step = partner
+    else:
+        r0 = bounded_defect(p0, v0, step, c.lower[b], c.upper[b])
+        defect = r0 * r0
+        impulse2 = p0 * p0
+        velocity2 = step * step * v0 * v0
+        power = p0 * v0
+    return defect, impulse2, velocity2, power, step
+
+
+@kernel
 def measure_island(c, island):
     """Measure an island from its u and impulses.
 
@@ -191,45 +233,52 @@ def measure_island(c, island):
     speed = 0.0
     for e in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[e]
-        i = c.row[b] & INDEX
-        step = step_length(c, b)
-        p0 = c.impulse[i]
-        if c.kind[b] == CONTACT:
-            p1 = c.impulse[i + 1]
-            p2 = c.impulse[i + 2]
-            v0, v1, v2 = contact_velocity(c, b)
-            r0, r1, r2 = contact_defect(p0, p1, p2, v0, v1, v2, step, c.mu[b], c.floor[b])
-            defect = r0 * r0 + r1 * r1 + r2 * r2
-            impulse2 += p0 * p0 + p1 * p1 + p2 * p2
-            velocity2 += step * step * (v0 * v0 + v1 * v1 + v2 * v2)
-            power += p0 * v0 + p1 * v1 + p2 * v2
-        elif c.kind[b] == SPIN:
-            p1 = c.impulse[i + 1]
-            p2 = c.impulse[i + 2]
-            v0, v1, v2 = contact_velocity(c, b)
-            about, across = spin_bounds(c, b)
-            r0, r1, r2 = spin_defect(p0, p1, p2, v0, v1, v2, step, about, across)
-            defect = r0 * r0 + r1 * r1 + r2 * r2
-            # A spin's impulses have other units: they weigh as what they do to their contact's velocity.
-            power += p0 * v0 + p1 * v1 + p2 * v2
-            partner = step_length(c, c.partner[b])
-            weight = partner / step if step > 0.0 else 0.0
-            impulse2 += weight * (p0 * p0 + p1 * p1 + p2 * p2)
-            velocity2 += weight * step * step * (v0 * v0 + v1 * v1 + v2 * v2)
-            defect2 += weight * defect
-            if partner > 0.0 and weight * defect > speed * speed * partner * partner:
-                speed = math.sqrt(weight * defect) / partner
-            continue
-        else:
+        if c.kind[b] == BOUNDED:
             v0 = bounded_velocity(c, b)
-            r0 = bounded_defect(p0, v0, step, c.lower[b], c.upper[b])
-            defect = r0 * r0
-            impulse2 += p0 * p0
-            velocity2 += step * step * v0 * v0
-            power += p0 * v0
+            v1 = 0.0
+            v2 = 0.0
+        else:
+            v0, v1, v2 = contact_velocity(c, b)
+        defect, p_p, v_v, p_v, step = block_defect(c, b, v0, v1, v2)
         defect2 += defect
+        impulse2 += p_p
+        velocity2 += v_v
+        power += p_v
         if defect > speed * speed * step * step:
             speed = math.sqrt(defect) / step
+    return keep_measure(c, island, defect2, impulse2, velocity2, power, speed)
+
+
+@kernel
+def measure_rows(c, island, slot):
+    """`measure_island` with the velocities of the island's rows in a row of the history."""
+    defect2 = 0.0
+    impulse2 = 0.0
+    velocity2 = 0.0
+    power = 0.0
+    speed = 0.0
+    h = c.history
+    k = c.island_row[island] & INDEX
+    for e in range(c.island_start[island], c.island_start[island + 1]):
+        b = c.island_block[e]
+        if c.kind[b] == BOUNDED:
+            defect, p_p, v_v, p_v, step = block_defect(c, b, h[slot, k], 0.0, 0.0)
+            k += 1
+        else:
+            defect, p_p, v_v, p_v, step = block_defect(c, b, h[slot, k], h[slot, k + 1], h[slot, k + 2])
+            k += 3
+        defect2 += defect
+        impulse2 += p_p
+        velocity2 += v_v
+        power += p_v
+        if defect > speed * speed * step * step:
+            speed = math.sqrt(defect) / step
+    return keep_measure(c, island, defect2, impulse2, velocity2, power, speed)
+
+
+@kernel
+def keep_measure(c, island, defect2, impulse2, velocity2, power, speed):
+    """Set what an island was measured to be. Returns its merit."""
     residual = relative_residual(defect2, impulse2, velocity2)
     c.island_residual[island] = residual
     c.island_speed[island] = speed

@@ -3,7 +3,7 @@ acceleration.
 
 A sweep visits the blocks of an island in order; each solves its own Coulomb problem exactly with all
 other impulses fixed (`kido.solvers.one_contact`) and adds its response to u at once. Cost per sweep is
-linear in blocks; no matrix is formed.
+linear in blocks; no matrix is formed, but for islands of few long segments (`kido.solvers.row_space`).
 
 Source: Jourdan, Alart and Jean 1998 (non-smooth Gauss-Seidel); the one-contact solve is our own.
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from kido.jit import callback, kernel, view
 from kido.solvers.anderson import LAST_G, NOW_X, extrapolate
-from kido.solvers.certify import measure_island
+from kido.solvers.certify import measure_island, measure_rows
 from kido.solvers.one_contact import solve_bounded, solve_contact, solve_spin
 from kido.solvers.problem import (
     ANDERSON,
@@ -22,17 +22,29 @@ from kido.solvers.problem import (
     MAX_MEMORY,
     PROBLEM,
 )
-from kido.solvers.rows import INDEX, bounded_velocity, contact_velocity, push_bounded, push_contact, spin_bounds
+from kido.solvers.row_space import VELOCITY, form_rows, load_rows, push_row, push_rows3, scatter_rows
+from kido.solvers.rows import (
+    INDEX,
+    apply_impulses,
+    bounded_velocity,
+    contact_velocity,
+    push_bounded,
+    push_contact,
+    spin_bounds,
+)
 from kido.solvers.vectors import gather, scatter
 
 GROWTH = 4.0  # growth of |f|^2 at which an extrapolation is taken back
 
 
 @kernel
-def relax_contact(c, b):
-    """Solve the Coulomb problem of contact b with all other impulses fixed."""
+def relax_contact(c, b, v0, v1, v2):
+    """Solve the Coulomb problem of contact b with all other impulses fixed, v its present velocity.
+
+    Returns:
+        The change of its impulse.
+    """
     i = c.row[b] & INDEX
-    v0, v1, v2 = contact_velocity(c, b)
     p0 = c.impulse[i]
     p1 = c.impulse[i + 1]
     p2 = c.impulse[i + 2]
@@ -64,18 +76,13 @@ def relax_contact(c, b):
     c.impulse[i] = q0
     c.impulse[i + 1] = q1
     c.impulse[i + 2] = q2
-    p0 = q0 - p0
-    p1 = q1 - p1
-    p2 = q2 - p2
-    if p0 != 0.0 or p1 != 0.0 or p2 != 0.0:
-        push_contact(c, b, p0, p1, p2)
+    return q0 - p0, q1 - p1, q2 - p2
 
 
 @kernel
-def relax_spin(c, b):
-    """Solve the spin block b with all other impulses fixed."""
+def relax_spin(c, b, v0, v1, v2):
+    """Solve the spin block b with all other impulses fixed, v its present velocity. Returns the change."""
     i = c.row[b] & INDEX
-    v0, v1, v2 = contact_velocity(c, b)
     p0 = c.impulse[i]
     p1 = c.impulse[i + 1]
     p2 = c.impulse[i + 2]
@@ -97,36 +104,73 @@ def relax_spin(c, b):
     c.impulse[i] = q0
     c.impulse[i + 1] = q1
     c.impulse[i + 2] = q2
-    p0 = q0 - p0
-    p1 = q1 - p1
-    p2 = q2 - p2
-    if p0 != 0.0 or p1 != 0.0 or p2 != 0.0:
-        push_contact(c, b, p0, p1, p2)
+    return q0 - p0, q1 - p1, q2 - p2
 
 
 @kernel
-def relax_bounded(c, b):
-    """Solve bounded row b with all other impulses fixed."""
+def relax_bounded(c, b, v):
+    """Solve bounded row b with all other impulses fixed, v its present velocity. Returns the change."""
     i = c.row[b] & INDEX
     p = c.impulse[i]
     w = c.W[b, 0]
-    q = solve_bounded(w, bounded_velocity(c, b) - w * p, c.lower[b], c.upper[b])
-    if q != p:
-        c.impulse[i] = q
-        push_bounded(c, b, q - p)
+    q = solve_bounded(w, v - w * p, c.lower[b], c.upper[b])
+    c.impulse[i] = q
+    return q - p
 
 
 @kernel
 def sweep(c, island):
-    """One Gauss-Seidel sweep over an island."""
+    """One Gauss-Seidel sweep over an island, in u."""
     for e in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[e] & INDEX
-        if c.kind[b] == CONTACT:
-            relax_contact(c, b)
-        elif c.kind[b] == BOUNDED:
-            relax_bounded(c, b)
+        if c.kind[b] == BOUNDED:
+            d0 = relax_bounded(c, b, bounded_velocity(c, b))
+            if d0 != 0.0:
+                push_bounded(c, b, d0)
         else:
-            relax_spin(c, b)
+            v0, v1, v2 = contact_velocity(c, b)
+            if c.kind[b] == CONTACT:
+                d0, d1, d2 = relax_contact(c, b, v0, v1, v2)
+            else:
+                d0, d1, d2 = relax_spin(c, b, v0, v1, v2)
+            if d0 != 0.0 or d1 != 0.0 or d2 != 0.0:
+                push_contact(c, b, d0, d1, d2)
+
+
+@kernel
+def sweep_rows(c, island):
+    """One Gauss-Seidel sweep over an island, in the velocities of its rows."""
+    first = c.island_row[island] & INDEX
+    n = (c.island_row[island + 1] & INDEX) - first
+    h = c.history
+    k = 0
+    for e in range(c.island_start[island], c.island_start[island + 1]):
+        b = c.island_block[e] & INDEX
+        v0 = h[VELOCITY, first + k]
+        if c.kind[b] == BOUNDED:
+            d0 = relax_bounded(c, b, v0)
+            if d0 != 0.0:
+                push_row(c, first, n, k, d0)
+            k += 1
+        else:
+            v1 = h[VELOCITY, first + k + 1]
+            v2 = h[VELOCITY, first + k + 2]
+            if c.kind[b] == CONTACT:
+                d0, d1, d2 = relax_contact(c, b, v0, v1, v2)
+            else:
+                d0, d1, d2 = relax_spin(c, b, v0, v1, v2)
+            if d0 != 0.0 or d1 != 0.0 or d2 != 0.0:
+                push_rows3(c, first, n, k, d0, d1, d2)
+            k += 3
+
+
+@kernel
+def adopt_impulses(c, island, slot, in_rows):
+    """Set the island's impulses to a row of the history, and carry its velocities along."""
+    if in_rows:
+        scatter_rows(c, island, slot)
+    else:
+        scatter(c, island, slot)
 
 
 @callback
@@ -149,20 +193,33 @@ def gauss_seidel_island(address, island, cap, unused):
     column = 0
     last = 0.0
     merit = measure_island(c, island)
+    if not (merit > 1.0 and cap > 0):
+        return 0
+    in_rows = form_rows(c, island)
+    if in_rows:
+        load_rows(c, island)
     while merit > 1.0 and done < cap:
         # Most islands at rest are done after two sweeps; the acceleration starts after them.
         accelerate = memory > 0 and done > 0
         for _ in range(min(cap - done, every if done > 0 else 2)):
             if accelerate:
                 gather(c, island, NOW_X)
-            sweep(c, island)
+            if in_rows:
+                sweep_rows(c, island)
+            else:
+                sweep(c, island)
             done += 1
             if accelerate:
-                stored, column, size = extrapolate(c, island, stored, column, memory)
+                stored, column, size, moved = extrapolate(c, island, stored, column, memory)
+                if moved:
+                    adopt_impulses(c, island, NOW_X, in_rows)
                 if stored > 1 and size > GROWTH * last:
-                    scatter(c, island, LAST_G)  # back to before the extrapolation
+                    adopt_impulses(c, island, LAST_G, in_rows)  # back to before the extrapolation
                     stored = -1
                     column = 0
                 last = size
-        merit = measure_island(c, island)
+        merit = measure_rows(c, island, VELOCITY) if in_rows else measure_island(c, island)
+    if in_rows:
+        apply_impulses(c, island)
+        measure_island(c, island)
     return done

@@ -112,6 +112,7 @@ DEFAULT_SETTINGS = {
     "restitution_sweeps": 200,
 }
 MAX_MEMORY = 8
+MOST_PARTS, ROW_DOFS = 16, 128  # largest island, in segments and DOFs, that is swept in row velocities
 PLAN_ENTRIES, VALUES_PER_DOF = 128, 160  # room of a sparse factorization per DOF
 
 # Entries of `total` (float64), written by `solve`: over all islands.
@@ -182,10 +183,13 @@ PROBLEM = Schema(
     Field("pull", "f", ("dofs",), doc="work: M direction, and the gradient"),
     Field("history", "f", ("memory", "rows"), doc="work: past iterates of the acceleration and of ADMM"),
     Field("gram", "f", (MAX_MEMORY + 2, MAX_MEMORY + 2), doc="work: normal matrix of the acceleration"),
-    Field("matrix", "f", ("dense", "dense"), doc="work: scaled compliance of one island"),
+    Field("matrix", "f", ("dense", "dense"), doc="work: compliance of one island, scaled for ADMM"),
     Field("factor", "f", ("dense", "dense"), doc="work: its Cholesky factor, or Dantzig's tableau"),
     Field("plan", "i", ("plans",), doc="work: segments, structure and order of a sparse factorization"),
     Field("values", "f", ("value_room",), doc="work: its numbers"),
+    Field("row_part", "i", (MOST_PARTS, 3), doc="work: first DOF, number of DOFs and place of an island's segments"),
+    Field("row_dof", "i", (ROW_DOFS,), doc="work: coordinates that move the rows of a block"),
+    Field("row_response", "f", (ROW_DOFS, "dense"), doc="work: responses of one island's rows, side by side"),
     Field("choice", "f", (8,), doc="parameters of a solver chosen in place of the default"),
     Field("island_ended", "i", ("blocks",), doc="out: how that solver ended: MEASURED ... DECLINED"),
     Field("place", "i", ("rows", 2), doc="work of Dantzig: where a row is, and of which contact it is a tangent"),
@@ -202,7 +206,10 @@ PROBLEM = Schema(
 
 
 # Fields that an island's solution fills and needs no longer than until its end: one set for each thread.
-WORK_FIELDS = ("gram", "matrix", "factor", "plan", "values", "tableau", "unknown", "basis", "column")
+WORK_FIELDS = (
+    *("gram", "matrix", "factor", "plan", "values", "tableau", "unknown", "basis", "column"),
+    *("row_part", "row_dof", "row_response"),
+)
 
 
 def new_problem(
@@ -250,7 +257,7 @@ def new_problem(
         plans=PLAN_ENTRIES * max(dofs, 1) + 8 * blocks + 256 if inertias else 1,
         value_room=VALUES_PER_DOF * max(dofs, 1) if inertias else 1,
         islands=max(blocks, 1) + 1,
-        memory=2 * MAX_MEMORY + 6,
+        memory=2 * MAX_MEMORY + 7,
         dense=dense,
         unknowns=max(unknowns, 1),
         columns=max(unknowns, 1) + 2,
