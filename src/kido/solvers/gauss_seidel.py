@@ -22,7 +22,7 @@ from kido.solvers.problem import (
     MAX_MEMORY,
     PROBLEM,
 )
-from kido.solvers.row_space import VELOCITY, form_rows, load_rows, push_row, push_rows3, scatter_rows
+from kido.solvers.row_space import VELOCITY, form_rows, is_long, load_rows, push_row, push_rows3, scatter_rows
 from kido.solvers.rows import (
     INDEX,
     apply_impulses,
@@ -35,6 +35,7 @@ from kido.solvers.rows import (
 from kido.solvers.vectors import gather, scatter
 
 GROWTH = 4.0  # growth of |f|^2 at which an extrapolation is taken back
+CHECK_ROWS = 2  # sweeps between residuals in row velocities, which cost less than a sweep
 
 
 @kernel
@@ -192,12 +193,17 @@ def gauss_seidel_island(address, island, cap, unused):
     stored = -1
     column = 0
     last = 0.0
-    merit = measure_island(c, island)
-    if not (merit > 1.0 and cap > 0):
-        return 0
-    in_rows = form_rows(c, island)
+    in_rows = is_long(c, island)
     if in_rows:
         load_rows(c, island)
+        merit = measure_rows(c, island, VELOCITY)
+    else:
+        merit = measure_island(c, island)
+    if not (merit > 1.0 and cap > 0):
+        return 0
+    if in_rows:
+        in_rows = form_rows(c, island)
+        every = min(every, CHECK_ROWS)
     while merit > 1.0 and done < cap:
         # Most islands at rest are done after two sweeps; the acceleration starts after them.
         accelerate = memory > 0 and done > 0

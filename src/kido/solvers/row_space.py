@@ -135,9 +135,7 @@ def add_row(c, k, n, at, to, count):
 
 @kernel
 def form_rows(c, island):
-    """W of an island to `matrix`, the softness on its diagonal. False if the island is not of that kind."""
-    if not is_long(c, island):
-        return False
+    """W of an island that `is_long` to `matrix`, the softness on its diagonal. False if it has too many segments."""
     number, dofs = list_parts(c, island)
     if number < 0:
         return False
