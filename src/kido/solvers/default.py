@@ -54,9 +54,12 @@ from kido.solvers.problem import (
     TOO_LARGE,
     UNKNOWN_KIND,
 )
+from kido.solvers.row_newton import newton_in_rows
+from kido.solvers.row_space import has_room
 from kido.solvers.rows import apply_impulses, clear_island, fastest_approach
 
 HOPELESS = 1e200  # beside what is asked: not a number, or as good as none
+ROW_SWEEPS, ROW_STEPS = 10, 8
 GIVEN = 1  # in STAGE_CHOSEN: the impulses are in the problem, found in Python
 
 
@@ -70,8 +73,12 @@ def solve_island(c, address, island, skip):
     enough = c.setting[ACCEPTANCE] if rows <= c.setting[SMALL_ROWS] else 1.0
     done = 0
     if c.stage[STAGE_BODY] != 0 and not skip and rows <= c.setting[NEWTON_ROWS]:
-        done = call4(sweeper, address, island, min(cap, int(c.setting[FIRST_SWEEPS])), 0)
+        in_rows = has_room(c, island)
+        first = ROW_SWEEPS if in_rows else int(c.setting[FIRST_SWEEPS])
+        done = call4(sweeper, address, island, min(cap, first), 0)
         cap -= done
+        if in_rows and done > 0 and not merit(c, island) <= 1.0:
+            done += newton_in_rows(c, island, ROW_STEPS)
         if not merit(c, island) <= 1.0:
             done += call4(c.stage[STAGE_BODY], address, island, int(c.setting[NEWTON_STEPS]), 0)
     if not merit(c, island) <= enough or done == 0:

@@ -22,7 +22,7 @@ from kido.solvers.problem import (
     MAX_MEMORY,
     PROBLEM,
 )
-from kido.solvers.row_space import VELOCITY, form_rows, is_long, load_rows, push_row, push_rows3, scatter_rows
+from kido.solvers.row_space import VELOCITY, form_rows, has_room, load_rows, push_row, push_rows3, scatter_rows
 from kido.solvers.rows import (
     INDEX,
     apply_impulses,
@@ -193,7 +193,7 @@ def gauss_seidel_island(address, island, cap, unused):
     stored = -1
     column = 0
     last = 0.0
-    in_rows = is_long(c, island)
+    in_rows = has_room(c, island)
     if in_rows:
         load_rows(c, island)
         merit = measure_rows(c, island, VELOCITY)
@@ -202,8 +202,9 @@ def gauss_seidel_island(address, island, cap, unused):
     if not (merit > 1.0 and cap > 0):
         return 0
     if in_rows:
-        in_rows = form_rows(c, island)
+        form_rows(c, island)
         every = min(every, CHECK_ROWS)
+        memory = min(2 * memory, MAX_MEMORY)
     while merit > 1.0 and done < cap:
         # Most islands at rest are done after two sweeps; the acceleration starts after them.
         accelerate = memory > 0 and done > 0

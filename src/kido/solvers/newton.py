@@ -186,10 +186,12 @@ def defect2(c, island, first, n, share):
     for k in range(first, first + n):
         h[TRIAL, k] = h[P, k] + share * h[STEP, k]
     for i in range(n):
-        v = h[FREE, first + i]
-        for j in range(n):
-            v += c.matrix[i, j] * h[TRIAL, first + j]
-        h[V, first + i] = v
+        h[V, first + i] = h[FREE, first + i]
+    for j in range(n):
+        x = h[TRIAL, first + j]
+        if x != 0.0:
+            for i in range(n):
+                h[V, first + i] += c.matrix[j, i] * x  # which is symmetric
     total = 0.0
     held = 0.0  # impulse of the last contact, whose spin block may follow
     k = first

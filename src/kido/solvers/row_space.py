@@ -4,7 +4,7 @@ A robot's rows are as long as it has coordinates, and a sweep in u reads J and Y
 it is accelerated and measured. With W an impulse changes all row velocities of the island by its columns of W, and
 nothing else is read. W is symmetric: a column is a row, and what is done with it is vector code.
 
-W costs as much as some sweeps. It is made where segments are long beside the number of rows (`is_long`), which
+W costs as much as some sweeps. It is made where segments are long beside the number of rows (`has_room`), which
 depends on the island alone, so that results do not depend on the size of arrays or on threads.
 
 Velocities are in row VELOCITY of `history`, in the island's own order, W in `matrix`.
@@ -63,6 +63,12 @@ def list_parts(c, island):
                 number += 1
                 dofs += length
     return number, dofs
+
+
+@kernel
+def has_room(c, island):
+    """Whether an island is swept in row velocities: it is long, and its segments fit."""
+    return is_long(c, island) and list_parts(c, island)[0] >= 0
 
 
 @kernel
@@ -135,10 +141,8 @@ def add_row(c, k, n, at, to, count):
 
 @kernel
 def form_rows(c, island):
-    """W of an island that `is_long` to `matrix`, the softness on its diagonal. False if it has too many segments."""
+    """W of an island that `has_room` to `matrix`, the softness on its diagonal."""
     number, dofs = list_parts(c, island)
-    if number < 0:
-        return False
     n = (c.island_row[island + 1] - c.island_row[island]) & INDEX
     lay_responses(c, island, number, dofs, n)
     k = 0
@@ -160,7 +164,6 @@ def form_rows(c, island):
         for r in range(rows):
             c.matrix[k + r, k + r] += c.compliance[c.row[b] + r]
         k += rows
-    return True
 
 
 @kernel
