@@ -1,11 +1,13 @@
 """The default solver: accelerated Gauss-Seidel first, second-order methods where that stagnates, per island.
 
-An island of at most `newton_rows` rows is swept until its tolerances or for `first_sweeps` sweeps; what that does
-not solve goes to the proximal Newton method in body space (`kido.solvers.body_newton`), where masses of segments are
-known. Then, or without them, an island of at most `small_rows` rows is swept until `tolerance` or for `sweeps` sweeps
-in all. What it has then is enough within `acceptance` times the tolerances; otherwise ADMM goes on from there, and
-the impulses with the smaller certified residual stay. A larger island is swept until `tolerance_large` or for
-`sweeps_large` sweeps, and its residual tells how good it is.
+An island of at most `newton_rows` rows is swept until its tolerances or for `first_sweeps` sweeps; what that does not
+solve goes to the proximal Newton method in body space (`kido.solvers.body_newton`), where masses of segments are
+known. A robot that stands is swept in row velocities (`kido.solvers.row_space`), for FEW_SWEEPS sweeps, and some of
+Newton's steps in row space (`kido.solvers.row_newton`) come first: they are cheap where rows are few. Then, or without
+them, an island of at most `small_rows` rows is swept until `tolerance` or for `sweeps` sweeps in all. What it has then
+is enough within `acceptance` times the tolerances; otherwise ADMM goes on from there, and the impulses with the
+smaller certified residual stay. A larger island is swept until `tolerance_large` or for `sweeps_large` sweeps, and its
+residual tells how good it is.
 
 **In threads.** Islands share nothing that a solution writes but the work space of `WORK_FIELDS`. So a thread
 that has a `worker_problem` of its own may solve an island while others solve others, and the result is the same
@@ -59,7 +61,7 @@ from kido.solvers.row_space import has_room
 from kido.solvers.rows import apply_impulses, clear_island, fastest_approach
 
 HOPELESS = 1e200  # beside what is asked: not a number, or as good as none
-ROW_SWEEPS, ROW_STEPS = 10, 8
+FEW_ROWS, FEW_SWEEPS, FEW_STEPS = 36, 12, 6  # Newton's method in row space: of more rows a step costs too many sweeps
 GIVEN = 1  # in STAGE_CHOSEN: the impulses are in the problem, found in Python
 
 
@@ -73,12 +75,11 @@ def solve_island(c, address, island, skip):
     enough = c.setting[ACCEPTANCE] if rows <= c.setting[SMALL_ROWS] else 1.0
     done = 0
     if c.stage[STAGE_BODY] != 0 and not skip and rows <= c.setting[NEWTON_ROWS]:
-        in_rows = has_room(c, island)
-        first = ROW_SWEEPS if in_rows else int(c.setting[FIRST_SWEEPS])
-        done = call4(sweeper, address, island, min(cap, first), 0)
+        few = rows <= FEW_ROWS and has_room(c, island)
+        done = call4(sweeper, address, island, min(cap, FEW_SWEEPS if few else int(c.setting[FIRST_SWEEPS])), 0)
         cap -= done
-        if in_rows and done > 0 and not merit(c, island) <= 1.0:
-            done += newton_in_rows(c, island, ROW_STEPS)
+        if few and done > 0 and not merit(c, island) <= 1.0:
+            done += newton_in_rows(c, island, FEW_STEPS)
         if not merit(c, island) <= 1.0:
             done += call4(c.stage[STAGE_BODY], address, island, int(c.setting[NEWTON_STEPS]), 0)
     if not merit(c, island) <= enough or done == 0:
