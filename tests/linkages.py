@@ -263,7 +263,7 @@ def squeezer(time_step: float) -> tuple[kido.World, kido.Skeleton]:
             distance=0.07785,
             stiffness=4530.0,
             name="spring",
-        )  # fmt: skip
+        )
     )
     skeleton.forces = [SQUEEZER_TORQUE, *[0.0] * 6]
     return world, skeleton

@@ -287,8 +287,10 @@ def add_user_rows(t, d, lp, us, pr, src, block, row, pool):
 
 @kernel
 def group_of_segment(t, lp, dof, length):
-    """Group of the part of a segment; -1: none."""
-    return lp.part_group[t.part[t.body_of_dof[dof]]] if length > 0 else -1
+    """Group of the part of a segment; -1: none, as for points of soft skins, which stand behind the coordinates."""
+    if length == 0 or dof >= t.body_of_dof.shape[0]:
+        return -1
+    return lp.part_group[t.part[t.body_of_dof[dof]]]
 
 
 @kernel
@@ -446,13 +448,13 @@ def complete_problem(t, d, lp, us, pr, src, start_u):
 
 
 @kernel
-def add_load(pr, block, load):
-    """Add the generalized impulse of a block, J^T p."""
+def add_load(pr, block, load, dofs):
+    """Add the generalized impulse of a block on the first `dofs` velocities, J^T p."""
     for r in range(1 if pr.kind[block] == BOUNDED else 3):
         p = pr.impulse[pr.row[block] + r]
         for s in range(num_segments(pr, block)):
             dof, length, at = segment(pr, block, s)
-            for k in range(length):
+            for k in range(length if dof < dofs else 0):
                 load[dof + k] += pr.J[at + r * length + k] * p
 
 

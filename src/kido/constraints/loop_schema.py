@@ -94,6 +94,7 @@ LOOPS = Schema(
     Field("load", "f", ("dofs",), doc="work: generalized impulse of the contact problem"),
     Field("end_q", "f", ("dofs",), doc="positions that the last step left"),
     Field("end_u", "f", ("dofs",), doc="velocities that the last step left"),
+    Field("before_u", "f", ("dofs",), doc="work: velocities before they were projected, for the points of soft skins"),
     Field("kept_q", "f", ("dofs",), doc="work: positions to go back to"),
     Field("kept_u", "f", ("dofs",), doc="work: velocities while positions are moved"),
     Field("closure", "f", (4,), "m or rad", "largest |phi| of eliminated rows: last step, worst; and of velocities"),

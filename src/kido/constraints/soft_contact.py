@@ -271,6 +271,8 @@ def assemble_soft(t, d, c, pr, src, so):
                 extra += 1
         pr.more_count[b] = extra - pr.more_first[b]
     pr.count[EXTRAS] = extra
+    src.used[EXTRAS_NEEDED] = max(src.used[EXTRAS_NEEDED], extra)
+    src.used[POOL_NEEDED] = max(src.used[POOL_NEEDED], pool)
     return 0
 
 

@@ -2,8 +2,8 @@
 
 With P = 1 - M^-1 G^T S^+ G at mid-step, the midpoint rule becomes
 
-    u_M = P (u + (h/2) FD(q_M, u) + (1/2) M^-1 J^T p)    velocities of which the velocity products are taken; p: impulses
-                                                         of springs, motors and dry friction in the last step
+    u_M = P (u + (h/2) FD(q_M, u) + (1/2) M^-1 J^T p)    velocities of which the velocity products are taken; p: of
+                                                         springs, motors and dry friction in the last step
     u_free = u + h FD(q_M, u_M) - M^-1 G^T S^+ (G u_free + G u)
     u_new = u_free + (constrained responses) p
     q_new = q_M + (h/2) u_new, moved onto phi = 0;  u_new moved onto G(q_new) u_new = 0
@@ -50,8 +50,11 @@ from kido.constraints.loop_solve import (
     rates,
     solve,
 )
+from kido.constraints.soft_contact import link_velocity
 from kido.constraints.sources import FROM_CONSTRAINT, FROM_USER, SOURCES
 from kido.jit import callback, entry, kernel, view
+from kido.joints.frames import rotation_of
+from kido.math.so3 import cross, rotate_inverse
 from kido.simulation.schema import (
     DATA_AT,
     LOOP_CLOSE,
@@ -61,6 +64,7 @@ from kido.simulation.schema import (
     LOOP_START,
     LOOPS_AT,
     PROBLEM_AT,
+    SOFT_AT,
     SOURCES_AT,
     TREE_AT,
     USERS_AT,
@@ -68,6 +72,37 @@ from kido.simulation.schema import (
 )
 from kido.solvers.problem import BLOCKS, PROBLEM
 from kido.tree.schema import DATA, TREE
+from kido.tree.soft import SOFT
+
+
+@kernel
+def note_velocities(w, lp, u):
+    """Remember velocities that points of soft skins are to follow."""
+    if w.table[SOFT_AT] != 0:
+        for k in range(lp.before_u.shape[0]):
+            lp.before_u[k] = u[k]
+
+
+@kernel
+def follow_velocities(t, d, w, lp, u):
+    """Let points of soft skins follow what changed in their links' velocities: dqd = -(a dv' + dw' x b)."""
+    if w.table[SOFT_AT] == 0:
+        return
+    so = view(SOFT, w.table[SOFT_AT])
+    for s in range(so.link.shape[0]):
+        i = so.link[s]
+        if t.part_mobile[so.part[s]] == 0 or lp.part_group[so.part[s]] < 0:
+            continue
+        new, old = link_velocity(t, d, i, u), link_velocity(t, d, i, lp.before_u)
+        R = rotation_of(d, i)
+        w0, w1, w2 = rotate_inverse(R, new[0] - old[0], new[1] - old[1], new[2] - old[2])
+        v0, v1, v2 = rotate_inverse(R, new[3] - old[3], new[4] - old[4], new[5] - old[5])
+        for k in range(so.first[s], so.first[s + 1]):
+            if so.frozen[k] == 0:
+                x, y, z = cross(w0, w1, w2, so.reduced[k, 1], so.reduced[k, 2], so.reduced[k, 3])
+                so.qd[k, 0] -= so.reduced[k, 0] * v0 + x
+                so.qd[k, 1] -= so.reduced[k, 0] * v1 + y
+                so.qd[k, 2] -= so.reduced[k, 0] * v2 + z
 
 
 @callback
@@ -87,12 +122,14 @@ def loop_predict_stage(address, unused_1, unused_2, unused_3):
     d = view(DATA, w.table[DATA_AT])
     lp = view(LOOPS, w.table[LOOPS_AT])
     measure_all(d, lp)
+    note_velocities(w, lp, d.u)
     predict_rows(t, d, lp)
     for g in range(lp.count[GROUPS]):
         if is_awake(t, lp, g):
             fill_rows(t, d, lp, g)
             factor(lp, g)
             project(t, lp, g, d.u)
+    follow_velocities(t, d, w, lp, d.u)
     return 0
 
 
@@ -110,6 +147,7 @@ def loop_free_stage(address, symmetric, unused_2, unused_3):
     lp = view(LOOPS, w.table[LOOPS_AT])
     if symmetric == 0:
         measure_all(d, lp)
+    note_velocities(w, lp, pr.u_free)
     for g in range(lp.count[GROUPS]):
         if not is_awake(t, lp, g):
             continue
@@ -130,13 +168,28 @@ def loop_free_stage(address, symmetric, unused_2, unused_3):
         push(t, lp, g, lp.Y, pr.u_free)
         for s in range(lp.group_slot[g], lp.group_slot[g + 1]):
             lp.total[s] = lp.left[s]
+    follow_velocities(t, d, w, lp, pr.u_free)
     return 0
 
 
 @callback
-def loop_rows_stage(address, unused_1, unused_2, unused_3):
-    """Blocks of constraints, and constrained responses. Returns ASSEMBLED or PROBLEM_FULL."""
+def loop_rows_stage(address, solved, unused_2, unused_3):
+    """Blocks of constraints, and constrained responses; the load of all blocks when the problem is solved.
+
+    Args:
+        solved: 0 before that.
+
+    Returns:
+        ASSEMBLED or PROBLEM_FULL.
+    """
     w = view(WORLD, address)
+    if solved != 0:
+        lp, pr = view(LOOPS, w.table[LOOPS_AT]), view(PROBLEM, w.table[PROBLEM_AT])
+        for k in range(lp.load.shape[0]):
+            lp.load[k] = 0.0
+        for b in range(pr.count[BLOCKS]):
+            add_load(pr, b, lp.load, lp.load.shape[0])
+        return ASSEMBLED
     done = complete_problem(
         view(TREE, w.table[TREE_AT]),
         view(DATA, w.table[DATA_AT]),
@@ -229,10 +282,7 @@ def loop_close_stage(address, handed_back, unused_2, unused_3):
         return 0
     pr = view(PROBLEM, w.table[PROBLEM_AT])
     h = w.time_step[0]
-    for k in range(d.q.shape[0]):
-        lp.load[k] = 0.0
-    for b in range(pr.count[BLOCKS]):
-        add_load(pr, b, lp.load)
+    note_velocities(w, lp, pr.u)
     for r in range(lp.count[LOOP_ROWS_COUNT]):
         if lp.mode[r] != ELIMINATED and is_row_awake(t, lp, r):
             lp.impulse[r] = 0.0
@@ -252,6 +302,7 @@ def loop_close_stage(address, handed_back, unused_2, unused_3):
         lp.closure[MISFIT] = max(lp.closure[MISFIT], misfit)
         for s in range(lp.group_slot[g], lp.group_slot[g + 1]):
             lp.impulse[lp.slot[s]] = lp.total[s]
+    follow_velocities(t, d, w, lp, pr.u)
     lp.closure[CLOSURE] = largest
     sum_wrenches(lp, h)
     for k in range(2):

@@ -114,12 +114,12 @@ def run_steps(world, number, resume):
             status = call4(w.table[ASSEMBLE], world, 0, 0, 0)
             if status != 0:
                 return k, ASSEMBLE, status
-            if w.table[LOOP_ROWS] != 0:
-                status = call4(w.table[LOOP_ROWS], world, 0, 0, 0)
-                if status != 0:
-                    return k, ASSEMBLE, status
             if w.table[SOFT_ASSEMBLE] != 0:
                 status = call4(w.table[SOFT_ASSEMBLE], world, 0, 0, 0)
+                if status != 0:
+                    return k, ASSEMBLE, status
+            if w.table[LOOP_ROWS] != 0:  # after them: responses of all blocks are constrained
+                status = call4(w.table[LOOP_ROWS], world, 0, 0, 0)
                 if status != 0:
                     return k, ASSEMBLE, status
             if w.table[SOLVE] == 0:
@@ -136,6 +136,8 @@ def run_steps(world, number, resume):
             call4(w.table[CORRECT_TEAM], world, 0, 0, 0)
         else:
             call4(w.table[CORRECT], problem, 0, 0, 0)
+        if w.table[LOOP_ROWS] != 0:
+            call4(w.table[LOOP_ROWS], world, 1, 0, 0)
         if w.table[SOFT_FINISH] != 0:
             call4(w.table[SOFT_FINISH], world, 0, 0, 0)
         if w.table[ACTUATE] != 0:

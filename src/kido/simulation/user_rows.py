@@ -19,7 +19,10 @@ from kido.kernels.forward_dynamics import articulated_inertias
 from kido.kernels.inertia import body_inertia
 from kido.kernels.integration import to_body_axes
 from kido.kernels.kinematics import transforms
+from kido.kernels.soft import displace_inertia
+from kido.simulation.soft_smooth import soft_inertias
 from kido.tree.schema import DATA, TREE
+from kido.tree.soft import SOFT
 
 if TYPE_CHECKING:
     from kido.simulation.engine import Engine
@@ -53,6 +56,23 @@ def _restore(tree, data, h):
             for i in range(first, last):
                 body_inertia(t, d, i)
             articulated_inertias(t, d, first, last, h)
+    return 0
+
+
+@entry("i8(i8,i8,i8,f8)")
+def _restore_soft(tree, data, soft, h):
+    """`_restore` in worlds with soft bodies. Returns 0."""
+    t, d, so = view(TREE, tree), view(DATA, data), view(SOFT, soft)
+    for part in range(t.part_mobile.shape[0]):
+        first, last = t.part_body[part], t.part_body[part + 1]
+        transforms(t, d, first, last)
+        if t.part_mobile[part] != 0:
+            for i in range(first, last):
+                body_inertia(t, d, i)
+            for s in range(so.link.shape[0]):
+                if so.part[s] == part:
+                    displace_inertia(t, d, so, s)
+            soft_inertias(t, d, so, part, first, last, h)
     return 0
 
 
@@ -104,7 +124,10 @@ class UserRows:
             d.u[:] = u
             world._version += 1
             implicit = 0.0 if isinstance(engine.integrator, ExplicitEuler) else float(engine.world.time_step[0])
-            _restore(tree.address, d.address, implicit)
+            if engine.soft is None:
+                _restore(tree.address, d.address, implicit)
+            else:
+                _restore_soft(tree.address, d.address, engine.soft.container.address, implicit)
         total = sum(len(J) for _, J, *_ in found)
         if total > len(self.container.bias):
             self._grow(2 * total)
