@@ -38,7 +38,7 @@ from kido.solvers.body_matrix import (
 )
 from kido.solvers.certify import measure_island
 from kido.solvers.cone import clamp, project_cone, project_spin
-from kido.solvers.problem import BOUNDED, CONTACT, PROBLEM, SPIN
+from kido.solvers.problem import BOUNDED, CONTACT, PROBLEM, SMALL_ROWS, SPIN
 from kido.solvers.rows import (
     INDEX,
     apply_impulses,
@@ -57,6 +57,9 @@ P, V, RATE, TRIAL, SIGMA, SLIP, BEST = 0, 1, 2, 3, 4, 5, 6
 PENALTY = 30.0  # first penalty, relative to a block's mean inertia
 GROWTH = 2.0  # of the penalty, where the impulses converge slowly
 MOST_PENALTY = 1e6
+# Large islands, where too great a penalty changes the cases of many contacts at once: first penalty, share by which
+# it shrinks where a change of the impulses took more than MANY iterations, and INNER.
+PENALTY_LARGE, SHRINKAGE, MANY, LEAST_PENALTY, INNER_LARGE = 100.0, 0.5, 3, 10.0, 0.3
 SLOW = 0.3  # a change of the impulses that leaves more than this share of the merit is slow
 STEEP = 0.3  # share of the slope at the start of a line search that may be left at its end
 LINE_STEPS = 12
@@ -411,11 +414,14 @@ def body_newton_island(address, island, cap, unused):
     gather(c, island, BEST)
     gather(c, island, P)
     start_walk(c)
-    penalty = PENALTY
+    large = c.island_row[island + 1] - c.island_row[island] > c.setting[SMALL_ROWS]
+    penalty = PENALTY_LARGE if large else PENALTY
+    share = INNER_LARGE if large else INNER
     set_penalties(c, island, penalty)
     last = best
     gained = 0
     done = 0
+    taken = 0  # iterations since the impulses were changed
     while done < cap and best > 1.0 and done < gained + PATIENCE:
         load_velocities(c, island)
         linearize(c, island)
@@ -430,6 +436,7 @@ def body_newton_island(address, island, cap, unused):
         load_rates(c, island)
         walk_along(c, search_line(c, island))
         done += 1
+        taken += 1
         scatter(c, island, TRIAL)
         apply_impulses(c, island)
         merit = measure_island(c, island)
@@ -441,11 +448,15 @@ def body_newton_island(address, island, cap, unused):
             best = merit
             gather(c, island, BEST)
         inner = velocity_error(c, island)
-        if inner <= INNER * INNER * change_of_impulses(c, island):
+        if inner <= share * share * change_of_impulses(c, island):
             keep_impulses(c, island, P)
-            if merit > SLOW * last and penalty < MOST_PENALTY:
+            if (taken == 1 or not large) and merit > SLOW * last and penalty < MOST_PENALTY:
                 penalty *= GROWTH
                 set_penalties(c, island, penalty)
+            elif large and taken > MANY and penalty > LEAST_PENALTY:
+                penalty *= SHRINKAGE
+                set_penalties(c, island, penalty)
+            taken = 0
             last = merit
     scatter(c, island, BEST)
     apply_impulses(c, island)

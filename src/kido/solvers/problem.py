@@ -101,7 +101,7 @@ DEFAULT_SETTINGS = {
     "sweeps_large": 100,  # and large
     "first_sweeps": 20,  # cap of sweeps before Newton's method in body space, where masses are known
     "newton_steps": 60,  # cap of its iterations
-    "newton_rows": 300,  # largest island, in rows, for which it is used
+    "newton_rows": 3000,  # largest island, in rows, for which it is used
     "check_every": 4,  # sweeps between residuals when not accelerated
     "anderson": 5,  # memory of the acceleration (at most MAX_MEMORY); 0: none
     "admm_iterations": 800,
