@@ -473,3 +473,31 @@ def test_missing_includes_can_be_left_out():
     text = f'<sdf version="1.6"><world name="w">{include}<model name="m">{link("a")}</model></world></sdf>'
     world = sdf.read(text, missing_includes="skip")
     assert any("'model://table' is not found" in text for text in world.skeleton("m").warnings)
+
+
+LINK_OF_MODEL = (
+    '<link name="l"><inertial><mass>1</mass><inertia><ixx>1</ixx><iyy>1</iyy><izz>1</izz></inertia></inertial></link>'
+)
+HELD_MODELS = f"""<sdf version="1.9"><world name="w"><model name="a">{LINK_OF_MODEL}</model>
+<model name="b"><pose>1 0 0 0 0 0.5</pose>{LINK_OF_MODEL}</model>
+<joint name="j" type="revolute"><pose relative_to="a">0.5 0 0 0 0 0</pose><parent>a::l</parent><child>b</child><axis>
+<xyz expressed_in="b">0 1 0</xyz><limit><lower>-0.2</lower><upper>0.2</upper></limit></axis></joint>
+<joint name="k" type="ball"><pose relative_to="a"/><parent>world</parent><child>a</child></joint></world></sdf>"""
+
+
+def test_joints_of_a_world_hold_its_models_together() -> None:
+    """The hinge's axis is b's y: what turns about it is all that b does, seen from a, and no more than its limits."""
+    world = sdf.read(HELD_MODELS)
+    assert [c.name for c in world.constraints] == ["j", "j/j", "k"]
+    a, b = (world.skeleton(name).body("l") for name in "ab")
+    start = np.linalg.inv(a.world_transform) @ b.world_transform
+    axis = start[:3, 1]
+    for _ in range(10):
+        world.step(50)
+        assert world.constraint_report.closure < 1e-9
+        np.testing.assert_allclose(a.world_transform[:3, 3], 0.0, atol=1e-9)
+        turned = np.linalg.inv(a.world_transform) @ b.world_transform
+        np.testing.assert_allclose(turned[:3, 1], axis, atol=1e-9)
+        angle = np.arccos(np.clip((np.trace(turned[:3, :3] @ start[:3, :3].T) - 1.0) / 2.0, -1.0, 1.0))
+        assert angle < 0.2 + 1e-3
+    assert a.world_transform[2, 2] < 0.99  # it fell

@@ -183,3 +183,21 @@ def test_a_massless_mover_is_remarked():
         A, '<link name="b"><inertial><mass>0</mass></inertial></link>', joint("j", "a", "b", "revolute", HINGE)
     )
     assert any("zero mass on a moving body" in remark for remark in sdf.read(text).skeleton(0).warnings)
+
+
+@pytest.mark.parametrize(
+    ("joint", "reason"),
+    [
+        ("<parent>a</parent><child>world</child>", "the child of joint 'j' is the world"),
+        ("<parent>a</parent><child>a</child>", "connects link 'a::l' to itself"),
+        ("<parent>a</parent><child>b</child>", "names 'b', which is no frame of"),
+        ("<parent>a::m</parent><child>a</child>", "names 'm', which is no frame of"),
+        ("<parent>world</parent><child>a</child><pose relative_to='j'>0 0 0 0 0 0</pose>", "in a circle"),
+        ("<parent>world</parent>", "lacks the required child <child>"),
+    ],
+)
+def test_joints_of_worlds(joint: str, reason: str) -> None:
+    text = f"""<sdf version="1.9"><world name="w"><model name="a"><link name="l"/></model>
+    <joint name="j" type="fixed">{joint}</joint></world></sdf>"""
+    with pytest.raises(FileFormatError, match=reason):
+        sdf.read(text)

@@ -43,15 +43,21 @@ def constraints_of_loop(skeleton: Skeleton, loop: LoopJoint) -> list[BodyConstra
     Limits, springs, dampers and dry friction are those of revolute, prismatic, screw and universal joints whose axes
     are at right angles; velocity limits are not held.
     """
-    kind = _KINDS.get(loop.joint.kind)
+    parent, child = (None if name is None else skeleton.body(name) for name in (loop.parent, loop.child))
+    return constraints_of_joint(parent, child, loop.joint, loop.name)
+
+
+def constraints_of_joint(
+    parent: BodyNode | None, child: BodyNode | None, joint: Any, name: str | None
+) -> list[BodyConstraint]:
+    """The same of a joint that is in no skeleton, between two bodies of any; None stands for the world."""
+    kind = _KINDS.get(joint.kind)
     if kind is None:
         return []
-    parent, child = (None if name is None else skeleton.body(name) for name in (loop.parent, loop.child))
-    joint: Any = loop.joint
     X_a, X_b = joint.transform_from_parent, joint.transform_from_child
     if kind in _ONE_AXIS:
         turn = frame_with_axis(joint.axis, np.zeros(3))
-        frames: dict[str, Any] = {"frame_a": X_a @ turn, "frame_b": X_b @ turn, "name": loop.name}
+        frames: dict[str, Any] = {"frame_a": X_a @ turn, "frame_b": X_b @ turn, "name": name}
         own = TravelConstraint if kind is PrismaticJointConstraint else AngleConstraint
         if kind is ScrewJointConstraint:
             made = ScrewJointConstraint(parent, child, pitch=joint.pitch, **frames)
@@ -62,8 +68,8 @@ def constraints_of_loop(skeleton: Skeleton, loop: LoopJoint) -> list[BodyConstra
         turn = frame_with_axis(np.cross(joint.axis1, joint.axis2), np.zeros(3))
         X_a, X_b = X_a @ turn, X_b @ turn
     if kind is not UniversalJointConstraint:
-        return [kind(parent, child, frame_a=X_a, frame_b=X_b, name=loop.name)]
-    universal = UniversalJointConstraint(parent, child, frame_a=X_a, frame_b=X_b, name=loop.name)
+        return [kind(parent, child, frame_a=X_a, frame_b=X_b, name=name)]
+    universal = UniversalJointConstraint(parent, child, frame_a=X_a, frame_b=X_b, name=name)
     one, two = joint.axis1, joint.axis2
     universal._set_axes(one, two, float(one @ two))
     if abs(one @ two) > _RIGHT:
@@ -72,7 +78,7 @@ def constraints_of_loop(skeleton: Skeleton, loop: LoopJoint) -> list[BodyConstra
     zero = np.zeros(3)
     first = {"frame_a": X_a @ frame_with_axis(one, zero, two), "frame_b": X_b @ frame_with_axis(one, zero, two)}
     second = {"frame_a": X_b @ frame_with_axis(-two, zero, one), "frame_b": X_a @ frame_with_axis(-two, zero, one)}
-    first["name"] = second["name"] = loop.name
+    first["name"] = second["name"] = name
     return [
         universal,
         *_forces(AngleConstraint, parent, child, joint, 0, first),

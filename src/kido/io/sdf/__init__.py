@@ -12,6 +12,7 @@ What the format means here:
   ``relative_to``. The axis of a joint is given in the joint's frame, before 1.5 in the model's.
 - Of joints that close loops the tree takes those with the fewest degrees of freedom; the others are described in
   ``skeleton.loops``.
+- Joints of a <world> hold its models together by constraints of the world.
 - A <gearbox> between two hinges, and a <mimic>, make one joint follow the other as a gear does.
 
 Everything a file says that KIDO does not model (sensors, lights, plugins, ...) is named in ``skeleton.warnings`` and
@@ -24,6 +25,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from kido.errors import KidoError
+from kido.io.sdf.between import hold_models
 from kido.io.sdf.build import SkeletonBuilder
 from kido.io.sdf.fields import Remarks
 from kido.io.sdf.models import ModelReader, read_version
@@ -96,4 +98,5 @@ def read(
         skeleton.uri = world.uri
         with located(model.node):
             world.add_skeleton(skeleton)
+    hold_models(world, spec, dict(zip(spec.models, world.skeletons, strict=True)))
     return world

@@ -35,7 +35,7 @@ from kido.skeleton import (
     WeldJoint,
 )
 
-__all__ = ["SkeletonBuilder"]
+__all__ = ["SkeletonBuilder", "make_joint"]
 
 ROOT_JOINT = "root_joint"
 LINK_CHILDREN = (
@@ -121,7 +121,7 @@ class SkeletonBuilder:
             remarks.add(decay, f"<velocity_decay> of link '{link.name}' is left out")
         joint: Joint
         if step.joint is not None:
-            joint = _joint(step.joint, placed, pose, step.turned)
+            joint = make_joint(step.joint, placed, pose, step.turned)
             for k, mimic in enumerate(mimics.get(step.joint.name, [])):
                 if mimic is not None:
                     joint.dofs[k].mimic = mimic
@@ -182,7 +182,7 @@ def _free_shape_name(body: BodyNode, node: Node) -> str:
     return name
 
 
-def _joint(joint: FlatJoint, placed: dict[str, np.ndarray], pose: np.ndarray, turned: bool) -> Joint:
+def make_joint(joint: FlatJoint, placed: dict[str, np.ndarray], pose: np.ndarray, turned: bool) -> Joint:
     """The joint of a record; turned round, its coordinates keep their sign, but for those of a ball joint."""
     X_WJ = pose @ joint.pose
     frames = [np.eye(4) if name == WORLD else placed[name] for name in (joint.parent, joint.child)]
@@ -217,7 +217,7 @@ def _joint(joint: FlatJoint, placed: dict[str, np.ndarray], pose: np.ndarray, tu
 
 def _loop(joint: FlatJoint, placed: dict[str, np.ndarray], pose: np.ndarray) -> LoopJoint:
     try:
-        described = _joint(joint, placed, pose, turned=False)
+        described = make_joint(joint, placed, pose, turned=False)
     except KidoError as error:
         raise joint.spec.node.error(str(error)) from None
     parent, child = (None if name == WORLD else name for name in (joint.parent, joint.child))

@@ -101,7 +101,11 @@ class ModelReader:
             elif child.tag == "frame":
                 self._add_frame(world.scope, child)
             elif child.tag == "joint":
-                self._remarks.add(child, f"{child.describe()} between models is left out")
+                joint = read_joint(child, source.version, WORLD, self._remarks)
+                pose, relative_to = find_pose(child)
+                entry = Entry(child, "joint", pose, relative_to or joint.child, joint.child)
+                world.scope.add(joint.name, entry)
+                world.joints[joint.name] = joint
         return world
 
     def _add_to_world(self, world: WorldSpec, model: ModelSpec) -> None:

@@ -89,6 +89,7 @@ class WorldSpec:
     node: Node
     scope: Scope
     models: dict[str, ModelSpec] = field(default_factory=dict)
+    joints: dict[str, JointSpec] = field(default_factory=dict)
     name: str | None = None
     gravity: tuple[float, float, float] | None = None
     time_step: float | None = None

@@ -15,11 +15,11 @@ import numpy as np
 from kido.io.sdf.fields import find_pose
 from kido.io.sdf.joints import NUM_AXES
 from kido.io.sdf.scope import MODEL, WORLD, Scope
-from kido.io.sdf.spec import JointSpec, LinkSpec, ModelSpec
+from kido.io.sdf.spec import JointSpec, LinkSpec, ModelSpec, WorldSpec
 from kido.io.xml import Node
 from kido.math.transform import inverse_transform
 
-__all__ = ["FlatJoint", "FlatLink", "Step", "flatten", "span"]
+__all__ = ["FlatJoint", "FlatLink", "Step", "flat_joint", "flatten", "span"]
 
 NUM_DOFS = {**NUM_AXES, "ball": 3}
 
@@ -81,7 +81,7 @@ def flatten(model: ModelSpec) -> tuple[dict[str, FlatLink], list[FlatJoint]]:
         for name, link in inner.links.items():
             local = inner.scope.pose(name, link.node)
             links[prefix + name] = FlatLink(prefix + name, pose @ local, link, inner.scope, local)
-        joints.extend(_flat_joint(key, inner, prefix, pose) for key in inner.joints)
+        joints.extend(flat_joint(key, inner, prefix, pose) for key in inner.joints)
     return links, joints
 
 
@@ -91,7 +91,8 @@ def _models(model: ModelSpec, prefix: str, pose: np.ndarray) -> Iterator[tuple[s
         yield from _models(nested, f"{prefix}{name}::", pose @ model.scope.pose(name, nested.node))
 
 
-def _flat_joint(key: str, model: ModelSpec, prefix: str, pose: np.ndarray) -> FlatJoint:
+def flat_joint(key: str, model: ModelSpec | WorldSpec, prefix: str, pose: np.ndarray) -> FlatJoint:
+    """A joint of a model, or of a world, whose pose in the outermost scope is given; one without links is refused."""
     joint = model.joints[key]
     scope, node = model.scope, joint.node
 
