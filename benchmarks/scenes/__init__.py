@@ -1,0 +1,1 @@
+"""Scenes with exact answers, in KIDO, MuJoCo, dartpy and pybullet."""
