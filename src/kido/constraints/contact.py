@@ -29,6 +29,7 @@ from kido.constraints.sources import (
     SLOP,
     TIME_STEP,
 )
+from kido.constraints.standing_forces import standing_forces
 from kido.constraints.surfaces import (
     DIRECTION_OF,
     ERP_CFM,
@@ -185,7 +186,7 @@ def rebound(e, gap, approach, rate, h):
         e: coefficient of restitution.
         gap: g at mid-step [m].
         approach: v, negative [m/s].
-        rate: a, the acceleration of approach without impulses [m/s^2].
+        rate: a, the acceleration of approach by forces, see `approach_rate` [m/s^2].
         h: time step [s].
 
     Returns:
@@ -194,6 +195,31 @@ def rebound(e, gap, approach, rate, h):
     half = -0.5 * h * approach
     square = e * e + 2.0 * rate * (e * e * (gap - half) - gap - e * half) / (approach * approach)
     return min(math.sqrt(square), e) if square > 0.0 else 0.0
+
+
+@kernel
+def segment_rate(t, d, pr, body, at, dof, length):
+    """Share of a segment in the normal acceleration that standing forces give; uses d.e and d.B."""
+    a = 0.0
+    if length > 0:
+        part = t.part[body]
+        standing_forces(t, d, t.part_body[part], t.part_body[part + 1])
+        for k in range(length):
+            a += pr.Y[at + k] * d.e[dof + k]
+    return a
+
+
+@kernel
+def approach_rate(t, d, pr, block, a, b):
+    """Acceleration of approach of a contact block by the forces that do work in a step: -J M^-1 f [m/s^2].
+
+    The impulse p moves the end of the step by (h/2) M^-1 J^T p, over which the forces f do the work -(h/2) p a.
+    Velocity products are not among them: they do none, and a rebound that made up for them would gain energy.
+    """
+    return -(
+        segment_rate(t, d, pr, a, pr.at_a[block], pr.dof_a[block], pr.len_a[block])
+        + segment_rate(t, d, pr, b, pr.at_b[block], pr.dof_b[block], pr.len_b[block])
+    )
 
 
 @kernel
@@ -214,7 +240,7 @@ def push_out(c, pr, block, gap, e, h):
 
 
 @kernel
-def set_bias(d, c, pr, src, s, k, block, properties, compliance):
+def set_bias(t, d, c, pr, src, s, k, block, properties, compliance, a, b):
     """Bias, restitution, softness and position correction of a contact block; `properties`: their row, or -1.
 
     With Newton's law a contact that bounces is to leave with e' times its speed of approach, whatever else happens.
@@ -244,7 +270,7 @@ def set_bias(d, c, pr, src, s, k, block, properties, compliance):
         if approach < -src.parameter[RESTITUTION_SPEED]:
             if gap + 0.5 * h * approach > 0.0:
                 return False
-            rate = (normal_velocity(pr, block, d.u) - approach) / h
+            rate = approach_rate(t, d, pr, block, a, b)
             if c.swept[k] != 0 and gap < 0.0:
                 e = rebound_of_sweep(c.restitution[k], gap, approach, rate, h)
                 push_out(c, pr, block, gap, e, h)
@@ -367,7 +393,7 @@ def add_contact(t, d, c, pr, src, s, responses, k, block, row, pool):
     pr.floor[block] = 0.0
     src.origin[block] = FROM_CONTACT
     src.index[block] = k
-    if not set_bias(d, c, pr, src, s, k, block, properties, compliance):
+    if not set_bias(t, d, c, pr, src, s, k, block, properties, compliance, a, b):
         return 0
     warm_start(c, pr, src, k, block)
     if is_driven(t, a) or is_driven(t, b):
