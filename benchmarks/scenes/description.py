@@ -12,6 +12,8 @@ from scipy.spatial.transform import Rotation
 
 G = 9.81
 
+Vector = Sequence[float] | np.ndarray
+
 
 @dataclass(frozen=True)
 class Ball:
@@ -83,14 +85,14 @@ class Body:
 
     mass: float
     shape: Shape | None
-    position: Sequence[float] = (0.0, 0.0, 0.0)
-    rotation: Sequence[float] = (0.0, 0.0, 0.0)  # rotation vector
-    velocity: Sequence[float] = (0.0, 0.0, 0.0)
-    spin: Sequence[float] = (0.0, 0.0, 0.0)
+    position: Vector = (0.0, 0.0, 0.0)
+    rotation: Vector = (0.0, 0.0, 0.0)  # rotation vector
+    velocity: Vector = (0.0, 0.0, 0.0)
+    spin: Vector = (0.0, 0.0, 0.0)
     friction: float | None = None  # of all pairs with this body; None: the scene's
-    belt: Sequence[float] | None = None  # surface velocity [m/s]
-    moment: Sequence[float] | None = None
-    parts: Sequence[tuple[Shape, Sequence[float], float | None]] = ()  # further shapes: place, friction of pairs
+    belt: Vector | None = None  # surface velocity [m/s]
+    moment: Vector | None = None
+    parts: Sequence[tuple[Shape, Vector, float | None]] = ()  # further shapes: place, friction of pairs
     hinge: Hinge | None = None
 
     def moments(self) -> np.ndarray:
@@ -100,7 +102,7 @@ class Body:
         assert self.shape is not None and not isinstance(self.shape, Ground)
         return self.shape.moment(self.mass)
 
-    def shapes(self) -> list[tuple[Shape, Sequence[float], float | None]]:
+    def shapes(self) -> list[tuple[Shape, Vector, float | None]]:
         """Every shape with its place in the body and its own friction."""
         own = [] if self.shape is None else [(self.shape, (0.0, 0.0, 0.0), self.friction)]
         return [*own, *self.parts]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dartpy as dart
+import dartpy as dart  # pyright: ignore[reportMissingImports]
 import numpy as np
 from scipy.spatial.transform import Rotation
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import mujoco
+import mujoco  # pyright: ignore[reportMissingImports]
 import numpy as np
 from scipy.spatial.transform import Rotation
 

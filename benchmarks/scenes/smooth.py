@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -11,7 +12,9 @@ from scipy.spatial.transform import Rotation
 from benchmarks.scenes.description import Body, Case, Scene
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
-import linkages
+import linkages as _linkages
+
+linkages: Any = _linkages
 
 
 def _torque_free(momentum: bool):

@@ -7,11 +7,12 @@ import numpy as np
 from benchmarks.scenes.description import Ball, Block, Body, Case, G, Scene, floor
 
 EDGE = 0.1
+CUBE = Block((EDGE, EDGE, EDGE))
 
 
 def column(masses) -> Scene:
     """Cubes on one another, the first at the bottom."""
-    cubes = [Body(m, Block((EDGE,) * 3), (0, 0, EDGE * (k + 0.5))) for k, m in enumerate(masses)]
+    cubes = [Body(m, CUBE, (0, 0, EDGE * (k + 0.5))) for k, m in enumerate(masses)]
     return Scene([floor(), *cubes], friction=1.0)
 
 
@@ -85,7 +86,7 @@ def bin_of_boxes() -> Scene:
         at = np.array([0.2 * (x - 1), 0.175 * (y - 1.5), 0.1 + 0.18 * layer])
         axis = random.normal(size=3)
         turn = random.uniform(0, np.pi) * axis / np.linalg.norm(axis)
-        boxes.append(Body(1.0, Block((EDGE,) * 3), at, tuple(turn)))
+        boxes.append(Body(1.0, CUBE, at, tuple(turn)))
     return Scene([floor(), *walls, *boxes], friction=0.5)
 
 
