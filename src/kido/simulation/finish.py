@@ -33,6 +33,7 @@ from kido.simulation.schema import (
     PENETRATION,
     PROBLEM_AT,
     RESIDUAL,
+    SOFT_BALANCE,
     SOURCES_AT,
     STATUS,
     TEAM_AT,
@@ -197,6 +198,8 @@ def finish_share(address, begin, end, worker):
         if t.part_mobile[part] != 0:
             first, last = t.part_body[part], t.part_body[part + 1]
             move_part(t, d, pr, first, last, h, view(COLLISION, w.table[COLLISION_AT]).sweep[PUSH])
+            if w.table[SOFT_BALANCE] != 0:
+                call4(w.table[SOFT_BALANCE], address, part, 0, 0)
             hand_back(t, d, w, pr, first, last, h)
     return 0
 

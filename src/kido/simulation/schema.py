@@ -15,11 +15,11 @@ LOOPS_AT, LOOP_START, LOOP_PREDICT, LOOP_FREE, LOOP_ROWS, LOOP_CLOSE, LOOP_USER,
 # those of one island.
 TEAM_AT, SOLVE_TEAM, CORRECT_TEAM, SMOOTH_SHARE, FINISH_SHARE, SOLVE_SHARE, CORRECT_SHARE = range(24, 31)
 BEGIN_ISLANDS, SOLVE_ONE, END_ISLANDS, CORRECT_ONE = range(31, 35)
-# Soft bodies (kido.simulation.soft_contact).
-SOFT_AT, SOFT_ASSEMBLE, SOFT_FINISH = range(35, 38)
+# Soft bodies (kido.simulation.soft_contact, soft_balance).
+SOFT_AT, SOFT_ASSEMBLE, SOFT_FINISH, SOFT_BALANCE = range(35, 39)
 # Sleeping parts, and listeners to contacts.
-SLEEP_AT, SLEEPING, EVENTS_AT, EVENTS = range(38, 42)
-TABLE_SIZE = 42
+SLEEP_AT, SLEEPING, EVENTS_AT, EVENTS = range(39, 43)
+TABLE_SIZE = 43
 
 # Entries of `worst`, the largest over all steps so far, and of `last`, those of the last step.
 PENETRATION, RESIDUAL, ITERATIONS, STATUS, NUM_CONTACTS, DISSIPATION, FALLBACKS, BOUNCES = range(8)

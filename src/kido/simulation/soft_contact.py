@@ -20,6 +20,7 @@ from kido.math.so3 import cross, rotate_inverse
 from kido.simulation.correction import LARGEST_MOVE, correction_share
 from kido.simulation.schema import COLLISION_AT, DATA_AT, PROBLEM_AT, SOFT_AT, SOURCES_AT, TREE_AT, WORLD
 from kido.simulation.soft_automatic import adapt
+from kido.simulation.soft_balance import book
 from kido.solvers.problem import BLOCKS, PROBLEM
 from kido.tree.schema import DATA, TREE
 from kido.tree.soft import AUTOMATIC, SOFT
@@ -100,8 +101,8 @@ def answer(d, so, s, impulse, dV):
 
 @kernel
 def finish_points(t, d, pr, so, s, h):
-    """Velocities and displacements of the points of soft body s at the end of the step."""
-    part, i = so.part[s], so.link[s]
+    """Velocities of the points of soft body s at the end of the step."""
+    i = so.link[s]
     new = link_velocity(t, d, i, pr.u)
     old = link_velocity(t, d, i, pr.u_free)
     change = (new[0] - old[0], new[1] - old[1], new[2] - old[2], new[3] - old[3], new[4] - old[4], new[5] - old[5])
@@ -111,8 +112,17 @@ def finish_points(t, d, pr, so, s, h):
         for c in range(3):
             if so.frozen[k] == 0:
                 so.qd[k, c] += so.column[row, c]
-                so.q[k, c] += 0.5 * h * so.qd[k, c]
             so.rate[k, c] = (so.qd[k, c] - so.start[k, c]) / h
+
+
+@kernel
+def move_points(t, d, pr, so, s, h):
+    """Displacements of the points of soft body s at the end of the step."""
+    part, i = so.part[s], so.link[s]
+    for k in range(so.first[s], so.first[s + 1]):
+        if so.frozen[k] == 0:
+            for c in range(3):
+                so.q[k, c] += 0.5 * h * so.qd[k, c]
     answer(d, so, s, so.push, link_velocity(t, d, i, pr.u_position))
     share = correction_share(pr, t.part_dof[part], t.part_dof[part + 1], h, 0.0)
     largest = 0.0
@@ -142,6 +152,12 @@ def soft_finish_stage(address, unused_1, unused_2, unused_3):
     for s in range(so.link.shape[0]):
         if t.part_mobile[so.part[s]] != 0:
             finish_points(t, d, pr, so, s, w.time_step[0])
+    for part in range(t.part_mobile.shape[0]):
+        if t.part_mobile[part] != 0:
+            book(t, d, so, part, t.part_body[part], t.part_body[part + 1], pr.u, 1.0)
+    for s in range(so.link.shape[0]):
+        if t.part_mobile[so.part[s]] != 0:
+            move_points(t, d, pr, so, s, w.time_step[0])
             if so.parameter[s, AUTOMATIC] != 0.0:
                 adapt(so, s)
     return 0

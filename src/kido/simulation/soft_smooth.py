@@ -6,6 +6,7 @@ from kido.collision.container import COLLISION
 from kido.jit import call4, callback, kernel, view
 from kido.kernels.forward_dynamics import acceleration_scatter, eliminate_joint, joint_bias, start_bias
 from kido.kernels.inertia import add_shifted, body_inertia, read_inertia, start_inertia
+from kido.kernels.integration import advance, to_parent_axes
 from kido.kernels.kinematics import transforms, velocities
 from kido.kernels.soft import (
     accelerate_points,
@@ -27,7 +28,8 @@ from kido.simulation.schema import (
     TREE_AT,
     WORLD,
 )
-from kido.simulation.smooth import drift, joint_loads, prescribe, reach_targets
+from kido.simulation.smooth import joint_loads, prescribe, reach_targets
+from kido.simulation.soft_balance import book, book_forces, open_account
 from kido.solvers.problem import PROBLEM
 from kido.tree.schema import DATA, TREE
 from kido.tree.soft import FACE_SHAPE, SOFT, VERTEX_SHAPE
@@ -102,6 +104,7 @@ def free_soft_part(t, d, so, w, pr, part, first, last, h):
     """u_free of one mobile part, and qd of its points without impulses, from the predicted velocities."""
     begin, end = t.first_dof[first], t.first_dof[last]
     soft_accelerations(t, d, so, part, first, last, h)
+    book_forces(t, d, so, part, first, last, h)
     for k in range(begin, end):
         u = w.start_u[k]
         pr.u_free[k] = u + h * d.udot[k]
@@ -115,6 +118,7 @@ def free_soft_part(t, d, so, w, pr, part, first, last, h):
             for c in range(6):
                 so.transfer[s, c] = 0.0
     reach_targets(t, d, pr, begin, end)
+    book(t, d, so, part, first, last, pr.u_free, -1.0)
 
 
 @kernel
@@ -154,7 +158,11 @@ def soft_smooth_stage(address, unused_1, unused_2, unused_3):
         first, last = t.part_body[part], t.part_body[part + 1]
         mobile = t.part_mobile[part] != 0
         if mobile:
-            drift(t, d, w, first, last, h)
+            to_parent_axes(t, d, first, last, d.u)
+            for k in range(t.first_dof[first], t.first_dof[last]):
+                w.start_u[k] = d.u[k]
+            open_account(t, d, so, part, first, last)
+            advance(t, d, first, last, 0.5 * h)
         transforms(t, d, first, last)
         if mobile:
             status = predict_soft_part(t, d, so, w, part, first, last, h)

@@ -13,6 +13,7 @@ from kido.simulation.finish import finish_share, finish_stage
 from kido.simulation.loops import LOOP_STAGES
 from kido.simulation.sleep import sleeping_stage
 from kido.simulation.smooth import smooth_stage
+from kido.simulation.soft_balance import balance_part
 from kido.simulation.soft_contact import soft_assemble_stage, soft_finish_stage
 from kido.simulation.soft_smooth import soft_smooth_stage
 from kido.simulation.step import assemble_stage, detect_stage
@@ -64,6 +65,7 @@ def stages_of(engine: Engine) -> dict[int, Any]:
         stages[schema.SMOOTH] = soft_smooth_stage
         stages[schema.SOFT_ASSEMBLE] = soft_assemble_stage
         stages[schema.SOFT_FINISH] = soft_finish_stage
+        stages[schema.SOFT_BALANCE] = balance_part
     if engine.sleepers is not None:
         stages[schema.SLEEPING] = sleeping_stage
     if engine.touch_log is not None:
