@@ -11,6 +11,7 @@ from kido.collision import CONTACTS
 from kido.kernels import entries
 from kido.simulation import World
 from kido.simulation.engine import Engine
+from kido.skeleton.soft.whole import kinetic_energy_share, potential_energy_share, soft_among
 
 Array = NDArray[np.float64]
 
@@ -47,6 +48,8 @@ class Probe:
         self._body_of_shape = np.array(bodies, dtype=np.int64)
         # Immobile skeletons with mass: their energy does not count.
         self._fixed = [s for s in world.skeletons if not s.mobile and s.mass > 0.0]
+        # The sweep takes skins as rigid; of immobile skeletons too, whose energy with their skins is subtracted.
+        self._soft = [s for s in world.skeletons if s.soft_bodies]
 
     @property
     def valid(self) -> bool:
@@ -63,6 +66,10 @@ class Probe:
         for skeleton in self._fixed:
             kinetic -= skeleton.kinetic_energy
             potential -= skeleton.potential_energy
+        for skeleton in self._soft:
+            moved = soft_among(skeleton, None)
+            kinetic += kinetic_energy_share(moved)
+            potential += potential_energy_share(skeleton, moved)
         return kinetic, potential
 
     def frame(self, structure: int, commands: Array, soft_points: bool = False) -> Frame:

@@ -35,10 +35,11 @@ def is_calm(so, s, k):
 
 
 @kernel
-def adapt(so, s):
+def adapt(so, s, at_once):
     """Free and freeze points of soft body s for the next step.
 
-    A point that freezes hands the momentum of its motion relative to the link to the link, in the next step.
+    A point that freezes hands the momentum of its motion relative to the link to the skeleton, at once where its
+    momentum is balanced (`kido.simulation.soft_balance`), else to the link in the next step.
     """
     mark_near(so, s)
     for k in range(so.first[s], so.first[s + 1]):
@@ -46,17 +47,18 @@ def adapt(so, s):
             so.frozen[k] = 0
             so.parameter[s, FACTORED] = 0.0
         elif so.near[k] == 0 and so.frozen[k] == 0 and is_calm(so, s, k):
-            m = so.mass[k]
-            x, y, z = m * so.qd[k, 0], m * so.qd[k, 1], m * so.qd[k, 2]
-            n0, n1, n2 = cross(
-                so.rest[k, 0] + so.q[k, 0], so.rest[k, 1] + so.q[k, 1], so.rest[k, 2] + so.q[k, 2], x, y, z
-            )
-            so.transfer[s, 0] += n0
-            so.transfer[s, 1] += n1
-            so.transfer[s, 2] += n2
-            so.transfer[s, 3] += x
-            so.transfer[s, 4] += y
-            so.transfer[s, 5] += z
+            if not at_once:
+                m = so.mass[k]
+                x, y, z = m * so.qd[k, 0], m * so.qd[k, 1], m * so.qd[k, 2]
+                n0, n1, n2 = cross(
+                    so.rest[k, 0] + so.q[k, 0], so.rest[k, 1] + so.q[k, 1], so.rest[k, 2] + so.q[k, 2], x, y, z
+                )
+                so.transfer[s, 0] += n0
+                so.transfer[s, 1] += n1
+                so.transfer[s, 2] += n2
+                so.transfer[s, 3] += x
+                so.transfer[s, 4] += y
+                so.transfer[s, 5] += z
             for c in range(3):
                 so.qd[k, c] = 0.0
             so.frozen[k] = 1

@@ -20,7 +20,7 @@ from kido.math.so3 import cross, rotate_inverse
 from kido.simulation.correction import LARGEST_MOVE, correction_share
 from kido.simulation.schema import COLLISION_AT, DATA_AT, PROBLEM_AT, SOFT_AT, SOURCES_AT, TREE_AT, WORLD
 from kido.simulation.soft_automatic import adapt
-from kido.simulation.soft_balance import book
+from kido.simulation.soft_balance import book, is_active
 from kido.solvers.problem import BLOCKS, PROBLEM
 from kido.tree.schema import DATA, TREE
 from kido.tree.soft import AUTOMATIC, SOFT
@@ -159,5 +159,5 @@ def soft_finish_stage(address, unused_1, unused_2, unused_3):
         if t.part_mobile[so.part[s]] != 0:
             move_points(t, d, pr, so, s, w.time_step[0])
             if so.parameter[s, AUTOMATIC] != 0.0:
-                adapt(so, s)
+                adapt(so, s, is_active(t, so, so.part[s]) >= 0)
     return 0

@@ -22,6 +22,13 @@ from kido.skeleton.arrays import (
 )
 from kido.skeleton.compiler import check_masses
 from kido.skeleton.results.selections import SkeletonSelections
+from kido.skeleton.soft.whole import (
+    kinetic_energy_share,
+    mass_moment_share,
+    momentum_share,
+    potential_energy_share,
+    soft_among,
+)
 
 
 class SkeletonDynamics(SkeletonSelections):
@@ -36,12 +43,15 @@ class SkeletonDynamics(SkeletonSelections):
 
     @property
     def com(self) -> Array:
-        """Centre of mass in the world [m].
+        """Centre of mass in the world [m], soft skins as they are.
 
         Raises:
             ModelError: the skeleton has no mass.
         """
-        return self._result(OF_POSITIONS, "com", self._compute_com).copy()
+        com = self._result(OF_POSITIONS, "com", self._compute_com).copy()
+        if soft := soft_among(self, None):
+            com += mass_moment_share(soft) / self.mass
+        return com
 
     def _compute_com(self) -> Array:
         d = self._with_transforms()
@@ -53,7 +63,10 @@ class SkeletonDynamics(SkeletonSelections):
     @property
     def momentum(self) -> Array:
         """[angular momentum about the world origin; linear momentum], world axes [kg m^2/s, kg m/s]."""
-        return self._result(OF_VELOCITIES, "momentum", self._compute_momentum).copy()
+        total = self._result(OF_VELOCITIES, "momentum", self._compute_momentum).copy()
+        if soft := soft_among(self, None):
+            total += momentum_share(soft)
+        return total
 
     def _compute_momentum(self) -> Array:
         d = self._with_velocities()
@@ -61,8 +74,10 @@ class SkeletonDynamics(SkeletonSelections):
 
     @property
     def kinetic_energy(self) -> float:
-        """[J]"""
-        return self._result(OF_VELOCITIES, "kinetic_energy", self._compute_kinetic_energy)
+        """Of all bodies, and of the points of soft skins [J]."""
+        energy = self._result(OF_VELOCITIES, "kinetic_energy", self._compute_kinetic_energy)
+        soft = soft_among(self, None)
+        return energy + kinetic_energy_share(soft) if soft else energy
 
     def _compute_kinetic_energy(self) -> float:
         d = self._with_velocities()
@@ -70,8 +85,10 @@ class SkeletonDynamics(SkeletonSelections):
 
     @property
     def potential_energy(self) -> float:
-        """Gravity's, zero at the world origin, and the joint springs' [J]."""
-        return self._result(OF_POSITIONS, "potential_energy", self._compute_potential_energy)
+        """Gravity's, zero at the world origin, the joint springs' and that of soft skins [J]."""
+        energy = self._result(OF_POSITIONS, "potential_energy", self._compute_potential_energy)
+        soft = soft_among(self, None)
+        return energy + potential_energy_share(self, soft) if soft else energy  # type: ignore[arg-type]
 
     def _compute_potential_energy(self) -> float:
         d = self._with_transforms()

@@ -17,6 +17,14 @@ from kido.skeleton.arrays import OF_ACCELERATIONS, OF_POSITIONS, OF_VELOCITIES, 
 from kido.skeleton.frames.frame import Frame
 from kido.skeleton.results.jacobians import SkeletonJacobians
 from kido.skeleton.results.selections import NOTHING, Bodies
+from kido.skeleton.soft.whole import (
+    kinetic_energy_share,
+    mass_moment_share,
+    momentum_share,
+    potential_energy_share,
+    refuse_soft,
+    soft_among,
+)
 
 _CENTRE = np.zeros(3)
 
@@ -41,7 +49,13 @@ class SkeletonMomentum(SkeletonJacobians):
             self._check_mass(self._of_held(entries.com, d, choice, 0, level, NOTHING, NOTHING, NOTHING, out))
             return out
 
-        return self._result((OF_POSITIONS, OF_VELOCITIES, OF_ACCELERATIONS)[level], ("com", key), compute)
+        value = self._result((OF_POSITIONS, OF_VELOCITIES, OF_ACCELERATIONS)[level], ("com", key), compute)
+        if level > 1:
+            refuse_soft(self, key, "com_acceleration")
+        elif soft := soft_among(self, key):
+            share = mass_moment_share(soft) if level == 0 else momentum_share(soft)[3:]
+            value = value + share / self._mass_of(key)
+        return value
 
     def _frame(self, frame: Any, what: str) -> Frame:
         if frame is None:
@@ -106,7 +120,12 @@ class SkeletonMomentum(SkeletonJacobians):
             self._check_mass(self._of_held(entry, d, choice, 0, int(about is None), point, NOTHING, NOTHING, h))
             return h
 
-        return self._result(OF_VELOCITIES, ("momentum", key, None if about is None else tuple(point)), compute)
+        value = self._result(OF_VELOCITIES, ("momentum", key, None if about is None else tuple(point)), compute)
+        if soft := soft_among(self, key):
+            if about is None:  # about the true centre of mass, which the points have moved
+                return self._held_momentum(bodies, self._held_com(bodies, 0))
+            value = value + momentum_share(soft, point)
+        return value
 
     def momentum_about(self, about: ArrayLike, bodies: Bodies = None) -> Array:
         """[angular; linear] momentum (6,) about a point of the world [kg m^2/s, kg m/s]."""
@@ -166,7 +185,9 @@ class SkeletonMomentum(SkeletonJacobians):
             d = self._with_velocities()
             return self._of_held(entries.kinetic_energy, d, self._choice(key), 0, NOTHING, NOTHING)
 
-        return self._result(OF_VELOCITIES, ("kinetic energy", key), compute)
+        energy = self._result(OF_VELOCITIES, ("kinetic energy", key), compute)
+        soft = soft_among(self, key)
+        return energy + kinetic_energy_share(soft) if soft else energy
 
     def potential_energy_of(self, bodies: Bodies) -> float:
         """Gravity's of some bodies, zero at the world origin, and that of the springs of the joints above them [J]."""
@@ -176,7 +197,9 @@ class SkeletonMomentum(SkeletonJacobians):
             d = self._with_transforms()
             return self._of_held(entries.potential_energy, d, self._choice(key), 0, NOTHING)
 
-        return self._result(OF_POSITIONS, ("potential energy", key), compute)
+        energy = self._result(OF_POSITIONS, ("potential energy", key), compute)
+        soft = soft_among(self, key)
+        return energy + potential_energy_share(self, soft) if soft else energy  # type: ignore[arg-type]
 
     @property
     def lagrangian(self) -> float:

@@ -1,0 +1,95 @@
+"""What points that moved from their places at rest change of a skeleton's whole: energies, momentum, centre of mass.
+
+The arrays of a skeleton take skins as rigid in their places at rest. What is true of the points is added here, from
+the difference of each point and its place at rest, so that a skin at rest adds exactly zero.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kido.errors import ModelError
+
+if TYPE_CHECKING:
+    from kido.skeleton.skeleton import Skeleton
+    from kido.skeleton.soft.soft_body_node import SoftBodyNode
+
+Array = NDArray[np.float64]
+
+
+def soft_among(skeleton: Any, key: tuple[int, ...] | None) -> list[SoftBodyNode]:
+    """Soft bodies among the chosen bodies (None: all) whose points are not all at rest in their places."""
+    table = skeleton._selections  # dropped with the arrays when the structure changes
+    soft = table.get("soft bodies")
+    if soft is None:
+        soft = table["soft bodies"] = skeleton.soft_bodies
+    if not soft:
+        return soft
+    chosen = soft if key is None else [b for b in soft if b.index in key]
+    return [b for b in chosen if b.skin._q.any() or b.skin._qd.any()]
+
+
+def mass_moment_share(bodies: list[SoftBodyNode]) -> Array:
+    """Sum of m (x - x_rest), world axes [kg m]."""
+    total = np.zeros(3)
+    for body in bodies:
+        total += body.world_transform[:3, :3] @ (body.skin._masses @ body.skin._q)
+    return total
+
+
+def _velocities(body: SoftBodyNode) -> tuple[Array, Array, Array, Array]:
+    """Places and velocities of points, and of their places at rest, in the world."""
+    X, V = body.world_transform, body.spatial_velocity
+    R = X[:3, :3]
+    rest = body.skin.rest @ R.T
+    moved = body.skin._q @ R.T
+    held = V[3:] + np.cross(V[:3], rest)
+    return X[:3, 3] + rest + moved, held + np.cross(V[:3], moved) + body.skin._qd @ R.T, X[:3, 3] + rest, held
+
+
+def momentum_share(bodies: list[SoftBodyNode], about: Any = (0.0, 0.0, 0.0)) -> Array:
+    """What the points' own motion adds to [angular about a point of the world; linear] momentum."""
+    total = np.zeros(6)
+    for body in bodies:
+        m = body.skin._masses
+        x, v, x_rest, v_rest = _velocities(body)
+        total[:3] += m @ (np.cross(x - about, v) - np.cross(x_rest - about, v_rest))
+        total[3:] += m @ (v - v_rest)
+    return total
+
+
+def kinetic_energy_share(bodies: list[SoftBodyNode]) -> float:
+    """What it adds to the kinetic energy [J]."""
+    total = 0.0
+    for body in bodies:
+        _, v, _, v_rest = _velocities(body)
+        total += 0.5 * float(body.skin._masses @ ((v - v_rest) * (v + v_rest)).sum(axis=1))
+    return total
+
+
+def potential_energy_share(skeleton: Skeleton, bodies: list[SoftBodyNode]) -> float:
+    """Energy of the skins' springs, and gravity's of the points' displacements [J]."""
+    total = 0.0
+    for body in bodies:
+        total += body.elastic_energy
+        if body.gravity:
+            total -= float(skeleton.gravity @ mass_moment_share([body]))
+    return total
+
+
+def refuse_soft(skeleton: Any, key: tuple[int, ...] | None, what: str) -> None:
+    """Refuse a quantity that needs the accelerations of points.
+
+    Raises:
+        ModelError: points of a chosen body are not at rest in their places.
+    """
+    moved = soft_among(skeleton, key)
+    if moved:
+        names = ", ".join(repr(b.name) for b in moved)
+        raise ModelError(
+            f"skeleton {skeleton.name!r}: {what} is not known for soft bodies whose points move ({names}); "
+            "use the change of com_velocity, or bodies without them"
+        )
