@@ -22,7 +22,7 @@ from kido.skeleton.arrays import (
 )
 from kido.skeleton.compiler import check_masses
 from kido.skeleton.results.selections import SkeletonSelections
-from kido.skeleton.soft.whole import (
+from kido.skeleton.results.skins import (
     kinetic_energy_share,
     mass_moment_share,
     momentum_share,

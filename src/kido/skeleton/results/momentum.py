@@ -17,7 +17,7 @@ from kido.skeleton.arrays import OF_ACCELERATIONS, OF_POSITIONS, OF_VELOCITIES, 
 from kido.skeleton.frames.frame import Frame
 from kido.skeleton.results.jacobians import SkeletonJacobians
 from kido.skeleton.results.selections import NOTHING, Bodies
-from kido.skeleton.soft.whole import (
+from kido.skeleton.results.skins import (
     kinetic_energy_share,
     mass_moment_share,
     momentum_share,

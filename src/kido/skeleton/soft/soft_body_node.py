@@ -24,7 +24,8 @@ class SoftBodyNode(BodyNode):
 
     Made by `Skeleton.add_soft_body`. In a world the points move, in two-way coupling with the skeleton, and touch
     other shapes; energies, momentum and centre of mass are those of the points. What a skeleton computes on its own
-    (mass matrix, inverse and forward dynamics) takes the skin as rigid in its place at rest. A body can be soft in parts: points can be frozen, and freed, at any time.
+    (mass matrix, inverse and forward dynamics) takes the skin as rigid in its place at rest. A body can be
+    soft in parts: points can be frozen, and freed, at any time.
 
     Points are numbered as the vertices of the skin's shape. Vectors of points are (n,3) arrays.
 

@@ -6,21 +6,17 @@ the difference of each point and its place at rest, so that a skin at rest adds 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kido.errors import ModelError
 
-if TYPE_CHECKING:
-    from kido.skeleton.skeleton import Skeleton
-    from kido.skeleton.soft.soft_body_node import SoftBodyNode
-
 Array = NDArray[np.float64]
 
 
-def soft_among(skeleton: Any, key: tuple[int, ...] | None) -> list[SoftBodyNode]:
+def soft_among(skeleton: Any, key: tuple[int, ...] | None) -> list[Any]:
     """Soft bodies among the chosen bodies (None: all) whose points are not all at rest in their places."""
     table = skeleton._selections  # dropped with the arrays when the structure changes
     soft = table.get("soft bodies")
@@ -32,7 +28,7 @@ def soft_among(skeleton: Any, key: tuple[int, ...] | None) -> list[SoftBodyNode]
     return [b for b in chosen if b.skin._q.any() or b.skin._qd.any()]
 
 
-def mass_moment_share(bodies: list[SoftBodyNode]) -> Array:
+def mass_moment_share(bodies: list[Any]) -> Array:
     """Sum of m (x - x_rest), world axes [kg m]."""
     total = np.zeros(3)
     for body in bodies:
@@ -40,7 +36,7 @@ def mass_moment_share(bodies: list[SoftBodyNode]) -> Array:
     return total
 
 
-def _velocities(body: SoftBodyNode) -> tuple[Array, Array, Array, Array]:
+def _velocities(body: Any) -> tuple[Array, Array, Array, Array]:
     """Places and velocities of points, and of their places at rest, in the world."""
     X, V = body.world_transform, body.spatial_velocity
     R = X[:3, :3]
@@ -50,7 +46,7 @@ def _velocities(body: SoftBodyNode) -> tuple[Array, Array, Array, Array]:
     return X[:3, 3] + rest + moved, held + np.cross(V[:3], moved) + body.skin._qd @ R.T, X[:3, 3] + rest, held
 
 
-def momentum_share(bodies: list[SoftBodyNode], about: Any = (0.0, 0.0, 0.0)) -> Array:
+def momentum_share(bodies: list[Any], about: Any = (0.0, 0.0, 0.0)) -> Array:
     """What the points' own motion adds to [angular about a point of the world; linear] momentum."""
     total = np.zeros(6)
     for body in bodies:
@@ -61,7 +57,7 @@ def momentum_share(bodies: list[SoftBodyNode], about: Any = (0.0, 0.0, 0.0)) -> 
     return total
 
 
-def kinetic_energy_share(bodies: list[SoftBodyNode]) -> float:
+def kinetic_energy_share(bodies: list[Any]) -> float:
     """What it adds to the kinetic energy [J]."""
     total = 0.0
     for body in bodies:
@@ -70,7 +66,7 @@ def kinetic_energy_share(bodies: list[SoftBodyNode]) -> float:
     return total
 
 
-def potential_energy_share(skeleton: Skeleton, bodies: list[SoftBodyNode]) -> float:
+def potential_energy_share(skeleton: Any, bodies: list[Any]) -> float:
     """Energy of the skins' springs, and gravity's of the points' displacements [J]."""
     total = 0.0
     for body in bodies:
