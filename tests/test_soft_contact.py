@@ -234,3 +234,24 @@ def test_runs_are_the_same_to_the_bit() -> None:
         world.step(400)
         ends.append(body.point_positions)
     np.testing.assert_array_equal(*ends)
+
+
+def test_a_handler_that_fails_leaves_soft_bodies_as_they_were() -> None:
+    calls = []
+
+    class Late(kido.ContactSurfaceHandler):
+        def contact(self, contact, surface):
+            calls.append(contact)
+            if len(calls) > 30:
+                raise RuntimeError("not now")
+            return surface
+
+    world = kido.World(contact_surface_handler=Late())
+    boxes = pair_of_boxes(world)
+    with pytest.raises(RuntimeError, match="not now"):
+        for _ in range(400):
+            before = [np.concatenate([b.skin._q, b.skin._qd]) for b in boxes]
+            world.step()
+    assert calls
+    for b, values in zip(boxes, before, strict=True):
+        np.testing.assert_array_equal(np.concatenate([b.skin._q, b.skin._qd]), values)

@@ -78,6 +78,7 @@ def _run(engine: Engine, number: int) -> None:
     kept = _kept_steps(engine) if engine.surfaces.own_pairs else None
     asked = number
     before: dict[str, np.ndarray] | None = None
+    soft: dict[str, np.ndarray] | None = None
     if engine.sleepers is not None:
         engine.sleepers.wake_disturbed()
     while number > 0:
@@ -86,6 +87,7 @@ def _run(engine: Engine, number: int) -> None:
             engine.link()
         if from_python and resume == FROM_START:
             before = {f: getattr(engine.data, f).copy() for f in STATE_FIELDS}
+            soft = None if engine.soft is None else engine.soft.state()
         done, stage, status = run_steps(engine.world.address, 1 if from_python else number, resume)
         number -= done
         resume = FROM_START
@@ -102,6 +104,8 @@ def _run(engine: Engine, number: int) -> None:
             if stage in OF_OTHERS:  # whose code failed: the step is undone
                 if from_python:
                     _undo_step(engine, before, None, 0)
+                    if engine.soft is not None and soft is not None:
+                        engine.soft.set_state(soft)
                 elif stage == schema.ASSEMBLE and kept is not None:
                     _undo_step(engine, None, kept, asked - number)
             raise
