@@ -101,12 +101,7 @@ def steps(model: Any, number: int) -> str:
     return "yes" if finite else "NaN"
 
 
-def random_positions(skeleton: kido.Skeleton, random: np.random.Generator) -> dict[str, float]:
-    """Positions by name of degree of freedom."""
-    return {dof.name: float(random.uniform(-0.8, 0.8)) for dof in skeleton.dofs}
-
-
-def differs(one: kido.Skeleton, two: kido.Skeleton, prefix: str = "") -> str:
+def differs(one: kido.Skeleton, two: kido.Skeleton) -> str:
     """In words how a skeleton differs from another that should be the same; empty if it does not."""
     names = {body.name: body for body in two.bodies}
     for body in one.bodies:
@@ -195,10 +190,13 @@ def main() -> int:
     rows: list[Row] = []
     wrong: list[str] = []
     with tempfile.TemporaryDirectory() as scratch:
-        for path, folder in tqdm(files, unit="file", mininterval=5.0):
-            row, trouble = examine(path, folder, options.steps, not options.no_round_trips, Path(scratch))
-            rows.append(row)
-            wrong += trouble
+        try:
+            for path, folder in tqdm(files, unit="file", mininterval=5.0):
+                row, trouble = examine(path, folder, options.steps, not options.no_round_trips, Path(scratch))
+                rows.append(row)
+                wrong += trouble
+        except KeyboardInterrupt:
+            print(f"Interrupted: {len(rows)} of {len(files)} files\n")
     if options.all:
         header = ["file", "read", "skeletons", "dofs", "loops", "remarks", "steps", *FORMATS, "s"]
         print(table(header, [shown(row) for row in rows]), "\n")
