@@ -35,7 +35,7 @@ from kido.skeleton import (
     WeldJoint,
 )
 
-__all__ = ["SkeletonBuilder", "make_joint"]
+__all__ = ["SkeletonBuilder", "loop_joint", "make_joint"]
 
 ROOT_JOINT = "root_joint"
 LINK_CHILDREN = (
@@ -91,7 +91,7 @@ class SkeletonBuilder:
             if step.turned:
                 assert step.joint is not None
                 remarks.add(node, f"joint '{step.joint.name}' is turned round: body '{body.name}' hangs on its child")
-        skeleton.loops = [_loop(joint, placed, pose) for joint in loops]
+        skeleton.loops = [loop_joint(joint, placed, pose) for joint in loops]
         for joint, loop in zip(loops, skeleton.loops, strict=True):
             remarks.add(
                 joint.spec.node,
@@ -215,7 +215,13 @@ def make_joint(joint: FlatJoint, placed: dict[str, np.ndarray], pose: np.ndarray
     return ONE_AXIS[kind](joint.name, axis=axes[0], **options)
 
 
-def _loop(joint: FlatJoint, placed: dict[str, np.ndarray], pose: np.ndarray) -> LoopJoint:
+def loop_joint(joint: FlatJoint, placed: dict[str, np.ndarray], pose: np.ndarray) -> LoopJoint:
+    """A joint that closes a loop, with its poses in both links as they are at zero positions.
+
+    Args:
+        placed: poses of links.
+        pose: of the model.
+    """
     try:
         described = make_joint(joint, placed, pose, turned=False)
     except KidoError as error:

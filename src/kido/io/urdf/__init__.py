@@ -16,6 +16,7 @@ from typing import Any
 from kido.errors import KidoError
 from kido.io.resources import ResourceFinder
 from kido.io.urdf.build import build_skeleton
+from kido.io.urdf.loops import read_loops
 from kido.io.urdf.parse import read_robot
 from kido.io.urdf.shapes import ShapeReader
 from kido.io.urdf.tree import massless_text, order_links, refuse_massless
@@ -91,6 +92,7 @@ def read(
     missing = robot.remarks.append if missing_meshes == "skip" else None
     shapes = ShapeReader(finder, up_axis, robot.remarks.append, missing)
     skeleton = build_skeleton(robot, tree, shapes, base=base, transform=pose, visuals=visuals, collisions=collisions)
+    skeleton.loops = read_loops(robot, tree, pose)
     skeleton.uri = None if path is None else str(path)
     skeleton.warnings.extend(robot.remarks)
     return skeleton

@@ -2,7 +2,7 @@
 
 Source: the URDF XML specification (wiki.ros.org/urdf/XML) and what the common parsers accept.
 Knowingly left out, because they do not describe the mechanism: <transmission>, <sensor>, <ros2_control>,
-<safety_controller>, <calibration>, and of <gazebo> all but the contact properties of links.
+<safety_controller>, <calibration>, and of <gazebo> all but the contact properties of links and joints that close loops.
 """
 
 from __future__ import annotations
