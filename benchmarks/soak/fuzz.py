@@ -100,7 +100,7 @@ def read(path: Path) -> None:
             model = kido.load(path)
             for skeleton in getattr(model, "skeletons", [model]):
                 for body in skeleton.bodies:
-                    body.world_transform
+                    body.world_transform  # noqa: B018
 
 
 def worker(connection: Connection) -> None:

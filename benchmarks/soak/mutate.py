@@ -1,5 +1,6 @@
 """Mutations of files: bytes, and the structure of XML and of JSON in archives."""
 
+# ruff: noqa: E501  (lines of files)
 from __future__ import annotations
 
 import copy

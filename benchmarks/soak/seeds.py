@@ -1,5 +1,6 @@
 """Good files of every format, as seeds of mutations."""
 
+# ruff: noqa: E501  (lines of files)
 from __future__ import annotations
 
 import struct
