@@ -36,6 +36,7 @@ HEADER = (
     *("scene", "program", "settling [us]", "at rest [us]", "settling / KIDO", "at rest / KIDO"),
     *("contacts", "residual", "friction", "penetration [mm]", "fastest [mm/s]"),
 )
+SPREAD_HEADER = ("program", "median [us]", "99 % [us]", "99.9 % [us]", "slowest [us]", "99.9 % / median")
 
 
 def worlds(scene: Scene | None, programs: list[str]) -> list:
@@ -60,6 +61,26 @@ def settle(world, seconds: float) -> tuple[float, bool]:
         spent += perf_counter() - start
         done += 10
     return spent / done, done >= steps
+
+
+def spread(scene: Scene | None, program: str, seconds: float, repeats: int) -> list[list[str]]:
+    """Rows with the median and the slow percentiles of single steps over the given time, and what the slowest takes.
+
+    Programs repeat their steps exactly, so that each step's time is the least of some runs: what is left is no noise.
+    """
+    rows = []
+    for index in range(len(worlds(scene, [program]))):
+        least = np.full(round(seconds / TIME_STEP), np.inf)
+        for _ in range(repeats):
+            world = worlds(scene, [program])[index]
+            for k in range(len(least)):
+                start = perf_counter()
+                world.step(1)
+                least[k] = min(least[k], perf_counter() - start)
+        median, *slow = 1e6 * np.percentile(least, (50.0, 99.0, 99.9))
+        numbers = median, *slow, 1e6 * least.max()
+        rows.append([world.name, *(f"{x:.1f}" for x in numbers), f"{slow[1] / median:.1f}"])
+    return rows
 
 
 def quality(scene: Scene | None, world) -> list[str]:
@@ -115,7 +136,14 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--quick", action="store_true", help="fewer repeats, without the largest scenes")
     parser.add_argument("--scene", choices=list(SCENES), help="only this one")
     parser.add_argument("--program", choices=["kido", "dartpy", "mujoco"], action="append", help="only these")
+    parser.add_argument("--spread", type=float, metavar="SECONDS", help="percentiles of single steps instead")
     options = parser.parse_args(arguments)
+    if options.spread is not None:
+        scene, programs = SCENES[options.scene or "humanoid"][0], options.program or ["kido", "dartpy", "mujoco"]
+        found = [row for name in programs for row in spread(scene, name, options.spread, 2 if options.quick else 5)]
+        print(f"{machine()}\n\nTime step {1e3 * TIME_STEP:g} ms, microseconds per single step\n")
+        print(table(SPREAD_HEADER, found))
+        return
     names = [options.scene] if options.scene else list(SCENES)[: 4 if options.quick else None]
     rows = []
     for name in names:
