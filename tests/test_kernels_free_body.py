@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 
 import kido
 from kernel_entries import Arrays, accelerate, eliminate
@@ -57,6 +57,7 @@ def thrown(seed: int, **inertia) -> Arrays:
 
 
 @given(SEEDS)
+@example(6561)
 def test_equal_to_the_sweep(seed: int) -> None:
     arrays = thrown(seed)
     tree, d = arrays.tree, arrays.data
@@ -68,9 +69,12 @@ def test_equal_to_the_sweep(seed: int) -> None:
         getattr(d, name)[:] = np.nan
     assert free_dynamics(*arrays.addresses) == -1
     assert np.array_equal(d.P, expected["P"])
+    # Inertia about the centre of mass is a difference of larger numbers, those about the origin: rounding of D^-1, and of
+    # what comes of it, grows with their ratio. Random bodies may be needles with a ratio beyond 1e6.
+    about_origin = d.P[0, [0, 3, 5]].sum()
+    tolerance = max(1e-12, 1e-15 * about_origin * expected["Dinv"].max())
     for name in ("U", "Dinv", "udot"):
-        # Inertia about the centre of mass is a difference: up to a thousand times smaller than its parts here.
-        assert relative_error(getattr(d, name), expected[name]) < 1e-10
+        assert relative_error(getattr(d, name), expected[name]) < tolerance
 
 
 def test_a_body_without_moment_is_refused_as_by_the_sweep() -> None:

@@ -177,7 +177,10 @@ class Skeleton(
 
     @loops.setter
     def loops(self, value: Iterable[LoopJoint]) -> None:
-        loops = list(value)
+        try:
+            loops = list(value)
+        except TypeError:
+            raise ModelError(f"skeleton {self.name!r}: loops: expected a list of LoopJoints, got {value!r}") from None
         for loop in loops:
             if not isinstance(loop, LoopJoint):
                 raise ModelError(f"skeleton {self.name!r}: loops: expected LoopJoints, got {loop!r}")
