@@ -106,7 +106,9 @@ def test_every_public_thing_says_what_it_is(name: str) -> None:
 OBJECTS: dict[str, Any] = {
     "robot": kido.Skeleton, "skel": kido.Skeleton, "skeleton": kido.Skeleton, "body": kido.BodyNode,
     "node": kido.BodyNode, "world": kido.World, "frame": kido.SimpleFrame, "joint": kido.Joint,
-    "dof": kido.DegreeOfFreedom, "batch": importlib.import_module("kido.batch").Batch,
+    "dof": kido.DegreeOfFreedom, "batch": importlib.import_module("kido.batch").Batch, "shape": kido.ShapeNode,
+    "constraint": kido.BodyConstraint, "group": kido.collision.CollisionGroup,
+    "detector": kido.collision.CollisionDetector,
 }  # fmt: skip
 WORDS = {"None", "copy.deepcopy", "pickle"}  # Python's own
 
