@@ -40,10 +40,11 @@ def needed(t, d, c, pr, src, s, responses):
     forget_responses(responses)
     contacts = c.count[CONTACTS]
     blocks, rows, pool = contacts, 3 * contacts, 0
+    spins = s.mode[0] != NO_ROWS and s.spins[0] != 0
     for k in range(contacts):
         pool += pool_size(t, c.body_a[k], c.body_b[k])
-        ask_responses(t, responses, c.body_a[k], c.body_b[k])
-    if s.mode[0] != NO_ROWS and s.spins[0] != 0:
+        ask_responses(t, responses, c.body_a[k], c.body_b[k], spins)
+    if spins:
         blocks, rows, pool = 2 * blocks, 2 * rows, 2 * pool
     for n in range(src.jointed[0]):
         k = src.joint_dof[n]

@@ -47,9 +47,12 @@ from kido.constraints.surfaces import (
     first_direction,
     row_of,
 )
-from kido.jit import kernel
-from kido.kernels.responses import ask_response, response_row
-from kido.math.so3 import cross
+from kido.jit import kernel, view
+from kido.joints.frames import rotation_of
+from kido.kernels.free_body import complete_free_body
+from kido.kernels.free_lanes import CENTRED, NOT_FREE, free_row
+from kido.kernels.responses import RESPONSES, ask_response, response_row
+from kido.math.so3 import cross, rotate_inverse
 from kido.solvers.problem import CONTACT
 
 SQUEEZE = 10.0  # [m/s] change of velocity in a step beyond which contacts with prescribed bodies give way
@@ -78,6 +81,15 @@ def contact_rows(d, c, pr, src, responses, k, block, body, sign, at, length):
     n0, n1, n2 = sign * c.normal[k, 0], sign * c.normal[k, 1], sign * c.normal[k, 2]
     a0, a1, a2 = tangent[block, 0], tangent[block, 1], tangent[block, 2]
     b0, b1, b2 = tangent[block, 3], tangent[block, 4], tangent[block, 5]
+    if responses.free[body] != NOT_FREE:
+        centred = responses.free[body] == CENTRED
+        R = rotation_of(d, body)
+        rx, ry, rz = rotate_inverse(R, rx, ry, rz)
+        number, J, Y = responses.number, pr.J, pr.Y
+        free_row(number, centred, body, R, rx, ry, rz, n0, n1, n2, J, Y, at)
+        free_row(number, centred, body, R, rx, ry, rz, sign * a0, sign * a1, sign * a2, J, Y, at + 6)
+        free_row(number, centred, body, R, rx, ry, rz, sign * b0, sign * b1, sign * b2, J, Y, at + 12)
+        return
     for r in range(3):
         x, y, z = n0, n1, n2
         if r == 1:
@@ -129,11 +141,11 @@ def pool_size(t, a, b):
 
 
 @kernel
-def ask_responses(t, responses, a, b):
-    """Have the responses of two bodies made, where they move."""
-    if segment_length(t, a) > 0:
+def ask_responses(t, responses, a, b, all_bodies):
+    """Have the responses of two bodies made, where they move; of free ones only if `all_bodies`."""
+    if segment_length(t, a) > 0 and (all_bodies or responses.free[a] == NOT_FREE):
         ask_response(t, responses, a)
-    if segment_length(t, b) > 0:
+    if segment_length(t, b) > 0 and (all_bodies or responses.free[b] == NOT_FREE):
         ask_response(t, responses, b)
 
 
@@ -198,11 +210,13 @@ def rebound(e, gap, approach, rate, h):
 
 
 @kernel
-def segment_rate(t, d, pr, body, at, dof, length):
+def segment_rate(t, d, pr, src, body, at, dof, length):
     """Share of a segment in the normal acceleration that standing forces give; uses d.e and d.B."""
     a = 0.0
     if length > 0:
         part = t.part[body]
+        if view(RESPONSES, src.responses[0]).free[body] != NOT_FREE:
+            complete_free_body(t, d, body)
         standing_forces(t, d, t.part_body[part], t.part_body[part + 1])
         for k in range(length):
             a += pr.Y[at + k] * d.e[dof + k]
@@ -210,15 +224,15 @@ def segment_rate(t, d, pr, body, at, dof, length):
 
 
 @kernel
-def approach_rate(t, d, pr, block, a, b):
+def approach_rate(t, d, pr, src, block, a, b):
     """Acceleration of approach of a contact block by the forces that do work in a step: -J M^-1 f [m/s^2].
 
     The impulse p moves the end of the step by (h/2) M^-1 J^T p, over which the forces f do the work -(h/2) p a.
     Velocity products are not among them: they do none, and a rebound that made up for them would gain energy.
     """
     return -(
-        segment_rate(t, d, pr, a, pr.at_a[block], pr.dof_a[block], pr.len_a[block])
-        + segment_rate(t, d, pr, b, pr.at_b[block], pr.dof_b[block], pr.len_b[block])
+        segment_rate(t, d, pr, src, a, pr.at_a[block], pr.dof_a[block], pr.len_a[block])
+        + segment_rate(t, d, pr, src, b, pr.at_b[block], pr.dof_b[block], pr.len_b[block])
     )
 
 
@@ -270,7 +284,7 @@ def set_bias(t, d, c, pr, src, s, k, block, properties, compliance, a, b):
         if approach < -src.parameter[RESTITUTION_SPEED]:
             if gap + 0.5 * h * approach > 0.0:
                 return False
-            rate = approach_rate(t, d, pr, block, a, b)
+            rate = approach_rate(t, d, pr, src, block, a, b)
             if c.swept[k] != 0 and gap < 0.0:
                 e = rebound_of_sweep(c.restitution[k], gap, approach, rate, h)
                 push_out(c, pr, block, gap, e, h)

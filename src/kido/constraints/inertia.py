@@ -10,9 +10,12 @@ Source: innovations factorization, theory reference, section a3.
 from __future__ import annotations
 
 from kido.jit import callback, view
+from kido.kernels.free_body import complete_free_body
+from kido.kernels.free_lanes import NOT_FREE
 from kido.kernels.inverse_dynamics import column_dot
+from kido.kernels.responses import RESPONSES
 from kido.math.so3 import cross
-from kido.solvers.problem import PROBLEM, STAGE_INERTIA_OF
+from kido.solvers.problem import PROBLEM, STAGE_INERTIA_OF, STAGE_RESPONSES
 from kido.tree.schema import DATA, TREE
 
 IMMOVABLE = 1e20  # inertia of a prescribed coordinate, which no impulse moves
@@ -28,6 +31,8 @@ def fill_inertia(address, dof, unused_1, unused_2):
     first = t.part_body[part]
     begin, end = t.part_dof[part], t.part_dof[part + 1]
     n = end - begin
+    if c.stage[STAGE_RESPONSES] != 0 and view(RESPONSES, c.stage[STAGE_RESPONSES]).free[first] != NOT_FREE:
+        complete_free_body(t, d, first)
     at = c.inertia_at[begin] - 1
     for k in range(at, at + n * n):
         c.inertia[k] = 0.0

@@ -14,6 +14,7 @@ from __future__ import annotations
 from kido.jit import inlined, kernel
 from kido.joints.kinds import FREE_MIXED
 from kido.kernels.forward_dynamics import SINGULAR, SMALL
+from kido.kernels.inertia import body_inertia
 from kido.kernels.inverse_dynamics import applied_wrench
 from kido.math.so3 import cross, multiply_symmetric
 
@@ -130,3 +131,15 @@ def free_body_acceleration(t, d, i):
     z = inverse * (f2 - z) + t.gravity[2]
     for j in range(k + 3, k + 6):
         d.udot[j] = dot(d.H[j, 3], d.H[j, 4], d.H[j, 5], x, y, z)
+
+
+@kernel
+def complete_free_body(t, d, i):
+    """J, mc, H, U and Dinv of a free body from its rotation, which is all that `kido.kernels.free_lanes` leaves."""
+    body_inertia(t, d, i)
+    k = t.first_dof[i]
+    for j in range(3):
+        for r in range(6):
+            d.H[k + j, r] = d.R[i, 3 * r + j] if r < 3 else 0.0
+            d.H[k + 3 + j, r] = 1.0 if r == 3 + j else 0.0
+    free_body_inertia(t, d, i)

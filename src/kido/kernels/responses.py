@@ -17,6 +17,9 @@ from __future__ import annotations
 import numpy as np
 
 from kido.jit import JIT_DISABLED, LANES, Container, Field, Schema, inlined, kernel, lanes_view, view
+from kido.kernels.free_body import complete_free_body
+from kido.kernels.free_lanes import FREE_LANES, NOT_FREE, NUMBERS, free_bodies
+from kido.kernels.free_lanes import ROWS as LANE_ROWS
 from kido.kernels.impulse import joint_impulse_row
 from kido.kernels.inverse_dynamics import column_dot
 from kido.math.so3 import cross
@@ -42,6 +45,9 @@ RESPONSES = Schema(
         "rows", "f", ("pool",), doc="for each body six rows of J_i, then six of R_i, over its skeleton's coordinates"
     ),
     Field("place", "i", (2,), doc="of the sweep's arrays as lanes, and of the same as numbers"),
+    Field("free", "i", ("bodies",), doc="NOT_FREE, OFF_CENTRE or CENTRED (kido.kernels.free_lanes)"),
+    Field("number", "f", ("bodies", NUMBERS), doc="constants of free bodies: INVERSE_MASS ... INVERSE"),
+    Field("lanes", "i", ("threads", 2), doc="FREE_LANES of each thread as lanes, and as numbers"),
 )
 
 RESPONSE_SWEEP = Schema(
@@ -59,9 +65,11 @@ class Responses:
     Args:
         tree: of the forest.
         pool: entries of `RESPONSES.rows`.
+        threads: that have lanes of their own.
+        free: whether free bodies have dynamics of their own.
     """
 
-    def __init__(self, tree: Container, pool: int = 0):
+    def __init__(self, tree: Container, pool: int = 0, threads: int = 1, free: bool = True):
         bodies = len(tree.parent)
         largest_bodies = int(np.max(np.diff(tree.part_body), initial=1))
         largest_dofs = int(np.max(np.diff(tree.part_dof), initial=1))
@@ -78,15 +86,40 @@ class Responses:
         for k in range(WRENCHES):
             self.numbers.wrench[k, k] = -1.0
         dofs = len(tree.body_of_dof)
-        self.container = Container(RESPONSES, bodies=max(bodies, 1), dofs=max(dofs, 1), pool=max(pool, 1))
+        self.container = Container(
+            RESPONSES, bodies=max(bodies, 1), dofs=max(dofs, 1), pool=max(pool, 1), threads=threads
+        )
+        self.tree, self.free = tree, free
+        self.properties_changed()
+        self.lanes = [_free_lanes() for _ in range(threads)]
+        self.container.lanes[:] = [[c.address for c in pair] for pair in self.lanes]
         self.container.slot[:] = -1
         self.container.dof_slot[:] = -1
         self.container.place[:] = self.sweep.address, self.numbers.address
+
+    def properties_changed(self) -> None:
+        """Take the constants of free bodies from the tree."""
+        if self.free and len(self.tree.parent):
+            self.container.free[:], self.container.number[:] = free_bodies(self.tree)
+
+    def with_room(self, pool: int = 0, threads: int = 0) -> Responses:
+        """The same with more room."""
+        c = self.container
+        return Responses(self.tree, max(pool, len(c.rows)), max(threads, len(c.lanes)), self.free)
 
     @property
     def address(self) -> int:
         """Of the RESPONSES container."""
         return self.container.address
+
+
+def _free_lanes() -> tuple[Container, Container]:
+    """FREE_LANES as lanes, and the same memory as numbers."""
+    if JIT_DISABLED:
+        alone = Container(FREE_LANES, rows=LANE_ROWS, lanes=1)
+        return alone, Container(FREE_LANES, x=alone.x, body=alone.body)
+    lanes = Container(FREE_LANES, samples=LANES, rows=LANE_ROWS, lanes=LANES)
+    return lanes, Container(FREE_LANES, x=lanes.x.reshape(-1), body=lanes.body)
 
 
 @kernel
@@ -243,6 +276,8 @@ def body_jacobian_rows(t, d, r, body, first, offset, length, at):
 @kernel
 def pull_body(t, d, r, w, body, first, offset, length, column):
     """Jacobian rows of a body, and shares e of its responses in the columns from `column` on."""
+    if r.free[body] != NOT_FREE:
+        complete_free_body(t, d, body)
     body_jacobian_rows(t, d, r, body, first, offset, length, r.slot[body])
     for c in range(COLUMNS):
         zero = 0.0 * w.wrench[0, c]
@@ -291,6 +326,8 @@ def make_coordinate_responses(t, d, r, w, numbers):
         part = t.part[t.body_of_dof[r.asked[n]]]
         first, last, offset = t.part_body[part], t.part_body[part + 1], t.part_dof[part]
         length = t.part_dof[part + 1] - offset
+        if r.free[first] != NOT_FREE:
+            complete_free_body(t, d, first)
         for c in range(COLUMNS):
             zero = 0.0 * w.wrench[0, c]
             for k in range(length):

@@ -24,9 +24,15 @@ from kido.constraints.sources import (
 )
 from kido.jit import Container
 from kido.joints import ActuatorType
-from kido.kernels.responses import Responses
 from kido.simulation.settings import OPTIONS, write_options
-from kido.solvers import STAGE_BODY, STAGE_INERTIA, STAGE_INERTIA_OF, body_newton_island, new_problem
+from kido.solvers import (
+    STAGE_BODY,
+    STAGE_INERTIA,
+    STAGE_INERTIA_OF,
+    STAGE_RESPONSES,
+    body_newton_island,
+    new_problem,
+)
 
 if TYPE_CHECKING:
     from kido.simulation.engine import Engine
@@ -63,6 +69,11 @@ def place_inertias(engine: Engine, problem: Container) -> None:
     problem.stage[STAGE_BODY] = body_newton_island.address
     problem.stage[STAGE_INERTIA] = fill_inertia.address
     problem.stage[STAGE_INERTIA_OF : STAGE_INERTIA_OF + 2] = engine.tree.address, engine.data.address
+
+
+def place_responses(engine: Engine, problem: Container, sources: Container) -> None:
+    """Tell assembly and solvers where responses of bodies lie."""
+    sources.responses[0] = problem.stage[STAGE_RESPONSES] = engine.responses.address
 
 
 class Arrays(NamedTuple):
@@ -104,7 +115,7 @@ def new_arrays(
     engine.solver._choose(problem)
     sources = Container(SOURCES, blocks=blocks, dofs=int(engine.tree.first_dof[-1]))
     list_joints(engine, sources)
-    sources.responses[0] = engine.responses.address
+    place_responses(engine, problem, sources)
     sources.surfaces[0] = engine.surfaces.address
     parameter = sources.parameter
     parameter[ERP] = engine.settings["erp"]
@@ -127,6 +138,6 @@ def larger_arrays(engine: Engine, old: Arrays) -> Arrays:
     """Arrays with room for what was found to be needed; enlarges the engine's responses too."""
     used = old.sources.used
     if used[RESPONSES_NEEDED] > len(engine.responses.container.rows):
-        engine.responses = Responses(engine.tree, int(1.5 * used[RESPONSES_NEEDED]))
+        engine.responses = engine.responses.with_room(pool=int(1.5 * used[RESPONSES_NEEDED]))
     need = (used[BLOCKS_NEEDED], used[ROWS_NEEDED], used[POOL_NEEDED], used[EXTRAS_NEEDED])
     return new_arrays(engine, *(max(h, int(1.5 * n)) for h, n in zip(old.sizes, need, strict=True)), keep=old)

@@ -6,7 +6,10 @@ import math
 
 from kido.constraints.sources import FROM_CONTACT, FROM_LIMIT
 from kido.constraints.standing_forces import holding_forces
-from kido.jit import kernel
+from kido.jit import kernel, view
+from kido.kernels.free_body import complete_free_body
+from kido.kernels.free_lanes import NOT_FREE
+from kido.kernels.responses import RESPONSES
 from kido.solvers.problem import BLOCKS
 
 LARGEST_MOVE = 0.02  # [m or rad] most that the position correction moves a coordinate in a step
@@ -35,6 +38,7 @@ def correction_energy(t, d, pr, src, h, swept):
     the contact impulses on them, -p_n bias.
     """
     energy = 0.0
+    r = view(RESPONSES, src.responses[0])
     for part in range(t.part_mobile.shape[0]):
         if t.part_mobile[part] == 0:
             continue
@@ -44,6 +48,8 @@ def correction_energy(t, d, pr, src, h, swept):
             moved = moved or pr.u_position[k] != 0.0
         if moved:
             share = correction_share(pr, begin, end, h, swept)
+            if r.free[t.part_body[part]] != NOT_FREE:
+                complete_free_body(t, d, t.part_body[part])
             holding_forces(t, d, t.part_body[part], t.part_body[part + 1])
             for k in range(begin, end):
                 energy -= h * share * d.e[k] * pr.u_position[k]

@@ -22,7 +22,14 @@ from kido.jit import Container, prepare
 from kido.kernels.responses import Responses
 from kido.simulation import schema
 from kido.simulation.contact_events import TouchLog
-from kido.simulation.contact_problem import Arrays, larger_arrays, list_joints, new_arrays, place_inertias
+from kido.simulation.contact_problem import (
+    Arrays,
+    larger_arrays,
+    list_joints,
+    new_arrays,
+    place_inertias,
+    place_responses,
+)
 from kido.simulation.contact_surface import ContactSurfaceHandler
 from kido.simulation.contacts import ContactSet
 from kido.simulation.filters import filter_arrays, is_tested
@@ -111,7 +118,7 @@ class Engine:
             like=like,
             **self._filters(collisions.filter),
         )
-        self.responses = Responses(self.tree)
+        self.responses = Responses(self.tree, free=self.soft is None)
         blocks = 64 + 2 * dofs
         self.set_arrays(new_arrays(self, blocks, 3 * blocks, 4096))
         self.set_time_step(time_step)
@@ -134,6 +141,9 @@ class Engine:
     def set_threads(self, threads: int) -> None:
         """Let several threads share a step, where that pays."""
         self.threads = step_threads(threads, self.world, self.tree)
+        if self.threads is not None:
+            self.responses = self.responses.with_room(threads=self.threads.team.threads)
+            place_responses(self, self.problem, self.sources)
         self.link()
 
     def set_sleeping(self, sleeping: Sleeping | None) -> None:
@@ -261,6 +271,7 @@ class Engine:
             NameLookupError, ModelError: a joint mimics what it cannot.
         """
         self._read_actuators()
+        self.responses.properties_changed()
         list_joints(self, self.sources)
         if self.soft is not None:
             self.soft.fill()

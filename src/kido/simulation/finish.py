@@ -13,12 +13,15 @@ from kido.constraints.sources import (
     FROM_SPIN,
     SOURCES,
 )
-from kido.jit import call4, callback, kernel, view
+from kido.jit import LANES, call4, callback, kernel, view
 from kido.jit.team import share_out
 from kido.joints.kinds import FREE_MIXED
+from kido.kernels.free_lanes import FREE_LANES, NOT_FREE
 from kido.kernels.integration import advance
+from kido.kernels.responses import RESPONSES
 from kido.math.so3 import cross, rotate_inverse, rotation_vector_to_matrix
 from kido.simulation.correction import correction_energy, correction_share
+from kido.simulation.free_bodies import gather_landing, land_together
 from kido.simulation.schema import (
     BOUNCES,
     COLLISION_AT,
@@ -90,6 +93,13 @@ def return_impulses(c, pr, src):
 @kernel
 def add_block_force(pr, b, h, force):
     """Add the generalized force of a block's impulse, J^T p / h."""
+    if pr.kind[b] != BOUNDED and pr.len_a[b] % 6 == 0 and pr.len_a[b] + pr.len_b[b] == 6 and pr.more_count[b] == 0:
+        at, dof = (pr.at_a[b], pr.dof_a[b]) if pr.len_a[b] == 6 else (pr.at_b[b], pr.dof_b[b])
+        i = pr.row[b]
+        x, y, z = pr.impulse[i] / h, pr.impulse[i + 1] / h, pr.impulse[i + 2] / h
+        for k in range(6):
+            force[dof + k] += pr.J[at + k] * x + pr.J[at + 6 + k] * y + pr.J[at + 12 + k] * z
+        return
     rows = 1 if pr.kind[b] == BOUNDED else 3
     for r in range(rows):
         p = pr.impulse[pr.row[b] + r] / h
@@ -194,13 +204,29 @@ def finish_share(address, begin, end, worker):
     d = view(DATA, w.table[DATA_AT])
     pr = view(PROBLEM, w.table[PROBLEM_AT])
     h = w.time_step[0]
+    r = view(RESPONSES, view(SOURCES, w.table[SOURCES_AT]).responses[0])
+    lanes, numbers = r.lanes[worker, 0], r.lanes[worker, 1]
+    group = view(FREE_LANES, numbers)
+    swept = view(COLLISION, w.table[COLLISION_AT]).sweep[PUSH]
+    waiting = 0
     for part in range(begin, end):
-        if t.part_mobile[part] != 0:
-            first, last = t.part_body[part], t.part_body[part + 1]
-            move_part(t, d, pr, first, last, h, view(COLLISION, w.table[COLLISION_AT]).sweep[PUSH])
+        first, last = t.part_body[part], t.part_body[part + 1]
+        if t.part_mobile[part] == 0 or last == first:
+            continue
+        if r.free[first] == NOT_FREE:
+            move_part(t, d, pr, first, last, h, swept)
             if w.table[SOFT_BALANCE] != 0:
                 call4(w.table[SOFT_BALANCE], address, part, 0, 0)
             hand_back(t, d, w, pr, first, last, h)
+        else:
+            gather_landing(t, d, w, pr, group.x, first, waiting, h, swept)
+            group.body[waiting] = first
+            waiting += 1
+            if waiting == LANES:
+                land_together(t, d, w, lanes, numbers, waiting, h)
+                waiting = 0
+    if waiting > 0:
+        land_together(t, d, w, lanes, numbers, waiting, h)
     return 0
 
 

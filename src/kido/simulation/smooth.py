@@ -12,16 +12,20 @@ Source: Moreau (1988); Jean (1999); the predictor for velocity products is our o
 
 from __future__ import annotations
 
-from kido.jit import call4, callback, kernel, view
+from kido.constraints.sources import SOURCES
+from kido.jit import LANES, call4, callback, kernel, view
 from kido.jit.team import share_out
 from kido.joints.actuators import ACCELERATION, VELOCITY
 from kido.joints.kinds import FREE_MIXED
 from kido.kernels.forward_dynamics import acceleration_scatter, articulated_inertias, bias_gather
 from kido.kernels.free_body import free_body_acceleration, free_body_inertia, is_free_body
+from kido.kernels.free_lanes import FREE_LANES
 from kido.kernels.inertia import body_inertia
 from kido.kernels.integration import advance, linear_to_parent_axes, to_parent_axes
 from kido.kernels.kinematics import transforms, velocities
+from kido.kernels.responses import RESPONSES
 from kido.kernels.springs import add_passive_forces
+from kido.simulation.free_bodies import fall_together, gather_fall, only_falls
 from kido.simulation.schema import (
     DATA_AT,
     LOOP_FREE,
@@ -29,6 +33,7 @@ from kido.simulation.schema import (
     LOOP_START,
     PROBLEM_AT,
     SMOOTH_SHARE,
+    SOURCES_AT,
     TEAM_AT,
     TREE_AT,
     WORLD,
@@ -133,8 +138,14 @@ def free_part(t, d, w, pr, first, last, h):
 
 
 @kernel
-def smooth_parts(address, begin, end):
-    """Run the stage on parts begin..end-1; immobile ones only need their transforms.
+def worse(result, status):
+    """The lower coordinate of two failures; 0: none."""
+    return status if result == 0 or (0 < status < result) else result
+
+
+@kernel
+def smooth_parts(address, begin, end, worker):
+    """Run the stage on parts begin..end-1, in the lanes of a worker; immobile ones only need their transforms.
 
     Returns:
         0, or 1 + the index of a coordinate whose inertia is not positive, the first one.
@@ -145,10 +156,22 @@ def smooth_parts(address, begin, end):
     pr = view(PROBLEM, w.table[PROBLEM_AT])
     h = w.time_step[0]
     coupled = w.table[LOOP_PREDICT] != 0
+    r = view(RESPONSES, view(SOURCES, w.table[SOURCES_AT]).responses[0])
+    lanes, numbers = r.lanes[worker, 0], r.lanes[worker, 1]
+    group = view(FREE_LANES, numbers)
+    waiting = 0
     result = 0
     for part in range(begin, end):
         first, last = t.part_body[part], t.part_body[part + 1]
         mobile = t.part_mobile[part] != 0
+        if mobile and not coupled and last > first and only_falls(t, d, r, first):
+            gather_fall(t, d, r, group.x, first, waiting)
+            group.body[waiting] = first
+            waiting += 1
+            if waiting == LANES:
+                result = worse(result, fall_together(t, d, w, pr, lanes, numbers, waiting, h))
+                waiting = 0
+            continue
         if mobile:
             drift(t, d, w, first, last, h)
         transforms(t, d, first, last)
@@ -156,11 +179,12 @@ def smooth_parts(address, begin, end):
             status = predict_part(t, d, w, first, last, h)
             if not coupled:
                 free_part(t, d, w, pr, first, last, h)
-            if status >= 0 and result == 0:
-                result = 1 + status
+            result = worse(result, 1 + status)
         else:
             for k in range(t.first_dof[first], t.first_dof[last]):
                 pr.u_free[k] = 0.0
+    if waiting > 0:
+        result = worse(result, fall_together(t, d, w, pr, lanes, numbers, waiting, h))
     return result
 
 
@@ -168,7 +192,7 @@ def smooth_parts(address, begin, end):
 def smooth_share(address, begin, end, worker):
     """`smooth_parts` by one of several threads; what fails is left in `failed`. Returns 0."""
     w = view(WORLD, address)
-    status = smooth_parts(address, begin, end)
+    status = smooth_parts(address, begin, end, worker)
     if status != 0 and (w.failed[worker] == 0 or status < w.failed[worker]):
         w.failed[worker] = status
     return 0
@@ -205,7 +229,7 @@ def smooth_stage(address, unused_1, unused_2, unused_3):
     if coupled:
         call4(w.table[LOOP_START], address, 0, 0, 0)
     if w.table[TEAM_AT] == 0:
-        result = smooth_parts(address, 0, parts)
+        result = smooth_parts(address, 0, parts, 0)
     else:
         result = smooth_in_threads(address, parts)
     if coupled:  # constraints between bodies change velocities, and with them the velocity products

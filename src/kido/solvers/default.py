@@ -74,7 +74,9 @@ def solve_island(c, address, island, skip):
     cap = int(c.setting[SWEEPS] if rows <= c.setting[SMALL_ROWS] else c.setting[SWEEPS_LARGE])
     enough = c.setting[ACCEPTANCE] if rows <= c.setting[SMALL_ROWS] else 1.0
     done = 0
+    measured = False
     if c.stage[STAGE_BODY] != 0 and not skip and rows <= c.setting[NEWTON_ROWS]:
+        measured = True
         few = rows <= FEW_ROWS and has_room(c, island)
         done = call4(sweeper, address, island, min(cap, FEW_SWEEPS if few else int(c.setting[FIRST_SWEEPS])), 0)
         cap -= done
@@ -82,7 +84,7 @@ def solve_island(c, address, island, skip):
             done += newton_in_rows(c, island, FEW_STEPS)
         if not merit(c, island) <= 1.0:
             done += call4(c.stage[STAGE_BODY], address, island, int(c.setting[NEWTON_STEPS]), 0)
-    if not merit(c, island) <= enough or done == 0:
+    if not measured or not merit(c, island) <= enough:
         done += call4(sweeper, address, island, 0 if skip else cap, 0)
     status = CONVERGED
     if not merit(c, island) <= enough:

@@ -217,6 +217,30 @@ def fastest_approach(c, island):
 
 
 @kernel
+def compliance6(c, b, at):
+    """Add the own compliance of a block's three rows on a segment of length 6."""
+    J, Y, W = c.J, c.Y, c.W
+    W[b, 0] += velocity6(J, at, Y, at)
+    W[b, 1] += velocity6(J, at, Y, at + 6)
+    W[b, 2] += velocity6(J, at, Y, at + 12)
+    W[b, 3] += velocity6(J, at + 6, Y, at + 6)
+    W[b, 4] += velocity6(J, at + 6, Y, at + 12)
+    W[b, 5] += velocity6(J, at + 12, Y, at + 12)
+
+
+@kernel
+def compliance3(c, b, at, n):
+    """`compliance6` for a segment of any length."""
+    for s in range(3):
+        x0, x1, x2 = velocity3(c.J, at, n, c.Y, at + s * n)
+        c.W[b, s] += x0
+        if s > 0:
+            c.W[b, 2 + s] += x1
+        if s == 2:
+            c.W[b, 5] += x2
+
+
+@kernel
 def own_compliance(c, b):
     """Fill W of block b from J and Y; the softness is on the diagonal."""
     na = c.len_a[b] & INDEX
@@ -225,13 +249,16 @@ def own_compliance(c, b):
     e = c.at_b[b] & INDEX
     i = c.row[b] & INDEX
     if c.kind[b] != BOUNDED:
-        for s in range(3):
-            x0, x1, x2 = velocity3(c.J, a, na, c.Y, a + s * na)
-            y0, y1, y2 = velocity3(c.J, e, nb, c.Y, e + s * nb)
-            c.W[b, s] = x0 + y0
-            if s > 0:
-                c.W[b, 2 + s] = x1 + y1
-            c.W[b, 5] = x2 + y2
+        for s in range(6):
+            c.W[b, s] = 0.0
+        if na == 6:
+            compliance6(c, b, a)
+        elif na > 0:
+            compliance3(c, b, a, na)
+        if nb == 6:
+            compliance6(c, b, e)
+        elif nb > 0:
+            compliance3(c, b, e, nb)
         if c.more_count[b] != 0:
             c.W[b, 0] += extra_product(c, b, 0, 0)
             c.W[b, 1] += extra_product(c, b, 0, 1)

@@ -1,0 +1,131 @@
+"""Single bodies on free joints in a step: gathered into lanes, moved eight at a time, scattered.
+
+`kido.kernels.free_lanes` has the equations. Whether a body goes by lanes depends on what it is and
+what acts on it alone, and lanes do not see each other: so results depend neither on threads nor on other bodies.
+"""
+
+from __future__ import annotations
+
+from kido.jit import LANES, kernel, lanes_view, view
+from kido.kernels.free_lanes import (
+    CONSTANTS,
+    FORCE,
+    FREE_LANES,
+    NEW_U,
+    NOT_FREE,
+    NUMBERS,
+    OUT_MC,
+    OUT_Q,
+    OUT_R,
+    OUT_START,
+    OUT_U,
+    OUT_V,
+    START_U,
+    Q,
+    U,
+    fall,
+    land,
+)
+from kido.simulation.correction import correction_share
+
+
+@kernel
+def only_falls(t, d, r, body):
+    """Whether a body is free and nothing but gravity acts on it."""
+    if r.free[body] == NOT_FREE or d.has_external[body] != 0:
+        return False
+    k = t.first_dof[body]
+    tau = d.tau
+    return (
+        tau[k] == 0.0
+        and tau[k + 1] == 0.0
+        and tau[k + 2] == 0.0
+        and tau[k + 3] == 0.0
+        and tau[k + 4] == 0.0
+        and tau[k + 5] == 0.0
+    )
+
+
+@kernel
+def gather_fall(t, d, r, x, body, lane):
+    """What `fall` needs of a body, into a lane of the numbers x."""
+    k = t.first_dof[body]
+    q, u, number = d.q, d.u, r.number
+    for j in range(6):
+        x[(Q + j) * LANES + lane] = q[k + j]
+        x[(U + j) * LANES + lane] = u[k + j]
+    for j in range(NUMBERS):
+        x[(CONSTANTS + j) * LANES + lane] = number[body, j]
+
+
+@kernel
+def scatter_fall(t, d, w, pr, x, body, lane):
+    """What `fall` found for a body. Returns whether it is finite."""
+    k = t.first_dof[body]
+    q, u, V, R = d.q, d.u, d.V, d.R
+    sound = 0.0
+    for j in range(6):
+        q[k + j] = x[(OUT_Q + j) * LANES + lane]
+        free = x[(OUT_U + j) * LANES + lane]
+        pr.u_free[k + j] = free
+        sound += 0.0 * free
+        V[body, j] = x[(OUT_V + j) * LANES + lane]
+        w.command[k + j] = 0.0
+        w.target[k + j] = d.command[k + j]
+    for j in range(3):
+        w.start_u[k + j] = u[k + j]
+        v = x[(OUT_START + j) * LANES + lane]
+        w.start_u[k + 3 + j] = v
+        u[k + 3 + j] = v
+        p = x[(OUT_Q + 3 + j) * LANES + lane]
+        d.p[body, j] = p
+        d.l[body, j] = p
+        d.mc[body, j] = x[(OUT_MC + j) * LANES + lane]
+        sound += 0.0 * p
+    for j in range(9):
+        R[body, j] = x[(OUT_R + j) * LANES + lane]
+    return sound + 0.0 * (R[body, 0] + R[body, 1] + R[body, 2]) == 0.0
+
+
+@kernel
+def fall_together(t, d, w, pr, lanes, numbers, count, h):
+    """Smooth motion of the bodies in the first lanes. Returns 0, or 1 + a coordinate whose motion is not finite."""
+    x = lanes_view(FREE_LANES, lanes).x
+    fall(x, (t.gravity[0], t.gravity[1], t.gravity[2]), h)
+    c = view(FREE_LANES, numbers)
+    status = 0
+    for lane in range(count):
+        body = c.body[lane]
+        if not scatter_fall(t, d, w, pr, c.x, body, lane) and status == 0:
+            status = 1 + t.first_dof[body]
+    return status
+
+
+@kernel
+def gather_landing(t, d, w, pr, x, body, lane, h, swept):
+    """What `land` needs of a body, into a lane of the numbers x."""
+    k = t.first_dof[body]
+    share = correction_share(pr, k, k + 6, h, swept)
+    for j in range(6):
+        x[(Q + j) * LANES + lane] = d.q[k + j]
+        x[(U + j) * LANES + lane] = 0.5 * pr.u[k + j] + share * pr.u_position[k + j]
+        x[(NEW_U + j) * LANES + lane] = pr.u[k + j]
+        x[(START_U + j) * LANES + lane] = w.start_u[k + j]
+    for j in range(3):
+        x[(FORCE + j) * LANES + lane] = w.constraint_force[k + 3 + j]
+
+
+@kernel
+def land_together(t, d, w, lanes, numbers, count, h):
+    """End of a step of the bodies in the first lanes."""
+    land(lanes_view(FREE_LANES, lanes).x, h)
+    c = view(FREE_LANES, numbers)
+    x = c.x
+    for lane in range(count):
+        k = t.first_dof[c.body[lane]]
+        for j in range(6):
+            d.q[k + j] = x[(OUT_Q + j) * LANES + lane]
+            d.u[k + j] = x[(OUT_R + j) * LANES + lane]
+            d.udot[k + j] = x[(OUT_V + j) * LANES + lane]
+        for j in range(3):
+            w.constraint_force[k + 3 + j] = x[(OUT_U + j) * LANES + lane]
