@@ -1,10 +1,12 @@
-"""Separate bodies of mixed shapes at rest on a plane, awake: time of a step against their number, beside MuJoCo.
+"""Separate bodies of mixed shapes at rest on a plane, awake and asleep: time of a step, beside MuJoCo.
 
     python -m benchmarks.many_bodies [--quick]
 
 Boxes, spheres, capsules and cylinders in turn, half a metre apart, steps of 1 ms. "build" makes the objects, "compile"
-the arrays. Times are the best of several runs taken in turns, after 0.1 s of settling; "real time" is simulated over
-measured time. MuJoCo (its default solver and cone) runs up to 300 bodies.
+the arrays. "step" is the best of several runs taken in turns, after 0.1 s of settling, median and 99th percentile those
+of single steps; "real time" is simulated over measured time; the residual is the certified one of the worst step.
+"asleep": after 1 s in worlds that let bodies sleep, MuJoCo's by its own flag. MuJoCo (its default solver and cone) runs
+up to 300 bodies.
 """
 
 from __future__ import annotations
@@ -21,10 +23,11 @@ from kido.jit.team import available_cores
 
 SIZES = (10, 100, 300, 1000, 3003)
 MOST_MUJOCO = 300
+SLEEPY, SINGLE = 1000, 200  # steps until all sleeps, and steps timed by themselves
 PITCH, RADIUS = 0.5, 0.1  # [m]
 HEADER = (
-    *("bodies", "contacts", "build [s]", "compile [s]", "step [us]", "a body [us]", "real time"),
-    *("step, all cores [us]", "MuJoCo [us]", "MuJoCo / KIDO"),
+    *("bodies", "contacts", "build [s]", "compile [s]", "step [us]", "median", "99th", "a body [us]", "real time"),
+    *("residual", "all cores [us]", "asleep [us]", "MuJoCo [us]", "MuJoCo / KIDO", "MuJoCo asleep [us]"),
 )
 
 
@@ -58,8 +61,8 @@ def kido_world(count: int) -> Any:
     return world
 
 
-def mujoco_step(count: int) -> Any:
-    """A function that does steps of the field in MuJoCo."""
+def mujoco_step(count: int, asleep: bool = False) -> Any:
+    """A function that does steps of the field in MuJoCo; `asleep`: bodies may sleep."""
     import mujoco
 
     r = RADIUS
@@ -71,7 +74,8 @@ def mujoco_step(count: int) -> Any:
         for i, (x, y, z) in ((i, place(i, count)) for i in range(count))
     )
     floor = f'<geom type="plane" size="0 0 1" friction="{FRICTION} 0 0"/>'
-    option = f'<option timestep="{TIME_STEP}"/>'
+    flag = '<flag sleep="enable"/>' if asleep else ""
+    option = f'<option timestep="{TIME_STEP}">{flag}</option>'
     model = mujoco.MjModel.from_xml_string(f"<mujoco>{option}<worldbody>{floor}{bodies}</worldbody></mujoco>")
     data = mujoco.MjData(model)
     return lambda steps: mujoco.mj_step(model, data, steps)
@@ -95,15 +99,31 @@ def measure(count: int, repeats: int) -> list[str]:
     if count <= MOST_MUJOCO:
         runs["mujoco"] = mujoco_step(count)
         calls["mujoco"] = lambda: runs["mujoco"](steps)
-    for run in runs.values():
-        run(100)
-    best = {name: 1e6 * time / steps for name, time in interleaved(calls, repeats).items()}
+        runs["mujoco asleep"] = mujoco_step(count, asleep=True)
+        calls["mujoco asleep"] = lambda: runs["mujoco asleep"](100)
+    resting = world.clone()
+    resting.sleeping = True
+    runs["asleep"] = resting.step
+    calls["asleep"] = lambda: resting.step(100)
+    for name, run in runs.items():
+        run(SLEEPY if "asleep" in name else 100)
+    best = {
+        name: 1e6 * time / (100 if "asleep" in name else steps) for name, time in interleaved(calls, repeats).items()
+    }
     one = best["one"]
+    single = []
+    for _ in range(SINGLE):
+        begin_step = perf_counter()
+        world.step()
+        single.append(1e6 * (perf_counter() - begin_step))
     return [
         *(str(count), str(len(world.contacts)), f"{built - begin:.2f}", f"{compiled - built:.2f}"),
-        *(f"{one:.0f}", f"{one / count:.2f}", f"{1e6 * TIME_STEP / one:.2f}"),
+        *(f"{one:.0f}", f"{np.median(single):.0f}", f"{np.percentile(single, 99):.0f}"),
+        *(f"{one / count:.2f}", f"{1e6 * TIME_STEP / one:.2f}", f"{world.report.residual:.0e}"),
         f"{best['all']:.0f}" if "all" in best else "-",
+        f"{best['asleep']:.1f}",
         *((f"{best['mujoco']:.0f}", f"{best['mujoco'] / one:.1f}") if "mujoco" in best else ("-", "-")),
+        f"{best['mujoco asleep']:.1f}" if "mujoco" in best else "-",
     ]
 
 

@@ -83,7 +83,7 @@ def test_which_bodies_are_free():
     of = [world._engine.link_index(b) for b in bodies]
     assert free[of].tolist() == [CENTRED, OFF_CENTRE, CENTRED]
     for dof in bodies[0].parent_joint.dofs:
-        dof.damping_coefficient = 0.1
+        dof.damping = 0.1
     world.step()
     assert world._engine.responses.container.free[of].tolist() == [NOT_FREE, OFF_CENTRE, CENTRED]
 

@@ -377,8 +377,9 @@ def add_contact(t, d, c, pr, src, s, responses, k, block, row, pool):
     size = 3 * (na + length_b)
     if size == 0:
         return 0
-    for q in range(pool, pool + size):
-        pr.J[q] = 0.0
+    free_a, free_b = na > 0 and responses.free[a] != NOT_FREE, nb > 0 and responses.free[b] != NOT_FREE
+    for q in range(pool + 3 * na if free_a else pool, pool + 3 * na if free_b else pool + size):
+        pr.J[q] = 0.0  # rows of free bodies are set, others added up
         pr.Y[q] = 0.0
     pr.kind[block] = CONTACT
     pr.row[block] = row
@@ -398,7 +399,8 @@ def add_contact(t, d, c, pr, src, s, responses, k, block, row, pool):
             pr.dof_b[block] = t.part_dof[t.part[b]]
             contact_rows(d, c, pr, src, responses, k, block, b, 1.0, pool + 3 * na, nb)
     compliance = own_compliance(pr, block)
-    if compliance <= 0.0 and (is_driven(t, a) or is_driven(t, b)):  # prescribed motion yields to no impulse
+    driven = (not free_a and is_driven(t, a)) or (not free_b and is_driven(t, b))
+    if compliance <= 0.0 and driven:  # prescribed motion yields to no impulse
         return 0
     if same and is_locked(t, a, b, compliance):
         return 0
@@ -410,7 +412,7 @@ def add_contact(t, d, c, pr, src, s, responses, k, block, row, pool):
     if not set_bias(t, d, c, pr, src, s, k, block, properties, compliance, a, b):
         return 0
     warm_start(c, pr, src, k, block)
-    if is_driven(t, a) or is_driven(t, b):
+    if driven:
         exact = pr.restitution[block] > 0.0 or not comes_on(t, pr, block, a, b)
         give_way(pr, row, compliance, 0.0 if exact else LEAST_WAY)
     return size

@@ -9,16 +9,38 @@ Source: innovations factorization, theory reference, section a3.
 
 from __future__ import annotations
 
-from kido.jit import callback, view
-from kido.kernels.free_body import complete_free_body
+from kido.jit import callback, kernel, view
+from kido.joints.frames import rotation_of
 from kido.kernels.free_lanes import NOT_FREE
 from kido.kernels.inverse_dynamics import column_dot
 from kido.kernels.responses import RESPONSES
-from kido.math.so3 import cross
+from kido.math.so3 import cross, rotate
 from kido.solvers.problem import PROBLEM, STAGE_INERTIA_OF, STAGE_RESPONSES
 from kido.tree.schema import DATA, TREE
 
 IMMOVABLE = 1e20  # inertia of a prescribed coordinate, which no impulse moves
+
+
+@kernel
+def free_mass_matrix(t, d, i, out, at):
+    """Mass matrix of a free body: angular velocity in body axes, that of its origin in world axes.
+
+    T = w . J w / 2 + m v . R (w x c) + m v . v / 2, with J about the origin and c the centre of mass, in body axes.
+    """
+    R = rotation_of(d, i)
+    m, inertia = t.mass[i], t.inertia
+    c0, c1, c2 = m * t.com[i, 0], m * t.com[i, 1], m * t.com[i, 2]
+    out[at], out[at + 1], out[at + 2] = inertia[i, 0], inertia[i, 1], inertia[i, 2]
+    out[at + 6], out[at + 7], out[at + 8] = inertia[i, 1], inertia[i, 3], inertia[i, 4]
+    out[at + 12], out[at + 13], out[at + 14] = inertia[i, 2], inertia[i, 4], inertia[i, 5]
+    for k in range(3):
+        w0, w1, w2 = 1.0 if k == 0 else 0.0, 1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0
+        x, y, z = cross(w0, w1, w2, c0, c1, c2)
+        x, y, z = rotate(R, x, y, z)
+        out[at + 6 * k + 3], out[at + 6 * k + 4], out[at + 6 * k + 5] = x, y, z
+        out[at + 18 + k], out[at + 24 + k], out[at + 30 + k] = x, y, z
+        for j in range(3):
+            out[at + 21 + 6 * k + j] = m if j == k else 0.0
 
 
 @callback
@@ -32,7 +54,8 @@ def fill_inertia(address, dof, unused_1, unused_2):
     begin, end = t.part_dof[part], t.part_dof[part + 1]
     n = end - begin
     if c.stage[STAGE_RESPONSES] != 0 and view(RESPONSES, c.stage[STAGE_RESPONSES]).free[first] != NOT_FREE:
-        complete_free_body(t, d, first)
+        free_mass_matrix(t, d, first, c.inertia, c.inertia_at[begin] - 1)
+        return 0
     at = c.inertia_at[begin] - 1
     for k in range(at, at + n * n):
         c.inertia[k] = 0.0

@@ -158,6 +158,7 @@ PROBLEM = Schema(
     Field("u_position", "f", ("dofs",), "m/s", "out: pseudo velocity of the position correction"),
     Field("position_impulse", "f", ("blocks",), doc="out: pseudo impulse of each block"),
     Field("W", "f", ("blocks", 6), "m/(N s)", "out: own compliance nn, n1, n2, 11, 12, 22 with softness"),
+    Field("step", "f", ("blocks",), "N s/m", "out: inverse of its mean, 0 if nothing can move"),
     Field("island_start", "i", ("islands",), doc="out: first entry of each island in island_block, and the end"),
     Field("island_block", "i", ("blocks",), doc="out: blocks, island after island"),
     Field("island_row", "i", ("islands",), doc="out: number of rows before each island, and of all"),

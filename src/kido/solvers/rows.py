@@ -168,18 +168,6 @@ def push_bounded(c, b, p):
 
 
 @kernel
-def step_length(c, b):
-    """Inverse of the block's mean own compliance: 3 / trace W, or 1 / W; 0 if it cannot move."""
-    if c.kind[b] != BOUNDED:
-        w = (c.W[b, 0] + c.W[b, 3] + c.W[b, 5]) / 3.0
-    else:
-        w = c.W[b, 0]
-    if w <= 0.0:
-        return 0.0
-    return 1.0 / w + 0.0 * w  # NaN for an infinite compliance
-
-
-@kernel
 def product(J, i, Y, j, n):
     """J[i:i+n] . Y[j:j+n]."""
     s = 0.0
@@ -241,6 +229,24 @@ def compliance3(c, b, at, n):
 
 
 @kernel
+def inverse_compliance(c, b):
+    """Inverse of the block's mean own compliance: 3 / trace W, or 1 / W; 0 if it cannot move."""
+    if c.kind[b] != BOUNDED:
+        w = (c.W[b, 0] + c.W[b, 3] + c.W[b, 5]) / 3.0
+    else:
+        w = c.W[b, 0]
+    if w <= 0.0:
+        return 0.0
+    return 1.0 / w + 0.0 * w  # NaN for an infinite compliance
+
+
+@kernel
+def step_length(c, b):
+    """`inverse_compliance` as `own_compliance` left it."""
+    return c.step[b]
+
+
+@kernel
 def own_compliance(c, b):
     """Fill W of block b from J and Y; the softness is on the diagonal."""
     na = c.len_a[b] & INDEX
@@ -274,6 +280,7 @@ def own_compliance(c, b):
         if c.more_count[b] != 0:
             w += extra_product(c, b, 0, 0)
         c.W[b, 0] = w + c.compliance[i]
+    c.step[b] = inverse_compliance(c, b)
 
 
 @kernel
