@@ -22,9 +22,10 @@ def tumblers(count: int, centred: bool) -> kido.World:
         half = rng.uniform(0.1, 0.3, 3)
         moments = np.diag(half[[1, 0, 0]] ** 2 + half[[2, 2, 1]] ** 2)
         turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
-        com = np.zeros(3) if centred else rng.uniform(-0.05, 0.05, 3)
-        inertia = kido.Inertia(rng.uniform(0.5, 2.0), com=com, moment=turn @ moments @ turn.T)
-        skeleton.add_body("body", joint=kido.FreeJoint("free"), inertia=inertia).add_shape(Box(2.0 * half))
+        x, y, z = np.zeros(3) if centred else rng.uniform(-0.05, 0.05, 3)
+        inertia = kido.Inertia(rng.uniform(0.5, 2.0), com=(x, y, z), moment=turn @ moments @ turn.T)
+        body = skeleton.add_body("body", joint=kido.FreeJoint("free"), inertia=inertia)
+        body.add_shape(Box((2.0 * half[0], 2.0 * half[1], 2.0 * half[2])))
         skeleton.positions = [*rng.normal(size=3), 2.0 * i, 0.0, rng.uniform(0.0, 0.4)]
         skeleton.velocities = rng.normal(size=6)
         world.add_skeleton(skeleton)
@@ -50,9 +51,7 @@ def test_a_step_by_lanes_is_the_general_one(centred):
         general.step()
     assert len(by_lanes.contacts) == len(general.contacts) > 0
     a, b = state(by_lanes), state(general)
-    assert (
-        np.abs(a - b).max() < 1e-9 * np.abs(b).max()
-    )  # the solver's accuracy over 1 ms
+    assert np.abs(a - b).max() < 1e-9 * np.abs(b).max()  # the solver's accuracy over 1 ms
 
 
 @pytest.mark.parametrize("centred", [True, False])
@@ -60,13 +59,13 @@ def test_rows_of_contacts_are_those_of_the_sweep(centred):
     """J and Y in closed form against the columns of the articulated-body sweep."""
     world = tumblers(5, centred)
     world.step()
-    closed = world._engine.problem
+    closed = world._compile().problem
     J, Y, blocks = closed.J.copy(), closed.Y.copy(), int(closed.count[0])
     other = tumblers(5, centred)
     len(other.contacts)  # compiles
-    other._engine.responses.container.free[:] = NOT_FREE
+    other._compile().responses.container.free[:] = NOT_FREE
     other.step()
-    swept = other._engine.problem
+    swept = other._compile().problem
     assert blocks == swept.count[0] > 0
     np.testing.assert_allclose(J, swept.J, atol=TOLERANCE)
     np.testing.assert_allclose(Y, swept.Y, rtol=0, atol=TOLERANCE * np.abs(Y).max())
@@ -79,13 +78,13 @@ def test_which_bodies_are_free():
     bodies = [s.bodies[0] for s in world.skeletons if s.num_dofs]
     bodies[1].inertia = kido.Inertia(1.0, com=(0.1, 0.0, 0.0), moment=np.eye(3))
     len(world.contacts)
-    free = world._engine.responses.container.free
-    of = [world._engine.link_index(b) for b in bodies]
+    free = world._compile().responses.container.free
+    of = [world._compile().link_index(b) for b in bodies]
     assert free[of].tolist() == [CENTRED, OFF_CENTRE, CENTRED]
     for dof in bodies[0].parent_joint.dofs:
         dof.damping = 0.1
     world.step()
-    assert world._engine.responses.container.free[of].tolist() == [NOT_FREE, OFF_CENTRE, CENTRED]
+    assert world._compile().responses.container.free[of].tolist() == [NOT_FREE, OFF_CENTRE, CENTRED]
 
 
 def test_motion_that_is_not_finite_is_named():
