@@ -101,6 +101,15 @@ def test_every_public_thing_says_what_it_is(name: str) -> None:
     assert silent == []
 
 
+@pytest.mark.parametrize("page", ["batches", "contacts", "soft_bodies"])
+def test_examples_of_the_reference_run(page: str) -> None:
+    """Those that stand on their own, with one of our models for the reader's file."""
+    text = (DOCS / "reference" / f"{page}.md").read_text()
+    code = "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
+    assert "import kido" in code
+    exec(code.replace('"robot.urdf"', repr(str(kido.models.path("arm7")))), {})
+
+
 # Tables of names of other programs -----------------------------------------------------------------------------
 
 OBJECTS: dict[str, Any] = {
