@@ -1,6 +1,6 @@
 """Soft bodies: stability over time steps and stiffness, exactness of frequency and sag, speed of DART's files.
 
-    python benchmarks/soft.py [--plot docs/images/soft_stability.png] [--data folder of DART's data]
+    python -m benchmarks.soft [--plot docs/images/soft_stability.png] [--data folder of DART's data]
 
 The grid drops a soft box (26 points, core 1 kg, skin 0.5 kg) from 7 cm on the ground, tilted, without damping. Its
 number is the largest energy over the fall and what follows, relative to that at the start: at most 1 where nothing is
