@@ -40,6 +40,12 @@ def test_unknown_name_is_an_attribute_error():
         kido.Wrold  # noqa: B018
 
 
+@pytest.mark.parametrize("name", ["collision.CollisionOption", "recording.Recording", "simulation.CollisionFilter",
+                                  "solvers.Lemke"])  # fmt: skip
+def test_packages_are_there_without_importing_them(name):
+    assert name.split(".")[1] in python(f"import kido; print(kido.{name})")
+
+
 def test_import_is_light():
     """`import kido` pulls in neither Numba nor the viewer: `kido --help` answers at once."""
     loaded = python("import sys, kido; print([m for m in ('numba', 'scipy', 'viser', 'h5py') if m in sys.modules])")

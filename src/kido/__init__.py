@@ -42,7 +42,9 @@ _HOMES = {
     "kido.recording": ("Recorder", "Recording"),
     "kido.io": ("load", "save"),
 }  # fmt: skip
-_PACKAGES = ("batch", "collision", "integrators", "io", "layouts", "models", "viewer")
+_PACKAGES = (
+    "batch", "collision", "integrators", "io", "layouts", "models", "recording", "simulation", "solvers", "viewer",
+)  # fmt: skip
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 if TYPE_CHECKING:
