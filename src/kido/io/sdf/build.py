@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from kido.errors import KidoError
+from kido.io.massless import massless_text
 from kido.io.sdf.fields import Remarks, note_unknown
 from kido.io.sdf.inertial import read_inertia
 from kido.io.sdf.scope import MODEL, WORLD
 from kido.io.sdf.shapes import ShapeReader, read_color, read_surface, shape_offset
 from kido.io.sdf.spec import ModelSpec
 from kido.io.sdf.tree import FlatJoint, FlatLink, Step, flatten, span
-from kido.io.urdf.tree import massless_text
 from kido.io.xml import Node
 from kido.math.transform import inverse_transform
 from kido.shapes import Shape

@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from kido.errors import KidoError
+from kido.io.massless import massless_text
 from kido.io.resources import ResourceFinder
 from kido.io.urdf.build import build_skeleton
 from kido.io.urdf.loops import read_loops
 from kido.io.urdf.parse import read_robot
 from kido.io.urdf.shapes import ShapeReader
-from kido.io.urdf.tree import massless_text, order_links, refuse_massless
+from kido.io.urdf.tree import order_links, refuse_massless
 from kido.io.xml import is_text, parse
 from kido.math.transform import as_transform
 from kido.skeleton import Skeleton

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from kido.errors import FileFormatError, ModelError
+from kido.io.massless import listed, massless_text
 from kido.io.urdf.spec import JointSpec, LinkSpec, RobotSpec
 
 __all__ = ["LinkTree", "follows", "order_links"]
 
-LISTED = 12
 ONE_DOF = ("revolute", "continuous", "prismatic")
 
 
@@ -51,7 +51,7 @@ def order_links(robot: RobotSpec) -> LinkTree:
     if not roots:
         raise _cycle(robot, parent_joint, next(iter(robot.links)))
     if len(roots) > 1:
-        names = _listed([f"'{link.name}' (line {link.node.line})" for link in roots])
+        names = listed([f"'{link.name}' (line {link.node.line})" for link in roots])
         raise FileFormatError(
             robot.node.path,
             roots[1].node.line,
@@ -79,7 +79,7 @@ def _parent_joints(robot: RobotSpec) -> dict[str, JointSpec]:
             if name not in robot.links:
                 raise joint.node.require(role).error(
                     f"joint '{joint.name}' names the {role} link '{name}', which does not exist; "
-                    f"links: {_listed(sorted(robot.links))}"
+                    f"links: {listed(sorted(robot.links))}"
                 )
         if joint.parent == joint.child:
             raise joint.node.error(f"joint '{joint.name}' connects link '{joint.child}' to itself")
@@ -137,17 +137,3 @@ def _cycle(robot: RobotSpec, parent_joint: dict[str, JointSpec], start: str) -> 
 def refuse_massless(path: str, movers: list[tuple[str, str]]) -> ModelError:
     """The error that names moving joints without mass."""
     return ModelError(f"{path}: {massless_text(movers)}")
-
-
-def massless_text(movers: list[tuple[str, str]]) -> str:
-    """What is wrong with moving joints that carry no mass, in words."""
-    names = _listed([f"body '{link}' (moved by {joint!r})" for joint, link in movers])
-    return (
-        f"zero mass on a moving body: {names}: neither it nor any body it carries has mass, "
-        f"so its acceleration is not defined; give it a mass or fix its joint"
-    )
-
-
-def _listed(items: list[str]) -> str:
-    shown = ", ".join(items[:LISTED])
-    return shown if len(items) <= LISTED else f"{shown} and {len(items) - LISTED} more"
