@@ -69,8 +69,8 @@ def test_equal_to_the_sweep(seed: int) -> None:
         getattr(d, name)[:] = np.nan
     assert free_dynamics(*arrays.addresses) == -1
     assert np.array_equal(d.P, expected["P"])
-    # Inertia about the centre of mass is a difference of larger numbers, those about the origin: rounding of D^-1, and of
-    # what comes of it, grows with their ratio. Random bodies may be needles with a ratio beyond 1e6.
+    # Inertia about the centre of mass is a difference of larger numbers, those about the origin: rounding of D^-1
+    # and of what comes of it grows with their ratio. Random bodies may be needles with a ratio beyond 1e6.
     about_origin = d.P[0, [0, 3, 5]].sum()
     tolerance = max(1e-12, 1e-15 * about_origin * expected["Dinv"].max())
     for name in ("U", "Dinv", "udot"):

@@ -125,3 +125,22 @@ def test_times_must_rise():
 def test_bad_rates_are_refused(fps):
     with pytest.raises(kido.StateError, match="fps is"):
         TrajectorySampler(falling(), fps=fps)
+
+
+@pytest.mark.parametrize("what", ["model_poses", "contacts_of", "skins_of"])
+def test_a_frame_that_is_interrupted_is_no_frame(monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+    world = kido.World()
+    world.add_skeleton(kido.load(kido.models.path("arm7")))
+    sampler = TrajectorySampler(world, fps=100.0)
+    world.step(10)
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(f"kido.viewer.trajectory.{what}", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            sampler.sample()
+    assert sampler.trajectory.num_frames == 1
+    sampler.sample()
+    assert sampler.trajectory.num_frames == len(sampler.trajectory.contacts) == 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -211,6 +211,16 @@ def frames_at(times: np.ndarray, fps: float | None) -> np.ndarray:
     return np.unique(np.append(index, len(times) - 1))
 
 
+class _Frame(NamedTuple):
+    """A moment of a world: time [s], poses of its bodies, its contacts, and `skins_of` it."""
+
+    time: float
+    positions: np.ndarray
+    wxyz: np.ndarray
+    contacts: Contacts
+    skins: list[np.ndarray]
+
+
 class TrajectorySampler:
     """Collects a :class:`Trajectory` of a world while it is simulated.
 
@@ -228,30 +238,24 @@ class TrajectorySampler:
         self.world = world
         self.fps = float(fps)
         self._labels = body_labels(world)
-        self._times: list[float] = []
-        self._positions: list[np.ndarray] = []
-        self._wxyz: list[np.ndarray] = []
-        self._contacts: list[Contacts] = []
-        self._skins: list[np.ndarray] = []
+        self._frames: list[_Frame] = []
         self.sample()
 
     def __call__(self, world: Any = None) -> None:
         """Step callback: samples when a frame is due."""
-        due = self._times[0] + len(self._times) / self.fps
+        due = self._frames[0].time + len(self._frames) / self.fps
         if self.world.time >= due - 1e-9:
             self.sample()
 
     def sample(self) -> None:
         """Take a frame now."""
         time = float(self.world.time)
-        if self._times and time <= self._times[-1]:
+        if self._frames and time <= self._frames[-1].time:
             return
         p, q = model_poses(self.world)
-        self._times.append(time)
-        self._positions.append(p.astype(np.float32))
-        self._wxyz.append(q.astype(np.float32))
-        self._contacts.append(contacts_of(self.world))
-        self._skins += skins_of(self.world)
+        contacts, skins = contacts_of(self.world), skins_of(self.world)
+        # In one piece: Ctrl-C comes before it or after it, never in the middle of a frame.
+        self._frames.append(_Frame(time, p.astype(np.float32), q.astype(np.float32), contacts, skins))
 
     def run(self, duration: float, progress: Callable[[float], None] | None = None) -> Trajectory:
         """Step the world for ``duration`` seconds of simulated time and return the trajectory.
@@ -262,10 +266,10 @@ class TrajectorySampler:
         """
         world = self.world
         steps = round(duration / world.time_step)
-        start, done = len(self._times), 0
+        start, done = len(self._frames), 0
         t0 = float(world.time)
         while done < steps:
-            due = t0 + (len(self._times) - start + 1) / self.fps
+            due = t0 + (len(self._frames) - start + 1) / self.fps
             n = max(1, round((due - float(world.time)) / world.time_step))
             n = min(n, steps - done)
             world.step(n, reset_command=False)
@@ -278,7 +282,8 @@ class TrajectorySampler:
     @property
     def trajectory(self) -> Trajectory:
         """What has been collected so far."""
-        wxyz = np.array(self._wxyz, dtype=float)
+        times, positions, quaternions, contacts, skins = zip(*self._frames, strict=True)
+        wxyz = np.array(quaternions, dtype=float)
         wxyz /= np.linalg.norm(wxyz, axis=-1, keepdims=True)
-        times, positions = np.array(self._times), np.array(self._positions)
-        return Trajectory(times, positions, wxyz, self._labels, self._contacts, self._skins)
+        points = [skin for frame in skins for skin in frame]
+        return Trajectory(np.array(times), np.array(positions), wxyz, self._labels, list(contacts), points)

@@ -31,12 +31,14 @@ def hold_models(world: World, spec: WorldSpec, skeletons: Mapping[str, Skeleton]
             _remark(skeletons, f"{node.path}:{node.line}: gearbox '{key}' between models is left out")
             continue
         flat = flat_joint(key, spec, "", np.eye(4))
-        bodies = [_body(name, skeletons, node) for name in (flat.parent, flat.child)]
+        parent, child = _body(flat.parent, skeletons, node), _body(flat.child, skeletons, node)
         placed = {
-            name: body.world_transform for name, body in zip((flat.parent, flat.child), bodies, strict=True) if body
+            name: body.world_transform
+            for name, body in ((flat.parent, parent), (flat.child, child))
+            if body is not None
         }
         try:
-            made = constraints_of_joint(*bodies, make_joint(flat, placed, np.eye(4), turned=False), joint.name)
+            made = constraints_of_joint(parent, child, make_joint(flat, placed, np.eye(4), turned=False), joint.name)
         except KidoError as error:
             raise node.error(f"{node.describe()}: {error}") from None
         with located(node):
