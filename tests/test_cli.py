@@ -13,6 +13,7 @@ import pytest
 
 import kido
 from kido import models
+from kido.cli.endings import Terminated, heard
 
 pytestmark = pytest.mark.usefixtures("warm_kernels")
 
@@ -225,6 +226,19 @@ def test_termination_closes_the_file(tmp_path):
     _, err = process.communicate(timeout=60)
     assert process.returncode == 143 and "kido: terminated" in err and "Traceback" not in err
     assert kido.Recording.open(tmp_path / "run.h5").finished
+
+
+@pytest.mark.parametrize(("number", "kind"), [(signal.SIGTERM, Terminated), (signal.SIGINT, KeyboardInterrupt)])
+def test_a_signal_that_comes_while_an_object_is_freed_is_heard(number, kind):
+    class Freed:
+        def __del__(self):
+            signal.raise_signal(number)  # what it raises is dropped here
+
+    before = signal.getsignal(signal.SIGTERM), sys.unraisablehook
+    with pytest.raises(kind), heard():
+        Freed()
+        time.sleep(10.0)
+    assert (signal.getsignal(signal.SIGTERM), sys.unraisablehook) == before
 
 
 def test_broken_pipe_is_silent():

@@ -6,13 +6,13 @@ Exit codes: 0 done, 1 an error of the user or the model, 2 wrong usage, 130 Ctrl
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from kido.cli.endings import Terminated, heard
 from kido.errors import KidoError
 
 OK, ERROR, USAGE, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
@@ -20,10 +20,6 @@ OK, ERROR, USAGE, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
 
 class UsageError(KidoError):
     """An option has a value that makes no sense."""
-
-
-class Terminated(BaseException):
-    """The process was asked to end (SIGTERM); files are closed on the way out."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -56,9 +52,9 @@ def _guarded(given: list[str]) -> int:
     options = _parse(given)
     if isinstance(options, int):
         return options
-    before = _on_termination()
     try:
-        code = import_module(f"kido.cli.{type(options).__name__.lower()}").run(options)
+        with heard():
+            code = import_module(f"kido.cli.{type(options).__name__.lower()}").run(options)
         sys.stdout.flush()
         return code
     except UsageError as error:
@@ -81,9 +77,6 @@ def _guarded(given: list[str]) -> int:
     except Terminated:
         print("kido: terminated", file=sys.stderr)
         return TERMINATED
-    finally:
-        if before is not None:
-            signal.signal(signal.SIGTERM, before)
 
 
 def _parse(given: list[str]) -> Any:
@@ -120,16 +113,6 @@ def _split_settings(given: list[str]) -> list[str]:
             after_setting = item == "--set"
         result.append(item)
     return result
-
-
-def _on_termination() -> Any:
-    def terminate(number: int, frame: Any) -> None:
-        raise Terminated
-
-    try:
-        return signal.signal(signal.SIGTERM, terminate)
-    except ValueError:  # not in the main thread
-        return None
 
 
 def _complain(error: object) -> None:
