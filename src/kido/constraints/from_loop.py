@@ -86,11 +86,6 @@ def constraints_of_joint(
     ]
 
 
-def has_axis_forces(loop: LoopJoint) -> bool:
-    """Whether anything acts along the free axes of a loop's joint."""
-    return any(_acts(_values(loop.joint, k)) for k in range(loop.joint.num_dofs))
-
-
 def _values(joint: Any, k: int) -> dict[str, float]:
     return {
         "lower_limit": float(joint.position_lower_limit[k]),

@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from kido.collision.container import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, HULL, PLANE, SPHERE
+from kido.collision.container import HULL
 from kido.collision.detectors.base import CollisionDetector, library, unknown
+from kido.collision.detectors.primitives import primitive
 from kido.collision.external import NarrowPhase, Points, as_points
 from kido.collision.geometry import Geometry
 
@@ -49,21 +50,9 @@ class CoalShapes(NarrowPhase):
 
     def _shape(self, g: Geometry) -> Any:
         coal = self.coal
-        a, b, c = g.size
-        if g.kind == PLANE:
-            return coal.Halfspace(np.array([0.0, 0.0, 1.0]), 0.0)
-        if g.kind == SPHERE:
-            return coal.Sphere(a)
-        if g.kind == BOX:
-            return coal.Box(2.0 * a, 2.0 * b, 2.0 * c)
-        if g.kind == CAPSULE:
-            return coal.Capsule(a, 2.0 * b)
-        if g.kind == CYLINDER:
-            return coal.Cylinder(a, 2.0 * b)
-        if g.kind == CONE:
-            return coal.Cone(a, 2.0 * b)
-        if g.kind == ELLIPSOID:
-            return coal.Ellipsoid(a, b, c)
+        simple = primitive(coal, g)
+        if simple is not None:
+            return simple
         if g.kind == HULL and g.hull is not None:
             vertices, faces = coal.StdVec_Vec3s(), coal.StdVec_Triangle()
             for v in g.hull.vertices:

@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from kido.collision.container import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, HULL, PLANE, SPHERE
+from kido.collision.container import BOX, HULL, PLANE
 from kido.collision.detectors.base import CollisionDetector, library, unknown
+from kido.collision.detectors.primitives import primitive
 from kido.collision.external import NarrowPhase, Points, as_points
 from kido.collision.geometry import Geometry
 
@@ -45,21 +46,9 @@ class FCLShapes(NarrowPhase):
 
     def _shape(self, g: Geometry) -> Any:
         fcl = self.fcl
-        a, b, c = g.size
-        if g.kind == PLANE:
-            return fcl.Halfspace(np.array([0.0, 0.0, 1.0]), 0.0)
-        if g.kind == SPHERE:
-            return fcl.Sphere(a)
-        if g.kind == BOX:
-            return fcl.Box(2.0 * a, 2.0 * b, 2.0 * c)
-        if g.kind == CAPSULE:
-            return fcl.Capsule(a, 2.0 * b)
-        if g.kind == CYLINDER:
-            return fcl.Cylinder(a, 2.0 * b)
-        if g.kind == CONE:
-            return fcl.Cone(a, 2.0 * b)
-        if g.kind == ELLIPSOID:
-            return fcl.Ellipsoid(a, b, c)
+        simple = primitive(fcl, g)
+        if simple is not None:
+            return simple
         if g.kind == HULL and g.hull is not None:
             faces = np.concatenate([np.full((len(g.hull.faces), 1), 3), g.hull.faces], axis=1).ravel()
             return fcl.Convex(g.hull.vertices, len(g.hull.faces), faces)
