@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -98,6 +99,15 @@ def test_equal_corners_are_merged_exactly() -> None:
     np.testing.assert_array_equal(merged[faces.reshape(-1)], corners)
     merged, faces = merge_equal_vertices(np.array([[0.0, 1, 2], [-0.0, 1, 2], [0, 1, 2.5]]))
     assert len(merged) == 2
+
+
+def test_signalling_nan_in_a_damaged_stl_is_merged_without_a_warning():
+    corners = np.arange(9, dtype="<f4").reshape(3, 3)
+    corners.view(np.uint32)[0, 0] = 0x7F800001  # a signalling NaN
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        merged, _ = merge_equal_vertices(corners)
+    assert np.isnan(merged).sum() == 1
 
 
 # -- OBJ ---------------------------------------------------------------------------------------------

@@ -75,7 +75,8 @@ def join_parts(parts: Iterable[Part], remarks: Iterable[str] = ()) -> MeshData:
 
 def merge_equal_vertices(corners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Corners of triangles (3m, 3) to vertices (n, 3) and faces (m, 3); only equal corners are merged."""
-    corners = np.ascontiguousarray(corners) + corners.dtype.type(0.0)  # turns -0.0 into 0.0
+    with np.errstate(invalid="ignore"):  # damaged files hold signalling NaN; whoever takes the mesh refuses them
+        corners = np.ascontiguousarray(corners) + corners.dtype.type(0.0)  # turns -0.0 into 0.0
     bits = corners.astype(np.float64).view(np.uint64)
     keys = np.zeros(len(bits), dtype=np.uint64)
     for axis, factor in enumerate((0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9)):
