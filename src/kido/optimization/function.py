@@ -1,0 +1,156 @@
+"""Functions of the variables of a problem: what is minimized, and what must hold."""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kido.optimization.differences import Array, central_differences
+
+
+class Function(ABC):
+    """One number that depends on x (n,). Subclass it, and write `evaluate`, for your own.
+
+    Derivatives are with respect to displacements dx of x, as the problem's `retract(x, dx)` makes them; in a plain
+    vector space that is the ordinary gradient. Without a `gradient` of its own a function is differentiated by
+    central differences.
+
+    Attributes: `name`, used in messages; the class's name unless set.
+    """
+
+    name: str = ""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "name" not in vars(cls):
+            cls.name = cls.__name__
+
+    @abstractmethod
+    def evaluate(self, x: Array) -> float:
+        """Its value at x (n,)."""
+
+    def gradient(self, x: Array) -> Array:
+        """Its derivative (n,) at x; by central differences unless a subclass knows better."""
+        return central_differences(self.evaluate, x)
+
+    def direction(self, x: Array) -> Array | None:
+        """A displacement (n,) that a function knows to reduce it better than steepest descent does, or None.
+
+        For a constraint: one that brings it to zero, such as a step of inverse kinematics. `GradientDescentSolver` uses
+        it.
+        """
+        return None
+
+    def clone(self) -> Self:
+        """An independent copy."""
+        return copy.deepcopy(self)
+
+
+class LeastSquares(Function):
+    """Several numbers r(x) (m,). Subclass it and write `residuals`.
+
+    As an objective it is f(x) = |r(x)|^2 / 2, whose gradient is J^T r and which Gauss-Newton methods know how to use;
+    as a constraint each of its rows is one: r(x) = 0, or r(x) <= 0. Without a `jacobian` of its own it is
+    differentiated by central differences.
+    """
+
+    @abstractmethod
+    def residuals(self, x: Array) -> Array:
+        """Its values (m,) at x (n,)."""
+
+    def jacobian(self, x: Array) -> Array:
+        """Derivatives (m, n) of the residuals at x; by central differences unless a subclass knows better."""
+        return central_differences(self.residuals, x)
+
+    def evaluate(self, x: Array) -> float:
+        """|r|^2 / 2."""
+        r = np.asarray(self.residuals(x))
+        return 0.5 * float(r @ r)
+
+    def gradient(self, x: Array) -> Array:
+        """J^T r (n,)."""
+        return self.jacobian(x).T @ self.residuals(x)
+
+
+class NullFunction(Function):
+    """Zero everywhere: no objective, so that any point that satisfies the constraints will do."""
+
+    def evaluate(self, x: Array) -> float:
+        """0."""
+        return 0.0
+
+    def gradient(self, x: Array) -> Array:
+        """0."""
+        return np.zeros(x.size)
+
+
+class ModularFunction(Function):
+    """A function made of Python callables.
+
+    Args:
+        evaluate: x (n,) -> number.
+        gradient: x (n,) -> (n,); None: by central differences.
+        name: used in messages.
+    """
+
+    def __init__(
+        self,
+        evaluate: Callable[[Array], Any],
+        gradient: Callable[[Array], ArrayLike] | None = None,
+        name: str | None = None,
+    ) -> None:
+        self._evaluate = evaluate
+        self._gradient = gradient
+        self.name = name or getattr(evaluate, "__name__", type(self).__name__)
+
+    def evaluate(self, x: Array) -> float:
+        """Its value at x (n,)."""
+        return self._evaluate(x)
+
+    def gradient(self, x: Array) -> Array:
+        """Its derivative (n,) at x."""
+        return super().gradient(x) if self._gradient is None else np.asarray(self._gradient(x), dtype=float)
+
+
+class ModularLeastSquares(LeastSquares):
+    """Residuals made of Python callables.
+
+    Args:
+        residuals: x (n,) -> (m,).
+        jacobian: x (n,) -> (m, n); None: by central differences.
+        name: used in messages.
+    """
+
+    def __init__(
+        self,
+        residuals: Callable[[Array], ArrayLike],
+        jacobian: Callable[[Array], ArrayLike] | None = None,
+        name: str | None = None,
+    ) -> None:
+        self._residuals = residuals
+        self._jacobian = jacobian
+        self.name = name or getattr(residuals, "__name__", type(self).__name__)
+
+    def residuals(self, x: Array) -> Array:
+        """Its values (m,) at x (n,)."""
+        return np.asarray(self._residuals(x), dtype=float)
+
+    def jacobian(self, x: Array) -> Array:
+        """Derivatives (m, n) of the residuals at x."""
+        return super().jacobian(x) if self._jacobian is None else np.asarray(self._jacobian(x), dtype=float)
+
+
+def has_derivative(function: Function) -> bool:
+    """Whether a function knows its own derivative, rather than being differentiated by central differences."""
+    if isinstance(function, ModularFunction):
+        return function._gradient is not None
+    if isinstance(function, ModularLeastSquares):
+        return function._jacobian is not None
+    if isinstance(function, LeastSquares):
+        return type(function).jacobian is not LeastSquares.jacobian
+    return type(function).gradient is not Function.gradient

@@ -1,0 +1,88 @@
+"""Problems, functions, certificates and the built-in solver, on problems whose answers are known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kido.errors import ModelError, StateError
+from kido.optimization import GradientDescentSolver, LeastSquares, Problem, Reason, certify
+
+
+class Rosenbrock(LeastSquares):
+    def residuals(self, x):
+        return np.array([1.0 - x[0], 10.0 * (x[1] - x[0] ** 2)])
+
+    def jacobian(self, x):
+        return np.array([[-1.0, 0.0], [-20.0 * x[0], 10.0]])
+
+
+class Sphere(LeastSquares):
+    """|x| = 1, with the step of a pseudoinverse as its direction."""
+
+    def residuals(self, x):
+        return np.array([x @ x - 1.0])
+
+    def jacobian(self, x):
+        return 2.0 * x[None]
+
+    def direction(self, x):
+        return -np.linalg.pinv(self.jacobian(x)) @ self.residuals(x)
+
+
+def test_gradient_descent_on_rosenbrock():
+    solution = GradientDescentSolver().solve(Problem(2, objective=Rosenbrock(), initial=[-1.2, 1.0]))
+    assert solution.converged, solution
+    assert np.allclose(solution.x, 1.0, atol=1e-5)  # curvature 0.2 across a valley where the gradient is 1e-6
+
+
+def test_gradient_descent_follows_directions_of_constraints():
+    c = np.array([1.0, 2.0, 3.0])
+    problem = Problem(3, objective=lambda x: c @ x, equality=[Sphere()], initial=[3.0, 1.0, 1.0])
+    solution = GradientDescentSolver().solve(problem)
+    assert solution.converged, solution
+    assert np.allclose(solution.x, -c / np.linalg.norm(c), atol=1e-6)
+    assert solution.multipliers.equality == pytest.approx([np.linalg.norm(c) / 2.0], abs=1e-6)
+
+
+@pytest.mark.parametrize("problem, reason", [
+    (Problem(1, objective=lambda x: x[0]), Reason.UNBOUNDED),
+    (Problem(1, equality=[lambda x: x[0] - 1.0, lambda x: x[0] + 1.0]), Reason.INFEASIBLE),
+    (Problem(1, objective=lambda x: float("nan")), Reason.NOT_FINITE),
+])  # fmt: skip
+def test_what_cannot_be_solved_is_said(problem, reason):
+    solution = GradientDescentSolver().solve(problem)
+    assert not solution.converged
+    assert solution.reason is reason, solution
+
+
+def test_a_problem_without_variables():
+    assert GradientDescentSolver().solve(Problem(0)).converged
+    assert not GradientDescentSolver().solve(Problem(0, equality=[lambda x: 1.0])).converged
+
+
+def test_certificate_of_a_corner():
+    """min x + 2y with x >= 1 and x + y >= 3: at (3, 0) with y >= 0 multipliers are 1 and 1."""
+    problem = Problem(
+        2, lower=[1.0, 0.0], objective=lambda x: x[0] + 2.0 * x[1], inequality=[lambda x: 3.0 - x[0] - x[1]]
+    )
+    certificate = certify(problem, np.array([3.0, 0.0]))
+    assert certificate.residual < 1e-9
+    assert np.allclose(certificate.multipliers.inequality, 1.0)
+    assert np.allclose(certificate.multipliers.lower, [0.0, 1.0])
+    other = certify(problem, np.array([1.0, 2.0]))  # a corner, but not the lowest: least |(1, 2) - b (1, 1) - c (1, 0)|
+    assert other.stationarity == pytest.approx(0.25)  # 0.5 over the largest component of the gradient
+
+
+@pytest.mark.parametrize("wrong", [
+    {"lower": 1.0, "upper": 0.0}, {"initial": [np.nan, 0.0]}, {"initial": [0.0]}, {"lower": [0.0, 0.0, 0.0]},
+    {"upper": np.nan}, {"objective": 3}, {"seeds": [[0.0]]}, {"equality": ["x"]},
+])  # fmt: skip
+def test_bad_problems_are_refused(wrong):
+    with pytest.raises(ModelError):
+        Problem(2, **wrong)
+
+
+def test_wrong_shapes_of_functions_are_refused():
+    with pytest.raises(StateError, match="value of <lambda>: expected a number"):
+        GradientDescentSolver().solve(Problem(2, objective=lambda x: x))
