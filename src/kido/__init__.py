@@ -43,8 +43,8 @@ _HOMES = {
     "kido.io": ("load", "save"),
 }  # fmt: skip
 _PACKAGES = (
-    "batch", "collision", "integrators", "io", "layouts", "models", "optimization", "recording", "simulation", "solvers",
-    "viewer",
+    "batch", "collision", "ik", "integrators", "io", "layouts", "models", "optimization", "recording", "simulation",
+    "solvers", "viewer",
 )  # fmt: skip
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -1,0 +1,115 @@
+"""From tasks to the arrays that kernels read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kido.errors import ModelError
+from kido.ik.engine.tasks import COM, FRAME_ROWS, POSTURE, TASKS
+from kido.jit import Container
+from kido.skeleton import WORLD_FRAME
+from kido.skeleton.body_node import BodyNode
+from kido.skeleton.frames.frame import Frame
+
+if TYPE_CHECKING:
+    from kido.ik.task import Task
+    from kido.skeleton import Skeleton
+    from kido.skeleton.frames.jacobian_node import JacobianNode
+
+Array = NDArray[np.float64]
+
+
+def place_of_node(skeleton: Skeleton, node: JacobianNode) -> tuple[int, Array]:
+    """Link that carries a node, and its 4x4 pose there."""
+    body, relative = node._carrier
+    if body.skeleton is not skeleton:
+        raise ModelError(f"task: {node!r} is of skeleton {body.skeleton.name!r}, not of {skeleton.name!r}")
+    skeleton._compiled()
+    links = skeleton._links
+    assert links is not None
+    X = links.offset[body._index]
+    return int(links.of_body[body._index]), X if relative is None else X @ relative
+
+
+def place_of_target(skeleton: Skeleton, target: Frame | Array) -> tuple[int, Array]:
+    """Link that a target frame rides on, -1 for the world, and its 4x4 pose there, as it is now."""
+    if not isinstance(target, Frame):
+        return -1, target
+    frame = target
+    while not (isinstance(frame, BodyNode) and frame.skeleton is skeleton):
+        if frame is WORLD_FRAME:
+            return -1, target.world_transform
+        frame = frame.parent_frame
+    skeleton._compiled()
+    links = skeleton._links
+    assert links is not None
+    X = links.offset[frame._index] @ target.transform(frame)
+    return int(links.of_body[frame._index]), X
+
+
+def needed_links(skeleton: Skeleton, tasks: Sequence[Task], ends: Sequence[int]) -> list[int]:
+    """Links whose poses tasks depend on, parents first; `ends` are the links that carry frames."""
+    tree = skeleton._tree
+    assert tree is not None
+    if any(task.kind == COM for task in tasks):
+        return list(range(len(tree.parent)))
+    found: set[int] = set()
+    for link in ends:
+        while link >= 0:
+            found.add(link)
+            link = int(tree.parent[link])
+    return sorted(found)
+
+
+def compile_tasks(skeleton: Skeleton, tasks: Sequence[Task], dofs: Sequence[int] | NDArray[np.integer]) -> Container:
+    """The TASKS container of tasks over a skeleton's tree, targets where they are now.
+
+    Args:
+        skeleton: what the tasks are about.
+        tasks: in the order of their rows.
+        dofs: indices of the active coordinates, in the order of columns.
+
+    Raises:
+        ModelError: a task of another skeleton, or a posture of the wrong size.
+    """
+    skeleton._compiled()
+    tree = skeleton._tree
+    assert tree is not None
+    places = [(-1, np.eye(4)) if t.node is None else place_of_node(skeleton, t.node) for t in tasks]
+    targets = [place_of_target(skeleton, t.target) for t in tasks]
+    needed = needed_links(skeleton, tasks, [link for link, _ in [*places, *targets]])
+    postures = [t for t in tasks if t.kind == POSTURE]
+    rows = [len(dofs) if t.kind == POSTURE else FRAME_ROWS for t in tasks]
+    first = np.concatenate([[0], np.cumsum(rows)]).astype(int)
+    n = len(tree.body_of_dof)
+    made = Container(
+        TASKS, tasks=len(tasks), tasks1=len(tasks) + 1, rows=int(first[-1]), postures=len(postures), dofs=n,
+        columns=len(dofs), bodies=len(tree.parent), paths=len(needed),
+    )  # fmt: skip
+    made.first_row[:] = first
+    made.needed[:] = needed
+    made.active[:] = dofs
+    made.column[:] = -1
+    made.column[made.active] = np.arange(len(dofs))
+    for k, (task, (link, X), (base, Y)) in enumerate(zip(tasks, places, targets, strict=True)):
+        part = slice(int(first[k]), int(first[k + 1]))
+        made.kind[k], made.enabled[k], made.link[k], made.base[k] = task.kind, 1, link, base
+        made.pose[k], made.target[k] = X[:3].ravel(), Y[:3].ravel()
+        made.axis[k], made.angle[k] = task.axis, task.angle
+        made.to_middle[k], made.level[k], made.gain[k] = int(task.to_middle), task.level, task.gain
+        if task.kind == POSTURE:
+            q = task.positions
+            assert q is not None
+            if len(q) != n:
+                raise ModelError(f"task: positions: expected {n} numbers for {skeleton.name!r}, got {len(q)}")
+            made.link[k] = postures.index(task)
+            made.reference[made.link[k]] = q
+            made.weight[part], made.tolerance[part] = np.asarray(task.weights)[made.active], task.tolerance[0]
+        else:
+            made.lower[part], made.upper[part], made.weight[part] = task.lower, task.upper, task.weights
+            made.tolerance[part] = np.repeat(task.tolerance, 3)
+    return made
