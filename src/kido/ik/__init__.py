@@ -1,5 +1,49 @@
-"""Inverse kinematics: positions, and velocities, at which frames of a skeleton are where they should be."""
+"""Inverse kinematics: tasks for bodies and end effectors, alone and in hierarchies."""
 
+from kido.ik.error_method import BoundedError, ErrorMethod
+from kido.ik.gradient_method import GradientMethod, JacobianMethod
+from kido.ik.hierarchy import CompositeIK, HierarchicalIK, WholeBodyIK
+from kido.ik.inverse_kinematics import InverseKinematics
+from kido.ik.jacobian_methods import (
+    DampedLeastSquares,
+    JacobianInverse,
+    JacobianPseudoinverse,
+    JacobianTranspose,
+    LevenbergMarquardt,
+)
+from kido.ik.prioritized_solver import PrioritizedSolver
+from kido.ik.result import IkResult
+from kido.ik.selectively_damped import SelectivelyDampedLeastSquares
 from kido.ik.task import Task
+from kido.ik.task_space_region import (
+    OrientationError,
+    PlaneError,
+    PositionError,
+    RelativePoseError,
+    TaskSpaceRegion,
+)
 
-__all__ = ["Task"]
+__all__ = [
+    "BoundedError",
+    "CompositeIK",
+    "DampedLeastSquares",
+    "ErrorMethod",
+    "GradientMethod",
+    "HierarchicalIK",
+    "IkResult",
+    "InverseKinematics",
+    "JacobianInverse",
+    "JacobianMethod",
+    "JacobianPseudoinverse",
+    "JacobianTranspose",
+    "LevenbergMarquardt",
+    "OrientationError",
+    "PlaneError",
+    "PositionError",
+    "PrioritizedSolver",
+    "RelativePoseError",
+    "SelectivelyDampedLeastSquares",
+    "Task",
+    "TaskSpaceRegion",
+    "WholeBodyIK",
+]

@@ -1,0 +1,246 @@
+"""What single and hierarchical inverse kinematics have in common: coordinates, a problem, a solver."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kido.errors import ModelError, StateError
+from kido.ik.priority import TaskRows
+from kido.ik.problem import IkProblem, MergedObjective, TaskConstraint, joint_limits
+from kido.ik.result import IkResult
+from kido.math.transform import as_vector
+from kido.optimization import Function, NullFunction, Problem, Solver
+from kido.optimization.problem import FunctionLike, as_function
+
+if TYPE_CHECKING:
+    from kido.ik.inverse_kinematics import InverseKinematics
+    from kido.skeleton import DegreeOfFreedom, Skeleton
+
+Array = NDArray[np.float64]
+
+
+class InverseKinematicsBase:
+    """Tasks on a skeleton, as an optimization problem that is set up by itself and can be changed.
+
+    x (n,) are the positions of `dofs`. The problem's equality constraint are the errors of all tasks, its objective is
+    `objective` plus `null_space_objective`, whose gradient is projected to the null space of the tasks.
+    """
+
+    _solver: Solver
+
+    def __init__(self, solver: Solver):
+        self._objective: Function = NullFunction()
+        self._null_space_objective: Function = NullFunction()
+        self._problem: IkProblem | None = None
+        self._original: tuple[Any, ...] = ()
+        self._solving = False
+        self._solver = solver
+
+    # Coordinates -------------------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def skeleton(self) -> Skeleton:
+        """The skeleton that is moved."""
+
+    @property
+    @abstractmethod
+    def dof_indices(self) -> NDArray[np.int64]:
+        """Places (n,) of the active coordinates in the skeleton's arrays."""
+
+    @abstractmethod
+    def _modules(self) -> list[list[InverseKinematics]]:
+        """Active tasks by level, the most important first."""
+
+    @property
+    def dofs(self) -> list[DegreeOfFreedom]:
+        """The active coordinates."""
+        every = self.skeleton.dofs
+        return [every[k] for k in self.dof_indices]
+
+    @property
+    def positions(self) -> Array:
+        """Present positions (n,) of the active coordinates [m, rad]; set to move the skeleton."""
+        return self.skeleton.positions[self.dof_indices]
+
+    @positions.setter
+    def positions(self, value: ArrayLike) -> None:
+        self.skeleton.positions = self._whole(value)
+
+    def _whole(self, positions: ArrayLike) -> Array:
+        """Positions of all coordinates, those that are not active as they are."""
+        indices = self.dof_indices
+        x = as_vector(positions, f"{self!r}: positions", len(indices))
+        q = self.skeleton.positions
+        q[indices] = x
+        return q
+
+    def retract(self, positions: ArrayLike, change: ArrayLike) -> Array:
+        """Positions (n,) after a change (n,) in velocity coordinates: ball and free joints move on their manifold."""
+        indices, skeleton = self.dof_indices, self.skeleton
+        u = np.zeros(skeleton.num_dofs)
+        u[indices] = change
+        return skeleton.integrate_positions(self._whole(positions), u)[indices]
+
+    @contextmanager
+    def posed(self, positions: ArrayLike) -> Iterator[None]:
+        """For a while, the skeleton has given positions (n,) of the active coordinates."""
+        if self._solving:
+            self.skeleton.positions = self._whole(positions)
+            yield
+            return
+        with self._restoring():
+            self.skeleton.positions = self._whole(positions)
+            yield
+
+    @contextmanager
+    def _restoring(self) -> Iterator[None]:
+        skeleton = self.skeleton
+        before = skeleton.positions
+        try:
+            yield
+        finally:
+            skeleton.positions = before
+
+    # Parts -------------------------------------------------------------------------------------------------
+
+    @property
+    def objective(self) -> Function:
+        """What is minimized among the poses that satisfy the tasks: a `Function` of x (n,), or a Python function.
+
+        While it is evaluated the skeleton is at x.
+        """
+        return self._objective
+
+    @objective.setter
+    def objective(self, value: FunctionLike | None) -> None:
+        self._objective = as_function(value, "objective")
+
+    @property
+    def null_space_objective(self) -> Function:
+        """Like `objective`, but its gradient is projected to the null space of the tasks, so it never disturbs them."""
+        return self._null_space_objective
+
+    @null_space_objective.setter
+    def null_space_objective(self, value: FunctionLike | None) -> None:
+        self._null_space_objective = as_function(value, "null_space_objective")
+
+    @property
+    def solver(self) -> Solver:
+        """What solves the problem: any of `kido.optimization`, or your own."""
+        return self._solver
+
+    @solver.setter
+    def solver(self, value: Solver) -> None:
+        if not isinstance(value, Solver):
+            raise ModelError(f"{self!r}: solver: expected a kido.optimization.Solver, got {value!r}")
+        self._solver = value
+
+    @property
+    def problem(self) -> Problem:
+        """The optimization problem. Add constraints, seeds or bounds to it; `reset_problem` takes them away.
+
+        Raises:
+            ModelError: it was changed, and the active coordinates are others now.
+        """
+        problem, n = self._problem, len(self.dof_indices)
+        if problem is None or (problem.dimension != n and not self._is_changed(problem)):
+            return self.reset_problem()
+        if problem.dimension != n:
+            raise ModelError(
+                f"{self!r}: its problem was changed for {problem.dimension} coordinates, and now there are {n}; "
+                "reset_problem() makes a new one"
+            )
+        return problem
+
+    def reset_problem(self) -> Problem:
+        """Set the problem up anew: the tasks' constraint, the merged objective, the joint limits; no seeds."""
+        problem = IkProblem(self, objective=MergedObjective(self), equality=[TaskConstraint(self)])
+        self._problem = problem
+        self._original = (problem.objective, *problem.equality)
+        return problem
+
+    def _is_changed(self, problem: IkProblem) -> bool:
+        parts = (problem.objective, *problem.equality)
+        same = len(parts) == len(self._original) and all(a is b for a, b in zip(parts, self._original))
+        return not same or bool(problem.inequality or problem.seeds) or problem.has_own_bounds
+
+    # Solving -----------------------------------------------------------------------------------------------
+
+    def find_solution(self) -> IkResult:
+        """Solve the problem from the present positions; the skeleton stays where it is.
+
+        Failing is no error: the result says how close it came, and why it stopped.
+        """
+        problem = self.problem
+        if isinstance(problem, IkProblem):
+            problem.follow_limits()
+        with self._restoring():
+            self._solving = True
+            try:
+                start = self.positions
+                solution = self.solver.solve(problem, start)
+                self.positions = solution.x
+                found = [(ik.node.name, ik, ik.compute_error()) for level in self._modules() for ik in level]
+            finally:
+                self._solving = False
+        missed = [(name, ik, e) for name, ik, e in found if np.abs(e).max() > ik.error_method.tolerance]
+        lower, upper = joint_limits(self)
+        limits = (solution.x >= lower - 1e-9).all() and (solution.x <= upper + 1e-9).all()
+        converged = not missed and bool(solution.feasible) and bool(limits)
+        return IkResult(
+            positions=solution.x,
+            converged=converged,
+            errors=[(name, e) for name, _, e in found],
+            residual=max((float(np.abs(e).max()) for _, _, e in found), default=0.0),
+            iterations=solution.iterations,
+            reason=self._in_words(converged, [name for name, _, _ in missed], solution, lower, upper),
+            objective=float(solution.objective),
+        )
+
+    def _in_words(self, converged: bool, missed: Sequence[str], solution: Any, lower: Array, upper: Array) -> str:
+        if converged:
+            return "solved"
+        at = [d.name for d, x, a, b in zip(self.dofs, solution.x, lower, upper) if x - a < 1e-9 or b - x < 1e-9]
+        what = f"not reached: {', '.join(missed)}" if missed else "a constraint of the problem is not met"
+        where = f"; at their limits: {', '.join(at)}" if at else ""
+        return f"{what} ({solution.reason.value}){where}"
+
+    def solve_and_apply(self, allow_incomplete_result: bool = False) -> IkResult:
+        """`find_solution`, and move the skeleton there if it is one.
+
+        Args:
+            allow_incomplete_result: move it also to the closest pose found, if none satisfies all tasks.
+        """
+        result = self.find_solution()
+        if result.converged or allow_incomplete_result:
+            self.positions = result.positions
+        return result
+
+    # For the problem's functions -----------------------------------------------------------------------------
+
+    def _task_rows(self) -> list[list[TaskRows]]:
+        """All active tasks at the present positions, by level, in the columns of this object's coordinates."""
+        column = np.full(self.skeleton.num_dofs, -1)
+        column[self.dof_indices] = np.arange(len(self.dof_indices))
+        n = len(self.dof_indices)
+        levels = []
+        for level in self._modules():
+            rows = []
+            for ik in level:
+                dofs = column[ik.dof_indices]
+                if (dofs < 0).any():
+                    raise StateError(f"{self!r}: {ik!r} has coordinates that are not among its own")
+                m, M = ik.error_method.compute_margins()
+                J, G = np.zeros((6, n)), np.zeros((len(m), n))
+                J[:, dofs] = ik.compute_jacobian()
+                G[:, dofs] = M
+                rows.append(TaskRows(ik.gradient_method, dofs, ik.compute_error(), J, m, G))
+            levels.append(rows)
+        return levels

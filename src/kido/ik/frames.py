@@ -1,0 +1,41 @@
+"""Jacobians of any frame with respect to the coordinates of a skeleton that it may hang on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kido.skeleton import BodyNode, Frame
+
+if TYPE_CHECKING:
+    from kido.skeleton import Skeleton
+
+Array = NDArray[np.float64]
+
+
+def body_under(frame: Frame, skeleton: Skeleton) -> BodyNode | None:
+    """The body of a skeleton on which a frame hangs, directly or through others; None if it hangs on none."""
+    world = Frame.world()
+    while frame is not world:
+        if isinstance(frame, BodyNode):
+            return frame if frame.skeleton is skeleton else None
+        frame = frame.parent_frame
+    return None
+
+
+def jacobian_of(frame: Frame, skeleton: Skeleton, dofs: NDArray[np.int64]) -> Array | None:
+    """[angular; linear] velocity (6, n) of a frame per velocity of chosen coordinates, world axes; None: it stands."""
+    body = body_under(frame, skeleton)
+    if body is None:
+        return None
+    if frame is body:
+        return skeleton.jacobian(body)[:, dofs]
+    X_WB, p = body.world_transform, frame.world_transform[:3, 3]
+    return skeleton.jacobian(body, X_WB[:3, :3].T @ (p - X_WB[:3, 3]))[:, dofs]
+
+
+def moved_point(J: Array, r: Array) -> Array:
+    """Linear velocities (3, n) of a point r away from the origin that J (6, n) is about."""
+    return J[3:] + np.cross(J[:3], r, axis=0)

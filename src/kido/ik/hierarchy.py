@@ -1,0 +1,160 @@
+"""Hierarchies of inverse kinematics: many tasks of one skeleton, by priority."""
+
+from __future__ import annotations
+
+import copy
+from abc import abstractmethod
+from collections.abc import Iterable
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kido.errors import ModelError, NameLookupError
+from kido.ik.base import InverseKinematicsBase
+from kido.ik.inverse_kinematics import InverseKinematics
+from kido.ik.prioritized_solver import PrioritizedSolver
+from kido.ik.priority import null_spaces, prioritized_change
+from kido.ik.problem import joint_limits
+from kido.skeleton import Skeleton
+
+Array = NDArray[np.float64]
+
+
+class HierarchicalIK(InverseKinematicsBase):
+    """Several tasks of a skeleton, solved together: those of a level share what the levels above leave free.
+
+    Of each `InverseKinematics` only error method, gradient method, coordinates, level and `active` count; the hierarchy
+    has objectives, problem and solver of its own. Its coordinates are all of the skeleton's. Subclasses say which
+    modules take part.
+
+    Args:
+        skeleton: what is moved.
+
+    Source: DART report, section 2.8.6.
+    """
+
+    def __init__(self, skeleton: Skeleton):
+        if not isinstance(skeleton, Skeleton):
+            raise ModelError(f"{type(self).__name__}: expected a skeleton, got {skeleton!r}")
+        super().__init__(PrioritizedSolver())
+        self._skeleton = skeleton
+
+    @property
+    @abstractmethod
+    def modules(self) -> list[InverseKinematics]:
+        """All modules that take part when they are active."""
+
+    @property
+    def skeleton(self) -> Skeleton:
+        """The skeleton that is moved."""
+        return self._skeleton
+
+    @property
+    def dof_indices(self) -> NDArray[np.int64]:
+        """Places (n,) of the active coordinates in the skeleton's arrays: all."""
+        return np.arange(self._skeleton.num_dofs)
+
+    @property
+    def levels(self) -> list[list[InverseKinematics]]:
+        """Active modules by level, the most important first; levels without any are left out."""
+        found: dict[int, list[InverseKinematics]] = {}
+        for ik in self.modules:
+            if ik.active:
+                found.setdefault(ik.hierarchy_level, []).append(ik)
+        return [found[level] for level in sorted(found)]
+
+    def _modules(self) -> list[list[InverseKinematics]]:
+        return self.levels
+
+    def compute_null_spaces(self) -> list[Array]:
+        """Orthogonal projectors (n, n) at the present positions: what each level may use, and what is left at last.
+
+        The first is 1; the others are the null spaces of all Jacobians of the levels before, undamped: J N = 0.
+        """
+        return null_spaces(self._task_rows(), self._skeleton.num_dofs)
+
+    def compute_gradient(self) -> Array:
+        """The gradient (n,) of all tasks at the present positions, by priority and within the joint limits."""
+        x = self.positions
+        lower, upper = joint_limits(self)
+        return prioritized_change(self._task_rows(), np.minimum(lower - x, 0.0), np.maximum(upper - x, 0.0))[0]
+
+    def clone(self, skeleton: Skeleton | None = None) -> Self:
+        """A copy for the same skeleton or a copy of it."""
+        new = self._skeleton if skeleton is None else skeleton
+        if not isinstance(new, Skeleton):
+            raise ModelError(f"{self!r}: clone: expected a skeleton, got {new!r}")
+        memo: dict[int, Any] = {id(self._skeleton): new}
+        for ik in self.modules:
+            memo[id(ik)] = self._twin_of(ik, new)
+        return copy.deepcopy(self, memo)
+
+    def _twin_of(self, ik: InverseKinematics, skeleton: Skeleton) -> InverseKinematics:
+        if skeleton is self._skeleton:
+            return ik
+        body, offset = ik.node._carrier
+        node: Any = skeleton.body(body.name) if offset is None else skeleton.node(ik.node.name)
+        return node.get(type(ik)) or ik.clone(node)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._skeleton.name!r})"
+
+
+class CompositeIK(HierarchicalIK):
+    """A hierarchy of modules that one chooses.
+
+    Args:
+        skeleton: what is moved.
+        modules: to begin with.
+    """
+
+    def __init__(self, skeleton: Skeleton, modules: Iterable[InverseKinematics] = ()):
+        super().__init__(skeleton)
+        self._members: list[InverseKinematics] = []
+        for ik in modules:
+            self.add(ik)
+
+    @property
+    def modules(self) -> list[InverseKinematics]:
+        """Its modules, in the order they were added."""
+        return list(self._members)
+
+    def add(self, ik: InverseKinematics) -> InverseKinematics:
+        """Let a module take part.
+
+        Raises:
+            ModelError: it is of another skeleton, or takes part already.
+        """
+        if not isinstance(ik, InverseKinematics):
+            raise ModelError(f"{self!r}: expected an InverseKinematics, got {ik!r}")
+        if ik.skeleton is not self._skeleton:
+            raise ModelError(f"{self!r}: {ik!r} is of skeleton {ik.skeleton.name!r}")
+        if any(ik is member for member in self._members):
+            raise ModelError(f"{self!r}: {ik!r} takes part already")
+        self._members.append(ik)
+        return ik
+
+    def remove(self, ik: InverseKinematics) -> None:
+        """Let a module take part no longer.
+
+        Raises:
+            NameLookupError: it does not.
+        """
+        for k, member in enumerate(self._members):
+            if member is ik:
+                del self._members[k]
+                return
+        raise NameLookupError(f"module of {self!r}", ik, [repr(member) for member in self._members])
+
+
+class WholeBodyIK(HierarchicalIK):
+    """A hierarchy of all modules that are attached to a skeleton, its bodies and their nodes."""
+
+    @property
+    def modules(self) -> list[InverseKinematics]:
+        """Modules attached to the skeleton, then to bodies and their nodes, in the skeleton's order."""
+        carriers: list[Any] = [self._skeleton]
+        for body in self._skeleton.bodies:
+            carriers += [body, *body.nodes()]
+        return [aspect for carrier in carriers for aspect in carrier.aspects if isinstance(aspect, InverseKinematics)]

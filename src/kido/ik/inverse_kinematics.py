@@ -1,0 +1,294 @@
+"""Inverse kinematics of one body or end effector."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Iterator
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kido.errors import ModelError
+from kido.ik.base import InverseKinematicsBase
+from kido.ik.dofs import CHAIN, chosen_dofs, dofs_of
+from kido.ik.error_method import ErrorMethod
+from kido.ik.gradient_method import GradientMethod
+from kido.ik.jacobian_methods import DampedLeastSquares
+from kido.ik.task_space_region import TaskSpaceRegion
+from kido.math.transform import as_flag, as_transform
+from kido.optimization import GradientDescentSolver
+from kido.skeleton import Aspect, DegreeOfFreedom, Frame, Group, SimpleFrame, Skeleton
+from kido.skeleton.frames.jacobian_node import JacobianNode
+
+Array = NDArray[np.float64]
+
+
+class InverseKinematics(InverseKinematicsBase, Aspect):
+    """Where a body or end effector is to be, and how that is found.
+
+    All parts can be exchanged at any time: the error method says how far the pose is from what is wanted of it relative
+    to the target, the gradient method how to come closer, objectives what is preferred among the solutions, and the
+    solver finds them. It is an aspect: `node.set(ik)` attaches it to its node, or to the skeleton; then it goes where
+    these go, and `WholeBodyIK` finds it. `InverseKinematics.on(node)` makes and attaches it.
+
+    Args:
+        node: the body, end effector, or other node on a body.
+        dofs: the coordinates that may move: "chain", those from the node up to where the skeleton branches; "body",
+            all that move the node; "all" of the skeleton; a `Group`; or a list of coordinates, names or indices.
+        error_method: by default a `TaskSpaceRegion` of 1e-6 about the target.
+        gradient_method: by default `DampedLeastSquares` with 0.05.
+        target: by default a frame on the world, at the node's present pose.
+
+    Raises:
+        ModelError: no node of a skeleton, or a part of another kind.
+
+    Example:
+        >>> ik = InverseKinematics(arm.body("hand"))
+        >>> ik.target.world_transform = pose
+        >>> if not (result := ik.solve_and_apply()):
+        ...     print(result.reason)
+
+    Source: DART report, section 2.8.5.
+    """
+
+    def __init__(
+        self,
+        node: JacobianNode,
+        dofs: str | Group | Iterable[DegreeOfFreedom | str | int] = CHAIN,
+        error_method: ErrorMethod | None = None,
+        gradient_method: GradientMethod | None = None,
+        target: SimpleFrame | None = None,
+    ):
+        Aspect.__init__(self)
+        if not isinstance(node, JacobianNode):
+            raise ModelError(f"inverse kinematics: node: expected a body or a node on one, got {node!r}")
+        InverseKinematicsBase.__init__(self, GradientDescentSolver(max_iterations=500))
+        self._node = node
+        self._choice: Any = chosen_dofs(dofs, node._carrier[0])
+        self._known: tuple[Any, NDArray[np.int64]] | None = None
+        self._offset = np.eye(4)
+        self._level = 0
+        self._active = True
+        self._target = SimpleFrame(None, f"{node.name} target", node.world_transform)
+        if target is not None:
+            self.target = target
+        self._error_method: ErrorMethod = TaskSpaceRegion()._attached(self)
+        self._gradient_method: GradientMethod = DampedLeastSquares()._attached(self)
+        if error_method is not None:
+            self.error_method = error_method
+        if gradient_method is not None:
+            self.gradient_method = gradient_method
+
+    @classmethod
+    def on(cls, node: Any, **options: Any) -> Self:
+        """The one that is attached to a node; if there is none, one is made with these options and attached."""
+        found = node.get(cls)
+        return node.set(cls(node, **options)) if found is None else found
+
+    # What it is about ----------------------------------------------------------------------------------------
+
+    @property
+    def node(self) -> JacobianNode:
+        """The body or end effector."""
+        return self._node
+
+    @property
+    def skeleton(self) -> Skeleton:
+        """The node's skeleton."""
+        return self._node._carrier[0].skeleton
+
+    @property
+    def dofs(self) -> list[DegreeOfFreedom]:
+        """The coordinates that may move; set as the constructor's `dofs`."""
+        return super().dofs
+
+    @dofs.setter
+    def dofs(self, value: Any) -> None:
+        self._choice = chosen_dofs(value, self._node._carrier[0])
+        self._known = None
+
+    @property
+    def dof_indices(self) -> NDArray[np.int64]:
+        """Places (n,) of the active coordinates in the skeleton's arrays."""
+        skeleton = self.skeleton
+        key = id(skeleton), skeleton._structure_version
+        if self._known is None or self._known[0] != key:
+            place = {dof: k for k, dof in enumerate(skeleton.dofs)}
+            chosen = dofs_of(self._choice, self._node._carrier[0])
+            self._known = key, np.array([place[dof] for dof in chosen], np.int64)
+        return self._known[1]
+
+    @property
+    def offset(self) -> Array:
+        """Pose in the node's axes (4, 4) of the frame that is to reach the target; set to what `as_transform` takes."""
+        return self._offset.copy()
+
+    @offset.setter
+    def offset(self, value: Any) -> None:
+        self._offset = as_transform(value, f"{self!r}: offset")
+
+    @property
+    def node_transform(self) -> Array:
+        """Pose (4, 4) of that frame in the world."""
+        return self._node.world_transform @ self._offset
+
+    @property
+    def node_jacobian(self) -> Array:
+        """J (6, n): [angular; linear] velocity of that frame per velocity of the active coordinates, world axes."""
+        return self.skeleton.jacobian(self._node, self._offset[:3, 3])[:, self.dof_indices]
+
+    @property
+    def target(self) -> SimpleFrame:
+        """The frame that the error method refers to. Hang it on any frame to have it move with that."""
+        return self._target
+
+    @target.setter
+    def target(self, value: SimpleFrame) -> None:
+        if not isinstance(value, SimpleFrame):
+            raise ModelError(
+                f"{self!r}: target: expected a SimpleFrame, got {value!r}; another frame can be the parent of one"
+            )
+        self._target = value
+
+    @property
+    def hierarchy_level(self) -> int:
+        """Priority in a hierarchy: 0 comes first."""
+        return self._level
+
+    @hierarchy_level.setter
+    def hierarchy_level(self, value: int) -> None:
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
+            raise ModelError(f"{self!r}: hierarchy_level: expected a whole number not below 0, got {value!r}")
+        self._level = int(value)
+
+    @property
+    def active(self) -> bool:
+        """Whether hierarchies use it."""
+        return self._active
+
+    @active.setter
+    def active(self, value: bool) -> None:
+        self._active = as_flag(value, f"{self!r}: active")
+
+    # Parts -------------------------------------------------------------------------------------------------
+
+    @property
+    def error_method(self) -> ErrorMethod:
+        """How far the pose is from what is wanted."""
+        return self._error_method
+
+    @error_method.setter
+    def error_method(self, value: ErrorMethod) -> None:
+        if not isinstance(value, ErrorMethod):
+            raise ModelError(f"{self!r}: error_method: expected an ErrorMethod, got {value!r}")
+        before, self._error_method = self._error_method, value._attached(self)
+        if before is not value:
+            before._ik = None
+
+    @property
+    def gradient_method(self) -> GradientMethod:
+        """How to come closer."""
+        return self._gradient_method
+
+    @gradient_method.setter
+    def gradient_method(self, value: GradientMethod) -> None:
+        if not isinstance(value, GradientMethod):
+            raise ModelError(f"{self!r}: gradient_method: expected a GradientMethod, got {value!r}")
+        before, self._gradient_method = self._gradient_method, value._attached(self)
+        if before is not value:
+            before._ik = None
+
+    def compute_error(self) -> Array:
+        """The error (6,) at the present positions; see `ErrorMethod.compute_error`.
+
+        Raises:
+            ModelError: the error method returns something else than six finite numbers.
+        """
+        error = np.asarray(self._error_method.compute_error(), dtype=float)
+        if error.shape != (6,) or not np.isfinite(error).all():
+            name = type(self._error_method).__name__
+            raise ModelError(f"{name}: compute_error: expected six finite numbers, got {error!r}")
+        return error
+
+    def compute_jacobian(self) -> Array:
+        """Its Jacobian (6, n) at the present positions; see `ErrorMethod.compute_jacobian`."""
+        J = np.asarray(self._error_method.compute_jacobian(), dtype=float)
+        n = len(self.dof_indices)
+        if J.shape != (6, n) or not np.isfinite(J).all():
+            name = type(self._error_method).__name__
+            raise ModelError(f"{name}: compute_jacobian: expected (6, {n}) finite numbers, got {J!r}")
+        return J
+
+    def compute_gradient(self) -> Array:
+        """The gradient (n,) that the gradient method makes of the present error."""
+        return self._gradient_method.compute_gradient(self.compute_error())
+
+    def _modules(self) -> list[list[InverseKinematics]]:
+        return [[self]]
+
+    # Copies ------------------------------------------------------------------------------------------------
+
+    def clone(self, node: JacobianNode | None = None) -> Self:
+        """An independent copy, attached to nothing, for the same node or another one.
+
+        Args:
+            node: also of another skeleton: parts that refer to bodies or nodes then refer to those of the same name.
+        """
+        memo = self._memo_for_node(self._node if node is None else node)
+        return copy.deepcopy(self, memo)
+
+    def _memo_for(self, other: InverseKinematics | None) -> dict[int, Any]:
+        memo = self._memo_for_node(self._node if other is None else other.node)
+        memo[id(self)] = other
+        return memo
+
+    def _memo_for_node(self, node: JacobianNode) -> dict[int, Any]:
+        """What copies refer to instead of the present skeleton and its parts."""
+        if not isinstance(node, JacobianNode):
+            raise ModelError(f"{self!r}: clone: expected a body or a node on one, got {node!r}")
+        old, new = self.skeleton, node._carrier[0].skeleton
+        memo: dict[int, Any] = {id(old): new}
+        for body in old.bodies:
+            twin = body if new is old else new._body_by_name.get(body.name)
+            if twin is not None:
+                memo[id(body)] = twin
+                memo[id(body.parent_joint)] = twin.parent_joint
+                for a, b in zip(body.parent_joint.dofs, twin.parent_joint.dofs):
+                    memo[id(a)] = b
+                twins = {(type(n), n.name): n for n in twin._nodes}
+                for n in body._nodes:
+                    if (type(n), n.name) in twins:
+                        memo[id(n)] = twins[type(n), n.name]
+        memo[id(self._node)] = node
+        return memo
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        twin = object.__new__(type(self))
+        if id(self._carrier) not in memo:
+            memo[id(self._carrier)] = None
+        memo[id(self)] = twin
+        world = self.skeleton._world
+        if world is None or id(world) not in memo:
+            for frame in self._frames_outside():
+                memo.setdefault(id(frame), frame)
+        twin.__dict__.update(copy.deepcopy(self.__getstate__(), memo))
+        return twin
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_known": None, "_solving": False}
+
+    def _frames_outside(self) -> Iterator[Frame]:
+        """Frames of others that its parts refer to: copies refer to them too, unless a whole world is copied."""
+        parts = (self._error_method, self._gradient_method)
+        held = [value for part in parts for value in vars(part).values() if isinstance(value, Frame)]
+        for frame in [self._target.parent_frame, *held]:
+            above = [frame]
+            while above[-1] is not Frame.world() and not isinstance(above[-1], JacobianNode):
+                above.append(above[-1].parent_frame)
+            last = above[-1]
+            if last is Frame.world() or last._carrier[0].skeleton is not self.skeleton:  # type: ignore[attr-defined]
+                yield from (f for f in above if f is not Frame.world())
+
+    def __repr__(self) -> str:
+        return f"InverseKinematics({self._node.name!r})"

@@ -1,0 +1,139 @@
+"""Changes of coordinates that serve tasks by their priority, within limits.
+
+Tasks of a level share what the levels above leave: their changes lie in the null space N of all Jacobians above,
+
+    g_l = g_(l-1) + N_(l-1) (J_l N_(l-1))^# (e_l - J_l g_(l-1)),   N_l = N_(l-1) - (J_l N_(l-1))^+ (J_l N_(l-1))
+
+where # is the inverse that the tasks' gradient methods make, and + the undamped one: whatever is done below, the levels
+above are not disturbed, to first order.
+
+Sources: Siciliano and Slotine, "A general framework for managing multiple tasks in highly redundant robotic systems"
+(1991), eqs. 8-11; Baerlocher and Boulic, "An inverse kinematics architecture enforcing an arbitrary number of strict
+priority levels" (2004), section 4 (limits); DART report, section 2.8.6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kido.errors import StateError
+from kido.ik.gradient_method import GradientMethod, JacobianMethod
+
+Array = NDArray[np.float64]
+
+_CUTOFF = 1e-9  # singular values below this share of the largest entry span nothing
+_ROUNDS = 8  # how often limits that a step would break are taken up
+
+
+@dataclass
+class TaskRows:
+    """What a task wants at a pose.
+
+    Attributes:
+        method: its gradient method.
+        dofs: columns of the owner that are its coordinates.
+        error: e (6,).
+        jacobian: J (6, columns of the owner).
+        margins: inequalities (k,) that hold.
+        margin_jacobian: their derivatives (k, columns of the owner).
+    """
+
+    method: GradientMethod
+    dofs: NDArray[np.int64]
+    error: Array
+    jacobian: Array
+    margins: Array
+    margin_jacobian: Array
+
+
+def projector(N: Array, J: Array) -> Array:
+    """N less what J sees of it: the null space of J within that of N, as an orthogonal projector (n, n)."""
+    A = J @ N
+    if not A.size:
+        return N
+    _, s, V = np.linalg.svd(A, full_matrices=False)
+    V = V[s > _CUTOFF * max(np.abs(J).max(), 1e-300)]
+    return N - V.T @ V
+
+
+def null_spaces(levels: Sequence[Sequence[TaskRows]], n: int) -> list[Array]:
+    """Projectors (n, n): the first is 1, each next one the null space of all levels so far."""
+    found = [np.eye(n)]
+    for level in levels:
+        N = found[-1]
+        found.append(projector(N, np.concatenate([np.zeros((0, n)), *(t.jacobian for t in level)])))
+    return found
+
+
+def prioritized_change(levels: Sequence[Sequence[TaskRows]], lower: Array, upper: Array) -> tuple[Array, Array]:
+    """A change g (n,) that takes errors away (positions move by -g), and what is left free (n, n).
+
+    Args:
+        levels: tasks by level, the first most important.
+        lower, upper: (n,) how far each coordinate can still move.
+    """
+    n = len(lower)
+    held = np.full(n, np.nan)  # changes of coordinates that are taken to their limits
+    kept: list[NDArray[np.bool_]] = [np.zeros(len(t.margins), bool) for level in levels for t in level]
+    g, N = _change(levels, held, kept)
+    for _ in range(_ROUNDS):
+        more = False
+        broken = np.isnan(held) & ((-g < lower - 1e-12) | (-g > upper + 1e-12))
+        if broken.any():
+            held[broken] = -np.clip(-g, lower, upper)[broken]
+            more = True
+        for k, task in enumerate(task for level in levels for task in level):
+            if len(task.margins):
+                left = task.margins - task.margin_jacobian @ g < -1e-12
+                more = more or bool((left & ~kept[k]).any())
+                kept[k] |= left
+        if not more:
+            break
+        g, N = _change(levels, held, kept)
+    return -np.clip(-g, lower, upper), N
+
+
+def _change(levels: Sequence[Sequence[TaskRows]], held: Array, kept: list[NDArray[np.bool_]]) -> tuple[Array, Array]:
+    free = np.isnan(held)
+    g = np.where(free, 0.0, held)
+    N = np.diag(free.astype(float))
+    k = 0
+    for level in levels:
+        start = g.copy()
+        rows: list[Array] = []
+        groups: dict[tuple, tuple[JacobianMethod, list[Array], list[Array]]] = {}
+        for task in level:
+            guard = task.margin_jacobian[kept[k]]
+            J, e = np.concatenate([task.jacobian, guard]), np.concatenate([task.error, task.margins[kept[k]]])
+            k += 1
+            rows.append(J)
+            if isinstance(task.method, JacobianMethod):
+                _, jacobians, errors = groups.setdefault(_key(task), (task.method, [], []))
+                jacobians.append(J)
+                errors.append(e)
+            else:
+                part = np.asarray(task.method.compute_gradient(task.error), dtype=float)
+                if part.shape != task.dofs.shape or not np.isfinite(part).all():
+                    raise StateError(
+                        f"{type(task.method).__name__}: compute_gradient: expected {task.dofs.size} finite numbers, "
+                        f"got {part!r}"
+                    )
+                whole = np.zeros(len(g))
+                whole[task.dofs] = part
+                g += N @ whole
+        for method, jacobians, errors in groups.values():
+            J, e = np.concatenate(jacobians), np.concatenate(errors)
+            g += N @ method.step(J @ N, e - J @ start)
+        N = projector(N, np.concatenate([np.zeros((0, len(g))), *rows]))
+    return g, N
+
+
+def _key(task: TaskRows) -> tuple:
+    """Equal for tasks that are solved together: those of equal methods; weights are by coordinate, so of equal dofs."""
+    method = task.method
+    assert isinstance(method, JacobianMethod)
+    return method._key() if method.component_weights is None else (*method._key(), task.dofs.tobytes())

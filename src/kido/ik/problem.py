@@ -1,0 +1,166 @@
+"""The optimization problem of inverse kinematics, and its functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kido.ik.priority import null_spaces, prioritized_change
+from kido.optimization import Function, LeastSquares, NullFunction, Problem, central_differences
+from kido.optimization.function import has_derivative
+from kido.skeleton import BallJoint, FreeJoint
+
+if TYPE_CHECKING:
+    from kido.ik.base import InverseKinematicsBase
+
+Array = NDArray[np.float64]
+
+
+def joint_limits(owner: InverseKinematicsBase) -> tuple[Array, Array]:
+    """Lower and upper position limits (n,) of an owner's coordinates; none for those of ball and free joints."""
+    lower, upper = [], []
+    for dof in owner.dofs:
+        plain = not isinstance(dof.joint, BallJoint | FreeJoint)
+        lower.append(dof.position_lower_limit if plain else -np.inf)
+        upper.append(dof.position_upper_limit if plain else np.inf)
+    return np.array(lower), np.array(upper)
+
+
+class IkProblem(Problem):
+    """Positions of the active coordinates of an inverse kinematics, moved on their manifold, within joint limits.
+
+    Bounds are the joint limits of the moment until others are set.
+    """
+
+    def __init__(self, owner: InverseKinematicsBase, *, objective: Function, equality: Iterable[Function]):
+        self._owner = owner
+        lower, upper = joint_limits(owner)
+        super().__init__(
+            len(lower), initial=owner.positions, lower=lower, upper=upper, objective=objective, equality=equality
+        )
+        self.has_own_bounds = False
+
+    def follow_limits(self) -> None:
+        """Take the joint limits of the moment, unless bounds were set."""
+        if not self.has_own_bounds:
+            self._lower, self._upper = joint_limits(self._owner)
+
+    @property
+    def lower(self) -> Array:
+        """Lower bounds (n,)."""
+        return self._lower.copy()
+
+    @lower.setter
+    def lower(self, value: ArrayLike) -> None:
+        self._lower = self._checked_bounds(value, self._upper)[0]
+        self.has_own_bounds = True
+
+    @property
+    def upper(self) -> Array:
+        """Upper bounds (n,)."""
+        return self._upper.copy()
+
+    @upper.setter
+    def upper(self, value: ArrayLike) -> None:
+        self._upper = self._checked_bounds(self._lower, value)[1]
+        self.has_own_bounds = True
+
+    def retract(self, x: Array, dx: Array) -> Array:
+        """The owner's `retract`: ball and free joints move on their manifold."""
+        return self._owner.retract(x, dx)
+
+
+class TaskConstraint(LeastSquares):
+    """The errors of all active tasks of an inverse kinematics, as residuals that are to be zero."""
+
+    name = "tasks"
+
+    def __init__(self, owner: InverseKinematicsBase):
+        self._owner = owner
+
+    def residuals(self, x: Array) -> Array:
+        """Errors (6 tasks,) at x, level by level."""
+        owner = self._owner
+        with owner.posed(x):
+            errors = [ik.compute_error() for level in owner._modules() for ik in level]
+        return np.concatenate([np.zeros(0), *errors])
+
+    def jacobian(self, x: Array) -> Array:
+        """Their Jacobians (6 tasks, n)."""
+        owner = self._owner
+        with owner.posed(x):
+            rows = [task.jacobian for level in owner._task_rows() for task in level]
+        return np.concatenate([np.zeros((0, x.size)), *rows])
+
+    def direction(self, x: Array, levels: int | None = None) -> Array:
+        """The change (n,) that the gradient methods make of the errors, by priority and within the problem's bounds.
+
+        Args:
+            x: positions.
+            levels: how many levels count; None: all.
+        """
+        owner = self._owner
+        with owner.posed(x):
+            tasks = owner._task_rows()[:levels]
+            problem = owner.problem
+            return -prioritized_change(tasks, np.minimum(problem.lower - x, 0.0), np.maximum(problem.upper - x, 0.0))[0]
+
+    def sizes(self, x: Array) -> list[float]:
+        """The largest error of each level, relative to its tolerance, at x."""
+        owner = self._owner
+        with owner.posed(x):
+            return [
+                max(float(np.abs(ik.compute_error()).max()) / max(ik.error_method.tolerance, 1e-12) for ik in level)
+                for level in owner._modules()
+            ]
+
+
+class MergedObjective(Function):
+    """The objective of an inverse kinematics plus its null-space objective, whose gradient is projected."""
+
+    name = "objective"
+
+    def __init__(self, owner: InverseKinematicsBase):
+        self._owner = owner
+
+    def evaluate(self, x: Array) -> float:
+        """f(x) + f0(x)."""
+        owner = self._owner
+        if not self._is_set():
+            return 0.0
+        with owner.posed(x):
+            return float(owner.objective.evaluate(x)) + float(owner.null_space_objective.evaluate(x))
+
+    def gradient(self, x: Array) -> Array:
+        """df/dx + N df0/dx, with N the projector to the null space of all tasks."""
+        owner = self._owner
+        g = np.zeros(x.size)
+        if not self._is_set():
+            return g
+        if not isinstance(owner.objective, NullFunction):
+            g += self._gradient_of(owner.objective, x)
+        if not isinstance(owner.null_space_objective, NullFunction):
+            g0 = self._gradient_of(owner.null_space_objective, x)
+            with owner.posed(x):
+                g += null_spaces(owner._task_rows(), x.size)[-1] @ g0
+        return g
+
+    def _is_set(self) -> bool:
+        owner = self._owner
+        both = owner.objective, owner.null_space_objective
+        return not all(isinstance(f, NullFunction) for f in both)
+
+    def _gradient_of(self, function: Function, x: Array) -> Array:
+        owner = self._owner
+        if has_derivative(function):
+            with owner.posed(x):
+                return np.asarray(function.gradient(x), dtype=float)
+
+        def value(at: Array) -> float:
+            with owner.posed(at):
+                return float(function.evaluate(at))
+
+        return central_differences(value, x, owner.retract)

@@ -1,0 +1,222 @@
+"""Task space regions: a frame is to lie within bounds about another.
+
+Source: Berenson, Srinivasa, Kuffner, "Task space regions" (2011), section 3; DART report, section 2.8.2.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kido.errors import ModelError
+from kido.ik.error_method import DEFAULT_TOLERANCE, Array, BoundedError
+from kido.ik.frames import jacobian_of
+from kido.ik.rotations import (
+    euler_xyz_of_rotation,
+    inverse_euler_jacobian,
+    inverse_left_jacobian,
+    rotation_of_euler_xyz,
+    rotation_of_vector,
+    vector_of_rotation,
+)
+from kido.math.transform import as_vector, inverse_transform
+from kido.skeleton import Frame, SimpleFrame
+
+
+class TaskSpaceRegion(BoundedError):
+    """The node's frame B is to lie within bounds about the target frame T. The default error method.
+
+    The displacement is that of B in the reference frame F, by default T itself: its linear part is p_TB in F's axes.
+    Its angular part is the rotation vector from T to B in F's axes if all angular components are bounded on both
+    sides; if some are free, the intrinsic XYZ Euler angles of the rotation, so that bounds of (0, 0, inf) ask for a
+    z axis along T's, however B is turned about it. The report's three manifolds:
+
+        >>> TaskSpaceRegion()  # all of the pose, to 1e-6
+        >>> TaskSpaceRegion((0, 0, inf), (inf, inf, 0))  # flat on the target's x-y plane
+        >>> TaskSpaceRegion(inf, 0)  # the origin at the target's; give `ik.offset` or an EndEffector the radius
+
+    Args:
+        angular_bounds, linear_bounds: as `angular_bounds` takes them [rad, m].
+        reference_frame: F; None for the target.
+        error_weights, error_from_center, tolerance: see `BoundedError`.
+    """
+
+    def __init__(
+        self,
+        angular_bounds: ArrayLike = DEFAULT_TOLERANCE,
+        linear_bounds: ArrayLike = DEFAULT_TOLERANCE,
+        reference_frame: Frame | None = None,
+        error_weights: ArrayLike = 1.0,
+        error_from_center: bool = True,
+        tolerance: float = DEFAULT_TOLERANCE,
+    ):
+        super().__init__(angular_bounds, linear_bounds, error_weights, error_from_center, tolerance)
+        self.reference_frame = reference_frame
+
+    @property
+    def reference_frame(self) -> Frame | None:
+        """The frame in whose axes displacements are; None for the target."""
+        return self._reference
+
+    @reference_frame.setter
+    def reference_frame(self, value: Frame | None) -> None:
+        if value is not None and not isinstance(value, Frame):
+            raise ModelError(f"{type(self).__name__}: reference_frame: expected a frame or None, got {value!r}")
+        self._reference = value
+
+    @property
+    def target_frame(self) -> Frame:
+        """T: the target of its `InverseKinematics`."""
+        return self.ik.target
+
+    def _angles(self) -> str:
+        """How the angular part is measured: "vector", "euler" or "free"."""
+        low, high = np.isfinite(self._lower[:3]), np.isfinite(self._upper[:3])
+        if not (low | high).any():
+            return "free"
+        return "vector" if (low & high).all() else "euler"
+
+    def _displacement(self, X_WB: Array) -> Array:
+        X_WT = self.target_frame.world_transform
+        R_WF = X_WT[:3, :3] if self._reference is None else self._reference.world_transform[:3, :3]
+        d, angles = np.zeros(6), self._angles()
+        d[3:] = R_WF.T @ (X_WB[:3, 3] - X_WT[:3, 3])
+        if angles != "free":
+            E = R_WF.T @ X_WB[:3, :3] @ X_WT[:3, :3].T @ R_WF
+            d[:3] = vector_of_rotation(E) if angles == "vector" else euler_xyz_of_rotation(E)
+        return d
+
+    def compute_displacement(self) -> Array:
+        """d (6,): where B is about T [rad, m]."""
+        return self._displacement(self.ik.node_transform)
+
+    def compute_displacement_jacobian(self) -> Array:
+        """D (6, n), exact, also where target and reference frame hang on the same skeleton."""
+        ik, T = self.ik, self.target_frame
+        skeleton, dofs = ik.skeleton, ik.dof_indices
+        F = T if self._reference is None else self._reference
+        X_WB, X_WT, R_WF = ik.node_transform, T.world_transform, F.world_transform[:3, :3]
+        r = X_WB[:3, 3] - X_WT[:3, 3]
+        J = ik.node_jacobian
+        J_T = jacobian_of(T, skeleton, dofs)
+        J_F = J_T if F is T else jacobian_of(F, skeleton, dofs)
+        D, angles = np.zeros((6, len(dofs))), self._angles()
+        v, w = J[3:], J[:3]
+        if J_T is not None:
+            v = v - J_T[3:]
+        if J_F is not None:
+            v = v - np.cross(J_F[:3], r, axis=0)
+            w = w - J_F[:3]
+        D[3:] = R_WF.T @ v
+        if angles != "free":
+            E = R_WF.T @ X_WB[:3, :3] @ X_WT[:3, :3].T @ R_WF
+            turning = R_WF.T @ w
+            if J_T is not None or J_F is not None:  # the target turns as seen from F
+                w_T = (0.0 if J_T is None else J_T[:3]) - (0.0 if J_F is None else J_F[:3])
+                turning = turning - E @ (R_WF.T @ w_T)
+            if angles == "vector":
+                D[:3] = inverse_left_jacobian(vector_of_rotation(E)) @ turning
+            else:
+                D[:3] = inverse_euler_jacobian(euler_xyz_of_rotation(E)) @ turning
+        return D
+
+    def compute_desired_transform(self, current_transform: Any = None, error: ArrayLike | None = None) -> Array:
+        """The pose of the node in the world (4, 4) whose displacement is that of `current_transform` less the error.
+
+        Exact for any size of error. Components that are free stay as they are.
+
+        Args:
+            current_transform: a pose of the node in the world; None: its present one.
+            error: what is to be taken away from that pose; None: its own error.
+        """
+        ik = self.ik
+        X_WB = self._node_transform(current_transform) @ ik.offset
+        d = self._displacement(X_WB)
+        e = self._weights * (d - self._aims(d)) if error is None else as_vector(error, "error", 6)
+        wanted, angles = d - e / self._weights, self._angles()
+        X_WT = self.target_frame.world_transform
+        R_WF = X_WT[:3, :3] if self._reference is None else self._reference.world_transform[:3, :3]
+        if angles != "free":
+            E = rotation_of_vector(wanted[:3]) if angles == "vector" else rotation_of_euler_xyz(wanted[:3])
+            X_WB[:3, :3] = R_WF @ E @ R_WF.T @ X_WT[:3, :3]
+        X_WB[:3, 3] = X_WT[:3, 3] + R_WF @ wanted[3:]
+        return X_WB @ np.linalg.inv(ik.offset)
+
+
+class PositionError(TaskSpaceRegion):
+    """The node's origin is to be at the target's; a region whose angular part is free.
+
+    Args:
+        linear_bounds: how far it may be off [m].
+        options: of `TaskSpaceRegion`.
+    """
+
+    def __init__(self, linear_bounds: ArrayLike = DEFAULT_TOLERANCE, **options: Any):
+        super().__init__(np.inf, linear_bounds, **options)
+
+
+class OrientationError(TaskSpaceRegion):
+    """The node is to be turned as the target is; a region whose linear part is free.
+
+    Args:
+        angular_bounds: how far it may be off [rad].
+        options: of `TaskSpaceRegion`.
+    """
+
+    def __init__(self, angular_bounds: ArrayLike = DEFAULT_TOLERANCE, **options: Any):
+        super().__init__(angular_bounds, np.inf, **options)
+
+
+class PlaneError(TaskSpaceRegion):
+    """The node's origin is to lie in the target's x-y plane, `flat` or turned as it likes.
+
+    Args:
+        flat: whether the node's z axis is to be along the target's, too.
+        heights: lowest and highest z, or one number for both sides [m].
+        options: of `TaskSpaceRegion`.
+    """
+
+    def __init__(self, flat: bool = False, heights: ArrayLike = DEFAULT_TOLERANCE, **options: Any):
+        tilt = DEFAULT_TOLERANCE if flat else np.inf
+        limits = np.array(heights, dtype=float).reshape(-1)
+        lower, upper = (-limits[0], limits[0]) if limits.size == 1 else (limits[0], limits[-1])
+        linear = ((-np.inf, -np.inf, lower), (np.inf, np.inf, upper))
+        super().__init__((tilt, tilt, np.inf), linear, **options)
+
+
+class RelativePoseError(TaskSpaceRegion):
+    """The node is to have a given pose in another frame, such as a body of the same skeleton: two hands on one box.
+
+    Args:
+        frame: the other frame A.
+        transform: the pose X_AB wanted, what `as_transform` takes; None: the present one when it is first used.
+        angular_bounds, linear_bounds, options: as for `TaskSpaceRegion`.
+    """
+
+    def __init__(
+        self,
+        frame: Frame,
+        transform: Any = None,
+        angular_bounds: ArrayLike = DEFAULT_TOLERANCE,
+        linear_bounds: ArrayLike = DEFAULT_TOLERANCE,
+        **options: Any,
+    ):
+        super().__init__(angular_bounds, linear_bounds, **options)
+        self._other = SimpleFrame(frame, "relative pose", transform)
+        self._given = transform is not None
+
+    def _attached(self, ik: Any) -> Any:
+        super()._attached(ik)
+        if not self._given:
+            self._other.relative_transform = (
+                inverse_transform(self._other.parent_frame.world_transform) @ ik.node_transform
+            )
+            self._given = True
+        return self
+
+    @property
+    def target_frame(self) -> Frame:
+        """T: the pose that is wanted, a frame on the other one."""
+        return self._other
