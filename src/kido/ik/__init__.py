@@ -1,5 +1,7 @@
 """Inverse kinematics: tasks for bodies and end effectors, alone and in hierarchies."""
 
+from kido.ik.balance import BalanceError, BalanceObjective
+from kido.ik.center_of_mass import CenterOfMassError
 from kido.ik.error_method import BoundedError, ErrorMethod
 from kido.ik.gradient_method import GradientMethod, JacobianMethod
 from kido.ik.hierarchy import CompositeIK, HierarchicalIK, WholeBodyIK
@@ -11,6 +13,7 @@ from kido.ik.jacobian_methods import (
     JacobianTranspose,
     LevenbergMarquardt,
 )
+from kido.ik.look_at import LookAtError
 from kido.ik.prioritized_solver import PrioritizedSolver
 from kido.ik.result import IkResult
 from kido.ik.selectively_damped import SelectivelyDampedLeastSquares
@@ -24,7 +27,10 @@ from kido.ik.task_space_region import (
 )
 
 __all__ = [
+    "BalanceError",
+    "BalanceObjective",
     "BoundedError",
+    "CenterOfMassError",
     "CompositeIK",
     "DampedLeastSquares",
     "ErrorMethod",
@@ -37,6 +43,7 @@ __all__ = [
     "JacobianPseudoinverse",
     "JacobianTranspose",
     "LevenbergMarquardt",
+    "LookAtError",
     "OrientationError",
     "PlaneError",
     "PositionError",

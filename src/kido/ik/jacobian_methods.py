@@ -73,7 +73,7 @@ class JacobianPseudoinverse(JacobianMethod):
 
     def solve(self, jacobian: Array, error: Array) -> Array:
         """J^+ e."""
-        return np.linalg.pinv(jacobian, self._cutoff) @ error
+        return np.asarray(np.linalg.pinv(jacobian, self._cutoff), dtype=np.float64) @ error
 
 
 class DampedLeastSquares(JacobianMethod):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kido.ik.gradient_method import Array, clamped
+from kido.ik.gradient_method import Array
 from kido.ik.problem import TaskConstraint
 from kido.optimization import Evaluator, GradientDescentSolver, Outcome, Reason
 
@@ -20,12 +20,10 @@ class PrioritizedSolver(GradientDescentSolver):
     exactly. When all are satisfied it goes on as `GradientDescentSolver` does, to lower the objective.
 
     Attributes:
-        largest_step: of a coordinate in one iteration [rad, m].
         least_step: steps smaller than this lead nowhere [rad, m].
     """
 
     max_iterations: int = 300
-    largest_step: float = 0.5
     least_step: float = 1e-7
 
     def run(self, evaluator: Evaluator, start: Array) -> Outcome:
@@ -58,7 +56,7 @@ class PrioritizedSolver(GradientDescentSolver):
         for k in range(most):
             if max(sizes, default=0.0) <= 1.0:
                 return x, k
-            step = clamped(tasks.direction(x, levels), self.largest_step)
+            step = tasks.direction(x, levels)
             if np.abs(step).max(initial=0.0) < self.least_step:
                 return x, k
             while True:

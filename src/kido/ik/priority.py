@@ -16,17 +16,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kido.errors import StateError
-from kido.ik.gradient_method import GradientMethod, JacobianMethod
+from kido.ik.gradient_method import GradientMethod, JacobianMethod, clamped
 
 Array = NDArray[np.float64]
 
 _CUTOFF = 1e-9  # singular values below this share of the largest entry span nothing
 _ROUNDS = 8  # how often limits that a step would break are taken up
+LARGEST_STEP = 0.5  # [rad, m] of a coordinate by the Jacobian methods of a level: beyond, errors are shortened first
 
 
 @dataclass
@@ -79,7 +81,8 @@ def prioritized_change(levels: Sequence[Sequence[TaskRows]], lower: Array, upper
     n = len(lower)
     held = np.full(n, np.nan)  # changes of coordinates that are taken to their limits
     kept: list[NDArray[np.bool_]] = [np.zeros(len(t.margins), bool) for level in levels for t in level]
-    g, N = _change(levels, held, kept)
+    shares: dict[Any, float] = {}
+    g, N = _change(levels, held, kept, shares)
     for _ in range(_ROUNDS):
         more = False
         broken = np.isnan(held) & ((-g < lower - 1e-12) | (-g > upper + 1e-12))
@@ -93,16 +96,22 @@ def prioritized_change(levels: Sequence[Sequence[TaskRows]], lower: Array, upper
                 kept[k] |= left
         if not more:
             break
-        g, N = _change(levels, held, kept)
+        g, N = _change(levels, held, kept, shares)
     return -np.clip(-g, lower, upper), N
 
 
-def _change(levels: Sequence[Sequence[TaskRows]], held: Array, kept: list[NDArray[np.bool_]]) -> tuple[Array, Array]:
+def _change(
+    levels: Sequence[Sequence[TaskRows]], held: Array, kept: list[NDArray[np.bool_]], shares: dict[Any, float]
+) -> tuple[Array, Array]:
+    """g and N, with some coordinates held and some margins kept.
+
+    shares: by which the errors of each group of tasks are shortened; filled the first time.
+    """
     free = np.isnan(held)
     g = np.where(free, 0.0, held)
     N = np.diag(free.astype(float))
     k = 0
-    for level in levels:
+    for number, level in enumerate(levels):
         start = g.copy()
         rows: list[Array] = []
         groups: dict[tuple, tuple[JacobianMethod, list[Array], list[Array]]] = {}
@@ -125,9 +134,15 @@ def _change(levels: Sequence[Sequence[TaskRows]], held: Array, kept: list[NDArra
                 whole = np.zeros(len(g))
                 whole[task.dofs] = part
                 g += N @ whole
-        for method, jacobians, errors in groups.values():
+        for key, (method, jacobians, errors) in groups.items():
             J, e = np.concatenate(jacobians), np.concatenate(errors)
-            g += N @ method.step(J @ N, e - J @ start)
+            share = shares.get((number, key), 1.0)
+            part = N @ method.step(J @ N, share * e - J @ start)
+            if (number, key) not in shares:
+                size = float(np.abs(part).max(initial=0.0))
+                shares[number, key] = share = min(1.0, LARGEST_STEP / max(size, 1e-300))
+                part *= share
+            g += clamped(part, LARGEST_STEP)
         N = projector(N, np.concatenate([np.zeros((0, len(g))), *rows]))
     return g, N
 
