@@ -86,3 +86,59 @@ def test_bad_problems_are_refused(wrong):
 def test_wrong_shapes_of_functions_are_refused():
     with pytest.raises(StateError, match="value of <lambda>: expected a number"):
         GradientDescentSolver().solve(Problem(2, objective=lambda x: x))
+
+
+def test_derivatives_by_differences_follow_the_retraction():
+    """On a circle of angles whose retraction doubles displacements, derivatives double too."""
+
+    class Doubled(Problem):
+        def retract(self, x, dx):
+            return x + 2.0 * dx
+
+    problem = Doubled(2, objective=lambda x: x[0] * x[1])
+    x = np.array([2.0, 3.0])
+    assert np.allclose(problem.gradient_of(problem.objective, x), [6.0, 4.0], atol=1e-8)
+
+
+def test_a_clone_is_independent():
+    problem = Problem(2, objective=Rosenbrock(), equality=[lambda x: x[0]], lower=-1.0, seeds=[[0.0, 0.0]])
+    twin = problem.clone()
+    twin.lower = 0.0
+    twin.add_inequality(lambda x: x[1])
+    assert problem.lower.tolist() == [-1.0, -1.0]
+    assert problem.inequality == []
+    assert twin.objective is not problem.objective
+
+
+def test_random_starts_depend_on_the_seed_alone():
+    problem = Problem(1, objective=lambda x: np.cos(3.0 * x[0]) + 0.1 * x[0] ** 2, lower=-6.0, upper=6.0, initial=[5.0])
+    solver = GradientDescentSolver(attempts=20, keep_searching=True, seed=3)
+    first, second = solver.solve(problem), solver.clone().solve(problem)
+    assert first.x == second.x
+    assert first.attempts == 20
+    assert first.objective < np.cos(3.0) + 0.1  # one of the two lowest valleys, beside x = +-1
+
+
+def test_a_solver_of_ones_own():
+    from dataclasses import dataclass
+
+    from kido.optimization import Outcome, Solver
+
+    @dataclass(kw_only=True)
+    class Boasting(Solver):
+        def run(self, evaluator, start):
+            return Outcome(start, 1, Reason.CONVERGED)
+
+    solution = Boasting().solve(Problem(2, objective=Rosenbrock()))
+    assert not solution.converged
+    assert solution.reason is Reason.INACCURATE
+    assert "NOT converged" in str(solution)
+
+
+@pytest.mark.parametrize("setting", [
+    {"tolerance": 0.0}, {"optimality": np.nan}, {"max_iterations": 0}, {"attempts": 0}, {"seed": -1},
+    {"keep_searching": 1}, {"step_size": "x"}, {"constraint_weight": -1.0},
+])  # fmt: skip
+def test_bad_settings_are_refused(setting):
+    with pytest.raises(ModelError, match=f"GradientDescentSolver.{next(iter(setting))}"):
+        GradientDescentSolver(**setting).solve(Problem(1))

@@ -8,26 +8,44 @@ from kido.optimization.certificate import Certificate, Multipliers, certify
 from kido.optimization.differences import central_differences
 from kido.optimization.evaluator import Evaluator
 from kido.optimization.function import Function, LeastSquares, ModularFunction, ModularLeastSquares, NullFunction
+from kido.optimization.gauss_newton import GaussNewtonSolver
 from kido.optimization.gradient_descent import GradientDescentSolver
+from kido.optimization.ipopt_solver import IpoptSolver
+from kido.optimization.nlopt_solver import NloptSolver
+from kido.optimization.normal_equations import DenseNormalEquations, NormalEquations
 from kido.optimization.problem import Problem
+from kido.optimization.qp_solver import QpSolver
+from kido.optimization.quadratic import QuadraticSolution, solve_quadratic
+from kido.optimization.scipy_solver import ScipySolver
 from kido.optimization.solution import Outcome, Reason, Solution
 from kido.optimization.solver import Solver
+from kido.optimization.sqp import SqpSolver
 
 __all__ = [
     "Certificate",
+    "DenseNormalEquations",
     "Evaluator",
     "Function",
+    "GaussNewtonSolver",
     "GradientDescentSolver",
+    "IpoptSolver",
     "LeastSquares",
     "ModularFunction",
     "ModularLeastSquares",
     "Multipliers",
+    "NloptSolver",
+    "NormalEquations",
     "NullFunction",
     "Outcome",
     "Problem",
+    "QpSolver",
+    "QuadraticSolution",
     "Reason",
+    "ScipySolver",
     "Solution",
     "Solver",
+    "SqpSolver",
     "central_differences",
     "certify",
+    "solve_quadratic",
 ]

@@ -79,7 +79,7 @@ def certify(problem: Problem | Evaluator, x: Array, tolerance: float = 1e-6) -> 
         x: (n,), any point.
         tolerance: how close to its bound a variable or an inequality counts as active.
     """
-    evaluator = problem if isinstance(problem, Evaluator) else Evaluator(problem)
+    evaluator = problem if isinstance(problem, Evaluator) else problem.evaluator()
     problem = evaluator.problem
     lower, upper = problem.lower, problem.upper
     h, g = evaluator.equality(x), evaluator.inequality(x)

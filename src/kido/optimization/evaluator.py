@@ -10,6 +10,7 @@ import numpy as np
 from kido.errors import StateError
 from kido.optimization.differences import Array
 from kido.optimization.function import Function, LeastSquares
+from kido.optimization.normal_equations import DenseNormalEquations, NormalEquations
 from kido.optimization.problem import Problem
 
 _REMEMBERED = 4  # points: the current one, a trial, and the ends of a line search
@@ -64,6 +65,23 @@ class Evaluator:
         """Derivatives (rows, n) of g."""
         return self._remember("dg", x, True, lambda x: self._derivatives(self.problem.inequality, x))
 
+    def normal_equations(self, x: Array, a: Array, b: Array, weight: float) -> NormalEquations:
+        """J^T J + w (dh^T dh + dg^T dg), with those rows of g where b + w g > 0; J is zero without a `LeastSquares`.
+
+        That is the Gauss-Newton matrix of the augmented Lagrangian with multipliers a, b and weight w.
+        """
+        H = np.zeros((x.size, x.size))
+        if isinstance(self.problem.objective, LeastSquares):
+            J = self.jacobian(x)
+            H += J.T @ J
+        if a.size and weight > 0.0:
+            A = self.equality_jacobian(x)
+            H += weight * (A.T @ A)
+        if b.size and weight > 0.0:
+            B = self.inequality_jacobian(x)[b + weight * self.inequality(x) > 0.0]
+            H += weight * (B.T @ B)
+        return DenseNormalEquations(H)
+
     def violation(self, x: Array) -> float:
         """The largest of |h_i(x)| and max(g_i(x), 0); NaN if one is."""
         return float(np.max(np.concatenate([np.abs(self.equality(x)), np.maximum(self.inequality(x), 0.0), [0.0]])))
@@ -85,7 +103,8 @@ class Evaluator:
             if not values.get(count):
                 values[count] = True
                 setattr(self, count, getattr(self, count) + 1)
-            values[kind] = compute(x.copy())
+            with np.errstate(all="ignore"):  # solvers look for what is not finite
+                values[kind] = compute(x.copy())
         return values[kind]
 
     def _rows(self, functions: list[Function], x: Array) -> Array:

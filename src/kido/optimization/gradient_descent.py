@@ -57,7 +57,7 @@ class GradientDescentSolver(Solver):
         a, b = np.zeros(evaluator.equality(x).size), np.zeros(evaluator.inequality(x).size)
         constrained = a.size + b.size > 0
         weight, accuracy = self.constraint_weight, 0.1 if constrained else self.optimality
-        violation, used = evaluator.violation(x), 0
+        violation, used, stuck = evaluator.violation(x), 0, 0
         while True:
             lagrangian = _Lagrangian(evaluator, a, b, weight)
             x, steps, reason = self._descend(lagrangian, x, accuracy, self.max_iterations - used)
@@ -67,7 +67,8 @@ class GradientDescentSolver(Solver):
             now = evaluator.violation(x)
             if now <= self.tolerance and (accuracy <= self.optimality or not constrained):
                 return Outcome(x, used, reason)
-            if weight > 1e12 or used >= self.max_iterations:
+            stuck = stuck + 1 if now > 0.9 * violation else 0
+            if stuck > 5 or weight > 1e12 or used >= self.max_iterations:
                 return Outcome(x, used, Reason.ITERATIONS if used >= self.max_iterations else Reason.STALLED)
             a, b = lagrangian.updated(x)
             if now > max(0.25 * violation, self.tolerance):

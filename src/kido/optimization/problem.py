@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,6 +13,9 @@ from kido.errors import ModelError
 from kido.math.transform import as_numbers, as_vector
 from kido.optimization.differences import Array, central_differences
 from kido.optimization.function import Function, LeastSquares, ModularFunction, NullFunction, has_derivative
+
+if TYPE_CHECKING:
+    from kido.optimization.evaluator import Evaluator
 
 FunctionLike = Function | Callable[[Array], Any]
 
@@ -162,6 +165,12 @@ class Problem:
         if has_derivative(function):
             return function.jacobian(x)
         return central_differences(function.residuals, x, self.retract)
+
+    def evaluator(self) -> Evaluator:
+        """What solvers see of the functions. Subclasses that know more of their structure return one of their own."""
+        from kido.optimization.evaluator import Evaluator  # which knows problems
+
+        return Evaluator(self)
 
     def clone(self) -> Self:
         """An independent copy, with clones of all functions."""

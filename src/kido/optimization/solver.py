@@ -79,7 +79,7 @@ class Solver(ABC):
         began = time.perf_counter()
         self.check()
         start = problem.initial if initial is None else problem.clip(as_vector(initial, "initial", problem.dimension))
-        evaluator = Evaluator(problem)
+        evaluator = problem.evaluator()
         best: tuple[tuple[Any, ...], Outcome, Certificate] | None = None
         attempts = 0
         for point in self._starts(problem, start):

@@ -1,0 +1,30 @@
+"""Derivatives with respect to the numbers x themselves, as solvers of other libraries need them."""
+
+from __future__ import annotations
+
+from kido.optimization.differences import Array
+from kido.optimization.evaluator import Evaluator
+
+
+class ChartFunctions:
+    """Derivatives of an evaluator's functions with respect to x, where x is moved by plain addition."""
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self.evaluator = evaluator
+        self.to_chart = evaluator.problem.to_chart
+
+    def gradient(self, x: Array) -> Array:
+        """Of the objective (n,)."""
+        return self.to_chart(x, self.evaluator.gradient(x))
+
+    def jacobian(self, x: Array) -> Array:
+        """Of the residuals of an objective (m, n)."""
+        return self.to_chart(x, self.evaluator.jacobian(x))
+
+    def equality_jacobian(self, x: Array) -> Array:
+        """Of the equality constraints (rows, n)."""
+        return self.to_chart(x, self.evaluator.equality_jacobian(x))
+
+    def inequality_jacobian(self, x: Array) -> Array:
+        """Of the inequality constraints (rows, n)."""
+        return self.to_chart(x, self.evaluator.inequality_jacobian(x))
