@@ -5,6 +5,7 @@ solution = GradientDescentSolver().solve(problem)
 """
 
 from kido.optimization.certificate import Certificate, Multipliers, certify
+from kido.optimization.dense_qp import QuadraticOptimum, QuadraticProgram
 from kido.optimization.differences import central_differences
 from kido.optimization.evaluator import Evaluator
 from kido.optimization.function import Function, LeastSquares, ModularFunction, ModularLeastSquares, NullFunction
@@ -39,6 +40,8 @@ __all__ = [
     "Outcome",
     "Problem",
     "QpSolver",
+    "QuadraticOptimum",
+    "QuadraticProgram",
     "QuadraticSolution",
     "Reason",
     "ScipySolver",
