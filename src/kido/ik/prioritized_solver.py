@@ -10,6 +10,8 @@ from kido.ik.gradient_method import Array
 from kido.ik.problem import TaskConstraint
 from kido.optimization import Evaluator, GradientDescentSolver, Outcome, Reason
 
+_PATIENCE = 20  # iterations in which no level comes notably closer
+
 
 @dataclass(kw_only=True)
 class PrioritizedSolver(GradientDescentSolver):
@@ -32,17 +34,21 @@ class PrioritizedSolver(GradientDescentSolver):
         if tasks is None:
             return super().run(evaluator, start)
         x, used = start, 0
-        levels = len(tasks.sizes(x))
+        tolerances, sizes = tasks.sizes(x)
+        levels = len(sizes)
         while True:
             x, steps = self._follow(evaluator, tasks, x, levels, self.max_iterations - used)
             used += steps
-            sizes = tasks.sizes(x)
-            missed = next((k for k, size in enumerate(sizes[:levels]) if size > 1.0), None)
-            if missed is None or missed == levels - 1 == 0 or used >= self.max_iterations:
+            sizes = tasks.sizes(x)[1]
+            above = all(size <= tolerance for size, tolerance in zip(sizes[: levels - 1], tolerances))
+            if above or used >= self.max_iterations:
                 break
-            levels = missed if missed > 0 else levels - 1
-        if max(sizes, default=0.0) > 1.0:
+            levels -= 1  # what is left of the last one is as good as it gets: now the others, exactly
+        if any(size > tolerance for size, tolerance in zip(sizes, tolerances)):
             return Outcome(x, used, Reason.ITERATIONS if used >= self.max_iterations else Reason.STALLED)
+        problem = evaluator.problem
+        if problem.equality == [tasks] and not problem.inequality and not np.any(evaluator.gradient(x)):
+            return Outcome(x, used, Reason.CONVERGED)
         done = super().run(evaluator, x)
         return Outcome(done.x, used + done.iterations, done.reason, done.message)
 
@@ -51,33 +57,44 @@ class PrioritizedSolver(GradientDescentSolver):
     ) -> tuple[Array, int]:
         """Go along the direction of the first levels until they are satisfied or nothing moves any more."""
         problem = evaluator.problem
-        sizes = tasks.sizes(x)[:levels]
-        share = self.step_size
+        tolerances, sizes = (values[:levels] for values in tasks.sizes(x))
+        share, best, idle = self.step_size, sizes, 0
         for k in range(most):
-            if max(sizes, default=0.0) <= 1.0:
+            if all(size <= tolerance for size, tolerance in zip(sizes, tolerances)):
                 return x, k
             step = tasks.direction(x, levels)
-            if np.abs(step).max(initial=0.0) < self.least_step:
+            length = float(np.abs(step).max(initial=0.0))
+            if length < self.least_step or idle >= _PATIENCE:
                 return x, k
             while True:
                 trial = problem.clip(problem.retract(x, share * step))
-                new = tasks.sizes(trial)[:levels]
-                if not _is_worse(new, sizes) or not self.line_search:
+                new = tasks.sizes(trial)[1][:levels]
+                if not self.line_search or not _is_worse(new, sizes, tolerances, (share * length) ** 2):
                     break
                 share *= 0.5
-                if share * np.abs(step).max() < self.least_step:
+                if share * length < self.least_step:
                     return x, k
             x, sizes, share = trial, new, min(1.0, 2.0 * share)
+            idle += 1
+            if _is_better(sizes, best, tolerances):
+                best, idle = sizes, 0
         return x, most
 
 
-def _is_worse(new: list[float], old: list[float]) -> bool:
-    """Whether the first level that changed much came to be larger."""
-    for a, b in zip(new, old):
-        if a <= 1.0 and b <= 1.0:
-            continue
-        if a > 1.0 * max(b, 1.0) * 1.0 and a > 1.0:
-            return a > b
-        if a < 0.99 * b:
+def _is_worse(new: list[float], old: list[float], tolerances: list[float], bend: float) -> bool:
+    """Whether the first level that changed by more than a step's curvature explains came to be larger."""
+    for a, b, tolerance in zip(new, old, tolerances):
+        slack = max(bend, tolerance)
+        if a > b + slack:
+            return True
+        if a < b - slack:
             return False
+    return False
+
+
+def _is_better(new: list[float], best: list[float], tolerances: list[float]) -> bool:
+    """Whether the first level that changed notably came to be smaller."""
+    for a, b, tolerance in zip(new, best, tolerances):
+        if max(a, b) > tolerance and not 0.99 * b <= a <= 1.01 * b:
+            return a < b
     return False

@@ -108,14 +108,13 @@ class TaskConstraint(LeastSquares):
             problem = owner.problem
             return -prioritized_change(tasks, np.minimum(problem.lower - x, 0.0), np.maximum(problem.upper - x, 0.0))[0]
 
-    def sizes(self, x: Array) -> list[float]:
-        """The largest error of each level, relative to its tolerance, at x."""
+    def sizes(self, x: Array) -> tuple[list[float], list[float]]:
+        """Tolerance and largest component of the errors of each level at x."""
         owner = self._owner
         with owner.posed(x):
-            return [
-                max(float(np.abs(ik.compute_error()).max()) / max(ik.error_method.tolerance, 1e-12) for ik in level)
-                for level in owner._modules()
-            ]
+            levels = owner._modules()
+            tolerances = [min(ik.error_method.tolerance for ik in level) for level in levels]
+            return tolerances, [max(float(np.abs(ik.compute_error()).max()) for ik in level) for level in levels]
 
 
 class MergedObjective(Function):
