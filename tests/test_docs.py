@@ -101,7 +101,7 @@ def test_every_public_thing_says_what_it_is(name: str) -> None:
     assert silent == []
 
 
-@pytest.mark.parametrize("page", ["batches", "contacts", "soft_bodies"])
+@pytest.mark.parametrize("page", ["batches", "contacts", "ik_solve", "soft_bodies"])
 def test_examples_of_the_reference_run(page: str) -> None:
     """Those that stand on their own, with one of our models for the reader's file."""
     text = (DOCS / "reference" / f"{page}.md").read_text()

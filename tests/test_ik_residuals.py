@@ -55,7 +55,7 @@ def scene(seed):
     """A random tree with every kind of joint, an end effector, and a target on another of its bodies."""
     skeleton = random_skeleton(seed, 14)
     rng = np.random.default_rng(seed)
-    tip = kido.EndEffector(skeleton.bodies[-1], "tip", random_transform(rng))
+    tip = skeleton.bodies[-1].create_node(kido.EndEffector, "tip", random_transform(rng))
     other = skeleton.bodies[int(rng.integers(13))]
     riding = kido.SimpleFrame(other, "riding")
     riding.relative_transform = random_transform(rng)

@@ -17,6 +17,8 @@ from kido.ik.look_at import LookAtError
 from kido.ik.prioritized_solver import PrioritizedSolver
 from kido.ik.result import IkResult
 from kido.ik.selectively_damped import SelectivelyDampedLeastSquares
+from kido.ik.solution import IkSolution, IkSolutions, IkStatus
+from kido.ik.solver import IkSolver
 from kido.ik.task import Task
 from kido.ik.task_space_region import (
     OrientationError,
@@ -37,6 +39,10 @@ __all__ = [
     "GradientMethod",
     "HierarchicalIK",
     "IkResult",
+    "IkSolution",
+    "IkSolutions",
+    "IkSolver",
+    "IkStatus",
     "InverseKinematics",
     "JacobianInverse",
     "JacobianMethod",

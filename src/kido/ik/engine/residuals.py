@@ -20,6 +20,7 @@ from kido.ik.engine.rotations import (
     euler_xyz_of,
     inverse_euler_jacobian,
     inverse_left_jacobian,
+    right_jacobian,
     rotation_vector_of,
 )
 from kido.ik.engine.tasks import COM, EULER_XYZ, LOOK_AT, POSE, POSTURE, ROTATION_VECTOR
@@ -44,6 +45,31 @@ from kido.math.so3 import (
 NOTHING = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
+@inlined
+def transpose(R):
+    """R^T, or the inverse of a rotation."""
+    return R[0], R[3], R[6], R[1], R[4], R[7], R[2], R[5], R[8]
+
+
+@inlined
+def turn_columns(d, k, M):
+    """Columns k, k+1, k+2 times a 3x3 matrix."""
+    for r in range(6):
+        x, y, z = d.H[k, r], d.H[k + 1, r], d.H[k + 2, r]
+        d.H[k, r] = x * M[0] + y * M[3] + z * M[6]
+        d.H[k + 1, r] = x * M[1] + y * M[4] + z * M[7]
+        d.H[k + 2, r] = x * M[2] + y * M[5] + z * M[8]
+
+
+@kernel
+def chart_columns(t, d, i):
+    """Columns of a ball or free joint by rates of its positions: w = J_r(q) q', v = R^T p'."""
+    k = t.first_dof[i]
+    turn_columns(d, k, right_jacobian(d.q[k], d.q[k + 1], d.q[k + 2]))
+    if t.kind[i] == FREE:
+        turn_columns(d, k + 3, transpose(rotation_vector_to_matrix(d.q[k], d.q[k + 1], d.q[k + 2])))
+
+
 @kernel
 def needed_transforms(t, d, s):
     """R, p, l, H of the links that tasks depend on."""
@@ -52,12 +78,8 @@ def needed_transforms(t, d, s):
         body_pose(t, d, i)
         if has_hinge(t, i):
             hinge_column(t, d, i, t.first_dof[i])
-
-
-@inlined
-def transpose(R):
-    """R^T, or the inverse of a rotation."""
-    return R[0], R[3], R[6], R[1], R[4], R[7], R[2], R[5], R[8]
+        elif s.chart[i] != 0:
+            chart_columns(t, d, i)
 
 
 @inlined

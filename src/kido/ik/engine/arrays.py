@@ -1,0 +1,135 @@
+"""Arrays of a search: made for a skeleton's tree, its tasks and the coordinates that may move."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kido.errors import StateError
+from kido.ik.engine import search
+from kido.ik.engine.build import compile_tasks, place_of_target
+from kido.ik.engine.clock import link_clock
+from kido.ik.engine.search import SEARCH
+from kido.ik.engine.seeds import angles_of, sampled_positions
+from kido.ik.engine.solve import place_seeds
+from kido.jit import Container
+from kido.joints.kinds import BALL, FREE
+from kido.math.transform import number_or_nan
+from kido.skeleton.frames.frame import Frame
+from kido.tree import data_for
+
+if TYPE_CHECKING:
+    from kido.ik.task import Task
+    from kido.skeleton import Skeleton
+
+Array = NDArray[np.float64]
+DAMPING = 0.1  # of the cost
+LEAST_DAMPING = 1e-9
+LEAST_DECREASE = 0.1  # of the cost in four iterations
+STATIONARY = 1e-9  # gradient beside the residual
+REFINEMENT = 300  # Newton steps
+
+
+def _whole(value: Any, what: str, least: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise StateError(f"{what}: expected a whole number from {least}, got {value!r}")
+    return int(value)
+
+
+class Settings:
+    """How long a search may take, checked."""
+
+    def __init__(
+        self, attempts: Any, iterations: Any, max_iterations: Any, time_limit: Any, samples: Any, seed: Any
+    ) -> None:
+        self.attempts = _whole(attempts, "attempts", 1)
+        self.iterations = _whole(iterations, "iterations", 0)
+        self.max_iterations = _whole(max_iterations, "max_iterations", 0)
+        self.samples = _whole(samples, "samples", 0)
+        self.seed = _whole(seed, "seed", 0)
+        self.time_limit = np.inf if time_limit is None else number_or_nan(time_limit)
+        if not self.time_limit >= 0.0:
+            raise StateError(f"time_limit: expected seconds or None, got {time_limit!r}")
+
+
+class SearchArrays:
+    """Containers of tasks, of the search and of the data that it works in, for one thread.
+
+    Args:
+        skeleton: compiled.
+        tasks: with the targets of frames where they are now.
+        dofs: active coordinates.
+        settings: of the search.
+        given: positions (n, dofs) to begin at before sampled ones.
+        like: arrays to share the table of seeds with.
+    """
+
+    def __init__(
+        self,
+        skeleton: Skeleton,
+        tasks: Sequence[Task],
+        dofs: NDArray[np.int64],
+        settings: Settings,
+        given: Array,
+        like: SearchArrays | None = None,
+    ):
+        tree = skeleton._tree
+        assert tree is not None
+        self.tree = tree
+        self.dofs = dofs
+        self.dofs_of_skeleton = n = len(tree.body_of_dof)
+        self.size = n + search.REPORT
+        self.shape = len(tasks), 4, 4
+        self._task_list = list(tasks)
+        self._seen = [(t.node, t.node._carrier) for t in tasks if t.node is not None]
+        self._moving = [k for k, t in enumerate(tasks) if isinstance(t.target, Frame)]
+        self.tasks = compile_tasks(skeleton, tasks, dofs)
+        self.data = data_for(tree)
+        shared: dict[str, Any] = {}
+        if like is None:
+            samples = min(settings.samples, max(0, settings.attempts - 1 - len(given)) * 1000)
+            shared["seed"] = np.ascontiguousarray(
+                np.vstack([given, sampled_positions(skeleton, dofs, samples, settings.seed)])
+            )
+            shared["place"] = np.zeros((len(shared["seed"]), 12 * len(tasks)))
+        else:
+            shared["seed"], shared["place"] = like.work.seed, like.work.place
+        tops = [body.parent_joint for body in skeleton._links.top]  # type: ignore[union-attr]
+        whole = sorted({int(tree.body_of_dof[k]) for k in dofs if tree.kind[tree.body_of_dof[k]] in (BALL, FREE)})
+        w = self.work = Container(
+            SEARCH, columns=len(dofs), dofs=n, joints=len(whole), seeds=len(shared["seed"]), **shared
+        )
+        w.setting[:5] = (
+            settings.iterations, settings.attempts, settings.max_iterations, REFINEMENT, len(given),
+        )  # fmt: skip
+        w.measure[:5] = settings.time_limit, LEAST_DECREASE, STATIONARY, DAMPING, LEAST_DAMPING
+        w.turning[:] = whole
+        w.plain[:] = 1
+        angles = np.concatenate([np.zeros(0, bool), *(np.array(angles_of(j), bool) for j in tops)])
+        w.turns[:] = angles[dofs]
+        link_clock(w)
+        self.addresses = self.data.address, self.tasks.address, w.address
+        if like is None:
+            place_seeds(tree.address, *self.addresses)
+
+    def have_moved(self) -> bool:
+        """Whether a node is no longer where it was on its body, or on another body."""
+        for node, (body, pose) in self._seen:
+            now, there = node._carrier
+            if now is not body or (there is not pose and not np.array_equal(there, pose)):
+                return True
+        return False
+
+    def follow_targets(self, skeleton: Skeleton) -> Array:
+        """Bring targets that are frames to where they are; returns no targets to take."""
+        for k, task in enumerate(self._task_list):
+            base, X = place_of_target(skeleton, task.target)
+            self.tasks.base[k] = base
+            self.tasks.target[k] = X[:3].ravel()
+        return _NONE
+
+
+_NONE = np.zeros((0, 4, 4))

@@ -1,0 +1,44 @@
+"""The time, asked for in compiled code: a search stops at its deadline without coming back to Python."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from typing import TYPE_CHECKING
+
+from kido.ik.engine.search import CLOCK, FIRST, SCALE, SECOND
+from kido.jit import JIT_DISABLED, call4, callback, kernel
+
+if TYPE_CHECKING:
+    from kido.jit import Container
+
+
+@kernel
+def now(w):
+    """Seconds since some moment."""
+    call4(w.clock[CLOCK], w.clock[FIRST], w.clock[SECOND], 0, 0)
+    return w.tick[0] * w.measure[SCALE] + w.tick[1] * 1e-9
+
+
+def link_clock(w: Container) -> None:
+    """Enter the operating system's clock into the table of a search."""
+    ticks = int(w.tick.ctypes.data)
+    if JIT_DISABLED:  # callbacks are Python functions here
+
+        def read(a: int, b: int, c: int, d: int) -> int:
+            from time import perf_counter_ns
+
+            w.tick[0], w.tick[1] = divmod(perf_counter_ns(), 1_000_000_000)
+            return 0
+
+        w.clock[:3], w.measure[SCALE] = (callback(read).address, 0, 0), 1.0
+    elif sys.platform == "win32":
+        kernel32 = ctypes.windll.kernel32  # type: ignore[attr-defined]
+        frequency = ctypes.c_int64()
+        kernel32.QueryPerformanceFrequency(ctypes.byref(frequency))
+        address = ctypes.cast(kernel32.QueryPerformanceCounter, ctypes.c_void_p).value
+        w.clock[:3], w.measure[SCALE] = (address, ticks, 0), 1.0 / frequency.value
+    else:
+        monotonic = 6 if sys.platform == "darwin" else 1
+        address = ctypes.cast(ctypes.CDLL(None).clock_gettime, ctypes.c_void_p).value
+        w.clock[:3], w.measure[SCALE] = (address, monotonic, ticks), 1.0

@@ -1,0 +1,197 @@
+"""Descents from given positions: an attempt to meet the tasks, and the way to the closest pose.
+
+Source: damping by the residual, mu = E + offset, after Sugihara (2011), "Solvability-unconcerned inverse kinematics by
+the Levenberg-Marquardt method", section III; its change by the gain ratio after Nielsen (1999), "Damping parameter in
+Marquardt's method".
+"""
+
+from __future__ import annotations
+
+import math
+
+from kido.ik.engine.residuals import residuals
+from kido.ik.engine.search import (
+    CLOSEST,
+    DAMPING,
+    LEAST_DAMPING,
+    LEAST_DECREASE,
+    MET,
+    NOT_FINITE,
+    STATIONARY,
+    STOPPED,
+    TOTAL,
+    USED,
+)
+from kido.ik.engine.step import (
+    hold_pressed,
+    keep_positions,
+    limited_step,
+    newton_equations,
+    normal_equations,
+    predicted_decrease,
+    restore_positions,
+    solve_free,
+    take_step,
+    weighted_cost,
+)
+from kido.ik.engine.tasks import POSTURE
+from kido.jit import kernel
+
+WINDOW = 4  # iterations after which an attempt must have gained something
+ROUNDING = 1e-15  # of costs: a smaller gain is none
+SMALL_GRADIENT = 1e-7  # beside the residual: an attempt ends
+CURVED = 1e-6  # share of the largest curvature by which one may be negative at a minimum
+NUDGES, NUDGE = 3, 1e-3  # times, and how far [rad, m], positions are moved from a saddle
+
+
+@kernel
+def is_met(s):
+    """Whether the angular and the linear part of every task are within their tolerances."""
+    for k in range(s.kind.shape[0]):
+        first, last = s.first_row[k], s.first_row[k + 1]
+        a, b = 0.0, 0.0
+        if s.kind[k] == POSTURE:
+            for r in range(first, last):
+                x = s.e[r] / s.tolerance[r]
+                a = max(a, x * x)
+        else:
+            for r in range(first, first + 3):
+                x, y = s.e[r] / s.tolerance[r], s.e[r + 3] / s.tolerance[r + 3]
+                a += x * x
+                b += y * y
+        if not (a <= 1.0 and b <= 1.0):
+            return False
+    return True
+
+
+@kernel
+def last_step(t, d, s, w, cost):
+    """One more step where tasks are met already, kept if it lowers the cost: errors end at rounding, mostly."""
+    if cost == 0.0:
+        return
+    normal_equations(s, w)
+    hold_pressed(s, w, d.q)
+    keep_positions(d, w)
+    if limited_step(s, w, d.q, w.measure[LEAST_DAMPING]):
+        take_step(t, d, s, w)
+        residuals(t, d, s)
+        if weighted_cost(s) < cost and is_met(s):
+            return
+    restore_positions(d, w)
+    residuals(t, d, s)
+
+
+@kernel
+def attempt(t, d, s, w, limit):
+    """Levenberg-Marquardt steps from the positions in the data, which must be within limits.
+
+    Positions, e and J end at the best found.
+
+    Returns:
+        MET, CLOSEST (stationary), STOPPED (it took too many iterations, or gained too little) or NOT_FINITE.
+    """
+    residuals(t, d, s)
+    cost = weighted_cost(s)
+    if not cost < math.inf:
+        return NOT_FINITE
+    if is_met(s):
+        last_step(t, d, s, w, cost)
+        return MET
+    normal_equations(s, w)
+    growth, factor = 2.0, 1.0
+    before = cost
+    status = STOPPED
+    for iteration in range(limit):
+        if w.found[USED] >= w.setting[TOTAL]:
+            break
+        w.found[USED] += 1
+        largest = hold_pressed(s, w, d.q)
+        if largest <= SMALL_GRADIENT * math.sqrt(2.0 * cost):
+            status = CLOSEST
+            break
+        accepted = False
+        if limited_step(s, w, d.q, factor * (w.measure[DAMPING] * cost + w.measure[LEAST_DAMPING])):
+            predicted = predicted_decrease(w)
+            keep_positions(d, w)
+            take_step(t, d, s, w)
+            residuals(t, d, s)
+            tried = weighted_cost(s)
+            if tried < cost and predicted > 0.0:
+                accepted = True
+                x = 2.0 * (cost - tried) / predicted - 1.0
+                cost = tried
+                if is_met(s):
+                    last_step(t, d, s, w, cost)
+                    return MET
+                normal_equations(s, w)
+                factor = max(factor * max(1.0 / 3.0, 1.0 - x * x * x), 1e-9)
+                growth = 2.0
+            else:
+                restore_positions(d, w)
+                if predicted <= ROUNDING * cost:
+                    status = CLOSEST
+                    break
+        if not accepted:
+            factor *= growth
+            growth *= 2.0
+        if iteration % WINDOW == WINDOW - 1:
+            if cost > (1.0 - w.measure[LEAST_DECREASE]) * before:
+                break
+            before = cost
+    residuals(t, d, s)
+    return status
+
+
+@kernel
+def refine(t, d, s, w, limit):
+    """Newton steps from the positions in the data to a minimum of the cost within limits; ends like `attempt`."""
+    residuals(t, d, s)
+    cost = weighted_cost(s)
+    damping = 0.0
+    status = STOPPED
+    nudges = 0
+    newton_equations(t, d, s, w)
+    for _ in range(limit):
+        w.found[USED] += 1
+        largest = hold_pressed(s, w, d.q)
+        scale = 0.0
+        for c in range(w.g.shape[0]):
+            scale = max(scale, math.fabs(w.A[c, c]))
+        if largest <= w.measure[STATIONARY] * math.sqrt(2.0 * cost):
+            if nudges == NUDGES or solve_free(w, CURVED * scale):
+                status = CLOSEST
+                break
+            nudges += 1
+            for c in range(w.step.shape[0]):
+                w.step[c] = NUDGE if (c + nudges) % 2 == 0 else -NUDGE * nudges
+            take_step(t, d, s, w)
+            residuals(t, d, s)
+            cost = weighted_cost(s)
+            newton_equations(t, d, s, w)
+            continue
+        accepted = False
+        if limited_step(s, w, d.q, damping * scale):
+            predicted = predicted_decrease(w)
+            keep_positions(d, w)
+            take_step(t, d, s, w)
+            residuals(t, d, s)
+            tried = weighted_cost(s)
+            if tried < cost and predicted > 0.0:
+                accepted = True
+                cost = tried
+                if is_met(s):
+                    last_step(t, d, s, w, cost)
+                    return MET
+                damping = 0.0 if damping < 1e-6 else 0.125 * damping
+                newton_equations(t, d, s, w)
+            else:
+                restore_positions(d, w)
+                if abs(predicted) <= ROUNDING * cost:
+                    status = CLOSEST
+                    break
+        if not accepted:
+            damping = max(1e-5, 8.0 * damping)
+            if damping > 1e12:
+                break
+    residuals(t, d, s)
+    return status

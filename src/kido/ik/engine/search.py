@@ -1,0 +1,55 @@
+"""Tables of a search for positions: what it may move, how long it may take, what it works in, what it found."""
+
+from __future__ import annotations
+
+from kido.jit import Field, Schema
+
+# How a search ended: tasks are met; nothing nearby is closer (a minimum of the sum of squares within limits); the
+# budget ended before either; or numbers left their range.
+MET, CLOSEST, STOPPED, NOT_FINITE = range(4)
+
+# Whole-number settings: iterations of an attempt; attempts; iterations of all; of the refinement of what is closest;
+# seeds of the user's, which come before the others.
+ITERATIONS, ATTEMPTS, TOTAL, REFINEMENT, GIVEN_SEEDS = range(5)
+# Other settings: seconds (inf: any), share of the cost that four iterations must remove, gradient that counts as zero
+# beside the residual, damping by the cost, least damping; seconds of a clock's tick; when to stop.
+SECONDS, LEAST_DECREASE, STATIONARY, DAMPING, LEAST_DAMPING, SCALE, DEADLINE = range(7)
+# Counts of the last search: status, iterations, attempts, attempt that the result is from.
+STATUS, USED, TRIED, BEST_ATTEMPT = range(4)
+# The clock: function and its arguments.
+CLOCK, FIRST, SECOND = range(3)
+CANDIDATES = 6  # ends of attempts that are refined where no attempt meets the tasks
+# What is reported beside positions, in numbers after them.
+REPORT = 8
+(
+    OUT_STATUS, OUT_ITERATIONS, OUT_ATTEMPTS, OUT_ATTEMPT, OUT_ANGLE, OUT_DISTANCE, OUT_POSTURE, OUT_COST,
+) = range(REPORT)  # fmt: skip
+
+SEARCH = Schema(
+    "SEARCH",
+    Field("setting", "i", (8,), doc="whole-number settings"),
+    Field("measure", "f", (8,), doc="other settings"),
+    Field("found", "i", (4,), doc="counts of the last search"),
+    Field("clock", "i", (3,), doc="the operating system's clock: function and arguments"),
+    Field("tick", "i", (2,), doc="what it writes"),
+    Field("turns", "i", ("columns",), doc="1: the coordinate is an angle"),
+    Field("lower", "f", ("columns",), "rad or m", "least position while searching; -inf: none"),
+    Field("upper", "f", ("columns",), "rad or m", "greatest position; inf: none"),
+    Field("plain", "i", ("columns",), doc="1: a step adds to the position; 0: the joint is moved on its manifold"),
+    Field("turning", "i", ("joints",), doc="links whose joints are moved on their manifolds, or in their chart"),
+    Field("start", "f", ("dofs",), doc="positions of the first attempt"),
+    Field("seed", "f", ("seeds", "dofs"), doc="positions that attempts after it begin at"),
+    Field("place", "f", ("seeds", "poses"), doc="poses of tasks' frames there, 12 numbers each"),
+    Field("distance", "f", ("seeds",), doc="how far these are from the targets"),
+    Field("kept", "f", ("dofs",), doc="positions before a trial step"),
+    Field("best", "f", (CANDIDATES, "dofs"), doc="best positions of attempts so far"),
+    Field("best_cost", "f", (CANDIDATES,), doc="their costs, ascending; inf: none"),
+    Field("best_attempt", "i", (CANDIDATES,), doc="attempts that they are from"),
+    Field("g", "f", ("columns",), doc="gradient of the cost"),
+    Field("A", "f", ("columns", "columns"), doc="its derivative, or J^T W^2 J in its place; the lower triangle"),
+    Field("L", "f", ("columns", "columns"), doc="Cholesky factor of what is free, reciprocals on the diagonal"),
+    Field("step", "f", ("columns",), doc="step of the velocities"),
+    Field("y", "f", ("columns",), doc="right-hand side"),
+    Field("held", "i", ("columns",), doc="1: the coordinate is at a limit after this step"),
+    Field("free", "i", ("columns",), doc="columns that are free, in order"),
+)

@@ -1,0 +1,87 @@
+"""Positions to begin at, spread over what a skeleton's joints can do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+from scipy.stats import qmc
+
+from kido.joints import JointKind
+from kido.joints.kinds import PRISMATIC
+from kido.skeleton.joints.compound_joint import CompoundJoint
+
+if TYPE_CHECKING:
+    from kido.skeleton import Skeleton
+    from kido.skeleton.joints.joint import Joint
+
+Array = NDArray[np.float64]
+_WHOLE_JOINTS = (JointKind.BALL, JointKind.FREE)
+_ANGLES = {
+    JointKind.REVOLUTE: (True,), JointKind.UNIVERSAL: (True, True), JointKind.EULER: (True, True, True),
+    JointKind.PLANAR: (False, False, True),
+}  # fmt: skip
+
+
+def angles_of(joint: Joint) -> tuple[bool, ...]:
+    """Of each coordinate of a joint, whether it is an angle that brings the joint back after a full turn."""
+    if isinstance(joint, CompoundJoint):
+        return tuple(hinge.kind.name == "REVOLUTE" for hinge in joint.hinges)
+    return _ANGLES.get(joint.kind, (False,) * joint.num_dofs)
+
+
+def reach_of(skeleton: Skeleton) -> float:
+    """A length that tells how large a skeleton is [m]: the sum of distances of joints along its longest path."""
+    tree = skeleton._tree
+    assert tree is not None
+    lengths = np.linalg.norm(tree.position_pj, axis=1) + np.linalg.norm(tree.position_jb, axis=1)
+    slides = np.isin(tree.kind, [PRISMATIC]) & (tree.first_dof[1:] > tree.first_dof[:-1])
+    for i in np.flatnonzero(slides):
+        span = tree.upper[tree.first_dof[i]] - tree.lower[tree.first_dof[i]]
+        lengths[i] += span if np.isfinite(span) else 0.0
+    total = np.zeros(len(lengths))
+    for i, parent in enumerate(tree.parent):
+        total[i] = lengths[i] + (total[parent] if parent >= 0 else 0.0)
+    return float(total.max(initial=0.0)) or 1.0
+
+
+def sampled_positions(skeleton: Skeleton, dofs: NDArray[np.integer], number: int, seed: int) -> Array:
+    """Positions (number, dofs) of which the active coordinates are spread evenly over their limits, the rest zero.
+
+    Angles without limits take a full turn, rotations of ball and free joints without limits are uniform, lengths
+    without limits go as far as the skeleton reaches. A scrambled Sobol sequence: a longer table begins like a shorter.
+    """
+    tree = skeleton._tree
+    assert tree is not None
+    lower, upper = tree.lower[dofs].copy(), tree.upper[dofs].copy()
+    turns = np.concatenate([angles_of(j) for j in (b.parent_joint for b in skeleton._links.top)] or [()])  # type: ignore[union-attr]
+    is_angle = turns[dofs].astype(bool) if len(dofs) else np.zeros(0, bool)
+    reach = np.where(is_angle, np.pi, reach_of(skeleton))
+    for k, dof in enumerate(dofs):
+        i = tree.body_of_dof[dof]
+        if tree.kind[i] in _WHOLE_JOINTS and dof < tree.first_dof[i] + 3:
+            reach[k] = np.pi
+    wide = is_angle & (upper - lower > 2.0 * np.pi)
+    lower[wide], upper[wide] = np.maximum(lower[wide], -np.pi), np.minimum(upper[wide], np.pi)
+    none, below, above = np.isinf(lower) & np.isinf(upper), np.isinf(upper), np.isinf(lower)
+    lower, upper = (
+        np.where(none, -reach, np.where(above, upper - 2.0 * reach, lower)),
+        np.where(none, reach, np.where(below, lower + 2.0 * reach, upper)),
+    )
+    result = np.zeros((number, len(tree.body_of_dof)))
+    if number == 0 or len(dofs) == 0:
+        return result
+    unit = qmc.Sobol(len(dofs), scramble=True, rng=np.random.default_rng(seed)).random_base2(
+        max(0, int(np.ceil(np.log2(number))))
+    )[:number]
+    result[:, dofs] = lower + unit * (upper - lower)
+    for i in sorted(set(tree.body_of_dof[dofs].tolist())):  # rotations: uniform, where nothing limits them
+        first = int(tree.first_dof[i])
+        own = np.arange(first, first + 3)
+        if tree.kind[i] in _WHOLE_JOINTS and np.isin(own, dofs).all():
+            if np.isinf(tree.lower[own]).all() and np.isinf(tree.upper[own]).all():
+                rng = np.random.default_rng([seed, i])
+                result[:, own] = Rotation.random(number, rng=rng).as_rotvec()
+    return result

@@ -1,0 +1,319 @@
+"""A whole search in one call: descents from the start and from seeds, and the closest pose where nothing meets.
+
+The first attempt begins at the start, those after it at the user's seeds, and then at the other seeds, in the order
+of how far their poses are from the targets: a table of sampled positions and the poses that they reach.
+"""
+
+from __future__ import annotations
+
+import math
+
+from kido.ik.engine.clock import now
+from kido.ik.engine.levenberg import attempt, refine
+from kido.ik.engine.limits import clamp, take_limits, unwind
+from kido.ik.engine.residuals import needed_transforms, placed, residuals
+from kido.ik.engine.search import (
+    ATTEMPTS,
+    BEST_ATTEMPT,
+    CANDIDATES,
+    DEADLINE,
+    GIVEN_SEEDS,
+    ITERATIONS,
+    MET,
+    NOT_FINITE,
+    OUT_ANGLE,
+    OUT_ATTEMPT,
+    OUT_ATTEMPTS,
+    OUT_COST,
+    OUT_DISTANCE,
+    OUT_ITERATIONS,
+    OUT_POSTURE,
+    OUT_STATUS,
+    REFINEMENT,
+    SEARCH,
+    SECONDS,
+    STATUS,
+    STOPPED,
+    TOTAL,
+    TRIED,
+    USED,
+)
+from kido.ik.engine.step import weighted_cost
+from kido.ik.engine.tasks import POSE, POSTURE, TASKS
+from kido.jit import direct_entry, entry, kernel, view
+from kido.kernels.entries import OK, REFUSED
+from kido.tree.schema import DATA, TREE
+
+LAST_ATTEMPT = 1 << 40
+_RIGID = 1e-6  # of a target's rotation, as files have it
+
+
+@kernel
+def copy_active(s, source, row, target):
+    """Copy active coordinates from a row of a table."""
+    for c in range(s.active.shape[0]):
+        k = s.active[c]
+        target[k] = source[row, k]
+
+
+@kernel
+def copy_row(source, row, target):
+    """Copy a row of a table to a vector."""
+    for k in range(target.shape[0]):
+        target[k] = source[row, k]
+
+
+@kernel
+def copy(source, target):
+    """Copy a vector."""
+    for k in range(target.shape[0]):
+        target[k] = source[k]
+
+
+@kernel
+def measure_seeds(s, w):
+    """How far the poses of seeds are from the targets: squares of distances and angles, weighted as residuals."""
+    for n in range(w.seed.shape[0]):
+        w.distance[n] = 0.0
+    T = s.target
+    for k in range(s.kind.shape[0]):
+        if s.kind[k] != POSE or s.base[k] >= 0 or s.enabled[k] == 0:
+            continue
+        row = s.first_row[k]
+        a, p = 0.0, 0.0
+        for r in range(3):
+            if s.lower[row + r] > -math.inf and s.upper[row + r] < math.inf:
+                a = max(a, s.weight[row + r])
+            if s.lower[row + 3 + r] > -math.inf and s.upper[row + 3 + r] < math.inf:
+                p = max(p, s.weight[row + 3 + r])
+        a, p = a * a, p * p
+        at = 12 * k
+        for n in range(w.seed.shape[0]):
+            turn, shift = 3.0, 0.0
+            for r in range(3):
+                b = at + 4 * r
+                x = w.place[n, b + 3] - T[k, 4 * r + 3]
+                shift += x * x
+                for c in range(3):
+                    turn -= w.place[n, b + c] * T[k, 4 * r + c]
+            w.distance[n] += a * turn + p * shift  # angle^2 is about 3 - tr(R^T R')
+
+
+@kernel
+def nearest_seed(w):
+    """Index of the seed with the least distance, which then counts as used; -1: none is left."""
+    best, found = math.inf, -1
+    for n in range(w.setting[GIVEN_SEEDS], w.seed.shape[0]):
+        if w.distance[n] < best:
+            best, found = w.distance[n], n
+    if found >= 0:
+        w.distance[found] = math.inf
+    return found
+
+
+@kernel
+def begin_attempt(s, w, d, number):
+    """Positions of attempt `number` in the data; returns whether there are any."""
+    if number == 0:
+        copy(w.start, d.q)
+        return True
+    n = number - 1
+    if n >= w.setting[GIVEN_SEEDS]:
+        if n == w.setting[GIVEN_SEEDS]:
+            measure_seeds(s, w)
+        n = nearest_seed(w)
+        if n < 0:
+            return False
+    copy_active(s, w.seed, n, d.q)
+    return True
+
+
+@kernel
+def remember(d, s, w, number):
+    """Enter the positions at hand among the best, if they are."""
+    cost = weighted_cost(s)
+    n = CANDIDATES - 1
+    if not cost < w.best_cost[n]:
+        return
+    while n > 0 and cost < w.best_cost[n - 1]:
+        w.best_cost[n], w.best_attempt[n] = w.best_cost[n - 1], w.best_attempt[n - 1]
+        for k in range(w.kept.shape[0]):
+            w.best[n, k] = w.best[n - 1, k]
+        n -= 1
+    w.best_cost[n], w.best_attempt[n] = cost, number
+    for k in range(w.kept.shape[0]):
+        w.best[n, k] = d.q[k]
+
+
+@kernel
+def closest(t, d, s, w, late):
+    """Refine the best ends of attempts; positions become those with the least cost. Returns the status."""
+    f = w.found
+    if w.best_cost[0] == math.inf:
+        copy(w.start, d.q)
+        return NOT_FINITE
+    best, status = 0, STOPPED
+    for n in range(CANDIDATES):
+        if late or w.best_cost[n] == math.inf or f[USED] >= w.setting[TOTAL]:
+            break
+        copy_row(w.best, n, d.q)
+        ended = refine(t, d, s, w, min(w.setting[REFINEMENT], w.setting[TOTAL] - f[USED]))
+        cost = weighted_cost(s)
+        if ended == MET:
+            f[BEST_ATTEMPT] = w.best_attempt[n]
+            return MET
+        # A start that is no worse stands for its own end.
+        if cost <= w.best_cost[n]:
+            w.best_cost[n] = cost
+            for k in range(w.kept.shape[0]):
+                w.best[n, k] = d.q[k]
+        if n == 0 or w.best_cost[n] < w.best_cost[best]:
+            best, status = n, ended
+        late = w.measure[SECONDS] < math.inf and now(w) > w.measure[DEADLINE]
+    f[BEST_ATTEMPT] = w.best_attempt[best]
+    copy_row(w.best, best, d.q)
+    return status
+
+
+@kernel
+def search(t, d, s, w):
+    """Have the positions in the data meet the tasks, or come as close as may be; returns the status."""
+    f = w.found
+    f[USED], f[TRIED], f[BEST_ATTEMPT] = 0, 0, 0
+    take_limits(t, s, w)
+    limited = w.measure[SECONDS] < math.inf
+    if limited:
+        w.measure[DEADLINE] = now(w) + w.measure[SECONDS]
+    for n in range(CANDIDATES):
+        w.best_cost[n] = math.inf
+    status, late = STOPPED, False
+    for number in range(w.setting[ATTEMPTS]):
+        if not begin_attempt(s, w, d, number):
+            break
+        clamp(s, w, d.q)
+        f[TRIED] += 1
+        ended = attempt(t, d, s, w, w.setting[ITERATIONS])
+        if ended == MET:
+            status, f[BEST_ATTEMPT] = MET, number
+            break
+        if ended != NOT_FINITE:
+            remember(d, s, w, number)
+        late = limited and now(w) > w.measure[DEADLINE]
+        if late or f[USED] >= w.setting[TOTAL]:
+            break
+    if status != MET:
+        status = closest(t, d, s, w, late)
+    unwind(t, s, w, d.q)
+    f[STATUS] = status
+    return status
+
+
+@kernel
+def report(s, w, out, at):
+    """Write what was found, from the residuals at hand, into REPORT numbers of `out` from `at`."""
+    angle, distance, posture = 0.0, 0.0, 0.0
+    for k in range(s.kind.shape[0]):
+        first = s.first_row[k]
+        a, b = 0.0, 0.0
+        if s.kind[k] == POSTURE:
+            for r in range(first, s.first_row[k + 1]):
+                posture = max(posture, math.fabs(s.e[r]))
+        else:
+            for r in range(first, first + 3):
+                a += s.e[r] * s.e[r]
+                b += s.e[r + 3] * s.e[r + 3]
+        angle, distance = max(angle, math.sqrt(a)), max(distance, math.sqrt(b))
+    out[at + OUT_STATUS] = w.found[STATUS]
+    out[at + OUT_ITERATIONS] = w.found[USED]
+    out[at + OUT_ATTEMPTS] = w.found[TRIED]
+    out[at + OUT_ATTEMPT] = w.found[BEST_ATTEMPT]
+    out[at + OUT_ANGLE], out[at + OUT_DISTANCE], out[at + OUT_POSTURE] = angle, distance, posture
+    out[at + OUT_COST] = weighted_cost(s)
+
+
+@kernel
+def target_is_rigid(X, n):
+    """Whether X[n] is a finite rigid transform, to the digits of a text file."""
+    for i in range(3):
+        if not (math.fabs(X[n, i, 3]) < math.inf) or X[n, 3, i] != 0.0:
+            return False
+        for j in range(i + 1):
+            x = X[n, i, 0] * X[n, j, 0] + X[n, i, 1] * X[n, j, 1] + X[n, i, 2] * X[n, j, 2]
+            if i == j:
+                x -= 1.0
+            if not math.fabs(x) <= _RIGID:
+                return False
+    a = X[n, 1, 1] * X[n, 2, 2] - X[n, 1, 2] * X[n, 2, 1]
+    b = X[n, 1, 2] * X[n, 2, 0] - X[n, 1, 0] * X[n, 2, 2]
+    c = X[n, 1, 0] * X[n, 2, 1] - X[n, 1, 1] * X[n, 2, 0]
+    return X[n, 3, 3] == 1.0 and X[n, 0, 0] * a + X[n, 0, 1] * b + X[n, 0, 2] * c > 0.0
+
+
+@kernel
+def take_target(s, k, X, n):
+    """Target of task k from X[n]."""
+    for i in range(3):
+        for j in range(4):
+            s.target[k, 4 * i + j] = X[n, i, j]
+
+
+@kernel
+def search_and_report(t, d, s, w, out):
+    """`search`; positions and report in `out`."""
+    n = d.q.shape[0]
+    search(t, d, s, w)
+    residuals(t, d, s)
+    for k in range(n):
+        out[k] = d.q[k]
+    report(s, w, out, n)
+
+
+@direct_entry("i8(i8,i8,i8,i8,i8,f8[:,:,::1],f8[::1])")
+def solve_from_held(tree, held, data, tasks, work, X, out):
+    """Search from the positions that a skeleton holds; X: targets (tasks, 4, 4), or none, to keep those there are."""
+    t, h, d, s, w = view(TREE, tree), view(DATA, held), view(DATA, data), view(TASKS, tasks), view(SEARCH, work)
+    for k in range(X.shape[0]):
+        if not target_is_rigid(X, k):
+            return REFUSED
+    for k in range(X.shape[0]):
+        take_target(s, k, X, k)
+    copy(h.q, w.start)
+    search_and_report(t, d, s, w, out)
+    return OK
+
+
+@direct_entry("i8(i8,i8,i8,i8,f8[::1],f8[:,:,::1],f8[::1])")
+def solve_from(tree, data, tasks, work, start, X, out):
+    """Search from given positions."""
+    t, d, s, w = view(TREE, tree), view(DATA, data), view(TASKS, tasks), view(SEARCH, work)
+    if start.shape[0] != w.start.shape[0]:
+        return REFUSED
+    for k in range(start.shape[0]):
+        if start[k] * 0.0 != 0.0:
+            return REFUSED
+    for k in range(X.shape[0]):
+        if not target_is_rigid(X, k):
+            return REFUSED
+    for k in range(X.shape[0]):
+        take_target(s, k, X, k)
+    copy(start, w.start)
+    search_and_report(t, d, s, w, out)
+    return OK
+
+
+@entry("i8(i8,i8,i8,i8)")
+def place_seeds(tree, data, tasks, work):
+    """Poses of tasks' frames at all seeds."""
+    t, d, s, w = view(TREE, tree), view(DATA, data), view(TASKS, tasks), view(SEARCH, work)
+    for n in range(w.seed.shape[0]):
+        for k in range(w.seed.shape[1]):
+            d.q[k] = w.seed[n, k]
+        needed_transforms(t, d, s)
+        for k in range(s.kind.shape[0]):
+            if s.kind[k] == POSE:
+                R, x, y, z = placed(d, s.link[k], s.pose, k)
+                at = 12 * k
+                w.place[n, at], w.place[n, at + 1], w.place[n, at + 2], w.place[n, at + 3] = R[0], R[1], R[2], x
+                w.place[n, at + 4], w.place[n, at + 5], w.place[n, at + 6], w.place[n, at + 7] = R[3], R[4], R[5], y
+                w.place[n, at + 8], w.place[n, at + 9], w.place[n, at + 10], w.place[n, at + 11] = R[6], R[7], R[8], z
+    return OK

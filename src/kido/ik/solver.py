@@ -1,0 +1,249 @@
+"""Positions for targets, in one compiled call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy import empty
+from numpy.typing import ArrayLike, NDArray
+
+from kido.errors import ModelError, StateError
+from kido.ik.engine import solve as kernels
+from kido.ik.engine.arrays import SearchArrays, Settings
+from kido.ik.solution import IkSolution
+from kido.ik.task import Task, skeleton_of
+from kido.jit import REFUSALS
+from kido.math.transform import as_numbers, as_transform
+from kido.skeleton.frames.frame import Frame
+from kido.skeleton.frames.jacobian_node import JacobianNode
+from kido.skeleton.state.subsets import Dofs, indices_of
+
+if TYPE_CHECKING:
+    from kido.skeleton import Skeleton
+
+Array = NDArray[np.float64]
+_NO_TARGETS = np.zeros((0, 4, 4))
+_ONE = (1, 4, 4)
+
+
+def positions_of(skeleton: Skeleton, value: ArrayLike, what: str) -> Array:
+    """Positions (dofs,) as a new array.
+
+    Raises:
+        StateError: the wrong size, or not finite.
+    """
+    n = skeleton.num_dofs
+    try:
+        q = as_numbers(value)
+    except (TypeError, ValueError):
+        raise StateError(f"{what}: expected {n} positions, got {value!r}") from None
+    if q.shape != (n,) or not np.isfinite(q).all():
+        raise StateError(f"{what}: expected {n} finite positions, got {value!r}")
+    return q
+
+
+def _as_tasks(tasks: JacobianNode | Task | Iterable[Task | JacobianNode]) -> list[Task]:
+    if isinstance(tasks, JacobianNode | Task):
+        tasks = (tasks,)
+    try:
+        given = list(tasks)
+    except TypeError:
+        raise ModelError(f"tasks: expected a node, a kido.ik.Task or a list of these, got {tasks!r}") from None
+    return [Task.pose(t) if isinstance(t, JacobianNode) else t for t in given]
+
+
+class IkSolver:
+    """Finds positions at which tasks are met, or as nearly as can be, within joint limits.
+
+    It minimizes half the sum of squares of the tasks' weighted residuals, all levels alike, over the active
+    coordinates by Levenberg-Marquardt steps within limits, beginning at the start and then at up to `attempts` - 1
+    other positions: first the given seeds, then those of a table of sampled ones whose poses are nearest to the target.
+    The first positions that meet all tasks are the result. If none do, the best ones are refined by Newton steps until
+    they are a minimum, and the solution says so.
+
+    All of it is one call of compiled code. The skeleton's own state is not changed. The same arguments give the same
+    result, to the bit.
+
+    Angles whose limits leave room for a full turn are free to turn while searching, and end within their limits, as
+    close to the start as full turns allow. Ball and free joints are moved on their manifolds, or, if their positions
+    have limits, in these.
+
+    Args:
+        tasks: a body or other node (its pose is then the task), a `Task`, or a list of these.
+        dofs: active coordinates, as for `Skeleton.get_positions`; by default those that move a task's node or target
+            frame, for a centre of mass or a posture all; coordinates that mimic others are not among them.
+        skeleton: needed only if no task has a node.
+        attempts: most positions that a search begins at.
+        iterations: most steps of an attempt.
+        max_iterations: most steps of a search.
+        time_limit: seconds after which no further attempt begins.
+        seeds: positions (n, dofs) to try after the start.
+        samples: size of the table of sampled positions.
+        seed: of the table.
+
+    Raises:
+        ModelError: tasks that are none, or of several skeletons.
+        StateError: a setting out of range.
+        NameLookupError: no such coordinate.
+
+    Source: Sugihara (2011), "Solvability-unconcerned inverse kinematics by the Levenberg-Marquardt method"; limits as
+    in projected Newton methods, Bertsekas (1982).
+
+    Example:
+        >>> solver = kido.ik.IkSolver(robot.body("hand"))
+        >>> found = solver.solve(target)  # 4x4
+        >>> if found:
+        ...     robot.positions = found.positions
+    """
+
+    def __init__(
+        self,
+        tasks: JacobianNode | Task | Iterable[Task | JacobianNode],
+        dofs: Dofs | None = None,
+        *,
+        skeleton: Skeleton | None = None,
+        attempts: int = 100,
+        iterations: int = 30,
+        max_iterations: int = 5000,
+        time_limit: float | None = None,
+        seeds: ArrayLike | None = None,
+        samples: int = 1024,
+        seed: int = 0,
+    ):
+        self._tasks = _as_tasks(tasks)
+        self._skeleton = skeleton_of(self._tasks) if skeleton is None else skeleton
+        self._dofs = dofs
+        self._settings = Settings(attempts, iterations, max_iterations, time_limit, samples, seed)
+        self._seeds = seeds
+        self._arrays: SearchArrays | None = None
+        self._current()
+
+    @property
+    def skeleton(self) -> Skeleton:
+        """The skeleton whose positions it finds."""
+        return self._skeleton
+
+    @property
+    def tasks(self) -> list[Task]:
+        """Its tasks (a copy of the list)."""
+        return list(self._tasks)
+
+    @property
+    def dofs(self) -> NDArray[np.int64]:
+        """Indices of the active coordinates (a copy)."""
+        return self._current().dofs.copy()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_arrays": None}
+
+    def __repr__(self) -> str:
+        return f"IkSolver({self._skeleton.name!r}, {len(self._tasks)} tasks, {len(self.dofs)} active dofs)"
+
+    # Arrays ----------------------------------------------------------------------------------------------------
+
+    def _current(self) -> SearchArrays:
+        """The arrays, made anew if the skeleton or a node has changed."""
+        skeleton = self._skeleton
+        if skeleton._held is None:
+            skeleton._hold()
+        arrays = self._arrays
+        if arrays is None or arrays.tree is not skeleton._tree or arrays.have_moved():
+            dofs = self._active()
+            arrays = SearchArrays(skeleton, self._tasks, dofs, self._settings, self._given_seeds())
+            self._arrays = arrays
+        return arrays
+
+    def _active(self) -> NDArray[np.int64]:
+        skeleton = self._skeleton
+        if self._dofs is not None:
+            found = indices_of(skeleton, self._dofs)
+            if len(set(found.tolist())) != len(found):
+                raise StateError(f"skeleton {skeleton.name!r}: dofs: one is named twice in {found.tolist()}")
+            return found
+        moving: set[int] = set()
+        for task in self._tasks:
+            if task.node is None:
+                moving.update(range(skeleton.num_dofs))
+            else:
+                moving.update(task.node._dependent().tolist())
+                frame = task.target
+                while isinstance(frame, Frame) and frame._parent_frame is not None:
+                    if isinstance(frame, JacobianNode) and frame._carrier[0].skeleton is skeleton:
+                        moving.update(frame._dependent().tolist())
+                        break
+                    frame = frame.parent_frame
+        mimics = {k for k in moving if skeleton._tree.mimic[k] != 0}  # type: ignore[union-attr]
+        return np.array(sorted(moving - mimics), np.int64)
+
+    def _given_seeds(self) -> Array:
+        n = self._skeleton.num_dofs
+        if self._seeds is None:
+            return np.zeros((0, n))
+        try:
+            seeds = np.atleast_2d(as_numbers(self._seeds))
+        except (TypeError, ValueError):
+            raise StateError(f"seeds: expected positions (n, {n}), got {self._seeds!r}") from None
+        if seeds.ndim != 2 or seeds.shape[1] != n or not np.isfinite(seeds).all():
+            raise StateError(f"seeds: expected finite positions (n, {n}), got an array of shape {seeds.shape}")
+        return seeds
+
+    # Solving ---------------------------------------------------------------------------------------------------
+
+    def solve(self, target: Any = None, start: ArrayLike | None = None) -> IkSolution:
+        """Positions for one target of each task.
+
+        Args:
+            target: for a single task a 4x4 pose in the world (or what stands for one), for several a list of them.
+                None: the targets that tasks have; frames are followed.
+            start: positions (dofs,) to begin at; by default those that the skeleton holds.
+
+        Raises:
+            ModelError: a target that is no rigid transform, or too few or too many.
+            StateError: a start of the wrong size or not finite.
+        """
+        skeleton = self._skeleton
+        held = skeleton._held or skeleton._hold()
+        a = self._arrays
+        if a is None or a.tree is not skeleton._tree or a.have_moved():
+            a = self._current()
+        if target is None:
+            X = a.follow_targets(skeleton)
+        else:
+            X = target
+            try:
+                if X.shape != a.shape:
+                    X = X.reshape(a.shape)
+            except (AttributeError, ValueError):
+                X = self._checked_targets(target)
+        out = empty(a.size)
+        try:
+            if start is None:
+                status = kernels.solve_from_held.call(*held, *a.addresses, X, out)
+            else:
+                status = kernels.solve_from.call(held[0], *a.addresses, start, X, out)
+        except REFUSALS:
+            status = 1
+        if status:
+            if target is not None:
+                X = self._checked_targets(target)
+            begin = skeleton.positions if start is None else positions_of(skeleton, start, "start")
+            kernels.solve_from(held[0], *a.addresses, begin, X, out)
+        return IkSolution(out, a.dofs_of_skeleton)
+
+    def _checked_targets(self, target: Any) -> Array:
+        n = len(self._tasks)
+        if n == 1 and not (isinstance(target, Sequence) and len(target) == 1):
+            target = (target,)
+        try:
+            given = list(target)
+        except TypeError:
+            given = [target]
+        if len(given) != n:
+            raise ModelError(f"target: expected {n} transforms, one for each task, got {len(given)}")
+        return np.array([as_transform(self._in_world(X), "target") for X in given]).reshape(n, 4, 4)
+
+    @staticmethod
+    def _in_world(X: Any) -> Any:
+        return X.world_transform if isinstance(X, Frame) else X
