@@ -122,6 +122,38 @@ class Replay:
 
 
 @dataclass
+class Ik:
+    """Show a model whose end effectors follow targets that you drag in the browser.
+
+    Example: kido ik humanoid --effector left_hand --effector right_hand
+    """
+
+    file: Annotated[Positional[str], arg(metavar="MODEL")]
+    """URDF, SDF or SKEL, or the name of a bundled model."""
+    effector: Annotated[list[str], UseAppendAction, arg(metavar="NAME", help_behavior_hint="")] = field(
+        default_factory=list
+    )
+    """Body or end effector with a target; may be repeated; NAME:LEVEL sets its priority, 0 first. By default the end
+    effectors of the model, or else the ends of its limbs, those it stands on first."""
+    skeleton: Annotated[str | None, arg(metavar="NAME", help_behavior_hint="")] = None
+    """Skeleton of a world."""
+    set: Annotated[list[str], UseAppendAction, arg(metavar="JOINT=VALUE", help_behavior_hint="")] = field(
+        default_factory=list
+    )
+    """Initial position of a joint, in radians or metres, comma-separated if it has several coordinates."""
+    base: Base = "auto"
+    """How the root of a URDF is held."""
+    package_dir: Annotated[list[str], UseAppendAction, arg(metavar="DIR", help_behavior_hint="")] = field(
+        default_factory=list
+    )
+    """Folder in which package:// meshes are looked for; may be repeated."""
+    no_visuals: Annotated[bool, FlagCreatePairsOff] = False
+    """Leave out what is only drawn, so that a model loads whose visual meshes are missing."""
+    port: Annotated[int | None, arg(metavar="N", help_behavior_hint="(default: 8080 up)")] = None
+    """Port on this machine."""
+
+
+@dataclass
 class Convert:
     """Write a model as a file of another format: URDF, SDF or SKEL, told by the extension.
 
@@ -175,6 +207,7 @@ COMMANDS: dict[str, type] = {
     "view": View,
     "info": Info,
     "replay": Replay,
+    "ik": Ik,
     "convert": Convert,
     "warmup": Warmup,
     "models": Models,

@@ -12,6 +12,7 @@ from kido.viewer.film_export import export_mp4
 from kido.viewer.follow import BodyCamera
 from kido.viewer.player import Player
 from kido.viewer.server import ViewerError
+from kido.viewer.targets import Target, Targets
 from kido.viewer.trajectory import Trajectory, TrajectorySampler
 from kido.viewer.viewer import Viewer
 
@@ -20,6 +21,8 @@ __all__ = [
     "CameraPose",
     "Drawable",
     "Player",
+    "Target",
+    "Targets",
     "Trajectory",
     "TrajectorySampler",
     "Viewer",

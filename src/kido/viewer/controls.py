@@ -11,8 +11,10 @@ import numpy as np
 from kido.errors import NameLookupError, StateError
 from kido.viewer.drawables import Drawable, Drawables
 from kido.viewer.server import ViewerError
+from kido.viewer.targets import Targets
 
 if TYPE_CHECKING:
+    from kido.ik import HierarchicalIK
     from kido.viewer.viewer import Viewer
 
 
@@ -127,3 +129,14 @@ class Controls:
     def add_arrow(self, start: Any, end: Any, **options: Any) -> Drawable:
         """An arrow; options of :meth:`kido.viewer.drawables.Drawables.arrow`."""
         return self.drawables.arrow(start, end, **options)
+
+    def add_targets(self, ik: HierarchicalIK) -> Targets:
+        """Draggable targets for all tasks of a hierarchical inverse kinematics of a skeleton that is shown.
+
+        The skeleton follows them whenever they move; in a world, while it is paused.
+
+        Raises:
+            ViewerError: the viewer does not show its skeleton, or has targets for it already.
+            StateError: `ik` is no hierarchy.
+        """
+        return Targets(typing.cast("Viewer", self), ik)

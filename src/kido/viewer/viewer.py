@@ -29,6 +29,7 @@ from kido.viewer.pushing import Push, Pusher
 from kido.viewer.renderer import Renderer
 from kido.viewer.scene import SceneView
 from kido.viewer.server import ViewerError, start_server, stop_server
+from kido.viewer.targets import Target
 
 MAX_SLIDERS = 150
 """A model with more degrees of freedom than this gets no joint sliders."""
@@ -98,6 +99,7 @@ class Viewer(Controls, Cameras):
         self.drawables = Drawables(self.server.scene, self.view.bodies)
         self.follower = Follower()
         self.cameras: dict[str, BodyCamera] = {}
+        self.targets: list[Target] = []
         self.selected: Any = None
         self.pusher = Pusher(self.model) if self.is_world else None
         self._pacer = Pacer(self.model.time_step, self.fps) if self.is_world else None
