@@ -22,14 +22,18 @@ from kido.constraints.sources import (
     SOURCES,
     TIME_STEP,
 )
+from kido.constraints.tree_newton import tree_newton_island
 from kido.jit import Container
 from kido.joints import ActuatorType
+from kido.kernels.free_lanes import NOT_FREE
 from kido.simulation.settings import OPTIONS, write_options
 from kido.solvers import (
     STAGE_BODY,
     STAGE_INERTIA,
     STAGE_INERTIA_OF,
     STAGE_RESPONSES,
+    STAGE_TREE,
+    STAGE_TREE_OF,
     body_newton_island,
     new_problem,
 )
@@ -57,6 +61,16 @@ def _inertia_sizes(engine: Engine) -> np.ndarray:
     return np.where(lengths <= MOST_COORDINATES, lengths**2, 0)
 
 
+def has_robots(engine: Engine) -> bool:
+    """Whether some skeleton is to be solved along its tree: it has joints, and nothing else holds it together."""
+    bound = engine.soft is not None or engine.loops is not None
+    t, free = engine.tree, engine.responses.container.free
+    return not bound and any(
+        t.part_mobile[k] and t.part_dof[k] < t.part_dof[k + 1] and free[t.part_body[k]] == NOT_FREE
+        for k in range(len(t.part_mobile))
+    )
+
+
 def place_inertias(engine: Engine, problem: Container) -> None:
     """Tell the solvers where mass matrices lie and what fills them."""
     starts = engine.tree.part_dof[:-1]
@@ -69,6 +83,8 @@ def place_inertias(engine: Engine, problem: Container) -> None:
     problem.stage[STAGE_BODY] = body_newton_island.address
     problem.stage[STAGE_INERTIA] = fill_inertia.address
     problem.stage[STAGE_INERTIA_OF : STAGE_INERTIA_OF + 2] = engine.tree.address, engine.data.address
+    problem.stage[STAGE_TREE] = tree_newton_island.address if has_robots(engine) else 0
+    problem.stage[STAGE_TREE_OF] = engine.yielding.address
 
 
 def place_responses(engine: Engine, problem: Container, sources: Container) -> None:

@@ -20,6 +20,7 @@ from kido.errors import ModelError
 from kido.integrators import ExplicitEuler, Integrator, MoreauMidpoint, SemiImplicitEuler
 from kido.jit import Container, prepare
 from kido.kernels.responses import Responses
+from kido.kernels.yielding_tree import YIELDING
 from kido.simulation import schema
 from kido.simulation.contact_events import TouchLog
 from kido.simulation.contact_problem import (
@@ -119,6 +120,7 @@ class Engine:
             **self._filters(collisions.filter),
         )
         self.responses = Responses(self.tree, free=self.soft is None)
+        self.yielding = Container(YIELDING, bodies=max(len(self.tree.parent), 1), dofs=max(dofs, 1))
         blocks = 64 + 2 * dofs
         self.set_arrays(new_arrays(self, blocks, 3 * blocks, 4096))
         self.set_time_step(time_step)

@@ -91,6 +91,9 @@ def write_table(engine: Engine) -> None:
     table[schema.COLLISION_AT] = engine.detector.address
     table[schema.PROBLEM_AT] = engine.problem.address
     table[schema.SOURCES_AT] = engine.sources.address
+    engine.yielding.place[:] = table[: schema.SMOOTH][
+        [schema.TREE_AT, schema.DATA_AT, schema.COLLISION_AT, schema.SOURCES_AT]
+    ]
     table[schema.SMOOTH :] = 0
     for place, stage in stages_of(engine).items():
         table[place] = stage.address

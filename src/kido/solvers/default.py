@@ -51,6 +51,7 @@ from kido.solvers.problem import (
     STAGE_CHOSEN,
     STAGE_FALLBACK,
     STAGE_SWEEPER,
+    STAGE_TREE,
     SWEEPS,
     SWEEPS_LARGE,
     TOO_LARGE,
@@ -62,7 +63,30 @@ from kido.solvers.rows import apply_impulses, clear_island, fastest_approach
 
 HOPELESS = 1e200  # beside what is asked: not a number, or as good as none
 FEW_ROWS, FEW_SWEEPS, FEW_STEPS = 36, 12, 6  # Newton's method in row space: of more rows a step costs too many sweeps
+TREE_STEPS, TREE_SWEEPS, TREE_ROUNDS = 10, 8, 4  # Newton's method along a tree, and sweeps where it stagnates
 GIVEN = 1  # in STAGE_CHOSEN: the impulses are in the problem, found in Python
+
+
+@kernel
+def follow_tree(c, address, island, sweeper):
+    """Newton's method along the tree of one robot, and where that stagnates some sweeps before it goes on.
+
+    Returns:
+        Iterations and sweeps; -1 and 0 where the island is none of one robot alone, which is not measured then.
+    """
+    tree = c.stage[STAGE_TREE]
+    tried = call4(tree, address, island, TREE_STEPS, 0)
+    if tried < 0:
+        return -1, 0
+    swept = 0
+    for _ in range(TREE_ROUNDS):
+        if merit(c, island) <= 1.0:
+            break
+        swept += call4(sweeper, address, island, TREE_SWEEPS, 0)
+        if merit(c, island) <= 1.0:
+            break
+        tried += call4(tree, address, island, TREE_STEPS, 0)
+    return tried, swept
 
 
 @kernel
@@ -77,13 +101,20 @@ def solve_island(c, address, island, skip):
     measured = False
     if c.stage[STAGE_BODY] != 0 and not skip and rows <= c.setting[NEWTON_ROWS]:
         measured = True
-        few = rows <= FEW_ROWS and has_room(c, island)
-        done = call4(sweeper, address, island, min(cap, FEW_SWEEPS if few else int(c.setting[FIRST_SWEEPS])), 0)
-        cap -= done
-        if few and done > 0 and not merit(c, island) <= 1.0:
-            done += newton_in_rows(c, island, FEW_STEPS)
-        if not merit(c, island) <= 1.0:
-            done += call4(c.stage[STAGE_BODY], address, island, int(c.setting[NEWTON_STEPS]), 0)
+        tried = -1
+        if c.stage[STAGE_TREE] != 0:
+            tried, swept = follow_tree(c, address, island, sweeper)
+            done = tried + swept
+            cap -= swept
+        if tried < 0 or not merit(c, island) <= 1.0:
+            few = rows <= FEW_ROWS and has_room(c, island)
+            swept = call4(sweeper, address, island, min(cap, FEW_SWEEPS if few else int(c.setting[FIRST_SWEEPS])), 0)
+            cap -= swept
+            done += swept
+            if few and swept > 0 and not merit(c, island) <= 1.0:
+                done += newton_in_rows(c, island, FEW_STEPS)
+            if not merit(c, island) <= 1.0:
+                done += call4(c.stage[STAGE_BODY], address, island, int(c.setting[NEWTON_STEPS]), 0)
     if not measured or not merit(c, island) <= enough:
         done += call4(sweeper, address, island, 0 if skip else cap, 0)
     status = CONVERGED

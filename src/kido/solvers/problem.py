@@ -61,6 +61,7 @@ CAP, LARGEST, DIRECTIONS, RELAXATION, CHANGE, NO_SPIN = 0, 1, 2, 3, 4, 5
 STAGE_SWEEPER, STAGE_FALLBACK, STAGE_CHOSEN, STAGE_BODY = 0, 1, 2, 3
 STAGE_INERTIA, STAGE_INERTIA_OF = 4, 5  # the callback (0: `inertia` is filled already); two addresses that it reads
 STAGE_RESPONSES = 7  # and one more, 0: none
+STAGE_TREE, STAGE_TREE_OF = 8, 9  # a callback that solves islands of one robot, or 0, and an address that it reads
 
 # Entries of `setting` (float64): parameters of the solvers, with `default_settings`.
 TOLERANCE, TOLERANCE_LARGE, SMALL_ROWS = 0, 1, 2
@@ -123,7 +124,7 @@ TOTAL_FALLBACKS, TOTAL_BOUNCES, TOTAL_SPEED = 4, 5, 6
 PROBLEM = Schema(
     "PROBLEM",
     Field("count", "i", (8,), doc="number of blocks, rows, DOFs, islands, extra segments"),
-    Field("stage", "i", (8,), doc="callbacks: STAGE_SWEEPER ... STAGE_RESPONSES"),
+    Field("stage", "i", (12,), doc="callbacks: STAGE_SWEEPER ... STAGE_TREE_OF"),
     Field("setting", "f", (NUM_SETTINGS,), doc="parameters of the solvers, see SETTING_NAMES"),
     Field("kind", "i", ("blocks",), doc="CONTACT, BOUNDED or SPIN"),
     Field("row", "i", ("blocks",), doc="first row of the block"),

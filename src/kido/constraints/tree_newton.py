@@ -1,0 +1,334 @@
+"""Newton's method on the exact cone along a tree: contacts and joint rows of one robot, one sweep an iteration.
+
+Where all blocks of an island act on one skeleton, each on one of its bodies (contacts with the ground or with what
+does not respond) or on one coordinate, a linearization of their laws is a tree held by linear laws
+(`kido.kernels.yielding_tree`). An iteration costs a sweep of the tree and some work for each block: neither rows of
+J and of responses nor a matrix are read. With x = p - D v, D a block's mean inertia, the law of a contact is
+
+* open where x_n <= 0:  p = 0;
+* sticking where |x_t| <= mu x_n:  p' = p - sigma v';
+* sliding else, along e = x_t / |x_t|:  p_n' = p_n - sigma v_n',  p_t' = mu p_n' e - (mu p_n / |v_t|) (1 - e e^T) v_t'
+
+with sigma = PENALTY D and primes for the iteration's result. Limits, dry friction and servos: open at a bound, else as
+sticking. Steps are full ones. A warm start mostly has the right cases, and two iterations are enough: the error of an
+iteration is the change of p over PENALTY. Greater penalties amplify what redundant contacts leave undecided. What is
+not solved when that stagnates is left as it is: sweeps find other cases from there (`kido.solvers.default`).
+
+Source: Alart and Curnier 1991 for the cases; Rockafellar 1976 for the proximal term.
+"""
+
+from __future__ import annotations
+
+import math
+
+from kido.collision.container import COLLISION
+from kido.constraints.sources import (
+    FROM_CONTACT,
+    FROM_FRICTION,
+    FROM_LIMIT,
+    FROM_SERVO,
+    FROM_SPEED_LIMIT,
+    SOURCES,
+    TIME_STEP,
+)
+from kido.jit import callback, inlined, kernel, view
+from kido.joints.kinds import FREE
+from kido.kernels.free_lanes import NOT_FREE
+from kido.kernels.responses import RESPONSES
+from kido.kernels.yielding_tree import YIELDING, release_tree, solve_held_tree
+from kido.math.so3 import cross
+from kido.solvers.certify import measure_island, measure_rows
+from kido.solvers.problem import BOUNDED, PROBLEM, STAGE_TREE_OF
+from kido.solvers.rows import INDEX, apply_impulses, bounded_velocity, contact_velocity, free_velocity
+from kido.solvers.vectors import gather, scatter
+from kido.tree.schema import DATA, TREE
+
+PENALTY = 1e3  # sigma over the block's mean inertia
+WIDEST = 100.0  # friction beyond which a cone is as good as a half space, and its natural map blind to v_n
+STEEPEST = 1.0 - 1e-9  # share of the cone's edge from which on a sliding contact turns like a sticking one
+PATIENCE, SLOW = 2, 0.5  # iterations that leave more than this share of the least merit, before it stops
+ENOUGH = 0.5  # merit at which the impulses are made admissible and measured
+
+# Rows of `history`: row velocities, free ones, the best impulses met; then the law of each block.
+V, FREE_V, BEST, LAW, GAIN, AXIS = 0, 1, 5, 2, 3, 4
+
+TREE_AT, DATA_AT, COLLISION_AT, SOURCES_AT = range(4)  # of YIELDING.place
+
+
+@kernel
+def part_of_island(t, c, src, r, island):
+    """The part that all blocks of an island act on, each in one place; -1: there is none."""
+    part = -1
+    for e in range(c.island_start[island], c.island_start[island + 1]):
+        b = c.island_block[e]
+        origin = src.origin[b]
+        one_sided = (c.len_a[b] == 0) != (c.len_b[b] == 0)
+        if not one_sided or c.more_count[b] != 0 or c.floor[b] != 0.0:
+            return -1
+        dof = c.dof_a[b] if c.len_a[b] > 0 else c.dof_b[b]
+        body = t.body_of_dof[dof]
+        if origin == FROM_CONTACT:
+            if c.mu[b] > WIDEST:
+                return -1
+        elif origin == FROM_LIMIT or origin == FROM_FRICTION or origin == FROM_SERVO or origin == FROM_SPEED_LIMIT:
+            if t.kind[t.body_of_dof[src.index[b]]] == FREE:  # rows of positions in turned axes
+                return -1
+        else:
+            return -1
+        if part < 0:
+            part = t.part[body]
+            if r.free[body] != NOT_FREE:
+                return -1
+        elif part != t.part[body]:
+            return -1
+    return part
+
+
+@kernel
+def body_of_contact(t, c, src, col, b, part):
+    """The body of a part that a contact block acts on; -1: it acts on two of them."""
+    k = src.index[b]
+    i, j = col.body_a[k], col.body_b[k]
+    on_a, on_b = i >= 0, j >= 0
+    if on_a:
+        on_a = t.part[i] == part and t.moves[i] != 0
+    if on_b:
+        on_b = t.part[j] == part and t.moves[j] != 0
+    if on_a and on_b:
+        return -1
+    return i if on_a else j
+
+
+@kernel
+def row_wrenches(d, src, col, b, body):
+    """The three rows of a contact as wrenches [moment; force] about its body's origin, 18 numbers."""
+    k = src.index[b]
+    sign = -1.0 if col.body_a[k] == body else 1.0
+    x, y, z = col.point[k, 0] - d.p[body, 0], col.point[k, 1] - d.p[body, 1], col.point[k, 2] - d.p[body, 2]
+    t = src.tangent
+    n0, n1, n2 = sign * col.normal[k, 0], sign * col.normal[k, 1], sign * col.normal[k, 2]
+    a0, a1, a2 = sign * t[b, 0], sign * t[b, 1], sign * t[b, 2]
+    b0, b1, b2 = sign * t[b, 3], sign * t[b, 4], sign * t[b, 5]
+    m0, m1, m2 = cross(x, y, z, n0, n1, n2)
+    o0, o1, o2 = cross(x, y, z, a0, a1, a2)
+    q0, q1, q2 = cross(x, y, z, b0, b1, b2)
+    return m0, m1, m2, n0, n1, n2, o0, o1, o2, a0, a1, a2, q0, q1, q2, b0, b1, b2
+
+
+@kernel
+def hold_contact(c, y, k, b, body, w):
+    """Add the linearized law of a contact to what holds its body; LAW, GAIN and AXIS keep it."""
+    h = c.history
+    i = c.row[b] & INDEX
+    step, mu = c.step[b], c.mu[b]
+    sigma = PENALTY * step
+    p0, p1, p2 = c.impulse[i], c.impulse[i + 1], c.impulse[i + 2]
+    v0, v1, v2 = h[V, k], h[V, k + 1], h[V, k + 2]
+    soft0, soft1, soft2 = c.compliance[i], c.compliance[i + 1], c.compliance[i + 2]
+    x0, x1, x2 = p0 - step * v0, p1 - step * v1, p2 - step * v2
+    # p' = q - G (J u' - J u), G = g_n on the normal, g_1 and g_2 or g_across on the tangents, e g_n from normal to those
+    q0 = q1 = q2 = gn = g11 = g12 = g22 = e1 = e2 = 0.0
+    if x0 > 0.0:
+        gn = sigma / (1.0 + sigma * soft0)
+        q0 = p0 - gn * v0
+        t2 = x1 * x1 + x2 * x2
+        if mu > 0.0 and t2 <= mu * mu * x0 * x0:
+            g11 = sigma / (1.0 + sigma * soft1)
+            g22 = sigma / (1.0 + sigma * soft2)
+            q1 = p1 - g11 * v1
+            q2 = p2 - g22 * v2
+        elif mu > 0.0:
+            size = math.sqrt(t2)
+            a1, a2 = x1 / size, x2 / size
+            edge = min(mu * max(p0, 0.0) / size, STEEPEST)
+            g = min(edge / (1.0 - edge) * step, sigma)
+            soft = 0.5 * (soft1 + soft2)
+            g /= 1.0 + g * soft
+            across = g * (a1 * (v2 - soft * p2) - a2 * (v1 - soft * p1))
+            q1 = mu * q0 * a1 + a2 * across
+            q2 = mu * q0 * a2 - a1 * across
+            g11, g12, g22 = g * a2 * a2, -g * a1 * a2, g * a1 * a1
+            e1, e2 = mu * a1, mu * a2
+    h[LAW, k], h[LAW, k + 1], h[LAW, k + 2] = q0, q1, q2
+    h[GAIN, k], h[GAIN, k + 1], h[GAIN, k + 2] = g11, g12, g22
+    h[AXIS, k], h[AXIS, k + 1], h[AXIS, k + 2] = gn, e1, e2
+    if gn == 0.0:
+        return
+    d0 = v0 - soft0 * p0 - h[FREE_V, k]
+    d1 = v1 - soft1 * p1 - h[FREE_V, k + 1]
+    d2 = v2 - soft2 * p2 - h[FREE_V, k + 2]
+    r0 = q0 + gn * d0
+    r1 = q1 + e1 * gn * d0 + g11 * d1 + g12 * d2
+    r2 = q2 + e2 * gn * d0 + g12 * d1 + g22 * d2
+    for j in range(6):
+        y.pull[body, j] += w[j] * r0 + w[6 + j] * r1 + w[12 + j] * r2
+    for j in range(6):
+        b0 = gn * w[j]
+        b1 = e1 * b0 + g11 * w[6 + j] + g12 * w[12 + j]
+        b2 = e2 * b0 + g12 * w[6 + j] + g22 * w[12 + j]
+        y.gain[body, j] += w[0] * b0 + w[6] * b1 + w[12] * b2
+        y.gain[body, 6 + j] += w[1] * b0 + w[7] * b1 + w[13] * b2
+        y.gain[body, 12 + j] += w[2] * b0 + w[8] * b1 + w[14] * b2
+        y.gain[body, 18 + j] += w[3] * b0 + w[9] * b1 + w[15] * b2
+        y.gain[body, 24 + j] += w[4] * b0 + w[10] * b1 + w[16] * b2
+        y.gain[body, 30 + j] += w[5] * b0 + w[11] * b1 + w[17] * b2
+
+
+@kernel
+def sign_of_row(c, src, b):
+    """Direction of a joint's row along its coordinate, +1 or -1."""
+    return c.J[c.at_a[b] + src.index[b] - c.dof_a[b]]
+
+
+@kernel
+def hold_joint(c, src, y, k, b):
+    """Add the linearized law of a joint's row to what holds its coordinate."""
+    h = c.history
+    i = c.row[b] & INDEX
+    p, v, step = c.impulse[i], h[V, k], c.step[b]
+    x = p - step * v
+    q = g = 0.0
+    if x < c.lower[b]:
+        q = c.lower[b]
+    elif x > c.upper[b]:
+        q = c.upper[b]
+    else:
+        g = PENALTY * step / (1.0 + PENALTY * step * c.compliance[i])
+        q = p - g * v
+    h[LAW, k], h[GAIN, k] = q, g
+    sign = sign_of_row(c, src, b)
+    r = q + g * (v - c.compliance[i] * p - h[FREE_V, k])
+    y.joint_pull[src.index[b]] += sign * r
+    y.joint_gain[src.index[b]] += sign * sign * g
+
+
+@kernel
+def load_start(c, island):
+    """Velocities of the rows, and those without impulses."""
+    h = c.history
+    k = c.island_row[island] & INDEX
+    for e in range(c.island_start[island], c.island_start[island + 1]):
+        b = c.island_block[e]
+        if c.kind[b] == BOUNDED:
+            h[V, k], h[FREE_V, k] = bounded_velocity(c, b), free_velocity(c, b, 0)
+            k += 1
+        else:
+            h[V, k], h[V, k + 1], h[V, k + 2] = contact_velocity(c, b)
+            for r in range(3):
+                h[FREE_V, k + r] = free_velocity(c, b, r)
+            k += 3
+
+
+@kernel
+def hold_tree(t, d, c, src, col, y, island, part):
+    """The laws of all blocks, linearized at the present impulses and velocities."""
+    release_tree(t, y, t.part_body[part], t.part_body[part + 1])
+    k = c.island_row[island] & INDEX
+    for e in range(c.island_start[island], c.island_start[island + 1]):
+        b = c.island_block[e] & INDEX
+        if c.kind[b] == BOUNDED:
+            hold_joint(c, src, y, k, b)
+            k += 1
+        else:
+            body = body_of_contact(t, c, src, col, b, part)
+            hold_contact(c, y, k, b, body, row_wrenches(d, src, col, b, body))
+            k += 3
+
+
+@inlined
+def row_velocity(w, y, body, r):
+    """Velocity of a row for the change of its body's velocity."""
+    a = 6 * r
+    x = w[a] * y.V[body, 0] + w[a + 1] * y.V[body, 1] + w[a + 2] * y.V[body, 2]
+    return x + (w[a + 3] * y.V[body, 3] + w[a + 4] * y.V[body, 4] + w[a + 5] * y.V[body, 5])
+
+
+@kernel
+def follow_tree(t, d, c, src, col, y, island, part):
+    """Impulses by their linearized laws, and velocities of the rows, from those of the tree."""
+    h = c.history
+    k = c.island_row[island] & INDEX
+    for e in range(c.island_start[island], c.island_start[island + 1]):
+        b = c.island_block[e] & INDEX
+        i = c.row[b] & INDEX
+        if c.kind[b] == BOUNDED:
+            x = h[FREE_V, k] + sign_of_row(c, src, b) * y.s[src.index[b]]
+            old = h[V, k] - c.compliance[i] * c.impulse[i]
+            c.impulse[i] = h[LAW, k] - h[GAIN, k] * (x - old)
+            h[V, k] = x + c.compliance[i] * c.impulse[i]
+            k += 1
+        else:
+            body = body_of_contact(t, c, src, col, b, part)
+            w = row_wrenches(d, src, col, b, body)
+            x0 = h[FREE_V, k] + row_velocity(w, y, body, 0)
+            x1 = h[FREE_V, k + 1] + row_velocity(w, y, body, 1)
+            x2 = h[FREE_V, k + 2] + row_velocity(w, y, body, 2)
+            soft0, soft1, soft2 = c.compliance[i], c.compliance[i + 1], c.compliance[i + 2]
+            d0 = x0 - (h[V, k] - soft0 * c.impulse[i])
+            d1 = x1 - (h[V, k + 1] - soft1 * c.impulse[i + 1])
+            d2 = x2 - (h[V, k + 2] - soft2 * c.impulse[i + 2])
+            n = h[AXIS, k] * d0
+            c.impulse[i] = h[LAW, k] - n
+            c.impulse[i + 1] = h[LAW, k + 1] - h[AXIS, k + 1] * n - h[GAIN, k] * d1 - h[GAIN, k + 1] * d2
+            c.impulse[i + 2] = h[LAW, k + 2] - h[AXIS, k + 2] * n - h[GAIN, k + 1] * d1 - h[GAIN, k + 2] * d2
+            h[V, k] = x0 + soft0 * c.impulse[i]
+            h[V, k + 1] = x1 + soft1 * c.impulse[i + 1]
+            h[V, k + 2] = x2 + soft2 * c.impulse[i + 2]
+            k += 3
+
+
+@kernel
+def acts_in_one_place(t, c, src, col, island, part):
+    """Whether no contact of an island has both its bodies in the part."""
+    for e in range(c.island_start[island], c.island_start[island + 1]):
+        b = c.island_block[e] & INDEX
+        if c.kind[b] != BOUNDED and body_of_contact(t, c, src, col, b, part) < 0:
+            return False
+    return True
+
+
+@callback
+def tree_newton_island(address, island, cap, unused):
+    """Newton's method on one island until it is solved (`measure_island`) or `cap` iterations are done.
+
+    Reads impulses and u, which must belong together; leaves the impulses of the last iteration, made admissible,
+    with their u and what `measure_island` sets. Stops early where PATIENCE iterations in turn gained little.
+
+    Returns:
+        The number of iterations; -1 where the island is none of one robot alone, which is not measured then.
+    """
+    c = view(PROBLEM, address)
+    y = view(YIELDING, c.stage[STAGE_TREE_OF])
+    t = view(TREE, y.place[TREE_AT])
+    d = view(DATA, y.place[DATA_AT])
+    col = view(COLLISION, y.place[COLLISION_AT])
+    src = view(SOURCES, y.place[SOURCES_AT])
+    part = part_of_island(t, c, src, view(RESPONSES, src.responses[0]), island)
+    if part < 0 or not acts_in_one_place(t, c, src, col, island, part):
+        return -1
+    merit = measure_island(c, island)
+    if merit <= 1.0 or not math.isfinite(merit):
+        return 0
+    first, last = t.part_body[part], t.part_body[part + 1]
+    gather(c, island, BEST)
+    load_start(c, island)
+    done = 0
+    best = merit
+    vain = 0
+    while done < cap and vain < PATIENCE and merit > 1.0 and math.isfinite(merit):
+        while done < cap and vain < PATIENCE and merit > ENOUGH and math.isfinite(merit):
+            hold_tree(t, d, c, src, col, y, island, part)
+            solve_held_tree(t, d, y, first, last, src.parameter[TIME_STEP])
+            follow_tree(t, d, c, src, col, y, island, part)
+            merit = measure_rows(c, island, V)
+            done += 1
+            vain = vain + 1 if merit > SLOW * best else 0
+            best = min(best, merit)
+        if math.isfinite(merit):
+            gather(c, island, BEST)
+        scatter(c, island, BEST)  # admissible
+        apply_impulses(c, island)
+        merit = measure_island(c, island)
+        if merit > 1.0:
+            load_start(c, island)
+    return done

@@ -1,0 +1,215 @@
+"""A tree whose bodies and coordinates are held by linear laws: one articulated-body sweep, whatever their number.
+
+Impulses [moment; force] on body i that fall with its change of velocity V_i, as those of contacts do in a step of
+Newton's method, are z_i - G_i V_i, and those on coordinate k are r_k - g_k s_k. With J_i the Jacobian of body i,
+
+    (M + sum_i J_i^T G_i J_i + diag g) s = r + sum_i J_i^T z_i
+
+has the structure of the mass matrix of the same tree with the inertias I_i + G_i, so that the articulated-body
+recursion solves it in O(n). G_i need not be symmetric, as where friction slides: then the elimination has a row
+L = H^T Q beside its column Q H,
+
+    Q <- Q - Q H (H^T Q) / D,    z <- z - Q H (r + H^T z) / D,    D = H^T Q H + g + implicit damping and springs
+
+Needs transforms and inertias of the smooth stage, nothing of its elimination. Source: Featherstone 1983; Castro,
+Permenter and Han 2022 for contact as a regularized law in Newton's method; the sweep with contact inertias is our own.
+"""
+
+from __future__ import annotations
+
+from kido.jit import Field, Schema, inlined, kernel
+from kido.kernels.inertia import inertia_of
+from kido.kernels.inverse_dynamics import column_dot
+from kido.math.so3 import cross
+
+YIELDING = Schema(
+    "YIELDING",
+    Field("place", "i", (4,), doc="addresses of TREE, DATA, COLLISION and SOURCES"),
+    Field("gain", "f", ("bodies", 36), doc="G of each body, row after row: impulse taken per change of velocity"),
+    Field("pull", "f", ("bodies", 6), "N m s, N s", "z of each body"),
+    Field("Q", "f", ("bodies", 36), doc="articulated inertia with G, row after row"),
+    Field("z", "f", ("bodies", 6), "N m s, N s", "articulated impulse"),
+    Field("V", "f", ("bodies", 6), "rad/s, m/s", "change of velocity, about the body's origin"),
+    Field("L", "f", ("dofs", 6), doc="H^T Q of each coordinate, after those above it are eliminated"),
+    Field("Dinv", "f", ("dofs",), doc="inverse of the coordinate's own inertia; 0: prescribed"),
+    Field("e", "f", ("dofs",), doc="the coordinate's own share of s"),
+    Field("s", "f", ("dofs",), doc="change of velocity of each coordinate"),
+    Field("joint_gain", "f", ("dofs",), doc="g of each coordinate"),
+    Field("joint_pull", "f", ("dofs",), doc="r of each coordinate"),
+)
+
+
+@kernel
+def release_tree(t, y, first, last):
+    """No body and no coordinate is held."""
+    for i in range(first, last):
+        for j in range(36):
+            y.gain[i, j] = 0.0
+        for j in range(6):
+            y.pull[i, j] = 0.0
+    for k in range(t.first_dof[first], t.first_dof[last]):
+        y.joint_gain[k] = 0.0
+        y.joint_pull[k] = 0.0
+
+
+@kernel
+def start_held(t, d, y, i):
+    """Q and z of a body without those below it."""
+    for j in range(36):
+        y.Q[i, j] = y.gain[i, j]
+    for j in range(6):
+        y.z[i, j] = y.pull[i, j]
+    J0, J1, J2, J3, J4, J5 = inertia_of(d, i)
+    c0, c1, c2 = d.mc[i, 0], d.mc[i, 1], d.mc[i, 2]
+    m = t.mass[i]
+    Q = y.Q
+    Q[i, 0] += J0
+    Q[i, 1] += J1
+    Q[i, 2] += J2
+    Q[i, 6] += J1
+    Q[i, 7] += J3
+    Q[i, 8] += J4
+    Q[i, 12] += J2
+    Q[i, 13] += J4
+    Q[i, 14] += J5
+    Q[i, 4] -= c2
+    Q[i, 5] += c1
+    Q[i, 9] += c2
+    Q[i, 11] -= c0
+    Q[i, 15] -= c1
+    Q[i, 16] += c0
+    Q[i, 24] -= c2
+    Q[i, 30] += c1
+    Q[i, 19] += c2
+    Q[i, 31] -= c0
+    Q[i, 20] -= c1
+    Q[i, 26] += c0
+    Q[i, 21] += m
+    Q[i, 28] += m
+    Q[i, 35] += m
+
+
+@inlined
+def held_row(Q, i, r, h0, h1, h2, h3, h4, h5):
+    """Row r of Q times a motion."""
+    a = 6 * r
+    x = Q[i, a] * h0 + Q[i, a + 1] * h1 + Q[i, a + 2] * h2
+    return x + (Q[i, a + 3] * h3 + Q[i, a + 4] * h4 + Q[i, a + 5] * h5)
+
+
+@inlined
+def held_column(Q, i, a, h0, h1, h2, h3, h4, h5):
+    """A motion times column a of Q."""
+    x = h0 * Q[i, a] + h1 * Q[i, a + 6] + h2 * Q[i, a + 12]
+    return x + (h3 * Q[i, a + 18] + h4 * Q[i, a + 24] + h5 * Q[i, a + 30])
+
+
+@inlined
+def eliminate_held(t, d, y, i, k, h):
+    """Take coordinate k out of Q and z of its body."""
+    Q, z, L = y.Q, y.z, y.L
+    h0, h1, h2, h3, h4, h5 = d.H[k, 0], d.H[k, 1], d.H[k, 2], d.H[k, 3], d.H[k, 4], d.H[k, 5]
+    u0 = held_row(Q, i, 0, h0, h1, h2, h3, h4, h5)
+    u1 = held_row(Q, i, 1, h0, h1, h2, h3, h4, h5)
+    u2 = held_row(Q, i, 2, h0, h1, h2, h3, h4, h5)
+    u3 = held_row(Q, i, 3, h0, h1, h2, h3, h4, h5)
+    u4 = held_row(Q, i, 4, h0, h1, h2, h3, h4, h5)
+    u5 = held_row(Q, i, 5, h0, h1, h2, h3, h4, h5)
+    for a in range(6):
+        L[k, a] = held_column(Q, i, a, h0, h1, h2, h3, h4, h5)
+    D = (h0 * u0 + h1 * u1 + h2 * u2) + (h3 * u3 + h4 * u4 + h5 * u5)
+    D += y.joint_gain[k] + h * (t.damping[k] + 0.25 * h * t.stiffness[k])
+    inverse = 1.0 / D
+    e = y.joint_pull[k] + column_dot(d, k, z[i, 0], z[i, 1], z[i, 2], z[i, 3], z[i, 4], z[i, 5])
+    e *= inverse
+    y.Dinv[k] = inverse
+    y.e[k] = e
+    z[i, 0] -= u0 * e
+    z[i, 1] -= u1 * e
+    z[i, 2] -= u2 * e
+    z[i, 3] -= u3 * e
+    z[i, 4] -= u4 * e
+    z[i, 5] -= u5 * e
+    u0 *= inverse
+    u1 *= inverse
+    u2 *= inverse
+    u3 *= inverse
+    u4 *= inverse
+    u5 *= inverse
+    for a in range(6):
+        x = L[k, a]
+        Q[i, a] -= u0 * x
+        Q[i, a + 6] -= u1 * x
+        Q[i, a + 12] -= u2 * x
+        Q[i, a + 18] -= u3 * x
+        Q[i, a + 24] -= u4 * x
+        Q[i, a + 30] -= u5 * x
+
+
+@inlined
+def hand_held_down(d, y, i, p):
+    """Q(p) += phi Q(i) phi*, z(p) += phi z(i), with l from the parent's origin to the body's."""
+    Q, z = y.Q, y.z
+    l0, l1, l2 = d.l[i, 0], d.l[i, 1], d.l[i, 2]
+    # phi = [[1, l~], [0, 1]]: rows first, moments += l x forces; then columns, by the same rule.
+    for a in range(6):
+        f0, f1, f2 = Q[i, a + 18], Q[i, a + 24], Q[i, a + 30]
+        Q[i, a] += l1 * f2 - l2 * f1
+        Q[i, a + 6] += l2 * f0 - l0 * f2
+        Q[i, a + 12] += l0 * f1 - l1 * f0
+    for r in range(6):
+        a = 6 * r
+        f0, f1, f2 = Q[i, a + 3], Q[i, a + 4], Q[i, a + 5]
+        Q[p, a] += Q[i, a] + (l1 * f2 - l2 * f1)
+        Q[p, a + 1] += Q[i, a + 1] + (l2 * f0 - l0 * f2)
+        Q[p, a + 2] += Q[i, a + 2] + (l0 * f1 - l1 * f0)
+        Q[p, a + 3] += f0
+        Q[p, a + 4] += f1
+        Q[p, a + 5] += f2
+    x0, x1, x2 = cross(l0, l1, l2, z[i, 3], z[i, 4], z[i, 5])
+    z[p, 0] += z[i, 0] + x0
+    z[p, 1] += z[i, 1] + x1
+    z[p, 2] += z[i, 2] + x2
+    z[p, 3] += z[i, 3]
+    z[p, 4] += z[i, 4]
+    z[p, 5] += z[i, 5]
+
+
+@inlined
+def held_motion(t, d, y, i, first):
+    """V of body i and s of its coordinates, from its parent's V."""
+    V, L = y.V, y.L
+    b0, b1, b2, b3, b4, b5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    p = t.parent[i]
+    if p >= first:
+        b0, b1, b2 = V[p, 0], V[p, 1], V[p, 2]
+        x, y1, z = cross(b0, b1, b2, d.l[i, 0], d.l[i, 1], d.l[i, 2])
+        b3, b4, b5 = V[p, 3] + x, V[p, 4] + y1, V[p, 5] + z
+    for k in range(t.first_dof[i], t.first_dof[i + 1]):
+        s = 0.0
+        if t.prescribed[k] == 0:
+            w = L[k, 0] * b0 + L[k, 1] * b1 + L[k, 2] * b2
+            s = y.e[k] - (w + (L[k, 3] * b3 + L[k, 4] * b4 + L[k, 5] * b5)) * y.Dinv[k]
+            b0 += d.H[k, 0] * s
+            b1 += d.H[k, 1] * s
+            b2 += d.H[k, 2] * s
+            b3 += d.H[k, 3] * s
+            b4 += d.H[k, 4] * s
+            b5 += d.H[k, 5] * s
+        y.s[k] = s
+    V[i, 0], V[i, 1], V[i, 2], V[i, 3], V[i, 4], V[i, 5] = b0, b1, b2, b3, b4, b5
+
+
+@kernel
+def solve_held_tree(t, d, y, first, last, h):
+    """Velocities s of the coordinates and V of the bodies first..last-1 of a whole tree, in all held directions."""
+    for i in range(first, last):
+        start_held(t, d, y, i)
+    for i in range(last - 1, first - 1, -1):
+        for k in range(t.first_dof[i + 1] - 1, t.first_dof[i] - 1, -1):
+            if t.prescribed[k] == 0:
+                eliminate_held(t, d, y, i, k, h)
+        if t.parent[i] >= first:
+            hand_held_down(d, y, i, t.parent[i])
+    for i in range(first, last):
+        held_motion(t, d, y, i, first)
