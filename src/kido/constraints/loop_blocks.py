@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 
 from kido.constraints.joint import limit_is_near
+from kido.constraints.loop_factor import solve
 from kido.constraints.loop_rows import add_body_row, add_coupler_row, is_moved
 from kido.constraints.loop_schema import (
     COUPLE,
@@ -29,7 +30,6 @@ from kido.constraints.loop_schema import (
     SPRING,
     USER_COUNT,
 )
-from kido.constraints.loop_solve import solve
 from kido.constraints.recovery import distance_biases
 from kido.constraints.sources import (
     BLOCKS_NEEDED,

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 RATE = 1e-6  # [m/s or rad/s] velocity error above which a row is not met
-_KEPT = ("impulse", "enabled", "angle", "end_q", "end_u", "closure")  # what the next step depends on
+# What the next step depends on.
+_KEPT = ("impulse", "enabled", "angle", "end_q", "end_u", "closure", "start", "start_rank")
 
 
 @entry("i8(i8,i8,i8,i8)")

@@ -22,6 +22,16 @@ import math
 
 from kido.constraints.assemble import ASSEMBLED, PROBLEM_FULL
 from kido.constraints.loop_blocks import add_load, complete_problem, predict_rows, reactions
+from kido.constraints.loop_factor import (
+    factor,
+    fill_rows,
+    measure_all,
+    negate_right,
+    project,
+    push,
+    rates,
+    solve,
+)
 from kido.constraints.loop_schema import (
     CLOSURE,
     CONSTRAINTS,
@@ -40,15 +50,9 @@ from kido.constraints.loop_solve import (
     close_after_step,
     close_anew,
     close_new,
-    factor,
-    fill_rows,
     is_awake,
-    measure_all,
-    negate_right,
-    project,
-    push,
-    rates,
-    solve,
+    is_weak,
+    seen_as_turn,
 )
 from kido.constraints.soft_contact import link_velocity
 from kido.constraints.sources import FROM_CONSTRAINT, FROM_USER, SOURCES
@@ -158,8 +162,9 @@ def loop_free_stage(address, symmetric, unused_2, unused_3):
             lp.total[s] = 0.0
         if symmetric != 0:
             rates(t, lp, g, lp.G, w.start_u)
+            share = seen_as_turn(t, d, lp, g) if is_weak(lp, g) else 1.0
             for s in range(lp.group_slot[g], lp.group_slot[g + 1]):
-                lp.total[s] = lp.right[s]
+                lp.total[s] = share * lp.right[s]
         rates(t, lp, g, lp.G, pr.u_free)
         for s in range(lp.group_slot[g], lp.group_slot[g + 1]):
             lp.right[s] += lp.total[s]
