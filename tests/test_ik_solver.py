@@ -321,3 +321,54 @@ def test_targets_as_users_have_them() -> None:
         np.testing.assert_allclose(solver.solve(target).positions, expected, atol=1e-12)
     text = np.round(X, 7)  # as files have it
     assert solver.solve(text)
+
+
+def test_batches_are_single_solves_at_any_number_of_threads() -> None:
+    arm = arm7()
+    tip = arm.node("tip")
+    solver = IkSolver(tip)
+    _, targets = reachable(arm, tip, 200, 6)
+    targets[::50, :3, 3] *= 3.0  # out of reach
+    found = solver.solve_batch(targets, threads=1)
+    assert len(found) == 200 and (~found.success).sum() == 4
+    for other in (solver.solve_batch(targets, threads=3), IkSolver(tip).solve_batch(targets[::-1])):
+        numbers = other._numbers if other is not found and other._numbers[0, 0] == found._numbers[0, 0] else None
+        assert (other._numbers if numbers is not None else other._numbers[::-1]).tobytes() == found._numbers.tobytes()
+    for k in (0, 1, 50, 199):
+        single = solver.solve(targets[k])
+        assert single._numbers.tobytes() == found[k]._numbers.tobytes()
+    assert max(max(errors(arm, tip, q, X)) for q, X in zip(found.positions[1:9], targets[1:9], strict=True)) < 1e-6
+    assert found.iterations.sum() > 0 and found.attempts.min() == 1 and "196 met" in repr(found)
+    assert [s.success for s in found][:3] == [False, True, True]
+
+
+def test_batches_of_starts_and_of_several_tasks() -> None:
+    arm = planar_arm((1.0, 0.8, 0.6))
+    tip = arm.node("tip")
+    q, targets = reachable(arm, tip, 70, 2)
+    found = IkSolver(tip).solve_batch(targets, starts=q, threads=2)
+    assert found.iterations.sum() == 0 and np.abs(found.positions - q).max() < 1e-9
+    fixed = IkSolver(Task.position(tip, targets[0])).solve_batch(starts=q)
+    assert fixed.success.all()
+    two = IkSolver([Task.position(tip), Task.orientation(tip)])
+    pairs = np.stack([targets, targets], axis=1)
+    assert two.solve_batch(pairs).success.all()
+    assert len(IkSolver(tip).solve_batch(np.zeros((0, 4, 4)))) == 0
+    for wrong in (targets[0], pairs, np.zeros((3, 3)), "none"):
+        with pytest.raises(kido.ModelError, match="targets"):
+            IkSolver(tip).solve_batch(wrong)
+    bad = targets.copy()
+    bad[7, 0, 0] = np.nan
+    with pytest.raises(kido.ModelError, match=r"targets\[7\]"):
+        IkSolver(tip).solve_batch(bad)
+    with pytest.raises(kido.StateError, match="starts"):
+        IkSolver(tip).solve_batch(targets, starts=q[:5])
+    with pytest.raises(kido.StateError, match="threads"):
+        IkSolver(tip).solve_batch(targets, threads=0)
+
+
+def test_solve_at_once() -> None:
+    arm = arm7()
+    _, targets = reachable(arm, arm.node("tip"), 1, 6)
+    found = kido.ik.solve(arm.node("tip"), targets[0], start=np.zeros(7), attempts=50)
+    assert found.positions.tobytes() == IkSolver(arm.node("tip")).solve(targets[0]).positions.tobytes()

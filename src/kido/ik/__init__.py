@@ -18,7 +18,7 @@ from kido.ik.prioritized_solver import PrioritizedSolver
 from kido.ik.result import IkResult
 from kido.ik.selectively_damped import SelectivelyDampedLeastSquares
 from kido.ik.solution import IkSolution, IkSolutions, IkStatus
-from kido.ik.solver import IkSolver
+from kido.ik.solver import IkSolver, solve
 from kido.ik.task import Task
 from kido.ik.task_space_region import (
     OrientationError,
@@ -59,4 +59,5 @@ __all__ = [
     "Task",
     "TaskSpaceRegion",
     "WholeBodyIK",
+    "solve",
 ]

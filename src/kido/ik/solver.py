@@ -12,7 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from kido.errors import ModelError, StateError
 from kido.ik.engine import solve as kernels
 from kido.ik.engine.arrays import SearchArrays, Settings
-from kido.ik.solution import IkSolution
+from kido.ik.engine.batch import first_not_rigid
+from kido.ik.pool import SearchPool
+from kido.ik.solution import IkSolution, IkSolutions
 from kido.ik.task import Task, skeleton_of
 from kido.jit import REFUSALS
 from kido.math.transform import as_numbers, as_transform
@@ -118,6 +120,7 @@ class IkSolver:
         self._settings = Settings(attempts, iterations, max_iterations, time_limit, samples, seed)
         self._seeds = seeds
         self._arrays: SearchArrays | None = None
+        self._pool: SearchPool | None = None
         self._current()
 
     @property
@@ -136,7 +139,7 @@ class IkSolver:
         return self._current().dofs.copy()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_arrays": None}
+        return {**self.__dict__, "_arrays": None, "_pool": None}
 
     def __repr__(self) -> str:
         return f"IkSolver({self._skeleton.name!r}, {len(self._tasks)} tasks, {len(self.dofs)} active dofs)"
@@ -217,7 +220,7 @@ class IkSolver:
                     X = X.reshape(a.shape)
             except (AttributeError, ValueError):
                 X = self._checked_targets(target)
-        out = empty(a.size)
+        out = empty(a.result)
         try:
             if start is None:
                 status = kernels.solve_from_held.call(*held, *a.addresses, X, out)
@@ -230,7 +233,75 @@ class IkSolver:
                 X = self._checked_targets(target)
             begin = skeleton.positions if start is None else positions_of(skeleton, start, "start")
             kernels.solve_from(held[0], *a.addresses, begin, X, out)
-        return IkSolution(out, a.dofs_of_skeleton)
+        return IkSolution(out[0], a.dofs_of_skeleton)
+
+    def solve_batch(
+        self, targets: ArrayLike | None = None, starts: ArrayLike | None = None, threads: int | None = None
+    ) -> IkSolutions:
+        """Positions for many targets at once, shared out to threads that run without Python's lock.
+
+        Each result is that of `solve`, to the bit, whatever the other targets and however many threads there are.
+
+        Args:
+            targets: 4x4 poses in the world (samples, 4, 4), or (samples, tasks, 4, 4) for several tasks. None: the
+                targets that tasks have, for each start.
+            starts: positions to begin at, (samples, dofs) or (dofs,); by default those that the skeleton holds.
+            threads: how many; by default as many as there are cores.
+
+        Raises:
+            ModelError: a target that is no rigid transform (the message has its index), or of the wrong shape.
+            StateError: starts of the wrong shape or not finite, or a number of threads that is none.
+        """
+        a = self._current()
+        skeleton, n = self._skeleton, self._skeleton.num_dofs
+        q = self._checked_starts(starts)
+        if targets is None:
+            a.follow_targets(skeleton)
+            X = np.zeros((len(q), 0))
+        else:
+            X = self._many_targets(targets)
+        if len(q) not in (1, len(X)):
+            raise StateError(f"starts: expected {len(X)} positions, or one for all, got {len(q)}")
+        if self._pool is None:
+            self._pool = SearchPool()
+        return IkSolutions(self._pool.run(a, X, q, threads), n)
+
+    def _checked_starts(self, starts: ArrayLike | None) -> Array:
+        n = self._skeleton.num_dofs
+        if starts is None:
+            return self._skeleton.positions[None]
+        try:
+            q = np.atleast_2d(as_numbers(starts))
+        except (TypeError, ValueError):
+            raise StateError(f"starts: expected positions (samples, {n}), got {starts!r}") from None
+        if q.ndim != 2 or q.shape[1] != n or len(q) == 0 or not np.isfinite(q).all():
+            raise StateError(f"starts: expected finite positions (samples, {n}), got an array of shape {q.shape}")
+        return q
+
+    def _many_targets(self, targets: ArrayLike) -> Array:
+        """Targets as rows of numbers (samples, 16 tasks)."""
+        tasks = len(self._tasks)
+        try:
+            X = np.ascontiguousarray(targets, np.float64)
+        except (TypeError, ValueError):
+            raise ModelError(f"targets: expected 4x4 transforms, got {targets!r}") from None
+        if (
+            X.shape[-2:] != (4, 4)
+            or X.ndim != 3 + (X.ndim == 4)
+            or (X.ndim == 3 and tasks != 1)
+            or (X.ndim == 4 and X.shape[1] != tasks)
+        ):
+            raise ModelError(
+                f"targets: expected an array of shape (samples, {tasks}, 4, 4)"
+                f"{' or (samples, 4, 4)' if tasks == 1 else ''}, got {X.shape}"
+            )
+        bad = first_not_rigid(X.reshape(-1, 4, 4))
+        if bad >= 0:
+            X = X.copy()
+            flat = X.reshape(-1, 4, 4)
+            for k in range(bad, len(flat)):
+                flat[k] = as_transform(flat[k], f"targets[{k // tasks}]")
+        return X.reshape(len(X), 16 * tasks)
 
     def _checked_targets(self, target: Any) -> Array:
         n = len(self._tasks)
@@ -247,3 +318,23 @@ class IkSolver:
     @staticmethod
     def _in_world(X: Any) -> Any:
         return X.world_transform if isinstance(X, Frame) else X
+
+
+def solve(
+    tasks: JacobianNode | Task | Iterable[Task | JacobianNode],
+    target: Any = None,
+    start: ArrayLike | None = None,
+    **options: Any,
+) -> IkSolution:
+    """Positions for one target, by an `IkSolver` made for it; keep an `IkSolver` to solve for many.
+
+    Args:
+        tasks: a body or other node, a `Task`, or a list of these.
+        target: 4x4 pose in the world; for several tasks a list of them; None: those that tasks have.
+        start: positions (dofs,) to begin at; by default those that the skeleton holds.
+        **options: those of `IkSolver`.
+
+    Raises:
+        ModelError, StateError, NameLookupError: as `IkSolver` and its `solve` do.
+    """
+    return IkSolver(tasks, **options).solve(target, start)

@@ -12,13 +12,12 @@ from kido.errors import StateError
 from kido.ik.engine import search
 from kido.ik.engine.build import compile_tasks, place_of_target
 from kido.ik.engine.clock import link_clock
-from kido.ik.engine.search import SEARCH
+from kido.ik.engine.search import SEARCH, SEARCHER
 from kido.ik.engine.seeds import angles_of, sampled_positions
-from kido.ik.engine.solve import place_seeds
+from kido.ik.engine.solve import place_seeds, search_callback
 from kido.jit import Container
 from kido.joints.kinds import BALL, FREE
 from kido.math.transform import number_or_nan
-from kido.skeleton.frames.frame import Frame
 from kido.tree import data_for
 
 if TYPE_CHECKING:
@@ -81,11 +80,10 @@ class SearchArrays:
         self.tree = tree
         self.dofs = dofs
         self.dofs_of_skeleton = n = len(tree.body_of_dof)
-        self.size = n + search.REPORT
+        self.result = 1, n + search.REPORT
         self.shape = len(tasks), 4, 4
-        self._task_list = list(tasks)
+        self._made_from = skeleton, tuple(tasks), dofs, settings, given
         self._seen = [(t.node, t.node._carrier) for t in tasks if t.node is not None]
-        self._moving = [k for k, t in enumerate(tasks) if isinstance(t.target, Frame)]
         self.tasks = compile_tasks(skeleton, tasks, dofs)
         self.data = data_for(tree)
         shared: dict[str, Any] = {}
@@ -111,9 +109,14 @@ class SearchArrays:
         angles = np.concatenate([np.zeros(0, bool), *(np.array(angles_of(j), bool) for j in tops)])
         w.turns[:] = angles[dofs]
         link_clock(w)
+        w.function[SEARCHER] = search_callback.address
         self.addresses = self.data.address, self.tasks.address, w.address
         if like is None:
             place_seeds(tree.address, *self.addresses)
+
+    def twin(self) -> SearchArrays:
+        """Arrays for another thread, which share the table of seeds."""
+        return SearchArrays(*self._made_from, like=self)
 
     def have_moved(self) -> bool:
         """Whether a node is no longer where it was on its body, or on another body."""
@@ -125,7 +128,7 @@ class SearchArrays:
 
     def follow_targets(self, skeleton: Skeleton) -> Array:
         """Bring targets that are frames to where they are; returns no targets to take."""
-        for k, task in enumerate(self._task_list):
+        for k, task in enumerate(self._made_from[1]):
             base, X = place_of_target(skeleton, task.target)
             self.tasks.base[k] = base
             self.tasks.target[k] = X[:3].ravel()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @kernel
 def now(w):
     """Seconds since some moment."""
-    call4(w.clock[CLOCK], w.clock[FIRST], w.clock[SECOND], 0, 0)
+    call4(w.function[CLOCK], w.function[FIRST], w.function[SECOND], 0, 0)
     return w.tick[0] * w.measure[SCALE] + w.tick[1] * 1e-9
 
 
@@ -31,14 +31,14 @@ def link_clock(w: Container) -> None:
             w.tick[0], w.tick[1] = divmod(perf_counter_ns(), 1_000_000_000)
             return 0
 
-        w.clock[:3], w.measure[SCALE] = (callback(read).address, 0, 0), 1.0
+        w.function[:3], w.measure[SCALE] = (callback(read).address, 0, 0), 1.0
     elif sys.platform == "win32":
         kernel32 = ctypes.windll.kernel32  # type: ignore[attr-defined]
         frequency = ctypes.c_int64()
         kernel32.QueryPerformanceFrequency(ctypes.byref(frequency))
         address = ctypes.cast(kernel32.QueryPerformanceCounter, ctypes.c_void_p).value
-        w.clock[:3], w.measure[SCALE] = (address, ticks, 0), 1.0 / frequency.value
+        w.function[:3], w.measure[SCALE] = (address, ticks, 0), 1.0 / frequency.value
     else:
         monotonic = 6 if sys.platform == "darwin" else 1
         address = ctypes.cast(ctypes.CDLL(None).clock_gettime, ctypes.c_void_p).value
-        w.clock[:3], w.measure[SCALE] = (address, monotonic, ticks), 1.0
+        w.function[:3], w.measure[SCALE] = (address, monotonic, ticks), 1.0

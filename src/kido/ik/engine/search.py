@@ -16,8 +16,8 @@ ITERATIONS, ATTEMPTS, TOTAL, REFINEMENT, GIVEN_SEEDS = range(5)
 SECONDS, LEAST_DECREASE, STATIONARY, DAMPING, LEAST_DAMPING, SCALE, DEADLINE = range(7)
 # Counts of the last search: status, iterations, attempts, attempt that the result is from.
 STATUS, USED, TRIED, BEST_ATTEMPT = range(4)
-# The clock: function and its arguments.
-CLOCK, FIRST, SECOND = range(3)
+# Functions: the clock and its arguments, and the search itself.
+CLOCK, FIRST, SECOND, SEARCHER = range(4)
 CANDIDATES = 6  # ends of attempts that are refined where no attempt meets the tasks
 # What is reported beside positions, in numbers after them.
 REPORT = 8
@@ -30,8 +30,8 @@ SEARCH = Schema(
     Field("setting", "i", (8,), doc="whole-number settings"),
     Field("measure", "f", (8,), doc="other settings"),
     Field("found", "i", (4,), doc="counts of the last search"),
-    Field("clock", "i", (3,), doc="the operating system's clock: function and arguments"),
-    Field("tick", "i", (2,), doc="what it writes"),
+    Field("function", "i", (4,), doc="the operating system's clock with its arguments, and the search: addresses"),
+    Field("tick", "i", (2,), doc="what the clock writes"),
     Field("turns", "i", ("columns",), doc="1: the coordinate is an angle"),
     Field("lower", "f", ("columns",), "rad or m", "least position while searching; -inf: none"),
     Field("upper", "f", ("columns",), "rad or m", "greatest position; inf: none"),

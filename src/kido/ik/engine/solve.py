@@ -31,6 +31,7 @@ from kido.ik.engine.search import (
     OUT_STATUS,
     REFINEMENT,
     SEARCH,
+    SEARCHER,
     SECONDS,
     STATUS,
     STOPPED,
@@ -40,7 +41,7 @@ from kido.ik.engine.search import (
 )
 from kido.ik.engine.step import weighted_cost
 from kido.ik.engine.tasks import POSE, POSTURE, TASKS
-from kido.jit import direct_entry, entry, kernel, view
+from kido.jit import call4, callback, direct_entry, entry, kernel, view
 from kido.kernels.entries import OK, REFUSED
 from kido.tree.schema import DATA, TREE
 
@@ -209,8 +210,8 @@ def search(t, d, s, w):
 
 
 @kernel
-def report(s, w, out, at):
-    """Write what was found, from the residuals at hand, into REPORT numbers of `out` from `at`."""
+def report(s, w, out, row, at):
+    """Write what was found, from the residuals at hand, into REPORT numbers of a row of `out` from `at`."""
     angle, distance, posture = 0.0, 0.0, 0.0
     for k in range(s.kind.shape[0]):
         first = s.first_row[k]
@@ -223,12 +224,12 @@ def report(s, w, out, at):
                 a += s.e[r] * s.e[r]
                 b += s.e[r + 3] * s.e[r + 3]
         angle, distance = max(angle, math.sqrt(a)), max(distance, math.sqrt(b))
-    out[at + OUT_STATUS] = w.found[STATUS]
-    out[at + OUT_ITERATIONS] = w.found[USED]
-    out[at + OUT_ATTEMPTS] = w.found[TRIED]
-    out[at + OUT_ATTEMPT] = w.found[BEST_ATTEMPT]
-    out[at + OUT_ANGLE], out[at + OUT_DISTANCE], out[at + OUT_POSTURE] = angle, distance, posture
-    out[at + OUT_COST] = weighted_cost(s)
+    out[row, at + OUT_STATUS] = w.found[STATUS]
+    out[row, at + OUT_ITERATIONS] = w.found[USED]
+    out[row, at + OUT_ATTEMPTS] = w.found[TRIED]
+    out[row, at + OUT_ATTEMPT] = w.found[BEST_ATTEMPT]
+    out[row, at + OUT_ANGLE], out[row, at + OUT_DISTANCE], out[row, at + OUT_POSTURE] = angle, distance, posture
+    out[row, at + OUT_COST] = weighted_cost(s)
 
 
 @kernel
@@ -251,41 +252,51 @@ def target_is_rigid(X, n):
 
 @kernel
 def take_target(s, k, X, n):
-    """Target of task k from X[n]."""
+    """Target of task k from X[n], in the world."""
+    s.base[k] = -1
     for i in range(3):
         for j in range(4):
             s.target[k, 4 * i + j] = X[n, i, j]
 
 
-@kernel
-def search_and_report(t, d, s, w, out):
-    """`search`; positions and report in `out`."""
-    n = d.q.shape[0]
-    search(t, d, s, w)
+@callback
+def search_callback(tree, data, tasks, work):
+    """`search`, with residuals at what it found; one piece of code for all that call it. Returns the status."""
+    t, d, s = view(TREE, tree), view(DATA, data), view(TASKS, tasks)
+    status = search(t, d, s, view(SEARCH, work))
     residuals(t, d, s)
+    return status
+
+
+@kernel
+def search_and_report(tree, data, tasks, work, out, row):
+    """`search`; positions and report in a row of `out`."""
+    d, s, w = view(DATA, data), view(TASKS, tasks), view(SEARCH, work)
+    call4(w.function[SEARCHER], tree, data, tasks, work)
+    n = w.start.shape[0]
     for k in range(n):
-        out[k] = d.q[k]
-    report(s, w, out, n)
+        out[row, k] = d.q[k]
+    report(s, w, out, row, n)
 
 
-@direct_entry("i8(i8,i8,i8,i8,i8,f8[:,:,::1],f8[::1])")
+@direct_entry("i8(i8,i8,i8,i8,i8,f8[:,:,::1],f8[:,::1])")
 def solve_from_held(tree, held, data, tasks, work, X, out):
     """Search from the positions that a skeleton holds; X: targets (tasks, 4, 4), or none, to keep those there are."""
-    t, h, d, s, w = view(TREE, tree), view(DATA, held), view(DATA, data), view(TASKS, tasks), view(SEARCH, work)
+    h, s, w = view(DATA, held), view(TASKS, tasks), view(SEARCH, work)
     for k in range(X.shape[0]):
         if not target_is_rigid(X, k):
             return REFUSED
     for k in range(X.shape[0]):
         take_target(s, k, X, k)
     copy(h.q, w.start)
-    search_and_report(t, d, s, w, out)
+    search_and_report(tree, data, tasks, work, out, 0)
     return OK
 
 
-@direct_entry("i8(i8,i8,i8,i8,f8[::1],f8[:,:,::1],f8[::1])")
+@direct_entry("i8(i8,i8,i8,i8,f8[::1],f8[:,:,::1],f8[:,::1])")
 def solve_from(tree, data, tasks, work, start, X, out):
     """Search from given positions."""
-    t, d, s, w = view(TREE, tree), view(DATA, data), view(TASKS, tasks), view(SEARCH, work)
+    s, w = view(TASKS, tasks), view(SEARCH, work)
     if start.shape[0] != w.start.shape[0]:
         return REFUSED
     for k in range(start.shape[0]):
@@ -297,7 +308,7 @@ def solve_from(tree, data, tasks, work, start, X, out):
     for k in range(X.shape[0]):
         take_target(s, k, X, k)
     copy(start, w.start)
-    search_and_report(t, d, s, w, out)
+    search_and_report(tree, data, tasks, work, out, 0)
     return OK
 
 
