@@ -69,7 +69,7 @@ def test_closest_pose_within_limits_is_scipys() -> None:
     solver = IkSolver(tip, attempts=30)
     rng = np.random.default_rng(2)
     lower, upper = arm._tree.lower, arm._tree.upper
-    for _ in range(5):
+    for _ in range(2):
         X = random_transform(rng, 0.1)
         X[:3, 3] += rng.normal(size=3) * 1.5
         found = solver.solve(X)
@@ -80,8 +80,8 @@ def test_closest_pose_within_limits_is_scipys() -> None:
             return np.concatenate([kido_log(Y[:3, :3]), Y[:3, 3]])
 
         best = min(
-            least_squares(residuals, s, bounds=(lower, upper), xtol=1e-14, ftol=1e-14, gtol=1e-12).cost
-            for s in [*rng.uniform(lower, upper, (8, 7)), np.clip(found.positions, lower + 1e-9, upper - 1e-9)]
+            least_squares(residuals, s, bounds=(lower, upper), xtol=1e-12, ftol=1e-12, gtol=1e-10).cost
+            for s in [*rng.uniform(lower, upper, (2, 7)), np.clip(found.positions, lower + 1e-9, upper - 1e-9)]
         )
         arm.positions = np.zeros(7)
         assert within(arm, found.positions)
