@@ -1,0 +1,193 @@
+"""Closed-form solutions as a gradient method."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import abstractmethod
+from collections.abc import Sequence
+from enum import Enum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kido.errors import ModelError
+from kido.ik.analytical.solution import (
+    QualityComparison,
+    Solution,
+    Validity,
+    largest_component_is_smaller,
+    ranked,
+)
+from kido.ik.gradient_method import GradientMethod, JacobianMethod
+from kido.ik.jacobian_methods import DampedLeastSquares
+from kido.skeleton import DegreeOfFreedom
+
+Array = NDArray[np.float64]
+
+_AT_LIMIT = 1e-9  # [rad, m]
+
+
+class ExtraDofUtilization(Enum):
+    """What coordinates of the task do that the closed form has no solution for.
+
+    * `UNUSED`: nothing.
+    * `PRE_ANALYTICAL`: they first take a step of `extra_method` towards the target; the closed form does the rest.
+    * `POST_ANALYTICAL`: they take a step for the error that the closed form leaves, if the target is out of its reach.
+    * `PRE_AND_POST_ANALYTICAL`: both.
+    """
+
+    UNUSED = "unused"
+    PRE_ANALYTICAL = "pre-analytical"
+    POST_ANALYTICAL = "post-analytical"
+    PRE_AND_POST_ANALYTICAL = "pre- and post-analytical"
+
+
+class AnalyticalMethod(GradientMethod):
+    """A gradient method that knows solutions in closed form; subclass it, write `dofs` and `compute_solutions`.
+
+    The gradient is the difference between the present positions and the best solution, so one step of a solver takes
+    the skeleton there, alone or in a hierarchy with iterative tasks.
+
+    Args:
+        extra_dof_utilization: what coordinates of the task that are not among `dofs` do.
+        quality: `quality(positions, others, current)` tells whether the first are better than the others; by default
+            `largest_component_is_smaller`.
+        extra_method: how extra coordinates follow an error; by default `DampedLeastSquares()`.
+
+    Attributes:
+        quality, extra_method: as above.
+
+    Source: DART report, section 2.8.5.
+    """
+
+    def __init__(
+        self,
+        extra_dof_utilization: ExtraDofUtilization | str = ExtraDofUtilization.UNUSED,
+        quality: QualityComparison = largest_component_is_smaller,
+        extra_method: JacobianMethod | None = None,
+    ):
+        self.extra_dof_utilization = extra_dof_utilization
+        if not callable(quality):
+            raise ModelError(f"{type(self).__name__}: quality: expected a function of three arrays, got {quality!r}")
+        self.quality = quality
+        self.extra_method = DampedLeastSquares() if extra_method is None else extra_method
+
+    @property
+    @abstractmethod
+    def dofs(self) -> list[DegreeOfFreedom]:
+        """The coordinates that solutions are for, in their order."""
+
+    @abstractmethod
+    def compute_solutions(self, desired_transform: Array) -> list[Solution]:
+        """Solutions for a pose of the node in the world (4, 4).
+
+        They need not be in order, and need not be within limits; those that are not are to have `LIMIT_VIOLATED`, which
+        `check_joint_limits` sets, and `OUT_OF_REACH` if they do not reach the pose.
+        """
+
+    @property
+    def extra_dof_utilization(self) -> ExtraDofUtilization:
+        """What coordinates of the task that are not among `dofs` do; also set by its text."""
+        return self._utilization
+
+    @extra_dof_utilization.setter
+    def extra_dof_utilization(self, value: ExtraDofUtilization | str) -> None:
+        try:
+            self._utilization = ExtraDofUtilization(value)
+        except ValueError:
+            names = [u.value for u in ExtraDofUtilization]
+            raise ModelError(
+                f"{type(self).__name__}: extra_dof_utilization: expected one of {names}, got {value!r}"
+            ) from None
+
+    @property
+    def positions(self) -> Array:
+        """Present positions of `dofs` [rad, m]."""
+        indices = [dof.index for dof in self.dofs]
+        return self.ik.skeleton.positions[indices]
+
+    def check_joint_limits(self, solutions: Sequence[Solution]) -> list[Solution]:
+        """The solutions, with `LIMIT_VIOLATED` where a position is beyond its joint's limits, and without elsewhere.
+
+        Positions are taken as they are; `turned_into_limits` adds whole turns.
+        """
+        lower = np.array([dof.position_lower_limit for dof in self.dofs])
+        upper = np.array([dof.position_upper_limit for dof in self.dofs])
+        result = []
+        for solution in solutions:
+            q = solution.positions
+            inside = bool(((q >= lower - _AT_LIMIT) & (q <= upper + _AT_LIMIT)).all())
+            validity = solution.validity & Validity.OUT_OF_REACH
+            validity |= Validity.VALID if inside else Validity.LIMIT_VIOLATED
+            result.append(dataclasses.replace(solution, validity=validity))
+        return result
+
+    def turned_into_limits(self, solutions: Sequence[Solution]) -> list[Solution]:
+        """The solutions, all coordinates taken for angles: with whole turns added that bring each within limits.
+
+        Among several turns it is the one nearest to the present position. Flags are those of `check_joint_limits`.
+        """
+        current, turn = self.positions, 2.0 * np.pi
+        lower = np.array([dof.position_lower_limit for dof in self.dofs])
+        upper = np.array([dof.position_upper_limit for dof in self.dofs])
+        result = []
+        for solution in solutions:
+            q = solution.positions + turn * np.round((current - solution.positions) / turn)
+            above, below = np.maximum(q - upper, 0.0), np.maximum(lower - q, 0.0)
+            inside = q - turn * np.ceil((above - _AT_LIMIT) / turn) * (above > _AT_LIMIT)
+            inside += turn * np.ceil((below - _AT_LIMIT) / turn) * (below > _AT_LIMIT)
+            fits = (inside >= lower - _AT_LIMIT) & (inside <= upper + _AT_LIMIT)
+            result.append(dataclasses.replace(solution, positions=np.where(fits, inside, q)))
+        return self.check_joint_limits(result)
+
+    def solutions(self, desired_transform: Array | None = None) -> list[Solution]:
+        """Solutions from the best to the worst: the valid ones first, by `quality` from the present positions.
+
+        Args:
+            desired_transform: a pose of the node in the world (4, 4); None: the one that the error method asks for.
+        """
+        if desired_transform is None:
+            desired_transform = self.ik.error_method.compute_desired_transform()
+        return ranked(self.compute_solutions(desired_transform), self.positions, self.quality)
+
+    def _places(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Where `dofs` are among the task's coordinates, and which of these are extra.
+
+        Raises:
+            ModelError: one of `dofs` is not among them.
+        """
+        place = {dof: k for k, dof in enumerate(self.ik.dofs)}
+        missing = [dof.name for dof in self.dofs if dof not in place]
+        if missing:
+            raise ModelError(
+                f"{type(self).__name__}: coordinates {missing} are not among those of {self.ik!r}: "
+                f"{[dof.name for dof in place]}"
+            )
+        own = np.array([place[dof] for dof in self.dofs], np.intp)
+        return own, np.setdiff1d(np.arange(len(place)), own)
+
+    def compute_gradient(self, error: Array) -> Array:
+        """The present positions less the best solution, and the steps of extra coordinates; zero without an error."""
+        ik = self.ik
+        own, extra = self._places()
+        g = np.zeros(own.size + extra.size)
+        if not np.any(error):
+            return g
+        use = self._utilization if extra.size else ExtraDofUtilization.UNUSED
+        before = use in (ExtraDofUtilization.PRE_ANALYTICAL, ExtraDofUtilization.PRE_AND_POST_ANALYTICAL)
+        if before:
+            g[extra] = self._extra_step(error, extra)
+            with ik.posed(ik.retract(ik.positions, -g)):
+                best = next(iter(self.solutions()), None)
+        else:
+            desired = ik.error_method.compute_desired_transform(None, error)
+            best = next(iter(self.solutions(desired)), None)
+        if best is not None:
+            g[own] = self.positions - best.positions
+        if use in (ExtraDofUtilization.POST_ANALYTICAL, ExtraDofUtilization.PRE_AND_POST_ANALYTICAL):
+            with ik.posed(ik.retract(ik.positions, -g)):
+                g[extra] += self._extra_step(ik.compute_error(), extra)
+        return g
+
+    def _extra_step(self, error: Array, extra: NDArray[np.intp]) -> Array:
+        return self.extra_method.step(self.ik.compute_jacobian()[:, extra], error)
