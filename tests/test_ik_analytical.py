@@ -63,7 +63,7 @@ BRANCHES = {"puma": {8}, "irb": {4, 8}, "ur5": {2, 4, 6, 8}, "leg": {8}, "iiwa":
 
 @pytest.mark.parametrize("name", CHAINS)
 def test_all_branches_over_the_workspace(name):
-    """10,000 random poses: solutions are some, by forward kinematics, and the positions they come from are among them."""
+    """10,000 random poses: what is found reaches them, and the positions they come from are among it."""
     chain, kind = CHAINS[name]
     solver = chain_solver(chain)
     assert type(solver) is kind

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from enum import Enum
 
 import numpy as np
@@ -177,7 +178,7 @@ class AnalyticalMethod(GradientMethod):
         before = use in (ExtraDofUtilization.PRE_ANALYTICAL, ExtraDofUtilization.PRE_AND_POST_ANALYTICAL)
         if before:
             g[extra] = self._extra_step(error, extra)
-            with ik.posed(ik.retract(ik.positions, -g)):
+            with self._moved(-g):
                 best = next(iter(self.solutions()), None)
         else:
             desired = ik.error_method.compute_desired_transform(None, error)
@@ -185,9 +186,20 @@ class AnalyticalMethod(GradientMethod):
         if best is not None:
             g[own] = self.positions - best.positions
         if use in (ExtraDofUtilization.POST_ANALYTICAL, ExtraDofUtilization.PRE_AND_POST_ANALYTICAL):
-            with ik.posed(ik.retract(ik.positions, -g)):
+            with self._moved(-g):
                 g[extra] += self._extra_step(ik.compute_error(), extra)
         return g
+
+    @contextmanager
+    def _moved(self, change: Array) -> Iterator[None]:
+        """For a while, the skeleton is where a change of the task's coordinates takes it."""
+        skeleton = self.ik.skeleton
+        before = skeleton.positions
+        try:
+            self.ik.positions = self.ik.retract(self.ik.positions, change)
+            yield
+        finally:
+            skeleton.positions = before
 
     def _extra_step(self, error: Array, extra: NDArray[np.intp]) -> Array:
         return self.extra_method.step(self.ik.compute_jacobian()[:, extra], error)
