@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,7 +15,9 @@ from kido.cli.effectors import hierarchy, limb_ends
 from kido.ik import CompositeIK, InverseKinematics, PositionError
 from kido.models import path
 from kido.viewer import Viewer, ViewerError
-from kido.viewer.rotations import wxyz_from_matrix
+from kido.viewer.browser import PROGRAMS
+from kido.viewer.devtools import Page
+from kido.viewer.rotations import matrix_from_wxyz, wxyz_from_matrix
 from viewer_models import arm, boxes
 
 pytest.importorskip("viser", reason="the extra 'viewer' is not installed")
@@ -159,6 +163,40 @@ def test_limits_that_are_met_are_listed(reaching):
     viewer.spin()
     targets.describe()
     assert "at their limits: yaw" in targets.status.content
+
+
+@pytest.mark.skipif(not any(shutil.which(p) for p in PROGRAMS), reason="no Chromium or Chrome on PATH")
+@pytest.mark.chromium
+@pytest.mark.slow
+def test_a_target_inside_of_a_body_is_dragged_with_the_mouse(reaching):
+    viewer, targets = reaching
+    viewer.spin()
+    target = targets.targets[0]
+    before = target.ik.target.world_transform
+    tip = before[:3, 3] + 0.88 * target.gizmo.scale * before[:3, 2]
+    viewer.start()
+    with Page(viewer.url, (1280, 800)) as page:
+        time.sleep(8.0)
+        width = page.evaluate("document.querySelector('canvas').getBoundingClientRect().width")
+        x, y = seen_at(viewer.view.home(), tip, (width, 800))
+        page.mouse("pressed", x, y)
+        for k in range(1, 9):
+            page.mouse("moved", x, y - 10 * k)
+            time.sleep(0.1)
+        page.mouse("released", x, y - 80)
+        time.sleep(1.0)
+    after = target.ik.target.world_transform
+    shift = before[:3, :3].T @ (after[:3, 3] - before[:3, 3])
+    assert shift[2] > 0.05  # along the arrow, and along nothing else
+    np.testing.assert_allclose(shift[:2], 0.0, atol=1e-6)
+    assert not np.array_equal(viewer.model.positions, [0.3, 0.6, 0.1, -0.2, 0.05])
+
+
+def seen_at(camera, point, size) -> tuple[float, float]:
+    """Pixel of a point in the window."""
+    x = matrix_from_wxyz(camera.wxyz).T @ (point - camera.position)
+    f = 0.5 * size[1] / np.tan(0.5 * camera.fov)
+    return size[0] / 2 + f * x[0] / x[2], size[1] / 2 + f * x[1] / x[2]
 
 
 # The ends of limbs -------------------------------------------------------------------------------------------

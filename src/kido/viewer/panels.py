@@ -190,6 +190,12 @@ class PullTool:
             batch.handle.on_click(lambda event, batch=batch: self._clicked(batch, event))
             batch.handle.on_drag("left", modifier="shift")(lambda event, batch=batch: self._dragged(batch, event))
 
+    def detach(self, batches: Any) -> None:
+        """Listen no longer: shapes take no clicks from what is drawn over them."""
+        for batch in batches:
+            batch.handle.remove_click_callback("all")
+            batch.handle.remove_drag_callback("all")
+
     def _body(self, batch: Any, event: Any) -> Any:
         k = 0 if event.instance_index is None else int(event.instance_index)
         return self._viewer.view.bodies[batch.bodies[k]]

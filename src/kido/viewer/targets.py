@@ -117,7 +117,8 @@ class Targets:
     """Draggable targets for all tasks of a hierarchy: whenever one moves, the skeleton follows in the next frame.
 
     Each target shows its task's level and whether it is reached; a panel sets level, region and activity, and lists
-    coordinates at their limits. What a frame does not reach, the next goes on with.
+    coordinates at their limits. What a frame does not reach, the next goes on with. Bodies can no longer be clicked or
+    pulled then: they would take the mouse from targets inside of them.
 
     Args:
         viewer: shows the skeleton of the hierarchy.
@@ -159,6 +160,7 @@ class Targets:
                 viewer.targets.append(Target(viewer, module, size, self._forget))
         self.targets = [target for target in viewer.targets if target.ik.skeleton is ik.skeleton]
         viewer.add_frame_callback(lambda _: self.update())
+        viewer.release_shapes()
 
     def _forget(self) -> None:
         self._known = ()

@@ -385,6 +385,10 @@ class Viewer(Controls, Cameras):
         if self._push_panel is not None and is_mobile(body.skeleton):
             self._push_panel.choose(body)
 
+    def release_shapes(self) -> None:
+        """Let shapes take no clicks and drags, so that what is inside of them can be dragged."""
+        self._pull.detach(self.view.visual.batches)
+
     def _joint_moved(self, action: Callable[[], None]) -> None:
         def apply() -> None:
             if self.is_world and not self.paused:
