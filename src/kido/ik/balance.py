@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from kido.errors import ModelError
 from kido.ik.error_method import ErrorMethod
-from kido.ik.frames import jacobian_of
 from kido.ik.gradient_method import positive
+from kido.ik.rotations import cross_matrix
 from kido.math.transform import as_flag
 from kido.optimization import Function
 from kido.skeleton import EndEffector, FrameNode, Support
@@ -50,6 +50,8 @@ class Footing:
             )
         flat = np.array([self.axes @ p for p, _ in self._points])
         self.corners = convex_hull(flat)
+        self._corner_jacobians: dict[int, Array] = {}
+        self._node_jacobians: dict[int, Array] = {}
         self._owners = [self._points[int(np.abs(flat - c).sum(axis=1).argmin())] for c in self.corners]
 
     def com_jacobian(self) -> Array:
@@ -58,11 +60,14 @@ class Footing:
 
     def corner_jacobian(self, k: int) -> Array:
         """(2, dofs): of a corner, which moves with what supports there."""
-        p, node = self._owners[k]
-        J = jacobian_of(node, self.skeleton, np.arange(self.skeleton.num_dofs))
-        assert J is not None
-        r = p - node.world_transform[:3, 3]
-        return self.axes @ (J[3:] + np.cross(J[:3], r, axis=0))
+        if k not in self._corner_jacobians:
+            p, node = self._owners[k]
+            if id(node) not in self._node_jacobians:
+                self._node_jacobians[id(node)] = self.skeleton.jacobian(node)
+            J = self._node_jacobians[id(node)]
+            r = p - node.world_transform[:3, 3]
+            self._corner_jacobians[k] = self.axes @ (J[3:] - cross_matrix(r) @ J[:3])
+        return self._corner_jacobians[k]
 
     def edges(self) -> tuple[Array, Array]:
         """Distances (m,) of the centre of mass inside each edge, and its unit normals (m, 2) inwards; of areas only."""
@@ -157,25 +162,46 @@ class BalanceError(ErrorMethod):
         n = gap / distance
         return gap + self.margin * n, J + self.margin / distance * (np.eye(2) - np.outer(n, n)) @ J
 
+    @property
+    def used(self) -> NDArray[np.bool_]:
+        """Which components (6,) can be other than zero: horizontal ones."""
+        return np.concatenate([np.zeros(3, bool), np.abs(self.ik.skeleton.support_axes).max(axis=0) > 0.0])
+
     def compute_error(self) -> Array:
         """e (6,): [0; how far the centre of mass is outside] [m]."""
         footing = Footing(self.ik.skeleton)
-        outside = self._outside(footing)
-        return np.zeros(6) if outside is None else np.concatenate([np.zeros(3), footing.axes.T @ outside[0]])
+        return self._error_of(footing, self._outside(footing))
 
     def compute_jacobian(self) -> Array:
         """J (6, n), exact, with supports that move."""
         footing = Footing(self.ik.skeleton)
+        return self._jacobian_of(footing, self._outside(footing))
+
+    def compute_margins(self) -> tuple[Array, Array]:
+        """Distances inside each edge, less the margin, and their Jacobian; none outside."""
+        footing = Footing(self.ik.skeleton)
+        return self._margins_of(footing, self._outside(footing))
+
+    def _evaluate(self) -> tuple[Array, Array, Array, Array]:
+        footing = Footing(self.ik.skeleton)
         outside = self._outside(footing)
+        return (
+            self._error_of(footing, outside),
+            self._jacobian_of(footing, outside),
+            *self._margins_of(footing, outside),
+        )
+
+    def _error_of(self, footing: Footing, outside: tuple[Array, Array] | None) -> Array:
+        return np.zeros(6) if outside is None else np.concatenate([np.zeros(3), footing.axes.T @ outside[0]])
+
+    def _jacobian_of(self, footing: Footing, outside: tuple[Array, Array] | None) -> Array:
         J = np.zeros((6, len(self.ik.dof_indices)))
         if outside is not None:
             J[3:] = (footing.axes.T @ outside[1])[:, self.ik.dof_indices]
         return J
 
-    def compute_margins(self) -> tuple[Array, Array]:
-        """Distances inside each edge, less the margin."""
-        footing = Footing(self.ik.skeleton)
-        if len(footing.corners) < 3 or self._outside(footing) is not None:
+    def _margins_of(self, footing: Footing, outside: tuple[Array, Array] | None) -> tuple[Array, Array]:
+        if len(footing.corners) < 3 or outside is not None:
             return super().compute_margins()
         depths, normals = footing.edges()
         rows = [footing.edge_jacobian(k, n)[self.ik.dof_indices] for k, n in enumerate(normals)]

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kido.errors import ModelError, StateError
+from kido.ik.compiled import CompiledDisplacements
 from kido.ik.priority import TaskRows
 from kido.ik.problem import IkProblem, MergedObjective, TaskConstraint, joint_limits
 from kido.ik.result import IkResult
@@ -40,7 +41,16 @@ class InverseKinematicsBase:
         self._problem: IkProblem | None = None
         self._original: tuple[Any, ...] = ()
         self._solving = False
+        self._levels_now: list[list[InverseKinematics]] = []
+        self._compiled: CompiledDisplacements | None = None
+        self._remembered: dict[bytes, list[list[TaskRows]]] = {}
+        self._errors_known: dict[bytes, list[list[tuple[InverseKinematics, Array]]]] = {}
         self._solver = solver
+
+    @staticmethod
+    def _nothing_remembered() -> dict[str, Any]:
+        """What copies have instead of a solve's working state."""
+        return {"_solving": False, "_levels_now": [], "_compiled": None, "_remembered": {}, "_errors_known": {}}
 
     # Coordinates -------------------------------------------------------------------------------------------
 
@@ -181,15 +191,9 @@ class InverseKinematicsBase:
         problem = self.problem
         if isinstance(problem, IkProblem):
             problem.follow_limits()
-        with self._restoring():
-            self._solving = True
-            try:
-                start = self.positions
-                solution = self.solver.solve(problem, start)
-                self.positions = solution.x
-                found = [(ik.node.name, ik, ik.compute_error()) for level in self._modules() for ik in level]
-            finally:
-                self._solving = False
+        with self._prepared():
+            solution = self.solver.solve(problem, self.positions)
+            found = [(ik.node.name, ik, e) for level in self._errors_at(solution.x) for ik, e in level]
         missed = [(name, ik, e) for name, ik, e in found if np.abs(e).max() > ik.error_method.tolerance]
         lower, upper = joint_limits(self)
         limits = (solution.x >= lower - 1e-9).all() and (solution.x <= upper + 1e-9).all()
@@ -225,22 +229,87 @@ class InverseKinematicsBase:
 
     # For the problem's functions -----------------------------------------------------------------------------
 
-    def _task_rows(self) -> list[list[TaskRows]]:
-        """All active tasks at the present positions, by level, in the columns of this object's coordinates."""
-        column = np.full(self.skeleton.num_dofs, -1)
-        column[self.dof_indices] = np.arange(len(self.dof_indices))
+    @contextmanager
+    def _prepared(self) -> Iterator[None]:
+        """For a while, targets stand still (but for those on the skeleton): what was evaluated is remembered."""
+        self._levels_now = self._modules()
+        modules = [ik for level in self._levels_now for ik in level]
+        with self._restoring():
+            self._solving = True
+            self._remembered, self._errors_known = {}, {}
+            try:
+                self._compiled = CompiledDisplacements(self.skeleton, modules, self.dof_indices)
+                yield
+            finally:
+                self._solving, self._compiled, self._levels_now = False, None, []
+                self._remembered, self._errors_known = {}, {}
+
+    def _current_levels(self) -> list[list[InverseKinematics]]:
+        return self._levels_now if self._solving else self._modules()
+
+    def _errors_at(self, x: Array) -> list[list[tuple[InverseKinematics, Array]]]:
+        """Errors of all active tasks at x, by level."""
+        key = x.tobytes()
+        known = self._errors_known.get(key) if self._solving else None
+        if known is None:
+            compiled = self._compiled
+            if compiled is not None:
+                compiled.evaluate(self._whole(x))
+            known = []
+            with self._posed_for(x, compiled):
+                for level in self._current_levels():
+                    known.append([(ik, self._error_of(ik, compiled)) for ik in level])
+            if self._solving:
+                self._errors_known = {key: known}
+        return known
+
+    @staticmethod
+    def _error_of(ik: InverseKinematics, compiled: CompiledDisplacements | None) -> Array:
+        if compiled is None or not compiled.knows(ik):
+            return ik.compute_error()
+        return ik.error_method._error_at(compiled.of(ik)[0])  # type: ignore[attr-defined]
+
+    def _tasks_at(self, x: Array) -> list[list[TaskRows]]:
+        """All active tasks at x, by level, in the columns of this object's coordinates."""
+        key = x.tobytes()
+        known = self._remembered.get(key) if self._solving else None
+        if known is None:
+            compiled = self._compiled
+            if compiled is not None:
+                compiled.evaluate(self._whole(x))
+            known = []
+            with self._posed_for(x, compiled):
+                for level in self._current_levels():
+                    known.append([self._rows_of(ik, compiled) for ik in level])
+            if self._solving:
+                self._remembered = {key: known}
+        return known
+
+    def _rows_of(self, ik: InverseKinematics, compiled: CompiledDisplacements | None) -> TaskRows:
         n = len(self.dof_indices)
-        levels = []
-        for level in self._modules():
-            rows = []
-            for ik in level:
-                dofs = column[ik.dof_indices]
-                if (dofs < 0).any():
-                    raise StateError(f"{self!r}: {ik!r} has coordinates that are not among its own")
-                m, M = ik.error_method.compute_margins()
-                J, G = np.zeros((6, n)), np.zeros((len(m), n))
-                J[:, dofs] = ik.compute_jacobian()
-                G[:, dofs] = M
-                rows.append(TaskRows(ik.gradient_method, dofs, ik.compute_error(), J, m, G))
-            levels.append(rows)
-        return levels
+        column = np.full(self.skeleton.num_dofs, -1)
+        column[self.dof_indices] = np.arange(n)
+        dofs = column[ik.dof_indices]
+        if (dofs < 0).any():
+            raise StateError(f"{self!r}: {ik!r} has coordinates that are not among its own")
+        method: Any = ik.error_method
+        if compiled is not None and compiled.knows(ik):
+            d, own = compiled.of(ik)
+            D = np.zeros((6, n))
+            D[:, dofs] = own[:, dofs]
+            e, J = method._error_at(d), method._jacobian_at(d, D)
+            return TaskRows(ik.gradient_method, dofs, e, J, method.used, *method._margins_at(d, D))
+        e, own, m, M = method._evaluate()
+        J, G = np.zeros((6, n)), np.zeros((len(m), n))
+        J[:, dofs], G[:, dofs] = own, M
+        return TaskRows(ik.gradient_method, dofs, e, J, method.used, m, G)
+
+    @contextmanager
+    def _posed_for(self, x: Array, compiled: CompiledDisplacements | None) -> Iterator[None]:
+        """The skeleton at x, if anything needs it there."""
+        modules = [ik for level in self._current_levels() for ik in level]
+        if compiled is not None and all(compiled.knows(ik) for ik in modules):
+            yield
+        else:
+            with self.posed(x):
+                yield

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from kido.ik.error_method import DEFAULT_TOLERANCE, Array, BoundedError
 from kido.ik.frames import jacobian_of
+from kido.ik.rotations import cross_matrix
 from kido.skeleton import BodyNode
 
 
@@ -49,5 +50,5 @@ class CenterOfMassError(BoundedError):
         J_T = jacobian_of(ik.target, skeleton, dofs)
         if J_T is not None:
             r = skeleton.com_position(self.bodies) - X_WT[:3, 3]
-            v = v - J_T[3:] - np.cross(J_T[:3], r, axis=0)
+            v = v - J_T[3:] + cross_matrix(r) @ J_T[:3]
         return np.concatenate([np.zeros_like(v), X_WT[:3, :3].T @ v])

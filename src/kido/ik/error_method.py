@@ -51,12 +51,22 @@ class ErrorMethod(Part, ABC):
             columns.append((both[0] - both[1]) / (2.0 * _STEP))
         return np.stack(columns, axis=1) if columns else np.zeros((6, 0))
 
+    @property
+    def used(self) -> NDArray[np.bool_]:
+        """Which components (6,) can be other than zero; all unless overridden."""
+        return np.ones(6, bool)
+
     def compute_margins(self) -> tuple[Array, Array]:
         """Inequalities that hold while nothing is wanted: m (k,) >= 0, and their Jacobian (k, n); by default none.
 
         In a hierarchy, what comes later is kept from making them negative.
         """
         return np.zeros(0), np.zeros((0, len(self.ik.dofs)))
+
+    def _evaluate(self) -> tuple[Array, Array, Array, Array]:
+        """Error, Jacobian, margins and their Jacobian, checked; overridden where they share work."""
+        ik = self.ik
+        return ik.compute_error(), ik.compute_jacobian(), *self.compute_margins()
 
     def compute_desired_transform(self, current_transform: Any = None, error: ArrayLike | None = None) -> Array:
         """The pose of the node in the world (4, 4) that takes the error away.
@@ -197,6 +207,11 @@ class BoundedError(ErrorMethod):
 
     # Evaluation --------------------------------------------------------------------------------------------
 
+    @property
+    def used(self) -> NDArray[np.bool_]:
+        """Which components (6,) are bounded."""
+        return self._constrained()
+
     def _constrained(self) -> NDArray[np.bool_]:
         return np.isfinite(self._lower) | np.isfinite(self._upper)
 
@@ -211,10 +226,23 @@ class BoundedError(ErrorMethod):
             aims[middle] = 0.5 * (self._lower[middle] + self._upper[middle])
         return aims
 
+    def _error_at(self, d: Array) -> Array:
+        return self._weights * (d - self._aims(d))
+
+    def _jacobian_at(self, d: Array, D: Array) -> Array:
+        rows = (self._constrained() & self._narrow()) | (self._aims(d) != d)
+        return (self._weights * rows)[:, None] * D
+
+    def _margins_at(self, d: Array, D: Array) -> tuple[Array, Array]:
+        wide = self._constrained() & ~self._narrow() & (d >= self._lower) & (d <= self._upper)
+        above, below = wide & np.isfinite(self._lower), wide & np.isfinite(self._upper)
+        return np.concatenate([(d - self._lower)[above], (self._upper - d)[below]]), np.concatenate(
+            [D[above], -D[below]]
+        )
+
     def compute_error(self) -> Array:
         """e (6,) = weights (d - aim), zero for components within their bounds [rad, m]."""
-        d = self.compute_displacement()
-        return self._weights * (d - self._aims(d))
+        return self._error_at(self.compute_displacement())
 
     def compute_jacobian(self) -> Array:
         """J (6, n): de/dt = J u outside the bounds.
@@ -222,18 +250,8 @@ class BoundedError(ErrorMethod):
         Inside, rows of regions narrower than 1e-4 stay those of the displacement, so that what is reached is not given
         up for the rest; rows of wider ones are zero.
         """
-        d = self.compute_displacement()
-        rows = (self._constrained() & self._narrow()) | (self._aims(d) != d)
-        return (self._weights * rows)[:, None] * self.compute_displacement_jacobian()
+        return self._jacobian_at(self.compute_displacement(), self.compute_displacement_jacobian())
 
     def compute_margins(self) -> tuple[Array, Array]:
         """Distances from the bounds of components that are within wide ones, and their Jacobian."""
-        wide = self._constrained() & ~self._narrow()
-        d = self.compute_displacement()
-        wide &= (d >= self._lower) & (d <= self._upper)
-        above, below = wide & np.isfinite(self._lower), wide & np.isfinite(self._upper)
-        if not (above.any() or below.any()):
-            return super().compute_margins()
-        D = self.compute_displacement_jacobian()
-        m = np.concatenate([(d - self._lower)[above], (self._upper - d)[below]])
-        return m, np.concatenate([D[above], -D[below]])
+        return self._margins_at(self.compute_displacement(), self.compute_displacement_jacobian())

@@ -34,8 +34,3 @@ def jacobian_of(frame: Frame, skeleton: Skeleton, dofs: NDArray[np.int64]) -> Ar
         return skeleton.jacobian(body)[:, dofs]
     X_WB, p = body.world_transform, frame.world_transform[:3, 3]
     return skeleton.jacobian(body, X_WB[:3, :3].T @ (p - X_WB[:3, 3]))[:, dofs]
-
-
-def moved_point(J: Array, r: Array) -> Array:
-    """Linear velocities (3, n) of a point r away from the origin that J (6, n) is about."""
-    return J[3:] + np.cross(J[:3], r, axis=0)

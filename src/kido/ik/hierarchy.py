@@ -72,13 +72,13 @@ class HierarchicalIK(InverseKinematicsBase):
 
         The first is 1; the others are the null spaces of all Jacobians of the levels before, undamped: J N = 0.
         """
-        return null_spaces(self._task_rows(), self._skeleton.num_dofs)
+        return null_spaces(self._tasks_at(self.positions), self._skeleton.num_dofs)
 
     def compute_gradient(self) -> Array:
         """The gradient (n,) of all tasks at the present positions, by priority and within the joint limits."""
         x = self.positions
         lower, upper = joint_limits(self)
-        return prioritized_change(self._task_rows(), np.minimum(lower - x, 0.0), np.maximum(upper - x, 0.0))[0]
+        return prioritized_change(self._tasks_at(x), np.minimum(lower - x, 0.0), np.maximum(upper - x, 0.0))
 
     def clone(self, skeleton: Skeleton | None = None) -> Self:
         """A copy for the same skeleton or a copy of it."""
@@ -96,6 +96,9 @@ class HierarchicalIK(InverseKinematicsBase):
         body, offset = ik.node._carrier
         node: Any = skeleton.body(body.name) if offset is None else skeleton.node(ik.node.name)
         return node.get(type(ik)) or ik.clone(node)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, **self._nothing_remembered()}
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._skeleton.name!r})"

@@ -11,17 +11,32 @@ from numpy.typing import NDArray
 
 from kido.errors import ModelError
 from kido.ik.base import InverseKinematicsBase
+from kido.ik.compiled import task_of
 from kido.ik.dofs import CHAIN, chosen_dofs, dofs_of
 from kido.ik.error_method import ErrorMethod
 from kido.ik.gradient_method import GradientMethod
-from kido.ik.jacobian_methods import DampedLeastSquares
+from kido.ik.jacobian_methods import DampedLeastSquares, LevenbergMarquardt
+from kido.ik.result import IkResult
+from kido.ik.solution import IkStatus
+from kido.ik.solver import IkSolver
 from kido.ik.task_space_region import TaskSpaceRegion
 from kido.math.transform import as_flag, as_transform
-from kido.optimization import GradientDescentSolver
+from kido.optimization import GradientDescentSolver, NullFunction
 from kido.skeleton import Aspect, DegreeOfFreedom, Frame, Group, SimpleFrame, Skeleton
 from kido.skeleton.frames.jacobian_node import JacobianNode
 
 Array = NDArray[np.float64]
+
+_STATUS = {
+    IkStatus.MET: "beyond its tolerance",
+    IkStatus.CLOSEST: "this is the closest pose",
+    IkStatus.STOPPED: "as many iterations as allowed",
+    IkStatus.NOT_FINITE: "residuals are NaN or infinite",
+}
+
+
+def _default_solver() -> GradientDescentSolver:
+    return GradientDescentSolver(max_iterations=500)
 
 
 class InverseKinematics(InverseKinematicsBase, Aspect):
@@ -63,7 +78,7 @@ class InverseKinematics(InverseKinematicsBase, Aspect):
         Aspect.__init__(self)
         if not isinstance(node, JacobianNode):
             raise ModelError(f"inverse kinematics: node: expected a body or a node on one, got {node!r}")
-        InverseKinematicsBase.__init__(self, GradientDescentSolver(max_iterations=500))
+        InverseKinematicsBase.__init__(self, _default_solver())
         self._node = node
         self._choice: Any = chosen_dofs(dofs, node._carrier[0])
         self._known: tuple[Any, NDArray[np.int64]] | None = None
@@ -227,6 +242,41 @@ class InverseKinematics(InverseKinematicsBase, Aspect):
     def _modules(self) -> list[list[InverseKinematics]]:
         return [[self]]
 
+    # Solving -----------------------------------------------------------------------------------------------
+
+    def find_solution(self) -> IkResult:
+        """Solve the problem from the present positions; the skeleton stays where it is.
+
+        Failing is no error: the result says how close it came, and why it stopped. With built-in parts alone, that is
+        an error method that compiled code knows, `DampedLeastSquares` or `LevenbergMarquardt` without weights, the
+        default solver, and a problem that was not changed, all of it runs in one call of compiled code, `IkSolver`: it
+        starts anew from other positions where the present ones lead nowhere.
+        """
+        task = task_of(self) if self._is_built_in() else None
+        if task is None or not len(self.dof_indices):
+            return super().find_solution()
+        found = IkSolver(task, self.dof_indices, skeleton=self.skeleton).solve()
+        x = found.positions[self.dof_indices]
+        with self.posed(x):
+            error = self.compute_error()
+        reached = bool(found) and float(np.abs(error).max()) <= self._error_method.tolerance
+        return IkResult(
+            positions=x,
+            converged=reached,
+            errors=[(self._node.name, error)],
+            residual=float(np.abs(error).max()),
+            iterations=found.iterations,
+            reason="solved" if reached else f"not reached: {self._node.name} ({_STATUS[found.status]})",
+        )
+
+    def _is_built_in(self) -> bool:
+        method, problem = self._gradient_method, self._problem
+        plain = isinstance(method, DampedLeastSquares | LevenbergMarquardt) and method._key() == type(method)()._key()
+        bare = isinstance(self._objective, NullFunction) and isinstance(self._null_space_objective, NullFunction)
+        return (
+            plain and bare and self._solver == _default_solver() and (problem is None or not self._is_changed(problem))
+        )
+
     # Copies ------------------------------------------------------------------------------------------------
 
     def clone(self, node: JacobianNode | None = None) -> Self:
@@ -276,7 +326,7 @@ class InverseKinematics(InverseKinematicsBase, Aspect):
         return twin
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_known": None, "_solving": False}
+        return {**self.__dict__, "_known": None, **self._nothing_remembered()}
 
     def _frames_outside(self) -> Iterator[Frame]:
         """Frames of others that its parts refer to: copies refer to them too, unless a whole world is copied."""

@@ -60,15 +60,15 @@ class LookAtError(BoundedError):
     def _angle_over_sine(self, u: Array) -> tuple[Array, float, float, float]:
         """u x a with its length s and cosine c, and k = angle / s."""
         a = self._axis
-        n = np.cross(u, a)
+        n = cross_matrix(u) @ a
         s, c = float(np.linalg.norm(n)), float(u @ a)
         if s > 1e-12:
             return n, s, c, math.atan2(s, c) / s
         if c > 0.0:
             return n, s, c, 1.0
         # It looks the opposite way: any axis across will do, and turning by pi about it.
-        across = np.cross(a, np.eye(3)[int(np.argmin(np.abs(a)))])
-        return across / np.linalg.norm(across), 1.0, c, math.pi
+        across: Array = cross_matrix(a)[:, int(np.argmin(np.abs(a)))]
+        return across / float(np.linalg.norm(across)), 1.0, c, math.pi
 
     def compute_displacement(self) -> Array:
         """d (6,): the angular part is k (u x a), with u the direction of the target and a the axis."""

@@ -40,6 +40,7 @@ class TaskRows:
         dofs: columns of the owner that are its coordinates.
         error: e (6,).
         jacobian: J (6, columns of the owner).
+        used: components (6,) that can be other than zero.
         margins: inequalities (k,) that hold.
         margin_jacobian: their derivatives (k, columns of the owner).
     """
@@ -48,6 +49,7 @@ class TaskRows:
     dofs: NDArray[np.int64]
     error: Array
     jacobian: Array
+    used: NDArray[np.bool_]
     margins: Array
     margin_jacobian: Array
 
@@ -71,8 +73,8 @@ def null_spaces(levels: Sequence[Sequence[TaskRows]], n: int) -> list[Array]:
     return found
 
 
-def prioritized_change(levels: Sequence[Sequence[TaskRows]], lower: Array, upper: Array) -> tuple[Array, Array]:
-    """A change g (n,) that takes errors away (positions move by -g), and what is left free (n, n).
+def prioritized_change(levels: Sequence[Sequence[TaskRows]], lower: Array, upper: Array) -> Array:
+    """A change g (n,) that takes errors away; positions move by -g.
 
     Args:
         levels: tasks by level, the first most important.
@@ -82,7 +84,7 @@ def prioritized_change(levels: Sequence[Sequence[TaskRows]], lower: Array, upper
     held = np.full(n, np.nan)  # changes of coordinates that are taken to their limits
     kept: list[NDArray[np.bool_]] = [np.zeros(len(t.margins), bool) for level in levels for t in level]
     shares: dict[Any, float] = {}
-    g, N = _change(levels, held, kept, shares)
+    g = _change(levels, held, kept, shares)
     for _ in range(_ROUNDS):
         more = False
         broken = np.isnan(held) & ((-g < lower - 1e-12) | (-g > upper + 1e-12))
@@ -96,14 +98,14 @@ def prioritized_change(levels: Sequence[Sequence[TaskRows]], lower: Array, upper
                 kept[k] |= left
         if not more:
             break
-        g, N = _change(levels, held, kept, shares)
-    return -np.clip(-g, lower, upper), N
+        g = _change(levels, held, kept, shares)
+    return -np.clip(-g, lower, upper)
 
 
 def _change(
     levels: Sequence[Sequence[TaskRows]], held: Array, kept: list[NDArray[np.bool_]], shares: dict[Any, float]
-) -> tuple[Array, Array]:
-    """g and N, with some coordinates held and some margins kept.
+) -> Array:
+    """g, with some coordinates held and some margins kept.
 
     shares: by which the errors of each group of tasks are shortened; filled the first time.
     """
@@ -143,8 +145,9 @@ def _change(
                 shares[number, key] = share = min(1.0, LARGEST_STEP / max(size, 1e-300))
                 part *= share
             g += clamped(part, LARGEST_STEP)
-        N = projector(N, np.concatenate([np.zeros((0, len(g))), *rows]))
-    return g, N
+        if number < len(levels) - 1:
+            N = projector(N, np.concatenate([np.zeros((0, len(g))), *rows]))
+    return g
 
 
 def _key(task: TaskRows) -> tuple:

@@ -82,17 +82,13 @@ class TaskConstraint(LeastSquares):
         self._owner = owner
 
     def residuals(self, x: Array) -> Array:
-        """Errors (6 tasks,) at x, level by level."""
-        owner = self._owner
-        with owner.posed(x):
-            errors = [ik.compute_error() for level in owner._modules() for ik in level]
+        """Errors at x, level by level: those components that can be other than zero."""
+        errors = [e[ik.error_method.used] for level in self._owner._errors_at(x) for ik, e in level]
         return np.concatenate([np.zeros(0), *errors])
 
     def jacobian(self, x: Array) -> Array:
-        """Their Jacobians (6 tasks, n)."""
-        owner = self._owner
-        with owner.posed(x):
-            rows = [task.jacobian for level in owner._task_rows() for task in level]
+        """Their Jacobians (rows, n)."""
+        rows = [task.jacobian[task.used] for level in self._owner._tasks_at(x) for task in level]
         return np.concatenate([np.zeros((0, x.size)), *rows])
 
     def direction(self, x: Array, levels: int | None = None) -> Array:
@@ -103,18 +99,16 @@ class TaskConstraint(LeastSquares):
             levels: how many levels count; None: all.
         """
         owner = self._owner
-        with owner.posed(x):
-            tasks = owner._task_rows()[:levels]
-            problem = owner.problem
-            return -prioritized_change(tasks, np.minimum(problem.lower - x, 0.0), np.maximum(problem.upper - x, 0.0))[0]
+        tasks, problem = owner._tasks_at(x)[:levels], owner.problem
+        low, high = np.minimum(problem.lower - x, 0.0), np.maximum(problem.upper - x, 0.0)
+        with owner.posed(x):  # gradient methods may ask where the skeleton is
+            return -prioritized_change(tasks, low, high)
 
     def sizes(self, x: Array) -> tuple[list[float], list[float]]:
         """Tolerance and largest component of the errors of each level at x."""
-        owner = self._owner
-        with owner.posed(x):
-            levels = owner._modules()
-            tolerances = [min(ik.error_method.tolerance for ik in level) for level in levels]
-            return tolerances, [max(float(np.abs(ik.compute_error()).max()) for ik in level) for level in levels]
+        levels = self._owner._errors_at(x)
+        tolerances = [min(ik.error_method.tolerance for ik, _ in level) for level in levels]
+        return tolerances, [max(float(np.abs(e).max()) for _, e in level) for level in levels]
 
 
 class MergedObjective(Function):
@@ -143,8 +137,7 @@ class MergedObjective(Function):
             g += self._gradient_of(owner.objective, x)
         if not isinstance(owner.null_space_objective, NullFunction):
             g0 = self._gradient_of(owner.null_space_objective, x)
-            with owner.posed(x):
-                g += null_spaces(owner._task_rows(), x.size)[-1] @ g0
+            g += null_spaces(owner._tasks_at(x), x.size)[-1] @ g0
         return g
 
     def _is_set(self) -> bool:

@@ -14,6 +14,7 @@ from kido.errors import ModelError
 from kido.ik.error_method import DEFAULT_TOLERANCE, Array, BoundedError
 from kido.ik.frames import jacobian_of
 from kido.ik.rotations import (
+    cross_matrix,
     euler_xyz_of_rotation,
     inverse_euler_jacobian,
     inverse_left_jacobian,
@@ -107,7 +108,7 @@ class TaskSpaceRegion(BoundedError):
         if J_T is not None:
             v = v - J_T[3:]
         if J_F is not None:
-            v = v - np.cross(J_F[:3], r, axis=0)
+            v = v + cross_matrix(r) @ J_F[:3]
             w = w - J_F[:3]
         D[3:] = R_WF.T @ v
         if angles != "free":
