@@ -29,6 +29,7 @@ REGIONS: dict[str, tuple[Any, Any]] = {
 """What a task can be made to want: angular and linear bounds of its task space region."""
 
 OWN = "as it was made"
+VISIBLE = 1e-4  # errors above are named at the target itself [rad, m]
 _STILL = 1e-10  # a frame that moves no coordinate by more has come as near as it can [rad, m]
 _TEXT_PERIOD = 0.2  # between two updates of the texts [s]
 
@@ -108,7 +109,8 @@ class Target:
         if tuple(self._dot.color) != color:
             self._dot.color = color
         title = f"{ik.node.name} · level {ik.hierarchy_level}"
-        self._label.text = title if error is None or reached else f"{title} · {off(error)}"
+        near = error is None or bool(np.abs(error).max() < VISIBLE)
+        self._label.text = title if near else f"{title} · {off(error)}"
         state = "takes no part" if error is None else "reached" if reached else f"off by {off(error)}"
         self.text.content = f"{state}  \n{region_text(ik)}"
 
