@@ -109,8 +109,8 @@ class Target:
         if tuple(self._dot.color) != color:
             self._dot.color = color
         title = f"{ik.node.name} · level {ik.hierarchy_level}"
-        near = error is None or bool(np.abs(error).max() < VISIBLE)
-        self._label.text = title if near else f"{title} · {off(error)}"
+        far = error is not None and bool(np.abs(error).max() >= VISIBLE)
+        self._label.text = f"{title} · {off(error)}" if far and error is not None else title
         state = "takes no part" if error is None else "reached" if reached else f"off by {off(error)}"
         self.text.content = f"{state}  \n{region_text(ik)}"
 
