@@ -511,11 +511,11 @@ def test_copies_are_independent():
 
 def test_reasons_why_a_chain_does_not_fit():
     """Messages name the axes and how far they are from where they should be."""
-    with pytest.raises(kido.ModelError, match=r"axes 4 and 5 and 6 do not meet in a point: the nearest is 0\.0\d+ m"):
+    with pytest.raises(kido.ModelError, match=r"axes 4, 5 and 6 do not meet in a point: the nearest is 0\.0\d+ m"):
         SphericalWristSolver(dh_chain(UR5))
     with pytest.raises(kido.ModelError, match=r"axes 3 and 4 are not parallel|axes 2 and 4 are not parallel"):
         ParallelAxesSolver(dh_chain(PUMA_560))
-    with pytest.raises(kido.ModelError, match=r"axes 5 and 6 and 7 do not meet"):
+    with pytest.raises(kido.ModelError, match=r"axes 5, 6 and 7 do not meet"):
         rows = list(IIWA_14)
         rows[5] = (0.088, HALF, 0)
         SwivelSolver(dh_chain(rows))

@@ -233,7 +233,7 @@ def test_reasons_name_the_chain(example_robots):
     ik = InverseKinematics(body)
     before, method = ik.gradient_method, AnalyticalChain()
     reasons = (
-        r"(?s)SphericalWristSolver: axes 4 and 5 and 6 do not meet in a point: the nearest is \d.*"
+        r"(?s)SphericalWristSolver: axes 4, 5 and 6 do not meet in a point: the nearest is \d.*"
         r"ParallelAxesSolver: axes 2 and 3 are not parallel"
     )
     with pytest.raises(kido.ModelError, match=reasons):

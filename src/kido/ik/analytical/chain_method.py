@@ -19,9 +19,10 @@ from kido.ik.analytical.solvers import (
     PlanarSolver,
     SphericalWristSolver,
     SwivelSolver,
+    as_pose,
 )
 from kido.ik.gradient_method import JacobianMethod
-from kido.math.transform import as_transform, inverse_transform
+from kido.math.transform import inverse_transform
 from kido.skeleton import DegreeOfFreedom
 from kido.skeleton.state.subsets import indices_of
 
@@ -168,7 +169,7 @@ class AnalyticalChain(AnalyticalMethod):
         solver, dofs, indices = self._solver()
         ik = self.ik
         body, offset = ik.node._carrier
-        X = as_transform(desired_transform, "AnalyticalChain: desired_transform")
+        X = as_pose(desired_transform, "AnalyticalChain: desired_transform")
         if offset is not None:
             X = X @ inverse_transform(ik.node.world_transform) @ body.world_transform
         base = np.ascontiguousarray(base_of(dofs).world_transform)

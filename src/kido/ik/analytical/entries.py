@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from kido.ik.analytical.families import (
     locked_out,
     parallel_axes,
@@ -12,7 +14,7 @@ from kido.ik.analytical.families import (
 )
 from kido.ik.analytical.finish import finish
 from kido.ik.analytical.schema import ARM
-from kido.ik.analytical.vectors import after, inverse
+from kido.ik.analytical.vectors import after, dot, inverse, outer, row
 from kido.jit import direct_entry, kernel, view
 
 SPHERICAL_WRIST, PARALLEL_AXES, SWIVEL, PLANAR = range(4)
@@ -76,6 +78,21 @@ def solve(arm, family, base, target, reference, angle, keep):
     R = (X[0, 0], X[0, 1], X[0, 2], X[1, 0], X[1, 1], X[1, 2], X[2, 0], X[2, 1], X[2, 2])
     R, p = _aim(w, base, R, (X[0, 3], X[1, 3], X[2, 3]))
     return solve_one(w, family, R, p, angle, keep)
+
+
+@direct_entry("i8(f8[:,::1])")
+def is_pose(X):
+    """1 if a matrix is a rigid transform to within 1e-12, else 0."""
+    if X.shape[0] != 4 or X.shape[1] != 4:
+        return 0
+    x, y, z = row(X, 0), row(X, 1), row(X, 2)
+    off = max(math.fabs(dot(x, y)), max(math.fabs(dot(y, z)), math.fabs(dot(z, x))))
+    off = max(off, max(math.fabs(dot(x, x) - 1.0), max(math.fabs(dot(y, y) - 1.0), math.fabs(dot(z, z) - 1.0))))
+    far = math.fabs(X[0, 3]) + math.fabs(X[1, 3]) + math.fabs(X[2, 3])
+    last = math.fabs(X[3, 0]) + math.fabs(X[3, 1]) + math.fabs(X[3, 2]) + math.fabs(X[3, 3] - 1.0)
+    right = dot(x, outer(y, z))
+    # Comparisons with NaN are false.
+    return 1 if off < 1e-12 and far < math.inf and last == 0.0 and right > 0.0 and dot(x, y) == dot(x, y) else 0
 
 
 @direct_entry("f8(i8,f8[::1])")

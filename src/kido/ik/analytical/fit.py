@@ -68,7 +68,8 @@ def _sine(axes: Array, i: int, j: int) -> float:
 
 
 def _names(order: Sequence[int], *joints: int) -> str:
-    return " and ".join(str(order[j] + 1) for j in joints)
+    numbers = [str(order[j] + 1) for j in joints]
+    return f"{', '.join(numbers[:-1])} and {numbers[-1]}"
 
 
 def _meeting(axes: Array, points: Array, joints: Sequence[int], order: Sequence[int], tolerance: float) -> Array:

@@ -99,6 +99,10 @@ def ranked(
     First those that are valid, then those that violate limits only, then those out of reach, then those that are both;
     within each, by the comparison `is_better(positions, others, current)`. Equal ones keep their order.
     """
+    if is_better is largest_component_is_smaller:  # the same by sorting once
+        gaps = np.sort(np.abs(np.array([s.positions for s in solutions]) - current), axis=-1)[..., ::-1].tolist()
+        order = sorted(range(len(gaps)), key=lambda k: (_RANK[int(solutions[k].validity)], gaps[k]))
+        return [solutions[k] for k in order]
     result: list[Solution] = []
     for new in solutions:
         at = len(result)

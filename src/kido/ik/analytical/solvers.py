@@ -21,25 +21,24 @@ from kido.ik.analytical.fit import (
 )
 from kido.ik.analytical.schema import ARM, MOST
 from kido.ik.analytical.solution import Singularity, Solution, SolutionBatch, Validity
-from kido.jit import Container
+from kido.jit import REFUSALS, Container
 from kido.math.transform import as_numbers, as_transform
 from kido.skeleton import DegreeOfFreedom
 from kido.skeleton.frames.jacobian_node import JacobianNode
 
 _VALIDITIES = tuple(Validity(k) for k in range(4))
 _SINGULARITIES = tuple(Singularity(k << 2) for k in range(8))
-_IDENTITY, _AXES, _LAST = np.eye(4), np.eye(3), np.array([0.0, 0.0, 0.0, 1.0])
-_PRECISE = 1e-12  # of R R^T = 1
+_IDENTITY = np.eye(4)
 TOLERANCE = 1e-5
 
 
-def _pose(value: Any, what: str) -> Array:
+def as_pose(value: Any, what: str) -> Array:
     """`as_transform`, but a matrix that is a pose to the last digits is taken as it is, which is quick."""
-    if isinstance(value, np.ndarray) and value.shape == (4, 4) and value.dtype == np.float64:
-        R = value[:3, :3]
-        if abs((R @ R.T - _AXES).ravel()).max() < _PRECISE and (value[3] == _LAST).all() and R[0, 0] == R[0, 0]:
-            if R[0] @ np.cross(R[1], R[2]) > 0.0 and np.isfinite(value[:3, 3]).all():
-                return value if value.flags.c_contiguous else value.copy()
+    try:
+        if entries.is_pose.call(value):
+            return value
+    except REFUSALS:
+        pass
     return as_transform(value, what)
 
 
@@ -194,8 +193,8 @@ class ChainSolver:
             base: pose of the chain's base, in the same frame as `target`; identity by default.
             parameter: what `free` tells; by default that of the reference.
         """
-        X = _pose(target, f"{self.chain.name}: target")
-        B = _IDENTITY if base is None else _pose(base, f"{self.chain.name}: base")
+        X = as_pose(target, f"{self.chain.name}: target")
+        B = _IDENTITY if base is None else as_pose(base, f"{self.chain.name}: base")
         return self._solutions(X, self._reference(reference, parameter), B, parameter)
 
     def _solutions(self, X: Array, q: Array, base: Array, parameter: float | None = None) -> list[Solution]:
