@@ -222,7 +222,79 @@ def test_panda_with_its_last_joint_given(example_robots):
     assert solved >= 99
 
 
-def test_reasons_name_the_chain(example_robots):
+@pytest.mark.parametrize(
+    ("file", "tip", "kind", "locked"),
+    [
+        ("talos_reduced.urdf", "leg_left_6_link", SphericalWristSolver, None),
+        ("talos_reduced.urdf", "arm_right_7_link", SphericalWristSolver, 0),
+        ("romeo.urdf", "l_wrist", SwivelSolver, None),
+        ("romeo.urdf", "r_ankle", SphericalWristSolver, None),
+        ("tiago.urdf", "arm_7_link", SphericalWristSolver, 0),
+        ("xarm7.urdf", "link7", SphericalWristSolver, 6),
+        ("z1.urdf", "link06", ParallelAxesSolver, None),
+        ("kinova.urdf", "j2s6s200_link_6", SphericalWristSolver, None),
+        ("ur10_robot.urdf", "wrist_3_link", ParallelAxesSolver, None),
+    ],
+)
+def test_robots_are_recognised(example_robots, file, tip, kind, locked):
+    """Arms and legs of robot files, by their axes alone; poses within limits are solved within limits."""
+    skeleton = robot(example_robots, file)
+    body = skeleton.body(tip)
+    dofs = body.dependent_dofs[-7:] if kind is SwivelSolver or locked is not None else body.dependent_dofs[-6:]
+    ik = InverseKinematics(body, dofs=dofs, gradient_method=AnalyticalChain())
+    method = ik.gradient_method
+    assert (type(method.solver), method.solver.locked) == (kind, locked)
+    indices = ik.dof_indices
+    lower, upper = (
+        np.array([getattr(d, f"position_{side}_limit") for d in dofs]).clip(-3, 3) for side in ("lower", "upper")
+    )
+    rng = np.random.default_rng(0)
+    start = skeleton.positions
+    start[indices] = 0.5 * (lower + upper)
+    for q in rng.uniform(lower, upper, (20, len(dofs))):
+        x = start.copy()
+        x[indices] = q
+        skeleton.positions = x
+        X = body.world_transform
+        # From there, the pose is among the solutions; from the middle, one within limits is found.
+        assert min(np.abs(wrapped(s.positions - q)).max() for s in method.solutions(X)) < 1e-6
+        skeleton.positions = start
+        best = method.solutions(X)[0]
+        assert best.is_valid
+        x[indices] = best.positions
+        skeleton.positions = x
+        assert np.abs(body.world_transform - X).max() < 1e-11
+
+
+def test_a_humanoid_on_its_feet_in_one_iteration():
+    """Our humanoid crouches and turns: both feet stay, both hands stay, all four limbs in closed form."""
+    skeleton = kido.load(kido.models.path("humanoid"))
+    q = skeleton.positions
+    for dof in skeleton.dofs:
+        if "knee" in dof.name or "elbow" in dof.name:
+            q[dof.index] = np.clip(0.8, dof.position_lower_limit, dof.position_upper_limit)
+            if q[dof.index] == 0.0:
+                q[dof.index] = -0.8
+        if "hip_pitch" in dof.name or "ankle_pitch" in dof.name:
+            q[dof.index] = -0.4
+    skeleton.positions = q
+    tasks = []
+    for name in ("left_foot", "right_foot", "left_hand", "right_hand"):
+        body = skeleton.body(name)
+        ik = InverseKinematics.on(body, dofs=body.dependent_dofs[-6:], gradient_method=AnalyticalChain())
+        assert isinstance(ik.gradient_method.solver, SphericalWristSolver)
+        tasks.append(ik)
+    q[:3] += (0.0, 0.03, 0.08)
+    q[3:6] += (0.02, 0.02, -0.03)
+    skeleton.positions = q
+    result = WholeBodyIK(skeleton).solve_and_apply()
+    assert result
+    assert result.iterations == 1
+    assert np.abs(skeleton.positions[:6] - q[:6]).max() < 1e-15
+    assert max(np.abs(task.compute_error()).max() for task in tasks) < 1e-10
+
+
+def test_reasons_name_the_chain():
     """On assignment, with each solver's numbers; the task keeps the method that it had."""
     skeleton = kido.Skeleton("crooked")
     rng = np.random.default_rng(0)

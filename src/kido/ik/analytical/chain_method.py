@@ -43,7 +43,8 @@ class AnalyticalChain(AnalyticalMethod):
         solver: a class of solvers that the chain must fit; None: the first that it fits, of `SwivelSolver`,
             `SphericalWristSolver`, `ParallelAxesSolver` and `PlanarSolver`.
         dofs: the chain's coordinates, from the base outwards, what `indices_of` takes; None: as many of the task's last
-            ones as the solver takes, so that what is before them is extra.
+            ones as the solver takes, so that what is before them is extra. Of seven coordinates that fit only without
+            the first or the last, that one is the free parameter, if `extra_dof_utilization` is `UNUSED`.
         parameter: the free parameter [rad]; None: see above.
         search: how many other values of the parameter are tried over a whole turn, or between a joint's limits.
         tolerance: of the fit, see `ChainSolver`.
@@ -135,14 +136,11 @@ class AnalyticalChain(AnalyticalMethod):
         above = set(self.ik.node.dependent_dofs)
         own = [dof for dof in self.ik.dofs if dof in above]
         own.sort(key=lambda dof: dof.index)
-        order: list[tuple[type[ChainSolver], int]] = [
-            (SwivelSolver, 7),
-            (SphericalWristSolver, 6),
-            (ParallelAxesSolver, 6),
-            (SphericalWristSolver, 7),
-            (ParallelAxesSolver, 7),
-            (PlanarSolver, 3),
-        ]
+        six: list[tuple[type[ChainSolver], int]] = [(SphericalWristSolver, 6), (ParallelAxesSolver, 6)]
+        seven: list[tuple[type[ChainSolver], int]] = [(SphericalWristSolver, 7), (ParallelAxesSolver, 7)]
+        # A seventh coordinate is a free parameter, unless it was said what extra ones do.
+        searched = len(own) == 7 and self.extra_dof_utilization is ExtraDofUtilization.UNUSED
+        order = [(SwivelSolver, 7), *(seven + six if searched else six + seven), (PlanarSolver, 3)]
         if self._kind is not None and self._kind not in [kind for kind, _ in order]:
             order = [(self._kind, self._kind.joints)]
         for kind, number in order:
