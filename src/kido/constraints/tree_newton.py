@@ -35,18 +35,18 @@ from kido.jit import callback, inlined, kernel, view
 from kido.joints.kinds import FREE
 from kido.kernels.free_lanes import NOT_FREE
 from kido.kernels.responses import RESPONSES
-from kido.kernels.yielding_tree import YIELDING, release_tree, solve_held_tree
+from kido.kernels.yielding_tree import YIELDING, hold_body, let_go, list_held, release_tree, solve_held_tree
 from kido.math.so3 import cross
-from kido.solvers.certify import measure_island, measure_rows
+from kido.solvers.certify import measure_rows
 from kido.solvers.problem import BOUNDED, PROBLEM, STAGE_TREE_OF
-from kido.solvers.rows import INDEX, apply_impulses, bounded_velocity, contact_velocity, free_velocity
+from kido.solvers.rows import INDEX, apply_impulses, bounded_velocity, contact_velocity, free_velocity, velocity3
 from kido.solvers.vectors import gather, scatter
 from kido.tree.schema import DATA, TREE
 
 PENALTY = 1e3  # sigma over the block's mean inertia
 WIDEST = 100.0  # friction beyond which a cone is as good as a half space, and its natural map blind to v_n
 STEEPEST = 1.0 - 1e-9  # share of the cone's edge from which on a sliding contact turns like a sticking one
-PATIENCE, SLOW = 2, 0.5  # iterations that leave more than this share of the least merit, before it stops
+PATIENCE, SLOW = 4, 0.9  # iterations that leave more than this share of the least merit, before it stops
 ENOUGH = 0.5  # merit at which the impulses are made admissible and measured
 
 # Rows of `history`: row velocities, free ones, the best impulses met; then the law of each block.
@@ -126,7 +126,7 @@ def hold_contact(c, y, k, b, body, w):
     v0, v1, v2 = h[V, k], h[V, k + 1], h[V, k + 2]
     soft0, soft1, soft2 = c.compliance[i], c.compliance[i + 1], c.compliance[i + 2]
     x0, x1, x2 = p0 - step * v0, p1 - step * v1, p2 - step * v2
-    # p' = q - G (J u' - J u), G = g_n on the normal, g_1 and g_2 or g_across on the tangents, e g_n from normal to those
+    # p' = q - G (J u' - J u), G: gn on the normal, e gn from it to the tangents, g11, g12, g22 among these
     q0 = q1 = q2 = gn = g11 = g12 = g22 = e1 = e2 = 0.0
     if x0 > 0.0:
         gn = sigma / (1.0 + sigma * soft0)
@@ -203,26 +203,43 @@ def hold_joint(c, src, y, k, b):
 
 
 @kernel
-def load_start(c, island):
-    """Velocities of the rows, and those without impulses."""
+def load_velocities(c, island):
+    """Velocities of the rows, from u and the impulses."""
     h = c.history
     k = c.island_row[island] & INDEX
     for e in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[e]
         if c.kind[b] == BOUNDED:
-            h[V, k], h[FREE_V, k] = bounded_velocity(c, b), free_velocity(c, b, 0)
+            h[V, k] = bounded_velocity(c, b)
             k += 1
         else:
             h[V, k], h[V, k + 1], h[V, k + 2] = contact_velocity(c, b)
-            for r in range(3):
-                h[FREE_V, k + r] = free_velocity(c, b, r)
             k += 3
 
 
 @kernel
-def hold_tree(t, d, c, src, col, y, island, part):
+def load_free_velocities(c, island):
+    """Velocities of the rows without impulses."""
+    h = c.history
+    k = c.island_row[island] & INDEX
+    for e in range(c.island_start[island], c.island_start[island + 1]):
+        b = c.island_block[e]
+        i = c.row[b] & INDEX
+        if c.kind[b] == BOUNDED:
+            h[FREE_V, k] = free_velocity(c, b, 0)
+            k += 1
+        else:
+            on_a = c.len_a[b] > 0
+            at, n = (c.at_a[b], c.len_a[b]) if on_a else (c.at_b[b], c.len_b[b])
+            x, y, z = velocity3(c.J, at & INDEX, n & INDEX, c.u_free, (c.dof_a[b] if on_a else c.dof_b[b]) & INDEX)
+            h[FREE_V, k], h[FREE_V, k + 1], h[FREE_V, k + 2] = c.bias[i] + x, c.bias[i + 1] + y, c.bias[i + 2] + z
+            k += 3
+
+
+@kernel
+def hold_tree(t, d, c, src, col, y, island, part, number):
     """The laws of all blocks, linearized at the present impulses and velocities."""
-    release_tree(t, y, t.part_body[part], t.part_body[part + 1])
+    release_tree(t, y, t.part_body[part], number)
     k = c.island_row[island] & INDEX
     for e in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[e] & INDEX
@@ -287,6 +304,20 @@ def acts_in_one_place(t, c, src, col, island, part):
     return True
 
 
+@kernel
+def choose_bodies(t, d, c, src, col, y, island, part):
+    """List the bodies that take part, for all iterations. Returns their number."""
+    first, last = t.part_body[part], t.part_body[part + 1]
+    let_go(t, y, first, last)
+    for e in range(c.island_start[island], c.island_start[island + 1]):
+        b = c.island_block[e] & INDEX
+        if c.kind[b] == BOUNDED:
+            hold_body(t, y, t.body_of_dof[src.index[b]], first)
+        else:
+            hold_body(t, y, body_of_contact(t, c, src, col, b, part), first)
+    return list_held(t, d, y, first, last)
+
+
 @callback
 def tree_newton_island(address, island, cap, unused):
     """Newton's method on one island until it is solved (`measure_island`) or `cap` iterations are done.
@@ -306,19 +337,21 @@ def tree_newton_island(address, island, cap, unused):
     part = part_of_island(t, c, src, view(RESPONSES, src.responses[0]), island)
     if part < 0 or not acts_in_one_place(t, c, src, col, island, part):
         return -1
-    merit = measure_island(c, island)
+    load_velocities(c, island)
+    merit = measure_rows(c, island, V)
     if merit <= 1.0 or not math.isfinite(merit):
         return 0
-    first, last = t.part_body[part], t.part_body[part + 1]
+    load_free_velocities(c, island)
+    first = t.part_body[part]
+    number = choose_bodies(t, d, c, src, col, y, island, part)
     gather(c, island, BEST)
-    load_start(c, island)
     done = 0
     best = merit
     vain = 0
     while done < cap and vain < PATIENCE and merit > 1.0 and math.isfinite(merit):
         while done < cap and vain < PATIENCE and merit > ENOUGH and math.isfinite(merit):
-            hold_tree(t, d, c, src, col, y, island, part)
-            solve_held_tree(t, d, y, first, last, src.parameter[TIME_STEP])
+            hold_tree(t, d, c, src, col, y, island, part, number)
+            solve_held_tree(t, d, y, first, number, src.parameter[TIME_STEP])
             follow_tree(t, d, c, src, col, y, island, part)
             merit = measure_rows(c, island, V)
             done += 1
@@ -328,7 +361,6 @@ def tree_newton_island(address, island, cap, unused):
             gather(c, island, BEST)
         scatter(c, island, BEST)  # admissible
         apply_impulses(c, island)
-        merit = measure_island(c, island)
-        if merit > 1.0:
-            load_start(c, island)
+        load_velocities(c, island)
+        merit = measure_rows(c, island, V)
     return done

@@ -11,20 +11,26 @@ L = H^T Q beside its column Q H,
 
     Q <- Q - Q H (H^T Q) / D,    z <- z - Q H (r + H^T z) / D,    D = H^T Q H + g + implicit damping and springs
 
-Needs transforms and inertias of the smooth stage, nothing of its elimination. Source: Featherstone 1983; Castro,
+Bodies that are not held, nor carry one that is, take no part: the smooth stage's elimination has what they weigh.
+Needs transforms, and P, U and Dinv of `articulated_inertias`. Source: Featherstone 1983; Castro,
 Permenter and Han 2022 for contact as a regularized law in Newton's method; the sweep with contact inertias is our own.
 """
 
 from __future__ import annotations
 
 from kido.jit import Field, Schema, inlined, kernel
-from kido.kernels.inertia import inertia_of
+from kido.kernels.inertia import add_shifted, deflate, inertia_of, read_inertia
 from kido.kernels.inverse_dynamics import column_dot
 from kido.math.so3 import cross
 
 YIELDING = Schema(
     "YIELDING",
     Field("place", "i", (4,), doc="addresses of TREE, DATA, COLLISION and SOURCES"),
+    Field("held", "i", ("bodies",), doc="1: the body, its joint or one below it is held, so that it takes part"),
+    Field(
+        "chain", "i", ("bodies",), doc="bodies of each tree that take part, from its first body's entry on, ascending"
+    ),
+    Field("P", "f", ("bodies", 21), doc="inertia of a body with all that hangs on it and takes no part"),
     Field("gain", "f", ("bodies", 36), doc="G of each body, row after row: impulse taken per change of velocity"),
     Field("pull", "f", ("bodies", 6), "N m s, N s", "z of each body"),
     Field("Q", "f", ("bodies", 36), doc="articulated inertia with G, row after row"),
@@ -40,53 +46,80 @@ YIELDING = Schema(
 
 
 @kernel
-def release_tree(t, y, first, last):
-    """No body and no coordinate is held."""
+def let_go(t, y, first, last):
+    """No body of a tree takes part."""
     for i in range(first, last):
+        y.held[i] = 0
+
+
+@kernel
+def release_tree(t, y, first, number):
+    """Nothing holds the bodies in the list, and their coordinates."""
+    for n in range(first, first + number):
+        i = y.chain[n]
         for j in range(36):
             y.gain[i, j] = 0.0
         for j in range(6):
             y.pull[i, j] = 0.0
-    for k in range(t.first_dof[first], t.first_dof[last]):
-        y.joint_gain[k] = 0.0
-        y.joint_pull[k] = 0.0
+        for k in range(t.first_dof[i], t.first_dof[i + 1]):
+            y.joint_gain[k] = 0.0
+            y.joint_pull[k] = 0.0
 
 
 @kernel
-def start_held(t, d, y, i):
-    """Q and z of a body without those below it."""
-    for j in range(36):
-        y.Q[i, j] = y.gain[i, j]
+def hold_body(t, y, i, first):
+    """Note that a body, or its joint, is held: it and those above it take part in the sweep."""
+    while i >= first and y.held[i] == 0:
+        y.held[i] = 1
+        i = t.parent[i]
+
+
+@kernel
+def list_held(t, d, y, first, last):
+    """List the bodies that take part, with the inertias of all that hangs on them and does not.
+
+    Needs P, U and Dinv of `articulated_inertias`. Returns their number.
+    """
+    number = 0
+    for i in range(first, last):
+        if y.held[i] != 0:
+            y.chain[first + number] = i
+            number += 1
+            c0, c1, c2 = d.mc[i, 0], d.mc[i, 1], d.mc[i, 2]
+            m = t.mass[i]
+            P = y.P
+            P[i, 0], P[i, 1], P[i, 2], P[i, 3], P[i, 4], P[i, 5] = inertia_of(d, i)
+            P[i, 6], P[i, 7], P[i, 8] = 0.0, -c2, c1
+            P[i, 9], P[i, 10], P[i, 11] = c2, 0.0, -c0
+            P[i, 12], P[i, 13], P[i, 14] = -c1, c0, 0.0
+            P[i, 15], P[i, 16], P[i, 17], P[i, 18], P[i, 19], P[i, 20] = m, 0.0, 0.0, m, 0.0, m
+        elif t.parent[i] >= first and y.held[t.parent[i]] != 0:
+            P = read_inertia(d, i)
+            for k in range(t.first_dof[i + 1] - 1, t.first_dof[i] - 1, -1):
+                P = deflate(P, d.U[k, 0], d.U[k, 1], d.U[k, 2], d.U[k, 3], d.U[k, 4], d.U[k, 5], d.Dinv[k])
+            add_shifted(y, t.parent[i], P, d.l[i, 0], d.l[i, 1], d.l[i, 2])
+    return number
+
+
+@inlined
+def start_held(y, i):
+    """Q and z of a body without those below it that take part."""
+    P, Q, G = y.P, y.Q, y.gain
+    for a in range(3):
+        Q[i, 6 * a + 3] = P[i, 6 + 3 * a] + G[i, 6 * a + 3]
+        Q[i, 6 * a + 4] = P[i, 7 + 3 * a] + G[i, 6 * a + 4]
+        Q[i, 6 * a + 5] = P[i, 8 + 3 * a] + G[i, 6 * a + 5]
+        Q[i, 18 + a] = P[i, 6 + 3 * a] + G[i, 18 + a]
+        Q[i, 24 + a] = P[i, 7 + 3 * a] + G[i, 24 + a]
+        Q[i, 30 + a] = P[i, 8 + 3 * a] + G[i, 30 + a]
+    Q[i, 0], Q[i, 1], Q[i, 2] = P[i, 0] + G[i, 0], P[i, 1] + G[i, 1], P[i, 2] + G[i, 2]
+    Q[i, 6], Q[i, 7], Q[i, 8] = P[i, 1] + G[i, 6], P[i, 3] + G[i, 7], P[i, 4] + G[i, 8]
+    Q[i, 12], Q[i, 13], Q[i, 14] = P[i, 2] + G[i, 12], P[i, 4] + G[i, 13], P[i, 5] + G[i, 14]
+    Q[i, 21], Q[i, 22], Q[i, 23] = P[i, 15] + G[i, 21], P[i, 16] + G[i, 22], P[i, 17] + G[i, 23]
+    Q[i, 27], Q[i, 28], Q[i, 29] = P[i, 16] + G[i, 27], P[i, 18] + G[i, 28], P[i, 19] + G[i, 29]
+    Q[i, 33], Q[i, 34], Q[i, 35] = P[i, 17] + G[i, 33], P[i, 19] + G[i, 34], P[i, 20] + G[i, 35]
     for j in range(6):
         y.z[i, j] = y.pull[i, j]
-    J0, J1, J2, J3, J4, J5 = inertia_of(d, i)
-    c0, c1, c2 = d.mc[i, 0], d.mc[i, 1], d.mc[i, 2]
-    m = t.mass[i]
-    Q = y.Q
-    Q[i, 0] += J0
-    Q[i, 1] += J1
-    Q[i, 2] += J2
-    Q[i, 6] += J1
-    Q[i, 7] += J3
-    Q[i, 8] += J4
-    Q[i, 12] += J2
-    Q[i, 13] += J4
-    Q[i, 14] += J5
-    Q[i, 4] -= c2
-    Q[i, 5] += c1
-    Q[i, 9] += c2
-    Q[i, 11] -= c0
-    Q[i, 15] -= c1
-    Q[i, 16] += c0
-    Q[i, 24] -= c2
-    Q[i, 30] += c1
-    Q[i, 19] += c2
-    Q[i, 31] -= c0
-    Q[i, 20] -= c1
-    Q[i, 26] += c0
-    Q[i, 21] += m
-    Q[i, 28] += m
-    Q[i, 35] += m
 
 
 @inlined
@@ -201,15 +234,16 @@ def held_motion(t, d, y, i, first):
 
 
 @kernel
-def solve_held_tree(t, d, y, first, last, h):
-    """Velocities s of the coordinates and V of the bodies first..last-1 of a whole tree, in all held directions."""
-    for i in range(first, last):
-        start_held(t, d, y, i)
-    for i in range(last - 1, first - 1, -1):
+def solve_held_tree(t, d, y, first, number, h):
+    """Velocities s of the coordinates and V of the bodies in the list of a tree whose first body is `first`."""
+    for n in range(first, first + number):
+        start_held(y, y.chain[n])
+    for n in range(first + number - 1, first - 1, -1):
+        i = y.chain[n]
         for k in range(t.first_dof[i + 1] - 1, t.first_dof[i] - 1, -1):
             if t.prescribed[k] == 0:
                 eliminate_held(t, d, y, i, k, h)
         if t.parent[i] >= first:
             hand_held_down(d, y, i, t.parent[i])
-    for i in range(first, last):
-        held_motion(t, d, y, i, first)
+    for n in range(first, first + number):
+        held_motion(t, d, y, y.chain[n], first)

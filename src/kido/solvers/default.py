@@ -63,7 +63,7 @@ from kido.solvers.rows import apply_impulses, clear_island, fastest_approach
 
 HOPELESS = 1e200  # beside what is asked: not a number, or as good as none
 FEW_ROWS, FEW_SWEEPS, FEW_STEPS = 36, 12, 6  # Newton's method in row space: of more rows a step costs too many sweeps
-TREE_STEPS, TREE_SWEEPS, TREE_ROUNDS = 10, 8, 4  # Newton's method along a tree, and sweeps where it stagnates
+TREE_STEPS, TREE_SWEEPS, TREE_ROUNDS = 12, 8, 5  # Newton's method along a tree, and sweeps where it stagnates
 GIVEN = 1  # in STAGE_CHOSEN: the impulses are in the problem, found in Python
 
 
@@ -106,7 +106,7 @@ def solve_island(c, address, island, skip):
             tried, swept = follow_tree(c, address, island, sweeper)
             done = tried + swept
             cap -= swept
-        if tried < 0 or not merit(c, island) <= 1.0:
+        if tried < 0 or not merit(c, island) <= enough:
             few = rows <= FEW_ROWS and has_room(c, island)
             swept = call4(sweeper, address, island, min(cap, FEW_SWEEPS if few else int(c.setting[FIRST_SWEEPS])), 0)
             cap -= swept
