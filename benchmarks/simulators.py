@@ -126,7 +126,10 @@ class DartWorld:
             self.bodies.append(body)
 
     def _humanoid(self) -> None:
-        robot = etree.parse(str(path("humanoid"))).getroot()
+        self._robot(etree.parse(str(path("humanoid"))).getroot())
+
+    def _robot(self, robot) -> None:
+        """Add the robot of a URDF text; its shapes are boxes, spheres, capsules and cylinders."""
         parts = []
         for link in robot.findall("link"):
             for element in link.findall("visual") + link.findall("collision"):
@@ -137,12 +140,14 @@ class DartWorld:
         skeleton = loader.parseSkeletonString(etree.tostring(robot, encoding="unicode"), "")
         dynamics = self.dart.dynamics
         for name, element in parts:
-            origin, (shape,) = element.find("origin"), element.find("geometry")
+            origin, shape = element.find("origin"), element.find("geometry").find("*")
             value = {key: [float(x) for x in text.split()] for key, text in shape.attrib.items()}
             if shape.tag == "box":
                 made = dynamics.BoxShape(value["size"])
             elif shape.tag == "sphere":
                 made = dynamics.SphereShape(value["radius"][0])
+            elif shape.tag == "cylinder":
+                made = dynamics.CylinderShape(value["radius"][0], value["length"][0])
             else:
                 made = dynamics.CapsuleShape(value["radius"][0], value["length"][0])
             position, angles = (np.array(origin.get(k).split(), dtype=float) for k in ("xyz", "rpy"))
