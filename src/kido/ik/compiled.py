@@ -75,6 +75,14 @@ def task_of(ik: InverseKinematics) -> Task | None:
     return None
 
 
+def key_of(ik: InverseKinematics) -> tuple[Any, ...]:
+    """Equal as long as `task_of` would make the same task, but for where the target is."""
+    settings = [v.tobytes() if isinstance(v, np.ndarray) else id(v) for v in vars(ik.error_method).values()]
+    target = ik._target
+    places = id(ik.error_method), id(ik._node), id(target), id(target.parent_frame), id(ik.skeleton)
+    return (*places, ik.skeleton._structure_version, ik._offset.tobytes(), ik.dof_indices.tobytes(), *settings)
+
+
 class CompiledDisplacements:
     """Displacements and their Jacobians of all tasks that compiled code knows, at any positions.
 

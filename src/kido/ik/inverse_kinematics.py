@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kido.errors import ModelError
 from kido.ik.base import InverseKinematicsBase
-from kido.ik.compiled import task_of
+from kido.ik.compiled import key_of, task_of
 from kido.ik.dofs import CHAIN, chosen_dofs, dofs_of
 from kido.ik.error_method import ErrorMethod
 from kido.ik.gradient_method import GradientMethod
@@ -82,6 +82,7 @@ class InverseKinematics(InverseKinematicsBase, Aspect):
         self._node = node
         self._choice: Any = chosen_dofs(dofs, node._carrier[0])
         self._known: tuple[Any, NDArray[np.int64]] | None = None
+        self._search: tuple[Any, IkSolver | None, Any] | None = None
         self._offset = np.eye(4)
         self._level = 0
         self._active = True
@@ -252,10 +253,10 @@ class InverseKinematics(InverseKinematicsBase, Aspect):
         default solver, and a problem that was not changed, all of it runs in one call of compiled code, `IkSolver`: it
         starts anew from other positions where the present ones lead nowhere.
         """
-        task = task_of(self) if self._is_built_in() else None
-        if task is None or not len(self.dof_indices):
+        search = self._compiled_search() if self._is_built_in() else None
+        if search is None:
             return super().find_solution()
-        found = IkSolver(task, self.dof_indices, skeleton=self.skeleton).solve()
+        found = search.solve()
         x = found.positions[self.dof_indices]
         with self.posed(x):
             error = self.compute_error()
@@ -268,6 +269,17 @@ class InverseKinematics(InverseKinematicsBase, Aspect):
             iterations=found.iterations,
             reason="solved" if reached else f"not reached: {self._node.name} ({_STATUS[found.status]})",
         )
+
+    def _compiled_search(self) -> IkSolver | None:
+        """Of its parts, the last one as long as only the target moved; None if compiled code does not know them."""
+        key = key_of(self)
+        if self._search is None or self._search[0] != key:
+            task = task_of(self) if len(self.dof_indices) else None
+            made = None if task is None else IkSolver(task, self.dof_indices, skeleton=self.skeleton)
+            # What is known by its address in the key is kept alive.
+            kept = list(vars(self._error_method).values()), self._error_method, self._node, self._target
+            self._search = key, made, kept
+        return self._search[1]
 
     def _is_built_in(self) -> bool:
         method, problem = self._gradient_method, self._problem
@@ -326,7 +338,7 @@ class InverseKinematics(InverseKinematicsBase, Aspect):
         return twin
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_known": None, **self._nothing_remembered()}
+        return {**self.__dict__, "_known": None, "_search": None, **self._nothing_remembered()}
 
     def _frames_outside(self) -> Iterator[Frame]:
         """Frames of others that its parts refer to: copies refer to them too, unless a whole world is copied."""
