@@ -154,7 +154,7 @@ class IkSolver:
         arrays = self._arrays
         if arrays is None or arrays.tree is not skeleton._tree or arrays.have_moved():
             dofs = self._active()
-            arrays = SearchArrays(skeleton, self._tasks, dofs, self._settings, self._given_seeds())
+            arrays = SearchArrays(skeleton, self._tasks, dofs, self._settings, self._given_seeds(), sampled=False)
             self._arrays = arrays
         return arrays
 
@@ -220,6 +220,17 @@ class IkSolver:
                     X = X.reshape(a.shape)
             except (AttributeError, ValueError):
                 X = self._checked_targets(target)
+        found = self._solved(a, held, X, target, start)
+        if not a.is_complete and not found:  # the table of sampled positions is made when it is needed
+            self._arrays = a = a.completed()
+            if target is None:
+                a.follow_targets(skeleton)
+            found = self._solved(a, held, X, target, start)
+        return found
+
+    def _solved(
+        self, a: SearchArrays, held: tuple[int, int], X: Array, target: Any, start: ArrayLike | None
+    ) -> IkSolution:
         out = empty(a.result)
         try:
             if start is None:
@@ -229,6 +240,7 @@ class IkSolver:
         except REFUSALS:
             status = 1
         if status:
+            skeleton = self._skeleton
             if target is not None:
                 X = self._checked_targets(target)
             begin = skeleton.positions if start is None else positions_of(skeleton, start, "start")
@@ -252,7 +264,7 @@ class IkSolver:
             ModelError: a target that is no rigid transform (the message has its index), or of the wrong shape.
             StateError: starts of the wrong shape or not finite, or a number of threads that is none.
         """
-        a = self._current()
+        self._arrays = a = self._current().completed()
         skeleton, n = self._skeleton, self._skeleton.num_dofs
         q = self._checked_starts(starts)
         if targets is None:

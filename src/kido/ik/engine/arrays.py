@@ -63,6 +63,7 @@ class SearchArrays:
         dofs: active coordinates.
         settings: of the search.
         given: positions (n, dofs) to begin at before sampled ones.
+        sampled: with the table of sampled positions; without it only the start and given ones are tried.
         like: arrays to share the table of seeds with.
     """
 
@@ -73,6 +74,7 @@ class SearchArrays:
         dofs: NDArray[np.int64],
         settings: Settings,
         given: Array,
+        sampled: bool = True,
         like: SearchArrays | None = None,
     ):
         tree = skeleton._tree
@@ -83,12 +85,14 @@ class SearchArrays:
         self.result = 1, n + search.REPORT
         self.shape = len(tasks), 4, 4
         self._made_from = skeleton, tuple(tasks), dofs, settings, given
+        samples = settings.samples if settings.attempts > 1 + len(given) else 0
+        self.is_complete = sampled or samples == 0
         self._seen = [(t.node, t.node._carrier) for t in tasks if t.node is not None]
         self.tasks = compile_tasks(skeleton, tasks, dofs)
         self.data = data_for(tree)
         shared: dict[str, Any] = {}
         if like is None:
-            samples = min(settings.samples, max(0, settings.attempts - 1 - len(given)) * 1000)
+            samples = samples if sampled else 0
             shared["seed"] = np.ascontiguousarray(
                 np.vstack([given, sampled_positions(skeleton, dofs, samples, settings.seed)])
             )
@@ -100,9 +104,8 @@ class SearchArrays:
         w = self.work = Container(
             SEARCH, columns=len(dofs), dofs=n, joints=len(whole), seeds=len(shared["seed"]), **shared
         )
-        w.setting[:5] = (
-            settings.iterations, settings.attempts, settings.max_iterations, REFINEMENT, len(given),
-        )  # fmt: skip
+        refinement = REFINEMENT if self.is_complete else 0
+        w.setting[:5] = settings.iterations, settings.attempts, settings.max_iterations, refinement, len(given)
         w.measure[:5] = settings.time_limit, LEAST_DECREASE, STATIONARY, DAMPING, LEAST_DAMPING
         w.turning[:] = whole
         w.plain[:] = 1
@@ -111,8 +114,12 @@ class SearchArrays:
         link_clock(w)
         w.function[SEARCHER] = search_callback.address
         self.addresses = self.data.address, self.tasks.address, w.address
-        if like is None:
+        if like is None and len(w.seed):
             place_seeds(tree.address, *self.addresses)
+
+    def completed(self) -> SearchArrays:
+        """The same with the table of sampled positions."""
+        return self if self.is_complete else SearchArrays(*self._made_from)
 
     def twin(self) -> SearchArrays:
         """Arrays for another thread, which share the table of seeds."""

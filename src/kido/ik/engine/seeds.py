@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -47,6 +48,13 @@ def reach_of(skeleton: Skeleton) -> float:
     return float(total.max(initial=0.0)) or 1.0
 
 
+@lru_cache(16)
+def _even(columns: int, number: int, seed: int) -> Array:
+    """The first points (number, columns) of a scrambled Sobol sequence in the unit cube (kept: not to be written)."""
+    sequence = qmc.Sobol(columns, scramble=True, rng=np.random.default_rng(seed))
+    return sequence.random_base2(max(0, int(np.ceil(np.log2(number)))))[:number]
+
+
 def sampled_positions(skeleton: Skeleton, dofs: NDArray[np.integer], number: int, seed: int) -> Array:
     """Positions (number, dofs) of which the active coordinates are spread evenly over their limits, the rest zero.
 
@@ -73,10 +81,7 @@ def sampled_positions(skeleton: Skeleton, dofs: NDArray[np.integer], number: int
     result = np.zeros((number, len(tree.body_of_dof)))
     if number == 0 or len(dofs) == 0:
         return result
-    unit = qmc.Sobol(len(dofs), scramble=True, rng=np.random.default_rng(seed)).random_base2(
-        max(0, int(np.ceil(np.log2(number))))
-    )[:number]
-    result[:, dofs] = lower + unit * (upper - lower)
+    result[:, dofs] = lower + _even(len(dofs), number, seed) * (upper - lower)
     for i in sorted(set(tree.body_of_dof[dofs].tolist())):  # rotations: uniform, where nothing limits them
         first = int(tree.first_dof[i])
         own = np.arange(first, first + 3)
