@@ -11,10 +11,13 @@ The multipliers of what is active are estimated here as those that leave the sma
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.optimize import lsq_linear, nnls
+from scipy.sparse.linalg import lsmr
 
 from kido.optimization.differences import Array
 from kido.optimization.evaluator import Evaluator
@@ -71,13 +74,18 @@ class Certificate:
         return max_or_nan(self.violation, self.stationarity)
 
 
-def certify(problem: Problem | Evaluator, x: Array, tolerance: float = 1e-6) -> Certificate:
+def certify(
+    problem: Problem | Evaluator, x: Array, tolerance: float = 1e-6, known: tuple[Array, Array] | None = None
+) -> Certificate:
     """Judge a point x (n,) by the problem's own functions.
 
     Args:
         problem: the problem.
         x: (n,), any point.
         tolerance: how close to its bound a variable or an inequality counts as active.
+        known: multipliers of the equalities and inequalities that a solver suggests. They are taken instead of
+            estimated ones where the problem's derivatives are sparse; any multipliers that balance the gradient prove
+            stationarity.
     """
     evaluator = problem if isinstance(problem, Evaluator) else problem.evaluator()
     problem = evaluator.problem
@@ -89,17 +97,19 @@ def certify(problem: Problem | Evaluator, x: Array, tolerance: float = 1e-6) -> 
     if not (np.isfinite(x).all() and np.isfinite([bound, equality, inequality, evaluator.objective(x)]).all()):
         return Certificate(bound, equality, inequality, float("nan"), none, False)
     df, A, B = evaluator.gradient(x), evaluator.equality_jacobian(x), evaluator.inequality_jacobian(x)
-    if not (np.isfinite(df).all() and np.isfinite(A).all() and np.isfinite(B).all()):
+    if not all(np.isfinite(part.data if sparse.issparse(part) else part).all() for part in (df, A, B)):
         return Certificate(bound, equality, inequality, float("nan"), none, False)
     at_lower = x <= lower + tolerance * np.maximum(1.0, np.abs(np.where(np.isfinite(lower), lower, 0.0)))
     at_upper = x >= upper - tolerance * np.maximum(1.0, np.abs(np.where(np.isfinite(upper), upper, 0.0)))
-    active = np.flatnonzero(g >= -tolerance)
-    low, high = np.flatnonzero(at_lower), np.flatnonzero(at_upper)
-    one = np.eye(x.size)
-    signed = np.concatenate([B[active], -one[low], one[high]]).T
-    a, s, rest = multipliers(df, A.T, signed)
-    b, c, d = none.inequality.copy(), none.lower.copy(), none.upper.copy()
-    b[active], c[low], d[high] = np.split(s, [active.size, active.size + low.size])
+    active = g >= -tolerance
+    if sparse.issparse(A) or sparse.issparse(B):
+        a, b, c, d, rest = _balance(df, A, B, active, at_lower, at_upper, known)
+    else:
+        low, high, one = np.flatnonzero(at_lower), np.flatnonzero(at_upper), np.eye(x.size)
+        signed = np.concatenate([B[active], -one[low], one[high]]).T
+        a, s, rest = multipliers(df, A.T, signed)
+        b, c, d = none.inequality.copy(), none.lower.copy(), none.upper.copy()
+        b[active], c[low], d[high] = np.split(s, np.cumsum([active.sum(), low.size]))
     stationarity = largest(rest) / max(1.0, largest(df))
     infeasible = max(equality, inequality) > tolerance and _stuck(h, g, A, B, at_lower, at_upper)
     return Certificate(bound, equality, inequality, stationarity, Multipliers(a, b, c, d), infeasible)
@@ -134,13 +144,42 @@ def multipliers(gradient: Array, free: Array, signed: Array) -> tuple[Array, Arr
     return np.asarray(a, dtype=float), s, np.asarray(rest, dtype=float)
 
 
-def _stuck(h: Array, g: Array, A: Array, B: Array, at_lower: Flags, at_upper: Flags) -> bool:
+def _balance(
+    df: Array, A: Any, B: Any, active: Flags, at_lower: Flags, at_upper: Flags, known: tuple[Array, Array] | None
+) -> tuple[Array, Array, Array, Array, Array]:
+    """Multipliers of a large problem: those that are known, or by least squares; then those of bounds.
+
+    Returns:
+        a, b, c, d, and the remainder.
+    """
+    k = A.shape[0]
+    if known is None:
+        matrix: Any = sparse.hstack([sparse.csc_array(A).T, sparse.csc_array(B).T[:, np.flatnonzero(active)]])
+        both = lsmr(matrix, -df, atol=1e-12, btol=1e-12)[0] if matrix.shape[1] else np.zeros(0)
+        a, b = both[:k], np.zeros(B.shape[0])
+        b[active] = both[k:]
+    else:
+        a, b = known
+    b = np.where(active, np.maximum(b, 0.0), 0.0)
+    slope = df + A.T @ a + B.T @ b
+    c, d = np.where(at_lower, np.maximum(slope, 0.0), 0.0), np.where(at_upper, np.maximum(-slope, 0.0), 0.0)
+    return a, b, c, d, slope - c + d
+
+
+def _stuck(h: Array, g: Array, A: Any, B: Any, at_lower: Flags, at_upper: Flags) -> bool:
     """Whether the sum of squared violations is stationary within the bounds, to 1e-4 of what its rows would give."""
     above = np.maximum(g, 0.0)
     slope = A.T @ h + B.T @ above
     slope = np.where((at_lower & (slope > 0.0)) | (at_upper & (slope < 0.0)), 0.0, slope)
-    rows = np.concatenate([A * h[:, None], B * above[:, None]])
-    return largest(slope) <= 1e-4 * max(largest(rows), np.finfo(float).tiny)
+    sizes = [_row_sizes(M) * abs(v) for M, v in ((A, h), (B, above)) if v.size]
+    return largest(slope) <= 1e-4 * max(largest(np.concatenate(sizes)), np.finfo(float).tiny)
+
+
+def _row_sizes(M: Any) -> Array:
+    """The largest magnitude in each row."""
+    if sparse.issparse(M):
+        return abs(M).max(axis=1).toarray().reshape(-1)
+    return np.max(np.abs(M), axis=1, initial=0.0)
 
 
 def largest(values: Array) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kido.optimization.differences import Array
-from kido.optimization.evaluator import Evaluator
+from kido.optimization.evaluator import Evaluator, dense
 
 
 class ChartFunctions:
@@ -19,12 +19,12 @@ class ChartFunctions:
 
     def jacobian(self, x: Array) -> Array:
         """Of the residuals of an objective (m, n)."""
-        return self.to_chart(x, self.evaluator.jacobian(x))
+        return self.to_chart(x, dense(self.evaluator.jacobian(x)))
 
     def equality_jacobian(self, x: Array) -> Array:
         """Of the equality constraints (rows, n)."""
-        return self.to_chart(x, self.evaluator.equality_jacobian(x))
+        return self.to_chart(x, dense(self.evaluator.equality_jacobian(x)))
 
     def inequality_jacobian(self, x: Array) -> Array:
         """Of the inequality constraints (rows, n)."""
-        return self.to_chart(x, self.evaluator.inequality_jacobian(x))
+        return self.to_chart(x, dense(self.evaluator.inequality_jacobian(x)))

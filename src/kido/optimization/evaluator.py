@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from kido.errors import StateError
 from kido.optimization.differences import Array
@@ -19,7 +20,8 @@ _REMEMBERED = 4  # points: the current one, a trial, and the ends of a line sear
 class Evaluator:
     """Values and derivatives of a problem's functions.
 
-    Values may be NaN or infinite: solvers take such a point as one that is not to be entered.
+    Values may be NaN or infinite: solvers take such a point as one that is not to be entered. Derivatives of residuals
+    and constraints are arrays, or SciPy's sparse ones where functions return such.
 
     Attributes:
         problem: whose functions they are.
@@ -64,6 +66,15 @@ class Evaluator:
     def inequality_jacobian(self, x: Array) -> Array:
         """Derivatives (rows, n) of g."""
         return self._remember("dg", x, True, lambda x: self._derivatives(self.problem.inequality, x))
+
+    def pull_back(self, x: Array, residuals: Array | None, equality: Array, inequality: Array) -> Array:
+        """J^T r + dh^T a + dg^T b (n,), with derivatives at x and any r (or None), a and b."""
+        gradient = np.zeros(x.size) if residuals is None else self.jacobian(x).T @ residuals
+        if equality.size:
+            gradient = gradient + self.equality_jacobian(x).T @ equality
+        if inequality.size:
+            gradient = gradient + self.inequality_jacobian(x).T @ inequality
+        return gradient
 
     def normal_equations(self, x: Array, a: Array, b: Array, weight: float) -> NormalEquations:
         """J^T J + w (dh^T dh + dg^T dg), with those rows of g where b + w g > 0; J is zero without a `LeastSquares`.
@@ -110,16 +121,19 @@ class Evaluator:
     def _rows(self, functions: list[Function], x: Array) -> Array:
         return np.concatenate([_values(f, x) for f in functions]) if functions else np.zeros(0)
 
-    def _derivatives(self, functions: list[Function], x: Array) -> Array:
-        blocks = [np.zeros((0, x.size))]
+    def _derivatives(self, functions: list[Function], x: Array) -> Any:
+        blocks: list[Any] = [np.zeros((0, x.size))]
         for f in functions:
             if isinstance(f, LeastSquares):
-                rows = np.asarray(self.problem.jacobian_of(f, x), dtype=float)
+                rows = self.problem.jacobian_of(f, x)
+                rows = rows if sparse.issparse(rows) else np.asarray(rows, dtype=float)
                 if rows.ndim != 2 or rows.shape[1] != x.size:
                     raise StateError(f"jacobian of {f.name}: expected (rows, {x.size}) numbers, got {rows.shape}")
                 blocks.append(rows)
             else:
                 blocks.append(self._gradient(f, x)[None])
+        if any(sparse.issparse(block) for block in blocks):
+            return sparse.vstack(blocks[1:], format="csr")
         return np.concatenate(blocks)
 
     def _gradient(self, function: Function, x: Array) -> Array:
@@ -143,3 +157,8 @@ def _values(function: Function, x: Array) -> Array:
     if rows.ndim != 1:
         raise StateError(f"residuals of {function.name}: expected (rows,) numbers, got {rows.shape}")
     return rows
+
+
+def dense(rows: Any) -> Array:
+    """Derivatives as an array, should they be sparse."""
+    return rows.toarray() if sparse.issparse(rows) else rows

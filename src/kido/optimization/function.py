@@ -64,7 +64,10 @@ class LeastSquares(Function):
         """Its values (m,) at x (n,)."""
 
     def jacobian(self, x: Array) -> Array:
-        """Derivatives (m, n) of the residuals at x; by central differences unless a subclass knows better."""
+        """Derivatives (m, n) of the residuals at x; by central differences unless a subclass knows better.
+
+        An array, or one of SciPy's sparse ones.
+        """
         return central_differences(self.residuals, x)
 
     def evaluate(self, x: Array) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import LinAlgError
@@ -15,6 +15,8 @@ from kido.optimization.function import LeastSquares, NullFunction
 from kido.optimization.normal_equations import NormalEquations
 from kido.optimization.solution import Outcome, Reason
 from kido.optimization.solver import Solver
+
+_ACTIVE_SETS = 30  # tried for a step; then what is beyond a bound is cut off
 
 
 @dataclass(kw_only=True)
@@ -48,7 +50,9 @@ class GaussNewtonSolver(Solver):
                 f"objective {objective.name} of a problem for {self.name}: expected a LeastSquares; other objectives "
                 "are for GradientDescentSolver or SqpSolver"
             )
-        return _Run(self, evaluator, start).go()
+        run = _Run(self, evaluator, start)
+        outcome = run.go()
+        return replace(outcome, multipliers=run.multipliers_at(outcome.x))
 
 
 class _Run:
@@ -66,6 +70,7 @@ class _Run:
 
     def go(self) -> Outcome:
         solver, e = self.solver, self.evaluator
+        stalls, moved = 0, False
         accuracy, violation = (0.01 if self.constrained else 0.5 * solver.optimality), e.violation(self.x)
         damping: float | None = None
         first = self.weight
@@ -82,6 +87,7 @@ class _Run:
             now = e.violation(x)
             if now <= solver.tolerance and slope <= 0.5 * solver.optimality:
                 return Outcome(x, k, Reason.CONVERGED)
+            stalls = 0 if moved else stalls
             moved = False
             if slope > accuracy or not self.constrained:
                 top = max(float(system.diagonal.max()), 1e-12)
@@ -90,9 +96,10 @@ class _Run:
             if not moved:
                 if not self.constrained:
                     return Outcome(x, k, Reason.STALLED)
-                if self.weight > 1e10 * first:
+                stalls = stalls + 1 if slope > accuracy else 0
+                if stalls > 3 or self.weight > 1e10 * first:
                     return Outcome(x, k, Reason.STALLED)
-                self.a, self.b = self._multipliers(x)
+                self.a, self.b = self.multipliers_at(x)
                 if now > max(0.1 * violation, 0.1 * solver.tolerance):
                     self.weight *= 10.0
                 violation, accuracy = now, max(0.1 * accuracy, 0.25 * solver.optimality)
@@ -106,27 +113,23 @@ class _Run:
         own, top = float(objective.max()), float((with_constraints - objective).max())
         return self.weight * (own / top if own > 0.0 and top > 0.0 else 1.0)
 
-    def _multipliers(self, x: Array) -> tuple[Array, Array]:
+    def multipliers_at(self, x: Array) -> tuple[Array, Array]:
+        """Of equalities and inequalities, as the augmented Lagrangian's gradient has them."""
         e = self.evaluator
         return self.a + self.weight * e.equality(x), np.maximum(0.0, self.b + self.weight * e.inequality(x))
 
-    def _gradient(self, x: Array) -> Array:
-        """Of the augmented Lagrangian."""
-        e = self.evaluator
-        gradient = e.gradient(x)
-        a, b = self._multipliers(x)
-        if a.size:
-            gradient = gradient + e.equality_jacobian(x).T @ a
-        if b.size:
-            gradient = gradient + e.inequality_jacobian(x).T @ b
-        return gradient
+    def _gradient(self, x: Array, at: Array | None = None) -> Array:
+        """Of the augmented Lagrangian at x; or with derivatives at x, and values at another point."""
+        e, at = self.evaluator, x if at is None else at
+        residuals = e.residuals(at) if isinstance(self.problem.objective, LeastSquares) else None
+        return e.pull_back(x, residuals, *self.multipliers_at(at))
 
     def _value(self, x: Array) -> float:
         """The augmented Lagrangian, written as the objective and squares."""
         e = self.evaluator
         value = e.objective(x)
         if self.constrained:
-            a, b = self._multipliers(x)
+            a, b = self.multipliers_at(x)
             value += 0.5 * float(a @ a + b @ b) / self.weight
         return value if np.isfinite(value) else np.inf
 
@@ -141,10 +144,18 @@ class _Run:
                 damping = max(10.0 * damping, 1e-15 * top)
                 continue
             promise = -float(gradient @ step) - 0.5 * float(step @ system.times(step))
-            if promise <= noise or largest(step) <= 1e-15 * (1.0 + largest(x)):
+            if abs(float(gradient @ step)) <= noise or largest(step) <= 1e-15 * (1.0 + largest(x)):
                 return False, damping
-            trial = self.problem.clip(self.problem.retract(x, step))
+            if promise <= 0.0:  # an active set that was not found
+                damping = max(10.0 * damping, 1e-15 * top)
+                continue
+            trial = self._moved(step)
             ratio = (value - self._value(trial)) / promise
+            if ratio < 0.75:
+                bent = self._bent(system, gradient, damping, step, trial)
+                better = -np.inf if bent is None else (value - self._value(bent)) / promise
+                if bent is not None and better > ratio:
+                    trial, ratio = bent, better
             if ratio > 1e-3:
                 self.x = trial
                 self.growth = 2.0
@@ -153,17 +164,43 @@ class _Run:
             self.growth *= 2.0
         return False, damping
 
+    def _moved(self, step: Array) -> Array:
+        return self.problem.clip(self.problem.retract(self.x, step))
+
+    def _bent(
+        self, system: NormalEquations, gradient: Array, damping: float, step: Array, trial: Array
+    ) -> Array | None:
+        """The step with a second-order correction: what residuals at its end are beyond the linear model is taken back.
+
+        That is the geodesic acceleration of Transtrum and Sethna (2012) for a step of finite size; along curved
+        valleys, as constraints make them, it lets steps be many times longer.
+        """
+        e = self.evaluator
+        if not e.finite(trial):
+            return None
+        there = self._gradient(self.x, trial)
+        beyond = there - gradient - system.times(step)
+        free = (step > self.lower - self.x) & (step < self.upper - self.x)
+        bend = system.solve(-beyond, damping, free)
+        if not np.isfinite(bend).all() or largest(bend) > largest(step):
+            return None
+        return self._moved(np.clip(step + bend, self.lower - self.x, self.upper - self.x))
+
     def _step(self, system: NormalEquations, gradient: Array, damping: float) -> Array:
-        """The step within the bounds: variables that leave them are put on them, a few at a time."""
+        """The minimum of the damped model within the bounds, by a primal-dual active-set method (Hintermueller, Ito and
+        Kunisch 2002): variables beyond a bound are put there, those that a bound pulls back are released."""
         low, high = self.lower - self.x, self.upper - self.x
-        fixed = np.zeros_like(gradient)
-        free = ~((low >= 0.0) & (gradient > 0.0) | (high <= 0.0) & (gradient < 0.0))
-        for _ in range(20):
+        at_low, at_high = (low >= 0.0) & (gradient > 0.0), (high <= 0.0) & (gradient < 0.0)
+        step = np.zeros_like(gradient)
+        for _ in range(_ACTIVE_SETS):
+            fixed = np.where(at_low, low, np.where(at_high, high, 0.0))
+            free = ~(at_low | at_high)
             right = -gradient - (system.times(fixed) if fixed.any() else 0.0)
             step = np.where(free, system.solve(right, damping, free), fixed)
-            beyond = free & ((step < low) | (step > high))
-            if not beyond.any():
+            pull = gradient + system.times(step) + damping * step  # of the model; zero where it is free
+            now_low = (free & (step < low)) | (at_low & (pull > 0.0))
+            now_high = (free & (step > high)) | (at_high & (pull < 0.0))
+            if (now_low == at_low).all() and (now_high == at_high).all():
                 return step
-            fixed = np.where(beyond, np.clip(step, low, high), fixed)
-            free &= ~beyond
+            at_low, at_high = now_low, now_high
         return np.clip(step, low, high)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kido.optimization.differences import Array, central_differences
-from kido.optimization.evaluator import Evaluator
+from kido.optimization.evaluator import Evaluator, dense
 from kido.optimization.function import LeastSquares
 from kido.optimization.libraries import library
 from kido.optimization.solution import Outcome, Reason
@@ -30,12 +30,13 @@ class QpSolver(Solver):
         problem = evaluator.problem
         x, n = start, start.size
         if isinstance(problem.objective, LeastSquares):
-            J = evaluator.jacobian(x)
+            J = dense(evaluator.jacobian(x))
             H = J.T @ J
         else:
             H = central_differences(evaluator.gradient, x, problem.retract, 1e-4 * max(1.0, float(np.abs(x).max())))
             H = 0.5 * (H + H.T)
-        df, A, G = evaluator.gradient(x), evaluator.equality_jacobian(x), evaluator.inequality_jacobian(x)
+        df = evaluator.gradient(x)
+        A, G = dense(evaluator.equality_jacobian(x)), dense(evaluator.inequality_jacobian(x))
         if not all(np.isfinite(part).all() for part in (H, df, A, G)):
             return Outcome(x, 0, Reason.NOT_FINITE)
         h, g = evaluator.equality(x), evaluator.inequality(x)

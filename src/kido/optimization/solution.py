@@ -39,12 +39,15 @@ class Outcome:
         iterations: how many steps were taken.
         reason: why it stopped.
         message: more about that, in words.
+        multipliers: of the equalities and inequalities, if the solver knows them; the certificate of a large problem
+            is built on them.
     """
 
     x: Array
     iterations: int
     reason: Reason
     message: str = ""
+    multipliers: tuple[Array, Array] | None = None
 
 
 @dataclass(frozen=True)

@@ -85,7 +85,7 @@ class Solver(ABC):
         for point in self._starts(problem, start):
             attempts += 1
             outcome = self._attempt(evaluator, point)
-            certificate = certify(evaluator, outcome.x, self.tolerance)
+            certificate = certify(evaluator, outcome.x, self.tolerance, outcome.multipliers)
             rank = self._rank(certificate, evaluator.objective(outcome.x))
             if best is None or rank < best[0]:
                 best = rank, outcome, certificate

@@ -11,7 +11,7 @@ from scipy.optimize import lsq_linear
 from kido.errors import NameLookupError
 from kido.optimization.certificate import largest
 from kido.optimization.differences import Array
-from kido.optimization.evaluator import Evaluator
+from kido.optimization.evaluator import Evaluator, dense
 from kido.optimization.function import LeastSquares
 from kido.optimization.quadratic import QuadraticSolution, solve_quadratic
 from kido.optimization.solution import Outcome, Reason
@@ -77,7 +77,7 @@ class _Run:
             if e.objective(x) < FALLEN:
                 return Outcome(x, k, Reason.UNBOUNDED)
             if self.gauss_newton:
-                J = e.jacobian(x)
+                J = dense(e.jacobian(x))
                 self.B = J.T @ J
                 self.B += 1e-10 * max(1.0, float(np.trace(self.B))) * np.eye(x.size)
             if self.contradictions >= 3 and self._restore(derivatives):
@@ -107,7 +107,7 @@ class _Run:
 
     def _derivatives(self, x: Array) -> tuple[Array, Array, Array]:
         e = self.evaluator
-        return e.gradient(x), e.equality_jacobian(x), e.inequality_jacobian(x)
+        return e.gradient(x), dense(e.equality_jacobian(x)), dense(e.inequality_jacobian(x))
 
     # The quadratic program -----------------------------------------------------------------------------------
 

@@ -1,0 +1,24 @@
+"""Motion inverse kinematics: constraint and objective boxes over variables with bounds, for poses and motions.
+
+feet = ConstraintBox([PositionConstraint(left_foot, place), PositionConstraint(right_foot, other_place)])
+result = MotionProblem(human, constraints=feet).solve_motion()
+human.positions = result.positions[0]
+"""
+
+from kido.ik.motion.boxes import ConstraintBox, ObjectiveBox
+from kido.ik.motion.constraint import OrientationConstraint, PoseConstraint, PositionConstraint
+from kido.ik.motion.poses import Poses
+from kido.ik.motion.problem import MotionProblem, MotionResult
+from kido.ik.motion.variable import Variable
+
+__all__ = [
+    "ConstraintBox",
+    "MotionProblem",
+    "MotionResult",
+    "ObjectiveBox",
+    "OrientationConstraint",
+    "PoseConstraint",
+    "Poses",
+    "PositionConstraint",
+    "Variable",
+]

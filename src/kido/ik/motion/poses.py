@@ -1,0 +1,65 @@
+"""A skeleton in many poses at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kido.batch import Batch
+
+if TYPE_CHECKING:
+    from kido.skeleton import Skeleton
+
+Array = NDArray[np.float64]
+
+
+class Poses:
+    """A skeleton at the positions of each frame of a motion.
+
+    Attributes:
+        batch: computes for all frames at once.
+        positions: (frames, dofs) [m, rad].
+    """
+
+    def __init__(self, batch: Batch, positions: Array) -> None:
+        self.batch = batch
+        self.positions = positions
+        self.memory: dict[Any, Any] = {}  # derivatives by the rows that they are of
+        self._transforms: Array | None = None
+
+    @property
+    def skeleton(self) -> Skeleton:
+        """The skeleton. Its own positions are none of the motion's, but for while `one_by_one` runs."""
+        return self.batch.skeleton
+
+    def transforms(self, node: Any, frames: NDArray[np.int64]) -> Array:
+        """World transforms (len(frames), 4, 4) of a body, or a node on one, in some frames."""
+        if self._transforms is None:
+            self._transforms = self.batch.forward_kinematics(self.positions)
+        index, offset = carrier(node)
+        X = self._transforms[frames, index]
+        return X if offset is None else X @ offset
+
+    def jacobians(self, node: Any, frames: NDArray[np.int64], offset: Array) -> Array:
+        """Jacobians (len(frames), 6, dofs) of a point of a node in some frames: [angular; linear], world axes."""
+        positions = self.positions if len(frames) == len(self.positions) else self.positions[frames]
+        return self.batch.jacobian(positions, node, offset)
+
+    def one_by_one(self, frames: NDArray[np.int64]) -> Iterator[int]:
+        """Puts the skeleton into one pose after the other, and back at the end."""
+        before = self.skeleton.positions
+        try:
+            for frame in frames.tolist():
+                self.skeleton.positions = self.positions[frame]
+                yield frame
+        finally:
+            self.skeleton.positions = before
+
+
+def carrier(node: Any) -> tuple[int, Array | None]:
+    """Index of the body that carries a node, and the node's pose on it; None for a body itself."""
+    body, pose = node._carrier
+    return body.index, pose

@@ -1,0 +1,130 @@
+"""Velocities and accelerations between the poses of a motion, on the joints' manifolds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kido.ik.motion.poses import Poses
+from kido.ik.motion.rotations import exponentials, inverse_left_jacobians, logarithms
+from kido.ik.motion.rows import Indices, Part
+from kido.skeleton import BallJoint, FreeJoint
+
+if TYPE_CHECKING:
+    from kido.skeleton import Skeleton
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Coordinates whose differences are computed together: all of plain joints, or those of one ball or free joint.
+
+    Attributes:
+        dofs: places in the skeleton's arrays.
+        rotation: how many of them, at the front, are a rotation vector: 0 or 3.
+        columns: places among the variables of a frame, of those that are variables.
+        chosen: which of `dofs` these are.
+    """
+
+    dofs: Indices
+    rotation: int
+    columns: Indices
+    chosen: Indices
+
+    def differences(self, q: Array) -> Array:
+        """From each frame to the next (frames - 1, c): of plain joints the difference; of ball joints
+        log(R_k^T R_k+1), the turn in the body's axes; of free joints this and the way of the origin in fixed axes."""
+        d = np.diff(q[:, self.dofs], axis=0)
+        if self.rotation:
+            R = exponentials(q[:, self.dofs[:3]])
+            d[:, :3] = logarithms(R[:-1].transpose(0, 2, 1) @ R[1:])
+        return d
+
+    def derivatives(self, q: Array, d: Array) -> tuple[Array, Array]:
+        """Of the differences, (frames - 1, c, columns), by displacements of the first frame and of the second."""
+        c = len(self.dofs)
+        first = np.tile(-np.eye(c), (len(d), 1, 1))
+        second = -first
+        if self.rotation:
+            R = exponentials(q[:, self.dofs[:3]])
+            first[:, :3, :3] = -inverse_left_jacobians(d[:, :3])
+            second[:, :3, :3] = inverse_left_jacobians(-d[:, :3])
+            if c > 3:
+                first[:, 3:, 3:], second[:, 3:, 3:] = -R[:-1], R[1:]
+        return first[:, :, self.chosen], second[:, :, self.chosen]
+
+
+def pieces_of(skeleton: Skeleton, dofs: Indices) -> list[Piece]:
+    """Coordinates of a skeleton by pieces, those without variables left out."""
+    place = {int(k): column for column, k in enumerate(dofs)}
+    curved, plain = [], []
+    for joint in skeleton.joints:
+        own = [dof.index for dof in joint.dofs]
+        if isinstance(joint, BallJoint | FreeJoint):
+            curved.append((own, 3))
+        else:
+            plain += own
+    pieces = []
+    for own, rotation in [(sorted(plain), 0), *curved]:
+        chosen = [i for i, k in enumerate(own) if k in place]
+        if chosen:
+            if not rotation:
+                own, chosen = [own[i] for i in chosen], list(range(len(chosen)))
+            columns = [place[own[i]] for i in chosen]
+            pieces.append(Piece(np.array(own), rotation, np.array(columns), np.array(chosen)))
+    return pieces
+
+
+class VelocityRows:
+    """sqrt(w h) v: their squares add up to the integral of w v^2 over the motion.
+
+    Args:
+        piece: of which coordinates.
+        scale: (c,) root of weight times time step.
+        time_step: h, from frame to frame [s].
+    """
+
+    def __init__(self, piece: Piece, scale: Array, time_step: float) -> None:
+        self.piece, self.scale, self.time_step = piece, scale, time_step
+        self.constant = not piece.rotation
+
+    def residuals(self, poses: Poses) -> Array:
+        """(frames - 1, c)."""
+        return self.scale * self.piece.differences(poses.positions) / self.time_step
+
+    def parts(self, poses: Poses) -> list[Part]:
+        """By a frame and the next."""
+        q = poses.positions
+        both = self.piece.derivatives(q, self.piece.differences(q))
+        scale = (self.scale / self.time_step)[:, None]
+        return [Part(np.arange(k, len(q) - 1 + k), self.piece.columns, scale * J) for k, J in enumerate(both)]
+
+
+class AccelerationRows:
+    """sqrt(w h) a, with a the change of velocity from one interval to the next.
+
+    Args:
+        piece: of which coordinates.
+        scale: (c,) root of weight times time step.
+        time_step: h, from frame to frame [s].
+    """
+
+    def __init__(self, piece: Piece, scale: Array, time_step: float) -> None:
+        self.piece, self.scale, self.time_step = piece, scale, time_step
+        self.constant = not piece.rotation
+
+    def residuals(self, poses: Poses) -> Array:
+        """(frames - 2, c)."""
+        return self.scale * np.diff(self.piece.differences(poses.positions), axis=0) / self.time_step**2
+
+    def parts(self, poses: Poses) -> list[Part]:
+        """By a frame and the next two."""
+        q = poses.positions
+        first, second = self.piece.derivatives(q, self.piece.differences(q))
+        matrices = (-first[:-1], first[1:] - second[:-1], second[1:])
+        scale = (self.scale / self.time_step**2)[:, None]
+        return [Part(np.arange(k, len(q) - 2 + k), self.piece.columns, scale * J) for k, J in enumerate(matrices)]
