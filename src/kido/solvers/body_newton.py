@@ -38,7 +38,7 @@ from kido.solvers.body_matrix import (
 )
 from kido.solvers.certify import measure_island
 from kido.solvers.cone import clamp, project_cone, project_spin
-from kido.solvers.problem import BOUNDED, CONTACT, PROBLEM, SMALL_ROWS, SPIN
+from kido.solvers.problem import BOUNDED, CONTACT, NEAR, PROBLEM, SMALL_ROWS, SPIN
 from kido.solvers.rows import (
     INDEX,
     apply_impulses,
@@ -61,6 +61,12 @@ MOST_PENALTY = 1e6
 # it shrinks where a change of the impulses took more than MANY iterations, and INNER.
 PENALTY_LARGE, SHRINKAGE, MANY, LEAST_PENALTY, INNER_LARGE = 100.0, 0.5, 3, 10.0, 0.3
 SLOW = 0.3  # a change of the impulses that leaves more than this share of the merit is slow
+# Where a whole step left no more than EXACT of that slope, no contact changed its case and the impulses alone are
+# wrong: then the penalty grows fast.
+EXACT, FAST_GROWTH = 0.01, 10.0
+# Small islands that are nearly solved from the start, as at rest: no case will change, and what is solved beyond its
+# tolerance need not be touched in many steps to come.
+PENALTY_NEAR, GOAL_NEAR = 1e4, 0.1
 STEEP = 0.3  # share of the slope at the start of a line search that may be left at its end
 LINE_STEPS = 12
 INNER = 1.0  # error of the velocities, beside the change of the impulses, at which the impulses are changed
@@ -309,6 +315,9 @@ def search_line(c, island):
     """Length of the step along `direction` that the convex function has its minimum at; TRIAL belongs to it.
 
     Needs `pull` = M direction. The slope grows along the line: the root is bracketed, and found by the secant.
+
+    Returns:
+        The length, and whether it is one and the function is quadratic so far.
     """
     fixed = dot_dofs(c, island, c.direction, c.momentum)
     growth = dot_dofs(c, island, c.direction, c.pull)
@@ -321,7 +330,7 @@ def search_line(c, island):
     for _ in range(LINE_STEPS):
         slope = fixed + share * growth - work_along(c, island, share)
         if math.fabs(slope) <= -STEEP * start or not math.isfinite(slope):
-            return share
+            return share, share == 1.0 and math.fabs(slope) <= -EXACT * start
         if slope < 0.0:
             low = share
             slope_low = slope
@@ -330,14 +339,14 @@ def search_line(c, island):
             slope_high = slope
         if high < 0.0:
             if share >= 4.0:
-                return share
+                return share, False
             share *= 2.0
         else:
             share = low - slope_low * (high - low) / (slope_high - slope_low)
             edge = 0.05 * (high - low)
             share = clamp(share, low + edge, high - edge)
     work_along(c, island, share)
-    return share
+    return share, False
 
 
 @kernel
@@ -416,13 +425,17 @@ def body_newton_island(address, island, cap, unused):
     start_walk(c)
     large = c.island_row[island + 1] - c.island_row[island] > c.setting[SMALL_ROWS]
     penalty = PENALTY_LARGE if large else PENALTY
-    share = INNER_LARGE if large else INNER
+    goal = 1.0
+    if best <= NEAR and not large:
+        penalty = PENALTY_NEAR
+        goal = GOAL_NEAR
+    inner_share = INNER_LARGE if large else INNER
     set_penalties(c, island, penalty)
     last = best
     gained = 0
     done = 0
     taken = 0  # iterations since the impulses were changed
-    while done < cap and best > 1.0 and done < gained + PATIENCE:
+    while done < cap and best > goal and done < gained + PATIENCE:
         load_velocities(c, island)
         linearize(c, island)
         if not factor_matrix(c):
@@ -434,7 +447,8 @@ def body_newton_island(address, island, cap, unused):
         solve_matrix(c, c.direction)
         apply_mass(c, c.direction, c.pull)
         load_rates(c, island)
-        walk_along(c, search_line(c, island))
+        share, exact = search_line(c, island)
+        walk_along(c, share)
         done += 1
         taken += 1
         scatter(c, island, TRIAL)
@@ -448,9 +462,12 @@ def body_newton_island(address, island, cap, unused):
             best = merit
             gather(c, island, BEST)
         inner = velocity_error(c, island)
-        if inner <= share * share * change_of_impulses(c, island):
+        if inner <= inner_share * inner_share * change_of_impulses(c, island):
             keep_impulses(c, island, P)
-            if (taken == 1 or not large) and merit > SLOW * last and penalty < MOST_PENALTY:
+            if taken == 1 and exact and penalty < MOST_PENALTY:
+                penalty *= FAST_GROWTH
+                set_penalties(c, island, penalty)
+            elif (taken == 1 or not large) and merit > SLOW * last and penalty < MOST_PENALTY:
                 penalty *= GROWTH
                 set_penalties(c, island, penalty)
             elif large and taken > MANY and penalty > LEAST_PENALTY:

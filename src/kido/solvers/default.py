@@ -2,9 +2,9 @@
 
 An island of at most `newton_rows` rows is swept until its tolerances or for `first_sweeps` sweeps; what that does not
 solve goes to the proximal Newton method in body space (`kido.solvers.body_newton`), where masses of segments are
-known. A robot that stands is swept in row velocities (`kido.solvers.row_space`), for FEW_SWEEPS sweeps, and some of
-Newton's steps in row space (`kido.solvers.row_newton`) come first: they are cheap where rows are few. Then, or without
-them, an island of at most `small_rows` rows is swept until `tolerance` or for `sweeps` sweeps in all. What it has then
+known. Of free bodies at rest, which their warm start nearly solves, it is asked first. A robot that stands is swept in
+row velocities (`kido.solvers.row_space`), for FEW_SWEEPS sweeps, and some of Newton's steps in row space
+(`kido.solvers.row_newton`) come first: they are cheap where rows are few. Then, or without them, an island of at most `small_rows` rows is swept until `tolerance` or for `sweeps` sweeps in all. What it has then
 is enough within `acceptance` times the tolerances; otherwise ADMM goes on from there, and the impulses with the
 smaller certified residual stay. A larger island is swept until `tolerance_large` or for `sweeps_large` sweeps, and its
 residual tells how good it is.
@@ -39,6 +39,7 @@ from kido.solvers.problem import (
     FIRST_SWEEPS,
     LARGEST,
     MEASURED,
+    NEAR,
     NEWTON_ROWS,
     NEWTON_STEPS,
     NO_SPIN,
@@ -64,6 +65,11 @@ from kido.solvers.rows import apply_impulses, clear_island, fastest_approach
 HOPELESS = 1e200  # beside what is asked: not a number, or as good as none
 FEW_ROWS, FEW_SWEEPS, FEW_STEPS = 36, 12, 6  # Newton's method in row space: of more rows a step costs too many sweeps
 TREE_STEPS, TREE_SWEEPS, TREE_ROUNDS = 12, 8, 5  # Newton's method along a tree, and sweeps where it stagnates
+# Bodies that rest on each other, but for the smallest islands, are nearly solved by their warm start; what is left is
+# spread over all of them, which sweeps see last and Newton's method first. Islands of many rows need many of its steps
+# and each is dear: sweeps first, and no end after it.
+TRIVIAL_ROWS, NEAR_STEPS = 30, 10
+GREAT_ROWS, GREAT_SWEEPS, GREAT_STEPS = 600, 60, 25
 GIVEN = 1  # in STAGE_CHOSEN: the impulses are in the problem, found in Python
 
 
@@ -90,6 +96,42 @@ def follow_tree(c, address, island, sweeper):
 
 
 @kernel
+def sweep_and_factor(c, address, island, sweeper, rows, cap):
+    """Sweeps, and Newton's method in row space or in body space where they do not solve an island, or before them.
+
+    Args:
+        rows: of the island.
+        cap: of sweeps, these and those that may follow.
+
+    Returns:
+        Sweeps and iterations done, and the cap of those that may follow.
+    """
+    first, steps = int(c.setting[FIRST_SWEEPS]), int(c.setting[NEWTON_STEPS])
+    in_rows = has_room(c, island)
+    few = rows <= FEW_ROWS and in_rows
+    done = 0
+    if few:
+        first = FEW_SWEEPS
+    elif rows > GREAT_ROWS:
+        first, steps = max(first, GREAT_SWEEPS), min(steps, GREAT_STEPS)
+    elif rows > TRIVIAL_ROWS and rows <= c.setting[SMALL_ROWS] and not in_rows:
+        before = measure_island(c, island)
+        if before > 1.0 and before <= NEAR:
+            done = call4(c.stage[STAGE_BODY], address, island, min(steps, NEAR_STEPS), 0)
+    swept = call4(sweeper, address, island, min(cap, first), 0)
+    cap -= swept
+    done += swept
+    if few and swept > 0 and not merit(c, island) <= 1.0:
+        done += newton_in_rows(c, island, FEW_STEPS)
+    if not merit(c, island) <= 1.0:
+        steps = call4(c.stage[STAGE_BODY], address, island, steps, 0)
+        done += steps
+        if rows > GREAT_ROWS and steps > 0:
+            cap = 0
+    return done, cap
+
+
+@kernel
 def solve_island(c, address, island, skip):
     """Solve one prepared island by the default; sets its status."""
     sweeper, fallback = c.stage[STAGE_SWEEPER], c.stage[STAGE_FALLBACK]
@@ -107,14 +149,8 @@ def solve_island(c, address, island, skip):
             done = tried + swept
             cap -= swept
         if tried < 0 or not merit(c, island) <= enough:
-            few = rows <= FEW_ROWS and has_room(c, island)
-            swept = call4(sweeper, address, island, min(cap, FEW_SWEEPS if few else int(c.setting[FIRST_SWEEPS])), 0)
-            cap -= swept
-            done += swept
-            if few and swept > 0 and not merit(c, island) <= 1.0:
-                done += newton_in_rows(c, island, FEW_STEPS)
-            if not merit(c, island) <= 1.0:
-                done += call4(c.stage[STAGE_BODY], address, island, int(c.setting[NEWTON_STEPS]), 0)
+            steps, cap = sweep_and_factor(c, address, island, sweeper, rows, cap)
+            done += steps
     if not measured or not merit(c, island) <= enough:
         done += call4(sweeper, address, island, 0 if skip else cap, 0)
     status = CONVERGED

@@ -114,6 +114,7 @@ DEFAULT_SETTINGS = {
     "restitution_sweeps": 200,
 }
 MAX_MEMORY = 8
+NEAR = 30.0  # merit up to which a small island counts as nearly solved
 MOST_PARTS, ROW_DOFS = 16, 128  # largest island, in segments and DOFs, that is swept in row velocities
 PLAN_ENTRIES, VALUES_PER_DOF = 128, 160  # room of a sparse factorization per DOF
 
