@@ -2,12 +2,13 @@
 
 An island of at most `newton_rows` rows is swept until its tolerances or for `first_sweeps` sweeps; what that does not
 solve goes to the proximal Newton method in body space (`kido.solvers.body_newton`), where masses of segments are
-known. Of free bodies at rest, which their warm start nearly solves, it is asked first. A robot that stands is swept in
-row velocities (`kido.solvers.row_space`), for FEW_SWEEPS sweeps, and some of Newton's steps in row space
-(`kido.solvers.row_newton`) come first: they are cheap where rows are few. Then, or without them, an island of at most `small_rows` rows is swept until `tolerance` or for `sweeps` sweeps in all. What it has then
-is enough within `acceptance` times the tolerances; otherwise ADMM goes on from there, and the impulses with the
-smaller certified residual stay. A larger island is swept until `tolerance_large` or for `sweeps_large` sweeps, and its
-residual tells how good it is.
+known. Of free bodies at rest, which their warm start nearly solves, it is asked first. A robot that stands is swept
+in row velocities (`kido.solvers.row_space`), for FEW_SWEEPS sweeps, and some of Newton's steps in row space
+(`kido.solvers.row_newton`) come first: they are cheap where rows are few. Then, or without them, an island of at most
+`small_rows` rows is swept until `tolerance` or for `sweeps` sweeps in all. What it has then is enough within
+`acceptance` times the tolerances; otherwise ADMM goes on from there, and the impulses with the smaller certified
+residual stay. A larger island is swept until `tolerance_large` or for `sweeps_large` sweeps, and its residual tells
+how good it is.
 
 **In threads.** Islands share nothing that a solution writes but the work space of `WORK_FIELDS`. So a thread
 that has a `worker_problem` of its own may solve an island while others solve others, and the result is the same
