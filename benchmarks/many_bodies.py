@@ -1,12 +1,12 @@
 """Separate bodies of mixed shapes at rest on a plane, awake and asleep: time of a step, beside MuJoCo.
 
-    python -m benchmarks.many_bodies [--quick]
+    python -m benchmarks.many_bodies [--quick] [--size BODIES] [--time-step MS]
 
-Boxes, spheres, capsules and cylinders in turn, half a metre apart, steps of 1 ms. "build" makes the objects, "compile"
-the arrays. "step" is the best of several runs taken in turns, after 0.1 s of settling, median and 99th percentile those
-of single steps; "real time" is simulated over measured time; the residual is the certified one of the worst step.
-"asleep": after 1 s in worlds that let bodies sleep, MuJoCo's by its own flag. MuJoCo (its default solver and cone) runs
-up to 300 bodies.
+Boxes, spheres, capsules and cylinders in turn, half a metre apart, steps of 1 ms unless told. "build" makes the
+objects, "compile" the arrays. "step" is the best of several runs taken in turns, after 0.1 s of settling, median and
+99th percentile those of single steps; "real time" is simulated over measured time; the residual is the certified one
+of the worst step. "asleep": after 1 s in worlds that let bodies sleep, MuJoCo's by its own flag. MuJoCo (its default
+solver and cone) runs up to 300 bodies.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def place(i: int, count: int) -> tuple[float, float, float]:
     return PITCH * (i % side), PITCH * (i // side), RADIUS * (2.0 if i % 4 == 2 else 1.0)
 
 
-def kido_world(count: int) -> Any:
+def kido_world(count: int, time_step: float = TIME_STEP) -> Any:
     """The field in KIDO."""
     import kido
     from kido.shapes import Box, Capsule, Cylinder, Sphere
@@ -48,7 +48,7 @@ def kido_world(count: int) -> Any:
         Capsule(RADIUS, 2 * RADIUS),
         Cylinder(RADIUS, 2 * RADIUS),
     )
-    world = kido.World(time_step=TIME_STEP)
+    world = kido.World(time_step=time_step)
     world.add_ground(friction=FRICTION)
     for i in range(count):
         skeleton = kido.Skeleton(f"s{i}")
@@ -61,7 +61,7 @@ def kido_world(count: int) -> Any:
     return world
 
 
-def mujoco_step(count: int, asleep: bool = False) -> Any:
+def mujoco_step(count: int, asleep: bool = False, time_step: float = TIME_STEP) -> Any:
     """A function that does steps of the field in MuJoCo; `asleep`: bodies may sleep."""
     import mujoco
 
@@ -75,16 +75,16 @@ def mujoco_step(count: int, asleep: bool = False) -> Any:
     )
     floor = f'<geom type="plane" size="0 0 1" friction="{FRICTION} 0 0"/>'
     flag = '<flag sleep="enable"/>' if asleep else ""
-    option = f'<option timestep="{TIME_STEP}">{flag}</option>'
+    option = f'<option timestep="{time_step}">{flag}</option>'
     model = mujoco.MjModel.from_xml_string(f"<mujoco>{option}<worldbody>{floor}{bodies}</worldbody></mujoco>")
     data = mujoco.MjData(model)
     return lambda steps: mujoco.mj_step(model, data, steps)
 
 
-def measure(count: int, repeats: int) -> list[str]:
+def measure(count: int, repeats: int, time_step: float = TIME_STEP) -> list[str]:
     """A row of the table."""
     begin = perf_counter()
-    world = kido_world(count)
+    world = kido_world(count, time_step)
     built = perf_counter()
     len(world.contacts)  # compiles
     compiled = perf_counter()
@@ -97,9 +97,9 @@ def measure(count: int, repeats: int) -> list[str]:
         runs["all"] = shared.step
         calls["all"] = lambda: shared.step(steps)
     if count <= MOST_MUJOCO:
-        runs["mujoco"] = mujoco_step(count)
+        runs["mujoco"] = mujoco_step(count, time_step=time_step)
         calls["mujoco"] = lambda: runs["mujoco"](steps)
-        runs["mujoco asleep"] = mujoco_step(count, asleep=True)
+        runs["mujoco asleep"] = mujoco_step(count, asleep=True, time_step=time_step)
         calls["mujoco asleep"] = lambda: runs["mujoco asleep"](100)
     resting = world.clone()
     resting.sleeping = True
@@ -119,7 +119,7 @@ def measure(count: int, repeats: int) -> list[str]:
     return [
         *(str(count), str(len(world.contacts)), f"{built - begin:.2f}", f"{compiled - built:.2f}"),
         *(f"{one:.0f}", f"{np.median(single):.0f}", f"{np.percentile(single, 99):.0f}"),
-        *(f"{one / count:.2f}", f"{1e6 * TIME_STEP / one:.2f}", f"{world.report.residual:.0e}"),
+        *(f"{one / count:.2f}", f"{1e6 * time_step / one:.2f}", f"{world.report.residual:.0e}"),
         f"{best['all']:.0f}" if "all" in best else "-",
         f"{best['asleep']:.1f}",
         *((f"{best['mujoco']:.0f}", f"{best['mujoco'] / one:.1f}") if "mujoco" in best else ("-", "-")),
@@ -131,10 +131,13 @@ def main(arguments: list[str] | None = None) -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="fewer repeats")
+    parser.add_argument("--size", type=int, action="append", help="number of bodies; several times for several")
+    parser.add_argument("--time-step", type=float, default=1e3 * TIME_STEP, help="in ms")
     options = parser.parse_args(arguments)
     kido_world(2).step(1)  # compile kernels
-    rows = [measure(count, 5 if options.quick else 20) for count in SIZES]
-    print(f"{machine()}\n\nTime step {1e3 * TIME_STEP:g} ms\n")
+    time_step = 1e-3 * options.time_step
+    rows = [measure(count, 5 if options.quick else 20, time_step) for count in options.size or SIZES]
+    print(f"{machine()}\n\nTime step {1e3 * time_step:g} ms\n")
     print(table(HEADER, rows))
 
 

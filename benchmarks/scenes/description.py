@@ -137,6 +137,8 @@ class Touch:
     b: int
     gap: float  # negative: depth
     force: np.ndarray  # on b, in world axes
+    point: np.ndarray
+    normal: np.ndarray  # unit, from a to b
 
 
 class CannotError(Exception):

@@ -107,7 +107,8 @@ class BulletProgram(Program):
         for c in self.client.getContactPoints():
             # The normal points to the first body; forces are those on it.
             force = c[9] * np.array(c[7]) + c[10] * np.array(c[11]) + c[12] * np.array(c[13])
-            found.append(Touch(self.index[c[2]], self.index[c[1]], c[8], force))
+            middle = 0.5 * (np.array(c[5]) + np.array(c[6]))
+            found.append(Touch(self.index[c[2]], self.index[c[1]], c[8], force, middle, np.array(c[7])))
         return found
 
     def __del__(self) -> None:

@@ -133,6 +133,9 @@ class DartProgram(Program):
 
         # The force acts on the first body.
         return [
-            Touch(body(c.collisionObject2), body(c.collisionObject1), -c.penetrationDepth, np.array(c.force))
+            Touch(
+                *(body(c.collisionObject2), body(c.collisionObject1), -c.penetrationDepth),
+                *(np.array(c.force), np.array(c.point), np.array(c.normal)),
+            )
             for c in self.world.getLastCollisionResult().getContacts()
         ]

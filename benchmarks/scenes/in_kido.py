@@ -99,6 +99,9 @@ class KidoProgram(Program):
 
     def touches(self) -> list[Touch]:
         return [
-            Touch(self.index[id(c.body_a)], self.index[id(c.body_b)], c.gap, np.asarray(c.force))
+            Touch(
+                *(self.index[id(c.body_a)], self.index[id(c.body_b)], c.gap),
+                *(np.asarray(c.force), np.asarray(c.point), np.asarray(c.normal)),
+            )
             for c in self.world.contacts
         ]

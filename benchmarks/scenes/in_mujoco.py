@@ -118,7 +118,8 @@ class MujocoProgram(Program):
             contact = self.data.contact[i]
             mujoco.mj_contactForce(self.model, self.data, i, wrench)
             a, b = (self.index[int(self.model.geom_bodyid[g])] for g in (contact.geom1, contact.geom2))
-            found.append(Touch(a, b, float(contact.dist), contact.frame.reshape(3, 3).T @ wrench[:3]))
+            frame = contact.frame.reshape(3, 3)
+            found.append(Touch(a, b, float(contact.dist), frame.T @ wrench[:3], contact.pos.copy(), frame[0].copy()))
         return found
 
 
