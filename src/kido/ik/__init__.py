@@ -2,6 +2,7 @@
 
 from kido.ik.balance import BalanceError, BalanceObjective
 from kido.ik.center_of_mass import CenterOfMassError
+from kido.ik.differential_ik import DifferentialIK
 from kido.ik.error_method import BoundedError, ErrorMethod
 from kido.ik.gradient_method import GradientMethod, JacobianMethod
 from kido.ik.hierarchy import CompositeIK, HierarchicalIK, WholeBodyIK
@@ -13,6 +14,7 @@ from kido.ik.jacobian_methods import (
     JacobianTranspose,
     LevenbergMarquardt,
 )
+from kido.ik.limits import CollisionAvoidance, HalfSpaces, InfeasibleError
 from kido.ik.look_at import LookAtError
 from kido.ik.prioritized_solver import PrioritizedSolver
 from kido.ik.result import IkResult
@@ -33,16 +35,20 @@ __all__ = [
     "BalanceObjective",
     "BoundedError",
     "CenterOfMassError",
+    "CollisionAvoidance",
     "CompositeIK",
     "DampedLeastSquares",
+    "DifferentialIK",
     "ErrorMethod",
     "GradientMethod",
+    "HalfSpaces",
     "HierarchicalIK",
     "IkResult",
     "IkSolution",
     "IkSolutions",
     "IkSolver",
     "IkStatus",
+    "InfeasibleError",
     "InverseKinematics",
     "JacobianInverse",
     "JacobianMethod",

@@ -251,7 +251,7 @@ def prepare_rows(s):
         total = 0.0
         for i in range(n):
             total += s.A[row, i] * s.A[row, i]
-        s.row_norm[row] = math.sqrt(total)
+        s.row_norm[row] = max(math.sqrt(total), s.row_floor[row])
     for p in range(n + m):
         s.is_active[p] = 0
         low, high = limits_of(s, p)

@@ -1,0 +1,123 @@
+"""From tasks, constraints and limits to the arrays that a step reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kido.ik.differential.schema import (
+    CONE,
+    DIFFERENTIAL,
+    EQUATION,
+    HARD,
+    HELPER,
+    NOTHING,
+    RANGE,
+    SOFT,
+)
+from kido.ik.engine.build import compile_tasks
+from kido.ik.engine.tasks import COM, LOOK_AT, POSE, POSTURE, TASKS
+from kido.ik.limits import HalfSpaces
+from kido.jit import Container
+from kido.joints.kinds import BALL, FREE
+from kido.optimization.dense_qp.schema import QUADRATIC, sizes
+
+if TYPE_CHECKING:
+    from kido.ik.task import Task
+    from kido.skeleton import Skeleton
+
+Array = NDArray[np.float64]
+_LINEAR, _ANGULAR = slice(3, 6), slice(0, 3)
+TOLERANCE = 1e-10  # [rad/s, m/s] by which programs may miss bounds
+
+
+@dataclass
+class Compiled:
+    """The containers of a step.
+
+    Attributes:
+        tasks: TASKS of soft tasks, then hard ones, then those that half spaces need.
+        own: DIFFERENTIAL.
+        program: QUADRATIC.
+    """
+
+    tasks: Container
+    own: Container
+    program: Container
+
+
+def _declare(made: Container, own: Container, k: int, task: Task) -> None:
+    """What the rows of a task are; residuals of ranges are measured from zero."""
+    part = slice(int(made.first_row[k]), int(made.first_row[k + 1]))
+    if task.kind == POSTURE:
+        own.declared[part] = EQUATION
+        return
+    kinds = np.full(6, NOTHING)
+    both = task.lower == task.upper
+    bounded = np.isfinite(task.lower) | np.isfinite(task.upper)
+    if task.kind in (POSE, COM):
+        where = slice(0, 6) if task.kind == POSE else _LINEAR
+        kinds[where] = np.where(both, EQUATION, np.where(bounded, RANGE, NOTHING))[where]
+    elif task.kind == LOOK_AT:
+        kinds[_ANGULAR] = CONE if task.upper[0] > 0.0 else EQUATION
+    own.declared[part] = kinds
+    ranges = (kinds == RANGE) | (kinds == CONE)
+    own.low[part], own.high[part] = task.lower, task.upper
+    made.lower[part], made.upper[part] = np.where(ranges, 0.0, task.lower), np.where(ranges, 0.0, task.upper)
+
+
+def compile_differential(
+    skeleton: Skeleton,
+    tasks: Sequence[Task],
+    constraints: Sequence[Task],
+    spaces: Sequence[HalfSpaces],
+    dofs: NDArray[np.int64],
+    pairs: int,
+    position_limits: bool,
+) -> Compiled:
+    """Arrays of a step, but for limits of velocities and pairs of shapes, of which `pairs` are to come.
+
+    Raises:
+        ModelError: a task of another skeleton, or a posture of the wrong size.
+    """
+    everything = [*tasks, *constraints, *(s.task for s in spaces)]
+    made = compile_tasks(skeleton, everything, dofs)
+    tree = skeleton._tree
+    assert tree is not None
+    links, rows, n = len(tree.parent), int(made.first_row[-1]), len(dofs)
+    if pairs:  # all poses
+        fields = {name: getattr(made, name) for name in TASKS.fields}
+        made = Container(TASKS, **{**fields, "needed": np.arange(links)})
+    turning = [i for i in range(links) if position_limits and tree.kind[i] in (BALL, FREE)]
+    charts = [i for i in turning if (made.column[tree.first_dof[i] : tree.first_dof[i + 1]] >= 0).any()]
+    levels = sorted({t.level for t in tasks})
+    planes = sum(len(s.offsets) for s in spaces)
+    own_sizes = {
+        "level_count": len(levels), "tasks": len(everything), "rows": rows, "columns": n, "hard": rows + planes + pairs
+        + 6 * len(charts), "chart_count": len(charts), "planes": planes, "pairs": pairs, "work": rows,
+        "program_variables": n + rows, "program_rows": n + 2 * rows + planes + pairs + 6 * len(charts),
+        "conflicts": n + rows + 3,
+    }  # fmt: skip
+    own = Container(DIFFERENTIAL, **own_sizes)
+    own.levels[:] = levels
+    own.charts[:] = charts
+    own.position_limited[:] = int(position_limits)
+    own.role[:] = [SOFT] * len(tasks) + [HARD] * len(constraints) + [HELPER] * len(spaces)
+    for k, task in enumerate(everything):
+        _declare(made, own, k, task)
+    first = 0
+    for k, space in enumerate(spaces, start=len(tasks) + len(constraints)):
+        part = slice(first, first := first + len(space.offsets))
+        own.plane_task[part], own.plane_normal[part], own.plane_offset[part] = k, space.normals, space.offsets
+        part = slice(int(made.first_row[k]) + 3, int(made.first_row[k + 1]))
+        made.lower[part] = made.upper[part] = 0.0  # x itself
+    own.velocity_low[:], own.velocity_high[:] = -np.inf, np.inf
+    own.acceleration[:] = np.inf
+    program = Container(QUADRATIC, **sizes(own_sizes["program_variables"], own_sizes["program_rows"]))
+    program.tolerance[0] = TOLERANCE
+    program.row_floor[:] = 1.0
+    return Compiled(made, own, program)

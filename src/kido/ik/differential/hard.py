@@ -1,0 +1,105 @@
+"""Hard rows: tasks that must hold, half spaces, limits of rotations, pairs of shapes that are kept apart."""
+
+from __future__ import annotations
+
+import math
+
+from kido.ik.differential.schema import (
+    AVOID,
+    EQUATION,
+    HARD,
+    HARD_ROWS,
+    NOTHING,
+    OF_CHART,
+    OF_PLANE,
+    OF_TASK,
+    RECOVERY,
+    SHARE,
+    STEP,
+)
+from kido.ik.differential.wishes import approach
+from kido.ik.engine.residuals import at
+from kido.ik.engine.rotations import inverse_left_jacobian
+from kido.jit import call4, kernel
+from kido.joints.kinds import FREE
+from kido.math.so3 import rotation_vector_to_matrix
+
+
+@kernel
+def open_row(x, low, high, kind, which):
+    """A new hard row, all zeros; its number."""
+    h = x.count[HARD_ROWS]
+    x.count[HARD_ROWS] = h + 1
+    for c in range(x.hard_J.shape[1]):
+        x.hard_J[h, c] = 0.0
+    x.hard_low[h], x.hard_high[h] = low, high
+    x.hard_source[h, 0], x.hard_source[h, 1] = kind, which
+    return h
+
+
+@kernel
+def task_rows(s, x, k):
+    """Rows of a hard task."""
+    for row in range(s.first_row[k], s.first_row[k + 1]):
+        if x.kind[row] != NOTHING:
+            h = open_row(x, x.want_low[row], x.want_high[row], OF_TASK, row)
+            for c in range(s.J.shape[1]):
+                x.hard_J[h, c] = s.J[row, c]
+
+
+@kernel
+def plane_rows(s, x):
+    """n . x <= offset for the linear residual x of a task."""
+    for k in range(x.plane_task.shape[0]):
+        row = s.first_row[x.plane_task[k]] + 3
+        a, b, c = x.plane_normal[k, 0], x.plane_normal[k, 1], x.plane_normal[k, 2]
+        distance = x.plane_offset[k] - (a * s.e[row] + b * s.e[row + 1] + c * s.e[row + 2])
+        most = approach(distance, x.setting[SHARE], x.setting[STEP], x.setting[RECOVERY])
+        h = open_row(x, -math.inf, most, OF_PLANE, k)
+        for j in range(s.J.shape[1]):
+            x.hard_J[h, j] = a * s.J[row, j] + b * s.J[row + 1, j] + c * s.J[row + 2, j]
+
+
+@kernel
+def chart_rows(t, d, s, x):
+    """Position limits of ball and free joints: of rotation vectors r' = J_r^-1 w, of places p' = R v."""
+    share, step, recovery = x.setting[SHARE], x.setting[STEP], x.setting[RECOVERY]
+    for m in range(x.charts.shape[0]):
+        i = x.charts[m]
+        first = t.first_dof[i]
+        r0, r1, r2 = d.q[first], d.q[first + 1], d.q[first + 2]
+        for j in range(first, t.first_dof[i + 1]):
+            low, high = t.lower[j], t.upper[j]
+            start = first if j < first + 3 else first + 3
+            counts = j < first + 3 or t.kind[i] == FREE
+            if counts and (low > -math.inf or high < math.inf):
+                least = -approach(d.q[j] - low, share, step, recovery)
+                most = approach(high - d.q[j], share, step, recovery)
+                h = open_row(x, least, most, OF_CHART, j)
+                M = rotation_vector_to_matrix(r0, r1, r2)
+                if j < first + 3:
+                    M = inverse_left_jacobian(-r0, -r1, -r2)
+                for n in range(3):
+                    column = s.column[start + n]
+                    if column >= 0:
+                        x.hard_J[h, column] = at(M, 3 * (j - start) + n)
+
+
+@kernel
+def hard_rows(t, d, s, x, tree, data, tasks, own):
+    """All hard rows; the last four arguments are the addresses of the first four."""
+    x.count[HARD_ROWS] = 0
+    for k in range(s.kind.shape[0]):
+        if x.role[k] == HARD and s.enabled[k] != 0:
+            task_rows(s, x, k)
+    plane_rows(s, x)
+    chart_rows(t, d, s, x)
+    if x.count[AVOID] != 0:
+        return call4(x.count[AVOID], tree, data, tasks, own)
+    return 0
+
+
+@kernel
+def is_equation(x, h):
+    """Whether a hard row is an equation: of a task, with no range."""
+    return x.hard_source[h, 0] == OF_TASK and x.kind[x.hard_source[h, 1]] == EQUATION

@@ -1,0 +1,514 @@
+"""Inverse differential kinematics: velocities that bring a skeleton to its tasks, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy import empty
+from numpy.typing import ArrayLike, NDArray
+
+from kido.errors import ModelError, StateError
+from kido.ik.differential import entries
+from kido.ik.differential.build import Compiled, compile_differential
+from kido.ik.differential.pairs import Pairs
+from kido.ik.differential.schema import (
+    CONFLICTS,
+    CONTRADICTION,
+    DAMPING,
+    ERROR_DAMPING,
+    FAILED_LEVEL,
+    HAS_PREVIOUS,
+    ITERATIONS,
+    LEAST_SINGULAR,
+    OF_BOUND,
+    OF_CHART,
+    OF_EQUATIONS,
+    OF_PAIR,
+    OF_PLANE,
+    OF_TASK,
+    RECOVERY,
+    REFUSED,
+    SHARE,
+)
+from kido.ik.engine.build import place_of_target
+from kido.ik.engine.tasks import COM, LOOK_AT, POSTURE
+from kido.ik.limits import CollisionAvoidance, HalfSpaces, InfeasibleError
+from kido.ik.task import Task
+from kido.math.transform import as_flag, as_numbers, as_transform, number_or_nan
+from kido.optimization.dense_qp.schema import INFEASIBLE
+from kido.skeleton import Skeleton
+from kido.skeleton.frames.frame import Frame
+from kido.skeleton.state.subsets import Dofs, indices_of
+
+Array = NDArray[np.float64]
+# Name -> place in DIFFERENTIAL.setting, whether zero is allowed, largest number.
+_SETTINGS = {
+    "damping": (DAMPING, False, np.inf),
+    "error_damping": (ERROR_DAMPING, True, np.inf),
+    "least_singular_value": (LEAST_SINGULAR, True, np.inf),
+    "share": (SHARE, False, 1.0),
+    "recovery_speed": (RECOVERY, False, np.inf),
+}
+
+
+def _setting(name: str, doc: str) -> Any:
+    """A number of a step, as a property."""
+
+    def get(self: DifferentialIK) -> float:
+        return self._settings[name]
+
+    def put(self: DifferentialIK, value: float) -> None:
+        self._settings[name] = number = _checked(name, value)
+        if self._made is not None:
+            self._made.own.setting[_SETTINGS[name][0]] = number
+
+    return property(get, put, doc=doc)
+
+
+_AXES = ("rx", "ry", "rz", "x", "y", "z")
+
+
+class DifferentialIK:
+    """Velocities that serve tasks, within limits, at the positions that the skeleton has.
+
+    Each task wants its residual e to decay: J u = -gain e. Tasks of a level are weighed against each other,
+
+        minimize  sum |w (J u + gain e)|^2 + damping |u|^2,
+
+    those of the next level have what is left, and never disturb a level above. Components of a task with two different
+    bounds are inequalities: while they hold they cost nothing. Constraints and limits hold before all tasks, exactly:
+
+    * constraints: components of tasks whose bounds are equal, as equations (feet that stand), others as inequalities;
+    * position limits: a coordinate comes nearer to its limit by at most a `share` of what is left in a step;
+    * velocity and acceleration limits; half spaces of points and of the centre of mass; distances of shapes.
+
+    What is beyond a limit at the start comes back, no faster than the recovery speed. All of a step, from kinematics to
+    the integration, is one call of compiled code.
+
+    Args:
+        skeleton: what is moved.
+        tasks: what is wanted, by `level`, `weights` and `gain` [1/s].
+        constraints: tasks that must hold; their levels, weights and gains do not count.
+        dofs: active coordinates; None: all.
+        half_spaces: where points and the centre of mass must stay.
+        avoid: shapes that must keep a distance.
+        position_limits: whether limits of coordinates are kept.
+        velocity_limits: True: those of the coordinates; False: none; or numbers [rad/s, m/s], one for all or one for
+            each active coordinate.
+        acceleration_limits: largest change of velocities [rad/s^2, m/s^2], likewise. Position limits are then
+            approached so that there is room to brake, and come first where both cannot be kept.
+        damping: of velocities; it chooses among velocities that serve the tasks equally.
+        error_damping: times the sum of squared weighted wishes is added to `damping`: Levenberg-Marquardt damping
+            (Sugihara 2011).
+        least_singular_value: directions in which a task's Jacobian has a singular value s below it are asked for
+            (s / least)^2 of what the task wants, so that velocities stay bounded where the task is singular; 0: not.
+        share: of the distance to a bound, in one step; of a constraint's error, too.
+        recovery_speed: [rad/s, m/s] at which what is beyond a limit, or off a constraint, comes back at most.
+
+    Raises:
+        ModelError: tasks of another skeleton, or numbers that are none.
+
+    Example:
+        >>> ik = DifferentialIK(arm, [Task.pose(hand, target, gain=10.0), Task.posture(arm.positions, 1e-2)])
+        >>> for _ in range(1000):
+        ...     ik.step(1e-3)
+
+    Sources: Kanoun, Lamiraux, Wieber (2011); Escande, Mansard, Wieber (2014); limits: Faverjon, Tournassoud (1987).
+    Equations: `kido.ik.differential.levels` and `kido.ik.differential.wishes`.
+    """
+
+    def __init__(
+        self,
+        skeleton: Skeleton,
+        tasks: Iterable[Task] = (),
+        constraints: Iterable[Task] = (),
+        *,
+        dofs: Dofs | None = None,
+        half_spaces: Iterable[HalfSpaces] = (),
+        avoid: Iterable[CollisionAvoidance] = (),
+        position_limits: bool = True,
+        velocity_limits: Any = True,
+        acceleration_limits: Any = None,
+        damping: float = 1e-8,
+        error_damping: float = 0.0,
+        least_singular_value: float = 0.02,
+        share: float = 0.5,
+        recovery_speed: float = 1.0,
+    ):
+        if not isinstance(skeleton, Skeleton):
+            raise ModelError(f"differential IK: expected a skeleton, got {skeleton!r}")
+        self._skeleton = skeleton
+        self._made: Compiled | None = None
+        self._made_for: Any = None
+        self._tasks = _listed(tasks, Task, "tasks")
+        self._constraints = _listed(constraints, Task, "constraints")
+        self._half_spaces = _listed(half_spaces, HalfSpaces, "half_spaces")
+        self._avoid = _listed(avoid, CollisionAvoidance, "avoid")
+        chosen = None if dofs is None else indices_of(skeleton, dofs)
+        if chosen is not None and len(set(chosen.tolist())) != len(chosen):
+            raise ModelError("differential IK: dofs: a coordinate is listed twice")
+        self._dofs = None if chosen is None else [skeleton.dofs[k] for k in chosen]
+        self._position_limits = as_flag(position_limits, "differential IK: position_limits")
+        self._velocity_limits = velocity_limits
+        self._acceleration_limits = acceleration_limits
+        self._settings: dict[str, float] = {}
+        values = (damping, error_damping, least_singular_value, share, recovery_speed)
+        for name, value in zip(_SETTINGS, values, strict=True):
+            self._settings[name] = _checked(name, value)
+        self._build()
+
+    # What it is made of --------------------------------------------------------------------------------------
+
+    @property
+    def skeleton(self) -> Skeleton:
+        """What is moved."""
+        return self._skeleton
+
+    @property
+    def tasks(self) -> list[Task]:
+        """What is wanted (a copy of the list; settable)."""
+        return list(self._tasks)
+
+    @tasks.setter
+    def tasks(self, value: Iterable[Task]) -> None:
+        self._replace("_tasks", _listed(value, Task, "tasks"))
+
+    @property
+    def constraints(self) -> list[Task]:
+        """What must hold (a copy of the list; settable)."""
+        return list(self._constraints)
+
+    @constraints.setter
+    def constraints(self, value: Iterable[Task]) -> None:
+        self._replace("_constraints", _listed(value, Task, "constraints"))
+
+    @property
+    def half_spaces(self) -> list[HalfSpaces]:
+        """Where points and the centre of mass must stay (a copy of the list; settable)."""
+        return list(self._half_spaces)
+
+    @half_spaces.setter
+    def half_spaces(self, value: Iterable[HalfSpaces]) -> None:
+        self._replace("_half_spaces", _listed(value, HalfSpaces, "half_spaces"))
+
+    @property
+    def avoid(self) -> list[CollisionAvoidance]:
+        """Shapes that keep a distance (a copy of the list; settable)."""
+        return list(self._avoid)
+
+    @avoid.setter
+    def avoid(self, value: Iterable[CollisionAvoidance]) -> None:
+        self._replace("_avoid", _listed(value, CollisionAvoidance, "avoid"))
+
+    @property
+    def velocity_limits(self) -> Any:
+        """True (the coordinates' own), False, or numbers [rad/s, m/s]; settable."""
+        return self._velocity_limits
+
+    @velocity_limits.setter
+    def velocity_limits(self, value: Any) -> None:
+        self._replace("_velocity_limits", value)
+
+    @property
+    def acceleration_limits(self) -> Any:
+        """None, True (the coordinates' own), or numbers [rad/s^2, m/s^2]; settable."""
+        return self._acceleration_limits
+
+    @acceleration_limits.setter
+    def acceleration_limits(self, value: Any) -> None:
+        self._replace("_acceleration_limits", value)
+
+    def _replace(self, name: str, value: Any) -> None:
+        """Take something new, unless it cannot be built."""
+        before = getattr(self, name)
+        setattr(self, name, value)
+        try:
+            self._build()
+        except Exception:
+            setattr(self, name, before)
+            self._build()
+            raise
+
+    damping = _setting("damping", "Damping of velocities, beside squares of weights; settable.")
+    error_damping = _setting("error_damping", "Damping per squared weighted wish; settable.")
+    least_singular_value = _setting("least_singular_value", "Singular value below which tasks are filtered; settable.")
+    share = _setting("share", "Share of the distance to a bound that a step may take; settable.")
+    recovery_speed = _setting("recovery_speed", "Most speed of coming back [rad/s, m/s]; settable.")
+
+    @property
+    def dof_indices(self) -> NDArray[np.int64]:
+        """Places (n,) of the active coordinates in the skeleton's arrays."""
+        if self._dofs is None:
+            return np.arange(self._skeleton.num_dofs)
+        own = self._skeleton._dofs
+        gone = [dof.name for dof in self._dofs if dof not in own]
+        if gone:
+            raise ModelError(f"differential IK of {self._skeleton.name!r}: coordinates {gone} are gone")
+        return np.array([own.index(dof) for dof in self._dofs], np.int64)
+
+    def _build(self) -> None:
+        """Compile tasks and limits for the skeleton as it is."""
+        skeleton = self._skeleton
+        skeleton._compiled()
+        dofs = self.dof_indices
+        pairs = Pairs(skeleton, self._avoid, dofs)
+        made = compile_differential(
+            skeleton,
+            self._tasks,
+            self._constraints,
+            self._half_spaces,
+            dofs,
+            len(pairs.pairs),
+            self._position_limits,
+        )
+        own = made.own
+        for name, (k, _, _) in _SETTINGS.items():
+            own.setting[k] = self._settings[name]
+        own.velocity_low[:], own.velocity_high[:] = self._limits_of("velocity", self._velocity_limits, dofs)
+        least, most = self._limits_of("acceleration", self._acceleration_limits, dofs)
+        own.acceleration[:] = np.minimum(-least, most)
+        pairs.attach(made)
+        if self._made is not None and len(self._made.own.previous) == len(own.previous):
+            own.previous[:] = self._made.own.previous
+            own.count[HAS_PREVIOUS] = self._made.own.count[HAS_PREVIOUS]
+        everything = [*self._tasks, *self._constraints, *(s.task for s in self._half_spaces)]
+        self._moving = [(k, t.target) for k, t in enumerate(everything) if isinstance(t.target, Frame)]
+        self._pairs, self._made = pairs, made
+        self._made_for = skeleton._workspace()
+        self._addresses = made.tasks.address, made.own.address, made.program.address
+
+    def _built(self) -> Compiled:
+        if self._made is None:
+            self._build()
+        assert self._made is not None
+        return self._made
+
+    def _limits_of(self, what: str, given: Any, dofs: NDArray[np.int64]) -> tuple[Array, Array]:
+        n = len(dofs)
+        if given is None or given is False:
+            return np.full(n, -np.inf), np.full(n, np.inf)
+        if given is True:
+            own = self._skeleton.dofs
+            low = np.array([getattr(own[k], f"{what}_lower_limit") for k in dofs], float).reshape(n)
+            high = np.array([getattr(own[k], f"{what}_upper_limit") for k in dofs], float).reshape(n)
+            return low, high
+        try:
+            size = np.array(np.broadcast_to(as_numbers(given), (n,)))
+        except (TypeError, ValueError):
+            raise ModelError(f"differential IK: {what}_limits: expected a number or {n}, got {given!r}") from None
+        if not (size >= 0.0).all():
+            raise ModelError(f"differential IK: {what}_limits: expected numbers >= 0, got {size.tolist()}")
+        return -size, size
+
+    # Steps ---------------------------------------------------------------------------------------------------
+
+    def velocities(self, dt: float) -> Array:
+        """Velocities u (dofs,) [rad/s, m/s] for a step of dt [s]; zero for coordinates that are not active.
+
+        Raises:
+            StateError: a step that is none.
+            InfeasibleError: constraints and limits that cannot hold together.
+        """
+        return self._solve(dt)[0]
+
+    def step(self, dt: float) -> Array:
+        """Move the skeleton for dt [s]: sets its velocities and positions, and returns the velocities (dofs,).
+
+        Raises:
+            StateError: a step that is none.
+            InfeasibleError: constraints and limits that cannot hold together; the skeleton stays as it was.
+        """
+        u, q = self._solve(dt)
+        self._skeleton._set("q", q)
+        self._skeleton._set("u", u)
+        return u
+
+    def _solve(self, dt: float) -> tuple[Array, Array]:
+        """Velocities, and positions after them."""
+        skeleton = self._skeleton
+        q = skeleton._compiled().q.copy()
+        w = skeleton._ready
+        if w is None or w is not self._made_for:
+            self._build()
+            w = self._made_for
+        if self._moving:
+            self._follow()
+        if self._avoid:
+            self._pairs.place()
+        u, after = empty(w.dofs), empty(w.dofs)
+        try:
+            if not 0.0 < dt < np.inf:
+                raise TypeError
+            status = entries.step.call(w.tree, w.data, *self._addresses, q, dt, u, after)
+        except (TypeError, ValueError):
+            raise StateError(f"differential IK: dt: expected a finite number above 0, got {dt!r}") from None
+        if status:
+            self._raise(status, q)
+        return u, after
+
+    def _follow(self) -> None:
+        """Poses of targets that are frames."""
+        assert self._made is not None
+        tasks = self._made.tasks
+        for k, frame in self._moving:
+            base, X = place_of_target(self._skeleton, frame)
+            if not np.isfinite(X).all():
+                raise StateError(f"differential IK: the pose of target {frame!r} is not finite")
+            tasks.base[k], tasks.target[k] = base, X[:3].ravel()
+
+    def set_target(self, task: Task | int, target: Any) -> None:
+        """Another target for a task or constraint, for the next steps: the quick way to move one.
+
+        Args:
+            task: one of `tasks` or `constraints`, or a number in `tasks`. The list has the new task from then on.
+            target: 4x4 pose in the world, or a frame; of a posture, positions (dofs,).
+
+        Raises:
+            ModelError: a task that is none of its own, or no pose.
+        """
+        where, k = self._find(task)
+        old = where[k]
+        if old.kind == POSTURE:
+            new = Task.posture(target, old.weights, level=old.level, gain=old.gain, tolerance=old.tolerance)
+        else:
+            new = old.at(target if isinstance(target, Frame) else as_transform(target, "differential IK: target"))
+        made = self._made
+        if made is None or isinstance(new.target, Frame) or isinstance(old.target, Frame):
+            before, where[k] = old, new
+            try:
+                self._build()
+            except Exception:
+                where[k] = before
+                self._build()
+                raise
+            return
+        row = k if where is self._tasks else k + len(self._tasks)
+        if old.kind == POSTURE:
+            reference = made.tasks.reference[int(made.tasks.link[row])]
+            if new.positions is None or new.positions.shape != reference.shape:
+                raise ModelError(f"differential IK: target: expected {len(reference)} positions, got {target!r}")
+            reference[:] = new.positions
+        else:
+            made.tasks.target[row] = new.target[:3].ravel()
+        where[k] = new
+
+    def _find(self, task: Task | int) -> tuple[list[Task], int]:
+        if isinstance(task, int | np.integer) and not isinstance(task, bool) and 0 <= task < len(self._tasks):
+            return self._tasks, int(task)
+        for where in (self._tasks, self._constraints):
+            for k, own in enumerate(where):
+                if own is task:
+                    return where, k
+        raise ModelError(f"differential IK: task: expected one of its own, or a number below {len(self._tasks)}")
+
+    def reset(self) -> None:
+        """Forget the velocities of the last step, from which acceleration limits count, and what was active."""
+        own = self._built().own
+        own.count[HAS_PREVIOUS] = 0
+        own.warm_count[:] = 0
+
+    # What came of the last step --------------------------------------------------------------------------------
+
+    def residual(self, task: Task | int) -> Array:
+        """Residual of a task at the start of the last step: (6,) [angular; linear], or (active dofs,) of a posture.
+
+        Components with two different bounds are as they are, not cut to their bounds.
+        """
+        where, k = self._find(task)
+        made = self._built().tasks
+        row = k if where is self._tasks else k + len(self._tasks)
+        return made.e[made.first_row[row] : made.first_row[row + 1]].copy()
+
+    @property
+    def distances(self) -> list[tuple[Any, Any, float]]:
+        """Pairs of shapes within their distance of influence at the start of the last step, and how far apart [m]."""
+        gap = self._built().own.pair_gap
+        return [(*self._pairs.things[k], float(gap[k])) for k in np.flatnonzero(np.isfinite(gap))]
+
+    @property
+    def iterations(self) -> int:
+        """Constraints that were added or dropped in the programs of the last step."""
+        return int(self._built().own.count[ITERATIONS])
+
+    # Errors ------------------------------------------------------------------------------------------------------
+
+    def _raise(self, status: int, q: Array) -> None:
+        assert self._made is not None
+        own, name = self._made.own, self._skeleton.name
+        if status == REFUSED:
+            raise StateError(f"differential IK of {name!r}: expected finite positions, got {q.tolist()}")
+        if status not in (INFEASIBLE, CONTRADICTION):
+            raise StateError(
+                f"differential IK of {name!r}: no finite velocities at level {int(own.count[FAILED_LEVEL])} (status "
+                f"{status}); weights and damping are out of proportion"
+            )
+        rows = own.conflict[: int(own.count[CONFLICTS])]
+        words = list(dict.fromkeys(self._words(int(kind), int(k)) for kind, k in rows))
+        what = "no velocity satisfies" if status == INFEASIBLE else "equations of constraints contradict each other;"
+        raise InfeasibleError(f"differential IK of {name!r}: {what} all of", words)
+
+    def _words(self, kind: int, k: int) -> str:
+        assert self._made is not None
+        if kind == OF_BOUND:
+            return f"limits of dof {self._skeleton.dofs[int(self._made.tasks.active[k])].name!r}"
+        if kind == OF_CHART:
+            return f"limits of dof {self._skeleton.dofs[k].name!r}"
+        if kind == OF_PAIR:
+            return "distance of {!r} and {!r}".format(*self._pairs.things[k])
+        if kind == OF_PLANE:
+            return f"half space {k}"
+        if kind == OF_EQUATIONS:
+            return "the equations of the constraints"
+        assert kind == OF_TASK
+        row = int(np.searchsorted(self._made.tasks.first_row, k, side="right")) - 1
+        everything = [*self._tasks, *self._constraints]
+        task, component = everything[row], k - int(self._made.tasks.first_row[row])
+        place = f"tasks[{row}]" if row < len(self._tasks) else f"constraints[{row - len(self._tasks)}]"
+        if task.kind == POSTURE:
+            return f"{place} (posture), dof {self._skeleton.dofs[int(self._made.tasks.active[component])].name!r}"
+        what = {COM: "centre of mass", LOOK_AT: "direction of sight"}.get(task.kind, "pose")
+        of = "" if task.node is None else f" of {task.node!r}"
+        return f"{place} ({what}{of}), {_AXES[component]}"
+
+    # Copies ------------------------------------------------------------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = self.__dict__.copy()
+        for transient in ("_made", "_made_for", "_pairs", "_moving", "_addresses"):
+            state.pop(transient, None)
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._made = self._made_for = None  # built on next use
+
+    def __repr__(self) -> str:
+        return (
+            f"DifferentialIK({self._skeleton.name!r}, {len(self._tasks)} tasks, {len(self._constraints)} constraints)"
+        )
+
+
+def _listed(value: Any, kind: type, what: str) -> list[Any]:
+    try:
+        items = [value] if isinstance(value, kind) else list(value)
+    except TypeError:
+        items = [value]
+    for item in items:
+        if not isinstance(item, kind):
+            raise ModelError(f"differential IK: {what}: expected {kind.__name__} objects, got {item!r}")
+    return items
+
+
+def _checked(name: str, value: ArrayLike) -> float:
+    _, zero, most = _SETTINGS[name]
+    number = number_or_nan(value)
+    if not (0.0 < number <= most or (zero and number == 0.0)) or not np.isfinite(number):
+        raise ModelError(
+            f"differential IK: {name}: expected a finite number {'>= 0' if zero else '> 0'}, got {value!r}"
+        )
+    return number
+
+
+__all__ = ["DifferentialIK"]
