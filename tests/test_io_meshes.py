@@ -155,7 +155,8 @@ def test_obj_material_libraries_that_cannot_be_read(tmp_path: Path) -> None:
     remarks: list[str] = []
     for _ in range(2):  # a cached mesh is remarked again
         load_mesh(write(tmp_path, "a.obj", "mtllib none.mtl\n" + square), remark=remarks.append)
-    assert len(remarks) == 2
+    load_mesh(write(tmp_path, "null.obj", "mtllib no\0ne.mtl\n" + square), remark=remarks.append)
+    assert len(remarks) == 3
     assert "none.mtl' is not there" in remarks[0]
     (tmp_path / "sub").mkdir()
     (tmp_path / "out.mtl").write_text("newmtl x\nKd 1 0 0\n")

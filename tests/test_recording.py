@@ -433,6 +433,18 @@ def test_a_file_that_is_being_read_is_not_overwritten(tmp_path):
         assert len(recording) == 1
 
 
+def test_contacts_of_shapes_that_are_not_described_are_refused(tmp_path):
+    path = tmp_path / "run.h5"
+    world = make_world()
+    with kido.Recorder(world, path):
+        world.step(1000)
+    with h5py.File(path, "r+") as file:
+        assert len(file["contacts/shape_a"])
+        file["contacts/shape_a"][-1] = 99
+    with kido.Recording.open(path) as recording, pytest.raises(RecordingError, match="names shape 99 of"):
+        recording.contacts(-1)
+
+
 def test_a_damaged_state_is_refused(tmp_path):
     path = tmp_path / "run.h5"
     world = make_world()

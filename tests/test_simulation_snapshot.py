@@ -203,6 +203,15 @@ def test_what_does_not_fit_is_refused_and_changes_nothing(tmp_path: Path) -> Non
         np.savez(path, **arrays)
         with pytest.raises(kido.StateError, match=r"broken\.npz: no snapshot of a world"):
             kido.WorldSnapshot.load(path)
+    for old, new in (
+        ('"skeletons": [', '"skeletons": [{"$array": 0}, '),
+        ('"q": {"$array": ', '"q": {"$array": 0}, "was": {"$array": '),
+    ):
+        assert old in text
+        arrays["text"] = np.frombuffer(text.replace(old, new, 1).encode(), np.uint8)
+        np.savez(path, **{**arrays, "array_0": np.array(0.0)})
+        with pytest.raises(kido.StateError, match="damaged: it has no lists of skeletons"):
+            w.restore(kido.WorldSnapshot.load(path))
     with pytest.raises(kido.StateError, match=r"missing\.npz"):
         kido.WorldSnapshot.load(tmp_path / "missing.npz")
     np.testing.assert_array_equal(numbers(w), before)

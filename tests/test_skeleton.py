@@ -195,6 +195,8 @@ def test_mistakes_in_properties_change_nothing() -> None:
         (lambda: kido.Inertia("x"),  # type: ignore[arg-type]
          "mass: expected a finite number that is not negative [kg], got 'x'"),
         (lambda: kido.Inertia(1, (0, 0)), "centre of mass: expected 3 numbers, got 2: (0, 0)"),
+        (lambda: kido.Inertia(2, (0, 1e160, 0)),
+         "centre of mass: [0.0, 1e+160, 0.0] m is too far for 2 kg: the moment overflows"),
         (lambda: kido.Inertia(1, moment=np.diag([1.0, 1.0, -0.5])),
          "moment of inertia: expected no negative eigenvalue, got -0.5 kg m^2"),
         (lambda: kido.Inertia.from_shape(kido.Sphere(1)),

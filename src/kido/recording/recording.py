@@ -216,8 +216,8 @@ class Recording:
         columns = [self._reader.read("contacts", name, start, stop) for name in names]
         described = self.description(self._structure_of[i])
         bodies, shapes = body_names(described), shape_names(described)
-        body_a, body_b = ([bodies[k] for k in column] for column in columns[4:6])
-        shape_a, shape_b = ([shapes[k] for k in column] for column in columns[6:8])
+        body_a, body_b = (self._named(bodies, column, "body") for column in columns[4:6])
+        shape_a, shape_b = (self._named(shapes, column, "shape") for column in columns[6:8])
         points, normals, gaps, forces = columns[:4]
         return FrameContacts(points, normals, gaps, forces, body_a, body_b, shape_a, shape_b)
 
@@ -227,7 +227,17 @@ class Recording:
         start, stop = _span(self._external_ends, i)
         names = body_names(self.description(self._structure_of[i]))
         bodies = self._reader.read("external", "body", start, stop)
-        return FrameExternal([names[k] for k in bodies], self._reader.read("external", "wrench", start, stop))
+        wrenches = self._reader.read("external", "wrench", start, stop)
+        return FrameExternal(self._named(names, bodies, "body"), wrenches)
+
+    def _named(self, names: list[str], column: NDArray[Any], what: str) -> list[str]:
+        """Names of what a column numbers."""
+        for k in column:
+            if not 0 <= k < len(names):
+                raise RecordingError(
+                    f"{self.path}: damaged KIDO recording: it names {what} {int(k)} of {len(names)} described"
+                )
+        return [names[k] for k in column]
 
     # Skeletons and structure -----------------------------------------------------------------------------
 

@@ -88,11 +88,13 @@ class WorldState:
         d = engine.data
         if not isinstance(state, dict) or not {"skeletons", "q", "applied", "warm"} <= state.keys():
             raise StateError(f"world {self.name!r}: restore: not the state of a world: {type(state).__name__}")
-        if not isinstance(state["skeletons"], list) or not all(hasattr(state[k], "__len__") for k in ("q", "applied")):
+        given, q, applied = state["skeletons"], state["q"], state["applied"]
+        lists = isinstance(given, list) and all(isinstance(name, str) for name in given) and isinstance(applied, list)
+        if not lists or getattr(q, "ndim", 0) != 1:
             raise StateError(f"world {self.name!r}: restore: the state is damaged: it has no lists of skeletons")
-        if state["skeletons"] != names or len(state["q"]) != len(d.q) or len(state["applied"]) != len(names):
+        if given != names or len(q) != len(d.q) or len(applied) != len(names):
             raise StateError(
-                f"world {self.name!r}: the state is of skeletons {state['skeletons']} with {len(state['q'])} dofs; "
+                f"world {self.name!r}: the state is of skeletons {given} with {len(q)} dofs; "
                 f"this world has {names} with {len(d.q)}"
             )
         before = self._state()

@@ -12,6 +12,7 @@ from kido.errors import ModelError
 from kido.math.transform import as_transform, as_vector, number_or_nan
 from kido.shapes import Shape
 
+_HUGE = 1e300  # [kg m^2] a moment about the origin that is still a number
 _TINY = 1e-20  # [kg m^2] rounding of moments that files give as almost nothing
 
 
@@ -28,7 +29,7 @@ class Inertia:
 
     Raises:
         ModelError: values that are not finite, a negative mass, a moment that is not symmetric or has a
-            negative eigenvalue.
+            negative eigenvalue, or a centre of mass so far that the moment about the origin is no number.
     """
 
     mass: float = 0.0
@@ -48,6 +49,8 @@ class Inertia:
         if lowest < -1e-9 * scale - _TINY:
             raise ModelError(f"moment of inertia: expected no negative eigenvalue, got {lowest:.6g} kg m^2")
         com = as_vector(self.com, "centre of mass")
+        if not mass * float(np.abs(com).max()) ** 2 < _HUGE:
+            raise ModelError(f"centre of mass: {com.tolist()} m is too far for {mass:g} kg: the moment overflows")
         com.flags.writeable = False
         moment.flags.writeable = False
         object.__setattr__(self, "mass", mass)

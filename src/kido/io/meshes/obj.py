@@ -110,7 +110,7 @@ def _read_library(name: str, path: str, remarks: list[str]) -> dict[str, Color]:
     library = Path(path).parent / relative
     try:
         data = library.read_bytes()
-    except OSError:
+    except (OSError, ValueError):  # no such file, or a name that no file can have
         remarks.append(f"{path}: material library '{library}' is not there; its colours are left out")
         return {}
     colors: dict[str, Color] = {}
