@@ -1,7 +1,8 @@
 """A whole search in one call: descents from the start and from seeds, and the closest pose where nothing meets.
 
 The first attempt begins at the start, those after it at the user's seeds, and then at the other seeds, in the order
-of how far their poses are from the targets: a table of sampled positions and the poses that they reach.
+of how far their poses are from the targets: a table of sampled positions and the poses that they reach. After some of
+these every other one is the next of the table.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ from kido.jit import call4, callback, direct_entry, entry, kernel, view
 from kido.kernels.entries import OK, REFUSED
 from kido.tree.schema import DATA, TREE
 
-LAST_ATTEMPT = 1 << 40
+NEAREST = 12  # seeds, after which every other one is taken in the table's own order: where the near ones all fail
 _RIGID = 1e-6  # of a target's rotation, as files have it
 
 
@@ -113,6 +114,16 @@ def nearest_seed(w):
 
 
 @kernel
+def next_seed(w):
+    """Index of the first seed that is not used yet, which then counts as used; -1: none is left."""
+    for n in range(w.setting[GIVEN_SEEDS], w.seed.shape[0]):
+        if w.distance[n] < math.inf:
+            w.distance[n] = math.inf
+            return n
+    return -1
+
+
+@kernel
 def begin_attempt(s, w, d, number):
     """Positions of attempt `number` in the data; returns whether there are any."""
     if number == 0:
@@ -122,7 +133,8 @@ def begin_attempt(s, w, d, number):
     if n >= w.setting[GIVEN_SEEDS]:
         if n == w.setting[GIVEN_SEEDS]:
             measure_seeds(s, w)
-        n = nearest_seed(w)
+        beyond = n - w.setting[GIVEN_SEEDS] - NEAREST
+        n = next_seed(w) if beyond >= 0 and beyond % 2 == 0 else nearest_seed(w)
         if n < 0:
             return False
     copy_active(s, w.seed, n, d.q)
