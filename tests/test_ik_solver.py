@@ -372,3 +372,34 @@ def test_solve_at_once() -> None:
     _, targets = reachable(arm, arm.node("tip"), 1, 6)
     found = kido.ik.solve(arm.node("tip"), targets[0], start=np.zeros(7), attempts=50)
     assert found.positions.tobytes() == IkSolver(arm.node("tip")).solve(targets[0]).positions.tobytes()
+
+
+def test_closest_is_that_of_many_more_attempts() -> None:
+    arm = arm7()
+    tip = arm.node("tip")
+    _, targets = reachable(arm, tip, 20, 9)
+    targets[:, :3, 3] *= 2.5
+    found = IkSolver(tip).solve_batch(targets)
+    more = IkSolver(tip, attempts=600, samples=2048, seed=5, max_iterations=100_000).solve_batch(targets)
+    assert (found.status == IkStatus.CLOSEST).all()
+    np.testing.assert_allclose(found.cost, more.cost, atol=1e-9)  # minima are known to 1e-9 of the gradient
+
+
+def test_hands_and_feet_of_a_humanoid() -> None:
+    robot = kido.load(kido.models.path("humanoid"))
+    names = ("left_hand", "right_hand", "left_foot", "right_foot")
+    nodes = [robot.body(name) for name in names]
+    rng = np.random.default_rng(3)
+    robot._compiled()
+    lower, upper = robot._tree.lower, robot._tree.upper
+    wide = np.where(np.isfinite(upper - lower), upper - lower, 1.0)
+    middle = np.where(np.isfinite(upper - lower), 0.5 * (np.maximum(lower, -9) + np.minimum(upper, 9)), 0.0)
+    solver = IkSolver([*nodes, Task.com(bounds=10.0)])
+    for _ in range(5):
+        robot.positions = middle + 0.3 * wide * rng.uniform(-1.0, 1.0, robot.num_dofs)
+        targets = [node.world_transform for node in nodes]
+        robot.positions = middle
+        found = solver.solve([*targets, np.eye(4)])
+        assert found and within(robot, found.positions)
+        for node, X in zip(nodes, targets, strict=True):
+            assert max(errors(robot, node, found.positions, X)) < 1e-6
