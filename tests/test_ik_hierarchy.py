@@ -277,3 +277,28 @@ def test_own_error_method_runs_anywhere(robot: kido.Skeleton) -> None:
     both = CompositeIK(robot, [ik])
     ik.target.relative_translation = (0.2, 0.2, 0.8)
     assert both.solve_and_apply()
+
+
+def test_targets_on_other_skeletons_and_edits_of_structure() -> None:
+    """A copy of the arm keeps the ball's frame, unless the world with both is copied; a part of the arm keeps its IK."""
+    arm, ball = kido.load(kido.models.path("arm7")), kido.Skeleton("ball")
+    arm.positions = [0.1, 0.5, 0.0, -1.2, 0.0, 0.8, 0.0]
+    body = ball.add_body("ball", inertia=kido.Inertia.from_diagonal(1.0, [1.0, 1.0, 1.0]))
+    ik = InverseKinematics.on(arm.body("hand"), error_method=PositionError())
+    ik.target.parent_frame, ik.target.relative_transform = body, np.eye(4)
+    ball.positions = [0.0, 0.0, 0.0, 0.4, 0.1, 0.5]
+    assert ik.solve_and_apply()
+    assert np.abs(arm.body("hand").world_transform[:3, 3] - (0.4, 0.1, 0.5)).max() < 2e-6
+    saved = arm.state
+    arm.state = saved
+    twin = arm.clone().body("hand").get(InverseKinematics)
+    assert twin.target.parent_frame is body
+    world = kido.World()
+    world.add_skeleton(arm)
+    world.add_skeleton(ball)
+    copied = world.clone()
+    theirs = copied.skeleton(arm.name).body("hand").get(InverseKinematics)
+    assert theirs.target.parent_frame is copied.skeleton("ball").body("ball")
+    part = twin.node.parent.parent.remove()
+    assert twin.skeleton is part and len(twin.dofs) == part.num_dofs == 3
+    assert not twin.find_solution()
