@@ -83,9 +83,7 @@ class HalfSpaces:
         axes = skeleton.support_axes
         corners = skeleton.support_polygon() if polygon is None else as_numbers(polygon).reshape(-1, 2)
         if len(corners) < 3:
-            raise ModelError(
-                f"half spaces of {skeleton.name!r}: expected three corners or more, got {len(corners)}"
-            )
+            raise ModelError(f"half spaces of {skeleton.name!r}: expected three corners or more, got {len(corners)}")
         edges = np.roll(corners, -1, axis=0) - corners
         normals = np.column_stack([edges[:, 1], -edges[:, 0]])
         normals /= np.linalg.norm(normals, axis=1)[:, None]
