@@ -22,8 +22,9 @@ class NloptSolver(Solver):
     """Algorithms of NLopt, local and global ones (extra `nlopt`; MIT and LGPL).
 
     Attributes:
-        algorithm: its name in NLopt's Python module: "LD_SLSQP" and "LN_COBYLA" take all problems, "LD_MMA" and "LD_CCSAQ"
-            inequalities, "LD_LBFGS", "LN_BOBYQA" and most others bounds only, "GN_ISRES" all with finite bounds.
+        algorithm: its name in NLopt's Python module: "LD_SLSQP" and "LN_COBYLA" take all problems, "LD_MMA" and
+            "LD_CCSAQ" inequalities, "LD_LBFGS", "LN_BOBYQA" and most others bounds only, "GN_ISRES" all with finite
+            bounds.
     """
 
     algorithm: str = "LD_SLSQP"
