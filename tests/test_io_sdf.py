@@ -282,6 +282,35 @@ def test_a_gearbox_without_hinges_is_left_out():
     assert any("gearbox 'g'" in text and "is left out" in text for text in skeleton.warnings)
 
 
+@pytest.mark.parametrize("reference", ["world", "base::frame"])
+def test_a_gearbox_between_models(reference):
+    """Wheels of two models on hinges of the world: theta_child = -ratio theta_parent; with another reference it is left
+    out, with a remark."""
+    inside = f"{HINGE}<axis2><xyz>0 0 1</xyz></axis2><gearbox_ratio>4</gearbox_ratio>"
+    inside += f"<gearbox_reference_body>{reference}</gearbox_reference_body>"
+    hinge = joint("h", "world", "w", "revolute", HINGE)
+    parts = [
+        f'<model name="one">{link("w")}{hinge}</model>',
+        f'<model name="two"><pose>1 0 0 0 0 0</pose>{link("w")}{hinge}</model>',
+        f'<model name="base">{link("frame")}</model>',
+        joint("g", "one::w", "two::w", "gearbox", inside),
+    ]
+    world = sdf.read(f'<sdf version="1.11"><world name="w">{"".join(parts)}</world></sdf>')
+    if reference != "world":
+        assert any("gearbox 'g'" in t and "left out" in t for s in world.skeletons for t in s.warnings)
+        assert world.constraints == []
+        return
+    world.gravity = (0.0, 0.0, 0.0)
+    one, two = world.skeletons[:2]
+    one.velocities = [1.0]
+    world.step(1)
+    energy = world.kinetic_energy
+    world.step(99)
+    assert two.positions[0] == pytest.approx(-4.0 * one.positions[0], abs=1e-10) and one.positions[0] > 1e-4
+    assert two.velocities[0] == pytest.approx(-4.0 * one.velocities[0], abs=1e-10)
+    assert world.kinetic_energy == pytest.approx(energy, rel=1e-9)
+
+
 # -- loops -------------------------------------------------------------------------------------------------
 
 

@@ -499,3 +499,18 @@ def test_every_tree_can_be_written_approximately(tmp_path_factory, suffix, skele
         twin = copy.body(body.name)
         centers = [b.world_transform[:3, :3] @ b.inertia.com + b.world_transform[:3, 3] for b in (body, twin)]
         np.testing.assert_allclose(centers[1], centers[0], atol=1e-11)
+
+
+@pytest.mark.parametrize("suffix", [".sdf", ".skel", ".urdf"])
+def test_constraints_of_a_world_are_among_what_is_lost(tmp_path, suffix):
+    skeleton = kido.Skeleton("robot")
+    for name in ("a", "b"):
+        skeleton.add_body(name, kido.RevoluteJoint(name), inertia=kido.Inertia.from_diagonal(1.0, (0.1, 0.1, 0.1)))
+    world = kido.World()
+    world.add_skeleton(skeleton)
+    world.add_constraint(
+        kido.DistanceConstraint(*skeleton.bodies, frame_b=np.diag([1.0] * 4), distance=1.0, name="rod")
+    )
+    found = kido.save(world, tmp_path / f"robot{suffix}", approximate=True)
+    assert "DistanceConstraint 'rod' is left out" in found
+    assert not any("rod" in text for text in kido.save(skeleton, tmp_path / f"robot{suffix}", approximate=True))

@@ -651,6 +651,108 @@ def test_contacts_that_a_hinge_leaves_one_direction_do_not_diverge() -> None:
     assert w.constraint_report.worst_closure < 1e-8
 
 
+# -- joints that close loops ------------------------------------------------------------------------------------
+
+
+def table_on_a_loop(**options):
+    """A body afloat whose planar joint closes a loop with the world, and the same as a joint of the tree."""
+    pair = []
+    for looped in (True, False):
+        world = kido.World(gravity=(0.0, 0.0, 0.0), time_step=5e-4)
+        skeleton = kido.Skeleton("table")
+        inertia = kido.Inertia.from_diagonal(2.0, (0.1, 0.2, 0.25))
+        joint = kido.PlanarJoint("plane", axis1=(0, 1, 0), axis2=(0, 0, 1), **options)
+        if looped:
+            skeleton.add_body("top", kido.FreeJoint(), inertia=inertia)
+            skeleton.loops = [kido.LoopJoint(None, "top", joint)]
+            skeleton.velocities = [0.8, 0, 0, 0, 0.5, -0.4]
+        else:
+            skeleton.add_body("top", joint, inertia=inertia)
+            skeleton.velocities = [0.5, -0.4, 0.8]
+        world.add_skeleton(skeleton)
+        pair.append(world)
+    return pair
+
+
+def test_a_planar_joint_closes_a_loop_with_all_it_has():
+    """Springs, dampers, a limit: the motion is that of the joint in a tree, to second order in h."""
+    options = {
+        "spring_stiffness": [20.0, 10.0, 2.0],
+        "damping": [0.5, 0.2, 0.1],
+        "rest_position": [0.1, 0.0, 0.2],
+        "position_upper_limit": [0.05, np.inf, np.inf],
+    }
+    loop, tree = table_on_a_loop(**options)
+    for world in (loop, tree):
+        world.step(1000)
+    X, expected = (w.skeletons[0].body(0).world_transform for w in (loop, tree))
+    assert pytest.approx(expected, abs=2e-5) == X
+    assert loop.skeletons[0].warnings == []
+
+
+def test_what_a_loops_joint_cannot_do_is_said():
+    skeleton = kido.Skeleton("s")
+    skeleton.add_body("b", kido.FreeJoint(), inertia=kido.Inertia.from_diagonal(1.0, (0.1, 0.1, 0.1)))
+    askew = kido.UniversalJoint("askew", axis1=(1, 0, 0), axis2=(0.5, 1, 0), damping=[0.0, 1.0])
+    square = kido.UniversalJoint("square", damping=[0.0, 1.0])
+    ball = kido.BallJoint("ball", spring_stiffness=[1.0, 1.0, 1.0], position_upper_limit=[1.0, 1.0, 1.0])
+    quick = kido.RevoluteJoint("quick", velocity_upper_limit=[3.0], damping=[1.0])
+    skeleton.loops = [kido.LoopJoint(None, "b", joint) for joint in (askew, square, ball, quick)]
+    world = kido.World()
+    world.add_skeleton(skeleton)
+    for _ in range(2):
+        assert world.constraints
+    assert skeleton.warnings == [
+        "joint 'askew', which closes a loop: its damping act on nothing",
+        "joint 'ball', which closes a loop: its position limits, springs act on nothing",
+        "joint 'quick', which closes a loop: its velocity limits act on nothing",
+    ]
+
+
+# -- impacts ----------------------------------------------------------------------------------------------------
+
+
+def falling_linkage(time_step: float, seed: int) -> tuple[kido.World, list[kido.BodyNode]]:
+    """Three eccentric bodies on two ball constraints, each with a ball about its middle, fly at a smooth floor."""
+    world = kido.World(gravity=(0.0, 0.0, 0.0), time_step=time_step)
+    world.add_ground(friction=0.0)
+    rng, bodies = np.random.default_rng(seed), []
+    for k in range(3):
+        skeleton = kido.Skeleton(f"s{k}")
+        inertia = kido.Inertia.from_diagonal(1.0 + 0.3 * k, (0.01, 0.02, 0.02), (0.2, 0, 0))
+        body = skeleton.add_body("b", kido.FreeJoint(transform_from_parent=at(0.4 * k, 0, 1.2)), inertia=inertia)
+        body.add_shape(kido.Sphere(0.05), at(0.2, 0, 0))
+        world.add_skeleton(skeleton)
+        skeleton.velocities = 3.0 * rng.normal(size=6)
+        bodies.append(body)
+    for k in range(2):
+        world.add_constraint(kido.BallJointConstraint(bodies[k], bodies[k + 1], at=(0.4 * (k + 1), 0, 1.2)))
+    world.close_constraints()
+    for body in bodies:
+        body.skeleton.velocities = body.skeleton.velocities + [0, 0, 0, *(body.world_transform[2, :3] * -3.0)]
+    world.close_constraints()
+    return world, bodies
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_impacts_of_linkages_keep_what_a_smooth_floor_cannot_change(seed):
+    """Momentum along the floor, and angular momentum across it: errors of second order in h, impacts and all.
+
+    At 0.25 ms they are below 2e-4 of momenta of 10 kg m/s; without velocity products of the new velocities in the
+    second half of the step they were 1e-3 to 4e-3. No energy is gained beyond the scheme's own h^2.
+    """
+    h = 2.5e-4
+    world, bodies = falling_linkage(h, seed)
+    before, energy = momentum(bodies), world.kinetic_energy
+    hit = False
+    for _ in range(round(0.5 / h)):
+        world.step(1)
+        hit = hit or np.abs(world.contacts.forces).max(initial=0.0) > 0.0
+        assert world.kinetic_energy < energy * (1.0 + 20.0 * h**2) + world.totals.correction_energy
+    assert hit
+    assert np.abs((momentum(bodies) - before)[[2, 3, 4]]).max() < 2e-4
+
+
 # -- taut: rows that follow from others but for a small angle ---------------------------------------------------
 
 

@@ -14,6 +14,7 @@ import pytest
 from scipy.optimize import lsq_linear, nnls
 from scipy.sparse.csgraph import connected_components
 
+from kido.errors import ModelError
 from kido.solvers import (
     AT_CAP,
     CONVERGED,
@@ -331,6 +332,21 @@ def test_empty_problem():
     c = new_problem(blocks=0, rows=0, dofs=0, pool=0)
     assert solve(c) == CONVERGED
     assert solve_position(c) == 0
+
+
+@pytest.mark.parametrize(
+    ("wrong", "match"),
+    [
+        ({"tolerence": 1e-6}, "unknown solver settings.*tolerence.*valid are.*tolerance"),
+        ({"tolerance": "small"}, "'tolerance': expected a number, got 'small'"),
+        ({"sweeps": float("nan")}, "'sweeps': expected a number, got nan"),
+        ({"blocks": -1}, "blocks: expected a whole number of at least 0, got -1"),
+        ({"pool": 10.5}, "pool: expected a whole number"),
+    ],
+)
+def test_bad_sizes_and_settings_of_a_problem_are_refused(wrong, match):
+    with pytest.raises(ModelError, match=match):
+        new_problem(**{"blocks": 2, "rows": 6, "dofs": 4, "pool": 10} | wrong)
 
 
 def test_problem_without_blocks_passes_the_free_velocity_on():

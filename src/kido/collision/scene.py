@@ -227,17 +227,12 @@ class Scene:
             queries.pair_distances(self.detector.address, self.functions(), pairs, limit, numbers)
         else:
             for k, (a, b) in enumerate(pairs):
-                numbers[k] = self._external_distance(a, b)
+                numbers[k] = _external_distance(self.narrow, a, b)
         near = numbers[:, 0] < limit
         numbers, pairs = numbers[near], pairs[near]
         half = 0.5 * numbers[:, :1] * numbers[:, 4:7]
         named = [(self.objects[a], self.objects[b]) for a, b in pairs]
         return DistanceTable(numbers[:, 0].copy(), numbers[:, 1:4] - half, numbers[:, 1:4] + half, named)
-
-    def _external_distance(self, a: int, b: int) -> np.ndarray:
-        assert self.narrow is not None
-        gap, point_a, point_b, normal = self.narrow.distance(int(a), int(b))
-        return np.concatenate([[gap], 0.5 * (point_a + point_b), normal])
 
     def signed_distances(self, points: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[Any]]:
         """Signed distance of points (n, 3) from the nearest wanted shape, outward normals there, and the objects."""
@@ -304,6 +299,12 @@ class Scene:
                 "KidoCollisionDetector and BulletCollisionDetector do"
             )
         return self._first_hits(starts, ends, *found)
+
+
+def _external_distance(narrow: NarrowPhase, a: int, b: int) -> np.ndarray:
+    """Gap, middle and normal of shapes a and b by another library."""
+    gap, point_a, point_b, normal = narrow.distance(int(a), int(b))
+    return np.concatenate([[gap], 0.5 * (point_a + point_b), normal])
 
 
 __all__ = ["Scene"]

@@ -40,8 +40,8 @@ _RIGHT = 1e-9  # cosine of the axes of a universal joint below which they are at
 def constraints_of_loop(skeleton: Skeleton, loop: LoopJoint) -> list[BodyConstraint]:
     """What holds what a loop's joint holds, and what acts along its free axes; nothing if the joint leaves all free.
 
-    Limits, springs, dampers and dry friction are those of revolute, prismatic, screw and universal joints whose axes
-    are at right angles; velocity limits are not held.
+    Limits, springs, dampers and dry friction are those of revolute, prismatic, screw and planar joints, and of
+    universal ones whose axes are at right angles; `lost_in_loop` tells what else a joint has.
     """
     parent, child = (None if name is None else skeleton.body(name) for name in (loop.parent, loop.child))
     return constraints_of_joint(parent, child, loop.joint, loop.name)
@@ -65,8 +65,7 @@ def constraints_of_joint(
             made = kind(parent, child, **frames)
         return [made, *_forces(own, parent, child, joint, 0, frames)]
     if kind is PlanarJointConstraint:
-        turn = frame_with_axis(np.cross(joint.axis1, joint.axis2), np.zeros(3))
-        X_a, X_b = X_a @ turn, X_b @ turn
+        return _planar(parent, child, joint, name)
     if kind is not UniversalJointConstraint:
         return [kind(parent, child, frame_a=X_a, frame_b=X_b, name=name)]
     universal = UniversalJointConstraint(parent, child, frame_a=X_a, frame_b=X_b, name=name)
@@ -84,6 +83,40 @@ def constraints_of_joint(
         *_forces(AngleConstraint, parent, child, joint, 0, first),
         *_forces(AngleConstraint, child, parent, joint, 1, second),
     ]
+
+
+def _planar(parent: BodyNode | None, child: BodyNode | None, joint: Any, name: str | None) -> list[BodyConstraint]:
+    X_a, X_b, zero = joint.transform_from_parent, joint.transform_from_child, np.zeros(3)
+    one, two = joint.axis1, joint.axis2
+    normal = np.cross(one, two)
+    made: list[BodyConstraint] = []
+    for k, axis in enumerate((normal, one, two)):
+        turn = frame_with_axis(axis, zero, one if k == 0 else normal)
+        frames = {"frame_a": X_a @ turn, "frame_b": X_b @ turn, "name": name}
+        if k == 0:
+            made += [PlanarJointConstraint(parent, child, **frames)]
+            made += _forces(AngleConstraint, parent, child, joint, 2, frames)
+        else:
+            made += _forces(TravelConstraint, parent, child, joint, k - 1, frames)
+    return made
+
+
+def lost_in_loop(joint: Any) -> list[str]:
+    """What of a joint that closes a loop acts on nothing, in words."""
+    kind = _KINDS.get(joint.kind)
+    lost = []
+    if kind is None and joint.num_dofs < 6:
+        lost.append("all that it holds")
+    if np.isfinite(joint.velocity_lower_limit).any() or np.isfinite(joint.velocity_upper_limit).any():
+        lost.append("velocity limits")
+    askew = kind is UniversalJointConstraint and abs(joint.axis1 @ joint.axis2) > _RIGHT
+    if kind is None or kind is BallJointConstraint or askew:
+        values = [_values(joint, k) for k in range(joint.num_dofs)]
+        if any(np.isfinite(v["lower_limit"]) or np.isfinite(v["upper_limit"]) for v in values):
+            lost.append("position limits")
+        names = {"stiffness": "springs", "damping": "damping", "coulomb_friction": "dry friction"}
+        lost += [text for key, text in names.items() if any(v[key] for v in values)]
+    return lost
 
 
 def _values(joint: Any, k: int) -> dict[str, float]:

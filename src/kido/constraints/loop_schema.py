@@ -95,6 +95,8 @@ LOOPS = Schema(
     Field("work", "f", ("slots",), doc="work of the solution"),
     Field("total", "f", ("slots",), "N s or N m s", "impulse of each slot in the step"),
     Field("load", "f", ("dofs",), doc="work: generalized impulse of the contact problem"),
+    Field("predicted", "f", ("dofs",), doc="velocities predicted for mid-step"),
+    Field("midpoint", "i", (1,), doc="1: the midpoint rule, and `predicted` is of this step"),
     Field("end_q", "f", ("dofs",), doc="positions that the last step left"),
     Field("end_u", "f", ("dofs",), doc="velocities that the last step left"),
     Field("before_u", "f", ("dofs",), doc="work: velocities before they were projected, for the points of soft skins"),

@@ -21,6 +21,7 @@ from kido.kernels.integration import advance
 from kido.kernels.responses import RESPONSES
 from kido.math.so3 import cross, rotate_inverse, rotation_vector_to_matrix
 from kido.simulation.correction import correction_energy, correction_share
+from kido.simulation.fast_bodies import is_fast, place_at_end
 from kido.simulation.free_bodies import gather_landing, land_together
 from kido.simulation.schema import (
     BOUNCES,
@@ -217,6 +218,10 @@ def finish_share(address, begin, end, worker):
             move_part(t, d, pr, first, last, h, swept)
             if w.table[SOFT_BALANCE] != 0:
                 call4(w.table[SOFT_BALANCE], address, part, 0, 0)
+            hand_back(t, d, w, pr, first, last, h)
+        elif is_fast(r, first, w.start_u, t.first_dof[first], h):
+            move_part(t, d, pr, first, last, h, swept)
+            place_at_end(d, pr.u, r.number, first, t.first_dof[first], h)
             hand_back(t, d, w, pr, first, last, h)
         else:
             gather_landing(t, d, w, pr, group.x, first, waiting, h, swept)

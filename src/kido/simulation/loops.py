@@ -74,6 +74,7 @@ from kido.simulation.schema import (
     USERS_AT,
     WORLD,
 )
+from kido.simulation.smooth import evaluate
 from kido.solvers.problem import BLOCKS, PROBLEM
 from kido.tree.schema import DATA, TREE
 from kido.tree.soft import SOFT
@@ -133,6 +134,8 @@ def loop_predict_stage(address, unused_1, unused_2, unused_3):
             fill_rows(t, d, lp, g)
             factor(lp, g)
             project(t, lp, g, d.u)
+    for k in range(d.u.shape[0]):
+        lp.predicted[k] = d.u[k]
     follow_velocities(t, d, w, lp, d.u)
     return 0
 
@@ -149,6 +152,7 @@ def loop_free_stage(address, symmetric, unused_2, unused_3):
     d = view(DATA, w.table[DATA_AT])
     pr = view(PROBLEM, w.table[PROBLEM_AT])
     lp = view(LOOPS, w.table[LOOPS_AT])
+    lp.midpoint[0] = symmetric
     if symmetric == 0:
         measure_all(d, lp)
     note_velocities(w, lp, pr.u_free)
@@ -269,6 +273,55 @@ def sum_wrenches(lp, h):
             lp.enabled[c] = 0
 
 
+@kernel
+def is_loaded(t, lp, g):
+    """Whether contacts or other blocks act on a group."""
+    for e in range(lp.group_member[g], lp.group_member[g + 1]):
+        part = lp.member[e]
+        for k in range(t.part_dof[part], t.part_dof[part + 1]):
+            if lp.load[k] != 0.0:
+                return True
+    return False
+
+
+@kernel
+def add_accelerations(t, d, lp, g, share):
+    """Add a share of the accelerations of a group's parts at velocities d.u, at mid-step, to lp.kept_u."""
+    for e in range(lp.group_member[g], lp.group_member[g + 1]):
+        part = lp.member[e]
+        evaluate(t, d, t.part_body[part], t.part_body[part + 1])
+        for k in range(t.part_dof[part], t.part_dof[part + 1]):
+            lp.kept_u[k] += share * d.udot[k]
+
+
+@kernel
+def second_half(t, d, w, pr, lp, g, h):
+    """Give a group the velocity products of the velocities that it goes on with after impulses at mid-step.
+
+    Those of the step were taken at the velocity u_M predicted for its middle, as if it ended with 2 u_M - u. With f(u)
+    the accelerations at mid-step, u_new <- u_new + P (h/2) (f(u_new) - f(2 u_M - u)): nothing where the prediction was
+    right, and after impacts energy and momentum are balanced to second order in h, not to first.
+    """
+    for e in range(lp.group_member[g], lp.group_member[g + 1]):
+        part = lp.member[e]
+        for k in range(t.part_dof[part], t.part_dof[part + 1]):
+            lp.kept_u[k] = 0.0
+            d.u[k] = pr.u[k]
+    add_accelerations(t, d, lp, g, 0.5 * h)
+    for e in range(lp.group_member[g], lp.group_member[g + 1]):
+        part = lp.member[e]
+        for k in range(t.part_dof[part], t.part_dof[part + 1]):
+            d.u[k] = 2.0 * lp.predicted[k] - w.start_u[k]
+    add_accelerations(t, d, lp, g, -0.5 * h)
+    project(t, lp, g, lp.kept_u)
+    for e in range(lp.group_member[g], lp.group_member[g + 1]):
+        part = lp.member[e]
+        for k in range(t.part_dof[part], t.part_dof[part + 1]):
+            pr.u[k] += lp.kept_u[k]
+    for s in range(lp.group_slot[g], lp.group_slot[g + 1]):
+        lp.total[s] += lp.left[s]
+
+
 @callback
 def loop_close_stage(address, handed_back, unused_2, unused_3):
     """Close positions and velocities at the end of a step; forces and wrenches. Returns 0.
@@ -297,6 +350,8 @@ def loop_close_stage(address, handed_back, unused_2, unused_3):
         if not is_awake(t, lp, g):
             continue
         reactions(t, lp, pr, g)
+        if lp.midpoint[0] != 0 and w.table[SOFT_AT] == 0 and is_loaded(t, lp, g):
+            second_half(t, d, w, pr, lp, g, h)
         misfit, rough = close_after_step(t, d, pr, lp, g)
         add_group_forces(t, w, lp, g, h)
         if rough:

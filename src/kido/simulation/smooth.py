@@ -19,12 +19,13 @@ from kido.joints.actuators import ACCELERATION, VELOCITY
 from kido.joints.kinds import FREE_MIXED
 from kido.kernels.forward_dynamics import acceleration_scatter, articulated_inertias, bias_gather
 from kido.kernels.free_body import free_body_acceleration, free_body_inertia, is_free_body
-from kido.kernels.free_lanes import FREE_LANES
+from kido.kernels.free_lanes import FREE_LANES, NOT_FREE
 from kido.kernels.inertia import body_inertia
 from kido.kernels.integration import advance, linear_to_parent_axes, to_parent_axes
 from kido.kernels.kinematics import transforms, velocities
 from kido.kernels.responses import RESPONSES
 from kido.kernels.springs import add_passive_forces
+from kido.simulation.fast_bodies import is_fast, keep_centre, keep_energy, place_at_middle
 from kido.simulation.free_bodies import fall_together, gather_fall, only_falls
 from kido.simulation.schema import (
     DATA_AT,
@@ -164,7 +165,8 @@ def smooth_parts(address, begin, end, worker):
     for part in range(begin, end):
         first, last = t.part_body[part], t.part_body[part + 1]
         mobile = t.part_mobile[part] != 0
-        if mobile and not coupled and last > first and only_falls(t, d, r, first):
+        fast = mobile and not coupled and last > first and is_fast(r, first, d.u, t.first_dof[first], h)
+        if mobile and not coupled and not fast and last > first and only_falls(t, d, r, first):
             gather_fall(t, d, r, group.x, first, waiting)
             group.body[waiting] = first
             waiting += 1
@@ -174,11 +176,18 @@ def smooth_parts(address, begin, end, worker):
             continue
         if mobile:
             drift(t, d, w, first, last, h)
+            if fast:
+                place_at_middle(d, w.start_u, r.number, first, t.first_dof[first], h)
         transforms(t, d, first, last)
         if mobile:
             status = predict_part(t, d, w, first, last, h)
             if not coupled:
                 free_part(t, d, w, pr, first, last, h)
+                if last > first and r.free[first] != NOT_FREE:
+                    k = t.first_dof[first]
+                    keep_energy(d, pr.u_free, w.start_u, r.number, first, k, h)
+                    if fast:
+                        keep_centre(d, pr.u_free, w.start_u, r.number, first, k, h)
             result = worse(result, 1 + status)
         else:
             for k in range(t.first_dof[first], t.first_dof[last]):
@@ -226,6 +235,7 @@ def smooth_stage(address, unused_1, unused_2, unused_3):
     h = w.time_step[0]
     parts = t.part_mobile.shape[0]
     coupled = w.table[LOOP_PREDICT] != 0
+    r = view(RESPONSES, view(SOURCES, w.table[SOURCES_AT]).responses[0])
     if coupled:
         call4(w.table[LOOP_START], address, 0, 0, 0)
     if w.table[TEAM_AT] == 0:
@@ -236,6 +246,9 @@ def smooth_stage(address, unused_1, unused_2, unused_3):
         call4(w.table[LOOP_PREDICT], address, 0, 0, 0)
         for part in range(parts):
             if t.part_mobile[part] != 0:
-                free_part(t, d, w, pr, t.part_body[part], t.part_body[part + 1], h)
+                first, last = t.part_body[part], t.part_body[part + 1]
+                free_part(t, d, w, pr, first, last, h)
+                if last > first and r.free[first] != NOT_FREE:
+                    keep_energy(d, pr.u_free, w.start_u, r.number, first, t.first_dof[first], h)
         call4(w.table[LOOP_FREE], address, 1, 0, 0)
     return result

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kido.constraints.constraint import Constraint
-from kido.constraints.from_loop import constraints_of_loop
+from kido.constraints.from_loop import constraints_of_loop, lost_in_loop
 from kido.constraints.loop_schema import CLOSURE, MISFIT, WORST_CLOSURE, WORST_MISFIT
 from kido.errors import ModelError
 from kido.skeleton import BodyNode, Skeleton
@@ -72,7 +72,10 @@ class WorldConstraints:
         for skeleton in self._skeletons:
             if skeleton.loops_enabled:
                 for loop in skeleton.loops:
-                    made = self._closed_loops.get(loop) or [*constraints_of_loop(skeleton, loop)]
+                    made: list[Constraint] | None = self._closed_loops.get(loop)
+                    if made is None:
+                        made = [*constraints_of_loop(skeleton, loop)]
+                        _remark_on_lost(skeleton, loop)
                     for constraint in made:
                         constraint._world = self
                     found[loop] = made
@@ -192,3 +195,11 @@ class WorldConstraints:
             if gone & set(c.bodies) or left & set(c.skeletons):
                 self._constraints.remove(c)
                 c._world = None
+
+
+def _remark_on_lost(skeleton: Skeleton, loop: LoopJoint) -> None:
+    """Say among a skeleton's warnings what of a loop's joint acts on nothing; each once."""
+    lost = lost_in_loop(loop.joint)
+    text = f"joint {loop.name!r}, which closes a loop: its {', '.join(lost)} act on nothing"
+    if lost and text not in skeleton.warnings:
+        skeleton.warnings.append(text)

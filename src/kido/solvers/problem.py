@@ -26,8 +26,11 @@ the same. Whoever fills a block sets `more_count`, 0 in the usual case.
 
 from __future__ import annotations
 
+import numbers
+
 import numpy as np
 
+from kido.errors import ModelError
 from kido.jit import Container, Field, Schema
 
 CONTACT = 0
@@ -244,11 +247,19 @@ def new_problem(
         A container of schema PROBLEM with `count` zero.
 
     Raises:
-        ValueError: for an unknown setting (an internal interface; users' settings are checked above it).
+        ModelError: an unknown setting, one that is no number, or a size below zero.
     """
     unknown = set(settings) - set(SETTING_NAMES)
     if unknown:
-        raise ValueError(f"unknown solver settings {sorted(unknown)}; valid are {sorted(SETTING_NAMES)}")
+        raise ModelError(f"unknown solver settings {sorted(unknown)}; valid are {sorted(SETTING_NAMES)}")
+    for name, value in settings.items():
+        if not isinstance(value, numbers.Real) or value != value:
+            raise ModelError(f"solver setting {name!r}: expected a number, got {value!r}")
+    sizes = {"blocks": blocks, "rows": rows, "dofs": dofs, "pool": pool, "extras": extras, "inertias": inertias,
+             "small_rows": small_rows, "dense_rows": dense_rows, "unknowns": unknowns}  # fmt: skip
+    for name, value in sizes.items():
+        if not isinstance(value, numbers.Integral) or value < 0:
+            raise ModelError(f"contact problem: {name}: expected a whole number of at least 0, got {value!r}")
     dense = min(max(small_rows, dense_rows, 1), max(rows, 1))
     problem = Container(
         PROBLEM,

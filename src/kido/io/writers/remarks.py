@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from kido.io.writers.parts import Part
 from kido.joints import ActuatorType
 from kido.skeleton import Marker, Skeleton
 
-__all__ = ["note_parts", "note_skeleton"]
+__all__ = ["note_constraints", "note_parts", "note_skeleton"]
 
 
 def note_parts(parts: list[Part], left_out: Iterable[str], losses: Losses) -> None:
@@ -39,6 +40,12 @@ def note_parts(parts: list[Part], left_out: Iterable[str], losses: Losses) -> No
                 given = bool(part.values(key).any())
             if given:
                 losses.remark(f"joint '{part.joint}': its {key.replace('_', ' ')} is left out")
+
+
+def note_constraints(model: Any, losses: Losses) -> None:
+    """Remark on constraints that were added to a world; those of skeletons' loops are joints of these."""
+    for constraint in [] if isinstance(model, Skeleton) else model._constraints:
+        losses.remark(f"{type(constraint).__name__} '{constraint.name}' is left out")
 
 
 def note_skeleton(skeleton: Skeleton, losses: Losses, *, markers: bool = False, loops: bool = False) -> None:

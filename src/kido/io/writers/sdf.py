@@ -11,7 +11,7 @@ from kido.io.surfaces import PATCH, left_out, softness_numbers
 from kido.io.writers.losses import Losses
 from kido.io.writers.meshes import MeshStore
 from kido.io.writers.parts import Part, free_pose, part_of_loop, parts_of, rest_poses
-from kido.io.writers.remarks import note_parts, note_skeleton
+from kido.io.writers.remarks import note_constraints, note_parts, note_skeleton
 from kido.io.writers.shapes import Placed, shapes_of
 from kido.io.writers.text import add, document, number, rpy, to_text, vector
 from kido.io.xml import Element
@@ -66,6 +66,7 @@ def write(model: Skeleton | World, store: MeshStore, losses: Losses) -> str:
         shapes = {part.name: shapes_of(part.body, SHAPES, losses) if part.body else [] for part in parts}
         models.append(_Model(skeleton, parts, shapes))
     losses.check()
+    note_constraints(model, losses)
     root = document("sdf", version=VERSION)
     holder = root
     if isinstance(model, World):

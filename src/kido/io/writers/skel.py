@@ -10,7 +10,7 @@ from kido.io.surfaces import left_out
 from kido.io.writers.losses import Losses
 from kido.io.writers.meshes import MeshStore
 from kido.io.writers.parts import Part, parts_of, rest_poses
-from kido.io.writers.remarks import note_skeleton
+from kido.io.writers.remarks import note_constraints, note_skeleton
 from kido.io.writers.shapes import Placed, shapes_of
 from kido.io.writers.soft import add_soft_shape, is_known
 from kido.io.writers.text import add, document, number, to_text, vector, xyz_angles
@@ -61,6 +61,7 @@ def write(model: Skeleton | World, store: MeshStore, losses: Losses) -> str:
                     losses.approximated(f"joint '{part.joint}', which mimics '{mimic.joint}',", "one that does not")
         found.append((skeleton, parts, shapes))
     losses.check()
+    note_constraints(model, losses)
     root = document("skel", version="1.0")
     holder = add(root, "world", name=model.name if isinstance(model, World) else "world")
     physics = add(holder, "physics")

@@ -17,7 +17,7 @@ from kido.io.urdf.build import plane_axes
 from kido.io.writers.losses import Losses
 from kido.io.writers.meshes import MeshStore
 from kido.io.writers.parts import Part, parts_of
-from kido.io.writers.remarks import note_parts, note_skeleton
+from kido.io.writers.remarks import note_constraints, note_parts, note_skeleton
 from kido.io.writers.shapes import Placed, shapes_of
 from kido.io.writers.text import add, document, number, rpy, to_text, vector
 from kido.io.xml import Element
@@ -61,6 +61,7 @@ def write(model: Skeleton | World, store: MeshStore, losses: Losses) -> str:
     losses.check()
     note_parts(parts, LEFT_OUT, losses)
     note_skeleton(skeleton, losses)
+    note_constraints(model, losses)
     _note_flags(skeleton, losses)
     root = document("robot", name=skeleton.name)
     base = _base(parts, losses)
