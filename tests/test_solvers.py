@@ -379,7 +379,7 @@ def test_contact_of_two_static_sides():
 
 
 def test_unknown_setting():
-    with pytest.raises(ValueError, match="unknown solver settings"):
+    with pytest.raises(ModelError, match="unknown solver settings"):
         new_problem(blocks=1, rows=3, dofs=6, pool=36, tollerance=1e-3)
 
 
