@@ -280,7 +280,7 @@ def test_own_error_method_runs_anywhere(robot: kido.Skeleton) -> None:
 
 
 def test_targets_on_other_skeletons_and_edits_of_structure() -> None:
-    """A copy of the arm keeps the ball's frame, unless the world with both is copied; a part of the arm keeps its IK."""
+    """Copies keep the ball's frame, unless a world with both is copied; what is cut off the arm keeps its task."""
     arm, ball = kido.load(kido.models.path("arm7")), kido.Skeleton("ball")
     arm.positions = [0.1, 0.5, 0.0, -1.2, 0.0, 0.8, 0.0]
     body = ball.add_body("ball", inertia=kido.Inertia.from_diagonal(1.0, [1.0, 1.0, 1.0]))
