@@ -11,33 +11,23 @@ from numpy.typing import ArrayLike, NDArray
 
 from kido.errors import ModelError, StateError
 from kido.ik.differential import entries
-from kido.ik.differential.build import Compiled, compile_differential
+from kido.ik.differential.build import Compiled, compile_differential, rate_limits
+from kido.ik.differential.failure import failure
 from kido.ik.differential.pairs import Pairs
 from kido.ik.differential.schema import (
-    CONFLICTS,
-    CONTRADICTION,
     DAMPING,
     ERROR_DAMPING,
-    FAILED_LEVEL,
     HAS_PREVIOUS,
     ITERATIONS,
     LEAST_SINGULAR,
-    OF_BOUND,
-    OF_CHART,
-    OF_EQUATIONS,
-    OF_PAIR,
-    OF_PLANE,
-    OF_TASK,
     RECOVERY,
-    REFUSED,
     SHARE,
 )
 from kido.ik.engine.build import place_of_target
-from kido.ik.engine.tasks import COM, LOOK_AT, POSTURE
-from kido.ik.limits import CollisionAvoidance, HalfSpaces, InfeasibleError
+from kido.ik.engine.tasks import POSTURE
+from kido.ik.limits import CollisionAvoidance, HalfSpaces
 from kido.ik.task import Task
-from kido.math.transform import as_flag, as_numbers, as_transform, number_or_nan
-from kido.optimization.dense_qp.schema import INFEASIBLE
+from kido.math.transform import as_flag, as_transform, number_or_nan
 from kido.skeleton import Skeleton
 from kido.skeleton.frames.frame import Frame
 from kido.skeleton.state.subsets import Dofs, indices_of
@@ -266,8 +256,8 @@ class DifferentialIK:
         own = made.own
         for name, (k, _, _) in _SETTINGS.items():
             own.setting[k] = self._settings[name]
-        own.velocity_low[:], own.velocity_high[:] = self._limits_of("velocity", self._velocity_limits, dofs)
-        least, most = self._limits_of("acceleration", self._acceleration_limits, dofs)
+        own.velocity_low[:], own.velocity_high[:] = rate_limits(self._skeleton, "velocity", self._velocity_limits, dofs)
+        least, most = rate_limits(self._skeleton, "acceleration", self._acceleration_limits, dofs)
         own.acceleration[:] = np.minimum(-least, most)
         pairs.attach(made)
         if self._made is not None and len(self._made.own.previous) == len(own.previous):
@@ -284,23 +274,6 @@ class DifferentialIK:
             self._build()
         assert self._made is not None
         return self._made
-
-    def _limits_of(self, what: str, given: Any, dofs: NDArray[np.int64]) -> tuple[Array, Array]:
-        n = len(dofs)
-        if given is None or given is False:
-            return np.full(n, -np.inf), np.full(n, np.inf)
-        if given is True:
-            own = self._skeleton.dofs
-            low = np.array([getattr(own[k], f"{what}_lower_limit") for k in dofs], float).reshape(n)
-            high = np.array([getattr(own[k], f"{what}_upper_limit") for k in dofs], float).reshape(n)
-            return low, high
-        try:
-            size = np.array(np.broadcast_to(as_numbers(given), (n,)))
-        except (TypeError, ValueError):
-            raise ModelError(f"differential IK: {what}_limits: expected a number or {n}, got {given!r}") from None
-        if not (size >= 0.0).all():
-            raise ModelError(f"differential IK: {what}_limits: expected numbers >= 0, got {size.tolist()}")
-        return -size, size
 
     # Steps ---------------------------------------------------------------------------------------------------
 
@@ -432,45 +405,10 @@ class DifferentialIK:
         """Constraints that were added or dropped in the programs of the last step."""
         return int(self._built().own.count[ITERATIONS])
 
-    # Errors ------------------------------------------------------------------------------------------------------
-
     def _raise(self, status: int, q: Array) -> None:
         assert self._made is not None
-        own, name = self._made.own, self._skeleton.name
-        if status == REFUSED:
-            raise StateError(f"differential IK of {name!r}: expected finite positions, got {q.tolist()}")
-        if status not in (INFEASIBLE, CONTRADICTION):
-            raise StateError(
-                f"differential IK of {name!r}: no finite velocities at level {int(own.count[FAILED_LEVEL])} (status "
-                f"{status}); weights and damping are out of proportion"
-            )
-        rows = own.conflict[: int(own.count[CONFLICTS])]
-        words = list(dict.fromkeys(self._words(int(kind), int(k)) for kind, k in rows))
-        what = "no velocity satisfies" if status == INFEASIBLE else "equations of constraints contradict each other;"
-        raise InfeasibleError(f"differential IK of {name!r}: {what} all of", words)
-
-    def _words(self, kind: int, k: int) -> str:
-        assert self._made is not None
-        if kind == OF_BOUND:
-            return f"limits of dof {self._skeleton.dofs[int(self._made.tasks.active[k])].name!r}"
-        if kind == OF_CHART:
-            return f"limits of dof {self._skeleton.dofs[k].name!r}"
-        if kind == OF_PAIR:
-            return "distance of {!r} and {!r}".format(*self._pairs.things[k])
-        if kind == OF_PLANE:
-            return f"half space {k}"
-        if kind == OF_EQUATIONS:
-            return "the equations of the constraints"
-        assert kind == OF_TASK
-        row = int(np.searchsorted(self._made.tasks.first_row, k, side="right")) - 1
         everything = [*self._tasks, *self._constraints]
-        task, component = everything[row], k - int(self._made.tasks.first_row[row])
-        place = f"tasks[{row}]" if row < len(self._tasks) else f"constraints[{row - len(self._tasks)}]"
-        if task.kind == POSTURE:
-            return f"{place} (posture), dof {self._skeleton.dofs[int(self._made.tasks.active[component])].name!r}"
-        what = {COM: "centre of mass", LOOK_AT: "direction of sight"}.get(task.kind, "pose")
-        of = "" if task.node is None else f" of {task.node!r}"
-        return f"{place} ({what}{of}), {_AXES[component]}"
+        raise failure(self._skeleton, self._made, everything, len(self._tasks), self._pairs.things, status, q)
 
     # Copies ------------------------------------------------------------------------------------------------------
 

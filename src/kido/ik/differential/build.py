@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kido.errors import ModelError
 from kido.ik.differential.schema import (
     CONE,
     DIFFERENTIAL,
@@ -24,6 +25,7 @@ from kido.ik.engine.tasks import COM, LOOK_AT, POSE, POSTURE, TASKS
 from kido.ik.limits import HalfSpaces
 from kido.jit import Container
 from kido.joints.kinds import BALL, FREE
+from kido.math.transform import as_numbers
 from kido.optimization.dense_qp.schema import QUADRATIC, sizes
 
 if TYPE_CHECKING:
@@ -121,3 +123,30 @@ def compile_differential(
     program.tolerance[0] = TOLERANCE
     program.row_floor[:] = 1.0
     return Compiled(made, own, program)
+
+
+def rate_limits(skeleton: Skeleton, what: str, given: Any, dofs: NDArray[np.int64]) -> tuple[Array, Array]:
+    """Lower and upper limits (n,) of velocities or accelerations of active coordinates.
+
+    Args:
+        what: "velocity" or "acceleration".
+        given: True: the coordinates' own; None or False: none; or sizes, one for all or one for each.
+
+    Raises:
+        ModelError: not as many numbers, or one below zero.
+    """
+    n = len(dofs)
+    if given is None or given is False:
+        return np.full(n, -np.inf), np.full(n, np.inf)
+    if given is True:
+        own = skeleton.dofs
+        low = np.array([getattr(own[k], f"{what}_lower_limit") for k in dofs], float).reshape(n)
+        high = np.array([getattr(own[k], f"{what}_upper_limit") for k in dofs], float).reshape(n)
+        return low, high
+    try:
+        size = np.array(np.broadcast_to(as_numbers(given), (n,)))
+    except (TypeError, ValueError):
+        raise ModelError(f"differential IK: {what}_limits: expected a number or {n}, got {given!r}") from None
+    if not (size >= 0.0).all():
+        raise ModelError(f"differential IK: {what}_limits: expected numbers >= 0, got {size.tolist()}")
+    return -size, size
