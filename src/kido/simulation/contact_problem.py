@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from kido.simulation.engine import Engine
 
 CORRECTION = ("erp", "slop", "max_correction", "skin", "skin_share")  # settings that the solvers do not know
+MOST_ROOM = 1 << 18  # entries that are made before they are needed
 MOST_COORDINATES = 300  # of a skeleton whose mass matrix solvers may factorize
 
 
@@ -90,6 +91,15 @@ def place_inertias(engine: Engine, problem: Container) -> None:
 def place_responses(engine: Engine, problem: Container, sources: Container) -> None:
     """Tell assembly and solvers where responses of bodies lie."""
     sources.responses[0] = problem.stage[STAGE_RESPONSES] = engine.responses.address
+
+
+def first_room(tree: Container) -> tuple[int, int]:
+    """Entries of responses, and of rows, that robots are likely to need: a step that enlarges arrays takes long."""
+    bodies, dofs = np.diff(tree.part_body), np.diff(tree.part_dof)
+    robots = (bodies > 1) & (tree.part_mobile != 0)
+    responses = np.where(robots, (12 * bodies + dofs) * dofs, 0).sum()
+    rows = np.where(robots, (3 * np.minimum(4 * bodies, 40) + dofs) * dofs, 0).sum()
+    return int(min(responses, MOST_ROOM)), int(min(rows, MOST_ROOM))
 
 
 class Arrays(NamedTuple):

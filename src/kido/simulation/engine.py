@@ -25,6 +25,7 @@ from kido.simulation import schema
 from kido.simulation.contact_events import TouchLog
 from kido.simulation.contact_problem import (
     Arrays,
+    first_room,
     larger_arrays,
     list_joints,
     new_arrays,
@@ -119,10 +120,11 @@ class Engine:
             like=like,
             **self._filters(collisions.filter),
         )
-        self.responses = Responses(self.tree, free=self.soft is None)
+        response_room, row_room = first_room(self.tree)
+        self.responses = Responses(self.tree, response_room, free=self.soft is None)
         self.yielding = Container(YIELDING, bodies=max(len(self.tree.parent), 1), dofs=max(dofs, 1))
         blocks = 64 + 2 * dofs
-        self.set_arrays(new_arrays(self, blocks, 3 * blocks, 4096))
+        self.set_arrays(new_arrays(self, blocks, 3 * blocks, 4096 + row_room))
         self.set_time_step(time_step)
         self.set_integrator(integrator)
         self.set_constraints(list(constraints))
