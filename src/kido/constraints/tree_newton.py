@@ -9,7 +9,7 @@ J and of responses nor a matrix are read. With x = p - D v, D a block's mean ine
 * sticking where |x_t| <= mu x_n:  p' = p - sigma v';
 * sliding else, along e = x_t / |x_t|:  p_n' = p_n - sigma v_n',  p_t' = mu p_n' e - (mu p_n / |v_t|) (1 - e e^T) v_t'
 
-with sigma = PENALTY D and primes for the iteration's result. Limits, dry friction and servos: open at a bound, else as
+with sigma = PENALTY D, more where impulses creep, and primes for the iteration's result. Limits, dry friction and servos: open at a bound, else as
 sticking. Steps are full ones. A warm start mostly has the right cases, and two iterations are enough: the error of an
 iteration is the change of p over PENALTY. Greater penalties amplify what redundant contacts leave undecided. What is
 not solved when that stagnates is left as it is: sweeps find other cases from there (`kido.solvers.default`).
@@ -43,7 +43,8 @@ from kido.solvers.rows import INDEX, apply_impulses, bounded_velocity, contact_v
 from kido.solvers.vectors import gather, scatter
 from kido.tree.schema import DATA, TREE
 
-PENALTY = 1e3  # sigma over the block's mean inertia
+PENALTY, MOST_PENALTY = 1e3, 1e6  # sigma over the block's mean inertia: at first, and at most
+STILL = 0.8  # at a merit of this share of the one before, up to its inverse, impulses creep: the penalty is raised
 WIDEST = 100.0  # friction beyond which a cone is as good as a half space, and its natural map blind to v_n
 STEEPEST = 1.0 - 1e-9  # share of the cone's edge from which on a sliding contact turns like a sticking one
 PATIENCE, SLOW = 4, 0.9  # iterations that leave more than this share of the least merit, before it stops
@@ -116,12 +117,12 @@ def row_wrenches(d, src, col, b, body):
 
 
 @kernel
-def hold_contact(c, y, k, b, body, w):
+def hold_contact(c, y, k, b, body, w, penalty):
     """Add the linearized law of a contact to what holds its body; LAW, GAIN and AXIS keep it."""
     h = c.history
     i = c.row[b] & INDEX
     step, mu = c.step[b], c.mu[b]
-    sigma = PENALTY * step
+    sigma = penalty * step
     p0, p1, p2 = c.impulse[i], c.impulse[i + 1], c.impulse[i + 2]
     v0, v1, v2 = h[V, k], h[V, k + 1], h[V, k + 2]
     soft0, soft1, soft2 = c.compliance[i], c.compliance[i + 1], c.compliance[i + 2]
@@ -181,7 +182,7 @@ def sign_of_row(c, src, b):
 
 
 @kernel
-def hold_joint(c, src, y, k, b):
+def hold_joint(c, src, y, k, b, penalty):
     """Add the linearized law of a joint's row to what holds its coordinate."""
     h = c.history
     i = c.row[b] & INDEX
@@ -193,7 +194,7 @@ def hold_joint(c, src, y, k, b):
     elif x > c.upper[b]:
         q = c.upper[b]
     else:
-        g = PENALTY * step / (1.0 + PENALTY * step * c.compliance[i])
+        g = penalty * step / (1.0 + penalty * step * c.compliance[i])
         q = p - g * v
     h[LAW, k], h[GAIN, k] = q, g
     sign = sign_of_row(c, src, b)
@@ -237,18 +238,18 @@ def load_free_velocities(c, island):
 
 
 @kernel
-def hold_tree(t, d, c, src, col, y, island, part, number):
+def hold_tree(t, d, c, src, col, y, island, part, number, penalty):
     """The laws of all blocks, linearized at the present impulses and velocities."""
     release_tree(t, y, t.part_body[part], number)
     k = c.island_row[island] & INDEX
     for e in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[e] & INDEX
         if c.kind[b] == BOUNDED:
-            hold_joint(c, src, y, k, b)
+            hold_joint(c, src, y, k, b, penalty)
             k += 1
         else:
             body = body_of_contact(t, c, src, col, b, part)
-            hold_contact(c, y, k, b, body, row_wrenches(d, src, col, b, body))
+            hold_contact(c, y, k, b, body, row_wrenches(d, src, col, b, body), penalty)
             k += 3
 
 
@@ -348,15 +349,20 @@ def tree_newton_island(address, island, cap, unused):
     done = 0
     best = merit
     vain = 0
+    penalty = PENALTY
     while done < cap and vain < PATIENCE and merit > 1.0 and math.isfinite(merit):
         while done < cap and vain < PATIENCE and merit > ENOUGH and math.isfinite(merit):
-            hold_tree(t, d, c, src, col, y, island, part, number)
+            hold_tree(t, d, c, src, col, y, island, part, number, penalty)
             solve_held_tree(t, d, y, first, number, src.parameter[TIME_STEP])
             follow_tree(t, d, c, src, col, y, island, part)
+            last = merit
             merit = measure_rows(c, island, V)
             done += 1
             vain = vain + 1 if merit > SLOW * best else 0
             best = min(best, merit)
+            if merit > STILL * last and merit * STILL < last and penalty < MOST_PENALTY:
+                penalty *= 10.0
+                vain = 0
         if math.isfinite(merit):
             gather(c, island, BEST)
         scatter(c, island, BEST)  # admissible
