@@ -9,10 +9,11 @@ J and of responses nor a matrix are read. With x = p - D v, D a block's mean ine
 * sticking where |x_t| <= mu x_n:  p' = p - sigma v';
 * sliding else, along e = x_t / |x_t|:  p_n' = p_n - sigma v_n',  p_t' = mu p_n' e - (mu p_n / |v_t|) (1 - e e^T) v_t'
 
-with sigma = PENALTY D, more where impulses creep, and primes for the iteration's result. Limits, dry friction and servos: open at a bound, else as
-sticking. Steps are full ones. A warm start mostly has the right cases, and two iterations are enough: the error of an
-iteration is the change of p over PENALTY. Greater penalties amplify what redundant contacts leave undecided. What is
-not solved when that stagnates is left as it is: sweeps find other cases from there (`kido.solvers.default`).
+with sigma = PENALTY D and primes for the iteration's result. Limits, dry friction and servos: at a bound, else as
+sticking. Steps are full ones. A warm start mostly has the right cases, and one or two iterations are enough: the error
+of an iteration is the change of p over PENALTY. Greater penalties amplify what redundant contacts leave undecided, so
+that only where impulses creep, along a direction that moves next to nothing, the penalty is raised. What is not solved
+when nothing is gained any more is left as it is: sweeps find other cases from there (`kido.solvers.default`).
 
 Source: Alart and Curnier 1991 for the cases; Rockafellar 1976 for the proximal term.
 """

@@ -2,8 +2,9 @@
 
 An island of at most `newton_rows` rows is swept until its tolerances or for `first_sweeps` sweeps; what that does not
 solve goes to the proximal Newton method in body space (`kido.solvers.body_newton`), where masses of segments are
-known. Of free bodies at rest, which their warm start nearly solves, it is asked first. A robot that stands is swept
-in row velocities (`kido.solvers.row_space`), for FEW_SWEEPS sweeps, and some of Newton's steps in row space
+known. Of free bodies at rest, which their warm start nearly solves, it is asked first. Where the whole island is one
+robot, Newton's method along its tree (STAGE_TREE) comes before all that, with sweeps where it stagnates. Other robots
+are swept in row velocities (`kido.solvers.row_space`), for FEW_SWEEPS sweeps, and some of Newton's steps in row space
 (`kido.solvers.row_newton`) come first: they are cheap where rows are few. Then, or without them, an island of at most
 `small_rows` rows is swept until `tolerance` or for `sweeps` sweeps in all. What it has then is enough within
 `acceptance` times the tolerances; otherwise ADMM goes on from there, and the impulses with the smaller certified
