@@ -148,7 +148,7 @@ def solve_island(c, address, island, skip):
         tried = -1
         if c.stage[STAGE_TREE] != 0:
             tried, swept = follow_tree(c, address, island, sweeper)
-            done = tried + swept
+            done = max(tried, 0) + swept
             cap -= swept
         if tried < 0 or not merit(c, island) <= enough:
             steps, cap = sweep_and_factor(c, address, island, sweeper, rows, cap)
