@@ -37,26 +37,15 @@ def velocity3(J, at, n, u, d):
     """Three Jacobian rows on a segment."""
     if n == 6:
         return velocity6(J, at, u, d), velocity6(J, at + 6, u, d), velocity6(J, at + 12, u, d)
-    # Two sums each: a sum waits for its last addition, not for numbers.
-    x = y = z = 0.0
-    x1 = y1 = z1 = 0.0
-    half = n >> 1
-    for h in range(half):
-        k = h + h
+    x = 0.0
+    y = 0.0
+    z = 0.0
+    for k in range(n):
         w = u[d + k]
-        w1 = u[d + k + 1]
         x += J[at + k] * w
         y += J[at + n + k] * w
         z += J[at + 2 * n + k] * w
-        x1 += J[at + k + 1] * w1
-        y1 += J[at + n + k + 1] * w1
-        z1 += J[at + 2 * n + k + 1] * w1
-    if half + half != n:
-        w = u[d + n - 1]
-        x += J[at + n - 1] * w
-        y += J[at + n + n - 1] * w
-        z += J[at + 2 * n + n - 1] * w
-    return x + x1, y + y1, z + z1
+    return x, y, z
 
 
 @kernel
@@ -230,23 +219,13 @@ def compliance6(c, b, at):
 @kernel
 def compliance3(c, b, at, n):
     """`compliance6` for a segment of any length."""
-    J, Y, W = c.J, c.Y, c.W
-    w0 = w1 = w2 = w3 = w4 = w5 = 0.0
-    for k in range(n):
-        j0, j1, j2 = J[at + k], J[at + n + k], J[at + 2 * n + k]
-        y0, y1, y2 = Y[at + k], Y[at + n + k], Y[at + 2 * n + k]
-        w0 += j0 * y0
-        w1 += j0 * y1
-        w2 += j0 * y2
-        w3 += j1 * y1
-        w4 += j1 * y2
-        w5 += j2 * y2
-    W[b, 0] += w0
-    W[b, 1] += w1
-    W[b, 2] += w2
-    W[b, 3] += w3
-    W[b, 4] += w4
-    W[b, 5] += w5
+    for s in range(3):
+        x0, x1, x2 = velocity3(c.J, at, n, c.Y, at + s * n)
+        c.W[b, s] += x0
+        if s > 0:
+            c.W[b, 2 + s] += x1
+        if s == 2:
+            c.W[b, 5] += x2
 
 
 @kernel
