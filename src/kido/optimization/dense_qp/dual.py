@@ -29,6 +29,7 @@ from kido.optimization.dense_qp.factors import (
 )
 from kido.optimization.dense_qp.schema import (
     ACTIVE,
+    ASIDE,
     AT_LOWER,
     AT_UPPER,
     CONFLICTS,
@@ -150,7 +151,7 @@ def add(s, p, side, largest):
         if beyond > nothing:
             full = gap / beyond
         elif blocks < 0 and gap <= ROUNDING * s.tolerance[0] * norm * (1.0 + math.fabs(value)):
-            s.is_active[p] = 1  # follows from the others
+            s.is_active[p] = ASIDE  # it follows from the active ones, as long as they are
             return SOLVED
         elif blocks < 0:
             size = 0.0

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from kido.jit import kernel
-from kido.optimization.dense_qp.schema import ACTIVE, VARIABLES
+from kido.optimization.dense_qp.schema import ACTIVE, ASIDE, ROWS, VARIABLES
 
 
 @kernel
@@ -172,6 +172,9 @@ def remove(s, at):
     n, q = s.size[VARIABLES], s.count[ACTIVE]
     J, R = s.J, s.R
     s.is_active[s.active[at]] = 0
+    for p in range(n + s.size[ROWS]):
+        if s.is_active[p] == ASIDE:
+            s.is_active[p] = 0
     for k in range(at + 1, q):
         s.active[k - 1] = s.active[k]
         s.side[k - 1] = s.side[k]

@@ -18,6 +18,7 @@ ACTIVE, ITERATIONS, CONFLICTS, WARM = range(4)
 SOLVED, INFEASIBLE, NOT_CONVEX, UNFINISHED = range(4)
 # Sides of an active constraint.
 AT_LOWER, AT_UPPER, EQUALITY = 1, -1, 0
+ASIDE = 2  # QUADRATIC.is_active of a constraint that holds where the active ones do
 
 QUADRATIC = Schema(
     "QUADRATIC",
@@ -37,7 +38,7 @@ QUADRATIC = Schema(
     Field("multiplier", "f", ("variables",), doc="of active constraints, >= 0 but for equalities"),
     Field("active", "i", ("variables",), doc="numbers of active constraints"),
     Field("side", "i", ("variables",), doc="AT_LOWER, AT_UPPER or EQUALITY"),
-    Field("is_active", "i", ("constraints",), doc="1: the constraint is active, or an equality that follows"),
+    Field("is_active", "i", ("constraints",), doc="sign of its normal in the factors; ASIDE; 0: not active"),
     Field("warm", "i", ("variables",), doc="constraints that were active last"),
     Field("conflict", "i", ("variables1",), doc="constraints that no x satisfies together"),
     Field("U", "f", ("variables", "variables"), doc="H = U^T U"),
