@@ -39,7 +39,10 @@ _HOMES = {
         "ConstraintReport", "ContactEvent", "ContactEventKind", "ContactSet", "ContactSurface", "ContactSurfaceHandler",
         "Sleeping", "StepReport", "World", "WorldSnapshot",
     ),
-    "kido.ik": ("CompositeIK", "HierarchicalIK", "InverseKinematics", "TaskSpaceRegion", "WholeBodyIK"),
+    "kido.ik": (
+        *("CompositeIK", "DifferentialIK", "HierarchicalIK", "IkSolver", "InverseKinematics", "TaskSpaceRegion"),
+        "WholeBodyIK",
+    ),
     "kido.recording": ("Recorder", "Recording"),
     "kido.io": ("load", "save"),
 }  # fmt: skip
@@ -52,7 +55,15 @@ _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 if TYPE_CHECKING:
     from kido.constraints import *
     from kido.errors import *
-    from kido.ik import CompositeIK, HierarchicalIK, InverseKinematics, TaskSpaceRegion, WholeBodyIK
+    from kido.ik import (
+        CompositeIK,
+        DifferentialIK,
+        HierarchicalIK,
+        IkSolver,
+        InverseKinematics,
+        TaskSpaceRegion,
+        WholeBodyIK,
+    )
     from kido.io import load, save
     from kido.recording import Recorder, Recording
     from kido.shapes import (
