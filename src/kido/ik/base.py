@@ -95,7 +95,7 @@ class InverseKinematicsBase:
         """Positions (n,) after a change (n,) in velocity coordinates: ball and free joints move on their manifold."""
         indices, skeleton = self.dof_indices, self.skeleton
         u = np.zeros(skeleton.num_dofs)
-        u[indices] = change
+        u[indices] = as_vector(change, f"{self!r}: change", len(indices))
         return skeleton.integrate_positions(self._whole(positions), u)[indices]
 
     @contextmanager
@@ -210,7 +210,9 @@ class InverseKinematicsBase:
 
     def _in_words(self, converged: bool, missed: Sequence[str], solution: Any, lower: Array, upper: Array) -> str:
         if converged:
-            return "solved"
+            return "solved" if any(self._current_levels()) else "nothing to solve: no tasks are active"
+        if missed and not len(solution.x):
+            return f"not reached: {', '.join(missed)}; no coordinates are active"
         at = [d.name for d, x, a, b in zip(self.dofs, solution.x, lower, upper) if x - a < 1e-9 or b - x < 1e-9]
         what = f"not reached: {', '.join(missed)}" if missed else "a constraint of the problem is not met"
         where = f"; at their limits: {', '.join(at)}" if at else ""

@@ -62,10 +62,35 @@ def dofs_of(choice: Any, body: BodyNode) -> list[DegreeOfFreedom]:
 
 
 def _chain(body: BodyNode) -> list[DegreeOfFreedom]:
-    """Coordinates of the joints above a body up to the first body that something else hangs on, too."""
-    joints = [body.parent_joint]
-    above = body.parent
-    while above is not None and len(above.children) == 1:
-        joints.append(above.parent_joint)
-        above = above.parent
+    """Coordinates of the joints above a body up to the first where something else moves on what they move.
+
+    Bodies that are welded together count as one, and what hangs on the one of the body itself does not count.
+    """
+    joints, lowest = [], _welded(body)[0]
+    while lowest is not None:
+        joints.append(lowest.parent_joint)
+        above = lowest.parent
+        if above is None:
+            break
+        lowest, branches = _welded(above)
+        if branches > 1:
+            break
     return [dof for joint in joints[::-1] for dof in joint.dofs]
+
+
+def _welded(body: BodyNode) -> tuple[BodyNode | None, int]:
+    """Of the bodies welded to a body, itself among them: the one whose joint moves them all, and how many hang on them.
+
+    The first is None if they are welded to the world.
+    """
+    top: BodyNode = body
+    while not top.parent_joint.num_dofs and top.parent is not None:
+        top = top.parent
+    hanging, inside = 0, [top]
+    while inside:
+        for child in inside.pop().children:
+            if child.parent_joint.num_dofs:
+                hanging += 1
+            else:
+                inside.append(child)
+    return (top if top.parent_joint.num_dofs else None), hanging

@@ -87,12 +87,20 @@ class JacobianMethod(GradientMethod):
         """`solve`, with weights and clamp."""
         W = self._weights
         if W is None:
-            return clamped(self.solve(jacobian, error), self._clamp)
+            return clamped(self._solved(jacobian, error), self._clamp)
         if W.shape != (jacobian.shape[1],):
             raise ModelError(
                 f"{type(self).__name__}: component_weights: expected {jacobian.shape[1]} numbers, got {W.size}"
             )
-        return clamped(W * self.solve(jacobian * W, error), self._clamp)
+        return clamped(W * self._solved(jacobian * W, error), self._clamp)
+
+    def _solved(self, jacobian: Array, error: Array) -> Array:
+        g = self.solve(jacobian, error)
+        if not isinstance(g, np.ndarray) or g.shape != (jacobian.shape[1],):
+            raise ModelError(
+                f"{type(self).__name__}: solve: expected an array of {jacobian.shape[1]} numbers, got {g!r}"
+            )
+        return g
 
     def _key(self) -> tuple[Any, ...]:
         """Equal for methods that can be applied to several tasks as to one."""

@@ -99,6 +99,8 @@ class InverseKinematics(InverseKinematicsBase, Aspect):
     @classmethod
     def on(cls, node: Any, **options: Any) -> Self:
         """The one that is attached to a node; if there is none, one is made with these options and attached."""
+        if not isinstance(node, JacobianNode):
+            raise ModelError(f"inverse kinematics: node: expected a body or a node on one, got {node!r}")
         found = node.get(cls)
         return node.set(cls(node, **options)) if found is None else found
 
@@ -163,7 +165,8 @@ class InverseKinematics(InverseKinematicsBase, Aspect):
     def target(self, value: SimpleFrame) -> None:
         if not isinstance(value, SimpleFrame):
             raise ModelError(
-                f"{self!r}: target: expected a SimpleFrame, got {value!r}; another frame can be the parent of one"
+                f"{self!r}: target: expected a SimpleFrame, got {value!r}; to move the target it has, set "
+                "target.world_transform, or hang it on another frame by target.parent_frame"
             )
         self._target = value
 
@@ -221,20 +224,24 @@ class InverseKinematics(InverseKinematicsBase, Aspect):
         Raises:
             ModelError: the error method returns something else than six finite numbers.
         """
-        error = np.asarray(self._error_method.compute_error(), dtype=float)
-        if error.shape != (6,) or not np.isfinite(error).all():
-            name = type(self._error_method).__name__
-            raise ModelError(f"{name}: compute_error: expected six finite numbers, got {error!r}")
-        return error
+        return self._checked("compute_error", self._error_method.compute_error(), (6,))
 
     def compute_jacobian(self) -> Array:
         """Its Jacobian (6, n) at the present positions; see `ErrorMethod.compute_jacobian`."""
-        J = np.asarray(self._error_method.compute_jacobian(), dtype=float)
         n = len(self.dof_indices)
-        if J.shape != (6, n) or not np.isfinite(J).all():
+        return self._checked("compute_jacobian", self._error_method.compute_jacobian(), (6, n))
+
+    def _checked(self, function: str, value: Any, shape: tuple[int, ...]) -> Array:
+        """What a function of the error method returned, as finite numbers of a shape."""
+        try:
+            numbers = np.asarray(value, dtype=float)
+        except (TypeError, ValueError):
+            numbers = np.array(np.nan)
+        if numbers.shape != shape or not np.isfinite(numbers).all():
             name = type(self._error_method).__name__
-            raise ModelError(f"{name}: compute_jacobian: expected (6, {n}) finite numbers, got {J!r}")
-        return J
+            expected = "six finite numbers" if shape == (6,) else f"{shape} finite numbers"
+            raise ModelError(f"{name}: {function}: expected {expected}, got {value!r}")
+        return numbers
 
     def compute_gradient(self) -> Array:
         """The gradient (n,) that the gradient method makes of the present error."""
@@ -290,6 +297,14 @@ class InverseKinematics(InverseKinematicsBase, Aspect):
         )
 
     # Copies ------------------------------------------------------------------------------------------------
+
+    def _check_carrier(self, carrier: Any) -> None:
+        body = carrier._carrier[0] if isinstance(carrier, JacobianNode) else carrier
+        if body is not self.skeleton and getattr(body, "skeleton", None) is not self.skeleton:
+            raise ModelError(
+                f"{self!r}: cannot be attached to {carrier!r}, which is not of skeleton {self.skeleton.name!r}, "
+                "where its node is; clone(node) makes one for a node of another skeleton"
+            )
 
     def clone(self, node: JacobianNode | None = None) -> Self:
         """An independent copy, attached to nothing, for the same node or another one.

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kido.errors import ModelError
 from kido.ik.priority import null_spaces, prioritized_change
 from kido.optimization import Function, LeastSquares, NullFunction, Problem, central_differences
 from kido.optimization.function import has_derivative
@@ -73,6 +74,14 @@ class IkProblem(Problem):
         return self._owner.retract(x, dx)
 
 
+def _value(function: Function, x: Array) -> float:
+    value: Any = function.evaluate(x)
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise ModelError(f"objective {function.name!r}: expected a number, got {value!r}") from None
+
+
 class TaskConstraint(LeastSquares):
     """The errors of all active tasks of an inverse kinematics, as residuals that are to be zero."""
 
@@ -125,7 +134,7 @@ class MergedObjective(Function):
         if not self._is_set():
             return 0.0
         with owner.posed(x):
-            return float(owner.objective.evaluate(x)) + float(owner.null_space_objective.evaluate(x))
+            return _value(owner.objective, x) + _value(owner.null_space_objective, x)
 
     def gradient(self, x: Array) -> Array:
         """df/dx + N df0/dx, with N the projector to the null space of all tasks."""
@@ -153,6 +162,6 @@ class MergedObjective(Function):
 
         def value(at: Array) -> float:
             with owner.posed(at):
-                return float(function.evaluate(at))
+                return _value(function, at)
 
         return central_differences(value, x, owner.retract)

@@ -29,6 +29,9 @@ class IkStatus(IntEnum):
     STOPPED = search.STOPPED
     NOT_FINITE = search.NOT_FINITE
 
+    def __str__(self) -> str:
+        return self.name
+
 
 class IkSolution:
     """Positions found for one target; true where tasks are met: ``if solution: ...``."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy import empty
@@ -18,12 +18,10 @@ from kido.ik.solution import IkSolution, IkSolutions
 from kido.ik.task import Task, skeleton_of
 from kido.jit import REFUSALS
 from kido.math.transform import as_numbers, as_transform
+from kido.skeleton import Skeleton
 from kido.skeleton.frames.frame import Frame
 from kido.skeleton.frames.jacobian_node import JacobianNode
 from kido.skeleton.state.subsets import Dofs, indices_of
-
-if TYPE_CHECKING:
-    from kido.skeleton import Skeleton
 
 Array = NDArray[np.float64]
 _NO_TARGETS = np.zeros((0, 4, 4))
@@ -54,6 +52,12 @@ def _as_tasks(tasks: JacobianNode | Task | Iterable[Task | JacobianNode]) -> lis
     except TypeError:
         raise ModelError(f"tasks: expected a node, a kido.ik.Task or a list of these, got {tasks!r}") from None
     return [Task.pose(t) if isinstance(t, JacobianNode) else t for t in given]
+
+
+def _checked_skeleton(value: Any) -> Skeleton:
+    if not isinstance(value, Skeleton):
+        raise ModelError(f"IkSolver: skeleton: expected a skeleton, got {value!r}")
+    return value
 
 
 class IkSolver:
@@ -115,7 +119,7 @@ class IkSolver:
         seed: int = 0,
     ):
         self._tasks = _as_tasks(tasks)
-        self._skeleton = skeleton_of(self._tasks) if skeleton is None else skeleton
+        self._skeleton = _checked_skeleton(skeleton_of(self._tasks) if skeleton is None else skeleton)
         self._dofs = dofs
         self._settings = Settings(attempts, iterations, max_iterations, time_limit, samples, seed)
         self._seeds = seeds

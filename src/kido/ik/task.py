@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kido.errors import ModelError
 from kido.ik.engine.tasks import COM, EULER_XYZ, LOOK_AT, NO_ANGLE, POSE, POSTURE, ROTATION_VECTOR
-from kido.math.transform import as_numbers, as_transform, as_unit_vector, number_or_nan
+from kido.math.transform import as_flag, as_numbers, as_transform, as_unit_vector, number_or_nan
 from kido.skeleton.frames.frame import Frame
 from kido.skeleton.frames.jacobian_node import JacobianNode
 
@@ -48,9 +48,11 @@ def _bounds(value: Any, what: str) -> tuple[Array, Array]:
     """Lower and upper bounds of three components: None (zero), a half-width for all or each, or a pair of these."""
     if value is None:
         return np.zeros(3), np.zeros(3)
-    if isinstance(value, tuple) and len(value) == 2:
+    if isinstance(value, tuple | list | np.ndarray) and np.ndim(value) and len(value) == 2:
         return _three(value[0], what), _three(value[1], what)
-    width = np.abs(_three(value, what))
+    width = _three(value, what)
+    if (width < 0.0).any():
+        raise ModelError(f"task: {what}: expected half-widths not below 0, or a pair (lower, upper), got {value!r}")
     return -width, width
 
 
@@ -105,6 +107,7 @@ class Task:
             raise ModelError(f"task: lower bounds {self.lower.tolist()} above upper bounds {self.upper.tolist()}")
         if isinstance(self.level, bool) or not isinstance(self.level, int | np.integer) or self.level < 0:
             raise ModelError(f"task: level: expected a whole number from 0, got {self.level!r}")
+        object.__setattr__(self, "to_middle", as_flag(self.to_middle, "task: to_middle"))
         gain = number_or_nan(self.gain)
         if not 0.0 <= gain < _INF:
             raise ModelError(f"task: gain: expected a finite number >= 0, got {self.gain!r}")

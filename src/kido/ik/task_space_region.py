@@ -22,7 +22,7 @@ from kido.ik.rotations import (
     rotation_of_vector,
     vector_of_rotation,
 )
-from kido.math.transform import as_vector, inverse_transform
+from kido.math.transform import as_flag, as_numbers, as_vector, inverse_transform
 from kido.skeleton import Frame, SimpleFrame
 
 
@@ -180,9 +180,14 @@ class PlaneError(TaskSpaceRegion):
     """
 
     def __init__(self, flat: bool = False, heights: ArrayLike = DEFAULT_TOLERANCE, **options: Any):
-        tilt = DEFAULT_TOLERANCE if flat else np.inf
-        limits = np.array(heights, dtype=float).reshape(-1)
-        lower, upper = (-limits[0], limits[0]) if limits.size == 1 else (limits[0], limits[-1])
+        tilt = DEFAULT_TOLERANCE if as_flag(flat, "PlaneError: flat") else np.inf
+        try:
+            limits = as_numbers(heights).reshape(-1)
+        except (TypeError, ValueError):
+            limits = np.zeros(0)
+        if limits.size not in (1, 2):
+            raise ModelError(f"PlaneError: heights: expected a number, or the lowest and highest z, got {heights!r}")
+        lower, upper = (-limits[0], limits[0]) if limits.size == 1 else (limits[0], limits[1])
         linear = ((-np.inf, -np.inf, lower), (np.inf, np.inf, upper))
         super().__init__((tilt, tilt, np.inf), linear, **options)
 

@@ -39,6 +39,9 @@ class Aspect:
         self._carrier: Carrier | None = None
         fill_parts(self, state, properties)
 
+    def _check_carrier(self, carrier: Carrier) -> None:
+        """Raise a ModelError if it cannot be attached to a carrier; it always can unless overridden."""
+
     @property
     def carrier(self) -> Carrier:
         """What it is attached to.
@@ -112,6 +115,7 @@ class Carrier:
         if isinstance(aspect, Aspect):
             if aspect._carrier is not None and aspect._carrier is not self:
                 raise ModelError(f"aspect {type(aspect).__name__} is attached to {aspect._carrier!r}; attach a copy")
+            aspect._check_carrier(self)
         if type(aspect) in self._carried() and self._carried()[type(aspect)] is not aspect:
             self.erase(type(aspect))
         self._carried()[type(aspect)] = aspect
