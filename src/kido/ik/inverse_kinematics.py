@@ -101,8 +101,9 @@ class InverseKinematics(InverseKinematicsBase, Aspect):
         """The one that is attached to a node; if there is none, one is made with these options and attached."""
         if not isinstance(node, JacobianNode):
             raise ModelError(f"inverse kinematics: node: expected a body or a node on one, got {node!r}")
-        found = node.get(cls)
-        return node.set(cls(node, **options)) if found is None else found
+        carrier: Any = node
+        found = carrier.get(cls)
+        return carrier.set(cls(node, **options)) if found is None else found
 
     # What it is about ----------------------------------------------------------------------------------------
 
