@@ -115,7 +115,7 @@ class CompiledDisplacements:
     def evaluate(self, q: Array) -> None:
         """Compute all of them at positions (dofs,) of the skeleton."""
         if self._table is not None:
-            w = self._skeleton._workspace()
+            w = self._skeleton._ready or self._skeleton._workspace()
             entries.evaluate.call(w.tree, w.data, self._table.address, q)
 
     def of(self, ik: InverseKinematics) -> tuple[Array, Array]:
