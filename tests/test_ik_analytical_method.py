@@ -25,6 +25,7 @@ from kido.ik.analytical import (
     ranked,
     read_chain,
 )
+from kido.optimization import GradientDescentSolver
 
 # The chart of the DART report, section 2.8.5: rank, largest component, norm, and the differences.
 CHART = [
@@ -624,3 +625,23 @@ def test_planar_leg_of_a_skeleton():
     skeleton.positions = (0.3, 0.6, -0.3)
     ik.target.world_transform = at(0.1, 0, -0.6)
     assert ik.solve_and_apply().iterations <= 1
+
+
+def test_a_first_step_that_solves_is_what_solvers_find():
+    """A whole step of the closed form, without a solver: a solver of one's own makes the same."""
+    skeleton, tip, ik = ur5_task()
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        skeleton.positions = rng.uniform(-2.0, 2.0, 6)
+        ik.target.world_transform = tip.world_transform
+        skeleton.positions = start = rng.uniform(-2.0, 2.0, 6)
+        direct = ik.find_solution()
+        ik.solver = GradientDescentSolver(max_iterations=100)
+        assert np.array_equal(skeleton.positions, start)
+        solved = ik.find_solution()
+        ik.solver = InverseKinematics(tip).solver
+        assert direct and solved and direct.iterations == 1
+        assert np.abs(direct.positions - solved.positions).max() < 1e-9
+        skeleton.positions = direct.positions
+        again = ik.find_solution()
+        assert again and again.iterations == 0 and np.array_equal(again.positions, direct.positions)

@@ -14,6 +14,7 @@ from kido.ik import (
     DampedLeastSquares,
     DifferentialIK,
     ErrorMethod,
+    GradientMethod,
     IkSolver,
     InverseKinematics,
     JacobianMethod,
@@ -159,3 +160,23 @@ def test_chain_counts_what_moves(arm: kido.Skeleton) -> None:
     assert [dof.name for dof in InverseKinematics(arm.body("tip")).dofs] == ["finger"]
     base = arm.bodies[0]
     assert InverseKinematics(base).dofs == [] or base.parent_joint.num_dofs
+
+
+@pytest.mark.parametrize("gradient", [None, np.zeros(2), np.full(7, np.nan)], ids=["None", "two", "nan"])
+def test_gradients_of_wrong_form(arm: kido.Skeleton, gradient: Any) -> None:
+    class Wrong(GradientMethod):
+        def compute_gradient(self, error: np.ndarray) -> Any:
+            return gradient
+
+    with pytest.raises(kido.StateError, match="Wrong: compute_gradient: expected 7 finite numbers"):
+        far(arm, gradient_method=Wrong()).solve_and_apply()
+    assert np.array_equal(arm.positions, START)
+
+
+def test_no_mass_no_centre() -> None:
+    ghost = kido.Skeleton("ghost")
+    ghost.add_body("body", kido.RevoluteJoint("hinge"), None, kido.Inertia(0.0, (0, 0, 0), np.zeros((3, 3))))
+    task = Task.com(np.eye(4))
+    for make in (lambda: IkSolver(task, skeleton=ghost), lambda: DifferentialIK(ghost, [task])):
+        with pytest.raises(kido.ModelError, match=r"'ghost'.* no mass, so no centre of mass"):
+            make()

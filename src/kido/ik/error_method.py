@@ -12,7 +12,7 @@ from kido.errors import ModelError
 from kido.ik.gradient_method import positive
 from kido.ik.part import Part
 from kido.ik.rotations import rotation_of_vector
-from kido.math.transform import as_flag, as_numbers, as_transform, as_vector
+from kido.math.transform import as_flag, as_numbers, as_transform, as_vector, inverse_transform
 
 Array = NDArray[np.float64]
 
@@ -83,7 +83,7 @@ class ErrorMethod(Part, ABC):
         R_WT = ik.target.world_transform[:3, :3]
         X_WB[:3, :3] = R_WT @ rotation_of_vector(-e[:3]) @ R_WT.T @ X_WB[:3, :3]
         X_WB[:3, 3] -= R_WT @ e[3:]
-        return X_WB @ np.linalg.inv(ik.offset)
+        return X_WB @ inverse_transform(ik._offset)
 
     def _node_transform(self, transform: Any) -> Array:
         if transform is None:

@@ -14,8 +14,9 @@ from kido.ik.base import InverseKinematicsBase
 from kido.ik.compiled import key_of, task_of
 from kido.ik.dofs import CHAIN, chosen_dofs, dofs_of
 from kido.ik.error_method import ErrorMethod
-from kido.ik.gradient_method import GradientMethod
+from kido.ik.gradient_method import GradientMethod, JacobianMethod
 from kido.ik.jacobian_methods import DampedLeastSquares, LevenbergMarquardt
+from kido.ik.problem import joint_limits
 from kido.ik.result import IkResult
 from kido.ik.solution import IkStatus
 from kido.ik.solver import IkSolver
@@ -259,9 +260,17 @@ class InverseKinematics(InverseKinematicsBase, Aspect):
         Failing is no error: the result says how close it came, and why it stopped. With built-in parts alone, that is
         an error method that compiled code knows, `DampedLeastSquares` or `LevenbergMarquardt` without weights, the
         default solver, and a problem that was not changed, all of it runs in one call of compiled code, `IkSolver`: it
-        starts anew from other positions where the present ones lead nowhere.
+        starts anew from other positions where the present ones lead nowhere. With the default solver and problem, and
+        a closed form or another method that inverts no Jacobian, a first step that solves it is all.
         """
-        search = self._compiled_search() if self._is_built_in() else None
+        search = None
+        if self._has_plain_problem():
+            if not isinstance(self._gradient_method, JacobianMethod):
+                result = self._one_step()
+                if result is not None:
+                    return result
+            elif self._is_built_in():
+                search = self._compiled_search()
         if search is None:
             return super().find_solution()
         found = search.solve()
@@ -278,6 +287,23 @@ class InverseKinematics(InverseKinematicsBase, Aspect):
             reason="solved" if reached else f"not reached: {self._node.name} ({_STATUS[found.status]})",
         )
 
+    def _one_step(self) -> IkResult | None:
+        """Where the gradient method leads at once, if that is a solution."""
+        x, error = self.positions, self.compute_error()
+        done = float(np.abs(error).max()) <= self._error_method.tolerance
+        if not done:
+            g = np.asarray(self._gradient_method.compute_gradient(error))
+            if g.shape != x.shape or g.dtype != np.float64 or not np.isfinite(g).all():
+                return None  # what is wrong with it is said where steps are made of it
+            x = self.retract(x, -g)
+            with self.posed(x):
+                error = self.compute_error()
+        residual = float(np.abs(error).max())
+        lower, upper = joint_limits(self)
+        if residual > self._error_method.tolerance or (x < lower - 1e-9).any() or (x > upper + 1e-9).any():
+            return None
+        return IkResult(x, True, [(self._node.name, error)], residual, 0 if done else 1, "solved")
+
     def _compiled_search(self) -> IkSolver | None:
         """Of its parts, the last one as long as only the target moved; None if compiled code does not know them."""
         key = key_of(self)
@@ -289,13 +315,15 @@ class InverseKinematics(InverseKinematicsBase, Aspect):
             self._search = key, made, kept
         return self._search[1]
 
-    def _is_built_in(self) -> bool:
-        method, problem = self._gradient_method, self._problem
-        plain = isinstance(method, DampedLeastSquares | LevenbergMarquardt) and method._key() == type(method)()._key()
+    def _has_plain_problem(self) -> bool:
+        """Whether there is no objective, and solver and problem are the default ones."""
+        problem = self._problem
         bare = isinstance(self._objective, NullFunction) and isinstance(self._null_space_objective, NullFunction)
-        return (
-            plain and bare and self._solver == _default_solver() and (problem is None or not self._is_changed(problem))
-        )
+        return bare and self._solver == _default_solver() and (problem is None or not self._is_changed(problem))
+
+    def _is_built_in(self) -> bool:
+        method = self._gradient_method
+        return isinstance(method, DampedLeastSquares | LevenbergMarquardt) and method._key() == type(method)()._key()
 
     # Copies ------------------------------------------------------------------------------------------------
 

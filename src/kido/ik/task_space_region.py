@@ -143,7 +143,7 @@ class TaskSpaceRegion(BoundedError):
             E = rotation_of_vector(wanted[:3]) if angles == "vector" else rotation_of_euler_xyz(wanted[:3])
             X_WB[:3, :3] = R_WF @ E @ R_WF.T @ X_WT[:3, :3]
         X_WB[:3, 3] = X_WT[:3, 3] + R_WF @ wanted[3:]
-        return X_WB @ np.linalg.inv(ik.offset)
+        return X_WB @ inverse_transform(ik._offset)
 
 
 class PositionError(TaskSpaceRegion):

@@ -83,12 +83,15 @@ def largest_component_is_smaller(better: Array, worse: Array, current: Array) ->
     """The default comparison: whether the largest component of `better - current` is the smaller one.
 
     So the solution is preferred whose fastest joint would be the slowest, which keeps elbows from flipping (DART
-    report, section 2.8.5). Where these are equal the next largest decide.
+    report, section 2.8.5). Where these are equal, to 1e-9, the next largest decide: branches often share the joints
+    that move most, and rounding is not to choose among them.
     """
-    for a, b in zip(np.sort(np.abs(better - current))[::-1], np.sort(np.abs(worse - current))[::-1], strict=True):
-        if a != b:
-            return bool(a < b)
-    return False
+    return _gaps(better, current).tolist() < _gaps(worse, current).tolist()
+
+
+def _gaps(positions: Array, current: Array) -> Array:
+    """Differences (..., n) from the largest to the smallest, in whole 1e-9 rad."""
+    return np.sort(np.rint(1e9 * np.abs(positions - current)), axis=-1)[..., ::-1]
 
 
 def ranked(
@@ -100,7 +103,7 @@ def ranked(
     within each, by the comparison `is_better(positions, others, current)`. Equal ones keep their order.
     """
     if is_better is largest_component_is_smaller:  # the same by sorting once
-        gaps = np.sort(np.abs(np.array([s.positions for s in solutions]) - current), axis=-1)[..., ::-1].tolist()
+        gaps = _gaps(np.array([s.positions for s in solutions]), current).tolist()
         order = sorted(range(len(gaps)), key=lambda k: (_RANK[int(solutions[k].validity)], gaps[k]))
         return [solutions[k] for k in order]
     result: list[Solution] = []

@@ -74,9 +74,11 @@ def compile_tasks(skeleton: Skeleton, tasks: Sequence[Task], dofs: Sequence[int]
         dofs: indices of the active coordinates, in the order of columns.
 
     Raises:
-        ModelError: a task of another skeleton, or a posture of the wrong size.
+        ModelError: a task of another skeleton, a posture of the wrong size, or the centre of mass of what has no mass.
     """
     skeleton._compiled()
+    if any(task.kind == COM for task in tasks):
+        skeleton.com_position()  # raises if there is no mass
     tree = skeleton._tree
     assert tree is not None
     places = [(-1, np.eye(4)) if t.node is None else place_of_node(skeleton, t.node) for t in tasks]
