@@ -207,7 +207,7 @@ class Scene:
             which = int(queries.nearest_pair(self.detector.address, self.functions(), pairs, limit, numbers))
         else:
             for k, (a, b) in enumerate(pairs):
-                row = self._external_distance(a, b)
+                row = _external_distance(self.narrow, a, b)
                 if row[0] < limit:
                     limit, which, numbers = row[0], k, row
         if which < 0:
