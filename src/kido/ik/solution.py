@@ -16,12 +16,11 @@ Array = NDArray[np.float64]
 class IkStatus(IntEnum):
     """How a search for positions ended.
 
-    Members:
-        MET: all tasks are within their tolerances.
-        CLOSEST: they cannot be met from anywhere that was tried; the positions are a minimum of the sum of squares
-            of weighted residuals within limits, the least that was found.
-        STOPPED: the budget of iterations or time ended before that; the positions are the best found.
-        NOT_FINITE: residuals left the range of numbers; the positions are those of the start.
+    * MET: all tasks are within their tolerances.
+    * CLOSEST: they cannot be met from anywhere that was tried; the positions are a minimum of the sum of squares of
+      weighted residuals within limits, the least that was found.
+    * STOPPED: the budget of iterations or time ended before that; the positions are the best found.
+    * NOT_FINITE: residuals left the range of numbers; the positions are those of the start.
     """
 
     MET = search.MET

@@ -46,6 +46,7 @@ from kido.optimization.dense_qp.schema import (
 )
 
 DEPENDENT = 1e-12  # part of a normal beyond the active ones, over its size in the metric of H^-1, that is nothing
+NOISE = 1e-9  # of the largest share, in a normal that depends on active ones, of one of them: below it is rounding
 ROUNDING = 100.0  # times the tolerance: by how much a constraint that depends on others may miss its bound
 
 
@@ -107,12 +108,28 @@ def most_violated(s):
 
 
 @kernel
+def share_of(s, k):
+    """Size of the part that active constraint k has in the normal that r belongs to."""
+    p, n = s.active[k], s.size[VARIABLES]
+    return math.fabs(s.r[k]) * (1.0 if p < n else s.row_norm[p - n])
+
+
+@kernel
+def rounding_of_shares(s):
+    """What `share_of` is at least where a constraint has a part in the normal."""
+    largest = 0.0
+    for k in range(s.count[ACTIVE]):
+        largest = max(largest, share_of(s, k))
+    return NOISE * largest
+
+
+@kernel
 def note_conflict(s, p, least):
     """The constraint that cannot be added, and the active ones that stand against it."""
     s.conflict[0] = p
     found = 1
     for k in range(s.count[ACTIVE]):
-        if math.fabs(s.r[k]) > least:
+        if share_of(s, k) > least:
             s.conflict[found] = s.active[k]
             found += 1
     s.count[CONFLICTS] = found
@@ -143,9 +160,11 @@ def add(s, p, side, largest):
         for j in range(n):
             s.d[j] *= sign
         multiplier_direction(s)
+        # Only where the step ends at the constraint is what rounding leaves in r harmless.
+        least = -1.0 if beyond > nothing else rounding_of_shares(s)
         partial, blocks = math.inf, -1
         for k in range(q):
-            if s.side[k] != EQUALITY and s.r[k] > 0.0 and s.multiplier[k] < partial * s.r[k]:
+            if s.side[k] != EQUALITY and s.r[k] > 0.0 and s.multiplier[k] < partial * s.r[k] and share_of(s, k) > least:
                 partial, blocks = s.multiplier[k] / s.r[k], k
         full = math.inf
         if beyond > nothing:
@@ -154,10 +173,7 @@ def add(s, p, side, largest):
             s.is_active[p] = ASIDE  # it follows from the active ones, as long as they are
             return SOLVED
         elif blocks < 0:
-            size = 0.0
-            for k in range(q):
-                size = max(size, math.fabs(s.r[k]))
-            note_conflict(s, p, 1e-9 * size)
+            note_conflict(s, p, least)
             return INFEASIBLE
         step = min(partial, full)
         if beyond > nothing:
@@ -167,7 +183,7 @@ def add(s, p, side, largest):
         for k in range(q):
             s.multiplier[k] -= step * s.r[k]
         own += step
-        if full <= partial:
+        if beyond > nothing and full <= partial:
             append(s, beyond)
             s.active[q] = p
             s.side[q] = side
