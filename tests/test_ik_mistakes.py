@@ -180,3 +180,30 @@ def test_no_mass_no_centre() -> None:
     for make in (lambda: IkSolver(task, skeleton=ghost), lambda: DifferentialIK(ghost, [task])):
         with pytest.raises(kido.ModelError, match=r"'ghost'.* no mass, so no centre of mass"):
             make()
+
+
+def test_clones_for_copies_of_the_skeleton(arm: kido.Skeleton) -> None:
+    """Solvers travel to a copy, with targets on the skeleton; frames elsewhere are shared."""
+    hand, conveyor = arm.body("hand"), kido.SimpleFrame(None, "conveyor", (0.4, 0.1, 0.5))
+    elbow = kido.SimpleFrame(arm.bodies[2], "beside the elbow", (0.1, 0.0, 0.0))
+    tasks = [Task.position(hand, conveyor), Task.look_at(hand, elbow, level=1)]
+    other = arm.clone()
+    solver, step = IkSolver(tasks), DifferentialIK(arm, tasks, dofs=arm.dofs[1:])
+    for original in (solver, step):
+        for skeleton in (other, None):
+            twin = original.clone(skeleton)
+            assert twin.skeleton is (skeleton or arm)
+            for task in twin.tasks:
+                assert task.node is twin.skeleton.body("hand")
+            assert twin.tasks[0].target is conveyor
+            assert twin.tasks[1].target.parent_frame is twin.skeleton.bodies[2]
+    assert np.array_equal(solver.clone(other).solve().positions, solver.solve().positions)
+    assert np.array_equal(step.clone(other).step(1e-3), step.velocities(1e-3))
+    assert not np.array_equal(other.positions, arm.positions)
+    with pytest.raises(kido.ModelError, match="clone: expected a skeleton, got 3"):
+        step.clone(3)  # type: ignore[arg-type]
+    stranger = kido.Skeleton("stranger")
+    stranger.add_body("body", kido.RevoluteJoint("hinge"))
+    for original in (solver, step):
+        with pytest.raises(kido.KidoError, match="hand"):
+            original.clone(stranger)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy import empty
@@ -27,6 +27,7 @@ from kido.ik.engine.build import place_of_target
 from kido.ik.engine.tasks import POSTURE
 from kido.ik.limits import CollisionAvoidance, HalfSpaces
 from kido.ik.task import Task
+from kido.ik.twins import copied_for
 from kido.math.transform import as_flag, as_transform, number_or_nan
 from kido.skeleton import Skeleton
 from kido.skeleton.frames.frame import Frame
@@ -411,6 +412,17 @@ class DifferentialIK:
         raise failure(self._skeleton, self._made, everything, len(self._tasks), self._pairs.things, status, q)
 
     # Copies ------------------------------------------------------------------------------------------------------
+
+    def clone(self, skeleton: Skeleton | None = None) -> Self:
+        """A copy for the same skeleton or for a copy of it, such as another thread has; frames elsewhere are shared.
+
+        Raises:
+            ModelError: no skeleton, or one without the bodies or nodes of the tasks.
+        """
+        everything = [*self._tasks, *self._constraints, *(space.task for space in self._half_spaces)]
+        twin = copied_for(self, self._skeleton, skeleton, everything)
+        twin._build()
+        return twin
 
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()

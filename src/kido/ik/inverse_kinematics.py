@@ -21,6 +21,7 @@ from kido.ik.result import IkResult
 from kido.ik.solution import IkStatus
 from kido.ik.solver import IkSolver
 from kido.ik.task_space_region import TaskSpaceRegion
+from kido.ik.twins import frames_outside, twins
 from kido.math.transform import as_flag, as_transform
 from kido.optimization import GradientDescentSolver, NullFunction
 from kido.skeleton import Aspect, DegreeOfFreedom, Frame, Group, SimpleFrame, Skeleton
@@ -353,19 +354,7 @@ class InverseKinematics(InverseKinematicsBase, Aspect):
         """What copies refer to instead of the present skeleton and its parts."""
         if not isinstance(node, JacobianNode):
             raise ModelError(f"{self!r}: clone: expected a body or a node on one, got {node!r}")
-        old, new = self.skeleton, node._carrier[0].skeleton
-        memo: dict[int, Any] = {id(old): new}
-        for body in old.bodies:
-            twin = body if new is old else new._body_by_name.get(body.name)
-            if twin is not None:
-                memo[id(body)] = twin
-                memo[id(body.parent_joint)] = twin.parent_joint
-                for a, b in zip(body.parent_joint.dofs, twin.parent_joint.dofs):
-                    memo[id(a)] = b
-                twins = {(type(n), n.name): n for n in twin._nodes}
-                for n in body._nodes:
-                    if (type(n), n.name) in twins:
-                        memo[id(n)] = twins[type(n), n.name]
+        memo = twins(self.skeleton, node._carrier[0].skeleton)
         memo[id(self._node)] = node
         return memo
 
@@ -388,13 +377,7 @@ class InverseKinematics(InverseKinematicsBase, Aspect):
         """Frames of others that its parts refer to: copies refer to them too, unless a whole world is copied."""
         parts = (self._error_method, self._gradient_method)
         held = [value for part in parts for value in vars(part).values() if isinstance(value, Frame)]
-        for frame in [self._target.parent_frame, *held]:
-            above = [frame]
-            while above[-1] is not Frame.world() and not isinstance(above[-1], JacobianNode):
-                above.append(above[-1].parent_frame)
-            last = above[-1]
-            if last is Frame.world() or last._carrier[0].skeleton is not self.skeleton:  # type: ignore[attr-defined]
-                yield from (f for f in above if f is not Frame.world())
+        return frames_outside([self._target.parent_frame, *held], self.skeleton)
 
     def __repr__(self) -> str:
         return f"InverseKinematics({self._node.name!r})"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy import empty
@@ -16,6 +16,7 @@ from kido.ik.engine.batch import first_not_rigid
 from kido.ik.pool import SearchPool
 from kido.ik.solution import IkSolution, IkSolutions
 from kido.ik.task import Task, skeleton_of
+from kido.ik.twins import copied_for
 from kido.jit import REFUSALS
 from kido.math.transform import as_numbers, as_transform
 from kido.skeleton import Skeleton
@@ -141,6 +142,16 @@ class IkSolver:
     def dofs(self) -> NDArray[np.int64]:
         """Indices of the active coordinates (a copy)."""
         return self._current().dofs.copy()
+
+    def clone(self, skeleton: Skeleton | None = None) -> Self:
+        """A copy for the same skeleton or for a copy of it, such as another thread has; frames elsewhere are shared.
+
+        Raises:
+            ModelError: no skeleton, or one without the bodies or nodes of the tasks.
+        """
+        twin = copied_for(self, self._skeleton, skeleton, self._tasks)
+        twin._current()
+        return twin
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_arrays": None, "_pool": None}
