@@ -6,42 +6,21 @@ from collections.abc import Iterable
 from typing import Any, Self
 
 import numpy as np
-from numpy import empty
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from kido.errors import ModelError, StateError
-from kido.ik.differential import entries
-from kido.ik.differential.build import Compiled, compile_differential, rate_limits
-from kido.ik.differential.failure import failure
-from kido.ik.differential.pairs import Pairs
-from kido.ik.differential.schema import (
-    DAMPING,
-    ERROR_DAMPING,
-    HAS_PREVIOUS,
-    ITERATIONS,
-    LEAST_SINGULAR,
-    RECOVERY,
-    SHARE,
-)
-from kido.ik.engine.build import place_of_target
+from kido.errors import ModelError
+from kido.ik.differential.settings import SETTINGS, checked
+from kido.ik.differential.stepper import Stepper
 from kido.ik.engine.tasks import POSTURE
 from kido.ik.limits import CollisionAvoidance, HalfSpaces
 from kido.ik.task import Task
 from kido.ik.twins import copied_for
-from kido.math.transform import as_flag, as_transform, number_or_nan
+from kido.math.transform import as_flag, as_transform
 from kido.skeleton import Skeleton
 from kido.skeleton.frames.frame import Frame
 from kido.skeleton.state.subsets import Dofs, indices_of
 
 Array = NDArray[np.float64]
-# Name -> place in DIFFERENTIAL.setting, whether zero is allowed, largest number.
-_SETTINGS = {
-    "damping": (DAMPING, False, np.inf),
-    "error_damping": (ERROR_DAMPING, True, np.inf),
-    "least_singular_value": (LEAST_SINGULAR, True, np.inf),
-    "share": (SHARE, False, 1.0),
-    "recovery_speed": (RECOVERY, False, np.inf),
-}
 
 
 def _setting(name: str, doc: str) -> Any:
@@ -51,14 +30,11 @@ def _setting(name: str, doc: str) -> Any:
         return self._settings[name]
 
     def put(self: DifferentialIK, value: float) -> None:
-        self._settings[name] = number = _checked(name, value)
-        if self._made is not None:
-            self._made.own.setting[_SETTINGS[name][0]] = number
+        self._settings[name] = number = checked(name, value)
+        if self._stepper is not None:
+            self._stepper.set(name, number)
 
     return property(get, put, doc=doc)
-
-
-_AXES = ("rx", "ry", "rz", "x", "y", "z")
 
 
 class DifferentialIK:
@@ -131,8 +107,7 @@ class DifferentialIK:
         if not isinstance(skeleton, Skeleton):
             raise ModelError(f"differential IK: expected a skeleton, got {skeleton!r}")
         self._skeleton = skeleton
-        self._made: Compiled | None = None
-        self._made_for: Any = None
+        self._stepper: Stepper | None = None
         self._tasks = _listed(tasks, Task, "tasks")
         self._constraints = _listed(constraints, Task, "constraints")
         self._half_spaces = _listed(half_spaces, HalfSpaces, "half_spaces")
@@ -146,8 +121,8 @@ class DifferentialIK:
         self._acceleration_limits = acceleration_limits
         self._settings: dict[str, float] = {}
         values = (damping, error_damping, least_singular_value, share, recovery_speed)
-        for name, value in zip(_SETTINGS, values, strict=True):
-            self._settings[name] = _checked(name, value)
+        for name, value in zip(SETTINGS, values, strict=True):
+            self._settings[name] = checked(name, value)
         self._build()
 
     # What it is made of --------------------------------------------------------------------------------------
@@ -239,42 +214,27 @@ class DifferentialIK:
             raise ModelError(f"differential IK of {self._skeleton.name!r}: coordinates {gone} are gone")
         return np.array([own.index(dof) for dof in self._dofs], np.int64)
 
-    def _build(self) -> None:
+    def _build(self) -> Stepper:
         """Compile tasks and limits for the skeleton as it is."""
-        skeleton = self._skeleton
-        skeleton._compiled()
-        dofs = self.dof_indices
-        pairs = Pairs(skeleton, self._avoid, dofs)
-        made = compile_differential(
-            skeleton,
+        made = Stepper(
+            self._skeleton,
             self._tasks,
             self._constraints,
             self._half_spaces,
-            dofs,
-            len(pairs.pairs),
+            self._avoid,
+            self.dof_indices,
             self._position_limits,
+            self._velocity_limits,
+            self._acceleration_limits,
+            self._settings,
         )
-        own = made.own
-        for name, (k, _, _) in _SETTINGS.items():
-            own.setting[k] = self._settings[name]
-        own.velocity_low[:], own.velocity_high[:] = rate_limits(self._skeleton, "velocity", self._velocity_limits, dofs)
-        least, most = rate_limits(self._skeleton, "acceleration", self._acceleration_limits, dofs)
-        own.acceleration[:] = np.minimum(-least, most)
-        pairs.attach(made)
-        if self._made is not None and len(self._made.own.previous) == len(own.previous):
-            own.previous[:] = self._made.own.previous
-            own.count[HAS_PREVIOUS] = self._made.own.count[HAS_PREVIOUS]
-        everything = [*self._tasks, *self._constraints, *(s.task for s in self._half_spaces)]
-        self._moving = [(k, t.target) for k, t in enumerate(everything) if isinstance(t.target, Frame)]
-        self._pairs, self._made = pairs, made
-        self._made_for = skeleton._workspace()
-        self._addresses = made.tasks.address, made.own.address, made.program.address
+        if self._stepper is not None:
+            made.go_on_from(self._stepper)
+        self._stepper = made
+        return made
 
-    def _built(self) -> Compiled:
-        if self._made is None:
-            self._build()
-        assert self._made is not None
-        return self._made
+    def _built(self) -> Stepper:
+        return self._build() if self._stepper is None else self._stepper
 
     # Steps ---------------------------------------------------------------------------------------------------
 
@@ -301,36 +261,11 @@ class DifferentialIK:
 
     def _solve(self, dt: float) -> tuple[Array, Array]:
         """Velocities, and positions after them."""
-        skeleton = self._skeleton
-        q = skeleton._compiled().q.copy()
-        w = skeleton._ready
-        if w is None or w is not self._made_for:
-            self._build()
-            w = self._made_for
-        if self._moving:
-            self._follow()
-        if self._avoid:
-            self._pairs.place()
-        u, after = empty(w.dofs), empty(w.dofs)
-        try:
-            if not 0.0 < dt < np.inf:
-                raise TypeError
-            status = entries.step.call(w.tree, w.data, *self._addresses, q, dt, u, after)
-        except (TypeError, ValueError):
-            raise StateError(f"differential IK: dt: expected a finite number above 0, got {dt!r}") from None
-        if status:
-            self._raise(status, q)
-        return u, after
-
-    def _follow(self) -> None:
-        """Poses of targets that are frames."""
-        assert self._made is not None
-        tasks = self._made.tasks
-        for k, frame in self._moving:
-            base, X = place_of_target(self._skeleton, frame)
-            if not np.isfinite(X).all():
-                raise StateError(f"differential IK: the pose of target {frame!r} is not finite")
-            tasks.base[k], tasks.target[k] = base, X[:3].ravel()
+        q = self._skeleton._compiled().q.copy()
+        stepper = self._stepper
+        if stepper is None or not stepper.fits():
+            stepper = self._build()
+        return stepper.solve(q, dt)
 
     def set_target(self, task: Task | int, target: Any) -> None:
         """Another target for a task or constraint, for the next steps: the quick way to move one.
@@ -348,24 +283,17 @@ class DifferentialIK:
             new = Task.posture(target, old.weights, level=old.level, gain=old.gain, tolerance=old.tolerance)
         else:
             new = old.at(target if isinstance(target, Frame) else as_transform(target, "differential IK: target"))
-        made = self._made
-        if made is None or isinstance(new.target, Frame) or isinstance(old.target, Frame):
-            before, where[k] = old, new
+        stepper = self._stepper
+        if stepper is None or isinstance(new.target, Frame) or isinstance(old.target, Frame):
+            where[k] = new
             try:
                 self._build()
             except Exception:
-                where[k] = before
+                where[k] = old
                 self._build()
                 raise
             return
-        row = k if where is self._tasks else k + len(self._tasks)
-        if old.kind == POSTURE:
-            reference = made.tasks.reference[int(made.tasks.link[row])]
-            if new.positions is None or new.positions.shape != reference.shape:
-                raise ModelError(f"differential IK: target: expected {len(reference)} positions, got {target!r}")
-            reference[:] = new.positions
-        else:
-            made.tasks.target[row] = new.target[:3].ravel()
+        stepper.aim(self._row(where, k), new)
         where[k] = new
 
     def _find(self, task: Task | int) -> tuple[list[Task], int]:
@@ -377,11 +305,13 @@ class DifferentialIK:
                     return where, k
         raise ModelError(f"differential IK: task: expected one of its own, or a number below {len(self._tasks)}")
 
+    def _row(self, where: list[Task], k: int) -> int:
+        """Number of a task among tasks and then constraints."""
+        return k if where is self._tasks else k + len(self._tasks)
+
     def reset(self) -> None:
         """Forget the velocities of the last step, from which acceleration limits count, and what was active."""
-        own = self._built().own
-        own.count[HAS_PREVIOUS] = 0
-        own.warm_count[:] = 0
+        self._built().forget()
 
     # What came of the last step --------------------------------------------------------------------------------
 
@@ -390,26 +320,17 @@ class DifferentialIK:
 
         Components with two different bounds are as they are, not cut to their bounds.
         """
-        where, k = self._find(task)
-        made = self._built().tasks
-        row = k if where is self._tasks else k + len(self._tasks)
-        return made.e[made.first_row[row] : made.first_row[row + 1]].copy()
+        return self._built().residual(self._row(*self._find(task)))
 
     @property
     def distances(self) -> list[tuple[Any, Any, float]]:
         """Pairs of shapes within their distance of influence at the start of the last step, and how far apart [m]."""
-        gap = self._built().own.pair_gap
-        return [(*self._pairs.things[k], float(gap[k])) for k in np.flatnonzero(np.isfinite(gap))]
+        return self._built().distances()
 
     @property
     def iterations(self) -> int:
         """Constraints that were added or dropped in the programs of the last step."""
-        return int(self._built().own.count[ITERATIONS])
-
-    def _raise(self, status: int, q: Array) -> None:
-        assert self._made is not None
-        everything = [*self._tasks, *self._constraints]
-        raise failure(self._skeleton, self._made, everything, len(self._tasks), self._pairs.things, status, q)
+        return self._built().iterations()
 
     # Copies ------------------------------------------------------------------------------------------------------
 
@@ -426,13 +347,8 @@ class DifferentialIK:
 
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()
-        for transient in ("_made", "_made_for", "_pairs", "_moving", "_addresses"):
-            state.pop(transient, None)
+        state["_stepper"] = None  # built on next use
         return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._made = self._made_for = None  # built on next use
 
     def __repr__(self) -> str:
         return (
@@ -449,16 +365,6 @@ def _listed(value: Any, kind: type, what: str) -> list[Any]:
         if not isinstance(item, kind):
             raise ModelError(f"differential IK: {what}: expected {kind.__name__} objects, got {item!r}")
     return items
-
-
-def _checked(name: str, value: ArrayLike) -> float:
-    _, zero, most = _SETTINGS[name]
-    number = number_or_nan(value)
-    if not (0.0 < number <= most or (zero and number == 0.0)) or not np.isfinite(number):
-        raise ModelError(
-            f"differential IK: {name}: expected a finite number {'>= 0' if zero else '> 0'}, got {value!r}"
-        )
-    return number
 
 
 __all__ = ["DifferentialIK"]

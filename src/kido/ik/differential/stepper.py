@@ -1,0 +1,150 @@
+"""Steps of compiled tasks and limits: what is read before each, the call, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy import empty
+from numpy.typing import NDArray
+
+from kido.errors import ModelError, StateError
+from kido.ik.differential import entries
+from kido.ik.differential.build import compile_differential, rate_limits
+from kido.ik.differential.failure import failure
+from kido.ik.differential.pairs import Pairs
+from kido.ik.differential.schema import HAS_PREVIOUS, ITERATIONS
+from kido.ik.differential.settings import SETTINGS
+from kido.ik.engine.build import place_of_target
+from kido.ik.engine.tasks import POSTURE
+from kido.ik.limits import CollisionAvoidance, HalfSpaces
+from kido.skeleton.frames.frame import Frame
+
+if TYPE_CHECKING:
+    from kido.ik.task import Task
+    from kido.skeleton import Skeleton
+
+Array = NDArray[np.float64]
+
+
+class Stepper:
+    """Tasks and limits, compiled for a skeleton as it is; made anew when its structure changes.
+
+    Args:
+        skeleton: what is moved.
+        tasks, constraints, spaces, avoided: as `DifferentialIK` has them.
+        dofs: (n,) places of the active coordinates.
+        position_limits, velocity_limits, acceleration_limits: as `DifferentialIK` has them.
+        settings: numbers by name.
+    """
+
+    def __init__(
+        self,
+        skeleton: Skeleton,
+        tasks: Sequence[Task],
+        constraints: Sequence[Task],
+        spaces: Sequence[HalfSpaces],
+        avoided: Sequence[CollisionAvoidance],
+        dofs: NDArray[np.int64],
+        position_limits: bool,
+        velocity_limits: Any,
+        acceleration_limits: Any,
+        settings: Mapping[str, float],
+    ):
+        skeleton._compiled()
+        self._skeleton = skeleton
+        self._tasks, self._constraints = tasks, constraints
+        self._pairs = Pairs(skeleton, avoided, dofs)
+        count = len(self._pairs.pairs)
+        self._made = made = compile_differential(skeleton, tasks, constraints, spaces, dofs, count, position_limits)
+        own = made.own
+        for name, value in settings.items():
+            self.set(name, value)
+        own.velocity_low[:], own.velocity_high[:] = rate_limits(skeleton, "velocity", velocity_limits, dofs)
+        least, most = rate_limits(skeleton, "acceleration", acceleration_limits, dofs)
+        own.acceleration[:] = np.minimum(-least, most)
+        self._pairs.attach(made)
+        everything = [*tasks, *constraints, *(s.task for s in spaces)]
+        self._moving = [(k, t.target) for k, t in enumerate(everything) if isinstance(t.target, Frame)]
+        self._workspace = skeleton._workspace()
+        self._addresses = made.tasks.address, made.own.address, made.program.address
+
+    def fits(self) -> bool:
+        """Whether the skeleton, which is compiled, is built as it was."""
+        return self._skeleton._ready is self._workspace
+
+    def set(self, name: str, value: float) -> None:
+        """Another number for a setting."""
+        self._made.own.setting[SETTINGS[name][0]] = value
+
+    def go_on_from(self, before: Stepper) -> None:
+        """Take over the velocities of the last step, from which acceleration limits count."""
+        old, own = before._made.own, self._made.own
+        if len(old.previous) == len(own.previous):
+            own.previous[:] = old.previous
+            own.count[HAS_PREVIOUS] = old.count[HAS_PREVIOUS]
+
+    def forget(self) -> None:
+        """No last step, and nothing that was active."""
+        own = self._made.own
+        own.count[HAS_PREVIOUS] = 0
+        own.warm_count[:] = 0
+
+    def aim(self, row: int, task: Task) -> None:
+        """The target of a task that differs in nothing else, and is no frame.
+
+        Args:
+            row: number of the task, constraints after tasks.
+        """
+        tasks = self._made.tasks
+        if task.kind == POSTURE:
+            reference = tasks.reference[int(tasks.link[row])]
+            if task.positions is None or task.positions.shape != reference.shape:
+                raise ModelError(
+                    f"differential IK: target: expected {len(reference)} positions, got {task.positions!r}"
+                )
+            reference[:] = task.positions
+        else:
+            tasks.target[row] = task.target[:3].ravel()
+
+    def solve(self, q: Array, dt: float) -> tuple[Array, Array]:
+        """Velocities (dofs,) at positions q, and positions after them."""
+        if self._moving:
+            self._follow()
+        self._pairs.place()
+        w = self._workspace
+        u, after = empty(w.dofs), empty(w.dofs)
+        try:
+            if not 0.0 < dt < np.inf:
+                raise TypeError
+            status = entries.step.call(w.tree, w.data, *self._addresses, q, dt, u, after)
+        except (TypeError, ValueError):
+            raise StateError(f"differential IK: dt: expected a finite number above 0, got {dt!r}") from None
+        if status:
+            tasks = [*self._tasks, *self._constraints]
+            raise failure(self._skeleton, self._made, tasks, len(self._tasks), self._pairs.things, status, q)
+        return u, after
+
+    def _follow(self) -> None:
+        """Poses of targets that are frames."""
+        tasks = self._made.tasks
+        for k, frame in self._moving:
+            base, X = place_of_target(self._skeleton, frame)
+            if not np.isfinite(X).all():
+                raise StateError(f"differential IK: the pose of target {frame!r} is not finite")
+            tasks.base[k], tasks.target[k] = base, X[:3].ravel()
+
+    def residual(self, row: int) -> Array:
+        """Residual of a task at the start of the last step."""
+        made = self._made.tasks
+        return made.e[made.first_row[row] : made.first_row[row + 1]].copy()
+
+    def distances(self) -> list[tuple[Any, Any, float]]:
+        """Pairs of shapes within their distance of influence at the start of the last step, and how far apart [m]."""
+        gap = self._made.own.pair_gap
+        return [(*self._pairs.things[k], float(gap[k])) for k in np.flatnonzero(np.isfinite(gap))]
+
+    def iterations(self) -> int:
+        """Constraints that were added or dropped in the programs of the last step."""
+        return int(self._made.own.count[ITERATIONS])
