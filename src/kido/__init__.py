@@ -99,7 +99,7 @@ if TYPE_CHECKING:
     )
     from kido.skeleton import *
 
-__all__ = ["__version__", *_HOME_OF]
+__all__ = ["__version__", *_HOME_OF]  # pyright: ignore[reportUnsupportedDunderAll] -- the table is long
 
 
 def __getattr__(name: str) -> Any:
