@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import kido
-from kido.integrators import RK4, ExplicitEuler, MoreauMidpoint, SemiImplicitEuler
+from kido.integrators import RK4, ExplicitEuler, SemiImplicitEuler
 from trees import BUILT_IN, build, chain_parents, random_skeleton, random_state, relative_error, spring_forces
 
 UNIT = kido.Inertia.from_diagonal(1.0, [1.0, 1.0, 1.0])
@@ -597,9 +597,12 @@ def test_a_motion_that_overflows_is_an_error() -> None:
         world.step(10)
 
 
-@pytest.mark.parametrize("integrator", [MoreauMidpoint(), SemiImplicitEuler(), ExplicitEuler(), RK4()])
+@pytest.mark.parametrize("integrator", [SemiImplicitEuler(), ExplicitEuler(), RK4()])
 def test_a_spin_of_radians_in_a_step_is_an_error_and_not_nan(integrator) -> None:
-    """An off-centre body turns 20 rad in a step: no rule follows that. The step that overflows says so."""
+    """An off-centre body turns 20 rad in a step: none of these rules follows that. The step that overflows says so.
+
+    The default rule follows it: see `test_simulation_fast_bodies`.
+    """
     body = single(kido.FreeJoint(), kido.Inertia(1.0, [0.1, 0.05, 0.02], np.diag([0.01, 0.02, 0.015])))
     world = world_of(body)
     world.integrator = integrator

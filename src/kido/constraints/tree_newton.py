@@ -59,8 +59,13 @@ TREE_AT, DATA_AT, COLLISION_AT, SOURCES_AT = range(4)  # of YIELDING.place
 
 @kernel
 def part_of_island(t, c, src, r, island):
-    """The part that all blocks of an island act on, each in one place; -1: there is none."""
+    """The part that all blocks of an island act on, each in one place; -1: there is none, or a single block.
+
+    One block alone is solved by a sweep, to rounding.
+    """
     part = -1
+    if c.island_start[island + 1] - c.island_start[island] < 2:
+        return part
     for e in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[e]
         origin = src.origin[b]

@@ -49,7 +49,8 @@ class Inertia:
         if lowest < -1e-9 * scale - _TINY:
             raise ModelError(f"moment of inertia: expected no negative eigenvalue, got {lowest:.6g} kg m^2")
         com = as_vector(self.com, "centre of mass")
-        if not mass * float(np.abs(com).max()) ** 2 < _HUGE:
+        reach = max(float(np.abs(com).max()), 1.0)
+        if not mass * reach < _HUGE / reach:
             raise ModelError(f"centre of mass: {com.tolist()} m is too far for {mass:g} kg: the moment overflows")
         com.flags.writeable = False
         moment.flags.writeable = False
