@@ -146,8 +146,7 @@ class Targets:
         self._settled = False
         self._next_text = 0.0
         gui = viewer.server.gui
-        first = [ik.skeleton.positions, [m.target.world_transform for m in ik.modules]]
-        self._start = first
+        self._start = ik.skeleton.positions, [m.target.world_transform for m in ik.modules]
         with gui.add_folder("Inverse kinematics", order=-1.0):  # above all others
             self.live = gui.add_checkbox("Follow the targets", initial_value=True)
             gui.add_button("Targets to bodies", hint="Wherever the bodies are now").on_click(
@@ -211,10 +210,9 @@ class Targets:
         errors = dict(zip((ik for level in self.ik.levels for ik in level), (e for _, e in result.errors)))
         for target in self.targets:
             target.describe(errors.get(target.ik))
-        at = limits_text(self.ik)
-        self.status.content = f"{result.reason}  \n{result.iterations} iterations, {self.milliseconds:.1f} ms" + (
-            f"  \n{at}" if at else ""
-        )
+        why = result.reason.split(";")[0]  # limits are listed below, also if all is reached
+        lines = [why, f"{result.iterations} iterations, {self.milliseconds:.1f} ms", limits_text(self.ik)]
+        self.status.content = "  \n".join(line for line in lines if line)
         for panel in self._viewer.joint_panels:
             if panel.skeleton is self.ik.skeleton:
                 panel.refresh()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
@@ -42,7 +43,7 @@ def as_pose(value: Any, what: str) -> Array:
     return as_transform(value, what)
 
 
-class ChainSolver:
+class ChainSolver(ABC):
     """A closed form for one family of chains.
 
     The solver works with axes that lie exactly as its formulas want them. Every solution is then put through the
@@ -118,8 +119,9 @@ class ChainSolver:
     def _numbers(cls) -> str:
         return str(cls.joints)
 
+    @abstractmethod
     def _ways(self, n: int, locked: int | None) -> list[Callable[[], Fit]]:
-        raise NotImplementedError
+        """How a chain of n joints may be of the family: functions that fit it, or raise `NoFitError`."""
 
     def _make(self) -> None:
         """The container that kernels read."""
