@@ -135,7 +135,7 @@ def mink_solver(judge: Judge, urdf: str) -> Solve:
     mended = (
         '<mujoco><compiler fusestatic="false" balanceinertia="true" boundmass="1e-9" boundinertia="1e-12"/></mujoco>'
     )
-    model = mujoco.MjModel.from_xml_string(urdf.replace("</robot>", f"<mujoco>{mended}</mujoco></robot>"))
+    model = mujoco.MjModel.from_xml_string(urdf.replace("</robot>", f"{mended}</robot>"))
     names = [model.joint(k).name for k in range(model.njnt)]
     order = [names.index(name) for name in judge.names]
     middle = np.zeros(model.nq)

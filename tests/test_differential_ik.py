@@ -7,6 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 
 import kido
 from kido.ik import CollisionAvoidance, DifferentialIK, HalfSpaces, InfeasibleError, Task
@@ -299,7 +300,7 @@ def test_ranges_of_tasks_cost_nothing_inside() -> None:
     far = np.eye(4)
     far[:3, 3] = end.world_transform[:3, 3] + [0.3, 0.0, 0.0]
     for to_middle, bound in ((False, 0.1), (True, 0.0)):
-        task = Task.position(end, far, 0.1, gain=5.0, to_middle=to_middle)
+        task = Task.position(end, far, 0.1, gain=5.0, error_from_center=to_middle)
         ik = DifferentialIK(skeleton, [task], **EXACT)
         u = ik.velocities(H)
         _, J = rows(skeleton, Task.position(end, far))
@@ -485,6 +486,61 @@ def test_contradictions_are_named() -> None:
     assert any("equations" in name for name in caught.value.conflict)
     twin = pickle.loads(pickle.dumps(caught.value))
     assert twin.conflict == caught.value.conflict and str(twin) == str(caught.value)
+
+
+def least_violation(ik: DifferentialIK) -> float:
+    """The least t for which some u misses no bound and hard row by more than t times the size of the row: linprog."""
+    made = ik._stepper._made.own
+    n, m = len(made.bound_low), int(made.count[0])
+    A = np.concatenate([made.hard_J[:m], np.eye(n)])
+    low, high = np.r_[made.hard_low[:m], made.bound_low], np.r_[made.hard_high[:m], made.bound_high]
+    size = np.maximum(np.linalg.norm(A, axis=1), 1.0)
+    both = np.concatenate([np.c_[A, -size * (1.0 + np.abs(high))], np.c_[-A, -size * (1.0 + np.abs(low))]])
+    right = np.r_[high, -low]
+    used = np.isfinite(right)
+    objective = np.r_[np.zeros(n), 1.0]
+    return linprog(objective, both[used], right[used], bounds=[(None, None)] * n + [(0.0, None)]).x[-1]
+
+
+def test_what_is_infeasible_is_so() -> None:
+    """Scenes that begin beyond limits, with accelerations limited: linprog finds no velocities where none are found.
+
+    Its own tolerance is 1e-7. Limits of coordinates, among them those of ball and free joints, contradict each other in
+    one scene of these; with a half space and a range for two bodies some more do.
+    """
+    rng, failed = np.random.default_rng(0), [0, 0]
+    for scene in range(24):
+        kinds = ("revolute", "prismatic", "ball", "free") if scene % 2 else ("revolute", "prismatic")
+        skeleton = random_skeleton(scene, 10, kinds)
+        skeleton.positions = q = random_state(skeleton, scene)[0]
+        for k, dof in enumerate(skeleton.dofs):
+            width = rng.uniform(0.1, 1.0)
+            middle = q[k] + 0.45 * width * rng.normal()
+            dof.position_lower_limit, dof.position_upper_limit = middle - width, middle + width
+            dof.velocity_upper_limit = rng.uniform(0.2, 2.0)
+            dof.velocity_lower_limit = -dof.velocity_upper_limit
+        bodies = skeleton.bodies
+        normals, p = rng.normal(size=(2, 3)), bodies[4].world_transform[:3, 3]
+        normals /= np.linalg.norm(normals, axis=1)[:, None]
+        spaces = HalfSpaces(Task.position(bodies[4]), normals, normals @ p + rng.uniform(-0.01, 0.1, 2))
+        near = Task.position(bodies[-1], bodies[-1].world_transform, rng.uniform(0.05, 0.3))
+        tasks = [
+            Task.pose(bodies[-1], random_transform(rng), gain=5.0),
+            Task.posture(random_state(skeleton, scene + 7)[0], 0.1, level=1, gain=5.0),
+        ]
+        for more in (False, True):
+            skeleton.positions = q
+            ik = DifferentialIK(
+                skeleton, tasks, [near] if more else [], half_spaces=[spaces] if more else [],
+                acceleration_limits=rng.uniform(1.0, 20.0), recovery_speed=rng.uniform(0.05, 1.0),
+            )  # fmt: skip
+            try:
+                for _ in range(30):
+                    ik.step(0.01)
+            except InfeasibleError:
+                failed[more] += 1
+                assert least_violation(ik) > 1e-6
+    assert failed[0] <= 2 and failed[1] <= 12
 
 
 def test_bad_numbers_are_refused() -> None:

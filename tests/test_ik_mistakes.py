@@ -88,7 +88,10 @@ MISTAKES: dict[str, tuple[Callable[[kido.Skeleton], Any], str]] = {
     "set on a body": (lambda arm: arm.clone().bodies[3].set(far(arm)), "cannot be attached to BodyNode"),
     "target": (lambda arm: InverseKinematics(arm.body("hand"), target=np.eye(4)), "target.world_transform"),  # type: ignore[arg-type]
     "width": (lambda arm: Task.pose(arm.body("hand"), None, -1.0), "half-widths not below 0.*got -1.0"),
-    "to_middle": (lambda arm: Task.pose(arm.body("hand"), to_middle="x"), "to_middle: expected True or False"),
+    "error_from_center": (
+        lambda arm: Task.pose(arm.body("hand"), error_from_center="x"),
+        "error_from_center: expected True or False",
+    ),
     "skeleton": (lambda arm: IkSolver(Task.posture(START), skeleton=3), "skeleton: expected a skeleton, got 3"),  # type: ignore[arg-type]
 }
 

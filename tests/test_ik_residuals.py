@@ -139,19 +139,25 @@ def test_posture_differs_on_the_manifold() -> None:
     np.testing.assert_allclose(e, expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("to_middle", [False, True])
-def test_bounds(to_middle: bool) -> None:
+@pytest.mark.parametrize("error_from_center", [False, True])
+def test_bounds(error_from_center: bool) -> None:
     box = kido.Skeleton("box")
     body = box.add_body("body", kido.FreeJoint(), inertia=kido.Inertia(1.0, [0, 0, 0], np.eye(3)))
     task = Task.pose(
-        body, None, ((-0.1,) * 3, (0.3,) * 3), ((-1.0, -np.inf, 0.5), (2.0, 0.25, 0.5)), to_middle=to_middle
+        body,
+        None,
+        ((-0.1,) * 3, (0.3,) * 3),
+        ((-1.0, -np.inf, 0.5), (2.0, 0.25, 0.5)),
+        error_from_center=error_from_center,
     )
     compiled = Compiled(box, [task])
     e, J = compiled.at([0.2, 0.0, 0.0, 1.5, -7.0, 0.5])
     np.testing.assert_array_equal(e, 0.0)
     assert np.flatnonzero(np.abs(J).sum(axis=1)).tolist() == [5]  # lower = upper is an equation, met or not
     e, _ = compiled.at([0.0, 0.5, 0.0, 2.5, 1.0, 0.0])
-    np.testing.assert_allclose(e, [0, 0.4 if to_middle else 0.2, 0, 2.0 if to_middle else 0.5, 0.75, -0.5])
+    np.testing.assert_allclose(
+        e, [0, 0.4 if error_from_center else 0.2, 0, 2.0 if error_from_center else 0.5, 0.75, -0.5]
+    )
 
 
 @pytest.mark.parametrize("angle", [0.0, 1e-9, 1e-4, 1.0, np.pi - 1e-4, np.pi - 1e-9, np.pi])

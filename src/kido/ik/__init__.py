@@ -1,8 +1,9 @@
 """Inverse kinematics: tasks for bodies and end effectors, alone and in hierarchies."""
 
-from kido.ik.balance import BalanceError, BalanceObjective
+from kido.ik.balance import BalanceConstraint, BalanceError, BalanceObjective
 from kido.ik.center_of_mass import CenterOfMassError
 from kido.ik.differential_ik import DifferentialIK
+from kido.ik.differential_solver import DifferentialSolver
 from kido.ik.error_method import BoundedError, ErrorMethod
 from kido.ik.gradient_method import GradientMethod, JacobianMethod
 from kido.ik.hierarchy import CompositeIK, HierarchicalIK, WholeBodyIK
@@ -31,6 +32,7 @@ from kido.ik.task_space_region import (
 )
 
 __all__ = [
+    "BalanceConstraint",
     "BalanceError",
     "BalanceObjective",
     "BoundedError",
@@ -39,6 +41,7 @@ __all__ = [
     "CompositeIK",
     "DampedLeastSquares",
     "DifferentialIK",
+    "DifferentialSolver",
     "ErrorMethod",
     "GradientMethod",
     "HalfSpaces",

@@ -15,7 +15,7 @@ from kido.ik.error_method import ErrorMethod
 from kido.ik.gradient_method import positive
 from kido.ik.rotations import cross_matrix
 from kido.math.transform import as_flag
-from kido.optimization import Function
+from kido.optimization import Function, LeastSquares
 from kido.skeleton import EndEffector, FrameNode, Support
 from kido.skeleton.nodes.support import centroid, convex_hull
 
@@ -48,7 +48,7 @@ class Footing:
                 f"skeleton {skeleton.name!r}: balance: nothing supports it; give an {EndEffector.__name__} an active "
                 "Support with points"
             )
-        flat = np.array([self.axes @ p for p, _ in self._points])
+        self._flat = flat = np.array([self.axes @ p for p, _ in self._points])
         self.corners = convex_hull(flat)
         self._corner_jacobians: dict[int, Array] = {}
         self._node_jacobians: dict[int, Array] = {}
@@ -74,6 +74,18 @@ class Footing:
         along = np.roll(self.corners, -1, axis=0) - self.corners
         normals = np.stack([-along[:, 1], along[:, 0]], axis=1) / np.linalg.norm(along, axis=1)[:, None]
         return np.einsum("ij,ij->i", self.com - self.corners, normals), normals
+
+    def edges_of_points(self) -> NDArray[np.int64]:
+        """For each point (points,) the edge that begins there, or the nearest one; 0 where there is no area."""
+        if len(self.corners) < 3:
+            return np.zeros(len(self._flat), np.int64)
+        along = np.roll(self.corners, -1, axis=0) - self.corners
+        inwards = np.stack([-along[:, 1], along[:, 0]], axis=1) / np.linalg.norm(along, axis=1)[:, None]
+        depth = np.einsum("pij,ij->pi", self._flat[:, None] - self.corners, inwards)
+        found = depth.argmin(axis=1)
+        for k, corner in enumerate(self.corners):
+            found[(self._flat == corner).all(axis=1)] = k
+        return found
 
     def edge_jacobian(self, k: int, normal: Array) -> Array:
         """(dofs,): of the distance inside edge k."""
@@ -197,14 +209,14 @@ class BalanceError(ErrorMethod):
     def _jacobian_of(self, footing: Footing, outside: tuple[Array, Array] | None) -> Array:
         J = np.zeros((6, len(self.ik.dof_indices)))
         if outside is not None:
-            J[3:] = (footing.axes.T @ outside[1])[:, self.ik.dof_indices]
+            J[3:] = self.ik.columns(footing.axes.T @ outside[1])
         return J
 
     def _margins_of(self, footing: Footing, outside: tuple[Array, Array] | None) -> tuple[Array, Array]:
         if len(footing.corners) < 3 or outside is not None:
             return super().compute_margins()
         depths, normals = footing.edges()
-        rows = [footing.edge_jacobian(k, n)[self.ik.dof_indices] for k, n in enumerate(normals)]
+        rows = [self.ik.columns(footing.edge_jacobian(k, n)) for k, n in enumerate(normals)]
         return depths - self.margin, np.array(rows)
 
 
@@ -236,9 +248,65 @@ class BalanceObjective(Function):
         with owner.posed(x):  # type: ignore[attr-defined]
             footing = Footing(owner.skeleton)  # type: ignore[attr-defined]
             gap = footing.com - centroid(footing.corners)
-            J = (footing.com_jacobian() - footing.middle_jacobian())[:, owner.dof_indices]  # type: ignore[attr-defined]
+            J = owner.columns(footing.com_jacobian() - footing.middle_jacobian())  # type: ignore[attr-defined]
         return J.T @ gap
 
     def clone(self) -> Self:
         """A copy for the same coordinates."""
         return type(self)(self._owner)
+
+
+class BalanceConstraint(LeastSquares):
+    """The centre of mass over the support polygon, a margin inside it, as inequalities g(x) <= 0 of a problem [m].
+
+    Each point of the active supports has a row: the margin less the distance inside the edge of the polygon that begins
+    there, or, for points within the polygon, the edge that is nearest to them. The polygon moves with what supports. On
+    a line or point of support, where nothing is inside, rows are the distance from it plus the margin. x are positions
+    of the coordinates `dofs`:
+
+        >>> whole.problem.add_inequality(BalanceConstraint(whole, margin=0.01))
+
+    Args:
+        ik: whose coordinates x are; an `InverseKinematics` or a hierarchy.
+        margin: how far inside the border [m].
+
+    Raises:
+        ModelError: a margin below zero; when it is evaluated: nothing supports the skeleton.
+    """
+
+    name = "balance"
+
+    def __init__(self, ik: object, margin: float = 0.0):
+        self._owner = ik
+        self.margin = positive(margin, "BalanceConstraint: margin", zero=True)
+
+    def residuals(self, x: Array) -> Array:
+        """g (points,)."""
+        with self._owner.posed(x):  # type: ignore[attr-defined]
+            footing = Footing(self._owner.skeleton)  # type: ignore[attr-defined]
+            return self.margin - self._depths(footing)[0][footing.edges_of_points()]
+
+    def jacobian(self, x: Array) -> Array:
+        """dg/dx (points, n), exact, with supports that move."""
+        with self._owner.posed(x):  # type: ignore[attr-defined]
+            footing = Footing(self._owner.skeleton)  # type: ignore[attr-defined]
+            rows = self._owner.columns(self._depths(footing)[1])  # type: ignore[attr-defined]
+        return -rows[footing.edges_of_points()]
+
+    @staticmethod
+    def _depths(footing: Footing) -> tuple[Array, Array]:
+        """Distances inside edges, and their Jacobian (edges, dofs); of lines and points the negative distance."""
+        if len(footing.corners) > 2:
+            depths, normals = footing.edges()
+            return depths, np.array([footing.edge_jacobian(k, n) for k, n in enumerate(normals)])
+        p, k, share = footing.nearest()
+        gap = footing.com - p
+        distance = float(np.linalg.norm(gap))
+        J = footing.com_jacobian() - (1.0 - share) * footing.corner_jacobian(k)
+        J = J - share * footing.corner_jacobian((k + 1) % len(footing.corners))
+        n = gap / distance if distance > 0.0 else np.zeros(2)
+        return np.array([-distance]), -(n @ J)[None]
+
+    def clone(self) -> Self:
+        """A copy for the same coordinates."""
+        return type(self)(self._owner, self.margin)

@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kido.errors import ModelError, StateError
+from kido.ik.charts import chart_rates, charted_joints
 from kido.ik.compiled import CompiledDisplacements
+from kido.ik.coupling import coupling_of
 from kido.ik.priority import TaskRows
 from kido.ik.problem import IkProblem, MergedObjective, TaskConstraint, joint_limits
 from kido.ik.result import IkResult
@@ -45,12 +47,14 @@ class InverseKinematicsBase:
         self._compiled: CompiledDisplacements | None = None
         self._remembered: dict[bytes, list[list[TaskRows]]] = {}
         self._errors_known: dict[bytes, list[list[tuple[InverseKinematics, Array]]]] = {}
+        self._descent: Any = None  # of `DifferentialSolver`: what is compiled for the tasks, as long as it fits
         self._solver = solver
 
     @staticmethod
     def _nothing_remembered() -> dict[str, Any]:
         """What copies have instead of a solve's working state."""
-        return {"_solving": False, "_levels_now": [], "_compiled": None, "_remembered": {}, "_errors_known": {}}
+        working = {"_solving": False, "_levels_now": [], "_compiled": None, "_remembered": {}, "_errors_known": {}}
+        return {**working, "_descent": None}
 
     # Coordinates -------------------------------------------------------------------------------------------
 
@@ -89,14 +93,35 @@ class InverseKinematicsBase:
         x = as_vector(positions, f"{self!r}: positions", len(indices))
         q = self.skeleton.positions
         q[indices] = x
-        return q
+        return coupling_of(self.skeleton).spread(q, indices)
 
     def retract(self, positions: ArrayLike, change: ArrayLike) -> Array:
-        """Positions (n,) after a change (n,) in velocity coordinates: ball and free joints move on their manifold."""
+        """Positions (n,) after a change (n,) in velocity coordinates: ball and free joints move on their manifold.
+
+        Those with limits on their positions are moved in these, by sums; so solvers know how far it is to a limit.
+        """
         indices, skeleton = self.dof_indices, self.skeleton
-        u = np.zeros(skeleton.num_dofs)
+        u, q = np.zeros(skeleton.num_dofs), self._whole(positions)
         u[indices] = as_vector(change, f"{self!r}: change", len(indices))
-        return skeleton.integrate_positions(self._whole(positions), u)[indices]
+        for joint in charted_joints(skeleton):
+            q[joint], u[joint] = q[joint] + u[joint], 0.0
+        return skeleton.integrate_positions(q, u)[indices]
+
+    def columns(self, jacobian: ArrayLike) -> Array:
+        """Derivatives (..., n) by changes of the active coordinates, from those (..., dofs) of the whole skeleton.
+
+        What mimics an active coordinate moves with it, and columns of ball and free joints with limits are rates of
+        their positions. Use it where an error method or an objective takes a Jacobian from the skeleton.
+        """
+        skeleton = self.skeleton
+        J = np.asarray(jacobian, dtype=float)
+        charts = charted_joints(skeleton)
+        if charts:
+            J = J.copy()
+            q = skeleton.positions
+            for joint in charts:
+                J[..., joint] = J[..., joint] @ chart_rates(q[joint])
+        return coupling_of(skeleton).columns(J, self.dof_indices)
 
     @contextmanager
     def posed(self, positions: ArrayLike) -> Iterator[None]:
@@ -180,6 +205,12 @@ class InverseKinematicsBase:
         parts = (problem.objective, *problem.equality)
         same = len(parts) == len(self._original) and all(a is b for a, b in zip(parts, self._original))
         return not same or bool(problem.inequality or problem.seeds) or problem.has_own_bounds
+
+    def _is_plain(self) -> bool:
+        """Whether there are tasks and joint limits alone: no objective, nothing added to the problem."""
+        problem = self._problem
+        bare = isinstance(self._objective, NullFunction) and isinstance(self._null_space_objective, NullFunction)
+        return bare and (problem is None or not self._is_changed(problem))
 
     # Solving -----------------------------------------------------------------------------------------------
 

@@ -44,10 +44,10 @@ class CenterOfMassError(BoundedError):
 
     def compute_displacement_jacobian(self) -> Array:
         """D (6, n), exact, also where the target hangs on the same skeleton."""
-        ik, skeleton, dofs = self.ik, self.ik.skeleton, self.ik.dof_indices
+        ik, skeleton = self.ik, self.ik.skeleton
         X_WT = ik.target.world_transform
-        v = skeleton.com_jacobian(self.bodies)[:, dofs]
-        J_T = jacobian_of(ik.target, skeleton, dofs)
+        v = ik.columns(skeleton.com_jacobian(self.bodies))
+        J_T = jacobian_of(ik.target, ik)
         if J_T is not None:
             r = skeleton.com_position(self.bodies) - X_WT[:3, 3]
             v = v - J_T[3:] + cross_matrix(r) @ J_T[:3]

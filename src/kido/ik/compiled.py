@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kido.ik.center_of_mass import CenterOfMassError
+from kido.ik.charts import charted_joints
 from kido.ik.engine import entries
 from kido.ik.engine.build import compile_tasks
 from kido.ik.engine.tasks import EULER_XYZ, LOOK_AT
@@ -40,10 +41,14 @@ class _OffsetNode(JacobianNode, FixedFrame):
         return self._place
 
 
-def task_of(ik: InverseKinematics) -> Task | None:
+def task_of(ik: InverseKinematics, cones: bool = False) -> Task | None:
     """The task that compiled code knows an error method as; None if it knows none.
 
     Regions so narrow that their middle is what is wanted have no width in it.
+
+    Args:
+        ik: whose error method.
+        cones: whether an axis may be aimed at a cone, of which the border is then what is aimed at.
     """
     method = ik.error_method
     if not isinstance(method, BoundedError) or type(method).compute_error is not BoundedError.compute_error:
@@ -57,7 +62,7 @@ def task_of(ik: InverseKinematics) -> Task | None:
         "weights": method._weights,
         "level": ik.hierarchy_level,
         "tolerance": (max(method.tolerance, 1e-9),) * 2,
-        "to_middle": method.error_from_center,
+        "error_from_center": method.error_from_center,
     }
     if isinstance(method, TaskSpaceRegion) and how is TaskSpaceRegion.compute_displacement:
         if method.reference_frame is not None and method.reference_frame is not method.target_frame:
@@ -67,9 +72,9 @@ def task_of(ik: InverseKinematics) -> Task | None:
     if isinstance(method, LookAtError) and how is LookAtError.compute_displacement:
         lows, highs = method.angular_bounds
         width = float(highs[0])
-        if not (np.all(highs == width) and np.all(lows == -width)) or not narrow[0]:
+        if not (np.all(highs == width) and np.all(lows == -width)) or not (narrow[0] or (cones and width <= np.pi)):
             return None
-        return Task.look_at(node, ik.target, method._axis, 0.0, **common)
+        return Task.look_at(node, ik.target, method._axis, 0.0 if narrow[0] else width, **common)
     if isinstance(method, CenterOfMassError) and how is CenterOfMassError.compute_displacement:
         return None if method.bodies is not None else Task.com(ik.target, (lower[3:], upper[3:]), **common)
     return None
@@ -101,6 +106,9 @@ class CompiledDisplacements:
         # Bounds of no width about zero: the residual is the displacement, and counts everywhere.
         bare = [replace(t, lower=np.where(c, 0.0, -np.inf), upper=np.where(c, 0.0, np.inf)) for t, c in tasks]
         self._table = made = compile_tasks(skeleton, bare, dofs) if bare else None
+        if made is not None:
+            for joint in charted_joints(skeleton):
+                made.chart[skeleton._tree.body_of_dof[joint.start]] = 1  # type: ignore[union-attr]
         for k, (task, _) in enumerate(tasks):
             assert made is not None
             if task.kind == LOOK_AT:

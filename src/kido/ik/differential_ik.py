@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kido.errors import ModelError
+from kido.ik.coupling import coupling_of
 from kido.ik.differential.settings import SETTINGS, checked
 from kido.ik.differential.stepper import Stepper
 from kido.ik.engine.tasks import POSTURE
@@ -58,14 +59,16 @@ class DifferentialIK:
         skeleton: what is moved.
         tasks: what is wanted, by `level`, `weights` and `gain` [1/s].
         constraints: tasks that must hold; their levels, weights and gains do not count.
-        dofs: active coordinates; None: all.
+        dofs: active coordinates; None: all but LOCKED ones. Coordinates that mimic active ones move with them, within
+            their own limits.
         half_spaces: where points and the centre of mass must stay.
         avoid: shapes that must keep a distance.
         position_limits: whether limits of coordinates are kept.
         velocity_limits: True: those of the coordinates; False: none; or numbers [rad/s, m/s], one for all or one for
             each active coordinate.
-        acceleration_limits: largest change of velocities [rad/s^2, m/s^2], likewise. Position limits are then
-            approached so that there is room to brake, and come first where both cannot be kept.
+        acceleration_limits: largest change of velocities [rad/s^2, m/s^2], likewise. Position limits, half spaces,
+            distances and constraints that are ranges are then approached so that there is room to brake. Where both
+            cannot be kept, position limits come before accelerations, and these before the others.
         damping: of velocities; it chooses among velocities that serve the tasks equally.
         error_damping: times the sum of squared weighted wishes is added to `damping`: Levenberg-Marquardt damping
             (Sugihara 2011).
@@ -76,6 +79,7 @@ class DifferentialIK:
 
     Raises:
         ModelError: tasks of another skeleton, or numbers that are none.
+        StateError: a coordinate is listed that mimics another, or is LOCKED.
 
     Example:
         >>> ik = DifferentialIK(arm, [Task.pose(hand, target, gain=10.0), Task.posture(arm.positions, 1e-2)])
@@ -112,7 +116,7 @@ class DifferentialIK:
         self._constraints = _listed(constraints, Task, "constraints")
         self._half_spaces = _listed(half_spaces, HalfSpaces, "half_spaces")
         self._avoid = _listed(avoid, CollisionAvoidance, "avoid")
-        chosen = None if dofs is None else indices_of(skeleton, dofs)
+        chosen = None if dofs is None else coupling_of(skeleton).checked(indices_of(skeleton, dofs))
         if chosen is not None and len(set(chosen.tolist())) != len(chosen):
             raise ModelError("differential IK: dofs: a coordinate is listed twice")
         self._dofs = None if chosen is None else [skeleton.dofs[k] for k in chosen]
@@ -206,13 +210,14 @@ class DifferentialIK:
     @property
     def dof_indices(self) -> NDArray[np.int64]:
         """Places (n,) of the active coordinates in the skeleton's arrays."""
+        coupling = coupling_of(self._skeleton)
         if self._dofs is None:
-            return np.arange(self._skeleton.num_dofs)
+            return coupling.every()
         own = self._skeleton._dofs
         gone = [dof.name for dof in self._dofs if dof not in own]
         if gone:
             raise ModelError(f"differential IK of {self._skeleton.name!r}: coordinates {gone} are gone")
-        return np.array([own.index(dof) for dof in self._dofs], np.int64)
+        return coupling.checked([own.index(dof) for dof in self._dofs])
 
     def _build(self) -> Stepper:
         """Compile tasks and limits for the skeleton as it is."""

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from kido.errors import ModelError
+from kido.ik.coupling import coupling_of
 from kido.skeleton import DegreeOfFreedom, Group
 from kido.skeleton.state.subsets import indices_of
 
@@ -21,9 +25,11 @@ def chosen_dofs(choice: Any, body: BodyNode) -> Any:
     Raises:
         ModelError: no such choice, coordinates of another skeleton, or one twice.
         NameLookupError: there is no such coordinate.
+        StateError: one that was listed mimics another, or is LOCKED.
     """
     if isinstance(choice, str) and choice in (CHAIN, BODY, ALL):
         return choice
+    by_group = isinstance(choice, Group)
     if isinstance(choice, Group):
         choice = choice.dofs
     if isinstance(choice, str) or not isinstance(choice, Iterable):
@@ -33,32 +39,34 @@ def chosen_dofs(choice: Any, body: BodyNode) -> Any:
         )
     skeleton = body.skeleton
     indices = indices_of(skeleton, list(choice))
+    coupling = coupling_of(skeleton)
+    indices = coupling.independent(indices) if by_group else coupling.checked(indices)
     found = [skeleton.dofs[k] for k in indices]
     if len(set(indices.tolist())) != len(found):
         raise ModelError(f"inverse kinematics of {body.name!r}: dofs: a coordinate is listed twice")
     return found
 
 
-def dofs_of(choice: Any, body: BodyNode) -> list[DegreeOfFreedom]:
-    """The coordinates of a choice, by the structure that the skeleton has now.
+def dofs_of(choice: Any, body: BodyNode) -> NDArray[np.int64]:
+    """Places in the skeleton's arrays of the coordinates of a choice, by what the skeleton is now.
 
     Raises:
         ModelError: a coordinate that was listed is gone.
+        StateError: it mimics another now, or is LOCKED.
     """
-    if choice == ALL:
-        return body.skeleton.dofs
-    if choice == BODY:
-        return body.dependent_dofs
-    if choice == CHAIN:
-        return _chain(body)
     own = body.skeleton.dofs
+    place = {dof: k for k, dof in enumerate(own)}
+    coupling = coupling_of(body.skeleton)
+    if isinstance(choice, str):
+        found = own if choice == ALL else body.dependent_dofs if choice == BODY else _chain(body)
+        return coupling.independent([place[dof] for dof in found])
     for dof in choice:
-        if dof not in own:
+        if dof not in place:
             raise ModelError(
                 f"inverse kinematics of {body.name!r}: {dof!r} is no coordinate of skeleton {body.skeleton.name!r} any "
                 "more; set dofs anew"
             )
-    return list(choice)
+    return coupling.checked(np.array([place[dof] for dof in choice], np.int64))
 
 
 def _chain(body: BodyNode) -> list[DegreeOfFreedom]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from kido.skeleton import BodyNode, Frame
 
 if TYPE_CHECKING:
+    from kido.ik.base import InverseKinematicsBase
     from kido.skeleton import Skeleton
 
 Array = NDArray[np.float64]
@@ -25,12 +26,13 @@ def body_under(frame: Frame, skeleton: Skeleton) -> BodyNode | None:
     return None
 
 
-def jacobian_of(frame: Frame, skeleton: Skeleton, dofs: NDArray[np.int64]) -> Array | None:
-    """[angular; linear] velocity (6, n) of a frame per velocity of chosen coordinates, world axes; None: it stands."""
+def jacobian_of(frame: Frame, ik: InverseKinematicsBase) -> Array | None:
+    """[angular; linear] velocity (6, n) of a frame per change of active coordinates, world axes; None: it stands."""
+    skeleton = ik.skeleton
     body = body_under(frame, skeleton)
     if body is None:
         return None
     if frame is body:
-        return skeleton.jacobian(body)[:, dofs]
+        return ik.columns(skeleton.jacobian(body))
     X_WB, p = body.world_transform, frame.world_transform[:3, 3]
-    return skeleton.jacobian(body, X_WB[:3, :3].T @ (p - X_WB[:3, 3]))[:, dofs]
+    return ik.columns(skeleton.jacobian(body, X_WB[:3, :3].T @ (p - X_WB[:3, 3])))

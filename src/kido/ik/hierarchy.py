@@ -12,10 +12,14 @@ from numpy.typing import NDArray
 
 from kido.errors import ModelError, NameLookupError
 from kido.ik.base import InverseKinematicsBase
+from kido.ik.coupling import coupling_of
+from kido.ik.differential.descent_schema import MET
+from kido.ik.differential_solver import DifferentialSolver, compiled_solver
 from kido.ik.inverse_kinematics import InverseKinematics
 from kido.ik.prioritized_solver import PrioritizedSolver
 from kido.ik.priority import null_spaces, prioritized_change
 from kido.ik.problem import joint_limits
+from kido.ik.result import IkResult
 from kido.skeleton import Skeleton
 
 Array = NDArray[np.float64]
@@ -25,8 +29,8 @@ class HierarchicalIK(InverseKinematicsBase):
     """Several tasks of a skeleton, solved together: those of a level share what the levels above leave free.
 
     Of each `InverseKinematics` only error method, gradient method, coordinates, level and `active` count; the hierarchy
-    has objectives, problem and solver of its own. Its coordinates are all of the skeleton's. Subclasses say which
-    modules take part.
+    has objectives, problem and solver of its own. Its coordinates are all of the skeleton's, but for those that mimic
+    others, which follow, and LOCKED ones, which stay. Subclasses say which modules take part.
 
     Args:
         skeleton: what is moved.
@@ -52,8 +56,8 @@ class HierarchicalIK(InverseKinematicsBase):
 
     @property
     def dof_indices(self) -> NDArray[np.int64]:
-        """Places (n,) of the active coordinates in the skeleton's arrays: all."""
-        return np.arange(self._skeleton.num_dofs)
+        """Places (n,) of the active coordinates in the skeleton's arrays: all that are independent and not LOCKED."""
+        return coupling_of(self._skeleton).every()
 
     @property
     def levels(self) -> list[list[InverseKinematics]]:
@@ -72,13 +76,54 @@ class HierarchicalIK(InverseKinematicsBase):
 
         The first is 1; the others are the null spaces of all Jacobians of the levels before, undamped: J N = 0.
         """
-        return null_spaces(self._tasks_at(self.positions), self._skeleton.num_dofs)
+        return null_spaces(self._tasks_at(self.positions), len(self.dof_indices))
 
     def compute_gradient(self) -> Array:
         """The gradient (n,) of all tasks at the present positions, by priority and within the joint limits."""
         x = self.positions
         lower, upper = joint_limits(self)
         return prioritized_change(self._tasks_at(x), np.minimum(lower - x, 0.0), np.maximum(upper - x, 0.0))
+
+    def find_solution(self) -> IkResult:
+        """Solve the problem from the present positions; the skeleton stays where it is.
+
+        Failing is no error: the result says how close it came, and why it stopped. With built-in parts alone, the
+        solver `DifferentialSolver` or the default one, and a problem that was not changed, all of it runs in compiled
+        code. What counts as built-in: error methods that compiled code knows, and for the default solver also
+        `DampedLeastSquares` or `LevenbergMarquardt` without weights.
+        """
+        quick = self._quick_solver() if self._is_plain() else None
+        return super().find_solution() if quick is None else self._quick_solution(quick)
+
+    def _quick_solver(self) -> DifferentialSolver | None:
+        """What solves the tasks in compiled code; None: nothing does."""
+        solver = self._solver
+        if type(solver) is DifferentialSolver:
+            solver.check()
+            return solver if len(self.dof_indices) else None
+        if type(solver) is PrioritizedSolver and solver.compiled:
+            solver.check()
+            return compiled_solver(self, solver.max_iterations)
+        return None
+
+    def _quick_solution(self, solver: DifferentialSolver) -> IkResult:
+        found = solver._descended(self, self._skeleton.positions)
+        lower, upper = joint_limits(self)
+        x = found.q[self.dof_indices]
+        if found.status == MET:  # limits of ball and free joints are exact to rounding only so
+            x = found.q[self.dof_indices] = np.clip(x, lower, upper)
+        errors = solver._errors(self, found)
+        missed = [ik.node.name for ik, e in errors if np.abs(e).max() > ik.error_method.tolerance]
+        limits = (x >= lower - 1e-9).all() and (x <= upper + 1e-9).all()
+        converged = not missed and bool(limits) and solver._holds(found)
+        return IkResult(
+            positions=x,
+            converged=converged,
+            errors=[(ik.node.name, e) for ik, e in errors],
+            residual=max((float(np.abs(e).max()) for _, e in errors), default=0.0),
+            iterations=found.iterations,
+            reason=self._in_words(converged, missed, solver._outcome(found, x), lower, upper),
+        )
 
     def clone(self, skeleton: Skeleton | None = None) -> Self:
         """A copy for the same skeleton or a copy of it."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from kido.errors import ModelError
 from kido.ik.base import InverseKinematicsBase
 from kido.ik.compiled import key_of, task_of
+from kido.ik.coupling import Coupling, coupling_of
 from kido.ik.dofs import CHAIN, chosen_dofs, dofs_of
 from kido.ik.error_method import ErrorMethod
 from kido.ik.gradient_method import GradientMethod, JacobianMethod
@@ -23,7 +24,7 @@ from kido.ik.solver import IkSolver
 from kido.ik.task_space_region import TaskSpaceRegion
 from kido.ik.twins import frames_outside, twins
 from kido.math.transform import as_flag, as_transform
-from kido.optimization import GradientDescentSolver, NullFunction
+from kido.optimization import GradientDescentSolver
 from kido.skeleton import Aspect, DegreeOfFreedom, Frame, Group, SimpleFrame, Skeleton
 from kido.skeleton.frames.jacobian_node import JacobianNode
 
@@ -52,13 +53,15 @@ class InverseKinematics(InverseKinematicsBase, Aspect):
     Args:
         node: the body, end effector, or other node on a body.
         dofs: the coordinates that may move: "chain", those from the node up to where the skeleton branches; "body",
-            all that move the node; "all" of the skeleton; a `Group`; or a list of coordinates, names or indices.
+            all that move the node; "all" of the skeleton; a `Group`; or a list of coordinates, names or indices. What
+            mimics others follows them, and LOCKED coordinates stay: by name or group, the others are chosen instead.
         error_method: by default a `TaskSpaceRegion` of 1e-6 about the target.
         gradient_method: by default `DampedLeastSquares` with 0.05.
         target: by default a frame on the world, at the node's present pose.
 
     Raises:
         ModelError: no node of a skeleton, or a part of another kind.
+        StateError: a coordinate is listed that mimics another, or is LOCKED.
 
     Example:
         >>> ik = InverseKinematics(arm.body("hand"))
@@ -83,7 +86,7 @@ class InverseKinematics(InverseKinematicsBase, Aspect):
         InverseKinematicsBase.__init__(self, _default_solver())
         self._node = node
         self._choice: Any = chosen_dofs(dofs, node._carrier[0])
-        self._known: tuple[Any, NDArray[np.int64]] | None = None
+        self._known: tuple[Coupling, NDArray[np.int64]] | None = None
         self._search: tuple[Any, IkSolver | None, Any] | None = None
         self._offset = np.eye(4)
         self._level = 0
@@ -133,11 +136,9 @@ class InverseKinematics(InverseKinematicsBase, Aspect):
     def dof_indices(self) -> NDArray[np.int64]:
         """Places (n,) of the active coordinates in the skeleton's arrays."""
         skeleton = self.skeleton
-        key = id(skeleton), skeleton._structure_version
-        if self._known is None or self._known[0] != key:
-            place = {dof: k for k, dof in enumerate(skeleton.dofs)}
-            chosen = dofs_of(self._choice, self._node._carrier[0])
-            self._known = key, np.array([place[dof] for dof in chosen], np.int64)
+        coupling = coupling_of(skeleton)
+        if self._known is None or self._known[0] is not coupling:
+            self._known = coupling, dofs_of(self._choice, self._node._carrier[0])
         return self._known[1]
 
     @property
@@ -156,8 +157,8 @@ class InverseKinematics(InverseKinematicsBase, Aspect):
 
     @property
     def node_jacobian(self) -> Array:
-        """J (6, n): [angular; linear] velocity of that frame per velocity of the active coordinates, world axes."""
-        return self.skeleton.jacobian(self._node, self._offset[:3, 3])[:, self.dof_indices]
+        """J (6, n): [angular; linear] velocity of that frame per change of the active coordinates, world axes."""
+        return self.columns(self.skeleton.jacobian(self._node, self._offset[:3, 3]))
 
     @property
     def target(self) -> SimpleFrame:
@@ -318,9 +319,7 @@ class InverseKinematics(InverseKinematicsBase, Aspect):
 
     def _has_plain_problem(self) -> bool:
         """Whether there is no objective, and solver and problem are the default ones."""
-        problem = self._problem
-        bare = isinstance(self._objective, NullFunction) and isinstance(self._null_space_objective, NullFunction)
-        return bare and self._solver == _default_solver() and (problem is None or not self._is_changed(problem))
+        return self._solver == _default_solver() and self._is_plain()
 
     def _is_built_in(self) -> bool:
         method = self._gradient_method

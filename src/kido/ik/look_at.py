@@ -81,7 +81,7 @@ class LookAtError(BoundedError):
         u, distance = self._direction()
         n, s, c, k = self._angle_over_sine(u)
         R = ik.node_transform[:3, :3]
-        J, J_T = ik.node_jacobian, jacobian_of(ik.target, ik.skeleton, ik.dof_indices)
+        J, J_T = ik.node_jacobian, jacobian_of(ik.target, ik)
         v = -J[3:] if J_T is None else J_T[3:] - J[3:]
         du = cross_matrix(u) @ (R.T @ J[:3]) + (np.eye(3) - np.outer(u, u)) @ (R.T @ v) / distance
         # dk/dc = (c k - 1) / s^2, which is -1/3 in the middle.

@@ -15,7 +15,7 @@ from kido.jit import JIT_DISABLED, Container
 from kido.jit.team import MOST_THREADS, Team, available_cores
 
 Array = NDArray[np.float64]
-TOGETHER = 8  # targets that a thread takes at a time
+TOGETHER = 64  # targets that a thread takes at a time
 FEWEST = 64  # targets for which another thread pays
 
 

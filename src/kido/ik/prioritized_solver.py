@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kido.ik.differential_solver import compiled_solver
 from kido.ik.gradient_method import Array
 from kido.ik.problem import TaskConstraint
 from kido.optimization import Evaluator, GradientDescentSolver, Outcome, Reason
@@ -21,19 +22,42 @@ class PrioritizedSolver(GradientDescentSolver):
     not all levels can be satisfied, the last ones are left as near as they come, and the others are solved for
     exactly. When all are satisfied it goes on as `GradientDescentSolver` does, to lower the objective.
 
+    Where all error methods are ones that compiled code knows, and all gradient methods are `DampedLeastSquares` or
+    `LevenbergMarquardt` without weights, `DifferentialSolver` solves the tasks in its place, ten to twenty times as
+    fast. Its own steps, in Python, are the readable equal for parts of a user's.
+
     Attributes:
         least_step: steps smaller than this lead nowhere [rad, m].
+        compiled: whether tasks of built-in parts are solved in compiled code.
     """
 
     max_iterations: int = 300
     least_step: float = 1e-7
+    compiled: bool = True
 
     def run(self, evaluator: Evaluator, start: Array) -> Outcome:
         """Solve from one start."""
         tasks = next((f for f in evaluator.problem.equality if isinstance(f, TaskConstraint)), None)
         if tasks is None:
             return super().run(evaluator, start)
-        x, used = start, 0
+        quick = compiled_solver(tasks._owner, self.max_iterations) if self.compiled else None
+        if quick is None:
+            x, used = self._by_levels(evaluator, tasks, start)
+        else:
+            found = quick._descended(tasks._owner, tasks._owner._whole(start))
+            x, used = found.q[tasks._owner.dof_indices], found.iterations
+        tolerances, sizes = tasks.sizes(x)
+        if any(size > tolerance for size, tolerance in zip(sizes, tolerances)):
+            return Outcome(x, used, Reason.ITERATIONS if used >= self.max_iterations else Reason.STALLED)
+        problem = evaluator.problem
+        if problem.equality == [tasks] and not problem.inequality and not np.any(evaluator.gradient(x)):
+            return Outcome(x, used, Reason.CONVERGED)
+        done = super().run(evaluator, x)
+        return Outcome(done.x, used + done.iterations, done.reason, done.message)
+
+    def _by_levels(self, evaluator: Evaluator, tasks: TaskConstraint, x: Array) -> tuple[Array, int]:
+        """Give up the last levels one by one, as far as the others cannot be satisfied beside them."""
+        used = 0
         tolerances, sizes = tasks.sizes(x)
         levels = len(sizes)
         while True:
@@ -44,13 +68,7 @@ class PrioritizedSolver(GradientDescentSolver):
             if above or used >= self.max_iterations:
                 break
             levels -= 1  # what is left of the last one is as good as it gets: now the others, exactly
-        if any(size > tolerance for size, tolerance in zip(sizes, tolerances)):
-            return Outcome(x, used, Reason.ITERATIONS if used >= self.max_iterations else Reason.STALLED)
-        problem = evaluator.problem
-        if problem.equality == [tasks] and not problem.inequality and not np.any(evaluator.gradient(x)):
-            return Outcome(x, used, Reason.CONVERGED)
-        done = super().run(evaluator, x)
-        return Outcome(done.x, used + done.iterations, done.reason, done.message)
+        return x, used
 
     def _follow(
         self, evaluator: Evaluator, tasks: TaskConstraint, x: Array, levels: int, most: int

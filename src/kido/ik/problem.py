@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kido.errors import ModelError
+from kido.ik.coupling import coupling_of
 from kido.ik.priority import null_spaces, prioritized_change
 from kido.optimization import Function, LeastSquares, NullFunction, Problem, central_differences
 from kido.optimization.function import has_derivative
-from kido.skeleton import BallJoint, FreeJoint
 
 if TYPE_CHECKING:
     from kido.ik.base import InverseKinematicsBase
@@ -21,13 +21,16 @@ Array = NDArray[np.float64]
 
 
 def joint_limits(owner: InverseKinematicsBase) -> tuple[Array, Array]:
-    """Lower and upper position limits (n,) of an owner's coordinates; none for those of ball and free joints."""
-    lower, upper = [], []
-    for dof in owner.dofs:
-        plain = not isinstance(dof.joint, BallJoint | FreeJoint)
-        lower.append(dof.position_lower_limit if plain else -np.inf)
-        upper.append(dof.position_upper_limit if plain else np.inf)
-    return np.array(lower), np.array(upper)
+    """Lower and upper position limits (n,) of an owner's coordinates, which keep also what mimics them within its own.
+
+    Raises:
+        StateError: limits of coordinates that follow leave nothing.
+    """
+    skeleton = owner.skeleton
+    coupling = coupling_of(skeleton)
+    tree = skeleton._tree
+    assert tree is not None
+    return coupling.limits(tree.lower, tree.upper, owner.dof_indices)
 
 
 class IkProblem(Problem):

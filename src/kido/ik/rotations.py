@@ -1,6 +1,9 @@
 """Rotations as vectors and angles, and how these change with the angular velocity.
 
-Source: Sola, Deray, Atchuthan, "A micro Lie theory for state estimation in robotics" (2018), eqs. 132, 143, 146.
+Functions of vectors and matrices take one of them, or many: leading axes are kept. Kernels of the same equations are in
+`kido.ik.engine.rotations`.
+
+Source: Sola, Deray, Atchuthan, "A micro Lie theory for state estimation in robotics" (2018), eqs. 132, 143 to 146.
 """
 
 from __future__ import annotations
@@ -9,51 +12,57 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
 
 Array = NDArray[np.float64]
 
 _LEAST_COSINE = 1e-9  # of the middle Euler angle, where the two others turn about one axis
+_SMALL = 1e-2  # angles [rad] below which series are used
 
 
 def cross_matrix(v: Array) -> Array:
-    """[v] (3, 3) with [v] x = v x x."""
-    return np.array([[0.0, -v[2], v[1]], [v[2], 0.0, -v[0]], [-v[1], v[0], 0.0]])
+    """[v] (..., 3, 3) with [v] x = v x x."""
+    K = np.zeros((*v.shape, 3))
+    x, y, z = v[..., 0], v[..., 1], v[..., 2]
+    K[..., 0, 1], K[..., 0, 2], K[..., 1, 2] = -z, y, -x
+    K[..., 1, 0], K[..., 2, 0], K[..., 2, 1] = z, -y, x
+    return K
 
 
 def rotation_of_vector(v: Array) -> Array:
-    """exp of a rotation vector [rad] (3, 3): 1 + a [v] + b [v]^2."""
-    n = float(np.linalg.norm(v))
-    half = math.sin(0.5 * n) / n if n > 0.0 else 0.5
-    K = cross_matrix(v)
-    return np.eye(3) + 2.0 * half * math.cos(0.5 * n) * K + 2.0 * half**2 * (K @ K)
+    """exp of rotation vectors (..., 3) [rad], matrices (..., 3, 3)."""
+    return Rotation.from_rotvec(v).as_matrix()
 
 
 def vector_of_rotation(R: Array) -> Array:
-    """log of a rotation matrix (3,) [rad], at most pi long; by the largest component of the quaternion (Shepperd)."""
-    trace = R[0, 0] + R[1, 1] + R[2, 2]
-    k = int(np.argmax([trace, R[0, 0], R[1, 1], R[2, 2]])) - 1
-    skew = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
-    if k < 0:
-        w, v = 1.0 + trace, skew
-    else:
-        v = R[:, k] + R[k]
-        v[k] = 1.0 + 2.0 * R[k, k] - trace
-        w = skew[k]
-    if w < 0.0:
-        w, v = -w, -v
-    n = float(np.linalg.norm(v))
-    return v * (2.0 * math.atan2(n, w) / n) if n > 0.0 else np.zeros(3)
+    """log of rotation matrices (..., 3, 3): vectors (..., 3) [rad], at most pi long."""
+    return Rotation.from_matrix(R).as_rotvec()
+
+
+def _powers(v: Array) -> tuple[Array, Array, Array, Array, Array]:
+    """Lengths n of vectors, lengths that may be divided by, whether they are small, [v] and [v]^2; for products."""
+    n = np.sqrt((v * v).sum(axis=-1))[..., None, None]
+    small = n < _SMALL
+    K = cross_matrix(v)
+    return n, np.where(small, 1.0, n), small, K, K @ K
 
 
 def inverse_left_jacobian(v: Array) -> Array:
-    """J (3, 3) with d(log R)/dt = J w for R' = [w] R, log R = v: 1 - [v]/2 + c [v]^2."""
-    n = float(np.linalg.norm(v))
-    if n < 1e-2:
-        c = 1.0 / 12.0 + n * n / 720.0 + n**4 / 30240.0
-    else:
-        c = (1.0 - 0.5 * n / math.tan(0.5 * n)) / (n * n)
-    K = cross_matrix(v)
-    return np.eye(3) - 0.5 * K + c * (K @ K)
+    """J (..., 3, 3) with d(log R)/dt = J w for R' = [w] R, log R = v: 1 - [v]/2 + c [v]^2.
+
+    That for R' = R [w] is the transpose, the same of -v.
+    """
+    n, safe, small, K, K2 = _powers(v)
+    c = np.where(small, 1 / 12 + n**2 / 720 + n**4 / 30240, (1.0 - 0.5 * safe / np.tan(0.5 * safe)) / safe**2)
+    return np.eye(3) - 0.5 * K + c * K2
+
+
+def right_jacobian(v: Array) -> Array:
+    """J (..., 3, 3) with w = J v' for R = exp(v), R' = R [w]: 1 - a [v] + b [v]^2."""
+    n, safe, small, K, K2 = _powers(v)
+    a = np.where(small, 1 / 2 - n**2 / 24 + n**4 / 720, (1.0 - np.cos(safe)) / safe**2)
+    b = np.where(small, 1 / 6 - n**2 / 120 + n**4 / 5040, (safe - np.sin(safe)) / safe**3)
+    return np.eye(3) - a * K + b * K2
 
 
 def euler_xyz_of_rotation(R: Array) -> Array:

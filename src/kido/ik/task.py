@@ -10,7 +10,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kido.errors import ModelError
-from kido.ik.engine.tasks import COM, EULER_XYZ, LOOK_AT, NO_ANGLE, POSE, POSTURE, ROTATION_VECTOR
+from kido.ik.engine.tasks import (
+    BALANCE,
+    COM,
+    EULER_XYZ,
+    LOOK_AT,
+    NO_ANGLE,
+    POSE,
+    POSTURE,
+    ROTATION_VECTOR,
+)
 from kido.math.transform import as_flag, as_numbers, as_transform, as_unit_vector, number_or_nan
 from kido.skeleton.frames.frame import Frame
 from kido.skeleton.frames.jacobian_node import JacobianNode
@@ -65,7 +74,7 @@ class Task:
     of T. Components that lie between their bounds are zero; beyond, they are the distance to the bound.
 
     Attributes:
-        kind: POSE, LOOK_AT, COM or POSTURE of `kido.ik.engine.tasks`.
+        kind: POSE, LOOK_AT, COM, POSTURE or BALANCE of `kido.ik.engine.tasks`.
         node: the body, end effector or other node that the task is about; None for centre of mass and posture.
         target: T: a 4x4 pose in the world, or a `Frame`, which it then follows. A frame that rides on a body of the
             skeleton makes the task a relative one.
@@ -74,7 +83,9 @@ class Task:
         level: priority in a hierarchy, 0 first.
         gain: rate at which the residual is to decay [1/s], in inverse differential kinematics.
         tolerance: angle [rad] and distance [m] up to which the task counts as met.
-        to_middle: beyond a bound, whether the middle between the bounds is aimed at, as DART does, or the bound.
+        error_from_center: beyond a bound, whether the residual is measured from the middle between the bounds, or from
+            the bound. It means the same in `BoundedError`, where the middle is the default, as in DART; here the bound
+            is, which control loops approach.
 
     Source: task space regions are those of Berenson, Srinivasa, Kuffner (2011); DART report, section 2.8.2.
     """
@@ -88,7 +99,7 @@ class Task:
     level: int = 0
     gain: float = 1.0
     tolerance: tuple[float, float] = (1e-6, 1e-6)
-    to_middle: bool = False
+    error_from_center: bool = False
     axis: Array = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
     positions: Array | None = None
 
@@ -107,7 +118,7 @@ class Task:
             raise ModelError(f"task: lower bounds {self.lower.tolist()} above upper bounds {self.upper.tolist()}")
         if isinstance(self.level, bool) or not isinstance(self.level, int | np.integer) or self.level < 0:
             raise ModelError(f"task: level: expected a whole number from 0, got {self.level!r}")
-        object.__setattr__(self, "to_middle", as_flag(self.to_middle, "task: to_middle"))
+        object.__setattr__(self, "error_from_center", as_flag(self.error_from_center, "task: error_from_center"))
         gain = number_or_nan(self.gain)
         if not 0.0 <= gain < _INF:
             raise ModelError(f"task: gain: expected a finite number >= 0, got {self.gain!r}")
@@ -132,7 +143,7 @@ class Task:
             angular_bounds, linear_bounds: None for zero, half-widths, or a pair (lower, upper); infinite components
                 are free. The angular components are those of the rotation vector if all are finite, else intrinsic
                 XYZ Euler angles.
-            **options: `weights`, `level`, `gain`, `tolerance`, `to_middle`.
+            **options: `weights`, `level`, `gain`, `tolerance`, `error_from_center`.
         """
         a0, a1 = _bounds(angular_bounds, "angular_bounds")
         p0, p1 = _bounds(linear_bounds, "linear_bounds")
@@ -175,6 +186,18 @@ class Task:
         lower, upper = _bounds(bounds, "bounds")
         zero = np.zeros(3)
         return Task(COM, None, target, np.r_[zero, lower], np.r_[zero, upper], **options)
+
+    @staticmethod
+    def balance(margin: float = 0.0, **options: Any) -> Task:
+        """The skeleton's centre of mass over the support polygon of its active supports, a margin inside [m].
+
+        The polygon moves with what supports. Residuals are the distances inside the polygon's edges; on a single line
+        or point of support, how far the centre of mass is from it. For `DifferentialIK` and what is made of it.
+        """
+        inside = number_or_nan(margin)
+        if not 0.0 <= inside < _INF:
+            raise ModelError(f"task: margin: expected a distance >= 0, got {margin!r}")
+        return Task(BALANCE, None, None, np.full(6, inside), np.full(6, _INF), **options)
 
     @staticmethod
     def posture(positions: ArrayLike, weights: ArrayLike = 1.0, **options: Any) -> Task:

@@ -96,14 +96,13 @@ class TaskSpaceRegion(BoundedError):
     def compute_displacement_jacobian(self) -> Array:
         """D (6, n), exact, also where target and reference frame hang on the same skeleton."""
         ik, T = self.ik, self.target_frame
-        skeleton, dofs = ik.skeleton, ik.dof_indices
         F = T if self._reference is None else self._reference
         X_WB, X_WT, R_WF = ik.node_transform, T.world_transform, F.world_transform[:3, :3]
         r = X_WB[:3, 3] - X_WT[:3, 3]
         J = ik.node_jacobian
-        J_T = jacobian_of(T, skeleton, dofs)
-        J_F = J_T if F is T else jacobian_of(F, skeleton, dofs)
-        D, angles = np.zeros((6, len(dofs))), self._angles()
+        J_T = jacobian_of(T, ik)
+        J_F = J_T if F is T else jacobian_of(F, ik)
+        D, angles = np.zeros((6, J.shape[1])), self._angles()
         v, w = J[3:], J[:3]
         if J_T is not None:
             v = v - J_T[3:]

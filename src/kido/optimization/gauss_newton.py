@@ -17,6 +17,7 @@ from kido.optimization.solution import Outcome, Reason
 from kido.optimization.solver import Solver
 
 _ACTIVE_SETS = 30  # tried for a step; then what is beyond a bound is cut off
+_BENDS = 10  # corrections of a step for curvature
 
 
 @dataclass(kw_only=True)
@@ -151,11 +152,19 @@ class _Run:
                 continue
             trial = self._moved(step)
             ratio = (value - self._value(trial)) / promise
-            if ratio < 0.75:
-                bent = self._bent(system, gradient, damping, step, trial)
-                better = -np.inf if bent is None else (value - self._value(bent)) / promise
-                if bent is not None and better > ratio:
-                    trial, ratio = bent, better
+            bent, before = step, largest(step)
+            for _ in range(_BENDS):
+                if ratio >= 0.75:
+                    break
+                bend = self._bend(system, gradient, damping, step, bent, trial)
+                if bend is None or largest(bend) > before:
+                    break
+                bent, before = np.clip(bent + bend, self.lower - x, self.upper - x), 0.5 * largest(bend)
+                there = self._moved(bent)
+                better = (value - self._value(there)) / promise
+                if not better > ratio:
+                    break
+                trial, ratio = there, better
             if ratio > 1e-3:
                 self.x = trial
                 self.growth = 2.0
@@ -167,24 +176,23 @@ class _Run:
     def _moved(self, step: Array) -> Array:
         return self.problem.clip(self.problem.retract(self.x, step))
 
-    def _bent(
-        self, system: NormalEquations, gradient: Array, damping: float, step: Array, trial: Array
+    def _bend(
+        self, system: NormalEquations, gradient: Array, damping: float, step: Array, bent: Array, trial: Array
     ) -> Array | None:
-        """The step with a second-order correction: what residuals at its end are beyond the linear model is taken back.
+        """What takes back what residuals at the end of a bent step are beyond the linear model of the straight one.
 
-        That is the geodesic acceleration of Transtrum and Sethna (2012) for a step of finite size; along curved
-        valleys, as constraints make them, it lets steps be many times longer.
+        Once, that is the geodesic acceleration of Transtrum and Sethna (2012) for a step of finite size; again and
+        again it is a Newton method with a fixed matrix, by which a step along a curved valley ends at its bottom. The
+        walls are as steep as constraints are weighted, and a step that is a little off them gains nothing.
         """
         e = self.evaluator
         if not e.finite(trial):
             return None
         there = self._gradient(self.x, trial)
         beyond = there - gradient - system.times(step)
-        free = (step > self.lower - self.x) & (step < self.upper - self.x)
+        free = (bent > self.lower - self.x) & (bent < self.upper - self.x)
         bend = system.solve(-beyond, damping, free)
-        if not np.isfinite(bend).all() or largest(bend) > largest(step):
-            return None
-        return self._moved(np.clip(step + bend, self.lower - self.x, self.upper - self.x))
+        return bend if np.isfinite(bend).all() else None
 
     def _step(self, system: NormalEquations, gradient: Array, damping: float) -> Array:
         """The minimum of the damped model within the bounds, by a primal-dual active-set method (Hintermueller, Ito and

@@ -7,7 +7,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -45,6 +45,8 @@ class Solver(ABC):
     attempts: int | None = None
     seed: int = 0
     keep_searching: bool = False
+
+    _may_be_zero: ClassVar[frozenset[str]] = frozenset({"seed"})  # whole-number settings
 
     @property
     def name(self) -> str:
@@ -129,7 +131,7 @@ class Solver(ABC):
                 if not number_or_nan(value) > 0.0 or not np.isfinite(value):
                     raise ModelError(f"{what}: expected a finite number above 0, got {value!r}")
             elif isinstance(field.default, int) or (field.name == "attempts" and value is not None):
-                lowest = 0 if field.name == "seed" else 1
+                lowest = 0 if field.name in self._may_be_zero else 1
                 if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < lowest:
                     raise ModelError(f"{what}: expected a whole number not below {lowest}, got {value!r}")
 

@@ -73,18 +73,6 @@ def turn(axis: Array, point: Array, angle: float) -> Array:
     return X
 
 
-def chain_dofs(node: JacobianNode, number: int) -> list[DegreeOfFreedom]:
-    """The last so many coordinates above a node, from the base outwards.
-
-    Raises:
-        ModelError: it has fewer.
-    """
-    above = node.dependent_dofs
-    if len(above) < number:
-        raise ModelError(f"{node.name!r} hangs on {len(above)} coordinates; expected {number} for this chain")
-    return above[len(above) - number :]
-
-
 def base_of(dofs: Sequence[DegreeOfFreedom]) -> Frame:
     """The frame that carries the first of a chain's joints: a body, or the world."""
     return dofs[0].joint.parent or WORLD_FRAME

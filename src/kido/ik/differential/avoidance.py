@@ -35,7 +35,7 @@ def add_point(t, d, s, x, h, link, a, b, c, n0, n1, n2):
             column = s.column[k]
             if column >= 0:
                 turn = d.H[k, 0] * m0 + d.H[k, 1] * m1 + d.H[k, 2] * m2
-                x.hard_J[h, column] += turn + d.H[k, 3] * n0 + d.H[k, 4] * n1 + d.H[k, 5] * n2
+                x.hard_J[h, column] += s.ratio[k] * (turn + d.H[k, 3] * n0 + d.H[k, 4] * n1 + d.H[k, 5] * n2)
         i = t.parent[i]
 
 

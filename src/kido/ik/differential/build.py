@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kido.errors import ModelError
+from kido.ik.coupling import coupling_of
 from kido.ik.differential.schema import (
+    CENTER_OF_MASS,
     CONE,
     DIFFERENTIAL,
     EQUATION,
@@ -20,16 +22,16 @@ from kido.ik.differential.schema import (
     RANGE,
     SOFT,
 )
-from kido.ik.engine.build import compile_tasks
-from kido.ik.engine.tasks import COM, LOOK_AT, POSE, POSTURE, TASKS
+from kido.ik.engine.build import compile_tasks, places_of_supports
+from kido.ik.engine.tasks import BALANCE, COM, LOOK_AT, POSE, POSTURE, TASKS
 from kido.ik.limits import HalfSpaces
+from kido.ik.task import Task
 from kido.jit import Container
 from kido.joints.kinds import BALL, FREE
 from kido.math.transform import as_numbers
 from kido.optimization.dense_qp.schema import QUADRATIC, sizes
 
 if TYPE_CHECKING:
-    from kido.ik.task import Task
     from kido.skeleton import Skeleton
 
 Array = NDArray[np.float64]
@@ -42,7 +44,7 @@ class Compiled:
     """The containers of a step.
 
     Attributes:
-        tasks: TASKS of soft tasks, then hard ones, then those that half spaces need.
+        tasks: TASKS of soft tasks, then hard ones, then those that half spaces and balance need.
         own: DIFFERENTIAL.
         program: QUADRATIC.
     """
@@ -57,6 +59,9 @@ def _declare(made: Container, own: Container, k: int, task: Task) -> None:
     part = slice(int(made.first_row[k]), int(made.first_row[k + 1]))
     if task.kind == POSTURE:
         own.declared[part] = EQUATION
+        return
+    if task.kind == BALANCE:  # which rows count is known at each step
+        own.low[part], own.high[part] = task.lower[3], np.inf
         return
     kinds = np.full(6, NOTHING)
     both = task.lower == task.upper
@@ -87,6 +92,11 @@ def compile_differential(
         ModelError: a task of another skeleton, or a posture of the wrong size.
     """
     everything = [*tasks, *constraints, *(s.task for s in spaces)]
+    balanced = any(t.kind == BALANCE for t in everything)
+    helpers = len(spaces)
+    if balanced:
+        everything.append(Task.com())
+        helpers += 1
     made = compile_tasks(skeleton, everything, dofs)
     tree = skeleton._tree
     assert tree is not None
@@ -98,17 +108,18 @@ def compile_differential(
     charts = [i for i in turning if (made.column[tree.first_dof[i] : tree.first_dof[i + 1]] >= 0).any()]
     levels = sorted({t.level for t in tasks})
     planes = sum(len(s.offsets) for s in spaces)
+    links_of_points, points = places_of_supports(skeleton) if balanced else ([], np.zeros((0, 3)))
     own_sizes = {
         "level_count": len(levels), "tasks": len(everything), "rows": rows, "columns": n, "hard": rows + planes + pairs
         + 6 * len(charts), "chart_count": len(charts), "planes": planes, "pairs": pairs, "work": rows,
         "program_variables": n + rows, "program_rows": n + 2 * rows + planes + pairs + 6 * len(charts),
-        "conflicts": n + rows + 3,
+        "conflicts": n + rows + 3, "supports": len(points), "supports2": 2 * len(points) + 2,
     }  # fmt: skip
     own = Container(DIFFERENTIAL, **own_sizes)
     own.levels[:] = levels
     own.charts[:] = charts
     own.position_limited[:] = int(position_limits)
-    own.role[:] = [SOFT] * len(tasks) + [HARD] * len(constraints) + [HELPER] * len(spaces)
+    own.role[:] = [SOFT] * len(tasks) + [HARD] * len(constraints) + [HELPER] * helpers
     for k, task in enumerate(everything):
         _declare(made, own, k, task)
     first = 0
@@ -117,6 +128,10 @@ def compile_differential(
         own.plane_task[part], own.plane_normal[part], own.plane_offset[part] = k, space.normals, space.offsets
         part = slice(int(made.first_row[k]) + 3, int(made.first_row[k + 1]))
         made.lower[part] = made.upper[part] = 0.0  # x itself
+    if balanced:
+        own.count[CENTER_OF_MASS] = len(everything) - 1
+        own.support_link[:], own.support_place[:] = links_of_points, points
+        own.support_axes[:] = skeleton.support_axes
     own.velocity_low[:], own.velocity_high[:] = -np.inf, np.inf
     own.acceleration[:] = np.inf
     program = Container(QUADRATIC, **sizes(own_sizes["program_variables"], own_sizes["program_rows"]))
@@ -140,9 +155,9 @@ def rate_limits(skeleton: Skeleton, what: str, given: Any, dofs: NDArray[np.int6
         return np.full(n, -np.inf), np.full(n, np.inf)
     if given is True:
         own = skeleton.dofs
-        low = np.array([getattr(own[k], f"{what}_lower_limit") for k in dofs], float).reshape(n)
-        high = np.array([getattr(own[k], f"{what}_upper_limit") for k in dofs], float).reshape(n)
-        return low, high
+        low = np.array([getattr(dof, f"{what}_lower_limit") for dof in own], float).reshape(len(own))
+        high = np.array([getattr(dof, f"{what}_upper_limit") for dof in own], float).reshape(len(own))
+        return coupling_of(skeleton).limits(low, high, dofs, offsets=False)
     try:
         size = np.array(np.broadcast_to(as_numbers(given), (n,)))
     except (TypeError, ValueError):

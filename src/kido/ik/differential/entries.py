@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from kido.ik.differential.hard import hard_rows
+from kido.ik.differential.hard import brake_rows, hard_rows
 from kido.ik.differential.levels import solve_levels
 from kido.ik.differential.schema import DIFFERENTIAL, HAS_PREVIOUS, REFUSED, STEP
+from kido.ik.differential.support import support_rows
 from kido.ik.differential.wishes import coordinate_bounds, wishes
-from kido.ik.engine.residuals import residuals
+from kido.ik.engine.residuals import follow, residuals
 from kido.ik.engine.tasks import TASKS
 from kido.jit import direct_entry, view
 from kido.kernels.entries import OK, copy_finite
@@ -22,14 +23,17 @@ def step(tree, data, tasks, own, program, q, h, u, after):
     x, p = view(DIFFERENTIAL, own), view(QUADRATIC, program)
     if copy_finite(q, d.q) != OK:
         return REFUSED
+    follow(s, d.q)
     x.setting[STEP] = h
     residuals(t, d, s)
+    support_rows(t, d, s, x)
     wishes(s, x)
     status = hard_rows(t, d, s, x, tree, data, tasks, own)
     if status != 0:
         return status
     coordinate_bounds(t, d, s, x)
-    status = solve_levels(s, x, p)
+    brake_rows(s, x)
+    status = solve_levels(s, x, p, x.levels.shape[0])
     if status != 0:
         return status
     for k in range(d.u.shape[0]):
@@ -37,10 +41,13 @@ def step(tree, data, tasks, own, program, q, h, u, after):
     for c in range(s.active.shape[0]):
         d.u[s.active[c]] = x.u[c]
         x.previous[c] = x.u[c]
+    for n in range(s.offset.shape[0]):
+        d.u[s.follower[n, 0]] = s.ratio[s.follower[n, 0]] * d.u[s.follower[n, 1]]
     x.count[HAS_PREVIOUS] = 1
     for k in range(d.u.shape[0]):
         u[k] = d.u[k]
     advance(t, d, 0, t.parent.shape[0], h)
+    follow(s, d.q)
     for k in range(d.q.shape[0]):
         after[k] = d.q[k]
     return OK

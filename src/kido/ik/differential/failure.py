@@ -21,7 +21,7 @@ from kido.ik.differential.schema import (
     OF_PLANE,
     REFUSED,
 )
-from kido.ik.engine.tasks import COM, LOOK_AT, POSTURE
+from kido.ik.engine.tasks import BALANCE, COM, LOOK_AT, POSTURE
 from kido.ik.limits import InfeasibleError
 from kido.optimization.dense_qp.schema import INFEASIBLE
 
@@ -88,6 +88,8 @@ def _words(
     place = f"tasks[{row}]" if row < soft else f"constraints[{row - soft}]"
     if task.kind == POSTURE:
         return f"{place} (posture), dof {dofs[int(active[component])].name!r}"
+    if task.kind == BALANCE:
+        return f"{place} (balance)"
     what = {COM: "centre of mass", LOOK_AT: "direction of sight"}.get(task.kind, "pose")
     of = "" if task.node is None else f" of {task.node!r}"
     return f"{place} ({what}{of}), {_AXES[component]}"

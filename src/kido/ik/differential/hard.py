@@ -9,20 +9,24 @@ from kido.ik.differential.schema import (
     EQUATION,
     HARD,
     HARD_ROWS,
+    HAS_PREVIOUS,
     NOTHING,
     OF_CHART,
+    OF_PAIR,
     OF_PLANE,
     OF_TASK,
     RECOVERY,
     SHARE,
     STEP,
 )
-from kido.ik.differential.wishes import approach
+from kido.ik.differential.wishes import approach, braking
 from kido.ik.engine.residuals import at
 from kido.ik.engine.rotations import inverse_left_jacobian
 from kido.jit import call4, kernel
 from kido.joints.kinds import FREE
 from kido.math.so3 import rotation_vector_to_matrix
+
+EASE = 0.25  # share of what accelerations allow that a row counts on
 
 
 @kernel
@@ -103,3 +107,54 @@ def hard_rows(t, d, s, x, tree, data, tasks, own):
 def is_equation(x, h):
     """Whether a hard row is an equation: of a task, with no range."""
     return x.hard_source[h, 0] == OF_TASK and x.kind[x.hard_source[h, 1]] == EQUATION
+
+
+@kernel
+def share_of(x, h):
+    """Share of the distance to its bound that a row may take in a step."""
+    if x.hard_source[h, 0] == OF_PAIR:
+        return x.pair_limit[x.hard_source[h, 1], 2]
+    return x.setting[SHARE]
+
+
+@kernel
+def braked(most, least, before, a, share, step):
+    """A row's bound from above, so that there is room to brake; and no lower than a share of braking brings it now.
+
+    Args:
+        most: the bound without acceleration limits.
+        least: the smallest value within the bounds of velocities.
+        before: the value in the step before.
+        a: how fast it can be slowed down.
+    """
+    if most == math.inf:
+        return most
+    if most > 0.0:
+        most = min(most, braking(most * step / share, EASE * a, step))
+    return max(most, before + EASE * min(least - before, 0.0))
+
+
+@kernel
+def brake_rows(s, x):
+    """Where accelerations are limited, inequalities among hard rows are approached so that there is room to brake.
+
+    A coordinate's change of velocity is at most a h in a step, that of a row sum |J_c| a_c h. Rows share that, so each
+    counts on a quarter of it, and never asks for more than a quarter of what the bounds of velocities leave. So a row
+    by itself can always be kept, and what is too fast or beyond its bound at first comes back as accelerations allow.
+    """
+    step = x.setting[STEP]
+    for h in range(x.count[HARD_ROWS]):
+        if is_equation(x, h):
+            continue
+        a, before, low, high = 0.0, 0.0, 0.0, 0.0
+        for c in range(x.hard_J.shape[1]):
+            f = x.hard_J[h, c]
+            if f != 0.0:
+                a += math.fabs(f) * x.acceleration[c]
+                before += f * x.previous[c]
+                p, q = f * x.bound_low[c], f * x.bound_high[c]
+                low, high = low + min(p, q), high + max(p, q)
+        if a > 0.0 and a < math.inf and x.count[HAS_PREVIOUS] != 0:
+            share = share_of(x, h)
+            x.hard_high[h] = braked(x.hard_high[h], low, before, a, share, step)
+            x.hard_low[h] = -braked(-x.hard_low[h], -high, -before, a, share, step)

@@ -224,11 +224,12 @@ def solve_level(s, x, p, number, within, last):
     """Add to u what level `number` of the list wants."""
     n, first = x.Y.shape[0], x.count[FIRST_FREE]
     free = n - first
-    m, r, error = 0, 0, 0.0
+    m, r, damping = 0, 0, x.setting[DAMPING]
     if x.levels.shape[0] > 0:
         m, r, error = gather(s, x, x.levels[number])
+        damping += x.level_damping[number] + x.setting[ERROR_DAMPING] * error
     write_constraints(s, x, p, r, within)
-    write_objective(s, x, p, m, r, x.setting[DAMPING] + x.setting[ERROR_DAMPING] * error)
+    write_objective(s, x, p, m, r, damping)
     if x.levels.shape[0] > 0:
         p.count[WARM] = x.warm_count[number]
         for k in range(p.count[WARM]):
@@ -263,14 +264,14 @@ def solve_level(s, x, p, number, within, last):
 
 
 @kernel
-def solve_levels(s, x, p):
-    """u; returns SOLVED, or why there is none."""
+def solve_levels(s, x, p, count):
+    """u of the first `count` levels; returns SOLVED, or why there is none."""
     x.count[CONFLICTS] = x.count[PROGRAMS] = x.count[ITERATIONS] = 0
     x.count[FAILED_LEVEL] = -1
     status = meet_equations(x)
     if status != SOLVED:
         return status
-    levels = max(x.levels.shape[0], 1)
+    levels = max(min(count, x.levels.shape[0]), 1)
     for number in range(levels):
         if number > 0 and x.count[FIRST_FREE] == x.Y.shape[0]:
             break

@@ -12,9 +12,12 @@ from kido.jit import Field, Schema
 STEP, DAMPING, ERROR_DAMPING, LEAST_SINGULAR, SHARE, RECOVERY = range(6)
 # Entries of DIFFERENTIAL.count: hard rows in use; first free direction; 1 if `previous` counts; addresses of what adds
 # rows of pairs of shapes, of their COLLISION container; level that has no solution; conflicts listed; programs solved;
-# iterations of all of them.
-HARD_ROWS, FIRST_FREE, HAS_PREVIOUS, AVOID, COLLISIONS, FAILED_LEVEL, CONFLICTS, PROGRAMS, ITERATIONS = range(9)
-# Roles of tasks.
+# iterations of all of them; task that measures the centre of mass for balance.
+(
+    HARD_ROWS, FIRST_FREE, HAS_PREVIOUS, AVOID, COLLISIONS, FAILED_LEVEL, CONFLICTS, PROGRAMS, ITERATIONS,
+    CENTER_OF_MASS,
+) = range(10)  # fmt: skip
+# Roles of tasks; a HELPER's rows serve half spaces or balance.
 SOFT, HARD, HELPER = range(3)
 # What a row of a task is.
 NOTHING, EQUATION, RANGE, CONE = range(4)
@@ -27,9 +30,10 @@ CONTRADICTION, NOT_FINITE, REFUSED = 10, 11, 12
 DIFFERENTIAL = Schema(
     "DIFFERENTIAL",
     Field("setting", "f", (8,), doc="see STEP ... RECOVERY"),
-    Field("count", "i", (12,), doc="see HARD_ROWS ... ITERATIONS"),
+    Field("count", "i", (12,), doc="see HARD_ROWS ... CENTER_OF_MASS"),
     Field("levels", "i", ("level_count",), doc="levels of the soft tasks, ascending"),
-    Field("role", "i", ("tasks",), doc="SOFT, HARD or HELPER (its rows serve half spaces)"),
+    Field("level_damping", "f", ("level_count",), doc="of velocities, by level, beside the setting"),
+    Field("role", "i", ("tasks",), doc="SOFT, HARD or HELPER"),
     Field("declared", "i", ("rows",), doc="NOTHING, EQUATION, RANGE or CONE"),
     Field("low", "f", ("rows",), "rad or m", "range of a row's residual"),
     Field("high", "f", ("rows",), "rad or m", "range of a row's residual"),
@@ -50,6 +54,13 @@ DIFFERENTIAL = Schema(
     Field("plane_task", "i", ("planes",), doc="task whose linear residual x stays in n . x <= offset"),
     Field("plane_normal", "f", ("planes", 3), doc="n, unit, axes of the task's target"),
     Field("plane_offset", "f", ("planes",), "m"),
+    Field("support_link", "i", ("supports",), doc="link that carries a point of the support; -1: the world"),
+    Field("support_place", "f", ("supports", 3), "m", "where it is on that link"),
+    Field("support_axes", "f", (2, 3), doc="horizontal unit vectors"),
+    Field("support_point", "f", ("supports", 3), "m", "where it is in the world"),
+    Field("support_flat", "f", ("supports", 2), "m", "along the horizontal axes"),
+    Field("order", "i", ("supports",), doc="points from left to right"),
+    Field("hull", "i", ("supports2",), doc="corners of the support polygon, counterclockwise"),
     Field("pair", "i", ("pairs", 2), doc="shapes that are kept apart"),
     Field("pair_limit", "f", ("pairs", 3), doc="least distance [m], distance of influence [m], share of it per step"),
     Field("pair_gap", "f", ("pairs",), "m", "distance at this step; inf beyond the influence"),

@@ -10,6 +10,7 @@ from numpy import empty
 from numpy.typing import NDArray
 
 from kido.errors import ModelError, StateError
+from kido.ik.coupling import coupling_of
 from kido.ik.differential import entries
 from kido.ik.differential.build import compile_differential, rate_limits
 from kido.ik.differential.failure import failure
@@ -55,7 +56,8 @@ class Stepper:
         skeleton._compiled()
         self._skeleton = skeleton
         self._tasks, self._constraints = tasks, constraints
-        self._pairs = Pairs(skeleton, avoided, dofs)
+        coupling = coupling_of(skeleton)
+        self._pairs = Pairs(skeleton, avoided, np.concatenate([dofs, coupling.followers_of(dofs)]))
         count = len(self._pairs.pairs)
         self._made = made = compile_differential(skeleton, tasks, constraints, spaces, dofs, count, position_limits)
         own = made.own

@@ -36,7 +36,7 @@ from kido.ik.differential.schema import (
     SOFT,
     STEP,
 )
-from kido.ik.engine.tasks import POSTURE
+from kido.ik.engine.tasks import BALANCE, POSTURE
 from kido.jit import kernel
 from kido.joints.kinds import BALL, FREE, FREE_MIXED
 
@@ -206,7 +206,8 @@ def wishes(s, x):
                 row_wish(s, x, k, row)
                 if x.kind[row] == EQUATION:
                     equations += 1
-        if equations > 0 and x.role[k] == SOFT and s.kind[k] != POSTURE and x.setting[LEAST_SINGULAR] > 0.0:
+        framed = s.kind[k] != POSTURE and s.kind[k] != BALANCE
+        if equations > 0 and x.role[k] == SOFT and framed and x.setting[LEAST_SINGULAR] > 0.0:
             filter_task(s, x, k)
 
 
@@ -231,6 +232,21 @@ def is_turn(t, i, j):
 
 
 @kernel
+def room(t, d, s, c, j):
+    """How far coordinate j of column c is from its limits, and what follows it from its own: below and above."""
+    down, up = d.q[j] - t.lower[j], t.upper[j] - d.q[j]
+    for n in range(s.offset.shape[0]):
+        k = s.follower[n, 0]
+        r = s.ratio[k]
+        if s.column[k] == c and r != 0.0:
+            a, b = (d.q[k] - t.lower[k]) / r, (t.upper[k] - d.q[k]) / r
+            if r < 0.0:
+                a, b = -b, -a
+            down, up = min(down, a), min(up, b)
+    return down, up
+
+
+@kernel
 def coordinate_bounds(t, d, s, x):
     """Bounds of velocities: of velocity, and of position; then of acceleration as far as those allow."""
     step, share, recovery = x.setting[STEP], x.setting[SHARE], x.setting[RECOVERY]
@@ -239,7 +255,7 @@ def coordinate_bounds(t, d, s, x):
         low, high = x.velocity_low[c], x.velocity_high[c]
         a = x.acceleration[c]
         if x.position_limited[c] != 0 and not is_turn(t, t.body_of_dof[j], j):
-            up, down = t.upper[j] - d.q[j], d.q[j] - t.lower[j]
+            down, up = room(t, d, s, c, j)
             most, least = approach(up, share, step, recovery), -approach(down, share, step, recovery)
             if a < math.inf and up > 0.0:
                 most = braking(up, a, step)

@@ -9,13 +9,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kido.errors import StateError
+from kido.ik.coupling import KEY, coupling_of
 from kido.ik.engine import search
 from kido.ik.engine.build import compile_tasks, place_of_target
 from kido.ik.engine.clock import link_clock
-from kido.ik.engine.search import SEARCH, SEARCHER
+from kido.ik.engine.lanes import IK_LANES, NUMBERS, lanes_round
+from kido.ik.engine.search import (
+    ATTEMPTS_LANES,
+    ATTEMPTS_NUMBERS,
+    EARLY,
+    LANES_DATA,
+    ROUND,
+    SEARCH,
+    SEARCHER,
+    TARGETS_LANES,
+    TARGETS_NUMBERS,
+)
 from kido.ik.engine.seeds import angles_of, sampled_positions
 from kido.ik.engine.solve import place_seeds, search_callback
-from kido.jit import Container
+from kido.ik.engine.tasks import LOOK_AT
+from kido.jit import JIT_DISABLED, LANES, Container
 from kido.joints.kinds import BALL, FREE
 from kido.math.transform import number_or_nan
 from kido.tree import data_for
@@ -80,6 +93,8 @@ class SearchArrays:
         tree = skeleton._tree
         assert tree is not None
         self.tree = tree
+        self.coupling = coupling_of(skeleton)
+        self.coupling.limits(tree.lower, tree.upper, dofs)  # raises if there are none
         self.dofs = dofs
         self.dofs_of_skeleton = n = len(tree.body_of_dof)
         self.result = 1, n + search.REPORT
@@ -111,11 +126,42 @@ class SearchArrays:
         w.plain[:] = 1
         angles = np.concatenate([np.zeros(0, bool), *(np.array(angles_of(j), bool) for j in tops)])
         w.turns[:] = angles[dofs]
+        w.turns[self.tasks.column[self.tasks.follower[:, 0]]] = 0
         link_clock(w)
         w.function[SEARCHER] = search_callback.address
+        self._lanes: list[Container] = []
+        if self.is_complete and settings.attempts > 1 and all(t.kind != LOOK_AT for t in tasks):
+            self._add_lanes()
         self.addresses = self.data.address, self.tasks.address, w.address
         if like is None and len(w.seed):
             place_seeds(tree.address, *self.addresses)
+
+    def _add_lanes(self) -> None:
+        """Room for eight descents side by side: attempts of a search, and first attempts of a batch's targets."""
+        w, tasks = self.work, self.tasks
+        samples, number = (0, 1) if JIT_DISABLED else (LANES, LANES)
+        data = data_for(self.tree, samples=samples)
+        w.function[ROUND] = lanes_round.address
+        w.lanes[LANES_DATA] = data.address
+        self._lanes.append(data)
+        places = [(ATTEMPTS_LANES, ATTEMPTS_NUMBERS)]
+        if not len(w.turning):  # rotations of lanes and of numbers may differ in the last digit
+            places.append((TARGETS_LANES, TARGETS_NUMBERS))
+        for as_lanes, as_numbers in places:
+            sizes = {"columns": len(self.dofs), "rows": len(tasks.e), "tasks": len(tasks.kind), "poses": 12}
+            lanes = Container(
+                IK_LANES, samples=samples, positions=self.dofs_of_skeleton, numbers=NUMBERS, lanes=number, pasts=0,
+                past_numbers=0, **sizes
+            )  # fmt: skip
+            lanes.search[0] = w.address
+            shared = {f: getattr(lanes, f).reshape(-1) for f in ("q", "number")}
+            shared["target"] = lanes.target.reshape(len(tasks.kind), 12 * number)
+            numbers = Container(
+                IK_LANES, lanes=number, columns=0, rows=0, pasts=EARLY * number, past_numbers=2 + self.dofs_of_skeleton,
+                **shared,
+            )  # fmt: skip
+            w.lanes[as_lanes], w.lanes[as_numbers] = lanes.address, numbers.address
+            self._lanes += [lanes, numbers]
 
     def completed(self) -> SearchArrays:
         """The same with the table of sampled positions."""
@@ -125,7 +171,27 @@ class SearchArrays:
         """Arrays for another thread, which share the table of seeds."""
         return SearchArrays(*self._made_from, like=self)
 
-    def have_moved(self) -> bool:
+    def is_outdated(self, skeleton: Skeleton) -> bool:
+        """Whether the skeleton is built anew, or its coordinates may follow each other in another way."""
+        return (
+            self.tree is not skeleton._tree or skeleton._selections.get(KEY) is not self.coupling or self._have_moved()
+        )
+
+    def still_fit(self, skeleton: Skeleton) -> bool:
+        """Whether they are for the skeleton as it is, though properties have changed.
+
+        Raises:
+            StateError: limits of coordinates that follow leave none to those that they follow.
+        """
+        now = coupling_of(skeleton)
+        if self.tree is not skeleton._tree or not now.is_like(self.coupling) or self._have_moved():
+            return False
+        if now is not self.coupling and len(now.followers):
+            now.limits(self.tree.lower, self.tree.upper, self.dofs)
+        self.coupling = now
+        return True
+
+    def _have_moved(self) -> bool:
         """Whether a node is no longer where it was on its body, or on another body."""
         for node, (body, pose) in self._seen:
             now, there = node._carrier

@@ -1,12 +1,40 @@
-"""Searches for many targets, shared out to threads. Each is the same as by itself, whichever thread takes it."""
+"""Searches for many targets, shared out to threads. Each is the same as by itself, whichever thread takes it.
+
+Early attempts for eight targets are made side by side, in lanes; a lane that ends goes on with the next attempt for its
+target, or with the next target. What is left after early attempts is a search of its own, as for a single target.
+"""
 
 from __future__ import annotations
 
-from kido.ik.engine.search import SEARCH
-from kido.ik.engine.solve import search_and_report, target_is_rigid
+import math
+
+from kido.ik.engine.lanes import COST, ENDED, IK_LANES, MADE, aim_lane, begin_lane, ended_positions
+from kido.ik.engine.limits import clamp, take_limits
+from kido.ik.engine.search import (
+    ATTEMPTS,
+    BEST_ATTEMPT,
+    CANDIDATES,
+    DONE,
+    EARLY,
+    ITERATIONS,
+    LANES_DATA,
+    MADE_ALREADY,
+    MET,
+    NOT_FINITE,
+    ROUND,
+    SEARCH,
+    SECONDS,
+    TARGETS_LANES,
+    TARGETS_NUMBERS,
+    TOTAL,
+    TRIED,
+    USED,
+)
+from kido.ik.engine.solve import begin_attempt, remember, search_and_report, target_is_rigid
 from kido.ik.engine.tasks import TASKS
-from kido.jit import Field, Schema, callback, entry, kernel, view
+from kido.jit import Field, Schema, call4, callback, entry, kernel, view
 from kido.jit.team import share_out
+from kido.tree.schema import DATA, TREE
 
 BATCH = Schema(
     "BATCH",
@@ -29,17 +57,121 @@ def take_targets(s, b, n):
             s.target[k, i] = b.target[n, 16 * k + i]
 
 
+@kernel
+def take_sample(s, w, b, n):
+    """Targets and start of sample n."""
+    take_targets(s, b, n)
+    row = n if b.start.shape[0] > 1 else 0
+    for k in range(w.start.shape[0]):
+        w.start[k] = b.start[row, k]
+
+
+@kernel
+def start_sample(t, d, s, w, b, n, lane, sample, end):
+    """Have a lane make the first attempt for a sample, if there is one left; returns whether there is."""
+    lanes = n.sample.shape[0]
+    n.sample[lane] = -1
+    if sample >= end:
+        return False
+    take_sample(s, w, b, sample)
+    aim_lane(s, n, lane, lanes)
+    for k in range(w.start.shape[0]):
+        d.q[k] = w.start[k]
+    clamp(s, w, d.q)
+    begin_lane(w, n, lane, lanes, d.q, sample, min(w.setting[ITERATIONS], w.setting[TOTAL]))
+    n.made[lane] = 0
+    return True
+
+
+@kernel
+def go_on(s, w, d, b, n, lane):
+    """Have a lane make the next attempt for its sample, if it is an early one; returns whether it is."""
+    lanes = n.sample.shape[0]
+    row, made, used = EARLY * lane, n.made[lane], 0
+    n.past[row + made, 0] = n.number[MADE * lanes + lane]
+    n.past[row + made, 1] = n.number[COST * lanes + lane]
+    if n.number[ENDED * lanes + lane] == 1.0 + NOT_FINITE:
+        n.past[row + made, 1] = math.inf
+    for k in range(w.start.shape[0]):
+        n.past[row + made, 2 + k] = n.q[k * lanes + lane]
+    made += 1
+    n.made[lane] = made
+    for k in range(made):
+        used += int(n.past[row + k, 0])
+    most = min(w.setting[ITERATIONS], w.setting[TOTAL] - used)
+    if made >= min(EARLY, w.setting[ATTEMPTS]) or most <= 0:
+        return False
+    take_sample(s, w, b, n.sample[lane])
+    for number in range(1, made + 1):
+        if not begin_attempt(s, w, d, number):
+            return False
+    clamp(s, w, d.q)
+    begin_lane(w, n, lane, lanes, d.q, n.sample[lane], most)
+    return True
+
+
+@kernel
+def finish_sample(s, d, w, b, n, lane, data, tasks, work):
+    """What is left to do for a sample after the early attempts of its lane."""
+    lanes, sample, row, made = n.sample.shape[0], n.sample[lane], EARLY * lane, n.made[lane]
+    f = w.found
+    take_sample(s, w, b, sample)
+    f[USED], f[TRIED], f[BEST_ATTEMPT] = 0, made, 0
+    for k in range(made):
+        f[USED] += int(n.past[row + k, 0])
+    w.setting[MADE_ALREADY] = made
+    if n.number[ENDED * lanes + lane] == 1.0 + MET:
+        w.setting[MADE_ALREADY] = DONE
+        f[USED], f[TRIED], f[BEST_ATTEMPT] = f[USED] + int(n.number[MADE * lanes + lane]), made + 1, made
+        ended_positions(w, n, lane, lanes, d.q)
+    else:
+        for k in range(CANDIDATES):
+            w.best_cost[k] = math.inf
+        for k in range(made):
+            for i in range(w.kept.shape[0]):
+                w.kept[i] = n.past[row + k, 2 + i]
+            remember(w.kept, n.past[row + k, 1], w, k)
+    search_and_report(b.tree[0], data, tasks, work, b.out, sample)
+    w.setting[MADE_ALREADY] = 0
+
+
+@kernel
+def solve_in_lanes(b, begin, end, data, tasks, work):
+    """Search for samples begin..end-1, their early attempts side by side."""
+    t, d, s, w = view(TREE, b.tree[0]), view(DATA, data), view(TASKS, tasks), view(SEARCH, work)
+    n = view(IK_LANES, w.lanes[TARGETS_NUMBERS])
+    take_limits(t, s, w)
+    lanes, running, sample = n.sample.shape[0], 0, begin
+    for lane in range(lanes):
+        if start_sample(t, d, s, w, b, n, lane, sample, end):
+            running, sample = running + 1, sample + 1
+    while running > 0:
+        if call4(w.function[ROUND], b.tree[0], w.lanes[LANES_DATA], tasks, w.lanes[TARGETS_LANES]) == 0:
+            continue
+        for lane in range(lanes):
+            ended = n.number[ENDED * lanes + lane]
+            if n.sample[lane] < 0 or ended == 0.0:
+                continue
+            if ended != 1.0 + MET and go_on(s, w, d, b, n, lane):
+                continue
+            finish_sample(s, d, w, b, n, lane, data, tasks, work)
+            if start_sample(t, d, s, w, b, n, lane, sample, end):
+                sample += 1
+            else:
+                running -= 1
+
+
 @callback
 def solve_share(address, begin, end, worker):
     """Search for samples begin..end-1 in the arrays of a thread. Returns 0."""
     b = view(BATCH, address)
     data, tasks, work = b.worker[worker, 0], b.worker[worker, 1], b.worker[worker, 2]
     s, w = view(TASKS, tasks), view(SEARCH, work)
+    if w.lanes[LANES_DATA] != 0 and w.lanes[TARGETS_LANES] != 0 and not w.measure[SECONDS] < math.inf:
+        solve_in_lanes(b, begin, end, data, tasks, work)
+        return 0
     for n in range(begin, end):
-        take_targets(s, b, n)
-        row = n if b.start.shape[0] > 1 else 0
-        for k in range(w.start.shape[0]):
-            w.start[k] = b.start[row, k]
+        take_sample(s, w, b, n)
         search_and_report(b.tree[0], data, tasks, work, b.out, n)
     return 0
 

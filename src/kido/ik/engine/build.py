@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kido.errors import ModelError
-from kido.ik.engine.tasks import COM, FRAME_ROWS, POSTURE, TASKS
+from kido.ik.coupling import coupling_of
+from kido.ik.engine.tasks import BALANCE, COM, FRAME_ROWS, POSTURE, TASKS
 from kido.jit import Container
-from kido.skeleton import WORLD_FRAME
+from kido.skeleton import WORLD_FRAME, EndEffector, FrameNode, Support
 from kido.skeleton.body_node import BodyNode
 from kido.skeleton.frames.frame import Frame
 
@@ -51,11 +52,41 @@ def place_of_target(skeleton: Skeleton, target: Frame | Array) -> tuple[int, Arr
     return int(links.of_body[frame._index]), X
 
 
+def places_of_supports(skeleton: Skeleton) -> tuple[list[int], Array]:
+    """Links that carry the points of all active supports, and where they are there (n, 3) [m].
+
+    Raises:
+        ModelError: there are none.
+    """
+    links: list[int] = []
+    places: list[Array] = [np.zeros((0, 3))]
+    for node in skeleton.nodes(FrameNode):
+        support = node.get(Support)
+        if support is not None and support.active:
+            link, X = place_of_node(skeleton, node)
+            points = support.geometry @ X[:3, :3].T + X[:3, 3]
+            links += [link] * len(points)
+            places.append(points)
+    if not links:
+        raise ModelError(
+            f"skeleton {skeleton.name!r}: balance: nothing supports it; give an {EndEffector.__name__} an active "
+            "Support with points"
+        )
+    return links, np.concatenate(places)
+
+
+def rows_of(skeleton: Skeleton, task: Task, columns: int) -> int:
+    """How many rows a task has."""
+    if task.kind == BALANCE:
+        return max(3, len(places_of_supports(skeleton)[0]))
+    return columns if task.kind == POSTURE else FRAME_ROWS
+
+
 def needed_links(skeleton: Skeleton, tasks: Sequence[Task], ends: Sequence[int]) -> list[int]:
     """Links whose poses tasks depend on, parents first; `ends` are the links that carry frames."""
     tree = skeleton._tree
     assert tree is not None
-    if any(task.kind == COM for task in tasks):
+    if any(task.kind in (COM, BALANCE) for task in tasks):
         return list(range(len(tree.parent)))
     found: set[int] = set()
     for link in ends:
@@ -85,24 +116,30 @@ def compile_tasks(skeleton: Skeleton, tasks: Sequence[Task], dofs: Sequence[int]
     targets = [place_of_target(skeleton, t.target) for t in tasks]
     needed = needed_links(skeleton, tasks, [link for link, _ in [*places, *targets]])
     postures = [t for t in tasks if t.kind == POSTURE]
-    rows = [len(dofs) if t.kind == POSTURE else FRAME_ROWS for t in tasks]
+    rows = [rows_of(skeleton, t, len(dofs)) for t in tasks]
     first = np.concatenate([[0], np.cumsum(rows)]).astype(int)
     n = len(tree.body_of_dof)
+    coupling = coupling_of(skeleton)
+    followers = coupling.followers_of(dofs)
     made = Container(
         TASKS, tasks=len(tasks), tasks1=len(tasks) + 1, rows=int(first[-1]), postures=len(postures), dofs=n,
-        columns=len(dofs), bodies=len(tree.parent), paths=len(needed),
+        columns=len(dofs), bodies=len(tree.parent), paths=len(needed), followers=len(followers),
     )  # fmt: skip
     made.first_row[:] = first
     made.needed[:] = needed
     made.active[:] = dofs
     made.column[:] = -1
     made.column[made.active] = np.arange(len(dofs))
+    made.column[followers] = made.column[coupling.master[followers]]
+    made.ratio[:] = coupling.ratio
+    made.follower[:, 0], made.follower[:, 1] = followers, coupling.master[followers]
+    made.offset[:] = coupling.offset[followers]
     for k, (task, (link, X), (base, Y)) in enumerate(zip(tasks, places, targets, strict=True)):
         part = slice(int(first[k]), int(first[k + 1]))
         made.kind[k], made.enabled[k], made.link[k], made.base[k] = task.kind, 1, link, base
         made.pose[k], made.target[k] = X[:3].ravel(), Y[:3].ravel()
         made.axis[k], made.angle[k] = task.axis, task.angle
-        made.to_middle[k], made.level[k], made.gain[k] = int(task.to_middle), task.level, task.gain
+        made.to_middle[k], made.level[k], made.gain[k] = int(task.error_from_center), task.level, task.gain
         if task.kind == POSTURE:
             q = task.positions
             assert q is not None
@@ -111,6 +148,9 @@ def compile_tasks(skeleton: Skeleton, tasks: Sequence[Task], dofs: Sequence[int]
             made.link[k] = postures.index(task)
             made.reference[made.link[k]] = q
             made.weight[part], made.tolerance[part] = np.asarray(task.weights)[made.active], task.tolerance[0]
+        elif task.kind == BALANCE:
+            made.lower[part], made.upper[part] = task.lower[3], np.inf
+            made.weight[part], made.tolerance[part] = task.weights[3], task.tolerance[1]
         else:
             made.lower[part], made.upper[part], made.weight[part] = task.lower, task.upper, task.weights
             made.tolerance[part] = np.repeat(task.tolerance, 3)

@@ -1,9 +1,13 @@
-"""Limits of active coordinates while searching, and turns of angles that are free to turn."""
+"""Limits of active coordinates while searching, and turns of angles that are free to turn.
+
+An angle that another coordinate follows is not free to turn: a full turn would move what follows.
+"""
 
 from __future__ import annotations
 
 import math
 
+from kido.ik.engine.residuals import follow
 from kido.jit import floor, kernel, rint
 
 TURN = 2.0 * math.pi
@@ -35,14 +39,22 @@ def take_limits(t, s, w):
             w.lower[c], w.upper[c] = -math.inf, math.inf
         else:
             w.lower[c], w.upper[c] = t.lower[k], t.upper[k]
+    for n in range(s.offset.shape[0]):  # what follows is within its own limits
+        k = s.follower[n, 0]
+        r, c = s.ratio[k], s.column[k]
+        if r != 0.0:
+            a, b = (t.lower[k] - s.offset[n]) / r, (t.upper[k] - s.offset[n]) / r
+            w.lower[c] = max(w.lower[c], min(a, b))
+            w.upper[c] = max(w.lower[c], min(w.upper[c], max(a, b)))
 
 
 @kernel
 def clamp(s, w, q):
-    """Put positions of active coordinates within their limits."""
+    """Put positions of active coordinates within their limits, and those that follow where these have them."""
     for c in range(s.active.shape[0]):
         k = s.active[c]
         q[k] = min(max(q[k], w.lower[c]), w.upper[c])
+    follow(s, q)
 
 
 @kernel

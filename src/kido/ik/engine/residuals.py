@@ -8,6 +8,9 @@ one of its origin, relative to the link that carries T and in world axes,
 and each coordinate moves B by its column of w and v, plus for links of B, minus for links of T. Components between
 their bounds are zero, with a Jacobian of zero; beyond, a residual is the distance to the bound (or to the middle).
 
+`s` are the tasks, `o` what has targets, residuals and Jacobian: the tasks themselves, or lanes of eight searches.
+Nothing but the look-at branches on a float.
+
 Source: DART report, section 2.8.2; task space regions: Berenson, Srinivasa, Kuffner (2011), eqs. 4-5. Rotation
 vectors: `kido.ik.engine.rotations`.
 """
@@ -24,7 +27,7 @@ from kido.ik.engine.rotations import (
     rotation_vector_of,
 )
 from kido.ik.engine.tasks import COM, EULER_XYZ, LOOK_AT, POSE, POSTURE, ROTATION_VECTOR
-from kido.jit import inlined, kernel
+from kido.jit import inlined, kernel, where_positive
 from kido.joints.frames import rotation_of
 from kido.joints.kinds import BALL, FREE, FREE_MIXED
 from kido.joints.motion import hinge_column
@@ -96,28 +99,18 @@ def placed(d, link, Y, k):
 
 
 @inlined
-def beyond(x, lower, upper, to_middle):
-    """Residual of a component with value x, and whether it counts (1) or lies between its bounds (0)."""
-    e, counts = 0.0, 0.0
+def bounded(s, o, row, x, to_middle):
+    """Write the residual of a row with value x; returns whether it counts (1) or lies between its bounds (0)."""
+    lower, upper = s.lower[row], s.upper[row]
     if lower == upper:
-        e, counts = x - lower, 1.0
-    elif x < lower:
-        e, counts = x - lower, 1.0
-        if to_middle != 0 and upper - lower < math.inf:
-            e = x - 0.5 * (lower + upper)
-    elif x > upper:
-        e, counts = x - upper, 1.0
-        if to_middle != 0 and upper - lower < math.inf:
-            e = x - 0.5 * (lower + upper)
-    return e, counts
-
-
-@inlined
-def bounded(s, row, x, to_middle):
-    """Write the residual of a row; returns whether it counts."""
-    e, counts = beyond(x, s.lower[row], s.upper[row], to_middle)
-    s.e[row] = e
-    return counts
+        o.e[row] = x - lower
+        return 1.0
+    low, high = lower, upper
+    if to_middle != 0 and upper - lower < math.inf:
+        low = high = 0.5 * (lower + upper)
+    below, above = lower - x, x - upper
+    o.e[row] = where_positive(below, x - low, where_positive(above, x - high, 0.0))
+    return where_positive(below, 1.0, where_positive(above, 1.0, 0.0))
 
 
 @inlined
@@ -127,27 +120,36 @@ def scaled_rows(M, a, b, c):
 
 
 @kernel
-def clear_rows(s, first, last):
+def clear_rows(o, first, last):
     """J and e of rows first..last-1 are zero."""
     for r in range(first, last):
-        s.e[r] = 0.0
-        for c in range(s.J.shape[1]):
-            s.J[r, c] = 0.0
+        o.e[r] = 0.0
+        for c in range(o.J.shape[1]):
+            o.J[r, c] = 0.0
 
 
 @kernel
-def add_columns(t, d, s, row, link, sign, x, y, z, A, B, C):
+def follow(s, q):
+    """Put coordinates that mimic active ones where these have them."""
+    for n in range(s.offset.shape[0]):
+        k = s.follower[n, 0]
+        q[k] = s.ratio[k] * q[s.follower[n, 1]] + s.offset[n]
+
+
+@kernel
+def add_columns(t, d, s, o, row, link, sign, x, y, z, A, B, C):
     """Add sign times the motion of a link to six rows of J: [A w + B v; C v], v at the world point (x, y, z)."""
-    J = s.J
+    J = o.J
     i = link
     while i >= 0:
         rx, ry, rz = x - d.p[i, 0], y - d.p[i, 1], z - d.p[i, 2]
         for k in range(t.first_dof[i], t.first_dof[i + 1]):
             c = s.column[k]
             if c >= 0:
-                w0, w1, w2 = sign * d.H[k, 0], sign * d.H[k, 1], sign * d.H[k, 2]
+                f = sign * s.ratio[k]
+                w0, w1, w2 = f * d.H[k, 0], f * d.H[k, 1], f * d.H[k, 2]
                 v0, v1, v2 = cross(w0, w1, w2, rx, ry, rz)
-                v0, v1, v2 = v0 + sign * d.H[k, 3], v1 + sign * d.H[k, 4], v2 + sign * d.H[k, 5]
+                v0, v1, v2 = v0 + f * d.H[k, 3], v1 + f * d.H[k, 4], v2 + f * d.H[k, 5]
                 a0, a1, a2 = rotate(A, w0, w1, w2)
                 b0, b1, b2 = rotate(B, v0, v1, v2)
                 c0, c1, c2 = rotate(C, v0, v1, v2)
@@ -161,33 +163,45 @@ def add_columns(t, d, s, row, link, sign, x, y, z, A, B, C):
 
 
 @kernel
-def pose_task(t, d, s, k):
+def pose_task(t, d, s, o, k):
     """Displacement of B from T: [angle; position], in the axes of T."""
     row = s.first_row[k]
     link, base = s.link[k], s.base[k]
     R, x, y, z = placed(d, link, s.pose, k)
-    F, a, b, c = placed(d, base, s.target, k)
+    F, a, b, c = placed(d, base, o.target, k)
     middle = s.to_middle[k]
     p0, p1, p2 = rotate_inverse(F, x - a, y - b, z - c)
-    f3, f4, f5 = bounded(s, row + 3, p0, middle), bounded(s, row + 4, p1, middle), bounded(s, row + 5, p2, middle)
+    f3, f4, f5 = (
+        bounded(s, o, row + 3, p0, middle),
+        bounded(s, o, row + 4, p1, middle),
+        bounded(s, o, row + 5, p2, middle),
+    )
     Ft = transpose(F)
     C = scaled_rows(Ft, f3, f4, f5)
     A = NOTHING
     if s.angle[k] == ROTATION_VECTOR:
         r0, r1, r2 = rotation_vector_of(compose(Ft, R))
-        f0, f1, f2 = bounded(s, row, r0, middle), bounded(s, row + 1, r1, middle), bounded(s, row + 2, r2, middle)
+        f0, f1, f2 = (
+            bounded(s, o, row, r0, middle),
+            bounded(s, o, row + 1, r1, middle),
+            bounded(s, o, row + 2, r2, middle),
+        )
         A = scaled_rows(compose(inverse_left_jacobian(r0, r1, r2), Ft), f0, f1, f2)
     elif s.angle[k] == EULER_XYZ:
         r0, r1, r2 = euler_xyz_of(compose(Ft, R))
-        f0, f1, f2 = bounded(s, row, r0, middle), bounded(s, row + 1, r1, middle), bounded(s, row + 2, r2, middle)
+        f0, f1, f2 = (
+            bounded(s, o, row, r0, middle),
+            bounded(s, o, row + 1, r1, middle),
+            bounded(s, o, row + 2, r2, middle),
+        )
         A = scaled_rows(compose(inverse_euler_jacobian(r0, r1), Ft), f0, f1, f2)
-    add_columns(t, d, s, row, link, 1.0, x, y, z, A, NOTHING, C)
+    add_columns(t, d, s, o, row, link, 1.0, x, y, z, A, NOTHING, C)
     if base >= 0:
-        add_columns(t, d, s, row, base, -1.0, x, y, z, A, NOTHING, C)
+        add_columns(t, d, s, o, row, base, -1.0, x, y, z, A, NOTHING, C)
 
 
 @kernel
-def look_at_task(t, d, s, k):
+def look_at_task(t, d, s, o, k):
     """Angle times axis of the turn from the direction of T's origin to the task's axis, in the axes of B.
 
     With u the unit vector to T's origin in B, at distance n, a the axis, c = a . u:
@@ -201,7 +215,7 @@ def look_at_task(t, d, s, k):
     row = s.first_row[k]
     link, base = s.link[k], s.base[k]
     R, x, y, z = placed(d, link, s.pose, k)
-    _, a, b, c = placed(d, base, s.target, k)
+    _, a, b, c = placed(d, base, o.target, k)
     u0, u1, u2 = rotate_inverse(R, a - x, b - y, c - z)
     n = math.sqrt(u0 * u0 + u1 * u1 + u2 * u2 + TINY2)
     u0, u1, u2 = u0 / n, u1 / n, u2 / n
@@ -228,7 +242,7 @@ def look_at_task(t, d, s, k):
     if sine2 > 1e-6 or cosine < 0.0:
         g = angle / sine
         h = (1.0 - g * cosine) / sine2
-    s.e[row], s.e[row + 1], s.e[row + 2] = g * x0, g * x1, g * x2
+    o.e[row], o.e[row + 1], o.e[row + 2] = g * x0, g * x1, g * x2
     # e' = g u' x a - h (a . u') u x a; columns of the linear map of u', which is -(v - u (u . v)) / n
     q = -1.0 / n
     G = (
@@ -243,13 +257,13 @@ def look_at_task(t, d, s, k):
         q * (G[6] - G2 * u0), q * (G[7] - G2 * u1), q * (G[8] - G2 * u2),
     )  # fmt: skip
     B = compose(G, transpose(R))
-    add_columns(t, d, s, row, link, 1.0, a, b, c, NOTHING, B, NOTHING)
+    add_columns(t, d, s, o, row, link, 1.0, a, b, c, NOTHING, B, NOTHING)
     if base >= 0:
-        add_columns(t, d, s, row, base, -1.0, a, b, c, NOTHING, B, NOTHING)
+        add_columns(t, d, s, o, row, base, -1.0, a, b, c, NOTHING, B, NOTHING)
 
 
 @kernel
-def com_task(t, d, s, k):
+def com_task(t, d, s, o, k):
     """Position of the centre of mass of all bodies in T: rows 3 to 5, in the axes of T."""
     row = s.first_row[k]
     base = s.base[k]
@@ -267,10 +281,14 @@ def com_task(t, d, s, k):
         return
     scale = 1.0 / mass
     m0, m1, m2 = scale * m0, scale * m1, scale * m2
-    F, a, b, c = placed(d, base, s.target, k)
+    F, a, b, c = placed(d, base, o.target, k)
     p0, p1, p2 = rotate_inverse(F, m0 - a, m1 - b, m2 - c)
     middle = s.to_middle[k]
-    f3, f4, f5 = bounded(s, row + 3, p0, middle), bounded(s, row + 4, p1, middle), bounded(s, row + 5, p2, middle)
+    f3, f4, f5 = (
+        bounded(s, o, row + 3, p0, middle),
+        bounded(s, o, row + 4, p1, middle),
+        bounded(s, o, row + 5, p2, middle),
+    )
     C = scaled_rows(transpose(F), f3, f4, f5)
     # A coordinate moves what hangs on it as one body (kido.kernels.momentum.com_jacobian).
     for i in range(t.parent.shape[0] - 1, -1, -1):
@@ -280,10 +298,11 @@ def com_task(t, d, s, k):
             if column >= 0:
                 v0, v1, v2 = cross(d.H[j, 0], d.H[j, 1], d.H[j, 2], x, y, z)
                 v0, v1, v2 = v0 + m * d.H[j, 3], v1 + m * d.H[j, 4], v2 + m * d.H[j, 5]
-                v0, v1, v2 = rotate(C, scale * v0, scale * v1, scale * v2)
-                s.J[row + 3, column] += v0
-                s.J[row + 4, column] += v1
-                s.J[row + 5, column] += v2
+                f = scale * s.ratio[j]
+                v0, v1, v2 = rotate(C, f * v0, f * v1, f * v2)
+                o.J[row + 3, column] += v0
+                o.J[row + 4, column] += v1
+                o.J[row + 5, column] += v2
         parent = t.parent[i]
         if parent >= 0:
             P[parent, 6] += x + m * d.l[i, 0]
@@ -291,7 +310,7 @@ def com_task(t, d, s, k):
             P[parent, 8] += z + m * d.l[i, 2]
             P[parent, 9] += m
     if base >= 0:
-        add_columns(t, d, s, row, base, -1.0, m0, m1, m2, NOTHING, NOTHING, C)
+        add_columns(t, d, s, o, row, base, -1.0, m0, m1, m2, NOTHING, NOTHING, C)
 
 
 @inlined
@@ -318,7 +337,7 @@ def turn_from(p, row, q, k):
 
 
 @kernel
-def posture_task(t, d, s, k):
+def posture_task(t, d, s, o, k):
     """Positions from the reference: differences; of ball and free joints log(Ref^T R) and Ref^T (p - p_ref)."""
     row, middle = s.first_row[k], s.to_middle[k]
     reference, which = s.reference, s.link[k]
@@ -329,17 +348,17 @@ def posture_task(t, d, s, k):
         first = t.first_dof[i]
         turns = kind == BALL or kind == FREE or kind == FREE_MIXED
         if s.chart[i] != 0 or not turns or (kind == FREE_MIXED and j >= first + 3):
-            s.J[row + c, c] = bounded(s, row + c, d.q[j] - reference[which, j], middle)
+            o.J[row + c, c] = bounded(s, o, row + c, d.q[j] - reference[which, j], middle)
         elif j < first + 3:
             r0, r1, r2 = turn_from(reference, which, d.q, first)
             M = transpose(inverse_left_jacobian(r0, r1, r2))
             n = j - first
             x = r0 if n == 0 else r1 if n == 1 else r2
-            counts = bounded(s, row + c, x, middle)
+            counts = bounded(s, o, row + c, x, middle)
             for m in range(3):
                 column = s.column[first + m]
                 if column >= 0:
-                    s.J[row + c, column] = counts * at(M, 3 * n + m)
+                    o.J[row + c, column] = counts * at(M, 3 * n + m)
         else:
             F = rotation_vector_to_matrix(
                 reference[which, first], reference[which, first + 1], reference[which, first + 2]
@@ -354,28 +373,28 @@ def posture_task(t, d, s, k):
             M = compose(transpose(F), R)
             n = j - first - 3
             x = p0 if n == 0 else p1 if n == 1 else p2
-            counts = bounded(s, row + c, x, middle)
+            counts = bounded(s, o, row + c, x, middle)
             for m in range(3):
                 column = s.column[first + 3 + m]
                 if column >= 0:
-                    s.J[row + c, column] = counts * at(M, 3 * n + m)
+                    o.J[row + c, column] = counts * at(M, 3 * n + m)
 
 
 @kernel
-def task_residual(t, d, s, k):
+def task_residual(t, d, s, o, k):
     """e and J of the rows of task k; poses and columns of the links it depends on must be current."""
-    clear_rows(s, s.first_row[k], s.first_row[k + 1])
+    clear_rows(o, s.first_row[k], s.first_row[k + 1])
     if s.enabled[k] == 0:
         return
     kind = s.kind[k]
     if kind == POSE:
-        pose_task(t, d, s, k)
+        pose_task(t, d, s, o, k)
     elif kind == LOOK_AT:
-        look_at_task(t, d, s, k)
+        look_at_task(t, d, s, o, k)
     elif kind == COM:
-        com_task(t, d, s, k)
+        com_task(t, d, s, o, k)
     elif kind == POSTURE:
-        posture_task(t, d, s, k)
+        posture_task(t, d, s, o, k)
 
 
 @kernel
@@ -383,4 +402,4 @@ def residuals(t, d, s):
     """e and J of all tasks at the positions in the data."""
     needed_transforms(t, d, s)
     for k in range(s.kind.shape[0]):
-        task_residual(t, d, s, k)
+        task_residual(t, d, s, s, k)

@@ -9,15 +9,21 @@ from kido.jit import Field, Schema
 MET, CLOSEST, STOPPED, NOT_FINITE = range(4)
 
 # Whole-number settings: iterations of an attempt; attempts; iterations of all; of the refinement of what is closest;
-# seeds of the user's, which come before the others.
-ITERATIONS, ATTEMPTS, TOTAL, REFINEMENT, GIVEN_SEEDS = range(5)
+# seeds of the user's, which come before the others; and how many attempts were made already, with ends that are among
+# the best, or DONE: the tasks are met at the positions in the data.
+ITERATIONS, ATTEMPTS, TOTAL, REFINEMENT, GIVEN_SEEDS, MADE_ALREADY = range(6)
+DONE = -1
+EARLY = 4  # attempts that are made one after the other, as one of them mostly meets; later ones are made side by side
 # Other settings: seconds (inf: any), share of the cost that four iterations must remove, gradient that counts as zero
 # beside the residual, damping by the cost, least damping; seconds of a clock's tick; when to stop.
 SECONDS, LEAST_DECREASE, STATIONARY, DAMPING, LEAST_DAMPING, SCALE, DEADLINE = range(7)
 # Counts of the last search: status, iterations, attempts, attempt that the result is from.
 STATUS, USED, TRIED, BEST_ATTEMPT = range(4)
-# Functions: the clock and its arguments, and the search itself.
-CLOCK, FIRST, SECOND, SEARCHER = range(4)
+# Functions: the clock and its arguments, the search itself, a round of lanes.
+CLOCK, FIRST, SECOND, SEARCHER, ROUND = range(5)
+# Addresses of lanes: the data of eight poses; of the attempts of a search, and as numbers; of a batch's targets, and as
+# numbers.
+LANES_DATA, ATTEMPTS_LANES, ATTEMPTS_NUMBERS, TARGETS_LANES, TARGETS_NUMBERS = range(5)
 CANDIDATES = 6  # ends of attempts that are refined where no attempt meets the tasks
 # What is reported beside positions, in numbers after them.
 REPORT = 8
@@ -30,7 +36,8 @@ SEARCH = Schema(
     Field("setting", "i", (8,), doc="whole-number settings"),
     Field("measure", "f", (8,), doc="other settings"),
     Field("found", "i", (4,), doc="counts of the last search"),
-    Field("function", "i", (4,), doc="the operating system's clock with its arguments, and the search: addresses"),
+    Field("function", "i", (5,), doc="addresses of the operating system's clock, with its arguments, and of our own"),
+    Field("lanes", "i", (5,), doc="addresses, see LANES_DATA ...; 0: attempts are made one by one"),
     Field("tick", "i", (2,), doc="what the clock writes"),
     Field("turns", "i", ("columns",), doc="1: the coordinate is an angle"),
     Field("lower", "f", ("columns",), "rad or m", "least position while searching; -inf: none"),

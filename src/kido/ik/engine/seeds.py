@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 from scipy.stats import qmc
 
+from kido.ik.coupling import coupling_of
 from kido.joints import JointKind
 from kido.joints.kinds import PRISMATIC
 from kido.skeleton.joints.compound_joint import CompoundJoint
@@ -63,7 +64,7 @@ def sampled_positions(skeleton: Skeleton, dofs: NDArray[np.integer], number: int
     """
     tree = skeleton._tree
     assert tree is not None
-    lower, upper = tree.lower[dofs].copy(), tree.upper[dofs].copy()
+    lower, upper = coupling_of(skeleton).limits(tree.lower, tree.upper, dofs)
     turns = np.concatenate([angles_of(j) for j in (b.parent_joint for b in skeleton._links.top)] or [()])  # type: ignore[union-attr]
     is_angle = turns[dofs].astype(bool) if len(dofs) else np.zeros(0, bool)
     reach = np.where(is_angle, np.pi, reach_of(skeleton))

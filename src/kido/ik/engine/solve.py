@@ -2,7 +2,8 @@
 
 The first attempt begins at the start, those after it at the user's seeds, and then at the other seeds, in the order
 of how far their poses are from the targets: a table of sampled positions and the poses that they reach. After some of
-these every other one is the next of the table.
+these every other one is the next of the table. Where early attempts fail, the others are made eight at a time, in lanes
+(`kido.ik.engine.lanes`), and the first to meet the tasks, counted by rounds, is the result.
 """
 
 from __future__ import annotations
@@ -10,16 +11,32 @@ from __future__ import annotations
 import math
 
 from kido.ik.engine.clock import now
+from kido.ik.engine.lanes import (
+    COST,
+    ENDED,
+    IK_LANES,
+    MADE,
+    MOST,
+    aim_lane,
+    begin_lane,
+    ended_positions,
+)
 from kido.ik.engine.levenberg import attempt, refine
 from kido.ik.engine.limits import clamp, take_limits, unwind
-from kido.ik.engine.residuals import needed_transforms, placed, residuals
+from kido.ik.engine.residuals import follow, needed_transforms, placed, residuals
 from kido.ik.engine.search import (
     ATTEMPTS,
+    ATTEMPTS_LANES,
+    ATTEMPTS_NUMBERS,
     BEST_ATTEMPT,
     CANDIDATES,
     DEADLINE,
+    DONE,
+    EARLY,
     GIVEN_SEEDS,
     ITERATIONS,
+    LANES_DATA,
+    MADE_ALREADY,
     MET,
     NOT_FINITE,
     OUT_ANGLE,
@@ -31,6 +48,7 @@ from kido.ik.engine.search import (
     OUT_POSTURE,
     OUT_STATUS,
     REFINEMENT,
+    ROUND,
     SEARCH,
     SEARCHER,
     SECONDS,
@@ -142,9 +160,8 @@ def begin_attempt(s, w, d, number):
 
 
 @kernel
-def remember(d, s, w, number):
-    """Enter the positions at hand among the best, if they are."""
-    cost = weighted_cost(s)
+def remember(q, cost, w, number):
+    """Enter the end of an attempt among the best, if it is."""
     n = CANDIDATES - 1
     if not cost < w.best_cost[n]:
         return
@@ -155,7 +172,7 @@ def remember(d, s, w, number):
         n -= 1
     w.best_cost[n], w.best_attempt[n] = cost, number
     for k in range(w.kept.shape[0]):
-        w.best[n, k] = d.q[k]
+        w.best[n, k] = q[k]
 
 
 @kernel
@@ -189,19 +206,90 @@ def closest(t, d, s, w, late):
 
 
 @kernel
-def search(t, d, s, w):
+def start_lane(s, w, d, n, lane, number, reserved):
+    """Have a lane make an attempt, if there is one left; returns how many iterations it may take, 0: there is none."""
+    lanes = n.sample.shape[0]
+    most = min(w.setting[ITERATIONS], w.setting[TOTAL] - w.found[USED] - reserved)
+    n.sample[lane] = -1
+    if number >= w.setting[ATTEMPTS] or most <= 0 or not begin_attempt(s, w, d, number):
+        return 0
+    clamp(s, w, d.q)
+    begin_lane(w, n, lane, lanes, d.q, number, most)
+    w.found[TRIED] += 1
+    return most
+
+
+@kernel
+def attempts_in_lanes(d, s, w, number, tree, tasks):
+    """Attempts from a number on, side by side, until one meets the tasks: the first, counted by rounds."""
+    f = w.found
+    n = view(IK_LANES, w.lanes[ATTEMPTS_NUMBERS])
+    lanes = n.sample.shape[0]
+    running, reserved = 0, 0
+    for lane in range(lanes):
+        aim_lane(s, n, lane, lanes)
+        most = start_lane(s, w, d, n, lane, number, reserved)
+        if most > 0:
+            number, running, reserved = number + 1, running + 1, reserved + most
+    while running > 0:
+        if call4(w.function[ROUND], tree, w.lanes[LANES_DATA], tasks, w.lanes[ATTEMPTS_LANES]) == 0:
+            continue
+        best, winner = -1, -1
+        for lane in range(lanes):
+            ended = int(n.number[ENDED * lanes + lane])
+            if n.sample[lane] < 0 or ended == 0:
+                continue
+            f[USED] += int(n.number[MADE * lanes + lane])
+            reserved -= int(n.number[MOST * lanes + lane])
+            running -= 1
+            ended -= 1
+            if ended == MET:
+                if best < 0 or n.sample[lane] < best:
+                    best, winner = n.sample[lane], lane
+            elif ended != NOT_FINITE:
+                ended_positions(w, n, lane, lanes, d.q)
+                remember(d.q, n.number[COST * lanes + lane], w, n.sample[lane])
+            n.sample[lane] = -1
+        if best >= 0:
+            for lane in range(lanes):
+                if n.sample[lane] >= 0:
+                    f[USED] += int(n.number[MADE * lanes + lane])
+            f[BEST_ATTEMPT] = best
+            ended_positions(w, n, winner, lanes, d.q)
+            return MET
+        for lane in range(lanes):
+            if n.sample[lane] < 0:
+                most = start_lane(s, w, d, n, lane, number, reserved)
+                if most > 0:
+                    number, running, reserved = number + 1, running + 1, reserved + most
+    return STOPPED
+
+
+@kernel
+def search(t, d, s, w, tree, tasks):
     """Have the positions in the data meet the tasks, or come as close as may be; returns the status."""
     f = w.found
-    f[USED], f[TRIED], f[BEST_ATTEMPT] = 0, 0, 0
     take_limits(t, s, w)
+    first = w.setting[MADE_ALREADY]
+    if first == DONE:
+        unwind(t, s, w, d.q)
+        f[STATUS] = MET
+        return MET
+    if first == 0:
+        f[USED], f[TRIED], f[BEST_ATTEMPT] = 0, 0, 0
+        for n in range(CANDIDATES):
+            w.best_cost[n] = math.inf
+    for number in range(1, first):
+        begin_attempt(s, w, d, number)  # of seeds, these are used
     limited = w.measure[SECONDS] < math.inf
     if limited:
         w.measure[DEADLINE] = now(w) + w.measure[SECONDS]
-    for n in range(CANDIDATES):
-        w.best_cost[n] = math.inf
     status, late = STOPPED, False
-    for number in range(w.setting[ATTEMPTS]):
-        if not begin_attempt(s, w, d, number):
+    one_by_one = w.setting[ATTEMPTS]
+    if w.lanes[LANES_DATA] != 0 and not limited:
+        one_by_one = min(one_by_one, EARLY + w.setting[GIVEN_SEEDS])
+    for number in range(first, one_by_one):
+        if (number > 0 and f[USED] >= w.setting[TOTAL]) or not begin_attempt(s, w, d, number):
             break
         clamp(s, w, d.q)
         f[TRIED] += 1
@@ -210,10 +298,12 @@ def search(t, d, s, w):
             status, f[BEST_ATTEMPT] = MET, number
             break
         if ended != NOT_FINITE:
-            remember(d, s, w, number)
+            remember(d.q, weighted_cost(s), w, number)
         late = limited and now(w) > w.measure[DEADLINE]
-        if late or f[USED] >= w.setting[TOTAL]:
+        if late:
             break
+    if status != MET and one_by_one < w.setting[ATTEMPTS]:
+        status = attempts_in_lanes(d, s, w, one_by_one, tree, tasks)
     if status != MET:
         status = closest(t, d, s, w, late)
     unwind(t, s, w, d.q)
@@ -275,7 +365,7 @@ def take_target(s, k, X, n):
 def search_callback(tree, data, tasks, work):
     """`search`, with residuals at what it found; one piece of code for all that call it. Returns the status."""
     t, d, s = view(TREE, tree), view(DATA, data), view(TASKS, tasks)
-    status = search(t, d, s, view(SEARCH, work))
+    status = search(t, d, s, view(SEARCH, work), tree, tasks)
     residuals(t, d, s)
     return status
 
@@ -331,6 +421,7 @@ def place_seeds(tree, data, tasks, work):
     for n in range(w.seed.shape[0]):
         for k in range(w.seed.shape[1]):
             d.q[k] = w.seed[n, k]
+        follow(s, d.q)
         needed_transforms(t, d, s)
         for k in range(s.kind.shape[0]):
             if s.kind[k] == POSE:

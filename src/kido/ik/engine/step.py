@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from kido.ik.engine.residuals import residuals
+from kido.ik.engine.residuals import follow, residuals
 from kido.jit import kernel
 from kido.kernels.integration import advance_joint
 
@@ -74,6 +74,7 @@ def take_step(t, d, s, w):
     for n in range(w.turning.shape[0]):
         if s.chart[w.turning[n]] == 0:
             advance_joint(t, d, w.turning[n], 1.0)
+    follow(s, d.q)
 
 
 @kernel

@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 
 from kido.errors import ModelError
 from kido.ik.motion.poses import Poses
-from kido.ik.motion.rotations import inverse_left_jacobians, logarithms
+from kido.ik.rotations import inverse_left_jacobian, vector_of_rotation
 from kido.math.transform import as_numbers, as_transform, as_vector
 from kido.optimization import central_differences
 
@@ -226,22 +226,22 @@ class OrientationConstraint(_NodeConstraint):
 
     def evaluate(self, skeleton: Skeleton, frame: int) -> Array:
         """c (3,) at the skeleton's present pose."""
-        return logarithms((self._target_of(skeleton, frame).T @ self.node.world_transform[:3, :3])[None])[0]
+        return vector_of_rotation(self._target_of(skeleton, frame).T @ self.node.world_transform[:3, :3])
 
     def jacobian(self, skeleton: Skeleton, frame: int) -> Array:
         """Derivatives (3, dofs) of c."""
         c = self.evaluate(skeleton, frame)
         J = self._target_of(skeleton, frame).T @ skeleton.jacobian(self.node)[:3]
-        return inverse_left_jacobians(c[None])[0] @ J
+        return inverse_left_jacobian(c) @ J
 
     def evaluate_frames(self, poses: Poses, frames: NDArray[np.int64]) -> Array:
         """c (frames, 3) in some frames at once."""
-        return logarithms(self.target.swapaxes(-1, -2) @ poses.transforms(self.node, frames)[:, :3, :3])
+        return vector_of_rotation(self.target.swapaxes(-1, -2) @ poses.transforms(self.node, frames)[:, :3, :3])
 
     def jacobian_frames(self, poses: Poses, frames: NDArray[np.int64]) -> Array:
         """Derivatives (frames, 3, dofs) in some frames at once."""
         J = self.target.swapaxes(-1, -2) @ poses.jacobians(self.node, frames, np.zeros(3))[:, :3]
-        return inverse_left_jacobians(self.evaluate_frames(poses, frames)) @ J
+        return inverse_left_jacobian(self.evaluate_frames(poses, frames)) @ J
 
 
 def as_numbers_of(value: Any, what: str, shape: tuple[int, ...]) -> Array:

@@ -12,14 +12,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from kido.batch import Batch
 from kido.errors import ModelError
+from kido.ik.coupling import coupling_of
 from kido.ik.motion.banded import BandedNormalEquations
 from kido.ik.motion.boxes import ConstraintBox, ObjectiveBox
 from kido.ik.motion.constraint import PoseConstraint
 from kido.ik.motion.poses import Poses
-from kido.ik.motion.rotations import exponentials, right_jacobians
 from kido.ik.motion.rows import ConstraintRows, Part, Rows, add_normal_equations, parts_of, sparse_jacobian
 from kido.ik.motion.smoothness import AccelerationRows, VelocityRows, pieces_of
 from kido.ik.motion.variable import Variable
+from kido.ik.rotations import right_jacobian, rotation_of_vector
 from kido.math.transform import as_numbers, number_or_nan
 from kido.optimization import Evaluator, GaussNewtonSolver, LeastSquares, Problem, Solution, Solver
 
@@ -48,7 +49,8 @@ class MotionProblem(Problem):
         skeleton: what moves.
         frames: how many poses there are.
         time_step: h [s], from frame to frame.
-        variables: coordinates that may move; all, within their limits, unless given.
+        variables: coordinates that may move; unless given all, within their limits, but for LOCKED ones. Those that
+            mimic variables follow them, within their own limits; smoothness is that of variables.
         initial: where to start, (dofs,) or (frames, dofs) [m, rad]; the present positions unless given. Coordinates
             that are no variables stay there.
         constraints: what must hold: a `ConstraintBox`, or pose constraints that must be zero.
@@ -108,7 +110,7 @@ class MotionProblem(Problem):
         """Positions (frames, dofs) of all coordinates at x."""
         q = self._base.copy()
         q[:, self._dofs] = x.reshape(self.frames, -1)
-        return q
+        return coupling_of(self.skeleton).spread(q, self._dofs)
 
     def retract(self, x: Array, dx: Array) -> Array:
         """x moved by dx on the joints' manifolds."""
@@ -125,9 +127,9 @@ class MotionProblem(Problem):
             if piece.rotation:
                 to_rates = np.zeros((self.frames, len(piece.dofs), len(piece.dofs)))
                 v = q[:, piece.dofs[:3]]
-                to_rates[:, :3, :3] = right_jacobians(v)
+                to_rates[:, :3, :3] = right_jacobian(v)
                 if len(piece.dofs) > 3:
-                    to_rates[:, 3:, 3:] = exponentials(v).transpose(0, 2, 1)
+                    to_rates[:, 3:, 3:] = rotation_of_vector(v).transpose(0, 2, 1)
                 chosen = to_rates[:, piece.chosen][:, :, piece.chosen]
                 by_frame[..., piece.columns] = np.einsum("...ki,kij->...kj", by_frame[..., piece.columns], chosen)
         return rows
@@ -217,6 +219,7 @@ class MotionProblem(Problem):
                 raise ModelError(f"variables: expected those of skeleton {self.skeleton.name!r}, got {variable!r}")
         if len({v.dof.index for v in chosen}) != len(chosen):
             raise ModelError("variables: a coordinate is listed twice")
+        coupling_of(self.skeleton).checked([v.dof.index for v in chosen])
         return chosen
 
     def _checked_positions(self, initial: ArrayLike | None) -> Array:

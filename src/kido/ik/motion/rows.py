@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from kido.ik.coupling import coupling_of
 from kido.ik.motion.constraint import PoseConstraint
 from kido.ik.motion.poses import Poses
 
@@ -71,7 +72,7 @@ class ConstraintRows:
 
     def parts(self, poses: Poses) -> list[Part]:
         """Its derivatives."""
-        J = self.constraint.jacobian_frames(poses, self.frames)[:, :, self.dofs]
+        J = coupling_of(poses.skeleton).columns(self.constraint.jacobian_frames(poses, self.frames), self.dofs)
         return [Part(self.frames, self.columns, self.scale[:, :, None] * J)]
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kido.ik.motion.poses import Poses
-from kido.ik.motion.rotations import exponentials, inverse_left_jacobians, logarithms
 from kido.ik.motion.rows import Indices, Part
+from kido.ik.rotations import inverse_left_jacobian, rotation_of_vector, vector_of_rotation
 from kido.skeleton import BallJoint, FreeJoint
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ class Piece:
         log(R_k^T R_k+1), the turn in the body's axes; of free joints this and the way of the origin in fixed axes."""
         d = np.diff(q[:, self.dofs], axis=0)
         if self.rotation:
-            R = exponentials(q[:, self.dofs[:3]])
-            d[:, :3] = logarithms(R[:-1].transpose(0, 2, 1) @ R[1:])
+            R = rotation_of_vector(q[:, self.dofs[:3]])
+            d[:, :3] = vector_of_rotation(R[:-1].transpose(0, 2, 1) @ R[1:])
         return d
 
     def derivatives(self, q: Array, d: Array) -> tuple[Array, Array]:
@@ -50,9 +50,9 @@ class Piece:
         first = np.tile(-np.eye(c), (len(d), 1, 1))
         second = -first
         if self.rotation:
-            R = exponentials(q[:, self.dofs[:3]])
-            first[:, :3, :3] = -inverse_left_jacobians(d[:, :3])
-            second[:, :3, :3] = inverse_left_jacobians(-d[:, :3])
+            R = rotation_of_vector(q[:, self.dofs[:3]])
+            first[:, :3, :3] = -inverse_left_jacobian(d[:, :3])
+            second[:, :3, :3] = inverse_left_jacobian(-d[:, :3])
             if c > 3:
                 first[:, 3:, 3:], second[:, 3:, 3:] = -R[:-1], R[1:]
         return first[:, :, self.chosen], second[:, :, self.chosen]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kido.errors import ModelError
+from kido.ik.coupling import coupling_of
 from kido.math.transform import number_or_nan
 from kido.skeleton import BallJoint, DegreeOfFreedom, FreeJoint
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 class Variable:
     """A coordinate that may move, within bounds.
 
+    Coordinates that mimic it move with it, and keep it within their limits too.
+
     Coordinates of ball and free joints move on their manifold of rotations and have no bounds; say what they must not
     do by an inequality constraint.
 
@@ -28,6 +31,7 @@ class Variable:
         upper: largest position [m, rad]; the coordinate's own limit unless given.
 
     Raises:
+        StateError: the coordinate mimics another, or is LOCKED.
         ModelError: bounds that are NaN or the wrong way round, or bounds of a ball or free joint.
     """
 
@@ -39,7 +43,7 @@ class Variable:
         if not isinstance(self.dof, DegreeOfFreedom):
             raise ModelError(f"variable: expected a degree of freedom, got {self.dof!r}")
         curved = isinstance(self.dof.joint, BallJoint | FreeJoint)
-        own = (-np.inf, np.inf) if curved else (self.dof.position_lower_limit, self.dof.position_upper_limit)
+        own = (-np.inf, np.inf) if curved else _limits_of(self.dof)
         for name, limit in zip(("lower", "upper"), own):
             given = getattr(self, name)
             value = limit if given is None else number_or_nan(given)
@@ -58,5 +62,16 @@ class Variable:
 
     @classmethod
     def of(cls, skeleton: Skeleton) -> list[Variable]:
-        """All coordinates of a skeleton within their own limits."""
-        return [cls(dof) for dof in skeleton.dofs]
+        """All independent coordinates of a skeleton that are not LOCKED, within their own limits."""
+        own = skeleton.dofs
+        return [cls(own[k]) for k in coupling_of(skeleton).every()]
+
+
+def _limits_of(dof: DegreeOfFreedom) -> tuple[float, float]:
+    """Limits of a coordinate that keep also what mimics it within limits."""
+    skeleton = dof.joint.child.skeleton
+    coupling = coupling_of(skeleton)
+    index = coupling.checked([dof.index])
+    lower, upper = (np.array([getattr(d, f"position_{s}_limit") for d in skeleton.dofs]) for s in ("lower", "upper"))
+    low, high = coupling.limits(lower, upper, index)
+    return float(low[0]), float(high[0])

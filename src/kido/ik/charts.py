@@ -1,0 +1,42 @@
+"""Ball and free joints whose positions have limits: they are moved in these numbers, their chart."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kido.ik.rotations import right_jacobian, rotation_of_vector
+from kido.joints.kinds import BALL, FREE
+
+if TYPE_CHECKING:
+    from kido.skeleton import Skeleton
+
+Array = NDArray[np.float64]
+_KEY = "joints moved in their charts"
+
+
+def charted_joints(skeleton: Skeleton) -> list[slice]:
+    """Coordinates of each ball or free joint that has a limit on one of its positions."""
+    skeleton._compiled()
+    found = skeleton._selections.get(_KEY)
+    if found is None:
+        tree = skeleton._tree
+        assert tree is not None
+        found = []
+        for i in np.flatnonzero(np.isin(tree.kind, (BALL, FREE))):
+            own = slice(int(tree.first_dof[i]), int(tree.first_dof[i + 1]))
+            if np.isfinite(tree.lower[own]).any() or np.isfinite(tree.upper[own]).any():
+                found.append(own)
+        skeleton._selections[_KEY] = found
+    return found
+
+
+def chart_rates(q: Array) -> Array:
+    """Velocities per rate of positions (n, n): w = J_r(r) r', and of free joints v = R^T p'."""
+    M = np.zeros((len(q), len(q)))
+    M[:3, :3] = right_jacobian(q[:3])
+    if len(q) > 3:
+        M[3:, 3:] = rotation_of_vector(q[:3]).T
+    return M
