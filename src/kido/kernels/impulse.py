@@ -11,19 +11,15 @@ from kido.math.so3 import cross
 
 
 @kernel
-def impulse_row(t, d, first, last, body, sign, n0, n1, n2, f0, f1, f2, J, Y, at):
-    """Add one constraint row of a body to J and its response M^-1 J^T to Y.
-
-    Args:
-        first, last: the bodies of the tree that moves; coordinates are counted from first's.
-        body: the body the row acts on.
-        sign: +1 or -1, the side of the constraint.
-        n0..f2: the row as a unit impulse [moment; force] about the body's origin, world axes.
-        J, Y: arrays that hold the row and its response from index `at` on.
-    """
-    offset = at - t.first_dof[first]
+def clear_shares(t, d, first, last):
+    """No shares e, from which `velocity_scatter` makes velocities."""
     for k in range(t.first_dof[first], t.first_dof[last]):
         d.e[k] = 0.0
+
+
+@kernel
+def impulse_gather(t, d, first, body, sign, n0, n1, n2, f0, f1, f2, J, offset):
+    """Add a unit impulse on a body to J and to the shares e of the coordinates that it meets; see `impulse_row`."""
     i = body
     z0, z1, z2, z3, z4, z5 = -sign * n0, -sign * n1, -sign * n2, -sign * f0, -sign * f1, -sign * f2
     n0, n1, n2, f0, f1, f2 = -z0, -z1, -z2, -z3, -z4, -z5
@@ -31,7 +27,7 @@ def impulse_row(t, d, first, last, body, sign, n0, n1, n2, f0, f1, f2, J, Y, at)
         for k in range(t.first_dof[i + 1] - 1, t.first_dof[i] - 1, -1):
             J[offset + k] += column_dot(d, k, n0, n1, n2, f0, f1, f2)
             e = -column_dot(d, k, z0, z1, z2, z3, z4, z5) * d.Dinv[k]
-            d.e[k] = e
+            d.e[k] += e
             z0 += d.U[k, 0] * e
             z1 += d.U[k, 1] * e
             z2 += d.U[k, 2] * e
@@ -48,6 +44,22 @@ def impulse_row(t, d, first, last, body, sign, n0, n1, n2, f0, f1, f2, J, Y, at)
         n1 += y
         n2 += z
         i = t.parent[i]
+
+
+@kernel
+def impulse_row(t, d, first, last, body, sign, n0, n1, n2, f0, f1, f2, J, Y, at):
+    """Add one constraint row of a body to J and its response M^-1 J^T to Y.
+
+    Args:
+        first, last: the bodies of the tree that moves; coordinates are counted from first's.
+        body: the body the row acts on.
+        sign: +1 or -1, the side of the constraint.
+        n0..f2: the row as a unit impulse [moment; force] about the body's origin, world axes.
+        J, Y: arrays that hold the row and its response from index `at` on.
+    """
+    offset = at - t.first_dof[first]
+    clear_shares(t, d, first, last)
+    impulse_gather(t, d, first, body, sign, n0, n1, n2, f0, f1, f2, J, offset)
     velocity_scatter(t, d, first, last, Y, offset)
 
 
@@ -80,8 +92,7 @@ def velocity_scatter(t, d, first, last, Y, offset):
 def joint_impulse_row(t, d, first, last, dof, sign, J, Y, at):
     """Add the row of a single coordinate (a limit, joint friction) to J, and its response to Y."""
     offset = at - t.first_dof[first]
-    for k in range(t.first_dof[first], t.first_dof[last]):
-        d.e[k] = 0.0
+    clear_shares(t, d, first, last)
     J[offset + dof] += sign
     i = t.body_of_dof[dof]
     z0, z1, z2, z3, z4, z5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0

@@ -3,12 +3,14 @@
 from kido.joints import ActuatorType
 from kido.skeleton.aspects import Aspect, Carrier
 from kido.skeleton.body_node import BodyNode
+from kido.skeleton.editing.attachment import Attachment
 from kido.skeleton.frames.fixed_frame import FixedFrame
 from kido.skeleton.frames.frame import Frame
 from kido.skeleton.frames.simple_frame import SimpleFrame
 from kido.skeleton.frames.world_frame import WORLD_FRAME, WorldFrame
 from kido.skeleton.groups.group import Group
 from kido.skeleton.groups.linkage import Branch, Chain, Expansion, Linkage, LinkageCriteria, Target, Terminal
+from kido.skeleton.groups.subgraph import Subgraph
 from kido.skeleton.inertia import Inertia
 from kido.skeleton.joints.actuator import Mimic
 from kido.skeleton.joints.compound_joint import CompoundJoint, Hinge
@@ -34,6 +36,7 @@ from kido.skeleton.nodes.marker import Marker, MarkerConstraint
 from kido.skeleton.nodes.node import FrameNode, Node
 from kido.skeleton.nodes.shape_node import ShapeNode
 from kido.skeleton.nodes.surface import COMBINATION_RULES, ErpCfm, SpringDamper, Surface, TimeConstant
+from kido.skeleton.results.underactuation import ActivePassiveSplit
 from kido.skeleton.skeleton import Skeleton
 from kido.skeleton.soft.skin import Skin, SkinState
 from kido.skeleton.soft.soft_body_node import SoftBodyNode
@@ -44,8 +47,10 @@ __all__ = [
     "COMBINATION_RULES",
     "JOINT_TYPES",
     "WORLD_FRAME",
+    "ActivePassiveSplit",
     "ActuatorType",
     "Aspect",
+    "Attachment",
     "BallJoint",
     "BodyNode",
     "Branch",
@@ -86,6 +91,7 @@ __all__ = [
     "SkinState",
     "SoftBodyNode",
     "SpringDamper",
+    "Subgraph",
     "Support",
     "Surface",
     "Target",

@@ -68,6 +68,7 @@ class SkeletonArrays:
         self._counts: Counter[str] = Counter()
         self._epoch = 0  # with a body's count of evaluations: a number that no other evaluation has
         self._structure_version = 0  # counts changes of bodies, joints and coordinates
+        self._properties_version = 0  # and of their properties
         self._world: Host | None = None
         self._world_version = -1
         self._gravity = np.array(STANDARD_GRAVITY)
@@ -99,6 +100,7 @@ class SkeletonArrays:
 
     def _properties_changed(self) -> None:
         """Numbers in the arrays no longer fit the objects."""
+        self._properties_version += 1
         self._properties_stale = True
         self._held = None
         self._drop_selections()

@@ -13,6 +13,7 @@ from kido.kernels.held import pose_of
 from kido.math.transform import as_flag
 from kido.shapes import Shape
 from kido.skeleton.aspects import Carrier
+from kido.skeleton.attributes import FixedAttributes
 from kido.skeleton.editing.editing import BodyEditing
 from kido.skeleton.frames.frame import Frame
 from kido.skeleton.frames.jacobian_node import JacobianNode
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 N = TypeVar("N", bound=Node)
 
 
-class BodyNode(BodyEditing, BodyLoads, JacobianNode, Carrier):
+class BodyNode(BodyEditing, BodyLoads, JacobianNode, Carrier, FixedAttributes):
     """A rigid body: its inertia, its shapes, the joint above it, and where it is.
 
     Made by `Skeleton.add_body`. Points and vectors are in world axes unless an argument says otherwise.
@@ -38,6 +39,8 @@ class BodyNode(BodyEditing, BodyLoads, JacobianNode, Carrier):
     Attributes:
         skeleton: the skeleton that it is part of.
     """
+
+    skeleton: Skeleton
 
     def __init__(self, skeleton: Skeleton, name: str, joint: Joint, parent: BodyNode | None, inertia: Inertia):
         self.skeleton = skeleton
@@ -109,6 +112,16 @@ class BodyNode(BodyEditing, BodyLoads, JacobianNode, Carrier):
     def mass(self) -> float:
         """Mass [kg]."""
         return self._inertia.mass
+
+    @property
+    def composite_inertia(self) -> NDArray[np.float64]:
+        """(6, 6) the body with all below it as one rigid body, about its origin, world axes."""
+        return self.skeleton._held_inertias(0, None)[self._index].copy()
+
+    @property
+    def articulated_inertia(self) -> NDArray[np.float64]:
+        """(6, 6) articulated inertia about its origin, world axes; see `Skeleton.articulated_inertias`."""
+        return self.skeleton._held_inertias(1, None)[self._index].copy()
 
     @property
     def gravity(self) -> bool:

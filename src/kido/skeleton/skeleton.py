@@ -27,6 +27,7 @@ from kido.skeleton.nodes.support import SkeletonSupport
 from kido.skeleton.results.derivatives import SkeletonDerivatives
 from kido.skeleton.results.manifold import SkeletonManifold
 from kido.skeleton.results.regressors import SkeletonRegressors
+from kido.skeleton.results.underactuation import SkeletonUnderactuation
 from kido.skeleton.soft.building import SkeletonSoftBodies
 from kido.skeleton.state.configuration import SkeletonSnapshots
 from kido.skeleton.state.in_world import SkeletonInWorld
@@ -37,6 +38,7 @@ N = TypeVar("N", bound=Node)
 class Skeleton(
     SkeletonDerivatives,
     SkeletonRegressors,
+    SkeletonUnderactuation,
     SkeletonManifold,
     SkeletonEditing,
     SkeletonSupport,

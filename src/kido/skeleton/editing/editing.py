@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from kido.errors import KidoError, ModelError
 from kido.math.transform import as_flag
+from kido.skeleton.editing.attachment import Attachment, attach, close_loop
 from kido.skeleton.editing.merging import merge_fixed_joints
+from kido.skeleton.editing.rerooting import reroot
 from kido.skeleton.editing.transplant import change_of_joint, check_mimics, motion_to_keep, subtree, transplant
 from kido.skeleton.inertia import Inertia
 from kido.skeleton.joints.joint import Joint
-from kido.skeleton.joints.types import FreeJoint
+from kido.skeleton.joints.types import FreeJoint, WeldJoint
 from kido.skeleton.naming import free_joint_name, free_name
 
 if TYPE_CHECKING:
@@ -134,6 +136,70 @@ class BodyEditing:
         keep = motion_to_keep(self, self.parent) if keeps else None
         transplant(self, self.skeleton, self.parent, change, keep, in_place=True)
         return self.parent_joint
+
+    def detach(self: BodyNode, name: str | None = None) -> Joint:  # type: ignore[misc]
+        """Let go of the body, with all below it: it hangs on the world by a free joint, and goes on as it moves.
+
+        Poses and velocities of all bodies stay, and with them momentum, kinetic and gravitational energy; the spring of
+        the joint that is gone takes its energy with it.
+
+        Args:
+            name: of a new skeleton for it, in no world; None: it becomes a root of its own skeleton.
+
+        Returns:
+            The free joint, whose frames are those of the world and the body.
+
+        Raises:
+            ModelError: a joint follows the one that would be gone, or would be parted from one that it follows.
+        """
+        frames = {"transform_from_parent": None, "transform_from_child": None}
+        if name is not None:
+            self.split(name, FreeJoint, keep_pose=True, **frames)
+        else:
+            self.move_to(self.skeleton, FreeJoint, keep_pose=True, **frames)
+        return self.parent_joint
+
+    def attach(
+        self: BodyNode,  # type: ignore[misc]
+        parent: BodyNode | Skeleton,
+        joint: Joint | type[Joint] = WeldJoint,
+        as_loop: bool = False,
+        **properties: Any,
+    ) -> Attachment:
+        """Take hold of the body where it is, while it moves: by a joint, and by the inelastic impulse that this takes.
+
+        All bodies keep their poses. What the joint does not allow of their velocities is lost: of all velocities that
+        the new tree allows, u+ is the one nearest to those before, in kinetic energy,
+
+            M u+ = sum J^T M_b V_b,    energy lost = (V - V+)^T M (V - V+) / 2
+
+        so that momentum is kept if the world carries none of the impulse. Prescribed coordinates keep their velocities.
+        To do it with the body that moves an arm's hand, say: detach, attach, detach again.
+
+        Args:
+            parent: the body that it is to hang on, or a skeleton: the world there. The joint above the body is gone.
+            joint: a class of joints, or a joint that is not in use; its `transform_from_parent` is set so that the body
+                stays, at its initial positions.
+            as_loop: keep the joint above the body, and close a loop by the new one (`Skeleton.loops`), which worlds
+                enforce. The parent may then be below the body.
+            properties: of the class of joints.
+
+        Returns:
+            The new joint or loop, the energy that was lost and the impulse.
+
+        Raises:
+            ModelError: the parent is the body itself or below it, and no loop was asked for; a loop with another
+                skeleton, or by a joint that closes none; as `move_to`.
+        """
+        target, above = _destination(self, parent)
+        if not as_flag(as_loop, f"attach body {self.name!r}: as_loop"):
+            return attach(self, target, above, joint, properties)
+        if target is not self.skeleton:
+            raise ModelError(
+                f"cannot attach body {self.name!r} as a loop: {parent!r} is not part of skeleton "
+                f"{self.skeleton.name!r}; without as_loop the body moves there"
+            )
+        return close_loop(self, above, joint, properties)
 
     def copy_to(
         self: BodyNode,  # type: ignore[misc]
@@ -273,6 +339,31 @@ class SkeletonEditing:
         except KidoError:
             joint._name = given
             raise
+
+    def reroot(self: Skeleton, body: BodyNode | str | int, keep_base: bool = False) -> None:  # type: ignore[misc]
+        """Make a body the root of its tree: the joints between it and the old root are turned round.
+
+        All bodies keep their poses, velocities and accelerations, and the dynamics are the same in other coordinates. A
+        joint between two bodies keeps its name, and for most types the numbers of its positions, velocities and forces,
+        its limits, springs and actuators; the coordinates of universal and compound joints change places, Euler, planar
+        and translational joints become compound ones, and of ball and free joints the numbers are those of the inverse
+        motion. The free joint of the old root moves to the new one, and joint forces are those that have the same
+        power. Loops, nodes, external forces and mimics stay. Bodies of the tree are numbered anew.
+
+        Args:
+            body: of this skeleton, its name or its index; a root stays one.
+            keep_base: if the tree hangs on the world by another joint than a free one, make that joint a loop
+                (`loops`), and give the body a free joint.
+
+        Raises:
+            ModelError: there is another joint than a free one and `keep_base` is not said; a free joint on the way, or
+                the base, has springs, damping or position limits; a ball joint on the way has some that differ by axis.
+            NameLookupError: there is no such body.
+        """
+        found = self.body(body) if isinstance(body, str | int) else body
+        if getattr(found, "skeleton", None) is not self:
+            raise ModelError(f"skeleton {self.name!r}: reroot: expected a body of it, got {body!r}")
+        reroot(self, found, keep_base)  # type: ignore[arg-type]
 
     def merge_fixed_joints(self: Skeleton) -> dict[str, str]:  # type: ignore[misc]
         """Make bodies that are welded to another body part of it.

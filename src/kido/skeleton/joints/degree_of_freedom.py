@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kido.errors import ModelError
 from kido.joints import ActuatorType
+from kido.skeleton.attributes import FixedAttributes
 from kido.skeleton.joints.actuator import Mimic, actuator_type
 from kido.skeleton.joints.dof_properties import MEANINGS
 
@@ -36,7 +37,7 @@ def _property(key: str) -> Any:
     return property(read, write, doc=f"{MEANINGS[key]}.")
 
 
-class DegreeOfFreedom:
+class DegreeOfFreedom(FixedAttributes):
     """A coordinate of a joint: its name, its state and its properties, one number each.
 
     State (`position`, `velocity`, `acceleration`, `force`) reads from and writes to the skeleton's arrays.
@@ -46,6 +47,9 @@ class DegreeOfFreedom:
         joint: the joint that it is a coordinate of.
         index_in_joint: its place among the joint's.
     """
+
+    joint: Joint
+    index_in_joint: int
 
     position = _state("position", "q", "[m, rad]")
     velocity = _state("velocity", "u", "[m/s, rad/s]")

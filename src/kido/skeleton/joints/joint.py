@@ -12,6 +12,7 @@ from kido.errors import ModelError
 from kido.joints import ActuatorType, JointKind
 from kido.math.transform import as_flag, as_transform
 from kido.skeleton.aspects import Carrier
+from kido.skeleton.attributes import FixedAttributes
 from kido.skeleton.joints.actuator import JointActuation, Mimic
 from kido.skeleton.joints.degree_of_freedom import DegreeOfFreedom
 from kido.skeleton.joints.dof_properties import DOF_PROPERTIES, MEANINGS, changed_properties, read_property
@@ -34,7 +35,7 @@ def _per_dof(key: str) -> Any:
     return property(read, write, doc=f"{MEANINGS[key]}. One number for each coordinate (a copy).")
 
 
-class Joint(JointActuation, JointMotion, Carrier):
+class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
     """A joint between a body and its parent (a body or the world).
 
     The pose of the body in its parent is X = transform_from_parent X_J(q) transform_from_child^-1, where X_J
@@ -63,6 +64,7 @@ class Joint(JointActuation, JointMotion, Carrier):
     """
 
     kind: ClassVar[JointKind]
+    dofs: list[DegreeOfFreedom]
     dof_suffixes: tuple[str, ...] = ("",)
     _unique: ClassVar[tuple[str, ...]] = ()
     _hinges: tuple[Hinge, ...] = ()
@@ -114,7 +116,7 @@ class Joint(JointActuation, JointMotion, Carrier):
             names = list(dof_names)
         self._properties = {key: np.full(n, default) for key, (default, _) in DOF_PROPERTIES.items()}
         self._enforce_position_limits = True
-        self.dofs: list[DegreeOfFreedom] = [DegreeOfFreedom(self, k, names[k]) for k in range(n)]
+        self.dofs = [DegreeOfFreedom(self, k, names[k]) for k in range(n)]
         for key, value in properties.items():
             self.set_property(key, value)
         self._init_actuation(actuator_type, mimic)

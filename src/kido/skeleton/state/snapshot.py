@@ -31,7 +31,9 @@ _FIELD_NAMES = {
     "tau": "forces",
     "command": "asked_motions",
 }
-_JOINT_FIELDS_LEFT_OUT = ("_name", "_body", "_aspects", "_tape", "_no_parameters", "_properties", "dofs")
+_JOINT_FIELDS_LEFT_OUT = (
+    "_name", "_body", "_aspects", "_tape", "_no_parameters", "_properties", "dofs", "_kind", "_original",
+)  # fmt: skip
 _BODY_FIELDS = {"inertia": "_inertia", "gravity": "_gravity", "collidable": "_collidable", "continuous": "_continuous"}
 _SKELETON_FIELDS = {
     "mobile": "_mobile",

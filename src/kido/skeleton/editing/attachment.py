@@ -1,0 +1,171 @@
+"""Bodies let go and taken hold of while they move: momentum is kept, and what energy is lost is told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.linalg import null_space
+
+from kido.errors import ModelError
+from kido.joints import JointKind
+from kido.math.transform import inverse_transform
+from kido.skeleton.arrays import Array
+from kido.skeleton.editing.transplant import change_of_joint, check_mimics, motion_of_joint, motion_to_keep, subtree
+from kido.skeleton.editing.transplant import transplant as move
+from kido.skeleton.joints.joint import Joint
+from kido.skeleton.joints.loop_joint import LoopJoint
+from kido.skeleton.naming import free_name
+from kido.skeleton.state.actuation import is_prescribed
+
+if TYPE_CHECKING:
+    from kido.skeleton.body_node import BodyNode
+    from kido.skeleton.skeleton import Skeleton
+
+_LOOPS = (
+    JointKind.WELD, JointKind.BALL, JointKind.REVOLUTE, JointKind.PRISMATIC, JointKind.SCREW, JointKind.UNIVERSAL,
+    JointKind.PLANAR,
+)  # fmt: skip
+_SINGULAR = 1e-12  # share of the largest eigenvalue below which a row of a loop says nothing new
+
+
+@dataclass(frozen=True, eq=False)
+class Attachment:
+    """What taking hold of a body did.
+
+    Attributes:
+        joint: the new joint: above the body, or that of the loop.
+        loop: the loop that it closes; None if the body hangs on it.
+        energy_lost: kinetic energy before, less that after [J]. Not negative unless prescribed coordinates do work.
+        impulse: [angular; linear] impulse (6,) on the body and all below it together, about the body's origin, world
+            axes [N m s, N s]; of a loop, the impulse that the loop's joint gives the body.
+    """
+
+    joint: Joint
+    loop: LoopJoint | None
+    energy_lost: float
+    impulse: Array
+
+
+def body_momenta(skeleton: Skeleton) -> dict[BodyNode, Array]:
+    """[angular; linear] momentum of each body alone about its origin, world axes."""
+    found = {}
+    for body in skeleton._bodies:
+        V, R, inertia = body.spatial_velocity, body.world_transform[:3, :3], body.inertia
+        m, c, w, v = inertia.mass, R @ inertia.com, V[:3], V[3:]
+        linear = m * (v + np.cross(w, c))
+        found[body] = np.concatenate([R @ inertia.moment @ R.T @ w + np.cross(c, linear), linear])
+    return found
+
+
+def _energy(skeletons: set[Skeleton]) -> float:
+    return sum(skeleton.kinetic_energy for skeleton in skeletons)
+
+
+def _response(skeleton: Skeleton, on_bodies: dict[int, Array], on_joints: Array) -> Array:
+    """Velocity changes (dofs,) by impulses; those of coordinates that move no mass are zero.
+
+    Args:
+        on_bodies: about the bodies' origins, world axes, by index.
+        on_joints: (dofs,)
+    """
+    try:
+        return skeleton._changes(on_bodies, on_joints)
+    except ModelError:
+        free, change = np.flatnonzero(~is_prescribed(skeleton._tree.actuator)), np.zeros(skeleton.num_dofs)  # type: ignore[union-attr]
+        M = skeleton.mass_matrix[np.ix_(free, free)]
+        whole = on_joints + skeleton.joint_forces_of_wrenches(
+            list(on_bodies), np.reshape([*on_bodies.values()], (-1, 6))
+        )
+        change[free] = np.linalg.pinv(M, _SINGULAR, hermitian=True) @ whole[free]
+        return change
+
+
+def _about(body: BodyNode, momenta: dict[BodyNode, Array]) -> Array:
+    """Sum of momenta of a body and all below it, about its origin."""
+    total, p = np.zeros(6), body.world_transform[:3, 3]
+    for b in subtree(body):
+        h = momenta[b]
+        total[:3] += h[:3] + np.cross(b.world_transform[:3, 3] - p, h[3:])
+        total[3:] += h[3:]
+    return total
+
+
+def attach(body: BodyNode, target: Skeleton, parent: BodyNode | None, joint: Any, properties: dict[str, Any]) -> Any:
+    """See `BodyNode.attach`: the body comes to hang on the parent."""
+    what = f"attach body {body.name!r}"
+    if parent is not None and parent in subtree(body):
+        raise ModelError(
+            f"cannot {what} to {parent.name!r}, which is the body itself or below it; as_loop=True closes a loop, and "
+            f"reroot() of {parent.name!r} turns the tree round"
+        )
+    change = change_of_joint(body, joint, properties)
+    if target is not body.skeleton:
+        check_mimics(subtree(body), what)
+    both = {body.skeleton, target}
+    before, energy = {b: h for s in both for b, h in body_momenta(s).items()}, _energy(both)
+    move(body, target, parent, change, motion_to_keep(body, parent))
+    # Momentum of each body as before, on a tree at the velocities that its coordinates have: the rest is an impulse.
+    now = body_momenta(target)
+    pushed = {b.index: before[b] - now[b] for b in target._bodies}
+    target.velocities = target.velocities + _response(target, pushed, np.zeros(target.num_dofs))
+    impulse = _about(body, body_momenta(target)) - _about(body, before)
+    return Attachment(body.parent_joint, None, energy - _energy(both), impulse)
+
+
+# Loops -------------------------------------------------------------------------------------------------------
+
+
+def close_loop(body: BodyNode, parent: BodyNode | None, joint: Any, properties: dict[str, Any]) -> Attachment:
+    """See `BodyNode.attach`: a joint between a body and another that the tree connects already."""
+    skeleton = body.skeleton
+    made = _loop_joint(body, joint, properties)
+    if parent is body:
+        raise ModelError(f"cannot attach body {body.name!r} to itself")
+    X = body.world_transform if parent is None else inverse_transform(parent.world_transform) @ body.world_transform
+    q = made.get_property("initial_position")
+    made.transform_from_parent = X @ made.transform_from_child @ inverse_transform(motion_of_joint(made, q))
+    loop = LoopJoint(None if parent is None else parent.name, body.name, made)
+
+    free = made.compute_relative_jacobian(q) if made.num_dofs else np.zeros((6, 0))
+    rows = null_space(free.T).T if free.shape[1] else np.eye(6)
+    if parent is None:
+        relative = skeleton.jacobian(body, in_coordinates_of=body)
+    else:
+        relative = skeleton.relative_jacobian(body, parent, in_coordinates_of=body)
+    G, u, energy = rows @ relative, skeleton.velocities, skeleton.kinetic_energy
+    response = np.array([_response(skeleton, {}, row) for row in G]).T
+    A = G @ response
+    values, vectors = np.linalg.eigh(0.5 * (A + A.T))
+    kept = values > _SINGULAR * max(float(values[-1]), 0.0)
+    V = vectors[:, kept]
+    multipliers = -V @ ((V.T @ (G @ u)) / values[kept])
+    u += response @ multipliers
+    skeleton.velocities = u
+    skeleton.loops = [*skeleton.loops, loop]
+    R, f = body.world_transform[:3, :3], rows.T @ multipliers
+    impulse = np.concatenate([R @ f[:3], R @ f[3:]])
+    return Attachment(made, loop, energy - skeleton.kinetic_energy, impulse)
+
+
+def _loop_joint(body: BodyNode, joint: Any, properties: dict[str, Any]) -> Joint:
+    """A joint for a loop, part of no skeleton, with a name that is free."""
+    what, skeleton = f"body {body.name!r}: loop", body.skeleton
+    taken = {*skeleton._joint_by_name, *(loop.name for loop in skeleton._loops)}
+    if isinstance(joint, type) and issubclass(joint, Joint):
+        try:
+            joint = joint(**properties)
+        except TypeError as error:
+            raise ModelError(f"{what}: cannot make a {joint.__name__}: {error}") from None
+    elif properties:
+        raise ModelError(f"{what}: expected a joint or properties of one, got both: {', '.join(properties)}")
+    if not isinstance(joint, Joint):
+        raise ModelError(f"{what}: expected a joint or a class of joints, got {joint!r}")
+    if joint._body is not None:
+        raise ModelError(f"{what}: joint {joint.name!r} already moves body {joint.child.name!r}")
+    if joint.kind not in _LOOPS:
+        names = ", ".join(kind.name for kind in _LOOPS)
+        raise ModelError(f"{what}: a {type(joint).__name__} closes no loop; expected one of the kinds {names}")
+    joint._name = free_name(joint.name or f"{body.name}_loop", taken)
+    return joint

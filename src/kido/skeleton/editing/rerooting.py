@@ -1,0 +1,178 @@
+"""Another body of a tree becomes its root: hinges on the way are turned round, the motion stays."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from kido.errors import ModelError
+from kido.joints import JointKind
+from kido.math.transform import as_flag, inverse_transform
+from kido.skeleton.arrays import STATE_FIELDS, Array
+from kido.skeleton.joints.joint import Joint
+from kido.skeleton.joints.loop_joint import LoopJoint
+from kido.skeleton.joints.reversed_joint import Reversal, _detached, reversal
+from kido.skeleton.joints.types import FreeJoint
+from kido.skeleton.naming import free_joint_name
+
+if TYPE_CHECKING:
+    from kido.skeleton.body_node import BodyNode
+    from kido.skeleton.skeleton import Skeleton
+
+_ACTS_ON_ROOT = ("spring_stiffness", "damping", "coulomb_friction")
+
+
+def reroot(skeleton: Skeleton, body: BodyNode, keep_base: bool) -> None:
+    """See `Skeleton.reroot`."""
+    keep_base = as_flag(keep_base, f"skeleton {skeleton.name!r}: reroot: keep_base")
+    path = [body]
+    while path[-1].parent is not None:
+        path.append(path[-1].parent)
+    root, joint = path[-1], path[-1].parent_joint
+    if root is body:
+        return
+    base = _base_of(skeleton, body, root, joint, keep_base)
+    hinges = [b.parent_joint for b in path[:-1]]
+    turned = [reversal(hinge) for hinge in hinges]
+    d = skeleton._compiled()
+    states = []
+    for hinge, back in zip(hinges, turned, strict=True):
+        part = hinge._coordinates()
+        states.append(back.state(tuple(getattr(d, f)[part].copy() for f in STATE_FIELDS)))
+    states.append(_free_state(body, base._transform_from_parent))
+    pushed = _wrench_of_root(root, joint)
+    external = {skeleton._bodies[i]: row for i, row in skeleton._applied.items()}
+    impulses = {skeleton._bodies[i]: row for i, row in skeleton._impulses.items()}
+
+    skeleton._structure_changed()
+    if base is not joint:
+        skeleton._loops = [*skeleton._loops, LoopJoint(None, root.name, _detached(joint))]
+        joint._body = None
+    for below, above, hinge, back in zip(path, path[1:], hinges, turned, strict=False):
+        _renumber_mimics(skeleton, hinge, back)
+        _hang(above, _taken(hinge, back), below)
+    body._parent, body._joint, base._body = None, base, body
+    base._transform_from_child = np.eye(4)
+    for b, state in zip([*path[1:], body], states, strict=True):
+        skeleton._saved[b] = state
+    _reorder(skeleton, path)
+    skeleton._reindex()
+    skeleton._applied = {b.index: row for b, row in external.items()}
+    skeleton._impulses = {b.index: row for b, row in impulses.items()}
+    skeleton._joint_impulses = None
+    if pushed is not None:
+        skeleton.forces = skeleton.forces + skeleton.jacobian(root).T @ pushed
+
+
+def _base_of(skeleton: Skeleton, body: BodyNode, root: BodyNode, joint: Joint, keep_base: bool) -> Joint:
+    """The joint that is to be above the new root, checked."""
+    what = f"cannot make body {body.name!r} a root: its tree hangs on the world by joint {joint.name!r}"
+    if joint.kind == JointKind.FREE:
+        limits = joint._properties["position_lower_limit"], joint._properties["position_upper_limit"]
+        acting = [key for key in _ACTS_ON_ROOT if joint._properties[key].any()]
+        acting += ["position limits"] if np.isfinite(limits).any() else []
+        if acting:
+            raise ModelError(f"{what}, whose {acting[0]} would act on another body")
+        if len(set(joint._actuators)) > 1:
+            raise ModelError(f"{what}, whose actuators differ by axis")
+        return joint
+    if not keep_base:
+        raise ModelError(
+            f"{what}, a {type(joint).__name__}; keep_base=True makes that joint a loop, detach() of {root.name!r} "
+            "drops it"
+        )
+    for other in skeleton.joints:
+        if any(mimic is not None and mimic.joint == joint.name for mimic in other._mimics) and other is not joint:
+            raise ModelError(
+                f"{what}, which joint {other.name!r} follows; set the mimic of {other.name!r} to None first"
+            )
+    base = FreeJoint()
+    joints = {j.name for j in skeleton.joints} | {loop.name for loop in skeleton._loops}
+    base._name = free_joint_name(base, f"{body.name}_base", joints, {dof.name for dof in skeleton._dofs})
+    return base
+
+
+def _free_state(body: BodyNode, X_base: Array) -> tuple[Array, ...]:
+    """State of a free joint right at a body's frame that moves the body as it moves."""
+    X = body.world_transform
+    R, V = X[:3, :3], body.spatial_velocity
+    X_J = inverse_transform(X_base) @ X
+    q = np.concatenate([Rotation.from_matrix(X_J[:3, :3]).as_rotvec(), X_J[:3, 3]])
+    u = np.concatenate([R.T @ V[:3], R.T @ V[3:]])
+    rate = body.linear_acceleration() - np.cross(V[:3], V[3:])
+    udot = np.concatenate([R.T @ body.angular_acceleration(), R.T @ rate])
+    return q, u, udot, np.zeros(6), np.zeros(6)
+
+
+def _wrench_of_root(root: BodyNode, joint: Joint) -> Array | None:
+    """Forces of a free joint as a wrench about the body's origin, world axes; None: zero."""
+    if joint.kind != JointKind.FREE or not joint.forces.any():
+        return None
+    R = (root.world_transform @ joint._transform_from_child)[:3, :3]
+    arm = root.world_transform[:3, :3] @ joint._transform_from_child[:3, 3]
+    tau = joint.forces
+    f = R @ tau[3:]
+    return np.concatenate([R @ tau[:3] + np.cross(arm, f), f])
+
+
+def _taken(joint: Joint, back: Reversal) -> Joint:
+    """The reversed joint: the old one itself if its class is the same, with its coordinates' objects in any case."""
+    made, dofs = back.joint, [joint.dofs[k] for k in back.order]
+    for dof in dofs:
+        dof._name = dof.name if back.order != tuple(range(len(dofs))) else dof._name
+    if type(made) is type(joint):
+        kept = {key: joint.__dict__[key] for key in ("dofs", "_body", "_aspects") if key in joint.__dict__}
+        joint.__dict__.update({**made.__dict__, **kept})
+        made = joint
+    else:
+        made.__dict__.update({key: joint.__dict__[key] for key in ("_aspects",) if key in joint.__dict__})
+        for aspect in made.__dict__.get("_aspects", {}).values():
+            if getattr(aspect, "_carrier", None) is joint:
+                aspect._carrier = made
+        joint._body = None
+    for k, dof in enumerate(dofs):
+        dof.joint, dof.index_in_joint = made, k
+    made.dofs = dofs
+    return made
+
+
+def _hang(body: BodyNode, joint: Joint, parent: BodyNode) -> None:
+    """Let a body hang on what hung on it."""
+    body._children.remove(parent)
+    parent._children.append(body)
+    body._parent, body._joint, joint._body = parent, joint, body
+
+
+def _renumber_mimics(skeleton: Skeleton, joint: Joint, back: Reversal) -> None:
+    """Followers of a joint whose coordinates change their order follow the same ones."""
+    n = len(back.order)
+    if n < 2 or back.order == tuple(range(n)):
+        return
+
+    def renumbered(mimic: Any, k: int) -> Any:
+        if mimic is None or mimic.joint != joint.name:
+            return mimic
+        old = mimic.dof if mimic.dof is not None else k
+        return dataclasses.replace(mimic, dof=back.order.index(old))
+
+    for other in [*skeleton.joints, back.joint]:
+        if other is not joint:
+            other._mimics = [renumbered(mimic, k) for k, mimic in enumerate(other._mimics)]
+
+
+def _reorder(skeleton: Skeleton, path: list[BodyNode]) -> None:
+    """Parents before children: in the tree's places of the list, the path comes first."""
+    moved = set(path)
+    places, rest = [], []
+    below: set[Any] = set(path)
+    for k, body in enumerate(skeleton._bodies):
+        if body in below or body._parent in below:
+            below.add(body)
+            places.append(k)
+            if body not in moved:
+                rest.append(body)
+    for k, body in zip(places, [*path, *rest], strict=True):
+        skeleton._bodies[k] = body

@@ -1,0 +1,441 @@
+"""Subgraphs: connected bodies cut out of a skeleton, with given motion at their base and wrenches at their rim."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kido.errors import ModelError
+from kido.math.transform import as_vector
+from kido.skeleton.body_node import BodyNode
+from kido.skeleton.groups.cutting import Cut
+from kido.skeleton.groups.group import Group
+from kido.skeleton.groups.group_state import Array
+from kido.skeleton.joints.degree_of_freedom import DegreeOfFreedom
+
+if TYPE_CHECKING:
+    from kido.skeleton.skeleton import Skeleton
+
+Wrenches = Mapping[BodyNode, ArrayLike] | None  # on bodies of a subgraph, about their origins, world axes
+Coordinates = Iterable[DegreeOfFreedom | str | int] | None  # of a subgraph
+
+
+class Subgraph(Group):
+    """Connected bodies of a skeleton as a system of their own.
+
+    Its boundary is what its *base*, the topmost body, hangs on (`inboard`, None for the world), whose motion is given:
+    that of the skeleton's state, or as an argument; and the `outboard` bodies, which hang on bodies of it. These are
+    "frozen": parts of the bodies that carry them, as if the hinges outside were locked as they are; or "cut": not
+    there, but for wrenches that are given (`outboard_wrenches` has those of the skeleton's state).
+
+    Its coordinates are those of the joints above its bodies, the base's included, in the skeleton's order. Sums (mass,
+    momentum, energies, centre of mass) are over its bodies alone. All work is done on a small skeleton, the `model`,
+    which is brought up to the state when something is asked: whatever a `Skeleton` computes, it computes for the
+    subgraph. If the inboard body moves, its first 6 coordinates are that body's, by a free joint whose accelerations
+    are prescribed (`boundary_dofs` tells how many).
+
+    Args:
+        bodies: a connected set: each but one hangs on another of them.
+        outboard: "frozen" or "cut".
+        name: for messages.
+
+    Raises:
+        ModelError: no bodies, several skeletons, a set that is not connected, another `outboard`.
+
+    Example:
+        >>> arm = Subgraph(robot.body("left_shoulder").subtree)
+        >>> tau = arm.inverse_dynamics(boundary_acceleration=[0, 0, 0, 0, 0, 2.0])
+        >>> leg = Subgraph(kido.Chain(hip, foot).bodies, outboard="cut")
+    """
+
+    def __init__(self, bodies: Iterable[BodyNode], outboard: str = "frozen", name: str = "subgraph"):
+        if outboard not in ("frozen", "cut"):
+            raise ModelError(f"subgraph {name!r}: outboard: expected 'frozen' or 'cut', got {outboard!r}")
+        super().__init__(bodies, name=name)
+        skeletons = {id(body.skeleton) for body in self._bodies}
+        if len(skeletons) != 1:
+            raise ModelError(f"subgraph {name!r}: expected bodies of one skeleton, got {len(skeletons)}")
+        super().__init__(sorted(self._bodies, key=lambda body: body.index), name=name)
+        self.outboard = outboard
+        self._cut: Cut | None = None
+        self._check_connected()
+
+    def _check_connected(self) -> None:
+        inside = set(self._bodies)
+        bases = [body for body in self._bodies if body.parent not in inside]
+        if len(bases) != 1:
+            names = ", ".join(repr(body.name) for body in bases)
+            raise ModelError(f"subgraph {self.name!r}: its bodies are not connected: {names} hang on bodies outside")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_cut": None}
+
+    # Boundary --------------------------------------------------------------------------------------------
+
+    @property
+    def skeleton(self) -> Skeleton:
+        """The skeleton that it is part of."""
+        return self._bodies[0].skeleton
+
+    @property
+    def base(self) -> BodyNode:
+        """Its topmost body."""
+        inside = set(self._bodies)
+        return next(body for body in self._bodies if body.parent not in inside)
+
+    @property
+    def inboard(self) -> BodyNode | None:
+        """The body that its base hangs on; None for the world."""
+        return self.base.parent
+
+    @property
+    def outboard_bodies(self) -> list[BodyNode]:
+        """Bodies outside that hang on bodies of it."""
+        inside = set(self._bodies)
+        return [child for body in self._bodies for child in body.children if child not in inside]
+
+    @property
+    def boundary_dofs(self) -> int:
+        """Coordinates of `model` before its own: 6, or 0 where it hangs on the world."""
+        return 0 if self.inboard is None else 6
+
+    def outboard_wrenches(self) -> dict[BodyNode, Array]:
+        """[torque; force] that outboard bodies exert on bodies of it, about these bodies' origins, world axes.
+
+        By the skeleton's held accelerations and external forces: minus the reactions of the outboard joints.
+        """
+        found: dict[BodyNode, Array] = {}
+        reactions = self.skeleton.reaction_wrenches
+        for child in self.outboard_bodies:
+            carrier, f = child._parent, -reactions[child.index]
+            arm = child.world_transform[:3, 3] - carrier.world_transform[:3, 3]  # type: ignore[union-attr]
+            f[:3] += np.cross(arm, f[3:])
+            found[carrier] = found.get(carrier, np.zeros(6)) + f  # type: ignore[arg-type, index]
+        return found
+
+    @property
+    def model(self) -> Skeleton:
+        """The skeleton that stands for it, at the present state; it is written anew whenever it is asked for.
+
+        Raises:
+            ModelError: edits have torn its bodies apart.
+        """
+        self._check_connected()
+        if self._cut is None or not self._cut.fits(self):
+            self._cut = Cut(self)
+        self._cut.update(self)
+        return self._cut.model
+
+    def cut_out(self, name: str | None = None) -> Skeleton:
+        """An independent copy of `model`, in no world."""
+        return self.model.clone(self.name if name is None else name)
+
+    # States and arguments --------------------------------------------------------------------------------
+
+    def _states(self, positions: ArrayLike | None, velocities: ArrayLike | None) -> tuple[Skeleton, Array, Array, int]:
+        """Model, its positions and velocities, and how many coordinates are the boundary's."""
+        q = None if positions is None else self._vector(positions, "positions")
+        u = None if velocities is None else self._vector(velocities, "velocities")
+        model, m = self.model, self.boundary_dofs
+        whole_q, whole_u = model.positions, model.velocities
+        if q is not None:
+            whole_q[m:] = q
+        if u is not None:
+            whole_u[m:] = u
+        return model, whole_q, whole_u, m
+
+    def _boundary(self, model: Skeleton, acceleration: ArrayLike | None) -> Array:
+        """Accelerations of the boundary's coordinates."""
+        if acceleration is None:
+            return model.accelerations[: self.boundary_dofs]
+        A = as_vector(acceleration, f"subgraph {self.name!r}: boundary_acceleration", 6)
+        if self.inboard is None:
+            raise ModelError(f"subgraph {self.name!r}: boundary_acceleration: its base hangs on the world")
+        X, V = self.inboard.world_transform, self.inboard.spatial_velocity
+        R = X[:3, :3]
+        return np.concatenate([R.T @ A[:3], R.T @ (A[3:] - np.cross(V[:3], V[3:]))])
+
+    def _twin(self, body: Any) -> BodyNode:
+        self._model_is_current()
+        twin = self._cut.twins.get(body) if isinstance(body, BodyNode) else None  # type: ignore[union-attr]
+        if twin is None:
+            raise ModelError(f"subgraph {self.name!r}: {body!r} is no body of it")
+        return twin
+
+    def _model_is_current(self) -> None:
+        if self._cut is None:
+            self.model  # noqa: B018  (makes the cut)
+
+    def _forces_of(self, model: Skeleton, q: Array, wrenches: Wrenches) -> Array:
+        """J^T f of wrenches on its bodies, at positions of the model."""
+        given = self._given_wrenches(wrenches, "wrenches")
+        if not given:
+            return np.zeros(len(q))
+        model.positions = q
+        return model.joint_forces_of_wrenches([*given], np.array([*given.values()]))
+
+    def _given_wrenches(self, wrenches: Wrenches, what: str) -> dict[BodyNode, Array]:
+        """Wrenches by bodies of the model."""
+        if wrenches is None:
+            return {}
+        if not isinstance(wrenches, Mapping):
+            raise ModelError(f"subgraph {self.name!r}: {what}: expected a dictionary by body, got {wrenches!r}")
+        label = f"subgraph {self.name!r}: {what}"
+        return {self._twin(body): as_vector(wrench, label, 6) for body, wrench in wrenches.items()}
+
+    def _held(self, prescribed: Coordinates) -> list[int]:
+        """Coordinates of the model that do not give way: the boundary's, and some of its own."""
+        m = self.boundary_dofs
+        if isinstance(prescribed, DegreeOfFreedom | str | int | np.integer):
+            prescribed = [prescribed]  # type: ignore[list-item]
+        if not isinstance(prescribed, Iterable | None):
+            raise ModelError(f"subgraph {self.name!r}: prescribed: expected coordinates of it, got {prescribed!r}")
+        own = [] if prescribed is None else [self._place(item) for item in prescribed]
+        return [*range(m), *(m + k for k in own)]
+
+    def _place(self, item: Any) -> int:
+        if isinstance(item, DegreeOfFreedom):
+            item = item.name if item in self._dofs else item
+        dof = self.dof(item)
+        return next(k for k, own in enumerate(self._dofs) if own is dof)
+
+    # Dynamics --------------------------------------------------------------------------------------------
+
+    @property
+    def mass_matrix(self) -> Array:
+        """Mass matrix (dofs, dofs) of its coordinates: of its bodies, and frozen ones that they carry."""
+        m, M = self.boundary_dofs, self.model.mass_matrix
+        return M[m:, m:]
+
+    @property
+    def coriolis_matrix(self) -> Array:
+        """C (dofs, dofs) of its coordinates; C u = `coriolis_forces` while the boundary is at rest."""
+        m, C = self.boundary_dofs, self.model.coriolis_matrix
+        return C[m:, m:]
+
+    @property
+    def coriolis_forces(self) -> Array:
+        """Joint forces (dofs,) of all velocities, the boundary's too, at zero accelerations and without gravity."""
+        return self.model.coriolis_forces[self.boundary_dofs :]
+
+    @property
+    def gravity_forces(self) -> Array:
+        """g(q) (dofs,)."""
+        return self.model.gravity_forces[self.boundary_dofs :]
+
+    @property
+    def coriolis_and_gravity_forces(self) -> Array:
+        """C(q, u) u + g(q) (dofs,)."""
+        return self.model.coriolis_and_gravity_forces[self.boundary_dofs :]
+
+    @property
+    def external_forces(self) -> Array:
+        """J^T f_ext (dofs,) of the external forces on its bodies and on frozen ones."""
+        return self.model.external_forces[self.boundary_dofs :]
+
+    def inverse_dynamics(
+        self,
+        positions: ArrayLike | None = None,
+        velocities: ArrayLike | None = None,
+        accelerations: ArrayLike | None = None,
+        boundary_acceleration: ArrayLike | None = None,
+        wrenches: Wrenches = None,
+    ) -> Array:
+        """Joint forces (dofs,) that give it accelerations, while its boundary moves as given.
+
+        Args:
+            positions, velocities, accelerations: of its coordinates; None for those held.
+            boundary_acceleration: (6,) [wdot; acceleration] of the inboard body's origin, world axes; None: as held.
+            wrenches: on its bodies, (6,) [torque; force] about their origins, world axes. External forces that the
+                skeleton holds are no part of it.
+
+        Raises:
+            StateError: the wrong size, or not finite.
+            ModelError: a body that is not of it; a boundary acceleration where it hangs on the world.
+        """
+        model, q, u, m = self._states(positions, velocities)
+        udot = np.concatenate(
+            [self._boundary(model, boundary_acceleration), self._given("accelerations", accelerations)]
+        )
+        return (model.inverse_dynamics(q, u, udot) - self._forces_of(model, q, wrenches))[m:]
+
+    def forward_dynamics(
+        self,
+        positions: ArrayLike | None = None,
+        velocities: ArrayLike | None = None,
+        forces: ArrayLike | None = None,
+        boundary_acceleration: ArrayLike | None = None,
+        wrenches: Wrenches = None,
+    ) -> Array:
+        """Accelerations (dofs,) under joint forces; arguments and errors as for `inverse_dynamics`.
+
+        Raises:
+            ModelError: a coordinate moves no mass.
+        """
+        values = self._given("forces", forces)
+        return self.hybrid_dynamics(positions, velocities, values, (), boundary_acceleration, wrenches)[0]
+
+    def hybrid_dynamics(
+        self,
+        positions: ArrayLike | None,
+        velocities: ArrayLike | None,
+        values: ArrayLike,
+        prescribed: Coordinates,
+        boundary_acceleration: ArrayLike | None = None,
+        wrenches: Wrenches = None,
+    ) -> tuple[Array, Array]:
+        """Accelerations and forces (dofs,) with the accelerations of some coordinates given.
+
+        Args:
+            positions, velocities, boundary_acceleration, wrenches: as for `inverse_dynamics`.
+            values: (dofs,) accelerations of the prescribed coordinates, joint forces of the others.
+            prescribed: coordinates of it, by name, place or themselves.
+        """
+        given, held = self._vector(values, "values"), self._held(prescribed)
+        model, q, u, m = self._states(positions, velocities)
+        whole = np.concatenate([self._boundary(model, boundary_acceleration), given])
+        pushed = self._forces_of(model, q, wrenches)
+        free = np.setdiff1d(np.arange(len(q)), held)
+        whole[free] += pushed[free]
+        udot, tau = model.hybrid_dynamics(q, u, whole, held)
+        return udot[m:], (tau - pushed)[m:]
+
+    def base_wrench(
+        self,
+        positions: ArrayLike | None = None,
+        velocities: ArrayLike | None = None,
+        accelerations: ArrayLike | None = None,
+        boundary_acceleration: ArrayLike | None = None,
+        wrenches: Wrenches = None,
+    ) -> Array:
+        """[torque; force] (6,) that the base's joint carries to it, about its origin, world axes.
+
+        Arguments and errors as for `inverse_dynamics`.
+        """
+        model, q, u, _ = self._states(positions, velocities)
+        udot = np.concatenate(
+            [self._boundary(model, boundary_acceleration), self._given("accelerations", accelerations)]
+        )
+        base = self._twin(self.base)
+        total = model.compute_reaction_wrenches(q, u, udot)[base.index]
+        model.positions = q
+        p = base.world_transform[:3, 3]
+        for twin, f in self._given_wrenches(wrenches, "wrenches").items():
+            total[:3] -= f[:3] + np.cross(twin.world_transform[:3, 3] - p, f[3:])
+            total[3:] -= f[3:]
+        return total
+
+    def velocity_changes(self, joint_impulses: ArrayLike | None = None, body_impulses: Wrenches = None) -> Array:
+        """M^-1 (joint impulses + sum J^T p) (dofs,) while the boundary does not give way.
+
+        Args:
+            joint_impulses: (dofs,) [N s, N m s]; None: none.
+            body_impulses: on its bodies, (6,) [angular; linear] about their origins, world axes.
+        """
+        model, m = self.model, self.boundary_dofs
+        given = np.zeros(model.num_dofs)
+        if joint_impulses is not None:
+            given[m:] = self._vector(joint_impulses, "joint_impulses")
+        on_bodies = {b.index: p for b, p in self._given_wrenches(body_impulses, "body_impulses").items()}
+        return model._changes(on_bodies, given)[m:]
+
+    # Articulated bodies ----------------------------------------------------------------------------------
+
+    def _rows(self) -> list[int]:
+        self._model_is_current()
+        return [self._cut.twins[body].index for body in self._bodies]  # type: ignore[union-attr]
+
+    @property
+    def composite_inertias(self) -> Array:
+        """(bodies, 6, 6) each body with what it carries in the subgraph as one rigid body, as `Skeleton` has them."""
+        return self.model.composite_inertias[self._rows()]
+
+    def articulated_inertias(self, prescribed: Coordinates = None) -> Array:
+        """(bodies, 6, 6) articulated inertias in the subgraph, about the bodies' origins, world axes.
+
+        Args:
+            prescribed: coordinates of it that do not give way.
+        """
+        return self.model.articulated_inertias(self._held(prescribed))[self._rows()]
+
+    @property
+    def composite_momenta(self) -> Array:
+        """(bodies, 6) momentum of each body with what it carries in the subgraph, as `Skeleton` has them."""
+        return self.model.composite_momenta[self._rows()]
+
+    def log_det_mass_matrix(self) -> float:
+        """ln det of `mass_matrix`, by articulated bodies."""
+        return self.model.log_det_mass_matrix(self._held(None))
+
+    def log_det_mass_matrix_gradient(self) -> Array:
+        """Derivatives (dofs,) of `log_det_mass_matrix` along its velocities, the frozen bodies carried along."""
+        return self.model.log_det_mass_matrix_gradient(self._held(None))[self.boundary_dofs :]
+
+    @property
+    def diagonalized_velocities(self) -> Array:
+        """nu (dofs,) with nu . nu / 2 the kinetic energy of all that moves while the boundary is at rest."""
+        model = self.model
+        return model._diagonal(model.velocities, 0, self._held(None))[self.boundary_dofs :]
+
+    # Operational space -----------------------------------------------------------------------------------
+
+    def _points(self, nodes: Any, offsets: ArrayLike | None) -> tuple[list[BodyNode], Array]:
+        """Bodies of the model and points on them."""
+        host = self.skeleton
+        listed = host._listed(nodes)
+        points = np.zeros((len(listed), 3)) if offsets is None else host._offsets(offsets, len(listed))
+        twins = []
+        for row, item in enumerate(listed):
+            body, pose = host._node(item)._carrier
+            twins.append(self._twin(body))
+            if pose is not None:
+                points[row] = pose[:3, :3] @ points[row] + pose[:3, 3]
+        return twins, points
+
+    def operational_space_compliance(
+        self, nodes: Any, offsets: ArrayLike | None = None, rows: str = "all", prescribed: Coordinates = None
+    ) -> Array:
+        """Lambda^-1 of nodes on its bodies, as `Skeleton.operational_space_compliance`; the boundary gives no way."""
+        model = self.model
+        return model.operational_space_compliance(*self._points(nodes, offsets), rows, self._held(prescribed))
+
+    def operational_space_inertia(
+        self,
+        nodes: Any,
+        offsets: ArrayLike | None = None,
+        rows: str = "all",
+        damping: float = 0.0,
+        prescribed: Coordinates = None,
+    ) -> Array:
+        """Lambda of nodes on its bodies, as `Skeleton.operational_space_inertia`; the boundary does not give way."""
+        model = self.model
+        return model.operational_space_inertia(*self._points(nodes, offsets), rows, damping, self._held(prescribed))
+
+    def operational_space_bias(
+        self,
+        nodes: Any,
+        offsets: ArrayLike | None = None,
+        rows: str = "all",
+        damping: float = 0.0,
+        prescribed: Coordinates = None,
+        boundary_acceleration: ArrayLike | None = None,
+    ) -> Array:
+        """mu of F = Lambda xdd + mu of nodes on its bodies, as `Skeleton.operational_space_bias`.
+
+        Args:
+            nodes, offsets, rows, damping, prescribed: as for `operational_space_inertia`.
+            boundary_acceleration: as for `inverse_dynamics`.
+        """
+        model, held = self.model, self._held(prescribed)
+        points = self._points(nodes, offsets)
+        inertia = model.operational_space_inertia(*points, rows, damping, held)
+        zero = np.zeros(model.num_dofs)
+        udot = zero.copy()
+        udot[: self.boundary_dofs] = self._boundary(model, boundary_acceleration)
+        first, count = model._row_range(rows)
+        w = model._nodes(*points, False)
+        A = model._node_accelerations(w, held, model.positions, model.velocities, udot, zero, True)
+        return -inertia @ A[:, first : first + count].reshape(-1)
