@@ -1,0 +1,295 @@
+"""The bodies that operators are about, and their arrays at one state."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Hashable, Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kido.errors import NameLookupError, StateError
+from kido.jit import Container
+from kido.operators.articulated import articulate
+from kido.operators.error import OperatorError
+from kido.operators.schema import BODIES, NODES
+from kido.operators.scratch import Scratch
+from kido.operators.snapshot import snapshot_of
+from kido.skeleton import BodyNode, DegreeOfFreedom, Group, Joint, Skeleton
+from kido.skeleton.frames.jacobian_node import JacobianNode
+from kido.skeleton.state.subsets import Dofs, indices_of
+
+if TYPE_CHECKING:
+    from kido.operators.expression import Operator
+    from kido.skeleton.frames.frame import Frame
+
+Array = NDArray[np.float64]
+BODY, JOINT, GIVEN, NODE = "spatial vectors of bodies", "joint numbers", "prescribed joint numbers", "nodes' vectors"
+OWN = "numbers"  # of a matrix that a user gives
+
+
+class Space:
+    """What the numbers of a vector are: their count, and which of them belong to each body or node."""
+
+    def __init__(self, on: BodyList, kind: str, first: Iterable[int], nodes: tuple[Frame, ...] = ()):
+        self.on, self.kind, self.nodes = on, kind, nodes
+        self.first = [*map(int, first)]
+        self.size = self.first[-1]
+        self.is_joint = kind == JOINT
+
+    def place(self, item: Any) -> int:
+        """Place of a body (by itself, its joint, a coordinate of it, its name, its place) or of a node.
+
+        Raises:
+            OperatorError: it is none of these.
+        """
+        if self.kind == OWN:
+            if isinstance(item, int | np.integer) and 0 <= item < self.size:
+                return int(item)
+            raise OperatorError(f"no row {item!r} of {self.size}")
+        if self.kind != NODE:
+            return self.on.place(item)
+        names = [getattr(node, "name", repr(node)) for node in self.nodes]
+        if isinstance(item, int | np.integer) and 0 <= item < len(names):
+            return int(item)
+        for k, node in enumerate(self.nodes):
+            if item is node or (isinstance(item, str) and item == names[k]):
+                return k
+        raise OperatorError(f"no node {item!r}; the operator has {', '.join(names)}")
+
+    def part(self, place: int) -> slice:
+        """Rows of a body or node."""
+        return slice(self.first[place], self.first[place + 1])
+
+    def __repr__(self) -> str:
+        return f"{self.size} {self.kind}"
+
+
+class Nodes:
+    """Nodes on listed bodies, where they are on their bodies now, with the arrays of `NODES` at the list's state."""
+
+    def __init__(self, on: BodyList, nodes: list[Any]):
+        self.on, self.stamp = on, -1
+        self.space = Space(on, NODE, range(0, 6 * len(nodes) + 1, 6), tuple(nodes))
+        self._container = Container(NODES, nodes=len(nodes))
+        self._offset = np.zeros((len(nodes), 3))
+        for k, node in enumerate(nodes):
+            body, pose = node._carrier
+            self._container.body[k] = on.places[body]
+            if pose is not None:
+                self._offset[k] = pose[:3, 3]
+
+    @property
+    def container(self) -> Container:
+        """The arrays."""
+        if self.stamp != self.on.stamp:
+            made = self._container
+            R = self.on.container.R[made.body].reshape(-1, 3, 3)
+            made.arm[:] = np.einsum("kij,kj->ki", R, self._offset)
+            self.stamp = self.on.stamp
+        return self._container
+
+
+class BodyList:
+    """Bodies of a skeleton, parents first, with the arrays of `BODIES` at one state.
+
+    Raises:
+        OperatorError: not bodies of one skeleton, or bodies with a gap between them.
+    """
+
+    def __init__(self, source: Any, prescribed: Dofs = (), outboard: str | None = None):
+        self.skeleton, indices, held = _bodies_of(source)
+        skeleton = self.skeleton
+        self.bodies: list[BodyNode] = [skeleton._bodies[k] for k in indices]
+        self.version = skeleton._structure_version
+        self.places = {body: place for place, body in enumerate(self.bodies)}
+        parents = [self.places.get(body.parent, -1) for body in self.bodies]  # type: ignore[arg-type]
+        self._refuse_gaps(parents)
+        number = {dof: k for k, dof in enumerate(skeleton._dofs)}
+        hinges = [[number[dof] for dof in body.parent_joint.dofs] for body in self.bodies]
+        self.given = held | {int(k) for k in indices_of(skeleton, prescribed)}
+        strange = self.given.difference(*hinges)
+        if strange:
+            names = ", ".join(repr(skeleton._dofs[k].name) for k in sorted(strange))
+            raise OperatorError(f"prescribed: {names} belong to no hinge of the listed bodies")
+        free = [[k for k in hinge if k not in self.given] for hinge in hinges]
+        given = [[k for k in hinge if k in self.given] for hinge in hinges]
+        self.outboard = outboard or getattr(source, "outboard", "cut")
+        if self.outboard not in ("cut", "frozen"):
+            raise OperatorError(f"outboard: expected 'cut' or 'frozen', got {self.outboard!r}")
+        self._structure = {
+            "member": np.array(indices, np.int64),
+            "parent": np.array(parents, np.int64),
+            "frozen": np.array(self._carried() if self.outboard == "frozen" else [], np.int64).reshape(-1, 2),
+            "first_dof": _firsts(free),
+            "source": np.array([k for hinge in free for k in hinge], np.int64),
+            "first_given": _firsts(given),
+            "given_source": np.array([k for hinge in given for k in hinge], np.int64),
+        }
+        self.hinge_sizes = np.diff(self._structure["first_dof"])
+        self._body_of_dof = np.repeat(np.arange(len(self.bodies)), self.hinge_sizes)
+        self._dof_in_hinge = np.arange(len(self._body_of_dof)) - self._structure["first_dof"][self._body_of_dof]
+        self.inner_bodies = sum(p >= 0 for p in parents)  # that have a parent in the list
+        self._allocate()
+
+    def _allocate(self) -> None:
+        """Arrays of a state that is not held yet."""
+        given = self._structure
+        sizes = {"bodies": len(self.bodies), "dofs": len(given["source"]), "given": len(given["given_source"])}
+        self.container = Container(BODIES, **sizes, **given)
+        self.address = self.container.address
+        self.body_space = Space(self, BODY, range(0, 6 * len(self.bodies) + 1, 6))
+        self.joint_space = Space(self, JOINT, given["first_dof"])
+        self.given_space = Space(self, GIVEN, given["first_given"])
+        self.q = self.u = np.zeros(0)
+        self.inverses: Callable[[], dict[Hashable, Operator]] = dict  # known by theory; whoever makes operators says
+        self.scratch = Scratch()
+        self.stamp = 0  # counts the states that were held: what is kept of an earlier one is stale
+        self._articulated = False
+
+    def twin(self) -> BodyList:
+        """The same bodies, with arrays for another state."""
+        made = copy.copy(self)
+        made._allocate()
+        return made
+
+    def _refuse_gaps(self, parents: list[int]) -> None:
+        for body, parent in zip(self.bodies, parents, strict=True):
+            above = body.parent
+            while parent < 0 and above is not None:
+                if above in self.places:
+                    raise OperatorError(
+                        f"bodies {above.name!r} and {body.name!r} are listed, but not {body.parent.name!r} between "  # type: ignore[union-attr]
+                        "them: list connected bodies"
+                    )
+                above = above.parent
+
+    def _carried(self) -> list[tuple[int, int]]:
+        """Bodies outside that hang on listed ones: place of the listed body, index of the other."""
+        carrier: dict[BodyNode, int] = {}
+        for body in self.skeleton._bodies:
+            if body not in self.places and body.parent is not None:
+                place = carrier.get(body.parent, self.places.get(body.parent, -1))
+                if place >= 0:
+                    carrier[body] = place
+        return [(place, body.index) for body, place in carrier.items()]
+
+    def hold(self, positions: ArrayLike | None, velocities: ArrayLike | None) -> None:
+        """Fill the arrays from a state of the skeleton; None: its present one."""
+        s = self.skeleton
+        q = s.positions if positions is None else s._vector(positions, len(s._dofs), "positions")
+        u = s.velocities if velocities is None else s._vector(velocities, len(s._dofs), "velocities")
+        for what, numbers in (("positions", q), ("velocities", u)):
+            if not np.isfinite(numbers).all():
+                raise StateError(f"operators of {s.name!r}: {what}: expected finite numbers, got {numbers.tolist()}")
+        members = s._members()
+        w = s._ready or s._workspace()
+        snapshot_of.call(w.tree, w.data, members, self.address, q, u)
+        self.q, self.u = q, u
+        self.stamp += 1
+        self._articulated = False
+
+    @property
+    def articulated(self) -> Container:
+        """The arrays with articulated inertias.
+
+        Raises:
+            OperatorError: a coordinate moves no mass.
+        """
+        if not self._articulated:
+            failed = articulate.call(self.address)
+            if failed >= 0:
+                dof = self.skeleton._dofs[int(self.container.source[failed])]
+                raise OperatorError(
+                    f"coordinate {dof.name!r} moves no inertia (D is not positive), so that psi, G, K and D^-1 are not "
+                    "defined; give the bodies below it mass, or name it among `prescribed`"
+                )
+            self._articulated = True
+        return self.container
+
+    def place(self, item: Any) -> int:
+        """Place in the list of a body, given by itself, its joint, a coordinate of it, its name or its place.
+
+        Raises:
+            OperatorError: it is not in the list.
+        """
+        body: Any = item
+        if isinstance(item, Joint):
+            body = item._body
+        elif isinstance(item, DegreeOfFreedom):
+            body = item.joint._body
+        elif isinstance(item, str):
+            body = self.skeleton._body_by_name.get(item)
+        elif isinstance(item, int | np.integer) and not isinstance(item, bool) and 0 <= item < len(self.bodies):
+            body = self.bodies[item]
+        if not isinstance(body, BodyNode) or body not in self.places:
+            names = ", ".join(body.name for body in self.bodies)
+            raise OperatorError(f"no body {item!r} among those of the operators: {names}")
+        return self.places[body]
+
+    def nodes(self, nodes: Any) -> Nodes:
+        """Nodes on the bodies.
+
+        Raises:
+            OperatorError: no nodes of these bodies.
+        """
+        given = [nodes] if isinstance(nodes, JacobianNode | str) else list(nodes)
+        found: list[Any] = []
+        for item in given:
+            if isinstance(item, str):
+                try:
+                    item = self.skeleton.body(item)
+                except NameLookupError as error:
+                    raise OperatorError(f"nodes: {error}") from None
+            if not isinstance(item, JacobianNode) or item._carrier[0] not in self.places:
+                raise OperatorError(f"nodes: {item!r} does not ride on a body of the operators")
+            found.append(item)
+        if not found:
+            raise OperatorError("B of no nodes")
+        return Nodes(self, found)
+
+    def by_body(self, rows: Array) -> Array:
+        """(bodies, 6, 6) with the rows (dofs, 6) of each body's coordinates in the leading rows."""
+        blocks = np.zeros((len(self.bodies), 6, 6))
+        blocks[self._body_of_dof, self._dof_in_hinge] = rows
+        return blocks
+
+    @property
+    def describes(self) -> str:
+        """The list in words."""
+        n, whole = len(self.bodies), len(self.bodies) == self.skeleton.num_bodies
+        return f"{self.skeleton.name!r}" if whole else f"{n} bodies of {self.skeleton.name!r}"
+
+
+def _firsts(hinges: list[list[int]]) -> NDArray[np.int64]:
+    return np.concatenate([[0], np.cumsum([len(hinge) for hinge in hinges])]).astype(np.int64)
+
+
+def _bodies_of(source: Any) -> tuple[Skeleton, list[int], set[int]]:
+    """The skeleton, indices of the bodies in its order, and coordinates that a group holds."""
+    held: set[int] = set()
+    if isinstance(source, Skeleton):
+        return source, list(range(source.num_bodies)), held
+    bodies = getattr(source, "bodies", source)
+    if isinstance(bodies, BodyNode):
+        bodies = [bodies]
+    if not isinstance(bodies, Iterable) or isinstance(bodies, str):
+        raise OperatorError(f"expected a skeleton, a group or a list of bodies, got {source!r}")
+    listed = list(bodies)
+    for body in listed:
+        if not isinstance(body, BodyNode):
+            raise OperatorError(f"expected bodies, got {body!r}")
+        if body.skeleton is not listed[0].skeleton:
+            a, b = listed[0], body
+            raise OperatorError(
+                f"bodies {a.name!r} and {b.name!r} are of different skeletons, {a.skeleton.name!r} and "
+                f"{b.skeleton.name!r}: operators are of one"
+            )
+    if not listed:
+        raise OperatorError("operators of no bodies")
+    skeleton = listed[0].skeleton
+    if isinstance(source, Group):
+        own = {dof for body in listed for dof in body.parent_joint.dofs}
+        held = {dof.index for dof in own.difference(source.dofs)}
+    return skeleton, sorted({body.index for body in listed}), held

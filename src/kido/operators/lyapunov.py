@@ -1,0 +1,253 @@
+"""Products phi X phi*, psi* X psi and their like with X of diagonal blocks: decomposed, not multiplied. Theory: a5.
+
+    phi X phi*  = R + phi~ R + R phi~*,                  R a gather of 6x6 blocks
+    psi* X psi  = Y + psi~* Y + Y psi~ + R_r,            Y a scatter; R_r couples bodies on different branches
+
+Any block of the product is a walk over the bodies between: O(depth), not O(n). Source: Jain (2013), section II-A.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from kido.operators import recursions
+from kido.operators.error import OperatorError
+from kido.operators.expression import RECOGNIZERS, Operator, Product, product, total
+from kido.operators.leaves import SYMBOLS, BetweenBranches, Beyond, Blockwise, NodeMap, Propagation
+from kido.operators.linear import Array
+
+
+class Lyapunov(Product):
+    """L phi X phi* R or L phi* X phi R (or with psi), with X, L and R of diagonal blocks, or B at the ends.
+
+    It is applied as any product is; what it knows besides is its own matrix, block by block.
+    """
+
+    def __init__(self, number: float, factors: list[Operator], first: int, second: int):
+        super().__init__(number, factors)
+        self._left, self._right = factors[:first], factors[second + 1 :]
+        self._core = factors[first + 1 : second]
+        outer = factors[first]
+        assert isinstance(outer, Propagation)
+        self._gathers = not outer.starred
+        self._whole = outer.T if outer.starred else outer
+        self._kept: dict[str, Any] = {}
+
+    @property
+    def _which(self) -> int:
+        if self._whole.which:  # type: ignore[attr-defined]
+            self.on.articulated  # type: ignore[union-attr]  # noqa: B018
+        return self._whole.which  # type: ignore[attr-defined]
+
+    def _notes(self) -> tuple[str, ...]:
+        depth = [1] * len(self.on.bodies)
+        for k, parent in enumerate(self.on.container.parent.tolist()):
+            depth[k] += depth[parent] if parent >= 0 else 0
+        return (f"decomposed {self.decomposition()!r}: any block is a walk over {max(depth)} bodies at most",)
+
+    @property
+    def diagonal_operator(self) -> Operator:
+        """The diagonal blocks of the part between the outer factors, phi X phi* or phi* X phi, as an operator.
+
+        Composite inertias R for X = M, Upsilon for psi* H* D^-1 H psi.
+        """
+        if "diagonal" not in self._kept:
+            self._kept["diagonal"] = self._diagonal_blocks()
+        return self._kept["diagonal"]
+
+    def _diagonal_blocks(self) -> Blockwise:
+        core = product(1.0, self._core) if self._core else None
+        space = self._whole.rows
+        assert space is not None
+
+        def compute() -> Array:
+            X = np.tile(np.eye(6), (len(space.on.bodies), 1, 1)) if core is None else core._blocks()
+            result = np.empty((len(space.on.bodies), 6, 6))
+            sweep = recursions.gather_blocks if self._gathers else recursions.scatter_blocks
+            sweep.call(space.on.address, self._which, np.ascontiguousarray(X), result)
+            return result
+
+        text = "" if core is None else core._text(False)
+        outer = SYMBOLS[self._whole.name]  # type: ignore[attr-defined]
+        formula = "" if core is None else core._text(True)
+        if self._gathers:
+            symbol = f"diag({outer[0]} {text} {outer[0]}*)", rf"\mathrm{{diag}}({outer[1]} {formula} {outer[1]}^{{*}})"
+        else:
+            symbol = f"diag({outer[0]}* {text} {outer[0]})", rf"\mathrm{{diag}}({outer[1]}^{{*}} {formula} {outer[1]})"
+        name = f"diagonal of {core._key() if core else 'I'}"
+        if (self._gathers, self._whole.name, text) == (True, "Phi", "M"):  # type: ignore[attr-defined]
+            symbol = SYMBOLS["R"]
+        elif (self._gathers, self._whole.name, text) == (False, "Psi", "H* D^-1 H"):  # type: ignore[attr-defined]
+            symbol = SYMBOLS["Upsilon"]
+        symmetric = core is None or core.T._key() == core._key()
+        return Blockwise(name, space, space, compute, symmetric, self._preparations(), symbol)
+
+    def branches(self) -> Operator:
+        """R_r, the blocks between bodies neither of which is above the other; of phi X phi* they are zero.
+
+        Raises:
+            OperatorError: the product is of the form phi X phi*.
+        """
+        if self._gathers:
+            raise OperatorError(f"{self!r}: bodies on different branches are not coupled by a product phi X phi*")
+        return BetweenBranches(self._whole.on, self._whole, self.diagonal_operator)  # type: ignore[arg-type]
+
+    def decomposition(self) -> Operator:
+        """The sum of diagonal part and what stands above, below and beside it, with the same outer factors.
+
+        phi X phi* = R + phi~ R + R phi~*; psi* X psi = Y + psi~* Y + Y psi~ + R_r.
+        """
+        beyond = Beyond("PsiTilde" if self._whole.which else "PhiTilde", self._whole)  # type: ignore[attr-defined,arg-type]
+        R = self.diagonal_operator
+        if self._gathers:
+            parts = [R, product(1.0, [beyond, R]), product(1.0, [R, beyond.T])]
+        else:
+            parts = [R, product(1.0, [beyond.T, R]), product(1.0, [R, beyond]), self.branches()]
+        inner = total([(1.0, part) for part in parts])
+        return product(self.number, [*self._left, inner, *self._right])
+
+    # Blocks ----------------------------------------------------------------------------------------------
+
+    def _node_map(self, factors: list[Operator]) -> NodeMap | None:
+        return factors[0] if len(factors) == 1 and isinstance(factors[0], NodeMap) else None
+
+    def block(self, row: Any, column: Any) -> Array:
+        """The numbers of the matrix that belong to two bodies, or nodes: a walk between them, O(depth).
+
+        Args:
+            row: a body, its joint, a coordinate of it, its name, or its place in the list; for B* a node.
+            column: likewise.
+
+        Raises:
+            OperatorError: there is no such body or node.
+        """
+        assert self.rows is not None and self.columns is not None
+        return self._block(self.rows.place(row), self.columns.place(column))
+
+    def blocks(self, pairs: Iterable[tuple[Any, Any]]) -> list[Array]:
+        """Several blocks.
+
+        Args:
+            pairs: rows and columns as `block` takes them.
+        """
+        return [self.block(row, column) for row, column in pairs]
+
+    def diagonal(self) -> Array:
+        """The numbers on the diagonal of the matrix.
+
+        Raises:
+            OperatorError: it is not square.
+        """
+        if self.rows is not self.columns or self.rows is None:
+            raise OperatorError(f"{self!r} is not square: {self.shape}")
+        places = range(len(self.rows.first) - 1)
+        return np.concatenate([np.zeros(0), *(np.diag(self._block(k, k)) for k in places)])
+
+    def _block(self, i: int, j: int) -> Array:
+        left, right = self._ends()
+        i_body, L = self._end(self._left, left, i)
+        j_body, R = self._end([f.T for f in reversed(self._right)], right, j)
+        diagonal = self.diagonal_operator._blocks()
+        on, which = self._whole.on, self._which
+        assert on is not None
+        if self._gathers:
+            if i_body <= j_body:
+                Z = self._raised(diagonal[j_body] @ R.T, j_body, i_body)
+                inner = L @ Z if Z is not None else np.zeros((len(L), len(R)))
+            else:
+                Z = self._raised(diagonal[i_body].T @ L.T, i_body, j_body)
+                inner = Z.T @ R.T if Z is not None else np.zeros((len(L), len(R)))
+        else:
+            a = recursions.common_ancestor.call(on.address, i_body, j_body)
+            if a < 0:
+                return np.zeros((len(L), len(R)))
+            inner = self._raised(L.T, i_body, a).T @ diagonal[a] @ self._raised(R.T, j_body, a)  # type: ignore[union-attr]
+        assert which is not None
+        return self.number * inner
+
+    def _raised(self, x: Array, start: int, end: int) -> Array | None:
+        """phi(end, start) x, or None if `end` is not above `start`."""
+        Z = np.zeros((12, x.shape[1]))
+        Z[:6] = x
+        on = self._whole.on
+        assert on is not None
+        return Z[:6] if recursions.walk_up.call(on.address, self._which, start, end, Z) else None
+
+    def _ends(self) -> tuple[Array | None, Array | None]:
+        """Diagonal blocks of the outer factors, the right one's transposed; None for B and for none."""
+        stamp, left, right = self._kept.get("ends", (-1, None, None))
+        if stamp != self.on.stamp:
+            left, right = (
+                product(1.0, factors)._blocks() if factors and self._node_map(factors) is None else None
+                for factors in (self._left, [f.T for f in reversed(self._right)])
+            )
+            self._kept["ends"] = self.on.stamp, left, right
+        return left, right
+
+    def _end(self, factors: list[Operator], blocks: Array | None, place: int) -> tuple[int, Array]:
+        """Body of a place, and the rows by which the outer factor sees it."""
+        nodes = self._node_map(factors)
+        if nodes is not None:
+            body, arm = int(nodes.nodes.container.body[place]), nodes.nodes.container.arm[place]
+            L = np.eye(6)
+            L[3:, :3] = -np.array([[0, -arm[2], arm[1]], [arm[2], 0, -arm[0]], [-arm[1], arm[0], 0]])
+            return body, L
+        if blocks is None:
+            return place, np.eye(6)
+        space = factors[0].rows
+        assert space is not None
+        part = space.part(place)
+        return place, blocks[place, : part.stop - part.start]
+
+    # The matrix ------------------------------------------------------------------------------------------
+
+    def dense(self) -> Array:
+        """The matrix, block by block: O(n depth) for phi X phi*, O(n^2) for phi* X phi, O(m depth + m^2) for B."""
+        on, rows, columns = self._whole.on, self.rows, self.columns
+        assert on is not None and rows is not None and columns is not None
+        diagonal = self.diagonal_operator._blocks()
+        which, n = self._which, len(on.bodies)
+        out = np.zeros((rows.size, columns.size))
+        left, right = self._node_map(self._left), self._node_map(self._right)
+        if left is not None and right is not None and left.nodes is right.nodes and not self._gathers:
+            nodes = left.nodes.container
+            E, Z = np.empty((len(nodes.body), n, 36)), np.empty((12, 6))
+            recursions.node_matrix.call(on.address, which, nodes.address, diagonal, Z, E, out)
+            return self.number * out
+        if left is not None or right is not None or "given" in rows.kind or "given" in columns.kind:
+            return super().dense()
+        L, R = self._ends()
+        same = np.tile(np.eye(6), (n, 1, 1))
+        L = same if L is None else np.ascontiguousarray(L)
+        R = same if R is None else np.ascontiguousarray(R.transpose(0, 2, 1))
+        ends = (int(rows.is_joint), int(columns.is_joint), L, diagonal, R)
+        if self._gathers:
+            recursions.gathered_matrix.call(on.address, which, *ends, np.empty((12, 12)), out)
+        else:
+            recursions.scattered_matrix.call(on.address, which, *ends, np.empty((12, 6)), np.empty((n, 37)), out)
+        return self.number * out
+
+
+def recognize(number: float, factors: list[Operator]) -> Product | None:
+    """The product as a `Lyapunov`, if it is of that form."""
+    at = [k for k, factor in enumerate(factors) if isinstance(factor, Propagation)]
+    if len(at) != 2:
+        return None
+    first, second = at
+    one, other = factors[first], factors[second]
+    if one.name != other.name or one.starred == other.starred:  # type: ignore[attr-defined]
+        return None
+    core, left, right = factors[first + 1 : second], factors[:first], factors[second + 1 :]
+    if not all(factor._is_blockwise for factor in core):
+        return None
+    for end in (left, right):
+        only_nodes = len(end) == 1 and isinstance(end[0], NodeMap)
+        if not only_nodes and not all(factor._is_blockwise for factor in end):
+            return None
+    return Lyapunov(number, factors, first, second)
+
+
+RECOGNIZERS.append(recognize)
