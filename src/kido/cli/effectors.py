@@ -8,7 +8,7 @@ import numpy as np
 
 from kido.cli.placement import free_joints
 from kido.errors import NameLookupError
-from kido.ik import CompositeIK, InverseKinematics, PrioritizedSolver
+from kido.ik import CompositeIK, DifferentialSolver, InverseKinematics
 from kido.skeleton import BodyNode, EndEffector, Skeleton, WeldJoint
 from kido.skeleton.frames.jacobian_node import JacobianNode
 
@@ -18,7 +18,7 @@ SMALL = 0.005
 STANDING = 0.1
 """Ends of limbs stand if they are within this share of the skeleton's height of the lowest one."""
 
-FRAME_ITERATIONS = 8
+FRAME_ITERATIONS = 40
 """Iterations of a solve: one is done for each picture, and the next goes on from there."""
 
 
@@ -34,7 +34,7 @@ def hierarchy(skeleton: Skeleton, names: Sequence[str] = ()) -> CompositeIK:
     """
     found = [_named(skeleton, name) for name in names] or _own(skeleton)
     whole = CompositeIK(skeleton)
-    whole.solver = PrioritizedSolver(max_iterations=FRAME_ITERATIONS)
+    whole.solver = DifferentialSolver(max_iterations=FRAME_ITERATIONS, nudges=0, restarts=0)
     for node, level in found:
         ik = whole.add(InverseKinematics(node, dofs="body"))
         ik.hierarchy_level = level

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kido.cli.loop_info import loop_lines, loops_to_dict
 from kido.simulation import World
 from kido.skeleton import BodyNode, DegreeOfFreedom, Joint, Skeleton
 
@@ -44,6 +45,7 @@ def skeleton_to_dict(skeleton: Skeleton) -> dict[str, Any]:
         "num_dofs": skeleton.num_dofs,
         "bodies": [_body(body) for body in skeleton.bodies],
         "dofs": [_dof(dof) for dof in skeleton.dofs],
+        "loops": loops_to_dict(skeleton),
         "warnings": list(skeleton.warnings),
     }
 
@@ -104,6 +106,8 @@ def skeleton_lines(data: dict[str, Any]) -> list[str]:
         ]
         head = (*head, "actuator") if driven else head
         found += ["", *_table([head, *rows])]
+    if data["loops"]:
+        found += ["", *loop_lines(data["loops"])]
     if data["warnings"]:
         found += ["", *(f"warning: {line}" for line in data["warnings"])]
     return found

@@ -27,6 +27,10 @@ class Simulate:
     """Simulated seconds; with --view: until closed, unless given."""
     dt: Annotated[float | None, arg(metavar="S", help_behavior_hint="(default: the world's, 0.001)")] = None
     """Time step in seconds."""
+    solver: Annotated[str | None, arg(metavar="NAME", help_behavior_hint="")] = None
+    """Smooth motion only, by the fourth-order Runge-Kutta method, with closed loops held by this solver: auto, tree, TA
+    (tree-augmented), FA (fully augmented) or CE (constraint embedding). It ends with an error where something touches
+    or reaches a limit."""
     set: Annotated[list[str], UseAppendAction, arg(metavar="JOINT=VALUE", help_behavior_hint="")] = field(
         default_factory=list
     )
@@ -83,7 +87,7 @@ class View:
 
 @dataclass
 class Info:
-    """Print what a model or a recording holds: tree, masses, degrees of freedom, limits, warnings."""
+    """Print what a model or a recording holds: tree, masses, degrees of freedom, limits, loops."""
 
     file: Annotated[Positional[str], arg(metavar="FILE")]
     """URDF, SDF, SKEL or recording, or the name of a bundled model."""

@@ -12,6 +12,7 @@ from kido.cli.main import UsageError
 from kido.cli.options import Simulate
 from kido.cli.placement import extent, move, place_above, side_by_side
 from kido.errors import KidoError
+from kido.integrators import RK4
 from kido.simulation import World
 from kido.skeleton import BodyNode, Joint, Skeleton
 
@@ -47,6 +48,9 @@ def build(options: Simulate) -> World:
     world, added = _read(options)
     if options.dt is not None:
         world.time_step = options.dt
+    if options.solver is not None:
+        world.loop_solver = options.solver
+        world.integrator = RK4()
     for remark in set_positions(world.skeletons, options.set):
         print(f"kido: warning: {remark}", file=sys.stderr)
     grounded = options.ground or options.world is not None

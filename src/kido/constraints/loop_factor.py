@@ -23,6 +23,7 @@ from kido.constraints.loop_rows import (
     add_body_row,
     add_coupler_jacobian,
     add_coupler_row,
+    add_row_between,
     is_moved,
     measure,
 )
@@ -64,10 +65,14 @@ def fill_rows(t, d, lp, g):
                     add_coupler_row(t, d, lp, r, part, lp.G, lp.Y, at + lp.part_local[part])
             else:
                 a, b = lp.body_a[c], lp.body_b[c]
-                if is_moved(t, a):
-                    add_body_row(t, d, lp, r, a, -1.0, lp.G, lp.Y, at + lp.part_local[t.part[a]])
-                if is_moved(t, b):
-                    add_body_row(t, d, lp, r, b, 1.0, lp.G, lp.Y, at + lp.part_local[t.part[b]])
+                on_a, on_b = is_moved(t, a), is_moved(t, b)
+                if on_a and on_b and t.part[a] == t.part[b]:
+                    add_row_between(t, d, lp, r, a, b, lp.G, lp.Y, at + lp.part_local[t.part[a]])
+                else:
+                    if on_a:
+                        add_body_row(t, d, lp, r, a, -1.0, lp.G, lp.Y, at + lp.part_local[t.part[a]])
+                    if on_b:
+                        add_body_row(t, d, lp, r, b, 1.0, lp.G, lp.Y, at + lp.part_local[t.part[b]])
         at += lp.group_dofs[g]
 
 

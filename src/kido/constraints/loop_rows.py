@@ -12,7 +12,7 @@ import math
 
 from kido.constraints.loop_schema import ALIGN, COUPLE, CROSS, LENGTH, SCREW, SHIFT, SPIN, TURN
 from kido.jit import kernel
-from kido.kernels.impulse import impulse_row, joint_impulse_row
+from kido.kernels.impulse import clear_shares, impulse_gather, impulse_row, joint_impulse_row, velocity_scatter
 from kido.kernels.inverse_dynamics import column_dot
 from kido.math.so3 import cross, quaternion_to_rotation_vector
 
@@ -170,16 +170,34 @@ def is_moved(t, body):
 
 
 @kernel
-def add_body_row(t, d, lp, r, body, sign, J, Y, at):
-    """Add row r on one body to J and Y; the coordinates of the body's part start at `at`."""
-    part = t.part[body]
+def wrench_of_row(d, lp, r, body):
+    """Row r as a unit impulse [moment; force] about a body's origin, world axes."""
     x, y, z = lp.point[r, 0] - d.p[body, 0], lp.point[r, 1] - d.p[body, 1], lp.point[r, 2] - d.p[body, 2]
     f0, f1, f2 = lp.force[r, 0], lp.force[r, 1], lp.force[r, 2]
     m0, m1, m2 = cross(x, y, z, f0, f1, f2)
-    m0 += lp.moment[r, 0]
-    m1 += lp.moment[r, 1]
-    m2 += lp.moment[r, 2]
+    return m0 + lp.moment[r, 0], m1 + lp.moment[r, 1], m2 + lp.moment[r, 2], f0, f1, f2
+
+
+@kernel
+def add_body_row(t, d, lp, r, body, sign, J, Y, at):
+    """Add row r on one body to J and Y; the coordinates of the body's part start at `at`."""
+    part = t.part[body]
+    m0, m1, m2, f0, f1, f2 = wrench_of_row(d, lp, r, body)
     impulse_row(t, d, t.part_body[part], t.part_body[part + 1], body, sign, m0, m1, m2, f0, f1, f2, J, Y, at)
+
+
+@kernel
+def add_row_between(t, d, lp, r, a, b, J, Y, at):
+    """`add_body_row` for both bodies of a part: one response instead of two."""
+    part = t.part[a]
+    first, last = t.part_body[part], t.part_body[part + 1]
+    offset = at - t.first_dof[first]
+    clear_shares(t, d, first, last)
+    m0, m1, m2, f0, f1, f2 = wrench_of_row(d, lp, r, a)
+    impulse_gather(t, d, first, a, -1.0, m0, m1, m2, f0, f1, f2, J, offset)
+    m0, m1, m2, f0, f1, f2 = wrench_of_row(d, lp, r, b)
+    impulse_gather(t, d, first, b, 1.0, m0, m1, m2, f0, f1, f2, J, offset)
+    velocity_scatter(t, d, first, last, Y, offset)
 
 
 @kernel

@@ -6,22 +6,26 @@ Within a step q = q0 moved by x, and x, u follow an ordinary equation in a vecto
 
 so that any Runge-Kutta method keeps its order, whatever the joints, and its interpolant serves too.
 Source: Munthe-Kaas (1998), High order Runge-Kutta methods on manifolds.
+
+A system with callbacks (`kido.integrators.schema`) may alter the state of a stage, and that of the end of the step.
 """
 
 from __future__ import annotations
 
 import math
 
-from kido.integrators.rates import displace, displacement_rate, evaluate
+from kido.integrators.rates import call_if_any, displace, displacement_rate, evaluate_system
 from kido.integrators.schema import (
     ADAPTIVE,
     ATOL,
+    CLOSE_AT,
     DATA_AT,
     ERROR,
     MOTION,
     NOW,
     REUSE,
     RTOL,
+    SETTLE_AT,
     SIZE,
     STAGES,
     START,
@@ -49,11 +53,11 @@ def stage_state(t, d, m, s, h):
 
 
 @kernel
-def stage_rates(t, d, m, s):
-    """K_s and L_s at the state of stage s. Returns the status of `evaluate`."""
+def stage_rates(t, d, m, s, motion):
+    """K_s and L_s at the state of stage s. Returns the status of `evaluate_system`."""
     status = 0
     if s > 0 or m.at[REUSE] == 0:
-        status = evaluate(t, d, m, 0.0)
+        status = evaluate_system(t, d, m, motion)
         for k in range(m.x.shape[0]):
             m.L[s, k] = d.udot[k]
     displacement_rate(t, d, m.x, m.K, s)
@@ -88,9 +92,11 @@ def is_rotation(t, k):
 @kernel
 def error_norm(t, d, m, h):
     """Root mean square of the embedded method's errors over atol + rtol |value|; 1 is just tolerated."""
-    n = m.x.shape[0]
-    total = 0.0
-    for k in range(n):
+    total, n = 0.0, 0
+    for k in range(m.x.shape[0]):
+        if m.counted[k] == 0:
+            continue
+        n += 1
         ex, eu = 0.0, 0.0
         for j in range(m.at[STAGES]):
             ex += m.db[j] * m.K[j, k]
@@ -111,18 +117,25 @@ def explicit_step(address, stage, unused_1, unused_2):
     d = view(DATA, m.table[DATA_AT])
     h = m.clock[SIZE]
     if stage > 0:
-        status = stage_rates(t, d, m, stage - 1)
+        status = stage_rates(t, d, m, stage - 1, address)
         if status < 0:
             return status
     if stage < m.at[STAGES]:
         if stage == 0:
             for k in range(m.x.shape[0]):
                 m.x[k] = 0.0
-        else:
-            stage_state(t, d, m, stage, h)
         m.clock[NOW] = m.clock[START] + m.c[stage] * h
+        if stage > 0:
+            stage_state(t, d, m, stage, h)
+            status = call_if_any(m, SETTLE_AT, address)
+            if status < 0:
+                return status
         return stage + 1
+    m.clock[NOW] = m.clock[START] + h
     combine(t, d, m, h)
+    status = call_if_any(m, CLOSE_AT, address)
+    if status < 0:
+        return status
     if m.at[ADAPTIVE] != 0:
         m.clock[ERROR] = error_norm(t, d, m, h)
     return 0

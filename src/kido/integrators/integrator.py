@@ -102,12 +102,12 @@ def positive(value: Any, what: str, *, zero: bool = False, infinite: bool = Fals
     return number
 
 
-def count(value: Any, what: str) -> int:
-    """A checked whole number above zero.
+def count(value: Any, what: str, *, zero: bool = False) -> int:
+    """A checked whole number above zero, or not below it.
 
     Raises:
         ModelError: it is none.
     """
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise ModelError(f"{what}: expected a whole number above 0, got {value!r}")
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < (0 if zero else 1):
+        raise ModelError(f"{what}: expected a whole number {'not below' if zero else 'above'} 0, got {value!r}")
     return int(value)

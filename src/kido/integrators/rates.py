@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 
-from kido.integrators.schema import EVALUATIONS, FAILED
-from kido.jit import kernel
+from kido.integrators.schema import ACCELERATE_AT, EVALUATIONS, FAILED, OWNER_AT
+from kido.jit import call4, kernel
 from kido.joints.kinds import BALL, FREE, FREE_MIXED
 from kido.kernels.forward_dynamics import acceleration_scatter, articulated_inertias, bias_gather
 from kido.kernels.inertia import body_inertia
@@ -172,3 +172,20 @@ def evaluate(t, d, m, h):
     status = articulate(t, d, h)
     accelerate(t, d, m)
     return status
+
+
+@kernel
+def evaluate_system(t, d, m, motion):
+    """`evaluate`, or what the system has in its place; `motion` is the address of m. Returns 0 or a status."""
+    if m.table[ACCELERATE_AT] == 0:
+        return evaluate(t, d, m, 0.0)
+    m.at[EVALUATIONS] += 1
+    return call4(m.table[ACCELERATE_AT], m.table[OWNER_AT], motion, 0, 0)
+
+
+@kernel
+def call_if_any(m, which, motion):
+    """Call the system's function in an entry of the table. Returns 0 where there is none, else what it returns."""
+    if m.table[which] == 0:
+        return 0
+    return call4(m.table[which], m.table[OWNER_AT], motion, 0, 0)

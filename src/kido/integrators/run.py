@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 
-from kido.integrators.rates import displace, evaluate
+from kido.integrators.rates import call_if_any, displace, displacement_rate, evaluate_system
 from kido.integrators.schema import (
     ADAPTIVE,
+    ALTERED,
     ASKS,
+    CLOSE_AT,
     DATA_AT,
     DENSE,
     DONE,
@@ -18,6 +20,7 @@ from kido.integrators.schema import (
     MOST_STEPS,
     MOTION,
     NEXT_SIZE,
+    NOT_CLOSED,
     NOT_FINITE,
     NOW,
     OUTPUT,
@@ -90,6 +93,9 @@ def begin_step(t, d, m):
         for k in range(m.q0.shape[0]):
             m.q0[k] = d.q[k]
             m.u0[k] = d.u[k]
+        if m.at[ADAPTIVE] != 0 and m.at[REUSE] != 0:  # the last stage of the step before is the first of this one
+            for k in range(m.q0.shape[0]):
+                m.L[0, k] = m.L[m.at[STAGES] - 1, k]
 
 
 @kernel
@@ -134,8 +140,10 @@ def accept(m):
 
 
 @kernel
-def interpolate(t, d, m, out):
+def interpolate(t, d, m, out, motion):
     """Result `out` within the step just done, by the method's interpolant of x and u; leaves q, u there.
+
+    A system with callbacks closes it. Returns 0 or its status.
 
     Source: Hairer, Norsett, Wanner (1993), section II.6.
     """
@@ -158,7 +166,10 @@ def interpolate(t, d, m, out):
             e += h * m.db_dense[j] * m.L[j, k]
         c = h * m.L[0, k] - x
         d.u[k] = m.u0[k] + s * (x + r * (c + s * (x - h * m.L[stages - 1, k] - c + r * e)))
+    m.clock[NOW] = m.times[out]
+    status = call_if_any(m, CLOSE_AT, motion)
     to_body_axes(t, d, 0, t.parent.shape[0], d.u)
+    return status
 
 
 @kernel
@@ -191,8 +202,11 @@ def end_fixed_step(t, d, m):
 
 
 @kernel
-def end_adaptive_step(t, d, m):
-    """Take the step or take it back; results at the requested times that it met or passed. Returns DONE."""
+def end_adaptive_step(t, d, m, motion):
+    """Take the step or take it back; results at the requested times that it met or passed.
+
+    Returns DONE, or the status of a result that could not be closed.
+    """
     if not all_finite(d):
         m.clock[ERROR] = math.inf
     if not accept(m):
@@ -204,7 +218,7 @@ def end_adaptive_step(t, d, m):
     to_body_axes(t, d, 0, t.parent.shape[0], d.u)
     m.at[STEPS] += 1
     m.at[RETRY] = 0
-    m.at[REUSE] = 1
+    m.at[REUSE] = 1 - m.at[ALTERED]
     out, last = m.at[OUTPUT], m.times.shape[0] - 1
     end = m.clock[START] + m.clock[SIZE]
     goal = m.times[last] if m.at[DENSE] != 0 else m.times[out]
@@ -215,15 +229,15 @@ def end_adaptive_step(t, d, m):
             m.y[k] = d.q[k]
             m.u1[k] = d.u[k]
         while m.times[m.at[OUTPUT]] < end:
-            interpolate(t, d, m, m.at[OUTPUT])
+            status = interpolate(t, d, m, m.at[OUTPUT], motion)
+            if status < 0:
+                return status
             note(d, m, m.at[OUTPUT])
         for k in range(d.q.shape[0]):
             d.q[k] = m.y[k]
             d.u[k] = m.u1[k]
     if m.times[m.at[OUTPUT]] == end:
         note(d, m, m.at[OUTPUT])
-    for k in range(d.q.shape[0]):  # the last stage is the first of the next step
-        m.L[0, k] = m.L[m.at[STAGES] - 1, k]
     m.clock[START] = end
     m.clock[NOW] = end
     return DONE
@@ -255,13 +269,16 @@ def progress(motion, budget):
         if stage < 0 and not all_finite(d):
             # A pose without bounds, which looks like a coordinate without inertia, is but a step too large.
             stage = 0 if m.at[ADAPTIVE] != 0 else NOT_FINITE
+        elif stage == NOT_CLOSED and m.at[ADAPTIVE] != 0 and m.at[STAGE] > 1:
+            m.clock[ERROR] = math.inf
+            stage = 0
         m.at[STAGE] = max(stage, 0)
         if stage < 0:
             take_back(d, m)
             to_body_axes(t, d, 0, t.parent.shape[0], d.u)
             return stage
         if stage == 0:
-            status = end_adaptive_step(t, d, m) if m.at[ADAPTIVE] != 0 else end_fixed_step(t, d, m)
+            status = end_adaptive_step(t, d, m, motion) if m.at[ADAPTIVE] != 0 else end_fixed_step(t, d, m)
             if status != DONE:
                 return status
         elif m.at[ASKS] != 0:
@@ -308,7 +325,7 @@ def accelerations_of(motion):
     t = view(TREE, m.table[TREE_AT])
     d = view(DATA, m.table[DATA_AT])
     to_parent_axes(t, d, 0, t.parent.shape[0], d.u)
-    status = evaluate(t, d, m, 0.0)
+    status = evaluate_system(t, d, m, motion)
     to_body_axes(t, d, 0, t.parent.shape[0], d.u)
     to_body_axes(t, d, 0, t.parent.shape[0], d.udot)
     for i in range(t.parent.shape[0]):
@@ -326,4 +343,31 @@ def displaced(motion):
     """Positions of the data: q0 moved by x."""
     m = view(MOTION, motion)
     displace(view(TREE, m.table[TREE_AT]), view(DATA, m.table[DATA_AT]), m.q0, m.x)
+    return 0
+
+
+@entry("i8(i8)")
+def interpolated(motion):
+    """State of the data: by the interpolant at `times[0]`, from what the step left. Returns 0 or a status."""
+    m = view(MOTION, motion)
+    return interpolate(view(TREE, m.table[TREE_AT]), view(DATA, m.table[DATA_AT]), m, 0, motion)
+
+
+@entry("i8(i8)")
+def closed(motion):
+    """The state of the data closed as at the end of a step, at the time `clock[NOW]`. Returns 0 or a status."""
+    m = view(MOTION, motion)
+    t = view(TREE, m.table[TREE_AT])
+    d = view(DATA, m.table[DATA_AT])
+    to_parent_axes(t, d, 0, t.parent.shape[0], d.u)
+    status = call_if_any(m, CLOSE_AT, motion)
+    to_body_axes(t, d, 0, t.parent.shape[0], d.u)
+    return status
+
+
+@entry("i8(i8)")
+def rate_of_displacement(motion):
+    """K[0]: rate of the displacement x for the velocities of the data."""
+    m = view(MOTION, motion)
+    displacement_rate(view(TREE, m.table[TREE_AT]), view(DATA, m.table[DATA_AT]), m.x, m.K, 0)
     return 0

@@ -4,14 +4,19 @@ A step is a function of the address and a stage. Stage 0 begins the step. A numb
 that joint forces are wanted at the time `clock[NOW]` and at the state in the data, and with which stage the
 function is to be called again once they are in `command`; 0 says that the step is done, a number below 0 why
 it failed. Where forces are constant nobody returns to Python for them.
+
+A system whose accelerations are not those of the free tree, such as one with closed loops, brings callbacks of its
+own, called as `callback(owner, motion, 0, 0)` with the address of its container and of this one: ACCELERATE_AT writes
+udot of the state in the data; SETTLE_AT brings the state of a stage, and CLOSE_AT that of the end of a step, onto
+what the system takes for granted. Each returns 0 or a status.
 """
 
 from __future__ import annotations
 
 from kido.jit import Field, Schema
 
-# Entries of `table`: addresses of containers, then that of the step function.
-TREE_AT, DATA_AT, NEXT_AT, STEP_AT = range(4)
+# Entries of `table`: addresses of containers and of the step function, then those of a system with callbacks.
+TREE_AT, DATA_AT, NEXT_AT, STEP_AT, OWNER_AT, ACCELERATE_AT, SETTLE_AT, CLOSE_AT = range(8)
 
 # Entries of `at`: where the integration is, what it is asked for, and counts.
 (
@@ -31,7 +36,8 @@ TREE_AT, DATA_AT, NEXT_AT, STEP_AT = range(4)
     EVALUATIONS,
     ITERATIONS,
     WORST_ITERATIONS,
-) = range(16)
+    ALTERED,  # 1: what closes a step alters its end, so that no evaluation is used twice
+) = range(17)
 
 # Entries of `clock` [s]: start and size of the step, time of the state in the data, the size that comes next.
 START, SIZE, NOW, NEXT_SIZE, ERROR, LAST_ERROR = range(6)
@@ -41,12 +47,12 @@ LARGEST_STEP, RTOL, ATOL, TOLERANCE = range(4)
 
 # What `progress` returns. Below FAILED: FAILED - 1 - k says that coordinate k sees no inertia.
 DONE, PAUSED, FORCES = 0, 1, 2
-NOT_FINITE, TOO_SMALL, TOO_MANY, NOT_SOLVED, FAILED = -1, -2, -3, -4, -5
+NOT_FINITE, TOO_SMALL, TOO_MANY, NOT_SOLVED, NOT_CLOSED, FAILED = -1, -2, -3, -4, -5, -6
 
 MOTION = Schema(
     "MOTION",
-    Field("table", "i", (4,), doc="addresses of containers and of the step function"),
-    Field("at", "i", (16,), doc="progress, requests and counts"),
+    Field("table", "i", (8,), doc="addresses of containers and of functions"),
+    Field("at", "i", (17,), doc="progress, requests and counts"),
     Field("clock", "f", (8,), "s"),
     Field("setting", "f", (4,), doc="largest step [s], tolerances"),
     Field("A", "f", (8, 8), doc="Runge-Kutta coefficients of the stages"),
@@ -56,6 +62,7 @@ MOTION = Schema(
     Field("db_dense", "f", (8,), doc="weights of the last term of the interpolant"),
     Field("command", "f", ("dofs",), "N, N m", "joint forces as given"),
     Field("given", "f", ("dofs",), doc="accelerations of prescribed coordinates"),
+    Field("counted", "i", ("dofs",), doc="1: the error of the coordinate counts; 0: it follows from those of others"),
     Field("q0", "f", ("dofs",), doc="positions at the start of the step"),
     Field("u0", "f", ("dofs",), doc="velocities there, free joints in fixed axes"),
     Field("x", "f", ("dofs",), doc="displacement from q0 along the velocities"),

@@ -5,23 +5,38 @@ from __future__ import annotations
 import os
 import sys
 import time as clock
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kido.errors import ModelError
+from kido.integrators.dense import DenseOutput, HermiteSegment, RungeKuttaSegment
+from kido.integrators.events import Crossing, Event, EventWatch, checked_events
 from kido.integrators.integrator import CompiledIntegrator, Integrator, positive
-from kido.integrators.schema import EVALUATIONS, ITERATIONS, NOW, REJECTED, STEPS, WORST_ITERATIONS
+from kido.integrators.schema import (
+    ADAPTIVE,
+    EVALUATIONS,
+    ITERATIONS,
+    NOW,
+    OUTPUT,
+    REJECTED,
+    STEPS,
+    WORST_ITERATIONS,
+)
 from kido.integrators.system import System
 from kido.math.transform import as_flag, as_numbers
 from kido.skeleton import Skeleton
 
 Array = NDArray[np.float64]
+State = tuple[Array, Array]
 
 CHUNK_SECONDS = 0.05  # compiled code comes back this often, so that Ctrl-C works
+MOST_AT_ONCE = 1 << 40  # steps
 QUIET_SECONDS = 2.0  # a run shorter than this shows no progress
+_NOT_KEPT = DenseOutput(0.0, (np.empty(0), np.empty(0)), kept=False)
 
 
 class Trajectory(NamedTuple):
@@ -35,6 +50,8 @@ class Trajectory(NamedTuple):
         rejected: steps of an adaptive integrator that were tried and not taken.
         evaluations: evaluations of the dynamics in compiled code.
         iterations: of an implicit integrator's solver, all steps together; `worst_iterations`: of its worst step.
+        events: passages of `events` through zero, in order of time. Where one was terminal, the last of `times` is its.
+        dense: the motion as a function of time, if `dense_output` was asked for.
     """
 
     times: Array
@@ -45,16 +62,34 @@ class Trajectory(NamedTuple):
     evaluations: int
     iterations: int
     worst_iterations: int
+    events: tuple[Crossing, ...] = ()
+    dense: DenseOutput = _NOT_KEPT
+
+
+class Movable(ABC):
+    """What `simulate` can move besides a skeleton: a skeleton with closed loops is one."""
+
+    @property
+    @abstractmethod
+    def skeleton(self) -> Skeleton:
+        """The skeleton that it moves."""
+
+    @abstractmethod
+    def _motion_system(self, forces: Any, integrator: Integrator, stabilization: Any) -> System:
+        """What integrators see of it, from the state that the skeleton has."""
 
 
 def simulate(
-    skeleton: Skeleton,
+    skeleton: Skeleton | Movable,
     integrator: Integrator,
     duration: float | None = None,
     *,
     times: ArrayLike | None = None,
     time_step: float = 1e-3,
     forces: ArrayLike | Callable[[float, Skeleton], ArrayLike] | None = None,
+    stabilization: Any = None,
+    events: Event | Sequence[Event] | None = None,
+    dense_output: bool = False,
     progress: bool | None = None,
 ) -> Trajectory:
     """Move a skeleton through smooth motion, without contacts, joint limits and Coulomb friction.
@@ -65,7 +100,8 @@ def simulate(
     last state.
 
     Args:
-        skeleton: starts from the state it holds. In a world it moves alone, and the world's clock stands still.
+        skeleton: starts from the state it holds. In a world it moves alone, and the world's clock stands still. Or
+            `kido.ConstrainedDynamics`, for closed loops.
         integrator: say, `kido.integrators.RK4()`, or one of your own.
         duration: [s], from time zero, with results at every time step.
         times: increasing times [s] at which results are wanted, instead of a duration; the first is that of
@@ -73,6 +109,9 @@ def simulate(
         time_step: largest step [s]. Adaptive integrators take it as the interval of results only.
         forces: joint forces (dofs,) [N, N m], or a function (time, skeleton) that returns them. It is called at
             every evaluation, with the skeleton at that state. By default the forces that the skeleton holds.
+        stabilization: how closed loops are kept closed (`kido.dynamics`), where the dynamics leave that open.
+        events: what to look for on the way, and where to stop.
+        dense_output: keep what makes `dense` of the result, the motion between the results.
         progress: show a bar on stderr; by default on a terminal, if it takes more than two seconds.
 
     Raises:
@@ -84,22 +123,34 @@ def simulate(
         >>> motion = kido.integrators.simulate(arm, kido.integrators.RK4(), 2.0)
         >>> motion.positions[-1]
     """
+    movable = skeleton
+    if isinstance(movable, Movable):
+        skeleton = movable.skeleton
     if not isinstance(skeleton, Skeleton):
-        raise ModelError(f"simulate: expected a skeleton, got {type(skeleton).__name__}")
+        raise ModelError(f"simulate: expected a skeleton or its dynamics, got {type(skeleton).__name__}")
     if not isinstance(integrator, Integrator):
         raise ModelError(f"simulate: expected an integrator such as kido.integrators.RK4(), got {integrator!r}")
     largest = positive(time_step, "simulate: time_step")
     wanted = _times(duration, times, largest)
+    watched = checked_events(events)
+    keeps = as_flag(dense_output, "simulate: dense_output")
     before = skeleton.positions, skeleton.velocities
-    system = System.of_skeleton(skeleton, forces)
+    if isinstance(movable, Movable):
+        system = movable._motion_system(forces, integrator, stabilization)
+    elif stabilization is None:
+        system = System.of_skeleton(skeleton, forces)
+    else:
+        raise ModelError("simulate: stabilization is for closed loops: expected kido.ConstrainedDynamics")
     kind = CompiledRun if isinstance(integrator, CompiledIntegrator) else PythonRun
-    start = before[0], system.start_velocities(before[1])
+    start = system.start(float(wanted[0]), *before)
     run = kind(system, integrator, wanted, largest, start)
+    if watched or keeps:
+        run.follower = Follower(system, EventWatch(system, integrator, skeleton, watched), keeps, wanted[0], start)
     bar = _bar(float(wanted[-1] - wanted[0]), progress)
     end = before
     try:
         run.go(bar)
-        end = run.state()
+        end = run.end()
     except KeyboardInterrupt:
         end = run.state()
         raise
@@ -109,46 +160,134 @@ def simulate(
     return run.trajectory()
 
 
+class Follower:
+    """Follows an integration step by step: events, and what dense output is made of.
+
+    Args:
+        system: what is integrated.
+        watch: looks for events.
+        keeps: whether steps are kept.
+        time, state: of the start.
+    """
+
+    def __init__(self, system: System, watch: EventWatch, keeps: bool, time: float, state: State):
+        self.system, self.watch = system, watch
+        self.dense = DenseOutput(float(time), state) if keeps else _NOT_KEPT
+        self.keeps = keeps
+        self.time, self.state = float(time), state
+        self._rate: Array | None = None
+        self.stop: Crossing | None = None
+        with system.aside():
+            watch.begin(self.time, state)
+
+    def step(self, end: float, state: State, motion: Any = None) -> bool:
+        """Look at a step that ended at a time in a state.
+
+        Args:
+            motion: container of a method with an interpolant of its own.
+
+        Returns:
+            Whether the motion ends in it.
+        """
+        with self.system.aside():
+            segment: Any
+            if motion is not None:
+                segment = RungeKuttaSegment(self.system, motion, end)
+            else:
+                if self._rate is None:
+                    self._rate = self.system.accelerations(self.time, *self.state)
+                rate = self.system.accelerations(end, *state)
+                segment = HermiteSegment(self.system, self.time, end, self.state, state, (self._rate, rate))
+                self._rate = rate
+            if self.keeps:
+                self.dense._add(segment)
+            self.stop = self.watch.step(segment, self.state, state)
+        if self.stop is not None and self.keeps:
+            self.dense._end_at(self.stop.time, self.stop[2:4])
+        self.time, self.state = end, state
+        return self.stop is not None
+
+    def results(self, trajectory: Trajectory, rows: int) -> Trajectory:
+        """The results, with events; cut where one ended the motion. `rows` of them are there."""
+        stop = self.stop
+        if stop is not None:
+            T, Q, U = (x[:rows] for x in trajectory[:3])
+            kept = stop.time > T
+            T, Q, U = T[kept], Q[kept], U[kept]
+            trajectory = trajectory._replace(
+                times=np.append(T, stop.time),
+                positions=np.vstack([Q, stop.positions]),
+                velocities=np.vstack([U, stop.velocities]),
+            )
+        return trajectory._replace(events=tuple(self.watch.found), dense=self.dense)
+
+
 class CompiledRun:
     """An integration in compiled code."""
 
-    def __init__(self, system: System, integrator: Any, times: Array, largest: float, state: tuple[Array, Array]):
+    follower: Follower | None = None
+
+    def __init__(self, system: System, integrator: Any, times: Array, largest: float, state: State):
         self.system = system
         self.motion = system.motion(integrator, times, largest, *state)
 
     def go(self, bar: Any) -> None:
         """Go on to the last time; Python gets a look in now and then."""
+        if self.follower is not None:
+            self._follow(self.follower, bar)
+            return
         budget, shown = 1, float(self.motion.clock[NOW])
         done = False
         while not done:
             started = clock.perf_counter()
             done = self.system.go_on(self.motion, budget)
             took = clock.perf_counter() - started
-            budget = max(1, min(10 * budget, int(budget * CHUNK_SECONDS / max(took, 1e-6))))
+            budget = max(1, min(10 * budget, MOST_AT_ONCE, int(budget * CHUNK_SECONDS / max(took, 1e-6))))
             now = float(self.motion.clock[NOW])
             bar.update(now - shown)
             shown = now
 
-    def state(self) -> tuple[Array, Array]:
+    def _follow(self, follower: Follower, bar: Any) -> None:
+        m = self.motion
+        done = False
+        while not done:
+            steps, shown = int(m.at[STEPS]), float(m.clock[NOW])
+            done = self.system.go_on(m, 1)
+            if m.at[STEPS] == steps:
+                continue
+            now = float(m.clock[NOW])
+            bar.update(now - shown)
+            if follower.step(now, self.system.present(), m if m.at[ADAPTIVE] != 0 else None):
+                return
+
+    def state(self) -> State:
         """The last state that was completed."""
         return self.system.state(self.motion)
+
+    def end(self) -> State:
+        """The state that the motion ends in."""
+        stop = self.follower.stop if self.follower is not None else None
+        return self.state() if stop is None else stop[2:4]
 
     def trajectory(self) -> Trajectory:
         """Results at all times."""
         m = self.motion
-        numbers = (int(m.at[k]) for k in (STEPS, REJECTED, EVALUATIONS, ITERATIONS, WORST_ITERATIONS))
-        return Trajectory(m.times, m.Q, m.U, *numbers)
+        steps, rejected, evaluations, iterations, worst = (
+            int(m.at[k]) for k in (STEPS, REJECTED, EVALUATIONS, ITERATIONS, WORST_ITERATIONS)
+        )
+        trajectory = Trajectory(m.times, m.Q, m.U, steps, rejected, evaluations, iterations, worst)
+        return trajectory if self.follower is None else self.follower.results(trajectory, int(m.at[OUTPUT]))
 
 
 class PythonRun:
     """An integration by a user's `step`."""
 
-    def __init__(
-        self, system: System, integrator: Integrator, times: Array, largest: float, state: tuple[Array, Array]
-    ):
+    follower: Follower | None = None
+
+    def __init__(self, system: System, integrator: Integrator, times: Array, largest: float, state: State):
         self.system, self.integrator, self.times, self.largest = system, integrator, times, largest
         self.now = state
-        self.steps = 0
+        self.steps, self.rows = 0, 1
         self.Q, self.U = (np.empty((len(times), len(x))) for x in state)
         self.Q[0], self.U[0] = state
 
@@ -162,15 +301,25 @@ class PythonRun:
                 self.now = self.system.step(self.integrator, float(start + part * h), *self.now, h)
                 self.steps += 1
                 bar.update(h)
+                end = float(self.times[k] if part == number - 1 else start + (part + 1) * h)
+                if self.follower is not None and self.follower.step(end, self.now):
+                    return
             self.Q[k], self.U[k] = self.now
+            self.rows = k + 1
 
-    def state(self) -> tuple[Array, Array]:
+    def state(self) -> State:
         """The last state that was completed."""
         return self.now
 
+    def end(self) -> State:
+        """The state that the motion ends in."""
+        stop = self.follower.stop if self.follower is not None else None
+        return self.now if stop is None else stop[2:4]
+
     def trajectory(self) -> Trajectory:
         """Results at all times."""
-        return Trajectory(self.times, self.Q, self.U, self.steps, 0, self.system.evaluations, 0, 0)
+        trajectory = Trajectory(self.times, self.Q, self.U, self.steps, 0, self.system.evaluations, 0, 0)
+        return trajectory if self.follower is None else self.follower.results(trajectory, self.rows)
 
 
 def _times(duration: Any, times: Any, largest: float) -> Array:

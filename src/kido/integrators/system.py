@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,11 +23,15 @@ from kido.integrators.schema import (
     LARGEST_STEP,
     MOTION,
     NEXT_AT,
+    NEXT_SIZE,
+    NOT_CLOSED,
     NOT_FINITE,
     NOT_SOLVED,
     NOW,
     OUTPUT,
     PAUSED,
+    SIZE,
+    STAGES,
     START,
     STEP_AT,
     TOO_MANY,
@@ -35,10 +40,14 @@ from kido.integrators.schema import (
 )
 from kido.jit import Container
 from kido.joints import ActuatorType, JointKind
+from kido.kernels.manifold import position_differences
 from kido.math.transform import takes
 from kido.skeleton import Skeleton
 from kido.skeleton.state.actuation import is_prescribed, takes_force
 from kido.tree import TREE, data_for
+
+if TYPE_CHECKING:
+    from kido.integrators.dense import RungeKuttaSegment
 
 Array = NDArray[np.float64]
 Forces = Callable[[float, Array, Array], Array]
@@ -48,6 +57,7 @@ _REASONS = {
     NOT_FINITE: "the motion became NaN or infinite; a smaller time step or smaller forces may help",
     TOO_SMALL: "the tolerances ask for steps below rounding; the motion may be singular there",
     TOO_MANY: "the integrator's max_steps are used up; allow more, or larger tolerances",
+    NOT_CLOSED: "the constraints could not be closed; a smaller time step may help, or the mechanism is singular there",
     NOT_SOLVED: "the variational integrator's equation was not solved in max_iterations; a smaller time step may help",
 }
 
@@ -99,6 +109,10 @@ class System:
         return self._new_motion(self._mixed, 0)
 
     @cached_property
+    def _between(self) -> Container:
+        return self._new_motion(self._mixed, 1)
+
+    @cached_property
     def _moves(self) -> Container:
         return self._new_motion(self._tree, 0)
 
@@ -112,6 +126,7 @@ class System:
         motion.table[DATA_AT] = self._data.address
         motion.command[:] = self._constant
         motion.given[:] = self._given
+        motion.counted[:] = 1
         return motion
 
     def set_constant(self, forces: Array, given: Array, *motions: Container) -> None:
@@ -161,6 +176,10 @@ class System:
         u = np.where(t.actuator == ActuatorType.VELOCITY, d.command, velocities)
         return np.where(t.actuator == ActuatorType.LOCKED, 0.0, u)
 
+    def start(self, time: float, positions: Array, velocities: Array) -> tuple[Array, Array]:
+        """The state that a motion starts from at a time, for that which the skeleton holds."""
+        return positions, self.start_velocities(velocities)
+
     # For integrators in Python -----------------------------------------------------------------------------
 
     def accelerations(self, time: float, positions: ArrayLike, velocities: ArrayLike) -> Array:
@@ -172,6 +191,7 @@ class System:
         q, u = np.asarray(positions, float), np.asarray(velocities, float)
         if self.forces is not None:
             m.command[:] = self.forces(time, q, u)
+        m.clock[NOW] = time
         d.q[:], d.u[:] = q, u
         self.check(run.accelerations_of(m.address), time)
         return d.udot.copy()
@@ -183,6 +203,23 @@ class System:
         m.x[:] = np.asarray(velocities, float) * duration
         run.displaced(m.address)
         return self._data.q.copy()
+
+    def close(self, time: float, positions: Array, velocities: Array) -> tuple[Array, Array]:
+        """A state near to the motion, on it as far as the system knows: that of a tree is as it is."""
+        return positions, velocities
+
+    def displacement(self, before: Array, after: Array) -> Array:
+        """x with `advance(before, x)` = after."""
+        x = np.empty(self.num_dofs)
+        position_differences.call(self._tree.address, self._data.address, after, before, x)
+        return x
+
+    def displacement_rate(self, x: Array, velocities: Array) -> Array:
+        """xdot of a displacement that grows with the velocities at its end."""
+        m = self._moves
+        m.x[:], self._data.u[:] = x, velocities
+        run.rate_of_displacement(m.address)
+        return m.K[0].copy()
 
     @property
     def evaluations(self) -> int:
@@ -234,7 +271,7 @@ class System:
         return m
 
     def go_on(self, m: Container, budget: int) -> bool:
-        """Try up to so many steps. Returns whether all results are there.
+        """Try up to so many steps, or one where joint forces are a function. Returns whether all results are there.
 
         Raises:
             StateError: the integration failed.
@@ -248,10 +285,35 @@ class System:
             q, u = np.empty(self.num_dofs), np.empty(self.num_dofs)
             run.asked_state(m.address, q, u)
             m.command[:] = self.forces(float(m.clock[NOW]), q, u)
+            budget = 0  # ends the step
 
     def state(self, m: Container) -> tuple[Array, Array]:
         """The last state that was completed."""
         run.rewind(m.address)
+        return self._data.q.copy(), self._data.u.copy()
+
+    def present(self) -> tuple[Array, Array]:
+        """The state in the data."""
+        return self._data.q.copy(), self._data.u.copy()
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Whatever is evaluated meanwhile, an integration under way finds its state as it was."""
+        kept = self._data.q.copy(), self._data.u.copy()
+        try:
+            yield
+        finally:
+            self._data.q[:], self._data.u[:] = kept
+
+    def interpolated(self, segment: RungeKuttaSegment, time: float) -> tuple[Array, Array]:
+        """The state at a time within a step, by the interpolant of the method."""
+        m = self._between
+        method = segment.method
+        m.at[STAGES], m.b[:], m.db_dense[:] = method.at[STAGES], method.b, method.db_dense
+        m.clock[START], m.clock[SIZE], m.times[0] = segment.start, segment.size, time
+        for name, numbers in segment.kept.items():
+            getattr(m, name)[:] = numbers
+        self.check(run.interpolated(m.address), time)
         return self._data.q.copy(), self._data.u.copy()
 
     def compiled_step(
@@ -260,6 +322,8 @@ class System:
         """One step of a compiled integrator."""
         q, u = np.asarray(positions, float), np.asarray(velocities, float)
         m = self.motion(integrator, np.array([time, time + h]), np.inf, q, u)
+        if integrator.adaptive:
+            m.clock[NEXT_SIZE] = min(h, integrator.max_step)
         while not self.go_on(m, 1000):
             pass
         return self.state(m)

@@ -1,7 +1,8 @@
 """Models that come with KIDO, made for it: robots (URDF) and worlds (SKEL), of primitive shapes alone.
 
 `names` lists them, `path` finds one's file, which `kido.load` reads. The block worlds are also built here in
-any size: `stack`, `container`, `dominoes`; `mixed_shapes` is a field of shapes of all kinds.
+any size: `stack`, `container`, `dominoes`; `mixed_shapes` is a field of shapes of all kinds. Mechanisms with closed
+loops and known motions: `andrews_squeezer` and others.
 """
 
 from __future__ import annotations
@@ -13,26 +14,53 @@ from kido.models.files import names, path
 from kido.models.scenes import Block, Scene, container_scene, dominoes_scene, stack_scene
 
 if TYPE_CHECKING:
+    from kido.models.mechanisms import (
+        Mechanism,
+        andrews_squeezer,
+        bennett,
+        bricard,
+        loop_pendulum,
+        n_four_bar,
+        slider_crank,
+        spatial_slider_crank,
+    )
     from kido.models.worlds import build_world, container, dominoes, mixed_shapes, stack
 
 __all__ = [
     "Block",
+    "Mechanism",
     "Scene",
+    "andrews_squeezer",
+    "bennett",
+    "bricard",
     "build_world",
     "container",
     "container_scene",
     "dominoes",
     "dominoes_scene",
+    "loop_pendulum",
     "mixed_shapes",
+    "n_four_bar",
     "names",
     "path",
+    "slider_crank",
+    "spatial_slider_crank",
     "stack",
     "stack_scene",
 ]
 
 
+_WORLDS = ("build_world", "container", "dominoes", "mixed_shapes", "stack")
+_MECHANISMS = (
+    "Mechanism", "andrews_squeezer", "bennett", "bricard", "loop_pendulum", "n_four_bar", "slider_crank",
+    "spatial_slider_crank",
+)  # fmt: skip
+
+
 def __getattr__(name: str) -> Any:
     """The builders, which need the whole simulation, are imported on first use; finding a file is quick."""
-    if name in ("build_world", "container", "dominoes", "mixed_shapes", "stack"):
+    if name in _WORLDS:
         return getattr(import_module("kido.models.worlds"), name)
+    if name in _MECHANISMS:
+        return getattr(import_module("kido.models.mechanisms"), name)
     raise AttributeError(f"module 'kido.models' has no attribute {name!r}")

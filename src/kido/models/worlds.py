@@ -7,7 +7,7 @@ import math
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from kido.errors import ModelError
+from kido.models.numbers import whole
 from kido.models.scenes import PALETTE, Block, Scene, container_scene, dominoes_scene, stack_scene
 from kido.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Sphere
 from kido.simulation import World
@@ -19,17 +19,17 @@ def stack(count: int = 10) -> World:
 
     Raises `ModelError` if `count` is not a whole number of at least 1.
     """
-    return build_world(stack_scene(_checked(count, "stack", "boxes")))
+    return build_world(stack_scene(whole(count, "stack", "boxes")))
 
 
 def container(count: int = 25) -> World:
     """A world with `count` cubes over an open bin (see `container_scene`). Raises like `stack`."""
-    return build_world(container_scene(_checked(count, "container", "boxes")))
+    return build_world(container_scene(whole(count, "container", "boxes")))
 
 
 def dominoes(count: int = 20) -> World:
     """A world with a row of `count` dominoes (see `dominoes_scene`). Raises like `stack`."""
-    return build_world(dominoes_scene(_checked(count, "dominoes", "dominoes")))
+    return build_world(dominoes_scene(whole(count, "dominoes", "dominoes")))
 
 
 def mixed_shapes(count: int = 3003, *, tower: int = 3, sleeping: bool = False) -> World:
@@ -46,7 +46,7 @@ def mixed_shapes(count: int = 3003, *, tower: int = 3, sleeping: bool = False) -
     Raises:
         ModelError: a number that is not a whole one of at least 1.
     """
-    count, tower = _checked(count, "mixed_shapes", "bodies"), _checked(tower, "mixed_shapes", "bodies in a tower")
+    count, tower = whole(count, "mixed_shapes", "bodies"), whole(tower, "mixed_shapes", "bodies in a tower")
     kinds = (
         (Box((0.2, 0.16, 0.1)), 0.05, tower),
         (Sphere(0.08), 0.08, 1),
@@ -113,9 +113,3 @@ def _transform(block: Block) -> np.ndarray:
     transform[:3, :3] = Rotation.from_rotvec(block.rotation).as_matrix()
     transform[:3, 3] = block.position
     return transform
-
-
-def _checked(count: int, world: str, things: str) -> int:
-    if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
-        raise ModelError(f"{world}: the number of {things} is {count!r}; expected a whole number of at least 1")
-    return int(count)

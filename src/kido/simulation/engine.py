@@ -22,6 +22,7 @@ from kido.jit import Container, prepare
 from kido.kernels.responses import Responses
 from kido.kernels.yielding_tree import YIELDING
 from kido.simulation import schema
+from kido.simulation.closed_motion import ClosedMotion
 from kido.simulation.contact_events import TouchLog
 from kido.simulation.contact_problem import (
     Arrays,
@@ -85,6 +86,7 @@ class Engine:
         surface_handler: ContactSurfaceHandler,
         like: NativeDetector | None = None,
         constraints: Iterable[Constraint] = (),
+        loop_solver: str = "auto",
     ):
         self.skeletons = list(skeletons)
         self.tree, self.data, self.windows = compile_forest(self.skeletons, gravity)
@@ -107,6 +109,7 @@ class Engine:
         self.touch_log: TouchLog | None = None
         self.threads: StepThreads | None = None
         self.loops: LoopSystem | None = None
+        self.loop_solver = loop_solver
         dofs = int(self.tree.first_dof[-1])
         self.world = Container(WORLD, dofs=dofs)
         self.surfaces = SurfaceTable(self.nodes, self.place, surface_handler)
@@ -134,6 +137,7 @@ class Engine:
         self.loops = LoopSystem(self, constraints) if constraints else None
         if constraints:
             prepare(list(LOOP_STAGES.values()))
+        self._choose_motion()
         place_inertias(self, self.problem)
         self.link()
 
@@ -207,10 +211,23 @@ class Engine:
         if self.soft is not None and not isinstance(integrator, MoreauMidpoint):
             raise ModelError(f"worlds with soft bodies step by MoreauMidpoint only, got {integrator!r}")
         self.integrator = integrator
-        in_stages = isinstance(integrator, MoreauMidpoint | SemiImplicitEuler | ExplicitEuler)
-        self.smooth_motion = None if in_stages else SmoothMotion(self, integrator)
+        self._choose_motion()
         self._set_sweep()
         self.link()
+
+    def _choose_motion(self) -> None:
+        """What steps by an integrator for smooth motion; nothing for those that step in stages."""
+        if isinstance(self.integrator, MoreauMidpoint | SemiImplicitEuler | ExplicitEuler):
+            self.smooth_motion = None
+        elif self.loops is None:
+            self.smooth_motion = SmoothMotion(self, self.integrator)
+        else:
+            self.smooth_motion = ClosedMotion(self, self.loops, self.integrator, self.loop_solver)
+
+    def set_loop_solver(self, name: str) -> None:
+        """Hold constraints by another solver in smooth motion."""
+        self.loop_solver = name
+        self._choose_motion()
 
     def set_solver(self, solver: Solver) -> None:
         """Solve contacts by another solver from now on; warm starts are kept."""

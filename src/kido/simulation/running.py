@@ -49,16 +49,10 @@ def run(engine: Engine, number: int, time: float) -> None:
 
     Raises:
         ModelError: a coordinate has no inertia.
-        StateError: a pose became NaN or infinite, contact ended a smooth motion, or an integrator for smooth
-            motion is to hold constraints.
+        StateError: a pose became NaN or infinite, or contact ended a smooth motion.
     """
     engine.data.tau[engine.undriven] = 0.0
     if engine.smooth_motion is not None:
-        if engine.loops is not None:
-            raise StateError(
-                f"integrator {type(engine.integrator).__name__} is for smooth motion and knows no constraints, as "
-                f"{engine.loops.constraints[0].name!r}; expected MoreauMidpoint, SemiImplicitEuler or ExplicitEuler"
-            )
         engine.smooth_motion.run(number, time)
     elif engine.threads is None:
         _run(engine, number)

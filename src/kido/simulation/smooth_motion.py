@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kido.collision.container import COLLISION, CONTACTS
+from kido.constraints.loop_factor import measure_all
+from kido.constraints.loop_schema import LOOPS, ONE_SIDED, SPRING
 from kido.constraints.sources import (
+    FROM_CONSTRAINT,
     FROM_CONTACT,
     FROM_FRICTION,
     FROM_LIMIT,
@@ -42,6 +45,7 @@ from kido.simulation.schema import (
     COLLISION_AT,
     DATA_AT,
     DETECT,
+    LOOPS_AT,
     NUM_CONTACTS,
     PROBLEM_AT,
     SMOOTH,
@@ -68,8 +72,15 @@ NO_END = 1 << 60
 
 
 @kernel
-def first_active(t, d, c, pr, src):
-    """The first block that a smooth motion must not meet, or -1."""
+def constraint_acts(loops, r):
+    """Whether the block of row r of a constraint gives impulses: limits that are passed, motors, dry friction."""
+    lp = view(LOOPS, loops)
+    return lp.phi[r] < 0.0 if lp.mode[r] == ONE_SIDED else lp.mode[r] != SPRING
+
+
+@kernel
+def first_active(t, d, c, pr, src, loops):
+    """The first block that a smooth motion must not meet, or -1. Springs of constraints it has by itself."""
     for b in range(pr.count[BLOCKS]):
         k = src.index[b]
         if src.origin[b] == FROM_CONTACT:
@@ -78,6 +89,8 @@ def first_active(t, d, c, pr, src):
             active = d.q[k] < t.lower[k] if src.side[b] > 0.0 else d.q[k] > t.upper[k]
         elif src.origin[b] == FROM_SPEED_LIMIT:
             active = d.u[k] < t.velocity_lower[k] or d.u[k] > t.velocity_upper[k]
+        elif src.origin[b] == FROM_CONSTRAINT:
+            active = constraint_acts(loops, k)
         else:
             active = True
         if active:
@@ -150,13 +163,15 @@ def watch(world):
     pr = view(PROBLEM, w.table[PROBLEM_AT])
     src = view(SOURCES, w.table[SOURCES_AT])
     place(t, d, pr)
+    if w.table[LOOPS_AT] != 0:
+        measure_all(d, view(LOOPS, w.table[LOOPS_AT]))
     status = call4(w.table[DETECT], world, 0, 0, 0)
     if status != 0:
         return DETECT, status
     status = call4(w.table[ASSEMBLE], world, 0, 0, 0)
     if status != 0:
         return ASSEMBLE, status
-    block = first_active(t, d, c, pr, src)
+    block = first_active(t, d, c, pr, src, w.table[LOOPS_AT])
     if block >= 0:
         return ACTIVE, block
     return -1, 0
@@ -213,6 +228,30 @@ def take_state(world, motion):
     return take(world, m.Q, m.U, 1, view(WORLD, world).time_step[0])
 
 
+@kernel
+def progress_anew(motion):
+    """Run a motion from the state in its data to its second time, once more. Returns what `progress` does."""
+    m = view(MOTION, motion)
+    m.at[OUTPUT], m.at[PART], m.at[REUSE] = 1, 0, 0
+    m.at[STEPS], m.at[REJECTED] = 0, 0
+    m.clock[START] = 0.0
+    return progress(motion, NO_END)
+
+
+@entry("i8(i8,f8[::1],f8[::1])")
+def run_motion(motion, q, u):
+    """`progress_anew` from a state (q, u), which becomes that of its end."""
+    m = view(MOTION, motion)
+    e = view(DATA, m.table[MOTION_DATA_AT])
+    for k in range(e.q.shape[0]):
+        e.q[k], e.u[k] = q[k], u[k]
+    status = progress_anew(motion)
+    if status == DONE:
+        for k in range(e.q.shape[0]):
+            q[k], u[k] = m.Q[1, k], m.U[1, k]
+    return status
+
+
 @entry("UniTuple(i8,3)(i8,i8,i8)")
 def run_smooth_steps(world, motion, number):
     """Do a number of steps by the motion's compiled integrator.
@@ -229,10 +268,7 @@ def run_smooth_steps(world, motion, number):
         for k in range(d.q.shape[0]):
             e.q[k], e.u[k] = d.q[k], d.u[k]
         given_accelerations(t, d, m.given, w.time_step[0])
-        m.at[OUTPUT], m.at[PART], m.at[REUSE] = 1, 0, 0
-        m.at[STEPS], m.at[REJECTED] = 0, 0
-        m.clock[START] = 0.0
-        status = progress(motion, NO_END)
+        status = progress_anew(motion)
         if status != DONE:
             return done, SMOOTH, status
         stage, status = take(world, m.Q, m.U, 1, w.time_step[0])
@@ -294,12 +330,20 @@ class SmoothMotion:
             done += more
             if stage == SMOOTH:
                 self.system.check(status, time + done * h)
-            elif stage == DETECT:
-                engine.grow_contacts(status)
-            elif stage == ASSEMBLE:
-                engine.continue_assembly(status)
-            elif stage == ACTIVE:
-                self._raise_active(status, time + (done + 1) * h)
+            self._heed(stage, status, time + (done + 1) * h)
+
+    def _heed(self, stage: int, status: int, time: float) -> None:
+        """Do what a step that was not taken asks for.
+
+        Raises:
+            StateError: something is active that smooth motion must not meet.
+        """
+        if stage == DETECT:
+            self.engine.grow_contacts(status)
+        elif stage == ASSEMBLE:
+            self.engine.continue_assembly(status)
+        elif stage == ACTIVE:
+            self._raise_active(status, time)
 
     def _raise_active(self, block: int, time: float) -> None:
         engine = self.engine
@@ -309,6 +353,9 @@ class SmoothMotion:
             c = engine.detector.container
             a, b = (engine.nodes[int(shape[k])].body for shape in (c.shape_a, c.shape_b))
             what = f"bodies {a.skeleton.name}/{a.name} and {b.skeleton.name}/{b.name} touch"
+        elif origin == FROM_CONSTRAINT and engine.loops is not None:
+            name = engine.loops.joined[int(engine.loops.container.of[k])].name
+            what = f"constraint {name!r} is at a limit or has a bounded force"
         else:
             dof = engine.dof_name(k)
             what = f"dof {dof!r} {_WHAT[origin]}"

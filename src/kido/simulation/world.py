@@ -170,7 +170,8 @@ class World(
 
         `MoreauMidpoint`, `SemiImplicitEuler` and `ExplicitEuler` step with contacts, joint limits and friction. All
         others, a user's own among them, are for smooth motion: where something touches or a limit is passed they
-        do not take the step and raise a `StateError`. The adaptive one divides each time step as it needs.
+        do not take the step and raise a `StateError`. The adaptive one divides each time step as it needs. Closed
+        loops they hold by `loop_solver`, the explicit ones and a user's own.
         """
         return self._integrator
 
@@ -239,6 +240,7 @@ class World(
                 self._surface_handler,
                 self._like,
                 self.constraints,
+                self._loop_solver,
             )
             self._like = None
             for s, window in zip(self._skeletons, engine.windows, strict=True):

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from kido.constraints.constraint import Constraint
 from kido.constraints.from_loop import constraints_of_loop, lost_in_loop
 from kido.constraints.loop_schema import CLOSURE, MISFIT, WORST_CLOSURE, WORST_MISFIT
-from kido.errors import ModelError
+from kido.dynamics.registry import AUTO, SOLVERS
+from kido.errors import ModelError, NameLookupError
 from kido.skeleton import BodyNode, Skeleton
 
 if TYPE_CHECKING:
@@ -61,6 +62,24 @@ class WorldConstraints:
         super().__init__()
         self._constraints: list[Constraint] = []
         self._closed_loops: dict[LoopJoint, list[Constraint]] = {}
+        self._loop_solver = AUTO
+
+    @property
+    def loop_solver(self) -> str:
+        """How constraints are held by an `integrator` for smooth motion: "auto", "TA", "FA" or "CE" (`kido.dynamics`).
+
+        Each skeleton is moved by itself, so there are no constraints between skeletons then. The other integrators
+        eliminate constraints in a way of their own.
+        """
+        return self._loop_solver
+
+    @loop_solver.setter
+    def loop_solver(self, value: str) -> None:
+        if not isinstance(value, str) or (value != AUTO and value not in SOLVERS):
+            raise NameLookupError("loop solver", value, [AUTO, *SOLVERS])
+        self._loop_solver = value
+        if self._engine is not None and not self._stale:
+            self._engine.set_loop_solver(value)
 
     @property
     def constraints(self) -> list[Constraint]:

@@ -1,0 +1,22 @@
+"""Smooth dynamics of closed chains: one interface, and the solvers behind it."""
+
+from kido.dynamics.assembly import Assembly
+from kido.dynamics.constrained import ConstrainedDynamics
+from kido.dynamics.embedding.transformed import CompoundBody, ConstraintEmbedding
+from kido.dynamics.solver import DynamicsReport, DynamicsSolver
+from kido.dynamics.stabilization import GGL, Baumgarte, Projection, Stabilization
+from kido.dynamics.system import ConstrainedSystem
+
+__all__ = [
+    "GGL",
+    "Assembly",
+    "Baumgarte",
+    "CompoundBody",
+    "ConstrainedDynamics",
+    "ConstrainedSystem",
+    "ConstraintEmbedding",
+    "DynamicsReport",
+    "DynamicsSolver",
+    "Projection",
+    "Stabilization",
+]

@@ -1,0 +1,166 @@
+"""The constraint-embedding solver's callbacks: see `kido.dynamics.schema`."""
+
+from __future__ import annotations
+
+from kido.constraints.loop_schema import LOOPS
+from kido.dynamics.embedding.combined import accelerate_loose, respond_loose, settle_loose
+from kido.dynamics.embedding.schema import COMPOUNDS, EMBEDDING, LOOSE, LOOSE_RANK, PARTITIONED
+from kido.dynamics.embedding.settle import is_poor, partition_tree, settle_tree
+from kido.dynamics.embedding.solve import (
+    accelerations_of_tree,
+    begin_response,
+    forces_of_tree,
+    response_of_tree,
+)
+from kido.dynamics.rows import missing
+from kido.dynamics.schema import DATA_AT, DYNAMICS, EVALUATIONS, LOOPS_AT, OWN_AT, RANK, SLOTS, TREE_AT
+from kido.integrators.schema import FAILED
+from kido.jit import callback, entry, kernel, view
+from kido.tree.schema import DATA, TREE
+
+NOT_CLOSED, INDEFINITE = -1, -2  # status of a call: above FAILED
+OPEN = 1e-8  # [m or rad] positions that settling leaves this far from closed are refused
+MISSED = 1e-12  # share of the accelerations by which rows may be missed before other partitions are looked for
+MORE = 10.0  # multiple of what was missed then, up to which it is put up with
+
+
+@kernel
+def partition_at(t, d, lp, y, e):
+    """Partitions for the state of the data, which stays as it is."""
+    n = d.q.shape[0]
+    for k in range(n):
+        e.kept_q[k], e.before[k] = d.q[k], d.u[k]
+    partition_tree(t, d, lp, y, e)
+    for k in range(n):
+        d.q[k], d.u[k] = e.kept_q[k], e.before[k]
+
+
+@kernel
+def any_poor(e):
+    """Whether a compound's partition is to be chosen anew."""
+    found = False
+    for c in range(e.count[COMPOUNDS]):
+        found = found or is_poor(e, c)
+    return found
+
+
+@kernel
+def status_of(status):
+    """What a callback returns for a status of `articulate_tree`."""
+    if status >= 0:
+        return FAILED - 1 - status
+    return INDEFINITE if status < -1 else 0
+
+
+@kernel
+def all_forces(d, y, e, A, tau):
+    """`constraint_force`, `multiplier`, `redundant` of embedded and loose rows."""
+    forces_of_tree(d, y, e, A, tau)
+    for a in range(e.count[LOOSE]):
+        y.redundant[e.loose[a]] = 1
+    for j in range(e.count[LOOSE_RANK]):
+        y.redundant[e.loose[e.order[j]]] = 0
+    if e.count[LOOSE] > 0:
+        y.count[RANK] += e.count[LOOSE_RANK]
+        for k in range(y.constraint_force.shape[0]):
+            y.constraint_force[k] += e.loose_force[k]
+
+
+@callback
+def accelerate(address, part, _b, _c):
+    """See `kido.dynamics.schema`; with `part` = 1 accelerations alone, without the constraints' forces."""
+    y = view(DYNAMICS, address)
+    t, d, lp = view(TREE, y.table[TREE_AT]), view(DATA, y.table[DATA_AT]), view(LOOPS, y.table[LOOPS_AT])
+    e = view(EMBEDDING, y.table[OWN_AT])
+    y.count[EVALUATIONS] += 1
+    if e.count[PARTITIONED] == 0:
+        partition_at(t, d, lp, y, e)
+    _, status = accelerations_of_tree(t, d, lp, y, e)
+    if any_poor(e):
+        partition_at(t, d, lp, y, e)
+        _, status = accelerations_of_tree(t, d, lp, y, e)
+    if e.count[LOOSE] > 0:
+        accelerate_loose(t, d, lp, y, e)
+    if part != 0:
+        return status_of(status)
+    all_forces(d, y, e, d.A, d.tau)
+    left = missing(t, d, lp, y, y.residual)
+    size = 1.0
+    for k in range(d.udot.shape[0]):
+        size = max(size, abs(d.udot[k]))
+    if left > max(MISSED, e.missed[0]) * size:
+        partition_at(t, d, lp, y, e)
+        _, status = accelerations_of_tree(t, d, lp, y, e)
+        if e.count[LOOSE] > 0:
+            accelerate_loose(t, d, lp, y, e)
+        all_forces(d, y, e, d.A, d.tau)
+        e.missed[0] = MORE * missing(t, d, lp, y, y.residual) / size
+    return status_of(status)
+
+
+@callback
+def settle(address, keeps, _b, _c):
+    """See `kido.dynamics.schema`; with `keeps` = 1 by the partitions that there are."""
+    y = view(DYNAMICS, address)
+    t, d, lp = view(TREE, y.table[TREE_AT]), view(DATA, y.table[DATA_AT]), view(LOOPS, y.table[LOOPS_AT])
+    e = view(EMBEDDING, y.table[OWN_AT])
+    if e.count[PARTITIONED] == 0:
+        for k in range(d.u.shape[0]):
+            e.before[k] = d.u[k]
+        partition_tree(t, d, lp, y, e)
+        for k in range(d.u.shape[0]):
+            d.u[k] = e.before[k]
+    error = settle_tree(t, d, lp, y, e, keeps)
+    if e.count[LOOSE] > 0 and error <= OPEN:
+        error = settle_loose(t, d, lp, y, e, keeps)
+    if not error <= OPEN:
+        return NOT_CLOSED
+    return 0
+
+
+@kernel
+def begin_responses(t, d, lp, y, e):
+    """Articulated inertias and partitions at the positions of the data. Returns the status of a callback."""
+    if e.count[PARTITIONED] == 0:
+        partition_at(t, d, lp, y, e)
+    _, status = begin_response(t, d, lp, y, e)
+    if any_poor(e):
+        partition_at(t, d, lp, y, e)
+        _, status = begin_response(t, d, lp, y, e)
+    return status_of(status)
+
+
+@callback
+def respond(address, _a, _b, _c):
+    """See `kido.dynamics.schema`."""
+    y = view(DYNAMICS, address)
+    t, d, lp = view(TREE, y.table[TREE_AT]), view(DATA, y.table[DATA_AT]), view(LOOPS, y.table[LOOPS_AT])
+    e = view(EMBEDDING, y.table[OWN_AT])
+    status = begin_responses(t, d, lp, y, e)
+    if e.count[LOOSE] > 0:
+        respond_loose(t, d, lp, y, e)
+    else:
+        response_of_tree(t, d, e, y.impulse, y.jump, y.change)
+    all_forces(d, y, e, d.B, y.impulse)
+    return status
+
+
+@entry("i8(i8,f8[:,::1],f8[:,::1])")
+def respond_many(address, impulses, changes):
+    """changes (rows, dofs): responses to generalized impulses without jumps, at the q of the data. Returns a status."""
+    y = view(DYNAMICS, address)
+    t, d, lp = view(TREE, y.table[TREE_AT]), view(DATA, y.table[DATA_AT]), view(LOOPS, y.table[LOOPS_AT])
+    e = view(EMBEDDING, y.table[OWN_AT])
+    status = begin_responses(t, d, lp, y, e)
+    for row in range(impulses.shape[0]):
+        for s in range(y.count[SLOTS]):
+            y.jump[s] = 0.0
+        for k in range(impulses.shape[1]):
+            y.impulse[k] = impulses[row, k]
+        if e.count[LOOSE] > 0:
+            respond_loose(t, d, lp, y, e)
+        else:
+            response_of_tree(t, d, e, y.impulse, y.jump, y.change)
+        for k in range(impulses.shape[1]):
+            changes[row, k] = y.change[k]
+    return status

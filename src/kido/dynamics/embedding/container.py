@@ -1,0 +1,168 @@
+"""The container of an embedding: compounds of a system's constraints, with room for any partition."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+
+from kido.constraints.constraint import Constraint
+from kido.constraints.loop_schema import COUPLE, DRIVEN, SPRING
+from kido.dynamics.embedding.aggregation import Tie, aggregate, parent_of_compound, path_of_tie, schedule
+from kido.dynamics.embedding.schema import AXIAL, COMPOUNDS, EMBEDDING, ITEMS, LOOSE
+from kido.dynamics.system import ConstrainedSystem
+from kido.jit import Container
+from kido.joints import ActuatorType, JointKind
+
+# How willingly a coordinate is made dependent.
+PASSIVE, DRIVEN_BY_FORCE, NAMED, PRESCRIBED = 1.0, 0.25, 1e-2, 0.0
+ROTATION = 3.0  # factor of those of ball and free joints: their coordinates are best dependent together
+
+
+def tie_of(system: ConstrainedSystem, k: int) -> Tie:
+    """Links that constraint k of a system ties together."""
+    lp, tree = system.loops, system.tree
+    if lp.kind[lp.first_row[k]] == COUPLE:
+        dofs = lp.term_dof[lp.first_term[k] : lp.first_term[k + 1]]
+        return Tie(tuple(int(i) for i in np.unique(tree.body_of_dof[dofs])), hinges=True)
+    sides = [int(lp.body_a[k]), int(lp.body_b[k])]
+    return Tie(tuple(i for i in sides if i >= 0), to_world=min(sides) < 0)
+
+
+def size_of_loop(system: ConstrainedSystem, k: int) -> int:
+    """Number of coordinates that the loop of constraint k of a system goes over."""
+    tree = system.tree
+    path = path_of_tie([int(i) for i in tree.parent], tie_of(system, k))
+    return sum(int(tree.first_dof[i + 1] - tree.first_dof[i]) for i in path)
+
+
+def touches_of(system: ConstrainedSystem, k: int, place: dict[int, int]) -> list[tuple[int, float]]:
+    """Coordinates that a constraint's rows have, as places, with their factors: what moves both sides is left out."""
+    lp, tree = system.loops, system.tree
+    if lp.kind[lp.first_row[k]] == COUPLE:
+        terms = range(int(lp.first_term[k]), int(lp.first_term[k + 1]))
+        return [(place[int(lp.term_dof[e])], float(lp.term_factor[e])) for e in terms]
+    sides: dict[int, float] = {}
+    for body, sign in ((int(lp.body_a[k]), -1.0), (int(lp.body_b[k]), 1.0)):
+        while body >= 0:
+            sides[body] = sides.get(body, 0.0) + sign
+            body = int(tree.parent[body])
+    found = []
+    for body, sign in sides.items():
+        if sign != 0.0:
+            found += [(place[d], sign) for d in range(int(tree.first_dof[body]), int(tree.first_dof[body + 1]))]
+    return sorted(found)
+
+
+def weights_of(system: ConstrainedSystem, independent: Collection[int]) -> np.ndarray:
+    """How willingly each coordinate (dofs,) is made dependent."""
+    tree = system.tree
+    weight = np.where(tree.actuator == ActuatorType.FORCE, DRIVEN_BY_FORCE, PASSIVE)
+    kind = tree.kind[tree.body_of_dof]
+    weight[np.isin(kind, (JointKind.BALL, JointKind.FREE))] *= ROTATION
+    weight[list(independent)] = NAMED
+    weight[tree.prescribed != 0] = PRESCRIBED
+    return weight
+
+
+def embed(
+    system: ConstrainedSystem, independent: Collection[int] = (), loose: Collection[Constraint] = ()
+) -> Container:
+    """The compounds of a system's rows.
+
+    Args:
+        system: whose rows that hold with any force are embedded.
+        independent: coordinates that are to be independent where that is possible.
+        loose: constraints that are not embedded.
+    """
+    lp, tree = system.loops, system.tree
+    parent = [int(i) for i in tree.parent]
+    slot_of = {row: s for s, row in enumerate(system._slots)}
+    held = [k for k in range(len(system.constraints)) if any(r in slot_of for r in _rows(lp, k))]
+    left = [k for k in held if system.constraints[k] in loose]
+    held = [k for k in held if k not in left]
+    slots = [slot_of[r] for k in left for r in _rows(lp, k) if r in slot_of]
+    groups = [(m, [held[i] for i in own]) for m, own in aggregate(parent, [tie_of(system, k) for k in held])]
+    compounds = [m for m, _ in groups]
+    weight = weights_of(system, independent)
+
+    members: list[int] = []
+    above: list[int] = []
+    dofs: list[int] = []
+    rows: list[int] = []
+    touches: list[list[tuple[int, float]]] = []
+    firsts: dict[str, list[int]] = {name: [0] for name in ("member", "place", "row", "tie", "member_place")}
+    tie_rows: list[int] = []
+    matrix, squares, motions = [0], [0], [0]
+    for own, constraints in groups:
+        start, at = len(members), len(dofs)
+        number = {link: start + j for j, link in enumerate(own)}
+        for link in own:
+            members.append(link)
+            above.append(number.get(parent[link], -1))
+            dofs += range(int(tree.first_dof[link]), int(tree.first_dof[link + 1]))
+            firsts["member_place"].append(len(dofs))
+        place = {d: k for k, d in enumerate(dofs[at:])}
+        for k in constraints:
+            touched = touches_of(system, k, place)
+            own_rows = [r for r in _rows(lp, k) if r in slot_of]
+            rows += own_rows
+            touches += [touched] * len(own_rows)
+            tie_rows.append(len(own_rows))
+        firsts["member"].append(len(members))
+        firsts["place"].append(len(dofs))
+        firsts["row"].append(len(rows))
+        firsts["tie"].append(firsts["tie"][-1] + len(constraints))
+        n, m = len(dofs) - at, len(rows) - firsts["row"][-2]
+        matrix.append(matrix[-1] + m * (n + 1))
+        squares.append(squares[-1] + n * (n + 1))
+        motions.append(motions[-1] + n * len(own))
+
+    count, items = len(groups), schedule(parent, compounds)
+    sizes = {
+        "items": len(items), "compounds": count, "compounds1": count + 1, "members": len(members),
+        "members1": len(members) + 1, "places": len(dofs), "rows": len(rows), "rows1": len(rows) + 1,
+        "ties": firsts["tie"][-1], "touches": sum(map(len, touches)), "pivots1": len(rows) + count + 1,
+        "matrix": matrix[-1], "entries": matrix[-1], "squares": squares[-1], "motions": motions[-1],
+        "links": len(parent), "dofs": len(tree.body_of_dof), "loop_rows": len(lp.kind),
+        "loose_rows": len(slots), "slots": len(slot_of),
+    }  # fmt: skip
+    e = Container(EMBEDDING, **{name: max(size, 1) for name, size in sizes.items()})
+    e.count[[COMPOUNDS, ITEMS, LOOSE]] = count, len(items), len(slots)
+    _write(e.loose, slots)
+    e.count[AXIAL] = int(np.isin(lp.mode[: int(lp.first_row[-1])], (SPRING, DRIVEN)).any())
+    _write(e.item, items)
+    _write(e.member, members)
+    _write(e.above, above)
+    _write(e.dof, dofs)
+    _write(e.weight, weight[dofs])
+    _write(e.row, rows)
+    _write(e.slot, [slot_of[r] for r in rows])
+    _write(e.first_member, firsts["member"])
+    _write(e.first_place, firsts["place"])
+    _write(e.member_place, firsts["member_place"])
+    _write(e.first_row, firsts["row"])
+    _write(e.first_tie, firsts["tie"])
+    _write(e.tie, [k for _, constraints in groups for k in constraints])
+    _write(e.tie_rows, tie_rows)
+    _write(e.first_touch, np.cumsum([0, *map(len, touches)]))
+    _write(e.touch, [place for own in touches for place, _ in own])
+    _write(e.touch_factor, [factor for own in touches for _, factor in own])
+    _write(e.parent, [parent_of_compound(parent, set(m)) for m in compounds])
+    _write(e.matrix_at, matrix[:-1])
+    _write(e.X_at, squares[:-1])
+    _write(e.h_at, motions[:-1])
+    for m in range(len(members)):
+        e.carries[m] = m in above or firsts["member_place"][m + 1] - firsts["member_place"][m] > 1
+    for c, (_, constraints) in enumerate(groups):
+        e.constant[c] = all(lp.kind[lp.first_row[k]] == COUPLE for k in constraints)
+    return e
+
+
+def _rows(lp: Container, k: int) -> range:
+    return range(int(lp.first_row[k]), int(lp.first_row[k + 1]))
+
+
+def _write(field: np.ndarray, values: Any) -> None:
+    field[: len(values)] = values

@@ -1,0 +1,162 @@
+"""Callbacks of integrations by constraint embedding: an ordinary differential equation of independent coordinates.
+
+Where a loop passes a singular position, such as a four-bar whose bars are in one line, dependent coordinates follow
+from independent ones no more: their errors grow with the inverse square of the lever arm of the row that fails, and
+Newton's method may end on another branch. So the *lever* of the rows, how far the points of a constraint move along a
+row as a share of how far they move at all, is watched from step to step. Where it could vanish within the next few
+steps, the state is moved by the tree-augmented solver, which needs no partition, and projected after each step, until
+the position is behind.
+"""
+
+from __future__ import annotations
+
+import math
+
+from kido.constraints.loop_schema import COUPLE, LENGTH, LOOPS, SCREW, SHIFT
+from kido.dynamics.embedding.rows import compound_columns, write_row
+from kido.dynamics.embedding.schema import COMPOUNDS, EMBEDDING
+from kido.dynamics.moving import (
+    ACTIVE,
+    DECIDED_AT,
+    EMBEDDED,
+    FALLBACK,
+    LEVER,
+    MOVING,
+    close_positions,
+    close_velocities,
+    drive,
+    solver_status,
+)
+from kido.dynamics.schema import DATA_AT, DYNAMICS, LOOPS_AT, OWN_AT, SETTLE_AT, TREE_AT
+from kido.integrators.schema import ALTERED, MOTION, NOW, RETRY, SIZE, START
+from kido.jit import call4, callback, kernel, view
+from kido.tree.schema import DATA, TREE
+
+KEEPS, CHOOSES = 1, 0
+NEAR, FAR = 0.01, 0.3  # levers below which a position counts as singular, and above which none is near
+STEPS = 3.0  # within which a lever that shrinks as it did could vanish
+
+
+@kernel
+def count_independent(e, m):
+    """Errors of dependent coordinates follow from those of others, and do not count."""
+    for k in range(m.counted.shape[0]):
+        m.counted[k] = 1
+    for k in range(e.first_place[e.count[COMPOUNDS]]):
+        if e.role[k] < 0:
+            m.counted[e.dof[k]] = 0
+
+
+@kernel
+def is_length(kind):
+    """Whether a row's numbers are lengths."""
+    return kind == SHIFT or kind == LENGTH or kind == SCREW
+
+
+@kernel
+def least_lever(d, lp, e):
+    """Least lever of the rows that are solved for dependent coordinates; uses K."""
+    least = 1.0
+    for c in range(e.count[COMPOUNDS]):
+        if e.constant[c] != 0:
+            continue
+        compound_columns(d, e, c)
+        place, first = e.first_place[c], e.first_row[c]
+        n, base = e.first_place[c + 1] - place, e.matrix_at[c]
+        for s in range(e.rank[c]):
+            row = first + e.kept[first + s]
+            r = e.row[row]
+            if lp.kind[r] == COUPLE:
+                continue
+            own, most = 0.0, 0.0
+            for other in range(first, e.first_row[c + 1]):
+                q = e.row[other]
+                if lp.of[q] == lp.of[r] and is_length(lp.kind[q]) == is_length(lp.kind[r]):
+                    write_row(lp, e, c, other, base)
+                    size = 0.0
+                    for k in range(e.first_touch[other], e.first_touch[other + 1]):
+                        size = max(size, math.fabs(e.K[base + e.touch[k]]))
+                        e.K[base + e.touch[k]] = 0.0
+                    most = max(most, size)
+                    if other == row:
+                        own = size
+            if most > 0.0:
+                least = min(least, own / most)
+        for k in range(n + 1):
+            e.K[base + k] = 0.0
+    return least
+
+
+@kernel
+def take_back_decision(g, m):
+    """A step that is tried again begins with the solver that it began with."""
+    if m.at[RETRY] != 0 and g.setting[DECIDED_AT] == m.clock[START]:
+        g.dynamics[ACTIVE] = g.before[0]
+        g.setting[LEVER] = g.lever_before[0]
+        g.setting[DECIDED_AT] = math.nan
+
+
+@kernel
+def decide(g, m, lever):
+    """Which solver goes on from here."""
+    g.before[0] = g.dynamics[ACTIVE]
+    g.lever_before[0] = g.setting[LEVER]
+    g.setting[DECIDED_AT] = m.clock[START]
+    change = lever - g.setting[LEVER]
+    g.setting[LEVER] = lever
+    if g.dynamics[ACTIVE] == g.dynamics[EMBEDDED]:
+        if lever < NEAR or (lever < FAR and lever < -STEPS * change):
+            g.dynamics[ACTIVE] = g.dynamics[FALLBACK]
+    elif lever > FAR or (lever > NEAR and change > 0.0 and lever > 1.5 * change):
+        g.dynamics[ACTIVE] = g.dynamics[EMBEDDED]
+
+
+@kernel
+def settle_embedded(g, m, choice):
+    """The embedding's settling. Returns 0 or a status."""
+    y = view(DYNAMICS, g.dynamics[EMBEDDED])
+    drive(g, y, m.clock[NOW])
+    status = call4(y.table[SETTLE_AT], g.dynamics[EMBEDDED], choice, 0, 0)
+    if status < 0 and choice == KEEPS:
+        status = call4(y.table[SETTLE_AT], g.dynamics[EMBEDDED], CHOOSES, 0, 0)
+    return solver_status(status)
+
+
+@kernel
+def project_state(g, m):
+    """The fallback's projection. Returns 0 or a status."""
+    y = view(DYNAMICS, g.dynamics[FALLBACK])
+    t, d, lp = view(TREE, y.table[TREE_AT]), view(DATA, y.table[DATA_AT]), view(LOOPS, y.table[LOOPS_AT])
+    drive(g, y, m.clock[NOW])
+    status = close_positions(t, d, lp, g, y)
+    return status if status < 0 else close_velocities(t, d, lp, g, y)
+
+
+@callback
+def settle_stage(owner, motion, _a, _b):
+    """See `kido.integrators.schema`: by the partitions that there are, and by others only where these fail."""
+    g, m = view(MOVING, owner), view(MOTION, motion)
+    take_back_decision(g, m)
+    if g.dynamics[ACTIVE] != g.dynamics[EMBEDDED]:
+        return 0
+    return settle_embedded(g, m, KEEPS)
+
+
+@callback
+def settle_step(owner, motion, _a, _b):
+    """See `kido.integrators.schema`: partitions that became poor are chosen anew between steps."""
+    g, m = view(MOVING, owner), view(MOTION, motion)
+    take_back_decision(g, m)
+    y = view(DYNAMICS, g.dynamics[EMBEDDED])
+    d, lp, e = view(DATA, y.table[DATA_AT]), view(LOOPS, y.table[LOOPS_AT]), view(EMBEDDING, y.table[OWN_AT])
+    embedded = g.dynamics[ACTIVE] == g.dynamics[EMBEDDED]
+    status = settle_embedded(g, m, CHOOSES) if embedded else project_state(g, m)
+    if status < 0 or m.clock[NOW] != m.clock[START] + m.clock[SIZE]:
+        return status
+    decide(g, m, least_lever(d, lp, e))
+    m.at[ALTERED] = 0 if embedded else 1
+    count_independent(e, m)
+    if not embedded:
+        for k in range(m.counted.shape[0]):
+            m.counted[k] = 1
+    return 0

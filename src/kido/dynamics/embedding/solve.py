@@ -1,0 +1,187 @@
+"""What the constraint-embedding solver does at a state: accelerations, constraint forces, responses to impulses."""
+
+from __future__ import annotations
+
+from kido.constraints.loop_factor import measure_all
+from kido.dynamics.embedding.blocks import add_six, dot6
+from kido.dynamics.embedding.compound import compound_geometry, fill_right_side
+from kido.dynamics.embedding.elimination import solve_right, solve_transposed
+from kido.dynamics.embedding.schema import AXIAL, COMPOUNDS
+from kido.dynamics.embedding.sweeps import (
+    articulate_and_gather,
+    articulate_tree,
+    compounds_at_state,
+    gather_bias_of_tree,
+    scatter_accelerations,
+)
+from kido.dynamics.rows import clear_wrenches, free_axis_wrenches, gather_wrenches
+from kido.dynamics.schema import PASSIVE, RANK
+from kido.integrators.rates import commands, given_accelerations, loads
+from kido.jit import kernel
+from kido.kernels.forward_dynamics import start_bias
+from kido.kernels.inertia import apply_inertia, body_inertia, read_inertia, start_inertia
+from kido.kernels.kinematics import body_velocity, transforms
+from kido.math.so3 import cross
+
+
+@kernel
+def begin_bodies(t, d):
+    """Poses, velocities, own inertias and biases of all links."""
+    n = t.parent.shape[0]
+    transforms(t, d, 0, n)
+    for i in range(n):
+        body_inertia(t, d, i)
+        body_velocity(t, d, i)
+        start_inertia(t, d, i)
+        start_bias(t, d, i)
+
+
+@kernel
+def begin_forces(t, d, lp, y, e):
+    """tau with all that acts, and udot of prescribed coordinates."""
+    if y.count[PASSIVE] != 0:
+        loads(t, d, y)
+    else:
+        commands(t, d, y)
+        given_accelerations(t, d, y)
+    if e.count[AXIAL] != 0:
+        measure_all(d, lp)
+        clear_wrenches(y.wrench)
+        for k in range(y.load.shape[0]):
+            y.load[k] = 0.0
+        if free_axis_wrenches(t, d, lp, y.wrench) != 0:
+            gather_wrenches(t, d, y.wrench, y.load)
+            for k in range(y.load.shape[0]):
+                d.tau[k] += y.load[k]
+
+
+@kernel
+def accelerations_of_tree(t, d, lp, y, e):
+    """udot and A at q, u and the forces of the data: the articulated-body algorithm on the tree with compounds.
+
+    Returns:
+        The least pivot of the partitions, and the status of `articulate_tree`.
+    """
+    begin_bodies(t, d)
+    begin_forces(t, d, lp, y, e)
+    least = compounds_at_state(d, lp, y, e)
+    status = articulate_and_gather(t, d, e, d.tau)
+    scatter_accelerations(t, d, e, 1.0, d.A, d.udot)
+    return least, status
+
+
+@kernel
+def forces_of_compound(d, y, e, c, A, tau):
+    """`constraint_force` of the compound's coordinates, G^T lambda: what its motion takes beyond tau; by 6-vectors.
+
+    The force through a member's joint is the sum of P A + z of the members beyond it.
+    """
+    first, last = e.first_member[c], e.first_member[c + 1]
+    for m in range(first, last):
+        i = e.member[m]
+        f0, f1, f2, f3, f4, f5 = apply_inertia(read_inertia(d, i), A[i, 0], A[i, 1], A[i, 2], A[i, 3], A[i, 4], A[i, 5])
+        f0 += d.z[i, 0]
+        f1 += d.z[i, 1]
+        f2 += d.z[i, 2]
+        f3 += d.z[i, 3]
+        f4 += d.z[i, 4]
+        f5 += d.z[i, 5]
+        x, v, w = cross(d.p[i, 0] - e.point[c, 0], d.p[i, 1] - e.point[c, 1], d.p[i, 2] - e.point[c, 2], f3, f4, f5)
+        e.f[m, 0], e.f[m, 1], e.f[m, 2] = f0 + x, f1 + v, f2 + w
+        e.f[m, 3], e.f[m, 4], e.f[m, 5] = f3, f4, f5
+    for m in range(last - 1, first - 1, -1):
+        f0, f1, f2, f3, f4, f5 = e.f[m, 0], e.f[m, 1], e.f[m, 2], e.f[m, 3], e.f[m, 4], e.f[m, 5]
+        for s in range(e.member_place[m], e.member_place[m + 1]):
+            k = e.dof[s]
+            y.constraint_force[k] = dot6(e.S, s, f0, f1, f2, f3, f4, f5) - tau[k]
+        if e.above[m] >= 0:
+            add_six(e.f, e.above[m], f0, f1, f2, f3, f4, f5)
+
+
+@kernel
+def multipliers_of_compound(y, e, c):
+    """Multipliers of the kept rows from the dependent coordinates' constraint forces; rows left out have none.
+
+    What prescribed coordinates take has their own force in it: the constraints' share is K^T lambda.
+    """
+    place, rank = e.first_place[c], e.rank[c]
+    for s in range(place, e.first_place[c + 1]):
+        e.w[s] = y.constraint_force[e.dof[s]]
+    solve_transposed(e, c)
+    first = e.first_row[c]
+    for s in range(e.first_row[c + 1] - first):
+        row = first + e.kept[first + s]
+        y.multiplier[e.slot[row]] = e.w[place + e.solved[place + s]] if s < rank else 0.0
+        y.redundant[e.slot[row]] = 0 if s < rank else 1
+    columns = e.columns[c]
+    for a in range(e.free[c], columns):
+        k = e.dof[place + e.solved[place + rank + a]]
+        value = 0.0
+        for s in range(rank):
+            value -= e.X[e.X_at[c] + s * (columns + 1) + a] * y.constraint_force[e.dof[place + e.solved[place + s]]]
+        y.constraint_force[k] = value
+
+
+@kernel
+def forces_of_tree(d, y, e, A, tau):
+    """`constraint_force`, `multiplier`, `redundant` after a solution for the forces tau with the accelerations A."""
+    for k in range(y.constraint_force.shape[0]):
+        y.constraint_force[k] = 0.0
+    rank = 0
+    for c in range(e.count[COMPOUNDS]):
+        forces_of_compound(d, y, e, c, A, tau)
+        multipliers_of_compound(y, e, c)
+        rank += e.rank[c]
+    y.count[RANK] = rank
+
+
+@kernel
+def begin_response(t, d, lp, y, e):
+    """All that responses need at the positions of the data: articulated inertias and X; velocities do not matter.
+
+    Returns:
+        The least pivot, and the status of `articulate_tree`.
+    """
+    n = t.parent.shape[0]
+    transforms(t, d, 0, n)
+    for i in range(n):
+        body_inertia(t, d, i)
+        start_inertia(t, d, i)
+    least = 1.0
+    for c in range(e.count[COMPOUNDS]):
+        least = min(least, compound_geometry(d, lp, y, e, c, 0))
+    return least, articulate_tree(t, d, e, 0.0)
+
+
+@kernel
+def motions_from(e, c):
+    """A of the members from xb alone."""
+    for m in range(e.first_member[c], e.first_member[c + 1]):
+        above = e.above[m]
+        for j in range(6):
+            value = e.A[above, j] if above >= 0 else 0.0
+            for s in range(e.member_place[m], e.member_place[m + 1]):
+                value += e.S[s, j] * e.xb[s]
+            e.A[m, j] = value
+
+
+@kernel
+def response_of_tree(t, d, e, impulse, jump, change):
+    """change (dofs,) with M change = impulse + G^T x, G change = jump (slots,); needs `begin_response`.
+
+    B of the data are the changes of velocity of all links.
+    """
+    for i in range(t.parent.shape[0]):
+        for j in range(6):
+            d.z[i, j] = 0.0
+    for k in range(change.shape[0]):
+        change[k] = 0.0
+    for c in range(e.count[COMPOUNDS]):
+        for s in range(e.first_place[c], e.first_place[c + 1]):
+            e.xb[s] = 0.0
+        if e.rank[c] > 0:
+            fill_right_side(e, c, jump)
+            solve_right(e, c)
+        motions_from(e, c)
+    gather_bias_of_tree(t, d, e, 0.0, impulse)
+    scatter_accelerations(t, d, e, 0.0, d.B, change)

@@ -1,0 +1,225 @@
+"""Constrained systems as integrators see them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kido.constraints.constraint import Constraint
+from kido.dynamics import moving
+from kido.dynamics.augmented import TreeAugmentedSolver
+from kido.dynamics.moving import ACTIVE, ALPHA, BETA, DECIDED_AT, DRIVEN_AT, EMBEDDED, FALLBACK, LEVER, MOVING, WHOLE
+from kido.dynamics.registry import solver_class
+from kido.dynamics.stabilization import Baumgarte, checked_stabilization
+from kido.dynamics.system import ConstrainedSystem, Rates
+from kido.errors import ModelError, StateError
+from kido.integrators import run
+from kido.integrators.explicit import explicit_step
+from kido.integrators.integrator import CompiledIntegrator, Integrator
+from kido.integrators.schema import (
+    ACCELERATE_AT,
+    ALTERED,
+    CLOSE_AT,
+    DENSE,
+    NOW,
+    OWNER_AT,
+    SETTLE_AT,
+)
+from kido.integrators.system import System, joint_forces, with_arrays
+from kido.jit import Container
+from kido.joints import ActuatorType, JointKind
+from kido.skeleton import Skeleton
+from kido.skeleton.state.actuation import takes_force
+
+__all__ = ["ClosedSystem"]
+
+Array = NDArray[np.float64]
+NEAR = 1e-6  # [m or rad] rows farther from what they are driven to are open; also a share of velocities
+
+
+class ClosedSystem(System):
+    """A skeleton with the rows that hold on it, for one integration.
+
+    A solver that settles states (constraint embedding) makes an ordinary differential equation of its independent
+    coordinates, but for singular positions, which the tree-augmented solver takes it through; with others the
+    stabilization keeps rows met.
+
+    Args:
+        skeleton, constraints, rates, solver, passive: as of `kido.ConstrainedDynamics`.
+        forces: as of `kido.integrators.simulate`.
+        integrator: has to be an explicit one.
+        stabilization: of `kido.dynamics`, or its name; None: `Projection`.
+
+    Raises:
+        ModelError: an implicit integrator; a stabilization for a solver that needs none.
+    """
+
+    def __init__(
+        self,
+        skeleton: Skeleton,
+        constraints: Iterable[Constraint] | None,
+        rates: Rates | None,
+        solver: str,
+        passive: bool,
+        forces: Any,
+        integrator: Integrator,
+        stabilization: Any,
+    ):
+        if isinstance(integrator, CompiledIntegrator) and integrator._stage is not explicit_step:
+            raise ModelError(
+                "simulate: closed loops are integrated by explicit methods (DormandPrince, RK4, ExplicitEuler, or one "
+                f"of your own), got {integrator.name}"
+            )
+        self.rows = ConstrainedSystem(skeleton, constraints, rates)
+        function, constant = joint_forces(skeleton, forces)
+        natural = self.rows.tree
+        own = [b.parent_joint._drives_body_axes for b in skeleton._links.top]  # type: ignore[union-attr]
+        fixed = (natural.kind == JointKind.FREE) & ~np.array(own, bool)
+        mixed = natural
+        if fixed.any():
+            mixed = with_arrays(natural, kind=np.where(fixed, int(JointKind.FREE_MIXED), natural.kind))
+        source = skeleton._compiled()
+        super().__init__(
+            f"skeleton {skeleton.name!r}",
+            natural,
+            mixed,
+            source,
+            np.where(takes_force(natural.actuator), constant, 0.0),
+            np.where(natural.actuator == ActuatorType.ACCELERATION, source.command, 0.0),
+            function,
+            skeleton._raise_singular,
+        )
+        kind = solver_class(solver, self.rows, stabilized=stabilization is not None)
+        self.solver = kind(self.rows, tree=mixed, data=self._data, passive=passive)
+        self.settles = self.solver.settle_stage is not None
+        if self.settles and stabilization is not None:
+            raise ModelError(
+                f"simulate: solver {self.solver.name} keeps its rows met by itself: expected no stabilization, got "
+                f"{stabilization!r}"
+            )
+        self.stabilization = checked_stabilization(stabilization)
+        self._moving = Container(MOVING, slots=len(self.solver.container.aim), dofs=self.num_dofs)
+        self._moving.dynamics[[ACTIVE, EMBEDDED]] = self.solver.container.address
+        if self.settles:
+            self._fallback = TreeAugmentedSolver(self.rows, tree=mixed, data=self._data, passive=passive)
+            self._moving.dynamics[FALLBACK] = self._fallback.container.address
+            self._moving.setting[[LEVER, DECIDED_AT]] = 1.0, np.nan
+        if not self.settles:
+            self._moving.setting[[ALPHA, BETA]] = self.stabilization._gains
+        self._joint_forces = self.forces
+        if self.rows.has_functions:
+            self.forces = self._forces_and_rates
+        self._drive(0.0)
+
+    # Rates in time -----------------------------------------------------------------------------------------
+
+    def _drive(self, time: float) -> None:
+        """Note what rows are driven to at a time."""
+        g, y = self._moving, self.solver.container
+        self.rows.drive(y, time)
+        g.setting[DRIVEN_AT] = time
+        g.aim[:], g.rate[:], g.rate_change[:] = y.aim, y.rate, y.rate_change
+
+    def _forces_and_rates(self, time: float, positions: Array, velocities: Array) -> Array:
+        self._drive(time)
+        return self._constant if self._joint_forces is None else self._joint_forces(time, positions, velocities)
+
+    # What integrators call ---------------------------------------------------------------------------------
+
+    def _new_motion(self, tree: Container, outputs: int) -> Container:
+        motion = super()._new_motion(tree, outputs)
+        motion.table[OWNER_AT] = self._moving.address
+        motion.table[ACCELERATE_AT] = moving.accelerate.address
+        kind = self.stabilization
+        if self.settles:
+            motion.table[SETTLE_AT] = self.solver.settle_stage.address
+            motion.table[CLOSE_AT] = self.solver.settle_step.address
+        else:
+            if kind._stages:
+                motion.table[SETTLE_AT] = moving.project_velocities.address
+            if kind._steps:
+                motion.table[CLOSE_AT] = moving.project.address
+                motion.at[ALTERED] = 1
+        return motion
+
+    def motion(self, integrator: CompiledIntegrator, times: Array, largest: float, q: Array, u: Array) -> Container:
+        """The container of an integration; see `System.motion`."""
+        m = super().motion(integrator, times, largest, q, u)
+        if self.rows.has_functions:
+            m.at[DENSE] = 0  # results between steps are closed at a time at which nobody asks Python
+        return m
+
+    def start(self, time: float, positions: Array, velocities: Array) -> tuple[Array, Array]:
+        """The state to start from: closed to rounding.
+
+        Raises:
+            StateError: loops are open by more than 1e-6, or velocities open them.
+        """
+        u = self.start_velocities(velocities)
+        phi, _, rate, wanted, _ = self.rows.evaluate(positions, u, time)
+        scale = max(float(np.abs(u).max(initial=0.0)), 1.0)
+        names = self.rows.row_names
+        for what, error, most, help_ in (
+            ("loops are open", phi, NEAR, "assemble()"),
+            ("velocities open loops", rate - wanted, NEAR * scale, "assemble_velocities()"),
+        ):
+            wrong = np.flatnonzero(~(np.abs(error) <= most))
+            if len(wrong):
+                listed = ", ".join(f"{names[s]} ({error[s]:.3g})" for s in wrong[:4])
+                raise StateError(
+                    f"{self.name}: at the start {what}: {listed}{' ...' if len(wrong) > 4 else ''}; "
+                    f"kido.ConstrainedDynamics.{help_} closes them"
+                )
+        return self.close(time, positions, u)
+
+    def close(self, time: float, positions: Array, velocities: Array) -> tuple[Array, Array]:
+        """A state near to the motion, with its rows met."""
+        self._drive(time)
+        m, d = self._closing, self._data
+        m.clock[NOW] = time
+        d.q[:], d.u[:] = positions, velocities
+        self.check(run.closed(m.address), time)
+        return d.q.copy(), d.u.copy()
+
+    def row_forces(self, time: float, positions: Array, velocities: Array) -> Array:
+        """Forces of the rows (nc,) at a state, by the solver in use [N or N m]."""
+        with self.aside():
+            self._moving.setting[WHOLE] = 1.0
+            self.accelerations(time, positions, velocities)
+            used = self.solver.container
+            if self.settles and self._moving.dynamics[ACTIVE] == self._moving.dynamics[FALLBACK]:
+                used = self._fallback.container
+            return used.multiplier[: self.rows.num_rows].copy()
+
+    def interpolated(self, segment: Any, time: float) -> tuple[Array, Array]:
+        """The state at a time within a step, with its rows met."""
+        self._drive(time)
+        return super().interpolated(segment, time)
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Whatever is evaluated meanwhile, an integration under way finds its state as it was."""
+        kept = {name: getattr(self._moving, name).copy() for name in MOVING.fields}
+        with super().aside():
+            yield
+        for name, numbers in kept.items():
+            getattr(self._moving, name)[:] = numbers
+
+    @property
+    def _closing(self) -> Container:
+        """A motion whose end of a step is closed, also by a method that leaves that to its accelerations."""
+        m = self._rates
+        if not self.settles and isinstance(self.stabilization, Baumgarte):
+            m.table[CLOSE_AT] = moving.project.address
+        return m
+
+    def step(self, integrator: Integrator, time: float, q: Array, u: Array, h: float) -> tuple[Array, Array]:
+        """One step of any integrator, closed at its end unless that is left to the accelerations."""
+        state = super().step(integrator, time, q, u, h)
+        if isinstance(integrator, CompiledIntegrator) or isinstance(self.stabilization, Baumgarte):
+            return state
+        return self.close(time + h, *state)

@@ -1,0 +1,194 @@
+"""Callbacks by which an integration moves a constrained system: accelerations, and states brought onto its rows."""
+
+from __future__ import annotations
+
+import math
+
+from kido.constraints.loop_factor import measure_all
+from kido.constraints.loop_schema import LOOPS
+from kido.dynamics.rows import rates_of
+from kido.dynamics.schema import (
+    ACCELERATE_AT,
+    DATA_AT,
+    DYNAMICS,
+    LOOPS_AT,
+    RESPOND_AT,
+    SLOTS,
+    TREE_AT,
+)
+from kido.integrators.schema import FAILED, MOTION, NOT_CLOSED, NOW
+from kido.jit import Field, Schema, call4, callback, kernel, view
+from kido.kernels.integration import advance
+from kido.kernels.kinematics import transforms
+from kido.tree.schema import DATA, TREE
+
+CLOSED = 1e-13  # [m or rad] rows this near to what they are driven to are met
+OPEN = 1e-7  # [m or rad] rows farther from it are not: equations that others imply but for the digits of a file
+ROUNDS = 25  # of Newton's method
+MOST = 0.3  # [m or rad] most that one of them moves a coordinate
+STILL = 1e-14  # error of a rate, as a share of the largest velocity, that is rounding
+
+ALONE = 1  # accelerations, without the constraints' forces where these are extra
+
+# Entries of `setting`: gains of Baumgarte's method [1/s], the time at which rates were taken [s]; and of a solver with
+# a fallback: the least lever after the last step, and the start of the step after which it was decided; above 0:
+# the constraints' forces are wanted too.
+ALPHA, BETA, DRIVEN_AT, LEVER, DECIDED_AT, WHOLE = range(6)
+
+# Entries of `dynamics`.
+ACTIVE, EMBEDDED, FALLBACK = range(3)
+
+MOVING = Schema(
+    "MOVING",
+    Field("dynamics", "i", (3,), doc="addresses of DYNAMICS: the one in use, and those of a solver with a fallback"),
+    Field("setting", "f", (6,), doc="gains, the time of `aim`, `rate` and `rate_change`, what was decided"),
+    Field("before", "i", (1,), doc="the one in use before the last decision"),
+    Field("lever_before", "f", (1,), doc="the lever before that"),
+    Field("aim", "f", ("slots",), "m or rad", "value of phi that rows are driven to at that time"),
+    Field("rate", "f", ("slots",), "m/s or rad/s", "its rate"),
+    Field("rate_change", "f", ("slots",), "m/s^2 or rad/s^2", "the rate of that"),
+    Field("found", "f", ("slots",), doc="work: G u"),
+    Field("u", "f", ("dofs",), doc="work: velocities set aside"),
+)
+
+
+@kernel
+def drive(g, y, time):
+    """What rows are driven to at a time, from what was noted last: exact where rates change evenly."""
+    dt = time - g.setting[DRIVEN_AT]
+    for s in range(y.count[SLOTS]):
+        y.aim[s] = g.aim[s] + dt * (g.rate[s] + 0.5 * dt * g.rate_change[s])
+        y.rate[s] = g.rate[s] + dt * g.rate_change[s]
+        y.rate_change[s] = g.rate_change[s]
+
+
+@kernel
+def measure(t, d, lp):
+    """Transforms, values and directions of rows."""
+    transforms(t, d, 0, t.parent.shape[0])
+    measure_all(d, lp)
+
+
+@kernel
+def openness(lp, y):
+    """Largest |phi - aim|."""
+    largest = 0.0
+    for s in range(y.count[SLOTS]):
+        value = math.fabs(lp.phi[lp.slot[s]] - y.aim[s])
+        if not value <= largest:
+            largest = value
+    return largest
+
+
+@kernel
+def solver_status(status):
+    """What a solver's status is to an integration."""
+    return NOT_CLOSED if FAILED <= status < 0 else status
+
+
+@kernel
+def respond(g, y):
+    """Velocities that change the rates of rows by `jump`, by the solver in use. Returns 0 or a status."""
+    for k in range(y.impulse.shape[0]):
+        y.impulse[k] = 0.0
+    return solver_status(call4(y.table[RESPOND_AT], g.dynamics[ACTIVE], 0, 0, 0))
+
+
+@kernel
+def close_positions(t, d, lp, g, y):
+    """q <- q (+) -M^-1 G^T S^+ (phi - aim) until rows are met. Returns 0 or a status."""
+    n = d.q.shape[0]
+    measure(t, d, lp)
+    error = openness(lp, y)
+    for k in range(n):
+        g.u[k] = d.u[k]
+    status = 0
+    for _ in range(ROUNDS):
+        if not error > CLOSED:
+            break
+        for s in range(y.count[SLOTS]):
+            y.jump[s] = y.aim[s] - lp.phi[lp.slot[s]]
+        status = respond(g, y)
+        if status < 0:
+            break
+        largest = 0.0
+        for k in range(n):
+            d.u[k] = y.change[k]
+            largest = max(largest, math.fabs(y.change[k]))
+        advance(t, d, 0, t.parent.shape[0], 1.0 if largest <= MOST else MOST / largest)
+        measure(t, d, lp)
+        moved = openness(lp, y)
+        if moved < OPEN and not moved < 0.5 * error:  # rounding
+            error = moved
+            break
+        error = moved
+    for k in range(n):
+        d.u[k] = g.u[k]
+    if status == 0 and not error <= OPEN:
+        status = NOT_CLOSED
+    return status
+
+
+@kernel
+def close_velocities(t, d, lp, g, y):
+    """u <- u - M^-1 G^T S^+ (G u - U); `measure` was done. Returns 0 or a status."""
+    before = math.inf
+    for _ in range(2):
+        rates_of(t, d, lp, y, d.u, g.found)
+        largest, speed = 0.0, 0.0
+        for s in range(y.count[SLOTS]):
+            y.jump[s] = y.rate[s] - g.found[s]
+            largest = max(largest, math.fabs(y.jump[s]))
+        for k in range(d.u.shape[0]):
+            speed = max(speed, math.fabs(d.u[k]))
+        if not largest > STILL * speed or not largest < 0.5 * before:
+            break
+        before = largest
+        status = respond(g, y)
+        if status < 0:
+            return status
+        for k in range(d.u.shape[0]):
+            d.u[k] += y.change[k]
+    return 0
+
+
+@callback
+def accelerate(owner, motion, _a, _b):
+    """See `kido.integrators.schema`: the solver's accelerations, with Baumgarte's terms if there are gains."""
+    g, m = view(MOVING, owner), view(MOTION, motion)
+    y = view(DYNAMICS, g.dynamics[ACTIVE])
+    for k in range(m.command.shape[0]):
+        y.command[k], y.given[k] = m.command[k], m.given[k]
+    drive(g, y, m.clock[NOW])
+    alpha, beta = g.setting[ALPHA], g.setting[BETA]
+    if alpha > 0.0:
+        t, d, lp = view(TREE, y.table[TREE_AT]), view(DATA, y.table[DATA_AT]), view(LOOPS, y.table[LOOPS_AT])
+        measure(t, d, lp)
+        rates_of(t, d, lp, y, d.u, g.found)
+        for s in range(y.count[SLOTS]):
+            y.rate_change[s] -= 2.0 * alpha * (g.found[s] - y.rate[s])
+            y.rate_change[s] -= beta * beta * (lp.phi[lp.slot[s]] - y.aim[s])
+    part = 0 if g.setting[WHOLE] > 0.0 else ALONE
+    return solver_status(call4(y.table[ACCELERATE_AT], g.dynamics[ACTIVE], part, 0, 0))
+
+
+@callback
+def project_velocities(owner, motion, _a, _b):
+    """See `kido.integrators.schema`: velocities of a stage onto G u = U."""
+    g, m = view(MOVING, owner), view(MOTION, motion)
+    y = view(DYNAMICS, g.dynamics[ACTIVE])
+    t, d, lp = view(TREE, y.table[TREE_AT]), view(DATA, y.table[DATA_AT]), view(LOOPS, y.table[LOOPS_AT])
+    drive(g, y, m.clock[NOW])
+    measure(t, d, lp)
+    return close_velocities(t, d, lp, g, y)
+
+
+@callback
+def project(owner, motion, _a, _b):
+    """See `kido.integrators.schema`: the end of a step onto phi = aim and G u = U."""
+    g, m = view(MOVING, owner), view(MOTION, motion)
+    y = view(DYNAMICS, g.dynamics[ACTIVE])
+    t, d, lp = view(TREE, y.table[TREE_AT]), view(DATA, y.table[DATA_AT]), view(LOOPS, y.table[LOOPS_AT])
+    drive(g, y, m.clock[NOW])
+    status = close_positions(t, d, lp, g, y)
+    return status if status < 0 else close_velocities(t, d, lp, g, y)

@@ -1,0 +1,64 @@
+"""Solvers by name."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kido.dynamics.augmented import TreeAugmentedSolver
+from kido.dynamics.embedding import CombinedSolver, EmbeddingSolver
+from kido.dynamics.embedding.aggregation import aggregate
+from kido.dynamics.embedding.container import tie_of
+from kido.dynamics.fully_augmented import FullyAugmentedSolver
+from kido.dynamics.solver import DynamicsSolver
+from kido.dynamics.system import ConstrainedSystem
+from kido.dynamics.tree_solver import TreeSolver
+from kido.errors import NameLookupError
+
+_KINDS: tuple[type[DynamicsSolver], ...] = (
+    TreeAugmentedSolver,
+    FullyAugmentedSolver,
+    EmbeddingSolver,
+    CombinedSolver,
+    TreeSolver,
+)
+SOLVERS = {solver.name: solver for solver in _KINDS}
+AUTO = "auto"
+MANY = 120  # rows beyond which TA's dense matrix costs more than all of FA
+WIDE = 40  # independent coordinates of one compound beyond which CE's matrices cost more than TA's
+
+
+def solver_class(name: str, system: ConstrainedSystem, stabilized: bool = False) -> type[DynamicsSolver]:
+    """The class of a solver by its name; "auto" leaves the choice to the system.
+
+    That is the tree's where there are no rows; CE where loops leave few coordinates each, none of them prescribed;
+    else TA, or FA where there are many rows.
+
+    Args:
+        name: of the solver.
+        system: what it is for.
+        stabilized: whether something else keeps rows met in motion, which CE does by itself.
+
+    Raises:
+        NameLookupError: there is none.
+    """
+    if name == AUTO:
+        if system.num_rows == 0:
+            return TreeSolver
+        if not stabilized and has_small_loops(system):
+            return EmbeddingSolver
+        return TreeAugmentedSolver if system.num_rows <= MANY else FullyAugmentedSolver
+    if name not in SOLVERS:
+        raise NameLookupError("solver of constrained dynamics", name, [AUTO, *SOLVERS])
+    return SOLVERS[name]
+
+
+def has_small_loops(system: ConstrainedSystem) -> bool:
+    """Whether each compound of loops has few coordinates more than it has rows, and none that is prescribed."""
+    tree = system.tree
+    held = np.bincount([system.loops.of[row] for row in system._slots], minlength=len(system.constraints))
+    ties = [tie_of(system, k) for k in range(len(system.constraints))]
+    for members, own in aggregate(tree.parent.tolist(), ties):
+        dofs = np.isin(tree.body_of_dof, members)
+        if (tree.prescribed[dofs] != 0).any() or np.count_nonzero(dofs) - int(held[own].sum()) > WIDE:
+            return False
+    return True
