@@ -59,6 +59,8 @@ def carrier(kind: str) -> tuple[object, kido.Skeleton]:
             return kido.SimpleFrame(body, "frame"), s
         case "group":
             return kido.Group(s.bodies[2:5]), s
+        case "subgraph":
+            return kido.Subgraph(s.bodies[1].subtree), s
         case "world":
             world = kido.World()
             world.add_skeleton(s)
@@ -110,7 +112,7 @@ def calls(thing: object, dofs: int):
 @pytest.mark.parametrize(
     "kind",
     [
-        "skeleton", "body", "dof", "shape", "marker", "end effector", "frame", "group", "world",
+        "skeleton", "body", "dof", "shape", "marker", "end effector", "frame", "group", "subgraph", "world",
         "RevoluteJoint", "ScrewJoint", "EulerJoint", "FreeJoint", "CompoundJoint",
     ],
 )  # fmt: skip

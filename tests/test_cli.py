@@ -276,6 +276,48 @@ def test_info_of_a_world_and_warnings(tmp_path):
     assert "warning: " in done.stdout
 
 
+def test_info_of_loops(example_robots, tmp_path):
+    (path,) = example_robots.rglob("cassie_v2.sdf")
+    loops = json.loads(run("info", path, "--json").stdout)["skeletons"][0]["loops"]
+    assert [j["joint_type"] for j in loops["joints"]] == ["ball"] * 4 and loops["mimics"] == []
+    # 22 hinges and the floating base less 10 equations: each foot's four-bar is planar, where one of three follows
+    assert (loops["equations"], loops["rank"], loops["independent_coordinates"]) == (12, 10, 18)
+    assert len(loops["redundant"]) == 2 and loops["largest_error"] < 1e-8
+    text = run("info", path).stdout
+    assert "12 equations, 10 independent: 18 independent coordinates" in text
+
+    inertia = '<mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
+    link = f'<link name="{{}}"><inertial>{inertia}</inertial></link>'
+    joint = '<joint name="{0}" type="continuous"><parent link="a"/><child link="{0}"/>{1}</joint>'
+    gripper = "".join(link.format(name) for name in ("a", "left", "right"))
+    gripper += joint.format("left", "") + joint.format("right", '<mimic joint="left" multiplier="-1"/>')
+    model = tmp_path / "gripper.urdf"
+    model.write_text(f'<robot name="gripper">{gripper}</robot>')
+    done = run("info", model, "--base", "fixed")
+    assert "1 equations, 1 of mimics, 1 independent: 1 independent coordinates" in done.stdout
+    assert run("info", "arm7", "--json").stdout.count('"loops": null') == 1
+
+
+def test_simulate_by_a_solver_of_closed_loops(tmp_path):
+    from kido.recording import Recording
+    from test_io_urdf_loops import CLOSING, parallelogram
+
+    model, record = tmp_path / "bar.urdf", tmp_path / "turn.h5"
+    model.write_text(parallelogram(CLOSING))
+    options = ("--base", "fixed", "--set", "j1=0.3", "--duration", "0.02")
+    done = run("simulate", model, "--solver", "TA", *options, "--record", record)
+    assert done.returncode == 0, done.stderr
+    with Recording.open(record) as recording:
+        world = recording.world()
+        assert world.loop_solver == "TA" and isinstance(world.integrator, kido.integrators.RK4)
+        q = recording.resume().skeletons[0].positions
+        assert q == pytest.approx([q[0], -q[0], q[0]], abs=1e-9) and abs(q[0]) > 0.05  # closed from an open start
+    done = run("simulate", "humanoid", "--solver", "auto", "--ground", "--duration", "0.2")
+    assert done.returncode == 1 and "is for smooth motion, but" in done.stderr
+    done = run("simulate", "humanoid", "--solver", "quick")
+    assert done.returncode == 1 and "no loop solver 'quick'; expected one of: auto, " in done.stderr
+
+
 def test_recording_info_replay_and_page(tmp_path):
     pytest.importorskip("viser")
     path = tmp_path / "run.h5"

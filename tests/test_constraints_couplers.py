@@ -213,6 +213,10 @@ def test_cassies_loops_stay_closed_in_a_fall(example_robots: Path):
     report = world.constraint_report
     assert report.closure < 1e-8 and report.worst_velocity_error < 1e-6
     assert np.isfinite(cassie.positions).all()
+    # The right foot's rod is out of its plane by 4e-9 m in the file, along a row that follows from others: all others
+    # are closed to rounding.
+    errors = np.concatenate([ball.error for ball in balls])
+    assert len(report.redundant) == 2 and (np.abs(errors) > 1e-12).sum() <= 1
 
 
 def test_descriptions_of_worlds_hold_constraints_and_loops():

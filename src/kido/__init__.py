@@ -19,13 +19,15 @@ _HOMES = {
         "Arrow", "Box", "Capsule", "Cone", "Cylinder", "Ellipsoid", "Heightmap", "LineSegment", "Mesh",
         "MultiSphereHull", "Plane", "PointCloud", "Pyramid", "Shape", "SoftMesh", "Sphere", "VoxelGrid",
     ),
+    "kido.skeleton.attributes": ("UnknownAttributeError",),
     "kido.skeleton": (
-        "ActuatorType", "Aspect", "BallJoint", "BodyNode", "Branch", "Carrier", "Chain", "CompoundJoint",
+        "ActivePassiveSplit", "ActuatorType", "Aspect", "Attachment", "BallJoint", "BodyNode", "Branch", "Carrier",
+        "Chain", "CompoundJoint",
         "Configuration", "DegreeOfFreedom", "EndEffector", "ErpCfm", "EulerJoint", "Expansion", "FixedFrame",
         "Frame", "FrameNode", "FreeJoint", "Group", "Hinge", "Inertia", "Joint", "Linkage", "LinkageCriteria",
         "LoopJoint", "Marker", "MarkerConstraint", "Mimic", "Node", "PlanarJoint", "PrismaticJoint",
         "RevoluteJoint", "SavedProperties", "SavedState", "ScrewJoint", "ShapeNode", "SimpleFrame", "Skeleton",
-        "Skin", "SkinState", "SoftBodyNode", "SpringDamper", "Support", "Surface", "Target", "Terminal",
+        "Skin", "SkinState", "SoftBodyNode", "SpringDamper", "Subgraph", "Support", "Surface", "Target", "Terminal",
         "TimeConstant", "TranslationalJoint",
         "UniversalJoint", "UserJoint", "WORLD_FRAME", "WeldJoint", "WorldFrame",
     ),
@@ -35,6 +37,7 @@ _HOMES = {
         "PlanarJointConstraint", "PointOnPlaneConstraint", "PrismaticJointConstraint", "RevoluteJointConstraint",
         "ScrewJointConstraint", "TravelConstraint", "UniversalJointConstraint", "UserConstraint", "WeldJointConstraint",
     ),
+    "kido.dynamics": ("ConstrainedDynamics", "ConstrainedSystem", "DynamicsReport", "DynamicsSolver"),
     "kido.simulation": (
         "ConstraintReport", "ContactEvent", "ContactEventKind", "ContactSet", "ContactSurface", "ContactSurfaceHandler",
         "Sleeping", "StepReport", "World", "WorldSnapshot",
@@ -43,17 +46,19 @@ _HOMES = {
         *("CompositeIK", "DifferentialIK", "HierarchicalIK", "IkSolver", "InverseKinematics", "TaskSpaceRegion"),
         "WholeBodyIK",
     ),
+    "kido.operators": ("OperatorError", "SpatialOperators"),
     "kido.recording": ("Recorder", "Recording"),
     "kido.io": ("load", "save"),
 }  # fmt: skip
 _PACKAGES = (
-    "batch", "collision", "ik", "integrators", "io", "layouts", "models", "optimization", "recording", "simulation",
-    "solvers", "viewer",
+    "batch", "collision", "dynamics", "ik", "integrators", "io", "layouts", "models", "operators", "optimization",
+    "recording", "simulation", "solvers", "viewer",
 )  # fmt: skip
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 if TYPE_CHECKING:
     from kido.constraints import *
+    from kido.dynamics import ConstrainedDynamics, ConstrainedSystem, DynamicsReport, DynamicsSolver
     from kido.errors import *
     from kido.ik import (
         CompositeIK,
@@ -65,6 +70,7 @@ if TYPE_CHECKING:
         WholeBodyIK,
     )
     from kido.io import load, save
+    from kido.operators import OperatorError, SpatialOperators
     from kido.recording import Recorder, Recording
     from kido.shapes import (
         Arrow,

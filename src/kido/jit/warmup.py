@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import subprocess
 import sys
 import time
@@ -11,25 +12,28 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from kido.jit import compile as compile_module
 from kido.jit.progress import compiling
 
-# Packages whose import declares all compiled entries and callbacks.
-KERNEL_PACKAGES = (
-    "kido.kernels.entries",
-    "kido.batch.entries",
-    "kido.collision",
-    "kido.solvers",
-    "kido.integrators",
-    "kido.simulation",
-)
+_DECLARES = re.compile(r"^@(?:entry|direct_entry|callback)\b", re.MULTILINE)
+
+
+def _declaring_modules() -> list[str]:
+    """Modules of the installed package with compiled entries or callbacks, found by reading their sources."""
+    root = Path(__file__).parents[1]
+    found = []
+    for path in sorted(root.rglob("*.py")):
+        if _DECLARES.search(path.read_text(encoding="utf-8")):
+            found.append(".".join((root.name, *path.relative_to(root).with_suffix("").parts)))
+    return found
 
 
 def _missing() -> dict[str, list[Callable[[], object]]]:
     """What the cache does not hold, by the module that declares it."""
-    for name in KERNEL_PACKAGES:
+    for name in _declaring_modules():
         importlib.import_module(name)
     found: dict[str, list[Callable[[], object]]] = {}
     for dispatcher, build in compile_module.ENTRIES:

@@ -34,6 +34,7 @@ def world_to_dict(world: World) -> dict[str, Any]:
         "settings": dict(world._settings),
         "integrator": integrator_to_dict(world.integrator),
         "solver": solver_to_dict(world.solver),
+        "loop_solver": world.loop_solver,
         "contact_surfaces": handler_to_dict(world.contact_surface_handler),
         "sleeping": None if world.sleeping is None else [world.sleeping.speed, world.sleeping.time],
         "skeletons": [skeleton_to_dict(s) for s in world.skeletons],
@@ -62,6 +63,7 @@ def world_from_dict(data: dict[str, Any]) -> World:
             world.integrator = integrator_from_dict(data["integrator"])
         if "solver" in data:
             world.solver = solver_from_dict(data["solver"])
+        world.loop_solver = data.get("loop_solver", world.loop_solver)
         if "contact_surfaces" in data:
             world.contact_surface_handler = handler_from_dict(data["contact_surfaces"])
         if data.get("sleeping") is not None:
