@@ -13,7 +13,7 @@ import pytest
 
 import kido
 from kido import models
-from kido.cli.endings import Terminated, heard
+from kido.cli.endings import Terminated, ended_cleanly
 
 pytestmark = pytest.mark.usefixtures("warm_kernels")
 
@@ -235,7 +235,7 @@ def test_a_signal_that_comes_while_an_object_is_freed_is_heard(number, kind):
             signal.raise_signal(number)  # what it raises is dropped here
 
     before = signal.getsignal(signal.SIGTERM), sys.unraisablehook
-    with pytest.raises(kind), heard():
+    with pytest.raises(kind), ended_cleanly():
         Freed()
         time.sleep(10.0)
     assert (signal.getsignal(signal.SIGTERM), sys.unraisablehook) == before

@@ -575,6 +575,21 @@ def test_ctrl_c_leaves_the_last_state_that_was_completed(integrator) -> None:
     assert abs(skeleton.velocities[0]) > 0.0
 
 
+def test_ctrl_c_that_comes_while_an_object_is_freed_is_heard() -> None:
+    class Freed:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGINT)  # what it raises is dropped here
+
+    left = [Freed()]
+
+    def forces(time: float, one: kido.Skeleton) -> list[float]:
+        left.clear()
+        return [0.0]
+
+    with pytest.raises(KeyboardInterrupt):
+        simulate(pendulum(), RK4(), times=[0.0, 1e7], time_step=1e-4, forces=forces)
+
+
 def test_ctrl_c_within_a_force_function() -> None:
     skeleton = pendulum()
 

@@ -355,6 +355,20 @@ def test_interrupt_closes_the_file(tmp_path):
     assert bits(recording.resume()) == bits(again)
 
 
+def test_ctrl_c_that_comes_while_an_object_is_freed_is_heard(tmp_path):
+    class Freed:
+        def __del__(self):
+            signal.raise_signal(signal.SIGINT)  # what it raises is dropped here
+
+    world, hook, left = make_world(), sys.unraisablehook, [Freed()]
+    world.add_step_callback(lambda w: left.clear())
+    with pytest.raises(KeyboardInterrupt), kido.Recorder(world, tmp_path / "run.h5"):
+        world.step(10_000_000)
+    recording = kido.Recording.open(tmp_path / "run.h5")
+    assert recording.finished and recording.events[-1].text == "stopped by KeyboardInterrupt"
+    assert sys.unraisablehook is hook
+
+
 def test_bad_paths_and_arguments_before_anything_moves(tmp_path):
     world = make_world()
     with pytest.raises(

@@ -1,16 +1,14 @@
-"""Being asked to end: SIGTERM as an exception, so that files are closed; and exceptions of signals that get lost."""
+"""Being asked to end: SIGTERM as an exception, so that files are closed."""
 
 from __future__ import annotations
 
-import os
 import signal
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-AGAIN = 0.01  # [s] after which a signal is sent anew whose exception was lost
+from kido.interrupts import heard
 
 
 class Terminated(BaseException):
@@ -18,29 +16,19 @@ class Terminated(BaseException):
 
 
 @contextmanager
-def heard() -> Iterator[None]:
+def ended_cleanly() -> Iterator[None]:
     """Within it SIGTERM raises `Terminated`, and neither this nor Ctrl-C goes unheard.
 
-    Python drops exceptions of callbacks that run while objects are freed, and a signal may come just then: what was
-    dropped is sent once more. Outside of the main thread nothing is changed.
+    Outside of the main thread nothing is changed.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    handler, hook = signal.signal(signal.SIGTERM, _terminate), sys.unraisablehook
-
-    def dropped(what: Any) -> None:
-        number = {Terminated: signal.SIGTERM, KeyboardInterrupt: signal.SIGINT}.get(what.exc_type)
-        if number is None:
-            hook(what)
-        else:
-            threading.Timer(AGAIN, os.kill, (os.getpid(), number)).start()
-
-    sys.unraisablehook = dropped
+    handler = signal.signal(signal.SIGTERM, _terminate)
     try:
-        yield
+        with heard(SIGTERM=Terminated):
+            yield
     finally:
-        sys.unraisablehook = hook
         signal.signal(signal.SIGTERM, handler)
 
 

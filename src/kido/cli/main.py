@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from kido.cli.endings import Terminated, heard
+from kido.cli.endings import Terminated, ended_cleanly
 from kido.errors import KidoError
 
 OK, ERROR, USAGE, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
@@ -53,7 +53,7 @@ def _guarded(given: list[str]) -> int:
     if isinstance(options, int):
         return options
     try:
-        with heard():
+        with ended_cleanly():
             code = import_module(f"kido.cli.{type(options).__name__.lower()}").run(options)
         sys.stdout.flush()
         return code

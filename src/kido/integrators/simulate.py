@@ -27,6 +27,7 @@ from kido.integrators.schema import (
     WORST_ITERATIONS,
 )
 from kido.integrators.system import System
+from kido.interrupts import heard
 from kido.math.transform import as_flag, as_numbers
 from kido.skeleton import Skeleton
 
@@ -149,7 +150,8 @@ def simulate(
     bar = _bar(float(wanted[-1] - wanted[0]), progress)
     end = before
     try:
-        run.go(bar)
+        with heard():
+            run.go(bar)
         end = run.end()
     except KeyboardInterrupt:
         end = run.state()

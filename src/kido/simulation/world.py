@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from kido.collision import CollisionDetector, KidoCollisionDetector, NativeDetector
 from kido.errors import ModelError
 from kido.integrators import Integrator, MoreauMidpoint
+from kido.interrupts import heard
 from kido.math.transform import as_flag, as_vector, number_or_nan
 from kido.simulation.collision_filter import CollisionFilter
 from kido.simulation.contact_surface import ContactSurfaceHandler
@@ -288,21 +289,11 @@ class World(
         reset_command = as_flag(reset_command, f"world {self.name!r}: step: reset_command")
         engine = self._compile()
         self._begin_events(engine)
-        if self._hooks:
-            for _ in range(n):
-                self._hooks.run(self._hooks.before, self)
-                self._advance_pushed(self._compile(), 1)
-                self._hooks.run(self._hooks.after, self)
-            engine = self._compile()
-        else:
-            chunk, left = 1, int(n)
-            while left > 0:
-                number = min(chunk, left)
-                started = clock.perf_counter()
-                self._advance_pushed(engine, number)
-                took = clock.perf_counter() - started
-                left -= number
-                chunk = max(1, min(10 * chunk, int(chunk * _CHUNK_SECONDS / max(took, 1e-6))))
+        if n > 1:
+            with heard():
+                engine = self._advance_many(engine, int(n))
+        elif n == 1:
+            engine = self._advance_many(engine, 1)
         if reset_command and n > 0:
             engine.data.tau[:] = 0.0
             engine.data.command[:] = 0.0
@@ -312,6 +303,24 @@ class World(
                         s.clear_external_forces()
         self._tell_events(engine)
         return self.report
+
+    def _advance_many(self, engine: Engine, number: int) -> Engine:
+        """Steps between callbacks, or in chunks that leave Python its turn. Returns what is compiled after them."""
+        if self._hooks:
+            for _ in range(number):
+                self._hooks.run(self._hooks.before, self)
+                self._advance_pushed(self._compile(), 1)
+                self._hooks.run(self._hooks.after, self)
+            return self._compile()
+        chunk = 1
+        while number > 0:
+            steps = min(chunk, number)
+            started = clock.perf_counter()
+            self._advance_pushed(engine, steps)
+            took = clock.perf_counter() - started
+            number -= steps
+            chunk = max(1, min(10 * chunk, int(chunk * _CHUNK_SECONDS / max(took, 1e-6))))
+        return engine
 
     def _advance(self, engine: Engine, number: int) -> None:
         before = int(engine.world.steps[0])
