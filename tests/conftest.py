@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import sysconfig
 from pathlib import Path
@@ -19,13 +20,40 @@ settings.register_profile("kido", deadline=None, derandomize=True, suppress_heal
 settings.load_profile("kido")
 
 
-def pytest_collection_finish(session: pytest.Session) -> None:
-    """Compile all kernels at once, in parallel, before a run of most tests: no test then waits for dozens."""
-    if len(session.items) > 1000 and not session.config.option.collectonly:
-        from kido.jit import warmup
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """A process for each core where all tests run, none beside this one where files or tests are named."""
+    named = [Path(argument.split("::")[0]) for argument in config.args]
+    return (os.cpu_count() or 1) if all(path.is_dir() for path in named) else 0
 
-        reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-        warmup(report=None if reporter is None else reporter.write_line)
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Compile all kernels before tests are shared out among processes."""
+    if session.config.getoption("numprocesses", None) and not session.config.option.collectonly:
+        compile_all(session.config)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Compile all kernels before a run of most tests, or of tests that ask for it."""
+    asked = any("warm_kernels" in getattr(item, "fixturenames", ()) for item in session.items)
+    distributed = hasattr(session.config, "workerinput")
+    if (asked or len(session.items) > 1000) and not distributed and not session.config.option.collectonly:
+        compile_all(session.config)
+
+
+def compile_all(config: pytest.Config) -> None:
+    """Compile in parallel what the cache does not hold, outside of any test's time: no test then waits for dozens.
+
+    By a process of its own, which knows the kernels of the package and not those of tests.
+    """
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    command = [sys.executable, "-m", "kido", "warmup"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if reporter is not None:
+                reporter.write_line(line.rstrip())
+    assert process.returncode == 0
 
 
 @pytest.fixture(scope="session")
@@ -49,7 +77,4 @@ def example_robots() -> Path:
 
 @pytest.fixture(scope="session")
 def warm_kernels() -> None:
-    """All kernels in the cache, for tests whose programs have a time limit."""
-    from kido.jit import warmup
-
-    warmup()
+    """For tests whose programs have a time limit: `pytest_collection_finish` has compiled all kernels."""

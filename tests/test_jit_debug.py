@@ -27,6 +27,5 @@ def test_a_dead_handle_is_named_in_debug_mode():
         capture_output=True,
         text=True,
         check=True,
-        timeout=250,
     )
     assert done.stdout.strip() == "the address is not that of a living TREE container"

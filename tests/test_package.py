@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import kido
+from programs import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -20,7 +21,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 def python(code: str) -> str:
     """What a fresh interpreter prints."""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
@@ -80,6 +81,7 @@ def test_readme_links_lead_somewhere():
         assert (ROOT / target).exists(), target
 
 
+@pytest.mark.usefixtures("warm_kernels")
 def test_readme_examples_run():
     """One after the other, as a reader would type them, in a new interpreter."""
     examples = re.findall(r"```python\n(.*?)```", README, re.DOTALL)

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
+from contextlib import contextmanager
 
 import h5py
 import numpy as np
@@ -14,6 +14,7 @@ import pytest
 import kido
 import kido.models
 from kido.recording import RecordingError
+from programs import Program, frames_on_disk
 
 EDGE = 0.2
 
@@ -316,23 +317,20 @@ SCRIPT = textwrap.dedent("""
 """)
 
 
-def start_recording(path):
-    process = subprocess.Popen(
-        [sys.executable, "-c", SCRIPT, str(path), os.path.dirname(__file__)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    assert process.stdout is not None and process.stdout.readline() == b"go\n", process.communicate()
-    time.sleep(0.6)
-    return process
+@contextmanager
+def recording_program(path):
+    """A program in the midst of a recording of which more than 300 frames are on disk."""
+    with Program([sys.executable, "-c", SCRIPT, str(path), os.path.dirname(__file__)], path.parent) as program:
+        program.wait_until(lambda: "go" in program.out, "the recording begins")
+        program.wait_until(lambda: frames_on_disk(path) > 300, "300 frames are on disk")
+        yield program
 
 
 def test_survives_kill(tmp_path):
     """kill -9 in the midst of a run: what was flushed reads back and resumes exactly."""
     path = tmp_path / "run.h5"
-    process = start_recording(path)
-    process.kill()
-    process.communicate()
+    with recording_program(path) as program:
+        assert program.end(signal.SIGKILL) == -signal.SIGKILL
     recording = kido.Recording.open(path)
     assert not recording.finished and len(recording) > 300
     assert np.isfinite(recording.positions).all()
@@ -344,9 +342,9 @@ def test_survives_kill(tmp_path):
 
 def test_interrupt_closes_the_file(tmp_path):
     path = tmp_path / "run.h5"
-    process = start_recording(path)
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=30)
+    with recording_program(path) as program:
+        program.end(signal.SIGINT)
+        assert "KeyboardInterrupt" in program.err
     recording = kido.Recording.open(path)
     assert recording.finished
     assert recording.events[-1].text == "stopped by KeyboardInterrupt"

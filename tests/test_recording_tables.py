@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import time
 
 import h5py
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 from kido.recording import tables
 from kido.recording.errors import RecordingError
 from kido.recording.tables import Column, Table, TableReader, TableWriter
+from programs import Program
 
 TABLES = (
     Table(
@@ -87,20 +89,14 @@ def test_a_killed_writer_leaves_whole_frames(tmp_path, delay):
         from test_recording_tables import *
         writer = TableWriter(sys.argv[1], TABLES, FORMAT, flush_interval=0.003)
         i = 0
-        print("go", flush=True)
         while True:
             writer.add(*frame(i, width=2 + i // 1000 % 3, points=i % 3)); i += 1
+            if i == 5000: print("going", flush=True)  # more than a writer keeps in memory
     """)
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, str(path), os.path.dirname(__file__)], stdout=subprocess.PIPE
-    )
-    assert process.stdout is not None and process.stdout.readline() == b"go\n"
-    try:
-        process.wait(delay)
-    except subprocess.TimeoutExpired:
-        process.send_signal(signal.SIGKILL)
-    process.communicate()
-    assert process.returncode == -signal.SIGKILL
+    with Program([sys.executable, "-c", code, str(path), os.path.dirname(__file__)], tmp_path) as program:
+        program.wait_until(lambda: "going" in program.out, "frames are on disk")
+        time.sleep(delay)
+        assert program.end(signal.SIGKILL) == -signal.SIGKILL
     reader = TableReader(path, "test-format")
     count = reader.rows("frames")
     assert count > 0

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
+import os
 import socket
 import subprocess
 import sys
 import threading
 import time
 import urllib.request
+from contextlib import suppress
 
 import numpy as np
 import pytest
 
 import kido
 from kido.viewer import Viewer, ViewerError
+from programs import PATIENCE, wait_until
 from viewer_models import arm, boxes
 
 pytest.importorskip("viser", reason="the extra 'viewer' is not installed")
@@ -61,12 +64,18 @@ def test_listens_on_this_machine_only_and_serves_the_page(arm_viewer):
     sockets = [c for c in _listening() if c.endswith(f":{arm_viewer.port}")]
     assert sockets == [f"127.0.0.1:{arm_viewer.port}"]
     assert arm_viewer.url == f"http://127.0.0.1:{arm_viewer.port}"
-    with urllib.request.urlopen(arm_viewer.url, timeout=10) as answer:
+    with urllib.request.urlopen(arm_viewer.url, timeout=PATIENCE) as answer:
         assert b"<html" in answer.read(2000).lower()
 
 
 def _listening() -> list[str]:
-    found = []
+    """Addresses that this process listens on."""
+    ours, found = set(), []
+    if not os.path.isdir("/proc/self/fd"):
+        pytest.skip("this system does not list open files in /proc")
+    for number in os.listdir("/proc/self/fd"):
+        with suppress(OSError):  # what listed them is closed already
+            ours.add(os.stat(f"/proc/self/fd/{number}").st_ino)
     for file in ("/proc/net/tcp", "/proc/net/tcp6"):
         try:
             lines = open(file).read().splitlines()[1:]  # noqa: SIM115
@@ -74,7 +83,7 @@ def _listening() -> list[str]:
             pytest.skip("this system does not list its sockets in /proc/net")
         for line in lines:
             parts = line.split()
-            if parts[3] == "0A":
+            if parts[3] == "0A" and int(parts[9]) in ours:
                 host, port = parts[1].split(":")
                 raw = bytes.fromhex(host)
                 name = socket.inet_ntoa(raw[::-1]) if len(raw) == 4 else f"[{host}]"
@@ -88,6 +97,7 @@ def test_close_frees_the_port():
     viewer.close()
     viewer.close()
     assert viewer.closed
+    assert not any(address.endswith(f":{port}") for address in _listening())
     with Viewer(arm(), port) as again:
         assert again.port == port
     with pytest.raises(ViewerError, match="closed"):
@@ -116,7 +126,7 @@ def test_without_viser_the_command_that_installs_it_is_named(monkeypatch):
 
 def test_the_package_is_imported_without_viser():
     code = "import sys, kido.viewer; assert not {'viser', 'websockets', 'imageio'} & set(sys.modules)"
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=PATIENCE)
 
 
 def test_nothing_is_printed(capfd):
@@ -145,10 +155,11 @@ def test_run_keeps_real_time_and_stops_at_the_step(world_viewer):
 
 def test_as_fast_as_possible_does_not_wait(world_viewer):
     world_viewer.set_speed(math.inf)
+    world_viewer.run(0.1)  # compiles, on a machine where that was not done
     began = time.perf_counter()
-    world_viewer.run(2.0)
-    assert world_viewer.model.time == pytest.approx(2.0, abs=1e-9)
-    assert time.perf_counter() - began < 2.0
+    world_viewer.run(20.0)
+    assert world_viewer.model.time == pytest.approx(20.1, abs=1e-9)
+    assert time.perf_counter() - began < 20.0
 
 
 def test_ctrl_c_ends_run_and_nothing_else(world_viewer):
@@ -222,10 +233,7 @@ def test_a_controller_in_a_step_callback_sees_no_gap_between_frames():
 def test_start_runs_in_a_thread_and_close_ends_it():
     viewer = Viewer(boxes(1), 0)
     viewer.start()
-    end = time.monotonic() + 10
-    while viewer.model.time == 0.0 and time.monotonic() < end:
-        time.sleep(0.01)
-    assert viewer.model.time > 0
+    wait_until(lambda: viewer.model.time > 0, "the world moves")
     viewer.close()
     assert not any(t.name == "kido-viewer" and t.is_alive() for t in threading.enumerate())
 

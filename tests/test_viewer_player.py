@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -23,6 +25,16 @@ def height(player: Player) -> float:
     return float(player.view.visual.batches[0].handle.batched_positions[0, 2])
 
 
+@pytest.fixture
+def clock(monkeypatch) -> SimpleNamespace:
+    """A clock for the player that only its own sleep turns."""
+    clock = SimpleNamespace(now=100.0)
+    clock.perf_counter = lambda: clock.now
+    clock.sleep = lambda seconds: setattr(clock, "now", clock.now + seconds)
+    monkeypatch.setattr("kido.viewer.player.time", clock)
+    return clock
+
+
 def test_seek_shows_the_frame_of_that_time_and_leaves_the_model(shown):
     world, motion = shown
     before = world.skeletons[1].positions
@@ -38,18 +50,19 @@ def test_seek_shows_the_frame_of_that_time_and_leaves_the_model(shown):
     np.testing.assert_array_equal(world.skeletons[1].positions, before)
 
 
-def test_run_plays_in_real_time_and_begins_anew(shown):
+def test_run_plays_in_real_time_and_begins_anew(shown, clock):
     with Player(*shown, 0, speed=4.0) as player:
         times = []
         spin = player.spin
         player.spin = lambda: (spin(), times.append(player.time))  # type: ignore[method-assign]
         assert player.run(0.5)
     drops = np.flatnonzero(np.diff(times) < 0)
-    assert len(drops) >= 2  # 0.5 s at fourfold speed are five times 0.4 s, less the frames lost
+    assert len(drops) == 3  # 0.5 s are 30 frames; at fourfold speed the motion takes 6, and rests one at its end
+    assert clock.now == pytest.approx(100.5, abs=1 / 60 + 1e-9)
     assert max(times) == pytest.approx(0.4)
 
 
-def test_without_loop_it_stops_at_the_end_and_starts_again(shown):
+def test_without_loop_it_stops_at_the_end_and_starts_again(shown, clock):
     with Player(*shown, 0, speed=50.0, loop=False) as player:
         player.run(0.3)
         assert player.paused
@@ -68,7 +81,7 @@ def test_a_motion_of_another_model_and_bad_speeds_are_refused(shown):
         Player(*shown, 0, speed=0)
 
 
-def test_ctrl_c_ends_the_run(shown):
+def test_ctrl_c_ends_the_run(shown, clock):
     with Player(*shown, 0) as player:
 
         def interrupt() -> None:

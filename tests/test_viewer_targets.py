@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -18,6 +17,7 @@ from kido.viewer import Viewer, ViewerError
 from kido.viewer.browser import PROGRAMS
 from kido.viewer.devtools import Page
 from kido.viewer.rotations import matrix_from_wxyz, wxyz_from_matrix
+from programs import wait_until
 from viewer_models import arm, boxes
 
 pytest.importorskip("viser", reason="the extra 'viewer' is not installed")
@@ -172,24 +172,35 @@ def test_a_target_inside_of_a_body_is_dragged_with_the_mouse(reaching):
     viewer, targets = reaching
     viewer.spin()
     target = targets.targets[0]
-    before = target.ik.target.world_transform
+    before, start = target.ik.target.world_transform, viewer.model.positions
     tip = before[:3, 3] + 0.88 * target.gizmo.scale * before[:3, 2]
     viewer.start()
+
+    def shift() -> np.ndarray:
+        return before[:3, :3].T @ (target.ik.target.world_transform[:3, 3] - before[:3, 3])
+
     with Page(viewer.url, (1280, 800)) as page:
-        time.sleep(8.0)
-        width = page.evaluate("document.querySelector('canvas').getBoundingClientRect().width")
-        x, y = seen_at(viewer.view.home(), tip, (width, 800))
+        x, y = wait_until(lambda: blue_at(page, viewer.view.home(), tip), "the arrow is drawn")
         page.mouse("pressed", x, y)
         for k in range(1, 9):
             page.mouse("moved", x, y - 10 * k)
-            time.sleep(0.1)
+            page.call("Runtime.evaluate", expression="new Promise(requestAnimationFrame)", awaitPromise=True)
         page.mouse("released", x, y - 80)
-        time.sleep(1.0)
-    after = target.ik.target.world_transform
-    shift = before[:3, :3].T @ (after[:3, 3] - before[:3, 3])
-    assert shift[2] > 0.05  # along the arrow, and along nothing else
-    np.testing.assert_allclose(shift[:2], 0.0, atol=1e-6)
-    assert not np.array_equal(viewer.model.positions, [0.3, 0.6, 0.1, -0.2, 0.05])
+        wait_until(lambda: shift()[2] > 0.05, "the target has moved")  # along the arrow, and along nothing else
+        wait_until(lambda: not np.array_equal(viewer.model.positions, start), "the arm has followed")
+    np.testing.assert_allclose(shift()[:2], 0.0, atol=1e-6)
+
+
+def blue_at(page: Page, camera, point) -> tuple[float, float] | None:
+    """Pixel of a point in the window, once what is drawn there is blue."""
+    import imageio.v3 as iio
+
+    width = page.evaluate("document.querySelector('canvas')?.getBoundingClientRect().width")
+    if not width:
+        return None
+    x, y = seen_at(camera, point, (width, 800))
+    red, _, blue = iio.imread(page.png())[round(y), round(x), :3].astype(int)
+    return (x, y) if blue > red + 100 else None
 
 
 def seen_at(camera, point, size) -> tuple[float, float]:

@@ -28,7 +28,7 @@ class Page:
 
         self._browser = HeadlessBrowser(url, check_size(size))
         try:
-            self._socket = connect(self._address(30.0), max_size=None)
+            self._socket = connect(self._address(120.0), max_size=None)
         except BaseException:
             self._browser.close()
             raise
