@@ -186,3 +186,56 @@ def test_it_follows_its_skeleton():
     s.add_body("three", kido.RevoluteJoint("three", axis=(0, 0, 1)), s.body("one"), rod(1))
     assert dynamics.accelerations(forces=[*T, 0.0]).shape == (3,)
     assert np.array_equal(twin.accelerations(forces=T), heavier)
+
+
+@pytest.mark.parametrize("solver", ["TA", "FA", "CE", "CE+TA"])
+def test_copies_of_systems_and_solvers_are_their_own(solver):
+    """They hold each other's addresses: a copy that kept them would work on arrays of the original, or freed ones."""
+    s, constraints = crank_and_slider()
+    dynamics = kido.ConstrainedDynamics(s, constraints, solver)
+    q, u = np.array([0.3, -0.6]), np.array([1.0, -2.0])
+    for way in (copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))):
+        system = dynamics.system
+        twin = way(system)
+        assert np.array_equal(twin.phi(q), system.phi(q))
+        assert twin.skeleton is not s
+        assert twin.is_current
+        made = way(dynamics.solver)
+        assert np.array_equal(made.accelerate(q, u), dynamics.solver.accelerate(q, u))
+        assert made.report.rank == dynamics.solver.report.rank
+
+
+def test_what_is_given_to_it_is_checked():
+    s, constraints = crank_and_slider()
+    dynamics = kido.ConstrainedDynamics(s, constraints)
+    foreign = kido.BallJointConstraint(None, s.body("two"), name="foreign")
+    with pytest.raises(kido.ModelError, match=r"line.*twice"):
+        kido.ConstrainedDynamics(s, [*constraints, constraints[0]])
+    for bad in (3, constraints[0]):
+        with pytest.raises(kido.ModelError, match="expected a list of constraints"):
+            kido.ConstrainedDynamics(s, bad)
+    for bad in (5, [(constraints[0], (0.0, 0.0))]):
+        with pytest.raises(kido.ModelError, match="rates: expected a dictionary"):
+            kido.ConstrainedSystem(s, constraints, bad)
+    with pytest.raises(kido.NameLookupError, match=r"solver.*TA"):
+        kido.ConstrainedDynamics(s, constraints, ["TA"])
+    with pytest.raises(kido.ModelError, match=r"passive.*True or False"):
+        kido.ConstrainedDynamics(s, constraints, passive="no")
+    for call in (dynamics.system.slots_of, dynamics.system.rows_of):
+        for bad in (foreign, "line", None):
+            with pytest.raises(kido.ModelError, match="not among those"):
+                call(bad)
+    for bad in ("x", np.nan, None, [0.0, 1.0]):
+        for call in (dynamics.accelerations, dynamics.project_velocities, dynamics.assemble_velocities,
+                     dynamics.system.phi, dynamics.system.U):  # fmt: skip
+            with pytest.raises(kido.StateError, match="time: expected a finite number"):
+                call(time=bad)
+    for bad in ("x", [1.0], [[1.0, 2.0], [1.0]], np.zeros((1, 1, 2)), 1.0, None):
+        with pytest.raises(kido.StateError, match=r"vector.*\(rows, 2\)"):
+            dynamics.inverse_mass_product(bad)
+    assert dynamics.inverse_mass_product(np.zeros((0, 2))).shape == (0, 2)
+    with pytest.raises(kido.StateError, match="finite"):
+        dynamics.inverse_mass_product([np.nan, 0.0])
+    for bad in (np.full(dynamics.system.num_rows, np.nan), [1.0, 2.0, 3.0, 4.0]):
+        with pytest.raises(kido.ModelError, match="jump"):
+            dynamics.impulse_response([0.0, 0.0], jump=bad)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 
 import numpy as np
@@ -490,3 +491,48 @@ def test_what_is_no_lyapunov_product(ops: SpatialOperators) -> None:
     H, Phi, M, Psi = ops["H", "Phi", "M", "Psi"]
     for A in (Phi * M * Psi.T, Phi * M * Phi, Phi * (Phi + M) * Phi.T, Phi * ops.E_phi * Phi.T, H * Phi):
         assert not isinstance(A, Lyapunov)
+
+
+# Copies ----------------------------------------------------------------------------------------------------
+
+
+def mass_of(o: SpatialOperators) -> np.ndarray:
+    return (o.H * o.Phi * o.M * o.Phi.T * o.H.T).dense()
+
+
+@pytest.mark.parametrize("way", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+def test_copies_have_a_state_of_their_own(way, skeleton: kido.Skeleton) -> None:
+    ops = SpatialOperators(skeleton, nodes=[skeleton.bodies[5]], prescribed=[0])
+    before, B = mass_of(ops), ops.B.dense()
+    twin = way(ops)
+    assert np.array_equal(mass_of(twin), before)
+    assert np.array_equal(twin.B.dense(), B)
+    q = skeleton.positions + 0.5
+    twin.move_to(q)
+    assert np.array_equal(mass_of(ops), before)
+    assert np.array_equal(mass_of(twin), mass_of(ops.at(q)))
+
+
+def test_expressions_are_not_copied_without_their_operators(ops: SpatialOperators) -> None:
+    for way in (copy.deepcopy, pickle.dumps):
+        for expression in (ops.M, ops.H * ops.Phi, ops.I + ops.M):
+            with pytest.raises(OperatorError, match="compose it anew"):
+                way(expression)
+    assert np.array_equal((copy.copy(ops.M) * ops.V), ops.M * ops.V)
+
+
+def test_a_copy_of_an_edited_skeletons_operators_is_refused() -> None:
+    made = random_skeleton(3, 4)
+    ops = SpatialOperators(made)
+    made.add_body("more")
+    with pytest.raises(OperatorError, match="edited"):
+        copy.deepcopy(ops)
+
+
+def test_what_is_no_array_and_no_node_is_refused(ops: SpatialOperators) -> None:
+    for bad in ("x", {}, np.ones(ops.H.shape[0], complex)):
+        with pytest.raises(OperatorError, match="expected an array of numbers"):
+            bad * ops.H
+    for bad in (None, 3):
+        with pytest.raises(OperatorError, match="nodes"):
+            ops.pick_off(bad)

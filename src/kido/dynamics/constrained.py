@@ -20,7 +20,7 @@ from kido.errors import ModelError, StateError
 from kido.integrators.integrator import Integrator, count, positive
 from kido.integrators.simulate import Movable
 from kido.kernels import matrix_entries
-from kido.math.transform import as_flag
+from kido.math.transform import as_flag, as_numbers, as_vector
 from kido.skeleton import Skeleton
 from kido.skeleton.external import wrench_of_row
 
@@ -61,10 +61,11 @@ class ConstrainedDynamics(Movable):
         rates: Rates | None = None,
         passive: bool = True,
     ):
+        self._system = ConstrainedSystem(skeleton, constraints, rates)
         self._skeleton = skeleton
-        self._given = None if constraints is None else list(constraints)
-        self._rates, self._name, self._passive = rates, solver, bool(passive)
-        self._system = ConstrainedSystem(skeleton, self._given, rates)
+        self._given = self._system._given
+        self._rates, self._name = rates, solver
+        self._passive = as_flag(passive, f"skeleton {skeleton.name!r}: constrained dynamics: passive")
         self._solver: DynamicsSolver | None = None
         self._evaluated = False
         self._q = self._u = self._udot = np.zeros(0)
@@ -123,6 +124,7 @@ class ConstrainedDynamics(Movable):
         """
         solver = self.solver
         q, u = self._system.checked_state(q, u)
+        time = self._system.checked_time(time)
         T = None if forces is None else self._system.checked(forces, "forces")
         self._evaluated = False
         udot = solver.accelerate(q, u, T, time)
@@ -152,19 +154,35 @@ class ConstrainedDynamics(Movable):
             impulse: generalized (dofs,) [N s, N m s].
             q: positions; by default those that the skeleton holds.
             jump: change (nc,) of the rates of rows [m/s, rad/s]; None: none.
+
+        Raises:
+            StateError: an impulse or positions of the wrong count or not finite.
+            ModelError: a jump that is none.
         """
         solver = self.solver
         q, _ = self._system.checked_state(q, np.zeros(self._system.num_dofs))
         p = self._system.checked(impulse, "impulse")
         m = self._system.num_rows
-        change = np.zeros(m) if jump is None else self._skeleton._vector(jump, m, "jump")
+        change = np.zeros(m) if jump is None else as_vector(jump, f"skeleton {self._skeleton.name!r}: jump", m)
         return solver.respond(q, p, change)
 
     def inverse_mass_product(self, vector: ArrayLike, q: ArrayLike | None = None) -> Array:
-        """The constrained inverse mass matrix times a vector (dofs,), or times each row of a block (rows, dofs)."""
-        block = np.atleast_2d(np.asarray(vector, float))
-        result = np.array([self.impulse_response(row, q) for row in block]).reshape(block.shape)
-        return result[0] if np.ndim(vector) == 1 else result
+        """The constrained inverse mass matrix times a vector (dofs,), or times each row of a block (rows, dofs).
+
+        Raises:
+            StateError: another shape, or numbers that are not finite.
+        """
+        n = self.system.num_dofs
+        try:
+            given = as_numbers(vector)
+        except (TypeError, ValueError):
+            given = np.zeros((0, 0, 0))
+        if given.ndim not in (1, 2) or given.shape[-1] != n:
+            raise StateError(
+                f"skeleton {self._skeleton.name!r}: vector: expected numbers ({n},) or (rows, {n}), got {vector!r}"
+            )
+        result = np.array([self.impulse_response(row, q) for row in given.reshape(-1, n)])
+        return result.reshape(given.shape)
 
     def project_velocities(self, q: ArrayLike | None = None, u: ArrayLike | None = None, time: float = 0.0) -> Array:
         """Velocities (dofs,) with G u = U that are nearest in kinetic energy: what an inelastic impulse leaves."""
@@ -291,11 +309,12 @@ class ConstrainedDynamics(Movable):
             ModelError: the system has no such constraint, or it is a coupler, which has no wrench.
         """
         solver = self._evaluated_solver()
-        what = f"skeleton {self._skeleton.name!r}: constrained dynamics: constraint"
-        if constraint not in self._system.constraints:
-            raise ModelError(f"{what} {getattr(constraint, 'name', constraint)!r} is not among those of the system")
+        self._system.require(constraint)
         if not isinstance(constraint, BodyConstraint):
-            raise ModelError(f"{what} {constraint.name!r} couples coordinates: see multipliers")
+            raise ModelError(
+                f"skeleton {self._skeleton.name!r}: constrained dynamics: constraint {constraint.name!r} couples "
+                "coordinates: see multipliers"
+            )
         return self._wrenches(solver)[self._system.constraints.index(constraint)][0]
 
     def _restore(self, solver: DynamicsSolver) -> None:

@@ -41,13 +41,13 @@ def solver_class(name: str, system: ConstrainedSystem, stabilized: bool = False)
     Raises:
         NameLookupError: there is none.
     """
-    if name == AUTO:
+    if isinstance(name, str) and name == AUTO:
         if system.num_rows == 0:
             return TreeSolver
         if not stabilized and has_small_loops(system):
             return EmbeddingSolver
         return TreeAugmentedSolver if system.num_rows <= MANY else FullyAugmentedSolver
-    if name not in SOLVERS:
+    if not isinstance(name, str) or name not in SOLVERS:
         raise NameLookupError("solver of constrained dynamics", name, [AUTO, *SOLVERS])
     return SOLVERS[name]
 

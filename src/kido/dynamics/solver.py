@@ -13,6 +13,7 @@ from kido.dynamics.schema import (
     ACCELERATE_AT,
     DYNAMICS,
     OWN_AT,
+    PASSIVE,
     RANK,
     RESPOND_AT,
     SETTLE_AT,
@@ -104,14 +105,29 @@ class DynamicsSolver(ABC):
         self.system = system
         self.data = system.new_data() if data is None else data
         self._tree = tree
+        self._make_container(passive)
+
+    def _make_container(self, passive: bool) -> None:
+        """The DYNAMICS container with the addresses of all parts."""
         self._own = self._make_own()
-        self.container = system.new_dynamics(tree=tree, data=self.data, passive=passive)
+        self.container = self.system.new_dynamics(tree=self._tree, data=self.data, passive=passive)
         table = self.container.table
         if self._own is not None:
             table[OWN_AT] = self._own.address
         table[ACCELERATE_AT] = type(self)._accelerate.address
         table[SETTLE_AT] = type(self)._settle.address
         table[RESPOND_AT] = type(self)._respond.address
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Containers have each other's addresses: a copy makes its own, and results are left behind.
+        state = {k: v for k, v in self.__dict__.items() if k not in ("container", "data", "_own")}
+        return {**state, "_passive": bool(self.container.count[PASSIVE])}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        passive = state.pop("_passive")
+        vars(self).update(state)
+        self.data = self.system.new_data()
+        self._make_container(passive)
 
     @abstractmethod
     def _make_own(self) -> Container | None:

@@ -17,10 +17,11 @@ from kido.constraints.loop_schema import COUPLE, DRIVEN, ELIMINATED, ONE_SIDED, 
 from kido.constraints.loop_table import LoopTable
 from kido.dynamics.rows import evaluate_rows
 from kido.dynamics.schema import DATA_AT, DYNAMICS, LOOPS_AT, PASSIVE, SLOTS, TREE_AT
-from kido.errors import ModelError
+from kido.errors import ModelError, StateError
 from kido.integrators.system import with_arrays
 from kido.jit import Container
 from kido.joints import ActuatorType, JointKind
+from kido.math.transform import number_or_nan
 from kido.skeleton import Skeleton
 from kido.skeleton.joints.actuator import followed_dofs
 from kido.skeleton.state.actuation import is_prescribed, takes_force
@@ -54,8 +55,8 @@ class ConstrainedSystem:
             rows of the constraint or one for each of them. [m or rad, and per second and per second squared]
 
     Raises:
-        ModelError: a constraint that is none, of another skeleton, or whose force has bounds; a coupler of
-            coordinates whose velocities are not the rates of their positions; a servo; an immobile skeleton.
+        ModelError: a constraint that is none, of another skeleton, given twice, or whose force has bounds; a coupler
+            of coordinates whose velocities are not the rates of their positions; a servo; an immobile skeleton.
     """
 
     def __init__(self, skeleton: Skeleton, constraints: Iterable[Constraint] | None = None, rates: Rates | None = None):
@@ -76,15 +77,16 @@ class ConstrainedSystem:
             )
         self.tree = with_arrays(tree, prescribed=is_prescribed(tree.actuator))
         self.data = self.new_data()
-        given = constraints is not None
-        held = list(constraints) if constraints is not None else _loops_of(skeleton)
+        self._given = None if constraints is None else listed_constraints(skeleton, constraints)
+        self._given_rates = rates
+        held = _loops_of(skeleton) if self._given is None else self._given
         self.constraints: list[Constraint] = [c for c in (*held, *_gears_of(skeleton)) if not getattr(c, "_broken", 0)]
         for constraint in held:
-            self._check(constraint, strict=given)
+            self._check(constraint, strict=self._given is not None)
         self._table = LoopTable(self, self.constraints)
         self.loops = self._table.container(dense=False)
         self._slots = [row for _, rows in self._table.groups for row in rows]
-        self._rates = self._read_rates(rates or {})
+        self._rates = self._read_rates({} if rates is None else rates)
         self._fingerprint = self._present()
         self._own = self.new_dynamics()
 
@@ -135,6 +137,11 @@ class ConstrainedSystem:
 
     def _read_rates(self, rates: Rates) -> list[tuple[slice, Any]]:
         read = []
+        if not isinstance(rates, Mapping):
+            raise ModelError(
+                f"skeleton {self.skeleton.name!r}: constrained dynamics: rates: expected a dictionary by constraint, "
+                f"got {rates!r}"
+            )
         for constraint, value in rates.items():
             what = f"rates of constraint {getattr(constraint, 'name', constraint)!r}"
             if constraint not in self.constraints:
@@ -234,12 +241,29 @@ class ConstrainedSystem:
             names.append(f"{c.name}: {c.row_names[row - int(self.loops.first_row[k])]}")
         return names
 
+    def require(self, constraint: Any) -> None:
+        """Refuse what is not among the constraints.
+
+        Raises:
+            ModelError: it is not.
+        """
+        if constraint not in self.constraints:
+            raise ModelError(
+                f"skeleton {self.skeleton.name!r}: constrained dynamics: constraint "
+                f"{getattr(constraint, 'name', constraint)!r} is not among those of the system"
+            )
+
     def slots_of(self, constraint: Constraint) -> slice:
         """Where the rows of a constraint stand among those that hold."""
         return self.rows_of(constraint)[0]
 
     def rows_of(self, constraint: Constraint) -> tuple[slice, NDArray[np.intp]]:
-        """The same, and which of the constraint's rows these are."""
+        """The same, and which of the constraint's rows these are.
+
+        Raises:
+            ModelError: the system has no such constraint.
+        """
+        self.require(constraint)
         k = self.constraints.index(constraint)
         first, last = int(self.loops.first_row[k]), int(self.loops.first_row[k + 1])
         held = [s for s, row in enumerate(self._slots) if first <= row < last]
@@ -278,8 +302,12 @@ class ConstrainedSystem:
         Returns:
             phi (nc,): by how much rows are missed [m or rad], less what they are driven to; G (nc, dofs); G u (nc,);
             U (nc,): the rates that they should have; gamma = Udot - Gdot u (nc,), so that G udot = gamma.
+
+        Raises:
+            StateError: positions or velocities of the wrong count, or not finite; a time that is no finite number.
         """
         y, n = self._own, self.num_dofs
+        time = self.checked_time(time)
         self.data.q[:], self.data.u[:] = self.checked_state(q, u)
         self.drive(y, time)
         phi, G, rate, gamma = (np.zeros(max(k, 1)) for k in (self.num_rows, self.num_rows * n, *[self.num_rows] * 2))
@@ -297,7 +325,7 @@ class ConstrainedSystem:
 
     def U(self, time: float = 0.0) -> Array:
         """Rates (nc,) that rows prescribe at a time [m/s or rad/s]."""
-        self.drive(self._own, time)
+        self.drive(self._own, self.checked_time(time))
         return self._own.rate[: self.num_rows].copy()
 
     def gamma(self, q: ArrayLike | None = None, u: ArrayLike | None = None, time: float = 0.0) -> Array:
@@ -322,8 +350,41 @@ class ConstrainedSystem:
             self.skeleton._raise_not_finite(what, vector)
         return vector
 
+    def checked_time(self, time: Any) -> float:
+        """A finite time [s].
+
+        Raises:
+            StateError: it is none.
+        """
+        number = number_or_nan(time)
+        if not np.isfinite(number):
+            raise StateError(f"skeleton {self.skeleton.name!r}: time: expected a finite number, got {time!r}")
+        return number
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Containers have each other's addresses: a copy makes its own.
+        return type(self), (self.skeleton, self._given, self._given_rates)
+
     def __repr__(self) -> str:
         return f"ConstrainedSystem({self.skeleton.name!r}, {len(self.constraints)} constraints, {self.num_rows} rows)"
+
+
+def listed_constraints(skeleton: Skeleton, constraints: Any) -> list[Any]:
+    """Constraints as a list, each once.
+
+    Raises:
+        ModelError: something that cannot be gone through, or one that is there twice.
+    """
+    what = f"skeleton {skeleton.name!r}: constrained dynamics"
+    if not isinstance(constraints, Iterable):
+        raise ModelError(f"{what}: expected a list of constraints, got {constraints!r}")
+    found = list(constraints)
+    known: set[int] = set()
+    for constraint in found:
+        if id(constraint) in known:
+            raise ModelError(f"{what}: constraint {getattr(constraint, 'name', constraint)!r} is given twice")
+        known.add(id(constraint))
+    return found
 
 
 def _loops_of(skeleton: Skeleton) -> list[Constraint]:

@@ -154,6 +154,16 @@ class BodyList:
         made._allocate()
         return made
 
+    def __getstate__(self) -> dict[str, Any]:
+        # A state's arrays, and what holds their address, are made anew; so are spaces, which tell states apart.
+        kept = ("skeleton", "bodies", "places", "given", "outboard", "inner_bodies", "hinge_sizes", "_structure")
+        return {name: self.__dict__[name] for name in (*kept, "_body_of_dof", "_dof_in_hinge")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self.version = self.skeleton._structure_version
+        self._allocate()
+
     def _refuse_gaps(self, parents: list[int]) -> None:
         for body, parent in zip(self.bodies, parents, strict=True):
             above = body.parent
@@ -234,6 +244,8 @@ class BodyList:
         Raises:
             OperatorError: no nodes of these bodies.
         """
+        if not isinstance(nodes, JacobianNode | str | Iterable):
+            raise OperatorError(f"nodes: expected nodes, bodies or their names, got {nodes!r}")
         given = [nodes] if isinstance(nodes, JacobianNode | str) else list(nodes)
         found: list[Any] = []
         for item in given:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kido.math.transform import as_numbers
 from kido.operators.error import OperatorError
 from kido.operators.linear import Array, Linear, Step
 
@@ -71,7 +72,10 @@ class Operator(Linear):
         return product(_finite(other), [self]) if isinstance(other, _NUMBERS) else self.__rmatmul__(other)
 
     def __rmatmul__(self, other: Any) -> Any:
-        array = np.asarray(other, dtype=np.float64)
+        try:
+            array = as_numbers(other)
+        except (TypeError, ValueError):
+            raise OperatorError(f"{self}: expected an array of numbers or an operator, got {other!r}") from None
         return self.T.apply(array) if array.ndim < 2 else self.T.apply(array.T).T
 
     def __truediv__(self, other: Any) -> Operator:
@@ -96,6 +100,19 @@ class Operator(Linear):
 
     def __pos__(self) -> Operator:
         return self
+
+    # Travelling ------------------------------------------------------------------------------------------
+
+    def __copy__(self) -> Operator:
+        made = object.__new__(type(self))
+        vars(made).update(vars(self))
+        return made
+
+    def __reduce__(self) -> Any:
+        # A copy would run on the arrays of a state that is another's, or gone.
+        raise OperatorError(
+            f"{self} belongs to its SpatialOperators and is not copied without them: copy these, and compose it anew"
+        )
 
 
 def _finite(value: Any) -> float:

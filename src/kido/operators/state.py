@@ -84,6 +84,18 @@ class OperatorState:
             and np.array_equal(s.velocities, on.u)
         )
 
+    # Travelling ------------------------------------------------------------------------------------------
+
+    def __copy__(self) -> Self:
+        return self.at(self._on.q, self._on.u)
+
+    def __getstate__(self) -> dict[str, Any]:
+        self._refuse_edited()
+        return {"on": self._on, "q": self._on.q, "u": self._on.u, "nodes": self._nodes}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._take(state["on"], state["q"], state["u"], state["nodes"])
+
     # Bodies and vectors ----------------------------------------------------------------------------------
 
     @property
