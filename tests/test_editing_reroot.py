@@ -246,6 +246,16 @@ def test_what_is_refused() -> None:
     skeleton.root_bodies[0].parent_joint.spring_stiffness = 1.0
     with pytest.raises(ModelError, match="spring_stiffness would act on another body"):
         skeleton.reroot(leaf)
+    base = skeleton.root_bodies[0].parent_joint
+    base.spring_stiffness = 0.0
+    for kind in ("LOCKED", "VELOCITY", "ACCELERATION", "SERVO"):
+        base.actuator_type = kind  # which would hold or drive the new root instead
+        with pytest.raises(ModelError, match=f"{kind} actuator would act on another body"):
+            skeleton.reroot(leaf)
+    base.actuator_type = "FORCE"
+    base.velocity_upper_limit = 3.0
+    with pytest.raises(ModelError, match="velocity limits would act on another body"):
+        skeleton.reroot(leaf)
     with pytest.raises(NameLookupError):
         skeleton.reroot("nobody")
     with pytest.raises(ModelError, match="expected a body of it"):

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from kido.errors import ModelError
-from kido.joints import JointKind
+from kido.joints import ActuatorType, JointKind
 from kido.math.transform import as_flag, inverse_transform
 from kido.skeleton.arrays import STATE_FIELDS, Array
 from kido.skeleton.joints.joint import Joint
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kido.skeleton.skeleton import Skeleton
 
 _ACTS_ON_ROOT = ("spring_stiffness", "damping", "coulomb_friction")
+_ANY_BODY = (ActuatorType.FORCE, ActuatorType.PASSIVE)  # whose power is the same at whichever body of the tree
 
 
 def reroot(skeleton: Skeleton, body: BodyNode, keep_base: bool) -> None:
@@ -71,28 +72,36 @@ def _base_of(skeleton: Skeleton, body: BodyNode, root: BodyNode, joint: Joint, k
     """The joint that is to be above the new root, checked."""
     what = f"cannot make body {body.name!r} a root: its tree hangs on the world by joint {joint.name!r}"
     if joint.kind == JointKind.FREE:
-        limits = joint._properties["position_lower_limit"], joint._properties["position_upper_limit"]
         acting = [key for key in _ACTS_ON_ROOT if joint._properties[key].any()]
-        acting += ["position limits"] if np.isfinite(limits).any() else []
+        for what_of in ("position", "velocity", "force"):
+            limits = [joint._properties[f"{what_of}_{side}_limit"] for side in ("lower", "upper")]
+            acting += [f"{what_of} limits"] if np.isfinite(limits).any() else []
+        acting += [f"{kind.name} actuator" for kind in joint._actuators if kind not in _ANY_BODY]
         if acting:
             raise ModelError(f"{what}, whose {acting[0]} would act on another body")
         if len(set(joint._actuators)) > 1:
             raise ModelError(f"{what}, whose actuators differ by axis")
+        _refuse_followed(skeleton, joint, what)
         return joint
     if not keep_base:
         raise ModelError(
             f"{what}, a {type(joint).__name__}; keep_base=True makes that joint a loop, detach() of {root.name!r} "
             "drops it"
         )
+    _refuse_followed(skeleton, joint, what)
+    base = FreeJoint()
+    joints = {j.name for j in skeleton.joints} | {loop.name for loop in skeleton._loops}
+    base._name = free_joint_name(base, f"{body.name}_base", joints, {dof.name for dof in skeleton._dofs})
+    return base
+
+
+def _refuse_followed(skeleton: Skeleton, joint: Joint, what: str) -> None:
+    """Refuse to move a joint from its body that another one follows."""
     for other in skeleton.joints:
         if any(mimic is not None and mimic.joint == joint.name for mimic in other._mimics) and other is not joint:
             raise ModelError(
                 f"{what}, which joint {other.name!r} follows; set the mimic of {other.name!r} to None first"
             )
-    base = FreeJoint()
-    joints = {j.name for j in skeleton.joints} | {loop.name for loop in skeleton._loops}
-    base._name = free_joint_name(base, f"{body.name}_base", joints, {dof.name for dof in skeleton._dofs})
-    return base
 
 
 def _free_state(body: BodyNode, X_base: Array) -> tuple[Array, ...]:
