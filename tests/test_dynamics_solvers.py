@@ -179,3 +179,46 @@ def test_nothing_to_move_and_rows_that_hold_nothing(solver):
     assert dynamics.accelerations() == pytest.approx([0, 0, 0, 0, 0, -9.81, 0], abs=1e-12)
     assert dynamics.report.rank == 0 and dynamics.report.rows == 6
     assert not dynamics.multipliers.any()
+
+
+@pytest.mark.parametrize("solver", ["TA", "FA", "CE", "CE+TA"])
+def test_constraints_within_one_link_say_nothing(solver):
+    """Between bodies that are welded to each other: of no loop, and met whatever moves."""
+    s = kido.Skeleton("welded")
+    one = s.add_body("one", kido.FreeJoint(), inertia=kido.Inertia.from_diagonal(1.0, (0.1, 0.2, 0.3)))
+    two = s.add_body("two", kido.WeldJoint(transform_from_parent=(0.3, 0.1, 0.2)), one, kido.Inertia(1.0))
+    other = s.add_body("other", kido.RevoluteJoint(axis=(0, 0, 1)), two, kido.Inertia(2.0, (0.2, 0, 0)))
+    rng = np.random.default_rng(3)
+    q, u = rng.normal(size=(2, s.num_dofs))
+    frames = {"frame_a": np.eye(4), "frame_b": np.eye(4)}
+    bar = kido.DistanceConstraint(one, two, **frames, name="bar")
+    hinge = kido.BallJointConstraint(one, two, at=(0.1, 0.2, 0.3), name="ball")
+    alone = kido.ConstrainedDynamics(s, [bar, hinge], solver)
+    expected = s.forward_dynamics(q, u, np.zeros(s.num_dofs))
+    assert relative_error(alone.accelerations(q, u), expected) < 1e-12
+    assert alone.report.rank == 0 and len(alone.report.redundant) == alone.report.rows == 4
+    s.positions = q
+    held = kido.PointOnPlaneConstraint(None, other, name="held")
+    u = kido.ConstrainedDynamics(s, [held], "TA").project_velocities(q, u)
+    expected = kido.ConstrainedDynamics(s, [held], "TA").accelerations(q, u)
+    both = kido.ConstrainedDynamics(s, [bar, held], solver)
+    assert relative_error(both.accelerations(q, u), expected) < 1e-12
+    assert both.report.redundant == ["bar: distance"]
+
+
+@pytest.mark.parametrize("between", [0, 2])
+def test_free_bodies_hang_on_a_root_without_mass(between):
+    """A link "world" without inertia, as model files have it, or some of them: nothing of what hangs on it is felt."""
+    s = kido.Skeleton("on the world")
+    body = s.add_body("world", kido.WeldJoint(), inertia=kido.Inertia(0.0, (0, 0, 0), np.zeros((3, 3))))
+    for k in range(between):
+        joint = kido.RevoluteJoint(f"held{k}", axis=(0, 1, 0), actuator_type="LOCKED")
+        body = s.add_body(f"empty{k}", joint, body, kido.Inertia(0.0, (0, 0, 0), np.zeros((3, 3))))
+    for k in range(2):
+        inertia = kido.Inertia.from_diagonal(1.0, (0.1, 0.2, 0.3), (0.1, 0.0, 0.2))
+        s.add_body(f"free{k}", kido.FreeJoint(f"free{k}"), body, inertia)
+    bar = kido.DistanceConstraint(s.body("free0"), s.body("free1"), distance=0.7)
+    rng = np.random.default_rng(1)
+    q, u = rng.normal(size=(2, s.num_dofs))
+    found = {name: kido.ConstrainedDynamics(s, [bar], name).accelerations(q, u) for name in ("TA", "FA")}
+    assert relative_error(found["FA"], found["TA"]) < 1e-12

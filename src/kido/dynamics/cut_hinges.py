@@ -21,6 +21,7 @@ from kido.dynamics.schema import SLOTS
 from kido.jit import Field, Schema, kernel
 from kido.math.so3 import cross
 
+YIELDS = 1e-12  # share of what hangs on a body below which the articulated inertia that it leaves is rounding
 DEPENDENT = 1e-13  # share of a motion column that is its own, below which the joint is singular
 
 CUT = Schema(
@@ -38,7 +39,7 @@ CUT = Schema(
     Field("tie_turned", "i", ("ties",), doc="1: rows of the block are the body's"),
     Field("leans", "i", ("bodies",), doc="1: a body without enough mass, that leans on its hinge"),
     Field("lean_block", "i", ("bodies",), doc="where the block of its parent (rows) and it starts"),
-    Field("lean", "f", ("bodies",), doc="weight with which it does"),
+    Field("lean", "f", ("bodies",), doc="weight with which it does; before, the largest inertia below it"),
     Field("N", "f", ("bodies", 6, 6), doc="directions that each hinge holds, row by row"),
     Field("dual", "f", ("dofs", 6), doc="dual columns of the free coordinates"),
     Field("W", "f", ("bodies", 6), doc="work: what a row has on each body"),
@@ -163,14 +164,24 @@ def fill_body(t, d, o, b, i):
 
 
 @kernel
+def mean_inertia(d, i):
+    """Mean of the diagonal of an articulated inertia."""
+    return (d.P[i, 0] + d.P[i, 3] + d.P[i, 5] + d.P[i, 15] + d.P[i, 18] + d.P[i, 20]) / 6.0
+
+
+@kernel
 def lean_on_hinge(t, d, o, b, i):
     """Add N N^T times a weight for a body whose mass does not suffice: what its hinge's equations multiply out to.
+
+    `lean` holds the largest inertia of those below it, and gets the weight.
 
     The equations of body and parent get these of the hinge times -weight N and weight phi N, on both sides, so that the
     solution stays (an augmented Lagrangian). The weight is the body's share of the articulated inertia.
     """
     D = b.value
-    weight = (d.P[i, 0] + d.P[i, 3] + d.P[i, 5] + d.P[i, 15] + d.P[i, 18] + d.P[i, 20]) / 6.0
+    weight = mean_inertia(d, i)
+    if not weight > YIELDS * o.lean[i]:  # what hangs on it gives way in all directions, and leaves rounding
+        weight = o.lean[i]
     if weight == 0.0:  # welded to the world, and alone
         weight = 1.0
     o.lean[i] = weight
@@ -263,6 +274,11 @@ def fill_matrix(t, d, lp, y, o, b):
     """The matrix in BLOCKS. Returns -1, or a coordinate at which its joint is singular."""
     for k in range(b.value.shape[0]):
         b.value[k] = 0.0
+    for i in range(t.parent.shape[0]):
+        o.lean[i] = 0.0
+    for i in range(t.parent.shape[0] - 1, -1, -1):
+        if t.parent[i] >= 0:
+            o.lean[t.parent[i]] = max(o.lean[t.parent[i]], o.lean[i], mean_inertia(d, i))
     for i in range(t.parent.shape[0]):
         status = hinge_directions(t, d, o, i)
         if status >= 0:

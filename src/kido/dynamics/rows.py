@@ -6,7 +6,7 @@ import math
 
 from kido.constraints.loop_factor import measure_all
 from kido.constraints.loop_rates import rate_changes, row_rate
-from kido.constraints.loop_rows import add_body_jacobian, add_coupler_jacobian, is_moved
+from kido.constraints.loop_rows import add_body_jacobian, add_coupler_jacobian, is_moved, measure
 from kido.constraints.loop_schema import CONSTRAINTS, COUPLE, DRIVEN, LOOP_ROWS_COUNT, LOOPS, SPRING
 from kido.dynamics.schema import DATA_AT, DYNAMICS, LOOPS_AT, PASSIVE, SLOTS, TREE_AT
 from kido.integrators.rates import commands, given_accelerations, loads
@@ -152,9 +152,14 @@ def rates_of(t, d, lp, y, u, out):
 
 @kernel
 def missing(t, d, lp, y, out):
-    """out = rate_change - d (G u) / dt for the slots, at A and udot of the data. Returns the largest."""
+    """out = rate_change - d (G u) / dt for the slots, at A and udot of the data. Returns the largest.
+
+    Directions are those that there are, but for constraints within one link, which no loop has and none measures.
+    """
     still = (-t.gravity[0], -t.gravity[1], -t.gravity[2])
     for c in range(lp.count[CONSTRAINTS]):
+        if lp.body_a[c] == lp.body_b[c] and lp.kind[lp.first_row[c]] != COUPLE:
+            measure(d, lp, c)
         rate_changes(d, d.A, 1.0, lp, c, still, y.by_row)
     largest = 0.0
     for s in range(y.count[SLOTS]):

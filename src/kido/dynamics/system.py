@@ -182,6 +182,7 @@ class ConstrainedSystem:
         y.table[DATA_AT] = (data or self.data).address
         y.table[LOOPS_AT] = self.loops.address
         y.count[SLOTS], y.count[PASSIVE] = self.num_rows, passive
+        y.redundant[:] = 1  # rows that no solver says more of hold within one link
         self.load(y)
         return y
 
