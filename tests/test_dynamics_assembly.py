@@ -137,7 +137,8 @@ def test_loops_of_files_that_are_open(example_robots: Path) -> None:
     (path,) = example_robots.rglob("cassie_v2.sdf")
     cassie = kido.load(path)
     cassie = cassie if isinstance(cassie, kido.Skeleton) else cassie.skeletons[0]
-    dynamics = kido.ConstrainedDynamics(cassie)
+    # "CE" would leave the start by 0.4 rad for a row that is one by the file's last digits only
+    dynamics = kido.ConstrainedDynamics(cassie, solver="TA")
     rng = np.random.default_rng(0)
     cassie.positions = cassie.integrate_positions(cassie.positions, 0.1 * rng.normal(size=cassie.num_dofs))
     cassie.velocities = rng.normal(size=cassie.num_dofs)

@@ -1,6 +1,6 @@
 """Smooth dynamics of closed chains: one interface, and the solvers behind it."""
 
-from kido.dynamics.assembly import Assembly
+from kido.dynamics.assembly import Assembly, AssemblyError
 from kido.dynamics.constrained import ConstrainedDynamics
 from kido.dynamics.embedding.transformed import CompoundBody, ConstraintEmbedding
 from kido.dynamics.solver import DynamicsReport, DynamicsSolver
@@ -10,6 +10,7 @@ from kido.dynamics.system import ConstrainedSystem
 __all__ = [
     "GGL",
     "Assembly",
+    "AssemblyError",
     "Baumgarte",
     "CompoundBody",
     "ConstrainedDynamics",

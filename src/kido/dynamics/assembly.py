@@ -9,23 +9,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kido.dynamics.closing import LoopCloser, metric
 from kido.dynamics.system import ConstrainedSystem
 from kido.errors import ModelError, StateError
 from kido.joints import ActuatorType, JointKind
 from kido.skeleton import DegreeOfFreedom, Joint, Skeleton
 
-__all__ = ["Assembly"]
+__all__ = ["Assembly", "AssemblyError"]
 
 Array = NDArray[np.float64]
 
-ITERATIONS = 80  # of one start
-FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-3, 1e-12, 1e8  # shares of the mean of S = G W^-1 G^T
-MOST = 0.5  # [m or rad] most that one step moves a coordinate
-CLOSED = 1e-13  # [m or rad] rows this near to zero are met
+MET = 1e-12  # [m or rad] rows missed by more contradict others
 MISSED = 1e-6  # share of the largest velocity by which rates of rows may be missed: those of files follow to digits
-STUCK = 1e-9  # share of the error by which a step has to make it less
-DROP = 1e-10  # share of the largest eigenvalue of S below which rows depend on others
-REGULAR = 1e-9  # share of the mean of a singular M's diagonal that is added: bodies without inertia are moved too
+WEAK_RATE = 1e-7  # singular values of G, as shares of the largest, below which rates of rows follow from others
+SPREAD = 0.1  # of other starts at first, as a share of half a turn; later three times, nine times as much
+LISTED = 6  # rows in a message
 _ROUND = (JointKind.BALL, JointKind.FREE)  # their positions have no limits to keep to
 
 
@@ -36,15 +34,36 @@ class Assembly:
     Attributes:
         positions, velocities: (dofs,) the state, which the skeleton has too.
         error: largest |phi| that is left [m or rad].
-        iterations: Levenberg-Marquardt steps, those of failed starts too.
+        missed: rows that are not met to rounding, because they contradict others within limits, as "constraint: row",
+            with their phi [m or rad]; largest first. Numbers of model files have few digits.
+        iterations: steps, those of failed starts too.
         restarts: how many other starts were tried.
     """
 
     positions: Array
     velocities: Array
     error: float
+    missed: dict[str, float]
     iterations: int
     restarts: int
+
+
+class AssemblyError(StateError):
+    """Loops that cannot be closed.
+
+    Attributes:
+        closest: positions that miss rows least, of all starts: a local minimum of |phi|^2 within limits, where rows and
+            limits contradict each other by what is `missed`. Its velocities are zero.
+        distance: |phi| there, the root of the sum of squares of its rows [m or rad].
+        limits: coordinates whose limits keep |phi| from becoming less.
+    """
+
+    def __init__(self, message: str, closest: Assembly, distance: float, limits: list[str]) -> None:
+        super().__init__(message)
+        self.closest, self.distance, self.limits = closest, distance, limits
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (type(self), (*self.args, self.closest, self.distance, self.limits))
 
 
 def frozen_mask(skeleton: Skeleton, *lists: Any) -> NDArray[np.bool_]:
@@ -118,7 +137,7 @@ class Assembler:
         if not limits:
             round_ = np.ones_like(round_)
         self.lower[round_], self.upper[round_] = -np.inf, np.inf
-        self.iterations = 0
+        self.restarts = 0
         for joint in self.skeleton.joints:
             held = self.frozen[[dof.index for dof in joint.dofs]]
             if joint.kind in _ROUND and held.any() and not held.all():
@@ -129,64 +148,110 @@ class Assembler:
 
     # Positions -------------------------------------------------------------------------------------------
 
-    def positions(self, start: Array, restarts: int, rng: np.random.Generator) -> tuple[Array, int]:
-        """Positions near to the start with phi = 0.
+    def positions(self, start: Array, restarts: int, rng: np.random.Generator) -> Assembly:
+        """Positions near to the start with phi = 0; velocities are zero.
 
-        Returns:
-            They, and how many other starts it took.
+        Groups of rows that share no coordinates are closed one by one: other starts move those that are still open.
 
         Raises:
-            StateError: none were found; the message names the rows that are missed where they are missed least.
+            AssemblyError: none were found.
         """
         self.lower, self.upper = np.minimum(self.lower, start), np.maximum(self.upper, start)
-        best, least = start, np.inf
-        for attempt in range(restarts + 1):
-            q = self._clipped(start if attempt == 0 else self._other_start(start, attempt, rng))
-            q = self._descend(q)
-            phi = self.system.phi(q, self.time)
-            error = float(np.abs(phi).max(initial=0.0))
-            if error <= self.tolerance:
-                return q, attempt
-            if float(np.linalg.norm(phi)) < least:
-                best, least = q, float(np.linalg.norm(phi))
-        return self._fail(best, restarts, self._beyond_limits(start))
+        closer = LoopCloser(self.system, self.frozen, self.lower, self.upper, self.time, self.tolerance)
+        closer.measure_from(start)
+        groups = closer.groups()
+        best, phi = self._close(closer, start)
+        for attempt in range(restarts):
+            open_ = [group for group in groups if not self._met(phi[group[0]])]
+            if not open_:
+                break
+            self.restarts += 1
+            moves = np.any([dofs for _, dofs in open_], axis=0)
+            near = best if attempt % 2 == 0 else start
+            other = np.where(moves, self._other_start(near, attempt // 2, rng), best)
+            q, found = self._close(closer, other)
+            for rows, dofs in open_:
+                if np.linalg.norm(found[rows]) < np.linalg.norm(phi[rows]):
+                    best = np.where(dofs, q, best)
+            phi = closer.rows(best)[0]
+        if not self._met(phi):
+            raise self._failure(closer, best)
+        if (best != start).any():
+            best = closer.back(closer.polish(best) if self.restarts else best, start)
+        return self._assembly(best, closer.iterations)
 
-    def _beyond_limits(self, start: Array) -> list[str]:
-        """Coordinates beyond whose limits loops can be closed from the start; none if they cannot be so either."""
-        lower, upper = self.lower, self.upper
-        self.lower, self.upper = np.full_like(lower, -np.inf), np.full_like(upper, np.inf)
-        q = self._descend(start)
-        if not np.abs(self.system.phi(q, self.time)).max(initial=0.0) <= self.tolerance:
-            return []
-        return [dof.name for dof in self.skeleton.dofs if not lower[dof.index] <= q[dof.index] <= upper[dof.index]]
+    def _met(self, phi: Array) -> bool:
+        return bool(np.abs(phi).max(initial=0.0) <= self.tolerance)
 
-    def _fail(self, q: Array, restarts: int, beyond: list[str]) -> Any:
+    def _close(self, closer: LoopCloser, q: Array) -> tuple[Array, Array]:
+        """Closed positions, or those at a local minimum of |phi|; and their phi."""
+        q, phi = closer.close(q)
+        if self._met(phi):
+            return q, phi
+        before = np.linalg.norm(phi)  # at a saddle point perhaps, or far up a valley
+        q, phi = closer.miss_least(q)
+        return closer.close(q) if np.linalg.norm(phi) < 0.9 * before else (q, phi)
+
+    def _assembly(self, q: Array, iterations: int) -> Assembly:
         phi, names = self.system.phi(q, self.time), self.system.row_names
-        wrong = [s for s in np.argsort(-np.abs(phi)) if not abs(phi[s]) <= self.tolerance]
-        listed = ", ".join(f"{names[s]} ({phi[s]:.3g})" for s in wrong[:6])
-        held = [dof.name for dof in self.skeleton.dofs if self.frozen[dof.index]]
-        frozen = f" with {', '.join(held[:4])}{' ...' if len(held) > 4 else ''} frozen" if held else ""
-        hint = f"; with limits=False they can, beyond those of {', '.join(beyond[:4])}" if beyond else ""
-        raise StateError(
-            f"skeleton {self.skeleton.name!r}: loops cannot be closed{frozen} from {restarts + 1} starts; rows "
-            f"that are missed where they are missed least [m or rad]: {listed}{' ...' if len(wrong) > 6 else ''}{hint}"
+        missed = {names[s]: float(phi[s]) for s in np.argsort(-np.abs(phi)) if not abs(phi[s]) <= MET}
+        error = float(np.abs(phi).max(initial=0.0))
+        return Assembly(q, np.zeros_like(q), error, missed, iterations, self.restarts)
+
+    def _failure(self, closer: LoopCloser, q: Array) -> AssemblyError:
+        """What rows and limits contradict each other where they are missed least."""
+        open_ = [dofs for rows, dofs in closer.groups() if not self._met(closer.rows(q)[0][rows])]
+        rest = LoopCloser(
+            self.system, self.frozen | np.any(open_, axis=0), self.lower, self.upper, self.time, self.tolerance
+        )
+        rest.measure_from(q)
+        q, phi = closer.miss_least(rest.polish(q))
+        closest = self._assembly(q, closer.iterations)
+        names = [dof.name for dof in self.skeleton.dofs]
+        limits = [names[k] for k in np.flatnonzero(closer.held_by_limits(q))]
+        listed = [f"{name} ({value:.3g})" for name, value in closest.missed.items() if abs(value) > self.tolerance]
+        frozen = [names[k] for k in np.flatnonzero(self.frozen)]
+        held = f" with {_some(frozen, 4)} frozen" if frozen else ""
+        hint = f"; limits of {_some(limits, 4)} are in the way" if limits else ""
+        beyond = self._beyond_limits(q, limits, names) if limits else []
+        if beyond:
+            hint += f"; with limits=False they can, beyond those of {_some(beyond, 4)}"
+        distance = float(np.linalg.norm(phi))
+        return AssemblyError(
+            f"skeleton {self.skeleton.name!r}: loops cannot be closed{held} from {self.restarts + 1} starts; rows "
+            f"contradict each other by {distance:.6g} (root of the sum of squares) [m or rad] where they are missed "
+            f"least: {_some(listed, LISTED)}{hint}",
+            closest,
+            distance,
+            limits,
         )
 
-    def _clipped(self, q: Array) -> Array:
-        return np.where(self.frozen, q, np.clip(q, self.lower, self.upper))
+    def _beyond_limits(self, q: Array, limits: list[str], names: list[str]) -> list[str]:
+        """Coordinates beyond whose limits loops can be closed, few if possible; none if they cannot be so either."""
+        lower, upper = self.lower.copy(), self.upper.copy()
+        for which in (np.isin(names, limits), np.ones(len(q), bool)):
+            lower[which], upper[which] = -np.inf, np.inf
+            closer = LoopCloser(self.system, self.frozen, lower, upper, self.time, self.tolerance)
+            closer.measure_from(q)
+            closed, phi = self._close(closer, q)
+            if self._met(phi):
+                closed = closer.back(closed, q)
+                return [name for name, x, low, high in zip(names, closed, self.lower, self.upper, strict=True)
+                        if not low <= x <= high]  # fmt: skip
+        return []
 
-    def _other_start(self, start: Array, attempt: int, rng: np.random.Generator) -> Array:
-        """The start moved at random, farther from attempt to attempt; in the end anywhere within limits."""
-        spread = min(1.0, 0.1 * 2.0 ** (attempt - 1))
-        moves = np.pi * spread * rng.uniform(-1.0, 1.0, len(start))
+    def _other_start(self, near: Array, attempt: int, rng: np.random.Generator) -> Array:
+        """Positions moved at random, farther from attempt to attempt; in the end anywhere within limits."""
+        spread = min(1.0, SPREAD * 3.0**attempt)
+        moves = np.pi * spread * rng.uniform(-1.0, 1.0, len(near))
         slides = self._slides()
-        moves[slides] *= self._size(start) / np.pi
+        moves[slides] *= self._size(near) / np.pi
         moves[self.frozen] = 0.0
-        q = np.where(self.frozen, start, self.skeleton.integrate_positions(start, moves))
+        q = np.where(self.frozen, near, self.skeleton.integrate_positions(near, moves))
         if spread == 1.0:
             anywhere = ~self.frozen & np.isfinite(self.lower) & np.isfinite(self.upper)
             q[anywhere] = rng.uniform(self.lower[anywhere], self.upper[anywhere])
-        return q
+        return np.clip(q, self.lower, self.upper)
 
     def _slides(self) -> NDArray[np.bool_]:
         """Coordinates that move bodies along and do not turn them."""
@@ -199,65 +264,6 @@ class Assembler:
         self.system.evaluate(q)
         p = self.system.data.p
         return max(float(np.ptp(p, axis=0).max(initial=0.0)), 0.1)
-
-    def _descend(self, q: Array) -> Array:
-        """Levenberg-Marquardt: dq = -W^-1 G^T (G W^-1 G^T + mu)^-1 phi, the least change in the metric of W = M.
-
-        Coordinates at limits that steps would leave are held there.
-        """
-        damping = FIRST_DAMPING
-        phi, G = self.system.evaluate(q, None, self.time)[:2]
-        size = float(phi @ phi)
-        for _ in range(ITERATIONS):
-            worst = float(np.abs(phi).max(initial=0.0))
-            if worst <= min(CLOSED, self.tolerance):
-                break
-            self.iterations += 1
-            step = self._step(q, phi, G, damping)
-            largest = float(np.abs(step).max(initial=0.0))
-            if largest == 0.0:
-                break
-            moved = self.skeleton.integrate_positions(q, step * min(1.0, MOST / largest))
-            trial = self._clipped(np.where(self.frozen, q, moved))
-            new_phi, new_G = self.system.evaluate(trial, None, self.time)[:2]
-            new_size = float(new_phi @ new_phi)
-            if new_size < size * (1.0 - STUCK):
-                q, phi, G, size = trial, new_phi, new_G, new_size
-                damping = max(0.1 * damping, LEAST_DAMPING)
-            else:
-                damping *= 10.0
-                if damping > MOST_DAMPING or worst <= self.tolerance:  # what is left is rounding, or contradicts
-                    break
-        return q
-
-    def _step(self, q: Array, phi: Array, G: Array, damping: float) -> Array:
-        M = self._metric(q)
-        free = ~self.frozen
-        step = np.zeros(len(q))
-        for _ in range(len(q)):
-            rest = phi + G @ step  # what coordinates held at limits leave to the others
-            A, W = G[:, free], M[np.ix_(free, free)]
-            response = np.linalg.solve(W, A.T)
-            S = A @ response
-            mean = float(np.trace(S)) / max(len(S), 1)
-            change = -response @ np.linalg.lstsq(S + damping * mean * np.eye(len(S)), rest, rcond=DROP)[0]
-            step[free] = change
-            beyond = free & ((q + step < self.lower) | (q + step > self.upper))
-            if not beyond.any():
-                break
-            room = np.clip(q + step, self.lower, self.upper) - q
-            step[free] = 0.0
-            step[beyond] = room[beyond]
-            free = free & ~beyond
-        return step
-
-    def _metric(self, q: Array) -> Array:
-        M = self.skeleton.compute_mass_matrix(q)
-        try:
-            np.linalg.cholesky(M)
-        except np.linalg.LinAlgError:
-            return M + (REGULAR * float(np.trace(M)) / len(M) or 1.0) * np.eye(len(M))
-        return M
 
     # Velocities ------------------------------------------------------------------------------------------
 
@@ -274,24 +280,27 @@ class Assembler:
         """
         _, G, rate, wanted, _ = self.system.evaluate(q, u, self.time)
         free = ~(frozen | (self.system.tree.prescribed != 0))
-        A, W = G[:, free], self._metric(q)[np.ix_(free, free)]
-        response = np.linalg.solve(W, A.T)
-        values, vectors = np.linalg.eigh(A @ response)
-        keep = values > DROP * max(values.max(initial=0.0), 0.0)
+        U, values, _ = np.linalg.svd(G[:, free], full_matrices=False)
+        R = U[:, values > WEAK_RATE * values.max(initial=0.0)]
+        L = np.linalg.cholesky(metric(self.skeleton, q)[np.ix_(free, free)])
+        E = np.linalg.solve(L, G[:, free].T @ R)
         change = np.zeros(len(u))
-        for _ in range(2):
-            left = wanted - rate - G @ change
-            share = vectors[:, keep].T @ left
-            change[free] += response @ (vectors[:, keep] @ (share / values[keep]))
+        for _ in range(2):  # the second takes away what rounding has left
+            left = R.T @ (wanted - rate - G @ change)
+            change[free] += np.linalg.solve(L.T, np.linalg.lstsq(E.T, left, rcond=0.0)[0])
         missed = wanted - rate - G @ change
         scale = max(float(np.abs(u).max(initial=0.0)), float(np.abs(wanted).max(initial=0.0)), 1.0)
         wrong = np.flatnonzero(~(np.abs(missed) <= MISSED * scale))
         if len(wrong):
             names = self.system.row_names
-            listed = ", ".join(f"{names[s]} ({missed[s]:.3g})" for s in wrong[:6])
+            listed = _some([f"{names[s]} ({missed[s]:.3g})" for s in wrong], LISTED)
             held = [dof.name for dof in self.skeleton.dofs if not free[dof.index]]
             raise StateError(
                 f"skeleton {self.skeleton.name!r}: velocities cannot meet all rows with those of "
-                f"{', '.join(held[:4])}{' ...' if len(held) > 4 else ''} frozen; missed by [m/s or rad/s]: {listed}"
+                f"{_some(held, 4)} frozen; missed by [m/s or rad/s]: {listed}"
             )
         return u + change
+
+
+def _some(items: list[str], most: int) -> str:
+    return ", ".join(items[:most]) + (" ..." if len(items) > most else "")
