@@ -384,11 +384,28 @@ def test_constraints_that_contradict_each_other_are_reported_and_do_not_explode(
     world.add_constraint(kido.BallJointConstraint(None, body, frame_a=at(0, 0, 0), frame_b=at(0, 0, 0), name="here"))
     world.add_constraint(kido.BallJointConstraint(None, body, frame_a=at(1, 0, 0), frame_b=at(0, 0, 0), name="there"))
     assert world.close_constraints() > 0.1
+    (remark,) = body.skeleton.warnings
+    assert "constraints could not be closed from where they were: there: no shift along x (" in remark
     world.step(200)
     report = world.constraint_report
     assert report.closure > 0.1 and report.rank == 3
     assert np.isfinite(body.world_transform).all() and np.abs(body.world_transform[:3, 3]).max() < 2.0
     assert np.abs(body.spatial_velocity).max() < 1.0
+
+
+def test_what_is_open_is_named_until_it_is_closed():
+    world, body, _ = hanging()
+    here = kido.BallJointConstraint(None, body, frame_a=at(0, 0, 0), frame_b=at(0, 0, 0), name="here")
+    there = kido.BallJointConstraint(None, body, frame_a=at(1, 0, 0), frame_b=at(0, 0, 0), name="there")
+    world.add_constraint(here)
+    world.add_constraint(there)
+    for _ in range(2):
+        assert world.close_constraints() > 0.1
+        (remark,) = body.skeleton.warnings
+        assert "there: no shift along x (" in remark
+    world.remove_constraint(there)
+    assert world.close_constraints() < 1e-12
+    assert body.skeleton.warnings == []
 
 
 def test_a_loop_that_is_open_is_closed_first():
@@ -397,6 +414,7 @@ def test_a_loop_that_is_open_is_closed_first():
     world.add_constraint(kido.WeldJointConstraint(None, body, frame_a=at(0.3, 0.2, 0.1), frame_b=np.eye(4)))
     body.skeleton.velocities = [1, 2, 3, 4, 5, 6]
     assert world.close_constraints() < 1e-12
+    assert body.skeleton.warnings == []
     assert body.world_transform == pytest.approx(at(0.3, 0.2, 0.1), abs=1e-12)
     assert body.skeleton.velocities == pytest.approx(np.zeros(6), abs=1e-12)
 

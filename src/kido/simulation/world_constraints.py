@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kido.constraints.constraint import Constraint
 from kido.constraints.from_loop import constraints_of_loop, lost_in_loop
 from kido.constraints.loop_schema import CLOSURE, MISFIT, WORST_CLOSURE, WORST_MISFIT
+from kido.constraints.loop_solve import OPEN
 from kido.dynamics.registry import AUTO, SOLVERS
 from kido.errors import ModelError, NameLookupError
 from kido.skeleton import BodyNode, Skeleton
@@ -16,6 +17,8 @@ from kido.skeleton import BodyNode, Skeleton
 if TYPE_CHECKING:
     from kido.simulation.engine import Engine
     from kido.skeleton import LoopJoint
+
+LISTED = 6  # equations in a remark
 
 
 @dataclass(frozen=True)
@@ -183,14 +186,28 @@ class WorldConstraints:
 
         Returns:
             The largest error of positions that is left [m or rad]; where it is not below 1e-8 the constraints could
-            not be met from here, and positions are as they were.
+            not be met from here, and positions are as they were. Then `Skeleton.warnings` name the equations that are
+            open, until they are closed; `ConstrainedDynamics.assemble` tries farther.
         """
         engine = self._compile()
         if engine.loops is None:
             return 0.0
         error = engine.close_loops()
         self._version += 1
+        unmet = engine.loops.unmet() if not error <= OPEN else {}
+        self._remark_on_open({name: phi for name, (phi, _) in unmet.items() if not abs(phi) <= OPEN})
         return error
+
+    def _remark_on_open(self, rows: dict[str, float]) -> None:
+        """Say among the warnings of skeletons which of their equations are open, and nothing of those that are not."""
+        start = f"world {self.name!r}: constraints could not be closed from where they were: "
+        for skeleton in self._skeletons:
+            skeleton.warnings[:] = [text for text in skeleton.warnings if not text.startswith(start)]
+            names = [f"{c.name}: " for c in self.constraints if skeleton in c.skeletons]
+            wrong = sorted((r for r in rows if r.startswith(tuple(names))), key=lambda r: -abs(rows[r]))
+            if wrong:
+                listed = ", ".join(f"{row} ({rows[row]:.3g})" for row in wrong[:LISTED])
+                skeleton.warnings.append(f"{start}{listed}{' ...' if len(wrong) > LISTED else ''} [m or rad]")
 
     def _constraints_changed(self, constraint: Constraint | None = None) -> None:
         """Constraints came, went or changed: the compiled ones are made anew, and what they held wakes up.
