@@ -197,6 +197,8 @@ def test_frozen_too_much() -> None:
     skeleton.positions = [0.5, 0.0, 0.0]
     with pytest.raises(StateError, match="with crank, rod frozen"):
         dynamics.assemble(freeze=["crank", "rod"], restarts=2)
+    with pytest.raises(StateError, match="with crank, rod, slider frozen from 1 start; "):
+        dynamics.assemble(freeze=skeleton.dofs)
     dynamics.assemble(freeze="crank")
     with pytest.raises(StateError, match="velocities cannot meet all rows with those of crank, slider frozen"):
         skeleton.velocities = [1.0, 0.0, 5.0]

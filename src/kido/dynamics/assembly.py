@@ -163,10 +163,10 @@ class Assembler:
         best, phi = self._close(closer, start)
         for attempt in range(restarts):
             open_ = [group for group in groups if not self._met(phi[group[0]])]
-            if not open_:
+            moves = np.any([dofs for _, dofs in open_], axis=0)
+            if not np.any(moves):  # all are closed, or what is open has nothing that moves
                 break
             self.restarts += 1
-            moves = np.any([dofs for _, dofs in open_], axis=0)
             near = best if attempt % 2 == 0 else start
             other = np.where(moves, self._other_start(near, attempt // 2, rng), best)
             q, found = self._close(closer, other)
@@ -217,8 +217,9 @@ class Assembler:
         if beyond:
             hint += f"; with limits=False they can, beyond those of {_some(beyond, 4)}"
         distance = float(np.linalg.norm(phi))
+        starts = f"{self.restarts + 1} start{'s' if self.restarts else ''}"
         return AssemblyError(
-            f"skeleton {self.skeleton.name!r}: loops cannot be closed{held} from {self.restarts + 1} starts; rows "
+            f"skeleton {self.skeleton.name!r}: loops cannot be closed{held} from {starts}; rows "
             f"contradict each other by {distance:.6g} (root of the sum of squares) [m or rad] where they are missed "
             f"least: {_some(listed, LISTED)}{hint}",
             closest,
