@@ -6,12 +6,16 @@ integral). Times are held to 1e-12, twenty roundings of the state over a second.
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
 import kido
 from kido.errors import ModelError, StateError
 from kido.integrators import RK4, DormandPrince, Event, Integrator, Variational, simulate
+from kido.jit import Container
 from trees import build, random_state
 
 PERIOD = 2.367841947576237  # [s] for g = 9.81
@@ -219,3 +223,52 @@ def test_mistakes() -> None:
         motion.dense(0.2)
     with pytest.raises(StateError, match="dense output: expected times"):
         motion.dense("now")
+
+
+# Copies, and what is refused -------------------------------------------------------------------------------
+
+
+def swinging(closed: bool):
+    """Something that swings: a skeleton, or its dynamics with a loop."""
+    if closed:
+        made = kido.models.slider_crank()
+        return made.dynamics, made.skeleton
+    arm = kido.load(kido.models.path("arm7"))
+    arm.positions = [0.1, 0.2, 0.3, -1.0, 0.2, 0.4, 0.0]
+    return lambda solver: arm, arm
+
+
+@pytest.mark.parametrize("solver", ["", "CE", "TA"])
+@pytest.mark.parametrize("integrator", [RK4(), DormandPrince(rtol=1e-9)], ids=lambda x: x.name)
+def test_copies_of_motions_are_read_without_the_original(solver, integrator):
+    """They are read by containers that hold addresses: a copy makes its own, also in another process."""
+    make, skeleton = swinging(solver != "")
+    turns = Event.turning(skeleton.dofs[0])
+    forces = lambda time, s: np.zeros(s.num_dofs)  # noqa: E731
+    motion = simulate(make(solver), integrator, 0.5, forces=forces, events=turns, dense_output=True)
+    times = [0.0, 0.0501, 0.333, 0.5]
+    expected = motion.dense(times)
+    for twin in (copy.deepcopy(motion), pickle.loads(pickle.dumps(motion))):
+        mine, other = motion.dense._segments[0].system, twin.dense._segments[0].system
+        assert not {c.address for c in containers(mine)} & table_of(other)
+        for found, wanted in zip(twin.dense(times), expected, strict=True):
+            assert np.abs(found - wanted).max() < 1e-9
+        assert len(twin.events) == len(motion.events)
+
+
+def containers(system) -> list[Container]:
+    return [x for x in vars(system).values() if isinstance(x, Container)]
+
+
+def table_of(system) -> set[int]:
+    return {int(x) for x in system._between.table} | {int(x) for x in system._moves.table}
+
+
+def test_events_of_another_skeletons_coordinates_are_refused():
+    _, arm = swinging(False)
+    other = arm.clone()
+    q = arm.positions
+    for event in (Event.passing(other.dofs[0]), Event.turning(other.dofs[0]), Event.limit(other.dofs[1])):
+        with pytest.raises(ModelError, match="no coordinate of skeleton"):
+            simulate(arm, RK4(), 0.1, events=event)
+    assert np.array_equal(arm.positions, q)

@@ -93,19 +93,24 @@ class ClosedSystem(System):
             function,
             skeleton._raise_singular,
         )
-        kind = solver_class(solver, self.rows, stabilized=stabilization is not None)
-        self.solver = kind(self.rows, tree=mixed, data=self._data, passive=passive)
-        self.settles = self.solver.settle_stage is not None
+        self._passive = passive
+        self._kind = solver_class(solver, self.rows, stabilized=stabilization is not None)
+        self.settles = self._kind.settle_stage is not None
         if self.settles and stabilization is not None:
             raise ModelError(
-                f"simulate: solver {self.solver.name} keeps its rows met by itself: expected no stabilization, got "
+                f"simulate: solver {self._kind.name} keeps its rows met by itself: expected no stabilization, got "
                 f"{stabilization!r}"
             )
         self.stabilization = checked_stabilization(stabilization)
+        self._make_solver()
+
+    def _make_solver(self) -> None:
+        """The solver, what goes with it, and what callbacks find of them."""
+        self.solver = self._kind(self.rows, tree=self._mixed, data=self._data, passive=self._passive)
         self._moving = Container(MOVING, slots=len(self.solver.container.aim), dofs=self.num_dofs)
         self._moving.dynamics[[ACTIVE, EMBEDDED]] = self.solver.container.address
         if self.settles:
-            self._fallback = TreeAugmentedSolver(self.rows, tree=mixed, data=self._data, passive=passive)
+            self._fallback = TreeAugmentedSolver(self.rows, tree=self._mixed, data=self._data, passive=self._passive)
             self._moving.dynamics[FALLBACK] = self._fallback.container.address
             self._moving.setting[[LEVER, DECIDED_AT]] = 1.0, np.nan
         if not self.settles:
@@ -114,6 +119,14 @@ class ClosedSystem(System):
         if self.rows.has_functions:
             self.forces = self._forces_and_rates
         self._drive(0.0)
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = {name: getattr(self, name) for name in ("rows", "settles", "stabilization", "_kind", "_passive")}
+        return {**super().__getstate__(), **kept}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._make_solver()
 
     # Rates in time -----------------------------------------------------------------------------------------
 

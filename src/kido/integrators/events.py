@@ -76,14 +76,14 @@ class Event:
         if not np.isfinite(at):
             raise ModelError(f"event: dof {dof.name!r}: expected a finite position, got {value!r}")
         options.setdefault("name", f"{dof.name} passes {at:g}")
-        return cls(lambda time, skeleton: float(skeleton.positions[dof.index]) - at, **options)
+        return cls(_Passing(dof, at), **options)
 
     @classmethod
     def turning(cls, dof: DegreeOfFreedom | Joint, **options: Any) -> Event:
         """A coordinate's velocity passes zero."""
         dof = _coordinate(dof)
         options.setdefault("name", f"{dof.name} turns")
-        return cls(lambda time, skeleton: float(skeleton.velocities[dof.index]), **options)
+        return cls(_Turning(dof), **options)
 
     @classmethod
     def limit(cls, dof: DegreeOfFreedom | Joint, **options: Any) -> Event:
@@ -98,12 +98,47 @@ class Event:
             raise ModelError(f"event: dof {dof.name!r} has no position limits")
         options.setdefault("name", f"{dof.name} at its limit")
         options.setdefault("direction", -1)
+        return cls(_Room(dof, lower, upper), **options)
 
-        def room(time: float, skeleton: Skeleton) -> float:
-            q = float(skeleton.positions[dof.index])
-            return min(q - lower, upper - q)
 
-        return cls(room, **options)
+# Classes, not functions within functions: motions with events are pickled.
+
+
+@dataclass(frozen=True)
+class _OfCoordinate:
+    """A function of a coordinate of the skeleton that moves."""
+
+    dof: DegreeOfFreedom
+
+    def _index(self, skeleton: Skeleton) -> int:
+        body = self.dof.joint._body
+        if body is None or body.skeleton is not skeleton:
+            raise ModelError(f"event: dof {self.dof.name!r} is no coordinate of skeleton {skeleton.name!r}")
+        return self.dof.index
+
+
+@dataclass(frozen=True)
+class _Passing(_OfCoordinate):
+    value: float
+
+    def __call__(self, time: float, skeleton: Skeleton) -> float:
+        return float(skeleton.positions[self._index(skeleton)]) - self.value
+
+
+@dataclass(frozen=True)
+class _Turning(_OfCoordinate):
+    def __call__(self, time: float, skeleton: Skeleton) -> float:
+        return float(skeleton.velocities[self._index(skeleton)])
+
+
+@dataclass(frozen=True)
+class _Room(_OfCoordinate):
+    lower: float
+    upper: float
+
+    def __call__(self, time: float, skeleton: Skeleton) -> float:
+        q = float(skeleton.positions[self._index(skeleton)])
+        return min(q - self.lower, self.upper - q)
 
 
 class Crossing(NamedTuple):

@@ -129,6 +129,17 @@ class System:
         motion.counted[:] = 1
         return motion
 
+    # A copy makes what holds addresses anew. It is there to read a motion that is done, so that the functions that
+    # drove it, which often cannot be copied, stay behind.
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = ("name", "_tree", "_mixed", "_source", "_constant", "_given")
+        return {name: getattr(self, name) for name in kept}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, forces=None, _raise_singular=None)
+        self._data = self._new_data()
+
     def set_constant(self, forces: Array, given: Array, *motions: Container) -> None:
         """Change the constant joint forces and prescribed accelerations, also of motions made already."""
         self._constant, self._given = forces.copy(), given.copy()
