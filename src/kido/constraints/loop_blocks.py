@@ -19,7 +19,13 @@ import math
 
 from kido.constraints.joint import limit_is_near
 from kido.constraints.loop_factor import solve
-from kido.constraints.loop_rows import add_body_row, add_coupler_row, is_moved
+from kido.constraints.loop_rows import (
+    add_body_jacobian,
+    add_body_row,
+    add_coupler_jacobian,
+    add_coupler_row,
+    is_moved,
+)
 from kido.constraints.loop_schema import (
     COUPLE,
     DRIVEN,
@@ -42,7 +48,7 @@ from kido.constraints.sources import (
     ROWS_NEEDED,
     TIME_STEP,
 )
-from kido.jit import kernel
+from kido.jit import call4, kernel
 from kido.kernels.generalized_impulse import generalized_row
 from kido.solvers.problem import BLOCKS, BOUNDED, ROWS
 from kido.solvers.rows import num_segments, segment
@@ -58,6 +64,13 @@ def part_length(t, part):
     if part < 0 or t.part_mobile[part] == 0:
         return 0
     return t.part_dof[part + 1] - t.part_dof[part]
+
+
+@kernel
+def is_embedded(lp, part):
+    """Whether the loops of a part are compounds in this step: responses have them, and are made elsewhere."""
+    g = lp.part_group[part]
+    return g >= 0 and lp.embedded[g] != 0
 
 
 @kernel
@@ -167,7 +180,11 @@ def add_bodies(t, d, lp, pr, r, block, pool):
             if at < 0:
                 at = add_segment(t, lp, pr, block, part, pool + used)
                 used += part_length(t, part)
-            add_body_row(t, d, lp, r, body, -1.0 if side == 0 else 1.0, pr.J, pr.Y, at)
+            sign = -1.0 if side == 0 else 1.0
+            if is_embedded(lp, part):
+                add_body_jacobian(t, d, lp, r, body, sign, pr.J, at)
+            else:
+                add_body_row(t, d, lp, r, body, sign, pr.J, pr.Y, at)
     return used
 
 
@@ -180,7 +197,10 @@ def add_coordinates(t, d, lp, pr, r, block, pool):
         if part_length(t, part) > 0 and segment_of(t, pr, block, part) < 0:
             at = add_segment(t, lp, pr, block, part, pool + used)
             used += part_length(t, part)
-            add_coupler_row(t, d, lp, r, part, pr.J, pr.Y, at)
+            if is_embedded(lp, part):
+                add_coupler_jacobian(t, lp, r, part, pr.J, at)
+            else:
+                add_coupler_row(t, d, lp, r, part, pr.J, pr.Y, at)
     return used
 
 
@@ -208,13 +228,13 @@ def predict_rows(t, d, lp):
         c = lp.of[r]
         if lp.kind[r] == COUPLE:
             for part in range(t.part_mobile.shape[0]):
-                if part_length(t, part) > 0:
+                if part_length(t, part) > 0 and not is_embedded(lp, part):
                     add_coupler_row(t, d, lp, r, part, lp.load, lp.kept_u, t.part_dof[part])
                     add_half(t, d, lp, part, p)
         else:
             for side in range(2):
                 body = lp.body_a[c] if side == 0 else lp.body_b[c]
-                if is_moved(t, body) and part_length(t, t.part[body]) > 0:
+                if is_moved(t, body) and part_length(t, t.part[body]) > 0 and not is_embedded(lp, t.part[body]):
                     part = t.part[body]
                     sign = -1.0 if side == 0 else 1.0
                     add_body_row(t, d, lp, r, body, sign, lp.load, lp.kept_u, t.part_dof[part])
@@ -271,7 +291,8 @@ def add_user_rows(t, d, lp, us, pr, src, block, row, pool):
                 used += part_length(t, part)
                 for k in range(begin, t.part_dof[part + 1]):
                     pr.J[at + k - begin] = us.J[r, k]
-                generalized_row(t, d, t.part_body[part], t.part_body[part + 1], pr.J, pr.Y, at)
+                if not is_embedded(lp, part):
+                    generalized_row(t, d, t.part_body[part], t.part_body[part + 1], pr.J, pr.Y, at)
         if used > 0:
             src.origin[block] = FROM_USER
             src.index[block] = r
@@ -382,14 +403,22 @@ def has_lost_rank(pr, block, before):
 
 
 @kernel
-def widen(t, lp, pr, block, pool):
-    """Constrained responses of one block. Returns pool entries used."""
+def widen(t, lp, pr, block, pool, own):
+    """Constrained responses of one block. Returns pool entries used.
+
+    Args:
+        own: 1: the block is of a constraint, so that compounds have not given its responses yet.
+    """
     rows = 1 if pr.kind[block] == BOUNDED else 3
     before, used = -1.0, 0
     for k in range(num_segments(pr, block)):  # those that come to it meanwhile are of groups that were done
-        dof, length, _ = segment(pr, block, k)
+        dof, length, at = segment(pr, block, k)
         g = group_of_segment(t, lp, dof, length)
-        if g >= 0 and is_first_of_group(t, lp, pr, block, k, g):
+        if g >= 0 and lp.embedded[g] != 0:
+            if own != 0:
+                call4(lp.answer[0], lp.answer[1], at, t.part[t.body_of_dof[dof]], 0)
+            before = max(before, lp.compliance[g])
+        elif g >= 0 and is_first_of_group(t, lp, pr, block, k, g):
             if before < 0.0:
                 for r in range(rows):
                     before = max(before, yielding(pr, block, r))
@@ -441,7 +470,7 @@ def complete_problem(t, d, lp, us, pr, src, start_u):
     block, row, at = add_rows(t, d, lp, pr, src, start_u, blocks, rows, at)
     block, row, at = add_user_rows(t, d, lp, us, pr, src, block, row, at)
     for b in range(block):
-        at += widen(t, lp, pr, b, at)
+        at += widen(t, lp, pr, b, at, 0 if b < blocks else 1)
     pr.count[BLOCKS] = block
     pr.count[ROWS] = row
     return True

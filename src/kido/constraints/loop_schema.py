@@ -78,6 +78,14 @@ LOOPS = Schema(
     Field("least", "f", ("groups",), doc="least pivot of the scaled S, 1 if there is none"),
     Field("start", "f", ("groups",), doc="least pivot where the step began, as far as it is known"),
     Field("start_rank", "i", ("groups",), doc="rank of its rows where the step began, as far as it is known"),
+    Field(
+        "embedded", "i", ("groups",), doc="1: in this step its loops are compounds of the tree, nothing is eliminated"
+    ),
+    Field("left_open", "i", ("groups",), doc="1: its positions were not closed when they last were to be"),
+    Field("compliance", "f", ("groups",), "1/kg", "of its parts as one mass, to tell what yields from rounding"),
+    Field(
+        "answer", "i", (2,), doc="callback that fills responses of rows on compounds (address, at, part), its address"
+    ),
     Field("part_group", "i", ("parts",), doc="group of each part; -1: none"),
     Field("part_local", "i", ("parts",), doc="first coordinate of each part within its group"),
     Field("G", "f", ("pool",), doc="Jacobian of each slot at mid-step"),

@@ -225,6 +225,7 @@ def close_group(t, d, lp, g):
     if not error <= OPEN:
         keep_positions(t, lp, g, lp.kept_q, d.q)
         error = measure_group(t, d, lp, g)
+    lp.left_open[g] = 0 if error <= OPEN else 1
     prepare_group(t, d, lp, g, 0.0)
     note_start(lp, g)
     keep_positions(t, lp, g, lp.kept_u, d.u)

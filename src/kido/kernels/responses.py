@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kido.jit import JIT_DISABLED, LANES, Container, Field, Schema, inlined, kernel, lanes_view, view
+from kido.jit import JIT_DISABLED, LANES, Container, Field, Schema, call4, inlined, kernel, lanes_view, view
 from kido.kernels.free_body import complete_free_body
 from kido.kernels.free_lanes import FREE_LANES, NOT_FREE, NUMBERS, free_bodies
 from kido.kernels.free_lanes import ROWS as LANE_ROWS
@@ -45,6 +45,8 @@ RESPONSES = Schema(
         "rows", "f", ("pool",), doc="for each body six rows of J_i, then six of R_i, over its skeleton's coordinates"
     ),
     Field("place", "i", (2,), doc="of the sweep's arrays as lanes, and of the same as numbers"),
+    Field("apart", "i", ("parts",), doc="1: responses of the part's bodies and coordinates are made by `others`"),
+    Field("others", "i", (2,), doc="callback that does that, or 0; an address that it is called with"),
     Field("free", "i", ("bodies",), doc="NOT_FREE, OFF_CENTRE or CENTRED (kido.kernels.free_lanes)"),
     Field("number", "f", ("bodies", NUMBERS), doc="constants of free bodies: INVERSE_MASS ... INVERSE"),
     Field("lanes", "i", ("threads", 2), doc="FREE_LANES of each thread as lanes, and as numbers"),
@@ -87,7 +89,12 @@ class Responses:
             self.numbers.wrench[k, k] = -1.0
         dofs = len(tree.body_of_dof)
         self.container = Container(
-            RESPONSES, bodies=max(bodies, 1), dofs=max(dofs, 1), pool=max(pool, 1), threads=threads
+            RESPONSES,
+            bodies=max(bodies, 1),
+            dofs=max(dofs, 1),
+            pool=max(pool, 1),
+            threads=threads,
+            parts=max(len(tree.part_mobile), 1),
         )
         self.tree, self.free = tree, free
         self.properties_changed()
@@ -105,7 +112,9 @@ class Responses:
     def with_room(self, pool: int = 0, threads: int = 0) -> Responses:
         """The same with more room."""
         c = self.container
-        return Responses(self.tree, max(pool, len(c.rows)), max(threads, len(c.lanes)), self.free)
+        made = Responses(self.tree, max(pool, len(c.rows)), max(threads, len(c.lanes)), self.free)
+        made.container.apart[:], made.container.others[:] = c.apart, c.others
+        return made
 
     @property
     def address(self) -> int:
@@ -324,6 +333,9 @@ def make_coordinate_responses(t, d, r, w, numbers):
     n = 0
     while n < r.count[ASKED]:
         part = t.part[t.body_of_dof[r.asked[n]]]
+        if r.apart[part] != 0:
+            n += 1
+            continue
         first, last, offset = t.part_body[part], t.part_body[part + 1], t.part_dof[part]
         length = t.part_dof[part + 1] - offset
         if r.free[first] != NOT_FREE:
@@ -350,7 +362,10 @@ def make_coordinate_responses(t, d, r, w, numbers):
 
 @kernel
 def make_responses(t, d, r):
-    """Fill the rows of all bodies and coordinates that were asked for, two neighbours of one tree at a time."""
+    """Fill the rows of all bodies and coordinates that were asked for, two neighbours of one tree at a time.
+
+    Those of parts that stand apart are filled by `others`.
+    """
     w = lanes_view(RESPONSE_SWEEP, r.place[SWEEP_AT])
     numbers = view(RESPONSE_SWEEP, r.place[NUMBERS_AT])
     make_coordinate_responses(t, d, r, w, numbers)
@@ -358,6 +373,9 @@ def make_responses(t, d, r):
     while n < r.count[MADE]:
         body = r.made[n]
         part = t.part[body]
+        if r.apart[part] != 0:
+            n += 1
+            continue
         first, last, offset = t.part_body[part], t.part_body[part + 1], t.part_dof[part]
         length = t.part_dof[part + 1] - offset
         together = 1
@@ -369,6 +387,8 @@ def make_responses(t, d, r):
         for j in range(together):
             keep_response(r, numbers, r.made[n + j], length, j * COLUMNS)
         n += together
+    if r.others[0] != 0 and r.count[MADE] + r.count[ASKED] > 0:
+        call4(r.others[0], r.others[1], 0, 0, 0)
 
 
 @inlined

@@ -37,7 +37,7 @@ from kido.simulation.contact_surface import ContactSurfaceHandler
 from kido.simulation.contacts import ContactSet
 from kido.simulation.filters import filter_arrays, is_tested
 from kido.simulation.loop_system import LoopSystem
-from kido.simulation.loops import LOOP_STAGES, close_now
+from kido.simulation.loops import LOOP_STAGES, answer_part, answer_row, close_now
 from kido.simulation.schema import WORLD
 from kido.simulation.settings import write_options
 from kido.simulation.sleeping import Sleepers, Sleeping
@@ -136,7 +136,7 @@ class Engine:
         """Hold other constraints from now on."""
         self.loops = LoopSystem(self, constraints) if constraints else None
         if constraints:
-            prepare(list(LOOP_STAGES.values()))
+            prepare([*LOOP_STAGES.values(), answer_part, answer_row])
         self._choose_motion()
         place_inertias(self, self.problem)
         self.link()
@@ -211,6 +211,8 @@ class Engine:
         if self.soft is not None and not isinstance(integrator, MoreauMidpoint):
             raise ModelError(f"worlds with soft bodies step by MoreauMidpoint only, got {integrator!r}")
         self.integrator = integrator
+        if self.loops is not None:
+            self.loops.choose_compounds()
         self._choose_motion()
         self._set_sweep()
         self.link()
@@ -227,7 +229,10 @@ class Engine:
     def set_loop_solver(self, name: str) -> None:
         """Hold constraints by another solver in smooth motion."""
         self.loop_solver = name
+        if self.loops is not None:
+            self.loops.choose_compounds()
         self._choose_motion()
+        self.link()
 
     def set_solver(self, solver: Solver) -> None:
         """Solve contacts by another solver from now on; warm starts are kept."""

@@ -15,6 +15,8 @@ from kido.constraints.loop_table import LoopTable
 from kido.constraints.user_constraint import UserConstraint
 from kido.jit import entry, view
 from kido.kernels.kinematics import transforms
+from kido.simulation.compound_loops import CompoundLoops
+from kido.simulation.loops import note_partitions
 from kido.simulation.user_rows import UserRows
 from kido.tree.schema import DATA, TREE
 
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 RATE = 1e-6  # [m/s or rad/s] velocity error above which a row is not met
 # What the next step depends on.
-_KEPT = ("impulse", "enabled", "angle", "end_q", "end_u", "closure", "start", "start_rank")
+_KEPT = ("impulse", "enabled", "angle", "end_q", "end_u", "closure", "start", "start_rank", "left_open")
 
 
 @entry("i8(i8,i8,i8,i8)")
@@ -52,6 +54,12 @@ class LoopSystem:
         self.number = {c: k for k, c in enumerate(self.joined)}
         self.container = LoopTable(engine, self.joined).container()
         self.container.end_q[:] = self.container.end_u[:] = np.nan  # no step has left this state: it is closed first
+        self.compounds = CompoundLoops(engine, self.container, self.joined)
+
+    def choose_compounds(self) -> None:
+        """Decide anew which loops may be compounds, by the world's integrator and its loop solver."""
+        self.container.embedded[:] = 0
+        self.compounds = CompoundLoops(self.engine, self.container, self.joined)
 
     # Reading ---------------------------------------------------------------------------------------------
 
@@ -125,7 +133,9 @@ class LoopSystem:
     def state(self) -> dict[str, Any]:
         """What the next step depends on."""
         lp = self.container
-        return {"user_impulse": self.users.container.impulse.copy(), **{key: getattr(lp, key).copy() for key in _KEPT}}
+        own = {key: getattr(lp, key).copy() for key in _KEPT}
+        compounds = self.compounds.state() if self.compounds.any else {}
+        return {"user_impulse": self.users.container.impulse.copy(), **own, **compounds}
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Restore what `state` returned, of the same constraints."""
@@ -135,6 +145,8 @@ class LoopSystem:
         for key in _KEPT:
             if key in state:  # older recordings have no angles
                 getattr(lp, key)[:] = state[key]
+        if self.compounds.any and self.compounds.set_state(state):
+            note_partitions(self.engine.world.address)
         for k, c in enumerate(self.joined):
             c._broken = bool(lp.enabled[k] == 0)
         self.users.set_impulses(state["user_impulse"])

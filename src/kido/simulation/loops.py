@@ -51,15 +51,37 @@ from kido.constraints.loop_solve import (
     close_anew,
     close_new,
     is_awake,
+    is_new,
     is_weak,
     seen_as_turn,
 )
 from kido.constraints.soft_contact import link_velocity
 from kido.constraints.sources import FROM_CONSTRAINT, FROM_USER, SOURCES
+from kido.dynamics.embedding.responses import answer_impulse, responses_of_part
+from kido.dynamics.embedding.schema import EMBEDDING
+from kido.dynamics.schema import DYNAMICS
 from kido.jit import callback, entry, kernel, view
 from kido.joints.frames import rotation_of
+from kido.kernels.responses import RESPONSES
 from kido.math.so3 import cross, rotate_inverse
+from kido.simulation.compound_schema import (
+    COMPOUND_STEP,
+    DYNAMICS_AT,
+    EMBEDDING_AT,
+    END_DATA_AT,
+    END_EMBEDDING_AT,
+)
+from kido.simulation.compound_step import (
+    choose_compounds,
+    close_compounds,
+    free_compounds,
+    note_void_rows,
+    part_of_group,
+    predict_compounds,
+    restore_partitions,
+)
 from kido.simulation.schema import (
+    COMPOUNDS_AT,
     DATA_AT,
     LOOP_CLOSE,
     LOOP_FREE,
@@ -74,7 +96,7 @@ from kido.simulation.schema import (
     USERS_AT,
     WORLD,
 )
-from kido.simulation.smooth import evaluate
+from kido.simulation.smooth import evaluate, predict_part, worse
 from kido.solvers.problem import BLOCKS, PROBLEM
 from kido.tree.schema import DATA, TREE
 from kido.tree.soft import SOFT
@@ -114,30 +136,67 @@ def follow_velocities(t, d, w, lp, u):
 def loop_start_stage(address, unused_1, unused_2, unused_3):
     """Close groups whose state is new. Returns 0."""
     w = view(WORLD, address)
+    t = view(TREE, w.table[TREE_AT])
+    d = view(DATA, w.table[DATA_AT])
     lp = view(LOOPS, w.table[LOOPS_AT])
-    close_new(view(TREE, w.table[TREE_AT]), view(DATA, w.table[DATA_AT]), lp, lp.closure[CLOSURE] > OPEN)
+    always = lp.closure[CLOSURE] > OPEN
+    if w.table[COMPOUNDS_AT] == 0:
+        close_new(t, d, lp, always)
+        return 0
+    z = view(COMPOUND_STEP, w.table[COMPOUNDS_AT])
+    for g in range(lp.count[GROUPS]):
+        if z.fits[g] != 0 and (always or is_new(t, d, lp, g)):
+            z.anew[g] = 1
+    close_new(t, d, lp, always)
+    e, y = view(EMBEDDING, z.place[EMBEDDING_AT]), view(DYNAMICS, z.place[DYNAMICS_AT])
+    r = view(RESPONSES, view(SOURCES, w.table[SOURCES_AT]).responses[0])
+    choose_compounds(t, d, lp, y, e, view(EMBEDDING, z.place[END_EMBEDDING_AT]), z, r)
     return 0
+
+
+@kernel
+def predict_group(t, d, w, lp, g):
+    """Predict velocities of a group by its compounds; one near to a singular position is eliminated after all.
+
+    Returns:
+        1 + a coordinate whose inertia is not positive, or 0.
+    """
+    z, part, h = view(COMPOUND_STEP, w.table[COMPOUNDS_AT]), part_of_group(lp, g), w.time_step[0]
+    status = predict_compounds(t, d, w, lp, view(EMBEDDING, z.place[EMBEDDING_AT]), z, part, h)
+    if status < 0:
+        lp.embedded[g], z.anew[g] = 0, 1
+        view(RESPONSES, view(SOURCES, w.table[SOURCES_AT]).responses[0]).apart[part] = 0
+        status = 1 + predict_part(t, d, w, t.part_body[part], t.part_body[part + 1], h)
+    return status
 
 
 @callback
 def loop_predict_stage(address, unused_1, unused_2, unused_3):
-    """Rows and factors at mid-step; predicted velocities d.u projected. Returns 0."""
+    """Rows and factors at mid-step; predicted velocities d.u projected, or made by compounds.
+
+    Returns:
+        1 + a coordinate of a compound's part whose inertia is not positive, or 0.
+    """
     w = view(WORLD, address)
     t = view(TREE, w.table[TREE_AT])
     d = view(DATA, w.table[DATA_AT])
     lp = view(LOOPS, w.table[LOOPS_AT])
     measure_all(d, lp)
+    result = 0
+    for g in range(lp.count[GROUPS]):
+        if lp.embedded[g] != 0:
+            result = worse(result, predict_group(t, d, w, lp, g))
     note_velocities(w, lp, d.u)
     predict_rows(t, d, lp)
     for g in range(lp.count[GROUPS]):
-        if is_awake(t, lp, g):
+        if is_awake(t, lp, g) and lp.embedded[g] == 0:
             fill_rows(t, d, lp, g)
             factor(lp, g)
             project(t, lp, g, d.u)
     for k in range(d.u.shape[0]):
         lp.predicted[k] = d.u[k]
     follow_velocities(t, d, w, lp, d.u)
-    return 0
+    return result
 
 
 @callback
@@ -158,6 +217,11 @@ def loop_free_stage(address, symmetric, unused_2, unused_3):
     note_velocities(w, lp, pr.u_free)
     for g in range(lp.count[GROUPS]):
         if not is_awake(t, lp, g):
+            continue
+        if lp.embedded[g] != 0:
+            z = view(COMPOUND_STEP, w.table[COMPOUNDS_AT])
+            e = view(EMBEDDING, z.place[EMBEDDING_AT])
+            free_compounds(t, d, w, pr, e, z, part_of_group(lp, g), w.time_step[0])
             continue
         if symmetric == 0:
             fill_rows(t, d, lp, g)
@@ -322,6 +386,25 @@ def second_half(t, d, w, pr, lp, g, h):
         lp.total[s] += lp.left[s]
 
 
+@kernel
+def close_embedded(t, d, w, pr, lp, g):
+    """End of the step of a group whose loops are compounds. Returns what is left of |G u| and of |phi|."""
+    z = view(COMPOUND_STEP, w.table[COMPOUNDS_AT])
+    y, e = view(DYNAMICS, z.place[DYNAMICS_AT]), view(EMBEDDING, z.place[EMBEDDING_AT])
+    end_d, end_e = view(DATA, z.place[END_DATA_AT]), view(EMBEDDING, z.place[END_EMBEDDING_AT])
+    loaded = is_loaded(t, lp, g)
+    error, left = close_compounds(t, d, w, pr, lp, y, e, end_d, end_e, z, g, loaded)
+    note_impulses(lp, g)
+    return left, error
+
+
+@kernel
+def note_impulses(lp, g):
+    """Impulses of a group's rows, from its slots."""
+    for s in range(lp.group_slot[g], lp.group_slot[g + 1]):
+        lp.impulse[lp.slot[s]] = lp.total[s]
+
+
 @callback
 def loop_close_stage(address, handed_back, unused_2, unused_3):
     """Close positions and velocities at the end of a step; forces and wrenches. Returns 0.
@@ -349,6 +432,11 @@ def loop_close_stage(address, handed_back, unused_2, unused_3):
     for g in range(lp.count[GROUPS]):
         if not is_awake(t, lp, g):
             continue
+        if lp.embedded[g] != 0:
+            misfit, error = close_embedded(t, d, w, pr, lp, g)
+            largest = max(largest, error)
+            lp.closure[MISFIT] = max(lp.closure[MISFIT], misfit)
+            continue
         reactions(t, lp, pr, g)
         if lp.midpoint[0] != 0 and w.table[SOFT_AT] == 0 and is_loaded(t, lp, g):
             second_half(t, d, w, pr, lp, g, h)
@@ -356,12 +444,12 @@ def loop_close_stage(address, handed_back, unused_2, unused_3):
         add_group_forces(t, w, lp, g, h)
         if rough:
             misfit, error = close_anew(t, d, pr, lp, g)
-            largest = max(largest, error)
         else:
-            largest = max(largest, lp.closure[CLOSURE])
+            error = lp.closure[CLOSURE]
+        largest = max(largest, error)
+        lp.left_open[g] = 0 if error <= OPEN else 1
         lp.closure[MISFIT] = max(lp.closure[MISFIT], misfit)
-        for s in range(lp.group_slot[g], lp.group_slot[g + 1]):
-            lp.impulse[lp.slot[s]] = lp.total[s]
+        note_impulses(lp, g)
     follow_velocities(t, d, w, lp, pr.u)
     lp.closure[CLOSURE] = largest
     sum_wrenches(lp, h)
@@ -369,6 +457,52 @@ def loop_close_stage(address, handed_back, unused_2, unused_3):
         now = lp.closure[CLOSURE] if k == 0 else lp.closure[MISFIT]
         worst = WORST_CLOSURE if k == 0 else WORST_MISFIT
         lp.closure[worst] = max(lp.closure[worst], now)
+    return 0
+
+
+@callback
+def answer_part(address, _a, _b, _c):
+    """Responses of bodies and coordinates of parts with compounds, for RESPONSES.others. Returns 0."""
+    w = view(WORLD, address)
+    t, d, lp = view(TREE, w.table[TREE_AT]), view(DATA, w.table[DATA_AT]), view(LOOPS, w.table[LOOPS_AT])
+    e = view(EMBEDDING, view(COMPOUND_STEP, w.table[COMPOUNDS_AT]).place[EMBEDDING_AT])
+    r = view(RESPONSES, view(SOURCES, w.table[SOURCES_AT]).responses[0])
+    for g in range(lp.count[GROUPS]):
+        if lp.embedded[g] != 0:
+            responses_of_part(t, d, e, r, part_of_group(lp, g))
+    return 0
+
+
+@callback
+def answer_row(address, at, part, _c):
+    """Response of a constraint's row to a part with compounds: Y of the problem from J, from `at` on. Returns 0."""
+    w = view(WORLD, address)
+    t, d, pr = view(TREE, w.table[TREE_AT]), view(DATA, w.table[DATA_AT]), view(PROBLEM, w.table[PROBLEM_AT])
+    z, lp = view(COMPOUND_STEP, w.table[COMPOUNDS_AT]), view(LOOPS, w.table[LOOPS_AT])
+    begin, end = t.part_dof[part], t.part_dof[part + 1]
+    for k in range(begin, end):
+        z.loaded[k], lp.kept_u[k] = pr.J[at + k - begin], 0.0
+    answer_impulse(t, d, view(EMBEDDING, z.place[EMBEDDING_AT]), part, z.loaded, lp.kept_u)
+    for k in range(begin, end):
+        pr.Y[at + k - begin] = lp.kept_u[k]
+        lp.kept_u[k] = 0.0
+    return 0
+
+
+@entry("i8(i8,i8,i8,i8,i8[::1])")
+def look_for_void_rows(tree, data, loops, embedding, void):
+    """`note_void_rows` by addresses. Returns 0."""
+    note_void_rows(view(TREE, tree), view(DATA, data), view(LOOPS, loops), view(EMBEDDING, embedding), void)
+    return 0
+
+
+@entry("i8(i8)")
+def note_partitions(world):
+    """Rebuild partitions from what a snapshot keeps of them. Returns 0."""
+    w = view(WORLD, world)
+    z = view(COMPOUND_STEP, w.table[COMPOUNDS_AT])
+    e, end = view(EMBEDDING, z.place[EMBEDDING_AT]), view(EMBEDDING, z.place[END_EMBEDDING_AT])
+    restore_partitions(view(TREE, w.table[TREE_AT]), view(LOOPS, w.table[LOOPS_AT]), e, end)
     return 0
 
 

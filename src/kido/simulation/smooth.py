@@ -156,7 +156,7 @@ def smooth_parts(address, begin, end, worker):
     d = view(DATA, w.table[DATA_AT])
     pr = view(PROBLEM, w.table[PROBLEM_AT])
     h = w.time_step[0]
-    coupled = w.table[LOOP_PREDICT] != 0
+    coupled = w.table[LOOP_PREDICT] != 0  # compounds move by the stages of constraints
     r = view(RESPONSES, view(SOURCES, w.table[SOURCES_AT]).responses[0])
     lanes, numbers = r.lanes[worker, 0], r.lanes[worker, 1]
     group = view(FREE_LANES, numbers)
@@ -179,7 +179,7 @@ def smooth_parts(address, begin, end, worker):
             if fast:
                 place_at_middle(d, w.start_u, r.number, first, t.first_dof[first], h)
         transforms(t, d, first, last)
-        if mobile:
+        if mobile and r.apart[part] == 0:
             status = predict_part(t, d, w, first, last, h)
             if not coupled:
                 free_part(t, d, w, pr, first, last, h)
@@ -189,7 +189,7 @@ def smooth_parts(address, begin, end, worker):
                     if fast:
                         keep_centre(d, pr.u_free, w.start_u, r.number, first, k, h)
             result = worse(result, 1 + status)
-        else:
+        elif not mobile:
             for k in range(t.first_dof[first], t.first_dof[last]):
                 pr.u_free[k] = 0.0
     if waiting > 0:
@@ -243,9 +243,9 @@ def smooth_stage(address, unused_1, unused_2, unused_3):
     else:
         result = smooth_in_threads(address, parts)
     if coupled:  # constraints between bodies change velocities, and with them the velocity products
-        call4(w.table[LOOP_PREDICT], address, 0, 0, 0)
+        result = worse(result, call4(w.table[LOOP_PREDICT], address, 0, 0, 0))
         for part in range(parts):
-            if t.part_mobile[part] != 0:
+            if t.part_mobile[part] != 0 and r.apart[part] == 0:
                 first, last = t.part_body[part], t.part_body[part + 1]
                 free_part(t, d, w, pr, first, last, h)
                 if last > first and r.free[first] != NOT_FREE:

@@ -10,7 +10,7 @@ from kido.simulation.actuate import actuate_stage
 from kido.simulation.contact_surface import ContactSurfaceHandler
 from kido.simulation.euler import explicit_finish, explicit_smooth, semi_implicit_finish, semi_implicit_smooth
 from kido.simulation.finish import finish_share, finish_stage
-from kido.simulation.loops import LOOP_STAGES
+from kido.simulation.loops import LOOP_STAGES, answer_part, answer_row
 from kido.simulation.sleep import sleeping_stage
 from kido.simulation.smooth import smooth_stage
 from kido.simulation.soft_balance import balance_part
@@ -109,3 +109,15 @@ def write_table(engine: Engine) -> None:
         table[schema.LOOPS_AT] = engine.loops.container.address
         table[schema.USERS_AT] = engine.loops.users.container.address
         table[schema.LOOP_USER] = int(bool(engine.loops.users.constraints))
+    link_compounds(engine)
+
+
+def link_compounds(engine: Engine) -> None:
+    """Tell the step where compounds are, and responses and rows who makes theirs."""
+    responses = engine.responses.container
+    if engine.loops is None or not engine.loops.compounds.any:
+        responses.apart[:] = responses.others[:] = 0
+        return
+    engine.world.table[schema.COMPOUNDS_AT] = engine.loops.compounds.container.address
+    responses.others[:] = answer_part.address, engine.world.address
+    engine.loops.container.answer[:] = answer_row.address, engine.world.address

@@ -16,7 +16,7 @@ import math
 from kido.constraints.loop_factor import DROP, measure_all
 from kido.dynamics.embedding.blocks import dot6
 from kido.dynamics.embedding.compound import compound_rest
-from kido.dynamics.embedding.schema import COMPOUNDS, LOOSE, LOOSE_RANK
+from kido.dynamics.embedding.schema import COMPOUNDS, ITEMS, LOOSE, LOOSE_RANK
 from kido.dynamics.embedding.settle import CLOSED, settle_tree
 from kido.dynamics.embedding.solve import begin_response, response_of_tree
 from kido.dynamics.embedding.sweeps import gather_bias_of_tree, scatter_accelerations
@@ -136,8 +136,8 @@ def repeat_accelerations(t, d, e):
         start_bias(t, d, i)
     for c in range(e.count[COMPOUNDS]):
         compound_rest(d, e, c)
-    gather_bias_of_tree(t, d, e, 1.0, d.tau)
-    scatter_accelerations(t, d, e, 1.0, d.A, d.udot)
+    gather_bias_of_tree(t, d, e, 0, e.count[ITEMS], 1.0, d.tau)
+    scatter_accelerations(t, d, e, 0, e.count[ITEMS], 1.0, d.A, d.udot)
 
 
 @kernel

@@ -126,13 +126,20 @@ def embed(
         "ties": firsts["tie"][-1], "touches": sum(map(len, touches)), "pivots1": len(rows) + count + 1,
         "matrix": matrix[-1], "entries": matrix[-1], "squares": squares[-1], "motions": motions[-1],
         "links": len(parent), "dofs": len(tree.body_of_dof), "loop_rows": len(lp.kind),
-        "loose_rows": len(slots), "slots": len(slot_of),
+        "loose_rows": len(slots), "slots": len(slot_of), "parts1": len(tree.part_mobile) + 1,
     }  # fmt: skip
     e = Container(EMBEDDING, **{name: max(size, 1) for name, size in sizes.items()})
     e.count[[COMPOUNDS, ITEMS, LOOSE]] = count, len(items), len(slots)
     _write(e.loose, slots)
     e.count[AXIAL] = int(np.isin(lp.mode[: int(lp.first_row[-1])], (SPRING, DRIVEN)).any())
     _write(e.item, items)
+    part_of_item = tree.part[[i if i >= 0 else compounds[-1 - i][0] for i in items]] if items else []
+    e.part_item[:] = np.searchsorted(part_of_item, np.arange(len(e.part_item)))
+    e.owner[:] = -1
+    for c, own in enumerate(compounds):
+        e.owner[own] = c
+    for m, link in enumerate(members):
+        e.number[link] = m
     _write(e.member, members)
     _write(e.above, above)
     _write(e.dof, dofs)

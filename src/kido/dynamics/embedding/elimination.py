@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import math
 
-from kido.constraints.loop_schema import SHIFT
+from kido.constraints.loop_schema import COUPLE, LENGTH, SCREW, SHIFT
 from kido.dynamics.embedding.rows import write_row
-from kido.jit import kernel
+from kido.jit import inlined, kernel
+from kido.math.so3 import cross
 
 SMALL_ROW = 1e-3  # share of a compound's largest number that counts as a row's largest at least
 NEAR = 0.3  # share of the largest candidate from which a pivot with fewer numbers in its row is preferred
@@ -26,6 +27,18 @@ def places_of(e, c):
 
 
 @kernel
+def mark_rows(e, c):
+    """`mark` of the places that rows have, and nothing else."""
+    n, at = places_of(e, c), e.matrix_at[c]
+    for row in range(e.first_row[c], e.first_row[c + 1]):
+        for k in range(n + 1):
+            e.mark[at + k] = 0
+        for k in range(e.first_touch[row], e.first_touch[row + 1]):
+            e.mark[at + e.touch[k]] = 1
+        at += n + 1
+
+
+@kernel
 def write_all_rows(lp, e, c):
     """All rows of a compound, in their order, and nothing else, to K; `row_scale` their largest numbers.
 
@@ -33,14 +46,13 @@ def write_all_rows(lp, e, c):
     """
     n, at = places_of(e, c), e.matrix_at[c]
     whole = 0.0
+    mark_rows(e, c)
     for row in range(e.first_row[c], e.first_row[c + 1]):
         for k in range(n + 1):
             e.K[at + k] = 0.0
-            e.mark[at + k] = 0
         write_row(lp, e, c, row, at)
         largest = 0.0
         for k in range(e.first_touch[row], e.first_touch[row + 1]):
-            e.mark[at + e.touch[k]] = 1
             largest = max(largest, math.fabs(e.K[at + e.touch[k]]))
         e.row_scale[row] = largest
         whole = max(whole, largest)
@@ -169,6 +181,12 @@ def choose_partition(t, lp, e, c):
     """Independent and dependent coordinates of a compound anew, at the present columns and directions."""
     write_all_rows(lp, e, c)
     choose_pivots(e, c)
+    note_partition(t, lp, e, c)
+
+
+@kernel
+def note_partition(t, lp, e, c):
+    """All that follows from `kept`, `solved` and `rank`; uses up `mark` of the rows."""
     order_independent(t, e, c)
     note_elimination(e, c)
     n, at, first = places_of(e, c), e.matrix_at[c], e.first_row[c]
@@ -212,6 +230,55 @@ def reduce_rows(lp, e, c):
         write_row(lp, e, c, first + e.kept[first + s], base + s * (n + 1))
         e.K[base + s * (n + 1) + n] = 0.0
     return eliminate_rows(e, c)
+
+
+@kernel
+def reduce_rows_against(lp, e, c, u, share):
+    """`eliminate_rows` of the kept rows in the directions that they have, with share * K u on the right-hand side.
+
+    Notes `lever`, the least pivot beside what coordinates move a row's point by in any direction: where that vanishes
+    rows lose rank.
+    """
+    n, first, place, base = places_of(e, c), e.first_row[c], e.first_place[c], e.matrix_at[c]
+    clear_kept_rows(e, c)
+    for s in range(e.rank[c]):
+        row, at = first + e.kept[first + s], base + s * (n + 1)
+        write_row(lp, e, c, row, at)
+        value = 0.0
+        for k in range(e.first_touch[row], e.first_touch[row + 1]):
+            value += e.K[at + e.touch[k]] * u[e.dof[place + e.touch[k]]]
+        e.K[at + n] = share * value
+    least = eliminate_rows(e, c)
+    e.lever[c] = 1.0
+    for s in range(e.rank[c]):
+        row, pivot = first + e.kept[first + s], e.K[base + s * (n + 1) + e.solved[place + s]]
+        e.lever[c] = min(e.lever[c], 1.0 / (math.fabs(pivot) * reach_of_row(lp, e, c, row)))
+    return least
+
+
+@inlined
+def is_length(kind):
+    """Whether a row's numbers are lengths."""
+    return kind == SHIFT or kind == LENGTH or kind == SCREW
+
+
+@kernel
+def reach_of_row(lp, e, c, row):
+    """How far a coordinate moves a row's point at most, or turns what the row turns, whatever the row's direction."""
+    r, first = e.row[row], e.first_place[c]
+    x, y, z = lp.point[r, 0] - e.point[c, 0], lp.point[r, 1] - e.point[c, 1], lp.point[r, 2] - e.point[c, 2]
+    most = 0.0
+    for k in range(e.first_touch[row], e.first_touch[row + 1]):
+        if lp.kind[r] == COUPLE:
+            most = max(most, math.fabs(e.touch_factor[k]))
+        else:
+            s = first + e.touch[k]
+            v0, v1, v2 = e.S[s, 0], e.S[s, 1], e.S[s, 2]
+            if is_length(lp.kind[r]):
+                v0, v1, v2 = cross(v0, v1, v2, x, y, z)
+                v0, v1, v2 = v0 + e.S[s, 3], v1 + e.S[s, 4], v2 + e.S[s, 5]
+            most = max(most, v0 * v0 + v1 * v1 + v2 * v2)
+    return most if lp.kind[r] == COUPLE else math.sqrt(most)
 
 
 @kernel

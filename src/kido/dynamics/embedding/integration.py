@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import math
 
-from kido.constraints.loop_schema import COUPLE, LENGTH, LOOPS, SCREW, SHIFT
+from kido.constraints.loop_schema import COUPLE, LOOPS
+from kido.dynamics.embedding.elimination import is_length
 from kido.dynamics.embedding.rows import compound_columns, write_row
 from kido.dynamics.embedding.schema import COMPOUNDS, EMBEDDING
 from kido.dynamics.moving import (
@@ -45,12 +46,6 @@ def count_independent(e, m):
     for k in range(e.first_place[e.count[COMPOUNDS]]):
         if e.role[k] < 0:
             m.counted[e.dof[k]] = 0
-
-
-@kernel
-def is_length(kind):
-    """Whether a row's numbers are lengths."""
-    return kind == SHIFT or kind == LENGTH or kind == SCREW
 
 
 @kernel

@@ -87,24 +87,34 @@ def partition(t, d, lp, y, e, c):
 
 
 @kernel
-def close_compound(t, d, lp, y, e, c):
-    """Dependent positions of a compound by Newton's method; d.u is used up. Returns the largest |phi - aim|."""
+def closing_direction(d, lp, y, e, c):
+    """xb: what Newton's method moves the dependent coordinates of a compound by; needs `measure_compound`."""
+    first, n, base = e.first_row[c], e.first_place[c + 1] - e.first_place[c], e.matrix_at[c]
+    compound_columns(d, e, c)
+    reduce_rows(lp, e, c)
+    for s in range(e.rank[c]):
+        row = first + e.kept[first + s]
+        e.K[base + s * (n + 1) + n] = y.aim[e.slot[row]] - lp.phi[e.row[row]]
+    solve_right(e, c)
+
+
+@kernel
+def close_compound(t, d, lp, y, e, c, closed):
+    """Dependent positions of a compound by Newton's method; d.u is used up. Returns the largest |phi - aim|.
+
+    Args:
+        closed: largest |phi - aim| that is good enough.
+    """
     compound_transforms(t, d, e, c)
     measure_compound(d, lp, e, c)
     error = openness(lp, y, e, c, 0)
-    place, first = e.first_place[c], e.first_row[c]
-    n, base = e.first_place[c + 1] - place, e.matrix_at[c]
+    place = e.first_place[c]
     for _ in range(MOST_STEPS):
-        if not error > CLOSED:
+        if not error > closed:
             break
-        compound_columns(d, e, c)
-        reduce_rows(lp, e, c)
-        for s in range(e.rank[c]):
-            row = first + e.kept[first + s]
-            e.K[base + s * (n + 1) + n] = y.aim[e.slot[row]] - lp.phi[e.row[row]]
-        solve_right(e, c)
+        closing_direction(d, lp, y, e, c)
         largest = 0.0
-        for s in range(place, place + n):
+        for s in range(place, e.first_place[c + 1]):
             d.u[e.dof[s]] = 0.0
         for s in range(e.rank[c]):
             k = place + e.solved[place + s]
@@ -180,7 +190,7 @@ def settle_compound(t, d, lp, y, e, c, before):
     Returns:
         The largest |phi - aim|, and whether another partition should do better.
     """
-    close_compound(t, d, lp, y, e, c)
+    close_compound(t, d, lp, y, e, c, CLOSED)
     error = openness(lp, y, e, c, 1)
     settle_velocities(d, lp, y, e, c, before)
     poor = is_poor(e, c) or not error <= OPEN
@@ -245,7 +255,7 @@ def partition_tree(t, d, lp, y, e):
                 error = openness(lp, y, e, c, 1)
                 if error <= CLOSED or (error <= OPEN and error >= 0.5 * before):
                     break
-                close_compound(t, d, lp, y, e, c)
+                close_compound(t, d, lp, y, e, c, CLOSED)
                 error = openness(lp, y, e, c, 1)
             if not error <= worst:
                 worst = error

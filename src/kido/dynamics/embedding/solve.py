@@ -6,7 +6,7 @@ from kido.constraints.loop_factor import measure_all
 from kido.dynamics.embedding.blocks import add_six, dot6
 from kido.dynamics.embedding.compound import compound_geometry, fill_right_side
 from kido.dynamics.embedding.elimination import solve_right, solve_transposed
-from kido.dynamics.embedding.schema import AXIAL, COMPOUNDS
+from kido.dynamics.embedding.schema import AXIAL, COMPOUNDS, ITEMS
 from kido.dynamics.embedding.sweeps import (
     articulate_and_gather,
     articulate_tree,
@@ -66,7 +66,7 @@ def accelerations_of_tree(t, d, lp, y, e):
     begin_forces(t, d, lp, y, e)
     least = compounds_at_state(d, lp, y, e)
     status = articulate_and_gather(t, d, e, d.tau)
-    scatter_accelerations(t, d, e, 1.0, d.A, d.udot)
+    scatter_accelerations(t, d, e, 0, e.count[ITEMS], 1.0, d.A, d.udot)
     return least, status
 
 
@@ -150,7 +150,7 @@ def begin_response(t, d, lp, y, e):
     least = 1.0
     for c in range(e.count[COMPOUNDS]):
         least = min(least, compound_geometry(d, lp, y, e, c, 0))
-    return least, articulate_tree(t, d, e, 0.0)
+    return least, articulate_tree(t, d, e, 0, e.count[ITEMS], 0.0)
 
 
 @kernel
@@ -183,5 +183,5 @@ def response_of_tree(t, d, e, impulse, jump, change):
             fill_right_side(e, c, jump)
             solve_right(e, c)
         motions_from(e, c)
-    gather_bias_of_tree(t, d, e, 0.0, impulse)
-    scatter_accelerations(t, d, e, 0.0, d.B, change)
+    gather_bias_of_tree(t, d, e, 0, e.count[ITEMS], 0.0, impulse)
+    scatter_accelerations(t, d, e, 0, e.count[ITEMS], 0.0, d.B, change)

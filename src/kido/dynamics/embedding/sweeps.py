@@ -81,9 +81,12 @@ def scatter_link(t, d, i, share, A, out):
 
 
 @kernel
-def gather_bias_of_tree(t, d, e, share, tau):
-    """e, y and z of the tree with compounds, from bodies' own biases in z; `share` as in `scatter_link`."""
-    for q in range(e.count[ITEMS] - 1, -1, -1):
+def gather_bias_of_tree(t, d, e, begin, end, share, tau):
+    """e, y and z of the tree with compounds, from bodies' own biases in z; `share` as in `scatter_link`.
+
+    This and the other sweeps go over items begin..end-1, those of one part or all.
+    """
+    for q in range(end - 1, begin - 1, -1):
         i = e.item[q]
         if i >= 0:
             link_bias(t, d, i, share, tau)
@@ -92,9 +95,9 @@ def gather_bias_of_tree(t, d, e, share, tau):
 
 
 @kernel
-def scatter_accelerations(t, d, e, share, A, out):
+def scatter_accelerations(t, d, e, begin, end, share, A, out):
     """`out` of the free coordinates and A of all links; `share` as in `scatter_link`."""
-    for q in range(e.count[ITEMS]):
+    for q in range(begin, end):
         i = e.item[q]
         if i >= 0:
             scatter_link(t, d, i, share, A, out)
@@ -103,14 +106,14 @@ def scatter_accelerations(t, d, e, share, A, out):
 
 
 @kernel
-def articulate_tree(t, d, e, h):
+def articulate_tree(t, d, e, begin, end, h):
     """`articulated_inertias` on the tree with compounds, from bodies' own inertias in P.
 
     Returns:
         -1, a coordinate whose inertia is not positive, or -2 - c for a compound whose D is not.
     """
     status = -1
-    for q in range(e.count[ITEMS] - 1, -1, -1):
+    for q in range(end - 1, begin - 1, -1):
         i = e.item[q]
         if i >= 0:
             P, found = eliminate_joint(t, d, i, read_inertia(d, i), h, -1.0)

@@ -1,0 +1,283 @@
+"""Responses of a tree with compounds to unit wrenches on bodies and to unit forces on coordinates, in lanes.
+
+What `kido.kernels.responses` makes of an ordinary tree: J_i and R_i of each body that was asked for, a column for each
+coordinate. A wrench z on member m of a compound, moved to the compound's point, meets the places on the way from m
+to the compound's parent:
+
+    eps_a = -sum_s X_sa S_s . z,    y = L^-1 eps,    z <- z + g^T y
+
+and on the way back L^T w = y - g A_parent are the velocities of the independent coordinates. So loops stay closed
+whatever the impulses are. Needs transforms, `compound_geometry` and `articulate_tree`.
+"""
+
+from __future__ import annotations
+
+from kido.dynamics.embedding.sweeps import gather_bias_of_tree, scatter_accelerations
+from kido.jit import inlined, kernel, lanes_view, view
+from kido.kernels.inverse_dynamics import column_dot
+from kido.kernels.responses import (
+    ASKED,
+    COLUMNS,
+    LANES,
+    MADE,
+    NUMBERS_AT,
+    RESPONSE_SWEEP,
+    SWEEP_AT,
+    body_jacobian_rows,
+    joint_velocity,
+    keep_response,
+    parent_velocity,
+    put_velocity,
+)
+from kido.math.so3 import cross
+
+
+@inlined
+def column_dof(e, c, a):
+    """Coordinate of the tree that is column a of compound c."""
+    place = e.first_place[c]
+    return e.dof[place + e.solved[place + e.rank[c] + a]]
+
+
+@inlined
+def meet_member(e, w, c, m, offset, column, z0, z1, z2, z3, z4, z5):
+    """Take -S . z of a member's places into e of the compound's columns."""
+    for s in range(e.member_place[m], e.member_place[m + 1]):
+        value = -(
+            (e.S[s, 0] * z0 + e.S[s, 1] * z1 + e.S[s, 2] * z2) + (e.S[s, 3] * z3 + e.S[s, 4] * z4 + e.S[s, 5] * z5)
+        )
+        role = e.role[s]
+        if role >= 0:
+            if role < e.free[c]:
+                k = e.dof[s] - offset
+                w.e[k, column] = w.e[k, column] + value
+        else:
+            X = e.X_at[c] + (-1 - role) * (e.columns[c] + 1)
+            for a in range(e.free[c]):
+                k = column_dof(e, c, a) - offset
+                w.e[k, column] = w.e[k, column] + e.X[X + a] * value
+
+
+@inlined
+def leave_compound(e, w, c, offset, column, z0, z1, z2, z3, z4, z5):
+    """y = L^-1 e of the compound's columns, and z that its parent gets."""
+    place, free, D = e.first_place[c], e.free[c], e.X_at[c]
+    for a in range(free):
+        k = column_dof(e, c, a) - offset
+        value = w.e[k, column]
+        for b in range(a):
+            value = value - e.D[D + a * free + b] * w.e[column_dof(e, c, b) - offset, column]
+        value = value * e.D[D + a * free + a]
+        w.e[k, column] = value
+        g = place + a
+        z0 = z0 + e.g[g, 0] * value
+        z1 = z1 + e.g[g, 1] * value
+        z2 = z2 + e.g[g, 2] * value
+        z3 = z3 + e.g[g, 3] * value
+        z4 = z4 + e.g[g, 4] * value
+        z5 = z5 + e.g[g, 5] * value
+    return z0, z1, z2, z3, z4, z5
+
+
+@inlined
+def leave_link(t, d, w, i, offset, column, z0, z1, z2, z3, z4, z5):
+    """Shares e of an ordinary link's coordinates, and z that its parent gets."""
+    for k in range(t.first_dof[i + 1] - 1, t.first_dof[i] - 1, -1):
+        e = (w.e[k - offset, column] - column_dot(d, k, z0, z1, z2, z3, z4, z5)) * d.Dinv[k]
+        w.e[k - offset, column] = e
+        z0 = z0 + d.U[k, 0] * e
+        z1 = z1 + d.U[k, 1] * e
+        z2 = z2 + d.U[k, 2] * e
+        z3 = z3 + d.U[k, 3] * e
+        z4 = z4 + d.U[k, 4] * e
+        z5 = z5 + d.U[k, 5] * e
+    x, y, z = cross(d.l[i, 0], d.l[i, 1], d.l[i, 2], z3, z4, z5)
+    return z0 + x, z1 + y, z2 + z, z3, z4, z5
+
+
+@inlined
+def pull_up(t, d, e, w, i, offset, column, z0, z1, z2, z3, z4, z5):
+    """Shares e of the coordinates from link i up to the base, from z on it about its origin and what e has of forces.
+
+    Where the compound's columns are met by the way, they have the sums over all members' places.
+    """
+    while i >= 0:
+        c = e.owner[i]
+        if c < 0:
+            z0, z1, z2, z3, z4, z5 = leave_link(t, d, w, i, offset, column, z0, z1, z2, z3, z4, z5)
+            i = t.parent[i]
+        else:
+            x, y, z = cross(d.p[i, 0] - e.point[c, 0], d.p[i, 1] - e.point[c, 1], d.p[i, 2] - e.point[c, 2], z3, z4, z5)
+            z0, z1, z2 = z0 + x, z1 + y, z2 + z
+            m = e.number[i]
+            while m >= 0:
+                meet_member(e, w, c, m, offset, column, z0, z1, z2, z3, z4, z5)
+                m = e.above[m]
+            z0, z1, z2, z3, z4, z5 = leave_compound(e, w, c, offset, column, z0, z1, z2, z3, z4, z5)
+            i = e.parent[c]
+
+
+@inlined
+def spread_columns(d, e, w, c, first, offset, column):
+    """Velocities s of a compound's coordinates, from its parent's and the columns' y in e."""
+    place, free, D, p = e.first_place[c], e.free[c], e.X_at[c], e.parent[c]
+    for a in range(free - 1, -1, -1):
+        k = column_dof(e, c, a) - offset
+        value = w.e[k, column]
+        if p >= 0:
+            g, j = place + a, p - first
+            value = value - (
+                (e.g[g, 0] * w.B[j, 0, column] + e.g[g, 1] * w.B[j, 1, column] + e.g[g, 2] * w.B[j, 2, column])
+                + (e.g[g, 3] * w.B[j, 3, column] + e.g[g, 4] * w.B[j, 4, column] + e.g[g, 5] * w.B[j, 5, column])
+            )
+        for b in range(a + 1, free):
+            value = value - e.D[D + b * free + a] * w.s[column_dof(e, c, b) - offset, column]
+        w.s[k, column] = value * e.D[D + a * free + a]
+    for s in range(place, e.first_place[c + 1]):
+        role = e.role[s]
+        if role < 0:
+            X = e.X_at[c] + (-1 - role) * (e.columns[c] + 1)
+            value = 0.0 * w.wrench[0, 0]
+            for a in range(free):
+                value = value + e.X[X + a] * w.s[column_dof(e, c, a) - offset, column]
+            w.s[e.dof[s] - offset, column] = value
+
+
+@inlined
+def velocity_above(d, t, w, i, first, c):
+    """Velocity of link i's origin if only its parent moves."""
+    zero = 0.0 * w.wrench[0, 0]
+    b = zero, zero, zero, zero, zero, zero
+    if t.parent[i] >= first:
+        b = parent_velocity(d, w, i, t.parent[i] - first, c)
+    return b
+
+
+@inlined
+def push_down(t, d, e, w, part, c):
+    """Velocities s of all coordinates of a part from the shares e, base to tips, column c."""
+    first, offset = t.part_body[part], t.part_dof[part]
+    for q in range(e.part_item[part], e.part_item[part + 1]):
+        i = e.item[q]
+        if i >= 0:
+            b = velocity_above(d, t, w, i, first, c)
+            for k in range(t.first_dof[i], t.first_dof[i + 1]):
+                b = joint_velocity(d, w, k, k - offset, c, b)
+            put_velocity(w, i - first, c, b)
+        else:
+            own = -1 - i
+            spread_columns(d, e, w, own, first, offset, c)
+            for m in range(e.first_member[own], e.first_member[own + 1]):
+                j = e.member[m]
+                b = velocity_above(d, t, w, j, first, c)
+                for k in range(t.first_dof[j], t.first_dof[j + 1]):
+                    s = w.s[k - offset, c]
+                    b = (
+                        b[0] + d.H[k, 0] * s,
+                        b[1] + d.H[k, 1] * s,
+                        b[2] + d.H[k, 2] * s,
+                        b[3] + d.H[k, 3] * s,
+                        b[4] + d.H[k, 4] * s,
+                        b[5] + d.H[k, 5] * s,
+                    )
+                put_velocity(w, j - first, c, b)
+
+
+@kernel
+def clear_columns(w, length):
+    """Zero shares and velocities of a part's coordinates."""
+    for c in range(COLUMNS):
+        zero = 0.0 * w.wrench[0, c]
+        for k in range(length):
+            w.e[k, c] = zero
+            w.s[k, c] = zero
+
+
+@kernel
+def body_responses(t, d, e, r, body):
+    """J_i and R_i of one body to the rows reserved for it."""
+    w = lanes_view(RESPONSE_SWEEP, r.place[SWEEP_AT])
+    part = t.part[body]
+    first, offset = t.part_body[part], t.part_dof[part]
+    length = t.part_dof[part + 1] - offset
+    body_jacobian_rows(t, d, r, body, first, offset, length, r.slot[body])
+    clear_columns(w, length)
+    for c in range(COLUMNS):
+        pull_up(
+            t, d, e, w, body, offset, c,
+            w.wrench[0, c], w.wrench[1, c], w.wrench[2, c], w.wrench[3, c], w.wrench[4, c], w.wrench[5, c],
+        )  # fmt: skip
+        push_down(t, d, e, w, part, c)
+    keep_response(r, view(RESPONSE_SWEEP, r.place[NUMBERS_AT]), body, length, 0)
+
+
+@kernel
+def pull_coordinate(t, d, e, numbers, k, offset, j):
+    """Shares e of a unit force on coordinate k, into number j of each row."""
+    i = t.body_of_dof[k]
+    c = e.owner[i]
+    if c < 0:
+        numbers.e[k - offset, j] = 1.0
+        pull_up(t, d, e, numbers, i, offset, j, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+        return
+    for s in range(e.first_place[c], e.first_place[c + 1]):
+        if e.dof[s] == k:
+            role = e.role[s]
+            if role >= 0:
+                numbers.e[k - offset, j] = 1.0
+            else:
+                X = e.X_at[c] + (-1 - role) * (e.columns[c] + 1)
+                for a in range(e.free[c]):
+                    numbers.e[column_dof(e, c, a) - offset, j] = e.X[X + a]
+    pull_up(t, d, e, numbers, i, offset, j, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+
+
+@kernel
+def responses_of_part(t, d, e, r, part):
+    """Fill the rows of all bodies and coordinates of a part that were asked for."""
+    w = lanes_view(RESPONSE_SWEEP, r.place[SWEEP_AT])
+    numbers = view(RESPONSE_SWEEP, r.place[NUMBERS_AT])
+    for n in range(r.count[MADE]):
+        if t.part[r.made[n]] == part:
+            body_responses(t, d, e, r, r.made[n])
+    offset = t.part_dof[part]
+    length = t.part_dof[part + 1] - offset
+    n, number = 0, r.count[ASKED]
+    while n < number:
+        clear_columns(w, length)
+        together, begin = 0, n
+        while n < number and together < COLUMNS * LANES:
+            if t.part[t.body_of_dof[r.asked[n]]] == part:
+                pull_coordinate(t, d, e, numbers, r.asked[n], offset, together)
+                together += 1
+            n += 1
+        if together == 0:
+            break
+        for c in range(COLUMNS):
+            push_down(t, d, e, w, part, c)
+        j = 0
+        for x in range(begin, n):
+            if t.part[t.body_of_dof[r.asked[x]]] == part:
+                at = r.dof_slot[r.asked[x]]
+                for k in range(length):
+                    r.rows[at + k] = numbers.s[k, j]
+                j += 1
+
+
+@kernel
+def answer_impulse(t, d, e, part, impulse, change):
+    """Velocities `change` of a part's coordinates that a generalized impulse brings about; loops stay closed."""
+    for i in range(t.part_body[part], t.part_body[part + 1]):
+        for j in range(6):
+            d.z[i, j] = 0.0
+    begin, end = e.part_item[part], e.part_item[part + 1]
+    for q in range(begin, end):
+        c = -1 - e.item[q]
+        if c >= 0:
+            for s in range(e.first_place[c], e.first_place[c + 1]):
+                e.xb[s] = 0.0
+            for m in range(e.first_member[c], e.first_member[c + 1]):
+                for j in range(6):
+                    e.A[m, j] = 0.0
+    gather_bias_of_tree(t, d, e, begin, end, 0.0, impulse)
+    scatter_accelerations(t, d, e, begin, end, 0.0, d.B, change)
