@@ -272,3 +272,20 @@ def test_events_of_another_skeletons_coordinates_are_refused():
         with pytest.raises(ModelError, match="no coordinate of skeleton"):
             simulate(arm, RK4(), 0.1, events=event)
     assert np.array_equal(arm.positions, q)
+
+
+@pytest.mark.parametrize("solver", ["", "CE", "TA"])
+def test_a_motion_that_is_done_stays_as_it_was(solver):
+    """Joints and masses that change afterwards are no part of it."""
+    make, skeleton = swinging(solver != "")
+    joint = kido.FreeJoint("loose", transform_from_parent=(0.5, 0.0, 0.0))
+    skeleton.add_body("loose", joint, None, kido.Inertia.from_diagonal(1.0, (0.1, 0.2, 0.3)))
+    skeleton.velocities = np.concatenate([skeleton.velocities[:-6], [1.0, 2.0, 3.0, 0.5, 0.0, 1.0]])
+    motion = simulate(make(solver), DormandPrince(rtol=1e-9), 0.3, dense_output=True)
+    before = motion.dense([0.0501, 0.2])
+    for k in (1, -1):
+        skeleton.joints[k].transform_from_parent = (3.0, 0.0, 0.0)
+        skeleton.bodies[k].inertia = kido.Inertia.from_diagonal(7.0, (1.0, 1.0, 1.0))
+    _ = skeleton.mass_matrix
+    for found, expected in zip(motion.dense([0.0501, 0.2]), before, strict=True):
+        assert np.array_equal(found, expected)

@@ -95,6 +95,11 @@ class DenseOutput:
         self._segments.append(segment)
         self._ends.append(segment.end)
 
+    def _freeze(self, system: System) -> None:
+        """Be of a system that nothing changes any more."""
+        for segment in self._segments:
+            segment.system = system
+
     def _end_at(self, time: float, state: State) -> None:
         """The motion ends within its last step."""
         self._ends[-1] = time

@@ -212,6 +212,8 @@ class Follower:
     def results(self, trajectory: Trajectory, rows: int) -> Trajectory:
         """The results, with events; cut where one ended the motion. `rows` of them are there."""
         stop = self.stop
+        if self.keeps:
+            self.dense._freeze(self.system.frozen())
         if stop is not None:
             T, Q, U = (x[:rows] for x in trajectory[:3])
             kept = stop.time > T

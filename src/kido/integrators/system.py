@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -139,6 +140,14 @@ class System:
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, forces=None, _raise_singular=None)
         self._data = self._new_data()
+
+    def frozen(self) -> Self:
+        """The system as it is now, whatever becomes of the skeleton: what a motion that is done is read by."""
+        made, memo = object.__new__(type(self)), {}
+        state = self.__getstate__()
+        state.update({name: copy.deepcopy(state[name], memo) for name in ("_tree", "_mixed")})
+        made.__setstate__(state)
+        return made
 
     def set_constant(self, forces: Array, given: Array, *motions: Container) -> None:
         """Change the constant joint forces and prescribed accelerations, also of motions made already."""
