@@ -23,6 +23,7 @@ from kido.kernels.responses import Responses
 from kido.kernels.yielding_tree import YIELDING
 from kido.simulation import schema
 from kido.simulation.closed_motion import ClosedMotion
+from kido.simulation.compounds.answers import answer_part, answer_row
 from kido.simulation.contact_events import TouchLog
 from kido.simulation.contact_problem import (
     Arrays,
@@ -37,7 +38,7 @@ from kido.simulation.contact_surface import ContactSurfaceHandler
 from kido.simulation.contacts import ContactSet
 from kido.simulation.filters import filter_arrays, is_tested
 from kido.simulation.loop_system import LoopSystem
-from kido.simulation.loops import LOOP_STAGES, answer_part, answer_row, close_now
+from kido.simulation.loops import LOOP_STAGES, close_now
 from kido.simulation.schema import WORLD
 from kido.simulation.settings import write_options
 from kido.simulation.sleeping import Sleepers, Sleeping

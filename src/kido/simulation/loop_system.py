@@ -15,8 +15,8 @@ from kido.constraints.loop_table import LoopTable
 from kido.constraints.user_constraint import UserConstraint
 from kido.jit import entry, view
 from kido.kernels.kinematics import transforms
-from kido.simulation.compound_loops import CompoundLoops
-from kido.simulation.loops import note_partitions
+from kido.simulation.compounds import CompoundLoops
+from kido.simulation.compounds.answers import note_partitions
 from kido.simulation.user_rows import UserRows
 from kido.tree.schema import DATA, TREE
 

@@ -57,28 +57,21 @@ from kido.constraints.loop_solve import (
 )
 from kido.constraints.soft_contact import link_velocity
 from kido.constraints.sources import FROM_CONSTRAINT, FROM_USER, SOURCES
-from kido.dynamics.embedding.responses import answer_impulse, responses_of_part
 from kido.dynamics.embedding.schema import EMBEDDING
 from kido.dynamics.schema import DYNAMICS
 from kido.jit import callback, entry, kernel, view
 from kido.joints.frames import rotation_of
 from kido.kernels.responses import RESPONSES
 from kido.math.so3 import cross, rotate_inverse
-from kido.simulation.compound_schema import (
+from kido.simulation.compounds.choice import choose_compounds, part_of_group
+from kido.simulation.compounds.ending import close_compounds
+from kido.simulation.compounds.motion import free_compounds, predict_compounds
+from kido.simulation.compounds.schema import (
     COMPOUND_STEP,
     DYNAMICS_AT,
     EMBEDDING_AT,
     END_DATA_AT,
     END_EMBEDDING_AT,
-)
-from kido.simulation.compound_step import (
-    choose_compounds,
-    close_compounds,
-    free_compounds,
-    note_void_rows,
-    part_of_group,
-    predict_compounds,
-    restore_partitions,
 )
 from kido.simulation.schema import (
     COMPOUNDS_AT,
@@ -457,52 +450,6 @@ def loop_close_stage(address, handed_back, unused_2, unused_3):
         now = lp.closure[CLOSURE] if k == 0 else lp.closure[MISFIT]
         worst = WORST_CLOSURE if k == 0 else WORST_MISFIT
         lp.closure[worst] = max(lp.closure[worst], now)
-    return 0
-
-
-@callback
-def answer_part(address, _a, _b, _c):
-    """Responses of bodies and coordinates of parts with compounds, for RESPONSES.others. Returns 0."""
-    w = view(WORLD, address)
-    t, d, lp = view(TREE, w.table[TREE_AT]), view(DATA, w.table[DATA_AT]), view(LOOPS, w.table[LOOPS_AT])
-    e = view(EMBEDDING, view(COMPOUND_STEP, w.table[COMPOUNDS_AT]).place[EMBEDDING_AT])
-    r = view(RESPONSES, view(SOURCES, w.table[SOURCES_AT]).responses[0])
-    for g in range(lp.count[GROUPS]):
-        if lp.embedded[g] != 0:
-            responses_of_part(t, d, e, r, part_of_group(lp, g))
-    return 0
-
-
-@callback
-def answer_row(address, at, part, _c):
-    """Response of a constraint's row to a part with compounds: Y of the problem from J, from `at` on. Returns 0."""
-    w = view(WORLD, address)
-    t, d, pr = view(TREE, w.table[TREE_AT]), view(DATA, w.table[DATA_AT]), view(PROBLEM, w.table[PROBLEM_AT])
-    z, lp = view(COMPOUND_STEP, w.table[COMPOUNDS_AT]), view(LOOPS, w.table[LOOPS_AT])
-    begin, end = t.part_dof[part], t.part_dof[part + 1]
-    for k in range(begin, end):
-        z.loaded[k], lp.kept_u[k] = pr.J[at + k - begin], 0.0
-    answer_impulse(t, d, view(EMBEDDING, z.place[EMBEDDING_AT]), part, z.loaded, lp.kept_u)
-    for k in range(begin, end):
-        pr.Y[at + k - begin] = lp.kept_u[k]
-        lp.kept_u[k] = 0.0
-    return 0
-
-
-@entry("i8(i8,i8,i8,i8,i8[::1])")
-def look_for_void_rows(tree, data, loops, embedding, void):
-    """`note_void_rows` by addresses. Returns 0."""
-    note_void_rows(view(TREE, tree), view(DATA, data), view(LOOPS, loops), view(EMBEDDING, embedding), void)
-    return 0
-
-
-@entry("i8(i8)")
-def note_partitions(world):
-    """Rebuild partitions from what a snapshot keeps of them. Returns 0."""
-    w = view(WORLD, world)
-    z = view(COMPOUND_STEP, w.table[COMPOUNDS_AT])
-    e, end = view(EMBEDDING, z.place[EMBEDDING_AT]), view(EMBEDDING, z.place[END_EMBEDDING_AT])
-    restore_partitions(view(TREE, w.table[TREE_AT]), view(LOOPS, w.table[LOOPS_AT]), e, end)
     return 0
 
 

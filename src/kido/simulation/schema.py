@@ -19,7 +19,7 @@ BEGIN_ISLANDS, SOLVE_ONE, END_ISLANDS, CORRECT_ONE = range(31, 35)
 SOFT_AT, SOFT_ASSEMBLE, SOFT_FINISH, SOFT_BALANCE = range(35, 39)
 # Sleeping parts, and listeners to contacts.
 SLEEP_AT, SLEEPING, EVENTS_AT, EVENTS = range(39, 43)
-COMPOUNDS_AT = 43  # skeletons whose loops are compounds (kido.simulation.compound_step); 0: none
+COMPOUNDS_AT = 43  # skeletons whose loops are compounds (kido.simulation.compounds); 0: none
 TABLE_SIZE = 44
 
 # Entries of `worst`, the largest over all steps so far, and of `last`, those of the last step.

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 from kido.integrators import ExplicitEuler, SemiImplicitEuler
 from kido.simulation import schema
 from kido.simulation.actuate import actuate_stage
+from kido.simulation.compounds.answers import answer_part, answer_row
 from kido.simulation.contact_surface import ContactSurfaceHandler
 from kido.simulation.euler import explicit_finish, explicit_smooth, semi_implicit_finish, semi_implicit_smooth
 from kido.simulation.finish import finish_share, finish_stage
-from kido.simulation.loops import LOOP_STAGES, answer_part, answer_row
+from kido.simulation.loops import LOOP_STAGES
 from kido.simulation.sleep import sleeping_stage
 from kido.simulation.smooth import smooth_stage
 from kido.simulation.soft_balance import balance_part

@@ -1,4 +1,4 @@
-"""What a world keeps of skeletons whose loops are compounds of their trees (kido.simulation.compound_step)."""
+"""What a world keeps of skeletons whose loops are compounds of their trees (kido.simulation.compounds)."""
 
 from __future__ import annotations
 

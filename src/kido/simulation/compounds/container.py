@@ -14,14 +14,14 @@ from kido.dynamics.schema import DYNAMICS
 from kido.integrators import MoreauMidpoint
 from kido.jit import Container
 from kido.joints import ActuatorType
-from kido.simulation.compound_schema import (
+from kido.simulation.compounds.answers import look_for_void_rows
+from kido.simulation.compounds.schema import (
     COMPOUND_STEP,
     DYNAMICS_AT,
     EMBEDDING_AT,
     END_DATA_AT,
     END_EMBEDDING_AT,
 )
-from kido.simulation.loops import look_for_void_rows
 from kido.tree.schema import DATA
 
 if TYPE_CHECKING:

@@ -1,0 +1,76 @@
+"""What compounds are asked for from elsewhere: responses for the contact problem, partitions by snapshots."""
+
+from __future__ import annotations
+
+from kido.constraints.loop_schema import (
+    GROUPS,
+    LOOPS,
+)
+from kido.constraints.sources import SOURCES
+from kido.dynamics.embedding.responses import answer_impulse, responses_of_part
+from kido.dynamics.embedding.schema import EMBEDDING
+from kido.jit import callback, entry, view
+from kido.kernels.responses import RESPONSES
+from kido.simulation.compounds.choice import note_void_rows, part_of_group, restore_partitions
+from kido.simulation.compounds.schema import (
+    COMPOUND_STEP,
+    EMBEDDING_AT,
+    END_EMBEDDING_AT,
+)
+from kido.simulation.schema import (
+    COMPOUNDS_AT,
+    DATA_AT,
+    LOOPS_AT,
+    PROBLEM_AT,
+    SOURCES_AT,
+    TREE_AT,
+    WORLD,
+)
+from kido.solvers.problem import PROBLEM
+from kido.tree.schema import DATA, TREE
+
+
+@callback
+def answer_part(address, _a, _b, _c):
+    """Responses of bodies and coordinates of parts with compounds, for RESPONSES.others. Returns 0."""
+    w = view(WORLD, address)
+    t, d, lp = view(TREE, w.table[TREE_AT]), view(DATA, w.table[DATA_AT]), view(LOOPS, w.table[LOOPS_AT])
+    e = view(EMBEDDING, view(COMPOUND_STEP, w.table[COMPOUNDS_AT]).place[EMBEDDING_AT])
+    r = view(RESPONSES, view(SOURCES, w.table[SOURCES_AT]).responses[0])
+    for g in range(lp.count[GROUPS]):
+        if lp.embedded[g] != 0:
+            responses_of_part(t, d, e, r, part_of_group(lp, g))
+    return 0
+
+
+@callback
+def answer_row(address, at, part, _c):
+    """Response of a constraint's row to a part with compounds: Y of the problem from J, from `at` on. Returns 0."""
+    w = view(WORLD, address)
+    t, d, pr = view(TREE, w.table[TREE_AT]), view(DATA, w.table[DATA_AT]), view(PROBLEM, w.table[PROBLEM_AT])
+    z, lp = view(COMPOUND_STEP, w.table[COMPOUNDS_AT]), view(LOOPS, w.table[LOOPS_AT])
+    begin, end = t.part_dof[part], t.part_dof[part + 1]
+    for k in range(begin, end):
+        z.loaded[k], lp.kept_u[k] = pr.J[at + k - begin], 0.0
+    answer_impulse(t, d, view(EMBEDDING, z.place[EMBEDDING_AT]), part, z.loaded, lp.kept_u)
+    for k in range(begin, end):
+        pr.Y[at + k - begin] = lp.kept_u[k]
+        lp.kept_u[k] = 0.0
+    return 0
+
+
+@entry("i8(i8,i8,i8,i8,i8[::1])")
+def look_for_void_rows(tree, data, loops, embedding, void):
+    """`note_void_rows` by addresses. Returns 0."""
+    note_void_rows(view(TREE, tree), view(DATA, data), view(LOOPS, loops), view(EMBEDDING, embedding), void)
+    return 0
+
+
+@entry("i8(i8)")
+def note_partitions(world):
+    """Rebuild partitions from what a snapshot keeps of them. Returns 0."""
+    w = view(WORLD, world)
+    z = view(COMPOUND_STEP, w.table[COMPOUNDS_AT])
+    e, end = view(EMBEDDING, z.place[EMBEDDING_AT]), view(EMBEDDING, z.place[END_EMBEDDING_AT])
+    restore_partitions(view(TREE, w.table[TREE_AT]), view(LOOPS, w.table[LOOPS_AT]), e, end)
+    return 0

@@ -1,0 +1,166 @@
+"""Positions and velocities of skeletons with compounds at the end of a step: see `kido.simulation.compounds.motion`.
+
+What is of mid-step stays as it is: poses, columns and X of the end have containers of their own.
+"""
+
+from __future__ import annotations
+
+from kido.dynamics.embedding.rows import compound_columns
+from kido.dynamics.embedding.settle import (
+    close_compound,
+    closing_direction,
+    measure_compound,
+    misfit,
+    openness,
+)
+from kido.dynamics.embedding.solve import motions_from
+from kido.dynamics.embedding.sweeps import gather_bias_of_tree, scatter_accelerations
+from kido.jit import kernel
+from kido.kernels.integration import advance
+from kido.kernels.kinematics import transforms
+from kido.simulation.compounds.choice import reach
+from kido.simulation.compounds.motion import implicit
+
+CLOSED = 1e-12  # [m or rad] rows this near to zero are met
+NEAR = 0.2  # [m or rad] most that dependent coordinates are moved by with all others
+STILL, ROUNDS = 1e-11, 5  # share of the velocities by which dependent ones may be off; rounds to get there, at most
+
+
+@kernel
+def answer_off(t, d, lp, e, z, part, u, h):
+    """Change velocities u of a part by the impulse of its rows that changes dependent ones by xb at mid-step."""
+    first, last = t.part_body[part], t.part_body[part + 1]
+    begin, end = e.part_item[part], e.part_item[part + 1]
+    for i in range(first, last):
+        for j in range(6):
+            d.z[i, j] = 0.0
+    for k in range(t.part_dof[part], t.part_dof[part + 1]):
+        z.loaded[k] = 0.0
+    for q in range(begin, end):
+        c = -1 - e.item[q]
+        if c >= 0:
+            for s in range(e.first_place[c], e.first_place[c + 1]):
+                z.loaded[e.dof[s]] = -implicit(t, e.dof[s], h) * e.xb[s]
+            motions_from(e, c)
+    gather_bias_of_tree(t, d, e, begin, end, 0.0, z.loaded)
+    scatter_accelerations(t, d, e, begin, end, 0.0, d.B, lp.kept_u)
+    for k in range(t.part_dof[part], t.part_dof[part + 1]):
+        u[k] += lp.kept_u[k]
+
+
+@kernel
+def move_to_close(t, d, lp, y, e, end_d, end_e, z, part, h):
+    """Positions of the end nearer to phi = 0, by the motion that takes least kinetic energy at mid-step."""
+    first, last = t.part_body[part], t.part_body[part + 1]
+    transforms(t, end_d, first, last)
+    largest = 0.0
+    for q in range(e.part_item[part], e.part_item[part + 1]):
+        c = -1 - e.item[q]
+        if c >= 0:
+            measure_compound(end_d, lp, end_e, c)
+            closing_direction(end_d, lp, y, end_e, c)
+            for s in range(e.first_place[c], e.first_place[c + 1]):
+                e.xb[s] = end_e.xb[s] if e.role[s] < 0 else 0.0
+                largest = max(largest, abs(e.xb[s]))
+    if largest > CLOSED and largest < NEAR:
+        for k in range(t.part_dof[part], t.part_dof[part + 1]):
+            end_d.u[k] = 0.0
+        answer_off(t, d, lp, e, z, part, end_d.u, h)
+        advance(t, end_d, first, last, 1.0)
+
+
+@kernel
+def close_positions(t, d, lp, y, e, end_d, end_e, z, part, h):
+    """Positions of a part at the end of the step onto phi = 0; poses at the end go to the data of the end.
+
+    Returns:
+        The largest |phi| of all rows, those left out too.
+    """
+    for k in range(t.part_dof[part], t.part_dof[part + 1]):
+        end_d.q[k] = d.q[k]
+    move_to_close(t, d, lp, y, e, end_d, end_e, z, part, h)
+    worst = 0.0
+    for q in range(e.part_item[part], e.part_item[part + 1]):
+        i = e.item[q]
+        if i >= 0:
+            transforms(t, end_d, i, i + 1)
+        else:
+            close_compound(t, end_d, lp, y, end_e, -1 - i, CLOSED)
+            worst = max(worst, openness(lp, y, end_e, -1 - i, 1))
+    for k in range(t.part_dof[part], t.part_dof[part + 1]):
+        d.q[k] = end_d.q[k]
+    return worst
+
+
+@kernel
+def dependent_at_end(lp, e, end_d, end_e, part):
+    """X of a part's compounds at the end of the step."""
+    for q in range(e.part_item[part], e.part_item[part + 1]):
+        c = -1 - e.item[q]
+        if c >= 0:
+            compound_columns(end_d, end_e, c)
+            end_e.largest[c] = reach(lp, end_e, c, end_d.u, 0.0)
+
+
+@kernel
+def off_at_end(e, end_e, c, u):
+    """xb = X(q_new) u_i - u_d of a compound: how far its dependent velocities are off. Returns the largest."""
+    place, rank, columns = e.first_place[c], e.rank[c], e.columns[c]
+    largest = 0.0
+    for s in range(place, e.first_place[c + 1]):
+        role = e.role[s]
+        e.xb[s] = 0.0
+        if role < 0:
+            value = -u[e.dof[s]]
+            X = e.X_at[c] + (-1 - role) * (columns + 1)
+            for a in range(columns):
+                value += end_e.X[X + a] * u[e.dof[place + e.solved[place + rank + a]]]
+            e.xb[s] = value
+            largest = max(largest, abs(value))
+    return largest
+
+
+@kernel
+def follow_independent(e, c, u):
+    """Take what `off_at_end` found into the dependent velocities."""
+    for s in range(e.first_place[c], e.first_place[c + 1]):
+        u[e.dof[s]] += e.xb[s]
+
+
+@kernel
+def misfit_at_end(lp, y, e, end_d, end_e, part, u):
+    """Largest |G u| of a part's rows that were left out, as `right` of their slots too."""
+    worst = 0.0
+    for q in range(e.part_item[part], e.part_item[part + 1]):
+        c = -1 - e.item[q]
+        if c >= 0:
+            left = 0.0
+            if e.rank[c] < e.first_row[c + 1] - e.first_row[c]:
+                for s in range(e.first_place[c], e.first_place[c + 1]):
+                    end_d.u[e.dof[s]] = u[e.dof[s]]
+                left, _ = misfit(end_d, lp, y, end_e, c)
+            for row in range(e.first_row[c], e.first_row[c + 1]):
+                lp.right[e.slot[row]] = left if e.pivot[row] < 0 else 0.0
+            worst = max(worst, left)
+    return worst
+
+
+@kernel
+def close_velocities(t, d, lp, y, e, end_d, end_e, z, part, u, h):
+    """Velocities u of a part at the end of the step onto G u = 0. Returns the largest |G u| of rows left out."""
+    dependent_at_end(lp, e, end_d, end_e, part)
+    speed = 0.0
+    for k in range(t.part_dof[part], t.part_dof[part + 1]):
+        speed = max(speed, abs(u[k]))
+    for round in range(ROUNDS + 1):
+        off = 0.0
+        for q in range(e.part_item[part], e.part_item[part + 1]):
+            if e.item[q] < 0:
+                off = max(off, off_at_end(e, end_e, -1 - e.item[q], u))
+        if not off > STILL * speed or round == ROUNDS:
+            break
+        answer_off(t, d, lp, e, z, part, u, h)
+    for q in range(e.part_item[part], e.part_item[part + 1]):
+        if e.item[q] < 0:
+            follow_independent(e, -1 - e.item[q], u)
+    return misfit_at_end(lp, y, e, end_d, end_e, part, u)
