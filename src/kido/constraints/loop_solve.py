@@ -24,6 +24,7 @@ CLOSED = 1e-12  # [m or rad] rows this near to zero are met
 OPEN = 1e-8  # [m or rad] rows farther from zero are not
 MOST = 0.2  # [m or rad] most that one iteration moves a coordinate
 CORRECTIONS = 8  # iterations with the factor of mid-step
+DIGITS = 1e-6  # the same of rows that follow from others but for the digits of model files
 ITERATIONS = 60  # of Newton's method after the state was changed from outside
 ROUGH = 1e-10  # the same above which a group is closed anew
 STILL = 1e-15  # velocity error of a row, relative to the velocities that enter it, that is rounding
@@ -53,6 +54,12 @@ def openness_of_independent(lp, g):
         if not value <= largest:
             largest = value
     return largest
+
+
+@kernel
+def note_open(lp, g):
+    """Note whether a group is open: its rows that do not follow from others, or all by more than files' digits."""
+    lp.left_open[g] = 0 if openness_of_independent(lp, g) <= OPEN and openness(lp, g) <= DIGITS else 1
 
 
 @kernel
@@ -217,15 +224,18 @@ def close_group(t, d, lp, g):
             break
         prepare_group(t, d, lp, g, 0.0)
         move_to_close(t, d, lp, g)
-        moved = measure_group(t, d, lp, g)
+        measure_group(t, d, lp, g)
+        moved = openness_of_independent(lp, g)
         if error < OPEN and not moved < error:
             error = moved
             break
         error = moved
-    if not error <= OPEN:
+    if not (error <= OPEN and openness(lp, g) <= DIGITS):
         keep_positions(t, lp, g, lp.kept_q, d.q)
         error = measure_group(t, d, lp, g)
-    lp.left_open[g] = 0 if error <= OPEN else 1
+    else:
+        error = openness(lp, g)
+    note_open(lp, g)
     prepare_group(t, d, lp, g, 0.0)
     note_start(lp, g)
     keep_positions(t, lp, g, lp.kept_u, d.u)

@@ -46,13 +46,13 @@ from kido.constraints.loop_schema import (
     WORST_MISFIT,
 )
 from kido.constraints.loop_solve import (
-    OPEN,
     close_after_step,
     close_anew,
     close_new,
     is_awake,
     is_new,
     is_weak,
+    note_open,
     seen_as_turn,
 )
 from kido.constraints.soft_contact import link_velocity
@@ -132,7 +132,9 @@ def loop_start_stage(address, unused_1, unused_2, unused_3):
     t = view(TREE, w.table[TREE_AT])
     d = view(DATA, w.table[DATA_AT])
     lp = view(LOOPS, w.table[LOOPS_AT])
-    always = lp.closure[CLOSURE] > OPEN
+    always = False
+    for g in range(lp.count[GROUPS]):
+        always = always or lp.left_open[g] != 0
     if w.table[COMPOUNDS_AT] == 0:
         close_new(t, d, lp, always)
         return 0
@@ -440,7 +442,7 @@ def loop_close_stage(address, handed_back, unused_2, unused_3):
         else:
             error = lp.closure[CLOSURE]
         largest = max(largest, error)
-        lp.left_open[g] = 0 if error <= OPEN else 1
+        note_open(lp, g)
         lp.closure[MISFIT] = max(lp.closure[MISFIT], misfit)
         note_impulses(lp, g)
     follow_velocities(t, d, w, lp, pr.u)

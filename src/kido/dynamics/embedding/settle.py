@@ -23,7 +23,7 @@ from kido.kernels.kinematics import transforms
 CLOSED = 1e-15  # [m or rad] rows this near to what they hold are met: near singular positions velocities feel the rest
 OPEN = 1e-10  # [m or rad] rows farther from it are not
 MISFIT = 1e-7  # share of the largest velocity by which rows left out may be missed
-DROP = 1e-6  # share of a row's largest number below which what is left of it is nothing
+DROP = 1e-4  # share of a row's largest number below which what is left of it is nothing
 ROUGH, COARSE = 100.0, 1e-2  # the same by |phi|: off the positions that close a loop dependent rows look independent
 MOST_STEPS = 30
 MOST_MOVE = 0.3  # [m or rad] most that one step moves a coordinate

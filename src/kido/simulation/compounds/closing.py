@@ -5,6 +5,7 @@ What is of mid-step stays as it is: poses, columns and X of the end have contain
 
 from __future__ import annotations
 
+from kido.constraints.loop_solve import OPEN
 from kido.dynamics.embedding.rows import compound_columns
 from kido.dynamics.embedding.settle import (
     close_compound,
@@ -74,22 +75,22 @@ def close_positions(t, d, lp, y, e, end_d, end_e, z, part, h):
     """Positions of a part at the end of the step onto phi = 0; poses at the end go to the data of the end.
 
     Returns:
-        The largest |phi| of all rows, those left out too.
+        The largest |phi| of all rows, those left out too, and whether the kept rows are closed.
     """
     for k in range(t.part_dof[part], t.part_dof[part + 1]):
         end_d.q[k] = d.q[k]
     move_to_close(t, d, lp, y, e, end_d, end_e, z, part, h)
-    worst = 0.0
+    worst, closed = 0.0, True
     for q in range(e.part_item[part], e.part_item[part + 1]):
         i = e.item[q]
         if i >= 0:
             transforms(t, end_d, i, i + 1)
         else:
-            close_compound(t, end_d, lp, y, end_e, -1 - i, CLOSED)
+            closed = closed and close_compound(t, end_d, lp, y, end_e, -1 - i, CLOSED) <= OPEN
             worst = max(worst, openness(lp, y, end_e, -1 - i, 1))
     for k in range(t.part_dof[part], t.part_dof[part + 1]):
         d.q[k] = end_d.q[k]
-    return worst
+    return worst, closed
 
 
 @kernel

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kido.constraints.loop_solve import DIGITS
 from kido.dynamics.embedding.elimination import (
     solve_transposed,
 )
@@ -12,8 +13,6 @@ from kido.math.so3 import cross
 from kido.simulation.compounds.choice import part_of_group
 from kido.simulation.compounds.closing import close_positions, close_velocities
 from kido.simulation.compounds.motion import implicit, second_half
-
-OPEN = 1e-8  # [m or rad] rows farther from zero are closed by elimination in the next step
 
 
 @kernel
@@ -86,8 +85,8 @@ def close_compounds(t, d, w, pr, lp, y, e, end_d, end_e, z, g, loaded):
     h, part = w.time_step[0], part_of_group(lp, g)
     if loaded:
         second_half(t, d, w, pr, lp, e, z, part, h)
-    error = close_positions(t, d, lp, y, e, end_d, end_e, z, part, h)
+    error, closed = close_positions(t, d, lp, y, e, end_d, end_e, z, part, h)
     left = close_velocities(t, d, lp, y, e, end_d, end_e, z, part, pr.u, h)
     react(t, d, w, lp, e, z, part, pr.u, h)
-    lp.left_open[g] = 0 if error <= OPEN else 1
+    lp.left_open[g] = 0 if closed and error <= DIGITS else 1
     return error, left
