@@ -77,7 +77,8 @@ def _cubic(s: float, h: float, y0: Array, y1: Array, d0: Array, d1: Array) -> Ar
 class DenseOutput:
     """A motion at any time between its first and its last, by the interpolants of its steps.
 
-    Its error is of the order of the step's: fourth for Dormand-Prince and RK4. Closed loops stay closed.
+    Its error is of the order of the step's: fourth for Dormand-Prince and RK4. Closed loops stay closed. What becomes
+    of the skeleton afterwards is no part of it, and copies and pickles are read by themselves.
 
     Example:
         >>> motion = simulate(arm, DormandPrince(), 2.0, dense_output=True)

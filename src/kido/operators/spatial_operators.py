@@ -42,6 +42,8 @@ class SpatialOperators(OperatorState):
     them. `at` makes those of another state, and expressions never mix the two; `move_to` takes operators, and all
     expressions of them, to another state.
 
+    Copies and pickles have a state of their own; expressions are not copied, but composed anew of the copy's operators.
+
     Of soft bodies the skins' points are left out, and so are springs and damping of joints, which are forces like any
     others.
 
