@@ -289,3 +289,14 @@ def test_a_motion_that_is_done_stays_as_it_was(solver):
     _ = skeleton.mass_matrix
     for found, expected in zip(motion.dense([0.0501, 0.2]), before, strict=True):
         assert np.array_equal(found, expected)
+
+
+def test_more_results_than_memory_has_room_for_are_refused(monkeypatch):
+    def full(*_):
+        raise MemoryError
+
+    monkeypatch.setattr("kido.integrators.system.System.motion", full)
+    swing = pendulum(initial_position=0.5)
+    with pytest.raises(ModelError, match=r"101 results of 1 coordinates.*memory"):
+        simulate(swing, RK4(), 0.1)
+    assert swing.positions == [0.5]

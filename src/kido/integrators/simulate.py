@@ -144,7 +144,13 @@ def simulate(
         raise ModelError("simulate: stabilization is for closed loops: expected kido.ConstrainedDynamics")
     kind = CompiledRun if isinstance(integrator, CompiledIntegrator) else PythonRun
     start = system.start(float(wanted[0]), *before)
-    run = kind(system, integrator, wanted, largest, start)
+    try:
+        run = kind(system, integrator, wanted, largest, start)
+    except MemoryError:
+        raise ModelError(
+            f"simulate: {len(wanted)} results of {skeleton.num_dofs} coordinates are more than memory has room for; ask "
+            "for fewer times"
+        ) from None
     if watched or keeps:
         run.follower = Follower(system, EventWatch(system, integrator, skeleton, watched), keeps, wanted[0], start)
     bar = _bar(float(wanted[-1] - wanted[0]), progress)
