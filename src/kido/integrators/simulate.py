@@ -148,8 +148,8 @@ def simulate(
         run = kind(system, integrator, wanted, largest, start)
     except MemoryError:
         raise ModelError(
-            f"simulate: {len(wanted)} results of {skeleton.num_dofs} coordinates are more than memory has room for; ask "
-            "for fewer times"
+            f"simulate: {len(wanted)} results of {skeleton.num_dofs} coordinates are more than memory has room for; "
+            "ask for fewer times"
         ) from None
     if watched or keeps:
         run.follower = Follower(system, EventWatch(system, integrator, skeleton, watched), keeps, wanted[0], start)
