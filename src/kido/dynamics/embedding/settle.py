@@ -89,13 +89,37 @@ def partition(t, d, lp, y, e, c):
 @kernel
 def closing_direction(d, lp, y, e, c):
     """xb: what Newton's method moves the dependent coordinates of a compound by; needs `measure_compound`."""
-    first, n, base = e.first_row[c], e.first_place[c + 1] - e.first_place[c], e.matrix_at[c]
     compound_columns(d, e, c)
     reduce_rows(lp, e, c)
+    closing_direction_again(lp, y, e, c)
+
+
+@kernel
+def closing_direction_again(lp, y, e, c):
+    """`closing_direction` by the rows as they were reduced last."""
+    first, n, base = e.first_row[c], e.first_place[c + 1] - e.first_place[c], e.matrix_at[c]
     for s in range(e.rank[c]):
         row = first + e.kept[first + s]
         e.K[base + s * (n + 1) + n] = y.aim[e.slot[row]] - lp.phi[e.row[row]]
     solve_right(e, c)
+
+
+@kernel
+def move_dependent(t, d, lp, e, c):
+    """Dependent coordinates of a compound by xb, or a share of it, and what it measures then; d.u is used up."""
+    place, largest = e.first_place[c], 0.0
+    for s in range(place, e.first_place[c + 1]):
+        d.u[e.dof[s]] = 0.0
+    for s in range(e.rank[c]):
+        k = place + e.solved[place + s]
+        d.u[e.dof[k]] = e.xb[k]
+        largest = max(largest, math.fabs(e.xb[k]))
+    share = 1.0 if largest <= MOST_MOVE else MOST_MOVE / largest
+    for m in range(e.first_member[c], e.first_member[c + 1]):
+        advance_joint(t, d, e.member[m], share)
+    e.count[ITERATIONS] += 1
+    compound_transforms(t, d, e, c)
+    measure_compound(d, lp, e, c)
 
 
 @kernel
@@ -108,24 +132,11 @@ def close_compound(t, d, lp, y, e, c, closed):
     compound_transforms(t, d, e, c)
     measure_compound(d, lp, e, c)
     error = openness(lp, y, e, c, 0)
-    place = e.first_place[c]
     for _ in range(MOST_STEPS):
         if not error > closed:
             break
         closing_direction(d, lp, y, e, c)
-        largest = 0.0
-        for s in range(place, e.first_place[c + 1]):
-            d.u[e.dof[s]] = 0.0
-        for s in range(e.rank[c]):
-            k = place + e.solved[place + s]
-            d.u[e.dof[k]] = e.xb[k]
-            largest = max(largest, math.fabs(e.xb[k]))
-        share = 1.0 if largest <= MOST_MOVE else MOST_MOVE / largest
-        for m in range(e.first_member[c], e.first_member[c + 1]):
-            advance_joint(t, d, e.member[m], share)
-        e.count[ITERATIONS] += 1
-        compound_transforms(t, d, e, c)
-        measure_compound(d, lp, e, c)
+        move_dependent(t, d, lp, e, c)
         moved = openness(lp, y, e, c, 0)
         if moved < 1e-9 and not moved < 0.5 * error:  # rounding
             error = moved

@@ -10,8 +10,11 @@ from kido.dynamics.embedding.rows import compound_columns
 from kido.dynamics.embedding.settle import (
     close_compound,
     closing_direction,
+    closing_direction_again,
+    compound_transforms,
     measure_compound,
     misfit,
+    move_dependent,
     openness,
 )
 from kido.dynamics.embedding.solve import motions_from
@@ -24,6 +27,7 @@ from kido.simulation.compounds.motion import implicit
 
 CLOSED = 1e-12  # [m or rad] rows this near to zero are met
 NEAR = 0.2  # [m or rad] most that dependent coordinates are moved by with all others
+FEW = 1e-6  # [m or rad] the same from which on rows reduced before the last move do for one more
 STILL, ROUNDS = 1e-11, 5  # share of the velocities by which dependent ones may be off; rounds to get there, at most
 
 
@@ -86,7 +90,17 @@ def close_positions(t, d, lp, y, e, end_d, end_e, z, part, h):
         if i >= 0:
             transforms(t, end_d, i, i + 1)
         else:
-            closed = closed and close_compound(t, end_d, lp, y, end_e, -1 - i, CLOSED) <= OPEN
+            c = -1 - i
+            compound_transforms(t, end_d, end_e, c)
+            measure_compound(end_d, lp, end_e, c)
+            error = openness(lp, y, end_e, c, 0)
+            if error > CLOSED and error < FEW:
+                closing_direction_again(lp, y, end_e, c)
+                move_dependent(t, end_d, lp, end_e, c)
+                error = openness(lp, y, end_e, c, 0)
+            if not error <= CLOSED:
+                error = close_compound(t, end_d, lp, y, end_e, c, CLOSED)
+            closed = closed and error <= OPEN
             worst = max(worst, openness(lp, y, end_e, -1 - i, 1))
     for k in range(t.part_dof[part], t.part_dof[part + 1]):
         d.q[k] = end_d.q[k]
