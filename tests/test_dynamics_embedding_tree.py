@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 import kido
-from closed_graphs import ClosedGraph, closed_graph
+from closed_graphs import LOOPS, ClosedGraph, closed_graph, coupler, loop
 from kido.dynamics import ConstraintEmbedding
 from kido.dynamics.embedding import EmbeddingSolver
 from kido.dynamics.embedding.aggregation import WORLD, Tie, aggregate, parent_of_compound, schedule
-from trees import relative_error
+from kido.errors import ModelError, StateError
+from trees import KINDS, random_skeleton, random_state, relative_error
 
 Z = (0.0, 0.0, 1.0)
 
@@ -43,9 +44,9 @@ def test_compounds_hang_on_single_links_and_make_a_tree(seed):
                 assert i in own or (i == p and not ties[k].hinges)
     items = schedule(parent, [m for m, _ in groups])
     place = {}
-    for at, item in enumerate(items):
+    for k, item in enumerate(items):
         for link in [item] if item >= 0 else groups[-1 - item][0]:
-            place[link] = at
+            place[link] = k
     assert sorted(place) == list(range(n))
     assert all(parent[i] == WORLD or place[parent[i]] <= place[i] for i in range(n))
     assert all(place[parent[i]] < place[i] for i in range(n) if parent[i] >= 0 and items[place[i]] >= 0)
@@ -280,3 +281,36 @@ def test_rates_of_rows_are_met():
     assert G @ udot == pytest.approx(gamma, abs=1e-11)
     ta = kido.ConstrainedDynamics(skeleton, [constraint], "TA", rates={constraint: (0.3, 0.7)})
     assert relative_error(udot, ta.accelerations(q, u)) < 1e-11
+
+
+def test_rows_that_prescribed_coordinates_alone_move_are_contradictions_not_accelerations():
+    """Numbers of free coordinates in such a row are rounding, which no multiplier acts on: found by random search."""
+    rng = np.random.default_rng([2128, 7])
+    skeleton = random_skeleton(2128, 12, KINDS)
+    q, u, _, forces = random_state(skeleton, 2128)
+    skeleton.positions = q
+    for joint in skeleton.joints:
+        if joint.num_dofs and rng.random() < 0.25:
+            joint.actuator_type = str(rng.choice(["LOCKED", "VELOCITY", "ACCELERATION"]))
+    constraints = []
+    for k in range(4):
+        kind = str(rng.choice(LOOPS))
+        if kind in ("coupler", "gear"):
+            constraints.append(coupler(rng, skeleton, kind, f"c{k}"))
+        else:
+            a, b = rng.integers(-1, 12), rng.integers(12)
+            constraints.append(loop(rng, kind, None if a < 0 else skeleton.bodies[a], skeleton.bodies[b], f"l{k}"))
+        rng.random()
+    skeleton.velocities = u
+    for solver in ("TA", "CE", "CE+TA"):
+        with pytest.raises(StateError, match="constraints contradict"):
+            kido.ConstrainedDynamics(skeleton, constraints, solver).accelerations(q, u, forces)
+
+
+def test_what_is_to_be_embedded_is_checked_at_the_door():
+    skeleton = chain()
+    gear = kido.GearConstraint(skeleton.joint("j1"), skeleton.joint("j3"), 2.0)
+    with pytest.raises(ModelError, match=r"expected a list of constraints, got 3"):
+        ConstraintEmbedding(skeleton, 3)
+    with pytest.raises(ModelError, match=r"is given twice"):
+        ConstraintEmbedding(skeleton, [gear, gear])

@@ -27,6 +27,7 @@ from kido.kernels.forward_dynamics import start_bias
 from kido.kernels.integration import advance
 from kido.kernels.kinematics import transforms
 
+ROUNDING = 1e-12  # share of a row's largest number below which others are nothing
 ROUNDS = 2  # of solving for the multipliers: the second takes off what rounding left
 STEPS = 20  # of Newton's method
 
@@ -42,9 +43,12 @@ def scale_loose(t, d, e):
             inertia = dot6(e.S, s, e.F[s, 0], e.F[s, 1], e.F[s, 2], e.F[s, 3], e.F[s, 4], e.F[s, 5])
             e.kept_u[e.dof[s]] = 1.0 / inertia if inertia > 0.0 and t.prescribed[e.dof[s]] == 0 else 0.0
     for a in range(m):
-        total = 0.0
+        largest, total = 0.0, 0.0
         for k in range(n):
-            total += e.G[a, k] * e.G[a, k] * e.kept_u[k]
+            largest = max(largest, math.fabs(e.G[a, k]))
+        for k in range(n):
+            if math.fabs(e.G[a, k]) > ROUNDING * largest:  # a row that prescribed coordinates alone move has no scale
+                total += e.G[a, k] * e.G[a, k] * e.kept_u[k]
         e.size[a] = 1.0 / math.sqrt(total) if total > 0.0 else 0.0
 
 

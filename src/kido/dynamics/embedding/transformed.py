@@ -13,7 +13,7 @@ from kido.constraints.constraint import Constraint
 from kido.dynamics.embedding.callbacks import respond_many
 from kido.dynamics.embedding.schema import COMPOUNDS
 from kido.dynamics.embedding.solver import EmbeddingSolver
-from kido.dynamics.system import ConstrainedSystem, Rates
+from kido.dynamics.system import ConstrainedSystem, Rates, listed_constraints
 from kido.errors import ModelError, StateError
 from kido.skeleton import BodyNode, DegreeOfFreedom, Skeleton
 
@@ -73,7 +73,7 @@ class ConstraintEmbedding:
         independent: Iterable[DegreeOfFreedom | str] = (),
     ):
         self._skeleton = skeleton
-        self._given = None if constraints is None else list(constraints)
+        self._given = None if constraints is None else listed_constraints(skeleton, constraints)
         self._rates = rates
         self._named = [skeleton.dof(d) if isinstance(d, str) else d for d in independent]
         for dof in self._named:
