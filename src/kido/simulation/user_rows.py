@@ -20,6 +20,7 @@ from kido.kernels.inertia import body_inertia
 from kido.kernels.integration import to_body_axes
 from kido.kernels.kinematics import transforms
 from kido.kernels.soft import displace_inertia
+from kido.simulation.compounds.answers import restore_inertias
 from kido.simulation.soft_smooth import soft_inertias
 from kido.tree.schema import DATA, TREE
 from kido.tree.soft import SOFT
@@ -128,6 +129,8 @@ class UserRows:
                 _restore(tree.address, d.address, implicit)
             else:
                 _restore_soft(tree.address, d.address, engine.soft.container.address, implicit)
+            if engine.loops is not None and engine.loops.compounds.any:
+                restore_inertias(engine.world.address)
         total = sum(len(J) for _, J, *_ in found)
         if total > len(self.container.bias):
             self._grow(2 * total)

@@ -1,4 +1,4 @@
-"""What compounds are asked for from elsewhere: responses for the contact problem, partitions by snapshots."""
+"""What compounds are asked for from elsewhere: responses for the contact problem, inertias, partitions by snapshots."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from kido.constraints.loop_schema import (
 from kido.constraints.sources import SOURCES
 from kido.dynamics.embedding.responses import answer_impulse, responses_of_part
 from kido.dynamics.embedding.schema import EMBEDDING
+from kido.dynamics.embedding.sweeps import articulate_tree
 from kido.jit import callback, entry, view
+from kido.kernels.inertia import start_inertia
 from kido.kernels.responses import RESPONSES
 from kido.simulation.compounds.choice import note_void_rows, part_of_group, restore_partitions
 from kido.simulation.compounds.schema import (
@@ -63,6 +65,21 @@ def answer_row(address, at, part, _c):
 def look_for_void_rows(tree, data, loops, embedding, void):
     """`note_void_rows` by addresses. Returns 0."""
     note_void_rows(view(TREE, tree), view(DATA, data), view(LOOPS, loops), view(EMBEDDING, embedding), void)
+    return 0
+
+
+@entry("i8(i8)")
+def restore_inertias(world):
+    """Articulated inertias of parts with compounds at mid-step, from bodies' own at the same poses. Returns 0."""
+    w = view(WORLD, world)
+    t, d, lp = view(TREE, w.table[TREE_AT]), view(DATA, w.table[DATA_AT]), view(LOOPS, w.table[LOOPS_AT])
+    e = view(EMBEDDING, view(COMPOUND_STEP, w.table[COMPOUNDS_AT]).place[EMBEDDING_AT])
+    for g in range(lp.count[GROUPS]):
+        if lp.embedded[g] != 0:
+            part = part_of_group(lp, g)
+            for i in range(t.part_body[part], t.part_body[part + 1]):
+                start_inertia(t, d, i)
+            articulate_tree(t, d, e, e.part_item[part], e.part_item[part + 1], w.time_step[0])
     return 0
 
 
