@@ -11,7 +11,7 @@ from typing import Any
 import kido
 from kido.recording import RecordingError
 
-PATIENCE = 240.0  # [s] for a program that compiles its kernels first, on a busy machine; below the limit of a test
+PATIENCE = 600.0  # [s] for a program that compiles its kernels first, on a busy machine; below the limit of a test
 
 
 def wait_until(happened: Callable[[], Any], what: str, patience: float = PATIENCE) -> Any:

@@ -19,7 +19,6 @@ import pytest
 import kido
 from kido import models
 from kido.cli import main
-from kido.cli.endings import Terminated, ended_cleanly
 from programs import PATIENCE, Program, frames_on_disk
 
 pytestmark = pytest.mark.usefixtures("warm_kernels")
@@ -238,19 +237,6 @@ def test_termination_closes_the_file(tmp_path):
         assert program.end(signal.SIGTERM) == 143, program.err
     assert "kido: terminated" in program.err and "Traceback" not in program.err
     assert kido.Recording.open(tmp_path / "run.h5").finished
-
-
-@pytest.mark.parametrize(("number", "kind"), [(signal.SIGTERM, Terminated), (signal.SIGINT, KeyboardInterrupt)])
-def test_a_signal_that_comes_while_an_object_is_freed_is_heard(number, kind):
-    class Freed:
-        def __del__(self):
-            signal.raise_signal(number)  # what it raises is dropped here
-
-    before = signal.getsignal(signal.SIGTERM), sys.unraisablehook
-    with pytest.raises(kind), ended_cleanly():
-        Freed()
-        time.sleep(PATIENCE)
-    assert (signal.getsignal(signal.SIGTERM), sys.unraisablehook) == before
 
 
 def test_broken_pipe_is_silent():

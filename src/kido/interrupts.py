@@ -34,8 +34,14 @@ def heard(**signals: type[BaseException]) -> Iterator[None]:
         number = numbers.get(what.exc_type)
         if number is None:
             hook(what)
-        else:
-            threading.Timer(AGAIN, os.kill, (os.getpid(), number)).start()
+            return
+        delay = AGAIN
+        while True:
+            try:
+                threading.Timer(delay, os.kill, (os.getpid(), number)).start()
+                return
+            except tuple(numbers):  # it came before this had returned, on a busy machine: lost here as well
+                delay = 2.0 * delay + 0.01
 
     sys.unraisablehook = dropped
     try:
