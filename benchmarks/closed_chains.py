@@ -59,8 +59,11 @@ def cassie() -> tuple[kido.Skeleton, list[Any]]:
     return robot, list(dynamics.system.constraints)
 
 
-def mujoco_model(skeleton: kido.Skeleton, constraints: list[Any]) -> tuple[Any, Any, Any]:
-    """Module, model and data of the same skeleton at its state, loops as `connect` equalities between sites."""
+def mujoco_model(skeleton: kido.Skeleton, constraints: list[Any], ground: bool = False) -> tuple[Any, Any, Any]:
+    """Module, model and data of the same skeleton at its state, loops as `connect` equalities between sites.
+
+    With `ground` also the plane z = 0 with friction 1, which the skeleton's spheres touch.
+    """
     import mujoco
     from scipy.spatial.transform import Rotation
 
@@ -88,6 +91,12 @@ def mujoco_model(skeleton: kido.Skeleton, constraints: list[Any]) -> tuple[Any, 
             )  # fmt: skip
         elif isinstance(joint, kido.FreeJoint):
             b.add_freejoint(name=joint.name)
+        for node in body.shapes if ground else ():
+            if isinstance(node.shape, kido.Sphere):
+                place, size = node.relative_transform[:3, 3], [node.shape.radius, 0.0, 0.0]
+                b.add_geom(type=mujoco.mjtGeom.mjGEOM_SPHERE, size=size, pos=place, contype=0, conaffinity=1)
+    if ground:
+        spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, size=[1.0, 1.0, 1.0], friction=[1.0, 0.0, 0.0])
     for k, c in enumerate(constraints):
         for body, frame, side in ((c.body_a, c.frame_a, "a"), (c.body_b, c.frame_b, "b")):
             where = spec.worldbody if body is None else made[body.name]

@@ -19,8 +19,20 @@ def interleaved(
     A slow moment of the machine so hits all alike, and the minimum leaves it out. After `seconds` no further round
     begins, but five are run at least.
     """
-    best = dict.fromkeys(calls, float("inf"))
-    for call in calls.values():  # compile, fill caches
+    return {name: min(times) for name, times in rounds(calls, repeats, seconds).items()}
+
+
+def rounds(
+    calls: Mapping[str, Callable[[], object]],
+    repeats: int,
+    seconds: float = float("inf"),
+    before: Mapping[str, Callable[[], object]] | None = None,
+) -> dict[str, list[float]]:
+    """Times [s] of each call in all rounds of `interleaved`; `before` each, without being timed, another."""
+    times: dict[str, list[float]] = {name: [] for name in calls}
+    first = before or {}
+    for name, call in calls.items():  # compile, fill caches
+        first.get(name, call)()
         call()
     collecting = gc.isenabled()
     gc.disable()
@@ -30,13 +42,15 @@ def interleaved(
             if round >= 5 and perf_counter() > end:
                 break
             for name, call in calls.items():
+                if name in first:
+                    first[name]()
                 start = perf_counter()
                 call()
-                best[name] = min(best[name], perf_counter() - start)
+                times[name].append(perf_counter() - start)
     finally:
         if collecting:
             gc.enable()
-    return best
+    return times
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
