@@ -893,3 +893,31 @@ def test_a_taut_chain_locks(how, slack):
             assert world.total_energy < energy + 0.6 * (1.5 * reach + 2e-4)
         assert world.constraint_report.worst_closure < max(2.0 * abs(slack), 2e-7)
         assert max(np.abs(s.velocities).max() for s in world.skeletons) < 2.0
+
+
+@pytest.mark.parametrize("ground", ["weld", "hinge"])
+def test_a_loop_over_what_does_not_move_is_one_to_the_world(ground):
+    """A skeleton that is immobile, with a coordinate or without, is as good as the world, however loops are held."""
+
+    def run(on, solver):
+        world = kido.World(time_step=1e-3, gravity=(0.0, -9.81, 0.0))
+        world.loop_solver = solver
+        base = kido.Skeleton("base")
+        base.mobile = False
+        post = base.add_body("post", kido.WeldJoint() if on == "weld" else kido.RevoluteJoint(axis=Z))
+        bars, parent = kido.Skeleton("bars"), None
+        for name, place in (("left", at(0, 0, 0)), ("top", at(0, 1, 0)), ("right", at(1, 0, 0))):
+            joint = kido.RevoluteJoint(axis=Z, transform_from_parent=place)
+            parent = bars.add_body(name, joint, parent, linkages.rod(0 if name == "top" else 1))
+        bars.positions = [0.3, -0.3, 0.1]
+        for skeleton in (base, bars):
+            world.add_skeleton(skeleton)
+        end = parent.world_transform @ at(0, 1, 0)
+        world.add_constraint(kido.BallJointConstraint(None if on == "world" else post, parent, at=end))
+        world.step(300)
+        assert world.constraint_report.worst_closure < 1e-11
+        return bars.positions
+
+    expected = run("world", "TA")
+    for solver in ("TA", "CE"):
+        assert run(ground, solver) == pytest.approx(expected, abs=1e-9)

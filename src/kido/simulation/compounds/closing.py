@@ -75,6 +75,21 @@ def move_to_close(t, d, lp, y, e, end_d, end_e, z, part, h):
 
 
 @kernel
+def take_poses_elsewhere(t, d, lp, e, end_d, part):
+    """Poses of what does not move and constraints of a part's compounds hang on, for the data of the end."""
+    for q in range(e.part_item[part], e.part_item[part + 1]):
+        c = -1 - e.item[q]
+        if c >= 0:
+            for n in range(e.first_tie[c], e.first_tie[c + 1]):
+                for side in range(2):
+                    i = lp.body_a[e.tie[n]] if side == 0 else lp.body_b[e.tie[n]]
+                    if i >= 0 and t.part[i] != part:
+                        for k in range(9):
+                            end_d.R[i, k] = d.R[i, k]
+                        end_d.p[i, 0], end_d.p[i, 1], end_d.p[i, 2] = d.p[i, 0], d.p[i, 1], d.p[i, 2]
+
+
+@kernel
 def close_positions(t, d, lp, y, e, end_d, end_e, z, part, h):
     """Positions of a part at the end of the step onto phi = 0; poses at the end go to the data of the end.
 
@@ -83,6 +98,7 @@ def close_positions(t, d, lp, y, e, end_d, end_e, z, part, h):
     """
     for k in range(t.part_dof[part], t.part_dof[part + 1]):
         end_d.q[k] = d.q[k]
+    take_poses_elsewhere(t, d, lp, e, end_d, part)
     move_to_close(t, d, lp, y, e, end_d, end_e, z, part, h)
     worst, closed = 0.0, True
     for q in range(e.part_item[part], e.part_item[part + 1]):

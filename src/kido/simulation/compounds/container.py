@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kido.constraints.loop_schema import GROUPS
+from kido.constraints.loop_schema import GROUPS, LOOPS
 from kido.dynamics.embedding.container import embed
 from kido.dynamics.embedding.schema import COMPOUNDS, EMBEDDING
 from kido.dynamics.registry import AUTO
@@ -37,10 +38,18 @@ _KEPT_OF_STEP = ("anew",)
 
 
 class _Rows:
-    """What `embed` takes for a system: rows of a world's groups, by the slots that they have there."""
+    """What `embed` takes for a system: rows of a world's groups, by the slots that they have there.
+
+    Links of skeletons that do not move are the world to it.
+    """
 
     def __init__(self, engine: Engine, loops: Container, joined: list[Constraint], groups: np.ndarray):
-        self.tree, self.loops, self.constraints = engine.tree, loops, joined
+        tree = engine.tree
+        self.tree, self.constraints = tree, joined
+        self.loops = SimpleNamespace(**{name: getattr(loops, name) for name in LOOPS.fields})
+        still = np.append(tree.part_mobile[tree.part[: len(tree.parent)]] == 0, True)  # the last one: of link -1
+        self.loops.body_a = np.where(still[loops.body_a], -1, loops.body_a)
+        self.loops.body_b = np.where(still[loops.body_b], -1, loops.body_b)
         slots = int(loops.group_slot[loops.count[GROUPS]])
         self._slots = [-1] * slots
         for g in groups:
@@ -67,11 +76,7 @@ class CompoundLoops:
         alone = np.array([g for g in range(groups) if _may_fit(engine, loops, g)], np.int64)
         system: Any = _Rows(engine, loops, joined, alone)
         self.embedding = embed(system)
-        fits = (
-            alone[[self._is_small(tree, int(loops.member[loops.group_member[g]])) for g in alone]]
-            if len(alone)
-            else alone
-        )
+        fits = np.array([g for g in alone if self._fits(tree, loops, g)], np.int64)
         if len(fits) < len(alone):
             system = _Rows(engine, loops, joined, fits)
             self.embedding = embed(system)
@@ -112,15 +117,16 @@ class CompoundLoops:
             rows = slice(int(e.first_row[c]), int(e.first_row[c + 1]))
             self.container.wanted[c] = int((void[rows] == 0).sum())
 
-    def _is_small(self, tree: Container, part: int) -> bool:
-        """Whether compounds of a part are small enough to cost less than elimination."""
-        e = self.embedding
+    def _fits(self, tree: Container, loops: Container, g: int) -> bool:
+        """Whether a group's rows are all of compounds, and these small enough to cost less than elimination."""
+        e, part, found = self.embedding, int(loops.member[loops.group_member[g]]), 0
         items = e.item[int(e.part_item[part]) : int(e.part_item[part + 1])]
         for c in (-1 - int(i) for i in items if i < 0):
-            places = int(e.first_place[c + 1] - e.first_place[c])
-            if places > MOST_PLACES or places - int(e.first_row[c + 1] - e.first_row[c]) > MOST_COLUMNS:
+            places, rows = (int(first[c + 1] - first[c]) for first in (e.first_place, e.first_row))
+            found += rows
+            if places > MOST_PLACES or places - rows > MOST_COLUMNS:
                 return False
-        return True
+        return found == int(loops.group_slot[g + 1] - loops.group_slot[g])  # others are within one link
 
     def state(self) -> dict[str, Any]:
         """What the next step depends on."""
