@@ -158,6 +158,35 @@ def test_full_disk_is_an_error_and_keeps_what_was_committed(tmp_path):
     np.testing.assert_array_equal(reader.read("frames", "positions")[:, 0], np.arange(count))
 
 
+def test_a_file_whose_last_blocks_were_not_written_keeps_what_was_committed(tmp_path):
+    """HDF5 may close a file on a full disk as if all were there: its end is beyond the file's."""
+    path = tmp_path / "a.h5"
+    writer = TableWriter(path, TABLES, FORMAT, flush_interval=1e9)
+    for i in range(1000):
+        writer.add(*frame(i))
+        if i % 100 == 99:
+            writer.flush()
+    size = path.stat().st_size
+    for i in range(1000, 5000):
+        writer.add(*frame(i))
+    with h5py.File(path, "r", swmr=True) as file:
+        committed = int(file["committed"][-1])
+    writer.close()
+    whole = TableReader(path, "test-format")
+    assert committed <= size < path.stat().st_size and whole.finished
+    # A file whose record of committed rows is of before its last blocks.
+    rows = dict(whole._rows)
+    whole.close()
+    with h5py.File(path, "r+") as file:
+        file["committed"][:] = [*(1000 if n == 5000 else 0 for n in rows.values()), committed]
+    os.truncate(path, path.stat().st_size - 100)
+    with pytest.raises(OSError, match="truncated file"):
+        h5py.File(path, "r")
+    reader = TableReader(path, "test-format")
+    assert not reader.finished
+    np.testing.assert_array_equal(reader.read("frames", "positions")[:, 0], np.arange(1000))
+
+
 def test_unwritable_paths(tmp_path):
     with pytest.raises(RecordingError, match=r"is a directory, expected the name of a file to write"):
         TableWriter(tmp_path, TABLES, FORMAT)

@@ -10,7 +10,9 @@ runs) sees whole frames only.
 from __future__ import annotations
 
 import errno
+import io
 import os
+import re
 import time
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,6 +23,7 @@ from kido.recording.errors import RecordingError
 
 _CHUNK_BYTES = 32 * 1024
 _PENDING_ROWS = 4096
+_TRUNCATED = re.compile(r"truncated file: .*stored_eof = (\d+)")
 
 
 class Column(NamedTuple):
@@ -217,13 +220,17 @@ class TableReader:
         except PermissionError:
             raise RecordingError(f"{self.path}: cannot be read: permission denied") from None
         except OSError as first:
-            if "already open for write" not in str(first):
+            end = _TRUNCATED.search(str(first))
+            if end is None and "already open for write" not in str(first):
                 raise RecordingError(f"{self.path}: not a KIDO recording: {_reason(first)}") from None
             self.finished = False
             try:
-                self._file = h5py.File(self.path, "r", swmr=True)
-            except OSError as error:
-                raise RecordingError(f"{self.path}: not a KIDO recording: {_reason(error)}") from None
+                if end is None:
+                    self._file = h5py.File(self.path, "r", swmr=True)
+                else:
+                    self._file = h5py.File(_Padded(self.path, int(end[1])), "r")
+            except (OSError, RuntimeError):
+                raise RecordingError(f"{self.path}: not a KIDO recording: {_reason(first)}") from None
         try:
             self.attributes = dict(self._file.attrs)
             if self.attributes.get("format") != format_name:
@@ -303,6 +310,29 @@ def _write(data_set: Any, start: int, data: np.ndarray) -> None:
             data = np.pad(data, ((0, 0), (0, width[0] - data.shape[1])), constant_values=np.nan)
     data_set.resize(start + len(data), axis=0)
     data_set[start:] = data
+
+
+class _Padded(io.FileIO):
+    """A file read as if zeros followed its end: on a full disk HDF5 closes files whose last blocks were not written."""
+
+    def __init__(self, path: Path, size: int):
+        super().__init__(path, "r")
+        self._size, self._at = size, 0
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        self._at = offset + (0, self._at, self._size)[whence]
+        return self._at
+
+    def tell(self) -> int:
+        return self._at
+
+    def readinto(self, buffer: Any) -> int:
+        wanted = memoryview(buffer).cast("B")
+        super().seek(self._at)
+        there = max(super().readinto(wanted) or 0, 0)
+        wanted[there:] = bytes(len(wanted) - there)
+        self._at += len(wanted)
+        return len(wanted)
 
 
 def _reason(error: BaseException) -> str:
