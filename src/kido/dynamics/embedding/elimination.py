@@ -222,13 +222,19 @@ def clear_kept_rows(e, c):
 
 
 @kernel
-def reduce_rows(lp, e, c):
-    """`eliminate_rows` of the kept rows in the directions that they have, with zeros on the right-hand side."""
+def write_kept_in_turn(lp, e, c):
+    """The kept rows in the directions that they have, in the order of their pivots; zeros on the right-hand side."""
     n, first, base = places_of(e, c), e.first_row[c], e.matrix_at[c]
     clear_kept_rows(e, c)
     for s in range(e.rank[c]):
         write_row(lp, e, c, first + e.kept[first + s], base + s * (n + 1))
         e.K[base + s * (n + 1) + n] = 0.0
+
+
+@kernel
+def reduce_rows(lp, e, c):
+    """`eliminate_rows` of the kept rows in the directions that they have, with zeros on the right-hand side."""
+    write_kept_in_turn(lp, e, c)
     return eliminate_rows(e, c)
 
 
@@ -240,10 +246,9 @@ def reduce_rows_against(lp, e, c, u, share):
     rows lose rank.
     """
     n, first, place, base = places_of(e, c), e.first_row[c], e.first_place[c], e.matrix_at[c]
-    clear_kept_rows(e, c)
+    write_kept_in_turn(lp, e, c)
     for s in range(e.rank[c]):
         row, at = first + e.kept[first + s], base + s * (n + 1)
-        write_row(lp, e, c, row, at)
         value = 0.0
         for k in range(e.first_touch[row], e.first_touch[row + 1]):
             value += e.K[at + e.touch[k]] * u[e.dof[place + e.touch[k]]]

@@ -12,7 +12,7 @@ whatever the impulses are. Needs transforms, `compound_geometry` and `articulate
 
 from __future__ import annotations
 
-from kido.dynamics.embedding.sweeps import gather_bias_of_tree, scatter_accelerations
+from kido.dynamics.embedding.solve import answer
 from kido.jit import inlined, kernel, lanes_view, view
 from kido.kernels.inverse_dynamics import column_dot
 from kido.kernels.responses import (
@@ -267,17 +267,10 @@ def responses_of_part(t, d, e, r, part):
 @kernel
 def answer_impulse(t, d, e, part, impulse, change):
     """Velocities `change` of a part's coordinates that a generalized impulse brings about; loops stay closed."""
-    for i in range(t.part_body[part], t.part_body[part + 1]):
-        for j in range(6):
-            d.z[i, j] = 0.0
     begin, end = e.part_item[part], e.part_item[part + 1]
     for q in range(begin, end):
         c = -1 - e.item[q]
         if c >= 0:
             for s in range(e.first_place[c], e.first_place[c + 1]):
                 e.xb[s] = 0.0
-            for m in range(e.first_member[c], e.first_member[c + 1]):
-                for j in range(6):
-                    e.A[m, j] = 0.0
-    gather_bias_of_tree(t, d, e, begin, end, 0.0, impulse)
-    scatter_accelerations(t, d, e, begin, end, 0.0, d.B, change)
+    answer(t, d, e, t.part_body[part], t.part_body[part + 1], begin, end, impulse, change)

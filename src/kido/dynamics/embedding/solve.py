@@ -166,14 +166,27 @@ def motions_from(e, c):
 
 
 @kernel
+def answer(t, d, e, first, last, begin, end, impulse, change):
+    """Changes of velocity of links first..last-1, items begin..end-1, by an impulse and the compounds' own part xb.
+
+    B of the data are those of the links; `change` of prescribed coordinates stays as it is.
+    """
+    for i in range(first, last):
+        for j in range(6):
+            d.z[i, j] = 0.0
+    for q in range(begin, end):
+        if e.item[q] < 0:
+            motions_from(e, -1 - e.item[q])
+    gather_bias_of_tree(t, d, e, begin, end, 0.0, impulse)
+    scatter_accelerations(t, d, e, begin, end, 0.0, d.B, change)
+
+
+@kernel
 def response_of_tree(t, d, e, impulse, jump, change):
     """change (dofs,) with M change = impulse + G^T x, G change = jump (slots,); needs `begin_response`.
 
     B of the data are the changes of velocity of all links.
     """
-    for i in range(t.parent.shape[0]):
-        for j in range(6):
-            d.z[i, j] = 0.0
     for k in range(change.shape[0]):
         change[k] = 0.0
     for c in range(e.count[COMPOUNDS]):
@@ -182,6 +195,4 @@ def response_of_tree(t, d, e, impulse, jump, change):
         if e.rank[c] > 0:
             fill_right_side(e, c, jump)
             solve_right(e, c)
-        motions_from(e, c)
-    gather_bias_of_tree(t, d, e, 0, e.count[ITEMS], 0.0, impulse)
-    scatter_accelerations(t, d, e, 0, e.count[ITEMS], 0.0, d.B, change)
+    answer(t, d, e, 0, t.parent.shape[0], 0, e.count[ITEMS], impulse, change)

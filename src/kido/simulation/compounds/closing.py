@@ -17,8 +17,7 @@ from kido.dynamics.embedding.settle import (
     move_dependent,
     openness,
 )
-from kido.dynamics.embedding.solve import motions_from
-from kido.dynamics.embedding.sweeps import gather_bias_of_tree, scatter_accelerations
+from kido.dynamics.embedding.solve import answer
 from kido.jit import kernel
 from kido.kernels.integration import advance
 from kido.kernels.kinematics import transforms
@@ -34,11 +33,7 @@ STILL, ROUNDS = 1e-11, 5  # share of the velocities by which dependent ones may 
 @kernel
 def answer_off(t, d, lp, e, z, part, u, h):
     """Change velocities u of a part by the impulse of its rows that changes dependent ones by xb at mid-step."""
-    first, last = t.part_body[part], t.part_body[part + 1]
     begin, end = e.part_item[part], e.part_item[part + 1]
-    for i in range(first, last):
-        for j in range(6):
-            d.z[i, j] = 0.0
     for k in range(t.part_dof[part], t.part_dof[part + 1]):
         z.loaded[k] = 0.0
     for q in range(begin, end):
@@ -46,9 +41,7 @@ def answer_off(t, d, lp, e, z, part, u, h):
         if c >= 0:
             for s in range(e.first_place[c], e.first_place[c + 1]):
                 z.loaded[e.dof[s]] = -implicit(t, e.dof[s], h) * e.xb[s]
-            motions_from(e, c)
-    gather_bias_of_tree(t, d, e, begin, end, 0.0, z.loaded)
-    scatter_accelerations(t, d, e, begin, end, 0.0, d.B, lp.kept_u)
+    answer(t, d, e, t.part_body[part], t.part_body[part + 1], begin, end, z.loaded, lp.kept_u)
     for k in range(t.part_dof[part], t.part_dof[part + 1]):
         u[k] += lp.kept_u[k]
 
