@@ -24,7 +24,7 @@ import numpy as np
 import kido
 from benchmarks.contact_scenes import scenes
 from benchmarks.timing import machine, table
-from kido.jit import Container
+from kido.jit import Struct
 from kido.solvers import (
     ADMM,
     BLOCKS,
@@ -76,7 +76,7 @@ class Harvested:
         """Number of its rows."""
         return len(self.arrays["bias"])
 
-    def problem(self, **sizes: Any) -> Container:
+    def problem(self, **sizes: Any) -> Struct:
         """A problem with the impulses of the warm start."""
         a = self.arrays
         p = new_problem(
@@ -96,7 +96,7 @@ class Harvested:
         return p
 
 
-def extract(problem: Container, island: int, scene: str) -> Harvested:
+def extract(problem: Struct, island: int, scene: str) -> Harvested:
     """An island of an assembled problem as a problem of its own."""
     blocks = island_blocks(problem, island)
     kinds = problem.kind[blocks]
@@ -197,7 +197,7 @@ def harvest_all(count: int, store: Path) -> list[Harvested]:
     return found
 
 
-def exact_residual(problem: Container) -> float:
+def exact_residual(problem: Struct) -> float:
     """Residual of a problem's impulses by `certify`, from dense matrices; of contacts alone."""
     rows = int(problem.count[ROWS])
     matrix, free = problem_matrices(problem)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kido.jit import Container
+from kido.jit import Struct
 from kido.solvers import BLOCKS, BOUNDED, CONTACT, DOFS, EXTRAS, ROWS, new_problem
 
 H = 1e-3
@@ -39,7 +39,7 @@ class Block:
     more: list[tuple[int, np.ndarray]] = field(default_factory=list)  # further segments
 
 
-def problem(segments: list[Segment], blocks: list[Block], **settings: float) -> Container:
+def problem(segments: list[Segment], blocks: list[Block], **settings: float) -> Struct:
     """A PROBLEM from segments and blocks."""
     rows = [1 if b.kind == BOUNDED else 3 for b in blocks]
     starts = np.concatenate([[0], np.cumsum([len(s.velocity) for s in segments])]).astype(int)
@@ -103,7 +103,7 @@ def contact(bodies, a: int | None, b: int | None, point, normal, **more) -> Bloc
     return Block(a, rows(a, -1.0), b, rows(b, 1.0), **more)
 
 
-def stack(count: int, *, top: float = 1.0, mu: float = 0.5, velocity=(0.0, 0.0, 0.0), **settings) -> Container:
+def stack(count: int, *, top: float = 1.0, mu: float = 0.5, velocity=(0.0, 0.0, 0.0), **settings) -> Struct:
     """`count` cubes of 1 kg, 0.1 m, the top one `top` times heavier, after one step of gravity."""
     edge = 0.1
     v = np.asarray(velocity, float) + [0, 0, -G * H]
@@ -117,7 +117,7 @@ def stack(count: int, *, top: float = 1.0, mu: float = 0.5, velocity=(0.0, 0.0, 
     return problem([s for s, _ in bodies], blocks, **settings)
 
 
-def random_problem(rng, *, bodies=6, contacts=10, mu=0.5, spread=1.0, **settings) -> Container:
+def random_problem(rng, *, bodies=6, contacts=10, mu=0.5, spread=1.0, **settings) -> Struct:
     """Bodies of random mass with random contacts among them and with the ground."""
     items = []
     for _ in range(bodies):
@@ -171,7 +171,7 @@ def dense_admm(A, b, mu, iterations=4000, tolerance=1e-11) -> np.ndarray:
     return y
 
 
-def impulses(c: Container) -> np.ndarray:
+def impulses(c: Struct) -> np.ndarray:
     """Contact impulses (n, 3) of a problem of contacts only."""
     return c.impulse[: c.count[ROWS]].reshape(-1, 3).copy()
 

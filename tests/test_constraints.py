@@ -10,7 +10,7 @@ import scenes
 from kido.constraints.contact import rebound, tangents
 from kido.constraints.recovery import SHALLOW, SOFTNESS, distance_biases
 from kido.constraints.sources import FROM_CONTACT, FROM_FRICTION, FROM_LIMIT, SOURCES
-from kido.jit import Container, entry, view
+from kido.jit import Struct, entry, view
 from kido.simulation.settings import SETTINGS
 from kido.solvers import problem_matrices
 from scenes import G
@@ -35,8 +35,8 @@ def tangent_pair(x, y, z):
 
 
 @pytest.fixture
-def sources() -> Container:
-    made = Container(SOURCES, blocks=1, dofs=1)
+def sources() -> Struct:
+    made = SOURCES(blocks=1, dofs=1)
     values = (H, SETTINGS["erp"], 0.0, SETTINGS["max_correction"], 0.05, SKIN, SHARE)
     made.parameter[: len(values)] = values
     return made

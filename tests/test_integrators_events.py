@@ -15,7 +15,7 @@ import pytest
 import kido
 from kido.errors import ModelError, StateError
 from kido.integrators import RK4, DormandPrince, Event, Integrator, Variational, simulate
-from kido.jit import Container
+from kido.jit import Struct
 from trees import build, random_state
 
 PERIOD = 2.367841947576237  # [s] for g = 9.81
@@ -256,8 +256,8 @@ def test_copies_of_motions_are_read_without_the_original(solver, integrator):
         assert len(twin.events) == len(motion.events)
 
 
-def containers(system) -> list[Container]:
-    return [x for x in vars(system).values() if isinstance(x, Container)]
+def containers(system) -> list[Struct]:
+    return [x for x in vars(system).values() if isinstance(x, Struct)]
 
 
 def table_of(system) -> set[int]:

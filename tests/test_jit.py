@@ -9,24 +9,37 @@ import pickle
 import numpy as np
 import pytest
 
-from kido.jit import JIT_DISABLED, Container, Field, Schema, call4, callback, entry, kernel, view
-from kido.jit.schema import live_container
+from kido.jit import (
+    JIT_DISABLED,
+    Struct,
+    call4,
+    callback,
+    entry,
+    floats,
+    integer,
+    integers,
+    kernel,
+    number,
+    reference,
+    stage,
+    view,
+)
+from kido.jit.struct import StructKind, field_table, live_struct
 
 needs_jit = pytest.mark.skipif(JIT_DISABLED, reason="kernels run as plain Python (NUMBA_DISABLE_JIT)")
 
-SCHEMA = Schema(
-    "PROBE",
-    Field("count", "i", ("things",), doc="a number of each thing"),
-    Field("value", "f", ("things",), "m", "a length of each thing"),
-    Field("table", "f", ("things", 3), "N", "a force on each thing"),
-    Field("cube", "f", (2, "things", 4)),
-)
+
+class PROBE(Struct):
+    count = integers("things", doc="a number of each thing")
+    value = floats("things", unit="m", doc="a length of each thing")
+    table = floats("things", 3, unit="N", doc="a force on each thing")
+    cube = floats(2, "things", 4)
 
 
 @entry("i8(i8)")
 def fill(address):
     """Write every element from its indices, through the handle."""
-    c = view(SCHEMA, address)
+    c = view(PROBE, address)
     for i in range(c.count.shape[0]):
         c.count[i] = 10 + i
         c.value[i] = 0.5 * c.count[i]
@@ -47,7 +60,7 @@ def weighted(c, i, weight):
 
 @entry("f8(i8,f8)")
 def total(address, weight):
-    c = view(SCHEMA, address)
+    c = view(PROBE, address)
     s = 0.0
     for i in range(c.value.shape[0]):
         s += weighted(c, i, weight)
@@ -55,7 +68,7 @@ def total(address, weight):
 
 
 def test_handles_read_and_write_as_arrays() -> None:
-    c = Container(SCHEMA, things=3)
+    c = PROBE(things=3)
     assert c.count.dtype == np.int64 and c.cube.shape == (2, 3, 4)
     assert fill(c.address) == 33
     i, j = np.arange(3)[:, None], np.arange(3)
@@ -70,18 +83,18 @@ def test_handles_read_and_write_as_arrays() -> None:
 
 def test_a_given_array_is_shared_and_not_copied() -> None:
     value = np.array([1.0, 2.0])
-    c = Container(SCHEMA, things=2, value=value)
+    c = PROBE(things=2, value=value)
     assert c.value is value
     fill(c.address)
     assert np.array_equal(value, [5.0, 5.5])
     whole = np.zeros((5, 3))
-    part = Container(SCHEMA, things=2, table=whole[1:3])  # rows of a larger array
+    part = PROBE(things=2, table=whole[1:3])  # rows of a larger array
     fill(part.address)
     assert np.array_equal(whole[2], [100, 101, 102]) and not whole[[0, 3, 4]].any()
 
 
 def test_containers_without_elements() -> None:
-    c = Container(SCHEMA, things=0)
+    c = PROBE(things=0)
     assert fill(c.address) == 3
     assert total(c.address, 1.0) == 0.0
 
@@ -98,7 +111,7 @@ def test_containers_without_elements() -> None:
 )
 def test_arrays_that_a_kernel_would_misread_are_refused(given: dict, message: str) -> None:
     with pytest.raises(ValueError) as caught:
-        Container(SCHEMA, things=3, **given)
+        PROBE(things=3, **given)
     name = next(iter(given))
     assert str(caught.value).startswith(f"PROBE.{name}: expected ")
     assert message in str(caught.value)
@@ -106,32 +119,116 @@ def test_arrays_that_a_kernel_would_misread_are_refused(given: dict, message: st
 
 def test_unknown_fields_and_missing_sizes_are_refused() -> None:
     with pytest.raises(ValueError, match=r"PROBE has no fields \['values'\]; it has \['count', 'value', "):
-        Container(SCHEMA, things=1, values=np.zeros(1))
+        PROBE(things=1, values=np.zeros(1))
     with pytest.raises(KeyError, match="things"):
-        Container(SCHEMA)
+        PROBE()
     with pytest.raises(AttributeError, match="has no field 'values'"):
-        _ = Container(SCHEMA, things=1).values
+        _ = PROBE(things=1).values
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [(Field("a", "d", (1,)),), (Field("a", "f", ()),), (Field("a", "f", (1, 2, 3, 4)),)],
-    ids=["kind", "no dims", "four dims"],
-)
-def test_schemas_refuse_fields_that_no_view_can_have(fields: tuple) -> None:
-    with pytest.raises(ValueError, match="schema S: field 'a' needs kind 'i' or 'f' and one to three dims"):
-        Schema("S", *fields)
+@pytest.mark.parametrize("dims", [(), (1, 2, 3, 4)], ids=["no dims", "four dims"])
+def test_structs_refuse_arrays_that_no_view_can_have(dims: tuple) -> None:
+    with pytest.raises(ValueError, match="struct S: field 'a' needs one to three dims"):
+        StructKind("S", (Struct,), {"a": floats(*dims)})
 
 
-def test_schemas_refuse_a_name_twice() -> None:
-    with pytest.raises(ValueError, match="schema S: a field name appears twice"):
-        Schema("S", Field("a", "f", (1,)), Field("a", "i", (1,)))
+def test_structs_refuse_names_that_they_use_themselves() -> None:
+    with pytest.raises(ValueError, match="struct S: a field cannot have the name 'address'"):
+        StructKind("S", (Struct,), {"address": integer()})
 
 
-def test_schemas_document_themselves() -> None:
-    lines = SCHEMA.table().splitlines()
-    assert len(lines) == 2 + len(SCHEMA.fields)
+def test_structs_document_themselves() -> None:
+    lines = field_table(PROBE).splitlines()
+    assert len(lines) == 2 + len(PROBE.fields)
     assert lines[4] == "| `table` | f | ('things', 3) | N | a force on each thing |"
+
+
+# Numbers, references and stages -----------------------------------------------------------------------------
+
+
+class STEP(Struct):
+    weight = number("kg", doc="a number of its own")
+    done = integer(doc="calls so far")
+    probe = reference(PROBE, doc="another struct")
+    add = stage(doc="adds to the first value of the probe")
+    values = floats("things")
+
+
+@callback
+def add_weight(step, times, unused_1, unused_2):
+    """A stage: what it is called with is the struct and a number."""
+    s = view(STEP, step)
+    s.done += 1
+    s.probe.value[0] += times * s.weight
+    return s.done
+
+
+@entry("UniTuple(f8,3)(i8,f8)")
+def use(address, weight):
+    """Writes a number, reads one through a reference, calls a stage that is set or not."""
+    s = view(STEP, address)
+    s.weight = weight
+    status = s.add(s, 2)
+    s.values[0] = s.probe.value[0] + s.done
+    there = 0.0
+    if s.probe.address != 0:
+        there = 1.0
+    return float(status), s.values[0], there
+
+
+def test_numbers_references_and_stages() -> None:
+    probe = PROBE(things=1)
+    s = STEP(things=1, probe=probe)
+    assert use(s.address, 2.5) == (0.0, 0.0, 1.0)  # no stage is set
+    assert s.weight == 2.5 and s.done == 0 and s.add.address == 0
+    s.add = add_weight
+    assert use(s.address, 3.0) == (1.0, 7.0, 1.0)
+    assert probe.value[0] == 6.0 and s.done == 1 and isinstance(s.done, int)
+    assert s.add(s, 1) == 2 and probe.value[0] == 9.0  # called from Python
+    s.done, s.weight, s.add = 5, -1.0, None
+    assert use(s.address, 0.5) == (0.0, 14.0, 1.0)
+    s.probe = None
+    assert s.probe.address == 0 and not s.probe
+
+
+def test_what_is_set_is_kept_alive_and_shared() -> None:
+    s = STEP(things=1, probe=PROBE(things=1), add=add_weight, weight=1.0)
+    gc.collect()
+    other = s.sharing(values=np.zeros(1))
+    other.weight = 4.0
+    assert s.weight == 4.0 and other.address != s.address
+    use(other.address, 4.0)
+    assert other.values[0] == 9.0 and s.values[0] == 0.0 and s.done == 1
+
+
+@pytest.mark.parametrize("copier", ["deepcopy", "pickle"])
+def test_copies_have_their_own_numbers(copier: str) -> None:
+    s = STEP(things=1, probe=PROBE(things=1), add=add_weight, weight=1.0)
+    twin = COPIERS[copier](s)
+    twin.weight = 2.0
+    assert s.weight == 1.0 and twin.probe is not s.probe
+    use(twin.address, 2.0)
+    assert twin.probe.value[0] == 4.0 and s.probe.value[0] == 0.0
+
+
+def test_fields_that_do_not_exist_are_errors() -> None:
+    s = STEP(things=1)
+    with pytest.raises(AttributeError, match="STEP has no field 'weigth'"):
+        s.weigth = 1.0
+    with pytest.raises(TypeError, match=r"STEP.probe: expected a PROBE"):
+        s.probe = s
+
+
+@needs_jit
+def test_fields_that_do_not_exist_are_errors_at_compile_time() -> None:
+    from numba.core.errors import TypingError
+
+    @entry("f8(i8)")
+    def wrong(address):
+        return view(STEP, address).weigth
+
+    with pytest.raises(TypingError, match="weigth"):
+        wrong(STEP(things=1).address)
 
 
 COPIERS = {"deepcopy": copy.deepcopy, "pickle": lambda c: pickle.loads(pickle.dumps(c))}
@@ -139,11 +236,11 @@ COPIERS = {"deepcopy": copy.deepcopy, "pickle": lambda c: pickle.loads(pickle.du
 
 @pytest.mark.parametrize("copier", COPIERS.values(), ids=COPIERS)
 def test_copies_have_their_own_arrays_and_address(copier) -> None:
-    c = Container(SCHEMA, things=2)
+    c = PROBE(things=2)
     fill(c.address)
     twin = copier(c)
     assert twin.address != c.address
-    for name in SCHEMA.fields:
+    for name in PROBE.fields:
         assert np.array_equal(getattr(twin, name), getattr(c, name))
     twin.value[:] = 7.0
     assert total(twin.address, 0.0) == 14.0
@@ -151,13 +248,13 @@ def test_copies_have_their_own_arrays_and_address(copier) -> None:
 
 
 def test_an_address_is_live_as_long_as_its_owner() -> None:
-    c = Container(SCHEMA, things=1)
+    c = PROBE(things=1)
     address = c.address
-    assert live_container(address) is c
+    assert live_struct(address) is c
     del c
     gc.collect()
-    with pytest.raises(RuntimeError, match=f"no live container at address {address}: its owner is gone"):
-        live_container(address)
+    with pytest.raises(RuntimeError, match=f"no live struct at address {address}: its owner is gone"):
+        live_struct(address)
 
 
 # Entries ---------------------------------------------------------------------------------------------------
@@ -245,7 +342,7 @@ def test_callbacks_compile_when_their_address_is_asked_for() -> None:
 
 
 def test_callbacks_reach_containers_by_address() -> None:
-    c = Container(SCHEMA, things=2)
+    c = PROBE(things=2)
     assert call_by_address(sum_counts.address, c.address, 0, 0, 0) == 0
     fill(c.address)
     assert call_by_address(sum_counts.address, c.address, 0, 0, 0) == 21
@@ -253,7 +350,7 @@ def test_callbacks_reach_containers_by_address() -> None:
 
 @callback
 def sum_counts(address, b, c, d):
-    counts = view(SCHEMA, address).count
+    counts = view(PROBE, address).count
     s = 0
     for i in range(counts.shape[0]):
         s += counts[i]

@@ -10,13 +10,13 @@ import pytest
 from kido.jit import (
     JIT_DISABLED,
     LANES,
-    Container,
-    Field,
-    Schema,
+    Struct,
     all_positive,
     entry,
+    floats,
     floor,
     fma,
+    integers,
     kernel,
     lanes_samples,
     lanes_view,
@@ -30,12 +30,13 @@ from kido.math.trig import sincos
 
 needs_jit = pytest.mark.skipif(JIT_DISABLED, reason="kernels run as plain Python (NUMBA_DISABLE_JIT)")
 
-SCHEMA = Schema(
-    "LANES_PROBE",
-    Field("count", "i", ("things",)),
-    Field("x", "f", ("things",)),
-    Field("y", "f", ("things", 3)),
-)
+
+class SCHEMA(Struct):
+    count = integers("things")
+    x = floats("things")
+    y = floats("things", 3)
+
+
 NUM_RESULTS = 21
 
 
@@ -90,14 +91,14 @@ def test_operations_round_as_those_of_numbers() -> None:
     """A thousand numbers of all sizes, zeros and negatives among them: no bit differs."""
     rng = np.random.default_rng(1)
     things = 125
-    wide = Container(SCHEMA, things=things, samples=LANES)
+    wide = SCHEMA(things=things, samples=LANES)
     assert wide.x.shape == (things, LANES) and wide.y.shape == (things, 3, LANES) and wide.count.shape == (things,)
     assert wide.x.ctypes.data % 64 == 0 and wide.y.ctypes.data % 64 == 0
     values = rng.normal(size=(2, things, LANES)) * 10.0 ** rng.integers(-8, 3, (2, things, LANES))
     values[rng.random(values.shape) < 0.02] = 0.0
     wide.x[:], wide.y[:, 0] = values
     wide.count[:] = rng.integers(0, 5, things)
-    one = Container(SCHEMA, things=things)
+    one = SCHEMA(things=things)
     one.count[:] = wide.count
     out, truth = np.zeros((LANES, NUM_RESULTS)), np.zeros(NUM_RESULTS)
     for k in range(things):
@@ -121,7 +122,7 @@ def count_all_positive(address):
 @needs_jit
 def test_all_lanes_are_asked() -> None:
     """Rows with one lane that is zero, negative or NaN are not positive."""
-    c = Container(SCHEMA, things=5, samples=LANES)
+    c = SCHEMA(things=5, samples=LANES)
     c.x[:] = 1e-300
     c.x[1, LANES - 1], c.x[2, 3], c.x[3, 0] = 0.0, -1.0, np.nan
     assert count_all_positive(c.address) == 2
@@ -158,6 +159,6 @@ def test_one_sample_stands_for_all() -> None:
 @needs_jit
 def test_several_samples_are_work_space() -> None:
     with pytest.raises(ValueError, match=r"LANES_PROBE\.x: a field with samples side by side is not shared"):
-        Container(SCHEMA, things=1, samples=LANES, x=np.zeros(1))
+        SCHEMA(things=1, samples=LANES, x=np.zeros(1))
     with pytest.raises(TypeError, match="work space"):
-        Container(SCHEMA, things=1, samples=LANES).__reduce__()
+        SCHEMA(things=1, samples=LANES).__reduce__()

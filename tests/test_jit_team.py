@@ -7,11 +7,14 @@ import ctypes
 import numpy as np
 import pytest
 
-from kido.jit import JIT_DISABLED, Container, Field, Schema, callback, entry, view
+from kido.jit import JIT_DISABLED, Struct, callback, entry, integers, view
 from kido.jit.atomics import add, load, store
 from kido.jit.team import Team, share_out
 
-WORK = Schema("WORK", Field("count", "i", ("items",)), Field("by", "i", ("items",)))
+
+class WORK(Struct):
+    count = integers("items")
+    by = integers("items")
 
 
 @callback
@@ -53,7 +56,7 @@ def test_atomics():
 @pytest.mark.parametrize("threads", [1, 2, 5])
 @pytest.mark.parametrize(("items", "size"), [(0, 1), (1, 4), (7, 1), (1000, 3), (64, 64), (65, 64)])
 def test_every_item_once(threads, items, size):
-    work = Container(WORK, items=max(items, 1))
+    work = WORK(items=max(items, 1))
     team = Team(threads)
     loops = 200
     for _ in range(2):  # a team serves again
@@ -64,6 +67,6 @@ def test_every_item_once(threads, items, size):
 
 
 def test_without_a_team():
-    work = Container(WORK, items=10)
+    work = WORK(items=10)
     many_loops(0, count_items.address, work.address, 10, 3, 1)
     assert (work.count == 1).all() and not work.by.any()

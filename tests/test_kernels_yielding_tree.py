@@ -7,7 +7,7 @@ from hypothesis import given
 
 import kido
 from kernel_entries import Arrays, eliminate
-from kido.jit import Container, entry, view
+from kido.jit import Struct, entry, view
 from kido.kernels.yielding_tree import YIELDING, hold_body, let_go, list_held, release_tree, solve_held_tree
 from kido.tree.schema import DATA, TREE
 from trees import SEEDS, Reference, random_skeleton, random_state, skeletons
@@ -36,9 +36,9 @@ def solve(tree, data, yielding, number, h):
     return 0
 
 
-def held(arrays: Arrays, chosen: list[int]) -> tuple[Container, int]:
+def held(arrays: Arrays, chosen: list[int]) -> tuple[Struct, int]:
     sizes = {"bodies": len(arrays.tree.parent), "dofs": len(arrays.tree.body_of_dof)}
-    y = Container(YIELDING, **sizes)
+    y = YIELDING(**sizes)
     return y, hold(arrays.tree.address, arrays.data.address, y.address, np.array(chosen, np.int64))
 
 

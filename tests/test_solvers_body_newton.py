@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import kido
-from kido.jit import Container, entry, view
+from kido.jit import Struct, entry, view
 from kido.models import build_world, path
 from kido.models.scenes import stack_scene
 from kido.solvers import (
@@ -71,7 +71,7 @@ def _cone(y, p, slope, mu, floor):
     return 0.0
 
 
-def with_masses(segments: list[Segment], blocks: list[Block], **settings) -> Container:
+def with_masses(segments: list[Segment], blocks: list[Block], **settings) -> Struct:
     """A problem that knows the masses of its segments, and Newton's method."""
     sizes = [len(s.velocity) for s in segments]
     c = problem(segments, blocks, inertias=sum(n * n for n in sizes), **settings)
@@ -181,7 +181,7 @@ def test_newton_solves_where_few_sweeps_do_not(seed):
     assert residual(matrix, free, c.mu[: len(c.kind)], c.impulse) < 1e-5
 
 
-def body_mass(c: Container, dof: int) -> np.ndarray:
+def body_mass(c: Struct, dof: int) -> np.ndarray:
     """Mass matrix of a free body whose inertia is m diag(k, k, k, 1, 1, 1), from one of its rows and its response."""
     for b in range(int(c.count[BLOCKS])):
         for first, length, at in block_segments(c, b):

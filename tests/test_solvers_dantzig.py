@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import lsq_linear
 
 from kido.errors import ModelError
-from kido.jit import Container
+from kido.jit import Struct
 from kido.solvers import (
     CONVERGED,
     FELL_BACK,
@@ -24,7 +24,7 @@ from solver_scenes import BOUNDED, Block, G, H, Segment, body, contact, problem,
 SIZES = Dantzig()._sizes()
 
 
-def solved(c: Container, solver: Dantzig | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def solved(c: Struct, solver: Dantzig | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """A, b and the solution of a problem that must be solved without the default's help."""
     assert solve_with(c, solver or Dantzig()) == CONVERGED
     assert (c.island_ended[: c.count[ISLANDS]] == SOLVED).all()
@@ -84,7 +84,7 @@ def test_frictionless_contacts_and_bounded_rows_against_a_quadratic_program(seed
     assert (p[rows] >= low[rows] - 1e-9).all() and (p[rows] <= high[rows] + 1e-9).all()
 
 
-def slide(degrees: float, mu: float = 0.5, speed: float = 1.0, **sizes) -> Container:
+def slide(degrees: float, mu: float = 0.5, speed: float = 1.0, **sizes) -> Struct:
     """A cube of 1 kg that slides on its tangents' plane; the ground is under its centre, so that it does not tip."""
     angle = np.radians(degrees)
     segment, x = body(1.0, (0, 0, 0))
@@ -142,7 +142,7 @@ def test_nothing_touches_and_nothing_moves():
     assert solve_with(c, Dantzig()) == CONVERGED
 
 
-def squeezed(**sizes) -> Container:
+def squeezed(**sizes) -> Struct:
     """A body between two plates that come together: no impulses stop both."""
     segment, x = body(1.0, (0, 0, 0))
     blocks = [

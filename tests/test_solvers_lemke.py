@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import nnls
 
 from kido.errors import ModelError
-from kido.jit import Container
+from kido.jit import Struct
 from kido.solvers import (
     CONVERGED,
     FELL_BACK,
@@ -25,7 +25,7 @@ from solver_scenes import BOUNDED, Block, G, H, body, contact, problem, random_p
 from test_solvers_dantzig import slide, squeezed
 
 
-def solved(c: Container, solver: Lemke) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def solved(c: Struct, solver: Lemke) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """A, b and the solution of a problem that must be solved without the default's help."""
     assert solve_with(c, solver) == CONVERGED
     assert (c.island_ended[: c.count[ISLANDS]] == SOLVED).all()

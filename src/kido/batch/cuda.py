@@ -27,8 +27,7 @@ from kido.batch.states import (
 )
 from kido.batch.threads import WORK_SPACES
 from kido.errors import MissingExtraError, StateError
-from kido.jit import JIT_DISABLED, Container, Schema
-from kido.jit.schema import make_header
+from kido.jit import JIT_DISABLED, Struct
 from kido.joints import JointKind
 from kido.skeleton.results.branches import derivatives_workspace
 from kido.tree.derivatives import DERIVATIVES
@@ -176,16 +175,15 @@ def compile_ptx(name: str, capability: tuple[int, int] = (9, 0)) -> str:
     return ptx
 
 
-class DeviceContainer:
-    """The fields of a schema in a GPU's memory, with samples side by side, and the address of their header."""
+class DeviceStruct:
+    """A struct in a GPU's memory, with samples side by side: copies of its arrays, or of others in their place."""
 
-    def __init__(self, cuda: Any, schema: Schema, arrays: dict[str, np.ndarray], samples: int):
-        self.fields = {name: cuda.to_device(array) for name, array in arrays.items()}
-        places = []
-        for f in schema.fields.values():
-            array = self.fields[f.name]
-            places.append((_address(array), array.shape[: len(f.dims)]))
-        self._header = cuda.to_device(make_header(schema, places, samples))
+    def __init__(self, cuda: Any, host: Struct, arrays: dict[str, np.ndarray], samples: int):
+        arrays = {name: getattr(host, name) for name in type(host).arrays} | arrays
+        self.arrays = {name: cuda.to_device(array) for name, array in arrays.items()}
+        self._block = cuda.to_device(host.words_of_block())
+        places = {name: (_address(array), array.shape) for name, array in self.arrays.items()}
+        self._header = cuda.to_device(host.header_for(_address(self._block), places, samples))
         self.address = _address(self._header)
 
 
@@ -212,9 +210,9 @@ class Gpu:
         if not nvvm.is_available():
             raise MissingExtraError("computing on a GPU", "cuda")
         self._kernels = {name: self._cuda.jit(text)(function) for name, (function, text) in kernels.items()}
-        self._trees: dict[bool, tuple[DeviceContainer, dict[str, np.ndarray]]] = {}
-        self._spaces: dict[str, DeviceContainer] = {}
-        self._of_tree: Container | None = None
+        self._trees: dict[bool, tuple[DeviceStruct, dict[str, np.ndarray]]] = {}
+        self._spaces: dict[str, DeviceStruct] = {}
+        self._of_tree: Struct | None = None
         self._samples = 0
 
     def __getstate__(self) -> dict[str, Any]:
@@ -224,11 +222,11 @@ class Gpu:
         self.skeleton = state["skeleton"]
         self._connect()
 
-    def _tree(self, mixed: bool) -> DeviceContainer:
+    def _tree(self, mixed: bool) -> DeviceStruct:
         """The skeleton's tree, copied again if it changed; free joints in fixed axes for motion, as in worlds."""
         self.skeleton._compiled()
-        tree: Container = self.skeleton._tree  # type: ignore[assignment]
-        arrays = {name: getattr(tree, name) for name in TREE.fields}
+        tree: Struct = self.skeleton._tree  # type: ignore[assignment]
+        arrays = {name: getattr(tree, name) for name in TREE.arrays}
         if mixed:
             kind = arrays["kind"].copy()
             kind[kind == JointKind.FREE] = JointKind.FREE_MIXED
@@ -236,25 +234,24 @@ class Gpu:
         known = self._trees.get(mixed)
         if known is None or not all(np.array_equal(known[1][name], array) for name, array in arrays.items()):
             copies = {name: array.copy() for name, array in arrays.items()}
-            known = self._trees[mixed] = DeviceContainer(self._cuda, TREE, copies, 1), copies
+            known = self._trees[mixed] = DeviceStruct(self._cuda, tree, copies, 1), copies
         return known[0]
 
     def _work_space(self, samples: int, name: str) -> tuple[int, ...]:
         """Addresses of work space of a kernel for a number of samples; it fits the tree of the last call."""
-        tree: Container = self.skeleton._tree  # type: ignore[assignment]
+        tree: Struct = self.skeleton._tree  # type: ignore[assignment]
         if tree is not self._of_tree or samples != self._samples:
             self._of_tree, self._samples, self._spaces = tree, samples, {}
-        makers: dict[str, Callable[[], Container]] = {
+        makers: dict[str, Callable[[], Struct]] = {
             "data": lambda: data_for(tree, samples=samples),
-            "rollout": lambda: Container(ROLLOUT, samples=samples, dofs=len(tree.body_of_dof)),
+            "rollout": lambda: ROLLOUT(samples=samples, dofs=len(tree.body_of_dof)),
             "derivation": lambda: derivatives_workspace(tree, samples),
         }
         addresses = []
         for kind in WORK_SPACES.get(name, ("data",)):
             if kind not in self._spaces:
                 host = makers[kind]()
-                arrays = {field: getattr(host, field) for field in host.schema.fields}
-                self._spaces[kind] = DeviceContainer(self._cuda, host.schema, arrays, samples)
+                self._spaces[kind] = DeviceStruct(self._cuda, host, {}, samples)
             addresses.append(self._spaces[kind].address)
         return tuple(addresses)
 

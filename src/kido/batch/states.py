@@ -6,7 +6,7 @@ target, and `q`, `u`, ... are the sample's own numbers in batch-first arrays (`k
 
 from __future__ import annotations
 
-from kido.jit import Field, Schema, clear, kernel, where_positive
+from kido.jit import Struct, clear, floats, kernel, where_positive
 from kido.joints.motion import hinge_column
 from kido.kernels.derivative_entries import derive_joint_accelerations, derive_joint_forces, move
 from kido.kernels.forward_dynamics import (
@@ -26,11 +26,10 @@ from kido.kernels.placement import point_on_link, write_poses
 from kido.kernels.springs import add_passive_forces
 from kido.math.so3 import cross, rotate
 
-ROLLOUT = Schema(
-    "ROLLOUT",
-    Field("start_u", "f", ("dofs",), "m/s or rad/s", "velocities at the start of a step"),
-    Field("status", "f", (1,), doc="index of a coordinate whose inertia was not positive in any step, or -1"),
-)
+
+class ROLLOUT(Struct):
+    start_u = floats("dofs", unit="m/s or rad/s", doc="velocities at the start of a step")
+    status = floats(1, doc="index of a coordinate whose inertia was not positive in any step, or -1")
 
 
 @kernel

@@ -12,7 +12,7 @@ import numpy as np
 from kido.batch import entries
 from kido.batch.states import ROLLOUT
 from kido.errors import StateError
-from kido.jit import JIT_DISABLED, LANES, Container
+from kido.jit import JIT_DISABLED, LANES, Struct
 from kido.jit.team import available_cores
 from kido.joints import JointKind
 from kido.skeleton.results.branches import derivatives_workspace
@@ -47,9 +47,9 @@ class Threads:
         self._forget()
 
     def _forget(self) -> None:
-        self._tree: Container | None = None
-        self._mixed: Container | None = None
-        self._spaces: dict[tuple[int, str], Container] = {}
+        self._tree: Struct | None = None
+        self._mixed: Struct | None = None
+        self._spaces: dict[tuple[int, str], Struct] = {}
         self._pool: ThreadPoolExecutor | None = None
         self._process = os.getpid()
 
@@ -60,7 +60,7 @@ class Threads:
         self.__dict__.update(state)
         self._forget()
 
-    def _current_tree(self) -> Container:
+    def _current_tree(self) -> Struct:
         """The skeleton's tree with all changes of the model, and work space that fits it."""
         self.skeleton._compiled()
         tree = self.skeleton._tree
@@ -68,21 +68,21 @@ class Threads:
             self._tree, self._mixed, self._spaces = tree, None, {}
         return tree  # type: ignore[return-value]
 
-    def _mixed_tree(self, tree: Container) -> Container:
+    def _mixed_tree(self, tree: Struct) -> Struct:
         """The tree with free joints integrated with their linear velocity in fixed axes, as worlds do."""
         if self._mixed is None:
-            shared = {name: getattr(tree, name) for name in TREE.fields}
+            shared = {name: getattr(tree, name) for name in TREE.arrays}
             kind = shared["kind"].copy()
             kind[kind == JointKind.FREE] = JointKind.FREE_MIXED
-            self._mixed = Container(TREE, **{**shared, "kind": kind})
+            self._mixed = TREE(**{**shared, "kind": kind})
         return self._mixed
 
-    def _work_space(self, tree: Container, thread: int, name: str) -> tuple[int, ...]:
+    def _work_space(self, tree: Struct, thread: int, name: str) -> tuple[int, ...]:
         """Addresses of one thread's work space for an entry."""
         samples = 0 if JIT_DISABLED else LANES
-        makers: dict[str, Callable[[], Container]] = {
+        makers: dict[str, Callable[[], Struct]] = {
             "data": lambda: data_for(tree, samples=samples),
-            "rollout": lambda: Container(ROLLOUT, samples=samples, dofs=len(tree.body_of_dof)),
+            "rollout": lambda: ROLLOUT(samples=samples, dofs=len(tree.body_of_dof)),
             "derivation": lambda: derivatives_workspace(tree, samples),
         }
         addresses = []

@@ -28,7 +28,7 @@ from kido.collision.geometry import Geometry, geometry
 from kido.collision.narrow import detect_stage
 from kido.collision.table import fill_table, pair_functions
 from kido.errors import ModelError, StateError
-from kido.jit import Container, call4, entry, prepare
+from kido.jit import call4, entry, prepare
 
 DEFAULT_MARGIN = 1e-3
 
@@ -114,8 +114,7 @@ class NativeDetector:
         arrays["body_position"] = body_position
         arrays["body_velocity"] = np.zeros((bodies, 6)) if body_velocity is None else body_velocity
         arrays["order"] = np.arange(n)
-        self.container = Container(
-            COLLISION,
+        self.container = COLLISION(
             pairs=pairs if pairs is not None else 8 * n + 16,
             contacts=contacts if contacts is not None else 16 * n + 16,
             shapes=n,
@@ -242,17 +241,15 @@ class NativeDetector:
         """A new container with other sizes or arrays; everything else is shared or copied."""
         old = self.container
         for name, field in COLLISION.fields.items():
-            have = getattr(old, name)
-            if name in arrays:
+            if name in arrays or not field.is_array:
                 continue
+            have = getattr(old, name)
             size = sizes.get(field.dims[0]) if isinstance(field.dims[0], str) else None
             if size is not None and size > len(have):
                 grown = np.zeros((size, *have.shape[1:]), have.dtype)
                 grown[: len(have)] = have
                 arrays[name] = grown
-            else:
-                arrays[name] = have
-        self.container = Container(COLLISION, **arrays)
+        self.container = old.sharing(**arrays)
 
     # -- state ----------------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ parts, one part after another, and are kept in `slots`: rows sorted by group.
 
 from __future__ import annotations
 
-from kido.jit import Field, Schema
+from kido.jit import Struct, floats, integers
 
 # What a row measures, with frame A on the first body and frame B on the second; a_k, b_k: their axes.
 SHIFT = 0  # a_k . (p_B - p_A)
@@ -33,96 +33,92 @@ DRIVEN = 4  # towards a velocity, with a force within bounds: dry friction, moto
 CONSTRAINTS, LOOP_ROWS_COUNT, GROUPS, EXTRAS = range(4)
 CLOSURE, WORST_CLOSURE, MISFIT, WORST_MISFIT = range(4)
 
-LOOPS = Schema(
-    "LOOPS",
-    Field("count", "i", (4,), doc="constraints, rows, groups, extra segments in use"),
-    Field("body_a", "i", ("constraints",), doc="link of the first body; -1: the world"),
-    Field("body_b", "i", ("constraints",), doc="link of the second body; -1: the world"),
-    Field("frame_a", "f", ("constraints", 12), doc="frame A in its link: nine numbers of the rotation, the origin"),
-    Field("frame_b", "f", ("constraints", 12), doc="frame B in its link"),
-    Field("enabled", "i", ("constraints",), doc="1: it acts; 0: broken"),
-    Field("breaking_force", "f", ("constraints",), "N", "force at which it breaks; inf: never"),
-    Field("breaking_moment", "f", ("constraints",), "N m", "moment at which it breaks; inf: never"),
-    Field("wrench", "f", ("constraints", 6), "N m, N", "on the second body about the origin of B, world axes"),
-    Field("first_row", "i", ("constraints1",), doc="first row of each constraint, and the end"),
-    Field("first_term", "i", ("constraints1",), doc="first term of each coupler, and the end"),
-    Field("term_dof", "i", ("terms",), doc="coordinate of a term"),
-    Field("term_factor", "f", ("terms",), doc="its factor"),
-    Field("kind", "i", ("rows",), doc="SHIFT ... COUPLE"),
-    Field("axis", "i", ("rows",), doc="k of SHIFT, TURN and ALIGN"),
-    Field("of", "i", ("rows",), doc="constraint of the row"),
-    Field("mode", "i", ("rows",), doc="ELIMINATED ... ONE_SIDED"),
-    Field("sign", "f", ("rows",), doc="phi = sign * (measure - offset)"),
-    Field("offset", "f", ("rows",), "m or rad"),
-    Field("lower", "f", ("rows",), "N or N m", "least force"),
-    Field("upper", "f", ("rows",), "N or N m", "greatest force"),
-    Field("stiffness", "f", ("rows",), "N/m or N m/rad"),
-    Field("damping", "f", ("rows",), "N s/m or N m s/rad"),
-    Field("target", "f", ("rows",), "m/s or rad/s", "velocity of DRIVEN rows"),
-    Field("gain", "f", ("rows",), "m/rad", "travel of SCREW rows"),
-    Field("angle", "f", ("rows",), "rad", "last angle of SPIN and SCREW rows: the next is the nearest to it"),
-    Field("phi", "f", ("rows",), "m or rad", "value, zero where the row is met"),
-    Field("force", "f", ("rows", 3), doc="unit force on body B, world axes"),
-    Field("point", "f", ("rows", 3), "m", "where it acts, world"),
-    Field("moment", "f", ("rows", 3), doc="unit moment on body B, world axes"),
-    Field("impulse", "f", ("rows",), "N s or N m s", "impulse of the last step"),
-    Field("redundant", "i", ("rows",), doc="1: the row followed from others in the last step"),
-    Field("slot", "i", ("slots",), doc="row in each slot, group after group"),
-    Field("group_slot", "i", ("groups1",), doc="first slot of each group, and the end"),
-    Field("group_member", "i", ("groups1",), doc="first member of each group, and the end"),
-    Field("member", "i", ("members",), doc="part of the forest"),
-    Field("group_dofs", "i", ("groups",), doc="coordinates of a group"),
-    Field("group_pool", "i", ("groups",), doc="where its rows start in G, G_end and Y"),
-    Field("group_square", "i", ("groups",), doc="where its matrix starts in S"),
-    Field("rank", "i", ("groups",), doc="rank of its rows"),
-    Field("least", "f", ("groups",), doc="least pivot of the scaled S, 1 if there is none"),
-    Field("start", "f", ("groups",), doc="least pivot where the step began, as far as it is known"),
-    Field("start_rank", "i", ("groups",), doc="rank of its rows where the step began, as far as it is known"),
-    Field(
-        "embedded", "i", ("groups",), doc="1: in this step its loops are compounds of the tree, nothing is eliminated"
-    ),
-    Field("left_open", "i", ("groups",), doc="1: its positions were not closed when they last were to be"),
-    Field("compliance", "f", ("groups",), "1/kg", "of its parts as one mass, to tell what yields from rounding"),
-    Field(
-        "answer", "i", (2,), doc="callback that fills responses of rows on compounds (address, at, part), its address"
-    ),
-    Field("part_group", "i", ("parts",), doc="group of each part; -1: none"),
-    Field("part_local", "i", ("parts",), doc="first coordinate of each part within its group"),
-    Field("G", "f", ("pool",), doc="Jacobian of each slot at mid-step"),
-    Field("G_end", "f", ("pool",), doc="Jacobian at the end of the step"),
-    Field("Y", "f", ("pool",), doc="response M^-1 G^T of each slot"),
-    Field("S", "f", ("squares",), doc="Cholesky factor of G M^-1 G^T, rows scaled and pivoted"),
-    Field("support", "i", ("pool",), doc="work: coordinates of the rows of G that are not zero"),
-    Field("support_first", "i", ("slots",), doc="work: first of each slot in `support`"),
-    Field("support_last", "i", ("slots",), doc="work: end of each slot in `support`"),
-    Field("near", "i", ("slots",), doc="work: rows of a column of S that are not zero"),
-    Field("pivot", "i", ("slots",), doc="slot within the group at each place of the factor"),
-    Field("scale", "f", ("slots",), doc="factor of each row and column of S, 0 for a row whose bodies do not move"),
-    Field("right", "f", ("slots",), doc="work: right-hand side"),
-    Field("left", "f", ("slots",), doc="work: solution"),
-    Field("work", "f", ("slots",), doc="work of the solution"),
-    Field("total", "f", ("slots",), "N s or N m s", "impulse of each slot in the step"),
-    Field("load", "f", ("dofs",), doc="work: generalized impulse of the contact problem"),
-    Field("predicted", "f", ("dofs",), doc="velocities predicted for mid-step"),
-    Field("midpoint", "i", (1,), doc="1: the midpoint rule, and `predicted` is of this step"),
-    Field("end_q", "f", ("dofs",), doc="positions that the last step left"),
-    Field("end_u", "f", ("dofs",), doc="velocities that the last step left"),
-    Field("before_u", "f", ("dofs",), doc="work: velocities before they were projected, for the points of soft skins"),
-    Field("kept_q", "f", ("dofs",), doc="work: positions to go back to"),
-    Field("kept_u", "f", ("dofs",), doc="work: velocities while positions are moved"),
-    Field("closure", "f", (4,), "m or rad", "largest |phi| of eliminated rows: last step, worst; and of velocities"),
-)
+
+class LOOPS(Struct):
+    count = integers(4, doc="constraints, rows, groups, extra segments in use")
+    body_a = integers("constraints", doc="link of the first body; -1: the world")
+    body_b = integers("constraints", doc="link of the second body; -1: the world")
+    frame_a = floats("constraints", 12, doc="frame A in its link: nine numbers of the rotation, the origin")
+    frame_b = floats("constraints", 12, doc="frame B in its link")
+    enabled = integers("constraints", doc="1: it acts; 0: broken")
+    breaking_force = floats("constraints", unit="N", doc="force at which it breaks; inf: never")
+    breaking_moment = floats("constraints", unit="N m", doc="moment at which it breaks; inf: never")
+    wrench = floats("constraints", 6, unit="N m, N", doc="on the second body about the origin of B, world axes")
+    first_row = integers("constraints1", doc="first row of each constraint, and the end")
+    first_term = integers("constraints1", doc="first term of each coupler, and the end")
+    term_dof = integers("terms", doc="coordinate of a term")
+    term_factor = floats("terms", doc="its factor")
+    kind = integers("rows", doc="SHIFT ... COUPLE")
+    axis = integers("rows", doc="k of SHIFT, TURN and ALIGN")
+    of = integers("rows", doc="constraint of the row")
+    mode = integers("rows", doc="ELIMINATED ... ONE_SIDED")
+    sign = floats("rows", doc="phi = sign * (measure - offset)")
+    offset = floats("rows", unit="m or rad")
+    lower = floats("rows", unit="N or N m", doc="least force")
+    upper = floats("rows", unit="N or N m", doc="greatest force")
+    stiffness = floats("rows", unit="N/m or N m/rad")
+    damping = floats("rows", unit="N s/m or N m s/rad")
+    target = floats("rows", unit="m/s or rad/s", doc="velocity of DRIVEN rows")
+    gain = floats("rows", unit="m/rad", doc="travel of SCREW rows")
+    angle = floats("rows", unit="rad", doc="last angle of SPIN and SCREW rows: the next is the nearest to it")
+    phi = floats("rows", unit="m or rad", doc="value, zero where the row is met")
+    force = floats("rows", 3, doc="unit force on body B, world axes")
+    point = floats("rows", 3, unit="m", doc="where it acts, world")
+    moment = floats("rows", 3, doc="unit moment on body B, world axes")
+    impulse = floats("rows", unit="N s or N m s", doc="impulse of the last step")
+    redundant = integers("rows", doc="1: the row followed from others in the last step")
+    slot = integers("slots", doc="row in each slot, group after group")
+    group_slot = integers("groups1", doc="first slot of each group, and the end")
+    group_member = integers("groups1", doc="first member of each group, and the end")
+    member = integers("members", doc="part of the forest")
+    group_dofs = integers("groups", doc="coordinates of a group")
+    group_pool = integers("groups", doc="where its rows start in G, G_end and Y")
+    group_square = integers("groups", doc="where its matrix starts in S")
+    rank = integers("groups", doc="rank of its rows")
+    least = floats("groups", doc="least pivot of the scaled S, 1 if there is none")
+    start = floats("groups", doc="least pivot where the step began, as far as it is known")
+    start_rank = integers("groups", doc="rank of its rows where the step began, as far as it is known")
+    embedded = integers("groups", doc="1: in this step its loops are compounds of the tree, nothing is eliminated")
+    left_open = integers("groups", doc="1: its positions were not closed when they last were to be")
+    compliance = floats("groups", unit="1/kg", doc="of its parts as one mass, to tell what yields from rounding")
+    answer = integers(2, doc="callback that fills responses of rows on compounds (address, at, part), its address")
+    part_group = integers("parts", doc="group of each part; -1: none")
+    part_local = integers("parts", doc="first coordinate of each part within its group")
+    G = floats("pool", doc="Jacobian of each slot at mid-step")
+    G_end = floats("pool", doc="Jacobian at the end of the step")
+    Y = floats("pool", doc="response M^-1 G^T of each slot")
+    S = floats("squares", doc="Cholesky factor of G M^-1 G^T, rows scaled and pivoted")
+    support = integers("pool", doc="work: coordinates of the rows of G that are not zero")
+    support_first = integers("slots", doc="work: first of each slot in `support`")
+    support_last = integers("slots", doc="work: end of each slot in `support`")
+    near = integers("slots", doc="work: rows of a column of S that are not zero")
+    pivot = integers("slots", doc="slot within the group at each place of the factor")
+    scale = floats("slots", doc="factor of each row and column of S, 0 for a row whose bodies do not move")
+    right = floats("slots", doc="work: right-hand side")
+    left = floats("slots", doc="work: solution")
+    work = floats("slots", doc="work of the solution")
+    total = floats("slots", unit="N s or N m s", doc="impulse of each slot in the step")
+    load = floats("dofs", doc="work: generalized impulse of the contact problem")
+    predicted = floats("dofs", doc="velocities predicted for mid-step")
+    midpoint = integers(1, doc="1: the midpoint rule, and `predicted` is of this step")
+    end_q = floats("dofs", doc="positions that the last step left")
+    end_u = floats("dofs", doc="velocities that the last step left")
+    before_u = floats("dofs", doc="work: velocities before they were projected, for the points of soft skins")
+    kept_q = floats("dofs", doc="work: positions to go back to")
+    kept_u = floats("dofs", doc="work: velocities while positions are moved")
+    closure = floats(4, unit="m or rad", doc="largest |phi| of eliminated rows: last step, worst; and of velocities")
+
 
 # Rows that users' constraints gave for the step to come.
 USER_COUNT, USER_CHANGED = range(2)
-USER_ROWS = Schema(
-    "USER_ROWS",
-    Field("count", "i", (2,), doc="rows"),
-    Field("J", "f", ("rows", "dofs"), doc="Jacobian rows, free joints in fixed axes"),
-    Field("bias", "f", ("rows",), "m/s"),
-    Field("position_bias", "f", ("rows",), "m/s"),
-    Field("compliance", "f", ("rows",), "m/(N s)"),
-    Field("lower", "f", ("rows",), "N s"),
-    Field("upper", "f", ("rows",), "N s"),
-    Field("impulse", "f", ("rows",), "N s", "in: warm start; out: of the step"),
-)
+
+
+class USER_ROWS(Struct):
+    count = integers(2, doc="rows")
+    J = floats("rows", "dofs", doc="Jacobian rows, free joints in fixed axes")
+    bias = floats("rows", unit="m/s")
+    position_bias = floats("rows", unit="m/s")
+    compliance = floats("rows", unit="m/(N s)")
+    lower = floats("rows", unit="N s")
+    upper = floats("rows", unit="N s")
+    impulse = floats("rows", unit="N s", doc="in: warm start; out: of the step")

@@ -10,7 +10,7 @@ it is read: the detector combines both numbers itself.
 from __future__ import annotations
 
 from kido.collision.container import CONTACTS
-from kido.jit import Field, Schema, kernel
+from kido.jit import Struct, floats, integers, kernel
 from kido.math.so3 import cross
 
 # Values of `mode`.
@@ -31,16 +31,15 @@ RIGID, SPRING_DAMPER, ERP_CFM, TIME_CONSTANT, SPRING_DAMPER_AT_END = range(5)
 
 PARALLEL = 1e-12  # square of the sine at which a first direction is along the normal
 
-SURFACES = Schema(
-    "SURFACES",
-    Field("mode", "i", (1,), doc="NO_ROWS, BY_MATERIAL or BY_CONTACT"),
-    Field("ready", "i", (1,), doc="BY_CONTACT: 1 if row k is that of this step's contact k"),
-    Field("spins", "i", (1,), doc="1 if a row has rolling or torsional friction"),
-    Field("material", "i", ("shapes",), doc="number of the shape's material"),
-    Field("slot_key", "i", ("slots",), doc="material of shape a * number of shapes + that of shape b; -1: free"),
-    Field("slot_row", "i", ("slots",), doc="row of that pair"),
-    Field("number", "f", ("rows", COLUMNS), doc="see FRICTION ... MOTION_B"),
-)
+
+class SURFACES(Struct):
+    mode = integers(1, doc="NO_ROWS, BY_MATERIAL or BY_CONTACT")
+    ready = integers(1, doc="BY_CONTACT: 1 if row k is that of this step's contact k")
+    spins = integers(1, doc="1 if a row has rolling or torsional friction")
+    material = integers("shapes", doc="number of the shape's material")
+    slot_key = integers("slots", doc="material of shape a * number of shapes + that of shape b; -1: free")
+    slot_row = integers("slots", doc="row of that pair")
+    number = floats("rows", COLUMNS, doc="see FRICTION ... MOTION_B")
 
 
 @kernel

@@ -22,7 +22,7 @@ from kido.dynamics.schema import (
 )
 from kido.dynamics.solver import DynamicsSolver
 from kido.integrators.schema import FAILED
-from kido.jit import Container, callback, kernel, view
+from kido.jit import Struct, callback, kernel, view
 from kido.kernels.forward_dynamics import acceleration_scatter, articulated_inertias, bias_gather
 from kido.kernels.generalized_impulse import generalized_row
 from kido.kernels.inertia import body_inertia
@@ -143,7 +143,7 @@ class TreeAugmentedSolver(DynamicsSolver):
     name = "TA"
     _accelerate, _respond = accelerate, respond
 
-    def _make_own(self) -> Container:
+    def _make_own(self) -> Struct:
         system, tree = self.system, self.system.tree
         parent = tree.parent.tolist()
         paths = []
@@ -159,8 +159,7 @@ class TreeAugmentedSolver(DynamicsSolver):
             touches[s, path] = 1.0
         near = [np.flatnonzero(row[: s + 1]) for s, row in enumerate(touches @ touches.T)]
         slots = max(len(paths), 1)
-        own = Container(
-            AUGMENTED, slots=slots, slots1=slots + 1, dofs=max(system.num_dofs, 1),
+        own = AUGMENTED(slots=slots, slots1=slots + 1, dofs=max(system.num_dofs, 1),
             steps=max(sum(map(len, paths)), 1), pairs=max(sum(map(len, near)), 1),
         )  # fmt: skip
         fill_lists(own.path_first, own.path, paths)

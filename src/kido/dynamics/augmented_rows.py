@@ -21,26 +21,25 @@ from kido.constraints.loop_schema import COUPLE
 from kido.dynamics.rows import add_row_wrench
 from kido.dynamics.scales import scale_rows
 from kido.dynamics.schema import SLOTS
-from kido.jit import Field, Schema, kernel
+from kido.jit import Struct, floats, integers, kernel
 from kido.kernels.inverse_dynamics import column_dot
 from kido.math.so3 import cross
 
 WAITS = 1e-4  # pivot of the scaled matrix below which a row waits until all others are done
 
-AUGMENTED = Schema(
-    "AUGMENTED",
-    Field("path_first", "i", ("slots1",), doc="first body on the paths of each row in `path`, and the end"),
-    Field("path", "i", ("steps",), doc="bodies from those of a row up to the roots, each before its parent"),
-    Field("near_first", "i", ("slots1",), doc="first row in `near` that shares bodies with each row, and the end"),
-    Field("near", "i", ("pairs",), doc="rows up to each row that share bodies with it"),
-    Field("E", "f", ("slots", "dofs"), doc="rows carried up through articulated bodies"),
-    Field("S", "f", ("slots", "slots"), doc="upper triangle: scaled S, then its factor; below the diagonal: unused"),
-    Field("extent", "i", ("slots",), doc="end of what is not zero in each row of the factor"),
-    Field("order", "i", ("slots",), doc="row at each place of the factor"),
-    Field("place", "i", ("slots",), doc="place of each row before the factor; -1: along it nothing yields"),
-    Field("x", "f", ("slots",), doc="work: right-hand side and solution"),
-    Field("z", "f", ("slots",), doc="work of the solution"),
-)
+
+class AUGMENTED(Struct):
+    path_first = integers("slots1", doc="first body on the paths of each row in `path`, and the end")
+    path = integers("steps", doc="bodies from those of a row up to the roots, each before its parent")
+    near_first = integers("slots1", doc="first row in `near` that shares bodies with each row, and the end")
+    near = integers("pairs", doc="rows up to each row that share bodies with it")
+    E = floats("slots", "dofs", doc="rows carried up through articulated bodies")
+    S = floats("slots", "slots", doc="upper triangle: scaled S, then its factor; below the diagonal: unused")
+    extent = integers("slots", doc="end of what is not zero in each row of the factor")
+    order = integers("slots", doc="row at each place of the factor")
+    place = integers("slots", doc="place of each row before the factor; -1: along it nothing yields")
+    x = floats("slots", doc="work: right-hand side and solution")
+    z = floats("slots", doc="work of the solution")
 
 
 @kernel

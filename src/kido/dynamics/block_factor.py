@@ -16,31 +16,30 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from kido.constraints.loop_factor import DROP
-from kido.jit import Container, Field, Schema, kernel
+from kido.jit import Struct, floats, integers, kernel
 
 ROUNDING = 1e-15  # the same for rows that are judged by themselves
 TINY = 1e-300
 
-BLOCKS = Schema(
-    "BLOCKS",
-    Field("size", "i", ("nodes",), doc="rows of each node"),
-    Field("sign", "f", ("nodes",), doc="1: positive, -1: negative"),
-    Field("first", "i", ("nodes",), doc="first row of each node in vectors"),
-    Field("diagonal", "i", ("nodes",), doc="where its diagonal block starts in `value`"),
-    Field("later_first", "i", ("nodes1",), doc="first neighbour that is eliminated later, in `later`, and the end"),
-    Field("later", "i", ("links",), doc="nodes"),
-    Field("block", "i", ("links",), doc="where the block of that neighbour (rows) and the node (columns) starts"),
-    Field("target_first", "i", ("nodes1",), doc="first block that the elimination of a node changes, in `target`"),
-    Field("target", "i", ("targets",), doc="where the block of each pair of its neighbours starts, later ones in rows"),
-    Field("value", "f", ("values",), doc="blocks, row by row; then the factor's"),
-    Field("rank", "i", ("nodes",), doc="rows of each node that do not follow from others"),
-    Field("order", "i", ("rows",), doc="row of the node at each place of its factor"),
-    Field("scale", "f", ("rows",), doc="factor of each row, by which pivots are judged; below 0: its own at that time"),
-    Field("x", "f", ("rows",), doc="right-hand side, then solution"),
-    Field("right", "f", ("rows",), doc="right-hand side, kept"),
-    Field("total", "f", ("rows",), doc="sum of the solutions so far"),
-    Field("work", "f", ("widest",), doc="work of a node"),
-)
+
+class BLOCKS(Struct):
+    size = integers("nodes", doc="rows of each node")
+    sign = floats("nodes", doc="1: positive, -1: negative")
+    first = integers("nodes", doc="first row of each node in vectors")
+    diagonal = integers("nodes", doc="where its diagonal block starts in `value`")
+    later_first = integers("nodes1", doc="first neighbour that is eliminated later, in `later`, and the end")
+    later = integers("links", doc="nodes")
+    block = integers("links", doc="where the block of that neighbour (rows) and the node (columns) starts")
+    target_first = integers("nodes1", doc="first block that the elimination of a node changes, in `target`")
+    target = integers("targets", doc="where the block of each pair of its neighbours starts, later ones in rows")
+    value = floats("values", doc="blocks, row by row; then the factor's")
+    rank = integers("nodes", doc="rows of each node that do not follow from others")
+    order = integers("rows", doc="row of the node at each place of its factor")
+    scale = floats("rows", doc="factor of each row, by which pivots are judged; below 0: its own at that time")
+    x = floats("rows", doc="right-hand side, then solution")
+    right = floats("rows", doc="right-hand side, kept")
+    total = floats("rows", doc="sum of the solutions so far")
+    work = floats("widest", doc="work of a node")
 
 
 class BlockStructure:
@@ -72,8 +71,7 @@ class BlockStructure:
                 end += size * sizes[j]
         self.place = place
         targets = [[place[b, a] for n, a in enumerate(own) for b in own[n:]] for own in self.later]
-        self.container = Container(
-            BLOCKS,
+        self.container = BLOCKS(
             nodes=max(len(sizes), 1),
             nodes1=max(len(sizes), 1) + 1,
             links=max(sum(map(len, self.later)), 1),

@@ -18,32 +18,31 @@ import math
 from kido.constraints.loop_schema import COUPLE
 from kido.dynamics.scales import scale_rows
 from kido.dynamics.schema import SLOTS
-from kido.jit import Field, Schema, kernel
+from kido.jit import Struct, floats, integers, kernel
 from kido.math.so3 import cross
 
 YIELDS = 1e-12  # share of what hangs on a body below which the articulated inertia that it leaves is rounding
 DEPENDENT = 1e-13  # share of a motion column that is its own, below which the joint is singular
 
-CUT = Schema(
-    "CUT",
-    Field("place", "i", (1,), doc="address of BLOCKS"),
-    Field("body_node", "i", ("bodies",), doc="node of each body's acceleration"),
-    Field("hinge_node", "i", ("bodies",), doc="node of the forces of the hinge above it; -1: it has none"),
-    Field("hinge_block", "i", ("bodies",), doc="where the block of hinge (rows) and body starts"),
-    Field("parent_block", "i", ("bodies",), doc="where the block of parent (rows) and hinge starts; -1: none"),
-    Field("slot_node", "i", ("slots",), doc="node of each row that holds"),
-    Field("slot_row", "i", ("slots",), doc="its row there"),
-    Field("tie_first", "i", ("slots1",), doc="first body that each row acts on, and the end"),
-    Field("tie_body", "i", ("ties",), doc="bodies"),
-    Field("tie_block", "i", ("ties",), doc="where the block of the row's node and the body starts"),
-    Field("tie_turned", "i", ("ties",), doc="1: rows of the block are the body's"),
-    Field("leans", "i", ("bodies",), doc="1: a body without enough mass, that leans on its hinge"),
-    Field("lean_block", "i", ("bodies",), doc="where the block of its parent (rows) and it starts"),
-    Field("lean", "f", ("bodies",), doc="weight with which it does; before, the largest inertia below it"),
-    Field("N", "f", ("bodies", 6, 6), doc="directions that each hinge holds, row by row"),
-    Field("dual", "f", ("dofs", 6), doc="dual columns of the free coordinates"),
-    Field("W", "f", ("bodies", 6), doc="work: what a row has on each body"),
-)
+
+class CUT(Struct):
+    place = integers(1, doc="address of BLOCKS")
+    body_node = integers("bodies", doc="node of each body's acceleration")
+    hinge_node = integers("bodies", doc="node of the forces of the hinge above it; -1: it has none")
+    hinge_block = integers("bodies", doc="where the block of hinge (rows) and body starts")
+    parent_block = integers("bodies", doc="where the block of parent (rows) and hinge starts; -1: none")
+    slot_node = integers("slots", doc="node of each row that holds")
+    slot_row = integers("slots", doc="its row there")
+    tie_first = integers("slots1", doc="first body that each row acts on, and the end")
+    tie_body = integers("ties", doc="bodies")
+    tie_block = integers("ties", doc="where the block of the row's node and the body starts")
+    tie_turned = integers("ties", doc="1: rows of the block are the body's")
+    leans = integers("bodies", doc="1: a body without enough mass, that leans on its hinge")
+    lean_block = integers("bodies", doc="where the block of its parent (rows) and it starts")
+    lean = floats("bodies", doc="weight with which it does; before, the largest inertia below it")
+    N = floats("bodies", 6, 6, doc="directions that each hinge holds, row by row")
+    dual = floats("dofs", 6, doc="dual columns of the free coordinates")
+    W = floats("bodies", 6, doc="work: what a row has on each body")
 
 
 @kernel

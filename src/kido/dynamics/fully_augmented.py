@@ -16,7 +16,7 @@ from kido.dynamics.schema import DATA_AT, DYNAMICS, EVALUATIONS, LOOPS_AT, OWN_A
 from kido.dynamics.solver import DynamicsSolver
 from kido.errors import ModelError
 from kido.integrators.schema import FAILED
-from kido.jit import Container, callback, kernel, view
+from kido.jit import Struct, callback, kernel, view
 from kido.kernels.forward_dynamics import articulated_inertias
 from kido.kernels.inertia import body_inertia
 from kido.kernels.kinematics import transforms
@@ -126,7 +126,7 @@ class FullyAugmentedSolver(DynamicsSolver):
     name = "FA"
     _accelerate, _respond = accelerate, respond
 
-    def _make_own(self) -> Container:
+    def _make_own(self) -> Struct:
         order = _Order(self.system)
         self.blocks = order.structure
         return order.container
@@ -198,8 +198,7 @@ class _Order:
         pairs += [(loop_node[c], body_node[i]) for c, own in zip(of, ties, strict=True) for i in own]
         self.structure = BlockStructure(sizes, signs, pairs)
         place, slots = self.structure.place, max(len(of), 1)
-        own = Container(
-            CUT, bodies=max(len(self.parent), 1), dofs=max(system.num_dofs, 1), slots=slots, slots1=slots + 1,
+        own = CUT(bodies=max(len(self.parent), 1), dofs=max(system.num_dofs, 1), slots=slots, slots1=slots + 1,
             ties=max(sum(map(len, ties)), 1),
         )  # fmt: skip
         own.place[0] = self.structure.container.address

@@ -30,7 +30,7 @@ from kido.integrators.schema import (
     SETTLE_AT,
 )
 from kido.integrators.system import System, joint_forces, with_arrays
-from kido.jit import Container
+from kido.jit import Struct
 from kido.joints import ActuatorType, JointKind
 from kido.skeleton import Skeleton
 from kido.skeleton.state.actuation import takes_force
@@ -107,7 +107,7 @@ class ClosedSystem(System):
     def _make_solver(self) -> None:
         """The solver, what goes with it, and what callbacks find of them."""
         self.solver = self._kind(self.rows, tree=self._mixed, data=self._data, passive=self._passive)
-        self._moving = Container(MOVING, slots=len(self.solver.container.aim), dofs=self.num_dofs)
+        self._moving = MOVING(slots=len(self.solver.container.aim), dofs=self.num_dofs)
         self._moving.dynamics[[ACTIVE, EMBEDDED]] = self.solver.container.address
         if self.settles:
             self._fallback = TreeAugmentedSolver(self.rows, tree=self._mixed, data=self._data, passive=self._passive)
@@ -143,7 +143,7 @@ class ClosedSystem(System):
 
     # What integrators call ---------------------------------------------------------------------------------
 
-    def _new_motion(self, tree: Container, outputs: int) -> Container:
+    def _new_motion(self, tree: Struct, outputs: int) -> Struct:
         motion = super()._new_motion(tree, outputs)
         motion.table[OWNER_AT] = self._moving.address
         motion.table[ACCELERATE_AT] = moving.accelerate.address
@@ -159,7 +159,7 @@ class ClosedSystem(System):
                 motion.at[ALTERED] = 1
         return motion
 
-    def motion(self, integrator: CompiledIntegrator, times: Array, largest: float, q: Array, u: Array) -> Container:
+    def motion(self, integrator: CompiledIntegrator, times: Array, largest: float, q: Array, u: Array) -> Struct:
         """The container of an integration; see `System.motion`."""
         m = super().motion(integrator, times, largest, q, u)
         if self.rows.has_functions:
@@ -216,14 +216,14 @@ class ClosedSystem(System):
     @contextmanager
     def aside(self) -> Iterator[None]:
         """Whatever is evaluated meanwhile, an integration under way finds its state as it was."""
-        kept = {name: getattr(self._moving, name).copy() for name in MOVING.fields}
+        kept = {name: getattr(self._moving, name).copy() for name in MOVING.arrays}
         with super().aside():
             yield
         for name, numbers in kept.items():
             getattr(self._moving, name)[:] = numbers
 
     @property
-    def _closing(self) -> Container:
+    def _closing(self) -> Struct:
         """A motion whose end of a step is closed, also by a method that leaves that to its accelerations."""
         m = self._rates
         if not self.settles and isinstance(self.stabilization, Baumgarte):

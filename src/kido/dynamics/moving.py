@@ -17,7 +17,7 @@ from kido.dynamics.schema import (
     TREE_AT,
 )
 from kido.integrators.schema import FAILED, MOTION, NOT_CLOSED, NOW
-from kido.jit import Field, Schema, call4, callback, kernel, view
+from kido.jit import Struct, call4, callback, floats, integers, kernel, view
 from kido.kernels.integration import advance
 from kido.kernels.kinematics import transforms
 from kido.tree.schema import DATA, TREE
@@ -38,18 +38,17 @@ ALPHA, BETA, DRIVEN_AT, LEVER, DECIDED_AT, WHOLE = range(6)
 # Entries of `dynamics`.
 ACTIVE, EMBEDDED, FALLBACK = range(3)
 
-MOVING = Schema(
-    "MOVING",
-    Field("dynamics", "i", (3,), doc="addresses of DYNAMICS: the one in use, and those of a solver with a fallback"),
-    Field("setting", "f", (6,), doc="gains, the time of `aim`, `rate` and `rate_change`, what was decided"),
-    Field("before", "i", (1,), doc="the one in use before the last decision"),
-    Field("lever_before", "f", (1,), doc="the lever before that"),
-    Field("aim", "f", ("slots",), "m or rad", "value of phi that rows are driven to at that time"),
-    Field("rate", "f", ("slots",), "m/s or rad/s", "its rate"),
-    Field("rate_change", "f", ("slots",), "m/s^2 or rad/s^2", "the rate of that"),
-    Field("found", "f", ("slots",), doc="work: G u"),
-    Field("u", "f", ("dofs",), doc="work: velocities set aside"),
-)
+
+class MOVING(Struct):
+    dynamics = integers(3, doc="addresses of DYNAMICS: the one in use, and those of a solver with a fallback")
+    setting = floats(6, doc="gains, the time of `aim`, `rate` and `rate_change`, what was decided")
+    before = integers(1, doc="the one in use before the last decision")
+    lever_before = floats(1, doc="the lever before that")
+    aim = floats("slots", unit="m or rad", doc="value of phi that rows are driven to at that time")
+    rate = floats("slots", unit="m/s or rad/s", doc="its rate")
+    rate_change = floats("slots", unit="m/s^2 or rad/s^2", doc="the rate of that")
+    found = floats("slots", doc="work: G u")
+    u = floats("dofs", doc="work: velocities set aside")
 
 
 @kernel

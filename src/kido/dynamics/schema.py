@@ -14,7 +14,7 @@ They return 0, or a number below 0: FAILED - 1 - k (kido.integrators.schema) say
 
 from __future__ import annotations
 
-from kido.jit import Field, Schema
+from kido.jit import Struct, floats, integers
 
 # Entries of `table`: addresses of containers, then those of callbacks.
 TREE_AT, DATA_AT, LOOPS_AT, OWN_AT, ACCELERATE_AT, SETTLE_AT, RESPOND_AT = range(7)
@@ -22,26 +22,25 @@ TREE_AT, DATA_AT, LOOPS_AT, OWN_AT, ACCELERATE_AT, SETTLE_AT, RESPOND_AT = range
 # Entries of `count`.
 SLOTS, RANK, PASSIVE, EVALUATIONS = range(4)
 
-DYNAMICS = Schema(
-    "DYNAMICS",
-    Field("table", "i", (8,), doc="addresses of containers and callbacks"),
-    Field("count", "i", (8,), doc="rows that hold, their rank, 1: with springs and dampers, evaluations"),
-    Field("command", "f", ("dofs",), "N, N m", "joint forces as given"),
-    Field("given", "f", ("dofs",), "m/s^2 or rad/s^2", "accelerations of prescribed coordinates"),
-    Field("aim", "f", ("slots",), "m or rad", "value of phi that a row is driven to"),
-    Field("rate", "f", ("slots",), "m/s or rad/s", "U: rate that a row prescribes"),
-    Field("rate_change", "f", ("slots",), "m/s^2 or rad/s^2", "its derivative by time"),
-    Field("multiplier", "f", ("slots",), "N or N m", "force of each row, on its second body"),
-    Field("redundant", "i", ("slots",), doc="1: the row follows from others"),
-    Field("residual", "f", ("slots",), "m/s^2 or rad/s^2", "G udot - gamma that is left"),
-    Field("constraint_force", "f", ("dofs",), "N, N m", "G^T multiplier"),
-    Field("load", "f", ("dofs",), "N, N m", "joint forces of what acts along the free axes of constraints"),
-    Field("impulse", "f", ("dofs",), "N s, N m s", "generalized impulse of a response"),
-    Field("jump", "f", ("slots",), "m/s or rad/s", "change of G u that a response has"),
-    Field("change", "f", ("dofs",), "m/s or rad/s", "velocities that a response changes by"),
-    Field("step", "f", ("dofs",), "m/s or rad/s", "work: change of velocities or accelerations in one round"),
-    Field("by_row", "f", ("rows",), doc="work: numbers of all rows"),
-    Field("wrench", "f", ("bodies", 6), "N m, N", "work: wrenches on links about their origins"),
-    Field("Y", "f", ("bodies", 21), doc="work: compliance of each link (kido.kernels.operational_space)"),
-    Field("work", "f", ("dofs",), doc="work: numbers of all coordinates"),
-)
+
+class DYNAMICS(Struct):
+    table = integers(8, doc="addresses of containers and callbacks")
+    count = integers(8, doc="rows that hold, their rank, 1: with springs and dampers, evaluations")
+    command = floats("dofs", unit="N, N m", doc="joint forces as given")
+    given = floats("dofs", unit="m/s^2 or rad/s^2", doc="accelerations of prescribed coordinates")
+    aim = floats("slots", unit="m or rad", doc="value of phi that a row is driven to")
+    rate = floats("slots", unit="m/s or rad/s", doc="U: rate that a row prescribes")
+    rate_change = floats("slots", unit="m/s^2 or rad/s^2", doc="its derivative by time")
+    multiplier = floats("slots", unit="N or N m", doc="force of each row, on its second body")
+    redundant = integers("slots", doc="1: the row follows from others")
+    residual = floats("slots", unit="m/s^2 or rad/s^2", doc="G udot - gamma that is left")
+    constraint_force = floats("dofs", unit="N, N m", doc="G^T multiplier")
+    load = floats("dofs", unit="N, N m", doc="joint forces of what acts along the free axes of constraints")
+    impulse = floats("dofs", unit="N s, N m s", doc="generalized impulse of a response")
+    jump = floats("slots", unit="m/s or rad/s", doc="change of G u that a response has")
+    change = floats("dofs", unit="m/s or rad/s", doc="velocities that a response changes by")
+    step = floats("dofs", unit="m/s or rad/s", doc="work: change of velocities or accelerations in one round")
+    by_row = floats("rows", doc="work: numbers of all rows")
+    wrench = floats("bodies", 6, unit="N m, N", doc="work: wrenches on links about their origins")
+    Y = floats("bodies", 21, doc="work: compliance of each link (kido.kernels.operational_space)")
+    work = floats("dofs", doc="work: numbers of all coordinates")

@@ -21,7 +21,7 @@ from kido.dynamics.schema import (
 from kido.dynamics.system import ConstrainedSystem
 from kido.errors import StateError
 from kido.integrators.schema import FAILED
-from kido.jit import Container, call4, callback, entry, view
+from kido.jit import Struct, call4, callback, entry, view
 
 __all__ = ["DynamicsReport", "DynamicsSolver"]
 
@@ -98,8 +98,8 @@ class DynamicsSolver(ABC):
         self,
         system: ConstrainedSystem,
         *,
-        tree: Container | None = None,
-        data: Container | None = None,
+        tree: Struct | None = None,
+        data: Struct | None = None,
         passive: bool = True,
     ):
         self.system = system
@@ -130,7 +130,7 @@ class DynamicsSolver(ABC):
         self._make_container(passive)
 
     @abstractmethod
-    def _make_own(self) -> Container | None:
+    def _make_own(self) -> Struct | None:
         """The container that its callbacks find at OWN_AT."""
 
     # Calls -----------------------------------------------------------------------------------------------

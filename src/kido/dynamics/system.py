@@ -19,7 +19,7 @@ from kido.dynamics.rows import evaluate_rows
 from kido.dynamics.schema import DATA_AT, DYNAMICS, LOOPS_AT, PASSIVE, SLOTS, TREE_AT
 from kido.errors import ModelError, StateError
 from kido.integrators.system import with_arrays
-from kido.jit import Container
+from kido.jit import Struct
 from kido.joints import ActuatorType, JointKind
 from kido.math.transform import number_or_nan
 from kido.skeleton import Skeleton
@@ -67,7 +67,7 @@ class ConstrainedSystem:
         if not skeleton.mobile or skeleton.kinematic:
             raise ModelError(f"{what} is {'kinematic' if skeleton.mobile else 'immobile'}: it has no dynamics")
         self._data_of_skeleton = skeleton._compiled()
-        tree: Container = skeleton._tree  # type: ignore[assignment]  # the skeleton is compiled
+        tree: Struct = skeleton._tree  # type: ignore[assignment]  # the skeleton is compiled
         self._skeleton_tree = tree
         servo = np.flatnonzero(tree.actuator == ActuatorType.SERVO)
         if len(servo):
@@ -156,13 +156,13 @@ class ConstrainedSystem:
             read.append((part, value))
         return read
 
-    def new_data(self) -> Container:
+    def new_data(self) -> Struct:
         """A DATA container for a state; external forces are the skeleton's."""
         d = self._data_of_skeleton
         return data_for(self.tree, external=d.external, has_external=d.has_external)
 
-    def new_dynamics(self, own: Container | None = None, tree: Container | None = None, data: Container | None = None,
-                     passive: bool = True) -> Container:  # fmt: skip
+    def new_dynamics(self, own: Struct | None = None, tree: Struct | None = None, data: Struct | None = None,
+                     passive: bool = True) -> Struct:  # fmt: skip
         """A DYNAMICS container over the system's rows, without callbacks.
 
         Args:
@@ -171,8 +171,7 @@ class ConstrainedSystem:
             data: a state; by default the system's own.
             passive: with springs and dampers of joints.
         """
-        y = Container(
-            DYNAMICS,
+        y = DYNAMICS(
             dofs=self.num_dofs,
             slots=max(self.num_rows, 1),
             rows=len(self.loops.kind),
@@ -186,7 +185,7 @@ class ConstrainedSystem:
         self.load(y)
         return y
 
-    def load(self, y: Container, forces: Array | None = None, time: float = 0.0) -> None:
+    def load(self, y: Struct, forces: Array | None = None, time: float = 0.0) -> None:
         """Write commands, prescribed accelerations and the rates of rows at a time into a DYNAMICS container.
 
         Args:
@@ -200,7 +199,7 @@ class ConstrainedSystem:
         y.given[:] = np.where(t.actuator == ActuatorType.ACCELERATION, d.command, 0.0)
         self.drive(y, time)
 
-    def drive(self, y: Container, time: float) -> None:
+    def drive(self, y: Struct, time: float) -> None:
         """Write the rates of rows at a time [s] into a DYNAMICS container."""
         for part, value in self._rates:
             numbers = _rate_at(value, time, part.stop - part.start, "rates")

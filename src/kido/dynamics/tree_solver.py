@@ -8,7 +8,7 @@ from kido.dynamics.schema import DATA_AT, DYNAMICS, EVALUATIONS, LOOPS_AT, TREE_
 from kido.dynamics.solver import DynamicsSolver
 from kido.errors import ModelError
 from kido.integrators.schema import FAILED
-from kido.jit import Container, callback, view
+from kido.jit import Struct, callback, view
 from kido.kernels.forward_dynamics import acceleration_scatter, articulated_inertias, bias_gather
 from kido.kernels.generalized_impulse import generalized_row
 from kido.kernels.inertia import body_inertia
@@ -61,7 +61,7 @@ class TreeSolver(DynamicsSolver):
     name = "tree"
     _accelerate, _respond = accelerate, respond
 
-    def _make_own(self) -> Container | None:
+    def _make_own(self) -> Struct | None:
         system = self.system
         if system.num_rows:
             names = ", ".join(repr(c.name) for c in system.constraints[:5])

@@ -11,7 +11,7 @@ from kido.errors import StateError
 from kido.ik.engine import batch as kernels
 from kido.ik.engine.arrays import SearchArrays
 from kido.ik.engine.batch import BATCH
-from kido.jit import JIT_DISABLED, Container
+from kido.jit import JIT_DISABLED
 from kido.jit.team import MOST_THREADS, Team, available_cores
 
 Array = NDArray[np.float64]
@@ -49,7 +49,7 @@ class SearchPool:
         wanted = 1 if JIT_DISABLED else min(int(threads), MOST_THREADS, max(1, samples // FEWEST))
         workers = self._workers(arrays, wanted)
         out = np.zeros((samples, arrays.result[1]))
-        table = Container(BATCH, workers=wanted, target=targets, start=starts, out=out)
+        table = BATCH(workers=wanted, target=targets, start=starts, out=out)
         table.tree[0] = arrays.tree.address
         table.worker[:] = [w.addresses for w in workers]
         function = kernels.solve_share.address

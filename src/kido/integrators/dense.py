@@ -14,7 +14,7 @@ from kido.math.transform import as_numbers
 
 if TYPE_CHECKING:
     from kido.integrators.system import System
-    from kido.jit import Container
+    from kido.jit import Struct
 
 Array = NDArray[np.float64]
 State = tuple[Array, Array]
@@ -30,7 +30,7 @@ class RungeKuttaSegment:
         end: time of its end [s].
     """
 
-    def __init__(self, system: System, motion: Container, end: float):
+    def __init__(self, system: System, motion: Struct, end: float):
         self.system, self.end = system, end
         self.size = float(motion.clock[SIZE])
         self.start = end - self.size

@@ -9,7 +9,7 @@ from kido.errors import ModelError
 from kido.integrators.explicit import explicit_step
 from kido.integrators.integrator import CompiledIntegrator, count, positive
 from kido.integrators.schema import ADAPTIVE, ATOL, DENSE, LAST_ERROR, MOST_STEPS, NEXT_SIZE, RTOL, STAGES
-from kido.jit import Container
+from kido.jit import Struct
 
 _A = (
     (1 / 5,),
@@ -74,7 +74,7 @@ class DormandPrince(CompiledIntegrator):
     def _stage(self) -> Any:
         return explicit_step
 
-    def _configure(self, motion: Container) -> None:
+    def _configure(self, motion: Struct) -> None:
         at, clock, setting = motion.at, motion.clock, motion.setting
         at[STAGES], at[ADAPTIVE], at[DENSE], at[MOST_STEPS] = 7, 1, int(self.dense), self.max_steps
         setting[RTOL], setting[ATOL] = self.rtol, self.atol

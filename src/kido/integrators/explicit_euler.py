@@ -8,7 +8,7 @@ from typing import Any
 from kido.integrators.explicit import explicit_step
 from kido.integrators.integrator import CompiledIntegrator
 from kido.integrators.schema import STAGES
-from kido.jit import Container
+from kido.jit import Struct
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,6 @@ class ExplicitEuler(CompiledIntegrator):
     def _stage(self) -> Any:
         return explicit_step
 
-    def _configure(self, motion: Container) -> None:
+    def _configure(self, motion: Struct) -> None:
         motion.at[STAGES] = 1
         motion.b[0] = 1.0

@@ -14,7 +14,7 @@ from kido.math.transform import number_or_nan
 
 if TYPE_CHECKING:
     from kido.integrators.system import System
-    from kido.jit import Container
+    from kido.jit import Struct
 
 Array = NDArray[np.float64]
 
@@ -78,7 +78,7 @@ class CompiledIntegrator(Integrator):
     def _stage(self) -> Any:
         """The step function, a callback as `kido.integrators.schema` describes."""
 
-    def _configure(self, motion: Container) -> None:
+    def _configure(self, motion: Struct) -> None:
         """Write the method's coefficients and settings."""
 
     def step(

@@ -13,7 +13,7 @@ what the system takes for granted. Each returns 0 or a status.
 
 from __future__ import annotations
 
-from kido.jit import Field, Schema
+from kido.jit import Struct, floats, integers
 
 # Entries of `table`: addresses of containers and of the step function, then those of a system with callbacks.
 TREE_AT, DATA_AT, NEXT_AT, STEP_AT, OWNER_AT, ACCELERATE_AT, SETTLE_AT, CLOSE_AT = range(8)
@@ -49,29 +49,28 @@ LARGEST_STEP, RTOL, ATOL, TOLERANCE = range(4)
 DONE, PAUSED, FORCES = 0, 1, 2
 NOT_FINITE, TOO_SMALL, TOO_MANY, NOT_SOLVED, NOT_CLOSED, FAILED = -1, -2, -3, -4, -5, -6
 
-MOTION = Schema(
-    "MOTION",
-    Field("table", "i", (8,), doc="addresses of containers and of functions"),
-    Field("at", "i", (17,), doc="progress, requests and counts"),
-    Field("clock", "f", (8,), "s"),
-    Field("setting", "f", (4,), doc="largest step [s], tolerances"),
-    Field("A", "f", (8, 8), doc="Runge-Kutta coefficients of the stages"),
-    Field("b", "f", (8,), doc="Runge-Kutta weights"),
-    Field("db", "f", (8,), doc="weights less those of the embedded method"),
-    Field("c", "f", (8,), doc="times of the stages, as shares of the step"),
-    Field("db_dense", "f", (8,), doc="weights of the last term of the interpolant"),
-    Field("command", "f", ("dofs",), "N, N m", "joint forces as given"),
-    Field("given", "f", ("dofs",), doc="accelerations of prescribed coordinates"),
-    Field("counted", "i", ("dofs",), doc="1: the error of the coordinate counts; 0: it follows from those of others"),
-    Field("q0", "f", ("dofs",), doc="positions at the start of the step"),
-    Field("u0", "f", ("dofs",), doc="velocities there, free joints in fixed axes"),
-    Field("x", "f", ("dofs",), doc="displacement from q0 along the velocities"),
-    Field("y", "f", ("dofs",), doc="correction of velocities, or positions set aside"),
-    Field("u1", "f", ("dofs",), doc="velocities set aside"),
-    Field("K", "f", (8, "dofs"), doc="rate of x at the stages"),
-    Field("L", "f", (8, "dofs"), doc="rate of u at the stages"),
-    Field("W", "f", ("bodies", 6), "N m s, N s", "momentum and impulse of each body about its origin"),
-    Field("times", "f", ("outputs",), "s", "requested times, the first that of the start"),
-    Field("Q", "f", ("outputs", "dofs"), doc="positions at those times"),
-    Field("U", "f", ("outputs", "dofs"), doc="velocities at those times"),
-)
+
+class MOTION(Struct):
+    table = integers(8, doc="addresses of containers and of functions")
+    at = integers(17, doc="progress, requests and counts")
+    clock = floats(8, unit="s")
+    setting = floats(4, doc="largest step [s], tolerances")
+    A = floats(8, 8, doc="Runge-Kutta coefficients of the stages")
+    b = floats(8, doc="Runge-Kutta weights")
+    db = floats(8, doc="weights less those of the embedded method")
+    c = floats(8, doc="times of the stages, as shares of the step")
+    db_dense = floats(8, doc="weights of the last term of the interpolant")
+    command = floats("dofs", unit="N, N m", doc="joint forces as given")
+    given = floats("dofs", doc="accelerations of prescribed coordinates")
+    counted = integers("dofs", doc="1: the error of the coordinate counts; 0: it follows from those of others")
+    q0 = floats("dofs", doc="positions at the start of the step")
+    u0 = floats("dofs", doc="velocities there, free joints in fixed axes")
+    x = floats("dofs", doc="displacement from q0 along the velocities")
+    y = floats("dofs", doc="correction of velocities, or positions set aside")
+    u1 = floats("dofs", doc="velocities set aside")
+    K = floats(8, "dofs", doc="rate of x at the stages")
+    L = floats(8, "dofs", doc="rate of u at the stages")
+    W = floats("bodies", 6, unit="N m s, N s", doc="momentum and impulse of each body about its origin")
+    times = floats("outputs", unit="s", doc="requested times, the first that of the start")
+    Q = floats("outputs", "dofs", doc="positions at those times")
+    U = floats("outputs", "dofs", doc="velocities at those times")

@@ -39,7 +39,7 @@ from kido.integrators.schema import (
     TOO_SMALL,
     TREE_AT,
 )
-from kido.jit import Container
+from kido.jit import Struct
 from kido.joints import ActuatorType, JointKind
 from kido.kernels.manifold import position_differences
 from kido.math.transform import takes
@@ -63,10 +63,10 @@ _REASONS = {
 }
 
 
-def with_arrays(tree: Container, **others: Array) -> Container:
+def with_arrays(tree: Struct, **others: Array) -> Struct:
     """A tree that shares all arrays but the given ones."""
-    arrays = {name: getattr(tree, name) for name in TREE.fields}
-    return Container(TREE, **{**arrays, **{name: np.ascontiguousarray(x, np.int64) for name, x in others.items()}})
+    arrays = {name: getattr(tree, name) for name in TREE.arrays}
+    return TREE(**{**arrays, **{name: np.ascontiguousarray(x, np.int64) for name, x in others.items()}})
 
 
 class System:
@@ -86,9 +86,9 @@ class System:
     def __init__(
         self,
         name: str,
-        tree: Container,
-        mixed: Container,
-        data: Container,
+        tree: Struct,
+        mixed: Struct,
+        data: Struct,
         constant: Array,
         given: Array,
         forces: Forces | None = None,
@@ -101,28 +101,28 @@ class System:
         self._data = self._new_data()
 
     @cached_property
-    def _next(self) -> Container:
+    def _next(self) -> Struct:
         """Data of the end of a step, for integrators that look ahead."""
         return self._new_data()
 
     @cached_property
-    def _rates(self) -> Container:
+    def _rates(self) -> Struct:
         return self._new_motion(self._mixed, 0)
 
     @cached_property
-    def _between(self) -> Container:
+    def _between(self) -> Struct:
         return self._new_motion(self._mixed, 1)
 
     @cached_property
-    def _moves(self) -> Container:
+    def _moves(self) -> Struct:
         return self._new_motion(self._tree, 0)
 
-    def _new_data(self) -> Container:
+    def _new_data(self) -> Struct:
         d = self._source
         return data_for(self._tree, external=d.external, has_external=d.has_external)
 
-    def _new_motion(self, tree: Container, outputs: int) -> Container:
-        motion = Container(MOTION, bodies=len(tree.parent), dofs=self.num_dofs, outputs=outputs)
+    def _new_motion(self, tree: Struct, outputs: int) -> Struct:
+        motion = MOTION(bodies=len(tree.parent), dofs=self.num_dofs, outputs=outputs)
         motion.table[TREE_AT] = tree.address
         motion.table[DATA_AT] = self._data.address
         motion.command[:] = self._constant
@@ -149,7 +149,7 @@ class System:
         made.__setstate__(state)
         return made
 
-    def set_constant(self, forces: Array, given: Array, *motions: Container) -> None:
+    def set_constant(self, forces: Array, given: Array, *motions: Struct) -> None:
         """Change the constant joint forces and prescribed accelerations, also of motions made already."""
         self._constant, self._given = forces.copy(), given.copy()
         for motion in (self._rates, *motions):
@@ -170,7 +170,7 @@ class System:
         """
         data = skeleton._compiled()
         function, constant = joint_forces(skeleton, forces)
-        tree: Container = skeleton._tree  # type: ignore[assignment]  # the skeleton is compiled
+        tree: Struct = skeleton._tree  # type: ignore[assignment]  # the skeleton is compiled
         for kind in (ActuatorType.SERVO, ActuatorType.MIMIC):
             if (tree.actuator == kind).any():
                 dof = skeleton.dofs[int(np.flatnonzero(tree.actuator == kind)[0])]
@@ -268,7 +268,7 @@ class System:
 
     # For compiled integrators ------------------------------------------------------------------------------
 
-    def motion(self, integrator: CompiledIntegrator, times: Array, largest: float, q: Array, u: Array) -> Container:
+    def motion(self, integrator: CompiledIntegrator, times: Array, largest: float, q: Array, u: Array) -> Struct:
         """The container of an integration through given times, which starts from the state q, u."""
         m = self._new_motion(self._mixed, len(times))
         m.table[STEP_AT] = integrator._stage.address
@@ -284,13 +284,13 @@ class System:
         self._data.q[:], self._data.u[:] = q, u
         return m
 
-    def results(self, times: Array) -> Container:
+    def results(self, times: Array) -> Struct:
         """A container of no integration, with rows for results at given times."""
         m = self._new_motion(self._mixed, len(times))
         m.times[:] = times
         return m
 
-    def go_on(self, m: Container, budget: int) -> bool:
+    def go_on(self, m: Struct, budget: int) -> bool:
         """Try up to so many steps, or one where joint forces are a function. Returns whether all results are there.
 
         Raises:
@@ -307,7 +307,7 @@ class System:
             m.command[:] = self.forces(float(m.clock[NOW]), q, u)
             budget = 0  # ends the step
 
-    def state(self, m: Container) -> tuple[Array, Array]:
+    def state(self, m: Struct) -> tuple[Array, Array]:
         """The last state that was completed."""
         run.rewind(m.address)
         return self._data.q.copy(), self._data.u.copy()

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from kido.integrators.integrator import CompiledIntegrator, count, positive
 from kido.integrators.schema import MOST_ITERATIONS, TOLERANCE
 from kido.integrators.variational_step import variational_step
-from kido.jit import Container
+from kido.jit import Struct
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,6 @@ class Variational(CompiledIntegrator):
     def _stage(self) -> Any:
         return variational_step
 
-    def _configure(self, motion: Container) -> None:
+    def _configure(self, motion: Struct) -> None:
         motion.setting[TOLERANCE] = self.tolerance
         motion.at[MOST_ITERATIONS] = self.max_iterations

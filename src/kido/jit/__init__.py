@@ -1,7 +1,7 @@
 """Compiled kernels: the one place that knows Numba.
 
 Everything above this package writes plain Python functions, marks them with `kernel`, `entry` or
-`callback`, and reads its arrays through handles (`Schema`, `Container`, `view`). With the environment
+`callback`, and reads its arrays through handles (`Struct`, `view`). With the environment
 variable ``NUMBA_DISABLE_JIT=1`` the same sources run as ordinary Python.
 """
 
@@ -21,30 +21,34 @@ from kido.jit.compile import (
     view,
 )
 from kido.jit.primitives import all_positive, floor, fma, rint, where_positive
-from kido.jit.schema import Container, Field, Schema
+from kido.jit.struct import Struct, floats, integer, integers, number, reference, stage
 from kido.jit.warmup import prepare, warmup
 
 __all__ = [
     "JIT_DISABLED",
     "LANES",
     "REFUSALS",
-    "Container",
-    "Field",
-    "Schema",
+    "Struct",
     "all_positive",
     "call4",
     "callback",
     "clear",
     "direct_entry",
     "entry",
+    "floats",
     "floor",
     "fma",
     "inlined",
+    "integer",
+    "integers",
     "kernel",
     "lanes_samples",
     "lanes_view",
+    "number",
     "prepare",
+    "reference",
     "rint",
+    "stage",
     "view",
     "warmup",
     "where_positive",

@@ -19,7 +19,7 @@ from typing import ClassVar
 import numba
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 
-from kido.jit.schema import DEBUG
+from kido.jit.struct import DEBUG
 
 _IMPORT = re.compile(r"^[ \t]*(?:from\s+(kido[\w.]*)\s+import\s+(\([^)]*\)|.+)|import\s+(kido[\w.]*))", re.MULTILINE)
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numba
@@ -19,7 +20,7 @@ import numpy as np
 from numba import config, types
 
 from kido.jit.progress import compiling, progress
-from kido.jit.schema import Schema, live_container
+from kido.jit.struct import S, live_struct
 
 JIT_DISABLED = bool(getattr(config, "DISABLE_JIT"))  # noqa: B009  (set at run time, unknown to type checkers)
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}, "nogil": True, "_nrt": False}
@@ -31,6 +32,11 @@ ENTRIES: list[tuple[Any, Callable[[], Any]]] = []  # dispatchers, and what compi
 CALLBACKS: list[Any] = []
 
 
+def _named(module: str, name: str) -> Any:
+    """A callback of a module: copies and pickles hold its name."""
+    return getattr(import_module(module), name)
+
+
 if TYPE_CHECKING:
     LANES = 8
     _F = TypeVar("_F", bound=Callable[..., Any])
@@ -39,9 +45,9 @@ if TYPE_CHECKING:
     def inlined(function: _F) -> _F: ...
     def entry(signature: str) -> Callable[[_F], _F]: ...
     def direct_entry(signature: str) -> Callable[[_F], Any]: ...
-    def view(schema: Schema, address: int) -> Any: ...
-    def lanes_view(schema: Schema, address: int) -> Any: ...
-    def thread_view(schema: Schema, address: int, sample: int) -> Any: ...
+    def view(struct: type[S], address: int) -> S: ...
+    def lanes_view(struct: type[S], address: int) -> S: ...
+    def thread_view(struct: type[S], address: int, sample: int) -> S: ...
     def lanes_samples(array: Any, first: int) -> Any: ...
     def thread_samples(array: Any, sample: int) -> Any: ...
     def clear(array: Any) -> None: ...
@@ -95,6 +101,9 @@ elif JIT_DISABLED:
         def __call__(self, *args):
             return self.function(*args)
 
+        def __reduce__(self):
+            return _named, (self.function.__module__, self.function.__qualname__)
+
         def is_ready(self) -> bool:
             """Always: there is nothing to compile."""
             return True
@@ -103,9 +112,9 @@ elif JIT_DISABLED:
         """Call the callback at `address`."""
         return _python_callbacks[address - 1](a, b, c, d)
 
-    def view(schema, address):
-        """The container at `address`, whose fields are arrays."""
-        return live_container(address)
+    def view(struct, address):
+        """The struct at `address`."""
+        return live_struct(address)
 
     LANES = 1  # plain Python takes one sample after the other
     lanes_view = view
@@ -201,7 +210,7 @@ else:
         """An entry whose attribute `call` takes half the time of a call: for functions of a microsecond.
 
         It keeps the interpreter's lock. Arrays that the signature does not declare raise TypeError. An array
-        must not be a field of a container that the function views, and no index may be negative.
+        must not be a field of a struct that the function views, and no index may be negative.
         """
 
         def decorate(function):
@@ -243,6 +252,9 @@ else:
 
         def __call__(self, *args):
             return self.kernel(*args)
+
+        def __reduce__(self):
+            return _named, (self.function.__module__, self.function.__qualname__)
 
     class _CompileListener(event.Listener):
         def on_start(self, event):

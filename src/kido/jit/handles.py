@@ -1,8 +1,9 @@
-"""Handles in compiled code: a container's header address, whose fields index as arrays.
+"""Handles in compiled code: a struct's header address, whose fields are arrays, numbers, other structs and stages.
 
 An element access is one load or store at a constant or computed offset from the field's address. It is told
 apart from accesses to all other fields, so that the optimiser keeps in registers what a store to another
-field cannot change. Indices are not negative: there is no wrap-around.
+field cannot change. Indices are not negative: there is no wrap-around. A number is a word of the struct's block, a
+reference the address of another header, a stage that of a function.
 
 A handle has a target: "scalar", one state; "lanes", whose float fields read and write lanes; "threads", whose
 float fields are those of one of many states side by side, as neighbouring GPU threads want them.
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import operator
 import zlib
+from typing import Any
 
 from llvmlite import ir
 from numba import types
@@ -20,48 +22,81 @@ from numba.core.extending import (
     infer_getattr,
     intrinsic,
     lower_builtin,
+    lower_getattr,
     lower_getattr_generic,
     models,
     register_model,
     typeof_impl,
 )
-from numba.core.imputils import lower_constant
-from numba.core.typing.templates import AttributeTemplate
+from numba.core.imputils import lower_constant, lower_setattr_generic
+from numba.core.typing.templates import AttributeTemplate, signature
 from numba.np.arrayobj import make_array, populate_array
 
 from kido.jit.lanes import LANES, lanes_type
-from kido.jit.schema import ALIGNMENT, DEBUG, FIRST_FIELD, SAMPLES, WORDS_PER_FIELD, Schema
+from kido.jit.struct import ALIGNMENT, BLOCK, DEBUG, SAMPLES, StructKind
 
 _I64 = ir.IntType(64)
 _ELEMENT = {"i": types.int64, "f": types.float64}
 
 
-class SchemaType(types.Type):
-    """Numba's type of a `Schema` constant."""
+class StructType(types.Type):
+    """Numba's type of a struct class as a constant."""
 
-    def __init__(self, schema: Schema):
-        self.schema = schema
-        super().__init__(f"Schema:{schema.name}{schema.key}")
+    def __init__(self, struct: StructKind):
+        self.struct = struct
+        super().__init__(f"Struct:{struct.__name__}{struct.key}")
 
 
 class HandleType(types.Type):
-    """Numba's type of a handle: the fields of one schema behind one pointer."""
+    """Numba's type of a handle: the fields of one struct behind one pointer."""
 
-    def __init__(self, name: str, key: tuple[tuple[str, str, tuple[int, ...]], ...], target: str = "scalar"):
-        self.schema, self.target = name, target
-        self.fields = {f: (kind, dims) for f, kind, dims in key}
-        self.position = {f: i for i, (f, _, _) in enumerate(key)}
-        super().__init__(f"Handle[{target}]:{name}:{zlib.crc32(repr(key).encode()):x}")
+    def __init__(self, struct: StructKind, target: str = "scalar"):
+        self.struct, self.target = struct, target
+        super().__init__(f"Handle[{target}]:{struct.__name__}:{zlib.crc32(repr(struct.key).encode()):x}")
 
-    def array_type(self, field: str) -> types.Array:
-        kind, dims = self.fields[field]
-        return FieldType(f"{self.schema}.{field}", kind, dims, self.target)
+    def field_type(self, name: str) -> types.Type | None:
+        """Type of an attribute; None: there is none of this name."""
+        field = self.struct.fields.get(name)
+        if field is None:
+            return types.int64 if name == "address" else None
+        if field.is_array:
+            _, kind, dims = field.key
+            return FieldType(f"{self.struct.__name__}.{name}", kind, dims, self.target)
+        if field.kind == "r":
+            return HandleType(field.struct, "lanes" if field.lanes else "scalar")  # type: ignore[attr-defined]
+        if field.kind == "s":
+            return StageType(field.default if self.target == "threads" else None)  # type: ignore[attr-defined]
+        return _ELEMENT[field.kind.lower()]
+
+
+class StageType(types.Callable):
+    """Numba's type of a stage: the address of a callback, called with up to four handles or integers.
+
+    A stage of a GPU thread is a kernel that is known, its default, and is called directly.
+    """
+
+    def __init__(self, direct: Any = None):
+        self.direct = direct
+        super().__init__(f"Stage[{'' if direct is None else direct.function.__qualname__}]")
+
+    def get_call_type(self, context, args, kws):
+        if kws or not 1 <= len(args) <= 4 or not all(isinstance(a, HandleType | types.Integer) for a in args):
+            return None
+        if self.direct is not None:
+            context.resolve_function_type(types.Dispatcher(self.direct.kernel), [types.int64] * 4, {})
+        return signature(types.int64, *args, recvr=self)
+
+    def get_call_signatures(self):
+        return (), False
+
+    def get_impl_key(self, sig):
+        return StageType
 
 
 class FieldType(types.Array):
     """Numba's type of one field of a handle.
 
-    Its elements overlap with those of no other field, which the optimiser is told; sizes that the schema
+    Its elements overlap with those of no other field, which the optimiser is told; sizes that the struct
     gives as numbers are constants; indices are not negative.
     """
 
@@ -90,6 +125,18 @@ class FieldType(types.Array):
 register_model(FieldType)(models.ArrayModel)
 
 
+class _StageModel(models.PrimitiveModel):
+    def __init__(self, manager, type_):
+        super().__init__(manager, type_, _I64)
+
+
+def _tag(module, field):
+    """The access tag by which two fields never overlap."""
+    root = module.add_metadata(["kido"])
+    node = module.add_metadata([field, root, ir.Constant(_I64, 0)])
+    return module.add_metadata([node, node, ir.Constant(_I64, 0)])
+
+
 def _element(context, builder, array_type, value, indices):
     """Pointer to an element, and the access tag by which two fields never overlap."""
     array = make_array(array_type)(context, builder, value)
@@ -100,11 +147,7 @@ def _element(context, builder, array_type, value, indices):
     if array_type.target == "threads":
         samples = builder.sdiv(array.itemsize, _I64(8))
         position = builder.mul(position, samples, flags=("nsw",))
-    module = builder.module
-    root = module.add_metadata(["kido"])
-    node = module.add_metadata([array_type.field, root, ir.Constant(_I64, 0)])
-    tag = module.add_metadata([node, node, ir.Constant(_I64, 0)])
-    return builder.gep(array.data, [position], inbounds=True), tag
+    return builder.gep(array.data, [position], inbounds=True), _tag(builder.module, array_type.field)
 
 
 def _indices(context, builder, type_, value):
@@ -137,16 +180,17 @@ def _set_element(context, builder, signature, args):
     return context.get_dummy_value()
 
 
-@typeof_impl.register(Schema)
-def _typeof_schema(value, context):
-    return SchemaType(value)
+@typeof_impl.register(StructKind)
+def _typeof_struct(value, context):
+    return StructType(value)
 
 
-register_model(SchemaType)(models.OpaqueModel)
+register_model(StructType)(models.OpaqueModel)
+register_model(StageType)(_StageModel)
 
 
-@lower_constant(SchemaType)
-def _schema_constant(context, builder, type_, value):
+@lower_constant(StructType)
+def _struct_constant(context, builder, type_, value):
     return context.get_dummy_value()
 
 
@@ -164,30 +208,66 @@ class _HandleAttribute(AttributeTemplate):
     key = HandleType
 
     def generic_resolve(self, value, attr):
-        if attr in value.fields:
-            return value.array_type(attr)
-        return None
+        return value.field_type(attr)
+
+
+@infer_getattr
+class _StageAttribute(AttributeTemplate):
+    key = StageType
+
+    def resolve_address(self, value):
+        return types.int64
+
+
+@lower_getattr(StageType, "address")
+def _stage_address(context, builder, type_, value):
+    return value
+
+
+def _word(builder, header, index):
+    return builder.gep(header, [ir.Constant(_I64, index)])
+
+
+def _fixed_word(builder, header, index):
+    """A word that is written once, so that the optimiser may keep what it loaded."""
+    loaded = builder.load(_word(builder, header, index))
+    loaded.set_metadata("invariant.load", builder.module.add_metadata([]))
+    return loaded
+
+
+def _scalar_pointer(builder, type_, header, field):
+    """Pointer to the word of a field in the block, and its access tag."""
+    block = builder.inttoptr(_fixed_word(builder, header, BLOCK), _I64.as_pointer())
+    pointer = _word(builder, block, field.word)
+    if field.kind == "F":
+        pointer = builder.bitcast(pointer, ir.DoubleType().as_pointer())
+    return pointer, _tag(builder.module, f"{type_.struct.__name__}.{field.name}")
 
 
 @lower_getattr_generic(HandleType)
 def _handle_field(context, builder, type_, value, name):
-    array_type = type_.array_type(name)
-    first = FIRST_FIELD + WORDS_PER_FIELD * type_.position[name]
     handle = cgutils.create_struct_proxy(type_)(context, builder, value)
     header = handle.header
-
-    def word(index):
-        # The header is written once, so the optimiser may keep what it loaded.
-        loaded = builder.load(builder.gep(header, [ir.Constant(_I64, index)]))
-        loaded.set_metadata("invariant.load", builder.module.add_metadata([]))
+    field = type_.struct.fields.get(name)
+    if field is None:
+        return builder.ptrtoint(header, _I64)
+    if not field.is_array:
+        pointer, tag = _scalar_pointer(builder, type_, header, field)
+        loaded = builder.load(pointer)
+        loaded.set_metadata("tbaa", tag)
+        if field.kind == "r":
+            return _make_handle(context, builder, type_.field_type(name), loaded)
         return loaded
-
-    shape = [ir.Constant(_I64, n) if n else word(first + 1 + k) for k, n in enumerate(array_type.dims)]
-    address, itemsize = word(first), _I64(8)
+    array_type = type_.field_type(name)
+    shape = [
+        ir.Constant(_I64, n) if n else _fixed_word(builder, header, field.word + 1 + k)
+        for k, n in enumerate(array_type.dims)
+    ]
+    address, itemsize = _fixed_word(builder, header, field.word), _I64(8)
     if array_type.target == "lanes":
         itemsize = _I64(8 * LANES)
     elif array_type.target == "threads":
-        itemsize = builder.mul(word(SAMPLES), _I64(8))
+        itemsize = builder.mul(_fixed_word(builder, header, SAMPLES), _I64(8))
         address = builder.add(address, builder.mul(handle.sample, _I64(8)))
     strides = [itemsize]
     for size in reversed(shape[1:]):
@@ -204,53 +284,97 @@ def _handle_field(context, builder, type_, value, name):
     return array._getvalue()
 
 
-def _make_handle(context, builder, type_, schema, address, sample=None):
+@lower_setattr_generic(HandleType)
+def _set_handle_field(context, builder, sig, args, name):
+    type_, value_type = sig.args
+    field = type_.struct.fields[name]
+    if field.kind not in ("F", "I"):
+        raise TypeError(f"{type_.struct.__name__}.{name} is no number: compiled code does not set it")
+    handle = cgutils.create_struct_proxy(type_)(context, builder, args[0])
+    pointer, tag = _scalar_pointer(builder, type_, handle.header, field)
+    value = context.cast(builder, args[1], value_type, type_.field_type(name))
+    builder.store(value, pointer).set_metadata("tbaa", tag)
+
+
+_CALLBACK = ir.FunctionType(_I64, [_I64] * 4)
+
+
+@lower_builtin(StageType, StageType, types.VarArg(types.Any))
+def _call_stage(context, builder, sig, args):
+    """An indirect call, unless no stage is set; a direct one where the stage is known."""
+    (stage_type, *kinds), (address, *values) = sig.args, args
+    numbers = []
+    for kind, value in zip(kinds, values, strict=True):
+        if isinstance(kind, HandleType):
+            handle = cgutils.create_struct_proxy(kind)(context, builder, value)
+            numbers.append(builder.ptrtoint(handle.header, _I64))
+        else:
+            numbers.append(context.cast(builder, value, kind, types.int64))
+    numbers += [_I64(0)] * (4 - len(numbers))
+    if stage_type.direct is not None:
+        function = types.Dispatcher(stage_type.direct.kernel)
+        inner = context.typing_context.resolve_function_type(function, [types.int64] * 4, {})
+        return context.get_function(function, inner)(builder, numbers)
+    result = cgutils.alloca_once_value(builder, _I64(0))
+    with builder.if_then(builder.icmp_signed("!=", address, _I64(0)), likely=True):
+        builder.store(builder.call(builder.inttoptr(address, _CALLBACK.as_pointer()), numbers), result)
+    return builder.load(result)
+
+
+def _make_handle(context, builder, type_, address, sample=None):
     handle = cgutils.create_struct_proxy(type_)(context, builder)
     handle.header = builder.inttoptr(address, _I64.as_pointer())
     if sample is not None:
         handle.sample = sample
-    elif DEBUG:
-        mark = ir.Constant(_I64, schema.mark)
-        with builder.if_then(builder.icmp_signed("!=", builder.load(handle.header), mark), likely=False):
-            message = f"the address is not that of a living {schema.name} container"
-            context.call_conv.return_user_exc(builder, RuntimeError, (message,))
     return handle._getvalue()
 
 
-@intrinsic
-def view(typing_context, schema, address):
-    """The container at `address` as a handle whose fields read and write as arrays."""
-    if not isinstance(schema, SchemaType):
-        return None
-    handle = HandleType(schema.schema.name, schema.schema.key)
-
-    def generate(context, builder, signature, args):
-        return _make_handle(context, builder, handle, schema.schema, args[1])
-
-    return handle(schema, types.int64), generate
-
-
-@intrinsic
-def lanes_view(typing_context, schema, address):
-    """The container of `LANES` samples at `address` as a handle whose float fields read and write as lanes."""
-    if not isinstance(schema, SchemaType):
-        return None
-    handle = HandleType(schema.schema.name, schema.schema.key, "lanes")
-
-    def generate(context, builder, signature, args):
-        return _make_handle(context, builder, handle, schema.schema, args[1])
-
-    return handle(schema, types.int64), generate
+def _checked_handle(context, builder, type_, address):
+    """A handle of an address that came from elsewhere."""
+    made = _make_handle(context, builder, type_, address)
+    if DEBUG:
+        header = builder.inttoptr(address, _I64.as_pointer())
+        mark = ir.Constant(_I64, type_.struct.mark)
+        with builder.if_then(builder.icmp_signed("!=", builder.load(header), mark), likely=False):
+            message = f"the address is not that of a living {type_.struct.__name__}"
+            context.call_conv.return_user_exc(builder, RuntimeError, (message,))
+    return made
 
 
 @intrinsic
-def thread_view(typing_context, schema, address, sample):
-    """One sample of the container at `address`: a handle whose float fields read and write as its own arrays."""
-    if not isinstance(schema, SchemaType):
+def view(typing_context, struct, address):
+    """The struct at `address` as a handle whose fields read and write by name."""
+    if not isinstance(struct, StructType):
         return None
-    handle = HandleType(schema.schema.name, schema.schema.key, "threads")
+    handle = HandleType(struct.struct)
 
     def generate(context, builder, signature, args):
-        return _make_handle(context, builder, handle, schema.schema, args[1], args[2])
+        return _checked_handle(context, builder, handle, args[1])
 
-    return handle(schema, types.int64, types.int64), generate
+    return handle(struct, types.int64), generate
+
+
+@intrinsic
+def lanes_view(typing_context, struct, address):
+    """The struct of `LANES` samples at `address` as a handle whose float arrays read and write as lanes."""
+    if not isinstance(struct, StructType):
+        return None
+    handle = HandleType(struct.struct, "lanes")
+
+    def generate(context, builder, signature, args):
+        return _checked_handle(context, builder, handle, args[1])
+
+    return handle(struct, types.int64), generate
+
+
+@intrinsic
+def thread_view(typing_context, struct, address, sample):
+    """One sample of the struct at `address`: a handle whose float arrays read and write as its own."""
+    if not isinstance(struct, StructType):
+        return None
+    handle = HandleType(struct.struct, "threads")
+
+    def generate(context, builder, signature, args):
+        return _make_handle(context, builder, handle, args[1], args[2])
+
+    return handle(struct, types.int64, types.int64), generate

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 
 from kido.jit.atomics import add, load, store, yield_address
 from kido.jit.compile import call4, entry, kernel, view
-from kido.jit.schema import Container, Field, Schema
+from kido.jit.struct import Struct, integers
 
 MOST_THREADS = 64
 SPINS = 2000  # looks at the ticket before a helper lets others run, some 10 us
@@ -31,13 +31,12 @@ CHUNK_BITS = 20
 MOST_CHUNKS = 1 << CHUNK_BITS
 MASK = MOST_CHUNKS - 1
 
-TEAM = Schema(
-    "TEAM",
-    Field("threads", "i", (1,), doc="how many work, the caller among them"),
-    Field("place", "i", (4,), doc="addresses in `shared`, and of the operating system's function to let others run"),
-    Field("task", "i", (4,), doc="the loop at hand: callback(argument, begin, end, worker), items, items of a chunk"),
-    Field("shared", "i", (32,), doc="ticket, chunks done and stop, each on a cache line of its own"),
-)
+
+class TEAM(Struct):
+    threads = integers(1, doc="how many work, the caller among them")
+    place = integers(4, doc="addresses in `shared`, and of the operating system's function to let others run")
+    task = integers(4, doc="the loop at hand: callback(argument, begin, end, worker), items, items of a chunk")
+    shared = integers(32, doc="ticket, chunks done and stop, each on a cache line of its own")
 
 
 @kernel
@@ -117,7 +116,7 @@ class Team:
 
     def __init__(self, threads: int):
         self.threads = min(threads, MOST_THREADS)
-        self.container = Container(TEAM)
+        self.container = TEAM()
         c = self.container
         c.threads[0] = self.threads
         base = c.shared.ctypes.data

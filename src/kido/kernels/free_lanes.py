@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from kido.jit import Field, Schema, inlined, kernel, where_positive
+from kido.jit import Struct, floats, inlined, integers, kernel, where_positive
 from kido.joints import JointKind
 from kido.math.so3 import advance_rotation_vector, cross, multiply_symmetric, rotate, rotate_inverse
 from kido.math.so3 import rotation_vector_to_matrix as to_matrix
@@ -43,11 +43,10 @@ Q, U, NEW_U, START_U, FORCE, CONSTANTS = 0, 6, 12, 18, 24, 27
 OUT_Q, OUT_R, OUT_V, OUT_U, OUT_START, OUT_MC = 44, 50, 59, 65, 71, 74
 ROWS = 77
 
-FREE_LANES = Schema(
-    "FREE_LANES",
-    Field("x", "f", ("rows",), doc="rows Q ... OUT_MC, a body in each lane"),
-    Field("body", "i", ("lanes",), doc="the bodies"),
-)
+
+class FREE_LANES(Struct):
+    x = floats("rows", doc="rows Q ... OUT_MC, a body in each lane")
+    body = integers("lanes", doc="the bodies")
 
 
 def free_bodies(t: Any) -> tuple[np.ndarray, np.ndarray]:

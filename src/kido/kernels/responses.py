@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kido.jit import JIT_DISABLED, LANES, Container, Field, Schema, call4, inlined, kernel, lanes_view, view
+from kido.jit import JIT_DISABLED, LANES, Struct, call4, floats, inlined, integers, kernel, lanes_view, view
 from kido.kernels.free_body import complete_free_body
 from kido.kernels.free_lanes import FREE_LANES, NOT_FREE, NUMBERS, free_bodies
 from kido.kernels.free_lanes import ROWS as LANE_ROWS
@@ -34,31 +34,27 @@ MADE, POOL, ASKED = 0, 1, 2
 # Entries of `place`.
 SWEEP_AT, NUMBERS_AT = 0, 1
 
-RESPONSES = Schema(
-    "RESPONSES",
-    Field("slot", "i", ("bodies",), doc="where the rows of a body start in `rows`; -1: it has none in this step"),
-    Field("made", "i", ("bodies",), doc="bodies that have rows, in the order in which they were asked for"),
-    Field("dof_slot", "i", ("dofs",), doc="where the response of a coordinate starts in `rows`; -1: it has none"),
-    Field("asked", "i", ("dofs",), doc="coordinates that have one, in the order in which they were asked for"),
-    Field("count", "i", (4,), doc="bodies in `made`, entries of `rows` that are needed, coordinates in `asked`"),
-    Field(
-        "rows", "f", ("pool",), doc="for each body six rows of J_i, then six of R_i, over its skeleton's coordinates"
-    ),
-    Field("place", "i", (2,), doc="of the sweep's arrays as lanes, and of the same as numbers"),
-    Field("apart", "i", ("parts",), doc="1: responses of the part's bodies and coordinates are made by `others`"),
-    Field("others", "i", (2,), doc="callback that does that, or 0; an address that it is called with"),
-    Field("free", "i", ("bodies",), doc="NOT_FREE, OFF_CENTRE or CENTRED (kido.kernels.free_lanes)"),
-    Field("number", "f", ("bodies", NUMBERS), doc="constants of free bodies: INVERSE_MASS ... INVERSE"),
-    Field("lanes", "i", ("threads", 2), doc="FREE_LANES of each thread as lanes, and as numbers"),
-)
 
-RESPONSE_SWEEP = Schema(
-    "RESPONSE_SWEEP",
-    Field("wrench", "f", (WRENCHES, "columns"), doc="minus the unit wrenches, side by side"),
-    Field("e", "f", ("dofs", "columns"), doc="coordinate's own share of the velocity"),
-    Field("s", "f", ("dofs", "columns"), doc="velocity of the coordinate"),
-    Field("B", "f", ("bodies", 6, "columns"), doc="velocity of the body, [angular; linear] about its origin"),
-)
+class RESPONSES(Struct):
+    slot = integers("bodies", doc="where the rows of a body start in `rows`; -1: it has none in this step")
+    made = integers("bodies", doc="bodies that have rows, in the order in which they were asked for")
+    dof_slot = integers("dofs", doc="where the response of a coordinate starts in `rows`; -1: it has none")
+    asked = integers("dofs", doc="coordinates that have one, in the order in which they were asked for")
+    count = integers(4, doc="bodies in `made`, entries of `rows` that are needed, coordinates in `asked`")
+    rows = floats("pool", doc="for each body six rows of J_i, then six of R_i, over its skeleton's coordinates")
+    place = integers(2, doc="of the sweep's arrays as lanes, and of the same as numbers")
+    apart = integers("parts", doc="1: responses of the part's bodies and coordinates are made by `others`")
+    others = integers(2, doc="callback that does that, or 0; an address that it is called with")
+    free = integers("bodies", doc="NOT_FREE, OFF_CENTRE or CENTRED (kido.kernels.free_lanes)")
+    number = floats("bodies", NUMBERS, doc="constants of free bodies: INVERSE_MASS ... INVERSE")
+    lanes = integers("threads", 2, doc="FREE_LANES of each thread as lanes, and as numbers")
+
+
+class RESPONSE_SWEEP(Struct):
+    wrench = floats(WRENCHES, "columns", doc="minus the unit wrenches, side by side")
+    e = floats("dofs", "columns", doc="coordinate's own share of the velocity")
+    s = floats("dofs", "columns", doc="velocity of the coordinate")
+    B = floats("bodies", 6, "columns", doc="velocity of the body, [angular; linear] about its origin")
 
 
 class Responses:
@@ -71,25 +67,22 @@ class Responses:
         free: whether free bodies have dynamics of their own.
     """
 
-    def __init__(self, tree: Container, pool: int = 0, threads: int = 1, free: bool = True):
+    def __init__(self, tree: Struct, pool: int = 0, threads: int = 1, free: bool = True):
         bodies = len(tree.parent)
         largest_bodies = int(np.max(np.diff(tree.part_body), initial=1))
         largest_dofs = int(np.max(np.diff(tree.part_dof), initial=1))
         sizes = {"dofs": max(largest_dofs, 1), "bodies": max(largest_bodies, 1)}
-        self.sweep = Container(
-            RESPONSE_SWEEP, samples=0 if JIT_DISABLED else LANES, columns=TOGETHER * COLUMNS, **sizes
-        )
-        fields = {name: getattr(self.sweep, name) for name in RESPONSE_SWEEP.fields}
+        self.sweep = RESPONSE_SWEEP(samples=0 if JIT_DISABLED else LANES, columns=TOGETHER * COLUMNS, **sizes)
+        fields = {name: getattr(self.sweep, name) for name in RESPONSE_SWEEP.arrays}
         if not JIT_DISABLED:
             fields = {
                 name: array.reshape(*array.shape[:-2], TOGETHER * COLUMNS * LANES) for name, array in fields.items()
             }
-        self.numbers = Container(RESPONSE_SWEEP, **fields)
+        self.numbers = RESPONSE_SWEEP(**fields)
         for k in range(WRENCHES):
             self.numbers.wrench[k, k] = -1.0
         dofs = len(tree.body_of_dof)
-        self.container = Container(
-            RESPONSES,
+        self.container = RESPONSES(
             bodies=max(bodies, 1),
             dofs=max(dofs, 1),
             pool=max(pool, 1),
@@ -122,13 +115,13 @@ class Responses:
         return self.container.address
 
 
-def _free_lanes() -> tuple[Container, Container]:
+def _free_lanes() -> tuple[Struct, Struct]:
     """FREE_LANES as lanes, and the same memory as numbers."""
     if JIT_DISABLED:
-        alone = Container(FREE_LANES, rows=LANE_ROWS, lanes=1)
-        return alone, Container(FREE_LANES, x=alone.x, body=alone.body)
-    lanes = Container(FREE_LANES, samples=LANES, rows=LANE_ROWS, lanes=LANES)
-    return lanes, Container(FREE_LANES, x=lanes.x.reshape(-1), body=lanes.body)
+        alone = FREE_LANES(rows=LANE_ROWS, lanes=1)
+        return alone, FREE_LANES(x=alone.x, body=alone.body)
+    lanes = FREE_LANES(samples=LANES, rows=LANE_ROWS, lanes=LANES)
+    return lanes, FREE_LANES(x=lanes.x.reshape(-1), body=lanes.body)
 
 
 @kernel

@@ -18,31 +18,28 @@ Permenter and Han 2022 for contact as a regularized law in Newton's method; the 
 
 from __future__ import annotations
 
-from kido.jit import Field, Schema, inlined, kernel
+from kido.jit import Struct, floats, inlined, integers, kernel
 from kido.kernels.inertia import add_shifted, deflate, inertia_of, read_inertia
 from kido.kernels.inverse_dynamics import column_dot
 from kido.math.so3 import cross
 
-YIELDING = Schema(
-    "YIELDING",
-    Field("place", "i", (4,), doc="addresses of TREE, DATA, COLLISION and SOURCES"),
-    Field("held", "i", ("bodies",), doc="1: the body, its joint or one below it is held, so that it takes part"),
-    Field(
-        "chain", "i", ("bodies",), doc="bodies of each tree that take part, from its first body's entry on, ascending"
-    ),
-    Field("P", "f", ("bodies", 21), doc="inertia of a body with all that hangs on it and takes no part"),
-    Field("gain", "f", ("bodies", 36), doc="G of each body, row after row: impulse taken per change of velocity"),
-    Field("pull", "f", ("bodies", 6), "N m s, N s", "z of each body"),
-    Field("Q", "f", ("bodies", 36), doc="articulated inertia with G, row after row"),
-    Field("z", "f", ("bodies", 6), "N m s, N s", "articulated impulse"),
-    Field("V", "f", ("bodies", 6), "rad/s, m/s", "change of velocity, about the body's origin"),
-    Field("L", "f", ("dofs", 6), doc="H^T Q of each coordinate, after those above it are eliminated"),
-    Field("Dinv", "f", ("dofs",), doc="inverse of the coordinate's own inertia; 0: prescribed"),
-    Field("e", "f", ("dofs",), doc="the coordinate's own share of s"),
-    Field("s", "f", ("dofs",), doc="change of velocity of each coordinate"),
-    Field("joint_gain", "f", ("dofs",), doc="g of each coordinate"),
-    Field("joint_pull", "f", ("dofs",), doc="r of each coordinate"),
-)
+
+class YIELDING(Struct):
+    place = integers(4, doc="addresses of TREE, DATA, COLLISION and SOURCES")
+    held = integers("bodies", doc="1: the body, its joint or one below it is held, so that it takes part")
+    chain = integers("bodies", doc="bodies of each tree that take part, from its first body's entry on, ascending")
+    P = floats("bodies", 21, doc="inertia of a body with all that hangs on it and takes no part")
+    gain = floats("bodies", 36, doc="G of each body, row after row: impulse taken per change of velocity")
+    pull = floats("bodies", 6, unit="N m s, N s", doc="z of each body")
+    Q = floats("bodies", 36, doc="articulated inertia with G, row after row")
+    z = floats("bodies", 6, unit="N m s, N s", doc="articulated impulse")
+    V = floats("bodies", 6, unit="rad/s, m/s", doc="change of velocity, about the body's origin")
+    L = floats("dofs", 6, doc="H^T Q of each coordinate, after those above it are eliminated")
+    Dinv = floats("dofs", doc="inverse of the coordinate's own inertia; 0: prescribed")
+    e = floats("dofs", doc="the coordinate's own share of s")
+    s = floats("dofs", doc="change of velocity of each coordinate")
+    joint_gain = floats("dofs", doc="g of each coordinate")
+    joint_pull = floats("dofs", doc="r of each coordinate")
 
 
 @kernel

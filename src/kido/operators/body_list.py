@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kido.errors import NameLookupError, StateError
-from kido.jit import Container
+from kido.jit import Struct
 from kido.operators.articulated import articulate
 from kido.operators.error import OperatorError
 from kido.operators.schema import BODIES, NODES
@@ -72,7 +72,7 @@ class Nodes:
     def __init__(self, on: BodyList, nodes: list[Any]):
         self.on, self.stamp = on, -1
         self.space = Space(on, NODE, range(0, 6 * len(nodes) + 1, 6), tuple(nodes))
-        self._container = Container(NODES, nodes=len(nodes))
+        self._container = NODES(nodes=len(nodes))
         self._offset = np.zeros((len(nodes), 3))
         for k, node in enumerate(nodes):
             body, pose = node._carrier
@@ -81,7 +81,7 @@ class Nodes:
                 self._offset[k] = pose[:3, 3]
 
     @property
-    def container(self) -> Container:
+    def container(self) -> Struct:
         """The arrays."""
         if self.stamp != self.on.stamp:
             made = self._container
@@ -137,7 +137,7 @@ class BodyList:
         """Arrays of a state that is not held yet."""
         given = self._structure
         sizes = {"bodies": len(self.bodies), "dofs": len(given["source"]), "given": len(given["given_source"])}
-        self.container = Container(BODIES, **sizes, **given)
+        self.container = BODIES(**sizes, **given)
         self.address = self.container.address
         self.body_space = Space(self, BODY, range(0, 6 * len(self.bodies) + 1, 6))
         self.joint_space = Space(self, JOINT, given["first_dof"])
@@ -201,7 +201,7 @@ class BodyList:
         self._articulated = False
 
     @property
-    def articulated(self) -> Container:
+    def articulated(self) -> Struct:
         """The arrays with articulated inertias.
 
         Raises:

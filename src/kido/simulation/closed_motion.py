@@ -15,7 +15,7 @@ from kido.constraints.loop_solve import openness
 from kido.dynamics.motion import ClosedSystem
 from kido.errors import ModelError
 from kido.integrators.integrator import CompiledIntegrator, Integrator
-from kido.jit import Container, entry, view
+from kido.jit import Struct, entry, view
 from kido.simulation.loops import close_now, sum_wrenches
 from kido.simulation.smooth_motion import SmoothMotion, read_given, run_motion, take_state
 from kido.skeleton import Skeleton
@@ -49,7 +49,7 @@ class _Part:
     system: ClosedSystem
     rows: NDArray[np.intp]
     slots: NDArray[np.intp]
-    motion: Container | None = None
+    motion: Struct | None = None
 
 
 class ClosedMotion(SmoothMotion):

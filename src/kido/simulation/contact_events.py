@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kido.jit import Container
 from kido.simulation import touch
 from kido.simulation.touch import LOGGED, OPEN, TOUCH
 
@@ -57,7 +56,7 @@ class TouchLog:
 
     def __init__(self, engine: Engine):
         self.engine = engine
-        self.container = Container(TOUCH, opens=64, logs=256)
+        self.container = TOUCH(opens=64, logs=256)
         self.past: list[tuple[np.ndarray, ...]] = []
         self.make_room()
 
@@ -71,7 +70,7 @@ class TouchLog:
         room = opened + len(self.engine.detector.container.pair_a)
         if room > len(e.open) or room > len(e.log):
             kept = [getattr(e, f)[:opened].copy() for f in _OPEN_FIELDS]
-            self.container = Container(TOUCH, opens=2 * room, logs=4 * room)
+            self.container = TOUCH(opens=2 * room, logs=4 * room)
             for f, values in zip(_OPEN_FIELDS, kept, strict=True):
                 getattr(self.container, f)[:opened] = values
             self.container.count[OPEN] = opened
@@ -129,7 +128,7 @@ class TouchLog:
         self.past = []
         number = 0 if state is None else len(state["open"])
         room = number + len(self.engine.detector.container.pair_a)
-        self.container = Container(TOUCH, opens=2 * room, logs=4 * room)
+        self.container = TOUCH(opens=2 * room, logs=4 * room)
         if state is not None:
             self.container.count[OPEN] = number
             for f in _OPEN_FIELDS:

@@ -23,7 +23,7 @@ from kido.constraints.sources import (
     TIME_STEP,
 )
 from kido.constraints.tree_newton import tree_newton_island
-from kido.jit import Container
+from kido.jit import Struct
 from kido.joints import ActuatorType
 from kido.kernels.free_lanes import NOT_FREE
 from kido.simulation.settings import OPTIONS, write_options
@@ -46,7 +46,7 @@ MOST_ROOM = 1 << 18  # entries that are made before they are needed
 MOST_COORDINATES = 300  # of a skeleton whose mass matrix solvers may factorize
 
 
-def list_joints(engine: Engine, sources: Container) -> None:
+def list_joints(engine: Engine, sources: Struct) -> None:
     """Which coordinates may have rows in the contact problem."""
     t = engine.tree
     limits = (t.lower, -t.upper, t.velocity_lower, -t.velocity_upper)
@@ -72,7 +72,7 @@ def has_robots(engine: Engine) -> bool:
     )
 
 
-def place_inertias(engine: Engine, problem: Container) -> None:
+def place_inertias(engine: Engine, problem: Struct) -> None:
     """Tell the solvers where mass matrices lie and what fills them."""
     starts = engine.tree.part_dof[:-1]
     sizes = _inertia_sizes(engine)
@@ -88,12 +88,12 @@ def place_inertias(engine: Engine, problem: Container) -> None:
     problem.stage[STAGE_TREE_OF] = engine.yielding.address
 
 
-def place_responses(engine: Engine, problem: Container, sources: Container) -> None:
+def place_responses(engine: Engine, problem: Struct, sources: Struct) -> None:
     """Tell assembly and solvers where responses of bodies lie."""
     sources.responses[0] = problem.stage[STAGE_RESPONSES] = engine.responses.address
 
 
-def first_room(tree: Container) -> tuple[int, int]:
+def first_room(tree: Struct) -> tuple[int, int]:
     """Entries of responses, and of rows, that robots are likely to need: a step that enlarges arrays takes long."""
     bodies, dofs = np.diff(tree.part_body), np.diff(tree.part_dof)
     robots = (bodies > 1) & (tree.part_mobile != 0)
@@ -105,8 +105,8 @@ def first_room(tree: Container) -> tuple[int, int]:
 class Arrays(NamedTuple):
     """A contact problem, and where its rows come from."""
 
-    problem: Container
-    sources: Container
+    problem: Struct
+    sources: Struct
 
     @property
     def sizes(self) -> tuple[int, int, int, int]:
@@ -139,7 +139,7 @@ def new_arrays(
     )
     place_inertias(engine, problem)
     engine.solver._choose(problem)
-    sources = Container(SOURCES, blocks=blocks, dofs=int(engine.tree.first_dof[-1]))
+    sources = SOURCES(blocks=blocks, dofs=int(engine.tree.first_dof[-1]))
     list_joints(engine, sources)
     place_responses(engine, problem, sources)
     sources.surfaces[0] = engine.surfaces.address

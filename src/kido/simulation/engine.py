@@ -18,7 +18,7 @@ from kido.constraints.sources import (
 )
 from kido.errors import ModelError
 from kido.integrators import ExplicitEuler, Integrator, MoreauMidpoint, SemiImplicitEuler
-from kido.jit import Container, prepare
+from kido.jit import prepare
 from kido.kernels.responses import Responses
 from kido.kernels.yielding_tree import YIELDING
 from kido.simulation import schema
@@ -112,7 +112,7 @@ class Engine:
         self.loops: LoopSystem | None = None
         self.loop_solver = loop_solver
         dofs = int(self.tree.first_dof[-1])
-        self.world = Container(WORLD, dofs=dofs)
+        self.world = WORLD(dofs=dofs)
         self.surfaces = SurfaceTable(self.nodes, self.place, surface_handler)
         self.detector = collisions.detector._in_world(
             [self.collider(n, g, collisions.continuous) for n, g in zip(self.nodes, geometries, strict=True)],
@@ -126,7 +126,7 @@ class Engine:
         )
         response_room, row_room = first_room(self.tree)
         self.responses = Responses(self.tree, response_room, free=self.soft is None)
-        self.yielding = Container(YIELDING, bodies=max(len(self.tree.parent), 1), dofs=max(dofs, 1))
+        self.yielding = YIELDING(bodies=max(len(self.tree.parent), 1), dofs=max(dofs, 1))
         blocks = 64 + 2 * dofs
         self.set_arrays(new_arrays(self, blocks, 3 * blocks, 4096 + row_room))
         self.set_time_step(time_step)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kido.jit import Field, Schema
+from kido.jit import Struct, floats, integers
 from kido.jit.team import MOST_THREADS
 
 # Entries of `table`: containers (_AT), and the stages of a step as callbacks; 0 for what a world does not need.
@@ -27,25 +27,20 @@ PENETRATION, RESIDUAL, ITERATIONS, STATUS, NUM_CONTACTS, DISSIPATION, FALLBACKS,
 CORRECTION_ENERGY = 8  # of `last`; `worst` has the sum over all steps
 REPORT_SIZE = 16
 
-WORLD = Schema(
-    "WORLD",
-    Field("table", "i", (TABLE_SIZE,), doc="addresses of containers and stages"),
-    Field("time_step", "f", (1,), "s"),
-    Field("steps", "i", (1,), doc="steps done"),
-    Field("unconverged", "i", (1,), doc="steps whose contact problem was not solved to its tolerance"),
-    Field("start_u", "f", ("dofs",), doc="velocities at the start of the step, free joints in fixed axes"),
-    Field("command", "f", ("dofs",), "N, N m", "joint forces as given, while a step uses the array"),
-    Field("target", "f", ("dofs",), doc="DATA.command, as the last step used it"),
-    Field("constraint_force", "f", ("dofs",), "N, N m", "contact and constraint impulses over the time step"),
-    Field("drive_force", "f", ("dofs",), "N, N m", "of prescribed coordinates: actuator, contacts and constraints"),
-    Field("actuator_force", "f", ("dofs",), "N, N m", "what actuators gave in the last step"),
-    Field("share", "i", (1,), doc="parts that a thread takes at a time"),
-    Field(
-        "failed", "i", (MOST_THREADS,), doc="of each thread: 1 + a coordinate whose inertia is not positive; 0: none"
-    ),
-    Field(
-        "problem_of", "i", (MOST_THREADS,), doc="address of each thread's PROBLEM (kido.solvers.problem.worker_problem)"
-    ),
-    Field("last", "f", (REPORT_SIZE,), doc="report of the last step"),
-    Field("worst", "f", (REPORT_SIZE,), doc="worst values over all steps since the world was made or its report reset"),
-)
+
+class WORLD(Struct):
+    table = integers(TABLE_SIZE, doc="addresses of containers and stages")
+    time_step = floats(1, unit="s")
+    steps = integers(1, doc="steps done")
+    unconverged = integers(1, doc="steps whose contact problem was not solved to its tolerance")
+    start_u = floats("dofs", doc="velocities at the start of the step, free joints in fixed axes")
+    command = floats("dofs", unit="N, N m", doc="joint forces as given, while a step uses the array")
+    target = floats("dofs", doc="DATA.command, as the last step used it")
+    constraint_force = floats("dofs", unit="N, N m", doc="contact and constraint impulses over the time step")
+    drive_force = floats("dofs", unit="N, N m", doc="of prescribed coordinates: actuator, contacts and constraints")
+    actuator_force = floats("dofs", unit="N, N m", doc="what actuators gave in the last step")
+    share = integers(1, doc="parts that a thread takes at a time")
+    failed = integers(MOST_THREADS, doc="of each thread: 1 + a coordinate whose inertia is not positive; 0: none")
+    problem_of = integers(MOST_THREADS, doc="address of each thread's PROBLEM (kido.solvers.problem.worker_problem)")
+    last = floats(REPORT_SIZE, doc="report of the last step")
+    worst = floats(REPORT_SIZE, doc="worst values over all steps since the world was made or its report reset")

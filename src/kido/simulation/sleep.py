@@ -18,7 +18,7 @@ from kido.collision.container import COLLISION, CONTACTS, OLD_PAIRS
 from kido.constraints.actuator import number_prescribed
 from kido.constraints.loop_schema import GROUPS, LOOPS
 from kido.constraints.sources import FROM_CONTACT, SOURCES
-from kido.jit import Field, Schema, callback, kernel, view
+from kido.jit import Struct, callback, floats, integers, kernel, view
 from kido.simulation.schema import (
     COLLISION_AT,
     DATA_AT,
@@ -42,25 +42,24 @@ SPEED, TIME, STORED, DEEPEST = 0, 1, 2, 3
 # What `kept` holds of each coordinate of a sleeper.
 LIMIT, FRICTION, ACTUATOR, CONSTRAINT_FORCE, ACTUATOR_FORCE = range(5)
 
-SLEEP = Schema(
-    "SLEEP",
-    Field("setting", "f", (4,), doc="speed [m/s], time [s]; contacts of sleepers: number, greatest depth [m]"),
-    Field("may", "i", ("parts",), doc="1: the part has coordinates and is allowed to sleep"),
-    Field("asleep", "i", ("parts",)),
-    Field("island", "i", ("parts",), doc="of a sleeper: the first part of those that fell asleep with it"),
-    Field("quiet", "f", ("parts",), "s", "for how long it has been quiet"),
-    Field("chosen", "i", ("parts",), doc="out: 1: to wake, or to sleep"),
-    Field("root", "i", ("parts",), doc="work: union-find; out: the first part of its island"),
-    Field("length", "f", ("dofs",), "m or 1", "speed per velocity of a coordinate"),
-    Field("start_q", "f", ("dofs",), doc="positions before the step"),
-    Field("start_u", "f", ("dofs",), doc="velocities before the step, in the joints' own axes"),
-    Field("q", "f", ("dofs",), doc="positions in which it fell asleep; of immobile parts, when the last one did"),
-    Field("tau", "f", ("dofs",), doc="joint forces with which it fell asleep"),
-    Field("command", "f", ("dofs",), doc="other commands with which it fell asleep"),
-    Field("external", "f", ("bodies", 24), doc="external forces with which it fell asleep"),
-    Field("kept", "f", ("dofs", 5), doc="impulses and forces of the last step before: LIMIT ... ACTUATOR_FORCE"),
-    Field("gravity", "f", (3,), "m/s^2", "gravity when the last one fell asleep"),
-)
+
+class SLEEP(Struct):
+    setting = floats(4, doc="speed [m/s], time [s]; contacts of sleepers: number, greatest depth [m]")
+    may = integers("parts", doc="1: the part has coordinates and is allowed to sleep")
+    asleep = integers("parts")
+    island = integers("parts", doc="of a sleeper: the first part of those that fell asleep with it")
+    quiet = floats("parts", unit="s", doc="for how long it has been quiet")
+    chosen = integers("parts", doc="out: 1: to wake, or to sleep")
+    root = integers("parts", doc="work: union-find; out: the first part of its island")
+    length = floats("dofs", unit="m or 1", doc="speed per velocity of a coordinate")
+    start_q = floats("dofs", doc="positions before the step")
+    start_u = floats("dofs", doc="velocities before the step, in the joints' own axes")
+    q = floats("dofs", doc="positions in which it fell asleep; of immobile parts, when the last one did")
+    tau = floats("dofs", doc="joint forces with which it fell asleep")
+    command = floats("dofs", doc="other commands with which it fell asleep")
+    external = floats("bodies", 24, doc="external forces with which it fell asleep")
+    kept = floats("dofs", 5, doc="impulses and forces of the last step before: LIMIT ... ACTUATOR_FORCE")
+    gravity = floats(3, unit="m/s^2", doc="gravity when the last one fell asleep")
 
 
 @kernel

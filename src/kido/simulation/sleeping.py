@@ -12,7 +12,6 @@ import numpy as np
 from kido.collision.container import CONTACTS, OLD_PAIRS, PAIRS, PENDING
 from kido.collision.detector import CONTACT_FIELDS, OLD_CONTACT_FIELDS, OLD_PAIR_FIELDS, PAIR_FIELDS
 from kido.errors import ModelError
-from kido.jit import Container
 from kido.math.transform import number_or_nan
 from kido.simulation.sleep import DEEPEST, SLEEP, SPEED, STORED, TIME
 
@@ -56,7 +55,7 @@ class Sleepers:
         self.engine = engine
         tree = engine.tree
         dofs, parts = len(engine.data.q), len(engine.skeletons)
-        self.container = Container(SLEEP, dofs=dofs, parts=parts, bodies=len(tree.parent))
+        self.container = SLEEP(dofs=dofs, parts=parts, bodies=len(tree.parent))
         self.part_of_dof = np.repeat(np.arange(parts), np.diff(tree.part_dof))
         self.mobile = tree.part_mobile.copy()
         self.moves = tree.moves.copy()

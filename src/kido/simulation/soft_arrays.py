@@ -11,7 +11,7 @@ from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from kido.collision.geometry import SkinFace, SkinPoint
-from kido.jit import Container
+from kido.jit import Struct
 from kido.skeleton.soft.soft_body_node import SoftBodyNode
 from kido.tree.soft import AUTOMATIC, CALM, FACE_SHAPE, FACTORED, KD, KE, KV, RADIUS, SOFT, VERTEX_SHAPE
 
@@ -73,16 +73,15 @@ class SoftArrays:
             skin._stale = partial(c.parameter[number : number + 1, FACTORED].fill, 0.0)
         self.fill()
 
-    def _make(self, shapes: np.ndarray) -> Container:
+    def _make(self, shapes: np.ndarray) -> Struct:
         """A container with the given shapes, all else as it is."""
         points, softs = int(self._whole["first"][-1]), len(self.bodies)
         kept = dict(self._whole)
         old = self.__dict__.get("container")
         if old is not None:
-            kept |= {name: getattr(old, name) for name in SOFT.fields if name not in _SHAPE_FIELDS}
+            kept |= {name: getattr(old, name) for name in SOFT.arrays if name not in _SHAPE_FIELDS}
         kept |= {f: np.ascontiguousarray(shapes[:, k]) for k, f in enumerate(_SHAPE_FIELDS)}
-        return Container(
-            SOFT,
+        return SOFT(
             **kept,
             softs=softs,
             softs1=softs + 1,

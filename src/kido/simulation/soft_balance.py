@@ -43,7 +43,7 @@ def ledger_of(t, so, part):
 
 
 @kernel
-def floats(t, first, last):
+def floats_freely(t, first, last):
     """Whether bodies first..last-1 are one tree on a free joint that nothing prescribes."""
     if t.kind[first] != FREE_MIXED or not t.mass[first] > 0.0:
         return False
@@ -245,7 +245,7 @@ def open_account(t, d, so, part, first, last):
     if ledger < 0:
         return
     so.balance[ledger, ACTIVE] = 0.0
-    if floats(t, first, last) and can_move(so, part):
+    if floats_freely(t, first, last) and can_move(so, part):
         so.balance[ledger, ACTIVE] = 1.0
         transforms(t, d, first, last)
         weigh(t, d, so, part, first, last)

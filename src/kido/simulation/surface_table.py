@@ -42,7 +42,7 @@ from kido.constraints.surfaces import (
 )
 from kido.constraints.surfaces import COLUMNS as _COLUMNS
 from kido.errors import ModelError
-from kido.jit import Container
+from kido.jit import Struct
 from kido.simulation.contact_surface import ContactSurface, ContactSurfaceHandler
 from kido.simulation.contacts import Contact
 from kido.skeleton.nodes.surface import ErpCfm, Softness, SpringDamper, TimeConstant
@@ -88,10 +88,8 @@ class SurfaceTable:
         self._pairs: dict[tuple[int, int], ContactSurface] = {}
         self.container = self._container(np.array(number, dtype=np.int64), 16, 1)
 
-    def _container(self, material: np.ndarray, slots: int, rows: int) -> Container:
-        made = Container(
-            SURFACES, material=material, slots=slots, number=np.zeros((rows, _COLUMNS)), slot_key=np.full(slots, -1)
-        )
+    def _container(self, material: np.ndarray, slots: int, rows: int) -> Struct:
+        made = SURFACES(material=material, slots=slots, number=np.zeros((rows, _COLUMNS)), slot_key=np.full(slots, -1))
         made.mode[0] = self.mode
         return made
 
@@ -100,7 +98,7 @@ class SurfaceTable:
         """Of the container; changes with `supply`."""
         return self.container.address
 
-    def supply(self, c: Container, time_step: float) -> None:
+    def supply(self, c: Struct, time_step: float) -> None:
         """Rows for the contacts of a COLLISION container that have none.
 
         Raises:
@@ -125,7 +123,7 @@ class SurfaceTable:
             )
         return surface
 
-    def _add_pairs(self, c: Container) -> None:
+    def _add_pairs(self, c: Struct) -> None:
         material = self.container.material
         shapes = len(material)
         for a, b in {(int(a), int(b)) for a, b in zip(*(x[: c.count[CONTACTS]] for x in (c.shape_a, c.shape_b)))}:
@@ -148,7 +146,7 @@ class SurfaceTable:
             made.slot_key[at], made.slot_row[at] = key, row
         self.container = made
 
-    def _write_contacts(self, c: Container, time_step: float) -> None:
+    def _write_contacts(self, c: Struct, time_step: float) -> None:
         number = int(c.count[CONTACTS])
         if number > len(self.container.number):
             self.container = self._container(self.container.material, 16, 2 * number)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Any
 
-from kido.jit import JIT_DISABLED, Container, call4, callback, view
+from kido.jit import JIT_DISABLED, Struct, call4, callback, view
 from kido.jit.team import Team, share_out
 from kido.simulation import schema
 from kido.simulation.finish import finish_share
@@ -102,12 +102,12 @@ class StepThreads:
         world: the WORLD container.
     """
 
-    def __init__(self, threads: int, world: Container):
+    def __init__(self, threads: int, world: Struct):
         self.team = Team(threads)
         self.world = world
-        self.problems: list[Container] = []
+        self.problems: list[Struct] = []
 
-    def link(self, problem: Container) -> None:
+    def link(self, problem: Struct) -> None:
         """Enter the team into the world's table; `problem` is solved from now on."""
         if not self.problems or self.problems[0] is not problem:
             self.problems = [problem, *(worker_problem(problem) for _ in range(1, self.team.threads))]
@@ -119,7 +119,7 @@ class StepThreads:
         return self.team.working()
 
 
-def step_threads(threads: int, world: Container, tree: Container) -> StepThreads | None:
+def step_threads(threads: int, world: Struct, tree: Struct) -> StepThreads | None:
     """Threads for a world's step, or None where one thread is as quick."""
     dofs, parts = len(tree.body_of_dof), int(tree.part_mobile.sum())
     world.share[0] = max(1, min(MOST_PARTS_TOGETHER, DOFS_TOGETHER * parts // max(dofs, 1)))

@@ -7,7 +7,7 @@ that are not looked at, because both sleep, stay as they are.
 from __future__ import annotations
 
 from kido.collision.container import COLLISION, PAIRS
-from kido.jit import Field, Schema, callback, kernel, view
+from kido.jit import Struct, callback, floats, integers, kernel, view
 from kido.simulation.schema import COLLISION_AT, EVENTS_AT, WORLD
 
 # Entries of `count`.
@@ -16,21 +16,20 @@ OPEN, LOGGED = 0, 1
 # Kinds of event.
 BEGIN, PERSIST, END = 0, 1, 2
 
-TOUCH = Schema(
-    "TOUCH",
-    Field("count", "i", (2,), doc="numbers of pairs in touch, and of events in the log"),
+
+class TOUCH(Struct):
+    count = integers(2, doc="numbers of pairs in touch, and of events in the log")
     # Pairs in touch, ascending.
-    Field("open", "i", ("opens", 3), doc="shapes a and b; 1: they began to touch since the last call"),
-    Field("open_sum", "f", ("opens", 3), "N s", "impulse on b since the last call"),
-    Field("open_place", "f", ("opens", 6), doc="point [m] and normal of the contact with the largest impulse"),
-    Field("next", "i", ("opens", 3), doc="work: the same after the step"),
-    Field("next_sum", "f", ("opens", 3)),
-    Field("next_place", "f", ("opens", 6)),
+    open = integers("opens", 3, doc="shapes a and b; 1: they began to touch since the last call")
+    open_sum = floats("opens", 3, unit="N s", doc="impulse on b since the last call")
+    open_place = floats("opens", 6, doc="point [m] and normal of the contact with the largest impulse")
+    next = integers("opens", 3, doc="work: the same after the step")
+    next_sum = floats("opens", 3)
+    next_place = floats("opens", 6)
     # The log, in the order of steps and pairs.
-    Field("log", "i", ("logs", 4), doc="BEGIN or END; steps that the world had done; shapes a and b"),
-    Field("log_sum", "f", ("logs", 3), "N s", "impulse on b"),
-    Field("log_place", "f", ("logs", 6), doc="point [m] and normal"),
-)
+    log = integers("logs", 4, doc="BEGIN or END; steps that the world had done; shapes a and b")
+    log_sum = floats("logs", 3, unit="N s", doc="impulse on b")
+    log_place = floats("logs", 6, doc="point [m] and normal")
 
 
 @kernel

@@ -11,7 +11,7 @@ import numpy as np
 from numpy import empty
 from numpy.typing import NDArray
 
-from kido.jit import Container
+from kido.jit import Struct
 from kido.kernels import held, lazy
 from kido.skeleton.compiler import Links, compile_skeleton, fill_properties
 from kido.skeleton.external import row_seen_from
@@ -53,9 +53,9 @@ class SkeletonArrays:
 
     def __init__(self) -> None:
         self._links: Links | None = None
-        self._tree: Container | None = None
-        self._data: Container | None = None
-        self._scratch: Container | None = None
+        self._tree: Struct | None = None
+        self._data: Struct | None = None
+        self._scratch: Struct | None = None
         self._ready: Workspace | None = None  # of calls with the state given, while nothing needs compiling
         self._held: tuple[int, int] | None = None  # addresses of tree and data while nothing needs compiling
         self._saved: dict[Any, tuple[Array, ...]] = {}
@@ -107,7 +107,7 @@ class SkeletonArrays:
         if self._world is not None:
             self._world._properties_stale = True
 
-    def _adopt(self, links: Links, tree: Container, data: Container) -> None:
+    def _adopt(self, links: Links, tree: Struct, data: Struct) -> None:
         """Take new arrays; write kept states, or the initial state of joints that are new, into them."""
         for i, body in enumerate(links.top):
             part = slice(int(tree.first_dof[i]), int(tree.first_dof[i + 1]))
@@ -129,14 +129,14 @@ class SkeletonArrays:
         self._forget()
         self._properties_stale = False
 
-    def _write_external(self, d: Container, link: int) -> None:
+    def _write_external(self, d: Struct, link: int) -> None:
         """Sum the external forces of a link's bodies, in their order, into its row."""
         links, applied = self._links, self._applied
         rows = [row_seen_from(applied[i], links.offset[i]) for i in links.members[link] if i in applied]  # type: ignore[union-attr]
         d.external[link] = sum(rows, np.zeros(24))
         d.has_external[link] = int(bool(rows))
 
-    def _compiled(self) -> Container:
+    def _compiled(self) -> Struct:
         """The data, compiled if need be, with `_fresh` telling what is current."""
         world = self._world
         if world is not None:
@@ -209,20 +209,20 @@ class SkeletonArrays:
         self._compiled()
         return dict(self._evaluation_counts())
 
-    def _with(self, bits: int, level: int) -> Container:
+    def _with(self, bits: int, level: int) -> Struct:
         d = self._compiled()
         if self._fresh & bits != bits:
             held.refresh.call(self._tree.address, d.address, level)  # type: ignore[union-attr]
             self._fresh |= bits
         return d
 
-    def _with_transforms(self) -> Container:
+    def _with_transforms(self) -> Struct:
         return self._with(TRANSFORMS, 0)
 
-    def _with_velocities(self) -> Container:
+    def _with_velocities(self) -> Struct:
         return self._with(TRANSFORMS | VELOCITIES, 1)
 
-    def _with_accelerations(self) -> Container:
+    def _with_accelerations(self) -> Struct:
         return self._with(TRANSFORMS | VELOCITIES | ACCELERATIONS, 2)
 
     # A body is a place on a link ----------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kido.errors import ModelError
-from kido.jit import Container
+from kido.jit import Struct
 from kido.joints import JointKind
 from kido.joints.tape import INPUTS
 from kido.math.transform import inverse_transform
@@ -125,7 +125,7 @@ def tape_places(tops: Sequence[BodyNode]) -> dict[str, Any]:
     return {"tape_of": tape_of, "steps": steps, "results": results}
 
 
-def _fill_joint(tree: Container, i: int, joint: Joint) -> None:
+def _fill_joint(tree: Struct, i: int, joint: Joint) -> None:
     """What compound and user joints keep besides their axes."""
     for k, hinge in enumerate(joint._hinges, start=int(tree.first_dof[i])):
         tree.chain_kind[k] = hinge.kind
@@ -143,7 +143,7 @@ def _fill_joint(tree: Container, i: int, joint: Joint) -> None:
         tree.tape_result[result : result + len(tape.results)] = tape.results + step
 
 
-def fill_properties(links: Links, skeleton: Skeleton, tree: Container) -> None:
+def fill_properties(links: Links, skeleton: Skeleton, tree: Struct) -> None:
     """Write masses, joint frames, axes and joint properties of a skeleton into its tree."""
     mass, moment, J = np.zeros(len(links.top)), np.zeros((len(links.top), 3)), np.zeros((len(links.top), 3, 3))
     for i, body in enumerate(skeleton.bodies):
@@ -204,19 +204,19 @@ def check_masses(skeleton: Skeleton) -> None:
             carried[body.parent.index] += carried[i]
 
 
-def compile_skeleton(skeleton: Skeleton, gravity: np.ndarray) -> tuple[Links, Container, Container]:
+def compile_skeleton(skeleton: Skeleton, gravity: np.ndarray) -> tuple[Links, Struct, Struct]:
     """Links, tree and data of a skeleton on its own."""
     links = find_links(skeleton)
     indices = index_arrays(skeleton, links)
     n, m = len(links.top), int(indices["first_dof"][-1])
-    tree = Container(TREE, bodies=n, dofs=m, gravity=gravity, **tape_places(links.top), **indices)
+    tree = TREE(bodies=n, dofs=m, gravity=gravity, **tape_places(links.top), **indices)
     fill_properties(links, skeleton, tree)
     return links, tree, data_for(tree, mass_matrix=True)
 
 
 def compile_forest(
     skeletons: Sequence[Skeleton], gravity: np.ndarray
-) -> tuple[Container, Container, list[tuple[Links, Container, Container]]]:
+) -> tuple[Struct, Struct, list[tuple[Links, Struct, Struct]]]:
     """One forest of all skeletons, and each skeleton's window on it.
 
     Returns:
@@ -244,24 +244,25 @@ def compile_forest(
     own_axes = np.array([b.parent_joint._drives_body_axes for k in linked for b in k.top], bool)
     whole["kind"][(whole["kind"] == JointKind.FREE) & ~own_axes] = JointKind.FREE_MIXED
     places = tape_places([body for links in linked for body in links.top])
-    tree = Container(TREE, bodies=n, dofs=m, members=0, gravity=gravity, **places, **whole)
+    tree = TREE(bodies=n, dofs=m, members=0, gravity=gravity, **places, **whole)
     data = data_for(tree)
     windows = []
     for s, links, own, b0, b1, k0, k1 in zip(
         skeletons, linked, indices, bodies, bodies[1:], dofs, dofs[1:], strict=False
     ):
         tree_part = {f: part for f, part in _slices(tree, b0, b1, k0, k1).items() if f not in _OWN_INDICES}
-        window = Container(TREE, **tree_part, **own)
+        window = TREE(**tree_part, **own)
         fill_properties(links, s, window)
         data_part = _slices(data, b0, b1, k0, k1)
         data_part.pop("mass_matrix")
-        windows.append((links, window, Container(DATA, rows=int(k1 - k0), columns=int(k1 - k0), **data_part)))
+        windows.append((links, window, DATA(rows=int(k1 - k0), columns=int(k1 - k0), **data_part)))
     return tree, data, windows
 
 
-def _slices(whole: Container, b0: int, b1: int, k0: int, k1: int) -> dict[str, np.ndarray]:
+def _slices(whole: Struct, b0: int, b1: int, k0: int, k1: int) -> dict[str, np.ndarray]:
     """Rows of one skeleton in each array of a forest's container."""
     rows = {"bodies": slice(b0, b1), "dofs": slice(k0, k1)}
     return {
-        name: getattr(whole, name)[rows.get(str(f.dims[0]), slice(None))] for name, f in whole.schema.fields.items()
+        name: getattr(whole, name)[rows.get(str(type(whole).fields[name].dims[0]), slice(None))]
+        for name in type(whole).arrays
     }

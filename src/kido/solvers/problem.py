@@ -31,7 +31,7 @@ import numbers
 import numpy as np
 
 from kido.errors import ModelError
-from kido.jit import Container, Field, Schema
+from kido.jit import Struct, floats, integers
 
 CONTACT = 0
 BOUNDED = 1
@@ -125,91 +125,79 @@ PLAN_ENTRIES, VALUES_PER_DOF = 128, 160  # room of a sparse factorization per DO
 TOTAL_RESIDUAL, TOTAL_ITERATIONS, TOTAL_STATUS, TOTAL_POWER = 0, 1, 2, 3
 TOTAL_FALLBACKS, TOTAL_BOUNCES, TOTAL_SPEED = 4, 5, 6
 
-PROBLEM = Schema(
-    "PROBLEM",
-    Field("count", "i", (8,), doc="number of blocks, rows, DOFs, islands, extra segments"),
-    Field("stage", "i", (12,), doc="callbacks: STAGE_SWEEPER ... STAGE_TREE_OF"),
-    Field("setting", "f", (NUM_SETTINGS,), doc="parameters of the solvers, see SETTING_NAMES"),
-    Field("kind", "i", ("blocks",), doc="CONTACT, BOUNDED or SPIN"),
-    Field("row", "i", ("blocks",), doc="first row of the block"),
-    Field("dof_a", "i", ("blocks",), doc="first DOF of the first segment"),
-    Field("len_a", "i", ("blocks",), doc="its number of DOFs, 0 if static"),
-    Field("at_a", "i", ("blocks",), doc="where its rows start in J and Y"),
-    Field("dof_b", "i", ("blocks",), doc="first DOF of the second segment"),
-    Field("len_b", "i", ("blocks",), doc="its number of DOFs, 0 if static"),
-    Field("at_b", "i", ("blocks",), doc="where its rows start in J and Y"),
-    Field("more_first", "i", ("blocks",), doc="first of the block's extra segments"),
-    Field("more_count", "i", ("blocks",), doc="number of its extra segments, usually 0"),
-    Field("more_dof", "i", ("extras",), doc="first DOF of an extra segment"),
-    Field("more_len", "i", ("extras",), doc="its number of DOFs, 0 if static"),
-    Field("more_at", "i", ("extras",), doc="where its rows start in J and Y"),
-    Field("mu", "f", ("blocks",), doc="coefficient of friction of a contact; of rolling friction [m]"),
-    Field("torsion", "f", ("blocks",), "m", "coefficient of torsional friction of a SPIN block"),
-    Field("partner", "i", ("blocks",), doc="the contact block of a SPIN block, directly before it"),
-    Field("lower", "f", ("blocks",), "N s", "lower impulse bound of a bounded row"),
-    Field("upper", "f", ("blocks",), "N s", "upper impulse bound of a bounded row"),
-    Field("floor", "f", ("blocks",), "N s", "lower bound of a contact's normal impulse, usually 0"),
-    Field("restitution", "f", ("blocks",), doc="coefficient of restitution of a contact, 0 to 1"),
-    Field("position_bias", "f", ("blocks",), "m/s", "bias of the position correction, negative to separate"),
-    Field("bias", "f", ("rows",), "m/s", "added to the row velocity"),
-    Field("compliance", "f", ("rows",), "m/(N s)", "row velocity per own impulse (softness), usually 0"),
-    Field("J", "f", ("pool",), doc="Jacobian rows"),
-    Field("Y", "f", ("pool",), doc="response rows M^-1 J^T"),
-    Field("u_free", "f", ("dofs",), "m/s", "velocity without the impulses"),
-    Field("inertia_at", "i", ("dofs",), doc="at a segment's first DOF: 1 + where its mass matrix lies; 0: unknown"),
-    Field("inertia", "f", ("inertias",), doc="mass matrices of segments, row after row, as `stage` fills them"),
-    Field("impulse", "f", ("rows",), "N s", "in: warm start; out: solution"),
-    Field("u", "f", ("dofs",), "m/s", "out: velocity with the impulses"),
-    Field("u_position", "f", ("dofs",), "m/s", "out: pseudo velocity of the position correction"),
-    Field("position_impulse", "f", ("blocks",), doc="out: pseudo impulse of each block"),
-    Field("W", "f", ("blocks", 6), "m/(N s)", "out: own compliance nn, n1, n2, 11, 12, 22 with softness"),
-    Field("step", "f", ("blocks",), "N s/m", "out: inverse of its mean, 0 if nothing can move"),
-    Field("island_start", "i", ("islands",), doc="out: first entry of each island in island_block, and the end"),
-    Field("island_block", "i", ("blocks",), doc="out: blocks, island after island"),
-    Field("island_row", "i", ("islands",), doc="out: number of rows before each island, and of all"),
-    Field("island_status", "i", ("blocks",), doc="out: CONVERGED, FELL_BACK, AT_CAP or NOT_FINITE"),
-    Field("island_iterations", "i", ("blocks",), doc="out: sweeps and iterations of each island"),
-    Field("island_residual", "f", ("blocks",), doc="out: relative natural-map residual of each island"),
-    Field("island_speed", "f", ("blocks",), "m/s", "out: largest defect of a block as a speed, |r| trace W / 3"),
-    Field(
-        "island_approach",
-        "f",
-        ("blocks",),
-        "m/s",
-        "out: fastest approach (-normal velocity) without impulses",
-    ),
-    Field("island_power", "f", ("blocks",), "J", "out: power balance sum p . v of each island"),
-    Field("island_fallbacks", "i", ("blocks",), doc="out: 1 where another solver than the first was needed"),
-    Field("island_bounces", "i", ("blocks",), doc="out: 1 where something bounced"),
-    Field("total", "f", (8,), doc="out: worst residual, iterations, worst status, power balance sum p.v, ..."),
-    Field("node", "i", ("dofs",), doc="work: union-find parent of each segment"),
-    Field("label", "i", ("dofs",), doc="work: island of each union-find root"),
-    Field("walk", "f", ("dofs",), doc="work: velocity of an iteration"),
-    Field("direction", "f", ("dofs",), doc="work: and the way it takes"),
-    Field("momentum", "f", ("dofs",), doc="work: M (walk - u_free)"),
-    Field("pull", "f", ("dofs",), doc="work: M direction, and the gradient"),
-    Field("history", "f", ("memory", "rows"), doc="work: past iterates of the acceleration and of ADMM"),
-    Field("gram", "f", (MAX_MEMORY + 2, MAX_MEMORY + 2), doc="work: normal matrix of the acceleration"),
-    Field("matrix", "f", ("dense", "dense"), doc="work: compliance of one island, scaled for ADMM"),
-    Field("factor", "f", ("dense", "dense"), doc="work: its Cholesky factor, or Dantzig's tableau"),
-    Field("plan", "i", ("plans",), doc="work: segments, structure and order of a sparse factorization"),
-    Field("values", "f", ("value_room",), doc="work: its numbers"),
-    Field("row_part", "i", (MOST_PARTS, 3), doc="work: first DOF, number of DOFs and place of an island's segments"),
-    Field("row_dof", "i", (ROW_DOFS,), doc="work: coordinates that move the rows of a block"),
-    Field("row_response", "f", (ROW_DOFS, "dense"), doc="work: responses of one island's rows, side by side"),
-    Field("choice", "f", (8,), doc="parameters of a solver chosen in place of the default"),
-    Field("island_ended", "i", ("blocks",), doc="out: how that solver ended: MEASURED ... DECLINED"),
-    Field("place", "i", ("rows", 2), doc="work of Dantzig: where a row is, and of which contact it is a tangent"),
-    Field(
-        "tableau",
-        "f",
-        ("unknowns", "columns"),
-        doc="work of Lemke: dictionary; of Dantzig: a linear system",
-    ),
-    Field("unknown", "f", ("unknowns", 4), doc="work of Lemke: direction, friction and offset of each unknown"),
-    Field("basis", "i", ("unknowns", 6), doc="work of Lemke: what each unknown is, and where"),
-    Field("column", "i", ("columns", 1), doc="work of Lemke: the variable of each column"),
-)
+
+class PROBLEM(Struct):
+    count = integers(8, doc="number of blocks, rows, DOFs, islands, extra segments")
+    stage = integers(12, doc="callbacks: STAGE_SWEEPER ... STAGE_TREE_OF")
+    setting = floats(NUM_SETTINGS, doc="parameters of the solvers, see SETTING_NAMES")
+    kind = integers("blocks", doc="CONTACT, BOUNDED or SPIN")
+    row = integers("blocks", doc="first row of the block")
+    dof_a = integers("blocks", doc="first DOF of the first segment")
+    len_a = integers("blocks", doc="its number of DOFs, 0 if static")
+    at_a = integers("blocks", doc="where its rows start in J and Y")
+    dof_b = integers("blocks", doc="first DOF of the second segment")
+    len_b = integers("blocks", doc="its number of DOFs, 0 if static")
+    at_b = integers("blocks", doc="where its rows start in J and Y")
+    more_first = integers("blocks", doc="first of the block's extra segments")
+    more_count = integers("blocks", doc="number of its extra segments, usually 0")
+    more_dof = integers("extras", doc="first DOF of an extra segment")
+    more_len = integers("extras", doc="its number of DOFs, 0 if static")
+    more_at = integers("extras", doc="where its rows start in J and Y")
+    mu = floats("blocks", doc="coefficient of friction of a contact; of rolling friction [m]")
+    torsion = floats("blocks", unit="m", doc="coefficient of torsional friction of a SPIN block")
+    partner = integers("blocks", doc="the contact block of a SPIN block, directly before it")
+    lower = floats("blocks", unit="N s", doc="lower impulse bound of a bounded row")
+    upper = floats("blocks", unit="N s", doc="upper impulse bound of a bounded row")
+    floor = floats("blocks", unit="N s", doc="lower bound of a contact's normal impulse, usually 0")
+    restitution = floats("blocks", doc="coefficient of restitution of a contact, 0 to 1")
+    position_bias = floats("blocks", unit="m/s", doc="bias of the position correction, negative to separate")
+    bias = floats("rows", unit="m/s", doc="added to the row velocity")
+    compliance = floats("rows", unit="m/(N s)", doc="row velocity per own impulse (softness), usually 0")
+    J = floats("pool", doc="Jacobian rows")
+    Y = floats("pool", doc="response rows M^-1 J^T")
+    u_free = floats("dofs", unit="m/s", doc="velocity without the impulses")
+    inertia_at = integers("dofs", doc="at a segment's first DOF: 1 + where its mass matrix lies; 0: unknown")
+    inertia = floats("inertias", doc="mass matrices of segments, row after row, as `stage` fills them")
+    impulse = floats("rows", unit="N s", doc="in: warm start; out: solution")
+    u = floats("dofs", unit="m/s", doc="out: velocity with the impulses")
+    u_position = floats("dofs", unit="m/s", doc="out: pseudo velocity of the position correction")
+    position_impulse = floats("blocks", doc="out: pseudo impulse of each block")
+    W = floats("blocks", 6, unit="m/(N s)", doc="out: own compliance nn, n1, n2, 11, 12, 22 with softness")
+    step = floats("blocks", unit="N s/m", doc="out: inverse of its mean, 0 if nothing can move")
+    island_start = integers("islands", doc="out: first entry of each island in island_block, and the end")
+    island_block = integers("blocks", doc="out: blocks, island after island")
+    island_row = integers("islands", doc="out: number of rows before each island, and of all")
+    island_status = integers("blocks", doc="out: CONVERGED, FELL_BACK, AT_CAP or NOT_FINITE")
+    island_iterations = integers("blocks", doc="out: sweeps and iterations of each island")
+    island_residual = floats("blocks", doc="out: relative natural-map residual of each island")
+    island_speed = floats("blocks", unit="m/s", doc="out: largest defect of a block as a speed, |r| trace W / 3")
+    island_approach = floats("blocks", unit="m/s", doc="out: fastest approach (-normal velocity) without impulses")
+    island_power = floats("blocks", unit="J", doc="out: power balance sum p . v of each island")
+    island_fallbacks = integers("blocks", doc="out: 1 where another solver than the first was needed")
+    island_bounces = integers("blocks", doc="out: 1 where something bounced")
+    total = floats(8, doc="out: worst residual, iterations, worst status, power balance sum p.v, ...")
+    node = integers("dofs", doc="work: union-find parent of each segment")
+    label = integers("dofs", doc="work: island of each union-find root")
+    walk = floats("dofs", doc="work: velocity of an iteration")
+    direction = floats("dofs", doc="work: and the way it takes")
+    momentum = floats("dofs", doc="work: M (walk - u_free)")
+    pull = floats("dofs", doc="work: M direction, and the gradient")
+    history = floats("memory", "rows", doc="work: past iterates of the acceleration and of ADMM")
+    gram = floats(MAX_MEMORY + 2, MAX_MEMORY + 2, doc="work: normal matrix of the acceleration")
+    matrix = floats("dense", "dense", doc="work: compliance of one island, scaled for ADMM")
+    factor = floats("dense", "dense", doc="work: its Cholesky factor, or Dantzig's tableau")
+    plan = integers("plans", doc="work: segments, structure and order of a sparse factorization")
+    values = floats("value_room", doc="work: its numbers")
+    row_part = integers(MOST_PARTS, 3, doc="work: first DOF, number of DOFs and place of an island's segments")
+    row_dof = integers(ROW_DOFS, doc="work: coordinates that move the rows of a block")
+    row_response = floats(ROW_DOFS, "dense", doc="work: responses of one island's rows, side by side")
+    choice = floats(8, doc="parameters of a solver chosen in place of the default")
+    island_ended = integers("blocks", doc="out: how that solver ended: MEASURED ... DECLINED")
+    place = integers("rows", 2, doc="work of Dantzig: where a row is, and of which contact it is a tangent")
+    tableau = floats("unknowns", "columns", doc="work of Lemke: dictionary; of Dantzig: a linear system")
+    unknown = floats("unknowns", 4, doc="work of Lemke: direction, friction and offset of each unknown")
+    basis = integers("unknowns", 6, doc="work of Lemke: what each unknown is, and where")
+    column = integers("columns", 1, doc="work of Lemke: the variable of each column")
 
 
 # Fields that an island's solution fills and needs no longer than until its end: one set for each thread.
@@ -231,7 +219,7 @@ def new_problem(
     dense_rows: int = 0,
     unknowns: int = 0,
     **settings: float,
-) -> Container:
+) -> Struct:
     """Allocate a problem for at most the given numbers of blocks, rows, DOFs and pool entries.
 
     Args:
@@ -261,8 +249,7 @@ def new_problem(
         if not isinstance(value, numbers.Integral) or value < 0:
             raise ModelError(f"contact problem: {name}: expected a whole number of at least 0, got {value!r}")
     dense = min(max(small_rows, dense_rows, 1), max(rows, 1))
-    problem = Container(
-        PROBLEM,
+    problem = PROBLEM(
         blocks=max(blocks, 1),
         rows=max(rows, 1),
         dofs=max(dofs, 1),
@@ -282,18 +269,17 @@ def new_problem(
     return problem
 
 
-def worker_problem(problem: Container) -> Container:
+def worker_problem(problem: Struct) -> Struct:
     """The same problem for another thread: all arrays are shared but the work space of `WORK_FIELDS`.
 
     Islands share no other numbers, so that threads, each with an address of its own, solve different islands at
     the same time, to the same bits as one after the other.
     """
     own = {name: np.zeros_like(getattr(problem, name)) for name in WORK_FIELDS}
-    shared = {name: getattr(problem, name) for name in PROBLEM.fields if name not in own}
-    return Container(PROBLEM, **shared, **own)
+    return problem.sharing(**own)
 
 
-def block_segments(problem: Container, block: int) -> list[tuple[int, int, int]]:
+def block_segments(problem: Struct, block: int) -> list[tuple[int, int, int]]:
     """First DOF, number of DOFs and place in the pools of every moving segment that a block touches."""
     p, b = problem, block
     found = [(p.dof_a[b], p.len_a[b], p.at_a[b]), (p.dof_b[b], p.len_b[b], p.at_b[b])]
@@ -302,7 +288,7 @@ def block_segments(problem: Container, block: int) -> list[tuple[int, int, int]]
     return [(int(dof), int(length), int(at)) for dof, length, at in found if length > 0]
 
 
-def problem_matrices(problem: Container) -> tuple[np.ndarray, np.ndarray]:
+def problem_matrices(problem: Struct) -> tuple[np.ndarray, np.ndarray]:
     """The problem as dense matrices: v = A p + b over all rows.
 
     Returns:

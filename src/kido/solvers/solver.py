@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from kido.errors import ModelError
-from kido.jit import Container, callback
+from kido.jit import Struct, callback
 from kido.math.transform import number_or_nan
 from kido.solvers.admm import admm_island
 from kido.solvers.dantzig import dantzig_island
@@ -36,7 +36,7 @@ class Solver:
         """Entries of `choice`."""
         return {}
 
-    def _choose(self, problem: Container) -> None:
+    def _choose(self, problem: Struct) -> None:
         """Write the parameters into a problem."""
         problem.choice[:] = 0.0
         problem.choice[LARGEST] = LARGEST_COUNT

@@ -12,102 +12,100 @@ from __future__ import annotations
 
 from typing import Any
 
-from kido.jit import Container, Field, Schema
-
-TREE = Schema(
-    "TREE",
-    Field("parent", "i", ("bodies",), doc="index of the parent body; -1: the world"),
-    Field("kind", "i", ("bodies",), doc="joint kind (kido.joints.JointKind) of the joint above the body"),
-    Field("first_dof", "i", ("bodies1",), doc="first coordinate of the body's joint; the last entry is the total"),
-    Field("body_of_dof", "i", ("dofs",), doc="body whose joint owns the coordinate"),
-    Field("rotation_pj", "f", ("bodies", 9), doc="joint's parent-side frame in the parent body"),
-    Field("position_pj", "f", ("bodies", 3), "m", "origin of that frame in the parent body"),
-    Field("has_child_offset", "i", ("bodies",), doc="1 if the body frame differs from the joint's child-side frame"),
-    Field("rotation_jb", "f", ("bodies", 9), doc="body frame in the joint's child-side frame"),
-    Field("position_jb", "f", ("bodies", 3), "m", "body origin from the joint's child-side origin, in body axes"),
-    Field("axes", "f", ("bodies", 10), doc="up to three unit axes in the joint's parent-side frame; pitch [m/rad]"),
-    Field("hinge", "f", ("bodies", 27), doc="rotation of a revolute joint, as kido.joints.motion.hinge describes"),
-    Field("chain_kind", "i", ("dofs",), doc="hinge of a compound joint's coordinate: REVOLUTE, PRISMATIC or SCREW"),
-    Field("chain_axis", "f", ("dofs", 4), doc="its unit axis in the frame before the hinge; pitch [m/rad]"),
-    Field("chain_moved", "i", ("dofs",), doc="1: a fixed transform comes before the hinge"),
-    Field("chain_offset", "f", ("dofs", 12), doc="that transform: rotation, then translation [m]"),
-    Field("tape_of", "i", ("bodies", 4), doc="user joint: first steps of its two stages, the end, first result"),
-    Field("tape", "i", ("steps", 3), doc="operation and operands of each step, as kido.joints.tape describes"),
-    Field("tape_number", "f", ("steps",), doc="constant of each step"),
-    Field("tape_result", "i", ("results",), doc="step that holds each result of a user joint"),
-    Field("mass", "f", ("bodies",), "kg"),
-    Field("com", "f", ("bodies", 3), "m", "centre of mass in body axes"),
-    Field("inertia", "f", ("bodies", 6), "kg m^2", "rotational inertia about the body origin, body axes"),
-    Field("gravity_factor", "f", ("bodies",), doc="1: gravity acts on the body, 0: it does not"),
-    Field("stiffness", "f", ("dofs",), "N/m or N m/rad", "joint spring"),
-    Field("rest", "f", ("dofs",), "m or rad", "joint spring's rest position"),
-    Field("damping", "f", ("dofs",), "N s/m or N m s/rad", "viscous joint damping"),
-    Field("lower", "f", ("dofs",), "m or rad", "lower position limit; -inf: none"),
-    Field("upper", "f", ("dofs",), "m or rad", "upper position limit; inf: none"),
-    Field("coulomb", "f", ("dofs",), "N or N m", "Coulomb joint friction"),
-    Field("actuator", "i", ("dofs",), doc="what drives the coordinate (kido.joints.actuators.ActuatorType)"),
-    Field("force_lower", "f", ("dofs",), "N or N m", "least force of a servo or of a mimic's coupling; -inf: no limit"),
-    Field("force_upper", "f", ("dofs",), "N or N m", "its greatest force; inf: no limit"),
-    Field("velocity_lower", "f", ("dofs",), "m/s or rad/s", "least velocity, if worlds enforce it; else -inf"),
-    Field("velocity_upper", "f", ("dofs",), "m/s or rad/s", "greatest velocity, if worlds enforce it; else inf"),
-    Field("mimic", "i", ("dofs",), doc="coordinate that a mimic follows, counted from its own; 0: it follows none"),
-    Field("multiplier", "f", ("dofs",), doc="of a mimic: q = multiplier * q_followed + offset"),
-    Field("offset", "f", ("dofs",), "m or rad", "of a mimic"),
-    Field("prescribed", "i", ("dofs",), doc="1: the acceleration of the coordinate is given, its force follows"),
-    Field("gravity", "f", (3,), "m/s^2", "world axes"),
-    Field("member_link", "i", ("members",), doc="link that carries each body of the skeleton"),
-    Field("member_apart", "i", ("members",), doc="0 if the body's frame is its link's"),
-    Field("member_pose", "f", ("members", 12), doc="pose of the body in its link, the upper three rows"),
-    Field("part", "i", ("bodies",), doc="part (skeleton) of the forest that the body belongs to"),
-    Field("part_body", "i", ("parts1",), doc="first body of each part; the last entry is the total"),
-    Field("part_dof", "i", ("parts1",), doc="first coordinate of each part; the last entry is the total"),
-    Field("part_mobile", "i", ("parts",), doc="1: the part is integrated, 0: it stays as it is"),
-    Field("moves", "i", ("bodies",), doc="1: the body has a coordinate at or above it, in a mobile part"),
-)
-
-DATA = Schema(
-    "DATA",
-    Field("q", "f", ("dofs",), "m or rad", "positions"),
-    Field("u", "f", ("dofs",), "m/s or rad/s", "velocities"),
-    Field("udot", "f", ("dofs",), "m/s^2 or rad/s^2", "accelerations"),
-    Field("tau", "f", ("dofs",), "N or N m", "joint forces"),
-    Field("command", "f", ("dofs",), doc="velocities and accelerations asked of actuators that take them"),
-    Field("external", "f", ("bodies", 24), "N, N m", "external forces, as kido.kernels.external describes"),
-    Field("has_external", "i", ("bodies",), doc="1 if any number of `external` is not zero"),
-    Field("R", "f", ("bodies", 9), doc="rotation from body to world axes"),
-    Field("p", "f", ("bodies", 3), "m", "body origin in the world"),
-    Field("l", "f", ("bodies", 3), "m", "body origin from the parent's origin, world axes"),
-    Field("H", "f", ("dofs", 6), doc="motion column of each coordinate about its body's origin"),
-    Field("tape_value", "f", ("steps",), doc="value of each step of user joints' formulas"),
-    Field("V", "f", ("bodies", 6), "rad/s, m/s", "spatial velocity"),
-    Field("a", "f", ("bodies", 6), doc="velocity-product acceleration of the joint (theory: a(k))"),
-    Field("A", "f", ("bodies", 6), "rad/s^2, m/s^2", "[wdot; acceleration of the body origin], plus minus gravity"),
-    Field("f", "f", ("bodies", 6), "N m, N", "wrench through the joint above, about the body origin"),
-    Field("J", "f", ("bodies", 6), "kg m^2", "rotational inertia about the body origin, world axes"),
-    Field("mc", "f", ("bodies", 3), "kg m", "mass times centre of mass from the body origin, world axes"),
-    Field("P", "f", ("bodies", 21), doc="composite or articulated inertia [J | C | M]: 6 + 9 + 6 numbers"),
-    Field("z", "f", ("bodies", 6), "N m, N", "articulated bias wrench"),
-    Field("U", "f", ("dofs", 6), doc="P H_k, each coordinate after those above it are eliminated"),
-    Field("Dinv", "f", ("dofs",), doc="1 / (H_k P H_k + implicit terms); 0 for a prescribed coordinate"),
-    Field("e", "f", ("dofs",), doc="coordinate's own share of the acceleration, D^-1 eps"),
-    Field("B", "f", ("bodies", 6), doc="velocity change of each body in an impulse sweep"),
-    Field("fresh", "i", ("bodies",), doc="results of the body that are current, as bits (kido.kernels.lazy)"),
-    Field("evaluated", "i", ("bodies", 4), doc="times its pose, inertia, velocity, acceleration were evaluated lazily"),
-    Field("path", "i", ("bodies",), doc="work space of lazy evaluation: bodies from one up towards the root"),
-    Field("mass_matrix", "f", ("rows", "columns"), doc="joint-space inertia; 0 x 0 where nobody asks for it"),
-)
+from kido.jit import Struct, floats, integers
 
 
-def data_for(tree: Container, mass_matrix: bool = False, samples: int = 0, **shared: Any) -> Container:
+class TREE(Struct):
+    parent = integers("bodies", doc="index of the parent body; -1: the world")
+    kind = integers("bodies", doc="joint kind (kido.joints.JointKind) of the joint above the body")
+    first_dof = integers("bodies1", doc="first coordinate of the body's joint; the last entry is the total")
+    body_of_dof = integers("dofs", doc="body whose joint owns the coordinate")
+    rotation_pj = floats("bodies", 9, doc="joint's parent-side frame in the parent body")
+    position_pj = floats("bodies", 3, unit="m", doc="origin of that frame in the parent body")
+    has_child_offset = integers("bodies", doc="1 if the body frame differs from the joint's child-side frame")
+    rotation_jb = floats("bodies", 9, doc="body frame in the joint's child-side frame")
+    position_jb = floats("bodies", 3, unit="m", doc="body origin from the joint's child-side origin, in body axes")
+    axes = floats("bodies", 10, doc="up to three unit axes in the joint's parent-side frame; pitch [m/rad]")
+    hinge = floats("bodies", 27, doc="rotation of a revolute joint, as kido.joints.motion.hinge describes")
+    chain_kind = integers("dofs", doc="hinge of a compound joint's coordinate: REVOLUTE, PRISMATIC or SCREW")
+    chain_axis = floats("dofs", 4, doc="its unit axis in the frame before the hinge; pitch [m/rad]")
+    chain_moved = integers("dofs", doc="1: a fixed transform comes before the hinge")
+    chain_offset = floats("dofs", 12, doc="that transform: rotation, then translation [m]")
+    tape_of = integers("bodies", 4, doc="user joint: first steps of its two stages, the end, first result")
+    tape = integers("steps", 3, doc="operation and operands of each step, as kido.joints.tape describes")
+    tape_number = floats("steps", doc="constant of each step")
+    tape_result = integers("results", doc="step that holds each result of a user joint")
+    mass = floats("bodies", unit="kg")
+    com = floats("bodies", 3, unit="m", doc="centre of mass in body axes")
+    inertia = floats("bodies", 6, unit="kg m^2", doc="rotational inertia about the body origin, body axes")
+    gravity_factor = floats("bodies", doc="1: gravity acts on the body, 0: it does not")
+    stiffness = floats("dofs", unit="N/m or N m/rad", doc="joint spring")
+    rest = floats("dofs", unit="m or rad", doc="joint spring's rest position")
+    damping = floats("dofs", unit="N s/m or N m s/rad", doc="viscous joint damping")
+    lower = floats("dofs", unit="m or rad", doc="lower position limit; -inf: none")
+    upper = floats("dofs", unit="m or rad", doc="upper position limit; inf: none")
+    coulomb = floats("dofs", unit="N or N m", doc="Coulomb joint friction")
+    actuator = integers("dofs", doc="what drives the coordinate (kido.joints.actuators.ActuatorType)")
+    force_lower = floats("dofs", unit="N or N m", doc="least force of a servo or of a mimic's coupling; -inf: no limit")
+    force_upper = floats("dofs", unit="N or N m", doc="its greatest force; inf: no limit")
+    velocity_lower = floats("dofs", unit="m/s or rad/s", doc="least velocity, if worlds enforce it; else -inf")
+    velocity_upper = floats("dofs", unit="m/s or rad/s", doc="greatest velocity, if worlds enforce it; else inf")
+    mimic = integers("dofs", doc="coordinate that a mimic follows, counted from its own; 0: it follows none")
+    multiplier = floats("dofs", doc="of a mimic: q = multiplier * q_followed + offset")
+    offset = floats("dofs", unit="m or rad", doc="of a mimic")
+    prescribed = integers("dofs", doc="1: the acceleration of the coordinate is given, its force follows")
+    gravity = floats(3, unit="m/s^2", doc="world axes")
+    member_link = integers("members", doc="link that carries each body of the skeleton")
+    member_apart = integers("members", doc="0 if the body's frame is its link's")
+    member_pose = floats("members", 12, doc="pose of the body in its link, the upper three rows")
+    part = integers("bodies", doc="part (skeleton) of the forest that the body belongs to")
+    part_body = integers("parts1", doc="first body of each part; the last entry is the total")
+    part_dof = integers("parts1", doc="first coordinate of each part; the last entry is the total")
+    part_mobile = integers("parts", doc="1: the part is integrated, 0: it stays as it is")
+    moves = integers("bodies", doc="1: the body has a coordinate at or above it, in a mobile part")
+
+
+class DATA(Struct):
+    q = floats("dofs", unit="m or rad", doc="positions")
+    u = floats("dofs", unit="m/s or rad/s", doc="velocities")
+    udot = floats("dofs", unit="m/s^2 or rad/s^2", doc="accelerations")
+    tau = floats("dofs", unit="N or N m", doc="joint forces")
+    command = floats("dofs", doc="velocities and accelerations asked of actuators that take them")
+    external = floats("bodies", 24, unit="N, N m", doc="external forces, as kido.kernels.external describes")
+    has_external = integers("bodies", doc="1 if any number of `external` is not zero")
+    R = floats("bodies", 9, doc="rotation from body to world axes")
+    p = floats("bodies", 3, unit="m", doc="body origin in the world")
+    l = floats("bodies", 3, unit="m", doc="body origin from the parent's origin, world axes")  # noqa: E741
+    H = floats("dofs", 6, doc="motion column of each coordinate about its body's origin")
+    tape_value = floats("steps", doc="value of each step of user joints' formulas")
+    V = floats("bodies", 6, unit="rad/s, m/s", doc="spatial velocity")
+    a = floats("bodies", 6, doc="velocity-product acceleration of the joint (theory: a(k))")
+    A = floats("bodies", 6, unit="rad/s^2, m/s^2", doc="[wdot; acceleration of the body origin], plus minus gravity")
+    f = floats("bodies", 6, unit="N m, N", doc="wrench through the joint above, about the body origin")
+    J = floats("bodies", 6, unit="kg m^2", doc="rotational inertia about the body origin, world axes")
+    mc = floats("bodies", 3, unit="kg m", doc="mass times centre of mass from the body origin, world axes")
+    P = floats("bodies", 21, doc="composite or articulated inertia [J | C | M]: 6 + 9 + 6 numbers")
+    z = floats("bodies", 6, unit="N m, N", doc="articulated bias wrench")
+    U = floats("dofs", 6, doc="P H_k, each coordinate after those above it are eliminated")
+    Dinv = floats("dofs", doc="1 / (H_k P H_k + implicit terms); 0 for a prescribed coordinate")
+    e = floats("dofs", doc="coordinate's own share of the acceleration, D^-1 eps")
+    B = floats("bodies", 6, doc="velocity change of each body in an impulse sweep")
+    fresh = integers("bodies", doc="results of the body that are current, as bits (kido.kernels.lazy)")
+    evaluated = integers("bodies", 4, doc="times its pose, inertia, velocity, acceleration were evaluated lazily")
+    path = integers("bodies", doc="work space of lazy evaluation: bodies from one up towards the root")
+    mass_matrix = floats("rows", "columns", doc="joint-space inertia; 0 x 0 where nobody asks for it")
+
+
+def data_for(tree: Struct, mass_matrix: bool = False, samples: int = 0, **shared: Any) -> Struct:
     """Data of a tree, all zeros but for arrays to share.
 
     Args:
         tree: the tree.
         mass_matrix: with room for the mass matrix.
-        samples: how many samples lie side by side, as in `Container`.
+        samples: how many samples lie side by side, as in `Struct`.
         **shared: arrays to share.
     """
     dofs = len(tree.body_of_dof)
     size = dofs if mass_matrix else 0
     sizes = {"bodies": len(tree.parent), "dofs": dofs, "steps": len(tree.tape), "rows": size, "columns": size}
-    return Container(DATA, samples=samples, **sizes, **shared)
+    return DATA(samples=samples, **sizes, **shared)

@@ -8,7 +8,7 @@ factor, whose rows are the points in the order `order`.
 
 from __future__ import annotations
 
-from kido.jit import Field, Schema
+from kido.jit import Struct, floats, integers
 
 # Entries of `parameter`. FACTORED is the time step that the factor was made for; 0: it must be made anew.
 KV, KE, KD, FACTORED, AUTOMATIC, RADIUS, CALM = range(7)
@@ -16,41 +16,40 @@ KV, KE, KD, FACTORED, AUTOMATIC, RADIUS, CALM = range(7)
 # Entries of `shape_kind`.
 RIGID_SHAPE, VERTEX_SHAPE, FACE_SHAPE = range(3)
 
-SOFT = Schema(
-    "SOFT",
-    Field("link", "i", ("softs",), doc="link that carries each soft body's points; its frame is the body's"),
-    Field("part", "i", ("softs",), doc="part of the forest"),
-    Field("first", "i", ("softs1",), doc="first point of each soft body; the last entry is the total"),
-    Field("band", "i", ("softs",), doc="sub-diagonals of its factor"),
-    Field("band_at", "i", ("softs1",), doc="where its factor starts"),
-    Field("parameter", "f", ("softs", 8), doc="stiffness and damping, see KV ... CALM"),
-    Field("rest", "f", ("points", 3), "m", "place at rest, link axes"),
-    Field("q", "f", ("points", 3), "m", "displacement from there"),
-    Field("qd", "f", ("points", 3), "m/s", "its rate, link axes"),
-    Field("mass", "f", ("points",), "kg"),
-    Field("force", "f", ("points", 3), "N", "external force, world axes"),
-    Field("frozen", "i", ("points",), doc="1: the point is fixed to the link where it is"),
-    Field("neighbor_first", "i", ("points1",), doc="first neighbour of each point"),
-    Field("neighbor", "i", ("neighbors",), doc="points that springs join to a point"),
-    Field("face", "i", ("faces", 3), doc="points at the corners of each triangle, counterclockwise from outside"),
-    Field("order", "i", ("points",), doc="point of each row of the factor"),
-    Field("place", "i", ("points",), doc="row of each point"),
-    Field("factor", "f", ("entries",), doc="Cholesky factors, rows from the first sub-diagonal to the diagonal"),
-    Field("column", "f", ("points", 4), doc="work: columns being solved for, by row"),
-    Field("reduced", "f", ("points", 4), doc="S^-1 M of 1 and of the points' places: a, and b in link axes [m]"),
-    Field("base", "f", ("points", 3), "N", "force on the coordinate without velocity products, link axes"),
-    Field("start_q", "f", ("points", 3), "m", "q at the start of the step"),
-    Field("start", "f", ("points", 3), "m/s", "qd at the start of the step"),
-    Field("rate", "f", ("points", 3), "m/s^2", "acceleration of q"),
-    Field("transfer", "f", ("softs", 6), "N m s, N s", "momentum that points handed to the link when they froze"),
-    Field("balance", "f", ("softs", 8), doc="momentum that its part should have, see kido.simulation.soft_balance"),
-    Field("impulse", "f", ("points", 3), "N s", "of contacts in the last step, world axes"),
-    Field("push", "f", ("points", 3), doc="pseudo impulse of the position correction, world axes"),
-    Field("touched", "i", ("points",), doc="place among the points in contact, counted from 1; 0: untouched"),
-    Field("near", "i", ("points",), doc="work of the automatic mode: 1 near a contact"),
-    Field("columns", "i", ("softs",), doc="number of points in contact"),
-    Field("place_in_u", "i", ("softs",), doc="where their velocities stand in the contact problem"),
-    Field("shape_kind", "i", ("shapes",), doc="RIGID_SHAPE, VERTEX_SHAPE or FACE_SHAPE"),
-    Field("shape_soft", "i", ("shapes",), doc="soft body of the shape"),
-    Field("shape_item", "i", ("shapes",), doc="its point or face"),
-)
+
+class SOFT(Struct):
+    link = integers("softs", doc="link that carries each soft body's points; its frame is the body's")
+    part = integers("softs", doc="part of the forest")
+    first = integers("softs1", doc="first point of each soft body; the last entry is the total")
+    band = integers("softs", doc="sub-diagonals of its factor")
+    band_at = integers("softs1", doc="where its factor starts")
+    parameter = floats("softs", 8, doc="stiffness and damping, see KV ... CALM")
+    rest = floats("points", 3, unit="m", doc="place at rest, link axes")
+    q = floats("points", 3, unit="m", doc="displacement from there")
+    qd = floats("points", 3, unit="m/s", doc="its rate, link axes")
+    mass = floats("points", unit="kg")
+    force = floats("points", 3, unit="N", doc="external force, world axes")
+    frozen = integers("points", doc="1: the point is fixed to the link where it is")
+    neighbor_first = integers("points1", doc="first neighbour of each point")
+    neighbor = integers("neighbors", doc="points that springs join to a point")
+    face = integers("faces", 3, doc="points at the corners of each triangle, counterclockwise from outside")
+    order = integers("points", doc="point of each row of the factor")
+    place = integers("points", doc="row of each point")
+    factor = floats("entries", doc="Cholesky factors, rows from the first sub-diagonal to the diagonal")
+    column = floats("points", 4, doc="work: columns being solved for, by row")
+    reduced = floats("points", 4, doc="S^-1 M of 1 and of the points' places: a, and b in link axes [m]")
+    base = floats("points", 3, unit="N", doc="force on the coordinate without velocity products, link axes")
+    start_q = floats("points", 3, unit="m", doc="q at the start of the step")
+    start = floats("points", 3, unit="m/s", doc="qd at the start of the step")
+    rate = floats("points", 3, unit="m/s^2", doc="acceleration of q")
+    transfer = floats("softs", 6, unit="N m s, N s", doc="momentum that points handed to the link when they froze")
+    balance = floats("softs", 8, doc="momentum that its part should have, see kido.simulation.soft_balance")
+    impulse = floats("points", 3, unit="N s", doc="of contacts in the last step, world axes")
+    push = floats("points", 3, doc="pseudo impulse of the position correction, world axes")
+    touched = integers("points", doc="place among the points in contact, counted from 1; 0: untouched")
+    near = integers("points", doc="work of the automatic mode: 1 near a contact")
+    columns = integers("softs", doc="number of points in contact")
+    place_in_u = integers("softs", doc="where their velocities stand in the contact problem")
+    shape_kind = integers("shapes", doc="RIGID_SHAPE, VERTEX_SHAPE or FACE_SHAPE")
+    shape_soft = integers("shapes", doc="soft body of the shape")
+    shape_item = integers("shapes", doc="its point or face")

@@ -12,7 +12,7 @@ from kido.constraints.loop_schema import COUPLE, DRIVEN, SPRING
 from kido.dynamics.embedding.aggregation import Tie, aggregate, parent_of_compound, path_of_tie, schedule
 from kido.dynamics.embedding.schema import AXIAL, COMPOUNDS, EMBEDDING, ITEMS, LOOSE
 from kido.dynamics.system import ConstrainedSystem
-from kido.jit import Container
+from kido.jit import Struct
 from kido.joints import ActuatorType, JointKind
 
 # How willingly a coordinate is made dependent.
@@ -66,9 +66,7 @@ def weights_of(system: ConstrainedSystem, independent: Collection[int]) -> np.nd
     return weight
 
 
-def embed(
-    system: ConstrainedSystem, independent: Collection[int] = (), loose: Collection[Constraint] = ()
-) -> Container:
+def embed(system: ConstrainedSystem, independent: Collection[int] = (), loose: Collection[Constraint] = ()) -> Struct:
     """The compounds of a system's rows.
 
     Args:
@@ -128,7 +126,7 @@ def embed(
         "links": len(parent), "dofs": len(tree.body_of_dof), "loop_rows": len(lp.kind),
         "loose_rows": len(slots), "slots": len(slot_of), "parts1": len(tree.part_mobile) + 1,
     }  # fmt: skip
-    e = Container(EMBEDDING, **{name: max(size, 1) for name, size in sizes.items()})
+    e = EMBEDDING(**{name: max(size, 1) for name, size in sizes.items()})
     e.count[[COMPOUNDS, ITEMS, LOOSE]] = count, len(items), len(slots)
     _write(e.loose, slots)
     e.count[AXIAL] = int(np.isin(lp.mode[: int(lp.first_row[-1])], (SPRING, DRIVEN)).any())
@@ -167,7 +165,7 @@ def embed(
     return e
 
 
-def _rows(lp: Container, k: int) -> range:
+def _rows(lp: Struct, k: int) -> range:
     return range(int(lp.first_row[k]), int(lp.first_row[k + 1]))
 
 

@@ -8,104 +8,94 @@ member if that is the world.
 
 from __future__ import annotations
 
-from kido.jit import Field, Schema
+from kido.jit import Struct, floats, integers
 
 # Entries of `count`.
 COMPOUNDS, ITEMS, REPARTITIONS, ITERATIONS, AXIAL, PARTITIONED, LOOSE, LOOSE_RANK = range(8)
 
-EMBEDDING = Schema(
-    "EMBEDDING",
-    Field(
-        "count",
-        "i",
-        (8,),
+
+class EMBEDDING(Struct):
+    count = integers(
+        8,
         doc="compounds; links and compounds in `item`; partitions chosen anew; Newton steps of the last call; 1: "
         "something acts along free axes; 1: there are partitions; rows that are not embedded; their rank",
-    ),
-    Field("drop", "f", (1,), doc="share of a row's largest number below which what is left of it is nothing"),
-    Field("missed", "f", (1,), doc="share of the accelerations by which rows left out may be missed"),
-    Field("item", "i", ("items",), doc="links and compounds (-1 - c), parents first"),
-    Field("part_item", "i", ("parts1",), doc="first item of each part of the tree, and the end"),
-    Field("owner", "i", ("links",), doc="compound of each link; -1: none"),
-    Field("number", "i", ("links",), doc="place of each link among the members"),
-    Field("parent", "i", ("compounds",), doc="link that carries the compound; -1: the world"),
-    Field("constant", "i", ("compounds",), doc="1: couplings of coordinates alone, whose X does not change"),
-    Field("first_member", "i", ("compounds1",), doc="first member of each compound, and the end"),
-    Field("member", "i", ("members",), doc="its link"),
-    Field("carries", "i", ("members",), doc="1: it has own motions in `h`: other members hang on it, or many places"),
-    Field("above", "i", ("members",), doc="member it hangs on; -1: the compound's parent"),
-    Field("member_place", "i", ("members1",), doc="first place of each member, and the end"),
-    Field("first_place", "i", ("compounds1",), doc="first place of each compound, and the end"),
-    Field("dof", "i", ("places",), doc="coordinate of the tree"),
-    Field("first_row", "i", ("compounds1",), doc="first row of each compound, and the end"),
-    Field("row", "i", ("rows",), doc="row of LOOPS"),
-    Field("slot", "i", ("rows",), doc="its slot in DYNAMICS"),
-    Field(
-        "row_scale",
-        "f",
-        ("rows",),
-        doc="largest number of the row at the choice, not much below others'",
-    ),
-    Field("first_tie", "i", ("compounds1",), doc="first constraint of each compound, and the end"),
-    Field("tie", "i", ("ties",), doc="constraint of LOOPS"),
-    Field("tie_rows", "i", ("ties",), doc="its rows that hold with any force; rows stand in the order of ties"),
-    Field("tie_kept", "i", ("ties",), doc="how many of them are kept"),
-    Field("tie_shifts", "i", ("ties",), doc="1: these are SHIFT rows alone"),
-    Field("first_touch", "i", ("rows1",), doc="first coordinate that each row has, and the end"),
-    Field("touch", "i", ("touches",), doc="place within the compound"),
-    Field("touch_factor", "f", ("touches",), doc="1: on the second body's side, -1: on the first's; or a coupler's"),
-    Field("weight", "f", ("places",), doc="how willingly the coordinate is made dependent; 0: it is prescribed"),
-    Field("rank", "i", ("compounds",), doc="dependent coordinates"),
-    Field("free", "i", ("compounds",), doc="independent coordinates that are not prescribed; these come first"),
-    Field("columns", "i", ("compounds",), doc="independent coordinates"),
-    Field("kept", "i", ("rows",), doc="row within the compound of each pivot, then those left out"),
-    Field("pivot", "i", ("rows",), doc="pivot of each row, -1: it is left out"),
-    Field("solved", "i", ("places",), doc="place of each pivot, then independent ones: free, prescribed"),
-    Field("role", "i", ("places",), doc="column of an independent place, or -1 - pivot of a dependent one"),
-    Field("first_entry", "i", ("pivots1",), doc="first entry of each pivot's row, and the end (rows + compounds)"),
-    Field("entry", "i", ("entries",), doc="other places that the reduced row has"),
-    Field("first_target", "i", ("pivots1",), doc="first row that each pivot is taken off, and the end"),
-    Field("target", "i", ("entries",), doc="its pivot"),
-    Field("matrix_at", "i", ("compounds",), doc="where rows of a compound start in `K` and `mark`"),
-    Field("mark", "i", ("matrix",), doc="work of the symbolic elimination"),
-    Field("K", "f", ("matrix",), doc="rows by places and the right-hand side, reduced"),
-    Field("X_at", "i", ("compounds",), doc="where X and D start"),
-    Field("h_at", "i", ("compounds",), doc="where h starts"),
-    Field(
-        "X", "f", ("squares",), doc="by pivot: dependent velocity per independent one, then K_d^-1 of the right side"
-    ),
-    Field("h", "f", ("motions", 6), doc="motion of each member per independent coordinate, about the compound's point"),
-    Field("xb", "f", ("places",), doc="what else the dependent coordinates have, of velocity or acceleration"),
-    Field("D", "f", ("squares",), doc="Cholesky factor of H P H*"),
-    Field("g", "f", ("places", 6), doc="by column: L^-1 of the compound's P H* seen from its parent"),
-    Field("y", "f", ("places",), doc="by column: L^-1 of the independent forces less their bias"),
-    Field("w", "f", ("places",), doc="by column: independent accelerations, or work"),
-    Field("S", "f", ("places", 6), doc="motion column about the compound's point"),
-    Field("F", "f", ("places", 6), doc="composite inertia times S"),
-    Field("point", "f", ("compounds", 3), "m", "the compound's point, world axes"),
-    Field("P", "f", ("members", 21), doc="composite inertia of a member and those beyond, about that point"),
-    Field("A", "f", ("members", 6), doc="acceleration at rest of the independent coordinates, about that point"),
-    Field("f", "f", ("members", 6), doc="wrench through the joint above at that acceleration, about that point"),
-    Field("rest", "f", ("links", 6), doc="the same about links' own origins; 0 for the parent of a compound"),
-    Field("reach", "f", ("rows",), doc="work: largest number of each row"),
-    Field("lever", "f", ("compounds",), doc="least pivot beside what moves a row's point at all, when last noted"),
-    Field("least", "f", ("compounds",), doc="least pivot, of rows scaled to 1"),
-    Field("largest", "f", ("compounds",), doc="largest number in X"),
-    Field("weak", "f", ("compounds",), doc="least pivot below which another partition is looked for"),
-    Field("steep", "f", ("compounds",), doc="largest number in X above which another one is"),
-    Field("before", "f", ("dofs",), doc="work: velocities or accelerations set aside"),
-    Field("kept_q", "f", ("dofs",), doc="work: positions set aside"),
-    Field("loose", "i", ("loose_rows",), doc="slots of rows that are not embedded"),
-    Field("G", "f", ("loose_rows", "dofs"), doc="their Jacobian"),
-    Field("Y", "f", ("loose_rows", "dofs"), doc="responses of the tree with compounds to them"),
-    Field("Q", "f", ("loose_rows", "loose_rows"), doc="G Y^T scaled, then its factor"),
-    Field("size", "f", ("loose_rows",), doc="scale of each"),
-    Field("order", "i", ("loose_rows",), doc="row at each place of the factor"),
-    Field("found", "f", ("loose_rows",), doc="work of the solution"),
-    Field("part", "f", ("slots",), doc="work: multipliers of loose rows"),
-    Field("by_slot", "f", ("slots",), doc="work: numbers of all rows"),
-    Field("kept_jump", "f", ("slots",), doc="work: jumps set aside"),
-    Field("kept_u", "f", ("dofs",), doc="work: what coordinates yield alone"),
-    Field("stood", "f", ("dofs",), doc="work: velocities set aside"),
-    Field("loose_force", "f", ("dofs",), "N or N m", "joint forces of the loose rows"),
-)
+    )
+    drop = floats(1, doc="share of a row's largest number below which what is left of it is nothing")
+    missed = floats(1, doc="share of the accelerations by which rows left out may be missed")
+    item = integers("items", doc="links and compounds (-1 - c), parents first")
+    part_item = integers("parts1", doc="first item of each part of the tree, and the end")
+    owner = integers("links", doc="compound of each link; -1: none")
+    number = integers("links", doc="place of each link among the members")
+    parent = integers("compounds", doc="link that carries the compound; -1: the world")
+    constant = integers("compounds", doc="1: couplings of coordinates alone, whose X does not change")
+    first_member = integers("compounds1", doc="first member of each compound, and the end")
+    member = integers("members", doc="its link")
+    carries = integers("members", doc="1: it has own motions in `h`: other members hang on it, or many places")
+    above = integers("members", doc="member it hangs on; -1: the compound's parent")
+    member_place = integers("members1", doc="first place of each member, and the end")
+    first_place = integers("compounds1", doc="first place of each compound, and the end")
+    dof = integers("places", doc="coordinate of the tree")
+    first_row = integers("compounds1", doc="first row of each compound, and the end")
+    row = integers("rows", doc="row of LOOPS")
+    slot = integers("rows", doc="its slot in DYNAMICS")
+    row_scale = floats("rows", doc="largest number of the row at the choice, not much below others'")
+    first_tie = integers("compounds1", doc="first constraint of each compound, and the end")
+    tie = integers("ties", doc="constraint of LOOPS")
+    tie_rows = integers("ties", doc="its rows that hold with any force; rows stand in the order of ties")
+    tie_kept = integers("ties", doc="how many of them are kept")
+    tie_shifts = integers("ties", doc="1: these are SHIFT rows alone")
+    first_touch = integers("rows1", doc="first coordinate that each row has, and the end")
+    touch = integers("touches", doc="place within the compound")
+    touch_factor = floats("touches", doc="1: on the second body's side, -1: on the first's; or a coupler's")
+    weight = floats("places", doc="how willingly the coordinate is made dependent; 0: it is prescribed")
+    rank = integers("compounds", doc="dependent coordinates")
+    free = integers("compounds", doc="independent coordinates that are not prescribed; these come first")
+    columns = integers("compounds", doc="independent coordinates")
+    kept = integers("rows", doc="row within the compound of each pivot, then those left out")
+    pivot = integers("rows", doc="pivot of each row, -1: it is left out")
+    solved = integers("places", doc="place of each pivot, then independent ones: free, prescribed")
+    role = integers("places", doc="column of an independent place, or -1 - pivot of a dependent one")
+    first_entry = integers("pivots1", doc="first entry of each pivot's row, and the end (rows + compounds)")
+    entry = integers("entries", doc="other places that the reduced row has")
+    first_target = integers("pivots1", doc="first row that each pivot is taken off, and the end")
+    target = integers("entries", doc="its pivot")
+    matrix_at = integers("compounds", doc="where rows of a compound start in `K` and `mark`")
+    mark = integers("matrix", doc="work of the symbolic elimination")
+    K = floats("matrix", doc="rows by places and the right-hand side, reduced")
+    X_at = integers("compounds", doc="where X and D start")
+    h_at = integers("compounds", doc="where h starts")
+    X = floats("squares", doc="by pivot: dependent velocity per independent one, then K_d^-1 of the right side")
+    h = floats("motions", 6, doc="motion of each member per independent coordinate, about the compound's point")
+    xb = floats("places", doc="what else the dependent coordinates have, of velocity or acceleration")
+    D = floats("squares", doc="Cholesky factor of H P H*")
+    g = floats("places", 6, doc="by column: L^-1 of the compound's P H* seen from its parent")
+    y = floats("places", doc="by column: L^-1 of the independent forces less their bias")
+    w = floats("places", doc="by column: independent accelerations, or work")
+    S = floats("places", 6, doc="motion column about the compound's point")
+    F = floats("places", 6, doc="composite inertia times S")
+    point = floats("compounds", 3, unit="m", doc="the compound's point, world axes")
+    P = floats("members", 21, doc="composite inertia of a member and those beyond, about that point")
+    A = floats("members", 6, doc="acceleration at rest of the independent coordinates, about that point")
+    f = floats("members", 6, doc="wrench through the joint above at that acceleration, about that point")
+    rest = floats("links", 6, doc="the same about links' own origins; 0 for the parent of a compound")
+    reach = floats("rows", doc="work: largest number of each row")
+    lever = floats("compounds", doc="least pivot beside what moves a row's point at all, when last noted")
+    least = floats("compounds", doc="least pivot, of rows scaled to 1")
+    largest = floats("compounds", doc="largest number in X")
+    weak = floats("compounds", doc="least pivot below which another partition is looked for")
+    steep = floats("compounds", doc="largest number in X above which another one is")
+    before = floats("dofs", doc="work: velocities or accelerations set aside")
+    kept_q = floats("dofs", doc="work: positions set aside")
+    loose = integers("loose_rows", doc="slots of rows that are not embedded")
+    G = floats("loose_rows", "dofs", doc="their Jacobian")
+    Y = floats("loose_rows", "dofs", doc="responses of the tree with compounds to them")
+    Q = floats("loose_rows", "loose_rows", doc="G Y^T scaled, then its factor")
+    size = floats("loose_rows", doc="scale of each")
+    order = integers("loose_rows", doc="row at each place of the factor")
+    found = floats("loose_rows", doc="work of the solution")
+    part = floats("slots", doc="work: multipliers of loose rows")
+    by_slot = floats("slots", doc="work: numbers of all rows")
+    kept_jump = floats("slots", doc="work: jumps set aside")
+    kept_u = floats("dofs", doc="work: what coordinates yield alone")
+    stood = floats("dofs", doc="work: velocities set aside")
+    loose_force = floats("dofs", unit="N or N m", doc="joint forces of the loose rows")

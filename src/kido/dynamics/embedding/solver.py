@@ -13,7 +13,7 @@ from kido.dynamics.embedding.schema import COMPOUNDS, REPARTITIONS
 from kido.dynamics.solver import DynamicsSolver
 from kido.dynamics.system import ConstrainedSystem
 from kido.errors import StateError
-from kido.jit import Container
+from kido.jit import Struct
 from kido.skeleton import DegreeOfFreedom
 
 __all__ = ["CombinedSolver", "EmbeddingSolver"]
@@ -55,7 +55,7 @@ class EmbeddingSolver(DynamicsSolver):
     def _large_loops(self, system: ConstrainedSystem) -> list[Constraint]:
         return []
 
-    def _make_own(self) -> Container:
+    def _make_own(self) -> Struct:
         return embed(self.system, self._named, self._loose)
 
     def _check(self, status: int) -> None:

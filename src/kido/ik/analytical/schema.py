@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kido.jit import Field, Schema
+from kido.jit import Struct, floats, integers
 
 # Solutions of one call. The families here have at most eight; the rest is room for those that merge.
 MOST = 16
@@ -13,30 +13,29 @@ OUT_OF_REACH, LIMIT_VIOLATED, SHOULDER, ELBOW, WRIST = 1, 2, 4, 8, 16
 # How a family's three positioning axes lie: the first two skew, intersecting, or parallel.
 SKEW, INTERSECTING, PARALLEL = range(3)
 
-ARM = Schema(
-    "ARM",
-    Field("axis", "f", ("joints", 3), doc="unit axes at zero positions, in the base's axes, from the base outwards"),
-    Field("point", "f", ("joints", 3), "m", "a point on each axis at zero positions, in the base"),
-    Field("home", "f", (12,), doc="inverse of the tip's pose in the base at zero positions: rotation, translation [m]"),
-    Field("lower", "f", ("joints",), "rad", "lower limit; -inf: none"),
-    Field("upper", "f", ("joints",), "rad", "upper limit; inf: none"),
-    Field("order", "i", ("family",), doc="joint of the chain that each of the family's joints is"),
-    Field("backward", "i", (1,), doc="1: the family's chain runs from the tip to the base"),
-    Field("locked", "i", (1,), doc="joint that keeps its reference position, the first or the last; -1: none"),
-    Field("layout", "i", (1,), doc="how positioning axes lie: SKEW, INTERSECTING or PARALLEL"),
-    Field("h", "f", ("family", 3), doc="the family's axes, exactly as its formulas want them"),
-    Field("o", "f", ("family", 3), "m", "the family's points on them"),
-    Field("center", "f", (2, 3), "m", "points where three axes meet: the outer one, the inner one"),
-    Field("size", "f", (1,), "m", "length of the arm"),
-    Field("G", "f", (12,), doc="motion that the chain is to make: rotation, then translation [m]"),
-    Field("goal", "f", (1, 3), "m", "where the tip is to be, in the base"),
-    Field("reference", "f", ("joints",), "rad", "positions that free choices and turns stay close to"),
-    Field("raw", "f", (MOST, "family"), "rad", "solutions as the family finds them"),
-    Field("mark", "i", (MOST,), doc="their bits"),
-    Field("found", "f", (MOST, "joints"), "rad", "solutions in the chain's order, turned into limits"),
-    Field("error", "f", (MOST, 2), "m, rad", "distance and angle that each leaves, by forward kinematics"),
-    Field("flags", "i", (MOST,), doc="bits of the solutions in `found`"),
-    Field("J", "f", ("joints", 6), doc="columns of the tip's Jacobian"),
-    Field("A", "f", ("joints", "joints1"), doc="normal equations of a correction"),
-    Field("roots", "f", (24,), doc="work space of the root finder and of searches"),
-)
+
+class ARM(Struct):
+    axis = floats("joints", 3, doc="unit axes at zero positions, in the base's axes, from the base outwards")
+    point = floats("joints", 3, unit="m", doc="a point on each axis at zero positions, in the base")
+    home = floats(12, doc="inverse of the tip's pose in the base at zero positions: rotation, translation [m]")
+    lower = floats("joints", unit="rad", doc="lower limit; -inf: none")
+    upper = floats("joints", unit="rad", doc="upper limit; inf: none")
+    order = integers("family", doc="joint of the chain that each of the family's joints is")
+    backward = integers(1, doc="1: the family's chain runs from the tip to the base")
+    locked = integers(1, doc="joint that keeps its reference position, the first or the last; -1: none")
+    layout = integers(1, doc="how positioning axes lie: SKEW, INTERSECTING or PARALLEL")
+    h = floats("family", 3, doc="the family's axes, exactly as its formulas want them")
+    o = floats("family", 3, unit="m", doc="the family's points on them")
+    center = floats(2, 3, unit="m", doc="points where three axes meet: the outer one, the inner one")
+    size = floats(1, unit="m", doc="length of the arm")
+    G = floats(12, doc="motion that the chain is to make: rotation, then translation [m]")
+    goal = floats(1, 3, unit="m", doc="where the tip is to be, in the base")
+    reference = floats("joints", unit="rad", doc="positions that free choices and turns stay close to")
+    raw = floats(MOST, "family", unit="rad", doc="solutions as the family finds them")
+    mark = integers(MOST, doc="their bits")
+    found = floats(MOST, "joints", unit="rad", doc="solutions in the chain's order, turned into limits")
+    error = floats(MOST, 2, unit="m, rad", doc="distance and angle that each leaves, by forward kinematics")
+    flags = integers(MOST, doc="bits of the solutions in `found`")
+    J = floats("joints", 6, doc="columns of the tip's Jacobian")
+    A = floats("joints", "joints1", doc="normal equations of a correction")
+    roots = floats(24, doc="work space of the root finder and of searches")

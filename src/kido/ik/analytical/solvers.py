@@ -22,7 +22,7 @@ from kido.ik.analytical.fit import (
 )
 from kido.ik.analytical.schema import ARM, MOST
 from kido.ik.analytical.solution import Singularity, Solution, SolutionBatch, Validity
-from kido.jit import REFUSALS, Container
+from kido.jit import REFUSALS
 from kido.math.transform import as_numbers, as_transform
 from kido.skeleton import DegreeOfFreedom
 from kido.skeleton.frames.jacobian_node import JacobianNode
@@ -128,7 +128,7 @@ class ChainSolver(ABC):
         fit, chain = self._fit, self.chain
         assert fit is not None
         n, family = len(chain), len(fit.order)
-        arm = Container(ARM, joints=n, joints1=n + 1, family=family)
+        arm = ARM(joints=n, joints1=n + 1, family=family)
         arm.axis[:], arm.point[:] = chain.axes, chain.points
         inverse = np.linalg.inv(chain.home)
         arm.home[:9], arm.home[9:] = inverse[:3, :3].ravel(), inverse[:3, 3]

@@ -26,7 +26,7 @@ from kido.ik.engine.build import compile_tasks, places_of_supports
 from kido.ik.engine.tasks import BALANCE, COM, LOOK_AT, POSE, POSTURE, TASKS
 from kido.ik.limits import HalfSpaces
 from kido.ik.task import Task
-from kido.jit import Container
+from kido.jit import Struct
 from kido.joints.kinds import BALL, FREE
 from kido.math.transform import as_numbers
 from kido.optimization.dense_qp.schema import QUADRATIC, sizes
@@ -49,12 +49,12 @@ class Compiled:
         program: QUADRATIC.
     """
 
-    tasks: Container
-    own: Container
-    program: Container
+    tasks: Struct
+    own: Struct
+    program: Struct
 
 
-def _declare(made: Container, own: Container, k: int, task: Task) -> None:
+def _declare(made: Struct, own: Struct, k: int, task: Task) -> None:
     """What the rows of a task are; residuals of ranges are measured from zero."""
     part = slice(int(made.first_row[k]), int(made.first_row[k + 1]))
     if task.kind == POSTURE:
@@ -102,8 +102,8 @@ def compile_differential(
     assert tree is not None
     links, rows, n = len(tree.parent), int(made.first_row[-1]), len(dofs)
     if pairs:  # all poses
-        fields = {name: getattr(made, name) for name in TASKS.fields}
-        made = Container(TASKS, **{**fields, "needed": np.arange(links)})
+        fields = {name: getattr(made, name) for name in TASKS.arrays}
+        made = TASKS(**{**fields, "needed": np.arange(links)})
     turning = [i for i in range(links) if position_limits and tree.kind[i] in (BALL, FREE)]
     charts = [i for i in turning if (made.column[tree.first_dof[i] : tree.first_dof[i + 1]] >= 0).any()]
     levels = sorted({t.level for t in tasks})
@@ -115,7 +115,7 @@ def compile_differential(
         "program_variables": n + rows, "program_rows": n + 2 * rows + planes + pairs + 6 * len(charts),
         "conflicts": n + rows + 3, "supports": len(points), "supports2": 2 * len(points) + 2,
     }  # fmt: skip
-    own = Container(DIFFERENTIAL, **own_sizes)
+    own = DIFFERENTIAL(**own_sizes)
     own.levels[:] = levels
     own.charts[:] = charts
     own.position_limited[:] = int(position_limits)
@@ -134,7 +134,7 @@ def compile_differential(
         own.support_axes[:] = skeleton.support_axes
     own.velocity_low[:], own.velocity_high[:] = -np.inf, np.inf
     own.acceleration[:] = np.inf
-    program = Container(QUADRATIC, **sizes(own_sizes["program_variables"], own_sizes["program_rows"]))
+    program = QUADRATIC(**sizes(own_sizes["program_variables"], own_sizes["program_rows"]))
     program.tolerance[0] = TOLERANCE
     program.row_floor[:] = 1.0
     return Compiled(made, own, program)

@@ -6,7 +6,7 @@ of the list is entry l + 1.
 
 from __future__ import annotations
 
-from kido.jit import Field, Schema
+from kido.jit import Struct, floats, integers
 
 # What a descent returns beside what a step does: all levels are within their tolerances; no step leads nearer; as many
 # iterations as allowed.
@@ -14,31 +14,30 @@ MET, STALLED, OUT_OF_ITERATIONS = 20, 21, 22
 # Entries of DESCENT.count.
 USED, REFUSED_STEPS = range(2)
 
-DESCENT = Schema(
-    "DESCENT",
-    Field("count", "i", (4,), doc="iterations, and steps refused, of the last descent"),
-    Field("level_of", "i", ("tasks",), doc="place of a soft task's level in the list"),
-    Field("masked", "i", ("tasks",), doc="1: not all columns are the task's own"),
-    Field("own", "i", ("tasks", "columns"), doc="1: a column that the task may use"),
-    Field("whole_J", "f", ("rows", "columns"), doc="Jacobians of such tasks by all columns"),
-    Field("tolerance", "f", ("levels1",), doc="size up to which a level is satisfied"),
-    Field("factor", "f", ("levels1",), doc="of a level's damping"),
-    Field("least", "f", ("columns",), "rad or m", "positions that are not left; -inf: none"),
-    Field("most", "f", ("columns",), "rad or m"),
-    Field("reach", "f", ("columns",), "rad or m", "how far a coordinate may move in all; inf: any"),
-    Field("moved", "f", ("columns",), "rad or m", "sum of all steps"),
-    Field("best_moved", "f", ("columns",)),
-    Field("best", "f", ("dofs",), doc="the best positions so far"),
-    Field("cost", "f", ("levels1",), doc="half the sum of squares of a level's weighted residuals"),
-    Field("size", "f", ("levels1",), doc="the largest of them"),
-    Field("new_cost", "f", ("levels1",), doc="after a step"),
-    Field("new_size", "f", ("levels1",)),
-    Field("model_cost", "f", ("levels1",), doc="after a step, by the linear model"),
-    Field("model_size", "f", ("levels1",)),
-    Field("old_cost", "f", ("levels1",), doc="before a step that is being repaired"),
-    Field("mark_cost", "f", ("levels1",), doc="the best some iterations ago"),
-    Field("mark_size", "f", ("levels1",)),
-    Field("lowest", "f", ("levels1",), doc="the lowest cost that did not cost a level above"),
-    Field("best_cost", "f", ("levels1",), doc="at the best positions"),
-    Field("best_size", "f", ("levels1",)),
-)
+
+class DESCENT(Struct):
+    count = integers(4, doc="iterations, and steps refused, of the last descent")
+    level_of = integers("tasks", doc="place of a soft task's level in the list")
+    masked = integers("tasks", doc="1: not all columns are the task's own")
+    own = integers("tasks", "columns", doc="1: a column that the task may use")
+    whole_J = floats("rows", "columns", doc="Jacobians of such tasks by all columns")
+    tolerance = floats("levels1", doc="size up to which a level is satisfied")
+    factor = floats("levels1", doc="of a level's damping")
+    least = floats("columns", unit="rad or m", doc="positions that are not left; -inf: none")
+    most = floats("columns", unit="rad or m")
+    reach = floats("columns", unit="rad or m", doc="how far a coordinate may move in all; inf: any")
+    moved = floats("columns", unit="rad or m", doc="sum of all steps")
+    best_moved = floats("columns")
+    best = floats("dofs", doc="the best positions so far")
+    cost = floats("levels1", doc="half the sum of squares of a level's weighted residuals")
+    size = floats("levels1", doc="the largest of them")
+    new_cost = floats("levels1", doc="after a step")
+    new_size = floats("levels1")
+    model_cost = floats("levels1", doc="after a step, by the linear model")
+    model_size = floats("levels1")
+    old_cost = floats("levels1", doc="before a step that is being repaired")
+    mark_cost = floats("levels1", doc="the best some iterations ago")
+    mark_size = floats("levels1")
+    lowest = floats("levels1", doc="the lowest cost that did not cost a level above")
+    best_cost = floats("levels1", doc="at the best positions")
+    best_size = floats("levels1")

@@ -21,7 +21,6 @@ from kido.ik.engine.seeds import sampled_positions
 from kido.ik.engine.tasks import BALANCE, COM
 from kido.ik.limits import CollisionAvoidance, HalfSpaces
 from kido.ik.solver import IkSolver
-from kido.jit import Container
 from kido.optimization.dense_qp.schema import INFEASIBLE
 from kido.skeleton.frames.frame import Frame
 from kido.skeleton.frames.jacobian_node import JacobianNode
@@ -88,8 +87,7 @@ class LevelDescent(Stepper):
         made.own.setting[STEP] = 1.0
         levels = sorted({task.level for task in tasks})
         self.levels = len(levels)
-        self._descent = w = Container(
-            DESCENT,
+        self._descent = w = DESCENT(
             tasks=len(made.tasks.kind),
             columns=len(dofs),
             rows=len(made.tasks.e),

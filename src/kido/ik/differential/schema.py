@@ -6,7 +6,7 @@ Rows of tasks give way to each other by weight and level; *hard* rows, and bound
 
 from __future__ import annotations
 
-from kido.jit import Field, Schema
+from kido.jit import Struct, floats, integers
 
 # Entries of DIFFERENTIAL.setting.
 STEP, DAMPING, ERROR_DAMPING, LEAST_SINGULAR, SHARE, RECOVERY = range(6)
@@ -27,60 +27,59 @@ OF_BOUND, OF_TASK, OF_PLANE, OF_CHART, OF_PAIR, OF_EQUATIONS = range(6)
 # What a step returns beside those of `kido.optimization.dense_qp`.
 CONTRADICTION, NOT_FINITE, REFUSED = 10, 11, 12
 
-DIFFERENTIAL = Schema(
-    "DIFFERENTIAL",
-    Field("setting", "f", (8,), doc="see STEP ... RECOVERY"),
-    Field("count", "i", (12,), doc="see HARD_ROWS ... CENTER_OF_MASS"),
-    Field("levels", "i", ("level_count",), doc="levels of the soft tasks, ascending"),
-    Field("level_damping", "f", ("level_count",), doc="of velocities, by level, beside the setting"),
-    Field("role", "i", ("tasks",), doc="SOFT, HARD or HELPER"),
-    Field("declared", "i", ("rows",), doc="NOTHING, EQUATION, RANGE or CONE"),
-    Field("low", "f", ("rows",), "rad or m", "range of a row's residual"),
-    Field("high", "f", ("rows",), "rad or m", "range of a row's residual"),
-    Field("kind", "i", ("rows",), doc="as declared, at this step"),
-    Field("want_low", "f", ("rows",), "rad/s or m/s", "range of J u, or what it is to equal"),
-    Field("want_high", "f", ("rows",), "rad/s or m/s", "range of J u"),
-    Field("hard_J", "f", ("hard", "columns"), doc="hard rows"),
-    Field("hard_low", "f", ("hard",), "rad/s or m/s"),
-    Field("hard_high", "f", ("hard",), "rad/s or m/s"),
-    Field("hard_source", "i", ("hard", 2), doc="OF_TASK ... OF_PAIR, and which"),
-    Field("position_limited", "i", ("columns",), doc="1: the position limits of the coordinate are kept"),
-    Field("velocity_low", "f", ("columns",), "rad/s or m/s"),
-    Field("velocity_high", "f", ("columns",), "rad/s or m/s"),
-    Field("acceleration", "f", ("columns",), "rad/s^2 or m/s^2", "largest change of velocities; inf: none"),
-    Field("bound_low", "f", ("columns",), "rad/s or m/s", "from all limits of the coordinate at this step"),
-    Field("bound_high", "f", ("columns",), "rad/s or m/s"),
-    Field("charts", "i", ("chart_count",), doc="bodies with ball or free joints, positions of which may be limited"),
-    Field("plane_task", "i", ("planes",), doc="task whose linear residual x stays in n . x <= offset"),
-    Field("plane_normal", "f", ("planes", 3), doc="n, unit, axes of the task's target"),
-    Field("plane_offset", "f", ("planes",), "m"),
-    Field("support_link", "i", ("supports",), doc="link that carries a point of the support; -1: the world"),
-    Field("support_place", "f", ("supports", 3), "m", "where it is on that link"),
-    Field("support_axes", "f", (2, 3), doc="horizontal unit vectors"),
-    Field("support_point", "f", ("supports", 3), "m", "where it is in the world"),
-    Field("support_flat", "f", ("supports", 2), "m", "along the horizontal axes"),
-    Field("order", "i", ("supports",), doc="points from left to right"),
-    Field("hull", "i", ("supports2",), doc="corners of the support polygon, counterclockwise"),
-    Field("pair", "i", ("pairs", 2), doc="shapes that are kept apart"),
-    Field("pair_limit", "f", ("pairs", 3), doc="least distance [m], distance of influence [m], share of it per step"),
-    Field("pair_gap", "f", ("pairs",), "m", "distance at this step; inf beyond the influence"),
-    Field("pair_point", "f", ("pairs", 6), "m", "nearest points, world axes; of pairs within the influence"),
-    Field("previous", "f", ("columns",), "rad/s or m/s", "velocities of the step before"),
-    Field("u", "f", ("columns",), "rad/s or m/s", "the result"),
-    Field("Y", "f", ("columns", "columns"), doc="orthogonal; columns from FIRST_FREE on: directions still free"),
-    Field("Z", "f", ("columns", "columns"), doc="the transpose of Y, while it turns"),
-    Field("W", "f", ("work", "columns"), doc="rows of a level in these directions"),
-    Field("W_norm", "f", ("work",), doc="their norms before levels above were taken out"),
-    Field("W_value", "f", ("work",), doc="what they are to equal, less what is there already"),
-    Field("W_weight", "f", ("work",), doc="squares of their weights"),
-    Field("W_row", "i", ("work",), doc="row they are made of"),
-    Field("ranges", "i", ("rows",), doc="rows of a level that are ranges"),
-    Field("reflect", "f", ("columns",), doc="work space"),
-    Field("turned", "f", ("columns",), doc="work space"),
-    Field("gram", "f", (6, 6), doc="J J^T of a task, and its eigenvectors"),
-    Field("eigen", "f", (6, 6)),
-    Field("program_row", "i", ("program_rows", 2), doc="what a row of the program is made of, as hard_source"),
-    Field("warm", "i", ("level_count", "program_variables"), doc="constraints that were active last, by level"),
-    Field("warm_count", "i", ("level_count",)),
-    Field("conflict", "i", ("conflicts", 2), doc="what cannot hold together, as hard_source"),
-)
+
+class DIFFERENTIAL(Struct):
+    setting = floats(8, doc="see STEP ... RECOVERY")
+    count = integers(12, doc="see HARD_ROWS ... CENTER_OF_MASS")
+    levels = integers("level_count", doc="levels of the soft tasks, ascending")
+    level_damping = floats("level_count", doc="of velocities, by level, beside the setting")
+    role = integers("tasks", doc="SOFT, HARD or HELPER")
+    declared = integers("rows", doc="NOTHING, EQUATION, RANGE or CONE")
+    low = floats("rows", unit="rad or m", doc="range of a row's residual")
+    high = floats("rows", unit="rad or m", doc="range of a row's residual")
+    kind = integers("rows", doc="as declared, at this step")
+    want_low = floats("rows", unit="rad/s or m/s", doc="range of J u, or what it is to equal")
+    want_high = floats("rows", unit="rad/s or m/s", doc="range of J u")
+    hard_J = floats("hard", "columns", doc="hard rows")
+    hard_low = floats("hard", unit="rad/s or m/s")
+    hard_high = floats("hard", unit="rad/s or m/s")
+    hard_source = integers("hard", 2, doc="OF_TASK ... OF_PAIR, and which")
+    position_limited = integers("columns", doc="1: the position limits of the coordinate are kept")
+    velocity_low = floats("columns", unit="rad/s or m/s")
+    velocity_high = floats("columns", unit="rad/s or m/s")
+    acceleration = floats("columns", unit="rad/s^2 or m/s^2", doc="largest change of velocities; inf: none")
+    bound_low = floats("columns", unit="rad/s or m/s", doc="from all limits of the coordinate at this step")
+    bound_high = floats("columns", unit="rad/s or m/s")
+    charts = integers("chart_count", doc="bodies with ball or free joints, positions of which may be limited")
+    plane_task = integers("planes", doc="task whose linear residual x stays in n . x <= offset")
+    plane_normal = floats("planes", 3, doc="n, unit, axes of the task's target")
+    plane_offset = floats("planes", unit="m")
+    support_link = integers("supports", doc="link that carries a point of the support; -1: the world")
+    support_place = floats("supports", 3, unit="m", doc="where it is on that link")
+    support_axes = floats(2, 3, doc="horizontal unit vectors")
+    support_point = floats("supports", 3, unit="m", doc="where it is in the world")
+    support_flat = floats("supports", 2, unit="m", doc="along the horizontal axes")
+    order = integers("supports", doc="points from left to right")
+    hull = integers("supports2", doc="corners of the support polygon, counterclockwise")
+    pair = integers("pairs", 2, doc="shapes that are kept apart")
+    pair_limit = floats("pairs", 3, doc="least distance [m], distance of influence [m], share of it per step")
+    pair_gap = floats("pairs", unit="m", doc="distance at this step; inf beyond the influence")
+    pair_point = floats("pairs", 6, unit="m", doc="nearest points, world axes; of pairs within the influence")
+    previous = floats("columns", unit="rad/s or m/s", doc="velocities of the step before")
+    u = floats("columns", unit="rad/s or m/s", doc="the result")
+    Y = floats("columns", "columns", doc="orthogonal; columns from FIRST_FREE on: directions still free")
+    Z = floats("columns", "columns", doc="the transpose of Y, while it turns")
+    W = floats("work", "columns", doc="rows of a level in these directions")
+    W_norm = floats("work", doc="their norms before levels above were taken out")
+    W_value = floats("work", doc="what they are to equal, less what is there already")
+    W_weight = floats("work", doc="squares of their weights")
+    W_row = integers("work", doc="row they are made of")
+    ranges = integers("rows", doc="rows of a level that are ranges")
+    reflect = floats("columns", doc="work space")
+    turned = floats("columns", doc="work space")
+    gram = floats(6, 6, doc="J J^T of a task, and its eigenvectors")
+    eigen = floats(6, 6)
+    program_row = integers("program_rows", 2, doc="what a row of the program is made of, as hard_source")
+    warm = integers("level_count", "program_variables", doc="constraints that were active last, by level")
+    warm_count = integers("level_count")
+    conflict = integers("conflicts", 2, doc="what cannot hold together, as hard_source")

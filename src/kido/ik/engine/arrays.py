@@ -28,7 +28,7 @@ from kido.ik.engine.search import (
 from kido.ik.engine.seeds import angles_of, sampled_positions
 from kido.ik.engine.solve import place_seeds, search_callback
 from kido.ik.engine.tasks import LOOK_AT
-from kido.jit import JIT_DISABLED, LANES, Container
+from kido.jit import JIT_DISABLED, LANES, Struct
 from kido.joints.kinds import BALL, FREE
 from kido.math.transform import number_or_nan
 from kido.tree import data_for
@@ -116,9 +116,7 @@ class SearchArrays:
             shared["seed"], shared["place"] = like.work.seed, like.work.place
         tops = [body.parent_joint for body in skeleton._links.top]  # type: ignore[union-attr]
         whole = sorted({int(tree.body_of_dof[k]) for k in dofs if tree.kind[tree.body_of_dof[k]] in (BALL, FREE)})
-        w = self.work = Container(
-            SEARCH, columns=len(dofs), dofs=n, joints=len(whole), seeds=len(shared["seed"]), **shared
-        )
+        w = self.work = SEARCH(columns=len(dofs), dofs=n, joints=len(whole), seeds=len(shared["seed"]), **shared)
         refinement = REFINEMENT if self.is_complete else 0
         w.setting[:5] = settings.iterations, settings.attempts, settings.max_iterations, refinement, len(given)
         w.measure[:5] = settings.time_limit, LEAST_DECREASE, STATIONARY, DAMPING, LEAST_DAMPING
@@ -129,7 +127,7 @@ class SearchArrays:
         w.turns[self.tasks.column[self.tasks.follower[:, 0]]] = 0
         link_clock(w)
         w.function[SEARCHER] = search_callback.address
-        self._lanes: list[Container] = []
+        self._lanes: list[Struct] = []
         if self.is_complete and settings.attempts > 1 and all(t.kind != LOOK_AT for t in tasks):
             self._add_lanes()
         self.addresses = self.data.address, self.tasks.address, w.address
@@ -149,17 +147,20 @@ class SearchArrays:
             places.append((TARGETS_LANES, TARGETS_NUMBERS))
         for as_lanes, as_numbers in places:
             sizes = {"columns": len(self.dofs), "rows": len(tasks.e), "tasks": len(tasks.kind), "poses": 12}
-            lanes = Container(
-                IK_LANES, samples=samples, positions=self.dofs_of_skeleton, numbers=NUMBERS, lanes=number, pasts=0,
+            lanes = IK_LANES(samples=samples, positions=self.dofs_of_skeleton, numbers=NUMBERS, lanes=number, pasts=0,
                 past_numbers=0, **sizes
             )  # fmt: skip
             lanes.search[0] = w.address
             shared = {f: getattr(lanes, f).reshape(-1) for f in ("q", "number")}
             shared["target"] = lanes.target.reshape(len(tasks.kind), 12 * number)
-            numbers = Container(
-                IK_LANES, lanes=number, columns=0, rows=0, pasts=EARLY * number, past_numbers=2 + self.dofs_of_skeleton,
+            numbers = IK_LANES(
+                lanes=number,
+                columns=0,
+                rows=0,
+                pasts=EARLY * number,
+                past_numbers=2 + self.dofs_of_skeleton,
                 **shared,
-            )  # fmt: skip
+            )
             w.lanes[as_lanes], w.lanes[as_numbers] = lanes.address, numbers.address
             self._lanes += [lanes, numbers]
 

@@ -32,18 +32,17 @@ from kido.ik.engine.search import (
 )
 from kido.ik.engine.solve import begin_attempt, remember, search_and_report, target_is_rigid
 from kido.ik.engine.tasks import TASKS
-from kido.jit import Field, Schema, call4, callback, entry, kernel, view
+from kido.jit import Struct, call4, callback, entry, floats, integers, kernel, view
 from kido.jit.team import share_out
 from kido.tree.schema import DATA, TREE
 
-BATCH = Schema(
-    "BATCH",
-    Field("tree", "i", (1,), doc="address of the tree"),
-    Field("worker", "i", ("workers", 3), doc="addresses of what each thread works in: data, tasks, search"),
-    Field("target", "f", ("samples", "numbers"), doc="targets of all tasks, 16 numbers each, in the world"),
-    Field("start", "f", ("starts", "dofs"), doc="positions to begin at, of each sample or of all"),
-    Field("out", "f", ("samples", "results"), doc="positions and report of each"),
-)
+
+class BATCH(Struct):
+    tree = integers(1, doc="address of the tree")
+    worker = integers("workers", 3, doc="addresses of what each thread works in: data, tasks, search")
+    target = floats("samples", "numbers", doc="targets of all tasks, 16 numbers each, in the world")
+    start = floats("starts", "dofs", doc="positions to begin at, of each sample or of all")
+    out = floats("samples", "results", doc="positions and report of each")
 
 
 @kernel

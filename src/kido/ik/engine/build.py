@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from kido.errors import ModelError
 from kido.ik.coupling import coupling_of
 from kido.ik.engine.tasks import BALANCE, COM, FRAME_ROWS, POSTURE, TASKS
-from kido.jit import Container
+from kido.jit import Struct
 from kido.skeleton import WORLD_FRAME, EndEffector, FrameNode, Support
 from kido.skeleton.body_node import BodyNode
 from kido.skeleton.frames.frame import Frame
@@ -96,7 +96,7 @@ def needed_links(skeleton: Skeleton, tasks: Sequence[Task], ends: Sequence[int])
     return sorted(found)
 
 
-def compile_tasks(skeleton: Skeleton, tasks: Sequence[Task], dofs: Sequence[int] | NDArray[np.integer]) -> Container:
+def compile_tasks(skeleton: Skeleton, tasks: Sequence[Task], dofs: Sequence[int] | NDArray[np.integer]) -> Struct:
     """The TASKS container of tasks over a skeleton's tree, targets where they are now.
 
     Args:
@@ -121,8 +121,7 @@ def compile_tasks(skeleton: Skeleton, tasks: Sequence[Task], dofs: Sequence[int]
     n = len(tree.body_of_dof)
     coupling = coupling_of(skeleton)
     followers = coupling.followers_of(dofs)
-    made = Container(
-        TASKS, tasks=len(tasks), tasks1=len(tasks) + 1, rows=int(first[-1]), postures=len(postures), dofs=n,
+    made = TASKS(tasks=len(tasks), tasks1=len(tasks) + 1, rows=int(first[-1]), postures=len(postures), dofs=n,
         columns=len(dofs), bodies=len(tree.parent), paths=len(needed), followers=len(followers),
     )  # fmt: skip
     made.first_row[:] = first

@@ -7,10 +7,10 @@ import sys
 from typing import TYPE_CHECKING
 
 from kido.ik.engine.search import CLOCK, FIRST, SCALE, SECOND
-from kido.jit import JIT_DISABLED, call4, callback, kernel
+from kido.jit import JIT_DISABLED, Struct, call4, callback, kernel
 
 if TYPE_CHECKING:
-    from kido.jit import Container
+    from kido.jit import Struct
 
 
 @kernel
@@ -20,7 +20,7 @@ def now(w):
     return w.tick[0] * w.measure[SCALE] + w.tick[1] * 1e-9
 
 
-def link_clock(w: Container) -> None:
+def link_clock(w: Struct) -> None:
     """Enter the operating system's clock into the table of a search."""
     ticks = int(w.tick.ctypes.data)
     if JIT_DISABLED:  # callbacks are Python functions here

@@ -26,7 +26,7 @@ from kido.ik.engine.search import (
     STOPPED,
 )
 from kido.ik.engine.tasks import COM, POSE, POSTURE, TASKS
-from kido.jit import Field, Schema, all_positive, callback, kernel, lanes_view, view, where_positive
+from kido.jit import Struct, all_positive, callback, floats, integers, kernel, lanes_view, view, where_positive
 from kido.kernels.integration import advance_joint
 from kido.tree.schema import DATA, TREE
 
@@ -35,26 +35,25 @@ from kido.tree.schema import DATA, TREE
 COST, FACTOR, GROWTH, BEFORE, LEFT, MADE, MOST, NEW, LAST, ENDED = range(10)
 NUMBERS = 10
 
-IK_LANES = Schema(
-    "IK_LANES",
-    Field("q", "f", ("positions",), "rad or m", "positions of the descents"),
-    Field("number", "f", ("numbers",), doc="see COST ... ENDED"),
-    Field("target", "f", ("tasks", "poses"), doc="targets, as TASKS.target"),
-    Field("e", "f", ("rows",), "rad or m", "residuals of trial positions"),
-    Field("J", "f", ("rows", "columns"), doc="their Jacobian"),
-    Field("g", "f", ("columns",), doc="gradient of the cost at q"),
-    Field("A", "f", ("columns", "columns"), doc="J^T W^2 J there; the lower triangle"),
-    Field("new_g", "f", ("columns",), doc="these at trial positions"),
-    Field("new_A", "f", ("columns", "columns")),
-    Field("L", "f", ("columns", "columns"), doc="Cholesky factor"),
-    Field("y", "f", ("columns",), doc="right-hand side"),
-    Field("step", "f", ("columns",)),
-    Field("held", "f", ("columns",), doc="1: at a limit after the step"),
-    Field("sample", "i", ("lanes",), doc="attempt or target that each lane works on; -1: none"),
-    Field("made", "i", ("lanes",), doc="of targets: attempts that each lane has made for its own"),
-    Field("past", "f", ("pasts", "past_numbers"), doc="EARLY ends of these for each lane: iterations, cost, positions"),
-    Field("search", "i", (1,), doc="address of the SEARCH with limits and settings"),
-)
+
+class IK_LANES(Struct):
+    q = floats("positions", unit="rad or m", doc="positions of the descents")
+    number = floats("numbers", doc="see COST ... ENDED")
+    target = floats("tasks", "poses", doc="targets, as TASKS.target")
+    e = floats("rows", unit="rad or m", doc="residuals of trial positions")
+    J = floats("rows", "columns", doc="their Jacobian")
+    g = floats("columns", doc="gradient of the cost at q")
+    A = floats("columns", "columns", doc="J^T W^2 J there; the lower triangle")
+    new_g = floats("columns", doc="these at trial positions")
+    new_A = floats("columns", "columns")
+    L = floats("columns", "columns", doc="Cholesky factor")
+    y = floats("columns", doc="right-hand side")
+    step = floats("columns")
+    held = floats("columns", doc="1: at a limit after the step")
+    sample = integers("lanes", doc="attempt or target that each lane works on; -1: none")
+    made = integers("lanes", doc="of targets: attempts that each lane has made for its own")
+    past = floats("pasts", "past_numbers", doc="EARLY ends of these for each lane: iterations, cost, positions")
+    search = integers(1, doc="address of the SEARCH with limits and settings")
 
 
 @kernel

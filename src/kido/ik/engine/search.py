@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kido.jit import Field, Schema
+from kido.jit import Struct, floats, integers
 
 # How a search ended: tasks are met; nothing nearby is closer (a minimum of the sum of squares within limits); the
 # budget ended before either; or numbers left their range.
@@ -31,32 +31,31 @@ REPORT = 8
     OUT_STATUS, OUT_ITERATIONS, OUT_ATTEMPTS, OUT_ATTEMPT, OUT_ANGLE, OUT_DISTANCE, OUT_POSTURE, OUT_COST,
 ) = range(REPORT)  # fmt: skip
 
-SEARCH = Schema(
-    "SEARCH",
-    Field("setting", "i", (8,), doc="whole-number settings"),
-    Field("measure", "f", (8,), doc="other settings"),
-    Field("found", "i", (4,), doc="counts of the last search"),
-    Field("function", "i", (5,), doc="addresses of the operating system's clock, with its arguments, and of our own"),
-    Field("lanes", "i", (5,), doc="addresses, see LANES_DATA ...; 0: attempts are made one by one"),
-    Field("tick", "i", (2,), doc="what the clock writes"),
-    Field("turns", "i", ("columns",), doc="1: the coordinate is an angle"),
-    Field("lower", "f", ("columns",), "rad or m", "least position while searching; -inf: none"),
-    Field("upper", "f", ("columns",), "rad or m", "greatest position; inf: none"),
-    Field("plain", "i", ("columns",), doc="1: a step adds to the position; 0: the joint is moved on its manifold"),
-    Field("turning", "i", ("joints",), doc="links whose joints are moved on their manifolds, or in their chart"),
-    Field("start", "f", ("dofs",), doc="positions of the first attempt"),
-    Field("seed", "f", ("seeds", "dofs"), doc="positions that attempts after it begin at"),
-    Field("place", "f", ("seeds", "poses"), doc="poses of tasks' frames there, 12 numbers each"),
-    Field("distance", "f", ("seeds",), doc="how far these are from the targets"),
-    Field("kept", "f", ("dofs",), doc="positions before a trial step"),
-    Field("best", "f", (CANDIDATES, "dofs"), doc="best positions of attempts so far"),
-    Field("best_cost", "f", (CANDIDATES,), doc="their costs, ascending; inf: none"),
-    Field("best_attempt", "i", (CANDIDATES,), doc="attempts that they are from"),
-    Field("g", "f", ("columns",), doc="gradient of the cost"),
-    Field("A", "f", ("columns", "columns"), doc="its derivative, or J^T W^2 J in its place; the lower triangle"),
-    Field("L", "f", ("columns", "columns"), doc="Cholesky factor of what is free, reciprocals on the diagonal"),
-    Field("step", "f", ("columns",), doc="step of the velocities"),
-    Field("y", "f", ("columns",), doc="right-hand side"),
-    Field("held", "i", ("columns",), doc="1: the coordinate is at a limit after this step"),
-    Field("free", "i", ("columns",), doc="columns that are free, in order"),
-)
+
+class SEARCH(Struct):
+    setting = integers(8, doc="whole-number settings")
+    measure = floats(8, doc="other settings")
+    found = integers(4, doc="counts of the last search")
+    function = integers(5, doc="addresses of the operating system's clock, with its arguments, and of our own")
+    lanes = integers(5, doc="addresses, see LANES_DATA ...; 0: attempts are made one by one")
+    tick = integers(2, doc="what the clock writes")
+    turns = integers("columns", doc="1: the coordinate is an angle")
+    lower = floats("columns", unit="rad or m", doc="least position while searching; -inf: none")
+    upper = floats("columns", unit="rad or m", doc="greatest position; inf: none")
+    plain = integers("columns", doc="1: a step adds to the position; 0: the joint is moved on its manifold")
+    turning = integers("joints", doc="links whose joints are moved on their manifolds, or in their chart")
+    start = floats("dofs", doc="positions of the first attempt")
+    seed = floats("seeds", "dofs", doc="positions that attempts after it begin at")
+    place = floats("seeds", "poses", doc="poses of tasks' frames there, 12 numbers each")
+    distance = floats("seeds", doc="how far these are from the targets")
+    kept = floats("dofs", doc="positions before a trial step")
+    best = floats(CANDIDATES, "dofs", doc="best positions of attempts so far")
+    best_cost = floats(CANDIDATES, doc="their costs, ascending; inf: none")
+    best_attempt = integers(CANDIDATES, doc="attempts that they are from")
+    g = floats("columns", doc="gradient of the cost")
+    A = floats("columns", "columns", doc="its derivative, or J^T W^2 J in its place; the lower triangle")
+    L = floats("columns", "columns", doc="Cholesky factor of what is free, reciprocals on the diagonal")
+    step = floats("columns", doc="step of the velocities")
+    y = floats("columns", doc="right-hand side")
+    held = integers("columns", doc="1: the coordinate is at a limit after this step")
+    free = integers("columns", doc="columns that are free, in order")

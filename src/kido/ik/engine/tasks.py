@@ -11,7 +11,7 @@ world (`base` -1). Poses are in the axes of the link: the upper three rows of a 
 
 from __future__ import annotations
 
-from kido.jit import Field, Schema
+from kido.jit import Struct, floats, integers
 
 # Kinds of tasks. Position, orientation, plane and relative pose are poses with other bounds or another base.
 # Balance is left to `kido.ik.differential.support`.
@@ -20,32 +20,31 @@ POSE, LOOK_AT, COM, POSTURE, BALANCE = range(5)
 NO_ANGLE, ROTATION_VECTOR, EULER_XYZ = range(3)
 FRAME_ROWS = 6
 
-TASKS = Schema(
-    "TASKS",
-    Field("kind", "i", ("tasks",), doc="POSE, LOOK_AT, COM, POSTURE or BALANCE"),
-    Field("enabled", "i", ("tasks",), doc="0: residuals and their Jacobian are zero"),
-    Field("link", "i", ("tasks",), doc="link that carries frame B; of a posture: its row of `reference`"),
-    Field("pose", "f", ("tasks", 12), doc="B in its link"),
-    Field("base", "i", ("tasks",), doc="link that carries the target frame T; -1: the world"),
-    Field("target", "f", ("tasks", 12), doc="T in that link"),
-    Field("axis", "f", ("tasks", 3), doc="of a look-at: unit vector in B that is to point to the origin of T"),
-    Field("angle", "i", ("tasks",), doc="NO_ANGLE, ROTATION_VECTOR or EULER_XYZ"),
-    Field("to_middle", "i", ("tasks",), doc="1: beyond a bound the middle of the region is aimed at, 0: the bound"),
-    Field("level", "i", ("tasks",), doc="priority in a hierarchy, 0 first"),
-    Field("gain", "f", ("tasks",), "1/s", "rate at which residuals are to decay, for velocities"),
-    Field("first_row", "i", ("tasks1",), doc="first row of each task; the last entry is the total"),
-    Field("lower", "f", ("rows",), "rad or m", "residuals between lower and upper are zero; -inf: no bound"),
-    Field("upper", "f", ("rows",), "rad or m", "inf: no bound"),
-    Field("weight", "f", ("rows",), doc="factor of the residual in a sum of squares (residuals and J are without it)"),
-    Field("tolerance", "f", ("rows",), "rad or m", "residual up to which a row counts as satisfied"),
-    Field("reference", "f", ("postures", "dofs"), "rad or m", "positions that postures aim at"),
-    Field("active", "i", ("columns",), doc="coordinate of each column"),
-    Field("column", "i", ("dofs",), doc="column that each coordinate moves with; -1: it stays"),
-    Field("ratio", "f", ("dofs",), doc="its rate per rate of that column: 1, or a mimic's multiplier"),
-    Field("follower", "i", ("followers", 2), doc="coordinates that mimic active ones, and these"),
-    Field("offset", "f", ("followers",), "rad or m", "their positions where what they follow is at zero"),
-    Field("chart", "i", ("bodies",), doc="1: columns of the body's joint are rates of its positions, not velocities"),
-    Field("needed", "i", ("paths",), doc="links whose poses tasks depend on, parents first"),
-    Field("e", "f", ("rows",), "rad or m", "residuals"),
-    Field("J", "f", ("rows", "columns"), doc="their Jacobian"),
-)
+
+class TASKS(Struct):
+    kind = integers("tasks", doc="POSE, LOOK_AT, COM, POSTURE or BALANCE")
+    enabled = integers("tasks", doc="0: residuals and their Jacobian are zero")
+    link = integers("tasks", doc="link that carries frame B; of a posture: its row of `reference`")
+    pose = floats("tasks", 12, doc="B in its link")
+    base = integers("tasks", doc="link that carries the target frame T; -1: the world")
+    target = floats("tasks", 12, doc="T in that link")
+    axis = floats("tasks", 3, doc="of a look-at: unit vector in B that is to point to the origin of T")
+    angle = integers("tasks", doc="NO_ANGLE, ROTATION_VECTOR or EULER_XYZ")
+    to_middle = integers("tasks", doc="1: beyond a bound the middle of the region is aimed at, 0: the bound")
+    level = integers("tasks", doc="priority in a hierarchy, 0 first")
+    gain = floats("tasks", unit="1/s", doc="rate at which residuals are to decay, for velocities")
+    first_row = integers("tasks1", doc="first row of each task; the last entry is the total")
+    lower = floats("rows", unit="rad or m", doc="residuals between lower and upper are zero; -inf: no bound")
+    upper = floats("rows", unit="rad or m", doc="inf: no bound")
+    weight = floats("rows", doc="factor of the residual in a sum of squares (residuals and J are without it)")
+    tolerance = floats("rows", unit="rad or m", doc="residual up to which a row counts as satisfied")
+    reference = floats("postures", "dofs", unit="rad or m", doc="positions that postures aim at")
+    active = integers("columns", doc="coordinate of each column")
+    column = integers("dofs", doc="column that each coordinate moves with; -1: it stays")
+    ratio = floats("dofs", doc="its rate per rate of that column: 1, or a mimic's multiplier")
+    follower = integers("followers", 2, doc="coordinates that mimic active ones, and these")
+    offset = floats("followers", unit="rad or m", doc="their positions where what they follow is at zero")
+    chart = integers("bodies", doc="1: columns of the body's joint are rates of its positions, not velocities")
+    needed = integers("paths", doc="links whose poses tasks depend on, parents first")
+    e = floats("rows", unit="rad or m", doc="residuals")
+    J = floats("rows", "columns", doc="their Jacobian")

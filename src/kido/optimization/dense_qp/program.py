@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kido.errors import ModelError
-from kido.jit import Container
 from kido.math.transform import as_numbers
 from kido.optimization.dense_qp import entries
 from kido.optimization.dense_qp.schema import (
@@ -119,7 +118,7 @@ class QuadraticProgram:
             raise ModelError("quadratic program: H: expected a symmetric matrix")
         if not 0.0 < tolerance < 1.0:
             raise ModelError(f"quadratic program: tolerance: expected a number from 0 to 1, got {tolerance!r}")
-        self._c = Container(QUADRATIC, **sizes(n, len(rows)))
+        self._c = QUADRATIC(**sizes(n, len(rows)))
         self._c.size[VARIABLES], self._c.size[ROWS] = n, len(rows)
         self._c.tolerance[0] = tolerance
         self._c.H[:], self._c.A[:] = hessian, rows

@@ -8,7 +8,7 @@ Constraints are numbered: bounds of variables first, then rows. Sizes of a conta
 
 from __future__ import annotations
 
-from kido.jit import Field, Schema
+from kido.jit import Struct, floats, integers
 
 # Entries of QUADRATIC.size: variables and rows in use, most iterations (0: a number made from these).
 VARIABLES, ROWS, MOST_ITERATIONS = range(3)
@@ -20,34 +20,33 @@ SOLVED, INFEASIBLE, NOT_CONVEX, UNFINISHED = range(4)
 AT_LOWER, AT_UPPER, EQUALITY = 1, -1, 0
 ASIDE = 2  # QUADRATIC.is_active of a constraint that holds where the active ones do
 
-QUADRATIC = Schema(
-    "QUADRATIC",
-    Field("size", "i", (4,), doc="see VARIABLES, ROWS, MOST_ITERATIONS"),
-    Field("count", "i", (4,), doc="see ACTIVE, ITERATIONS, CONFLICTS, WARM"),
-    Field("tolerance", "f", (1,), doc="violation of a constraint, over its norm and 1 + |bound|, that is let be"),
-    Field("H", "f", ("variables", "variables"), doc="upper triangle of the positive definite Hessian"),
-    Field("g", "f", ("variables",), doc="gradient at zero"),
-    Field("lower", "f", ("variables",), doc="-inf: no bound"),
-    Field("upper", "f", ("variables",), doc="inf: no bound"),
-    Field("A", "f", ("rows", "variables"), doc="rows of constraints"),
-    Field("row_lower", "f", ("rows",)),
-    Field("row_upper", "f", ("rows",)),
-    Field("row_floor", "f", ("rows",), doc="least norm that violations of a row are measured by"),
-    Field("row_norm", "f", ("rows",), doc="of the row, or its floor"),
-    Field("x", "f", ("variables",), doc="the solution"),
-    Field("multiplier", "f", ("variables",), doc="of active constraints, >= 0 but for equalities"),
-    Field("active", "i", ("variables",), doc="numbers of active constraints"),
-    Field("side", "i", ("variables",), doc="AT_LOWER, AT_UPPER or EQUALITY"),
-    Field("is_active", "i", ("constraints",), doc="sign of its normal in the factors; ASIDE; 0: not active"),
-    Field("warm", "i", ("variables",), doc="constraints that were active last"),
-    Field("conflict", "i", ("variables1",), doc="constraints that no x satisfies together"),
-    Field("U", "f", ("variables", "variables"), doc="H = U^T U"),
-    Field("J", "f", ("variables", "variables"), doc="rows: columns of U^-1 Q, where Q R = U^-T [active normals]"),
-    Field("R", "f", ("variables", "variables"), doc="rows: columns of R"),
-    Field("d", "f", ("variables",), doc="work space"),
-    Field("z", "f", ("variables",), doc="work space"),
-    Field("r", "f", ("variables",), doc="work space"),
-)
+
+class QUADRATIC(Struct):
+    size = integers(4, doc="see VARIABLES, ROWS, MOST_ITERATIONS")
+    count = integers(4, doc="see ACTIVE, ITERATIONS, CONFLICTS, WARM")
+    tolerance = floats(1, doc="violation of a constraint, over its norm and 1 + |bound|, that is let be")
+    H = floats("variables", "variables", doc="upper triangle of the positive definite Hessian")
+    g = floats("variables", doc="gradient at zero")
+    lower = floats("variables", doc="-inf: no bound")
+    upper = floats("variables", doc="inf: no bound")
+    A = floats("rows", "variables", doc="rows of constraints")
+    row_lower = floats("rows")
+    row_upper = floats("rows")
+    row_floor = floats("rows", doc="least norm that violations of a row are measured by")
+    row_norm = floats("rows", doc="of the row, or its floor")
+    x = floats("variables", doc="the solution")
+    multiplier = floats("variables", doc="of active constraints, >= 0 but for equalities")
+    active = integers("variables", doc="numbers of active constraints")
+    side = integers("variables", doc="AT_LOWER, AT_UPPER or EQUALITY")
+    is_active = integers("constraints", doc="sign of its normal in the factors; ASIDE; 0: not active")
+    warm = integers("variables", doc="constraints that were active last")
+    conflict = integers("variables1", doc="constraints that no x satisfies together")
+    U = floats("variables", "variables", doc="H = U^T U")
+    J = floats("variables", "variables", doc="rows: columns of U^-1 Q, where Q R = U^-T [active normals]")
+    R = floats("variables", "variables", doc="rows: columns of R")
+    d = floats("variables", doc="work space")
+    z = floats("variables", doc="work space")
+    r = floats("variables", doc="work space")
 
 
 def sizes(variables: int, rows: int) -> dict[str, int]:

@@ -13,7 +13,7 @@ from kido.dynamics.embedding.schema import COMPOUNDS, EMBEDDING
 from kido.dynamics.registry import AUTO
 from kido.dynamics.schema import DYNAMICS
 from kido.integrators import MoreauMidpoint
-from kido.jit import Container
+from kido.jit import Struct
 from kido.joints import ActuatorType
 from kido.simulation.compounds.answers import look_for_void_rows
 from kido.simulation.compounds.schema import (
@@ -43,10 +43,10 @@ class _Rows:
     Links of skeletons that do not move are the world to it.
     """
 
-    def __init__(self, engine: Engine, loops: Container, joined: list[Constraint], groups: np.ndarray):
+    def __init__(self, engine: Engine, loops: Struct, joined: list[Constraint], groups: np.ndarray):
         tree = engine.tree
         self.tree, self.constraints = tree, joined
-        self.loops = SimpleNamespace(**{name: getattr(loops, name) for name in LOOPS.fields})
+        self.loops = SimpleNamespace(**{name: getattr(loops, name) for name in LOOPS.arrays})
         still = np.append(tree.part_mobile[tree.part[: len(tree.parent)]] == 0, True)  # the last one: of link -1
         self.loops.body_a = np.where(still[loops.body_a], -1, loops.body_a)
         self.loops.body_b = np.where(still[loops.body_b], -1, loops.body_b)
@@ -70,7 +70,7 @@ class CompoundLoops:
         any: whether some skeleton has loops that may be compounds.
     """
 
-    def __init__(self, engine: Engine, loops: Container, joined: list[Constraint]):
+    def __init__(self, engine: Engine, loops: Struct, joined: list[Constraint]):
         tree = engine.tree
         groups = int(loops.count[GROUPS])
         alone = np.array([g for g in range(groups) if _may_fit(engine, loops, g)], np.int64)
@@ -85,14 +85,12 @@ class CompoundLoops:
             return
         bodies, dofs = len(tree.parent), max(len(tree.body_of_dof), 1)
         e = self.embedding
-        shared = {name: getattr(e, name) for name in EMBEDDING.fields if name not in OWN_AT_END}
+        shared = {name: getattr(e, name) for name in EMBEDDING.arrays if name not in OWN_AT_END}
         own = {name: np.zeros_like(getattr(e, name)) for name in OWN_AT_END}
-        self.end_embedding = Container(EMBEDDING, **shared, **own)
-        self.end_data = Container(DATA, **{name: np.zeros_like(getattr(engine.data, name)) for name in DATA.fields})
-        self.dynamics = Container(DYNAMICS, bodies=1, dofs=1, slots=max(len(system._slots), 1), rows=1)
-        self.container = Container(
-            COMPOUND_STEP, groups=max(groups, 1), bodies=bodies, dofs=dofs, compounds=len(e.parent)
-        )
+        self.end_embedding = EMBEDDING(**shared, **own)
+        self.end_data = DATA(**{name: np.zeros_like(getattr(engine.data, name)) for name in DATA.arrays})
+        self.dynamics = DYNAMICS(bodies=1, dofs=1, slots=max(len(system._slots), 1), rows=1)
+        self.container = COMPOUND_STEP(groups=max(groups, 1), bodies=bodies, dofs=dofs, compounds=len(e.parent))
         self._look_for_void_rows(engine, loops)
         self.container.fits[fits] = 1
         self.container.anew[:] = 1
@@ -104,7 +102,7 @@ class CompoundLoops:
             mass = float(tree.mass[int(tree.part_body[part]) : int(tree.part_body[part + 1])].sum())
             loops.compliance[g] = 1.0 / mass
 
-    def _look_for_void_rows(self, engine: Engine, loops: Container) -> None:
+    def _look_for_void_rows(self, engine: Engine, loops: Struct) -> None:
         """Count the rows of each compound that do not follow from others by the directions of all axes."""
         kept = {name: getattr(loops, name).copy() for name in ("phi", "force", "point", "moment", "angle")}
         e, void, random = self.embedding, np.ones(len(self.embedding.row), np.int64), np.random.default_rng(0)
@@ -117,7 +115,7 @@ class CompoundLoops:
             rows = slice(int(e.first_row[c]), int(e.first_row[c + 1]))
             self.container.wanted[c] = int((void[rows] == 0).sum())
 
-    def _fits(self, tree: Container, loops: Container, g: int) -> bool:
+    def _fits(self, tree: Struct, loops: Struct, g: int) -> bool:
         """Whether a group's rows are all of compounds, and these small enough to cost less than elimination."""
         e, part, found = self.embedding, int(loops.member[loops.group_member[g]]), 0
         items = e.item[int(e.part_item[part]) : int(e.part_item[part + 1])]
@@ -147,7 +145,7 @@ class CompoundLoops:
         return True
 
 
-def _may_fit(engine: Engine, loops: Container, g: int) -> bool:
+def _may_fit(engine: Engine, loops: Struct, g: int) -> bool:
     """Whether a group is one skeleton whose coordinates all move by forces, in a world that steps by the midpoint."""
     if engine.loop_solver not in (AUTO, "CE", "CE+TA") or engine.soft is not None:
         return False

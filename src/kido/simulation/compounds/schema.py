@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from kido.jit import Field, Schema
+from kido.jit import Struct, floats, integers
 
 # Entries of `place`: the compounds, what their kernels read besides; data and compounds at the end of a step.
 EMBEDDING_AT, DYNAMICS_AT, END_DATA_AT, END_EMBEDDING_AT = range(4)
 
-COMPOUND_STEP = Schema(
-    "COMPOUND_STEP",
-    Field("place", "i", (4,), doc="addresses of containers: EMBEDDING_AT ... END_EMBEDDING_AT"),
-    Field("fits", "i", ("groups",), doc="1: the loops of the group's one skeleton may be compounds"),
-    Field("anew", "i", ("groups",), doc="1: partitions are to be chosen before the next step"),
-    Field("wanted", "i", ("compounds",), doc="rank of its rows wherever a position is not singular"),
-    Field("tau", "f", ("dofs",), "N, N m", "joint forces of the step, springs and dampers of joints included"),
-    Field("loaded", "f", ("dofs",), "N, N m", "work: the same with what else acts in a sweep"),
-    Field("product", "f", ("bodies", 6), "rad/s^2, m/s^2", "velocity products of the step about bodies' origins"),
-    Field("bias", "f", ("bodies", 6), "N m, N", "bodies' own bias wrenches less external ones"),
-    Field("force", "f", ("bodies", 6), "N m, N", "work: wrench that each body's motion takes"),
-    Field("reaction", "f", ("dofs",), "N s, N m s", "generalized impulse of a group's rows in the step"),
-)
+
+class COMPOUND_STEP(Struct):
+    place = integers(4, doc="addresses of containers: EMBEDDING_AT ... END_EMBEDDING_AT")
+    fits = integers("groups", doc="1: the loops of the group's one skeleton may be compounds")
+    anew = integers("groups", doc="1: partitions are to be chosen before the next step")
+    wanted = integers("compounds", doc="rank of its rows wherever a position is not singular")
+    tau = floats("dofs", unit="N, N m", doc="joint forces of the step, springs and dampers of joints included")
+    loaded = floats("dofs", unit="N, N m", doc="work: the same with what else acts in a sweep")
+    product = floats("bodies", 6, unit="rad/s^2, m/s^2", doc="velocity products of the step about bodies' origins")
+    bias = floats("bodies", 6, unit="N m, N", doc="bodies' own bias wrenches less external ones")
+    force = floats("bodies", 6, unit="N m, N", doc="work: wrench that each body's motion takes")
+    reaction = floats("dofs", unit="N s, N m s", doc="generalized impulse of a group's rows in the step")

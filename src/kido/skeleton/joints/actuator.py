@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kido.errors import KidoError, ModelError, NameLookupError
-from kido.jit import Container
+from kido.jit import Struct
 from kido.joints import ActuatorType, JointKind
 from kido.math.transform import as_flag, number_or_nan
 
@@ -292,7 +292,7 @@ def rename_followed(skeleton: Skeleton, old: str, new: str) -> None:
             joint._mimics = [replace(m, joint=new) if m is not None and m.joint == old else m for m in joint._mimics]
 
 
-def fill_actuators(skeleton: Skeleton, joints: list[Joint], tree: Container) -> None:
+def fill_actuators(skeleton: Skeleton, joints: list[Joint], tree: Struct) -> None:
     """Write actuators, force limits of their rows and enforced velocity limits into a skeleton's tree.
 
     A mimic that follows nothing valid follows nothing here; worlds refuse it (`followed_dofs`).

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kido.jit import LANES, Container
+from kido.jit import LANES, Struct
 from kido.joints import JointKind
 from kido.kernels.branch_factor import TOGETHER
 from kido.tree.derivatives import DERIVATIVES, ROWS
@@ -25,12 +25,12 @@ def _padded(columns: int) -> int:
     return -(-columns // TOGETHER) * TOGETHER
 
 
-def derivatives_workspace(tree: Container, samples: int = 0) -> Container:
+def derivatives_workspace(tree: Struct, samples: int = 0) -> Struct:
     """A `DERIVATIVES` container for a tree, which it fits as long as the tree's structure is the same.
 
     Args:
         tree: the tree.
-        samples: how many samples lie side by side, as in `Container`.
+        samples: how many samples lie side by side, as in `Struct`.
     """
     parent, first, body = tree.parent, tree.first_dof, tree.body_of_dof
     n, m = len(parent), len(body)
@@ -59,13 +59,13 @@ def derivatives_workspace(tree: Container, samples: int = 0) -> Container:
         if tree.kind[i] in _ON_BODY:
             carried[first[i] : first[i + 1]] = first[i + 1]
     given["carried"] = carried.astype(np.int64)
-    return Container(DERIVATIVES, samples=samples, bodies=n, dofs=m, columns=_padded(m), **given)
+    return DERIVATIVES(samples=samples, bodies=n, dofs=m, columns=_padded(m), **given)
 
 
-def solution_rows(work: Container) -> tuple[Container, Container]:
+def solution_rows(work: Struct) -> tuple[Struct, Struct]:
     """X of a workspace of one sample, by numbers and by blocks of `LANES` neighbours, for its owner to keep alive."""
     m = work.L.shape[0]
-    blocks = Container(ROWS, samples=LANES if LANES > 1 else 0, dofs=m, columns=_padded(-(-m // LANES)))
-    rows = Container(ROWS, X=blocks.X.reshape(2, m, LANES * blocks.X.shape[2])) if LANES > 1 else blocks
+    blocks = ROWS(samples=LANES if LANES > 1 else 0, dofs=m, columns=_padded(-(-m // LANES)))
+    rows = ROWS(X=blocks.X.reshape(2, m, LANES * blocks.X.shape[2])) if LANES > 1 else blocks
     work.rows[:] = rows.address, blocks.address
     return rows, blocks

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kido.errors import ModelError
-from kido.jit import Container
+from kido.jit import Struct
 from kido.math.transform import as_numbers
 from kido.skeleton.arrays import Array
 from kido.skeleton.frames.jacobian_node import JacobianNode
@@ -31,7 +31,7 @@ class SkeletonNodeLists(SkeletonImpulses):
             raise ModelError(f"skeleton {self.name!r}: nodes: expected a node or a list of nodes, got {nodes!r}")
         return list(nodes)
 
-    def _nodes(self, nodes: Any, offsets: ArrayLike | None, meet: bool = True) -> Container:
+    def _nodes(self, nodes: Any, offsets: ArrayLike | None, meet: bool = True) -> Struct:
         """A `NODES` container of points; it may be shared by lists on the same links, so it serves one call.
 
         Args:
@@ -83,7 +83,7 @@ class SkeletonNodeLists(SkeletonImpulses):
             )
         return np.array(given, float)
 
-    def _new_nodes(self, key: tuple[Any, ...], links: tuple[int, ...], meet: bool) -> Container:
+    def _new_nodes(self, key: tuple[Any, ...], links: tuple[int, ...], meet: bool) -> Struct:
         kept = [k for k in self._selections if isinstance(k, tuple) and k[0] in ("nodes", "nodes of bodies")]
         if len(kept) >= _MOST_LISTS:
             for old in kept:
@@ -92,7 +92,7 @@ class SkeletonNodeLists(SkeletonImpulses):
         self._selections[key] = made
         return made
 
-    def _all_links(self) -> Container:
+    def _all_links(self) -> Struct:
         """A container without nodes whose path holds all links."""
         made = self._selections.get("all links")
         if made is None:
@@ -114,7 +114,7 @@ class SkeletonNodeLists(SkeletonImpulses):
         return flags
 
 
-def nodes_container(parent: np.ndarray, links: tuple[int, ...], meet: bool, path: Any = ()) -> Container:
+def nodes_container(parent: np.ndarray, links: tuple[int, ...], meet: bool, path: Any = ()) -> Struct:
     """Paths of points on links of a tree, and where those of two points meet.
 
     Args:
@@ -124,8 +124,7 @@ def nodes_container(parent: np.ndarray, links: tuple[int, ...], meet: bool, path
         path: links whose compliance is made, parents first, if paths are not followed.
     """
     if not meet:
-        return Container(
-            NODES,
+        return NODES(
             bodies=len(parent),
             nodes=len(links),
             rows=0,
@@ -158,8 +157,7 @@ def nodes_container(parent: np.ndarray, links: tuple[int, ...], meet: bool, path
         stops += own
         first.append(len(stops))
     above = sorted({link for chain in upwards for link in chain})
-    return Container(
-        NODES,
+    return NODES(
         bodies=len(parent),
         nodes=count,
         rows=6 * count,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kido.errors import ModelError
-from kido.jit import REFUSALS, Container
+from kido.jit import REFUSALS, Struct
 from kido.kernels import entries
 from kido.math.transform import as_vector
 from kido.skeleton.arrays import Array
@@ -85,10 +85,10 @@ class SkeletonSelections(SkeletonActuation):
         key = ("choice", None if bodies is None else self._indices_of(bodies))
         return (self._selections.get(key) or self._new_choice(key)).address
 
-    def _new_choice(self, key: tuple[str, tuple[int, ...] | None]) -> Container:
+    def _new_choice(self, key: tuple[str, tuple[int, ...] | None]) -> Struct:
         self._compiled()
         links = self._links
-        made = Container(CHOICE, bodies=len(links.top))  # type: ignore[union-attr]
+        made = CHOICE(bodies=len(links.top))  # type: ignore[union-attr]
         if key[1] is None:
             tree: Any = self._tree
             made.inertia[:] = np.column_stack([tree.mass, tree.mass[:, None] * tree.com, tree.inertia])
@@ -113,11 +113,11 @@ class SkeletonSelections(SkeletonActuation):
         key = ("members", self._indices_of(bodies))
         return (self._selections.get(key) or self._new_members(key)).address
 
-    def _new_members(self, key: tuple[str, tuple[int, ...] | None]) -> Container:
+    def _new_members(self, key: tuple[str, tuple[int, ...] | None]) -> Struct:
         self._compiled()
         links = self._links
         chosen = list(range(len(self._bodies)) if key[1] is None else key[1])
-        made = Container(MEMBERS, members=len(chosen))
+        made = MEMBERS(members=len(chosen))
         for row, index in enumerate(chosen):
             body = self._bodies[index]
             made.parent[row] = -1 if body.parent is None else body.parent._index
@@ -137,7 +137,7 @@ class SkeletonSelections(SkeletonActuation):
         if made is None:
             parent, first = self._tree.parent, self._tree.first_dof  # type: ignore[union-attr]
             n, m = len(parent), len(self._dofs)
-            made = Container(COLUMNS, bodies=n, dofs=m, columns=m + WIDE)
+            made = COLUMNS(bodies=n, dofs=m, columns=m + WIDE)
             for i in range(n - 1, -1, -1):
                 own, above = slice(int(first[i]), int(first[i + 1])), int(parent[i])
                 made.below[i, own] = 1.0
@@ -187,13 +187,13 @@ class SkeletonSelections(SkeletonActuation):
             w.places[node] = place
         return place
 
-    def _new_path(self, link: int) -> Container:
+    def _new_path(self, link: int) -> Struct:
         above = self._tree.parent  # type: ignore[union-attr]
         upwards, i = [], link
         while i >= 0:
             upwards.append(i)
             i = int(above[i])
-        made = Container(PATH, body=np.array(upwards[::-1], np.int64))
+        made = PATH(body=np.array(upwards[::-1], np.int64))
         self._selections["path", link] = made
         return made
 
@@ -251,7 +251,7 @@ class SkeletonSelections(SkeletonActuation):
         w = self._workspace()
         return entry(w.tree, w.data, *first, *vectors, *out)
 
-    def _of_held(self, entry: Any, d: Container, *arguments: Any) -> int:
+    def _of_held(self, entry: Any, d: Struct, *arguments: Any) -> int:
         """Call an entry on the held state: (tree, data, *arguments)."""
         return entry.call(self._tree.address, d.address, *arguments)  # type: ignore[union-attr]
 
