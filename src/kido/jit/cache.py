@@ -14,7 +14,7 @@ import sys
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numba
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
@@ -82,12 +82,29 @@ def source_stamp(name: str) -> str:
     return digest.hexdigest()
 
 
+def _closed_over(py_func: Any) -> list[Any]:
+    """What a closure holds: functions for kernels and callbacks, numbers and text as they are."""
+    held = [cell.cell_contents for cell in py_func.__closure__ or ()]
+    return [getattr(v, "py_func", None) or getattr(v, "function", None) or v for v in held]
+
+
 class _KernelLocator(_CacheLocator):
-    """Places a kernel's files under the cache directory, in a folder named by its source stamp."""
+    """Places a kernel's files under the cache directory, in a folder named by its source stamp.
+
+    A function made within another has what it closes over in its name, and the sources of that in its stamp.
+    """
 
     def __init__(self, py_func):
         self._stamp = source_stamp(py_func.__module__)
-        self._line = py_func.__code__.co_firstlineno
+        self._line = str(py_func.__code__.co_firstlineno)
+        if py_func.__closure__:
+            inner = [_closed_over(f) if callable(f) else [] for f in _closed_over(py_func)]
+            closed = [*_closed_over(py_func), *(v for values in inner for v in values)]
+            modules = sorted({v.__module__ for v in closed if callable(v)})
+            names = [f"{v.__module__}.{v.__qualname__}" if callable(v) else repr(v) for v in closed]
+            stamps = [self._stamp, *map(source_stamp, modules)]
+            self._stamp = hashlib.sha256("\n".join(stamps).encode()).hexdigest()
+            self._line += "-" + hashlib.sha256("\n".join(names).encode()).hexdigest()[:12]
         variant = "debug" if DEBUG else "release"
         self._path = cache_directory() / numba.__version__ / variant / self._stamp[:20]
 
@@ -101,7 +118,7 @@ class _KernelLocator(_CacheLocator):
         return self._stamp
 
     def get_disambiguator(self):
-        return str(self._line)
+        return self._line
 
     @classmethod
     def from_function(cls, py_func, py_file):
@@ -128,6 +145,10 @@ class KernelCache(FunctionCache):
             except OSError:
                 self.disable()
             return None
+
+    def _index_key(self, sig, codegen):
+        code = hashlib.sha256(self._py_func.__code__.co_code).hexdigest()
+        return sig, codegen.magic_tuple(), code  # what a closure holds is in the file's name
 
     def holds_anything(self) -> bool:
         """Whether code of this function and of the present sources is in the cache."""

@@ -4,8 +4,11 @@
 * An *entry* is called from Python with integers (addresses), floats and float64 arrays.
 * A *callback* is called by address from compiled code, so that only what is used is compiled.
 
-Source: the measurements behind these choices (handles against six other packings, reference counting, cost
-of an indirect call) are summarised in docs/architecture.md.
+Functions that are alike but for the kernel they call can be made by one that has that kernel as an argument: what a
+closure holds is part of the name under which its code is kept.
+
+Source: the measurements behind these choices (handles against six other packings, reference counting, cost of an
+indirect call) are in docs/decisions.
 """
 
 from __future__ import annotations

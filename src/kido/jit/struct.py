@@ -38,7 +38,7 @@ DEBUG = os.environ.get("KIDO_DEBUG", "") not in ("", "0")
 _GRAVEYARD: list[np.ndarray] = []  # headers of dead structs, kept in debug mode so that a check can see them
 _LIVE: weakref.WeakValueDictionary[int, Struct] = weakref.WeakValueDictionary()
 
-_RESERVED = ("address", "words_of_block", "fields", "header_for", "nbytes", "samples", "sharing")
+_RESERVED = ("address", "block_of", "words_of_block", "fields", "header_for", "nbytes", "samples", "sharing")
 
 S = TypeVar("S", bound="Struct")
 Key = tuple[str, str, tuple[Any, ...]]
@@ -171,8 +171,8 @@ _NOTHING = _Nothing()
 
 if TYPE_CHECKING:
     # As attributes of an instance fields are what kernels see: arrays, numbers, other structs and functions.
-    def floats(*dims: int | str, unit: str = "", doc: str = "") -> np.ndarray: ...
-    def integers(*dims: int | str, unit: str = "", doc: str = "") -> np.ndarray: ...
+    def floats(*dims: int | str, unit: str = "", doc: str = "") -> Any: ...
+    def integers(*dims: int | str, unit: str = "", doc: str = "") -> Any: ...
     def number(unit: str = "", doc: str = "") -> float: ...
     def integer(unit: str = "", doc: str = "") -> int: ...
     def reference(struct: type[S], lanes: bool = False, doc: str = "") -> S: ...
@@ -263,10 +263,11 @@ class Struct(metaclass=StructKind):
     fields: ClassVar[dict[str, Field]]
     samples: int
 
-    def __init__(self, samples: int = 0, block_of: Struct | None = None, **given: Any):
+    def __init__(self, **given: Any):
         cls = type(self)
-        self.samples = samples = int(samples)
-        sizes = {k: v for k, v in given.items() if k not in cls.fields and isinstance(v, int | np.integer)}
+        self.samples = samples = int(given.pop("samples", 0))
+        block_of: Struct | None = given.pop("block_of", None)
+        sizes: dict[str, Any] = {k: v for k, v in given.items() if k not in cls.fields and isinstance(v, int | np.integer)}
         unknown = set(given) - set(sizes) - set(cls.fields)
         if unknown:
             raise ValueError(f"{cls.__name__} has no fields {sorted(unknown)}; it has {list(cls.fields)}")
