@@ -1,4 +1,4 @@
-"""Actuator types, their commands, mimics, and hybrid forward dynamics of the held state.
+"""Actuator types, their commands, mimics, and hybrid forward dynamics of the current state.
 
 Truths: the equations of motion solved in NumPy with the mass matrix and the bias of inverse dynamics, and dartpy.
 """

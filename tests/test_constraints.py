@@ -9,7 +9,7 @@ import kido
 import scenes
 from kido.constraints.contact import rebound, tangents
 from kido.constraints.recovery import SHALLOW, SOFTNESS, distance_biases
-from kido.constraints.sources import FROM_CONTACT, FROM_FRICTION, FROM_LIMIT, SOURCES
+from kido.constraints.row_origins import FROM_CONTACT, FROM_FRICTION, FROM_LIMIT, ROW_ORIGINS
 from kido.jit import Container, entry, view
 from kido.simulation.settings import SETTINGS
 from kido.solvers import problem_matrices
@@ -21,7 +21,7 @@ SKIN, SHARE = SETTINGS["skin"], SETTINGS["skin_share"]
 
 @entry("UniTuple(f8,2)(i8,f8)")
 def biases(address, gap):
-    return distance_biases(view(SOURCES, address), gap)
+    return distance_biases(view(ROW_ORIGINS, address), gap)
 
 
 @entry("f8(f8,f8,f8,f8,f8)")
@@ -35,37 +35,37 @@ def tangent_pair(x, y, z):
 
 
 @pytest.fixture
-def sources() -> Container:
-    made = Container(SOURCES, blocks=1, dofs=1)
+def row_origins() -> Container:
+    made = Container(ROW_ORIGINS, blocks=1, dofs=1)
     values = (H, SETTINGS["erp"], 0.0, SETTINGS["max_correction"], 0.05, SKIN, SHARE)
     made.parameter[: len(values)] = values
     return made
 
 
-def test_a_gap_closes_to_the_skin_in_one_step(sources):
+def test_a_gap_closes_to_the_skin_in_one_step(row_origins):
     for gap in (1e-5, 1e-3, 0.2):
-        bias, position = biases(sources.address, gap)
+        bias, position = biases(row_origins.address, gap)
         assert bias * H == pytest.approx(gap - SKIN * (1 - SHARE), rel=1e-12)
         assert position * H == pytest.approx(gap, rel=1e-12)
 
 
-def test_within_the_skin_a_share_of_the_distance_is_taken(sources):
+def test_within_the_skin_a_share_of_the_distance_is_taken(row_origins):
     for gap in (1e-9, 0.5 * SKIN, SKIN, -1e-9, -0.5 * SKIN, -SKIN):
-        bias, _ = biases(sources.address, gap)
+        bias, _ = biases(row_origins.address, gap)
         assert bias * H == pytest.approx(SHARE * gap, rel=1e-12)
 
 
-def test_deep_penetration_is_left_to_the_position_correction(sources):
+def test_deep_penetration_is_left_to_the_position_correction(row_origins):
     for depth in (1.01 * SHALLOW * SKIN, 1e-3):
-        assert biases(sources.address, -depth) == pytest.approx((0.0, -SETTINGS["erp"] * depth / H))
-    assert biases(sources.address, -1.0) == pytest.approx((0.0, -SETTINGS["max_correction"] / H))
-    assert biases(sources.address, -0.99 * SHALLOW * SKIN)[1] == 0.0
+        assert biases(row_origins.address, -depth) == pytest.approx((0.0, -SETTINGS["erp"] * depth / H))
+    assert biases(row_origins.address, -1.0) == pytest.approx((0.0, -SETTINGS["max_correction"] / H))
+    assert biases(row_origins.address, -0.99 * SHALLOW * SKIN)[1] == 0.0
 
 
-def test_slop_is_left_alone(sources):
-    sources.parameter[2] = 1e-4
-    assert biases(sources.address, -1e-4) == (0.0, 0.0)
-    assert biases(sources.address, -3e-4)[1] * H == pytest.approx(-SETTINGS["erp"] * 2e-4)
+def test_slop_is_left_alone(row_origins):
+    row_origins.parameter[2] = 1e-4
+    assert biases(row_origins.address, -1e-4) == (0.0, 0.0)
+    assert biases(row_origins.address, -3e-4)[1] * H == pytest.approx(-SETTINGS["erp"] * 2e-4)
 
 
 @pytest.mark.parametrize("gap", [-0.002, 0.0, 0.0019])
@@ -102,11 +102,11 @@ def test_tangents_complete_every_normal():
 def rows_of(world: kido.World):
     """Blocks of the last step: origin, index, bias, bounds."""
     engine = world._compile()
-    problem, sources = engine.problem, engine.sources
+    problem, row_origins = engine.problem, engine.row_origins
     return [
         (
-            int(sources.origin[b]),
-            int(sources.index[b]),
+            int(row_origins.origin[b]),
+            int(row_origins.index[b]),
             float(problem.bias[problem.row[b]]),
             float(problem.lower[b]),
             float(problem.upper[b]),

@@ -192,7 +192,7 @@ def test_bias_and_gravity() -> None:
     assert relative_error(du, along_vector(lambda x: s.compute_coriolis_and_gravity_forces(q, x), u)) < TOLERANCE
 
 
-# The held state: external forces, gravity ----------------------------------------------------------------
+# The current state: external forces, gravity ----------------------------------------------------------------
 
 
 def load(skeleton: kido.Skeleton, seed: int) -> None:
@@ -231,8 +231,8 @@ def test_held_state_with_external_forces(s: kido.Skeleton, seed: int, tilted: bo
     load(s, seed)
     s.positions, s.velocities, s.accelerations, s.forces = q, u, udot, tau
     D, E, M = s.inverse_dynamics_derivatives(), s.forward_dynamics_derivatives(), s.mass_matrix
-    assert np.array_equal(s.accelerations, udot), "the held state stays"
-    assert np.array_equal(s.forces, tau), "the held state stays"
+    assert np.array_equal(s.accelerations, udot), "the current state stays"
+    assert np.array_equal(s.forces, tau), "the current state stays"
     assert relative_error(D.dq, along_positions(lambda x: held_forces(s, x, u, udot), s, q)) < TOLERANCE
     assert relative_error(D.du, along_vector(lambda x: held_forces(s, q, x, udot), u)) < TOLERANCE
     assert relative_error(D.dudot, M) < EXACT
@@ -262,7 +262,7 @@ def test_results_of_the_held_state_are_kept_until_it_changes() -> None:
     def fresh() -> bool:
         D, E = s.inverse_dynamics_derivatives(), s.forward_dynamics_derivatives()
         kept = np.array([*D, *E])
-        s._forget()
+        s._invalidate()
         return np.array_equal(kept, np.array([*s.inverse_dynamics_derivatives(), *s.forward_dynamics_derivatives()]))
 
     first = s.inverse_dynamics_derivatives()

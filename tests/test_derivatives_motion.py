@@ -159,7 +159,7 @@ def test_results_of_the_held_state_are_kept_until_it_changes() -> None:
                    lambda: setattr(s, "positions", q + 0.1)):  # fmt: skip
         change()
         kept = [np.array(call()) for call in calls]
-        s._forget()
+        s._invalidate()
         assert all(np.array_equal(k, np.array(call())) for k, call in zip(kept, calls, strict=True))
     before = s.evaluations
     for call in calls:

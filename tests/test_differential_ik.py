@@ -40,7 +40,7 @@ def tip(skeleton: kido.Skeleton, length: float = 0.3) -> kido.EndEffector:
 
 
 def rows(skeleton, task, dofs=None):
-    """Residual and Jacobian of a task's equations at the held positions."""
+    """Residual and Jacobian of a task's equations at the current positions."""
     dofs = np.arange(skeleton.num_dofs) if dofs is None else dofs
     made = compile_tasks(skeleton, [task], dofs)
     data = kido.tree.data_for(skeleton._tree)
@@ -95,10 +95,10 @@ def test_lower_levels_never_disturb_higher_ones(seed: int) -> None:
     skeleton = random_skeleton(seed, 14, ("revolute", "ball", "free", "prismatic"))
     skeleton.positions = random_state(skeleton, seed)[0]
     a, b, c = skeleton.bodies[-1], skeleton.bodies[-2], skeleton.bodies[5]
-    first = Task.pose(a, random_transform(rng), level=0, gain=3.0)
-    second = Task.pose(b, random_transform(rng), level=3, gain=5.0, weights=2.0)
-    third = Task.position(c, random_transform(rng), level=4)
-    fourth = Task.posture(random_state(skeleton, 9)[0], level=11)
+    first = Task.pose(a, random_transform(rng), priority=0, gain=3.0)
+    second = Task.pose(b, random_transform(rng), priority=3, gain=5.0, weights=2.0)
+    third = Task.position(c, random_transform(rng), priority=4)
+    fourth = Task.posture(random_state(skeleton, 9)[0], priority=11)
     all_levels = [[first], [second], [third], [fourth]]
     # The same directions, in an order that is not that of levels; damping as in the reference.
     u = DifferentialIK(skeleton, [fourth, third, first, second], damping=1e-8, **EXACT).velocities(H)
@@ -117,8 +117,8 @@ def test_the_same_task_twice_and_levels_without_room() -> None:
     skeleton.positions = [0.3, -0.4, 0.5]
     end = tip(skeleton)
     one = Task.position(end, np.eye(4), gain=1.0)
-    other = Task.position(end, random_transform(np.random.default_rng(0)), gain=1.0, level=1)
-    u = DifferentialIK(skeleton, [one, other, Task.posture([1, 1, 1], level=2)], **EXACT).velocities(H)
+    other = Task.position(end, random_transform(np.random.default_rng(0)), gain=1.0, priority=1)
+    u = DifferentialIK(skeleton, [one, other, Task.posture([1, 1, 1], priority=2)], **EXACT).velocities(H)
     np.testing.assert_allclose(u, DifferentialIK(skeleton, [one], **EXACT).velocities(H), atol=1e-8)
 
 
@@ -132,8 +132,8 @@ def test_hierarchies_with_limits_against_daqp(seed: int) -> None:
     end = tip(skeleton)
     levels = [
         [Task.position(end, random_transform(rng), gain=5.0)],
-        [Task.orientation(end, random_transform(rng), gain=2.0, level=1)],
-        [Task.posture(rng.uniform(-1, 1, 9), gain=3.0, level=2)],
+        [Task.orientation(end, random_transform(rng), gain=2.0, priority=1)],
+        [Task.posture(rng.uniform(-1, 1, 9), gain=3.0, priority=2)],
     ]
     damping = 1e-6
     ik = DifferentialIK(
@@ -287,8 +287,8 @@ def test_ranges_of_tasks_cost_nothing_inside() -> None:
     skeleton = arm()
     skeleton.positions = np.linspace(0.2, 0.8, 7)
     end = tip(skeleton)
-    box = Task.position(end, end.world_transform, 0.1, gain=5.0, level=0)
-    posture = Task.posture(np.zeros(7), gain=3.0, level=1)
+    box = Task.position(end, end.world_transform, 0.1, gain=5.0, priority=0)
+    posture = Task.posture(np.zeros(7), gain=3.0, priority=1)
     free = DifferentialIK(skeleton, [posture], **FREE).velocities(H)
     np.testing.assert_allclose(DifferentialIK(skeleton, [box, posture], **FREE).velocities(H), free, atol=1e-6)
     ik = DifferentialIK(skeleton, [box, posture])
@@ -526,7 +526,7 @@ def test_what_is_infeasible_is_so() -> None:
         near = Task.position(bodies[-1], bodies[-1].world_transform, rng.uniform(0.05, 0.3))
         tasks = [
             Task.pose(bodies[-1], random_transform(rng), gain=5.0),
-            Task.posture(random_state(skeleton, scene + 7)[0], 0.1, level=1, gain=5.0),
+            Task.posture(random_state(skeleton, scene + 7)[0], 0.1, priority=1, gain=5.0),
         ]
         for more in (False, True):
             skeleton.positions = q

@@ -53,7 +53,7 @@ def task(node, place, level: int = 0, method: ErrorMethod | None = None, dofs: o
         ik.target.world_transform = place
     else:
         ik.target.relative_translation = place
-    ik.hierarchy_level = level
+    ik.priority = level
     return ik
 
 
@@ -189,7 +189,7 @@ def many_tasks(robot: kido.Skeleton) -> CompositeIK:
         task(pelvis(robot), robot.com_position(), 5, CenterOfMassError(((-0.5, -0.5, -0.5), (0.5, 0.5, 0.5)))),
         high,
     ]
-    high.hierarchy_level = 5
+    high.priority = 5
     for ik in modules:
         ik.gradient_method = LevenbergMarquardt()
     return CompositeIK(robot, modules)
@@ -403,7 +403,7 @@ def test_balance_moves_with_the_feet(hard: bool) -> None:
     X = right.world_transform
     X[0, 3] += 0.15
     balance = Task.balance(MARGIN)
-    tasks = [Task.pose(left, left.world_transform), Task.pose(right, X, gain=2.0, level=1)]
+    tasks = [Task.pose(left, left.world_transform), Task.pose(right, X, gain=2.0, priority=1)]
     ik = DifferentialIK(robot, [*tasks, *([] if hard else [balance])], [balance] if hard else [], error_damping=1e-3)
     for _ in range(300):
         ik.step(0.01)
@@ -482,12 +482,12 @@ def test_copies_and_changes_are_followed() -> None:
     assert not np.array_equal(body.find_solution().positions, first.positions)
     tasks["left_grip"].error_method = PositionError()
     assert np.array_equal(body.find_solution().positions, first.positions)
-    tasks["left_grip"].hierarchy_level = 0
+    tasks["left_grip"].priority = 0
     assert body.find_solution()
     robot.dof("left_elbow").position_upper_limit = -1.0
     assert body.find_solution().positions[robot.dof("left_elbow").index] <= -1.0 + 1e-12
     robot.node("right_sole").get(kido.Support).active = False
-    tasks["balance"].hierarchy_level = 3
+    tasks["balance"].priority = 3
     result = body.solve_and_apply()
     assert result, result.reason
     assert Footing(robot).edges()[0].min() > MARGIN - EXACT and len(Footing(robot).corners) == 4

@@ -58,7 +58,7 @@ def test_settling_closes_positions_and_velocities_and_keeps_independent_ones(see
     n = graph.skeleton.num_dofs
     moved = graph.skeleton.integrate_positions(graph.q, 1e-3 * rng.normal(size=n))
     velocities = rng.normal(size=n)
-    q, u = solver.settle(moved, velocities)
+    q, u = solver.project_dependent(moved, velocities)
     phi, G, *_ = solver.system.evaluate(q, u)
     assert np.abs(phi).max() < 1e-12
     assert np.abs(G @ u).max() < 1e-12 * max(1.0, np.abs(u).max())
@@ -72,7 +72,7 @@ def test_cassie(example_robots: Path):
     skeleton = kido.load(path, visuals=False).skeleton(0)
     rng = np.random.default_rng(0)
     ce = kido.ConstrainedDynamics(skeleton, solver="CE")
-    q, u = ce.solver.settle(skeleton.positions, rng.normal(size=skeleton.num_dofs))
+    q, u = ce.solver.project_dependent(skeleton.positions, rng.normal(size=skeleton.num_dofs))
     forces = rng.normal(size=skeleton.num_dofs)
     udot = ce.accelerations(q, u, forces)
     truth = kido.ConstrainedDynamics(skeleton, solver="TA").accelerations(q, u, forces)
@@ -82,7 +82,7 @@ def test_cassie(example_robots: Path):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_embedding_and_augmentation_combined(seed):
-    """Some constraints embedded, the others with multipliers over the tree with compounds."""
+    """Some constraints embedded, the others with multipliers over the tree with aggregates."""
     graph = closed_graph(seed, 10, 4, redundant=seed % 2 == 1)
     ce, ta = solvers(graph)
     ce._solver = EmbeddingSolver(ce.system, loose=graph.constraints[::2])
@@ -94,7 +94,7 @@ def test_embedding_and_augmentation_combined(seed):
     du, truth = (x.impulse_response(impulse, graph.q) for x in (ce, ta))
     assert relative_error(du, truth) < 1e-9
     moved = graph.skeleton.integrate_positions(graph.q, 1e-4 * impulse)
-    q, u = ce.solver.settle(moved, impulse)
+    q, u = ce.solver.project_dependent(moved, impulse)
     phi, G, *_ = ce.system.evaluate(q, u)
     assert np.abs(phi).max() < 1e-11
     assert np.abs(G @ u).max() < 1e-11 * max(1.0, np.abs(u).max())

@@ -1,4 +1,4 @@
-"""The transformed tree: compounds, partitions and quantities of constraint embedding, against dense matrices."""
+"""The transformed tree: aggregates, partitions and quantities of constraint embedding, against dense matrices."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import kido
 from closed_graphs import LOOPS, ClosedGraph, closed_graph, coupler, loop
 from kido.dynamics import ConstraintEmbedding
 from kido.dynamics.embedding import EmbeddingSolver
-from kido.dynamics.embedding.aggregation import WORLD, Tie, aggregate, parent_of_compound, schedule
+from kido.dynamics.embedding.aggregation import WORLD, Tie, aggregate, parent_of_aggregate, schedule
 from kido.errors import ModelError, StateError
 from trees import KINDS, random_skeleton, random_state, relative_error
 
@@ -24,7 +24,7 @@ Z = (0.0, 0.0, 1.0)
 
 @pytest.mark.parametrize("seed", range(20))
 def test_compounds_hang_on_single_links_and_make_a_tree(seed):
-    """On random trees: members share one parent, compounds are disjoint, hold their loops, and parents come first."""
+    """On random trees: members share one parent, aggregates are disjoint, hold their loops, and parents come first."""
     rng = np.random.default_rng(seed)
     n = 30
     parent = [-1] + [int(rng.integers(-1 if rng.random() < 0.1 else 0, k)) for k in range(1, n)]
@@ -37,7 +37,7 @@ def test_compounds_hang_on_single_links_and_make_a_tree(seed):
     assert sum(map(len, members)) == len(set().union(*members))
     assert sorted(k for _, own in groups for k in own) == sorted(set(range(len(ties))))
     for own, constraints in groups:
-        p = parent_of_compound(parent, set(own))
+        p = parent_of_aggregate(parent, set(own))
         assert all(parent[i] == p for i in own if parent[i] not in own)
         for k in constraints:
             for i in ties[k].links:
@@ -72,10 +72,10 @@ def test_a_gear_takes_the_members_on_its_path():
     skeleton = chain()
     gear = kido.GearConstraint(skeleton.joint("j1"), skeleton.joint("j3"), 2.0)
     embedding = ConstraintEmbedding(skeleton, [gear], independent=["j3"])
-    (compound,) = embedding.compounds()
-    assert [b.name for b in compound.bodies] == ["b1", "b2", "b3"]
-    assert compound.parent is skeleton.body("b0")
-    assert [d.name for d in compound.dependent] == ["j1"]
+    (aggregate,) = embedding.aggregates()
+    assert [b.name for b in aggregate.bodies] == ["b1", "b2", "b3"]
+    assert aggregate.parent is skeleton.body("b0")
+    assert [d.name for d in aggregate.dependent] == ["j1"]
     X = embedding.velocity_map()
     column = [d.name for d in embedding.independent()].index("j3")
     assert X[skeleton.dof("j1").index, column] == pytest.approx(2.0, rel=1e-14)
@@ -90,7 +90,7 @@ def test_mimics_and_couplers_are_embedded():
     skeleton.joint("k2").actuator_type = "mimic"
     coupler = kido.CouplerConstraint([(skeleton.joint(f"j{k}"), f) for k, f in enumerate((1.0, -0.5, 2.0))])
     ce, ta = (kido.ConstrainedDynamics(skeleton, [coupler], solver) for solver in ("CE", "TA"))
-    q, u = ce.solver.settle(skeleton.positions, skeleton.velocities)
+    q, u = ce.solver.project_dependent(skeleton.positions, skeleton.velocities)
     assert u[skeleton.dof("k2").index] == pytest.approx(0.5 * u[skeleton.dof("k0").index], rel=1e-14)
     assert relative_error(ce.accelerations(q, u), ta.accelerations(q, u)) < 1e-11
     assert relative_error(ce.multipliers, ta.multipliers) < 1e-11
@@ -186,8 +186,8 @@ def test_articulated_inertia_of_an_arm_without_loops():
 def test_overconstrained_linkages(name, rank, rows):
     linkage = getattr(kido.models, name)()
     embedding = ConstraintEmbedding(linkage.skeleton, linkage.constraints)
-    (compound,) = embedding.compounds()
-    assert len(compound.dependent) == rank and len(compound.redundant) == rows - rank
+    (aggregate,) = embedding.aggregates()
+    assert len(aggregate.dependent) == rank and len(aggregate.redundant) == rows - rank
     ce, ta = (linkage.dynamics(solver) for solver in ("CE", "TA"))
     udot = ce.accelerations()
     assert relative_error(udot, ta.accelerations()) < 1e-9
@@ -226,7 +226,7 @@ def test_a_partition_that_becomes_poor_is_chosen_anew():
             solver = EmbeddingSolver(system, independent=[dofs[2]])
             solver.accelerate(q, u)
             assert solver.partition == [dofs[2].name]
-        q, u = solver.settle(linkage.skeleton.integrate_positions(q, 0.02 * u / u[0]), u)
+        q, u = solver.project_dependent(linkage.skeleton.integrate_positions(q, 0.02 * u / u[0]), u)
         udot = solver.accelerate(q, u)
         truth = kido.ConstrainedDynamics(linkage.skeleton, linkage.constraints, "TA").accelerations(q, u)
         assert relative_error(udot, truth) < 1e-7
@@ -274,7 +274,7 @@ def test_rates_of_rows_are_met():
         None, skeleton.body("b2"), frame_a=np.eye(4), frame_b=np.eye(4)
     )
     ce = kido.ConstrainedDynamics(skeleton, [constraint], "CE", rates={constraint: (0.3, 0.7)})
-    q, u = ce.solver.settle(skeleton.positions, skeleton.velocities)
+    q, u = ce.solver.project_dependent(skeleton.positions, skeleton.velocities)
     _, G, rate, wanted, gamma = ce.system.evaluate(q, u)
     assert rate == pytest.approx(wanted, abs=1e-13)
     udot = ce.accelerations(q, u)

@@ -44,10 +44,10 @@ def figure_six(robot: kido.Skeleton) -> WholeBodyIK:
         hand = InverseKinematics.on(robot.node(f"{side}_grip"), dofs="body", gradient_method=LevenbergMarquardt())
         hand.target.relative_translation = (0.35, y, 0.85)
         foot = InverseKinematics.on(robot.node(f"{side}_sole"), dofs="body", gradient_method=LevenbergMarquardt())
-        foot.hierarchy_level = 1
+        foot.priority = 1
     camera = robot.body("head").create_node(kido.EndEffector, "camera", (0.09, 0.0, 0.05))
     look = InverseKinematics.on(camera, dofs="body", gradient_method=LevenbergMarquardt())
-    look.error_method, look.hierarchy_level = LookAtError((1.0, 0.0, 0.0)), 2
+    look.error_method, look.priority = LookAtError((1.0, 0.0, 0.0)), 2
     look.target.relative_translation = (0.6, 0.0, 0.6)
     return WholeBodyIK(robot)
 
@@ -117,8 +117,8 @@ def test_a_level_that_cannot_be_met_leaves_the_higher_ones_exact(robot: kido.Ske
     assert not result and "sole" in result.reason
     assert all(ik.error_method.is_satisfied for ik in hands)
     assert min(np.abs(ik.compute_error()).max() for ik in feet) > 0.1
-    with pytest.raises(ModelError, match="hierarchy_level"):
-        hands[0].hierarchy_level = -1
+    with pytest.raises(ModelError, match="priority"):
+        hands[0].priority = -1
 
 
 def test_superposition_within_a_level(robot: kido.Skeleton) -> None:
@@ -155,7 +155,7 @@ def test_a_closed_form_and_an_iterative_method_in_one_hierarchy(robot: kido.Skel
     alone = CompositeIK(robot, [head]).find_solution()
     assert alone and alone.iterations == 1
     arm = InverseKinematics(robot.node("left_grip"), "chain", PositionError())
-    arm.hierarchy_level = 1
+    arm.priority = 1
     arm.target.relative_translation = arm.target.relative_translation + (0.1, 0.0, 0.1)
     both = CompositeIK(robot, [arm, head])
     result = both.solve_and_apply()
@@ -189,7 +189,7 @@ def test_modules_travel_with_the_skeleton(robot: kido.Skeleton, copied: Callable
     assert [ik.node.name for ik in theirs.modules] == [ik.node.name for ik in body.modules]
     assert all(ik.skeleton is twin and ik.carrier is ik.node for ik in theirs.modules)
     for a, b in zip(body.modules, theirs.modules):
-        assert np.array_equal(a.compute_error(), b.compute_error()) and a.hierarchy_level == b.hierarchy_level
+        assert np.array_equal(a.compute_error(), b.compute_error()) and a.priority == b.priority
     q = robot.positions
     result = theirs.solve_and_apply()
     assert result, result.reason

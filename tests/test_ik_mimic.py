@@ -289,12 +289,12 @@ def test_a_gripper_of_six_coordinates_closes_by_one(example_robots) -> None:
     path = example_robots / "tiago_pro_description" / "robots" / "tiago_pro.urdf"
     robot = kido.load(path, visuals=False, collisions=False)
     lead = robot.dof("gripper_left_finger_joint")
-    followers = [dof for dof in robot.dofs if dof.mimic is not None and dof.mimic.joint == lead.joint.name]
-    assert sorted(dof.mimic.multiplier for dof in followers) == [-1.0, -1.0, 1.0, 1.0, 1.0]
+    mimics = [dof for dof in robot.dofs if dof.mimic is not None and dof.mimic.joint == lead.joint.name]
+    assert sorted(dof.mimic.multiplier for dof in mimics) == [-1.0, -1.0, 1.0, 1.0, 1.0]
 
     def close(x: float) -> None:
         lead.position = x
-        for dof in followers:
+        for dof in mimics:
             dof.position = dof.mimic.multiplier * x
 
     tips = [robot.dof(f"gripper_left_fingertip_{side}_joint").joint.child for side in ("left", "right")]
@@ -305,16 +305,16 @@ def test_a_gripper_of_six_coordinates_closes_by_one(example_robots) -> None:
     found = IkSolver([Task.position(node) for node in nodes], dofs=[lead]).solve(targets)
     assert found
     assert found.positions[lead.index] == pytest.approx(0.4, abs=1e-4)
-    for dof in followers:
+    for dof in mimics:
         assert found.positions[dof.index] == dof.mimic.multiplier * found.positions[lead.index]
     hands = []
     for node, X in zip(nodes, targets):
         ik = InverseKinematics(node, dofs="body", error_method=PositionError())
-        assert lead in ik.dofs and not set(followers) & set(ik.dofs)
+        assert lead in ik.dofs and not set(mimics) & set(ik.dofs)
         ik.target.world_transform = X
         hands.append(ik)
     assert CompositeIK(robot, hands).solve_and_apply()
-    for dof in followers:
+    for dof in mimics:
         assert dof.position == pytest.approx(dof.mimic.multiplier * lead.position, abs=1e-15)
 
 

@@ -189,7 +189,7 @@ def test_clones_for_copies_of_the_skeleton(arm: kido.Skeleton) -> None:
     """Solvers travel to a copy, with targets on the skeleton; frames elsewhere are shared."""
     hand, conveyor = arm.body("hand"), kido.SimpleFrame(None, "conveyor", (0.4, 0.1, 0.5))
     elbow = kido.SimpleFrame(arm.bodies[2], "beside the elbow", (0.1, 0.0, 0.0))
-    tasks = [Task.position(hand, conveyor), Task.look_at(hand, elbow, level=1)]
+    tasks = [Task.position(hand, conveyor), Task.look_at(hand, elbow, priority=1)]
     other = arm.clone()
     solver, step = IkSolver(tasks), DifferentialIK(arm, tasks, dofs=arm.dofs[1:])
     for original in (solver, step):

@@ -207,7 +207,7 @@ def test_welded_bodies_and_common_ancestors() -> None:
         (lambda b: Task.pose(b, None, ((1, 1, 1), (0, 0, 0))), "above upper"),
         (lambda b: Task.pose(b, weights=-1.0), "weights"),
         (lambda b: Task.pose(b, weights=np.nan), "weights"),
-        (lambda b: Task.pose(b, level=-1), "level"),
+        (lambda b: Task.pose(b, priority=-1), "priority"),
         (lambda b: Task.pose(b, gain=np.inf), "gain"),
         (lambda b: Task.pose(b, tolerance=(0.0, 1.0)), "tolerance"),
         (lambda b: Task.pose(b, tolerance=1.0), "tolerance"),

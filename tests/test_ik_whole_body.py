@@ -61,7 +61,7 @@ def test_squat(own_copy: kido.Skeleton) -> None:
     standing(robot, hands=False)
     stance, root = Stance(robot), pelvis(robot)
     task = InverseKinematics.on(root, dofs="body", error_method=PlaneError(), gradient_method=LevenbergMarquardt())
-    task.hierarchy_level = 2
+    task.priority = 2
     body = WholeBodyIK(robot)
     height = root.world_transform[2, 3]
     for dip in (0.1, 0.2, 0.3, 0.15):

@@ -62,7 +62,7 @@ def test_given_positions_and_joints_alone(kind: str) -> None:
     )
     S, X = joint.compute_relative_jacobian(q), joint.compute_relative_transform(q)
     np.testing.assert_allclose(alone.compute_relative_jacobian(q), S, atol=TOLERANCE)
-    assert not np.allclose(joint.relative_transform, X)  # the held state stays
+    assert not np.allclose(joint.relative_transform, X)  # the current state stays
     joint.positions = q
     np.testing.assert_allclose(joint.relative_jacobian, S, atol=TOLERANCE)
     np.testing.assert_allclose(joint.relative_transform, X, atol=TOLERANCE)

@@ -174,8 +174,8 @@ def test_impulses_of_one_skeleton_in_a_forest() -> None:
     from kido.kernels import entries
 
     entries.update_transforms(tree.address, data.address)
-    first, last = int(tree.part_body[1]), int(tree.part_body[2])
-    begin, m = int(tree.part_dof[1]), parts[1].num_dofs
+    first, last = int(tree.tree_body[1]), int(tree.tree_body[2])
+    begin, m = int(tree.tree_dof[1]), parts[1].num_dofs
     eliminate(tree.address, data.address, first, last, 0.0)
     r = Reference(parts[1], parts[1].positions)
     row = np.arange(1.0, 7.0)

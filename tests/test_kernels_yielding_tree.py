@@ -8,7 +8,7 @@ from hypothesis import given
 import kido
 from kernel_entries import Arrays, eliminate
 from kido.jit import Container, entry, view
-from kido.kernels.yielding_tree import YIELDING, hold_body, let_go, list_held, release_tree, solve_held_tree
+from kido.kernels.regularized_tree import REGULARIZED, deactivate, hold_body, list_held, release_tree, solve_held_tree
 from kido.tree.schema import DATA, TREE
 from trees import SEEDS, Reference, random_skeleton, random_state, skeletons
 
@@ -17,11 +17,11 @@ TOLERANCE = 1e-9
 
 
 @entry("i8(i8,i8,i8,i8[::1])")
-def hold(tree, data, yielding, bodies):
+def hold(tree, data, regularized, bodies):
     """Free the tree, and hold some bodies. Returns the number of those that take part."""
-    t, y = view(TREE, tree), view(YIELDING, yielding)
+    t, y = view(TREE, tree), view(REGULARIZED, regularized)
     last = t.parent.shape[0]
-    let_go(t, y, 0, last)
+    deactivate(t, y, 0, last)
     for k in range(len(bodies)):
         hold_body(t, y, bodies[k], 0)
     number = list_held(t, view(DATA, data), y, 0, last)
@@ -30,15 +30,15 @@ def hold(tree, data, yielding, bodies):
 
 
 @entry("i8(i8,i8,i8,i8,f8)")
-def solve(tree, data, yielding, number, h):
+def solve(tree, data, regularized, number, h):
     """solve_held_tree."""
-    solve_held_tree(view(TREE, tree), view(DATA, data), view(YIELDING, yielding), 0, number, h)
+    solve_held_tree(view(TREE, tree), view(DATA, data), view(REGULARIZED, regularized), 0, number, h)
     return 0
 
 
 def held(arrays: Arrays, chosen: list[int]) -> tuple[Container, int]:
     sizes = {"bodies": len(arrays.tree.parent), "dofs": len(arrays.tree.body_of_dof)}
-    y = Container(YIELDING, **sizes)
+    y = Container(REGULARIZED, **sizes)
     return y, hold(arrays.tree.address, arrays.data.address, y.address, np.array(chosen, np.int64))
 
 

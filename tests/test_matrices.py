@@ -228,7 +228,7 @@ def test_hybrid_dynamics(skeleton: kido.Skeleton, seed: int) -> None:
     assert np.array_equal(forces[free], tau[free])
     size = np.abs(r.mass_matrix) @ np.abs(udot) + np.abs(r.bias) + np.abs(forces)
     assert (np.abs(r.mass_matrix @ udot + r.bias - forces) <= 1e-12 * size.max(initial=1.0)).all()
-    # All or none prescribed are inverse and forward dynamics; the held state is as it was.
+    # All or none prescribed are inverse and forward dynamics; the current state is as it was.
     assert (
         relative_error(skeleton.hybrid_dynamics(q, u, a, skeleton.dofs)[1], skeleton.inverse_dynamics(q, u, a)) < 1e-12
     )

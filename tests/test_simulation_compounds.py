@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 import closed_legs
 import kido
 from closed_legs import is_embedded, legs_world, set_in_motion
-from kido.constraints.sources import (
+from kido.constraints.row_origins import (
     FROM_CONSTRAINT,
     FROM_CONTACT,
     FROM_FRICTION,
@@ -70,9 +70,9 @@ def rows_of(world: kido.World, robot: kido.Skeleton, turned: Array) -> list[tupl
     In the problem the linear velocity of a free joint is in fixed axes, u = T u_own.
     """
     engine = world._engine
-    pr, src = engine.problem, engine.sources
+    pr, src = engine.problem, engine.row_origins
     part = engine.skeletons.index(robot)
-    first, dofs = int(engine.tree.part_dof[part]), robot.num_dofs
+    first, dofs = int(engine.tree.tree_dof[part]), robot.num_dofs
     T = np.eye(dofs)
     T[3:6, 3:6] = turned
     found = []

@@ -22,7 +22,7 @@ def bits(world: kido.World) -> bytes:
 
 def partition(world: kido.World) -> list[int]:
     """What coordinates the compounds of a world depend on at present, by their order."""
-    return world._engine.loops.compounds.embedding.solved.tolist()
+    return world._engine.loops.aggregates.embedding.solved.tolist()
 
 
 # -- states that come back ----------------------------------------------------------------------------------

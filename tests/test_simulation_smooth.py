@@ -1,6 +1,6 @@
 """Worlds in which nothing touches: invariants, closed forms, and the order of the time stepping.
 
-The scheme (`kido.simulation.smooth`) is second order: halving the step divides an error by four. An order is
+The scheme (`kido.simulation.predict`) is second order: halving the step divides an error by four. An order is
 measured from the errors at h and h/2; 0.3 allows for the next term of the expansion.
 """
 

@@ -38,7 +38,7 @@ def rebuilt(skeleton: kido.Skeleton, forces: list) -> kido.Skeleton:
 
 
 def held_forward_dynamics(skeleton: kido.Skeleton) -> np.ndarray:
-    """Accelerations under the held forces and external forces; the held accelerations stay."""
+    """Accelerations under the current forces and external forces; the current accelerations stay."""
     before = skeleton.accelerations
     skeleton.compute_forward_dynamics()
     found, skeleton.accelerations = skeleton.accelerations, before

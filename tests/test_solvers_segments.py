@@ -22,11 +22,11 @@ from kido.solvers import (
     ROWS,
     admm_island,
     begin_islands,
-    correct_one,
     end_islands,
     gauss_seidel_island,
     new_problem,
     problem_matrices,
+    project_one,
     restitute_one,
     solve,
     solve_admm,
@@ -155,7 +155,7 @@ def test_islands_in_threads_give_the_same_bits():
 
     def run(k):
         for island in range(k, islands, 4):
-            for stage in (solve_one, restitute_one, correct_one):
+            for stage in (solve_one, restitute_one, project_one):
                 _call(stage.address, workers[k].address, island, 0, 0)
 
     with ThreadPoolExecutor(4) as pool:

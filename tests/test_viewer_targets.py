@@ -89,7 +89,7 @@ def test_level_region_and_activity_are_set_on_the_page(reaching):
     set_control(target.level, 2)
     set_control(target.region, "position")
     viewer.spin()
-    assert target.ik.hierarchy_level == 2
+    assert target.ik.priority == 2
     assert np.isinf(target.ik.error_method.bounds[:3]).all()
     targets.describe()
     assert "turn x free" in target.text.content
@@ -216,7 +216,7 @@ def seen_at(camera, point, size) -> tuple[float, float]:
 def test_a_humanoid_has_a_head_two_hands_and_two_feet_which_come_first():
     humanoid = kido.load(path("humanoid"))
     whole = hierarchy(humanoid)
-    levels = {ik.node.name: ik.hierarchy_level for ik in whole.modules}
+    levels = {ik.node.name: ik.priority for ik in whole.modules}
     assert levels == {"head": 1, "left_hand": 1, "right_hand": 1, "left_foot": 0, "right_foot": 0}
 
 
@@ -236,7 +236,7 @@ def test_fingers_are_no_limbs():
 def test_effectors_are_named_with_levels():
     humanoid = kido.load(path("humanoid"))
     whole = hierarchy(humanoid, ["head:3", "left_hand"])
-    assert [(ik.node.name, ik.hierarchy_level) for ik in whole.modules] == [("head", 3), ("left_hand", 0)]
+    assert [(ik.node.name, ik.priority) for ik in whole.modules] == [("head", 3), ("left_hand", 0)]
     with pytest.raises(kido.NameLookupError, match="left_hnd"):
         hierarchy(humanoid, ["left_hnd"])
 

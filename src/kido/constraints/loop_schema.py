@@ -4,8 +4,8 @@ A constraint is one or more scalar *rows*. A row has a value phi(q), zero where 
 d phi / dt = G u. Rows that hold with any force (mode ELIMINATED) are taken out of the contact problem
 (`kido.constraints.loop_solve`); all others are blocks of it.
 
-Parts (skeletons) that eliminated rows connect form a *group*. A group's rows are dense over the coordinates of its
-parts, one part after another, and are kept in `slots`: rows sorted by group.
+Trees (skeletons) that eliminated rows connect form a *group*. A group's rows are dense over the coordinates of its
+trees, one tree after another, and are kept in `slots`: rows sorted by group.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ LOOPS = Schema(
     Field("slot", "i", ("slots",), doc="row in each slot, group after group"),
     Field("group_slot", "i", ("groups1",), doc="first slot of each group, and the end"),
     Field("group_member", "i", ("groups1",), doc="first member of each group, and the end"),
-    Field("member", "i", ("members",), doc="part of the forest"),
+    Field("member", "i", ("members",), doc="tree of the forest"),
     Field("group_dofs", "i", ("groups",), doc="coordinates of a group"),
     Field("group_pool", "i", ("groups",), doc="where its rows start in G, G_end and Y"),
     Field("group_square", "i", ("groups",), doc="where its matrix starts in S"),
@@ -79,15 +79,15 @@ LOOPS = Schema(
     Field("start", "f", ("groups",), doc="least pivot where the step began, as far as it is known"),
     Field("start_rank", "i", ("groups",), doc="rank of its rows where the step began, as far as it is known"),
     Field(
-        "embedded", "i", ("groups",), doc="1: in this step its loops are compounds of the tree, nothing is eliminated"
+        "embedded", "i", ("groups",), doc="1: in this step its loops are aggregates of the tree, nothing is eliminated"
     ),
     Field("left_open", "i", ("groups",), doc="1: its positions were not closed when they last were to be"),
-    Field("compliance", "f", ("groups",), "1/kg", "of its parts as one mass, to tell what yields from rounding"),
+    Field("compliance", "f", ("groups",), "1/kg", "of its trees as one mass, to tell what yields from rounding"),
     Field(
-        "answer", "i", (2,), doc="callback that fills responses of rows on compounds (address, at, part), its address"
+        "answer", "i", (2,), doc="callback that fills responses of rows on aggregates (address, at, tree), its address"
     ),
-    Field("part_group", "i", ("parts",), doc="group of each part; -1: none"),
-    Field("part_local", "i", ("parts",), doc="first coordinate of each part within its group"),
+    Field("tree_group", "i", ("trees",), doc="group of each tree; -1: none"),
+    Field("tree_local", "i", ("trees",), doc="first coordinate of each tree within its group"),
     Field("G", "f", ("pool",), doc="Jacobian of each slot at mid-step"),
     Field("G_end", "f", ("pool",), doc="Jacobian at the end of the step"),
     Field("Y", "f", ("pool",), doc="response M^-1 G^T of each slot"),

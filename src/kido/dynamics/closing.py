@@ -23,7 +23,7 @@ from kido.skeleton import Skeleton
 Array = NDArray[np.float64]
 
 ITERATIONS = 100  # of one descent
-FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-3, 1e-12, 1e8  # mu as a share of the mean square of what rows yield
+FIRST_DAMPING, MIN_DAMPING, MAX_DAMPING = 1e-3, 1e-12, 1e8  # mu as a share of the mean square of what rows yield
 MOST = 0.5  # [m or rad] most that one step moves a coordinate
 CLOSED = 1e-13  # [m or rad] rows this near to zero are met
 ROUNDING = 1e-10  # [m or rad] rows farther from zero contradict others
@@ -199,13 +199,13 @@ class LoopCloser:
             size = float(new_phi @ new_phi)
             if size < sizes[-1]:
                 q, phi, G = trial, new_phi, new_G
-                damping = max(0.1 * damping, LEAST_DAMPING)
+                damping = max(0.1 * damping, MIN_DAMPING)
                 sizes.append(size)
                 if len(sizes) > WINDOW and size > STALLED**2 * sizes[-1 - WINDOW]:
                     break
             else:
                 damping *= 10.0
-                if damping > MOST_DAMPING:
+                if damping > MAX_DAMPING:
                     break
         return q, phi
 

@@ -17,7 +17,7 @@ from kido.integrators.schema import (
     FORCES,
     LARGEST_STEP,
     LAST_ERROR,
-    MOST_STEPS,
+    MAX_STEPS,
     MOTION,
     NEXT_SIZE,
     NOT_CLOSED,
@@ -69,7 +69,7 @@ def choose_size(m):
         m.clock[START] = m.times[out - 1] + m.at[PART] * h
         m.clock[SIZE] = h
         return DONE
-    if m.at[STEPS] + m.at[REJECTED] >= m.at[MOST_STEPS]:
+    if m.at[STEPS] + m.at[REJECTED] >= m.at[MAX_STEPS]:
         return TOO_MANY
     start = m.clock[START]
     end = m.times[m.times.shape[0] - 1] if m.at[DENSE] != 0 else m.times[out]

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from kido.collision import CollisionDetector, KidoCollisionDetector, NativeDetector
 from kido.errors import ModelError
 from kido.integrators import Integrator, MoreauMidpoint
-from kido.interrupts import heard
+from kido.interrupts import deferred_signals
 from kido.math.transform import as_flag, as_vector, number_or_nan
 from kido.simulation.collision_filter import CollisionFilter
 from kido.simulation.contact_surface import ContactSurfaceHandler
@@ -57,7 +57,7 @@ class World(
     """Skeletons under one gravity and one clock.
 
     A step of h seconds takes forces at mid-step, finds the contacts there, and solves the exact Coulomb problem
-    for the new velocities (`kido.simulation.smooth` states the scheme: second order where nothing touches), unless
+    for the new velocities (`kido.simulation.predict` states the scheme: second order where nothing touches), unless
     another `integrator` is set.
 
     Args:
@@ -290,7 +290,7 @@ class World(
         engine = self._compile()
         self._begin_events(engine)
         if n > 1:
-            with heard():
+            with deferred_signals():
                 engine = self._advance_many(engine, int(n))
         elif n == 1:
             engine = self._advance_many(engine, 1)

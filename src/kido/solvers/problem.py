@@ -118,7 +118,7 @@ DEFAULT_SETTINGS = {
 }
 MAX_MEMORY = 8
 NEAR = 30.0  # merit up to which a small island counts as nearly solved
-MOST_PARTS, ROW_DOFS = 16, 128  # largest island, in segments and DOFs, that is swept in row velocities
+MAX_PARTS, ROW_DOFS = 16, 128  # largest island, in segments and DOFs, that is swept in row velocities
 PLAN_ENTRIES, VALUES_PER_DOF = 128, 160  # room of a sparse factorization per DOF
 
 # Entries of `total` (float64), written by `solve`: over all islands.
@@ -194,7 +194,7 @@ PROBLEM = Schema(
     Field("factor", "f", ("dense", "dense"), doc="work: its Cholesky factor, or Dantzig's tableau"),
     Field("plan", "i", ("plans",), doc="work: segments, structure and order of a sparse factorization"),
     Field("values", "f", ("value_room",), doc="work: its numbers"),
-    Field("row_part", "i", (MOST_PARTS, 3), doc="work: first DOF, number of DOFs and place of an island's segments"),
+    Field("row_part", "i", (MAX_PARTS, 3), doc="work: first DOF, number of DOFs and place of an island's segments"),
     Field("row_dof", "i", (ROW_DOFS,), doc="work: coordinates that move the rows of a block"),
     Field("row_response", "f", (ROW_DOFS, "dense"), doc="work: responses of one island's rows, side by side"),
     Field("choice", "f", (8,), doc="parameters of a solver chosen in place of the default"),

@@ -58,11 +58,11 @@ TREE = Schema(
     Field("member_link", "i", ("members",), doc="link that carries each body of the skeleton"),
     Field("member_apart", "i", ("members",), doc="0 if the body's frame is its link's"),
     Field("member_pose", "f", ("members", 12), doc="pose of the body in its link, the upper three rows"),
-    Field("part", "i", ("bodies",), doc="part (skeleton) of the forest that the body belongs to"),
-    Field("part_body", "i", ("parts1",), doc="first body of each part; the last entry is the total"),
-    Field("part_dof", "i", ("parts1",), doc="first coordinate of each part; the last entry is the total"),
-    Field("part_mobile", "i", ("parts",), doc="1: the part is integrated, 0: it stays as it is"),
-    Field("moves", "i", ("bodies",), doc="1: the body has a coordinate at or above it, in a mobile part"),
+    Field("tree_of_body", "i", ("bodies",), doc="tree (skeleton) of the forest that the body belongs to"),
+    Field("tree_body", "i", ("trees1",), doc="first body of each tree; the last entry is the total"),
+    Field("tree_dof", "i", ("trees1",), doc="first coordinate of each tree; the last entry is the total"),
+    Field("tree_mobile", "i", ("trees",), doc="1: the tree is integrated, 0: it stays as it is"),
+    Field("moves", "i", ("bodies",), doc="1: the body has a coordinate at or above it, in a mobile tree"),
 )
 
 DATA = Schema(

@@ -1,4 +1,4 @@
-"""Containers that say which bodies a result is about: the path to a body, a choice of bodies, the bodies of links."""
+"""Containers that say which bodies a result is about: the path to a body, a subset of bodies, the bodies of links."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ PATH = Schema(
     Field("body", "i", ("length",), doc="links from a root to the one asked for, parents first"),
 )
 
-CHOICE = Schema(
-    "CHOICE",
+SUBSET = Schema(
+    "SUBSET",
     Field(
         "inertia", "f", ("bodies", 10), "kg, kg m, kg m^2",
         "of the chosen bodies on each link, about its origin in its axes: m, m c (3), J (xx, xy, xz, yy, yz, zz)",
@@ -23,7 +23,7 @@ MEMBERS = Schema(
     Field("parent", "i", ("members",), doc="of all bodies: what each hangs on; -1: the world"),
     Field("link", "i", ("members",), doc="link that carries it"),
     Field("pose", "f", ("members", 12), doc="its pose in the link, the upper three rows"),
-    Field("inertia", "f", ("members", 10), "kg, kg m, kg m^2", "about its origin in its axes, as in CHOICE"),
+    Field("inertia", "f", ("members", 10), "kg, kg m, kg m^2", "about its origin in its axes, as in SUBSET"),
     Field("position", "f", ("members", 3), "m", "its origin in the world"),
 )
 

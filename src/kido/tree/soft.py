@@ -19,7 +19,7 @@ RIGID_SHAPE, VERTEX_SHAPE, FACE_SHAPE = range(3)
 SOFT = Schema(
     "SOFT",
     Field("link", "i", ("softs",), doc="link that carries each soft body's points; its frame is the body's"),
-    Field("part", "i", ("softs",), doc="part of the forest"),
+    Field("tree_index", "i", ("softs",), doc="tree of the forest"),
     Field("first", "i", ("softs1",), doc="first point of each soft body; the last entry is the total"),
     Field("band", "i", ("softs",), doc="sub-diagonals of its factor"),
     Field("band_at", "i", ("softs1",), doc="where its factor starts"),
@@ -43,7 +43,7 @@ SOFT = Schema(
     Field("start", "f", ("points", 3), "m/s", "qd at the start of the step"),
     Field("rate", "f", ("points", 3), "m/s^2", "acceleration of q"),
     Field("transfer", "f", ("softs", 6), "N m s, N s", "momentum that points handed to the link when they froze"),
-    Field("balance", "f", ("softs", 8), doc="momentum that its part should have, see kido.simulation.soft_balance"),
+    Field("balance", "f", ("softs", 8), doc="momentum that its tree should have, see kido.simulation.soft_balance"),
     Field("impulse", "f", ("points", 3), "N s", "of contacts in the last step, world axes"),
     Field("push", "f", ("points", 3), doc="pseudo impulse of the position correction, world axes"),
     Field("touched", "i", ("points",), doc="place among the points in contact, counted from 1; 0: untouched"),

@@ -13,9 +13,9 @@ from kido.ik.engine.residuals import residuals
 from kido.ik.engine.search import (
     CLOSEST,
     DAMPING,
-    LEAST_DAMPING,
-    LEAST_DECREASE,
     MET,
+    MIN_DAMPING,
+    MIN_DECREASE,
     NOT_FINITE,
     STATIONARY,
     STOPPED,
@@ -72,7 +72,7 @@ def last_step(t, d, s, w, cost):
     normal_equations(s, w)
     hold_pressed(s, w, d.q)
     keep_positions(d, w)
-    if limited_step(s, w, d.q, w.measure[LEAST_DAMPING]):
+    if limited_step(s, w, d.q, w.measure[MIN_DAMPING]):
         take_step(t, d, s, w)
         residuals(t, d, s)
         if weighted_cost(s) < cost and is_met(s):
@@ -110,7 +110,7 @@ def attempt(t, d, s, w, limit):
             status = CLOSEST
             break
         accepted = False
-        if limited_step(s, w, d.q, factor * (w.measure[DAMPING] * cost + w.measure[LEAST_DAMPING])):
+        if limited_step(s, w, d.q, factor * (w.measure[DAMPING] * cost + w.measure[MIN_DAMPING])):
             predicted = predicted_decrease(w)
             keep_positions(d, w)
             take_step(t, d, s, w)
@@ -135,7 +135,7 @@ def attempt(t, d, s, w, limit):
             factor *= growth
             growth *= 2.0
         if iteration % WINDOW == WINDOW - 1:
-            if cost > (1.0 - w.measure[LEAST_DECREASE]) * before:
+            if cost > (1.0 - w.measure[MIN_DECREASE]) * before:
                 break
             before = cost
     residuals(t, d, s)

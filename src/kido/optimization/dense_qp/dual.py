@@ -36,7 +36,7 @@ from kido.optimization.dense_qp.schema import (
     EQUALITY,
     INFEASIBLE,
     ITERATIONS,
-    MOST_ITERATIONS,
+    MAX_ITERATIONS,
     NOT_CONVEX,
     ROWS,
     SOLVED,
@@ -153,7 +153,7 @@ def add(s, p, side, largest):
     own = 0.0  # multiplier of p
     while True:
         s.count[ITERATIONS] += 1
-        if s.count[ITERATIONS] > s.size[MOST_ITERATIONS]:
+        if s.count[ITERATIONS] > s.size[MAX_ITERATIONS]:
             return UNFINISHED
         beyond = seen_by(s, p)
         q = s.count[ACTIVE]
@@ -286,8 +286,8 @@ def minimize(s):
     """
     n, m = s.size[VARIABLES], s.size[ROWS]
     s.count[ACTIVE] = s.count[ITERATIONS] = s.count[CONFLICTS] = 0
-    if s.size[MOST_ITERATIONS] <= 0:
-        s.size[MOST_ITERATIONS] = 100 + 20 * (n + m)
+    if s.size[MAX_ITERATIONS] <= 0:
+        s.size[MAX_ITERATIONS] = 100 + 20 * (n + m)
     wrong = prepare_rows(s)
     if wrong >= 0:
         s.conflict[0] = wrong

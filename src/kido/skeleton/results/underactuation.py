@@ -172,10 +172,10 @@ class ActivePassiveSplit:
 
 
 class SkeletonUnderactuation(SkeletonOperationalSpace):
-    """Splits of the held state and of given ones."""
+    """Splits of the current state and of given ones."""
 
     def active_passive_split(self: Skeleton, active: Dofs | None = None) -> ActivePassiveSplit:  # type: ignore[misc]
-        """The equations of motion of the held state, by active and passive coordinates.
+        """The equations of motion of the current state, by active and passive coordinates.
 
         Args:
             active: the active coordinates, named as for `get_positions`; all others are then passive. None: by
@@ -193,7 +193,7 @@ class SkeletonUnderactuation(SkeletonOperationalSpace):
         velocities: ArrayLike,
         active: Dofs | None = None,
     ) -> ActivePassiveSplit:
-        """`active_passive_split` of a given state; the held state stays."""
+        """`active_passive_split` of a given state; the current state stays."""
         parts = _parts(self, active)
         M = self.compute_mass_matrix(positions)
         return _split(parts, M, self.compute_coriolis_and_gravity_forces(positions, velocities))

@@ -21,14 +21,14 @@ from kido.kernels.lazy import (
     POSES,
     VELOCITIES,
     accelerations_written,
+    ensure_acceleration,
+    ensure_all_accelerations,
+    ensure_all_poses,
+    ensure_all_velocities,
+    ensure_pose,
+    ensure_velocity,
     mark,
     mark_one,
-    want_acceleration,
-    want_all_accelerations,
-    want_all_poses,
-    want_all_velocities,
-    want_pose,
-    want_velocity,
 )
 from kido.kernels.mass_matrix import mass_matrix
 from kido.kernels.placement import member_arm, write_pose, write_poses
@@ -112,17 +112,17 @@ def refresh(tree, data, level):
     """R, p, l, H, J, mc of all bodies; from level 1 on V and a; from level 2 on A, from udot."""
     t = view(TREE, tree)
     d = view(DATA, data)
-    want_all_poses(t, d)
+    ensure_all_poses(t, d)
     if level > 0:
-        want_all_velocities(t, d)
+        ensure_all_velocities(t, d)
     if level > 1:
-        want_all_accelerations(t, d)
+        ensure_all_accelerations(t, d)
     return 0
 
 
 @direct_entry("i8(i8,i8)")
 def joint_forces_of_state(tree, data):
-    """tau that gives the held udot, without joint springs, damping and friction; A must be current."""
+    """tau that gives the current udot, without joint springs, damping and friction; A must be current."""
     t = view(TREE, tree)
     joint_forces(t, view(DATA, data), 0, t.parent.shape[0])
     return 0
@@ -161,7 +161,7 @@ def pose_of(tree, data, m, X):
     t = view(TREE, tree)
     d = view(DATA, data)
     i = t.member_link[m]
-    want_pose(t, d, i)
+    ensure_pose(t, d, i)
     write_pose(t, d, m, X)
     return d.evaluated[i, POSES]
 
@@ -172,7 +172,7 @@ def poses_of_all(tree, data, X):
     t = view(TREE, tree)
     d = view(DATA, data)
     for m in range(t.member_link.shape[0]):
-        want_pose(t, d, t.member_link[m])
+        ensure_pose(t, d, t.member_link[m])
     write_poses(t, d, X)
     return 0
 
@@ -183,7 +183,7 @@ def velocity_of(tree, data, m, V):
     t = view(TREE, tree)
     d = view(DATA, data)
     i = t.member_link[m]
-    want_velocity(t, d, i)
+    ensure_velocity(t, d, i)
     w0, w1, w2 = d.V[i, 0], d.V[i, 1], d.V[i, 2]
     v0, v1, v2 = d.V[i, 3], d.V[i, 4], d.V[i, 5]
     if t.member_apart[m] != 0:
@@ -202,7 +202,7 @@ def acceleration_of(tree, data, m, A):
     t = view(TREE, tree)
     d = view(DATA, data)
     i = t.member_link[m]
-    want_acceleration(t, d, i)
+    ensure_acceleration(t, d, i)
     e0, e1, e2 = d.A[i, 0], d.A[i, 1], d.A[i, 2]
     a0, a1, a2 = d.A[i, 3] + t.gravity[0], d.A[i, 4] + t.gravity[1], d.A[i, 5] + t.gravity[2]
     if t.member_apart[m] != 0:

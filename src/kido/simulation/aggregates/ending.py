@@ -1,4 +1,4 @@
-"""End of a step of skeletons with compounds: closed, and what their rows' impulses were."""
+"""End of a step of skeletons with aggregates: closed, and what their rows' impulses were."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from kido.jit import kernel
 from kido.kernels.inertia import spatial_momentum
 from kido.kernels.inverse_dynamics import column_dot
 from kido.math.so3 import cross
-from kido.simulation.compounds.choice import part_of_group
-from kido.simulation.compounds.closing import close_positions, close_velocities
-from kido.simulation.compounds.motion import implicit, second_half
+from kido.simulation.aggregates.choose import tree_of_group
+from kido.simulation.aggregates.closing import close_positions, close_velocities
+from kido.simulation.aggregates.motion import implicit, second_half
 
 
 @kernel
-def react(t, d, w, lp, e, z, part, u, h):
-    """`total` of a part's slots and `reaction` of its coordinates: what the step's motion took beyond all else.
+def react(t, d, w, lp, e, z, tree_index, u, h):
+    """`total` of a tree's slots and `reaction` of its coordinates: what the step's motion took beyond all else.
 
     By inverse dynamics at mid-step, G^T x = M (u_new - u) + h (bias - tau) - J^T p, with implicit dampers and springs
-    in M; each compound's kept rows then give x = K_d^-T of the dependent coordinates' numbers.
+    in M; each aggregate's kept rows then give x = K_d^-T of the dependent coordinates' numbers.
     """
-    first, last = t.part_body[part], t.part_body[part + 1]
+    first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
     for i in range(first, last):
         p = t.parent[i]
         if p >= first:
@@ -60,7 +60,7 @@ def react(t, d, w, lp, e, z, part, u, h):
             z.force[p, 3] += f3
             z.force[p, 4] += f4
             z.force[p, 5] += f5
-    for q in range(e.part_item[part], e.part_item[part + 1]):
+    for q in range(e.tree_item[tree_index], e.tree_item[tree_index + 1]):
         c = -1 - e.item[q]
         if c >= 0:
             place, row0 = e.first_place[c], e.first_row[c]
@@ -76,17 +76,17 @@ def react(t, d, w, lp, e, z, part, u, h):
 
 
 @kernel
-def close_compounds(t, d, w, pr, lp, y, e, end_d, end_e, z, g, loaded):
+def close_aggregates(t, d, w, pr, lp, y, e, end_d, end_e, z, g, loaded):
     """Positions and velocities of a group at the end of the step; impulses of its rows.
 
     Returns:
         What is left of |phi| and of |G u|.
     """
-    h, part = w.time_step[0], part_of_group(lp, g)
+    h, tree_index = w.time_step[0], tree_of_group(lp, g)
     if loaded:
-        second_half(t, d, w, pr, lp, e, z, part, h)
-    error, closed = close_positions(t, d, lp, y, e, end_d, end_e, z, part, h)
-    left = close_velocities(t, d, lp, y, e, end_d, end_e, z, part, pr.u, h)
-    react(t, d, w, lp, e, z, part, pr.u, h)
+        second_half(t, d, w, pr, lp, e, z, tree_index, h)
+    error, closed = close_positions(t, d, lp, y, e, end_d, end_e, z, tree_index, h)
+    left = close_velocities(t, d, lp, y, e, end_d, end_e, z, tree_index, pr.u, h)
+    react(t, d, w, lp, e, z, tree_index, pr.u, h)
     lp.left_open[g] = 0 if closed and error <= DIGITS else 1
     return error, left

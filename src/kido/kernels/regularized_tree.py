@@ -11,7 +11,7 @@ L = H^T Q beside its column Q H,
 
     Q <- Q - Q H (H^T Q) / D,    z <- z - Q H (r + H^T z) / D,    D = H^T Q H + g + implicit damping and springs
 
-Bodies that are not held, nor carry one that is, take no part: the smooth stage's elimination has what they weigh.
+Bodies that are not held, nor carry one that is, take no part: the predict stage's elimination has what they weigh.
 Needs transforms, and P, U and Dinv of `articulated_inertias`. Source: Featherstone 1983; Castro,
 Permenter and Han 2022 for contact as a regularized law in Newton's method; the sweep with contact inertias is our own.
 """
@@ -23,9 +23,9 @@ from kido.kernels.inertia import add_shifted, deflate, inertia_of, read_inertia
 from kido.kernels.inverse_dynamics import column_dot
 from kido.math.so3 import cross
 
-YIELDING = Schema(
-    "YIELDING",
-    Field("place", "i", (4,), doc="addresses of TREE, DATA, COLLISION and SOURCES"),
+REGULARIZED = Schema(
+    "REGULARIZED",
+    Field("place", "i", (4,), doc="addresses of TREE, DATA, COLLISION and ROW_ORIGINS"),
     Field("held", "i", ("bodies",), doc="1: the body, its joint or one below it is held, so that it takes part"),
     Field(
         "chain", "i", ("bodies",), doc="bodies of each tree that take part, from its first body's entry on, ascending"
@@ -46,7 +46,7 @@ YIELDING = Schema(
 
 
 @kernel
-def let_go(t, y, first, last):
+def deactivate(t, y, first, last):
     """No body of a tree takes part."""
     for i in range(first, last):
         y.held[i] = 0

@@ -14,8 +14,8 @@ TIME_STEP, ERP, SLOP, MAX_CORRECTION, RESTITUTION_SPEED, SKIN, SKIN_SHARE, NEWTO
 # Entries of `used`.
 BLOCKS_NEEDED, ROWS_NEEDED, POOL_NEEDED, RESPONSES_NEEDED, EXTRAS_NEEDED = range(5)
 
-SOURCES = Schema(
-    "SOURCES",
+ROW_ORIGINS = Schema(
+    "ROW_ORIGINS",
     Field("origin", "i", ("blocks",), doc="FROM_CONTACT ... FROM_MIMIC"),
     Field("index", "i", ("blocks",), doc="contact, or coordinate"),
     Field("side", "f", ("blocks",), doc="limit: +1 lower, -1 upper, 0 both (the coordinate is fixed)"),

@@ -1,4 +1,4 @@
-"""Positions and velocities of skeletons with compounds at the end of a step: see `kido.simulation.compounds.motion`.
+"""Positions and velocities of skeletons with aggregates at the end of a step: see `kido.simulation.aggregates.motion`.
 
 What is of mid-step stays as it is: poses, columns and X of the end have containers of their own.
 """
@@ -6,23 +6,23 @@ What is of mid-step stays as it is: poses, columns and X of the end have contain
 from __future__ import annotations
 
 from kido.constraints.loop_solve import OPEN
-from kido.dynamics.embedding.rows import compound_columns
-from kido.dynamics.embedding.settle import (
-    close_compound,
+from kido.dynamics.embedding.project_dependent import (
+    aggregate_transforms,
+    close_aggregate,
     closing_direction,
     closing_direction_again,
-    compound_transforms,
-    measure_compound,
+    measure_aggregate,
     misfit,
     move_dependent,
     openness,
 )
+from kido.dynamics.embedding.rows import aggregate_columns
 from kido.dynamics.embedding.solve import answer
 from kido.jit import kernel
 from kido.kernels.integration import advance
 from kido.kernels.kinematics import transforms
-from kido.simulation.compounds.choice import reach
-from kido.simulation.compounds.motion import implicit
+from kido.simulation.aggregates.choose import reach
+from kido.simulation.aggregates.motion import implicit
 
 CLOSED = 1e-12  # [m or rad] rows this near to zero are met
 NEAR = 0.2  # [m or rad] most that dependent coordinates are moved by with all others
@@ -31,104 +31,104 @@ STILL, ROUNDS = 1e-11, 5  # share of the velocities by which dependent ones may 
 
 
 @kernel
-def answer_off(t, d, lp, e, z, part, u, h):
-    """Change velocities u of a part by the impulse of its rows that changes dependent ones by xb at mid-step."""
-    begin, end = e.part_item[part], e.part_item[part + 1]
-    for k in range(t.part_dof[part], t.part_dof[part + 1]):
+def answer_off(t, d, lp, e, z, tree_index, u, h):
+    """Change velocities u of a tree by the impulse of its rows that changes dependent ones by xb at mid-step."""
+    begin, end = e.tree_item[tree_index], e.tree_item[tree_index + 1]
+    for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
         z.loaded[k] = 0.0
     for q in range(begin, end):
         c = -1 - e.item[q]
         if c >= 0:
             for s in range(e.first_place[c], e.first_place[c + 1]):
                 z.loaded[e.dof[s]] = -implicit(t, e.dof[s], h) * e.xb[s]
-    answer(t, d, e, t.part_body[part], t.part_body[part + 1], begin, end, z.loaded, lp.kept_u)
-    for k in range(t.part_dof[part], t.part_dof[part + 1]):
+    answer(t, d, e, t.tree_body[tree_index], t.tree_body[tree_index + 1], begin, end, z.loaded, lp.kept_u)
+    for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
         u[k] += lp.kept_u[k]
 
 
 @kernel
-def move_to_close(t, d, lp, y, e, end_d, end_e, z, part, h):
+def move_to_close(t, d, lp, y, e, end_d, end_e, z, tree_index, h):
     """Positions of the end nearer to phi = 0, by the motion that takes least kinetic energy at mid-step."""
-    first, last = t.part_body[part], t.part_body[part + 1]
+    first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
     transforms(t, end_d, first, last)
     largest = 0.0
-    for q in range(e.part_item[part], e.part_item[part + 1]):
+    for q in range(e.tree_item[tree_index], e.tree_item[tree_index + 1]):
         c = -1 - e.item[q]
         if c >= 0:
-            measure_compound(end_d, lp, end_e, c)
+            measure_aggregate(end_d, lp, end_e, c)
             closing_direction(end_d, lp, y, end_e, c)
             for s in range(e.first_place[c], e.first_place[c + 1]):
                 e.xb[s] = end_e.xb[s] if e.role[s] < 0 else 0.0
                 largest = max(largest, abs(e.xb[s]))
     if largest > CLOSED and largest < NEAR:
-        for k in range(t.part_dof[part], t.part_dof[part + 1]):
+        for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
             end_d.u[k] = 0.0
-        answer_off(t, d, lp, e, z, part, end_d.u, h)
+        answer_off(t, d, lp, e, z, tree_index, end_d.u, h)
         advance(t, end_d, first, last, 1.0)
 
 
 @kernel
-def take_poses_elsewhere(t, d, lp, e, end_d, part):
-    """Poses of what does not move and constraints of a part's compounds hang on, for the data of the end."""
-    for q in range(e.part_item[part], e.part_item[part + 1]):
+def take_poses_elsewhere(t, d, lp, e, end_d, tree_index):
+    """Poses of what does not move and constraints of a tree's aggregates hang on, for the data of the end."""
+    for q in range(e.tree_item[tree_index], e.tree_item[tree_index + 1]):
         c = -1 - e.item[q]
         if c >= 0:
             for n in range(e.first_tie[c], e.first_tie[c + 1]):
                 for side in range(2):
                     i = lp.body_a[e.tie[n]] if side == 0 else lp.body_b[e.tie[n]]
-                    if i >= 0 and t.part[i] != part:
+                    if i >= 0 and t.tree_of_body[i] != tree_index:
                         for k in range(9):
                             end_d.R[i, k] = d.R[i, k]
                         end_d.p[i, 0], end_d.p[i, 1], end_d.p[i, 2] = d.p[i, 0], d.p[i, 1], d.p[i, 2]
 
 
 @kernel
-def close_positions(t, d, lp, y, e, end_d, end_e, z, part, h):
-    """Positions of a part at the end of the step onto phi = 0; poses at the end go to the data of the end.
+def close_positions(t, d, lp, y, e, end_d, end_e, z, tree_index, h):
+    """Positions of a tree at the end of the step onto phi = 0; poses at the end go to the data of the end.
 
     Returns:
         The largest |phi| of all rows, those left out too, and whether the kept rows are closed.
     """
-    for k in range(t.part_dof[part], t.part_dof[part + 1]):
+    for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
         end_d.q[k] = d.q[k]
-    take_poses_elsewhere(t, d, lp, e, end_d, part)
-    move_to_close(t, d, lp, y, e, end_d, end_e, z, part, h)
+    take_poses_elsewhere(t, d, lp, e, end_d, tree_index)
+    move_to_close(t, d, lp, y, e, end_d, end_e, z, tree_index, h)
     worst, closed = 0.0, True
-    for q in range(e.part_item[part], e.part_item[part + 1]):
+    for q in range(e.tree_item[tree_index], e.tree_item[tree_index + 1]):
         i = e.item[q]
         if i >= 0:
             transforms(t, end_d, i, i + 1)
         else:
             c = -1 - i
-            compound_transforms(t, end_d, end_e, c)
-            measure_compound(end_d, lp, end_e, c)
+            aggregate_transforms(t, end_d, end_e, c)
+            measure_aggregate(end_d, lp, end_e, c)
             error = openness(lp, y, end_e, c, 0)
             if error > CLOSED and error < FEW:
                 closing_direction_again(lp, y, end_e, c)
                 move_dependent(t, end_d, lp, end_e, c)
                 error = openness(lp, y, end_e, c, 0)
             if not error <= CLOSED:
-                error = close_compound(t, end_d, lp, y, end_e, c, CLOSED)
+                error = close_aggregate(t, end_d, lp, y, end_e, c, CLOSED)
             closed = closed and error <= OPEN
             worst = max(worst, openness(lp, y, end_e, -1 - i, 1))
-    for k in range(t.part_dof[part], t.part_dof[part + 1]):
+    for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
         d.q[k] = end_d.q[k]
     return worst, closed
 
 
 @kernel
-def dependent_at_end(lp, e, end_d, end_e, part):
-    """X of a part's compounds at the end of the step."""
-    for q in range(e.part_item[part], e.part_item[part + 1]):
+def dependent_at_end(lp, e, end_d, end_e, tree_index):
+    """X of a tree's aggregates at the end of the step."""
+    for q in range(e.tree_item[tree_index], e.tree_item[tree_index + 1]):
         c = -1 - e.item[q]
         if c >= 0:
-            compound_columns(end_d, end_e, c)
+            aggregate_columns(end_d, end_e, c)
             end_e.largest[c] = reach(lp, end_e, c, end_d.u, 0.0)
 
 
 @kernel
 def off_at_end(e, end_e, c, u):
-    """xb = X(q_new) u_i - u_d of a compound: how far its dependent velocities are off. Returns the largest."""
+    """xb = X(q_new) u_i - u_d of an aggregate: how far its dependent velocities are off. Returns the largest."""
     place, rank, columns = e.first_place[c], e.rank[c], e.columns[c]
     largest = 0.0
     for s in range(place, e.first_place[c + 1]):
@@ -152,10 +152,10 @@ def follow_independent(e, c, u):
 
 
 @kernel
-def misfit_at_end(lp, y, e, end_d, end_e, part, u):
-    """Largest |G u| of a part's rows that were left out, as `right` of their slots too."""
+def misfit_at_end(lp, y, e, end_d, end_e, tree_index, u):
+    """Largest |G u| of a tree's rows that were left out, as `right` of their slots too."""
     worst = 0.0
-    for q in range(e.part_item[part], e.part_item[part + 1]):
+    for q in range(e.tree_item[tree_index], e.tree_item[tree_index + 1]):
         c = -1 - e.item[q]
         if c >= 0:
             left = 0.0
@@ -170,21 +170,21 @@ def misfit_at_end(lp, y, e, end_d, end_e, part, u):
 
 
 @kernel
-def close_velocities(t, d, lp, y, e, end_d, end_e, z, part, u, h):
-    """Velocities u of a part at the end of the step onto G u = 0. Returns the largest |G u| of rows left out."""
-    dependent_at_end(lp, e, end_d, end_e, part)
+def close_velocities(t, d, lp, y, e, end_d, end_e, z, tree_index, u, h):
+    """Velocities u of a tree at the end of the step onto G u = 0. Returns the largest |G u| of rows left out."""
+    dependent_at_end(lp, e, end_d, end_e, tree_index)
     speed = 0.0
-    for k in range(t.part_dof[part], t.part_dof[part + 1]):
+    for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
         speed = max(speed, abs(u[k]))
     for round in range(ROUNDS + 1):
         off = 0.0
-        for q in range(e.part_item[part], e.part_item[part + 1]):
+        for q in range(e.tree_item[tree_index], e.tree_item[tree_index + 1]):
             if e.item[q] < 0:
                 off = max(off, off_at_end(e, end_e, -1 - e.item[q], u))
         if not off > STILL * speed or round == ROUNDS:
             break
-        answer_off(t, d, lp, e, z, part, u, h)
-    for q in range(e.part_item[part], e.part_item[part + 1]):
+        answer_off(t, d, lp, e, z, tree_index, u, h)
+    for q in range(e.tree_item[tree_index], e.tree_item[tree_index + 1]):
         if e.item[q] < 0:
             follow_independent(e, -1 - e.item[q], u)
-    return misfit_at_end(lp, y, e, end_d, end_e, part, u)
+    return misfit_at_end(lp, y, e, end_d, end_e, tree_index, u)

@@ -1,4 +1,4 @@
-"""First stage of a step of worlds with soft bodies: as `kido.simulation.smooth`, with the points of soft skins."""
+"""First stage of a step of worlds with soft bodies: as `kido.simulation.predict`, with the points of soft skins."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from kido.kernels.soft import (
     soften_inertia,
     spring_forces,
 )
+from kido.simulation.predict import joint_loads, prescribe, reach_targets
 from kido.simulation.schema import (
     COLLISION_AT,
     DATA_AT,
@@ -28,7 +29,6 @@ from kido.simulation.schema import (
     TREE_AT,
     WORLD,
 )
-from kido.simulation.smooth import joint_loads, prescribe, reach_targets
 from kido.simulation.soft_balance import book, book_forces, open_account
 from kido.solvers.problem import PROBLEM
 from kido.tree.schema import DATA, TREE
@@ -36,13 +36,13 @@ from kido.tree.soft import FACE_SHAPE, SOFT, VERTEX_SHAPE
 
 
 @kernel
-def soft_inertias(t, d, so, part, first, last, h):
-    """Articulated inertias of a part, with its soft bodies. Returns as `articulated_inertias` does."""
+def soft_inertias(t, d, so, tree_index, first, last, h):
+    """Articulated inertias of a tree, with its soft bodies. Returns as `articulated_inertias` does."""
     status = -1.0
     for i in range(first, last):
         start_inertia(t, d, i)
     for s in range(so.link.shape[0]):
-        if so.part[s] == part:
+        if so.tree_index[s] == tree_index:
             soften_inertia(d, so, s)
     for i in range(last - 1, first - 1, -1):
         P, status = eliminate_joint(t, d, i, read_inertia(d, i), h, status)
@@ -53,25 +53,25 @@ def soft_inertias(t, d, so, part, first, last, h):
 
 
 @kernel
-def soft_accelerations(t, d, so, part, first, last, h):
-    """Accelerations of a part's coordinates and points at the velocities d.u and so.qd."""
+def soft_accelerations(t, d, so, tree_index, first, last, h):
+    """Accelerations of a tree's coordinates and points at the velocities d.u and so.qd."""
     velocities(t, d, first, last)
     for i in range(first, last):
         start_bias(t, d, i)
     for s in range(so.link.shape[0]):
-        if so.part[s] == part:
+        if so.tree_index[s] == tree_index:
             soften_bias(d, so, s, h)
     for i in range(last - 1, first - 1, -1):
         joint_bias(t, d, first, i)
     acceleration_scatter(t, d, first, last)
     for s in range(so.link.shape[0]):
-        if so.part[s] == part:
+        if so.tree_index[s] == tree_index:
             accelerate_points(d, so, s)
 
 
 @kernel
-def predict_soft_part(t, d, so, w, part, first, last, h):
-    """Velocities of one mobile part and its points predicted for mid-step.
+def predict_soft_tree(t, d, so, w, tree_index, first, last, h):
+    """Velocities of one mobile tree and its points predicted for mid-step.
 
     Returns:
         A coordinate without inertia, or -1.
@@ -80,19 +80,19 @@ def predict_soft_part(t, d, so, w, part, first, last, h):
     for i in range(first, last):
         body_inertia(t, d, i)
     for s in range(so.link.shape[0]):
-        if so.part[s] == part:
+        if so.tree_index[s] == tree_index:
             drift_points(so, s, h)
             displace_inertia(t, d, so, s)
             reduce_points(so, s, h)
             spring_forces(t, d, so, s, h)
     joint_loads(t, d, w, first, last)
     prescribe(t, d, w, begin, end, h)
-    status = int(soft_inertias(t, d, so, part, first, last, h))
-    soft_accelerations(t, d, so, part, first, last, h)
+    status = int(soft_inertias(t, d, so, tree_index, first, last, h))
+    soft_accelerations(t, d, so, tree_index, first, last, h)
     for k in range(begin, end):
         d.u[k] += 0.5 * h * d.udot[k]
     for s in range(so.link.shape[0]):
-        if so.part[s] == part:
+        if so.tree_index[s] == tree_index:
             for i in range(so.first[s], so.first[s + 1]):
                 for c in range(3):
                     so.qd[i, c] += 0.5 * h * so.rate[i, c]
@@ -100,25 +100,25 @@ def predict_soft_part(t, d, so, w, part, first, last, h):
 
 
 @kernel
-def free_soft_part(t, d, so, w, pr, part, first, last, h):
-    """u_free of one mobile part, and qd of its points without impulses, from the predicted velocities."""
+def free_soft_tree(t, d, so, w, pr, tree_index, first, last, h):
+    """u_free of one mobile tree, and qd of its points without impulses, from the predicted velocities."""
     begin, end = t.first_dof[first], t.first_dof[last]
-    soft_accelerations(t, d, so, part, first, last, h)
-    book_forces(t, d, so, part, first, last, h)
+    soft_accelerations(t, d, so, tree_index, first, last, h)
+    book_forces(t, d, so, tree_index, first, last, h)
     for k in range(begin, end):
         u = w.start_u[k]
         pr.u_free[k] = u + h * d.udot[k]
         d.u[k] = u
         d.tau[k] = w.command[k]
     for s in range(so.link.shape[0]):
-        if so.part[s] == part:
+        if so.tree_index[s] == tree_index:
             for i in range(so.first[s], so.first[s + 1]):
                 for c in range(3):
                     so.qd[i, c] = so.start[i, c] + h * so.rate[i, c]
             for c in range(6):
                 so.transfer[s, c] = 0.0
     reach_targets(t, d, pr, begin, end)
-    book(t, d, so, part, first, last, pr.u_free, -1.0)
+    book(t, d, so, tree_index, first, last, pr.u_free, -1.0)
 
 
 @kernel
@@ -138,8 +138,8 @@ def place_shapes(c, so):
 
 
 @callback
-def soft_smooth_stage(address, unused_1, unused_2, unused_3):
-    """Run the stage on all parts; immobile ones only need their transforms.
+def soft_predict_stage(address, unused_1, unused_2, unused_3):
+    """Run the stage on all trees; immobile ones only need their transforms.
 
     Returns:
         0, or 1 + the index of a coordinate whose inertia is not positive.
@@ -154,20 +154,20 @@ def soft_smooth_stage(address, unused_1, unused_2, unused_3):
     coupled = w.table[LOOP_PREDICT] != 0
     if coupled:
         call4(w.table[LOOP_START], address, 0, 0, 0)
-    for part in range(t.part_mobile.shape[0]):
-        first, last = t.part_body[part], t.part_body[part + 1]
-        mobile = t.part_mobile[part] != 0
+    for tree_index in range(t.tree_mobile.shape[0]):
+        first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
+        mobile = t.tree_mobile[tree_index] != 0
         if mobile:
             to_parent_axes(t, d, first, last, d.u)
             for k in range(t.first_dof[first], t.first_dof[last]):
                 w.start_u[k] = d.u[k]
-            open_account(t, d, so, part, first, last)
+            open_account(t, d, so, tree_index, first, last)
             advance(t, d, first, last, 0.5 * h)
         transforms(t, d, first, last)
         if mobile:
-            status = predict_soft_part(t, d, so, w, part, first, last, h)
+            status = predict_soft_tree(t, d, so, w, tree_index, first, last, h)
             if not coupled:
-                free_soft_part(t, d, so, w, pr, part, first, last, h)
+                free_soft_tree(t, d, so, w, pr, tree_index, first, last, h)
             if status >= 0 and result == 0:
                 result = 1 + status
         else:
@@ -175,9 +175,9 @@ def soft_smooth_stage(address, unused_1, unused_2, unused_3):
                 pr.u_free[k] = 0.0
     if coupled:
         call4(w.table[LOOP_PREDICT], address, 0, 0, 0)
-        for part in range(t.part_mobile.shape[0]):
-            if t.part_mobile[part] != 0:
-                free_soft_part(t, d, so, w, pr, part, t.part_body[part], t.part_body[part + 1], h)
+        for tree_index in range(t.tree_mobile.shape[0]):
+            if t.tree_mobile[tree_index] != 0:
+                free_soft_tree(t, d, so, w, pr, tree_index, t.tree_body[tree_index], t.tree_body[tree_index + 1], h)
         call4(w.table[LOOP_FREE], address, 1, 0, 0)
     place_shapes(view(COLLISION, w.table[COLLISION_AT]), so)
     return result

@@ -182,7 +182,7 @@ def _is_known(w, count, n):
 
 
 @kernel
-def finish(w, raw):
+def refine(w, raw):
     """Solutions `raw` of the family become `found`, `error` and `flags`; returns how many there are."""
     n = len(w.reference)
     family = len(w.order)

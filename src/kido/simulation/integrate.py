@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from kido.collision.container import COLLISION, CONTACTS, PUSH
 from kido.constraints.contact import tangents
-from kido.constraints.sources import (
+from kido.constraints.row_origins import (
     FROM_CONTACT,
     FROM_FRICTION,
     FROM_LIMIT,
     FROM_MIMIC,
     FROM_SERVO,
     FROM_SPIN,
-    SOURCES,
+    ROW_ORIGINS,
 )
 from kido.jit import LANES, call4, callback, kernel, view
 from kido.jit.team import share_out
@@ -30,15 +30,15 @@ from kido.simulation.schema import (
     DATA_AT,
     DISSIPATION,
     FALLBACKS,
-    FINISH_SHARE,
+    INTEGRATE_SHARE,
     ITERATIONS,
     LOOP_CLOSE,
     NUM_CONTACTS,
     PENETRATION,
     PROBLEM_AT,
     RESIDUAL,
+    ROW_ORIGINS_AT,
     SOFT_BALANCE,
-    SOURCES_AT,
     STATUS,
     TEAM_AT,
     TREE_AT,
@@ -130,7 +130,7 @@ def constraint_forces(t, pr, src, w, h):
 
 
 @kernel
-def move_part(t, d, pr, first, last, h, swept):
+def move_tree(t, d, pr, first, last, h, swept):
     """q <- q_M + (h/2) u_new + h u_position, which swept contacts made up to `swept` [m] long."""
     begin, end = t.first_dof[first], t.first_dof[last]
     share = correction_share(pr, begin, end, h, swept)
@@ -198,29 +198,29 @@ def report(c, pr, w, energy):
 
 
 @callback
-def finish_share(address, begin, end, worker):
-    """New velocities and positions of parts begin..end-1. Returns 0."""
+def integrate_share(address, begin, end, worker):
+    """New velocities and positions of trees begin..end-1. Returns 0."""
     w = view(WORLD, address)
     t = view(TREE, w.table[TREE_AT])
     d = view(DATA, w.table[DATA_AT])
     pr = view(PROBLEM, w.table[PROBLEM_AT])
     h = w.time_step[0]
-    r = view(RESPONSES, view(SOURCES, w.table[SOURCES_AT]).responses[0])
+    r = view(RESPONSES, view(ROW_ORIGINS, w.table[ROW_ORIGINS_AT]).responses[0])
     lanes, numbers = r.lanes[worker, 0], r.lanes[worker, 1]
     group = view(FREE_LANES, numbers)
     swept = view(COLLISION, w.table[COLLISION_AT]).sweep[PUSH]
     waiting = 0
-    for part in range(begin, end):
-        first, last = t.part_body[part], t.part_body[part + 1]
-        if t.part_mobile[part] == 0 or last == first:
+    for tree_index in range(begin, end):
+        first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
+        if t.tree_mobile[tree_index] == 0 or last == first:
             continue
         if r.free[first] == NOT_FREE:
-            move_part(t, d, pr, first, last, h, swept)
+            move_tree(t, d, pr, first, last, h, swept)
             if w.table[SOFT_BALANCE] != 0:
-                call4(w.table[SOFT_BALANCE], address, part, 0, 0)
+                call4(w.table[SOFT_BALANCE], address, tree_index, 0, 0)
             hand_back(t, d, w, pr, first, last, h)
         elif is_fast(r, first, w.start_u, t.first_dof[first], h):
-            move_part(t, d, pr, first, last, h, swept)
+            move_tree(t, d, pr, first, last, h, swept)
             place_at_end(d, pr.u, r.number, first, t.first_dof[first], h)
             hand_back(t, d, w, pr, first, last, h)
         else:
@@ -236,7 +236,7 @@ def finish_share(address, begin, end, worker):
 
 
 @callback
-def finish_stage(address, unused_1, unused_2, unused_3):
+def integrate_stage(address, unused_1, unused_2, unused_3):
     """Run the stage. Returns 0."""
     w = view(WORLD, address)
     t = view(TREE, w.table[TREE_AT])
@@ -244,20 +244,20 @@ def finish_stage(address, unused_1, unused_2, unused_3):
     c = view(COLLISION, w.table[COLLISION_AT])
     pr = view(PROBLEM, w.table[PROBLEM_AT])
     h = w.time_step[0]
-    src = view(SOURCES, w.table[SOURCES_AT])
+    src = view(ROW_ORIGINS, w.table[ROW_ORIGINS_AT])
     return_impulses(c, pr, src)
     constraint_forces(t, pr, src, w, h)
     energy = correction_energy(t, d, pr, src, h, c.sweep[PUSH])
     if w.table[LOOP_CLOSE] == 0:
-        share_out(w.table[TEAM_AT], w.table[FINISH_SHARE], address, t.part_mobile.shape[0], w.share[0])
+        share_out(w.table[TEAM_AT], w.table[INTEGRATE_SHARE], address, t.tree_mobile.shape[0], w.share[0])
     else:
-        for part in range(t.part_mobile.shape[0]):
-            if t.part_mobile[part] != 0:
-                move_part(t, d, pr, t.part_body[part], t.part_body[part + 1], h, c.sweep[PUSH])
+        for tree_index in range(t.tree_mobile.shape[0]):
+            if t.tree_mobile[tree_index] != 0:
+                move_tree(t, d, pr, t.tree_body[tree_index], t.tree_body[tree_index + 1], h, c.sweep[PUSH])
         call4(w.table[LOOP_CLOSE], address, 0, 0, 0)
-        for part in range(t.part_mobile.shape[0]):
-            if t.part_mobile[part] != 0:
-                hand_back(t, d, w, pr, t.part_body[part], t.part_body[part + 1], h)
+        for tree_index in range(t.tree_mobile.shape[0]):
+            if t.tree_mobile[tree_index] != 0:
+                hand_back(t, d, w, pr, t.tree_body[tree_index], t.tree_body[tree_index + 1], h)
         call4(w.table[LOOP_CLOSE], address, 1, 0, 0)
     report(c, pr, w, energy)
     w.steps[0] += 1

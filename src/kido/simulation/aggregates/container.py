@@ -1,4 +1,4 @@
-"""Which skeletons of a world have loops that are compounds of their trees, and their containers."""
+"""Which skeletons of a world have loops that are aggregates of their trees, and their containers."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import numpy as np
 
 from kido.constraints.loop_schema import GROUPS, LOOPS
 from kido.dynamics.embedding.container import embed
-from kido.dynamics.embedding.schema import COMPOUNDS, EMBEDDING
+from kido.dynamics.embedding.schema import AGGREGATES, EMBEDDING
 from kido.dynamics.registry import AUTO
 from kido.dynamics.schema import DYNAMICS
 from kido.integrators import MoreauMidpoint
 from kido.jit import Container
 from kido.joints import ActuatorType
-from kido.simulation.compounds.answers import look_for_void_rows
-from kido.simulation.compounds.schema import (
-    COMPOUND_STEP,
+from kido.simulation.aggregates.answers import look_for_void_rows
+from kido.simulation.aggregates.schema import (
+    AGGREGATE_STEP,
     DYNAMICS_AT,
     EMBEDDING_AT,
     END_DATA_AT,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from kido.simulation.engine import Engine
 
 SAMPLES = 4  # positions at which rows that nothing moves are looked for
-MOST_PLACES, MOST_COLUMNS = 40, 12  # coordinates of a compound, and independent ones of them: what is larger costs more
+MAX_PLACES, MAX_COLUMNS = 40, 12  # coordinates of an aggregate, and independent ones of them: what is larger costs more
 OWN_AT_END = ("S", "K", "X", "xb", "point", "A", "f", "h", "D", "g", "y", "w", "F", "P", "rest")
 # What the next step depends on; the rest of a partition follows.
 _KEPT = ("kept", "solved", "rank", "row_scale", "weak", "steep", "least", "largest", "lever")
@@ -47,7 +47,9 @@ class _Rows:
         tree = engine.tree
         self.tree, self.constraints = tree, joined
         self.loops = SimpleNamespace(**{name: getattr(loops, name) for name in LOOPS.fields})
-        still = np.append(tree.part_mobile[tree.part[: len(tree.parent)]] == 0, True)  # the last one: of link -1
+        still = np.append(
+            tree.tree_mobile[tree.tree_of_body[: len(tree.parent)]] == 0, True
+        )  # the last one: of link -1
         self.loops.body_a = np.where(still[loops.body_a], -1, loops.body_a)
         self.loops.body_b = np.where(still[loops.body_b], -1, loops.body_b)
         slots = int(loops.group_slot[loops.count[GROUPS]])
@@ -57,8 +59,8 @@ class _Rows:
                 self._slots[s] = int(loops.slot[s])
 
 
-class CompoundLoops:
-    """Containers of the compounds of a world's skeletons.
+class AggregateLoops:
+    """Containers of the aggregates of a world's skeletons.
 
     Args:
         engine: of the world.
@@ -66,8 +68,8 @@ class CompoundLoops:
         joined: the constraints that it holds.
 
     Attributes:
-        container: COMPOUND_STEP.
-        any: whether some skeleton has loops that may be compounds.
+        container: AGGREGATE_STEP.
+        any: whether some skeleton has loops that may be aggregates.
     """
 
     def __init__(self, engine: Engine, loops: Container, joined: list[Constraint]):
@@ -91,7 +93,7 @@ class CompoundLoops:
         self.end_data = Container(DATA, **{name: np.zeros_like(getattr(engine.data, name)) for name in DATA.fields})
         self.dynamics = Container(DYNAMICS, bodies=1, dofs=1, slots=max(len(system._slots), 1), rows=1)
         self.container = Container(
-            COMPOUND_STEP, groups=max(groups, 1), bodies=bodies, dofs=dofs, compounds=len(e.parent)
+            AGGREGATE_STEP, groups=max(groups, 1), bodies=bodies, dofs=dofs, aggregates=len(e.parent)
         )
         self._look_for_void_rows(engine, loops)
         self.container.fits[fits] = 1
@@ -100,12 +102,12 @@ class CompoundLoops:
         place[EMBEDDING_AT], place[DYNAMICS_AT] = e.address, self.dynamics.address
         place[END_DATA_AT], place[END_EMBEDDING_AT] = self.end_data.address, self.end_embedding.address
         for g in fits:
-            part = int(loops.member[loops.group_member[g]])
-            mass = float(tree.mass[int(tree.part_body[part]) : int(tree.part_body[part + 1])].sum())
+            tree_index = int(loops.member[loops.group_member[g]])
+            mass = float(tree.mass[int(tree.tree_body[tree_index]) : int(tree.tree_body[tree_index + 1])].sum())
             loops.compliance[g] = 1.0 / mass
 
     def _look_for_void_rows(self, engine: Engine, loops: Container) -> None:
-        """Count the rows of each compound that do not follow from others by the directions of all axes."""
+        """Count the rows of each aggregate that do not follow from others by the directions of all axes."""
         kept = {name: getattr(loops, name).copy() for name in ("phi", "force", "point", "moment", "angle")}
         e, void, random = self.embedding, np.ones(len(self.embedding.row), np.int64), np.random.default_rng(0)
         for _ in range(SAMPLES):
@@ -113,18 +115,18 @@ class CompoundLoops:
             look_for_void_rows(engine.tree.address, self.end_data.address, loops.address, e.address, void)
         for name, values in kept.items():
             getattr(loops, name)[:] = values
-        for c in range(int(e.count[COMPOUNDS])):
+        for c in range(int(e.count[AGGREGATES])):
             rows = slice(int(e.first_row[c]), int(e.first_row[c + 1]))
             self.container.wanted[c] = int((void[rows] == 0).sum())
 
     def _fits(self, tree: Container, loops: Container, g: int) -> bool:
-        """Whether a group's rows are all of compounds, and these small enough to cost less than elimination."""
-        e, part, found = self.embedding, int(loops.member[loops.group_member[g]]), 0
-        items = e.item[int(e.part_item[part]) : int(e.part_item[part + 1])]
+        """Whether a group's rows are all of aggregates, and these small enough to cost less than elimination."""
+        e, tree_index, found = self.embedding, int(loops.member[loops.group_member[g]]), 0
+        items = e.item[int(e.tree_item[tree_index]) : int(e.tree_item[tree_index + 1])]
         for c in (-1 - int(i) for i in items if i < 0):
             places, rows = (int(first[c + 1] - first[c]) for first in (e.first_place, e.first_row))
             found += rows
-            if places > MOST_PLACES or places - rows > MOST_COLUMNS:
+            if places > MAX_PLACES or places - rows > MAX_COLUMNS:
                 return False
         return found == int(loops.group_slot[g + 1] - loops.group_slot[g])  # others are within one link
 
@@ -134,7 +136,7 @@ class CompoundLoops:
         return state | {f"compound_{key}": getattr(self.container, key).copy() for key in _KEPT_OF_STEP}
 
     def set_state(self, state: dict[str, Any]) -> bool:
-        """Restore what `state` returned. Returns False if it is of other compounds, or of none: all is chosen anew."""
+        """Restore what `state` returned. Returns False if it is of other aggregates, or of none: all is chosen anew."""
         for holder, keys in ((self.embedding, _KEPT), (self.container, _KEPT_OF_STEP)):
             for key in keys:
                 values = state.get(f"compound_{key}")
@@ -153,8 +155,8 @@ def _may_fit(engine: Engine, loops: Container, g: int) -> bool:
         return False
     if not isinstance(engine.integrator, MoreauMidpoint) or loops.group_member[g + 1] - loops.group_member[g] != 1:
         return False
-    tree, part = engine.tree, int(loops.member[loops.group_member[g]])
-    dofs = slice(int(tree.part_dof[part]), int(tree.part_dof[part + 1]))
+    tree, tree_index = engine.tree, int(loops.member[loops.group_member[g]])
+    dofs = slice(int(tree.tree_dof[tree_index]), int(tree.tree_dof[tree_index + 1]))
     if tree.prescribed[dofs].any() or (tree.actuator[dofs] == ActuatorType.MIMIC).any():
         return False
-    return bool(tree.mass[int(tree.part_body[part]) : int(tree.part_body[part + 1])].sum() > 0.0)
+    return bool(tree.mass[int(tree.tree_body[tree_index]) : int(tree.tree_body[tree_index + 1])].sum() > 0.0)

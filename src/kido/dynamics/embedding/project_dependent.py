@@ -12,9 +12,9 @@ from __future__ import annotations
 import math
 
 from kido.constraints.loop_rows import measure
-from kido.dynamics.embedding.compound import fill_right_side
+from kido.dynamics.embedding.aggregate_body import fill_right_side
 from kido.dynamics.embedding.elimination import choose_partition, dependent_rows, reduce_rows, solve_right
-from kido.dynamics.embedding.rows import compound_columns, write_row
+from kido.dynamics.embedding.rows import aggregate_columns, write_row
 from kido.dynamics.embedding.schema import ITEMS, ITERATIONS, PARTITIONED, REPARTITIONS
 from kido.jit import kernel
 from kido.kernels.integration import advance_joint
@@ -25,23 +25,23 @@ OPEN = 1e-10  # [m or rad] rows farther from it are not
 MISFIT = 1e-7  # share of the largest velocity by which rows left out may be missed
 DROP = 1e-4  # share of a row's largest number below which what is left of it is nothing
 ROUGH, COARSE = 100.0, 1e-2  # the same by |phi|: off the positions that close a loop dependent rows look independent
-MOST_STEPS = 30
-MOST_MOVE = 0.3  # [m or rad] most that one step moves a coordinate
+MAX_STEPS = 30
+MAX_MOVE = 0.3  # [m or rad] most that one step moves a coordinate
 WEAK, WEAKER = 1e-3, 0.1  # least pivot of scaled rows, and as a share of that at the choice, below which it is repeated
 STEEP, STEEPER = 20.0, 4.0  # largest number in X, and as a multiple of that at the choice, above which it is
 TRIALS = 8
 
 
 @kernel
-def compound_transforms(t, d, e, c):
-    """Poses and columns of the members of a compound."""
+def aggregate_transforms(t, d, e, c):
+    """Poses and columns of the members of an aggregate."""
     for m in range(e.first_member[c], e.first_member[c + 1]):
         transforms(t, d, e.member[m], e.member[m] + 1)
 
 
 @kernel
 def openness(lp, y, e, c, whole):
-    """Largest |phi - aim| of the kept rows of a compound, or of all."""
+    """Largest |phi - aim| of the kept rows of an aggregate, or of all."""
     first = e.first_row[c]
     largest = 0.0
     last = e.first_row[c + 1] - first if whole != 0 else e.rank[c]
@@ -54,15 +54,15 @@ def openness(lp, y, e, c, whole):
 
 
 @kernel
-def measure_compound(d, lp, e, c):
-    """Values and directions of the rows of a compound."""
+def measure_aggregate(d, lp, e, c):
+    """Values and directions of the rows of an aggregate."""
     for n in range(e.first_tie[c], e.first_tie[c + 1]):
         measure(d, lp, e.tie[n])
 
 
 @kernel
 def sum_of_dependent(e, c):
-    """A number that tells which coordinates of a compound are dependent."""
+    """A number that tells which coordinates of an aggregate are dependent."""
     place, total = e.first_place[c], 0
     for s in range(e.rank[c]):
         k = e.dof[place + e.solved[place + s]] + 1
@@ -72,9 +72,9 @@ def sum_of_dependent(e, c):
 
 @kernel
 def partition(t, d, lp, y, e, c):
-    """The partition of a compound at its present poses; counts a change of it."""
-    compound_columns(d, e, c)
-    measure_compound(d, lp, e, c)
+    """The partition of an aggregate at its present poses; counts a change of it."""
+    aggregate_columns(d, e, c)
+    measure_aggregate(d, lp, e, c)
     e.drop[0] = min(max(ROUGH * openness(lp, y, e, c, 1), DROP), COARSE)
     before, had = sum_of_dependent(e, c), e.rank[c]
     choose_partition(t, lp, e, c)
@@ -88,8 +88,8 @@ def partition(t, d, lp, y, e, c):
 
 @kernel
 def closing_direction(d, lp, y, e, c):
-    """xb: what Newton's method moves the dependent coordinates of a compound by; needs `measure_compound`."""
-    compound_columns(d, e, c)
+    """xb: what Newton's method moves the dependent coordinates of an aggregate by; needs `measure_aggregate`."""
+    aggregate_columns(d, e, c)
     reduce_rows(lp, e, c)
     closing_direction_again(lp, y, e, c)
 
@@ -106,7 +106,7 @@ def closing_direction_again(lp, y, e, c):
 
 @kernel
 def move_dependent(t, d, lp, e, c):
-    """Dependent coordinates of a compound by xb, or a share of it, and what it measures then; d.u is used up."""
+    """Dependent coordinates of an aggregate by xb, or a share of it, and what it measures then; d.u is used up."""
     place, largest = e.first_place[c], 0.0
     for s in range(place, e.first_place[c + 1]):
         d.u[e.dof[s]] = 0.0
@@ -114,25 +114,25 @@ def move_dependent(t, d, lp, e, c):
         k = place + e.solved[place + s]
         d.u[e.dof[k]] = e.xb[k]
         largest = max(largest, math.fabs(e.xb[k]))
-    share = 1.0 if largest <= MOST_MOVE else MOST_MOVE / largest
+    share = 1.0 if largest <= MAX_MOVE else MAX_MOVE / largest
     for m in range(e.first_member[c], e.first_member[c + 1]):
         advance_joint(t, d, e.member[m], share)
     e.count[ITERATIONS] += 1
-    compound_transforms(t, d, e, c)
-    measure_compound(d, lp, e, c)
+    aggregate_transforms(t, d, e, c)
+    measure_aggregate(d, lp, e, c)
 
 
 @kernel
-def close_compound(t, d, lp, y, e, c, closed):
-    """Dependent positions of a compound by Newton's method; d.u is used up. Returns the largest |phi - aim|.
+def close_aggregate(t, d, lp, y, e, c, closed):
+    """Dependent positions of an aggregate by Newton's method; d.u is used up. Returns the largest |phi - aim|.
 
     Args:
         closed: largest |phi - aim| that is good enough.
     """
-    compound_transforms(t, d, e, c)
-    measure_compound(d, lp, e, c)
+    aggregate_transforms(t, d, e, c)
+    measure_aggregate(d, lp, e, c)
     error = openness(lp, y, e, c, 0)
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_STEPS):
         if not error > closed:
             break
         closing_direction(d, lp, y, e, c)
@@ -146,10 +146,10 @@ def close_compound(t, d, lp, y, e, c, closed):
 
 
 @kernel
-def settle_velocities(d, lp, y, e, c, before):
-    """Dependent velocities of a compound from its independent ones, the state's are in `before`."""
+def project_velocities(d, lp, y, e, c, before):
+    """Dependent velocities of an aggregate from its independent ones, the state's are in `before`."""
     place, rank, columns = e.first_place[c], e.rank[c], e.columns[c]
-    compound_columns(d, e, c)
+    aggregate_columns(d, e, c)
     e.least[c] = reduce_rows(lp, e, c)
     e.largest[c] = dependent_rows(e, c)
     fill_right_side(e, c, y.rate)
@@ -169,7 +169,7 @@ def settle_velocities(d, lp, y, e, c, before):
 
 @kernel
 def misfit(d, lp, y, e, c):
-    """Largest |G u - U| of the rows left out, beside the largest velocity of the compound; uses K's next row."""
+    """Largest |G u - U| of the rows left out, beside the largest velocity of the aggregate; uses K's next row."""
     place, first, rank = e.first_place[c], e.first_row[c], e.rank[c]
     rows = e.first_row[c + 1] - first
     n = e.first_place[c + 1] - place
@@ -195,15 +195,15 @@ def is_poor(e, c):
 
 
 @kernel
-def settle_compound(t, d, lp, y, e, c, before):
-    """Positions and velocities of a compound by its partition.
+def project_aggregate(t, d, lp, y, e, c, before):
+    """Positions and velocities of an aggregate by its partition.
 
     Returns:
         The largest |phi - aim|, and whether another partition should do better.
     """
-    close_compound(t, d, lp, y, e, c, CLOSED)
+    close_aggregate(t, d, lp, y, e, c, CLOSED)
     error = openness(lp, y, e, c, 1)
-    settle_velocities(d, lp, y, e, c, before)
+    project_velocities(d, lp, y, e, c, before)
     poor = is_poor(e, c) or not error <= OPEN
     if not poor and e.rank[c] < e.first_row[c + 1] - e.first_row[c]:
         largest, speed = misfit(d, lp, y, e, c)
@@ -212,8 +212,8 @@ def settle_compound(t, d, lp, y, e, c, before):
 
 
 @kernel
-def settle_tree(t, d, lp, y, e, keeps):
-    """Positions and velocities of all compounds, from the base to the tips; poses of all links are current then.
+def project_tree(t, d, lp, y, e, keeps):
+    """Positions and velocities of all aggregates, from the base to the tips; poses of all links are current then.
 
     Args:
         keeps: 1: partitions stay as they are.
@@ -231,13 +231,13 @@ def settle_tree(t, d, lp, y, e, keeps):
             transforms(t, d, i, i + 1)
         else:
             c = -1 - i
-            error, poor = settle_compound(t, d, lp, y, e, c, e.before)
+            error, poor = project_aggregate(t, d, lp, y, e, c, e.before)
             for _ in range(TRIALS):
                 if keeps != 0 or not poor:
                     break
                 had = e.rank[c]
                 partition(t, d, lp, y, e, c)
-                error, poor = settle_compound(t, d, lp, y, e, c, e.before)
+                error, poor = project_aggregate(t, d, lp, y, e, c, e.before)
                 if e.rank[c] == had and error <= OPEN:  # as good as it gets here
                     break
             if not error <= worst:
@@ -247,7 +247,7 @@ def settle_tree(t, d, lp, y, e, keeps):
 
 @kernel
 def partition_tree(t, d, lp, y, e):
-    """Partitions of all compounds from nothing, near to the present positions, which are closed on the way.
+    """Partitions of all aggregates from nothing, near to the present positions, which are closed on the way.
 
     d.u is used up. Returns the largest |phi - aim|.
     """
@@ -258,7 +258,7 @@ def partition_tree(t, d, lp, y, e):
             transforms(t, d, i, i + 1)
         else:
             c = -1 - i
-            compound_transforms(t, d, e, c)
+            aggregate_transforms(t, d, e, c)
             error = math.inf
             for _ in range(TRIALS):
                 partition(t, d, lp, y, e, c)
@@ -266,7 +266,7 @@ def partition_tree(t, d, lp, y, e):
                 error = openness(lp, y, e, c, 1)
                 if error <= CLOSED or (error <= OPEN and error >= 0.5 * before):
                     break
-                close_compound(t, d, lp, y, e, c, CLOSED)
+                close_aggregate(t, d, lp, y, e, c, CLOSED)
                 error = openness(lp, y, e, c, 1)
             if not error <= worst:
                 worst = error

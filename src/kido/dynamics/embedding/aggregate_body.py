@@ -1,6 +1,6 @@
-"""One compound body in the sweeps: its motion map, its inertia and bias seen from its parent, its accelerations.
+"""One aggregate body in the sweeps: its motion map, its inertia and bias seen from its parent, its accelerations.
 
-A compound's coordinates are its independent ones. With all vectors about the compound's point o, S_i the column of
+An aggregate's coordinates are its independent ones. With all vectors about the aggregate's point o, S_i the column of
 coordinate i, P_k articulated inertias of the members (children outside included), h_k,a the motion of member k for a
 unit of independent coordinate a,
 
@@ -8,7 +8,7 @@ unit of independent coordinate a,
     D_ab  = sum_k h_k,a . P_k h_k,b             U_a = sum_k P_k h_k,a
     P    += sum_k P_k - U D^-1 U^T,             z += sum_k f_k + U D^-1 eps
 
-No 6n x 6n matrix arises, as P is block-diagonal over the members and o moves with the compound's parent. D is
+No 6n x 6n matrix arises, as P is block-diagonal over the members and o moves with the aggregate's parent. D is
 factored by Cholesky; g = L^-1 U and y = L^-1 eps serve both sweeps.
 Source: Jain (2012), "Multibody graph transformations and analysis, part II: closed-chain constraint embedding"; the
 recursion by coordinates with composite inertias is our own.
@@ -18,19 +18,19 @@ from __future__ import annotations
 
 from kido.dynamics.embedding.blocks import add_inertia, add_six, dot6, factor_cholesky, motion_of
 from kido.dynamics.embedding.elimination import clear_kept_rows, dependent_rows, eliminate_rows, solve_right
-from kido.dynamics.embedding.rows import accelerations_at_rest, compound_columns, write_kept_rows
+from kido.dynamics.embedding.rows import accelerations_at_rest, aggregate_columns, write_kept_rows
 from kido.jit import inlined, kernel
 from kido.kernels.inertia import add_shifted, apply_inertia, read_inertia
 from kido.math.so3 import cross
 
 
 @kernel
-def compound_geometry(d, lp, y, e, c, moving):
+def aggregate_geometry(d, lp, y, e, c, moving):
     """Columns, X and, if `moving`, K_d^-1 (rate_change - Gdot u); returns the least pivot.
 
     For couplings of coordinates alone X is constant.
     """
-    compound_columns(d, e, c)
+    aggregate_columns(d, e, c)
     if moving != 0:
         accelerations_at_rest(d, e, c, 0)
     if e.constant[c] != 0:
@@ -57,8 +57,8 @@ def fill_right_side(e, c, values):
 
 
 @kernel
-def compound_rest(d, e, c):
-    """xb: what is not due to free independent coordinates, and A with it; needs `compound_geometry` of a motion."""
+def aggregate_rest(d, e, c):
+    """xb: what is not due to free independent coordinates, and A with it; needs `aggregate_geometry` of a motion."""
     place, rank, columns = e.first_place[c], e.rank[c], e.columns[c]
     for s in range(place, e.first_place[c + 1]):
         role = e.role[s]
@@ -74,7 +74,7 @@ def compound_rest(d, e, c):
 
 @kernel
 def composite_inertias(d, e, c):
-    """P of all members about the compound's point, and F = P S; the parent gets the sum."""
+    """P of all members about the aggregate's point, and F = P S; the parent gets the sum."""
     first, last, parent = e.first_member[c], e.first_member[c + 1], e.parent[c]
     for m in range(first, last):
         for k in range(21):
@@ -99,7 +99,7 @@ def add_independent(e, s, a, free, g, h, own, D):
     """Independent coordinate s, of column a, into D, g and the motions from `own` on.
 
     Args:
-        g: first row of the compound in `g`.
+        g: first row of the aggregate in `g`.
         h: where motions are that the coordinates before it give its member; -1: there are none.
         own: where those are that the member hands on; -1: nowhere.
     """
@@ -171,8 +171,8 @@ def independent_inertia(t, e, c, h):
 
 
 @kernel
-def articulate_compound(t, d, e, c, h):
-    """D, g, and what the parent feels of the compound's inertia; needs P of members complete, X and S.
+def articulate_aggregate(t, d, e, c, h):
+    """D, g, and what the parent feels of the aggregate's inertia; needs P of members complete, X and S.
 
     Args:
         h: time over which joint springs and dampers are implicit [s].
@@ -242,8 +242,8 @@ def deflate_parent(d, e, p, a):
 
 
 @kernel
-def compound_bias(d, e, c, tau):
-    """y = L^-1 eps of the compound from tau, and z and A of its members; the parent gets the rest of z.
+def aggregate_bias(d, e, c, tau):
+    """y = L^-1 eps of the aggregate from tau, and z and A of its members; the parent gets the rest of z.
 
     The forces `f` are those through the members' joints while the independent coordinates have no acceleration.
     """
@@ -299,8 +299,8 @@ def compound_bias(d, e, c, tau):
 
 
 @kernel
-def compound_accelerations(t, d, e, c, share, A, out):
-    """`out` of the compound's coordinates and A of its members, from A of its parent; `share` as in `scatter_link`."""
+def aggregate_accelerations(t, d, e, c, share, A, out):
+    """`out` of the aggregate's coordinates and A of its members, from A of its parent; `share` as in `scatter_link`."""
     place, free, p = e.first_place[c], e.free[c], e.parent[c]
     D = e.X_at[c]
     if p >= 0:
@@ -342,7 +342,7 @@ def compound_accelerations(t, d, e, c, share, A, out):
 
 @kernel
 def spread_independent(e, c, out):
-    """out = X w + xb of the compound's coordinates, w by column of the free ones; prescribed ones are left."""
+    """out = X w + xb of the aggregate's coordinates, w by column of the free ones; prescribed ones are left."""
     place, columns, free = e.first_place[c], e.columns[c], e.free[c]
     for s in range(place, e.first_place[c + 1]):
         role = e.role[s]

@@ -1,4 +1,4 @@
-"""What compounds are asked for from elsewhere: responses for the contact problem, inertias, partitions by snapshots."""
+"""What others ask of aggregates: responses for the contact problem, inertias, partitions by snapshots."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from kido.constraints.loop_schema import (
     GROUPS,
     LOOPS,
 )
-from kido.constraints.sources import SOURCES
-from kido.dynamics.embedding.responses import answer_impulse, responses_of_part
+from kido.constraints.row_origins import ROW_ORIGINS
+from kido.dynamics.embedding.responses import answer_impulse, responses_of_tree
 from kido.dynamics.embedding.schema import EMBEDDING
 from kido.dynamics.embedding.sweeps import articulate_tree
 from kido.jit import callback, entry, view
 from kido.kernels.inertia import start_inertia
 from kido.kernels.responses import RESPONSES
-from kido.simulation.compounds.choice import note_void_rows, part_of_group, restore_partitions
-from kido.simulation.compounds.schema import (
-    COMPOUND_STEP,
+from kido.simulation.aggregates.choose import note_void_rows, restore_partitions, tree_of_group
+from kido.simulation.aggregates.schema import (
+    AGGREGATE_STEP,
     EMBEDDING_AT,
     END_EMBEDDING_AT,
 )
 from kido.simulation.schema import (
-    COMPOUNDS_AT,
+    AGGREGATES_AT,
     DATA_AT,
     LOOPS_AT,
     PROBLEM_AT,
-    SOURCES_AT,
+    ROW_ORIGINS_AT,
     TREE_AT,
     WORLD,
 )
@@ -33,28 +33,28 @@ from kido.tree.schema import DATA, TREE
 
 
 @callback
-def answer_part(address, _a, _b, _c):
-    """Responses of bodies and coordinates of parts with compounds, for RESPONSES.others. Returns 0."""
+def answer_tree(address, _a, _b, _c):
+    """Responses of bodies and coordinates of trees with aggregates, for RESPONSES.others. Returns 0."""
     w = view(WORLD, address)
     t, d, lp = view(TREE, w.table[TREE_AT]), view(DATA, w.table[DATA_AT]), view(LOOPS, w.table[LOOPS_AT])
-    e = view(EMBEDDING, view(COMPOUND_STEP, w.table[COMPOUNDS_AT]).place[EMBEDDING_AT])
-    r = view(RESPONSES, view(SOURCES, w.table[SOURCES_AT]).responses[0])
+    e = view(EMBEDDING, view(AGGREGATE_STEP, w.table[AGGREGATES_AT]).place[EMBEDDING_AT])
+    r = view(RESPONSES, view(ROW_ORIGINS, w.table[ROW_ORIGINS_AT]).responses[0])
     for g in range(lp.count[GROUPS]):
         if lp.embedded[g] != 0:
-            responses_of_part(t, d, e, r, part_of_group(lp, g))
+            responses_of_tree(t, d, e, r, tree_of_group(lp, g))
     return 0
 
 
 @callback
-def answer_row(address, at, part, _c):
-    """Response of a constraint's row to a part with compounds: Y of the problem from J, from `at` on. Returns 0."""
+def answer_row(address, at, tree_index, _c):
+    """Response of a constraint's row to a tree with aggregates: Y of the problem from J, from `at` on. Returns 0."""
     w = view(WORLD, address)
     t, d, pr = view(TREE, w.table[TREE_AT]), view(DATA, w.table[DATA_AT]), view(PROBLEM, w.table[PROBLEM_AT])
-    z, lp = view(COMPOUND_STEP, w.table[COMPOUNDS_AT]), view(LOOPS, w.table[LOOPS_AT])
-    begin, end = t.part_dof[part], t.part_dof[part + 1]
+    z, lp = view(AGGREGATE_STEP, w.table[AGGREGATES_AT]), view(LOOPS, w.table[LOOPS_AT])
+    begin, end = t.tree_dof[tree_index], t.tree_dof[tree_index + 1]
     for k in range(begin, end):
         z.loaded[k], lp.kept_u[k] = pr.J[at + k - begin], 0.0
-    answer_impulse(t, d, view(EMBEDDING, z.place[EMBEDDING_AT]), part, z.loaded, lp.kept_u)
+    answer_impulse(t, d, view(EMBEDDING, z.place[EMBEDDING_AT]), tree_index, z.loaded, lp.kept_u)
     for k in range(begin, end):
         pr.Y[at + k - begin] = lp.kept_u[k]
         lp.kept_u[k] = 0.0
@@ -70,16 +70,16 @@ def look_for_void_rows(tree, data, loops, embedding, void):
 
 @entry("i8(i8)")
 def restore_inertias(world):
-    """Articulated inertias of parts with compounds at mid-step, from bodies' own at the same poses. Returns 0."""
+    """Articulated inertias of trees with aggregates at mid-step, from bodies' own at the same poses. Returns 0."""
     w = view(WORLD, world)
     t, d, lp = view(TREE, w.table[TREE_AT]), view(DATA, w.table[DATA_AT]), view(LOOPS, w.table[LOOPS_AT])
-    e = view(EMBEDDING, view(COMPOUND_STEP, w.table[COMPOUNDS_AT]).place[EMBEDDING_AT])
+    e = view(EMBEDDING, view(AGGREGATE_STEP, w.table[AGGREGATES_AT]).place[EMBEDDING_AT])
     for g in range(lp.count[GROUPS]):
         if lp.embedded[g] != 0:
-            part = part_of_group(lp, g)
-            for i in range(t.part_body[part], t.part_body[part + 1]):
+            tree_index = tree_of_group(lp, g)
+            for i in range(t.tree_body[tree_index], t.tree_body[tree_index + 1]):
                 start_inertia(t, d, i)
-            articulate_tree(t, d, e, e.part_item[part], e.part_item[part + 1], w.time_step[0])
+            articulate_tree(t, d, e, e.tree_item[tree_index], e.tree_item[tree_index + 1], w.time_step[0])
     return 0
 
 
@@ -87,7 +87,7 @@ def restore_inertias(world):
 def note_partitions(world):
     """Rebuild partitions from what a snapshot keeps of them. Returns 0."""
     w = view(WORLD, world)
-    z = view(COMPOUND_STEP, w.table[COMPOUNDS_AT])
+    z = view(AGGREGATE_STEP, w.table[AGGREGATES_AT])
     e, end = view(EMBEDDING, z.place[EMBEDDING_AT]), view(EMBEDDING, z.place[END_EMBEDDING_AT])
     restore_partitions(view(TREE, w.table[TREE_AT]), view(LOOPS, w.table[LOOPS_AT]), e, end)
     return 0

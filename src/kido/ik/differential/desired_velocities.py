@@ -28,7 +28,7 @@ from kido.ik.differential.schema import (
     HARD,
     HAS_PREVIOUS,
     HELPER,
-    LEAST_SINGULAR,
+    MIN_SINGULAR,
     NOTHING,
     RANGE,
     RECOVERY,
@@ -63,7 +63,7 @@ def cone_row(s, x, row):
 
 
 @kernel
-def row_wish(s, x, k, row):
+def row_desired_velocity(s, x, k, row):
     """Range of J u, or value, that a row asks for."""
     step, share, recovery = x.setting[STEP], x.setting[SHARE], x.setting[RECOVERY]
     e, low, high, gain = s.e[row], x.low[row], x.high[row], s.gain[k]
@@ -168,7 +168,7 @@ def jacobi_eigen(G, V, n):
 def filter_task(s, x, k):
     """Damp what a task asks for along directions that its Jacobian hardly reaches."""
     first, last = s.first_row[k], s.first_row[k + 1]
-    least2 = x.setting[LEAST_SINGULAR] ** 2
+    least2 = x.setting[MIN_SINGULAR] ** 2
     if task_gram(s, x, first, last) >= least2:  # a lower bound of the smallest eigenvalue
         return
     n = last - first
@@ -191,7 +191,7 @@ def filter_task(s, x, k):
 
 
 @kernel
-def wishes(s, x):
+def desired_velocities(s, x):
     """What all tasks ask for."""
     for k in range(s.kind.shape[0]):
         equations = 0
@@ -203,11 +203,11 @@ def wishes(s, x):
                 cone_row(s, x, row)
         for row in range(s.first_row[k], s.first_row[k + 1]):
             if x.kind[row] != NOTHING:
-                row_wish(s, x, k, row)
+                row_desired_velocity(s, x, k, row)
                 if x.kind[row] == EQUATION:
                     equations += 1
         framed = s.kind[k] != POSTURE and s.kind[k] != BALANCE
-        if equations > 0 and x.role[k] == SOFT and framed and x.setting[LEAST_SINGULAR] > 0.0:
+        if equations > 0 and x.role[k] == SOFT and framed and x.setting[MIN_SINGULAR] > 0.0:
             filter_task(s, x, k)
 
 
@@ -236,7 +236,7 @@ def room(t, d, s, c, j):
     """How far coordinate j of column c is from its limits, and what follows it from its own: below and above."""
     down, up = d.q[j] - t.lower[j], t.upper[j] - d.q[j]
     for n in range(s.offset.shape[0]):
-        k = s.follower[n, 0]
+        k = s.mimic[n, 0]
         r = s.ratio[k]
         if s.column[k] == c and r != 0.0:
             a, b = (d.q[k] - t.lower[k]) / r, (t.upper[k] - d.q[k]) / r

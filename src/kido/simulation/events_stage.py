@@ -16,8 +16,8 @@ OPEN, LOGGED = 0, 1
 # Kinds of event.
 BEGIN, PERSIST, END = 0, 1, 2
 
-TOUCH = Schema(
-    "TOUCH",
+CONTACT_EVENTS = Schema(
+    "CONTACT_EVENTS",
     Field("count", "i", (2,), doc="numbers of pairs in touch, and of events in the log"),
     # Pairs in touch, ascending.
     Field("open", "i", ("opens", 3), doc="shapes a and b; 1: they began to touch since the last call"),
@@ -34,7 +34,7 @@ TOUCH = Schema(
 
 
 @kernel
-def write_touch(c, e, p, at):
+def write_event(c, e, p, at):
     """Impulse and place of pair p into `next` at an index. Returns whether it touches."""
     touches = False
     largest = -1.0
@@ -83,11 +83,11 @@ def close_or_keep(c, e, step, old, at):
 
 
 @callback
-def touch_stage(address, unused_1, unused_2, unused_3):
+def events_stage(address, unused_1, unused_2, unused_3):
     """Compare the pairs that touch with those of the step before. Returns 1 if the next step may not fit."""
     w = view(WORLD, address)
     c = view(COLLISION, w.table[COLLISION_AT])
-    e = view(TOUCH, w.table[EVENTS_AT])
+    e = view(CONTACT_EVENTS, w.table[EVENTS_AT])
     step = w.steps[0]
     old, olds, at = 0, e.count[OPEN], 0
     for p in range(c.count[PAIRS]):
@@ -98,7 +98,7 @@ def touch_stage(address, unused_1, unused_2, unused_3):
             at = close_or_keep(c, e, step, old, at)
             old += 1
         known = old < olds and e.open[old, 0] == a and e.open[old, 1] == b
-        if write_touch(c, e, p, at):
+        if write_event(c, e, p, at):
             if known:
                 e.next[at, 2] = e.open[old, 2]
                 for i in range(3):

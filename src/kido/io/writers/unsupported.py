@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from kido.errors import KidoError
 
-__all__ = ["Losses"]
+__all__ = ["UnsupportedFeatures"]
 
 
-class Losses:
+class UnsupportedFeatures:
     """Collects, in words, what a format cannot hold.
 
     Args:

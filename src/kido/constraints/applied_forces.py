@@ -56,7 +56,7 @@ def holding_forces(t, d, first, last):
 
 
 @kernel
-def standing_forces(t, d, first, last):
+def applied_forces(t, d, first, last):
     """`holding_forces`, external forces and the forces commanded at joints, in d.e; uses d.B."""
     for k in range(t.first_dof[first], t.first_dof[last]):
         d.e[k] = d.tau[k]

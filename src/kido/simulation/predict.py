@@ -12,7 +12,7 @@ Source: Moreau (1988); Jean (1999); the predictor for velocity products is our o
 
 from __future__ import annotations
 
-from kido.constraints.sources import SOURCES
+from kido.constraints.row_origins import ROW_ORIGINS
 from kido.jit import LANES, call4, callback, kernel, view
 from kido.jit.team import share_out
 from kido.joints.actuators import ACCELERATION, VELOCITY
@@ -32,9 +32,9 @@ from kido.simulation.schema import (
     LOOP_FREE,
     LOOP_PREDICT,
     LOOP_START,
+    PREDICT_SHARE,
     PROBLEM_AT,
-    SMOOTH_SHARE,
-    SOURCES_AT,
+    ROW_ORIGINS_AT,
     TEAM_AT,
     TREE_AT,
     WORLD,
@@ -98,7 +98,7 @@ def reach_targets(t, d, pr, begin, end):
 
 @kernel
 def evaluate(t, d, first, last):
-    """Forward dynamics of one part at its velocities; articulated inertias are there already."""
+    """Forward dynamics of one tree at its velocities; articulated inertias are there already."""
     velocities(t, d, first, last)
     if is_free_body(t, first, last):
         free_body_acceleration(t, d, first)
@@ -108,8 +108,8 @@ def evaluate(t, d, first, last):
 
 
 @kernel
-def predict_part(t, d, w, first, last, h):
-    """Velocities of one mobile part predicted for mid-step. Returns a coordinate without inertia, or -1."""
+def predict_tree(t, d, w, first, last, h):
+    """Velocities of one mobile tree predicted for mid-step. Returns a coordinate without inertia, or -1."""
     begin, end = t.first_dof[first], t.first_dof[last]
     for i in range(first, last):
         body_inertia(t, d, i)
@@ -126,8 +126,8 @@ def predict_part(t, d, w, first, last, h):
 
 
 @kernel
-def free_part(t, d, w, pr, first, last, h):
-    """u_free of one mobile part at mid-step, from the predicted velocities."""
+def free_tree(t, d, w, pr, first, last, h):
+    """u_free of one mobile tree at mid-step, from the predicted velocities."""
     begin, end = t.first_dof[first], t.first_dof[last]
     evaluate(t, d, first, last)
     for k in range(begin, end):
@@ -145,8 +145,8 @@ def worse(result, status):
 
 
 @kernel
-def smooth_parts(address, begin, end, worker):
-    """Run the stage on parts begin..end-1, in the lanes of a worker; immobile ones only need their transforms.
+def predict_trees(address, begin, end, worker):
+    """Run the stage on trees begin..end-1, in the lanes of a worker; immobile ones only need their transforms.
 
     Returns:
         0, or 1 + the index of a coordinate whose inertia is not positive, the first one.
@@ -156,15 +156,15 @@ def smooth_parts(address, begin, end, worker):
     d = view(DATA, w.table[DATA_AT])
     pr = view(PROBLEM, w.table[PROBLEM_AT])
     h = w.time_step[0]
-    coupled = w.table[LOOP_PREDICT] != 0  # compounds move by the stages of constraints
-    r = view(RESPONSES, view(SOURCES, w.table[SOURCES_AT]).responses[0])
+    coupled = w.table[LOOP_PREDICT] != 0  # aggregates move by the stages of constraints
+    r = view(RESPONSES, view(ROW_ORIGINS, w.table[ROW_ORIGINS_AT]).responses[0])
     lanes, numbers = r.lanes[worker, 0], r.lanes[worker, 1]
     group = view(FREE_LANES, numbers)
     waiting = 0
     result = 0
-    for part in range(begin, end):
-        first, last = t.part_body[part], t.part_body[part + 1]
-        mobile = t.part_mobile[part] != 0
+    for tree_index in range(begin, end):
+        first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
+        mobile = t.tree_mobile[tree_index] != 0
         fast = mobile and not coupled and last > first and is_fast(r, first, d.u, t.first_dof[first], h)
         if mobile and not coupled and not fast and last > first and only_falls(t, d, r, first):
             gather_fall(t, d, r, group.x, first, waiting)
@@ -179,10 +179,10 @@ def smooth_parts(address, begin, end, worker):
             if fast:
                 place_at_middle(d, w.start_u, r.number, first, t.first_dof[first], h)
         transforms(t, d, first, last)
-        if mobile and r.apart[part] == 0:
-            status = predict_part(t, d, w, first, last, h)
+        if mobile and r.apart[tree_index] == 0:
+            status = predict_tree(t, d, w, first, last, h)
             if not coupled:
-                free_part(t, d, w, pr, first, last, h)
+                free_tree(t, d, w, pr, first, last, h)
                 if last > first and r.free[first] != NOT_FREE:
                     k = t.first_dof[first]
                     keep_energy(d, pr.u_free, w.start_u, r.number, first, k, h)
@@ -198,22 +198,22 @@ def smooth_parts(address, begin, end, worker):
 
 
 @callback
-def smooth_share(address, begin, end, worker):
-    """`smooth_parts` by one of several threads; what fails is left in `failed`. Returns 0."""
+def predict_share(address, begin, end, worker):
+    """`predict_trees` by one of several threads; what fails is left in `failed`. Returns 0."""
     w = view(WORLD, address)
-    status = smooth_parts(address, begin, end, worker)
+    status = predict_trees(address, begin, end, worker)
     if status != 0 and (w.failed[worker] == 0 or status < w.failed[worker]):
         w.failed[worker] = status
     return 0
 
 
 @kernel
-def smooth_in_threads(address, parts):
-    """`smooth_parts` for all parts, shared out."""
+def predict_in_threads(address, trees):
+    """`predict_trees` for all trees, shared out."""
     w = view(WORLD, address)
     for k in range(w.failed.shape[0]):
         w.failed[k] = 0
-    share_out(w.table[TEAM_AT], w.table[SMOOTH_SHARE], address, parts, w.share[0])
+    share_out(w.table[TEAM_AT], w.table[PREDICT_SHARE], address, trees, w.share[0])
     result = 0
     for k in range(w.failed.shape[0]):
         if w.failed[k] != 0 and (result == 0 or w.failed[k] < result):
@@ -222,8 +222,8 @@ def smooth_in_threads(address, parts):
 
 
 @callback
-def smooth_stage(address, unused_1, unused_2, unused_3):
-    """Run the stage on all parts.
+def predict_stage(address, unused_1, unused_2, unused_3):
+    """Run the stage on all trees.
 
     Returns:
         0, or 1 + the index of a coordinate whose inertia is not positive.
@@ -233,21 +233,21 @@ def smooth_stage(address, unused_1, unused_2, unused_3):
     d = view(DATA, w.table[DATA_AT])
     pr = view(PROBLEM, w.table[PROBLEM_AT])
     h = w.time_step[0]
-    parts = t.part_mobile.shape[0]
+    trees = t.tree_mobile.shape[0]
     coupled = w.table[LOOP_PREDICT] != 0
-    r = view(RESPONSES, view(SOURCES, w.table[SOURCES_AT]).responses[0])
+    r = view(RESPONSES, view(ROW_ORIGINS, w.table[ROW_ORIGINS_AT]).responses[0])
     if coupled:
         call4(w.table[LOOP_START], address, 0, 0, 0)
     if w.table[TEAM_AT] == 0:
-        result = smooth_parts(address, 0, parts, 0)
+        result = predict_trees(address, 0, trees, 0)
     else:
-        result = smooth_in_threads(address, parts)
+        result = predict_in_threads(address, trees)
     if coupled:  # constraints between bodies change velocities, and with them the velocity products
         result = worse(result, call4(w.table[LOOP_PREDICT], address, 0, 0, 0))
-        for part in range(parts):
-            if t.part_mobile[part] != 0 and r.apart[part] == 0:
-                first, last = t.part_body[part], t.part_body[part + 1]
-                free_part(t, d, w, pr, first, last, h)
+        for tree_index in range(trees):
+            if t.tree_mobile[tree_index] != 0 and r.apart[tree_index] == 0:
+                first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
+                free_tree(t, d, w, pr, first, last, h)
                 if last > first and r.free[first] != NOT_FREE:
                     keep_energy(d, pr.u_free, w.start_u, r.number, first, t.first_dof[first], h)
         call4(w.table[LOOP_FREE], address, 1, 0, 0)
