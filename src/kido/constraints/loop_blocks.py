@@ -54,7 +54,7 @@ from kido.solvers.problem import BLOCKS, BOUNDED, ROWS
 from kido.solvers.rows import num_segments, segment
 
 STIFF = 1e-6  # softness, relative to the compliance without them, of blocks that eliminated rows hold in a direction
-HELD = 1e-9  # share of its compliance below which a direction counts as held
+HELD_TOLERANCE = 1e-9  # share of its compliance below which a direction counts as held
 MAX_FORCE = 1e100  # bound in place of none for rows that are no business of the position correction
 
 
@@ -403,7 +403,7 @@ def has_lost_rank(pr, block, before):
     first = w00 * w11 - w01 * w01 + w00 * w22 - w02 * w02 + w11 * w22 - w12 * w12
     whole = w00 * (w11 * w22 - w12 * w12) - w01 * (w01 * w22 - w12 * w02) + w02 * (w01 * w12 - w11 * w02)
     # Ratios of neighbouring invariants are the eigenvalues, from the least to the largest, to within a factor of three.
-    return not (first > HELD * before * (w00 + w11 + w22) and whole > HELD * before * first)
+    return not (first > HELD_TOLERANCE * before * (w00 + w11 + w22) and whole > HELD_TOLERANCE * before * first)
 
 
 @kernel
@@ -435,7 +435,7 @@ def widen(t, lp, pr, block, pool, own):
     if before >= 0.0:
         held = rows == 3 and has_lost_rank(pr, block, before)
         for r in range(rows):
-            if held or yielding(pr, block, r) < HELD * before:
+            if held or yielding(pr, block, r) < HELD_TOLERANCE * before:
                 pr.compliance[pr.row[block] + r] += STIFF * before
     return used
 

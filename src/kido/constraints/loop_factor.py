@@ -30,7 +30,7 @@ from kido.constraints.loop_rows import (
 from kido.constraints.loop_schema import CONSTRAINTS, COUPLE
 from kido.jit import kernel
 
-DROP = 1e-10  # pivot of the scaled matrix below which a row depends on others
+PIVOT_TOLERANCE = 1e-10  # pivot of the scaled matrix below which a row depends on others
 
 
 @kernel
@@ -157,7 +157,7 @@ def factor(lp, g):
         for i in range(j + 1, n):
             if S[base + i * n + i] > S[base + best * n + best]:
                 best = i
-        if not S[base + best * n + best] > DROP:
+        if not S[base + best * n + best] > PIVOT_TOLERANCE:
             break
         if best != j:
             swap(S, base, n, j, best)

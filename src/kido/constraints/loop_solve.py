@@ -20,9 +20,9 @@ from kido.kernels.inertia import body_inertia
 from kido.kernels.integration import advance, to_body_axes, to_parent_axes
 from kido.kernels.kinematics import transforms
 
-CLOSED = 1e-12  # [m or rad] rows this near to zero are met
-OPEN = 1e-8  # [m or rad] rows farther from zero are not
-MOST = 0.2  # [m or rad] most that one iteration moves a coordinate
+CLOSURE_TOLERANCE = 1e-12  # [m or rad] rows this near to zero are met
+OPEN_TOLERANCE = 1e-8  # [m or rad] rows farther from zero are not
+MAX_MOVE = 0.2  # [m or rad] most that one iteration moves a coordinate
 CORRECTIONS = 8  # iterations with the factor of mid-step
 DIGITS = 1e-6  # the same of rows that follow from others but for the digits of model files
 ITERATIONS = 60  # of Newton's method after the state was changed from outside
@@ -59,7 +59,7 @@ def openness_of_independent(lp, g):
 @kernel
 def note_open(lp, g):
     """Note whether a group is open: its rows that do not follow from others, or all by more than files' digits."""
-    lp.left_open[g] = 0 if openness_of_independent(lp, g) <= OPEN and openness(lp, g) <= DIGITS else 1
+    lp.left_open[g] = 0 if openness_of_independent(lp, g) <= OPEN_TOLERANCE and openness(lp, g) <= DIGITS else 1
 
 
 @kernel
@@ -87,7 +87,7 @@ def move_to_close(t, d, lp, g):
         for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
             d.u[k] = 0.0
     largest = push(t, lp, g, lp.Y, d.u)
-    share = 1.0 if largest <= MOST else MOST / largest
+    share = 1.0 if largest <= MAX_MOVE else MAX_MOVE / largest
     for e in range(lp.group_member[g], lp.group_member[g + 1]):
         tree_index = lp.member[e]
         advance(t, d, t.tree_body[tree_index], t.tree_body[tree_index + 1], share)
@@ -132,7 +132,7 @@ def close_after_step(t, d, pr, lp, g):
     lp.closure[CLOSURE] = measure_group(t, d, lp, g)
     error = openness_of_independent(lp, g)
     for _ in range(CORRECTIONS):
-        if not error > CLOSED:
+        if not error > CLOSURE_TOLERANCE:
             break
         keep_positions(t, lp, g, d.q, lp.kept_q)
         move_to_close(t, d, lp, g)
@@ -162,7 +162,7 @@ def close_after_step(t, d, pr, lp, g):
         for s in range(lp.group_slot[g], lp.group_slot[g + 1]):
             lp.total[s] += lp.left[s]
     misfit, size = rates(t, lp, g, lp.G_end, pr.u)
-    return misfit, error > CLOSED or misfit > ROUGH * size
+    return misfit, error > CLOSURE_TOLERANCE or misfit > ROUGH * size
 
 
 @kernel
@@ -173,7 +173,7 @@ def close_anew(t, d, pr, lp, g):
     prepare_group(t, d, lp, g, 0.0)
     error = openness_of_independent(lp, g)
     for _ in range(CORRECTIONS):
-        if not error > CLOSED:
+        if not error > CLOSURE_TOLERANCE:
             break
         keep_positions(t, lp, g, d.q, lp.kept_q)
         move_to_close(t, d, lp, g)
@@ -220,17 +220,17 @@ def close_group(t, d, lp, g):
     keep_positions(t, lp, g, d.u, lp.kept_u)
     error = measure_group(t, d, lp, g)
     for _ in range(ITERATIONS):
-        if not error > CLOSED:
+        if not error > CLOSURE_TOLERANCE:
             break
         prepare_group(t, d, lp, g, 0.0)
         move_to_close(t, d, lp, g)
         measure_group(t, d, lp, g)
         moved = openness_of_independent(lp, g)
-        if error < OPEN and not moved < error:
+        if error < OPEN_TOLERANCE and not moved < error:
             error = moved
             break
         error = moved
-    if not (error <= OPEN and openness(lp, g) <= DIGITS):
+    if not (error <= OPEN_TOLERANCE and openness(lp, g) <= DIGITS):
         keep_positions(t, lp, g, lp.kept_q, d.q)
         error = measure_group(t, d, lp, g)
     else:

@@ -38,6 +38,7 @@ from kido.kernels.free_lanes import NOT_FREE
 from kido.kernels.regularized_tree import REGULARIZED, deactivate, hold_body, list_held, release_tree, solve_held_tree
 from kido.kernels.responses import RESPONSES
 from kido.math.so3 import cross
+from kido.solvers.body_newton import MAX_CONE_FRICTION
 from kido.solvers.certify import measure_rows
 from kido.solvers.problem import BOUNDED, PROBLEM, STAGE_TREE_OF
 from kido.solvers.rows import INDEX, apply_impulses, bounded_velocity, contact_velocity, free_velocity, velocity3
@@ -46,7 +47,6 @@ from kido.tree.schema import DATA, TREE
 
 PENALTY, MAX_PENALTY = 1e3, 1e6  # sigma over the block's mean inertia: at first, and at most
 STILL = 0.8  # at a merit of this share of the one before, up to its inverse, impulses creep: the penalty is raised
-WIDEST = 100.0  # friction beyond which a cone is as good as a half space, and its natural map blind to v_n
 STEEPEST = 1.0 - 1e-9  # share of the cone's edge from which on a sliding contact turns like a sticking one
 PATIENCE, SLOW = 4, 0.9  # iterations that leave more than this share of the least merit, before it stops
 ENOUGH = 0.5  # merit at which the impulses are made admissible and measured
@@ -75,7 +75,7 @@ def tree_of_island(t, c, src, r, island):
         dof = c.dof_a[b] if c.len_a[b] > 0 else c.dof_b[b]
         body = t.body_of_dof[dof]
         if origin == FROM_CONTACT:
-            if c.mu[b] > WIDEST:
+            if c.mu[b] > MAX_CONE_FRICTION:
                 return -1
         elif origin == FROM_LIMIT or origin == FROM_FRICTION or origin == FROM_SERVO or origin == FROM_SPEED_LIMIT:
             if t.kind[t.body_of_dof[src.index[b]]] == FREE:  # rows of positions in turned axes

@@ -43,7 +43,7 @@ TREE_AT, DATA_AT, NEXT_AT, STEP_AT, OWNER_AT, ACCELERATE_AT, PROJECT_AT, CLOSE_A
 START, SIZE, NOW, NEXT_SIZE, ERROR, LAST_ERROR = range(6)
 
 # Entries of `setting`.
-LARGEST_STEP, RTOL, ATOL, TOLERANCE = range(4)
+MAX_STEP, RTOL, ATOL, TOLERANCE = range(4)
 
 # What `progress` returns. Below FAILED: FAILED - 1 - k says that coordinate k sees no inertia.
 DONE, PAUSED, FORCES = 0, 1, 2

@@ -12,12 +12,12 @@ from kido.kernels.free_lanes import NOT_FREE
 from kido.kernels.responses import RESPONSES
 from kido.solvers.problem import BLOCKS
 
-LARGEST_MOVE = 0.02  # [m or rad] most that the position correction moves a coordinate in a step
+MAX_MOVE = 0.02  # [m or rad] most that the position correction moves a coordinate in a step
 
 
 @kernel
 def correction_share(pr, begin, end, h, swept):
-    """Share of the position correction that moves no coordinate by more than `LARGEST_MOVE` and what sweeps ask for.
+    """Share of the position correction that moves no coordinate by more than `MAX_MOVE` and what sweeps ask for.
 
     Args:
         swept: largest push of a swept contact [m].
@@ -25,7 +25,7 @@ def correction_share(pr, begin, end, h, swept):
     largest = 0.0
     for k in range(begin, end):
         largest = max(largest, math.fabs(pr.u_position[k]))
-    most = LARGEST_MOVE + swept
+    most = MAX_MOVE + swept
     return 1.0 if h * largest <= most else most / (h * largest)
 
 

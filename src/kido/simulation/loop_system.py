@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from kido.constraints.constraint import Constraint
 from kido.constraints.loop_rows import measure
 from kido.constraints.loop_schema import LOOPS
-from kido.constraints.loop_solve import OPEN
+from kido.constraints.loop_solve import OPEN_TOLERANCE
 from kido.constraints.loop_table import LoopTable
 from kido.constraints.user_constraint import UserConstraint
 from kido.jit import entry, view
@@ -123,7 +123,7 @@ class LoopSystem:
         lp, found = self.container, {}
         for s, r in enumerate(lp.slot[: int(lp.group_slot[-1])]):
             phi, rate, c = float(lp.phi[r]), float(lp.right[s]), int(lp.of[r])
-            if lp.enabled[c] != 0 and not (abs(phi) <= OPEN and abs(rate) <= RATE):
+            if lp.enabled[c] != 0 and not (abs(phi) <= OPEN_TOLERANCE and abs(rate) <= RATE):
                 name = self.joined[c].row_names[int(r - lp.first_row[c])]
                 found[f"{self.joined[c].name}: {name}"] = (phi, rate)
         return found

@@ -17,7 +17,7 @@ from kido.jit import callback, kernel, view
 from kido.joints.frames import rotation_of
 from kido.kernels.soft_matrix import put_column, solve_columns
 from kido.math.so3 import cross, rotate_inverse
-from kido.simulation.correction import LARGEST_MOVE, correction_share
+from kido.simulation.correction import MAX_MOVE, correction_share
 from kido.simulation.schema import COLLISION_AT, DATA_AT, PROBLEM_AT, ROW_ORIGINS_AT, SOFT_AT, TREE_AT, WORLD
 from kido.simulation.soft_automatic import adapt
 from kido.simulation.soft_balance import book, is_active
@@ -129,8 +129,8 @@ def move_points(t, d, pr, so, s, h):
     for row in range(so.first[s], so.first[s + 1]):
         for c in range(3):
             largest = max(largest, math.fabs(so.column[row, c]))
-    if h * largest > LARGEST_MOVE:
-        share = min(share, LARGEST_MOVE / (h * largest))
+    if h * largest > MAX_MOVE:
+        share = min(share, MAX_MOVE / (h * largest))
     for k in range(so.first[s], so.first[s + 1]):
         if so.frozen[k] == 0:
             for c in range(3):

@@ -43,7 +43,7 @@ from kido.tree.schema import DATA, TREE
 
 # Stages at which a step can be resumed after its arrays were enlarged, or solved from Python.
 FROM_START, FROM_DETECTION, FROM_ASSEMBLY, FROM_SOLUTION = 0, 1, 2, 3
-LARGEST = 1.7976931348623157e308  # finite number
+MAX_FLOAT = 1.7976931348623157e308  # finite number
 # What the stage SLEEPING is called for: before a step, with its solution, and after it.
 BEFORE, AT_SOLUTION, AFTER = 0, 1, 2
 
@@ -72,11 +72,11 @@ def not_finite(d):
     """1 + the first coordinate whose position or velocity is NaN or infinite; 0 if none is."""
     bad = 0
     for k in range(d.q.shape[0]):  # without a way out, so that it is vector code
-        if not (abs(d.q[k]) <= LARGEST and abs(d.u[k]) <= LARGEST):
+        if not (abs(d.q[k]) <= MAX_FLOAT and abs(d.u[k]) <= MAX_FLOAT):
             bad += 1
     if bad > 0:
         for k in range(d.q.shape[0]):
-            if not (abs(d.q[k]) <= LARGEST and abs(d.u[k]) <= LARGEST):
+            if not (abs(d.q[k]) <= MAX_FLOAT and abs(d.u[k]) <= MAX_FLOAT):
                 return 1 + k
     return 0
 

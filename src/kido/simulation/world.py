@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from kido.collision import CollisionDetector, KidoCollisionDetector, NativeDetector
 from kido.errors import ModelError
 from kido.integrators import Integrator, MoreauMidpoint
+from kido.integrators.simulate import CHUNK_SECONDS
 from kido.interrupts import deferred_signals
 from kido.math.transform import as_flag, as_vector, number_or_nan
 from kido.simulation.collision_filter import CollisionFilter
@@ -37,8 +38,6 @@ from kido.simulation.world_threads import WorldThreads
 from kido.skeleton import Skeleton
 from kido.skeleton.aspects import Carrier
 from kido.solvers import DefaultSolver, IslandProblem, Solver, as_solver
-
-_CHUNK_SECONDS = 0.05  # a long run comes back to Python this often, so that Ctrl-C works
 
 
 class World(
@@ -319,7 +318,7 @@ class World(
             self._advance_pushed(engine, steps)
             took = clock.perf_counter() - started
             number -= steps
-            chunk = max(1, min(10 * chunk, int(chunk * _CHUNK_SECONDS / max(took, 1e-6))))
+            chunk = max(1, min(10 * chunk, int(chunk * CHUNK_SECONDS / max(took, 1e-6))))
         return engine
 
     def _advance(self, engine: Engine, number: int) -> None:

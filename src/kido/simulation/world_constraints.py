@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kido.constraints.constraint import Constraint
 from kido.constraints.from_loop import constraints_of_loop, lost_in_loop
 from kido.constraints.loop_schema import CLOSURE, MISFIT, WORST_CLOSURE, WORST_MISFIT
-from kido.constraints.loop_solve import OPEN
+from kido.constraints.loop_solve import OPEN_TOLERANCE
 from kido.dynamics.registry import AUTO, SOLVERS
 from kido.errors import ModelError, NameLookupError
 from kido.skeleton import BodyNode, Skeleton
@@ -211,8 +211,8 @@ class WorldConstraints:
             return 0.0
         error = engine.close_loops()
         self._version += 1
-        unmet = engine.loops.unmet() if not error <= OPEN else {}
-        self._remark_on_open({name: phi for name, (phi, _) in unmet.items() if not abs(phi) <= OPEN})
+        unmet = engine.loops.unmet() if not error <= OPEN_TOLERANCE else {}
+        self._remark_on_open({name: phi for name, (phi, _) in unmet.items() if not abs(phi) <= OPEN_TOLERANCE})
         return error
 
     def _remark_on_open(self, rows: dict[str, float]) -> None:

@@ -70,7 +70,7 @@ PENALTY_NEAR, GOAL_NEAR = 1e4, 0.1
 STEEP = 0.3  # share of the slope at the start of a line search that may be left at its end
 LINE_STEPS = 12
 INNER = 1.0  # error of the velocities, beside the change of the impulses, at which the impulses are changed
-WIDEST = 100.0  # friction beyond which a cone is as good as a half space, and its natural map blind to v_n
+MAX_CONE_FRICTION = 100.0  # friction beyond which a cone is as good as a half space, and its natural map blind to v_n
 PATIENCE = 20  # iterations without a gain after which more are a waste
 
 
@@ -79,7 +79,7 @@ def too_wide(c, island):
     """Whether a contact of the island has a coefficient of friction beyond WIDEST."""
     for e in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[e]
-        if c.kind[b] == CONTACT and c.mu[b] > WIDEST:
+        if c.kind[b] == CONTACT and c.mu[b] > MAX_CONE_FRICTION:
             return True
     return False
 

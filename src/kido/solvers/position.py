@@ -18,7 +18,7 @@ from kido.solvers.one_contact import solve_bounded
 from kido.solvers.problem import CONTACT, DOFS, ISLANDS, NOT_FINITE, POSITION_SWEEPS, PROBLEM, SMALL_ROWS
 from kido.solvers.rows import INDEX, extra_velocity, push1, push_extra, velocity1
 
-STOP = 1e-4  # change of velocity in a sweep, relative to the largest bias, at which an island is done
+STOP_TOLERANCE = 1e-4  # change of velocity in a sweep, relative to the largest bias, at which an island is done
 SMALL_ISLAND = 20  # times the cap of sweeps for a small island, where masses may differ by thousands
 
 
@@ -79,7 +79,7 @@ def project_island(c, island, cap):
         return 0
     done = 0
     change = largest
-    while done < cap and change > STOP * largest:
+    while done < cap and change > STOP_TOLERANCE * largest:
         change = 0.0
         for e in range(c.island_start[island], c.island_start[island + 1]):
             b = c.island_block[e] & INDEX

@@ -27,7 +27,6 @@ MEMBERS = Schema(
     Field("position", "f", ("members", 3), "m", "its origin in the world"),
 )
 
-WIDE = 8  # loops over columns run over multiples of it: whole vector registers
 
 # One field for each number of a spatial vector: fields do not overlap, so that loops over columns become vector code.
 COLUMNS = Schema(

@@ -19,7 +19,7 @@ from kido.jit import callback, entry, kernel, view
 from kido.tree.schema import DATA, TREE
 
 NOT_CLOSED, INDEFINITE = -1, -2  # status of a call: above FAILED
-OPEN = 1e-8  # [m or rad] positions that settling leaves this far from closed are refused
+OPEN_TOLERANCE = 1e-8  # [m or rad] positions that settling leaves this far from closed are refused
 MISSED = 1e-12  # share of the accelerations by which rows may be missed before other partitions are looked for
 MORE = 10.0  # multiple of what was missed then, up to which it is put up with
 
@@ -111,9 +111,9 @@ def project_dependent(address, keeps, _b, _c):
         for k in range(d.u.shape[0]):
             d.u[k] = e.before[k]
     error = project_tree(t, d, lp, y, e, keeps)
-    if e.count[LOOSE] > 0 and error <= OPEN:
+    if e.count[LOOSE] > 0 and error <= OPEN_TOLERANCE:
         error = project_loose(t, d, lp, y, e, keeps)
-    if not error <= OPEN:
+    if not error <= OPEN_TOLERANCE:
         return NOT_CLOSED
     return 0
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 
-from kido.constraints.loop_factor import DROP, measure_all
+from kido.constraints.loop_factor import PIVOT_TOLERANCE, measure_all
 from kido.dynamics.embedding.aggregate_body import aggregate_rest
 from kido.dynamics.embedding.blocks import dot6
 from kido.dynamics.embedding.project_dependent import CLOSED, project_tree
@@ -27,7 +27,7 @@ from kido.kernels.forward_dynamics import start_bias
 from kido.kernels.integration import advance
 from kido.kernels.kinematics import transforms
 
-ROUNDING = 1e-12  # share of a row's largest number below which others are nothing
+ROUNDING_TOLERANCE = 1e-12  # share of a row's largest number below which others are nothing
 ROUNDS = 2  # of solving for the multipliers: the second takes off what rounding left
 STEPS = 20  # of Newton's method
 
@@ -47,7 +47,8 @@ def scale_loose(t, d, e):
         for k in range(n):
             largest = max(largest, math.fabs(e.G[a, k]))
         for k in range(n):
-            if math.fabs(e.G[a, k]) > ROUNDING * largest:  # a row that prescribed coordinates alone move has no scale
+            # A row that prescribed coordinates alone move has no scale.
+            if math.fabs(e.G[a, k]) > ROUNDING_TOLERANCE * largest:
                 total += e.G[a, k] * e.G[a, k] * e.kept_u[k]
         e.size[a] = 1.0 / math.sqrt(total) if total > 0.0 else 0.0
 
@@ -83,7 +84,7 @@ def factor_loose(t, d, lp, y, e):
         for a in range(j + 1, m):
             if e.Q[a, a] > e.Q[best, best]:
                 best = a
-        if not e.Q[best, best] > DROP:
+        if not e.Q[best, best] > PIVOT_TOLERANCE:
             break
         if best != j:
             for b in range(m):

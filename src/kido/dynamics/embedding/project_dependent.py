@@ -22,8 +22,8 @@ from kido.kernels.kinematics import transforms
 
 CLOSED = 1e-15  # [m or rad] rows this near to what they hold are met: near singular positions velocities feel the rest
 OPEN = 1e-10  # [m or rad] rows farther from it are not
-MISFIT = 1e-7  # share of the largest velocity by which rows left out may be missed
-DROP = 1e-4  # share of a row's largest number below which what is left of it is nothing
+MISFIT_TOLERANCE = 1e-7  # share of the largest velocity by which rows left out may be missed
+PIVOT_TOLERANCE = 1e-4  # share of a row's largest number below which what is left of it is nothing
 ROUGH, COARSE = 100.0, 1e-2  # the same by |phi|: off the positions that close a loop dependent rows look independent
 MAX_STEPS = 30
 MAX_MOVE = 0.3  # [m or rad] most that one step moves a coordinate
@@ -75,7 +75,7 @@ def partition(t, d, lp, y, e, c):
     """The partition of an aggregate at its present poses; counts a change of it."""
     aggregate_columns(d, e, c)
     measure_aggregate(d, lp, e, c)
-    e.drop[0] = min(max(ROUGH * openness(lp, y, e, c, 1), DROP), COARSE)
+    e.drop[0] = min(max(ROUGH * openness(lp, y, e, c, 1), PIVOT_TOLERANCE), COARSE)
     before, had = sum_of_dependent(e, c), e.rank[c]
     choose_partition(t, lp, e, c)
     if e.rank[c] != had or sum_of_dependent(e, c) != before:
@@ -207,7 +207,7 @@ def project_aggregate(t, d, lp, y, e, c, before):
     poor = is_poor(e, c) or not error <= OPEN
     if not poor and e.rank[c] < e.first_row[c + 1] - e.first_row[c]:
         largest, speed = misfit(d, lp, y, e, c)
-        poor = largest > MISFIT * speed
+        poor = largest > MISFIT_TOLERANCE * speed
     return error, poor
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 
 from kido.ik.analytical.families import motion_of
-from kido.ik.analytical.schema import ELBOW, LIMIT_VIOLATED, MOST, OUT_OF_REACH, SHOULDER, WRIST
+from kido.ik.analytical.schema import ELBOW, LIMIT_VIOLATED, MAX_SOLUTIONS, OUT_OF_REACH, SHOULDER, WRIST
 from kido.ik.analytical.vectors import (
-    IDENTITY,
     applied,
     direction,
     length,
@@ -19,6 +18,7 @@ from kido.ik.analytical.vectors import (
     wrapped,
 )
 from kido.jit import kernel
+from kido.joints.frames import IDENTITY
 from kido.math.elementary import arctan2
 from kido.math.so3 import compose
 
@@ -113,7 +113,7 @@ def _corrected(w, k, n, miss, turn):
     Returns distance and angle left.
     """
     size = w.size[0]
-    first = last = MOST - 1
+    first = last = MAX_SOLUTIONS - 1
     first -= 1
     _copy(w, k, first, n)
     left0, angle0 = length(miss), length(turn)
@@ -188,7 +188,7 @@ def refine(w, raw):
     family = len(w.order)
     size = w.size[0]
     count = 0
-    for k in range(min(raw, MOST - 2)):  # the last two rows of `found` are work space
+    for k in range(min(raw, MAX_SOLUTIONS - 2)):  # the last two rows of `found` are work space
         bits = w.mark[k]
         for j in range(n):
             w.found[count, j] = w.reference[j]

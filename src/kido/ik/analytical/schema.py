@@ -5,7 +5,7 @@ from __future__ import annotations
 from kido.jit import Field, Schema
 
 # Solutions of one call. The families here have at most eight; the rest is room for those that merge.
-MOST = 16
+MAX_SOLUTIONS = 16
 
 # Bits of a solution: the first two are its validity, the others name the singular pose that it is in.
 OUT_OF_REACH, LIMIT_VIOLATED, SHOULDER, ELBOW, WRIST = 1, 2, 4, 8, 16
@@ -31,11 +31,11 @@ ARM = Schema(
     Field("G", "f", (12,), doc="motion that the chain is to make: rotation, then translation [m]"),
     Field("goal", "f", (1, 3), "m", "where the tip is to be, in the base"),
     Field("reference", "f", ("joints",), "rad", "positions that free choices and turns stay close to"),
-    Field("raw", "f", (MOST, "family"), "rad", "solutions as the family finds them"),
-    Field("mark", "i", (MOST,), doc="their bits"),
-    Field("found", "f", (MOST, "joints"), "rad", "solutions in the chain's order, turned into limits"),
-    Field("error", "f", (MOST, 2), "m, rad", "distance and angle that each leaves, by forward kinematics"),
-    Field("flags", "i", (MOST,), doc="bits of the solutions in `found`"),
+    Field("raw", "f", (MAX_SOLUTIONS, "family"), "rad", "solutions as the family finds them"),
+    Field("mark", "i", (MAX_SOLUTIONS,), doc="their bits"),
+    Field("found", "f", (MAX_SOLUTIONS, "joints"), "rad", "solutions in the chain's order, turned into limits"),
+    Field("error", "f", (MAX_SOLUTIONS, 2), "m, rad", "distance and angle that each leaves, by forward kinematics"),
+    Field("flags", "i", (MAX_SOLUTIONS,), doc="bits of the solutions in `found`"),
     Field("J", "f", ("joints", 6), doc="columns of the tip's Jacobian"),
     Field("A", "f", ("joints", "joints1"), doc="normal equations of a correction"),
     Field("roots", "f", (24,), doc="work space of the root finder and of searches"),

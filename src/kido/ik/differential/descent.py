@@ -41,7 +41,7 @@ from kido.optimization.dense_qp.schema import QUADRATIC, SOLVED
 from kido.tree.schema import DATA, TREE
 
 DAMPING, MIN_DAMPING = 0.1, 1e-9  # of the cost, and at least
-SMALLEST, LARGEST = 1e-6, 1e12  # factors
+MIN_FACTOR, MAX_FACTOR = 1e-6, 1e12  # factors
 FAST = 0.5  # share of all costs that a step may leave to be taken at once
 NOTABLE = 1e-6  # share of a cost by which another one differs from it
 FADING = 1e-9  # [rad, m] steps that are smaller lead nowhere
@@ -90,7 +90,7 @@ def adapt(w, level):
     if promise > 0.0:
         y = 2.0 * (w.cost[level] - w.new_cost[level]) / promise - 1.0
         f = min(max(1.0 - y * y * y, 1.0 / 3.0), 2.0)
-        w.factor[level] = min(max(f * w.factor[level], SMALLEST), LARGEST)
+        w.factor[level] = min(max(f * w.factor[level], MIN_FACTOR), MAX_FACTOR)
 
 
 @kernel
@@ -256,7 +256,7 @@ def descend_levels(t, d, s, x, p, w, tree, data, tasks, own, count, most):
             break
         if total(w.new_cost, levels) <= FAST * before:
             for i in range(1, levels):
-                w.factor[i] = max(w.factor[i] / 3.0, SMALLEST)
+                w.factor[i] = max(w.factor[i] / 3.0, MIN_FACTOR)
             take_measures(w)
             if order(w, levels) > 0:
                 keep_best(d, w, order(w, levels) - 1)
@@ -279,7 +279,7 @@ def descend_levels(t, d, s, x, p, w, tree, data, tasks, own, count, most):
         refused += 1
         w.count[REFUSED_STEPS] += 1
         for i in range(max(-1 - found, 1) if found < 0 else 1, levels):
-            w.factor[i] = min(GROWTH * max(w.factor[i], 1e-3), LARGEST)
+            w.factor[i] = min(GROWTH * max(w.factor[i], 1e-3), MAX_FACTOR)
         back_to_best(d, w)
         status = assess(t, d, s, x, w, tree, data, tasks, own, w.cost, w.size)
         if status != OK:

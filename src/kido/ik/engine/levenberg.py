@@ -40,7 +40,7 @@ from kido.jit import kernel
 WINDOW = 4  # iterations after which an attempt must have gained something
 ROUNDING = 1e-15  # of costs: a smaller gain is none
 SMALL_GRADIENT = 1e-7  # beside the residual: an attempt ends
-CURVED = 1e-6  # share of the largest curvature by which one may be negative at a minimum
+CURVATURE_TOLERANCE = 1e-6  # share of the largest curvature by which one may be negative at a minimum
 NUDGES, NUDGE = 3, 1e-3  # times, and how far [rad, m], positions are moved from a saddle
 
 
@@ -158,7 +158,7 @@ def refine(t, d, s, w, limit):
         for c in range(w.g.shape[0]):
             scale = max(scale, math.fabs(w.A[c, c]))
         if largest <= w.measure[STATIONARY] * math.sqrt(2.0 * cost):
-            if nudges == NUDGES or solve_free(w, CURVED * scale):
+            if nudges == NUDGES or solve_free(w, CURVATURE_TOLERANCE * scale):
                 status = CLOSEST
                 break
             nudges += 1

@@ -45,8 +45,10 @@ from kido.optimization.dense_qp.schema import (
     WARM,
 )
 
-DEPENDENT = 1e-12  # part of a normal beyond the active ones, over its size in the metric of H^-1, that is nothing
-NOISE = 1e-9  # of the largest share, in a normal that depends on active ones, of one of them: below it is rounding
+# Part of a normal beyond the active ones, over its size in the metric of H^-1, that is nothing.
+DEPENDENCE_TOLERANCE = 1e-12
+# Of the largest share, in a normal that depends on active ones, of one of them: below it is rounding.
+NOISE_TOLERANCE = 1e-9
 ROUNDING = 100.0  # times the tolerance: by how much a constraint that depends on others may miss its bound
 
 
@@ -120,7 +122,7 @@ def rounding_of_shares(s):
     largest = 0.0
     for k in range(s.count[ACTIVE]):
         largest = max(largest, share_of(s, k))
-    return NOISE * largest
+    return NOISE_TOLERANCE * largest
 
 
 @kernel
@@ -149,7 +151,7 @@ def add(s, p, side, largest):
     sign, gap = 1.0, low - value
     if side == AT_UPPER or (side == EQUALITY and gap < 0.0):
         sign, gap = -1.0, value - high
-    nothing = (DEPENDENT * largest * norm) ** 2
+    nothing = (DEPENDENCE_TOLERANCE * largest * norm) ** 2
     own = 0.0  # multiplier of p
     while True:
         s.count[ITERATIONS] += 1

@@ -5,7 +5,7 @@ What is of mid-step stays as it is: poses, columns and X of the end have contain
 
 from __future__ import annotations
 
-from kido.constraints.loop_solve import OPEN
+from kido.constraints.loop_solve import CLOSURE_TOLERANCE, OPEN_TOLERANCE
 from kido.dynamics.embedding.project_dependent import (
     aggregate_transforms,
     close_aggregate,
@@ -24,8 +24,7 @@ from kido.kernels.kinematics import transforms
 from kido.simulation.aggregates.choose import reach
 from kido.simulation.aggregates.motion import implicit
 
-CLOSED = 1e-12  # [m or rad] rows this near to zero are met
-NEAR = 0.2  # [m or rad] most that dependent coordinates are moved by with all others
+MAX_DEPENDENT_MOVE = 0.2  # [m or rad] most that dependent coordinates are moved by with all others
 FEW = 1e-6  # [m or rad] the same from which on rows reduced before the last move do for one more
 STILL, ROUNDS = 1e-11, 5  # share of the velocities by which dependent ones may be off; rounds to get there, at most
 
@@ -60,7 +59,7 @@ def move_to_close(t, d, lp, y, e, end_d, end_e, z, tree_index, h):
             for s in range(e.first_place[c], e.first_place[c + 1]):
                 e.xb[s] = end_e.xb[s] if e.role[s] < 0 else 0.0
                 largest = max(largest, abs(e.xb[s]))
-    if largest > CLOSED and largest < NEAR:
+    if largest > CLOSURE_TOLERANCE and largest < MAX_DEPENDENT_MOVE:
         for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
             end_d.u[k] = 0.0
         answer_off(t, d, lp, e, z, tree_index, end_d.u, h)
@@ -103,13 +102,13 @@ def close_positions(t, d, lp, y, e, end_d, end_e, z, tree_index, h):
             aggregate_transforms(t, end_d, end_e, c)
             measure_aggregate(end_d, lp, end_e, c)
             error = openness(lp, y, end_e, c, 0)
-            if error > CLOSED and error < FEW:
+            if error > CLOSURE_TOLERANCE and error < FEW:
                 closing_direction_again(lp, y, end_e, c)
                 move_dependent(t, end_d, lp, end_e, c)
                 error = openness(lp, y, end_e, c, 0)
-            if not error <= CLOSED:
-                error = close_aggregate(t, end_d, lp, y, end_e, c, CLOSED)
-            closed = closed and error <= OPEN
+            if not error <= CLOSURE_TOLERANCE:
+                error = close_aggregate(t, end_d, lp, y, end_e, c, CLOSURE_TOLERANCE)
+            closed = closed and error <= OPEN_TOLERANCE
             worst = max(worst, openness(lp, y, end_e, -1 - i, 1))
     for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
         d.q[k] = end_d.q[k]

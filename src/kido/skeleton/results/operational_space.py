@@ -18,7 +18,7 @@ from kido.skeleton.results.selections import NOTHING
 from kido.skeleton.state.subsets import Dofs
 
 _ROWS = {"all": (0, 6), "angular": (0, 3), "linear": (3, 3)}
-_SHARE = 1e-10  # of the largest eigenvalue of a compliance, below which a direction does not move at all
+_COMPLIANCE_TOLERANCE = 1e-10  # of the largest eigenvalue of a compliance, below which a direction does not move at all
 
 
 class SkeletonOperationalSpace(SkeletonArticulated):
@@ -294,6 +294,6 @@ def _pseudo_inverse(A: Array) -> Array:
     if not len(A):
         return np.zeros_like(A)
     values, vectors = np.linalg.eigh(A)
-    kept = values > _SHARE * max(float(values[-1]), 0.0)
+    kept = values > _COMPLIANCE_TOLERANCE * max(float(values[-1]), 0.0)
     V = vectors[:, kept]
     return (V / values[kept]) @ V.T

@@ -18,7 +18,8 @@ from kido.skeleton.frames.jacobian_node import JacobianNode
 from kido.skeleton.results.workspace import Workspace
 from kido.skeleton.state.actuation import SkeletonActuation
 from kido.tree import data_for
-from kido.tree.selection import COLUMNS, MEMBERS, PATH, SUBSET, WIDE
+from kido.tree.nodes import WIDE
+from kido.tree.selection import COLUMNS, MEMBERS, PATH, SUBSET
 
 if TYPE_CHECKING:
     from kido.skeleton.body_node import BodyNode

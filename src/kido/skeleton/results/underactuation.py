@@ -19,7 +19,8 @@ from kido.skeleton.state.subsets import Dofs, indices_of
 if TYPE_CHECKING:
     from kido.skeleton.skeleton import Skeleton
 
-_WEAK = 1e-9  # share of the largest singular value below which passive coordinates are not coupled to active ones
+# Share of the largest singular value below which passive coordinates are not coupled to active ones.
+_COUPLING_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +133,7 @@ class ActivePassiveSplit:
         if not len(self.passive):
             return True
         sigma = np.linalg.svd(self.M_ap, compute_uv=False)
-        return bool(sigma[-1] > _WEAK * max(sigma[0], np.abs(self.M_pp).max()))
+        return bool(sigma[-1] > _COUPLING_TOLERANCE * max(sigma[0], np.abs(self.M_pp).max()))
 
     def non_collocated_accelerations(
         self, passive_accelerations: ArrayLike, passive_forces: ArrayLike | None = None, damping: float = 0.0
