@@ -26,7 +26,8 @@ settings.load_profile("kido")
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """A process for each core where all tests run; none beside this one where some are chosen, or watched."""
     option = config.option
-    named = any(not Path(argument.split("::")[0]).is_dir() for argument in config.args)
+    everything = (ROOT, ROOT / "tests")
+    named = any(Path(argument.split("::")[0]).resolve() not in everything for argument in config.args)
     if named or option.keyword or option.markexpr or option.collectonly or option.capture == "no":
         return 0
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -308,7 +308,7 @@ def test_open_while_running(tmp_path):
 
 SCRIPT = textwrap.dedent("""
     import sys
-    sys.path.insert(0, sys.argv[2])
+    sys.path[:0] = [sys.argv[2], sys.argv[2] + '/..']
     from test_recording import *
     world = make_world()
     with kido.Recorder(world, sys.argv[1], flush_interval=0.05, checkpoint_every=200):

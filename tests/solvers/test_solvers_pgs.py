@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from test_solvers_dantzig import slide, squeezed
 
 from kido.errors import ModelError
 from kido.solvers import AT_CAP, CAPPED, CONVERGED, ISLANDS, PGS, SOLVED, Dantzig, problem_matrices, solve_with
 from pyramid_truths import box_defect
 from solver_scenes import G, H, random_problem, stack
-from test_solvers_dantzig import slide, squeezed
 
 
 @pytest.mark.parametrize("relaxation", [1.0, 1.3])

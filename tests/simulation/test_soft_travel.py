@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from test_soft_bodies import soft_box
 
 import kido
 from kido.recording.world_description import world_from_dict, world_to_dict
-from test_soft_bodies import soft_box
 
 
 def test_a_description_makes_the_same_world() -> None:

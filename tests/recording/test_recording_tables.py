@@ -85,7 +85,7 @@ def test_a_killed_writer_leaves_whole_frames(tmp_path, delay):
     path = tmp_path / "a.h5"
     code = textwrap.dedent("""
         import sys
-        sys.path.insert(0, sys.argv[2])
+        sys.path[:0] = [sys.argv[2], sys.argv[2] + '/..']
         from test_recording_tables import *
         writer = TableWriter(sys.argv[1], TABLES, FORMAT, flush_interval=0.003)
         i = 0
@@ -134,7 +134,7 @@ def test_full_disk_is_an_error_and_keeps_what_was_committed(tmp_path):
     path = tmp_path / "a.h5"
     code = textwrap.dedent("""
         import sys, resource, signal
-        sys.path.insert(0, sys.argv[2])
+        sys.path[:0] = [sys.argv[2], sys.argv[2] + '/..']
         from test_recording_tables import *
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         writer = TableWriter(sys.argv[1], TABLES, FORMAT, flush_interval=1e9)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.optimize import nnls
+from test_solvers_dantzig import slide, squeezed
 
 from kido.errors import ModelError
 from kido.jit import Container
@@ -22,7 +23,6 @@ from kido.solvers import (
 )
 from pyramid_truths import polygon_radius, polyhedral_defect
 from solver_scenes import BOUNDED, Block, G, H, body, contact, problem, random_problem, stack
-from test_solvers_dantzig import slide, squeezed
 
 
 def solved(c: Container, solver: Lemke) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

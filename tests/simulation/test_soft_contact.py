@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from test_soft_bodies import GRAVITY, energy, momentum, soft_box
 
 import kido
 from kido import Inertia, SoftBodyNode, SoftMesh, World
-from test_soft_bodies import GRAVITY, energy, momentum, soft_box
 
 
 def contact_force(world: World, body: SoftBodyNode) -> np.ndarray:

@@ -163,7 +163,7 @@ def test_look_ats_are_searched_one_by_one() -> None:
 def test_plain_python_searches_alike() -> None:
     """With one lane, where nothing is compiled."""
     code = (
-        f"import sys; sys.path.insert(0, {os.path.dirname(__file__)!r})\n"
+        f"import sys; sys.path.insert(0, {os.path.dirname(os.path.dirname(__file__))!r})\n"
         "import numpy as np\n"
         "from kido.ik import IkSolver, Task\n"
         "from ik_arms import planar_arm\n"

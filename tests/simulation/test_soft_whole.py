@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from test_soft_bodies import POSE, TWIST, disturb, energy, momentum, soft_box
 
 import kido
 from kido import SoftBodyNode, SoftMesh, World
-from test_soft_bodies import POSE, TWIST, disturb, energy, momentum, soft_box
 
 
 def moving(automatic: float | None = None) -> tuple[World, SoftBodyNode]:

@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 import kido
 from kido import models
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 ROBOTS = ("arm7", "humanoid", "quadruped")
 WORLDS = {
     "stack": models.stack_scene(),

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from test_io_sdf import HINGE, SPHERE, joint, link, model
 
 import kido
 from kido.errors import FileFormatError, KidoError, MeshNotFoundError
 from kido.io import sdf
-from test_io_sdf import HINGE, SPHERE, joint, link, model
 
 A, B = link("a"), link("b")
 

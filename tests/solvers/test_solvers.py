@@ -393,7 +393,7 @@ def test_plain_python_gives_the_same():
         subprocess.run(
             [sys.executable, "-c", script],
             env={**os.environ, "NUMBA_DISABLE_JIT": flag},
-            cwd=Path(__file__).resolve().parents[1],
+            cwd=Path(__file__).resolve().parents[2],
             capture_output=True,
             text=True,
             check=True,

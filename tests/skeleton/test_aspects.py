@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import copy
 import pickle
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
 import kido
 import trees
+from example_aspects import Temperature
 
 
 @dataclass
@@ -19,17 +20,6 @@ class OccupancyGrid:
 
     cells: np.ndarray
     size: float = 0.1
-
-
-class Temperature(kido.Aspect):
-    @dataclass
-    class State:
-        kelvin: float = 293.15
-
-    @dataclass
-    class Properties:
-        conductivity: float = 50.0
-        tags: list[str] = field(default_factory=list)
 
 
 def carriers(skeleton: kido.Skeleton) -> list[kido.Carrier]:

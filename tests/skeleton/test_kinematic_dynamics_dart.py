@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from test_dynamics_dart import FILES, places, velocity_map
 
 import kido
 from kido.io import skel
-from test_dynamics_dart import FILES, places, velocity_map
 from trees import relative_error
 
 dartpy = pytest.importorskip("dartpy", reason="the package dartpy is not installed")

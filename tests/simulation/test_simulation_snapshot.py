@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import kido
+from example_aspects import Temperature
 from scenes import free, world
-from test_aspects import Temperature
 
 SHAPES = (kido.Box((0.2, 0.15, 0.1)), kido.Sphere(0.08), kido.Capsule(0.05, 0.1), kido.Cylinder(0.06, 0.1))
 
@@ -78,7 +78,7 @@ def advance(w: kido.World, steps: int) -> None:
 
 SCRIPT = """
 import sys
-sys.path.insert(0, {tests!r})
+sys.path[:0] = [{tests!r}, {tests!r} + '/..']
 import numpy as np, kido
 from test_simulation_snapshot import advance, heap, numbers
 w = heap({seed}, sleeping={sleeping})
