@@ -1,4 +1,4 @@
-"""Steps of worlds that hold loops: by compounds (CE), by elimination (TA), without loops; MuJoCo's equalities beside.
+"""Steps of worlds that hold loops: by aggregates (CE), by elimination (TA), without loops; MuJoCo's equalities beside.
 
     python -m benchmarks.closed_worlds [--rounds 500]
 

@@ -22,7 +22,7 @@ from benchmarks.timing import interleaved, machine, table
 from kido.jit.team import available_cores
 
 SIZES = (10, 100, 300, 1000, 3003)
-MOST_MUJOCO = 300
+MAX_MUJOCO = 300
 SLEEPY, SINGLE = 1000, 200  # steps until all sleeps, and steps timed by themselves
 PITCH, RADIUS = 0.5, 0.1  # [m]
 HEADER = (
@@ -96,7 +96,7 @@ def measure(count: int, repeats: int, time_step: float = TIME_STEP) -> list[str]
         shared.threads = None
         runs["all"] = shared.step
         calls["all"] = lambda: shared.step(steps)
-    if count <= MOST_MUJOCO:
+    if count <= MAX_MUJOCO:
         runs["mujoco"] = mujoco_step(count, time_step=time_step)
         calls["mujoco"] = lambda: runs["mujoco"](steps)
         runs["mujoco asleep"] = mujoco_step(count, asleep=True, time_step=time_step)

@@ -66,7 +66,7 @@ def tasks_of(robot: kido.Skeleton, soles: list, hands: list, moved: str, move: t
         modules.append(ik := InverseKinematics(node, "body", method))
         ik.target.relative_translation = node.world_transform[:3, 3] + move
     for level, ik in zip((0, 0, 1, 2, 2), modules):
-        ik.hierarchy_level, ik.gradient_method = level, LevenbergMarquardt()
+        ik.priority, ik.gradient_method = level, LevenbergMarquardt()
     return modules
 
 

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 if str(ROOT) not in sys.path:  # `benchmarks` is run from the repository and is not installed
     sys.path.insert(0, str(ROOT))
 
-MOST_PROCESSES = 8  # each imports all tests, which takes ten seconds and a gigabyte
+MAX_PROCESSES = 8  # each imports all tests, which takes ten seconds and a gigabyte
 
 # The first example may compile kernels, so time per example says nothing; the same examples every time.
 settings.register_profile("kido", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
@@ -26,11 +26,12 @@ settings.load_profile("kido")
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """A process for each core where all tests run; none beside this one where some are chosen, or watched."""
     option = config.option
-    named = any(not Path(argument.split("::")[0]).is_dir() for argument in config.args)
+    everything = (ROOT, ROOT / "tests")
+    named = any(Path(argument.split("::")[0]).resolve() not in everything for argument in config.args)
     if named or option.keyword or option.markexpr or option.collectonly or option.capture == "no":
         return 0
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(cores, MOST_PROCESSES) if cores > 1 else 0
+    return min(cores, MAX_PROCESSES) if cores > 1 else 0
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

@@ -52,9 +52,9 @@ def standing(robot: kido.Skeleton, hands: bool = True) -> dict[str, InverseKinem
         if hands:
             tasks[f"{side}_grip"] = InverseKinematics.on(robot.node(f"{side}_grip"), dofs="body")
             tasks[f"{side}_grip"].error_method = PositionError()
-            tasks[f"{side}_grip"].hierarchy_level = 2
+            tasks[f"{side}_grip"].priority = 2
     tasks["balance"] = robot.set(InverseKinematics(pelvis(robot), "all", BalanceError(MARGIN)))
-    tasks["balance"].hierarchy_level = 1
+    tasks["balance"].priority = 1
     for task in tasks.values():
         task.gradient_method = LevenbergMarquardt()
     return tasks

@@ -14,7 +14,7 @@ AGAIN = 0.01  # [s] after which a signal is sent anew whose exception was lost
 
 
 @contextmanager
-def heard(**signals: type[BaseException]) -> Iterator[None]:
+def deferred_signals(**signals: type[BaseException]) -> Iterator[None]:
     """Within it Ctrl-C does not go unheard.
 
     Python drops exceptions of callbacks that run while objects are freed, and a signal may come just then: what was

@@ -82,7 +82,7 @@ class RolloutPool:
         index = None if chosen is None else [s.name for s in world.skeletons].index(chosen.name)
         parts = slice(0, len(engine.data.q))
         if index is not None:
-            parts = slice(int(engine.tree.part_dof[index]), int(engine.tree.part_dof[index + 1]))
+            parts = slice(int(engine.tree.tree_dof[index]), int(engine.tree.tree_dof[index + 1]))
         self._index = index
         self._dofs = np.arange(parts.start, parts.stop)
         self._names = [engine.dof_name(int(k)) for k in self._dofs]

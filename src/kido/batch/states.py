@@ -174,7 +174,7 @@ def advanced_of(t, d, q, u, h, moved):
 
 @kernel
 def step_of(t, d, w, tau, row, h):
-    """One step of smooth motion from q, u in the work space, by the scheme of `kido.simulation.smooth`.
+    """One step of smooth motion from q, u in the work space, by the scheme of `kido.simulation.predict`.
 
     Returns:
         The index of a coordinate whose inertia is not positive, or -1.

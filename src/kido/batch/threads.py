@@ -44,9 +44,9 @@ class Threads:
             raise StateError(f"threads: expected a whole number above 0, got {threads!r}")
         self.skeleton = skeleton
         self.threads = 1 if JIT_DISABLED else int(threads)
-        self._forget()
+        self._invalidate()
 
-    def _forget(self) -> None:
+    def _invalidate(self) -> None:
         self._tree: Struct | None = None
         self._mixed: Struct | None = None
         self._spaces: dict[tuple[int, str], Struct] = {}
@@ -58,7 +58,7 @@ class Threads:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._forget()
+        self._invalidate()
 
     def _current_tree(self) -> Struct:
         """The skeleton's tree with all changes of the model, and work space that fits it."""

@@ -27,7 +27,7 @@ def hierarchy(skeleton: Skeleton, names: Sequence[str] = ()) -> CompositeIK:
 
     Args:
         skeleton: the model.
-        names: bodies or nodes, as NAME or NAME:LEVEL; without any, the model's own end effectors, or `limb_ends`.
+        names: bodies or nodes, as NAME or NAME:PRIORITY; without any, the model's own end effectors, or `limb_ends`.
 
     Raises:
         NameLookupError: there is no such body or node.
@@ -35,9 +35,9 @@ def hierarchy(skeleton: Skeleton, names: Sequence[str] = ()) -> CompositeIK:
     found = [_named(skeleton, name) for name in names] or _own(skeleton)
     whole = CompositeIK(skeleton)
     whole.solver = DifferentialSolver(max_iterations=FRAME_ITERATIONS, nudges=0, restarts=0)
-    for node, level in found:
+    for node, priority in found:
         ik = whole.add(InverseKinematics(node, dofs="body"))
-        ik.hierarchy_level = level
+        ik.priority = priority
     return whole
 
 
@@ -46,9 +46,9 @@ def _named(skeleton: Skeleton, name: str) -> tuple[JacobianNode, int]:
     nodes = {**nodes, **{body.name: body for body in skeleton.bodies}}
     if name in nodes:
         return nodes[name], 0
-    plain, sign, level = name.rpartition(":")
-    if sign and level.isdigit() and plain in nodes:
-        return nodes[plain], int(level)
+    plain, sign, priority = name.rpartition(":")
+    if sign and priority.isdigit() and plain in nodes:
+        return nodes[plain], int(priority)
     raise NameLookupError(f"body or end effector of {skeleton.name!r}", plain or name, list(nodes))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from kido.interrupts import heard
+from kido.interrupts import deferred_signals
 
 
 class Terminated(BaseException):
@@ -26,7 +26,7 @@ def ended_cleanly() -> Iterator[None]:
         return
     handler = signal.signal(signal.SIGTERM, _terminate)
     try:
-        with heard(SIGTERM=Terminated):
+        with deferred_signals(SIGTERM=Terminated):
             yield
     finally:
         signal.signal(signal.SIGTERM, handler)

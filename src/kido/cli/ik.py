@@ -36,7 +36,7 @@ def run(options: Ik) -> int:
 
     with Viewer(model, port=options.port, paused=True) as viewer:
         viewer.add_targets(whole)
-        names = ", ".join(f"{ik.node.name} (level {ik.hierarchy_level})" for ik in whole.modules)
+        names = ", ".join(f"{ik.node.name} (priority {ik.priority})" for ik in whole.modules)
         print(f"kido: targets: {names}", file=sys.stderr)
         print(f"kido: {viewer.url} (Ctrl-C ends)", file=sys.stderr, flush=True)
         return OK if viewer.run() else INTERRUPTED

@@ -137,7 +137,7 @@ class Ik:
     effector: Annotated[list[str], UseAppendAction, arg(metavar="NAME", help_behavior_hint="")] = field(
         default_factory=list
     )
-    """Body or end effector with a target; may be repeated; NAME:LEVEL sets its priority, 0 first. By default the end
+    """Body or end effector with a target; may be repeated; NAME:PRIORITY sets its priority, 0 first. By default the end
     effectors of the model, or else the ends of its limbs, those it stands on first."""
     skeleton: Annotated[str | None, arg(metavar="NAME", help_behavior_hint="")] = None
     """Skeleton of a world."""

@@ -13,8 +13,8 @@ from kido.cli.options import Simulate
 from kido.cli.progress import BAR, Counter, bar, hush
 
 PAGE_FPS = 60.0
-MOST_STEPS = 10**10
-_MOST_CHUNK = 0.1  # [s] of real time between two updates of the bar
+MAX_STEPS = 10**10
+_MAX_CHUNK = 0.1  # [s] of real time between two updates of the bar
 
 
 def run(options: Simulate) -> int:
@@ -84,8 +84,8 @@ def _advance(world: Any, options: Simulate, sampler: Any) -> Any:
     """Step to the end or to Ctrl-C, with a bar."""
     result = _start(world)
     duration = 5.0 if options.duration is None else options.duration
-    if duration / world.time_step > MOST_STEPS:
-        raise UsageError(f"{duration:g} s in steps of {world.time_step:g} s are more than {MOST_STEPS:,} steps")
+    if duration / world.time_step > MAX_STEPS:
+        raise UsageError(f"{duration:g} s in steps of {world.time_step:g} s are more than {MAX_STEPS:,} steps")
     total = round(duration / world.time_step)
     first, origin, chunk = world.num_steps, world.time, 1
     progress = bar(duration, options.quiet, bar_format=BAR)
@@ -102,7 +102,7 @@ def _advance(world: Any, options: Simulate, sampler: Any) -> Any:
                 result.timed += number
             if sampler is not None:
                 sampler(world)
-            chunk = max(1, min(4 * chunk, int(number * _MOST_CHUNK / max(took, 1e-9))))
+            chunk = max(1, min(4 * chunk, int(number * _MAX_CHUNK / max(took, 1e-9))))
             progress.set_postfix_str(f"{len(world.contacts)} contacts", refresh=False)
             progress.update(min(world.time - origin, duration) - progress.n)
     except KeyboardInterrupt:

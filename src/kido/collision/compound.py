@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kido.collision.container import PATCH_ROOM
+from kido.collision.container import MAX_PATCH_POINTS
 from kido.errors import ShapeError
 from kido.shapes import Heightmap, Hull
 
@@ -195,4 +195,4 @@ def map_arrays(maps: Sequence[tuple[Heightmap, float]]) -> dict[str, np.ndarray]
 def patch_sizes(needed: bool) -> dict[str, int]:
     """Sizes of the scratch of patches."""
     patches = PATCHES_KEPT if needed else 0
-    return {"patches": patches, "patch_points": patches * PATCH_ROOM}
+    return {"patches": patches, "patch_points": patches * MAX_PATCH_POINTS}

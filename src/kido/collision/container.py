@@ -27,9 +27,9 @@ PAIRS_FULL = 1  # more candidate pairs than the arrays hold; count[PAIRS_FOUND] 
 CONTACTS_FULL = 2  # more contacts than the arrays hold; count[CONTACTS_FOUND] tells how many
 NOT_FINITE = 4  # a body's pose is NaN or infinite
 
-MANIFOLD = 4  # most contacts of a pair
-PATCH = 8  # most contacts of a patch, of a pair of which a shape is not convex
-PATCH_ROOM = 32  # most points of a patch before it is reduced
+MAX_MANIFOLD = 4  # most contacts of a pair
+MAX_PATCH = 8  # most contacts of a patch, of a pair of which a shape is not convex
+MAX_PATCH_POINTS = 32  # most points of a patch before it is reduced
 SLOTS = 2  # places behind the shapes where the parts that are being looked at stand
 WORK = 64  # most points of a manifold before it is reduced, and corners of a face polygon
 
@@ -158,7 +158,7 @@ class COLLISION(Struct):
     patch_normal = floats("patch_points", 3, doc="from the pair's first shape to its second")
     patch_gap = floats("patch_points", unit="m")
     patch_key = integers("patch_points")
-    ring = integers(PATCH + 2, doc="outline of a patch")
+    ring = integers(MAX_PATCH + 2, doc="outline of a patch")
     corner = floats(SLOTS, 3, 3, unit="m", doc="triangle in a slot: corners from the slot's origin, in its axes")
     corner_vertex = integers(SLOTS, 6, doc="the triangle's row of `triangle`")
     corner_shape = integers(SLOTS, doc="compound or height map whose triangle it is")

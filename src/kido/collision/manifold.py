@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from kido.collision.container import COLLISION, MANIFOLD, WORK
+from kido.collision.container import COLLISION, MAX_MANIFOLD, WORK
 from kido.jit import kernel, view
 
 
@@ -67,7 +67,7 @@ def reduce_manifold(address, count, first_old, last_old):
     two, and the one that adds the largest area on the outside. Points whose key was in the previous manifold
     (old contacts first_old to last_old) are preferred by a tenth, so that ties do not flicker.
     """
-    if count <= MANIFOLD:
+    if count <= MAX_MANIFOLD:
         return count
     c = view(COLLISION, address)
     work_gap, work_keep, work_point = c.work_gap, c.work_keep, c.work_point

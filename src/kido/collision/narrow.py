@@ -15,9 +15,9 @@ from kido.collision.container import (
     CONTACTS,
     CONTACTS_FOUND,
     CONTACTS_FULL,
+    MAX_PATCH_POINTS,
     OLD_PAIRS,
     PAIRS,
-    PATCH_ROOM,
     PATCHES,
     PENDING,
 )
@@ -77,7 +77,7 @@ def write_patches(address, pair, first, sign):
     c = view(COLLISION, address)
     at = first
     for patch in range(c.count[PATCHES]):
-        for k in range(patch * PATCH_ROOM, patch * PATCH_ROOM + c.patch_count[patch]):
+        for k in range(patch * MAX_PATCH_POINTS, patch * MAX_PATCH_POINTS + c.patch_count[patch]):
             take_point(address, k)
             write_contacts(address, pair, at, 1, sign)
             at += 1

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from kido.collision.container import COLLISION, PATCH, PATCH_ROOM, PATCHES
+from kido.collision.container import COLLISION, MAX_PATCH, MAX_PATCH_POINTS, PATCHES
 from kido.jit import kernel, view
 
 SAME = 0.999999  # cosine of the angle of normals in one patch
@@ -93,14 +93,14 @@ def reduce_patch(address, patch):
     """Keeps at most PATCH points of a patch, moved to the front: its outline, and its deepest point if that is not
     as deep as one of these."""
     c = view(COLLISION, address)
-    count, base = c.patch_count[patch], patch * PATCH_ROOM
+    count, base = c.patch_count[patch], patch * MAX_PATCH_POINTS
     keep, gap, key = c.work_keep, c.patch_gap, c.patch_key
     deepest = base
     for k in range(base, base + count):
         keep[k - base] = 0
         if gap[k] < gap[deepest]:
             deepest = k
-    made, square = _outline(address, base, count, PATCH - 1)
+    made, square = _outline(address, base, count, MAX_PATCH - 1)
     lowest = 1e300
     for e in range(made):
         keep[c.ring[e] - base] = 1
@@ -126,7 +126,7 @@ def _patch_of(address, x, y, z):
     c = view(COLLISION, address)
     best, at = -2.0, 0
     for patch in range(c.count[PATCHES]):
-        k = patch * PATCH_ROOM
+        k = patch * MAX_PATCH_POINTS
         d = c.patch_normal[k, 0] * x + c.patch_normal[k, 1] * y + c.patch_normal[k, 2] * z
         if d > best:
             best, at = d, patch
@@ -147,7 +147,7 @@ def file_points(address, made, sign, part, size):
         return 0
     near = NEAR * size
     patch = _patch_of(address, sign * work_normal[0], sign * work_normal[1], sign * work_normal[2])
-    base = patch * PATCH_ROOM
+    base = patch * MAX_PATCH_POINTS
     for w in range(made):
         at = -1
         for k in range(base, base + c.patch_count[patch]):
@@ -157,7 +157,7 @@ def file_points(address, made, sign, part, size):
             if at < 0 and x * x + y * y + z * z < near * near:
                 at = k
         if at < 0:
-            if c.patch_count[patch] == PATCH_ROOM:
+            if c.patch_count[patch] == MAX_PATCH_POINTS:
                 reduce_patch(address, patch)
             at = base + c.patch_count[patch]
             c.patch_count[patch] += 1

@@ -21,10 +21,9 @@ from kido.collision.container import (
     SPHERES,
     TRIANGLE,
 )
+from kido.collision.geometry import HUGE
 from kido.collision.support import farthest_ball, hull_support
 from kido.jit import kernel, view
-
-HUGE = 1e100
 
 
 @kernel

@@ -20,8 +20,8 @@ import math
 from kido.collision.container import (
     COLLISION,
     COMPOUND,
-    MANIFOLD,
-    PATCH_ROOM,
+    MAX_MANIFOLD,
+    MAX_PATCH_POINTS,
     PATCHES,
     PUSH,
     SWEEP_BACK,
@@ -135,7 +135,7 @@ def deepest_patch_point(address):
     c = view(COLLISION, address)
     best, at = 1e300, 0
     for patch in range(c.count[PATCHES]):
-        for k in range(patch * PATCH_ROOM, patch * PATCH_ROOM + c.patch_count[patch]):
+        for k in range(patch * MAX_PATCH_POINTS, patch * MAX_PATCH_POINTS + c.patch_count[patch]):
             if c.patch_gap[k] < best:
                 best, at = c.patch_gap[k], k
     take_point(address, at)
@@ -312,7 +312,7 @@ def sweep_pair(address, function, s, t, pair):
         count, time = advance_pair(address, function, s, t, pair, -back, h, TOUCH * margin)
         if count > 0:
             made = min(count, WORK)
-            count = guard_middle(address, s, t, made, time) if made < MANIFOLD else made
+            count = guard_middle(address, s, t, made, time) if made < MAX_MANIFOLD else made
             bring_back(address, s, t, made, time)
             swept = 1
     restore_pose(c, s, 0)

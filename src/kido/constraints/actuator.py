@@ -16,7 +16,7 @@ import math
 
 from kido.constraints.joint import joint_row
 from kido.constraints.recovery import distance_biases
-from kido.constraints.sources import ERP, FROM_MIMIC, FROM_SERVO, FROM_SPEED_LIMIT, MAX_CORRECTION, TIME_STEP
+from kido.constraints.row_origins import ERP, FROM_MIMIC, FROM_SERVO, FROM_SPEED_LIMIT, MAX_CORRECTION, TIME_STEP
 from kido.jit import kernel, view
 from kido.joints.actuators import MIMIC, SERVO
 from kido.kernels.responses import RESPONSES, coordinate_row
@@ -81,8 +81,8 @@ def servo_target(t, d, src, k):
     target = d.command[k]
     if is_unlimited(t, k):
         lowest, highest = allowed_velocities(t, d, src, k)
-        part = t.part[t.body_of_dof[k]]
-        for i in range(t.part_dof[part], t.part_dof[part + 1]):
+        tree_index = t.tree_of_body[t.body_of_dof[k]]
+        for i in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
             m = t.multiplier[i]
             if t.actuator[i] == MIMIC and i + t.mimic[i] == k and m != 0.0 and is_unlimited(t, i):
                 low, high = allowed_velocities(t, d, src, i)

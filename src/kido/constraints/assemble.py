@@ -6,7 +6,7 @@ from kido.collision.container import CONTACTS
 from kido.constraints.actuator import add_actuator, is_dragged, most_actuator_rows, wanted_velocity
 from kido.constraints.contact import add_contact, ask_responses, pool_size
 from kido.constraints.joint import add_friction, add_limit, can_slide, is_turned, limit_is_near, position_rate
-from kido.constraints.sources import (
+from kido.constraints.row_origins import (
     BLOCKS_NEEDED,
     EXTRAS_NEEDED,
     POOL_NEEDED,
@@ -48,8 +48,8 @@ def needed(t, d, c, pr, src, s, responses):
         blocks, rows, pool = 2 * blocks, 2 * rows, 2 * pool
     for n in range(src.jointed[0]):
         k = src.joint_dof[n]
-        part = t.part[t.body_of_dof[k]]
-        if t.part_mobile[part] != 0:
+        tree_index = t.tree_of_body[t.body_of_dof[k]]
+        if t.tree_mobile[tree_index] != 0:
             number = most_actuator_rows(t, k)
             if t.lower[k] > -1e300 or t.upper[k] < 1e300:
                 number += 1 if t.lower[k] == t.upper[k] else 2
@@ -57,7 +57,7 @@ def needed(t, d, c, pr, src, s, responses):
                 number += 1
             blocks += number
             rows += number
-            pool += number * (t.part_dof[part + 1] - t.part_dof[part])
+            pool += number * (t.tree_dof[tree_index + 1] - t.tree_dof[tree_index])
             if may_have_row(t, d, pr, src, k):
                 ask_coordinate(t, responses, k)
     src.used[BLOCKS_NEEDED], src.used[ROWS_NEEDED], src.used[POOL_NEEDED] = blocks, rows, pool
@@ -89,13 +89,13 @@ def add_position_limits(t, d, pr, src, k, block, row, pool):
 
 @kernel
 def add_joints(t, d, pr, src, block, row, pool):
-    """Limits, friction and actuators of all mobile parts. Returns numbers of blocks, rows and pool entries in use.
+    """Limits, friction and actuators of all mobile trees. Returns numbers of blocks, rows and pool entries in use.
 
     Nothing of it moves a prescribed coordinate.
     """
     for n in range(src.jointed[0]):
         k = src.joint_dof[n]
-        if t.part_mobile[t.part[t.body_of_dof[k]]] == 0:
+        if t.tree_mobile[t.tree_of_body[t.body_of_dof[k]]] == 0:
             continue
         if is_turned(t, k) and can_slide(t, k):
             block, row, pool = add_position_limits(t, d, pr, src, k, block, row, pool)

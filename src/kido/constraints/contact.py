@@ -19,9 +19,10 @@ import math
 
 from kido.collision.container import PUSH
 from kido.constraints.actuator import number_prescribed
-from kido.constraints.contact_softness import YIELDING, set_slip_and_motion, set_spring
+from kido.constraints.applied_forces import applied_forces
+from kido.constraints.contact_softness import REGULARIZED, set_slip_and_motion, set_spring
 from kido.constraints.recovery import SOFT_SPEED, SOFTNESS, biases
-from kido.constraints.sources import (
+from kido.constraints.row_origins import (
     FROM_CONTACT,
     MAX_CORRECTION,
     NEWTON,
@@ -29,7 +30,6 @@ from kido.constraints.sources import (
     SLOP,
     TIME_STEP,
 )
-from kido.constraints.standing_forces import standing_forces
 from kido.constraints.surfaces import (
     DIRECTION_OF,
     ERP_CFM,
@@ -56,12 +56,12 @@ from kido.math.so3 import cross, rotate_inverse
 from kido.solvers.problem import CONTACT
 
 SQUEEZE = 10.0  # [m/s] change of velocity in a step beyond which contacts with prescribed bodies give way
-LEAST_WAY = 1e-3
-MOST_WAY = 0.05
+MIN_WAY = 1e-3
+MAX_WAY = 0.05
 LOCKED = 1e-5  # a contact with less compliance than this share of its bodies' own inverse mass is left out
 
 
-MOST_FRICTION = 1e8  # a cone as good as a half space; more drowns the normal impulse in rounding
+MAX_FRICTION = 1e8  # a cone as good as a half space; more drowns the normal impulse in rounding
 
 
 @kernel
@@ -119,7 +119,7 @@ def set_tangents(d, c, s, pr, src, k, block, row):
     src.tangent[block, 0], src.tangent[block, 1], src.tangent[block, 2] = one * a0, one * a1, one * a2
     src.tangent[block, 3], src.tangent[block, 4], src.tangent[block, 5] = two * b0, two * b1, two * b2
     src.share[block, 0], src.share[block, 1] = one, two
-    pr.mu[block] = min(mu, MOST_FRICTION)
+    pr.mu[block] = min(mu, MAX_FRICTION)
 
 
 @kernel
@@ -127,15 +127,15 @@ def segment_length(t, body):
     """Number of coordinates that move with a body; 0 if none does."""
     if body < 0 or t.moves[body] == 0:
         return 0
-    part = t.part[body]
-    return t.part_dof[part + 1] - t.part_dof[part]
+    tree_index = t.tree_of_body[body]
+    return t.tree_dof[tree_index + 1] - t.tree_dof[tree_index]
 
 
 @kernel
 def pool_size(t, a, b):
     """Pool entries that a contact between bodies a and b needs."""
     na, nb = segment_length(t, a), segment_length(t, b)
-    if na > 0 and nb > 0 and t.part[a] == t.part[b]:
+    if na > 0 and nb > 0 and t.tree_of_body[a] == t.tree_of_body[b]:
         nb = 0
     return 3 * (na + nb)
 
@@ -176,8 +176,8 @@ def is_driven(t, body):
     """Whether a prescribed coordinate moves a body, or others of its skeleton."""
     if segment_length(t, body) == 0:
         return False
-    part = t.part[body]
-    return number_prescribed(t, t.part_dof[part], t.part_dof[part + 1]) > 0
+    tree_index = t.tree_of_body[body]
+    return number_prescribed(t, t.tree_dof[tree_index], t.tree_dof[tree_index + 1]) > 0
 
 
 @kernel
@@ -214,10 +214,10 @@ def segment_rate(t, d, pr, src, body, at, dof, length):
     """Share of a segment in the normal acceleration that standing forces give; uses d.e and d.B."""
     a = 0.0
     if length > 0:
-        part = t.part[body]
+        tree_index = t.tree_of_body[body]
         if view(RESPONSES, src.responses[0]).free[body] != NOT_FREE:
             complete_free_body(t, d, body)
-        standing_forces(t, d, t.part_body[part], t.part_body[part + 1])
+        applied_forces(t, d, t.tree_body[tree_index], t.tree_body[tree_index + 1])
         for k in range(length):
             a += pr.Y[at + k] * d.e[dof + k]
     return a
@@ -303,7 +303,7 @@ def set_bias(t, d, c, pr, src, s, k, block, properties, compliance, a, b):
             erp, cfm = s.number[properties, SOFTNESS_1], s.number[properties, SOFTNESS_2]
             pr.bias[row] = gap / h if gap > 0.0 else -min(erp * max(-gap - slop, 0.0), most) / h
             pr.compliance[row] = cfm / h
-            pr.position_bias[block] = YIELDING
+            pr.position_bias[block] = REGULARIZED
             return True
     pr.bias[row], pr.position_bias[block] = biases(src, gap, slop, most)
     src.correction[block] = min(pr.bias[row], 0.0)
@@ -342,7 +342,7 @@ def segment_velocity(pr, at, dof, length):
 
 
 @kernel
-def comes_on(t, pr, block, a, b):
+def is_approaching(t, pr, block, a, b):
     """Whether a body moved by prescription comes towards the other of a contact."""
     return (is_driven(t, a) and segment_velocity(pr, pr.at_a[block], pr.dof_a[block], pr.len_a[block]) < 0.0) or (
         is_driven(t, b) and segment_velocity(pr, pr.at_b[block], pr.dof_b[block], pr.len_b[block]) < 0.0
@@ -350,16 +350,16 @@ def comes_on(t, pr, block, a, b):
 
 
 @kernel
-def give_way(pr, row, compliance, least):
+def soften(pr, row, compliance, least):
     """Softness of a contact with what is moved by prescription, as a share of its own compliance.
 
     A body between a prescribed plate that comes on and a wall can satisfy neither: without softness impulses grow
-    without bound, and what a solver then stops at has any velocity. The share is at least LEAST_WAY where the
+    without bound, and what a solver then stops at has any velocity. The share is at least MIN_WAY where the
     prescribed body comes on and nothing bounces; and with x the last impulse as a change of velocity over SQUEEZE,
-    MOST_WAY x^2 / (1 + x^2): nothing to speak of where a body or a pile rides on a lift.
+    MAX_WAY x^2 / (1 + x^2): nothing to speak of where a body or a pile rides on a lift.
     """
     x = compliance * pr.impulse[row] / SQUEEZE
-    share = max(least, MOST_WAY * x * x / (1.0 + x * x))
+    share = max(least, MAX_WAY * x * x / (1.0 + x * x))
     pr.compliance[row] = max(pr.compliance[row], share * compliance)
 
 
@@ -372,7 +372,7 @@ def add_contact(t, d, c, pr, src, s, responses, k, block, row, pool):
     """
     a, b = c.body_a[k], c.body_b[k]
     na, nb = segment_length(t, a), segment_length(t, b)
-    same = na > 0 and nb > 0 and t.part[a] == t.part[b]
+    same = na > 0 and nb > 0 and t.tree_of_body[a] == t.tree_of_body[b]
     length_b = 0 if same else nb
     size = 3 * (na + length_b)
     if size == 0:
@@ -390,13 +390,13 @@ def add_contact(t, d, c, pr, src, s, responses, k, block, row, pool):
     pr.at_a[block], pr.at_b[block] = pool, pool + 3 * na
     pr.dof_a[block], pr.dof_b[block] = 0, 0
     if na > 0:
-        pr.dof_a[block] = t.part_dof[t.part[a]]
+        pr.dof_a[block] = t.tree_dof[t.tree_of_body[a]]
         contact_rows(d, c, pr, src, responses, k, block, a, -1.0, pool, na)
     if nb > 0:
         if same:
             contact_rows(d, c, pr, src, responses, k, block, b, 1.0, pool, na)
         else:
-            pr.dof_b[block] = t.part_dof[t.part[b]]
+            pr.dof_b[block] = t.tree_dof[t.tree_of_body[b]]
             contact_rows(d, c, pr, src, responses, k, block, b, 1.0, pool + 3 * na, nb)
     compliance = own_compliance(pr, block)
     driven = (not free_a and is_driven(t, a)) or (not free_b and is_driven(t, b))
@@ -413,6 +413,6 @@ def add_contact(t, d, c, pr, src, s, responses, k, block, row, pool):
         return 0
     warm_start(c, pr, src, k, block)
     if driven:
-        exact = pr.restitution[block] > 0.0 or not comes_on(t, pr, block, a, b)
-        give_way(pr, row, compliance, 0.0 if exact else LEAST_WAY)
+        exact = pr.restitution[block] > 0.0 or not is_approaching(t, pr, block, a, b)
+        soften(pr, row, compliance, 0.0 if exact else MIN_WAY)
     return size

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kido.constraints.sources import TIME_STEP
+from kido.constraints.row_origins import TIME_STEP
 from kido.constraints.surfaces import (
     MOVING,
     SECONDARY_SLIP,
@@ -16,7 +16,7 @@ from kido.constraints.surfaces import (
 )
 from kido.jit import kernel
 
-YIELDING = 1e6  # [m/s] position correction leaves soft contacts alone
+REGULARIZED = 1e6  # [m/s] position correction leaves soft contacts alone
 
 
 @kernel
@@ -59,7 +59,7 @@ def set_spring(c, pr, src, s, k, block, properties, compliance, before):
     resolved = 0.0
     if s.number[properties, SOFTNESS_KIND] != SPRING_DAMPER_AT_END:
         resolved = min(max((4.0 - (h * stiffness + damping) * h * compliance) / 3.0, 0.0), 1.0)
-    pr.position_bias[block] = YIELDING
+    pr.position_bias[block] = REGULARIZED
     if gap > 0.0 and resolved > 0.0:
         return False
     new, old, part = 1.0 - 0.75 * resolved, 0.25 * resolved, 0.5 * resolved

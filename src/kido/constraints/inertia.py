@@ -49,9 +49,9 @@ def fill_inertia(address, dof, unused_1, unused_2):
     c = view(PROBLEM, address)
     t = view(TREE, c.stage[STAGE_INERTIA_OF])
     d = view(DATA, c.stage[STAGE_INERTIA_OF + 1])
-    part = t.part[t.body_of_dof[dof]]
-    first = t.part_body[part]
-    begin, end = t.part_dof[part], t.part_dof[part + 1]
+    tree_index = t.tree_of_body[t.body_of_dof[dof]]
+    first = t.tree_body[tree_index]
+    begin, end = t.tree_dof[tree_index], t.tree_dof[tree_index + 1]
     n = end - begin
     if c.stage[STAGE_RESPONSES] != 0 and view(RESPONSES, c.stage[STAGE_RESPONSES]).free[first] != NOT_FREE:
         free_mass_matrix(t, d, first, c.inertia, c.inertia_at[begin] - 1)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from kido.constraints.recovery import distance_biases
-from kido.constraints.sources import FROM_FRICTION, FROM_LIMIT, TIME_STEP
+from kido.constraints.row_origins import FROM_FRICTION, FROM_LIMIT, TIME_STEP
 from kido.jit import kernel, view
 from kido.joints.kinds import FREE
 from kido.kernels.impulse import joint_impulse_row
@@ -23,15 +23,15 @@ NEAR = 0.02  # [rad or m] a limit this near takes part: other impulses may push 
 @kernel
 def joint_row(t, d, pr, src, k, sign, block, row, pool):
     """Make a block of one row on coordinate k, with velocity sign * u_k. Returns its pool entries."""
-    part = t.part[t.body_of_dof[k]]
-    length = t.part_dof[part + 1] - t.part_dof[part]
+    tree_index = t.tree_of_body[t.body_of_dof[k]]
+    length = t.tree_dof[tree_index + 1] - t.tree_dof[tree_index]
     for q in range(pool, pool + length):
         pr.J[q] = 0.0
         pr.Y[q] = 0.0
     coordinate_row(t, d, view(RESPONSES, src.responses[0]), k, sign, pr.J, pr.Y, pool)
     pr.kind[block] = BOUNDED
     pr.row[block] = row
-    pr.dof_a[block], pr.len_a[block], pr.at_a[block] = t.part_dof[part], length, pool
+    pr.dof_a[block], pr.len_a[block], pr.at_a[block] = t.tree_dof[tree_index], length, pool
     pr.dof_b[block], pr.len_b[block], pr.at_b[block] = 0, 0, pool
     pr.more_count[block] = 0
     pr.mu[block], pr.floor[block], pr.restitution[block] = 0.0, 0.0, 0.0
@@ -76,7 +76,7 @@ def position_rate(t, d, k, u):
 def position_row(t, d, pr, k, sign, pool, length):
     """Make the row of coordinate k that of its position where `is_turned`: a row of R."""
     i = t.body_of_dof[k]
-    first, part = t.first_dof[i], t.part[i]
+    first, tree_index = t.first_dof[i], t.tree_of_body[i]
     R = rotation_vector_to_matrix(d.q[first], d.q[first + 1], d.q[first + 2])
     for q in range(pool, pool + length):
         pr.J[q] = 0.0
@@ -85,7 +85,7 @@ def position_row(t, d, pr, k, sign, pool, length):
     y = 1.0 if k == first + 4 else 0.0
     z = 1.0 if k == first + 5 else 0.0
     a, b, c = rotate_inverse(R, sign * x, sign * y, sign * z)
-    begin, end = t.part_body[part], t.part_body[part + 1]
+    begin, end = t.tree_body[tree_index], t.tree_body[tree_index + 1]
     for j in range(3):
         along = a if j == 0 else (b if j == 1 else c)
         joint_impulse_row(t, d, begin, end, first + 3 + j, along, pr.J, pr.Y, pool)

@@ -37,7 +37,7 @@ from kido.constraints.loop_schema import (
     USER_COUNT,
 )
 from kido.constraints.recovery import distance_biases
-from kido.constraints.sources import (
+from kido.constraints.row_origins import (
     BLOCKS_NEEDED,
     ERP,
     EXTRAS_NEEDED,
@@ -54,22 +54,22 @@ from kido.solvers.problem import BLOCKS, BOUNDED, ROWS
 from kido.solvers.rows import num_segments, segment
 
 STIFF = 1e-6  # softness, relative to the compliance without them, of blocks that eliminated rows hold in a direction
-HELD = 1e-9  # share of its compliance below which a direction counts as held
-MOST_FORCE = 1e100  # bound in place of none for rows that are no business of the position correction
+HELD_TOLERANCE = 1e-9  # share of its compliance below which a direction counts as held
+MAX_FORCE = 1e100  # bound in place of none for rows that are no business of the position correction
 
 
 @kernel
-def part_length(t, part):
-    """Coordinates of a part that moves; 0 for none (-1) and for immobile ones."""
-    if part < 0 or t.part_mobile[part] == 0:
+def tree_length(t, tree_index):
+    """Coordinates of a tree that moves; 0 for none (-1) and for immobile ones."""
+    if tree_index < 0 or t.tree_mobile[tree_index] == 0:
         return 0
-    return t.part_dof[part + 1] - t.part_dof[part]
+    return t.tree_dof[tree_index + 1] - t.tree_dof[tree_index]
 
 
 @kernel
-def is_embedded(lp, part):
-    """Whether the loops of a part are compounds in this step: responses have them, and are made elsewhere."""
-    g = lp.part_group[part]
+def is_embedded(lp, tree_index):
+    """Whether the loops of a tree are aggregates in this step: responses have them, and are made elsewhere."""
+    g = lp.tree_group[tree_index]
     return g >= 0 and lp.embedded[g] != 0
 
 
@@ -88,17 +88,17 @@ def begin_block(pr, src, block, row, pool):
 
 
 @kernel
-def add_segment(t, lp, pr, block, part, pool):
-    """Give a block a segment over one more part that moves, with zero rows. Returns where its rows start."""
-    length = part_length(t, part)
+def add_segment(t, lp, pr, block, tree_index, pool):
+    """Give a block a segment over one more tree that moves, with zero rows. Returns where its rows start."""
+    length = tree_length(t, tree_index)
     size = length if pr.kind[block] == BOUNDED else 3 * length
     for k in range(pool, pool + size):
         pr.J[k] = 0.0
         pr.Y[k] = 0.0
     if pr.len_a[block] == 0:
-        pr.dof_a[block], pr.len_a[block], pr.at_a[block] = t.part_dof[part], length, pool
+        pr.dof_a[block], pr.len_a[block], pr.at_a[block] = t.tree_dof[tree_index], length, pool
     elif pr.len_b[block] == 0:
-        pr.dof_b[block], pr.len_b[block], pr.at_b[block] = t.part_dof[part], length, pool
+        pr.dof_b[block], pr.len_b[block], pr.at_b[block] = t.tree_dof[tree_index], length, pool
     else:
         first, number, used = pr.more_first[block], pr.more_count[block], lp.count[EXTRAS]
         if first + number != used:  # those that it has move to the end
@@ -108,18 +108,18 @@ def add_segment(t, lp, pr, block, part, pool):
                 pr.more_at[used + x] = pr.more_at[first + x]
             pr.more_first[block] = used
             used += number
-        pr.more_dof[used], pr.more_len[used], pr.more_at[used] = t.part_dof[part], length, pool
+        pr.more_dof[used], pr.more_len[used], pr.more_at[used] = t.tree_dof[tree_index], length, pool
         pr.more_count[block] = number + 1
         lp.count[EXTRAS] = used + 1
     return pool
 
 
 @kernel
-def segment_of(t, pr, block, part):
-    """Where the rows of a block over a part start; -1 if it has none there."""
+def segment_of(t, pr, block, tree_index):
+    """Where the rows of a block over a tree start; -1 if it has none there."""
     for k in range(num_segments(pr, block)):
         dof, length, at = segment(pr, block, k)
-        if length > 0 and dof == t.part_dof[part]:
+        if length > 0 and dof == t.tree_dof[tree_index]:
             return at
     return -1
 
@@ -139,7 +139,7 @@ def row_rate(pr, block, u):
 def set_row(lp, pr, src, r, block, row, start_u):
     """Bias, softness and bounds of a row that is a block."""
     h = src.parameter[TIME_STEP]
-    lower, upper = max(lp.lower[r] * h, -MOST_FORCE), min(lp.upper[r] * h, MOST_FORCE)
+    lower, upper = max(lp.lower[r] * h, -MAX_FORCE), min(lp.upper[r] * h, MAX_FORCE)
     if lp.mode[r] == ONE_SIDED:
         lower, upper = 0.0, math.inf
         pr.bias[row], pr.position_bias[block] = distance_biases(src, lp.phi[r])
@@ -175,13 +175,13 @@ def add_bodies(t, d, lp, pr, r, block, pool):
     for side in range(2):
         body = lp.body_a[c] if side == 0 else lp.body_b[c]
         if is_moved(t, body):
-            part = t.part[body]
-            at = segment_of(t, pr, block, part)
+            tree_index = t.tree_of_body[body]
+            at = segment_of(t, pr, block, tree_index)
             if at < 0:
-                at = add_segment(t, lp, pr, block, part, pool + used)
-                used += part_length(t, part)
+                at = add_segment(t, lp, pr, block, tree_index, pool + used)
+                used += tree_length(t, tree_index)
             sign = -1.0 if side == 0 else 1.0
-            if is_embedded(lp, part):
+            if is_embedded(lp, tree_index):
                 add_body_jacobian(t, d, lp, r, body, sign, pr.J, at)
             else:
                 add_body_row(t, d, lp, r, body, sign, pr.J, pr.Y, at)
@@ -193,21 +193,21 @@ def add_coordinates(t, d, lp, pr, r, block, pool):
     """Segments of row r on the coordinates of its coupler. Returns pool entries used."""
     c, used = lp.of[r], 0
     for e in range(lp.first_term[c], lp.first_term[c + 1]):
-        part = t.part[t.body_of_dof[lp.term_dof[e]]]
-        if part_length(t, part) > 0 and segment_of(t, pr, block, part) < 0:
-            at = add_segment(t, lp, pr, block, part, pool + used)
-            used += part_length(t, part)
-            if is_embedded(lp, part):
-                add_coupler_jacobian(t, lp, r, part, pr.J, at)
+        tree_index = t.tree_of_body[t.body_of_dof[lp.term_dof[e]]]
+        if tree_length(t, tree_index) > 0 and segment_of(t, pr, block, tree_index) < 0:
+            at = add_segment(t, lp, pr, block, tree_index, pool + used)
+            used += tree_length(t, tree_index)
+            if is_embedded(lp, tree_index):
+                add_coupler_jacobian(t, lp, r, tree_index, pr.J, at)
             else:
-                add_coupler_row(t, d, lp, r, part, pr.J, pr.Y, at)
+                add_coupler_row(t, d, lp, r, tree_index, pr.J, pr.Y, at)
     return used
 
 
 @kernel
-def add_half(t, d, lp, part, p):
-    """Add p / 2 times the response in lp.kept_u to the predicted velocities of a part, and clear it."""
-    for k in range(t.part_dof[part], t.part_dof[part + 1]):
+def add_half(t, d, lp, tree_index, p):
+    """Add p / 2 times the response in lp.kept_u to the predicted velocities of a tree, and clear it."""
+    for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
         d.u[k] += 0.5 * p * lp.kept_u[k]
         lp.kept_u[k], lp.load[k] = 0.0, 0.0
 
@@ -227,18 +227,22 @@ def predict_rows(t, d, lp):
             continue
         c = lp.of[r]
         if lp.kind[r] == COUPLE:
-            for part in range(t.part_mobile.shape[0]):
-                if part_length(t, part) > 0 and not is_embedded(lp, part):
-                    add_coupler_row(t, d, lp, r, part, lp.load, lp.kept_u, t.part_dof[part])
-                    add_half(t, d, lp, part, p)
+            for tree_index in range(t.tree_mobile.shape[0]):
+                if tree_length(t, tree_index) > 0 and not is_embedded(lp, tree_index):
+                    add_coupler_row(t, d, lp, r, tree_index, lp.load, lp.kept_u, t.tree_dof[tree_index])
+                    add_half(t, d, lp, tree_index, p)
         else:
             for side in range(2):
                 body = lp.body_a[c] if side == 0 else lp.body_b[c]
-                if is_moved(t, body) and part_length(t, t.part[body]) > 0 and not is_embedded(lp, t.part[body]):
-                    part = t.part[body]
+                if (
+                    is_moved(t, body)
+                    and tree_length(t, t.tree_of_body[body]) > 0
+                    and not is_embedded(lp, t.tree_of_body[body])
+                ):
+                    tree_index = t.tree_of_body[body]
                     sign = -1.0 if side == 0 else 1.0
-                    add_body_row(t, d, lp, r, body, sign, lp.load, lp.kept_u, t.part_dof[part])
-                    add_half(t, d, lp, part, p)
+                    add_body_row(t, d, lp, r, body, sign, lp.load, lp.kept_u, t.tree_dof[tree_index])
+                    add_half(t, d, lp, tree_index, p)
 
 
 @kernel
@@ -270,10 +274,10 @@ def add_rows(t, d, lp, pr, src, start_u, block, row, pool):
 
 
 @kernel
-def moves_coordinates(t, us, r, part):
-    """Whether a user's row is over coordinates of a part that moves."""
-    if part_length(t, part) > 0:
-        for k in range(t.part_dof[part], t.part_dof[part + 1]):
+def moves_coordinates(t, us, r, tree_index):
+    """Whether a user's row is over coordinates of a tree that moves."""
+    if tree_length(t, tree_index) > 0:
+        for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
             if us.J[r, k] != 0.0:
                 return True
     return False
@@ -285,14 +289,14 @@ def add_user_rows(t, d, lp, us, pr, src, block, row, pool):
     for r in range(us.count[USER_COUNT]):
         begin_block(pr, src, block, row, pool)
         used = 0
-        for part in range(t.part_mobile.shape[0]):
-            if moves_coordinates(t, us, r, part):
-                at, begin = add_segment(t, lp, pr, block, part, pool + used), t.part_dof[part]
-                used += part_length(t, part)
-                for k in range(begin, t.part_dof[part + 1]):
+        for tree_index in range(t.tree_mobile.shape[0]):
+            if moves_coordinates(t, us, r, tree_index):
+                at, begin = add_segment(t, lp, pr, block, tree_index, pool + used), t.tree_dof[tree_index]
+                used += tree_length(t, tree_index)
+                for k in range(begin, t.tree_dof[tree_index + 1]):
                     pr.J[at + k - begin] = us.J[r, k]
-                if not is_embedded(lp, part):
-                    generalized_row(t, d, t.part_body[part], t.part_body[part + 1], pr.J, pr.Y, at)
+                if not is_embedded(lp, tree_index):
+                    generalized_row(t, d, t.tree_body[tree_index], t.tree_body[tree_index + 1], pr.J, pr.Y, at)
         if used > 0:
             src.origin[block] = FROM_USER
             src.index[block] = r
@@ -311,7 +315,7 @@ def group_of_segment(t, lp, dof, length):
     """Group of the part of a segment; -1: none, as for points of soft skins, which stand behind the coordinates."""
     if length == 0 or dof >= t.body_of_dof.shape[0]:
         return -1
-    return lp.part_group[t.part[t.body_of_dof[dof]]]
+    return lp.tree_group[t.tree_of_body[t.body_of_dof[dof]]]
 
 
 @kernel
@@ -342,16 +346,16 @@ def room_to_widen(t, lp, pr, block):
 
 @kernel
 def constrain(t, lp, pr, block, g):
-    """Take what group g's rows prevent off the responses of a block, which has segments over all its parts."""
+    """Take what group g's rows prevent off the responses of a block, which has segments over all its trees."""
     rows = 1 if pr.kind[block] == BOUNDED else 3
     for r in range(rows):
         for s in range(lp.group_slot[g], lp.group_slot[g + 1]):
             lp.right[s] = 0.0
         for e in range(lp.group_member[g], lp.group_member[g + 1]):
-            part = lp.member[e]
-            length = part_length(t, part)
-            at = segment_of(t, pr, block, part) + r * length
-            begin = lp.group_pool[g] + lp.part_local[part]
+            tree_index = lp.member[e]
+            length = tree_length(t, tree_index)
+            at = segment_of(t, pr, block, tree_index) + r * length
+            begin = lp.group_pool[g] + lp.tree_local[tree_index]
             for s in range(lp.group_slot[g], lp.group_slot[g + 1]):
                 value = 0.0
                 for k in range(length):
@@ -360,10 +364,10 @@ def constrain(t, lp, pr, block, g):
                 begin += lp.group_dofs[g]
         solve(lp, g)
         for e in range(lp.group_member[g], lp.group_member[g + 1]):
-            part = lp.member[e]
-            length = part_length(t, part)
-            at = segment_of(t, pr, block, part) + r * length
-            begin = lp.group_pool[g] + lp.part_local[part]
+            tree_index = lp.member[e]
+            length = tree_length(t, tree_index)
+            at = segment_of(t, pr, block, tree_index) + r * length
+            begin = lp.group_pool[g] + lp.tree_local[tree_index]
             for s in range(lp.group_slot[g], lp.group_slot[g + 1]):
                 for k in range(length):
                     pr.Y[at + k] += lp.left[s] * lp.Y[begin + k]
@@ -399,7 +403,7 @@ def has_lost_rank(pr, block, before):
     first = w00 * w11 - w01 * w01 + w00 * w22 - w02 * w02 + w11 * w22 - w12 * w12
     whole = w00 * (w11 * w22 - w12 * w12) - w01 * (w01 * w22 - w12 * w02) + w02 * (w01 * w12 - w11 * w02)
     # Ratios of neighbouring invariants are the eigenvalues, from the least to the largest, to within a factor of three.
-    return not (first > HELD * before * (w00 + w11 + w22) and whole > HELD * before * first)
+    return not (first > HELD_TOLERANCE * before * (w00 + w11 + w22) and whole > HELD_TOLERANCE * before * first)
 
 
 @kernel
@@ -407,7 +411,7 @@ def widen(t, lp, pr, block, pool, own):
     """Constrained responses of one block. Returns pool entries used.
 
     Args:
-        own: 1: the block is of a constraint, so that compounds have not given its responses yet.
+        own: 1: the block is of a constraint, so that aggregates have not given its responses yet.
     """
     rows = 1 if pr.kind[block] == BOUNDED else 3
     before, used = -1.0, 0
@@ -416,22 +420,22 @@ def widen(t, lp, pr, block, pool, own):
         g = group_of_segment(t, lp, dof, length)
         if g >= 0 and lp.embedded[g] != 0:
             if own != 0:
-                call4(lp.answer[0], lp.answer[1], at, t.part[t.body_of_dof[dof]], 0)
+                call4(lp.answer[0], lp.answer[1], at, t.tree_of_body[t.body_of_dof[dof]], 0)
             before = max(before, lp.compliance[g])
         elif g >= 0 and is_first_of_group(t, lp, pr, block, k, g):
             if before < 0.0:
                 for r in range(rows):
                     before = max(before, yielding(pr, block, r))
             for e in range(lp.group_member[g], lp.group_member[g + 1]):
-                part = lp.member[e]
-                if part_length(t, part) > 0 and segment_of(t, pr, block, part) < 0:
-                    add_segment(t, lp, pr, block, part, pool + used)
-                    used += rows * part_length(t, part)
+                tree_index = lp.member[e]
+                if tree_length(t, tree_index) > 0 and segment_of(t, pr, block, tree_index) < 0:
+                    add_segment(t, lp, pr, block, tree_index, pool + used)
+                    used += rows * tree_length(t, tree_index)
             constrain(t, lp, pr, block, g)
     if before >= 0.0:
         held = rows == 3 and has_lost_rank(pr, block, before)
         for r in range(rows):
-            if held or yielding(pr, block, r) < HELD * before:
+            if held or yielding(pr, block, r) < HELD_TOLERANCE * before:
                 pr.compliance[pr.row[block] + r] += STIFF * before
     return used
 
@@ -450,13 +454,13 @@ def complete_problem(t, d, lp, us, pr, src, start_u):
         pool += entries
         extras += segments
     number, entries = us.count[USER_COUNT], 0
-    for part in range(t.part_mobile.shape[0]):
-        entries += part_length(t, part)
+    for tree_index in range(t.tree_mobile.shape[0]):
+        entries += tree_length(t, tree_index)
     for r in range(lp.count[LOOP_ROWS_COUNT]):
         if takes_part(lp, r):
             number += 1
     pool += 2 * number * entries
-    extras += 2 * number * t.part_mobile.shape[0]
+    extras += 2 * number * t.tree_mobile.shape[0]
     src.used[BLOCKS_NEEDED] += number
     src.used[ROWS_NEEDED] += number
     src.used[POOL_NEEDED], src.used[EXTRAS_NEEDED] = pool, extras
@@ -494,10 +498,10 @@ def reactions(t, lp, pr, g):
         value = 0.0
         at = lp.group_pool[g] + (s - lp.group_slot[g]) * lp.group_dofs[g]
         for e in range(lp.group_member[g], lp.group_member[g + 1]):
-            part = lp.member[e]
-            begin = t.part_dof[part]
-            local = at + lp.part_local[part] - begin
-            for k in range(begin, t.part_dof[part + 1]):
+            tree_index = lp.member[e]
+            begin = t.tree_dof[tree_index]
+            local = at + lp.tree_local[tree_index] - begin
+            for k in range(begin, t.tree_dof[tree_index + 1]):
                 value += lp.Y[local + k] * lp.load[k]
         lp.right[s] = -value
     solve(lp, g)

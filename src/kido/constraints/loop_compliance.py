@@ -19,7 +19,7 @@ from kido.math.so3 import cross
 @kernel
 def yielding(t, d, body, n0, n1, n2, f0, f1, f2):
     """w . J M^-1 J^T w for a wrench w = [n; f] about the origin of a body, world axes; needs articulated inertias."""
-    first = t.part_body[t.part[body]]
+    first = t.tree_body[t.tree_of_body[body]]
     total = 0.0
     i = body
     while i >= first:

@@ -30,7 +30,7 @@ from kido.constraints.loop_rows import (
 from kido.constraints.loop_schema import CONSTRAINTS, COUPLE
 from kido.jit import kernel
 
-DROP = 1e-10  # pivot of the scaled matrix below which a row depends on others
+PIVOT_TOLERANCE = 1e-10  # pivot of the scaled matrix below which a row depends on others
 
 
 @kernel
@@ -61,18 +61,18 @@ def fill_rows(t, d, lp, g):
         if lp.enabled[c] != 0:
             if lp.kind[r] == COUPLE:
                 for e in range(lp.group_member[g], lp.group_member[g + 1]):
-                    part = lp.member[e]
-                    add_coupler_row(t, d, lp, r, part, lp.G, lp.Y, at + lp.part_local[part])
+                    tree_index = lp.member[e]
+                    add_coupler_row(t, d, lp, r, tree_index, lp.G, lp.Y, at + lp.tree_local[tree_index])
             else:
                 a, b = lp.body_a[c], lp.body_b[c]
                 on_a, on_b = is_moved(t, a), is_moved(t, b)
-                if on_a and on_b and t.part[a] == t.part[b]:
-                    add_row_between(t, d, lp, r, a, b, lp.G, lp.Y, at + lp.part_local[t.part[a]])
+                if on_a and on_b and t.tree_of_body[a] == t.tree_of_body[b]:
+                    add_row_between(t, d, lp, r, a, b, lp.G, lp.Y, at + lp.tree_local[t.tree_of_body[a]])
                 else:
                     if on_a:
-                        add_body_row(t, d, lp, r, a, -1.0, lp.G, lp.Y, at + lp.part_local[t.part[a]])
+                        add_body_row(t, d, lp, r, a, -1.0, lp.G, lp.Y, at + lp.tree_local[t.tree_of_body[a]])
                     if on_b:
-                        add_body_row(t, d, lp, r, b, 1.0, lp.G, lp.Y, at + lp.part_local[t.part[b]])
+                        add_body_row(t, d, lp, r, b, 1.0, lp.G, lp.Y, at + lp.tree_local[t.tree_of_body[b]])
         at += lp.group_dofs[g]
 
 
@@ -87,14 +87,14 @@ def fill_jacobian(t, d, lp, g):
         if lp.enabled[c] != 0:
             if lp.kind[r] == COUPLE:
                 for e in range(lp.group_member[g], lp.group_member[g + 1]):
-                    part = lp.member[e]
-                    add_coupler_jacobian(t, lp, r, part, lp.G_end, at + lp.part_local[part])
+                    tree_index = lp.member[e]
+                    add_coupler_jacobian(t, lp, r, tree_index, lp.G_end, at + lp.tree_local[tree_index])
             else:
                 a, b = lp.body_a[c], lp.body_b[c]
                 if is_moved(t, a):
-                    add_body_jacobian(t, d, lp, r, a, -1.0, lp.G_end, at + lp.part_local[t.part[a]])
+                    add_body_jacobian(t, d, lp, r, a, -1.0, lp.G_end, at + lp.tree_local[t.tree_of_body[a]])
                 if is_moved(t, b):
-                    add_body_jacobian(t, d, lp, r, b, 1.0, lp.G_end, at + lp.part_local[t.part[b]])
+                    add_body_jacobian(t, d, lp, r, b, 1.0, lp.G_end, at + lp.tree_local[t.tree_of_body[b]])
         at += lp.group_dofs[g]
 
 
@@ -111,7 +111,7 @@ def swap(S, base, n, i, j):
 
 @kernel
 def note_support(lp, g):
-    """List the coordinates that each row of a group has in G: few, where a part has many bodies."""
+    """List the coordinates that each row of a group has in G: few, where a tree has many bodies."""
     first, last = lp.group_slot[g], lp.group_slot[g + 1]
     size, at = lp.group_dofs[g], lp.group_pool[g]
     for s in range(first, last):
@@ -128,7 +128,7 @@ def note_support(lp, g):
 def factor(lp, g):
     """Fill S, pivot, rank, `least` and `redundant` of a group from G, Y and `scale`.
 
-    The factor is kept below the diagonal and, mirrored, above it. Zeros in a column are passed over: parts that are
+    The factor is kept below the diagonal and, mirrored, above it. Zeros in a column are passed over: trees that are
     no neighbours have nothing to do with each other.
     """
     first, last = lp.group_slot[g], lp.group_slot[g + 1]
@@ -157,7 +157,7 @@ def factor(lp, g):
         for i in range(j + 1, n):
             if S[base + i * n + i] > S[base + best * n + best]:
                 best = i
-        if not S[base + best * n + best] > DROP:
+        if not S[base + best * n + best] > PIVOT_TOLERANCE:
             break
         if best != j:
             swap(S, base, n, j, best)
@@ -221,10 +221,10 @@ def rates(t, lp, g, J, u):
     for s in range(lp.group_slot[g], lp.group_slot[g + 1]):
         value, sum_of = 0.0, 0.0
         for e in range(lp.group_member[g], lp.group_member[g + 1]):
-            part = lp.member[e]
-            begin = t.part_dof[part]
-            local = at + lp.part_local[part]
-            for k in range(begin, t.part_dof[part + 1]):
+            tree_index = lp.member[e]
+            begin = t.tree_dof[tree_index]
+            local = at + lp.tree_local[tree_index]
+            for k in range(begin, t.tree_dof[tree_index + 1]):
                 x = J[local + k - begin] * u[k]
                 value += x
                 sum_of += math.fabs(x)
@@ -240,11 +240,11 @@ def push(t, lp, g, Y, u):
     """u += Y^T left for a group; returns the largest change."""
     largest = 0.0
     for e in range(lp.group_member[g], lp.group_member[g + 1]):
-        part = lp.member[e]
-        begin = t.part_dof[part]
-        for k in range(begin, t.part_dof[part + 1]):
+        tree_index = lp.member[e]
+        begin = t.tree_dof[tree_index]
+        for k in range(begin, t.tree_dof[tree_index + 1]):
             value = 0.0
-            at = lp.group_pool[g] + lp.part_local[part] + k - begin
+            at = lp.group_pool[g] + lp.tree_local[tree_index] + k - begin
             for s in range(lp.group_slot[g], lp.group_slot[g + 1]):
                 value += Y[at] * lp.left[s]
                 at += lp.group_dofs[g]

@@ -180,17 +180,19 @@ def wrench_of_row(d, lp, r, body):
 
 @kernel
 def add_body_row(t, d, lp, r, body, sign, J, Y, at):
-    """Add row r on one body to J and Y; the coordinates of the body's part start at `at`."""
-    part = t.part[body]
+    """Add row r on one body to J and Y; the coordinates of the body's tree start at `at`."""
+    tree_index = t.tree_of_body[body]
     m0, m1, m2, f0, f1, f2 = wrench_of_row(d, lp, r, body)
-    impulse_row(t, d, t.part_body[part], t.part_body[part + 1], body, sign, m0, m1, m2, f0, f1, f2, J, Y, at)
+    impulse_row(
+        t, d, t.tree_body[tree_index], t.tree_body[tree_index + 1], body, sign, m0, m1, m2, f0, f1, f2, J, Y, at
+    )
 
 
 @kernel
 def add_row_between(t, d, lp, r, a, b, J, Y, at):
-    """`add_body_row` for both bodies of a part: one response instead of two."""
-    part = t.part[a]
-    first, last = t.part_body[part], t.part_body[part + 1]
+    """`add_body_row` for both bodies of a tree: one response instead of two."""
+    tree_index = t.tree_of_body[a]
+    first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
     offset = at - t.first_dof[first]
     clear_shares(t, d, first, last)
     m0, m1, m2, f0, f1, f2 = wrench_of_row(d, lp, r, a)
@@ -203,8 +205,8 @@ def add_row_between(t, d, lp, r, a, b, J, Y, at):
 @kernel
 def add_body_jacobian(t, d, lp, r, body, sign, J, at):
     """`add_body_row` for the Jacobian alone; needs transforms only."""
-    part = t.part[body]
-    first = t.part_body[part]
+    tree_index = t.tree_of_body[body]
+    first = t.tree_body[tree_index]
     offset = at - t.first_dof[first]
     f0, f1, f2 = sign * lp.force[r, 0], sign * lp.force[r, 1], sign * lp.force[r, 2]
     n0, n1, n2 = sign * lp.moment[r, 0], sign * lp.moment[r, 1], sign * lp.moment[r, 2]
@@ -218,21 +220,21 @@ def add_body_jacobian(t, d, lp, r, body, sign, J, at):
 
 
 @kernel
-def add_coupler_row(t, d, lp, r, part, J, Y, at):
-    """Add what a coupler's row has in one part to J and Y; the coordinates of the part start at `at`."""
+def add_coupler_row(t, d, lp, r, tree_index, J, Y, at):
+    """Add what a coupler's row has in one tree to J and Y; the coordinates of the tree start at `at`."""
     c = lp.of[r]
     for e in range(lp.first_term[c], lp.first_term[c + 1]):
         k = lp.term_dof[e]
-        if t.part[t.body_of_dof[k]] == part:
+        if t.tree_of_body[t.body_of_dof[k]] == tree_index:
             factor = lp.sign[r] * lp.term_factor[e]
-            joint_impulse_row(t, d, t.part_body[part], t.part_body[part + 1], k, factor, J, Y, at)
+            joint_impulse_row(t, d, t.tree_body[tree_index], t.tree_body[tree_index + 1], k, factor, J, Y, at)
 
 
 @kernel
-def add_coupler_jacobian(t, lp, r, part, J, at):
+def add_coupler_jacobian(t, lp, r, tree_index, J, at):
     """`add_coupler_row` for the Jacobian alone."""
     c = lp.of[r]
     for e in range(lp.first_term[c], lp.first_term[c + 1]):
         k = lp.term_dof[e]
-        if t.part[t.body_of_dof[k]] == part:
-            J[at + k - t.part_dof[part]] += lp.sign[r] * lp.term_factor[e]
+        if t.tree_of_body[t.body_of_dof[k]] == tree_index:
+            J[at + k - t.tree_dof[tree_index]] += lp.sign[r] * lp.term_factor[e]

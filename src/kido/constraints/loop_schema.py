@@ -4,8 +4,8 @@ A constraint is one or more scalar *rows*. A row has a value phi(q), zero where 
 d phi / dt = G u. Rows that hold with any force (mode ELIMINATED) are taken out of the contact problem
 (`kido.constraints.loop_solve`); all others are blocks of it.
 
-Parts (skeletons) that eliminated rows connect form a *group*. A group's rows are dense over the coordinates of its
-parts, one part after another, and are kept in `slots`: rows sorted by group.
+Trees (skeletons) that eliminated rows connect form a *group*. A group's rows are dense over the coordinates of its
+trees, one tree after another, and are kept in `slots`: rows sorted by group.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class LOOPS(Struct):
     slot = integers("slots", doc="row in each slot, group after group")
     group_slot = integers("groups1", doc="first slot of each group, and the end")
     group_member = integers("groups1", doc="first member of each group, and the end")
-    member = integers("members", doc="part of the forest")
+    member = integers("members", doc="tree of the forest")
     group_dofs = integers("groups", doc="coordinates of a group")
     group_pool = integers("groups", doc="where its rows start in G, G_end and Y")
     group_square = integers("groups", doc="where its matrix starts in S")
@@ -78,12 +78,12 @@ class LOOPS(Struct):
     least = floats("groups", doc="least pivot of the scaled S, 1 if there is none")
     start = floats("groups", doc="least pivot where the step began, as far as it is known")
     start_rank = integers("groups", doc="rank of its rows where the step began, as far as it is known")
-    embedded = integers("groups", doc="1: in this step its loops are compounds of the tree, nothing is eliminated")
+    embedded = integers("groups", doc="1: in this step its loops are aggregates of the tree, nothing is eliminated")
     left_open = integers("groups", doc="1: its positions were not closed when they last were to be")
-    compliance = floats("groups", unit="1/kg", doc="of its parts as one mass, to tell what yields from rounding")
-    answer = integers(2, doc="callback that fills responses of rows on compounds (address, at, part), its address")
-    part_group = integers("parts", doc="group of each part; -1: none")
-    part_local = integers("parts", doc="first coordinate of each part within its group")
+    compliance = floats("groups", unit="1/kg", doc="of its trees as one mass, to tell what yields from rounding")
+    answer = integers(2, doc="callback that fills responses of rows on aggregates (address, at, tree), its address")
+    tree_group = integers("trees", doc="group of each tree; -1: none")
+    tree_local = integers("trees", doc="first coordinate of each tree within its group")
     G = floats("pool", doc="Jacobian of each slot at mid-step")
     G_end = floats("pool", doc="Jacobian at the end of the step")
     Y = floats("pool", doc="response M^-1 G^T of each slot")

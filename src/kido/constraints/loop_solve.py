@@ -20,9 +20,9 @@ from kido.kernels.inertia import body_inertia
 from kido.kernels.integration import advance, to_body_axes, to_parent_axes
 from kido.kernels.kinematics import transforms
 
-CLOSED = 1e-12  # [m or rad] rows this near to zero are met
-OPEN = 1e-8  # [m or rad] rows farther from zero are not
-MOST = 0.2  # [m or rad] most that one iteration moves a coordinate
+CLOSURE_TOLERANCE = 1e-12  # [m or rad] rows this near to zero are met
+OPEN_TOLERANCE = 1e-8  # [m or rad] rows farther from zero are not
+MAX_MOVE = 0.2  # [m or rad] most that one iteration moves a coordinate
 CORRECTIONS = 8  # iterations with the factor of mid-step
 DIGITS = 1e-6  # the same of rows that follow from others but for the digits of model files
 ITERATIONS = 60  # of Newton's method after the state was changed from outside
@@ -59,15 +59,15 @@ def openness_of_independent(lp, g):
 @kernel
 def note_open(lp, g):
     """Note whether a group is open: its rows that do not follow from others, or all by more than files' digits."""
-    lp.left_open[g] = 0 if openness_of_independent(lp, g) <= OPEN and openness(lp, g) <= DIGITS else 1
+    lp.left_open[g] = 0 if openness_of_independent(lp, g) <= OPEN_TOLERANCE and openness(lp, g) <= DIGITS else 1
 
 
 @kernel
 def measure_group(t, d, lp, g):
-    """Transforms of a group's parts, and all rows; returns the largest |phi| of the group's."""
+    """Transforms of a group's trees, and all rows; returns the largest |phi| of the group's."""
     for e in range(lp.group_member[g], lp.group_member[g + 1]):
-        part = lp.member[e]
-        transforms(t, d, t.part_body[part], t.part_body[part + 1])
+        tree_index = lp.member[e]
+        transforms(t, d, t.tree_body[tree_index], t.tree_body[tree_index + 1])
     for s in range(lp.group_slot[g], lp.group_slot[g + 1]):
         c = lp.of[lp.slot[s]]
         if lp.slot[s] == lp.first_row[c]:
@@ -83,22 +83,22 @@ def move_to_close(t, d, lp, g):
         lp.right[s] = -lp.phi[r] if lp.enabled[lp.of[r]] != 0 else 0.0
     solve(lp, g)
     for e in range(lp.group_member[g], lp.group_member[g + 1]):
-        part = lp.member[e]
-        for k in range(t.part_dof[part], t.part_dof[part + 1]):
+        tree_index = lp.member[e]
+        for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
             d.u[k] = 0.0
     largest = push(t, lp, g, lp.Y, d.u)
-    share = 1.0 if largest <= MOST else MOST / largest
+    share = 1.0 if largest <= MAX_MOVE else MAX_MOVE / largest
     for e in range(lp.group_member[g], lp.group_member[g + 1]):
-        part = lp.member[e]
-        advance(t, d, t.part_body[part], t.part_body[part + 1], share)
+        tree_index = lp.member[e]
+        advance(t, d, t.tree_body[tree_index], t.tree_body[tree_index + 1], share)
 
 
 @kernel
 def keep_positions(t, lp, g, source, target):
     """Copy the coordinates of a group from one vector to another."""
     for e in range(lp.group_member[g], lp.group_member[g + 1]):
-        part = lp.member[e]
-        for k in range(t.part_dof[part], t.part_dof[part + 1]):
+        tree_index = lp.member[e]
+        for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
             target[k] = source[k]
 
 
@@ -132,7 +132,7 @@ def close_after_step(t, d, pr, lp, g):
     lp.closure[CLOSURE] = measure_group(t, d, lp, g)
     error = openness_of_independent(lp, g)
     for _ in range(CORRECTIONS):
-        if not error > CLOSED:
+        if not error > CLOSURE_TOLERANCE:
             break
         keep_positions(t, lp, g, d.q, lp.kept_q)
         move_to_close(t, d, lp, g)
@@ -162,7 +162,7 @@ def close_after_step(t, d, pr, lp, g):
         for s in range(lp.group_slot[g], lp.group_slot[g + 1]):
             lp.total[s] += lp.left[s]
     misfit, size = rates(t, lp, g, lp.G_end, pr.u)
-    return misfit, error > CLOSED or misfit > ROUGH * size
+    return misfit, error > CLOSURE_TOLERANCE or misfit > ROUGH * size
 
 
 @kernel
@@ -173,7 +173,7 @@ def close_anew(t, d, pr, lp, g):
     prepare_group(t, d, lp, g, 0.0)
     error = openness_of_independent(lp, g)
     for _ in range(CORRECTIONS):
-        if not error > CLOSED:
+        if not error > CLOSURE_TOLERANCE:
             break
         keep_positions(t, lp, g, d.q, lp.kept_q)
         move_to_close(t, d, lp, g)
@@ -200,8 +200,8 @@ def close_anew(t, d, pr, lp, g):
 def prepare_group(t, d, lp, g, h):
     """Inertias, rows and factor of a group at its present transforms."""
     for e in range(lp.group_member[g], lp.group_member[g + 1]):
-        part = lp.member[e]
-        first, last = t.part_body[part], t.part_body[part + 1]
+        tree_index = lp.member[e]
+        first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
         for i in range(first, last):
             body_inertia(t, d, i)
         articulated_inertias(t, d, first, last, h)
@@ -220,17 +220,17 @@ def close_group(t, d, lp, g):
     keep_positions(t, lp, g, d.u, lp.kept_u)
     error = measure_group(t, d, lp, g)
     for _ in range(ITERATIONS):
-        if not error > CLOSED:
+        if not error > CLOSURE_TOLERANCE:
             break
         prepare_group(t, d, lp, g, 0.0)
         move_to_close(t, d, lp, g)
         measure_group(t, d, lp, g)
         moved = openness_of_independent(lp, g)
-        if error < OPEN and not moved < error:
+        if error < OPEN_TOLERANCE and not moved < error:
             error = moved
             break
         error = moved
-    if not (error <= OPEN and openness(lp, g) <= DIGITS):
+    if not (error <= OPEN_TOLERANCE and openness(lp, g) <= DIGITS):
         keep_positions(t, lp, g, lp.kept_q, d.q)
         error = measure_group(t, d, lp, g)
     else:
@@ -240,8 +240,8 @@ def close_group(t, d, lp, g):
     note_start(lp, g)
     keep_positions(t, lp, g, lp.kept_u, d.u)
     for e in range(lp.group_member[g], lp.group_member[g + 1]):
-        part = lp.member[e]
-        to_parent_axes(t, d, t.part_body[part], t.part_body[part + 1], d.u)
+        tree_index = lp.member[e]
+        to_parent_axes(t, d, t.tree_body[tree_index], t.tree_body[tree_index + 1], d.u)
     largest, size = rates(t, lp, g, lp.G, d.u)
     moves = largest > 1e-13 * size
     if moves:
@@ -249,8 +249,8 @@ def close_group(t, d, lp, g):
         solve(lp, g)
         push(t, lp, g, lp.Y, d.u)
     for e in range(lp.group_member[g], lp.group_member[g + 1]):
-        part = lp.member[e]
-        to_body_axes(t, d, t.part_body[part], t.part_body[part + 1], d.u)
+        tree_index = lp.member[e]
+        to_body_axes(t, d, t.tree_body[tree_index], t.tree_body[tree_index + 1], d.u)
     if not moves:
         keep_positions(t, lp, g, lp.kept_u, d.u)
     return error
@@ -271,8 +271,8 @@ def seen_as_turn(t, d, lp, g):
     for s in range(lp.group_slot[g], lp.group_slot[g + 1]):
         along += lp.right[s] * lp.left[s]
     for e in range(lp.group_member[g], lp.group_member[g + 1]):
-        part = lp.member[e]
-        rest += 2.0 * kinetic_energy(t, d, t.part_body[part], t.part_body[part + 1])
+        tree_index = lp.member[e]
+        rest += 2.0 * kinetic_energy(t, d, t.tree_body[tree_index], t.tree_body[tree_index + 1])
     if along <= TURNED * rest:
         return 1.0
     return max(LOST * rest - along, 0.0) / ((LOST - TURNED) * rest) if rest > 0.0 else 0.0
@@ -280,10 +280,10 @@ def seen_as_turn(t, d, lp, g):
 
 @kernel
 def is_awake(t, lp, g):
-    """Whether any part of a group moves; its parts fall asleep together."""
+    """Whether any part of a group moves; its trees fall asleep together."""
     mobile = 0
     for e in range(lp.group_member[g], lp.group_member[g + 1]):
-        mobile += t.part_mobile[lp.member[e]]
+        mobile += t.tree_mobile[lp.member[e]]
     return mobile != 0
 
 
@@ -291,8 +291,8 @@ def is_awake(t, lp, g):
 def is_new(t, d, lp, g):
     """Whether the state of a group is not the one that the last step left."""
     for e in range(lp.group_member[g], lp.group_member[g + 1]):
-        part = lp.member[e]
-        for k in range(t.part_dof[part], t.part_dof[part + 1]):
+        tree_index = lp.member[e]
+        for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
             if d.q[k] != lp.end_q[k] or d.u[k] != lp.end_u[k]:
                 return True
     return False

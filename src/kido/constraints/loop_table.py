@@ -22,10 +22,10 @@ Array = NDArray[np.float64]
 
 
 class LoopForest(Protocol):
-    """What rows are made for: skeletons in one container of the tree, one part each.
+    """What rows are made for: skeletons in one container of the forest, one tree each.
 
     Attributes:
-        skeletons: the parts.
+        skeletons: the trees.
         tree: TREE of all of them.
         links: of each.
     """
@@ -53,7 +53,7 @@ class LoopTable:
 
     Attributes:
         rows: fields of each row.
-        groups: parts and rows of each set of parts that eliminated rows connect, in the order of their first row.
+        groups: trees and rows of each set of trees that eliminated rows connect, in the order of their first row.
     """
 
     def __init__(self, forest: LoopForest, joined: Sequence[Constraint]):
@@ -61,49 +61,49 @@ class LoopTable:
         self.rows: list[dict[str, Any]] = []
         self._terms: list[tuple[int, float]] = []
         self._first_row, self._first_term = [0], [0]
-        self._parts: list[set[int]] = []  # mobile parts of each constraint
-        part_of = {s: k for k, s in enumerate(forest.skeletons)}
+        self._trees: list[set[int]] = []  # mobile parts of each constraint
+        tree_of = {s: k for k, s in enumerate(forest.skeletons)}
         for k, c in enumerate(self.joined):
             if isinstance(c, CouplerConstraint):
-                self._read_coupler(k, c, part_of)
+                self._read_coupler(k, c, tree_of)
             elif isinstance(c, BodyConstraint):
                 self.rows.extend({"of": k, **row} for row in c._row_values())
             self._first_row.append(len(self.rows))
             self._first_term.append(len(self._terms))
-            parts = {part_of[s] for s in c.skeletons}
-            self._parts.append({p for p in parts if forest.skeletons[p].mobile and self._size(p) > 0})
+            trees = {tree_of[s] for s in c.skeletons}
+            self._trees.append({p for p in trees if forest.skeletons[p].mobile and self._size(p) > 0})
         self.groups = self._find_groups()
 
-    def _read_coupler(self, k: int, c: CouplerConstraint, part_of: dict[Skeleton, int]) -> None:
+    def _read_coupler(self, k: int, c: CouplerConstraint, tree_of: dict[Skeleton, int]) -> None:
         limit = c.force_limit
         self.rows.append(
             {"kind": COUPLE, "of": k, "offset": c.offset, "lower": -limit, "upper": limit}
             | {"mode": ELIMINATED if limit == np.inf else BOUNDED_ROW}
         )
         for dof, factor in c.terms:
-            part = part_of[dof.joint.child.skeleton]
-            self._terms.append((int(self.forest.tree.part_dof[part]) + dof.index, factor))
+            tree_index = tree_of[dof.joint.child.skeleton]
+            self._terms.append((int(self.forest.tree.tree_dof[tree_index]) + dof.index, factor))
 
-    def _size(self, part: int) -> int:
-        return int(self.forest.tree.part_dof[part + 1] - self.forest.tree.part_dof[part])
+    def _size(self, tree_index: int) -> int:
+        return int(self.forest.tree.tree_dof[tree_index + 1] - self.forest.tree.tree_dof[tree_index])
 
     def _find_groups(self) -> list[tuple[list[int], list[int]]]:
         root: dict[int, int] = {}
 
-        def find(part: int) -> int:
-            while root.setdefault(part, part) != part:
-                part = root[part]
-            return part
+        def find(tree_index: int) -> int:
+            while root.setdefault(tree_index, tree_index) != tree_index:
+                tree_index = root[tree_index]
+            return tree_index
 
         for row in self.rows:
             if row["mode"] == ELIMINATED:
-                roots = sorted(find(p) for p in self._parts[row["of"]])
+                roots = sorted(find(p) for p in self._trees[row["of"]])
                 for other in roots[1:]:
                     root[other] = roots[0]
         rows: dict[int, list[int]] = {}
         for k, row in enumerate(self.rows):
-            if row["mode"] == ELIMINATED and self._parts[row["of"]]:
-                rows.setdefault(find(min(self._parts[row["of"]])), []).append(k)
+            if row["mode"] == ELIMINATED and self._trees[row["of"]]:
+                rows.setdefault(find(min(self._trees[row["of"]])), []).append(k)
         return [([p for p in sorted(root) if find(p) == key], own) for key, own in rows.items()]
 
     def container(self, dense: bool = True) -> Struct:
@@ -127,7 +127,7 @@ class LoopTable:
 
     def _allocate(self, dense: bool) -> Struct:
         groups, number = self.groups, len(self.joined)
-        sizes = [sum(self._size(p) for p in parts) for parts, _ in groups]
+        sizes = [sum(self._size(p) for p in trees) for trees, _ in groups]
         pool = sum(size * len(rows) for size, (_, rows) in zip(sizes, groups, strict=True))
         tree = self.forest.tree
         return LOOPS(
@@ -139,7 +139,7 @@ class LoopTable:
             groups=max(len(groups), 1),
             groups1=len(groups) + 1,
             members=max(sum(len(own) for own, _ in groups), 1),
-            parts=max(len(tree.part_mobile), 1),
+            trees=max(len(tree.tree_mobile), 1),
             pool=max(pool * dense, 1),
             squares=max(sum(len(rows) ** 2 for _, rows in groups) * dense, 1),
             dofs=max(int(tree.first_dof[-1]), 1),
@@ -157,16 +157,16 @@ class LoopTable:
                 lp.enabled[k] = not c._broken
 
     def _fill_groups(self, lp: Struct) -> None:
-        lp.part_group[:] = -1
+        lp.tree_group[:] = -1
         slot = member = pool = square = 0
         for g, (own, rows) in enumerate(self.groups):
             size = sum(self._size(p) for p in own)
             lp.group_dofs[g], lp.group_pool[g], lp.group_square[g] = size, pool, square
             pool, square = pool + size * len(rows), square + len(rows) ** 2
             local = 0
-            for part in own:
-                lp.member[member], lp.part_group[part], lp.part_local[part] = part, g, local
-                member, local = member + 1, local + self._size(part)
+            for tree_index in own:
+                lp.member[member], lp.tree_group[tree_index], lp.tree_local[tree_index] = tree_index, g, local
+                member, local = member + 1, local + self._size(tree_index)
             lp.slot[slot : slot + len(rows)] = rows
             slot += len(rows)
             lp.group_slot[g + 1], lp.group_member[g + 1] = slot, member

@@ -16,7 +16,7 @@ pushed out goes on moving (Baumgarte 1972).
 
 from __future__ import annotations
 
-from kido.constraints.sources import BAUMGARTE, ERP, MAX_CORRECTION, SKIN, SKIN_SHARE, SLOP, TIME_STEP
+from kido.constraints.row_origins import BAUMGARTE, ERP, MAX_CORRECTION, SKIN, SKIN_SHARE, SLOP, TIME_STEP
 from kido.jit import kernel
 
 SHALLOW = 10.0  # [skins] depth up to which velocities take penetration back

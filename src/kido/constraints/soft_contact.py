@@ -12,7 +12,7 @@ A contact on a triangle acts on its corners, by the barycentric coordinates of t
 
 from __future__ import annotations
 
-from kido.constraints.sources import EXTRAS_NEEDED, FROM_CONTACT, POOL_NEEDED
+from kido.constraints.row_origins import EXTRAS_NEEDED, FROM_CONTACT, POOL_NEEDED
 from kido.jit import kernel, view
 from kido.joints.frames import rotation_of
 from kido.kernels.responses import RESPONSES, response_row
@@ -78,7 +78,7 @@ def mark_contacts(t, d, c, pr, src, so):
             count, i, j, n, _, _, _ = touched_points(d, c, so, k, shape)
             if count > 0:
                 s = so.shape_soft[shape]
-                if t.part_mobile[so.part[s]] != 0:
+                if t.tree_mobile[so.tree_index[s]] != 0:
                     touch(so, s, i)
                     if count > 1:
                         touch(so, s, j)
@@ -155,7 +155,7 @@ def yield_link(t, d, c, pr, src, so, responses, b, k, shape, sign):
     _, i, j, n, li, lj, ln = touched_points(d, c, so, k, shape)
     link = so.link[so.shape_soft[shape]]
     length, at = pr.len_a[b], pr.at_a[b]
-    if length == 0 or t.part[t.body_of_dof[pr.dof_a[b]]] != t.part[link]:
+    if length == 0 or t.tree_of_body[t.body_of_dof[pr.dof_a[b]]] != t.tree_of_body[link]:
         length, at = pr.len_b[b], pr.at_b[b]
     if length == 0 or t.moves[link] == 0:
         return

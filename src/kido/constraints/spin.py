@@ -7,7 +7,7 @@ The bounds, lever arms times the contact's normal impulse, are the solvers' (`ki
 from __future__ import annotations
 
 from kido.constraints.contact import segment_length, tangents
-from kido.constraints.sources import FROM_SPIN
+from kido.constraints.row_origins import FROM_SPIN
 from kido.constraints.surfaces import ROLLING, TORSION, row_of, surface_motion
 from kido.jit import kernel
 from kido.kernels.responses import response_row

@@ -2,7 +2,7 @@
 
 Where all blocks of an island act on one skeleton, each on one of its bodies (contacts with the ground or with what
 does not respond) or on one coordinate, a linearization of their laws is a tree held by linear laws
-(`kido.kernels.yielding_tree`). An iteration costs a sweep of the tree and some work for each block: neither rows of
+(`kido.kernels.regularized_tree`). An iteration costs a sweep of the tree and some work for each block: neither rows of
 J and of responses nor a matrix are read. With x = p - D v, D a block's mean inertia, the law of a contact is
 
 * open where x_n <= 0:  p = 0;
@@ -23,30 +23,30 @@ from __future__ import annotations
 import math
 
 from kido.collision.container import COLLISION
-from kido.constraints.sources import (
+from kido.constraints.row_origins import (
     FROM_CONTACT,
     FROM_FRICTION,
     FROM_LIMIT,
     FROM_SERVO,
     FROM_SPEED_LIMIT,
-    SOURCES,
+    ROW_ORIGINS,
     TIME_STEP,
 )
 from kido.jit import callback, inlined, kernel, view
 from kido.joints.kinds import FREE
 from kido.kernels.free_lanes import NOT_FREE
+from kido.kernels.regularized_tree import REGULARIZED, deactivate, hold_body, list_held, release_tree, solve_held_tree
 from kido.kernels.responses import RESPONSES
-from kido.kernels.yielding_tree import YIELDING, hold_body, let_go, list_held, release_tree, solve_held_tree
 from kido.math.so3 import cross
+from kido.solvers.body_newton import MAX_CONE_FRICTION
 from kido.solvers.certify import measure_rows
 from kido.solvers.problem import BOUNDED, PROBLEM, STAGE_TREE_OF
 from kido.solvers.rows import INDEX, apply_impulses, bounded_velocity, contact_velocity, free_velocity, velocity3
 from kido.solvers.vectors import gather, scatter
 from kido.tree.schema import DATA, TREE
 
-PENALTY, MOST_PENALTY = 1e3, 1e6  # sigma over the block's mean inertia: at first, and at most
+PENALTY, MAX_PENALTY = 1e3, 1e6  # sigma over the block's mean inertia: at first, and at most
 STILL = 0.8  # at a merit of this share of the one before, up to its inverse, impulses creep: the penalty is raised
-WIDEST = 100.0  # friction beyond which a cone is as good as a half space, and its natural map blind to v_n
 STEEPEST = 1.0 - 1e-9  # share of the cone's edge from which on a sliding contact turns like a sticking one
 PATIENCE, SLOW = 4, 0.9  # iterations that leave more than this share of the least merit, before it stops
 ENOUGH = 0.5  # merit at which the impulses are made admissible and measured
@@ -54,18 +54,18 @@ ENOUGH = 0.5  # merit at which the impulses are made admissible and measured
 # Rows of `history`: row velocities, free ones, the best impulses met; then the law of each block.
 V, FREE_V, BEST, LAW, GAIN, AXIS = 0, 1, 5, 2, 3, 4
 
-TREE_AT, DATA_AT, COLLISION_AT, SOURCES_AT = range(4)  # of YIELDING.place
+TREE_AT, DATA_AT, COLLISION_AT, ROW_ORIGINS_AT = range(4)  # of REGULARIZED.place
 
 
 @kernel
-def part_of_island(t, c, src, r, island):
-    """The part that all blocks of an island act on, each in one place; -1: there is none, or a single block.
+def tree_of_island(t, c, src, r, island):
+    """The tree that all blocks of an island act on, each in one place; -1: there is none, or a single block.
 
     One block alone is solved by a sweep, to rounding.
     """
-    part = -1
+    tree_index = -1
     if c.island_start[island + 1] - c.island_start[island] < 2:
-        return part
+        return tree_index
     for e in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[e]
         origin = src.origin[b]
@@ -75,32 +75,32 @@ def part_of_island(t, c, src, r, island):
         dof = c.dof_a[b] if c.len_a[b] > 0 else c.dof_b[b]
         body = t.body_of_dof[dof]
         if origin == FROM_CONTACT:
-            if c.mu[b] > WIDEST:
+            if c.mu[b] > MAX_CONE_FRICTION:
                 return -1
         elif origin == FROM_LIMIT or origin == FROM_FRICTION or origin == FROM_SERVO or origin == FROM_SPEED_LIMIT:
             if t.kind[t.body_of_dof[src.index[b]]] == FREE:  # rows of positions in turned axes
                 return -1
         else:
             return -1
-        if part < 0:
-            part = t.part[body]
+        if tree_index < 0:
+            tree_index = t.tree_of_body[body]
             if r.free[body] != NOT_FREE:
                 return -1
-        elif part != t.part[body]:
+        elif tree_index != t.tree_of_body[body]:
             return -1
-    return part
+    return tree_index
 
 
 @kernel
-def body_of_contact(t, c, src, col, b, part):
-    """The body of a part that a contact block acts on; -1: it acts on two of them."""
+def body_of_contact(t, c, src, col, b, tree_index):
+    """The body of a tree that a contact block acts on; -1: it acts on two of them."""
     k = src.index[b]
     i, j = col.body_a[k], col.body_b[k]
     on_a, on_b = i >= 0, j >= 0
     if on_a:
-        on_a = t.part[i] == part and t.moves[i] != 0
+        on_a = t.tree_of_body[i] == tree_index and t.moves[i] != 0
     if on_b:
-        on_b = t.part[j] == part and t.moves[j] != 0
+        on_b = t.tree_of_body[j] == tree_index and t.moves[j] != 0
     if on_a and on_b:
         return -1
     return i if on_a else j
@@ -244,9 +244,9 @@ def load_free_velocities(c, island):
 
 
 @kernel
-def hold_tree(t, d, c, src, col, y, island, part, number, penalty):
+def hold_tree(t, d, c, src, col, y, island, tree_index, number, penalty):
     """The laws of all blocks, linearized at the present impulses and velocities."""
-    release_tree(t, y, t.part_body[part], number)
+    release_tree(t, y, t.tree_body[tree_index], number)
     k = c.island_row[island] & INDEX
     for e in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[e] & INDEX
@@ -254,7 +254,7 @@ def hold_tree(t, d, c, src, col, y, island, part, number, penalty):
             hold_joint(c, src, y, k, b, penalty)
             k += 1
         else:
-            body = body_of_contact(t, c, src, col, b, part)
+            body = body_of_contact(t, c, src, col, b, tree_index)
             hold_contact(c, y, k, b, body, row_wrenches(d, src, col, b, body), penalty)
             k += 3
 
@@ -268,7 +268,7 @@ def row_velocity(w, y, body, r):
 
 
 @kernel
-def follow_tree(t, d, c, src, col, y, island, part):
+def follow_tree(t, d, c, src, col, y, island, tree_index):
     """Impulses by their linearized laws, and velocities of the rows, from those of the tree."""
     h = c.history
     k = c.island_row[island] & INDEX
@@ -282,7 +282,7 @@ def follow_tree(t, d, c, src, col, y, island, part):
             h[V, k] = x + c.compliance[i] * c.impulse[i]
             k += 1
         else:
-            body = body_of_contact(t, c, src, col, b, part)
+            body = body_of_contact(t, c, src, col, b, tree_index)
             w = row_wrenches(d, src, col, b, body)
             x0 = h[FREE_V, k] + row_velocity(w, y, body, 0)
             x1 = h[FREE_V, k + 1] + row_velocity(w, y, body, 1)
@@ -302,26 +302,26 @@ def follow_tree(t, d, c, src, col, y, island, part):
 
 
 @kernel
-def acts_in_one_place(t, c, src, col, island, part):
-    """Whether no contact of an island has both its bodies in the part."""
+def acts_in_one_place(t, c, src, col, island, tree_index):
+    """Whether no contact of an island has both its bodies in the tree."""
     for e in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[e] & INDEX
-        if c.kind[b] != BOUNDED and body_of_contact(t, c, src, col, b, part) < 0:
+        if c.kind[b] != BOUNDED and body_of_contact(t, c, src, col, b, tree_index) < 0:
             return False
     return True
 
 
 @kernel
-def choose_bodies(t, d, c, src, col, y, island, part):
+def choose_bodies(t, d, c, src, col, y, island, tree_index):
     """List the bodies that take part, for all iterations. Returns their number."""
-    first, last = t.part_body[part], t.part_body[part + 1]
-    let_go(t, y, first, last)
+    first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
+    deactivate(t, y, first, last)
     for e in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[e] & INDEX
         if c.kind[b] == BOUNDED:
             hold_body(t, y, t.body_of_dof[src.index[b]], first)
         else:
-            hold_body(t, y, body_of_contact(t, c, src, col, b, part), first)
+            hold_body(t, y, body_of_contact(t, c, src, col, b, tree_index), first)
     return list_held(t, d, y, first, last)
 
 
@@ -336,21 +336,21 @@ def tree_newton_island(address, island, cap, unused):
         The number of iterations; -1 where the island is none of one robot alone, which is not measured then.
     """
     c = view(PROBLEM, address)
-    y = view(YIELDING, c.stage[STAGE_TREE_OF])
+    y = view(REGULARIZED, c.stage[STAGE_TREE_OF])
     t = view(TREE, y.place[TREE_AT])
     d = view(DATA, y.place[DATA_AT])
     col = view(COLLISION, y.place[COLLISION_AT])
-    src = view(SOURCES, y.place[SOURCES_AT])
-    part = part_of_island(t, c, src, view(RESPONSES, src.responses[0]), island)
-    if part < 0 or not acts_in_one_place(t, c, src, col, island, part):
+    src = view(ROW_ORIGINS, y.place[ROW_ORIGINS_AT])
+    tree_index = tree_of_island(t, c, src, view(RESPONSES, src.responses[0]), island)
+    if tree_index < 0 or not acts_in_one_place(t, c, src, col, island, tree_index):
         return -1
     load_velocities(c, island)
     merit = measure_rows(c, island, V)
     if merit <= 1.0 or not math.isfinite(merit):
         return 0
     load_free_velocities(c, island)
-    first = t.part_body[part]
-    number = choose_bodies(t, d, c, src, col, y, island, part)
+    first = t.tree_body[tree_index]
+    number = choose_bodies(t, d, c, src, col, y, island, tree_index)
     gather(c, island, BEST)
     done = 0
     best = merit
@@ -358,15 +358,15 @@ def tree_newton_island(address, island, cap, unused):
     penalty = PENALTY
     while done < cap and vain < PATIENCE and merit > 1.0 and math.isfinite(merit):
         while done < cap and vain < PATIENCE and merit > ENOUGH and math.isfinite(merit):
-            hold_tree(t, d, c, src, col, y, island, part, number, penalty)
+            hold_tree(t, d, c, src, col, y, island, tree_index, number, penalty)
             solve_held_tree(t, d, y, first, number, src.parameter[TIME_STEP])
-            follow_tree(t, d, c, src, col, y, island, part)
+            follow_tree(t, d, c, src, col, y, island, tree_index)
             last = merit
             merit = measure_rows(c, island, V)
             done += 1
             vain = vain + 1 if merit > SLOW * best else 0
             best = min(best, merit)
-            if merit > STILL * last and merit * STILL < last and penalty < MOST_PENALTY:
+            if merit > STILL * last and merit * STILL < last and penalty < MAX_PENALTY:
                 penalty *= 10.0
                 vain = 0
         if math.isfinite(merit):

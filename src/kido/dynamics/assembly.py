@@ -20,8 +20,10 @@ __all__ = ["Assembly", "AssemblyError"]
 Array = NDArray[np.float64]
 
 MET = 1e-12  # [m or rad] rows missed by more contradict others
-MISSED = 1e-6  # share of the largest velocity by which rates of rows may be missed: those of files follow to digits
-WEAK_RATE = 1e-7  # singular values of G, as shares of the largest, below which rates of rows follow from others
+# Share of the largest velocity by which rates of rows may be missed: those of files follow to digits.
+RATE_TOLERANCE = 1e-6
+# Singular values of G, as shares of the largest, below which rates of rows follow from others.
+RATE_RANK_TOLERANCE = 1e-7
 SPREAD = 0.1  # of other starts at first, as a share of half a turn; later three times, nine times as much
 LISTED = 6  # rows in a message
 _ROUND = (JointKind.BALL, JointKind.FREE)  # their positions have no limits to keep to
@@ -282,7 +284,7 @@ class Assembler:
         _, G, rate, wanted, _ = self.system.evaluate(q, u, self.time)
         free = ~(frozen | (self.system.tree.prescribed != 0))
         U, values, _ = np.linalg.svd(G[:, free], full_matrices=False)
-        R = U[:, values > WEAK_RATE * values.max(initial=0.0)]
+        R = U[:, values > RATE_RANK_TOLERANCE * values.max(initial=0.0)]
         L = np.linalg.cholesky(metric(self.skeleton, q)[np.ix_(free, free)])
         E = np.linalg.solve(L, G[:, free].T @ R)
         change = np.zeros(len(u))
@@ -291,7 +293,7 @@ class Assembler:
             change[free] += np.linalg.solve(L.T, np.linalg.lstsq(E.T, left, rcond=0.0)[0])
         missed = wanted - rate - G @ change
         scale = max(float(np.abs(u).max(initial=0.0)), float(np.abs(wanted).max(initial=0.0)), 1.0)
-        wrong = np.flatnonzero(~(np.abs(missed) <= MISSED * scale))
+        wrong = np.flatnonzero(~(np.abs(missed) <= RATE_TOLERANCE * scale))
         if len(wrong):
             names = self.system.row_names
             listed = _some([f"{names[s]} ({missed[s]:.3g})" for s in wrong], LISTED)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 
-from kido.constraints.loop_factor import DROP
+from kido.constraints.loop_factor import PIVOT_TOLERANCE
 from kido.constraints.loop_schema import COUPLE
 from kido.dynamics.rows import add_row_wrench
 from kido.dynamics.scales import scale_rows
@@ -25,7 +25,7 @@ from kido.jit import Struct, floats, integers, kernel
 from kido.kernels.inverse_dynamics import column_dot
 from kido.math.so3 import cross
 
-WAITS = 1e-4  # pivot of the scaled matrix below which a row waits until all others are done
+WAIT_TOLERANCE = 1e-4  # pivot of the scaled matrix below which a row waits until all others are done
 
 
 class AUGMENTED(Struct):
@@ -105,7 +105,7 @@ def compliance(t, d, lp, y, o):
         carry_up(t, d, lp, y, o, s)
         own = shared(t, d, o, s, s) * lp.scale[s] * lp.scale[s]
         o.place[s] = -1
-        if own > DROP:
+        if own > PIVOT_TOLERANCE:
             o.place[s], o.order[live] = live, s
             S[live, live] = own
             live += 1
@@ -168,7 +168,7 @@ def factor(y, o, m):
         o.extent[j] = j + 1
     ready, rank = m, 0
     while rank < ready:
-        if S[rank, rank] > WAITS:
+        if S[rank, rank] > WAIT_TOLERANCE:
             eliminate(o, m, rank)
             rank += 1
         else:
@@ -180,7 +180,7 @@ def factor(y, o, m):
         for i in range(rank + 1, m):
             if S[i, i] > S[best, best]:
                 best = i
-        if not S[best, best] > DROP:
+        if not S[best, best] > PIVOT_TOLERANCE:
             break
         if best != rank:
             exchange(o, m, rank, best)

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from kido.constraints.loop_factor import DROP
+from kido.constraints.loop_factor import PIVOT_TOLERANCE
 from kido.jit import Struct, floats, integers, kernel
 
 ROUNDING = 1e-15  # the same for rows that are judged by themselves
@@ -103,7 +103,7 @@ def factor_diagonal(b, i):
     """Cholesky factor of a node's block, below its diagonal; its rank and order."""
     n, at, first, sign = b.size[i], b.diagonal[i], b.first[i], b.sign[i]
     D, order, w = b.value, b.order, b.work
-    least = DROP
+    least = PIVOT_TOLERANCE
     for k in range(n):
         order[first + k] = k
         w[k] = b.scale[first + k]

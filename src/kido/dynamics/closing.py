@@ -23,22 +23,22 @@ from kido.skeleton import Skeleton
 Array = NDArray[np.float64]
 
 ITERATIONS = 100  # of one descent
-FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-3, 1e-12, 1e8  # mu as a share of the mean square of what rows yield
-MOST = 0.5  # [m or rad] most that one step moves a coordinate
-CLOSED = 1e-13  # [m or rad] rows this near to zero are met
+FIRST_DAMPING, MIN_DAMPING, MAX_DAMPING = 1e-3, 1e-12, 1e8  # mu as a share of the mean square of what rows yield
+MAX_MOVE = 0.5  # [m or rad] most that one step moves a coordinate
+CLOSURE_TOLERANCE = 1e-13  # [m or rad] rows this near to zero are met
 ROUNDING = 1e-10  # [m or rad] rows farther from zero contradict others
 CLOSE = 1e-2  # [m or rad] rows this near to zero are tried by Newton's method
 NEWTONS = 30  # steps of it
 STALLED, WINDOW = 0.9, 8  # share to which the error has to come down within so many steps of a descent
 STRONG, WEAK = 1e-4, 1e-9  # singular values, as shares of the largest, above which rows hold at first, and in the end
 LEVER = 1e-6  # the same above which a row that is missed is more than the digits of a file
-DROP = 1e-10  # the same in the metric of W, below which rows follow from others
-NEARBY = 0.5  # [m or rad] most that coordinates move for weak rows
+METRIC_RANK_TOLERANCE = 1e-10  # the same in the metric of W, below which rows follow from others
+MAX_WEAK_MOVE = 0.5  # [m or rad] most that coordinates move for weak rows
 REGULAR = 1e-9  # share of the mean of a singular M's diagonal that is added: bodies without inertia are moved too
 CHANGES = 6  # of an active set in both directions, then coordinates are only added to it
 RETURNS, WORTH = 12, 1e-2  # steps back to the start; share of the distance that a further one has to save
 DIFFERENCE = 1e-5  # [m or rad] by which coordinates are moved for second derivatives
-FLAT = 1e-7  # share of the largest curvature below which there is none
+CURVATURE_TOLERANCE = 1e-7  # share of the largest curvature below which there is none
 ESCAPE = 0.05  # [m or rad] first step away from a saddle point
 HALVINGS = 20  # of such a step
 
@@ -149,7 +149,7 @@ class LoopCloser:
         U, s, Vt = np.linalg.svd(A @ K.T, full_matrices=False)
         mu = damping * float(s @ s) / max(len(phi), 1)
         rest = phi + G @ d + A @ to
-        keep = s > DROP * max(s.max(initial=0.0), 1e-300)
+        keep = s > METRIC_RANK_TOLERANCE * max(s.max(initial=0.0), 1e-300)
         share = U.T @ rest
         gain = np.where(keep, s / np.where(keep, s * s + mu, 1.0), 0.0)
         d[free] = to - K.T @ (Vt.T @ (gain * share))
@@ -181,7 +181,7 @@ class LoopCloser:
         tried = np.inf
         for _ in range(ITERATIONS):
             worst = float(np.abs(phi).max(initial=0.0))
-            if worst <= CLOSED:
+            if worst <= CLOSURE_TOLERANCE:
                 break
             if worst <= min(CLOSE, 0.1 * tried):
                 tried = worst
@@ -194,18 +194,18 @@ class LoopCloser:
             step = self.step(q, phi, G, damping)
             if not step.any():
                 break
-            trial = self.moved(q, step * min(1.0, MOST / max(self.largest(step), MOST)))
+            trial = self.moved(q, step * min(1.0, MAX_MOVE / max(self.largest(step), MAX_MOVE)))
             new_phi, new_G = self.rows(trial)
             size = float(new_phi @ new_phi)
             if size < sizes[-1]:
                 q, phi, G = trial, new_phi, new_G
-                damping = max(0.1 * damping, LEAST_DAMPING)
+                damping = max(0.1 * damping, MIN_DAMPING)
                 sizes.append(size)
                 if len(sizes) > WINDOW and size > STALLED**2 * sizes[-1 - WINDOW]:
                     break
             else:
                 damping *= 10.0
-                if damping > MOST_DAMPING:
+                if damping > MAX_DAMPING:
                     break
         return q, phi
 
@@ -220,12 +220,12 @@ class LoopCloser:
         for _ in range(NEWTONS):
             phi, G = self._strong(*self.rows(q), cut)
             error = float(np.abs(phi).max(initial=0.0))
-            if error <= CLOSED or not error < 0.5 * before:
-                return q, error <= 10.0 * CLOSED
+            if error <= CLOSURE_TOLERANCE or not error < 0.5 * before:
+                return q, error <= 10.0 * CLOSURE_TOLERANCE
             before = error
             self.iterations += 1
             step = self.step(q, phi, G)
-            if not self.largest(step) <= MOST:
+            if not self.largest(step) <= MAX_MOVE:
                 return q, False
             q = self.moved(q, step)
         return q, False
@@ -242,16 +242,16 @@ class LoopCloser:
             return closest
         for _ in range(NEWTONS):
             error = float(np.abs(phi).max(initial=0.0))
-            if error <= CLOSED:
+            if error <= CLOSURE_TOLERANCE:
                 return q, phi
             self.iterations += 1
             step = self.step(q, *self._strong(phi, G, WEAK))
-            share = min(1.0, MOST / max(self.largest(step), MOST))
+            share = min(1.0, MAX_MOVE / max(self.largest(step), MAX_MOVE))
             q, met = self._newton(self.moved(q, share * step), STRONG)
             phi, G = self.rows(q)
             if not (met and np.abs(phi).max() < (1.0 - 0.3 * share) * error):
                 break
-            if not self.largest(self.skeleton.position_differences(q, start)) <= NEARBY:
+            if not self.largest(self.skeleton.position_differences(q, start)) <= MAX_WEAK_MOVE:
                 break
             if np.abs(phi).max() <= ROUNDING:
                 closest = q, phi
@@ -260,14 +260,14 @@ class LoopCloser:
     def back(self, q: Array, start: Array) -> Array:
         """Closed positions nearer to the start than given ones, by steps along those that are closed."""
         phi, G = self.rows(q)
-        error = max(float(np.abs(phi).max(initial=0.0)), 10.0 * CLOSED)
+        error = max(float(np.abs(phi).max(initial=0.0)), 10.0 * CLOSURE_TOLERANCE)
         cut = WEAK if error <= ROUNDING else STRONG
         length = self.distance(q, start)
         for _ in range(RETURNS):
             self.iterations += 1
             wish = self.skeleton.position_differences(start, q)
             step = self.step(q, *self._strong(phi, G, cut), wish=wish)
-            share = min(1.0, MOST / max(self.largest(step), MOST))
+            share = min(1.0, MAX_MOVE / max(self.largest(step), MAX_MOVE))
             trial, found = self._newton(self.moved(q, share * step), STRONG)
             if not found:
                 break
@@ -298,7 +298,7 @@ class LoopCloser:
             if not free.any():
                 break
             w, V = np.linalg.eigh(self._curvature(q, free))
-            flat = FLAT * max(float(np.abs(w).max()), 1e-300)
+            flat = CURVATURE_TOLERANCE * max(float(np.abs(w).max()), 1e-300)
             along = V.T @ slope[free]
             change = np.where(np.abs(w) > flat, -along / np.maximum(np.abs(w), flat), 0.0)
             if w[0] < -flat and abs(change[0]) < ESCAPE:
@@ -318,7 +318,7 @@ class LoopCloser:
 
     def _shortened(self, q: Array, step: Array, phi: Array, G: Array) -> tuple[Array, Array, Array]:
         """Positions after as much of a step as makes |phi| less, their phi and G; or what was given."""
-        share = min(1.0, MOST / max(self.largest(step), MOST))
+        share = min(1.0, MAX_MOVE / max(self.largest(step), MAX_MOVE))
         for _ in range(HALVINGS):
             trial = self.moved(q, share * step)
             new_phi, new_G = self.rows(trial)
@@ -331,7 +331,7 @@ class LoopCloser:
         """Coordinates (dofs,) at limits beyond which |phi| would become less."""
         phi, G = self.rows(q)
         slope = G.T @ phi
-        least = FLAT * float(np.linalg.norm(G)) * float(np.linalg.norm(phi))
+        least = CURVATURE_TOLERANCE * float(np.linalg.norm(G)) * float(np.linalg.norm(phi))
         return self.movable & ((q <= self.lower) & (slope > least) | (q >= self.upper) & (slope < -least))
 
     def _curvature(self, q: Array, free: NDArray[np.bool_]) -> Array:

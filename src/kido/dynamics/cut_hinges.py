@@ -21,8 +21,9 @@ from kido.dynamics.schema import SLOTS
 from kido.jit import Struct, floats, integers, kernel
 from kido.math.so3 import cross
 
-YIELDS = 1e-12  # share of what hangs on a body below which the articulated inertia that it leaves is rounding
-DEPENDENT = 1e-13  # share of a motion column that is its own, below which the joint is singular
+# Share of what hangs on a body below which the articulated inertia left is rounding.
+INERTIA_TOLERANCE = 1e-12
+SINGULAR_TOLERANCE = 1e-13  # share of a motion column that is its own, below which the joint is singular
 
 
 class CUT(Struct):
@@ -59,7 +60,7 @@ def hinge_directions(t, d, o, i):
             Q[i, found, e] = d.H[k, e]
             size += d.H[k, e] * d.H[k, e]
         own = make_orthogonal(Q, i, found)
-        if not own > DEPENDENT * math.sqrt(size):
+        if not own > SINGULAR_TOLERANCE * math.sqrt(size):
             return k
         found += 1
     # R^T solved backwards: column n of H is the sum over e <= n of R[e, n] Q_e.
@@ -179,7 +180,7 @@ def lean_on_hinge(t, d, o, b, i):
     """
     D = b.value
     weight = mean_inertia(d, i)
-    if not weight > YIELDS * o.lean[i]:  # what hangs on it gives way in all directions, and leaves rounding
+    if not weight > INERTIA_TOLERANCE * o.lean[i]:  # what hangs on it gives way in all directions, and leaves rounding
         weight = o.lean[i]
     if weight == 0.0:  # welded to the world, and alone
         weight = 1.0

@@ -24,7 +24,7 @@ from kido.tree.schema import DATA, TREE
 
 __all__ = ["FullyAugmentedSolver"]
 
-LIGHT = 1e-8  # least moment of inertia about the centre of mass, as a share of the largest about the origin
+MIN_INERTIA = 1e-8  # least moment of inertia about the centre of mass, as a share of the largest about the origin
 MASSLESS = -1_000_000_000  # statuses below: MASSLESS - 1 - i says that body i cannot do without its hinge
 
 
@@ -150,7 +150,7 @@ def _is_light(tree: Any, i: int) -> bool:
         return True
     about_com = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) - m * (c @ c * np.eye(3) - np.outer(c, c))
     moments = np.linalg.eigvalsh(about_com)
-    return bool(moments[0] <= LIGHT * (moments[2] + m * (c @ c)))
+    return bool(moments[0] <= MIN_INERTIA * (moments[2] + m * (c @ c)))
 
 
 class _Order:

@@ -27,7 +27,7 @@ from kido.integrators.schema import (
     DENSE,
     NOW,
     OWNER_AT,
-    SETTLE_AT,
+    PROJECT_AT,
 )
 from kido.integrators.system import System, joint_forces, with_arrays
 from kido.jit import Struct
@@ -95,8 +95,8 @@ class ClosedSystem(System):
         )
         self._passive = passive
         self._kind = solver_class(solver, self.rows, stabilized=stabilization is not None)
-        self.settles = self._kind.settle_stage is not None
-        if self.settles and stabilization is not None:
+        self.projects = self._kind.project_stage is not None
+        if self.projects and stabilization is not None:
             raise ModelError(
                 f"simulate: solver {self._kind.name} keeps its rows met by itself: expected no stabilization, got "
                 f"{stabilization!r}"
@@ -109,11 +109,11 @@ class ClosedSystem(System):
         self.solver = self._kind(self.rows, tree=self._mixed, data=self._data, passive=self._passive)
         self._moving = MOVING(slots=len(self.solver.container.aim), dofs=self.num_dofs)
         self._moving.dynamics[[ACTIVE, EMBEDDED]] = self.solver.container.address
-        if self.settles:
+        if self.projects:
             self._fallback = TreeAugmentedSolver(self.rows, tree=self._mixed, data=self._data, passive=self._passive)
             self._moving.dynamics[FALLBACK] = self._fallback.container.address
             self._moving.setting[[LEVER, DECIDED_AT]] = 1.0, np.nan
-        if not self.settles:
+        if not self.projects:
             self._moving.setting[[ALPHA, BETA]] = self.stabilization._gains
         self._joint_forces = self.forces
         if self.rows.has_functions:
@@ -148,12 +148,12 @@ class ClosedSystem(System):
         motion.table[OWNER_AT] = self._moving.address
         motion.table[ACCELERATE_AT] = moving.accelerate.address
         kind = self.stabilization
-        if self.settles:
-            motion.table[SETTLE_AT] = self.solver.settle_stage.address
-            motion.table[CLOSE_AT] = self.solver.settle_step.address
+        if self.projects:
+            motion.table[PROJECT_AT] = self.solver.project_stage.address
+            motion.table[CLOSE_AT] = self.solver.project_step.address
         else:
             if kind._stages:
-                motion.table[SETTLE_AT] = moving.project_velocities.address
+                motion.table[PROJECT_AT] = moving.project_velocities.address
             if kind._steps:
                 motion.table[CLOSE_AT] = moving.project.address
                 motion.at[ALTERED] = 1
@@ -204,7 +204,7 @@ class ClosedSystem(System):
             self._moving.setting[WHOLE] = 1.0
             self.accelerations(time, positions, velocities)
             used = self.solver.container
-            if self.settles and self._moving.dynamics[ACTIVE] == self._moving.dynamics[FALLBACK]:
+            if self.projects and self._moving.dynamics[ACTIVE] == self._moving.dynamics[FALLBACK]:
                 used = self._fallback.container
             return used.multiplier[: self.rows.num_rows].copy()
 
@@ -226,7 +226,7 @@ class ClosedSystem(System):
     def _closing(self) -> Struct:
         """A motion whose end of a step is closed, also by a method that leaves that to its accelerations."""
         m = self._rates
-        if not self.settles and isinstance(self.stabilization, Baumgarte):
+        if not self.projects and isinstance(self.stabilization, Baumgarte):
             m.table[CLOSE_AT] = moving.project.address
         return m
 

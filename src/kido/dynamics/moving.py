@@ -6,6 +6,7 @@ import math
 
 from kido.constraints.loop_factor import measure_all
 from kido.constraints.loop_schema import LOOPS
+from kido.dynamics.closing import CLOSURE_TOLERANCE
 from kido.dynamics.rows import rates_of
 from kido.dynamics.schema import (
     ACCELERATE_AT,
@@ -22,11 +23,10 @@ from kido.kernels.integration import advance
 from kido.kernels.kinematics import transforms
 from kido.tree.schema import DATA, TREE
 
-CLOSED = 1e-13  # [m or rad] rows this near to what they are driven to are met
 OPEN = 1e-7  # [m or rad] rows farther from it are not: equations that others imply but for the digits of a file
 ROUNDS = 25  # of Newton's method
-MOST = 0.3  # [m or rad] most that one of them moves a coordinate
-STILL = 1e-14  # error of a rate, as a share of the largest velocity, that is rounding
+MAX_MOVE = 0.3  # [m or rad] most that one of them moves a coordinate
+RATE_TOLERANCE = 1e-14  # error of a rate, as a share of the largest velocity, that is rounding
 
 ALONE = 1  # accelerations, without the constraints' forces where these are extra
 
@@ -103,7 +103,7 @@ def close_positions(t, d, lp, g, y):
         g.u[k] = d.u[k]
     status = 0
     for _ in range(ROUNDS):
-        if not error > CLOSED:
+        if not error > CLOSURE_TOLERANCE:
             break
         for s in range(y.count[SLOTS]):
             y.jump[s] = y.aim[s] - lp.phi[lp.slot[s]]
@@ -114,7 +114,7 @@ def close_positions(t, d, lp, g, y):
         for k in range(n):
             d.u[k] = y.change[k]
             largest = max(largest, math.fabs(y.change[k]))
-        advance(t, d, 0, t.parent.shape[0], 1.0 if largest <= MOST else MOST / largest)
+        advance(t, d, 0, t.parent.shape[0], 1.0 if largest <= MAX_MOVE else MAX_MOVE / largest)
         measure(t, d, lp)
         moved = openness(lp, y)
         if moved < OPEN and not moved < 0.5 * error:  # rounding
@@ -140,7 +140,7 @@ def close_velocities(t, d, lp, g, y):
             largest = max(largest, math.fabs(y.jump[s]))
         for k in range(d.u.shape[0]):
             speed = max(speed, math.fabs(d.u[k]))
-        if not largest > STILL * speed or not largest < 0.5 * before:
+        if not largest > RATE_TOLERANCE * speed or not largest < 0.5 * before:
             break
         before = largest
         status = respond(g, y)

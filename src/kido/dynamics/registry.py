@@ -24,7 +24,7 @@ _KINDS: tuple[type[DynamicsSolver], ...] = (
 SOLVERS = {solver.name: solver for solver in _KINDS}
 AUTO = "auto"
 MANY = 120  # rows beyond which TA's dense matrix costs more than all of FA
-WIDE = 40  # independent coordinates of one compound beyond which CE's matrices cost more than TA's
+WIDE = 40  # independent coordinates of one aggregate beyond which CE's matrices cost more than TA's
 
 
 def solver_class(name: str, system: ConstrainedSystem, stabilized: bool = False) -> type[DynamicsSolver]:
@@ -53,7 +53,7 @@ def solver_class(name: str, system: ConstrainedSystem, stabilized: bool = False)
 
 
 def has_small_loops(system: ConstrainedSystem) -> bool:
-    """Whether each compound of loops has few coordinates more than it has rows, and none that is prescribed."""
+    """Whether each aggregate of loops has few coordinates more than it has rows, and none that is prescribed."""
     tree = system.tree
     held = np.bincount([system.loops.of[row] for row in system._slots], minlength=len(system.constraints))
     ties = [tie_of(system, k) for k in range(len(system.constraints))]

@@ -4,8 +4,8 @@ A solver is a set of callbacks over the address of a DYNAMICS container, found i
 
 * `accelerate(address, 0, 0, 0)` reads q, u of the data, `command`, `given`, external forces and the rates that rows
   prescribe. It writes udot and A of the data, and `multiplier`, `constraint_force`, `redundant`, `residual`, RANK.
-* `settle(address, 0, 0, 0)` brings q and u of the data onto what the solver takes for granted. Where it takes nothing
-  it does nothing.
+* `project_dependent(address, 0, 0, 0)` brings q and u of the data onto what the solver takes for granted. Where it
+  takes nothing it does nothing.
 * `respond(address, 0, 0, 0)` reads q of the data, the generalized impulse `impulse` and the change `jump` of G u. It
   writes `change` with M change = impulse + G^T multiplier and G change = jump.
 
@@ -17,7 +17,7 @@ from __future__ import annotations
 from kido.jit import Struct, floats, integers
 
 # Entries of `table`: addresses of containers, then those of callbacks.
-TREE_AT, DATA_AT, LOOPS_AT, OWN_AT, ACCELERATE_AT, SETTLE_AT, RESPOND_AT = range(7)
+TREE_AT, DATA_AT, LOOPS_AT, OWN_AT, ACCELERATE_AT, PROJECT_AT, RESPOND_AT = range(7)
 
 # Entries of `count`.
 SLOTS, RANK, PASSIVE, EVALUATIONS = range(4)

@@ -14,9 +14,9 @@ from kido.dynamics.schema import (
     DYNAMICS,
     OWN_AT,
     PASSIVE,
+    PROJECT_AT,
     RANK,
     RESPOND_AT,
-    SETTLE_AT,
 )
 from kido.dynamics.system import ConstrainedSystem
 from kido.errors import StateError
@@ -56,7 +56,7 @@ class DynamicsReport:
 
 
 @callback
-def settle(_address, _a, _b, _c):
+def project_dependent(_address, _a, _b, _c):
     """Of a solver that takes nothing for granted."""
     return 0
 
@@ -81,18 +81,18 @@ class DynamicsSolver(ABC):
 
     Attributes:
         name: by which it is chosen.
-        settle_stage, settle_step: callbacks by which integrations keep states where a solver takes them for granted
-            to be (`kido.integrators.schema`, SETTLE_AT and CLOSE_AT); None: it takes nothing for granted.
+        project_stage, project_step: callbacks by which integrations keep states where a solver takes them for granted
+            to be (`kido.integrators.schema`, PROJECT_AT and CLOSE_AT); None: it takes nothing for granted.
         container: DYNAMICS.
         data: DATA of the state.
     """
 
     name: ClassVar[str]
     _accelerate: ClassVar[Any]
-    _settle: ClassVar[Any] = settle
+    _project_dependent: ClassVar[Any] = project_dependent
     _respond: ClassVar[Any]
-    settle_stage: ClassVar[Any] = None
-    settle_step: ClassVar[Any] = None
+    project_stage: ClassVar[Any] = None
+    project_step: ClassVar[Any] = None
 
     def __init__(
         self,
@@ -115,7 +115,7 @@ class DynamicsSolver(ABC):
         if self._own is not None:
             table[OWN_AT] = self._own.address
         table[ACCELERATE_AT] = type(self)._accelerate.address
-        table[SETTLE_AT] = type(self)._settle.address
+        table[PROJECT_AT] = type(self)._project_dependent.address
         table[RESPOND_AT] = type(self)._respond.address
 
     def __getstate__(self) -> dict[str, Any]:
@@ -158,11 +158,11 @@ class DynamicsSolver(ABC):
         self._run(ACCELERATE_AT)
         return self.data.udot.copy()
 
-    def settle(self, q: Array, u: Array, time: float = 0.0) -> tuple[Array, Array]:
+    def project_dependent(self, q: Array, u: Array, time: float = 0.0) -> tuple[Array, Array]:
         """Positions and velocities as the solver has them: the same where it takes nothing for granted."""
         self.system.drive(self.container, time)
         self.data.q[:], self.data.u[:] = q, u
-        self._run(SETTLE_AT)
+        self._run(PROJECT_AT)
         return self.data.q.copy(), self.data.u.copy()
 
     def respond(self, q: Array, impulse: Array, jump: Array) -> Array:

@@ -401,16 +401,16 @@ def _gears_of(skeleton: Skeleton) -> list[Constraint]:
     """
     made: list[Constraint] = []
     for k, other in followed_dofs(skeleton).items():
-        follower, followed = skeleton.dofs[k], skeleton.dofs[other]
-        mimic = follower.joint._mimics[follower.index_in_joint]
-        name = f"{follower.name} mimics {followed.name}"
+        dof, followed = skeleton.dofs[k], skeleton.dofs[other]
+        mimic = dof.joint._mimics[dof.index_in_joint]
+        name = f"{dof.name} mimics {followed.name}"
         assert mimic is not None  # it follows one
         if mimic.force_limit != np.inf:
             raise ModelError(
                 f"skeleton {skeleton.name!r}: dof {name} with a force limit, which smooth dynamics has no place for: "
                 "worlds have"
             )
-        made.append(GearConstraint(follower, followed, mimic.multiplier, mimic.offset, name=name))
+        made.append(GearConstraint(dof, followed, mimic.multiplier, mimic.offset, name=name))
     return made
 
 

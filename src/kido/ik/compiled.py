@@ -60,7 +60,7 @@ def task_of(ik: InverseKinematics, cones: bool = False) -> Task | None:
     lower[narrow] = upper[narrow] = 0.5 * (lower[narrow] + upper[narrow])
     common = {
         "weights": method._weights,
-        "level": ik.hierarchy_level,
+        "priority": ik.priority,
         "tolerance": (max(method.tolerance, 1e-9),) * 2,
         "error_from_center": method.error_from_center,
     }

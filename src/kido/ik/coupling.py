@@ -1,7 +1,7 @@
 """Which coordinates of a skeleton are independent, and how the others follow them.
 
 Coordinates with MIMIC actuators follow: with x the independent ones, q = A x + b, so that velocities are A u, Jacobians
-by x are J A, and limits of followers are limits of x. LOCKED coordinates stay where they are.
+by x are J A, and limits of mimics are limits of x. LOCKED coordinates stay where they are.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Coupling:
         master: (dofs,) the independent coordinate that each moves with.
         ratio: (dofs,) its rate per rate of that one.
         offset: (dofs,) its position where that one is at zero [m, rad].
-        followers: those that mimic another.
+        mimics: those that mimic another.
         locked: (dofs,) which have LOCKED actuators, or follow one that has.
 
     Raises:
@@ -49,7 +49,7 @@ class Coupling:
         dofs = skeleton.dofs
         n = len(dofs)
         self.master, self.ratio, self.offset = np.arange(n), np.ones(n), np.zeros(n)
-        self.followers = np.array(sorted(follows), np.int64)
+        self.mimics = np.array(sorted(follows), np.int64)
         for k in follows:
             j, ratio, offset = k, 1.0, 0.0
             while j in follows:
@@ -93,25 +93,25 @@ class Coupling:
                 raise StateError(f"{what} has a LOCKED actuator; leave it out, or set its actuator_type to another")
         return np.asarray(dofs, np.int64)
 
-    def followers_of(self, dofs: Choice) -> Indices:
+    def mimics_of(self, dofs: Choice) -> Indices:
         """Coordinates that mimic some."""
-        return self.followers[np.isin(self.master[self.followers], dofs)]
+        return self.mimics[np.isin(self.master[self.mimics], dofs)]
 
     # Moving --------------------------------------------------------------------------------------------------
 
     def spread(self, q: Array, dofs: Choice) -> Array:
         """q (..., dofs), in which what mimics active coordinates is put where they have it."""
-        if len(self.followers):
-            own = self.followers_of(dofs)
+        if len(self.mimics):
+            own = self.mimics_of(dofs)
             q[..., own] = self.ratio[own] * q[..., self.master[own]] + self.offset[own]
         return q
 
     def columns(self, J: Array, dofs: Choice) -> Array:
         """Derivatives (..., n) by active coordinates, from those (..., dofs) by all of them."""
         found = J[..., dofs]
-        if len(self.followers):
+        if len(self.mimics):
             place = {int(k): column for column, k in enumerate(dofs)}
-            for k in self.followers_of(dofs):
+            for k in self.mimics_of(dofs):
                 found[..., place[int(self.master[k])]] += self.ratio[k] * J[..., k]
         return found
 
@@ -127,9 +127,9 @@ class Coupling:
             StateError: limits of coordinates that follow leave nothing.
         """
         low, high = lower[dofs].astype(float), upper[dofs].astype(float)
-        if len(self.followers):
+        if len(self.mimics):
             place = {int(k): column for column, k in enumerate(dofs)}
-            for k in self.followers_of(dofs):
+            for k in self.mimics_of(dofs):
                 r = self.ratio[k]
                 if r == 0.0:
                     continue

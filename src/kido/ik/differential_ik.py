@@ -57,7 +57,7 @@ class DifferentialIK:
 
     Args:
         skeleton: what is moved.
-        tasks: what is wanted, by `level`, `weights` and `gain` [1/s].
+        tasks: what is wanted, by `priority`, `weights` and `gain` [1/s].
         constraints: tasks that must hold; their levels, weights and gains do not count.
         dofs: active coordinates; None: all but LOCKED ones. Coordinates that mimic active ones move with them, within
             their own limits.
@@ -87,7 +87,7 @@ class DifferentialIK:
         ...     ik.step(1e-3)
 
     Sources: Kanoun, Lamiraux, Wieber (2011); Escande, Mansard, Wieber (2014); limits: Faverjon, Tournassoud (1987).
-    Equations: `kido.ik.differential.levels` and `kido.ik.differential.wishes`.
+    Equations: `kido.ik.differential.levels` and `kido.ik.differential.desired_velocities`.
     """
 
     def __init__(
@@ -285,7 +285,7 @@ class DifferentialIK:
         where, k = self._find(task)
         old = where[k]
         if old.kind == POSTURE:
-            new = Task.posture(target, old.weights, level=old.level, gain=old.gain, tolerance=old.tolerance)
+            new = Task.posture(target, old.weights, priority=old.priority, gain=old.gain, tolerance=old.tolerance)
         else:
             new = old.at(target if isinstance(target, Frame) else as_transform(target, "differential IK: target"))
         stepper = self._stepper
@@ -316,7 +316,7 @@ class DifferentialIK:
 
     def reset(self) -> None:
         """Forget the velocities of the last step, from which acceleration limits count, and what was active."""
-        self._built().forget()
+        self._built().invalidate()
 
     # What came of the last step --------------------------------------------------------------------------------
 

@@ -132,7 +132,7 @@ class DifferentialSolver(Solver):
         key = (
             skeleton._structure_version, owner.dof_indices.tobytes(), self.largest_step, _supports(skeleton, modules),
             tuple(map(id, self.avoid)), tuple(map(id, self.half_spaces)),
-            *((ik.hierarchy_level, *key_of(ik)) for ik in modules),
+            *((ik.priority, *key_of(ik)) for ik in modules),
         )  # fmt: skip
         known = owner._descent
         if known is None or known[0] != key or not known[1].fits():
@@ -189,7 +189,7 @@ def level_task(ik: InverseKinematics) -> Task | None:
     """The task of a level that compiled code knows an error method as; None if it knows none."""
     method = ik.error_method
     if type(method) is BalanceError and not method.to_center:
-        return Task.balance(method.margin, level=ik.hierarchy_level, tolerance=(max(method.tolerance, 1e-9),) * 2)
+        return Task.balance(method.margin, priority=ik.priority, tolerance=(max(method.tolerance, 1e-9),) * 2)
     return task_of(ik, cones=True)
 
 

@@ -65,7 +65,7 @@ class HierarchicalIK(InverseKinematicsBase):
         found: dict[int, list[InverseKinematics]] = {}
         for ik in self.modules:
             if ik.active:
-                found.setdefault(ik.hierarchy_level, []).append(ik)
+                found.setdefault(ik.priority, []).append(ik)
         return [found[level] for level in sorted(found)]
 
     def _modules(self) -> list[list[InverseKinematics]]:

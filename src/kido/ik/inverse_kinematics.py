@@ -89,7 +89,7 @@ class InverseKinematics(InverseKinematicsBase, Aspect):
         self._known: tuple[Coupling, NDArray[np.int64]] | None = None
         self._search: tuple[Any, IkSolver | None, Any] | None = None
         self._offset = np.eye(4)
-        self._level = 0
+        self._priority = 0
         self._active = True
         self._target = SimpleFrame(None, f"{node.name} target", node.world_transform)
         if target is not None:
@@ -175,15 +175,15 @@ class InverseKinematics(InverseKinematicsBase, Aspect):
         self._target = value
 
     @property
-    def hierarchy_level(self) -> int:
+    def priority(self) -> int:
         """Priority in a hierarchy: 0 comes first."""
-        return self._level
+        return self._priority
 
-    @hierarchy_level.setter
-    def hierarchy_level(self, value: int) -> None:
+    @priority.setter
+    def priority(self, value: int) -> None:
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
-            raise ModelError(f"{self!r}: hierarchy_level: expected a whole number not below 0, got {value!r}")
-        self._level = int(value)
+            raise ModelError(f"{self!r}: priority: expected a whole number not below 0, got {value!r}")
+        self._priority = int(value)
 
     @property
     def active(self) -> bool:

@@ -13,7 +13,7 @@ from kido.ik.frames import jacobian_of
 from kido.ik.rotations import cross_matrix
 from kido.math.transform import as_unit_vector, number_or_nan
 
-_LEAST_DISTANCE = 1e-9  # [m] to the target, below which it lies in no direction
+_MIN_DISTANCE = 1e-9  # [m] to the target, below which it lies in no direction
 
 
 class LookAtError(BoundedError):
@@ -55,7 +55,7 @@ class LookAtError(BoundedError):
         X_WB, p = self.ik.node_transform, self.ik.target.world_transform[:3, 3]
         v = X_WB[:3, :3].T @ (p - X_WB[:3, 3])
         distance = float(np.linalg.norm(v))
-        return (v / distance if distance > _LEAST_DISTANCE else self._axis), max(distance, _LEAST_DISTANCE)
+        return (v / distance if distance > _MIN_DISTANCE else self._axis), max(distance, _MIN_DISTANCE)
 
     def _angle_over_sine(self, u: Array) -> tuple[Array, float, float, float]:
         """u x a with its length s and cosine c, and k = angle / s."""

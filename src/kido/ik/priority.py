@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 
 _CUTOFF = 1e-9  # singular values below this share of the largest entry span nothing
 _ROUNDS = 8  # how often limits that a step would break are taken up
-LARGEST_STEP = 0.5  # [rad, m] of a coordinate by the Jacobian methods of a level: beyond, errors are shortened first
+MAX_STEP = 0.5  # [rad, m] of a coordinate by the Jacobian methods of a level: beyond, errors are shortened first
 
 
 @dataclass
@@ -142,9 +142,9 @@ def _change(
             part = N @ method.step(J @ N, share * e - J @ start)
             if (number, key) not in shares:
                 size = float(np.abs(part).max(initial=0.0))
-                shares[number, key] = share = min(1.0, LARGEST_STEP / max(size, 1e-300))
+                shares[number, key] = share = min(1.0, MAX_STEP / max(size, 1e-300))
                 part *= share
-            g += clamped(part, LARGEST_STEP)
+            g += clamped(part, MAX_STEP)
         if number < len(levels) - 1:
             N = projector(N, np.concatenate([np.zeros((0, len(g))), *rows]))
     return g

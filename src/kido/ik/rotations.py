@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from kido.ik.engine.rotations import MIN_COSINE
+
 Array = NDArray[np.float64]
 
-_LEAST_COSINE = 1e-9  # of the middle Euler angle, where the two others turn about one axis
 _SMALL = 1e-2  # angles [rad] below which series are used
 
 
@@ -86,6 +87,6 @@ def rotation_of_euler_xyz(angles: Array) -> Array:
 def inverse_euler_jacobian(angles: Array) -> Array:
     """J (3, 3) with d(angles)/dt = J w for R' = [w] R and intrinsic XYZ angles; grows without bounds near b = pi/2."""
     sa, ca = math.sin(angles[0]), math.cos(angles[0])
-    sb, cb = math.sin(angles[1]), max(math.cos(angles[1]), _LEAST_COSINE)
+    sb, cb = math.sin(angles[1]), max(math.cos(angles[1]), MIN_COSINE)
     t = sb / cb
     return np.array([[1.0, t * sa, -t * ca], [0.0, ca, sa], [0.0, -sa / cb, ca / cb]])

@@ -173,7 +173,7 @@ class IkSolver:
     def _current(self) -> SearchArrays:
         """The arrays, made anew if the skeleton or a node has changed."""
         skeleton = self._skeleton
-        if skeleton._held is None:
+        if skeleton._current is None:
             skeleton._hold()
         arrays = self._arrays
         if arrays is None or not arrays.still_fit(skeleton):
@@ -231,7 +231,7 @@ class IkSolver:
             StateError: a start of the wrong size or not finite.
         """
         skeleton = self._skeleton
-        held = skeleton._held or skeleton._hold()
+        held = skeleton._current or skeleton._hold()
         a = self._arrays
         if a is None or a.is_outdated(skeleton):
             a = self._current()

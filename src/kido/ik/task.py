@@ -80,7 +80,7 @@ class Task:
             skeleton makes the task a relative one.
         lower, upper: (6,) bounds [angular; linear] [rad, m].
         weights: (6,) factors of the residual's components in the sum of squares that is minimized; 1 by default.
-        level: priority in a hierarchy, 0 first.
+        priority: place in a hierarchy, 0 first.
         gain: rate at which the residual is to decay [1/s], in inverse differential kinematics.
         tolerance: angle [rad] and distance [m] up to which the task counts as met.
         error_from_center: beyond a bound, whether the residual is measured from the middle between the bounds, or from
@@ -96,7 +96,7 @@ class Task:
     lower: Array = field(default_factory=lambda: np.zeros(6))
     upper: Array = field(default_factory=lambda: np.zeros(6))
     weights: Array = field(default_factory=lambda: np.ones(6))
-    level: int = 0
+    priority: int = 0
     gain: float = 1.0
     tolerance: tuple[float, float] = (1e-6, 1e-6)
     error_from_center: bool = False
@@ -116,8 +116,8 @@ class Task:
             raise ModelError(f"task: weights: expected finite numbers >= 0, got {np.asarray(self.weights).tolist()}")
         if (self.lower > self.upper).any():
             raise ModelError(f"task: lower bounds {self.lower.tolist()} above upper bounds {self.upper.tolist()}")
-        if isinstance(self.level, bool) or not isinstance(self.level, int | np.integer) or self.level < 0:
-            raise ModelError(f"task: level: expected a whole number from 0, got {self.level!r}")
+        if isinstance(self.priority, bool) or not isinstance(self.priority, int | np.integer) or self.priority < 0:
+            raise ModelError(f"task: priority: expected a whole number from 0, got {self.priority!r}")
         object.__setattr__(self, "error_from_center", as_flag(self.error_from_center, "task: error_from_center"))
         gain = number_or_nan(self.gain)
         if not 0.0 <= gain < _INF:
@@ -143,7 +143,7 @@ class Task:
             angular_bounds, linear_bounds: None for zero, half-widths, or a pair (lower, upper); infinite components
                 are free. The angular components are those of the rotation vector if all are finite, else intrinsic
                 XYZ Euler angles.
-            **options: `weights`, `level`, `gain`, `tolerance`, `error_from_center`.
+            **options: `weights`, `priority`, `gain`, `tolerance`, `error_from_center`.
         """
         a0, a1 = _bounds(angular_bounds, "angular_bounds")
         p0, p1 = _bounds(linear_bounds, "linear_bounds")

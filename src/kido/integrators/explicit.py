@@ -23,9 +23,9 @@ from kido.integrators.schema import (
     ERROR,
     MOTION,
     NOW,
+    PROJECT_AT,
     REUSE,
     RTOL,
-    SETTLE_AT,
     SIZE,
     STAGES,
     START,
@@ -127,7 +127,7 @@ def explicit_step(address, stage, unused_1, unused_2):
         m.clock[NOW] = m.clock[START] + m.c[stage] * h
         if stage > 0:
             stage_state(t, d, m, stage, h)
-            status = call_if_any(m, SETTLE_AT, address)
+            status = call_if_any(m, PROJECT_AT, address)
             if status < 0:
                 return status
         return stage + 1

@@ -48,15 +48,15 @@ def midpoint_step(address, stage, unused_1, unused_2):
     accelerate(t, d, m)
     for k in range(n):
         d.u[k] = m.u0[k] + h * d.udot[k]
-    for part in range(t.part_mobile.shape[0]):
-        if t.part_mobile[part] != 0:
-            advance(t, d, t.part_body[part], t.part_body[part + 1], 0.5 * h)
+    for tree_index in range(t.tree_mobile.shape[0]):
+        if t.tree_mobile[tree_index] != 0:
+            advance(t, d, t.tree_body[tree_index], t.tree_body[tree_index + 1], 0.5 * h)
     return 0
 
 
 @dataclass(frozen=True)
 class MoreauMidpoint(CompiledIntegrator):
-    """The smooth part of a world's step (`kido.simulation.smooth`), for motions without contact. Second order.
+    """The smooth part of a world's step (`kido.simulation.predict`), for motions without contact. Second order.
 
     q_M = q0 moved by (h/2) u0;  a1 = FD(q_M, u0);  a2 = FD(q_M, u0 + (h/2) a1);  u1 = u0 + h a2;
     q1 = q_M moved by (h/2) u1. Joint damping is implicit at the end of the step, which is of first order in it,

@@ -27,9 +27,9 @@ def displace(t, d, q0, x):
     for k in range(q0.shape[0]):
         d.q[k] = q0[k]
         d.u[k] = x[k]
-    for part in range(t.part_mobile.shape[0]):
-        if t.part_mobile[part] != 0:
-            advance(t, d, t.part_body[part], t.part_body[part + 1], 1.0)
+    for tree_index in range(t.tree_mobile.shape[0]):
+        if t.tree_mobile[tree_index] != 0:
+            advance(t, d, t.tree_body[tree_index], t.tree_body[tree_index + 1], 1.0)
 
 
 @kernel
@@ -135,16 +135,16 @@ def loads(t, d, m):
 
 @kernel
 def articulate(t, d, h):
-    """Transforms and inertias of all parts that move, articulated with joints implicit over a time h.
+    """Transforms and inertias of all trees that move, articulated with joints implicit over a time h.
 
     Returns:
         0, or a status below FAILED.
     """
     result = 0
-    for part in range(t.part_mobile.shape[0]):
-        first, last = t.part_body[part], t.part_body[part + 1]
+    for tree_index in range(t.tree_mobile.shape[0]):
+        first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
         transforms(t, d, first, last)
-        if t.part_mobile[part] != 0:
+        if t.tree_mobile[tree_index] != 0:
             for i in range(first, last):
                 body_inertia(t, d, i)
             status = int(articulated_inertias(t, d, first, last, h))
@@ -157,9 +157,9 @@ def articulate(t, d, h):
 def accelerate(t, d, m):
     """udot of the free coordinates from tau and the velocities; needs `articulate`."""
     m.at[EVALUATIONS] += 1
-    for part in range(t.part_mobile.shape[0]):
-        if t.part_mobile[part] != 0:
-            first, last = t.part_body[part], t.part_body[part + 1]
+    for tree_index in range(t.tree_mobile.shape[0]):
+        if t.tree_mobile[tree_index] != 0:
+            first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
             velocities(t, d, first, last)
             bias_gather(t, d, first, last)
             acceleration_scatter(t, d, first, last)

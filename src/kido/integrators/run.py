@@ -15,9 +15,9 @@ from kido.integrators.schema import (
     DONE,
     ERROR,
     FORCES,
-    LARGEST_STEP,
     LAST_ERROR,
-    MOST_STEPS,
+    MAX_STEP,
+    MAX_STEPS,
     MOTION,
     NEXT_SIZE,
     NOT_CLOSED,
@@ -45,11 +45,11 @@ from kido.kernels.integration import to_body_axes, to_parent_axes
 from kido.math.so3 import cross
 from kido.tree.schema import DATA, TREE
 
-SAFETY, SMALLEST_FACTOR, LARGEST_FACTOR = 0.9, 0.2, 10.0
+SAFETY, MIN_FACTOR, MAX_FACTOR = 0.9, 0.2, 10.0
 # Exponents of the error of this step and of the one before, for a fifth-order method (Hairer, Norsett, Wanner).
 NOW_EXPONENT, BEFORE_EXPONENT = 0.2 - 0.75 * 0.04, 0.04
-LARGEST_POSITION = 1e15  # [m, rad]
-ROUNDING = 1e-14  # share of a time below which a difference of times is nothing
+MAX_POSITION = 1e15  # [m, rad]
+TIME_TOLERANCE = 1e-14  # share of a time below which a difference of times is nothing
 
 
 @kernel
@@ -64,17 +64,17 @@ def choose_size(m):
     out = m.at[OUTPUT]
     if m.at[ADAPTIVE] == 0:
         interval = m.times[out] - m.times[out - 1]
-        number = number_of_steps(interval, m.setting[LARGEST_STEP])
+        number = number_of_steps(interval, m.setting[MAX_STEP])
         h = interval / number
         m.clock[START] = m.times[out - 1] + m.at[PART] * h
         m.clock[SIZE] = h
         return DONE
-    if m.at[STEPS] + m.at[REJECTED] >= m.at[MOST_STEPS]:
+    if m.at[STEPS] + m.at[REJECTED] >= m.at[MAX_STEPS]:
         return TOO_MANY
     start = m.clock[START]
     end = m.times[m.times.shape[0] - 1] if m.at[DENSE] != 0 else m.times[out]
-    h = min(m.clock[NEXT_SIZE], m.setting[LARGEST_STEP])
-    if h <= ROUNDING * max(math.fabs(start), math.fabs(end)):
+    h = min(m.clock[NEXT_SIZE], m.setting[MAX_STEP])
+    if h <= TIME_TOLERANCE * max(math.fabs(start), math.fabs(end)):
         return TOO_SMALL
     left = end - start
     if 1.01 * h >= left:
@@ -112,7 +112,7 @@ def all_finite(d):
     total = 0.0
     for k in range(d.q.shape[0]):
         total += 0.0 * d.q[k] + 0.0 * d.u[k]
-        if not math.fabs(d.q[k]) < LARGEST_POSITION:
+        if not math.fabs(d.q[k]) < MAX_POSITION:
             total = math.nan
     for i in range(d.p.shape[0]):
         total += 0.0 * d.p[i, 0] + 0.0 * d.R[i, 0]
@@ -125,14 +125,14 @@ def accept(m):
     error = m.clock[ERROR]
     h, planned = m.clock[SIZE], m.clock[NEXT_SIZE]
     if not error <= 1.0:
-        factor = SMALLEST_FACTOR
+        factor = MIN_FACTOR
         if error < 1e300:
-            factor = max(SMALLEST_FACTOR, SAFETY * error**-NOW_EXPONENT)
+            factor = max(MIN_FACTOR, SAFETY * error**-NOW_EXPONENT)
         m.clock[NEXT_SIZE] = h * factor
         return False
     error = max(error, 1e-4)
     factor = SAFETY * error**-NOW_EXPONENT * m.clock[LAST_ERROR] ** BEFORE_EXPONENT
-    size = h * min(max(factor, SMALLEST_FACTOR), 1.0 if m.at[RETRY] != 0 else LARGEST_FACTOR)
+    size = h * min(max(factor, MIN_FACTOR), 1.0 if m.at[RETRY] != 0 else MAX_FACTOR)
     # A step shortened to meet a time says nothing against the size that was planned.
     m.clock[NEXT_SIZE] = max(size, planned) if h < planned else size
     m.clock[LAST_ERROR] = error
@@ -192,7 +192,7 @@ def end_fixed_step(t, d, m):
     m.at[STEPS] += 1
     m.at[PART] += 1
     out = m.at[OUTPUT]
-    if m.at[PART] == number_of_steps(m.times[out] - m.times[out - 1], m.setting[LARGEST_STEP]):
+    if m.at[PART] == number_of_steps(m.times[out] - m.times[out - 1], m.setting[MAX_STEP]):
         m.at[PART] = 0
         m.clock[NOW] = m.times[out]
         note(d, m, out)
@@ -222,7 +222,7 @@ def end_adaptive_step(t, d, m, motion):
     out, last = m.at[OUTPUT], m.times.shape[0] - 1
     end = m.clock[START] + m.clock[SIZE]
     goal = m.times[last] if m.at[DENSE] != 0 else m.times[out]
-    if math.fabs(goal - end) <= ROUNDING * max(math.fabs(goal), math.fabs(end)):
+    if math.fabs(goal - end) <= TIME_TOLERANCE * max(math.fabs(goal), math.fabs(end)):
         end = goal
     if m.times[out] < end:
         for k in range(d.q.shape[0]):

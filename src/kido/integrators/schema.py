@@ -7,7 +7,7 @@ it failed. Where forces are constant nobody returns to Python for them.
 
 A system whose accelerations are not those of the free tree, such as one with closed loops, brings callbacks of its
 own, called as `callback(owner, motion, 0, 0)` with the address of its container and of this one: ACCELERATE_AT writes
-udot of the state in the data; SETTLE_AT brings the state of a stage, and CLOSE_AT that of the end of a step, onto
+udot of the state in the data; PROJECT_AT brings the state of a stage, and CLOSE_AT that of the end of a step, onto
 what the system takes for granted. Each returns 0 or a status.
 """
 
@@ -16,7 +16,7 @@ from __future__ import annotations
 from kido.jit import Struct, floats, integers
 
 # Entries of `table`: addresses of containers and of the step function, then those of a system with callbacks.
-TREE_AT, DATA_AT, NEXT_AT, STEP_AT, OWNER_AT, ACCELERATE_AT, SETTLE_AT, CLOSE_AT = range(8)
+TREE_AT, DATA_AT, NEXT_AT, STEP_AT, OWNER_AT, ACCELERATE_AT, PROJECT_AT, CLOSE_AT = range(8)
 
 # Entries of `at`: where the integration is, what it is asked for, and counts.
 (
@@ -29,8 +29,8 @@ TREE_AT, DATA_AT, NEXT_AT, STEP_AT, OWNER_AT, ACCELERATE_AT, SETTLE_AT, CLOSE_AT
     STAGES,  # of an explicit Runge-Kutta method
     REUSE,  # 1: the last evaluation of the step before is the first of this one
     RETRY,  # 1: the step before was rejected
-    MOST_STEPS,
-    MOST_ITERATIONS,
+    MAX_STEPS,
+    MAX_ITERATIONS,
     STEPS,
     REJECTED,
     EVALUATIONS,
@@ -43,7 +43,7 @@ TREE_AT, DATA_AT, NEXT_AT, STEP_AT, OWNER_AT, ACCELERATE_AT, SETTLE_AT, CLOSE_AT
 START, SIZE, NOW, NEXT_SIZE, ERROR, LAST_ERROR = range(6)
 
 # Entries of `setting`.
-LARGEST_STEP, RTOL, ATOL, TOLERANCE = range(4)
+MAX_STEP, RTOL, ATOL, TOLERANCE = range(4)
 
 # What `progress` returns. Below FAILED: FAILED - 1 - k says that coordinate k sees no inertia.
 DONE, PAUSED, FORCES = 0, 1, 2

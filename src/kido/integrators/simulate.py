@@ -27,7 +27,7 @@ from kido.integrators.schema import (
     WORST_ITERATIONS,
 )
 from kido.integrators.system import System
-from kido.interrupts import heard
+from kido.interrupts import deferred_signals
 from kido.math.transform import as_flag, as_numbers
 from kido.skeleton import Skeleton
 
@@ -35,7 +35,7 @@ Array = NDArray[np.float64]
 State = tuple[Array, Array]
 
 CHUNK_SECONDS = 0.05  # compiled code comes back this often, so that Ctrl-C works
-MOST_AT_ONCE = 1 << 40  # steps
+MAX_AT_ONCE = 1 << 40  # steps
 QUIET_SECONDS = 2.0  # a run shorter than this shows no progress
 _NOT_KEPT = DenseOutput(0.0, (np.empty(0), np.empty(0)), kept=False)
 
@@ -156,7 +156,7 @@ def simulate(
     bar = _bar(float(wanted[-1] - wanted[0]), progress)
     end = before
     try:
-        with heard():
+        with deferred_signals():
             run.go(bar)
         end = run.end()
     except KeyboardInterrupt:
@@ -252,7 +252,7 @@ class CompiledRun:
             started = clock.perf_counter()
             done = self.system.go_on(self.motion, budget)
             took = clock.perf_counter() - started
-            budget = max(1, min(10 * budget, MOST_AT_ONCE, int(budget * CHUNK_SECONDS / max(took, 1e-6))))
+            budget = max(1, min(10 * budget, MAX_AT_ONCE, int(budget * CHUNK_SECONDS / max(took, 1e-6))))
             now = float(self.motion.clock[NOW])
             bar.update(now - shown)
             shown = now

@@ -21,7 +21,7 @@ from kido.integrators.schema import (
     EVALUATIONS,
     FAILED,
     FORCES,
-    LARGEST_STEP,
+    MAX_STEP,
     MOTION,
     NEXT_AT,
     NEXT_SIZE,
@@ -275,7 +275,7 @@ class System:
         if integrator.looks_ahead:
             m.table[NEXT_AT] = self._next.address
         m.times[:] = times
-        m.setting[LARGEST_STEP] = integrator.max_step if integrator.adaptive else largest
+        m.setting[MAX_STEP] = integrator.max_step if integrator.adaptive else largest
         m.clock[START] = m.clock[NOW] = times[0]
         m.at[ASKS] = int(self.forces is not None)
         m.at[OUTPUT] = 1

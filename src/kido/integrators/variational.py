@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from kido.integrators.integrator import CompiledIntegrator, count, positive
-from kido.integrators.schema import MOST_ITERATIONS, TOLERANCE
+from kido.integrators.schema import MAX_ITERATIONS, TOLERANCE
 from kido.integrators.variational_step import variational_step
 from kido.jit import Struct
 
@@ -54,4 +54,4 @@ class Variational(CompiledIntegrator):
 
     def _configure(self, motion: Struct) -> None:
         motion.setting[TOLERANCE] = self.tolerance
-        motion.at[MOST_ITERATIONS] = self.max_iterations
+        motion.at[MAX_ITERATIONS] = self.max_iterations

@@ -16,7 +16,7 @@ from kido.integrators.schema import (
     DATA_AT,
     EVALUATIONS,
     ITERATIONS,
-    MOST_ITERATIONS,
+    MAX_ITERATIONS,
     MOTION,
     NEXT_AT,
     NOT_SOLVED,
@@ -40,10 +40,10 @@ ROUNDING = 1e-9  # of the momentum: residuals that no longer shrink are not the 
 @kernel
 def first_guess(t, d, m, h):
     """x = h u + h^2 udot / 2, with the accelerations at the start of the step without dampers, or the given ones."""
-    for part in range(t.part_mobile.shape[0]):
-        if t.part_mobile[part] != 0:
-            bias_gather(t, d, t.part_body[part], t.part_body[part + 1])
-            acceleration_scatter(t, d, t.part_body[part], t.part_body[part + 1])
+    for tree_index in range(t.tree_mobile.shape[0]):
+        if t.tree_mobile[tree_index] != 0:
+            bias_gather(t, d, t.tree_body[tree_index], t.tree_body[tree_index + 1])
+            acceleration_scatter(t, d, t.tree_body[tree_index], t.tree_body[tree_index + 1])
     for k in range(m.x.shape[0]):
         m.x[k] = h * (d.u[k] + 0.5 * h * d.udot[k])
 
@@ -66,9 +66,9 @@ def start_impulses(t, d, m, h):
     """
     size = 0.0
     s = 0.5 * h
-    for part in range(t.part_mobile.shape[0]):
-        if t.part_mobile[part] != 0:
-            first, last = t.part_body[part], t.part_body[part + 1]
+    for tree_index in range(t.tree_mobile.shape[0]):
+        if t.tree_mobile[tree_index] != 0:
+            first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
             velocities(t, d, first, last)
             for i in range(first, last):
                 h0, h1, h2, h3, h4, h5 = held_momentum(t, d, i)
@@ -94,8 +94,8 @@ def joint_impulses(t, d, m, h):
 def next_poses(t, e, m):
     """Poses, motion columns and inertias at q0 moved by x."""
     displace(t, e, m.q0, m.x)
-    for part in range(t.part_mobile.shape[0]):
-        first, last = t.part_body[part], t.part_body[part + 1]
+    for tree_index in range(t.tree_mobile.shape[0]):
+        first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
         transforms(t, e, first, last)
         for i in range(first, last):
             body_inertia(t, e, i)
@@ -111,9 +111,9 @@ def correct(t, d, e, m, h):
     next_poses(t, e, m)
     joint_impulses(t, d, m, h)
     size = 0.0
-    for part in range(t.part_mobile.shape[0]):
-        if t.part_mobile[part] != 0:
-            first, last = t.part_body[part], t.part_body[part + 1]
+    for tree_index in range(t.tree_mobile.shape[0]):
+        if t.tree_mobile[tree_index] != 0:
+            first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
             for i in range(first, last):
                 l0, l1, l2, p0, p1, p2 = step_momentum(t, d, e, i, h)
                 mc = d.mc[i, 0], d.mc[i, 1], d.mc[i, 2]
@@ -140,7 +140,7 @@ def solve(t, d, e, m, h):
     scale = math.sqrt(start_impulses(t, d, m, h))
     first_guess(t, d, m, h)
     before = math.inf
-    for number in range(m.at[MOST_ITERATIONS]):
+    for number in range(m.at[MAX_ITERATIONS]):
         size = math.sqrt(max(correct(t, d, e, m, h), 0.0))
         m.at[ITERATIONS] += 1
         m.at[WORST_ITERATIONS] = max(m.at[WORST_ITERATIONS], number + 1)
@@ -164,9 +164,9 @@ def end_velocities(t, d, e, m, h):
     for k in range(m.x.shape[0]):
         e.u[k] = m.u0[k] + h * d.udot[k] if t.prescribed[k] != 0 else m.x[k] / h
     s = 0.5 * h
-    for part in range(t.part_mobile.shape[0]):
-        if t.part_mobile[part] != 0:
-            first, last = t.part_body[part], t.part_body[part + 1]
+    for tree_index in range(t.tree_mobile.shape[0]):
+        if t.tree_mobile[tree_index] != 0:
+            first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
             velocities(t, e, first, last)
             for i in range(first, last):
                 l0, l1, l2, p0, p1, p2 = step_momentum(t, d, e, i, h)

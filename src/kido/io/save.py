@@ -42,8 +42,8 @@ def save(model: Skeleton | World, path: str | Path, *, approximate: bool = False
         KidoError: no model, an unknown format, or something the format cannot hold; no file is
             written then; or a file that cannot be written.
     """
-    from kido.io.writers.losses import Losses
     from kido.io.writers.meshes import MeshStore
+    from kido.io.writers.unsupported import UnsupportedFeatures
     from kido.simulation import World
     from kido.skeleton import Skeleton
 
@@ -55,11 +55,11 @@ def save(model: Skeleton | World, path: str | Path, *, approximate: bool = False
     found = WRITERS.get(target.suffix.lower())
     if found is None:
         raise KidoError(f"{path}: cannot write '{target.suffix}' files; expected one of {', '.join(WRITERS)}")
-    losses = Losses(found[0], bool(approximate))
-    store = MeshStore(target, meshes, losses)
+    unsupported = UnsupportedFeatures(found[0], bool(approximate))
+    store = MeshStore(target, meshes, unsupported)
     try:
-        text = import_module(found[1]).write(model, store, losses)
+        text = import_module(found[1]).write(model, store, unsupported)
         target.write_text(text, encoding="utf-8")
     except OSError as error:
         raise KidoError(f"{error.filename or path}: cannot be written: {error.strerror or error}") from None
-    return losses.remarks
+    return unsupported.remarks

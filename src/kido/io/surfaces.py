@@ -9,7 +9,7 @@ from typing import Any
 from kido.io.xml import Node
 from kido.skeleton.nodes.surface import ErpCfm, Softness, SpringDamper, Surface, TimeConstant
 
-MOST = 1e16  # larger coefficients, and infinite ones, are that
+MAX_COEFFICIENT = 1e16  # larger coefficients, and infinite ones, are that
 RIGID_STIFFNESS = 1e12  # [N/m] SDF's default, which means a rigid surface
 DEFAULT_ERP = 0.2  # of SDF
 PATCH = 3.0 * math.pi / 16.0  # torsional friction of a round patch of contact: PATCH * radius * mu * normal force
@@ -27,7 +27,7 @@ def coefficient(node: Node, tag: str) -> float | None:
     value = child.number("value", allow_infinite=True) if child.has("value") else child.text_number(allow_infinite=True)
     if not value >= 0.0:
         raise child.error(f"<{tag}> is {value:g}; expected zero or a positive number")
-    return min(value, MOST)
+    return min(value, MAX_COEFFICIENT)
 
 
 def given(**values: Any) -> dict[str, Any]:

@@ -267,7 +267,9 @@ class Struct(metaclass=StructKind):
         cls = type(self)
         self.samples = samples = int(given.pop("samples", 0))
         block_of: Struct | None = given.pop("block_of", None)
-        sizes: dict[str, Any] = {k: v for k, v in given.items() if k not in cls.fields and isinstance(v, int | np.integer)}
+        sizes: dict[str, Any] = {
+            k: v for k, v in given.items() if k not in cls.fields and isinstance(v, int | np.integer)
+        }
         unknown = set(given) - set(sizes) - set(cls.fields)
         if unknown:
             raise ValueError(f"{cls.__name__} has no fields {sorted(unknown)}; it has {list(cls.fields)}")

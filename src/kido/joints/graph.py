@@ -33,7 +33,7 @@ from kido.joints.tape import (
 )
 
 Node = tuple[int, int, int, float]  # operation, operands, number
-_MOST_NODES = 200_000
+_MAX_NODES = 200_000
 
 
 class Graph:
@@ -48,8 +48,8 @@ class Graph:
         key = (op, a, b, number)
         found = self._known.get(key)
         if found is None:
-            if len(self.nodes) >= _MOST_NODES:
-                raise ModelError(f"the expressions of the joint and their derivatives exceed {_MOST_NODES} operations")
+            if len(self.nodes) >= _MAX_NODES:
+                raise ModelError(f"the expressions of the joint and their derivatives exceed {_MAX_NODES} operations")
             found = self._known[key] = len(self.nodes)
             self.nodes.append(key)
         return found

@@ -23,7 +23,7 @@ from kido.kernels.kinematics import body_velocity, has_hinge, transforms
 from kido.math.so3 import cross
 
 SMALL = 1e-9  # share of a body's articulated inertia below which D is looked at closely
-SINGULAR = 4e-15  # share of what a coordinate could see at most, below which D is rounding: it moves no mass
+SINGULAR_TOLERANCE = 4e-15  # share of what a coordinate could see at most, below which D is rounding: it moves no mass
 
 
 @inlined
@@ -79,7 +79,7 @@ def eliminate_joint(t, d, i, P, h, status):
             # H P H is at most twice this bound; rounding leaves a singular joint with 1e-16 of it.
             bound = (P[0] + P[3] + P[5]) * (h0 * h0 + h1 * h1 + h2 * h2)
             bound += (P[15] + P[18] + P[20]) * (h3 * h3 + h4 * h4 + h5 * h5)
-            enough = D - bound * SINGULAR
+            enough = D - bound * SINGULAR_TOLERANCE
             status = where_positive(enough, status, k)
             D = where_positive(enough, D, 1.0)
         inverse = 1.0 / D

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from kido.jit import inlined, kernel
 from kido.joints.kinds import FREE_MIXED
-from kido.kernels.forward_dynamics import SINGULAR, SMALL
+from kido.kernels.forward_dynamics import SINGULAR_TOLERANCE, SMALL
 from kido.kernels.inertia import body_inertia
 from kido.kernels.inverse_dynamics import applied_wrench
 from kido.math.so3 import cross, multiply_symmetric
@@ -74,7 +74,7 @@ def free_body_inertia(t, d, i):
         u0, u1, u2 = multiply_symmetric((j0, j1, j2, j3, j4, j5), h0, h1, h2)
         D = dot(h0, h1, h2, u0, u1, u2)
         if not small < D:
-            if not most * SINGULAR < D:
+            if not most * SINGULAR_TOLERANCE < D:
                 status = j
                 D = 1.0
         s = 1.0 / D

@@ -60,8 +60,8 @@ def free_bodies(t: Any) -> tuple[np.ndarray, np.ndarray]:
     """
     bodies = len(t.parent)
     kind, number = np.zeros(bodies, np.int64), np.zeros((bodies, NUMBERS))
-    single = np.flatnonzero(np.diff(t.part_body) == 1)
-    first = np.asarray(t.part_body)[single]
+    single = np.flatnonzero(np.diff(t.tree_body) == 1)
+    first = np.asarray(t.tree_body)[single]
     fits = (t.kind[first] == JointKind.FREE_MIXED) & (t.has_child_offset[first] == 0) & (t.mass[first] > 0.0)
     fits &= (t.rotation_pj[first] == np.eye(3).ravel()).all(axis=1) & (t.position_pj[first] == 0.0).all(axis=1)
     fits &= t.gravity_factor[first] == 1.0
@@ -135,7 +135,7 @@ def origin_acceleration(R, c, w, wdot, g):
 
 @kernel
 def fall(x, g, h):
-    """Smooth motion of the bodies in the lanes x over a step h under gravity g, as `kido.simulation.smooth` has it."""
+    """Smooth motion of the bodies in the lanes x over a step h under gravity g, as `kido.simulation.predict` has it."""
     q, w, v = _three(x, Q), _three(x, U), _three(x, U + 3)
     inertia, inverse, c = (
         _symmetric(x, CONSTANTS + INERTIA),
@@ -170,7 +170,7 @@ def fall(x, g, h):
 
 @kernel
 def land(x, h):
-    """The end of a step h of the bodies in the lanes x, as `kido.simulation.finish` has it.
+    """The end of a step h of the bodies in the lanes x, as `kido.simulation.integrate` has it.
 
     U: the velocities that positions move by; NEW_U, START_U: of the step's end and start; FORCE: the constraint
     force on the linear coordinates. Out come OUT_Q; u and udot of the twist in body axes (OUT_R, OUT_V); the force in

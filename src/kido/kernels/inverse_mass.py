@@ -12,12 +12,12 @@ from __future__ import annotations
 import math
 
 from kido.jit import inlined, kernel
-from kido.kernels.forward_dynamics import SINGULAR, SMALL
+from kido.kernels.forward_dynamics import SINGULAR_TOLERANCE, SMALL
 from kido.kernels.impulse import velocity_scatter
 from kido.kernels.inertia import add_shifted, apply_inertia, deflate, read_inertia, start_inertia
 from kido.kernels.inverse_dynamics import column_dot
 from kido.math.so3 import cross
-from kido.tree.selection import WIDE
+from kido.tree.nodes import WIDE
 
 
 @kernel
@@ -50,7 +50,7 @@ def eliminate(t, d, h, keep_prescribed):
                 # As in forward_dynamics.eliminate_joint: what rounding leaves of a singular joint is not inertia.
                 bound = (P[0] + P[3] + P[5]) * (h0 * h0 + h1 * h1 + h2 * h2)
                 bound += (P[15] + P[18] + P[20]) * (h3 * h3 + h4 * h4 + h5 * h5)
-                if not SINGULAR * bound < D:
+                if not SINGULAR_TOLERANCE * bound < D:
                     status = k
                     D = 1.0
             inverse = 1.0 / D

@@ -15,7 +15,7 @@ from kido.kernels.jacobian import (
 )
 from kido.kernels.kinematics import body_pose
 from kido.kernels.placement import write_pose
-from kido.kernels.states import take_path, take_path_velocities
+from kido.kernels.states import load_path, load_path_velocities
 from kido.tree.schema import DATA, TREE
 from kido.tree.selection import PATH
 
@@ -36,7 +36,7 @@ def pose(tree, data, path, member, q, X):
 def jacobian(tree, data, path, given, x, y, z, q, J):
     """J (6, dofs) of a point of the body that a path leads to."""
     t, d, a = view(TREE, tree), view(DATA, data), view(PATH, path)
-    if take_path(t, d, a, given, q) != OK:
+    if load_path(t, d, a, given, q) != OK:
         return REFUSED
     px, py, pz = point_of(d, end_of(a), x, y, z)
     clear(J)
@@ -48,7 +48,7 @@ def jacobian(tree, data, path, given, x, y, z, q, J):
 def jacobian_rate(tree, data, path, given, spatial, x, y, z, q, u, J):
     """Rate of `jacobian`: classic, or spatial."""
     t, d, a = view(TREE, tree), view(DATA, data), view(PATH, path)
-    if take_path_velocities(t, d, a, given, q, u) != OK:
+    if load_path_velocities(t, d, a, given, q, u) != OK:
         return REFUSED
     i = end_of(a)
     px, py, pz = point_of(d, i, x, y, z)
@@ -64,7 +64,7 @@ def jacobian_rate(tree, data, path, given, spatial, x, y, z, q, u, J):
 def relative_jacobian(tree, data, path, other, given, x, y, z, q, J):
     """J (6, dofs) of a point of the body of `path`, as seen from the body of `other`; world axes."""
     t, d, a, b = view(TREE, tree), view(DATA, data), view(PATH, path), view(PATH, other)
-    if take_path(t, d, a, given, q) + take_path(t, d, b, given, q) != OK:
+    if load_path(t, d, a, given, q) + load_path(t, d, b, given, q) != OK:
         return REFUSED
     px, py, pz = point_of(d, end_of(a), x, y, z)
     clear(J)
@@ -77,7 +77,7 @@ def relative_jacobian(tree, data, path, other, given, x, y, z, q, J):
 def relative_jacobian_rate(tree, data, path, other, given, x, y, z, q, u, K, J):
     """Rate of `relative_jacobian` as seen from the body of `other`, in J; K becomes the Jacobian itself."""
     t, d, a, b = view(TREE, tree), view(DATA, data), view(PATH, path), view(PATH, other)
-    if take_path_velocities(t, d, a, given, q, u) + take_path_velocities(t, d, b, given, q, u) != OK:
+    if load_path_velocities(t, d, a, given, q, u) + load_path_velocities(t, d, b, given, q, u) != OK:
         return REFUSED
     px, py, pz = point_of(d, end_of(a), x, y, z)
     vx, vy, vz = point_velocity(d, end_of(a), px, py, pz)

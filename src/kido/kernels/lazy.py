@@ -115,30 +115,30 @@ def evaluate_acceleration(t, d, i):
 
 
 @kernel
-def want_pose(t, d, i):
+def ensure_pose(t, d, i):
     """Bring R, p, l and H of body i up to date, and of those above it that need it."""
     for k in range(stale_path(t, d, i, POSE) - 1, -1, -1):
         evaluate_pose(t, d, d.path[k])
 
 
 @kernel
-def want_velocity(t, d, i):
+def ensure_velocity(t, d, i):
     """Bring V and a of body i up to date, and what they need."""
-    want_pose(t, d, i)
+    ensure_pose(t, d, i)
     for k in range(stale_path(t, d, i, VELOCITY) - 1, -1, -1):
         evaluate_velocity(t, d, d.path[k])
 
 
 @kernel
-def want_acceleration(t, d, i):
+def ensure_acceleration(t, d, i):
     """Bring A of body i up to date, and what it needs."""
-    want_velocity(t, d, i)
+    ensure_velocity(t, d, i)
     for k in range(stale_path(t, d, i, ACCELERATION) - 1, -1, -1):
         evaluate_acceleration(t, d, d.path[k])
 
 
 @kernel
-def want_all_poses(t, d):
+def ensure_all_poses(t, d):
     """R, p, l, H, J and mc of all bodies."""
     for i in range(t.parent.shape[0]):
         if d.fresh[i] & POSE == 0:
@@ -148,7 +148,7 @@ def want_all_poses(t, d):
 
 
 @kernel
-def want_all_velocities(t, d):
+def ensure_all_velocities(t, d):
     """V and a of all bodies; their poses must be current."""
     for i in range(t.parent.shape[0]):
         if d.fresh[i] & VELOCITY == 0:
@@ -156,7 +156,7 @@ def want_all_velocities(t, d):
 
 
 @kernel
-def want_all_accelerations(t, d):
+def ensure_all_accelerations(t, d):
     """A of all bodies; their velocities must be current."""
     for i in range(t.parent.shape[0]):
         if d.fresh[i] & ACCELERATION == 0:
@@ -165,7 +165,7 @@ def want_all_accelerations(t, d):
 
 @kernel
 def accelerations_written(t, d):
-    """A of all bodies was just computed from the held udot by a recursion of its own."""
+    """A of all bodies was just computed from the current udot by a recursion of its own."""
     for i in range(t.parent.shape[0]):
         d.fresh[i] = d.fresh[i] | ACCELERATION
         d.evaluated[i, ACCELERATIONS] += 1

@@ -12,9 +12,9 @@ from kido.kernels.forward_dynamics import (
 )
 from kido.kernels.mass_matrix import mass_matrix, mass_matrix_from_composites
 from kido.kernels.springs import add_spring_forces
-from kido.kernels.states import take_accelerations, take_inertias, take_positions, take_velocities
+from kido.kernels.states import load_accelerations, load_inertias, load_positions, load_velocities
 from kido.tree.schema import DATA, TREE
-from kido.tree.selection import CHOICE, COLUMNS, MEMBERS
+from kido.tree.selection import COLUMNS, MEMBERS, SUBSET
 
 # What `joint_loads` sums up.
 CORIOLIS, CORIOLIS_AND_GRAVITY, GRAVITY = range(3)
@@ -23,8 +23,8 @@ CORIOLIS, CORIOLIS_AND_GRAVITY, GRAVITY = range(3)
 @direct_entry("i8(i8,i8,i8,i8,f8[::1],f8[:,::1])")
 def chosen_mass_matrix(tree, data, choice, given, q, M):
     """M (dofs, dofs) of the chosen bodies: the sum of their J^T M J."""
-    t, d, c = view(TREE, tree), view(DATA, data), view(CHOICE, choice)
-    if take_positions(t, d, given, q) != OK:
+    t, d, c = view(TREE, tree), view(DATA, data), view(SUBSET, choice)
+    if load_positions(t, d, given, q) != OK:
         return REFUSED
     n = t.parent.shape[0]
     for i in range(n):
@@ -36,8 +36,8 @@ def chosen_mass_matrix(tree, data, choice, given, q, M):
 @direct_entry("i8(i8,i8,i8,i8,f8[::1],f8[::1],f8[:,::1])")
 def coriolis_matrix(tree, data, choice, given, q, u, C):
     """C (dofs, dofs) of the chosen bodies."""
-    t, d, c = view(TREE, tree), view(DATA, data), view(CHOICE, choice)
-    if take_velocities(t, d, given, q, u) != OK:
+    t, d, c = view(TREE, tree), view(DATA, data), view(SUBSET, choice)
+    if load_velocities(t, d, given, q, u) != OK:
         return REFUSED
     gather_composite_rates(t, d, c)
     coriolis.coriolis_matrix(t, d, C)
@@ -47,13 +47,13 @@ def coriolis_matrix(tree, data, choice, given, q, u, C):
 @direct_entry("i8(i8,i8,i8,i8,i8,f8[::1],f8[::1],f8[::1])")
 def joint_loads(tree, data, choice, given, what, q, u, out):
     """Joint forces (dofs,) that velocities and the weight of the chosen bodies ask for."""
-    t, d, c = view(TREE, tree), view(DATA, data), view(CHOICE, choice)
+    t, d, c = view(TREE, tree), view(DATA, data), view(SUBSET, choice)
     if what == GRAVITY:
-        if take_positions(t, d, given, q) != OK:
+        if load_positions(t, d, given, q) != OK:
             return REFUSED
         bias.gravity_forces(t, d, c, out)
         return OK
-    if take_velocities(t, d, given, q, u) != OK:
+    if load_velocities(t, d, given, q, u) != OK:
         return REFUSED
     bias.bias_forces(t, d, c, what, out)
     return OK
@@ -85,7 +85,7 @@ def spring_forces(tree, data, q, out):
 def inverse_mass_matrix(tree, data, columns, given, h, q, out):
     """(M + h Kd + h^2 Ks)^-1; returns 2 + the index of a coordinate whose inertia is not positive."""
     t, d, b = view(TREE, tree), view(DATA, data), view(COLUMNS, columns)
-    if take_inertias(t, d, given, q) != OK:
+    if load_inertias(t, d, given, q) != OK:
         return REFUSED
     status = inverse_mass.eliminate(t, d, h, 0)
     inverse_mass.inverse_mass_matrix(t, d, b, out)
@@ -96,7 +96,7 @@ def inverse_mass_matrix(tree, data, columns, given, h, q, out):
 def mass_factors(tree, data, given, q, F, D):
     """F and D with M = F D F^T; returns 2 + the index of a coordinate whose inertia is not positive."""
     t, d = view(TREE, tree), view(DATA, data)
-    if take_inertias(t, d, given, q) != OK:
+    if load_inertias(t, d, given, q) != OK:
         return REFUSED
     status = inverse_mass.eliminate(t, d, 0.0, 0)
     inverse_mass.mass_factors(t, d, F, D)
@@ -107,7 +107,7 @@ def mass_factors(tree, data, given, q, F, D):
 def cholesky(tree, data, given, q, L):
     """L with M = L L^T; returns 2 + the index of a coordinate whose inertia is not positive."""
     t, d = view(TREE, tree), view(DATA, data)
-    if take_inertias(t, d, given, q) != OK:
+    if load_inertias(t, d, given, q) != OK:
         return REFUSED
     mass_matrix(t, d, 0, t.parent.shape[0], L)
     status = inverse_mass.cholesky(L)
@@ -122,7 +122,7 @@ def velocity_changes(tree, data, given, q, impulses, wrenches, out):
         0, REFUSED, or 2 + the index of a coordinate whose inertia is not positive.
     """
     t, d = view(TREE, tree), view(DATA, data)
-    if copy_finite(impulses, d.e) + take_inertias(t, d, given, q) != OK:
+    if copy_finite(impulses, d.e) + load_inertias(t, d, given, q) != OK:
         return REFUSED
     for i in range(t.parent.shape[0]):
         for r in range(6):
@@ -164,7 +164,7 @@ def hybrid_dynamics(tree, data, q, u, values, prescribed, udot, tau):
 def torque_regressor(tree, data, chosen, given, q, u, udot, Y):
     """Y (dofs, 10 bodies) of inverse dynamics."""
     t, d, s = view(TREE, tree), view(DATA, data), view(MEMBERS, chosen)
-    if take_accelerations(t, d, given, q, u, udot) != OK:
+    if load_accelerations(t, d, given, q, u, udot) != OK:
         return REFUSED
     members.torque_regressor(t, d, s, Y)
     return OK
@@ -174,7 +174,7 @@ def torque_regressor(tree, data, chosen, given, q, u, udot, Y):
 def energy_regressor(tree, data, chosen, given, q, u, kinetic, potential):
     """Regressors (10 bodies,) of the kinetic energy and of the potential energy of gravity."""
     t, d, s = view(TREE, tree), view(DATA, data), view(MEMBERS, chosen)
-    if take_velocities(t, d, given, q, u) != OK:
+    if load_velocities(t, d, given, q, u) != OK:
         return REFUSED
     members.energy_regressor(t, d, s, kinetic, potential)
     return OK
@@ -184,7 +184,7 @@ def energy_regressor(tree, data, chosen, given, q, u, kinetic, potential):
 def reaction_wrenches(tree, data, chosen, given, q, u, udot, external, out):
     """Wrenches (bodies, 6) through the joints, about the bodies' origins, world axes."""
     t, d, s = view(TREE, tree), view(DATA, data), view(MEMBERS, chosen)
-    if take_accelerations(t, d, given, q, u, udot) != OK:
+    if load_accelerations(t, d, given, q, u, udot) != OK:
         return REFUSED
     members.reaction_wrenches(t, d, s, external, out)
     return OK

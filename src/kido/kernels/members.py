@@ -50,7 +50,7 @@ def member_acceleration(t, d, s, b, rx, ry, rz):
 
 @kernel
 def torque_regressor(t, d, s, Y):
-    """Y (dofs, 10 bodies) with (joint forces of the held accelerations) = Y pi; V and A must be current."""
+    """Y (dofs, 10 bodies) with (joint forces of the current accelerations) = Y pi; V and A must be current."""
     for r in range(Y.shape[0]):
         for c in range(Y.shape[1]):
             Y[r, c] = 0.0

@@ -8,23 +8,23 @@ from kido.jit import direct_entry, view
 from kido.kernels import momentum as m
 from kido.kernels.composites import gather_composite_rates, gather_composites
 from kido.kernels.entries import OK, REFUSED
-from kido.kernels.states import take_accelerations, take_poses, take_positions, take_twists, take_velocities
+from kido.kernels.states import load_accelerations, load_poses, load_positions, load_twists, load_velocities
 from kido.tree.schema import DATA, TREE
-from kido.tree.selection import CHOICE
+from kido.tree.selection import SUBSET
 
 MASSLESS = 2
 
 
 @direct_entry("i8(i8,i8,i8,i8,i8,f8[::1],f8[::1],f8[::1],f8[::1])")
-def com(tree, data, choice, given, level, q, u, udot, out):
+def com(tree, data, subset, given, level, q, u, udot, out):
     """Position (level 0), velocity (1) or acceleration (2) of the centre of mass (3,)."""
-    t, d, c = view(TREE, tree), view(DATA, data), view(CHOICE, choice)
+    t, d, c = view(TREE, tree), view(DATA, data), view(SUBSET, subset)
     if level == 0:
-        status = take_poses(t, d, given, q)
+        status = load_poses(t, d, given, q)
     elif level == 1:
-        status = take_velocities(t, d, given, q, u)
+        status = load_velocities(t, d, given, q, u)
     else:
-        status = take_accelerations(t, d, given, q, u, udot)
+        status = load_accelerations(t, d, given, q, u, udot)
     if status != OK:
         return REFUSED
     mass, p0, p1, p2, v0, v1, v2, a0, a1, a2 = m.com_state(t, d, c, level)
@@ -40,19 +40,19 @@ def com(tree, data, choice, given, level, q, u, udot, out):
 
 
 @direct_entry("i8(i8,i8,i8,i8,f8[::1],f8[:,::1])")
-def com_jacobian(tree, data, choice, given, q, J):
+def com_jacobian(tree, data, subset, given, q, J):
     """J (3, dofs) of the centre of mass."""
-    t, d, c = view(TREE, tree), view(DATA, data), view(CHOICE, choice)
-    if take_positions(t, d, given, q) != OK:
+    t, d, c = view(TREE, tree), view(DATA, data), view(SUBSET, subset)
+    if load_positions(t, d, given, q) != OK:
         return REFUSED
     return OK if m.com_jacobian(t, d, c, J) > 0.0 else MASSLESS
 
 
 @direct_entry("i8(i8,i8,i8,i8,i8,f8[::1],f8[::1],f8[::1],f8[::1])")
-def momentum(tree, data, choice, given, about_com, point, q, u, h):
+def momentum(tree, data, subset, given, about_com, point, q, u, h):
     """[angular; linear] momentum (6,) about the centre of mass, or about a point of the world."""
-    t, d, c = view(TREE, tree), view(DATA, data), view(CHOICE, choice)
-    if take_twists(t, d, given, q, u) != OK:
+    t, d, c = view(TREE, tree), view(DATA, data), view(SUBSET, subset)
+    if load_twists(t, d, given, q, u) != OK:
         return REFUSED
     x, y, z = point[0], point[1], point[2]
     if about_com != 0:
@@ -67,10 +67,10 @@ def momentum(tree, data, choice, given, about_com, point, q, u, h):
 
 
 @direct_entry("i8(i8,i8,i8,i8,f8[::1],f8[:,::1])")
-def centroidal_matrix(tree, data, choice, given, q, A):
+def centroidal_matrix(tree, data, subset, given, q, A):
     """A (6, dofs) of the momentum about the centre of mass."""
-    t, d, c = view(TREE, tree), view(DATA, data), view(CHOICE, choice)
-    if take_positions(t, d, given, q) != OK:
+    t, d, c = view(TREE, tree), view(DATA, data), view(SUBSET, subset)
+    if load_positions(t, d, given, q) != OK:
         return REFUSED
     mass, x, y, z, _, _, _, _, _, _ = m.com_state(t, d, c, 0)
     if not mass > 0.0:
@@ -81,10 +81,10 @@ def centroidal_matrix(tree, data, choice, given, q, A):
 
 
 @direct_entry("i8(i8,i8,i8,i8,f8[::1],f8[::1],f8[:,::1])")
-def centroidal_matrix_rate(tree, data, choice, given, q, u, A):
+def centroidal_matrix_rate(tree, data, subset, given, q, u, A):
     """Rate of `centroidal_matrix`."""
-    t, d, c = view(TREE, tree), view(DATA, data), view(CHOICE, choice)
-    if take_velocities(t, d, given, q, u) != OK:
+    t, d, c = view(TREE, tree), view(DATA, data), view(SUBSET, subset)
+    if load_velocities(t, d, given, q, u) != OK:
         return REFUSED
     mass, x, y, z, vx, vy, vz, _, _, _ = m.com_state(t, d, c, 1)
     if not mass > 0.0:
@@ -96,10 +96,10 @@ def centroidal_matrix_rate(tree, data, choice, given, q, u, A):
 
 
 @direct_entry("i8(i8,i8,i8,i8,f8[::1],f8[:,::1])")
-def centroidal_inertia(tree, data, choice, given, q, out):
+def centroidal_inertia(tree, data, subset, given, q, out):
     """out (6, 6): all chosen bodies as one about their centre of mass."""
-    t, d, c = view(TREE, tree), view(DATA, data), view(CHOICE, choice)
-    if take_positions(t, d, given, q) != OK:
+    t, d, c = view(TREE, tree), view(DATA, data), view(SUBSET, subset)
+    if load_positions(t, d, given, q) != OK:
         return REFUSED
     mass, x, y, z, _, _, _, _, _, _ = m.com_state(t, d, c, 0)
     if not mass > 0.0:
@@ -110,18 +110,18 @@ def centroidal_inertia(tree, data, choice, given, q, out):
 
 
 @direct_entry("f8(i8,i8,i8,i8,f8[::1],f8[::1])")
-def kinetic_energy(tree, data, choice, given, q, u):
+def kinetic_energy(tree, data, subset, given, q, u):
     """Kinetic energy [J]; NaN for a refused state."""
-    t, d, c = view(TREE, tree), view(DATA, data), view(CHOICE, choice)
-    if take_twists(t, d, given, q, u) != OK:
+    t, d, c = view(TREE, tree), view(DATA, data), view(SUBSET, subset)
+    if load_twists(t, d, given, q, u) != OK:
         return math.nan
     return m.kinetic_energy_of(t, d, c)
 
 
 @direct_entry("f8(i8,i8,i8,i8,f8[::1])")
-def potential_energy(tree, data, choice, given, q):
+def potential_energy(tree, data, subset, given, q):
     """Potential energy of weight and springs [J]; NaN for a refused state."""
-    t, d, c = view(TREE, tree), view(DATA, data), view(CHOICE, choice)
-    if take_poses(t, d, given, q) != OK:
+    t, d, c = view(TREE, tree), view(DATA, data), view(SUBSET, subset)
+    if load_poses(t, d, given, q) != OK:
         return math.nan
     return m.potential_energy_of(t, d, c)

@@ -12,7 +12,7 @@ from kido.kernels.entries import OK, REFUSED, copy_finite, inertias
 from kido.kernels.forward_dynamics import acceleration_scatter, bias_gather
 from kido.kernels.impulse import impulse_row
 from kido.kernels.inverse_dynamics import accelerations
-from kido.kernels.states import take_inertias, take_positions, take_twists, take_velocities
+from kido.kernels.states import load_inertias, load_positions, load_twists, load_velocities
 from kido.math.so3 import cross
 from kido.tree.nodes import NODES
 from kido.tree.schema import DATA, TREE
@@ -30,7 +30,7 @@ def answer(status):
 def operational_compliance(tree, data, nodes, given, prescribed, q, first, count, out):
     """Lambda^-1 of the rows first..first+count-1 of each node."""
     t, d, w = view(TREE, tree), view(DATA, data), view(NODES, nodes)
-    if take_inertias(t, d, given, q) != OK:
+    if load_inertias(t, d, given, q) != OK:
         return REFUSED
     status = operational_space.articulate(t, d, prescribed)
     operational_space.node_compliance(t, d, w, first, count, out)
@@ -41,7 +41,7 @@ def operational_compliance(tree, data, nodes, given, prescribed, q, first, count
 def operational_inertia(tree, data, nodes, given, prescribed, q, first, count, damping, A, out):
     """Lambda = (Lambda^-1 + damping 1)^-1, with the matrix that is inverted in A; SINGULAR if it has no inverse."""
     t, d, w = view(TREE, tree), view(DATA, data), view(NODES, nodes)
-    if take_inertias(t, d, given, q) != OK:
+    if load_inertias(t, d, given, q) != OK:
         return REFUSED
     status = operational_space.articulate(t, d, prescribed)
     if status >= 0:
@@ -56,7 +56,7 @@ def operational_inertia(tree, data, nodes, given, prescribed, q, first, count, d
 def node_responses(tree, data, nodes, given, prescribed, q, J, Y):
     """J and (M^-1 J^T)^T, each (6 nodes, dofs), row after row."""
     t, d, w = view(TREE, tree), view(DATA, data), view(NODES, nodes)
-    if take_inertias(t, d, given, q) != OK:
+    if load_inertias(t, d, given, q) != OK:
         return REFUSED
     status = operational_space.articulate(t, d, prescribed)
     n, m = t.parent.shape[0], d.q.shape[0]
@@ -80,7 +80,7 @@ def node_accelerations(tree, data, nodes, free, prescribed, q, u, udot, tau, out
         udot: accelerations; if `free`, of the prescribed coordinates alone.
     """
     t, d, w = view(TREE, tree), view(DATA, data), view(NODES, nodes)
-    if take_velocities(t, d, 1, q, u) != OK:
+    if load_velocities(t, d, 1, q, u) != OK:
         return REFUSED
     if copy_finite(udot, d.udot) + copy_finite(tau, d.tau) != OK:
         return REFUSED
@@ -108,7 +108,7 @@ def node_accelerations(tree, data, nodes, free, prescribed, q, u, udot, tau, out
 def gather_wrenches(tree, data, nodes, given, q, wrenches, out):
     """J^T f (dofs,) of wrenches (nodes, 6) on the nodes, world axes."""
     t, d, w = view(TREE, tree), view(DATA, data), view(NODES, nodes)
-    if take_positions(t, d, given, q) != OK:
+    if load_positions(t, d, given, q) != OK:
         return REFUSED
     operational_space.gather_wrenches(t, d, w, wrenches, out)
     return OK
@@ -118,7 +118,7 @@ def gather_wrenches(tree, data, nodes, given, q, wrenches, out):
 def log_determinant(tree, data, given, prescribed, q, out):
     """out[0] = ln det M."""
     t, d = view(TREE, tree), view(DATA, data)
-    if take_inertias(t, d, given, q) != OK:
+    if load_inertias(t, d, given, q) != OK:
         return REFUSED
     status = operational_space.articulate(t, d, prescribed)
     out[0] = determinant.log_determinant(t, d)
@@ -129,7 +129,7 @@ def log_determinant(tree, data, given, prescribed, q, out):
 def log_determinant_gradient(tree, data, nodes, given, prescribed, q, out):
     """Derivatives (dofs,) of ln det M along the velocities."""
     t, d, w = view(TREE, tree), view(DATA, data), view(NODES, nodes)
-    if take_inertias(t, d, given, q) != OK:
+    if load_inertias(t, d, given, q) != OK:
         return REFUSED
     status = operational_space.articulate(t, d, prescribed)
     determinant.log_determinant_gradient(t, d, w, out)
@@ -140,7 +140,7 @@ def log_determinant_gradient(tree, data, nodes, given, prescribed, q, out):
 def diagonal_velocities(tree, data, given, prescribed, inverse, q, velocities, out):
     """nu of velocities, or velocities of nu."""
     t, d = view(TREE, tree), view(DATA, data)
-    if copy_finite(velocities, d.e) + take_inertias(t, d, given, q) != OK:
+    if copy_finite(velocities, d.e) + load_inertias(t, d, given, q) != OK:
         return REFUSED
     status = operational_space.articulate(t, d, prescribed)
     determinant.diagonal_velocities(t, d, inverse, velocities, out)
@@ -151,7 +151,7 @@ def diagonal_velocities(tree, data, given, prescribed, inverse, q, velocities, o
 def body_inertias(tree, data, members, given, articulated, prescribed, q, out):
     """Composite or articulated inertias (bodies, 6, 6)."""
     t, d, s = view(TREE, tree), view(DATA, data), view(MEMBERS, members)
-    if take_inertias(t, d, given, q) != OK:
+    if load_inertias(t, d, given, q) != OK:
         return REFUSED
     status = operational_space.articulate(t, d, prescribed) if articulated != 0 else -1
     member_inertias.member_inertias(t, d, s, articulated, out)
@@ -162,7 +162,7 @@ def body_inertias(tree, data, members, given, articulated, prescribed, q, out):
 def composite_momenta(tree, data, members, given, q, u, out):
     """[angular; linear] momentum (bodies, 6) of each body with all below it, about its origin."""
     t, d, s = view(TREE, tree), view(DATA, data), view(MEMBERS, members)
-    if take_twists(t, d, given, q, u) != OK:
+    if load_twists(t, d, given, q, u) != OK:
         return REFUSED
     member_inertias.member_momenta(d, s, out)
     return OK

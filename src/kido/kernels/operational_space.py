@@ -27,7 +27,7 @@ from kido.kernels.kinematics import rotation_of
 from kido.math.so3 import cross, rotate
 from kido.tree.nodes import WIDE
 
-INDEFINITE = 1e-12  # share of a diagonal number below which what is left of it is rounding
+INDEFINITE_TOLERANCE = 1e-12  # share of a diagonal number below which what is left of it is rounding
 
 
 @kernel
@@ -255,7 +255,7 @@ def invert_positive(w, A, out):
     # Every pivot keeps the matrix symmetric, so that lower triangles will do, in whole vector registers; -A^-1 is left.
     for k in range(m):
         pivot = out[k, k]
-        if not pivot > INDEFINITE * A[k, k]:
+        if not pivot > INDEFINITE_TOLERANCE * A[k, k]:
             return k
         s = 1.0 / pivot
         for c in range(k):

@@ -43,7 +43,7 @@ class RESPONSES(Struct):
     count = integers(4, doc="bodies in `made`, entries of `rows` that are needed, coordinates in `asked`")
     rows = floats("pool", doc="for each body six rows of J_i, then six of R_i, over its skeleton's coordinates")
     place = integers(2, doc="of the sweep's arrays as lanes, and of the same as numbers")
-    apart = integers("parts", doc="1: responses of the part's bodies and coordinates are made by `others`")
+    apart = integers("trees", doc="1: responses of the tree's bodies and coordinates are made by `others`")
     others = integers(2, doc="callback that does that, or 0; an address that it is called with")
     free = integers("bodies", doc="NOT_FREE, OFF_CENTRE or CENTRED (kido.kernels.free_lanes)")
     number = floats("bodies", NUMBERS, doc="constants of free bodies: INVERSE_MASS ... INVERSE")
@@ -69,8 +69,8 @@ class Responses:
 
     def __init__(self, tree: Struct, pool: int = 0, threads: int = 1, free: bool = True):
         bodies = len(tree.parent)
-        largest_bodies = int(np.max(np.diff(tree.part_body), initial=1))
-        largest_dofs = int(np.max(np.diff(tree.part_dof), initial=1))
+        largest_bodies = int(np.max(np.diff(tree.tree_body), initial=1))
+        largest_dofs = int(np.max(np.diff(tree.tree_dof), initial=1))
         sizes = {"dofs": max(largest_dofs, 1), "bodies": max(largest_bodies, 1)}
         self.sweep = RESPONSE_SWEEP(samples=0 if JIT_DISABLED else LANES, columns=TOGETHER * COLUMNS, **sizes)
         fields = {name: getattr(self.sweep, name) for name in RESPONSE_SWEEP.arrays}
@@ -87,7 +87,7 @@ class Responses:
             dofs=max(dofs, 1),
             pool=max(pool, 1),
             threads=threads,
-            parts=max(len(tree.part_mobile), 1),
+            trees=max(len(tree.tree_mobile), 1),
         )
         self.tree, self.free = tree, free
         self.properties_changed()
@@ -138,22 +138,22 @@ def forget_responses(r):
 def ask_coordinate(t, r, k):
     """Reserve the response of a coordinate, if it has none yet; `make_responses` fills it."""
     if r.dof_slot[k] < 0:
-        part = t.part[t.body_of_dof[k]]
+        tree_index = t.tree_of_body[t.body_of_dof[k]]
         r.dof_slot[k] = r.count[POOL]
         r.asked[r.count[ASKED]] = k
         r.count[ASKED] += 1
-        r.count[POOL] += t.part_dof[part + 1] - t.part_dof[part]
+        r.count[POOL] += t.tree_dof[tree_index + 1] - t.tree_dof[tree_index]
 
 
 @kernel
 def ask_response(t, r, body):
     """Reserve the rows of a body that moves, if it has none yet; `make_responses` fills them."""
     if r.slot[body] < 0:
-        part = t.part[body]
+        tree_index = t.tree_of_body[body]
         r.slot[body] = r.count[POOL]
         r.made[r.count[MADE]] = body
         r.count[MADE] += 1
-        r.count[POOL] += 2 * WRENCHES * (t.part_dof[part + 1] - t.part_dof[part])
+        r.count[POOL] += 2 * WRENCHES * (t.tree_dof[tree_index + 1] - t.tree_dof[tree_index])
 
 
 @inlined
@@ -325,12 +325,12 @@ def make_coordinate_responses(t, d, r, w, numbers):
     """Fill the responses of all coordinates that were asked for, as many neighbours of one tree as there are lanes."""
     n = 0
     while n < r.count[ASKED]:
-        part = t.part[t.body_of_dof[r.asked[n]]]
-        if r.apart[part] != 0:
+        tree_index = t.tree_of_body[t.body_of_dof[r.asked[n]]]
+        if r.apart[tree_index] != 0:
             n += 1
             continue
-        first, last, offset = t.part_body[part], t.part_body[part + 1], t.part_dof[part]
-        length = t.part_dof[part + 1] - offset
+        first, last, offset = t.tree_body[tree_index], t.tree_body[tree_index + 1], t.tree_dof[tree_index]
+        length = t.tree_dof[tree_index + 1] - offset
         if r.free[first] != NOT_FREE:
             complete_free_body(t, d, first)
         for c in range(COLUMNS):
@@ -340,7 +340,7 @@ def make_coordinate_responses(t, d, r, w, numbers):
         together = 0
         while together < COLUMNS * LANES and n + together < r.count[ASKED]:
             k = r.asked[n + together]
-            if t.part[t.body_of_dof[k]] != part:
+            if t.tree_of_body[t.body_of_dof[k]] != tree_index:
                 break
             pull_coordinate(t, d, numbers, k, first, offset, together)
             together += 1
@@ -357,7 +357,7 @@ def make_coordinate_responses(t, d, r, w, numbers):
 def make_responses(t, d, r):
     """Fill the rows of all bodies and coordinates that were asked for, two neighbours of one tree at a time.
 
-    Those of parts that stand apart are filled by `others`.
+    Those of trees that stand apart are filled by `others`.
     """
     w = lanes_view(RESPONSE_SWEEP, r.place[SWEEP_AT])
     numbers = view(RESPONSE_SWEEP, r.place[NUMBERS_AT])
@@ -365,15 +365,15 @@ def make_responses(t, d, r):
     n = 0
     while n < r.count[MADE]:
         body = r.made[n]
-        part = t.part[body]
-        if r.apart[part] != 0:
+        tree_index = t.tree_of_body[body]
+        if r.apart[tree_index] != 0:
             n += 1
             continue
-        first, last, offset = t.part_body[part], t.part_body[part + 1], t.part_dof[part]
-        length = t.part_dof[part + 1] - offset
+        first, last, offset = t.tree_body[tree_index], t.tree_body[tree_index + 1], t.tree_dof[tree_index]
+        length = t.tree_dof[tree_index + 1] - offset
         together = 1
         pull_body(t, d, r, w, body, first, offset, length, 0)
-        if n + 1 < r.count[MADE] and t.part[r.made[n + 1]] == part:
+        if n + 1 < r.count[MADE] and t.tree_of_body[r.made[n + 1]] == tree_index:
             together = 2
             pull_body(t, d, r, w, r.made[n + 1], first, offset, length, COLUMNS)
         push_all(t, d, w, first, last, offset, together * COLUMNS)
@@ -415,13 +415,13 @@ def response_row(r, body, length, n0, n1, n2, f0, f1, f2, J, Y, at):
 @kernel
 def coordinate_row(t, d, r, k, sign, J, Y, at):
     """Add the row of a single coordinate to J and its response to Y, from `at` on; it need not have been asked for."""
-    part = t.part[t.body_of_dof[k]]
+    tree_index = t.tree_of_body[t.body_of_dof[k]]
     slot = r.dof_slot[k]
     if slot < 0:
-        joint_impulse_row(t, d, t.part_body[part], t.part_body[part + 1], k, sign, J, Y, at)
+        joint_impulse_row(t, d, t.tree_body[tree_index], t.tree_body[tree_index + 1], k, sign, J, Y, at)
         return
-    offset = t.part_dof[part]
+    offset = t.tree_dof[tree_index]
     rows = r.rows
     J[at + k - offset] += sign
-    for n in range(t.part_dof[part + 1] - offset):
+    for n in range(t.tree_dof[tree_index + 1] - offset):
         Y[at + n] += sign * rows[slot + n]

@@ -1,6 +1,6 @@
 """The state that an entry works on: what its arguments give, or what the data holds.
 
-Entries that compute a result of the held state and of a given one alike take `given`. If it is 0 the state arguments
+Entries that compute a result of the current state and of a given one alike take `given`. If it is 0 the state arguments
 are not looked at, and what the result needs must be current in the data. If it is 1 they are copied in, and what
 the result needs is computed.
 """
@@ -13,12 +13,12 @@ from kido.kernels.inertia import body_inertia
 from kido.kernels.inverse_dynamics import accelerations
 from kido.kernels.jacobian import end_of, path_transforms, path_velocities
 from kido.kernels.kinematics import poses, transforms, velocities
-from kido.kernels.lazy import want_pose, want_velocity
+from kido.kernels.lazy import ensure_pose, ensure_velocity
 from kido.math.so3 import cross
 
 
 @kernel
-def take_poses(t, d, given, q):
+def load_poses(t, d, given, q):
     """R, p, l of all bodies."""
     if given == 0:
         return OK
@@ -29,7 +29,7 @@ def take_poses(t, d, given, q):
 
 
 @kernel
-def take_positions(t, d, given, q):
+def load_positions(t, d, given, q):
     """R, p, l, H of all bodies."""
     if given == 0:
         return OK
@@ -40,11 +40,11 @@ def take_positions(t, d, given, q):
 
 
 @kernel
-def take_inertias(t, d, given, q):
-    """`take_positions`, and J and mc."""
+def load_inertias(t, d, given, q):
+    """`load_positions`, and J and mc."""
     if given == 0:
         return OK
-    if take_positions(t, d, given, q) != OK:
+    if load_positions(t, d, given, q) != OK:
         return REFUSED
     for i in range(t.parent.shape[0]):
         body_inertia(t, d, i)
@@ -77,8 +77,8 @@ def body_twist(t, d, i):
 
 
 @kernel
-def take_twists(t, d, given, q, u):
-    """`take_positions`, and V."""
+def load_twists(t, d, given, q, u):
+    """`load_positions`, and V."""
     if given == 0:
         return OK
     if copy_finite(q, d.q) + copy_finite(u, d.u) != OK:
@@ -91,8 +91,8 @@ def take_twists(t, d, given, q, u):
 
 
 @kernel
-def take_velocities(t, d, given, q, u):
-    """`take_positions`, V and a."""
+def load_velocities(t, d, given, q, u):
+    """`load_positions`, V and a."""
     if given == 0:
         return OK
     if copy_finite(q, d.q) + copy_finite(u, d.u) != OK:
@@ -104,8 +104,8 @@ def take_velocities(t, d, given, q, u):
 
 
 @kernel
-def take_accelerations(t, d, given, q, u, udot):
-    """`take_velocities`, and A."""
+def load_accelerations(t, d, given, q, u, udot):
+    """`load_velocities`, and A."""
     if given == 0:
         return OK
     if copy_finite(q, d.q) + copy_finite(u, d.u) + copy_finite(udot, d.udot) != OK:
@@ -118,10 +118,10 @@ def take_accelerations(t, d, given, q, u, udot):
 
 
 @kernel
-def take_path(t, d, path, given, q):
-    """R, p, l, H of the bodies of a path; of the held state those that are stale."""
+def load_path(t, d, path, given, q):
+    """R, p, l, H of the bodies of a path; of the current state those that are stale."""
     if given == 0:
-        want_pose(t, d, end_of(path))
+        ensure_pose(t, d, end_of(path))
         return OK
     if copy_finite(q, d.q) != OK:
         return REFUSED
@@ -130,10 +130,10 @@ def take_path(t, d, path, given, q):
 
 
 @kernel
-def take_path_velocities(t, d, path, given, q, u):
-    """`take_path`, V and a."""
+def load_path_velocities(t, d, path, given, q, u):
+    """`load_path`, V and a."""
     if given == 0:
-        want_velocity(t, d, end_of(path))
+        ensure_velocity(t, d, end_of(path))
         return OK
     if copy_finite(q, d.q) + copy_finite(u, d.u) != OK:
         return REFUSED

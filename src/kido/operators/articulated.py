@@ -15,7 +15,7 @@ from kido.operators.recursions import raise_block, turn_over
 from kido.operators.schema import BODIES
 from kido.operators.sweeps import PHI
 
-SMALLEST = 4e-15  # share of what a coordinate could see at most, below which its inertia is rounding
+SINGULAR_TOLERANCE = 4e-15  # share of what a coordinate could see at most, below which its inertia is rounding
 
 
 @kernel
@@ -41,7 +41,7 @@ def invert_hinge(o, k):
             h = first + i
             turn = o.H[h, 0] * o.H[h, 0] + o.H[h, 1] * o.H[h, 1] + o.H[h, 2] * o.H[h, 2]
             slide = o.H[h, 3] * o.H[h, 3] + o.H[h, 4] * o.H[h, 4] + o.H[h, 5] * o.H[h, 5]
-            if not s > SMALLEST * (angular * turn + linear * slide):
+            if not s > SINGULAR_TOLERANCE * (angular * turn + linear * slide):
                 return i
             W[2, i, i] = math.sqrt(s)
     for j in range(size):  # columns of L^-1, then of L^-T L^-1

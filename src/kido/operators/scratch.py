@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 _SMALL = 1 << 13  # numbers; below, allocating is quick
-_MOST = 4  # arrays of one shape, and shapes, that are kept
+_MAX_KEPT = 4  # arrays of one shape, and shapes, that are kept
 
 
 class Scratch:
@@ -26,8 +26,8 @@ class Scratch:
         if array.size < _SMALL:
             return
         shape = array.shape[0], array.shape[1]
-        if shape not in self._free and len(self._free) >= _MOST:
+        if shape not in self._free and len(self._free) >= _MAX_KEPT:
             self._free.clear()
         free = self._free.setdefault(shape, [])
-        if len(free) < _MOST and array.base is None:
+        if len(free) < _MAX_KEPT and array.base is None:
             free.append(array)

@@ -12,7 +12,7 @@ from kido.optimization.evaluator import Evaluator
 from kido.optimization.solution import Outcome, Reason
 from kido.optimization.solver import FALLEN, Solver
 
-_SUFFICIENT = 1e-4  # Armijo's share of the decrease that the slope promises
+SUFFICIENT_DECREASE = 1e-4  # Armijo's share of the decrease that the slope promises
 _MEMORY = 8  # the line search compares with the worst of so many values: Barzilai-Borwein steps are not monotone
 
 
@@ -94,7 +94,7 @@ class GradientDescentSolver(Solver):
             while True:
                 trial = problem.clip(problem.retract(x, share * step))
                 trial_value = f.value(trial)
-                if np.isfinite(trial_value) and trial_value <= worst + _SUFFICIENT * share * promise:
+                if np.isfinite(trial_value) and trial_value <= worst + SUFFICIENT_DECREASE * share * promise:
                     break
                 if not self.line_search and np.isfinite(trial_value):
                     break
@@ -181,7 +181,7 @@ class _Follower:
                 trial = self.problem.clip(self.problem.retract(x, -rate * slope))
                 if self.evaluator.finite(trial):
                     trial, reason = self.restore(trial)
-                    promise = _SUFFICIENT * rate * float(slope @ slope)
+                    promise = SUFFICIENT_DECREASE * rate * float(slope @ slope)
                     if reason is Reason.CONVERGED and self.evaluator.objective(trial) <= value - promise:
                         found = trial
                         break
@@ -202,7 +202,7 @@ class _Follower:
             step = self.step(x)
             size, share = self.size(x), self.solver.step_size
             trial = self.problem.clip(self.problem.retract(x, share * step))
-            while not self.size(trial) < size * (1.0 - _SUFFICIENT * share) and self.solver.line_search:
+            while not self.size(trial) < size * (1.0 - SUFFICIENT_DECREASE * share) and self.solver.line_search:
                 share *= 0.5
                 if share < 1e-8:
                     return x, Reason.STALLED

@@ -13,11 +13,11 @@ from kido.optimization.certificate import largest
 from kido.optimization.differences import Array
 from kido.optimization.evaluator import Evaluator, dense
 from kido.optimization.function import LeastSquares
+from kido.optimization.gradient_descent import SUFFICIENT_DECREASE
 from kido.optimization.quadratic import QuadraticSolution, solve_quadratic
 from kido.optimization.solution import Outcome, Reason
 from kido.optimization.solver import FALLEN, Solver
 
-_SUFFICIENT = 1e-4  # Armijo's share of the decrease that the slope promises
 _CURVATURE = 0.2  # Powell's damping: least share of the old curvature along a step that an update leaves
 
 
@@ -219,11 +219,11 @@ class _Run:
         share = 1.0
         while share > 1e-9 and share * largest(step) > 1e-15 * (1.0 + largest(x)):
             trial = self._moved(share * step)
-            if self._merit(trial) <= value + _SUFFICIENT * share * promise + noise:
+            if self._merit(trial) <= value + SUFFICIENT_DECREASE * share * promise + noise:
                 return trial, share * step
             if share == 1.0 and self._violation(trial) >= before:
                 bent = self._corrected(step, trial, derivatives)
-                if bent is not None and self._merit(self._moved(bent)) <= value + _SUFFICIENT * promise + noise:
+                if bent is not None and self._merit(self._moved(bent)) <= value + SUFFICIENT_DECREASE * promise + noise:
                     return self._moved(bent), bent
             share *= 0.5
         return None

@@ -239,7 +239,7 @@ class Recorder:
 
     def _fingerprint(self) -> bytes:
         """All constant numbers of the forest: changes when a mass, a limit or a spring does, not when a part sleeps."""
-        constant = (name for name in TREE.arrays if name not in ("moves", "part_mobile"))
+        constant = (name for name in TREE.arrays if name not in ("moves", "tree_mobile"))
         return b"".join(getattr(self._probe.engine.tree, name).tobytes() for name in constant)
 
     def _checkpoint(self) -> None:

@@ -32,7 +32,7 @@ def resistance(t, d, k, u, change, h):
 
 @kernel
 def drive_forces(t, d, w, pr, first, last, h):
-    """Fill drive_force of the prescribed coordinates of one part."""
+    """Fill drive_force of the prescribed coordinates of one tree."""
     begin, end = t.first_dof[first], t.first_dof[last]
     for k in range(begin, end):
         d.udot[k] = (pr.u[k] - w.start_u[k]) / h
@@ -51,8 +51,8 @@ def actuate_stage(address, unused_1, unused_2, unused_3):
     t = view(TREE, w.table[TREE_AT])
     d = view(DATA, w.table[DATA_AT])
     pr = view(PROBLEM, w.table[PROBLEM_AT])
-    for part in range(t.part_mobile.shape[0]):
-        first, last = t.part_body[part], t.part_body[part + 1]
-        if t.part_mobile[part] != 0 and number_prescribed(t, t.first_dof[first], t.first_dof[last]) > 0:
+    for tree_index in range(t.tree_mobile.shape[0]):
+        first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
+        if t.tree_mobile[tree_index] != 0 and number_prescribed(t, t.first_dof[first], t.first_dof[last]) > 0:
             drive_forces(t, d, w, pr, first, last, w.time_step[0])
     return 0

@@ -73,7 +73,7 @@ class ClosedMotion(SmoothMotion):
             where, own = system.rows.rows_of(twin)
             rows.append(self.loops._rows_of(constraint).start + own)
             slots.append(np.arange(where.start, where.stop))
-        first = self.engine.tree.part_dof
+        first = self.engine.tree.tree_dof
         dofs = slice(int(first[number]), int(first[number + 1]))
         return _Part(dofs, system, np.concatenate(rows), np.concatenate(slots))
 
@@ -131,7 +131,7 @@ class ClosedMotion(SmoothMotion):
                 m.Q[1, k], m.U[1, k] = self._step(part, start, q, u, h, d.tau[k], given[k])
             stage, status = take_state(engine.world.address, m.address)
             done += int(stage == -1)
-            self._heed(stage, status, start + h)
+            self._handle_status(stage, status, start + h)
             if stage == -1:
                 parts = self._note(parts, h)
 

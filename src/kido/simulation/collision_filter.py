@@ -195,7 +195,7 @@ class CollisionFilter:
             body.skeleton._structure_changed()
         self._world._structure_changed()
 
-    def _forget(self, gone: Iterable[BodyNode]) -> None:
+    def _invalidate(self, gone: Iterable[BodyNode]) -> None:
         """Drop bodies that left."""
         left = set(gone)
         self._reasons = {pair: have for pair, have in self._reasons.items() if not pair & left}

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kido.simulation import touch
-from kido.simulation.touch import LOGGED, OPEN, TOUCH
+from kido.simulation import events_stage
+from kido.simulation.events_stage import CONTACT_EVENTS, LOGGED, OPEN
 
 if TYPE_CHECKING:
     from kido.simulation.engine import Engine
@@ -22,9 +22,9 @@ _LOG_FIELDS = ("log", "log_sum", "log_place")
 class ContactEventKind(IntEnum):
     """What happened to a pair of shapes in a call of `World.step`."""
 
-    BEGIN = touch.BEGIN
-    PERSIST = touch.PERSIST
-    END = touch.END
+    BEGIN = events_stage.BEGIN
+    PERSIST = events_stage.PERSIST
+    END = events_stage.END
 
 
 class ContactEvent(NamedTuple):
@@ -51,12 +51,12 @@ class ContactEvent(NamedTuple):
     normal: NDArray[np.float64]
 
 
-class TouchLog:
+class ContactEventLog:
     """Collects the events of an engine's steps."""
 
     def __init__(self, engine: Engine):
         self.engine = engine
-        self.container = TOUCH(opens=64, logs=256)
+        self.container = CONTACT_EVENTS(opens=64, logs=256)
         self.past: list[tuple[np.ndarray, ...]] = []
         self.make_room()
 
@@ -70,7 +70,7 @@ class TouchLog:
         room = opened + len(self.engine.detector.container.pair_a)
         if room > len(e.open) or room > len(e.log):
             kept = [getattr(e, f)[:opened].copy() for f in _OPEN_FIELDS]
-            self.container = TOUCH(opens=2 * room, logs=4 * room)
+            self.container = CONTACT_EVENTS(opens=2 * room, logs=4 * room)
             for f, values in zip(_OPEN_FIELDS, kept, strict=True):
                 getattr(self.container, f)[:opened] = values
             self.container.count[OPEN] = opened
@@ -115,20 +115,20 @@ class TouchLog:
         for k in range(int(e.count[OPEN])):
             if e.open[k, 2] == 0:
                 a, b = e.open[k, :2]
-                found.append(event(touch.PERSIST, done, a, b, e.open_sum[k], e.open_place[k]))
+                found.append(event(events_stage.PERSIST, done, a, b, e.open_sum[k], e.open_place[k]))
         return found
 
     def state(self) -> dict[str, np.ndarray]:
-        """Copies of the pairs in touch."""
+        """Copies of the pairs in events_stage."""
         e = self.container
         return {f: getattr(e, f)[: e.count[OPEN]].copy() for f in _OPEN_FIELDS}
 
     def set_state(self, state: dict[str, np.ndarray] | None) -> None:
-        """Restore what `state` returned; None: nothing is in touch."""
+        """Restore what `state` returned; None: nothing is in events_stage."""
         self.past = []
         number = 0 if state is None else len(state["open"])
         room = number + len(self.engine.detector.container.pair_a)
-        self.container = TOUCH(opens=2 * room, logs=4 * room)
+        self.container = CONTACT_EVENTS(opens=2 * room, logs=4 * room)
         if state is not None:
             self.container.count[OPEN] = number
             for f in _OPEN_FIELDS:

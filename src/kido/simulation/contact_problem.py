@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from kido.constraints.inertia import fill_inertia
-from kido.constraints.sources import (
+from kido.constraints.row_origins import (
     BLOCKS_NEEDED,
     ERP,
     EXTRAS_NEEDED,
@@ -15,11 +15,11 @@ from kido.constraints.sources import (
     POOL_NEEDED,
     RESPONSES_NEEDED,
     RESTITUTION_SPEED,
+    ROW_ORIGINS,
     ROWS_NEEDED,
     SKIN,
     SKIN_SHARE,
     SLOP,
-    SOURCES,
     TIME_STEP,
 )
 from kido.constraints.tree_newton import tree_newton_island
@@ -42,24 +42,24 @@ if TYPE_CHECKING:
     from kido.simulation.engine import Engine
 
 CORRECTION = ("erp", "slop", "max_correction", "skin", "skin_share")  # settings that the solvers do not know
-MOST_ROOM = 1 << 18  # entries that are made before they are needed
-MOST_COORDINATES = 300  # of a skeleton whose mass matrix solvers may factorize
+MAX_ROOM = 1 << 18  # entries that are made before they are needed
+MAX_COORDINATES = 300  # of a skeleton whose mass matrix solvers may factorize
 
 
-def list_joints(engine: Engine, sources: Struct) -> None:
+def list_joints(engine: Engine, row_origins: Struct) -> None:
     """Which coordinates may have rows in the contact problem."""
     t = engine.tree
     limits = (t.lower, -t.upper, t.velocity_lower, -t.velocity_upper)
     rows = (t.coulomb > 0.0) | (t.actuator == ActuatorType.SERVO) | (t.actuator == ActuatorType.MIMIC)
     found = np.flatnonzero(rows | np.any([limit > -np.inf for limit in limits], axis=0))
-    sources.joint_dof[: len(found)] = found
-    sources.jointed[0] = len(found)
+    row_origins.joint_dof[: len(found)] = found
+    row_origins.jointed[0] = len(found)
 
 
 def _inertia_sizes(engine: Engine) -> np.ndarray:
     """Entries of the mass matrix of each skeleton; none where it would be too large to be worth its cost."""
-    lengths = np.diff(engine.tree.part_dof)
-    return np.where(lengths <= MOST_COORDINATES, lengths**2, 0)
+    lengths = np.diff(engine.tree.tree_dof)
+    return np.where(lengths <= MAX_COORDINATES, lengths**2, 0)
 
 
 def has_robots(engine: Engine) -> bool:
@@ -67,46 +67,46 @@ def has_robots(engine: Engine) -> bool:
     bound = engine.soft is not None or engine.loops is not None
     t, free = engine.tree, engine.responses.container.free
     return not bound and any(
-        t.part_mobile[k] and t.part_dof[k] < t.part_dof[k + 1] and free[t.part_body[k]] == NOT_FREE
-        for k in range(len(t.part_mobile))
+        t.tree_mobile[k] and t.tree_dof[k] < t.tree_dof[k + 1] and free[t.tree_body[k]] == NOT_FREE
+        for k in range(len(t.tree_mobile))
     )
 
 
 def place_inertias(engine: Engine, problem: Struct) -> None:
     """Tell the solvers where mass matrices lie and what fills them."""
-    starts = engine.tree.part_dof[:-1]
+    starts = engine.tree.tree_dof[:-1]
     sizes = _inertia_sizes(engine)
     known = sizes > 0
     problem.inertia_at[starts[known]] = (1 + np.cumsum(sizes) - sizes)[known]
     if engine.loops is not None:  # what they hold together answers impulses otherwise than mass alone does
-        held = engine.loops.container.part_group[: len(starts)] >= 0
+        held = engine.loops.container.tree_group[: len(starts)] >= 0
         problem.inertia_at[starts[held & known]] = 0
     problem.stage[STAGE_BODY] = body_newton_island.address
     problem.stage[STAGE_INERTIA] = fill_inertia.address
     problem.stage[STAGE_INERTIA_OF : STAGE_INERTIA_OF + 2] = engine.tree.address, engine.data.address
     problem.stage[STAGE_TREE] = tree_newton_island.address if has_robots(engine) else 0
-    problem.stage[STAGE_TREE_OF] = engine.yielding.address
+    problem.stage[STAGE_TREE_OF] = engine.regularized.address
 
 
-def place_responses(engine: Engine, problem: Struct, sources: Struct) -> None:
+def place_responses(engine: Engine, problem: Struct, row_origins: Struct) -> None:
     """Tell assembly and solvers where responses of bodies lie."""
-    sources.responses[0] = problem.stage[STAGE_RESPONSES] = engine.responses.address
+    row_origins.responses[0] = problem.stage[STAGE_RESPONSES] = engine.responses.address
 
 
 def first_room(tree: Struct) -> tuple[int, int]:
     """Entries of responses, and of rows, that robots are likely to need: a step that enlarges arrays takes long."""
-    bodies, dofs = np.diff(tree.part_body), np.diff(tree.part_dof)
-    robots = (bodies > 1) & (tree.part_mobile != 0)
+    bodies, dofs = np.diff(tree.tree_body), np.diff(tree.tree_dof)
+    robots = (bodies > 1) & (tree.tree_mobile != 0)
     responses = np.where(robots, (12 * bodies + dofs) * dofs, 0).sum()
     rows = np.where(robots, (3 * np.minimum(4 * bodies, 40) + dofs) * dofs, 0).sum()
-    return int(min(responses, MOST_ROOM)), int(min(rows, MOST_ROOM))
+    return int(min(responses, MAX_ROOM)), int(min(rows, MAX_ROOM))
 
 
 class Arrays(NamedTuple):
     """A contact problem, and where its rows come from."""
 
     problem: Struct
-    sources: Struct
+    row_origins: Struct
 
     @property
     def sizes(self) -> tuple[int, int, int, int]:
@@ -139,11 +139,11 @@ def new_arrays(
     )
     place_inertias(engine, problem)
     engine.solver._choose(problem)
-    sources = SOURCES(blocks=blocks, dofs=int(engine.tree.first_dof[-1]))
-    list_joints(engine, sources)
-    place_responses(engine, problem, sources)
-    sources.surfaces[0] = engine.surfaces.address
-    parameter = sources.parameter
+    row_origins = ROW_ORIGINS(blocks=blocks, dofs=int(engine.tree.first_dof[-1]))
+    list_joints(engine, row_origins)
+    place_responses(engine, problem, row_origins)
+    row_origins.surfaces[0] = engine.surfaces.address
+    parameter = row_origins.parameter
     parameter[ERP] = engine.settings["erp"]
     parameter[SLOP] = engine.settings["slop"]
     parameter[MAX_CORRECTION] = engine.settings["max_correction"]
@@ -153,16 +153,16 @@ def new_arrays(
     write_options(parameter, engine.settings)
     if keep is not None:
         problem.u_free[:] = keep.problem.u_free
-        parameter[TIME_STEP] = keep.sources.parameter[TIME_STEP]
-        sources.limit_impulse[:] = keep.sources.limit_impulse
-        sources.friction_impulse[:] = keep.sources.friction_impulse
-        sources.actuator_impulse[:] = keep.sources.actuator_impulse
-    return Arrays(problem, sources)
+        parameter[TIME_STEP] = keep.row_origins.parameter[TIME_STEP]
+        row_origins.limit_impulse[:] = keep.row_origins.limit_impulse
+        row_origins.friction_impulse[:] = keep.row_origins.friction_impulse
+        row_origins.actuator_impulse[:] = keep.row_origins.actuator_impulse
+    return Arrays(problem, row_origins)
 
 
 def larger_arrays(engine: Engine, old: Arrays) -> Arrays:
     """Arrays with room for what was found to be needed; enlarges the engine's responses too."""
-    used = old.sources.used
+    used = old.row_origins.used
     if used[RESPONSES_NEEDED] > len(engine.responses.container.rows):
         engine.responses = engine.responses.with_room(pool=int(1.5 * used[RESPONSES_NEEDED]))
     need = (used[BLOCKS_NEEDED], used[ROWS_NEEDED], used[POOL_NEEDED], used[EXTRAS_NEEDED])

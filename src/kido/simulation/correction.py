@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import math
 
-from kido.constraints.sources import FROM_CONTACT, FROM_LIMIT
-from kido.constraints.standing_forces import holding_forces
+from kido.constraints.applied_forces import holding_forces
+from kido.constraints.row_origins import FROM_CONTACT, FROM_LIMIT
 from kido.jit import kernel, view
 from kido.kernels.free_body import complete_free_body
 from kido.kernels.free_lanes import NOT_FREE
 from kido.kernels.responses import RESPONSES
 from kido.solvers.problem import BLOCKS
 
-LARGEST_MOVE = 0.02  # [m or rad] most that the position correction moves a coordinate in a step
+MAX_MOVE = 0.02  # [m or rad] most that the position correction moves a coordinate in a step
 
 
 @kernel
 def correction_share(pr, begin, end, h, swept):
-    """Share of the position correction that moves no coordinate by more than `LARGEST_MOVE` and what sweeps ask for.
+    """Share of the position correction that moves no coordinate by more than `MAX_MOVE` and what sweeps ask for.
 
     Args:
         swept: largest push of a swept contact [m].
@@ -25,7 +25,7 @@ def correction_share(pr, begin, end, h, swept):
     largest = 0.0
     for k in range(begin, end):
         largest = max(largest, math.fabs(pr.u_position[k]))
-    most = LARGEST_MOVE + swept
+    most = MAX_MOVE + swept
     return 1.0 if h * largest <= most else most / (h * largest)
 
 
@@ -39,18 +39,18 @@ def correction_energy(t, d, pr, src, h, swept):
     """
     energy = 0.0
     r = view(RESPONSES, src.responses[0])
-    for part in range(t.part_mobile.shape[0]):
-        if t.part_mobile[part] == 0:
+    for tree_index in range(t.tree_mobile.shape[0]):
+        if t.tree_mobile[tree_index] == 0:
             continue
-        begin, end = t.part_dof[part], t.part_dof[part + 1]
+        begin, end = t.tree_dof[tree_index], t.tree_dof[tree_index + 1]
         moved = False
         for k in range(begin, end):
             moved = moved or pr.u_position[k] != 0.0
         if moved:
             share = correction_share(pr, begin, end, h, swept)
-            if r.free[t.part_body[part]] != NOT_FREE:
-                complete_free_body(t, d, t.part_body[part])
-            holding_forces(t, d, t.part_body[part], t.part_body[part + 1])
+            if r.free[t.tree_body[tree_index]] != NOT_FREE:
+                complete_free_body(t, d, t.tree_body[tree_index])
+            holding_forces(t, d, t.tree_body[tree_index], t.tree_body[tree_index + 1])
             for k in range(begin, end):
                 energy -= h * share * d.e[k] * pr.u_position[k]
     for b in range(pr.count[BLOCKS]):

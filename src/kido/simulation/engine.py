@@ -13,18 +13,18 @@ from kido.collision.external import COMPLETE
 from kido.constraints.assemble import SURFACES_WANTED
 from kido.constraints.constraint import Constraint
 from kido.constraints.inertia import fill_inertia
-from kido.constraints.sources import (
+from kido.constraints.row_origins import (
     TIME_STEP,
 )
 from kido.errors import ModelError
 from kido.integrators import ExplicitEuler, Integrator, MoreauMidpoint, SemiImplicitEuler
 from kido.jit import prepare
+from kido.kernels.regularized_tree import REGULARIZED
 from kido.kernels.responses import Responses
-from kido.kernels.yielding_tree import YIELDING
 from kido.simulation import schema
+from kido.simulation.aggregates.answers import answer_row, answer_tree
 from kido.simulation.closed_motion import ClosedMotion
-from kido.simulation.compounds.answers import answer_part, answer_row
-from kido.simulation.contact_events import TouchLog
+from kido.simulation.contact_events import ContactEventLog
 from kido.simulation.contact_problem import (
     Arrays,
     first_room,
@@ -91,7 +91,7 @@ class Engine:
     ):
         self.skeletons = list(skeletons)
         self.tree, self.data, self.windows = compile_forest(self.skeletons, gravity)
-        self.first_link = {s: int(b) for s, b in zip(self.skeletons, self.tree.part_body, strict=False)}
+        self.first_link = {s: int(b) for s, b in zip(self.skeletons, self.tree.tree_body, strict=False)}
         self.links = {s: links for s, (links, _, _) in zip(self.skeletons, self.windows, strict=True)}
         self.nodes: list[ShapeNode] = [
             node for s in self.skeletons for b in s.bodies for node in b.shapes if node.collision and b.collidable
@@ -107,7 +107,7 @@ class Engine:
         self.integrator = integrator
         self.smooth_motion: SmoothMotion | None = None
         self.sleepers: Sleepers | None = None
-        self.touch_log: TouchLog | None = None
+        self.event_log: ContactEventLog | None = None
         self.threads: StepThreads | None = None
         self.loops: LoopSystem | None = None
         self.loop_solver = loop_solver
@@ -126,7 +126,7 @@ class Engine:
         )
         response_room, row_room = first_room(self.tree)
         self.responses = Responses(self.tree, response_room, free=self.soft is None)
-        self.yielding = YIELDING(bodies=max(len(self.tree.parent), 1), dofs=max(dofs, 1))
+        self.regularized = REGULARIZED(bodies=max(len(self.tree.parent), 1), dofs=max(dofs, 1))
         blocks = 64 + 2 * dofs
         self.set_arrays(new_arrays(self, blocks, 3 * blocks, 4096 + row_room))
         self.set_time_step(time_step)
@@ -137,7 +137,7 @@ class Engine:
         """Hold other constraints from now on."""
         self.loops = LoopSystem(self, constraints) if constraints else None
         if constraints:
-            prepare([*LOOP_STAGES.values(), answer_part, answer_row])
+            prepare([*LOOP_STAGES.values(), answer_tree, answer_row])
         self._choose_motion()
         place_inertias(self, self.problem)
         self.link()
@@ -153,11 +153,11 @@ class Engine:
         self.threads = step_threads(threads, self.world, self.tree)
         if self.threads is not None:
             self.responses = self.responses.with_room(threads=self.threads.team.threads)
-            place_responses(self, self.problem, self.sources)
+            place_responses(self, self.problem, self.row_origins)
         self.link()
 
     def set_sleeping(self, sleeping: Sleeping | None) -> None:
-        """Let parts sleep from now on, by other thresholds, or not at all. Needs skeletons that have their arrays."""
+        """Let trees sleep from now on, by other thresholds, or not at all. Needs skeletons that have their arrays."""
         if sleeping is None or self.smooth_motion is not None or self.soft is not None:
             if self.sleepers is not None:
                 self.sleepers.wake_all()
@@ -170,7 +170,7 @@ class Engine:
 
     def collect_events(self, wanted: bool) -> None:
         """Log which pairs touch, or no longer."""
-        self.touch_log = (self.touch_log or TouchLog(self)) if wanted else None
+        self.event_log = (self.event_log or ContactEventLog(self)) if wanted else None
         self.link()
 
     def link_index(self, body: BodyNode) -> int:
@@ -213,7 +213,7 @@ class Engine:
             raise ModelError(f"worlds with soft bodies step by MoreauMidpoint only, got {integrator!r}")
         self.integrator = integrator
         if self.loops is not None:
-            self.loops.choose_compounds()
+            self.loops.choose_aggregates()
         self._choose_motion()
         self._set_sweep()
         self.link()
@@ -231,19 +231,19 @@ class Engine:
         """Hold constraints by another solver in smooth motion."""
         self.loop_solver = name
         if self.loops is not None:
-            self.loops.choose_compounds()
+            self.loops.choose_aggregates()
         self._choose_motion()
         self.link()
 
     def set_solver(self, solver: Solver) -> None:
         """Solve contacts by another solver from now on; warm starts are kept."""
         self.solver = solver
-        old = Arrays(self.problem, self.sources)
+        old = Arrays(self.problem, self.row_origins)
         self.set_arrays(new_arrays(self, *old.sizes, keep=old))
 
     def set_options(self) -> None:
         """The laws of impact and of position correction in the settings have changed."""
-        write_options(self.sources.parameter, self.settings)
+        write_options(self.row_origins.parameter, self.settings)
         self.link()
 
     def surfaces_changed(self, handler: ContactSurfaceHandler) -> None:
@@ -251,7 +251,7 @@ class Engine:
         if self.sleepers is not None:
             self.sleepers.wake_all()
         self.surfaces = SurfaceTable(self.nodes, self.place, handler)
-        self.sources.surfaces[0] = self.surfaces.address
+        self.row_origins.surfaces[0] = self.surfaces.address
         c = self.detector.container
         for k, node in enumerate(self.nodes):
             c.shape_friction[k], c.shape_restitution[k] = node.friction, node.restitution
@@ -265,14 +265,14 @@ class Engine:
         """
         if status == SURFACES_WANTED:
             self.surfaces.supply(self.detector.container, float(self.world.time_step[0]))
-            self.sources.surfaces[0] = self.surfaces.address
+            self.row_origins.surfaces[0] = self.surfaces.address
         else:
-            self.set_arrays(larger_arrays(self, Arrays(self.problem, self.sources)))
+            self.set_arrays(larger_arrays(self, Arrays(self.problem, self.row_origins)))
 
     def set_time_step(self, time_step: float) -> None:
         """Change the time step [s]."""
         self.world.time_step[0] = time_step
-        self.sources.parameter[TIME_STEP] = time_step
+        self.row_origins.parameter[TIME_STEP] = time_step
         self._set_sweep()
 
     def _set_sweep(self) -> None:
@@ -300,14 +300,14 @@ class Engine:
         """
         self._read_actuators()
         self.responses.properties_changed()
-        list_joints(self, self.sources)
+        list_joints(self, self.row_origins)
         if self.soft is not None:
             self.soft.fill()
         if self.sleepers is not None:
             self.sleepers.wake_all()
             self.sleepers.set_lengths()
         self.link()
-        if self.loops is not None:  # frames on links, and which parts move
+        if self.loops is not None:  # frames on links, and which trees move
             kept = self.loops.state()
             self.set_constraints(self.loops.constraints)
             self.loops.set_state(kept)
@@ -332,7 +332,7 @@ class Engine:
 
     def set_arrays(self, arrays: Arrays) -> None:
         """Step with another contact problem from now on."""
-        self.problem, self.sources = arrays
+        self.problem, self.row_origins = arrays
         self.link()
 
     def link(self) -> None:
@@ -357,13 +357,13 @@ class Engine:
     def is_compiled(self) -> bool:
         """Whether `run_steps` alone does its steps, but for what `make_room` does."""
         from_python = isinstance(self.solver, CustomSolver) or self.world.table[schema.LOOP_USER] != 0
-        return not from_python and self.smooth_motion is None and self.sleepers is None and self.touch_log is None
+        return not from_python and self.smooth_motion is None and self.sleepers is None and self.event_log is None
 
     def dof_name(self, dof: int) -> str:
         """Name "skeleton/dof" of a coordinate of the forest."""
-        part = int(np.searchsorted(self.tree.part_dof, dof, side="right")) - 1
-        skeleton = self.skeletons[part]
-        return f"{skeleton.name}/{skeleton.dofs[dof - int(self.tree.part_dof[part])].name}"
+        tree_index = int(np.searchsorted(self.tree.tree_dof, dof, side="right")) - 1
+        skeleton = self.skeletons[tree_index]
+        return f"{skeleton.name}/{skeleton.dofs[dof - int(self.tree.tree_dof[tree_index])].name}"
 
     def contacts(self) -> ContactSet:
         """Contacts of the last step."""

@@ -15,14 +15,15 @@ The semi-implicit rule takes joint damping and springs implicitly: FD solves (M 
 from __future__ import annotations
 
 from kido.collision.container import COLLISION, PUSH
-from kido.constraints.sources import SOURCES
+from kido.constraints.row_origins import ROW_ORIGINS
 from kido.jit import call4, callback, kernel, view
 from kido.kernels.forward_dynamics import acceleration_scatter, articulated_inertias, bias_gather
 from kido.kernels.inertia import body_inertia
 from kido.kernels.integration import advance, to_parent_axes
 from kido.kernels.kinematics import transforms, velocities
 from kido.simulation.correction import correction_energy, correction_share
-from kido.simulation.finish import constraint_forces, hand_back, report, return_impulses
+from kido.simulation.integrate import constraint_forces, hand_back, report, return_impulses
+from kido.simulation.predict import joint_loads, prescribe, reach_targets
 from kido.simulation.schema import (
     COLLISION_AT,
     DATA_AT,
@@ -30,18 +31,17 @@ from kido.simulation.schema import (
     LOOP_FREE,
     LOOP_START,
     PROBLEM_AT,
-    SOURCES_AT,
+    ROW_ORIGINS_AT,
     TREE_AT,
     WORLD,
 )
-from kido.simulation.smooth import joint_loads, prescribe, reach_targets
 from kido.solvers.problem import PROBLEM
 from kido.tree.schema import DATA, TREE
 
 
 @kernel
 def place(t, d, first, last, h):
-    """Transforms and articulated inertias of one part. Returns a coordinate without inertia, or -1."""
+    """Transforms and articulated inertias of one tree. Returns a coordinate without inertia, or -1."""
     transforms(t, d, first, last)
     for i in range(first, last):
         body_inertia(t, d, i)
@@ -49,8 +49,8 @@ def place(t, d, first, last, h):
 
 
 @kernel
-def euler_part(t, d, w, pr, first, last, h, implicit):
-    """u_free of one part that moves. Returns the index of a coordinate without inertia, or -1."""
+def euler_tree(t, d, w, pr, first, last, h, implicit):
+    """u_free of one tree that moves. Returns the index of a coordinate without inertia, or -1."""
     begin, end = t.first_dof[first], t.first_dof[last]
     to_parent_axes(t, d, first, last, d.u)
     for k in range(begin, end):
@@ -69,8 +69,8 @@ def euler_part(t, d, w, pr, first, last, h, implicit):
 
 
 @kernel
-def smooth_parts(address, semi_implicit):
-    """`euler_part` for all parts. Returns 0, or 1 + the index of a coordinate whose inertia is not positive."""
+def predict_trees(address, semi_implicit):
+    """`euler_tree` for all trees. Returns 0, or 1 + the index of a coordinate whose inertia is not positive."""
     w = view(WORLD, address)
     t = view(TREE, w.table[TREE_AT])
     d = view(DATA, w.table[DATA_AT])
@@ -79,14 +79,14 @@ def smooth_parts(address, semi_implicit):
     result = 0
     if w.table[LOOP_START] != 0:
         call4(w.table[LOOP_START], address, 0, 0, 0)
-    for part in range(t.part_mobile.shape[0]):
-        first, last = t.part_body[part], t.part_body[part + 1]
-        if t.part_mobile[part] == 0:
+    for tree_index in range(t.tree_mobile.shape[0]):
+        first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
+        if t.tree_mobile[tree_index] == 0:
             transforms(t, d, first, last)
             for k in range(t.first_dof[first], t.first_dof[last]):
                 pr.u_free[k] = 0.0
             continue
-        status = euler_part(t, d, w, pr, first, last, h, h if semi_implicit else 0.0)
+        status = euler_tree(t, d, w, pr, first, last, h, h if semi_implicit else 0.0)
         if not semi_implicit:
             advance(t, d, first, last, h)
             status = max(status, place(t, d, first, last, 0.0))
@@ -99,7 +99,7 @@ def smooth_parts(address, semi_implicit):
 
 
 @kernel
-def finish_parts(address, share_of_new):
+def integrate_trees(address, share_of_new):
     """Positions moved by a share of the new velocity and by the position correction; the report."""
     w = view(WORLD, address)
     t = view(TREE, w.table[TREE_AT])
@@ -107,13 +107,13 @@ def finish_parts(address, share_of_new):
     c = view(COLLISION, w.table[COLLISION_AT])
     pr = view(PROBLEM, w.table[PROBLEM_AT])
     h = w.time_step[0]
-    src = view(SOURCES, w.table[SOURCES_AT])
+    src = view(ROW_ORIGINS, w.table[ROW_ORIGINS_AT])
     return_impulses(c, pr, src)
     constraint_forces(t, pr, src, w, h)
     energy = correction_energy(t, d, pr, src, h, c.sweep[PUSH])
-    for part in range(t.part_mobile.shape[0]):
-        if t.part_mobile[part] != 0:
-            first, last = t.part_body[part], t.part_body[part + 1]
+    for tree_index in range(t.tree_mobile.shape[0]):
+        if t.tree_mobile[tree_index] != 0:
+            first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
             begin, end = t.first_dof[first], t.first_dof[last]
             share = correction_share(pr, begin, end, h, c.sweep[PUSH])
             for k in range(begin, end):
@@ -121,9 +121,9 @@ def finish_parts(address, share_of_new):
             advance(t, d, first, last, h)
     if w.table[LOOP_CLOSE] != 0:
         call4(w.table[LOOP_CLOSE], address, 0, 0, 0)
-    for part in range(t.part_mobile.shape[0]):
-        if t.part_mobile[part] != 0:
-            hand_back(t, d, w, pr, t.part_body[part], t.part_body[part + 1], h)
+    for tree_index in range(t.tree_mobile.shape[0]):
+        if t.tree_mobile[tree_index] != 0:
+            hand_back(t, d, w, pr, t.tree_body[tree_index], t.tree_body[tree_index + 1], h)
     if w.table[LOOP_CLOSE] != 0:
         call4(w.table[LOOP_CLOSE], address, 1, 0, 0)
     report(c, pr, w, energy)
@@ -132,24 +132,24 @@ def finish_parts(address, share_of_new):
 
 
 @callback
-def semi_implicit_smooth(address, unused_1, unused_2, unused_3):
+def semi_implicit_predict(address, unused_1, unused_2, unused_3):
     """First stage of the semi-implicit rule."""
-    return smooth_parts(address, True)
+    return predict_trees(address, True)
 
 
 @callback
-def semi_implicit_finish(address, unused_1, unused_2, unused_3):
+def semi_implicit_integrate(address, unused_1, unused_2, unused_3):
     """Last stage of the semi-implicit rule."""
-    return finish_parts(address, 1.0)
+    return integrate_trees(address, 1.0)
 
 
 @callback
-def explicit_smooth(address, unused_1, unused_2, unused_3):
+def explicit_predict(address, unused_1, unused_2, unused_3):
     """First stage of the explicit rule."""
-    return smooth_parts(address, False)
+    return predict_trees(address, False)
 
 
 @callback
-def explicit_finish(address, unused_1, unused_2, unused_3):
+def explicit_integrate(address, unused_1, unused_2, unused_3):
     """Last stage of the explicit rule."""
-    return finish_parts(address, 0.0)
+    return integrate_trees(address, 0.0)

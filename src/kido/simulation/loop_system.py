@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from kido.constraints.constraint import Constraint
 from kido.constraints.loop_rows import measure
 from kido.constraints.loop_schema import LOOPS
-from kido.constraints.loop_solve import OPEN
+from kido.constraints.loop_solve import OPEN_TOLERANCE
 from kido.constraints.loop_table import LoopTable
 from kido.constraints.user_constraint import UserConstraint
 from kido.jit import entry, view
 from kido.kernels.kinematics import transforms
-from kido.simulation.compounds import CompoundLoops
-from kido.simulation.compounds.answers import note_partitions
+from kido.simulation.aggregates import AggregateLoops
+from kido.simulation.aggregates.answers import note_partitions
 from kido.simulation.user_rows import UserRows
 from kido.tree.schema import DATA, TREE
 
@@ -54,12 +54,12 @@ class LoopSystem:
         self.number = {c: k for k, c in enumerate(self.joined)}
         self.container = LoopTable(engine, self.joined).container()
         self.container.end_q[:] = self.container.end_u[:] = np.nan  # no step has left this state: it is closed first
-        self.compounds = CompoundLoops(engine, self.container, self.joined)
+        self.aggregates = AggregateLoops(engine, self.container, self.joined)
 
-    def choose_compounds(self) -> None:
-        """Decide anew which loops may be compounds, by the world's integrator and its loop solver."""
+    def choose_aggregates(self) -> None:
+        """Decide anew which loops may be aggregates, by the world's integrator and its loop solver."""
         self.container.embedded[:] = 0
-        self.compounds = CompoundLoops(self.engine, self.container, self.joined)
+        self.aggregates = AggregateLoops(self.engine, self.container, self.joined)
 
     # Reading ---------------------------------------------------------------------------------------------
 
@@ -92,8 +92,8 @@ class LoopSystem:
         for key, value in values.items():
             getattr(self.container, key)[self._rows_of(constraint).start + row] = value
         if self.engine.sleepers is not None:
-            parts = {s: k for k, s in enumerate(self.engine.skeletons)}
-            self.engine.sleepers.wake(parts[s] for s in constraint.skeletons)
+            trees = {s: k for k, s in enumerate(self.engine.skeletons)}
+            self.engine.sleepers.wake(trees[s] for s in constraint.skeletons)
 
     def is_broken(self, constraint: Any) -> bool:
         """Whether a constraint broke."""
@@ -123,7 +123,7 @@ class LoopSystem:
         lp, found = self.container, {}
         for s, r in enumerate(lp.slot[: int(lp.group_slot[-1])]):
             phi, rate, c = float(lp.phi[r]), float(lp.right[s]), int(lp.of[r])
-            if lp.enabled[c] != 0 and not (abs(phi) <= OPEN and abs(rate) <= RATE):
+            if lp.enabled[c] != 0 and not (abs(phi) <= OPEN_TOLERANCE and abs(rate) <= RATE):
                 name = self.joined[c].row_names[int(r - lp.first_row[c])]
                 found[f"{self.joined[c].name}: {name}"] = (phi, rate)
         return found
@@ -134,8 +134,8 @@ class LoopSystem:
         """What the next step depends on."""
         lp = self.container
         own = {key: getattr(lp, key).copy() for key in _KEPT}
-        compounds = self.compounds.state() if self.compounds.any else {}
-        return {"user_impulse": self.users.container.impulse.copy(), **own, **compounds}
+        aggregates = self.aggregates.state() if self.aggregates.any else {}
+        return {"user_impulse": self.users.container.impulse.copy(), **own, **aggregates}
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Restore what `state` returned, of the same constraints."""
@@ -145,7 +145,7 @@ class LoopSystem:
         for key in _KEPT:
             if key in state:  # older recordings have no angles
                 getattr(lp, key)[:] = state[key]
-        if self.compounds.any and self.compounds.set_state(state):
+        if self.aggregates.any and self.aggregates.set_state(state):
             note_partitions(self.engine.world.address)
         for k, c in enumerate(self.joined):
             c._broken = bool(lp.enabled[k] == 0)

@@ -55,26 +55,27 @@ from kido.constraints.loop_solve import (
     note_open,
     seen_as_turn,
 )
+from kido.constraints.row_origins import FROM_CONSTRAINT, FROM_USER, ROW_ORIGINS
 from kido.constraints.soft_contact import link_velocity
-from kido.constraints.sources import FROM_CONSTRAINT, FROM_USER, SOURCES
 from kido.dynamics.embedding.schema import EMBEDDING
 from kido.dynamics.schema import DYNAMICS
 from kido.jit import callback, entry, kernel, view
 from kido.joints.frames import rotation_of
 from kido.kernels.responses import RESPONSES
 from kido.math.so3 import cross, rotate_inverse
-from kido.simulation.compounds.choice import choose_compounds, part_of_group
-from kido.simulation.compounds.ending import close_compounds
-from kido.simulation.compounds.motion import free_compounds, predict_compounds
-from kido.simulation.compounds.schema import (
-    COMPOUND_STEP,
+from kido.simulation.aggregates.choose import choose_aggregates, tree_of_group
+from kido.simulation.aggregates.ending import close_aggregates
+from kido.simulation.aggregates.motion import free_aggregates, predict_aggregates
+from kido.simulation.aggregates.schema import (
+    AGGREGATE_STEP,
     DYNAMICS_AT,
     EMBEDDING_AT,
     END_DATA_AT,
     END_EMBEDDING_AT,
 )
+from kido.simulation.predict import evaluate, predict_tree, worse
 from kido.simulation.schema import (
-    COMPOUNDS_AT,
+    AGGREGATES_AT,
     DATA_AT,
     LOOP_CLOSE,
     LOOP_FREE,
@@ -83,13 +84,12 @@ from kido.simulation.schema import (
     LOOP_START,
     LOOPS_AT,
     PROBLEM_AT,
+    ROW_ORIGINS_AT,
     SOFT_AT,
-    SOURCES_AT,
     TREE_AT,
     USERS_AT,
     WORLD,
 )
-from kido.simulation.smooth import evaluate, predict_part, worse
 from kido.solvers.problem import BLOCKS, PROBLEM
 from kido.tree.schema import DATA, TREE
 from kido.tree.soft import SOFT
@@ -111,7 +111,7 @@ def follow_velocities(t, d, w, lp, u):
     so = view(SOFT, w.table[SOFT_AT])
     for s in range(so.link.shape[0]):
         i = so.link[s]
-        if t.part_mobile[so.part[s]] == 0 or lp.part_group[so.part[s]] < 0:
+        if t.tree_mobile[so.tree_index[s]] == 0 or lp.tree_group[so.tree_index[s]] < 0:
             continue
         new, old = link_velocity(t, d, i, u), link_velocity(t, d, i, lp.before_u)
         R = rotation_of(d, i)
@@ -135,42 +135,42 @@ def loop_start_stage(address, unused_1, unused_2, unused_3):
     always = False
     for g in range(lp.count[GROUPS]):
         always = always or lp.left_open[g] != 0
-    if w.table[COMPOUNDS_AT] == 0:
+    if w.table[AGGREGATES_AT] == 0:
         close_new(t, d, lp, always)
         return 0
-    z = view(COMPOUND_STEP, w.table[COMPOUNDS_AT])
+    z = view(AGGREGATE_STEP, w.table[AGGREGATES_AT])
     for g in range(lp.count[GROUPS]):
         if z.fits[g] != 0 and (always or is_new(t, d, lp, g)):
             z.anew[g] = 1
     close_new(t, d, lp, always)
     e, y = view(EMBEDDING, z.place[EMBEDDING_AT]), view(DYNAMICS, z.place[DYNAMICS_AT])
-    r = view(RESPONSES, view(SOURCES, w.table[SOURCES_AT]).responses[0])
-    choose_compounds(t, d, lp, y, e, view(EMBEDDING, z.place[END_EMBEDDING_AT]), z, r)
+    r = view(RESPONSES, view(ROW_ORIGINS, w.table[ROW_ORIGINS_AT]).responses[0])
+    choose_aggregates(t, d, lp, y, e, view(EMBEDDING, z.place[END_EMBEDDING_AT]), z, r)
     return 0
 
 
 @kernel
 def predict_group(t, d, w, lp, g):
-    """Predict velocities of a group by its compounds; one near to a singular position is eliminated after all.
+    """Predict velocities of a group by its aggregates; one near to a singular position is eliminated after all.
 
     Returns:
         1 + a coordinate whose inertia is not positive, or 0.
     """
-    z, part, h = view(COMPOUND_STEP, w.table[COMPOUNDS_AT]), part_of_group(lp, g), w.time_step[0]
-    status = predict_compounds(t, d, w, lp, view(EMBEDDING, z.place[EMBEDDING_AT]), z, part, h)
+    z, tree_index, h = view(AGGREGATE_STEP, w.table[AGGREGATES_AT]), tree_of_group(lp, g), w.time_step[0]
+    status = predict_aggregates(t, d, w, lp, view(EMBEDDING, z.place[EMBEDDING_AT]), z, tree_index, h)
     if status < 0:
         lp.embedded[g], z.anew[g] = 0, 1
-        view(RESPONSES, view(SOURCES, w.table[SOURCES_AT]).responses[0]).apart[part] = 0
-        status = 1 + predict_part(t, d, w, t.part_body[part], t.part_body[part + 1], h)
+        view(RESPONSES, view(ROW_ORIGINS, w.table[ROW_ORIGINS_AT]).responses[0]).apart[tree_index] = 0
+        status = 1 + predict_tree(t, d, w, t.tree_body[tree_index], t.tree_body[tree_index + 1], h)
     return status
 
 
 @callback
 def loop_predict_stage(address, unused_1, unused_2, unused_3):
-    """Rows and factors at mid-step; predicted velocities d.u projected, or made by compounds.
+    """Rows and factors at mid-step; predicted velocities d.u projected, or made by aggregates.
 
     Returns:
-        1 + a coordinate of a compound's part whose inertia is not positive, or 0.
+        1 + a coordinate of an aggregate's tree whose inertia is not positive, or 0.
     """
     w = view(WORLD, address)
     t = view(TREE, w.table[TREE_AT])
@@ -214,9 +214,9 @@ def loop_free_stage(address, symmetric, unused_2, unused_3):
         if not is_awake(t, lp, g):
             continue
         if lp.embedded[g] != 0:
-            z = view(COMPOUND_STEP, w.table[COMPOUNDS_AT])
+            z = view(AGGREGATE_STEP, w.table[AGGREGATES_AT])
             e = view(EMBEDDING, z.place[EMBEDDING_AT])
-            free_compounds(t, d, w, pr, e, z, part_of_group(lp, g), w.time_step[0])
+            free_aggregates(t, d, w, pr, e, z, tree_of_group(lp, g), w.time_step[0])
             continue
         if symmetric == 0:
             fill_rows(t, d, lp, g)
@@ -264,7 +264,7 @@ def loop_rows_stage(address, solved, unused_2, unused_3):
         view(LOOPS, w.table[LOOPS_AT]),
         view(USER_ROWS, w.table[USERS_AT]),
         view(PROBLEM, w.table[PROBLEM_AT]),
-        view(SOURCES, w.table[SOURCES_AT]),
+        view(ROW_ORIGINS, w.table[ROW_ORIGINS_AT]),
         w.start_u,
     )
     return ASSEMBLED if done else PROBLEM_FULL
@@ -274,11 +274,11 @@ def loop_rows_stage(address, solved, unused_2, unused_3):
 def add_group_forces(t, w, lp, g, h):
     """Add the generalized forces of group g, G^T p / h; what prescribed coordinates get relieves their actuators."""
     for e in range(lp.group_member[g], lp.group_member[g + 1]):
-        part = lp.member[e]
-        begin = t.part_dof[part]
-        for k in range(begin, t.part_dof[part + 1]):
+        tree_index = lp.member[e]
+        begin = t.tree_dof[tree_index]
+        for k in range(begin, t.tree_dof[tree_index + 1]):
             value = 0.0
-            at = lp.group_pool[g] + lp.part_local[part] + k - begin
+            at = lp.group_pool[g] + lp.tree_local[tree_index] + k - begin
             for s in range(lp.group_slot[g], lp.group_slot[g + 1]):
                 value += lp.G[at] * lp.total[s]
                 at += lp.group_dofs[g]
@@ -292,10 +292,10 @@ def is_row_awake(t, lp, r):
     """Whether anything that a row acts on moves."""
     c = lp.of[r]
     for e in range(lp.first_term[c], lp.first_term[c + 1]):
-        if t.part_mobile[t.part[t.body_of_dof[lp.term_dof[e]]]] != 0:
+        if t.tree_mobile[t.tree_of_body[t.body_of_dof[lp.term_dof[e]]]] != 0:
             return True
     a, b = lp.body_a[c], lp.body_b[c]
-    return (a >= 0 and t.part_mobile[t.part[a]] != 0) or (b >= 0 and t.part_mobile[t.part[b]] != 0)
+    return (a >= 0 and t.tree_mobile[t.tree_of_body[a]] != 0) or (b >= 0 and t.tree_mobile[t.tree_of_body[b]] != 0)
 
 
 @kernel
@@ -336,8 +336,8 @@ def sum_wrenches(lp, h):
 def is_loaded(t, lp, g):
     """Whether contacts or other blocks act on a group."""
     for e in range(lp.group_member[g], lp.group_member[g + 1]):
-        part = lp.member[e]
-        for k in range(t.part_dof[part], t.part_dof[part + 1]):
+        tree_index = lp.member[e]
+        for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
             if lp.load[k] != 0.0:
                 return True
     return False
@@ -345,11 +345,11 @@ def is_loaded(t, lp, g):
 
 @kernel
 def add_accelerations(t, d, lp, g, share):
-    """Add a share of the accelerations of a group's parts at velocities d.u, at mid-step, to lp.kept_u."""
+    """Add a share of the accelerations of a group's trees at velocities d.u, at mid-step, to lp.kept_u."""
     for e in range(lp.group_member[g], lp.group_member[g + 1]):
-        part = lp.member[e]
-        evaluate(t, d, t.part_body[part], t.part_body[part + 1])
-        for k in range(t.part_dof[part], t.part_dof[part + 1]):
+        tree_index = lp.member[e]
+        evaluate(t, d, t.tree_body[tree_index], t.tree_body[tree_index + 1])
+        for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
             lp.kept_u[k] += share * d.udot[k]
 
 
@@ -362,20 +362,20 @@ def second_half(t, d, w, pr, lp, g, h):
     right, and after impacts energy and momentum are balanced to second order in h, not to first.
     """
     for e in range(lp.group_member[g], lp.group_member[g + 1]):
-        part = lp.member[e]
-        for k in range(t.part_dof[part], t.part_dof[part + 1]):
+        tree_index = lp.member[e]
+        for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
             lp.kept_u[k] = 0.0
             d.u[k] = pr.u[k]
     add_accelerations(t, d, lp, g, 0.5 * h)
     for e in range(lp.group_member[g], lp.group_member[g + 1]):
-        part = lp.member[e]
-        for k in range(t.part_dof[part], t.part_dof[part + 1]):
+        tree_index = lp.member[e]
+        for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
             d.u[k] = 2.0 * lp.predicted[k] - w.start_u[k]
     add_accelerations(t, d, lp, g, -0.5 * h)
     project(t, lp, g, lp.kept_u)
     for e in range(lp.group_member[g], lp.group_member[g + 1]):
-        part = lp.member[e]
-        for k in range(t.part_dof[part], t.part_dof[part + 1]):
+        tree_index = lp.member[e]
+        for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
             pr.u[k] += lp.kept_u[k]
     for s in range(lp.group_slot[g], lp.group_slot[g + 1]):
         lp.total[s] += lp.left[s]
@@ -383,12 +383,12 @@ def second_half(t, d, w, pr, lp, g, h):
 
 @kernel
 def close_embedded(t, d, w, pr, lp, g):
-    """End of the step of a group whose loops are compounds. Returns what is left of |G u| and of |phi|."""
-    z = view(COMPOUND_STEP, w.table[COMPOUNDS_AT])
+    """End of the step of a group whose loops are aggregates. Returns what is left of |G u| and of |phi|."""
+    z = view(AGGREGATE_STEP, w.table[AGGREGATES_AT])
     y, e = view(DYNAMICS, z.place[DYNAMICS_AT]), view(EMBEDDING, z.place[EMBEDDING_AT])
     end_d, end_e = view(DATA, z.place[END_DATA_AT]), view(EMBEDDING, z.place[END_EMBEDDING_AT])
     loaded = is_loaded(t, lp, g)
-    error, left = close_compounds(t, d, w, pr, lp, y, e, end_d, end_e, z, g, loaded)
+    error, left = close_aggregates(t, d, w, pr, lp, y, e, end_d, end_e, z, g, loaded)
     note_impulses(lp, g)
     return left, error
 
@@ -422,7 +422,7 @@ def loop_close_stage(address, handed_back, unused_2, unused_3):
     for r in range(lp.count[LOOP_ROWS_COUNT]):
         if lp.mode[r] != ELIMINATED and is_row_awake(t, lp, r):
             lp.impulse[r] = 0.0
-    take_impulses(lp, view(USER_ROWS, w.table[USERS_AT]), pr, view(SOURCES, w.table[SOURCES_AT]))
+    take_impulses(lp, view(USER_ROWS, w.table[USERS_AT]), pr, view(ROW_ORIGINS, w.table[ROW_ORIGINS_AT]))
     largest, lp.closure[MISFIT] = 0.0, 0.0
     for g in range(lp.count[GROUPS]):
         if not is_awake(t, lp, g):

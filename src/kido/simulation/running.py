@@ -28,7 +28,7 @@ def make_room(engine: Engine, stage: int, status: int) -> int:
         ModelError: a coordinate has no inertia.
         StateError: the motion became NaN or infinite.
     """
-    if stage in (schema.SMOOTH, schema.FINISH):
+    if stage in (schema.PREDICT, schema.INTEGRATE):
         raise_failed(engine, status - 1)
     if stage == schema.DETECT:
         if status == ELSEWHERE:
@@ -76,8 +76,8 @@ def _run(engine: Engine, number: int) -> None:
     if engine.sleepers is not None:
         engine.sleepers.wake_disturbed()
     while number > 0:
-        if engine.touch_log is not None:
-            engine.touch_log.make_room()
+        if engine.event_log is not None:
+            engine.event_log.make_room()
             engine.link()
         if from_python and resume == FROM_START:
             before = {f: getattr(engine.data, f).copy() for f in STATE_FIELDS}
@@ -86,7 +86,7 @@ def _run(engine: Engine, number: int) -> None:
         number -= done
         resume = FROM_START
         try:
-            if stage in (schema.SMOOTH, schema.DETECT, schema.ASSEMBLE, schema.FINISH):
+            if stage in (schema.PREDICT, schema.DETECT, schema.ASSEMBLE, schema.INTEGRATE):
                 resume = make_room(engine, stage, status)
             elif stage == schema.LOOP_USER and engine.loops is not None:
                 engine.loops.users.ask()
@@ -131,10 +131,10 @@ def _undo_step(engine: Engine, before: dict[str, np.ndarray] | None, kept: Any, 
 def raise_failed(engine: Engine, dof: int) -> None:
     """Say why a coordinate has no positive inertia: no mass below it, or a state that is not finite."""
     body = int(engine.tree.body_of_dof[dof])
-    part = int(engine.tree.part[body])
-    skeleton = engine.skeletons[part]
+    tree_index = int(engine.tree.tree_of_body[body])
+    skeleton = engine.skeletons[tree_index]
     check_masses(skeleton)
-    joint = engine.links[skeleton].top[body - int(engine.tree.part_body[part])].parent_joint
+    joint = engine.links[skeleton].top[body - int(engine.tree.tree_body[tree_index])].parent_joint
     d = engine.data
     if not all(np.isfinite(a).all() for a in (d.q, d.u, d.tau, d.R)):
         raise StateError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from kido.constraints.sources import BAUMGARTE, NEWTON
+from kido.constraints.row_origins import BAUMGARTE, NEWTON
 from kido.errors import ModelError
 from kido.math.transform import number_or_nan
 from kido.solvers.problem import SETTING_NAMES
@@ -58,6 +58,6 @@ def checked_settings(settings: dict[str, Any], what: str) -> dict[str, Any]:
 
 
 def write_options(parameter: Any, settings: dict[str, Any]) -> None:
-    """Write the choices of `OPTIONS` into the parameters of a SOURCES container."""
+    """Write the choices of `OPTIONS` into the parameters of a ROW_ORIGINS container."""
     parameter[NEWTON] = settings["restitution_law"] == "newton"
     parameter[BAUMGARTE] = settings["position_correction"] == "baumgarte"

@@ -54,10 +54,10 @@ class Sleepers:
     def __init__(self, engine: Engine, sleeping: Sleeping):
         self.engine = engine
         tree = engine.tree
-        dofs, parts = len(engine.data.q), len(engine.skeletons)
-        self.container = SLEEP(dofs=dofs, parts=parts, bodies=len(tree.parent))
-        self.part_of_dof = np.repeat(np.arange(parts), np.diff(tree.part_dof))
-        self.mobile = tree.part_mobile.copy()
+        dofs, trees = len(engine.data.q), len(engine.skeletons)
+        self.container = SLEEP(dofs=dofs, trees=trees, bodies=len(tree.parent))
+        self.tree_of_dof = np.repeat(np.arange(trees), np.diff(tree.tree_dof))
+        self.mobile = tree.tree_mobile.copy()
         self.moves = tree.moves.copy()
         self.store = self._empty()
         self.set_rule(sleeping)
@@ -75,43 +75,43 @@ class Sleepers:
 
     def set_lengths(self) -> None:
         """Take from the skeletons who may sleep, and the speeds of their coordinates per velocity."""
-        for part, skeleton in enumerate(self.engine.skeletons):
-            self.set_permission(part)
-            own = self._dofs(part)
+        for tree_index, skeleton in enumerate(self.engine.skeletons):
+            self.set_permission(tree_index)
+            own = self._dofs(tree_index)
             if skeleton.mobile and own.stop > own.start:
                 self.container.length[own] = coordinate_lengths(skeleton)
 
-    def _dofs(self, part: int) -> slice:
-        first = self.engine.tree.part_dof
-        return slice(int(first[part]), int(first[part + 1]))
+    def _dofs(self, tree_index: int) -> slice:
+        first = self.engine.tree.tree_dof
+        return slice(int(first[tree_index]), int(first[tree_index + 1]))
 
-    def set_permission(self, part: int) -> None:
+    def set_permission(self, tree_index: int) -> None:
         """Take from a skeleton whether it may sleep."""
-        skeleton, own = self.engine.skeletons[part], self._dofs(part)
-        self.container.may[part] = int(
+        skeleton, own = self.engine.skeletons[tree_index], self._dofs(tree_index)
+        self.container.may[tree_index] = int(
             skeleton.can_sleep and skeleton.mobile and own.stop > own.start and not skeleton.soft_bodies
         )
 
     @property
     def any(self) -> bool:
-        """Whether a part sleeps."""
+        """Whether a tree sleeps."""
         return bool(self.container.asleep.any())
 
-    def is_asleep(self, part: int) -> bool:
-        """Whether a part sleeps."""
-        return bool(self.container.asleep[part])
+    def is_asleep(self, tree_index: int) -> bool:
+        """Whether a tree sleeps."""
+        return bool(self.container.asleep[tree_index])
 
     # Going to sleep --------------------------------------------------------------------------------------
 
     def put_to_sleep(self) -> None:
-        """Put the parts to sleep that the stage chose after a step."""
+        """Put the trees to sleep that the stage chose after a step."""
         engine, s = self.engine, self.container
-        d, world, sources = engine.data, engine.world, engine.sources
+        d, world, row_origins = engine.data, engine.world, engine.row_origins
         chosen = np.flatnonzero(s.chosen)
         s.asleep[chosen] = 1
         s.island[chosen] = s.root[chosen]
-        dofs = np.flatnonzero(s.chosen[self.part_of_dof])
-        bodies = np.flatnonzero(s.chosen[engine.tree.part])
+        dofs = np.flatnonzero(s.chosen[self.tree_of_dof])
+        bodies = np.flatnonzero(s.chosen[engine.tree.tree_of_body])
         d.u[dofs] = 0.0
         d.udot[dofs] = 0.0
         s.q[dofs] = d.q[dofs]
@@ -119,26 +119,26 @@ class Sleepers:
         s.external[bodies] = d.external[bodies]
         for column, values in enumerate(
             (
-                sources.limit_impulse,
-                sources.friction_impulse,
-                sources.actuator_impulse,
+                row_origins.limit_impulse,
+                row_origins.friction_impulse,
+                row_origins.actuator_impulse,
                 world.constraint_force,
                 world.actuator_force,
             )
         ):
             s.kept[dofs, column] = values[dofs]
-        still = self.mobile[self.part_of_dof] == 0
+        still = self.mobile[self.tree_of_dof] == 0
         s.q[still] = d.q[still]
         s.gravity[:] = engine.tree.gravity
         self._set_moving(chosen, False)
         self._put_aside()
 
-    def _set_moving(self, parts: np.ndarray, moving: bool) -> None:
+    def _set_moving(self, trees: np.ndarray, moving: bool) -> None:
         tree, c = self.engine.tree, self.engine.detector.container
         mask = np.zeros(len(self.mobile), bool)
-        mask[parts] = True
-        bodies = mask[tree.part]
-        tree.part_mobile[parts] = self.mobile[parts] if moving else 0
+        mask[trees] = True
+        bodies = mask[tree.tree_of_body]
+        tree.tree_mobile[trees] = self.mobile[trees] if moving else 0
         tree.moves[bodies] = self.moves[bodies] if moving else 0
         c.body_moving[bodies] = tree.moves[bodies]
 
@@ -172,10 +172,10 @@ class Sleepers:
 
     # Waking ----------------------------------------------------------------------------------------------
 
-    def wake(self, parts: Iterable[int]) -> None:
-        """Wake parts and all that fell asleep with them; their contacts are the detector's again."""
+    def wake(self, trees: Iterable[int]) -> None:
+        """Wake trees and all that fell asleep with them; their contacts are the detector's again."""
         s = self.container
-        islands = {int(s.island[p]) for p in parts if s.asleep[p]}
+        islands = {int(s.island[p]) for p in trees if s.asleep[p]}
         if not islands:
             return
         islands |= self._carried(islands)
@@ -201,19 +201,19 @@ class Sleepers:
         s, tree, c = self.container, self.engine.tree, self.engine.detector.container
         driven = [p for p in islands if self.engine.skeletons[p].kinematic]
         touching = self.store["pair_count"] > 0
-        one, two = (tree.part[c.shape_body[self.store[f][touching]]] for f in ("pair_a", "pair_b"))
+        one, two = (tree.tree_of_body[c.shape_body[self.store[f][touching]]] for f in ("pair_a", "pair_b"))
         beside = np.concatenate([two[np.isin(one, driven)], one[np.isin(two, driven)]])
         return set(s.island[beside[s.asleep[beside] != 0]].tolist())
 
     def wake_all(self) -> None:
-        """Wake all parts."""
+        """Wake all trees."""
         self.wake(np.flatnonzero(self.container.asleep).tolist())
 
     def undo_step(self) -> None:
-        """Wake the parts that the stage chose at a solution, and go back to before the step."""
+        """Wake the trees that the stage chose at a solution, and go back to before the step."""
         engine, s = self.engine, self.container
         c, d = engine.detector.container, engine.data
-        awake = engine.tree.part_mobile[self.part_of_dof] != 0
+        awake = engine.tree.tree_mobile[self.tree_of_dof] != 0
         d.q[awake], d.u[awake] = s.start_q[awake], s.start_u[awake]
         if engine.soft is not None:
             engine.soft.undo_step()
@@ -228,7 +228,7 @@ class Sleepers:
         self.wake(np.flatnonzero(s.chosen).tolist())
 
     def wake_disturbed(self) -> None:
-        """Wake the parts whose state, commands or external forces were changed since they fell asleep.
+        """Wake the trees whose state, commands or external forces were changed since they fell asleep.
 
         All of them if gravity was changed, or an immobile skeleton was moved.
         """
@@ -237,18 +237,18 @@ class Sleepers:
             return
         engine = self.engine
         d, tree = engine.data, engine.tree
-        asleep = s.asleep[self.part_of_dof] != 0
-        still = self.mobile[self.part_of_dof] == 0
+        asleep = s.asleep[self.tree_of_dof] != 0
+        still = self.mobile[self.tree_of_dof] == 0
         if not np.array_equal(s.gravity, tree.gravity) or (d.q[still] != s.q[still]).any():
             self.wake_all()
             return
         changed = (d.q != s.q) | (d.u != 0.0) | (d.tau != s.tau) | (d.command != s.command)
-        parts = self.part_of_dof[changed & asleep]
+        trees = self.tree_of_dof[changed & asleep]
         if d.has_external.any() or s.external.any():
-            other = (d.external != s.external).any(axis=1) & (s.asleep[tree.part] != 0)
-            parts = np.concatenate([parts, tree.part[other]])
-        if len(parts):
-            self.wake(np.unique(parts).tolist())
+            other = (d.external != s.external).any(axis=1) & (s.asleep[tree.tree_of_body] != 0)
+            trees = np.concatenate([trees, tree.tree_of_body[other]])
+        if len(trees):
+            self.wake(np.unique(trees).tolist())
 
     # State -----------------------------------------------------------------------------------------------
 
@@ -260,10 +260,10 @@ class Sleepers:
     def set_state(self, state: dict[str, Any] | None) -> None:
         """Restore what `state` returned; with None all are awake."""
         s = self.container
-        parts = np.arange(len(self.mobile))
+        trees = np.arange(len(self.mobile))
         s.asleep[:] = 0
         s.quiet[:] = 0.0
-        self._set_moving(parts, True)
+        self._set_moving(trees, True)
         self._set_store(self._empty())
         if state is None:
             return
@@ -295,9 +295,9 @@ def chosen_pairs(pairs: dict[str, np.ndarray], which: np.ndarray) -> dict[str, n
     return chosen | {f: pairs[f][contacts] for f in CONTACT_FIELDS}
 
 
-def joined(parts: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+def joined(trees: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
     """Pairs with their contacts, one set after another."""
-    whole = {f: np.concatenate([p[f] for p in parts]) for f in (*PAIR_FIELDS, *CONTACT_FIELDS)}
-    shift = np.repeat([0, *np.cumsum([len(p["gap"]) for p in parts])[:-1]], [len(p["pair_a"]) for p in parts])
+    whole = {f: np.concatenate([p[f] for p in trees]) for f in (*PAIR_FIELDS, *CONTACT_FIELDS)}
+    shift = np.repeat([0, *np.cumsum([len(p["gap"]) for p in trees])[:-1]], [len(p["pair_a"]) for p in trees])
     whole["pair_first"] = whole["pair_first"] + shift.astype(np.int64)
     return whole

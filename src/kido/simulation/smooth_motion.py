@@ -14,7 +14,7 @@ import numpy as np
 from kido.collision.container import COLLISION, CONTACTS
 from kido.constraints.loop_factor import measure_all
 from kido.constraints.loop_schema import LOOPS, ONE_SIDED, SPRING
-from kido.constraints.sources import (
+from kido.constraints.row_origins import (
     FROM_CONSTRAINT,
     FROM_CONTACT,
     FROM_FRICTION,
@@ -22,7 +22,7 @@ from kido.constraints.sources import (
     FROM_MIMIC,
     FROM_SERVO,
     FROM_SPEED_LIMIT,
-    SOURCES,
+    ROW_ORIGINS,
 )
 from kido.errors import StateError
 from kido.integrators.integrator import CompiledIntegrator, Integrator
@@ -37,7 +37,8 @@ from kido.kernels.forward_dynamics import articulated_inertias
 from kido.kernels.inertia import body_inertia
 from kido.kernels.integration import to_parent_axes
 from kido.kernels.kinematics import transforms, velocities
-from kido.simulation.finish import constraint_forces, return_impulses
+from kido.simulation.integrate import constraint_forces, return_impulses
+from kido.simulation.predict import velocity_target
 from kido.simulation.running import raise_failed
 from kido.simulation.schema import (
     ACTUATE,
@@ -47,13 +48,12 @@ from kido.simulation.schema import (
     DETECT,
     LOOPS_AT,
     NUM_CONTACTS,
+    PREDICT,
     PROBLEM_AT,
-    SMOOTH,
-    SOURCES_AT,
+    ROW_ORIGINS_AT,
     TREE_AT,
     WORLD,
 )
-from kido.simulation.smooth import velocity_target
 from kido.solvers.problem import BLOCKS, PROBLEM
 from kido.tree.schema import DATA, TREE
 
@@ -100,14 +100,14 @@ def first_active(t, d, c, pr, src, loops):
 
 @kernel
 def place(t, d, pr):
-    """Transforms, velocities and articulated inertias of all parts; u_free is the velocity, in the forest's axes."""
+    """Transforms, velocities and articulated inertias of all trees; u_free is the velocity, in the forest's axes."""
     for k in range(d.u.shape[0]):
         pr.u_free[k] = d.u[k]
         pr.u[k] = d.u[k]
-    for part in range(t.part_mobile.shape[0]):
-        first, last = t.part_body[part], t.part_body[part + 1]
+    for tree_index in range(t.tree_mobile.shape[0]):
+        first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
         transforms(t, d, first, last)
-        if t.part_mobile[part] != 0:
+        if t.tree_mobile[tree_index] != 0:
             for i in range(first, last):
                 body_inertia(t, d, i)
             to_parent_axes(t, d, first, last, pr.u_free)
@@ -130,7 +130,7 @@ def rest(world, u, h):
     d = view(DATA, w.table[DATA_AT])
     c = view(COLLISION, w.table[COLLISION_AT])
     pr = view(PROBLEM, w.table[PROBLEM_AT])
-    src = view(SOURCES, w.table[SOURCES_AT])
+    src = view(ROW_ORIGINS, w.table[ROW_ORIGINS_AT])
     for k in range(d.q.shape[0]):
         w.command[k], w.target[k] = d.tau[k], d.command[k]
         pr.u[k] = pr.u_free[k]
@@ -161,7 +161,7 @@ def watch(world):
     d = view(DATA, w.table[DATA_AT])
     c = view(COLLISION, w.table[COLLISION_AT])
     pr = view(PROBLEM, w.table[PROBLEM_AT])
-    src = view(SOURCES, w.table[SOURCES_AT])
+    src = view(ROW_ORIGINS, w.table[ROW_ORIGINS_AT])
     place(t, d, pr)
     if w.table[LOOPS_AT] != 0:
         measure_all(d, view(LOOPS, w.table[LOOPS_AT]))
@@ -257,7 +257,7 @@ def run_smooth_steps(world, motion, number):
     """Do a number of steps by the motion's compiled integrator.
 
     Returns:
-        Steps done; SMOOTH (with the integrator's status), DETECT, ASSEMBLE, ACTIVE or -1; its status.
+        Steps done; PREDICT (with the integrator's status), DETECT, ASSEMBLE, ACTIVE or -1; its status.
     """
     w = view(WORLD, world)
     d = view(DATA, w.table[DATA_AT])
@@ -270,7 +270,7 @@ def run_smooth_steps(world, motion, number):
         given_accelerations(t, d, m.given, w.time_step[0])
         status = progress_anew(motion)
         if status != DONE:
-            return done, SMOOTH, status
+            return done, PREDICT, status
         stage, status = take(world, m.Q, m.U, 1, w.time_step[0])
         if stage != -1:
             return done, stage, status
@@ -328,11 +328,11 @@ class SmoothMotion:
                 stage, status = take_state(engine.world.address, self.motion.address)
                 more = int(stage == -1)
             done += more
-            if stage == SMOOTH:
+            if stage == PREDICT:
                 self.system.check(status, time + done * h)
-            self._heed(stage, status, time + (done + 1) * h)
+            self._handle_status(stage, status, time + (done + 1) * h)
 
-    def _heed(self, stage: int, status: int, time: float) -> None:
+    def _handle_status(self, stage: int, status: int, time: float) -> None:
         """Do what a step that was not taken asks for.
 
         Raises:
@@ -347,7 +347,7 @@ class SmoothMotion:
 
     def _raise_active(self, block: int, time: float) -> None:
         engine = self.engine
-        src, k = engine.sources, int(engine.sources.index[block])
+        src, k = engine.row_origins, int(engine.row_origins.index[block])
         origin = int(src.origin[block])
         if origin == FROM_CONTACT:
             c = engine.detector.container

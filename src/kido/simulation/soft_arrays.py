@@ -31,7 +31,7 @@ class SoftArrays:
 
     def __init__(self, skeletons: list[Skeleton], link_index: Callable[[BodyNode], int]):
         self.bodies: list[SoftBodyNode] = [b for s in skeletons for b in s.soft_bodies]
-        part = {s: i for i, s in enumerate(skeletons)}
+        tree_index = {s: i for i, s in enumerate(skeletons)}
         sizes = np.array([b.num_points for b in self.bodies], np.int64)
         first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         faces, neighbors, counts, orders, bands = [], [], [], [], []
@@ -51,7 +51,7 @@ class SoftArrays:
         self._face_of = np.concatenate([[0], np.cumsum([len(f) for f in faces])]).astype(np.int64)
         whole = {
             "link": np.array([link_index(b) for b in self.bodies], np.int64),
-            "part": np.array([part[b.skeleton] for b in self.bodies], np.int64),
+            "tree_index": np.array([tree_index[b.skeleton] for b in self.bodies], np.int64),
             "first": first,
             "band": np.array(bands, np.int64),
             "band_at": np.concatenate([[0], np.cumsum(entries)]).astype(np.int64),

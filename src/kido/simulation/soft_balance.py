@@ -34,10 +34,10 @@ ACTIVE = 6  # entry of SOFT.balance, behind the momentum
 
 
 @kernel
-def ledger_of(t, so, part):
-    """The soft body that keeps the momentum of a part, the first one; -1 if it has none."""
+def ledger_of(t, so, tree_index):
+    """The soft body that keeps the momentum of a tree, the first one; -1 if it has none."""
     for s in range(so.link.shape[0]):
-        if so.part[s] == part:
+        if so.tree_index[s] == tree_index:
             return s
     return -1
 
@@ -57,10 +57,10 @@ def floats_freely(t, first, last):
 
 
 @kernel
-def can_move(so, part):
-    """Whether a point of a part is free."""
+def can_move(so, tree_index):
+    """Whether a point of a tree is free."""
     for s in range(so.link.shape[0]):
-        if so.part[s] == part:
+        if so.tree_index[s] == tree_index:
             for k in range(so.first[s], so.first[s + 1]):
                 if so.frozen[k] == 0:
                     return True
@@ -68,12 +68,12 @@ def can_move(so, part):
 
 
 @kernel
-def weigh(t, d, so, part, first, last):
-    """Inertias J and mc of a part's links, with the points where they are."""
+def weigh(t, d, so, tree_index, first, last):
+    """Inertias J and mc of a tree's links, with the points where they are."""
     for i in range(first, last):
         body_inertia(t, d, i)
     for s in range(so.link.shape[0]):
-        if so.part[s] == part:
+        if so.tree_index[s] == tree_index:
             displace_inertia(t, d, so, s)
 
 
@@ -138,8 +138,8 @@ def links_at(t, d, first, last, u):
 
 
 @kernel
-def momentum_of(t, d, so, part, first, last, u):
-    """[angular about the centre of mass; linear] momentum of a part at velocities u and so.qd, world axes."""
+def momentum_of(t, d, so, tree_index, first, last, u):
+    """[angular about the centre of mass; linear] momentum of a tree at velocities u and so.qd, world axes."""
     links_at(t, d, first, last, u)
     _, x, y, z = centre_of(t, d, first, last)
     h0 = h1 = h2 = h3 = h4 = h5 = 0.0
@@ -157,7 +157,7 @@ def momentum_of(t, d, so, part, first, last, u):
         h4 += f1
         h5 += f2
     for s in range(so.link.shape[0]):
-        if so.part[s] == part:
+        if so.tree_index[s] == tree_index:
             n0, n1, n2, f0, f1, f2 = points_share(d, so, s, so.qd)
             n0, n1, n2 = about(d, so.link[s], n0, n1, n2, f0, f1, f2, x, y, z)
             h0 += n0
@@ -170,7 +170,7 @@ def momentum_of(t, d, so, part, first, last, u):
 
 
 @kernel
-def momentum_rate(t, d, so, part, first, last):
+def momentum_rate(t, d, so, tree_index, first, last):
     """Rate of `momentum_of`, from the links' V and A and the points' qd and qdd in `rate`."""
     _, x, y, z = centre_of(t, d, first, last)
     h0 = h1 = h2 = h3 = h4 = h5 = 0.0
@@ -195,7 +195,7 @@ def momentum_rate(t, d, so, part, first, last):
         h4 += f1
         h5 += f2
     for s in range(so.link.shape[0]):
-        if so.part[s] == part:
+        if so.tree_index[s] == tree_index:
             i = so.link[s]
             n0, n1, n2, f0, f1, f2 = points_share(d, so, s, so.rate)
             m0, m1, m2, g0, g1, g2 = turning_share(d, so, s)
@@ -233,50 +233,50 @@ def turning_share(d, so, s):
 
 @kernel
 def add_momentum(so, ledger, h, sign):
-    """Add six numbers, times a sign, to a part's account."""
+    """Add six numbers, times a sign, to a tree's account."""
     for k in range(6):
         so.balance[ledger, k] += sign * h[k]
 
 
 @kernel
-def open_account(t, d, so, part, first, last):
+def open_account(t, d, so, tree_index, first, last):
     """Note the momentum at the start of a step, with u in fixed axes; leaves transforms of the start."""
-    ledger = ledger_of(t, so, part)
+    ledger = ledger_of(t, so, tree_index)
     if ledger < 0:
         return
     so.balance[ledger, ACTIVE] = 0.0
-    if floats_freely(t, first, last) and can_move(so, part):
+    if floats_freely(t, first, last) and can_move(so, tree_index):
         so.balance[ledger, ACTIVE] = 1.0
         transforms(t, d, first, last)
-        weigh(t, d, so, part, first, last)
+        weigh(t, d, so, tree_index, first, last)
         for k in range(6):
             so.balance[ledger, k] = 0.0
-        add_momentum(so, ledger, momentum_of(t, d, so, part, first, last, d.u), 1.0)
+        add_momentum(so, ledger, momentum_of(t, d, so, tree_index, first, last, d.u), 1.0)
 
 
 @kernel
-def is_active(t, so, part):
-    """The part's account, -1 if it keeps none in this step."""
-    ledger = ledger_of(t, so, part)
+def is_active(t, so, tree_index):
+    """The tree's account, -1 if it keeps none in this step."""
+    ledger = ledger_of(t, so, tree_index)
     if ledger >= 0 and so.balance[ledger, ACTIVE] == 0.0:
         return -1
     return ledger
 
 
 @kernel
-def book_forces(t, d, so, part, first, last, h):
+def book_forces(t, d, so, tree_index, first, last, h):
     """Add h Hdot, at the predicted velocities that accelerations were made with."""
-    ledger = is_active(t, so, part)
+    ledger = is_active(t, so, tree_index)
     if ledger >= 0:
-        add_momentum(so, ledger, momentum_rate(t, d, so, part, first, last), h)
+        add_momentum(so, ledger, momentum_rate(t, d, so, tree_index, first, last), h)
 
 
 @kernel
-def book(t, d, so, part, first, last, u, sign):
+def book(t, d, so, tree_index, first, last, u, sign):
     """Add a sign times the momentum at mid-step with velocities u and so.qd."""
-    ledger = is_active(t, so, part)
+    ledger = is_active(t, so, tree_index)
     if ledger >= 0:
-        add_momentum(so, ledger, momentum_of(t, d, so, part, first, last, u), sign)
+        add_momentum(so, ledger, momentum_of(t, d, so, tree_index, first, last, u), sign)
 
 
 @kernel
@@ -313,20 +313,20 @@ def locked_inertia(t, d, first, last, x, y, z):
 
 
 @callback
-def balance_part(address, part, unused_1, unused_2):
-    """Give the root of a part, at its new place, what its momentum lacks. Changes pr.u. Returns 0."""
+def balance_tree(address, tree_index, unused_1, unused_2):
+    """Give the root of a tree, at its new place, what its momentum lacks. Changes pr.u. Returns 0."""
     w = view(WORLD, address)
     t = view(TREE, w.table[TREE_AT])
     d = view(DATA, w.table[DATA_AT])
     pr = view(PROBLEM, w.table[PROBLEM_AT])
     so = view(SOFT, w.table[SOFT_AT])
-    ledger = is_active(t, so, part)
+    ledger = is_active(t, so, tree_index)
     if ledger < 0:
         return 0
-    first, last = t.part_body[part], t.part_body[part + 1]
+    first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
     transforms(t, d, first, last)
-    weigh(t, d, so, part, first, last)
-    add_momentum(so, ledger, momentum_of(t, d, so, part, first, last, pr.u), -1.0)
+    weigh(t, d, so, tree_index, first, last)
+    add_momentum(so, ledger, momentum_of(t, d, so, tree_index, first, last, pr.u), -1.0)
     m, x, y, z = centre_of(t, d, first, last)
     lack = so.balance
     w0, w1, w2 = solve_symmetric(

@@ -11,14 +11,14 @@ from __future__ import annotations
 import math
 
 from kido.collision.container import COLLISION
+from kido.constraints.row_origins import FROM_CONTACT, ROW_ORIGINS
 from kido.constraints.soft_contact import assemble_soft, harden_contacts, link_velocity, touched_points
-from kido.constraints.sources import FROM_CONTACT, SOURCES
 from kido.jit import callback, kernel, view
 from kido.joints.frames import rotation_of
 from kido.kernels.soft_matrix import put_column, solve_columns
 from kido.math.so3 import cross, rotate_inverse
-from kido.simulation.correction import LARGEST_MOVE, correction_share
-from kido.simulation.schema import COLLISION_AT, DATA_AT, PROBLEM_AT, SOFT_AT, SOURCES_AT, TREE_AT, WORLD
+from kido.simulation.correction import MAX_MOVE, correction_share
+from kido.simulation.schema import COLLISION_AT, DATA_AT, PROBLEM_AT, ROW_ORIGINS_AT, SOFT_AT, TREE_AT, WORLD
 from kido.simulation.soft_automatic import adapt
 from kido.simulation.soft_balance import book, is_active
 from kido.solvers.problem import BLOCKS, PROBLEM
@@ -35,7 +35,7 @@ def soft_assemble_stage(address, unused_1, unused_2, unused_3):
         view(DATA, w.table[DATA_AT]),
         view(COLLISION, w.table[COLLISION_AT]),
         view(PROBLEM, w.table[PROBLEM_AT]),
-        view(SOURCES, w.table[SOURCES_AT]),
+        view(ROW_ORIGINS, w.table[ROW_ORIGINS_AT]),
         view(SOFT, w.table[SOFT_AT]),
     )
 
@@ -118,19 +118,19 @@ def finish_points(t, d, pr, so, s, h):
 @kernel
 def move_points(t, d, pr, so, s, h):
     """Displacements of the points of soft body s at the end of the step."""
-    part, i = so.part[s], so.link[s]
+    tree_index, i = so.tree_index[s], so.link[s]
     for k in range(so.first[s], so.first[s + 1]):
         if so.frozen[k] == 0:
             for c in range(3):
                 so.q[k, c] += 0.5 * h * so.qd[k, c]
     answer(d, so, s, so.push, link_velocity(t, d, i, pr.u_position))
-    share = correction_share(pr, t.part_dof[part], t.part_dof[part + 1], h, 0.0)
+    share = correction_share(pr, t.tree_dof[tree_index], t.tree_dof[tree_index + 1], h, 0.0)
     largest = 0.0
     for row in range(so.first[s], so.first[s + 1]):
         for c in range(3):
             largest = max(largest, math.fabs(so.column[row, c]))
-    if h * largest > LARGEST_MOVE:
-        share = min(share, LARGEST_MOVE / (h * largest))
+    if h * largest > MAX_MOVE:
+        share = min(share, MAX_MOVE / (h * largest))
     for k in range(so.first[s], so.first[s + 1]):
         if so.frozen[k] == 0:
             for c in range(3):
@@ -138,7 +138,7 @@ def move_points(t, d, pr, so, s, h):
 
 
 @callback
-def soft_finish_stage(address, unused_1, unused_2, unused_3):
+def soft_integrate_stage(address, unused_1, unused_2, unused_3):
     """Move the points, and leave the problem as if there were none. Returns 0."""
     w = view(WORLD, address)
     t = view(TREE, w.table[TREE_AT])
@@ -146,18 +146,18 @@ def soft_finish_stage(address, unused_1, unused_2, unused_3):
     c = view(COLLISION, w.table[COLLISION_AT])
     pr = view(PROBLEM, w.table[PROBLEM_AT])
     so = view(SOFT, w.table[SOFT_AT])
-    src = view(SOURCES, w.table[SOURCES_AT])
+    src = view(ROW_ORIGINS, w.table[ROW_ORIGINS_AT])
     harden_contacts(t, d, c, pr, src, so)
     collect_impulses(d, c, pr, src, so)
     for s in range(so.link.shape[0]):
-        if t.part_mobile[so.part[s]] != 0:
+        if t.tree_mobile[so.tree_index[s]] != 0:
             finish_points(t, d, pr, so, s, w.time_step[0])
-    for part in range(t.part_mobile.shape[0]):
-        if t.part_mobile[part] != 0:
-            book(t, d, so, part, t.part_body[part], t.part_body[part + 1], pr.u, 1.0)
+    for tree_index in range(t.tree_mobile.shape[0]):
+        if t.tree_mobile[tree_index] != 0:
+            book(t, d, so, tree_index, t.tree_body[tree_index], t.tree_body[tree_index + 1], pr.u, 1.0)
     for s in range(so.link.shape[0]):
-        if t.part_mobile[so.part[s]] != 0:
+        if t.tree_mobile[so.tree_index[s]] != 0:
             move_points(t, d, pr, so, s, w.time_step[0])
             if so.parameter[s, AUTOMATIC] != 0.0:
-                adapt(so, s, is_active(t, so, so.part[s]) >= 0)
+                adapt(so, s, is_active(t, so, so.tree_index[s]) >= 0)
     return 0

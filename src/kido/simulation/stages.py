@@ -7,24 +7,24 @@ from typing import TYPE_CHECKING, Any
 from kido.integrators import ExplicitEuler, SemiImplicitEuler
 from kido.simulation import schema
 from kido.simulation.actuate import actuate_stage
-from kido.simulation.compounds.answers import answer_part, answer_row
+from kido.simulation.aggregates.answers import answer_row, answer_tree
 from kido.simulation.contact_surface import ContactSurfaceHandler
-from kido.simulation.euler import explicit_finish, explicit_smooth, semi_implicit_finish, semi_implicit_smooth
-from kido.simulation.finish import finish_share, finish_stage
+from kido.simulation.euler import explicit_integrate, explicit_predict, semi_implicit_integrate, semi_implicit_predict
+from kido.simulation.events_stage import events_stage
+from kido.simulation.integrate import integrate_share, integrate_stage
 from kido.simulation.loops import LOOP_STAGES
+from kido.simulation.predict import predict_stage
 from kido.simulation.sleep import sleeping_stage
-from kido.simulation.smooth import smooth_stage
-from kido.simulation.soft_balance import balance_part
-from kido.simulation.soft_contact import soft_assemble_stage, soft_finish_stage
-from kido.simulation.soft_smooth import soft_smooth_stage
+from kido.simulation.soft_balance import balance_tree
+from kido.simulation.soft_contact import soft_assemble_stage, soft_integrate_stage
+from kido.simulation.soft_predict import soft_predict_stage
 from kido.simulation.step import assemble_stage, detect_stage
 from kido.simulation.threads import STAGES
-from kido.simulation.touch import touch_stage
 from kido.solvers import (
     CustomSolver,
     admm_island,
-    correct_positions,
     gauss_seidel_island,
+    project_positions,
     restitute,
     solve_chosen,
     solve_problem,
@@ -37,15 +37,15 @@ if TYPE_CHECKING:
 def stages_of(engine: Engine) -> dict[int, Any]:
     """The callbacks of a step by their place in the table."""
     stages = {
-        schema.SMOOTH: smooth_stage,
+        schema.PREDICT: predict_stage,
         schema.DETECT: detect_stage,
         schema.ASSEMBLE: assemble_stage,
         schema.SOLVE: solve_problem,
         schema.SWEEPER: gauss_seidel_island,
         schema.FALLBACK: admm_island,
-        schema.CORRECT: correct_positions,
-        schema.FINISH: finish_stage,
-        schema.FINISH_SHARE: finish_share,
+        schema.PROJECT_POSITIONS: project_positions,
+        schema.INTEGRATE: integrate_stage,
+        schema.INTEGRATE_SHARE: integrate_share,
     }
     if engine.threads is not None:
         stages |= STAGES
@@ -55,22 +55,22 @@ def stages_of(engine: Engine) -> dict[int, Any]:
         stages[schema.SOLVE] = solve_chosen
         stages[schema.CHOSEN] = engine.solver._island
     if isinstance(engine.integrator, SemiImplicitEuler):
-        stages[schema.SMOOTH], stages[schema.FINISH] = semi_implicit_smooth, semi_implicit_finish
+        stages[schema.PREDICT], stages[schema.INTEGRATE] = semi_implicit_predict, semi_implicit_integrate
     elif isinstance(engine.integrator, ExplicitEuler):
-        stages[schema.SMOOTH], stages[schema.FINISH] = explicit_smooth, explicit_finish
+        stages[schema.PREDICT], stages[schema.INTEGRATE] = explicit_predict, explicit_integrate
     if _may_bounce(engine):
         stages[schema.RESTITUTE] = restitute
     if engine.tree.prescribed.any():
         stages[schema.ACTUATE] = actuate_stage
     if engine.soft is not None:
-        stages[schema.SMOOTH] = soft_smooth_stage
+        stages[schema.PREDICT] = soft_predict_stage
         stages[schema.SOFT_ASSEMBLE] = soft_assemble_stage
-        stages[schema.SOFT_FINISH] = soft_finish_stage
-        stages[schema.SOFT_BALANCE] = balance_part
+        stages[schema.SOFT_INTEGRATE] = soft_integrate_stage
+        stages[schema.SOFT_BALANCE] = balance_tree
     if engine.sleepers is not None:
         stages[schema.SLEEPING] = sleeping_stage
-    if engine.touch_log is not None:
-        stages[schema.EVENTS] = touch_stage
+    if engine.event_log is not None:
+        stages[schema.EVENTS] = events_stage
     if engine.loops is not None:
         stages |= LOOP_STAGES
     return stages
@@ -91,34 +91,34 @@ def write_table(engine: Engine) -> None:
     table[schema.DATA_AT] = engine.data.address
     table[schema.COLLISION_AT] = engine.detector.address
     table[schema.PROBLEM_AT] = engine.problem.address
-    table[schema.SOURCES_AT] = engine.sources.address
-    engine.yielding.place[:] = table[: schema.SMOOTH][
-        [schema.TREE_AT, schema.DATA_AT, schema.COLLISION_AT, schema.SOURCES_AT]
+    table[schema.ROW_ORIGINS_AT] = engine.row_origins.address
+    engine.regularized.place[:] = table[: schema.PREDICT][
+        [schema.TREE_AT, schema.DATA_AT, schema.COLLISION_AT, schema.ROW_ORIGINS_AT]
     ]
-    table[schema.SMOOTH :] = 0
+    table[schema.PREDICT :] = 0
     for place, stage in stages_of(engine).items():
         table[place] = stage.address
     if engine.soft is not None:
         table[schema.SOFT_AT] = engine.soft.container.address
     if engine.sleepers is not None:
         table[schema.SLEEP_AT] = engine.sleepers.container.address
-    if engine.touch_log is not None:
-        table[schema.EVENTS_AT] = engine.touch_log.container.address
+    if engine.event_log is not None:
+        table[schema.EVENTS_AT] = engine.event_log.container.address
     if engine.threads is not None:
         engine.threads.link(engine.problem)
     if engine.loops is not None:
         table[schema.LOOPS_AT] = engine.loops.container.address
         table[schema.USERS_AT] = engine.loops.users.container.address
         table[schema.LOOP_USER] = int(bool(engine.loops.users.constraints))
-    link_compounds(engine)
+    link_aggregates(engine)
 
 
-def link_compounds(engine: Engine) -> None:
-    """Tell the step where compounds are, and responses and rows who makes theirs."""
+def link_aggregates(engine: Engine) -> None:
+    """Tell the step where aggregates are, and responses and rows who makes theirs."""
     responses = engine.responses.container
-    if engine.loops is None or not engine.loops.compounds.any:
+    if engine.loops is None or not engine.loops.aggregates.any:
         responses.apart[:] = responses.others[:] = 0
         return
-    engine.world.table[schema.COMPOUNDS_AT] = engine.loops.compounds.container.address
-    responses.others[:] = answer_part.address, engine.world.address
+    engine.world.table[schema.AGGREGATES_AT] = engine.loops.aggregates.container.address
+    responses.others[:] = answer_tree.address, engine.world.address
     engine.loops.container.answer[:] = answer_row.address, engine.world.address

@@ -8,31 +8,31 @@ from __future__ import annotations
 from kido.collision.container import COLLISION
 from kido.collision.narrow import detect
 from kido.constraints.assemble import assemble
-from kido.constraints.sources import SOURCES
+from kido.constraints.row_origins import ROW_ORIGINS
 from kido.jit import call4, callback, entry, kernel, view
 from kido.simulation.schema import (
     ACTUATE,
     ASSEMBLE,
     CHOSEN,
     COLLISION_AT,
-    CORRECT,
-    CORRECT_TEAM,
     DATA_AT,
     DETECT,
     EVENTS,
     FALLBACK,
-    FINISH,
+    INTEGRATE,
     LOOP_ROWS,
     LOOP_USER,
+    PREDICT,
     PROBLEM_AT,
+    PROJECT_POSITIONS,
+    PROJECT_TEAM,
     RESTITUTE,
+    ROW_ORIGINS_AT,
     SLEEPING,
-    SMOOTH,
     SOFT_ASSEMBLE,
-    SOFT_FINISH,
+    SOFT_INTEGRATE,
     SOLVE,
     SOLVE_TEAM,
-    SOURCES_AT,
     SWEEPER,
     TEAM_AT,
     TREE_AT,
@@ -43,7 +43,7 @@ from kido.tree.schema import DATA, TREE
 
 # Stages at which a step can be resumed after its arrays were enlarged, or solved from Python.
 FROM_START, FROM_DETECTION, FROM_ASSEMBLY, FROM_SOLUTION = 0, 1, 2, 3
-LARGEST = 1.7976931348623157e308  # finite number
+MAX_FLOAT = 1.7976931348623157e308  # finite number
 # What the stage SLEEPING is called for: before a step, with its solution, and after it.
 BEFORE, AT_SOLUTION, AFTER = 0, 1, 2
 
@@ -63,7 +63,7 @@ def assemble_stage(address, unused_1, unused_2, unused_3):
         view(DATA, w.table[DATA_AT]),
         view(COLLISION, w.table[COLLISION_AT]),
         view(PROBLEM, w.table[PROBLEM_AT]),
-        view(SOURCES, w.table[SOURCES_AT]),
+        view(ROW_ORIGINS, w.table[ROW_ORIGINS_AT]),
     )
 
 
@@ -72,11 +72,11 @@ def not_finite(d):
     """1 + the first coordinate whose position or velocity is NaN or infinite; 0 if none is."""
     bad = 0
     for k in range(d.q.shape[0]):  # without a way out, so that it is vector code
-        if not (abs(d.q[k]) <= LARGEST and abs(d.u[k]) <= LARGEST):
+        if not (abs(d.q[k]) <= MAX_FLOAT and abs(d.u[k]) <= MAX_FLOAT):
             bad += 1
     if bad > 0:
         for k in range(d.q.shape[0]):
-            if not (abs(d.q[k]) <= LARGEST and abs(d.u[k]) <= LARGEST):
+            if not (abs(d.q[k]) <= MAX_FLOAT and abs(d.u[k]) <= MAX_FLOAT):
                 return 1 + k
     return 0
 
@@ -90,9 +90,9 @@ def run_steps(world, number, resume):
         resume: FROM_START, or the stage at which the first step goes on.
 
     Returns:
-        Steps done; the stage that could not go on (SMOOTH, DETECT, LOOP_USER, ASSEMBLE, SOLVE; FINISH: the step made a
-        coordinate NaN or infinite), or where parts are to sleep or to wake (SLEEPING; EVENTS: the log is full), or -1;
-        its status.
+        Steps done; the stage that could not go on (PREDICT, DETECT, LOOP_USER, ASSEMBLE, SOLVE; INTEGRATE: the step
+        made a coordinate NaN or infinite), or where trees are to sleep or to wake (SLEEPING; EVENTS: the log is full),
+        or -1; its status.
     """
     w = view(WORLD, world)
     for k in range(number):
@@ -100,9 +100,9 @@ def run_steps(world, number, resume):
             if w.table[SLEEPING] != 0 and call4(w.table[SLEEPING], world, BEFORE, 0, 0) != 0:
                 w.steps[0] += 1  # all is asleep
                 continue
-            status = call4(w.table[SMOOTH], world, 0, 0, 0)
+            status = call4(w.table[PREDICT], world, 0, 0, 0)
             if status != 0:
-                return k, SMOOTH, status
+                return k, PREDICT, status
         if resume <= FROM_DETECTION:
             status = call4(w.table[DETECT], world, 0, 0, 0)
             if status != 0:
@@ -133,19 +133,19 @@ def run_steps(world, number, resume):
         if w.table[RESTITUTE] != 0:
             call4(w.table[RESTITUTE], problem, sweeper, fallback, 0)
         if w.table[TEAM_AT] != 0:
-            call4(w.table[CORRECT_TEAM], world, 0, 0, 0)
+            call4(w.table[PROJECT_TEAM], world, 0, 0, 0)
         else:
-            call4(w.table[CORRECT], problem, 0, 0, 0)
+            call4(w.table[PROJECT_POSITIONS], problem, 0, 0, 0)
         if w.table[LOOP_ROWS] != 0:
             call4(w.table[LOOP_ROWS], world, 1, 0, 0)
-        if w.table[SOFT_FINISH] != 0:
-            call4(w.table[SOFT_FINISH], world, 0, 0, 0)
+        if w.table[SOFT_INTEGRATE] != 0:
+            call4(w.table[SOFT_INTEGRATE], world, 0, 0, 0)
         if w.table[ACTUATE] != 0:
             call4(w.table[ACTUATE], world, 0, 0, 0)
-        call4(w.table[FINISH], world, 0, 0, 0)
+        call4(w.table[INTEGRATE], world, 0, 0, 0)
         status = not_finite(view(DATA, w.table[DATA_AT]))
         if status != 0:
-            return k + 1, FINISH, status
+            return k + 1, INTEGRATE, status
         resume = FROM_START
         full = w.table[EVENTS] != 0 and call4(w.table[EVENTS], world, 0, 0, 0) != 0
         if w.table[SLEEPING] != 0 and call4(w.table[SLEEPING], world, AFTER, 0, 0) != 0:

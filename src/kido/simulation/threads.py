@@ -1,6 +1,6 @@
-"""A world's step in several threads: shares of parts and islands, by a team that serves while steps are done.
+"""A world's step in several threads: shares of trees and islands, by a team that serves while steps are done.
 
-Smooth motion and the last stage are shared out by parts (skeletons), contacts by islands. Each is computed by itself,
+Smooth motion and the last stage are shared out by trees (skeletons), contacts by islands. Each is computed by itself,
 in the same way whoever does it, so that results are bit-identical at any number of threads.
 """
 
@@ -12,28 +12,28 @@ from typing import Any
 from kido.jit import JIT_DISABLED, Struct, call4, callback, view
 from kido.jit.team import Team, share_out
 from kido.simulation import schema
-from kido.simulation.finish import finish_share
+from kido.simulation.integrate import integrate_share
+from kido.simulation.predict import predict_share
 from kido.simulation.schema import (
     BEGIN_ISLANDS,
     CHOSEN,
-    CORRECT_ONE,
-    CORRECT_SHARE,
     END_ISLANDS,
     FALLBACK,
     PROBLEM_AT,
+    PROJECT_ONE,
+    PROJECT_SHARE,
     SOLVE_ONE,
     SOLVE_SHARE,
     SWEEPER,
     TEAM_AT,
     WORLD,
 )
-from kido.simulation.smooth import smooth_share
-from kido.solvers import begin_islands, correct_one, end_islands, solve_one, worker_problem
+from kido.solvers import begin_islands, end_islands, project_one, solve_one, worker_problem
 from kido.solvers.problem import DOFS, ISLANDS, PROBLEM, ROWS
 
-FEWEST_DOFS = 150  # below, a step takes less time than threads need to come and go
-FEWEST_PARTS = 4
-DOFS_TOGETHER, MOST_PARTS_TOGETHER = 48, 8  # coordinates, and parts, that a thread takes at a time
+MIN_DOFS = 150  # below, a step takes less time than threads need to come and go
+MIN_TREES = 4
+DOFS_TOGETHER, MAX_TREES_TOGETHER = 48, 8  # coordinates, and trees, that a thread takes at a time
 ROWS_TOGETHER = 128  # rows of islands that a thread takes at a time, if islands were all alike
 
 
@@ -47,11 +47,11 @@ def solve_share(address, begin, end, worker):
 
 
 @callback
-def correct_share(address, begin, end, worker):
+def project_share(address, begin, end, worker):
     """Position correction of the islands begin..end-1. Returns 0."""
     w = view(WORLD, address)
     for island in range(begin, end):
-        call4(w.table[CORRECT_ONE], w.problem_of[worker], island, 0, 0)
+        call4(w.table[PROJECT_ONE], w.problem_of[worker], island, 0, 0)
     return 0
 
 
@@ -68,7 +68,7 @@ def solve_in_threads(address, unused_1, unused_2, unused_3):
 
 
 @callback
-def correct_in_threads(address, unused_1, unused_2, unused_3):
+def project_in_threads(address, unused_1, unused_2, unused_3):
     """Position correction of a world, islands shared out. Returns 0."""
     w = view(WORLD, address)
     pr = view(PROBLEM, w.table[PROBLEM_AT])
@@ -76,21 +76,21 @@ def correct_in_threads(address, unused_1, unused_2, unused_3):
         pr.u_position[k] = 0.0
     islands = pr.count[ISLANDS]
     size = 1 + 4 * ROWS_TOGETHER * islands // (pr.count[ROWS] + ROWS_TOGETHER)
-    share_out(w.table[TEAM_AT], w.table[CORRECT_SHARE], address, islands, size)
+    share_out(w.table[TEAM_AT], w.table[PROJECT_SHARE], address, islands, size)
     return 0
 
 
 STAGES: dict[int, Any] = {
     schema.SOLVE_TEAM: solve_in_threads,
-    schema.CORRECT_TEAM: correct_in_threads,
-    schema.SMOOTH_SHARE: smooth_share,
-    schema.FINISH_SHARE: finish_share,
+    schema.PROJECT_TEAM: project_in_threads,
+    schema.PREDICT_SHARE: predict_share,
+    schema.INTEGRATE_SHARE: integrate_share,
     schema.SOLVE_SHARE: solve_share,
-    schema.CORRECT_SHARE: correct_share,
+    schema.PROJECT_SHARE: project_share,
     schema.BEGIN_ISLANDS: begin_islands,
     schema.SOLVE_ONE: solve_one,
     schema.END_ISLANDS: end_islands,
-    schema.CORRECT_ONE: correct_one,
+    schema.PROJECT_ONE: project_one,
 }
 
 
@@ -121,8 +121,8 @@ class StepThreads:
 
 def step_threads(threads: int, world: Struct, tree: Struct) -> StepThreads | None:
     """Threads for a world's step, or None where one thread is as quick."""
-    dofs, parts = len(tree.body_of_dof), int(tree.part_mobile.sum())
-    world.share[0] = max(1, min(MOST_PARTS_TOGETHER, DOFS_TOGETHER * parts // max(dofs, 1)))
-    if threads == 1 or JIT_DISABLED or dofs < FEWEST_DOFS or parts < FEWEST_PARTS:
+    dofs, trees = len(tree.body_of_dof), int(tree.tree_mobile.sum())
+    world.share[0] = max(1, min(MAX_TREES_TOGETHER, DOFS_TOGETHER * trees // max(dofs, 1)))
+    if threads == 1 or JIT_DISABLED or dofs < MIN_DOFS or trees < MIN_TREES:
         return None
     return StepThreads(threads, world)

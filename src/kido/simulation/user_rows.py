@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 
 from kido.constraints.loop_schema import USER_COUNT, USER_ROWS
 from kido.constraints.recovery import distance_biases
-from kido.constraints.sources import ERP, MAX_CORRECTION, SOURCES
+from kido.constraints.row_origins import ERP, MAX_CORRECTION, ROW_ORIGINS
 from kido.constraints.user_constraint import UserConstraint, checked_bias, checked_rows
 from kido.integrators import ExplicitEuler
 from kido.jit import Struct, entry, view
@@ -20,8 +20,8 @@ from kido.kernels.inertia import body_inertia
 from kido.kernels.integration import to_body_axes
 from kido.kernels.kinematics import transforms
 from kido.kernels.soft import displace_inertia
-from kido.simulation.compounds.answers import restore_inertias
-from kido.simulation.soft_smooth import soft_inertias
+from kido.simulation.aggregates.answers import restore_inertias
+from kido.simulation.soft_predict import soft_inertias
 from kido.tree.schema import DATA, TREE
 from kido.tree.soft import SOFT
 
@@ -32,17 +32,17 @@ Array = NDArray[np.float64]
 
 
 @entry("UniTuple(f8,2)(i8,f8)")
-def _gap_biases(sources, gap):
-    return distance_biases(view(SOURCES, sources), gap)
+def _gap_biases(row_origins, gap):
+    return distance_biases(view(ROW_ORIGINS, row_origins), gap)
 
 
 @entry("i8(i8,i8)")
 def _natural_axes(tree, data):
     """Velocities of free joints in body axes. Returns 0."""
     t, d = view(TREE, tree), view(DATA, data)
-    for part in range(t.part_mobile.shape[0]):
-        if t.part_mobile[part] != 0:
-            to_body_axes(t, d, t.part_body[part], t.part_body[part + 1], d.u)
+    for tree_index in range(t.tree_mobile.shape[0]):
+        if t.tree_mobile[tree_index] != 0:
+            to_body_axes(t, d, t.tree_body[tree_index], t.tree_body[tree_index + 1], d.u)
     return 0
 
 
@@ -50,10 +50,10 @@ def _natural_axes(tree, data):
 def _restore(tree, data, h):
     """Transforms and articulated inertias as the assembly needs them. Returns 0."""
     t, d = view(TREE, tree), view(DATA, data)
-    for part in range(t.part_mobile.shape[0]):
-        first, last = t.part_body[part], t.part_body[part + 1]
+    for tree_index in range(t.tree_mobile.shape[0]):
+        first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
         transforms(t, d, first, last)
-        if t.part_mobile[part] != 0:
+        if t.tree_mobile[tree_index] != 0:
             for i in range(first, last):
                 body_inertia(t, d, i)
             articulated_inertias(t, d, first, last, h)
@@ -64,16 +64,16 @@ def _restore(tree, data, h):
 def _restore_soft(tree, data, soft, h):
     """`_restore` in worlds with soft bodies. Returns 0."""
     t, d, so = view(TREE, tree), view(DATA, data), view(SOFT, soft)
-    for part in range(t.part_mobile.shape[0]):
-        first, last = t.part_body[part], t.part_body[part + 1]
+    for tree_index in range(t.tree_mobile.shape[0]):
+        first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
         transforms(t, d, first, last)
-        if t.part_mobile[part] != 0:
+        if t.tree_mobile[tree_index] != 0:
             for i in range(first, last):
                 body_inertia(t, d, i)
             for s in range(so.link.shape[0]):
-                if so.part[s] == part:
+                if so.tree_index[s] == tree_index:
                     displace_inertia(t, d, so, s)
-            soft_inertias(t, d, so, part, first, last, h)
+            soft_inertias(t, d, so, tree_index, first, last, h)
     return 0
 
 
@@ -82,7 +82,7 @@ class UserRows:
 
     def __init__(self, engine: Engine, constraints: list[UserConstraint]):
         self.engine, self.constraints = engine, constraints
-        self.parts = {s: k for k, s in enumerate(engine.skeletons)}
+        self.trees = {s: k for k, s in enumerate(engine.skeletons)}
         self.rows_of: dict[UserConstraint, slice] = {c: slice(0, 0) for c in constraints}
         self.container = self._made(max(len(constraints), 1))
 
@@ -129,7 +129,7 @@ class UserRows:
                 _restore(tree.address, d.address, implicit)
             else:
                 _restore_soft(tree.address, d.address, engine.soft.container.address, implicit)
-            if engine.loops is not None and engine.loops.compounds.any:
+            if engine.loops is not None and engine.loops.aggregates.any:
                 restore_inertias(engine.world.address)
         total = sum(len(J) for _, J, *_ in found)
         if total > len(self.container.bias):
@@ -150,10 +150,10 @@ class UserRows:
         """Rows over the skeletons' coordinates into rows over the forest's, free joints in fixed axes."""
         tree, q, column = self.engine.tree, self.engine.data.q, 0
         for s in constraint.skeletons:
-            part = self.parts[s]
-            begin = int(tree.part_dof[part])
+            tree_index = self.trees[s]
+            begin = int(tree.tree_dof[tree_index])
             block = J[:, column : column + s.num_dofs].copy()
-            for i in range(int(tree.part_body[part]), int(tree.part_body[part + 1])):
+            for i in range(int(tree.tree_body[tree_index]), int(tree.tree_body[tree_index + 1])):
                 if tree.kind[i] == JointKind.FREE_MIXED:
                     k = int(tree.first_dof[i])
                     R = Rotation.from_rotvec(q[k : k + 3]).as_matrix()
@@ -162,13 +162,13 @@ class UserRows:
             column += s.num_dofs
 
     def _set(self, r: int, h: float, error: float, lower: float, upper: float, bias: float | None) -> None:
-        us, parameter = self.container, self.engine.sources.parameter
+        us, parameter = self.container, self.engine.row_origins.parameter
         us.position_bias[r] = 0.0
         if bias is None and upper == 0.0 and lower < 0.0:  # phi <= 0: the same row turned round
             us.J[r] *= -1.0
             error, lower, upper = -error, 0.0, -lower
         if bias is None and lower == 0.0:
-            bias, us.position_bias[r] = _gap_biases(self.engine.sources.address, error)
+            bias, us.position_bias[r] = _gap_biases(self.engine.row_origins.address, error)
         elif bias is None:
             share = 1.0 if lower == -np.inf and upper == np.inf else parameter[ERP]
             bias = float(np.clip(share * error, -parameter[MAX_CORRECTION], parameter[MAX_CORRECTION])) / h

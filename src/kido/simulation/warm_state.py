@@ -12,9 +12,9 @@ def warm_state(engine: Engine) -> dict[str, Any]:
     """What the next step needs besides the skeletons' states: persistent contacts and impulses."""
     return {
         "detector": engine.detector.state(),
-        "limit_impulse": engine.sources.limit_impulse.copy(),
-        "friction_impulse": engine.sources.friction_impulse.copy(),
-        "actuator_impulse": engine.sources.actuator_impulse.copy(),
+        "limit_impulse": engine.row_origins.limit_impulse.copy(),
+        "friction_impulse": engine.row_origins.friction_impulse.copy(),
+        "actuator_impulse": engine.row_origins.actuator_impulse.copy(),
         "actuator_force": engine.world.actuator_force.copy(),
         "constraint_force": engine.world.constraint_force.copy(),
         "last": engine.world.last.copy(),
@@ -23,7 +23,7 @@ def warm_state(engine: Engine) -> dict[str, Any]:
         "loops": None if engine.loops is None else engine.loops.state(),
         "integrator": None if engine.smooth_motion is None else engine.smooth_motion.memory(),
         "sleepers": None if engine.sleepers is None else engine.sleepers.state(),
-        "touch": None if engine.touch_log is None else engine.touch_log.state(),
+        "touch": None if engine.event_log is None else engine.event_log.state(),
         "soft": None if engine.soft is None else engine.soft.state(),
     }
 
@@ -31,10 +31,10 @@ def warm_state(engine: Engine) -> dict[str, Any]:
 def set_warm_state(engine: Engine, state: dict[str, Any]) -> None:
     """Restore what `warm_state` returned."""
     engine.detector.set_state(state["detector"])
-    engine.sources.limit_impulse[:] = state["limit_impulse"]
-    engine.sources.friction_impulse[:] = state["friction_impulse"]
+    engine.row_origins.limit_impulse[:] = state["limit_impulse"]
+    engine.row_origins.friction_impulse[:] = state["friction_impulse"]
     engine.world.constraint_force[:] = state["constraint_force"]
-    engine.sources.actuator_impulse[:] = state.get("actuator_impulse", 0.0)  # not in older recordings
+    engine.row_origins.actuator_impulse[:] = state.get("actuator_impulse", 0.0)  # not in older recordings
     engine.world.actuator_force[:] = state.get("actuator_force", 0.0)
     for field in ("last", "worst"):  # older recordings have fewer numbers
         getattr(engine.world, field)[: len(state[field])] = state[field]
@@ -45,8 +45,8 @@ def set_warm_state(engine: Engine, state: dict[str, Any]) -> None:
         engine.smooth_motion.set_memory(state["integrator"])
     if engine.sleepers is not None:
         engine.sleepers.set_state(state.get("sleepers"))
-    if engine.touch_log is not None:
-        engine.touch_log.set_state(state.get("touch"))
+    if engine.event_log is not None:
+        engine.event_log.set_state(state.get("touch"))
     if engine.soft is not None and state.get("soft") is not None:
         engine.soft.set_state(state["soft"])
     engine.link()

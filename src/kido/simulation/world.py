@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from kido.collision import CollisionDetector, KidoCollisionDetector, NativeDetector
 from kido.errors import ModelError
 from kido.integrators import Integrator, MoreauMidpoint
-from kido.interrupts import heard
+from kido.integrators.simulate import CHUNK_SECONDS
+from kido.interrupts import deferred_signals
 from kido.math.transform import as_flag, as_vector, number_or_nan
 from kido.simulation.collision_filter import CollisionFilter
 from kido.simulation.contact_surface import ContactSurfaceHandler
@@ -38,8 +39,6 @@ from kido.skeleton import Skeleton
 from kido.skeleton.aspects import Carrier
 from kido.solvers import DefaultSolver, IslandProblem, Solver, as_solver
 
-_CHUNK_SECONDS = 0.05  # a long run comes back to Python this often, so that Ctrl-C works
-
 
 class World(
     WorldContents,
@@ -57,7 +56,7 @@ class World(
     """Skeletons under one gravity and one clock.
 
     A step of h seconds takes forces at mid-step, finds the contacts there, and solves the exact Coulomb problem
-    for the new velocities (`kido.simulation.smooth` states the scheme: second order where nothing touches), unless
+    for the new velocities (`kido.simulation.predict` states the scheme: second order where nothing touches), unless
     another `integrator` is set.
 
     Args:
@@ -290,7 +289,7 @@ class World(
         engine = self._compile()
         self._begin_events(engine)
         if n > 1:
-            with heard():
+            with deferred_signals():
                 engine = self._advance_many(engine, int(n))
         elif n == 1:
             engine = self._advance_many(engine, 1)
@@ -319,7 +318,7 @@ class World(
             self._advance_pushed(engine, steps)
             took = clock.perf_counter() - started
             number -= steps
-            chunk = max(1, min(10 * chunk, int(chunk * _CHUNK_SECONDS / max(took, 1e-6))))
+            chunk = max(1, min(10 * chunk, int(chunk * CHUNK_SECONDS / max(took, 1e-6))))
         return engine
 
     def _advance(self, engine: Engine, number: int) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kido.constraints.constraint import Constraint
 from kido.constraints.from_loop import constraints_of_loop, lost_in_loop
 from kido.constraints.loop_schema import CLOSURE, MISFIT, WORST_CLOSURE, WORST_MISFIT
-from kido.constraints.loop_solve import OPEN
+from kido.constraints.loop_solve import OPEN_TOLERANCE
 from kido.dynamics.registry import AUTO, SOLVERS
 from kido.errors import ModelError, NameLookupError
 from kido.skeleton import BodyNode, Skeleton
@@ -73,13 +73,13 @@ class WorldConstraints:
 
         By the default integrator, `kido.integrators.MoreauMidpoint`, with contacts:
 
-        - "auto", "CE", "CE+TA": loops of one skeleton are compound bodies of its tree (constraint embedding) where they
-          fit; other constraints are eliminated: their equations are solved for apart from contacts, and what they
+        - "auto", "CE", "CE+TA": loops of one skeleton are aggregate bodies of its tree (constraint embedding) where
+          they fit; other constraints are eliminated: their equations are solved for apart from contacts, and what they
           prevent is taken off the responses to all other impulses.
         - "TA", "FA", "tree": all are eliminated.
 
         Loops fit where no such constraint holds their skeleton to another that moves, none of its coordinates is
-        prescribed or a mimic, the world has no soft bodies, no compound has more than 40 coordinates or 12 independent
+        prescribed or a mimic, the world has no soft bodies, no aggregate has more than 40 coordinates or 12 independent
         ones, and their equations are independent but for those that nothing moves, as across the plane of a planar
         linkage. Near to positions where equations lose rank, after one broke, and while loops are open they are
         eliminated for those steps. Both are of second order in the time step and differ by less than either is off;
@@ -211,8 +211,8 @@ class WorldConstraints:
             return 0.0
         error = engine.close_loops()
         self._version += 1
-        unmet = engine.loops.unmet() if not error <= OPEN else {}
-        self._remark_on_open({name: phi for name, (phi, _) in unmet.items() if not abs(phi) <= OPEN})
+        unmet = engine.loops.unmet() if not error <= OPEN_TOLERANCE else {}
+        self._remark_on_open({name: phi for name, (phi, _) in unmet.items() if not abs(phi) <= OPEN_TOLERANCE})
         return error
 
     def _remark_on_open(self, rows: dict[str, float]) -> None:

@@ -112,13 +112,13 @@ class WorldContacts:
         return remove
 
     def _begin_events(self, engine: Engine) -> None:
-        if engine.touch_log is not None:
+        if engine.event_log is not None:
             self._events = None
-            engine.touch_log.begin()
+            engine.event_log.begin()
 
     def _tell_events(self, engine: Engine) -> None:
-        if engine.touch_log is not None:
-            self._events = engine.touch_log.events(self.num_steps)
+        if engine.event_log is not None:
+            self._events = engine.event_log.events(self.num_steps)
             for listener in list(self._listeners):
                 for event in self._events:
                     listener(event)

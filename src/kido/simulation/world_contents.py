@@ -94,7 +94,7 @@ class WorldContents:
         self._skeletons.remove(skeleton)
         skeleton._world = None
         skeleton.gravity = gravity
-        self._collision_filter._forget(skeleton.bodies)
+        self._collision_filter._invalidate(skeleton.bodies)
         self._pushes = [p for p in self._pushes if p.body.skeleton is not skeleton]
         self._drop_constraints(skeleton.bodies, [skeleton])
         return skeleton
@@ -113,9 +113,9 @@ class WorldContents:
         ground.mobile = False
         return self.add_skeleton(ground)
 
-    def _forget_bodies(self, bodies: Iterable[BodyNode]) -> None:
+    def _invalidate_bodies(self, bodies: Iterable[BodyNode]) -> None:
         """Drop the collision filters and constraints of bodies that left."""
         gone = set(bodies)
         self._drop_constraints(gone)
-        self._collision_filter._forget(gone)
+        self._collision_filter._invalidate(gone)
         self._pushes = [p for p in self._pushes if p.body not in gone]

@@ -66,7 +66,7 @@ class WorldResults:
         if s not in engine.skeletons:
             raise NameLookupError(f"skeleton in world {self.name!r}", s.name, [x.name for x in self._skeletons])
         k = engine.skeletons.index(s)
-        return slice(int(engine.tree.part_dof[k]), int(engine.tree.part_dof[k + 1]))
+        return slice(int(engine.tree.tree_dof[k]), int(engine.tree.tree_dof[k + 1]))
 
     @property
     def kinetic_energy(self) -> float:

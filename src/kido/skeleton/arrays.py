@@ -12,7 +12,7 @@ from numpy import empty
 from numpy.typing import NDArray
 
 from kido.jit import Struct
-from kido.kernels import held, lazy
+from kido.kernels import current, lazy
 from kido.skeleton.compiler import Links, compile_skeleton, fill_properties
 from kido.skeleton.external import row_seen_from
 from kido.skeleton.frames.frame import POSE, VELOCITY
@@ -33,7 +33,7 @@ _BITS_OF_BODIES = {
     ACCELERATIONS: lazy.ACCELERATION,
 }
 _COUNTED = ("transforms", "inertias", "velocities", "accelerations")  # columns of DATA.evaluated
-_MOST_KEPT = 1000  # results in a table: keys may hold numbers, and a state may be held for long
+_MAX_KEPT = 1000  # results in a table: keys may hold numbers, and a state may be held for long
 _EPOCHS = itertools.count(1)
 _EPOCH = 1 << 40  # more than any body is ever evaluated
 # What a kept result depends on: positions; those and velocities; those and accelerations; or positions,
@@ -57,7 +57,7 @@ class SkeletonArrays:
         self._data: Struct | None = None
         self._scratch: Struct | None = None
         self._ready: Workspace | None = None  # of calls with the state given, while nothing needs compiling
-        self._held: tuple[int, int] | None = None  # addresses of tree and data while nothing needs compiling
+        self._current: tuple[int, int] | None = None  # addresses of tree and data while nothing needs compiling
         self._saved: dict[Any, tuple[Array, ...]] = {}
         self._applied: dict[int, Array] = {}  # external forces of bodies, in their own axes
         self._impulses: dict[int, Array] = {}  # impulses on bodies, as rows like those of external forces
@@ -83,7 +83,7 @@ class SkeletonArrays:
                 part = slice(int(first[i]), int(first[i + 1]))
                 self._saved[body] = tuple(getattr(d, f)[part].copy() for f in STATE_FIELDS)
             self._counts = self._evaluation_counts()
-        self._links = self._tree = self._data = self._scratch = self._held = None
+        self._links = self._tree = self._data = self._scratch = self._current = None
         self._drop_selections()
 
     def _drop_selections(self) -> None:
@@ -102,7 +102,7 @@ class SkeletonArrays:
         """Numbers in the arrays no longer fit the objects."""
         self._properties_version += 1
         self._properties_stale = True
-        self._held = None
+        self._current = None
         self._drop_selections()
         if self._world is not None:
             self._world._properties_stale = True
@@ -124,9 +124,9 @@ class SkeletonArrays:
         self._drop_selections()
         for link in {int(links.of_body[index]) for index in self._applied}:
             self._write_external(data, link)
-        self._scratch = self._held = None
+        self._scratch = self._current = None
         self._epoch = next(_EPOCHS) * _EPOCH
-        self._forget()
+        self._invalidate()
         self._properties_stale = False
 
     def _write_external(self, d: Struct, link: int) -> None:
@@ -144,13 +144,13 @@ class SkeletonArrays:
                 world._compile()
             if self._world_version != world._version:
                 self._world_version = world._version
-                self._forget()
+                self._invalidate()
         elif self._data is None:
             self._adopt(*compile_skeleton(self, self._gravity))  # type: ignore[arg-type]
         if self._properties_stale:
             fill_properties(self._links, self, self._tree)  # type: ignore[arg-type]
             self._properties_stale = False
-            self._forget()
+            self._invalidate()
         return self._data  # type: ignore[return-value]
 
     def _hold(self) -> tuple[int, int]:
@@ -158,10 +158,10 @@ class SkeletonArrays:
         data = self._compiled().address
         addresses = self._tree.address, data  # type: ignore[union-attr]
         if self._world is None:  # a world's steps would go unnoticed
-            self._held = addresses
+            self._current = addresses
         return addresses
 
-    def _forget(self, kept: int = 0, *tables: int) -> None:
+    def _invalidate(self, kept: int = 0, *tables: int) -> None:
         """Results are stale, but for the bits `kept` and, if tables are named, for the others."""
         if self._data is not None:
             bits = sum(of_body for what, of_body in _BITS_OF_BODIES.items() if kept & what)
@@ -175,7 +175,7 @@ class SkeletonArrays:
             self._results[table].clear()
 
     def _result(self, depends_on: int, key: Any, compute: Callable[[], Any]) -> Any:
-        """A result of the held state, computed if it is not kept (the kept object: copy what users get).
+        """A result of the current state, computed if it is not kept (the kept object: copy what users get).
 
         Args:
             depends_on: OF_POSITIONS, OF_VELOCITIES, OF_ACCELERATIONS or OF_FORCES.
@@ -185,7 +185,7 @@ class SkeletonArrays:
         table = self._results[depends_on]
         value = table.get(key)
         if value is None:
-            if len(table) >= _MOST_KEPT:
+            if len(table) >= _MAX_KEPT:
                 table.clear()
             value = table[key] = compute()
             self._counts[key[0] if isinstance(key, tuple) else key] += 1
@@ -200,7 +200,7 @@ class SkeletonArrays:
 
     @property
     def evaluations(self) -> dict[str, int]:
-        """How often results of the held state were evaluated since the skeleton was made.
+        """How often results of the current state were evaluated since the skeleton was made.
 
         For each body that was evaluated one count of "transforms", "inertias", "velocities" or "accelerations";
         for each result of the whole, such as "mass_matrix", one of that. A result that was current when it was
@@ -212,7 +212,7 @@ class SkeletonArrays:
     def _with(self, bits: int, level: int) -> Struct:
         d = self._compiled()
         if self._fresh & bits != bits:
-            held.refresh.call(self._tree.address, d.address, level)  # type: ignore[union-attr]
+            current.refresh.call(self._tree.address, d.address, level)  # type: ignore[union-attr]
             self._fresh |= bits
         return d
 
@@ -229,16 +229,16 @@ class SkeletonArrays:
 
     def _pose_of(self, index: int) -> Array:
         """World transform of a body, 4x4."""
-        tree, data = self._held or self._hold()
+        tree, data = self._current or self._hold()
         X = empty(_POSE)
-        held.pose_of.call(tree, data, index, X)
+        current.pose_of.call(tree, data, index, X)
         return X
 
     def _velocity_of(self, index: int) -> Array:
         """[angular; linear] velocity of a body's origin, world axes."""
-        tree, data = self._held or self._hold()
+        tree, data = self._current or self._hold()
         V = empty(_SIX)
-        held.velocity_of.call(tree, data, index, V)
+        current.velocity_of.call(tree, data, index, V)
         return V
 
     def _joint_acceleration_of(self, index: int) -> Array:
@@ -253,12 +253,12 @@ class SkeletonArrays:
 
     def _update_frame(self, body: BodyNode, level: int) -> None:
         """What a body is to the frames on it: its pose, velocity and acceleration, and numbers that tell changes."""
-        tree, data = self._held or self._hold()
+        tree, data = self._current or self._hold()
         index, epoch = body._index, self._epoch
         if body._X is None:
             body._X, body._V, body._A = empty(_POSE), empty(_SIX), empty(_SIX)
-        body._pose_stamp = epoch + held.pose_of.call(tree, data, index, body._X)
+        body._pose_stamp = epoch + current.pose_of.call(tree, data, index, body._X)
         if level > POSE:
-            body._velocity_stamp = epoch + held.velocity_of.call(tree, data, index, body._V)
+            body._velocity_stamp = epoch + current.velocity_of.call(tree, data, index, body._V)
         if level > VELOCITY:
-            body._acceleration_stamp = epoch + held.acceleration_of.call(tree, data, index, body._A)
+            body._acceleration_stamp = epoch + current.acceleration_of.call(tree, data, index, body._A)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kido.errors import ModelError, NameLookupError
-from kido.kernels.held import pose_of
+from kido.kernels.current import pose_of
 from kido.math.transform import as_flag
 from kido.shapes import Shape
 from kido.skeleton.aspects import Carrier
@@ -116,12 +116,12 @@ class BodyNode(BodyEditing, BodyLoads, JacobianNode, Carrier, FixedAttributes):
     @property
     def composite_inertia(self) -> NDArray[np.float64]:
         """(6, 6) the body with all below it as one rigid body, about its origin, world axes."""
-        return self.skeleton._held_inertias(0, None)[self._index].copy()
+        return self.skeleton._current_inertias(0, None)[self._index].copy()
 
     @property
     def articulated_inertia(self) -> NDArray[np.float64]:
         """(6, 6) articulated inertia about its origin, world axes; see `Skeleton.articulated_inertias`."""
-        return self.skeleton._held_inertias(1, None)[self._index].copy()
+        return self.skeleton._current_inertias(1, None)[self._index].copy()
 
     @property
     def gravity(self) -> bool:
@@ -241,7 +241,7 @@ class BodyNode(BodyEditing, BodyLoads, JacobianNode, Carrier, FixedAttributes):
     def world_transform(self) -> NDArray[np.float64]:
         """Pose in the world, 4x4 (a copy)."""
         skeleton = self.skeleton
-        tree, data = skeleton._held or skeleton._hold()
+        tree, data = skeleton._current or skeleton._hold()
         X = np.empty((4, 4))
         pose_of.call(tree, data, self._index, X)
         return X

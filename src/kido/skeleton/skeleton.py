@@ -337,7 +337,7 @@ class Skeleton(
         ]
         state["_gravity"] = self.gravity
         state["_parents"] = [-1 if b.parent is None else b.parent.index for b in self._bodies]
-        for transient in ("_links", "_tree", "_data", "_scratch", "_ready", "_held", "_world"):
+        for transient in ("_links", "_tree", "_data", "_scratch", "_ready", "_current", "_world"):
             state[transient] = None
         state["_world_version"] = -1
         state["_fresh"] = 0

@@ -6,7 +6,7 @@ address, so that each is compiled once and only if used:
 
     call4(solve_problem.address, problem, gauss_seidel_island.address, admm_island.address, 0)
     call4(restitute.address, problem, gauss_seidel_island.address, admm_island.address, 0)
-    call4(correct_positions.address, problem, 0, 0, 0)
+    call4(project_positions.address, problem, 0, 0, 0)
 """
 
 from kido.solvers.admm import admm_island
@@ -16,7 +16,7 @@ from kido.solvers.chosen import begin_solution, solve_chosen
 from kido.solvers.custom import CustomSolver, IslandProblem
 from kido.solvers.default import begin_islands, end_islands, solve_one, solve_problem
 from kido.solvers.gauss_seidel import gauss_seidel_island
-from kido.solvers.position import correct_one, correct_positions
+from kido.solvers.position import project_one, project_positions
 from kido.solvers.problem import (
     AT_CAP,
     BLOCKS,
@@ -111,12 +111,12 @@ __all__ = [
     "begin_solution",
     "body_newton_island",
     "certify",
-    "correct_one",
-    "correct_positions",
     "end_islands",
     "gauss_seidel_island",
     "new_problem",
     "problem_matrices",
+    "project_one",
+    "project_positions",
     "restitute",
     "restitute_one",
     "solve",

@@ -56,21 +56,21 @@ from kido.solvers.vectors import gather, scatter
 P, V, RATE, TRIAL, SIGMA, SLIP, BEST = 0, 1, 2, 3, 4, 5, 6
 PENALTY = 30.0  # first penalty, relative to a block's mean inertia
 GROWTH = 2.0  # of the penalty, where the impulses converge slowly
-MOST_PENALTY = 1e6
+MAX_PENALTY = 1e6
 # Large islands, where too great a penalty changes the cases of many contacts at once: first penalty, share by which
 # it shrinks where a change of the impulses took more than MANY iterations, and INNER.
-PENALTY_LARGE, SHRINKAGE, MANY, LEAST_PENALTY, INNER_LARGE = 100.0, 0.5, 3, 10.0, 0.3
+PENALTY_LARGE, SHRINKAGE, MANY, MIN_PENALTY, INNER_LARGE = 100.0, 0.5, 3, 10.0, 0.3
 SLOW = 0.3  # a change of the impulses that leaves more than this share of the merit is slow
 # Where a whole step left no more than EXACT of that slope, no contact changed its case and the impulses alone are
-# wrong: then the penalty grows fast, up to MOST_FAST.
-EXACT, FAST_GROWTH, MOST_FAST = 0.01, 10.0, 1e4
+# wrong: then the penalty grows fast, up to MAX_FAST.
+EXACT, FAST_GROWTH, MAX_FAST = 0.01, 10.0, 1e4
 # Small islands that are nearly solved from the start, as at rest: no case will change, and what is solved beyond its
 # tolerance need not be touched in many steps to come.
 PENALTY_NEAR, GOAL_NEAR = 1e4, 0.1
 STEEP = 0.3  # share of the slope at the start of a line search that may be left at its end
 LINE_STEPS = 12
 INNER = 1.0  # error of the velocities, beside the change of the impulses, at which the impulses are changed
-WIDEST = 100.0  # friction beyond which a cone is as good as a half space, and its natural map blind to v_n
+MAX_CONE_FRICTION = 100.0  # friction beyond which a cone is as good as a half space, and its natural map blind to v_n
 PATIENCE = 20  # iterations without a gain after which more are a waste
 
 
@@ -79,7 +79,7 @@ def too_wide(c, island):
     """Whether a contact of the island has a coefficient of friction beyond WIDEST."""
     for e in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[e]
-        if c.kind[b] == CONTACT and c.mu[b] > WIDEST:
+        if c.kind[b] == CONTACT and c.mu[b] > MAX_CONE_FRICTION:
             return True
     return False
 
@@ -464,13 +464,13 @@ def body_newton_island(address, island, cap, unused):
         inner = velocity_error(c, island)
         if inner <= inner_share * inner_share * change_of_impulses(c, island):
             keep_impulses(c, island, P)
-            if taken == 1 and exact and penalty < MOST_FAST:
+            if taken == 1 and exact and penalty < MAX_FAST:
                 penalty *= FAST_GROWTH
                 set_penalties(c, island, penalty)
-            elif (taken == 1 or not large) and merit > SLOW * last and penalty < MOST_PENALTY:
+            elif (taken == 1 or not large) and merit > SLOW * last and penalty < MAX_PENALTY:
                 penalty *= GROWTH
                 set_penalties(c, island, penalty)
-            elif large and taken > MANY and penalty > LEAST_PENALTY:
+            elif large and taken > MANY and penalty > MIN_PENALTY:
                 penalty *= SHRINKAGE
                 set_penalties(c, island, penalty)
             taken = 0

@@ -40,7 +40,7 @@ SHIFT = 1e-8  # added to the scaled compliance, whose diagonal is about 1
 REFINEMENTS = 8
 ACCURACY = 1e-7  # defect of the box's natural map, relative to the impulses
 SWEEPS_PER_ROUND = 10  # of Gauss-Seidel in every third round, times the number of rounds so far
-AGREEMENT = 1e-8  # of bounds and normal impulses, relative to the largest
+AGREEMENT_TOLERANCE = 1e-8  # of bounds and normal impulses, relative to the largest
 
 
 @kernel
@@ -424,7 +424,7 @@ def dantzig_island(address, island, rounds, unused):
     ended = INACCURATE
     for number in range(rounds):
         change, largest = disagreement(c, n, first)
-        if change <= AGREEMENT * largest:
+        if change <= AGREEMENT_TOLERANCE * largest:
             ended = SOLVED
             break
         if number % 3 == 2:

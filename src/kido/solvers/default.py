@@ -18,7 +18,7 @@ to the bit:
     islands = call4(begin_islands.address, problem, sweeper, fallback, chosen)     one thread
     call4(solve_one.address, worker_problem, island, 0, 0)                         any thread, each island once
     call4(restitute_one.address, worker_problem, island, 0, 0)                     the same, if there is restitution
-    call4(correct_one.address, worker_problem, island, 0, 0)                       the same
+    call4(project_one.address, worker_problem, island, 0, 0)                       the same
     status = call4(end_islands.address, problem, 0, 0, 0)                          one thread, after all others
 
 The last three calls of an island may follow each other at once, without waiting for other islands. Islands are

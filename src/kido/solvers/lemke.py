@@ -54,12 +54,12 @@ from kido.solvers.problem import (
 from kido.solvers.rows import INDEX, apply_impulses
 from kido.solvers.vectors import adopt
 
-PIVOT = 1e-10  # least pivot beside the largest entry of its column
-TIE = 1e-10  # difference of ratios that is none
+PIVOT_TOLERANCE = 1e-10  # least pivot beside the largest entry of its column
+TIE_TOLERANCE = 1e-10  # difference of ratios that is none
 ARRIVED = 1e-8  # z_0 beside the largest |q| that is zero but for rounding: redundant contacts end so
 SHIFT = 1e-7  # added to the diagonal of the scaled compliance, about 1, where rounding made the first path fail
 PROXIMAL_STEPS = 4  # at most, with the shift
-ACCURACY = 1e-6  # largest min(z, w), relative to the impulses
+COMPLEMENTARITY_TOLERANCE = 1e-6  # largest min(z, w), relative to the impulses
 
 
 @kernel
@@ -131,7 +131,7 @@ def comes_first(c, m, i, k, s):
     for j in range(m):
         x = a * lexicographic(c, m, j, i)
         y = b * lexicographic(c, m, j, k)
-        if math.fabs(x - y) > TIE * (math.fabs(x) + math.fabs(y)):
+        if math.fabs(x - y) > TIE_TOLERANCE * (math.fabs(x) + math.fabs(y)):
             return x < y
     return False
 
@@ -153,14 +153,14 @@ def leaving_row(c, m, s):
             largest = max(largest, math.fabs(t[i, s]))
     least = math.inf
     for i in range(m):
-        if t[i, s] < -PIVOT * largest and not is_equal(c, m, i):
+        if t[i, s] < -PIVOT_TOLERANCE * largest and not is_equal(c, m, i):
             least = min(least, max(t[i, m + 1], 0.0) / -t[i, s])
     row = -1
     if math.isinf(least):
         return row
     for i in range(m):
-        if t[i, s] < -PIVOT * largest and not is_equal(c, m, i):
-            if max(t[i, m + 1], 0.0) / -t[i, s] <= least * (1.0 + TIE) + 1e-300:
+        if t[i, s] < -PIVOT_TOLERANCE * largest and not is_equal(c, m, i):
+            if max(t[i, m + 1], 0.0) / -t[i, s] <= least * (1.0 + TIE_TOLERANCE) + 1e-300:
                 if c.basis[i, BASIC] == 2 * m:
                     return i
                 if row < 0 or comes_first(c, m, i, row, s):
@@ -180,7 +180,7 @@ def first_row(c, m):
     if row >= 0:
         s = row
         for i in range(m):
-            if c.basis[i, KIND] != EQUAL and c.tableau[i, m + 1] <= least + TIE * math.fabs(least):
+            if c.basis[i, KIND] != EQUAL and c.tableau[i, m + 1] <= least + TIE_TOLERANCE * math.fabs(least):
                 s = i
         row = s
     return row
@@ -241,7 +241,7 @@ def attempt(c, island, n, first, m, cap, shift):
         read_solution(c, first, m)
         defect, speed, largest = polyhedral_defect(c, n, first, m)
         slow = speed <= c.setting[SPEED_TOLERANCE] * c.island_approach[island] + SPEED_FLOOR
-        if not (slow and defect <= ACCURACY * largest + 1e-300):
+        if not (slow and defect <= COMPLEMENTARITY_TOLERANCE * largest + 1e-300):
             ended = INACCURATE
     return ended, pivots
 

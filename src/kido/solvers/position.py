@@ -18,7 +18,7 @@ from kido.solvers.one_contact import solve_bounded
 from kido.solvers.problem import CONTACT, DOFS, ISLANDS, NOT_FINITE, POSITION_SWEEPS, PROBLEM, SMALL_ROWS
 from kido.solvers.rows import INDEX, extra_velocity, push1, push_extra, velocity1
 
-STOP = 1e-4  # change of velocity in a sweep, relative to the largest bias, at which an island is done
+STOP_TOLERANCE = 1e-4  # change of velocity in a sweep, relative to the largest bias, at which an island is done
 SMALL_ISLAND = 20  # times the cap of sweeps for a small island, where masses may differ by thousands
 
 
@@ -59,7 +59,7 @@ def relax_position(c, b):
 
 
 @kernel
-def correct_island(c, island, cap):
+def project_island(c, island, cap):
     """Position correction of one island. Returns the sweeps made."""
     largest = 0.0
     finite = True
@@ -79,7 +79,7 @@ def correct_island(c, island, cap):
         return 0
     done = 0
     change = largest
-    while done < cap and change > STOP * largest:
+    while done < cap and change > STOP_TOLERANCE * largest:
         change = 0.0
         for e in range(c.island_start[island], c.island_start[island + 1]):
             b = c.island_block[e] & INDEX
@@ -92,24 +92,24 @@ def correct_island(c, island, cap):
 
 
 @kernel
-def correct(c, island):
+def project(c, island):
     """Position correction of one solved island, its cap of sweeps by its size. Returns the sweeps made."""
     if c.island_status[island] == NOT_FINITE:
         return 0
     cap = int(c.setting[POSITION_SWEEPS])
     if c.island_row[island + 1] - c.island_row[island] <= c.setting[SMALL_ROWS]:
         cap *= SMALL_ISLAND
-    return correct_island(c, island, cap)
+    return project_island(c, island, cap)
 
 
 @callback
-def correct_one(address, island, unused_1, unused_2):
+def project_one(address, island, unused_1, unused_2):
     """Fill `u_position`, which is zero, and `position_impulse` of one solved island. Returns the sweeps made."""
-    return correct(view(PROBLEM, address), island)
+    return project(view(PROBLEM, address), island)
 
 
 @callback
-def correct_positions(address, unused_1, unused_2, unused_3):
+def project_positions(address, unused_1, unused_2, unused_3):
     """Fill `u_position` and `position_impulse` of the problem at `address`, which has been solved.
 
     Returns:
@@ -120,5 +120,5 @@ def correct_positions(address, unused_1, unused_2, unused_3):
         c.u_position[d] = 0.0
     most = 0
     for island in range(c.count[ISLANDS]):
-        most = max(most, correct(c, island))
+        most = max(most, project(c, island))
     return most

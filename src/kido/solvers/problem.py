@@ -118,7 +118,7 @@ DEFAULT_SETTINGS = {
 }
 MAX_MEMORY = 8
 NEAR = 30.0  # merit up to which a small island counts as nearly solved
-MOST_PARTS, ROW_DOFS = 16, 128  # largest island, in segments and DOFs, that is swept in row velocities
+MAX_PARTS, ROW_DOFS = 16, 128  # largest island, in segments and DOFs, that is swept in row velocities
 PLAN_ENTRIES, VALUES_PER_DOF = 128, 160  # room of a sparse factorization per DOF
 
 # Entries of `total` (float64), written by `solve`: over all islands.
@@ -188,7 +188,7 @@ class PROBLEM(Struct):
     factor = floats("dense", "dense", doc="work: its Cholesky factor, or Dantzig's tableau")
     plan = integers("plans", doc="work: segments, structure and order of a sparse factorization")
     values = floats("value_room", doc="work: its numbers")
-    row_part = integers(MOST_PARTS, 3, doc="work: first DOF, number of DOFs and place of an island's segments")
+    row_part = integers(MAX_PARTS, 3, doc="work: first DOF, number of DOFs and place of an island's segments")
     row_dof = integers(ROW_DOFS, doc="work: coordinates that move the rows of a block")
     row_response = floats(ROW_DOFS, "dense", doc="work: responses of one island's rows, side by side")
     choice = floats(8, doc="parameters of a solver chosen in place of the default")

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from kido.jit import kernel
 from kido.solvers.cone import clamp, project_cone, project_spin
-from kido.solvers.problem import BOUNDED, CONTACT, MAX_MEMORY, MOST_PARTS, ROW_DOFS, SMALL_ROWS
+from kido.solvers.problem import BOUNDED, CONTACT, MAX_MEMORY, MAX_PARTS, ROW_DOFS, SMALL_ROWS
 from kido.solvers.rows import INDEX, bounded_velocity, contact_velocity, num_segments, segment, spin_bounds
 
 VELOCITY = 2 * MAX_MEMORY + 6  # row of `history`
@@ -57,7 +57,7 @@ def list_parts(c, island):
         for s in range(num_segments(c, b)):
             dof, length, _ = segment(c, b, s)
             if length > 0 and part_of(c, dof, number) < 0:
-                if number == MOST_PARTS or dofs + length > ROW_DOFS:
+                if number == MAX_PARTS or dofs + length > ROW_DOFS:
                     return -1, 0
                 c.row_part[number, 0], c.row_part[number, 1], c.row_part[number, 2] = dof, length, dofs
                 number += 1

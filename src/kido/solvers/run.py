@@ -8,7 +8,7 @@ from kido.solvers.chosen import begin_solution, solve_chosen
 from kido.solvers.custom import CustomSolver
 from kido.solvers.default import solve_problem
 from kido.solvers.gauss_seidel import gauss_seidel_island
-from kido.solvers.position import correct_positions
+from kido.solvers.position import project_positions
 from kido.solvers.restitution import restitute
 from kido.solvers.solver import Solver
 
@@ -57,4 +57,4 @@ def solve_restitution(problem: Struct) -> int:
 
 def solve_position(problem: Struct) -> int:
     """Position correction, after `solve`: fills `u_position`. Returns the most sweeps of an island."""
-    return _call(correct_positions.address, problem.address, 0, 0, 0)
+    return _call(project_positions.address, problem.address, 0, 0, 0)

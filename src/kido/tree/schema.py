@@ -58,11 +58,11 @@ class TREE(Struct):
     member_link = integers("members", doc="link that carries each body of the skeleton")
     member_apart = integers("members", doc="0 if the body's frame is its link's")
     member_pose = floats("members", 12, doc="pose of the body in its link, the upper three rows")
-    part = integers("bodies", doc="part (skeleton) of the forest that the body belongs to")
-    part_body = integers("parts1", doc="first body of each part; the last entry is the total")
-    part_dof = integers("parts1", doc="first coordinate of each part; the last entry is the total")
-    part_mobile = integers("parts", doc="1: the part is integrated, 0: it stays as it is")
-    moves = integers("bodies", doc="1: the body has a coordinate at or above it, in a mobile part")
+    tree_of_body = integers("bodies", doc="tree (skeleton) of the forest that the body belongs to")
+    tree_body = integers("trees1", doc="first body of each tree; the last entry is the total")
+    tree_dof = integers("trees1", doc="first coordinate of each tree; the last entry is the total")
+    tree_mobile = integers("trees", doc="1: the tree is integrated, 0: it stays as it is")
+    moves = integers("bodies", doc="1: the body has a coordinate at or above it, in a mobile tree")
 
 
 class DATA(Struct):

@@ -1,4 +1,4 @@
-"""Containers that say which bodies a result is about: the path to a body, a choice of bodies, the bodies of links."""
+"""Containers that say which bodies a result is about: the path to a body, a subset of bodies, the bodies of links."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ class PATH(Struct):
     body = integers("length", doc="links from a root to the one asked for, parents first")
 
 
-class CHOICE(Struct):
+class SUBSET(Struct):
     inertia = floats(
         "bodies",
         10,
@@ -23,11 +23,9 @@ class MEMBERS(Struct):
     parent = integers("members", doc="of all bodies: what each hangs on; -1: the world")
     link = integers("members", doc="link that carries it")
     pose = floats("members", 12, doc="its pose in the link, the upper three rows")
-    inertia = floats("members", 10, unit="kg, kg m, kg m^2", doc="about its origin in its axes, as in CHOICE")
+    inertia = floats("members", 10, unit="kg, kg m, kg m^2", doc="about its origin in its axes, as in SUBSET")
     position = floats("members", 3, unit="m", doc="its origin in the world")
 
-
-WIDE = 8  # loops over columns run over multiples of it: whole vector registers
 
 # One field for each number of a spatial vector: fields do not overlap, so that loops over columns become vector code.
 

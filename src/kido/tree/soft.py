@@ -19,7 +19,7 @@ RIGID_SHAPE, VERTEX_SHAPE, FACE_SHAPE = range(3)
 
 class SOFT(Struct):
     link = integers("softs", doc="link that carries each soft body's points; its frame is the body's")
-    part = integers("softs", doc="part of the forest")
+    tree_index = integers("softs", doc="tree of the forest")
     first = integers("softs1", doc="first point of each soft body; the last entry is the total")
     band = integers("softs", doc="sub-diagonals of its factor")
     band_at = integers("softs1", doc="where its factor starts")
@@ -43,7 +43,7 @@ class SOFT(Struct):
     start = floats("points", 3, unit="m/s", doc="qd at the start of the step")
     rate = floats("points", 3, unit="m/s^2", doc="acceleration of q")
     transfer = floats("softs", 6, unit="N m s, N s", doc="momentum that points handed to the link when they froze")
-    balance = floats("softs", 8, doc="momentum that its part should have, see kido.simulation.soft_balance")
+    balance = floats("softs", 8, doc="momentum that its tree should have, see kido.simulation.soft_balance")
     impulse = floats("points", 3, unit="N s", doc="of contacts in the last step, world axes")
     push = floats("points", 3, doc="pseudo impulse of the position correction, world axes")
     touched = integers("points", doc="place among the points in contact, counted from 1; 0: untouched")

@@ -55,7 +55,7 @@ class Target:
         self._shown: Array | None = None
         with gui.add_folder(label, expand_by_default=False):
             self.active = gui.add_checkbox("Active", initial_value=ik.active)
-            self.level = gui.add_number("Level", initial_value=ik.hierarchy_level, min=0, max=99, step=1)
+            self.level = gui.add_number("Level", initial_value=ik.priority, min=0, max=99, step=1)
             self.region: Any = None
             if type(ik.error_method) is TaskSpaceRegion:
                 self._own = ik.error_method.angular_bounds, ik.error_method.linear_bounds
@@ -63,7 +63,7 @@ class Target:
                 self.region.on_update(lambda _: self._post(self._set_region))
             self.text = gui.add_markdown("")
         self.active.on_update(lambda _: self._post(lambda: setattr(ik, "active", bool(self.active.value))))
-        self.level.on_update(lambda _: self._post(lambda: setattr(ik, "hierarchy_level", int(self.level.value))))
+        self.level.on_update(lambda _: self._post(lambda: setattr(ik, "priority", int(self.level.value))))
         self.show()
 
     def _post(self, action: Callable[[], None]) -> None:
@@ -108,7 +108,7 @@ class Target:
         color = palette.INACTIVE if error is None else palette.REACHED if reached else palette.MISSED
         if tuple(self._dot.color) != color:
             self._dot.color = color
-        title = f"{ik.node.name} · level {ik.hierarchy_level}"
+        title = f"{ik.node.name} · level {ik.priority}"
         far = error is not None and bool(np.abs(error).max() >= VISIBLE)
         self._label.text = f"{title} · {off(error)}" if far and error is not None else title
         state = "takes no part" if error is None else "reached" if reached else f"off by {off(error)}"

@@ -13,7 +13,7 @@ from kido.collision.detectors.primitives import primitive
 from kido.collision.external import NarrowPhase, Points, as_points
 from kido.collision.geometry import Geometry
 
-MOST = 16  # contacts asked of a pair
+MAX_CONTACTS = 16  # contacts asked of a pair
 SAME = 0.9999  # cosine of normals of one manifold
 
 
@@ -79,7 +79,7 @@ class FCLShapes(NarrowPhase):
     def _collisions(self, a: int, b: int) -> list[Any]:
         """FCL's contacts of two shapes that overlap: several for boxes, with depths that are not always the least."""
         result = self.fcl.CollisionResult()
-        request = self.fcl.CollisionRequest(num_max_contacts=MOST, enable_contact=True)
+        request = self.fcl.CollisionRequest(num_max_contacts=MAX_CONTACTS, enable_contact=True)
         self.fcl.collide(self.objects[a], self.objects[b], request, result)
         return list(result.contacts)
 

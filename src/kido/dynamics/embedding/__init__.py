@@ -1,4 +1,4 @@
-"""Constraint embedding: loops aggregated into compound bodies, the tree algorithms unchanged on them."""
+"""Constraint embedding: loops aggregated into aggregate bodies, the tree algorithms unchanged on them."""
 
 from kido.dynamics.embedding.solver import CombinedSolver, EmbeddingSolver
 

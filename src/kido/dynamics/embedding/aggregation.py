@@ -1,12 +1,12 @@
-"""Which bodies become compound bodies: paths of loops, closed and merged.
+"""Which bodies become aggregate bodies: paths of loops, closed and merged.
 
-A compound is a set of links that one link, its parent, carries: every link of the set that hangs on a link outside
-hangs on the parent, and with two links of one branch all between them belong to the set. Then compounds and the links
-outside them form a tree again, whatever hangs on a member of a compound.
+An aggregate is a set of links that one link, its parent, carries: every link of the set that hangs on a link outside
+hangs on the parent, and with two links of one branch all between them belong to the set. Then aggregates and the links
+outside them form a tree again, whatever hangs on a member of an aggregate.
 
 A joint between two bodies closes a loop over the links from both up to their closest common ancestor, which stays
 outside. A coupling of coordinates (gears, belts, mimic joints) takes the links that the coordinates move, and those
-between them: its ancestor is that of their parents. Compounds that share a link are merged and closed again.
+between them: its ancestor is that of their parents. Aggregates that share a link are merged and closed again.
 Source: Jain (2012), "Multibody graph transformations and analysis, part II", sections on aggregation.
 """
 
@@ -68,13 +68,13 @@ def path_of_tie(parent: Sequence[int], tie: Tie) -> set[int]:
     return below(parent, tie.links, common_ancestor(parent, ends))
 
 
-def parent_of_compound(parent: Sequence[int], members: set[int]) -> int:
+def parent_of_aggregate(parent: Sequence[int], members: set[int]) -> int:
     """Closest common ancestor of what the members' topmost links hang on."""
     return common_ancestor(parent, {parent[i] for i in members if parent[i] not in members})
 
 
 def aggregate(parent: Sequence[int], ties: Sequence[Tie]) -> list[tuple[list[int], list[int]]]:
-    """Compounds of a tree: members, in order, and the constraints of each; the lowest member orders them.
+    """Aggregates of a tree: members, in order, and the constraints of each; the lowest member orders them.
 
     Args:
         parent: link that each link hangs on, of a lower index; `WORLD`.
@@ -87,7 +87,7 @@ def aggregate(parent: Sequence[int], ties: Sequence[Tie]) -> list[tuple[list[int
             continue
         # What is merged may reach over others: until nothing is shared.
         while True:
-            members |= below(parent, members, parent_of_compound(parent, members))
+            members |= below(parent, members, parent_of_aggregate(parent, members))
             shared = [g for g in groups if g[0] & members]
             if not shared:
                 break
@@ -99,14 +99,14 @@ def aggregate(parent: Sequence[int], ties: Sequence[Tie]) -> list[tuple[list[int
     return sorted(((sorted(m), sorted(own)) for m, own in groups), key=lambda g: g[0][0])
 
 
-def schedule(parent: Sequence[int], compounds: Sequence[Sequence[int]]) -> list[int]:
-    """Links and compounds, parents first: a link's index, or -1 - c for compound c."""
-    owner = {link: c for c, members in enumerate(compounds) for link in members}
+def schedule(parent: Sequence[int], aggregates: Sequence[Sequence[int]]) -> list[int]:
+    """Links and aggregates, parents first: a link's index, or -1 - c for aggregate c."""
+    owner = {link: c for c, members in enumerate(aggregates) for link in members}
     items: list[int] = []
     for link in range(len(parent)):
         c = owner.get(link)
         if c is None:
             items.append(link)
-        elif compounds[c][0] == link:
+        elif aggregates[c][0] == link:
             items.append(-1 - c)
     return items

@@ -1,4 +1,4 @@
-"""Rows of six numbers and of inertias in tables, and a small Cholesky factor: what compounds are computed with."""
+"""Rows of six numbers and of inertias in tables, and a small Cholesky factor: what aggregates are computed with."""
 
 from __future__ import annotations
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from kido.constraints.loop_schema import LOOPS
-from kido.dynamics.embedding.combined import accelerate_loose, respond_loose, settle_loose
-from kido.dynamics.embedding.schema import COMPOUNDS, EMBEDDING, LOOSE, LOOSE_RANK, PARTITIONED
-from kido.dynamics.embedding.settle import is_poor, partition_tree, settle_tree
+from kido.dynamics.embedding.combined import accelerate_loose, project_loose, respond_loose
+from kido.dynamics.embedding.project_dependent import is_poor, partition_tree, project_tree
+from kido.dynamics.embedding.schema import AGGREGATES, EMBEDDING, LOOSE, LOOSE_RANK, PARTITIONED
 from kido.dynamics.embedding.solve import (
     accelerations_of_tree,
     begin_response,
@@ -19,7 +19,7 @@ from kido.jit import callback, entry, kernel, view
 from kido.tree.schema import DATA, TREE
 
 NOT_CLOSED, INDEFINITE = -1, -2  # status of a call: above FAILED
-OPEN = 1e-8  # [m or rad] positions that settling leaves this far from closed are refused
+OPEN_TOLERANCE = 1e-8  # [m or rad] positions that settling leaves this far from closed are refused
 MISSED = 1e-12  # share of the accelerations by which rows may be missed before other partitions are looked for
 MORE = 10.0  # multiple of what was missed then, up to which it is put up with
 
@@ -37,9 +37,9 @@ def partition_at(t, d, lp, y, e):
 
 @kernel
 def any_poor(e):
-    """Whether a compound's partition is to be chosen anew."""
+    """Whether an aggregate's partition is to be chosen anew."""
     found = False
-    for c in range(e.count[COMPOUNDS]):
+    for c in range(e.count[AGGREGATES]):
         found = found or is_poor(e, c)
     return found
 
@@ -99,7 +99,7 @@ def accelerate(address, part, _b, _c):
 
 
 @callback
-def settle(address, keeps, _b, _c):
+def project_dependent(address, keeps, _b, _c):
     """See `kido.dynamics.schema`; with `keeps` = 1 by the partitions that there are."""
     y = view(DYNAMICS, address)
     t, d, lp = view(TREE, y.table[TREE_AT]), view(DATA, y.table[DATA_AT]), view(LOOPS, y.table[LOOPS_AT])
@@ -110,10 +110,10 @@ def settle(address, keeps, _b, _c):
         partition_tree(t, d, lp, y, e)
         for k in range(d.u.shape[0]):
             d.u[k] = e.before[k]
-    error = settle_tree(t, d, lp, y, e, keeps)
-    if e.count[LOOSE] > 0 and error <= OPEN:
-        error = settle_loose(t, d, lp, y, e, keeps)
-    if not error <= OPEN:
+    error = project_tree(t, d, lp, y, e, keeps)
+    if e.count[LOOSE] > 0 and error <= OPEN_TOLERANCE:
+        error = project_loose(t, d, lp, y, e, keeps)
+    if not error <= OPEN_TOLERANCE:
         return NOT_CLOSED
     return 0
 

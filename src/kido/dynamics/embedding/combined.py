@@ -1,6 +1,6 @@
-"""Constraint embedding and augmentation combined: rows left out of compounds get multipliers over the transformed tree.
+"""Constraint embedding and augmentation combined: rows outside aggregates get multipliers over the transformed tree.
 
-Loops that would make a large compound are not embedded. With M_c^-1 the response of the tree with compounds, which
+Loops that would make a large aggregate are not embedded. With M_c^-1 the response of the tree with aggregates, which
 meets the embedded rows whatever acts, and G, gamma the other rows:
 
     S = G M_c^-1 G^T,    S lambda = gamma - G udot_f,    udot = udot_f + M_c^-1 G^T lambda
@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import math
 
-from kido.constraints.loop_factor import DROP, measure_all
+from kido.constraints.loop_factor import PIVOT_TOLERANCE, measure_all
+from kido.dynamics.embedding.aggregate_body import aggregate_rest
 from kido.dynamics.embedding.blocks import dot6
-from kido.dynamics.embedding.compound import compound_rest
-from kido.dynamics.embedding.schema import COMPOUNDS, ITEMS, LOOSE, LOOSE_RANK
-from kido.dynamics.embedding.settle import CLOSED, settle_tree
+from kido.dynamics.embedding.project_dependent import CLOSED, project_tree
+from kido.dynamics.embedding.schema import AGGREGATES, ITEMS, LOOSE, LOOSE_RANK
 from kido.dynamics.embedding.solve import begin_response, response_of_tree
 from kido.dynamics.embedding.sweeps import gather_bias_of_tree, scatter_accelerations
 from kido.dynamics.rows import missing, rates_of, row_forces
@@ -27,7 +27,7 @@ from kido.kernels.forward_dynamics import start_bias
 from kido.kernels.integration import advance
 from kido.kernels.kinematics import transforms
 
-ROUNDING = 1e-12  # share of a row's largest number below which others are nothing
+ROUNDING_TOLERANCE = 1e-12  # share of a row's largest number below which others are nothing
 ROUNDS = 2  # of solving for the multipliers: the second takes off what rounding left
 STEPS = 20  # of Newton's method
 
@@ -38,7 +38,7 @@ def scale_loose(t, d, e):
     m, n = e.count[LOOSE], d.q.shape[0]
     for k in range(n):
         e.kept_u[k] = d.Dinv[k]
-    for c in range(e.count[COMPOUNDS]):
+    for c in range(e.count[AGGREGATES]):
         for s in range(e.first_place[c], e.first_place[c + 1]):
             inertia = dot6(e.S, s, e.F[s, 0], e.F[s, 1], e.F[s, 2], e.F[s, 3], e.F[s, 4], e.F[s, 5])
             e.kept_u[e.dof[s]] = 1.0 / inertia if inertia > 0.0 and t.prescribed[e.dof[s]] == 0 else 0.0
@@ -47,7 +47,8 @@ def scale_loose(t, d, e):
         for k in range(n):
             largest = max(largest, math.fabs(e.G[a, k]))
         for k in range(n):
-            if math.fabs(e.G[a, k]) > ROUNDING * largest:  # a row that prescribed coordinates alone move has no scale
+            # A row that prescribed coordinates alone move has no scale.
+            if math.fabs(e.G[a, k]) > ROUNDING_TOLERANCE * largest:
                 total += e.G[a, k] * e.G[a, k] * e.kept_u[k]
         e.size[a] = 1.0 / math.sqrt(total) if total > 0.0 else 0.0
 
@@ -83,7 +84,7 @@ def factor_loose(t, d, lp, y, e):
         for a in range(j + 1, m):
             if e.Q[a, a] > e.Q[best, best]:
                 best = a
-        if not e.Q[best, best] > DROP:
+        if not e.Q[best, best] > PIVOT_TOLERANCE:
             break
         if best != j:
             for b in range(m):
@@ -138,15 +139,15 @@ def repeat_accelerations(t, d, e):
     """Accelerations for other tau, with the articulated inertias that there are."""
     for i in range(t.parent.shape[0]):
         start_bias(t, d, i)
-    for c in range(e.count[COMPOUNDS]):
-        compound_rest(d, e, c)
+    for c in range(e.count[AGGREGATES]):
+        aggregate_rest(d, e, c)
     gather_bias_of_tree(t, d, e, 0, e.count[ITEMS], 1.0, d.tau)
     scatter_accelerations(t, d, e, 0, e.count[ITEMS], 1.0, d.A, d.udot)
 
 
 @kernel
 def accelerate_loose(t, d, lp, y, e):
-    """Accelerations and multipliers of the loose rows after those of the tree with compounds."""
+    """Accelerations and multipliers of the loose rows after those of the tree with aggregates."""
     for s in range(y.count[SLOTS]):
         y.multiplier[s] = 0.0
     for k in range(d.tau.shape[0]):
@@ -201,8 +202,8 @@ def open_loose(lp, y, e):
 
 
 @kernel
-def settle_loose(t, d, lp, y, e, keeps):
-    """Loose rows closed by the least motion in kinetic energy that the compounds allow, then the compounds again.
+def project_loose(t, d, lp, y, e, keeps):
+    """Loose rows closed by the least motion in kinetic energy that the aggregates allow, then the aggregates again.
 
     Returns:
         The largest |phi - aim| left.
@@ -225,7 +226,7 @@ def settle_loose(t, d, lp, y, e, keeps):
             d.u[k] = 0.0
         push_loose(e, e.Y, d.u)
         advance(t, d, 0, t.parent.shape[0], 1.0)
-        worst = settle_tree(t, d, lp, y, e, keeps)
+        worst = project_tree(t, d, lp, y, e, keeps)
         measure_all(d, lp)
         moved = open_loose(lp, y, e)
         if moved < 1e-9 and not moved < 0.5 * error:  # rounding
@@ -234,7 +235,7 @@ def settle_loose(t, d, lp, y, e, keeps):
         error = moved
     for k in range(n):
         d.u[k] = e.stood[k]
-    worst = max(worst, settle_tree(t, d, lp, y, e, keeps))
+    worst = max(worst, project_tree(t, d, lp, y, e, keeps))
     begin_response(t, d, lp, y, e)
     measure_all(d, lp)
     factor_loose(t, d, lp, y, e)

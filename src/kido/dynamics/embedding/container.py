@@ -1,4 +1,4 @@
-"""The container of an embedding: compounds of a system's constraints, with room for any partition."""
+"""The container of an embedding: aggregates of a system's constraints, with room for any partition."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 
 from kido.constraints.constraint import Constraint
 from kido.constraints.loop_schema import COUPLE, DRIVEN, SPRING
-from kido.dynamics.embedding.aggregation import Tie, aggregate, parent_of_compound, path_of_tie, schedule
-from kido.dynamics.embedding.schema import AXIAL, COMPOUNDS, EMBEDDING, ITEMS, LOOSE
+from kido.dynamics.embedding.aggregation import Tie, aggregate, parent_of_aggregate, path_of_tie, schedule
+from kido.dynamics.embedding.schema import AGGREGATES, AXIAL, EMBEDDING, ITEMS, LOOSE
 from kido.dynamics.system import ConstrainedSystem
 from kido.jit import Struct
 from kido.joints import ActuatorType, JointKind
@@ -67,7 +67,7 @@ def weights_of(system: ConstrainedSystem, independent: Collection[int]) -> np.nd
 
 
 def embed(system: ConstrainedSystem, independent: Collection[int] = (), loose: Collection[Constraint] = ()) -> Struct:
-    """The compounds of a system's rows.
+    """The aggregates of a system's rows.
 
     Args:
         system: whose rows that hold with any force are embedded.
@@ -82,7 +82,7 @@ def embed(system: ConstrainedSystem, independent: Collection[int] = (), loose: C
     held = [k for k in held if k not in left]
     slots = [slot_of[r] for k in left for r in _rows(lp, k) if r in slot_of]
     groups = [(m, [held[i] for i in own]) for m, own in aggregate(parent, [tie_of(system, k) for k in held])]
-    compounds = [m for m, _ in groups]
+    aggregates = [m for m, _ in groups]
     weight = weights_of(system, independent)
 
     members: list[int] = []
@@ -117,24 +117,24 @@ def embed(system: ConstrainedSystem, independent: Collection[int] = (), loose: C
         squares.append(squares[-1] + n * (n + 1))
         motions.append(motions[-1] + n * len(own))
 
-    count, items = len(groups), schedule(parent, compounds)
+    count, items = len(groups), schedule(parent, aggregates)
     sizes = {
-        "items": len(items), "compounds": count, "compounds1": count + 1, "members": len(members),
+        "items": len(items), "aggregates": count, "aggregates1": count + 1, "members": len(members),
         "members1": len(members) + 1, "places": len(dofs), "rows": len(rows), "rows1": len(rows) + 1,
         "ties": firsts["tie"][-1], "touches": sum(map(len, touches)), "pivots1": len(rows) + count + 1,
         "matrix": matrix[-1], "entries": matrix[-1], "squares": squares[-1], "motions": motions[-1],
         "links": len(parent), "dofs": len(tree.body_of_dof), "loop_rows": len(lp.kind),
-        "loose_rows": len(slots), "slots": len(slot_of), "parts1": len(tree.part_mobile) + 1,
+        "loose_rows": len(slots), "slots": len(slot_of), "trees1": len(tree.tree_mobile) + 1,
     }  # fmt: skip
     e = EMBEDDING(**{name: max(size, 1) for name, size in sizes.items()})
-    e.count[[COMPOUNDS, ITEMS, LOOSE]] = count, len(items), len(slots)
+    e.count[[AGGREGATES, ITEMS, LOOSE]] = count, len(items), len(slots)
     _write(e.loose, slots)
     e.count[AXIAL] = int(np.isin(lp.mode[: int(lp.first_row[-1])], (SPRING, DRIVEN)).any())
     _write(e.item, items)
-    part_of_item = tree.part[[i if i >= 0 else compounds[-1 - i][0] for i in items]] if items else []
-    e.part_item[:] = np.searchsorted(part_of_item, np.arange(len(e.part_item)))
+    tree_of_item = tree.tree_of_body[[i if i >= 0 else aggregates[-1 - i][0] for i in items]] if items else []
+    e.tree_item[:] = np.searchsorted(tree_of_item, np.arange(len(e.tree_item)))
     e.owner[:] = -1
-    for c, own in enumerate(compounds):
+    for c, own in enumerate(aggregates):
         e.owner[own] = c
     for m, link in enumerate(members):
         e.number[link] = m
@@ -154,7 +154,7 @@ def embed(system: ConstrainedSystem, independent: Collection[int] = (), loose: C
     _write(e.first_touch, np.cumsum([0, *map(len, touches)]))
     _write(e.touch, [place for own in touches for place, _ in own])
     _write(e.touch_factor, [factor for own in touches for _, factor in own])
-    _write(e.parent, [parent_of_compound(parent, set(m)) for m in compounds])
+    _write(e.parent, [parent_of_aggregate(parent, set(m)) for m in aggregates])
     _write(e.matrix_at, matrix[:-1])
     _write(e.X_at, squares[:-1])
     _write(e.h_at, motions[:-1])

@@ -1,6 +1,6 @@
 """Dependent coordinates from independent ones: K_d u_d + K_i u_i = right-hand side, solved row by row.
 
-A compound's rows are sparse, each having the coordinates of one loop. `choose_partition` selects pivots, and writes
+An aggregate's rows are sparse, each having the coordinates of one loop. `choose_partition` selects pivots, and writes
 down the elimination: for each pivot the other places of its row, and the rows that it is taken off. `reduce_rows`
 follows that list, so that a chain of loops costs as much as its loops one by one. The factors L and U of K_d stay in
 `K`: solutions for other right-hand sides and of transposed systems follow.
@@ -16,13 +16,13 @@ from kido.dynamics.embedding.rows import write_row
 from kido.jit import inlined, kernel
 from kido.math.so3 import cross
 
-SMALL_ROW = 1e-3  # share of a compound's largest number that counts as a row's largest at least
+SMALL_ROW = 1e-3  # share of an aggregate's largest number that counts as a row's largest at least
 NEAR = 0.3  # share of the largest candidate from which a pivot with fewer numbers in its row is preferred
 
 
 @kernel
 def places_of(e, c):
-    """How many coordinates compound c has."""
+    """How many coordinates aggregate c has."""
     return e.first_place[c + 1] - e.first_place[c]
 
 
@@ -40,7 +40,7 @@ def mark_rows(e, c):
 
 @kernel
 def write_all_rows(lp, e, c):
-    """All rows of a compound, in their order, and nothing else, to K; `row_scale` their largest numbers.
+    """All rows of an aggregate, in their order, and nothing else, to K; `row_scale` their largest numbers.
 
     A row of numbers that are tiny beside those of others is one that nothing can move.
     """
@@ -178,7 +178,7 @@ def note_elimination(e, c):
 
 @kernel
 def choose_partition(t, lp, e, c):
-    """Independent and dependent coordinates of a compound anew, at the present columns and directions."""
+    """Independent and dependent coordinates of an aggregate anew, at the present columns and directions."""
     write_all_rows(lp, e, c)
     choose_pivots(e, c)
     note_partition(t, lp, e, c)

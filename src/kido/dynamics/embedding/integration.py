@@ -14,8 +14,8 @@ import math
 
 from kido.constraints.loop_schema import COUPLE, LOOPS
 from kido.dynamics.embedding.elimination import is_length
-from kido.dynamics.embedding.rows import compound_columns, write_row
-from kido.dynamics.embedding.schema import COMPOUNDS, EMBEDDING
+from kido.dynamics.embedding.rows import aggregate_columns, write_row
+from kido.dynamics.embedding.schema import AGGREGATES, EMBEDDING
 from kido.dynamics.moving import (
     ACTIVE,
     DECIDED_AT,
@@ -28,7 +28,7 @@ from kido.dynamics.moving import (
     drive,
     solver_status,
 )
-from kido.dynamics.schema import DATA_AT, DYNAMICS, LOOPS_AT, OWN_AT, SETTLE_AT, TREE_AT
+from kido.dynamics.schema import DATA_AT, DYNAMICS, LOOPS_AT, OWN_AT, PROJECT_AT, TREE_AT
 from kido.integrators.schema import ALTERED, MOTION, NOW, RETRY, SIZE, START
 from kido.jit import call4, callback, kernel, view
 from kido.tree.schema import DATA, TREE
@@ -43,7 +43,7 @@ def count_independent(e, m):
     """Errors of dependent coordinates follow from those of others, and do not count."""
     for k in range(m.counted.shape[0]):
         m.counted[k] = 1
-    for k in range(e.first_place[e.count[COMPOUNDS]]):
+    for k in range(e.first_place[e.count[AGGREGATES]]):
         if e.role[k] < 0:
             m.counted[e.dof[k]] = 0
 
@@ -52,10 +52,10 @@ def count_independent(e, m):
 def least_lever(d, lp, e):
     """Least lever of the rows that are solved for dependent coordinates; uses K."""
     least = 1.0
-    for c in range(e.count[COMPOUNDS]):
+    for c in range(e.count[AGGREGATES]):
         if e.constant[c] != 0:
             continue
-        compound_columns(d, e, c)
+        aggregate_columns(d, e, c)
         place, first = e.first_place[c], e.first_row[c]
         n, base = e.first_place[c + 1] - place, e.matrix_at[c]
         for s in range(e.rank[c]):
@@ -107,13 +107,13 @@ def decide(g, m, lever):
 
 
 @kernel
-def settle_embedded(g, m, choice):
+def project_embedded(g, m, choice):
     """The embedding's settling. Returns 0 or a status."""
     y = view(DYNAMICS, g.dynamics[EMBEDDED])
     drive(g, y, m.clock[NOW])
-    status = call4(y.table[SETTLE_AT], g.dynamics[EMBEDDED], choice, 0, 0)
+    status = call4(y.table[PROJECT_AT], g.dynamics[EMBEDDED], choice, 0, 0)
     if status < 0 and choice == KEEPS:
-        status = call4(y.table[SETTLE_AT], g.dynamics[EMBEDDED], CHOOSES, 0, 0)
+        status = call4(y.table[PROJECT_AT], g.dynamics[EMBEDDED], CHOOSES, 0, 0)
     return solver_status(status)
 
 
@@ -128,24 +128,24 @@ def project_state(g, m):
 
 
 @callback
-def settle_stage(owner, motion, _a, _b):
+def project_stage(owner, motion, _a, _b):
     """See `kido.integrators.schema`: by the partitions that there are, and by others only where these fail."""
     g, m = view(MOVING, owner), view(MOTION, motion)
     take_back_decision(g, m)
     if g.dynamics[ACTIVE] != g.dynamics[EMBEDDED]:
         return 0
-    return settle_embedded(g, m, KEEPS)
+    return project_embedded(g, m, KEEPS)
 
 
 @callback
-def settle_step(owner, motion, _a, _b):
+def project_step(owner, motion, _a, _b):
     """See `kido.integrators.schema`: partitions that became poor are chosen anew between steps."""
     g, m = view(MOVING, owner), view(MOTION, motion)
     take_back_decision(g, m)
     y = view(DYNAMICS, g.dynamics[EMBEDDED])
     d, lp, e = view(DATA, y.table[DATA_AT]), view(LOOPS, y.table[LOOPS_AT]), view(EMBEDDING, y.table[OWN_AT])
     embedded = g.dynamics[ACTIVE] == g.dynamics[EMBEDDED]
-    status = settle_embedded(g, m, CHOOSES) if embedded else project_state(g, m)
+    status = project_embedded(g, m, CHOOSES) if embedded else project_state(g, m)
     if status < 0 or m.clock[NOW] != m.clock[START] + m.clock[SIZE]:
         return status
     decide(g, m, least_lever(d, lp, e))

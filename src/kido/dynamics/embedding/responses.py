@@ -1,13 +1,13 @@
-"""Responses of a tree with compounds to unit wrenches on bodies and to unit forces on coordinates, in lanes.
+"""Responses of a tree with aggregates to unit wrenches on bodies and to unit forces on coordinates, in lanes.
 
 What `kido.kernels.responses` makes of an ordinary tree: J_i and R_i of each body that was asked for, a column for each
-coordinate. A wrench z on member m of a compound, moved to the compound's point, meets the places on the way from m
-to the compound's parent:
+coordinate. A wrench z on member m of an aggregate, moved to the aggregate's point, meets the places on the way from m
+to the aggregate's parent:
 
     eps_a = -sum_s X_sa S_s . z,    y = L^-1 eps,    z <- z + g^T y
 
 and on the way back L^T w = y - g A_parent are the velocities of the independent coordinates. So loops stay closed
-whatever the impulses are. Needs transforms, `compound_geometry` and `articulate_tree`.
+whatever the impulses are. Needs transforms, `aggregate_geometry` and `articulate_tree`.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from kido.math.so3 import cross
 
 @inlined
 def column_dof(e, c, a):
-    """Coordinate of the tree that is column a of compound c."""
+    """Coordinate of the tree that is column a of aggregate c."""
     place = e.first_place[c]
     return e.dof[place + e.solved[place + e.rank[c] + a]]
 
 
 @inlined
 def meet_member(e, w, c, m, offset, column, z0, z1, z2, z3, z4, z5):
-    """Take -S . z of a member's places into e of the compound's columns."""
+    """Take -S . z of a member's places into e of the aggregate's columns."""
     for s in range(e.member_place[m], e.member_place[m + 1]):
         value = -(
             (e.S[s, 0] * z0 + e.S[s, 1] * z1 + e.S[s, 2] * z2) + (e.S[s, 3] * z3 + e.S[s, 4] * z4 + e.S[s, 5] * z5)
@@ -59,8 +59,8 @@ def meet_member(e, w, c, m, offset, column, z0, z1, z2, z3, z4, z5):
 
 
 @inlined
-def leave_compound(e, w, c, offset, column, z0, z1, z2, z3, z4, z5):
-    """y = L^-1 e of the compound's columns, and z that its parent gets."""
+def leave_aggregate(e, w, c, offset, column, z0, z1, z2, z3, z4, z5):
+    """y = L^-1 e of the aggregate's columns, and z that its parent gets."""
     place, free, D = e.first_place[c], e.free[c], e.X_at[c]
     for a in range(free):
         k = column_dof(e, c, a) - offset
@@ -99,7 +99,7 @@ def leave_link(t, d, w, i, offset, column, z0, z1, z2, z3, z4, z5):
 def pull_up(t, d, e, w, i, offset, column, z0, z1, z2, z3, z4, z5):
     """Shares e of the coordinates from link i up to the base, from z on it about its origin and what e has of forces.
 
-    Where the compound's columns are met by the way, they have the sums over all members' places.
+    Where the aggregate's columns are met by the way, they have the sums over all members' places.
     """
     while i >= 0:
         c = e.owner[i]
@@ -113,13 +113,13 @@ def pull_up(t, d, e, w, i, offset, column, z0, z1, z2, z3, z4, z5):
             while m >= 0:
                 meet_member(e, w, c, m, offset, column, z0, z1, z2, z3, z4, z5)
                 m = e.above[m]
-            z0, z1, z2, z3, z4, z5 = leave_compound(e, w, c, offset, column, z0, z1, z2, z3, z4, z5)
+            z0, z1, z2, z3, z4, z5 = leave_aggregate(e, w, c, offset, column, z0, z1, z2, z3, z4, z5)
             i = e.parent[c]
 
 
 @inlined
 def spread_columns(d, e, w, c, first, offset, column):
-    """Velocities s of a compound's coordinates, from its parent's and the columns' y in e."""
+    """Velocities s of an aggregate's coordinates, from its parent's and the columns' y in e."""
     place, free, D, p = e.first_place[c], e.free[c], e.X_at[c], e.parent[c]
     for a in range(free - 1, -1, -1):
         k = column_dof(e, c, a) - offset
@@ -154,10 +154,10 @@ def velocity_above(d, t, w, i, first, c):
 
 
 @inlined
-def push_down(t, d, e, w, part, c):
-    """Velocities s of all coordinates of a part from the shares e, base to tips, column c."""
-    first, offset = t.part_body[part], t.part_dof[part]
-    for q in range(e.part_item[part], e.part_item[part + 1]):
+def push_down(t, d, e, w, tree_index, c):
+    """Velocities s of all coordinates of a tree from the shares e, base to tips, column c."""
+    first, offset = t.tree_body[tree_index], t.tree_dof[tree_index]
+    for q in range(e.tree_item[tree_index], e.tree_item[tree_index + 1]):
         i = e.item[q]
         if i >= 0:
             b = velocity_above(d, t, w, i, first, c)
@@ -185,7 +185,7 @@ def push_down(t, d, e, w, part, c):
 
 @kernel
 def clear_columns(w, length):
-    """Zero shares and velocities of a part's coordinates."""
+    """Zero shares and velocities of a tree's coordinates."""
     for c in range(COLUMNS):
         zero = 0.0 * w.wrench[0, c]
         for k in range(length):
@@ -197,9 +197,9 @@ def clear_columns(w, length):
 def body_responses(t, d, e, r, body):
     """J_i and R_i of one body to the rows reserved for it."""
     w = lanes_view(RESPONSE_SWEEP, r.place[SWEEP_AT])
-    part = t.part[body]
-    first, offset = t.part_body[part], t.part_dof[part]
-    length = t.part_dof[part + 1] - offset
+    tree_index = t.tree_of_body[body]
+    first, offset = t.tree_body[tree_index], t.tree_dof[tree_index]
+    length = t.tree_dof[tree_index + 1] - offset
     body_jacobian_rows(t, d, r, body, first, offset, length, r.slot[body])
     clear_columns(w, length)
     for c in range(COLUMNS):
@@ -207,7 +207,7 @@ def body_responses(t, d, e, r, body):
             t, d, e, w, body, offset, c,
             w.wrench[0, c], w.wrench[1, c], w.wrench[2, c], w.wrench[3, c], w.wrench[4, c], w.wrench[5, c],
         )  # fmt: skip
-        push_down(t, d, e, w, part, c)
+        push_down(t, d, e, w, tree_index, c)
     keep_response(r, view(RESPONSE_SWEEP, r.place[NUMBERS_AT]), body, length, 0)
 
 
@@ -233,31 +233,31 @@ def pull_coordinate(t, d, e, numbers, k, offset, j):
 
 
 @kernel
-def responses_of_part(t, d, e, r, part):
-    """Fill the rows of all bodies and coordinates of a part that were asked for."""
+def responses_of_tree(t, d, e, r, tree_index):
+    """Fill the rows of all bodies and coordinates of a tree that were asked for."""
     w = lanes_view(RESPONSE_SWEEP, r.place[SWEEP_AT])
     numbers = view(RESPONSE_SWEEP, r.place[NUMBERS_AT])
     for n in range(r.count[MADE]):
-        if t.part[r.made[n]] == part:
+        if t.tree_of_body[r.made[n]] == tree_index:
             body_responses(t, d, e, r, r.made[n])
-    offset = t.part_dof[part]
-    length = t.part_dof[part + 1] - offset
+    offset = t.tree_dof[tree_index]
+    length = t.tree_dof[tree_index + 1] - offset
     n, number = 0, r.count[ASKED]
     while n < number:
         clear_columns(w, length)
         together, begin = 0, n
         while n < number and together < COLUMNS * LANES:
-            if t.part[t.body_of_dof[r.asked[n]]] == part:
+            if t.tree_of_body[t.body_of_dof[r.asked[n]]] == tree_index:
                 pull_coordinate(t, d, e, numbers, r.asked[n], offset, together)
                 together += 1
             n += 1
         if together == 0:
             break
         for c in range(COLUMNS):
-            push_down(t, d, e, w, part, c)
+            push_down(t, d, e, w, tree_index, c)
         j = 0
         for x in range(begin, n):
-            if t.part[t.body_of_dof[r.asked[x]]] == part:
+            if t.tree_of_body[t.body_of_dof[r.asked[x]]] == tree_index:
                 at = r.dof_slot[r.asked[x]]
                 for k in range(length):
                     r.rows[at + k] = numbers.s[k, j]
@@ -265,12 +265,12 @@ def responses_of_part(t, d, e, r, part):
 
 
 @kernel
-def answer_impulse(t, d, e, part, impulse, change):
-    """Velocities `change` of a part's coordinates that a generalized impulse brings about; loops stay closed."""
-    begin, end = e.part_item[part], e.part_item[part + 1]
+def answer_impulse(t, d, e, tree_index, impulse, change):
+    """Velocities `change` of a tree's coordinates that a generalized impulse brings about; loops stay closed."""
+    begin, end = e.tree_item[tree_index], e.tree_item[tree_index + 1]
     for q in range(begin, end):
         c = -1 - e.item[q]
         if c >= 0:
             for s in range(e.first_place[c], e.first_place[c + 1]):
                 e.xb[s] = 0.0
-    answer(t, d, e, t.part_body[part], t.part_body[part + 1], begin, end, impulse, change)
+    answer(t, d, e, t.tree_body[tree_index], t.tree_body[tree_index + 1], begin, end, impulse, change)

@@ -1,8 +1,8 @@
-"""Rows of a compound's loops at the present state: columns of motion, directions, numbers of K, what velocities give.
+"""Rows of an aggregate's loops at the present state: columns of motion, directions, numbers of K, what velocities give.
 
 A row with the unit force f at a point and the unit moment m has, for a coordinate with the column S = [w; v] about
-the compound's point o, the number w . (m + (point - o) x f) + v . f: plus on the second body's side, minus on the
-first's. Nothing outside the compound enters, as what moves both sides alike cancels.
+the aggregate's point o, the number w . (m + (point - o) x f) + v . f: plus on the second body's side, minus on the
+first's. Nothing outside the aggregate enters, as what moves both sides alike cancels.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from kido.math.so3 import cross, rotate
 
 
 @inlined
-def set_compound_point(d, e, c):
-    """The point about which vectors of compound c are: its parent's origin, or its first member's."""
+def set_aggregate_point(d, e, c):
+    """The point about which vectors of aggregate c are: its parent's origin, or its first member's."""
     p = e.parent[c]
     i = p if p >= 0 else e.member[e.first_member[c]]
     e.point[c, 0], e.point[c, 1], e.point[c, 2] = d.p[i, 0], d.p[i, 1], d.p[i, 2]
 
 
 @kernel
-def compound_columns(d, e, c):
-    """S: motion columns of the compound's coordinates about its point."""
-    set_compound_point(d, e, c)
+def aggregate_columns(d, e, c):
+    """S: motion columns of the aggregate's coordinates about its point."""
+    set_aggregate_point(d, e, c)
     ox, oy, oz = e.point[c, 0], e.point[c, 1], e.point[c, 2]
     for m in range(e.first_member[c], e.first_member[c + 1]):
         i = e.member[m]

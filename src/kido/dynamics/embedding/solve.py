@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from kido.constraints.loop_factor import measure_all
+from kido.dynamics.embedding.aggregate_body import aggregate_geometry, fill_right_side
 from kido.dynamics.embedding.blocks import add_six, dot6
-from kido.dynamics.embedding.compound import compound_geometry, fill_right_side
 from kido.dynamics.embedding.elimination import solve_right, solve_transposed
-from kido.dynamics.embedding.schema import AXIAL, COMPOUNDS, ITEMS
+from kido.dynamics.embedding.schema import AGGREGATES, AXIAL, ITEMS
 from kido.dynamics.embedding.sweeps import (
+    aggregates_at_state,
     articulate_and_gather,
     articulate_tree,
-    compounds_at_state,
     gather_bias_of_tree,
     scatter_accelerations,
 )
@@ -57,22 +57,22 @@ def begin_forces(t, d, lp, y, e):
 
 @kernel
 def accelerations_of_tree(t, d, lp, y, e):
-    """udot and A at q, u and the forces of the data: the articulated-body algorithm on the tree with compounds.
+    """udot and A at q, u and the forces of the data: the articulated-body algorithm on the tree with aggregates.
 
     Returns:
         The least pivot of the partitions, and the status of `articulate_tree`.
     """
     begin_bodies(t, d)
     begin_forces(t, d, lp, y, e)
-    least = compounds_at_state(d, lp, y, e)
+    least = aggregates_at_state(d, lp, y, e)
     status = articulate_and_gather(t, d, e, d.tau)
     scatter_accelerations(t, d, e, 0, e.count[ITEMS], 1.0, d.A, d.udot)
     return least, status
 
 
 @kernel
-def forces_of_compound(d, y, e, c, A, tau):
-    """`constraint_force` of the compound's coordinates, G^T lambda: what its motion takes beyond tau; by 6-vectors.
+def forces_of_aggregate(d, y, e, c, A, tau):
+    """`constraint_force` of the aggregate's coordinates, G^T lambda: what its motion takes beyond tau; by 6-vectors.
 
     The force through a member's joint is the sum of P A + z of the members beyond it.
     """
@@ -99,7 +99,7 @@ def forces_of_compound(d, y, e, c, A, tau):
 
 
 @kernel
-def multipliers_of_compound(y, e, c):
+def multipliers_of_aggregate(y, e, c):
     """Multipliers of the kept rows from the dependent coordinates' constraint forces; rows left out have none.
 
     What prescribed coordinates take has their own force in it: the constraints' share is K^T lambda.
@@ -128,9 +128,9 @@ def forces_of_tree(d, y, e, A, tau):
     for k in range(y.constraint_force.shape[0]):
         y.constraint_force[k] = 0.0
     rank = 0
-    for c in range(e.count[COMPOUNDS]):
-        forces_of_compound(d, y, e, c, A, tau)
-        multipliers_of_compound(y, e, c)
+    for c in range(e.count[AGGREGATES]):
+        forces_of_aggregate(d, y, e, c, A, tau)
+        multipliers_of_aggregate(y, e, c)
         rank += e.rank[c]
     y.count[RANK] = rank
 
@@ -148,8 +148,8 @@ def begin_response(t, d, lp, y, e):
         body_inertia(t, d, i)
         start_inertia(t, d, i)
     least = 1.0
-    for c in range(e.count[COMPOUNDS]):
-        least = min(least, compound_geometry(d, lp, y, e, c, 0))
+    for c in range(e.count[AGGREGATES]):
+        least = min(least, aggregate_geometry(d, lp, y, e, c, 0))
     return least, articulate_tree(t, d, e, 0, e.count[ITEMS], 0.0)
 
 
@@ -167,7 +167,7 @@ def motions_from(e, c):
 
 @kernel
 def answer(t, d, e, first, last, begin, end, impulse, change):
-    """Changes of velocity of links first..last-1, items begin..end-1, by an impulse and the compounds' own part xb.
+    """Changes of velocity of links first..last-1, items begin..end-1, by an impulse and the aggregates' own part xb.
 
     B of the data are those of the links; `change` of prescribed coordinates stays as it is.
     """
@@ -189,7 +189,7 @@ def response_of_tree(t, d, e, impulse, jump, change):
     """
     for k in range(change.shape[0]):
         change[k] = 0.0
-    for c in range(e.count[COMPOUNDS]):
+    for c in range(e.count[AGGREGATES]):
         for s in range(e.first_place[c], e.first_place[c + 1]):
             e.xb[s] = 0.0
         if e.rank[c] > 0:

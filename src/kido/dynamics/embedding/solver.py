@@ -1,4 +1,4 @@
-"""CE, constraint embedding: loops become compound bodies, and the articulated-body algorithm runs on what is a tree."""
+"""CE, constraint embedding: loops become aggregate bodies, and the articulated-body algorithm runs on that tree."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from kido.constraints.constraint import Constraint
-from kido.dynamics.embedding.callbacks import INDEFINITE, NOT_CLOSED, accelerate, respond, settle
+from kido.dynamics.embedding.callbacks import INDEFINITE, NOT_CLOSED, accelerate, project_dependent, respond
 from kido.dynamics.embedding.container import embed, size_of_loop
-from kido.dynamics.embedding.integration import settle_stage, settle_step
-from kido.dynamics.embedding.schema import COMPOUNDS, REPARTITIONS
+from kido.dynamics.embedding.integration import project_stage, project_step
+from kido.dynamics.embedding.schema import AGGREGATES, REPARTITIONS
 from kido.dynamics.solver import DynamicsSolver
 from kido.dynamics.system import ConstrainedSystem
 from kido.errors import StateError
@@ -22,7 +22,7 @@ LARGE = 12  # coordinates from which a loop is not embedded where both methods a
 
 
 class EmbeddingSolver(DynamicsSolver):
-    """CE: each loop's bodies are one compound body, whose coordinates are the loop's independent ones.
+    """CE: each loop's bodies are one aggregate body, whose coordinates are the loop's independent ones.
 
     Dependent velocities follow, u_dep = X u_ind + K_d^-1 U, so that the recursions of a tree run unchanged and the
     accelerations meet the rows to rounding. Costs O(n) where loops are small. Independent coordinates are chosen by
@@ -33,12 +33,12 @@ class EmbeddingSolver(DynamicsSolver):
     Args:
         system: as of `DynamicsSolver`, and so are other options.
         independent: coordinates to be preferred as independent ones.
-        loose: constraints that are not embedded, but get multipliers over the tree with compounds.
+        loose: constraints that are not embedded, but get multipliers over the tree with aggregates.
     """
 
     name = "CE"
-    _accelerate, _settle, _respond = accelerate, settle, respond
-    settle_stage, settle_step = settle_stage, settle_step
+    _accelerate, _project_dependent, _respond = accelerate, project_dependent, respond
+    project_stage, project_step = project_stage, project_step
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class EmbeddingSolver(DynamicsSolver):
 
     @property
     def partition(self) -> list[str]:
-        """Names of the independent coordinates: those outside of compounds, and the compounds' own."""
+        """Names of the independent coordinates: those outside of aggregates, and the aggregates' own."""
         dofs = self.system.skeleton.dofs
         return [dofs[k].name for k in self.independent]
 
@@ -77,7 +77,7 @@ class EmbeddingSolver(DynamicsSolver):
         """Indices of the independent coordinates."""
         e: Any = self._own
         dependent: set[int] = set()
-        for c in range(int(e.count[COMPOUNDS])):
+        for c in range(int(e.count[AGGREGATES])):
             place = int(e.first_place[c])
             dependent |= {int(e.dof[place + k]) for k in e.solved[place : place + int(e.rank[c])]}
         return [k for k in range(self.system.num_dofs) if k not in dependent]
@@ -90,7 +90,7 @@ class EmbeddingSolver(DynamicsSolver):
 class CombinedSolver(EmbeddingSolver):
     """CE+TA: loops over few coordinates are embedded, rows of large ones get multipliers over the tree that results.
 
-    Large are loops over 12 coordinates or more, whose compound would make what hangs on them expensive.
+    Large are loops over 12 coordinates or more, whose aggregate would make what hangs on them expensive.
     Source: Jain (2013), "Structure-based computational modeling architecture for robotics", sec. IV.
     """
 

@@ -1,21 +1,21 @@
-"""The articulated-body sweeps on a tree with compound bodies: theory reference, sections a3, a7, b4.
+"""The articulated-body sweeps on a tree with aggregate bodies: theory reference, sections a3, a7, b4.
 
-Links outside of compounds are as in `kido.kernels.forward_dynamics`; what a compound does is in `compound`.
+Links outside of aggregates are as in `kido.kernels.forward_dynamics`; what an aggregate does is in `aggregate`.
 """
 
 from __future__ import annotations
 
 import math
 
-from kido.dynamics.embedding.blocks import dot6, motion_of
-from kido.dynamics.embedding.compound import (
-    articulate_compound,
-    compound_accelerations,
-    compound_bias,
-    compound_geometry,
-    compound_rest,
+from kido.dynamics.embedding.aggregate_body import (
+    aggregate_accelerations,
+    aggregate_bias,
+    aggregate_geometry,
+    aggregate_rest,
+    articulate_aggregate,
 )
-from kido.dynamics.embedding.schema import COMPOUNDS, ITEMS
+from kido.dynamics.embedding.blocks import dot6, motion_of
+from kido.dynamics.embedding.schema import AGGREGATES, ITEMS
 from kido.jit import inlined, kernel
 from kido.kernels.forward_dynamics import eliminate_joint, gather_bias, prescribed_bias
 from kido.kernels.inertia import add_shifted, apply_inertia, read_inertia
@@ -82,7 +82,7 @@ def scatter_link(t, d, i, share, A, out):
 
 @kernel
 def gather_bias_of_tree(t, d, e, begin, end, share, tau):
-    """e, y and z of the tree with compounds, from bodies' own biases in z; `share` as in `scatter_link`.
+    """e, y and z of the tree with aggregates, from bodies' own biases in z; `share` as in `scatter_link`.
 
     This and the other sweeps go over items begin..end-1, those of one part or all.
     """
@@ -91,7 +91,7 @@ def gather_bias_of_tree(t, d, e, begin, end, share, tau):
         if i >= 0:
             link_bias(t, d, i, share, tau)
         else:
-            compound_bias(d, e, -1 - i, tau)
+            aggregate_bias(d, e, -1 - i, tau)
 
 
 @kernel
@@ -102,15 +102,15 @@ def scatter_accelerations(t, d, e, begin, end, share, A, out):
         if i >= 0:
             scatter_link(t, d, i, share, A, out)
         else:
-            compound_accelerations(t, d, e, -1 - i, share, A, out)
+            aggregate_accelerations(t, d, e, -1 - i, share, A, out)
 
 
 @kernel
 def articulate_tree(t, d, e, begin, end, h):
-    """`articulated_inertias` on the tree with compounds, from bodies' own inertias in P.
+    """`articulated_inertias` on the tree with aggregates, from bodies' own inertias in P.
 
     Returns:
-        -1, a coordinate whose inertia is not positive, or -2 - c for a compound whose D is not.
+        -1, a coordinate whose inertia is not positive, or -2 - c for an aggregate whose D is not.
     """
     status = -1
     for q in range(end - 1, begin - 1, -1):
@@ -122,7 +122,7 @@ def articulate_tree(t, d, e, begin, end, h):
             parent = t.parent[i]
             if parent >= 0:
                 add_shifted(d, parent, P, d.l[i, 0], d.l[i, 1], d.l[i, 2])
-        elif not articulate_compound(t, d, e, -1 - i, h):
+        elif not articulate_aggregate(t, d, e, -1 - i, h):
             status = -2 - (-1 - i)
     return status
 
@@ -142,17 +142,17 @@ def articulate_and_gather(t, d, e, tau):
                 add_shifted(d, parent, P, d.l[i, 0], d.l[i, 1], d.l[i, 2])
             link_bias(t, d, i, 1.0, tau)
         else:
-            if not articulate_compound(t, d, e, -1 - i, 0.0):
+            if not articulate_aggregate(t, d, e, -1 - i, 0.0):
                 status = -2 - (-1 - i)
-            compound_bias(d, e, -1 - i, tau)
+            aggregate_bias(d, e, -1 - i, tau)
     return status
 
 
 @kernel
-def compounds_at_state(d, lp, y, e):
-    """Columns, X, xb of all compounds at the present poses and velocities; returns the least pivot."""
+def aggregates_at_state(d, lp, y, e):
+    """Columns, X, xb of all aggregates at the present poses and velocities; returns the least pivot."""
     least = math.inf
-    for c in range(e.count[COMPOUNDS]):
-        least = min(least, compound_geometry(d, lp, y, e, c, 1))
-        compound_rest(d, e, c)
+    for c in range(e.count[AGGREGATES]):
+        least = min(least, aggregate_geometry(d, lp, y, e, c, 1))
+        aggregate_rest(d, e, c)
     return least

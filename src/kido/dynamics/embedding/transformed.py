@@ -1,4 +1,4 @@
-"""The transformed tree: a skeleton's loops as compound bodies, and the algorithms of a tree on it."""
+"""The transformed tree: a skeleton's loops as aggregate bodies, and the algorithms of a tree on it."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from kido.constraints.constraint import Constraint
 from kido.dynamics.embedding.callbacks import respond_many
-from kido.dynamics.embedding.schema import COMPOUNDS
+from kido.dynamics.embedding.schema import AGGREGATES
 from kido.dynamics.embedding.solver import EmbeddingSolver
 from kido.dynamics.system import ConstrainedSystem, Rates, listed_constraints
 from kido.errors import ModelError, StateError
 from kido.skeleton import BodyNode, DegreeOfFreedom, Skeleton
 
-__all__ = ["CompoundBody", "ConstraintEmbedding"]
+__all__ = ["AggregateBody", "ConstraintEmbedding"]
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class CompoundBody:
+class AggregateBody:
     """Bodies that loops tie together, as one body of the transformed tree.
 
     Attributes:
@@ -46,15 +46,15 @@ class CompoundBody:
 
 
 class ConstraintEmbedding:
-    """A skeleton with loops as a tree of bodies and compound bodies, in independent coordinates.
+    """A skeleton with loops as a tree of bodies and aggregate bodies, in independent coordinates.
 
     u = X u_R for velocities that the constraints allow, and then as for any tree
 
         T_R = X^T (M udot + C),    M_R = X^T M X,    M_c^-1 = X M_R^-1 X^T = M^-1 - M^-1 G^T (G M^-1 G^T)^+ G M^-1
 
-    M_c^-1 and det M_R come from the articulated-body recursion over the compounds, which forms no matrix of the
+    M_c^-1 and det M_R come from the articulated-body recursion over the aggregates, which forms no matrix of the
     skeleton's size. Positions are those that the skeleton holds, or given ones; they should meet the constraints
-    (`settle` brings them there). The partition is the one of the last call.
+    (`project_dependent` brings them there). The partition is the one of the last call.
 
     Args:
         skeleton, constraints, rates: as of `kido.ConstrainedSystem`.
@@ -111,19 +111,19 @@ class ConstraintEmbedding:
 
     # Structure ---------------------------------------------------------------------------------------------
 
-    def compounds(self, q: ArrayLike | None = None) -> list[CompoundBody]:
-        """Compound bodies, with their partition at positions q."""
+    def aggregates(self, q: ArrayLike | None = None) -> list[AggregateBody]:
+        """Aggregate bodies, with their partition at positions q."""
         e, system = self._at(q), self.system
         top, names = system.links[self.skeleton].top, system.row_names
         found = []
-        for c in range(int(e.count[COMPOUNDS])):
+        for c in range(int(e.count[AGGREGATES])):
             place, rank = int(e.first_place[c]), int(e.rank[c])
             own = [self.skeleton.dofs[int(k)] for k in e.dof[place : int(e.first_place[c + 1])]]
             solved = [own[int(k)] for k in e.solved[place : place + len(own)]]
             rows = slice(int(e.first_row[c]), int(e.first_row[c + 1]))
             ties = e.tie[int(e.first_tie[c]) : int(e.first_tie[c + 1])]
             found.append(
-                CompoundBody(
+                AggregateBody(
                     bodies=[top[int(i)] for i in e.member[int(e.first_member[c]) : int(e.first_member[c + 1])]],
                     parent=top[int(e.parent[c])] if e.parent[c] >= 0 else None,
                     constraints=[system.constraints[int(k)] for k in ties],
@@ -147,7 +147,7 @@ class ConstraintEmbedding:
         column = {k: j for j, k in enumerate(own)}
         X = np.zeros((self.system.num_dofs, len(own)))
         X[own, range(len(own))] = 1.0
-        for c in range(int(e.count[COMPOUNDS])):
+        for c in range(int(e.count[AGGREGATES])):
             place, rank, columns = int(e.first_place[c]), int(e.rank[c]), int(e.columns[c])
             solved = e.dof[place + e.solved[place : place + rank + columns]]
             size = rank * (columns + 1)
@@ -155,7 +155,9 @@ class ConstraintEmbedding:
             X[np.ix_(solved[:rank], [column[int(k)] for k in solved[rank:]])] = rows[:, :columns]
         return X
 
-    def settle(self, q: ArrayLike | None = None, u: ArrayLike | None = None, time: float = 0.0) -> tuple[Array, Array]:
+    def project_dependent(
+        self, q: ArrayLike | None = None, u: ArrayLike | None = None, time: float = 0.0
+    ) -> tuple[Array, Array]:
         """Positions and velocities that meet the constraints, with the same independent coordinates.
 
         Args:
@@ -165,7 +167,7 @@ class ConstraintEmbedding:
         Raises:
             StateError: no positions near the given ones do.
         """
-        return self._solver.settle(*self.system.checked_state(q, u), time)
+        return self._solver.project_dependent(*self.system.checked_state(q, u), time)
 
     # Quantities of the transformed tree --------------------------------------------------------------------
 
@@ -173,7 +175,7 @@ class ConstraintEmbedding:
         """T_R = X^T (M udot + C): forces at the independent coordinates alone that make this motion [N, N m].
 
         Args:
-            q, u, udot: of all coordinates, (dofs,); `settle` gives velocities that the constraints allow.
+            q, u, udot: of all coordinates, (dofs,); `project_dependent` gives velocities that the constraints allow.
         """
         return self.velocity_map(q).T @ self.skeleton.inverse_dynamics(q, u, udot)
 
@@ -184,11 +186,11 @@ class ConstraintEmbedding:
         return X.T @ M @ X
 
     def log_det_mass_matrix(self, q: ArrayLike | None = None) -> float:
-        """log det M_R as the sum over bodies and compounds of log det D: O(n)."""
+        """log det M_R as the sum over bodies and aggregates of log det D: O(n)."""
         e, d = self._at(q), self._solver.data
-        tied = {int(k) for k in e.dof[: int(e.first_place[int(e.count[COMPOUNDS])])]}
+        tied = {int(k) for k in e.dof[: int(e.first_place[int(e.count[AGGREGATES])])]}
         total = -sum(np.log(d.Dinv[k]) for k in range(self.system.num_dofs) if k not in tied and d.Dinv[k] > 0.0)
-        for c in range(int(e.count[COMPOUNDS])):
+        for c in range(int(e.count[AGGREGATES])):
             free, at = int(e.free[c]), int(e.X_at[c])
             diagonal = e.D[at : at + free * free].reshape(free, free).diagonal()  # 1 / L_aa
             total -= 2.0 * np.log(diagonal).sum()
@@ -230,7 +232,7 @@ class ConstraintEmbedding:
     def articulated_inertia(self, body: BodyNode, q: ArrayLike | None = None) -> Array:
         """(6, 6) articulated inertia of a body's link about the link's origin, world axes.
 
-        With all that hangs on it outside of its own compound, compounds included, free to move.
+        With all that hangs on it outside of its own aggregate, aggregates included, free to move.
         """
         self._at(q)
         P = self._solver.data.P[self.system.link_index(body)]

@@ -12,7 +12,7 @@ from kido.ik.analytical.families import (
     swivel,
     swivel_of,
 )
-from kido.ik.analytical.finish import finish
+from kido.ik.analytical.refine import refine
 from kido.ik.analytical.schema import ARM
 from kido.ik.analytical.vectors import after, dot, inverse, outer, row
 from kido.jit import direct_entry, kernel, view
@@ -55,7 +55,7 @@ def solve_one(w, family, R, p, angle, keep):
     else:
         raw = swivel(w, swivel_of(w, w.reference) if keep == 1 else angle)
     _store(w, R, p)
-    return finish(w, raw)
+    return refine(w, raw)
 
 
 @direct_entry("i8(i8,i8,f8[:,::1],f8[:,::1],f8[::1],f8,i8)")

@@ -38,8 +38,7 @@ from kido.ik.analytical.vectors import (
 )
 from kido.jit import kernel
 
-SINGULAR = 1e-6  # of the arm's size, or sine of an angle, below which a pose is called singular
-_SLACK = 1e-12
+SINGULAR_TOLERANCE = 1e-6  # of the arm's size, or sine of an angle, below which a pose is called singular
 _GRID = 32
 _STEPS = 40
 _BEST = 6
@@ -55,14 +54,14 @@ def bits_of(w, p, q1, q2, q3):
     size = w.size[0]
     rho = length(across(h1, minus(y, o1)))
     bits = 0
-    if rho < SINGULAR * size:
+    if rho < SINGULAR_TOLERANCE * size:
         bits = SHOULDER
-        rho = SINGULAR * size
+        rho = SINGULAR_TOLERANCE * size
     side = turned(h2, q2, h3)
     v3 = outer(side, minus(y, moved(h2, o2, q2, o3)))
     v2 = outer(h2, minus(y, o2))
     v1 = outer(h1, minus(y, o1))
-    if bits == 0 and math.fabs(dot(v1, outer(v2, v3))) < SINGULAR * size * size * rho:
+    if bits == 0 and math.fabs(dot(v1, outer(v2, v3))) < SINGULAR_TOLERANCE * size * size * rho:
         bits = ELBOW
     return bits
 

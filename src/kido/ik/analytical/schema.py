@@ -5,7 +5,7 @@ from __future__ import annotations
 from kido.jit import Struct, floats, integers
 
 # Solutions of one call. The families here have at most eight; the rest is room for those that merge.
-MOST = 16
+MAX_SOLUTIONS = 16
 
 # Bits of a solution: the first two are its validity, the others name the singular pose that it is in.
 OUT_OF_REACH, LIMIT_VIOLATED, SHOULDER, ELBOW, WRIST = 1, 2, 4, 8, 16
@@ -31,11 +31,11 @@ class ARM(Struct):
     G = floats(12, doc="motion that the chain is to make: rotation, then translation [m]")
     goal = floats(1, 3, unit="m", doc="where the tip is to be, in the base")
     reference = floats("joints", unit="rad", doc="positions that free choices and turns stay close to")
-    raw = floats(MOST, "family", unit="rad", doc="solutions as the family finds them")
-    mark = integers(MOST, doc="their bits")
-    found = floats(MOST, "joints", unit="rad", doc="solutions in the chain's order, turned into limits")
-    error = floats(MOST, 2, unit="m, rad", doc="distance and angle that each leaves, by forward kinematics")
-    flags = integers(MOST, doc="bits of the solutions in `found`")
+    raw = floats(MAX_SOLUTIONS, "family", unit="rad", doc="solutions as the family finds them")
+    mark = integers(MAX_SOLUTIONS, doc="their bits")
+    found = floats(MAX_SOLUTIONS, "joints", unit="rad", doc="solutions in the chain's order, turned into limits")
+    error = floats(MAX_SOLUTIONS, 2, unit="m, rad", doc="distance and angle that each leaves, by forward kinematics")
+    flags = integers(MAX_SOLUTIONS, doc="bits of the solutions in `found`")
     J = floats("joints", 6, doc="columns of the tip's Jacobian")
     A = floats("joints", "joints1", doc="normal equations of a correction")
     roots = floats(24, doc="work space of the root finder and of searches")

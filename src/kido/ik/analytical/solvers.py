@@ -20,7 +20,7 @@ from kido.ik.analytical.fit import (
     fit_spherical_wrist,
     fit_swivel,
 )
-from kido.ik.analytical.schema import ARM, MOST
+from kido.ik.analytical.schema import ARM, MAX_SOLUTIONS
 from kido.ik.analytical.solution import Singularity, Solution, SolutionBatch, Validity
 from kido.jit import REFUSALS
 from kido.math.transform import as_numbers, as_transform
@@ -243,7 +243,7 @@ class ChainSolver(ABC):
             self._reference(None, parameter)
             if self.locked is not None:
                 q[:, self.locked] = parameter
-        most = min(max(int(most), 1), MOST)
+        most = min(max(int(most), 1), MAX_SOLUTIONS)
         positions, errors = np.full((len(X), most, n), np.nan), np.full((len(X), most, 2), np.nan)
         flags = np.zeros((len(X), 1 + most))
         angle, keep = (0.0, 1) if parameter is None else (float(parameter), 0)

@@ -15,7 +15,6 @@ from kido.math.trig import sincos
 
 # Part of a triangle's longest side by which two others may miss it and still count as reaching.
 SLACK = 1e-12
-IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 
 
 @kernel

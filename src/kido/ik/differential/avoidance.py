@@ -15,9 +15,9 @@ import math
 from kido.collision.container import COLLISION
 from kido.collision.poses import update_bounds, update_poses
 from kido.collision.queries import box_gap2, function_of, pair_distance
+from kido.ik.differential.desired_velocities import approach
 from kido.ik.differential.hard import open_row
 from kido.ik.differential.schema import COLLISIONS, DIFFERENTIAL, NOT_FINITE, OF_PAIR, RECOVERY, STEP
-from kido.ik.differential.wishes import approach
 from kido.ik.engine.tasks import TASKS
 from kido.jit import callback, kernel, view
 from kido.math.so3 import cross

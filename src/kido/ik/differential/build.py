@@ -106,7 +106,7 @@ def compile_differential(
         made = TASKS(**{**fields, "needed": np.arange(links)})
     turning = [i for i in range(links) if position_limits and tree.kind[i] in (BALL, FREE)]
     charts = [i for i in turning if (made.column[tree.first_dof[i] : tree.first_dof[i + 1]] >= 0).any()]
-    levels = sorted({t.level for t in tasks})
+    levels = sorted({t.priority for t in tasks})
     planes = sum(len(s.offsets) for s in spaces)
     links_of_points, points = places_of_supports(skeleton) if balanced else ([], np.zeros((0, 3)))
     own_sizes = {

@@ -27,11 +27,11 @@ from __future__ import annotations
 import math
 
 from kido.ik.differential.descent_schema import DESCENT, MET, OUT_OF_ITERATIONS, REFUSED_STEPS, STALLED, USED
+from kido.ik.differential.desired_velocities import coordinate_bounds, is_turn
 from kido.ik.differential.levels import solve_levels
 from kido.ik.differential.measures import assess, predict
 from kido.ik.differential.schema import DIFFERENTIAL, NOT_FINITE, REFUSED
 from kido.ik.differential.support import support_rows
-from kido.ik.differential.wishes import coordinate_bounds, is_turn
 from kido.ik.engine.residuals import follow, residuals
 from kido.ik.engine.tasks import TASKS
 from kido.jit import direct_entry, kernel, view
@@ -40,12 +40,12 @@ from kido.kernels.integration import advance
 from kido.optimization.dense_qp.schema import QUADRATIC, SOLVED
 from kido.tree.schema import DATA, TREE
 
-DAMPING, LEAST_DAMPING = 0.1, 1e-9  # of the cost, and at least
-SMALLEST, LARGEST = 1e-6, 1e12  # factors
+DAMPING, MIN_DAMPING = 0.1, 1e-9  # of the cost, and at least
+MIN_FACTOR, MAX_FACTOR = 1e-6, 1e12  # factors
 FAST = 0.5  # share of all costs that a step may leave to be taken at once
 NOTABLE = 1e-6  # share of a cost by which another one differs from it
 FADING = 1e-9  # [rad, m] steps that are smaller lead nowhere
-MOST_REFUSED = 12  # steps in a row
+MAX_REFUSED = 12  # steps in a row
 WINDOW, SLOW = 25, 1e-4  # iterations, and the share of a cost that they must remove
 REPAIRS = 4  # steps that take back what a step cost the levels above
 GROWTH = 8.0  # of factors
@@ -90,7 +90,7 @@ def adapt(w, level):
     if promise > 0.0:
         y = 2.0 * (w.cost[level] - w.new_cost[level]) / promise - 1.0
         f = min(max(1.0 - y * y * y, 1.0 / 3.0), 2.0)
-        w.factor[level] = min(max(f * w.factor[level], SMALLEST), LARGEST)
+        w.factor[level] = min(max(f * w.factor[level], MIN_FACTOR), MAX_FACTOR)
 
 
 @kernel
@@ -174,7 +174,7 @@ def is_slow(w, levels):
 def step_of(t, d, s, x, p, w, count):
     """u of the first `count` levels, as `assess` left what it needs; SOLVED, or why there is none."""
     for i in range(count):
-        x.level_damping[i] = w.factor[i + 1] * (DAMPING * w.cost[i + 1]) + LEAST_DAMPING
+        x.level_damping[i] = w.factor[i + 1] * (DAMPING * w.cost[i + 1]) + MIN_DAMPING
     narrow_bounds(t, d, s, x, w)
     return solve_levels(s, x, p, count)
 
@@ -244,7 +244,7 @@ def descend_levels(t, d, s, x, p, w, tree, data, tasks, own, count, most):
             checked = w.count[USED]
             if is_slow(w, levels):
                 length = 0.0
-        if length < FADING or refused == MOST_REFUSED:
+        if length < FADING or refused == MAX_REFUSED:
             ended = STALLED
             break
         before = total(w.cost, levels)
@@ -256,7 +256,7 @@ def descend_levels(t, d, s, x, p, w, tree, data, tasks, own, count, most):
             break
         if total(w.new_cost, levels) <= FAST * before:
             for i in range(1, levels):
-                w.factor[i] = max(w.factor[i] / 3.0, SMALLEST)
+                w.factor[i] = max(w.factor[i] / 3.0, MIN_FACTOR)
             take_measures(w)
             if order(w, levels) > 0:
                 keep_best(d, w, order(w, levels) - 1)
@@ -279,7 +279,7 @@ def descend_levels(t, d, s, x, p, w, tree, data, tasks, own, count, most):
         refused += 1
         w.count[REFUSED_STEPS] += 1
         for i in range(max(-1 - found, 1) if found < 0 else 1, levels):
-            w.factor[i] = min(GROWTH * max(w.factor[i], 1e-3), LARGEST)
+            w.factor[i] = min(GROWTH * max(w.factor[i], 1e-3), MAX_FACTOR)
         back_to_best(d, w)
         status = assess(t, d, s, x, w, tree, data, tasks, own, w.cost, w.size)
         if status != OK:

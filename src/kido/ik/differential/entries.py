@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from kido.ik.differential.desired_velocities import coordinate_bounds, desired_velocities
 from kido.ik.differential.hard import brake_rows, hard_rows
 from kido.ik.differential.levels import solve_levels
 from kido.ik.differential.schema import DIFFERENTIAL, HAS_PREVIOUS, REFUSED, STEP
 from kido.ik.differential.support import support_rows
-from kido.ik.differential.wishes import coordinate_bounds, wishes
 from kido.ik.engine.residuals import follow, residuals
 from kido.ik.engine.tasks import TASKS
 from kido.jit import direct_entry, view
@@ -27,7 +27,7 @@ def step(tree, data, tasks, own, program, q, h, u, after):
     x.setting[STEP] = h
     residuals(t, d, s)
     support_rows(t, d, s, x)
-    wishes(s, x)
+    desired_velocities(s, x)
     status = hard_rows(t, d, s, x, tree, data, tasks, own)
     if status != 0:
         return status
@@ -42,7 +42,7 @@ def step(tree, data, tasks, own, program, q, h, u, after):
         d.u[s.active[c]] = x.u[c]
         x.previous[c] = x.u[c]
     for n in range(s.offset.shape[0]):
-        d.u[s.follower[n, 0]] = s.ratio[s.follower[n, 0]] * d.u[s.follower[n, 1]]
+        d.u[s.mimic[n, 0]] = s.ratio[s.mimic[n, 0]] * d.u[s.mimic[n, 1]]
     x.count[HAS_PREVIOUS] = 1
     for k in range(d.u.shape[0]):
         u[k] = d.u[k]

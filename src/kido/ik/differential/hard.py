@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from kido.ik.differential.desired_velocities import approach, braking
 from kido.ik.differential.schema import (
     AVOID,
     EQUATION,
@@ -19,7 +20,6 @@ from kido.ik.differential.schema import (
     SHARE,
     STEP,
 )
-from kido.ik.differential.wishes import approach, braking
 from kido.ik.engine.residuals import at
 from kido.ik.engine.rotations import inverse_left_jacobian
 from kido.jit import call4, kernel

@@ -85,7 +85,7 @@ class LevelDescent(Stepper):
         super().__init__(skeleton, tasks, (), spaces, avoided, dofs, True, largest_step, None, _SETTINGS)
         made, self._dofs = self._made, dofs
         made.own.setting[STEP] = 1.0
-        levels = sorted({task.level for task in tasks})
+        levels = sorted({task.priority for task in tasks})
         self.levels = len(levels)
         self._descent = w = DESCENT(
             tasks=len(made.tasks.kind),
@@ -96,9 +96,9 @@ class LevelDescent(Stepper):
         )
         w.tolerance[0] = WITHIN * HARD
         for k, level in enumerate(levels):
-            least = min(ik.error_method.tolerance for ik, task in modules if task.level == level)
+            least = min(ik.error_method.tolerance for ik, task in modules if task.priority == level)
             w.tolerance[k + 1] = WITHIN * max(least, 1e-9)
-        w.level_of[: len(tasks)] = [levels.index(task.level) for task in tasks]
+        w.level_of[: len(tasks)] = [levels.index(task.priority) for task in tasks]
         column = np.full(skeleton.num_dofs, -1)
         column[dofs] = np.arange(len(dofs))
         for k, (ik, task) in enumerate(modules):
@@ -108,7 +108,7 @@ class LevelDescent(Stepper):
             moved = column[_moving(skeleton, task)]
             w.own[k, own] = 1
             w.masked[k] = int(not np.isin(moved[moved >= 0], own).all())
-        self._first = [task for task in tasks if levels and task.level == levels[0]]
+        self._first = [task for task in tasks if levels and task.priority == levels[0]]
         self._search: IkSolver | None = None
         self.limit()
 

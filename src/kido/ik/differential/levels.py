@@ -39,7 +39,7 @@ from kido.ik.differential.schema import (
 )
 from kido.jit import kernel
 from kido.optimization.dense_qp.dual import minimize
-from kido.optimization.dense_qp.schema import ACTIVE, INFEASIBLE, MOST_ITERATIONS, ROWS, SOLVED, VARIABLES, WARM
+from kido.optimization.dense_qp.schema import ACTIVE, INFEASIBLE, MAX_ITERATIONS, ROWS, SOLVED, VARIABLES, WARM
 from kido.optimization.dense_qp.schema import CONFLICTS as PROGRAM_CONFLICTS
 from kido.optimization.dense_qp.schema import ITERATIONS as PROGRAM_ITERATIONS
 
@@ -82,7 +82,7 @@ def gather(s, x, level):
     """Rows of a level: equations to W, ranges to their list; returns how many of both, and the squared error."""
     m, r, error = 0, 0, 0.0
     for k in range(s.kind.shape[0]):
-        if x.role[k] == SOFT and s.level[k] == level:
+        if x.role[k] == SOFT and s.priority[k] == level:
             for row in range(s.first_row[k], s.first_row[k + 1]):
                 w = s.weight[row]
                 if w > 0.0:
@@ -170,7 +170,7 @@ def write_constraints(s, x, p, r, within):
     """Bounds and rows of a level's program."""
     n, first = x.Y.shape[0], x.count[FIRST_FREE]
     free = n - first
-    p.size[VARIABLES], p.size[ROWS], p.size[MOST_ITERATIONS] = free + r, 0, 0
+    p.size[VARIABLES], p.size[ROWS], p.size[MAX_ITERATIONS] = free + r, 0, 0
     for a in range(free + r):
         p.lower[a], p.upper[a] = -math.inf, math.inf
     for c in range(n):

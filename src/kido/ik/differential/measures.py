@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
+from kido.ik.differential.desired_velocities import desired_velocities
 from kido.ik.differential.hard import hard_rows
 from kido.ik.differential.levels import along
 from kido.ik.differential.schema import CONE, EQUATION, NOTHING, RECOVERY, SOFT
 from kido.ik.differential.support import support_rows
-from kido.ik.differential.wishes import wishes
 from kido.ik.engine.residuals import residuals
 from kido.jit import kernel
 
@@ -42,7 +42,7 @@ def count_in(cost, size, level, r):
 
 @kernel
 def measure_levels(s, x, w, cost, size):
-    """Measures of the levels from the residuals at hand, which `wishes` has not changed yet."""
+    """Measures of the levels from the residuals at hand, which `desired_velocities` has not changed yet."""
     for k in range(s.kind.shape[0]):
         if x.role[k] != SOFT or s.enabled[k] == 0:
             continue
@@ -97,7 +97,7 @@ def assess(t, d, s, x, w, tree, data, tasks, own, cost, size):
     support_rows(t, d, s, x)
     clear_measure(cost, size)
     measure_levels(s, x, w, cost, size)
-    wishes(s, x)
+    desired_velocities(s, x)
     mask_columns(s, w)
     status = hard_rows(t, d, s, x, tree, data, tasks, own)
     measure_hard(t, d, s, x, cost, size)

@@ -17,7 +17,7 @@ import math
 from kido.ik.differential.schema import FIRST_FREE
 from kido.jit import kernel
 
-RANK = 1e-10  # share of a row that levels above leave, below which it is theirs
+RANK_TOLERANCE = 1e-10  # share of a row that levels above leave, below which it is theirs
 AGREED = 1e-5  # [rad/s, m/s] by which equations may contradict each other: what linearization makes of closed loops
 
 
@@ -78,7 +78,7 @@ def take_rows(x, m):
     rank = 0
     while rank < m and x.count[FIRST_FREE] < n:
         z = x.count[FIRST_FREE]
-        best, pivot = RANK * RANK, -1
+        best, pivot = RANK_TOLERANCE * RANK_TOLERANCE, -1
         for i in range(rank, m):
             total = 0.0
             for k in range(z, n):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from kido.jit import Struct, floats, integers
 
 # Entries of DIFFERENTIAL.setting.
-STEP, DAMPING, ERROR_DAMPING, LEAST_SINGULAR, SHARE, RECOVERY = range(6)
+STEP, DAMPING, ERROR_DAMPING, MIN_SINGULAR, SHARE, RECOVERY = range(6)
 # Entries of DIFFERENTIAL.count: hard rows in use; first free direction; 1 if `previous` counts; addresses of what adds
 # rows of pairs of shapes, of their COLLISION container; level that has no solution; conflicts listed; programs solved;
 # iterations of all of them; task that measures the centre of mass for balance.

@@ -6,14 +6,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kido.errors import ModelError
-from kido.ik.differential.schema import DAMPING, ERROR_DAMPING, LEAST_SINGULAR, RECOVERY, SHARE
+from kido.ik.differential.schema import DAMPING, ERROR_DAMPING, MIN_SINGULAR, RECOVERY, SHARE
 from kido.math.transform import number_or_nan
 
 # Name -> place in DIFFERENTIAL.setting, whether zero is allowed, largest number.
 SETTINGS = {
     "damping": (DAMPING, False, np.inf),
     "error_damping": (ERROR_DAMPING, True, np.inf),
-    "least_singular_value": (LEAST_SINGULAR, True, np.inf),
+    "least_singular_value": (MIN_SINGULAR, True, np.inf),
     "share": (SHARE, False, 1.0),
     "recovery_speed": (RECOVERY, False, np.inf),
 }

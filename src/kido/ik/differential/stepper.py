@@ -57,7 +57,7 @@ class Stepper:
         self._skeleton = skeleton
         self._tasks, self._constraints = tasks, constraints
         coupling = coupling_of(skeleton)
-        self._pairs = Pairs(skeleton, avoided, np.concatenate([dofs, coupling.followers_of(dofs)]))
+        self._pairs = Pairs(skeleton, avoided, np.concatenate([dofs, coupling.mimics_of(dofs)]))
         count = len(self._pairs.pairs)
         self._made = made = compile_differential(skeleton, tasks, constraints, spaces, dofs, count, position_limits)
         own = made.own
@@ -87,7 +87,7 @@ class Stepper:
             own.previous[:] = old.previous
             own.count[HAS_PREVIOUS] = old.count[HAS_PREVIOUS]
 
-    def forget(self) -> None:
+    def invalidate(self) -> None:
         """No last step, and nothing that was active."""
         own = self._made.own
         own.count[HAS_PREVIOUS] = 0

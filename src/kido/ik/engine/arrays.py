@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 DAMPING = 0.1  # of the cost
-LEAST_DAMPING = 1e-9
-LEAST_DECREASE = 0.1  # of the cost in four iterations
+MIN_DAMPING = 1e-9
+MIN_DECREASE = 0.1  # of the cost in four iterations
 STATIONARY = 1e-9  # gradient beside the residual
 REFINEMENT = 300  # Newton steps
 
@@ -119,12 +119,12 @@ class SearchArrays:
         w = self.work = SEARCH(columns=len(dofs), dofs=n, joints=len(whole), seeds=len(shared["seed"]), **shared)
         refinement = REFINEMENT if self.is_complete else 0
         w.setting[:5] = settings.iterations, settings.attempts, settings.max_iterations, refinement, len(given)
-        w.measure[:5] = settings.time_limit, LEAST_DECREASE, STATIONARY, DAMPING, LEAST_DAMPING
+        w.measure[:5] = settings.time_limit, MIN_DECREASE, STATIONARY, DAMPING, MIN_DAMPING
         w.turning[:] = whole
         w.plain[:] = 1
         angles = np.concatenate([np.zeros(0, bool), *(np.array(angles_of(j), bool) for j in tops)])
         w.turns[:] = angles[dofs]
-        w.turns[self.tasks.column[self.tasks.follower[:, 0]]] = 0
+        w.turns[self.tasks.column[self.tasks.mimic[:, 0]]] = 0
         link_clock(w)
         w.function[SEARCHER] = search_callback.address
         self._lanes: list[Struct] = []
@@ -187,7 +187,7 @@ class SearchArrays:
         now = coupling_of(skeleton)
         if self.tree is not skeleton._tree or not now.is_like(self.coupling) or self._have_moved():
             return False
-        if now is not self.coupling and len(now.followers):
+        if now is not self.coupling and len(now.mimics):
             now.limits(self.tree.lower, self.tree.upper, self.dofs)
         self.coupling = now
         return True

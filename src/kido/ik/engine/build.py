@@ -120,25 +120,25 @@ def compile_tasks(skeleton: Skeleton, tasks: Sequence[Task], dofs: Sequence[int]
     first = np.concatenate([[0], np.cumsum(rows)]).astype(int)
     n = len(tree.body_of_dof)
     coupling = coupling_of(skeleton)
-    followers = coupling.followers_of(dofs)
+    mimics = coupling.mimics_of(dofs)
     made = TASKS(tasks=len(tasks), tasks1=len(tasks) + 1, rows=int(first[-1]), postures=len(postures), dofs=n,
-        columns=len(dofs), bodies=len(tree.parent), paths=len(needed), followers=len(followers),
+        columns=len(dofs), bodies=len(tree.parent), paths=len(needed), mimics=len(mimics),
     )  # fmt: skip
     made.first_row[:] = first
     made.needed[:] = needed
     made.active[:] = dofs
     made.column[:] = -1
     made.column[made.active] = np.arange(len(dofs))
-    made.column[followers] = made.column[coupling.master[followers]]
+    made.column[mimics] = made.column[coupling.master[mimics]]
     made.ratio[:] = coupling.ratio
-    made.follower[:, 0], made.follower[:, 1] = followers, coupling.master[followers]
-    made.offset[:] = coupling.offset[followers]
+    made.mimic[:, 0], made.mimic[:, 1] = mimics, coupling.master[mimics]
+    made.offset[:] = coupling.offset[mimics]
     for k, (task, (link, X), (base, Y)) in enumerate(zip(tasks, places, targets, strict=True)):
         part = slice(int(first[k]), int(first[k + 1]))
         made.kind[k], made.enabled[k], made.link[k], made.base[k] = task.kind, 1, link, base
         made.pose[k], made.target[k] = X[:3].ravel(), Y[:3].ravel()
         made.axis[k], made.angle[k] = task.axis, task.angle
-        made.to_middle[k], made.level[k], made.gain[k] = int(task.error_from_center), task.level, task.gain
+        made.to_middle[k], made.priority[k], made.gain[k] = int(task.error_from_center), task.priority, task.gain
         if task.kind == POSTURE:
             q = task.positions
             assert q is not None

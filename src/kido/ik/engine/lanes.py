@@ -18,9 +18,9 @@ from kido.ik.engine.residuals import clear_rows, com_task, follow, needed_transf
 from kido.ik.engine.search import (
     CLOSEST,
     DAMPING,
-    LEAST_DAMPING,
-    LEAST_DECREASE,
     MET,
+    MIN_DAMPING,
+    MIN_DECREASE,
     NOT_FINITE,
     SEARCH,
     STOPPED,
@@ -245,8 +245,8 @@ def lanes_round(tree, data, tasks, lanes):
     cost, new, last = f[COST], f[NEW], f[LAST]
     both = where_positive(new + last, 1.0, 0.0)
     largest = hold_pressed(s, w, x)
-    mu = f[FACTOR] * (w.measure[DAMPING] * cost + w.measure[LEAST_DAMPING])
-    mu = where_positive(last, w.measure[LEAST_DAMPING], where_positive(new, 1.0, mu))
+    mu = f[FACTOR] * (w.measure[DAMPING] * cost + w.measure[MIN_DAMPING])
+    mu = where_positive(last, w.measure[MIN_DAMPING], where_positive(new, 1.0, mu))
     bad = limited_step(s, w, x, mu)
     for c in range(x.step.shape[0]):
         x.step[c] = where_positive(new, 0.0, x.step[c])
@@ -282,7 +282,7 @@ def lanes_round(tree, data, tasks, lanes):
     f[MADE] = made
     left = f[LEFT] - (1.0 - both)
     window = where_positive(left, 0.0, 1.0 - both)
-    slow = where_positive(now - (1.0 - w.measure[LEAST_DECREASE]) * before, window, 0.0)
+    slow = where_positive(now - (1.0 - w.measure[MIN_DECREASE]) * before, window, 0.0)
     f[BEFORE] = where_positive(window + new, now, before)
     f[LEFT] = where_positive(window, 1.0 * WINDOW, left)
     stalled = where_positive(predicted - ROUNDING * cost, 0.0, 1.0)

@@ -13,9 +13,9 @@ from kido.ik.engine.residuals import residuals
 from kido.ik.engine.search import (
     CLOSEST,
     DAMPING,
-    LEAST_DAMPING,
-    LEAST_DECREASE,
     MET,
+    MIN_DAMPING,
+    MIN_DECREASE,
     NOT_FINITE,
     STATIONARY,
     STOPPED,
@@ -40,7 +40,7 @@ from kido.jit import kernel
 WINDOW = 4  # iterations after which an attempt must have gained something
 ROUNDING = 1e-15  # of costs: a smaller gain is none
 SMALL_GRADIENT = 1e-7  # beside the residual: an attempt ends
-CURVED = 1e-6  # share of the largest curvature by which one may be negative at a minimum
+CURVATURE_TOLERANCE = 1e-6  # share of the largest curvature by which one may be negative at a minimum
 NUDGES, NUDGE = 3, 1e-3  # times, and how far [rad, m], positions are moved from a saddle
 
 
@@ -72,7 +72,7 @@ def last_step(t, d, s, w, cost):
     normal_equations(s, w)
     hold_pressed(s, w, d.q)
     keep_positions(d, w)
-    if limited_step(s, w, d.q, w.measure[LEAST_DAMPING]):
+    if limited_step(s, w, d.q, w.measure[MIN_DAMPING]):
         take_step(t, d, s, w)
         residuals(t, d, s)
         if weighted_cost(s) < cost and is_met(s):
@@ -110,7 +110,7 @@ def attempt(t, d, s, w, limit):
             status = CLOSEST
             break
         accepted = False
-        if limited_step(s, w, d.q, factor * (w.measure[DAMPING] * cost + w.measure[LEAST_DAMPING])):
+        if limited_step(s, w, d.q, factor * (w.measure[DAMPING] * cost + w.measure[MIN_DAMPING])):
             predicted = predicted_decrease(w)
             keep_positions(d, w)
             take_step(t, d, s, w)
@@ -135,7 +135,7 @@ def attempt(t, d, s, w, limit):
             factor *= growth
             growth *= 2.0
         if iteration % WINDOW == WINDOW - 1:
-            if cost > (1.0 - w.measure[LEAST_DECREASE]) * before:
+            if cost > (1.0 - w.measure[MIN_DECREASE]) * before:
                 break
             before = cost
     residuals(t, d, s)
@@ -158,7 +158,7 @@ def refine(t, d, s, w, limit):
         for c in range(w.g.shape[0]):
             scale = max(scale, math.fabs(w.A[c, c]))
         if largest <= w.measure[STATIONARY] * math.sqrt(2.0 * cost):
-            if nudges == NUDGES or solve_free(w, CURVED * scale):
+            if nudges == NUDGES or solve_free(w, CURVATURE_TOLERANCE * scale):
                 status = CLOSEST
                 break
             nudges += 1

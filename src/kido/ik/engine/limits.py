@@ -40,7 +40,7 @@ def take_limits(t, s, w):
         else:
             w.lower[c], w.upper[c] = t.lower[k], t.upper[k]
     for n in range(s.offset.shape[0]):  # what follows is within its own limits
-        k = s.follower[n, 0]
+        k = s.mimic[n, 0]
         r, c = s.ratio[k], s.column[k]
         if r != 0.0:
             a, b = (t.lower[k] - s.offset[n]) / r, (t.upper[k] - s.offset[n]) / r

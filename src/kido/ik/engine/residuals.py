@@ -132,8 +132,8 @@ def clear_rows(o, first, last):
 def follow(s, q):
     """Put coordinates that mimic active ones where these have them."""
     for n in range(s.offset.shape[0]):
-        k = s.follower[n, 0]
-        q[k] = s.ratio[k] * q[s.follower[n, 1]] + s.offset[n]
+        k = s.mimic[n, 0]
+        q[k] = s.ratio[k] * q[s.mimic[n, 1]] + s.offset[n]
 
 
 @kernel

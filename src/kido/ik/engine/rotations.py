@@ -17,7 +17,7 @@ from kido.math.elementary import arctan2
 from kido.math.so3 import quaternion_to_rotation_vector
 from kido.math.trig import sincos
 
-LEAST_COSINE = 1e-9  # of the middle Euler angle, where the two others turn about one axis
+MIN_COSINE = 1e-9  # of the middle Euler angle, where the two others turn about one axis
 
 
 @kernel
@@ -96,10 +96,10 @@ def euler_xyz_of(R):
 def inverse_euler_jacobian(a, b):
     """Rates of intrinsic XYZ angles from w in the axes the rotation is seen from, nine numbers.
 
-    At b = +-pi/2 it has no bounds; there the cosine of b is taken for LEAST_COSINE.
+    At b = +-pi/2 it has no bounds; there the cosine of b is taken for MIN_COSINE.
     """
     sa, ca = sincos(a)
     sb, cb = sincos(b)
-    cb = where_positive(cb - LEAST_COSINE, cb, LEAST_COSINE)
+    cb = where_positive(cb - MIN_COSINE, cb, MIN_COSINE)
     t = sb / cb
     return 1.0, t * sa, -t * ca, 0.0, ca, sa, 0.0, -sa / cb, ca / cb

@@ -16,7 +16,7 @@ DONE = -1
 EARLY = 4  # attempts that are made one after the other, as one of them mostly meets; later ones are made side by side
 # Other settings: seconds (inf: any), share of the cost that four iterations must remove, gradient that counts as zero
 # beside the residual, damping by the cost, least damping; seconds of a clock's tick; when to stop.
-SECONDS, LEAST_DECREASE, STATIONARY, DAMPING, LEAST_DAMPING, SCALE, DEADLINE = range(7)
+SECONDS, MIN_DECREASE, STATIONARY, DAMPING, MIN_DAMPING, SCALE, DEADLINE = range(7)
 # Counts of the last search: status, iterations, attempts, attempt that the result is from.
 STATUS, USED, TRIED, BEST_ATTEMPT = range(4)
 # Functions: the clock and its arguments, the search itself, a round of lanes.

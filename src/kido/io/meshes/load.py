@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from kido.errors import FileFormatError, KidoError, MeshNotFoundError
-from kido.io.meshes.dae import UP_AXIS_CHOICES, read_dae
+from kido.io.meshes.dae import MAX_BYTES, UP_AXIS_CHOICES, read_dae
 from kido.io.meshes.obj import read_obj
 from kido.io.meshes.stl import read_stl
 from kido.io.meshes.triangles import MeshData
@@ -21,7 +21,6 @@ from kido.shapes import Mesh
 __all__ = ["MESH_SUFFIXES", "check_mesh_path", "load_mesh", "read_mesh_data"]
 
 MESH_SUFFIXES = (".dae", ".obj", ".stl")
-MAX_BYTES = 512 * 1024 * 1024
 CACHED_MESHES = 1024
 
 _cache: OrderedDict[tuple[Any, ...], tuple[Mesh, tuple[str, ...]]] = OrderedDict()

@@ -13,7 +13,7 @@ import numpy as np
 
 from kido.errors import KidoError
 from kido.io.meshes import MESH_SUFFIXES, load_mesh
-from kido.io.writers.losses import Losses
+from kido.io.writers.unsupported import UnsupportedFeatures
 from kido.shapes import Mesh
 
 __all__ = ["MeshStore"]
@@ -30,13 +30,13 @@ class MeshStore:
             where they are, so that a reader may need their folder in `package_dirs`.
     """
 
-    def __init__(self, path: Path, mode: str, losses: Losses) -> None:
+    def __init__(self, path: Path, mode: str, unsupported: UnsupportedFeatures) -> None:
         if mode not in MODES:
             raise KidoError(f"meshes is {mode!r}; expected one of {', '.join(map(repr, MODES))}")
         self._folder = path.absolute().parent
         self._own = self._folder / f"{path.stem}_meshes"
         self._mode = mode
-        self._losses = losses
+        self._unsupported = unsupported
         self._placed: dict[Path, str] = {}
         self._written: dict[int, str] = {}
         self._names: set[str] = set()
@@ -45,7 +45,7 @@ class MeshStore:
     def place(self, mesh: Mesh, label: str) -> tuple[str, np.ndarray]:
         """Name of a file as the model is to write it, and the scale (3,) of its vertices."""
         if mesh.collide_as != "hull":
-            self._losses.remark(f"meshes that collide as their {mesh.collide_as} are written as any")
+            self._unsupported.remark(f"meshes that collide as their {mesh.collide_as} are written as any")
         scale = _scale_of_file(mesh)
         if scale is None:
             return self._write(mesh, label), np.ones(3)
@@ -79,7 +79,7 @@ class MeshStore:
             self._written[id(mesh)] = target.relative_to(self._folder).as_posix()
             self._kept.append(mesh)  # so that no other gets its id
             if mesh.color is not None or mesh.vertex_colors is not None:
-                self._losses.remark(f"mesh '{label}' is written without the colours of its vertices")
+                self._unsupported.remark(f"mesh '{label}' is written without the colours of its vertices")
         return self._written[id(mesh)]
 
     def _target(self, stem: str, suffix: str) -> Path:

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from kido.errors import KidoError
-from kido.io.writers.losses import Losses
+from kido.io.writers.unsupported import UnsupportedFeatures
 from kido.joints import ActuatorType, JointKind
 from kido.math.transform import inverse_transform
 from kido.skeleton import BodyNode, CompoundJoint, FreeJoint, Joint, LoopJoint, Mimic, Node, Skeleton, WeldJoint
@@ -62,7 +62,12 @@ class Part:
 
 
 def parts_of(
-    skeleton: Skeleton, kinds: set[JointKind], losses: Losses, *, free_inside: bool, has_world_link: bool = False
+    skeleton: Skeleton,
+    kinds: set[JointKind],
+    unsupported: UnsupportedFeatures,
+    *,
+    free_inside: bool,
+    has_world_link: bool = False,
 ) -> list[Part]:
     """Links and joints of a skeleton, parents first, with joints of the given kinds only.
 
@@ -74,7 +79,7 @@ def parts_of(
     parts: list[Part] = []
     world = None if has_world_link else _world_body(skeleton)
     if world is not None:
-        losses.remark(f"body '{world.name}' is the world itself: it has no mass, no shape, and does not move")
+        unsupported.remark(f"body '{world.name}' is the world itself: it has no mass, no shape, and does not move")
     place: dict[int, tuple[str, int]] = {}
     for body in skeleton.bodies:
         if body is world:
@@ -87,7 +92,7 @@ def parts_of(
         if joint.kind in kinds and (joint.kind != JointKind.FREE or free_inside or whole.parent is None):
             new = [(whole, list(range(joint.num_dofs)))]
         else:
-            new = _taken_apart(whole, joint, kinds, taken, losses)
+            new = _taken_apart(whole, joint, kinds, taken, unsupported)
         for part, numbers in new:
             parts.append(part)
             for k, number in enumerate(numbers):
@@ -169,12 +174,12 @@ class _Hinge:
 
 
 def _taken_apart(
-    whole: Part, joint: Joint, kinds: set[JointKind], taken: set[str], losses: Losses
+    whole: Part, joint: Joint, kinds: set[JointKind], taken: set[str], unsupported: UnsupportedFeatures
 ) -> list[tuple[Part, list[int]]]:
     assert whole.body is not None
     name, kind = type(joint).__name__, JointKind
     if joint.kind == kind.USER:
-        losses.approximated(f"joint '{joint.name}' ({name})", "a weld where it is")
+        unsupported.approximated(f"joint '{joint.name}' ({name})", "a weld where it is")
         base = np.eye(4) if whole.body.parent is None else whole.body.parent.world_transform
         pose = inverse_transform(base) @ whole.body.world_transform
         weld = replace(whole, kind=kind.WELD, X_P=pose, X_C=np.eye(4), axes=[], dof_names=[], mimics=[], actuators=[])
@@ -182,11 +187,11 @@ def _taken_apart(
         return [(weld, [])]
     hinges = [part for hinge in _hinges(joint, whole) for part in hinge.without_screw(kinds)]
     if not hinges:
-        losses.approximated(f"joint '{joint.name}' ({name})", "a weld")
+        unsupported.approximated(f"joint '{joint.name}' ({name})", "a weld")
         return [(replace(whole, kind=kind.WELD), [])]
     note = "that lock at 90 degrees" if joint.kind in (kind.BALL, kind.FREE) else "in a chain"
     count = f"{len(hinges)} hinge{'s' if len(hinges) > 1 else ''}"
-    losses.approximated(f"joint '{joint.name}' ({name})", f"{count} {note}")
+    unsupported.approximated(f"joint '{joint.name}' ({name})", f"{count} {note}")
     positions = whole.values("initial_position").copy()
     if joint.kind in (kind.BALL, kind.FREE):
         positions[:3] = Rotation.from_rotvec(positions[:3]).as_euler("XYZ")

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from kido.io.writers.losses import Losses
 from kido.io.writers.parts import Part
+from kido.io.writers.unsupported import UnsupportedFeatures
 from kido.joints import ActuatorType
 from kido.skeleton import Marker, Skeleton
 
 __all__ = ["note_constraints", "note_parts", "note_skeleton"]
 
 
-def note_parts(parts: list[Part], left_out: Iterable[str], losses: Losses) -> None:
+def note_parts(parts: list[Part], left_out: Iterable[str], unsupported: UnsupportedFeatures) -> None:
     """Remark on properties of coordinates that are not what they are where nothing is said.
 
     `left_out` are names of properties, "limits" of velocities and so on as ``velocity_limit``; "actuator" those that
@@ -26,7 +26,7 @@ def note_parts(parts: list[Part], left_out: Iterable[str], losses: Losses) -> No
             if key == "actuator":
                 kinds = {kind for kind in part.actuators if kind not in (ActuatorType.FORCE, ActuatorType.MIMIC)}
                 for kind in kinds:
-                    losses.remark(f"joint '{part.joint}': its actuator type {kind.name} is left out")
+                    unsupported.remark(f"joint '{part.joint}': its actuator type {kind.name} is left out")
                 continue
             if key.endswith("_limit"):
                 lower, upper = (
@@ -39,21 +39,23 @@ def note_parts(parts: list[Part], left_out: Iterable[str], losses: Losses) -> No
             else:
                 given = bool(part.values(key).any())
             if given:
-                losses.remark(f"joint '{part.joint}': its {key.replace('_', ' ')} is left out")
+                unsupported.remark(f"joint '{part.joint}': its {key.replace('_', ' ')} is left out")
 
 
-def note_constraints(model: Any, losses: Losses) -> None:
+def note_constraints(model: Any, unsupported: UnsupportedFeatures) -> None:
     """Remark on constraints that were added to a world; those of skeletons' loops are joints of these."""
     for constraint in [] if isinstance(model, Skeleton) else model._constraints:
-        losses.remark(f"{type(constraint).__name__} '{constraint.name}' is left out")
+        unsupported.remark(f"{type(constraint).__name__} '{constraint.name}' is left out")
 
 
-def note_skeleton(skeleton: Skeleton, losses: Losses, *, markers: bool = False, loops: bool = False) -> None:
+def note_skeleton(
+    skeleton: Skeleton, unsupported: UnsupportedFeatures, *, markers: bool = False, loops: bool = False
+) -> None:
     """Remark on nodes and loops that the format leaves out; `markers` and `loops` say whether it has these."""
     for node in skeleton.nodes():
         if not (markers and isinstance(node, Marker)):
-            losses.remark(f"{type(node).__name__} '{node.name}' is left out")
+            unsupported.remark(f"{type(node).__name__} '{node.name}' is left out")
     for loop in skeleton.loops if not loops else []:
-        losses.remark(
+        unsupported.remark(
             f"joint '{loop.name}', which closes a loop between '{loop.parent}' and '{loop.child}', is left out"
         )

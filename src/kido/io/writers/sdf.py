@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from kido.io.surfaces import PATCH, left_out, softness_numbers
-from kido.io.writers.losses import Losses
 from kido.io.writers.meshes import MeshStore
 from kido.io.writers.parts import Part, free_pose, part_of_loop, parts_of, rest_poses
 from kido.io.writers.remarks import note_constraints, note_parts, note_skeleton
 from kido.io.writers.shapes import Placed, shapes_of
 from kido.io.writers.text import add, document, number, rpy, to_text, vector
+from kido.io.writers.unsupported import UnsupportedFeatures
 from kido.io.xml import Element
 from kido.joints import JointKind
 from kido.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Plane, Shape, Sphere
@@ -57,16 +57,16 @@ class _Model:
     shapes: dict[str, list[Placed]]
 
 
-def write(model: Skeleton | World, store: MeshStore, losses: Losses) -> str:
+def write(model: Skeleton | World, store: MeshStore, unsupported: UnsupportedFeatures) -> str:
     """The text of an SDF file. Raises KidoError if the format cannot hold the model."""
     skeletons = [model] if isinstance(model, Skeleton) else model.skeletons
     models = []
     for skeleton in skeletons:
-        parts = parts_of(skeleton, {*TYPES, JointKind.FREE}, losses, free_inside=False)
-        shapes = {part.name: shapes_of(part.body, SHAPES, losses) if part.body else [] for part in parts}
+        parts = parts_of(skeleton, {*TYPES, JointKind.FREE}, unsupported, free_inside=False)
+        shapes = {part.name: shapes_of(part.body, SHAPES, unsupported) if part.body else [] for part in parts}
         models.append(_Model(skeleton, parts, shapes))
-    losses.check()
-    note_constraints(model, losses)
+    unsupported.check()
+    note_constraints(model, unsupported)
     root = document("sdf", version=VERSION)
     holder = root
     if isinstance(model, World):
@@ -75,15 +75,15 @@ def write(model: Skeleton | World, store: MeshStore, losses: Losses) -> str:
         physics = add(holder, "physics", type="ode")
         add(physics, "max_step_size", number(model.time_step))
     for item in models:
-        _add_model(holder, item, store, losses)
+        _add_model(holder, item, store, unsupported)
     return to_text(root)
 
 
 class _Names:
     """Names as SDF allows them: not reserved, without ``::``, each once, be it a link's or a joint's."""
 
-    def __init__(self, losses: Losses) -> None:
-        self._losses = losses
+    def __init__(self, unsupported: UnsupportedFeatures) -> None:
+        self._unsupported = unsupported
         self._given: dict[tuple[str, str], str] = {}
 
     def __call__(self, kind: str, name: str) -> str:
@@ -97,20 +97,20 @@ class _Names:
             while clean in self._given.values():
                 clean += "_"
             if clean != name:
-                self._losses.remark(f"{kind} '{name}' is called '{clean}'")
+                self._unsupported.remark(f"{kind} '{name}' is called '{clean}'")
             self._given[kind, name] = clean
         return self._given[kind, name]
 
 
-def _add_model(holder: Element, item: _Model, store: MeshStore, losses: Losses) -> None:
+def _add_model(holder: Element, item: _Model, store: MeshStore, unsupported: UnsupportedFeatures) -> None:
     skeleton, parts = item.skeleton, item.parts
     free = [part for part in parts if part.kind == JointKind.FREE]
     others = [part for part in parts if part.kind != JointKind.FREE]
-    note_parts(parts, LEFT_OUT, losses)
-    note_parts(others, ("initial_position",), losses)
-    note_parts([part for part in parts if part.kind in (JointKind.BALL, JointKind.FREE)], PASSIVE, losses)
-    note_skeleton(skeleton, losses, loops=True)
-    names = _Names(losses)
+    note_parts(parts, LEFT_OUT, unsupported)
+    note_parts(others, ("initial_position",), unsupported)
+    note_parts([part for part in parts if part.kind in (JointKind.BALL, JointKind.FREE)], PASSIVE, unsupported)
+    note_skeleton(skeleton, unsupported, loops=True)
+    names = _Names(unsupported)
     model = add(holder, "model", name=skeleton.name)
     if not skeleton.mobile:
         add(model, "static", "true")
@@ -124,19 +124,21 @@ def _add_model(holder: Element, item: _Model, store: MeshStore, losses: Losses) 
     for part in parts:
         link = add(model, "link", name=names("link", part.name))
         _add_pose(link, poses[part.name])
-        _fill_link(link, part, item.shapes[part.name], store, losses)
+        _fill_link(link, part, item.shapes[part.name], store, unsupported)
     for part in others:
         if part.parent is None and not skeleton.mobile and part.kind == JointKind.WELD:
             continue  # a static model is welded to the world as it is
-        _add_joint(model, part, names, losses)
+        _add_joint(model, part, names, unsupported)
     for loop in skeleton.loops:
         if loop.child is None or loop.joint.kind not in TYPES:
-            losses.remark(f"joint '{loop.name}', which closes a loop, is left out")
+            unsupported.remark(f"joint '{loop.name}', which closes a loop, is left out")
         else:
-            _add_joint(model, part_of_loop(loop), names, losses)
+            _add_joint(model, part_of_loop(loop), names, unsupported)
 
 
-def _fill_link(link: Element, part: Part, shapes: list[Placed], store: MeshStore, losses: Losses) -> None:
+def _fill_link(
+    link: Element, part: Part, shapes: list[Placed], store: MeshStore, unsupported: UnsupportedFeatures
+) -> None:
     _add_inertial(link, part.body.inertia if part.body is not None else Inertia())
     if part.body is None:
         return
@@ -161,9 +163,9 @@ def _fill_link(link: Element, part: Part, shapes: list[Placed], store: MeshStore
             if tag == "collision" and node.surface != Surface():
                 _add_surface(element, node.surface)
                 for name in left_out(node.surface, HELD):
-                    losses.remark(f"shape '{node.name}' of '{part.name}': its {name} is left out")
+                    unsupported.remark(f"shape '{node.name}' of '{part.name}': its {name} is left out")
         if not (node.visual or node.collision):
-            losses.remark(f"shape '{node.name}' of '{part.name}' is neither seen nor touched; left out")
+            unsupported.remark(f"shape '{node.name}' of '{part.name}' is neither seen nor touched; left out")
 
 
 def _add_inertial(link: Element, inertia: Inertia) -> None:
@@ -236,7 +238,7 @@ def _add_geometry(geometry: Element, shape: Shape, store: MeshStore, label: str)
             add(element, "scale", vector(scale))
 
 
-def _add_joint(model: Element, part: Part, names: _Names, losses: Losses) -> None:
+def _add_joint(model: Element, part: Part, names: _Names, unsupported: UnsupportedFeatures) -> None:
     joint = add(model, "joint", name=names("joint", part.joint), type=TYPES[part.kind])
     add(joint, "parent", WORLD if part.parent is None else names("link", part.parent))
     add(joint, "child", names("link", part.name))
@@ -246,8 +248,8 @@ def _add_joint(model: Element, part: Part, names: _Names, losses: Losses) -> Non
     for k, direction in enumerate(part.axes):
         axis = add(joint, "axis" if k == 0 else "axis2")
         add(axis, "xyz", vector(direction))
-        _add_mimic(axis, part, k, names, losses)
-        _add_limits(axis, part, k, losses)
+        _add_mimic(axis, part, k, names, unsupported)
+        _add_limits(axis, part, k, unsupported)
         dynamics = {name: float(part.values(key)[k]) for key, name in DYNAMICS.items()}
         if any(dynamics.values()):
             element = add(axis, "dynamics")
@@ -256,7 +258,7 @@ def _add_joint(model: Element, part: Part, names: _Names, losses: Losses) -> Non
                     add(element, name, number(value))
 
 
-def _add_mimic(axis: Element, part: Part, k: int, names: _Names, losses: Losses) -> None:
+def _add_mimic(axis: Element, part: Part, k: int, names: _Names, unsupported: UnsupportedFeatures) -> None:
     mimic = part.mimics[k] if k < len(part.mimics) else None
     if mimic is None:
         return
@@ -265,17 +267,17 @@ def _add_mimic(axis: Element, part: Part, k: int, names: _Names, losses: Losses)
     add(element, "offset", number(mimic.offset))
     add(element, "reference", "0")
     if math.isfinite(mimic.force_limit):
-        losses.remark(f"joint '{part.joint}': the force limit of what it mimics is left out")
+        unsupported.remark(f"joint '{part.joint}': the force limit of what it mimics is left out")
 
 
-def _add_limits(axis: Element, part: Part, k: int, losses: Losses) -> None:
+def _add_limits(axis: Element, part: Part, k: int, unsupported: UnsupportedFeatures) -> None:
     found: dict[str, float] = {}
     for side in ("lower", "upper"):
         found[side] = float(part.values(f"position_{side}_limit")[k])
     for key, name in (("force", "effort"), ("velocity", "velocity")):
         least, found[name] = (float(part.values(f"{key}_{side}_limit")[k]) for side in ("lower", "upper"))
         if least != -found[name]:
-            losses.remark(f"joint '{part.joint}': its {key} limits are written as the upper one, {found[name]:g}")
+            unsupported.remark(f"joint '{part.joint}': its {key} limits are written as the upper one, {found[name]:g}")
     given = {name: value for name, value in found.items() if math.isfinite(value)}
     if given:
         element = add(axis, "limit")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kido.io.writers.losses import Losses
+from kido.io.writers.unsupported import UnsupportedFeatures
 from kido.shapes import (
     Box,
     Cone,
@@ -45,24 +45,24 @@ class Placed:
         return None if color is None else (*color, *((1.0,) if len(color) == 3 else ()))
 
 
-def shapes_of(body: BodyNode, kinds: tuple[type[Shape], ...], losses: Losses) -> list[Placed]:
+def shapes_of(body: BodyNode, kinds: tuple[type[Shape], ...], unsupported: UnsupportedFeatures) -> list[Placed]:
     """Shapes of a body; those that are of no kind the format has are approximated."""
     placed = []
     for node in body.shapes:
         shape, transform = node.shape, node.relative_transform
         if not isinstance(shape, kinds):
             what = f"shape '{node.name}' of body '{body.name}' ({type(shape).__name__})"
-            shape, local = _approximated(shape, what, losses)
+            shape, local = _approximated(shape, what, unsupported)
             transform = transform @ local
         if shape is not None:
             placed.append(Placed(node, shape, transform))
     return placed
 
 
-def _approximated(shape: Shape, what: str, losses: Losses) -> tuple[Shape | None, np.ndarray]:
+def _approximated(shape: Shape, what: str, unsupported: UnsupportedFeatures) -> tuple[Shape | None, np.ndarray]:
     local = np.eye(4)
     if isinstance(shape, Plane):
-        losses.approximated(what, f"a box {PLANE_SIZE:g} m wide")
+        unsupported.approximated(what, f"a box {PLANE_SIZE:g} m wide")
         normal = np.array(shape.normal)
         local[:3, :3] = _basis(normal)
         local[:3, 3] = (shape.offset - 0.5 * PLANE_SIZE) * normal
@@ -71,21 +71,21 @@ def _approximated(shape: Shape, what: str, losses: Losses) -> tuple[Shape | None
         start, stop = shape.vertices[shape.connections[0]]
         local[:3, :3] = _basis((stop - start) / np.linalg.norm(stop - start))
         local[:3, 3] = 0.5 * (start + stop)
-        losses.approximated(what, "a cylinder")
+        unsupported.approximated(what, "a cylinder")
         return Cylinder(0.5 * shape.thickness, shape.length), local
     if isinstance(shape, Pyramid):
         return Mesh(*shape.hull), local
     if isinstance(shape, Heightmap | VoxelGrid):
-        losses.approximated(what, "a mesh of its surface, whose convex hull collides")
+        unsupported.approximated(what, "a mesh of its surface, whose convex hull collides")
         return Mesh(*(shape.surface if isinstance(shape, VoxelGrid) else (shape.vertices, shape.faces))), local
     if isinstance(shape, MultiSphereHull):
-        losses.approximated(what, "a mesh with its corners on the surface")
+        unsupported.approximated(what, "a mesh with its corners on the surface")
         return Mesh(*shape.polyhedron()), local
     if isinstance(shape, Ellipsoid | Cone):
-        losses.approximated(what, "a mesh with its corners on the surface")
+        unsupported.approximated(what, "a mesh with its corners on the surface")
         hull = convex_hull(_points(shape), what)
         return Mesh(hull.vertices, hull.faces), local
-    losses.approximated(what, "nothing")
+    unsupported.approximated(what, "nothing")
     return None, local
 
 

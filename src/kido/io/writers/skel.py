@@ -7,13 +7,13 @@ import math
 import numpy as np
 
 from kido.io.surfaces import left_out
-from kido.io.writers.losses import Losses
 from kido.io.writers.meshes import MeshStore
 from kido.io.writers.parts import Part, parts_of, rest_poses
 from kido.io.writers.remarks import note_constraints, note_skeleton
 from kido.io.writers.shapes import Placed, shapes_of
 from kido.io.writers.soft import add_soft_shape, is_known
 from kido.io.writers.text import add, document, number, to_text, vector, xyz_angles
+from kido.io.writers.unsupported import UnsupportedFeatures
 from kido.io.xml import Element
 from kido.joints import ActuatorType, JointKind
 from kido.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, MultiSphereHull, Plane, Shape, Sphere
@@ -45,23 +45,25 @@ DYNAMICS = {
 }
 
 
-def write(model: Skeleton | World, store: MeshStore, losses: Losses) -> str:
+def write(model: Skeleton | World, store: MeshStore, unsupported: UnsupportedFeatures) -> str:
     """The text of a SKEL file. Raises KidoError if the format cannot hold the model."""
     skeletons = [model] if isinstance(model, Skeleton) else model.skeletons
     found = []
     for skeleton in skeletons:
-        parts = parts_of(skeleton, set(TYPES), losses, free_inside=True)
-        _rename_world(parts, losses)
+        parts = parts_of(skeleton, set(TYPES), unsupported, free_inside=True)
+        _rename_world(parts, unsupported)
         if skeleton.mobile:
-            _weld_massless(parts, losses)
-        shapes = {part.name: shapes_of(part.body, SHAPES, losses) if part.body else [] for part in parts}
+            _weld_massless(parts, unsupported)
+        shapes = {part.name: shapes_of(part.body, SHAPES, unsupported) if part.body else [] for part in parts}
         for part in parts:
             for mimic in part.mimics:
                 if mimic is not None:
-                    losses.approximated(f"joint '{part.joint}', which mimics '{mimic.joint}',", "one that does not")
+                    unsupported.approximated(
+                        f"joint '{part.joint}', which mimics '{mimic.joint}',", "one that does not"
+                    )
         found.append((skeleton, parts, shapes))
-    losses.check()
-    note_constraints(model, losses)
+    unsupported.check()
+    note_constraints(model, unsupported)
     root = document("skel", version="1.0")
     holder = add(root, "world", name=model.name if isinstance(model, World) else "world")
     physics = add(holder, "physics")
@@ -69,16 +71,16 @@ def write(model: Skeleton | World, store: MeshStore, losses: Losses) -> str:
         add(physics, "time_step", number(model.time_step))
     add(physics, "gravity", vector(model.gravity))
     for skeleton, parts, shapes in found:
-        _add_skeleton(holder, skeleton, parts, shapes, store, losses)
+        _add_skeleton(holder, skeleton, parts, shapes, store, unsupported)
     return to_text(root)
 
 
-def _weld_massless(parts: list[Part], losses: Losses) -> None:
+def _weld_massless(parts: list[Part], unsupported: UnsupportedFeatures) -> None:
     """Files of this format are refused if a joint moves no mass."""
     carried = {part.name: 0.0 if part.body is None else part.body.mass for part in parts}
     for part in reversed(parts):
         if carried[part.name] == 0.0 and part.kind != JointKind.WELD:
-            losses.approximated(f"joint '{part.joint}', which moves no mass,", "a weld")
+            unsupported.approximated(f"joint '{part.joint}', which moves no mass,", "a weld")
             part.kind = JointKind.WELD
             part.axes, part.dof_names, part.mimics, part.actuators = [], [], [], []
             part.properties = {key: np.zeros(0) for key in part.properties}
@@ -86,14 +88,14 @@ def _weld_massless(parts: list[Part], losses: Losses) -> None:
             carried[part.parent] += carried[part.name]
 
 
-def _rename_world(parts: list[Part], losses: Losses) -> None:
+def _rename_world(parts: list[Part], unsupported: UnsupportedFeatures) -> None:
     """A parent of the name "world" is the world in SKEL, so no body may be called so."""
     taken, name = {part.name for part in parts}, WORLD
     if name not in taken:
         return
     while name in taken:
         name += "_"
-    losses.remark(f"body '{WORLD}' is called '{name}'")
+    unsupported.remark(f"body '{WORLD}' is called '{name}'")
     for part in parts:
         part.name = name if part.name == WORLD else part.name
         part.parent = name if part.parent == WORLD else part.parent
@@ -105,11 +107,11 @@ def _add_skeleton(
     parts: list[Part],
     shapes: dict[str, list[Placed]],
     store: MeshStore,
-    losses: Losses,
+    unsupported: UnsupportedFeatures,
 ) -> None:
-    note_skeleton(skeleton, losses, markers=True)
+    note_skeleton(skeleton, unsupported, markers=True)
     if skeleton.self_collision:
-        losses.remark(f"skeleton '{skeleton.name}': that it collides with itself is left out")
+        unsupported.remark(f"skeleton '{skeleton.name}': that it collides with itself is left out")
     element = add(holder, "skeleton", name=skeleton.name)
     add(element, "mobile", "true" if skeleton.mobile else "false")
     poses = rest_poses(parts)
@@ -124,18 +126,18 @@ def _add_skeleton(
         if soft is not None:
             add_soft_shape(body, soft)
         elif isinstance(part.body, SoftBodyNode):
-            losses.remark(f"body '{part.name}': its soft skin is a mesh and is written as rigid")
+            unsupported.remark(f"body '{part.name}': its soft skin is a mesh and is written as rigid")
         if not part.body.gravity:
             add(body, "gravity", "false")
         for placed in shapes[part.name]:
             if soft is not None and placed.node is soft.skin:
                 continue
-            _add_shape(body, placed, store, part.name, losses)
+            _add_shape(body, placed, store, part.name, unsupported)
         for node in part.body.nodes(Marker):
             marker = add(body, "marker", name=node.name)
             add(marker, "offset", vector(node.relative_transform[:3, 3]))
     for part in parts:
-        _add_joint(element, part, losses)
+        _add_joint(element, part, unsupported)
 
 
 def _add_transformation(element: Element, transform: np.ndarray) -> None:
@@ -151,13 +153,13 @@ def _add_inertia(body: Element, inertia: Inertia) -> None:
         add(moment, f"i{'xyz'[i]}{'xyz'[j]}", number(inertia.moment[i, j]))
 
 
-def _add_shape(body: Element, placed: Placed, store: MeshStore, owner: str, losses: Losses) -> None:
+def _add_shape(body: Element, placed: Placed, store: MeshStore, owner: str, unsupported: UnsupportedFeatures) -> None:
     node = placed.node
     if node.collision and node.surface != Surface():
         names = ", ".join(left_out(node.surface, ()))
-        losses.remark(f"shape '{node.name}' of '{owner}': its contact properties are left out ({names})")
+        unsupported.remark(f"shape '{node.name}' of '{owner}': its contact properties are left out ({names})")
     if not (node.visual or node.collision):
-        losses.remark(f"shape '{node.name}' of '{owner}' is neither seen nor touched; left out")
+        unsupported.remark(f"shape '{node.name}' of '{owner}' is neither seen nor touched; left out")
     for tag, wanted in (("visualization_shape", node.visual), ("collision_shape", node.collision)):
         if not wanted:
             continue
@@ -196,11 +198,11 @@ def _add_geometry(geometry: Element, shape: Shape, store: MeshStore, label: str)
         add(element, "scale", vector(scale))
 
 
-def _add_joint(skeleton: Element, part: Part, losses: Losses) -> None:
+def _add_joint(skeleton: Element, part: Part, unsupported: UnsupportedFeatures) -> None:
     options = {"type": TYPES[part.kind], "name": part.joint}
     kinds = set(part.actuators) - {ActuatorType.MIMIC}
     if len(kinds) > 1:
-        losses.remark(f"joint '{part.joint}': its coordinates differ in their actuator types, which are left out")
+        unsupported.remark(f"joint '{part.joint}': its coordinates differ in their actuator types, which are left out")
     elif kinds and kinds != {ActuatorType.FORCE}:
         options["actuator"] = kinds.pop().name.lower()
     joint = add(skeleton, "joint", **options)

@@ -14,12 +14,12 @@ import numpy as np
 from kido.errors import KidoError
 from kido.io.surfaces import left_out, softness_numbers
 from kido.io.urdf.build import plane_axes
-from kido.io.writers.losses import Losses
 from kido.io.writers.meshes import MeshStore
 from kido.io.writers.parts import Part, parts_of
 from kido.io.writers.remarks import note_constraints, note_parts, note_skeleton
 from kido.io.writers.shapes import Placed, shapes_of
 from kido.io.writers.text import add, document, number, rpy, to_text, vector
+from kido.io.writers.unsupported import UnsupportedFeatures
 from kido.io.xml import Element
 from kido.joints import JointKind
 from kido.math.transform import inverse_transform
@@ -53,18 +53,18 @@ LEFT_OUT = (
 )
 
 
-def write(model: Skeleton | World, store: MeshStore, losses: Losses) -> str:
+def write(model: Skeleton | World, store: MeshStore, unsupported: UnsupportedFeatures) -> str:
     """The text of a URDF file. Raises KidoError if the format cannot hold the model."""
     skeleton = _only(model)
-    parts = parts_of(skeleton, set(TYPES), losses, free_inside=True, has_world_link=True)
-    shapes = {part.name: shapes_of(part.body, SHAPES, losses) if part.body else [] for part in parts}
-    losses.check()
-    note_parts(parts, LEFT_OUT, losses)
-    note_skeleton(skeleton, losses)
-    note_constraints(model, losses)
-    _note_flags(skeleton, losses)
+    parts = parts_of(skeleton, set(TYPES), unsupported, free_inside=True, has_world_link=True)
+    shapes = {part.name: shapes_of(part.body, SHAPES, unsupported) if part.body else [] for part in parts}
+    unsupported.check()
+    note_parts(parts, LEFT_OUT, unsupported)
+    note_skeleton(skeleton, unsupported)
+    note_constraints(model, unsupported)
+    _note_flags(skeleton, unsupported)
     root = document("robot", name=skeleton.name)
-    base = _base(parts, losses)
+    base = _base(parts, unsupported)
     if base is not None:
         add(root, "link", name=base)
     shifts: dict[str, np.ndarray] = {}
@@ -76,11 +76,11 @@ def write(model: Skeleton | World, store: MeshStore, losses: Losses) -> str:
             shift = None
         if shift is not None:
             shifts[part.name] = shift
-            losses.remark(f"link '{part.name}' has its origin at its joint '{part.joint}'")
-        _add_link(root, part, shapes[part.name], shift, store, losses)
+            unsupported.remark(f"link '{part.name}' has its origin at its joint '{part.joint}'")
+        _add_link(root, part, shapes[part.name], shift, store, unsupported)
     for part in parts:
         if part.parent is not None or base is not None:
-            _add_joint(root, part, part.parent or base or "", losses)
+            _add_joint(root, part, part.parent or base or "", unsupported)
     return to_text(root)
 
 
@@ -93,30 +93,30 @@ def _only(model: Skeleton | World) -> Skeleton:
     return model.skeleton(0)
 
 
-def _note_flags(skeleton: Skeleton, losses: Losses) -> None:
+def _note_flags(skeleton: Skeleton, unsupported: UnsupportedFeatures) -> None:
     if skeleton.self_collision:
-        losses.remark(f"skeleton '{skeleton.name}': that it collides with itself is left out")
+        unsupported.remark(f"skeleton '{skeleton.name}': that it collides with itself is left out")
     if not skeleton.mobile:
-        losses.remark(f"skeleton '{skeleton.name}': that it is immobile is left out")
+        unsupported.remark(f"skeleton '{skeleton.name}': that it is immobile is left out")
     for body in skeleton.bodies:
         if not body.gravity:
-            losses.remark(f"body '{body.name}': that gravity does not act on it is left out")
+            unsupported.remark(f"body '{body.name}': that gravity does not act on it is left out")
 
 
-def _base(parts: list[Part], losses: Losses) -> str | None:
+def _base(parts: list[Part], unsupported: UnsupportedFeatures) -> str | None:
     """Name of the link that stands for the world; None if the root link needs none."""
     roots = [part for part in parts if part.parent is None]
     if len(roots) == 1 and roots[0].kind in (JointKind.WELD, JointKind.FREE):
         root = roots[0]
         if root.kind == JointKind.FREE:
-            losses.remark(f"link '{root.name}' is free: read the file with base='free'")
+            unsupported.remark(f"link '{root.name}' is free: read the file with base='free'")
             return None
         if np.array_equal(root.X_P @ inverse_transform(root.X_C), np.eye(4)):
             return None
     name = WORLD
     while any(part.name == name for part in parts):
         name += "_"
-    losses.remark(f"a link '{name}' without mass stands for the world")
+    unsupported.remark(f"a link '{name}' without mass stands for the world")
     return name
 
 
@@ -146,7 +146,12 @@ def _fold(part: Part) -> np.ndarray | None:
 
 
 def _add_link(
-    root: Element, part: Part, shapes: list[Placed], shift: np.ndarray | None, store: MeshStore, losses: Losses
+    root: Element,
+    part: Part,
+    shapes: list[Placed],
+    shift: np.ndarray | None,
+    store: MeshStore,
+    unsupported: UnsupportedFeatures,
 ) -> None:
     link = add(root, "link", name=part.name)
     if part.body is None:
@@ -166,8 +171,8 @@ def _add_link(
                     material = add(element, "material", name=f"{part.name}/{placed.node.name}")
                     add(material, "color", rgba=vector(placed.color))
         if not (placed.node.visual or placed.node.collision):
-            losses.remark(f"shape '{placed.node.name}' of '{part.name}' is neither seen nor touched; left out")
-    surface = _surface(part, shapes, losses)
+            unsupported.remark(f"shape '{placed.node.name}' of '{part.name}' is neither seen nor touched; left out")
+    surface = _surface(part, shapes, unsupported)
     _add_bullet(link, surface)
     _add_gazebo(root, part.name, surface)
 
@@ -181,14 +186,14 @@ def _add_inertial(link: Element, inertia: Inertia) -> None:
     add(inertial, "inertia", **{key: number(J[place]) for key, place in entries.items()})
 
 
-def _surface(part: Part, shapes: list[Placed], losses: Losses) -> Surface:
+def _surface(part: Part, shapes: list[Placed], unsupported: UnsupportedFeatures) -> Surface:
     """The surface of a link: that of its shapes if they are all the same."""
     surfaces = {placed.node.surface for placed in shapes if placed.node.collision}
     if len(surfaces) > 1:
-        losses.remark(f"body '{part.name}': its shapes differ in friction or other contact properties, left out")
+        unsupported.remark(f"body '{part.name}': its shapes differ in friction or other contact properties, left out")
     surface = surfaces.pop() if len(surfaces) == 1 else Surface()
     for name in left_out(surface, HELD):
-        losses.remark(f"body '{part.name}': {name} of its surface is left out")
+        unsupported.remark(f"body '{part.name}': {name} of its surface is left out")
     return surface
 
 
@@ -249,7 +254,7 @@ def _add_geometry(geometry: Element, placed: Placed, store: MeshStore, link: str
         add(geometry, "mesh", filename=name, **options)
 
 
-def _add_joint(root: Element, part: Part, parent: str, losses: Losses) -> None:
+def _add_joint(root: Element, part: Part, parent: str, unsupported: UnsupportedFeatures) -> None:
     kind = TYPES[part.kind]
     lower, upper = (part.values(f"position_{side}_limit") for side in ("lower", "upper"))
     if kind == "revolute" and math.isinf(lower[0]) and math.isinf(upper[0]):
@@ -263,46 +268,50 @@ def _add_joint(root: Element, part: Part, parent: str, losses: Losses) -> None:
     elif part.axes:
         add(joint, "axis", xyz=vector(part.axes[0]))
     if part.kind in (JointKind.REVOLUTE, JointKind.PRISMATIC):
-        _add_limits(joint, part, kind, losses)
+        _add_limits(joint, part, kind, unsupported)
     else:
-        note_parts([part], ("position_limit", "velocity_limit", "force_limit"), losses)
-    _add_dynamics(joint, part, losses)
+        note_parts([part], ("position_limit", "velocity_limit", "force_limit"), unsupported)
+    _add_dynamics(joint, part, unsupported)
     mimic = part.mimics[0] if len(part.mimics) == 1 else None
     if mimic is not None:
         add(joint, "mimic", joint=mimic.joint, multiplier=number(mimic.multiplier), offset=number(mimic.offset))
         if math.isfinite(mimic.force_limit):
-            losses.remark(f"joint '{part.joint}': the force limit of what it mimics is left out")
+            unsupported.remark(f"joint '{part.joint}': the force limit of what it mimics is left out")
     for value in part.mimics if len(part.mimics) > 1 else []:
         if value is not None:
-            losses.remark(f"joint '{part.joint}': that it mimics '{value.joint}' is left out")
+            unsupported.remark(f"joint '{part.joint}': that it mimics '{value.joint}' is left out")
 
 
-def _add_limits(joint: Element, part: Part, kind: str, losses: Losses) -> None:
+def _add_limits(joint: Element, part: Part, kind: str, unsupported: UnsupportedFeatures) -> None:
     limits: dict[str, str] = {}
     lower, upper = (float(part.values(f"position_{side}_limit")[0]) for side in ("lower", "upper"))
     if kind != "continuous" and (math.isfinite(lower) or math.isfinite(upper)):
         limits |= {"lower": number(lower), "upper": number(upper)}
         if lower == upper == 0.0:
-            losses.remark(f"joint '{part.joint}': its limits 0 and 0 mean none in a URDF")
+            unsupported.remark(f"joint '{part.joint}': its limits 0 and 0 mean none in a URDF")
     for key, name in (("velocity", "velocity"), ("force", "effort")):
         least, most = (float(part.values(f"{key}_{side}_limit")[0]) for side in ("lower", "upper"))
         if least != -most:
-            losses.remark(f"joint '{part.joint}': its {key} limits {least:g} and {most:g} are written as the upper one")
+            unsupported.remark(
+                f"joint '{part.joint}': its {key} limits {least:g} and {most:g} are written as the upper one"
+            )
         if math.isfinite(most):
             limits[name] = number(most)
             if most <= 0.0:
-                losses.remark(f"joint '{part.joint}': its {key} limit {most:g} means none in a URDF")
+                unsupported.remark(f"joint '{part.joint}': its {key} limit {most:g} means none in a URDF")
                 del limits[name]
     if limits:
         add(joint, "limit", **limits)
 
 
-def _add_dynamics(joint: Element, part: Part, losses: Losses) -> None:
+def _add_dynamics(joint: Element, part: Part, unsupported: UnsupportedFeatures) -> None:
     dynamics: dict[str, str] = {}
     for key, name in (("damping", "damping"), ("coulomb_friction", "friction")):
         values = part.values(key)
         if len(set(values.tolist())) > 1:
-            losses.remark(f"joint '{part.joint}': its {name} differs between coordinates; the first is written for all")
+            unsupported.remark(
+                f"joint '{part.joint}': its {name} differs between coordinates; the first is written for all"
+            )
         if len(values) and values[0] != 0.0:
             dynamics[name] = number(values[0])
     if dynamics:

@@ -36,7 +36,7 @@ from kido.optimization.dense_qp.schema import (
     EQUALITY,
     INFEASIBLE,
     ITERATIONS,
-    MOST_ITERATIONS,
+    MAX_ITERATIONS,
     NOT_CONVEX,
     ROWS,
     SOLVED,
@@ -45,8 +45,10 @@ from kido.optimization.dense_qp.schema import (
     WARM,
 )
 
-DEPENDENT = 1e-12  # part of a normal beyond the active ones, over its size in the metric of H^-1, that is nothing
-NOISE = 1e-9  # of the largest share, in a normal that depends on active ones, of one of them: below it is rounding
+# Part of a normal beyond the active ones, over its size in the metric of H^-1, that is nothing.
+DEPENDENCE_TOLERANCE = 1e-12
+# Of the largest share, in a normal that depends on active ones, of one of them: below it is rounding.
+NOISE_TOLERANCE = 1e-9
 ROUNDING = 100.0  # times the tolerance: by how much a constraint that depends on others may miss its bound
 
 
@@ -120,7 +122,7 @@ def rounding_of_shares(s):
     largest = 0.0
     for k in range(s.count[ACTIVE]):
         largest = max(largest, share_of(s, k))
-    return NOISE * largest
+    return NOISE_TOLERANCE * largest
 
 
 @kernel
@@ -149,11 +151,11 @@ def add(s, p, side, largest):
     sign, gap = 1.0, low - value
     if side == AT_UPPER or (side == EQUALITY and gap < 0.0):
         sign, gap = -1.0, value - high
-    nothing = (DEPENDENT * largest * norm) ** 2
+    nothing = (DEPENDENCE_TOLERANCE * largest * norm) ** 2
     own = 0.0  # multiplier of p
     while True:
         s.count[ITERATIONS] += 1
-        if s.count[ITERATIONS] > s.size[MOST_ITERATIONS]:
+        if s.count[ITERATIONS] > s.size[MAX_ITERATIONS]:
             return UNFINISHED
         beyond = seen_by(s, p)
         q = s.count[ACTIVE]
@@ -286,8 +288,8 @@ def minimize(s):
     """
     n, m = s.size[VARIABLES], s.size[ROWS]
     s.count[ACTIVE] = s.count[ITERATIONS] = s.count[CONFLICTS] = 0
-    if s.size[MOST_ITERATIONS] <= 0:
-        s.size[MOST_ITERATIONS] = 100 + 20 * (n + m)
+    if s.size[MAX_ITERATIONS] <= 0:
+        s.size[MAX_ITERATIONS] = 100 + 20 * (n + m)
     wrong = prepare_rows(s)
     if wrong >= 0:
         s.conflict[0] = wrong

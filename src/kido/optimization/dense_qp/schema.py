@@ -11,7 +11,7 @@ from __future__ import annotations
 from kido.jit import Struct, floats, integers
 
 # Entries of QUADRATIC.size: variables and rows in use, most iterations (0: a number made from these).
-VARIABLES, ROWS, MOST_ITERATIONS = range(3)
+VARIABLES, ROWS, MAX_ITERATIONS = range(3)
 # Entries of QUADRATIC.count: active constraints, iterations, constraints in conflict, those to be tried first.
 ACTIVE, ITERATIONS, CONFLICTS, WARM = range(4)
 # What `minimize` returns.
@@ -22,7 +22,7 @@ ASIDE = 2  # QUADRATIC.is_active of a constraint that holds where the active one
 
 
 class QUADRATIC(Struct):
-    size = integers(4, doc="see VARIABLES, ROWS, MOST_ITERATIONS")
+    size = integers(4, doc="see VARIABLES, ROWS, MAX_ITERATIONS")
     count = integers(4, doc="see ACTIVE, ITERATIONS, CONFLICTS, WARM")
     tolerance = floats(1, doc="violation of a constraint, over its norm and 1 + |bound|, that is let be")
     H = floats("variables", "variables", doc="upper triangle of the positive definite Hessian")

@@ -27,7 +27,7 @@ _LOOPS = (
     JointKind.WELD, JointKind.BALL, JointKind.REVOLUTE, JointKind.PRISMATIC, JointKind.SCREW, JointKind.UNIVERSAL,
     JointKind.PLANAR,
 )  # fmt: skip
-_SINGULAR = 1e-12  # share of the largest eigenvalue below which a row of a loop says nothing new
+_RANK_TOLERANCE = 1e-12  # share of the largest eigenvalue below which a row of a loop says nothing new
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +78,7 @@ def _response(skeleton: Skeleton, on_bodies: dict[int, Array], on_joints: Array)
         whole = on_joints + skeleton.joint_forces_of_wrenches(
             list(on_bodies), np.reshape([*on_bodies.values()], (-1, 6))
         )
-        change[free] = np.linalg.pinv(M, _SINGULAR, hermitian=True) @ whole[free]
+        change[free] = np.linalg.pinv(M, _RANK_TOLERANCE, hermitian=True) @ whole[free]
         return change
 
 
@@ -138,7 +138,7 @@ def close_loop(body: BodyNode, parent: BodyNode | None, joint: Any, properties: 
     response = np.array([_response(skeleton, {}, row) for row in G]).T
     A = G @ response
     values, vectors = np.linalg.eigh(0.5 * (A + A.T))
-    kept = values > _SINGULAR * max(float(values[-1]), 0.0)
+    kept = values > _RANK_TOLERANCE * max(float(values[-1]), 0.0)
     V = vectors[:, kept]
     multipliers = -V @ ((V.T @ (G @ u)) / values[kept])
     u += response @ multipliers

@@ -24,7 +24,7 @@ class JacobianNode(Frame):
     Its Jacobians are compact: one column for each of `dependent_dofs`, the coordinates that move it. The skeleton's
     methods of the same names have a column for every coordinate. Rows are [angular; linear]; all say how a point
     of the node, `offset` from its origin in its own axes [m], moves relative to the world, in the axes of
-    `in_coordinates_of` (None: the world's). They follow the held state and are computed when asked for.
+    `in_coordinates_of` (None: the world's). They follow the current state and are computed when asked for.
 
     Source: DART report, section 2.6.
     """

@@ -71,7 +71,7 @@ class Group(GroupState):
         return self._mean("com_velocity")
 
     def com_acceleration(self) -> Array:
-        """Acceleration of the centre of mass [m/s^2] by the held accelerations, world axes."""
+        """Acceleration of the centre of mass [m/s^2] by the current accelerations, world axes."""
         return self._mean("com_acceleration")
 
     @property
@@ -152,7 +152,7 @@ class Group(GroupState):
                 J[:, part.rows] = part.skeleton.com_jacobian(part.bodies)[:, part.dofs] * (mass / total)
         return J
 
-    # Dynamics of the held state --------------------------------------------------------------------------
+    # Dynamics of the current state --------------------------------------------------------------------------
 
     @property
     def mass_matrix(self) -> Array:
@@ -227,7 +227,7 @@ class Group(GroupState):
     ) -> Array:
         """Joint forces (dofs,) that give its coordinates accelerations while the others do not accelerate.
 
-        External forces are not part of it. The held state stays.
+        External forces are not part of it. The current state stays.
 
         Args:
             positions, velocities, accelerations: of its coordinates; None for those held. All others are at the held
@@ -253,7 +253,7 @@ class Group(GroupState):
     ) -> Array:
         """Accelerations (dofs,) of its coordinates under joint forces while the others do not accelerate.
 
-        External forces are not part of it. The held state stays.
+        External forces are not part of it. The current state stays.
 
         Args:
             positions, velocities, forces: of its coordinates; None for those held. All others are at the held

@@ -105,7 +105,7 @@ class Subgraph(Group):
     def outboard_wrenches(self) -> dict[BodyNode, Array]:
         """[torque; force] that outboard bodies exert on bodies of it, about these bodies' origins, world axes.
 
-        By the skeleton's held accelerations and external forces: minus the reactions of the outboard joints.
+        By the skeleton's current accelerations and external forces: minus the reactions of the outboard joints.
         """
         found: dict[BodyNode, Array] = {}
         reactions = self.skeleton.reaction_wrenches

@@ -15,7 +15,7 @@ from kido.joints import JointKind
 from kido.math.transform import as_transform, as_unit_vector, number_or_nan
 from kido.skeleton.joints.joint import Joint
 
-_MOST_HINGES = 6
+_MAX_HINGES = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,8 +119,8 @@ class CompoundJoint(Joint):
         for hinge in found:
             if not isinstance(hinge, Hinge):
                 raise ModelError(f"joint {name!r}: hinges: expected kido.Hinge objects, got {hinge!r}")
-        if len(found) > _MOST_HINGES:
-            raise ModelError(f"joint {name!r}: hinges: expected at most {_MOST_HINGES}, got {len(found)}")
+        if len(found) > _MAX_HINGES:
+            raise ModelError(f"joint {name!r}: hinges: expected at most {_MAX_HINGES}, got {len(found)}")
         return found
 
     @property

@@ -264,7 +264,7 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
     def reaction_wrench(self, about: str = "body", in_coordinates_of: Frame | None = None) -> NDArray[np.float64]:
         """[torque; force] that the joint carries to its child body from the parent [N m, N].
 
-        All that the joint does, constraint, motor, spring and damper together, for the held accelerations and
+        All that the joint does, constraint, motor, spring and damper together, for the current accelerations and
         external forces; see `Skeleton.reaction_wrenches`.
 
         Args:

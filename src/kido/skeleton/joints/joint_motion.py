@@ -31,7 +31,7 @@ class JointMotion:
         @property
         def child(self) -> Any: ...
 
-    # Of the held state -----------------------------------------------------------------------------------
+    # Of the current state -----------------------------------------------------------------------------------
 
     @property
     def relative_transform(self) -> Array:
@@ -45,7 +45,7 @@ class JointMotion:
 
     @property
     def relative_jacobian_derivative(self) -> Array:
-        """Sdot (6, n): rate of the numbers of `relative_jacobian` at the held velocities."""
+        """Sdot (6, n): rate of the numbers of `relative_jacobian` at the current velocities."""
         return self._jacobian(kernels.relative_jacobian_rate, self.child.skeleton._with_velocities)
 
     def _jacobian(self, entry: Any, update: Any) -> Array:

@@ -13,7 +13,7 @@ from kido.joints.trace import check_points, trace
 from kido.math.transform import as_unit_vector
 from kido.skeleton.joints.joint import Joint
 
-_MOST_DOFS = 6
+_MAX_DOFS = 6
 
 
 class UserJoint(Joint):
@@ -51,9 +51,9 @@ class UserJoint(Joint):
 
     def __init__(self, name: str | None = None, **options: Any):
         n = len(self.dof_suffixes)
-        if not isinstance(self.dof_suffixes, tuple) or n > _MOST_DOFS:
+        if not isinstance(self.dof_suffixes, tuple) or n > _MAX_DOFS:
             raise ModelError(
-                f"{type(self).__name__}: dof_suffixes: expected a tuple of at most {_MOST_DOFS} texts, "
+                f"{type(self).__name__}: dof_suffixes: expected a tuple of at most {_MAX_DOFS} texts, "
                 f"got {self.dof_suffixes!r}"
             )
         own = set(self.__dict__)

@@ -60,7 +60,7 @@ def centroid(polygon: Array) -> Array:
 
 
 class SkeletonSupport:
-    """The support polygon of a skeleton, at the held positions."""
+    """The support polygon of a skeleton, at the current positions."""
 
     @property
     def support_axes(self: Skeleton) -> Array:  # type: ignore[misc]

@@ -40,7 +40,7 @@ class SkeletonArticulated(SkeletonNodeLists):
             ModelError: the inertia seen by a coordinate is not positive.
         """
         if positions is None:
-            status = self._of_held(entry, self._with_transforms(), *first, 0, flags, NOTHING, *arguments)
+            status = self._of_current(entry, self._with_transforms(), *first, 0, flags, NOTHING, *arguments)
         else:
             s = self._ready or self._workspace()
             try:
@@ -68,7 +68,7 @@ class SkeletonArticulated(SkeletonNodeLists):
     # The whole -------------------------------------------------------------------------------------------
 
     def log_det_mass_matrix(self, prescribed: Dofs | None = None) -> float:
-        """ln det M of the held positions: the sum of ln D over articulated inertias.
+        """ln det M of the current positions: the sum of ln D over articulated inertias.
 
         Args:
             prescribed: coordinates whose rows and columns are left out of M; None: none.
@@ -109,7 +109,7 @@ class SkeletonArticulated(SkeletonNodeLists):
 
     @property
     def diagonalized_velocities(self) -> Array:
-        """nu = D^(1/2) [1 + H phi K]* u (dofs,) of the held state: kinetic energy = nu . nu / 2.
+        """nu = D^(1/2) [1 + H phi K]* u (dofs,) of the current state: kinetic energy = nu . nu / 2.
 
         Source: Jain and Rodriguez (1995), "Diagonalized Lagrangian robot dynamics".
         """
@@ -131,7 +131,7 @@ class SkeletonArticulated(SkeletonNodeLists):
         out, flags = empty(len(self._dofs)), self._flags(prescribed)
         if positions is None:
             d = self._with_transforms()
-            status = self._of_held(entries.diagonal_velocities, d, 0, flags, inverse, NOTHING, values, out)
+            status = self._of_current(entries.diagonal_velocities, d, 0, flags, inverse, NOTHING, values, out)
         else:
             s, given = self._ready or self._workspace(), self._finite(positions, "positions")
             status = entries.diagonal_velocities.call(s.tree, s.data, 1, flags, inverse, given, values, out)
@@ -143,7 +143,7 @@ class SkeletonArticulated(SkeletonNodeLists):
     @property
     def composite_inertias(self) -> Array:
         """(bodies, 6, 6) each body with all below it as one rigid body, about its own origin, world axes (a copy)."""
-        return self._held_inertias(0, None).copy()
+        return self._current_inertias(0, None).copy()
 
     def compute_composite_inertias(self, positions: ArrayLike) -> Array:
         """`composite_inertias` at given positions."""
@@ -158,13 +158,13 @@ class SkeletonArticulated(SkeletonNodeLists):
         Args:
             prescribed: coordinates that do not give way; None: all are free.
         """
-        return self._held_inertias(1, prescribed).copy()
+        return self._current_inertias(1, prescribed).copy()
 
     def compute_articulated_inertias(self, positions: ArrayLike, prescribed: Dofs | None = None) -> Array:
         """`articulated_inertias` at given positions."""
         return self._body_inertias(1, self._flags(prescribed), positions)
 
-    def _held_inertias(self, articulated: int, prescribed: Any) -> Array:
+    def _current_inertias(self, articulated: int, prescribed: Any) -> Array:
         flags = self._flags(prescribed)
         key = "body inertias", articulated, flags.tobytes()
         return self._result(OF_POSITIONS, key, lambda: self._body_inertias(articulated, flags, None))
@@ -173,7 +173,7 @@ class SkeletonArticulated(SkeletonNodeLists):
         out, members = empty((len(self._bodies), 6, 6)), self._members()
         entry = entries.body_inertias
         if positions is None:
-            status = self._of_held(entry, self._with_transforms(), members, 0, articulated, flags, NOTHING, out)
+            status = self._of_current(entry, self._with_transforms(), members, 0, articulated, flags, NOTHING, out)
         else:
             s, given = self._ready or self._workspace(), self._finite(positions, "positions")
             status = entry.call(s.tree, s.data, members, 1, articulated, flags, given, out)
@@ -186,7 +186,7 @@ class SkeletonArticulated(SkeletonNodeLists):
 
         def compute() -> Array:
             d, out = self._with_velocities(), empty((len(self._bodies), 6))
-            self._of_held(entries.composite_momenta, d, self._members(), 0, NOTHING, NOTHING, out)
+            self._of_current(entries.composite_momenta, d, self._members(), 0, NOTHING, NOTHING, out)
             return out
 
         return self._result(OF_VELOCITIES, "composite momenta", compute).copy()

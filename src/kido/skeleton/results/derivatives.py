@@ -54,7 +54,7 @@ class HybridDynamicsDerivatives(NamedTuple):
 
 
 class SkeletonDerivatives(SkeletonMotionDerivatives):
-    """Derivatives at the held state, and at states given as arguments."""
+    """Derivatives at the current state, and at states given as arguments."""
 
     def inverse_dynamics_derivatives(
         self,
@@ -65,7 +65,7 @@ class SkeletonDerivatives(SkeletonMotionDerivatives):
     ) -> InverseDynamicsDerivatives:
         """Derivatives of `inverse_dynamics`, T = M udot + C(q, u), at a given state and acceleration.
 
-        Without arguments, at the held state and accelerations, with the held external forces (T = M udot + C - J^T f):
+        Without arguments, at the current state, with the held external forces (T = M udot + C - J^T f):
         forces on a body keep the axes they were given in, and act at points of the body or of the world as given.
 
         Args:
@@ -105,7 +105,7 @@ class SkeletonDerivatives(SkeletonMotionDerivatives):
     ) -> ForwardDynamicsDerivatives:
         """Derivatives of `forward_dynamics`, udot = M^-1 (T - C(q, u)), at a given state and joint forces.
 
-        Without arguments, at the held state and forces, with the held external forces.
+        Without arguments, at the current state and forces, with the held external forces.
 
         Args:
             positions, velocities, forces: (dofs,) each, or none of them.
@@ -120,7 +120,7 @@ class SkeletonDerivatives(SkeletonMotionDerivatives):
         """
         if positions is None or velocities is None or forces is None:
             self._check_all_or_none(positions, velocities, forces)
-            D = self._result(OF_FORCES, "forward_dynamics_derivatives", self._forward_of_held)
+            D = self._result(OF_FORCES, "forward_dynamics_derivatives", self._forward_of_current)
             return ForwardDynamicsDerivatives(*self._square(D.copy(), dofs))
         w = self._ready or self._workspace()
         D = empty(w.squares)
@@ -142,7 +142,7 @@ class SkeletonDerivatives(SkeletonMotionDerivatives):
     def hybrid_dynamics_derivatives(
         self, positions: ArrayLike, velocities: ArrayLike, values: ArrayLike, prescribed: Dofs
     ) -> HybridDynamicsDerivatives:
-        """Derivatives of `hybrid_dynamics`, which takes the same arguments; the held state stays.
+        """Derivatives of `hybrid_dynamics`, which takes the same arguments; the current state stays.
 
         With f and p the free and prescribed coordinates, and D = dT/dq of inverse dynamics at the accelerations found:
         dudot_f/dq = -M_ff^-1 D_f,  dT_p/dq = D_p + M_pf dudot_f/dq, and so on.
@@ -166,19 +166,19 @@ class SkeletonDerivatives(SkeletonMotionDerivatives):
         return HybridDynamicsDerivatives(*D)
 
     def gravity_forces_derivative(self) -> Array:
-        """d(gravity forces)/dq (dofs, dofs) along velocities, at the held positions; external forces apart."""
+        """d(gravity forces)/dq (dofs, dofs) along velocities, at the current positions; external forces apart."""
         d = self._compiled()
         return self._result(
             OF_POSITIONS, "gravity_forces_derivative", lambda: self.compute_gravity_forces_derivative(d.q)
         ).copy()
 
     def compute_gravity_forces_derivative(self, positions: ArrayLike) -> Array:
-        """`gravity_forces_derivative` at given positions; the held state stays."""
+        """`gravity_forces_derivative` at given positions; the current state stays."""
         rest = np.zeros(len(self._dofs))
         return self.inverse_dynamics_derivatives(positions, rest, rest).dq.copy()
 
     def bias_forces_derivatives(self) -> tuple[Array, Array]:
-        """dC/dq along velocities and dC/du of `coriolis_and_gravity_forces`, each (dofs, dofs), at the held state."""
+        """dC/dq along velocities and dC/du of `coriolis_and_gravity_forces`, (dofs, dofs) each, at this state."""
         d = self._compiled()
         D = self._result(
             OF_VELOCITIES, "bias_forces_derivatives", lambda: self.compute_bias_forces_derivatives(d.q, d.u)
@@ -186,7 +186,7 @@ class SkeletonDerivatives(SkeletonMotionDerivatives):
         return D[0].copy(), D[1].copy()
 
     def compute_bias_forces_derivatives(self, positions: ArrayLike, velocities: ArrayLike) -> tuple[Array, Array]:
-        """`bias_forces_derivatives` of a given state; the held state stays."""
+        """`bias_forces_derivatives` of a given state; the current state stays."""
         rest = np.zeros(len(self._dofs))
         D = self.inverse_dynamics_derivatives(positions, velocities, rest)
         return D.dq.copy(), D.du.copy()
@@ -204,7 +204,7 @@ class SkeletonDerivatives(SkeletonMotionDerivatives):
         if any(value is not None for value in given):
             raise StateError(f"skeleton {self.name!r}: expected a whole state, or none for the held one; got {given!r}")
 
-    def _held_in_scratch(self) -> tuple[int, int, int]:
+    def _current_in_scratch(self) -> tuple[int, int, int]:
         """Copy what is held, with external forces, to where results do no harm; addresses there."""
         d = self._compiled()
         w = self._ready or self._workspace()
@@ -212,8 +212,8 @@ class SkeletonDerivatives(SkeletonMotionDerivatives):
             getattr(self._scratch, field)[:] = getattr(d, field)
         return w.tree, w.data, w.derivation or self._derivation()
 
-    def _forward_of_held(self) -> Array:
-        d, addresses = self._compiled(), self._held_in_scratch()
+    def _forward_of_current(self) -> Array:
+        d, addresses = self._compiled(), self._current_in_scratch()
         D = empty((3, len(self._dofs), len(self._dofs)))
         status = entries.forward_dynamics_derivatives(*addresses, d.q, d.u, d.tau, D)
         self._scratch.has_external[:] = 0  # type: ignore[union-attr]
@@ -221,8 +221,8 @@ class SkeletonDerivatives(SkeletonMotionDerivatives):
             self._raise_singular(status - 2)
         return D
 
-    def _inverse_of_held(self) -> Array:
-        d, addresses = self._compiled(), self._held_in_scratch()
+    def _inverse_of_current(self) -> Array:
+        d, addresses = self._compiled(), self._current_in_scratch()
         D = empty((3, len(self._dofs), len(self._dofs)))
         entries.inverse_dynamics_derivatives(*addresses, d.q, d.u, d.udot, D)
         self._scratch.has_external[:] = 0  # type: ignore[union-attr]
@@ -233,5 +233,5 @@ class SkeletonDerivatives(SkeletonMotionDerivatives):
         kept = self._result(OF_ACCELERATIONS, key, dict)
         stamp = self._result(OF_FORCES, "external_forces", object)
         if kept.get("stamp") is not stamp:
-            kept["value"], kept["stamp"] = self._inverse_of_held(), stamp
+            kept["value"], kept["stamp"] = self._inverse_of_current(), stamp
         return kept["value"]

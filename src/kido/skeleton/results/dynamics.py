@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from kido.errors import ModelError
 from kido.jit import REFUSALS
-from kido.kernels import entries, held
+from kido.kernels import current, entries
 from kido.skeleton.arrays import (
     ACCELERATIONS,
     MASS_MATRIX,
@@ -32,9 +32,9 @@ from kido.skeleton.results.skins import (
 
 
 class SkeletonDynamics(SkeletonSelections):
-    """Results of the held state, and of states given as arguments."""
+    """Results of the current state, and of states given as arguments."""
 
-    # Results of the held state ---------------------------------------------------------------------------
+    # Results of the current state ---------------------------------------------------------------------------
 
     @property
     def mass(self) -> float:
@@ -100,7 +100,7 @@ class SkeletonDynamics(SkeletonSelections):
         d = self._compiled()
         if not self._fresh & MASS_MATRIX:
             self._with_transforms()
-            held.mass_matrix_of_state.call(self._tree.address, d.address)  # type: ignore[union-attr]
+            current.mass_matrix_of_state.call(self._tree.address, d.address)  # type: ignore[union-attr]
             self._fresh |= MASS_MATRIX
             self._counts["mass_matrix"] += 1
         return d.mass_matrix.copy()
@@ -117,7 +117,7 @@ class SkeletonDynamics(SkeletonSelections):
         """World transforms (bodies, 4, 4) of all bodies (a copy)."""
         d = self._compiled()
         X = empty((len(self._bodies), 4, 4))
-        held.poses_of_all.call(self._tree.address, d.address, X)  # type: ignore[union-attr]
+        current.poses_of_all.call(self._tree.address, d.address, X)  # type: ignore[union-attr]
         return X
 
     def compute_forward_kinematics(self) -> None:
@@ -127,7 +127,7 @@ class SkeletonDynamics(SkeletonSelections):
     def compute_inverse_dynamics(
         self, *, with_external_forces: bool = True, with_damping_forces: bool = False, with_spring_forces: bool = False
     ) -> None:
-        """Set `forces` to those that give the held accelerations, whatever the actuators are.
+        """Set `forces` to those that give the current accelerations, whatever the actuators are.
 
         T = M(q) udot + C(q, u) - J^T f_ext. Dry joint friction is not part of it.
 
@@ -139,11 +139,11 @@ class SkeletonDynamics(SkeletonSelections):
         d = self._with_accelerations()
         t: Any = self._tree
         if with_external_forces:
-            held.joint_forces_of_state.call(t.address, d.address)
+            current.joint_forces_of_state.call(t.address, d.address)
         else:
             loaded = d.has_external.copy()
             d.has_external[:] = 0
-            held.joint_forces_of_state.call(t.address, d.address)
+            current.joint_forces_of_state.call(t.address, d.address)
             d.has_external[:] = loaded
         if with_damping_forces:
             d.tau[:] += t.damping * d.u
@@ -171,7 +171,7 @@ class SkeletonDynamics(SkeletonSelections):
         if driven:
             self._drive(time_step)
         d = self._with_velocities()
-        status = held.joint_accelerations_of_state.call(self._tree.address, d.address)  # type: ignore[union-attr]
+        status = current.joint_accelerations_of_state.call(self._tree.address, d.address)  # type: ignore[union-attr]
         if driven:
             self._tree.prescribed[:] = 0  # type: ignore[union-attr]  # all other results are those of the free tree
         self._results[OF_ACCELERATIONS].clear()
@@ -190,7 +190,7 @@ class SkeletonDynamics(SkeletonSelections):
     # Results of a given state, which leave the held one alone ---------------------------------------------
 
     def forward_kinematics(self, positions: ArrayLike) -> Array:
-        """World transforms (bodies, 4, 4) of all bodies at given positions; the held state stays."""
+        """World transforms (bodies, 4, 4) of all bodies at given positions; the current state stays."""
         w = self._ready or self._workspace()
         X = empty(w.poses)
         try:
@@ -202,7 +202,7 @@ class SkeletonDynamics(SkeletonSelections):
         return X
 
     def compute_mass_matrix(self, positions: ArrayLike) -> Array:
-        """Mass matrix (dofs, dofs) at given positions; the held state stays."""
+        """Mass matrix (dofs, dofs) at given positions; the current state stays."""
         w = self._ready or self._workspace()
         M = empty(w.square)
         try:
@@ -214,7 +214,7 @@ class SkeletonDynamics(SkeletonSelections):
         return M
 
     def inverse_dynamics(self, positions: ArrayLike, velocities: ArrayLike, accelerations: ArrayLike) -> Array:
-        """Joint forces T = M udot + C(q, u) of a given state and acceleration; the held state stays."""
+        """Joint forces T = M udot + C(q, u) of a given state and acceleration; the current state stays."""
         w = self._ready or self._workspace()
         out = empty(w.dofs)
         try:
@@ -227,7 +227,7 @@ class SkeletonDynamics(SkeletonSelections):
         return out
 
     def forward_dynamics(self, positions: ArrayLike, velocities: ArrayLike, forces: ArrayLike) -> Array:
-        """Accelerations M^-1 (T - C(q, u)) of a given state and joint forces; the held state stays.
+        """Accelerations M^-1 (T - C(q, u)) of a given state and joint forces; the current state stays.
 
         Raises:
             ModelError: the inertia seen by a coordinate is not positive.

@@ -78,7 +78,7 @@ class SkeletonImpulses(SkeletonMatrices):
         by_link = self._wrenches_by_link(impulses, self._pose_of)
         tree: Any = self._tree
         tree.prescribed[:] = is_prescribed(tree.actuator)
-        status = self._of_held(entries.velocity_changes, d, 0, NOTHING, joint_impulses, by_link, out)
+        status = self._of_current(entries.velocity_changes, d, 0, NOTHING, joint_impulses, by_link, out)
         tree.prescribed[:] = 0  # all other results are those of the free tree
         self._check_pivot(status)
         return out
@@ -95,7 +95,7 @@ class SkeletonImpulses(SkeletonMatrices):
     def compute_velocity_changes(
         self, positions: ArrayLike, joint_impulses: ArrayLike | None = None, body_impulses: ArrayLike | None = None
     ) -> Array:
-        """`velocity_changes` by given impulses at given positions; the held state and impulses stay.
+        """`velocity_changes` by given impulses at given positions; the current state and impulses stay.
 
         Args:
             positions: (dofs,)
@@ -134,19 +134,19 @@ class SkeletonImpulses(SkeletonMatrices):
         """Wrench (bodies, 6) that each body's joint carries to it, about the body's origin, world axes [N m, N].
 
         [torque; force] on the body from its parent, welded ones included: all that the joint does, its constraint,
-        motor, spring and damper together. For the held accelerations and external forces, so that it fits the
-        held state after `compute_forward_dynamics` or `compute_inverse_dynamics`; contacts of a world are no part.
+        motor, spring and damper together. For the current accelerations and external forces, so that it fits the
+        current state after `compute_forward_dynamics` or `compute_inverse_dynamics`; contacts of a world are no part.
         """
         d = self._with_accelerations()
         external, out = np.zeros((2, len(self._bodies), 6))
         for index in self._applied:
             external[index] = self._external_wrench(index)
         arguments = self._members(), 0, NOTHING, NOTHING, NOTHING, external, out
-        self._of_held(entries.reaction_wrenches, d, *arguments)
+        self._of_current(entries.reaction_wrenches, d, *arguments)
         return out
 
     def compute_reaction_wrenches(self, positions: ArrayLike, velocities: ArrayLike, accelerations: ArrayLike) -> Array:
-        """`reaction_wrenches` of a given state, without external forces; the held state stays."""
+        """`reaction_wrenches` of a given state, without external forces; the current state stays."""
         if self._ready is None:
             self._workspace()
         external, out = np.zeros((2, len(self._bodies), 6))

@@ -29,14 +29,14 @@ class SkeletonJacobians(SkeletonDynamics):
     methods that take a state, nodes of this skeleton are where that state puts them, other frames where they are.
     """
 
-    # Of the held state -----------------------------------------------------------------------------------
+    # Of the current state -----------------------------------------------------------------------------------
 
-    def _held_jacobian(self, node: Any, offset: ArrayLike) -> Array:
+    def _current_jacobian(self, node: Any, offset: ArrayLike) -> Array:
         path, x, y, z = place = self._place_of(node, offset)
 
         def compute() -> Array:
             J = empty((6, len(self._dofs)))
-            self._of_held(entries.jacobian, self._compiled(), path, 0, x, y, z, NOTHING, J)
+            self._of_current(entries.jacobian, self._compiled(), path, 0, x, y, z, NOTHING, J)
             return J
 
         return self._result(OF_POSITIONS, ("jacobian", place), compute)
@@ -52,7 +52,7 @@ class SkeletonJacobians(SkeletonDynamics):
         Raises:
             ModelError: a node of another skeleton, or no node; an offset that is not three finite numbers.
         """
-        J = self._held_jacobian(node, offset)
+        J = self._current_jacobian(node, offset)
         return J.copy() if in_coordinates_of is None else turned(J, self._axes_of(in_coordinates_of))
 
     def linear_jacobian(self, node: Any, offset: ArrayLike = ORIGIN, in_coordinates_of: Frame | None = None) -> Array:
@@ -63,13 +63,13 @@ class SkeletonJacobians(SkeletonDynamics):
         """J (3, dofs) with angular velocity of a node = J u; arguments as for `jacobian`."""
         return self.jacobian(node, ORIGIN, in_coordinates_of)[:3]
 
-    def _held_rate(self, node: Any, offset: ArrayLike, spatial: int) -> Array:
+    def _current_rate(self, node: Any, offset: ArrayLike, spatial: int) -> Array:
         path, x, y, z = place = self._place_of(node, offset)
 
         def compute() -> Array:
             J = empty((6, len(self._dofs)))
             d = self._compiled()
-            self._of_held(entries.jacobian_rate, d, path, 0, spatial, x, y, z, NOTHING, NOTHING, J)
+            self._of_current(entries.jacobian_rate, d, path, 0, spatial, x, y, z, NOTHING, NOTHING, J)
             return J
 
         return self._result(OF_VELOCITIES, ("jacobian rate", spatial, place), compute)
@@ -77,12 +77,12 @@ class SkeletonJacobians(SkeletonDynamics):
     def jacobian_classic_derivative(
         self, node: Any, offset: ArrayLike = ORIGIN, in_coordinates_of: Frame | None = None
     ) -> Array:
-        """dJ (6, dofs): the time derivative of the numbers of `jacobian` in world axes, along the held velocities.
+        """dJ (6, dofs): the time derivative of the numbers of `jacobian` in world axes, along the current velocities.
 
         [angular acceleration; acceleration of the point] = J udot + dJ u. In other axes than the world's its
         columns are the same vectors, written there: the turning of the axes is no part of it.
         """
-        dJ = self._held_rate(node, offset, 0)
+        dJ = self._current_rate(node, offset, 0)
         return dJ.copy() if in_coordinates_of is None else turned(dJ, self._axes_of(in_coordinates_of))
 
     def jacobian_spatial_derivative(
@@ -93,7 +93,7 @@ class SkeletonJacobians(SkeletonDynamics):
         Each column is the rate of a screw that moves with its body, at the point of space where the node's point
         is: that of `jacobian_classic_derivative` less [0; w_k x v], v the velocity of the point.
         """
-        dJ = self._held_rate(node, offset, 1)
+        dJ = self._current_rate(node, offset, 1)
         return dJ.copy() if in_coordinates_of is None else turned(dJ, self._axes_of(in_coordinates_of))
 
     def _reference(
@@ -122,7 +122,7 @@ class SkeletonJacobians(SkeletonDynamics):
         def compute() -> Array:
             J = empty((6, len(self._dofs)))
             d = self._compiled()
-            self._of_held(entries.relative_jacobian, d, path, other, 0, x, y, z, NOTHING, J)
+            self._of_current(entries.relative_jacobian, d, path, other, 0, x, y, z, NOTHING, J)
             return J
 
         J = self._result(OF_POSITIONS, ("relative jacobian", place, other), compute)
@@ -145,7 +145,7 @@ class SkeletonJacobians(SkeletonDynamics):
         def compute() -> Array:
             J, dJ = empty((2, 6, len(self._dofs)))
             d = self._compiled()
-            self._of_held(entries.relative_jacobian_rate, d, path, other, 0, x, y, z, NOTHING, NOTHING, J, dJ)
+            self._of_current(entries.relative_jacobian_rate, d, path, other, 0, x, y, z, NOTHING, NOTHING, J, dJ)
             return dJ
 
         dJ = self._result(OF_VELOCITIES, ("relative jacobian rate", place, other), compute)
@@ -164,8 +164,8 @@ class SkeletonJacobians(SkeletonDynamics):
 
         def compute() -> Array:
             J = empty((3, len(self._dofs)))
-            d, choice = self._with_transforms(), self._choice(key)
-            self._check_mass(self._of_held(momentum_entries.com_jacobian, d, choice, 0, NOTHING, J))
+            d, subset = self._with_transforms(), self._subset(key)
+            self._check_mass(self._of_current(momentum_entries.com_jacobian, d, subset, 0, NOTHING, J))
             return J
 
         J = self._result(OF_POSITIONS, ("com jacobian", key), compute)
@@ -173,16 +173,16 @@ class SkeletonJacobians(SkeletonDynamics):
 
     def com_jacobian_derivative(self, bodies: Bodies = None, in_coordinates_of: Frame | None = None) -> Array:
         """dJ (3, dofs) with acceleration of the centre of mass = J udot + dJ u; arguments as for `com_jacobian`."""
-        dA = self._held_centroidal_rate(self._indices_of(bodies))
+        dA = self._current_centroidal_rate(self._indices_of(bodies))
         dJ = dA[3:] / self._mass_of(bodies)
         return dJ if in_coordinates_of is None else turned(dJ, self._axes_of(in_coordinates_of))
 
-    def _held_centroidal_rate(self, key: tuple[int, ...] | None) -> Array:
+    def _current_centroidal_rate(self, key: tuple[int, ...] | None) -> Array:
         def compute() -> Array:
             A = empty((6, len(self._dofs)))
-            d, choice = self._with_velocities(), self._choice(key)
+            d, subset = self._with_velocities(), self._subset(key)
             entry = momentum_entries.centroidal_matrix_rate
-            self._check_mass(self._of_held(entry, d, choice, 0, NOTHING, NOTHING, A))
+            self._check_mass(self._of_current(entry, d, subset, 0, NOTHING, NOTHING, A))
             return A
 
         return self._result(OF_VELOCITIES, ("centroidal matrix rate", key), compute)
@@ -208,7 +208,7 @@ class SkeletonJacobians(SkeletonDynamics):
     # Of a given state ------------------------------------------------------------------------------------
 
     def compute_world_transform(self, positions: ArrayLike, node: Any) -> Array:
-        """World transform (4, 4) of a node at given positions; the held state stays.
+        """World transform (4, 4) of a node at given positions; the current state stays.
 
         Only what carries the node is evaluated. `forward_kinematics` gives all bodies at once.
 
@@ -234,7 +234,7 @@ class SkeletonJacobians(SkeletonDynamics):
         offset: ArrayLike = ORIGIN,
         in_coordinates_of: Frame | None = None,
     ) -> Array:
-        """`jacobian` at given positions; the held state stays."""
+        """`jacobian` at given positions; the current state stays."""
         w = self._ready or self._workspace()
         path, x, y, z = self._place_of(node, offset)
         J = empty(w.six_rows)
@@ -268,7 +268,7 @@ class SkeletonJacobians(SkeletonDynamics):
         offset: ArrayLike = ORIGIN,
         in_coordinates_of: Frame | None = None,
     ) -> Array:
-        """`jacobian_classic_derivative` of a given state; the held state stays."""
+        """`jacobian_classic_derivative` of a given state; the current state stays."""
         return self._rate_at(positions, velocities, node, offset, in_coordinates_of, 0)
 
     def compute_jacobian_spatial_derivative(
@@ -279,7 +279,7 @@ class SkeletonJacobians(SkeletonDynamics):
         offset: ArrayLike = ORIGIN,
         in_coordinates_of: Frame | None = None,
     ) -> Array:
-        """`jacobian_spatial_derivative` of a given state; the held state stays."""
+        """`jacobian_spatial_derivative` of a given state; the current state stays."""
         return self._rate_at(positions, velocities, node, offset, in_coordinates_of, 1)
 
     def compute_relative_jacobian(
@@ -290,7 +290,7 @@ class SkeletonJacobians(SkeletonDynamics):
         offset: ArrayLike = ORIGIN,
         in_coordinates_of: Frame | None = None,
     ) -> Array:
-        """`relative_jacobian` at given positions; the held state stays."""
+        """`relative_jacobian` at given positions; the current state stays."""
         self._workspace()
         path, x, y, z = self._place_of(node, offset)
         other, axes = self._reference(relative_to, in_coordinates_of, positions)
@@ -307,7 +307,7 @@ class SkeletonJacobians(SkeletonDynamics):
         offset: ArrayLike = ORIGIN,
         in_coordinates_of: Frame | None = None,
     ) -> Array:
-        """`relative_jacobian_derivative` of a given state; the held state stays."""
+        """`relative_jacobian_derivative` of a given state; the current state stays."""
         self._workspace()
         path, x, y, z = self._place_of(node, offset)
         other, axes = self._reference(relative_to, in_coordinates_of, positions)
@@ -318,33 +318,33 @@ class SkeletonJacobians(SkeletonDynamics):
         return dJ if axes is None else turned(dJ, axes)
 
     def compute_com_jacobian(self, positions: ArrayLike, bodies: Bodies = None) -> Array:
-        """`com_jacobian` at given positions; the held state stays."""
+        """`com_jacobian` at given positions; the current state stays."""
         w = self._ready or self._workspace()
-        choice = w.all_bodies if bodies is None else self._choice(bodies)
+        subset = w.all_bodies if bodies is None else self._subset(bodies)
         J = empty(w.three_rows)
         try:
-            status = momentum_entries.com_jacobian.call(w.tree, w.data, choice, 1, positions, J)
+            status = momentum_entries.com_jacobian.call(w.tree, w.data, subset, 1, positions, J)
         except REFUSALS:
             status = REFUSED
         if status:
-            self._check_mass(self._again(momentum_entries.com_jacobian, (choice, 1), (J,), positions=positions))
+            self._check_mass(self._again(momentum_entries.com_jacobian, (subset, 1), (J,), positions=positions))
         return J
 
     def compute_com_jacobian_derivative(
         self, positions: ArrayLike, velocities: ArrayLike, bodies: Bodies = None
     ) -> Array:
-        """`com_jacobian_derivative` of a given state; the held state stays."""
+        """`com_jacobian_derivative` of a given state; the current state stays."""
         return self._centroidal_rate_at(positions, velocities, bodies)[3:] / self._mass_of(bodies)
 
     def _centroidal_rate_at(self, positions: ArrayLike, velocities: ArrayLike, bodies: Bodies) -> Array:
         w = self._ready or self._workspace()
-        choice = w.all_bodies if bodies is None else self._choice(bodies)
+        subset = w.all_bodies if bodies is None else self._subset(bodies)
         A = empty(w.six_rows)
         entry = momentum_entries.centroidal_matrix_rate
         try:
-            status = entry.call(w.tree, w.data, choice, 1, positions, velocities, A)
+            status = entry.call(w.tree, w.data, subset, 1, positions, velocities, A)
         except REFUSALS:
             status = REFUSED
         if status:
-            self._check_mass(self._again(entry, (choice, 1), (A,), positions=positions, velocities=velocities))
+            self._check_mass(self._again(entry, (subset, 1), (A,), positions=positions, velocities=velocities))
         return A

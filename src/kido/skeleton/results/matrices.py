@@ -24,7 +24,7 @@ class SkeletonMatrices(SkeletonMomentum):
     row and a column for every coordinate of the skeleton.
     """
 
-    # Of the held state -----------------------------------------------------------------------------------
+    # Of the current state -----------------------------------------------------------------------------------
 
     def _check_pivot(self, status: int) -> None:
         if status > entries.REFUSED:
@@ -40,7 +40,7 @@ class SkeletonMatrices(SkeletonMomentum):
         def compute() -> Array:
             n = len(self._dofs)
             d, out = self._with_transforms(), empty((n, n))
-            self._check_pivot(self._of_held(entries.inverse_mass_matrix, d, self._columns_of(), 0, h, NOTHING, out))
+            self._check_pivot(self._of_current(entries.inverse_mass_matrix, d, self._columns_of(), 0, h, NOTHING, out))
             return out
 
         return self._result(OF_POSITIONS, ("inverse mass matrix", h), compute)
@@ -80,7 +80,7 @@ class SkeletonMatrices(SkeletonMomentum):
         def compute() -> Array:
             n = len(self._dofs)
             d, L = self._with_transforms(), empty((n, n))
-            self._check_pivot(self._of_held(entries.cholesky, d, 0, NOTHING, L))
+            self._check_pivot(self._of_current(entries.cholesky, d, 0, NOTHING, L))
             return L
 
         return self._result(OF_POSITIONS, "cholesky factor", compute).copy()
@@ -99,7 +99,7 @@ class SkeletonMatrices(SkeletonMomentum):
         def compute() -> tuple[Array, Array]:
             n = len(self._dofs)
             d, F, D = self._with_transforms(), empty((n, n)), empty(n)
-            self._check_pivot(self._of_held(entries.mass_factors, d, 0, NOTHING, F, D))
+            self._check_pivot(self._of_current(entries.mass_factors, d, 0, NOTHING, F, D))
             return F, D
 
         F, D = self._result(OF_POSITIONS, "mass matrix factors", compute)
@@ -108,8 +108,8 @@ class SkeletonMatrices(SkeletonMomentum):
     def _coriolis(self) -> Array:
         def compute() -> Array:
             n = len(self._dofs)
-            d, choice, C = self._with_velocities(), self._choice(None), empty((n, n))
-            self._of_held(entries.coriolis_matrix, d, choice, 0, NOTHING, NOTHING, C)
+            d, subset, C = self._with_velocities(), self._subset(None), empty((n, n))
+            self._of_current(entries.coriolis_matrix, d, subset, 0, NOTHING, NOTHING, C)
             return C
 
         return self._result(OF_VELOCITIES, "coriolis matrix", compute)
@@ -125,7 +125,7 @@ class SkeletonMatrices(SkeletonMomentum):
 
     @property
     def mass_matrix_derivative(self) -> Array:
-        """dM/dt (dofs, dofs) along the held velocities: C + C^T."""
+        """dM/dt (dofs, dofs) along the current velocities: C + C^T."""
         C = self._coriolis()
         return C + C.T
 
@@ -135,7 +135,7 @@ class SkeletonMatrices(SkeletonMomentum):
         def compute() -> Array:
             d = self._with_velocities() if velocities else self._with_transforms()
             out = empty(len(self._dofs))
-            self._of_held(entries.joint_loads, d, self._choice(None), 0, what, NOTHING, NOTHING, out)
+            self._of_current(entries.joint_loads, d, self._subset(None), 0, what, NOTHING, NOTHING, out)
             return out
 
         return self._result(OF_VELOCITIES if velocities else OF_POSITIONS, name, compute).copy()
@@ -159,7 +159,7 @@ class SkeletonMatrices(SkeletonMomentum):
     def external_forces(self) -> Array:
         """J^T f_ext (dofs,): the held external forces on the bodies as joint forces."""
         out = empty(len(self._dofs))
-        self._of_held(entries.external_forces, self._with_transforms(), out)
+        self._of_current(entries.external_forces, self._with_transforms(), out)
         return out
 
     @property
@@ -181,18 +181,18 @@ class SkeletonMatrices(SkeletonMomentum):
     def compute_chosen_mass_matrix(self, positions: ArrayLike, bodies: Bodies) -> Array:
         """Mass matrix (dofs, dofs) of some bodies, the sum of their J^T M J, at given positions."""
         w = self._ready or self._workspace()
-        choice = w.all_bodies if bodies is None else self._choice(bodies)
+        subset = w.all_bodies if bodies is None else self._subset(bodies)
         M = empty(w.square)
         try:
-            status = entries.chosen_mass_matrix.call(w.tree, w.data, choice, 1, positions, M)
+            status = entries.chosen_mass_matrix.call(w.tree, w.data, subset, 1, positions, M)
         except REFUSALS:
             status = REFUSED
         if status:
-            self._again(entries.chosen_mass_matrix, (choice, 1), (M,), positions=positions)
+            self._again(entries.chosen_mass_matrix, (subset, 1), (M,), positions=positions)
         return M
 
     def compute_inverse_mass_matrix(self, positions: ArrayLike, time_step: float = 0.0) -> Array:
-        """(M + h Kd + h^2 Ks)^-1 at given positions, M^-1 by default; the held state stays.
+        """(M + h Kd + h^2 Ks)^-1 at given positions, M^-1 by default; the current state stays.
 
         Raises:
             ModelError: the inertia seen by a coordinate is not positive.
@@ -210,13 +210,13 @@ class SkeletonMatrices(SkeletonMomentum):
         return out
 
     def compute_augmented_mass_matrix(self, positions: ArrayLike, time_step: float) -> Array:
-        """`augmented_mass_matrix` at given positions; the held state stays."""
+        """`augmented_mass_matrix` at given positions; the current state stays."""
         M = self.compute_mass_matrix(positions)
         M[np.diag_indices_from(M)] += self._augmentation(self._step(time_step))
         return M
 
     def compute_cholesky_factor(self, positions: ArrayLike) -> Array:
-        """`cholesky_factor` at given positions; the held state stays."""
+        """`cholesky_factor` at given positions; the current state stays."""
         w = self._ready or self._workspace()
         L = empty(w.square)
         try:
@@ -228,7 +228,7 @@ class SkeletonMatrices(SkeletonMomentum):
         return L
 
     def compute_mass_matrix_factors(self, positions: ArrayLike) -> tuple[Array, Array]:
-        """`mass_matrix_factors` at given positions; the held state stays."""
+        """`mass_matrix_factors` at given positions; the current state stays."""
         w = self._ready or self._workspace()
         F, D = empty(w.square), empty(w.dofs)
         try:
@@ -240,55 +240,55 @@ class SkeletonMatrices(SkeletonMomentum):
         return F, D
 
     def compute_coriolis_matrix(self, positions: ArrayLike, velocities: ArrayLike, bodies: Bodies = None) -> Array:
-        """`coriolis_matrix` of a given state; the held state stays."""
+        """`coriolis_matrix` of a given state; the current state stays."""
         w = self._ready or self._workspace()
-        choice = w.all_bodies if bodies is None else self._choice(bodies)
+        subset = w.all_bodies if bodies is None else self._subset(bodies)
         C = empty(w.square)
         try:
-            status = entries.coriolis_matrix.call(w.tree, w.data, choice, 1, positions, velocities, C)
+            status = entries.coriolis_matrix.call(w.tree, w.data, subset, 1, positions, velocities, C)
         except REFUSALS:
             status = REFUSED
         if status:
-            self._again(entries.coriolis_matrix, (choice, 1), (C,), positions=positions, velocities=velocities)
+            self._again(entries.coriolis_matrix, (subset, 1), (C,), positions=positions, velocities=velocities)
         return C
 
     def compute_mass_matrix_derivative(self, positions: ArrayLike, velocities: ArrayLike) -> Array:
-        """`mass_matrix_derivative` of a given state; the held state stays."""
+        """`mass_matrix_derivative` of a given state; the current state stays."""
         C = self.compute_coriolis_matrix(positions, velocities)
         return C + C.T
 
     def compute_coriolis_forces(self, positions: ArrayLike, velocities: ArrayLike, bodies: Bodies = None) -> Array:
-        """`coriolis_forces` of a given state; the held state stays."""
+        """`coriolis_forces` of a given state; the current state stays."""
         w = self._ready or self._workspace()
-        choice = w.all_bodies if bodies is None else self._choice(bodies)
+        subset = w.all_bodies if bodies is None else self._subset(bodies)
         out = empty(w.dofs)
         try:
-            status = entries.joint_loads.call(w.tree, w.data, choice, 1, entries.CORIOLIS, positions, velocities, out)
+            status = entries.joint_loads.call(w.tree, w.data, subset, 1, entries.CORIOLIS, positions, velocities, out)
         except REFUSALS:
             status = REFUSED
         if status:
             self._again(
-                entries.joint_loads, (choice, 1, entries.CORIOLIS), (out,), positions=positions, velocities=velocities
+                entries.joint_loads, (subset, 1, entries.CORIOLIS), (out,), positions=positions, velocities=velocities
             )
         return out
 
     def compute_coriolis_and_gravity_forces(
         self, positions: ArrayLike, velocities: ArrayLike, bodies: Bodies = None
     ) -> Array:
-        """`coriolis_and_gravity_forces` of a given state; the held state stays."""
+        """`coriolis_and_gravity_forces` of a given state; the current state stays."""
         w = self._ready or self._workspace()
-        choice = w.all_bodies if bodies is None else self._choice(bodies)
+        subset = w.all_bodies if bodies is None else self._subset(bodies)
         out = empty(w.dofs)
         try:
             status = entries.joint_loads.call(
-                w.tree, w.data, choice, 1, entries.CORIOLIS_AND_GRAVITY, positions, velocities, out
+                w.tree, w.data, subset, 1, entries.CORIOLIS_AND_GRAVITY, positions, velocities, out
             )
         except REFUSALS:
             status = REFUSED
         if status:
             self._again(
                 entries.joint_loads,
-                (choice, 1, entries.CORIOLIS_AND_GRAVITY),
+                (subset, 1, entries.CORIOLIS_AND_GRAVITY),
                 (out,),
                 positions=positions,
                 velocities=velocities,
@@ -296,20 +296,20 @@ class SkeletonMatrices(SkeletonMomentum):
         return out
 
     def compute_gravity_forces(self, positions: ArrayLike, bodies: Bodies = None) -> Array:
-        """`gravity_forces` at given positions; the held state stays."""
+        """`gravity_forces` at given positions; the current state stays."""
         w = self._ready or self._workspace()
-        choice = w.all_bodies if bodies is None else self._choice(bodies)
+        subset = w.all_bodies if bodies is None else self._subset(bodies)
         out = empty(w.dofs)
         try:
-            status = entries.joint_loads.call(w.tree, w.data, choice, 1, entries.GRAVITY, positions, NOTHING, out)
+            status = entries.joint_loads.call(w.tree, w.data, subset, 1, entries.GRAVITY, positions, NOTHING, out)
         except REFUSALS:
             status = REFUSED
         if status:
-            self._again(entries.joint_loads, (choice, 1, entries.GRAVITY), (NOTHING, out), positions=positions)
+            self._again(entries.joint_loads, (subset, 1, entries.GRAVITY), (NOTHING, out), positions=positions)
         return out
 
     def compute_spring_forces(self, positions: ArrayLike) -> Array:
-        """`spring_forces` at given positions; the held state stays."""
+        """`spring_forces` at given positions; the current state stays."""
         out = empty(len(self._dofs))
         self._evaluate(entries.spring_forces, (), (out,), positions=positions)
         return out
@@ -321,7 +321,7 @@ class SkeletonMatrices(SkeletonMomentum):
         values: ArrayLike,
         prescribed: Dofs,
     ) -> tuple[Array, Array]:
-        """Dynamics with the accelerations of some coordinates given; the held state stays.
+        """Dynamics with the accelerations of some coordinates given; the current state stays.
 
         Args:
             positions, velocities: the state.

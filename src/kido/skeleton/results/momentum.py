@@ -38,15 +38,15 @@ class SkeletonMomentum(SkeletonJacobians):
 
     # Centre of mass --------------------------------------------------------------------------------------
 
-    def _held_com(self, bodies: Bodies, level: int) -> Array:
+    def _current_com(self, bodies: Bodies, level: int) -> Array:
         """Position, velocity or acceleration of the centre of mass, by level."""
         key = self._indices_of(bodies)
 
         def compute() -> Array:
             d = (self._with_transforms, self._with_velocities, self._with_accelerations)[level]()
             out = empty(3)
-            choice = self._choice(key)
-            self._check_mass(self._of_held(entries.com, d, choice, 0, level, NOTHING, NOTHING, NOTHING, out))
+            subset = self._subset(key)
+            self._check_mass(self._of_current(entries.com, d, subset, 0, level, NOTHING, NOTHING, NOTHING, out))
             return out
 
         value = self._result((OF_POSITIONS, OF_VELOCITIES, OF_ACCELERATIONS)[level], ("com", key), compute)
@@ -70,7 +70,7 @@ class SkeletonMomentum(SkeletonJacobians):
         Raises:
             ModelError: the bodies have no mass.
         """
-        p = self._held_com(bodies, 0).copy()
+        p = self._current_com(bodies, 0).copy()
         if with_respect_to is None:
             return p
         X = self._frame(with_respect_to, "with_respect_to").world_transform
@@ -86,69 +86,69 @@ class SkeletonMomentum(SkeletonJacobians):
             relative_to: frame of the observer, who moves and turns with it; None for the world.
             in_coordinates_of: frame in whose axes the result is; None for the world's.
         """
-        v = self._held_com(bodies, 1).copy()
+        v = self._current_com(bodies, 1).copy()
         if relative_to is not None:
             frame = self._frame(relative_to, "relative_to")
-            V, r = frame.spatial_velocity, self._held_com(bodies, 0) - frame.world_transform[:3, 3]
+            V, r = frame.spatial_velocity, self._current_com(bodies, 0) - frame.world_transform[:3, 3]
             v -= V[3:] + np.cross(V[:3], r)
         return v if in_coordinates_of is None else self._axes_of(in_coordinates_of).T @ v
 
     def com_acceleration(
         self, bodies: Bodies = None, relative_to: Frame | None = None, in_coordinates_of: Frame | None = None
     ) -> Array:
-        """Acceleration of the centre of mass [m/s^2] by the held accelerations; arguments as for `com_velocity`."""
-        a = self._held_com(bodies, 2).copy()
+        """Acceleration of the centre of mass [m/s^2] by the current accelerations; arguments as for `com_velocity`."""
+        a = self._current_com(bodies, 2).copy()
         if relative_to is not None:
             frame = self._frame(relative_to, "relative_to")
-            V, r = frame.spatial_velocity, self._held_com(bodies, 0) - frame.world_transform[:3, 3]
+            V, r = frame.spatial_velocity, self._current_com(bodies, 0) - frame.world_transform[:3, 3]
             w, wdot = V[:3], frame.angular_acceleration()
             turning = np.cross(w, r)
-            v = self._held_com(bodies, 1) - V[3:] - turning
+            v = self._current_com(bodies, 1) - V[3:] - turning
             a -= frame.linear_acceleration() + np.cross(wdot, r) + np.cross(w, turning) + 2.0 * np.cross(w, v)
         return a if in_coordinates_of is None else self._axes_of(in_coordinates_of).T @ a
 
     # Momentum --------------------------------------------------------------------------------------------
 
-    def _held_momentum(self, bodies: Bodies, about: ArrayLike | None) -> Array:
+    def _current_momentum(self, bodies: Bodies, about: ArrayLike | None) -> Array:
         key = self._indices_of(bodies)
         point = _CENTRE if about is None else as_vector(about, f"skeleton {self.name!r}: about")
 
         def compute() -> Array:
             h = empty(6)
-            d, choice = self._with_velocities(), self._choice(key)
+            d, subset = self._with_velocities(), self._subset(key)
             entry = entries.momentum
-            self._check_mass(self._of_held(entry, d, choice, 0, int(about is None), point, NOTHING, NOTHING, h))
+            self._check_mass(self._of_current(entry, d, subset, 0, int(about is None), point, NOTHING, NOTHING, h))
             return h
 
         value = self._result(OF_VELOCITIES, ("momentum", key, None if about is None else tuple(point)), compute)
         if soft := soft_among(self, key):
             if about is None:  # about the true centre of mass, which the points have moved
-                return self._held_momentum(bodies, self._held_com(bodies, 0))
+                return self._current_momentum(bodies, self._current_com(bodies, 0))
             value = value + momentum_share(soft, point)
         return value
 
     def momentum_about(self, about: ArrayLike, bodies: Bodies = None) -> Array:
         """[angular; linear] momentum (6,) about a point of the world [kg m^2/s, kg m/s]."""
-        return self._held_momentum(bodies, about).copy()
+        return self._current_momentum(bodies, about).copy()
 
     def angular_momentum(self, about: ArrayLike | None = None, bodies: Bodies = None) -> Array:
         """Angular momentum (3,) about a point of the world; None for the centre of mass of the bodies."""
-        return self._held_momentum(bodies, about)[:3].copy()
+        return self._current_momentum(bodies, about)[:3].copy()
 
     def linear_momentum(self, bodies: Bodies = None) -> Array:
         """Linear momentum (3,) [kg m/s]."""
-        return self._held_momentum(bodies, (0.0, 0.0, 0.0))[3:].copy()
+        return self._current_momentum(bodies, (0.0, 0.0, 0.0))[3:].copy()
 
     @property
     def centroidal_momentum(self) -> Array:
         """[angular; linear] momentum (6,) about the centre of mass (a copy)."""
-        return self._held_momentum(None, None).copy()
+        return self._current_momentum(None, None).copy()
 
-    def _held_centroidal_matrix(self, key: tuple[int, ...] | None) -> Array:
+    def _current_centroidal_matrix(self, key: tuple[int, ...] | None) -> Array:
         def compute() -> Array:
             A = empty((6, len(self._dofs)))
-            d, choice = self._with_transforms(), self._choice(key)
-            self._check_mass(self._of_held(entries.centroidal_matrix, d, choice, 0, NOTHING, A))
+            d, subset = self._with_transforms(), self._subset(key)
+            self._check_mass(self._of_current(entries.centroidal_matrix, d, subset, 0, NOTHING, A))
             return A
 
         return self._result(OF_POSITIONS, ("centroidal momentum matrix", key), compute)
@@ -156,12 +156,12 @@ class SkeletonMomentum(SkeletonJacobians):
     @property
     def centroidal_momentum_matrix(self) -> Array:
         """A (6, dofs) with `centroidal_momentum` = A u (a copy); rows [angular; linear], world axes."""
-        return self._held_centroidal_matrix(None).copy()
+        return self._current_centroidal_matrix(None).copy()
 
     @property
     def centroidal_momentum_matrix_derivative(self) -> Array:
         """dA/dt (6, dofs): the rate of `centroidal_momentum` is A udot + (dA/dt) u (a copy)."""
-        return self._held_centroidal_rate(None).copy()
+        return self._current_centroidal_rate(None).copy()
 
     @property
     def centroidal_inertia(self) -> Array:
@@ -169,8 +169,8 @@ class SkeletonMomentum(SkeletonJacobians):
 
         def compute() -> Array:
             inertia = empty((6, 6))
-            d, choice = self._with_transforms(), self._choice(None)
-            self._check_mass(self._of_held(entries.centroidal_inertia, d, choice, 0, NOTHING, inertia))
+            d, subset = self._with_transforms(), self._subset(None)
+            self._check_mass(self._of_current(entries.centroidal_inertia, d, subset, 0, NOTHING, inertia))
             return inertia
 
         return self._result(OF_POSITIONS, "centroidal inertia", compute).copy()
@@ -183,7 +183,7 @@ class SkeletonMomentum(SkeletonJacobians):
 
         def compute() -> float:
             d = self._with_velocities()
-            return self._of_held(entries.kinetic_energy, d, self._choice(key), 0, NOTHING, NOTHING)
+            return self._of_current(entries.kinetic_energy, d, self._subset(key), 0, NOTHING, NOTHING)
 
         energy = self._result(OF_VELOCITIES, ("kinetic energy", key), compute)
         soft = soft_among(self, key)
@@ -195,7 +195,7 @@ class SkeletonMomentum(SkeletonJacobians):
 
         def compute() -> float:
             d = self._with_transforms()
-            return self._of_held(entries.potential_energy, d, self._choice(key), 0, NOTHING)
+            return self._of_current(entries.potential_energy, d, self._subset(key), 0, NOTHING)
 
         energy = self._result(OF_POSITIONS, ("potential energy", key), compute)
         soft = soft_among(self, key)
@@ -209,49 +209,49 @@ class SkeletonMomentum(SkeletonJacobians):
     # Of a given state ------------------------------------------------------------------------------------
 
     def compute_com(self, positions: ArrayLike, bodies: Bodies = None) -> Array:
-        """Centre of mass in the world at given positions [m]; the held state stays."""
+        """Centre of mass in the world at given positions [m]; the current state stays."""
         w = self._ready or self._workspace()
-        choice = w.all_bodies if bodies is None else self._choice(bodies)
+        subset = w.all_bodies if bodies is None else self._subset(bodies)
         out = empty(3)
         try:
-            status = entries.com.call(w.tree, w.data, choice, 1, 0, positions, NOTHING, NOTHING, out)
+            status = entries.com.call(w.tree, w.data, subset, 1, 0, positions, NOTHING, NOTHING, out)
         except REFUSALS:
             status = REFUSED
         if status:
-            self._check_mass(self._again(entries.com, (choice, 1, 0), (NOTHING, NOTHING, out), positions=positions))
+            self._check_mass(self._again(entries.com, (subset, 1, 0), (NOTHING, NOTHING, out), positions=positions))
         return out
 
     def compute_com_velocity(self, positions: ArrayLike, velocities: ArrayLike, bodies: Bodies = None) -> Array:
-        """Velocity of the centre of mass of a given state, world axes [m/s]; the held state stays."""
+        """Velocity of the centre of mass of a given state, world axes [m/s]; the current state stays."""
         w = self._ready or self._workspace()
-        choice = w.all_bodies if bodies is None else self._choice(bodies)
+        subset = w.all_bodies if bodies is None else self._subset(bodies)
         out = empty(3)
         try:
-            status = entries.com.call(w.tree, w.data, choice, 1, 1, positions, velocities, NOTHING, out)
+            status = entries.com.call(w.tree, w.data, subset, 1, 1, positions, velocities, NOTHING, out)
         except REFUSALS:
             status = REFUSED
         if status:
             self._check_mass(
-                self._again(entries.com, (choice, 1, 1), (NOTHING, out), positions=positions, velocities=velocities)
+                self._again(entries.com, (subset, 1, 1), (NOTHING, out), positions=positions, velocities=velocities)
             )
         return out
 
     def compute_com_acceleration(
         self, positions: ArrayLike, velocities: ArrayLike, accelerations: ArrayLike, bodies: Bodies = None
     ) -> Array:
-        """Acceleration of the centre of mass of a given state, world axes [m/s^2]; the held state stays."""
+        """Acceleration of the centre of mass of a given state, world axes [m/s^2]; the current state stays."""
         w = self._ready or self._workspace()
-        choice = w.all_bodies if bodies is None else self._choice(bodies)
+        subset = w.all_bodies if bodies is None else self._subset(bodies)
         out = empty(3)
         try:
-            status = entries.com.call(w.tree, w.data, choice, 1, 2, positions, velocities, accelerations, out)
+            status = entries.com.call(w.tree, w.data, subset, 1, 2, positions, velocities, accelerations, out)
         except REFUSALS:
             status = REFUSED
         if status:
             self._check_mass(
                 self._again(
                     entries.com,
-                    (choice, 1, 2),
+                    (subset, 1, 2),
                     (out,),
                     positions=positions,
                     velocities=velocities,
@@ -261,72 +261,72 @@ class SkeletonMomentum(SkeletonJacobians):
         return out
 
     def compute_centroidal_momentum(self, positions: ArrayLike, velocities: ArrayLike, bodies: Bodies = None) -> Array:
-        """[angular; linear] momentum (6,) about the centre of mass, of a given state; the held state stays."""
+        """[angular; linear] momentum (6,) about the centre of mass, of a given state; the current state stays."""
         w = self._ready or self._workspace()
-        choice = w.all_bodies if bodies is None else self._choice(bodies)
+        subset = w.all_bodies if bodies is None else self._subset(bodies)
         h = empty(6)
         try:
-            status = entries.momentum.call(w.tree, w.data, choice, 1, 1, _CENTRE, positions, velocities, h)
+            status = entries.momentum.call(w.tree, w.data, subset, 1, 1, _CENTRE, positions, velocities, h)
         except REFUSALS:
             status = REFUSED
         if status:
             self._check_mass(
-                self._again(entries.momentum, (choice, 1, 1, _CENTRE), (h,), positions=positions, velocities=velocities)
+                self._again(entries.momentum, (subset, 1, 1, _CENTRE), (h,), positions=positions, velocities=velocities)
             )
         return h
 
     def compute_centroidal_momentum_matrix(self, positions: ArrayLike, bodies: Bodies = None) -> Array:
-        """`centroidal_momentum_matrix` at given positions; the held state stays."""
+        """`centroidal_momentum_matrix` at given positions; the current state stays."""
         w = self._ready or self._workspace()
-        choice = w.all_bodies if bodies is None else self._choice(bodies)
+        subset = w.all_bodies if bodies is None else self._subset(bodies)
         A = empty(w.six_rows)
         try:
-            status = entries.centroidal_matrix.call(w.tree, w.data, choice, 1, positions, A)
+            status = entries.centroidal_matrix.call(w.tree, w.data, subset, 1, positions, A)
         except REFUSALS:
             status = REFUSED
         if status:
-            self._check_mass(self._again(entries.centroidal_matrix, (choice, 1), (A,), positions=positions))
+            self._check_mass(self._again(entries.centroidal_matrix, (subset, 1), (A,), positions=positions))
         return A
 
     def compute_centroidal_momentum_matrix_derivative(
         self, positions: ArrayLike, velocities: ArrayLike, bodies: Bodies = None
     ) -> Array:
-        """`centroidal_momentum_matrix_derivative` of a given state; the held state stays."""
+        """`centroidal_momentum_matrix_derivative` of a given state; the current state stays."""
         return self._centroidal_rate_at(positions, velocities, bodies)
 
     def compute_centroidal_inertia(self, positions: ArrayLike, bodies: Bodies = None) -> Array:
-        """`centroidal_inertia` at given positions; the held state stays."""
+        """`centroidal_inertia` at given positions; the current state stays."""
         w = self._ready or self._workspace()
-        choice = w.all_bodies if bodies is None else self._choice(bodies)
+        subset = w.all_bodies if bodies is None else self._subset(bodies)
         inertia = empty((6, 6))
         try:
-            status = entries.centroidal_inertia.call(w.tree, w.data, choice, 1, positions, inertia)
+            status = entries.centroidal_inertia.call(w.tree, w.data, subset, 1, positions, inertia)
         except REFUSALS:
             status = REFUSED
         if status:
-            self._check_mass(self._again(entries.centroidal_inertia, (choice, 1), (inertia,), positions=positions))
+            self._check_mass(self._again(entries.centroidal_inertia, (subset, 1), (inertia,), positions=positions))
         return inertia
 
     def compute_kinetic_energy(self, positions: ArrayLike, velocities: ArrayLike, bodies: Bodies = None) -> float:
-        """Kinetic energy of a given state [J]; the held state stays."""
+        """Kinetic energy of a given state [J]; the current state stays."""
         w = self._ready or self._workspace()
-        choice = w.all_bodies if bodies is None else self._choice(bodies)
+        subset = w.all_bodies if bodies is None else self._subset(bodies)
         try:
-            energy = entries.kinetic_energy.call(w.tree, w.data, choice, 1, positions, velocities)
+            energy = entries.kinetic_energy.call(w.tree, w.data, subset, 1, positions, velocities)
         except REFUSALS:
             energy = np.nan
         if energy != energy:  # refused
-            energy = self._again(entries.kinetic_energy, (choice, 1), (), positions=positions, velocities=velocities)
+            energy = self._again(entries.kinetic_energy, (subset, 1), (), positions=positions, velocities=velocities)
         return energy
 
     def compute_potential_energy(self, positions: ArrayLike, bodies: Bodies = None) -> float:
-        """Potential energy of gravity and of the joint springs at given positions [J]; the held state stays."""
+        """Potential energy of gravity and of the joint springs at given positions [J]; the current state stays."""
         w = self._ready or self._workspace()
-        choice = w.all_bodies if bodies is None else self._choice(bodies)
+        subset = w.all_bodies if bodies is None else self._subset(bodies)
         try:
-            energy = entries.potential_energy.call(w.tree, w.data, choice, 1, positions)
+            energy = entries.potential_energy.call(w.tree, w.data, subset, 1, positions)
         except REFUSALS:
             energy = np.nan
         if energy != energy:  # refused
-            energy = self._again(entries.potential_energy, (choice, 1), (), positions=positions)
+            energy = self._again(entries.potential_energy, (subset, 1), (), positions=positions)
         return energy

@@ -50,12 +50,12 @@ class CentroidalDerivatives(NamedTuple):
 
 
 class SkeletonMotionDerivatives(SkeletonMatrices):
-    """Derivatives of motion at the held state, and at states given as arguments."""
+    """Derivatives of motion at the current state, and at states given as arguments."""
 
     # Motion of points ------------------------------------------------------------------------------------
 
     def velocity_derivatives(self, node: Any, offset: ArrayLike = ORIGIN) -> VelocityDerivatives:
-        """Derivatives of the velocity [w; v] of a point of a node, world axes, at the held state.
+        """Derivatives of the velocity [w; v] of a point of a node, world axes, at the current state.
 
         Args:
             node: a body, its name or its index, or a frame fixed to a body.
@@ -77,7 +77,7 @@ class SkeletonMotionDerivatives(SkeletonMatrices):
     def compute_velocity_derivatives(
         self, positions: ArrayLike, velocities: ArrayLike, node: Any, offset: ArrayLike = ORIGIN
     ) -> VelocityDerivatives:
-        """`velocity_derivatives` of a given state; the held state stays."""
+        """`velocity_derivatives` of a given state; the current state stays."""
         D = self._velocity(self._place_of(node, offset), positions, velocities)
         return VelocityDerivatives(D[0], D[1])
 
@@ -97,7 +97,7 @@ class SkeletonMotionDerivatives(SkeletonMatrices):
     def acceleration_derivatives(
         self, node: Any, offset: ArrayLike = ORIGIN, spatial: bool = False
     ) -> AccelerationDerivatives:
-        """Derivatives of the acceleration [wdot; a] of a point of a node, world axes, at the held state.
+        """Derivatives of the acceleration [wdot; a] of a point of a node, world axes, at the current state.
 
         Args:
             node: a body, its name or its index, or a frame fixed to a body.
@@ -128,7 +128,7 @@ class SkeletonMotionDerivatives(SkeletonMatrices):
         offset: ArrayLike = ORIGIN,
         spatial: bool = False,
     ) -> AccelerationDerivatives:
-        """`acceleration_derivatives` of a given state and acceleration; the held state stays."""
+        """`acceleration_derivatives` of a given state and acceleration; the current state stays."""
         place = self._place_of(node, offset)
         D = self._acceleration(place, self._classic(spatial), positions, velocities, accelerations)
         return AccelerationDerivatives(D[0], D[1], D[2])
@@ -151,7 +151,7 @@ class SkeletonMotionDerivatives(SkeletonMatrices):
         return D
 
     def jacobian_hessian(self, node: Any, offset: ArrayLike = ORIGIN) -> Array:
-        """H (6, dofs, dofs) of a point of a node: H[:, k, j] = dJ[:, k] / dq_j, world axes, at the held positions.
+        """H (6, dofs, dofs) of a point of a node: H[:, k, j] = dJ[:, k] / dq_j, world axes, at the current positions.
 
         J is the point's [angular; linear] Jacobian in world axes, and moves with the node. Then dJ/dt = H u. Along
         coordinates of ball and free joints, whose moves do not commute, H[:, k, j] and H[:, j, k] differ also in
@@ -169,7 +169,7 @@ class SkeletonMotionDerivatives(SkeletonMatrices):
         return self._result(OF_POSITIONS, ("jacobian_hessian", place), lambda: self._hessian(place, d.q)).copy()
 
     def compute_jacobian_hessian(self, positions: ArrayLike, node: Any, offset: ArrayLike = ORIGIN) -> Array:
-        """`jacobian_hessian` at given positions; the held state stays."""
+        """`jacobian_hessian` at given positions; the current state stays."""
         return self._hessian(self._place_of(node, offset), positions)
 
     def _hessian(self, place: Place, q: ArrayLike) -> Array:
@@ -188,7 +188,7 @@ class SkeletonMotionDerivatives(SkeletonMatrices):
     # Momentum --------------------------------------------------------------------------------------------
 
     def centroidal_momentum_derivatives(self) -> CentroidalDerivatives:
-        """Derivatives of the momentum h about the centre of mass, world axes, and of its rate, at the held state.
+        """Derivatives of the momentum h about the centre of mass, world axes, and of its rate, at the current state.
 
         hdot = A udot + Adot u is what motion needs of outer forces, gravity included; it is no result of them.
         The same quantities as Pinocchio's computeCentroidalDynamicsDerivatives, [angular; linear].
@@ -208,7 +208,7 @@ class SkeletonMotionDerivatives(SkeletonMatrices):
     def compute_centroidal_momentum_derivatives(
         self, positions: ArrayLike, velocities: ArrayLike, accelerations: ArrayLike
     ) -> CentroidalDerivatives:
-        """`centroidal_momentum_derivatives` of a given state and acceleration; the held state stays."""
+        """`centroidal_momentum_derivatives` of a given state and acceleration; the current state stays."""
         D = self._centroidal(positions, velocities, accelerations)
         return CentroidalDerivatives(D[0], D[1], D[2], D[3])
 

@@ -17,7 +17,7 @@ from kido.skeleton.results.selections import NOTHING
 from kido.skeleton.state.subsets import Dofs, indices_of
 from kido.tree.nodes import NODES
 
-_MOST_LISTS = 200  # that are kept
+_MAX_LISTS = 200  # that are kept
 _BODIES = ("BodyNode", "SoftBodyNode")  # nodes whose place on their link is structure
 
 
@@ -85,7 +85,7 @@ class SkeletonNodeLists(SkeletonImpulses):
 
     def _new_nodes(self, key: tuple[Any, ...], links: tuple[int, ...], meet: bool) -> Struct:
         kept = [k for k in self._selections if isinstance(k, tuple) and k[0] in ("nodes", "nodes of bodies")]
-        if len(kept) >= _MOST_LISTS:
+        if len(kept) >= _MAX_LISTS:
             for old in kept:
                 del self._selections[old]
         made = nodes_container(self._tree.parent, links, meet)  # type: ignore[union-attr]

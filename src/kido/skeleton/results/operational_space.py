@@ -18,7 +18,7 @@ from kido.skeleton.results.selections import NOTHING
 from kido.skeleton.state.subsets import Dofs
 
 _ROWS = {"all": (0, 6), "angular": (0, 3), "linear": (3, 3)}
-_SHARE = 1e-10  # of the largest eigenvalue of a compliance, below which a direction does not move at all
+_COMPLIANCE_TOLERANCE = 1e-10  # of the largest eigenvalue of a compliance, below which a direction does not move at all
 
 
 class SkeletonOperationalSpace(SkeletonArticulated):
@@ -59,7 +59,7 @@ class SkeletonOperationalSpace(SkeletonArticulated):
     def operational_space_compliance(
         self, nodes: Any, offsets: ArrayLike | None = None, rows: str = "all", prescribed: Dofs | None = None
     ) -> Array:
-        """Lambda^-1 = J M^-1 J^T (rows, rows), symmetric, of the held positions: accelerations by unit forces.
+        """Lambda^-1 = J M^-1 J^T (rows, rows), symmetric, of the current positions: accelerations by unit forces.
 
         O(n + m d + m^2) for m nodes at depth d; J and M are not formed.
 
@@ -79,7 +79,7 @@ class SkeletonOperationalSpace(SkeletonArticulated):
         rows: str = "all",
         prescribed: Dofs | None = None,
     ) -> Array:
-        """`operational_space_compliance` at given positions; the held state stays."""
+        """`operational_space_compliance` at given positions; the current state stays."""
         return self._compliance(nodes, offsets, rows, prescribed, positions)
 
     def _compliance(self, nodes: Any, offsets: Any, rows: str, prescribed: Any, positions: ArrayLike | None) -> Array:
@@ -99,7 +99,7 @@ class SkeletonOperationalSpace(SkeletonArticulated):
         damping: float = 0.0,
         prescribed: Dofs | None = None,
     ) -> Array:
-        """Lambda (rows, rows), symmetric, of the held positions: the inertia that forces on the nodes feel.
+        """Lambda (rows, rows), symmetric, of the current positions: the inertia that forces on the nodes feel.
 
         Args:
             nodes, offsets, rows, damping, prescribed: see the class.
@@ -118,7 +118,7 @@ class SkeletonOperationalSpace(SkeletonArticulated):
         damping: float = 0.0,
         prescribed: Dofs | None = None,
     ) -> Array:
-        """`operational_space_inertia` at given positions; the held state stays."""
+        """`operational_space_inertia` at given positions; the current state stays."""
         return self._inertia(nodes, offsets, rows, damping, prescribed, positions)
 
     def _inertia(
@@ -142,7 +142,7 @@ class SkeletonOperationalSpace(SkeletonArticulated):
         damping: float = 0.0,
         prescribed: Dofs | None = None,
     ) -> Array:
-        """Jbar = M^-1 J^T Lambda (dofs, rows) of the held positions; J Jbar = 1 where the nodes move independently.
+        """Jbar = M^-1 J^T Lambda (dofs, rows) of the current positions; J Jbar = 1 where the nodes move independently.
 
         Of all velocities that give the nodes theirs, Jbar v has the least kinetic energy; joint forces
         (1 - J^T Jbar^T) T do not accelerate the nodes. Rows of prescribed coordinates are zero.
@@ -162,7 +162,7 @@ class SkeletonOperationalSpace(SkeletonArticulated):
     def node_responses(
         self, nodes: Any, offsets: ArrayLike | None = None, rows: str = "all", prescribed: Dofs | None = None
     ) -> Array:
-        """M^-1 J^T (dofs, rows) of the held positions: velocity changes by unit impulses on the nodes.
+        """M^-1 J^T (dofs, rows) of the current positions: velocity changes by unit impulses on the nodes.
 
         Args:
             nodes, offsets, rows, prescribed: see the class.
@@ -177,7 +177,7 @@ class SkeletonOperationalSpace(SkeletonArticulated):
         d = self._with_transforms()
         J, Y = empty((2, 6 * len(w.link), n))
         flat = J.reshape(-1), Y.reshape(-1)
-        self._check_pivot(self._of_held(entries.node_responses, d, w.address, 0, flags, NOTHING, *flat))
+        self._check_pivot(self._of_current(entries.node_responses, d, w.address, 0, flags, NOTHING, *flat))
         return J, Y
 
     # Accelerations and forces ----------------------------------------------------------------------------
@@ -200,7 +200,7 @@ class SkeletonOperationalSpace(SkeletonArticulated):
     def operational_space_velocity_product(
         self, nodes: Any, offsets: ArrayLike | None = None, rows: str = "all"
     ) -> Array:
-        """Jdot u (rows,): [angular; classic linear] acceleration of the nodes at zero udot, of the held state, O(n).
+        """Jdot u (rows,): [angular; classic linear] acceleration of the nodes at zero udot, of the current state, O(n).
 
         Args:
             nodes, offsets, rows: see the class.
@@ -216,7 +216,7 @@ class SkeletonOperationalSpace(SkeletonArticulated):
         offsets: ArrayLike | None = None,
         rows: str = "all",
     ) -> Array:
-        """`operational_space_velocity_product` of a given state; the held state stays."""
+        """`operational_space_velocity_product` of a given state; the current state stays."""
         first, count = self._row_range(rows)
         w, zero = self._nodes(nodes, offsets, False), np.zeros(len(self._dofs))
         A = self._node_accelerations(w, None, positions, velocities, zero, zero, False)
@@ -230,7 +230,7 @@ class SkeletonOperationalSpace(SkeletonArticulated):
         damping: float = 0.0,
         prescribed: Dofs | None = None,
     ) -> Array:
-        """mu (rows,) of F = Lambda xdd + mu, of the held state: what holds the nodes against gravity and velocities.
+        """mu (rows,) of F = Lambda xdd + mu, of the current state: what holds the nodes against gravity and velocities.
 
         mu = Lambda (J M^-1 C - Jdot u) is -Lambda times the nodes' accelerations without joint forces, which forward
         dynamics has in O(n). Prescribed coordinates do not accelerate. External forces are no part of it.
@@ -251,7 +251,7 @@ class SkeletonOperationalSpace(SkeletonArticulated):
         damping: float = 0.0,
         prescribed: Dofs | None = None,
     ) -> Array:
-        """`operational_space_bias` of a given state; the held state stays."""
+        """`operational_space_bias` of a given state; the current state stays."""
         first, count = self._row_range(rows)
         w, zero = self._nodes(nodes, offsets, False), np.zeros(len(self._dofs))
         A = self._node_accelerations(w, prescribed, positions, velocities, zero, zero, True)
@@ -259,7 +259,7 @@ class SkeletonOperationalSpace(SkeletonArticulated):
         return -inertia @ A[:, first : first + count].reshape(-1)
 
     def joint_forces_of_wrenches(self, nodes: Any, wrenches: ArrayLike, offsets: ArrayLike | None = None) -> Array:
-        """J^T f (dofs,): joint forces that do what wrenches on nodes do, of the held positions; O(n), without J.
+        """J^T f (dofs,): joint forces that do what wrenches on nodes do, of the current positions; O(n), without J.
 
         Args:
             nodes, offsets: see the class.
@@ -281,7 +281,7 @@ class SkeletonOperationalSpace(SkeletonArticulated):
                 f"skeleton {self.name!r}: wrenches: expected finite numbers of shape {shape}, got {wrenches!r}"
             )
         d, out = self._with_transforms(), empty(len(self._dofs))
-        self._of_held(entries.gather_wrenches, d, w.address, 0, NOTHING, np.ascontiguousarray(given, float), out)
+        self._of_current(entries.gather_wrenches, d, w.address, 0, NOTHING, np.ascontiguousarray(given, float), out)
         return out
 
 
@@ -294,6 +294,6 @@ def _pseudo_inverse(A: Array) -> Array:
     if not len(A):
         return np.zeros_like(A)
     values, vectors = np.linalg.eigh(A)
-    kept = values > _SHARE * max(float(values[-1]), 0.0)
+    kept = values > _COMPLIANCE_TOLERANCE * max(float(values[-1]), 0.0)
     V = vectors[:, kept]
     return (V / values[kept]) @ V.T

@@ -34,17 +34,17 @@ class SkeletonRegressors(SkeletonImpulses):
         return 10 * (len(self._bodies) if bodies is None else len(self._indices_of(bodies) or ()))
 
     def inverse_dynamics_regressor(self, bodies: Bodies = None) -> Array:
-        """Y (dofs, 10 bodies) with M udot + C(q, u) u + g(q) = Y pi of the held state and accelerations."""
+        """Y (dofs, 10 bodies) with M udot + C(q, u) u + g(q) = Y pi of the current state and accelerations."""
         d = self._with_accelerations()
         Y = empty((len(self._dofs), self._columns(bodies)))
         arguments = self._members(bodies), 0, NOTHING, NOTHING, NOTHING, Y
-        self._of_held(entries.torque_regressor, d, *arguments)
+        self._of_current(entries.torque_regressor, d, *arguments)
         return Y
 
     def compute_inverse_dynamics_regressor(
         self, positions: ArrayLike, velocities: ArrayLike, accelerations: ArrayLike, bodies: Bodies = None
     ) -> Array:
-        """Y (dofs, 10 bodies) with `inverse_dynamics` = Y pi of a given state; the held state stays.
+        """Y (dofs, 10 bodies) with `inverse_dynamics` = Y pi of a given state; the current state stays.
 
         With zero velocities and accelerations it is the regressor of `compute_gravity_forces`.
         """

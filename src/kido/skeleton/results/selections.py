@@ -18,13 +18,14 @@ from kido.skeleton.frames.jacobian_node import JacobianNode
 from kido.skeleton.results.workspace import Workspace
 from kido.skeleton.state.actuation import SkeletonActuation
 from kido.tree import data_for
-from kido.tree.selection import CHOICE, COLUMNS, MEMBERS, PATH, WIDE
+from kido.tree.nodes import WIDE
+from kido.tree.selection import COLUMNS, MEMBERS, PATH, SUBSET
 
 if TYPE_CHECKING:
     from kido.skeleton.body_node import BodyNode
 
 Bodies = Iterable[Any] | None  # BodyNodes, their names or indices; None: all
-_MOST_LISTS = 2000  # results for lists of bodies that are kept
+_MAX_LISTS = 2000  # results for lists of bodies that are kept
 NOTHING = np.zeros(0)  # stands for the state where a kernel takes the held one
 Place = tuple[int, float, float, float]  # address of the path to a link, and a point in the link's axes
 
@@ -69,26 +70,26 @@ class SkeletonSelections(SkeletonActuation):
         """Keep what belongs to a list of bodies; of lists there may be any number, so earlier ones go."""
         table = self._selections
         count = table.get("lists kept", 0) + 1
-        if count > _MOST_LISTS:
+        if count > _MAX_LISTS:
             old = [
                 k
                 for k in table
-                if isinstance(k, tuple) and k[0] in ("bodies", "choice", "members") and k[1] is not None
+                if isinstance(k, tuple) and k[0] in ("bodies", "subset", "members") and k[1] is not None
             ]
             table["retired"] = [table.pop(k) for k in old]  # the call that is going on may hold their addresses
             count = 1
         table["lists kept"] = count
         table[key] = made
 
-    def _choice(self, bodies: Bodies) -> int:
+    def _subset(self, bodies: Bodies) -> int:
         """Address of the inertias of chosen bodies by link."""
-        key = ("choice", None if bodies is None else self._indices_of(bodies))
-        return (self._selections.get(key) or self._new_choice(key)).address
+        key = ("subset", None if bodies is None else self._indices_of(bodies))
+        return (self._selections.get(key) or self._new_subset(key)).address
 
-    def _new_choice(self, key: tuple[str, tuple[int, ...] | None]) -> Struct:
+    def _new_subset(self, key: tuple[str, tuple[int, ...] | None]) -> Struct:
         self._compiled()
         links = self._links
-        made = CHOICE(bodies=len(links.top))  # type: ignore[union-attr]
+        made = SUBSET(bodies=len(links.top))  # type: ignore[union-attr]
         if key[1] is None:
             tree: Any = self._tree
             made.inertia[:] = np.column_stack([tree.mass, tree.mass[:, None] * tree.com, tree.inertia])
@@ -216,7 +217,7 @@ class SkeletonSelections(SkeletonActuation):
         self._ready = Workspace(
             self._tree.address,  # type: ignore[union-attr]
             self._scratch.address,
-            self._choice(None),
+            self._subset(None),
             len(self._bodies),
             len(self._dofs),
         )
@@ -251,8 +252,8 @@ class SkeletonSelections(SkeletonActuation):
         w = self._workspace()
         return entry(w.tree, w.data, *first, *vectors, *out)
 
-    def _of_held(self, entry: Any, d: Struct, *arguments: Any) -> int:
-        """Call an entry on the held state: (tree, data, *arguments)."""
+    def _of_current(self, entry: Any, d: Struct, *arguments: Any) -> int:
+        """Call an entry on the current state: (tree, data, *arguments)."""
         return entry.call(self._tree.address, d.address, *arguments)  # type: ignore[union-attr]
 
 

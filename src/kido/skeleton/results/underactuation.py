@@ -19,7 +19,8 @@ from kido.skeleton.state.subsets import Dofs, indices_of
 if TYPE_CHECKING:
     from kido.skeleton.skeleton import Skeleton
 
-_WEAK = 1e-9  # share of the largest singular value below which passive coordinates are not coupled to active ones
+# Share of the largest singular value below which passive coordinates are not coupled to active ones.
+_COUPLING_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +133,7 @@ class ActivePassiveSplit:
         if not len(self.passive):
             return True
         sigma = np.linalg.svd(self.M_ap, compute_uv=False)
-        return bool(sigma[-1] > _WEAK * max(sigma[0], np.abs(self.M_pp).max()))
+        return bool(sigma[-1] > _COUPLING_TOLERANCE * max(sigma[0], np.abs(self.M_pp).max()))
 
     def non_collocated_accelerations(
         self, passive_accelerations: ArrayLike, passive_forces: ArrayLike | None = None, damping: float = 0.0
@@ -172,10 +173,10 @@ class ActivePassiveSplit:
 
 
 class SkeletonUnderactuation(SkeletonOperationalSpace):
-    """Splits of the held state and of given ones."""
+    """Splits of the current state and of given ones."""
 
     def active_passive_split(self: Skeleton, active: Dofs | None = None) -> ActivePassiveSplit:  # type: ignore[misc]
-        """The equations of motion of the held state, by active and passive coordinates.
+        """The equations of motion of the current state, by active and passive coordinates.
 
         Args:
             active: the active coordinates, named as for `get_positions`; all others are then passive. None: by
@@ -193,7 +194,7 @@ class SkeletonUnderactuation(SkeletonOperationalSpace):
         velocities: ArrayLike,
         active: Dofs | None = None,
     ) -> ActivePassiveSplit:
-        """`active_passive_split` of a given state; the held state stays."""
+        """`active_passive_split` of a given state; the current state stays."""
         parts = _parts(self, active)
         M = self.compute_mass_matrix(positions)
         return _split(parts, M, self.compute_coriolis_and_gravity_forces(positions, velocities))

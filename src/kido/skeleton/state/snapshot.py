@@ -111,7 +111,7 @@ class Snapshot(ABC):
     @staticmethod
     def _settle(skeleton: Skeleton) -> None:
         """Nothing that was computed before counts any more."""
-        skeleton._forget()
+        skeleton._invalidate()
 
     def _checked(self, label: str, now: dict[str, Any], what: str) -> dict[str, Any]:
         """The values for a thing, decoded, and of the classes and sizes of those that it has now."""

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from kido.errors import ModelError, StateError
 from kido.jit import REFUSALS
-from kido.kernels import held
+from kido.kernels import current
 from kido.math.transform import as_numbers, as_vector
 from kido.skeleton.arrays import (
     ACCELERATIONS,
@@ -38,10 +38,10 @@ _KEPT_AFTER = {
     "tau": (TRANSFORMS | VELOCITIES | ACCELERATIONS | MASS_MATRIX, OF_FORCES),
 }
 _SETTERS = {
-    "q": (held.set_positions, _KEPT_AFTER["q"][0], _KEPT_AFTER["q"][1:]),
-    "u": (held.set_velocities, _KEPT_AFTER["u"][0], _KEPT_AFTER["u"][1:]),
-    "udot": (held.set_accelerations, _KEPT_AFTER["udot"][0], _KEPT_AFTER["udot"][1:]),
-    "tau": (held.set_forces, _KEPT_AFTER["tau"][0], _KEPT_AFTER["tau"][1:]),
+    "q": (current.set_positions, _KEPT_AFTER["q"][0], _KEPT_AFTER["q"][1:]),
+    "u": (current.set_velocities, _KEPT_AFTER["u"][0], _KEPT_AFTER["u"][1:]),
+    "udot": (current.set_accelerations, _KEPT_AFTER["udot"][0], _KEPT_AFTER["udot"][1:]),
+    "tau": (current.set_forces, _KEPT_AFTER["tau"][0], _KEPT_AFTER["tau"][1:]),
 }
 _NAMES = {"q": "positions", "u": "velocities", "udot": "accelerations", "tau": "forces"}
 
@@ -78,24 +78,24 @@ class SkeletonState(SkeletonArrays):
         if self._world is not None:
             raise ModelError(f"skeleton {self.name!r} is in world {self._world.name!r}: set the world's gravity")
         self._gravity[:] = as_vector(value, f"skeleton {self.name!r}: gravity")
-        self._forget(TRANSFORMS | VELOCITIES | MASS_MATRIX)
+        self._invalidate(TRANSFORMS | VELOCITIES | MASS_MATRIX)
 
     def _get(self, field: str) -> Array:
         return getattr(self._compiled(), field).copy()
 
     def _set(self, field: str, value: ArrayLike) -> None:
-        tree, data = self._held or self._hold()
+        tree, data = self._current or self._hold()
         entry, kept, tables = _SETTERS[field]
         try:
             status = entry.call(tree, data, value)
         except REFUSALS:
-            status = held.REFUSED
-        if status == held.REFUSED:
+            status = current.REFUSED
+        if status == current.REFUSED:
             source = self._vector(value, self.num_dofs, _NAMES[field])
             status = entry(tree, data, source)
-            if status == held.REFUSED:
+            if status == current.REFUSED:
                 self._raise_not_finite(_NAMES[field], source)
-        if status == held.CHANGED:
+        if status == current.CHANGED:
             self._fresh &= kept
             results = self._results
             for table in tables:
@@ -103,14 +103,14 @@ class SkeletonState(SkeletonArrays):
 
     def _set_number(self, field: str, k: int, value: Any) -> bool:
         """Set a coordinate's number, unless it is none or not finite; says whether it did."""
-        tree, data = self._held or self._hold()
+        tree, data = self._current or self._hold()
         try:
-            status = held.set_number.call(tree, data, STATE_FIELDS.index(field), k, value)
+            status = current.set_number.call(tree, data, STATE_FIELDS.index(field), k, value)
         except REFUSALS:
             return False
-        if status == held.CHANGED:
+        if status == current.CHANGED:
             self._stale_results(*_KEPT_AFTER[field])
-        return status != held.REFUSED
+        return status != current.REFUSED
 
     def _set_part(self, field: str, part: slice, value: ArrayLike, what: str) -> None:
         whole = self._get(field)

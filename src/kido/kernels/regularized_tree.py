@@ -1,0 +1,246 @@
+"""A tree whose bodies and coordinates are held by linear laws: one articulated-body sweep, whatever their number.
+
+Impulses [moment; force] on body i that fall with its change of velocity V_i, as those of contacts do in a step of
+Newton's method, are z_i - G_i V_i, and those on coordinate k are r_k - g_k s_k. With J_i the Jacobian of body i,
+
+    (M + sum_i J_i^T G_i J_i + diag g) s = r + sum_i J_i^T z_i
+
+has the structure of the mass matrix of the same tree with the inertias I_i + G_i, so that the articulated-body
+recursion solves it in O(n). G_i need not be symmetric, as where friction slides: then the elimination has a row
+L = H^T Q beside its column Q H,
+
+    Q <- Q - Q H (H^T Q) / D,    z <- z - Q H (r + H^T z) / D,    D = H^T Q H + g + implicit damping and springs
+
+Bodies that are not held, nor carry one that is, take no part: the predict stage's elimination has what they weigh.
+Needs transforms, and P, U and Dinv of `articulated_inertias`. Source: Featherstone 1983; Castro,
+Permenter and Han 2022 for contact as a regularized law in Newton's method; the sweep with contact inertias is our own.
+"""
+
+from __future__ import annotations
+
+from kido.jit import Struct, floats, inlined, integers, kernel
+from kido.kernels.inertia import add_shifted, deflate, inertia_of, read_inertia
+from kido.kernels.inverse_dynamics import column_dot
+from kido.math.so3 import cross
+
+
+class REGULARIZED(Struct):
+    place = integers(4, doc="addresses of TREE, DATA, COLLISION and ROW_ORIGINS")
+    held = integers("bodies", doc="1: the body, its joint or one below it is held, so that it takes part")
+    chain = integers("bodies", doc="bodies of each tree that take part, from its first body's entry on, ascending")
+    P = floats("bodies", 21, doc="inertia of a body with all that hangs on it and takes no part")
+    gain = floats("bodies", 36, doc="G of each body, row after row: impulse taken per change of velocity")
+    pull = floats("bodies", 6, unit="N m s, N s", doc="z of each body")
+    Q = floats("bodies", 36, doc="articulated inertia with G, row after row")
+    z = floats("bodies", 6, unit="N m s, N s", doc="articulated impulse")
+    V = floats("bodies", 6, unit="rad/s, m/s", doc="change of velocity, about the body's origin")
+    L = floats("dofs", 6, doc="H^T Q of each coordinate, after those above it are eliminated")
+    Dinv = floats("dofs", doc="inverse of the coordinate's own inertia; 0: prescribed")
+    e = floats("dofs", doc="the coordinate's own share of s")
+    s = floats("dofs", doc="change of velocity of each coordinate")
+    joint_gain = floats("dofs", doc="g of each coordinate")
+    joint_pull = floats("dofs", doc="r of each coordinate")
+
+
+@kernel
+def deactivate(t, y, first, last):
+    """No body of a tree takes part."""
+    for i in range(first, last):
+        y.held[i] = 0
+
+
+@kernel
+def release_tree(t, y, first, number):
+    """Nothing holds the bodies in the list, and their coordinates."""
+    for n in range(first, first + number):
+        i = y.chain[n]
+        for j in range(36):
+            y.gain[i, j] = 0.0
+        for j in range(6):
+            y.pull[i, j] = 0.0
+        for k in range(t.first_dof[i], t.first_dof[i + 1]):
+            y.joint_gain[k] = 0.0
+            y.joint_pull[k] = 0.0
+
+
+@kernel
+def hold_body(t, y, i, first):
+    """Note that a body, or its joint, is held: it and those above it take part in the sweep."""
+    while i >= first and y.held[i] == 0:
+        y.held[i] = 1
+        i = t.parent[i]
+
+
+@kernel
+def list_held(t, d, y, first, last):
+    """List the bodies that take part, with the inertias of all that hangs on them and does not.
+
+    Needs P, U and Dinv of `articulated_inertias`. Returns their number.
+    """
+    number = 0
+    for i in range(first, last):
+        if y.held[i] != 0:
+            y.chain[first + number] = i
+            number += 1
+            c0, c1, c2 = d.mc[i, 0], d.mc[i, 1], d.mc[i, 2]
+            m = t.mass[i]
+            P = y.P
+            P[i, 0], P[i, 1], P[i, 2], P[i, 3], P[i, 4], P[i, 5] = inertia_of(d, i)
+            P[i, 6], P[i, 7], P[i, 8] = 0.0, -c2, c1
+            P[i, 9], P[i, 10], P[i, 11] = c2, 0.0, -c0
+            P[i, 12], P[i, 13], P[i, 14] = -c1, c0, 0.0
+            P[i, 15], P[i, 16], P[i, 17], P[i, 18], P[i, 19], P[i, 20] = m, 0.0, 0.0, m, 0.0, m
+        elif t.parent[i] >= first and y.held[t.parent[i]] != 0:
+            P = read_inertia(d, i)
+            for k in range(t.first_dof[i + 1] - 1, t.first_dof[i] - 1, -1):
+                P = deflate(P, d.U[k, 0], d.U[k, 1], d.U[k, 2], d.U[k, 3], d.U[k, 4], d.U[k, 5], d.Dinv[k])
+            add_shifted(y, t.parent[i], P, d.l[i, 0], d.l[i, 1], d.l[i, 2])
+    return number
+
+
+@inlined
+def start_held(y, i):
+    """Q and z of a body without those below it that take part."""
+    P, Q, G = y.P, y.Q, y.gain
+    for a in range(3):
+        Q[i, 6 * a + 3] = P[i, 6 + 3 * a] + G[i, 6 * a + 3]
+        Q[i, 6 * a + 4] = P[i, 7 + 3 * a] + G[i, 6 * a + 4]
+        Q[i, 6 * a + 5] = P[i, 8 + 3 * a] + G[i, 6 * a + 5]
+        Q[i, 18 + a] = P[i, 6 + 3 * a] + G[i, 18 + a]
+        Q[i, 24 + a] = P[i, 7 + 3 * a] + G[i, 24 + a]
+        Q[i, 30 + a] = P[i, 8 + 3 * a] + G[i, 30 + a]
+    Q[i, 0], Q[i, 1], Q[i, 2] = P[i, 0] + G[i, 0], P[i, 1] + G[i, 1], P[i, 2] + G[i, 2]
+    Q[i, 6], Q[i, 7], Q[i, 8] = P[i, 1] + G[i, 6], P[i, 3] + G[i, 7], P[i, 4] + G[i, 8]
+    Q[i, 12], Q[i, 13], Q[i, 14] = P[i, 2] + G[i, 12], P[i, 4] + G[i, 13], P[i, 5] + G[i, 14]
+    Q[i, 21], Q[i, 22], Q[i, 23] = P[i, 15] + G[i, 21], P[i, 16] + G[i, 22], P[i, 17] + G[i, 23]
+    Q[i, 27], Q[i, 28], Q[i, 29] = P[i, 16] + G[i, 27], P[i, 18] + G[i, 28], P[i, 19] + G[i, 29]
+    Q[i, 33], Q[i, 34], Q[i, 35] = P[i, 17] + G[i, 33], P[i, 19] + G[i, 34], P[i, 20] + G[i, 35]
+    for j in range(6):
+        y.z[i, j] = y.pull[i, j]
+
+
+@inlined
+def held_row(Q, i, r, h0, h1, h2, h3, h4, h5):
+    """Row r of Q times a motion."""
+    a = 6 * r
+    x = Q[i, a] * h0 + Q[i, a + 1] * h1 + Q[i, a + 2] * h2
+    return x + (Q[i, a + 3] * h3 + Q[i, a + 4] * h4 + Q[i, a + 5] * h5)
+
+
+@inlined
+def held_column(Q, i, a, h0, h1, h2, h3, h4, h5):
+    """A motion times column a of Q."""
+    x = h0 * Q[i, a] + h1 * Q[i, a + 6] + h2 * Q[i, a + 12]
+    return x + (h3 * Q[i, a + 18] + h4 * Q[i, a + 24] + h5 * Q[i, a + 30])
+
+
+@inlined
+def eliminate_held(t, d, y, i, k, h):
+    """Take coordinate k out of Q and z of its body."""
+    Q, z, L = y.Q, y.z, y.L
+    h0, h1, h2, h3, h4, h5 = d.H[k, 0], d.H[k, 1], d.H[k, 2], d.H[k, 3], d.H[k, 4], d.H[k, 5]
+    u0 = held_row(Q, i, 0, h0, h1, h2, h3, h4, h5)
+    u1 = held_row(Q, i, 1, h0, h1, h2, h3, h4, h5)
+    u2 = held_row(Q, i, 2, h0, h1, h2, h3, h4, h5)
+    u3 = held_row(Q, i, 3, h0, h1, h2, h3, h4, h5)
+    u4 = held_row(Q, i, 4, h0, h1, h2, h3, h4, h5)
+    u5 = held_row(Q, i, 5, h0, h1, h2, h3, h4, h5)
+    for a in range(6):
+        L[k, a] = held_column(Q, i, a, h0, h1, h2, h3, h4, h5)
+    D = (h0 * u0 + h1 * u1 + h2 * u2) + (h3 * u3 + h4 * u4 + h5 * u5)
+    D += y.joint_gain[k] + h * (t.damping[k] + 0.25 * h * t.stiffness[k])
+    inverse = 1.0 / D
+    e = y.joint_pull[k] + column_dot(d, k, z[i, 0], z[i, 1], z[i, 2], z[i, 3], z[i, 4], z[i, 5])
+    e *= inverse
+    y.Dinv[k] = inverse
+    y.e[k] = e
+    z[i, 0] -= u0 * e
+    z[i, 1] -= u1 * e
+    z[i, 2] -= u2 * e
+    z[i, 3] -= u3 * e
+    z[i, 4] -= u4 * e
+    z[i, 5] -= u5 * e
+    u0 *= inverse
+    u1 *= inverse
+    u2 *= inverse
+    u3 *= inverse
+    u4 *= inverse
+    u5 *= inverse
+    for a in range(6):
+        x = L[k, a]
+        Q[i, a] -= u0 * x
+        Q[i, a + 6] -= u1 * x
+        Q[i, a + 12] -= u2 * x
+        Q[i, a + 18] -= u3 * x
+        Q[i, a + 24] -= u4 * x
+        Q[i, a + 30] -= u5 * x
+
+
+@inlined
+def hand_held_down(d, y, i, p):
+    """Q(p) += phi Q(i) phi*, z(p) += phi z(i), with l from the parent's origin to the body's."""
+    Q, z = y.Q, y.z
+    l0, l1, l2 = d.l[i, 0], d.l[i, 1], d.l[i, 2]
+    # phi = [[1, l~], [0, 1]]: rows first, moments += l x forces; then columns, by the same rule.
+    for a in range(6):
+        f0, f1, f2 = Q[i, a + 18], Q[i, a + 24], Q[i, a + 30]
+        Q[i, a] += l1 * f2 - l2 * f1
+        Q[i, a + 6] += l2 * f0 - l0 * f2
+        Q[i, a + 12] += l0 * f1 - l1 * f0
+    for r in range(6):
+        a = 6 * r
+        f0, f1, f2 = Q[i, a + 3], Q[i, a + 4], Q[i, a + 5]
+        Q[p, a] += Q[i, a] + (l1 * f2 - l2 * f1)
+        Q[p, a + 1] += Q[i, a + 1] + (l2 * f0 - l0 * f2)
+        Q[p, a + 2] += Q[i, a + 2] + (l0 * f1 - l1 * f0)
+        Q[p, a + 3] += f0
+        Q[p, a + 4] += f1
+        Q[p, a + 5] += f2
+    x0, x1, x2 = cross(l0, l1, l2, z[i, 3], z[i, 4], z[i, 5])
+    z[p, 0] += z[i, 0] + x0
+    z[p, 1] += z[i, 1] + x1
+    z[p, 2] += z[i, 2] + x2
+    z[p, 3] += z[i, 3]
+    z[p, 4] += z[i, 4]
+    z[p, 5] += z[i, 5]
+
+
+@inlined
+def held_motion(t, d, y, i, first):
+    """V of body i and s of its coordinates, from its parent's V."""
+    V, L = y.V, y.L
+    b0, b1, b2, b3, b4, b5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    p = t.parent[i]
+    if p >= first:
+        b0, b1, b2 = V[p, 0], V[p, 1], V[p, 2]
+        x, y1, z = cross(b0, b1, b2, d.l[i, 0], d.l[i, 1], d.l[i, 2])
+        b3, b4, b5 = V[p, 3] + x, V[p, 4] + y1, V[p, 5] + z
+    for k in range(t.first_dof[i], t.first_dof[i + 1]):
+        s = 0.0
+        if t.prescribed[k] == 0:
+            w = L[k, 0] * b0 + L[k, 1] * b1 + L[k, 2] * b2
+            s = y.e[k] - (w + (L[k, 3] * b3 + L[k, 4] * b4 + L[k, 5] * b5)) * y.Dinv[k]
+            b0 += d.H[k, 0] * s
+            b1 += d.H[k, 1] * s
+            b2 += d.H[k, 2] * s
+            b3 += d.H[k, 3] * s
+            b4 += d.H[k, 4] * s
+            b5 += d.H[k, 5] * s
+        y.s[k] = s
+    V[i, 0], V[i, 1], V[i, 2], V[i, 3], V[i, 4], V[i, 5] = b0, b1, b2, b3, b4, b5
+
+
+@kernel
+def solve_held_tree(t, d, y, first, number, h):
+    """Velocities s of the coordinates and V of the bodies in the list of a tree whose first body is `first`."""
+    for n in range(first, first + number):
+        start_held(y, y.chain[n])
+    for n in range(first + number - 1, first - 1, -1):
+        i = y.chain[n]
+        for k in range(t.first_dof[i + 1] - 1, t.first_dof[i] - 1, -1):
+            if t.prescribed[k] == 0:
+                eliminate_held(t, d, y, i, k, h)
+        if t.parent[i] >= first:
+            hand_held_down(d, y, i, t.parent[i])
+    for n in range(first, first + number):
+        held_motion(t, d, y, y.chain[n], first)

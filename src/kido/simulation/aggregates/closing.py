@@ -1,0 +1,189 @@
+"""Positions and velocities of skeletons with aggregates at the end of a step: see `kido.simulation.aggregates.motion`.
+
+What is of mid-step stays as it is: poses, columns and X of the end have containers of their own.
+"""
+
+from __future__ import annotations
+
+from kido.constraints.loop_solve import CLOSURE_TOLERANCE, OPEN_TOLERANCE
+from kido.dynamics.embedding.project_dependent import (
+    aggregate_transforms,
+    close_aggregate,
+    closing_direction,
+    closing_direction_again,
+    measure_aggregate,
+    misfit,
+    move_dependent,
+    openness,
+)
+from kido.dynamics.embedding.rows import aggregate_columns
+from kido.dynamics.embedding.solve import answer
+from kido.jit import kernel
+from kido.kernels.integration import advance
+from kido.kernels.kinematics import transforms
+from kido.simulation.aggregates.choose import reach
+from kido.simulation.aggregates.motion import implicit
+
+MAX_DEPENDENT_MOVE = 0.2  # [m or rad] most that dependent coordinates are moved by with all others
+FEW = 1e-6  # [m or rad] the same from which on rows reduced before the last move do for one more
+STILL, ROUNDS = 1e-11, 5  # share of the velocities by which dependent ones may be off; rounds to get there, at most
+
+
+@kernel
+def answer_off(t, d, lp, e, z, tree_index, u, h):
+    """Change velocities u of a tree by the impulse of its rows that changes dependent ones by xb at mid-step."""
+    begin, end = e.tree_item[tree_index], e.tree_item[tree_index + 1]
+    for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
+        z.loaded[k] = 0.0
+    for q in range(begin, end):
+        c = -1 - e.item[q]
+        if c >= 0:
+            for s in range(e.first_place[c], e.first_place[c + 1]):
+                z.loaded[e.dof[s]] = -implicit(t, e.dof[s], h) * e.xb[s]
+    answer(t, d, e, t.tree_body[tree_index], t.tree_body[tree_index + 1], begin, end, z.loaded, lp.kept_u)
+    for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
+        u[k] += lp.kept_u[k]
+
+
+@kernel
+def move_to_close(t, d, lp, y, e, end_d, end_e, z, tree_index, h):
+    """Positions of the end nearer to phi = 0, by the motion that takes least kinetic energy at mid-step."""
+    first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
+    transforms(t, end_d, first, last)
+    largest = 0.0
+    for q in range(e.tree_item[tree_index], e.tree_item[tree_index + 1]):
+        c = -1 - e.item[q]
+        if c >= 0:
+            measure_aggregate(end_d, lp, end_e, c)
+            closing_direction(end_d, lp, y, end_e, c)
+            for s in range(e.first_place[c], e.first_place[c + 1]):
+                e.xb[s] = end_e.xb[s] if e.role[s] < 0 else 0.0
+                largest = max(largest, abs(e.xb[s]))
+    if largest > CLOSURE_TOLERANCE and largest < MAX_DEPENDENT_MOVE:
+        for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
+            end_d.u[k] = 0.0
+        answer_off(t, d, lp, e, z, tree_index, end_d.u, h)
+        advance(t, end_d, first, last, 1.0)
+
+
+@kernel
+def take_poses_elsewhere(t, d, lp, e, end_d, tree_index):
+    """Poses of what does not move and constraints of a tree's aggregates hang on, for the data of the end."""
+    for q in range(e.tree_item[tree_index], e.tree_item[tree_index + 1]):
+        c = -1 - e.item[q]
+        if c >= 0:
+            for n in range(e.first_tie[c], e.first_tie[c + 1]):
+                for side in range(2):
+                    i = lp.body_a[e.tie[n]] if side == 0 else lp.body_b[e.tie[n]]
+                    if i >= 0 and t.tree_of_body[i] != tree_index:
+                        for k in range(9):
+                            end_d.R[i, k] = d.R[i, k]
+                        end_d.p[i, 0], end_d.p[i, 1], end_d.p[i, 2] = d.p[i, 0], d.p[i, 1], d.p[i, 2]
+
+
+@kernel
+def close_positions(t, d, lp, y, e, end_d, end_e, z, tree_index, h):
+    """Positions of a tree at the end of the step onto phi = 0; poses at the end go to the data of the end.
+
+    Returns:
+        The largest |phi| of all rows, those left out too, and whether the kept rows are closed.
+    """
+    for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
+        end_d.q[k] = d.q[k]
+    take_poses_elsewhere(t, d, lp, e, end_d, tree_index)
+    move_to_close(t, d, lp, y, e, end_d, end_e, z, tree_index, h)
+    worst, closed = 0.0, True
+    for q in range(e.tree_item[tree_index], e.tree_item[tree_index + 1]):
+        i = e.item[q]
+        if i >= 0:
+            transforms(t, end_d, i, i + 1)
+        else:
+            c = -1 - i
+            aggregate_transforms(t, end_d, end_e, c)
+            measure_aggregate(end_d, lp, end_e, c)
+            error = openness(lp, y, end_e, c, 0)
+            if error > CLOSURE_TOLERANCE and error < FEW:
+                closing_direction_again(lp, y, end_e, c)
+                move_dependent(t, end_d, lp, end_e, c)
+                error = openness(lp, y, end_e, c, 0)
+            if not error <= CLOSURE_TOLERANCE:
+                error = close_aggregate(t, end_d, lp, y, end_e, c, CLOSURE_TOLERANCE)
+            closed = closed and error <= OPEN_TOLERANCE
+            worst = max(worst, openness(lp, y, end_e, -1 - i, 1))
+    for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
+        d.q[k] = end_d.q[k]
+    return worst, closed
+
+
+@kernel
+def dependent_at_end(lp, e, end_d, end_e, tree_index):
+    """X of a tree's aggregates at the end of the step."""
+    for q in range(e.tree_item[tree_index], e.tree_item[tree_index + 1]):
+        c = -1 - e.item[q]
+        if c >= 0:
+            aggregate_columns(end_d, end_e, c)
+            end_e.largest[c] = reach(lp, end_e, c, end_d.u, 0.0)
+
+
+@kernel
+def off_at_end(e, end_e, c, u):
+    """xb = X(q_new) u_i - u_d of an aggregate: how far its dependent velocities are off. Returns the largest."""
+    place, rank, columns = e.first_place[c], e.rank[c], e.columns[c]
+    largest = 0.0
+    for s in range(place, e.first_place[c + 1]):
+        role = e.role[s]
+        e.xb[s] = 0.0
+        if role < 0:
+            value = -u[e.dof[s]]
+            X = e.X_at[c] + (-1 - role) * (columns + 1)
+            for a in range(columns):
+                value += end_e.X[X + a] * u[e.dof[place + e.solved[place + rank + a]]]
+            e.xb[s] = value
+            largest = max(largest, abs(value))
+    return largest
+
+
+@kernel
+def follow_independent(e, c, u):
+    """Take what `off_at_end` found into the dependent velocities."""
+    for s in range(e.first_place[c], e.first_place[c + 1]):
+        u[e.dof[s]] += e.xb[s]
+
+
+@kernel
+def misfit_at_end(lp, y, e, end_d, end_e, tree_index, u):
+    """Largest |G u| of a tree's rows that were left out, as `right` of their slots too."""
+    worst = 0.0
+    for q in range(e.tree_item[tree_index], e.tree_item[tree_index + 1]):
+        c = -1 - e.item[q]
+        if c >= 0:
+            left = 0.0
+            if e.rank[c] < e.first_row[c + 1] - e.first_row[c]:
+                for s in range(e.first_place[c], e.first_place[c + 1]):
+                    end_d.u[e.dof[s]] = u[e.dof[s]]
+                left, _ = misfit(end_d, lp, y, end_e, c)
+            for row in range(e.first_row[c], e.first_row[c + 1]):
+                lp.right[e.slot[row]] = left if e.pivot[row] < 0 else 0.0
+            worst = max(worst, left)
+    return worst
+
+
+@kernel
+def close_velocities(t, d, lp, y, e, end_d, end_e, z, tree_index, u, h):
+    """Velocities u of a tree at the end of the step onto G u = 0. Returns the largest |G u| of rows left out."""
+    dependent_at_end(lp, e, end_d, end_e, tree_index)
+    speed = 0.0
+    for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
+        speed = max(speed, abs(u[k]))
+    for round in range(ROUNDS + 1):
+        off = 0.0
+        for q in range(e.tree_item[tree_index], e.tree_item[tree_index + 1]):
+            if e.item[q] < 0:
+                off = max(off, off_at_end(e, end_e, -1 - e.item[q], u))
+        if not off > STILL * speed or round == ROUNDS:
+            break
+        answer_off(t, d, lp, e, z, tree_index, u, h)
+    for q in range(e.tree_item[tree_index], e.tree_item[tree_index + 1]):
+        if e.item[q] < 0:
+            follow_independent(e, -1 - e.item[q], u)
+    return misfit_at_end(lp, y, e, end_d, end_e, tree_index, u)

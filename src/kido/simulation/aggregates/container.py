@@ -1,0 +1,160 @@
+"""Which skeletons of a world have loops that are aggregates of their trees, and their containers."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kido.constraints.loop_schema import GROUPS, LOOPS
+from kido.dynamics.embedding.container import embed
+from kido.dynamics.embedding.schema import AGGREGATES, EMBEDDING
+from kido.dynamics.registry import AUTO
+from kido.dynamics.schema import DYNAMICS
+from kido.integrators import MoreauMidpoint
+from kido.jit import Struct
+from kido.joints import ActuatorType
+from kido.simulation.aggregates.answers import look_for_void_rows
+from kido.simulation.aggregates.schema import (
+    AGGREGATE_STEP,
+    DYNAMICS_AT,
+    EMBEDDING_AT,
+    END_DATA_AT,
+    END_EMBEDDING_AT,
+)
+from kido.tree.schema import DATA
+
+if TYPE_CHECKING:
+    from kido.constraints.constraint import Constraint
+    from kido.simulation.engine import Engine
+
+SAMPLES = 4  # positions at which rows that nothing moves are looked for
+MAX_PLACES, MAX_COLUMNS = 40, 12  # coordinates of an aggregate, and independent ones of them: what is larger costs more
+OWN_AT_END = ("S", "K", "X", "xb", "point", "A", "f", "h", "D", "g", "y", "w", "F", "P", "rest")
+# What the next step depends on; the rest of a partition follows.
+_KEPT = ("kept", "solved", "rank", "row_scale", "weak", "steep", "least", "largest", "lever")
+_KEPT_OF_STEP = ("anew",)
+
+
+class _Rows:
+    """What `embed` takes for a system: rows of a world's groups, by the slots that they have there.
+
+    Links of skeletons that do not move are the world to it.
+    """
+
+    def __init__(self, engine: Engine, loops: Struct, joined: list[Constraint], groups: np.ndarray):
+        tree = engine.tree
+        self.tree, self.constraints = tree, joined
+        self.loops = SimpleNamespace(**{name: getattr(loops, name) for name in LOOPS.arrays})
+        still = np.append(
+            tree.tree_mobile[tree.tree_of_body[: len(tree.parent)]] == 0, True
+        )  # the last one: of link -1
+        self.loops.body_a = np.where(still[loops.body_a], -1, loops.body_a)
+        self.loops.body_b = np.where(still[loops.body_b], -1, loops.body_b)
+        slots = int(loops.group_slot[loops.count[GROUPS]])
+        self._slots = [-1] * slots
+        for g in groups:
+            for s in range(int(loops.group_slot[g]), int(loops.group_slot[g + 1])):
+                self._slots[s] = int(loops.slot[s])
+
+
+class AggregateLoops:
+    """Containers of the aggregates of a world's skeletons.
+
+    Args:
+        engine: of the world.
+        loops: its LOOPS.
+        joined: the constraints that it holds.
+
+    Attributes:
+        container: AGGREGATE_STEP.
+        any: whether some skeleton has loops that may be aggregates.
+    """
+
+    def __init__(self, engine: Engine, loops: Struct, joined: list[Constraint]):
+        tree = engine.tree
+        groups = int(loops.count[GROUPS])
+        alone = np.array([g for g in range(groups) if _may_fit(engine, loops, g)], np.int64)
+        system: Any = _Rows(engine, loops, joined, alone)
+        self.embedding = embed(system)
+        fits = np.array([g for g in alone if self._fits(tree, loops, g)], np.int64)
+        if len(fits) < len(alone):
+            system = _Rows(engine, loops, joined, fits)
+            self.embedding = embed(system)
+        self.any = len(fits) > 0
+        if not self.any:
+            return
+        bodies, dofs = len(tree.parent), max(len(tree.body_of_dof), 1)
+        e = self.embedding
+        shared = {name: getattr(e, name) for name in EMBEDDING.arrays if name not in OWN_AT_END}
+        own = {name: np.zeros_like(getattr(e, name)) for name in OWN_AT_END}
+        self.end_embedding = EMBEDDING(**shared, **own)
+        self.end_data = DATA(**{name: np.zeros_like(getattr(engine.data, name)) for name in DATA.arrays})
+        self.dynamics = DYNAMICS(bodies=1, dofs=1, slots=max(len(system._slots), 1), rows=1)
+        self.container = AGGREGATE_STEP(groups=max(groups, 1), bodies=bodies, dofs=dofs, aggregates=len(e.parent))
+        self._look_for_void_rows(engine, loops)
+        self.container.fits[fits] = 1
+        self.container.anew[:] = 1
+        place = self.container.place
+        place[EMBEDDING_AT], place[DYNAMICS_AT] = e.address, self.dynamics.address
+        place[END_DATA_AT], place[END_EMBEDDING_AT] = self.end_data.address, self.end_embedding.address
+        for g in fits:
+            tree_index = int(loops.member[loops.group_member[g]])
+            mass = float(tree.mass[int(tree.tree_body[tree_index]) : int(tree.tree_body[tree_index + 1])].sum())
+            loops.compliance[g] = 1.0 / mass
+
+    def _look_for_void_rows(self, engine: Engine, loops: Struct) -> None:
+        """Count the rows of each aggregate that do not follow from others by the directions of all axes."""
+        kept = {name: getattr(loops, name).copy() for name in ("phi", "force", "point", "moment", "angle")}
+        e, void, random = self.embedding, np.ones(len(self.embedding.row), np.int64), np.random.default_rng(0)
+        for _ in range(SAMPLES):
+            self.end_data.q[:] = random.uniform(-1.0, 1.0, len(self.end_data.q))
+            look_for_void_rows(engine.tree.address, self.end_data.address, loops.address, e.address, void)
+        for name, values in kept.items():
+            getattr(loops, name)[:] = values
+        for c in range(int(e.count[AGGREGATES])):
+            rows = slice(int(e.first_row[c]), int(e.first_row[c + 1]))
+            self.container.wanted[c] = int((void[rows] == 0).sum())
+
+    def _fits(self, tree: Struct, loops: Struct, g: int) -> bool:
+        """Whether a group's rows are all of aggregates, and these small enough to cost less than elimination."""
+        e, tree_index, found = self.embedding, int(loops.member[loops.group_member[g]]), 0
+        items = e.item[int(e.tree_item[tree_index]) : int(e.tree_item[tree_index + 1])]
+        for c in (-1 - int(i) for i in items if i < 0):
+            places, rows = (int(first[c + 1] - first[c]) for first in (e.first_place, e.first_row))
+            found += rows
+            if places > MAX_PLACES or places - rows > MAX_COLUMNS:
+                return False
+        return found == int(loops.group_slot[g + 1] - loops.group_slot[g])  # others are within one link
+
+    def state(self) -> dict[str, Any]:
+        """What the next step depends on."""
+        state = {f"compound_{key}": getattr(self.embedding, key).copy() for key in _KEPT}
+        return state | {f"compound_{key}": getattr(self.container, key).copy() for key in _KEPT_OF_STEP}
+
+    def set_state(self, state: dict[str, Any]) -> bool:
+        """Restore what `state` returned. Returns False if it is of other aggregates, or of none: all is chosen anew."""
+        for holder, keys in ((self.embedding, _KEPT), (self.container, _KEPT_OF_STEP)):
+            for key in keys:
+                values = state.get(f"compound_{key}")
+                if values is None or np.shape(values) != getattr(holder, key).shape:
+                    self.container.anew[:] = 1
+                    return False
+        for holder, keys in ((self.embedding, _KEPT), (self.container, _KEPT_OF_STEP)):
+            for key in keys:
+                getattr(holder, key)[:] = state[f"compound_{key}"]
+        return True
+
+
+def _may_fit(engine: Engine, loops: Struct, g: int) -> bool:
+    """Whether a group is one skeleton whose coordinates all move by forces, in a world that steps by the midpoint."""
+    if engine.loop_solver not in (AUTO, "CE", "CE+TA") or engine.soft is not None:
+        return False
+    if not isinstance(engine.integrator, MoreauMidpoint) or loops.group_member[g + 1] - loops.group_member[g] != 1:
+        return False
+    tree, tree_index = engine.tree, int(loops.member[loops.group_member[g]])
+    dofs = slice(int(tree.tree_dof[tree_index]), int(tree.tree_dof[tree_index + 1]))
+    if tree.prescribed[dofs].any() or (tree.actuator[dofs] == ActuatorType.MIMIC).any():
+        return False
+    return bool(tree.mass[int(tree.tree_body[tree_index]) : int(tree.tree_body[tree_index + 1])].sum() > 0.0)

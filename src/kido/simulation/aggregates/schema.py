@@ -1,0 +1,21 @@
+"""What a world keeps of skeletons whose loops are aggregates of their trees (kido.simulation.aggregates)."""
+
+from __future__ import annotations
+
+from kido.jit import Struct, floats, integers
+
+# Entries of `place`: the aggregates, what their kernels read besides; data and aggregates at the end of a step.
+EMBEDDING_AT, DYNAMICS_AT, END_DATA_AT, END_EMBEDDING_AT = range(4)
+
+
+class AGGREGATE_STEP(Struct):
+    place = integers(4, doc="addresses of containers: EMBEDDING_AT ... END_EMBEDDING_AT")
+    fits = integers("groups", doc="1: the loops of the group's one skeleton may be aggregates")
+    anew = integers("groups", doc="1: partitions are to be chosen before the next step")
+    wanted = integers("aggregates", doc="rank of its rows wherever a position is not singular")
+    tau = floats("dofs", unit="N, N m", doc="joint forces of the step, springs and dampers of joints included")
+    loaded = floats("dofs", unit="N, N m", doc="work: the same with what else acts in a sweep")
+    product = floats("bodies", 6, unit="rad/s^2, m/s^2", doc="velocity products of the step about bodies' origins")
+    bias = floats("bodies", 6, unit="N m, N", doc="bodies' own bias wrenches less external ones")
+    force = floats("bodies", 6, unit="N m, N", doc="work: wrench that each body's motion takes")
+    reaction = floats("dofs", unit="N s, N m s", doc="generalized impulse of a group's rows in the step")

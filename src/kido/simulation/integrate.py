@@ -1,0 +1,264 @@
+"""Last stage of a step: new velocities and positions, impulses handed back, the report."""
+
+from __future__ import annotations
+
+from kido.collision.container import COLLISION, CONTACTS, PUSH
+from kido.constraints.contact import tangents
+from kido.constraints.row_origins import (
+    FROM_CONTACT,
+    FROM_FRICTION,
+    FROM_LIMIT,
+    FROM_MIMIC,
+    FROM_SERVO,
+    FROM_SPIN,
+    ROW_ORIGINS,
+)
+from kido.jit import LANES, call4, callback, kernel, view
+from kido.jit.team import share_out
+from kido.joints.kinds import FREE_MIXED
+from kido.kernels.free_lanes import FREE_LANES, NOT_FREE
+from kido.kernels.integration import advance
+from kido.kernels.responses import RESPONSES
+from kido.math.so3 import cross, rotate_inverse, rotation_vector_to_matrix
+from kido.simulation.correction import correction_energy, correction_share
+from kido.simulation.fast_bodies import is_fast, place_at_end
+from kido.simulation.free_bodies import gather_landing, land_together
+from kido.simulation.schema import (
+    BOUNCES,
+    COLLISION_AT,
+    CORRECTION_ENERGY,
+    DATA_AT,
+    DISSIPATION,
+    FALLBACKS,
+    INTEGRATE_SHARE,
+    ITERATIONS,
+    LOOP_CLOSE,
+    NUM_CONTACTS,
+    PENETRATION,
+    PROBLEM_AT,
+    RESIDUAL,
+    ROW_ORIGINS_AT,
+    SOFT_BALANCE,
+    STATUS,
+    TEAM_AT,
+    TREE_AT,
+    WORLD,
+)
+from kido.solvers.problem import (
+    AT_CAP,
+    BLOCKS,
+    BOUNDED,
+    PROBLEM,
+    TOTAL_BOUNCES,
+    TOTAL_FALLBACKS,
+    TOTAL_ITERATIONS,
+    TOTAL_POWER,
+    TOTAL_RESIDUAL,
+    TOTAL_STATUS,
+)
+from kido.solvers.rows import num_segments, segment
+from kido.tree.schema import DATA, TREE
+
+
+@kernel
+def return_impulses(c, pr, src):
+    """Impulses of blocks to the contacts (world axes, on body b) and joints they come from."""
+    for k in range(c.count[CONTACTS]):
+        c.impulse[k, 0], c.impulse[k, 1], c.impulse[k, 2] = 0.0, 0.0, 0.0
+        c.torque[k, 0], c.torque[k, 1], c.torque[k, 2] = 0.0, 0.0, 0.0
+    for k in range(src.limit_impulse.shape[0]):
+        src.limit_impulse[k] = 0.0
+        src.friction_impulse[k] = 0.0
+        src.actuator_impulse[k] = 0.0
+    for b in range(pr.count[BLOCKS]):
+        row, k = pr.row[b], src.index[b]
+        if src.origin[b] == FROM_CONTACT:
+            x, y, z = pr.impulse[row], pr.impulse[row + 1], pr.impulse[row + 2]
+            for r in range(3):
+                c.impulse[k, r] = x * c.normal[k, r] + y * src.tangent[b, r] + z * src.tangent[b, 3 + r]
+        elif src.origin[b] == FROM_SPIN:
+            n0, n1, n2 = c.normal[k, 0], c.normal[k, 1], c.normal[k, 2]
+            a0, a1, a2, b0, b1, b2 = tangents(n0, n1, n2)
+            x, y, z = pr.impulse[row], pr.impulse[row + 1], pr.impulse[row + 2]
+            c.torque[k, 0] = x * n0 + y * a0 + z * b0
+            c.torque[k, 1] = x * n1 + y * a1 + z * b1
+            c.torque[k, 2] = x * n2 + y * a2 + z * b2
+        elif src.origin[b] == FROM_LIMIT:
+            src.limit_impulse[k] += pr.impulse[row] if src.side[b] >= 0.0 else -pr.impulse[row]
+        elif src.origin[b] == FROM_FRICTION:
+            src.friction_impulse[k] = pr.impulse[row]
+        elif src.origin[b] == FROM_SERVO or src.origin[b] == FROM_MIMIC:
+            src.actuator_impulse[k] = pr.impulse[row]
+
+
+@kernel
+def add_block_force(pr, b, h, force):
+    """Add the generalized force of a block's impulse, J^T p / h."""
+    if pr.kind[b] != BOUNDED and pr.len_a[b] % 6 == 0 and pr.len_a[b] + pr.len_b[b] == 6 and pr.more_count[b] == 0:
+        at, dof = (pr.at_a[b], pr.dof_a[b]) if pr.len_a[b] == 6 else (pr.at_b[b], pr.dof_b[b])
+        i = pr.row[b]
+        x, y, z = pr.impulse[i] / h, pr.impulse[i + 1] / h, pr.impulse[i + 2] / h
+        for k in range(6):
+            force[dof + k] += pr.J[at + k] * x + pr.J[at + 6 + k] * y + pr.J[at + 12 + k] * z
+        return
+    rows = 1 if pr.kind[b] == BOUNDED else 3
+    for r in range(rows):
+        p = pr.impulse[pr.row[b] + r] / h
+        for s in range(num_segments(pr, b)):
+            dof, length, at = segment(pr, b, s)
+            for k in range(length):
+                force[dof + k] += pr.J[at + r * length + k] * p
+
+
+@kernel
+def constraint_forces(t, pr, src, w, h):
+    """Generalized forces of all impulses, those of servos among the actuators' and not the constraints'.
+
+    The actuator of a prescribed coordinate gives what is missing to the force that its motion took.
+    """
+    for k in range(w.constraint_force.shape[0]):
+        w.constraint_force[k] = 0.0
+        w.actuator_force[k] = 0.0 if t.prescribed[k] != 0 else w.command[k]
+    for b in range(pr.count[BLOCKS]):
+        if src.origin[b] == FROM_SERVO:
+            add_block_force(pr, b, h, w.actuator_force)
+        else:
+            add_block_force(pr, b, h, w.constraint_force)
+    for k in range(w.constraint_force.shape[0]):
+        if t.prescribed[k] != 0:
+            w.actuator_force[k] = w.drive_force[k] - w.constraint_force[k]
+
+
+@kernel
+def move_tree(t, d, pr, first, last, h, swept):
+    """q <- q_M + (h/2) u_new + h u_position, which swept contacts made up to `swept` [m] long."""
+    begin, end = t.first_dof[first], t.first_dof[last]
+    share = correction_share(pr, begin, end, h, swept)
+    for k in range(begin, end):
+        d.u[k] = 0.5 * pr.u[k] + share * pr.u_position[k]
+    advance(t, d, first, last, h)
+
+
+@kernel
+def linear_by(R, values, k):
+    """The linear numbers of the free joint whose first coordinate is k, turned back by R."""
+    x, y, z = rotate_inverse(R, values[k + 3], values[k + 4], values[k + 5])
+    values[k + 3], values[k + 4], values[k + 5] = x, y, z
+
+
+@kernel
+def hand_back(t, d, w, pr, first, last, h):
+    """u, udot and constraint forces in the joints' own axes, at the new positions."""
+    for k in range(t.first_dof[first], t.first_dof[last]):
+        d.u[k] = pr.u[k]
+        d.udot[k] = (pr.u[k] - w.start_u[k]) / h
+    for i in range(first, last):
+        if t.kind[i] == FREE_MIXED:
+            k = t.first_dof[i]
+            R = rotation_vector_to_matrix(d.q[k], d.q[k + 1], d.q[k + 2])
+            linear_by(R, d.u, k)
+            linear_by(R, d.udot, k)
+            linear_by(R, w.constraint_force, k)
+            # The twist's numbers also change because its axes turn: -w x v.
+            x, y, z = cross(d.u[k], d.u[k + 1], d.u[k + 2], d.u[k + 3], d.u[k + 4], d.u[k + 5])
+            d.udot[k + 3] -= x
+            d.udot[k + 4] -= y
+            d.udot[k + 5] -= z
+
+
+@kernel
+def largest_penetration(c):
+    """Depth of the deepest contact [m], 0 if none penetrates."""
+    depth = 0.0
+    for k in range(c.count[CONTACTS]):
+        if -c.gap[k] > depth and c.swept[k] == 0:
+            depth = -c.gap[k]
+    return depth
+
+
+@kernel
+def report(c, pr, w, energy):
+    """Numbers of this step, and the worst so far; `energy` is that of the position correction."""
+    w.last[PENETRATION] = largest_penetration(c)
+    w.last[RESIDUAL] = pr.total[TOTAL_RESIDUAL]
+    w.last[ITERATIONS] = pr.total[TOTAL_ITERATIONS]
+    w.last[STATUS] = pr.total[TOTAL_STATUS]
+    w.last[NUM_CONTACTS] = c.count[CONTACTS]
+    w.last[DISSIPATION] = pr.total[TOTAL_POWER]
+    w.last[FALLBACKS] = pr.total[TOTAL_FALLBACKS]
+    w.last[BOUNCES] = pr.total[TOTAL_BOUNCES]
+    w.last[CORRECTION_ENERGY] = energy
+    if w.last[STATUS] >= AT_CAP:
+        w.unconverged[0] += 1
+    for k in range(w.last.shape[0]):
+        if k == CORRECTION_ENERGY:
+            w.worst[k] += w.last[k]
+        elif w.last[k] > w.worst[k]:
+            w.worst[k] = w.last[k]
+
+
+@callback
+def integrate_share(address, begin, end, worker):
+    """New velocities and positions of trees begin..end-1. Returns 0."""
+    w = view(WORLD, address)
+    t = view(TREE, w.table[TREE_AT])
+    d = view(DATA, w.table[DATA_AT])
+    pr = view(PROBLEM, w.table[PROBLEM_AT])
+    h = w.time_step[0]
+    r = view(RESPONSES, view(ROW_ORIGINS, w.table[ROW_ORIGINS_AT]).responses[0])
+    lanes, numbers = r.lanes[worker, 0], r.lanes[worker, 1]
+    group = view(FREE_LANES, numbers)
+    swept = view(COLLISION, w.table[COLLISION_AT]).sweep[PUSH]
+    waiting = 0
+    for tree_index in range(begin, end):
+        first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
+        if t.tree_mobile[tree_index] == 0 or last == first:
+            continue
+        if r.free[first] == NOT_FREE:
+            move_tree(t, d, pr, first, last, h, swept)
+            if w.table[SOFT_BALANCE] != 0:
+                call4(w.table[SOFT_BALANCE], address, tree_index, 0, 0)
+            hand_back(t, d, w, pr, first, last, h)
+        elif is_fast(r, first, w.start_u, t.first_dof[first], h):
+            move_tree(t, d, pr, first, last, h, swept)
+            place_at_end(d, pr.u, r.number, first, t.first_dof[first], h)
+            hand_back(t, d, w, pr, first, last, h)
+        else:
+            gather_landing(t, d, w, pr, group.x, first, waiting, h, swept)
+            group.body[waiting] = first
+            waiting += 1
+            if waiting == LANES:
+                land_together(t, d, w, lanes, numbers, waiting, h)
+                waiting = 0
+    if waiting > 0:
+        land_together(t, d, w, lanes, numbers, waiting, h)
+    return 0
+
+
+@callback
+def integrate_stage(address, unused_1, unused_2, unused_3):
+    """Run the stage. Returns 0."""
+    w = view(WORLD, address)
+    t = view(TREE, w.table[TREE_AT])
+    d = view(DATA, w.table[DATA_AT])
+    c = view(COLLISION, w.table[COLLISION_AT])
+    pr = view(PROBLEM, w.table[PROBLEM_AT])
+    h = w.time_step[0]
+    src = view(ROW_ORIGINS, w.table[ROW_ORIGINS_AT])
+    return_impulses(c, pr, src)
+    constraint_forces(t, pr, src, w, h)
+    energy = correction_energy(t, d, pr, src, h, c.sweep[PUSH])
+    if w.table[LOOP_CLOSE] == 0:
+        share_out(w.table[TEAM_AT], w.table[INTEGRATE_SHARE], address, t.tree_mobile.shape[0], w.share[0])
+    else:
+        for tree_index in range(t.tree_mobile.shape[0]):
+            if t.tree_mobile[tree_index] != 0:
+                move_tree(t, d, pr, t.tree_body[tree_index], t.tree_body[tree_index + 1], h, c.sweep[PUSH])
+        call4(w.table[LOOP_CLOSE], address, 0, 0, 0)
+        for tree_index in range(t.tree_mobile.shape[0]):
+            if t.tree_mobile[tree_index] != 0:
+                hand_back(t, d, w, pr, t.tree_body[tree_index], t.tree_body[tree_index + 1], h)
+        call4(w.table[LOOP_CLOSE], address, 1, 0, 0)
+    report(c, pr, w, energy)
+    w.steps[0] += 1
+    return 0
