@@ -71,7 +71,7 @@ class ClosedMotion(SmoothMotion):
         rows, slots = [np.zeros(0, np.intp)], [np.zeros(0, np.intp)]
         for constraint, twin in zip(held, system.rows.constraints, strict=False):  # then gears of mimics
             where, own = system.rows.rows_of(twin)
-            rows.append(self.loops._rows_of(constraint).start + own)
+            rows.append(self.loops.rows_of(constraint).start + own)
             slots.append(np.arange(where.start, where.stop))
         first = self.engine.tree.tree_dof
         dofs = slice(int(first[number]), int(first[number + 1]))
@@ -110,7 +110,7 @@ class ClosedMotion(SmoothMotion):
             StateError: also where loops are open and cannot be closed.
         """
         engine, d = self.engine, self.engine.data
-        h = float(engine.world.time_step[0])
+        h = engine.world.time_step
         parts = self.parts
         if self.motion.times[1] != h:
             self._set_size()

@@ -64,7 +64,7 @@ def _inertia_sizes(engine: Engine) -> np.ndarray:
 
 def has_robots(engine: Engine) -> bool:
     """Whether some skeleton is to be solved along its tree: it has joints, and nothing else holds it together."""
-    bound = engine.soft is not None or engine.loops is not None
+    bound = any(feature.couples_bodies for feature in engine.features)
     t, free = engine.tree, engine.responses.container.free
     return not bound and any(
         t.tree_mobile[k] and t.tree_dof[k] < t.tree_dof[k + 1] and free[t.tree_body[k]] == NOT_FREE
@@ -78,9 +78,8 @@ def place_inertias(engine: Engine, problem: Struct) -> None:
     sizes = _inertia_sizes(engine)
     known = sizes > 0
     problem.inertia_at[starts[known]] = (1 + np.cumsum(sizes) - sizes)[known]
-    if engine.loops is not None:  # what they hold together answers impulses otherwise than mass alone does
-        held = engine.loops.container.tree_group[: len(starts)] >= 0
-        problem.inertia_at[starts[held & known]] = 0
+    for feature in engine.features:
+        feature.place_inertias(problem)
     problem.stage[STAGE_BODY] = body_newton_island.address
     problem.stage[STAGE_INERTIA] = fill_inertia.address
     problem.stage[STAGE_INERTIA_OF : STAGE_INERTIA_OF + 2] = engine.tree.address, engine.data.address
@@ -124,10 +123,9 @@ def new_arrays(
         keep: those whose warm starts and free velocities they take over.
     """
     dofs = int(engine.tree.first_dof[-1])
-    options = {k: v for k, v in engine.settings.items() if k not in CORRECTION and k not in OPTIONS}
-    sizes = {**options, **engine.solver._sizes()}
-    if engine.soft is not None:
-        dofs += engine.soft.dofs
+    options = {k: v for k, v in engine.options.settings.items() if k not in CORRECTION and k not in OPTIONS}
+    sizes = {**options, **engine.options.solver._sizes()}
+    dofs += engine.extra_dofs
     problem = new_problem(  # type: ignore[arg-type]
         blocks=blocks,
         rows=rows,
@@ -138,19 +136,19 @@ def new_arrays(
         **sizes,
     )
     place_inertias(engine, problem)
-    engine.solver._choose(problem)
+    engine.options.solver._choose(problem)
     row_origins = ROW_ORIGINS(blocks=blocks, dofs=int(engine.tree.first_dof[-1]))
     list_joints(engine, row_origins)
     place_responses(engine, problem, row_origins)
     row_origins.surfaces[0] = engine.surfaces.address
     parameter = row_origins.parameter
-    parameter[ERP] = engine.settings["erp"]
-    parameter[SLOP] = engine.settings["slop"]
-    parameter[MAX_CORRECTION] = engine.settings["max_correction"]
-    parameter[RESTITUTION_SPEED] = engine.settings["restitution_speed"]
-    parameter[SKIN] = engine.settings["skin"]
-    parameter[SKIN_SHARE] = engine.settings["skin_share"]
-    write_options(parameter, engine.settings)
+    parameter[ERP] = engine.options.settings["erp"]
+    parameter[SLOP] = engine.options.settings["slop"]
+    parameter[MAX_CORRECTION] = engine.options.settings["max_correction"]
+    parameter[RESTITUTION_SPEED] = engine.options.settings["restitution_speed"]
+    parameter[SKIN] = engine.options.settings["skin"]
+    parameter[SKIN_SHARE] = engine.options.settings["skin_share"]
+    write_options(parameter, engine.options.settings)
     if keep is not None:
         problem.u_free[:] = keep.problem.u_free
         parameter[TIME_STEP] = keep.row_origins.parameter[TIME_STEP]

@@ -66,30 +66,8 @@ from kido.math.so3 import cross, rotate_inverse
 from kido.simulation.aggregates.choose import choose_aggregates, tree_of_group
 from kido.simulation.aggregates.ending import close_aggregates
 from kido.simulation.aggregates.motion import free_aggregates, predict_aggregates
-from kido.simulation.aggregates.schema import (
-    AGGREGATE_STEP,
-    DYNAMICS_AT,
-    EMBEDDING_AT,
-    END_DATA_AT,
-    END_EMBEDDING_AT,
-)
 from kido.simulation.predict import evaluate, predict_tree, worse
-from kido.simulation.schema import (
-    AGGREGATES_AT,
-    DATA_AT,
-    LOOP_CLOSE,
-    LOOP_FREE,
-    LOOP_PREDICT,
-    LOOP_ROWS,
-    LOOP_START,
-    LOOPS_AT,
-    PROBLEM_AT,
-    ROW_ORIGINS_AT,
-    SOFT_AT,
-    TREE_AT,
-    USERS_AT,
-    WORLD,
-)
+from kido.simulation.schema import WORLD
 from kido.solvers.problem import BLOCKS, PROBLEM
 from kido.tree.schema import DATA, TREE
 from kido.tree.soft import SOFT
@@ -98,7 +76,7 @@ from kido.tree.soft import SOFT
 @kernel
 def note_velocities(w, lp, u):
     """Remember velocities that points of soft skins are to follow."""
-    if w.table[SOFT_AT] != 0:
+    if w.soft.address != 0:
         for k in range(lp.before_u.shape[0]):
             lp.before_u[k] = u[k]
 
@@ -106,9 +84,9 @@ def note_velocities(w, lp, u):
 @kernel
 def follow_velocities(t, d, w, lp, u):
     """Let points of soft skins follow what changed in their links' velocities: dqd = -(a dv' + dw' x b)."""
-    if w.table[SOFT_AT] == 0:
+    if w.soft.address == 0:
         return
-    so = view(SOFT, w.table[SOFT_AT])
+    so = w.soft
     for s in range(so.link.shape[0]):
         i = so.link[s]
         if t.tree_mobile[so.tree_index[s]] == 0 or lp.tree_group[so.tree_index[s]] < 0:
@@ -129,23 +107,23 @@ def follow_velocities(t, d, w, lp, u):
 def loop_start_stage(address, unused_1, unused_2, unused_3):
     """Close groups whose state is new. Returns 0."""
     w = view(WORLD, address)
-    t = view(TREE, w.table[TREE_AT])
-    d = view(DATA, w.table[DATA_AT])
-    lp = view(LOOPS, w.table[LOOPS_AT])
+    t = w.tree
+    d = w.data
+    lp = w.loops
     always = False
     for g in range(lp.count[GROUPS]):
         always = always or lp.left_open[g] != 0
-    if w.table[AGGREGATES_AT] == 0:
+    if w.aggregates.address == 0:
         close_new(t, d, lp, always)
         return 0
-    z = view(AGGREGATE_STEP, w.table[AGGREGATES_AT])
+    z = w.aggregates
     for g in range(lp.count[GROUPS]):
         if z.fits[g] != 0 and (always or is_new(t, d, lp, g)):
             z.anew[g] = 1
     close_new(t, d, lp, always)
-    e, y = view(EMBEDDING, z.place[EMBEDDING_AT]), view(DYNAMICS, z.place[DYNAMICS_AT])
-    r = view(RESPONSES, view(ROW_ORIGINS, w.table[ROW_ORIGINS_AT]).responses[0])
-    choose_aggregates(t, d, lp, y, e, view(EMBEDDING, z.place[END_EMBEDDING_AT]), z, r)
+    e, y = z.embedding, z.dynamics
+    r = view(RESPONSES, w.row_origins.responses[0])
+    choose_aggregates(t, d, lp, y, e, z.end_embedding, z, r)
     return 0
 
 
@@ -156,11 +134,11 @@ def predict_group(t, d, w, lp, g):
     Returns:
         1 + a coordinate whose inertia is not positive, or 0.
     """
-    z, tree_index, h = view(AGGREGATE_STEP, w.table[AGGREGATES_AT]), tree_of_group(lp, g), w.time_step[0]
-    status = predict_aggregates(t, d, w, lp, view(EMBEDDING, z.place[EMBEDDING_AT]), z, tree_index, h)
+    z, tree_index, h = w.aggregates, tree_of_group(lp, g), w.time_step
+    status = predict_aggregates(t, d, w, lp, z.embedding, z, tree_index, h)
     if status < 0:
         lp.embedded[g], z.anew[g] = 0, 1
-        view(RESPONSES, view(ROW_ORIGINS, w.table[ROW_ORIGINS_AT]).responses[0]).apart[tree_index] = 0
+        view(RESPONSES, w.row_origins.responses[0]).apart[tree_index] = 0
         status = 1 + predict_tree(t, d, w, t.tree_body[tree_index], t.tree_body[tree_index + 1], h)
     return status
 
@@ -173,9 +151,9 @@ def loop_predict_stage(address, unused_1, unused_2, unused_3):
         1 + a coordinate of an aggregate's tree whose inertia is not positive, or 0.
     """
     w = view(WORLD, address)
-    t = view(TREE, w.table[TREE_AT])
-    d = view(DATA, w.table[DATA_AT])
-    lp = view(LOOPS, w.table[LOOPS_AT])
+    t = w.tree
+    d = w.data
+    lp = w.loops
     measure_all(d, lp)
     result = 0
     for g in range(lp.count[GROUPS]):
@@ -202,10 +180,10 @@ def loop_free_stage(address, symmetric, unused_2, unused_3):
         symmetric: not 0 for the midpoint rule, after `loop_predict_stage`.
     """
     w = view(WORLD, address)
-    t = view(TREE, w.table[TREE_AT])
-    d = view(DATA, w.table[DATA_AT])
-    pr = view(PROBLEM, w.table[PROBLEM_AT])
-    lp = view(LOOPS, w.table[LOOPS_AT])
+    t = w.tree
+    d = w.data
+    pr = w.problem
+    lp = w.loops
     lp.midpoint[0] = symmetric
     if symmetric == 0:
         measure_all(d, lp)
@@ -214,9 +192,9 @@ def loop_free_stage(address, symmetric, unused_2, unused_3):
         if not is_awake(t, lp, g):
             continue
         if lp.embedded[g] != 0:
-            z = view(AGGREGATE_STEP, w.table[AGGREGATES_AT])
-            e = view(EMBEDDING, z.place[EMBEDDING_AT])
-            free_aggregates(t, d, w, pr, e, z, tree_of_group(lp, g), w.time_step[0])
+            z = w.aggregates
+            e = z.embedding
+            free_aggregates(t, d, w, pr, e, z, tree_of_group(lp, g), w.time_step)
             continue
         if symmetric == 0:
             fill_rows(t, d, lp, g)
@@ -241,33 +219,23 @@ def loop_free_stage(address, symmetric, unused_2, unused_3):
 
 
 @callback
-def loop_rows_stage(address, solved, unused_2, unused_3):
-    """Blocks of constraints, and constrained responses; the load of all blocks when the problem is solved.
-
-    Args:
-        solved: 0 before that.
-
-    Returns:
-        ASSEMBLED or PROBLEM_FULL.
-    """
+def loop_rows_stage(address, unused_1, unused_2, unused_3):
+    """Blocks of constraints, and constrained responses. Returns ASSEMBLED or PROBLEM_FULL."""
     w = view(WORLD, address)
-    if solved != 0:
-        lp, pr = view(LOOPS, w.table[LOOPS_AT]), view(PROBLEM, w.table[PROBLEM_AT])
-        for k in range(lp.load.shape[0]):
-            lp.load[k] = 0.0
-        for b in range(pr.count[BLOCKS]):
-            add_load(pr, b, lp.load, lp.load.shape[0])
-        return ASSEMBLED
-    done = complete_problem(
-        view(TREE, w.table[TREE_AT]),
-        view(DATA, w.table[DATA_AT]),
-        view(LOOPS, w.table[LOOPS_AT]),
-        view(USER_ROWS, w.table[USERS_AT]),
-        view(PROBLEM, w.table[PROBLEM_AT]),
-        view(ROW_ORIGINS, w.table[ROW_ORIGINS_AT]),
-        w.start_u,
-    )
+    done = complete_problem(w.tree, w.data, w.loops, w.user_rows, w.problem, w.row_origins, w.start_u)
     return ASSEMBLED if done else PROBLEM_FULL
+
+
+@callback
+def loop_load_stage(address, unused_1, unused_2, unused_3):
+    """The load of all blocks when the problem is solved. Returns 0."""
+    w = view(WORLD, address)
+    lp, pr = w.loops, w.problem
+    for k in range(lp.load.shape[0]):
+        lp.load[k] = 0.0
+    for b in range(pr.count[BLOCKS]):
+        add_load(pr, b, lp.load, lp.load.shape[0])
+    return 0
 
 
 @kernel
@@ -384,9 +352,9 @@ def second_half(t, d, w, pr, lp, g, h):
 @kernel
 def close_embedded(t, d, w, pr, lp, g):
     """End of the step of a group whose loops are aggregates. Returns what is left of |G u| and of |phi|."""
-    z = view(AGGREGATE_STEP, w.table[AGGREGATES_AT])
-    y, e = view(DYNAMICS, z.place[DYNAMICS_AT]), view(EMBEDDING, z.place[EMBEDDING_AT])
-    end_d, end_e = view(DATA, z.place[END_DATA_AT]), view(EMBEDDING, z.place[END_EMBEDDING_AT])
+    z = w.aggregates
+    y, e = z.dynamics, z.embedding
+    end_d, end_e = z.end_data, z.end_embedding
     loaded = is_loaded(t, lp, g)
     error, left = close_aggregates(t, d, w, pr, lp, y, e, end_d, end_e, z, g, loaded)
     note_impulses(lp, g)
@@ -401,28 +369,29 @@ def note_impulses(lp, g):
 
 
 @callback
-def loop_close_stage(address, handed_back, unused_2, unused_3):
-    """Close positions and velocities at the end of a step; forces and wrenches. Returns 0.
-
-    Args:
-        handed_back: 0 before velocities are handed back to the joints' own axes, when all is done; 1 after that,
-            when the state is noted.
-    """
+def note_closed_stage(address, unused_1, unused_2, unused_3):
+    """Note the state that a step ended with, velocities in the joints' own axes. Returns 0."""
     w = view(WORLD, address)
-    t = view(TREE, w.table[TREE_AT])
-    d = view(DATA, w.table[DATA_AT])
-    lp = view(LOOPS, w.table[LOOPS_AT])
-    if handed_back != 0:
-        for k in range(d.q.shape[0]):
-            lp.end_q[k], lp.end_u[k] = d.q[k], d.u[k]
-        return 0
-    pr = view(PROBLEM, w.table[PROBLEM_AT])
-    h = w.time_step[0]
+    d, lp = w.data, w.loops
+    for k in range(d.q.shape[0]):
+        lp.end_q[k], lp.end_u[k] = d.q[k], d.u[k]
+    return 0
+
+
+@callback
+def loop_close_stage(address, unused_1, unused_2, unused_3):
+    """Close positions and velocities at the end of a step, before they are handed back; forces. Returns 0."""
+    w = view(WORLD, address)
+    t = w.tree
+    d = w.data
+    lp = w.loops
+    pr = w.problem
+    h = w.time_step
     note_velocities(w, lp, pr.u)
     for r in range(lp.count[LOOP_ROWS_COUNT]):
         if lp.mode[r] != ELIMINATED and is_row_awake(t, lp, r):
             lp.impulse[r] = 0.0
-    take_impulses(lp, view(USER_ROWS, w.table[USERS_AT]), pr, view(ROW_ORIGINS, w.table[ROW_ORIGINS_AT]))
+    take_impulses(lp, w.user_rows, pr, w.row_origins)
     largest, lp.closure[MISFIT] = 0.0, 0.0
     for g in range(lp.count[GROUPS]):
         if not is_awake(t, lp, g):
@@ -433,7 +402,7 @@ def loop_close_stage(address, handed_back, unused_2, unused_3):
             lp.closure[MISFIT] = max(lp.closure[MISFIT], misfit)
             continue
         reactions(t, lp, pr, g)
-        if lp.midpoint[0] != 0 and w.table[SOFT_AT] == 0 and is_loaded(t, lp, g):
+        if lp.midpoint[0] != 0 and w.soft.address == 0 and is_loaded(t, lp, g):
             second_half(t, d, w, pr, lp, g, h)
         misfit, rough = close_after_step(t, d, pr, lp, g)
         add_group_forces(t, w, lp, g, h)
@@ -460,11 +429,3 @@ def close_now(tree, data, loops):
     """Close all groups, whether their state is new or not. Returns the largest |phi| left."""
     return close_new(view(TREE, tree), view(DATA, data), view(LOOPS, loops), True)
 
-
-LOOP_STAGES = {
-    LOOP_START: loop_start_stage,
-    LOOP_PREDICT: loop_predict_stage,
-    LOOP_FREE: loop_free_stage,
-    LOOP_ROWS: loop_rows_stage,
-    LOOP_CLOSE: loop_close_stage,
-}

@@ -25,7 +25,7 @@ from kido.kernels.inertia import body_inertia, inertia_of, rigid_momentum
 from kido.kernels.kinematics import transforms
 from kido.kernels.soft import displace_inertia
 from kido.math.so3 import cross, multiply_symmetric, rotate
-from kido.simulation.schema import DATA_AT, PROBLEM_AT, SOFT_AT, TREE_AT, WORLD
+from kido.simulation.schema import WORLD
 from kido.solvers.problem import PROBLEM
 from kido.tree.schema import DATA, TREE
 from kido.tree.soft import SOFT
@@ -316,10 +316,10 @@ def locked_inertia(t, d, first, last, x, y, z):
 def balance_tree(address, tree_index, unused_1, unused_2):
     """Give the root of a tree, at its new place, what its momentum lacks. Changes pr.u. Returns 0."""
     w = view(WORLD, address)
-    t = view(TREE, w.table[TREE_AT])
-    d = view(DATA, w.table[DATA_AT])
-    pr = view(PROBLEM, w.table[PROBLEM_AT])
-    so = view(SOFT, w.table[SOFT_AT])
+    t = w.tree
+    d = w.data
+    pr = w.problem
+    so = w.soft
     ledger = is_active(t, so, tree_index)
     if ledger < 0:
         return 0

@@ -13,14 +13,13 @@ from kido.constraints.recovery import distance_biases
 from kido.constraints.row_origins import ERP, MAX_CORRECTION, ROW_ORIGINS
 from kido.constraints.user_constraint import UserConstraint, checked_bias, checked_rows
 from kido.integrators import ExplicitEuler
-from kido.jit import Struct, entry, view
+from kido.jit import Struct, callback, entry, view
 from kido.joints import JointKind
 from kido.kernels.forward_dynamics import articulated_inertias
 from kido.kernels.inertia import body_inertia
 from kido.kernels.integration import to_body_axes
 from kido.kernels.kinematics import transforms
 from kido.kernels.soft import displace_inertia
-from kido.simulation.aggregates.answers import restore_inertias
 from kido.simulation.soft_predict import soft_inertias
 from kido.tree.schema import DATA, TREE
 from kido.tree.soft import SOFT
@@ -77,6 +76,12 @@ def _restore_soft(tree, data, soft, h):
     return 0
 
 
+@callback
+def ask_stage(world, unused_1, unused_2, unused_3):
+    """Have Python ask users for rows. Returns 1."""
+    return 1
+
+
 class UserRows:
     """The users' constraints of a world, and the container of their rows."""
 
@@ -118,19 +123,17 @@ class UserRows:
         _natural_axes(tree.address, d.address)
         world._version += 1
         try:
-            h = float(engine.world.time_step[0])
+            h = engine.world.time_step
             found = [(c, *checked_rows(c), c) for c in self.constraints]
             biases = [checked_bias(c, h, len(J)) for c, J, *_ in found]
         finally:
             d.u[:] = u
             world._version += 1
-            implicit = 0.0 if isinstance(engine.integrator, ExplicitEuler) else float(engine.world.time_step[0])
-            if engine.soft is None:
-                _restore(tree.address, d.address, implicit)
+            implicit = 0.0 if isinstance(engine.options.integrator, ExplicitEuler) else engine.world.time_step
+            if engine.world.soft:
+                _restore_soft(tree.address, d.address, engine.world.soft.address, implicit)
             else:
-                _restore_soft(tree.address, d.address, engine.soft.container.address, implicit)
-            if engine.loops is not None and engine.loops.aggregates.any:
-                restore_inertias(engine.world.address)
+                _restore(tree.address, d.address, implicit)
         total = sum(len(J) for _, J, *_ in found)
         if total > len(self.container.bias):
             self._grow(2 * total)

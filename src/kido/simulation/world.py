@@ -322,11 +322,11 @@ class World(
         return engine
 
     def _advance(self, engine: Engine, number: int) -> None:
-        before = int(engine.world.steps[0])
+        before = engine.world.steps
         try:
             run(engine, number, self.time)
         finally:
-            self._steps += int(engine.world.steps[0]) - before
+            self._steps += engine.world.steps - before
             self._version += 1
 
     def add_step_callback(self, callback: Callable[[World], Any], before: bool = False) -> Callable[[], None]:

@@ -16,13 +16,7 @@ from kido.integrators import MoreauMidpoint
 from kido.jit import Struct
 from kido.joints import ActuatorType
 from kido.simulation.aggregates.answers import look_for_void_rows
-from kido.simulation.aggregates.schema import (
-    AGGREGATE_STEP,
-    DYNAMICS_AT,
-    EMBEDDING_AT,
-    END_DATA_AT,
-    END_EMBEDDING_AT,
-)
+from kido.simulation.aggregates.schema import AGGREGATE_STEP
 from kido.tree.schema import DATA
 
 if TYPE_CHECKING:
@@ -96,9 +90,8 @@ class AggregateLoops:
         self._look_for_void_rows(engine, loops)
         self.container.fits[fits] = 1
         self.container.anew[:] = 1
-        place = self.container.place
-        place[EMBEDDING_AT], place[DYNAMICS_AT] = e.address, self.dynamics.address
-        place[END_DATA_AT], place[END_EMBEDDING_AT] = self.end_data.address, self.end_embedding.address
+        z = self.container
+        z.embedding, z.dynamics, z.end_data, z.end_embedding = e, self.dynamics, self.end_data, self.end_embedding
         for g in fits:
             tree_index = int(loops.member[loops.group_member[g]])
             mass = float(tree.mass[int(tree.tree_body[tree_index]) : int(tree.tree_body[tree_index + 1])].sum())
@@ -149,9 +142,9 @@ class AggregateLoops:
 
 def _may_fit(engine: Engine, loops: Struct, g: int) -> bool:
     """Whether a group is one skeleton whose coordinates all move by forces, in a world that steps by the midpoint."""
-    if engine.loop_solver not in (AUTO, "CE", "CE+TA") or engine.soft is not None:
+    if engine.options.loop_solver not in (AUTO, "CE", "CE+TA") or engine.extra_dofs > 0:
         return False
-    if not isinstance(engine.integrator, MoreauMidpoint) or loops.group_member[g + 1] - loops.group_member[g] != 1:
+    if not isinstance(engine.options.integrator, MoreauMidpoint) or loops.group_member[g + 1] - loops.group_member[g] != 1:
         return False
     tree, tree_index = engine.tree, int(loops.member[loops.group_member[g]])
     dofs = slice(int(tree.tree_dof[tree_index]), int(tree.tree_dof[tree_index + 1]))

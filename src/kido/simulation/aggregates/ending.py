@@ -82,7 +82,7 @@ def close_aggregates(t, d, w, pr, lp, y, e, end_d, end_e, z, g, loaded):
     Returns:
         What is left of |phi| and of |G u|.
     """
-    h, tree_index = w.time_step[0], tree_of_group(lp, g)
+    h, tree_index = w.time_step, tree_of_group(lp, g)
     if loaded:
         second_half(t, d, w, pr, lp, e, z, tree_index, h)
     error, closed = close_positions(t, d, lp, y, e, end_d, end_e, z, tree_index, h)
