@@ -7,15 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from kido.collision import CONTACTS, Collider
-from kido.collision.container import PENDING
+from kido.collision import Collider
 from kido.collision.external import COMPLETE
 from kido.constraints.assemble import SURFACES_WANTED
 from kido.constraints.constraint import Constraint
 from kido.constraints.inertia import fill_inertia
-from kido.constraints.row_origins import (
-    TIME_STEP,
-)
+from kido.constraints.tree_newton import TREE_NEWTON
 from kido.errors import ModelError
 from kido.integrators import ExplicitEuler, Integrator, MoreauMidpoint, SemiImplicitEuler
 from kido.jit import prepare
@@ -126,7 +123,7 @@ class Engine:
         )
         response_room, row_room = first_room(self.tree)
         self.responses = Responses(self.tree, response_room, free=self.soft is None)
-        self.regularized = REGULARIZED(bodies=max(len(self.tree.parent), 1), dofs=max(dofs, 1))
+        self.tree_newton = TREE_NEWTON(regularized=REGULARIZED(bodies=max(len(self.tree.parent), 1), dofs=max(dofs, 1)))
         blocks = 64 + 2 * dofs
         self.set_arrays(new_arrays(self, blocks, 3 * blocks, 4096 + row_room))
         self.set_time_step(time_step)
@@ -243,7 +240,7 @@ class Engine:
 
     def set_options(self) -> None:
         """The laws of impact and of position correction in the settings have changed."""
-        write_options(self.row_origins.parameter, self.settings)
+        write_options(self.row_origins, self.settings)
         self.link()
 
     def surfaces_changed(self, handler: ContactSurfaceHandler) -> None:
@@ -251,7 +248,7 @@ class Engine:
         if self.sleepers is not None:
             self.sleepers.wake_all()
         self.surfaces = SurfaceTable(self.nodes, self.place, handler)
-        self.row_origins.surfaces[0] = self.surfaces.address
+        self.row_origins.surfaces = self.surfaces.container
         c = self.detector.container
         for k, node in enumerate(self.nodes):
             c.shape_friction[k], c.shape_restitution[k] = node.friction, node.restitution
@@ -265,14 +262,14 @@ class Engine:
         """
         if status == SURFACES_WANTED:
             self.surfaces.supply(self.detector.container, float(self.world.time_step[0]))
-            self.row_origins.surfaces[0] = self.surfaces.address
+            self.row_origins.surfaces = self.surfaces.container
         else:
             self.set_arrays(larger_arrays(self, Arrays(self.problem, self.row_origins)))
 
     def set_time_step(self, time_step: float) -> None:
         """Change the time step [s]."""
         self.world.time_step[0] = time_step
-        self.row_origins.parameter[TIME_STEP] = time_step
+        self.row_origins.time_step = time_step
         self._set_sweep()
 
     def _set_sweep(self) -> None:
@@ -340,7 +337,7 @@ class Engine:
         write_table(self)
 
     def _prepare(self, callbacks: list[Any]) -> None:
-        prepare([*callbacks, *stages_of(self).values(), body_newton_island, fill_inertia])
+        prepare([*callbacks, *stages_of(self).values(), *self.solver.callbacks(), body_newton_island, fill_inertia])
 
     def grow_contacts(self, status: int) -> None:
         """Enlarge the detector's arrays after it returned a status."""
@@ -350,7 +347,7 @@ class Engine:
     def detect_elsewhere(self) -> None:
         """Contacts by another library, between the broad phase and the contact problem."""
         self.detector.complete()
-        self.detector.container.count[PENDING] = COMPLETE
+        self.detector.container.pending = COMPLETE
         self.link()
 
     @property
@@ -368,7 +365,7 @@ class Engine:
     def contacts(self) -> ContactSet:
         """Contacts of the last step."""
         container = self.detector.container
-        n = int(container.count[CONTACTS])
+        n = container.num_contacts
         c = {
             f: getattr(container, f)[:n] for f in ("shape_a", "shape_b", "point", "normal", "gap", "impulse", "torque")
         }

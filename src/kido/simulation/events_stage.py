@@ -6,7 +6,7 @@ that are not looked at, because both sleep, stay as they are.
 
 from __future__ import annotations
 
-from kido.collision.container import COLLISION, PAIRS
+from kido.collision.container import COLLISION
 from kido.jit import Struct, callback, floats, integers, kernel, view
 from kido.simulation.schema import COLLISION_AT, EVENTS_AT, WORLD
 
@@ -89,7 +89,7 @@ def events_stage(address, unused_1, unused_2, unused_3):
     e = view(CONTACT_EVENTS, w.table[EVENTS_AT])
     step = w.steps[0]
     old, olds, at = 0, e.count[OPEN], 0
-    for p in range(c.count[PAIRS]):
+    for p in range(c.num_pairs):
         if c.pair_count[p] == 0:
             continue
         a, b = c.pair_a[p], c.pair_b[p]

@@ -61,7 +61,6 @@ from kido.dynamics.embedding.schema import EMBEDDING
 from kido.dynamics.schema import DYNAMICS
 from kido.jit import callback, entry, kernel, view
 from kido.joints.frames import rotation_of
-from kido.kernels.responses import RESPONSES
 from kido.math.so3 import cross, rotate_inverse
 from kido.simulation.aggregates.choose import choose_aggregates, tree_of_group
 from kido.simulation.aggregates.ending import close_aggregates
@@ -90,7 +89,7 @@ from kido.simulation.schema import (
     USERS_AT,
     WORLD,
 )
-from kido.solvers.problem import BLOCKS, PROBLEM
+from kido.solvers.problem import PROBLEM
 from kido.tree.schema import DATA, TREE
 from kido.tree.soft import SOFT
 
@@ -144,7 +143,7 @@ def loop_start_stage(address, unused_1, unused_2, unused_3):
             z.anew[g] = 1
     close_new(t, d, lp, always)
     e, y = view(EMBEDDING, z.place[EMBEDDING_AT]), view(DYNAMICS, z.place[DYNAMICS_AT])
-    r = view(RESPONSES, view(ROW_ORIGINS, w.table[ROW_ORIGINS_AT]).responses[0])
+    r = view(ROW_ORIGINS, w.table[ROW_ORIGINS_AT]).responses
     choose_aggregates(t, d, lp, y, e, view(EMBEDDING, z.place[END_EMBEDDING_AT]), z, r)
     return 0
 
@@ -160,7 +159,7 @@ def predict_group(t, d, w, lp, g):
     status = predict_aggregates(t, d, w, lp, view(EMBEDDING, z.place[EMBEDDING_AT]), z, tree_index, h)
     if status < 0:
         lp.embedded[g], z.anew[g] = 0, 1
-        view(RESPONSES, view(ROW_ORIGINS, w.table[ROW_ORIGINS_AT]).responses[0]).apart[tree_index] = 0
+        view(ROW_ORIGINS, w.table[ROW_ORIGINS_AT]).responses.apart[tree_index] = 0
         status = 1 + predict_tree(t, d, w, t.tree_body[tree_index], t.tree_body[tree_index + 1], h)
     return status
 
@@ -255,7 +254,7 @@ def loop_rows_stage(address, solved, unused_2, unused_3):
         lp, pr = view(LOOPS, w.table[LOOPS_AT]), view(PROBLEM, w.table[PROBLEM_AT])
         for k in range(lp.load.shape[0]):
             lp.load[k] = 0.0
-        for b in range(pr.count[BLOCKS]):
+        for b in range(pr.num_blocks):
             add_load(pr, b, lp.load, lp.load.shape[0])
         return ASSEMBLED
     done = complete_problem(
@@ -303,7 +302,7 @@ def take_impulses(lp, us, pr, src):
     """Impulses of blocks back to the rows they come from."""
     for r in range(us.impulse.shape[0]):
         us.impulse[r] = 0.0
-    for b in range(pr.count[BLOCKS]):
+    for b in range(pr.num_blocks):
         if src.origin[b] == FROM_CONSTRAINT:
             lp.impulse[src.index[b]] = pr.impulse[pr.row[b]]
         elif src.origin[b] == FROM_USER:

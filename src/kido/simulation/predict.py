@@ -23,7 +23,6 @@ from kido.kernels.free_lanes import FREE_LANES, NOT_FREE
 from kido.kernels.inertia import body_inertia
 from kido.kernels.integration import advance, linear_to_parent_axes, to_parent_axes
 from kido.kernels.kinematics import transforms, velocities
-from kido.kernels.responses import RESPONSES
 from kido.kernels.springs import add_passive_forces
 from kido.simulation.fast_bodies import is_fast, keep_centre, keep_energy, place_at_middle
 from kido.simulation.free_bodies import fall_together, gather_fall, only_falls
@@ -157,7 +156,7 @@ def predict_trees(address, begin, end, worker):
     pr = view(PROBLEM, w.table[PROBLEM_AT])
     h = w.time_step[0]
     coupled = w.table[LOOP_PREDICT] != 0  # aggregates move by the stages of constraints
-    r = view(RESPONSES, view(ROW_ORIGINS, w.table[ROW_ORIGINS_AT]).responses[0])
+    r = view(ROW_ORIGINS, w.table[ROW_ORIGINS_AT]).responses
     lanes, numbers = r.lanes[worker, 0], r.lanes[worker, 1]
     group = view(FREE_LANES, numbers)
     waiting = 0
@@ -235,7 +234,7 @@ def predict_stage(address, unused_1, unused_2, unused_3):
     h = w.time_step[0]
     trees = t.tree_mobile.shape[0]
     coupled = w.table[LOOP_PREDICT] != 0
-    r = view(RESPONSES, view(ROW_ORIGINS, w.table[ROW_ORIGINS_AT]).responses[0])
+    r = view(ROW_ORIGINS, w.table[ROW_ORIGINS_AT]).responses
     if coupled:
         call4(w.table[LOOP_START], address, 0, 0, 0)
     if w.table[TEAM_AT] == 0:

@@ -6,11 +6,9 @@ from kido.jit import Struct, floats, integers
 from kido.jit.team import MOST_THREADS
 
 # Entries of `table`: containers (_AT), and the stages of a step as callbacks; 0 for what a world does not need.
-# What every world has. CHOSEN is a solver in place of the default; without SOLVE the solution comes from Python.
+# What every world has; without SOLVE the solution comes from Python.
 TREE_AT, DATA_AT, COLLISION_AT, PROBLEM_AT, ROW_ORIGINS_AT = range(5)
-PREDICT, DETECT, ASSEMBLE, SOLVE, SWEEPER, FALLBACK, RESTITUTE, PROJECT_POSITIONS, INTEGRATE, ACTUATE, CHOSEN = range(
-    5, 16
-)
+PREDICT, DETECT, ASSEMBLE, SOLVE, RESTITUTE, PROJECT_POSITIONS, INTEGRATE, ACTUATE = range(5, 13)
 # Constraints between bodies (kido.simulation.loops). LOOP_USER is not 0 where rows come from Python in each step.
 LOOPS_AT, LOOP_START, LOOP_PREDICT, LOOP_FREE, LOOP_ROWS, LOOP_CLOSE, LOOP_USER, USERS_AT = range(16, 24)
 # Team of threads (kido.jit.team): stages that share islands out, callbacks that do a share of trees or islands, and

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kido.collision.container import COLLISION, CONTACTS
+from kido.collision.container import COLLISION
 from kido.constraints.loop_factor import measure_all
 from kido.constraints.loop_schema import LOOPS, ONE_SIDED, SPRING
 from kido.constraints.row_origins import (
@@ -54,7 +54,7 @@ from kido.simulation.schema import (
     TREE_AT,
     WORLD,
 )
-from kido.solvers.problem import BLOCKS, PROBLEM
+from kido.solvers.problem import PROBLEM
 from kido.tree.schema import DATA, TREE
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def constraint_acts(loops, r):
 @kernel
 def first_active(t, d, c, pr, src, loops):
     """The first block that a smooth motion must not meet, or -1. Springs of constraints it has by itself."""
-    for b in range(pr.count[BLOCKS]):
+    for b in range(pr.num_blocks):
         k = src.index[b]
         if src.origin[b] == FROM_CONTACT:
             active = c.gap[k] <= 0.0
@@ -135,7 +135,7 @@ def rest(world, u, h):
         w.command[k], w.target[k] = d.tau[k], d.command[k]
         pr.u[k] = pr.u_free[k]
         src.limit_impulse[k], src.friction_impulse[k], src.actuator_impulse[k] = 0.0, 0.0, 0.0
-    pr.count[BLOCKS] = 0
+    pr.num_blocks = 0
     if w.table[ACTUATE] != 0:
         call4(w.table[ACTUATE], world, 0, 0, 0)
     return_impulses(c, pr, src)
@@ -144,7 +144,7 @@ def rest(world, u, h):
         d.udot[k] = (d.u[k] - u[0, k]) / h
     for k in range(w.last.shape[0]):
         w.last[k] = 0.0
-    w.last[NUM_CONTACTS] = c.count[CONTACTS]
+    w.last[NUM_CONTACTS] = c.num_contacts
     w.worst[NUM_CONTACTS] = max(w.worst[NUM_CONTACTS], w.last[NUM_CONTACTS])
     w.steps[0] += 1
 

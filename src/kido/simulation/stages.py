@@ -22,11 +22,8 @@ from kido.simulation.step import assemble_stage, detect_stage
 from kido.simulation.threads import STAGES
 from kido.solvers import (
     CustomSolver,
-    admm_island,
-    gauss_seidel_island,
     project_positions,
     restitute,
-    solve_chosen,
     solve_problem,
 )
 
@@ -41,8 +38,6 @@ def stages_of(engine: Engine) -> dict[int, Any]:
         schema.DETECT: detect_stage,
         schema.ASSEMBLE: assemble_stage,
         schema.SOLVE: solve_problem,
-        schema.SWEEPER: gauss_seidel_island,
-        schema.FALLBACK: admm_island,
         schema.PROJECT_POSITIONS: project_positions,
         schema.INTEGRATE: integrate_stage,
         schema.INTEGRATE_SHARE: integrate_share,
@@ -51,9 +46,6 @@ def stages_of(engine: Engine) -> dict[int, Any]:
         stages |= STAGES
     if isinstance(engine.solver, CustomSolver):
         del stages[schema.SOLVE]
-    elif engine.solver._island is not None:
-        stages[schema.SOLVE] = solve_chosen
-        stages[schema.CHOSEN] = engine.solver._island
     if isinstance(engine.integrator, SemiImplicitEuler):
         stages[schema.PREDICT], stages[schema.INTEGRATE] = semi_implicit_predict, semi_implicit_integrate
     elif isinstance(engine.integrator, ExplicitEuler):
@@ -92,9 +84,9 @@ def write_table(engine: Engine) -> None:
     table[schema.COLLISION_AT] = engine.detector.address
     table[schema.PROBLEM_AT] = engine.problem.address
     table[schema.ROW_ORIGINS_AT] = engine.row_origins.address
-    engine.regularized.place[:] = table[: schema.PREDICT][
-        [schema.TREE_AT, schema.DATA_AT, schema.COLLISION_AT, schema.ROW_ORIGINS_AT]
-    ]
+    newton = engine.tree_newton
+    newton.tree, newton.data = engine.tree, engine.data
+    newton.collision, newton.row_origins = engine.detector.container, engine.row_origins
     table[schema.PREDICT :] = 0
     for place, stage in stages_of(engine).items():
         table[place] = stage.address

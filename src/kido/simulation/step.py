@@ -13,12 +13,10 @@ from kido.jit import call4, callback, entry, kernel, view
 from kido.simulation.schema import (
     ACTUATE,
     ASSEMBLE,
-    CHOSEN,
     COLLISION_AT,
     DATA_AT,
     DETECT,
     EVENTS,
-    FALLBACK,
     INTEGRATE,
     LOOP_ROWS,
     LOOP_USER,
@@ -33,7 +31,6 @@ from kido.simulation.schema import (
     SOFT_INTEGRATE,
     SOLVE,
     SOLVE_TEAM,
-    SWEEPER,
     TEAM_AT,
     TREE_AT,
     WORLD,
@@ -109,7 +106,7 @@ def run_steps(world, number, resume):
                 return k, DETECT, status
             if w.table[LOOP_USER] != 0:
                 return k, LOOP_USER, 0
-        problem, sweeper, fallback = w.table[PROBLEM_AT], w.table[SWEEPER], w.table[FALLBACK]
+        problem = w.table[PROBLEM_AT]
         if resume <= FROM_ASSEMBLY:
             status = call4(w.table[ASSEMBLE], world, 0, 0, 0)
             if status != 0:
@@ -127,11 +124,11 @@ def run_steps(world, number, resume):
             if w.table[TEAM_AT] != 0:
                 call4(w.table[SOLVE_TEAM], world, 0, 0, 0)
             else:
-                call4(w.table[SOLVE], problem, sweeper, fallback, w.table[CHOSEN])
+                call4(w.table[SOLVE], problem, 0, 0, 0)
         if w.table[SLEEPING] != 0 and call4(w.table[SLEEPING], world, AT_SOLUTION, 0, 0) != 0:
             return k, SLEEPING, AT_SOLUTION
         if w.table[RESTITUTE] != 0:
-            call4(w.table[RESTITUTE], problem, sweeper, fallback, 0)
+            call4(w.table[RESTITUTE], problem, 0, 0, 0)
         if w.table[TEAM_AT] != 0:
             call4(w.table[PROJECT_TEAM], world, 0, 0, 0)
         else:

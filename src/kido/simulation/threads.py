@@ -16,20 +16,17 @@ from kido.simulation.integrate import integrate_share
 from kido.simulation.predict import predict_share
 from kido.simulation.schema import (
     BEGIN_ISLANDS,
-    CHOSEN,
     END_ISLANDS,
-    FALLBACK,
     PROBLEM_AT,
     PROJECT_ONE,
     PROJECT_SHARE,
     SOLVE_ONE,
     SOLVE_SHARE,
-    SWEEPER,
     TEAM_AT,
     WORLD,
 )
 from kido.solvers import begin_islands, end_islands, project_one, solve_one, worker_problem
-from kido.solvers.problem import DOFS, ISLANDS, PROBLEM, ROWS
+from kido.solvers.problem import PROBLEM
 
 MIN_DOFS = 150  # below, a step takes less time than threads need to come and go
 MIN_TREES = 4
@@ -61,8 +58,8 @@ def solve_in_threads(address, unused_1, unused_2, unused_3):
     w = view(WORLD, address)
     problem = w.table[PROBLEM_AT]
     pr = view(PROBLEM, problem)
-    islands = call4(w.table[BEGIN_ISLANDS], problem, w.table[SWEEPER], w.table[FALLBACK], w.table[CHOSEN])
-    size = 1 + ROWS_TOGETHER * islands // (pr.count[ROWS] + ROWS_TOGETHER)
+    islands = call4(w.table[BEGIN_ISLANDS], problem, 0, 0, 0)
+    size = 1 + ROWS_TOGETHER * islands // (pr.num_rows + ROWS_TOGETHER)
     share_out(w.table[TEAM_AT], w.table[SOLVE_SHARE], address, islands, size)
     return call4(w.table[END_ISLANDS], problem, 0, 0, 0)
 
@@ -72,10 +69,10 @@ def project_in_threads(address, unused_1, unused_2, unused_3):
     """Position correction of a world, islands shared out. Returns 0."""
     w = view(WORLD, address)
     pr = view(PROBLEM, w.table[PROBLEM_AT])
-    for k in range(pr.count[DOFS]):
+    for k in range(pr.num_dofs):
         pr.u_position[k] = 0.0
-    islands = pr.count[ISLANDS]
-    size = 1 + 4 * ROWS_TOGETHER * islands // (pr.count[ROWS] + ROWS_TOGETHER)
+    islands = pr.num_islands
+    size = 1 + 4 * ROWS_TOGETHER * islands // (pr.num_rows + ROWS_TOGETHER)
     share_out(w.table[TEAM_AT], w.table[PROJECT_SHARE], address, islands, size)
     return 0
 

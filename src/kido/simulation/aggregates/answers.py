@@ -12,7 +12,6 @@ from kido.dynamics.embedding.schema import EMBEDDING
 from kido.dynamics.embedding.sweeps import articulate_tree
 from kido.jit import callback, entry, view
 from kido.kernels.inertia import start_inertia
-from kido.kernels.responses import RESPONSES
 from kido.simulation.aggregates.choose import note_void_rows, restore_partitions, tree_of_group
 from kido.simulation.aggregates.schema import (
     AGGREGATE_STEP,
@@ -38,7 +37,7 @@ def answer_tree(address, _a, _b, _c):
     w = view(WORLD, address)
     t, d, lp = view(TREE, w.table[TREE_AT]), view(DATA, w.table[DATA_AT]), view(LOOPS, w.table[LOOPS_AT])
     e = view(EMBEDDING, view(AGGREGATE_STEP, w.table[AGGREGATES_AT]).place[EMBEDDING_AT])
-    r = view(RESPONSES, view(ROW_ORIGINS, w.table[ROW_ORIGINS_AT]).responses[0])
+    r = view(ROW_ORIGINS, w.table[ROW_ORIGINS_AT]).responses
     for g in range(lp.count[GROUPS]):
         if lp.embedded[g] != 0:
             responses_of_tree(t, d, e, r, tree_of_group(lp, g))
