@@ -41,7 +41,7 @@ from solver_scenes import Block, Segment, problem, random_problem, residual, sta
 def _solve_k(address, weight):
     """Factorize K = M + weight J^T J of island 0 and solve it for `direction`, in place. Returns 1 if it went well."""
     c = view(PROBLEM, address)
-    if not plan_island(c, address, 0):
+    if not plan_island(c, 0):
         return 0
     start_matrix(c)
     place = c.plan[PLACES]
