@@ -37,8 +37,8 @@ def tangent_pair(x, y, z):
 @pytest.fixture
 def row_origins() -> Struct:
     made = ROW_ORIGINS(blocks=1, dofs=1)
-    values = (H, SETTINGS["erp"], 0.0, SETTINGS["max_correction"], 0.05, SKIN, SHARE)
-    made.parameter[: len(values)] = values
+    made.time_step, made.erp, made.max_correction = H, SETTINGS["erp"], SETTINGS["max_correction"]
+    made.restitution_speed, made.skin, made.skin_share = 0.05, SKIN, SHARE
     return made
 
 
@@ -63,7 +63,7 @@ def test_deep_penetration_is_left_to_the_position_correction(row_origins):
 
 
 def test_slop_is_left_alone(row_origins):
-    row_origins.parameter[2] = 1e-4
+    row_origins.slop = 1e-4
     assert biases(row_origins.address, -1e-4) == (0.0, 0.0)
     assert biases(row_origins.address, -3e-4)[1] * H == pytest.approx(-SETTINGS["erp"] * 2e-4)
 
@@ -111,7 +111,7 @@ def rows_of(world: kido.World):
             float(problem.lower[b]),
             float(problem.upper[b]),
         )
-        for b in range(int(problem.count[0]))
+        for b in range(problem.num_blocks)
     ]
 
 

@@ -60,13 +60,13 @@ def test_rows_of_contacts_are_those_of_the_sweep(centred):
     world = tumblers(5, centred)
     world.step()
     closed = world._compile().problem
-    J, Y, blocks = closed.J.copy(), closed.Y.copy(), int(closed.count[0])
+    J, Y, blocks = closed.J.copy(), closed.Y.copy(), closed.num_blocks
     other = tumblers(5, centred)
     len(other.contacts)  # compiles
     other._compile().responses.container.free[:] = NOT_FREE
     other.step()
     swept = other._compile().problem
-    assert blocks == swept.count[0] > 0
+    assert blocks == swept.num_blocks > 0
     np.testing.assert_allclose(J, swept.J, atol=TOLERANCE)
     np.testing.assert_allclose(Y, swept.Y, rtol=0, atol=TOLERANCE * np.abs(Y).max())
     np.testing.assert_allclose(state(world), state(other), atol=1e-9 * np.abs(state(world)).max())

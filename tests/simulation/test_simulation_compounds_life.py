@@ -13,7 +13,6 @@ import kido
 import linkages
 from closed_legs import is_embedded, legs_world, set_in_motion
 from kido.jit import JIT_DISABLED
-from kido.solvers.problem import BLOCKS, ROWS
 
 
 def bits(world: kido.World) -> bytes:
@@ -292,7 +291,7 @@ def test_a_robot_stands_on_its_loops_and_the_contact_problem_has_no_rows_of_them
         world.step(500)
         assert is_embedded(world) and world.report.converged
         problem = world._engine.problem
-        assert (problem.count[BLOCKS], problem.count[ROWS]) == (4, 12)
+        assert (problem.num_blocks, problem.num_rows) == (4, 12)
         deepest.append(-world.contacts.gaps.min())
     assert max(deepest) < 1e-5 and deepest[3] <= deepest[1] + 1e-9
     assert world.constraint_report.worst_closure < 1e-12

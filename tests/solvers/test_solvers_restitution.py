@@ -15,7 +15,7 @@ from solver_scenes import Block, Segment, body, contact, impulses, problem, rand
 
 
 def with_restitution(c, e):
-    c.restitution[: c.count[0]] = e
+    c.restitution[: c.num_blocks] = e
     return c
 
 

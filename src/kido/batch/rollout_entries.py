@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kido.collision.container import COLLISION, CONTACTS
+from kido.collision.container import COLLISION
 from kido.jit import entry, kernel, view
 from kido.joints.actuators import ACCELERATION, FORCE, MIMIC, SERVO, VELOCITY
 from kido.math.so3 import cross
@@ -31,7 +31,7 @@ def add_contact_wrenches(d, c, h, sensor_of_shape, link, offset, wrenches, sampl
     for b in range(link.shape[0]):
         for i in range(6):
             wrenches[sample, record, b, i] = 0.0
-    for k in range(c.count[CONTACTS]):
+    for k in range(c.num_contacts):
         for side in range(2):
             b = sensor_of_shape[c.shape_a[k]] if side == 0 else sensor_of_shape[c.shape_b[k]]
             if b >= 0:

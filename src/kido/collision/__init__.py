@@ -7,10 +7,8 @@ manifolds of up to four points that persist from step to step. Other libraries s
 from kido.collision.colliders import Collider
 from kido.collision.container import (
     COLLISION,
-    CONTACTS,
     CONTACTS_FULL,
     NOT_FINITE,
-    PAIRS,
     PAIRS_FULL,
 )
 from kido.collision.detector import NativeDetector
@@ -38,10 +36,8 @@ from kido.collision.single import Contacts, collide, distance
 
 __all__ = [
     "COLLISION",
-    "CONTACTS",
     "CONTACTS_FULL",
     "NOT_FINITE",
-    "PAIRS",
     "PAIRS_FULL",
     "BulletCollisionDetector",
     "CoalCollisionDetector",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from kido.collision.container import AXIS, COLLISION, PAIRS, PAIRS_FOUND, PAIRS_FULL, PLANE
+from kido.collision.container import COLLISION, PAIRS_FULL, PLANE
 from kido.jit import kernel, view
 
 
@@ -55,11 +55,11 @@ def sort_boxes(address):
                 square += x * x
                 count += 1
         spread = square - total * total / max(count, 1)
-        if i == c.count[AXIS]:
+        if i == c.sweep_axis:
             spread *= 1.5  # a change of axis costs a full sort
         if spread > best:
             best, axis = spread, i
-    c.count[AXIS] = axis
+    c.sweep_axis = axis
     for k in range(1, n):
         s = order[k]
         x = aabb[s, axis]
@@ -126,7 +126,7 @@ def sweep_planes(address, count):
         if shape_type[p] != PLANE:
             continue
         n0, n1, n2 = rotation[p, 2], rotation[p, 5], rotation[p, 8]
-        limit = n0 * position[p, 0] + n1 * position[p, 1] + n2 * position[p, 2] + 0.5 * c.margin[0]
+        limit = n0 * position[p, 0] + n1 * position[p, 1] + n2 * position[p, 2] + 0.5 * c.margin
         for s in range(n):
             if shape_type[s] != PLANE:
                 # Twice the height of the box's lowest corner.
@@ -181,16 +181,16 @@ def sort_pairs(address, count):
 def find_pairs(address):
     """Fills pair_a and pair_b from the bounding boxes; returns PAIRS_FULL or 0.
 
-    Sets count[PAIRS_FOUND], and count[PAIRS] if they fit.
+    Sets pairs_found, and num_pairs if they fit.
     """
     c = view(COLLISION, address)
     sort_boxes(address)
     count = sweep(address)
     count = sweep_planes(address, count)
-    c.count[PAIRS_FOUND] = count
-    c.count[PAIRS] = 0
+    c.pairs_found = count
+    c.num_pairs = 0
     if count > c.pair_a.shape[0]:
         return PAIRS_FULL
     sort_pairs(address, count)
-    c.count[PAIRS] = count
+    c.num_pairs = count
     return 0

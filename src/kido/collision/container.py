@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kido.jit import Struct, floats, integers
+from kido.jit import Struct, floats, integer, integers, number, stage
 
 # Shape types, in the order in which pair functions expect their two shapes.
 # Types from COMPOUND on are not convex: their parts, or the triangles of their cells, are what meets others.
@@ -15,16 +15,9 @@ TYPE_NAMES = (
     *("point", "face", "compound", "heightmap"),
 )
 
-# Entries of COLLISION.count
-CONTACTS, PAIRS, OLD_PAIRS, AXIS, PENDING, CONTACTS_FOUND, PAIRS_FOUND, PATCHES = range(8)
-
-# Entries of COLLISION.sweep: time step [s], 0 if nothing is swept; time [s] from the start of a step to its detection;
-# the largest push [m] that a swept contact asks of the position correction.
-SWEEP_STEP, SWEEP_BACK, PUSH = range(3)
-
 # Bits of the status that `detect` returns; 0 means that every contact was found.
-PAIRS_FULL = 1  # more candidate pairs than the arrays hold; count[PAIRS_FOUND] tells how many
-CONTACTS_FULL = 2  # more contacts than the arrays hold; count[CONTACTS_FOUND] tells how many
+PAIRS_FULL = 1  # more candidate pairs than the arrays hold; `pairs_found` tells how many
+CONTACTS_FULL = 2  # more contacts than the arrays hold; `contacts_found` tells how many
 NOT_FINITE = 4  # a body's pose is NaN or infinite
 
 MAX_MANIFOLD = 4  # most contacts of a pair
@@ -98,11 +91,20 @@ class COLLISION(Struct):
     # Triangles of soft skins.
     skin_triangle = floats("skin_triangles", 9, unit="m", doc="corners of each face in body axes")
     # Parameters and tables.
-    margin = floats(1, unit="m", doc="contacts with a gap below this are reported")
-    sweep = floats(4, doc="see SWEEP_STEP ... PUSH")
+    margin = number("m", doc="contacts with a gap below this are reported")
+    sweep_step = number("s", doc="time step over which continuous shapes are swept, 0 if nothing is")
+    sweep_back = number("s", doc="time from the start of a step to its detection")
+    sweep_push = number("m", doc="largest push that a swept contact asks of the position correction")
     pair_function = integers(TYPES, TYPES, doc="address of the callback for a pair of types, 0 if none")
-    stage = integers(1, doc="address of the callback behind `detect`")
-    count = integers(8, doc="see CONTACTS ... PAIRS_FOUND")
+    detect = stage(doc="finds all contacts: `detect_stage`, or another library's first part")
+    num_contacts = integer()
+    num_pairs = integer(doc="candidate pairs")
+    num_old_pairs = integer(doc="of the previous detection")
+    sweep_axis = integer(doc="along which the broad phase sorts")
+    pending = integer(doc="1: contacts do not fit, or are not complete, so that old ones stay; COMPLETE: by Python")
+    contacts_found = integer(doc="number there would be if all fitted")
+    pairs_found = integer(doc="the same")
+    num_patches = integer(doc="of the pair that is being looked at")
     # Broad phase.
     order = integers("shapes", doc="shapes by lower bound along the sweep axis")
     sorted = floats("shapes", 6, unit="m", doc="bounding boxes in that order, sweep axis first")
@@ -173,3 +175,10 @@ class COLLISION(Struct):
     hull_face = floats("expand_faces", 4, doc="EPA: normal and offset of a face")
     hull_corner = integers("expand_faces", 4, doc="EPA: corners of a face, and whether it is alive")
     horizon = integers("expand_faces", 2, doc="EPA: edges of the hole")
+
+
+# Numbers that detections hand on, in the order in which states hold them.
+COUNTS = (
+    *("num_contacts", "num_pairs", "num_old_pairs", "sweep_axis", "pending"),
+    *("contacts_found", "pairs_found", "num_patches"),
+)

@@ -18,15 +18,10 @@ from numpy.typing import NDArray
 from kido.collision.broad import find_pairs
 from kido.collision.container import (
     COLLISION,
-    CONTACTS,
-    CONTACTS_FOUND,
     CONTACTS_FULL,
-    OLD_PAIRS,
-    PAIRS,
-    PENDING,
     WORK,
 )
-from kido.collision.detector import NativeDetector, call_stage
+from kido.collision.detector import NativeDetector
 from kido.collision.manifold import add_point, reduce_manifold, set_normal
 from kido.collision.match import keep_old, match_contacts
 from kido.collision.narrow import write_contacts
@@ -34,7 +29,7 @@ from kido.collision.poses import update_bounds, update_poses
 from kido.collision.sweep import update_motion
 from kido.jit import callback, entry, kernel, view
 
-COMPLETE = 2  # count[PENDING]: contacts were completed, and the next call of the stage has nothing to do
+COMPLETE = 2  # value of `pending`: contacts were completed, and the next call of the stage has nothing to do
 ELSEWHERE = 8  # status: the candidate pairs are found, the contacts are to come from another library
 NEW_KEY = 1 << 40  # keys of points that continue no old contact
 DRIFT = 0.02  # an old contact holds while its two material points are within this share of the reach of each other
@@ -143,10 +138,10 @@ def take_points(address, pair, numbers, persistent):
         persistent: 1: match and keep old contacts; 0: a query without history.
     """
     c = view(COLLISION, address)
-    found, old, olds = 0, 0, c.count[OLD_PAIRS] if persistent != 0 else 0
+    found, old, olds = 0, 0, c.num_old_pairs if persistent != 0 else 0
     capacity = c.gap.shape[0]
     at = 0
-    for p in range(c.count[PAIRS]):
+    for p in range(c.num_pairs):
         a, b = c.pair_a[p], c.pair_b[p]
         while old < olds and (c.old_pair_a[old] < a or (c.old_pair_a[old] == a and c.old_pair_b[old] < b)):
             old += 1
@@ -167,7 +162,7 @@ def take_points(address, pair, numbers, persistent):
         c.pair_first[p] = found
         if count > 0:
             set_normal(address, numbers[lowest, 3], numbers[lowest, 4], numbers[lowest, 5])
-            count = add_old(address, count, a, b, first_old, last_old, reach, c.margin[0])
+            count = add_old(address, count, a, b, first_old, last_old, reach, c.margin)
             count = reduce_manifold(address, count, first_old, last_old)
             if found + count <= capacity:
                 write_contacts(address, p, found, count, 1.0)
@@ -178,12 +173,12 @@ def take_points(address, pair, numbers, persistent):
                     match_contacts(address, found, found + count, first_old, last_old, reach)
         c.pair_count[p] = count
         found += count
-    c.count[CONTACTS_FOUND] = found
-    c.count[CONTACTS] = 0
+    c.contacts_found = found
+    c.num_contacts = 0
     if found > capacity:
         return CONTACTS_FULL
-    c.count[CONTACTS] = found
-    c.count[PENDING] = 0
+    c.num_contacts = found
+    c.pending = 0
     return 0
 
 
@@ -191,21 +186,20 @@ def take_points(address, pair, numbers, persistent):
 def broad_stage(address, unused_1, unused_2, unused_3):
     """Poses, boxes and candidate pairs; returns ELSEWHERE, or the status that `detect` would; 0 once completed."""
     c = view(COLLISION, address)
-    count = c.count
-    if count[PENDING] == COMPLETE:
-        count[PENDING] = 0
+    if c.pending == COMPLETE:
+        c.pending = 0
         return 0
     status = update_poses(address)
     if status != 0:
-        count[CONTACTS] = 0
-        count[PAIRS] = 0
+        c.num_contacts = 0
+        c.num_pairs = 0
         return status
     update_motion(address)
     update_bounds(address)
-    if count[PENDING] == 0:
+    if c.pending == 0:
         keep_old(address)
-    count[PENDING] = 1
-    count[CONTACTS] = 0
+    c.pending = 1
+    c.num_contacts = 0
     status = find_pairs(address)
     return ELSEWHERE if status == 0 else status
 
@@ -220,24 +214,24 @@ class ExternalDetector(NativeDetector):
 
     def _link(self) -> None:
         self._prepare([broad_stage])
-        self.container.stage[0] = broad_stage.address
+        self.container.detect = broad_stage
 
     def set_sweep(self, time_step: float, back: float) -> None:
         """Nothing: shapes of other libraries are not swept."""
 
     def detect(self) -> int:
         while True:
-            status = call_stage(self.container.stage[0], self.address)
+            status = self.container.detect(self.container)
             if status != ELSEWHERE:
                 self.grow(status)
                 continue
             self.complete()
-            return int(self.container.count[CONTACTS])
+            return self.container.num_contacts
 
     def complete(self) -> None:
         """The contacts of the candidate pairs that the broad stage left."""
         c = self.container
-        n = int(c.count[PAIRS])
+        n = c.num_pairs
         pairs = np.column_stack([c.pair_a[:n], c.pair_b[:n]])
         self.narrow.place(c.rotation[: len(c.shape_body)], c.position[: len(c.shape_body)])
         points = self.narrow.contacts(pairs, self.margin)

@@ -6,7 +6,7 @@ measured in the axes of either shape, if it is within a quarter of the smaller s
 
 from __future__ import annotations
 
-from kido.collision.container import COLLISION, CONTACTS, OLD_PAIRS, PAIRS
+from kido.collision.container import COLLISION
 from kido.jit import kernel, view
 
 TURN = 0.7  # an old contact is forgotten if the normal turned by more than this cosine
@@ -17,8 +17,7 @@ REACH = 0.25
 def keep_old(address):
     """Makes the present pairs and contacts, with the impulses the solver left, the previous ones."""
     c = view(COLLISION, address)
-    count = c.count
-    pairs = count[PAIRS]
+    pairs = c.num_pairs
     for p in range(pairs):
         c.old_pair_a[p] = c.pair_a[p]
         c.old_pair_b[p] = c.pair_b[p]
@@ -27,7 +26,7 @@ def keep_old(address):
         c.old_pair_code[p] = c.pair_code[p]
         for i in range(3):
             c.old_pair_axis[p, i] = c.pair_axis[p, i]
-    for k in range(count[CONTACTS]):
+    for k in range(c.num_contacts):
         c.old_key[k] = c.key[k]
         c.old_gap[k] = c.gap[k]
         for i in range(3):
@@ -36,7 +35,7 @@ def keep_old(address):
             c.old_torque[k, i] = c.torque[k, i]
             c.old_local_a[k, i] = c.local_a[k, i]
             c.old_local_b[k, i] = c.local_b[k, i]
-    count[OLD_PAIRS] = pairs
+    c.num_old_pairs = pairs
     return 0
 
 

@@ -12,14 +12,8 @@ from kido.collision.broad import find_pairs
 from kido.collision.container import (
     COLLISION,
     COMPOUND,
-    CONTACTS,
-    CONTACTS_FOUND,
     CONTACTS_FULL,
     MAX_PATCH_POINTS,
-    OLD_PAIRS,
-    PAIRS,
-    PATCHES,
-    PENDING,
 )
 from kido.collision.manifold import reduce_manifold
 from kido.collision.match import keep_old, match_contacts
@@ -76,7 +70,7 @@ def write_patches(address, pair, first, sign):
     """Writes the points of all patches as contacts from index `first` on."""
     c = view(COLLISION, address)
     at = first
-    for patch in range(c.count[PATCHES]):
+    for patch in range(c.num_patches):
         for k in range(patch * MAX_PATCH_POINTS, patch * MAX_PATCH_POINTS + c.patch_count[patch]):
             take_point(address, k)
             write_contacts(address, pair, at, 1, sign)
@@ -88,14 +82,14 @@ def write_patches(address, pair, first, sign):
 def find_contacts(address):
     """Fills the contacts from the candidate pairs; returns CONTACTS_FULL or 0.
 
-    Sets count[CONTACTS_FOUND], and count[CONTACTS] if they fit.
+    Sets contacts_found, and num_contacts if they fit.
     """
     c = view(COLLISION, address)
     old_pair_a, old_pair_b, pair_code = c.old_pair_a, c.old_pair_b, c.pair_code
     pair_axis, shape_type, shape_reach = c.pair_axis, c.shape_type, c.shape_reach
-    found, old, olds = 0, 0, c.count[OLD_PAIRS]
+    found, old, olds = 0, 0, c.num_old_pairs
     capacity = c.gap.shape[0]
-    for p in range(c.count[PAIRS]):
+    for p in range(c.num_pairs):
         a, b = c.pair_a[p], c.pair_b[p]
         while old < olds and (old_pair_a[old] < a or (old_pair_a[old] == a and old_pair_b[old] < b)):
             old += 1
@@ -140,10 +134,10 @@ def find_contacts(address):
                     match_contacts(address, found, found + count, first_old, last_old, reach)
         c.pair_count[p] = count
         found += count
-    c.count[CONTACTS_FOUND] = found
+    c.contacts_found = found
     if found > capacity:
         return CONTACTS_FULL
-    c.count[CONTACTS] = found
+    c.num_contacts = found
     return 0
 
 
@@ -151,23 +145,22 @@ def find_contacts(address):
 def detect_stage(address, unused_1, unused_2, unused_3):
     """`detect` as a callback, so that callers do not compile it again."""
     c = view(COLLISION, address)
-    count = c.count
     status = update_poses(address)
     if status != 0:
-        count[CONTACTS] = 0
-        count[PAIRS] = 0
+        c.num_contacts = 0
+        c.num_pairs = 0
         return status
     update_motion(address)
     update_bounds(address)
-    if count[PENDING] == 0:
+    if c.pending == 0:
         keep_old(address)
-    count[PENDING] = 1  # until all contacts fit, a further call must not take over the unfinished ones
-    count[CONTACTS] = 0
+    c.pending = 1  # until all contacts fit, a further call must not take over the unfinished ones
+    c.num_contacts = 0
     status = find_pairs(address)
     if status == 0:
         status = find_contacts(address)
     if status == 0:
-        count[PENDING] = 0
+        c.pending = 0
     return status
 
 
@@ -175,9 +168,9 @@ def detect_stage(address, unused_1, unused_2, unused_3):
 def detect(address):
     """Finds all contacts of a COLLISION container at the present poses of its bodies.
 
-    Contacts stand in the container's arrays, count[CONTACTS] of them, ascending by pair of shapes. Returns 0,
+    Contacts stand in the container's arrays, num_contacts of them, ascending by pair of shapes. Returns 0,
     or a status (PAIRS_FULL, CONTACTS_FULL, NOT_FINITE) with no contacts; after the arrays have been grown
     (`NativeDetector.grow`) the call is repeated and carries over the impulses of the last complete one.
     """
     c = view(COLLISION, address)
-    return call4(c.stage[0], address, 0, 0, 0)
+    return c.detect(c)

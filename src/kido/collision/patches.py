@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from kido.collision.container import COLLISION, MAX_PATCH, MAX_PATCH_POINTS, PATCHES
+from kido.collision.container import COLLISION, MAX_PATCH, MAX_PATCH_POINTS
 from kido.jit import kernel, view
 
 SAME = 0.999999  # cosine of the angle of normals in one patch
@@ -21,7 +21,7 @@ LINE = 1e-6  # area, as a fraction of the squared extent, that is worth another 
 @kernel
 def start_patches(address):
     """Forgets all patches."""
-    view(COLLISION, address).count[PATCHES] = 0
+    view(COLLISION, address).num_patches = 0
     return 0
 
 
@@ -125,14 +125,14 @@ def _patch_of(address, x, y, z):
     """The patch of a normal: an old one, a new one, or the nearest if there is room for no more."""
     c = view(COLLISION, address)
     best, at = -2.0, 0
-    for patch in range(c.count[PATCHES]):
+    for patch in range(c.num_patches):
         k = patch * MAX_PATCH_POINTS
         d = c.patch_normal[k, 0] * x + c.patch_normal[k, 1] * y + c.patch_normal[k, 2] * z
         if d > best:
             best, at = d, patch
-    if best < SAME and c.count[PATCHES] < c.patch_count.shape[0]:
-        at = c.count[PATCHES]
-        c.count[PATCHES] = at + 1
+    if best < SAME and c.num_patches < c.patch_count.shape[0]:
+        at = c.num_patches
+        c.num_patches = at + 1
         c.patch_count[at] = 0
     return at
 
@@ -176,6 +176,6 @@ def finish_patches(address):
     """Reduces all patches; returns the number of their points."""
     c = view(COLLISION, address)
     total = 0
-    for patch in range(c.count[PATCHES]):
+    for patch in range(c.num_patches):
         total += reduce_patch(address, patch)
     return total

@@ -140,7 +140,7 @@ def bound_shape(address, s, grow):
 def update_bounds(address):
     """Axis-aligned box of every shape in world axes, grown by half the margin and its motion on every side."""
     c = view(COLLISION, address)
-    half_margin = 0.5 * c.margin[0]
+    half_margin = 0.5 * c.margin
     for s in range(c.shape_body.shape[0]):
         bound_shape(address, s, half_margin + c.shape_motion[s])
     return 0

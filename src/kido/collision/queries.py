@@ -12,10 +12,7 @@ from kido.collision.broad import find_pairs
 from kido.collision.container import (
     COLLISION,
     COMPOUND,
-    CONTACTS,
-    CONTACTS_FOUND,
     CONTACTS_FULL,
-    PAIRS,
 )
 from kido.collision.manifold import add_point, reduce_manifold
 from kido.collision.narrow import write_contacts, write_patches
@@ -93,7 +90,7 @@ def pair_contacts(address, most):
     c = view(COLLISION, address)
     found = 0
     capacity = c.gap.shape[0]
-    for p in range(c.count[PAIRS]):
+    for p in range(c.num_pairs):
         if found < most:
             a, b = c.pair_a[p], c.pair_b[p]
             function = function_of(c, c.pair_function, a, b)
@@ -115,11 +112,11 @@ def pair_contacts(address, most):
                         else:
                             write_contacts(address, p, found, count, sign)
                     found += count
-    c.count[CONTACTS_FOUND] = found
-    c.count[CONTACTS] = 0
+    c.contacts_found = found
+    c.num_contacts = 0
     if found > capacity:
         return CONTACTS_FULL
-    c.count[CONTACTS] = min(found, most)
+    c.num_contacts = min(found, most)
     return 0
 
 
@@ -127,7 +124,7 @@ def pair_contacts(address, most):
 def any_contact(address):
     """The first candidate pair that touches, or -1."""
     c = view(COLLISION, address)
-    for p in range(c.count[PAIRS]):
+    for p in range(c.num_pairs):
         a, b = c.pair_a[p], c.pair_b[p]
         function = function_of(c, c.pair_function, a, b)
         if function != 0:
@@ -135,7 +132,7 @@ def any_contact(address):
             for i in range(3):
                 c.pair_axis[p, i] = 0.0
             count, _ = run_pair(address, function, a, b, p)
-            if count > 0 and deepest(c, count) < c.margin[0]:
+            if count > 0 and deepest(c, count) < c.margin:
                 return p
     return -1
 
@@ -164,7 +161,7 @@ def pair_distance(address, function, a, b, limit):
     c = view(COLLISION, address)
     if function == 0:
         return False, limit, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    c.margin[0] = limit
+    c.margin = limit
     c.pair_code[0] = 0
     for i in range(3):
         c.pair_axis[0, i] = 0.0
@@ -197,7 +194,7 @@ def nearest_pair(address, table, pairs, limit, numbers):
         numbers: (7,) gap, midpoint, normal from the first to the second.
     """
     c = view(COLLISION, address)
-    margin = c.margin[0]
+    margin = c.margin
     best, which = limit, -1
     for k in range(pairs.shape[0]):
         a, b = pairs[k, 0], pairs[k, 1]
@@ -208,7 +205,7 @@ def nearest_pair(address, table, pairs, limit, numbers):
                 best, which = gap, k
                 numbers[0], numbers[1], numbers[2], numbers[3] = gap, p0, p1, p2
                 numbers[4], numbers[5], numbers[6] = n0, n1, n2
-    c.margin[0] = margin
+    c.margin = margin
     return which
 
 
@@ -216,13 +213,13 @@ def nearest_pair(address, table, pairs, limit, numbers):
 def pair_distances(address, table, pairs, limit, numbers):
     """Rows as `nearest_pair` gives for each pair; gaps of `limit` for those that are farther apart."""
     c = view(COLLISION, address)
-    margin = c.margin[0]
+    margin = c.margin
     for k in range(pairs.shape[0]):
         a, b = pairs[k, 0], pairs[k, 1]
         _, gap, p0, p1, p2, n0, n1, n2 = pair_distance(address, function_of(c, table, a, b), a, b, limit)
         numbers[k, 0], numbers[k, 1], numbers[k, 2], numbers[k, 3] = gap, p0, p1, p2
         numbers[k, 4], numbers[k, 5], numbers[k, 6] = n0, n1, n2
-    c.margin[0] = margin
+    c.margin = margin
     return 0
 
 
@@ -237,7 +234,7 @@ def point_distances(address, table, wanted, probe, points, shape, numbers):
         numbers: (n, 4) distance [m], and outward unit normal of the surface, world axes.
     """
     c = view(COLLISION, address)
-    margin = c.margin[0]
+    margin = c.margin
     shapes = c.shape_body.shape[0]
     for k in range(points.shape[0]):
         for i in range(3):
@@ -258,5 +255,5 @@ def point_distances(address, table, wanted, probe, points, shape, numbers):
                         shape[k] = s
                         numbers[k, 1], numbers[k, 2], numbers[k, 3] = n0, n1, n2
         numbers[k, 0] = best
-    c.margin[0] = margin
+    c.margin = margin
     return 0

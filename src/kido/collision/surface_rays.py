@@ -159,8 +159,8 @@ def ray_balls(address, s, x, y, z, e0, e1, e2):
     c.shape_type[probe] = SPHERE
     c.shape_size[probe, 0] = 0.0
     c.shape_reach[probe] = c.shape_reach[s]
-    margin = c.margin[0]
-    c.margin[0] = 1e30
+    margin = c.margin
+    c.margin = 1e30
     f, found = 0.0, MISS
     n0 = n1 = n2 = 0.0
     for step in range(STEPS):
@@ -181,5 +181,5 @@ def ray_balls(address, s, x, y, z, e0, e1, e2):
         f += gap / speed
         if f > 1.0 + CLOSE:
             break
-    c.margin[0] = margin
+    c.margin = margin
     return found, n0, n1, n2

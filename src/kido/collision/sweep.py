@@ -22,10 +22,6 @@ from kido.collision.container import (
     COMPOUND,
     MAX_MANIFOLD,
     MAX_PATCH_POINTS,
-    PATCHES,
-    PUSH,
-    SWEEP_BACK,
-    SWEEP_STEP,
     WORK,
 )
 from kido.collision.manifold import add_point
@@ -62,8 +58,8 @@ def shape_twist(c, s):
 def update_motion(address):
     """Sets how far each swept shape moves in a step, 0 for those that are not or move too little."""
     c = view(COLLISION, address)
-    h = c.sweep[SWEEP_STEP]
-    c.sweep[PUSH] = 0.0
+    h = c.sweep_step
+    c.sweep_push = 0.0
     for s in range(c.shape_body.shape[0]):
         c.shape_motion[s] = 0.0
         if c.shape_continuous[s] != 0 and h > 0.0:
@@ -134,7 +130,7 @@ def deepest_patch_point(address):
     """Makes the deepest point of all patches the only work point."""
     c = view(COLLISION, address)
     best, at = 1e300, 0
-    for patch in range(c.count[PATCHES]):
+    for patch in range(c.num_patches):
         for k in range(patch * MAX_PATCH_POINTS, patch * MAX_PATCH_POINTS + c.patch_count[patch]):
             if c.patch_gap[k] < best:
                 best, at = c.patch_gap[k], k
@@ -158,8 +154,8 @@ def gap_at(address, function, s, t, pair, time):
     c = view(COLLISION, address)
     move_shape(c, s, 0, time)
     move_shape(c, t, 1, time)
-    bound_shape(address, s, 0.5 * c.margin[0])
-    bound_shape(address, t, 0.5 * c.margin[0])
+    bound_shape(address, s, 0.5 * c.margin)
+    bound_shape(address, t, 0.5 * c.margin)
     return work_points(address, function, s, t, pair)
 
 
@@ -290,9 +286,9 @@ def sweep_pair(address, function, s, t, pair):
         swept: 1 if they are of a time of impact, or the body came so deep in this step.
     """
     c = view(COLLISION, address)
-    h, back = c.sweep[SWEEP_STEP], c.sweep[SWEEP_BACK]
-    margin = c.margin[0]
-    c.margin[0] = margin + 2.0 * (c.shape_motion[s] + c.shape_motion[t])
+    h, back = c.sweep_step, c.sweep_back
+    margin = c.margin
+    c.margin = margin + 2.0 * (c.shape_motion[s] + c.shape_motion[t])
     keep_pose(c, s, 0)
     keep_pose(c, t, 1)
     count = work_points(address, function, s, t, pair)
@@ -329,5 +325,5 @@ def sweep_pair(address, function, s, t, pair):
             count = call4(function, address, s, t, pair)
             if count > 0 and not touching:
                 count = keep_idle(address, s, t, count, h)
-    c.margin[0] = margin
+    c.margin = margin
     return count, swept

@@ -38,19 +38,12 @@ from kido.constraints.loop_schema import (
 )
 from kido.constraints.recovery import distance_biases
 from kido.constraints.row_origins import (
-    BLOCKS_NEEDED,
-    ERP,
-    EXTRAS_NEEDED,
     FROM_CONSTRAINT,
     FROM_USER,
-    MAX_CORRECTION,
-    POOL_NEEDED,
-    ROWS_NEEDED,
-    TIME_STEP,
 )
 from kido.jit import call4, kernel
 from kido.kernels.generalized_impulse import generalized_row
-from kido.solvers.problem import BLOCKS, BOUNDED, ROWS
+from kido.solvers.problem import BOUNDED
 from kido.solvers.rows import num_segments, segment
 
 STIFF = 1e-6  # softness, relative to the compliance without them, of blocks that eliminated rows hold in a direction
@@ -138,7 +131,7 @@ def row_rate(pr, block, u):
 @kernel
 def set_row(lp, pr, src, r, block, row, start_u):
     """Bias, softness and bounds of a row that is a block."""
-    h = src.parameter[TIME_STEP]
+    h = src.time_step
     lower, upper = max(lp.lower[r] * h, -MAX_FORCE), min(lp.upper[r] * h, MAX_FORCE)
     if lp.mode[r] == ONE_SIDED:
         lower, upper = 0.0, math.inf
@@ -152,8 +145,8 @@ def set_row(lp, pr, src, r, block, row, start_u):
         pr.compliance[row] = 1.0 / hold
         pr.bias[row] = (h * lp.stiffness[r] * lp.phi[r] - share * row_rate(pr, block, start_u)) / hold
     else:
-        most = src.parameter[MAX_CORRECTION]
-        pr.bias[row] = min(max(src.parameter[ERP] * lp.phi[r], -most), most) / h
+        most = src.max_correction
+        pr.bias[row] = min(max(src.erp * lp.phi[r], -most), most) / h
     pr.lower[block], pr.upper[block] = lower, upper
     pr.impulse[row] = min(max(lp.impulse[r], lower), upper)
 
@@ -250,7 +243,7 @@ def is_far(lp, pr, src, r, block):
     """Whether a one-sided row is a limit that cannot be met in the step."""
     if lp.mode[r] != ONE_SIDED:
         return False
-    return not limit_is_near(lp.phi[r], -row_rate(pr, block, pr.u_free), src.parameter[TIME_STEP])
+    return not limit_is_near(lp.phi[r], -row_rate(pr, block, pr.u_free), src.time_step)
 
 
 @kernel
@@ -444,10 +437,10 @@ def widen(t, lp, pr, block, pool, own):
 def complete_problem(t, d, lp, us, pr, src, start_u):
     """Add the blocks of constraints to an assembled problem, and constrain all responses.
 
-    Returns False, with what is needed in src.used, if the problem is too small.
+    Returns False, with what is needed in src, if the problem is too small.
     """
-    blocks, rows = pr.count[BLOCKS], pr.count[ROWS]
-    pool, extras = src.used[POOL_NEEDED], src.used[EXTRAS_NEEDED]
+    blocks, rows = pr.num_blocks, pr.num_rows
+    pool, extras = src.pool_needed, src.extras_needed
     at, lp.count[EXTRAS] = pool, extras
     for b in range(blocks):
         entries, segments = room_to_widen(t, lp, pr, b)
@@ -461,9 +454,9 @@ def complete_problem(t, d, lp, us, pr, src, start_u):
             number += 1
     pool += 2 * number * entries
     extras += 2 * number * t.tree_mobile.shape[0]
-    src.used[BLOCKS_NEEDED] += number
-    src.used[ROWS_NEEDED] += number
-    src.used[POOL_NEEDED], src.used[EXTRAS_NEEDED] = pool, extras
+    src.blocks_needed += number
+    src.rows_needed += number
+    src.pool_needed, src.extras_needed = pool, extras
     if (
         blocks + number > pr.kind.shape[0]
         or rows + number > pr.bias.shape[0]
@@ -475,8 +468,8 @@ def complete_problem(t, d, lp, us, pr, src, start_u):
     block, row, at = add_user_rows(t, d, lp, us, pr, src, block, row, at)
     for b in range(block):
         at += widen(t, lp, pr, b, at, 0 if b < blocks else 1)
-    pr.count[BLOCKS] = block
-    pr.count[ROWS] = row
+    pr.num_blocks = block
+    pr.num_rows = row
     return True
 
 

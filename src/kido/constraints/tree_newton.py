@@ -30,17 +30,15 @@ from kido.constraints.row_origins import (
     FROM_SERVO,
     FROM_SPEED_LIMIT,
     ROW_ORIGINS,
-    TIME_STEP,
 )
-from kido.jit import callback, inlined, kernel, view
+from kido.jit import Struct, callback, inlined, kernel, reference, view
 from kido.joints.kinds import FREE
 from kido.kernels.free_lanes import NOT_FREE
 from kido.kernels.regularized_tree import REGULARIZED, deactivate, hold_body, list_held, release_tree, solve_held_tree
-from kido.kernels.responses import RESPONSES
 from kido.math.so3 import cross
 from kido.solvers.body_newton import MAX_CONE_FRICTION
 from kido.solvers.certify import measure_rows
-from kido.solvers.problem import BOUNDED, PROBLEM, STAGE_TREE_OF
+from kido.solvers.problem import BOUNDED, PROBLEM
 from kido.solvers.rows import INDEX, apply_impulses, bounded_velocity, contact_velocity, free_velocity, velocity3
 from kido.solvers.vectors import gather, scatter
 from kido.tree.schema import DATA, TREE
@@ -54,7 +52,13 @@ ENOUGH = 0.5  # merit at which the impulses are made admissible and measured
 # Rows of `history`: row velocities, free ones, the best impulses met; then the law of each block.
 V, FREE_V, BEST, LAW, GAIN, AXIS = 0, 1, 5, 2, 3, 4
 
-TREE_AT, DATA_AT, COLLISION_AT, ROW_ORIGINS_AT = range(4)  # of REGULARIZED.place
+
+class TREE_NEWTON(Struct):
+    tree = reference(TREE)
+    data = reference(DATA)
+    collision = reference(COLLISION)
+    row_origins = reference(ROW_ORIGINS)
+    regularized = reference(REGULARIZED)
 
 
 @kernel
@@ -336,12 +340,9 @@ def tree_newton_island(address, island, cap, unused):
         The number of iterations; -1 where the island is none of one robot alone, which is not measured then.
     """
     c = view(PROBLEM, address)
-    y = view(REGULARIZED, c.stage[STAGE_TREE_OF])
-    t = view(TREE, y.place[TREE_AT])
-    d = view(DATA, y.place[DATA_AT])
-    col = view(COLLISION, y.place[COLLISION_AT])
-    src = view(ROW_ORIGINS, y.place[ROW_ORIGINS_AT])
-    tree_index = tree_of_island(t, c, src, view(RESPONSES, src.responses[0]), island)
+    newton = view(TREE_NEWTON, c.tree_newton_of)
+    t, d, col, src, y = newton.tree, newton.data, newton.collision, newton.row_origins, newton.regularized
+    tree_index = tree_of_island(t, c, src, src.responses, island)
     if tree_index < 0 or not acts_in_one_place(t, c, src, col, island, tree_index):
         return -1
     load_velocities(c, island)
@@ -359,7 +360,7 @@ def tree_newton_island(address, island, cap, unused):
     while done < cap and vain < PATIENCE and merit > 1.0 and math.isfinite(merit):
         while done < cap and vain < PATIENCE and merit > ENOUGH and math.isfinite(merit):
             hold_tree(t, d, c, src, col, y, island, tree_index, number, penalty)
-            solve_held_tree(t, d, y, first, number, src.parameter[TIME_STEP])
+            solve_held_tree(t, d, y, first, number, src.time_step)
             follow_tree(t, d, c, src, col, y, island, tree_index)
             last = merit
             merit = measure_rows(c, island, V)

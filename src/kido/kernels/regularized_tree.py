@@ -25,7 +25,6 @@ from kido.math.so3 import cross
 
 
 class REGULARIZED(Struct):
-    place = integers(4, doc="addresses of TREE, DATA, COLLISION and ROW_ORIGINS")
     held = integers("bodies", doc="1: the body, its joint or one below it is held, so that it takes part")
     chain = integers("bodies", doc="bodies of each tree that take part, from its first body's entry on, ascending")
     P = floats("bodies", 21, doc="inertia of a body with all that hangs on it and takes no part")

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kido.collision import CONTACTS
 from kido.simulation import World
 from kido.simulation.engine import Engine
 
@@ -93,7 +92,7 @@ class Probe:
 
     def _contacts(self) -> tuple[np.ndarray, ...] | None:
         c = self.engine.detector.container
-        n = int(c.count[CONTACTS])
+        n = c.num_contacts
         if n == 0:
             return None
         force = c.impulse[:n] / self.engine.world.time_step[0]

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import numpy as np
 
 from kido.collision import Collider
-from kido.collision.container import PENDING
 from kido.collision.external import COMPLETE, ExternalDetector
 from kido.constraints.assemble import SURFACES_WANTED
 from kido.constraints.constraint import Constraint
 from kido.constraints.inertia import fill_inertia
-from kido.constraints.row_origins import TIME_STEP
+from kido.constraints.tree_newton import TREE_NEWTON
 from kido.errors import ModelError, StateError
 from kido.integrators import MoreauMidpoint, SemiImplicitEuler
 from kido.jit import prepare
@@ -42,11 +41,8 @@ from kido.skeleton.joints.actuator import followed_dofs
 from kido.skeleton.state.actuation import is_prescribed, join_commands, takes_force, takes_motion
 from kido.solvers import (
     CustomSolver,
-    admm_island,
     body_newton_island,
-    gauss_seidel_island,
     project_positions,
-    solve_chosen,
     solve_problem,
 )
 
@@ -111,7 +107,7 @@ class Engine:
         )
         response_room, row_room = first_room(self.tree)
         self.responses = Responses(self.tree, response_room, free=self.extra_dofs == 0)
-        self.regularized = REGULARIZED(bodies=max(len(self.tree.parent), 1), dofs=max(dofs, 1))
+        self.tree_newton = TREE_NEWTON(regularized=REGULARIZED(bodies=max(len(self.tree.parent), 1), dofs=max(dofs, 1)))
         blocks = 64 + 2 * dofs
         self.problem, self.row_origins = new_arrays(self, blocks, 3 * blocks, 4096 + row_room)
         self.set_time_step()
@@ -134,7 +130,8 @@ class Engine:
         w = self.world
         w.tree, w.data, w.collision = self.tree, self.data, self.detector.container
         w.problem, w.row_origins = self.problem, self.row_origins
-        self.regularized.place[:] = w.tree.address, w.data.address, w.collision.address, w.row_origins.address
+        newton = self.tree_newton
+        newton.tree, newton.data, newton.collision, newton.row_origins = w.tree, w.data, w.collision, w.row_origins
         for feature in self.features:
             for name, struct in feature.structs().items():
                 setattr(w, name, struct)
@@ -159,14 +156,10 @@ class Engine:
             "assemble": assemble_stage,
             "solve": solve_stage,
             "solve_problem": solve_problem,
-            "sweeper": gauss_seidel_island,
-            "fallback": admm_island,
             "project_positions": project_positions,
             "integrate": integrate_stage,
             "integrate_share": integrate_share,
         }
-        if self.options.solver._island is not None:
-            fields |= {"solve_problem": solve_chosen, "chosen": self.options.solver._island}
         places: dict[int, list[tuple[Feature, Any]]] = {}
         for feature in self.features:
             for where, stage in feature.stages().items():
@@ -181,7 +174,9 @@ class Engine:
     def _prepare(self, callbacks: Iterable[Any] = ()) -> None:
         fields, places = self._stages()
         of_features = [stage for found in places.values() for _, stage in found]
-        prepare([*callbacks, *fields.values(), *of_features, body_newton_island, fill_inertia])
+        prepare(
+            [*callbacks, *fields.values(), *of_features, *self.options.solver.callbacks(), body_newton_island, fill_inertia]
+        )
 
     @property
     def is_compiled(self) -> bool:
@@ -296,12 +291,12 @@ class Engine:
 
     def set_laws(self) -> None:
         """The laws of impact and of position correction in the settings have changed."""
-        write_options(self.row_origins.parameter, self.options.settings)
+        write_options(self.row_origins, self.options.settings)
         self.link()
 
     def set_time_step(self) -> None:
         """The time step has changed."""
-        self.world.time_step = self.row_origins.parameter[TIME_STEP] = self.options.time_step
+        self.world.time_step = self.row_origins.time_step = self.options.time_step
         self._set_sweep()
 
     def _set_sweep(self) -> None:
@@ -315,7 +310,7 @@ class Engine:
         for feature in self.features:
             feature.surfaces_changed()
         self.surfaces = SurfaceTable(self.nodes, self.place, self.options.surface_handler)
-        self.row_origins.surfaces[0] = self.surfaces.address
+        self.row_origins.surfaces = self.surfaces.container
         c = self.detector.container
         for k, node in enumerate(self.nodes):
             c.shape_friction[k], c.shape_restitution[k] = node.friction, node.restitution
@@ -351,7 +346,7 @@ class Engine:
         """
         if status == SURFACES_WANTED:
             self.surfaces.supply(self.detector.container, self.world.time_step)
-            self.row_origins.surfaces[0] = self.surfaces.address
+            self.row_origins.surfaces = self.surfaces.container
         else:
             self.set_arrays(larger_arrays(self, Arrays(self.problem, self.row_origins)))
 
@@ -373,7 +368,7 @@ class Engine:
     def detect_elsewhere(self) -> None:
         """Contacts by another library, between the broad phase and the contact problem."""
         self.detector.complete()
-        self.detector.container.count[PENDING] = COMPLETE
+        self.detector.container.pending = COMPLETE
         self.link()
 
     # Commands ----------------------------------------------------------------------------------------------

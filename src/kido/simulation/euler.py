@@ -14,7 +14,7 @@ The semi-implicit rule takes joint damping and springs implicitly: FD solves (M 
 
 from __future__ import annotations
 
-from kido.collision.container import COLLISION, PUSH
+from kido.collision.container import COLLISION
 from kido.constraints.row_origins import ROW_ORIGINS
 from kido.jit import callback, kernel, view
 from kido.kernels.forward_dynamics import acceleration_scatter, articulated_inertias, bias_gather
@@ -98,12 +98,12 @@ def integrate_trees(address, share_of_new):
     src = w.row_origins
     return_impulses(c, pr, src)
     constraint_forces(t, pr, src, w, h)
-    energy = correction_energy(t, d, pr, src, h, c.sweep[PUSH])
+    energy = correction_energy(t, d, pr, src, h, c.sweep_push)
     for tree_index in range(t.tree_mobile.shape[0]):
         if t.tree_mobile[tree_index] != 0:
             first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
             begin, end = t.first_dof[first], t.first_dof[last]
-            share = correction_share(pr, begin, end, h, c.sweep[PUSH])
+            share = correction_share(pr, begin, end, h, c.sweep_push)
             for k in range(begin, end):
                 d.u[k] = share_of_new * pr.u[k] + share * pr.u_position[k]
             advance(t, d, first, last, h)

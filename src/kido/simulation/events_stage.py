@@ -86,7 +86,7 @@ def events_stage(world, events, unused_2, unused_3):
     c = w.collision
     step = w.steps
     old, olds, at = 0, e.num_open, 0
-    for p in range(c.count[PAIRS]):
+    for p in range(c.num_pairs):
         if c.pair_count[p] == 0:
             continue
         a, b = c.pair_a[p], c.pair_b[p]

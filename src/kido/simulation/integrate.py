@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kido.collision.container import COLLISION, CONTACTS, PUSH
+from kido.collision.container import COLLISION
 from kido.constraints.contact import tangents
 from kido.constraints.row_origins import (
     FROM_CONTACT,
@@ -18,7 +18,6 @@ from kido.jit.team import share_out
 from kido.joints.kinds import FREE_MIXED
 from kido.kernels.free_lanes import FREE_LANES, NOT_FREE
 from kido.kernels.integration import advance
-from kido.kernels.responses import RESPONSES
 from kido.math.so3 import cross, rotate_inverse, rotation_vector_to_matrix
 from kido.simulation.correction import correction_energy, correction_share
 from kido.simulation.fast_bodies import is_fast, place_at_end
@@ -26,15 +25,8 @@ from kido.simulation.free_bodies import gather_landing, land_together
 from kido.simulation.schema import WORLD
 from kido.solvers.problem import (
     AT_CAP,
-    BLOCKS,
     BOUNDED,
     PROBLEM,
-    TOTAL_BOUNCES,
-    TOTAL_FALLBACKS,
-    TOTAL_ITERATIONS,
-    TOTAL_POWER,
-    TOTAL_RESIDUAL,
-    TOTAL_STATUS,
 )
 from kido.solvers.rows import num_segments, segment
 from kido.tree.schema import DATA, TREE
@@ -43,14 +35,14 @@ from kido.tree.schema import DATA, TREE
 @kernel
 def return_impulses(c, pr, src):
     """Impulses of blocks to the contacts (world axes, on body b) and joints they come from."""
-    for k in range(c.count[CONTACTS]):
+    for k in range(c.num_contacts):
         c.impulse[k, 0], c.impulse[k, 1], c.impulse[k, 2] = 0.0, 0.0, 0.0
         c.torque[k, 0], c.torque[k, 1], c.torque[k, 2] = 0.0, 0.0, 0.0
     for k in range(src.limit_impulse.shape[0]):
         src.limit_impulse[k] = 0.0
         src.friction_impulse[k] = 0.0
         src.actuator_impulse[k] = 0.0
-    for b in range(pr.count[BLOCKS]):
+    for b in range(pr.num_blocks):
         row, k = pr.row[b], src.index[b]
         if src.origin[b] == FROM_CONTACT:
             x, y, z = pr.impulse[row], pr.impulse[row + 1], pr.impulse[row + 2]
@@ -99,7 +91,7 @@ def constraint_forces(t, pr, src, w, h):
     for k in range(w.constraint_force.shape[0]):
         w.constraint_force[k] = 0.0
         w.actuator_force[k] = 0.0 if t.prescribed[k] != 0 else w.command[k]
-    for b in range(pr.count[BLOCKS]):
+    for b in range(pr.num_blocks):
         if src.origin[b] == FROM_SERVO:
             add_block_force(pr, b, h, w.actuator_force)
         else:
@@ -150,7 +142,7 @@ def hand_back(t, d, w, pr, first, last, h):
 def largest_penetration(c):
     """Depth of the deepest contact [m], 0 if none penetrates."""
     depth = 0.0
-    for k in range(c.count[CONTACTS]):
+    for k in range(c.num_contacts):
         if -c.gap[k] > depth and c.swept[k] == 0:
             depth = -c.gap[k]
     return depth
@@ -174,13 +166,13 @@ def report(c, pr, w, energy):
     """Numbers of this step, and the worst so far; `energy` is that of the position correction."""
     last, worst = w.last, w.worst
     last.penetration = largest_penetration(c)
-    last.residual = pr.total[TOTAL_RESIDUAL]
-    last.iterations = pr.total[TOTAL_ITERATIONS]
-    last.status = pr.total[TOTAL_STATUS]
-    last.num_contacts = c.count[CONTACTS]
-    last.dissipation = pr.total[TOTAL_POWER]
-    last.fallbacks = pr.total[TOTAL_FALLBACKS]
-    last.bounces = pr.total[TOTAL_BOUNCES]
+    last.residual = pr.total_residual
+    last.iterations = pr.total_iterations
+    last.status = pr.total_status
+    last.num_contacts = c.num_contacts
+    last.dissipation = pr.total_power
+    last.fallbacks = pr.total_fallbacks
+    last.bounces = pr.total_bounces
     last.correction_energy = energy
     if last.status >= AT_CAP:
         w.unconverged += 1
@@ -203,10 +195,10 @@ def integrate_share(address, begin, end, worker):
     d = w.data
     pr = w.problem
     h = w.time_step
-    r = view(RESPONSES, w.row_origins.responses[0])
+    r = w.row_origins.responses
     lanes, numbers = r.lanes[worker, 0], r.lanes[worker, 1]
     group = view(FREE_LANES, numbers)
-    swept = w.collision.sweep[PUSH]
+    swept = w.collision.sweep_push
     waiting = 0
     for tree_index in range(begin, end):
         first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
@@ -244,13 +236,13 @@ def integrate_stage(address, unused_1, unused_2, unused_3):
     src = w.row_origins
     return_impulses(c, pr, src)
     constraint_forces(t, pr, src, w, h)
-    energy = correction_energy(t, d, pr, src, h, c.sweep[PUSH])
+    energy = correction_energy(t, d, pr, src, h, c.sweep_push)
     if w.loops.address == 0:
         share_out(w.team.address, w.integrate_share.address, address, t.tree_mobile.shape[0], w.share)
     else:
         for tree_index in range(t.tree_mobile.shape[0]):
             if t.tree_mobile[tree_index] != 0:
-                move_tree(t, d, pr, t.tree_body[tree_index], t.tree_body[tree_index + 1], h, c.sweep[PUSH])
+                move_tree(t, d, pr, t.tree_body[tree_index], t.tree_body[tree_index + 1], h, c.sweep_push)
         w.close_positions(w)
         for tree_index in range(t.tree_mobile.shape[0]):
             if t.tree_mobile[tree_index] != 0:

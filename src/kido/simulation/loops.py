@@ -61,7 +61,6 @@ from kido.dynamics.embedding.schema import EMBEDDING
 from kido.dynamics.schema import DYNAMICS
 from kido.jit import callback, entry, kernel, view
 from kido.joints.frames import rotation_of
-from kido.kernels.responses import RESPONSES
 from kido.math.so3 import cross, rotate_inverse
 from kido.simulation.aggregates.choose import choose_aggregates, tree_of_group
 from kido.simulation.aggregates.ending import close_aggregates
@@ -122,7 +121,7 @@ def loop_start_stage(address, unused_1, unused_2, unused_3):
             z.anew[g] = 1
     close_new(t, d, lp, always)
     e, y = z.embedding, z.dynamics
-    r = view(RESPONSES, w.row_origins.responses[0])
+    r = w.row_origins.responses
     choose_aggregates(t, d, lp, y, e, z.end_embedding, z, r)
     return 0
 
@@ -138,7 +137,7 @@ def predict_group(t, d, w, lp, g):
     status = predict_aggregates(t, d, w, lp, z.embedding, z, tree_index, h)
     if status < 0:
         lp.embedded[g], z.anew[g] = 0, 1
-        view(RESPONSES, w.row_origins.responses[0]).apart[tree_index] = 0
+        w.row_origins.responses.apart[tree_index] = 0
         status = 1 + predict_tree(t, d, w, t.tree_body[tree_index], t.tree_body[tree_index + 1], h)
     return status
 
@@ -233,7 +232,7 @@ def loop_load_stage(address, unused_1, unused_2, unused_3):
     lp, pr = w.loops, w.problem
     for k in range(lp.load.shape[0]):
         lp.load[k] = 0.0
-    for b in range(pr.count[BLOCKS]):
+    for b in range(pr.num_blocks):
         add_load(pr, b, lp.load, lp.load.shape[0])
     return 0
 
@@ -271,7 +270,7 @@ def take_impulses(lp, us, pr, src):
     """Impulses of blocks back to the rows they come from."""
     for r in range(us.impulse.shape[0]):
         us.impulse[r] = 0.0
-    for b in range(pr.count[BLOCKS]):
+    for b in range(pr.num_blocks):
         if src.origin[b] == FROM_CONSTRAINT:
             lp.impulse[src.index[b]] = pr.impulse[pr.row[b]]
         elif src.origin[b] == FROM_USER:

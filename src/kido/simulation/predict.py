@@ -23,7 +23,6 @@ from kido.kernels.free_lanes import FREE_LANES, NOT_FREE
 from kido.kernels.inertia import body_inertia
 from kido.kernels.integration import advance, linear_to_parent_axes, to_parent_axes
 from kido.kernels.kinematics import transforms, velocities
-from kido.kernels.responses import RESPONSES
 from kido.kernels.springs import add_passive_forces
 from kido.simulation.fast_bodies import is_fast, keep_centre, keep_energy, place_at_middle
 from kido.simulation.free_bodies import fall_together, gather_fall, only_falls
@@ -146,7 +145,7 @@ def predict_trees(address, begin, end, worker):
     pr = w.problem
     h = w.time_step
     coupled = w.loops.address != 0  # aggregates move by the stages of constraints
-    r = view(RESPONSES, w.row_origins.responses[0])
+    r = w.row_origins.responses
     lanes, numbers = r.lanes[worker, 0], r.lanes[worker, 1]
     group = view(FREE_LANES, numbers)
     waiting = 0
@@ -224,7 +223,7 @@ def predict_stage(address, unused_1, unused_2, unused_3):
     h = w.time_step
     trees = t.tree_mobile.shape[0]
     coupled = w.loops.address != 0
-    r = view(RESPONSES, w.row_origins.responses[0])
+    r = w.row_origins.responses
     w.close_changed(w)
     if w.team.address == 0:
         result = predict_trees(address, 0, trees, 0)

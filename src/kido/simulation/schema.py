@@ -53,7 +53,7 @@ class WORLD(Struct):
     detect = stage(doc="contacts; kido.simulation.step.detect_stage")
     assemble = stage(doc="the contact problem; kido.simulation.step.assemble_stage")
     solve = stage(doc="its impulses; step.solve_stage, step.solve_outside or threads.solve_in_threads")
-    restitute = stage(doc="second phase of impacts: (problem, sweeper, fallback); kido.solvers.restitution")
+    restitute = stage(doc="second phase of impacts: (problem); kido.solvers.restitution")
     project_positions = stage(doc="position correction: (problem, world); kido.solvers.position or threads")
     integrate = stage(doc="new velocities and positions; by the integrator: integrate, euler")
 
@@ -61,11 +61,7 @@ class WORLD(Struct):
     feature_stage = integers(6, MAX_STAGES, doc="addresses of callbacks")
     feature_struct = integers(6, MAX_STAGES, doc="second argument of each: address of the feature's own struct")
 
-    # The contact solver.
-    solve_problem = stage(doc="all islands: (problem, sweeper, fallback, chosen)")
-    sweeper = stage(doc="quick solver of an island")
-    fallback = stage(doc="solver of islands on which it fails")
-    chosen = stage(doc="solver in place of the default one")
+    solve_problem = stage(doc="all islands: (problem); kido.solvers.default")
 
     # Constraints between bodies: kido.simulation.loops.
     loops = reference(LOOPS)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 
-from kido.collision.container import COLLISION, CONTACTS, OLD_PAIRS
+from kido.collision.container import COLLISION
 from kido.constraints.actuator import number_prescribed
 from kido.constraints.loop_schema import GROUPS
 from kido.constraints.row_origins import FROM_CONTACT, ROW_ORIGINS
@@ -112,7 +112,7 @@ def find_disturbed(t, d, c, pr, src, s):
     number = 0
     for tree_index in range(s.asleep.shape[0]):
         s.chosen[tree_index] = 0
-    for b in range(pr.count[BLOCKS]):
+    for b in range(pr.num_blocks):
         if src.origin[b] == FROM_CONTACT and pr.impulse[pr.row[b]] > 0.0:
             k = src.index[b]
             for side in range(2):
@@ -120,9 +120,9 @@ def find_disturbed(t, d, c, pr, src, s):
                 if s.asleep[tree_index] != 0 and s.chosen[tree_index] == 0:
                     s.chosen[tree_index] = 1
                     number += 1
-    for k in range(c.count[CONTACTS]):
+    for k in range(c.num_contacts):
         number += mark_beside(t, d, s, t.tree_of_body[c.body_a[k]], t.tree_of_body[c.body_b[k]])
-    for p in range(c.count[OLD_PAIRS]):  # it may have left in this step
+    for p in range(c.num_old_pairs):  # it may have left in this step
         if c.old_pair_count[p] > 0:
             a, b = c.shape_body[c.old_pair_a[p]], c.shape_body[c.old_pair_b[p]]
             number += mark_beside(t, d, s, t.tree_of_body[a], t.tree_of_body[b])
@@ -143,7 +143,7 @@ def unite_trees(t, pr, src, s):
     """Union-find over the trees: those that a block ties, or a contact with an impulse."""
     for tree_index in range(s.root.shape[0]):
         s.root[tree_index] = tree_index
-    for b in range(pr.count[BLOCKS]):
+    for b in range(pr.num_blocks):
         if src.origin[b] == FROM_CONTACT and pr.impulse[pr.row[b]] == 0.0:
             continue
         first = -1
@@ -192,7 +192,7 @@ def count_quiet(t, d, c, s, h):
             s.quiet[tree_index] += h
         else:
             s.quiet[tree_index] = 0.0
-    for k in range(c.count[CONTACTS]):
+    for k in range(c.num_contacts):
         a, b = t.tree_of_body[c.body_a[k]], t.tree_of_body[c.body_b[k]]
         if is_moved_by_force(t, d, a):
             s.quiet[b] = 0.0
@@ -227,7 +227,7 @@ def show_sleepers(t, d, w, c, src, s):
                 src.actuator_impulse[k] = s.actuator_impulse[k]
                 w.constraint_force[k] = s.constraint_force[k]
                 w.actuator_force[k] = s.actuator_force[k]
-    w.last.num_contacts = c.count[CONTACTS] + s.stored
+    w.last.num_contacts = c.num_contacts + s.stored
     w.worst.num_contacts = max(w.worst.num_contacts, w.last.num_contacts)
     w.last.penetration = max(w.last.penetration, s.deepest)
 

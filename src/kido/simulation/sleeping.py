@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kido.collision.container import CONTACTS, OLD_PAIRS, PAIRS, PENDING
 from kido.collision.detector import CONTACT_FIELDS, OLD_CONTACT_FIELDS, OLD_PAIR_FIELDS, PAIR_FIELDS
 from kido.errors import ModelError
 from kido.jit import Struct
@@ -190,13 +189,13 @@ class Sleepers(Feature):
     def _put_aside(self) -> None:
         """Move the pairs and contacts of bodies that do not move from the detector to the store."""
         c = self.engine.detector.container
-        pairs = int(c.count[PAIRS])
+        pairs = c.num_pairs
         body = c.shape_body
         moving = c.body_moving[body[c.pair_a[:pairs]]] + c.body_moving[body[c.pair_b[:pairs]]] > 0
         if moving.all():
             return
         present = {f: getattr(c, f)[:pairs] for f in PAIR_FIELDS}
-        present |= {f: getattr(c, f)[: int(c.count[CONTACTS])] for f in CONTACT_FIELDS}
+        present |= {f: getattr(c, f)[: c.num_contacts] for f in CONTACT_FIELDS}
         aside = chosen_pairs(present, np.flatnonzero(~moving))
         left = chosen_pairs(present, np.flatnonzero(moving))
         self._write(left)
@@ -205,9 +204,9 @@ class Sleepers(Feature):
     def _write(self, pairs: dict[str, np.ndarray]) -> None:
         """Make pairs with their contacts the present ones of the detector."""
         detector = self.engine.detector
-        detector.set_state({"count": detector.container.count, **pairs})
+        detector.set_state(pairs)
         c = detector.container
-        c.count[PAIRS], c.count[CONTACTS] = len(pairs["pair_a"]), len(pairs["gap"])
+        c.num_pairs, c.num_contacts = len(pairs["pair_a"]), len(pairs["gap"])
         self.engine.link()
 
     def _set_store(self, store: dict[str, np.ndarray]) -> None:
@@ -237,9 +236,9 @@ class Sleepers(Feature):
             return
         back = chosen_pairs(self.store, np.flatnonzero(moving))
         self._set_store(chosen_pairs(self.store, np.flatnonzero(~moving)))
-        pairs = int(c.count[PAIRS])
+        pairs = c.num_pairs
         present = {f: getattr(c, f)[:pairs] for f in PAIR_FIELDS}
-        present |= {f: getattr(c, f)[: int(c.count[CONTACTS])] for f in CONTACT_FIELDS}
+        present |= {f: getattr(c, f)[: c.num_contacts] for f in CONTACT_FIELDS}
         both = joined([present, back])
         self._write(chosen_pairs(both, np.lexsort((both["pair_b"], both["pair_a"]))))
 
@@ -266,13 +265,13 @@ class Sleepers(Feature):
         awake = engine.tree.tree_mobile[self.tree_of_dof] != 0
         d.q[awake], d.u[awake] = s.start_q[awake], s.start_u[awake]
         # The contacts before the step, as far as they are known.
-        pairs = int(c.count[OLD_PAIRS])
+        pairs = c.num_old_pairs
         contacts = int(c.old_pair_count[:pairs].sum())
         for field, old in zip(PAIR_FIELDS, OLD_PAIR_FIELDS, strict=True):
             getattr(c, field)[:pairs] = getattr(c, old)[:pairs]
         for old in OLD_CONTACT_FIELDS:
             getattr(c, old.removeprefix("old_"))[:contacts] = getattr(c, old)[:contacts]
-        c.count[PAIRS], c.count[CONTACTS], c.count[PENDING] = pairs, contacts, 0
+        c.num_pairs, c.num_contacts, c.pending = pairs, contacts, 0
         self.wake(np.flatnonzero(s.chosen).tolist())
 
     def wake_disturbed(self) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kido.collision.container import COLLISION, CONTACTS
+from kido.collision.container import COLLISION
 from kido.constraints.loop_factor import measure_all
 from kido.constraints.loop_schema import ONE_SIDED, SPRING
 from kido.constraints.row_origins import (
@@ -67,7 +67,7 @@ def constraint_acts(lp, r):
 @kernel
 def first_active(t, d, c, pr, src, lp):
     """The first block that a smooth motion must not meet, or -1. Springs of constraints it has by itself."""
-    for b in range(pr.count[BLOCKS]):
+    for b in range(pr.num_blocks):
         k = src.index[b]
         if src.origin[b] == FROM_CONTACT:
             active = c.gap[k] <= 0.0
@@ -121,14 +121,14 @@ def rest(world, u, h):
         w.command[k], w.target[k] = d.tau[k], d.command[k]
         pr.u[k] = pr.u_free[k]
         src.limit_impulse[k], src.friction_impulse[k], src.actuator_impulse[k] = 0.0, 0.0, 0.0
-    pr.count[BLOCKS] = 0
+    pr.num_blocks = 0
     features(w, RESPOND)
     return_impulses(c, pr, src)
     constraint_forces(t, pr, src, w, h)
     for k in range(d.q.shape[0]):
         d.udot[k] = (d.u[k] - u[0, k]) / h
     clear_report(w.last)
-    w.last.num_contacts = c.count[CONTACTS]
+    w.last.num_contacts = c.num_contacts
     w.worst.num_contacts = max(w.worst.num_contacts, w.last.num_contacts)
     w.steps += 1
 

@@ -21,7 +21,7 @@ from kido.simulation.correction import MAX_MOVE, correction_share
 from kido.simulation.schema import WORLD
 from kido.simulation.soft_automatic import adapt
 from kido.simulation.soft_balance import book, is_active
-from kido.solvers.problem import BLOCKS, PROBLEM
+from kido.solvers.problem import PROBLEM
 from kido.tree.schema import DATA, TREE
 from kido.tree.soft import SOFT
 
@@ -58,7 +58,7 @@ def collect_impulses(d, c, pr, src, so):
         for k in range(3):
             so.impulse[i, k] = 0.0
             so.push[i, k] = 0.0
-    for b in range(pr.count[BLOCKS]):
+    for b in range(pr.num_blocks):
         if src.origin[b] != FROM_CONTACT:
             continue
         k, row = src.index[b], pr.row[b]

@@ -34,7 +34,7 @@ def assemble_stage(world, unused_1, unused_2, unused_3):
 def solve_stage(world, unused_1, unused_2, unused_3):
     """The impulses. Returns 0."""
     w = view(WORLD, world)
-    w.solve_problem(w.problem, w.sweeper.address, w.fallback.address, w.chosen.address)
+    w.solve_problem(w.problem)
     return 0
 
 
@@ -121,7 +121,7 @@ def run_steps(world, number, start):
 
         if features(w, CHECK) != 0:
             return k, AT_CHECK, 0
-        w.restitute(w.problem, w.sweeper.address, w.fallback.address)
+        w.restitute(w.problem)
         w.project_positions(w.problem, w)
         features(w, RESPOND)
 

@@ -49,8 +49,8 @@ def solve_in_threads(address, unused_1, unused_2, unused_3):
     """Solve the problem of a world, islands shared out. Returns 0."""
     w = view(WORLD, address)
     pr = w.problem
-    islands = w.begin_islands(pr, w.sweeper.address, w.fallback.address, w.chosen.address)
-    size = 1 + ROWS_TOGETHER * islands // (pr.count[ROWS] + ROWS_TOGETHER)
+    islands = w.begin_islands(pr)
+    size = 1 + ROWS_TOGETHER * islands // (pr.num_rows + ROWS_TOGETHER)
     share_out(w.team.address, w.solve_share.address, address, islands, size)
     w.end_islands(pr)
     return 0
@@ -61,10 +61,10 @@ def project_in_threads(problem, address, unused_2, unused_3):
     """Position correction of a world, islands shared out. Returns 0."""
     w = view(WORLD, address)
     pr = w.problem
-    for k in range(pr.count[DOFS]):
+    for k in range(pr.num_dofs):
         pr.u_position[k] = 0.0
-    islands = pr.count[ISLANDS]
-    size = 1 + 4 * ROWS_TOGETHER * islands // (pr.count[ROWS] + ROWS_TOGETHER)
+    islands = pr.num_islands
+    size = 1 + 4 * ROWS_TOGETHER * islands // (pr.num_rows + ROWS_TOGETHER)
     share_out(w.team.address, w.project_share.address, address, islands, size)
     return 0
 

@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 
 from kido.constraints.loop_schema import USER_COUNT, USER_ROWS
 from kido.constraints.recovery import distance_biases
-from kido.constraints.row_origins import ERP, MAX_CORRECTION, ROW_ORIGINS
+from kido.constraints.row_origins import ROW_ORIGINS
 from kido.constraints.user_constraint import UserConstraint, checked_bias, checked_rows
 from kido.integrators import ExplicitEuler
 from kido.jit import Struct, callback, entry, view
@@ -165,15 +165,16 @@ class UserRows:
             column += s.num_dofs
 
     def _set(self, r: int, h: float, error: float, lower: float, upper: float, bias: float | None) -> None:
-        us, parameter = self.container, self.engine.row_origins.parameter
+        us, row_origins = self.container, self.engine.row_origins
         us.position_bias[r] = 0.0
         if bias is None and upper == 0.0 and lower < 0.0:  # phi <= 0: the same row turned round
             us.J[r] *= -1.0
             error, lower, upper = -error, 0.0, -lower
         if bias is None and lower == 0.0:
-            bias, us.position_bias[r] = _gap_biases(self.engine.row_origins.address, error)
+            bias, us.position_bias[r] = _gap_biases(row_origins.address, error)
         elif bias is None:
-            share = 1.0 if lower == -np.inf and upper == np.inf else parameter[ERP]
-            bias = float(np.clip(share * error, -parameter[MAX_CORRECTION], parameter[MAX_CORRECTION])) / h
+            share = 1.0 if lower == -np.inf and upper == np.inf else row_origins.erp
+            most = row_origins.max_correction
+            bias = float(np.clip(share * error, -most, most)) / h
         us.bias[r], us.lower[r], us.upper[r] = bias, lower * h, upper * h
         us.impulse[r] = min(max(us.impulse[r], us.lower[r]), us.upper[r])

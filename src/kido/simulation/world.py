@@ -68,7 +68,7 @@ class World(
         integrator, collision_detector, contact_surface_handler, threads: see the properties of these names.
         **settings: solver parameters: `erp`, `slop`, `max_correction`, `skin`, `skin_share`,
             `restitution_speed`, `restitution_law`, `position_correction`, and those of
-            `kido.solvers.problem.SETTING_NAMES`.
+            `kido.solvers.problem.DEFAULT_SETTINGS`.
 
     Raises:
         ModelError: a time step that is not positive, gravity that is not three finite numbers, an unknown setting, and

@@ -21,7 +21,7 @@ from kido.solvers.certify import measure_island
 from kido.solvers.cholesky import factorize, substitute
 from kido.solvers.cone import clamp, project_cone, project_spin
 from kido.solvers.newton import newton_steps
-from kido.solvers.problem import ACCEPTANCE, ADMM_PENALTY, ADMM_RELAXATION, BOUNDED, CONTACT, PROBLEM
+from kido.solvers.problem import BOUNDED, CONTACT, PROBLEM
 from kido.solvers.rows import INDEX, apply_impulses, free_velocity, num_segments, product, segment, step_length
 from kido.solvers.vectors import gather, scatter
 
@@ -148,7 +148,7 @@ def load(c, island, first, n):
 def iterate(c, island, first, n, rho):
     """One ADMM iteration. Returns the sums of squares of p - y, of the change of y, of y and of z."""
     h = c.history
-    relaxation = c.setting[ADMM_RELAXATION]
+    relaxation = c.admm_relaxation
     k = first
     for e in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[e]
@@ -217,7 +217,7 @@ def admm_island(address, island, cap, unused):
     gather(c, island, BEST)
     n = assemble(c, island)
     load(c, island, first, n)
-    rho = c.setting[ADMM_PENALTY] * largest_eigenvalue(c, n, first)
+    rho = c.admm_penalty * largest_eigenvalue(c, n, first)
     fresh = True
     good = rho > 0.0 and math.isfinite(rho)
     done = 0
@@ -252,7 +252,7 @@ def admm_island(address, island, cap, unused):
                 rho /= 3.0
                 fresh = True
     scatter(c, island, BEST)
-    if good and done > 0 and best > c.setting[ACCEPTANCE]:
+    if good and done > 0 and best > c.acceptance:
         done += newton_steps(c, island, first, n, measure_island(c, island), NEWTON_STEPS)
         scatter(c, island, BEST)
     apply_impulses(c, island)  # free of the rounding of all these changes

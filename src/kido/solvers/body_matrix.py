@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import math
 
-from kido.jit import call4, kernel
-from kido.solvers.problem import BOUNDED, STAGE_INERTIA
+from kido.jit import kernel
+from kido.solvers.problem import BOUNDED
 from kido.solvers.rows import INDEX, num_segments, segment
 
 # Entries of `plan`: numbers, then tables with an entry for each segment (and one more), then lists.
@@ -213,7 +213,7 @@ def place_block(c, b, at):
 
 
 @kernel
-def plan_island(c, address, island):
+def plan_island(c, island):
     """Find order and structure of an island's K. False if it has no room, or a segment's mass is not known."""
     plan = c.plan
     number = number_segments(c, island)
@@ -249,9 +249,8 @@ def plan_island(c, address, island):
     plan[PLACES] = top
     for e in range(begin, end):
         place_block(c, c.island_block[e], top + PER_BLOCK * (e - begin))
-    if c.stage[STAGE_INERTIA] != 0:
-        for p in range(number):
-            call4(c.stage[STAGE_INERTIA], address, plan[table(c, DOF, p)], 0, 0)
+    for p in range(number):
+        c.fill_inertia(c, plan[table(c, DOF, p)])
     return True
 
 

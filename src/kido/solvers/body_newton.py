@@ -38,7 +38,7 @@ from kido.solvers.body_matrix import (
 )
 from kido.solvers.certify import measure_island
 from kido.solvers.cone import clamp, project_cone, project_spin
-from kido.solvers.problem import BOUNDED, CONTACT, NEAR, PROBLEM, SMALL_ROWS, SPIN
+from kido.solvers.problem import BOUNDED, CONTACT, NEAR, PROBLEM, SPIN
 from kido.solvers.rows import (
     INDEX,
     apply_impulses,
@@ -418,12 +418,12 @@ def body_newton_island(address, island, cap, unused):
     """
     c = view(PROBLEM, address)
     best = measure_island(c, island)
-    if best <= 1.0 or not math.isfinite(best) or too_wide(c, island) or not plan_island(c, address, island):
+    if best <= 1.0 or not math.isfinite(best) or too_wide(c, island) or not plan_island(c, island):
         return 0
     gather(c, island, BEST)
     gather(c, island, P)
     start_walk(c)
-    large = c.island_row[island + 1] - c.island_row[island] > c.setting[SMALL_ROWS]
+    large = c.island_row[island + 1] - c.island_row[island] > c.small_rows
     penalty = PENALTY_LARGE if large else PENALTY
     goal = 1.0
     if best <= NEAR and not large:

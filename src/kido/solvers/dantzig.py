@@ -25,7 +25,7 @@ from kido.jit import callback, kernel, view
 from kido.solvers.admm import FREE, SCALE, assemble
 from kido.solvers.certify import SPEED_FLOOR
 from kido.solvers.cone import clamp
-from kido.solvers.problem import CONTACT, INACCURATE, PROBLEM, SOLVED, SPEED_TOLERANCE, STUCK
+from kido.solvers.problem import CONTACT, INACCURATE, PROBLEM, SOLVED, STUCK
 from kido.solvers.rows import INDEX, apply_impulses, free_velocity
 from kido.solvers.vectors import adopt
 
@@ -351,7 +351,7 @@ def is_solved(c, island, n, first):
         impulse2 += p * p
         if h[SCALE, k] > 0.0:
             speed = max(speed, math.fabs(r) / h[SCALE, k])
-    slow = speed <= c.setting[SPEED_TOLERANCE] * c.island_approach[island] + SPEED_FLOOR
+    slow = speed <= c.speed_tolerance * c.island_approach[island] + SPEED_FLOOR
     return slow and defect2 <= ACCURACY * ACCURACY * impulse2 + 1e-300
 
 

@@ -15,9 +15,7 @@ from kido.solvers.anderson import LAST_G, NOW_X, extrapolate
 from kido.solvers.certify import measure_island, measure_rows
 from kido.solvers.one_contact import solve_bounded, solve_contact, solve_spin
 from kido.solvers.problem import (
-    ANDERSON,
     BOUNDED,
-    CHECK_EVERY,
     CONTACT,
     MAX_MEMORY,
     PROBLEM,
@@ -185,10 +183,10 @@ def gauss_seidel_island(address, island, cap, unused):
         The number of sweeps.
     """
     c = view(PROBLEM, address)
-    memory = int(c.setting[ANDERSON])
+    memory = int(c.anderson)
     if memory > MAX_MEMORY:
         memory = MAX_MEMORY
-    every = int(c.setting[CHECK_EVERY])
+    every = int(c.check_every)
     done = 0
     stored = -1
     column = 0

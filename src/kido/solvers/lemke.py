@@ -47,7 +47,6 @@ from kido.solvers.problem import (
     PROBLEM,
     RAY,
     SOLVED,
-    SPEED_TOLERANCE,
     STUCK,
     TOO_LARGE,
 )
@@ -240,7 +239,7 @@ def attempt(c, island, n, first, m, cap, shift):
     if ended == SOLVED:
         read_solution(c, first, m)
         defect, speed, largest = polyhedral_defect(c, n, first, m)
-        slow = speed <= c.setting[SPEED_TOLERANCE] * c.island_approach[island] + SPEED_FLOOR
+        slow = speed <= c.speed_tolerance * c.island_approach[island] + SPEED_FLOOR
         if not (slow and defect <= COMPLEMENTARITY_TOLERANCE * largest + 1e-300):
             ended = INACCURATE
     return ended, pivots
@@ -248,7 +247,7 @@ def attempt(c, island, n, first, m, cap, shift):
 
 @callback
 def lemke_island(address, island, cap, unused):
-    """Solve one island, which must fit into `matrix`, with `choice[DIRECTIONS]` friction directions.
+    """Solve one island, which must fit into `matrix`, with `friction_directions`.
 
     Leaves impulses and u alone unless it succeeds, and says in `island_ended` how it went: SOLVED, RAY,
     STUCK at `cap` pivots, INACCURATE after rounding, or TOO_LARGE for `tableau`.

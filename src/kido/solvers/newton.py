@@ -22,7 +22,7 @@ import math
 from kido.jit import kernel
 from kido.solvers.certify import measure_island
 from kido.solvers.cone import clamp, project_spin
-from kido.solvers.problem import ACCEPTANCE, BOUNDED, CONTACT, SPIN
+from kido.solvers.problem import BOUNDED, CONTACT, SPIN
 from kido.solvers.vectors import gather, scatter
 
 SOFTNESS = 1e-9
@@ -273,7 +273,7 @@ def newton_steps(c, island, first, n, merit, cap):
             h[TRIAL, k] *= h[SCALE, k]
         scatter(c, island, TRIAL)
         reached = measure_island(c, island)
-        if reached < merit and reached <= c.setting[ACCEPTANCE]:
+        if reached < merit and reached <= c.acceptance:
             merit = reached
             gather(c, island, BEST)
     return done

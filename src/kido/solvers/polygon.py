@@ -10,7 +10,7 @@ import math
 
 from kido.jit import kernel
 from kido.solvers.admm import FREE, SCALE
-from kido.solvers.problem import CONTACT, DIRECTIONS
+from kido.solvers.problem import CONTACT
 from kido.solvers.rows import free_velocity
 
 P, V, NEAR = (
@@ -49,7 +49,7 @@ def add_contact(c, m, row, mu, floor):
     normal = m
     m = add_unknown(c, m, PUSH, row, -1, 1.0, 0.0, mu, 0.0)
     if mu > 0.0:
-        directions = int(c.choice[DIRECTIONS])
+        directions = int(c.friction_directions)
         slip = m + directions
         for j in range(directions):
             angle = 2.0 * math.pi * j / directions

@@ -19,23 +19,16 @@ from __future__ import annotations
 
 import math
 
-from kido.jit import call4, callback, kernel, view
+from kido.jit import callback, kernel, view
 from kido.solvers.certify import measure_island
 from kido.solvers.prepare import sum_up
 from kido.solvers.problem import (
-    ADMM_ITERATIONS,
     AT_CAP,
     BOUNDED,
     CONTACT,
-    ISLANDS,
     MAX_MEMORY,
     NOT_FINITE,
     PROBLEM,
-    RESTITUTION_SPEED,
-    RESTITUTION_SWEEPS,
-    STAGE_FALLBACK,
-    STAGE_SWEEPER,
-    TOTAL_BOUNCES,
 )
 from kido.solvers.rows import bounded_velocity, contact_velocity, free_velocity
 from kido.solvers.vectors import gather, scatter
@@ -49,7 +42,7 @@ MOVED = 0
 @kernel
 def bounces(c, island):
     """Whether a contact with restitution approached fast enough."""
-    speed = c.setting[RESTITUTION_SPEED]
+    speed = c.restitution_speed
     for e in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[e]
         if c.kind[b] == CONTACT and c.restitution[b] > 0.0 and free_velocity(c, b, 0) < -speed:
@@ -64,7 +57,7 @@ def raise_floors(c, island):
         b = c.island_block[e]
         if c.kind[b] == CONTACT:
             p = c.impulse[c.row[b]]
-            if c.restitution[b] > 0.0 and p * c.W[b, 0] > c.setting[RESTITUTION_SPEED]:
+            if c.restitution[b] > 0.0 and p * c.W[b, 0] > c.restitution_speed:
                 c.floor[b] = (1.0 + c.restitution[b]) * p
             else:
                 c.floor[b] = p
@@ -115,16 +108,16 @@ def lossless_share(before, half, after):
 
 
 @kernel
-def expand_island(c, address, island, sweeper, fallback):
+def expand_island(c, island):
     """Expansion phase of one island."""
     c.island_bounces[island] = 1
     compression = c.island_residual[island]
     gather(c, island, COMPRESSION)
     raise_floors(c, island)
-    done = call4(sweeper, address, island, int(c.setting[RESTITUTION_SWEEPS]), 0)
-    if not measure_island(c, island) <= 1.0 and fallback != 0:
+    done = c.sweeper(c, island, int(c.restitution_sweeps))
+    if not measure_island(c, island) <= 1.0 and c.fallback.address != 0:
         if c.island_row[island + 1] - c.island_row[island] <= c.matrix.shape[0]:
-            done += call4(fallback, address, island, int(c.setting[ADMM_ITERATIONS]), 0)
+            done += c.fallback(c, island, int(c.admm_iterations))
     if not measure_island(c, island) <= 1.0:
         c.island_status[island] = AT_CAP
     for e in range(c.island_start[island], c.island_start[island + 1]):
@@ -146,12 +139,12 @@ def restitute_one(address, island, unused_1, unused_2):
     c = view(PROBLEM, address)
     if c.island_status[island] == NOT_FINITE or not bounces(c, island):
         return 0
-    expand_island(c, address, island, c.stage[STAGE_SWEEPER], c.stage[STAGE_FALLBACK])
+    expand_island(c, island)
     return 1
 
 
 @callback
-def restitute(address, sweeper, fallback, unused):
+def restitute(address, unused_1, unused_2, unused_3):
     """Second phase of impacts in the problem at `address`, which has been solved: changes `impulse` and
     `u`.
 
@@ -160,15 +153,13 @@ def restitute(address, sweeper, fallback, unused):
 
     Args:
         address: of a PROBLEM after `solve_problem`, with `restitution` filled.
-        sweeper: address of `gauss_seidel_island`.
-        fallback: address of `admm_island`; 0: none.
 
     Returns:
         The number of islands in which something bounced.
     """
     c = view(PROBLEM, address)
-    for island in range(c.count[ISLANDS]):
+    for island in range(c.num_islands):
         if c.island_status[island] != NOT_FINITE and bounces(c, island):
-            expand_island(c, address, island, sweeper, fallback)
+            expand_island(c, island)
     sum_up(c)
-    return int(c.total[TOTAL_BOUNCES])
+    return c.total_bounces

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from kido.jit import kernel
 from kido.solvers.cone import clamp, project_cone, project_spin
-from kido.solvers.problem import BOUNDED, CONTACT, MAX_MEMORY, MAX_PARTS, ROW_DOFS, SMALL_ROWS
+from kido.solvers.problem import BOUNDED, CONTACT, MAX_MEMORY, MAX_PARTS, ROW_DOFS
 from kido.solvers.rows import INDEX, bounded_velocity, contact_velocity, num_segments, segment, spin_bounds
 
 VELOCITY = 2 * MAX_MEMORY + 6  # row of `history`
@@ -26,7 +26,7 @@ ROWS_PER_DOF = 4  # rows, beside that number, up to which a sweep with W is the 
 def is_long(c, island):
     """Whether an island is to be swept in row velocities, by its numbers of rows and of entries of J."""
     rows = c.island_row[island + 1] - c.island_row[island]
-    if rows > c.setting[SMALL_ROWS] or rows > ROWS_PER_DOF * ROW_DOFS:
+    if rows > c.small_rows or rows > ROWS_PER_DOF * ROW_DOFS:
         return False
     entries = 0
     for e in range(c.island_start[island], c.island_start[island + 1]):

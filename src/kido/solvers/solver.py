@@ -18,35 +18,41 @@ from kido.solvers.dantzig import dantzig_island
 from kido.solvers.gauss_seidel import gauss_seidel_island
 from kido.solvers.lemke import lemke_island
 from kido.solvers.pgs import pgs_island
-from kido.solvers.problem import CAP, CHANGE, DIRECTIONS, LARGEST, NO_SPIN, RELAXATION
 
-LARGEST_COUNT = 10**9
+MAX_COUNT = 10**9
 
 
 class Solver:
     """What every choice of a solver has; see `DefaultSolver` and its siblings."""
 
-    _island: ClassVar[callback | None] = None  # compiled, for one island; None: the default or a user's
+    compiled: ClassVar[callback | None] = None  # for one island; None: the default or a user's
+    given: ClassVar[bool] = False  # whether impulses come from Python
 
-    def _sizes(self) -> dict[str, int]:
+    @classmethod
+    def callbacks(cls) -> list[callback]:
+        """What solves islands: the solver, and the default that takes over."""
+        return [gauss_seidel_island, admm_island, *([cls.compiled] if cls.compiled is not None else [])]
+
+    def sizes(self) -> dict[str, int]:
         """Work space, as arguments of `new_problem`."""
         return {}
 
-    def _choice(self) -> dict[int, float]:
-        """Entries of `choice`."""
+    def parameters(self) -> dict[str, float]:
+        """Values of fields of PROBLEM."""
         return {}
 
-    def _choose(self, problem: Struct) -> None:
-        """Write the parameters into a problem."""
-        problem.choice[:] = 0.0
-        problem.choice[LARGEST] = LARGEST_COUNT
-        for place, value in self._choice().items():
-            problem.choice[place] = value
+    def choose(self, problem: Struct) -> None:
+        """Have a problem solved this way, the default behind it."""
+        problem.sweeper, problem.fallback, problem.chosen = gauss_seidel_island, admm_island, self.compiled
+        problem.given = self.given
+        values = {"chosen_cap": 0, "chosen_max_rows": MAX_COUNT, "friction_directions": 0, "refuses_spin": 0}
+        for name, value in (values | self.parameters()).items():
+            setattr(problem, name, value)
 
 
 def _check_count(owner: object, name: str, least: int = 1) -> None:
     value = getattr(owner, name)
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= LARGEST_COUNT:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= MAX_COUNT:
         raise ModelError(f"{type(owner).__name__}: {name}: expected a whole number from {least} on, got {value!r}")
 
 
@@ -73,13 +79,13 @@ class GaussSeidel(Solver):
     """
 
     sweeps: int = 500
-    _island: ClassVar[callback | None] = gauss_seidel_island
+    compiled: ClassVar[callback | None] = gauss_seidel_island
 
     def __post_init__(self) -> None:
         _check_count(self, "sweeps")
 
-    def _choice(self) -> dict[int, float]:
-        return {CAP: self.sweeps}
+    def parameters(self) -> dict[str, float]:
+        return {"chosen_cap": self.sweeps}
 
 
 @dataclass(frozen=True)
@@ -93,17 +99,17 @@ class ADMM(Solver):
 
     iterations: int = 2000
     max_rows: int = 300
-    _island: ClassVar[callback | None] = admm_island
+    compiled: ClassVar[callback | None] = admm_island
 
     def __post_init__(self) -> None:
         _check_count(self, "iterations")
         _check_count(self, "max_rows")
 
-    def _sizes(self) -> dict[str, int]:
+    def sizes(self) -> dict[str, int]:
         return {"dense_rows": self.max_rows}
 
-    def _choice(self) -> dict[int, float]:
-        return {CAP: self.iterations, LARGEST: self.max_rows}
+    def parameters(self) -> dict[str, float]:
+        return {"chosen_cap": self.iterations, "chosen_max_rows": self.max_rows}
 
 
 @dataclass(frozen=True)
@@ -121,17 +127,17 @@ class Dantzig(Solver):
 
     rounds: int = 30
     max_rows: int = 300
-    _island: ClassVar[callback | None] = dantzig_island
+    compiled: ClassVar[callback | None] = dantzig_island
 
     def __post_init__(self) -> None:
         _check_count(self, "rounds")
         _check_count(self, "max_rows")
 
-    def _sizes(self) -> dict[str, int]:
+    def sizes(self) -> dict[str, int]:
         return {"dense_rows": self.max_rows, "unknowns": self.max_rows}
 
-    def _choice(self) -> dict[int, float]:
-        return {CAP: self.rounds, LARGEST: self.max_rows, NO_SPIN: 1}
+    def parameters(self) -> dict[str, float]:
+        return {"chosen_cap": self.rounds, "chosen_max_rows": self.max_rows, "refuses_spin": 1}
 
 
 @dataclass(frozen=True)
@@ -151,7 +157,7 @@ class Lemke(Solver):
     directions: int = 8
     max_rows: int = 150
     pivots: int = 5000
-    _island: ClassVar[callback | None] = lemke_island
+    compiled: ClassVar[callback | None] = lemke_island
 
     def __post_init__(self) -> None:
         _check_count(self, "directions", 4)
@@ -160,12 +166,17 @@ class Lemke(Solver):
         if self.directions % 2:
             raise ModelError(f"Lemke: directions: expected an even number from 4 on, got {self.directions}")
 
-    def _sizes(self) -> dict[str, int]:
+    def sizes(self) -> dict[str, int]:
         per_contact = self.max_rows * (self.directions + 2) // 3 + self.directions
         return {"dense_rows": self.max_rows, "unknowns": max(per_contact, 2 * self.max_rows)}
 
-    def _choice(self) -> dict[int, float]:
-        return {CAP: self.pivots, LARGEST: self.max_rows, DIRECTIONS: self.directions, NO_SPIN: 1}
+    def parameters(self) -> dict[str, float]:
+        return {
+            "chosen_cap": self.pivots,
+            "chosen_max_rows": self.max_rows,
+            "friction_directions": self.directions,
+            "refuses_spin": 1,
+        }
 
 
 @dataclass(frozen=True)
@@ -183,15 +194,15 @@ class PGS(Solver):
     iterations: int = 50
     relaxation: float = 1.0
     tolerance: float = 1e-6
-    _island: ClassVar[callback | None] = pgs_island
+    compiled: ClassVar[callback | None] = pgs_island
 
     def __post_init__(self) -> None:
         _check_count(self, "iterations")
         _check_number(self, "relaxation", 0.0, 2.0)
         _check_number(self, "tolerance", 0.0, 1.0)
 
-    def _choice(self) -> dict[int, float]:
-        return {CAP: self.iterations, RELAXATION: self.relaxation, CHANGE: self.tolerance}
+    def parameters(self) -> dict[str, float]:
+        return {"chosen_cap": self.iterations, "relaxation": self.relaxation, "change_tolerance": self.tolerance}
 
 
 def as_solver(value: Any) -> Solver:

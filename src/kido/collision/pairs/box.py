@@ -205,7 +205,7 @@ def clip_faces(address, a, b, axis, flip):
     for p in range(count):
         u, v, gap = poly[at, p, 0], poly[at, p, 1], poly[at, p, 2]
         apart = (u - last_u) * (u - last_u) + (v - last_v) * (v - last_v)
-        if gap < c.margin[0] and apart > near:
+        if gap < c.margin and apart > near:
             w = sign * (number[own + k] + 0.5 * gap)
             made = add_point(
                 address,
@@ -276,7 +276,7 @@ def add_edges(address, a, b, i, sa1, sa2, j, sb1, sb2, n0, n1, n2, keep_normal):
         if gap < 1e-12:
             return 0
         n0, n1, n2 = number[21] / gap, number[22] / gap, number[23] / gap
-    if gap >= c.margin[0]:
+    if gap >= c.margin:
         return 0
     set_normal(address, n0, n1, n2)
     return add_point(address, 0, number[18], number[19], number[20], gap, 10 + 3 * i + j)
@@ -352,7 +352,7 @@ def box_box(address, a, b, pair):
     c = view(COLLISION, address)
 
     relative_pose(address, a, b)
-    stop = c.margin[0]
+    stop = c.margin
     sep_a, axis_a, sep_b, axis_b = face_axes(address, stop)
     if sep_a > stop or sep_b > stop:
         return 0

@@ -30,7 +30,7 @@ def add_between(address, a, b, made, s, t, key):
         position[b, 2] + t * rotation[b, 8],
     )
     gap = n[0] * (q0 - p0) + n[1] * (q1 - p1) + n[2] * (q2 - p2) - ra - rb
-    if gap >= c.margin[0]:
+    if gap >= c.margin:
         return made
     return add_point(
         address,
@@ -59,7 +59,7 @@ def capsule_capsule(address, a, b, pair):
     s, t = nearest_on_segments(a0, a1, a2, ha, b0, b1, b2, hb, r0, r1, r2)
     n0, n1, n2 = r0 + t * b0 - s * a0, r1 + t * b1 - s * a1, r2 + t * b2 - s * a2
     d = math.sqrt(n0 * n0 + n1 * n1 + n2 * n2)
-    if d - size[a, 0] - size[b, 0] >= c.margin[0]:
+    if d - size[a, 0] - size[b, 0] >= c.margin:
         return 0
     x0, x1, x2 = a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0
     sine = math.sqrt(x0 * x0 + x1 * x1 + x2 * x2)

@@ -53,9 +53,9 @@ def box_in(address, x, t):
         0.5 * (aabb[x, 2] + aabb[x, 5]),
     )
     h0, h1, h2 = 0.5 * (aabb[x, 3] - aabb[x, 0]), 0.5 * (aabb[x, 4] - aabb[x, 1]), 0.5 * (aabb[x, 5] - aabb[x, 2])
-    g0 = math.fabs(rotation[t, 0]) * h0 + math.fabs(rotation[t, 3]) * h1 + math.fabs(rotation[t, 6]) * h2 + c.margin[0]
-    g1 = math.fabs(rotation[t, 1]) * h0 + math.fabs(rotation[t, 4]) * h1 + math.fabs(rotation[t, 7]) * h2 + c.margin[0]
-    g2 = math.fabs(rotation[t, 2]) * h0 + math.fabs(rotation[t, 5]) * h1 + math.fabs(rotation[t, 8]) * h2 + c.margin[0]
+    g0 = math.fabs(rotation[t, 0]) * h0 + math.fabs(rotation[t, 3]) * h1 + math.fabs(rotation[t, 6]) * h2 + c.margin
+    g1 = math.fabs(rotation[t, 1]) * h0 + math.fabs(rotation[t, 4]) * h1 + math.fabs(rotation[t, 7]) * h2 + c.margin
+    g2 = math.fabs(rotation[t, 2]) * h0 + math.fabs(rotation[t, 5]) * h1 + math.fabs(rotation[t, 8]) * h2 + c.margin
     return m0 - g0, m1 - g1, m2 - g2, m0 + g0, m1 + g1, m2 + g2
 
 
@@ -161,7 +161,7 @@ def compound_compound(address, s, t, pair):
         for part in range(node_part[at, 0], node_part[at, 0] + node_part[at, 1]):
             row = c.part[part]
             x = load_triangle(address, 1, s, row) if row >= 0 else load_piece(address, 1, s, -1 - row)
-            bound_shape(address, x, 0.5 * c.margin[0])
+            bound_shape(address, x, 0.5 * c.margin)
             file_compound(address, x, t, pair, part * parts, -1.0)
         at += 1
     return finish_patches(address)
@@ -176,7 +176,7 @@ def plane_compound(address, p, t, pair):
     w0, w1, w2 = rotation[p, 2], rotation[p, 5], rotation[p, 8]
     n0, n1, n2 = direction_to_shape(address, t, w0, w1, w2)
     x, y, z = to_shape(address, t, c.position[p, 0], c.position[p, 1], c.position[p, 2])
-    limit = n0 * x + n1 * y + n2 * z + c.margin[0]
+    limit = n0 * x + n1 * y + n2 * z + c.margin
     compound = c.shape_compound[t]
     at, end = c.compound_node[compound], c.compound_node[compound + 1]
     while at < end:

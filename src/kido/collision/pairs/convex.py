@@ -36,7 +36,7 @@ def nearest_points(address, a, b, pair):
         z = position[a, 2] - position[b, 2]
         if x * x + y * y + z * z == 0.0:
             x = 1.0
-    limit = radius_a + radius_b + c.margin[0]
+    limit = radius_a + radius_b + c.margin
     state, count, x, y, z = distance(address, a, b, x, y, z, limit)
     away = norm(x, y, z)
     n0 = n1 = n2 = depth = 0.0
@@ -59,7 +59,7 @@ def nearest_points(address, a, b, pair):
         n0, n1, n2, depth = -x / away, -y / away, -z / away, -away
     axis[pair, 0], axis[pair, 1], axis[pair, 2] = -n0, -n1, -n2
     gap = -depth - radius_a - radius_b
-    if gap >= c.margin[0]:
+    if gap >= c.margin:
         return False
     p0, p1, p2 = witness(address, count, 3)
     q0, q1, q2 = witness(address, count, 6)
@@ -111,7 +111,7 @@ def clip_against(address, face, count, other, others, f0, f1, f2, a, sign):
     for k in range(left):
         u, v, height = poly[at, k, 0], poly[at, k, 1], poly[at, k, 2]
         gap = max(height / slope, number[NEAREST + 3])  # nothing is deeper than the depth
-        if gap < c.margin[0] and made < WORK - 1:
+        if gap < c.margin and made < WORK - 1:
             half = -0.5 * sign * gap
             made = add_point(
                 address,
@@ -150,7 +150,7 @@ def along_lines(address, a):
         x0, x1, x2 = p[0, 0, 0] + s * e0, p[0, 0, 1] + s * e1, p[0, 0, 2] + s * e2
         y0, y1, y2 = p[1, 0, 0] + t * f0, p[1, 0, 1] + t * f1, p[1, 0, 2] + t * f2
         gap = max((y0 - x0) * n0 + (y1 - x1) * n1 + (y2 - x2) * n2, number[NEAREST + 3])
-        if gap < c.margin[0]:
+        if gap < c.margin:
             made = add_point(
                 address,
                 made,

@@ -108,7 +108,7 @@ def compound_heightmap(address, s, t, pair):
         for part in range(node_part[at, 0], node_part[at, 0] + node_part[at, 1]):
             row = c.part[part]
             x = load_triangle(address, 1, s, row) if row >= 0 else load_piece(address, 1, s, -1 - row)
-            bound_shape(address, x, 0.5 * c.margin[0])
+            bound_shape(address, x, 0.5 * c.margin)
             file_map(address, x, t, pair, part * cells, -1.0)
         at += 1
     return finish_patches(address)

@@ -32,7 +32,7 @@ def add_lowest(address, count, p, x, y, z, key):
     work_normal, position = c.work_normal, c.position
     n0, n1, n2 = work_normal[0], work_normal[1], work_normal[2]
     gap = n0 * (x - position[p, 0]) + n1 * (y - position[p, 1]) + n2 * (z - position[p, 2])
-    if gap < c.margin[0]:
+    if gap < c.margin:
         half = 0.5 * gap
         return add_point(address, count, x - half * n0, y - half * n1, z - half * n2, gap, key)
     return count

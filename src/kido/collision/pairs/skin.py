@@ -101,7 +101,7 @@ def add_over(address, made, t, a, e, f, n, x, y, z, radius, key):
     x, y, z = x - a[0], y - a[1], z - a[2]
     d = x * n[0] + y * n[1] + z * n[2]
     gap = d - radius
-    if gap >= c.margin[0] or gap < -c.shape_size[t, 0]:
+    if gap >= c.margin or gap < -c.shape_size[t, 0]:
         return made
     s, r = weights(e, f, x, y, z)
     if s < 0.0 or r < 0.0 or s + r > 1.0:
@@ -125,7 +125,7 @@ def sphere_face(address, s, t, pair):
     x, y, z = x - a[0], y - a[1], z - a[2]
     if radius == 0.0 or x * n[0] + y * n[1] + z * n[2] <= 0.0:
         return 0
-    best = radius + c.margin[0]
+    best = radius + c.margin
     q0 = q1 = q2 = 0.0
     for k in range(3):
         o0, o1, o2 = (0.0, 0.0, 0.0) if k < 2 else e
@@ -137,7 +137,7 @@ def sphere_face(address, s, t, pair):
         d = math.sqrt((x - r0) ** 2 + (y - r1) ** 2 + (z - r2) ** 2)
         if d < best:
             best, q0, q1, q2 = d, r0, r1, r2
-    if best >= radius + c.margin[0] or best <= 0.0:
+    if best >= radius + c.margin or best <= 0.0:
         return 0
     m0, m1, m2 = (q0 - x) / best, (q1 - y) / best, (q2 - z) / best
     set_normal(address, m0, m1, m2)

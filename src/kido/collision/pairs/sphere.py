@@ -22,7 +22,7 @@ def add_nearest(address, s, t, x, y, z, m0, m1, m2, d):
     in the axes of t), at signed distance d of the sphere's centre."""
     c = view(COLLISION, address)
     gap = d - c.shape_size[s, 0]
-    if gap >= c.margin[0]:
+    if gap >= c.margin:
         return 0
     half = 0.5 * gap
     x, y, z = to_world(address, t, x + half * m0, y + half * m1, z + half * m2)

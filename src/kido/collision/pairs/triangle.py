@@ -62,7 +62,7 @@ def add_lowest(address, made, x, k, n0, n1, n2):
     c = view(COLLISION, address)
     s = slot(address, k)
     p0, p1, p2, height = lowest_point(address, x, k, n0, n1, n2)
-    if height >= c.margin[0]:
+    if height >= c.margin:
         return made
     half = 0.5 * height
     position = c.position
@@ -130,7 +130,7 @@ def convex_triangle(address, x, k, pair, limit):
     m0, m1, m2 = triangle_normal(address, k)
     n0, n1, n2 = direction_to_world(address, s, m0, m1, m2)
     _, _, _, height = lowest_point(address, x, k, n0, n1, n2)
-    if height >= c.margin[0]:
+    if height >= c.margin:
         return 0
     face = opposes(address, x, n0, n1, n2)
     if face and height > -SHALLOW * c.shape_reach[x]:
@@ -180,7 +180,7 @@ def ball_triangle(address, x, k, limit):
     n0, n1, n2 = triangle_normal(address, k)
     p0, p1, p2 = to_shape(address, s, c.position[x, 0], c.position[x, 1], c.position[x, 2])
     height = p0 * n0 + p1 * n1 + p2 * n2
-    if height - r >= c.margin[0] or height - r < -limit:
+    if height - r >= c.margin or height - r < -limit:
         return 0
     if lies_within(address, k, p0, p1, p2, n0, n1, n2):
         return _touch(address, x, k, p0 - height * n0, p1 - height * n1, p2 - height * n2, n0, n1, n2, height - r)
@@ -202,7 +202,7 @@ def ball_triangle(address, x, k, limit):
         if square < best:
             best, edge, place = square, m, along
     distance = math.sqrt(best)
-    if distance - r >= c.margin[0]:
+    if distance - r >= c.margin:
         return 0
     f = edge + 1 if edge < 2 else 0
     q0 = corner[k, edge, 0] + place * (corner[k, f, 0] - corner[k, edge, 0])

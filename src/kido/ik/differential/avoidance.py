@@ -51,7 +51,7 @@ def avoid(tree, data, tasks, own):
             c.body_rotation[i, k] = d.R[i, k]
         for k in range(3):
             c.body_position[i, k] = d.p[i, k]
-    c.margin[0] = 0.0
+    c.margin = 0.0
     if update_poses(address) != 0:
         return NOT_FINITE
     update_bounds(address)

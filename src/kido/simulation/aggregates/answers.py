@@ -12,7 +12,6 @@ from kido.dynamics.embedding.schema import EMBEDDING
 from kido.dynamics.embedding.sweeps import articulate_tree
 from kido.jit import callback, entry, view
 from kido.kernels.inertia import start_inertia
-from kido.kernels.responses import RESPONSES
 from kido.simulation.aggregates.choose import note_void_rows, restore_partitions, tree_of_group
 from kido.simulation.schema import WORLD
 from kido.solvers.problem import PROBLEM
@@ -25,7 +24,7 @@ def answer_tree(address, _a, _b, _c):
     w = view(WORLD, address)
     t, d, lp = w.tree, w.data, w.loops
     e = w.aggregates.embedding
-    r = view(RESPONSES, w.row_origins.responses[0])
+    r = w.row_origins.responses
     for g in range(lp.count[GROUPS]):
         if lp.embedded[g] != 0:
             responses_of_tree(t, d, e, r, tree_of_group(lp, g))
