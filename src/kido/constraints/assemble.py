@@ -17,7 +17,7 @@ from kido.constraints.row_origins import (
 from kido.constraints.spin import add_spin
 from kido.constraints.surfaces import NO_ROWS, SURFACES, find_rows, has_spin, row_of
 from kido.jit import kernel, view
-from kido.kernels.responses import POOL, RESPONSES, ask_coordinate, forget_responses, make_responses
+from kido.kernels.responses import RESPONSES, ask_coordinate, forget_responses, make_responses
 from kido.solvers.problem import BLOCKS, DOFS, EXTRAS, ROWS
 
 ASSEMBLED, PROBLEM_FULL, SURFACES_WANTED = 0, 1, 2
@@ -61,7 +61,7 @@ def needed(t, d, c, pr, src, s, responses):
             if may_have_row(t, d, pr, src, k):
                 ask_coordinate(t, responses, k)
     src.used[BLOCKS_NEEDED], src.used[ROWS_NEEDED], src.used[POOL_NEEDED] = blocks, rows, pool
-    src.used[RESPONSES_NEEDED] = responses.count[POOL]
+    src.used[RESPONSES_NEEDED] = responses.needed
     src.used[EXTRAS_NEEDED] = 0
 
 

@@ -11,6 +11,7 @@ from kido.constraints.loop_schema import CONSTRAINTS, COUPLE, DRIVEN, LOOP_ROWS_
 from kido.dynamics.schema import DATA_AT, DYNAMICS, LOOPS_AT, PASSIVE, SLOTS, TREE_AT
 from kido.integrators.rates import commands, given_accelerations, loads
 from kido.jit import entry, kernel, view
+from kido.kernels.articulated import link_velocities
 from kido.kernels.bias import bias_acceleration
 from kido.kernels.inertia import body_inertia
 from kido.kernels.inverse_dynamics import accelerations, column_dot, joint_forces
@@ -131,21 +132,7 @@ def begin(t, d, lp, y):
 @kernel
 def rates_of(t, d, lp, y, u, out):
     """out = G u for the slots and any velocities u, those of bodies in B; needs transforms and `measure_all`."""
-    for i in range(t.parent.shape[0]):
-        parent = t.parent[i]
-        b0, b1, b2, b3, b4, b5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-        if parent >= 0:
-            b0, b1, b2 = d.B[parent, 0], d.B[parent, 1], d.B[parent, 2]
-            x, y0, z = cross(b0, b1, b2, d.l[i, 0], d.l[i, 1], d.l[i, 2])
-            b3, b4, b5 = d.B[parent, 3] + x, d.B[parent, 4] + y0, d.B[parent, 5] + z
-        for k in range(t.first_dof[i], t.first_dof[i + 1]):
-            b0 += d.H[k, 0] * u[k]
-            b1 += d.H[k, 1] * u[k]
-            b2 += d.H[k, 2] * u[k]
-            b3 += d.H[k, 3] * u[k]
-            b4 += d.H[k, 4] * u[k]
-            b5 += d.H[k, 5] * u[k]
-        d.B[i, 0], d.B[i, 1], d.B[i, 2], d.B[i, 3], d.B[i, 4], d.B[i, 5] = b0, b1, b2, b3, b4, b5
+    link_velocities(t, d, 0, t.parent.shape[0], u)
     for s in range(y.count[SLOTS]):
         out[s] = row_rate(d, d.B, u, lp, lp.slot[s])
 

@@ -117,8 +117,9 @@ def link_aggregates(engine: Engine) -> None:
     """Tell the step where aggregates are, and responses and rows who makes theirs."""
     responses = engine.responses.container
     if engine.loops is None or not engine.loops.aggregates.any:
-        responses.apart[:] = responses.others[:] = 0
+        responses.apart[:] = 0
+        responses.others = None
         return
     engine.world.table[schema.AGGREGATES_AT] = engine.loops.aggregates.container.address
-    responses.others[:] = answer_tree.address, engine.world.address
+    responses.others, responses.others_of = answer_tree, engine.world.address
     engine.loops.container.answer[:] = answer_row.address, engine.world.address
