@@ -20,7 +20,6 @@ from kido.constraints.loop_factor import PIVOT_TOLERANCE
 from kido.constraints.loop_schema import COUPLE
 from kido.dynamics.rows import add_row_wrench
 from kido.dynamics.scales import scale_rows
-from kido.dynamics.schema import SLOTS
 from kido.jit import Struct, floats, integers, kernel
 from kido.kernels.articulated import add_reaction, at_parent
 from kido.kernels.inverse_dynamics import column_dot
@@ -93,7 +92,7 @@ def shared(t, d, o, s, r):
 @kernel
 def compliance(t, d, lp, y, o):
     """Upper triangle of S, rows and columns scaled, without rows along which nothing yields. Returns its order."""
-    m, S = y.count[SLOTS], o.S
+    m, S = y.num_rows, o.S
     live = 0
     scale_rows(t, d, lp, y)
     for s in range(m):
@@ -157,7 +156,7 @@ def eliminate(o, m, j):
 def factor(y, o, m):
     """Factor of S of order m, with its order; `redundant`. Returns the rank."""
     S = o.S
-    for s in range(y.count[SLOTS]):
+    for s in range(y.num_rows):
         y.redundant[s] = 1
     for j in range(m):
         o.extent[j] = j + 1
@@ -208,7 +207,7 @@ def solve(lp, y, o, rank):
         for k in range(j + 1, min(o.extent[j], rank)):
             o.z[k] -= o.S[j, k] * value
     back(o, rank, o.z)
-    for s in range(y.count[SLOTS]):
+    for s in range(y.num_rows):
         o.x[s] = 0.0
     for j in range(rank):
         s = o.order[j]

@@ -33,17 +33,10 @@ from kido.constraints.loop_factor import (
     solve,
 )
 from kido.constraints.loop_schema import (
-    CLOSURE,
-    CONSTRAINTS,
     COUPLE,
     ELIMINATED,
-    GROUPS,
-    LOOP_ROWS_COUNT,
     LOOPS,
-    MISFIT,
     USER_ROWS,
-    WORST_CLOSURE,
-    WORST_MISFIT,
 )
 from kido.constraints.loop_solve import (
     close_after_step,
@@ -57,8 +50,6 @@ from kido.constraints.loop_solve import (
 )
 from kido.constraints.row_origins import FROM_CONSTRAINT, FROM_USER, ROW_ORIGINS
 from kido.constraints.soft_contact import link_velocity
-from kido.dynamics.embedding.schema import EMBEDDING
-from kido.dynamics.schema import DYNAMICS
 from kido.jit import callback, entry, kernel, view
 from kido.joints.frames import rotation_of
 from kido.kernels.responses import RESPONSES
@@ -68,10 +59,6 @@ from kido.simulation.aggregates.ending import close_aggregates
 from kido.simulation.aggregates.motion import free_aggregates, predict_aggregates
 from kido.simulation.aggregates.schema import (
     AGGREGATE_STEP,
-    DYNAMICS_AT,
-    EMBEDDING_AT,
-    END_DATA_AT,
-    END_EMBEDDING_AT,
 )
 from kido.simulation.predict import evaluate, predict_tree, worse
 from kido.simulation.schema import (
@@ -133,19 +120,19 @@ def loop_start_stage(address, unused_1, unused_2, unused_3):
     d = view(DATA, w.table[DATA_AT])
     lp = view(LOOPS, w.table[LOOPS_AT])
     always = False
-    for g in range(lp.count[GROUPS]):
+    for g in range(lp.num_groups):
         always = always or lp.left_open[g] != 0
     if w.table[AGGREGATES_AT] == 0:
         close_new(t, d, lp, always)
         return 0
     z = view(AGGREGATE_STEP, w.table[AGGREGATES_AT])
-    for g in range(lp.count[GROUPS]):
+    for g in range(lp.num_groups):
         if z.fits[g] != 0 and (always or is_new(t, d, lp, g)):
             z.anew[g] = 1
     close_new(t, d, lp, always)
-    e, y = view(EMBEDDING, z.place[EMBEDDING_AT]), view(DYNAMICS, z.place[DYNAMICS_AT])
+    e, y = z.embedding, z.dynamics
     r = view(RESPONSES, view(ROW_ORIGINS, w.table[ROW_ORIGINS_AT]).responses[0])
-    choose_aggregates(t, d, lp, y, e, view(EMBEDDING, z.place[END_EMBEDDING_AT]), z, r)
+    choose_aggregates(t, d, lp, y, e, z.end_embedding, z, r)
     return 0
 
 
@@ -157,7 +144,7 @@ def predict_group(t, d, w, lp, g):
         1 + a coordinate whose inertia is not positive, or 0.
     """
     z, tree_index, h = view(AGGREGATE_STEP, w.table[AGGREGATES_AT]), tree_of_group(lp, g), w.time_step[0]
-    status = predict_aggregates(t, d, w, lp, view(EMBEDDING, z.place[EMBEDDING_AT]), z, tree_index, h)
+    status = predict_aggregates(t, d, w, lp, z.embedding, z, tree_index, h)
     if status < 0:
         lp.embedded[g], z.anew[g] = 0, 1
         view(RESPONSES, view(ROW_ORIGINS, w.table[ROW_ORIGINS_AT]).responses[0]).apart[tree_index] = 0
@@ -178,12 +165,12 @@ def loop_predict_stage(address, unused_1, unused_2, unused_3):
     lp = view(LOOPS, w.table[LOOPS_AT])
     measure_all(d, lp)
     result = 0
-    for g in range(lp.count[GROUPS]):
+    for g in range(lp.num_groups):
         if lp.embedded[g] != 0:
             result = worse(result, predict_group(t, d, w, lp, g))
     note_velocities(w, lp, d.u)
     predict_rows(t, d, lp)
-    for g in range(lp.count[GROUPS]):
+    for g in range(lp.num_groups):
         if is_awake(t, lp, g) and lp.embedded[g] == 0:
             fill_rows(t, d, lp, g)
             factor(lp, g)
@@ -206,16 +193,16 @@ def loop_free_stage(address, symmetric, unused_2, unused_3):
     d = view(DATA, w.table[DATA_AT])
     pr = view(PROBLEM, w.table[PROBLEM_AT])
     lp = view(LOOPS, w.table[LOOPS_AT])
-    lp.midpoint[0] = symmetric
+    lp.midpoint = symmetric
     if symmetric == 0:
         measure_all(d, lp)
     note_velocities(w, lp, pr.u_free)
-    for g in range(lp.count[GROUPS]):
+    for g in range(lp.num_groups):
         if not is_awake(t, lp, g):
             continue
         if lp.embedded[g] != 0:
             z = view(AGGREGATE_STEP, w.table[AGGREGATES_AT])
-            e = view(EMBEDDING, z.place[EMBEDDING_AT])
+            e = z.embedding
             free_aggregates(t, d, w, pr, e, z, tree_of_group(lp, g), w.time_step[0])
             continue
         if symmetric == 0:
@@ -313,7 +300,7 @@ def take_impulses(lp, us, pr, src):
 @kernel
 def sum_wrenches(lp, h):
     """Wrench impulse of each constraint on its second body; breaks those whose force or moment is too large."""
-    for c in range(lp.count[CONSTRAINTS]):
+    for c in range(lp.num_constraints):
         for k in range(6):
             lp.wrench[c, k] = 0.0
         if lp.enabled[c] == 0:
@@ -385,8 +372,8 @@ def second_half(t, d, w, pr, lp, g, h):
 def close_embedded(t, d, w, pr, lp, g):
     """End of the step of a group whose loops are aggregates. Returns what is left of |G u| and of |phi|."""
     z = view(AGGREGATE_STEP, w.table[AGGREGATES_AT])
-    y, e = view(DYNAMICS, z.place[DYNAMICS_AT]), view(EMBEDDING, z.place[EMBEDDING_AT])
-    end_d, end_e = view(DATA, z.place[END_DATA_AT]), view(EMBEDDING, z.place[END_EMBEDDING_AT])
+    y, e = z.dynamics, z.embedding
+    end_d, end_e = z.end_data, z.end_embedding
     loaded = is_loaded(t, lp, g)
     error, left = close_aggregates(t, d, w, pr, lp, y, e, end_d, end_e, z, g, loaded)
     note_impulses(lp, g)
@@ -419,39 +406,36 @@ def loop_close_stage(address, handed_back, unused_2, unused_3):
     pr = view(PROBLEM, w.table[PROBLEM_AT])
     h = w.time_step[0]
     note_velocities(w, lp, pr.u)
-    for r in range(lp.count[LOOP_ROWS_COUNT]):
+    for r in range(lp.num_rows):
         if lp.mode[r] != ELIMINATED and is_row_awake(t, lp, r):
             lp.impulse[r] = 0.0
     take_impulses(lp, view(USER_ROWS, w.table[USERS_AT]), pr, view(ROW_ORIGINS, w.table[ROW_ORIGINS_AT]))
-    largest, lp.closure[MISFIT] = 0.0, 0.0
-    for g in range(lp.count[GROUPS]):
+    largest, lp.misfit = 0.0, 0.0
+    for g in range(lp.num_groups):
         if not is_awake(t, lp, g):
             continue
         if lp.embedded[g] != 0:
             misfit, error = close_embedded(t, d, w, pr, lp, g)
             largest = max(largest, error)
-            lp.closure[MISFIT] = max(lp.closure[MISFIT], misfit)
+            lp.misfit = max(lp.misfit, misfit)
             continue
         reactions(t, lp, pr, g)
-        if lp.midpoint[0] != 0 and w.table[SOFT_AT] == 0 and is_loaded(t, lp, g):
+        if lp.midpoint != 0 and w.table[SOFT_AT] == 0 and is_loaded(t, lp, g):
             second_half(t, d, w, pr, lp, g, h)
         misfit, rough = close_after_step(t, d, pr, lp, g)
         add_group_forces(t, w, lp, g, h)
         if rough:
             misfit, error = close_anew(t, d, pr, lp, g)
         else:
-            error = lp.closure[CLOSURE]
+            error = lp.closure
         largest = max(largest, error)
         note_open(lp, g)
-        lp.closure[MISFIT] = max(lp.closure[MISFIT], misfit)
+        lp.misfit = max(lp.misfit, misfit)
         note_impulses(lp, g)
     follow_velocities(t, d, w, lp, pr.u)
-    lp.closure[CLOSURE] = largest
+    lp.closure = largest
     sum_wrenches(lp, h)
-    for k in range(2):
-        now = lp.closure[CLOSURE] if k == 0 else lp.closure[MISFIT]
-        worst = WORST_CLOSURE if k == 0 else WORST_MISFIT
-        lp.closure[worst] = max(lp.closure[worst], now)
+    lp.worst_closure, lp.worst_misfit = max(lp.worst_closure, lp.closure), max(lp.worst_misfit, lp.misfit)
     return 0
 
 

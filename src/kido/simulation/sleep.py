@@ -16,7 +16,7 @@ import math
 
 from kido.collision.container import COLLISION, CONTACTS, OLD_PAIRS
 from kido.constraints.actuator import number_prescribed
-from kido.constraints.loop_schema import GROUPS, LOOPS
+from kido.constraints.loop_schema import LOOPS
 from kido.constraints.row_origins import FROM_CONTACT, ROW_ORIGINS
 from kido.jit import Struct, callback, floats, integers, kernel, view
 from kido.simulation.schema import (
@@ -173,7 +173,7 @@ def unite_trees(t, pr, src, s):
 @kernel
 def unite_groups(lp, s):
     """Unite the trees that constraints hold together."""
-    for g in range(lp.count[GROUPS]):
+    for g in range(lp.num_groups):
         first = lp.member[lp.group_member[g]]
         for e in range(lp.group_member[g], lp.group_member[g + 1]):
             x, y = find_root(s.root, first), find_root(s.root, lp.member[e])

@@ -122,4 +122,5 @@ def link_aggregates(engine: Engine) -> None:
         return
     engine.world.table[schema.AGGREGATES_AT] = engine.loops.aggregates.container.address
     responses.others, responses.others_of = answer_tree, engine.world.address
-    engine.loops.container.answer[:] = answer_row.address, engine.world.address
+    loops = engine.loops.container
+    loops.answer, loops.answer_of = answer_row, engine.world.address

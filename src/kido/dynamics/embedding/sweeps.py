@@ -14,7 +14,6 @@ from kido.dynamics.embedding.aggregate_body import (
     aggregate_rest,
     articulate_aggregate,
 )
-from kido.dynamics.embedding.schema import AGGREGATES, ITEMS
 from kido.jit import kernel
 from kido.kernels.forward_dynamics import eliminate_joint, joint_bias, joint_motion
 
@@ -67,7 +66,7 @@ def articulate_tree(t, d, e, begin, end, h):
 def articulate_and_gather(t, d, e, tau):
     """`articulate_tree` and `gather_bias_of_tree` of accelerations in one sweep."""
     status = -1
-    for q in range(e.count[ITEMS] - 1, -1, -1):
+    for q in range(e.num_items - 1, -1, -1):
         i = e.item[q]
         if i >= 0:
             found = eliminate_joint(t, d, 0, i, 0.0, 0.0, 1, -1.0)
@@ -85,7 +84,7 @@ def articulate_and_gather(t, d, e, tau):
 def aggregates_at_state(d, lp, y, e):
     """Columns, X, xb of all aggregates at the present poses and velocities; returns the least pivot."""
     least = math.inf
-    for c in range(e.count[AGGREGATES]):
+    for c in range(e.num_aggregates):
         least = min(least, aggregate_geometry(d, lp, y, e, c, 1))
         aggregate_rest(d, e, c)
     return least

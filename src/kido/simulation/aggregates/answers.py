@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from kido.constraints.loop_schema import (
-    GROUPS,
     LOOPS,
 )
 from kido.constraints.row_origins import ROW_ORIGINS
@@ -16,8 +15,6 @@ from kido.kernels.responses import RESPONSES
 from kido.simulation.aggregates.choose import note_void_rows, restore_partitions, tree_of_group
 from kido.simulation.aggregates.schema import (
     AGGREGATE_STEP,
-    EMBEDDING_AT,
-    END_EMBEDDING_AT,
 )
 from kido.simulation.schema import (
     AGGREGATES_AT,
@@ -37,9 +34,9 @@ def answer_tree(address, _a, _b, _c):
     """Responses of bodies and coordinates of trees with aggregates, for RESPONSES.others. Returns 0."""
     w = view(WORLD, address)
     t, d, lp = view(TREE, w.table[TREE_AT]), view(DATA, w.table[DATA_AT]), view(LOOPS, w.table[LOOPS_AT])
-    e = view(EMBEDDING, view(AGGREGATE_STEP, w.table[AGGREGATES_AT]).place[EMBEDDING_AT])
+    e = view(AGGREGATE_STEP, w.table[AGGREGATES_AT]).embedding
     r = view(RESPONSES, view(ROW_ORIGINS, w.table[ROW_ORIGINS_AT]).responses[0])
-    for g in range(lp.count[GROUPS]):
+    for g in range(lp.num_groups):
         if lp.embedded[g] != 0:
             responses_of_tree(t, d, e, r, tree_of_group(lp, g))
     return 0
@@ -54,7 +51,7 @@ def answer_row(address, at, tree_index, _c):
     begin, end = t.tree_dof[tree_index], t.tree_dof[tree_index + 1]
     for k in range(begin, end):
         z.loaded[k], lp.kept_u[k] = pr.J[at + k - begin], 0.0
-    answer_impulse(t, d, view(EMBEDDING, z.place[EMBEDDING_AT]), tree_index, z.loaded, lp.kept_u)
+    answer_impulse(t, d, z.embedding, tree_index, z.loaded, lp.kept_u)
     for k in range(begin, end):
         pr.Y[at + k - begin] = lp.kept_u[k]
         lp.kept_u[k] = 0.0
@@ -73,8 +70,8 @@ def restore_inertias(world):
     """Articulated inertias of trees with aggregates at mid-step, from bodies' own at the same poses. Returns 0."""
     w = view(WORLD, world)
     t, d, lp = view(TREE, w.table[TREE_AT]), view(DATA, w.table[DATA_AT]), view(LOOPS, w.table[LOOPS_AT])
-    e = view(EMBEDDING, view(AGGREGATE_STEP, w.table[AGGREGATES_AT]).place[EMBEDDING_AT])
-    for g in range(lp.count[GROUPS]):
+    e = view(AGGREGATE_STEP, w.table[AGGREGATES_AT]).embedding
+    for g in range(lp.num_groups):
         if lp.embedded[g] != 0:
             tree_index = tree_of_group(lp, g)
             for i in range(t.tree_body[tree_index], t.tree_body[tree_index + 1]):
@@ -88,6 +85,6 @@ def note_partitions(world):
     """Rebuild partitions from what a snapshot keeps of them. Returns 0."""
     w = view(WORLD, world)
     z = view(AGGREGATE_STEP, w.table[AGGREGATES_AT])
-    e, end = view(EMBEDDING, z.place[EMBEDDING_AT]), view(EMBEDDING, z.place[END_EMBEDDING_AT])
+    e, end = z.embedding, z.end_embedding
     restore_partitions(view(TREE, w.table[TREE_AT]), view(LOOPS, w.table[LOOPS_AT]), e, end)
     return 0
