@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from kido.collision.container import COLLISION
 from kido.jit import entry, kernel, view
 from kido.joints.actuators import ACCELERATION, FORCE, MIMIC, SERVO, VELOCITY
 from kido.math.so3 import cross
 from kido.simulation.schema import WORLD
 from kido.simulation.step import run_steps
-from kido.tree.schema import DATA, TREE
 
 
 @kernel

@@ -30,18 +30,15 @@ from kido.constraints.loop_schema import (
     COUPLE,
     DRIVEN,
     ELIMINATED,
-    EXTRAS,
-    LOOP_ROWS_COUNT,
     ONE_SIDED,
     SPRING,
-    USER_COUNT,
 )
 from kido.constraints.recovery import distance_biases
 from kido.constraints.row_origins import (
     FROM_CONSTRAINT,
     FROM_USER,
 )
-from kido.jit import call4, kernel
+from kido.jit import kernel
 from kido.kernels.generalized_impulse import generalized_row
 from kido.solvers.problem import BOUNDED
 from kido.solvers.rows import num_segments, segment
@@ -93,7 +90,7 @@ def add_segment(t, lp, pr, block, tree_index, pool):
     elif pr.len_b[block] == 0:
         pr.dof_b[block], pr.len_b[block], pr.at_b[block] = t.tree_dof[tree_index], length, pool
     else:
-        first, number, used = pr.more_first[block], pr.more_count[block], lp.count[EXTRAS]
+        first, number, used = pr.more_first[block], pr.more_count[block], lp.num_extras
         if first + number != used:  # those that it has move to the end
             for x in range(number):
                 pr.more_dof[used + x] = pr.more_dof[first + x]
@@ -103,7 +100,7 @@ def add_segment(t, lp, pr, block, tree_index, pool):
             used += number
         pr.more_dof[used], pr.more_len[used], pr.more_at[used] = t.tree_dof[tree_index], length, pool
         pr.more_count[block] = number + 1
-        lp.count[EXTRAS] = used + 1
+        lp.num_extras = used + 1
     return pool
 
 
@@ -214,7 +211,7 @@ def predict_rows(t, d, lp):
     """
     for k in range(lp.load.shape[0]):
         lp.load[k], lp.kept_u[k] = 0.0, 0.0
-    for r in range(lp.count[LOOP_ROWS_COUNT]):
+    for r in range(lp.num_rows):
         p = lp.impulse[r]
         if p == 0.0 or lp.mode[r] == ELIMINATED or lp.mode[r] == ONE_SIDED or lp.enabled[lp.of[r]] == 0:
             continue
@@ -249,7 +246,7 @@ def is_far(lp, pr, src, r, block):
 @kernel
 def add_rows(t, d, lp, pr, src, start_u, block, row, pool):
     """Blocks of all rows that are not eliminated. Returns numbers of blocks, rows and pool entries in use."""
-    for r in range(lp.count[LOOP_ROWS_COUNT]):
+    for r in range(lp.num_rows):
         if takes_part(lp, r):
             begin_block(pr, src, block, row, pool)
             if lp.kind[r] == COUPLE:
@@ -279,7 +276,7 @@ def moves_coordinates(t, us, r, tree_index):
 @kernel
 def add_user_rows(t, d, lp, us, pr, src, block, row, pool):
     """Blocks of the rows that users' constraints gave. Returns numbers of blocks, rows and pool entries in use."""
-    for r in range(us.count[USER_COUNT]):
+    for r in range(us.num_rows):
         begin_block(pr, src, block, row, pool)
         used = 0
         for tree_index in range(t.tree_mobile.shape[0]):
@@ -413,7 +410,7 @@ def widen(t, lp, pr, block, pool, own):
         g = group_of_segment(t, lp, dof, length)
         if g >= 0 and lp.embedded[g] != 0:
             if own != 0:
-                call4(lp.answer[0], lp.answer[1], at, t.tree_of_body[t.body_of_dof[dof]], 0)
+                lp.answer(lp.answer_of, at, t.tree_of_body[t.body_of_dof[dof]])
             before = max(before, lp.compliance[g])
         elif g >= 0 and is_first_of_group(t, lp, pr, block, k, g):
             if before < 0.0:
@@ -446,10 +443,10 @@ def complete_problem(t, d, lp, us, pr, src, start_u):
         entries, segments = room_to_widen(t, lp, pr, b)
         pool += entries
         extras += segments
-    number, entries = us.count[USER_COUNT], 0
+    number, entries = us.num_rows, 0
     for tree_index in range(t.tree_mobile.shape[0]):
         entries += tree_length(t, tree_index)
-    for r in range(lp.count[LOOP_ROWS_COUNT]):
+    for r in range(lp.num_rows):
         if takes_part(lp, r):
             number += 1
     pool += 2 * number * entries

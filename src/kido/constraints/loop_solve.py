@@ -12,7 +12,6 @@ import math
 
 from kido.constraints.loop_factor import factor, fill_jacobian, fill_rows, negate_right, push, rates, solve
 from kido.constraints.loop_rows import measure
-from kido.constraints.loop_schema import CLOSURE, GROUPS
 from kido.jit import kernel
 from kido.kernels.energy import kinetic_energy
 from kido.kernels.forward_dynamics import articulated_inertias
@@ -129,18 +128,18 @@ def close_after_step(t, d, pr, lp, g):
     if is_weak(lp, g):
         return 0.0, True
     note_start(lp, g)
-    lp.closure[CLOSURE] = measure_group(t, d, lp, g)
+    lp.closure = measure_group(t, d, lp, g)
     error = openness_of_independent(lp, g)
     for _ in range(CORRECTIONS):
         if not error > CLOSURE_TOLERANCE:
             break
         keep_positions(t, lp, g, d.q, lp.kept_q)
         move_to_close(t, d, lp, g)
-        lp.closure[CLOSURE] = measure_group(t, d, lp, g)
+        lp.closure = measure_group(t, d, lp, g)
         moved = openness_of_independent(lp, g)
         if not moved < error:
             keep_positions(t, lp, g, lp.kept_q, d.q)
-            lp.closure[CLOSURE] = measure_group(t, d, lp, g)
+            lp.closure = measure_group(t, d, lp, g)
             break
         error = moved
     fill_jacobian(t, d, lp, g)
@@ -302,7 +301,7 @@ def is_new(t, d, lp, g):
 def close_new(t, d, lp, always):
     """`close_group` for groups whose state was changed since the last step. Returns the largest |phi| left of these."""
     largest = 0.0
-    for g in range(lp.count[GROUPS]):
+    for g in range(lp.num_groups):
         if is_awake(t, lp, g) and (always or is_new(t, d, lp, g)):
             error = close_group(t, d, lp, g)
             if not error <= largest:

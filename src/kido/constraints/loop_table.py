@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from kido.constraints.body_constraint import BodyConstraint
 from kido.constraints.constraint import Constraint
 from kido.constraints.coupler import CouplerConstraint
-from kido.constraints.loop_schema import BOUNDED_ROW, CONSTRAINTS, COUPLE, ELIMINATED, GROUPS, LOOP_ROWS_COUNT, LOOPS
+from kido.constraints.loop_schema import BOUNDED_ROW, COUPLE, ELIMINATED, LOOPS
 from kido.jit import Struct
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class LoopTable:
             dense: with room for the Jacobian, the responses and the matrix of each group.
         """
         lp = self._allocate(dense)
-        lp.count[[CONSTRAINTS, LOOP_ROWS_COUNT, GROUPS]] = len(self.joined), len(self.rows), len(self.groups)
+        lp.num_constraints, lp.num_rows, lp.num_groups = len(self.joined), len(self.rows), len(self.groups)
         lp.first_row[:], lp.first_term[:] = self._first_row, self._first_term
         for k, (dof, factor) in enumerate(self._terms):
             lp.term_dof[k], lp.term_factor[k] = dof, factor

@@ -16,7 +16,7 @@ from kido.constraints.from_loop import constraints_of_loop
 from kido.constraints.loop_schema import COUPLE, DRIVEN, ELIMINATED, ONE_SIDED, SPRING
 from kido.constraints.loop_table import LoopTable
 from kido.dynamics.rows import evaluate_rows
-from kido.dynamics.schema import DATA_AT, DYNAMICS, LOOPS_AT, PASSIVE, SLOTS, TREE_AT
+from kido.dynamics.schema import DYNAMICS
 from kido.errors import ModelError, StateError
 from kido.integrators.system import with_arrays
 from kido.jit import Struct
@@ -177,10 +177,8 @@ class ConstrainedSystem:
             rows=len(self.loops.kind),
             bodies=max(len(self.tree.parent), 1),
         )
-        y.table[TREE_AT] = (tree or self.tree).address
-        y.table[DATA_AT] = (data or self.data).address
-        y.table[LOOPS_AT] = self.loops.address
-        y.count[SLOTS], y.count[PASSIVE] = self.num_rows, passive
+        y.tree, y.data, y.loops = tree or self.tree, data or self.data, self.loops
+        y.num_rows, y.passive = self.num_rows, int(passive)
         y.redundant[:] = 1  # rows that no solver says more of hold within one link
         self.load(y)
         return y

@@ -7,7 +7,6 @@ from typing import Any
 
 from kido.integrators.explicit import explicit_step
 from kido.integrators.integrator import CompiledIntegrator
-from kido.integrators.schema import STAGES
 from kido.jit import Struct
 
 
@@ -23,5 +22,5 @@ class ExplicitEuler(CompiledIntegrator):
         return explicit_step
 
     def _configure(self, motion: Struct) -> None:
-        motion.at[STAGES] = 1
+        motion.num_stages = 1
         motion.b[0] = 1.0

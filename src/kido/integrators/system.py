@@ -15,29 +15,16 @@ from kido.errors import ModelError, StateError
 from kido.integrators import run
 from kido.integrators.integrator import CompiledIntegrator, Integrator
 from kido.integrators.schema import (
-    ASKS,
-    DATA_AT,
     DONE,
-    EVALUATIONS,
     FAILED,
     FORCES,
-    MAX_STEP,
     MOTION,
-    NEXT_AT,
-    NEXT_SIZE,
     NOT_CLOSED,
     NOT_FINITE,
     NOT_SOLVED,
-    NOW,
-    OUTPUT,
     PAUSED,
-    SIZE,
-    STAGES,
-    START,
-    STEP_AT,
     TOO_MANY,
     TOO_SMALL,
-    TREE_AT,
 )
 from kido.jit import Struct
 from kido.joints import ActuatorType, JointKind
@@ -123,8 +110,8 @@ class System:
 
     def _new_motion(self, tree: Struct, outputs: int) -> Struct:
         motion = MOTION(bodies=len(tree.parent), dofs=self.num_dofs, outputs=outputs)
-        motion.table[TREE_AT] = tree.address
-        motion.table[DATA_AT] = self._data.address
+        motion.tree = tree
+        motion.data = self._data
         motion.command[:] = self._constant
         motion.given[:] = self._given
         motion.counted[:] = 1
@@ -211,7 +198,7 @@ class System:
         q, u = np.asarray(positions, float), np.asarray(velocities, float)
         if self.forces is not None:
             m.command[:] = self.forces(time, q, u)
-        m.clock[NOW] = time
+        m.now = time
         d.q[:], d.u[:] = q, u
         self.check(run.accelerations_of(m.address), time)
         return d.udot.copy()
@@ -244,7 +231,7 @@ class System:
     @property
     def evaluations(self) -> int:
         """How often `accelerations` was called."""
-        return int(self._rates.at[EVALUATIONS])
+        return self._rates.evaluations
 
     def step(self, integrator: Integrator, time: float, q: Array, u: Array, h: float) -> tuple[Array, Array]:
         """One step of a user's integrator, its result checked.
@@ -271,14 +258,14 @@ class System:
     def motion(self, integrator: CompiledIntegrator, times: Array, largest: float, q: Array, u: Array) -> Struct:
         """The container of an integration through given times, which starts from the state q, u."""
         m = self._new_motion(self._mixed, len(times))
-        m.table[STEP_AT] = integrator._stage.address
+        m.step = integrator._stage
         if integrator.looks_ahead:
-            m.table[NEXT_AT] = self._next.address
+            m.end_data = self._next
         m.times[:] = times
-        m.setting[MAX_STEP] = integrator.max_step if integrator.adaptive else largest
-        m.clock[START] = m.clock[NOW] = times[0]
-        m.at[ASKS] = int(self.forces is not None)
-        m.at[OUTPUT] = 1
+        m.max_step = integrator.max_step if integrator.adaptive else largest
+        m.start = m.now = times[0]
+        m.asks = int(self.forces is not None)
+        m.output = 1
         integrator._configure(m)
         m.Q[0], m.U[0] = q, u
         self._data.q[:], self._data.u[:] = q, u
@@ -299,12 +286,12 @@ class System:
         while True:
             status = run.run(m.address, budget)
             if status != FORCES:
-                self.check(status, float(m.clock[START]))
+                self.check(status, m.start)
                 return status == DONE
             assert self.forces is not None
             q, u = np.empty(self.num_dofs), np.empty(self.num_dofs)
             run.asked_state(m.address, q, u)
-            m.command[:] = self.forces(float(m.clock[NOW]), q, u)
+            m.command[:] = self.forces(m.now, q, u)
             budget = 0  # ends the step
 
     def state(self, m: Struct) -> tuple[Array, Array]:
@@ -328,9 +315,7 @@ class System:
     def interpolated(self, segment: RungeKuttaSegment, time: float) -> tuple[Array, Array]:
         """The state at a time within a step, by the interpolant of the method."""
         m = self._between
-        method = segment.method
-        m.at[STAGES], m.b[:], m.db_dense[:] = method.at[STAGES], method.b, method.db_dense
-        m.clock[START], m.clock[SIZE], m.times[0] = segment.start, segment.size, time
+        m.num_stages, m.start, m.size, m.times[0] = segment.num_stages, segment.start, segment.size, time
         for name, numbers in segment.kept.items():
             getattr(m, name)[:] = numbers
         self.check(run.interpolated(m.address), time)
@@ -343,7 +328,7 @@ class System:
         q, u = np.asarray(positions, float), np.asarray(velocities, float)
         m = self.motion(integrator, np.array([time, time + h]), np.inf, q, u)
         if integrator.adaptive:
-            m.clock[NEXT_SIZE] = min(h, integrator.max_step)
+            m.next_size = min(h, integrator.max_step)
         while not self.go_on(m, 1000):
             pass
         return self.state(m)

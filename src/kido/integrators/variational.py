@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from kido.integrators.integrator import CompiledIntegrator, count, positive
-from kido.integrators.schema import MAX_ITERATIONS, TOLERANCE
 from kido.integrators.variational_step import variational_step
 from kido.jit import Struct
 
@@ -53,5 +52,5 @@ class Variational(CompiledIntegrator):
         return variational_step
 
     def _configure(self, motion: Struct) -> None:
-        motion.setting[TOLERANCE] = self.tolerance
-        motion.at[MAX_ITERATIONS] = self.max_iterations
+        motion.tolerance = self.tolerance
+        motion.max_iterations = self.max_iterations

@@ -18,8 +18,6 @@ from kido.jit import callback, kernel, view
 from kido.kernels.inverse_dynamics import accelerations, joint_forces
 from kido.simulation.feature import Feature
 from kido.simulation.schema import RESPOND, WORLD
-from kido.solvers.problem import PROBLEM
-from kido.tree.schema import DATA, TREE
 
 
 @kernel

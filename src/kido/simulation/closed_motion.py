@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from kido.constraints.constraint import Constraint
 from kido.constraints.loop_factor import measure_all
-from kido.constraints.loop_schema import CLOSURE, GROUPS, LOOPS, WORST_CLOSURE
+from kido.constraints.loop_schema import LOOPS
 from kido.constraints.loop_solve import openness
 from kido.dynamics.motion import ClosedSystem
 from kido.errors import ModelError
@@ -34,10 +34,10 @@ def note_reactions(data, loops, h):
     lp = view(LOOPS, loops)
     measure_all(view(DATA, data), lp)
     sum_wrenches(lp, h)
-    lp.closure[CLOSURE] = 0.0
-    for g in range(lp.count[GROUPS]):
-        lp.closure[CLOSURE] = max(lp.closure[CLOSURE], openness(lp, g))
-    lp.closure[WORST_CLOSURE] = max(lp.closure[WORST_CLOSURE], lp.closure[CLOSURE])
+    lp.closure = 0.0
+    for g in range(lp.num_groups):
+        lp.closure = max(lp.closure, openness(lp, g))
+    lp.worst_closure = max(lp.worst_closure, lp.closure)
     return 0
 
 

@@ -14,8 +14,6 @@ The semi-implicit rule takes joint damping and springs implicitly: FD solves (M 
 
 from __future__ import annotations
 
-from kido.collision.container import COLLISION
-from kido.constraints.row_origins import ROW_ORIGINS
 from kido.jit import callback, kernel, view
 from kido.kernels.forward_dynamics import acceleration_scatter, articulated_inertias, bias_gather
 from kido.kernels.inertia import body_inertia
@@ -25,8 +23,6 @@ from kido.simulation.correction import correction_energy, correction_share
 from kido.simulation.integrate import constraint_forces, hand_back, report, return_impulses
 from kido.simulation.predict import joint_loads, prescribe, reach_targets
 from kido.simulation.schema import WORLD
-from kido.solvers.problem import PROBLEM
-from kido.tree.schema import DATA, TREE
 
 
 @kernel

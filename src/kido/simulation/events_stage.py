@@ -6,7 +6,6 @@ that are not looked at, because both sleep, stay as they are.
 
 from __future__ import annotations
 
-from kido.collision.container import COLLISION, PAIRS
 from kido.jit import Struct, callback, floats, integer, integers, kernel, view
 from kido.simulation.schema import WORLD
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kido.collision.container import COLLISION
 from kido.constraints.contact import tangents
 from kido.constraints.row_origins import (
     FROM_CONTACT,
@@ -11,7 +10,6 @@ from kido.constraints.row_origins import (
     FROM_MIMIC,
     FROM_SERVO,
     FROM_SPIN,
-    ROW_ORIGINS,
 )
 from kido.jit import LANES, callback, kernel, view
 from kido.jit.team import share_out
@@ -26,10 +24,8 @@ from kido.simulation.schema import WORLD
 from kido.solvers.problem import (
     AT_CAP,
     BOUNDED,
-    PROBLEM,
 )
 from kido.solvers.rows import num_segments, segment
-from kido.tree.schema import DATA, TREE
 
 
 @kernel

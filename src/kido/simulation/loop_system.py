@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 RATE = 1e-6  # [m/s or rad/s] velocity error above which a row is not met
 # What the next step depends on.
-_KEPT = ("impulse", "enabled", "angle", "end_q", "end_u", "closure", "start", "start_rank", "left_open")
+_KEPT = ("impulse", "enabled", "angle", "end_q", "end_u", "start", "start_rank", "left_open")
+_CLOSURE = ("closure", "worst_closure", "misfit", "worst_misfit")  # one array in snapshots
 
 
 @entry("i8(i8,i8,i8,i8)")
@@ -116,12 +117,13 @@ class LoopSystem(Feature):
         """Also tells responses and rows who makes those of aggregates."""
         world, responses = self.engine.world, self.engine.responses.container
         if not self.any or not self.aggregates.any:
-            responses.apart[:] = responses.others[:] = 0
+            responses.apart[:] = 0
+            responses.others = None
         if not self.any:
             return {"loops": None, "user_rows": None, "aggregates": None}
         if self.aggregates.any:
-            responses.others[:] = answer_tree.address, world.address
-            self.container.answer[:] = answer_row.address, world.address
+            responses.others, responses.others_of = answer_tree, world.address
+            self.container.answer, self.container.answer_of = answer_row, world.address
         aggregates = self.aggregates.container if self.aggregates.any else None
         return {"loops": self.container, "user_rows": self.users.container, "aggregates": aggregates}
 
@@ -227,7 +229,8 @@ class LoopSystem(Feature):
         lp = self.container
         own = {key: getattr(lp, key).copy() for key in _KEPT}
         aggregates = self.aggregates.state() if self.aggregates.any else {}
-        return {"user_impulse": self.users.container.impulse.copy(), **own, **aggregates}
+        closure = np.array([getattr(lp, key) for key in _CLOSURE])
+        return {"user_impulse": self.users.container.impulse.copy(), "closure": closure, **own, **aggregates}
 
     def set_state(self, state: dict[str, Any] | None) -> None:
         if state is None or not self.any:
@@ -238,6 +241,8 @@ class LoopSystem(Feature):
         for key in _KEPT:
             if key in state:  # older recordings have no angles
                 getattr(lp, key)[:] = state[key]
+        for key, value in zip(_CLOSURE, state["closure"], strict=True):
+            setattr(lp, key, float(value))
         if self.aggregates.any and self.aggregates.set_state(state):
             note_partitions(self.engine.world.address)
         for k, c in enumerate(self.joined):

@@ -33,17 +33,9 @@ from kido.constraints.loop_factor import (
     solve,
 )
 from kido.constraints.loop_schema import (
-    CLOSURE,
-    CONSTRAINTS,
     COUPLE,
     ELIMINATED,
-    GROUPS,
-    LOOP_ROWS_COUNT,
     LOOPS,
-    MISFIT,
-    USER_ROWS,
-    WORST_CLOSURE,
-    WORST_MISFIT,
 )
 from kido.constraints.loop_solve import (
     close_after_step,
@@ -55,10 +47,8 @@ from kido.constraints.loop_solve import (
     note_open,
     seen_as_turn,
 )
-from kido.constraints.row_origins import FROM_CONSTRAINT, FROM_USER, ROW_ORIGINS
+from kido.constraints.row_origins import FROM_CONSTRAINT, FROM_USER
 from kido.constraints.soft_contact import link_velocity
-from kido.dynamics.embedding.schema import EMBEDDING
-from kido.dynamics.schema import DYNAMICS
 from kido.jit import callback, entry, kernel, view
 from kido.joints.frames import rotation_of
 from kido.math.so3 import cross, rotate_inverse
@@ -67,9 +57,7 @@ from kido.simulation.aggregates.ending import close_aggregates
 from kido.simulation.aggregates.motion import free_aggregates, predict_aggregates
 from kido.simulation.predict import evaluate, predict_tree, worse
 from kido.simulation.schema import WORLD
-from kido.solvers.problem import BLOCKS, PROBLEM
 from kido.tree.schema import DATA, TREE
-from kido.tree.soft import SOFT
 
 
 @kernel
@@ -110,13 +98,13 @@ def loop_start_stage(address, unused_1, unused_2, unused_3):
     d = w.data
     lp = w.loops
     always = False
-    for g in range(lp.count[GROUPS]):
+    for g in range(lp.num_groups):
         always = always or lp.left_open[g] != 0
     if w.aggregates.address == 0:
         close_new(t, d, lp, always)
         return 0
     z = w.aggregates
-    for g in range(lp.count[GROUPS]):
+    for g in range(lp.num_groups):
         if z.fits[g] != 0 and (always or is_new(t, d, lp, g)):
             z.anew[g] = 1
     close_new(t, d, lp, always)
@@ -155,12 +143,12 @@ def loop_predict_stage(address, unused_1, unused_2, unused_3):
     lp = w.loops
     measure_all(d, lp)
     result = 0
-    for g in range(lp.count[GROUPS]):
+    for g in range(lp.num_groups):
         if lp.embedded[g] != 0:
             result = worse(result, predict_group(t, d, w, lp, g))
     note_velocities(w, lp, d.u)
     predict_rows(t, d, lp)
-    for g in range(lp.count[GROUPS]):
+    for g in range(lp.num_groups):
         if is_awake(t, lp, g) and lp.embedded[g] == 0:
             fill_rows(t, d, lp, g)
             factor(lp, g)
@@ -183,11 +171,11 @@ def loop_free_stage(address, symmetric, unused_2, unused_3):
     d = w.data
     pr = w.problem
     lp = w.loops
-    lp.midpoint[0] = symmetric
+    lp.midpoint = symmetric
     if symmetric == 0:
         measure_all(d, lp)
     note_velocities(w, lp, pr.u_free)
-    for g in range(lp.count[GROUPS]):
+    for g in range(lp.num_groups):
         if not is_awake(t, lp, g):
             continue
         if lp.embedded[g] != 0:
@@ -280,7 +268,7 @@ def take_impulses(lp, us, pr, src):
 @kernel
 def sum_wrenches(lp, h):
     """Wrench impulse of each constraint on its second body; breaks those whose force or moment is too large."""
-    for c in range(lp.count[CONSTRAINTS]):
+    for c in range(lp.num_constraints):
         for k in range(6):
             lp.wrench[c, k] = 0.0
         if lp.enabled[c] == 0:
@@ -387,39 +375,36 @@ def loop_close_stage(address, unused_1, unused_2, unused_3):
     pr = w.problem
     h = w.time_step
     note_velocities(w, lp, pr.u)
-    for r in range(lp.count[LOOP_ROWS_COUNT]):
+    for r in range(lp.num_rows):
         if lp.mode[r] != ELIMINATED and is_row_awake(t, lp, r):
             lp.impulse[r] = 0.0
     take_impulses(lp, w.user_rows, pr, w.row_origins)
-    largest, lp.closure[MISFIT] = 0.0, 0.0
-    for g in range(lp.count[GROUPS]):
+    largest, lp.misfit = 0.0, 0.0
+    for g in range(lp.num_groups):
         if not is_awake(t, lp, g):
             continue
         if lp.embedded[g] != 0:
             misfit, error = close_embedded(t, d, w, pr, lp, g)
             largest = max(largest, error)
-            lp.closure[MISFIT] = max(lp.closure[MISFIT], misfit)
+            lp.misfit = max(lp.misfit, misfit)
             continue
         reactions(t, lp, pr, g)
-        if lp.midpoint[0] != 0 and w.soft.address == 0 and is_loaded(t, lp, g):
+        if lp.midpoint != 0 and w.soft.address == 0 and is_loaded(t, lp, g):
             second_half(t, d, w, pr, lp, g, h)
         misfit, rough = close_after_step(t, d, pr, lp, g)
         add_group_forces(t, w, lp, g, h)
         if rough:
             misfit, error = close_anew(t, d, pr, lp, g)
         else:
-            error = lp.closure[CLOSURE]
+            error = lp.closure
         largest = max(largest, error)
         note_open(lp, g)
-        lp.closure[MISFIT] = max(lp.closure[MISFIT], misfit)
+        lp.misfit = max(lp.misfit, misfit)
         note_impulses(lp, g)
     follow_velocities(t, d, w, lp, pr.u)
-    lp.closure[CLOSURE] = largest
+    lp.closure = largest
     sum_wrenches(lp, h)
-    for k in range(2):
-        now = lp.closure[CLOSURE] if k == 0 else lp.closure[MISFIT]
-        worst = WORST_CLOSURE if k == 0 else WORST_MISFIT
-        lp.closure[worst] = max(lp.closure[worst], now)
+    lp.worst_closure, lp.worst_misfit = max(lp.worst_closure, lp.closure), max(lp.worst_misfit, lp.misfit)
     return 0
 
 

@@ -12,7 +12,6 @@ Source: Moreau (1988); Jean (1999); the predictor for velocity products is our o
 
 from __future__ import annotations
 
-from kido.constraints.row_origins import ROW_ORIGINS
 from kido.jit import LANES, callback, kernel, view
 from kido.jit.team import share_out
 from kido.joints.actuators import ACCELERATION, VELOCITY
@@ -27,8 +26,6 @@ from kido.kernels.springs import add_passive_forces
 from kido.simulation.fast_bodies import is_fast, keep_centre, keep_energy, place_at_middle
 from kido.simulation.free_bodies import fall_together, gather_fall, only_falls
 from kido.simulation.schema import WORLD
-from kido.solvers.problem import PROBLEM
-from kido.tree.schema import DATA, TREE
 
 
 @kernel

@@ -14,16 +14,12 @@ from __future__ import annotations
 
 import math
 
-from kido.collision.container import COLLISION
 from kido.constraints.actuator import number_prescribed
-from kido.constraints.loop_schema import GROUPS
-from kido.constraints.row_origins import FROM_CONTACT, ROW_ORIGINS
+from kido.constraints.row_origins import FROM_CONTACT
 from kido.jit import Struct, callback, floats, integer, integers, kernel, number, view
 from kido.simulation.integrate import clear_report
 from kido.simulation.schema import WORLD
-from kido.solvers.problem import BLOCKS, PROBLEM
 from kido.solvers.rows import num_segments, segment
-from kido.tree.schema import DATA, TREE
 
 
 class SLEEP(Struct):
@@ -163,7 +159,7 @@ def unite_trees(t, pr, src, s):
 @kernel
 def unite_groups(lp, s):
     """Unite the trees that constraints hold together."""
-    for g in range(lp.count[GROUPS]):
+    for g in range(lp.num_groups):
         first = lp.member[lp.group_member[g]]
         for e in range(lp.group_member[g], lp.group_member[g + 1]):
             x, y = find_root(s.root, first), find_root(s.root, lp.member[e])

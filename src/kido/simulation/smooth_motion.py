@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kido.collision.container import COLLISION
 from kido.constraints.loop_factor import measure_all
 from kido.constraints.loop_schema import ONE_SIDED, SPRING
 from kido.constraints.row_origins import (
@@ -21,13 +20,11 @@ from kido.constraints.row_origins import (
     FROM_MIMIC,
     FROM_SERVO,
     FROM_SPEED_LIMIT,
-    ROW_ORIGINS,
 )
 from kido.errors import StateError
 from kido.integrators.integrator import CompiledIntegrator, Integrator
 from kido.integrators.run import progress
-from kido.integrators.schema import DATA_AT as MOTION_DATA_AT
-from kido.integrators.schema import DONE, LAST_ERROR, MOTION, NEXT_SIZE, OUTPUT, PART, REJECTED, REUSE, START, STEPS
+from kido.integrators.schema import DONE, MOTION
 from kido.integrators.system import System, with_arrays
 from kido.jit import entry, kernel, view
 from kido.joints import JointKind
@@ -41,8 +38,6 @@ from kido.simulation.loop_system import LoopSystem
 from kido.simulation.predict import velocity_target
 from kido.simulation.schema import RESPOND, WORLD
 from kido.simulation.step import AT_ASSEMBLE, AT_DETECT, AT_PREDICT, features
-from kido.solvers.problem import BLOCKS, PROBLEM
-from kido.tree.schema import DATA, TREE
 
 if TYPE_CHECKING:
     from kido.simulation.engine import Engine
@@ -216,9 +211,9 @@ def take_state(world, motion):
 def progress_anew(motion):
     """Run a motion from the state in its data to its second time, once more. Returns what `progress` does."""
     m = view(MOTION, motion)
-    m.at[OUTPUT], m.at[PART], m.at[REUSE] = 1, 0, 0
-    m.at[STEPS], m.at[REJECTED] = 0, 0
-    m.clock[START] = 0.0
+    m.output, m.part, m.reuses = 1, 0, 0
+    m.steps, m.rejected = 0, 0
+    m.start = 0.0
     return progress(motion, NO_END)
 
 
@@ -226,7 +221,7 @@ def progress_anew(motion):
 def run_motion(motion, q, u):
     """`progress_anew` from a state (q, u), which becomes that of its end."""
     m = view(MOTION, motion)
-    e = view(DATA, m.table[MOTION_DATA_AT])
+    e = m.data
     for k in range(e.q.shape[0]):
         e.q[k], e.u[k] = q[k], u[k]
     status = progress_anew(motion)
@@ -247,7 +242,7 @@ def run_smooth_steps(world, motion, number):
     d = w.data
     t = w.tree
     m = view(MOTION, motion)
-    e = view(DATA, m.table[MOTION_DATA_AT])
+    e = m.data
     for done in range(number):
         for k in range(d.q.shape[0]):
             e.q[k], e.u[k] = d.q[k], d.u[k]
@@ -351,8 +346,8 @@ class SmoothMotion:
 
     def memory(self) -> Any:
         """What the integrator remembers from step to step: planned step size, last error."""
-        return self.motion.clock[[NEXT_SIZE, LAST_ERROR]].copy()
+        return np.array([self.motion.next_size, self.motion.last_error])
 
     def set_memory(self, numbers: Any) -> None:
         """Restore what `memory` returned."""
-        self.motion.clock[[NEXT_SIZE, LAST_ERROR]] = numbers
+        self.motion.next_size, self.motion.last_error = numbers

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import math
 
-from kido.collision.container import COLLISION
-from kido.constraints.row_origins import FROM_CONTACT, ROW_ORIGINS
+from kido.constraints.row_origins import FROM_CONTACT
 from kido.constraints.soft_contact import assemble_soft, harden_contacts, link_velocity, touched_points
 from kido.jit import callback, kernel, view
 from kido.joints.frames import rotation_of
@@ -21,9 +20,6 @@ from kido.simulation.correction import MAX_MOVE, correction_share
 from kido.simulation.schema import WORLD
 from kido.simulation.soft_automatic import adapt
 from kido.simulation.soft_balance import book, is_active
-from kido.solvers.problem import PROBLEM
-from kido.tree.schema import DATA, TREE
-from kido.tree.soft import SOFT
 
 
 @callback

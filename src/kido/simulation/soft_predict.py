@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from kido.collision.container import COLLISION
 from kido.jit import callback, kernel, view
 from kido.kernels.forward_dynamics import acceleration_scatter, eliminate_joint, joint_bias, start_bias
-from kido.kernels.inertia import add_shifted, body_inertia, read_inertia, start_inertia
+from kido.kernels.inertia import body_inertia, start_inertia
 from kido.kernels.integration import advance, to_parent_axes
 from kido.kernels.kinematics import transforms, velocities
 from kido.kernels.soft import (
@@ -20,9 +19,7 @@ from kido.kernels.soft import (
 from kido.simulation.predict import joint_loads, prescribe, reach_targets
 from kido.simulation.schema import WORLD
 from kido.simulation.soft_balance import book, book_forces, open_account
-from kido.solvers.problem import PROBLEM
-from kido.tree.schema import DATA, TREE
-from kido.tree.soft import FACE_SHAPE, SOFT, VERTEX_SHAPE
+from kido.tree.soft import FACE_SHAPE, VERTEX_SHAPE
 
 
 @kernel
@@ -35,10 +32,7 @@ def soft_inertias(t, d, so, tree_index, first, last, h):
         if so.tree_index[s] == tree_index:
             soften_inertia(d, so, s)
     for i in range(last - 1, first - 1, -1):
-        P, status = eliminate_joint(t, d, i, read_inertia(d, i), h, status)
-        parent = t.parent[i]
-        if parent >= first:
-            add_shifted(d, parent, P, d.l[i, 0], d.l[i, 1], d.l[i, 2])
+        status = eliminate_joint(t, d, first, i, h, 0.25 * h, 1, status)
     return status
 
 
@@ -52,7 +46,7 @@ def soft_accelerations(t, d, so, tree_index, first, last, h):
         if so.tree_index[s] == tree_index:
             soften_bias(d, so, s, h)
     for i in range(last - 1, first - 1, -1):
-        joint_bias(t, d, first, i)
+        joint_bias(t, d, first, i, 1.0, d.tau)
     acceleration_scatter(t, d, first, last)
     for s in range(so.link.shape[0]):
         if so.tree_index[s] == tree_index:

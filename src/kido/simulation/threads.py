@@ -15,7 +15,6 @@ from kido.simulation.feature import Feature
 from kido.simulation.predict import predict_share
 from kido.simulation.schema import WORLD
 from kido.solvers import begin_islands, end_islands, project_one, solve_one, worker_problem
-from kido.solvers.problem import DOFS, ISLANDS, ROWS
 
 if TYPE_CHECKING:
     from kido.simulation.engine import Engine

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from kido.constraints.loop_schema import USER_COUNT, USER_ROWS
+from kido.constraints.loop_schema import USER_ROWS
 from kido.constraints.recovery import distance_biases
 from kido.constraints.row_origins import ROW_ORIGINS
 from kido.constraints.user_constraint import UserConstraint, checked_bias, checked_rows
@@ -147,7 +147,7 @@ class UserRows:
             for k in range(len(J)):
                 self._set(first + k, h, error[k], lower[k], upper[k], None if bias is None else bias[k])
             first += len(J)
-        us.count[USER_COUNT] = first
+        us.num_rows = first
 
     def _scatter(self, constraint: UserConstraint, J: Array, first: int) -> None:
         """Rows over the skeletons' coordinates into rows over the forest's, free joints in fixed axes."""

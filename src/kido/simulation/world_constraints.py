@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from kido.constraints.constraint import Constraint
 from kido.constraints.from_loop import constraints_of_loop, lost_in_loop
-from kido.constraints.loop_schema import CLOSURE, MISFIT, WORST_CLOSURE, WORST_MISFIT
 from kido.constraints.loop_solve import OPEN_TOLERANCE
 from kido.dynamics.registry import AUTO, SOLVERS
 from kido.errors import ModelError, NameLookupError
@@ -191,10 +190,10 @@ class WorldConstraints:
             rank=int(lp.rank[:groups].sum()),
             redundant=loops.redundant(),
             unmet=loops.unmet(),
-            closure=float(lp.closure[CLOSURE]),
-            worst_closure=float(lp.closure[WORST_CLOSURE]),
-            velocity_error=float(lp.closure[MISFIT]),
-            worst_velocity_error=float(lp.closure[WORST_MISFIT]),
+            closure=lp.closure,
+            worst_closure=lp.worst_closure,
+            velocity_error=lp.misfit,
+            worst_velocity_error=lp.worst_misfit,
             broken=[c.name for c in loops.joined if loops.is_broken(c)],
         )
 

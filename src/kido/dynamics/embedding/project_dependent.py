@@ -15,7 +15,6 @@ from kido.constraints.loop_rows import measure
 from kido.dynamics.embedding.aggregate_body import fill_right_side
 from kido.dynamics.embedding.elimination import choose_partition, dependent_rows, reduce_rows, solve_right
 from kido.dynamics.embedding.rows import aggregate_columns, write_row
-from kido.dynamics.embedding.schema import ITEMS, ITERATIONS, PARTITIONED, REPARTITIONS
 from kido.jit import kernel
 from kido.kernels.integration import advance_joint
 from kido.kernels.kinematics import transforms
@@ -75,11 +74,11 @@ def partition(t, d, lp, y, e, c):
     """The partition of an aggregate at its present poses; counts a change of it."""
     aggregate_columns(d, e, c)
     measure_aggregate(d, lp, e, c)
-    e.drop[0] = min(max(ROUGH * openness(lp, y, e, c, 1), PIVOT_TOLERANCE), COARSE)
+    e.drop = min(max(ROUGH * openness(lp, y, e, c, 1), PIVOT_TOLERANCE), COARSE)
     before, had = sum_of_dependent(e, c), e.rank[c]
     choose_partition(t, lp, e, c)
     if e.rank[c] != had or sum_of_dependent(e, c) != before:
-        e.count[REPARTITIONS] += 1
+        e.repartitions += 1
     e.least[c] = reduce_rows(lp, e, c)
     e.largest[c] = dependent_rows(e, c)
     e.weak[c] = min(WEAK, WEAKER * e.least[c])
@@ -117,7 +116,7 @@ def move_dependent(t, d, lp, e, c):
     share = 1.0 if largest <= MAX_MOVE else MAX_MOVE / largest
     for m in range(e.first_member[c], e.first_member[c + 1]):
         advance_joint(t, d, e.member[m], share)
-    e.count[ITERATIONS] += 1
+    e.iterations += 1
     aggregate_transforms(t, d, e, c)
     measure_aggregate(d, lp, e, c)
 
@@ -224,8 +223,8 @@ def project_tree(t, d, lp, y, e, keeps):
     worst = 0.0
     for k in range(e.before.shape[0]):
         e.before[k] = d.u[k]
-    e.count[ITERATIONS] = 0
-    for q in range(e.count[ITEMS]):
+    e.iterations = 0
+    for q in range(e.num_items):
         i = e.item[q]
         if i >= 0:
             transforms(t, d, i, i + 1)
@@ -252,7 +251,7 @@ def partition_tree(t, d, lp, y, e):
     d.u is used up. Returns the largest |phi - aim|.
     """
     worst = 0.0
-    for q in range(e.count[ITEMS]):
+    for q in range(e.num_items):
         i = e.item[q]
         if i >= 0:
             transforms(t, d, i, i + 1)
@@ -270,5 +269,5 @@ def partition_tree(t, d, lp, y, e):
                 error = openness(lp, y, e, c, 1)
             if not error <= worst:
                 worst = error
-    e.count[PARTITIONED] = 1
+    e.is_partitioned = 1
     return worst

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from kido.constraints.loop_schema import (
-    GROUPS,
     LOOPS,
 )
-from kido.constraints.row_origins import ROW_ORIGINS
 from kido.dynamics.embedding.responses import answer_impulse, responses_of_tree
 from kido.dynamics.embedding.schema import EMBEDDING
 from kido.dynamics.embedding.sweeps import articulate_tree
@@ -14,7 +12,6 @@ from kido.jit import callback, entry, view
 from kido.kernels.inertia import start_inertia
 from kido.simulation.aggregates.choose import note_void_rows, restore_partitions, tree_of_group
 from kido.simulation.schema import WORLD
-from kido.solvers.problem import PROBLEM
 from kido.tree.schema import DATA, TREE
 
 
@@ -25,7 +22,7 @@ def answer_tree(address, _a, _b, _c):
     t, d, lp = w.tree, w.data, w.loops
     e = w.aggregates.embedding
     r = w.row_origins.responses
-    for g in range(lp.count[GROUPS]):
+    for g in range(lp.num_groups):
         if lp.embedded[g] != 0:
             responses_of_tree(t, d, e, r, tree_of_group(lp, g))
     return 0
@@ -60,7 +57,7 @@ def restore_inertias(world):
     w = view(WORLD, world)
     t, d, lp = w.tree, w.data, w.loops
     e = w.aggregates.embedding
-    for g in range(lp.count[GROUPS]):
+    for g in range(lp.num_groups):
         if lp.embedded[g] != 0:
             tree_index = tree_of_group(lp, g)
             for i in range(t.tree_body[tree_index], t.tree_body[tree_index + 1]):

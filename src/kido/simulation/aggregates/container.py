@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kido.constraints.loop_schema import GROUPS, LOOPS
+from kido.constraints.loop_schema import LOOPS
 from kido.dynamics.embedding.container import embed
-from kido.dynamics.embedding.schema import AGGREGATES, EMBEDDING
 from kido.dynamics.registry import AUTO
 from kido.dynamics.schema import DYNAMICS
 from kido.integrators import MoreauMidpoint
@@ -46,7 +45,7 @@ class _Rows:
         )  # the last one: of link -1
         self.loops.body_a = np.where(still[loops.body_a], -1, loops.body_a)
         self.loops.body_b = np.where(still[loops.body_b], -1, loops.body_b)
-        slots = int(loops.group_slot[loops.count[GROUPS]])
+        slots = int(loops.group_slot[loops.num_groups])
         self._slots = [-1] * slots
         for g in groups:
             for s in range(int(loops.group_slot[g]), int(loops.group_slot[g + 1])):
@@ -68,7 +67,7 @@ class AggregateLoops:
 
     def __init__(self, engine: Engine, loops: Struct, joined: list[Constraint]):
         tree = engine.tree
-        groups = int(loops.count[GROUPS])
+        groups = loops.num_groups
         alone = np.array([g for g in range(groups) if _may_fit(engine, loops, g)], np.int64)
         system: Any = _Rows(engine, loops, joined, alone)
         self.embedding = embed(system)
@@ -81,9 +80,7 @@ class AggregateLoops:
             return
         bodies, dofs = len(tree.parent), max(len(tree.body_of_dof), 1)
         e = self.embedding
-        shared = {name: getattr(e, name) for name in EMBEDDING.arrays if name not in OWN_AT_END}
-        own = {name: np.zeros_like(getattr(e, name)) for name in OWN_AT_END}
-        self.end_embedding = EMBEDDING(**shared, **own)
+        self.end_embedding = e.sharing(**{name: np.zeros_like(getattr(e, name)) for name in OWN_AT_END})
         self.end_data = DATA(**{name: np.zeros_like(getattr(engine.data, name)) for name in DATA.arrays})
         self.dynamics = DYNAMICS(bodies=1, dofs=1, slots=max(len(system._slots), 1), rows=1)
         self.container = AGGREGATE_STEP(groups=max(groups, 1), bodies=bodies, dofs=dofs, aggregates=len(e.parent))
@@ -106,7 +103,7 @@ class AggregateLoops:
             look_for_void_rows(engine.tree.address, self.end_data.address, loops.address, e.address, void)
         for name, values in kept.items():
             getattr(loops, name)[:] = values
-        for c in range(int(e.count[AGGREGATES])):
+        for c in range(e.num_aggregates):
             rows = slice(int(e.first_row[c]), int(e.first_row[c + 1]))
             self.container.wanted[c] = int((void[rows] == 0).sum())
 
