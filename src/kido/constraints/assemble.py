@@ -8,7 +8,7 @@ from kido.constraints.joint import add_friction, add_limit, can_slide, is_turned
 from kido.constraints.spin import add_spin
 from kido.constraints.surfaces import NO_ROWS, find_rows, has_spin, row_of
 from kido.jit import kernel
-from kido.kernels.responses import POOL, ask_coordinate, forget_responses, make_responses
+from kido.kernels.responses import ask_coordinate, forget_responses, make_responses
 
 ASSEMBLED, PROBLEM_FULL, SURFACES_WANTED = 0, 1, 2
 
@@ -51,7 +51,7 @@ def needed(t, d, c, pr, src, s, responses):
             if may_have_row(t, d, pr, src, k):
                 ask_coordinate(t, responses, k)
     src.blocks_needed, src.rows_needed, src.pool_needed = blocks, rows, pool
-    src.responses_needed = responses.count[POOL]
+    src.responses_needed = responses.needed
     src.extras_needed = 0
 
 

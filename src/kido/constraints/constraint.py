@@ -82,7 +82,7 @@ class Constraint(ABC):
         """
         if self._world is None:
             raise StateError(f"constraint {self.name!r} is in no world: World.add_constraint adds it")
-        return self._world._compile().loops
+        return self._world.constraint_system
 
     @property
     def error(self) -> NDArray[np.float64]:
@@ -100,7 +100,7 @@ class Constraint(ABC):
     def _changed(self) -> None:
         """A property changed: its world takes it over."""
         if self._world is not None:
-            self._world._constraints_changed(self)
+            self._world.constraints_changed(self)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})"

@@ -438,7 +438,7 @@ def complete_problem(t, d, lp, us, pr, src, start_u):
     """
     blocks, rows = pr.num_blocks, pr.num_rows
     pool, extras = src.pool_needed, src.extras_needed
-    at, lp.count[EXTRAS] = pool, extras
+    at, lp.num_extras = pool, extras
     for b in range(blocks):
         entries, segments = room_to_widen(t, lp, pr, b)
         pool += entries

@@ -90,7 +90,7 @@ class ClosedMotion(SmoothMotion):
 
     def _loops_of(self, skeleton: Skeleton) -> list[Constraint]:
         world: Any = skeleton._world
-        return [c for loop in skeleton.loops for c in world._closed_loops.get(loop, [])] if world is not None else []
+        return [c for loop in skeleton.loops for c in world.constraint_set.of_loop(loop)] if world is not None else []
 
     @property
     def parts(self) -> list[_Part]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -52,6 +53,9 @@ class ContactEvent(NamedTuple):
     impulse: NDArray[np.float64]
     point: NDArray[np.float64]
     normal: NDArray[np.float64]
+
+
+ContactListener = Callable[[ContactEvent], Any]
 
 
 class ContactEventLog(Feature):
@@ -155,3 +159,43 @@ class ContactEventLog(Feature):
             self.container.num_open = number
             for f in _OPEN_FIELDS:
                 getattr(self.container, f)[:number] = state[f]
+
+
+class ContactEvents:
+    """What users see of events: those of the last call of `World.step`, and functions that are called with them.
+
+    Copies have neither.
+    """
+
+    def __init__(self) -> None:
+        self.events: list[ContactEvent] = []
+        self.listeners: list[ContactListener] = []
+
+    def __reduce__(self):
+        return ContactEvents, ()
+
+    def add(self, listener: ContactListener) -> Callable[[], None]:
+        """Add a function; returns one that takes it off again."""
+        self.listeners.append(listener)
+
+        def remove() -> None:
+            if listener in self.listeners:
+                self.listeners.remove(listener)
+
+        return remove
+
+    def begin(self, engine: Engine) -> None:
+        """A call of `World.step` begins."""
+        log = engine.feature(ContactEventLog)
+        if log.is_active:
+            self.events = []
+            log.begin()
+
+    def tell(self, engine: Engine, steps: int) -> None:
+        """It is at its end."""
+        log = engine.feature(ContactEventLog)
+        if log.is_active:
+            self.events = log.events(steps)
+            for listener in list(self.listeners):
+                for event in self.events:
+                    listener(event)

@@ -1,4 +1,4 @@
-"""The compiled side of a world: its forest, detector and contact problem, tied by the WORLD struct, and its features."""
+"""The compiled side of a world: forest, detector and contact problem, tied by the WORLD struct, and its features."""
 
 from __future__ import annotations
 
@@ -175,7 +175,14 @@ class Engine:
         fields, places = self._stages()
         of_features = [stage for found in places.values() for _, stage in found]
         prepare(
-            [*callbacks, *fields.values(), *of_features, *self.options.solver.callbacks(), body_newton_island, fill_inertia]
+            [
+                *callbacks,
+                *fields.values(),
+                *of_features,
+                *self.options.solver.callbacks(),
+                body_newton_island,
+                fill_inertia,
+            ]
         )
 
     @property

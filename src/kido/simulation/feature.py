@@ -133,4 +133,3 @@ class Feature:
 
     def set_state(self, state: Any) -> None:
         """Restore what `state` returned, perhaps of a world without the feature (None)."""
-

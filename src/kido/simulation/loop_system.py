@@ -15,8 +15,8 @@ from kido.constraints.loop_table import LoopTable
 from kido.constraints.user_constraint import UserConstraint
 from kido.jit import Struct, entry, view
 from kido.kernels.kinematics import transforms
-from kido.simulation.aggregates import AggregateLoops
 from kido.simulation.aggregates.answers import answer_row, answer_tree, note_partitions, restore_inertias
+from kido.simulation.aggregates.container import AggregateLoops
 from kido.simulation.feature import Feature
 from kido.simulation.loops import (
     close_now,

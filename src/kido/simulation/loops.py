@@ -412,4 +412,3 @@ def loop_close_stage(address, unused_1, unused_2, unused_3):
 def close_now(tree, data, loops):
     """Close all groups, whether their state is new or not. Returns the largest |phi| left."""
     return close_new(view(TREE, tree), view(DATA, data), view(LOOPS, loops), True)
-

@@ -23,7 +23,7 @@ class Motion(Feature):
     key = "integrator"
     runner: StagedMotion | SmoothMotion
 
-    _chosen_by: Any = None
+    _chosen_by: Any = (None, "")
 
     @property
     def is_staged(self) -> bool:
@@ -41,9 +41,11 @@ class Motion(Feature):
 
     def options_changed(self) -> None:
         options = self.engine.options
-        if self._chosen_by is None or self._chosen_by[0] is not options.integrator:
-            self.constraints_changed()
-        elif self._chosen_by[1] != options.loop_solver:
+        if (
+            self._chosen_by is None
+            or self._chosen_by[0] is not options.integrator
+            or self._chosen_by[1] != options.loop_solver
+        ):
             self.constraints_changed()
 
     def constraints_changed(self) -> None:

@@ -121,14 +121,14 @@ class UserRows:
         world: Any = engine.skeletons[0]._world
         u = d.u.copy()
         _natural_axes(tree.address, d.address)
-        world._version += 1
+        world.version += 1
         try:
             h = engine.world.time_step
             found = [(c, *checked_rows(c), c) for c in self.constraints]
             biases = [checked_bias(c, h, len(J)) for c, J, *_ in found]
         finally:
             d.u[:] = u
-            world._version += 1
+            world.version += 1
             implicit = 0.0 if isinstance(engine.options.integrator, ExplicitEuler) else engine.world.time_step
             if engine.world.soft:
                 _restore_soft(tree.address, d.address, engine.world.soft.address, implicit)

@@ -141,7 +141,10 @@ def _may_fit(engine: Engine, loops: Struct, g: int) -> bool:
     """Whether a group is one skeleton whose coordinates all move by forces, in a world that steps by the midpoint."""
     if engine.options.loop_solver not in (AUTO, "CE", "CE+TA") or engine.extra_dofs > 0:
         return False
-    if not isinstance(engine.options.integrator, MoreauMidpoint) or loops.group_member[g + 1] - loops.group_member[g] != 1:
+    if (
+        not isinstance(engine.options.integrator, MoreauMidpoint)
+        or loops.group_member[g + 1] - loops.group_member[g] != 1
+    ):
         return False
     tree, tree_index = engine.tree, int(loops.member[loops.group_member[g]])
     dofs = slice(int(tree.tree_dof[tree_index]), int(tree.tree_dof[tree_index + 1]))
