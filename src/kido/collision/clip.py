@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kido.collision.container import COLLISION, WORK
+from kido.collision.container import COLLISION, MAX_POINTS
 from kido.jit import kernel, view
 
 
@@ -33,7 +33,7 @@ def clip(address, source, count, a, b, limit, side, tolerance):
     edges = count if count > 2 else 1
     for k in range(count):
         d = poly[source, k, 3]
-        if d <= tolerance and made < WORK:
+        if d <= tolerance and made < MAX_POINTS:
             for i in range(3):
                 poly[target, made, i] = poly[source, k, i]
             poly_key[target, made] = poly_key[source, k]
@@ -41,7 +41,7 @@ def clip(address, source, count, a, b, limit, side, tolerance):
         if k < edges:
             after = k + 1 if k + 1 < count else 0
             e = poly[source, after, 3]
-            if (d > tolerance) != (e > tolerance) and made < WORK:
+            if (d > tolerance) != (e > tolerance) and made < MAX_POINTS:
                 w = min(max(d / (d - e), 0.0), 1.0)
                 for i in range(3):
                     x = poly[source, k, i]

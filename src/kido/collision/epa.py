@@ -13,8 +13,8 @@ from kido.collision.container import COLLISION
 from kido.collision.gjk import add_support, norm
 from kido.jit import kernel, view
 
-TOLERANCE = 1e-10  # on the depth, relative to the shapes' size
-FLAT = 1e-12  # relative size below which a simplex has no volume
+DEPTH_TOLERANCE = 1e-10  # on the depth, relative to the shapes' size
+MIN_VOLUME = 1e-12  # relative size below which a simplex has no volume
 NO_FACE = 1e300
 
 
@@ -75,13 +75,13 @@ def leaves(address, count, size):
     w = c.simplex
     d0, d1, d2 = w[count, 0] - w[0, 0], w[count, 1] - w[0, 1], w[count, 2] - w[0, 2]
     if count == 1:
-        return norm(d0, d1, d2) > FLAT * size
+        return norm(d0, d1, d2) > MIN_VOLUME * size
     a0, a1, a2 = w[1, 0] - w[0, 0], w[1, 1] - w[0, 1], w[1, 2] - w[0, 2]
     if count == 2:
-        return norm(a1 * d2 - a2 * d1, a2 * d0 - a0 * d2, a0 * d1 - a1 * d0) > FLAT * size * norm(a0, a1, a2)
+        return norm(a1 * d2 - a2 * d1, a2 * d0 - a0 * d2, a0 * d1 - a1 * d0) > MIN_VOLUME * size * norm(a0, a1, a2)
     b0, b1, b2 = w[2, 0] - w[0, 0], w[2, 1] - w[0, 1], w[2, 2] - w[0, 2]
     n0, n1, n2 = a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0
-    return math.fabs(n0 * d0 + n1 * d1 + n2 * d2) > FLAT * size * norm(n0, n1, n2)
+    return math.fabs(n0 * d0 + n1 * d1 + n2 * d2) > MIN_VOLUME * size * norm(n0, n1, n2)
 
 
 @kernel
@@ -207,7 +207,7 @@ def penetration(address, a, b, count):
         if height < best:  # the best upper bound so far, should the arrays fill up
             best, n0, n1, n2 = height, m0, m1, m2
             kept0, kept1, kept2 = corner[nearest, 0], corner[nearest, 1], corner[nearest, 2]
-        if height - offset <= TOLERANCE * size or vertices >= w.shape[0]:
+        if height - offset <= DEPTH_TOLERANCE * size or vertices >= w.shape[0]:
             break
         set_vertex(address, 0, vertices)
         faces = expand_polytope(address, faces, vertices, near)

@@ -19,7 +19,7 @@ from kido.collision.broad import find_pairs
 from kido.collision.container import (
     COLLISION,
     CONTACTS_FULL,
-    WORK,
+    MAX_POINTS,
 )
 from kido.collision.detector import NativeDetector
 from kido.collision.manifold import add_point, reduce_manifold, set_normal
@@ -33,7 +33,7 @@ COMPLETE = 2  # value of `pending`: contacts were completed, and the next call o
 ELSEWHERE = 8  # status: the candidate pairs are found, the contacts are to come from another library
 NEW_KEY = 1 << 40  # keys of points that continue no old contact
 DRIFT = 0.02  # an old contact holds while its two material points are within this share of the reach of each other
-NEAR = 0.05  # share of the reach within which a point continues an old contact
+SAME_PLACE = 0.05  # share of the reach within which a point continues an old contact
 
 
 class Points(NamedTuple):
@@ -91,7 +91,7 @@ def add_old(address, count, a, b, first_old, last_old, reach, margin):
         turned = n0 * c.old_normal[old, 0] + n1 * c.old_normal[old, 1] + n2 * c.old_normal[old, 2]
         p0, p1, p2 = to_world_of(c, a, c.old_local_a[old, 0], c.old_local_a[old, 1], c.old_local_a[old, 2])
         q0, q1, q2 = to_world_of(c, b, c.old_local_b[old, 0], c.old_local_b[old, 1], c.old_local_b[old, 2])
-        best, nearest = NEAR * NEAR * reach * reach, -1
+        best, nearest = SAME_PLACE * SAME_PLACE * reach * reach, -1
         for k in range(fresh):
             if c.work_key[k] >= NEW_KEY:
                 x, y, z = c.work_point[k, 0], c.work_point[k, 1], c.work_point[k, 2]
@@ -103,7 +103,7 @@ def add_old(address, count, a, b, first_old, last_old, reach, margin):
                     best, nearest = d2, k
         if nearest >= 0:
             c.work_key[nearest] = c.old_key[old]
-        elif turned > 0.99 and count < WORK:
+        elif turned > 0.99 and count < MAX_POINTS:
             moved = (q0 - p0) * n0 + (q1 - p1) * n1 + (q2 - p2) * n2
             gap = c.old_gap[old] + moved
             t0, t1, t2 = q0 - p0 - moved * n0, q1 - p1 - moved * n1, q2 - p2 - moved * n2
@@ -152,7 +152,7 @@ def take_points(address, pair, numbers, persistent):
         reach = min(c.shape_reach[a], c.shape_reach[b])
         count, lowest = 0, 0
         while at < pair.shape[0] and pair[at] == p:
-            if count < WORK // 2:
+            if count < MAX_POINTS // 2:
                 count = add_point(
                     address, count, numbers[at, 0], numbers[at, 1], numbers[at, 2], numbers[at, 6], NEW_KEY + count
                 )
@@ -213,7 +213,7 @@ class ExternalDetector(NativeDetector):
         self.narrow: NarrowPhase = narrow(self.geometries)
 
     def _link(self) -> None:
-        self._prepare([broad_stage])
+        self.prepare([broad_stage])
         self.container.detect = broad_stage
 
     def set_sweep(self, time_step: float, back: float) -> None:

@@ -11,10 +11,10 @@ from kido.jit import kernel, view
 from kido.math.trig import sincos
 
 CAP_CORNERS = 12  # corners of the polygon that stands for a round cap
-LEVEL = 1e-4  # sine of the tilt below which the cap's corners keep their places in the body
+CAP_TILT = 1e-4  # sine of the tilt below which the cap's corners keep their places in the body
 ABOUT = 1e-3  # fraction of a triangle's size within which corners are one edge
 LEANING = 0.2  # fraction of the size within which two balls of a hull of balls make a segment
-STEEP = 0.7  # cosine: a cylinder shows its cap beyond, its flank below
+CAP_COSINE = 0.7  # cosine: a cylinder shows its cap beyond, its flank below
 
 
 @kernel
@@ -180,7 +180,7 @@ def find_feature(address, which, s, origin, x, y, z):
             put(address, which, k, s, origin, c.hull_vertex[v, 0], c.hull_vertex[v, 1], c.hull_vertex[v, 2])
         n0, n1, n2 = c.face_normal[f, 0], c.face_normal[f, 1], c.face_normal[f, 2]
     elif kind == CAPSULE:
-        if math.fabs(d2) < STEEP:
+        if math.fabs(d2) < CAP_COSINE:
             r, h = size[s, 0], size[s, 1]
             put(address, which, 0, s, origin, r * d0, r * d1, r * d2 - h)
             put(address, which, 1, s, origin, r * d0, r * d1, r * d2 + h)
@@ -192,9 +192,9 @@ def find_feature(address, which, s, origin, x, y, z):
         if rho > 0.0:
             e0, e1 = d0 / rho, d1 / rho
         top = 0.0 if kind == CONE else r  # radius of the upper end
-        if d2 < -STEEP or (d2 > STEEP and kind == CYLINDER):
+        if d2 < -CAP_COSINE or (d2 > CAP_COSINE and kind == CYLINDER):
             end = math.copysign(h, d2)
-            count = cap(address, which, s, origin, r, end, e0, e1, rho < LEVEL)
+            count = cap(address, which, s, origin, r, end, e0, e1, rho < CAP_TILT)
             n2 = math.copysign(1.0, d2)
         elif rho * 2.0 * h + d2 * (r - top) > 0.9 * math.sqrt(4.0 * h * h + (r - top) ** 2) or (kind == CYLINDER):
             put(address, which, 0, s, origin, r * e0, r * e1, -h)

@@ -13,10 +13,10 @@ from kido.collision.support import support
 from kido.jit import kernel, view
 from kido.math.so3 import cross
 
-ROUNDS = 80
+GJK_ROUNDS = 80
 RELATIVE = 1e-14  # on the squared distance
-FLAT = 1e-10  # sine of the angle of an edge and a face below which a tetrahedron is flat
-SEPARATED, FAR, OVERLAP = 0, 1, 2
+MIN_TILT = 1e-10  # sine of the angle of an edge and a face below which a tetrahedron is flat
+SEPARATED, BEYOND_LIMIT, OVERLAP = 0, 1, 2
 WEIGHT = 24  # places of the four weights in the scratch numbers
 
 
@@ -129,7 +129,7 @@ def outside(address, i, j, k, opposite):
     d0, d1, d2 = w[opposite, 0] - w[i, 0], w[opposite, 1] - w[i, 1], w[opposite, 2] - w[i, 2]
     origin = -(n0 * w[i, 0] + n1 * w[i, 1] + n2 * w[i, 2])
     inside = n0 * d0 + n1 * d1 + n2 * d2
-    if math.fabs(inside) <= FLAT * norm(n0, n1, n2) * norm(d0, d1, d2):
+    if math.fabs(inside) <= MIN_TILT * norm(n0, n1, n2) * norm(d0, d1, d2):
         return True
     return origin * inside <= 0.0
 
@@ -185,7 +185,7 @@ def distance(address, a, b, x, y, z, limit):
         limit: cores farther apart than this are not resolved.
 
     Returns:
-        state: SEPARATED (v is the vector from the nearest point of B to that of A), FAR (v separates the
+        state: SEPARATED (v is the vector from the nearest point of B to that of A), BEYOND_LIMIT (v separates the
             cores by more than `limit`) or OVERLAP (they overlap, or are too near for a direction).
         count: points of the simplex, whose weights make up the nearest points.
         v: (3 numbers) [m].
@@ -197,12 +197,12 @@ def distance(address, a, b, x, y, z, limit):
     reach = min(c.shape_reach[a], c.shape_reach[b])
     nothing = 1e-14 * reach * reach
     p0, p1, p2 = x, y, z
-    for _ in range(ROUNDS):
+    for _ in range(GJK_ROUNDS):
         s0, s1, s2 = add_support(address, count, a, b, -x, -y, -z)
         along = x * s0 + y * s1 + z * s2
         v2 = x * x + y * y + z * z
         if along > 0.0 and along * along > limit * limit * v2:
-            return FAR, count, x, y, z
+            return BEYOND_LIMIT, count, x, y, z
         if count > 0 and v2 - along <= RELATIVE * v2:
             return SEPARATED, count, x, y, z
         for k in range(count):

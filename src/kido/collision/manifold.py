@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from kido.collision.container import COLLISION, MAX_MANIFOLD, WORK
+from kido.collision.container import COLLISION, MAX_MANIFOLD, MAX_POINTS
 from kido.jit import kernel, view
 
 
@@ -21,10 +21,10 @@ def set_normal(address, x, y, z):
 
 @kernel
 def add_point(address, count, x, y, z, gap, key):
-    """Appends a contact point; returns the new count. A pair function adds at most WORK points."""
+    """Appends a contact point; returns the new count. A pair function adds at most MAX_POINTS points."""
     c = view(COLLISION, address)
     work_point = c.work_point
-    at = min(count, WORK - 1)
+    at = min(count, MAX_POINTS - 1)
     work_point[at, 0] = x
     work_point[at, 1] = y
     work_point[at, 2] = z

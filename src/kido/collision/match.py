@@ -9,7 +9,7 @@ from __future__ import annotations
 from kido.collision.container import COLLISION
 from kido.jit import kernel, view
 
-TURN = 0.7  # an old contact is forgotten if the normal turned by more than this cosine
+MIN_NORMAL_COSINE = 0.7  # an old contact is forgotten if the normal turned by more than this cosine
 REACH = 0.25
 
 
@@ -59,7 +59,7 @@ def same_normal(address, k, old):
     normal, old_normal = c.normal, c.old_normal
     return (
         normal[k, 0] * old_normal[old, 0] + normal[k, 1] * old_normal[old, 1] + normal[k, 2] * old_normal[old, 2]
-    ) > TURN
+    ) > MIN_NORMAL_COSINE
 
 
 @kernel

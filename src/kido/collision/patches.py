@@ -13,8 +13,8 @@ import math
 from kido.collision.container import COLLISION, MAX_PATCH, MAX_PATCH_POINTS
 from kido.jit import kernel, view
 
-SAME = 0.999999  # cosine of the angle of normals in one patch
-NEAR = 1e-6  # fraction of the size within which two points are one
+SAME_NORMAL = 0.999999  # cosine of the angle of normals in one patch
+SAME_POINT = 1e-6  # fraction of the size within which two points are one
 LINE = 1e-6  # area, as a fraction of the squared extent, that is worth another point
 
 
@@ -105,7 +105,7 @@ def reduce_patch(address, patch):
     for e in range(made):
         keep[c.ring[e] - base] = 1
         lowest = min(lowest, gap[c.ring[e]])
-    if gap[deepest] < lowest - NEAR * math.sqrt(square):
+    if gap[deepest] < lowest - SAME_POINT * math.sqrt(square):
         keep[deepest - base] = 1
     kept = base
     for k in range(base, base + count):
@@ -130,7 +130,7 @@ def _patch_of(address, x, y, z):
         d = c.patch_normal[k, 0] * x + c.patch_normal[k, 1] * y + c.patch_normal[k, 2] * z
         if d > best:
             best, at = d, patch
-    if best < SAME and c.num_patches < c.patch_count.shape[0]:
+    if best < SAME_NORMAL and c.num_patches < c.patch_count.shape[0]:
         at = c.num_patches
         c.num_patches = at + 1
         c.patch_count[at] = 0
@@ -145,7 +145,7 @@ def file_points(address, made, sign, part, size):
     point, work_point, work_normal = c.patch_point, c.work_point, c.work_normal
     if made == 0:
         return 0
-    near = NEAR * size
+    near = SAME_POINT * size
     patch = _patch_of(address, sign * work_normal[0], sign * work_normal[1], sign * work_normal[2])
     base = patch * MAX_PATCH_POINTS
     for w in range(made):

@@ -15,8 +15,8 @@ from kido.collision.container import (
     FACE,
     HEIGHTMAP,
     HULL,
-    NOT_FINITE,
     PLANE,
+    POSE_NOT_FINITE,
     SPHERE,
     SPHERES,
     TRIANGLE,
@@ -28,7 +28,7 @@ from kido.jit import kernel, view
 
 @kernel
 def update_poses(address):
-    """X_WS = X_WB X_BS of every shape; returns NOT_FINITE if a pose is not finite, else 0."""
+    """X_WS = X_WB X_BS of every shape; returns POSE_NOT_FINITE if a pose is not finite, else 0."""
     c = view(COLLISION, address)
     body_rotation, local_rotation, local_position = c.body_rotation, c.local_rotation, c.local_position
     bad = 0.0
@@ -52,7 +52,7 @@ def update_poses(address):
             bad += 0.0 * (x + r0 + r1 + r2)  # NaN if any of them is NaN or infinite
     if bad == 0.0:
         return 0
-    return NOT_FINITE
+    return POSE_NOT_FINITE
 
 
 @kernel

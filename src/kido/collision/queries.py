@@ -17,12 +17,12 @@ from kido.collision.container import (
 from kido.collision.manifold import add_point, reduce_manifold
 from kido.collision.narrow import write_contacts, write_patches
 from kido.collision.pairs import box, convex
-from kido.collision.pairs.convex import NEAREST, nearest_points
+from kido.collision.pairs.convex import NEAREST_AT, nearest_points
 from kido.collision.poses import update_bounds, update_poses
 from kido.collision.sweep import deepest, work_points
 from kido.jit import call4, callback, entry, kernel, view
 
-FAR = 1e30  # [m] a margin that everything is within
+ANY_MARGIN = 1e30  # [m] a margin that everything is within
 
 
 @callback
@@ -35,10 +35,10 @@ def convex_nearest(address, a, b, pair):
     return add_point(
         address,
         0,
-        c.position[a, 0] + number[NEAREST + 4],
-        c.position[a, 1] + number[NEAREST + 5],
-        c.position[a, 2] + number[NEAREST + 6],
-        number[NEAREST + 3],
+        c.position[a, 0] + number[NEAREST_AT + 4],
+        c.position[a, 1] + number[NEAREST_AT + 5],
+        c.position[a, 2] + number[NEAREST_AT + 6],
+        number[NEAREST_AT + 3],
         0,
     )
 
@@ -241,7 +241,7 @@ def point_distances(address, table, wanted, probe, points, shape, numbers):
             c.position[probe, i] = points[k, i]
             c.aabb[probe, i] = points[k, i]
             c.aabb[probe, 3 + i] = points[k, i]
-        best = FAR
+        best = ANY_MARGIN
         shape[k] = -1
         for s in range(shapes):
             if wanted[s] != 0 and s != probe:

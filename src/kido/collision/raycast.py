@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from kido.collision.container import COLLISION, COMPOUND, HEIGHTMAP, PLANE, SPHERES
-from kido.collision.rays import TINY, ray_convex
+from kido.collision.rays import NO_WAY, ray_convex
 from kido.collision.surface_rays import ray_balls, ray_compound, ray_heightmap
 from kido.jit import entry, kernel, view
 
@@ -35,7 +35,7 @@ def meets_box(c, s, x, y, z, d0, d1, d2, most):
         o = x if i == 0 else (y if i == 1 else z)
         d = d0 if i == 0 else (d1 if i == 1 else d2)
         near, far = c.aabb[s, i] - o, c.aabb[s, 3 + i] - o
-        if math.fabs(d) < TINY:
+        if math.fabs(d) < NO_WAY:
             if near > 0.0 or far < 0.0:
                 return False
         else:

@@ -24,7 +24,7 @@ from kido.collision.pairs.frames import direction_to_shape, direction_to_world, 
 from kido.jit import kernel, view
 
 MISS = 2.0  # a fraction of the way that stands for no hit
-TINY = 1e-300
+NO_WAY = 1e-300
 
 
 @kernel
@@ -50,7 +50,7 @@ def cut_slab(o, d, half, low, high, axis):
     Returns:
         low, high, and the axis that the ray enters by: `axis` if this slab sets `low`, else -1.
     """
-    if math.fabs(d) < TINY:
+    if math.fabs(d) < NO_WAY:
         if math.fabs(o) > half:
             return MISS, -MISS, -1
         return low, high, -1
@@ -91,7 +91,7 @@ def ray_cylinder(o0, o1, o2, d0, d1, d2, r, half):
     low, high, _axis = cut_slab(o2, d2, half, -1e300, 1e300, 2)
     a = d0 * d0 + d1 * d1
     side = False
-    if a > TINY:
+    if a > NO_WAY:
         b = o0 * d0 + o1 * d1
         e0, e1 = o0 - (b / a) * d0, o1 - (b / a) * d1
         q = r * r - (e0 * e0 + e1 * e1)
@@ -150,9 +150,9 @@ def ray_cone(o0, o1, o2, d0, d1, d2, r, half):
         w = -b - math.copysign(root, b)
         for which in range(2):
             t = MISS
-            if which == 0 and math.fabs(w) > TINY:
+            if which == 0 and math.fabs(w) > NO_WAY:
                 t = c / w
-            if which == 1 and math.fabs(a) > TINY:
+            if which == 1 and math.fabs(a) > NO_WAY:
                 t = w / a
             depth = s + t * ds
             if 0.0 <= t < best and 0.0 <= depth <= 2.0 * half:
@@ -183,7 +183,7 @@ def ray_hull(c, h, o0, o1, o2, d0, d1, d2):
         v = c.face_vertex[c.face_loop[f]]
         height = m0 * (o0 - c.hull_vertex[v, 0]) + m1 * (o1 - c.hull_vertex[v, 1]) + m2 * (o2 - c.hull_vertex[v, 2])
         rate = m0 * d0 + m1 * d1 + m2 * d2
-        if math.fabs(rate) < TINY:
+        if math.fabs(rate) < NO_WAY:
             if height > 0.0:
                 return MISS, 0.0, 0.0, 0.0
         elif rate < 0.0:

@@ -11,14 +11,14 @@ import math
 from kido.collision.container import COLLISION, SPHERE
 from kido.collision.features import triangle_normal
 from kido.collision.pairs.compound import load_piece
-from kido.collision.pairs.convex import NEAREST, nearest_points
+from kido.collision.pairs.convex import NEAREST_AT, nearest_points
 from kido.collision.pairs.frames import direction_to_shape, direction_to_world, to_shape
-from kido.collision.rays import MISS, TINY, ray_convex
+from kido.collision.rays import MISS, NO_WAY, ray_convex
 from kido.collision.triangles import load_cell, load_triangle, slot
 from kido.jit import kernel, view
 
-STEPS = 60  # of the approach to a hull of balls
-CLOSE = 1e-9  # gap, as a fraction of the size, at which it is reached
+APPROACH_STEPS = 60  # of the approach to a hull of balls
+REACHED_GAP = 1e-9  # gap, as a fraction of the size, at which it is reached
 
 
 @kernel
@@ -36,7 +36,7 @@ def ray_corners(address, k, x, y, z, e0, e1, e2, both):
     b0, b1, b2 = corner[k, 2, 0], corner[k, 2, 1], corner[k, 2, 2]
     p0, p1, p2 = d1 * b2 - d2 * b1, d2 * b0 - d0 * b2, d0 * b1 - d1 * b0
     volume = a0 * p0 + a1 * p1 + a2 * p2  # positive: the ray goes against the outward normal
-    if math.fabs(volume) < TINY or (volume < 0.0 and both == 0):
+    if math.fabs(volume) < NO_WAY or (volume < 0.0 and both == 0):
         return MISS, 0.0, 0.0, 0.0
     u = (o0 * p0 + o1 * p1 + o2 * p2) / volume
     q0, q1, q2 = o1 * a2 - o2 * a1, o2 * a0 - o0 * a2, o0 * a1 - o1 * a0
@@ -60,7 +60,7 @@ def crosses(low0, low1, low2, high0, high1, high2, o0, o1, o2, d0, d1, d2, most)
         d = d0 if i == 0 else (d1 if i == 1 else d2)
         near = (low0 if i == 0 else (low1 if i == 1 else low2)) - o
         far = (high0 if i == 0 else (high1 if i == 1 else high2)) - o
-        if math.fabs(d) < TINY:
+        if math.fabs(d) < NO_WAY:
             if near > 0.0 or far < 0.0:
                 return False
         else:
@@ -106,7 +106,7 @@ def ray_compound(address, t, x, y, z, e0, e1, e2):
 @kernel
 def next_line(o, d, cell, spacing, lines):
     """Fraction at which a ray in a cell along one axis leaves it; MISS if it runs along it."""
-    if math.fabs(d) < TINY:
+    if math.fabs(d) < NO_WAY:
         return MISS
     line = cell + 1 if d > 0.0 else cell
     return ((line - 0.5 * (lines - 1)) * spacing - o) / d
@@ -127,7 +127,7 @@ def ray_heightmap(address, t, x, y, z, e0, e1, e2):
     start = 0.0
     for i in range(2):
         o, d, half = (o0, d0, half0) if i == 0 else (o1, d1, half1)
-        if math.fabs(d) >= TINY:
+        if math.fabs(d) >= NO_WAY:
             start = max(start, min((-half - o) / d, (half - o) / d))
     j = min(max(math.floor((o0 + start * d0 + half0) / dx), 0), columns - 2)
     i = min(max(math.floor((o1 + start * d1 + half1) / dy), 0), rows - 2)
@@ -163,15 +163,15 @@ def ray_balls(address, s, x, y, z, e0, e1, e2):
     c.margin = 1e30
     f, found = 0.0, MISS
     n0 = n1 = n2 = 0.0
-    for step in range(STEPS):
+    for step in range(APPROACH_STEPS):
         c.position[probe, 0], c.position[probe, 1], c.position[probe, 2] = x + f * e0, y + f * e1, z + f * e2
         for i in range(3):
             c.pair_axis[0, i] = 0.0
         if not nearest_points(address, s, probe, 0):
             break
-        gap = c.number[NEAREST + 3]
-        n0, n1, n2 = c.number[NEAREST], c.number[NEAREST + 1], c.number[NEAREST + 2]
-        if gap <= CLOSE * c.shape_reach[s]:
+        gap = c.number[NEAREST_AT + 3]
+        n0, n1, n2 = c.number[NEAREST_AT], c.number[NEAREST_AT + 1], c.number[NEAREST_AT + 2]
+        if gap <= REACHED_GAP * c.shape_reach[s]:
             if step > 0:  # else it starts inside
                 found = f
             break
@@ -179,7 +179,7 @@ def ray_balls(address, s, x, y, z, e0, e1, e2):
         if speed <= 0.0:
             break
         f += gap / speed
-        if f > 1.0 + CLOSE:
+        if f > 1.0 + REACHED_GAP:
             break
     c.margin = margin
     return found, n0, n1, n2

@@ -22,7 +22,7 @@ from kido.collision.container import (
     COMPOUND,
     MAX_MANIFOLD,
     MAX_PATCH_POINTS,
-    WORK,
+    MAX_POINTS,
 )
 from kido.collision.manifold import add_point
 from kido.collision.patches import take_point
@@ -32,7 +32,7 @@ from kido.math.so3 import cross
 from kido.math.trig import sincos
 
 ENGAGE = 0.5  # a shape that moves less than this share of its inner size in a step is not swept
-ROUNDS = 40
+SWEEP_ROUNDS = 40
 TOUCH = 1e-2  # advancement stops at a gap of this share of the margin
 GUARD = 1 << 40  # key of the point that holds back a shape's middle
 SAME_SIDE = 0.0  # cosine of the normals at the start and now from which on nothing was passed through
@@ -257,7 +257,7 @@ def advance_pair(address, function, s, t, pair, start, end, touch):
         w = math.sqrt(c.twist[row, 0] ** 2 + c.twist[row, 1] ** 2 + c.twist[row, 2] ** 2)
         turning += w * c.shape_outer[s if row == 0 else t] if w > 0.0 else 0.0
     time = start
-    for _ in range(ROUNDS):
+    for _ in range(SWEEP_ROUNDS):
         count = gap_at(address, function, s, t, pair, time)
         if count == 0:  # farther apart than they can move
             return 0, time
@@ -282,7 +282,7 @@ def sweep_pair(address, function, s, t, pair):
     """Points of a pair with a swept shape, into the work arrays, at the present poses.
 
     Returns:
-        count: their number, at most WORK.
+        count: their number, at most MAX_POINTS.
         swept: 1 if they are of a time of impact, or the body came so deep in this step.
     """
     c = view(COLLISION, address)
@@ -307,7 +307,7 @@ def sweep_pair(address, function, s, t, pair):
     if looking:
         count, time = advance_pair(address, function, s, t, pair, -back, h, TOUCH * margin)
         if count > 0:
-            made = min(count, WORK)
+            made = min(count, MAX_POINTS)
             count = guard_middle(address, s, t, made, time) if made < MAX_MANIFOLD else made
             bring_back(address, s, t, made, time)
             swept = 1

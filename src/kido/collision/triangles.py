@@ -13,7 +13,7 @@ from kido.collision.container import COLLISION, HEIGHTMAP, TRIANGLE
 from kido.collision.pairs.frames import to_world
 from kido.jit import kernel, view
 
-LEVEL = 1e-6  # fraction of a triangle's size within which corners are equally far along a normal
+EDGE_TOLERANCE = 1e-6  # fraction of a triangle's size within which corners are equally far along a normal
 
 
 @kernel
@@ -166,7 +166,7 @@ def allows(address, k, x, y, z, n0, n1, n2, tolerance):
     best = -1e300
     for m in range(3):
         best = max(best, corner[k, m, 0] * x + corner[k, m, 1] * y + corner[k, m, 2] * z)
-    limit = best - LEVEL * c.shape_reach[slot(address, k)]
+    limit = best - EDGE_TOLERANCE * c.shape_reach[slot(address, k)]
     highest, count, left_out = 0, 0, 0
     for m in range(3):
         if corner[k, m, 0] * x + corner[k, m, 1] * y + corner[k, m, 2] * z >= limit:

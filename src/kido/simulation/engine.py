@@ -111,7 +111,7 @@ class Engine:
         dofs = int(self.tree.first_dof[-1])
         self.world = WORLD(dofs=dofs)
         self.surfaces = SurfaceTable(self.nodes, self.place, surface_handler)
-        self.detector = collisions.detector._in_world(
+        self.detector = collisions.detector.world_detector(
             [self.collider(n, g, collisions.continuous) for n, g in zip(self.nodes, geometries, strict=True)],
             self.data.R,
             self.data.p,

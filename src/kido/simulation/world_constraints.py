@@ -116,12 +116,12 @@ class WorldConstraints:
                         made = [*constraints_of_loop(skeleton, loop)]
                         _remark_on_lost(skeleton, loop)
                     for constraint in made:
-                        constraint._world = self
+                        constraint.world = self
                     found[loop] = made
         for loop, gone in self._closed_loops.items():
             if loop not in found:
                 for constraint in gone:
-                    constraint._world = None
+                    constraint.world = None
         self._closed_loops = found
         return self._closing()
 
@@ -145,15 +145,15 @@ class WorldConstraints:
         """
         if not isinstance(constraint, Constraint):
             raise ModelError(f"world {self.name!r}: expected a constraint to add, got {constraint!r}")
-        if constraint._world is not None:
-            raise ModelError(f"constraint {constraint.name!r} is in world {constraint._world.name!r} already")
+        if constraint.world is not None:
+            raise ModelError(f"constraint {constraint.name!r} is in world {constraint.world.name!r} already")
         for skeleton in constraint.skeletons:
             if skeleton not in self._skeletons:
                 raise ModelError(
                     f"constraint {constraint.name!r}: skeleton {skeleton.name!r} is not in world {self.name!r}; it has "
                     f"{', '.join(repr(s.name) for s in self._skeletons) or 'none'}"
                 )
-        constraint._world = self
+        constraint.world = self
         self._constraints.append(constraint)
         self._constraints_changed(constraint)
         return constraint
@@ -174,7 +174,7 @@ class WorldConstraints:
                 f"world {self.name!r} has no constraint {getattr(constraint, 'name', constraint)!r}; it has {names}"
             )
         self._constraints.remove(constraint)
-        constraint._world = None
+        constraint.world = None
         self._constraints_changed(constraint)
         return constraint
 
@@ -247,7 +247,7 @@ class WorldConstraints:
         for c in list(self._constraints):
             if gone & set(c.bodies) or left & set(c.skeletons):
                 self._constraints.remove(c)
-                c._world = None
+                c.world = None
 
 
 def _remark_on_lost(skeleton: Skeleton, loop: LoopJoint) -> None:

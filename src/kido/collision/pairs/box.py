@@ -19,7 +19,7 @@ from kido.jit import callback, kernel, view
 ALIGNED = 0.995  # an edge cross within this cosine of a face normal gives way to the face
 AGREE = 0.01  # relative difference of depths within which a face contact stands for the nearest points
 TIE = 1e-6  # relative difference of depths below which faces go before edges, and A before B
-PARALLEL = 1e-6  # squared sine of the angle between edges that are taken as parallel
+PARALLEL_EDGES = 1e-6  # squared sine of the angle between edges that are taken as parallel
 
 # Places in the scratch numbers: rotation of B in A, position of B in A, half edges of A and of B.
 ROT, POS, HALF_A, HALF_B = 0, 9, 12, 15
@@ -87,7 +87,7 @@ def edge_axis(address, i, j):
     j2 = 3 - j - j1
     u, v = number[ROT + 3 * i1 + j], number[ROT + 3 * i2 + j]
     square = u * u + v * v
-    if square < PARALLEL:
+    if square < PARALLEL_EDGES:
         return NO_AXIS, 0.0, 0.0
     reach = (
         number[HALF_A + i1] * math.fabs(v)

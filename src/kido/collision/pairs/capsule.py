@@ -6,10 +6,8 @@ import math
 
 from kido.collision.container import COLLISION
 from kido.collision.manifold import add_point, set_normal
-from kido.collision.pairs.segments import nearest_on_segments
+from kido.collision.pairs.segments import SIDE_BY_SIDE, nearest_on_segments
 from kido.jit import callback, kernel, view
-
-PARALLEL = 0.05  # sine of the angle of two axes that touch along a stretch
 
 
 @kernel
@@ -70,7 +68,7 @@ def capsule_capsule(address, a, b, pair):
     else:  # the axes lie in each other
         n0, n1, n2 = rotation[a, 0], rotation[a, 3], rotation[a, 6]
     set_normal(address, n0, n1, n2)
-    if sine < PARALLEL:
+    if sine < SIDE_BY_SIDE:
         middle = a0 * r0 + a1 * r1 + a2 * r2
         low, high = max(-ha, middle - hb), min(ha, middle + hb)
         if high - low > 1e-3 * min(ha, hb):

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import math
 
-from kido.collision.container import COLLISION, WORK
+from kido.collision.container import COLLISION, MAX_POINTS
 from kido.collision.manifold import add_point, reduce_manifold, set_normal
 from kido.collision.pairs.frames import direction_to_shape, to_world
 from kido.jit import callback, kernel, view
 
-LEVEL = 1e-4  # sine of the tilt below which a rim keeps its points fixed in the body
+RIM_TILT = 1e-4  # sine of the tilt below which a rim keeps its points fixed in the body
 
 
 @kernel
@@ -95,7 +95,7 @@ def downward(address, p, s):
     work_normal = c.work_normal
     d0, d1, d2 = direction_to_shape(address, s, -work_normal[0], -work_normal[1], -work_normal[2])
     size = math.sqrt(d0 * d0 + d1 * d1)
-    if size < LEVEL:
+    if size < RIM_TILT:
         return 1.0, 0.0, d2
     return d0 / size, d1 / size, d2
 
@@ -151,7 +151,7 @@ def plane_hull(address, p, s, pair):
     for v in range(hull_first[h], hull_first[h + 1]):
         x, y, z = to_world(address, s, hull_vertex[v, 0], hull_vertex[v, 1], hull_vertex[v, 2])
         count = add_lowest(address, count, p, x, y, z, v - hull_first[h])
-        if count == WORK:
+        if count == MAX_POINTS:
             count = reduce_manifold(address, count, 0, 0)
     return count
 
@@ -167,6 +167,6 @@ def plane_spheres(address, p, s, pair):
         r = c.hull_radius[v] + c.shape_size[s, 0]
         x, y, z = to_world(address, s, vertex[v, 0], vertex[v, 1], vertex[v, 2])
         count = add_lowest(address, count, p, x - r * n0, y - r * n1, z - r * n2, v - hull_first[h])
-        if count == WORK:
+        if count == MAX_POINTS:
             count = reduce_manifold(address, count, 0, 0)
     return count

@@ -18,7 +18,7 @@ from kido.collision.pairs.frames import to_world
 from kido.collision.support import core_radius, support
 from kido.jit import call4, callback, kernel, view
 
-SHALLOW = 0.02  # share of a triangle's depth up to which it does not matter where a point came in
+SHALLOW_SHARE = 0.02  # share of a triangle's depth up to which it does not matter where a point came in
 FACING = 0.1  # cosine of the angle between the normals of a point and a triangle up to which they can touch
 BESIDE = (
     0.1  # barycentric coordinate up to which what is beside a triangle belongs to it, in the search for the nearest
@@ -106,7 +106,7 @@ def add_over(address, made, t, a, e, f, n, x, y, z, radius, key):
     s, r = weights(e, f, x, y, z)
     if s < 0.0 or r < 0.0 or s + r > 1.0:
         return made
-    if d < -SHALLOW * c.shape_size[t, 0] and passed_elsewhere(address, t, a[0] + x, a[1] + y, a[2] + z, d):
+    if d < -SHALLOW_SHARE * c.shape_size[t, 0] and passed_elsewhere(address, t, a[0] + x, a[1] + y, a[2] + z, d):
         return made
     down = radius + 0.5 * gap  # from the centre to half way between the surfaces
     return add_point(address, made, a[0] + x - down * n[0], a[1] + y - down * n[1], a[2] + z - down * n[2], gap, key)

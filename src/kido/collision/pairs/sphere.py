@@ -13,7 +13,7 @@ from kido.collision.manifold import add_point, set_normal
 from kido.collision.pairs.frames import direction_to_world, to_shape, to_world
 from kido.jit import callback, kernel, view
 
-NEAR = 1e-14  # a vector shorter than this [m] has no direction
+MIN_LENGTH = 1e-14  # a vector shorter than this [m] has no direction
 
 
 @kernel
@@ -39,7 +39,7 @@ def add_ball(address, s, t, x, y, z, r):
     p0, p1, p2 = to_shape(address, t, position[s, 0], position[s, 1], position[s, 2])
     m0, m1, m2 = p0 - x, p1 - y, p2 - z
     d = math.sqrt(m0 * m0 + m1 * m1 + m2 * m2)
-    if d > NEAR:
+    if d > MIN_LENGTH:
         m0, m1, m2 = m0 / d, m1 / d, m2 / d
     else:  # concentric: any direction is right; across the axis of a capsule
         m0, m1, m2 = 1.0, 0.0, 0.0
@@ -73,7 +73,7 @@ def sphere_box(address, s, t, pair):
     q0, q1, q2 = min(max(x, -h0), h0), min(max(y, -h1), h1), min(max(z, -h2), h2)
     m0, m1, m2 = x - q0, y - q1, z - q2
     d = math.sqrt(m0 * m0 + m1 * m1 + m2 * m2)
-    if d > NEAR:
+    if d > MIN_LENGTH:
         return add_nearest(address, s, t, q0, q1, q2, m0 / d, m1 / d, m2 / d, d)
     d0, d1, d2 = h0 - math.fabs(x), h1 - math.fabs(y), h2 - math.fabs(z)
     if d0 <= d1 and d0 <= d2:
@@ -101,12 +101,12 @@ def sphere_cylinder(address, s, t, pair):
     r, h = shape_size[t, 0], shape_size[t, 1]
     rho = math.sqrt(x * x + y * y)
     e0, e1 = 1.0, 0.0
-    if rho > NEAR:
+    if rho > MIN_LENGTH:
         e0, e1 = x / rho, y / rho
     q_rho, q_z = min(rho, r), min(max(z, -h), h)
     m_rho, m_z = rho - q_rho, z - q_z
     d = math.sqrt(m_rho * m_rho + m_z * m_z)
-    if d > NEAR:
+    if d > MIN_LENGTH:
         return add_revolved(address, s, t, e0, e1, q_rho, q_z, m_rho / d, m_z / d, d)
     if r - rho <= h - math.fabs(z):
         return add_revolved(address, s, t, e0, e1, r, z, 1.0, 0.0, rho - r)
@@ -123,7 +123,7 @@ def sphere_cone(address, s, t, pair):
     r, h = shape_size[t, 0], shape_size[t, 1]
     rho = math.sqrt(x * x + y * y)
     e0, e1 = 1.0, 0.0
-    if rho > NEAR:
+    if rho > MIN_LENGTH:
         e0, e1 = x / rho, y / rho
     slant = math.sqrt(r * r + 4.0 * h * h)
     out_rho, out_z = 2.0 * h / slant, r / slant  # outward normal of the flank
@@ -142,7 +142,7 @@ def sphere_cone(address, s, t, pair):
     if b2 < d2:
         q_rho, q_z, d2 = b_rho, -h, b2
     d = math.sqrt(d2)
-    if d > NEAR:
+    if d > MIN_LENGTH:
         return add_revolved(address, s, t, e0, e1, q_rho, q_z, (rho - q_rho) / d, (z - q_z) / d, d)
     return add_revolved(address, s, t, e0, e1, q_rho, q_z, out_rho, out_z, 0.0)
 

@@ -12,16 +12,16 @@ import math
 from kido.collision.container import COLLISION, TRIANGLE
 from kido.collision.features import find_feature, triangle_normal
 from kido.collision.manifold import add_point, set_normal
-from kido.collision.pairs.convex import NEAREST, add_manifold, clip_against, nearest_points
+from kido.collision.pairs.convex import NEAREST_AT, add_manifold, clip_against, nearest_points
 from kido.collision.pairs.frames import direction_to_shape, direction_to_world, to_shape, to_world
 from kido.collision.support import core_radius, support
 from kido.collision.triangles import allows, edge_allows, slot, vertex_allows
 from kido.jit import kernel, view
 
-SHALLOW = 2e-3  # depth below a triangle's plane, as a fraction of the shape's size, that is surely its own
+SHALLOW_DEPTH = 2e-3  # depth below a triangle's plane, as a fraction of the shape's size, that is surely its own
 SNAP = 1e-4  # sine of the angle of normals that are taken as the triangle's
-ROUND = 1e-5  # tolerance on normals from GJK
-EXACT = 1e-12  # tolerance on normals in closed form
+GJK_NORMAL_TOLERANCE = 1e-5  # tolerance on normals from GJK
+NORMAL_TOLERANCE = 1e-12  # tolerance on normals in closed form
 INSIDE = 1e-10  # fraction of a triangle's size by which a point may lie outside of an edge
 
 
@@ -87,8 +87,8 @@ def stand_on(address, x, k, n0, n1, n2):
     number = c.number
     s = slot(address, k)
     p0, p1, p2, height = lowest_point(address, x, k, n0, n1, n2)
-    number[NEAREST], number[NEAREST + 1], number[NEAREST + 2] = n0, n1, n2
-    number[NEAREST + 3] = height
+    number[NEAREST_AT], number[NEAREST_AT + 1], number[NEAREST_AT + 2] = n0, n1, n2
+    number[NEAREST_AT + 3] = height
     set_normal(address, n0, n1, n2)
     made = 0
     count, _, _, _ = find_feature(address, 1, x, s, -n0, -n1, -n2)
@@ -115,7 +115,7 @@ def opposes(address, x, n0, n1, n2):
     k = c.shape_hull[x]
     d0, d1, d2 = direction_to_shape(address, x, -n0, -n1, -n2)
     m0, m1, m2 = triangle_normal(address, k)
-    return allows(address, k, d0, d1, d2, m0, m1, m2, ROUND)
+    return allows(address, k, d0, d1, d2, m0, m1, m2, GJK_NORMAL_TOLERANCE)
 
 
 @kernel
@@ -133,7 +133,7 @@ def convex_triangle(address, x, k, pair, limit):
     if height >= c.margin:
         return 0
     face = opposes(address, x, n0, n1, n2)
-    if face and height > -SHALLOW * c.shape_reach[x]:
+    if face and height > -SHALLOW_DEPTH * c.shape_reach[x]:
         made = stand_on(address, x, k, n0, n1, n2)
         deepest = 1e300
         for w in range(made):
@@ -143,17 +143,17 @@ def convex_triangle(address, x, k, pair, limit):
     axis[pair, 0], axis[pair, 1], axis[pair, 2] = -n0, -n1, -n2
     if not nearest_points(address, s, x, pair):
         return 0
-    e0, e1, e2 = number[NEAREST], number[NEAREST + 1], number[NEAREST + 2]
+    e0, e1, e2 = number[NEAREST_AT], number[NEAREST_AT + 1], number[NEAREST_AT + 2]
     across0, across1, across2 = e1 * n2 - e2 * n1, e2 * n0 - e0 * n2, e0 * n1 - e1 * n0
     sine2 = across0 * across0 + across1 * across1 + across2 * across2
     if sine2 > SNAP * SNAP:
         d0, d1, d2 = direction_to_shape(address, s, e0, e1, e2)
-        if allows(address, k, d0, d1, d2, m0, m1, m2, ROUND):
+        if allows(address, k, d0, d1, d2, m0, m1, m2, GJK_NORMAL_TOLERANCE):
             if opposes(address, x, e0, e1, e2):
                 return add_manifold(address, s, x)
             return 0
     # Where a corner of the triangle just reaches into the shape, the depth of its plane says nothing.
-    slight = SHALLOW * c.shape_reach[x] + 4.0 * max(-number[NEAREST + 3], 0.0)
+    slight = SHALLOW_DEPTH * c.shape_reach[x] + 4.0 * max(-number[NEAREST_AT + 3], 0.0)
     if face and height > -min(limit, slight):
         return stand_on(address, x, k, n0, n1, n2)
     return 0
@@ -210,10 +210,10 @@ def ball_triangle(address, x, k, limit):
     q2 = corner[k, edge, 2] + place * (corner[k, f, 2] - corner[k, edge, 2])
     d0, d1, d2 = (p0 - q0) / distance, (p1 - q1) / distance, (p2 - q2) / distance
     if 0.0 < place < 1.0:
-        found = edge_allows(address, k, edge, d0, d1, d2, EXACT)
+        found = edge_allows(address, k, edge, d0, d1, d2, NORMAL_TOLERANCE)
     else:
         v = c.corner_vertex[k, edge if place == 0.0 else f]
-        found = vertex_allows(address, c.corner_shape[k], v, d0, d1, d2, EXACT)
+        found = vertex_allows(address, c.corner_shape[k], v, d0, d1, d2, NORMAL_TOLERANCE)
     if not found:
         return 0
     return _touch(address, x, k, q0, q1, q2, d0, d1, d2, distance - r)
