@@ -12,8 +12,8 @@ J and of responses nor a matrix are read. With x = p - D v, D a block's mean ine
 with sigma = TREE_PENALTY D and primes for the iteration's result. Limits, dry friction and servos: at a bound, else as
 sticking. Steps are full ones. A warm start mostly has the right cases, and one or two iterations are enough: the error
 of an iteration is the change of p over TREE_PENALTY. Greater penalties amplify what redundant contacts leave undecided,
-so that only where impulses creep, along a direction that moves next to nothing, the penalty is raised. What is not solved
-when nothing is gained any more is left as it is: sweeps find other cases from there (`kido.solvers.default`).
+so that only where impulses creep, along a direction that moves next to nothing, the penalty is raised. What is not
+solved when nothing is gained any more is left as it is: sweeps find other cases from there (`kido.solvers.default`).
 
 Source: Alart and Curnier 1991 for the cases; Rockafellar 1976 for the proximal term.
 """

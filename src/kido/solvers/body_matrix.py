@@ -148,7 +148,7 @@ def sort_columns(c, number):
 
 @kernel
 def find_block(c, p, q):
-    """Place in `values` of the block of rows p and columns q >= p, positions; its shape is (length of p, length of q)."""
+    """Place in `values` of the block of rows p and columns q >= p, positions; it has their lengths as sizes."""
     plan = c.plan
     if p == q:
         return plan[table(c, DIAGONAL, p)]

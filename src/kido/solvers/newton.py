@@ -234,9 +234,9 @@ def defect2(c, island, first, n, share):
 def newton_steps(c, island, first, n, merit, cap):
     """At most `cap` of Newton's steps from the island's impulses, which have `merit`, until it is at most 1.
 
-    Needs `matrix`, FREE_ROW and SCALE_ROW as ADMM fills them, and leaves in BEST_ROW the best impulses met if they solve
-    the island within `acceptance`, else those it began with: on the way a heavy body may be let fall for the sake of
-    a light one.
+    Needs `matrix`, FREE_ROW and SCALE_ROW as ADMM fills them, and leaves in BEST_ROW the best impulses met if they
+    solve the island within `acceptance`, else those it began with: on the way a heavy body may be let fall for the sake
+    of a light one.
 
     Returns:
         Steps done.
