@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from kido.collision.container import COLLISION, MAX_POINTS
-from kido.jit import kernel, view
+from kido.collision.container import MAX_POINTS
+from kido.jit import kernel
 
 
 @kernel
-def clip(address, source, count, a, b, limit, side, tolerance):
+def clip(c, source, count, a, b, limit, side, tolerance):
     """Cuts polygon `source` of `count` corners (u, v, height) down to a u + b v <= limit.
 
     A polygon of two corners is a segment. The corners' keys name their origin: a corner made by the cut gets
@@ -16,7 +16,6 @@ def clip(address, source, count, a, b, limit, side, tolerance):
 
     Returns: count of corners, and which of the two buffers holds them.
     """
-    c = view(COLLISION, address)
     poly, poly_key = c.poly, c.poly_key
     outside = 0
     for k in range(count):

@@ -12,7 +12,6 @@ import math
 from kido.collision.container import (
     BOX,
     CAPSULE,
-    COLLISION,
     CONE,
     CYLINDER,
     ELLIPSOID,
@@ -21,7 +20,7 @@ from kido.collision.container import (
     SPHERE,
 )
 from kido.collision.pairs.frames import direction_to_shape, direction_to_world, to_shape
-from kido.jit import kernel, view
+from kido.jit import kernel
 
 MISS = 2.0  # a fraction of the way that stands for no hit
 NO_WAY = 1e-300
@@ -198,16 +197,15 @@ def ray_hull(c, h, o0, o1, o2, d0, d1, d2):
 
 
 @kernel
-def ray_convex(address, s, x, y, z, e0, e1, e2):
+def ray_convex(c, s, x, y, z, e0, e1, e2):
     """Where the ray from (x, y, z) along (e0, e1, e2), world axes, enters a plane or a convex shape s.
 
     Returns:
         fraction (MISS or more if it does not) and outward normal, world axes (3 numbers).
     """
-    c = view(COLLISION, address)
     kind = c.shape_type[s]
-    o0, o1, o2 = to_shape(address, s, x, y, z)
-    d0, d1, d2 = direction_to_shape(address, s, e0, e1, e2)
+    o0, o1, o2 = to_shape(c, s, x, y, z)
+    d0, d1, d2 = direction_to_shape(c, s, e0, e1, e2)
     a, b, e = c.shape_size[s, 0], c.shape_size[s, 1], c.shape_size[s, 2]
     t, n0, n1, n2 = MISS, 0.0, 0.0, 0.0
     if kind == PLANE:
@@ -231,5 +229,5 @@ def ray_convex(address, s, x, y, z, e0, e1, e2):
         t, n0, n1, n2 = ray_cone(o0, o1, o2, d0, d1, d2, a, b)
     elif kind == HULL:
         t, n0, n1, n2 = ray_hull(c, c.shape_hull[s], o0, o1, o2, d0, d1, d2)
-    n0, n1, n2 = direction_to_world(address, s, n0, n1, n2)
+    n0, n1, n2 = direction_to_world(c, s, n0, n1, n2)
     return t, n0, n1, n2
