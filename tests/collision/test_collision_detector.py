@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from kido.collision import CONTACTS_FULL, NOT_FINITE, PAIRS_FULL, NativeDetector
+from kido.collision import CONTACTS_FULL, PAIRS_FULL, POSE_NOT_FINITE, NativeDetector
 from kido.collision.narrow import detect_stage
 from kido.errors import ModelError, ShapeError, StateError
 from kido.shapes import Box, Mesh, Plane, Shape, Sphere
@@ -243,7 +243,7 @@ def test_not_finite():
     position, _, detector = stack(2)
     detector.detect()
     position[2, 1] = np.nan
-    assert detect_stage(detector.address, 0, 0, 0) == NOT_FINITE
+    assert detect_stage(detector.address, 0, 0, 0) == POSE_NOT_FINITE
     assert detector.container.num_contacts == 0
     with pytest.raises(StateError, match="body 2 is not finite"):
         detector.detect()

@@ -19,7 +19,7 @@ from kido.solvers import (
     AT_CAP,
     CONVERGED,
     FELL_BACK,
-    NOT_FINITE,
+    PROBLEM_NOT_FINITE,
     certify,
     new_problem,
     problem_matrices,
@@ -304,8 +304,8 @@ def test_bad_numbers_stay_in_their_island(solver, field, value):
     getattr(c, field)[0] = value
     if field in ("J", "Y"):
         getattr(c, field)[:6] = value
-    assert solver(c) == NOT_FINITE
-    assert c.island_status[:2].tolist() == [NOT_FINITE, CONVERGED if solver is not solve_admm else FELL_BACK]
+    assert solver(c) == PROBLEM_NOT_FINITE
+    assert c.island_status[:2].tolist() == [PROBLEM_NOT_FINITE, CONVERGED if solver is not solve_admm else FELL_BACK]
     assert (c.impulse[:3] == 0).all()
     assert (c.u[:6] == c.u_free[:6])[np.isfinite(c.u_free[:6])].all()
     assert np.isfinite(c.impulse).all() and np.isfinite(c.u[6:]).all()

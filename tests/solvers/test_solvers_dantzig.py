@@ -11,7 +11,7 @@ from kido.jit import Struct
 from kido.solvers import (
     CONVERGED,
     FELL_BACK,
-    SOLVED,
+    OWN_SOLVED,
     TOO_LARGE,
     Dantzig,
     problem_matrices,
@@ -26,7 +26,7 @@ SIZES = Dantzig().sizes()
 def solved(c: Struct, solver: Dantzig | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """A, b and the solution of a problem that must be solved without the default's help."""
     assert solve_with(c, solver or Dantzig()) == CONVERGED
-    assert (c.island_ended[: c.num_islands] == SOLVED).all()
+    assert (c.island_ended[: c.num_islands] == OWN_SOLVED).all()
     assert c.total_fallbacks == 0
     A, b = problem_matrices(c)
     p = c.impulse[: len(b)].copy()

@@ -12,8 +12,8 @@ from kido.jit import Struct
 from kido.solvers import (
     CONVERGED,
     FELL_BACK,
+    OWN_SOLVED,
     RAY,
-    SOLVED,
     TOO_LARGE,
     Lemke,
     problem_matrices,
@@ -27,7 +27,7 @@ from solver_scenes import BOUNDED, Block, G, H, body, contact, problem, random_p
 def solved(c: Struct, solver: Lemke) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """A, b and the solution of a problem that must be solved without the default's help."""
     assert solve_with(c, solver) == CONVERGED
-    assert (c.island_ended[: c.num_islands] == SOLVED).all()
+    assert (c.island_ended[: c.num_islands] == OWN_SOLVED).all()
     A, b = problem_matrices(c)
     p = c.impulse[: len(b)].copy()
     assert np.isfinite(p).all() and np.isfinite(c.u).all()

@@ -7,7 +7,7 @@ import pytest
 from test_solvers_dantzig import slide, squeezed
 
 from kido.errors import ModelError
-from kido.solvers import AT_CAP, CAPPED, CONVERGED, PGS, SOLVED, Dantzig, problem_matrices, solve_with
+from kido.solvers import AT_CAP, CAPPED, CONVERGED, OWN_SOLVED, PGS, Dantzig, problem_matrices, solve_with
 from pyramid_truths import box_defect
 from solver_scenes import G, H, random_problem, stack
 
@@ -74,7 +74,7 @@ def test_infeasible_and_broken_problems_leave_no_nan():
     c = random_problem(np.random.default_rng(0), mu=0.5)
     c.impulse[:] = np.inf
     assert solve_with(c, PGS(iterations=5000)) == CONVERGED
-    assert (c.island_ended[: c.num_islands] == SOLVED).all()
+    assert (c.island_ended[: c.num_islands] == OWN_SOLVED).all()
 
 
 @pytest.mark.parametrize("bad", [{"iterations": 0}, {"relaxation": 2.0}, {"relaxation": "1"}, {"tolerance": -1e-3}])

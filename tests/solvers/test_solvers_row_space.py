@@ -13,7 +13,7 @@ from kido.solvers import BOUNDED, CONTACT, problem_matrices, solve, solve_gauss_
 from kido.solvers.prepare import divide, prepare_island
 from kido.solvers.problem import PROBLEM
 from kido.solvers.row_newton import newton_in_rows
-from kido.solvers.row_space import VELOCITY, form_rows, has_room, load_rows, push_row, push_rows3
+from kido.solvers.row_space import VELOCITY_ROW, form_rows, has_room, load_rows, push_row, push_rows3
 from solver_scenes import Block, Segment, problem
 
 
@@ -73,11 +73,11 @@ def test_matrix_and_velocities_of_rows(second):
     matrix, free = problem_matrices(p)
     assert p.matrix[:n, :n] == pytest.approx(matrix, abs=1e-13)
     velocity = matrix @ p.impulse[:n] + free
-    assert p.history[VELOCITY, :n] == pytest.approx(velocity, abs=1e-12)
+    assert p.history[VELOCITY_ROW, :n] == pytest.approx(velocity, abs=1e-12)
     _push(p.address, 3, 3, 0.3, -0.2, 0.1)
     _push(p.address, 1, 13, 0.5, 0.0, 0.0)
     velocity += matrix[:, 3:6] @ [0.3, -0.2, 0.1] + 0.5 * matrix[:, 13]
-    assert p.history[VELOCITY, :n] == pytest.approx(velocity, abs=1e-12)
+    assert p.history[VELOCITY_ROW, :n] == pytest.approx(velocity, abs=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -8,8 +8,8 @@ from kido.collision.colliders import Collider
 from kido.collision.container import (
     COLLISION,
     CONTACTS_FULL,
-    NOT_FINITE,
     PAIRS_FULL,
+    POSE_NOT_FINITE,
 )
 from kido.collision.detector import NativeDetector
 from kido.collision.detectors import (
@@ -37,8 +37,8 @@ from kido.collision.single import Contacts, collide, distance
 __all__ = [
     "COLLISION",
     "CONTACTS_FULL",
-    "NOT_FINITE",
     "PAIRS_FULL",
+    "POSE_NOT_FINITE",
     "BulletCollisionDetector",
     "CoalCollisionDetector",
     "Collider",

@@ -14,8 +14,8 @@ from kido.collision.container import (
     COMPOUND,
     CONTACTS_FULL,
     COUNTS,
-    NOT_FINITE,
     PAIRS_FULL,
+    POSE_NOT_FINITE,
 )
 from kido.collision.filter_arrays import body_filter_arrays
 from kido.collision.geometry import Geometry, geometry
@@ -80,7 +80,7 @@ class NativeDetector:
         like: NativeDetector | None = None,
     ) -> None:
         self._callback = detect_stage
-        self._prepare = prepare
+        self.prepare = prepare
         self.colliders = [Collider(*item) for item in shapes]
         bodies = len(body_position)
         if like is not None and alike(self.colliders, like.colliders):
@@ -137,7 +137,7 @@ class NativeDetector:
         """Fills the address table for the pairs of types that the filter lets meet."""
         c = self.container
         functions = pair_functions(self._meeting_types(), self.piece_types())
-        self._prepare([self._callback, *functions.values()])
+        self.prepare([self._callback, *functions.values()])
         fill_table(c.pair_function, functions)
         c.detect = self._callback
 
@@ -202,7 +202,7 @@ class NativeDetector:
             StateError: the status is that of a pose that is not finite.
         """
         c = self.container
-        if status & NOT_FINITE:
+        if status & POSE_NOT_FINITE:
             bad = ~(np.isfinite(c.body_rotation).all(1) & np.isfinite(c.body_position).all(1))
             raise StateError(f"pose of body {int(np.argmax(bad))} is not finite; expected finite positions")
         sizes = {"pairs": len(c.pair_a), "contacts": len(c.gap)}

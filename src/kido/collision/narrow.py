@@ -24,9 +24,8 @@ from kido.jit import call4, callback, kernel, view
 
 
 @kernel
-def write_contacts(address, pair, first, count, sign):
+def write_contacts(c, pair, first, count, sign):
     """Writes `count` work points as contacts from index `first` on."""
-    c = view(COLLISION, address)
     shape_friction, shape_restitution, shape_body = c.shape_friction, c.shape_restitution, c.shape_body
     work_point, position, rotation = c.work_point, c.position, c.rotation
     a, b = c.pair_a[pair], c.pair_b[pair]
@@ -66,25 +65,23 @@ def write_contacts(address, pair, first, count, sign):
 
 
 @kernel
-def write_patches(address, pair, first, sign):
+def write_patches(c, pair, first, sign):
     """Writes the points of all patches as contacts from index `first` on."""
-    c = view(COLLISION, address)
     at = first
     for patch in range(c.num_patches):
         for k in range(patch * MAX_PATCH_POINTS, patch * MAX_PATCH_POINTS + c.patch_count[patch]):
-            take_point(address, k)
-            write_contacts(address, pair, at, 1, sign)
+            take_point(c, k)
+            write_contacts(c, pair, at, 1, sign)
             at += 1
     return 0
 
 
 @kernel
-def find_contacts(address):
+def find_contacts(c):
     """Fills the contacts from the candidate pairs; returns CONTACTS_FULL or 0.
 
     Sets contacts_found, and num_contacts if they fit.
     """
-    c = view(COLLISION, address)
     old_pair_a, old_pair_b, pair_code = c.old_pair_a, c.old_pair_b, c.pair_code
     pair_axis, shape_type, shape_reach = c.pair_axis, c.shape_type, c.shape_reach
     found, old, olds = 0, 0, c.num_old_pairs
@@ -111,19 +108,19 @@ def find_contacts(address):
         swept = 0
         if function != 0:
             if c.shape_motion[s] + c.shape_motion[t] > 0.0:
-                count, swept = sweep_pair(address, function, s, t, p)
+                count, swept = sweep_pair(c, function, s, t, p)
             else:
-                count = call4(function, address, s, t, p)
+                count = call4(function, c.address, s, t, p)
         c.pair_first[p] = found
         if count > 0:
             patches = shape_type[t] >= COMPOUND and swept == 0  # what was swept is one point
             if not patches:
-                count = reduce_manifold(address, count, first_old, last_old)
+                count = reduce_manifold(c, count, first_old, last_old)
             if found + count <= capacity:
                 if patches:
-                    write_patches(address, p, found, sign)
+                    write_patches(c, p, found, sign)
                 else:
-                    write_contacts(address, p, found, count, sign)
+                    write_contacts(c, p, found, count, sign)
                 if swept != 0:
                     for k in range(found, found + count):
                         c.swept[k] = 1
@@ -131,7 +128,7 @@ def find_contacts(address):
                             c.friction[k] = 0.0
                 if last_old > first_old:
                     reach = min(shape_reach[a], shape_reach[b])
-                    match_contacts(address, found, found + count, first_old, last_old, reach)
+                    match_contacts(c, found, found + count, first_old, last_old, reach)
         c.pair_count[p] = count
         found += count
     c.contacts_found = found
@@ -145,20 +142,20 @@ def find_contacts(address):
 def detect_stage(address, unused_1, unused_2, unused_3):
     """`detect` as a callback, so that callers do not compile it again."""
     c = view(COLLISION, address)
-    status = update_poses(address)
+    status = update_poses(c)
     if status != 0:
         c.num_contacts = 0
         c.num_pairs = 0
         return status
-    update_motion(address)
-    update_bounds(address)
+    update_motion(c)
+    update_bounds(c)
     if c.pending == 0:
-        keep_old(address)
+        keep_old(c)
     c.pending = 1  # until all contacts fit, a further call must not take over the unfinished ones
     c.num_contacts = 0
-    status = find_pairs(address)
+    status = find_pairs(c)
     if status == 0:
-        status = find_contacts(address)
+        status = find_contacts(c)
     if status == 0:
         c.pending = 0
     return status

@@ -17,12 +17,12 @@ from kido.collision.container import (
 from kido.collision.manifold import add_point, reduce_manifold
 from kido.collision.narrow import write_contacts, write_patches
 from kido.collision.pairs import box, convex
-from kido.collision.pairs.convex import NEAREST, nearest_points
+from kido.collision.pairs.convex import NEAREST_AT, nearest_points
 from kido.collision.poses import update_bounds, update_poses
 from kido.collision.sweep import deepest, work_points
 from kido.jit import call4, callback, entry, kernel, view
 
-FAR = 1e30  # [m] a margin that everything is within
+ANY_MARGIN = 1e30  # [m] a margin that everything is within
 
 
 @callback
@@ -30,15 +30,15 @@ def convex_nearest(address, a, b, pair):
     """Two convex shapes: their nearest points alone."""
     c = view(COLLISION, address)
     number = c.number
-    if not nearest_points(address, a, b, pair):
+    if not nearest_points(c, a, b, pair):
         return 0
     return add_point(
-        address,
+        c,
         0,
-        c.position[a, 0] + number[NEAREST + 4],
-        c.position[a, 1] + number[NEAREST + 5],
-        c.position[a, 2] + number[NEAREST + 6],
-        number[NEAREST + 3],
+        c.position[a, 0] + number[NEAREST_AT + 4],
+        c.position[a, 1] + number[NEAREST_AT + 5],
+        c.position[a, 2] + number[NEAREST_AT + 6],
+        number[NEAREST_AT + 3],
         0,
     )
 
@@ -47,17 +47,16 @@ NEAREST_FUNCTIONS: dict[Any, Any] = {box.box_box: convex_nearest, convex.convex_
 
 
 @kernel
-def run_pair(address, function, a, b, pair):
+def run_pair(c, function, a, b, pair):
     """Calls a pair function with the shapes in the order of their types; `work_points` says what is left.
 
     Returns:
         count: work points.
         sign: of the work normal, to point from a to b.
     """
-    c = view(COLLISION, address)
     if c.shape_type[a] > c.shape_type[b]:
-        return work_points(address, function, b, a, pair), -1.0
-    return work_points(address, function, a, b, pair), 1.0
+        return work_points(c, function, b, a, pair), -1.0
+    return work_points(c, function, a, b, pair), 1.0
 
 
 @kernel
@@ -72,16 +71,18 @@ def function_of(c, table, a, b):
 @entry("i8(i8)")
 def place_shapes(address):
     """World poses and bounding boxes of all shapes; returns NOT_FINITE or 0."""
-    status = update_poses(address)
+    c = view(COLLISION, address)
+    status = update_poses(c)
     if status == 0:
-        update_bounds(address)
+        update_bounds(c)
     return status
 
 
 @entry("i8(i8)")
 def candidate_pairs(address):
     """Fills the candidate pairs; returns PAIRS_FULL or 0."""
-    return find_pairs(address)
+    c = view(COLLISION, address)
+    return find_pairs(c)
 
 
 @entry("i8(i8, i8)")
@@ -105,12 +106,12 @@ def pair_contacts(address, most):
                 if count > 0:
                     patches = c.shape_type[second] >= COMPOUND
                     if not patches:
-                        count = reduce_manifold(address, count, 0, 0)
+                        count = reduce_manifold(c, count, 0, 0)
                     if found + count <= capacity:
                         if patches:
-                            write_patches(address, p, found, sign)
+                            write_patches(c, p, found, sign)
                         else:
-                            write_contacts(address, p, found, count, sign)
+                            write_contacts(c, p, found, count, sign)
                     found += count
     c.contacts_found = found
     c.num_contacts = 0
@@ -131,7 +132,7 @@ def any_contact(address):
             c.pair_code[p] = 0
             for i in range(3):
                 c.pair_axis[p, i] = 0.0
-            count, _ = run_pair(address, function, a, b, p)
+            count, _ = run_pair(c, function, a, b, p)
             if count > 0 and deepest(c, count) < c.margin:
                 return p
     return -1
@@ -149,7 +150,7 @@ def box_gap2(c, a, b):
 
 
 @kernel
-def pair_distance(address, function, a, b, limit):
+def pair_distance(c, function, a, b, limit):
     """Nearest points of two shapes.
 
     Returns:
@@ -158,14 +159,13 @@ def pair_distance(address, function, a, b, limit):
         p: (3 numbers) midway between the nearest points [m].
         n: (3 numbers) unit normal from a to b.
     """
-    c = view(COLLISION, address)
     if function == 0:
         return False, limit, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     c.margin = limit
     c.pair_code[0] = 0
     for i in range(3):
         c.pair_axis[0, i] = 0.0
-    count, sign = run_pair(address, function, a, b, 0)
+    count, sign = run_pair(c, function, a, b, 0)
     at = 0
     for k in range(1, count):
         if c.work_gap[k] < c.work_gap[at]:
@@ -200,7 +200,7 @@ def nearest_pair(address, table, pairs, limit, numbers):
         a, b = pairs[k, 0], pairs[k, 1]
         apart = box_gap2(c, a, b)
         if apart == 0.0 or (best > 0.0 and apart < best * best):
-            found, gap, p0, p1, p2, n0, n1, n2 = pair_distance(address, function_of(c, table, a, b), a, b, best)
+            found, gap, p0, p1, p2, n0, n1, n2 = pair_distance(c, function_of(c, table, a, b), a, b, best)
             if found:
                 best, which = gap, k
                 numbers[0], numbers[1], numbers[2], numbers[3] = gap, p0, p1, p2
@@ -216,7 +216,7 @@ def pair_distances(address, table, pairs, limit, numbers):
     margin = c.margin
     for k in range(pairs.shape[0]):
         a, b = pairs[k, 0], pairs[k, 1]
-        _, gap, p0, p1, p2, n0, n1, n2 = pair_distance(address, function_of(c, table, a, b), a, b, limit)
+        _, gap, p0, p1, p2, n0, n1, n2 = pair_distance(c, function_of(c, table, a, b), a, b, limit)
         numbers[k, 0], numbers[k, 1], numbers[k, 2], numbers[k, 3] = gap, p0, p1, p2
         numbers[k, 4], numbers[k, 5], numbers[k, 6] = n0, n1, n2
     c.margin = margin
@@ -241,14 +241,14 @@ def point_distances(address, table, wanted, probe, points, shape, numbers):
             c.position[probe, i] = points[k, i]
             c.aabb[probe, i] = points[k, i]
             c.aabb[probe, 3 + i] = points[k, i]
-        best = FAR
+        best = ANY_MARGIN
         shape[k] = -1
         for s in range(shapes):
             if wanted[s] != 0 and s != probe:
                 apart = box_gap2(c, probe, s)
                 if apart == 0.0 or (best > 0.0 and apart < best * best):
                     found, gap, _p0, _p1, _p2, n0, n1, n2 = pair_distance(
-                        address, function_of(c, table, probe, s), s, probe, best
+                        c, function_of(c, table, probe, s), s, probe, best
                     )
                     if found:
                         best = gap

@@ -19,8 +19,8 @@ import math
 
 from kido.constraints.actuator import number_prescribed
 from kido.constraints.applied_forces import applied_forces
-from kido.constraints.contact_softness import REGULARIZED, set_slip_and_motion, set_spring
-from kido.constraints.recovery import SOFT_SPEED, SOFTNESS, biases
+from kido.constraints.contact_softness import SOFT_BIAS, set_slip_and_motion, set_spring
+from kido.constraints.recovery import SHALLOW_SOFTNESS, SOFT_SPEED, biases
 from kido.constraints.row_origins import (
     FROM_CONTACT,
 )
@@ -44,7 +44,7 @@ from kido.solvers.problem import CONTACT
 SQUEEZE = 10.0  # [m/s] change of velocity in a step beyond which contacts with prescribed bodies give way
 MIN_WAY = 1e-3
 MAX_WAY = 0.05
-LOCKED = 1e-5  # a contact with less compliance than this share of its bodies' own inverse mass is left out
+LOCKED_COMPLIANCE = 1e-5  # a contact with less compliance than this share of its bodies' own inverse mass is left out
 
 
 MAX_FRICTION = 1e8  # a cone as good as a half space; more drowns the normal impulse in rounding
@@ -169,7 +169,7 @@ def is_driven(t, body):
 @kernel
 def is_locked(t, a, b, compliance):
     """Whether an impulse along a contact's normal within a skeleton moves next to nothing, as at a hinge."""
-    return compliance * (t.mass[a] + t.mass[b]) < LOCKED
+    return compliance * (t.mass[a] + t.mass[b]) < LOCKED_COMPLIANCE
 
 
 @kernel
@@ -289,7 +289,7 @@ def set_bias(t, d, c, pr, src, s, k, block, properties, compliance, a, b):
             erp, cfm = s.softness[properties, 0], s.softness[properties, 1]
             pr.bias[row] = gap / h if gap > 0.0 else -min(erp * max(-gap - slop, 0.0), most) / h
             pr.compliance[row] = cfm / h
-            pr.position_bias[block] = REGULARIZED
+            pr.position_bias[block] = SOFT_BIAS
             return True
     pr.bias[row], pr.position_bias[block] = biases(src, gap, slop, most)
     src.correction[block] = min(pr.bias[row], 0.0)
@@ -298,7 +298,7 @@ def set_bias(t, d, c, pr, src, s, k, block, properties, compliance, a, b):
             c.impulse[k, 0] * c.normal[k, 0] + c.impulse[k, 1] * c.normal[k, 1] + c.impulse[k, 2] * c.normal[k, 2]
         )
         # A heavy body would sink as fast as the trace of softness of a light one under it lets it.
-        pr.compliance[row] = min(SOFTNESS * compliance, SOFT_SPEED / (pushed + 1e-300))
+        pr.compliance[row] = min(SHALLOW_SOFTNESS * compliance, SOFT_SPEED / (pushed + 1e-300))
     return True
 
 

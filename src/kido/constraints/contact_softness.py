@@ -9,7 +9,7 @@ from kido.constraints.surfaces import (
 )
 from kido.jit import kernel
 
-REGULARIZED = 1e6  # [m/s] position correction leaves soft contacts alone
+SOFT_BIAS = 1e6  # [m/s] position correction leaves soft contacts alone
 
 
 @kernel
@@ -52,7 +52,7 @@ def set_spring(c, pr, src, s, k, block, properties, compliance, before):
     resolved = 0.0
     if s.softness_kind[properties] != SPRING_DAMPER_AT_END:
         resolved = min(max((4.0 - (h * stiffness + damping) * h * compliance) / 3.0, 0.0), 1.0)
-    pr.position_bias[block] = REGULARIZED
+    pr.position_bias[block] = SOFT_BIAS
     if gap > 0.0 and resolved > 0.0:
         return False
     new, old, part = 1.0 - 0.75 * resolved, 0.25 * resolved, 0.5 * resolved

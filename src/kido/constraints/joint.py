@@ -17,7 +17,7 @@ from kido.kernels.responses import coordinate_row
 from kido.math.so3 import rotate, rotate_inverse, rotation_vector_to_matrix
 from kido.solvers.problem import BOUNDED
 
-NEAR = 0.02  # [rad or m] a limit this near takes part: other impulses may push the joint into it
+NEAR_LIMIT = 0.02  # [rad or m] a limit this near takes part: other impulses may push the joint into it
 
 
 @kernel
@@ -94,7 +94,7 @@ def position_row(t, d, pr, k, sign, pool, length):
 @kernel
 def limit_is_near(distance, speed, h):
     """Whether a limit at a distance may be met, `speed` being the free velocity towards it."""
-    return distance < NEAR or distance < 2.0 * h * speed
+    return distance < NEAR_LIMIT or distance < 2.0 * h * speed
 
 
 @kernel

@@ -5,7 +5,7 @@ what is missing, asked of the velocity itself. That is solved as well as the imp
 does not sink into a light one, and it is too slow to be seen; taking all of it would turn rounding into new
 velocities and make contacts at rest come and go. A gap beyond the skin may close down to it within one step.
 
-Depth beyond SHALLOW skins is left to the position correction (`kido.solvers.position`), which takes the share
+Depth beyond SHALLOW_SKINS skins is left to the position correction (`kido.solvers.position`), which takes the share
 `erp` of it in a step and whose velocity is forgotten: nothing pops out. The velocity of such a contact is only
 kept from going deeper, because that is always possible, and opening a contact need not be: bodies may overlap
 so that no motion parts them. For the same reason shallow contacts have a trace of softness.
@@ -18,8 +18,8 @@ from __future__ import annotations
 
 from kido.jit import kernel
 
-SHALLOW = 10.0  # [skins] depth up to which velocities take penetration back
-SOFTNESS = 1e-7  # of shallow contacts, beside their own compliance
+SHALLOW_SKINS = 10.0  # [skins] depth up to which velocities take penetration back
+SHALLOW_SOFTNESS = 1e-7  # of shallow contacts, beside their own compliance
 SOFT_SPEED = 1e-7  # [m/s] speed at which that softness yields at most
 
 
@@ -39,6 +39,6 @@ def biases(src, gap, slop, most):
     depth = max(-gap - slop, 0.0)
     if src.baumgarte != 0:
         return -min(src.erp * depth, most) / h, 0.0
-    if depth <= SHALLOW * skin:
+    if depth <= SHALLOW_SKINS * skin:
         return -src.skin_share * min(depth, skin) / h, 0.0
     return 0.0, -min(src.erp * depth, most) / h

@@ -19,7 +19,7 @@ NO_ROWS, BY_MATERIAL, BY_CONTACT = range(3)
 NO_DIRECTION, OF_A, OF_B, OF_WORLD = range(4)
 
 # Values of `softness_kind`.
-RIGID, SPRING_DAMPER, ERP_CFM, TIME_CONSTANT, SPRING_DAMPER_AT_END = range(5)
+NO_SOFTNESS, SPRING_DAMPER, ERP_CFM, TIME_CONSTANT, SPRING_DAMPER_AT_END = range(5)
 
 MIN_SINE2 = 1e-12  # square of the sine at which a first direction is along the normal
 
@@ -41,7 +41,7 @@ class SURFACES(Struct):
     slip = floats("rows", unit="m/(s N)", doc="slip compliance along the first direction")
     secondary_slip = floats("rows", unit="m/(s N)", doc="across it")
     restitution = floats("rows")
-    softness_kind = integers("rows", doc="RIGID ... SPRING_DAMPER_AT_END")
+    softness_kind = integers("rows", doc="NO_SOFTNESS ... SPRING_DAMPER_AT_END")
     softness = floats("rows", 2, doc="stiffness and damping; ERP and CFM; time constant and damping ratio")
     slop = floats("rows", unit="m", doc="penetration that is left alone; negative: the world's")
     max_speed = floats("rows", unit="m/s", doc="fastest correction of a penetration; may be infinite")

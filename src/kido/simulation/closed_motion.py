@@ -65,7 +65,7 @@ class ClosedMotion(SmoothMotion):
         self._parts: list[_Part] | None = None
 
     def _made_part(self, number: int, skeleton: Skeleton) -> _Part:
-        held = [c for c in self._constraints_on(skeleton) if not getattr(c, "_broken", False)]
+        held = [c for c in self._constraints_on(skeleton) if not getattr(c, "was_broken", False)]
         given = None if held == self._loops_of(skeleton) else held
         system = ClosedSystem(skeleton, given, None, self.solver, True, None, self.integrator, None)
         rows, slots = [np.zeros(0, np.intp)], [np.zeros(0, np.intp)]
@@ -155,7 +155,7 @@ class ClosedMotion(SmoothMotion):
             force = part.system.row_forces(0.0, d.q[part.dofs], d.u[part.dofs])
             loops.container.impulse[part.rows] = h * force[part.slots]
         note_reactions(d.address, loops.container.address, h)
-        if any(loops.is_broken(c) and not c._broken for c in loops.joined):
+        if any(loops.is_broken(c) and not c.was_broken for c in loops.joined):
             loops.note_broken()
             self._parts = None
             return self.parts

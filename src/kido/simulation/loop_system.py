@@ -200,7 +200,7 @@ class LoopSystem(Feature):
     def note_broken(self) -> None:
         """Tell constraints that they broke."""
         for k in np.flatnonzero(self.container.enabled[: len(self.joined)] == 0):
-            self.joined[k]._broken = True
+            self.joined[k].was_broken = True
 
     def redundant(self) -> list[str]:
         """Rows that followed from others in the last step, as "constraint: row"."""
@@ -246,5 +246,5 @@ class LoopSystem(Feature):
         if self.aggregates.any and self.aggregates.set_state(state):
             note_partitions(self.engine.world.address)
         for k, c in enumerate(self.joined):
-            c._broken = bool(lp.enabled[k] == 0)
+            c.was_broken = bool(lp.enabled[k] == 0)
         self.users.set_impulses(state["user_impulse"])

@@ -13,10 +13,10 @@ from kido.constraints.surfaces import (
     ERP_CFM,
     NO_DIRECTION,
     NO_ROWS,
+    NO_SOFTNESS,
     OF_A,
     OF_B,
     OF_WORLD,
-    RIGID,
     SPRING_DAMPER,
     SPRING_DAMPER_AT_END,
     SURFACES,
@@ -197,4 +197,4 @@ def softness_numbers(softness: Softness | None) -> tuple[int, float, float]:
         return ERP_CFM, softness.erp, softness.cfm
     if isinstance(softness, TimeConstant):
         return TIME_CONSTANT, softness.time_constant, softness.damping_ratio
-    return RIGID, 0.0, 0.0
+    return NO_SOFTNESS, 0.0, 0.0

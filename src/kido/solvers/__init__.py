@@ -1,4 +1,5 @@
-"""Contact and constraint solvers: one problem (`PROBLEM`), one file per solver, one certificate for all.
+"""Contact and constraint solvers: one problem (`PROBLEM`), one file per solver, one certificate for all;
+`lcp` has the solvers of linear complementarity problems, kept to compare with.
 
 Worlds choose among `DefaultSolver`, `GaussSeidel`, `ADMM`, `Dantzig`, `Lemke`, `PGS` and users' own functions.
 From Python: `solve(problem)`, `solve_with(problem, solver)` and their kin. From kernels, by address, so that each is
@@ -12,6 +13,7 @@ from kido.solvers.certify import Certificate, CertifyError, certify
 from kido.solvers.custom import CustomSolver, IslandProblem
 from kido.solvers.default import begin_islands, begin_solution, end_islands, solve_one, solve_problem
 from kido.solvers.gauss_seidel import gauss_seidel_island
+from kido.solvers.lcp import PGS, Dantzig, Lemke
 from kido.solvers.position import project_one, project_positions
 from kido.solvers.problem import (
     AT_CAP,
@@ -24,10 +26,10 @@ from kido.solvers.problem import (
     FELL_BACK,
     INACCURATE,
     MEASURED,
-    NOT_FINITE,
+    OWN_SOLVED,
     PROBLEM,
+    PROBLEM_NOT_FINITE,
     RAY,
-    SOLVED,
     SPIN,
     STUCK,
     TOO_LARGE,
@@ -36,6 +38,7 @@ from kido.solvers.problem import (
     problem_matrices,
     worker_problem,
 )
+from kido.solvers.registry import as_solver
 from kido.solvers.restitution import restitute, restitute_one
 from kido.solvers.run import (
     solve,
@@ -45,7 +48,7 @@ from kido.solvers.run import (
     solve_restitution,
     solve_with,
 )
-from kido.solvers.solver import ADMM, PGS, Dantzig, DefaultSolver, GaussSeidel, Lemke, Solver, as_solver
+from kido.solvers.solver import ADMM, DefaultSolver, GaussSeidel, Solver
 
 __all__ = [
     "ADMM",
@@ -59,11 +62,11 @@ __all__ = [
     "FELL_BACK",
     "INACCURATE",
     "MEASURED",
-    "NOT_FINITE",
+    "OWN_SOLVED",
     "PGS",
     "PROBLEM",
+    "PROBLEM_NOT_FINITE",
     "RAY",
-    "SOLVED",
     "SPIN",
     "STUCK",
     "TOO_LARGE",

@@ -42,10 +42,10 @@ from kido.solvers.problem import (
     CONVERGED,
     FELL_BACK,
     MEASURED,
-    NEAR,
-    NOT_FINITE,
+    NEARLY_SOLVED,
+    OWN_SOLVED,
     PROBLEM,
-    SOLVED,
+    PROBLEM_NOT_FINITE,
     SPIN,
     TOO_LARGE,
     UNKNOWN_KIND,
@@ -106,7 +106,7 @@ def sweep_and_factor(c, island, rows, cap):
         first, steps = max(first, GREAT_SWEEPS), min(steps, GREAT_STEPS)
     elif rows > TRIVIAL_ROWS and rows <= c.small_rows and not in_rows:
         before = measure_island(c, island)
-        if before > 1.0 and before <= NEAR:
+        if before > 1.0 and before <= NEARLY_SOLVED:
             done = c.body_newton(c, island, min(steps, NEAR_STEPS))
     swept = c.sweeper(c, island, min(cap, first))
     cap -= swept
@@ -155,7 +155,7 @@ def solve_island(c, island, skip):
     if not merit(c, island) < HOPELESS:
         clear_island(c, island)
         c.island_power[island] = 0.0
-        status = NOT_FINITE
+        status = PROBLEM_NOT_FINITE
     c.island_iterations[island] = done
     c.island_status[island] = status
 
@@ -190,7 +190,7 @@ def solve_chosen_island(c, island):
     finite = merit < HOPELESS
     if finite and ended < TOO_LARGE:
         enough = c.acceptance if rows <= c.small_rows else 1.0
-        solved = ended == SOLVED or (ended != CAPPED and merit <= enough)
+        solved = ended == OWN_SOLVED or (ended != CAPPED and merit <= enough)
         c.island_status[island] = CONVERGED if solved else AT_CAP
         c.island_iterations[island] = done
         return

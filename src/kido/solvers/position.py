@@ -15,7 +15,7 @@ import math
 
 from kido.jit import callback, kernel, view
 from kido.solvers.one_contact import solve_bounded
-from kido.solvers.problem import CONTACT, NOT_FINITE, PROBLEM
+from kido.solvers.problem import CONTACT, PROBLEM, PROBLEM_NOT_FINITE
 from kido.solvers.rows import INDEX, extra_velocity, push1, push_extra, velocity1
 
 STOP_TOLERANCE = 1e-4  # change of velocity in a sweep, relative to the largest bias, at which an island is done
@@ -94,7 +94,7 @@ def project_island(c, island, cap):
 @kernel
 def project(c, island):
     """Position correction of one solved island, its cap of sweeps by its size. Returns the sweeps made."""
-    if c.island_status[island] == NOT_FINITE:
+    if c.island_status[island] == PROBLEM_NOT_FINITE:
         return 0
     cap = int(c.position_sweeps)
     if c.island_row[island + 1] - c.island_row[island] <= c.small_rows:

@@ -44,11 +44,11 @@ SPIN = 2
 CONVERGED = 0  # residual below tolerance
 FELL_BACK = 1  # residual below tolerance, reached by the fall-back solver
 AT_CAP = 2  # stopped at the cap of iterations; the residual says how good it is
-NOT_FINITE = 3  # data or result not finite: impulses of the island are zero, its velocity is the free one
+PROBLEM_NOT_FINITE = 3  # data or result not finite: impulses of the island are zero, its velocity is the free one
 
 # How the solver that was chosen in place of the default ended on an island (`island_ended`).
 MEASURED = 0  # it does not say: its certified residual tells
-SOLVED = 1  # its own problem, with its own model of friction, is solved
+OWN_SOLVED = 1  # its own problem, with its own model of friction, is solved
 CAPPED = 2  # stopped at its cap of iterations; what it has is used
 TOO_LARGE = 3  # this and what follows are failures: the default solver takes over
 RAY = 4  # Lemke: the path goes to infinity, as where no impulses exist
@@ -58,7 +58,7 @@ DECLINED = 7  # a user's solver gave no impulses, or such that are not finite
 UNKNOWN_KIND = 8  # the island has blocks that the solver does not know
 
 MAX_MEMORY = 8
-NEAR = 30.0  # merit up to which a small island counts as nearly solved
+NEARLY_SOLVED = 30.0  # merit up to which a small island counts as nearly solved
 MAX_PARTS, ROW_DOFS = 16, 128  # largest island, in segments and DOFs, that is swept in row velocities
 PLAN_ENTRIES, VALUES_PER_DOF = 128, 160  # room of a sparse factorization per DOF
 
@@ -153,7 +153,7 @@ class PROBLEM(Struct):
     island_start = integers("islands", doc="out: first entry of each island in island_block, and the end")
     island_block = integers("blocks", doc="out: blocks, island after island")
     island_row = integers("islands", doc="out: number of rows before each island, and of all")
-    island_status = integers("blocks", doc="out: CONVERGED, FELL_BACK, AT_CAP or NOT_FINITE")
+    island_status = integers("blocks", doc="out: CONVERGED, FELL_BACK, AT_CAP or PROBLEM_NOT_FINITE")
     island_iterations = integers("blocks", doc="out: sweeps and iterations of each island")
     island_residual = floats("blocks", doc="out: relative natural-map residual of each island")
     island_speed = floats("blocks", unit="m/s", doc="out: largest defect of a block as a speed, |r| trace W / 3")
@@ -184,7 +184,8 @@ class PROBLEM(Struct):
     row_dof = integers(ROW_DOFS, doc="work: coordinates that move the rows of a block")
     row_response = floats(ROW_DOFS, "dense", doc="work: responses of one island's rows, side by side")
     island_ended = integers("blocks", doc="out: how that solver ended: MEASURED ... DECLINED")
-    place = integers("rows", 2, doc="work of Dantzig: where a row is, and of which contact it is a tangent")
+    row_state = integers("rows", doc="work of Dantzig: where a row is")
+    row_normal = integers("rows", doc="work of Dantzig: the island's row of a tangent's normal impulse, or -1")
     tableau = floats("unknowns", "columns", doc="work of Lemke: dictionary; of Dantzig: a linear system")
     unknown = floats("unknowns", 4, doc="work of Lemke: direction, friction and offset of each unknown")
     basis = integers("unknowns", 6, doc="work of Lemke: what each unknown is, and where")

@@ -27,8 +27,8 @@ from kido.solvers.problem import (
     BOUNDED,
     CONTACT,
     MAX_MEMORY,
-    NOT_FINITE,
     PROBLEM,
+    PROBLEM_NOT_FINITE,
 )
 from kido.solvers.rows import bounded_velocity, contact_velocity, free_velocity
 from kido.solvers.vectors import gather, scatter
@@ -36,7 +36,7 @@ from kido.solvers.vectors import gather, scatter
 # Rows of `history` that neither the acceleration nor ADMM uses, and one that both do.
 COMPRESSION = 2 * MAX_MEMORY + 4
 EXPANSION = 2 * MAX_MEMORY + 5
-MOVED = 0
+MOVED_ROW = 0
 
 
 @kernel
@@ -61,8 +61,8 @@ def raise_floors(c, island):
                 c.floor[b] = (1.0 + c.restitution[b]) * p
             else:
                 c.floor[b] = p
-    gather(c, island, MOVED)
-    scatter(c, island, MOVED)  # projects on the cones above the floors
+    gather(c, island, MOVED_ROW)
+    scatter(c, island, MOVED_ROW)  # projects on the cones above the floors
 
 
 @kernel
@@ -87,8 +87,8 @@ def move_between(c, island, share):
     """Set the impulses to p_c + share * (p - p_c), with p_c in COMPRESSION and p in EXPANSION."""
     h = c.history
     for k in range(c.island_row[island], c.island_row[island + 1]):
-        h[MOVED, k] = h[COMPRESSION, k] + share * (h[EXPANSION, k] - h[COMPRESSION, k])
-    scatter(c, island, MOVED)
+        h[MOVED_ROW, k] = h[COMPRESSION, k] + share * (h[EXPANSION, k] - h[COMPRESSION, k])
+    scatter(c, island, MOVED_ROW)
 
 
 @kernel
@@ -137,7 +137,7 @@ def expand_island(c, island):
 def restitute_one(address, island, unused_1, unused_2):
     """Second phase of impacts in one island after `solve_one`. Returns 1 if something bounced."""
     c = view(PROBLEM, address)
-    if c.island_status[island] == NOT_FINITE or not bounces(c, island):
+    if c.island_status[island] == PROBLEM_NOT_FINITE or not bounces(c, island):
         return 0
     expand_island(c, island)
     return 1
@@ -159,7 +159,7 @@ def restitute(address, unused_1, unused_2, unused_3):
     """
     c = view(PROBLEM, address)
     for island in range(c.num_islands):
-        if c.island_status[island] != NOT_FINITE and bounces(c, island):
+        if c.island_status[island] != PROBLEM_NOT_FINITE and bounces(c, island):
             expand_island(c, island)
     sum_up(c)
     return c.total_bounces

@@ -52,16 +52,16 @@ def avoid(tree, data, tasks, own):
         for k in range(3):
             c.body_position[i, k] = d.p[i, k]
     c.margin = 0.0
-    if update_poses(address) != 0:
+    if update_poses(c) != 0:
         return NOT_FINITE
-    update_bounds(address)
+    update_bounds(c)
     for k in range(x.pair.shape[0]):
         a, b = x.pair[k, 0], x.pair[k, 1]
         least, influence, share = x.pair_limit[k, 0], x.pair_limit[k, 1], x.pair_limit[k, 2]
         x.pair_gap[k] = math.inf
         if box_gap2(c, a, b) < influence * influence:
             found, gap, p0, p1, p2, n0, n1, n2 = pair_distance(
-                address, function_of(c, c.pair_function, a, b), a, b, influence
+                c, function_of(c, c.pair_function, a, b), a, b, influence
             )
             if found:
                 f = 0.5 * gap

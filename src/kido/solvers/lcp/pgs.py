@@ -20,7 +20,7 @@ import math
 
 from kido.jit import callback, kernel, view
 from kido.solvers.cone import clamp
-from kido.solvers.problem import CAPPED, CONTACT, PROBLEM, SOLVED, SPIN
+from kido.solvers.problem import CAPPED, CONTACT, OWN_SOLVED, PROBLEM, SPIN
 from kido.solvers.rows import INDEX, apply_impulses, extra_velocity, push1, push_extra, spin_bounds, velocity1
 
 
@@ -93,11 +93,11 @@ def pgs_island(address, island, cap, unused):
     tolerance = c.change_tolerance
     ended = CAPPED
     done = 0
-    while done < cap and ended != SOLVED:
+    while done < cap and ended != OWN_SOLVED:
         impulse2, change2 = box_sweep(c, island, c.relaxation)
         done += 1
         if change2 <= tolerance * tolerance * impulse2:
-            ended = SOLVED
+            ended = OWN_SOLVED
     apply_impulses(c, island)  # free of the rounding of all these changes
     c.island_ended[island] = ended
     return done
