@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from kido.constraints.closure import OPEN_TOLERANCE
 from kido.constraints.constraint import Constraint
 from kido.constraints.from_loop import constraints_of_loop, lost_in_loop
-from kido.constraints.loop_solve import OPEN_TOLERANCE
 from kido.dynamics.registry import AUTO, SOLVERS
 from kido.errors import ModelError, NameLookupError
 from kido.skeleton import BodyNode, Skeleton
