@@ -33,6 +33,7 @@ from kido.constraints.loop_schema import (
     ONE_SIDED,
     SPRING,
 )
+from kido.constraints.lost_rank import compliance_of_row, has_lost_rank, is_held
 from kido.constraints.recovery import distance_biases
 from kido.constraints.row_origins import (
     FROM_CONSTRAINT,
@@ -44,7 +45,6 @@ from kido.solvers.problem import BOUNDED
 from kido.solvers.rows import num_segments, segment
 
 STIFF = 1e-6  # softness, relative to the compliance without them, of blocks that eliminated rows hold in a direction
-HELD_TOLERANCE = 1e-9  # share of its compliance below which a direction counts as held
 MAX_FORCE = 1e100  # bound in place of none for rows that are no business of the position correction
 
 
@@ -365,38 +365,6 @@ def constrain(t, lp, pr, block, g):
 
 
 @kernel
-def coupling(pr, block, r, s):
-    """Compliance between rows r and s of a block, without softness."""
-    value = 0.0
-    for k in range(num_segments(pr, block)):
-        _, length, at = segment(pr, block, k)
-        for i in range(length):
-            value += pr.J[at + r * length + i] * pr.Y[at + s * length + i]
-    return value
-
-
-@kernel
-def yielding(pr, block, r):
-    """Own compliance of a row of a block, without softness."""
-    return coupling(pr, block, r, r)
-
-
-@kernel
-def has_lost_rank(pr, block, before):
-    """Whether a contact cannot move in some direction, which need not be that of a row.
-
-    Its compliance then has an eigenvalue that is rounding, and impulses that balance others along that direction grow
-    beyond all bounds: between two bodies on a hinge that touch, all contacts have one velocity.
-    """
-    w00, w11, w22 = yielding(pr, block, 0), yielding(pr, block, 1), yielding(pr, block, 2)
-    w01, w02, w12 = coupling(pr, block, 0, 1), coupling(pr, block, 0, 2), coupling(pr, block, 1, 2)
-    first = w00 * w11 - w01 * w01 + w00 * w22 - w02 * w02 + w11 * w22 - w12 * w12
-    whole = w00 * (w11 * w22 - w12 * w12) - w01 * (w01 * w22 - w12 * w02) + w02 * (w01 * w12 - w11 * w02)
-    # Ratios of neighbouring invariants are the eigenvalues, from the least to the largest, to within a factor of three.
-    return not (first > HELD_TOLERANCE * before * (w00 + w11 + w22) and whole > HELD_TOLERANCE * before * first)
-
-
-@kernel
 def widen(t, lp, pr, block, pool, own):
     """Constrained responses of one block. Returns pool entries used.
 
@@ -415,7 +383,7 @@ def widen(t, lp, pr, block, pool, own):
         elif g >= 0 and is_first_of_group(t, lp, pr, block, k, g):
             if before < 0.0:
                 for r in range(rows):
-                    before = max(before, yielding(pr, block, r))
+                    before = max(before, compliance_of_row(pr, block, r))
             for e in range(lp.group_member[g], lp.group_member[g + 1]):
                 tree_index = lp.member[e]
                 if tree_length(t, tree_index) > 0 and segment_of(t, pr, block, tree_index) < 0:
@@ -425,7 +393,7 @@ def widen(t, lp, pr, block, pool, own):
     if before >= 0.0:
         held = rows == 3 and has_lost_rank(pr, block, before)
         for r in range(rows):
-            if held or yielding(pr, block, r) < HELD_TOLERANCE * before:
+            if held or is_held(pr, block, r, before):
                 pr.compliance[pr.row[block] + r] += STIFF * before
     return used
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from kido.constraints.closure import DIGITS_TOLERANCE, MOTION_TOLERANCE, newton_closure, share_of_move
 from kido.constraints.loop_factor import measure_all
-from kido.dynamics.closing import CLOSURE_TOLERANCE
 from kido.dynamics.rows import rates_of
 from kido.dynamics.schema import (
     DYNAMICS,
@@ -15,9 +15,7 @@ from kido.jit import Struct, callback, floats, integer, kernel, number, referenc
 from kido.kernels.integration import advance
 from kido.kernels.kinematics import transforms
 
-OPEN = 1e-7  # [m or rad] rows farther from it are not: equations that others imply but for the digits of a file
 ROUNDS = 25  # of Newton's method
-MAX_MOVE = 0.3  # [m or rad] most that one of them moves a coordinate
 RATE_TOLERANCE = 1e-14  # error of a rate, as a share of the largest velocity, that is rounding
 
 ALONE = 1  # accelerations, without the constraints' forces where these are extra
@@ -32,6 +30,7 @@ class MOVING(Struct):
     lever_before = number(doc="the lever before that")
     decided_at = number("s", doc="start of the step after which it was decided")
     whole = integer(doc="1: the constraints' forces are wanted too")
+    status = integer(doc="of the last response in a closure: 0, or below")
     alpha = number("1/s", doc="gain of Baumgarte's method for rates")
     beta = number("1/s", doc="its gain for values")
     driven_at = number("s", doc="time of `aim`, `rate` and `rate_change`")
@@ -93,38 +92,41 @@ def respond(g, y):
 
 
 @kernel
-def close_positions(t, d, lp, g, y):
-    """q <- q (+) -M^-1 G^T S^+ (phi - aim) until rows are met. Returns 0 or a status."""
-    n = d.q.shape[0]
+def measure_positions(t, d, lp, _g, y, _z):
+    """Rows at the positions, as `newton_closure` asks."""
     measure(t, d, lp)
-    error = openness(lp, y)
-    for k in range(n):
+    return openness(lp, y)
+
+
+@kernel
+def move_positions(t, d, lp, g, y, _z):
+    """q <- q (+) -M^-1 G^T S^+ (phi - aim), as `newton_closure` asks; d.u is used up."""
+    for s in range(y.num_rows):
+        y.jump[s] = y.aim[s] - lp.phi[lp.slot[s]]
+    g.status = respond(g, y)
+    if g.status < 0:
+        return False
+    largest = 0.0
+    for k in range(d.q.shape[0]):
+        d.u[k] = y.change[k]
+        largest = max(largest, math.fabs(y.change[k]))
+    advance(t, d, 0, t.parent.shape[0], share_of_move(largest))
+    return True
+
+
+close_rows = newton_closure(measure_positions, move_positions)
+
+
+@kernel
+def close_positions(t, d, lp, g, y):
+    """Positions onto phi = aim by the least motion in kinetic energy. Returns 0 or a status."""
+    for k in range(d.q.shape[0]):
         g.u[k] = d.u[k]
-    status = 0
-    for _ in range(ROUNDS):
-        if not error > CLOSURE_TOLERANCE:
-            break
-        for s in range(y.num_rows):
-            y.jump[s] = y.aim[s] - lp.phi[lp.slot[s]]
-        status = respond(g, y)
-        if status < 0:
-            break
-        largest = 0.0
-        for k in range(n):
-            d.u[k] = y.change[k]
-            largest = max(largest, math.fabs(y.change[k]))
-        advance(t, d, 0, t.parent.shape[0], 1.0 if largest <= MAX_MOVE else MAX_MOVE / largest)
-        measure(t, d, lp)
-        moved = openness(lp, y)
-        if moved < OPEN and not moved < 0.5 * error:  # rounding
-            error = moved
-            break
-        error = moved
-    for k in range(n):
+    g.status = 0
+    error = close_rows(t, d, lp, g, y, 0, MOTION_TOLERANCE, ROUNDS)
+    for k in range(d.q.shape[0]):
         d.u[k] = g.u[k]
-    if status == 0 and not error <= OPEN:
-        status = NOT_CLOSED
-    return status
+    return NOT_CLOSED if g.status == 0 and not error <= DIGITS_TOLERANCE else g.status
 
 
 @kernel

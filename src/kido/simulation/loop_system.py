@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kido.constraints.closure import OPEN_TOLERANCE
 from kido.constraints.constraint import Constraint
 from kido.constraints.loop_rows import measure
 from kido.constraints.loop_schema import LOOPS
-from kido.constraints.loop_solve import OPEN_TOLERANCE
 from kido.constraints.loop_table import LoopTable
 from kido.constraints.user_constraint import UserConstraint
 from kido.jit import Struct, entry, view

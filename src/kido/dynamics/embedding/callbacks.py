@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kido.constraints.closure import OPEN_TOLERANCE
 from kido.dynamics.embedding.combined import accelerate_loose, project_loose, respond_loose
 from kido.dynamics.embedding.project_dependent import is_poor, partition_tree, project_tree
 from kido.dynamics.embedding.schema import EMBEDDING
@@ -17,7 +18,6 @@ from kido.integrators.schema import FAILED
 from kido.jit import callback, entry, kernel, view
 
 NOT_CLOSED, INDEFINITE = -1, -2  # status of a call: above FAILED
-OPEN_TOLERANCE = 1e-8  # [m or rad] positions that settling leaves this far from closed are refused
 MISSED = 1e-12  # share of the accelerations by which rows may be missed before other partitions are looked for
 MORE = 10.0  # multiple of what was missed then, up to which it is put up with
 

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import math
 
+from kido.constraints.closure import AGGREGATE_TOLERANCE, newton_closure
 from kido.constraints.loop_factor import PIVOT_TOLERANCE, measure_all
 from kido.dynamics.embedding.aggregate_body import aggregate_rest
 from kido.dynamics.embedding.blocks import dot6
-from kido.dynamics.embedding.project_dependent import CLOSED, project_tree
+from kido.dynamics.embedding.project_dependent import project_tree
 from kido.dynamics.embedding.solve import begin_response, response_of_tree
 from kido.dynamics.embedding.sweeps import gather_bias_of_tree, scatter_accelerations
 from kido.dynamics.rows import missing, rates_of, row_forces
@@ -200,6 +201,31 @@ def open_loose(lp, y, e):
 
 
 @kernel
+def measure_loose(_t, d, lp, y, e, _keeps):
+    """Loose rows at the positions, as `newton_closure` asks."""
+    measure_all(d, lp)
+    return open_loose(lp, y, e)
+
+
+@kernel
+def move_loose(t, d, lp, y, e, keeps):
+    """The least motion in kinetic energy that meets loose rows, then the aggregates again; d.u is used up."""
+    begin_response(t, d, lp, y, e)
+    factor_loose(t, d, lp, y, e)
+    open_loose(lp, y, e)
+    solve_loose(e, e.by_slot)
+    for k in range(d.q.shape[0]):
+        d.u[k] = 0.0
+    push_loose(e, e.Y, d.u)
+    advance(t, d, 0, t.parent.shape[0], 1.0)
+    project_tree(t, d, lp, y, e, keeps)
+    return True
+
+
+close_rows = newton_closure(measure_loose, move_loose)
+
+
+@kernel
 def project_loose(t, d, lp, y, e, keeps):
     """Loose rows closed by the least motion in kinetic energy that the aggregates allow, then the aggregates again.
 
@@ -210,30 +236,10 @@ def project_loose(t, d, lp, y, e, keeps):
     for k in range(n):
         e.stood[k] = d.u[k]
     transforms(t, d, 0, t.parent.shape[0])
-    measure_all(d, lp)
-    error = open_loose(lp, y, e)
-    worst = 0.0
-    for _ in range(STEPS):
-        if not error > CLOSED:
-            break
-        begin_response(t, d, lp, y, e)
-        factor_loose(t, d, lp, y, e)
-        open_loose(lp, y, e)
-        solve_loose(e, e.by_slot)
-        for k in range(n):
-            d.u[k] = 0.0
-        push_loose(e, e.Y, d.u)
-        advance(t, d, 0, t.parent.shape[0], 1.0)
-        worst = project_tree(t, d, lp, y, e, keeps)
-        measure_all(d, lp)
-        moved = open_loose(lp, y, e)
-        if moved < 1e-9 and not moved < 0.5 * error:  # rounding
-            error = moved
-            break
-        error = moved
+    error = close_rows(t, d, lp, y, e, keeps, AGGREGATE_TOLERANCE, STEPS)
     for k in range(n):
         d.u[k] = e.stood[k]
-    worst = max(worst, project_tree(t, d, lp, y, e, keeps))
+    worst = project_tree(t, d, lp, y, e, keeps)
     begin_response(t, d, lp, y, e)
     measure_all(d, lp)
     factor_loose(t, d, lp, y, e)

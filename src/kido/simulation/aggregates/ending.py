@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kido.constraints.loop_solve import DIGITS
+from kido.constraints.closure import DIGITS_TOLERANCE
 from kido.dynamics.embedding.elimination import solve_transposed
 from kido.jit import kernel
 from kido.kernels.articulated import add_column, at_parent, parent_motion
@@ -79,5 +79,5 @@ def close_aggregates(t, d, w, pr, lp, y, e, end_d, end_e, z, g, loaded):
     error, closed = close_positions(t, d, lp, y, e, end_d, end_e, z, tree_index, h)
     left = close_velocities(t, d, lp, y, e, end_d, end_e, z, tree_index, pr.u, h)
     react(t, d, w, lp, e, z, tree_index, pr.u, h)
-    lp.left_open[g] = 0 if closed and error <= DIGITS else 1
+    lp.left_open[g] = 0 if closed and error <= DIGITS_TOLERANCE else 1
     return error, left
