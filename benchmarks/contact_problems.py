@@ -155,7 +155,7 @@ def harvest(name: str, world: kido.World, seconds: float, count: int, seed: int 
         nonlocal fresh
         if fresh:
             fresh = False
-            problem = world._compile().problem  # a look behind the interface, which shows one island at a time
+            problem = world.engine.problem  # a look behind the interface, which shows one island at a time
             starts = problem.island_row[: problem.num_islands + 1]
             island = int(np.argmax(np.diff(starts))) if len(found) % 2 else int(rng.integers(problem.num_islands))
             found.append(extract(problem, island, name))

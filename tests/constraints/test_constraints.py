@@ -101,7 +101,7 @@ def test_tangents_complete_every_normal():
 
 def rows_of(world: kido.World):
     """Blocks of the last step: origin, index, bias, bounds."""
-    engine = world._compile()
+    engine = world.engine
     problem, row_origins = engine.problem, engine.row_origins
     return [
         (
@@ -155,7 +155,7 @@ def test_rows_of_a_ball_on_the_ground():
     ((origin, _, bias, _, _),) = rows_of(world)
     assert origin == FROM_CONTACT
     assert bias * H == pytest.approx(-SHARE * 0.5e-6, rel=1e-6)
-    matrix, free = problem_matrices(world._compile().problem)
+    matrix, free = problem_matrices(world.engine.problem)
     np.testing.assert_allclose(matrix, np.diag([0.5 * (1 + SHALLOW_SOFTNESS), 1.75, 1.75]), rtol=1e-5, atol=1e-12)
     np.testing.assert_allclose(np.abs(free[0]), G * H + SHARE * 0.5e-3, rtol=1e-6)
 

@@ -69,7 +69,7 @@ def rows_of(world: kido.World, robot: kido.Skeleton, turned: Array) -> list[tupl
 
     In the problem the linear velocity of a free joint is in fixed axes, u = T u_own.
     """
-    engine = world._engine
+    engine = world.engine
     pr, src = engine.problem, engine.row_origins
     part = engine.skeletons.index(robot)
     first, dofs = int(engine.tree.tree_dof[part]), robot.num_dofs

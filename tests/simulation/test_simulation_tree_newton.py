@@ -25,7 +25,7 @@ def robot_world(name: str = "humanoid", friction: float = 0.8, **properties: flo
 
 def step_without(world: kido.World) -> None:
     """A step by sweeps and Newton's method in body space, to tolerances that the other's are within."""
-    problem = world._compile().problem
+    problem = world.engine.problem
     kept = problem.tree_newton
     problem.tree_newton = None
     world.step()
@@ -33,7 +33,7 @@ def step_without(world: kido.World) -> None:
 
 
 def iterations(world: kido.World) -> int:
-    problem = world._compile().problem
+    problem = world.engine.problem
     return int(problem.island_iterations[: problem.num_islands].sum())
 
 

@@ -206,7 +206,7 @@ def test_mass_matrices_of_a_forest_are_inverse_to_responses(name):
         dof.damping = 0.3
     while len(world.contacts) == 0:
         world.step(20)
-    c = world._engine.problem
+    c = world.engine.problem
     assert c.num_blocks > 0
     for b in range(c.num_blocks):
         for dof, n, at in block_segments(c, b):
@@ -250,7 +250,7 @@ def test_memory_of_the_problem_is_linear_in_bodies():
     for count in (20, 60):
         world = build_world(stack_scene(count))
         world.step(2)
-        sizes.append(world._engine.problem.nbytes())
+        sizes.append(world.engine.problem.nbytes())
         assert world.report.residual < 1e-2
     assert sizes[1] < 3.0 * sizes[0]
     assert sizes[1] / 60 < 50_000  # [bytes]

@@ -78,7 +78,7 @@ class Constraint(ABC):
         """
         if self.world is None:
             raise StateError(f"constraint {self.name!r} is in no world: World.add_constraint adds it")
-        return self._world.constraint_system
+        return self.world.constraint_system
 
     @property
     def error(self) -> NDArray[np.float64]:
@@ -95,8 +95,8 @@ class Constraint(ABC):
 
     def changed(self) -> None:
         """A property changed: its world takes it over."""
-        if self._world is not None:
-            self._world.constraints_changed(self)
+        if self.world is not None:
+            self.world.constraints_changed(self)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})"

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kido.constraints.closure import OPEN_TOLERANCE
 from kido.constraints.constraint import Constraint
 from kido.constraints.from_loop import constraints_of_loop, lost_in_loop
-from kido.constraints.loop_solve import OPEN_TOLERANCE
 from kido.errors import ModelError
 from kido.skeleton import BodyNode, Skeleton
 
@@ -77,12 +77,12 @@ class ConstraintSet:
                         made = [*constraints_of_loop(skeleton, loop)]
                         _remark_on_lost(skeleton, loop)
                     for constraint in made:
-                        constraint._world = self._world
+                        constraint.world = self._world
                     found[loop] = made
         for loop, gone in self._of_loops.items():
             if loop not in found:
                 for constraint in gone:
-                    constraint._world = None
+                    constraint.world = None
         self._of_loops = found
         return self._closing()
 
@@ -94,15 +94,15 @@ class ConstraintSet:
         world = self._world
         if not isinstance(constraint, Constraint):
             raise ModelError(f"world {world.name!r}: expected a constraint to add, got {constraint!r}")
-        if constraint._world is not None:
-            raise ModelError(f"constraint {constraint.name!r} is in world {constraint._world.name!r} already")
+        if constraint.world is not None:
+            raise ModelError(f"constraint {constraint.name!r} is in world {constraint.world.name!r} already")
         for skeleton in constraint.skeletons:
             if skeleton not in world.skeletons:
                 raise ModelError(
                     f"constraint {constraint.name!r}: skeleton {skeleton.name!r} is not in world {world.name!r}; it "
                     f"has {', '.join(repr(s.name) for s in world.skeletons) or 'none'}"
                 )
-        constraint._world = world
+        constraint.world = world
         self.added.append(constraint)
         self.changed(constraint)
         return constraint
@@ -120,7 +120,7 @@ class ConstraintSet:
                 f"it has {names}"
             )
         self.added.remove(constraint)
-        constraint._world = None
+        constraint.world = None
         self.changed(constraint)
         return constraint
 
@@ -183,7 +183,7 @@ class ConstraintSet:
         for c in list(self.added):
             if gone & set(c.bodies) or left & set(c.skeletons):
                 self.added.remove(c)
-                c._world = None
+                c.world = None
 
 
 def _remark_on_lost(skeleton: Skeleton, loop: LoopJoint) -> None:

@@ -95,7 +95,7 @@ class Engine:
         self.undriven = np.zeros(0, np.int64)
         self._read_actuators()
         self.surfaces = SurfaceTable(self.nodes, self.place, options.surface_handler)
-        self.detector = options.detector._in_world(
+        self.detector = options.detector.world_detector(
             [self.collider(n, g) for n, g in zip(self.nodes, geometries, strict=True)],
             self.data.R,
             self.data.p,

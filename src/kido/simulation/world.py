@@ -97,7 +97,7 @@ class World(WorldOptions, Carrier):
         self.constraint_set = ConstraintSet(self)
         self._skeletons: list[Skeleton] = []
         self._collision_filter = CollisionFilter(self)
-        self._hooks = StepHooks()
+        self.hooks = StepHooks()
         self.pushes = Pushes()
         self._events = ContactEvents()
         self._engine: Engine | None = None
@@ -257,11 +257,11 @@ class World(WorldOptions, Carrier):
 
     def _advance_many(self, number: int) -> Engine:
         """Steps between callbacks, or in chunks that leave Python its turn. Returns what is compiled after them."""
-        if self._hooks:
+        if self.hooks:
             for _ in range(number):
-                self._hooks.run(self._hooks.before, self)
+                self.hooks.run(self.hooks.before, self)
                 self.pushes.advance(1, self._advance, self)
-                self._hooks.run(self._hooks.after, self)
+                self.hooks.run(self.hooks.after, self)
             return self.engine
         chunk = 1
         while number > 0:
@@ -292,7 +292,7 @@ class World(WorldOptions, Carrier):
         Returns:
             A function that takes it off again.
         """
-        return self._hooks.add(callback, before)
+        return self.hooks.add(callback, before)
 
     def push(
         self,
@@ -580,7 +580,7 @@ class World(WorldOptions, Carrier):
         for s in self._skeletons:
             s._world = self
         for c in self.constraint_set.added:
-            c._world = self
+            c.world = self
 
     # The engine, and what changes it -----------------------------------------------------------------------
 
