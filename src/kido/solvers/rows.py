@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 
 from kido.jit import kernel
+from kido.solvers.cone import clamp, project_cone, project_spin
 from kido.solvers.problem import BOUNDED, CONTACT, SPIN
 
 # Indices read from the problem are masked: the optimiser then knows that they are not negative.
@@ -145,6 +146,17 @@ def spin_bounds(c, b):
     """Bounds [N m s] of torsional and rolling friction of SPIN block b, as its contact's normal impulse has them."""
     normal = c.impulse[c.row[c.partner[b]] & INDEX]
     return c.torsion[b] * normal, c.mu[b] * normal
+
+
+@kernel
+def project_block(c, b, y0, y1, y2):
+    """proj_K(y) of a block."""
+    if c.kind[b] == CONTACT:
+        return project_cone(y0, y1, y2, c.mu[b], c.floor[b])
+    if c.kind[b] == SPIN:
+        about, across = spin_bounds(c, b)
+        return project_spin(y0, y1, y2, about, across)
+    return clamp(y0, c.lower[b], c.upper[b]), 0.0, 0.0
 
 
 @kernel
