@@ -26,7 +26,7 @@ def velocity6(J, at, u, d):
 
 @kernel
 def velocity1(J, at, n, u, d):
-    """One Jacobian row on a segment: J[at:at+n] . u[d:d+n]."""
+    """One Jacobian row on a segment: J[at:at+n] . u[d:d+n], u velocities or responses."""
     x = 0.0
     for k in range(n):
         x += J[at + k] * u[d + k]
@@ -92,7 +92,7 @@ def extra_product(c, b, r, s):
     for x in range(c.more_first[b], c.more_first[b] + c.more_count[b]):
         n = c.more_len[x] & INDEX
         at = c.more_at[x] & INDEX
-        w += product(c.J, at + r * n, c.Y, at + s * n, n)
+        w += velocity1(c.J, at + r * n, n, c.Y, at + s * n)
     return w
 
 
@@ -180,21 +180,12 @@ def push_bounded(c, b, p):
 
 
 @kernel
-def product(J, i, Y, j, n):
-    """J[i:i+n] . Y[j:j+n]."""
-    s = 0.0
-    for k in range(n):
-        s += J[i + k] * Y[j + k]
-    return s
-
-
-@kernel
 def free_velocity(c, b, r):
     """Velocity of row r of block b without any impulse: J u_free + bias."""
     na = c.len_a[b] & INDEX
     nb = c.len_b[b] & INDEX
-    x = product(c.J, (c.at_a[b] & INDEX) + r * na, c.u_free, c.dof_a[b] & INDEX, na)
-    y = product(c.J, (c.at_b[b] & INDEX) + r * nb, c.u_free, c.dof_b[b] & INDEX, nb)
+    x = velocity1(c.J, (c.at_a[b] & INDEX) + r * na, na, c.u_free, c.dof_a[b] & INDEX)
+    y = velocity1(c.J, (c.at_b[b] & INDEX) + r * nb, nb, c.u_free, c.dof_b[b] & INDEX)
     if c.more_count[b] != 0:
         y += extra_velocity(c, b, r, c.u_free)
     return c.bias[c.row[b] + r] + x + y
@@ -288,7 +279,7 @@ def own_compliance(c, b):
         c.W[b, 3] += c.compliance[i + 1]
         c.W[b, 5] += c.compliance[i + 2]
     else:
-        w = product(c.J, a, c.Y, a, na) + product(c.J, e, c.Y, e, nb)
+        w = velocity1(c.J, a, na, c.Y, a) + velocity1(c.J, e, nb, c.Y, e)
         if c.more_count[b] != 0:
             w += extra_product(c, b, 0, 0)
         c.W[b, 0] = w + c.compliance[i]
