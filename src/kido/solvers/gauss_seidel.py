@@ -37,8 +37,8 @@ CHECK_ROWS = 2  # sweeps between residuals in row velocities, which cost less th
 
 
 @kernel
-def relax_rows3(c, b, v0, v1, v2):
-    """Solve the contact or spin block b with all other impulses fixed, v its present velocity.
+def relax_contact(c, b, v0, v1, v2):
+    """Solve the Coulomb problem of contact b with all other impulses fixed, v its present velocity.
 
     Returns:
         The change of its impulse.
@@ -58,14 +58,48 @@ def relax_rows3(c, b, v0, v1, v2):
     power = v1 * p1 + v2 * p2
     if power < 0.0:
         alpha = -power / (p1 * p1 + p2 * p2)
+    q0, q1, q2 = solve_contact(
+        w00,
+        w01,
+        w02,
+        w11,
+        w12,
+        w22,
+        v0 - (w00 * p0 + w01 * p1 + w02 * p2),
+        v1 - (w01 * p0 + w11 * p1 + w12 * p2),
+        v2 - (w02 * p0 + w12 * p1 + w22 * p2),
+        c.mu[b],
+        c.floor[b],
+        alpha,
+    )
+    c.impulse[i] = q0
+    c.impulse[i + 1] = q1
+    c.impulse[i + 2] = q2
+    return q0 - p0, q1 - p1, q2 - p2
+
+
+@kernel
+def relax_spin(c, b, v0, v1, v2):
+    """Solve the spin block b with all other impulses fixed, v its present velocity. Returns the change."""
+    i = c.row[b] & INDEX
+    p0 = c.impulse[i]
+    p1 = c.impulse[i + 1]
+    p2 = c.impulse[i + 2]
+    w00 = c.W[b, 0]
+    w01 = c.W[b, 1]
+    w02 = c.W[b, 2]
+    w11 = c.W[b, 3]
+    w12 = c.W[b, 4]
+    w22 = c.W[b, 5]
+    alpha = 0.0
+    power = v1 * p1 + v2 * p2
+    if power < 0.0:
+        alpha = -power / (p1 * p1 + p2 * p2)
     b0 = v0 - (w00 * p0 + w01 * p1 + w02 * p2)
     b1 = v1 - (w01 * p0 + w11 * p1 + w12 * p2)
     b2 = v2 - (w02 * p0 + w12 * p1 + w22 * p2)
-    if c.kind[b] == CONTACT:
-        q0, q1, q2 = solve_contact(w00, w01, w02, w11, w12, w22, b0, b1, b2, c.mu[b], c.floor[b], alpha)
-    else:
-        about, across = spin_bounds(c, b)
-        q0, q1, q2 = solve_spin(w00, w01, w02, w11, w12, w22, b0, b1, b2, about, across, p1, p2, alpha)
+    about, across = spin_bounds(c, b)
+    q0, q1, q2 = solve_spin(w00, w01, w02, w11, w12, w22, b0, b1, b2, about, across, p1, p2, alpha)
     c.impulse[i] = q0
     c.impulse[i + 1] = q1
     c.impulse[i + 2] = q2
@@ -94,7 +128,10 @@ def sweep(c, island):
                 push_bounded(c, b, d0)
         else:
             v0, v1, v2 = contact_velocity(c, b)
-            d0, d1, d2 = relax_rows3(c, b, v0, v1, v2)
+            if c.kind[b] == CONTACT:
+                d0, d1, d2 = relax_contact(c, b, v0, v1, v2)
+            else:
+                d0, d1, d2 = relax_spin(c, b, v0, v1, v2)
             if d0 != 0.0 or d1 != 0.0 or d2 != 0.0:
                 push_contact(c, b, d0, d1, d2)
 
@@ -117,7 +154,10 @@ def sweep_rows(c, island):
         else:
             v1 = h[VELOCITY_ROW, first + k + 1]
             v2 = h[VELOCITY_ROW, first + k + 2]
-            d0, d1, d2 = relax_rows3(c, b, v0, v1, v2)
+            if c.kind[b] == CONTACT:
+                d0, d1, d2 = relax_contact(c, b, v0, v1, v2)
+            else:
+                d0, d1, d2 = relax_spin(c, b, v0, v1, v2)
             if d0 != 0.0 or d1 != 0.0 or d2 != 0.0:
                 push_rows3(c, first, n, k, d0, d1, d2)
             k += 3
