@@ -67,7 +67,7 @@ class LoopCloser:
         self.W = np.eye(len(frozen))
         self._roots: dict[bytes, Array] = {}
         self.reach = coordinates_of_rows(system)
-        between = [s for s in range(system.num_rows) if system.loops.kind[system._slots[s]] != COUPLE]
+        between = [s for s in range(system.num_rows) if system.loops.kind[system.slots[s]] != COUPLE]
         self.bending = self.reach[between].any(axis=0)  # rows may be curved along these, not along others
 
     def groups(self) -> list[tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
@@ -352,7 +352,7 @@ def coordinates_of_rows(system: ConstrainedSystem) -> NDArray[np.bool_]:
     """Which coordinates (nc, dofs) each row may depend on: those between its bodies, or those that it couples."""
     t, lp = system.tree, system.loops
     depends = np.zeros((system.num_rows, system.num_dofs), bool)
-    for s, row in enumerate(system._slots):
+    for s, row in enumerate(system.slots):
         k = int(lp.of[row])
         if lp.kind[row] == COUPLE:
             depends[s, lp.term_dof[lp.first_term[k] : lp.first_term[k + 1]]] = True

@@ -60,7 +60,7 @@ class ClosedSystem(System):
         integrator: Integrator,
         stabilization: Any,
     ):
-        if isinstance(integrator, CompiledIntegrator) and integrator._stage is not explicit_step:
+        if isinstance(integrator, CompiledIntegrator) and integrator.step_function is not explicit_step:
             raise ModelError(
                 "simulate: closed loops are integrated by explicit methods (DormandPrince, RK4, ExplicitEuler, or one "
                 f"of your own), got {integrator.name}"
@@ -97,15 +97,15 @@ class ClosedSystem(System):
 
     def _make_solver(self) -> None:
         """The solver, what goes with it, and what callbacks find of them."""
-        self.solver = self._kind(self.rows, tree=self._mixed, data=self._data, passive=self._passive)
+        self.solver = self._kind(self.rows, tree=self.mixed, data=self.data, passive=self._passive)
         self._moving = MOVING(slots=len(self.solver.container.aim), dofs=self.num_dofs)
         self._moving.solver = self.solver.container
         if self.projects:
-            self._fallback = TreeAugmentedSolver(self.rows, tree=self._mixed, data=self._data, passive=self._passive)
+            self._fallback = TreeAugmentedSolver(self.rows, tree=self.mixed, data=self.data, passive=self._passive)
             self._moving.fallback = self._fallback.container
             self._moving.lever, self._moving.decided_at = 1.0, np.nan
         if not self.projects:
-            self._moving.alpha, self._moving.beta = self.stabilization._gains
+            self._moving.alpha, self._moving.beta = self.stabilization.gains
         self._joint_forces = self.forces
         if self.rows.has_functions:
             self.forces = self._forces_and_rates
@@ -130,7 +130,7 @@ class ClosedSystem(System):
 
     def _forces_and_rates(self, time: float, positions: Array, velocities: Array) -> Array:
         self._drive(time)
-        return self._constant if self._joint_forces is None else self._joint_forces(time, positions, velocities)
+        return self.constant if self._joint_forces is None else self._joint_forces(time, positions, velocities)
 
     # What integrators call ---------------------------------------------------------------------------------
 
@@ -143,9 +143,9 @@ class ClosedSystem(System):
             motion.project = self.solver.project_stage
             motion.close = self.solver.project_step
         else:
-            if kind._stages:
+            if kind.closes_stages:
                 motion.project = moving.project_velocities
-            if kind._steps:
+            if kind.closes_steps:
                 motion.close = moving.project
                 motion.altered = 1
         return motion
@@ -183,7 +183,7 @@ class ClosedSystem(System):
     def close(self, time: float, positions: Array, velocities: Array) -> tuple[Array, Array]:
         """A state near to the motion, with its rows met."""
         self._drive(time)
-        m, d = self._closing, self._data
+        m, d = self._closing, self.data
         m.now = time
         d.q[:], d.u[:] = positions, velocities
         self.check(run.closed(m.address), time)
@@ -220,7 +220,7 @@ class ClosedSystem(System):
     @property
     def _closing(self) -> Struct:
         """A motion whose end of a step is closed, also by a method that leaves that to its accelerations."""
-        m = self._rates
+        m = self.evaluation
         if not self.projects and isinstance(self.stabilization, Baumgarte):
             m.close = moving.project
         return m

@@ -85,7 +85,7 @@ class ConstrainedSystem:
             self._check(constraint, strict=self._given is not None)
         self._table = LoopTable(self, self.constraints)
         self.loops = self._table.container(dense=False)
-        self._slots = [row for _, rows in self._table.groups for row in rows]
+        self.slots = [row for _, rows in self._table.groups for row in rows]
         self._rates = self._read_rates({} if rates is None else rates)
         self._fingerprint = self._present()
         self._own = self.new_dynamics()
@@ -227,13 +227,13 @@ class ConstrainedSystem:
     @property
     def num_rows(self) -> int:
         """Number of rows that hold, nc."""
-        return len(self._slots)
+        return len(self.slots)
 
     @property
     def row_names(self) -> list[str]:
         """What each row holds, as "constraint: row"."""
         names = []
-        for row in self._slots:
+        for row in self.slots:
             k = int(self.loops.of[row])
             c = self.constraints[k]
             names.append(f"{c.name}: {c.row_names[row - int(self.loops.first_row[k])]}")
@@ -264,14 +264,14 @@ class ConstrainedSystem:
         self.require(constraint)
         k = self.constraints.index(constraint)
         first, last = int(self.loops.first_row[k]), int(self.loops.first_row[k + 1])
-        held = [s for s, row in enumerate(self._slots) if first <= row < last]
-        rows = np.array([self._slots[s] - first for s in held], np.intp)
+        held = [s for s, row in enumerate(self.slots) if first <= row < last]
+        rows = np.array([self.slots[s] - first for s in held], np.intp)
         return slice(held[0], held[-1] + 1) if held else slice(0, 0), rows
 
     def bodies_of_rows(self) -> list[list[int]]:
         """Links that each row acts on; of couplers those that their coordinates move."""
         lp, found = self.loops, []
-        for row in self._slots:
+        for row in self.slots:
             k = int(lp.of[row])
             if lp.kind[row] == COUPLE:
                 dofs = lp.term_dof[lp.first_term[k] : lp.first_term[k + 1]]

@@ -18,9 +18,9 @@ class ExplicitEuler(CompiledIntegrator):
     """
 
     @property
-    def _stage(self) -> Any:
+    def step_function(self) -> Any:
         return explicit_step
 
-    def _configure(self, motion: Struct) -> None:
+    def configure(self, motion: Struct) -> None:
         motion.num_stages = 1
         motion.b[0] = 1.0

@@ -48,9 +48,9 @@ class Variational(CompiledIntegrator):
         object.__setattr__(self, "max_iterations", count(self.max_iterations, "Variational: max_iterations"))
 
     @property
-    def _stage(self) -> Any:
+    def step_function(self) -> Any:
         return variational_step
 
-    def _configure(self, motion: Struct) -> None:
+    def configure(self, motion: Struct) -> None:
         motion.tolerance = self.tolerance
         motion.max_iterations = self.max_iterations

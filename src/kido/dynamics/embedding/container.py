@@ -76,7 +76,7 @@ def embed(system: ConstrainedSystem, independent: Collection[int] = (), loose: C
     """
     lp, tree = system.loops, system.tree
     parent = [int(i) for i in tree.parent]
-    slot_of = {row: s for s, row in enumerate(system._slots)}
+    slot_of = {row: s for s, row in enumerate(system.slots)}
     held = [k for k in range(len(system.constraints)) if any(r in slot_of for r in _rows(lp, k))]
     left = [k for k in held if system.constraints[k] in loose]
     held = [k for k in held if k not in left]

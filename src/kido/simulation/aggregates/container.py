@@ -46,10 +46,10 @@ class _Rows:
         self.loops.body_a = np.where(still[loops.body_a], -1, loops.body_a)
         self.loops.body_b = np.where(still[loops.body_b], -1, loops.body_b)
         slots = int(loops.group_slot[loops.num_groups])
-        self._slots = [-1] * slots
+        self.slots = [-1] * slots
         for g in groups:
             for s in range(int(loops.group_slot[g]), int(loops.group_slot[g + 1])):
-                self._slots[s] = int(loops.slot[s])
+                self.slots[s] = int(loops.slot[s])
 
 
 class AggregateLoops:
@@ -82,7 +82,7 @@ class AggregateLoops:
         e = self.embedding
         self.end_embedding = e.sharing(**{name: np.zeros_like(getattr(e, name)) for name in OWN_AT_END})
         self.end_data = DATA(**{name: np.zeros_like(getattr(engine.data, name)) for name in DATA.arrays})
-        self.dynamics = DYNAMICS(bodies=1, dofs=1, slots=max(len(system._slots), 1), rows=1)
+        self.dynamics = DYNAMICS(bodies=1, dofs=1, slots=max(len(system.slots), 1), rows=1)
         self.container = AGGREGATE_STEP(groups=max(groups, 1), bodies=bodies, dofs=dofs, aggregates=len(e.parent))
         self._look_for_void_rows(engine, loops)
         self.container.fits[fits] = 1
