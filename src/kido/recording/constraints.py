@@ -12,9 +12,6 @@ from kido.constraints import (
     BodyConstraint,
     Constraint,
     CouplerConstraint,
-    DistanceConstraint,
-    ScrewJointConstraint,
-    UniversalJointConstraint,
 )
 from kido.recording.errors import RecordingError
 from kido.skeleton import BodyNode, Skeleton
@@ -46,21 +43,15 @@ def constraint_to_dict(constraint: Constraint, skeletons: list[Skeleton]) -> dic
     if not isinstance(constraint, BodyConstraint):
         return None
     bodies = [None if b is None else [number[b.skeleton], b.index] for b in (constraint.body_a, constraint.body_b)]
-    data: dict[str, Any] = {
+    return {
         "type": kind,
         "name": constraint.name,
         "bodies": bodies,
         "frame_a": constraint.frame_a.tolist(),
         "frame_b": constraint.frame_b.tolist(),
         **{key: getattr(constraint, key) for key in (_OF_AXIS if isinstance(constraint, AxisForces) else _NUMBERS)},
+        **{key: getattr(constraint, key) for key in constraint.own_options},
     }
-    if isinstance(constraint, ScrewJointConstraint):
-        data["pitch"] = constraint.pitch
-    if isinstance(constraint, DistanceConstraint):
-        data["distance"] = constraint.distance
-    if isinstance(constraint, UniversalJointConstraint):
-        data["cosine"] = constraint._cosine
-    return data
 
 
 def constraint_from_dict(data: dict[str, Any], skeletons: list[Skeleton]) -> Constraint:
@@ -81,9 +72,7 @@ def constraint_from_dict(data: dict[str, Any], skeletons: list[Skeleton]) -> Con
     if not (isinstance(kind, type) and issubclass(kind, BodyConstraint)):
         raise RecordingError(f"constraint {data.get('name')!r}: unknown type {data['type']!r}")
     bodies: list[BodyNode | None] = [None if b is None else skeletons[b[0]].body(int(b[1])) for b in data["bodies"]]
-    options = {key: data[key] for key in (*_NUMBERS, *_OF_AXIS, "distance", "pitch") if key in data}
+    options = {key: data[key] for key in (*_NUMBERS, *_OF_AXIS, *kind.own_options) if key in data}
     made = kind(*bodies, frame_a=data["frame_a"], frame_b=data["frame_b"], name=data["name"], **options)
     made._frame_a, made._frame_b = np.array(data["frame_a"]), np.array(data["frame_b"])  # to the bit
-    if isinstance(made, UniversalJointConstraint):
-        made._cosine = data["cosine"]
     return made

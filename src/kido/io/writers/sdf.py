@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kido.io.joint_types import names_of_kinds
 from kido.io.surfaces import PATCH, left_out, softness_numbers
 from kido.io.writers.meshes import MeshStore
 from kido.io.writers.parts import Part, free_pose, part_of_loop, parts_of, rest_poses
@@ -25,14 +26,7 @@ __all__ = ["write"]
 
 VERSION = "1.11"
 WORLD = "world"
-TYPES = {
-    JointKind.WELD: "fixed",
-    JointKind.REVOLUTE: "revolute",
-    JointKind.PRISMATIC: "prismatic",
-    JointKind.SCREW: "screw",
-    JointKind.UNIVERSAL: "universal",
-    JointKind.BALL: "ball",
-}
+TYPES = names_of_kinds("sdf")
 SHAPES = (Box, Sphere, Cylinder, Capsule, Cone, Ellipsoid, Plane, Mesh)
 HELD = (  # what a <surface> can say
     *("friction", "secondary_friction", "first_friction_direction", "rolling_friction", "torsional_friction", "slip"),

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from kido.io.joint_types import names_of_kinds
 from kido.io.surfaces import left_out
 from kido.io.writers.meshes import MeshStore
 from kido.io.writers.parts import Part, parts_of, rest_poses
@@ -23,18 +24,7 @@ from kido.skeleton.nodes.surface import Surface
 
 __all__ = ["write"]
 
-TYPES = {
-    JointKind.WELD: "weld",
-    JointKind.REVOLUTE: "revolute",
-    JointKind.PRISMATIC: "prismatic",
-    JointKind.SCREW: "screw",
-    JointKind.UNIVERSAL: "universal",
-    JointKind.EULER: "euler",
-    JointKind.BALL: "ball",
-    JointKind.PLANAR: "planar",
-    JointKind.TRANSLATIONAL: "translational",
-    JointKind.FREE: "free",
-}
+TYPES = names_of_kinds("skel")
 SHAPES = (Box, Sphere, Cylinder, Capsule, Cone, Ellipsoid, Plane, Mesh, MultiSphereHull)
 WORLD = "world"
 DYNAMICS = {

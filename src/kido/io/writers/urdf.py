@@ -12,6 +12,7 @@ import math
 import numpy as np
 
 from kido.errors import KidoError
+from kido.io.joint_types import names_of_kinds
 from kido.io.surfaces import left_out, softness_numbers
 from kido.io.urdf.build import plane_axes
 from kido.io.writers.meshes import MeshStore
@@ -30,13 +31,7 @@ from kido.skeleton.nodes.surface import Surface
 
 __all__ = ["write"]
 
-TYPES = {
-    JointKind.WELD: "fixed",
-    JointKind.REVOLUTE: "revolute",
-    JointKind.PRISMATIC: "prismatic",
-    JointKind.FREE: "floating",
-    JointKind.PLANAR: "planar",
-}
+TYPES = names_of_kinds("urdf")
 SHAPES = (Box, Sphere, Cylinder, Capsule, Mesh)
 HELD = (  # contact properties that <contact> and <gazebo> can say
     *("friction", "secondary_friction", "first_friction_direction", "rolling_friction", "torsional_friction", "slip"),
