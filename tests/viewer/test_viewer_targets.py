@@ -256,7 +256,7 @@ def test_the_command_shows_targets_until_ctrl_c(monkeypatch, capsys):
     assert main(["ik", "arm7", "--port", "0"]) == 130
     assert len(seen) == 1
     assert len(seen[0]) == 1
-    assert "level 0" in capsys.readouterr().err
+    assert "priority 0" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
