@@ -39,7 +39,7 @@ _HOMES = {
 }  # fmt: skip
 # Of these all names are public, and they alone declare them.
 _OPEN_HOMES = ("kido.shapes", "kido.skeleton.joints.types", "kido.constraints")
-_NOT_PUBLIC = {"Hull", "JOINT_TYPES", "convex_hull"}
+_NOT_PUBLIC = {"Hull", "JOINT_TYPES", "PRIMITIVES", "Primitive", "convex_hull"}
 _PACKAGES = (
     "batch", "collision", "dynamics", "ik", "integrators", "io", "layouts", "models", "operators", "optimization",
     "recording", "simulation", "solvers", "viewer",
