@@ -167,6 +167,11 @@ class BodyConstraint(Constraint):
         self._frame_a = as_transform(value, f"constraint {self.name!r}: frame_a")
         self._changed()
 
+    def restore_frames(self, frame_a: ArrayLike, frame_b: ArrayLike) -> None:
+        """Put back what `frame_a` and `frame_b` gave (4, 4), to the bit: they are not made orthonormal again."""
+        self._frame_a, self._frame_b = np.array(frame_a, dtype=float), np.array(frame_b, dtype=float)
+        self._changed()
+
     @property
     def frame_b(self) -> Array:
         """Frame B in the second body (a copy)."""
@@ -363,15 +368,16 @@ class UniversalJointConstraint(BodyConstraint):
     Args:
         axis1, axis2: directions in the world, at present, of the axis fixed in body_a and of that fixed in body_b;
             x and y of the frames without them.
+        cosine: of the angle to keep between x and y of the frames, where no axes are given.
     """
 
     _rows = (*_POINT, (CROSS, 0, "axes keep their angle"))
 
     def __init__(self, body_a: BodyNode | None, body_b: BodyNode | None = None, *, axis1: ArrayLike | None = None,
-                 axis2: ArrayLike | None = None, **options: Any):  # fmt: skip
+                 axis2: ArrayLike | None = None, cosine: float = 0.0, **options: Any):  # fmt: skip
         super().__init__(body_a, body_b, **options)
         what = f"constraint {self.name!r}"
-        self._cosine = 0.0
+        self._cosine = cosine
         if axis1 is None and axis2 is None:
             return
         if axis1 is None or axis2 is None:
@@ -379,6 +385,11 @@ class UniversalJointConstraint(BodyConstraint):
         R_a, R_b = ((_pose(body) @ X)[:3, :3] for body, X in ((body_a, self._frame_a), (body_b, self._frame_b)))
         one, two = as_unit_vector(axis1, f"{what}: axis1"), as_unit_vector(axis2, f"{what}: axis2")
         self._set_axes(R_a.T @ one, R_b.T @ two, float(one @ two))
+
+    @property
+    def cosine(self) -> float:
+        """Cosine of the angle between x of A and y of B."""
+        return self._cosine
 
     def _set_axes(self, one: Array, two: Array, cosine: float) -> None:
         """Turn the frames so that x of A and y of B are axes given in them; `cosine` is that of the angle to keep."""
