@@ -5,12 +5,29 @@ from __future__ import annotations
 import pytest
 
 from kido.batch import Batch
-from kido.batch.cuda import compile_ptx
+from kido.batch.cuda import compile_ptx, device_code
 from kido.errors import MissingExtraError, StateError
-from kido.jit import JIT_DISABLED
+from kido.jit import JIT_DISABLED, Struct, floats, kernel, number, reference, stage
+from kido.jit.compile import thread_view
 from trees import build
 
 needs_jit = pytest.mark.skipif(JIT_DISABLED, reason="kernels run as plain Python (NUMBA_DISABLE_JIT)")
+
+
+class PART(Struct):
+    gain = number()
+
+
+@kernel
+def twice(s, times):
+    return times * int(s.x[0])
+
+
+class PROBE(Struct):
+    weight = number()
+    part = reference(PART)
+    x = floats("things")
+    grow = stage(default=twice)
 
 
 def ptx_of(name: str, capability: tuple[int, int] = (9, 0)) -> str:
@@ -54,3 +71,18 @@ def test_without_a_gpu_the_reason_is_told() -> None:
         assert "device 'cuda'" in str(refused) or "kido[cuda]" in str(refused)
     else:  # there is a GPU
         assert batch.device == "cuda"
+
+
+@needs_jit
+def test_numbers_references_and_stages_on_a_gpu() -> None:
+    """A stage's default is called with the thread's own handle, and ends up in the kernel: there is no call."""
+    from numba import cuda  # the compiler's own target
+
+    def run(address, out):
+        k = cuda.grid(1)
+        s = thread_view(PROBE, address, k)
+        out[k] = s.weight * s.grow(s, 2) + s.part.gain
+
+    ptx = device_code(run, "void(i8,f8[::1])", (9, 0))
+    assert "fma.rn.f64" in ptx and "call" not in ptx.replace("callseq", "")
+    assert "cvt.rzi.s64.f64" in ptx  # int(s.x[0]) of the default

@@ -28,4 +28,4 @@ def test_a_dead_handle_is_named_in_debug_mode():
         text=True,
         check=True,
     )
-    assert done.stdout.strip() == "the address is not that of a living TREE container"
+    assert done.stdout.strip() == "the address is not that of a living TREE"

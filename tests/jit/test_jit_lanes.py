@@ -31,7 +31,7 @@ from kido.math.trig import sincos
 needs_jit = pytest.mark.skipif(JIT_DISABLED, reason="kernels run as plain Python (NUMBA_DISABLE_JIT)")
 
 
-class SCHEMA(Struct):
+class LANES_PROBE(Struct):
     count = integers("things")
     x = floats("things")
     y = floats("things", 3)
@@ -76,13 +76,13 @@ def results(c, k, out):
 
 @entry("i8(i8,i8,f8[::1])")
 def scalar_results(address, k, out):
-    results(view(SCHEMA, address), k, out)
+    results(view(LANES_PROBE, address), k, out)
     return 0
 
 
 @entry("i8(i8,i8,f8[:,::1])")
 def lanes_results(address, k, out):
-    results(lanes_view(SCHEMA, address), k, lanes_samples(out, 0))
+    results(lanes_view(LANES_PROBE, address), k, lanes_samples(out, 0))
     return 0
 
 
@@ -91,14 +91,14 @@ def test_operations_round_as_those_of_numbers() -> None:
     """A thousand numbers of all sizes, zeros and negatives among them: no bit differs."""
     rng = np.random.default_rng(1)
     things = 125
-    wide = SCHEMA(things=things, samples=LANES)
+    wide = LANES_PROBE(things=things, samples=LANES)
     assert wide.x.shape == (things, LANES) and wide.y.shape == (things, 3, LANES) and wide.count.shape == (things,)
     assert wide.x.ctypes.data % 64 == 0 and wide.y.ctypes.data % 64 == 0
     values = rng.normal(size=(2, things, LANES)) * 10.0 ** rng.integers(-8, 3, (2, things, LANES))
     values[rng.random(values.shape) < 0.02] = 0.0
     wide.x[:], wide.y[:, 0] = values
     wide.count[:] = rng.integers(0, 5, things)
-    one = SCHEMA(things=things)
+    one = LANES_PROBE(things=things)
     one.count[:] = wide.count
     out, truth = np.zeros((LANES, NUM_RESULTS)), np.zeros(NUM_RESULTS)
     for k in range(things):
@@ -111,7 +111,7 @@ def test_operations_round_as_those_of_numbers() -> None:
 
 @entry("i8(i8)")
 def count_all_positive(address):
-    c = lanes_view(SCHEMA, address)
+    c = lanes_view(LANES_PROBE, address)
     n = 0
     for k in range(c.x.shape[0]):
         if all_positive(c.x[k]):
@@ -122,7 +122,7 @@ def count_all_positive(address):
 @needs_jit
 def test_all_lanes_are_asked() -> None:
     """Rows with one lane that is zero, negative or NaN are not positive."""
-    c = SCHEMA(things=5, samples=LANES)
+    c = LANES_PROBE(things=5, samples=LANES)
     c.x[:] = 1e-300
     c.x[1, LANES - 1], c.x[2, 3], c.x[3, 0] = 0.0, -1.0, np.nan
     assert count_all_positive(c.address) == 2
@@ -159,6 +159,6 @@ def test_one_sample_stands_for_all() -> None:
 @needs_jit
 def test_several_samples_are_work_space() -> None:
     with pytest.raises(ValueError, match=r"LANES_PROBE\.x: a field with samples side by side is not shared"):
-        SCHEMA(things=1, samples=LANES, x=np.zeros(1))
+        LANES_PROBE(things=1, samples=LANES, x=np.zeros(1))
     with pytest.raises(TypeError, match="work space"):
-        SCHEMA(things=1, samples=LANES).__reduce__()
+        LANES_PROBE(things=1, samples=LANES).__reduce__()

@@ -156,22 +156,31 @@ def compile_ptx(name: str, capability: tuple[int, int] = (9, 0)) -> str:
     Raises:
         MissingExtraError: there is no NVVM.
     """
-    cuda, kernels = _define()
+    _, kernels = _define()
+    return device_code(*kernels[name], capability)
+
+
+def device_code(function: Any, signature: str, capability: tuple[int, int]) -> str:
+    """PTX of a function of a grid; arguments as for `compile_ptx`, and the function's signature.
+
+    Raises:
+        MissingExtraError: there is no NVVM.
+    """
     from numba.core import sigutils
+    from numba.cuda import compile_ptx as compiled
     from numba.cuda import dispatcher
     from numba.cuda.cudadrv import nvvm
 
     if not nvvm.is_available():
         raise MissingExtraError("compiling for a GPU", "cuda")
-    function, text = kernels[name]
-    args, _ = sigutils.normalize_signature(text)
+    args, _ = sigutils.normalize_signature(signature)
 
     class Device:
         compute_capability = capability
 
     # Functions that a kernel calls are compiled for the GPU at hand; here there need not be one.
     with mock.patch.object(dispatcher, "get_current_device", Device):
-        ptx, _ = cuda.compile_ptx(function, args, cc=capability)
+        ptx, _ = compiled(function, args, cc=capability)
     return ptx
 
 

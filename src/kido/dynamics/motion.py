@@ -121,7 +121,7 @@ class ClosedSystem(System):
         self._drive(0.0)
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = {name: getattr(self, name) for name in ("rows", "settles", "stabilization", "_kind", "_passive")}
+        kept = {name: getattr(self, name) for name in ("rows", "projects", "stabilization", "_kind", "_passive")}
         return {**super().__getstate__(), **kept}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

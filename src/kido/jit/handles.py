@@ -72,18 +72,19 @@ class HandleType(types.Type):
 class StageType(types.Callable):
     """Numba's type of a stage: the address of a callback, called with up to four handles or integers.
 
-    A stage of a GPU thread is a kernel that is known, its default, and is called directly.
+    A stage of a GPU thread is a kernel that is known, its default, and is called directly with what it is given.
     """
 
     def __init__(self, direct: Any = None):
         self.direct = direct
-        super().__init__(f"Stage[{'' if direct is None else direct.function.__qualname__}]")
+        super().__init__(f"Stage[{'' if direct is None else direct.__qualname__}]")
 
     def get_call_type(self, context, args, kws):
         if kws or not 1 <= len(args) <= 4 or not all(isinstance(a, HandleType | types.Integer) for a in args):
             return None
         if self.direct is not None:
-            context.resolve_function_type(types.Dispatcher(self.direct.kernel), [types.int64] * 4, {})
+            called = context.resolve_function_type(context.resolve_value_type(self.direct), args, {})
+            return signature(called.return_type, *args, recvr=self)
         return signature(types.int64, *args, recvr=self)
 
     def get_call_signatures(self):
@@ -303,6 +304,10 @@ _CALLBACK = ir.FunctionType(_I64, [_I64] * 4)
 def _call_stage(context, builder, sig, args):
     """An indirect call, unless no stage is set; a direct one where the stage is known."""
     (stage_type, *kinds), (address, *values) = sig.args, args
+    if stage_type.direct is not None:
+        function = context.typing_context.resolve_value_type(stage_type.direct)
+        inner = context.typing_context.resolve_function_type(function, kinds, {})
+        return context.get_function(function, inner)(builder, values)
     numbers = []
     for kind, value in zip(kinds, values, strict=True):
         if isinstance(kind, HandleType):
@@ -311,10 +316,6 @@ def _call_stage(context, builder, sig, args):
         else:
             numbers.append(context.cast(builder, value, kind, types.int64))
     numbers += [_I64(0)] * (4 - len(numbers))
-    if stage_type.direct is not None:
-        function = types.Dispatcher(stage_type.direct.kernel)
-        inner = context.typing_context.resolve_function_type(function, [types.int64] * 4, {})
-        return context.get_function(function, inner)(builder, numbers)
     result = cgutils.alloca_once_value(builder, _I64(0))
     with builder.if_then(builder.icmp_signed("!=", address, _I64(0)), likely=True):
         builder.store(builder.call(builder.inttoptr(address, _CALLBACK.as_pointer()), numbers), result)

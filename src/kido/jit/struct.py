@@ -204,7 +204,8 @@ else:
         """A callback, called as ``s.name(a, b, c, d)`` with up to four structs or integers; returns an integer.
 
         Compiled code calls the one that is set, by its address; where none is set nothing happens, and the result
-        is 0. On a GPU, where addresses of functions are of no use, `default` is called directly.
+        is 0. On a GPU, where addresses of functions are of no use, `default` is called directly: a kernel
+        that takes the handles themselves.
         """
         return _Stage(default, doc)
 
