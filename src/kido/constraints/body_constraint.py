@@ -206,6 +206,11 @@ class BodyConstraint(Constraint):
         self._frame_a = as_transform(value, f"constraint {self.name!r}: frame_a")
         self._changed()
 
+    def restore_frames(self, frame_a: ArrayLike, frame_b: ArrayLike) -> None:
+        """Put back what `frame_a` and `frame_b` gave (4, 4), to the bit: they are not made orthonormal again."""
+        self._frame_a, self._frame_b = np.array(frame_a, dtype=float), np.array(frame_b, dtype=float)
+        self._changed()
+
     @property
     def frame_b(self) -> Array:
         """Frame B in the second body (a copy)."""
@@ -440,7 +445,7 @@ class UniversalJointConstraint(BodyConstraint):
     Args:
         axis1, axis2: directions in the world, at present, of the axis fixed in body_a and of that fixed in body_b;
             x and y of the frames without them.
-        cosine: of the angle between x of frame_a and y of frame_b, where no axes are given.
+        cosine: of the angle to keep between x and y of the frames, where no axes are given.
     """
 
     joint_kind = JointKind.UNIVERSAL
@@ -451,7 +456,7 @@ class UniversalJointConstraint(BodyConstraint):
                  axis2: ArrayLike | None = None, cosine: float = 0.0, **options: Any):  # fmt: skip
         super().__init__(body_a, body_b, **options)
         what = f"constraint {self.name!r}"
-        self._cosine = float(cosine)
+        self._cosine = cosine
         if axis1 is None and axis2 is None:
             return
         if axis1 is None or axis2 is None:
@@ -460,6 +465,11 @@ class UniversalJointConstraint(BodyConstraint):
         one, two = as_unit_vector(axis1, f"{what}: axis1"), as_unit_vector(axis2, f"{what}: axis2")
         self._set_axes(R_a.T @ one, R_b.T @ two, float(one @ two))
 
+    @property
+    def cosine(self) -> float:
+        """Cosine of the angle between x of A and y of B."""
+        return self._cosine
+
     def _set_axes(self, one: Array, two: Array, cosine: float) -> None:
         """Turn the frames so that x of A and y of B are axes given in them; `cosine` is that of the angle to keep."""
         if abs(cosine) > 1.0 - 1e-9:
@@ -467,11 +477,6 @@ class UniversalJointConstraint(BodyConstraint):
         self._cosine = cosine
         self._frame_a[:3, :3] @= frame_with_axis(one, np.zeros(3))[:3, [2, 0, 1]]
         self._frame_b[:3, :3] @= frame_with_axis(two, np.zeros(3))[:3, [1, 2, 0]]
-
-    @property
-    def cosine(self) -> float:
-        """That of the angle between the axes."""
-        return self._cosine
 
     @classmethod
     def of_joint(cls, parent: BodyNode | None, child: BodyNode | None, joint: Joint, name: str | None) -> Self:

@@ -15,7 +15,7 @@ __all__ = ["add_soft_shape", "is_known"]
 def is_known(body: SoftBodyNode) -> bool:
     """Whether SKEL has the skin's shape and its masses, which are equal."""
     masses = body.point_masses
-    return body.skin.shape.built is not None and bool((masses == masses[0]).all())  # type: ignore[attr-defined]
+    return body.skin.mesh.built is not None and bool((masses == masses[0]).all())
 
 
 def add_soft_shape(element: Element, body: SoftBodyNode) -> None:
