@@ -161,3 +161,27 @@ def spatial_slider_crank(time_step: float, cut: str = "pin") -> tuple[kido.World
     """`kido.models.spatial_slider_crank` in a world."""
     mechanism = kido.models.spatial_slider_crank(cut)
     return mechanism.world(time_step), mechanism.skeleton
+
+
+# A four-bar as URDF, closed by Gazebo's extension
+
+LINK = """<link name="{}"><inertial><origin xyz="{} 0 0"/><mass value="1"/>
+<inertia ixx="0.001" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>"""
+JOINT = """<joint name="{}" type="continuous"><parent link="{}"/><child link="{}"/><origin xyz="{}"/>
+<axis xyz="0 0 1"/></joint>"""
+
+
+def parallelogram(loop: str) -> str:
+    """Cranks of 0.3 m along y at x = 0 and x = 1, a coupler of 1 m from the first one's end."""
+    return "".join([
+        '<robot name="bar"><link name="base"/>',
+        *(LINK.format(name, x) for name, x in (("one", 0.1), ("coupler", 0.5), ("two", 0.1))),
+        JOINT.format("j1", "base", "one", "0 0 0"),
+        JOINT.format("j2", "one", "coupler", "0 0.3 0"),
+        JOINT.format("j3", "base", "two", "1 0 0"),
+        f"<gazebo>{loop}</gazebo></robot>",
+    ])  # fmt: skip
+
+
+CLOSING = """<joint name="pin" type="revolute"><parent>coupler</parent><child>two</child><pose>0 0.3 0 0 0 0</pose>
+<axis><xyz>0 0 1</xyz><limit><lower>-1.5</lower></limit><dynamics><damping>0.2</damping></dynamics></axis></joint>"""

@@ -16,7 +16,7 @@ from kido.cli.effectors import hierarchy
 from kido.cli.loading import load_model
 from kido.skeleton import Skeleton
 from kido.viewer import Viewer
-from kido.viewer.devtools import Page
+from kido.viewer.browser import Page
 from kido.viewer.rotations import matrix_from_wxyz
 
 TARGET = Path(__file__).parents[1] / "docs" / "images" / "ik_drag.png"

@@ -297,9 +297,8 @@ def test_info_of_loops(example_robots, tmp_path, here):
 
 
 def test_simulate_by_a_solver_of_closed_loops(tmp_path, here):
-    from test_io_urdf_loops import CLOSING, parallelogram
-
     from kido.recording import Recording
+    from linkages import CLOSING, parallelogram
 
     model, record = tmp_path / "bar.urdf", tmp_path / "turn.h5"
     model.write_text(parallelogram(CLOSING))

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from kido.viewer.pacing import Pacer
+from kido.viewer.pushing import Pacer
 
 
 class Clock:

@@ -14,8 +14,7 @@ from kido.cli.effectors import hierarchy, limb_ends
 from kido.ik import CompositeIK, InverseKinematics, PositionError
 from kido.models import path
 from kido.viewer import Viewer, ViewerError
-from kido.viewer.browser import PROGRAMS
-from kido.viewer.devtools import Page
+from kido.viewer.browser import PROGRAMS, Page
 from kido.viewer.rotations import matrix_from_wxyz, wxyz_from_matrix
 from programs import wait_until
 from viewer_models import arm, boxes
@@ -83,17 +82,17 @@ def test_what_is_out_of_reach_is_approached_and_said(reaching):
     assert "not reached: hand" in targets.status.content
 
 
-def test_level_region_and_activity_are_set_on_the_page(reaching):
+def test_priority_region_and_activity_are_set_on_the_page(reaching):
     viewer, targets = reaching
     target = targets.targets[0]
-    set_control(target.level, 2)
+    set_control(target.priority, 2)
     set_control(target.region, "position")
     viewer.spin()
     assert target.ik.priority == 2
     assert np.isinf(target.ik.error_method.bounds[:3]).all()
     targets.describe()
     assert "turn x free" in target.text.content
-    assert "level 2" in target._label.text
+    assert "priority 2" in target._label.text
     set_control(target.region, "as it was made")
     set_control(target.active, False)
     viewer.spin()
@@ -233,7 +232,7 @@ def test_fingers_are_no_limbs():
     assert [body.name for body in limb_ends(hand)] == ["hand"]
 
 
-def test_effectors_are_named_with_levels():
+def test_effectors_are_named_with_priorities():
     humanoid = kido.load(path("humanoid"))
     whole = hierarchy(humanoid, ["head:3", "left_hand"])
     assert [(ik.node.name, ik.priority) for ik in whole.modules] == [("head", 3), ("left_hand", 0)]

@@ -8,35 +8,13 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from kido.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Plane, Shape, Sphere
+from kido.shapes import Plane
 from kido.skeleton import FreeJoint, Joint, ShapeNode, Skeleton, WeldJoint
 
 Array = NDArray[np.float64]
 
 CLEARANCE = 1e-3
 """Height of a free model's lowest point above the ground [m]."""
-
-
-def reach(shape: Shape, direction: Array) -> float:
-    """Largest value of direction . x over the points x of a shape, in its own axes [m]."""
-    d = np.asarray(direction, dtype=float)
-    radial = math.hypot(d[0], d[1])
-    if isinstance(shape, Sphere):
-        return shape.radius * float(np.linalg.norm(d))
-    if isinstance(shape, Box):
-        return 0.5 * float(np.abs(d) @ np.array(shape.size))
-    if isinstance(shape, Capsule):
-        return 0.5 * shape.height * abs(d[2]) + shape.radius * float(np.linalg.norm(d))
-    if isinstance(shape, Cylinder):
-        return 0.5 * shape.height * abs(d[2]) + shape.radius * radial
-    if isinstance(shape, Cone):
-        return max(0.5 * shape.height * d[2], shape.radius * radial - 0.5 * shape.height * d[2])
-    if isinstance(shape, Ellipsoid):
-        return float(np.linalg.norm(d * np.array(shape.radii)))
-    if isinstance(shape, Mesh):
-        return float((shape.vertices @ d).max())
-    corners = np.where(d > 0, shape.aabb[1], shape.aabb[0])
-    return float(np.where(d != 0, corners * d, 0.0).sum())
 
 
 def extent(nodes: Sequence[ShapeNode], direction: Array) -> tuple[float, float]:
@@ -50,8 +28,8 @@ def extent(nodes: Sequence[ShapeNode], direction: Array) -> tuple[float, float]:
             continue
         X = node.world_transform
         local, middle = X[:3, :3].T @ direction, float(direction @ X[:3, 3])
-        high = max(high, middle + reach(node.shape, local))
-        low = min(low, middle - reach(node.shape, -local))
+        high = max(high, middle + node.shape.support(local))
+        low = min(low, middle - node.shape.support(-local))
     return low, high
 
 

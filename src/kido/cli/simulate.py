@@ -46,7 +46,7 @@ def run(options: Simulate) -> int:
     if recorder is not None:
         output.append(file_line("recorded", recorder.path, f"{recorder.num_frames} frames"))
     if sampler is not None and options.html is not None:
-        _write_page(world, sampler, options)
+        _write_page(world, sampler, options, options.html)
         output.append(file_line("page", options.html))
     if not options.quiet:
         print("\n".join(output))
@@ -66,7 +66,7 @@ def _check_outputs(options: Simulate) -> None:
     if options.html is not None:
         from pathlib import Path
 
-        from kido.viewer.export import check_writable as check_page
+        from kido.viewer.film import check_writable as check_page
 
         check_page(Path(options.html))
 
@@ -139,11 +139,11 @@ def _view(world: Any, options: Simulate, sampler: Any) -> Any:
     return result
 
 
-def _write_page(world: Any, sampler: Any, options: Simulate) -> None:
+def _write_page(world: Any, sampler: Any, options: Simulate, target: str) -> None:
     from kido.viewer import export_html
 
     counter = Counter("page", options.quiet)
     try:
-        export_html(world, sampler.trajectory, options.html, fps=PAGE_FPS, progress=counter)  # type: ignore[arg-type]
+        export_html(world, sampler.trajectory, target, fps=PAGE_FPS, progress=counter)
     finally:
         counter.close()

@@ -6,21 +6,25 @@ solution = GradientDescentSolver().solve(problem)
 
 from kido.optimization.certificate import Certificate, Multipliers, certify
 from kido.optimization.dense_qp import QuadraticOptimum, QuadraticProgram
-from kido.optimization.differences import central_differences
-from kido.optimization.evaluator import Evaluator
-from kido.optimization.function import Function, LeastSquares, ModularFunction, ModularLeastSquares, NullFunction
+from kido.optimization.function import (
+    Function,
+    LeastSquares,
+    ModularFunction,
+    ModularLeastSquares,
+    NullFunction,
+    central_differences,
+)
 from kido.optimization.gauss_newton import GaussNewtonSolver
 from kido.optimization.gradient_descent import GradientDescentSolver
 from kido.optimization.ipopt_solver import IpoptSolver
 from kido.optimization.nlopt_solver import NloptSolver
 from kido.optimization.normal_equations import DenseNormalEquations, NormalEquations
-from kido.optimization.problem import Problem
+from kido.optimization.problem import Evaluator, Problem
 from kido.optimization.qp_solver import QpSolver
-from kido.optimization.quadratic import QuadraticSolution, solve_quadratic
 from kido.optimization.scipy_solver import ScipySolver
 from kido.optimization.solution import Outcome, Reason, Solution
 from kido.optimization.solver import Solver
-from kido.optimization.sqp import SqpSolver
+from kido.optimization.sqp import QuadraticSolution, SqpSolver, solve_quadratic
 
 __all__ = [
     "Certificate",

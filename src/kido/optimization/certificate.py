@@ -19,9 +19,8 @@ from scipy import sparse
 from scipy.optimize import lsq_linear, nnls
 from scipy.sparse.linalg import lsmr
 
-from kido.optimization.differences import Array
-from kido.optimization.evaluator import Evaluator
-from kido.optimization.problem import Problem
+from kido.optimization.function import Array
+from kido.optimization.problem import Evaluator, Problem
 
 Flags = NDArray[np.bool_]
 

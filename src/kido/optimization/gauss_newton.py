@@ -9,10 +9,9 @@ from scipy.linalg import LinAlgError
 
 from kido.errors import ModelError
 from kido.optimization.certificate import largest
-from kido.optimization.differences import Array
-from kido.optimization.evaluator import Evaluator
-from kido.optimization.function import LeastSquares, NullFunction
+from kido.optimization.function import Array, LeastSquares, NullFunction
 from kido.optimization.normal_equations import NormalEquations
+from kido.optimization.problem import Evaluator
 from kido.optimization.solution import Outcome, Reason
 from kido.optimization.solver import Solver
 

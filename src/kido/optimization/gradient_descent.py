@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from kido.optimization.certificate import largest, multipliers
-from kido.optimization.differences import Array
-from kido.optimization.evaluator import Evaluator
+from kido.optimization.function import Array
+from kido.optimization.problem import Evaluator
 from kido.optimization.solution import Outcome, Reason
 from kido.optimization.solver import FALLEN, Solver
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
-from kido.optimization.differences import Array
+from kido.optimization.function import Array
 
 
 class NormalEquations(Protocol):

@@ -10,10 +10,9 @@ import numpy as np
 from scipy.optimize import Bounds, least_squares, minimize
 
 from kido.errors import ModelError, NameLookupError
-from kido.optimization.chart import ChartFunctions
-from kido.optimization.differences import Array
-from kido.optimization.evaluator import Evaluator
-from kido.optimization.function import LeastSquares
+from kido.optimization.function import Array, LeastSquares
+from kido.optimization.libraries import ChartFunctions
+from kido.optimization.problem import Evaluator
 from kido.optimization.solution import Outcome, Reason
 from kido.optimization.solver import Solver
 
@@ -85,6 +84,8 @@ class ScipySolver(Solver):
             },
             "L-BFGS-B": {"maxiter": self.max_iterations, "ftol": 1e-16, "gtol": 0.5 * self.optimality},
         }[method]
+        lower: Any = problem.lower
+        upper: Any = problem.upper
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about its own approximations; the certificate tells what came of them
             result = minimize(
@@ -92,7 +93,7 @@ class ScipySolver(Solver):
                 start,
                 jac=f.gradient,
                 method=method,
-                bounds=Bounds(problem.lower, problem.upper),  # type: ignore[arg-type]
+                bounds=Bounds(lower, upper),
                 constraints=constraints,
                 options=options,
             )
@@ -112,11 +113,15 @@ class ScipySolver(Solver):
             point[free] = y
             return point
 
+        def jacobian(y: Array) -> Any:
+            return f.jacobian(full(y))[:, free]
+
+        derivative: Any = jacobian
         low, high = problem.lower[free], problem.upper[free]
         result = least_squares(
             lambda y: evaluator.residuals(full(y)),
             start[free],
-            jac=lambda y: f.jacobian(full(y))[:, free],  # type: ignore[arg-type]
+            jac=derivative,
             bounds=(low, high),
             xtol=1e-15,
             ftol=1e-15,

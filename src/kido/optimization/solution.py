@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from kido.optimization.certificate import Certificate, Multipliers
-from kido.optimization.differences import Array
+from kido.optimization.function import Array
 
 
 class Reason(Enum):

@@ -15,9 +15,8 @@ from numpy.typing import ArrayLike
 from kido.errors import ModelError
 from kido.math.transform import as_vector, number_or_nan
 from kido.optimization.certificate import Certificate, certify
-from kido.optimization.differences import Array
-from kido.optimization.evaluator import Evaluator
-from kido.optimization.problem import Problem
+from kido.optimization.function import Array
+from kido.optimization.problem import Evaluator, Problem
 from kido.optimization.solution import Outcome, Reason, Solution
 
 FALLEN = -1e20  # an objective below it falls without end

@@ -17,17 +17,25 @@ from kido import shapes as shape_module
 from kido.errors import KidoError
 from kido.recording.errors import RecordingError
 from kido.recording.joints import joint_from_dict, joint_to_dict, keep_bits
-from kido.recording.nodes import add_nodes, nodes_to_dicts
-from kido.shapes import Shape
-from kido.skeleton import BodyNode, Inertia, LoopJoint, ShapeNode, Skeleton, SkinState, SoftBodyNode
+from kido.shapes import Plane, Shape, SoftMesh
+from kido.skeleton import (
+    BodyNode,
+    EndEffector,
+    Inertia,
+    LoopJoint,
+    Marker,
+    ShapeNode,
+    Skeleton,
+    SkinState,
+    SoftBodyNode,
+    Support,
+)
 from kido.skeleton.nodes.surface import surface_from_dict, surface_to_dict
 
 SHAPE_TYPES: dict[str, type[Shape]] = {
-    name: getattr(shape_module, name)
+    name: kind
     for name in shape_module.__all__
-    if isinstance(getattr(shape_module, name), type)
-    and issubclass(getattr(shape_module, name), Shape)
-    and name != "Shape"
+    if isinstance(kind := getattr(shape_module, name), type) and issubclass(kind, Shape) and kind is not Shape
 }
 _SKELETON_FLAGS = ("mobile", "self_collision", "adjacent_body_collision", "kinematic", "can_sleep")
 _LARGEST_SOURCE = 8 * 1024 * 1024
@@ -140,13 +148,16 @@ def _add_soft(skeleton: Skeleton, data: dict[str, Any], parent: Any, inertia: In
     """A soft body with its skin, and the shapes that come before it."""
     soft = data["soft"]
     item = data["shapes"][soft["skin"]]
+    shape = shapes[item["shape"]]
+    if not isinstance(shape, SoftMesh):
+        raise RecordingError(f"body {data['name']!r}: its skin is a {type(shape).__name__}, expected a SoftMesh")
     body = skeleton.add_soft_body(
-        data["name"], shapes[item["shape"]], joint_from_dict(data["joint"]), parent, inertia,  # type: ignore[arg-type]
+        data["name"], shape, joint_from_dict(data["joint"]), parent, inertia,
         transform=item["transform"], total_mass=soft["masses"], kv=soft["kv"], ke=soft["ke"], kd=soft["kd"],
         automatic=soft["automatic"], **_options_of(item),
     )  # fmt: skip
     keep_bits(body.skin, "_relative", item["transform"])
-    body.skin._name = item["name"]
+    body.skin.name = item["name"]
     body.skin.state = SkinState(
         *(np.array(soft[key]) for key in ("displacements", "velocities", "forces", "frozen", "transfer"))
     )
@@ -169,8 +180,8 @@ def _add_body(skeleton: Skeleton, data: dict[str, Any], shapes: list[Shape]) -> 
     body.collidable = data["collidable"]
     body.continuous = data.get("continuous", False)
     for place, item in enumerate(data["shapes"]):
-        if soft is not None and place == soft["skin"]:
-            body._nodes.append(body._nodes.pop(0))  # the skin keeps its place among the shapes
+        if soft is not None and isinstance(body, SoftBodyNode) and place == soft["skin"]:
+            body.move_to_end(body.skin)  # the skin keeps its place among the shapes
             continue
         node = body.add_shape(shapes[item["shape"]], item["transform"], item["name"], **_options_of(item))
         keep_bits(node, "_relative", item["transform"])
@@ -206,21 +217,61 @@ def _node_to_dict(node: ShapeNode, shapes: list[Shape]) -> dict[str, Any]:
     }
 
 
-def _shape_to_dict(shape: Shape) -> dict[str, Any]:
+def _shape_to_dict(shape: Any) -> dict[str, Any]:
     kind = type(shape).__name__
     if SHAPE_TYPES.get(kind) is not type(shape):
         raise RecordingError(f"shape of class {kind}, expected one of {', '.join(SHAPE_TYPES)}")
-    return {"type": kind, **{f.name: _plain(getattr(shape, f.name)) for f in dataclasses.fields(shape)}}  # type: ignore[arg-type]
+    return {"type": kind, **{f.name: _plain(getattr(shape, f.name)) for f in dataclasses.fields(shape)}}
 
 
 def _shape_from_dict(data: dict[str, Any]) -> Shape:
     if data["type"] not in SHAPE_TYPES:
         raise RecordingError(f"unknown shape type {data['type']!r}")
     shape = SHAPE_TYPES[data["type"]](**{k: v for k, v in data.items() if k != "type"})
-    if data["type"] == "Plane" and np.allclose(shape.normal, data["normal"], rtol=0, atol=1e-12):  # type: ignore[attr-defined]
+    if isinstance(shape, Plane) and np.allclose(shape.normal, data["normal"], rtol=0, atol=1e-12):
         object.__setattr__(shape, "normal", tuple(float(n) for n in data["normal"]))
     return shape
 
 
 def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
+
+
+def nodes_to_dicts(body: BodyNode) -> list[dict[str, Any]]:
+    """The markers and end effectors of a body, with their supports."""
+    found: list[dict[str, Any]] = []
+    for node in body.nodes():
+        data: dict[str, Any] = {"type": type(node).__name__, "name": node.name}
+        if type(node) is Marker:
+            data["transform"] = node.relative_transform.tolist()
+            found.append({**data, "color": list(node.color), "constraint": node.constraint.value})
+        elif type(node) is EndEffector:
+            data["transform"] = node.relative_transform.tolist()
+            data["default_transform"] = node.default_relative_transform.tolist()
+            support = node.support
+            given = None if support is None else {"geometry": support.geometry.tolist(), "active": support.active}
+            found.append({**data, "support": given})
+    return found
+
+
+def add_nodes(body: BodyNode, items: list[dict[str, Any]]) -> None:
+    """Put described nodes on a body.
+
+    Raises:
+        RecordingError: a node of another class.
+    """
+    for item in items:
+        X = item["transform"]
+        if item["type"] == "Marker":
+            offset = [row[3] for row in X[:3]]
+            node = body.create_node(Marker, item["name"], offset, item["color"], item["constraint"])
+            node.relative_transform = X
+        elif item["type"] == "EndEffector":
+            node = body.create_node(EndEffector, item["name"], X)
+            node.default_relative_transform = item["default_transform"]
+            keep_bits(node, "_default_relative", item["default_transform"])
+            if item["support"] is not None:
+                node.create(Support, item["support"]["geometry"], item["support"]["active"])
+        else:
+            raise RecordingError(f"node {item['name']!r} is of class {item['type']!r}, expected Marker or EndEffector")
+        keep_bits(node, "_relative", X)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +12,9 @@ from kido.errors import KidoError
 from kido.recording.capture import engine_of, set_forces
 from kido.recording.description import skeleton_from_dict
 from kido.recording.errors import RecordingError
+from kido.recording.file import RecordingFile
 from kido.recording.world_description import dofs_of, world_from_dict
 from kido.simulation import World
-
-if TYPE_CHECKING:
-    from kido.recording.recording import RecordedFrame, Recording
 
 Array = NDArray[np.float64]
 
@@ -37,29 +35,28 @@ class Motion(NamedTuple):
     contacts: list[tuple[Array, Array]]
 
 
-def frames_at(times: Array, fps: float | None) -> NDArray[np.int64]:
-    """Numbers of the frames nearest after an even grid of `fps` per second, and the last; all for None."""
-    if fps is None or len(times) < 2:
-        return np.arange(len(times))
-    if not np.isfinite(fps) or fps <= 0:
-        raise RecordingError(f"fps is {fps!r}, expected a number above 0")
-    grid = np.arange(times[0], times[-1] + 1e-9, 1.0 / fps)
-    index = np.searchsorted(times, grid - 1e-9)
-    return np.unique(np.minimum(np.append(index, len(times) - 1), len(times) - 1))
+class RecordedFrame(NamedTuple):
+    """One frame on its way through `Recording.play`."""
+
+    index: int
+    time: float
+    step: int
+    positions: Array
+    velocities: Array
 
 
-def restore(recording: Recording, frame: int, hold_commands: bool) -> World:
+def restore(recording: RecordingFile, frame: int, hold_commands: bool) -> World:
     """See `Recording.resume`."""
-    reader = recording._reader
-    exact = reader.read("checkpoints", "frame")
+    tables = recording.tables
+    exact = tables.read("checkpoints", "frame")
     row = int(np.flatnonzero(exact <= frame)[-1]) if (exact <= frame).any() else -1
     if row < 0:
         raise RecordingError(f"{recording.path}: no complete state at or before frame {frame}")
     start = int(exact[row])
-    structure = int(reader.read("checkpoints", "structure")[row])
+    structure = int(tables.read("checkpoints", "structure")[row])
     world = recording.world(structure)
     try:
-        world.set_state(recording._blob("checkpoints", row))
+        world.set_state(recording.blob("checkpoints", row))
     except (KeyError, TypeError, ValueError, IndexError, KidoError) as error:
         raise RecordingError(f"{recording.path}: complete state of frame {start} is damaged: {error!r}") from error
     if frame == start:
@@ -70,7 +67,7 @@ def restore(recording: Recording, frame: int, hold_commands: bool) -> World:
     data = engine_of(world).data
     width = len(data.q)
     same = [
-        np.array_equal(now, reader.read("frames", name, frame, frame + 1)[0, :width])
+        np.array_equal(now, tables.read("frames", name, frame, frame + 1)[0, :width])
         for name, now in (("positions", data.q), ("velocities", data.u))
     ]
     if not all(same):
@@ -79,26 +76,26 @@ def restore(recording: Recording, frame: int, hold_commands: bool) -> World:
     return world
 
 
-def _redo(recording: Recording, world: World, start: int, frame: int, structure: int, hold: bool) -> None:
+def _redo(recording: RecordingFile, world: World, start: int, frame: int, structure: int, hold: bool) -> None:
     """Step from one frame to another with the recorded commands and external forces."""
-    reader = recording._reader
-    steps, structures = recording.steps[start : frame + 1], recording._structure_of[start + 1 : frame + 1]
+    tables = recording.tables
+    steps, structures = recording.steps[start : frame + 1], recording.structures[start + 1 : frame + 1]
     if (np.diff(steps) != 1).any():
         raise _not_exact(recording, frame, start, "not every step was recorded")
     if (structures != structure).any():
         raise _not_exact(recording, frame, start, "the world's structure changed in between")
-    commands = reader.read("frames", "commands", start + 1, frame + 1)
+    commands = tables.read("frames", "commands", start + 1, frame + 1)
     for k in range(start + 1, frame + 1):
-        stop = int(recording._external_ends[k])
-        begin = int(recording._external_ends[k - 1])
-        bodies = reader.read("external", "body", begin, stop)
-        laws = reader.read("external", "law", begin, stop)
+        stop = int(recording.external_ends[k])
+        begin = int(recording.external_ends[k - 1])
+        bodies = tables.read("external", "body", begin, stop)
+        laws = tables.read("external", "law", begin, stop)
         set_forces(world, commands[k - start - 1], bodies, laws)
         world.step(1, reset_command=not (hold and k == frame))
 
 
-def _not_exact(recording: Recording, frame: int, start: int, reason: str) -> RecordingError:
-    exact = sorted(set(recording._reader.read("checkpoints", "frame").tolist()))
+def _not_exact(recording: RecordingFile, frame: int, start: int, reason: str) -> RecordingError:
+    exact = sorted(set(recording.tables.read("checkpoints", "frame").tolist()))
     after = [k for k in exact if k > frame][:1]
     nearest = " and ".join(str(k) for k in [start, *after])
     return RecordingError(
@@ -107,16 +104,14 @@ def _not_exact(recording: Recording, frame: int, start: int, reason: str) -> Rec
     )
 
 
-def replay(recording: Recording, world: World | None, fps: float | None) -> Iterator[RecordedFrame]:
+def replay(recording: RecordingFile, world: World | None, fps: float | None) -> Iterator[RecordedFrame]:
     """See `Recording.play`."""
-    from kido.recording.recording import RecordedFrame
-
     positions, velocities = recording.positions, recording.velocities
     displacements = recording.displacements
     own, structure = world is None, -1
     for k in recording.frames_at(fps):
-        if own and recording._structure_of[k] != structure:
-            structure = int(recording._structure_of[k])
+        if own and recording.structures[k] != structure:
+            structure = int(recording.structures[k])
             world = recording.world(structure)
         assert world is not None
         total = sum(s.num_dofs for s in world.skeletons)
@@ -145,22 +140,22 @@ def put_displacements(world: World, values: Array) -> None:
             body.displacements = own
 
 
-def display_description(recording: Recording) -> dict[str, Any]:
+def display_description(recording: RecordingFile) -> dict[str, Any]:
     """The world as described at the start, with all skeletons that joined it later."""
     merged = dict(recording.description(0))
     skeletons = {s["name"]: s for k in range(recording.num_structures) for s in recording.description(k)["skeletons"]}
     return {**merged, "skeletons": list(skeletons.values()), "collision_filters": []}
 
 
-def display_world(recording: Recording) -> World:
+def display_world(recording: RecordingFile) -> World:
     """See `Recording.display_world`."""
     return world_from_dict(display_description(recording))
 
 
-def motion(recording: Recording, fps: float | None) -> Motion:
+def motion(recording: RecordingFile, fps: float | None) -> Motion:
     """See `Recording.trajectory`."""
     keep = recording.frames_at(fps)
-    structures = recording._structure_of[keep]
+    structures = recording.structures[keep]
     described = display_description(recording)["skeletons"]
     positions = recording.positions[keep]
     blocks, names = [], []
@@ -179,7 +174,7 @@ def motion(recording: Recording, fps: float | None) -> Motion:
     return Motion(recording.times[keep], transforms, names, contacts)
 
 
-def _positions_of(recording: Recording, item: dict[str, Any], positions: Array, structures: Any) -> Array:
+def _positions_of(recording: RecordingFile, item: dict[str, Any], positions: Array, structures: Any) -> Array:
     """Positions (T, dofs) of a skeleton; before it came and after it went, those of the nearest frame."""
     dofs = len(dofs_of(item))
     q = np.full((len(positions), dofs), np.nan)

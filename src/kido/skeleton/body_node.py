@@ -221,6 +221,13 @@ class BodyNode(BodyEditing, BodyLoads, JacobianNode, Carrier, FixedAttributes):
         """Its nodes of a class (and classes derived from it), in the order they were added; shapes are nodes."""
         return [node for node in self._nodes if isinstance(node, node_type)]
 
+    def move_to_end(self, node: Node) -> None:
+        """Make a node the last of the body's nodes."""
+        self._nodes.remove(node)
+        self._nodes.append(node)
+        if isinstance(node, ShapeNode):
+            self.skeleton._structure_changed()
+
     def _add_node(self, node: N) -> N:
         self._nodes.append(node)
         if isinstance(node, ShapeNode):

@@ -3,13 +3,10 @@
 viser (extra ``viewer``) is imported when something is shown, not with this package.
 """
 
-from kido.viewer.browser import screenshot_html
-from kido.viewer.camera import CameraPose
-from kido.viewer.devtools import screenshot_page
+from kido.viewer.browser import screenshot_html, screenshot_page
+from kido.viewer.camera import BodyCamera, CameraPose
 from kido.viewer.drawables import Drawable
-from kido.viewer.export import export_html
-from kido.viewer.film_export import export_mp4
-from kido.viewer.follow import BodyCamera
+from kido.viewer.export import export_html, export_mp4
 from kido.viewer.player import Player
 from kido.viewer.server import ViewerError
 from kido.viewer.targets import Target, Targets

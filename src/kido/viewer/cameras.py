@@ -11,19 +11,16 @@ from typing import Any
 import numpy as np
 
 from kido.errors import StateError
-from kido.viewer.camera import FOV, CameraPose
+from kido.viewer.camera import FOV, BodyCamera, CameraPose, Follower, show_pose
 from kido.viewer.export import set_initial_camera
 from kido.viewer.film import Film, write_png
-from kido.viewer.follow import BodyCamera, Follower, show_pose
+from kido.viewer.page import Page
 from kido.viewer.renderer import Renderer
-from kido.viewer.scene import SceneView
 
 
-class Cameras:
+class Cameras(Page):
     """Cameras on bodies, the view of the pages, pictures and films of :class:`kido.viewer.Viewer`."""
 
-    server: Any
-    view: SceneView
     cameras: dict[str, BodyCamera]
     follower: Follower
     pusher: Any
@@ -31,7 +28,6 @@ class Cameras:
     check_body: Callable[[Any], None]
     check_world: Callable[[str], Any]
     update: Callable[[], None]
-    work_off: Callable[[], None]
     _renderer: Renderer
     _camera_panel: Any
 

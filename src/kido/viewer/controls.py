@@ -4,30 +4,26 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from kido.errors import NameLookupError, StateError
+from kido.ik import HierarchicalIK
 from kido.viewer.drawables import Drawable, Drawables
+from kido.viewer.page import Page
 from kido.viewer.server import ViewerError
 from kido.viewer.targets import Targets
 
-if TYPE_CHECKING:
-    from kido.ik import HierarchicalIK
-    from kido.viewer.viewer import Viewer
 
-
-class Controls:
+class Controls(Page):
     """The ``add_...`` methods of :class:`kido.viewer.Viewer` but for cameras."""
 
-    server: Any
     drawables: Drawables
-    post: Callable[[Callable[[], Any]], None]
     check_world: Callable[[str], Any]
     _frame_callbacks: list[Callable[[Any], Any]]
 
-    def add_frame_callback(self, f: Callable[[Viewer], Any]) -> Callable[[], None]:
+    def add_frame_callback(self, f: Callable[[Any], Any]) -> Callable[[], None]:
         """Call ``f(viewer)`` before every frame is shown. Returns a function that ends it."""
         self._frame_callbacks.append(f)
 
@@ -139,4 +135,4 @@ class Controls:
             ViewerError: the viewer does not show its skeleton, or has targets for it already.
             StateError: `ik` is no hierarchy.
         """
-        return Targets(typing.cast("Viewer", self), ik)
+        return Targets(typing.cast(Any, self), ik)

@@ -1,4 +1,4 @@
-"""Pictures into files: PNG, and MP4 through ffmpeg."""
+"""Files written whole or not at all; pictures into files: PNG, and MP4 through ffmpeg."""
 
 from __future__ import annotations
 
@@ -42,13 +42,45 @@ def write_png(path: str | os.PathLike, image: np.ndarray) -> Path:
 
     import imageio.v3 as iio
 
-    from kido.viewer.export import write_whole
-
     buffer = io.BytesIO()
     iio.imwrite(buffer, image, extension=".png")
     target = Path(path)
     write_whole(target, buffer.getvalue())
     return target
+
+
+def check_writable(target: Path) -> None:
+    """Raise a `ViewerError` if a file cannot be written."""
+    if target.is_dir():
+        raise ViewerError(f"Cannot write {str(target)!r}: it is a directory.")
+    if not target.parent.is_dir():
+        raise ViewerError(f"Cannot write {str(target)!r}: there is no directory {str(target.parent)!r}.")
+    if not os.access(target if target.exists() else target.parent, os.W_OK):
+        raise ViewerError(f"Cannot write {str(target)!r}: no permission.")
+
+
+def write_whole(target: Path, data: bytes) -> None:
+    """Write a file beside its place and move it there, so that it is never seen half written."""
+    check_writable(target)
+    try:
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}-")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+            _put(name, target)
+        except BaseException:
+            os.unlink(name)
+            raise
+    except OSError as error:
+        raise ViewerError(f"Cannot write {str(target)!r}: {error.strerror or error}.") from error
+
+
+def _put(part: str, target: Path) -> None:
+    """Move a temporary file to its place, with the rights of a new file."""
+    mask = os.umask(0)
+    os.umask(mask)
+    os.chmod(part, 0o666 & ~mask)
+    os.replace(part, target)
 
 
 class Film:
@@ -61,8 +93,6 @@ class Film:
     """
 
     def __init__(self, path: str | os.PathLike, size: tuple[int, int], fps: float) -> None:
-        from kido.viewer.export import check_writable
-
         self.path = Path(path)
         if self.path.suffix.lower() != ".mp4":
             raise ViewerError(f"A film is written as .mp4; {str(path)!r} does not end so.")
@@ -79,17 +109,8 @@ class Film:
         os.close(handle)
         command = [program, "-y", "-loglevel", "error", "-f", "rawvideo", "-pix_fmt", "rgb24"]
         command += ["-s", f"{width}x{height}", "-r", f"{fps:g}", "-i", "-", "-an"]
-        command += [
-            "-c:v",
-            "libx264",
-            "-pix_fmt",
-            "yuv420p",
-            "-crf",
-            "18",
-            "-movflags",
-            "+faststart",
-            self._part,
-        ]
+        command += ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", "18", "-movflags", "+faststart"]
+        command.append(self._part)
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -123,10 +144,7 @@ class Film:
         message = self._message()
         self._log.close()
         if keep and code == 0 and self.frames:
-            mask = os.umask(0)
-            os.umask(mask)
-            os.chmod(self._part, 0o666 & ~mask)
-            os.replace(self._part, self.path)
+            _put(self._part, self.path)
             return
         os.unlink(self._part)
         if keep:

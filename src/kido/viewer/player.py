@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-import queue
 import time
 import webbrowser
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,15 +13,16 @@ from kido.errors import StateError
 from kido.viewer.camera import CameraPose
 from kido.viewer.export import check_fit, key_frames, set_initial_camera
 from kido.viewer.model import Model
+from kido.viewer.page import Page
 from kido.viewer.panels import ShowPanel
 from kido.viewer.scene import SceneView
-from kido.viewer.server import ViewerError, start_server, stop_server
+from kido.viewer.server import ViewerError
 from kido.viewer.trajectory import Trajectory
 
 SPEEDS = ("1/10", "1/4", "1/2", "1", "2", "4")
 
 
-class Player:
+class Player(Page):
     """Shows a motion in the browser, at ``player.url`` on this machine only; the model is not changed.
 
     Example:
@@ -63,16 +62,14 @@ class Player:
     ) -> None:
         check_fit(model, trajectory)
         _check_speed(speed)
-        self.model, self.trajectory = model, trajectory
+        self.trajectory = trajectory
         self.is_world = bool(trajectory.contacts)
-        self.speed, self.loop, self.fps = float(speed), bool(loop), float(fps)
+        self.speed, self.loop = float(speed), bool(loop)
         self.paused = False
         self.time = 0.0
-        self._posted: queue.SimpleQueue[Callable[[], Any]] = queue.SimpleQueue()
         self._frame: int | None = None
         self._last: float | None = None
-        self._closed = False
-        self.server = start_server(port, title=f"KIDO · {getattr(model, 'name', None) or 'motion'}")
+        super().__init__(model, "motion", port, fps)
         try:
             first = trajectory.positions[0], trajectory.wxyz[0]
             self.view = SceneView(self.server, model, show=show, poses=first)
@@ -111,20 +108,6 @@ class Player:
         with gui.add_folder("Show"):
             self._show_panel = ShowPanel(self)
 
-    @property
-    def url(self) -> str:
-        """Address of the page."""
-        return f"http://{self.server.get_host()}:{self.server.get_port()}"
-
-    @property
-    def closed(self) -> bool:
-        """Whether :meth:`close` was called."""
-        return self._closed
-
-    def post(self, action: Callable[[], Any]) -> None:
-        """From any thread: have ``action()`` called at the next frame."""
-        self._posted.put(action)
-
     def toggle_pause(self) -> None:
         """Pause or go on; at the end of a motion that is not looped, begin anew."""
         self.paused = not self.paused
@@ -146,15 +129,13 @@ class Player:
         frame = int(np.searchsorted(motion.times, motion.times[0] + self.time + 1e-9, side="right")) - 1
         if frame != self._frame:
             self._frame = frame
-            contacts = motion.contacts[frame] if motion.contacts else None
-            self.view.update(motion.positions[frame], motion.wxyz[frame], contacts, motion.skin(frame))
+            self.view.update(*motion.frame(frame))
 
     def spin(self) -> None:
         """One frame: do what people asked for, and go on by the time that has passed."""
         if self._closed:
             raise ViewerError("The player is closed.")
-        while not self._posted.empty():
-            self._posted.get_nowait()()
+        self.work_off()
         now = time.perf_counter()
         passed = 0.0 if self._last is None else min(now - self._last, 0.25)
         self._last = now
@@ -179,18 +160,6 @@ class Player:
         except KeyboardInterrupt:
             return False
         return True
-
-    def close(self) -> None:
-        """Stop the page and free its port; a second call does nothing."""
-        if not self._closed:
-            self._closed = True
-            stop_server(self.server)
-
-    def __enter__(self) -> Player:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
 
 
 def _check_speed(speed: float) -> None:

@@ -12,8 +12,7 @@ from kido.viewer.batches import BatchSet, Instance
 from kido.viewer.camera import CameraPose, fit
 from kido.viewer.forces import ArrowSet, arrow_vectors
 from kido.viewer.geometry import shape_parts
-from kido.viewer.ground import add_ground
-from kido.viewer.lights import add_lights
+from kido.viewer.ground import add_ground, add_lights
 from kido.viewer.model import (
     Model,
     bodies_of,

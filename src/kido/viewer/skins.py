@@ -41,7 +41,7 @@ class SkinSet:
                 handle = scene.add_mesh_simple(
                     f"/skins/{len(self._skins)}",
                     rest.astype(np.float32),
-                    np.asarray(body.skin.shape.faces),  # type: ignore[attr-defined]
+                    np.asarray(body.skin.mesh.faces),
                     color=rgb,
                     flat_shading=True,
                     side="double",

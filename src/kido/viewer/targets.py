@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +12,9 @@ from numpy.typing import NDArray
 from kido.errors import StateError
 from kido.ik import HierarchicalIK, IkResult, InverseKinematics, TaskSpaceRegion
 from kido.viewer import palette
+from kido.viewer.page import LivePage
 from kido.viewer.rotations import matrix_from_wxyz, wxyz_from_matrix
 from kido.viewer.server import ViewerError
-
-if TYPE_CHECKING:
-    from kido.viewer.viewer import Viewer
 
 Array = NDArray[np.float64]
 
@@ -35,14 +33,14 @@ _TEXT_PERIOD = 0.2  # between two updates of the texts [s]
 
 
 class Target:
-    """One task on the page: a gizmo at its target, and controls of its level and region.
+    """One task on the page: a gizmo at its target, and controls of its priority and region.
 
     Attributes:
         ik: the task.
         gizmo: viser's handle of what is dragged.
     """
 
-    def __init__(self, viewer: Viewer, ik: InverseKinematics, size: float, changed: Callable[[], None]) -> None:
+    def __init__(self, viewer: LivePage, ik: InverseKinematics, size: float, changed: Callable[[], None]) -> None:
         self.ik = ik
         self._viewer, self._changed = viewer, changed
         self._dragged = False
@@ -55,7 +53,7 @@ class Target:
         self._shown: Array | None = None
         with gui.add_folder(label, expand_by_default=False):
             self.active = gui.add_checkbox("Active", initial_value=ik.active)
-            self.level = gui.add_number("Level", initial_value=ik.priority, min=0, max=99, step=1)
+            self.priority = gui.add_number("Priority", initial_value=ik.priority, min=0, max=99, step=1)
             self.region: Any = None
             if type(ik.error_method) is TaskSpaceRegion:
                 self._own = ik.error_method.angular_bounds, ik.error_method.linear_bounds
@@ -63,7 +61,7 @@ class Target:
                 self.region.on_update(lambda _: self._post(self._set_region))
             self.text = gui.add_markdown("")
         self.active.on_update(lambda _: self._post(lambda: setattr(ik, "active", bool(self.active.value))))
-        self.level.on_update(lambda _: self._post(lambda: setattr(ik, "priority", int(self.level.value))))
+        self.priority.on_update(lambda _: self._post(lambda: setattr(ik, "priority", int(self.priority.value))))
         self.show()
 
     def _post(self, action: Callable[[], None]) -> None:
@@ -108,7 +106,7 @@ class Target:
         color = palette.INACTIVE if error is None else palette.REACHED if reached else palette.MISSED
         if tuple(self._dot.color) != color:
             self._dot.color = color
-        title = f"{ik.node.name} · level {ik.priority}"
+        title = f"{ik.node.name} · priority {ik.priority}"
         far = error is not None and bool(np.abs(error).max() >= VISIBLE)
         self._label.text = f"{title} · {off(error)}" if far and error is not None else title
         state = "takes no part" if error is None else "reached" if reached else f"off by {off(error)}"
@@ -118,7 +116,7 @@ class Target:
 class Targets:
     """Draggable targets for all tasks of a hierarchy: whenever one moves, the skeleton follows in the next frame.
 
-    Each target shows its task's level and whether it is reached; a panel sets level, region and activity, and lists
+    Each target shows its task's priority and whether it is reached; a panel sets priority, region and activity, and lists
     coordinates at their limits. What a frame does not reach, the next goes on with. Bodies can no longer be clicked or
     pulled then: they would take the mouse from targets inside of them.
 
@@ -131,7 +129,7 @@ class Targets:
         StateError: `ik` is no hierarchy.
     """
 
-    def __init__(self, viewer: Viewer, ik: HierarchicalIK) -> None:
+    def __init__(self, viewer: LivePage, ik: HierarchicalIK) -> None:
         if not isinstance(ik, HierarchicalIK):
             raise StateError(f"targets: expected a CompositeIK or WholeBodyIK, got {ik!r}")
         if not any(body.skeleton is ik.skeleton for body in viewer.view.bodies):
@@ -158,12 +156,12 @@ class Targets:
             self.status = gui.add_markdown("")
             size = 0.2 * viewer.view.body_size
             for module in ik.modules:
-                viewer.targets.append(Target(viewer, module, size, self._forget))
+                viewer.targets.append(Target(viewer, module, size, self._invalidate))
         self.targets = [target for target in viewer.targets if target.ik.skeleton is ik.skeleton]
         viewer.add_frame_callback(lambda _: self.update())
         viewer.release_shapes()
 
-    def _forget(self) -> None:
+    def _invalidate(self) -> None:
         self._known = ()
 
     def release(self) -> None:

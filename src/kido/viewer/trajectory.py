@@ -188,9 +188,11 @@ class Trajectory:
         skins = [self.skins[k] for k in keep] if len(self.skins) else ()
         return Trajectory(self.times[keep], self.positions[keep], self.wxyz[keep], self.names, contacts, skins)
 
-    def skin(self, frame: int) -> np.ndarray | None:
-        """Displacements (n, 3) of the points of all soft bodies in a frame; None if they are not known."""
-        return self.skins[frame] if len(self.skins) else None
+    def frame(self, k: int) -> tuple[np.ndarray, np.ndarray, Contacts | None, np.ndarray | None]:
+        """Positions and quaternions of a frame, its contacts, and the displacements (n, 3) of all points of soft
+        bodies; None for what is not known."""
+        contacts, skin = self.contacts[k] if self.contacts else None, self.skins[k] if len(self.skins) else None
+        return self.positions[k], self.wxyz[k], contacts, skin
 
 
 def skins_of(model: Model) -> list[np.ndarray]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import queue
 import threading
 import time
 import webbrowser
@@ -15,20 +14,18 @@ import numpy as np
 
 from kido.errors import NameLookupError, StateError
 from kido.viewer import palette
+from kido.viewer.camera import BodyCamera, Follower
 from kido.viewer.cameras import Cameras
 from kido.viewer.controls import Controls
 from kido.viewer.drawables import Drawables
 from kido.viewer.export import set_initial_camera
-from kido.viewer.follow import BodyCamera, Follower
 from kido.viewer.forces import ArrowSet, arrow_vectors
-from kido.viewer.joints_panel import JointsPanel
 from kido.viewer.model import Model, body_labels, gravity_of, is_mobile, is_world, skeletons_of
-from kido.viewer.pacing import Pacer
-from kido.viewer.panels import CameraPanel, PullTool, PushPanel, ShowPanel, SimulationPanel
-from kido.viewer.pushing import Push, Pusher
+from kido.viewer.panels import CameraPanel, JointsPanel, PullTool, PushPanel, ShowPanel, SimulationPanel
+from kido.viewer.pushing import Pacer, Push, Pusher
 from kido.viewer.renderer import Renderer
 from kido.viewer.scene import SceneView
-from kido.viewer.server import ViewerError, start_server, stop_server
+from kido.viewer.server import ViewerError
 from kido.viewer.targets import Target
 
 MAX_SLIDERS = 150
@@ -73,11 +70,9 @@ class Viewer(Controls, Cameras):
         show: tuple[str, ...] = ("model", "ground", "contacts"),
     ) -> None:
         skeletons = skeletons_of(model)
-        self.model = model
         self.is_world = is_world(model)
-        self.fps = float(fps)
-        self.server = start_server(port, title=f"KIDO · {getattr(model, 'name', None) or 'model'}")
-        self._closed = False
+        self._thread: threading.Thread | None = None
+        super().__init__(model, "model", port, fps)
         try:
             self._setup(skeletons, paused, show)
         except BaseException:
@@ -90,10 +85,7 @@ class Viewer(Controls, Cameras):
         self.labels = body_labels(self.model)
         self.view = SceneView(self.server, self.model, show=show)
         self._renderer = Renderer(self.server)
-        self._posted: queue.SimpleQueue[Callable[[], Any]] = queue.SimpleQueue()
         self._frame_callbacks: list[Callable[[Viewer], Any]] = []
-        self._thread: threading.Thread | None = None
-        self._interrupted = False
         self._next_status = 0.0
         self.paused = bool(paused) and self.is_world
         self.drawables = Drawables(self.server.scene, self.view.bodies)
@@ -142,45 +134,17 @@ class Viewer(Controls, Cameras):
             count = sum(s.num_dofs for s in moving)
             gui.add_markdown(f"No joint sliders: {count} degrees of freedom are more than {MAX_SLIDERS}.")
 
-    # The page --------------------------------------------------------------------------------------------
-
-    @property
-    def port(self) -> int:
-        """Port of the page."""
-        return int(self.server.get_port())
-
-    @property
-    def url(self) -> str:
-        """Address of the page."""
-        return f"http://{self.server.get_host()}:{self.port}"
-
-    @property
-    def closed(self) -> bool:
-        """Whether :meth:`close` was called."""
-        return self._closed
-
     @property
     def num_clients(self) -> int:
         """Pages that are open."""
         return len(self._renderer.people())
 
-    def close(self) -> None:
-        """Stop the page and free its port; a second call does nothing."""
-        if self._closed:
-            return
-        self._closed = True
-        thread = getattr(self, "_thread", None)
-        if thread is not None and thread is not threading.current_thread():
-            thread.join(timeout=5.0)
+    def end(self) -> None:
+        """End the thread and the headless browser."""
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join(timeout=5.0)
         if hasattr(self, "_renderer"):
             self._renderer.close()
-        stop_server(self.server)
-
-    def __enter__(self) -> Viewer:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
 
     # Running ---------------------------------------------------------------------------------------------
 
@@ -271,19 +235,6 @@ class Viewer(Controls, Cameras):
             if push.target is not None:
                 vectors[k] = push.target - points[k]
         self._push_arrows.update(points, vectors)
-
-    def post(self, action: Callable[[], Any]) -> None:
-        """From any thread: have ``action()`` called by the model's thread at its next frame."""
-        self._posted.put(action)
-
-    def work_off(self) -> None:
-        """Do what other threads have posted, now."""
-        while True:
-            try:
-                action = self._posted.get_nowait()
-            except queue.Empty:
-                return
-            action()
 
     def check_open(self) -> None:
         """Raise a `ViewerError` if the viewer is closed."""

@@ -8,13 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from kido.io.meshes import load_mesh
+from kido.io.primitives import primitive_types, read_primitive
 from kido.io.resources import ResourceFinder
 from kido.io.skel.fields import located, note_unknown, pose, unit_vector
 from kido.io.xml import Node
-from kido.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, MultiSphereHull, Plane, Shape, Sphere
+from kido.shapes import MultiSphereHull, Plane, Shape, Sphere
 
 __all__ = ["Part", "read_part"]
 
+TYPES = primitive_types("skel")
 KNOWN_CHILDREN = ("transformation", "geometry", "color", "collidable")
 
 
@@ -90,37 +92,18 @@ def _positive(node: Node, tag: str) -> float:
     return value
 
 
-def _size(node: Node) -> np.ndarray:
-    size = node.child_vector("size", 3)
+def _lengths(node: Node, tag: str) -> np.ndarray:
+    size = node.child_vector(tag, 3)
     if (size <= 0.0).any():
-        raise node.require("size").error(
-            f"<size> of <{node.tag}> is {' '.join(f'{value:g}' for value in size)}; expected lengths greater than 0"
+        raise node.require(tag).error(
+            f"<{tag}> of <{node.tag}> is {' '.join(f'{value:g}' for value in size)}; expected lengths greater than 0"
         )
     return size
 
 
-def _read_sphere(node: Node, finder: ResourceFinder, owner: str, warnings: list[str]) -> _Geometry:
-    return _Geometry(Sphere(_positive(node, "radius")))
-
-
-def _read_box(node: Node, finder: ResourceFinder, owner: str, warnings: list[str]) -> _Geometry:
-    return _Geometry(Box(tuple(_size(node))))
-
-
-def _read_ellipsoid(node: Node, finder: ResourceFinder, owner: str, warnings: list[str]) -> _Geometry:
-    return _Geometry(Ellipsoid(tuple(0.5 * _size(node))))
-
-
-def _read_cylinder(node: Node, finder: ResourceFinder, owner: str, warnings: list[str]) -> _Geometry:
-    return _Geometry(Cylinder(_positive(node, "radius"), _positive(node, "height")))
-
-
-def _read_capsule(node: Node, finder: ResourceFinder, owner: str, warnings: list[str]) -> _Geometry:
-    return _Geometry(Capsule(_positive(node, "radius"), _positive(node, "height")))
-
-
-def _read_cone(node: Node, finder: ResourceFinder, owner: str, warnings: list[str]) -> _Geometry:
-    return _Geometry(Cone(_positive(node, "radius"), _positive(node, "height")))
+def _read_primitive(node: Node, finder: ResourceFinder, owner: str, warnings: list[str]) -> _Geometry:
+    kind = TYPES[node.tag]
+    return _Geometry(read_primitive(kind, "skel", lambda n: _positive(node, n), lambda n: _lengths(node, n)))
 
 
 def _read_plane(node: Node, finder: ResourceFinder, owner: str, warnings: list[str]) -> _Geometry:
@@ -158,12 +141,7 @@ def _read_multi_sphere(node: Node, finder: ResourceFinder, owner: str, warnings:
 
 
 _READERS: dict[str, Callable[[Node, ResourceFinder, str, list[str]], _Geometry]] = {
-    "box": _read_box,
-    "sphere": _read_sphere,
-    "ellipsoid": _read_ellipsoid,
-    "capsule": _read_capsule,
-    "cylinder": _read_cylinder,
-    "cone": _read_cone,
+    **dict.fromkeys(TYPES, _read_primitive),
     "plane": _read_plane,
     "mesh": _read_mesh,
     "multi_sphere": _read_multi_sphere,

@@ -8,6 +8,7 @@ whose corners are the points. The points share ``<total_mass>``. Source: DART's 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -16,14 +17,15 @@ from kido.io.resources import ResourceFinder
 from kido.io.skel.fields import located, note_unknown, pose
 from kido.io.xml import Node
 from kido.shapes import SoftMesh
+from kido.shapes.soft_mesh import SKIN_ELEMENTS
 
 __all__ = ["SoftPart", "read_soft"]
 
 CHILDREN = ("total_mass", "transformation", "geometry", "kv", "ke", "damp", "color")
 DEFAULT_MASS, DEFAULT_KV, DEFAULT_KE, DEFAULT_KD = 1.0, 1.0, 1.0, 0.01
 DEFAULT_POINTS = 3
-DEFAULT_SLICES, DEFAULT_STACKS, DEFAULT_RINGS = 8, 8, 2
-KINDS = ("box", "sphere", "ellipsoid", "cylinder", "mesh")
+DEFAULT_COUNTS = {"num_slices": 8, "num_stacks": 8, "num_rings": 2}
+KINDS = (*SKIN_ELEMENTS, "mesh")
 
 
 @dataclass(frozen=True)
@@ -75,8 +77,10 @@ def _count(node: Node, tag: str, default: int, owner: str, warnings: list[str]) 
 
 
 def _read_shape(node: Node, finder: ResourceFinder, owner: str, warnings: list[str]) -> SoftMesh:
-    def count(tag: str, default: int) -> int:
-        return _count(node, tag, default, owner, warnings)  # type: ignore[return-value]  # checked by the shape
+    def argument(tag: str, factor: float) -> Any:
+        if tag in DEFAULT_COUNTS:
+            return _count(node, tag, DEFAULT_COUNTS[tag], owner, warnings)
+        return node.child_vector(tag, 3) / factor if tag == "size" else node.child_number(tag) / factor
 
     if node.tag == "mesh":
         name = node.require("file_name")
@@ -97,15 +101,4 @@ def _read_shape(node: Node, finder: ResourceFinder, owner: str, warnings: list[s
             )
             points = np.maximum(points, DEFAULT_POINTS)
         return SoftMesh.box(node.child_vector("size", 3), points)
-    if node.tag == "cylinder":
-        return SoftMesh.cylinder(
-            node.child_number("radius"),
-            node.child_number("height"),
-            count("num_slices", DEFAULT_SLICES),
-            count("num_stacks", DEFAULT_STACKS),
-            count("num_rings", DEFAULT_RINGS),
-        )
-    slices, stacks = count("num_slices", DEFAULT_SLICES), count("num_stacks", DEFAULT_STACKS)
-    if node.tag == "sphere":
-        return SoftMesh.sphere(node.child_number("radius"), slices, stacks)
-    return SoftMesh.ellipsoid(0.5 * node.child_vector("size", 3), slices, stacks)
+    return getattr(SoftMesh, node.tag)(*(argument(tag, by) for tag, by in SKIN_ELEMENTS[node.tag].items()))

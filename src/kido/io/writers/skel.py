@@ -6,6 +6,8 @@ import math
 
 import numpy as np
 
+from kido.io.joint_types import names_of_kinds
+from kido.io.primitives import primitive_types, written
 from kido.io.surfaces import left_out
 from kido.io.writers.meshes import MeshStore
 from kido.io.writers.parts import Part, parts_of, rest_poses
@@ -16,26 +18,15 @@ from kido.io.writers.text import add, document, number, to_text, vector, xyz_ang
 from kido.io.writers.unsupported import UnsupportedFeatures
 from kido.io.xml import Element
 from kido.joints import ActuatorType, JointKind
-from kido.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, MultiSphereHull, Plane, Shape, Sphere
+from kido.shapes import Mesh, MultiSphereHull, Plane, Primitive, Shape
 from kido.simulation import World
 from kido.skeleton import Inertia, Marker, Skeleton, SoftBodyNode
 from kido.skeleton.nodes.surface import Surface
 
 __all__ = ["write"]
 
-TYPES = {
-    JointKind.WELD: "weld",
-    JointKind.REVOLUTE: "revolute",
-    JointKind.PRISMATIC: "prismatic",
-    JointKind.SCREW: "screw",
-    JointKind.UNIVERSAL: "universal",
-    JointKind.EULER: "euler",
-    JointKind.BALL: "ball",
-    JointKind.PLANAR: "planar",
-    JointKind.TRANSLATIONAL: "translational",
-    JointKind.FREE: "free",
-}
-SHAPES = (Box, Sphere, Cylinder, Capsule, Cone, Ellipsoid, Plane, Mesh, MultiSphereHull)
+TYPES = names_of_kinds("skel")
+SHAPES = (*primitive_types("skel").values(), Plane, Mesh, MultiSphereHull)
 WORLD = "world"
 DYNAMICS = {
     "damping": "damping",
@@ -171,16 +162,10 @@ def _add_shape(body: Element, placed: Placed, store: MeshStore, owner: str, unsu
 
 
 def _add_geometry(geometry: Element, shape: Shape, store: MeshStore, label: str) -> None:
-    if isinstance(shape, Box):
-        add(add(geometry, "box"), "size", vector(shape.size))
-    elif isinstance(shape, Sphere):
-        add(add(geometry, "sphere"), "radius", number(shape.radius))
-    elif isinstance(shape, Cylinder | Capsule | Cone):
-        element = add(geometry, type(shape).__name__.lower())
-        add(element, "radius", number(shape.radius))
-        add(element, "height", number(shape.height))
-    elif isinstance(shape, Ellipsoid):
-        add(add(geometry, "ellipsoid"), "size", vector(2.0 * np.array(shape.radii)))
+    if isinstance(shape, Primitive):
+        element = add(geometry, shape.formats["skel"].tag)
+        for name, text in written(shape, "skel").items():
+            add(element, name, text)
     elif isinstance(shape, MultiSphereHull):
         element = add(geometry, "multi_sphere")
         for center, radius in zip(shape.centers, shape.radii, strict=True):

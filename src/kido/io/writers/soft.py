@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from kido.io.writers.text import add, number, vector, xyz_angles
 from kido.io.xml import Element
+from kido.shapes.soft_mesh import SKIN_ELEMENTS
 from kido.skeleton import SoftBodyNode
 
 __all__ = ["add_soft_shape", "is_known"]
@@ -16,7 +15,7 @@ __all__ = ["add_soft_shape", "is_known"]
 def is_known(body: SoftBodyNode) -> bool:
     """Whether SKEL has the skin's shape and its masses, which are equal."""
     masses = body.point_masses
-    return body.skin.shape.built is not None and bool((masses == masses[0]).all())  # type: ignore[attr-defined]
+    return body.skin.mesh.built is not None and bool((masses == masses[0]).all())
 
 
 def add_soft_shape(element: Element, body: SoftBodyNode) -> None:
@@ -29,16 +28,14 @@ def add_soft_shape(element: Element, body: SoftBodyNode) -> None:
     geometry = add(soft, "geometry")
     kind, *sizes = skin.shape.built
     shape = add(geometry, kind)
-    if kind == "box":
-        add(shape, "size", vector(sizes[0]))
-        add(shape, "frags", " ".join(str(n) for n in sizes[1]))
-    elif kind == "ellipsoid":
-        add(shape, "size", vector(2.0 * np.array(sizes[0])))
-        add(shape, "num_slices", str(sizes[1]))
-        add(shape, "num_stacks", str(sizes[2]))
-    else:
-        names = ("radius", "height", "num_slices", "num_stacks", "num_rings")
-        for name, value in zip(names, sizes, strict=True):
-            add(shape, name, number(value) if isinstance(value, float) else str(value))
+    for (name, factor), value in zip(SKIN_ELEMENTS[kind].items(), sizes, strict=True):
+        add(shape, name, _text(value, factor))
     for name, value in (("kv", body.kv), ("ke", body.ke), ("damp", body.kd)):
         add(soft, name, number(value))
+
+
+def _text(value: Any, factor: float) -> str:
+    """Whole numbers as they are; lengths with all their digits."""
+    if isinstance(value, list):
+        return " ".join(_text(item, factor) for item in value)
+    return number(factor * value) if isinstance(value, float) else str(value)

@@ -101,6 +101,12 @@ class Skin(ShapeNode):
         options.setdefault("restitution", 0.0)
         super().__init__(body, name, shape, transform, **options)
 
+    @property
+    def mesh(self) -> SoftMesh:
+        """Its shape at rest."""
+        assert isinstance(self.shape, SoftMesh)
+        return self.shape
+
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())  # type: ignore[arg-type]
         state["_stale"] = None
