@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
-from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]  (lxml comes without types)
+import lxml.etree as etree
 
 from kido.errors import FileFormatError
 

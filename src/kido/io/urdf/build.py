@@ -13,7 +13,7 @@ from kido.io.surfaces import make_surface
 from kido.io.urdf.materials import color_of_visual
 from kido.io.urdf.shapes import ShapeReader
 from kido.io.urdf.spec import JointSpec, LinkSpec, RobotSpec
-from kido.io.urdf.tree import LinkTree, follows
+from kido.io.urdf.tree import LinkTree, leader_of
 from kido.skeleton import (
     BodyNode,
     FreeJoint,
@@ -76,7 +76,7 @@ def _root_joint(robot: RobotSpec, base: str, transform: np.ndarray) -> Joint:
 
 def _joint(spec: JointSpec, robot: RobotSpec) -> Joint:
     options: dict[str, Any] = {"transform_from_parent": spec.transform}
-    if spec.mimic is not None and follows(spec, robot):
+    if spec.mimic is not None and leader_of(spec, robot) is not None:
         options["mimic"] = Mimic(spec.mimic.joint, spec.mimic.multiplier, spec.mimic.offset)
     if spec.type == "fixed":
         return WeldJoint(spec.name, **options)

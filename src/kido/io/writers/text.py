@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]  (lxml comes without types)
+import lxml.etree as etree
 
 from kido.errors import KidoError
 from kido.io.xml import Element
