@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
-import numpy as np
 import lxml.etree as etree
+import numpy as np
 
 from kido.errors import FileFormatError
 

@@ -8,10 +8,9 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from kido.errors import KidoError, ModelError
-from kido.io.moments import possible_moment
+from kido.io.inertias import possible_moment
 from kido.io.surfaces import make_surface
-from kido.io.urdf.materials import color_of_visual
-from kido.io.urdf.shapes import ShapeReader
+from kido.io.urdf.shapes import ShapeReader, color_of_visual
 from kido.io.urdf.spec import JointSpec, LinkSpec, RobotSpec
 from kido.io.urdf.tree import LinkTree, leader_of
 from kido.skeleton import (

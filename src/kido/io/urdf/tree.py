@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kido.errors import FileFormatError, ModelError
-from kido.io.massless import listed, massless_text
+from kido.io.inertias import listed, massless_text
 from kido.io.urdf.spec import JointSpec, LinkSpec, RobotSpec
 
 __all__ = ["LinkTree", "leader_of", "order_links"]

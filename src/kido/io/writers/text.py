@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
 import lxml.etree as etree
+import numpy as np
 
 from kido.errors import KidoError
 from kido.io.xml import Element
