@@ -22,7 +22,7 @@ from kido.ik import (
     Task,
     WholeBodyIK,
 )
-from kido.ik.solution import IkStatus
+from kido.ik import IkStatus
 
 START = [0.1, 0.5, 0.0, -1.2, 0.0, 0.8, 0.0]
 

@@ -12,7 +12,6 @@ import math
 from kido.collision.container import (
     BOX,
     CAPSULE,
-    COLLISION,
     CONE,
     CYLINDER,
     ELLIPSOID,
@@ -21,10 +20,32 @@ from kido.collision.container import (
     SPHERE,
 )
 from kido.collision.pairs.frames import direction_to_shape, direction_to_world, to_shape
-from kido.jit import kernel, view
+from kido.jit import kernel
 
 MISS = 2.0  # a fraction of the way that stands for no hit
-TINY = 1e-300
+NO_WAY = 1e-300
+
+
+@kernel
+def crosses(low0, low1, low2, high0, high1, high2, o0, o1, o2, d0, d1, d2, most):
+    """Whether a ray meets a box before the fraction `most`."""
+    first, last = 0.0, most
+    for i in range(3):
+        o = o0 if i == 0 else (o1 if i == 1 else o2)
+        d = d0 if i == 0 else (d1 if i == 1 else d2)
+        near = (low0 if i == 0 else (low1 if i == 1 else low2)) - o
+        far = (high0 if i == 0 else (high1 if i == 1 else high2)) - o
+        if math.fabs(d) < NO_WAY:
+            if near > 0.0 or far < 0.0:
+                return False
+        else:
+            near, far = near / d, far / d
+            if near > far:
+                near, far = far, near
+            first, last = max(first, near), min(last, far)
+            if first > last:
+                return False
+    return True
 
 
 @kernel
@@ -50,7 +71,7 @@ def cut_slab(o, d, half, low, high, axis):
     Returns:
         low, high, and the axis that the ray enters by: `axis` if this slab sets `low`, else -1.
     """
-    if math.fabs(d) < TINY:
+    if math.fabs(d) < NO_WAY:
         if math.fabs(o) > half:
             return MISS, -MISS, -1
         return low, high, -1
@@ -91,7 +112,7 @@ def ray_cylinder(o0, o1, o2, d0, d1, d2, r, half):
     low, high, _axis = cut_slab(o2, d2, half, -1e300, 1e300, 2)
     a = d0 * d0 + d1 * d1
     side = False
-    if a > TINY:
+    if a > NO_WAY:
         b = o0 * d0 + o1 * d1
         e0, e1 = o0 - (b / a) * d0, o1 - (b / a) * d1
         q = r * r - (e0 * e0 + e1 * e1)
@@ -150,9 +171,9 @@ def ray_cone(o0, o1, o2, d0, d1, d2, r, half):
         w = -b - math.copysign(root, b)
         for which in range(2):
             t = MISS
-            if which == 0 and math.fabs(w) > TINY:
+            if which == 0 and math.fabs(w) > NO_WAY:
                 t = c / w
-            if which == 1 and math.fabs(a) > TINY:
+            if which == 1 and math.fabs(a) > NO_WAY:
                 t = w / a
             depth = s + t * ds
             if 0.0 <= t < best and 0.0 <= depth <= 2.0 * half:
@@ -183,7 +204,7 @@ def ray_hull(c, h, o0, o1, o2, d0, d1, d2):
         v = c.face_vertex[c.face_loop[f]]
         height = m0 * (o0 - c.hull_vertex[v, 0]) + m1 * (o1 - c.hull_vertex[v, 1]) + m2 * (o2 - c.hull_vertex[v, 2])
         rate = m0 * d0 + m1 * d1 + m2 * d2
-        if math.fabs(rate) < TINY:
+        if math.fabs(rate) < NO_WAY:
             if height > 0.0:
                 return MISS, 0.0, 0.0, 0.0
         elif rate < 0.0:
@@ -198,16 +219,15 @@ def ray_hull(c, h, o0, o1, o2, d0, d1, d2):
 
 
 @kernel
-def ray_convex(address, s, x, y, z, e0, e1, e2):
+def ray_convex(c, s, x, y, z, e0, e1, e2):
     """Where the ray from (x, y, z) along (e0, e1, e2), world axes, enters a plane or a convex shape s.
 
     Returns:
         fraction (MISS or more if it does not) and outward normal, world axes (3 numbers).
     """
-    c = view(COLLISION, address)
     kind = c.shape_type[s]
-    o0, o1, o2 = to_shape(address, s, x, y, z)
-    d0, d1, d2 = direction_to_shape(address, s, e0, e1, e2)
+    o0, o1, o2 = to_shape(c, s, x, y, z)
+    d0, d1, d2 = direction_to_shape(c, s, e0, e1, e2)
     a, b, e = c.shape_size[s, 0], c.shape_size[s, 1], c.shape_size[s, 2]
     t, n0, n1, n2 = MISS, 0.0, 0.0, 0.0
     if kind == PLANE:
@@ -231,5 +251,5 @@ def ray_convex(address, s, x, y, z, e0, e1, e2):
         t, n0, n1, n2 = ray_cone(o0, o1, o2, d0, d1, d2, a, b)
     elif kind == HULL:
         t, n0, n1, n2 = ray_hull(c, c.shape_hull[s], o0, o1, o2, d0, d1, d2)
-    n0, n1, n2 = direction_to_world(address, s, n0, n1, n2)
+    n0, n1, n2 = direction_to_world(c, s, n0, n1, n2)
     return t, n0, n1, n2

@@ -70,7 +70,7 @@ def constraints_of_joint(
         return [kind(parent, child, frame_a=X_a, frame_b=X_b, name=name)]
     universal = UniversalJointConstraint(parent, child, frame_a=X_a, frame_b=X_b, name=name)
     one, two = joint.axis1, joint.axis2
-    universal._set_axes(one, two, float(one @ two))
+    universal.set_axes(one, two, float(one @ two))
     if abs(one @ two) > _RIGHT:
         return [universal]
     # The first angle is that of axis 2 about axis 1; the second, seen from the child, that of axis 1 about -axis 2.
