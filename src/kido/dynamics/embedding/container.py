@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from kido.constraints.constraint import Constraint
-from kido.constraints.loop_schema import COUPLE, DRIVEN, SPRING
+from kido.constraints.loop_schema import COUPLE, DRIVEN, LOOPS, SPRING
 from kido.dynamics.embedding.aggregation import Tie, aggregate, parent_of_aggregate, path_of_tie, schedule
 from kido.dynamics.embedding.schema import EMBEDDING
 from kido.dynamics.system import ConstrainedSystem
-from kido.jit import Struct
 from kido.joints import ActuatorType, JointKind
 
 # How willingly a coordinate is made dependent.
@@ -66,7 +65,9 @@ def weights_of(system: ConstrainedSystem, independent: Collection[int]) -> np.nd
     return weight
 
 
-def embed(system: ConstrainedSystem, independent: Collection[int] = (), loose: Collection[Constraint] = ()) -> Struct:
+def embed(
+    system: ConstrainedSystem, independent: Collection[int] = (), loose: Collection[Constraint] = ()
+) -> EMBEDDING:
     """The aggregates of a system's rows.
 
     Args:
@@ -165,7 +166,7 @@ def embed(system: ConstrainedSystem, independent: Collection[int] = (), loose: C
     return e
 
 
-def _rows(lp: Struct, k: int) -> range:
+def _rows(lp: LOOPS, k: int) -> range:
     return range(int(lp.first_row[k]), int(lp.first_row[k + 1]))
 
 
