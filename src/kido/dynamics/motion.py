@@ -29,7 +29,7 @@ from kido.skeleton.state.actuation import takes_force
 __all__ = ["ClosedSystem"]
 
 Array = NDArray[np.float64]
-NEAR = 1e-6  # [m or rad] rows farther from what they are driven to are open; also a share of velocities
+START_TOLERANCE = 1e-6  # [m or rad] rows farther from what they are driven to are open; also a share of velocities
 
 
 class ClosedSystem(System):
@@ -168,8 +168,8 @@ class ClosedSystem(System):
         scale = max(float(np.abs(u).max(initial=0.0)), 1.0)
         names = self.rows.row_names
         for what, error, most, help_ in (
-            ("loops are open", phi, NEAR, "assemble()"),
-            ("velocities open loops", rate - wanted, NEAR * scale, "assemble_velocities()"),
+            ("loops are open", phi, START_TOLERANCE, "assemble()"),
+            ("velocities open loops", rate - wanted, START_TOLERANCE * scale, "assemble_velocities()"),
         ):
             wrong = np.flatnonzero(~(np.abs(error) <= most))
             if len(wrong):

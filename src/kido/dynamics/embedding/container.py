@@ -15,7 +15,7 @@ from kido.dynamics.system import ConstrainedSystem
 from kido.joints import ActuatorType, JointKind
 
 # How willingly a coordinate is made dependent.
-PASSIVE, DRIVEN_BY_FORCE, NAMED, PRESCRIBED = 1.0, 0.25, 1e-2, 0.0
+UNDRIVEN, DRIVEN_BY_FORCE, NAMED, PRESCRIBED = 1.0, 0.25, 1e-2, 0.0
 ROTATION = 3.0  # factor of those of ball and free joints: their coordinates are best dependent together
 
 
@@ -57,7 +57,7 @@ def touches_of(system: ConstrainedSystem, k: int, place: dict[int, int]) -> list
 def weights_of(system: ConstrainedSystem, independent: Collection[int]) -> np.ndarray:
     """How willingly each coordinate (dofs,) is made dependent."""
     tree = system.tree
-    weight = np.where(tree.actuator == ActuatorType.FORCE, DRIVEN_BY_FORCE, PASSIVE)
+    weight = np.where(tree.actuator == ActuatorType.FORCE, DRIVEN_BY_FORCE, UNDRIVEN)
     kind = tree.kind[tree.body_of_dof]
     weight[np.isin(kind, (JointKind.BALL, JointKind.FREE))] *= ROTATION
     weight[list(independent)] = NAMED

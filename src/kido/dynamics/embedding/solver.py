@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from kido.constraints.constraint import Constraint
-from kido.dynamics.embedding.callbacks import INDEFINITE, NOT_CLOSED, accelerate, project_dependent, respond
+from kido.dynamics.embedding.callbacks import INDEFINITE, LOOPS_NOT_CLOSED, accelerate, project_dependent, respond
 from kido.dynamics.embedding.container import embed, size_of_loop
 from kido.dynamics.embedding.integration import project_stage, project_step
 from kido.dynamics.embedding.schema import EMBEDDING
@@ -59,7 +59,7 @@ class EmbeddingSolver(DynamicsSolver):
 
     def _check(self, status: int) -> None:
         what = f"skeleton {self.system.skeleton.name!r}: constraint embedding"
-        if status == NOT_CLOSED:
+        if status == LOOPS_NOT_CLOSED:
             raise StateError(f"{what}: no positions near the given ones close the loops; assemble the skeleton first")
         if status == INDEFINITE:
             raise StateError(f"{what}: independent coordinates of a loop see no inertia")
