@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 RATE = 1e-6  # [m/s or rad/s] velocity error above which a row is not met
 # What the next step depends on.
-_KEPT = ("impulse", "enabled", "angle", "end_q", "end_u", "closure", "start", "start_rank", "left_open")
+_KEPT = ("impulse", "enabled", "angle", "end_q", "end_u", "start", "start_rank", "left_open")
+_CLOSURE = ("closure", "worst_closure", "misfit", "worst_misfit")  # numbers that are "closure" in a state
 
 
 @entry("i8(i8,i8,i8,i8)")
@@ -134,6 +135,7 @@ class LoopSystem:
         """What the next step depends on."""
         lp = self.container
         own = {key: getattr(lp, key).copy() for key in _KEPT}
+        own["closure"] = np.array([getattr(lp, key) for key in _CLOSURE])
         aggregates = self.aggregates.state() if self.aggregates.any else {}
         return {"user_impulse": self.users.container.impulse.copy(), **own, **aggregates}
 
@@ -145,6 +147,8 @@ class LoopSystem:
         for key in _KEPT:
             if key in state:  # older recordings have no angles
                 getattr(lp, key)[:] = state[key]
+        for key, value in zip(_CLOSURE, state["closure"], strict=True):
+            setattr(lp, key, float(value))
         if self.aggregates.any and self.aggregates.set_state(state):
             note_partitions(self.engine.world.address)
         for k, c in enumerate(self.joined):
