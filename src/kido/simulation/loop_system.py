@@ -40,7 +40,7 @@ Array = NDArray[np.float64]
 RATE = 1e-6  # [m/s or rad/s] velocity error above which a row is not met
 # What the next step depends on.
 _KEPT = ("impulse", "enabled", "angle", "end_q", "end_u", "start", "start_rank", "left_open")
-_CLOSURE = ("closure", "worst_closure", "misfit", "worst_misfit")  # one array in snapshots
+_CLOSURE = ("closure", "worst_closure", "misfit", "worst_misfit")  # numbers that are "closure" in a state
 
 
 @entry("i8(i8,i8,i8,i8)")
@@ -228,9 +228,9 @@ class LoopSystem(Feature):
             return None
         lp = self.container
         own = {key: getattr(lp, key).copy() for key in _KEPT}
+        own["closure"] = np.array([getattr(lp, key) for key in _CLOSURE])
         aggregates = self.aggregates.state() if self.aggregates.any else {}
-        closure = np.array([getattr(lp, key) for key in _CLOSURE])
-        return {"user_impulse": self.users.container.impulse.copy(), "closure": closure, **own, **aggregates}
+        return {"user_impulse": self.users.container.impulse.copy(), **own, **aggregates}
 
     def set_state(self, state: dict[str, Any] | None) -> None:
         if state is None or not self.any:
