@@ -15,27 +15,14 @@ _HOMES = {
         "FileFormatError", "KidoError", "MeshNotFoundError", "MissingExtraError", "ModelError",
         "NameLookupError", "ShapeError", "StateError",
     ),
-    "kido.shapes": (
-        "Arrow", "Box", "Capsule", "Cone", "Cylinder", "Ellipsoid", "Heightmap", "LineSegment", "Mesh",
-        "MultiSphereHull", "Plane", "PointCloud", "Pyramid", "Shape", "SoftMesh", "Sphere", "VoxelGrid",
-    ),
     "kido.skeleton.attributes": ("UnknownAttributeError",),
     "kido.skeleton": (
-        "ActivePassiveSplit", "ActuatorType", "Aspect", "Attachment", "BallJoint", "BodyNode", "Branch", "Carrier",
-        "Chain", "CompoundJoint",
-        "Configuration", "DegreeOfFreedom", "EndEffector", "ErpCfm", "EulerJoint", "Expansion", "FixedFrame",
-        "Frame", "FrameNode", "FreeJoint", "Group", "Hinge", "Inertia", "Joint", "Linkage", "LinkageCriteria",
-        "LoopJoint", "Marker", "MarkerConstraint", "Mimic", "Node", "PlanarJoint", "PrismaticJoint",
-        "RevoluteJoint", "SavedProperties", "SavedState", "ScrewJoint", "ShapeNode", "SimpleFrame", "Skeleton",
-        "Skin", "SkinState", "SoftBodyNode", "SpringDamper", "Subgraph", "Support", "Surface", "Target", "Terminal",
-        "TimeConstant", "TranslationalJoint",
-        "UniversalJoint", "UserJoint", "WORLD_FRAME", "WeldJoint", "WorldFrame",
-    ),
-    "kido.constraints": (
-        "AngleConstraint", "AxisForces", "BallJointConstraint", "BodyConstraint", "Constraint", "CouplerConstraint",
-        "CylindricalJointConstraint", "DifferentialConstraint", "DistanceConstraint", "GearConstraint",
-        "PlanarJointConstraint", "PointOnPlaneConstraint", "PrismaticJointConstraint", "RevoluteJointConstraint",
-        "ScrewJointConstraint", "TravelConstraint", "UniversalJointConstraint", "UserConstraint", "WeldJointConstraint",
+        "ActivePassiveSplit", "ActuatorType", "Aspect", "Attachment", "BodyNode", "Branch", "Carrier", "Chain",
+        "Configuration", "DegreeOfFreedom", "EndEffector", "ErpCfm", "Expansion", "FixedFrame", "Frame", "FrameNode",
+        "Group", "Hinge", "Inertia", "Joint", "Linkage", "LinkageCriteria", "LoopJoint", "Marker", "MarkerConstraint",
+        "Mimic", "Node", "SavedProperties", "SavedState", "ShapeNode", "SimpleFrame", "Skeleton", "Skin", "SkinState",
+        "SoftBodyNode", "SpringDamper", "Subgraph", "Support", "Surface", "Target", "Terminal", "TimeConstant",
+        "UserJoint", "WORLD_FRAME", "WorldFrame",
     ),
     "kido.dynamics": ("ConstrainedDynamics", "ConstrainedSystem", "DynamicsReport", "DynamicsSolver"),
     "kido.simulation": (
@@ -50,6 +37,9 @@ _HOMES = {
     "kido.recording": ("Recorder", "Recording"),
     "kido.io": ("load", "save"),
 }  # fmt: skip
+# Of these all names are public, and they alone declare them.
+_OPEN_HOMES = ("kido.shapes", "kido.skeleton.joints.types", "kido.constraints")
+_NOT_PUBLIC = {"Hull", "JOINT_TYPES", "PRIMITIVES", "Primitive", "convex_hull"}
 _PACKAGES = (
     "batch", "collision", "dynamics", "ik", "integrators", "io", "layouts", "models", "operators", "optimization",
     "recording", "simulation", "solvers", "viewer",
@@ -72,25 +62,7 @@ if TYPE_CHECKING:
     from kido.io import load, save
     from kido.operators import OperatorError, SpatialOperators
     from kido.recording import Recorder, Recording
-    from kido.shapes import (
-        Arrow,
-        Box,
-        Capsule,
-        Cone,
-        Cylinder,
-        Ellipsoid,
-        Heightmap,
-        LineSegment,
-        Mesh,
-        MultiSphereHull,
-        Plane,
-        PointCloud,
-        Pyramid,
-        Shape,
-        SoftMesh,
-        Sphere,
-        VoxelGrid,
-    )
+    from kido.shapes import *
     from kido.simulation import (
         ConstraintReport,
         ContactEvent,
@@ -105,18 +77,28 @@ if TYPE_CHECKING:
     )
     from kido.skeleton import *
 
-__all__ = ["__version__", *_HOME_OF]  # pyright: ignore[reportUnsupportedDunderAll] -- the table is long
+
+def _open_names(home: str) -> list[str]:
+    return [name for name in import_module(home).__all__ if name not in _NOT_PUBLIC]
+
+
+def _all_names() -> list[str]:
+    return ["__version__", *_HOME_OF, *(name for home in _OPEN_HOMES for name in _open_names(home))]
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOME_OF:
-        value = getattr(import_module(_HOME_OF[name]), name)
-        globals()[name] = value
-        return value
+    if name == "__all__":
+        return _all_names()
     if name in _PACKAGES:
         return import_module(f"kido.{name}")
-    raise AttributeError(f"module 'kido' has no attribute {name!r}")
+    home = _HOME_OF.get(name)
+    if home is None and not name.startswith("_"):
+        home = next((home for home in _OPEN_HOMES if name in _open_names(home)), None)
+    if home is None:
+        raise AttributeError(f"module 'kido' has no attribute {name!r}")
+    globals()[name] = value = getattr(import_module(home), name)
+    return value
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOME_OF, *_PACKAGES])
+    return sorted({*globals(), *_all_names(), *_PACKAGES})

@@ -16,7 +16,6 @@ from kido.cli.scene import (
     free_joints,
     move,
     place_above,
-    reach,
     shapes_of,
     side_by_side,
 )
@@ -60,13 +59,13 @@ def test_reach_is_the_support_function(shape):
     points = surface(shape)
     for direction in Rotation.random(20, rng=np.random.default_rng(3)).apply(UP):
         # The sampling of half a degree misses the truth by at most 1 - cos(0.25 deg) = 1e-5 of its size.
-        assert reach(shape, direction) == pytest.approx((points @ direction).max(), abs=2e-5)
+        assert shape.support(direction) == pytest.approx((points @ direction).max(), abs=2e-5)
 
 
 def test_reach_of_a_mesh():
     vertices = np.random.default_rng(0).normal(size=(30, 3))
     mesh = kido.Mesh(vertices, [[0, 1, 2]])
-    assert reach(mesh, np.array([0.6, 0, 0.8])) == (vertices @ [0.6, 0, 0.8]).max()
+    assert mesh.support(np.array([0.6, 0, 0.8])) == (vertices @ [0.6, 0, 0.8]).max()
 
 
 def floating(shape, tilt=(0.3, 0.5, 0.1)):

@@ -11,9 +11,6 @@ from kido.collision.container import (
     BOX,
     CAPSULE,
     COMPOUND,
-    CONE,
-    CYLINDER,
-    ELLIPSOID,
     FACE,
     HEIGHTMAP,
     HULL,
@@ -22,14 +19,10 @@ from kido.collision.container import (
     POINT,
     SPHERE,
     SPHERES,
+    TYPE_NAMES,
 )
 from kido.errors import ShapeError
 from kido.shapes import (
-    Box,
-    Capsule,
-    Cone,
-    Cylinder,
-    Ellipsoid,
     Heightmap,
     Hull,
     LineSegment,
@@ -37,12 +30,13 @@ from kido.shapes import (
     MultiSphereHull,
     Plane,
     PointCloud,
+    Primitive,
     Pyramid,
     Shape,
-    Sphere,
     VoxelGrid,
 )
 from kido.shapes.hull import convex_hull, polygons
+from kido.shapes.primitives import PRIMITIVES
 
 HUGE = 1e100
 
@@ -93,6 +87,12 @@ class SkinFace(NamedTuple):
     depth: float
 
 
+def primitive(known: Geometry) -> Primitive | None:
+    """The primitive of a geometry, in the detector's axes; None if it is none."""
+    kind = PRIMITIVES.get(TYPE_NAMES[known.kind])
+    return None if kind is None else kind.of_half_sizes(*known.size)
+
+
 def _frame_on(normal: np.ndarray) -> np.ndarray:
     """Axes (3,3) whose third one is a unit normal."""
     if np.array_equal(normal, [0.0, 0.0, 1.0]):
@@ -118,19 +118,8 @@ def geometry(shape: Shape | SkinPoint | SkinFace) -> Geometry:
         return Geometry(PLANE, (0.0, 0.0, 0.0), place, HUGE)
     reach = 0.5 * float(np.linalg.norm(np.ptp(shape.aabb, axis=0)))
     match shape:
-        case Sphere():
-            return Geometry(SPHERE, (shape.radius, 0.0, 0.0), place, reach)
-        case Box():
-            x, y, z = shape.size
-            return Geometry(BOX, (0.5 * x, 0.5 * y, 0.5 * z), place, reach)
-        case Capsule():
-            return Geometry(CAPSULE, (shape.radius, 0.5 * shape.height, 0.0), place, reach)
-        case Cylinder():
-            return Geometry(CYLINDER, (shape.radius, 0.5 * shape.height, 0.0), place, reach)
-        case Cone():
-            return Geometry(CONE, (shape.radius, 0.5 * shape.height, 0.0), place, reach)
-        case Ellipsoid():
-            return Geometry(ELLIPSOID, shape.radii, place, reach)
+        case Primitive():
+            return Geometry(TYPE_NAMES.index(shape.kind()), shape.half_sizes, place, reach)
         case Pyramid():
             return Geometry(HULL, (0.0, 0.0, 0.0), place, reach, shape.hull)
         case MultiSphereHull():

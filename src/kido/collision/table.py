@@ -7,44 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from kido.collision.container import (
-    BOX,
-    CAPSULE,
-    COMPOUND,
-    CONE,
-    CYLINDER,
-    ELLIPSOID,
-    FACE,
-    HEIGHTMAP,
-    HULL,
-    PLANE,
-    POINT,
-    SPHERE,
-    SPHERES,
-)
+from kido.collision.container import COMPOUND, FACE, HEIGHTMAP, PLANE, POINT, SPHERE, TYPE_NAMES
 from kido.collision.pairs import box, capsule, compound, convex, heightmap, plane, skin, sphere
 
+_MODULES = box, capsule, compound, heightmap, plane, sphere
+# A function for two types is called by their names: `plane_sphere`.
 SPECIAL = {
-    (PLANE, SPHERE): plane.plane_sphere,
-    (PLANE, CAPSULE): plane.plane_capsule,
-    (PLANE, BOX): plane.plane_box,
-    (PLANE, CYLINDER): plane.plane_cylinder,
-    (PLANE, CONE): plane.plane_cone,
-    (PLANE, ELLIPSOID): plane.plane_ellipsoid,
-    (PLANE, HULL): plane.plane_hull,
-    (PLANE, SPHERES): plane.plane_spheres,
-    (PLANE, COMPOUND): compound.plane_compound,
-    (PLANE, HEIGHTMAP): heightmap.plane_heightmap,
-    (SPHERE, SPHERE): sphere.sphere_sphere,
-    (SPHERE, CAPSULE): sphere.sphere_capsule,
-    (SPHERE, BOX): sphere.sphere_box,
-    (SPHERE, CYLINDER): sphere.sphere_cylinder,
-    (SPHERE, CONE): sphere.sphere_cone,
-    (SPHERE, ELLIPSOID): sphere.sphere_ellipsoid,
-    (CAPSULE, CAPSULE): capsule.capsule_capsule,
-    (BOX, BOX): box.box_box,
-    (COMPOUND, COMPOUND): compound.compound_compound,
-    (COMPOUND, HEIGHTMAP): heightmap.compound_heightmap,
+    (first, second): getattr(module, f"{a}_{b}")
+    for first, a in enumerate(TYPE_NAMES)
+    for second, b in enumerate(TYPE_NAMES)
+    for module in _MODULES
+    if hasattr(module, f"{a}_{b}")
 }
 
 

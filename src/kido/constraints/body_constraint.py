@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,8 +21,9 @@ from kido.constraints.loop_schema import (
     TURN,
 )
 from kido.errors import ModelError
+from kido.joints import JointKind
 from kido.math.transform import as_transform, as_unit_vector, inverse_transform, number_or_nan
-from kido.skeleton import BodyNode
+from kido.skeleton import BodyNode, Joint
 
 if TYPE_CHECKING:
     from kido.skeleton import Skeleton
@@ -41,6 +43,7 @@ __all__ = [
 ]
 
 Array = NDArray[np.float64]
+_RIGHT = 1e-9  # cosine of the axes of a universal joint below which they are at right angles
 MIN_POINT_DISTANCE = 1e-9  # [m] points nearer than this have no direction from one to the other
 _POINT = tuple((SHIFT, k, f"no shift along {axis}") for k, axis in enumerate("xyz"))
 _TURNS = tuple((TURN, k, f"no turn about {axis}") for k, axis in enumerate("xyz"))
@@ -56,6 +59,24 @@ def frame_with_axis(axis: Array, point: Array, first: Array | None = None) -> Ar
     X = np.eye(4)
     X[:3, 0], X[:3, 1], X[:3, 2], X[:3, 3] = x, np.cross(z, x), z, point
     return X
+
+
+@dataclass(frozen=True)
+class FreeAxis:
+    """An axis about or along which a joint leaves two bodies free.
+
+    Attributes:
+        coordinate: of the joint.
+        turns: whether it turns about the axis; else it slides along it.
+        frame_a, frame_b: poses in the bodies of frames whose z is the axis.
+        swapped: whether the motion is that of the parent seen from the child.
+    """
+
+    coordinate: int
+    turns: bool
+    frame_a: Array
+    frame_b: Array
+    swapped: bool = False
 
 
 class BodyConstraint(Constraint):
@@ -84,6 +105,8 @@ class BodyConstraint(Constraint):
         ModelError: no body at all, something that is no body, frames or numbers that are none.
     """
 
+    joint_kind: ClassVar[JointKind | None] = None  # of the joints that it stands for
+    own_options: ClassVar[tuple[str, ...]] = ()  # of its constructor, that others lack; properties of the same names
     _rows: ClassVar[tuple[tuple[int, int, str], ...]] = ()
 
     def __init__(
@@ -136,6 +159,22 @@ class BodyConstraint(Constraint):
         self.was_broken = False
 
     # Description -----------------------------------------------------------------------------------------
+
+    @classmethod
+    def of_joint(cls, parent: BodyNode | None, child: BodyNode | None, joint: Joint, name: str | None) -> Self:
+        """What holds what a joint of its kind holds between two bodies."""
+        frame_a, frame_b = cls._frames_of(joint)
+        own = {key: getattr(joint, key) for key in cls.own_options if hasattr(joint, key)}
+        return cls(parent, child, frame_a=frame_a, frame_b=frame_b, name=name, **own)
+
+    @classmethod
+    def free_axes(cls, joint: Joint) -> list[FreeAxis]:
+        """The axes of a joint of its kind along and about which limits, springs, dampers and friction may act."""
+        return []
+
+    @classmethod
+    def _frames_of(cls, joint: Joint) -> tuple[Array, Array]:
+        return joint.transform_from_parent, joint.transform_from_child
 
     @property
     def body_a(self) -> BodyNode | None:
@@ -272,6 +311,16 @@ class BodyConstraint(Constraint):
         return f"{type(self).__name__}({self.name!r}, {a} to {b})"
 
 
+def _axes_of(joint: Joint) -> list[Array]:
+    return [motion.axis for motion in joint.elementary_motions() or ()]
+
+
+def _on_axis(joint: Joint, axis: Array, first: Array | None = None) -> tuple[Array, Array]:
+    """Poses in a joint's bodies of frames whose z is an axis of the joint, and whose x is near another."""
+    turn = frame_with_axis(axis, np.zeros(3), first)
+    return joint.transform_from_parent @ turn, joint.transform_from_child @ turn
+
+
 def world_pose(body: BodyNode | None) -> Array:
     return np.eye(4) if body is None else body.world_transform
 
@@ -279,12 +328,14 @@ def world_pose(body: BodyNode | None) -> Array:
 class WeldJointConstraint(BodyConstraint):
     """Frames A and B coincide: six equations."""
 
+    joint_kind = JointKind.WELD
     _rows = (*_POINT, *_TURNS)
 
 
 class BallJointConstraint(BodyConstraint):
     """The origins of A and B coincide: three equations."""
 
+    joint_kind = JointKind.BALL
     _rows = _POINT
 
 
@@ -309,16 +360,27 @@ class AxisConstraint(BodyConstraint):
             at = frame_with_axis(as_unit_vector(axis, f"{what}: axis"), point)
         super().__init__(body_a, body_b, at=at, **options)
 
+    @classmethod
+    def _frames_of(cls, joint: Joint) -> tuple[Array, Array]:
+        return _on_axis(joint, *_axes_of(joint))
+
+    @classmethod
+    def free_axes(cls, joint: Joint) -> list[FreeAxis]:
+        """The joint's own."""
+        return [FreeAxis(0, joint.kind != JointKind.PRISMATIC, *cls._frames_of(joint))]
+
 
 class RevoluteJointConstraint(AxisConstraint):
     """The origins coincide and the axes z are in line: five equations, free to turn about z."""
 
+    joint_kind = JointKind.REVOLUTE
     _rows = (*_POINT, *_ALIGNED)
 
 
 class PrismaticJointConstraint(AxisConstraint):
     """Same orientation, and B's origin on the axis z of A: five equations, free to slide along z."""
 
+    joint_kind = JointKind.PRISMATIC
     _rows = (*_POINT[:2], *_TURNS)
 
 
@@ -337,6 +399,8 @@ class ScrewJointConstraint(AxisConstraint):
         pitch: travel of B along z of A for each turn about it [m per revolution].
     """
 
+    joint_kind = JointKind.SCREW
+    own_options = ("pitch",)
     _rows = (*_POINT[:2], *_ALIGNED, (SCREW, 0, "travel follows the turn"))
 
     def __init__(self, body_a: BodyNode | None, body_b: BodyNode | None = None, *, pitch: float, **options: Any):
@@ -359,7 +423,20 @@ class ScrewJointConstraint(AxisConstraint):
 class PlanarJointConstraint(AxisConstraint):
     """The planes across z coincide: three equations, free to slide in the plane and to turn about z."""
 
+    joint_kind = JointKind.PLANAR
     _rows = (_POINT[2], *_ALIGNED)
+
+    @classmethod
+    def _frames_of(cls, joint: Joint) -> tuple[Array, Array]:
+        one, _, normal = _axes_of(joint)
+        return _on_axis(joint, normal, one)
+
+    @classmethod
+    def free_axes(cls, joint: Joint) -> list[FreeAxis]:
+        """The normal, then both axes in the plane."""
+        one, two, normal = _axes_of(joint)
+        slides = [FreeAxis(k, False, *_on_axis(joint, axis, normal)) for k, axis in enumerate((one, two))]
+        return [FreeAxis(2, True, *cls._frames_of(joint)), *slides]
 
 
 class UniversalJointConstraint(BodyConstraint):
@@ -371,6 +448,8 @@ class UniversalJointConstraint(BodyConstraint):
         cosine: of the angle to keep between x and y of the frames, where no axes are given.
     """
 
+    joint_kind = JointKind.UNIVERSAL
+    own_options = ("cosine",)
     _rows = (*_POINT, (CROSS, 0, "axes keep their angle"))
 
     def __init__(self, body_a: BodyNode | None, body_b: BodyNode | None = None, *, axis1: ArrayLike | None = None,
@@ -399,6 +478,26 @@ class UniversalJointConstraint(BodyConstraint):
         self._frame_a[:3, :3] @= frame_with_axis(one, np.zeros(3))[:3, [2, 0, 1]]
         self._frame_b[:3, :3] @= frame_with_axis(two, np.zeros(3))[:3, [1, 2, 0]]
 
+    @classmethod
+    def of_joint(cls, parent: BodyNode | None, child: BodyNode | None, joint: Joint, name: str | None) -> Self:
+        """What holds what a joint holds."""
+        made = super().of_joint(parent, child, joint, name)
+        one, two = _axes_of(joint)
+        made.set_axes(one, two, float(one @ two))
+        return made
+
+    @classmethod
+    def free_axes(cls, joint: Joint) -> list[FreeAxis]:
+        """Both axes if they are at right angles; else none.
+
+        The first angle is that of axis 2 about axis 1; the second, seen from the child, that of axis 1 about -axis 2.
+        """
+        one, two = _axes_of(joint)
+        if abs(one @ two) > _RIGHT:
+            return []
+        frames = _on_axis(joint, -two, one)
+        return [FreeAxis(0, True, *_on_axis(joint, one, two)), FreeAxis(1, True, *frames[::-1], swapped=True)]
+
     def _offset(self, row: int) -> float:
         return self._cosine if row == 3 else 0.0
 
@@ -412,6 +511,7 @@ class DistanceConstraint(BodyConstraint):
         distance: [m], above 0; the present one by default.
     """
 
+    own_options = ("distance",)
     _rows = ((LENGTH, 0, "distance"),)
 
     def __init__(self, body_a: BodyNode | None, body_b: BodyNode | None = None, *, distance: float | None = None,

@@ -67,13 +67,13 @@ def joint_from_dict(data: dict[str, Any]) -> Joint:
         raise RecordingError(f"joint {data['name']!r}: unknown type {data['type']!r}")
     else:
         kind = JOINT_TYPES[data["type"]]
-        unique: dict[str, Any] = {key: data[key] for key in kind._unique}
+        unique: dict[str, Any] = {key: data[key] for key in kind.own_properties}
         if kind is CompoundJoint:
             unique = {"hinges": [_hinge_from_dict(item) for item in data["hinges"]]}
         joint = kind(data["name"], **unique, **options)
     _set_actuators(joint, data)
     joint.enforce_position_limits = data.get("enforce_position_limits", True)
-    for key in (*_TRANSFORMS, "axis", "axis1", "axis2"):
+    for key in (*_TRANSFORMS, *joint.axis_properties()):
         if key in data:
             keep_bits(joint, f"_{key}", data[key])
     return joint

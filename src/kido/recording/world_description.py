@@ -27,7 +27,6 @@ _OF_AXIS = (
     *("force", "target_velocity", "motor_force"),
 )
 _NUMBERS = ("stiffness", "damping", "force_limit", "torque_limit", "breaking_force", "breaking_torque")
-_OWN = ("pitch", "distance", "cosine")  # what single classes have besides
 
 
 def constraint_to_dict(constraint: Constraint, skeletons: list[Skeleton]) -> dict[str, Any] | None:
@@ -50,15 +49,15 @@ def constraint_to_dict(constraint: Constraint, skeletons: list[Skeleton]) -> dic
     if not isinstance(constraint, BodyConstraint):
         return None
     bodies = [None if b is None else [number[b.skeleton], b.index] for b in (constraint.body_a, constraint.body_b)]
-    data: dict[str, Any] = {
+    return {
         "type": kind,
         "name": constraint.name,
         "bodies": bodies,
         "frame_a": constraint.frame_a.tolist(),
         "frame_b": constraint.frame_b.tolist(),
         **{key: getattr(constraint, key) for key in (_OF_AXIS if isinstance(constraint, AxisForces) else _NUMBERS)},
+        **{key: getattr(constraint, key) for key in constraint.own_options},
     }
-    return {**data, **{key: getattr(constraint, key) for key in _OWN if hasattr(constraint, key)}}
 
 
 def constraint_from_dict(data: dict[str, Any], skeletons: list[Skeleton]) -> Constraint:
@@ -79,7 +78,7 @@ def constraint_from_dict(data: dict[str, Any], skeletons: list[Skeleton]) -> Con
     if not (isinstance(kind, type) and issubclass(kind, BodyConstraint)):
         raise RecordingError(f"constraint {data.get('name')!r}: unknown type {data['type']!r}")
     bodies: list[BodyNode | None] = [None if b is None else skeletons[b[0]].body(int(b[1])) for b in data["bodies"]]
-    options = {key: data[key] for key in (*_NUMBERS, *_OF_AXIS, *_OWN) if key in data}
+    options = {key: data[key] for key in (*_NUMBERS, *_OF_AXIS, *kind.own_options) if key in data}
     made = kind(*bodies, frame_a=data["frame_a"], frame_b=data["frame_b"], name=data["name"], **options)
     made.restore_frames(data["frame_a"], data["frame_b"])
     return made

@@ -1,11 +1,7 @@
 """Geometric shapes: sizes, bounds, volume and inertia. They know nothing of bodies or worlds."""
 
+from kido.shapes import primitives
 from kido.shapes.arrow import Arrow
-from kido.shapes.box import Box
-from kido.shapes.capsule import Capsule
-from kido.shapes.cone import Cone
-from kido.shapes.cylinder import Cylinder
-from kido.shapes.ellipsoid import Ellipsoid
 from kido.shapes.heightmap import Heightmap
 from kido.shapes.hull import Hull, convex_hull
 from kido.shapes.line_segment import LineSegment
@@ -13,19 +9,14 @@ from kido.shapes.mesh import Mesh
 from kido.shapes.multi_sphere_hull import MultiSphereHull
 from kido.shapes.plane import Plane
 from kido.shapes.point_cloud import PointCloud
+from kido.shapes.primitives import *
 from kido.shapes.pyramid import Pyramid
 from kido.shapes.shape import Shape
 from kido.shapes.soft_mesh import SoftMesh
-from kido.shapes.sphere import Sphere
 from kido.shapes.voxel_grid import VoxelGrid
 
 __all__ = [
     "Arrow",
-    "Box",
-    "Capsule",
-    "Cone",
-    "Cylinder",
-    "Ellipsoid",
     "Heightmap",
     "Hull",
     "LineSegment",
@@ -36,7 +27,7 @@ __all__ = [
     "Pyramid",
     "Shape",
     "SoftMesh",
-    "Sphere",
     "VoxelGrid",
     "convex_hull",
 ]
+__all__ += primitives.__all__

@@ -134,6 +134,9 @@ class Mesh(Shape):
                 return found
         return second_moments(*self.hull)
 
+    def support(self, direction: np.ndarray) -> float:
+        return float((self.vertices @ direction).max())
+
     @property
     def volume(self) -> float:
         return self._solid[0]

@@ -40,6 +40,11 @@ class Shape(ABC):
     def bounding_radius(self) -> float:
         """Radius of the smallest sphere about the shape's origin that holds the shape [m]."""
 
+    def support(self, direction: Array) -> float:
+        """Largest value of direction . x over the points x of the shape, or of the box around it [m]."""
+        corners = np.where(direction > 0, self.aabb[1], self.aabb[0])
+        return float(np.where(direction != 0, corners * direction, 0.0).sum())
+
     @property
     @abstractmethod
     def volume(self) -> float:

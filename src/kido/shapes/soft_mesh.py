@@ -13,6 +13,15 @@ from kido.shapes.shape import length, lengths
 
 Array = np.ndarray
 
+# Of each builder of a SoftMesh, what SKEL's element of the same name calls its arguments in order, and what they are
+# multiplied by to be written.
+SKIN_ELEMENTS: dict[str, dict[str, float]] = {
+    "box": {"size": 1.0, "frags": 1.0},
+    "sphere": {"radius": 1.0, "num_slices": 1.0, "num_stacks": 1.0},
+    "ellipsoid": {"size": 2.0, "num_slices": 1.0, "num_stacks": 1.0},
+    "cylinder": {"radius": 1.0, "height": 1.0, "num_slices": 1.0, "num_stacks": 1.0, "num_rings": 1.0},
+}
+
 
 @dataclass(frozen=True, eq=False)
 class SoftMesh(Mesh):

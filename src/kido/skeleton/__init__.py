@@ -12,24 +12,13 @@ from kido.skeleton.groups.group import Group
 from kido.skeleton.groups.linkage import Branch, Chain, Expansion, Linkage, LinkageCriteria, Target, Terminal
 from kido.skeleton.groups.subgraph import Subgraph
 from kido.skeleton.inertia import Inertia
+from kido.skeleton.joints import types as joint_types
 from kido.skeleton.joints.actuator import Mimic
-from kido.skeleton.joints.compound_joint import CompoundJoint, Hinge
+from kido.skeleton.joints.compound_joint import Hinge
 from kido.skeleton.joints.degree_of_freedom import DegreeOfFreedom
 from kido.skeleton.joints.joint import Joint
 from kido.skeleton.joints.loop_joint import LoopJoint
-from kido.skeleton.joints.types import (
-    JOINT_TYPES,
-    BallJoint,
-    EulerJoint,
-    FreeJoint,
-    PlanarJoint,
-    PrismaticJoint,
-    RevoluteJoint,
-    ScrewJoint,
-    TranslationalJoint,
-    UniversalJoint,
-    WeldJoint,
-)
+from kido.skeleton.joints.types import *
 from kido.skeleton.joints.user_joint import UserJoint
 from kido.skeleton.nodes.end_effector import EndEffector, Support
 from kido.skeleton.nodes.marker import Marker, MarkerConstraint
@@ -45,28 +34,23 @@ from kido.skeleton.state.snapshot import SavedProperties, SavedState
 
 __all__ = [
     "COMBINATION_RULES",
-    "JOINT_TYPES",
     "WORLD_FRAME",
     "ActivePassiveSplit",
     "ActuatorType",
     "Aspect",
     "Attachment",
-    "BallJoint",
     "BodyNode",
     "Branch",
     "Carrier",
     "Chain",
-    "CompoundJoint",
     "Configuration",
     "DegreeOfFreedom",
     "EndEffector",
     "ErpCfm",
-    "EulerJoint",
     "Expansion",
     "FixedFrame",
     "Frame",
     "FrameNode",
-    "FreeJoint",
     "Group",
     "Hinge",
     "Inertia",
@@ -78,12 +62,8 @@ __all__ = [
     "MarkerConstraint",
     "Mimic",
     "Node",
-    "PlanarJoint",
-    "PrismaticJoint",
-    "RevoluteJoint",
     "SavedProperties",
     "SavedState",
-    "ScrewJoint",
     "ShapeNode",
     "SimpleFrame",
     "Skeleton",
@@ -97,9 +77,7 @@ __all__ = [
     "Target",
     "Terminal",
     "TimeConstant",
-    "TranslationalJoint",
-    "UniversalJoint",
     "UserJoint",
-    "WeldJoint",
     "WorldFrame",
 ]
+__all__ += joint_types.__all__

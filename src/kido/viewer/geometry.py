@@ -18,20 +18,16 @@ from scipy.sparse.csgraph import connected_components
 
 from kido.errors import KidoError
 from kido.shapes import (
+    PRIMITIVES,
     Arrow,
-    Box,
-    Capsule,
-    Cone,
-    Cylinder,
-    Ellipsoid,
     Heightmap,
     LineSegment,
     Mesh,
     MultiSphereHull,
     Plane,
     PointCloud,
+    Primitive,
     Pyramid,
-    Sphere,
     VoxelGrid,
 )
 
@@ -58,24 +54,11 @@ def shape_parts(shape: object, transform: np.ndarray) -> list[Part]:
     """
     if isinstance(shape, Plane):
         return []
-    if isinstance(shape, Box):
-        return [Part(("box",), tuple(shape.size), transform)]
-    if isinstance(shape, Sphere):
-        return [Part(("sphere",), (shape.radius,) * 3, transform)]
-    if isinstance(shape, Ellipsoid):
-        return [Part(("sphere",), tuple(shape.radii), transform)]
-    if isinstance(shape, Cylinder):
-        return [Part(("cylinder",), (shape.radius, shape.radius, shape.height), transform)]
-    if isinstance(shape, Cone):
-        return [Part(("cone",), (shape.radius, shape.radius, shape.height), transform)]
-    if isinstance(shape, Capsule):
-        top, bottom = np.eye(4), np.diag([1.0, -1.0, -1.0, 1.0])
-        top[2, 3], bottom[2, 3] = 0.5 * shape.height, -0.5 * shape.height
-        r = shape.radius
-        parts = [Part(("hemisphere",), (r, r, r), transform @ end) for end in (top, bottom)]
-        if shape.height > 0:
-            parts.append(Part(("tube",), (r, r, shape.height), transform))
-        return parts
+    if isinstance(shape, Primitive):
+        return [
+            Part((key,), scale, transform if place is None else transform @ place)
+            for key, scale, place in shape.drawn()
+        ]
     if isinstance(shape, Mesh):
         return [_mesh_part(shape, transform)]
     if isinstance(shape, Heightmap):
@@ -99,9 +82,9 @@ def shape_parts(shape: object, transform: np.ndarray) -> list[Part]:
             parts.append(_between("cylinder", tail, base, shape.radius, transform))
         return parts
     raise KidoError(
-        f"The viewer cannot draw a shape of type {type(shape).__name__!r}; it draws Box, Sphere, Ellipsoid, "
-        "Capsule, Cylinder, Cone, Plane, Mesh, Pyramid, MultiSphereHull, LineSegment, Heightmap, VoxelGrid, PointCloud "
-        "and Arrow."
+        f"The viewer cannot draw a shape of type {type(shape).__name__!r}; it draws "
+        f"{', '.join(kind.__name__ for kind in PRIMITIVES.values())}, Plane, Mesh, Pyramid, MultiSphereHull, "
+        "LineSegment, Heightmap, VoxelGrid, PointCloud and Arrow."
     )
 
 

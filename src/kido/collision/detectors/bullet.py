@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from kido.collision.container import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, HULL, PLANE, SPHERE
+from kido.collision.container import BOX, CAPSULE, CYLINDER, HULL, PLANE, SPHERE
 from kido.collision.detectors.base import library, unknown
 from kido.collision.external import NarrowPhase, Points, as_points
-from kido.collision.geometry import Geometry
+from kido.collision.geometry import Geometry, primitive
 from kido.collision.group import CollisionDetector
 from kido.shapes import convex_hull
 
@@ -57,10 +57,11 @@ class BulletShapes(NarrowPhase):
             arguments = {"shapeType": bullet.GEOM_CAPSULE, "radius": a, "height": 2.0 * b}
         elif g.kind == CYLINDER:
             arguments = {"shapeType": bullet.GEOM_CYLINDER, "radius": a, "height": 2.0 * b}
-        elif g.kind in (CONE, ELLIPSOID, HULL):
-            arguments = {"shapeType": bullet.GEOM_MESH, "vertices": _corners(g).tolist()}
         else:
-            raise unknown("Bullet", g)
+            corners = _corners(g)
+            if corners is None:
+                raise unknown("Bullet", g)
+            arguments = {"shapeType": bullet.GEOM_MESH, "vertices": corners.tolist()}
         return bullet.createCollisionShape(physicsClientId=self.client, **arguments)
 
     def place(self, rotation: np.ndarray, position: np.ndarray) -> None:
@@ -122,15 +123,9 @@ class BulletShapes(NarrowPhase):
             self.client = -1
 
 
-def _corners(g: Geometry) -> np.ndarray:
-    """Vertices of a convex body that Bullet has no primitive for."""
-    if g.hull is not None:
+def _corners(g: Geometry) -> np.ndarray | None:
+    """Vertices of a convex body that Bullet has no primitive for; None if it is no such body."""
+    if g.kind == HULL and g.hull is not None:
         return convex_hull(g.hull.vertices).vertices
-    turn = np.linspace(0.0, 2.0 * np.pi, _ROUND, endpoint=False)
-    a, b, c = g.size
-    if g.kind == CONE:
-        base = np.column_stack([a * np.cos(turn), a * np.sin(turn), np.full(_ROUND, -b)])
-        return np.vstack([base, [[0.0, 0.0, b]]])
-    height = np.linspace(-0.5 * np.pi, 0.5 * np.pi, _ROUND // 2 + 1)[1:-1]
-    rings = [[np.cos(h) * np.cos(t), np.cos(h) * np.sin(t), np.sin(h)] for h in height for t in turn]
-    return np.array([*rings, [0.0, 0.0, -1.0], [0.0, 0.0, 1.0]]) * [a, b, c]
+    shape = primitive(g)
+    return None if shape is None else shape.surface_points(_ROUND, _ROUND // 2)

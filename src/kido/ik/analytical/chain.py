@@ -9,15 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kido.errors import ModelError
-from kido.joints import JointKind
 from kido.math.transform import inverse_transform
-from kido.skeleton import WORLD_FRAME, DegreeOfFreedom, Frame
+from kido.skeleton import WORLD_FRAME, CompoundJoint, DegreeOfFreedom, Frame, Joint
 from kido.skeleton.frames.jacobian_node import JacobianNode
+from kido.skeleton.joints.coordinates import CoordinateKind
 
 Array = NDArray[np.float64]
 
-# Joints whose coordinates are angles about axes that the coordinates after them do not move.
-_HINGES = (JointKind.REVOLUTE, JointKind.UNIVERSAL, JointKind.EULER, JointKind.COMPOUND)
 _NO_TURN = 1e-9
 
 
@@ -78,6 +76,11 @@ def base_of(dofs: Sequence[DegreeOfFreedom]) -> Frame:
     return dofs[0].joint.parent or WORLD_FRAME
 
 
+def _may_be_hinges(joint: Joint) -> bool:
+    """Whether coordinates are angles about axes that those after them do not move; hinges of a chain are looked at."""
+    return isinstance(joint, CompoundJoint) or set(joint.coordinate_kinds) == {CoordinateKind.ANGLE}
+
+
 def read_chain(node: JacobianNode, dofs: Sequence[DegreeOfFreedom]) -> HingeChain:
     """The axes of a chain of coordinates up to a node, from the pose that the skeleton has now.
 
@@ -94,7 +97,7 @@ def read_chain(node: JacobianNode, dofs: Sequence[DegreeOfFreedom]) -> HingeChai
     for dof in dofs:
         if dof not in above:
             raise ModelError(f"chain up to {node.name!r}: coordinate {dof.name!r} does not move it")
-        if dof.joint.kind not in _HINGES:
+        if not _may_be_hinges(dof.joint):
             raise ModelError(
                 f"chain up to {node.name!r}: joint {dof.joint.name!r} is a {type(dof.joint).__name__}; expected hinges"
             )

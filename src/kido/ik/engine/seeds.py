@@ -13,7 +13,7 @@ from scipy.stats import qmc
 from kido.ik.coupling import coupling_of
 from kido.joints import JointKind
 from kido.joints.kinds import PRISMATIC
-from kido.skeleton.joints.compound_joint import CompoundJoint
+from kido.skeleton.joints.coordinates import CoordinateKind
 
 if TYPE_CHECKING:
     from kido.skeleton import Skeleton
@@ -21,17 +21,11 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 _WHOLE_JOINTS = (JointKind.BALL, JointKind.FREE)
-_ANGLES = {
-    JointKind.REVOLUTE: (True,), JointKind.UNIVERSAL: (True, True), JointKind.EULER: (True, True, True),
-    JointKind.PLANAR: (False, False, True),
-}  # fmt: skip
 
 
 def angles_of(joint: Joint) -> tuple[bool, ...]:
     """Of each coordinate of a joint, whether it is an angle that brings the joint back after a full turn."""
-    if isinstance(joint, CompoundJoint):
-        return tuple(hinge.kind.name == "REVOLUTE" for hinge in joint.hinges)
-    return _ANGLES.get(joint.kind, (False,) * joint.num_dofs)
+    return tuple(joint.coordinate_kind(k) is CoordinateKind.ANGLE for k in range(joint.num_dofs))
 
 
 def are_angles(skeleton: Skeleton) -> NDArray[np.bool_]:

@@ -11,6 +11,7 @@ import numpy as np
 from kido.errors import KidoError
 from kido.io.inertias import massless_text
 from kido.io.sdf.fields import Remarks, note_unknown, read_inertia
+from kido.io.sdf.joints import TYPES
 from kido.io.sdf.scope import MODEL, WORLD
 from kido.io.sdf.shapes import ShapeReader, read_color, read_surface, shape_offset
 from kido.io.sdf.spec import ModelSpec
@@ -19,18 +20,13 @@ from kido.io.xml import Node
 from kido.math.transform import inverse_transform
 from kido.shapes import Shape
 from kido.skeleton import (
-    BallJoint,
     BodyNode,
     FreeJoint,
     Inertia,
     Joint,
     LoopJoint,
     Mimic,
-    PrismaticJoint,
-    RevoluteJoint,
-    ScrewJoint,
     Skeleton,
-    UniversalJoint,
     WeldJoint,
 )
 
@@ -50,12 +46,6 @@ LINK_CHILDREN = (
 )
 VISUAL_CHILDREN = ("pose", "geometry", "material", "cast_shadows", "transparency")
 COLLISION_CHILDREN = ("pose", "geometry", "surface", "density", "max_contacts")
-ONE_AXIS = {
-    "revolute": RevoluteJoint,
-    "continuous": RevoluteJoint,
-    "prismatic": PrismaticJoint,
-    "screw": ScrewJoint,
-}
 
 
 @dataclass(frozen=True)
@@ -192,11 +182,10 @@ def make_joint(joint: FlatJoint, placed: dict[str, np.ndarray], pose: np.ndarray
         axes = [-axis for axis in reversed(axes)]
         specs.reverse()
     options: dict[str, Any] = {"transform_from_parent": poses[0], "transform_from_child": poses[1]}
-    kind = joint.spec.type
-    if kind == "fixed":
-        return WeldJoint(joint.name, **options)
-    if kind == "ball":
-        return BallJoint(joint.name, **options)
+    kind = TYPES[joint.spec.type]
+    keys = kind.axis_properties()
+    if not keys:
+        return kind(joint.name, **options)
     options |= {
         "position_lower_limit": [axis.lower for axis in specs],
         "position_upper_limit": [axis.upper for axis in specs],
@@ -207,11 +196,9 @@ def make_joint(joint: FlatJoint, placed: dict[str, np.ndarray], pose: np.ndarray
         "spring_stiffness": [axis.spring_stiffness for axis in specs],
         "rest_position": [axis.spring_reference for axis in specs],
     }
-    if kind in ("universal", "revolute2"):
-        return UniversalJoint(joint.name, axis1=axes[0], axis2=axes[1], **options)
-    if kind == "screw":
+    if "pitch" in kind.own_properties:
         options["pitch"] = joint.spec.pitch
-    return ONE_AXIS[kind](joint.name, axis=axes[0], **options)
+    return kind(joint.name, **dict(zip(keys, axes, strict=True)), **options)
 
 
 def loop_joint(joint: FlatJoint, placed: dict[str, np.ndarray], pose: np.ndarray) -> LoopJoint:

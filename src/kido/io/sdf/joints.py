@@ -12,24 +12,19 @@ import math
 
 import numpy as np
 
+from kido.io.joint_types import joint_types, num_axes
 from kido.io.sdf.fields import Remarks, direction, note_unknown
 from kido.io.sdf.spec import AxisSpec, JointSpec, MimicSpec
 from kido.io.xml import Node
 
-__all__ = ["JOINT_TYPES", "read_joint", "with_model_frame"]
+__all__ = ["NUM_AXES", "TYPES", "read_joint", "with_model_frame"]
 
+TYPES = joint_types("sdf")
 NUM_AXES = {
-    "revolute": 1,
-    "continuous": 1,
-    "prismatic": 1,
-    "screw": 1,
-    "universal": 2,
-    "revolute2": 2,
+    **{name: num_axes(kind) for name, kind in TYPES.items() if num_axes(kind)},
     "gearbox": 2,
-    "ball": 0,
-    "fixed": 0,
+    **{name: 0 for name in sorted(TYPES) if not num_axes(TYPES[name])},
 }
-JOINT_TYPES = tuple(NUM_AXES)
 UNLIMITED = 1e16
 DEFAULT_AXIS = (0.0, 0.0, 1.0)
 DEFAULT_PITCH = 1.0
@@ -42,7 +37,7 @@ KNOWN_CHILDREN = (
 def read_joint(node: Node, version: tuple[int, int], model_frame: str, remarks: Remarks) -> JointSpec:
     """Read a <joint>; `model_frame` is the name of its model's frame."""
     name = node.required_attribute("name")
-    kind = node.choice("type", JOINT_TYPES)
+    kind = node.choice("type", tuple(NUM_AXES))
     owner = f"joint '{name}'"
     note_unknown(node, KNOWN_CHILDREN, owner, remarks)
     axes = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,17 +10,17 @@ import numpy as np
 from kido.errors import FileFormatError, KidoError, MeshNotFoundError, ShapeError
 from kido.io.images import read_png
 from kido.io.meshes import load_mesh
+from kido.io.primitives import primitive_types, read_primitive
 from kido.io.resources import ResourceFinder
 from kido.io.sdf.fields import Remarks, direction, note_unknown
 from kido.io.surfaces import PATCH, coefficient, first_direction, given, make_surface, softness_of, two
 from kido.io.xml import Node
-from kido.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Heightmap, Mesh, Plane, Shape, Sphere
+from kido.shapes import Heightmap, Mesh, Plane, Shape
 
 __all__ = ["ShapeReader", "read_color", "read_surface", "shape_offset"]
 
+TYPES = primitive_types("sdf")
 NOT_SUPPORTED = ("polyline", "image")
-
-
 HEIGHTMAP_CHILDREN = ("uri", "size", "pos")
 
 
@@ -52,12 +51,15 @@ class ShapeReader:
             return self._mesh(kind, node, finder)
         if kind.tag == "heightmap":
             return self._heightmap(kind, node, finder)
-        reader = _READERS.get(kind.tag)
-        if reader is None:
-            known = ", ".join((*_READERS, "mesh", "heightmap", "empty", *NOT_SUPPORTED))
+        if kind.tag != "plane" and kind.tag not in TYPES:
+            known = ", ".join((*TYPES, "plane", "mesh", "heightmap", "empty", *NOT_SUPPORTED))
             raise kind.error(f"unknown shape <{kind.tag}> in {node.describe()}; expected one of {known}")
         try:
-            return reader(kind)
+            if kind.tag == "plane":
+                return _plane(kind)
+            return read_primitive(
+                TYPES[kind.tag], "sdf", lambda name: _length(kind, name), lambda name: kind.child_vector(name, 3)
+            )
         except ShapeError as error:
             raise kind.error(str(error)) from None
 
@@ -253,25 +255,9 @@ def _length(node: Node, tag: str) -> float:
     return value
 
 
-def _triple(node: Node, tag: str) -> tuple[float, float, float]:
-    x, y, z = node.child_vector(tag, 3)
-    return float(x), float(y), float(z)
-
-
 def _plane(node: Node) -> Plane:
     normal = node.child("normal")
     if normal is None:
         return Plane()
     x, y, z = direction(normal, normal.text_vector(3))
     return Plane((float(x), float(y), float(z)))
-
-
-_READERS: dict[str, Callable[[Node], Shape]] = {
-    "box": lambda node: Box(_triple(node, "size")),
-    "sphere": lambda node: Sphere(_length(node, "radius")),
-    "cylinder": lambda node: Cylinder(_length(node, "radius"), _length(node, "length")),
-    "capsule": lambda node: Capsule(_length(node, "radius"), _length(node, "length")),
-    "cone": lambda node: Cone(_length(node, "radius"), _length(node, "length")),
-    "ellipsoid": lambda node: Ellipsoid(_triple(node, "radii")),
-    "plane": _plane,
-}

@@ -8,24 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from kido.io.joint_types import joint_types
 from kido.io.skel.fields import located, note_unknown, pose, unit_vector
 from kido.io.xml import Node
-from kido.skeleton import (
-    ActuatorType,
-    BallJoint,
-    EulerJoint,
-    FreeJoint,
-    Joint,
-    PlanarJoint,
-    PrismaticJoint,
-    RevoluteJoint,
-    ScrewJoint,
-    TranslationalJoint,
-    UniversalJoint,
-    WeldJoint,
-)
+from kido.skeleton import ActuatorType, FreeJoint, Joint, PlanarJoint
+from kido.skeleton.joints.coordinates import CoordinateKind
 
-__all__ = ["JOINT_TYPES", "WORLD", "SkelJoint", "free_joint", "read_joint"]
+__all__ = ["TYPES", "WORLD", "SkelJoint", "free_joint", "read_joint"]
 
 WORLD = "world"
 DEFAULT_PITCH = 0.1
@@ -69,19 +58,32 @@ class SkelJoint:
 
 @dataclass(frozen=True)
 class _Type:
-    """A joint type of the format: its degrees of freedom, which axes take limits, and its own arguments."""
+    """A joint type of the format."""
 
     make: type[Joint]
-    num_dofs: int
-    num_axes: int
-    arguments: Callable[[Node], dict[str, Any]]
+
+    @property
+    def num_dofs(self) -> int:
+        """Degrees of freedom."""
+        return len(self.make.dof_suffixes)
+
+    @property
+    def num_axes(self) -> int:
+        """How many axes take limits."""
+        return 0 if CoordinateKind.ROTATION in self.make.coordinate_kinds else self.num_dofs
+
+    def arguments(self, node: Node) -> dict[str, Any]:
+        """What joints of the type alone have."""
+        if self.make is PlanarJoint:
+            return _plane(node)
+        return {key: READERS[key](node) for key in self.make.own_properties}
 
 
 def read_joint(node: Node, warnings: list[str]) -> SkelJoint:
     """Read a ``<joint>``; remarks are added to `warnings`."""
     name = node.required_attribute("name")
     owner = f"joint '{name}'"
-    kind = _TYPES[node.choice("type", JOINT_TYPES)]
+    kind = TYPES[node.choice("type", tuple(TYPES))]
     note_unknown(node, KNOWN_CHILDREN, owner, warnings)
     actuator = _actuator(node, owner, warnings)
     values = _DofValues(kind.num_dofs)
@@ -250,32 +252,17 @@ def _read_limits(node: Node, tag: str, index: int, values: _DofValues, owner: st
     values.set(f"{tag}_upper_limit", index, upper)
 
 
-def _no_arguments(node: Node) -> dict[str, Any]:
-    return {}
+def _axis(node: Node) -> np.ndarray:
+    return unit_vector(node.require("axis"), "xyz")
 
 
-def _axis(node: Node) -> dict[str, Any]:
-    return {"axis": unit_vector(node.require("axis"), "xyz")}
-
-
-def _screw(node: Node) -> dict[str, Any]:
-    return {**_axis(node), "pitch": node.require("axis").child_number("pitch", DEFAULT_PITCH)}
-
-
-def _two_axes(node: Node) -> dict[str, Any]:
-    return {
-        "axis1": unit_vector(node.require("axis"), "xyz"),
-        "axis2": unit_vector(node.require("axis2"), "xyz"),
-    }
-
-
-def _euler(node: Node) -> dict[str, Any]:
+def _order(node: Node) -> str:
     order = node.require("axis_order")
     if order.text not in EULER_ORDERS:
         raise order.error(
             f"<axis_order> of {node.describe()} is '{order.text}'; expected one of {', '.join(EULER_ORDERS)}"
         )
-    return {"order": order.text}
+    return order.text
 
 
 def _plane(node: Node) -> dict[str, Any]:
@@ -298,16 +285,11 @@ EULER_ORDERS = (
     *("xyz", "xzy", "yxz", "yzx", "zxy", "zyx"),
     *("xyx", "xzx", "yxy", "yzy", "zxz", "zyz"),
 )
-_TYPES = {
-    "weld": _Type(WeldJoint, 0, 0, _no_arguments),
-    "revolute": _Type(RevoluteJoint, 1, 1, _axis),
-    "prismatic": _Type(PrismaticJoint, 1, 1, _axis),
-    "screw": _Type(ScrewJoint, 1, 1, _screw),
-    "universal": _Type(UniversalJoint, 2, 2, _two_axes),
-    "euler": _Type(EulerJoint, 3, 3, _euler),
-    "ball": _Type(BallJoint, 3, 0, _no_arguments),
-    "planar": _Type(PlanarJoint, 3, 3, _plane),
-    "translational": _Type(TranslationalJoint, 3, 3, _no_arguments),
-    "free": _Type(FreeJoint, 6, 0, _no_arguments),
+READERS: dict[str, Callable[[Node], Any]] = {
+    "axis": _axis,
+    "axis1": _axis,
+    "axis2": lambda node: unit_vector(node.require("axis2"), "xyz"),
+    "pitch": lambda node: node.require("axis").child_number("pitch", DEFAULT_PITCH),
+    "order": _order,
 }
-JOINT_TYPES = tuple(_TYPES)
+TYPES = {name: _Type(kind) for name, kind in joint_types("skel").items()}

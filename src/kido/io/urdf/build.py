@@ -11,7 +11,7 @@ from kido.errors import KidoError, ModelError
 from kido.io.inertias import possible_moment
 from kido.io.surfaces import make_surface
 from kido.io.urdf.shapes import ShapeReader, color_of_visual
-from kido.io.urdf.spec import JointSpec, LinkSpec, RobotSpec
+from kido.io.urdf.spec import TYPES, WITH_AXES, JointSpec, LinkSpec, RobotSpec
 from kido.io.urdf.tree import LinkTree, leader_of
 from kido.skeleton import (
     BodyNode,
@@ -20,8 +20,6 @@ from kido.skeleton import (
     Joint,
     Mimic,
     PlanarJoint,
-    PrismaticJoint,
-    RevoluteJoint,
     Skeleton,
     WeldJoint,
 )
@@ -77,23 +75,23 @@ def _joint(spec: JointSpec, robot: RobotSpec) -> Joint:
     options: dict[str, Any] = {"transform_from_parent": spec.transform}
     if spec.mimic is not None and leader_of(spec, robot) is not None:
         options["mimic"] = Mimic(spec.mimic.joint, spec.mimic.multiplier, spec.mimic.offset)
-    if spec.type == "fixed":
-        return WeldJoint(spec.name, **options)
+    kind = TYPES[spec.type]
+    if kind is WeldJoint:
+        return kind(spec.name, **options)
     options["damping"] = spec.damping
     options["coulomb_friction"] = spec.friction
-    if spec.type == "floating":
-        return FreeJoint(spec.name, **options)
-    if spec.type == "planar":
+    if kind is PlanarJoint:
         axis1, axis2 = plane_axes(spec.axis)
         return PlanarJoint(spec.name, axis1=axis1, axis2=axis2, **options)
-    options.update(
-        position_lower_limit=spec.lower,
-        position_upper_limit=spec.upper,
-        velocity_limit=spec.velocity,
-        force_limit=spec.effort,
-    )
-    kind = PrismaticJoint if spec.type == "prismatic" else RevoluteJoint
-    return kind(spec.name, axis=spec.axis, **options)
+    if spec.type in WITH_AXES:
+        options.update(
+            axis=spec.axis,
+            position_lower_limit=spec.lower,
+            position_upper_limit=spec.upper,
+            velocity_limit=spec.velocity,
+            force_limit=spec.effort,
+        )
+    return kind(spec.name, **options)
 
 
 def _inertia(link: LinkSpec, remarks: list[str]) -> Inertia:

@@ -18,6 +18,8 @@ from kido.io.surfaces import coefficient, first_direction, given, softness_of, t
 from kido.io.urdf.shapes import read_materials
 from kido.io.urdf.spec import (
     JOINT_TYPES,
+    TYPES,
+    WITH_AXES,
     GeometrySpec,
     InertialSpec,
     JointSpec,
@@ -190,11 +192,11 @@ def _read_joint(node: Node, remarks: list[str]) -> JointSpec:
     axis_node = node.child("axis")
     axis = axis_node.vector("xyz", 3) if axis_node is not None else np.array([1.0, 0.0, 0.0])
     length = float(np.linalg.norm(axis))
-    if kind in ("revolute", "continuous", "prismatic", "planar"):
+    if TYPES[kind].axis_properties():
         if length < 1e-12:
             raise (axis_node or node).error(f"the axis of {node.describe()} is zero; expected a direction")
         axis = axis / length
-    limits = {} if kind in ("fixed", "floating", "planar") else _read_limits(node, kind, remarks)
+    limits = _read_limits(node, kind, remarks) if kind in WITH_AXES else {}
     dynamics = node.child("dynamics")
     damping = dynamics.number("damping", 0.0) if dynamics is not None else 0.0
     friction = dynamics.number("friction", 0.0) if dynamics is not None else 0.0

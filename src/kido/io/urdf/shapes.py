@@ -9,11 +9,14 @@ import numpy as np
 
 from kido.errors import FileFormatError, KidoError, MeshNotFoundError, ShapeError
 from kido.io.meshes import load_mesh
+from kido.io.primitives import primitive_types, read_primitive
 from kido.io.resources import ResourceFinder
 from kido.io.xml import Node
-from kido.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
+from kido.shapes import Mesh, Shape
 
-__all__ = ["ShapeReader", "color_of_visual", "read_materials"]
+__all__ = ["TYPES", "ShapeReader", "color_of_visual", "read_materials"]
+
+TYPES = primitive_types("urdf")
 
 Color = tuple[float, ...]
 
@@ -96,15 +99,8 @@ class ShapeReader:
         `switch` is the reader's option that does without such shapes; messages name it.
         """
         try:
-            if node.tag == "box":
-                size = node.vector("size", 3)
-                return Box((float(size[0]), float(size[1]), float(size[2])))
-            if node.tag == "sphere":
-                return Sphere(node.number("radius"))
-            if node.tag == "cylinder":
-                return Cylinder(node.number("radius"), node.number("length"))
-            if node.tag == "capsule":
-                return Capsule(node.number("radius"), node.number("length"))
+            if node.tag in TYPES:
+                return read_primitive(TYPES[node.tag], "urdf", node.number, lambda name: node.vector(name, 3))
         except ShapeError as error:
             raise node.error(str(error)) from None
         return self._mesh(node, switch)

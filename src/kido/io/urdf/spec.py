@@ -7,11 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from kido.io.joint_types import joint_types, num_axes
 from kido.io.xml import Node
 
 __all__ = ["GeometrySpec", "InertialSpec", "JointSpec", "LinkSpec", "MimicSpec", "RobotSpec"]
 
-JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
+TYPES = joint_types("urdf")
+WITH_AXES = [name for name, kind in TYPES.items() if num_axes(kind)]
+JOINT_TYPES = (*WITH_AXES, *sorted(set(TYPES) - set(WITH_AXES)))
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from kido.errors import KidoError
 from kido.io.writers.unsupported import UnsupportedFeatures
 from kido.joints import ActuatorType, JointKind
 from kido.math.transform import inverse_transform
-from kido.skeleton import BodyNode, CompoundJoint, FreeJoint, Joint, LoopJoint, Marker, Mimic, Node, Skeleton, WeldJoint
+from kido.skeleton import BodyNode, FreeJoint, Joint, LoopJoint, Marker, Mimic, Node, Skeleton, WeldJoint
 from kido.skeleton.joints.actuator import followed_dof
 
 __all__ = [
@@ -40,8 +40,7 @@ PROPERTIES = (
     ),
     *("damping", "coulomb_friction", "spring_stiffness", "rest_position", "initial_position", "initial_velocity"),
 )
-LETTERS = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
-X, Y, Z = (np.array(LETTERS[letter]) for letter in "xyz")
+X, Y, Z = np.eye(3)
 
 
 @dataclass
@@ -133,7 +132,7 @@ def _world_body(skeleton: Skeleton) -> BodyNode | None:
 
 
 def _whole(body: BodyNode, joint: Joint) -> Part:
-    axes = [getattr(joint, key) for key in ("axis", "axis1", "axis2") if hasattr(joint, key)]
+    axes = [getattr(joint, key) for key in joint.axis_properties()]
     mimics: list[Mimic | None] = []
     for k, dof in enumerate(joint.dofs):
         mimic = dof.mimic if dof.actuator_type == ActuatorType.MIMIC else None
@@ -196,7 +195,7 @@ def _taken_apart(
         weld = replace(whole, kind=kind.WELD, X_P=pose, X_C=np.eye(4), axes=[], dof_names=[], mimics=[], actuators=[])
         weld.properties = {key: np.zeros(0) for key in PROPERTIES}
         return [(weld, [])]
-    hinges = [part for hinge in _hinges(joint, whole) for part in hinge.without_screw(kinds)]
+    hinges = [part for hinge in _hinges(joint) for part in hinge.without_screw(kinds)]
     if not hinges:
         unsupported.approximated(f"joint '{joint.name}' ({name})", "a weld")
         return [(replace(whole, kind=kind.WELD), [])]
@@ -252,33 +251,16 @@ def _part_of(hinge: _Hinge, whole: Part, positions: np.ndarray, joint: Joint, ta
     )
 
 
-def _hinges(joint: Joint, whole: Part) -> list[_Hinge]:
-    turn, slide = JointKind.REVOLUTE, JointKind.PRISMATIC
-    match joint.kind:
-        case JointKind.UNIVERSAL:
-            return [_Hinge(turn, axis, k) for k, axis in enumerate(whole.axes)]
-        case JointKind.EULER:
-            return [_Hinge(turn, np.array(LETTERS[letter]), k) for k, letter in enumerate(whole.order)]
-        case JointKind.BALL:
-            return [_Hinge(turn, axis, k) for k, axis in enumerate((X, Y, Z))]
-        case JointKind.TRANSLATIONAL:
-            return [_Hinge(slide, axis, k) for k, axis in enumerate((X, Y, Z))]
-        case JointKind.FREE:
-            moves = [_Hinge(slide, axis, k + 3) for k, axis in enumerate((X, Y, Z))]
-            return moves + [_Hinge(turn, axis, k) for k, axis in enumerate((X, Y, Z))]
-        case JointKind.PLANAR:
-            first, second = whole.axes
-            normal = np.cross(first, second)
-            return [_Hinge(slide, first, 0), _Hinge(slide, second, 1), _Hinge(turn, normal, 2)]
-        case JointKind.SCREW:
-            return [_Hinge(joint.kind, whole.axes[0], 0, pitch=whole.pitch)]
-        case JointKind.COMPOUND:
-            assert isinstance(joint, CompoundJoint)
-            return [
-                _Hinge(hinge.kind, np.array(hinge.axis), k, np.array(hinge.offset), hinge.pitch)
-                for k, hinge in enumerate(joint.hinges)
-            ]
-    raise KidoError(f"joint {joint.name!r} is a {type(joint).__name__}, which writers do not know")
+def _hinges(joint: Joint) -> list[_Hinge]:
+    turns = [_Hinge(JointKind.REVOLUTE, axis, k) for k, axis in enumerate((X, Y, Z))]
+    if joint.kind == JointKind.BALL:
+        return turns
+    if joint.kind == JointKind.FREE:
+        return [_Hinge(JointKind.PRISMATIC, axis, k + 3) for k, axis in enumerate((X, Y, Z))] + turns
+    motions = joint.elementary_motions()
+    if motions is None:
+        raise KidoError(f"joint {joint.name!r} is a {type(joint).__name__}, which writers do not know")
+    return [_Hinge(m.kind, np.array(m.axis), k, np.array(m.offset), m.pitch) for k, m in enumerate(motions)]
 
 
 def _neutral(key: str) -> float:
@@ -303,7 +285,7 @@ def part_of_loop(loop: LoopJoint) -> Part:
         kind=joint.kind,
         X_P=joint.transform_from_parent,
         X_C=joint.transform_from_child,
-        axes=[getattr(joint, key) for key in ("axis", "axis1", "axis2") if hasattr(joint, key)],
+        axes=[getattr(joint, key) for key in joint.axis_properties()],
         pitch=getattr(joint, "pitch", 0.0),
         properties={key: joint.get_property(key) for key in PROPERTIES},
     )

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kido.io.joint_types import names_of_kinds
+from kido.io.primitives import primitive_types, written
 from kido.io.surfaces import PATCH, left_out, softness_numbers
 from kido.io.writers.meshes import MeshStore
 from kido.io.writers.parts import (
@@ -24,7 +26,7 @@ from kido.io.writers.text import add, document, number, rpy, to_text, vector
 from kido.io.writers.unsupported import UnsupportedFeatures
 from kido.io.xml import Element
 from kido.joints import JointKind
-from kido.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Plane, Shape, Sphere
+from kido.shapes import Mesh, Plane, Primitive, Shape
 from kido.simulation import World
 from kido.skeleton import Inertia, Skeleton
 from kido.skeleton.nodes.surface import Surface
@@ -33,15 +35,8 @@ __all__ = ["write"]
 
 VERSION = "1.11"
 WORLD = "world"
-TYPES = {
-    JointKind.WELD: "fixed",
-    JointKind.REVOLUTE: "revolute",
-    JointKind.PRISMATIC: "prismatic",
-    JointKind.SCREW: "screw",
-    JointKind.UNIVERSAL: "universal",
-    JointKind.BALL: "ball",
-}
-SHAPES = (Box, Sphere, Cylinder, Capsule, Cone, Ellipsoid, Plane, Mesh)
+TYPES = names_of_kinds("sdf")
+SHAPES = (*primitive_types("sdf").values(), Plane, Mesh)
 HELD = (  # what a <surface> can say
     *("friction", "secondary_friction", "first_friction_direction", "rolling_friction", "torsional_friction", "slip"),
     *("secondary_slip", "restitution", "softness", "slop", "max_correction_speed"),
@@ -224,16 +219,10 @@ def _add_surface(collision: Element, values: Surface) -> None:
 
 
 def _add_geometry(geometry: Element, shape: Shape, store: MeshStore, label: str) -> None:
-    if isinstance(shape, Box):
-        add(add(geometry, "box"), "size", vector(shape.size))
-    elif isinstance(shape, Sphere):
-        add(add(geometry, "sphere"), "radius", number(shape.radius))
-    elif isinstance(shape, Cylinder | Capsule | Cone):
-        element = add(geometry, type(shape).__name__.lower())
-        add(element, "radius", number(shape.radius))
-        add(element, "length", number(shape.height))
-    elif isinstance(shape, Ellipsoid):
-        add(add(geometry, "ellipsoid"), "radii", vector(shape.radii))
+    if isinstance(shape, Primitive):
+        element = add(geometry, shape.formats["sdf"].tag)
+        for name, text in written(shape, "sdf").items():
+            add(element, name, text)
     elif isinstance(shape, Plane):
         element = add(geometry, "plane")
         add(element, "normal", vector(shape.normal))

@@ -9,14 +9,13 @@ import numpy as np
 from kido.io.writers.unsupported import UnsupportedFeatures
 from kido.shapes import (
     Box,
-    Cone,
     Cylinder,
-    Ellipsoid,
     Heightmap,
     LineSegment,
     Mesh,
     MultiSphereHull,
     Plane,
+    Primitive,
     Pyramid,
     Shape,
     VoxelGrid,
@@ -81,23 +80,13 @@ def _approximated(shape: Shape, what: str, unsupported: UnsupportedFeatures) -> 
     if isinstance(shape, MultiSphereHull):
         unsupported.approximated(what, "a mesh with its corners on the surface")
         return Mesh(*shape.polyhedron()), local
-    if isinstance(shape, Ellipsoid | Cone):
+    points = shape.surface_points(SECTORS, RINGS) if isinstance(shape, Primitive) else None
+    if points is not None:
         unsupported.approximated(what, "a mesh with its corners on the surface")
-        hull = convex_hull(_points(shape), what)
+        hull = convex_hull(points, what)
         return Mesh(hull.vertices, hull.faces), local
     unsupported.approximated(what, "nothing")
     return None, local
-
-
-def _points(shape: Ellipsoid | Cone) -> np.ndarray:
-    angle = np.arange(SECTORS) * (2.0 * np.pi / SECTORS)
-    ring = np.stack([np.cos(angle), np.sin(angle), np.zeros(SECTORS)], axis=1)
-    if isinstance(shape, Cone):
-        base = ring * shape.radius - [0.0, 0.0, 0.5 * shape.height]
-        return np.concatenate([base, [[0.0, 0.0, 0.5 * shape.height]]])
-    up = np.pi * np.arange(1, RINGS) / RINGS
-    rings = [np.sin(a) * ring + [0.0, 0.0, np.cos(a)] for a in up]
-    return np.concatenate([*rings, [[0.0, 0.0, 1.0], [0.0, 0.0, -1.0]]]) * np.array(shape.radii)
 
 
 def _basis(normal: np.ndarray) -> np.ndarray:

@@ -3,70 +3,30 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
+from kido.io.joint_types import names_of_kinds
+from kido.io.primitives import primitive_types, written
 from kido.io.surfaces import left_out
 from kido.io.writers.meshes import MeshStore
-from kido.io.writers.parts import Part, note_constraints, note_skeleton, parts_of, rest_poses
+from kido.io.writers.parts import Part, parts_of, rest_poses
+from kido.io.writers.remarks import note_constraints, note_skeleton
 from kido.io.writers.shapes import Placed, shapes_of
+from kido.io.writers.soft import add_soft_shape, is_known
 from kido.io.writers.text import add, document, number, to_text, vector, xyz_angles
 from kido.io.writers.unsupported import UnsupportedFeatures
 from kido.io.xml import Element
 from kido.joints import ActuatorType, JointKind
-from kido.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, MultiSphereHull, Plane, Shape, Sphere
+from kido.shapes import Mesh, MultiSphereHull, Plane, Primitive, Shape
 from kido.simulation import World
 from kido.skeleton import Inertia, Marker, Skeleton, SoftBodyNode
 from kido.skeleton.nodes.surface import Surface
 
-__all__ = ["add_soft_shape", "is_known", "write"]
+__all__ = ["write"]
 
-
-def is_known(body: SoftBodyNode) -> bool:
-    """Whether SKEL has the skin's shape and its masses, which are equal."""
-    masses = body.point_masses
-    return body.skin.mesh.built is not None and bool((masses == masses[0]).all())
-
-
-def add_soft_shape(element: Element, body: SoftBodyNode) -> None:
-    """Add the ``<soft_shape>`` of a soft body to its ``<body>``."""
-    skin: Any = body.skin
-    X = skin.relative_transform
-    soft = add(element, "soft_shape")
-    add(soft, "total_mass", number(body.total_mass))
-    add(soft, "transformation", f"{vector(X[:3, 3])} {vector(xyz_angles(X[:3, :3]))}")
-    geometry = add(soft, "geometry")
-    kind, *sizes = skin.shape.built
-    shape = add(geometry, kind)
-    if kind == "box":
-        add(shape, "size", vector(sizes[0]))
-        add(shape, "frags", " ".join(str(n) for n in sizes[1]))
-    elif kind == "ellipsoid":
-        add(shape, "size", vector(2.0 * np.array(sizes[0])))
-        add(shape, "num_slices", str(sizes[1]))
-        add(shape, "num_stacks", str(sizes[2]))
-    else:
-        names = ("radius", "height", "num_slices", "num_stacks", "num_rings")
-        for name, value in zip(names, sizes, strict=True):
-            add(shape, name, number(value) if isinstance(value, float) else str(value))
-    for name, value in (("kv", body.kv), ("ke", body.ke), ("damp", body.kd)):
-        add(soft, name, number(value))
-
-
-TYPES = {
-    JointKind.WELD: "weld",
-    JointKind.REVOLUTE: "revolute",
-    JointKind.PRISMATIC: "prismatic",
-    JointKind.SCREW: "screw",
-    JointKind.UNIVERSAL: "universal",
-    JointKind.EULER: "euler",
-    JointKind.BALL: "ball",
-    JointKind.PLANAR: "planar",
-    JointKind.TRANSLATIONAL: "translational",
-    JointKind.FREE: "free",
-}
-SHAPES = (Box, Sphere, Cylinder, Capsule, Cone, Ellipsoid, Plane, Mesh, MultiSphereHull)
+TYPES = names_of_kinds("skel")
+SHAPES = (*primitive_types("skel").values(), Plane, Mesh, MultiSphereHull)
 WORLD = "world"
 DYNAMICS = {
     "damping": "damping",
@@ -202,16 +162,10 @@ def _add_shape(body: Element, placed: Placed, store: MeshStore, owner: str, unsu
 
 
 def _add_geometry(geometry: Element, shape: Shape, store: MeshStore, label: str) -> None:
-    if isinstance(shape, Box):
-        add(add(geometry, "box"), "size", vector(shape.size))
-    elif isinstance(shape, Sphere):
-        add(add(geometry, "sphere"), "radius", number(shape.radius))
-    elif isinstance(shape, Cylinder | Capsule | Cone):
-        element = add(geometry, type(shape).__name__.lower())
-        add(element, "radius", number(shape.radius))
-        add(element, "height", number(shape.height))
-    elif isinstance(shape, Ellipsoid):
-        add(add(geometry, "ellipsoid"), "size", vector(2.0 * np.array(shape.radii)))
+    if isinstance(shape, Primitive):
+        element = add(geometry, shape.formats["skel"].tag)
+        for name, text in written(shape, "skel").items():
+            add(element, name, text)
     elif isinstance(shape, MultiSphereHull):
         element = add(geometry, "multi_sphere")
         for center, radius in zip(shape.centers, shape.radii, strict=True):

@@ -12,6 +12,8 @@ import math
 import numpy as np
 
 from kido.errors import KidoError
+from kido.io.joint_types import names_of_kinds
+from kido.io.primitives import primitive_types, written
 from kido.io.surfaces import left_out, softness_numbers
 from kido.io.urdf.build import plane_axes
 from kido.io.writers.meshes import MeshStore
@@ -22,21 +24,15 @@ from kido.io.writers.unsupported import UnsupportedFeatures
 from kido.io.xml import Element
 from kido.joints import JointKind
 from kido.math.transform import inverse_transform
-from kido.shapes import Box, Capsule, Cylinder, Mesh, Sphere
+from kido.shapes import Mesh, Primitive
 from kido.simulation import World
 from kido.skeleton import Inertia, Skeleton
 from kido.skeleton.nodes.surface import Surface
 
 __all__ = ["write"]
 
-TYPES = {
-    JointKind.WELD: "fixed",
-    JointKind.REVOLUTE: "revolute",
-    JointKind.PRISMATIC: "prismatic",
-    JointKind.FREE: "floating",
-    JointKind.PLANAR: "planar",
-}
-SHAPES = (Box, Sphere, Cylinder, Capsule, Mesh)
+TYPES = names_of_kinds("urdf")
+SHAPES = (*primitive_types("urdf").values(), Mesh)
 HELD = (  # contact properties that <contact> and <gazebo> can say
     *("friction", "secondary_friction", "first_friction_direction", "rolling_friction", "torsional_friction", "slip"),
     *("secondary_slip", "restitution", "softness", "slop", "max_correction_speed"),
@@ -239,14 +235,8 @@ def _add_origin(element: Element, transform: np.ndarray) -> None:
 
 def _add_geometry(geometry: Element, placed: Placed, store: MeshStore, link: str) -> None:
     shape = placed.shape
-    if isinstance(shape, Box):
-        add(geometry, "box", size=vector(shape.size))
-    elif isinstance(shape, Sphere):
-        add(geometry, "sphere", radius=number(shape.radius))
-    elif isinstance(shape, Cylinder):
-        add(geometry, "cylinder", radius=number(shape.radius), length=number(shape.height))
-    elif isinstance(shape, Capsule):
-        add(geometry, "capsule", radius=number(shape.radius), length=number(shape.height))
+    if isinstance(shape, Primitive):
+        add(geometry, shape.formats["urdf"].tag, **written(shape, "urdf"))
     elif isinstance(shape, Mesh):
         name, scale = store.place(shape, f"{link}_{placed.node.name}")
         options = {} if (scale == 1.0).all() else {"scale": vector(scale)}

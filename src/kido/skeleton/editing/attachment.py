@@ -9,13 +9,13 @@ import numpy as np
 from scipy.linalg import null_space
 
 from kido.errors import ModelError
-from kido.joints import JointKind
 from kido.math.transform import inverse_transform
 from kido.skeleton.arrays import Array
 from kido.skeleton.editing.transplant import change_of_joint, check_mimics, motion_of_joint, motion_to_keep, subtree
 from kido.skeleton.editing.transplant import transplant as move
 from kido.skeleton.joints.joint import Joint
 from kido.skeleton.joints.loop_joint import LoopJoint
+from kido.skeleton.joints.types import JOINT_TYPES
 from kido.skeleton.naming import free_name
 from kido.skeleton.state.actuation import is_prescribed
 
@@ -23,10 +23,6 @@ if TYPE_CHECKING:
     from kido.skeleton.body_node import BodyNode
     from kido.skeleton.skeleton import Skeleton
 
-_LOOPS = (
-    JointKind.WELD, JointKind.BALL, JointKind.REVOLUTE, JointKind.PRISMATIC, JointKind.SCREW, JointKind.UNIVERSAL,
-    JointKind.PLANAR,
-)  # fmt: skip
 _RANK_TOLERANCE = 1e-12  # share of the largest eigenvalue below which a row of a loop says nothing new
 
 
@@ -164,8 +160,8 @@ def _loop_joint(body: BodyNode, joint: Any, properties: dict[str, Any]) -> Joint
         raise ModelError(f"{what}: expected a joint or a class of joints, got {joint!r}")
     if joint._body is not None:
         raise ModelError(f"{what}: joint {joint.name!r} already moves body {joint.child.name!r}")
-    if joint.kind not in _LOOPS:
-        names = ", ".join(kind.name for kind in _LOOPS)
+    if not joint.closes_loops:
+        names = ", ".join(kind.kind.name for kind in JOINT_TYPES.values() if kind.closes_loops)
         raise ModelError(f"{what}: a {type(joint).__name__} closes no loop; expected one of the kinds {names}")
     joint._name = free_name(joint.name or f"{body.name}_loop", taken)
     return joint

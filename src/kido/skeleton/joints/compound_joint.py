@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from kido.errors import ModelError
 from kido.joints import JointKind
 from kido.math.transform import as_transform, as_unit_vector, number_or_nan
+from kido.skeleton.joints.coordinates import KIND_OF_HINGE, CoordinateKind
 from kido.skeleton.joints.joint import Joint
 
 _MAX_HINGES = 6
@@ -105,7 +106,7 @@ class CompoundJoint(Joint):
     """
 
     kind = JointKind.COMPOUND
-    _unique = ("hinges",)
+    own_properties = ("hinges",)
 
     def __init__(self, name: str | None = None, hinges: Iterable[Hinge] = (), **options: Any):
         self._hinges = self._checked(name, hinges)
@@ -122,6 +123,14 @@ class CompoundJoint(Joint):
         if len(found) > _MAX_HINGES:
             raise ModelError(f"joint {name!r}: hinges: expected at most {_MAX_HINGES}, got {len(found)}")
         return found
+
+    def coordinate_kind(self, k: int) -> CoordinateKind:
+        """What coordinate k is."""
+        return KIND_OF_HINGE.get(self._hinges[k].kind, CoordinateKind.OTHER)
+
+    def elementary_motions(self) -> tuple[Hinge, ...]:
+        """The hinges."""
+        return self._hinges
 
     @property
     def hinges(self) -> tuple[Hinge, ...]:

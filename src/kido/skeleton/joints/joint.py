@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -14,6 +15,7 @@ from kido.math.transform import as_flag, as_transform
 from kido.skeleton.aspects import Carrier
 from kido.skeleton.attributes import FixedAttributes
 from kido.skeleton.joints.actuator import JointActuation, Mimic
+from kido.skeleton.joints.coordinates import CoordinateKind, ElementaryMotion
 from kido.skeleton.joints.degree_of_freedom import DegreeOfFreedom
 from kido.skeleton.joints.dof_properties import DOF_PROPERTIES, MEANINGS, changed_properties, read_property
 from kido.skeleton.joints.joint_motion import JointMotion
@@ -65,8 +67,15 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
 
     kind: ClassVar[JointKind]
     dofs: list[DegreeOfFreedom]
+    # What a type declares: names of its coordinates, what each of them is, the properties that others lack, its names
+    # in file formats (the first is written), whether it may close a loop, and whether it is one of its own type when
+    # seen from its other side.
     dof_suffixes: tuple[str, ...] = ("",)
-    _unique: ClassVar[tuple[str, ...]] = ()
+    coordinate_kinds: ClassVar[tuple[CoordinateKind, ...]] = ()
+    own_properties: ClassVar[tuple[str, ...]] = ()
+    formats: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType({})
+    closes_loops: ClassVar[bool] = False
+    reverses_in_kind: ClassVar[bool] = False
     _hinges: tuple[Hinge, ...] = ()
     _tape: Tape | None = None
 
@@ -180,7 +189,7 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
 
         All can be set as attributes, and given to the constructor.
         """
-        return {key: getattr(self, key) for key in self._unique}
+        return {key: getattr(self, key) for key in self.own_properties}
 
     def set_property(self, key: str, value: ArrayLike) -> None:
         """Set a property of all coordinates; see the class for names and units."""
@@ -278,16 +287,23 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
 
     def _cyclic_dofs(self, k: int) -> tuple[int, ...]:
         """Coordinates that turn round together with coordinate k; none if it is no angle."""
-        match self.kind:
-            case JointKind.REVOLUTE | JointKind.UNIVERSAL | JointKind.EULER:
-                return (k,)
-            case JointKind.PLANAR:
-                return (k,) if k == 2 else ()
-            case JointKind.BALL | JointKind.FREE:
-                return (0, 1, 2) if k < 3 else ()
-            case JointKind.COMPOUND:
-                return (k,) if self._hinges[k].kind == JointKind.REVOLUTE else ()
-        return ()
+        kind = self.coordinate_kind(k)
+        if kind is CoordinateKind.ROTATION:
+            return tuple(j for j in range(self.num_dofs) if self.coordinate_kind(j) is kind)
+        return (k,) if kind is CoordinateKind.ANGLE else ()
+
+    def coordinate_kind(self, k: int) -> CoordinateKind:
+        """What coordinate k is."""
+        return self.coordinate_kinds[k] if self.coordinate_kinds else CoordinateKind.OTHER
+
+    @classmethod
+    def axis_properties(cls) -> tuple[str, ...]:
+        """Those of its own properties that are unit axes."""
+        return tuple(key for key in cls.own_properties if key.startswith("axis"))
+
+    def elementary_motions(self) -> Sequence[ElementaryMotion | Hinge] | None:
+        """One after the other, with one coordinate each, from the parent's side; None if the joint is no such chain."""
+        return None
 
     def _axes(self) -> NDArray[np.float64]:
         """Three axes and the pitch [m/rad], as the tree stores them."""

@@ -16,7 +16,6 @@ from kido.joints import ActuatorType, JointKind
 from kido.math.transform import inverse_transform
 from kido.skeleton.joints.compound_joint import CompoundJoint, Hinge
 from kido.skeleton.joints.joint import Joint
-from kido.skeleton.joints.types import EulerJoint, PlanarJoint, TranslationalJoint, UniversalJoint
 from kido.skeleton.joints.user_joint import UserJoint
 
 Array = NDArray[np.float64]
@@ -105,19 +104,11 @@ class Reversal:
 
 
 def _chain(joint: Joint) -> list[Hinge] | None:
-    """A joint as a chain of hinges with the same coordinates; None if it is none."""
-    axes = dict(zip("xyz", np.eye(3), strict=True))
-    match joint:
-        case CompoundJoint():
-            return list(joint.hinges)
-        case EulerJoint():
-            return [Hinge.revolute(axes[letter]) for letter in joint.order]
-        case PlanarJoint():
-            normal = np.cross(joint.axis1, joint.axis2)
-            return [Hinge.prismatic(joint.axis1), Hinge.prismatic(joint.axis2), Hinge.revolute(normal)]
-        case TranslationalJoint():
-            return [Hinge.prismatic(axis) for axis in np.eye(3)]
-    return None
+    """A joint as a chain of hinges with the same coordinates; None if it is none, or need not be one."""
+    motions = None if joint.reverses_in_kind else joint.elementary_motions()
+    if motions is None:
+        return None
+    return [motion if isinstance(motion, Hinge) else Hinge(*motion) for motion in motions]
 
 
 def _detached(joint: Joint) -> Any:
@@ -164,16 +155,15 @@ def reversal(joint: Joint) -> Reversal:
         hinges, after = _reversed_chain(chain)
         made = CompoundJoint(joint.name, hinges)
         X_p = X_p @ inverse_transform(after)
-    elif isinstance(joint, UniversalJoint):
-        order = order[::-1]
-        made._axis1, made._axis2 = -joint.axis2, -joint.axis1
     elif isinstance(joint, ReversedUserJoint):
         made = _detached(joint.original)
     elif isinstance(joint, UserJoint):
         original = _detached(joint)
         made = ReversedUserJoint(original, joint.name)
-    elif joint.kind != JointKind.WELD:
-        made._axis = -joint._axis  # type: ignore[attr-defined]  # one axis: revolute, prismatic, screw
+    else:
+        order, keys = order[::-1], joint.axis_properties()
+        for key, other in zip(keys, keys[::-1], strict=True):
+            setattr(made, f"_{key}", -getattr(joint, other))
     _take_over(made, joint, order)
     made._transform_from_parent, made._transform_from_child = X_c.copy(), X_p.copy()
     chosen = list(order)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from scipy.spatial.transform import Rotation
 
 from kido.joints import JointKind
 from kido.math.transform import as_transform, as_vector, inverse_transform
+from kido.skeleton.joints.coordinates import CoordinateKind
 from kido.skeleton.joints.joint import Joint
 
 if TYPE_CHECKING:
@@ -27,6 +29,9 @@ class BallJoint(Joint):
 
     kind = JointKind.BALL
     dof_suffixes = ("_x", "_y", "_z")
+    coordinate_kinds = (CoordinateKind.ROTATION,) * 3
+    formats = MappingProxyType({"sdf": ("ball",), "skel": ("ball",)})
+    closes_loops = True
 
     @staticmethod
     def to_rotation(positions: ArrayLike) -> Array:
@@ -52,6 +57,8 @@ class FreeJoint(Joint):
 
     kind = JointKind.FREE
     dof_suffixes = ("_rx", "_ry", "_rz", "_x", "_y", "_z")
+    coordinate_kinds = (CoordinateKind.ROTATION,) * 3 + (CoordinateKind.LENGTH,) * 3
+    formats = MappingProxyType({"urdf": ("floating",), "skel": ("free",)})
 
     @staticmethod
     def to_transform(positions: ArrayLike) -> Array:

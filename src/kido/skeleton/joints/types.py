@@ -6,6 +6,7 @@ the rotation about the unit axis a by the angle q.
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,35 @@ from kido.errors import ModelError
 from kido.joints import JointKind
 from kido.math.transform import as_unit_vector, number_or_nan
 from kido.skeleton.joints.compound_joint import CompoundJoint
+from kido.skeleton.joints.coordinates import CoordinateKind, ElementaryMotion
 from kido.skeleton.joints.joint import Joint
 from kido.skeleton.joints.rotation_joints import BallJoint, FreeJoint
 
+__all__ = [
+    "JOINT_TYPES",
+    "BallJoint",
+    "CompoundJoint",
+    "EulerJoint",
+    "FreeJoint",
+    "PlanarJoint",
+    "PrismaticJoint",
+    "RevoluteJoint",
+    "ScrewJoint",
+    "TranslationalJoint",
+    "UniversalJoint",
+    "WeldJoint",
+]
+
 _LETTERS = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
+_ANGLE, _LENGTH = CoordinateKind.ANGLE, CoordinateKind.LENGTH
+
+
+def _turn(axis: ArrayLike) -> ElementaryMotion:
+    return ElementaryMotion(JointKind.REVOLUTE, np.array(axis))
+
+
+def _slide(axis: ArrayLike) -> ElementaryMotion:
+    return ElementaryMotion(JointKind.PRISMATIC, np.array(axis))
 
 
 class WeldJoint(Joint):
@@ -26,12 +52,19 @@ class WeldJoint(Joint):
 
     kind = JointKind.WELD
     dof_suffixes = ()
+    formats = MappingProxyType({"urdf": ("fixed",), "sdf": ("fixed",), "skel": ("weld",)})
+    closes_loops = reverses_in_kind = True
+
+    def elementary_motions(self) -> list[ElementaryMotion]:
+        """None of them."""
+        return []
 
 
 class _AxisJoint(Joint):
     """A joint with one axis, given in the joint's parent-side frame."""
 
-    _unique = ("axis",)
+    own_properties = ("axis",)
+    closes_loops = reverses_in_kind = True
 
     def __init__(self, name: str | None = None, axis: ArrayLike = (0.0, 0.0, 1.0), **options: Any):
         self._axis = as_unit_vector(axis, f"joint {name!r}: axis")
@@ -47,6 +80,10 @@ class _AxisJoint(Joint):
         self._axis = as_unit_vector(value, f"joint {self.name!r}: axis")
         self._changed()
 
+    def elementary_motions(self) -> list[ElementaryMotion]:
+        """Itself."""
+        return [ElementaryMotion(self.kind, self.axis)]
+
     def _axes(self) -> NDArray[np.float64]:
         return np.concatenate([self._axis, np.zeros(7)])
 
@@ -55,12 +92,18 @@ class RevoluteJoint(_AxisJoint):
     """Rotation about an axis: X_J = R(axis, q), q in radians."""
 
     kind = JointKind.REVOLUTE
+    coordinate_kinds = (_ANGLE,)
+    formats = MappingProxyType(
+        {"urdf": ("revolute", "continuous"), "sdf": ("revolute", "continuous"), "skel": ("revolute",)}
+    )
 
 
 class PrismaticJoint(_AxisJoint):
     """Translation along an axis by q metres."""
 
     kind = JointKind.PRISMATIC
+    coordinate_kinds = (_LENGTH,)
+    formats = MappingProxyType({"urdf": ("prismatic",), "sdf": ("prismatic",), "skel": ("prismatic",)})
 
 
 class ScrewJoint(_AxisJoint):
@@ -71,7 +114,9 @@ class ScrewJoint(_AxisJoint):
     """
 
     kind = JointKind.SCREW
-    _unique = ("axis", "pitch")
+    coordinate_kinds = (CoordinateKind.OTHER,)
+    formats = MappingProxyType({"sdf": ("screw",), "skel": ("screw",)})
+    own_properties = ("axis", "pitch")
 
     def __init__(self, name: str | None = None, axis: ArrayLike = (0.0, 0.0, 1.0), pitch: float = 0.1, **options: Any):
         self._pitch = self._checked(name, pitch)
@@ -94,6 +139,10 @@ class ScrewJoint(_AxisJoint):
         self._pitch = self._checked(self.name, value)
         self._changed()
 
+    def elementary_motions(self) -> list[ElementaryMotion]:
+        """Itself."""
+        return [ElementaryMotion(self.kind, self.axis, self.pitch)]
+
     def _axes(self) -> NDArray[np.float64]:
         return np.concatenate([self._axis, np.zeros(6), [self._pitch / (2.0 * np.pi)]])
 
@@ -102,8 +151,11 @@ class UniversalJoint(Joint):
     """Two rotations: X_J = R(axis1, q1) R(axis2, q2)."""
 
     kind = JointKind.UNIVERSAL
-    _unique = ("axis1", "axis2")
+    own_properties = ("axis1", "axis2")
     dof_suffixes = ("_1", "_2")
+    coordinate_kinds = (_ANGLE, _ANGLE)
+    formats = MappingProxyType({"sdf": ("universal", "revolute2"), "skel": ("universal",)})
+    closes_loops = reverses_in_kind = True
 
     def __init__(
         self,
@@ -136,6 +188,10 @@ class UniversalJoint(Joint):
         self._axis2 = as_unit_vector(value, f"joint {self.name!r}: axis2")
         self._changed()
 
+    def elementary_motions(self) -> list[ElementaryMotion]:
+        """Turns about both axes."""
+        return [_turn(self._axis1), _turn(self._axis2)]
+
     def _axes(self) -> NDArray[np.float64]:
         return np.concatenate([self._axis1, self._axis2, np.zeros(4)])
 
@@ -148,8 +204,10 @@ class EulerJoint(Joint):
     """
 
     kind = JointKind.EULER
-    _unique = ("order",)
+    own_properties = ("order",)
     dof_suffixes = ("_1", "_2", "_3")
+    coordinate_kinds = (_ANGLE, _ANGLE, _ANGLE)
+    formats = MappingProxyType({"skel": ("euler",)})
 
     def __init__(self, name: str | None = None, order: str = "xyz", **options: Any):
         self._order = self._checked(name, order)
@@ -174,6 +232,10 @@ class EulerJoint(Joint):
         self._order = self._checked(self.name, value)
         self._changed()
 
+    def elementary_motions(self) -> list[ElementaryMotion]:
+        """Turns about the axes in order."""
+        return [_turn(_LETTERS[c]) for c in self._order]
+
     def _axes(self) -> NDArray[np.float64]:
         return np.concatenate([*(_LETTERS[c] for c in self._order), [0.0]])
 
@@ -187,7 +249,10 @@ class PlanarJoint(Joint):
 
     kind = JointKind.PLANAR
     dof_suffixes = ("_1", "_2", "_r")
-    _unique = ("axis1", "axis2")
+    coordinate_kinds = (_LENGTH, _LENGTH, _ANGLE)
+    formats = MappingProxyType({"urdf": ("planar",), "skel": ("planar",)})
+    closes_loops = True
+    own_properties = ("axis1", "axis2")
 
     def __init__(
         self,
@@ -236,6 +301,10 @@ class PlanarJoint(Joint):
         self._axis2, self._axis1 = self._checked(self.name, value, self._axis1)
         self._changed()
 
+    def elementary_motions(self) -> list[ElementaryMotion]:
+        """Slides along both axes, then a turn about their normal."""
+        return [_slide(self._axis1), _slide(self._axis2), _turn(np.cross(self._axis1, self._axis2))]
+
     def _axes(self) -> NDArray[np.float64]:
         return np.concatenate([self._axis1, self._axis2, np.cross(self._axis1, self._axis2), [0.0]])
 
@@ -245,6 +314,12 @@ class TranslationalJoint(Joint):
 
     kind = JointKind.TRANSLATIONAL
     dof_suffixes = ("_x", "_y", "_z")
+    coordinate_kinds = (_LENGTH, _LENGTH, _LENGTH)
+    formats = MappingProxyType({"skel": ("translational",)})
+
+    def elementary_motions(self) -> list[ElementaryMotion]:
+        """Slides along x, y and z."""
+        return [_slide(axis) for axis in np.eye(3)]
 
 
 JOINT_TYPES: dict[str, type[Joint]] = {
