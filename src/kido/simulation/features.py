@@ -12,7 +12,7 @@ from kido.simulation.sleeping import Sleepers
 from kido.simulation.soft_bodies import SoftBodies
 from kido.simulation.threads import StepThreads
 
-FEATURES: tuple[type[Feature], ...] = (
+FEATURES: list[type[Feature]] = [
     SoftBodies,
     LoopSystem,
     Motion,
@@ -21,4 +21,4 @@ FEATURES: tuple[type[Feature], ...] = (
     StepThreads,
     ContactEventLog,
     Sleepers,
-)
+]
