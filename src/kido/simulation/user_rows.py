@@ -13,7 +13,7 @@ from kido.constraints.recovery import distance_biases
 from kido.constraints.row_origins import ROW_ORIGINS
 from kido.constraints.user_constraint import UserConstraint, checked_bias, checked_rows
 from kido.integrators import ExplicitEuler
-from kido.jit import Struct, callback, entry, view
+from kido.jit import Struct, entry, view
 from kido.joints import JointKind
 from kido.kernels.forward_dynamics import articulated_inertias
 from kido.kernels.inertia import body_inertia
@@ -74,12 +74,6 @@ def _restore_soft(tree, data, soft, h):
                     displace_inertia(t, d, so, s)
             soft_inertias(t, d, so, tree_index, first, last, h)
     return 0
-
-
-@callback
-def ask_stage(world, unused_1, unused_2, unused_3):
-    """Have Python ask users for rows. Returns 1."""
-    return 1
 
 
 class UserRows:
