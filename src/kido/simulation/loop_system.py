@@ -57,7 +57,8 @@ class LoopSystem(Feature):
     """The constraints of a world: containers of their rows, made anew whenever constraints change."""
 
     key = "loops"
-    container: LOOPS
+    engine: Engine
+    container: Any
     aggregates: AggregateLoops
 
     def __init__(self, engine: Engine):

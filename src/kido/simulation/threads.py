@@ -23,6 +23,8 @@ DOFS_TOGETHER, MAX_TREES_TOGETHER = 48, 8  # coordinates, and trees, that a thre
 class StepThreads(Feature):
     """The team of a world, and what each of its threads works in; none where one thread is as quick."""
 
+    engine: Engine
+
     def __init__(self, engine: Engine):
         super().__init__(engine)
         self.number = 1
