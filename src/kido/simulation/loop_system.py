@@ -17,6 +17,7 @@ from kido.jit import Struct, entry, view
 from kido.kernels.kinematics import transforms
 from kido.simulation.aggregates.answers import answer_row, answer_tree, note_partitions, restore_inertias
 from kido.simulation.aggregates.container import AggregateLoops
+from kido.simulation.ask import ask_stage
 from kido.simulation.feature import Feature
 from kido.simulation.loops import (
     close_now,
@@ -30,7 +31,7 @@ from kido.simulation.loops import (
 )
 from kido.simulation.schema import ASK, EXTEND, RESPOND
 from kido.simulation.step import AT_ASK
-from kido.simulation.user_rows import UserRows, ask_stage
+from kido.simulation.user_rows import UserRows
 from kido.tree.schema import DATA, TREE
 
 if TYPE_CHECKING:
@@ -56,7 +57,8 @@ class LoopSystem(Feature):
     """The constraints of a world: containers of their rows, made anew whenever constraints change."""
 
     key = "loops"
-    container: LOOPS
+    engine: Engine
+    container: Any
     aggregates: AggregateLoops
 
     def __init__(self, engine: Engine):

@@ -87,7 +87,7 @@ class AggregateLoops:
         self._look_for_void_rows(engine, loops)
         self.container.fits[fits] = 1
         self.container.anew[:] = 1
-        z = self.container
+        z: Any = self.container
         z.embedding, z.dynamics, z.end_data, z.end_embedding = e, self.dynamics, self.end_data, self.end_embedding
         for g in fits:
             tree_index = int(loops.member[loops.group_member[g]])
