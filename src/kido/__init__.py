@@ -27,7 +27,8 @@ _HOMES = {
         "Frame", "FrameNode", "FreeJoint", "Group", "Hinge", "Inertia", "Joint", "Linkage", "LinkageCriteria",
         "LoopJoint", "Marker", "MarkerConstraint", "Mimic", "Node", "PlanarJoint", "PrismaticJoint",
         "RevoluteJoint", "SavedProperties", "SavedState", "ScrewJoint", "ShapeNode", "SimpleFrame", "Skeleton",
-        "Skin", "SkinState", "SoftBodyNode", "SpringDamper", "Subgraph", "Support", "Surface", "Target", "Terminal",
+        "Skin", "SkinState", "SoftBodyNode", "SpringDamper", "State", "Subgraph", "Support", "Surface", "Target",
+        "Terminal",
         "TimeConstant", "TranslationalJoint",
         "UniversalJoint", "UserJoint", "WORLD_FRAME", "WeldJoint", "WorldFrame",
     ),
@@ -52,7 +53,7 @@ _HOMES = {
 }  # fmt: skip
 _PACKAGES = (
     "batch", "collision", "dynamics", "ik", "integrators", "io", "layouts", "models", "operators", "optimization",
-    "recording", "simulation", "solvers", "viewer",
+    "quantities", "recording", "simulation", "solvers", "viewer",
 )  # fmt: skip
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 

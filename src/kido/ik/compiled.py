@@ -85,7 +85,7 @@ def key_of(ik: InverseKinematics) -> tuple[Any, ...]:
     settings = [v.tobytes() if isinstance(v, np.ndarray) else id(v) for v in vars(ik.error_method).values()]
     target = ik._target
     places = id(ik.error_method), id(ik._node), id(target), id(target.parent_frame), id(ik.skeleton)
-    return (*places, ik.skeleton._structure_version, ik._offset.tobytes(), ik.dof_indices.tobytes(), *settings)
+    return (*places, ik.skeleton.structure_version, ik._offset.tobytes(), ik.dof_indices.tobytes(), *settings)
 
 
 class CompiledDisplacements:
@@ -108,7 +108,7 @@ class CompiledDisplacements:
         self._table = made = compile_tasks(skeleton, bare, dofs) if bare else None
         if made is not None:
             for joint in charted_joints(skeleton):
-                made.chart[skeleton._tree.body_of_dof[joint.start]] = 1  # type: ignore[union-attr]
+                made.chart[skeleton.current_state.tree.body_of_dof[joint.start]] = 1  # type: ignore[union-attr]
         for k, (task, _) in enumerate(tasks):
             assert made is not None
             if task.kind == LOOK_AT:
@@ -123,7 +123,7 @@ class CompiledDisplacements:
     def evaluate(self, q: Array) -> None:
         """Compute all of them at positions (dofs,) of the skeleton."""
         if self._table is not None:
-            w = self._skeleton._ready or self._skeleton._workspace()
+            w = self._skeleton.current_state.ready or self._skeleton.current_state.prepare()
             entries.evaluate.call(w.tree, w.data, self._table.address, q)
 
     def of(self, ik: InverseKinematics) -> tuple[Array, Array]:

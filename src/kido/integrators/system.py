@@ -168,9 +168,9 @@ class System:
             StateError: forces of the wrong count or not finite.
             ModelError: a coordinate has a servo or a gear.
         """
-        data = skeleton._compiled()
+        data = skeleton.current_state.compiled()
         function, constant = joint_forces(skeleton, forces)
-        tree: Struct = skeleton._tree  # type: ignore[assignment]  # the skeleton is compiled
+        tree: Struct = skeleton.current_state.tree  # type: ignore[assignment]  # the skeleton is compiled
         for kind in (ActuatorType.SERVO, ActuatorType.MIMIC):
             if (tree.actuator == kind).any():
                 dof = skeleton.dofs[int(np.flatnonzero(tree.actuator == kind)[0])]
@@ -179,7 +179,7 @@ class System:
                     "in worlds alone; make it PASSIVE or FORCE for smooth motion"
                 )
         natural = with_arrays(tree, prescribed=is_prescribed(tree.actuator))
-        own = [b.parent_joint._drives_body_axes for b in skeleton._links.top]  # type: ignore[union-attr]
+        own = [b.parent_joint._drives_body_axes for b in skeleton.current_state.links.top]  # type: ignore[union-attr]
         fixed = (tree.kind == JointKind.FREE) & ~np.array(own, bool)
         mixed = natural
         if fixed.any():
@@ -381,7 +381,7 @@ def joint_forces(skeleton: Skeleton, forces: Any) -> tuple[Any, Array]:
 
 
 def checked_forces(skeleton: Skeleton, value: Any, what: str) -> Array:
-    vector = skeleton._vector(value, skeleton.num_dofs, what)
+    vector = skeleton.current_state.vector(value, skeleton.num_dofs, what)
     if not np.isfinite(vector).all():
-        skeleton._raise_not_finite(what, vector)
+        skeleton.current_state.raise_not_finite(what, vector)
     return vector

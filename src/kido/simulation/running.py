@@ -11,8 +11,8 @@ from kido.errors import ModelError, StateError
 from kido.simulation import schema
 from kido.simulation.step import AFTER, FROM_ASSEMBLY, FROM_DETECTION, FROM_SOLUTION, FROM_START, run_steps
 from kido.simulation.warm_state import set_warm_state, warm_state
-from kido.skeleton.arrays import STATE_FIELDS
 from kido.skeleton.compiler import check_masses
+from kido.skeleton.state.arrays import STATE_FIELDS
 from kido.solvers import CustomSolver, solve_with
 
 if TYPE_CHECKING:

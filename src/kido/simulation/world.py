@@ -221,7 +221,7 @@ class World(
             if self._engine.loops is not None:
                 self._engine.loops.note_broken()
             for s in self._skeletons:
-                s._drop_arrays()
+                s.drop_arrays()
             self._engine = None
         self._kept = None
         self._stale = True
@@ -244,7 +244,7 @@ class World(
             )
             self._like = None
             for s, window in zip(self._skeletons, engine.windows, strict=True):
-                s._adopt(*window)
+                s.current_state.adopt(*window)
             self._engine = engine
             self._stale = False
             self._properties_stale = self._surfaces_stale = False
@@ -257,7 +257,7 @@ class World(
                 self._kept = None
         if self._properties_stale:
             for s in self._skeletons:
-                s._compiled()
+                s.current_state.compiled()
             self._engine.properties_changed()
             self._properties_stale = False  # not before: what was refused is refused again
         if self._surfaces_stale:
@@ -298,7 +298,7 @@ class World(
             engine.data.command[:] = 0.0
             if engine.data.has_external.any():  # a look at thousands of skeletons takes a tenth of their step
                 for s in self._skeletons:
-                    if s._applied:
+                    if s.current_state.applied:
                         s.clear_external_forces()
         self._tell_events(engine)
         return self.report

@@ -76,10 +76,10 @@ class WorldContents:
             number += 1
             unique = f"{wanted}_{number}"
         self._structure_changed()
-        skeleton._drop_arrays()
+        skeleton.drop_arrays()
         skeleton.name = unique
         skeleton._world = self  # type: ignore[assignment]  # a whole World
-        skeleton._world_version = -1
+        skeleton.current_state._world_version = -1
         self._skeletons.append(skeleton)
         return skeleton
 

@@ -9,7 +9,7 @@ from kido.math.transform import as_numbers
 from kido.simulation.pushes import pushes_from, pushes_to
 from kido.simulation.warm_state import set_warm_state, warm_state
 from kido.simulation.world_snapshot import WorldSnapshot, first_difference, structure_of
-from kido.skeleton.arrays import STATE_FIELDS
+from kido.skeleton.state.arrays import STATE_FIELDS
 from kido.skeleton.state.snapshot import carried_states, put_carried_states
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class WorldState:
             "steps_before": self._steps_before,
             "time_step": self._time_step,
             **{f: getattr(d, f).copy() for f in STATE_FIELDS},
-            "applied": [{i: row.copy() for i, row in s._applied.items()} for s in self._skeletons],
+            "applied": [{i: row.copy() for i, row in s.current_state.applied.items()} for s in self._skeletons],
             "warm": warm_state(engine),
             "pushes": pushes_to(self._pushes, self._skeletons),
             "carried": [carried_states(s) for s in self._skeletons],
@@ -113,7 +113,7 @@ class WorldState:
         for s, rows in zip(self._skeletons, state["applied"], strict=True):
             s.clear_external_forces()
             for index, row in rows.items():
-                s._add_external(index, row)
+                s.current_state.add_external(index, row)
         self.time_step = state["time_step"]  # checked
         self._time_before, self._steps_before = float(state["time_before"]), int(state["steps_before"])
         self._steps = int(state["steps"])

@@ -98,7 +98,7 @@ def compile_differential(
         everything.append(Task.com())
         helpers += 1
     made = compile_tasks(skeleton, everything, dofs)
-    tree = skeleton._tree
+    tree = skeleton.current_state.tree
     assert tree is not None
     links, rows, n = len(tree.parent), int(made.first_row[-1]), len(dofs)
     if pairs:  # all poses

@@ -29,8 +29,8 @@ def place_of_node(skeleton: Skeleton, node: JacobianNode) -> tuple[int, Array]:
     body, relative = node._carrier
     if body.skeleton is not skeleton:
         raise ModelError(f"task: {node!r} is of skeleton {body.skeleton.name!r}, not of {skeleton.name!r}")
-    skeleton._compiled()
-    links = skeleton._links
+    skeleton.current_state.compiled()
+    links = skeleton.current_state.links
     assert links is not None
     X = links.offset[body._index]
     return int(links.of_body[body._index]), X if relative is None else X @ relative
@@ -45,8 +45,8 @@ def place_of_target(skeleton: Skeleton, target: Frame | Array) -> tuple[int, Arr
         if frame is WORLD_FRAME:
             return -1, target.world_transform
         frame = frame.parent_frame
-    skeleton._compiled()
-    links = skeleton._links
+    skeleton.current_state.compiled()
+    links = skeleton.current_state.links
     assert links is not None
     X = links.offset[frame._index] @ target.transform(frame)
     return int(links.of_body[frame._index]), X
@@ -84,7 +84,7 @@ def rows_of(skeleton: Skeleton, task: Task, columns: int) -> int:
 
 def needed_links(skeleton: Skeleton, tasks: Sequence[Task], ends: Sequence[int]) -> list[int]:
     """Links whose poses tasks depend on, parents first; `ends` are the links that carry frames."""
-    tree = skeleton._tree
+    tree = skeleton.current_state.tree
     assert tree is not None
     if any(task.kind in (COM, BALANCE) for task in tasks):
         return list(range(len(tree.parent)))
@@ -107,10 +107,10 @@ def compile_tasks(skeleton: Skeleton, tasks: Sequence[Task], dofs: Sequence[int]
     Raises:
         ModelError: a task of another skeleton, a posture of the wrong size, or the centre of mass of what has no mass.
     """
-    skeleton._compiled()
+    skeleton.current_state.compiled()
     if any(task.kind == COM for task in tasks):
-        skeleton.com_position()  # raises if there is no mass
-    tree = skeleton._tree
+        skeleton.com  # noqa: B018  raises if there is no mass
+    tree = skeleton.current_state.tree
     assert tree is not None
     places = [(-1, np.eye(4)) if t.node is None else place_of_node(skeleton, t.node) for t in tasks]
     targets = [place_of_target(skeleton, t.target) for t in tasks]

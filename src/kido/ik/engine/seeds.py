@@ -36,7 +36,7 @@ def angles_of(joint: Joint) -> tuple[bool, ...]:
 
 def reach_of(skeleton: Skeleton) -> float:
     """A length that tells how large a skeleton is [m]: the sum of distances of joints along its longest path."""
-    tree = skeleton._tree
+    tree = skeleton.current_state.tree
     assert tree is not None
     lengths = np.linalg.norm(tree.position_pj, axis=1) + np.linalg.norm(tree.position_jb, axis=1)
     slides = np.isin(tree.kind, [PRISMATIC]) & (tree.first_dof[1:] > tree.first_dof[:-1])
@@ -62,10 +62,10 @@ def sampled_positions(skeleton: Skeleton, dofs: NDArray[np.integer], number: int
     Angles without limits take a full turn, rotations of ball and free joints without limits are uniform, lengths
     without limits go as far as the skeleton reaches. A scrambled Sobol sequence: a longer table begins like a shorter.
     """
-    tree = skeleton._tree
+    tree = skeleton.current_state.tree
     assert tree is not None
     lower, upper = coupling_of(skeleton).limits(tree.lower, tree.upper, dofs)
-    turns = np.concatenate([angles_of(j) for j in (b.parent_joint for b in skeleton._links.top)] or [()])  # type: ignore[union-attr]
+    turns = np.concatenate([angles_of(j) for j in (b.parent_joint for b in skeleton.current_state.links.top)] or [()])  # type: ignore[union-attr]
     is_angle = turns[dofs].astype(bool) if len(dofs) else np.zeros(0, bool)
     reach = np.where(is_angle, np.pi, reach_of(skeleton))
     for k, dof in enumerate(dofs):
