@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from functools import partial
 from pathlib import Path
 
 # Before any program starts its threads: Pinocchio's would otherwise keep a core busy after their call, during ours.
@@ -21,6 +22,7 @@ import numpy as np
 from benchmarks.programs import Kido, Pinocchio, States
 from benchmarks.robots import CASES, Robot
 from benchmarks.timing import interleaved, machine, ratio, table
+from kido import quantities
 
 ROBOTS = ("panda", "solo12", "talos")
 COUNT = 1024
@@ -110,7 +112,7 @@ def all_calls(pair: Pair) -> dict:
         ("forward_kinematics", "single"): one_by_one(s.forward_kinematics, q),
         ("jacobian (last body)", "batch"): lambda: batch.jacobian(q, s.num_bodies - 1),
         ("mass_matrix", "batch"): lambda: batch.mass_matrix(q),
-        ("mass_matrix", "single"): one_by_one(s.compute_mass_matrix, q),
+        ("mass_matrix", "single"): one_by_one(partial(quantities.mass_matrix, s), q),
         ("inverse_dynamics", "batch"): lambda: batch.inverse_dynamics(q, u, a),
         ("inverse_dynamics", "single"): one_by_one(s.inverse_dynamics, q, u, a),
         ("forward_dynamics", "batch"): lambda: batch.forward_dynamics(q, u, tau),

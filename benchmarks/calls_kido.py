@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from benchmarks.calls import Call, tip_of
 from benchmarks.programs import Kido
+from kido import quantities
 
 
 def moving_bodies(skeleton) -> list:
@@ -25,36 +28,36 @@ def stateless(kido: Kido) -> dict[str, Call]:
         return X[[b.index for b in chosen]]
 
     def rates_of_acceleration(q, u, a):
-        return s.compute_acceleration_derivatives(q, u, a, body, spatial=True)
+        return quantities.acceleration_derivatives(s, q, u, a, body, spatial=True)
 
     def regressor(q, u, a):
-        return s.compute_inverse_dynamics_regressor(q, u, a, chosen)
+        return quantities.inverse_dynamics_regressor(s, q, u, a, chosen)
 
     return {
         "FK": Call(s.forward_kinematics, q, bodies_of_joints),
-        "pose of one body": Call(s.compute_world_transform, [(*given, body) for given in q]),
-        "Jacobian": Call(s.compute_jacobian, [(*given, body) for given in q]),
-        "Jacobian rate": Call(s.compute_jacobian_classic_derivative, [(*given, body) for given in qu]),
+        "pose of one body": Call(partial(quantities.world_transform, s), [(*given, body) for given in q]),
+        "Jacobian": Call(partial(quantities.jacobian, s), [(*given, body) for given in q]),
+        "Jacobian rate": Call(partial(quantities.jacobian_classic_derivative, s), [(*given, body) for given in qu]),
         "RNEA": Call(s.inverse_dynamics, qua),
-        "CRBA": Call(s.compute_mass_matrix, q),
-        "M^-1": Call(s.compute_inverse_mass_matrix, q),
-        "factors of M": Call(s.compute_mass_matrix_factors, q, lambda FD, i: (FD[0] * FD[1]) @ FD[0].T),
+        "CRBA": Call(partial(quantities.mass_matrix, s), q),
+        "M^-1": Call(partial(quantities.inverse_mass_matrix, s), q),
+        "factors of M": Call(partial(quantities.mass_matrix_factors, s), q, lambda FD, i: (FD[0] * FD[1]) @ FD[0].T),
         "ABA": Call(s.forward_dynamics, qut),
-        "Coriolis matrix": Call(s.compute_coriolis_matrix, qu, lambda C, i: C @ kido.u[i]),
-        "bias forces": Call(s.compute_coriolis_and_gravity_forces, qu),
-        "gravity forces": Call(s.compute_gravity_forces, q),
-        "COM": Call(s.compute_com, q),
-        "COM Jacobian": Call(s.compute_com_jacobian, q),
-        "centroidal matrix": Call(s.compute_centroidal_momentum_matrix, q),
-        "its rate": Call(s.compute_centroidal_momentum_matrix_derivative, qu),
-        "kinetic energy": Call(s.compute_kinetic_energy, qu),
-        "potential energy": Call(s.compute_potential_energy, q),
+        "Coriolis matrix": Call(partial(quantities.coriolis_matrix, s), qu, lambda C, i: C @ kido.u[i]),
+        "bias forces": Call(partial(quantities.coriolis_and_gravity_forces, s), qu),
+        "gravity forces": Call(partial(quantities.gravity_forces, s), q),
+        "COM": Call(partial(quantities.com, s), q),
+        "COM Jacobian": Call(partial(quantities.com_jacobian, s), q),
+        "centroidal matrix": Call(partial(quantities.centroidal_momentum_matrix, s), q),
+        "its rate": Call(partial(quantities.centroidal_momentum_matrix_derivative, s), qu),
+        "kinetic energy": Call(partial(quantities.kinetic_energy, s), qu),
+        "potential energy": Call(partial(quantities.potential_energy, s), q),
         "regressor": Call(regressor, qua, lambda Y, i: Y @ s.inertial_parameters(chosen)),
         "RNEA derivatives": Call(s.inverse_dynamics_derivatives, qua),
         "ABA derivatives": Call(s.forward_dynamics_derivatives, qut),
-        "centroidal derivatives": Call(s.compute_centroidal_momentum_derivatives, qua),
+        "centroidal derivatives": Call(partial(quantities.centroidal_momentum_derivatives, s), qua),
         "FK derivatives": Call(rates_of_acceleration, qua, lambda D, i: D[1:]),
-        "Hessian": Call(s.compute_jacobian_hessian, [(*given, body) for given in q]),
+        "Hessian": Call(partial(quantities.jacobian_hessian, s), [(*given, body) for given in q]),
         "integrate": Call(s.integrate_positions, qu, lambda q, i: s.forward_kinematics(q)[body.index]),
         "difference": Call(s.position_differences, list(zip(kido.q, kido.q[1:] + kido.q[:1], strict=True))),
     }

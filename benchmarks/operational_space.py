@@ -79,11 +79,11 @@ def calls(name: str) -> dict[tuple[str, str], Call]:
         return decomposition.getOperationalSpaceInertiaMatrix()
 
     made: dict[tuple[str, str], Call] = {
-        (COMPLIANCE, "KIDO"): lambda: skeleton.compute_operational_space_compliance(q, bodies),
+        (COMPLIANCE, "KIDO"): lambda: kido.quantities.operational_space_compliance(skeleton, q, bodies),
         (COMPLIANCE, "computeDelassusMatrix"): delassus,
         (COMPLIANCE, "constraint Cholesky"): decomposed_compliance,
         (COMPLIANCE, "computeMinverse, Jacobians"): minverse,
-        (INERTIA, "KIDO"): lambda: skeleton.compute_operational_space_inertia(q, bodies),
+        (INERTIA, "KIDO"): lambda: kido.quantities.operational_space_inertia(skeleton, q, bodies),
         (INERTIA, "computeDelassusMatrix, inv"): lambda: np.linalg.inv(delassus()),
         (INERTIA, "constraint Cholesky"): decomposed_inertia,
         (INERTIA, "computeMinverse, Jacobians, inv"): lambda: np.linalg.inv(minverse()),
@@ -124,12 +124,12 @@ def scaling() -> None:
         for count in (1, 4, 16):
             if count <= bodies:
                 nodes = [skeleton.bodies[-1 - k * (bodies // count)] for k in range(count)]
-                made[str(count)] = partial(skeleton.compute_operational_space_compliance, q, nodes)
+                made[str(count)] = partial(kido.quantities.operational_space_compliance, skeleton, q, nodes)
 
         def dense(skeleton=skeleton, q=q) -> np.ndarray:
             ends = [skeleton.bodies[-1 - k * (len(q) // 4)] for k in range(4)]
-            J = np.vstack([skeleton.compute_jacobian(q, node) for node in ends])
-            return J @ skeleton.compute_inverse_mass_matrix(q) @ J.T
+            J = np.vstack([kido.quantities.jacobian(skeleton, q, node) for node in ends])
+            return J @ kido.quantities.inverse_mass_matrix(skeleton, q) @ J.T
 
         best = interleaved(made, 300, seconds=3.0)
         best["4, dense"] = interleaved({"": dense}, 100, seconds=2.0)[""]  # apart: it empties the caches

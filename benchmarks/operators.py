@@ -95,7 +95,7 @@ def _new_state(skeleton: kido.Skeleton, q, T, rounds: int, times: dict[str, floa
         return moving * T
 
     def by_matrix() -> np.ndarray:
-        return cho_solve(cho_factor(skeleton.compute_mass_matrix(q), lower=True, check_finite=False), T)
+        return cho_solve(cho_factor(kido.quantities.mass_matrix(skeleton, q), lower=True, check_finite=False), T)
 
     calls = {"operators": by_operators, "moved": moved, "matrix": by_matrix}
     best = interleaved(calls, rounds, 4.0)

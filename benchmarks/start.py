@@ -34,7 +34,7 @@ print(time.perf_counter() - start)
 """
 _CALLS = {
     "forward dynamics": "skeleton.forward_dynamics(rest, rest, rest)",
-    "mass matrix": "skeleton.compute_mass_matrix(rest)",
+    "mass matrix": "kido.quantities.mass_matrix(skeleton, rest)",
     "derivatives of forward dynamics": "skeleton.forward_dynamics_derivatives(rest, rest, rest)",
     "first step of a world": "world = kido.World(); world.add_skeleton(skeleton); world.step()",
 }

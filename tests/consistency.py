@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 import kido
@@ -33,7 +35,7 @@ def errors(s: kido.Skeleton, seed: int = 0) -> dict[str, float]:
     n, out = s.num_dofs, {}
     M, C = s.mass_matrix, s.coriolis_matrix
     scale = max(float(np.abs(M).max(initial=0.0)), 1e-300)
-    out["M: given state"] = _error(s.compute_mass_matrix(q), M)
+    out["M: given state"] = _error(kido.quantities.mass_matrix(s, q), M)
     out["M: symmetric"] = _error(M, M.T)
     out["M: kinetic energy"] = _error(0.5 * u @ M @ u, s.kinetic_energy)
     bias = s.coriolis_and_gravity_forces
@@ -47,7 +49,9 @@ def errors(s: kido.Skeleton, seed: int = 0) -> dict[str, float]:
     def along(f, v, step=STEP):
         return (f(s.integrate_positions(q, step * v)) - f(s.integrate_positions(q, -step * v))) / (2 * step)
 
-    out["Mdot: differences"] = _error(C + C.T, along(s.compute_mass_matrix, u), max(scale, np.abs(C).max(initial=0.0)))
+    out["Mdot: differences"] = _error(
+        C + C.T, along(partial(kido.quantities.mass_matrix, s), u), max(scale, np.abs(C).max(initial=0.0))
+    )
     out["regressor"] = _error(s.inverse_dynamics_regressor() @ s.inertial_parameters(), T, load)
     Minv, L, (F, D) = s.inverse_mass_matrix, s.cholesky_factor, s.mass_matrix_factors
     condition = np.linalg.cond(M) if n else 1.0
@@ -70,8 +74,8 @@ def errors(s: kido.Skeleton, seed: int = 0) -> dict[str, float]:
     out["dFD/dtau"] = _error(e.dtau, Minv) / condition
     out["dFD/dq"] = _error(e.dq, -Minv @ d.dq) / condition
     out["dFD/du"] = _error(e.du, -Minv @ d.du) / condition
-    g = s.compute_gravity_forces_derivative(q)
-    out["dg/dq"] = _error(g @ v, along(s.compute_gravity_forces, v), max(f, np.abs(g).max(initial=0)))
+    g = kido.quantities.gravity_forces_derivative(s, q)
+    out["dg/dq"] = _error(g @ v, along(partial(kido.quantities.gravity_forces, s), v), max(f, np.abs(g).max(initial=0)))
     if s.mass > 0:
         out["com"] = _error(s.com_jacobian() @ u, s.com_velocity()[-3:], max(1.0, np.abs(s.com_velocity()).max()))
         h = s.centroidal_momentum
@@ -82,7 +86,7 @@ def errors(s: kido.Skeleton, seed: int = 0) -> dict[str, float]:
         V = body.spatial_velocity
         speed = max(1.0, float(np.abs(V).max()))
         out[f"J u of {body.name}"] = _error(J @ u, V, speed)
-        out[f"J of {body.name}"] = _error(s.compute_jacobian(q, body), J)
+        out[f"J of {body.name}"] = _error(kido.quantities.jacobian(s, q, body), J)
         out[f"pose of {body.name}"] = _error(X[body.index], body.world_transform)
         dJ = s.jacobian_classic_derivative(body)
         A = np.concatenate([body.spatial_acceleration[:3], body.linear_acceleration()])

@@ -42,8 +42,8 @@ def arm7() -> kido.Skeleton:
 def reachable(skeleton: kido.Skeleton, node, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Random positions within limits (pi where there are none), and the poses of a node there."""
     rng = np.random.default_rng(seed)
-    skeleton._compiled()
-    tree = skeleton._tree
+    skeleton.state.compiled()
+    tree = skeleton.state.tree
     assert tree is not None
     lower, upper = np.maximum(tree.lower, -np.pi), np.minimum(tree.upper, np.pi)
     q = rng.uniform(lower, upper, (count, skeleton.num_dofs))

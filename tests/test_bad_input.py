@@ -79,7 +79,7 @@ def good(name: str, dofs: int) -> object:
 def held(s: kido.Skeleton) -> list:
     state = (s.positions, s.velocities, s.accelerations, s.forces, s.commands, s.mass_matrix)
     bodies = [(b.name, b.parent and b.parent.name, b.parent_joint.name, type(b.parent_joint)) for b in s.bodies]
-    return [bodies, [x.tobytes() for x in state], str(s._applied), [d.name for d in s.dofs]]
+    return [bodies, [x.tobytes() for x in state], str(s.state.applied), [d.name for d in s.dofs]]
 
 
 def calls(thing: object, dofs: int):

@@ -49,6 +49,22 @@ class Members(SphinxDirective):
         return self.parse_text_to_nodes("\n".join(lines))
 
 
+class Quantities(SphinxDirective):
+    """A table of all quantities, from their declarations."""
+
+    def run(self) -> list[nodes.Node]:
+        lines = [".. list-table::", "   :header-rows: 1", ""]
+        rows = [("name", "what it is", "of", "shape", "unit", "equation")]
+        for row in kido.quantities.TABLE.values():
+            shape = ", ".join(map(str, row.shape))
+            call = f"``{row.name}``" if row.is_property else f"``{row.name}({row.arguments})``"
+            what = row.doc.partition("\n")[0].replace("|", "\\|")
+            rows.append((call, what, ", ".join(row.needs), shape, row.unit, f"``{row.equation}``" * bool(row.equation)))
+        for row in rows:
+            lines += [f"   {'* -' if k == 0 else '  -'} {cell}" for k, cell in enumerate(row)]
+        return self.parse_text_to_nodes("\n".join(lines))
+
+
 def tables(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Markdown tables of docstrings as reStructuredText ones."""
     out: list[str] = []
@@ -114,6 +130,7 @@ def by_short_name(app: Sphinx, env: Any, node: Any, contnode: nodes.Element) -> 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("members", Members)
+    app.add_directive("quantities", Quantities)
     app.connect("autodoc-process-docstring", plain, priority=400)  # before napoleon
     app.connect("autodoc-process-docstring", colons, priority=600)
     app.connect("autodoc-process-docstring", tables)

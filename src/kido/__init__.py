@@ -21,7 +21,7 @@ _HOMES = {
         "Configuration", "DegreeOfFreedom", "EndEffector", "ErpCfm", "Expansion", "FixedFrame", "Frame", "FrameNode",
         "Group", "Hinge", "Inertia", "Joint", "Linkage", "LinkageCriteria", "LoopJoint", "Marker", "MarkerConstraint",
         "Mimic", "Node", "SavedProperties", "SavedState", "ShapeNode", "SimpleFrame", "Skeleton", "Skin", "SkinState",
-        "SoftBodyNode", "SpringDamper", "Subgraph", "Support", "Surface", "Target", "Terminal", "TimeConstant",
+        "SoftBodyNode", "SpringDamper", "State", "Subgraph", "Support", "Surface", "Target", "Terminal", "TimeConstant",
         "UserJoint", "WORLD_FRAME", "WorldFrame",
     ),
     "kido.dynamics": ("ConstrainedDynamics", "ConstrainedSystem", "DynamicsReport", "DynamicsSolver"),
@@ -42,7 +42,7 @@ _OPEN_HOMES = ("kido.shapes", "kido.skeleton.joints.types", "kido.constraints")
 _NOT_PUBLIC = {"Hull", "JOINT_TYPES", "PRIMITIVES", "Primitive", "convex_hull"}
 _PACKAGES = (
     "batch", "collision", "dynamics", "ik", "integrators", "io", "layouts", "models", "operators", "optimization",
-    "recording", "simulation", "solvers", "viewer",
+    "quantities", "recording", "simulation", "solvers", "viewer",
 )  # fmt: skip
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -26,7 +26,7 @@ schemes = pytest.mark.parametrize(
 def energy(skeleton: kido.Skeleton, motion) -> np.ndarray:
     return np.array(
         [
-            skeleton.compute_kinetic_energy(q, u) + skeleton.compute_potential_energy(q)
+            kido.quantities.kinetic_energy(skeleton, q, u) + kido.quantities.potential_energy(skeleton, q)
             for q, u in zip(motion.positions, motion.velocities, strict=True)
         ]
     )

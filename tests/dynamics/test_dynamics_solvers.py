@@ -33,7 +33,7 @@ def dense(graph: ClosedGraph, rates=None) -> tuple[np.ndarray, np.ndarray]:
     *_, gamma = system.evaluate(q, u)
     damping = np.concatenate([joint.damping for joint in s.joints])
     free = graph.forces - s.inverse_dynamics(q, u, 0.0 * u) + spring_forces(s, q) - damping * u + s.external_forces
-    return dense_accelerations(graph, s.compute_mass_matrix(q), free, system.G(q), gamma)
+    return dense_accelerations(graph, kido.quantities.mass_matrix(s, q), free, system.G(q), gamma)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -96,7 +96,7 @@ def test_a_tree_needs_no_rows(solver):
     udot = tree.accelerations(graph.q, graph.u, graph.forces)
     assert relative_error(other.accelerations(graph.q, graph.u, graph.forces), udot) < 1e-10
     vector = np.random.default_rng(0).normal(size=len(udot))
-    M = graph.skeleton.compute_mass_matrix(graph.q)
+    M = kido.quantities.mass_matrix(graph.skeleton, graph.q)
     for dynamics in (tree, other):
         assert relative_error(M @ dynamics.inverse_mass_product(vector, graph.q), vector) < 1e-9
 
@@ -125,11 +125,11 @@ def test_prescribed_coordinates_keep_their_accelerations(solver):
     free = graph.forces - s.inverse_dynamics(graph.q, graph.u, 0.0 * udot) + spring_forces(s, graph.q)
     free += s.external_forces - damping * graph.u
     rows = np.concatenate([system.G(graph.q), np.eye(len(udot))[chosen]])
-    expected, _ = dense_accelerations(graph, s.compute_mass_matrix(graph.q), free, rows,
+    expected, _ = dense_accelerations(graph, kido.quantities.mass_matrix(s, graph.q), free, rows,
                                       np.concatenate([gamma, given[chosen]]))  # fmt: skip
     assert np.array_equal(udot[chosen], given[chosen])
     assert relative_error(udot, expected) < TOLERANCE
-    needed = s.compute_mass_matrix(graph.q) @ udot - free - dynamics.constraint_forces
+    needed = kido.quantities.mass_matrix(s, graph.q) @ udot - free - dynamics.constraint_forces
     assert relative_error(dynamics.actuator_forces[chosen], needed[chosen]) < TOLERANCE
     change = dynamics.impulse_response(np.ones(len(udot)), graph.q)
     assert not change[chosen].any()
@@ -149,7 +149,7 @@ def test_linkages_with_redundant_rows(solver, make):
     assert relative_error(G @ udot, gamma) < 1e-9
     assert dynamics.report.independent_coordinates == 1
     q, u = skeleton.positions, skeleton.velocities
-    left = skeleton.compute_mass_matrix(q) @ udot + skeleton.inverse_dynamics(q, u, 0.0 * u)
+    left = kido.quantities.mass_matrix(skeleton, q) @ udot + skeleton.inverse_dynamics(q, u, 0.0 * u)
     assert relative_error(G.T @ dynamics.multipliers, left) < 1e-9
 
 

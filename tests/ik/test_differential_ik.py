@@ -43,8 +43,8 @@ def rows(skeleton, task, dofs=None):
     """Residual and Jacobian of a task's equations at the current positions."""
     dofs = np.arange(skeleton.num_dofs) if dofs is None else dofs
     made = compile_tasks(skeleton, [task], dofs)
-    data = kido.tree.data_for(skeleton._tree)
-    assert evaluate(skeleton._tree.address, data.address, made.address, skeleton.positions) == 0
+    data = kido.tree.data_for(skeleton.state.tree)
+    assert evaluate(skeleton.state.tree.address, data.address, made.address, skeleton.positions) == 0
     return made.e.copy(), made.J.copy()
 
 

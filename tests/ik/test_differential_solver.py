@@ -111,9 +111,9 @@ def test_out_of_reach_with_a_competing_task(level: int) -> None:
 def test_orientation_below_position_against_scipy(seed: int) -> None:
     """What SLSQP makes of the orientation, with the position as an equation and limits, is no better."""
     arm = arm7()
-    arm._compiled()
+    arm.state.compiled()
     tip, rng = arm.node("tip"), np.random.default_rng(seed)
-    lower, upper = arm._tree.lower, arm._tree.upper
+    lower, upper = arm.state.tree.lower, arm.state.tree.upper
     arm.positions = rng.uniform(lower, upper)
     place, X = tip.world_transform[:3, 3], np.eye(4)
     X[:3, :3] = Rotation.random(rng=rng).as_matrix()
@@ -186,7 +186,7 @@ def many_tasks(robot: kido.Skeleton) -> CompositeIK:
         task(left, left.world_transform[:3, 3] + (0.1, 0.0, 0.1), 2, PositionError(error_weights=0.5), "chain"),
         task(right, np.eye(4), 3, RelativePoseError(left, (0.05, -0.3, 0.0), np.inf, 0.02), "chain"),
         task(eye, (1.0, 0.3, 0.8), 4, LookAtError((1.0, 0.0, 0.0), 0.05), "body"),
-        task(pelvis(robot), robot.com_position(), 5, CenterOfMassError(((-0.5, -0.5, -0.5), (0.5, 0.5, 0.5)))),
+        task(pelvis(robot), robot.com, 5, CenterOfMassError(((-0.5, -0.5, -0.5), (0.5, 0.5, 0.5)))),
         high,
     ]
     high.priority = 5

@@ -42,7 +42,7 @@ def reachable(arm: kido.Skeleton, seed: int, share: float = 0.6) -> np.ndarray:
     limits = np.array([(d.position_lower_limit, d.position_upper_limit) for d in arm.dofs])
     limits = np.clip(limits, -3.0, 3.0)
     q = arm.positions + share * (np.random.default_rng(seed).uniform(*limits.T) - arm.positions)
-    return arm.compute_world_transform(q, arm.body("hand"))
+    return kido.quantities.world_transform(arm, q, arm.body("hand"))
 
 
 def test_definitions() -> None:
@@ -90,13 +90,13 @@ def test_every_method_finds_a_near_pose(arm: kido.Skeleton, method: type) -> Non
         result = ik.find_solution()
         assert np.array_equal(arm.positions, q)
         assert result, result.reason
-        X = arm.compute_world_transform(result.positions, arm.body("hand"))
+        X = kido.quantities.world_transform(arm, result.positions, arm.body("hand"))
         assert np.abs(X - goal)[:3, 3 if rough else slice(0, 4)].max() < (2e-4 if rough else 3e-6)
 
 
 def test_inverse_needs_as_many_coordinates_as_errors(arm: kido.Skeleton) -> None:
     ik = InverseKinematics(arm.body("hand"), arm.dofs[:6], gradient_method=JacobianInverse())
-    X = arm.compute_world_transform(arm.positions + 0.02 * np.array([1, -1, 1, 1, -1, 1, 0]), arm.body("hand"))
+    X = kido.quantities.world_transform(arm, arm.positions + 0.02 * np.array([1, -1, 1, 1, -1, 1, 0]), arm.body("hand"))
     ik.target.world_transform = X
     result = ik.solve_and_apply()
     assert result and result.iterations < 6 and np.abs(arm.body("hand").world_transform - X).max() < 3e-6
@@ -107,7 +107,12 @@ def test_inverse_needs_as_many_coordinates_as_errors(arm: kido.Skeleton) -> None
 def test_weights_and_clamp(arm: kido.Skeleton) -> None:
     weights = np.array([1.0, 1.0, 0.0, 0.5, 1.0, 1.0, 1.0])
     ik = InverseKinematics(arm.body("hand"), gradient_method=JacobianPseudoinverse(component_weights=weights))
-    J, e = ik.compute_jacobian(), 1e-2 * np.arange(1.0, 7.0)
+    J, e = (
+        kido.quantities.jacobian(
+            ik,
+        ),
+        1e-2 * np.arange(1.0, 7.0),
+    )
     g = ik.gradient_method.compute_gradient(e)
     assert g[2] == 0.0 and np.allclose(J @ g, e, atol=1e-10)
     free = weights > 0.0  # of all changes that do it, the least sum of (g / w)^2
@@ -136,7 +141,7 @@ def test_compiled_and_readable_parts_agree(arm: kido.Skeleton) -> None:
         slow = ik.find_solution()
         for result in (fast, slow):
             assert result, result.reason
-            X = arm.compute_world_transform(result.positions, arm.body("hand"))
+            X = kido.quantities.world_transform(arm, result.positions, arm.body("hand"))
             assert np.abs(X - goal).max() < 3e-6
 
 
@@ -154,7 +159,7 @@ def test_a_failure_says_why_and_changes_nothing(arm: kido.Skeleton) -> None:
     )
     hand, goal = arm.body("hand"), ik.target.relative_translation
     found = np.linalg.norm(hand.world_transform[:3, 3] - goal)
-    others = [arm.compute_world_transform(rng.uniform(*limits.T), hand)[:3, 3] for _ in range(2000)]
+    others = [kido.quantities.world_transform(arm, rng.uniform(*limits.T), hand)[:3, 3] for _ in range(2000)]
     assert found < np.linalg.norm(np.array(others) - goal, axis=1).min()
 
 
@@ -175,7 +180,7 @@ def test_objective_and_null_space_objective(arm: kido.Skeleton) -> None:
             ik.solver = SqpSolver()
         result = ik.find_solution()
         assert result, result.reason
-        X = arm.compute_world_transform(result.positions, hand)
+        X = kido.quantities.world_transform(arm, result.positions, hand)
         assert np.abs(X[:3, 3] - ik.target.relative_translation).max() < 3e-6
         costs[key] = cost(result.positions)
     assert costs["objective"] < 0.5 * costs["none"]
@@ -186,7 +191,15 @@ def test_objective_and_null_space_objective(arm: kido.Skeleton) -> None:
 def test_own_gradient_method_and_constraint(arm: kido.Skeleton) -> None:
     class Half(GradientMethod):
         def compute_gradient(self, error):
-            return 0.5 * np.linalg.pinv(self.ik.compute_jacobian()) @ error
+            return (
+                0.5
+                * np.linalg.pinv(
+                    kido.quantities.jacobian(
+                        self.ik,
+                    )
+                )
+                @ error
+            )
 
     ik = InverseKinematics(arm.body("hand"), gradient_method=Half())
     ik.target.world_transform = goal = reachable(arm, 1, 0.1)
@@ -220,7 +233,7 @@ def test_where_dartpy_solves_so_does_this(dart_data) -> None:
     rng, start = np.random.default_rng(3), ours.positions
     solved = np.zeros(2, int)
     for _ in range(20):
-        X = ours.compute_world_transform(rng.uniform(*limits.T), tip)
+        X = kido.quantities.world_transform(ours, rng.uniform(*limits.T), tip)
         theirs.setPositions(start)
         frame = dart.math.Isometry3()
         frame.set_matrix(X)
@@ -230,6 +243,6 @@ def test_where_dartpy_solves_so_does_this(dart_data) -> None:
         result = ik.find_solution()
         solved += dart_solved, bool(result)
         if result:
-            assert np.abs(ours.compute_world_transform(result.positions, tip) - X).max() < 3e-6
+            assert np.abs(kido.quantities.world_transform(ours, result.positions, tip) - X).max() < 3e-6
         assert bool(result) or not dart_solved
     assert solved[1] >= 19

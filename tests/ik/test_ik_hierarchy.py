@@ -79,15 +79,52 @@ def test_lower_levels_never_disturb_higher_ones(robot: kido.Skeleton, method: ty
         for level in body.levels:
             for ik in level:
                 ik.gradient_method = method()
-                J.append(ik.compute_jacobian())
+                J.append(
+                    kido.quantities.jacobian(
+                        ik,
+                    )
+                )
         N, ordered = body.compute_null_spaces(), [ik for level in body.levels for ik in level]
         for k, upto in ((1, 2), (2, 4), (3, 5)):
-            above = np.concatenate([_in_all(robot, ik, ik.compute_jacobian()) for ik in ordered[:upto]])
+            above = np.concatenate(
+                [
+                    _in_all(
+                        robot,
+                        ik,
+                        kido.quantities.jacobian(
+                            ik,
+                        ),
+                    )
+                    for ik in ordered[:upto]
+                ]
+            )
             assert np.abs(above @ N[k]).max() < 1e-9
             assert np.allclose(N[k] @ N[k], N[k], atol=1e-12) and np.allclose(N[k], N[k].T, atol=1e-12)
         g = body.compute_gradient()
-        hands = np.concatenate([_in_all(robot, ik, ik.compute_jacobian()) for ik in body.levels[0]])
-        feet = np.concatenate([_in_all(robot, ik, ik.compute_jacobian()) for ik in body.levels[1]])
+        hands = np.concatenate(
+            [
+                _in_all(
+                    robot,
+                    ik,
+                    kido.quantities.jacobian(
+                        ik,
+                    ),
+                )
+                for ik in body.levels[0]
+            ]
+        )
+        feet = np.concatenate(
+            [
+                _in_all(
+                    robot,
+                    ik,
+                    kido.quantities.jacobian(
+                        ik,
+                    ),
+                )
+                for ik in body.levels[1]
+            ]
+        )
         for ik in body.levels[2]:
             ik.active = False
         two = body.compute_gradient()
@@ -127,7 +164,18 @@ def test_superposition_within_a_level(robot: kido.Skeleton) -> None:
     for ik, move in zip(hands, ((0.01, 0.0, 0.0), (0.0, 0.01, 0.02))):
         ik.target.relative_translation = ik.target.relative_translation + move
     both = CompositeIK(robot, hands)
-    J = np.concatenate([_in_all(robot, ik, ik.compute_jacobian()) for ik in hands])
+    J = np.concatenate(
+        [
+            _in_all(
+                robot,
+                ik,
+                kido.quantities.jacobian(
+                    ik,
+                ),
+            )
+            for ik in hands
+        ]
+    )
     e = np.concatenate([ik.compute_error() for ik in hands])
     expected = J.T @ np.linalg.solve(J @ J.T + 0.05**2 * np.eye(12), e)
     assert np.abs(both.compute_gradient() - expected).max() < 1e-12

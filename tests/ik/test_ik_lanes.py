@@ -55,7 +55,7 @@ def targets_of(solver: IkSolver, count: int, seed: int, far: float = 0.3) -> np.
             if task.node is not None:
                 poses[n, k] = task.node.world_transform
             elif task.positions is None:
-                poses[n, k, :3, 3] = robot.com_position()
+                poses[n, k, :3, 3] = robot.com
             if rng.random() < far:
                 poses[n, k, :3, 3] *= 2.5
     robot.positions = np.zeros(robot.num_dofs)

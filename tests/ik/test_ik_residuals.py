@@ -21,10 +21,10 @@ class Compiled:
 
     def __init__(self, skeleton, tasks, dofs=None):
         self.skeleton = skeleton
-        skeleton._compiled()
+        skeleton.state.compiled()
         self.dofs = np.arange(skeleton.num_dofs) if dofs is None else np.asarray(dofs)
         self.tasks = compile_tasks(skeleton, tasks, self.dofs)
-        self.tree, self.data = skeleton._tree, kido.tree.data_for(skeleton._tree)
+        self.tree, self.data = skeleton.state.tree, kido.tree.data_for(skeleton.state.tree)
 
     def at(self, q):
         assert entries.evaluate(self.tree.address, self.data.address, self.tasks.address, np.array(q, float)) == 0

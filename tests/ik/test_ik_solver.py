@@ -16,7 +16,7 @@ from trees import random_skeleton, random_transform
 
 
 def within(skeleton, q) -> bool:
-    tree = skeleton._tree
+    tree = skeleton.state.tree
     return bool((q >= tree.lower).all() and (q <= tree.upper).all())
 
 
@@ -68,7 +68,7 @@ def test_closest_pose_within_limits_is_scipys() -> None:
     tip = arm.node("tip")
     solver = IkSolver(tip, attempts=30)
     rng = np.random.default_rng(2)
-    lower, upper = arm._tree.lower, arm._tree.upper
+    lower, upper = arm.state.tree.lower, arm.state.tree.upper
     for _ in range(2):
         X = random_transform(rng, 0.1)
         X[:3, 3] += rng.normal(size=3) * 1.5
@@ -390,8 +390,8 @@ def test_hands_and_feet_of_a_humanoid() -> None:
     names = ("left_hand", "right_hand", "left_foot", "right_foot")
     nodes = [robot.body(name) for name in names]
     rng = np.random.default_rng(3)
-    robot._compiled()
-    lower, upper = robot._tree.lower, robot._tree.upper
+    robot.state.compiled()
+    lower, upper = robot.state.tree.lower, robot.state.tree.upper
     wide = np.where(np.isfinite(upper - lower), upper - lower, 1.0)
     middle = np.where(np.isfinite(upper - lower), 0.5 * (np.maximum(lower, -9) + np.minimum(upper, 9)), 0.0)
     solver = IkSolver([*nodes, Task.com(bounds=10.0)])

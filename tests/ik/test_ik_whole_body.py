@@ -24,7 +24,7 @@ def robot(request) -> kido.Skeleton:
 
 def depth_in_polygon(robot: kido.Skeleton) -> float:
     """How far the centre of mass is inside the support polygon [m], by half planes."""
-    corners, c = robot.support_polygon(), robot.com_position()[:2]
+    corners, c = robot.support_polygon(), robot.com[:2]
     along = np.roll(corners, -1, axis=0) - corners
     left = np.stack([-along[:, 1], along[:, 0]], axis=1) / np.linalg.norm(along, axis=1)[:, None]
     return float(((c - corners) * left).sum(axis=1).min())
@@ -137,7 +137,7 @@ def test_balance_as_null_space_objective(own_copy: kido.Skeleton) -> None:
     body.null_space_objective = balance
     result = body.solve_and_apply()
     assert result, result.reason
-    assert np.linalg.norm(robot.com_position()[:2] - centroid(robot.support_polygon())) < 1e-3
+    assert np.linalg.norm(robot.com[:2] - centroid(robot.support_polygon())) < 1e-3
     stance.check()
     for side, place in zip(("left", "right"), hands):
         assert distance(robot.node(f"{side}_grip").world_transform[:3, 3], place) < 2 * EXACT

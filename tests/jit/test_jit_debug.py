@@ -10,7 +10,7 @@ from kido.kernels import entries
 arm = kido.Skeleton("arm")
 arm.add_body("link", kido.RevoluteJoint(), inertia=kido.Inertia.from_diagonal(1.0, [1.0, 1.0, 1.0]))
 arm.world_transforms
-tree, data = arm._tree.address, arm._data.address
+tree, data = arm.state.tree.address, arm.state.data.address
 assert entries.update_transforms(tree, data) == 0
 arm.add_body("hand", kido.WeldJoint(), parent="link")
 try:

@@ -232,7 +232,7 @@ def test_hybrid_dynamics_solve_the_equations_of_motion(seed: int) -> None:
     udot[types == ActuatorType.ACCELERATION] = command[types == ActuatorType.ACCELERATION]
     fast = types == ActuatorType.VELOCITY
     udot[fast] = (command[fast] - u[fast]) / h
-    M, c = s.compute_mass_matrix(s.positions), s.inverse_dynamics(s.positions, u, np.zeros(n))
+    M, c = kido.quantities.mass_matrix(s, s.positions), s.inverse_dynamics(s.positions, u, np.zeros(n))
     free = ~given
     right = tau[free] - c[free] - M[np.ix_(free, given)] @ udot[given]
     udot[free] = np.linalg.solve(M[np.ix_(free, free)], right)

@@ -83,7 +83,7 @@ def test_motion_and_momentum(example_robots: Path, name: str) -> None:
     s, model, data, columns = case.skeleton, case.model, case.data, case.columns
     pq, pu, pa, _ = case.theirs
     h_dq, *rates = pin.computeCentroidalDynamicsDerivatives(model, data, pq, pu, pa)
-    found = s.compute_centroidal_momentum_derivatives(case.q, case.u, case.udot)
+    found = kido.quantities.centroidal_momentum_derivatives(s, case.q, case.u, case.udot)
     for ours, theirs in zip(found, (h_dq, *rates), strict=True):
         assert relative_error(ours, columns(in_our_rows(theirs)), 0.0) < TOLERANCE
     axes = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
@@ -93,7 +93,7 @@ def test_motion_and_momentum(example_robots: Path, name: str) -> None:
     body = s.joint(model.names[joint]).child
     pose, motion = data.oMi[joint], data.v[joint]
     assert relative_error(s.forward_kinematics(case.q)[body.index], pose.homogeneous) < TOLERANCE
-    dq, du = s.compute_velocity_derivatives(case.q, case.u, body)
+    dq, du = kido.quantities.velocity_derivatives(s, case.q, case.u, body)
     their_dq, their_du = pin.getJointVelocityDerivatives(model, data, joint, axes)
     w = pose.rotation @ motion.angular
     at_rest = dq.copy()
@@ -103,4 +103,4 @@ def test_motion_and_momentum(example_robots: Path, name: str) -> None:
     H = pin.getJointKinematicHessian(model, data, joint, axes)
     H = in_our_rows(H.ravel(order="K").reshape(H.shape, order="F"))  # it says its memory is the other way round
     theirs = np.swapaxes(columns(np.swapaxes(columns(H), 1, 2)), 1, 2)
-    assert relative_error(s.compute_jacobian_hessian(case.q, body), theirs, 0.0) < TOLERANCE
+    assert relative_error(kido.quantities.jacobian_hessian(s, case.q, body), theirs, 0.0) < TOLERANCE

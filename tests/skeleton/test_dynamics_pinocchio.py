@@ -104,7 +104,7 @@ def compare(path: Path, free: bool) -> dict[str, float]:
         expected = np.array([data.oMf[i].homogeneous for i, _ in frames])
         M = pin.crba(model, data, pq)
         M = np.triu(M) + np.triu(M, 1).T
-        ours = skeleton.compute_mass_matrix(q)[np.ix_(layout.ours, layout.ours)]
+        ours = kido.quantities.mass_matrix(skeleton, q)[np.ix_(layout.ours, layout.ours)]
         forces = layout.to_ours(pin.rnea(model, data, pq, pu, pa))
         accelerations = layout.to_ours(pin.aba(model, data, pq, pu, ptau))
         errors = {

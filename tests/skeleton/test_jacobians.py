@@ -48,7 +48,7 @@ def test_jacobian_is_the_sum_of_columns(skeleton: kido.Skeleton, seed: int) -> N
         X = shift(r.X[body.index, :3, :3] @ offset)
         J = skeleton.jacobian(body, offset)
         assert relative_error(J, X @ r.J[body.index]) < TOLERANCE
-        assert np.array_equal(skeleton.compute_jacobian(q, body, offset), J)
+        assert np.array_equal(kido.quantities.jacobian(skeleton, q, body, offset), J)
         assert np.array_equal(skeleton.linear_jacobian(body.name, offset), J[3:])
         assert np.array_equal(skeleton.angular_jacobian(body.index), J[:3])
         own = [dof.index for dof in body.dependent_dofs]
@@ -81,8 +81,8 @@ def test_accelerations_are_jacobians_times_rates(skeleton: kido.Skeleton, seed: 
         own = [dof.index for dof in body.dependent_dofs]
         assert np.array_equal(body.jacobian_classic_derivative(offset), classic[:, own])
         assert np.array_equal(body.jacobian_spatial_derivative(offset), spatial[:, own])
-        assert np.array_equal(skeleton.compute_jacobian_classic_derivative(q, u, body, offset), classic)
-        assert np.array_equal(skeleton.compute_jacobian_spatial_derivative(q, u, body, offset), spatial)
+        assert np.array_equal(kido.quantities.jacobian_classic_derivative(skeleton, q, u, body, offset), classic)
+        assert np.array_equal(kido.quantities.jacobian_spatial_derivative(skeleton, q, u, body, offset), spatial)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -91,8 +91,8 @@ def test_classic_derivative_is_the_derivative(seed: int) -> None:
     q, u, _, _ = random_state(skeleton, seed, 0.5)
     offset = np.array([0.3, -0.2, 0.1])
     for body in skeleton.bodies[3:]:
-        numeric = along_motion(lambda p, body=body: skeleton.compute_jacobian(p, body, offset), skeleton, q, u)
-        exact = skeleton.compute_jacobian_classic_derivative(q, u, body, offset)
+        numeric = along_motion(lambda p, body=body: kido.quantities.jacobian(skeleton, p, body, offset), skeleton, q, u)
+        exact = kido.quantities.jacobian_classic_derivative(skeleton, q, u, body, offset)
         assert relative_error(exact, numeric) < 1e-9
 
 
@@ -105,9 +105,9 @@ def test_spatial_derivative_is_that_of_a_screw_at_a_point_fixed_in_space(seed: i
 
         def screw(p, body=body, point=point):
             X = skeleton.forward_kinematics(p)[body.index]
-            return skeleton.compute_jacobian(p, body, X[:3, :3].T @ (point - X[:3, 3]))
+            return kido.quantities.jacobian(skeleton, p, body, X[:3, :3].T @ (point - X[:3, 3]))
 
-        exact = skeleton.compute_jacobian_spatial_derivative(q, u, body)
+        exact = kido.quantities.jacobian_spatial_derivative(skeleton, q, u, body)
         assert relative_error(exact, along_motion(screw, skeleton, q, u)) < 1e-9
 
 
@@ -137,8 +137,11 @@ def test_in_the_axes_of_any_frame(seed: int) -> None:
     # A method with a state puts nodes of the skeleton where the state says.
     other = rng.uniform(-1, 1, skeleton.num_dofs)
     R = skeleton.forward_kinematics(other)[4, :3, :3] @ shape.relative_transform[:3, :3]
-    J = skeleton.compute_jacobian(other, body)
-    assert relative_error(skeleton.compute_jacobian(other, body, in_coordinates_of=shape)[:3], R.T @ J[:3]) < 1e-14
+    J = kido.quantities.jacobian(skeleton, other, body)
+    assert (
+        relative_error(kido.quantities.jacobian(skeleton, other, body, in_coordinates_of=shape)[:3], R.T @ J[:3])
+        < 1e-14
+    )
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -175,9 +178,9 @@ def test_relative_jacobians(skeleton: kido.Skeleton, seed: int) -> None:
         expected[:3] = node.angular_acceleration(seen_from, axes)
         expected[3:] = node.linear_acceleration(offset, seen_from, axes)
         assert relative_error(J @ a + dJ @ u, expected) < TOLERANCE
-        again = skeleton.compute_relative_jacobian(q, node, seen_from, offset, axes)
+        again = kido.quantities.relative_jacobian(skeleton, q, node, seen_from, offset, axes)
         assert relative_error(again, J) < 1e-14
-        again = skeleton.compute_relative_jacobian_derivative(q, u, node, seen_from, offset, axes)
+        again = kido.quantities.relative_jacobian_derivative(skeleton, q, u, node, seen_from, offset, axes)
         assert relative_error(again, dJ) < 1e-14
 
 
@@ -200,9 +203,9 @@ def test_com_jacobians(skeleton: kido.Skeleton, seed: int) -> None:
             for i in chosen
         )
         assert relative_error(skeleton.com_jacobian(bodies), J / mass) < TOLERANCE
-        assert np.array_equal(skeleton.compute_com_jacobian(q, bodies), skeleton.com_jacobian(bodies))
+        assert np.array_equal(kido.quantities.com_jacobian(skeleton, q, bodies), skeleton.com_jacobian(bodies))
         dJ = skeleton.com_jacobian_derivative(bodies)
-        assert np.array_equal(skeleton.compute_com_jacobian_derivative(q, u, bodies), dJ)
+        assert np.array_equal(kido.quantities.com_jacobian_derivative(skeleton, q, u, bodies), dJ)
         assert relative_error(J @ a / mass + dJ @ u, skeleton.com_acceleration(bodies)) < TOLERANCE
         axes = skeleton.bodies[0]
         R = axes.world_transform[:3, :3]
@@ -226,10 +229,10 @@ def test_kept_until_what_they_depend_on_changes() -> None:
     skeleton.velocities = 2.0 * u
     assert relative_error(skeleton.jacobian_classic_derivative(7), 2.0 * dJ) < 1e-14
     before = skeleton.evaluations["jacobian"]
-    assert np.array_equal(skeleton.jacobian(7), skeleton.compute_jacobian(q, 7))
+    assert np.array_equal(skeleton.jacobian(7), kido.quantities.jacobian(skeleton, q, 7))
     assert skeleton.evaluations["jacobian"] == before
     skeleton.positions = -q
-    assert np.array_equal(skeleton.jacobian(7), skeleton.compute_jacobian(-q, 7))
+    assert np.array_equal(skeleton.jacobian(7), kido.quantities.jacobian(skeleton, -q, 7))
     skeleton.joints[2].transform_from_parent = np.eye(4)  # properties and structure
     fresh = skeleton.clone()
     assert np.array_equal(skeleton.jacobian(7), fresh.jacobian(7))
@@ -253,7 +256,7 @@ def test_without_coordinates() -> None:
     assert skeleton.jacobian_spatial_derivative(1).shape == (6, 0)
     assert skeleton.relative_jacobian(1, 0).shape == (6, 0)
     assert skeleton.bodies[1].dependent_dofs == []
-    assert skeleton.compute_jacobian([], 0).shape == (6, 0)
+    assert kido.quantities.jacobian(skeleton, [], 0).shape == (6, 0)
 
 
 def test_mistakes() -> None:
@@ -268,17 +271,17 @@ def test_mistakes() -> None:
     with pytest.raises(ModelError, match="offset"):
         skeleton.jacobian(0, (1.0, 2.0))
     with pytest.raises(ModelError, match="offset"):
-        skeleton.compute_jacobian(q, 0, (1.0, np.nan, 2.0))
+        kido.quantities.jacobian(skeleton, q, 0, (1.0, np.nan, 2.0))
     with pytest.raises(ModelError, match="in_coordinates_of"):
         skeleton.jacobian(0, in_coordinates_of="world")
     with pytest.raises(StateError, match="positions"):
-        skeleton.compute_jacobian(q[1:], 0)
+        kido.quantities.jacobian(skeleton, q[1:], 0)
     with pytest.raises(StateError, match="velocities"):
-        skeleton.compute_jacobian_classic_derivative(q, np.full_like(q, np.nan), 0)
+        kido.quantities.jacobian_classic_derivative(skeleton, q, np.full_like(q, np.nan), 0)
     with pytest.raises(ModelError, match="no body of it"):
         skeleton.com_jacobian(other.bodies)
     with pytest.raises(ModelError, match="no degree of freedom"):
         skeleton.bodies[0].depends_on(other.dofs[0])
     with pytest.raises(KidoError):
         skeleton.com_jacobian(7)
-    assert skeleton.compute_jacobian(q.tolist(), 0).shape == (6, len(q))
+    assert kido.quantities.jacobian(skeleton, q.tolist(), 0).shape == (6, len(q))

@@ -55,7 +55,7 @@ def test_compliance_of_random_trees(skeleton: kido.Skeleton, seed: int) -> None:
     found = skeleton.operational_space_compliance(bodies, offsets)
     assert relative_error(found, expected) < TOLERANCE
     assert np.array_equal(found, found.T)
-    given_q = skeleton.compute_operational_space_compliance(skeleton.positions, bodies, offsets)
+    given_q = kido.quantities.operational_space_compliance(skeleton, skeleton.positions, bodies, offsets)
     assert relative_error(given_q, found) < 1e-13
 
 
@@ -256,17 +256,17 @@ def test_given_states_leave_the_held_one_alone(seed: int) -> None:
     set_state(twin, q, u)
     some = list(range(0, skeleton.num_dofs, 2))
     for found, expected in (
-        (skeleton.compute_log_det_mass_matrix(q, some), twin.log_det_mass_matrix(some)),
-        (skeleton.compute_log_det_mass_matrix_gradient(q), twin.log_det_mass_matrix_gradient()),
-        (skeleton.compute_diagonalized_velocities(q, u), twin.diagonalized_velocities),
+        (kido.quantities.log_det_mass_matrix(skeleton, q, some), twin.log_det_mass_matrix(some)),
+        (kido.quantities.log_det_mass_matrix_gradient(skeleton, q), twin.log_det_mass_matrix_gradient()),
+        (kido.quantities.diagonalized_velocities(skeleton, q, u), twin.diagonalized_velocities),
         (skeleton.velocities_of_diagonalized(u, q), twin.velocities_of_diagonalized(u)),
-        (skeleton.compute_composite_inertias(q), twin.composite_inertias),
-        (skeleton.compute_articulated_inertias(q, some), twin.articulated_inertias(some)),
-        (skeleton.compute_composite_momenta(q, u), twin.composite_momenta),
-        (skeleton.compute_operational_space_inertia(q.tolist(), nodes), twin.operational_space_inertia(nodes)),
-        (skeleton.compute_operational_space_bias(q, u, nodes), twin.operational_space_bias(nodes)),
+        (kido.quantities.composite_inertias(skeleton, q), twin.composite_inertias),
+        (kido.quantities.articulated_inertias(skeleton, q, some), twin.articulated_inertias(some)),
+        (kido.quantities.composite_momenta(skeleton, q, u), twin.composite_momenta),
+        (kido.quantities.operational_space_inertia(skeleton, q.tolist(), nodes), twin.operational_space_inertia(nodes)),
+        (kido.quantities.operational_space_bias(skeleton, q, u, nodes), twin.operational_space_bias(nodes)),
         (
-            skeleton.compute_operational_space_velocity_product(q, u, nodes),
+            kido.quantities.operational_space_velocity_product(skeleton, q, u, nodes),
             twin.operational_space_velocity_product(nodes),
         ),
     ):
@@ -289,9 +289,10 @@ def test_what_is_refused() -> None:
         (lambda: skeleton.operational_space_inertia(tip, rows="both"), ModelError, "'all', 'angular' or 'linear'"),
         (lambda: skeleton.operational_space_inertia(tip, damping=-1.0), ModelError, "not below 0"),
         (lambda: skeleton.operational_space_inertia(tip, prescribed=["none"]), NameLookupError, "none"),
-        (lambda: skeleton.compute_operational_space_inertia([0.0], tip), StateError, "positions"),
-        (lambda: skeleton.compute_operational_space_bias(skeleton.positions * np.nan, skeleton.velocities, tip),
-         StateError, "positions"),
+        (lambda: kido.quantities.operational_space_inertia(skeleton, [0.0], tip), StateError, "positions"),
+        (lambda: kido.quantities.operational_space_bias(
+            skeleton, skeleton.positions * np.nan, skeleton.velocities, tip
+        ), StateError, "positions"),
         (lambda: skeleton.joint_forces_of_wrenches(tip, [1.0]), StateError, "wrenches"),
         (lambda: skeleton.velocities_of_diagonalized([np.nan]), StateError, "values"),
     ):  # fmt: skip

@@ -119,35 +119,35 @@ WAYS = {
 @pytest.mark.parametrize("way", WAYS)
 def test_state_is_restored_bit_for_bit(way: str) -> None:
     skeleton = make()
-    before, saved = physics(skeleton), WAYS[way](skeleton.state)
-    assert saved == skeleton.state and saved.differences(skeleton.state) == []
+    before, saved = physics(skeleton), WAYS[way](skeleton.saved_state)
+    assert saved == skeleton.saved_state and saved.differences(skeleton.saved_state) == []
     disturb_state(skeleton)
-    assert saved != skeleton.state
-    text = "\n".join(saved.differences(skeleton.state))
+    assert saved != skeleton.saved_state
+    text = "\n".join(saved.differences(skeleton.saved_state))
     for part in ("body 'b1': external_forces", "joint 'j3': positions", "Temperature", "Support"):
         assert part in text
-    skeleton.state = saved
-    assert saved == skeleton.state
+    skeleton.saved_state = saved
+    assert saved == skeleton.saved_state
     for a, b in zip(before, physics(skeleton), strict=True):
         np.testing.assert_array_equal(a, b)
     warm = skeleton.bodies[1].get(Temperature)
     assert warm is not None and warm.state == Temperature.State() and warm.carrier is skeleton.bodies[1]
     warm.state.history.append(2.0)  # the snapshot keeps its own
-    assert skeleton.state != saved
+    assert skeleton.saved_state != saved
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_properties_are_restored_bit_for_bit(way: str) -> None:
     skeleton = make()
     before, saved = physics(skeleton), WAYS[way](skeleton.properties)
-    state = skeleton.state
+    state = skeleton.saved_state
     assert saved == skeleton.properties
     disturb_properties(skeleton)
     text = "\n".join(saved.differences(skeleton.properties))
     for part in ("inertia", "damping", "transform_from_parent", "gravity", "mobile", "color", "friction", "Grid",
                  "position_upper_limit", "relative_transform", "Temperature", "collidable"):  # fmt: skip
         assert part in text, part
-    assert skeleton.state == state
+    assert skeleton.saved_state == state
     skeleton.properties = saved
     assert saved.differences(skeleton.properties) == []
     for a, b in zip(before, physics(skeleton), strict=True):
@@ -161,8 +161,8 @@ def test_equal_skeletons_take_each_others_snapshots() -> None:
     twin = skeleton.clone()
     disturb_state(twin)
     disturb_properties(twin)
-    twin.properties, twin.state = skeleton.properties, skeleton.state
-    assert twin.state == skeleton.state and twin.properties == skeleton.properties
+    twin.properties, twin.saved_state = skeleton.properties, skeleton.saved_state
+    assert twin.saved_state == skeleton.saved_state and twin.properties == skeleton.properties
     for a, b in zip(physics(skeleton), physics(twin), strict=True):
         np.testing.assert_array_equal(a, b)
 
@@ -172,9 +172,9 @@ def test_states_in_a_world() -> None:
     skeleton = world.add_skeleton(make())
     world.add_skeleton(make(3), "other")
     world.step(2)
-    saved, mine = skeleton.state, skeleton.positions
+    saved, mine = skeleton.saved_state, skeleton.positions
     world.step(3)
-    skeleton.state = saved
+    skeleton.saved_state = saved
     np.testing.assert_array_equal(skeleton.positions, mine)
     world.step(1)
     properties = skeleton.properties
@@ -219,7 +219,7 @@ def test_a_restored_state_does_not_disturb_the_world() -> None:
         w.add_skeleton(box)
         w.step(900)
     box = world.skeleton("box")
-    box.state = box.state  # what the solver remembers of the contacts stays
+    box.saved_state = box.saved_state  # what the solver remembers of the contacts stays
     world.step(50)
     other.step(50)
     np.testing.assert_array_equal(box.positions, other.skeleton("box").positions)
@@ -229,7 +229,7 @@ def test_a_restored_state_does_not_disturb_the_world() -> None:
 def test_what_does_not_fit_is_refused_and_changes_nothing() -> None:
     skeleton = make()
     other = make(bodies=11)
-    state, properties, configuration = skeleton.state, skeleton.properties, skeleton.configuration
+    state, properties, configuration = skeleton.saved_state, skeleton.properties, skeleton.configuration
     damaged = json.loads(state.to_json())
     damaged["items"]["joint 'j2'"]["positions"]["items"][:1] = [float("nan")]
     strange = json.loads(state.to_json())
@@ -248,21 +248,23 @@ def test_what_does_not_fit_is_refused_and_changes_nothing() -> None:
         with pytest.raises(kido.KidoError):
             setattr(skeleton, name, value)
     touchy = skeleton.create(Touchy)
-    good = skeleton.state
-    bad = skeleton.state
+    good = skeleton.saved_state
+    bad = skeleton.saved_state
     bad.items[next(k for k in bad.items if "Touchy" in k)]["state"] = -1
     bad.items["joint 'j2'"]["velocities"] += 1.0
     with pytest.raises(kido.StateError, match="below zero"):
-        skeleton.state = bad
-    assert touchy.state == 0 and skeleton.state == good
+        skeleton.saved_state = bad
+    assert touchy.state == 0 and skeleton.saved_state == good
     skeleton.erase(Touchy)
-    assert skeleton.state == state and skeleton.properties == properties and skeleton.configuration == configuration
+    assert (
+        skeleton.saved_state == state and skeleton.properties == properties and skeleton.configuration == configuration
+    )
     for text in ("{", "[]", '{"kind": "SavedProperties", "items": {}}'):
         with pytest.raises(kido.StateError):
             kido.SavedState.from_json(text)
     skeleton.create(Temperature).state.history = object()  # type: ignore[assignment]
     with pytest.raises(kido.StateError, match="history: object cannot be written"):
-        skeleton.state.to_dict()
+        skeleton.saved_state.to_dict()
 
 
 def test_configurations_go_by_name() -> None:
@@ -310,11 +312,11 @@ def test_configurations_go_by_name() -> None:
 @given(trees.skeletons(most=8), st.integers(0, 100))
 def test_any_skeleton_round_trips(skeleton: kido.Skeleton, seed: int) -> None:
     skeleton.positions, skeleton.velocities = trees.random_state(skeleton, seed)[:2]
-    state, properties = skeleton.state, skeleton.properties
+    state, properties = skeleton.saved_state, skeleton.properties
     twin = skeleton.clone()
     twin.velocities = np.zeros(twin.num_dofs)
-    twin.state = kido.SavedState.from_json(state.to_json())
-    assert kido.SavedState.from_json(state.to_json()) == state == twin.state
+    twin.saved_state = kido.SavedState.from_json(state.to_json())
+    assert kido.SavedState.from_json(state.to_json()) == state == twin.saved_state
     again = kido.SavedProperties.from_json(properties.to_json())
     assert again == properties
     twin.properties = again

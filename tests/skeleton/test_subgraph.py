@@ -130,7 +130,7 @@ def test_cut_with_the_wrenches_of_the_rest_is_the_whole(seed: int) -> None:
     if np.linalg.cond(subgraph.mass_matrix) < 1e7:
         udot = subgraph.forward_dynamics(forces=truth.joint_forces[own], wrenches=wrenches)
         assert relative_error(udot, skeleton.accelerations[own]) < 1e-7
-    only = skeleton.compute_chosen_mass_matrix(skeleton.positions, subgraph.bodies)[np.ix_(own, own)]
+    only = kido.quantities.mass_matrix(skeleton, skeleton.positions, subgraph.bodies)[np.ix_(own, own)]
     assert relative_error(subgraph.mass_matrix, only) < TOLERANCE
 
 
@@ -161,7 +161,7 @@ def test_group_results_of_its_bodies() -> None:
     skeleton = whole(5)
     subgraph = kido.Subgraph(connected(skeleton, 5, 5))
     bodies = subgraph.bodies
-    assert subgraph.kinetic_energy == pytest.approx(skeleton.kinetic_energy_of(bodies))
+    assert subgraph.kinetic_energy == pytest.approx(kido.quantities.kinetic_energy(skeleton, bodies=bodies))
     assert np.allclose(subgraph.momentum, skeleton.momentum_about((0, 0, 0), bodies))
     own = [dof.index for dof in subgraph.dofs]
     assert np.allclose(subgraph.jacobian(bodies[-1]), skeleton.jacobian(bodies[-1])[:, own])

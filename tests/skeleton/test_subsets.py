@@ -124,9 +124,9 @@ def test_lists_of_bodies_do_not_pile_up() -> None:
     bodies = skeleton.bodies
     for k in range(2**12):
         chosen = [bodies[i] for i in range(12) if k >> i & 1]
-        value = skeleton.potential_energy_of(chosen)
-        expected = sum(skeleton.potential_energy_of([body]) for body in chosen[:2])
+        value = kido.quantities.potential_energy(skeleton, bodies=chosen)
+        expected = sum(kido.quantities.potential_energy(skeleton, bodies=[body]) for body in chosen[:2])
         assert len(chosen) > 2 or value == pytest.approx(expected, rel=1e-12, abs=1e-12)
-        assert len(skeleton._selections) < 2100
+        assert len(skeleton.state.selections) < 2100
     Y = skeleton.inverse_dynamics_regressor(bodies[:3])
     assert_array_equal(Y, skeleton.clone().inverse_dynamics_regressor([b.index for b in bodies[:3]]))

@@ -11,8 +11,8 @@ from kido.batch.arguments import Array, apart, common_count, finite_number, resu
 from kido.batch.threads import Threads
 from kido.errors import ModelError, StateError
 from kido.math.transform import as_vector
+from kido.quantities.derivatives import ForwardDynamicsDerivatives, InverseDynamicsDerivatives
 from kido.skeleton.compiler import check_masses
-from kido.skeleton.results.derivatives import ForwardDynamicsDerivatives, InverseDynamicsDerivatives
 
 if TYPE_CHECKING:
     from kido.skeleton import Skeleton

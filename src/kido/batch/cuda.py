@@ -29,7 +29,7 @@ from kido.batch.threads import WORK_SPACES
 from kido.errors import MissingExtraError, StateError
 from kido.jit import JIT_DISABLED, Struct
 from kido.joints import JointKind
-from kido.skeleton.results.branches import derivatives_workspace
+from kido.quantities.branches import derivatives_workspace
 from kido.tree.derivatives import DERIVATIVES
 from kido.tree.schema import DATA, TREE, data_for
 
@@ -233,8 +233,8 @@ class Gpu:
 
     def _tree(self, mixed: bool) -> DeviceStruct:
         """The skeleton's tree, copied again if it changed; free joints in fixed axes for motion, as in worlds."""
-        self.skeleton._compiled()
-        tree: Struct = self.skeleton._tree  # type: ignore[assignment]
+        self.skeleton.current_state.compiled()
+        tree: Struct = self.skeleton.current_state.tree  # type: ignore[assignment]
         arrays = {name: getattr(tree, name) for name in TREE.arrays}
         if mixed:
             kind = arrays["kind"].copy()
@@ -248,7 +248,7 @@ class Gpu:
 
     def _work_space(self, samples: int, name: str) -> tuple[int, ...]:
         """Addresses of work space of a kernel for a number of samples; it fits the tree of the last call."""
-        tree: Struct = self.skeleton._tree  # type: ignore[assignment]
+        tree: Struct = self.skeleton.current_state.tree  # type: ignore[assignment]
         if tree is not self._of_tree or samples != self._samples:
             self._of_tree, self._samples, self._spaces = tree, samples, {}
         makers: dict[str, Callable[[], Struct]] = {

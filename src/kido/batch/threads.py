@@ -15,7 +15,7 @@ from kido.errors import StateError
 from kido.jit import JIT_DISABLED, LANES, Struct
 from kido.jit.team import available_cores
 from kido.joints import JointKind
-from kido.skeleton.results.branches import derivatives_workspace
+from kido.quantities.branches import derivatives_workspace
 from kido.tree import TREE, data_for
 
 if TYPE_CHECKING:
@@ -62,8 +62,8 @@ class Threads:
 
     def _current_tree(self) -> Struct:
         """The skeleton's tree with all changes of the model, and work space that fits it."""
-        self.skeleton._compiled()
-        tree = self.skeleton._tree
+        self.skeleton.current_state.compiled()
+        tree = self.skeleton.current_state.tree
         if tree is not self._tree or tree is None:
             self._tree, self._mixed, self._spaces = tree, None, {}
         return tree  # type: ignore[return-value]

@@ -16,6 +16,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from kido import quantities
 from kido.constraints.closure import CONTRADICTION_TOLERANCE, MOTION_TOLERANCE
 from kido.constraints.loop_schema import COUPLE
 from kido.dynamics.system import ConstrainedSystem
@@ -367,7 +368,7 @@ def coordinates_of_rows(system: ConstrainedSystem) -> NDArray[np.bool_]:
 
 def metric(skeleton: Skeleton, q: Array) -> Array:
     """The mass matrix, made regular where it is not."""
-    M = skeleton.compute_mass_matrix(q)
+    M = quantities.mass_matrix(skeleton, q)
     try:
         np.linalg.cholesky(M)
     except np.linalg.LinAlgError:

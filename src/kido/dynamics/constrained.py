@@ -20,8 +20,8 @@ from kido.dynamics.system import ConstrainedSystem, Rates
 from kido.errors import ModelError, StateError
 from kido.integrators.integrator import Integrator, count, positive
 from kido.integrators.simulate import Movable
-from kido.kernels import matrix_entries
 from kido.math.transform import as_flag, as_numbers, as_vector
+from kido.quantities.impulses import reactions
 from kido.skeleton import Skeleton
 from kido.skeleton.external import wrench_of_row
 
@@ -353,7 +353,7 @@ class ConstrainedDynamics(Movable):
         solver, system, skeleton = self._evaluated_solver(), self._system, self._skeleton
         X = skeleton.forward_kinematics(self._q)
         external = np.zeros((skeleton.num_bodies, 6))
-        for index, row in skeleton._applied.items():
+        for index, row in skeleton.current_state.applied.items():
             external[index] += wrench_of_row(row, X[index])
         for constraint, (wrench, point) in zip(system.constraints, self._wrenches(solver), strict=True):
             if isinstance(constraint, BodyConstraint):
@@ -362,10 +362,7 @@ class ConstrainedDynamics(Movable):
                         arm = point - X[body.index, :3, 3]
                         external[body.index, :3] += sign * (wrench[:3] + np.cross(arm, wrench[3:]))
                         external[body.index, 3:] += sign * wrench[3:]
-        out = np.zeros_like(external)
-        given = {"positions": self._q, "velocities": self._u, "accelerations": self._udot}
-        skeleton._evaluate(matrix_entries.reaction_wrenches, (skeleton._members(), 1), (external, out), **given)
-        return out
+        return reactions(skeleton.current_state.at(self._q, self._u, self._udot), external)
 
     @property
     def report(self) -> DynamicsReport:

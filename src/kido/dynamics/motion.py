@@ -68,12 +68,12 @@ class ClosedSystem(System):
         self.rows = ConstrainedSystem(skeleton, constraints, rates)
         function, constant = joint_forces(skeleton, forces)
         natural = self.rows.tree
-        own = [b.parent_joint._drives_body_axes for b in skeleton._links.top]  # type: ignore[union-attr]
+        own = [b.parent_joint._drives_body_axes for b in skeleton.current_state.links.top]  # type: ignore[union-attr]
         fixed = (natural.kind == JointKind.FREE) & ~np.array(own, bool)
         mixed = natural
         if fixed.any():
             mixed = with_arrays(natural, kind=np.where(fixed, int(JointKind.FREE_MIXED), natural.kind))
-        source = skeleton._compiled()
+        source = skeleton.current_state.compiled()
         super().__init__(
             f"skeleton {skeleton.name!r}",
             natural,
@@ -82,7 +82,7 @@ class ClosedSystem(System):
             np.where(takes_force(natural.actuator), constant, 0.0),
             np.where(natural.actuator == ActuatorType.ACCELERATION, source.command, 0.0),
             function,
-            skeleton._raise_singular,
+            skeleton.current_state.raise_singular,
         )
         self._passive = passive
         self._kind = solver_class(solver, self.rows, stabilized=stabilization is not None)

@@ -152,7 +152,7 @@ class DynamicsSolver(ABC):
         if status >= 0:
             return
         if status < FAILED:
-            self.system.skeleton._raise_singular(FAILED - 1 - status)
+            self.system.skeleton.current_state.raise_singular(FAILED - 1 - status)
         raise StateError(f"skeleton {self.system.skeleton.name!r}: solver {self.name} failed with status {status}")
 
     def accelerate(self, q: Array, u: Array, forces: Array | None = None, time: float = 0.0) -> Array:

@@ -65,8 +65,8 @@ class ConstrainedSystem:
         what = f"skeleton {skeleton.name!r}"
         if not skeleton.mobile or skeleton.kinematic:
             raise ModelError(f"{what} is {'kinematic' if skeleton.mobile else 'immobile'}: it has no dynamics")
-        self._data_of_skeleton = skeleton._compiled()
-        tree: TREE = skeleton._tree  # type: ignore[assignment]  # the skeleton is compiled
+        self._data_of_skeleton = skeleton.current_state.compiled()
+        tree: TREE = skeleton.current_state.tree  # type: ignore[assignment]  # the skeleton is compiled
         self._skeleton_tree = tree
         servo = np.flatnonzero(tree.actuator == ActuatorType.SERVO)
         if len(servo):
@@ -99,11 +99,11 @@ class ConstrainedSystem:
     @property
     def links(self) -> dict[Skeleton, Links]:
         """Its links."""
-        return {self.skeleton: self.skeleton._links}  # type: ignore[dict-item]  # it is compiled
+        return {self.skeleton: self.skeleton.current_state.links}  # type: ignore[dict-item]  # it is compiled
 
     def link_index(self, body: BodyNode) -> int:
         """Number of the link that carries a body."""
-        return int(self.skeleton._links.of_body[body.index])  # type: ignore[union-attr]
+        return int(self.skeleton.current_state.links.of_body[body.index])  # type: ignore[union-attr]
 
     # Making ----------------------------------------------------------------------------------------------
 
@@ -206,14 +206,14 @@ class ConstrainedSystem:
         mimics = []
         if (actuator == ActuatorType.MIMIC).any():
             mimics = [d.joint._mimics[d.index_in_joint] for d in self.skeleton.dofs]
-        return (self.skeleton._structure_version, actuator.tobytes(), *mimics)
+        return (self.skeleton.structure_version, actuator.tobytes(), *mimics)
 
     @property
     def is_current(self) -> bool:
         """Whether bodies, joints and actuators are still those that it was made of."""
         s = self.skeleton
-        s._compiled()
-        return s._tree is self._skeleton_tree and self._present() == self._fingerprint
+        s.current_state.compiled()
+        return s.current_state.tree is self._skeleton_tree and self._present() == self._fingerprint
 
     # Description -----------------------------------------------------------------------------------------
 
@@ -341,9 +341,9 @@ class ConstrainedSystem:
 
     def checked(self, value: ArrayLike, what: str) -> Array:
         """A finite vector (dofs,)."""
-        vector = self.skeleton._vector(value, self.num_dofs, what)
+        vector = self.skeleton.current_state.vector(value, self.num_dofs, what)
         if not np.isfinite(vector).all():
-            self.skeleton._raise_not_finite(what, vector)
+            self.skeleton.current_state.raise_not_finite(what, vector)
         return vector
 
     def checked_time(self, time: Any) -> float:

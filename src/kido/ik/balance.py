@@ -38,7 +38,7 @@ class Footing:
     def __init__(self, skeleton: Skeleton):
         self.skeleton = skeleton
         self.axes = skeleton.support_axes
-        self.com = self.axes @ skeleton.com_position()
+        self.com = self.axes @ skeleton.com
         self._points: list[tuple[Array, FrameNode]] = []
         for node in skeleton.nodes(FrameNode):
             support = node.get(Support)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from kido import quantities
 from kido.ik.error_method import DEFAULT_TOLERANCE, Array, BoundedError
 from kido.ik.frames import jacobian_of
 from kido.ik.rotations import cross_matrix
@@ -42,7 +43,9 @@ class CenterOfMassError(BoundedError):
         """d (6,): the linear part is where the centre of mass is, in the target's axes [m]."""
         if self.bodies is None:
             return self.ik.displacement_of(Task.com(self.ik.target))[0]
-        return np.concatenate([np.zeros(3), self.ik.skeleton.com_position(self.bodies, self.ik.target)])
+        return np.concatenate(
+            [np.zeros(3), quantities.com(self.ik.skeleton, bodies=self.bodies, with_respect_to=self.ik.target)]
+        )
 
     def compute_displacement_jacobian(self) -> Array:
         """D (6, n), exact, also where the target hangs on the same skeleton."""
@@ -53,7 +56,7 @@ class CenterOfMassError(BoundedError):
         v = ik.columns(skeleton.com_jacobian(self.bodies))
         J_T = jacobian_of(ik.target, ik)
         if J_T is not None:
-            r = skeleton.com_position(self.bodies) - X_WT[:3, 3]
+            r = quantities.com(skeleton, bodies=self.bodies) - X_WT[:3, 3]
             v = v - J_T[3:] + cross_matrix(r) @ J_T[:3]
         return np.concatenate([np.zeros_like(v), X_WT[:3, :3].T @ v])
 

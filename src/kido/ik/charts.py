@@ -19,17 +19,17 @@ _KEY = "joints moved in their charts"
 
 def charted_joints(skeleton: Skeleton) -> list[slice]:
     """Coordinates of each ball or free joint that has a limit on one of its positions."""
-    skeleton._compiled()
-    found = skeleton._selections.get(_KEY)
+    skeleton.current_state.compiled()
+    found = skeleton.current_state.selections.get(_KEY)
     if found is None:
-        tree = skeleton._tree
+        tree = skeleton.current_state.tree
         assert tree is not None
         found = []
         for i in np.flatnonzero(np.isin(tree.kind, (BALL, FREE))):
             own = slice(int(tree.first_dof[i]), int(tree.first_dof[i + 1]))
             if np.isfinite(tree.lower[own]).any() or np.isfinite(tree.upper[own]).any():
                 found.append(own)
-        skeleton._selections[_KEY] = found
+        skeleton.current_state.selections[_KEY] = found
     return found
 
 

@@ -35,7 +35,7 @@ def key_of(ik: InverseKinematics) -> tuple[Any, ...]:
     settings = [v.tobytes() if isinstance(v, np.ndarray) else id(v) for v in vars(ik.error_method).values()]
     target = ik._target
     places = id(ik.error_method), id(ik._node), id(target), id(target.parent_frame), id(ik.skeleton)
-    return (*places, ik.skeleton._structure_version, ik._offset.tobytes(), ik.dof_indices.tobytes(), *settings)
+    return (*places, ik.skeleton.structure_version, ik._offset.tobytes(), ik.dof_indices.tobytes(), *settings)
 
 
 class Displacements:
@@ -55,7 +55,7 @@ class Displacements:
             replace(t, lower=np.where(c, 0.0, -np.inf), upper=np.where(c, 0.0, np.inf)) for t, c in zip(tasks, used)
         ]
         self._table = made = compile_tasks(skeleton, bare, dofs)
-        tree: Any = skeleton._tree
+        tree: Any = skeleton.current_state.tree
         for joint in charted_joints(skeleton):
             made.chart[tree.body_of_dof[joint.start]] = 1
         self._tree, self._data = tree, data_for(tree)

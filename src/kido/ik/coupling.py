@@ -149,8 +149,8 @@ class Coupling:
 
 def coupling_of(skeleton: Skeleton) -> Coupling:
     """The skeleton's independent coordinates; the same object until a property or the structure changes."""
-    skeleton._compiled()
-    found = skeleton._selections.get(KEY)
+    skeleton.current_state.compiled()
+    found = skeleton.current_state.selections.get(KEY)
     if found is None:
-        found = skeleton._selections[KEY] = Coupling(skeleton)
+        found = skeleton.current_state.selections[KEY] = Coupling(skeleton)
     return found

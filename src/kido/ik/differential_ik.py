@@ -259,13 +259,13 @@ class DifferentialIK:
             InfeasibleError: constraints and limits that cannot hold together; the skeleton stays as it was.
         """
         u, q = self._solve(dt)
-        self._skeleton._set("q", q)
-        self._skeleton._set("u", u)
+        self._skeleton.positions = q
+        self._skeleton.velocities = u
         return u
 
     def _solve(self, dt: float) -> tuple[Array, Array]:
         """Velocities, and positions after them."""
-        q = self._skeleton._compiled().q.copy()
+        q = self._skeleton.current_state.compiled().q.copy()
         stepper = self._stepper
         if stepper is None or not stepper.fits():
             stepper = self._build()

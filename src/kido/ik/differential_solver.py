@@ -130,7 +130,7 @@ class DifferentialSolver(Solver):
         modules = [ik for level in owner._modules() for ik in level]
         skeleton = owner.skeleton
         key = (
-            skeleton._structure_version, owner.dof_indices.tobytes(), self.largest_step, _supports(skeleton, modules),
+            skeleton.structure_version, owner.dof_indices.tobytes(), self.largest_step, _supports(skeleton, modules),
             tuple(map(id, self.avoid)), tuple(map(id, self.half_spaces)),
             *((ik.priority, *key_of(ik)) for ik in modules),
         )  # fmt: skip

@@ -28,7 +28,7 @@ def joint_limits(owner: InverseKinematicsBase) -> tuple[Array, Array]:
     """
     skeleton = owner.skeleton
     coupling = coupling_of(skeleton)
-    tree = skeleton._tree
+    tree = skeleton.current_state.tree
     assert tree is not None
     return coupling.limits(tree.lower, tree.upper, owner.dof_indices)
 

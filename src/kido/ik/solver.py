@@ -173,8 +173,8 @@ class IkSolver:
     def _current(self) -> SearchArrays:
         """The arrays, made anew if the skeleton or a node has changed."""
         skeleton = self._skeleton
-        if skeleton._current is None:
-            skeleton._hold()
+        if skeleton.current_state.settled is None:
+            skeleton.current_state.settle()
         arrays = self._arrays
         if arrays is None or not arrays.still_fit(skeleton):
             dofs = self._active()
@@ -220,7 +220,7 @@ class IkSolver:
             StateError: a start of the wrong size or not finite.
         """
         skeleton = self._skeleton
-        held = skeleton._current or skeleton._hold()
+        held = skeleton.current_state.settled or skeleton.current_state.settle()
         a = self._arrays
         if a is None or a.is_outdated(skeleton):
             a = self._current()

@@ -155,9 +155,9 @@ class System:
             StateError: forces of the wrong count or not finite.
             ModelError: a coordinate has a servo or a gear.
         """
-        data = skeleton._compiled()
+        data = skeleton.current_state.compiled()
         function, constant = joint_forces(skeleton, forces)
-        tree: TREE = skeleton._tree  # type: ignore[assignment]  # the skeleton is compiled
+        tree: TREE = skeleton.current_state.tree  # type: ignore[assignment]  # the skeleton is compiled
         for kind in (ActuatorType.SERVO, ActuatorType.MIMIC):
             if (tree.actuator == kind).any():
                 dof = skeleton.dofs[int(np.flatnonzero(tree.actuator == kind)[0])]
@@ -166,7 +166,7 @@ class System:
                     "in worlds alone; make it PASSIVE or FORCE for smooth motion"
                 )
         natural = with_arrays(tree, prescribed=is_prescribed(tree.actuator))
-        own = [b.parent_joint._drives_body_axes for b in skeleton._links.top]  # type: ignore[union-attr]
+        own = [b.parent_joint._drives_body_axes for b in skeleton.current_state.links.top]  # type: ignore[union-attr]
         fixed = (tree.kind == JointKind.FREE) & ~np.array(own, bool)
         mixed = natural
         if fixed.any():
@@ -174,7 +174,14 @@ class System:
         given = np.where(tree.actuator == ActuatorType.ACCELERATION, data.command, 0.0)
         constant = np.where(takes_force(tree.actuator), constant, 0.0)
         return cls(
-            f"skeleton {skeleton.name!r}", natural, mixed, data, constant, given, function, skeleton._raise_singular
+            f"skeleton {skeleton.name!r}",
+            natural,
+            mixed,
+            data,
+            constant,
+            given,
+            function,
+            skeleton.current_state.raise_singular,
         )
 
     def start_velocities(self, velocities: Array) -> Array:
@@ -366,7 +373,7 @@ def joint_forces(skeleton: Skeleton, forces: Any) -> tuple[Any, Array]:
 
 
 def checked_forces(skeleton: Skeleton, value: Any, what: str) -> Array:
-    vector = skeleton._vector(value, skeleton.num_dofs, what)
+    vector = skeleton.current_state.vector(value, skeleton.num_dofs, what)
     if not np.isfinite(vector).all():
-        skeleton._raise_not_finite(what, vector)
+        skeleton.current_state.raise_not_finite(what, vector)
     return vector

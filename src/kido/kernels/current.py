@@ -30,8 +30,7 @@ from kido.kernels.lazy import (
     mark,
     mark_one,
 )
-from kido.kernels.mass_matrix import mass_matrix
-from kido.kernels.placement import member_arm, write_pose, write_poses
+from kido.kernels.placement import member_arm, write_pose
 from kido.math.so3 import cross
 from kido.tree.schema import DATA, TREE
 
@@ -122,15 +121,19 @@ def refresh(tree, data, level):
 
 @direct_entry("i8(i8,i8)")
 def joint_forces_of_state(tree, data):
-    """tau that gives the current udot, without joint springs, damping and friction; A must be current."""
+    """tau that gives the current udot, without joint springs, damping and friction."""
     t = view(TREE, tree)
-    joint_forces(t, view(DATA, data), 0, t.parent.shape[0])
+    d = view(DATA, data)
+    ensure_all_poses(t, d)
+    ensure_all_velocities(t, d)
+    ensure_all_accelerations(t, d)
+    joint_forces(t, d, 0, t.parent.shape[0])
     return 0
 
 
 @direct_entry("i8(i8,i8)")
 def joint_accelerations_of_state(tree, data):
-    """udot of the free coordinates from tau (prescribed ones: tau from udot), and A; V and a must be current.
+    """udot of the free coordinates from tau (prescribed ones: tau from udot), and A.
 
     Returns:
         -1, or the index of a coordinate whose inertia is not positive.
@@ -138,21 +141,14 @@ def joint_accelerations_of_state(tree, data):
     t = view(TREE, tree)
     d = view(DATA, data)
     n = t.parent.shape[0]
+    ensure_all_poses(t, d)
+    ensure_all_velocities(t, d)
     status = int(articulated_inertias(t, d, 0, n, 0.0))
     bias_gather(t, d, 0, n)
     acceleration_scatter(t, d, 0, n)
     prescribed_forces(t, d, 0, n)
     accelerations_written(t, d)
     return status
-
-
-@direct_entry("i8(i8,i8)")
-def mass_matrix_of_state(tree, data):
-    """mass_matrix; poses and inertias must be current."""
-    t = view(TREE, tree)
-    d = view(DATA, data)
-    mass_matrix(t, d, 0, t.parent.shape[0], d.mass_matrix)
-    return 0
 
 
 @direct_entry("i8(i8,i8,i8,f8[:,::1])")
@@ -164,17 +160,6 @@ def pose_of(tree, data, m, X):
     ensure_pose(t, d, i)
     write_pose(t, d, m, X)
     return d.evaluated[i, POSES]
-
-
-@direct_entry("i8(i8,i8,f8[:,:,::1])")
-def poses_of_all(tree, data, X):
-    """Write the world transforms of all bodies of the skeleton."""
-    t = view(TREE, tree)
-    d = view(DATA, data)
-    for m in range(t.member_link.shape[0]):
-        ensure_pose(t, d, t.member_link[m])
-    write_poses(t, d, X)
-    return 0
 
 
 @direct_entry("i8(i8,i8,i8,f8[::1])")

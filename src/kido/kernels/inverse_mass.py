@@ -131,16 +131,19 @@ def inverse_mass_matrix(t, d, b, out):
 
 
 @kernel
-def mass_factors(t, d, F, D):
-    """F (dofs, dofs) upper triangular with unit diagonal and D (dofs,), M = F diag(D) F^T, after `eliminate`."""
-    m = D.shape[0]
+def mass_factors(t, d, F):
+    """F (dofs + 1, dofs): upper triangular with unit diagonal, and D as the last row; M = F diag(D) F^T.
+
+    After `eliminate`.
+    """
+    m = F.shape[1]
     for r in range(m):
         for k in range(m):
             F[r, k] = 0.0
     for leaf in range(t.parent.shape[0]):
         for k in range(t.first_dof[leaf], t.first_dof[leaf + 1]):
             s = d.Dinv[k]
-            D[k] = 1.0 / s
+            F[m, k] = 1.0 / s
             F[k, k] = 1.0
             z0, z1, z2, z3, z4, z5 = (
                 s * d.U[k, 0],

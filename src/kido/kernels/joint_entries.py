@@ -5,6 +5,7 @@ from __future__ import annotations
 from kido.jit import entry, kernel, view
 from kido.joints.frames import rotation_of
 from kido.joints.rates import column_rate
+from kido.kernels.lazy import ensure_pose, ensure_velocity
 from kido.math.so3 import cross, rotate_inverse
 from kido.tree.schema import DATA, TREE
 
@@ -19,9 +20,10 @@ def write_in_body_axes(d, i, out, k, w0, w1, w2, v0, v1, v2):
 
 @entry("i8(i8,i8,i8,f8[:,::1])")
 def relative_jacobian(tree, data, i, out):
-    """S (6, n) of body i's joint in the body's axes; needs H."""
+    """S (6, n) of body i's joint in the body's axes."""
     t = view(TREE, tree)
     d = view(DATA, data)
+    ensure_pose(t, d, i)
     first = t.first_dof[i]
     for k in range(first, t.first_dof[i + 1]):
         H = d.H
@@ -31,9 +33,10 @@ def relative_jacobian(tree, data, i, out):
 
 @entry("i8(i8,i8,i8,f8[:,::1])")
 def relative_jacobian_rate(tree, data, i, out):
-    """dS/dt (6, n): what H_k does with the parent side at rest, less what the body's axes do; needs H and u."""
+    """dS/dt (6, n): what H_k does with the parent side at rest, less what the body's axes do."""
     t = view(TREE, tree)
     d = view(DATA, data)
+    ensure_velocity(t, d, i)
     first, end = t.first_dof[i], t.first_dof[i + 1]
     w0, w1, w2 = 0.0, 0.0, 0.0
     for k in range(first, end):

@@ -91,8 +91,8 @@ def torque_regressor(t, d, s, Y):
 
 
 @kernel
-def energy_regressor(t, d, s, K, U):
-    """K and U (10 bodies) with kinetic energy = K . pi and the potential energy of gravity = U . pi; needs V."""
+def energy_regressor(t, d, s, out):
+    """K and U, rows of out (2, 10 bodies): kinetic energy = K . pi, gravity's potential energy = U . pi; needs V."""
     for b in range(s.link.shape[0]):
         i = s.link[b]
         R = member_rotation(d, s, b)
@@ -103,14 +103,14 @@ def energy_regressor(t, d, s, K, U):
         g = -t.gravity_factor[i]
         g0, g1, g2 = g * t.gravity[0], g * t.gravity[1], g * t.gravity[2]
         c = 10 * b
-        K[c] = 0.5 * (v0 * v0 + v1 * v1 + v2 * v2)
-        K[c + 1], K[c + 2], K[c + 3] = cross(v0, v1, v2, w0, w1, w2)
-        K[c + 4], K[c + 5], K[c + 6] = 0.5 * w0 * w0, w0 * w1, w0 * w2
-        K[c + 7], K[c + 8], K[c + 9] = 0.5 * w1 * w1, w1 * w2, 0.5 * w2 * w2
-        U[c] = g0 * (d.p[i, 0] + rx) + g1 * (d.p[i, 1] + ry) + g2 * (d.p[i, 2] + rz)
-        U[c + 1], U[c + 2], U[c + 3] = rotate_inverse(R, g0, g1, g2)
+        out[0, c] = 0.5 * (v0 * v0 + v1 * v1 + v2 * v2)
+        out[0, c + 1], out[0, c + 2], out[0, c + 3] = cross(v0, v1, v2, w0, w1, w2)
+        out[0, c + 4], out[0, c + 5], out[0, c + 6] = 0.5 * w0 * w0, w0 * w1, w0 * w2
+        out[0, c + 7], out[0, c + 8], out[0, c + 9] = 0.5 * w1 * w1, w1 * w2, 0.5 * w2 * w2
+        out[1, c] = g0 * (d.p[i, 0] + rx) + g1 * (d.p[i, 1] + ry) + g2 * (d.p[i, 2] + rz)
+        out[1, c + 1], out[1, c + 2], out[1, c + 3] = rotate_inverse(R, g0, g1, g2)
         for k in range(c + 4, c + 10):
-            U[k] = 0.0
+            out[1, k] = 0.0
 
 
 @kernel

@@ -1,27 +1,92 @@
-"""The state that an entry works on: what its arguments give, or what the data holds.
+"""What quantities suppose of a state, and how it comes to be: from what is held, or from arguments.
 
-Entries that compute a result of the current state and of a given one alike take `given`. If it is 0 the state arguments
-are not looked at, and what the result needs must be current in the data. If it is 1 they are copied in, and what
-the result needs is computed.
+A *core* computes a quantity from what it needs, and supposes that to be current. What it needs is a `Needs`: one kernel
+brings it up to date in a state that is held (body by body, `kido.kernels.lazy`), another loads a state that is given
+and computes it. `array_entries` and `number_entries` make of a core the two calls from Python.
 """
 
 from __future__ import annotations
 
-from kido.jit import inlined, kernel
+from typing import Any, NamedTuple
+
+from kido.jit import Struct, direct_entry, inlined, kernel, view
 from kido.kernels.entries import OK, REFUSED, copy_finite
 from kido.kernels.inertia import body_inertia
 from kido.kernels.inverse_dynamics import accelerations
 from kido.kernels.jacobian import end_of, path_transforms, path_velocities
-from kido.kernels.kinematics import poses, transforms, velocities
-from kido.kernels.lazy import ensure_pose, ensure_velocity
+from kido.kernels.kinematics import body_pose, poses, transforms, velocities
+from kido.kernels.lazy import (
+    POSE,
+    ensure_all_accelerations,
+    ensure_all_poses,
+    ensure_all_velocities,
+    ensure_pose,
+    ensure_velocity,
+    evaluate_pose,
+)
 from kido.math.so3 import cross
+from kido.tree.schema import DATA, TREE
+from kido.tree.selection import COLUMNS, MEMBERS, PATH, SUBSET
+
+
+class Needs(NamedTuple):
+    """What a core needs of a state.
+
+    Attributes:
+        vectors: how many of q, u, udot it depends on, from the first on.
+        ensure: kernel (t, d, c) that brings it up to date in a state that is held; c is the core's third argument.
+        load: kernel (t, d, c, q[, u[, udot]]) that computes it from a state that is given, or refuses that.
+    """
+
+    vectors: int
+    ensure: Any
+    load: Any
 
 
 @kernel
-def load_poses(t, d, given, q):
+def ensure_transforms(t, d, c):
+    """R, p, l, H of all bodies."""
+    for i in range(t.parent.shape[0]):
+        if d.fresh[i] & POSE == 0:
+            evaluate_pose(t, d, i)
+
+
+@kernel
+def ensure_poses(t, d, c):
+    """`ensure_transforms`, and J and mc."""
+    ensure_all_poses(t, d)
+
+
+@kernel
+def ensure_velocities(t, d, c):
+    """`ensure_poses`, V and a."""
+    ensure_all_poses(t, d)
+    ensure_all_velocities(t, d)
+
+
+@kernel
+def ensure_accelerations(t, d, c):
+    """`ensure_velocities`, and A."""
+    ensure_all_poses(t, d)
+    ensure_all_velocities(t, d)
+    ensure_all_accelerations(t, d)
+
+
+@kernel
+def ensure_path(t, d, path):
+    """R, p, l, H of the bodies of a path."""
+    ensure_pose(t, d, end_of(path))
+
+
+@kernel
+def ensure_path_velocities(t, d, path):
+    """`ensure_path`, V and a."""
+    ensure_velocity(t, d, end_of(path))
+
+
+@kernel
+def load_poses(t, d, c, q):
     """R, p, l of all bodies."""
-    if given == 0:
-        return OK
     if copy_finite(q, d.q) != OK:
         return REFUSED
     poses(t, d, 0, t.parent.shape[0])
@@ -29,10 +94,8 @@ def load_poses(t, d, given, q):
 
 
 @kernel
-def load_positions(t, d, given, q):
+def load_positions(t, d, c, q):
     """R, p, l, H of all bodies."""
-    if given == 0:
-        return OK
     if copy_finite(q, d.q) != OK:
         return REFUSED
     transforms(t, d, 0, t.parent.shape[0])
@@ -40,13 +103,13 @@ def load_positions(t, d, given, q):
 
 
 @kernel
-def load_inertias(t, d, given, q):
+def load_inertias(t, d, c, q):
     """`load_positions`, and J and mc."""
-    if given == 0:
-        return OK
-    if load_positions(t, d, given, q) != OK:
+    if copy_finite(q, d.q) != OK:
         return REFUSED
-    for i in range(t.parent.shape[0]):
+    n = t.parent.shape[0]
+    transforms(t, d, 0, n)
+    for i in range(n):
         body_inertia(t, d, i)
     return OK
 
@@ -77,10 +140,8 @@ def body_twist(t, d, i):
 
 
 @kernel
-def load_twists(t, d, given, q, u):
+def load_twists(t, d, c, q, u):
     """`load_positions`, and V."""
-    if given == 0:
-        return OK
     if copy_finite(q, d.q) + copy_finite(u, d.u) != OK:
         return REFUSED
     n = t.parent.shape[0]
@@ -91,10 +152,8 @@ def load_twists(t, d, given, q, u):
 
 
 @kernel
-def load_velocities(t, d, given, q, u):
+def load_velocities(t, d, c, q, u):
     """`load_positions`, V and a."""
-    if given == 0:
-        return OK
     if copy_finite(q, d.q) + copy_finite(u, d.u) != OK:
         return REFUSED
     n = t.parent.shape[0]
@@ -104,10 +163,8 @@ def load_velocities(t, d, given, q, u):
 
 
 @kernel
-def load_accelerations(t, d, given, q, u, udot):
+def load_accelerations(t, d, c, q, u, udot):
     """`load_velocities`, and A."""
-    if given == 0:
-        return OK
     if copy_finite(q, d.q) + copy_finite(u, d.u) + copy_finite(udot, d.udot) != OK:
         return REFUSED
     n = t.parent.shape[0]
@@ -118,11 +175,18 @@ def load_accelerations(t, d, given, q, u, udot):
 
 
 @kernel
-def load_path(t, d, path, given, q):
-    """R, p, l, H of the bodies of a path; of the current state those that are stale."""
-    if given == 0:
-        ensure_pose(t, d, end_of(path))
-        return OK
+def load_path_poses(t, d, path, q):
+    """R, p, l of the bodies of a path."""
+    if copy_finite(q, d.q) != OK:
+        return REFUSED
+    for n in range(path.body.shape[0]):
+        body_pose(t, d, path.body[n])
+    return OK
+
+
+@kernel
+def load_path(t, d, path, q):
+    """R, p, l, H of the bodies of a path."""
     if copy_finite(q, d.q) != OK:
         return REFUSED
     path_transforms(t, d, path)
@@ -130,13 +194,173 @@ def load_path(t, d, path, given, q):
 
 
 @kernel
-def load_path_velocities(t, d, path, given, q, u):
+def load_path_velocities(t, d, path, q, u):
     """`load_path`, V and a."""
-    if given == 0:
-        ensure_velocity(t, d, end_of(path))
-        return OK
     if copy_finite(q, d.q) + copy_finite(u, d.u) != OK:
         return REFUSED
     path_transforms(t, d, path)
     path_velocities(t, d, path)
     return OK
+
+
+POSES = Needs(1, ensure_transforms, load_poses)
+COLUMNS_OF_MOTION = Needs(1, ensure_transforms, load_positions)
+INERTIAS = Needs(1, ensure_poses, load_inertias)
+TWISTS = Needs(2, ensure_velocities, load_twists)
+VELOCITIES = Needs(2, ensure_velocities, load_velocities)
+ACCELERATIONS = Needs(3, ensure_accelerations, load_accelerations)
+PATH_POSES = Needs(1, ensure_path, load_path_poses)
+PATH_COLUMNS = Needs(1, ensure_path, load_path)
+PATH_VELOCITIES = Needs(2, ensure_path_velocities, load_path_velocities)
+
+
+@inlined
+def tree_at(address):
+    return view(TREE, address)
+
+
+@inlined
+def subset_at(address):
+    return view(SUBSET, address)
+
+
+@inlined
+def members_at(address):
+    return view(MEMBERS, address)
+
+
+@inlined
+def path_at(address):
+    return view(PATH, address)
+
+
+@inlined
+def columns_at(address):
+    return view(COLUMNS, address)
+
+
+_VIEWS: dict[Any, Any] = {
+    TREE: tree_at, SUBSET: subset_at, MEMBERS: members_at, PATH: path_at, COLUMNS: columns_at,
+}  # fmt: skip
+_ARRAYS = {1: "f8[::1]", 2: "f8[:,::1]", 3: "f8[:,:,::1]"}
+_STATE = {1: "f8[::1]", 2: "f8[::1],f8[::1]", 3: "f8[::1],f8[::1],f8[::1]"}
+
+
+def array_entries(core: Any, needs: Needs, struct: type[Struct], rank: int, point: bool = False) -> tuple[Any, Any]:
+    """The two entries of a core that fills an array: of a state that is held, and of one that is given.
+
+    Args:
+        core: kernel (t, d, c, out), or (t, d, c, x, y, z, out) with `point`; returns 0, or 2 and more for what failed.
+        needs: what it supposes current.
+        struct: of its third argument, which says what the quantity is about.
+        rank: of the array.
+        point: whether three numbers come after that argument.
+
+    Returns:
+        (tree, data, c[, x, y, z], out) and (tree, data, c[, x, y, z], q[, u[, udot]], out).
+    """
+    make = _point_entries if point else _array_entries
+    return make(core, needs.ensure, needs.load, needs.vectors, _VIEWS[struct], _ARRAYS[rank])
+
+
+def _array_entries(core: Any, ensure: Any, load: Any, vectors: int, argument: Any, out_type: str) -> tuple[Any, Any]:
+    @direct_entry(f"i8(i8,i8,i8,{out_type})")
+    def current(tree, data, chosen, out):
+        t, d, c = view(TREE, tree), view(DATA, data), argument(chosen)
+        ensure(t, d, c)
+        return core(t, d, c, out)
+
+    signature = f"i8(i8,i8,i8,{_STATE[vectors]},{out_type})"
+    if vectors == 1:
+
+        @direct_entry(signature)
+        def given(tree, data, chosen, q, out):
+            t, d, c = view(TREE, tree), view(DATA, data), argument(chosen)
+            if load(t, d, c, q) != OK:
+                return REFUSED
+            return core(t, d, c, out)
+
+        return current, given
+    if vectors == 2:
+
+        @direct_entry(signature)
+        def given_motion(tree, data, chosen, q, u, out):
+            t, d, c = view(TREE, tree), view(DATA, data), argument(chosen)
+            if load(t, d, c, q, u) != OK:
+                return REFUSED
+            return core(t, d, c, out)
+
+        return current, given_motion
+
+    @direct_entry(signature)
+    def given_accelerations(tree, data, chosen, q, u, udot, out):
+        t, d, c = view(TREE, tree), view(DATA, data), argument(chosen)
+        if load(t, d, c, q, u, udot) != OK:
+            return REFUSED
+        return core(t, d, c, out)
+
+    return current, given_accelerations
+
+
+def _point_entries(core: Any, ensure: Any, load: Any, vectors: int, argument: Any, out_type: str) -> tuple[Any, Any]:
+    @direct_entry(f"i8(i8,i8,i8,f8,f8,f8,{out_type})")
+    def current(tree, data, chosen, x, y, z, out):
+        t, d, c = view(TREE, tree), view(DATA, data), argument(chosen)
+        ensure(t, d, c)
+        return core(t, d, c, x, y, z, out)
+
+    signature = f"i8(i8,i8,i8,f8,f8,f8,{_STATE[vectors]},{out_type})"
+    if vectors == 1:
+
+        @direct_entry(signature)
+        def given(tree, data, chosen, x, y, z, q, out):
+            t, d, c = view(TREE, tree), view(DATA, data), argument(chosen)
+            if load(t, d, c, q) != OK:
+                return REFUSED
+            return core(t, d, c, x, y, z, out)
+
+        return current, given
+
+    @direct_entry(signature)
+    def given_motion(tree, data, chosen, x, y, z, q, u, out):
+        t, d, c = view(TREE, tree), view(DATA, data), argument(chosen)
+        if load(t, d, c, q, u) != OK:
+            return REFUSED
+        return core(t, d, c, x, y, z, out)
+
+    return current, given_motion
+
+
+def number_entries(core: Any, needs: Needs, struct: type[Struct]) -> tuple[Any, Any]:
+    """`array_entries` of a core (t, d, c) that returns a number; it is NaN for a state that is refused."""
+    return _number_entries(core, needs.ensure, needs.load, needs.vectors, _VIEWS[struct])
+
+
+def _number_entries(core: Any, ensure: Any, load: Any, vectors: int, argument: Any) -> tuple[Any, Any]:
+    nan = float("nan")
+
+    @direct_entry("f8(i8,i8,i8)")
+    def current(tree, data, chosen):
+        t, d, c = view(TREE, tree), view(DATA, data), argument(chosen)
+        ensure(t, d, c)
+        return core(t, d, c)
+
+    if vectors == 1:
+
+        @direct_entry("f8(i8,i8,i8,f8[::1])")
+        def given(tree, data, chosen, q):
+            t, d, c = view(TREE, tree), view(DATA, data), argument(chosen)
+            if load(t, d, c, q) != OK:
+                return nan
+            return core(t, d, c)
+
+        return current, given
+
+    @direct_entry("f8(i8,i8,i8,f8[::1],f8[::1])")
+    def given_motion(tree, data, chosen, q, u):
+        t, d, c = view(TREE, tree), view(DATA, data), argument(chosen)
+        if load(t, d, c, q, u) != OK:
+            return nan
+        return core(t, d, c)
+
+    return current, given_motion

@@ -102,7 +102,7 @@ class BodyList:
         self.skeleton, indices, held = _bodies_of(source)
         skeleton = self.skeleton
         self.bodies: list[BodyNode] = [skeleton._bodies[k] for k in indices]
-        self.version = skeleton._structure_version
+        self.version = skeleton.structure_version
         self.places = {body: place for place, body in enumerate(self.bodies)}
         parents = [-1 if body.parent is None else self.places.get(body.parent, -1) for body in self.bodies]
         self._refuse_gaps(parents)
@@ -161,7 +161,7 @@ class BodyList:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self.version = self.skeleton._structure_version
+        self.version = self.skeleton.structure_version
         self._allocate()
 
     def _refuse_gaps(self, parents: list[int]) -> None:
@@ -188,13 +188,13 @@ class BodyList:
     def hold(self, positions: ArrayLike | None, velocities: ArrayLike | None) -> None:
         """Fill the arrays from a state of the skeleton; None: its present one."""
         s = self.skeleton
-        q = s.positions if positions is None else s._vector(positions, len(s._dofs), "positions")
-        u = s.velocities if velocities is None else s._vector(velocities, len(s._dofs), "velocities")
+        q = s.positions if positions is None else s.current_state.vector(positions, len(s._dofs), "positions")
+        u = s.velocities if velocities is None else s.current_state.vector(velocities, len(s._dofs), "velocities")
         for what, numbers in (("positions", q), ("velocities", u)):
             if not np.isfinite(numbers).all():
                 raise StateError(f"operators of {s.name!r}: {what}: expected finite numbers, got {numbers.tolist()}")
-        members = s._members()
-        w = s._ready or s._workspace()
+        members = s.current_state.members()
+        w = s.current_state.ready or s.current_state.prepare()
         snapshot_of.call(w.tree, w.data, members, self.address, q, u)
         self.q, self.u = q, u
         self.stamp += 1

@@ -52,7 +52,7 @@ class OperatorState:
 
     def _refuse_edited(self) -> None:
         on = self.on
-        if on.skeleton._structure_version != on.version:
+        if on.skeleton.structure_version != on.version:
             raise OperatorError(
                 f"skeleton {on.skeleton.name!r} was edited since these operators were made: make new ones"
             )
@@ -79,7 +79,7 @@ class OperatorState:
         """Whether the skeleton still has the structure and the state of these operators."""
         on, s = self.on, self.on.skeleton
         return (
-            s._structure_version == on.version
+            s.structure_version == on.version
             and np.array_equal(s.positions, on.q)
             and np.array_equal(s.velocities, on.u)
         )

@@ -103,7 +103,7 @@ class Probe:
     def _external(self) -> tuple[np.ndarray, ...] | None:
         numbers, wrenches, laws = [], [], []
         for skeleton, first in self._first_body.items():
-            for index, law in skeleton._applied.items():
+            for index, law in skeleton.current_state.applied.items():
                 numbers.append(first + index)
                 wrenches.append(skeleton.bodies[index].external_wrench)
                 laws.append(law)
@@ -120,4 +120,4 @@ def set_forces(world: World, commands: Array | None, bodies: Any = (), laws: Any
     owners = [(s, b.index) for s in world.skeletons for b in s.bodies] if len(bodies) else []
     for number, law in zip(bodies, laws):
         skeleton, index = owners[number]
-        skeleton._add_external(index, law)
+        skeleton.current_state.add_external(index, law)

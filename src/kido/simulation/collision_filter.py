@@ -186,11 +186,11 @@ class CollisionFilter:
             if not body._apart:
                 body._apart = True
                 self._parted.add(body)
-                body.skeleton._structure_changed()
+                body.skeleton.structure_changed()
         for body in self._parted - wanted:
             body._apart = False
             self._parted.discard(body)
-            body.skeleton._structure_changed()
+            body.skeleton.structure_changed()
         self._world.structure_changed()
 
     def bodies_left(self, gone: Iterable[BodyNode]) -> None:

@@ -38,17 +38,17 @@ class Pushing:
         for push in pushes:
             skeleton, index = push.body.skeleton, push.body.index
             if all(s is not skeleton or i != index for s, i, _ in self._before):
-                row = skeleton._applied.get(index)
+                row = skeleton.current_state.applied.get(index)
                 self._before.append((skeleton, index, None if row is None else row.copy()))
         for push in pushes:
-            push.body.skeleton._add_external(push.body.index, push.row)
+            push.body.skeleton.current_state.add_external(push.body.index, push.row)
 
     def end(self) -> None:
         """Put back the forces from before."""
         for skeleton, index, row in self._before:
-            skeleton._clear_external(index)
+            skeleton.current_state.clear_external(index)
             if row is not None:
-                skeleton._add_external(index, row)
+                skeleton.current_state.add_external(index, row)
 
 
 class Pushes:

@@ -20,7 +20,7 @@ from kido.simulation.step import (
 )
 from kido.simulation.threads import StepThreads
 from kido.simulation.warm_state import set_warm_state, warm_state
-from kido.skeleton.arrays import STATE_FIELDS
+from kido.skeleton.state.arrays import STATE_FIELDS
 from kido.solvers import solve_with
 
 if TYPE_CHECKING:

@@ -161,10 +161,10 @@ class World(WorldOptions, Carrier):
             number += 1
             unique = f"{wanted}_{number}"
         self.structure_changed()
-        skeleton._drop_arrays()
+        skeleton.drop_arrays()
         skeleton.name = unique
         skeleton._world = self  # type: ignore[assignment]  # a whole World
-        skeleton._world_version = -1
+        skeleton.current_state._world_version = -1
         self._skeletons.append(skeleton)
         return skeleton
 
@@ -231,7 +231,7 @@ class World(WorldOptions, Carrier):
             engine.data.command[:] = 0.0
             if engine.data.has_external.any():  # a look at thousands of skeletons takes a tenth of their step
                 for s in self._skeletons:
-                    if s._applied:
+                    if s.current_state.applied:
                         s.clear_external_forces()
         self._events.tell(engine, self.num_steps)
         return self.report
@@ -588,7 +588,7 @@ class World(WorldOptions, Carrier):
         engine = Engine(self._skeletons, self.options, self._collision_filter, FEATURES, self.constraints, self._like)
         self._like = None
         for s, window in zip(self._skeletons, engine.windows, strict=True):
-            s._adopt(*window)
+            s.current_state.adopt(*window)
         self._engine = engine
         self._changes.clear()
         self.version += 1
@@ -601,7 +601,7 @@ class World(WorldOptions, Carrier):
         engine = self._engine
         if engine is not None and "properties" in self._changes:
             for s in self._skeletons:
-                s._compiled()
+                s.current_state.compiled()
             engine.properties_changed()
             self._changes.discard("properties")  # not before: what was refused is refused again
         if engine is not None and "surfaces" in self._changes:
@@ -631,7 +631,7 @@ class World(WorldOptions, Carrier):
             for feature in self._engine.features:
                 feature.release()
             for s in self._skeletons:
-                s._drop_arrays()
+                s.drop_arrays()
             self._engine = None
         self._kept = None
 

@@ -8,7 +8,7 @@ from kido.errors import StateError
 from kido.math.transform import as_numbers
 from kido.simulation.owner import Owner
 from kido.simulation.warm_state import set_warm_state, warm_state
-from kido.skeleton.arrays import STATE_FIELDS
+from kido.skeleton.state.arrays import STATE_FIELDS
 from kido.skeleton.state.snapshot import carried_states, put_carried_states
 
 
@@ -21,7 +21,7 @@ def state_of(world: Owner) -> dict[str, Any]:
         **world.clock,
         "time_step": world.time_step,
         **{f: getattr(d, f).copy() for f in STATE_FIELDS},
-        "applied": [{i: row.copy() for i, row in s._applied.items()} for s in world.skeletons],
+        "applied": [{i: row.copy() for i, row in s.current_state.applied.items()} for s in world.skeletons],
         "warm": warm_state(engine),
         "pushes": world.pushes.state(world.skeletons),
         "carried": [carried_states(s) for s in world.skeletons],
@@ -62,7 +62,7 @@ def put_state(world: Owner, state: dict[str, Any]) -> None:
     for s, rows in zip(skeletons, state["applied"], strict=True):
         s.clear_external_forces()
         for index, row in rows.items():
-            s._add_external(index, row)
+            s.current_state.add_external(index, row)
     world.time_step = state["time_step"]  # checked
     world.clock = state
     set_warm_state(engine, state["warm"])

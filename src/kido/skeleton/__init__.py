@@ -1,6 +1,7 @@
 """Skeletons: bodies, joints, coordinates and shapes as a person handles them."""
 
 from kido.joints import ActuatorType
+from kido.quantities.underactuation import ActivePassiveSplit
 from kido.skeleton.aspects import Aspect, Carrier
 from kido.skeleton.body_node import BodyNode
 from kido.skeleton.editing.attachment import Attachment
@@ -25,12 +26,12 @@ from kido.skeleton.nodes.marker import Marker, MarkerConstraint
 from kido.skeleton.nodes.node import FrameNode, Node
 from kido.skeleton.nodes.shape_node import ShapeNode
 from kido.skeleton.nodes.surface import COMBINATION_RULES, ErpCfm, SpringDamper, Surface, TimeConstant
-from kido.skeleton.results.underactuation import ActivePassiveSplit
 from kido.skeleton.skeleton import Skeleton
 from kido.skeleton.soft.skin import Skin, SkinState
 from kido.skeleton.soft.soft_body_node import SoftBodyNode
 from kido.skeleton.state.configuration import Configuration
 from kido.skeleton.state.snapshot import SavedProperties, SavedState
+from kido.skeleton.state.state import State
 
 __all__ = [
     "COMBINATION_RULES",
@@ -71,6 +72,7 @@ __all__ = [
     "SkinState",
     "SoftBodyNode",
     "SpringDamper",
+    "State",
     "Subgraph",
     "Support",
     "Surface",

@@ -106,7 +106,7 @@ class BodyNode(BodyEditing, BodyLoads, JacobianNode, Carrier, FixedAttributes):
         if not isinstance(value, Inertia):
             raise ModelError(f"body {self.name!r}: inertia: expected kido.Inertia, got {type(value).__name__}")
         self._inertia = value
-        self.skeleton._properties_changed()
+        self.skeleton.properties_changed()
 
     @property
     def mass(self) -> float:
@@ -116,12 +116,12 @@ class BodyNode(BodyEditing, BodyLoads, JacobianNode, Carrier, FixedAttributes):
     @property
     def composite_inertia(self) -> NDArray[np.float64]:
         """(6, 6) the body with all below it as one rigid body, about its origin, world axes."""
-        return self.skeleton._current_inertias(0, None)[self._index].copy()
+        return self.skeleton.composite_inertias[self._index]
 
     @property
     def articulated_inertia(self) -> NDArray[np.float64]:
         """(6, 6) articulated inertia about its origin, world axes; see `Skeleton.articulated_inertias`."""
-        return self.skeleton._current_inertias(1, None)[self._index].copy()
+        return self.skeleton.articulated_inertias()[self._index]
 
     @property
     def gravity(self) -> bool:
@@ -131,7 +131,7 @@ class BodyNode(BodyEditing, BodyLoads, JacobianNode, Carrier, FixedAttributes):
     @gravity.setter
     def gravity(self, value: bool) -> None:
         self._gravity = as_flag(value, f"body {self.name!r}: gravity")
-        self.skeleton._structure_changed()
+        self.skeleton.structure_changed()
 
     @property
     def collidable(self) -> bool:
@@ -141,7 +141,7 @@ class BodyNode(BodyEditing, BodyLoads, JacobianNode, Carrier, FixedAttributes):
     @collidable.setter
     def collidable(self, value: bool) -> None:
         self._collidable = as_flag(value, f"body {self.name!r}: collidable")
-        self.skeleton._structure_changed()
+        self.skeleton.structure_changed()
 
     @property
     def continuous(self) -> bool:
@@ -154,7 +154,7 @@ class BodyNode(BodyEditing, BodyLoads, JacobianNode, Carrier, FixedAttributes):
     @continuous.setter
     def continuous(self, value: bool) -> None:
         self._continuous = as_flag(value, f"body {self.name!r}: continuous")
-        self.skeleton._structure_changed()
+        self.skeleton.structure_changed()
 
     # Shapes ----------------------------------------------------------------------------------------------
 
@@ -226,12 +226,12 @@ class BodyNode(BodyEditing, BodyLoads, JacobianNode, Carrier, FixedAttributes):
         self._nodes.remove(node)
         self._nodes.append(node)
         if isinstance(node, ShapeNode):
-            self.skeleton._structure_changed()
+            self.skeleton.structure_changed()
 
     def _add_node(self, node: N) -> N:
         self._nodes.append(node)
         if isinstance(node, ShapeNode):
-            self.skeleton._structure_changed()
+            self.skeleton.structure_changed()
         return node
 
     def _remove_node(self, node: Node) -> None:
@@ -240,17 +240,17 @@ class BodyNode(BodyEditing, BodyLoads, JacobianNode, Carrier, FixedAttributes):
         if isinstance(node, Frame):
             self._drop(node)
         if isinstance(node, ShapeNode):
-            self.skeleton._structure_changed()
+            self.skeleton.structure_changed()
 
     # Where it is -----------------------------------------------------------------------------------------
 
     @property
     def world_transform(self) -> NDArray[np.float64]:
         """Pose in the world, 4x4 (a copy)."""
-        skeleton = self.skeleton
-        tree, data = skeleton._current or skeleton._hold()
+        state = self.skeleton.current_state
+        w = state.settled or state.settle()
         X = np.empty((4, 4))
-        pose_of.call(tree, data, self._index, X)
+        pose_of.call(w.tree, w.held, self._index, X)
         return X
 
     @property
@@ -262,13 +262,13 @@ class BodyNode(BodyEditing, BodyLoads, JacobianNode, Carrier, FixedAttributes):
     @property
     def spatial_velocity(self) -> NDArray[np.float64]:
         """[angular; linear] velocity of the body origin relative to the world, world axes [rad/s, m/s]."""
-        return self.skeleton._velocity_of(self._index)
+        return self.skeleton.current_state.velocity_of(self._index)
 
     def _label(self) -> str:
         return f"body {self._name!r}"
 
     def _update(self, level: int) -> None:
-        self.skeleton._update_frame(self, level)
+        self.skeleton.current_state.update_frame(self, level)
 
     @property
     def _carrier(self) -> tuple[BodyNode, Any]:
@@ -308,7 +308,7 @@ class BodyNode(BodyEditing, BodyLoads, JacobianNode, Carrier, FixedAttributes):
     @property
     def primary_relative_acceleration(self) -> NDArray[np.float64]:
         """H udot: the share of the joint's accelerations, in the body's own axes [rad/s^2, m/s^2]."""
-        return self.skeleton._joint_acceleration_of(self._index)
+        return self.skeleton.current_state.joint_acceleration_of(self._index)
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()

@@ -3,51 +3,52 @@
 from __future__ import annotations
 
 import copy
-from collections import Counter
-from collections.abc import Iterable
-from typing import Any, TypeVar
+import weakref
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from kido.errors import ModelError, NameLookupError
-from kido.math.transform import as_flag
-from kido.skeleton.arrays import STATE_FIELDS
+from kido.errors import ModelError, NameLookupError, StateError
+from kido.joints import ActuatorType
+from kido.math.transform import as_flag, as_vector
+from kido.shapes import SoftMesh
 from kido.skeleton.aspects import Carrier
 from kido.skeleton.body_node import BodyNode
 from kido.skeleton.editing.editing import SkeletonEditing
 from kido.skeleton.inertia import Inertia
-from kido.skeleton.joints.actuator import rename_followed
+from kido.skeleton.joints.actuator import actuator_types_of, rename_followed
 from kido.skeleton.joints.degree_of_freedom import DegreeOfFreedom
 from kido.skeleton.joints.joint import Joint
 from kido.skeleton.joints.loop_joint import LoopJoint
 from kido.skeleton.joints.types import FreeJoint
+from kido.skeleton.nodes import support
 from kido.skeleton.nodes.node import Node
 from kido.skeleton.nodes.shape_node import ShapeNode
-from kido.skeleton.nodes.support import SkeletonSupport
-from kido.skeleton.results.derivatives import SkeletonDerivatives
-from kido.skeleton.results.manifold import SkeletonManifold
-from kido.skeleton.results.regressors import SkeletonRegressors
-from kido.skeleton.results.underactuation import SkeletonUnderactuation
-from kido.skeleton.soft.building import SkeletonSoftBodies
-from kido.skeleton.state.configuration import SkeletonSnapshots
-from kido.skeleton.state.in_world import SkeletonInWorld
+from kido.skeleton.soft import building
+from kido.skeleton.soft.soft_body_node import SoftBodyNode
+from kido.skeleton.state import moving
+from kido.skeleton.state.arrays import STATE_FIELDS
+from kido.skeleton.state.configuration import Configuration
+from kido.skeleton.state.selections import Bodies, parameters_of
+from kido.skeleton.state.snapshot import SavedProperties, SavedState
+from kido.skeleton.state.state import HANDED_ON, State
+from kido.skeleton.state.view import StateView, hand_on
 
+if TYPE_CHECKING:
+    from kido.skeleton.host import Host
+
+STANDARD_GRAVITY = (0.0, 0.0, -9.81)
+Array = NDArray[np.float64]
 N = TypeVar("N", bound=Node)
 
 
-class Skeleton(
-    SkeletonDerivatives,
-    SkeletonRegressors,
-    SkeletonUnderactuation,
-    SkeletonManifold,
-    SkeletonEditing,
-    SkeletonSupport,
-    SkeletonSoftBodies,
-    SkeletonSnapshots,
-    SkeletonInWorld,
-    Carrier,
-):
+class Skeleton(StateView, SkeletonEditing, Carrier):
     """An articulated body: bodies joined in one or several trees.
+
+    It is a description. What it holds at a moment is a `State`: `state` is the current one, which its bodies show and
+    whose numbers and results are its own properties; `new_state()` makes others.
 
     Args:
         name: its name in a world.
@@ -65,10 +66,14 @@ class Skeleton(
     """
 
     def __init__(self, name: str = "skeleton"):
-        super().__init__()
         self.name = name
         self.uri: str | None = None
         self.warnings: list[str] = []
+        self.structure_version = 0  # counts changes of bodies, joints and coordinates
+        self.properties_version = 0  # and of their properties
+        self.properties_stale = False  # the arrays do not have them yet
+        self.has_actuators = False  # that dynamics alone must respect: not FORCE or MIMIC; known when compiled
+        self.own_gravity = np.array(STANDARD_GRAVITY)
         self._loops: list[LoopJoint] = []
         self._loops_enabled = True
         self._bodies: list[BodyNode] = []
@@ -78,7 +83,122 @@ class Skeleton(
         self._mobile = True
         self._self_collision = False
         self._adjacent_body_collision = False
-        self._init_in_world()
+        self._kinematic = False
+        self._can_sleep = True
+        self._world: Host | None = None
+        self._start_states()
+
+    # States ----------------------------------------------------------------------------------------------
+
+    def _start_states(self) -> None:
+        self.ready = None
+        self._others: weakref.WeakSet[State] = weakref.WeakSet()
+        self.current_state = State(self)
+
+    @property
+    def state(self) -> State:
+        """The current state: what bodies and frames show and worlds move. Not to be set; `saved_state` is."""
+        return self.current_state
+
+    def new_state(self) -> State:
+        """Another state, which starts with the numbers and loads of the current one and then goes its own way.
+
+        Nothing that is done to it changes the current state, nor the other way round; another thread may use it.
+        """
+        return self.current_state.copy()
+
+    def empty_state(self) -> State:
+        """Another state, in which coordinates are as at first, and nothing acts."""
+        made = State(self)
+        self._others.add(made)
+        return made
+
+    @property
+    def states(self) -> Iterator[State]:
+        """All states, the current one first."""
+        return iter([self.current_state, *self._others])
+
+    @property
+    def gravity(self) -> Array:
+        """Acceleration of gravity [m/s^2], world axes (a copy); a skeleton in a world has the world's."""
+        return self.own_gravity.copy() if self._world is None else self._world.gravity
+
+    @gravity.setter
+    def gravity(self, value: ArrayLike) -> None:
+        if self._world is not None:
+            raise ModelError(f"skeleton {self.name!r} is in world {self._world.name!r}: set the world's gravity")
+        self.own_gravity[:] = as_vector(value, f"skeleton {self.name!r}: gravity")
+        for state in self.states:
+            state.invalidate()
+
+    def structure_changed(self) -> None:
+        """Bodies, joints or coordinates are not those that arrays were made for."""
+        self.structure_version += 1
+        self.drop_arrays()
+        if self._world is not None:
+            self._world.structure_changed()
+
+    def drop_arrays(self) -> None:
+        """All states keep their numbers by body, and compile on next use."""
+        for state in self.states:
+            state.drop_arrays()
+
+    def properties_changed(self) -> None:
+        """Properties are not those that arrays have."""
+        self.properties_version += 1
+        self.properties_stale = True
+        for state in self.states:
+            state.properties_changed()
+        if self._world is not None:
+            self._world.properties_changed()
+
+    @property
+    def saved_state(self) -> SavedState:
+        """State of coordinates, external forces, states of nodes and aspects (copies).
+
+        Set it to a saved state of this skeleton, or of one with the same parts: that is restored exactly, or refused
+        and nothing is changed.
+
+        Example:
+            >>> before = skeleton.saved_state
+            >>> world.step(100)
+            >>> skeleton.saved_state = before
+        """
+        return SavedState.of(self)
+
+    @saved_state.setter
+    def saved_state(self, value: SavedState) -> None:
+        self._expect("saved_state", value, SavedState).restore(self)
+
+    @property
+    def configuration(self) -> Configuration:
+        """All numbers of all coordinates, by name. `Configuration.of` takes some of them.
+
+        Set it to a configuration of this or another skeleton that has its coordinates.
+        """
+        return Configuration.of(self)
+
+    @configuration.setter
+    def configuration(self, value: Configuration) -> None:
+        self._expect("configuration", value, Configuration).restore(self)
+
+    @property
+    def properties(self) -> SavedProperties:
+        """All properties of bodies, joints, shapes, nodes and aspects (copies).
+
+        Set it to properties of this skeleton, or of one with the same parts: they are restored exactly, or refused
+        and nothing is changed.
+        """
+        return SavedProperties.of(self)
+
+    @properties.setter
+    def properties(self, value: SavedProperties) -> None:
+        self._expect("properties", value, SavedProperties).restore(self)
+
+    def _expect(self, what: str, value: Any, kind: type) -> Any:
+        if not isinstance(value, kind):
+            raise StateError(f"skeleton {self.name!r}: {what}: expected a {kind.__name__}, got {value!r}")
+        return value
 
     # Building --------------------------------------------------------------------------------------------
 
@@ -123,7 +243,7 @@ class Skeleton(
         self._check_dof_names(joint, joint_name)
         if inertia is not None and not isinstance(inertia, Inertia):
             raise ModelError(f"body {name!r}: inertia: expected kido.Inertia, got {type(inertia).__name__}")
-        self._structure_changed()
+        self.structure_changed()
         joint._name = joint_name
         body = _kind(self, name, joint, parent, inertia or Inertia())
         joint._body = body
@@ -152,7 +272,8 @@ class Skeleton(
             raise ModelError(f"skeleton {self.name!r}: body name {name!r} is empty or already used")
         old = body.name
         del self._body_by_name[old]
-        self._drop_selections()
+        for state in self.states:
+            state.properties_changed()
         body._name = name
         self._body_by_name[name] = body
         self._loops = [loop._with_names({old: name}) for loop in self._loops]
@@ -166,6 +287,32 @@ class Skeleton(
         rename_followed(self, joint.name, name)
         joint._name = name
         self._joint_by_name[name] = joint
+
+    def add_soft_body(
+        self,
+        name: str,
+        shape: SoftMesh,
+        joint: Joint | None = None,
+        parent: BodyNode | str | None = None,
+        inertia: Inertia | None = None,
+        *,
+        transform: Any = None,
+        **options: Any,
+    ) -> SoftBodyNode:
+        """Add a body with a skin of point masses, and the joint that hangs it on its parent.
+
+        Args:
+            name: unique in the skeleton.
+            shape: the skin at rest.
+            joint, parent: as of `add_body`.
+            inertia: of the body without its skin; by default none.
+            transform: pose of the skin's shape in the body.
+            options: of the skin: `total_mass`, `kv`, `ke`, `kd`, `automatic`, `friction`, `color`, ...; see `Skin`.
+
+        Raises:
+            ModelError: as `add_body`; a coefficient is wrong.
+        """
+        return building.add_soft_body(self, name, shape, joint, parent, inertia, transform, options)
 
     # Loops -----------------------------------------------------------------------------------------------
 
@@ -227,6 +374,27 @@ class Skeleton(
     def root_bodies(self) -> list[BodyNode]:
         """Bodies that hang on the world."""
         return [b for b in self._bodies if b.parent is None]
+
+    @property
+    def soft_bodies(self) -> list[SoftBodyNode]:
+        """Bodies with a soft skin, in the order of all bodies."""
+        return [body for body in self._bodies if isinstance(body, SoftBodyNode)]
+
+    @property
+    def num_dofs(self) -> int:
+        """Number of coordinates."""
+        return len(self._dofs)
+
+    @property
+    def mass(self) -> float:
+        """Total mass [kg]."""
+        return float(sum(b.inertia.mass for b in self._bodies))
+
+    def inertial_parameters(self, bodies: Bodies = None) -> Array:
+        """pi (10 bodies,), [m, m c, J about the origin] of each body, as regressors take them."""
+        chosen = self.current_state.indices_of(bodies)
+        own = self._bodies if chosen is None else [self._bodies[i] for i in chosen]
+        return np.concatenate([np.zeros(0), *(parameters_of(body.inertia) for body in own)])
 
     @property
     def num_bodies(self) -> int:
@@ -291,7 +459,7 @@ class Skeleton(
     @mobile.setter
     def mobile(self, value: bool) -> None:
         self._mobile = as_flag(value, f"skeleton {self.name!r}: mobile")
-        self._structure_changed()
+        self.structure_changed()
 
     @property
     def self_collision(self) -> bool:
@@ -301,7 +469,7 @@ class Skeleton(
     @self_collision.setter
     def self_collision(self, value: bool) -> None:
         self._self_collision = as_flag(value, f"skeleton {self.name!r}: self_collision")
-        self._structure_changed()
+        self.structure_changed()
 
     @property
     def adjacent_body_collision(self) -> bool:
@@ -311,7 +479,105 @@ class Skeleton(
     @adjacent_body_collision.setter
     def adjacent_body_collision(self, value: bool) -> None:
         self._adjacent_body_collision = as_flag(value, f"skeleton {self.name!r}: adjacent_body_collision")
-        self._structure_changed()
+        self.structure_changed()
+
+    @property
+    def kinematic(self) -> bool:
+        """Whether a world moves it as its velocities say, and nothing pushes it: a lift, a conveyor, a paddle.
+
+        Its velocities stay as they were set, whatever it touches; a free joint goes straight on and turns about its
+        body's axis. It carries others along by friction. `move_to` sets the velocities that lead somewhere. Its
+        actuators, limits, springs and gravity do not act, it takes no commands, and needs no mass; to contacts and
+        islands it is like a wall that moves. What its motion took is in `actuator_forces`.
+        """
+        return self._kinematic
+
+    @kinematic.setter
+    def kinematic(self, value: bool) -> None:
+        self._kinematic = as_flag(value, f"skeleton {self.name!r}: kinematic")
+        self.structure_changed()
+
+    def move_to(self, positions: ArrayLike, duration: float | None = None) -> None:
+        """Set the velocities that lead a kinematic skeleton to positions, exactly, if they are held.
+
+        It goes on with them afterwards: call it before each step, or set `velocities` to zero once there.
+
+        Args:
+            positions: (dofs,) where to.
+            duration: after this time [s]; by default after the world's time step.
+
+        Raises:
+            ModelError: the skeleton is not kinematic, or the duration is not positive.
+            StateError: positions of the wrong count or not finite.
+        """
+        moving.move_to(self, positions, duration)
+
+    @property
+    def can_sleep(self) -> bool:
+        """Whether a world that lets skeletons sleep (`World.sleeping`) may let this one, and what it lies against."""
+        return self._can_sleep
+
+    @can_sleep.setter
+    def can_sleep(self, value: bool) -> None:
+        self._can_sleep = as_flag(value, f"skeleton {self.name!r}: can_sleep")
+        if self._world is not None:
+            self._world.can_sleep_changed(self)
+
+    @property
+    def is_asleep(self) -> bool:
+        """Whether it sleeps: the next step of its world will leave it alone, unless something wakes it."""
+        return False if self._world is None else self._world.is_asleep(self)
+
+    def wake(self) -> None:
+        """Wake it, and all that fell asleep with it; in no world, or awake, nothing happens."""
+        if self._world is not None:
+            self._world.wake(self)
+
+    # Actuators and what it stands on ---------------------------------------------------------------------
+
+    @property
+    def actuator_types(self) -> tuple[ActuatorType, ...]:
+        """Type of the actuator of each coordinate (dofs,).
+
+        Set it to one type, or to one for each coordinate (`ActuatorType` or names); see `Joint.actuator_type`.
+        """
+        return tuple(dof.actuator_type for dof in self._dofs)
+
+    @actuator_types.setter
+    def actuator_types(self, value: ActuatorType | str | Sequence[ActuatorType | str]) -> None:
+        actuator_types_of(self, value)
+
+    @property
+    def actuator_forces(self) -> Array:
+        """Forces (dofs,) that the actuators gave, a mean over the world's last step; zeros before it.
+
+        The command for FORCE and MIMIC, zero for PASSIVE, what the motor gave for SERVO, and for prescribed
+        coordinates what their motion took: against inertia, contacts and limits, and against the joint's own damping,
+        spring and friction. Contacts, limits, joint friction and the gears of mimics are in `constraint_forces`.
+        """
+        return np.zeros(self.num_dofs) if self._world is None else self._world.actuator_forces(self)
+
+    @property
+    def constraint_forces(self) -> Array:
+        """Generalized forces (dofs,) of contacts, limits, dry friction and gears in the world's last step, or zeros."""
+        return np.zeros(self.num_dofs) if self._world is None else self._world.constraint_forces(self)
+
+    @property
+    def support_axes(self) -> Array:
+        """The horizontal axes (2, 3) of `support_polygon`, world axes: x and y if z is up."""
+        return support.horizontal_axes(self.gravity)
+
+    def support_polygon(self) -> Array:
+        """Convex hull (n, 2) of the points of all active supports, along `support_axes` [m], counterclockwise.
+
+        Empty if nothing supports the skeleton.
+        """
+        return support.support_polygon(self)
+
+    def support_centroid(self) -> Array | None:
+        """Centroid (2,) of the support polygon along `support_axes` [m]; None if it is empty."""
+        polygon = self.support_polygon()
+        return support.centroid(polygon) if len(polygon) else None
 
     # Copies ----------------------------------------------------------------------------------------------
 
@@ -329,32 +595,37 @@ class Skeleton(
         return twin
 
     def __getstate__(self) -> dict[str, Any]:
-        d, links, first = self._compiled(), self._links, self._tree.first_dof  # type: ignore[union-attr]
+        now = self.current_state
+        d, first = now.compiled(), now.tree.first_dof
         state = self.__dict__.copy()
+        for transient in ("current_state", "ready", "_others", "_world"):
+            del state[transient]
         state["_saved"] = [
             (body.index, tuple(getattr(d, f)[first[i] : first[i + 1]].copy() for f in STATE_FIELDS))
-            for i, body in enumerate(links.top)  # type: ignore[union-attr]
+            for i, body in enumerate(now.links.top)
         ]
-        state["_gravity"] = self.gravity
+        state["_loads"] = now.applied, now.impulses, now.own_joint_impulses
+        state["own_gravity"] = self.gravity
         state["_parents"] = [-1 if b.parent is None else b.parent.index for b in self._bodies]
-        for transient in ("_links", "_tree", "_data", "_scratch", "_ready", "_current", "_world"):
-            state[transient] = None
-        state["_world_version"] = -1
-        state["_fresh"] = 0
-        state["_results"] = ({}, {}, {}, {})
-        state["_counts"] = Counter()
-        state["_selections"] = {}
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        saved, loads, parents = state.pop("_saved"), state.pop("_loads"), state.pop("_parents")
         self.__dict__.update(state)
+        self._world = None
         for body in self._bodies:
             body._parent, body._children = None, []
-        for body, k in zip(self._bodies, self.__dict__.pop("_parents"), strict=True):
+        for body, k in zip(self._bodies, parents, strict=True):
             if k >= 0:
                 body._parent = self._bodies[k]
                 body._parent._children.append(body)
-        self._saved = {self._bodies[index]: values for index, values in state["_saved"]}
+        self._start_states()
+        now = self.current_state
+        now.applied, now.impulses, now.own_joint_impulses = loads
+        now.saved = {self._bodies[index]: values for index, values in saved}
 
     def __repr__(self) -> str:
         return f"Skeleton({self.name!r}, {self.num_bodies} bodies, {self.num_dofs} dofs)"
+
+
+hand_on(Skeleton, HANDED_ON, State)

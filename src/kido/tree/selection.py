@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from kido.jit import Struct, floats, integers
+from kido.jit import Struct, floats, integer, integers
 
 
 class PATH(Struct):
+    member = integer(doc="body of the skeleton that it leads to, which the last link carries")
     body = integers("length", doc="links from a root to the one asked for, parents first")
 
 
 class SUBSET(Struct):
+    whole = integer(doc="1: all bodies are chosen")
     inertia = floats(
         "bodies",
         10,

@@ -185,7 +185,7 @@ class Targets:
         if not (paused and self.live.value):
             return
         poses = [target.ik.target.world_transform.tobytes() for target in self.targets]
-        key = (skeleton.positions.tobytes(), skeleton._structure_version, *poses)
+        key = (skeleton.positions.tobytes(), skeleton.structure_version, *poses)
         if key != self._known or not self._settled:
             before = skeleton.positions
             began = time.perf_counter()

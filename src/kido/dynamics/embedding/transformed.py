@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kido import quantities
 from kido.constraints.constraint import Constraint
 from kido.dynamics.embedding.callbacks import respond_many
 from kido.dynamics.embedding.solver import EmbeddingSolver
@@ -181,7 +182,7 @@ class ConstraintEmbedding:
     def mass_matrix(self, q: ArrayLike | None = None) -> Array:
         """M_R = X^T M X, (independent, independent)."""
         X = self.velocity_map(q)
-        M = self.skeleton.mass_matrix if q is None else self.skeleton.compute_mass_matrix(q)
+        M = quantities.mass_matrix(self.skeleton, q)
         return X.T @ M @ X
 
     def log_det_mass_matrix(self, q: ArrayLike | None = None) -> float:
@@ -224,7 +225,7 @@ class ConstraintEmbedding:
         places = [np.zeros(3)] * len(items) if offsets is None else list(offsets)
         q = self.skeleton.positions if q is None else q
         pairs = zip(items, places, strict=True)
-        J = np.concatenate([self.skeleton.compute_jacobian(q, node, offset) for node, offset in pairs])
+        J = np.concatenate([quantities.jacobian(self.skeleton, q, node, offset) for node, offset in pairs])
         A = J @ self.responses(J, q).T
         return 0.5 * (A + A.T)
 

@@ -106,10 +106,10 @@ class AnalyticalChain(AnalyticalMethod):
         """
         skeleton = self.ik.skeleton
         mark = ("analytical chain", id(self))
-        if self._known is None or mark not in skeleton._selections:
+        if self._known is None or mark not in skeleton.current_state.selections:
             solver, dofs = self._fitting()
             self._known = solver, dofs, np.array([dof.index for dof in dofs], np.intp)
-            skeleton._selections[mark] = True
+            skeleton.current_state.selections[mark] = True
         return self._known
 
     def _fitting(self) -> tuple[ChainSolver, list[DegreeOfFreedom]]:

@@ -58,7 +58,7 @@ def compile_differential(
     """
     everything = [*tasks, *constraints, *(s.task for s in spaces)]
     made = compile_tasks(skeleton, everything, dofs, all_links=pairs > 0)
-    tree = skeleton._tree
+    tree = skeleton.current_state.tree
     assert tree is not None
     links, rows, n = len(tree.parent), int(made.first_row[-1]), len(dofs)
     turning = [i for i in range(links) if position_limits and tree.kind[i] in (BALL, FREE)]

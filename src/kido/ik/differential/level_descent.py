@@ -164,7 +164,7 @@ class LevelDescent(Stepper):
 
     def _within(self, q: Array) -> Array:
         """Positions (dofs,) put within limits."""
-        tree, w = self._skeleton._tree, self._descent
+        tree, w = self._skeleton.current_state.tree, self._descent
         assert tree is not None
         q = np.clip(q, tree.lower, tree.upper)
         q[self._dofs] = np.clip(q[self._dofs], w.least, w.most)

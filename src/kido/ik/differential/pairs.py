@@ -42,7 +42,7 @@ class Pairs:
         self._objects: list[Any] = []
         self._outside: list[Any] = []  # carriers that are not the skeleton's; None: the world
         self._shapes: dict[tuple[int, int], int] = {}
-        tree, links = skeleton._tree, skeleton._links
+        tree, links = skeleton.current_state.tree, skeleton.current_state.links
         assert tree is not None and links is not None
         self._links, self._link_of = len(tree.parent), links
         moved = np.zeros(self._links + 1, bool)  # by an active coordinate

@@ -51,7 +51,7 @@ class Stepper:
         acceleration_limits: Any,
         settings: Mapping[str, float],
     ):
-        skeleton._compiled()
+        skeleton.current_state.compiled()
         self._skeleton = skeleton
         self._tasks, self._constraints = tasks, constraints
         coupling = coupling_of(skeleton)
@@ -68,12 +68,12 @@ class Stepper:
         everything = [*tasks, *constraints, *(s.task for s in spaces)]
         self._callbacks = [t.kind for t in everything if isinstance(t.kind, CallbackKind)]
         self._moving = [(k, t.target) for k, t in enumerate(everything) if isinstance(t.target, Frame)]
-        self._workspace = skeleton._workspace()
+        self._workspace = skeleton.current_state.prepare()
         self._addresses = made.tasks.address, made.own.address, made.program.address
 
     def fits(self) -> bool:
         """Whether the skeleton, which is compiled, is built as it was."""
-        return self._skeleton._ready is self._workspace
+        return self._skeleton.current_state.ready is self._workspace
 
     def set(self, name: str, value: float) -> None:
         """Another number for a setting."""

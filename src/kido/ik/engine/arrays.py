@@ -80,7 +80,7 @@ class SearchArrays:
         sampled: bool = True,
         like: SearchArrays | None = None,
     ):
-        tree = skeleton._tree
+        tree = skeleton.current_state.tree
         assert tree is not None
         self.tree = tree
         self.coupling = coupling_of(skeleton)
@@ -154,7 +154,9 @@ class SearchArrays:
     def is_outdated(self, skeleton: Skeleton) -> bool:
         """Whether the skeleton is built anew, or its coordinates may follow each other in another way."""
         return (
-            self.tree is not skeleton._tree or skeleton._selections.get(KEY) is not self.coupling or self._have_moved()
+            self.tree is not skeleton.current_state.tree
+            or skeleton.current_state.selections.get(KEY) is not self.coupling
+            or self._have_moved()
         )
 
     def still_fit(self, skeleton: Skeleton) -> bool:
@@ -164,7 +166,7 @@ class SearchArrays:
             StateError: limits of coordinates that follow leave none to those that they follow.
         """
         now = coupling_of(skeleton)
-        if self.tree is not skeleton._tree or not now.is_like(self.coupling) or self._have_moved():
+        if self.tree is not skeleton.current_state.tree or not now.is_like(self.coupling) or self._have_moved():
             return False
         if now is not self.coupling and len(now.mimics):
             now.limits(self.tree.lower, self.tree.upper, self.dofs)

@@ -28,8 +28,8 @@ def place_of_node(skeleton: Skeleton, node: JacobianNode) -> tuple[int, Array]:
     body, relative = node._carrier
     if body.skeleton is not skeleton:
         raise ModelError(f"task: {node!r} is of skeleton {body.skeleton.name!r}, not of {skeleton.name!r}")
-    skeleton._compiled()
-    links = skeleton._links
+    skeleton.current_state.compiled()
+    links = skeleton.current_state.links
     assert links is not None
     X = links.offset[body._index]
     return int(links.of_body[body._index]), X if relative is None else X @ relative
@@ -44,8 +44,8 @@ def place_of_target(skeleton: Skeleton, target: Frame | Array) -> tuple[int, Arr
         if frame is WORLD_FRAME:
             return -1, target.world_transform
         frame = frame.parent_frame
-    skeleton._compiled()
-    links = skeleton._links
+    skeleton.current_state.compiled()
+    links = skeleton.current_state.links
     assert links is not None
     X = links.offset[frame._index] @ target.transform(frame)
     return int(links.of_body[frame._index]), X
@@ -76,7 +76,7 @@ def places_of_supports(skeleton: Skeleton) -> tuple[list[int], Array]:
 
 def needed_links(skeleton: Skeleton, tasks: Sequence[TaskFields], ends: Sequence[int]) -> list[int]:
     """Links whose poses tasks depend on, parents first; `ends` are the links that carry frames."""
-    tree = skeleton._tree
+    tree = skeleton.current_state.tree
     assert tree is not None
     if any(task.kind.needs_all_links for task in tasks):
         return list(range(len(tree.parent)))
@@ -116,10 +116,10 @@ def compile_tasks(
     Raises:
         ModelError: a task of another skeleton, a posture of the wrong size, or the centre of mass of what has no mass.
     """
-    skeleton._compiled()
+    skeleton.current_state.compiled()
     for task in tasks:
         task.kind.check(skeleton)
-    tree = skeleton._tree
+    tree = skeleton.current_state.tree
     assert tree is not None
     places = [(-1, np.eye(4)) if t.node is None else place_of_node(skeleton, t.node) for t in tasks]
     targets = [place_of_target(skeleton, t.target) for t in tasks]

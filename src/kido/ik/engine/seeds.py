@@ -30,13 +30,13 @@ def angles_of(joint: Joint) -> tuple[bool, ...]:
 
 def are_angles(skeleton: Skeleton) -> NDArray[np.bool_]:
     """Of each coordinate (dofs,), whether it is an angle that brings its joint back after a full turn."""
-    links: Any = skeleton._links
+    links: Any = skeleton.current_state.links
     return np.concatenate([np.zeros(0, bool), *(np.array(angles_of(b.parent_joint), bool) for b in links.top)])
 
 
 def reach_of(skeleton: Skeleton) -> float:
     """A length that tells how large a skeleton is [m]: the sum of distances of joints along its longest path."""
-    tree = skeleton._tree
+    tree = skeleton.current_state.tree
     assert tree is not None
     lengths = np.linalg.norm(tree.position_pj, axis=1) + np.linalg.norm(tree.position_jb, axis=1)
     slides = np.isin(tree.kind, [PRISMATIC]) & (tree.first_dof[1:] > tree.first_dof[:-1])
@@ -62,7 +62,7 @@ def sampled_positions(skeleton: Skeleton, dofs: NDArray[np.integer], number: int
     Angles without limits take a full turn, rotations of ball and free joints without limits are uniform, lengths
     without limits go as far as the skeleton reaches. A scrambled Sobol sequence: a longer table begins like a shorter.
     """
-    tree = skeleton._tree
+    tree = skeleton.current_state.tree
     assert tree is not None
     lower, upper = coupling_of(skeleton).limits(tree.lower, tree.upper, dofs)
     turns = are_angles(skeleton)

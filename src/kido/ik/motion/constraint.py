@@ -153,8 +153,8 @@ class TaskConstraint(PoseConstraint):
 
     def _at(self, skeleton: Skeleton, positions: Array, targets: Array | None) -> tuple[Array, Array]:
         """Residuals (n, m) and their derivatives (n, m, dofs) at positions (n, dofs)."""
-        skeleton._compiled()
-        tree: Any = skeleton._tree
+        skeleton.current_state.compiled()
+        tree: Any = skeleton.current_state.tree
         known = self._compiled
         if known is None or known[0] is not tree:
             made = compile_tasks(skeleton, [self.task], np.arange(skeleton.num_dofs))

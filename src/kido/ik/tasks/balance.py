@@ -137,7 +137,7 @@ class _Balance(TaskKind):
     for_positions = False
 
     def check(self, skeleton: Skeleton) -> None:
-        skeleton.com_position()  # raises if there is no mass
+        skeleton.com  # noqa: B018  raises if there is no mass
 
     def rows(self, skeleton: Skeleton, task: TaskFields, columns: int) -> int:
         return max(3, len(places_of_supports(skeleton)[0]))

@@ -10,7 +10,7 @@ from scipy.linalg import null_space
 
 from kido.errors import ModelError
 from kido.math.transform import inverse_transform
-from kido.skeleton.arrays import Array
+from kido.quantities.impulses import changes
 from kido.skeleton.editing.transplant import change_of_joint, check_mimics, motion_of_joint, motion_to_keep, subtree
 from kido.skeleton.editing.transplant import transplant as move
 from kido.skeleton.joints.joint import Joint
@@ -18,6 +18,7 @@ from kido.skeleton.joints.loop_joint import LoopJoint
 from kido.skeleton.joints.types import JOINT_TYPES
 from kido.skeleton.naming import free_name
 from kido.skeleton.state.actuation import is_prescribed
+from kido.skeleton.state.arrays import Array
 
 if TYPE_CHECKING:
     from kido.skeleton.body_node import BodyNode
@@ -67,9 +68,10 @@ def _response(skeleton: Skeleton, on_bodies: dict[int, Array], on_joints: Array)
         on_joints: (dofs,)
     """
     try:
-        return skeleton._changes(on_bodies, on_joints)
+        state = skeleton.current_state
+        return changes(state, on_bodies, on_joints, state.prescribed_by_actuators())
     except ModelError:
-        free, change = np.flatnonzero(~is_prescribed(skeleton._tree.actuator)), np.zeros(skeleton.num_dofs)  # type: ignore[union-attr]
+        free, change = np.flatnonzero(~is_prescribed(skeleton.current_state.tree.actuator)), np.zeros(skeleton.num_dofs)  # type: ignore[union-attr]
         M = skeleton.mass_matrix[np.ix_(free, free)]
         whole = on_joints + skeleton.joint_forces_of_wrenches(
             list(on_bodies), np.reshape([*on_bodies.values()], (-1, 6))

@@ -46,8 +46,10 @@ def _can_merge(body: BodyNode, parent: BodyNode) -> bool:
 def _merge(body: BodyNode, parent: BodyNode) -> None:
     skeleton, joint = body.skeleton, body.parent_joint
     X = joint.transform_from_parent @ inverse_transform(joint.transform_from_child)
-    loads = [(rows, rows.pop(body.index, None)) for rows in (skeleton._applied, skeleton._impulses)]
-    skeleton._structure_changed()
+    loads = [
+        (rows, rows.pop(body.index, None)) for rows in (skeleton.current_state.applied, skeleton.current_state.impulses)
+    ]
+    skeleton.structure_changed()
     if body.inertia.mass > 0.0 or body.inertia.moment.any():
         parent._inertia = parent._inertia + body.inertia.transformed(X)
     for rows, load in loads:

@@ -11,12 +11,12 @@ from scipy.spatial.transform import Rotation
 from kido.errors import ModelError
 from kido.joints import ActuatorType, JointKind
 from kido.math.transform import as_flag, inverse_transform
-from kido.skeleton.arrays import STATE_FIELDS, Array
 from kido.skeleton.joints.joint import Joint
 from kido.skeleton.joints.loop_joint import LoopJoint
 from kido.skeleton.joints.reversed_joint import Reversal, _detached, reversal
 from kido.skeleton.joints.types import FreeJoint
 from kido.skeleton.naming import free_joint_name
+from kido.skeleton.state.arrays import STATE_FIELDS, Array
 
 if TYPE_CHECKING:
     from kido.skeleton.body_node import BodyNode
@@ -38,17 +38,17 @@ def reroot(skeleton: Skeleton, body: BodyNode, keep_base: bool) -> None:
     base = _base_of(skeleton, body, root, joint, keep_base)
     hinges = [b.parent_joint for b in path[:-1]]
     turned = [reversal(hinge) for hinge in hinges]
-    d = skeleton._compiled()
+    d = skeleton.current_state.compiled()
     states = []
     for hinge, back in zip(hinges, turned, strict=True):
         part = hinge._coordinates()
         states.append(back.state(tuple(getattr(d, f)[part].copy() for f in STATE_FIELDS)))
     states.append(_free_state(body, base._transform_from_parent))
     pushed = _wrench_of_root(root, joint)
-    external = {skeleton._bodies[i]: row for i, row in skeleton._applied.items()}
-    impulses = {skeleton._bodies[i]: row for i, row in skeleton._impulses.items()}
+    external = {skeleton._bodies[i]: row for i, row in skeleton.current_state.applied.items()}
+    impulses = {skeleton._bodies[i]: row for i, row in skeleton.current_state.impulses.items()}
 
-    skeleton._structure_changed()
+    skeleton.structure_changed()
     if base is not joint:
         skeleton._loops = [*skeleton._loops, LoopJoint(None, root.name, _detached(joint))]
         joint._body = None
@@ -58,12 +58,12 @@ def reroot(skeleton: Skeleton, body: BodyNode, keep_base: bool) -> None:
     body._parent, body._joint, base._body = None, base, body
     base._transform_from_child = np.eye(4)
     for b, state in zip([*path[1:], body], states, strict=True):
-        skeleton._saved[b] = state
+        skeleton.current_state.saved[b] = state
     _reorder(skeleton, path)
     skeleton._reindex()
-    skeleton._applied = {b.index: row for b, row in external.items()}
-    skeleton._impulses = {b.index: row for b, row in impulses.items()}
-    skeleton._joint_impulses = None
+    skeleton.current_state.applied = {b.index: row for b, row in external.items()}
+    skeleton.current_state.impulses = {b.index: row for b, row in impulses.items()}
+    skeleton.current_state.own_joint_impulses = None
     if pushed is not None:
         skeleton.forces = skeleton.forces + skeleton.jacobian(root).T @ pushed
 

@@ -14,12 +14,12 @@ from scipy.spatial.transform import Rotation
 from kido.errors import ModelError
 from kido.joints import JointKind
 from kido.math.transform import inverse_transform
-from kido.skeleton.arrays import STATE_FIELDS
 from kido.skeleton.joints.actuator import check_followers
 from kido.skeleton.joints.joint import Joint
 from kido.skeleton.naming import free_joint_name, free_name, free_names
 from kido.skeleton.nodes.node import Node
 from kido.skeleton.nodes.shape_node import ShapeNode
+from kido.skeleton.state.arrays import STATE_FIELDS
 
 if TYPE_CHECKING:
     from kido.skeleton.body_node import BodyNode
@@ -234,10 +234,10 @@ def transplant(
     joint, old = change.joint, body.parent_joint
     names = names_for(moved, {joint: change.name, **{b.parent_joint: b.parent_joint.name for b in moved[1:]}}, target)
     state, X_pj = _state_at_joint(body, change, keep)
-    external = {s._bodies[i]: row for s in {source, target} for i, row in s._applied.items()}
-    impulses = {s._bodies[i]: row for s in {source, target} for i, row in s._impulses.items()}
-    source._structure_changed()
-    target._structure_changed()
+    external = {s._bodies[i]: row for s in {source, target} for i, row in s.current_state.applied.items()}
+    impulses = {s._bodies[i]: row for s in {source, target} for i, row in s.current_state.impulses.items()}
+    source.structure_changed()
+    target.structure_changed()
 
     _carry_loops(source, target, {b.name: name for b, name in names.bodies.items()})
     renamed = {b.parent_joint.name: name for b, name in zip(moved, names.joints.values(), strict=True)}
@@ -254,15 +254,15 @@ def transplant(
     if not in_place:
         _relink(body, moved, target, parent)
     for b in moved:
-        if source is not target and b in source._saved:
-            target._saved[b] = source._saved.pop(b)
+        if source is not target and b in source.current_state.saved:
+            target.current_state.saved[b] = source.current_state.saved.pop(b)
     if state is not None:
-        target._saved[body] = state
+        target.current_state.saved[body] = state
     for skeleton in {source, target}:
         skeleton._reindex()
-        skeleton._applied = {b.index: row for b, row in external.items() if b.skeleton is skeleton}
-        skeleton._impulses = {b.index: row for b, row in impulses.items() if b.skeleton is skeleton}
-        skeleton._joint_impulses = None
+        skeleton.current_state.applied = {b.index: row for b, row in external.items() if b.skeleton is skeleton}
+        skeleton.current_state.impulses = {b.index: row for b, row in impulses.items() if b.skeleton is skeleton}
+        skeleton.current_state.own_joint_impulses = None
     if source._world is not None and source._world is not target._world:
         source._world.bodies_left(moved)
 
@@ -306,7 +306,7 @@ def _state_at_joint(
     if change.is_kept and keep is None:
         return None, None
     if change.is_kept:
-        state = {f: body.skeleton._get(f)[joint._coordinates()] for f in STATE_FIELDS}
+        state = {f: body.skeleton.current_state.read(f)[joint._coordinates()] for f in STATE_FIELDS}
         trial = _detached(joint)
         for key, value in change.settings.items():
             setattr(trial, key, value)

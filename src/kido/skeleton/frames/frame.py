@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from kido.errors import ModelError
 from kido.kernels import frames as kernels
 from kido.math.transform import as_transform, as_vector
+from kido.quantities.quantity import ORIGIN
 
 Array = NDArray[np.float64]
 
-ORIGIN = (0.0, 0.0, 0.0)
 _ORIGIN = np.zeros(3)
 # How much of a frame is asked for.
 POSE, VELOCITY, ACCELERATION = range(3)

@@ -56,7 +56,7 @@ class JacobianNode(Frame):
 
     def _dependent(self) -> NDArray[np.intp]:
         body = self._carrier[0]
-        return body.skeleton._dependent_dofs_of(body)
+        return body.skeleton.current_state.dependent_dofs_of(body)
 
     def jacobian(self, offset: ArrayLike = ORIGIN, in_coordinates_of: Frame | None = None) -> Array:
         """J (6, len(dependent_dofs)) with [angular; linear] velocity = J u."""

@@ -120,7 +120,7 @@ class Cut:
     def _load(self, host: Skeleton) -> None:
         """External forces of the bodies, and of the frozen ones on what stands for them."""
         rows: dict[int, np.ndarray] = {}
-        applied = host._applied
+        applied = host.current_state.applied
         if applied:
             rows = {self.twins[b].index: applied[b.index].copy() for b in self.twins if b.index in applied}
             for child, made in self.frozen.items():
@@ -130,13 +130,8 @@ class Cut:
                         index = made[0][1].index
                         rows[index] = rows.get(index, np.zeros(24)) + row_seen_from(applied[b.index], X)
         model = self.model
-        if not rows and not model._applied:
-            return
-        d = model._compiled()
-        touched = {int(model._links.of_body[i]) for i in (*rows, *model._applied)}  # type: ignore[union-attr]
-        model._applied = rows
-        for link in touched:
-            model._write_external(d, link)
+        if rows or model.current_state.applied:
+            model.current_state.set_external(rows)
 
 
 def _rigid(composite: np.ndarray, p: np.ndarray, X: np.ndarray) -> Inertia:
@@ -149,7 +144,7 @@ def _rigid(composite: np.ndarray, p: np.ndarray, X: np.ndarray) -> Inertia:
 
 
 def _key(host: Skeleton) -> tuple[int, int]:
-    return host._structure_version, host._properties_version
+    return host.structure_version, host.properties_version
 
 
 def _motion_of(body: BodyNode) -> np.ndarray:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import solve_triangular
 
+from kido import quantities
 from kido.errors import ModelError
 from kido.skeleton.frames.frame import ORIGIN, Frame
 from kido.skeleton.groups.group_state import Array, GroupState, Part
@@ -45,13 +46,13 @@ class Group(GroupState):
         """Mass of its bodies [kg]."""
         return float(sum(body.inertia.mass for body in self._bodies))
 
-    def _mean(self, method: str) -> Array:
+    def _mean(self, quantity: Any) -> Array:
         total = 0.0
         result = np.zeros(3)
         for part in self._with_bodies():
             mass = sum(part.skeleton._bodies[k].inertia.mass for k in part.bodies)
             if mass > 0.0:
-                result += mass * getattr(part.skeleton, method)(part.bodies)
+                result += mass * quantity(part.skeleton, bodies=part.bodies)
                 total += mass
         if total == 0.0:
             raise ModelError(f"group {self.name!r} has no mass, so no centre of mass")
@@ -64,15 +65,15 @@ class Group(GroupState):
         Raises:
             ModelError: they have no mass.
         """
-        return self._mean("com_position")
+        return self._mean(quantities.com)
 
     def com_velocity(self) -> Array:
         """Velocity of the centre of mass [m/s], world axes."""
-        return self._mean("com_velocity")
+        return self._mean(quantities.com_velocity)
 
     def com_acceleration(self) -> Array:
         """Acceleration of the centre of mass [m/s^2] by the current accelerations, world axes."""
-        return self._mean("com_acceleration")
+        return self._mean(quantities.com_acceleration)
 
     @property
     def momentum(self) -> Array:
@@ -83,12 +84,14 @@ class Group(GroupState):
     @property
     def kinetic_energy(self) -> float:
         """Of its bodies [J]."""
-        return float(sum(part.skeleton.kinetic_energy_of(part.bodies) for part in self._with_bodies()))
+        return float(sum(quantities.kinetic_energy(part.skeleton, bodies=part.bodies) for part in self._with_bodies()))
 
     @property
     def potential_energy(self) -> float:
         """Gravity's on its bodies, zero at the world origin, and that of the springs of the joints above them [J]."""
-        return float(sum(part.skeleton.potential_energy_of(part.bodies) for part in self._with_bodies()))
+        return float(
+            sum(quantities.potential_energy(part.skeleton, bodies=part.bodies) for part in self._with_bodies())
+        )
 
     # Jacobians -------------------------------------------------------------------------------------------
 

@@ -120,7 +120,7 @@ class GroupState:
             ModelError: a joint is no longer above any body.
         """
         if self._parts_key is not None:
-            if all(s._structure_version == version for s, version in self._parts_key):
+            if all(s.structure_version == version for s, version in self._parts_key):
                 return self._parts
         for joint in {id(j): j for j in [*self._joints, *(dof.joint for dof in self._dofs)]}.values():
             if joint._body is None:
@@ -139,7 +139,7 @@ class GroupState:
             bodies = tuple(sorted(body._index for body in self._bodies if body.skeleton is skeleton))
             parts.append(Part(skeleton, np.array(rows, np.intp), np.array(dofs, np.intp), bodies))
         self._parts = parts
-        self._parts_key = [(part.skeleton, part.skeleton._structure_version) for part in parts]
+        self._parts_key = [(part.skeleton, part.skeleton.structure_version) for part in parts]
         return parts
 
     def __getstate__(self) -> dict[str, Any]:

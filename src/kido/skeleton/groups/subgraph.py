@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from kido import quantities
 from kido.errors import ModelError
 from kido.math.transform import as_vector
+from kido.quantities.impulses import changes
 from kido.skeleton.body_node import BodyNode
 from kido.skeleton.groups.cutting import Cut
 from kido.skeleton.groups.group import Group
@@ -320,7 +322,7 @@ class Subgraph(Group):
             [self._boundary(model, boundary_acceleration), self._given("accelerations", accelerations)]
         )
         base = self._twin(self.base)
-        total = model.compute_reaction_wrenches(q, u, udot)[base.index]
+        total = quantities.reaction_wrenches(model, q, u, udot)[base.index]
         model.positions = q
         p = base.world_transform[:3, 3]
         for twin, f in self._given_wrenches(wrenches, "wrenches").items():
@@ -340,7 +342,8 @@ class Subgraph(Group):
         if joint_impulses is not None:
             given[m:] = self._vector(joint_impulses, "joint_impulses")
         on_bodies = {b.index: p for b, p in self._given_wrenches(body_impulses, "body_impulses").items()}
-        return model._changes(on_bodies, given)[m:]
+        state = model.current_state
+        return changes(state, on_bodies, given, state.prescribed_by_actuators())[m:]
 
     # Articulated bodies ----------------------------------------------------------------------------------
 
@@ -378,18 +381,18 @@ class Subgraph(Group):
     def diagonalized_velocities(self) -> Array:
         """nu (dofs,) with nu . nu / 2 the kinetic energy of all that moves while the boundary is at rest."""
         model = self.model
-        return model._diagonal(model.velocities, 0, self._held(None))[self.boundary_dofs :]
+        return quantities.diagonalized_velocities(model, prescribed=self._held(None))[self.boundary_dofs :]
 
     # Operational space -----------------------------------------------------------------------------------
 
     def _points(self, nodes: Any, offsets: ArrayLike | None) -> tuple[list[BodyNode], Array]:
         """Bodies of the model and points on them."""
         host = self.skeleton
-        listed = host._listed(nodes)
-        points = np.zeros((len(listed), 3)) if offsets is None else host._offsets(offsets, len(listed))
+        listed = host.current_state.listed(nodes)
+        points = np.zeros((len(listed), 3)) if offsets is None else host.current_state.offsets(offsets, len(listed))
         twins = []
         for row, item in enumerate(listed):
-            body, pose = host._node(item)._carrier
+            body, pose = host.current_state.node(item)._carrier
             twins.append(self._twin(body))
             if pose is not None:
                 points[row] = pose[:3, :3] @ points[row] + pose[:3, 3]
@@ -436,6 +439,6 @@ class Subgraph(Group):
         udot = zero.copy()
         udot[: self.boundary_dofs] = self._boundary(model, boundary_acceleration)
         first, count = model._row_range(rows)
-        w = model._nodes(*points, False)
+        w = model.current_state.nodes(*points, False)
         A = model._node_accelerations(w, held, model.positions, model.velocities, udot, zero, True)
         return -inertia @ A[:, first : first + count].reshape(-1)

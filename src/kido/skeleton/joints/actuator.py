@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -116,12 +117,12 @@ class JointActuation:
         self._actuation_changed(before)
         if self._body is not None and new:
             first = self._coordinates().start
-            self._body.skeleton._clear_commands([first + k for k in new])
+            self._body.skeleton.current_state.clear_commands([first + k for k in new])
 
     def _actuation_changed(self, drove_body_axes: bool) -> None:
         self._changed()
         if self._body is not None and drove_body_axes != self._drives_body_axes:
-            self._body.skeleton._structure_changed()
+            self._body.skeleton.structure_changed()
 
     @property
     def actuator_type(self) -> ActuatorType | None:
@@ -191,7 +192,7 @@ class JointActuation:
 
     @commands.setter
     def commands(self, value: ArrayLike) -> None:
-        self.child.skeleton._set_commands(self._coordinates(), value, f"joint {self.name!r}: commands")
+        self.child.skeleton.current_state.set_commands(self._coordinates(), value, f"joint {self.name!r}: commands")
 
     @property
     def enforce_velocity_limits(self) -> bool:
@@ -320,4 +321,22 @@ def fill_actuators(skeleton: Skeleton, joints: list[Joint], tree: Struct) -> Non
                 fastest = joint._properties["velocity_upper_limit"][i]
             tree.velocity_lower[k], tree.velocity_upper[k] = slowest, fastest
             k += 1
-    skeleton._has_actuators = not all(ActuatorType(kind).takes_force for kind in set(tree.actuator.tolist()))
+    skeleton.has_actuators = not all(ActuatorType(kind).takes_force for kind in set(tree.actuator.tolist()))
+
+
+def actuator_types_of(skeleton: Skeleton, value: Any) -> None:
+    """Set the actuator types of all coordinates; see `Skeleton.actuator_types`."""
+    dofs, what = skeleton.dofs, f"skeleton {skeleton.name!r}"
+    n = len(dofs)
+    if isinstance(value, str | int):
+        value = [value] * n
+    if not isinstance(value, Sequence) or len(value) != n:
+        raise ModelError(f"{what}: actuator_types: expected one actuator type or {n}, got {value!r}")
+    kinds = [actuator_type(v, f"{what}: dof {dof.name!r}") for v, dof in zip(value, dofs, strict=True)]
+    joints = list(dict.fromkeys(dof.joint for dof in dofs))
+    ends = np.cumsum([joint.num_dofs for joint in joints])
+    parts = [kinds[e - joint.num_dofs : e] for joint, e in zip(joints, ends, strict=True)]
+    for joint, part in zip(joints, parts, strict=True):
+        joint._check_followed(part, joint._mimics)
+    for joint, part in zip(joints, parts, strict=True):
+        joint._set_actuators(part, list(joint._mimics))

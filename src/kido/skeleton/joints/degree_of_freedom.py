@@ -17,12 +17,11 @@ if TYPE_CHECKING:
 
 def _state(name: str, array: str, unit: str) -> Any:
     def read(self: DegreeOfFreedom) -> float:
-        return float(self.joint.child.skeleton._read_part(array, self.index))
+        return self.joint.child.skeleton.current_state.read_number(array, self.index)
 
     def write(self: DegreeOfFreedom, value: float) -> None:
-        skeleton, k = self.joint.child.skeleton, self.index
-        if not skeleton._set_number(array, k, value):
-            skeleton._set_part(array, slice(k, k + 1), value, f"dof {self.name!r}: {name}")
+        state = self.joint.child.skeleton.current_state
+        state.set_number(array, self.index, value, f"dof {self.name!r}: {name}")
 
     return property(read, write, doc=f"{name.capitalize()} of the coordinate {unit}.")
 
@@ -148,7 +147,7 @@ class DegreeOfFreedom(FixedAttributes):
     @command.setter
     def command(self, value: float) -> None:
         k = self.index
-        self.joint.child.skeleton._set_commands(slice(k, k + 1), value, f"dof {self.name!r}: command")
+        self.joint.child.skeleton.current_state.set_commands(slice(k, k + 1), value, f"dof {self.name!r}: command")
 
     def __repr__(self) -> str:
         return f"DegreeOfFreedom({self.name!r})"

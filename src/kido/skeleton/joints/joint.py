@@ -227,12 +227,12 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
         if self._body is None:
             return
         if self.kind == JointKind.WELD:  # welded bodies are merged, so their poses are structure
-            self._body.skeleton._structure_changed()
+            self._body.skeleton.structure_changed()
         else:
-            self._body.skeleton._properties_changed()
+            self._body.skeleton.properties_changed()
 
     def _coordinates(self) -> slice:
-        return self.child.skeleton._joint_slice(self)
+        return self.child.skeleton.current_state.joint_slice(self)
 
     @property
     def positions(self) -> NDArray[np.float64]:
@@ -241,7 +241,7 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
 
     @positions.setter
     def positions(self, value: ArrayLike) -> None:
-        self.child.skeleton._set_part("q", self._coordinates(), value, f"joint {self._name!r}: positions")
+        self.child.skeleton.current_state.set_part("q", self._coordinates(), value, f"joint {self._name!r}: positions")
 
     @property
     def velocities(self) -> NDArray[np.float64]:
@@ -250,7 +250,7 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
 
     @velocities.setter
     def velocities(self, value: ArrayLike) -> None:
-        self.child.skeleton._set_part("u", self._coordinates(), value, f"joint {self._name!r}: velocities")
+        self.child.skeleton.current_state.set_part("u", self._coordinates(), value, f"joint {self._name!r}: velocities")
 
     @property
     def accelerations(self) -> NDArray[np.float64]:
@@ -259,7 +259,9 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
 
     @accelerations.setter
     def accelerations(self, value: ArrayLike) -> None:
-        self.child.skeleton._set_part("udot", self._coordinates(), value, f"joint {self._name!r}: accelerations")
+        self.child.skeleton.current_state.set_part(
+            "udot", self._coordinates(), value, f"joint {self._name!r}: accelerations"
+        )
 
     @property
     def forces(self) -> NDArray[np.float64]:
@@ -268,7 +270,7 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
 
     @forces.setter
     def forces(self, value: ArrayLike) -> None:
-        self.child.skeleton._set_part("tau", self._coordinates(), value, f"joint {self._name!r}: forces")
+        self.child.skeleton.current_state.set_part("tau", self._coordinates(), value, f"joint {self._name!r}: forces")
 
     def reaction_wrench(self, about: str = "body", in_coordinates_of: Frame | None = None) -> NDArray[np.float64]:
         """[torque; force] that the joint carries to its child body from the parent [N m, N].
@@ -283,7 +285,7 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
         Raises:
             ModelError: another `about`, or the joint is not part of a skeleton.
         """
-        return self.child.skeleton._reaction(self.child._index, about, in_coordinates_of)
+        return _reaction(self, about, in_coordinates_of)
 
     def _cyclic_dofs(self, k: int) -> tuple[int, ...]:
         """Coordinates that turn round together with coordinate k; none if it is no angle."""
@@ -311,3 +313,19 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._name!r})"
+
+
+def _reaction(joint: Joint, about: str, in_coordinates_of: Any) -> np.ndarray:
+    """See `Joint.reaction_wrench`."""
+    if not isinstance(about, str) or about not in ("body", "joint"):
+        raise ModelError(f"joint {joint.name!r}: about: expected 'body' or 'joint', got {about!r}")
+    body = joint.child
+    state = body.skeleton.current_state
+    wrench = state.reaction_wrenches[body.index]
+    if about == "joint":
+        r = body.world_transform[:3, :3] @ joint._transform_from_child[:3, 3]
+        wrench[:3] -= np.cross(r, wrench[3:])
+    if in_coordinates_of is None:
+        return wrench
+    R = state.axes_of(in_coordinates_of)
+    return np.concatenate([wrench[:3] @ R, wrench[3:] @ R])

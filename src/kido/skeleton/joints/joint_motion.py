@@ -41,18 +41,19 @@ class JointMotion:
     @property
     def relative_jacobian(self) -> Array:
         """S (6, n): the child body's velocity relative to the parent is S u, in the child body's axes."""
-        return self._jacobian(kernels.relative_jacobian, self.child.skeleton._with_transforms)
+        return self._jacobian(kernels.relative_jacobian)
 
     @property
     def relative_jacobian_derivative(self) -> Array:
         """Sdot (6, n): rate of the numbers of `relative_jacobian` at the current velocities."""
-        return self._jacobian(kernels.relative_jacobian_rate, self.child.skeleton._with_velocities)
+        return self._jacobian(kernels.relative_jacobian_rate)
 
-    def _jacobian(self, entry: Any, update: Any) -> Array:
+    def _jacobian(self, entry: Any) -> Array:
         out = np.zeros((6, self.num_dofs))
         if self.num_dofs:
-            data, skeleton = update(), self.child.skeleton
-            entry(skeleton._tree.address, data.address, int(skeleton._links.of_body[self.child.index]), out)
+            state = self.child.skeleton.current_state
+            w = state.settle()
+            entry(w.tree, w.held, int(state.links.of_body[self.child.index]), out)
         return out
 
     @property

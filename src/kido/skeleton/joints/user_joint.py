@@ -106,7 +106,7 @@ class UserJoint(Joint):
         if same:
             self._changed()
         elif self._body is not None:
-            self._body.skeleton._structure_changed()
+            self._body.skeleton.structure_changed()
 
     def set_parameters(self, **parameters: Any) -> None:
         """Set several of the joint's attributes at once.

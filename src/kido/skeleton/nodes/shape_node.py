@@ -141,7 +141,7 @@ class ShapeNode(FrameNode):
     @relative_transform.setter
     def relative_transform(self, value: Any) -> None:
         self._set_relative_transform(value)
-        self.body.skeleton._structure_changed()
+        self.body.skeleton.structure_changed()
 
     @property
     def visual(self) -> bool:
@@ -160,7 +160,7 @@ class ShapeNode(FrameNode):
     @collision.setter
     def collision(self, value: bool) -> None:
         self._collision = self._checked_collision(value)
-        self.body.skeleton._structure_changed()
+        self.body.skeleton.structure_changed()
 
     @property
     def surface(self) -> Surface:
@@ -223,7 +223,7 @@ class ShapeNode(FrameNode):
     @collision_category.setter
     def collision_category(self, value: int) -> None:
         self._collision_category = self._bits("collision_category", value)
-        self.body.skeleton._structure_changed()
+        self.body.skeleton.structure_changed()
 
     @property
     def collision_mask(self) -> int:
@@ -233,7 +233,7 @@ class ShapeNode(FrameNode):
     @collision_mask.setter
     def collision_mask(self, value: int) -> None:
         self._collision_mask = self._bits("collision_mask", value)
-        self.body.skeleton._structure_changed()
+        self.body.skeleton.structure_changed()
 
     def __repr__(self) -> str:
         return f"ShapeNode({self.name!r}, {type(self._shape).__name__})"

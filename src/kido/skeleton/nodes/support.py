@@ -59,27 +59,8 @@ def centroid(polygon: Array) -> Array:
     return base + (areas[:, None] * (a + b)).sum(axis=0) / (3.0 * areas.sum())
 
 
-class SkeletonSupport:
-    """The support polygon of a skeleton, at the current positions."""
-
-    @property
-    def support_axes(self: Skeleton) -> Array:  # type: ignore[misc]
-        """The horizontal axes (2, 3) of `support_polygon`, world axes: x and y if z is up."""
-        return horizontal_axes(self.gravity)
-
-    def support_polygon(self: Skeleton) -> Array:  # type: ignore[misc]
-        """Convex hull (n, 2) of the points of all active supports, along `support_axes` [m], counterclockwise.
-
-        Empty if nothing supports the skeleton.
-        """
-        points = [s.points for s in self._supports() if s.active]
-        return convex_hull(np.concatenate([np.zeros((0, 3)), *points]) @ self.support_axes.T)
-
-    def support_centroid(self: Skeleton) -> Array | None:  # type: ignore[misc]
-        """Centroid (2,) of the support polygon along `support_axes` [m]; None if it is empty."""
-        polygon = self.support_polygon()
-        return centroid(polygon) if len(polygon) else None
-
-    def _supports(self: Skeleton) -> list[Support]:  # type: ignore[misc]
-        found = [node.get(Support) for node in self.nodes(FrameNode)]
-        return [s for s in found if s is not None]
+def support_polygon(skeleton: Skeleton) -> Array:
+    """See `Skeleton.support_polygon`."""
+    found = [node.get(Support) for node in skeleton.nodes(FrameNode)]
+    points = [s.points for s in found if s is not None and s.active]
+    return convex_hull(np.concatenate([np.zeros((0, 3)), *points]) @ skeleton.support_axes.T)

@@ -198,7 +198,7 @@ class Skin(ShapeNode):
 
     def _set(self, what: str, value: Any) -> None:
         setattr(self, "_" + what, _coefficient(self.name, what, value))
-        self.body.skeleton._properties_changed()
+        self.body.skeleton.properties_changed()
 
     def _window(self, **arrays: Any) -> None:
         """Have a world's arrays hold the state, from here on."""

@@ -138,7 +138,7 @@ class SoftBodyNode(BodyNode):
         from kido.skeleton.soft.skin import _masses
 
         self.skin._masses = _masses(f"soft body {self.name!r}", value, self.num_points)
-        self.skeleton._properties_changed()
+        self.skeleton.properties_changed()
 
     @property
     def rest_positions(self) -> Array:
@@ -240,7 +240,7 @@ class SoftBodyNode(BodyNode):
     @automatic.setter
     def automatic(self, value: float | None) -> None:
         self.skin._automatic = _radius(self.name, value)
-        self.skeleton._properties_changed()
+        self.skeleton.properties_changed()
 
     def __repr__(self) -> str:
         return f"SoftBodyNode({self._name!r})"

@@ -7,17 +7,16 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from kido.errors import NameLookupError, StateError
 from kido.math.transform import as_numbers
-from kido.skeleton.arrays import Array
-from kido.skeleton.state.snapshot import SavedProperties, SavedState
 from kido.skeleton.state.subsets import Dofs, indices_of
 
 if TYPE_CHECKING:
     from kido.skeleton.skeleton import Skeleton
 
+Array = NDArray[np.float64]
 PARTS = ("positions", "velocities", "accelerations", "forces", "commands")
 
 
@@ -165,57 +164,3 @@ class Configuration:
 
     def __repr__(self) -> str:
         return f"Configuration({len(self.dofs)} dofs: {', '.join(self.parts)})"
-
-
-class SkeletonSnapshots:
-    """What a skeleton holds, to be kept and put back.
-
-    Example:
-        >>> before = skeleton.state
-        >>> world.step(100)
-        >>> skeleton.state = before
-    """
-
-    @property
-    def configuration(self: Skeleton) -> Configuration:  # type: ignore[misc]
-        """All numbers of all coordinates, by name. `Configuration.of` takes some of them.
-
-        Set it to a configuration of this or another skeleton that has its coordinates.
-        """
-        return Configuration.of(self)
-
-    @configuration.setter
-    def configuration(self: Skeleton, value: Configuration) -> None:  # type: ignore[misc]
-        _expect(self, "configuration", value, Configuration).restore(self)
-
-    @property
-    def state(self: Skeleton) -> SavedState:  # type: ignore[misc]
-        """State of coordinates, external forces, states of nodes and aspects (copies).
-
-        Set it to a state of this skeleton, or of one with the same parts: that is restored exactly, or refused and
-        nothing is changed.
-        """
-        return SavedState.of(self)
-
-    @state.setter
-    def state(self: Skeleton, value: SavedState) -> None:  # type: ignore[misc]
-        _expect(self, "state", value, SavedState).restore(self)
-
-    @property
-    def properties(self: Skeleton) -> SavedProperties:  # type: ignore[misc]
-        """All properties of bodies, joints, shapes, nodes and aspects (copies).
-
-        Set it to properties of this skeleton, or of one with the same parts: they are restored exactly, or refused
-        and nothing is changed.
-        """
-        return SavedProperties.of(self)
-
-    @properties.setter
-    def properties(self: Skeleton, value: SavedProperties) -> None:  # type: ignore[misc]
-        _expect(self, "properties", value, SavedProperties).restore(self)
-
-
-def _expect(skeleton: Skeleton, what: str, value: Any, kind: type) -> Any:
-    if not isinstance(value, kind):
-        raise StateError(f"skeleton {skeleton.name!r}: {what}: expected a {kind.__name__}, got {value!r}")
-    return value

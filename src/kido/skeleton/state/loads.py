@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kido.errors import ModelError
 from kido.math.transform import as_flag, as_vector
+from kido.quantities.impulses import changes
 
 if TYPE_CHECKING:
     from kido.skeleton.frames.frame import Frame
@@ -49,13 +50,13 @@ class BodyLoads:
             ModelError: not three finite numbers, or no frame.
         """
         row = self._force_row(force, offset, force_is_local, offset_is_local, in_coordinates_of, "external force")
-        self.skeleton._add_external(self._index, row)
+        self.skeleton.current_state.add_external(self._index, row)
 
     def _in_own_or_world_axes(self, vector: NDArray[np.float64], frame: Frame | None, is_local: bool) -> Any:
         """A vector given in a frame's axes, in those of the body if `is_local`, else in the world's."""
         if frame is None:
             return vector
-        in_world = self.skeleton._axes_of(frame) @ vector
+        in_world = self.skeleton.current_state.axes_of(frame) @ vector
         return self.world_transform[:3, :3].T @ in_world if is_local else in_world
 
     def _force_row(
@@ -106,7 +107,7 @@ class BodyLoads:
         Given in the axes of `in_coordinates_of`, as they are now, it keeps its direction in the body or the world.
         """
         row = self._torque_row(torque, is_local, in_coordinates_of, "external torque")
-        self.skeleton._add_external(self._index, row)
+        self.skeleton.current_state.add_external(self._index, row)
 
     def add_external_wrench(
         self,
@@ -122,16 +123,16 @@ class BodyLoads:
         w = as_vector(wrench, f"body {self.name!r}: external wrench", 6)
         row = self._torque_row(w[:3], is_local, in_coordinates_of, "external wrench")
         row += self._force_row(w[3:], offset, is_local, True, in_coordinates_of, "external wrench")
-        self.skeleton._add_external(self._index, row)
+        self.skeleton.current_state.add_external(self._index, row)
 
     def clear_external_forces(self) -> None:
         """Remove all external forces from the body."""
-        self.skeleton._clear_external(self._index)
+        self.skeleton.current_state.clear_external(self._index)
 
     @property
     def external_wrench(self) -> NDArray[np.float64]:
         """All external forces as one [torque; force] about the body origin, world axes [N m, N]."""
-        return self.skeleton._external_wrench(self._index)
+        return self.skeleton.current_state.external_wrench(self._index)
 
     # Impulses --------------------------------------------------------------------------------------------
 
@@ -145,19 +146,19 @@ class BodyLoads:
     ) -> None:
         """Add an impulse [N s] at a point, for `Skeleton.velocity_changes`; arguments as for `add_external_force`."""
         row = self._force_row(impulse, offset, impulse_is_local, offset_is_local, in_coordinates_of, "impulse")
-        self.skeleton._add_impulse(self._index, row)
+        self.skeleton.current_state.add_impulse(self._index, row)
 
     def add_angular_impulse(
         self, impulse: ArrayLike, is_local: bool = False, in_coordinates_of: Frame | None = None
     ) -> None:
         """Add a pure angular impulse [N m s]; arguments as for `add_external_torque`."""
         row = self._torque_row(impulse, is_local, in_coordinates_of, "angular impulse")
-        self.skeleton._add_impulse(self._index, row)
+        self.skeleton.current_state.add_impulse(self._index, row)
 
     @property
     def impulse(self) -> NDArray[np.float64]:
         """All impulses on it as one [angular; linear] about the body origin, world axes [N m s, N s]."""
-        return self.skeleton._impulse_of(self._index)
+        return self.skeleton.current_state.impulse_on(self._index)
 
     def push(self, impulse: ArrayLike, at: ArrayLike | None = None) -> None:
         """Give the body an impulse now: its skeleton's velocities change at once, M (u+ - u) = J^T p.
@@ -178,9 +179,9 @@ class BodyLoads:
             raise ModelError(f"{what}: skeleton {skeleton.name!r} is {'kinematic' if skeleton.mobile else 'immobile'}")
         p = as_vector(impulse, f"{what}: impulse")
         r = self.com if at is None else as_vector(at, f"{what}: point")
-        by_body = np.zeros((skeleton.num_bodies, 6))
-        by_body[self._index] = *np.cross(r - self.world_transform[:3, 3], p), *p
-        skeleton.velocities = skeleton.velocities + skeleton._changes_by(by_body)
+        about_origin = np.array([*np.cross(r - self.world_transform[:3, 3], p), *p])
+        state, none = skeleton.current_state, np.zeros(skeleton.num_dofs)
+        skeleton.velocities += changes(state, {self._index: about_origin}, none, state.prescribed_by_actuators())
 
     # Contacts --------------------------------------------------------------------------------------------
 

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from kido.errors import KidoError, StateError
-from kido.skeleton.arrays import STATE_FIELDS
 from kido.skeleton.aspects import Carrier
 from kido.skeleton.joints.joint import Joint
 from kido.skeleton.nodes.node import FrameNode, Node
 from kido.skeleton.nodes.shape_node import ShapeNode
+from kido.skeleton.state.arrays import STATE_FIELDS
 from kido.skeleton.state.plain import class_name, plain, restored, same
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class Snapshot(ABC):
     @staticmethod
     def _settle(skeleton: Skeleton) -> None:
         """Nothing that was computed before counts any more."""
-        skeleton._invalidate()
+        skeleton.current_state.invalidate()
 
     def _checked(self, label: str, now: dict[str, Any], what: str) -> dict[str, Any]:
         """The values for a thing, decoded, and of the classes and sizes of those that it has now."""
@@ -250,10 +250,10 @@ class SavedState(Snapshot):
             values, write = {}, None
             if isinstance(thing, Joint):
                 own = thing._coordinates()
-                values = {_FIELD_NAMES[f]: skeleton._get(f)[own] for f in STATE_FIELDS}
+                values = {_FIELD_NAMES[f]: skeleton.current_state.read(f)[own] for f in STATE_FIELDS}
                 write = _joint_writer(skeleton, thing)
             elif thing in skeleton._bodies:
-                values = {"external_forces": skeleton._applied.get(thing.index, np.zeros(_ROW)).copy()}  # type: ignore[attr-defined]
+                values = {"external_forces": skeleton.current_state.applied.get(thing.index, np.zeros(_ROW)).copy()}  # type: ignore[attr-defined]
                 write = _force_writer(skeleton, thing.index)  # type: ignore[attr-defined]
             elif isinstance(thing, Node):
                 values, write = _parts(thing, "state")
@@ -264,7 +264,7 @@ class SavedState(Snapshot):
 
 def _joint_writer(skeleton: Skeleton, joint: Joint) -> Callable[[dict[str, Any]], None]:
     def write(values: dict[str, Any]) -> None:
-        data, own = skeleton._compiled(), joint._coordinates()
+        data, own = skeleton.current_state.compiled(), joint._coordinates()
         for field in STATE_FIELDS:
             value = values[_FIELD_NAMES[field]]
             if not np.isfinite(value).all():
@@ -279,9 +279,9 @@ def _force_writer(skeleton: Skeleton, index: int) -> Callable[[dict[str, Any]], 
         row = values["external_forces"]
         if not np.isfinite(row).all():
             raise StateError(f"body {skeleton._bodies[index].name!r}: external forces: expected finite numbers")
-        skeleton._clear_external(index)
+        skeleton.current_state.clear_external(index)
         if row.any():
-            skeleton._add_external(index, row)
+            skeleton.current_state.add_external(index, row)
 
     return write
 
@@ -309,7 +309,7 @@ class SavedProperties(Snapshot):
             retrace = getattr(joint, "changed", None)  # of joints that users define
             if callable(retrace):
                 retrace()
-        skeleton._structure_changed()
+        skeleton.structure_changed()
 
     @classmethod
     def _read(cls, skeleton: Skeleton) -> Iterator[tuple[str, dict[str, Any], Any]]:

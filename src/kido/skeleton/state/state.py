@@ -1,49 +1,30 @@
-"""The state of a skeleton: positions, velocities, accelerations, forces, external forces."""
+"""What a skeleton is a description of, at one moment: its numbers, its loads, and all that is computed from them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from kido.errors import ModelError, StateError
+from kido.errors import StateError
 from kido.jit import REFUSALS
+from kido.joints import ActuatorType
 from kido.kernels import current
-from kido.math.transform import as_numbers, as_vector
-from kido.skeleton.arrays import (
-    ACCELERATIONS,
-    MASS_MATRIX,
-    OF_ACCELERATIONS,
-    OF_FORCES,
-    OF_POSITIONS,
-    OF_VELOCITIES,
-    STATE_FIELDS,
-    TRANSFORMS,
-    VELOCITIES,
-    Array,
-    SkeletonArrays,
-)
+from kido.math.transform import as_numbers
 from kido.skeleton.external import wrench_of_row
+from kido.skeleton.state.actuation import TAKES_FORCE, TAKES_MOTION, is_prescribed, join_commands
+from kido.skeleton.state.arrays import STATE_FIELDS, Array, StateArrays
+from kido.skeleton.state.commands import COMMANDS
 from kido.skeleton.state.subsets import Dofs, indices_of
+from kido.skeleton.state.view import NUMBERS, StateView
 
 if TYPE_CHECKING:
     from kido.skeleton.joints.joint import Joint
 
-# By the field that is set: the bits that stay, and the tables of results that are stale.
-_KEPT_AFTER = {
-    "q": (0, OF_POSITIONS, OF_VELOCITIES, OF_ACCELERATIONS, OF_FORCES),
-    "u": (TRANSFORMS | MASS_MATRIX, OF_VELOCITIES, OF_ACCELERATIONS, OF_FORCES),
-    "udot": (TRANSFORMS | VELOCITIES | MASS_MATRIX, OF_ACCELERATIONS),
-    "tau": (TRANSFORMS | VELOCITIES | ACCELERATIONS | MASS_MATRIX, OF_FORCES),
-}
-_SETTERS = {
-    "q": (current.set_positions, _KEPT_AFTER["q"][0], _KEPT_AFTER["q"][1:]),
-    "u": (current.set_velocities, _KEPT_AFTER["u"][0], _KEPT_AFTER["u"][1:]),
-    "udot": (current.set_accelerations, _KEPT_AFTER["udot"][0], _KEPT_AFTER["udot"][1:]),
-    "tau": (current.set_forces, _KEPT_AFTER["tau"][0], _KEPT_AFTER["tau"][1:]),
-}
-_NAMES = {"q": "positions", "u": "velocities", "udot": "accelerations", "tau": "forces"}
+_STALE = {name: row[2] for name, row in NUMBERS.items()}
+_FIELD = {name: row[0] for name, row in NUMBERS.items()}
+_NAME = {row[0]: name for name, row in NUMBERS.items()}
 
 
 def numbers_of(value: ArrayLike, size: int, what: str) -> Array:
@@ -61,124 +42,103 @@ def numbers_of(value: ArrayLike, size: int, what: str) -> Array:
     return source
 
 
-class SkeletonState(SkeletonArrays):
-    """What a skeleton holds.
+class State(StateArrays, StateView):
+    """A state of a skeleton: positions, velocities, accelerations, forces and loads, and results of them.
 
     Nothing has to be updated by hand: setting positions makes what depends on them stale, and asking for a
     result computes what it needs. Setting velocities leaves what depends on positions alone valid.
+
+    `skeleton.state` is the current one, which bodies and frames show, and worlds move. `skeleton.new_state()` makes
+    others, for planners, estimators or threads. A state belongs to one thread at a time; states of one skeleton that is
+    not edited meanwhile may be used by several at once.
+
+    Example:
+        >>> other = skeleton.new_state()
+        >>> other.positions = [0.5]
+        >>> other.mass_matrix, other.jacobian("link")
     """
 
     @property
-    def gravity(self) -> Array:
-        """Acceleration of gravity [m/s^2], world axes (a copy); a skeleton in a world has the world's."""
-        return self._gravity.copy() if self._world is None else self._world.gravity
+    def current_state(self) -> State:
+        """Itself: what a skeleton has by this name."""
+        return self
 
-    @gravity.setter
-    def gravity(self, value: ArrayLike) -> None:
-        if self._world is not None:
-            raise ModelError(f"skeleton {self.name!r} is in world {self._world.name!r}: set the world's gravity")
-        self._gravity[:] = as_vector(value, f"skeleton {self.name!r}: gravity")
-        self._invalidate(TRANSFORMS | VELOCITIES | MASS_MATRIX)
+    @property
+    def state(self) -> State:
+        """Itself."""
+        return self
 
-    def _get(self, field: str) -> Array:
-        return getattr(self._compiled(), field).copy()
+    def copy(self) -> State:
+        """Another state of the skeleton with the same numbers and loads."""
+        d, made = self.compiled(), self.skeleton.empty_state()
+        made.applied = {index: row.copy() for index, row in self.applied.items()}
+        made.impulses = {index: row.copy() for index, row in self.impulses.items()}
+        made.own_joint_impulses = None if self.own_joint_impulses is None else self.own_joint_impulses.copy()
+        own = made.compiled()
+        for field in (*STATE_FIELDS, "external", "has_external"):
+            getattr(own, field)[:] = getattr(d, field)
+        return made
 
-    def _set(self, field: str, value: ArrayLike) -> None:
-        tree, data = self._current or self._hold()
-        entry, kept, tables = _SETTERS[field]
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> State:
+        return self.copy()
+
+    # Numbers ---------------------------------------------------------------------------------------------
+
+    def assign(self, name: str, value: ArrayLike) -> None:
+        """Set positions, velocities, accelerations or forces (by name) from anything that holds numbers.
+
+        Raises:
+            StateError: the wrong size, or not finite.
+        """
+        source = self.vector(value, self.skeleton.num_dofs, name)
+        w = self.settled or self.settle()
+        status = NUMBERS[name][1](w.tree, w.held, source)
+        if status == current.REFUSED:
+            self.raise_not_finite(name, source)
+        if status == current.CHANGED:
+            self._changed(name)
+
+    def _changed(self, name: str) -> None:
+        self.clock = now = self.clock + 1
+        for stamp in _STALE[name]:
+            setattr(self, stamp, now)
+
+    def read(self, field: str) -> Array:
+        """A field of the data (a copy)."""
+        return getattr(self.compiled(), field).copy()
+
+    def read_number(self, field: str, index: int) -> float:
+        """One coordinate's number in a field of the data."""
+        return float(getattr(self.compiled(), field)[index])
+
+    def set_number(self, field: str, k: int, value: Any, what: str) -> None:
+        """Set a coordinate's number in a field of the data.
+
+        Raises:
+            StateError: it is none, or not finite.
+        """
+        w = self.settled or self.settle()
         try:
-            status = entry.call(tree, data, value)
+            status = current.set_number.call(w.tree, w.held, STATE_FIELDS.index(field), k, value)
         except REFUSALS:
             status = current.REFUSED
-        if status == current.REFUSED:
-            source = self._vector(value, self.num_dofs, _NAMES[field])
-            status = entry(tree, data, source)
-            if status == current.REFUSED:
-                self._raise_not_finite(_NAMES[field], source)
         if status == current.CHANGED:
-            self._fresh &= kept
-            results = self._results
-            for table in tables:
-                results[table].clear()
+            self._changed(_NAME[field])
+        elif status == current.REFUSED:
+            self.set_part(field, slice(k, k + 1), value, what)
 
-    def _set_number(self, field: str, k: int, value: Any) -> bool:
-        """Set a coordinate's number, unless it is none or not finite; says whether it did."""
-        tree, data = self._current or self._hold()
-        try:
-            status = current.set_number.call(tree, data, STATE_FIELDS.index(field), k, value)
-        except REFUSALS:
-            return False
-        if status == current.CHANGED:
-            self._stale_results(*_KEPT_AFTER[field])
-        return status != current.REFUSED
-
-    def _set_part(self, field: str, part: slice, value: ArrayLike, what: str) -> None:
-        whole = self._get(field)
+    def set_part(self, field: str, part: slice, value: ArrayLike, what: str) -> None:
+        """Set some coordinates' numbers in a field of the data."""
+        whole = self.read(field)
         whole[part] = numbers_of(value, part.stop - part.start, what)
-        self._set(field, whole)
+        self.assign(_NAME[field], whole)
 
-    def _read_part(self, field: str, index: int) -> float:
-        return getattr(self._compiled(), field)[index]
-
-    def _vector(self, value: ArrayLike, size: int, what: str) -> Array:
-        try:
-            array = as_numbers(value)
-        except (TypeError, ValueError):
-            raise StateError(f"skeleton {self.name!r}: {what}: expected {size} numbers, got {value!r}") from None
-        if array.shape != (size,):
-            raise StateError(
-                f"skeleton {self.name!r}: {what}: expected {size} numbers, one for each degree of freedom, "
-                f"got an array of shape {array.shape}"
-            )
-        return array
-
-    def _raise_not_finite(self, what: str, value: Any) -> None:
-        array = np.asarray(value, dtype=np.float64)
-        k = int(np.flatnonzero(~np.isfinite(array))[0])
-        raise StateError(
-            f"skeleton {self.name!r}: {what}: expected finite numbers, got {array[k]} for dof {k} "
-            f"({self._dofs[k].name!r})"
-        )
-
-    @property
-    def positions(self) -> Array:
-        """Positions of all coordinates (dofs,) [m, rad] (a copy)."""
-        return self._get("q")
-
-    @positions.setter
-    def positions(self, value: ArrayLike) -> None:
-        self._set("q", value)
-
-    @property
-    def velocities(self) -> Array:
-        """Velocities of all coordinates (dofs,) [m/s, rad/s] (a copy)."""
-        return self._get("u")
-
-    @velocities.setter
-    def velocities(self, value: ArrayLike) -> None:
-        self._set("u", value)
-
-    @property
-    def accelerations(self) -> Array:
-        """Accelerations of all coordinates (dofs,) [m/s^2, rad/s^2] (a copy)."""
-        return self._get("udot")
-
-    @accelerations.setter
-    def accelerations(self, value: ArrayLike) -> None:
-        self._set("udot", value)
-
-    @property
-    def forces(self) -> Array:
-        """Joint forces (dofs,) [N, N m] (a copy): the command, and the result of inverse dynamics.
-
-        A command at FORCE and MIMIC coordinates (see `commands`). At coordinates with other actuators it is a result
-        of `compute_forward_dynamics` and `compute_inverse_dynamics`; what is written there does not act.
-        """
-        return self._get("tau")
-
-    @forces.setter
-    def forces(self, value: ArrayLike) -> None:
-        self._set("tau", value)
+    def joint_slice(self, joint: Joint) -> slice:
+        """Where a joint's coordinates are."""
+        first = self.skeleton._dofs.index(joint.dofs[0]) if joint.dofs else 0
+        return slice(first, first + joint.num_dofs)
 
     def get_positions(self, dofs: Dofs | None = None) -> Array:
         """Positions [m, rad] of some coordinates (a copy).
@@ -231,64 +191,181 @@ class SkeletonState(SkeletonArrays):
         self._set_some("tau", values, dofs)
 
     def _get_some(self, field: str, dofs: Dofs | None) -> Array:
-        whole = self._get(field)
-        return whole if dofs is None else whole[indices_of(self, dofs)]
+        whole = self.read(field)
+        return whole if dofs is None else whole[indices_of(self.skeleton, dofs)]
 
     def _set_some(self, field: str, values: ArrayLike, dofs: Dofs | None) -> None:
+        name = _NAME[field]
         if dofs is None:
-            self._set(field, values)
+            self.assign(name, values)
             return
-        k = indices_of(self, dofs)
+        k, what = indices_of(self.skeleton, dofs), f"skeleton {self.name!r}: {name}"
         if len(set(k.tolist())) != len(k):
-            twice = sorted({self._dofs[i].name for i in k.tolist() if k.tolist().count(i) > 1})
-            raise StateError(f"skeleton {self.name!r}: {_NAMES[field]}: dofs named more than once: {', '.join(twice)}")
+            own = self.skeleton.dofs
+            twice = sorted({own[i].name for i in k.tolist() if k.tolist().count(i) > 1})
+            raise StateError(f"{what}: dofs named more than once: {', '.join(twice)}")
         try:
             given = as_numbers(values)
         except (TypeError, ValueError):
-            raise StateError(
-                f"skeleton {self.name!r}: {_NAMES[field]}: expected {len(k)} numbers, got {values!r}"
-            ) from None
+            raise StateError(f"{what}: expected {len(k)} numbers, got {values!r}") from None
         if given.shape not in ((), k.shape):
             raise StateError(
-                f"skeleton {self.name!r}: {_NAMES[field]}: expected {len(k)} numbers, one for each dof named, or one "
-                f"for all, got an array of shape {given.shape}"
+                f"{what}: expected {len(k)} numbers, one for each dof named, or one for all, got an array of shape "
+                f"{given.shape}"
             )
-        whole = self._get(field)
+        whole = self.read(field)
         whole[k] = given
-        self._set(field, whole)
+        self.assign(name, whole)
+
+    # Commands --------------------------------------------------------------------------------------------
 
     @property
-    def num_dofs(self) -> int:
-        """Number of coordinates."""
-        return len(self._dofs)
+    def commands(self) -> Array:
+        """What is asked of the actuator of each coordinate (dofs,) (a copy).
 
-    def _joint_slice(self, joint: Joint) -> slice:
-        first = self._dofs.index(joint.dofs[0]) if joint.dofs else 0
-        return slice(first, first + joint.num_dofs)
+        A force for FORCE and MIMIC (the same number as in `forces`), a velocity for SERVO and VELOCITY, an
+        acceleration for ACCELERATION; zero for PASSIVE and LOCKED, and nothing else is accepted there. Like forces,
+        commands hold during `World.step(n)` and are then set to zero, unless it is called with
+        `reset_command=False`.
+
+        Raises (when set):
+            StateError: not one finite number for each coordinate, or a PASSIVE or LOCKED one is given a command.
+        """
+        d = self.compiled()
+        return join_commands(self.tree.actuator, d.tau, d.command)
+
+    @commands.setter
+    def commands(self, value: ArrayLike) -> None:
+        vector = self.finite(value, "commands")
+        self.set_commands(slice(0, len(vector)), vector, f"skeleton {self.name!r}: commands")
+
+    def set_commands(self, part: slice, value: ArrayLike, what: str) -> None:
+        """Set commands of some coordinates; errors as of `commands`, which begin with `what`."""
+        source = numbers_of(value, part.stop - part.start, what)
+        if self.skeleton.kinematic and source.any():
+            raise StateError(f"{what}: {source.tolist()}; a kinematic skeleton takes no commands: set its velocities")
+        d = self.compiled()
+        actuator = self.tree.actuator[part]
+        force, motion = TAKES_FORCE[actuator], TAKES_MOTION[actuator]
+        refused = np.flatnonzero(~(force | motion) & (source != 0.0))
+        if len(refused):
+            k = int(refused[0])
+            raise StateError(
+                f"{what}: {source[k]} for dof {self.skeleton.dofs[part.start + k].name!r}, whose actuator type is "
+                f"{ActuatorType(int(actuator[k])).name}: it takes no command, expected 0"
+            )
+        d.tau[part][force] = source[force]
+        d.command[part][motion] = source[motion]
+        self.loads_changed()
+
+    def clear_commands(self, dofs: list[int]) -> None:
+        """Set commands and forces of coordinates to zero."""
+        d = self.compiled()
+        d.tau[dofs] = 0.0
+        d.command[dofs] = 0.0
+        self.loads_changed()
+
+    def prescribed_by_actuators(self) -> NDArray[np.bool_]:
+        """(dofs,) coordinates whose actuators give accelerations or velocities, or lock."""
+        return is_prescribed(self.compiled_tree().actuator)
 
     # External forces -------------------------------------------------------------------------------------
 
-    def _add_external(self, index: int, row: Array) -> None:
-        """Add a row of `kido.kernels.external`, in the body's axes."""
-        d = self._compiled()
-        self._applied[index] = self._applied.get(index, np.zeros(24)) + row
-        self._results[OF_FORCES].clear()
-        self._write_external(d, int(self._links.of_body[index]))  # type: ignore[union-attr]
+    def add_external(self, index: int, row: Array) -> None:
+        """Add a row of `kido.kernels.external` to the forces on a body, in its axes."""
+        self.compiled()
+        self.applied[index] = self.applied.get(index, np.zeros(24)) + row
+        self._load_changed(index)
 
-    def _clear_external(self, index: int) -> None:
-        d = self._compiled()
-        if self._applied.pop(index, None) is not None:
-            self._results[OF_FORCES].clear()
-            self._write_external(d, int(self._links.of_body[index]))  # type: ignore[union-attr]
+    def clear_external(self, index: int) -> None:
+        """Remove the external forces from a body."""
+        self.compiled()
+        if self.applied.pop(index, None) is not None:
+            self._load_changed(index)
+
+    def _load_changed(self, index: int) -> None:
+        self.loads_changed()
+        self.write_external(int(self.links.of_body[index]))
+
+    def set_external(self, rows: dict[int, Array]) -> None:
+        """Put external forces in place of those that there are, by index of the body."""
+        self.compiled()
+        touched = {int(self.links.of_body[index]) for index in (*rows, *self.applied)}
+        self.applied = rows
+        self.loads_changed()
+        for link in touched:
+            self.write_external(link)
 
     def clear_external_forces(self) -> None:
         """Remove all external forces from all bodies."""
-        d = self._compiled()
-        self._applied.clear()
+        d = self.compiled()
+        self.applied.clear()
         d.external[:] = 0.0
         d.has_external[:] = 0
-        self._results[OF_FORCES].clear()
+        self.loads_changed()
 
-    def _external_wrench(self, index: int) -> Array:
-        row = self._applied.get(index)
-        return np.zeros(6) if row is None else wrench_of_row(row, self._pose_of(index))
+    def external_wrench(self, index: int) -> Array:
+        """All external forces on a body as one [torque; force] about its origin, world axes."""
+        row = self.applied.get(index)
+        return np.zeros(6) if row is None else wrench_of_row(row, self.pose_of(index))
+
+    # Impulses --------------------------------------------------------------------------------------------
+
+    @property
+    def joint_impulses(self) -> Array:
+        """Impulses on the coordinates (dofs,) [N s, N m s] (a copy), until they are cleared."""
+        held, n = self.own_joint_impulses, self.skeleton.num_dofs
+        return np.zeros(n) if held is None or held.size != n else held.copy()
+
+    @joint_impulses.setter
+    def joint_impulses(self, value: ArrayLike) -> None:
+        self.own_joint_impulses = self.finite(value, "joint_impulses")
+
+    def clear_impulses(self) -> None:
+        """Remove all impulses from bodies and joints."""
+        self.impulses.clear()
+        self.own_joint_impulses = None
+
+    def add_impulse(self, index: int, row: Array) -> None:
+        """Add a row of `kido.kernels.external` to the impulses on a body, in its axes."""
+        self.impulses[index] = self.impulses.get(index, np.zeros(24)) + row
+
+    def impulse_on(self, index: int) -> Array:
+        """All impulses on a body as one [angular; linear] about its origin, world axes."""
+        row = self.impulses.get(index)
+        return np.zeros(6) if row is None else wrench_of_row(row, self.pose_of(index))
+
+    def wrenches_by_link(self, by_body: dict[int, Array]) -> Array:
+        """Wrenches about bodies' origins, summed about the origins of their links (links, 6); world axes."""
+        self.compiled()
+        links = self.links
+        result = np.zeros((len(links.top), 6))
+        for index, wrench in by_body.items():
+            link = int(links.of_body[index])
+            arm = self.pose_of(index)[:3, 3] - self.pose_of(links.top[link].index)[:3, 3]
+            result[link] += wrench
+            result[link, :3] += np.cross(arm, wrench[3:])
+        return result
+
+    def apply_impulses(self) -> None:
+        """Add `velocity_changes` to the velocities, and clear the impulses: an impulse acts once.
+
+        Raises:
+            ModelError: the inertia seen by a coordinate is not positive.
+        """
+        self.velocities = self.velocities + self.velocity_changes
+        self.clear_impulses()
+
+    def __repr__(self) -> str:
+        return f"State of {self.skeleton!r}"
+
+
+for _name, _command in COMMANDS.items():
+    setattr(State, _name, _command)
+
+HANDED_ON = (
+    "apply_impulses", "clear_external_forces", "clear_impulses", "commands", "compute_forward_dynamics",
+    "compute_forward_kinematics", "compute_inverse_dynamics", "evaluations", "get_accelerations", "get_forces",
+    "get_positions", "get_velocities", "joint_impulses", "set_accelerations", "set_forces", "set_positions",
+    "set_velocities",
+)  # fmt: skip

@@ -12,13 +12,13 @@ from kido.errors import NameLookupError, StateError
 from kido.skeleton.joints.degree_of_freedom import DegreeOfFreedom
 
 if TYPE_CHECKING:
-    from kido.skeleton.state.state import SkeletonState
+    from kido.skeleton.skeleton import Skeleton
 
 Dof: TypeAlias = "int | str | slice | range | DegreeOfFreedom"
 Dofs: TypeAlias = "Dof | Sequence[Dof] | NDArray[np.integer]"
 
 
-def indices_of(skeleton: SkeletonState, dofs: Dofs) -> NDArray[np.int64]:
+def indices_of(skeleton: Skeleton, dofs: Dofs) -> NDArray[np.int64]:
     """Indices of coordinates in a skeleton's arrays, in the order given.
 
     Args:
@@ -33,7 +33,7 @@ def indices_of(skeleton: SkeletonState, dofs: Dofs) -> NDArray[np.int64]:
         items = dofs
     else:
         items = list(dofs) if isinstance(dofs, Iterable) and not isinstance(dofs, str | range) else [dofs]
-    own = skeleton._dofs
+    own = skeleton.dofs
     number = len(own)
     names: dict[str, int] | None = None
     found: list[int] = []
@@ -57,7 +57,7 @@ def indices_of(skeleton: SkeletonState, dofs: Dofs) -> NDArray[np.int64]:
     return np.array(found, np.int64)
 
 
-def _index(skeleton: SkeletonState, item: object, number: int) -> int:
+def _index(skeleton: Skeleton, item: object, number: int) -> int:
     if isinstance(item, bool | np.bool_) or not isinstance(item, int | np.integer):
         raise StateError(
             f"skeleton {skeleton.name!r}: expected a dof (an index, a name, a slice, a range or a DegreeOfFreedom), "
@@ -68,7 +68,7 @@ def _index(skeleton: SkeletonState, item: object, number: int) -> int:
     return int(item) % number
 
 
-def _checked(skeleton: SkeletonState, part: slice) -> slice:
+def _checked(skeleton: Skeleton, part: slice) -> slice:
     try:
         part.indices(0)
     except (TypeError, ValueError):
@@ -76,5 +76,5 @@ def _checked(skeleton: SkeletonState, part: slice) -> slice:
     return part
 
 
-def _unknown(skeleton: SkeletonState, key: object) -> NameLookupError:
-    return NameLookupError(f"dof in skeleton {skeleton.name!r}", key, [d.name for d in skeleton._dofs])
+def _unknown(skeleton: Skeleton, key: object) -> NameLookupError:
+    return NameLookupError(f"dof in skeleton {skeleton.name!r}", key, [d.name for d in skeleton.dofs])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,13 +12,9 @@ from scipy.linalg import cho_factor, cho_solve
 from kido.errors import ModelError, StateError
 from kido.joints import ActuatorType
 from kido.math.transform import as_numbers, number_or_nan
-from kido.skeleton.arrays import Array
-from kido.skeleton.results.operational_space import SkeletonOperationalSpace
-from kido.skeleton.state.subsets import Dofs, indices_of
+from kido.quantities.quantity import VELOCITIES, derived
 
-if TYPE_CHECKING:
-    from kido.skeleton.skeleton import Skeleton
-
+Array = NDArray[np.float64]
 # Share of the largest singular value below which passive coordinates are not coupled to active ones.
 _COUPLING_TOLERANCE = 1e-9
 
@@ -172,41 +168,27 @@ class ActivePassiveSplit:
         return self.collocated_forces(ua, passive_forces)
 
 
-class SkeletonUnderactuation(SkeletonOperationalSpace):
-    """Splits of the current state and of given ones."""
+@derived(VELOCITIES, (), result="ActivePassiveSplit")
+def active_passive_split(state, active=None):
+    """The equations of motion, by active and passive coordinates.
 
-    def active_passive_split(self: Skeleton, active: Dofs | None = None) -> ActivePassiveSplit:  # type: ignore[misc]
-        """The equations of motion of the current state, by active and passive coordinates.
+    Args:
+        active: the active coordinates, named as for `get_positions`; all others are then passive. None: by
+            actuators, those that are PASSIVE passive, those that are LOCKED held, all others active.
 
-        Args:
-            active: the active coordinates, named as for `get_positions`; all others are then passive. None: by
-                actuators, those that are PASSIVE passive, those that are LOCKED held, all others active.
-
-        Raises:
-            NameLookupError: there is no such coordinate.
-        """
-        parts = _parts(self, active)
-        return _split(parts, self.mass_matrix, self.coriolis_and_gravity_forces)
-
-    def compute_active_passive_split(
-        self: Skeleton,  # type: ignore[misc]
-        positions: ArrayLike,
-        velocities: ArrayLike,
-        active: Dofs | None = None,
-    ) -> ActivePassiveSplit:
-        """`active_passive_split` of a given state; the current state stays."""
-        parts = _parts(self, active)
-        M = self.compute_mass_matrix(positions)
-        return _split(parts, M, self.compute_coriolis_and_gravity_forces(positions, velocities))
+    Raises:
+        NameLookupError: there is no such coordinate.
+    """
+    return _split(_parts(state, active), state.mass_matrix, state.coriolis_and_gravity_forces)
 
 
-def _parts(skeleton: Skeleton, active: Any) -> tuple[NDArray[np.int64], ...]:
+def _parts(state: Any, active: Any) -> tuple[NDArray[np.int64], ...]:
     """Active, passive and held coordinates."""
-    every = np.arange(skeleton.num_dofs)
+    kinds = state.compiled_tree().actuator
+    every = np.arange(len(kinds))
     if active is not None:
-        chosen = np.unique(indices_of(skeleton, active))
+        chosen = np.unique(state.dof_indices(active))
         return chosen, np.setdiff1d(every, chosen), every[:0]
-    kinds = np.array([int(dof.actuator_type) for dof in skeleton.dofs], np.int64)
     passive, held = every[kinds == ActuatorType.PASSIVE], every[kinds == ActuatorType.LOCKED]
     return np.setdiff1d(every, np.concatenate([passive, held])), passive, held
 

@@ -1,4 +1,4 @@
-"""What calls with the state given work in."""
+"""What calls on a state work with."""
 
 from __future__ import annotations
 
@@ -6,20 +6,28 @@ from typing import Any
 
 
 class Workspace:
-    """Addresses of arrays that belong to no state, and shapes of results, of a compiled skeleton.
+    """Addresses of a state's arrays, of arrays that belong to no state, and shapes of results.
 
-    All of it is looked up in every call that is given a state, and such a call may take half a microsecond: so it is
-    made once. It is dropped with the compiled arrays, and whenever properties change.
+    All of it is looked up in every call, and a call may take half a microsecond: so it is made once. It is dropped with
+    the compiled arrays, and whenever properties change.
+
+    Attributes:
+        tree: address of the tree.
+        held: address of the data that is the state.
+        data: address of data for calls that are given a state.
     """
 
     __slots__ = (
         "all_bodies",
         "by_column",
+        "carriers",
         "centroidal",
         "columns",
         "data",
         "derivation",
         "dofs",
+        "factors",
+        "held",
         "places",
         "poses",
         "six_rows",
@@ -31,17 +39,30 @@ class Workspace:
         "two_rates",
     )
 
-    def __init__(self, tree: int, data: int, all_bodies: int, bodies: int, dofs: int):
+    def __init__(self, tree: int, held: int, data: int, all_bodies: int, bodies: int, dofs: int):
         self.tree = tree
+        self.held = held
         self.data = data
         self.all_bodies = all_bodies  # inertias of all bodies by link
         self.columns = 0  # workspaces that few results need, made by the first: of the columns of matrices
         self.derivation = 0  # and of derivatives
         self.places: dict[Any, tuple[int, float, float, float]] = {}  # of bodies' origins on links
+        self.carriers: dict[Any, tuple[int, Any]] = {}  # paths to bodies
         self.poses = bodies, 4, 4
         self.dofs = (dofs,)
-        self.square = dofs, dofs
+        self.square, self.factors = (dofs, dofs), (dofs + 1, dofs)
         self.three_rows, self.six_rows = (3, dofs), (6, dofs)
         self.by_column = 6, dofs, dofs
         self.squares = 3, dofs, dofs
         self.two_rates, self.three_rates, self.centroidal = (2, 6, dofs), (3, 6, dofs), (4, 6, dofs)
+
+
+class Kept:
+    """A result, and when its inputs last changed before it was made."""
+
+    __slots__ = ("count", "stamp", "value")
+
+    def __init__(self, value: Any):
+        self.value = value
+        self.stamp: Any = 0
+        self.count = 0

@@ -16,16 +16,40 @@ from kido.errors import ModelError
 Array = NDArray[np.float64]
 
 
-def soft_among(skeleton: Any, key: tuple[int, ...] | None) -> list[Any]:
+def soft_among(state: Any, bodies: Any) -> list[Any]:
     """Soft bodies among the chosen bodies (None: all) whose points are not all at rest in their places."""
-    table = skeleton._selections  # dropped with the arrays when the structure changes
-    soft = table.get("soft bodies")
-    if soft is None:
-        soft = table["soft bodies"] = skeleton.soft_bodies
-    if not soft:
-        return soft
+    key = state.indices_of(bodies)
+    soft = state.skeleton.soft_bodies
     chosen = soft if key is None else [b for b in soft if b.index in key]
     return [b for b in chosen if b.skin._q.any() or b.skin._qd.any()]
+
+
+def com(state: Any, bodies: Any) -> Any:
+    """What they add to the centre of mass [m]."""
+    soft = soft_among(state, bodies)
+    return mass_moment_share(soft) / state.mass_of(bodies) if soft else 0.0
+
+
+def com_velocity(state: Any, bodies: Any) -> Any:
+    """What they add to its velocity [m/s]."""
+    soft = soft_among(state, bodies)
+    return momentum_share(soft)[3:] / state.mass_of(bodies) if soft else 0.0
+
+
+def momentum(state: Any, bodies: Any, about: Any) -> Any:
+    """What they add to the momentum about a point of the world."""
+    soft = soft_among(state, bodies)
+    return momentum_share(soft, np.array(about)) if soft else 0.0
+
+
+def kinetic_energy(state: Any, bodies: Any) -> float:
+    """What they add to the kinetic energy [J]."""
+    return kinetic_energy_share(soft_among(state, bodies))
+
+
+def potential_energy(state: Any, bodies: Any) -> float:
+    """What they add to the potential energy [J]."""
+    return potential_energy_share(state.skeleton, soft_among(state, bodies))
 
 
 def mass_moment_share(bodies: list[Any]) -> Array:
@@ -76,16 +100,17 @@ def potential_energy_share(skeleton: Any, bodies: list[Any]) -> float:
     return total
 
 
-def refuse_soft(skeleton: Any, key: tuple[int, ...] | None, what: str) -> None:
-    """Refuse a quantity that needs the accelerations of points.
+def refuse_acceleration(state: Any, bodies: Any) -> float:
+    """Nothing, or it refuses: accelerations of points are not known.
 
     Raises:
         ModelError: points of a chosen body are not at rest in their places.
     """
-    moved = soft_among(skeleton, key)
+    moved = soft_among(state, bodies)
     if moved:
         names = ", ".join(repr(b.name) for b in moved)
         raise ModelError(
-            f"skeleton {skeleton.name!r}: {what} is not known for soft bodies whose points move ({names}); "
+            f"skeleton {state.name!r}: com_acceleration is not known for soft bodies whose points move ({names}); "
             "use the change of com_velocity, or bodies without them"
         )
+    return 0.0

@@ -1,1 +1,0 @@
-"""What follows from a skeleton's state: its kinematics and dynamics."""

@@ -1,0 +1,389 @@
+"""The arrays of a state, what in them is current, and results that are kept."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy import empty
+from numpy.typing import NDArray
+
+from kido.errors import ModelError, StateError
+from kido.jit import Struct
+from kido.kernels import current
+from kido.math.transform import as_numbers
+from kido.skeleton.compiler import Links, check_masses, compile_skeleton, fill_properties
+from kido.skeleton.external import row_seen_from
+from kido.skeleton.frames.frame import POSE, VELOCITY
+from kido.skeleton.state.selections import Selections
+from kido.skeleton.state.workspace import Kept, Workspace
+from kido.tree import data_for
+
+if TYPE_CHECKING:
+    from kido.skeleton.body_node import BodyNode
+    from kido.skeleton.skeleton import Skeleton
+
+Array = NDArray[np.float64]
+
+_COUNTED = ("transforms", "inertias", "velocities", "accelerations")  # columns of DATA.evaluated
+_MAX_KEPT = 1000  # results: keys may hold numbers, and a state may be held for long
+_EPOCHS = itertools.count(1)
+_EPOCH = 1 << 40  # more than any body is ever evaluated
+STATE_FIELDS = ("q", "u", "udot", "tau", "command")
+_POSE, _SIX = (4, 4), (6,)  # shapes made once
+
+
+class StateArrays(Selections):
+    """Arrays of a state: its own, or a window on a world's.
+
+    Staleness: `clock` counts changes of what a state holds. `of_positions`, `of_velocities`, `of_accelerations` and
+    `of_forces` are its values at the last change of positions; of these or velocities; of these or accelerations;
+    of positions, velocities, forces or loads. A kept result has the value it was made at, and is current while that
+    is the same. What is current of each body, the bits `DATA.fresh` say (`kido.kernels.lazy`).
+
+    Attributes:
+        skeleton: what it is a state of.
+        tree, data: its arrays, once compiled.
+        scratch: data for calls that are given a state.
+        ready: what such calls work with, while nothing needs compiling.
+        settled: the same, while nothing but this state changes its numbers: not in a world, whose steps do.
+        kept: results by key.
+        selections: paths and choices of bodies.
+        applied: external forces by index of the body, as rows of `kido.kernels.external` in its own axes.
+        impulses: impulses by index of the body, as such rows.
+        saved: numbers by body, while there are no arrays.
+    """
+
+    def __init__(self, skeleton: Skeleton):
+        self.skeleton = skeleton
+        self.links: Any = None
+        self.tree: Any = None
+        self.data: Any = None
+        self.scratch: Any = None
+        self.ready: Workspace | None = None
+        self.settled: Workspace | None = None
+        self.kept: dict[Any, Kept] = {}
+        self.selections: dict[Any, Any] = {}
+        self.applied: dict[int, Array] = {}
+        self.impulses: dict[int, Array] = {}
+        self.own_joint_impulses: Array | None = None
+        self.saved: dict[Any, tuple[Array, ...]] = {}
+        self.clock = self.of_positions = self.of_velocities = self.of_accelerations = self.of_forces = 1
+        self.has_soft = False
+        self.sample: Any = None  # a state for quantities of a given one
+        self._counts: Counter[str] = Counter()
+        self._epoch = 0  # with a body's count of evaluations: a number that no other evaluation has
+        self._world_version = -1
+        self._source: Any = None  # the tree that a state beside the current one was made from
+        self._gravity_seen: Array | None = None
+
+    @property
+    def name(self) -> str:
+        """Of its skeleton."""
+        return self.skeleton.name
+
+    # Compiling -------------------------------------------------------------------------------------------
+
+    def compiled(self) -> Struct:
+        """The data, compiled if need be."""
+        skeleton = self.skeleton
+        if skeleton.current_state is not self:
+            return self._beside()
+        world = skeleton._world
+        if world is not None:
+            if world.present_engine is None:
+                _ = world.engine
+            if self._world_version != world.version:
+                self._world_version = world.version
+                self.invalidate()
+        elif self.data is None:
+            self.adopt(*compile_skeleton(skeleton, skeleton.own_gravity))
+        if skeleton.properties_stale:
+            fill_properties(self.links, skeleton, self.tree)
+            skeleton.properties_stale = False
+            self.invalidate()
+        return self.data
+
+    def compiled_tree(self) -> Any:
+        """The tree, compiled if need be."""
+        self.compiled()
+        return self.tree
+
+    def _beside(self) -> Struct:
+        """The data of a state that is not the current one: of the same tree, but for the mask of hybrid dynamics."""
+        first = self.skeleton.current_state
+        first.compiled()
+        tree = first.tree
+        if self._source is not tree:
+            own = tree.sharing(prescribed=np.zeros_like(tree.prescribed))
+            self.adopt(first.links, own, data_for(own))
+            self._source = tree
+        if self._gravity_seen is None or not np.array_equal(self._gravity_seen, tree.gravity):
+            self._gravity_seen = tree.gravity.copy()
+            self.invalidate()
+        return self.data
+
+    def adopt(self, links: Links, tree: Struct, data: Struct) -> None:
+        """Take new arrays; write kept numbers, or the initial state of joints that are new, into them."""
+        for i, body in enumerate(links.top):
+            part = slice(int(tree.first_dof[i]), int(tree.first_dof[i + 1]))
+            joint = body.parent_joint
+            kept = self.saved.get(body)
+            if kept is None or len(kept[0]) != joint.num_dofs:
+                data.q[part] = joint._properties["initial_position"]
+                data.u[part] = joint._properties["initial_velocity"]
+            else:
+                for field, values in zip(STATE_FIELDS, kept, strict=True):
+                    getattr(data, field)[part] = values
+        self.saved = {}
+        self.links, self.tree, self.data = links, tree, data
+        self.properties_changed()
+        for link in {int(links.of_body[index]) for index in self.applied}:
+            self.write_external(link)
+        self.scratch = None
+        self._epoch = next(_EPOCHS) * _EPOCH
+        self.invalidate()
+        self.has_soft = bool(self.skeleton.soft_bodies)
+        if self.skeleton.current_state is self:
+            self.skeleton.properties_stale = False
+
+    def drop_arrays(self) -> None:
+        """Keep the numbers by body, and compile on next use."""
+        if self.data is not None:
+            d, first = self.data, self.tree.first_dof
+            for i, body in enumerate(self.links.top):
+                part = slice(int(first[i]), int(first[i + 1]))
+                self.saved[body] = tuple(getattr(d, f)[part].copy() for f in STATE_FIELDS)
+            self._counts = self._evaluation_counts()
+        self.links = self.tree = self.data = self.scratch = self._source = None
+        self.kept.clear()
+        self.properties_changed()
+
+    def properties_changed(self) -> None:
+        """Forget paths and choices of bodies, and what has their addresses."""
+        self._forget_kept()
+        self.selections.clear()
+        self.sample = self.ready = self.settled = None
+        if self.skeleton.current_state is self:
+            self.skeleton.ready = None
+        self._stamp_all()
+
+    def prepare(self) -> Workspace:
+        """What calls that are given a state work with."""
+        data = self.compiled()
+        if self.scratch is None:
+            self.scratch = data_for(self.tree)
+        skeleton = self.skeleton
+        subset = self.subset(None)
+        self.ready = Workspace(
+            self.tree.address, data.address, self.scratch.address, subset, skeleton.num_bodies, skeleton.num_dofs
+        )
+        if skeleton.current_state is self:
+            skeleton.ready = self.ready
+        return self.ready
+
+    def settle(self) -> Workspace:
+        """What calls on this state work with, compiled if need be."""
+        self.compiled()
+        w = self.ready or self.prepare()
+        if self.skeleton._world is None:  # a world's steps would go unnoticed
+            self.settled = w
+        return w
+
+    # Staleness -------------------------------------------------------------------------------------------
+
+    def _stamp_all(self) -> None:
+        self.clock = now = self.clock + 1
+        self.of_positions = self.of_velocities = self.of_accelerations = self.of_forces = now
+
+    def invalidate(self) -> None:
+        """All results are stale."""
+        if self.data is not None:
+            self.data.fresh[:] = 0
+        self._stamp_all()
+
+    def loads_changed(self) -> None:
+        """What depends on forces and loads is stale."""
+        self.clock = self.of_forces = self.clock + 1
+
+    def accelerations_found(self) -> None:
+        """Accelerations and forces were written by dynamics, the bodies' accelerations with them."""
+        self.clock = self.of_accelerations = self.of_forces = self.clock + 1
+
+    def keep(self, key: Any, value: Any) -> Kept:
+        """A place for a result; its stamp is that of none."""
+        if len(self.kept) >= _MAX_KEPT:
+            self._forget_kept()
+        made = self.kept[key] = Kept(value)
+        return made
+
+    def _forget_kept(self) -> None:
+        for key, kept in self.kept.items():
+            if kept.count:
+                self._counts[key[0] if isinstance(key, tuple) else key] += kept.count
+        self.kept.clear()
+
+    def result(self, stamp: str, key: Any, compute: Callable[[], Any]) -> Any:
+        """A result of this state, computed if it is not kept (the kept object: copy what users get).
+
+        Args:
+            stamp: "of_positions", "of_velocities", "of_accelerations" or "of_forces", as it depends on them.
+            key: names the result; a tuple if there is one for each body, say.
+        """
+        self.compiled()
+        return self.result_at(getattr(self, stamp), key, compute)
+
+    def result_at(self, stamp: Any, key: Any, compute: Callable[[], Any]) -> Any:
+        """`result` with a stamp as it is now, or several."""
+        kept = self.kept.get(key) or self.keep(key, None)
+        if kept.stamp != stamp:
+            kept.value = compute()
+            kept.stamp = stamp
+            kept.count += 1
+        return kept.value
+
+    def _evaluation_counts(self) -> Counter[str]:
+        counts = self._counts.copy()
+        for key, kept in self.kept.items():
+            counts[key[0] if isinstance(key, tuple) else key] += kept.count
+        if self.data is not None:
+            for what, number in zip(_COUNTED, self.data.evaluated.sum(axis=0).tolist(), strict=True):
+                counts[what] += number
+        return counts
+
+    @property
+    def evaluations(self) -> dict[str, int]:
+        """How often results of the current state were evaluated since it was made.
+
+        For each body that was evaluated one count of "transforms", "inertias", "velocities" or "accelerations";
+        for each result of the whole, such as "mass_matrix", one of that. A result that was current when it was
+        asked for does not count. Steps of a world and calls with a state as argument do not either.
+        """
+        self.compiled()
+        return {name: count for name, count in self._evaluation_counts().items() if count or name in _COUNTED}
+
+    # Loads -----------------------------------------------------------------------------------------------
+
+    def write_external(self, link: int) -> None:
+        """Sum the external forces of a link's bodies, in their order, into its row."""
+        links, applied = self.links, self.applied
+        rows = [row_seen_from(applied[i], links.offset[i]) for i in links.members[link] if i in applied]
+        self.data.external[link] = sum(rows, np.zeros(24))
+        self.data.has_external[link] = int(bool(rows))
+
+    # Calls -----------------------------------------------------------------------------------------------
+
+    def at(self, positions: Any = None, velocities: Any = None, accelerations: Any = None, forces: Any = None) -> Any:
+        """A state without loads that holds the given numbers; it is written anew by the next such call.
+
+        Raises:
+            StateError: numbers of the wrong size or not finite.
+        """
+        made = self.sample
+        if made is None or made.skeleton is not self.skeleton:
+            self.compiled()
+            made = self.sample = self.skeleton.empty_state()
+        given = {"positions": positions, "velocities": velocities, "accelerations": accelerations, "forces": forces}
+        for what, value in given.items():
+            if value is not None:
+                setattr(made, what, value)
+        return made
+
+    def repeat(self, entry: Any, first: tuple[Any, ...], out: tuple[Array, ...], **given: Any) -> Any:
+        """Call an entry (tree, data, *first, *given, *out) with checked and converted copies of the numbers given.
+
+        Raises:
+            StateError: a state of the wrong size or not finite.
+        """
+        vectors = [self.vector(value, self.skeleton.num_dofs, what) for what, value in given.items()]
+        for what, vector in zip(given, vectors, strict=True):
+            if not np.isfinite(vector).all():
+                self.raise_not_finite(what, vector)
+        w = self.prepare() if self.ready is None else self.ready
+        return entry(w.tree, w.data, *first, *vectors, *out)
+
+    def vector(self, value: Any, size: int, what: str) -> Array:
+        """A vector of numbers.
+
+        Raises:
+            StateError: of another size, or no numbers.
+        """
+        try:
+            array = as_numbers(value)
+        except (TypeError, ValueError):
+            raise StateError(f"skeleton {self.name!r}: {what}: expected {size} numbers, got {value!r}") from None
+        if array.shape != (size,):
+            raise StateError(
+                f"skeleton {self.name!r}: {what}: expected {size} numbers, one for each degree of freedom, "
+                f"got an array of shape {array.shape}"
+            )
+        return array
+
+    def finite(self, value: Any, what: str) -> Array:
+        """A vector of finite numbers over the coordinates.
+
+        Raises:
+            StateError: of another size, or not finite.
+        """
+        vector = self.vector(value, self.skeleton.num_dofs, what)
+        if not np.isfinite(vector).all():
+            self.raise_not_finite(what, vector)
+        return vector
+
+    def raise_not_finite(self, what: str, value: Any) -> None:
+        """Name the first number that is not finite."""
+        array = np.asarray(value, dtype=np.float64)
+        k = int(np.flatnonzero(~np.isfinite(array))[0])
+        raise StateError(
+            f"skeleton {self.name!r}: {what}: expected finite numbers, got {array[k]} for dof {k} "
+            f"({self.skeleton.dofs[k].name!r})"
+        )
+
+    def raise_singular(self, dof: int) -> None:
+        """Say that a coordinate moves no inertia, and why if that is known."""
+        check_masses(self.skeleton)
+        raise ModelError(
+            f"skeleton {self.name!r}: the inertia seen by dof {dof} ({self.skeleton.dofs[dof].name!r}) is not "
+            "positive; a body it moves needs mass or rotational inertia, or axes of its joint coincide at this position"
+        )
+
+    # A body is a place on a link ----------------------------------------------------------------------------
+
+    def pose_of(self, index: int) -> Array:
+        """World transform of a body, 4x4."""
+        w = self.settled or self.settle()
+        X = empty(_POSE)
+        current.pose_of.call(w.tree, w.held, index, X)
+        return X
+
+    def velocity_of(self, index: int) -> Array:
+        """[angular; linear] velocity of a body's origin, world axes."""
+        w = self.settled or self.settle()
+        V = empty(_SIX)
+        current.velocity_of.call(w.tree, w.held, index, V)
+        return V
+
+    def joint_acceleration_of(self, index: int) -> Array:
+        """H udot of the joint above a body, in the body's axes."""
+        R = self.pose_of(index)[:3, :3]
+        d, joint = self.compiled(), self.skeleton.bodies[index].parent_joint
+        A = np.zeros(6)
+        if joint.num_dofs > 0:
+            part = joint._coordinates()
+            A = d.H[part].T @ d.udot[part]
+        return np.concatenate([A[:3] @ R, A[3:] @ R])
+
+    def update_frame(self, body: BodyNode, level: int) -> None:
+        """What a body is to the frames on it: its pose, velocity and acceleration, and numbers that tell changes."""
+        w = self.settled or self.settle()
+        tree, data, index, epoch = w.tree, w.held, body._index, self._epoch
+        if body._X is None:
+            body._X, body._V, body._A = empty(_POSE), empty(_SIX), empty(_SIX)
+        body._pose_stamp = epoch + current.pose_of.call(tree, data, index, body._X)
+        if level > POSE:
+            body._velocity_stamp = epoch + current.velocity_of.call(tree, data, index, body._V)
+        if level > VELOCITY:
+            body._acceleration_stamp = epoch + current.acceleration_of.call(tree, data, index, body._A)

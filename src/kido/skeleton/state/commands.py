@@ -1,0 +1,123 @@
+"""The three commands that write the current state (DART report, section 4.3), and what actuators ask of dynamics."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kido.errors import ModelError
+from kido.joints import ActuatorType
+from kido.kernels import current
+from kido.math.transform import number_or_nan
+from kido.skeleton.state.actuation import TAKES_FORCE, is_prescribed
+
+if TYPE_CHECKING:
+    from kido.skeleton.state.state import State
+
+
+def drive(state: State, time_step: float | None) -> None:
+    """Set velocities, accelerations and forces as the actuators ask, and the mask of prescribed coordinates.
+
+    Raises:
+        ModelError: a coordinate of type VELOCITY, and no positive time step.
+    """
+    d, t = state.compiled(), state.tree
+    locked, fast = t.actuator == ActuatorType.LOCKED, t.actuator == ActuatorType.VELOCITY
+    given = t.actuator == ActuatorType.ACCELERATION
+    h = 0.0
+    if fast.any():
+        h = number_or_nan(_time_step_of(state, time_step))
+        if not 0.0 < h < np.inf:
+            what = f"skeleton {state.name!r}: time_step"
+            raise ModelError(f"{what}: expected a positive number [s], got {time_step!r}")
+    if d.u[locked].any():
+        state.assign("velocities", np.where(locked, 0.0, d.u))
+    d.udot[locked] = 0.0
+    d.udot[given] = d.command[given]
+    if h > 0.0:
+        d.udot[fast] = (d.command[fast] - d.u[fast]) / h
+    d.tau[~TAKES_FORCE[t.actuator]] = 0.0
+    t.prescribed[:] = is_prescribed(t.actuator)
+
+
+def _time_step_of(state: State, time_step: float | None) -> Any:
+    if time_step is not None:
+        return time_step
+    world = state.skeleton._world
+    if world is not None:
+        return world.time_step
+    name = state.skeleton.dofs[int(np.flatnonzero(state.tree.actuator == ActuatorType.VELOCITY)[0])].name
+    raise ModelError(
+        f"skeleton {state.name!r}: dof {name!r} is to reach a velocity within a time step: give time_step [s], or "
+        "add the skeleton to a world"
+    )
+
+
+def forward_kinematics(state: State) -> None:
+    """Bring transforms and velocities up to date now, for loops that choose the moment of the work."""
+    w = state.settled or state.settle()
+    current.refresh.call(w.tree, w.held, 1)
+
+
+def inverse_dynamics(
+    state: State,
+    *,
+    with_external_forces: bool = True,
+    with_damping_forces: bool = False,
+    with_spring_forces: bool = False,
+) -> None:
+    """Set `forces` to those that give the current accelerations, whatever the actuators are.
+
+    T = M(q) udot + C(q, u) - J^T f_ext. Dry joint friction is not part of it.
+
+    Args:
+        with_external_forces: subtract J^T f_ext.
+        with_damping_forces: add what joint damping takes, Kd u.
+        with_spring_forces: add what joint springs take, - `spring_forces`.
+    """
+    w = state.settled or state.settle()
+    d = state.data
+    if with_external_forces:
+        current.joint_forces_of_state.call(w.tree, w.held)
+    else:
+        loaded = d.has_external.copy()
+        d.has_external[:] = 0
+        current.joint_forces_of_state.call(w.tree, w.held)
+        d.has_external[:] = loaded
+    if with_damping_forces:
+        d.tau[:] += state.tree.damping * d.u
+    if with_spring_forces:
+        d.tau[:] -= state.spring_forces
+    state.loads_changed()
+
+
+def forward_dynamics(state: State, time_step: float | None = None) -> None:
+    """Set `accelerations` to those that the held commands and external forces give (hybrid dynamics).
+
+    M(q) udot = T - C(q, u) + J^T f_ext, by the articulated-body algorithm. T are the held `forces` of FORCE and
+    MIMIC coordinates, and zero for PASSIVE and SERVO ones (servos and gears work in worlds alone). udot is given
+    for ACCELERATION coordinates (the command), VELOCITY ones ((command - u) / time_step) and LOCKED ones (zero,
+    and so is their velocity from then on), and the `forces` there are set to those that this takes. Joint
+    springs, damping and friction are not part of it.
+
+    Args:
+        time_step: [s] for VELOCITY coordinates; by default that of the world.
+
+    Raises:
+        ModelError: the inertia seen by a coordinate is not positive, or there is no time step.
+    """
+    w = state.settled or state.settle()
+    driven = state.skeleton.has_actuators
+    if driven:
+        drive(state, time_step)
+    status = current.joint_accelerations_of_state.call(w.tree, w.held)
+    if driven:
+        state.tree.prescribed[:] = 0  # all other results are those of the free tree
+    state.accelerations_found()
+    if status >= 0:
+        state.raise_singular(status)
+
+
+# As `compute_NAME`: methods of states and skeletons, the only ones of such names.
+COMMANDS = {f"compute_{made.__name__}": made for made in (forward_kinematics, inverse_dynamics, forward_dynamics)}

@@ -1,0 +1,35 @@
+"""Kinematic skeletons: the velocities that lead somewhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.spatial.transform import Rotation
+
+from kido.errors import ModelError
+from kido.joints import JointKind
+from kido.math.transform import number_or_nan
+
+if TYPE_CHECKING:
+    from kido.skeleton.skeleton import Skeleton
+
+
+def move_to(skeleton: Skeleton, positions: ArrayLike, duration: float | None) -> None:
+    """See `Skeleton.move_to`."""
+    what = f"skeleton {skeleton.name!r}: move_to"
+    if not skeleton.kinematic:
+        raise ModelError(f"{what}: it is moved by forces; set kinematic = True")
+    if duration is None and skeleton._world is None:
+        raise ModelError(f"{what}: give duration [s], or add the skeleton to a world")
+    seconds = number_or_nan(skeleton._world.time_step if duration is None else duration)
+    if not 0.0 < seconds < np.inf:
+        raise ModelError(f"{what}: duration: expected a positive number [s], got {duration!r}")
+    goal, now = skeleton.current_state.finite(positions, "move_to"), skeleton.positions
+    moves = skeleton.position_differences(goal, now)
+    for joint in skeleton.joints:
+        if joint.kind == JointKind.FREE:  # straight on, and not along a screw
+            own = joint._coordinates()
+            moves[own][3:] = Rotation.from_rotvec(now[own][:3]).inv().apply((goal[own] - now[own])[3:])
+    skeleton.velocities = moves / seconds
