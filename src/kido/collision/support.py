@@ -11,18 +11,15 @@ from __future__ import annotations
 import math
 
 from kido.collision.container import (
-    BOX,
     CAPSULE,
     COLLISION,
-    CONE,
-    CYLINDER,
-    ELLIPSOID,
     HULL,
     SPHERE,
     SPHERES,
     TRIANGLE,
 )
 from kido.collision.pairs.frames import direction_to_shape, direction_to_world
+from kido.collision.primitives import primitive_support
 from kido.jit import kernel, view
 
 
@@ -95,25 +92,8 @@ def local_support(address, s, x, y, z):
     c = view(COLLISION, address)
     size = c.shape_size
     kind = c.shape_type[s]
-    a, h = size[s, 0], size[s, 1]
-    if kind == BOX:
-        return math.copysign(a, x), math.copysign(h, y), math.copysign(size[s, 2], z)
-    if kind == CAPSULE:
-        return 0.0, 0.0, math.copysign(h, z)
-    if kind in (CYLINDER, CONE):
-        rho = math.sqrt(x * x + y * y)
-        if kind == CONE and z * 2.0 * h >= rho * a:
-            return 0.0, 0.0, h
-        end = -h if kind == CONE else math.copysign(h, z)
-        if rho > 0.0:
-            return a * (x / rho), a * (y / rho), end
-        return a, 0.0, end
-    if kind == ELLIPSOID:
-        p, q, r = a * x, h * y, size[s, 2] * z
-        norm = math.sqrt(p * p + q * q + r * r)
-        if norm > 0.0:
-            return a * (p / norm), h * (q / norm), size[s, 2] * (r / norm)
-        return a, 0.0, 0.0
+    if kind < HULL:
+        return primitive_support(kind, size[s, 0], size[s, 1], size[s, 2], x, y, z)
     if kind == HULL:
         v = hull_support(address, c.shape_hull[s], x, y, z)
         return c.hull_vertex[v, 0], c.hull_vertex[v, 1], c.hull_vertex[v, 2]

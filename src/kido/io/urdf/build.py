@@ -12,7 +12,7 @@ from kido.io.moments import possible_moment
 from kido.io.surfaces import make_surface
 from kido.io.urdf.materials import color_of_visual
 from kido.io.urdf.shapes import ShapeReader
-from kido.io.urdf.spec import TYPES, WITH_AXES, JointSpec, LinkSpec, RobotSpec
+from kido.io.urdf.spec import URDF_JOINTS, WITH_AXES, JointSpec, LinkSpec, RobotSpec
 from kido.io.urdf.tree import LinkTree, follows
 from kido.skeleton import (
     BodyNode,
@@ -76,7 +76,7 @@ def _joint(spec: JointSpec, robot: RobotSpec) -> Joint:
     options: dict[str, Any] = {"transform_from_parent": spec.transform}
     if spec.mimic is not None and follows(spec, robot):
         options["mimic"] = Mimic(spec.mimic.joint, spec.mimic.multiplier, spec.mimic.offset)
-    kind = TYPES[spec.type]
+    kind = URDF_JOINTS[spec.type]
     if kind is WeldJoint:
         return kind(spec.name, **options)
     options["damping"] = spec.damping
