@@ -21,8 +21,7 @@ import kido
 from benchmarks.robots import ROBOTS
 from benchmarks.timing import interleaved, machine, ratio, table
 from kido.dynamics.registry import SOLVERS
-from kido.dynamics.schema import ACCELERATE_AT
-from kido.dynamics.solver import run_callback
+from kido.dynamics.solver import run_accelerate
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from linkages import at, rod
@@ -136,7 +135,7 @@ class Case:
             udot = dynamics.accelerations()
             exact = udot if exact is None else exact
             address = dynamics.solver.container.address
-            self._add(solver, lambda address=address: run_callback(address, ACCELERATE_AT), udot, exact)
+            self._add(solver, lambda address=address: run_accelerate(address), udot, exact)
             self.report = dynamics.report
             self.kept.append(dynamics)
         assert exact is not None

@@ -27,14 +27,8 @@ from benchmarks.timing import machine, table
 from kido.jit import Struct
 from kido.solvers import (
     ADMM,
-    BLOCKS,
     BOUNDED,
-    DOFS,
-    EXTRAS,
     PGS,
-    ROWS,
-    STAGE_BODY,
-    STAGE_INERTIA,
     CustomSolver,
     Dantzig,
     DefaultSolver,
@@ -49,7 +43,6 @@ from kido.solvers import (
 )
 from kido.solvers.custom import island_blocks
 from kido.solvers.problem import TOO_LARGE, block_segments
-from kido.solvers.run import _call
 
 PER_BLOCK = ("kind", "mu", "torsion", "lower", "upper", "floor")
 SOLVERS: dict[str, Solver] = {
@@ -90,9 +83,9 @@ class Harvested:
         )
         for name, values in a.items():
             getattr(p, name)[: len(values)] = values
-        p.count[BLOCKS], p.count[ROWS], p.count[DOFS] = len(a["kind"]), self.rows, len(a["u_free"])
-        p.count[EXTRAS] = len(a["more_dof"])
-        p.stage[STAGE_BODY] = body_newton_island.address
+        p.num_blocks, p.num_rows, p.num_dofs = len(a["kind"]), self.rows, len(a["u_free"])
+        p.num_extras = len(a["more_dof"])
+        p.body_newton = body_newton_island
         return p
 
 
@@ -111,7 +104,7 @@ def extract(problem: Struct, island: int, scene: str) -> Harvested:
         at = problem.inertia_at[dof]
         inertia_at.extend([1 + sum(len(x) for x in inertia) if at > 0 else 0] + [0] * (n - 1))
         if at > 0:
-            _call(problem.stage[STAGE_INERTIA], problem.address, dof, 0, 0)
+            problem.fill_inertia(problem, dof)
             inertia.append(problem.inertia[at - 1 : at - 1 + n * n].copy())
     names = ("dof_a", "len_a", "at_a", "dof_b", "len_b", "at_b", "more_first", "more_count", "partner")
     index = {name: np.zeros(len(blocks), np.int64) for name in names}
@@ -162,9 +155,9 @@ def harvest(name: str, world: kido.World, seconds: float, count: int, seed: int 
         nonlocal fresh
         if fresh:
             fresh = False
-            problem = world._compile().problem  # a look behind the interface, which shows one island at a time
-            starts = problem.island_row[: problem.count[3] + 1]
-            island = int(np.argmax(np.diff(starts))) if len(found) % 2 else int(rng.integers(problem.count[3]))
+            problem = world.engine.problem  # a look behind the interface, which shows one island at a time
+            starts = problem.island_row[: problem.num_islands + 1]
+            island = int(np.argmax(np.diff(starts))) if len(found) % 2 else int(rng.integers(problem.num_islands))
             found.append(extract(problem, island, name))
 
     watcher, default = CustomSolver(watch), DefaultSolver()
@@ -199,14 +192,14 @@ def harvest_all(count: int, store: Path) -> list[Harvested]:
 
 def exact_residual(problem: Struct) -> float:
     """Residual of a problem's impulses by `certify`, from dense matrices; of contacts alone."""
-    rows = int(problem.count[ROWS])
+    rows = problem.num_rows
     matrix, free = problem_matrices(problem)
     return certify(matrix, free, problem.mu[: rows // 3], problem.impulse[:rows]).residual
 
 
 def solve_one_problem(harvested: Harvested, solver: Solver, repeats: int = 3) -> tuple[float, float, bool]:
     """Residual, best time [s], and whether the solver refused or failed and left the problem to the default."""
-    problem = harvested.problem(**solver._sizes())
+    problem = harvested.problem(**solver.sizes())
     start, best = problem.impulse.copy(), np.inf
     for _ in range(repeats):
         problem.impulse[:] = start

@@ -204,5 +204,5 @@ def set_in_motion(world: kido.World, robot: kido.Skeleton, seed: int = 0, size: 
 
 def is_embedded(world: kido.World) -> bool:
     """Whether the loops of all groups were compounds in the last step."""
-    lp = world._engine.loops.container
+    lp = world.constraint_system.container
     return bool(lp.embedded[: len(lp.group_slot) - 1].all())

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from kido.jit import Struct
-from kido.solvers import BLOCKS, BOUNDED, CONTACT, DOFS, EXTRAS, ROWS, new_problem
+from kido.solvers import BOUNDED, CONTACT, new_problem
 
 H = 1e-3
 G = 9.81
@@ -46,7 +46,7 @@ def problem(segments: list[Segment], blocks: list[Block], **settings: float) -> 
     pool = sum(j.size for b in blocks for j in (b.jacobian_a, b.jacobian_b, *(m[1] for m in b.more)) if j is not None)
     extras = sum(len(b.more) for b in blocks)
     c = new_problem(blocks=len(blocks), rows=sum(rows), dofs=int(starts[-1]), pool=pool, extras=extras, **settings)
-    c.count[BLOCKS], c.count[ROWS], c.count[DOFS], c.count[EXTRAS] = len(blocks), sum(rows), starts[-1], extras
+    c.num_blocks, c.num_rows, c.num_dofs, c.num_extras = len(blocks), sum(rows), starts[-1], extras
     for k, s in enumerate(segments):
         c.u_free[starts[k] : starts[k + 1]] = s.velocity
     at = extra = 0
@@ -173,7 +173,7 @@ def dense_admm(A, b, mu, iterations=4000, tolerance=1e-11) -> np.ndarray:
 
 def impulses(c: Struct) -> np.ndarray:
     """Contact impulses (n, 3) of a problem of contacts only."""
-    return c.impulse[: c.count[ROWS]].reshape(-1, 3).copy()
+    return c.impulse[: c.num_rows].reshape(-1, 3).copy()
 
 
 __all__ = [

@@ -223,7 +223,7 @@ def test_a_damaged_state_of_a_world_is_refused_and_changes_nothing() -> None:
             if key == "carried" or may_be:
                 continue
             with pytest.raises(kido.StateError, match="world"):
-                world._set_state({**good_one._data, key: bad})
+                world.set_state({**good_one._data, key: bad})
             held_now = [s.positions.tolist(), s.velocities.tolist(), s.external_forces.tolist(), world.time]
             assert [*held_now, world.time_step] == now
     world.step(reset_command=False)

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from kido.cli.endings import Terminated, ended_cleanly
+from kido.cli.main import Terminated, ended_cleanly
 
 
 @pytest.mark.parametrize(("number", "kind"), [(signal.SIGTERM, Terminated), (signal.SIGINT, KeyboardInterrupt)])

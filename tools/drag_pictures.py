@@ -12,7 +12,7 @@ from pathlib import Path
 import imageio.v3 as iio
 import numpy as np
 
-from kido.cli.effectors import hierarchy
+from kido.cli.ik import hierarchy
 from kido.cli.loading import load_model
 from kido.skeleton import Skeleton
 from kido.viewer import Viewer

@@ -9,8 +9,9 @@ from scipy.spatial.transform import Rotation
 import kido
 from kido.cli.loading import load_model, stands_on_limbs
 from kido.cli.options import Simulate
-from kido.cli.placement import (
+from kido.cli.scene import (
     CLEARANCE,
+    build,
     extent,
     free_joints,
     move,
@@ -18,7 +19,6 @@ from kido.cli.placement import (
     shapes_of,
     side_by_side,
 )
-from kido.cli.scene import build
 
 UP = np.array([0.0, 0.0, 1.0])
 

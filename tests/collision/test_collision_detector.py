@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from kido.collision import CONTACTS, CONTACTS_FULL, NOT_FINITE, PAIRS, PAIRS_FULL, NativeDetector
-from kido.collision.detector import call_stage
+from kido.collision import CONTACTS_FULL, PAIRS_FULL, POSE_NOT_FINITE, NativeDetector
+from kido.collision.narrow import detect_stage
 from kido.errors import ModelError, ShapeError, StateError
 from kido.shapes import Box, Mesh, Plane, Shape, Sphere
 
@@ -124,12 +124,12 @@ def test_growth_loses_nothing():
     small = Scene([Box((0.1, 0.12, 0.14))] * 60, pairs=3, contacts=5)
     large = Scene([Box((0.1, 0.12, 0.14))] * 60)
     address = small.detector.address
-    status = call_stage(small.detector.container.stage[0], address)
-    assert status == PAIRS_FULL and small.detector.container.count[CONTACTS] == 0
+    status = detect_stage(address, 0, 0, 0)
+    assert status == PAIRS_FULL and small.detector.container.num_contacts == 0
     small.detector.grow(status)
     assert small.detector.address != address
-    status = call_stage(small.detector.container.stage[0], small.detector.address)
-    assert status == CONTACTS_FULL and small.detector.container.count[CONTACTS] == 0
+    status = detect_stage(small.detector.address, 0, 0, 0)
+    assert status == CONTACTS_FULL and small.detector.container.num_contacts == 0
     (a, n), (b, m) = small.detect(), large.detect()
     assert n == m > 30
     assert np.array_equal(a.point[:n], b.point[:n]) and np.array_equal(a.shape_a[:n], b.shape_a[:n])
@@ -157,7 +157,7 @@ def test_contact_fields():
     _, _, detector = stack(2)
     assert detector.detect() == 8
     c = detector.container
-    assert c.count[PAIRS] == 2
+    assert c.num_pairs == 2
     assert c.body_a[:8].tolist() == [0] * 4 + [1] * 4 and c.body_b[:8].tolist() == [1] * 4 + [2] * 4
     assert c.friction[:8] == pytest.approx([0.5] * 4 + [0.8] * 4)  # the smaller
     assert c.restitution[:8] == pytest.approx([0.1] * 4 + [0.25] * 4)  # the product
@@ -243,8 +243,8 @@ def test_not_finite():
     position, _, detector = stack(2)
     detector.detect()
     position[2, 1] = np.nan
-    assert call_stage(detector.container.stage[0], detector.address) == NOT_FINITE
-    assert detector.container.count[CONTACTS] == 0
+    assert detect_stage(detector.address, 0, 0, 0) == POSE_NOT_FINITE
+    assert detector.container.num_contacts == 0
     with pytest.raises(StateError, match="body 2 is not finite"):
         detector.detect()
     position[2, 1] = 0.0

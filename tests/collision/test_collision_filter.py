@@ -25,7 +25,7 @@ def touching(scene):
 
 def table(scene):
     """All arrays of the detector that say which pairs are tested."""
-    c = scene._compile().detector.container
+    c = scene.engine.detector.container
     names = ("body_moving", "body_group", "excluded_first", "excluded", "shape_body", "shape_category", "shape_mask")
     return [getattr(c, name).copy() for name in names]
 
@@ -61,7 +61,7 @@ def test_add_then_remove_leaves_the_table_bit_identical():
     tail.add_shape(kido.Sphere(0.1))
     robot.self_collision = True
     scene = world(robot)
-    before, links = table(scene), len(scene._compile().tree.parent)
+    before, links = table(scene), len(scene.engine.tree.parent)
     ground = scene.skeleton("ground").body(0)
     rules = scene.collision_filter
     rules.add(robot.body("part1"), ground, "test")
@@ -71,7 +71,7 @@ def test_add_then_remove_leaves_the_table_bit_identical():
     rules.remove(base, ground)
     for one, two in zip(before, table(scene), strict=True):
         assert np.array_equal(one, two) and one.dtype == two.dtype
-    assert len(scene._compile().tree.parent) == links
+    assert len(scene.engine.tree.parent) == links
 
 
 def test_reasons_of_the_model():

@@ -137,7 +137,7 @@ def test_stack_and_tumbling_box_come_to_rest(name):
     scene.step(800)
     assert place(box)[2] == pytest.approx(0.1, abs=1e-6) and speed([box]) < 1e-4
     assert len(scene.contacts) == 4
-    assert scene._compile().detector.container.matched[:4].all()
+    assert scene.engine.detector.container.matched[:4].all()
     assert scene.contacts.forces.sum(axis=0) == pytest.approx([0, 0, 9.81], abs=0.02)
 
 
@@ -150,7 +150,7 @@ def test_impulses_persist_while_rolling(name):
     scene.step(2)
     for _ in range(250):
         scene.step()
-        c = scene._compile().detector.container
+        c = scene.engine.detector.container
         assert len(scene.contacts) == 1 and c.matched[0] == 1
     assert velocity(ball)[0] == pytest.approx(2.0 * 5 / 7, abs=1e-8)
 
@@ -162,7 +162,7 @@ def test_impulses_persist_while_turning_on_the_spot():
     scene.step(5)
     for _ in range(100):
         scene.step()
-        c = scene._compile().detector.container
+        c = scene.engine.detector.container
         assert c.matched[:4].all() and len(scene.contacts) == 4
         assert scene.contacts.forces[:, 2].sum() == pytest.approx(9.81, rel=1e-6)
 
@@ -188,7 +188,7 @@ def test_a_step_that_fails_in_a_library_changes_nothing(monkeypatch):
     scene.collision_detector = "coal"
     scene.step(3)
     before = ball.positions
-    narrow = type(scene._compile().detector.narrow)
+    narrow = type(scene.engine.detector.narrow)
     with monkeypatch.context() as patch:
         patch.setattr(narrow, "contacts", lambda *_: (_ for _ in ()).throw(RuntimeError("broken")))
         with pytest.raises(RuntimeError, match="broken"):

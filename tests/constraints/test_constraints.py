@@ -8,7 +8,7 @@ import pytest
 import kido
 import scenes
 from kido.constraints.contact import rebound, tangents
-from kido.constraints.recovery import SHALLOW, SOFTNESS, distance_biases
+from kido.constraints.recovery import SHALLOW_SKINS, SHALLOW_SOFTNESS, distance_biases
 from kido.constraints.row_origins import FROM_CONTACT, FROM_FRICTION, FROM_LIMIT, ROW_ORIGINS
 from kido.jit import Struct, entry, view
 from kido.simulation.settings import SETTINGS
@@ -37,8 +37,8 @@ def tangent_pair(x, y, z):
 @pytest.fixture
 def row_origins() -> Struct:
     made = ROW_ORIGINS(blocks=1, dofs=1)
-    values = (H, SETTINGS["erp"], 0.0, SETTINGS["max_correction"], 0.05, SKIN, SHARE)
-    made.parameter[: len(values)] = values
+    made.time_step, made.erp, made.max_correction = H, SETTINGS["erp"], SETTINGS["max_correction"]
+    made.restitution_speed, made.skin, made.skin_share = 0.05, SKIN, SHARE
     return made
 
 
@@ -56,14 +56,14 @@ def test_within_the_skin_a_share_of_the_distance_is_taken(row_origins):
 
 
 def test_deep_penetration_is_left_to_the_position_correction(row_origins):
-    for depth in (1.01 * SHALLOW * SKIN, 1e-3):
+    for depth in (1.01 * SHALLOW_SKINS * SKIN, 1e-3):
         assert biases(row_origins.address, -depth) == pytest.approx((0.0, -SETTINGS["erp"] * depth / H))
     assert biases(row_origins.address, -1.0) == pytest.approx((0.0, -SETTINGS["max_correction"] / H))
-    assert biases(row_origins.address, -0.99 * SHALLOW * SKIN)[1] == 0.0
+    assert biases(row_origins.address, -0.99 * SHALLOW_SKINS * SKIN)[1] == 0.0
 
 
 def test_slop_is_left_alone(row_origins):
-    row_origins.parameter[2] = 1e-4
+    row_origins.slop = 1e-4
     assert biases(row_origins.address, -1e-4) == (0.0, 0.0)
     assert biases(row_origins.address, -3e-4)[1] * H == pytest.approx(-SETTINGS["erp"] * 2e-4)
 
@@ -101,7 +101,7 @@ def test_tangents_complete_every_normal():
 
 def rows_of(world: kido.World):
     """Blocks of the last step: origin, index, bias, bounds."""
-    engine = world._compile()
+    engine = world.engine
     problem, row_origins = engine.problem, engine.row_origins
     return [
         (
@@ -111,7 +111,7 @@ def rows_of(world: kido.World):
             float(problem.lower[b]),
             float(problem.upper[b]),
         )
-        for b in range(int(problem.count[0]))
+        for b in range(problem.num_blocks)
     ]
 
 
@@ -155,8 +155,8 @@ def test_rows_of_a_ball_on_the_ground():
     ((origin, _, bias, _, _),) = rows_of(world)
     assert origin == FROM_CONTACT
     assert bias * H == pytest.approx(-SHARE * 0.5e-6, rel=1e-6)
-    matrix, free = problem_matrices(world._compile().problem)
-    np.testing.assert_allclose(matrix, np.diag([0.5 * (1 + SOFTNESS), 1.75, 1.75]), rtol=1e-5, atol=1e-12)
+    matrix, free = problem_matrices(world.engine.problem)
+    np.testing.assert_allclose(matrix, np.diag([0.5 * (1 + SHALLOW_SOFTNESS), 1.75, 1.75]), rtol=1e-5, atol=1e-12)
     np.testing.assert_allclose(np.abs(free[0]), G * H + SHARE * 0.5e-3, rtol=1e-6)
 
 

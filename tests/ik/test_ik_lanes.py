@@ -13,14 +13,14 @@ import kido
 from ik_arms import arm7, errors, planar_arm, reachable
 from kido.ik import IkSolver, IkStatus, Task
 from kido.ik.coupling import coupling_of
-from kido.ik.engine.search import EARLY, LANES_DATA
+from kido.ik.engine.search import EARLY
 
 
 def one_by_one(solver: IkSolver) -> IkSolver:
     """A copy that makes all attempts one after the other."""
     twin = solver.clone()
     arrays = twin._arrays = twin._current().completed()
-    arrays.work.lanes[LANES_DATA] = 0
+    arrays.work.lanes_data = None
     return twin
 
 
@@ -156,7 +156,7 @@ def test_look_ats_are_searched_one_by_one() -> None:
     solver = IkSolver(Task.look_at(robot.node("tip")))
     X = targets_of(solver, 20, seed=8)
     found = solver.solve_batch(X)
-    assert solver._current().work.lanes[LANES_DATA] == 0
+    assert solver._current().work.lanes_data.address == 0
     np.testing.assert_array_equal(found.positions[3], solver.solve(list(X[3])).positions)
 
 

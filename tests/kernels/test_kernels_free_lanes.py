@@ -59,14 +59,14 @@ def test_rows_of_contacts_are_those_of_the_sweep(centred):
     """J and Y in closed form against the columns of the articulated-body sweep."""
     world = tumblers(5, centred)
     world.step()
-    closed = world._compile().problem
-    J, Y, blocks = closed.J.copy(), closed.Y.copy(), int(closed.count[0])
+    closed = world.engine.problem
+    J, Y, blocks = closed.J.copy(), closed.Y.copy(), closed.num_blocks
     other = tumblers(5, centred)
     len(other.contacts)  # compiles
-    other._compile().responses.container.free[:] = NOT_FREE
+    other.engine.responses.container.free[:] = NOT_FREE
     other.step()
-    swept = other._compile().problem
-    assert blocks == swept.count[0] > 0
+    swept = other.engine.problem
+    assert blocks == swept.num_blocks > 0
     np.testing.assert_allclose(J, swept.J, atol=TOLERANCE)
     np.testing.assert_allclose(Y, swept.Y, rtol=0, atol=TOLERANCE * np.abs(Y).max())
     np.testing.assert_allclose(state(world), state(other), atol=1e-9 * np.abs(state(world)).max())
@@ -78,13 +78,13 @@ def test_which_bodies_are_free():
     bodies = [s.bodies[0] for s in world.skeletons if s.num_dofs]
     bodies[1].inertia = kido.Inertia(1.0, com=(0.1, 0.0, 0.0), moment=np.eye(3))
     len(world.contacts)
-    free = world._compile().responses.container.free
-    of = [world._compile().link_index(b) for b in bodies]
+    free = world.engine.responses.container.free
+    of = [world.engine.link_index(b) for b in bodies]
     assert free[of].tolist() == [CENTRED, OFF_CENTRE, CENTRED]
     for dof in bodies[0].parent_joint.dofs:
         dof.damping = 0.1
     world.step()
-    assert world._compile().responses.container.free[of].tolist() == [NOT_FREE, OFF_CENTRE, CENTRED]
+    assert world.engine.responses.container.free[of].tolist() == [NOT_FREE, OFF_CENTRE, CENTRED]
 
 
 def test_motion_that_is_not_finite_is_named():

@@ -394,7 +394,7 @@ def test_bad_paths_and_arguments_before_anything_moves(tmp_path):
         with pytest.raises(RecordingError, match=message):
             kido.Recorder(world, good, **arguments)
         assert not good.exists()
-    assert world.num_steps == 0 and not world._hooks
+    assert world.num_steps == 0 and not world.hooks
 
 
 def test_a_signal_may_not_change_its_shape(tmp_path):

@@ -212,14 +212,14 @@ def test_changes_take_effect_at_the_next_step_and_keep_contacts_warm():
     world, box = sliding()
     node = box.bodies[0].shapes[0]
     assert friction_of(world, box) == pytest.approx(1.0, abs=1e-6)
-    engine = world._engine
+    engine = world.engine
     node.friction = 0.3
     assert friction_of(world, box, 20) == pytest.approx(0.3, abs=1e-6)
     node.set_surface(secondary_friction=0.1)
     assert friction_of(world, box, 20) == pytest.approx(0.3, abs=1e-6)
     node.surface = kido.Surface(0.5)
     assert friction_of(world, box, 20) == pytest.approx(0.5, abs=1e-6)
-    assert world._engine is engine
+    assert world.engine is engine
     c = engine.detector.container
     assert c.matched[:4].all()
     assert world.num_steps == 110

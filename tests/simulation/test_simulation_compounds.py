@@ -19,7 +19,7 @@ from kido.constraints.row_origins import (
     FROM_SERVO,
     FROM_USER,
 )
-from kido.solvers.problem import BLOCKS, CONTACT
+from kido.solvers.problem import CONTACT
 
 Array = NDArray[np.float64]
 H = 1e-3
@@ -69,14 +69,14 @@ def rows_of(world: kido.World, robot: kido.Skeleton, turned: Array) -> list[tupl
 
     In the problem the linear velocity of a free joint is in fixed axes, u = T u_own.
     """
-    engine = world._engine
+    engine = world.engine
     pr, src = engine.problem, engine.row_origins
     part = engine.skeletons.index(robot)
     first, dofs = int(engine.tree.tree_dof[part]), robot.num_dofs
     T = np.eye(dofs)
     T[3:6, 3:6] = turned
     found = []
-    for b in range(int(pr.count[BLOCKS])):
+    for b in range(pr.num_blocks):
         rows = 3 if pr.kind[b] == CONTACT else 1
         segments = [(pr.dof_a[b], pr.len_a[b], pr.at_a[b]), (pr.dof_b[b], pr.len_b[b], pr.at_b[b])]
         assert pr.more_count[b] == 0

@@ -13,7 +13,6 @@ import kido
 import linkages
 from closed_legs import is_embedded, legs_world, set_in_motion
 from kido.jit import JIT_DISABLED
-from kido.solvers.problem import BLOCKS, ROWS
 
 
 def bits(world: kido.World) -> bytes:
@@ -22,7 +21,7 @@ def bits(world: kido.World) -> bytes:
 
 def partition(world: kido.World) -> list[int]:
     """What coordinates the compounds of a world depend on at present, by their order."""
-    return world._engine.loops.aggregates.embedding.solved.tolist()
+    return world.constraint_system.aggregates.embedding.solved.tolist()
 
 
 # -- states that come back ----------------------------------------------------------------------------------
@@ -229,7 +228,7 @@ def test_what_does_not_fit_is_eliminated(change):
         robot.positions, robot.velocities = closed_legs.standing(robot), np.zeros(robot.num_dofs)
         change(world, robot)
         world.step(100, reset_command=False)
-        assert not world._engine.loops.container.embedded.any()
+        assert not world.constraint_system.container.embedded.any()
         assert world.constraint_report.worst_closure < 1e-10
         assert np.abs(closed_legs.foot_gaps(robot.positions)).max() < 1e-10
         assert np.abs(robot.positions - before).max() > 1e-3
@@ -251,7 +250,7 @@ def test_near_its_flat_position_a_four_bar_is_eliminated_and_on_either_side_embe
     kinds = []
     for _ in range(5000):
         world.step(1)
-        kinds.append(bool(world._engine.loops.container.embedded[0]))
+        kinds.append(bool(world.constraint_system.container.embedded[0]))
     assert 0 < kinds.count(False) < 500
     assert np.count_nonzero(np.diff(kinds)) >= 2
     assert world.constraint_report.worst_closure < 1e-10
@@ -291,8 +290,8 @@ def test_a_robot_stands_on_its_loops_and_the_contact_problem_has_no_rows_of_them
     for _ in range(4):
         world.step(500)
         assert is_embedded(world) and world.report.converged
-        problem = world._engine.problem
-        assert (problem.count[BLOCKS], problem.count[ROWS]) == (4, 12)
+        problem = world.engine.problem
+        assert (problem.num_blocks, problem.num_rows) == (4, 12)
         deepest.append(-world.contacts.gaps.min())
     assert max(deepest) < 1e-5 and deepest[3] <= deepest[1] + 1e-9
     assert world.constraint_report.worst_closure < 1e-12

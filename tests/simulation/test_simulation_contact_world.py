@@ -208,8 +208,8 @@ def test_the_certificate_of_a_worlds_solution_is_its_report():
     stack[2].velocities = [0, 0, 0.5, 0.3, 0.1, 0.0]
     for _ in range(20):
         report = world.step()
-        problem = world._compile().problem
-        blocks = int(problem.count[0])
+        problem = world.engine.problem
+        blocks = problem.num_blocks
         assert (problem.kind[:blocks] == CONTACT).all()
         matrix, free = problem_matrices(problem)
         certificate = certify(matrix, free, problem.mu[:blocks], problem.impulse[: 3 * blocks])

@@ -13,7 +13,8 @@ from kido import models
 from kido.errors import ModelError, StateError
 from kido.jit import JIT_DISABLED
 from kido.shapes import Box, Capsule, Cylinder, Sphere
-from kido.simulation import schema
+from kido.simulation.schema import WORLD
+from kido.simulation.threads import StepThreads
 from kido.solvers import PGS
 
 pytestmark = pytest.mark.skipif(JIT_DISABLED, reason="needs compiled threads")
@@ -64,7 +65,7 @@ def test_bits_do_not_depend_on_threads(solver):
         world.threads = threads
         for n in (1, 99, 50):
             world.step(n)
-        assert (world._compile().threads is not None) == (threads > 1)
+        assert world.engine.feature(StepThreads).is_active == (threads > 1)
         found.append((state_of(world), world.contacts.forces, world.report, world.totals))
     for state, forces, report, totals in found[1:]:
         assert np.array_equal(state, found[0][0])
@@ -73,11 +74,10 @@ def test_bits_do_not_depend_on_threads(solver):
     assert len(found[0][1]) > 25
 
 
-def test_places_in_the_table_of_a_step_are_apart():
-    names = list(vars(schema))
-    places = [vars(schema)[n] for n in names[names.index("TREE_AT") : names.index("TABLE_SIZE")]]
-    assert places == list(range(schema.TABLE_SIZE))
-    assert len(mixed(robots=False)._compile().world.table) == schema.TABLE_SIZE
+def test_fields_of_a_step_are_apart():
+    words = [field.word for field in WORLD.fields.values() if not field.is_array]
+    assert words == list(range(WORLD.block_words))
+    assert len(mixed(robots=False).engine.world.words_of_block()) == WORLD.block_words
 
 
 def test_all_available_cores_and_small_worlds():
@@ -87,7 +87,7 @@ def test_all_available_cores_and_small_worlds():
     small = models.stack(3)
     small.threads = 4
     small.step(2)
-    assert small._compile().threads is None  # one thread is quicker
+    assert not small.engine.feature(StepThreads).is_active  # one thread is quicker
 
 
 def test_threads_travel_and_change_in_between():

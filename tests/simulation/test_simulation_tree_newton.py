@@ -10,7 +10,6 @@ import pytest
 
 import kido
 from kido import models
-from kido.solvers.problem import ISLANDS, STAGE_TREE
 
 
 def robot_world(name: str = "humanoid", friction: float = 0.8, **properties: float) -> kido.World:
@@ -26,16 +25,16 @@ def robot_world(name: str = "humanoid", friction: float = 0.8, **properties: flo
 
 def step_without(world: kido.World) -> None:
     """A step by sweeps and Newton's method in body space, to tolerances that the other's are within."""
-    problem = world._compile().problem
-    kept = int(problem.stage[STAGE_TREE])
-    problem.stage[STAGE_TREE] = 0
+    problem = world.engine.problem
+    kept = problem.tree_newton
+    problem.tree_newton = None
     world.step()
-    problem.stage[STAGE_TREE] = kept
+    problem.tree_newton = kept
 
 
 def iterations(world: kido.World) -> int:
-    problem = world._compile().problem
-    return int(problem.island_iterations[: problem.count[ISLANDS]].sum())
+    problem = world.engine.problem
+    return int(problem.island_iterations[: problem.num_islands].sum())
 
 
 @pytest.mark.parametrize(

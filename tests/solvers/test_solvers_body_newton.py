@@ -15,13 +15,8 @@ from kido.models import build_world, path
 from kido.models.scenes import stack_scene
 from kido.solvers import (
     AT_CAP,
-    BLOCKS,
     BOUNDED,
     CONTACT,
-    DOFS,
-    ISLANDS,
-    STAGE_BODY,
-    STAGE_INERTIA,
     body_newton_island,
     problem_matrices,
     solve,
@@ -39,7 +34,6 @@ from kido.solvers.body_matrix import (
 from kido.solvers.body_newton import cone_slope
 from kido.solvers.cone import project_cone
 from kido.solvers.problem import PROBLEM, block_segments
-from kido.solvers.run import _call
 from solver_scenes import Block, Segment, problem, random_problem, residual, stack
 
 
@@ -47,7 +41,7 @@ from solver_scenes import Block, Segment, problem, random_problem, residual, sta
 def _solve_k(address, weight):
     """Factorize K = M + weight J^T J of island 0 and solve it for `direction`, in place. Returns 1 if it went well."""
     c = view(PROBLEM, address)
-    if not plan_island(c, address, 0):
+    if not plan_island(c, 0):
         return 0
     start_matrix(c)
     place = c.plan[PLACES]
@@ -80,7 +74,7 @@ def with_masses(segments: list[Segment], blocks: list[Block], **settings) -> Str
         c.inertia_at[dof] = 1 + at
         c.inertia[at : at + n * n] = s.mass.ravel()
         at, dof = at + n * n, dof + n
-    c.stage[STAGE_BODY] = body_newton_island.address
+    c.body_newton = body_newton_island
     return c
 
 
@@ -114,10 +108,10 @@ def test_sparse_factorization_solves_what_the_dense_one_solves(seed):
     segments, blocks = random_graph(seed)
     c = with_masses(segments, blocks)
     solve(c)
-    assert c.count[ISLANDS] == 1
-    n = int(c.count[DOFS])
-    jacobian = np.zeros((int(c.count[1]), n))
-    for b in range(int(c.count[BLOCKS])):
+    assert c.num_islands == 1
+    n = c.num_dofs
+    jacobian = np.zeros((c.num_rows, n))
+    for b in range(c.num_blocks):
         rows = 1 if c.kind[b] == BOUNDED else 3
         for dof, length, at in block_segments(c, b):
             jacobian[c.row[b] : c.row[b] + rows, dof : dof + length] = c.J[at : at + rows * length].reshape(
@@ -167,7 +161,7 @@ def test_newton_solves_where_few_sweeps_do_not(seed):
     """One sweep, then Newton's method alone: to the tolerance asked for, on problems with unequal masses."""
     rng = np.random.default_rng(seed)
     plain = random_problem(rng, bodies=5, contacts=14, spread=2.0, mu=0.4)
-    n = int(plain.count[DOFS])
+    n = plain.num_dofs
     options = {"first_sweeps": 1, "sweeps": 1, "admm_iterations": 0, "acceptance": 1.0, "newton_steps": 200}
     rng = np.random.default_rng(seed)
     c = random_problem(rng, bodies=5, contacts=14, spread=2.0, mu=0.4, inertias=6 * n, **options)
@@ -175,7 +169,7 @@ def test_newton_solves_where_few_sweeps_do_not(seed):
     for k, dof in enumerate(rows):
         c.inertia_at[dof] = 1 + 36 * k
         c.inertia[36 * k : 36 * (k + 1)] = body_mass(c, int(dof)).ravel()
-    c.stage[STAGE_BODY] = body_newton_island.address
+    c.body_newton = body_newton_island
     assert solve(c) < AT_CAP
     matrix, free = problem_matrices(c)
     assert residual(matrix, free, c.mu[: len(c.kind)], c.impulse) < 1e-5
@@ -183,7 +177,7 @@ def test_newton_solves_where_few_sweeps_do_not(seed):
 
 def body_mass(c: Struct, dof: int) -> np.ndarray:
     """Mass matrix of a free body whose inertia is m diag(k, k, k, 1, 1, 1), from one of its rows and its response."""
-    for b in range(int(c.count[BLOCKS])):
+    for b in range(c.num_blocks):
         for first, length, at in block_segments(c, b):
             if first == dof:
                 j, y = c.J[at : at + length], c.Y[at : at + length]
@@ -194,7 +188,7 @@ def body_mass(c: Struct, dof: int) -> np.ndarray:
 
 def test_without_masses_newton_is_left_out():
     c = stack(3)
-    c.stage[STAGE_BODY] = body_newton_island.address
+    c.body_newton = body_newton_island
     assert solve(c) < AT_CAP
 
 
@@ -212,11 +206,11 @@ def test_mass_matrices_of_a_forest_are_inverse_to_responses(name):
         dof.damping = 0.3
     while len(world.contacts) == 0:
         world.step(20)
-    c = world._engine.problem
-    assert c.count[BLOCKS] > 0
-    for b in range(int(c.count[BLOCKS])):
+    c = world.engine.problem
+    assert c.num_blocks > 0
+    for b in range(c.num_blocks):
         for dof, n, at in block_segments(c, b):
-            _call(c.stage[STAGE_INERTIA], c.address, dof, 0, 0)
+            c.fill_inertia(c, dof)
             mass = c.inertia[c.inertia_at[dof] - 1 :][: n * n].reshape(n, n)
             np.testing.assert_allclose(mass, mass.T, atol=1e-12 * np.abs(mass).max())
             j, y = c.J[at : at + n], c.Y[at : at + n]
@@ -256,7 +250,7 @@ def test_memory_of_the_problem_is_linear_in_bodies():
     for count in (20, 60):
         world = build_world(stack_scene(count))
         world.step(2)
-        sizes.append(world._engine.problem.nbytes())
+        sizes.append(world.engine.problem.nbytes())
         assert world.report.residual < 1e-2
     assert sizes[1] < 3.0 * sizes[0]
     assert sizes[1] / 60 < 50_000  # [bytes]

@@ -51,7 +51,7 @@ def test_definition_against_numpy():
     for seed in range(20):
         c = random_problem(np.random.default_rng(seed))
         A, b = problem_matrices(c)
-        n = int(c.count[0])
+        n = c.num_blocks
         p = rng.normal(size=(n, 3))
         assert certify(A, b, c.mu[:n], p).residual == pytest.approx(residual(A, b, c.mu[:n], p), rel=1e-12)
 

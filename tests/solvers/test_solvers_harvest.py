@@ -25,9 +25,9 @@ def test_islands_are_problems_of_their_own(problems):
     for harvested in problems:
         problem = harvested.problem()
         solve_with(problem, DefaultSolver())
-        assert problem.count[3] == 1
-        assert (problem.kind[: problem.count[0]] == CONTACT).all()
-        assert (problem.inertia_at[: problem.count[2] : 6] > 0).all()
+        assert problem.num_islands == 1
+        assert (problem.kind[: problem.num_blocks] == CONTACT).all()
+        assert (problem.inertia_at[: problem.num_dofs : 6] > 0).all()
         assert exact_residual(problem) == pytest.approx(problem.island_residual[0], rel=1e-3, abs=1e-10)
         assert problem.island_residual[0] < 1e-5
 

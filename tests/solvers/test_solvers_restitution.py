@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kido.solvers import AT_CAP, NOT_FINITE, problem_matrices, solve, solve_restitution
+from kido.solvers import AT_CAP, PROBLEM_NOT_FINITE, problem_matrices, solve, solve_restitution
 from kido.solvers.restitution import lossless_share
 from solver_scenes import Block, Segment, body, contact, impulses, problem, random_problem
 
 
 def with_restitution(c, e):
-    c.restitution[: c.count[0]] = e
+    c.restitution[: c.num_blocks] = e
     return c
 
 
@@ -164,7 +164,7 @@ def test_friction_uses_the_whole_normal_impulse():
 def test_island_that_is_not_finite_is_left_alone():
     bodies = [body(1.0, (0, 0, 0), (0, 0, math.nan))]
     c = problem([bodies[0][0]], [contact(bodies, None, 0, (0, 0, 0), (0, 0, 1), restitution=1.0)])
-    assert solve(c) == NOT_FINITE
+    assert solve(c) == PROBLEM_NOT_FINITE
     assert solve_restitution(c) == 0
     assert (c.impulse == 0).all()
 

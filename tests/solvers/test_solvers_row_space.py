@@ -11,9 +11,9 @@ import pytest
 from kido.jit import entry, view
 from kido.solvers import BOUNDED, CONTACT, problem_matrices, solve, solve_gauss_seidel
 from kido.solvers.prepare import divide, prepare_island
-from kido.solvers.problem import PROBLEM, SWEEPS
+from kido.solvers.problem import PROBLEM
 from kido.solvers.row_newton import newton_in_rows
-from kido.solvers.row_space import VELOCITY, form_rows, has_room, load_rows, push_row, push_rows3
+from kido.solvers.row_space import VELOCITY_ROW, form_rows, has_room, load_rows, push_row, push_rows3
 from solver_scenes import Block, Segment, problem
 
 
@@ -67,17 +67,17 @@ def robot(seed, contacts=4, limits=3, second=True):
 def test_matrix_and_velocities_of_rows(second):
     p = robot(3, second=second)
     p.compliance[:] = 0.01
-    p.impulse[: p.count[1]] = 0.1
-    n = int(p.count[1])
+    p.impulse[: p.num_rows] = 0.1
+    n = p.num_rows
     assert _form(p.address) == n == 15
     matrix, free = problem_matrices(p)
     assert p.matrix[:n, :n] == pytest.approx(matrix, abs=1e-13)
     velocity = matrix @ p.impulse[:n] + free
-    assert p.history[VELOCITY, :n] == pytest.approx(velocity, abs=1e-12)
+    assert p.history[VELOCITY_ROW, :n] == pytest.approx(velocity, abs=1e-12)
     _push(p.address, 3, 3, 0.3, -0.2, 0.1)
     _push(p.address, 1, 13, 0.5, 0.0, 0.0)
     velocity += matrix[:, 3:6] @ [0.3, -0.2, 0.1] + 0.5 * matrix[:, 13]
-    assert p.history[VELOCITY, :n] == pytest.approx(velocity, abs=1e-12)
+    assert p.history[VELOCITY_ROW, :n] == pytest.approx(velocity, abs=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -90,7 +90,7 @@ def test_solutions_are_those_of_the_problem(seed):
     n = len(free)
     assert p.impulse[:n] == pytest.approx(q.impulse[:n], abs=1e-5 * np.abs(p.impulse[:n]).max())
     velocity = matrix @ p.impulse[:n] + free
-    for b in range(int(p.count[0])):
+    for b in range(p.num_blocks):
         i = int(p.row[b])
         if p.kind[b] == CONTACT:
             normal, slip = p.impulse[i], np.hypot(*p.impulse[i + 1 : i + 3])
@@ -104,14 +104,14 @@ def test_solutions_are_those_of_the_problem(seed):
 
 def test_newton_ends_where_sweeps_do():
     p = robot(1)
-    p.setting[SWEEPS] = 2
+    p.sweeps = 2
     solve_gauss_seidel(p)
     assert p.island_residual[0] > 1e-6
     assert 0 < _newton(p.address, 10) < 10
     assert p.island_residual[0] < 1e-6
-    reached = p.impulse[: p.count[1]].copy()
+    reached = p.impulse[: p.num_rows].copy()
     assert solve(p) == 0
-    assert p.impulse[: p.count[1]] == pytest.approx(reached, abs=1e-5 * np.abs(reached).max())
+    assert p.impulse[: p.num_rows] == pytest.approx(reached, abs=1e-5 * np.abs(reached).max())
 
 
 def test_short_segments_and_many_rows_are_swept_in_body_velocities():

@@ -10,7 +10,7 @@ import pytest
 
 import kido
 from kido.cli import main
-from kido.cli.effectors import hierarchy, limb_ends
+from kido.cli.ik import hierarchy, limb_ends
 from kido.ik import CompositeIK, InverseKinematics, PositionError
 from kido.models import path
 from kido.viewer import Viewer, ViewerError

@@ -78,7 +78,7 @@ class RolloutPool:
         self.world.threads = 1
         if time_step is not None:
             self.world.time_step = time_step
-        engine = self.world._compile()
+        engine = self.world.engine
         index = None if chosen is None else [s.name for s in world.skeletons].index(chosen.name)
         parts = slice(0, len(engine.data.q))
         if index is not None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from kido.collision.container import COLLISION, CONTACTS
 from kido.jit import entry, kernel, view
 from kido.joints.actuators import ACCELERATION, FORCE, MIMIC, SERVO, VELOCITY
 from kido.math.so3 import cross
-from kido.simulation.schema import COLLISION_AT, DATA_AT, TREE_AT, WORLD
+from kido.simulation.schema import WORLD
 from kido.simulation.step import run_steps
-from kido.tree.schema import DATA, TREE
 
 
 @kernel
@@ -31,7 +29,7 @@ def add_contact_wrenches(d, c, h, sensor_of_shape, link, offset, wrenches, sampl
     for b in range(link.shape[0]):
         for i in range(6):
             wrenches[sample, record, b, i] = 0.0
-    for k in range(c.count[CONTACTS]):
+    for k in range(c.num_contacts):
         for side in range(2):
             b = sensor_of_shape[c.shape_a[k]] if side == 0 else sensor_of_shape[c.shape_b[k]]
             if b >= 0:
@@ -55,7 +53,7 @@ def add_contact_wrenches(d, c, h, sensor_of_shape, link, offset, wrenches, sampl
 def set_commands(world, dofs, controls, sample, row):
     """`place_commands` of a world."""
     w = view(WORLD, world)
-    place_commands(view(TREE, w.table[TREE_AT]), view(DATA, w.table[DATA_AT]), dofs, controls, sample, row)
+    place_commands(w.tree, w.data, dofs, controls, sample, row)
     return 0
 
 
@@ -63,12 +61,12 @@ def set_commands(world, dofs, controls, sample, row):
 def record_state(world, dofs, q, u, sensor_of_shape, link, offset, wrenches, sample, record):
     """State and contact wrenches after a step into one record of a sample."""
     w = view(WORLD, world)
-    d = view(DATA, w.table[DATA_AT])
+    d = w.data
     for j in range(dofs.shape[0]):
         q[sample, record, j], u[sample, record, j] = d.q[dofs[j]], d.u[dofs[j]]
     if link.shape[0] > 0:
-        c = view(COLLISION, w.table[COLLISION_AT])
-        add_contact_wrenches(d, c, w.time_step[0], sensor_of_shape, link, offset, wrenches, sample, record)
+        c = w.collision
+        add_contact_wrenches(d, c, w.time_step, sensor_of_shape, link, offset, wrenches, sample, record)
     return 0
 
 
@@ -91,8 +89,8 @@ def run_sample(
         Steps of the sample that are done; the stage that could not go on or -1; its status.
     """
     w = view(WORLD, world)
-    t = view(TREE, w.table[TREE_AT])
-    d = view(DATA, w.table[DATA_AT])
+    t = w.tree
+    d = w.data
     while done < end:
         place_commands(t, d, dofs, controls, sample, done // hold)
         number = min(hold - done % hold, every - done % every, end - done)

@@ -11,8 +11,10 @@ from kido.batch.arguments import Array
 from kido.batch.rollout_entries import record_state, run_sample, set_commands
 from kido.errors import KidoError
 from kido.simulation import World
-from kido.simulation.running import make_room, run
-from kido.simulation.step import FROM_START
+from kido.simulation.motion import run
+from kido.simulation.running import make_room
+from kido.simulation.step import AT_PREDICT
+from kido.simulation.world_state import put_state
 
 _TOGETHER = 100  # steps that compiled code does before it looks whether the run was stopped
 
@@ -96,9 +98,9 @@ class Worker:
 
     def __init__(self, world: World):
         self.world = world
-        self.engine: Any = world._compile()
+        self.engine: Any = world.engine
         # States of nodes and aspects matter to callbacks alone, which are not called, as `World.push` is not.
-        self.start = {name: value for name, value in world._state().items() if name not in ("carried", "pushes")}
+        self.start = {name: value for name, value in world.state().items() if name not in ("carried", "pushes")}
 
     def prepare(self, job: Job) -> None:
         """Where the job's sensors are in this world."""
@@ -135,7 +137,7 @@ class Worker:
 
     def set_back(self, job: Job, sample: int) -> None:
         """The state that a sample starts from."""
-        self.world._put(self.engine, self.start)
+        put_state(self.world, self.start)
         d = self.engine.data
         if job.positions is not None:
             d.q[job.dofs] = job.positions[sample if len(job.positions) > 1 else 0]
@@ -146,7 +148,7 @@ class Worker:
         """Run one sample. Returns the steps that are done, and why there are no more."""
         engine, h = self.engine, float(self.world.time_step)
         compiled = engine.is_compiled
-        done, go = 0, FROM_START
+        done, go = 0, AT_PREDICT
         try:
             while done < job.total and not job.stopped:
                 if compiled:
@@ -155,7 +157,7 @@ class Worker:
                         *(engine.world.address, job.dofs, self.commands, job.q, job.u, *self.sensors),
                         *(sample, done, end, job.hold, job.every, go),
                     )
-                    go = make_room(engine, stage, status) if stage != -1 else FROM_START
+                    go = make_room(engine, stage, status) if stage != -1 else AT_PREDICT
                 else:
                     set_commands(engine.world.address, job.dofs, self.commands, sample, done // job.hold)
                     number = min(job.hold - done % job.hold, job.every - done % job.every, job.total - done)

@@ -6,14 +6,43 @@ Exit codes: 0 done, 1 an error of the user or the model, 2 wrong usage, 130 Ctrl
 from __future__ import annotations
 
 import os
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from kido.cli.endings import Terminated, ended_cleanly
 from kido.errors import KidoError
+from kido.interrupts import deferred_signals
+
+
+class Terminated(BaseException):
+    """The process was asked to end (SIGTERM); files are closed on the way out."""
+
+
+@contextmanager
+def ended_cleanly() -> Iterator[None]:
+    """Within it SIGTERM raises `Terminated`, and neither this nor Ctrl-C goes unheard.
+
+    Outside of the main thread nothing is changed.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    handler = signal.signal(signal.SIGTERM, _terminate)
+    try:
+        with deferred_signals(SIGTERM=Terminated):
+            yield
+    finally:
+        signal.signal(signal.SIGTERM, handler)
+
+
+def _terminate(number: int, frame: Any) -> None:
+    raise Terminated
+
 
 OK, ERROR, USAGE, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
 

@@ -7,11 +7,9 @@ manifolds of up to four points that persist from step to step. Other libraries s
 from kido.collision.colliders import Collider
 from kido.collision.container import (
     COLLISION,
-    CONTACTS,
     CONTACTS_FULL,
-    NOT_FINITE,
-    PAIRS,
     PAIRS_FULL,
+    POSE_NOT_FINITE,
 )
 from kido.collision.detector import NativeDetector
 from kido.collision.detectors import (
@@ -38,11 +36,9 @@ from kido.collision.single import Contacts, collide, distance
 
 __all__ = [
     "COLLISION",
-    "CONTACTS",
     "CONTACTS_FULL",
-    "NOT_FINITE",
-    "PAIRS",
     "PAIRS_FULL",
+    "POSE_NOT_FINITE",
     "BulletCollisionDetector",
     "CoalCollisionDetector",
     "Collider",

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import math
 
-from kido.collision.container import AXIS, COLLISION, PAIRS, PAIRS_FOUND, PAIRS_FULL, PLANE
-from kido.jit import kernel, view
+from kido.collision.container import PAIRS_FULL, PLANE
+from kido.jit import kernel
 
 
 @kernel
-def may_collide(address, body_a, body_b):
+def may_collide(c, body_a, body_b):
     """True if the filter lets two bodies collide."""
-    c = view(COLLISION, address)
     body_moving, body_collidable, body_group = c.body_moving, c.body_collidable, c.body_group
     excluded_first = c.excluded_first
     if body_a == body_b or body_moving[body_a] + body_moving[body_b] == 0:
@@ -39,9 +38,8 @@ def may_collide(address, body_a, body_b):
 
 
 @kernel
-def sort_boxes(address):
+def sort_boxes(c):
     """Sorts the boxes along the axis of largest variance, by insertion into the previous order."""
-    c = view(COLLISION, address)
     aabb, order, sorted = c.aabb, c.order, c.sorted
     n = c.shape_body.shape[0]
     best, axis = -1.0, 0
@@ -55,11 +53,11 @@ def sort_boxes(address):
                 square += x * x
                 count += 1
         spread = square - total * total / max(count, 1)
-        if i == c.count[AXIS]:
+        if i == c.sweep_axis:
             spread *= 1.5  # a change of axis costs a full sort
         if spread > best:
             best, axis = spread, i
-    c.count[AXIS] = axis
+    c.sweep_axis = axis
     for k in range(1, n):
         s = order[k]
         x = aabb[s, axis]
@@ -78,13 +76,12 @@ def sort_boxes(address):
 
 
 @kernel
-def add_pair(address, count, s, t):
+def add_pair(c, count, s, t):
     """Appends a pair if the filter lets it; returns the count, which may exceed the capacity."""
-    c = view(COLLISION, address)
     shape_body, category, mask = c.shape_body, c.shape_category, c.shape_mask
     if (category[s] & mask[t]) == 0 or (category[t] & mask[s]) == 0:
         return count
-    if may_collide(address, shape_body[s], shape_body[t]):
+    if may_collide(c, shape_body[s], shape_body[t]):
         if count < c.pair_a.shape[0]:
             c.pair_a[count] = min(s, t)
             c.pair_b[count] = max(s, t)
@@ -93,9 +90,8 @@ def add_pair(address, count, s, t):
 
 
 @kernel
-def sweep(address):
+def sweep(c):
     """Pairs of overlapping boxes, planes left out; returns their number."""
-    c = view(COLLISION, address)
     order, shape_type, sorted = c.order, c.shape_type, c.sorted
     n = c.shape_body.shape[0]
     count = 0
@@ -111,14 +107,13 @@ def sweep(address):
             if sorted[j, 1] <= high1 and sorted[j, 4] >= low1 and sorted[j, 2] <= high2 and sorted[j, 5] >= low2:
                 t = order[j]
                 if shape_type[t] != PLANE:
-                    count = add_pair(address, count, s, t)
+                    count = add_pair(c, count, s, t)
     return count
 
 
 @kernel
-def sweep_planes(address, count):
+def sweep_planes(c, count):
     """Pairs of a plane and a shape whose box reaches below it; returns the new number of pairs."""
-    c = view(COLLISION, address)
     shape_type, rotation, position = c.shape_type, c.rotation, c.position
     aabb = c.aabb
     n = c.shape_body.shape[0]
@@ -126,7 +121,7 @@ def sweep_planes(address, count):
         if shape_type[p] != PLANE:
             continue
         n0, n1, n2 = rotation[p, 2], rotation[p, 5], rotation[p, 8]
-        limit = n0 * position[p, 0] + n1 * position[p, 1] + n2 * position[p, 2] + 0.5 * c.margin[0]
+        limit = n0 * position[p, 0] + n1 * position[p, 1] + n2 * position[p, 2] + 0.5 * c.margin
         for s in range(n):
             if shape_type[s] != PLANE:
                 # Twice the height of the box's lowest corner.
@@ -139,14 +134,13 @@ def sweep_planes(address, count):
                     - math.fabs(n2) * (aabb[s, 5] - aabb[s, 2])
                 )
                 if height <= 2.0 * limit:
-                    count = add_pair(address, count, p, s)
+                    count = add_pair(c, count, p, s)
     return count
 
 
 @kernel
-def sort_pairs(address, count):
+def sort_pairs(c, count):
     """Orders the pairs by (a, b): two stable counting sorts."""
-    c = view(COLLISION, address)
     bucket, pair_b, swap = c.bucket, c.pair_b, c.swap
     pair_a = c.pair_a
     n = c.shape_body.shape[0]
@@ -178,19 +172,18 @@ def sort_pairs(address, count):
 
 
 @kernel
-def find_pairs(address):
+def find_pairs(c):
     """Fills pair_a and pair_b from the bounding boxes; returns PAIRS_FULL or 0.
 
-    Sets count[PAIRS_FOUND], and count[PAIRS] if they fit.
+    Sets pairs_found, and num_pairs if they fit.
     """
-    c = view(COLLISION, address)
-    sort_boxes(address)
-    count = sweep(address)
-    count = sweep_planes(address, count)
-    c.count[PAIRS_FOUND] = count
-    c.count[PAIRS] = 0
+    sort_boxes(c)
+    count = sweep(c)
+    count = sweep_planes(c, count)
+    c.pairs_found = count
+    c.num_pairs = 0
     if count > c.pair_a.shape[0]:
         return PAIRS_FULL
-    sort_pairs(address, count)
-    c.count[PAIRS] = count
+    sort_pairs(c, count)
+    c.num_pairs = count
     return 0

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from kido.collision.container import COLLISION, WORK
-from kido.jit import kernel, view
+from kido.collision.container import MAX_POINTS
+from kido.jit import kernel
 
 
 @kernel
-def clip(address, source, count, a, b, limit, side, tolerance):
+def clip(c, source, count, a, b, limit, side, tolerance):
     """Cuts polygon `source` of `count` corners (u, v, height) down to a u + b v <= limit.
 
     A polygon of two corners is a segment. The corners' keys name their origin: a corner made by the cut gets
@@ -16,7 +16,6 @@ def clip(address, source, count, a, b, limit, side, tolerance):
 
     Returns: count of corners, and which of the two buffers holds them.
     """
-    c = view(COLLISION, address)
     poly, poly_key = c.poly, c.poly_key
     outside = 0
     for k in range(count):
@@ -33,7 +32,7 @@ def clip(address, source, count, a, b, limit, side, tolerance):
     edges = count if count > 2 else 1
     for k in range(count):
         d = poly[source, k, 3]
-        if d <= tolerance and made < WORK:
+        if d <= tolerance and made < MAX_POINTS:
             for i in range(3):
                 poly[target, made, i] = poly[source, k, i]
             poly_key[target, made] = poly_key[source, k]
@@ -41,7 +40,7 @@ def clip(address, source, count, a, b, limit, side, tolerance):
         if k < edges:
             after = k + 1 if k + 1 < count else 0
             e = poly[source, after, 3]
-            if (d > tolerance) != (e > tolerance) and made < WORK:
+            if (d > tolerance) != (e > tolerance) and made < MAX_POINTS:
                 w = min(max(d / (d - e), 0.0), 1.0)
                 for i in range(3):
                     x = poly[source, k, i]

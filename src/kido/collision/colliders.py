@@ -39,15 +39,9 @@ class Collider(NamedTuple):
 
 def alike(some: list[Collider], others: list[Collider]) -> bool:
     """Whether the same shapes are on the same bodies."""
-    return (
-        len(some) == len(others)
-        and all(
-            a.shape is b.shape
-            and a.body == b.body
-            and np.array_equal(a.transform, b.transform)  # type: ignore[arg-type]
-            and a[5:] == b[5:]
-            for a, b in zip(some, others, strict=True)
-        )
+    return len(some) == len(others) and all(
+        a.shape is b.shape and a.body == b.body and np.array_equal(a.transform, b.transform) and a[5:] == b[5:]
+        for a, b in zip(some, others, strict=True)
     )
 
 

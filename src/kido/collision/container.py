@@ -2,37 +2,30 @@
 
 from __future__ import annotations
 
-from kido.jit import Struct, floats, integers
+from kido.jit import Struct, floats, integer, integers, number, stage
 
 # Shape types, in the order in which pair functions expect their two shapes.
 # Types from COMPOUND on are not convex: their parts, or the triangles of their cells, are what meets others.
 PLANE, SPHERE, CAPSULE, BOX, CYLINDER, CONE, ELLIPSOID, HULL, SPHERES, TRIANGLE = range(10)
 POINT, FACE = 10, 11  # of soft skins: a ball without size, a triangle with an inside
 COMPOUND, HEIGHTMAP = 12, 13
-TYPES = 14
+NUM_SHAPE_TYPES = 14
 TYPE_NAMES = (
     *("plane", "sphere", "capsule", "box", "cylinder", "cone", "ellipsoid", "hull", "spheres", "triangle"),
     *("point", "face", "compound", "heightmap"),
 )
 
-# Entries of COLLISION.count
-CONTACTS, PAIRS, OLD_PAIRS, AXIS, PENDING, CONTACTS_FOUND, PAIRS_FOUND, PATCHES = range(8)
-
-# Entries of COLLISION.sweep: time step [s], 0 if nothing is swept; time [s] from the start of a step to its detection;
-# the largest push [m] that a swept contact asks of the position correction.
-SWEEP_STEP, SWEEP_BACK, PUSH = range(3)
-
 # Bits of the status that `detect` returns; 0 means that every contact was found.
-PAIRS_FULL = 1  # more candidate pairs than the arrays hold; count[PAIRS_FOUND] tells how many
-CONTACTS_FULL = 2  # more contacts than the arrays hold; count[CONTACTS_FOUND] tells how many
-NOT_FINITE = 4  # a body's pose is NaN or infinite
+PAIRS_FULL = 1  # more candidate pairs than the arrays hold; `pairs_found` tells how many
+CONTACTS_FULL = 2  # more contacts than the arrays hold; `contacts_found` tells how many
+POSE_NOT_FINITE = 4  # a body's pose is NaN or infinite
 
 HUGE = 1e100  # [m] how far a plane reaches
 MAX_MANIFOLD = 4  # most contacts of a pair
 MAX_PATCH = 8  # most contacts of a patch, of a pair of which a shape is not convex
 MAX_PATCH_POINTS = 32  # most points of a patch before it is reduced
 SLOTS = 2  # places behind the shapes where the parts that are being looked at stand
-WORK = 64  # most points of a manifold before it is reduced, and corners of a face polygon
+MAX_POINTS = 64  # most points of a manifold before it is reduced, and corners of a face polygon
 
 
 class COLLISION(Struct):
@@ -99,11 +92,22 @@ class COLLISION(Struct):
     # Triangles of soft skins.
     skin_triangle = floats("skin_triangles", 9, unit="m", doc="corners of each face in body axes")
     # Parameters and tables.
-    margin = floats(1, unit="m", doc="contacts with a gap below this are reported")
-    sweep = floats(4, doc="see SWEEP_STEP ... PUSH")
-    pair_function = integers(TYPES, TYPES, doc="address of the callback for a pair of types, 0 if none")
-    stage = integers(1, doc="address of the callback behind `detect`")
-    count = integers(8, doc="see CONTACTS ... PAIRS_FOUND")
+    margin = number("m", doc="contacts with a gap below this are reported")
+    sweep_step = number("s", doc="time step over which continuous shapes are swept, 0 if nothing is")
+    sweep_back = number("s", doc="time from the start of a step to its detection")
+    sweep_push = number("m", doc="largest push that a swept contact asks of the position correction")
+    pair_function = integers(
+        NUM_SHAPE_TYPES, NUM_SHAPE_TYPES, doc="address of the callback for a pair of types, 0 if none"
+    )
+    detect = stage(doc="finds all contacts: `detect_stage`, or another library's first part")
+    num_contacts = integer()
+    num_pairs = integer(doc="candidate pairs")
+    num_old_pairs = integer(doc="of the previous detection")
+    sweep_axis = integer(doc="along which the broad phase sorts")
+    pending = integer(doc="1: contacts do not fit, or are not complete, so that old ones stay; COMPLETE: by Python")
+    contacts_found = integer(doc="number there would be if all fitted")
+    pairs_found = integer(doc="the same")
+    num_patches = integer(doc="of the pair that is being looked at")
     # Broad phase.
     order = integers("shapes", doc="shapes by lower bound along the sweep axis")
     sorted = floats("shapes", 6, unit="m", doc="bounding boxes in that order, sweep axis first")
@@ -149,10 +153,10 @@ class COLLISION(Struct):
     old_local_b = floats("contacts", 3, unit="m")
     # Scratch of one pair: the manifold before reduction.
     work_normal = floats(3, doc="from the function's first shape to its second")
-    work_point = floats(WORK, 3, unit="m", doc="midway points, world axes")
-    work_gap = floats(WORK, unit="m")
-    work_key = integers(WORK)
-    work_keep = integers(WORK, doc="points chosen by the reduction")
+    work_point = floats(MAX_POINTS, 3, unit="m", doc="midway points, world axes")
+    work_gap = floats(MAX_POINTS, unit="m")
+    work_key = integers(MAX_POINTS)
+    work_keep = integers(MAX_POINTS, doc="points chosen by the reduction")
     # Scratch of a pair of which a shape is not convex: patches of contacts with one direction of the normal.
     patch_count = integers("patches", doc="points of a patch")
     patch_point = floats("patch_points", 3, unit="m", doc="PATCH_ROOM for each patch")
@@ -166,11 +170,18 @@ class COLLISION(Struct):
     still_pose = floats(2, 12, doc="rotation and position of two shapes while a sweep moves them")
     twist = floats(2, 6, unit="rad/s, m/s", doc="of two shapes about their origins, while a sweep moves them")
     number = floats(64, doc="scratch numbers of a pair function")
-    poly = floats(2, WORK, 4, unit="m", doc="polygons being clipped: u, v, height, distance from the clip line")
-    poly_key = integers(2, WORK)
-    feature = floats(2, WORK, 3, unit="m", doc="supporting features of the two shapes, world axes")
+    poly = floats(2, MAX_POINTS, 4, unit="m", doc="polygons being clipped: u, v, height, distance from the clip line")
+    poly_key = integers(2, MAX_POINTS)
+    feature = floats(2, MAX_POINTS, 3, unit="m", doc="supporting features of the two shapes, world axes")
     simplex = floats(4, 9, unit="m", doc="GJK: points of A - B, A and B")
     expand = floats("expand_points", 9, unit="m", doc="EPA: points of A - B, A and B")
     hull_face = floats("expand_faces", 4, doc="EPA: normal and offset of a face")
     hull_corner = integers("expand_faces", 4, doc="EPA: corners of a face, and whether it is alive")
     horizon = integers("expand_faces", 2, doc="EPA: edges of the hole")
+
+
+# Numbers that detections hand on, in the order in which states hold them.
+COUNTS = (
+    *("num_contacts", "num_pairs", "num_old_pairs", "sweep_axis", "pending"),
+    *("contacts_found", "pairs_found", "num_patches"),
+)

@@ -12,23 +12,17 @@ from kido.collision.compound import patch_sizes
 from kido.collision.container import (
     COLLISION,
     COMPOUND,
-    CONTACTS,
-    CONTACTS_FOUND,
     CONTACTS_FULL,
-    NOT_FINITE,
-    PAIRS,
-    PAIRS_FOUND,
+    COUNTS,
     PAIRS_FULL,
-    PENDING,
-    SWEEP_BACK,
-    SWEEP_STEP,
+    POSE_NOT_FINITE,
 )
 from kido.collision.filter_arrays import body_filter_arrays
 from kido.collision.geometry import Geometry, geometry
 from kido.collision.narrow import detect_stage
 from kido.collision.table import fill_table, pair_functions
 from kido.errors import ModelError, StateError
-from kido.jit import call4, entry, prepare
+from kido.jit import prepare
 
 DEFAULT_MARGIN = 1e-3
 
@@ -42,18 +36,12 @@ CONTACT_FIELDS = (
 OLD_CONTACT_FIELDS = ("old_normal", "old_gap", "old_impulse", "old_torque", "old_key", "old_local_a", "old_local_b")
 
 
-@entry("int64(int64, int64)")
-def call_stage(function, address):
-    """Calls the detection callback from Python."""
-    return call4(function, address, 0, 0, 0)
-
-
 class NativeDetector:
     """Finds the contacts between the shapes of a set of bodies.
 
     Kernels run `kido.collision.detect(address)`, Python `detector.detect()`; both leave the contacts in the
     arrays of `detector.container` (see `container.COLLISION` for all fields), the first
-    ``container.count[CONTACTS]`` of each. The solver writes its impulses to ``container.impulse``; the next
+    ``container.num_contacts`` of each. The solver writes its impulses to ``container.impulse``; the next
     detection carries them over to the contacts that persist.
 
     The arrays have a capacity. If it does not suffice, `detect` returns a status and no contacts; `grow` then
@@ -92,7 +80,7 @@ class NativeDetector:
         like: NativeDetector | None = None,
     ) -> None:
         self._callback = detect_stage
-        self._prepare = prepare
+        self.prepare = prepare
         self.colliders = [Collider(*item) for item in shapes]
         bodies = len(body_position)
         if like is not None and alike(self.colliders, like.colliders):
@@ -137,21 +125,21 @@ class NativeDetector:
     @property
     def margin(self) -> float:
         """Contacts with a gap below this are reported [m]."""
-        return float(self.container.margin[0])
+        return float(self.container.margin)
 
     @margin.setter
     def margin(self, value: float) -> None:
         if not (np.isfinite(value) and value >= 0.0):
             raise ModelError(f"contact margin is {value!r}; expected a finite number >= 0")
-        self.container.margin[0] = value
+        self.container.margin = value
 
     def _link(self) -> None:
         """Fills the address table for the pairs of types that the filter lets meet."""
         c = self.container
         functions = pair_functions(self._meeting_types(), self.piece_types())
-        self._prepare([self._callback, *functions.values()])
+        self.prepare([self._callback, *functions.values()])
         fill_table(c.pair_function, functions)
-        c.stage[0] = self._callback.address
+        c.detect = self._callback
 
     def piece_types(self) -> set[int]:
         """Types of the convex pieces of compounds."""
@@ -187,8 +175,8 @@ class NativeDetector:
             back: time from the start of the motion to a detection [s].
         """
         any_continuous = bool(self.container.shape_continuous.any())
-        self.container.sweep[SWEEP_STEP] = time_step if any_continuous else 0.0
-        self.container.sweep[SWEEP_BACK] = back
+        self.container.sweep_step = time_step if any_continuous else 0.0
+        self.container.sweep_back = back
 
     # -- use from Python ------------------------------------------------------------------------------------
 
@@ -199,9 +187,9 @@ class NativeDetector:
             StateError: a body's pose is not finite.
         """
         while True:
-            status = call_stage(self.container.stage[0], self.address)
+            status = self.container.detect(self.container)
             if status == 0:
-                return int(self.container.count[CONTACTS])
+                return self.container.num_contacts
             self.grow(status)
 
     def complete(self) -> None:
@@ -214,15 +202,15 @@ class NativeDetector:
             StateError: the status is that of a pose that is not finite.
         """
         c = self.container
-        if status & NOT_FINITE:
+        if status & POSE_NOT_FINITE:
             bad = ~(np.isfinite(c.body_rotation).all(1) & np.isfinite(c.body_position).all(1))
             raise StateError(f"pose of body {int(np.argmax(bad))} is not finite; expected finite positions")
         sizes = {"pairs": len(c.pair_a), "contacts": len(c.gap)}
         if status & PAIRS_FULL:
-            sizes["pairs"] = int(1.5 * c.count[PAIRS_FOUND]) + 16
+            sizes["pairs"] = int(1.5 * c.pairs_found) + 16
         if status & CONTACTS_FULL:
-            sizes["contacts"] = int(1.5 * c.count[CONTACTS_FOUND]) + 16
-        self._replace(sizes, {})
+            sizes["contacts"] = int(1.5 * c.contacts_found) + 16
+        self._with_arrays(sizes, {})
 
     def set_filter(
         self,
@@ -234,10 +222,10 @@ class NativeDetector:
     ) -> None:
         """Replaces the filter (see the class); contacts and impulses of pairs that remain survive."""
         bodies = len(self.container.body_position)
-        self._replace({}, body_filter_arrays(bodies, moving, collidable, group, excluded))
+        self._with_arrays({}, body_filter_arrays(bodies, moving, collidable, group, excluded))
         self._link()
 
-    def _replace(self, sizes: dict[str, int], arrays: dict[str, np.ndarray]) -> None:
+    def _with_arrays(self, sizes: dict[str, int], arrays: dict[str, np.ndarray]) -> None:
         """A new container with other sizes or arrays; everything else is shared or copied."""
         old = self.container
         for name, field in COLLISION.fields.items():
@@ -256,8 +244,8 @@ class NativeDetector:
     def state(self) -> dict[str, np.ndarray]:
         """Copies of what the next detection needs besides poses: contacts, impulses, what pairs recall."""
         c = self.container
-        pairs, contacts = int(c.count[PAIRS]), int(c.count[CONTACTS])
-        state = {"count": c.count.copy()}
+        pairs, contacts = c.num_pairs, c.num_contacts
+        state = {"count": np.array([getattr(c, name) for name in COUNTS])}
         state |= {name: getattr(c, name)[:pairs].copy() for name in PAIR_FIELDS}
         state |= {name: getattr(c, name)[:contacts].copy() for name in CONTACT_FIELDS}
         return state
@@ -268,10 +256,11 @@ class NativeDetector:
         c = self.container
         sizes = {"pairs": max(pairs, len(c.pair_a)), "contacts": max(contacts, len(c.gap))}
         if sizes != {"pairs": len(c.pair_a), "contacts": len(c.gap)}:
-            self._replace(sizes, {})
+            self._with_arrays(sizes, {})
             c = self.container
-        c.count[:] = state["count"]
-        c.count[PENDING] = 0
+        for name, value in zip(COUNTS, state.get("count", ())):
+            setattr(c, name, value)
+        c.pending = 0
         for name in PAIR_FIELDS:
             getattr(c, name)[:pairs] = state[name]
         for name in CONTACT_FIELDS:
@@ -279,7 +268,8 @@ class NativeDetector:
 
     def clear(self) -> None:
         """Forgets all contacts and impulses."""
-        self.container.count[:] = 0
+        for name in COUNTS:
+            setattr(self.container, name, 0)
 
 
 __all__ = ["DEFAULT_MARGIN", "NativeDetector"]

@@ -9,19 +9,17 @@ from __future__ import annotations
 
 import math
 
-from kido.collision.container import COLLISION
 from kido.collision.gjk import add_support, norm
-from kido.jit import kernel, view
+from kido.jit import kernel
 
-TOLERANCE = 1e-10  # on the depth, relative to the shapes' size
-FLAT = 1e-12  # relative size below which a simplex has no volume
+DEPTH_TOLERANCE = 1e-10  # on the depth, relative to the shapes' size
+MIN_VOLUME = 1e-12  # relative size below which a simplex has no volume
 NO_FACE = 1e300
 
 
 @kernel
-def set_vertex(address, row, vertex):
+def set_vertex(c, row, vertex):
     """Copies a row of the simplex to a vertex of the polytope."""
-    c = view(COLLISION, address)
     w, expand = c.simplex, c.expand
     for m in range(9):
         expand[vertex, m] = w[row, m]
@@ -29,9 +27,8 @@ def set_vertex(address, row, vertex):
 
 
 @kernel
-def add_face(address, face, i, j, k):
+def add_face(c, face, i, j, k):
     """Face i j k, counterclockwise from outside; its plane, unless it has no area."""
-    c = view(COLLISION, address)
     w, plane, corner = c.expand, c.hull_face, c.hull_corner
     a0, a1, a2 = w[j, 0] - w[i, 0], w[j, 1] - w[i, 1], w[j, 2] - w[i, 2]
     b0, b1, b2 = w[k, 0] - w[i, 0], w[k, 1] - w[i, 1], w[k, 2] - w[i, 2]
@@ -49,9 +46,8 @@ def add_face(address, face, i, j, k):
 
 
 @kernel
-def start_direction(address, count, attempt):
+def start_direction(c, count, attempt):
     """A direction that leaves the affine hull of the first `count` simplex points."""
-    c = view(COLLISION, address)
     w = c.simplex
     if count == 3:
         a0, a1, a2 = w[1, 0] - w[0, 0], w[1, 1] - w[0, 1], w[1, 2] - w[0, 2]
@@ -69,43 +65,41 @@ def start_direction(address, count, attempt):
 
 
 @kernel
-def leaves(address, count, size):
+def leaves(c, count, size):
     """True if simplex point `count` is off the affine hull of the points before it."""
-    c = view(COLLISION, address)
     w = c.simplex
     d0, d1, d2 = w[count, 0] - w[0, 0], w[count, 1] - w[0, 1], w[count, 2] - w[0, 2]
     if count == 1:
-        return norm(d0, d1, d2) > FLAT * size
+        return norm(d0, d1, d2) > MIN_VOLUME * size
     a0, a1, a2 = w[1, 0] - w[0, 0], w[1, 1] - w[0, 1], w[1, 2] - w[0, 2]
     if count == 2:
-        return norm(a1 * d2 - a2 * d1, a2 * d0 - a0 * d2, a0 * d1 - a1 * d0) > FLAT * size * norm(a0, a1, a2)
+        return norm(a1 * d2 - a2 * d1, a2 * d0 - a0 * d2, a0 * d1 - a1 * d0) > MIN_VOLUME * size * norm(a0, a1, a2)
     b0, b1, b2 = w[2, 0] - w[0, 0], w[2, 1] - w[0, 1], w[2, 2] - w[0, 2]
     n0, n1, n2 = a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0
-    return math.fabs(n0 * d0 + n1 * d1 + n2 * d2) > FLAT * size * norm(n0, n1, n2)
+    return math.fabs(n0 * d0 + n1 * d1 + n2 * d2) > MIN_VOLUME * size * norm(n0, n1, n2)
 
 
 @kernel
-def start_polytope(address, a, b, count, size):
+def start_polytope(c, a, b, count, size):
     """Completes the simplex to a tetrahedron, the first polytope; false if A - B is flat."""
-    c = view(COLLISION, address)
     simplex, w = c.simplex, c.expand
     have = 1
     for k in range(1, min(count, 4)):  # drop points that add no dimension
         for m in range(9):
             simplex[have, m] = simplex[k, m]
-        if leaves(address, have, size):
+        if leaves(c, have, size):
             have += 1
     for want in range(have, 4):
         found = False
         for attempt in range(6):
             if not found:
-                x, y, z = start_direction(address, want, attempt)
-                add_support(address, want, a, b, x, y, z)
-                found = leaves(address, want, size)
+                x, y, z = start_direction(c, want, attempt)
+                add_support(c, want, a, b, x, y, z)
+                found = leaves(c, want, size)
         if not found:
             return False
     for k in range(4):
-        set_vertex(address, k, k)
+        set_vertex(c, k, k)
     volume = 0.0
     for k in range(3):
         m, n = (k + 1) % 3, (k + 2) % 3
@@ -113,17 +107,16 @@ def start_polytope(address, a, b, count, size):
             (w[2, m] - w[0, m]) * (w[3, n] - w[0, n]) - (w[2, n] - w[0, n]) * (w[3, m] - w[0, m])
         )
     i, j = (1, 2) if volume > 0.0 else (2, 1)
-    add_face(address, 0, 0, j, i)
-    add_face(address, 1, 0, i, 3)
-    add_face(address, 2, i, j, 3)
-    add_face(address, 3, j, 0, 3)
+    add_face(c, 0, 0, j, i)
+    add_face(c, 1, 0, i, 3)
+    add_face(c, 2, i, j, 3)
+    add_face(c, 3, j, 0, 3)
     return True
 
 
 @kernel
-def add_edge(address, edges, i, j):
+def add_edge(c, edges, i, j):
     """Adds edge i j to the horizon, or removes it if it is there the other way round; returns the count."""
-    c = view(COLLISION, address)
     horizon = c.horizon
     for e in range(edges):
         if horizon[e, 0] == j and horizon[e, 1] == i:
@@ -136,12 +129,11 @@ def add_edge(address, edges, i, j):
 
 
 @kernel
-def expand_polytope(address, faces, vertex, near):
+def expand_polytope(c, faces, vertex, near):
     """Takes vertex `vertex` into the polytope: faces that see it go, the hole is closed by new ones.
 
     Returns the new number of faces, dead ones included; 0 if the arrays are full.
     """
-    c = view(COLLISION, address)
     w, plane, corner, horizon = c.expand, c.hull_face, c.hull_corner, c.horizon
     x, y, z = w[vertex, 0], w[vertex, 1], w[vertex, 2]
     edges = 0
@@ -151,25 +143,24 @@ def expand_polytope(address, faces, vertex, near):
             above = plane[f, 0] * x + plane[f, 1] * y + plane[f, 2] * z - plane[f, 3]
             if above > near:
                 corner[f, 3] = 0
-                edges = add_edge(address, edges, i, j)
-                edges = add_edge(address, edges, j, k)
-                edges = add_edge(address, edges, k, i)
+                edges = add_edge(c, edges, i, j)
+                edges = add_edge(c, edges, j, k)
+                edges = add_edge(c, edges, k, i)
     free = 0
     for e in range(edges):
         while free < faces and corner[free, 3] == 1:
             free += 1
         if free >= corner.shape[0]:
             return 0
-        add_face(address, free, horizon[e, 0], horizon[e, 1], vertex)
+        add_face(c, free, horizon[e, 0], horizon[e, 1], vertex)
         faces = max(faces, free + 1)
         free += 1
     return faces
 
 
 @kernel
-def nearest_face(address, faces):
+def nearest_face(c, faces):
     """The face whose plane has the least signed offset from the origin; -1 if there is none."""
-    c = view(COLLISION, address)
     plane, corner = c.hull_face, c.hull_corner
     best, nearest = NO_FACE, -1
     for f in range(faces):
@@ -179,7 +170,7 @@ def nearest_face(address, faces):
 
 
 @kernel
-def penetration(address, a, b, count):
+def penetration(c, a, b, count):
     """Direction in which two cores overlap least.
 
     Starts from the simplex of `distance`. Leaves the nearest points' triangle in the simplex.
@@ -189,30 +180,29 @@ def penetration(address, a, b, count):
         n: unit normal from A to B (3 numbers).
         depth: overlap along n [m], negative if the cores are separated.
     """
-    c = view(COLLISION, address)
     w, plane, corner, simplex = c.expand, c.hull_face, c.hull_corner, c.simplex
     size = c.shape_reach[a] + c.shape_reach[b]
-    if not start_polytope(address, a, b, count, size):
+    if not start_polytope(c, a, b, count, size):
         return False, 0.0, 0.0, 0.0, 0.0
     faces, vertices = 4, 4
     near = 1e-13 * size
-    nearest = nearest_face(address, faces)
+    nearest = nearest_face(c, faces)
     best, kept0, kept1, kept2 = NO_FACE, 0, 1, 2
     n0 = n1 = n2 = 0.0
     while nearest >= 0:
         m0, m1, m2 = plane[nearest, 0], plane[nearest, 1], plane[nearest, 2]
         offset = plane[nearest, 3]
-        s0, s1, s2 = add_support(address, 0, a, b, m0, m1, m2)
+        s0, s1, s2 = add_support(c, 0, a, b, m0, m1, m2)
         height = m0 * s0 + m1 * s1 + m2 * s2
         if height < best:  # the best upper bound so far, should the arrays fill up
             best, n0, n1, n2 = height, m0, m1, m2
             kept0, kept1, kept2 = corner[nearest, 0], corner[nearest, 1], corner[nearest, 2]
-        if height - offset <= TOLERANCE * size or vertices >= w.shape[0]:
+        if height - offset <= DEPTH_TOLERANCE * size or vertices >= w.shape[0]:
             break
-        set_vertex(address, 0, vertices)
-        faces = expand_polytope(address, faces, vertices, near)
+        set_vertex(c, 0, vertices)
+        faces = expand_polytope(c, faces, vertices, near)
         vertices += 1
-        nearest = nearest_face(address, faces)
+        nearest = nearest_face(c, faces)
     for m in range(9):
         simplex[0, m] = w[kept0, m]
         simplex[1, m] = w[kept1, m]

@@ -15,30 +15,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kido.collision.broad import find_pairs
 from kido.collision.container import (
     COLLISION,
-    CONTACTS,
-    CONTACTS_FOUND,
     CONTACTS_FULL,
-    OLD_PAIRS,
-    PAIRS,
-    PENDING,
-    WORK,
+    MAX_POINTS,
 )
-from kido.collision.detector import NativeDetector, call_stage
+from kido.collision.detector import NativeDetector
 from kido.collision.manifold import add_point, reduce_manifold, set_normal
-from kido.collision.match import keep_old, match_contacts
-from kido.collision.narrow import write_contacts
-from kido.collision.poses import update_bounds, update_poses
-from kido.collision.sweep import update_motion
+from kido.collision.match import match_contacts
+from kido.collision.narrow import find_candidates, write_contacts
 from kido.jit import callback, entry, kernel, view
 
-COMPLETE = 2  # count[PENDING]: contacts were completed, and the next call of the stage has nothing to do
+COMPLETE = 2  # value of `pending`: contacts were completed, and the next call of the stage has nothing to do
 ELSEWHERE = 8  # status: the candidate pairs are found, the contacts are to come from another library
 NEW_KEY = 1 << 40  # keys of points that continue no old contact
 DRIFT = 0.02  # an old contact holds while its two material points are within this share of the reach of each other
-NEAR = 0.05  # share of the reach within which a point continues an old contact
+SAME_PLACE = 0.05  # share of the reach within which a point continues an old contact
 
 
 class Points(NamedTuple):
@@ -87,16 +79,15 @@ def to_world_of(c, s, x, y, z):
 
 
 @kernel
-def add_old(address, count, a, b, first_old, last_old, reach, margin):
+def add_old(c, count, a, b, first_old, last_old, reach, margin):
     """Names the raw points after the old contacts that they continue, and adds old contacts that still hold."""
-    c = view(COLLISION, address)
     n0, n1, n2 = c.work_normal[0], c.work_normal[1], c.work_normal[2]
     fresh = count
     for old in range(first_old, last_old):
         turned = n0 * c.old_normal[old, 0] + n1 * c.old_normal[old, 1] + n2 * c.old_normal[old, 2]
         p0, p1, p2 = to_world_of(c, a, c.old_local_a[old, 0], c.old_local_a[old, 1], c.old_local_a[old, 2])
         q0, q1, q2 = to_world_of(c, b, c.old_local_b[old, 0], c.old_local_b[old, 1], c.old_local_b[old, 2])
-        best, nearest = NEAR * NEAR * reach * reach, -1
+        best, nearest = SAME_PLACE * SAME_PLACE * reach * reach, -1
         for k in range(fresh):
             if c.work_key[k] >= NEW_KEY:
                 x, y, z = c.work_point[k, 0], c.work_point[k, 1], c.work_point[k, 2]
@@ -108,15 +99,13 @@ def add_old(address, count, a, b, first_old, last_old, reach, margin):
                     best, nearest = d2, k
         if nearest >= 0:
             c.work_key[nearest] = c.old_key[old]
-        elif turned > 0.99 and count < WORK:
+        elif turned > 0.99 and count < MAX_POINTS:
             moved = (q0 - p0) * n0 + (q1 - p1) * n1 + (q2 - p2) * n2
             gap = c.old_gap[old] + moved
             t0, t1, t2 = q0 - p0 - moved * n0, q1 - p1 - moved * n1, q2 - p2 - moved * n2
             drift = DRIFT * reach
             if gap < margin and t0 * t0 + t1 * t1 + t2 * t2 < drift * drift:
-                count = add_point(
-                    address, count, 0.5 * (p0 + q0), 0.5 * (p1 + q1), 0.5 * (p2 + q2), gap, c.old_key[old]
-                )
+                count = add_point(c, count, 0.5 * (p0 + q0), 0.5 * (p1 + q1), 0.5 * (p2 + q2), gap, c.old_key[old])
     return count
 
 
@@ -143,10 +132,10 @@ def take_points(address, pair, numbers, persistent):
         persistent: 1: match and keep old contacts; 0: a query without history.
     """
     c = view(COLLISION, address)
-    found, old, olds = 0, 0, c.count[OLD_PAIRS] if persistent != 0 else 0
+    found, old, olds = 0, 0, c.num_old_pairs if persistent != 0 else 0
     capacity = c.gap.shape[0]
     at = 0
-    for p in range(c.count[PAIRS]):
+    for p in range(c.num_pairs):
         a, b = c.pair_a[p], c.pair_b[p]
         while old < olds and (c.old_pair_a[old] < a or (c.old_pair_a[old] == a and c.old_pair_b[old] < b)):
             old += 1
@@ -157,33 +146,33 @@ def take_points(address, pair, numbers, persistent):
         reach = min(c.shape_reach[a], c.shape_reach[b])
         count, lowest = 0, 0
         while at < pair.shape[0] and pair[at] == p:
-            if count < WORK // 2:
+            if count < MAX_POINTS // 2:
                 count = add_point(
-                    address, count, numbers[at, 0], numbers[at, 1], numbers[at, 2], numbers[at, 6], NEW_KEY + count
+                    c, count, numbers[at, 0], numbers[at, 1], numbers[at, 2], numbers[at, 6], NEW_KEY + count
                 )
                 if count == 1 or numbers[at, 6] < numbers[lowest, 6]:
                     lowest = at
             at += 1
         c.pair_first[p] = found
         if count > 0:
-            set_normal(address, numbers[lowest, 3], numbers[lowest, 4], numbers[lowest, 5])
-            count = add_old(address, count, a, b, first_old, last_old, reach, c.margin[0])
-            count = reduce_manifold(address, count, first_old, last_old)
+            set_normal(c, numbers[lowest, 3], numbers[lowest, 4], numbers[lowest, 5])
+            count = add_old(c, count, a, b, first_old, last_old, reach, c.margin)
+            count = reduce_manifold(c, count, first_old, last_old)
             if found + count <= capacity:
-                write_contacts(address, p, found, count, 1.0)
+                write_contacts(c, p, found, count, 1.0)
                 for k in range(found, found + count):
                     if c.key[k] >= NEW_KEY:
                         c.key[k] = free_key(c, first_old, last_old, found, k)
                 if last_old > first_old:
-                    match_contacts(address, found, found + count, first_old, last_old, reach)
+                    match_contacts(c, found, found + count, first_old, last_old, reach)
         c.pair_count[p] = count
         found += count
-    c.count[CONTACTS_FOUND] = found
-    c.count[CONTACTS] = 0
+    c.contacts_found = found
+    c.num_contacts = 0
     if found > capacity:
         return CONTACTS_FULL
-    c.count[CONTACTS] = found
-    c.count[PENDING] = 0
+    c.num_contacts = found
+    c.pending = 0
     return 0
 
 
@@ -191,22 +180,10 @@ def take_points(address, pair, numbers, persistent):
 def broad_stage(address, unused_1, unused_2, unused_3):
     """Poses, boxes and candidate pairs; returns ELSEWHERE, or the status that `detect` would; 0 once completed."""
     c = view(COLLISION, address)
-    count = c.count
-    if count[PENDING] == COMPLETE:
-        count[PENDING] = 0
+    if c.pending == COMPLETE:
+        c.pending = 0
         return 0
-    status = update_poses(address)
-    if status != 0:
-        count[CONTACTS] = 0
-        count[PAIRS] = 0
-        return status
-    update_motion(address)
-    update_bounds(address)
-    if count[PENDING] == 0:
-        keep_old(address)
-    count[PENDING] = 1
-    count[CONTACTS] = 0
-    status = find_pairs(address)
+    status = find_candidates(c)
     return ELSEWHERE if status == 0 else status
 
 
@@ -219,25 +196,25 @@ class ExternalDetector(NativeDetector):
         self.narrow: NarrowPhase = narrow(self.geometries)
 
     def _link(self) -> None:
-        self._prepare([broad_stage])
-        self.container.stage[0] = broad_stage.address
+        self.prepare([broad_stage])
+        self.container.detect = broad_stage
 
     def set_sweep(self, time_step: float, back: float) -> None:
         """Nothing: shapes of other libraries are not swept."""
 
     def detect(self) -> int:
         while True:
-            status = call_stage(self.container.stage[0], self.address)
+            status = self.container.detect(self.container)
             if status != ELSEWHERE:
                 self.grow(status)
                 continue
             self.complete()
-            return int(self.container.count[CONTACTS])
+            return self.container.num_contacts
 
     def complete(self) -> None:
         """The contacts of the candidate pairs that the broad stage left."""
         c = self.container
-        n = int(c.count[PAIRS])
+        n = c.num_pairs
         pairs = np.column_stack([c.pair_a[:n], c.pair_b[:n]])
         self.narrow.place(c.rotation[: len(c.shape_body)], c.position[: len(c.shape_body)])
         points = self.narrow.contacts(pairs, self.margin)

@@ -15,12 +15,12 @@ from kido.collision.container import (
     HEIGHTMAP,
     HUGE,
     HULL,
+    MAX_POINTS,
     PLANE,
     POINT,
     SPHERE,
     SPHERES,
     TYPE_NAMES,
-    WORK,
 )
 from kido.errors import ShapeError
 from kido.shapes import (
@@ -260,8 +260,8 @@ def hull_arrays(
             neighbors.extend(base + v for v in sorted(others))
             neighbor_firsts.append(len(neighbors))
         for loop in polygons(hull):
-            # A face of very many corners is thinned out: clipping has room for WORK of them.
-            step = -(-len(loop) // (WORK // 2))
+            # A face of very many corners is thinned out: clipping has room for MAX_POINTS of them.
+            step = -(-len(loop) // (MAX_POINTS // 2))
             points = hull.vertices[loop]
             normal = np.cross(points, np.roll(points, -1, axis=0)).sum(axis=0)
             normals.append(normal / np.linalg.norm(normal))

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import math
 
-from kido.collision.container import COLLISION
 from kido.collision.support import support
-from kido.jit import kernel, view
+from kido.jit import kernel
 from kido.math.so3 import cross
 
-ROUNDS = 80
+GJK_ROUNDS = 80
 RELATIVE = 1e-14  # on the squared distance
-FLAT = 1e-10  # sine of the angle of an edge and a face below which a tetrahedron is flat
-SEPARATED, FAR, OVERLAP = 0, 1, 2
+MIN_TILT = 1e-10  # sine of the angle of an edge and a face below which a tetrahedron is flat
+SEPARATED, BEYOND_LIMIT, OVERLAP = 0, 1, 2
 WEIGHT = 24  # places of the four weights in the scratch numbers
 
 
@@ -27,12 +26,11 @@ def norm(x, y, z):
 
 
 @kernel
-def add_support(address, row, a, b, x, y, z):
+def add_support(c, row, a, b, x, y, z):
     """Writes the support of A - B along (x, y, z) into a row of the simplex; returns the point of A - B."""
-    c = view(COLLISION, address)
     simplex = c.simplex
-    p0, p1, p2 = support(address, a, a, x, y, z)
-    q0, q1, q2 = support(address, b, a, -x, -y, -z)
+    p0, p1, p2 = support(c, a, a, x, y, z)
+    q0, q1, q2 = support(c, b, a, -x, -y, -z)
     simplex[row, 0], simplex[row, 1], simplex[row, 2] = p0 - q0, p1 - q1, p2 - q2
     simplex[row, 3], simplex[row, 4], simplex[row, 5] = p0, p1, p2
     simplex[row, 6], simplex[row, 7], simplex[row, 8] = q0, q1, q2
@@ -40,9 +38,8 @@ def add_support(address, row, a, b, x, y, z):
 
 
 @kernel
-def weigh_segment(address, i, j):
+def weigh_segment(c, i, j):
     """Weight of point j in the point of segment i j nearest to the origin."""
-    c = view(COLLISION, address)
     w = c.simplex
     along = length2 = 0.0
     for k in range(3):
@@ -57,9 +54,8 @@ def weigh_segment(address, i, j):
 
 
 @kernel
-def segment_distance2(address, i, j, t):
+def segment_distance2(c, i, j, t):
     """Squared distance of the origin from the point of segment i j with weight t of point j."""
-    c = view(COLLISION, address)
     w = c.simplex
     size = 0.0
     for k in range(3):
@@ -69,12 +65,11 @@ def segment_distance2(address, i, j, t):
 
 
 @kernel
-def weigh_triangle(address, i, j, k):
+def weigh_triangle(c, i, j, k):
     """Weights of the three corners in the point of triangle i j k nearest to the origin.
 
     The areas are taken about the origin's foot on the plane, which stays exact for small, far triangles.
     """
-    c = view(COLLISION, address)
     w = c.simplex
     x0, x1, x2 = w[i, 0], w[i, 1], w[i, 2]
     y0, y1, y2 = w[j, 0], w[j, 1], w[j, 2]
@@ -101,27 +96,26 @@ def weigh_triangle(address, i, j, k):
     best = 1e300
     a = b = d = 0.0
     if vi < 0.0:
-        t = weigh_segment(address, j, k)
-        best = segment_distance2(address, j, k, t)
+        t = weigh_segment(c, j, k)
+        best = segment_distance2(c, j, k, t)
         a, b, d = 0.0, 1.0 - t, t
     if vj < 0.0:
-        t = weigh_segment(address, i, k)
-        size = segment_distance2(address, i, k, t)
+        t = weigh_segment(c, i, k)
+        size = segment_distance2(c, i, k, t)
         if size < best:
             best = size
             a, b, d = 1.0 - t, 0.0, t
     if vk < 0.0:
-        t = weigh_segment(address, i, j)
-        if segment_distance2(address, i, j, t) < best:
+        t = weigh_segment(c, i, j)
+        if segment_distance2(c, i, j, t) < best:
             a, b, d = 1.0 - t, t, 0.0
     return a, b, d
 
 
 @kernel
-def outside(address, i, j, k, opposite):
+def outside(c, i, j, k, opposite):
     """True if the plane of i, j, k does not separate the inside of the tetrahedron from the origin's far
     side: the origin lies on the other side than the fourth corner, or the tetrahedron is flat."""
-    c = view(COLLISION, address)
     w = c.simplex
     a0, a1, a2 = w[j, 0] - w[i, 0], w[j, 1] - w[i, 1], w[j, 2] - w[i, 2]
     b0, b1, b2 = w[k, 0] - w[i, 0], w[k, 1] - w[i, 1], w[k, 2] - w[i, 2]
@@ -129,15 +123,14 @@ def outside(address, i, j, k, opposite):
     d0, d1, d2 = w[opposite, 0] - w[i, 0], w[opposite, 1] - w[i, 1], w[opposite, 2] - w[i, 2]
     origin = -(n0 * w[i, 0] + n1 * w[i, 1] + n2 * w[i, 2])
     inside = n0 * d0 + n1 * d1 + n2 * d2
-    if math.fabs(inside) <= FLAT * norm(n0, n1, n2) * norm(d0, d1, d2):
+    if math.fabs(inside) <= MIN_TILT * norm(n0, n1, n2) * norm(d0, d1, d2):
         return True
     return origin * inside <= 0.0
 
 
 @kernel
-def weigh_tetrahedron(address):
+def weigh_tetrahedron(c):
     """Sets the weights of the tetrahedron's point nearest to the origin; false if the origin is inside."""
-    c = view(COLLISION, address)
     w, number = c.simplex, c.number
     best = 1e300
     found = False
@@ -145,8 +138,8 @@ def weigh_tetrahedron(address):
         i = 0 if face != 0 else 1
         j = 1 if face > 1 else 2
         k = 2 if face == 3 else 3
-        if outside(address, i, j, k, face):
-            a, b, d = weigh_triangle(address, i, j, k)
+        if outside(c, i, j, k, face):
+            a, b, d = weigh_triangle(c, i, j, k)
             size = 0.0
             for m in range(3):
                 x = a * w[i, m] + b * w[j, m] + d * w[k, m]
@@ -160,16 +153,15 @@ def weigh_tetrahedron(address):
 
 
 @kernel
-def weigh(address, count):
+def weigh(c, count):
     """Sets the weights of the simplex's point nearest to the origin; false if the origin is inside."""
-    c = view(COLLISION, address)
     number = c.number
     if count == 4:
-        return weigh_tetrahedron(address)
+        return weigh_tetrahedron(c)
     if count == 3:
-        number[WEIGHT], number[WEIGHT + 1], number[WEIGHT + 2] = weigh_triangle(address, 0, 1, 2)
+        number[WEIGHT], number[WEIGHT + 1], number[WEIGHT + 2] = weigh_triangle(c, 0, 1, 2)
     elif count == 2:
-        t = weigh_segment(address, 0, 1)
+        t = weigh_segment(c, 0, 1)
         number[WEIGHT], number[WEIGHT + 1] = 1.0 - t, t
     else:
         number[WEIGHT] = 1.0
@@ -177,7 +169,7 @@ def weigh(address, count):
 
 
 @kernel
-def distance(address, a, b, x, y, z, limit):
+def distance(c, a, b, x, y, z, limit):
     """Nearest points of the cores of two shapes.
 
     Args:
@@ -185,31 +177,30 @@ def distance(address, a, b, x, y, z, limit):
         limit: cores farther apart than this are not resolved.
 
     Returns:
-        state: SEPARATED (v is the vector from the nearest point of B to that of A), FAR (v separates the
+        state: SEPARATED (v is the vector from the nearest point of B to that of A), BEYOND_LIMIT (v separates the
             cores by more than `limit`) or OVERLAP (they overlap, or are too near for a direction).
         count: points of the simplex, whose weights make up the nearest points.
         v: (3 numbers) [m].
     """
-    c = view(COLLISION, address)
     w, number = c.simplex, c.number
     count = 0
     old2 = 1e300
     reach = min(c.shape_reach[a], c.shape_reach[b])
     nothing = 1e-14 * reach * reach
     p0, p1, p2 = x, y, z
-    for _ in range(ROUNDS):
-        s0, s1, s2 = add_support(address, count, a, b, -x, -y, -z)
+    for _ in range(GJK_ROUNDS):
+        s0, s1, s2 = add_support(c, count, a, b, -x, -y, -z)
         along = x * s0 + y * s1 + z * s2
         v2 = x * x + y * y + z * z
         if along > 0.0 and along * along > limit * limit * v2:
-            return FAR, count, x, y, z
+            return BEYOND_LIMIT, count, x, y, z
         if count > 0 and v2 - along <= RELATIVE * v2:
             return SEPARATED, count, x, y, z
         for k in range(count):
             if w[k, 0] == s0 and w[k, 1] == s1 and w[k, 2] == s2:
                 return SEPARATED, count, x, y, z
         count += 1
-        if not weigh(address, count):
+        if not weigh(c, count):
             return OVERLAP, count, x, y, z
         p0 = p1 = p2 = 0.0
         for k in range(count):
@@ -235,9 +226,8 @@ def distance(address, a, b, x, y, z, limit):
 
 
 @kernel
-def witness(address, count, column):
+def witness(c, count, column):
     """Nearest point of A (column 3) or B (column 6) from the weights of the simplex."""
-    c = view(COLLISION, address)
     w, number = c.simplex, c.number
     x = y = z = 0.0
     for k in range(count):

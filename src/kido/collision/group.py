@@ -1,16 +1,19 @@
-"""Groups of shapes that can be asked whether and where they touch, how far apart they are, and what rays meet."""
+"""Detectors, and groups of shapes to be asked: whether and where they touch, how far apart they are, what rays meet."""
 
 from __future__ import annotations
 
 import copy
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kido.collision.colliders import Collider
+from kido.collision.detector import NativeDetector
+from kido.collision.external import ExternalDetector, NarrowPhase
 from kido.collision.options import (
     CollisionOption,
     CollisionResult,
@@ -26,9 +29,6 @@ from kido.math.transform import as_transform
 from kido.shapes import Shape
 from kido.skeleton import BodyNode, ShapeNode, Skeleton
 from kido.skeleton.frames.frame import Frame
-
-if TYPE_CHECKING:
-    from kido.collision.detectors.base import CollisionDetector
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +54,35 @@ class Placed:
 
     def __repr__(self) -> str:
         return f"Placed({self.shape!r}, {self.frame!r})"
+
+
+class CollisionDetector(ABC):
+    """Finds contacts, distances and ray hits; one object per library, with its parameters.
+
+    A world finds its contacts by the one set as `world.collision_detector`; groups of shapes made by `create_group`
+    are asked without a world. KIDO's own is compiled and is the default. Others are for comparison, and for those
+    who rely on a library's behaviour: each step goes through Python, pair by pair.
+
+    A detector of one's own is a class with a `name` and a `narrow_phase` that returns a class of
+    `kido.collision.NarrowPhase`: poses in, contacts of pairs and distances out.
+    """
+
+    name: ClassVar[str]
+
+    def create_group(self, *items: Any) -> CollisionGroup:
+        """A group of skeletons, bodies, shape nodes, shapes or `Placed` shapes, to be asked."""
+        return CollisionGroup(self, items)
+
+    @abstractmethod
+    def narrow_phase(self) -> type[NarrowPhase] | None:
+        """The class of the library's narrow phase; None: KIDO's own kernels."""
+
+    def world_detector(self, shapes: Iterable[Any], *args: Any, **settings: Any) -> NativeDetector:
+        """The detector of a world's shapes."""
+        narrow = self.narrow_phase()
+        if narrow is None:
+            return NativeDetector(shapes, *args, **settings)
+        return ExternalDetector(narrow, shapes, *args, **settings)
 
 
 class CollisionGroup:
@@ -209,7 +238,7 @@ class CollisionGroup:
             colliders = [m.collider(slots[m.slot()]) for m in members]
             sides = None if other is None else [0] * len(mine) + [1] * (len(members) - len(mine))
             objects = [m.thing for m in members]
-            narrow = self._detector._narrow()
+            narrow = self._detector.narrow_phase()
             scene = Scene(colliders, objects, len(slots), narrow, self._filters(members, slots), sides)
             if len(self._scenes) > 8:  # of groups that were asked about once
                 self._scenes.clear()

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 
-from kido.collision.container import COLLISION, MAX_MANIFOLD, WORK
-from kido.jit import kernel, view
+from kido.collision.container import MAX_MANIFOLD, MAX_POINTS
+from kido.jit import kernel
 
 
 @kernel
-def set_normal(address, x, y, z):
+def set_normal(c, x, y, z):
     """Sets the pair's unit normal, from the pair function's first shape to its second."""
-    c = view(COLLISION, address)
     work_normal = c.work_normal
     work_normal[0] = x
     work_normal[1] = y
@@ -20,11 +19,10 @@ def set_normal(address, x, y, z):
 
 
 @kernel
-def add_point(address, count, x, y, z, gap, key):
-    """Appends a contact point; returns the new count. A pair function adds at most WORK points."""
-    c = view(COLLISION, address)
+def add_point(c, count, x, y, z, gap, key):
+    """Appends a contact point; returns the new count. A pair function adds at most MAX_POINTS points."""
     work_point = c.work_point
-    at = min(count, WORK - 1)
+    at = min(count, MAX_POINTS - 1)
     work_point[at, 0] = x
     work_point[at, 1] = y
     work_point[at, 2] = z
@@ -34,23 +32,15 @@ def add_point(address, count, x, y, z, gap, key):
 
 
 @kernel
-def _area(address, i, j, k):
-    """Twice the area of a triangle of work points, with sign as seen along the normal."""
-    c = view(COLLISION, address)
-    work_point, work_normal = c.work_point, c.work_normal
-    x, y, z = work_point[i, 0], work_point[i, 1], work_point[i, 2]
-    a0, a1, a2 = work_point[j, 0] - x, work_point[j, 1] - y, work_point[j, 2] - z
-    b0, b1, b2 = work_point[k, 0] - x, work_point[k, 1] - y, work_point[k, 2] - z
-    return (
-        work_normal[0] * (a1 * b2 - a2 * b1)
-        + work_normal[1] * (a2 * b0 - a0 * b2)
-        + work_normal[2] * (a0 * b1 - a1 * b0)
-    )
+def triangle_area(p, n0, n1, n2, i, j, k):
+    """Twice the area of a triangle of points p, with sign as seen along a normal."""
+    a0, a1, a2 = p[j, 0] - p[i, 0], p[j, 1] - p[i, 1], p[j, 2] - p[i, 2]
+    b0, b1, b2 = p[k, 0] - p[i, 0], p[k, 1] - p[i, 1], p[k, 2] - p[i, 2]
+    return n0 * (a1 * b2 - a2 * b1) + n1 * (a2 * b0 - a0 * b2) + n2 * (a0 * b1 - a1 * b0)
 
 
 @kernel
-def _move(address, source, target):
-    c = view(COLLISION, address)
+def _move(c, source, target):
     work_point, work_gap, work_key = c.work_point, c.work_gap, c.work_key
     for i in range(3):
         work_point[target, i] = work_point[source, i]
@@ -60,7 +50,7 @@ def _move(address, source, target):
 
 
 @kernel
-def reduce_manifold(address, count, first_old, last_old):
+def reduce_manifold(c, count, first_old, last_old):
     """Keeps at most four of `count` work points, moved to the front; returns how many.
 
     The deepest point stays; then the one farthest from it, the one that spans the largest triangle with these
@@ -69,8 +59,8 @@ def reduce_manifold(address, count, first_old, last_old):
     """
     if count <= MAX_MANIFOLD:
         return count
-    c = view(COLLISION, address)
     work_gap, work_keep, work_point = c.work_gap, c.work_keep, c.work_point
+    n0, n1, n2 = c.work_normal[0], c.work_normal[1], c.work_normal[2]
     lowest, deepest = work_gap[0], 0
     size = 0.0
     for k in range(count):
@@ -97,11 +87,11 @@ def reduce_manifold(address, count, first_old, last_old):
         if d2 > best:
             best, second = d2, k
     if second < 0:
-        _move(address, deepest, 0)
+        _move(c, deepest, 0)
         return 1
     third, best, side = -1, 1e-12 * size * size, 1.0
     for k in range(count):
-        area = _area(address, deepest, second, k)
+        area = triangle_area(work_point, n0, n1, n2, deepest, second, k)
         score = math.fabs(area) * (1.0 + 0.1 * work_keep[k])
         if score > best:
             best, third = score, k
@@ -112,8 +102,11 @@ def reduce_manifold(address, count, first_old, last_old):
         for k in range(count):
             # Outside of the triangle (deepest, second, third), across any of its edges.
             out = max(
-                -side * _area(address, deepest, second, k),
-                max(-side * _area(address, second, third, k), -side * _area(address, third, deepest, k)),
+                -side * triangle_area(work_point, n0, n1, n2, deepest, second, k),
+                max(
+                    -side * triangle_area(work_point, n0, n1, n2, second, third, k),
+                    -side * triangle_area(work_point, n0, n1, n2, third, deepest, k),
+                ),
             )
             out *= 1.0 + 0.1 * work_keep[k]
             if out > best:
@@ -130,6 +123,6 @@ def reduce_manifold(address, count, first_old, last_old):
     kept = 0
     for k in range(count):
         if work_keep[k] == 1:
-            _move(address, k, kept)
+            _move(c, k, kept)
             kept += 1
     return kept

@@ -12,14 +12,8 @@ from kido.collision.broad import find_pairs
 from kido.collision.container import (
     COLLISION,
     COMPOUND,
-    CONTACTS,
-    CONTACTS_FOUND,
     CONTACTS_FULL,
     MAX_PATCH_POINTS,
-    OLD_PAIRS,
-    PAIRS,
-    PATCHES,
-    PENDING,
 )
 from kido.collision.manifold import reduce_manifold
 from kido.collision.match import keep_old, match_contacts
@@ -30,9 +24,8 @@ from kido.jit import call4, callback, kernel, view
 
 
 @kernel
-def write_contacts(address, pair, first, count, sign):
+def write_contacts(c, pair, first, count, sign):
     """Writes `count` work points as contacts from index `first` on."""
-    c = view(COLLISION, address)
     shape_friction, shape_restitution, shape_body = c.shape_friction, c.shape_restitution, c.shape_body
     work_point, position, rotation = c.work_point, c.position, c.rotation
     a, b = c.pair_a[pair], c.pair_b[pair]
@@ -72,30 +65,28 @@ def write_contacts(address, pair, first, count, sign):
 
 
 @kernel
-def write_patches(address, pair, first, sign):
+def write_patches(c, pair, first, sign):
     """Writes the points of all patches as contacts from index `first` on."""
-    c = view(COLLISION, address)
     at = first
-    for patch in range(c.count[PATCHES]):
+    for patch in range(c.num_patches):
         for k in range(patch * MAX_PATCH_POINTS, patch * MAX_PATCH_POINTS + c.patch_count[patch]):
-            take_point(address, k)
-            write_contacts(address, pair, at, 1, sign)
+            take_point(c, k)
+            write_contacts(c, pair, at, 1, sign)
             at += 1
     return 0
 
 
 @kernel
-def find_contacts(address):
+def find_contacts(c):
     """Fills the contacts from the candidate pairs; returns CONTACTS_FULL or 0.
 
-    Sets count[CONTACTS_FOUND], and count[CONTACTS] if they fit.
+    Sets contacts_found, and num_contacts if they fit.
     """
-    c = view(COLLISION, address)
     old_pair_a, old_pair_b, pair_code = c.old_pair_a, c.old_pair_b, c.pair_code
     pair_axis, shape_type, shape_reach = c.pair_axis, c.shape_type, c.shape_reach
-    found, old, olds = 0, 0, c.count[OLD_PAIRS]
+    found, old, olds = 0, 0, c.num_old_pairs
     capacity = c.gap.shape[0]
-    for p in range(c.count[PAIRS]):
+    for p in range(c.num_pairs):
         a, b = c.pair_a[p], c.pair_b[p]
         while old < olds and (old_pair_a[old] < a or (old_pair_a[old] == a and old_pair_b[old] < b)):
             old += 1
@@ -117,19 +108,19 @@ def find_contacts(address):
         swept = 0
         if function != 0:
             if c.shape_motion[s] + c.shape_motion[t] > 0.0:
-                count, swept = sweep_pair(address, function, s, t, p)
+                count, swept = sweep_pair(c, function, s, t, p)
             else:
-                count = call4(function, address, s, t, p)
+                count = call4(function, c.address, s, t, p)
         c.pair_first[p] = found
         if count > 0:
             patches = shape_type[t] >= COMPOUND and swept == 0  # what was swept is one point
             if not patches:
-                count = reduce_manifold(address, count, first_old, last_old)
+                count = reduce_manifold(c, count, first_old, last_old)
             if found + count <= capacity:
                 if patches:
-                    write_patches(address, p, found, sign)
+                    write_patches(c, p, found, sign)
                 else:
-                    write_contacts(address, p, found, count, sign)
+                    write_contacts(c, p, found, count, sign)
                 if swept != 0:
                     for k in range(found, found + count):
                         c.swept[k] = 1
@@ -137,37 +128,42 @@ def find_contacts(address):
                             c.friction[k] = 0.0
                 if last_old > first_old:
                     reach = min(shape_reach[a], shape_reach[b])
-                    match_contacts(address, found, found + count, first_old, last_old, reach)
+                    match_contacts(c, found, found + count, first_old, last_old, reach)
         c.pair_count[p] = count
         found += count
-    c.count[CONTACTS_FOUND] = found
+    c.contacts_found = found
     if found > capacity:
         return CONTACTS_FULL
-    c.count[CONTACTS] = found
+    c.num_contacts = found
     return 0
+
+
+@kernel
+def find_candidates(c):
+    """Poses, boxes and candidate pairs, with what was found before kept as old; returns the status."""
+    status = update_poses(c)
+    if status != 0:
+        c.num_contacts = 0
+        c.num_pairs = 0
+        return status
+    update_motion(c)
+    update_bounds(c)
+    if c.pending == 0:
+        keep_old(c)
+    c.pending = 1  # until all contacts fit, a further call must not take over the unfinished ones
+    c.num_contacts = 0
+    return find_pairs(c)
 
 
 @callback
 def detect_stage(address, unused_1, unused_2, unused_3):
     """`detect` as a callback, so that callers do not compile it again."""
     c = view(COLLISION, address)
-    count = c.count
-    status = update_poses(address)
-    if status != 0:
-        count[CONTACTS] = 0
-        count[PAIRS] = 0
-        return status
-    update_motion(address)
-    update_bounds(address)
-    if count[PENDING] == 0:
-        keep_old(address)
-    count[PENDING] = 1  # until all contacts fit, a further call must not take over the unfinished ones
-    count[CONTACTS] = 0
-    status = find_pairs(address)
+    status = find_candidates(c)
     if status == 0:
-        status = find_contacts(address)
+        status = find_contacts(c)
     if status == 0:
-        count[PENDING] = 0
+        c.pending = 0
     return status
 
 
@@ -175,9 +171,9 @@ def detect_stage(address, unused_1, unused_2, unused_3):
 def detect(address):
     """Finds all contacts of a COLLISION container at the present poses of its bodies.
 
-    Contacts stand in the container's arrays, count[CONTACTS] of them, ascending by pair of shapes. Returns 0,
+    Contacts stand in the container's arrays, num_contacts of them, ascending by pair of shapes. Returns 0,
     or a status (PAIRS_FULL, CONTACTS_FULL, NOT_FINITE) with no contacts; after the arrays have been grown
     (`NativeDetector.grow`) the call is repeated and carries over the impulses of the last complete one.
     """
     c = view(COLLISION, address)
-    return call4(c.stage[0], address, 0, 0, 0)
+    return c.detect(c)

@@ -10,25 +10,25 @@ from __future__ import annotations
 
 import math
 
-from kido.collision.container import COLLISION, MAX_PATCH, MAX_PATCH_POINTS, PATCHES
-from kido.jit import kernel, view
+from kido.collision.container import MAX_PATCH, MAX_PATCH_POINTS
+from kido.collision.manifold import triangle_area
+from kido.jit import kernel
 
-SAME = 0.999999  # cosine of the angle of normals in one patch
-NEAR = 1e-6  # fraction of the size within which two points are one
+SAME_NORMAL = 0.999999  # cosine of the angle of normals in one patch
+SAME_POINT = 1e-6  # fraction of the size within which two points are one
 LINE = 1e-6  # area, as a fraction of the squared extent, that is worth another point
 
 
 @kernel
-def start_patches(address):
+def start_patches(c):
     """Forgets all patches."""
-    view(COLLISION, address).count[PATCHES] = 0
+    c.num_patches = 0
     return 0
 
 
 @kernel
-def take_point(address, k):
+def take_point(c, k):
     """Copies point k of the patches to the first work point, and its normal to the pair's."""
-    c = view(COLLISION, address)
     for i in range(3):
         c.work_point[0, i] = c.patch_point[k, i]
         c.work_normal[i] = c.patch_normal[k, i]
@@ -38,19 +38,9 @@ def take_point(address, k):
 
 
 @kernel
-def _area(address, normal, i, j, k):
-    """Twice the area of a triangle of patch points, with sign as seen along the normal of a patch point."""
-    c = view(COLLISION, address)
-    p, n = c.patch_point, c.patch_normal
-    a0, a1, a2 = p[j, 0] - p[i, 0], p[j, 1] - p[i, 1], p[j, 2] - p[i, 2]
-    b0, b1, b2 = p[k, 0] - p[i, 0], p[k, 1] - p[i, 1], p[k, 2] - p[i, 2]
-    return n[normal, 0] * (a1 * b2 - a2 * b1) + n[normal, 1] * (a2 * b0 - a0 * b2) + n[normal, 2] * (a0 * b1 - a1 * b0)
-
-
-@kernel
-def _farthest(address, base, count, k):
+def _farthest(c, base, count, k):
     """The patch point farthest from point k, and its squared distance."""
-    p = view(COLLISION, address).patch_point
+    p = c.patch_point
     best, at = 0.0, k
     for j in range(base, base + count):
         x, y, z = p[j, 0] - p[k, 0], p[j, 1] - p[k, 1], p[j, 2] - p[k, 2]
@@ -61,12 +51,13 @@ def _farthest(address, base, count, k):
 
 
 @kernel
-def _outline(address, base, count, limit):
+def _outline(c, base, count, limit):
     """Points of the outline of a patch into `ring`, at most `limit` of them; returns how many, and the patch's
     squared extent."""
-    ring = view(COLLISION, address).ring
-    first, _ = _farthest(address, base, count, base)
-    second, square = _farthest(address, base, count, first)
+    p, ring = c.patch_point, c.ring
+    n0, n1, n2 = c.patch_normal[base, 0], c.patch_normal[base, 1], c.patch_normal[base, 2]
+    first, _ = _farthest(c, base, count, base)
+    second, square = _farthest(c, base, count, first)
     ring[0], ring[1] = first, second
     if square == 0.0:
         return 1, square
@@ -76,7 +67,7 @@ def _outline(address, base, count, limit):
         for k in range(base, base + count):
             for e in range(made):
                 following = ring[e + 1] if e + 1 < made else ring[0]
-                out = -_area(address, base, ring[e], following, k)
+                out = -triangle_area(p, n0, n1, n2, ring[e], following, k)
                 if out > best:
                     best, at, edge = out, k, e
         if at < 0:
@@ -89,10 +80,9 @@ def _outline(address, base, count, limit):
 
 
 @kernel
-def reduce_patch(address, patch):
+def reduce_patch(c, patch):
     """Keeps at most PATCH points of a patch, moved to the front: its outline, and its deepest point if that is not
     as deep as one of these."""
-    c = view(COLLISION, address)
     count, base = c.patch_count[patch], patch * MAX_PATCH_POINTS
     keep, gap, key = c.work_keep, c.patch_gap, c.patch_key
     deepest = base
@@ -100,12 +90,12 @@ def reduce_patch(address, patch):
         keep[k - base] = 0
         if gap[k] < gap[deepest]:
             deepest = k
-    made, square = _outline(address, base, count, MAX_PATCH - 1)
+    made, square = _outline(c, base, count, MAX_PATCH - 1)
     lowest = 1e300
     for e in range(made):
         keep[c.ring[e] - base] = 1
         lowest = min(lowest, gap[c.ring[e]])
-    if gap[deepest] < lowest - NEAR * math.sqrt(square):
+    if gap[deepest] < lowest - SAME_POINT * math.sqrt(square):
         keep[deepest - base] = 1
     kept = base
     for k in range(base, base + count):
@@ -121,32 +111,30 @@ def reduce_patch(address, patch):
 
 
 @kernel
-def _patch_of(address, x, y, z):
+def _patch_of(c, x, y, z):
     """The patch of a normal: an old one, a new one, or the nearest if there is room for no more."""
-    c = view(COLLISION, address)
     best, at = -2.0, 0
-    for patch in range(c.count[PATCHES]):
+    for patch in range(c.num_patches):
         k = patch * MAX_PATCH_POINTS
         d = c.patch_normal[k, 0] * x + c.patch_normal[k, 1] * y + c.patch_normal[k, 2] * z
         if d > best:
             best, at = d, patch
-    if best < SAME and c.count[PATCHES] < c.patch_count.shape[0]:
-        at = c.count[PATCHES]
-        c.count[PATCHES] = at + 1
+    if best < SAME_NORMAL and c.num_patches < c.patch_count.shape[0]:
+        at = c.num_patches
+        c.num_patches = at + 1
         c.patch_count[at] = 0
     return at
 
 
 @kernel
-def file_points(address, made, sign, part, size):
+def file_points(c, made, sign, part, size):
     """Files `made` work points of a part, whose normals are `sign` times the work normal; `size` is the smaller
     shape's. Of two points at one place the deeper one stays."""
-    c = view(COLLISION, address)
     point, work_point, work_normal = c.patch_point, c.work_point, c.work_normal
     if made == 0:
         return 0
-    near = NEAR * size
-    patch = _patch_of(address, sign * work_normal[0], sign * work_normal[1], sign * work_normal[2])
+    near = SAME_POINT * size
+    patch = _patch_of(c, sign * work_normal[0], sign * work_normal[1], sign * work_normal[2])
     base = patch * MAX_PATCH_POINTS
     for w in range(made):
         at = -1
@@ -158,7 +146,7 @@ def file_points(address, made, sign, part, size):
                 at = k
         if at < 0:
             if c.patch_count[patch] == MAX_PATCH_POINTS:
-                reduce_patch(address, patch)
+                reduce_patch(c, patch)
             at = base + c.patch_count[patch]
             c.patch_count[patch] += 1
         elif c.patch_gap[at] <= c.work_gap[w]:
@@ -172,10 +160,9 @@ def file_points(address, made, sign, part, size):
 
 
 @kernel
-def finish_patches(address):
+def finish_patches(c):
     """Reduces all patches; returns the number of their points."""
-    c = view(COLLISION, address)
     total = 0
-    for patch in range(c.count[PATCHES]):
-        total += reduce_patch(address, patch)
+    for patch in range(c.num_patches):
+        total += reduce_patch(c, patch)
     return total

@@ -5,26 +5,24 @@ from __future__ import annotations
 import math
 
 from kido.collision.container import (
-    COLLISION,
     COMPOUND,
     FACE,
     HEIGHTMAP,
     HUGE,
     HULL,
-    NOT_FINITE,
     PLANE,
+    POSE_NOT_FINITE,
     SPHERES,
     TRIANGLE,
 )
 from kido.collision.primitives import box_extent, primitive_extent
 from kido.collision.support import farthest_ball, hull_support
-from kido.jit import kernel, view
+from kido.jit import kernel
 
 
 @kernel
-def update_poses(address):
-    """X_WS = X_WB X_BS of every shape; returns NOT_FINITE if a pose is not finite, else 0."""
-    c = view(COLLISION, address)
+def update_poses(c):
+    """X_WS = X_WB X_BS of every shape; returns POSE_NOT_FINITE if a pose is not finite, else 0."""
     body_rotation, local_rotation, local_position = c.body_rotation, c.local_rotation, c.local_position
     bad = 0.0
     for s in range(c.shape_body.shape[0]):
@@ -47,13 +45,12 @@ def update_poses(address):
             bad += 0.0 * (x + r0 + r1 + r2)  # NaN if any of them is NaN or infinite
     if bad == 0.0:
         return 0
-    return NOT_FINITE
+    return POSE_NOT_FINITE
 
 
 @kernel
-def face_bounds(address, s, i):
+def face_bounds(c, s, i):
     """Extent of a triangle of a soft skin along world axis i, from the shape's origin, down to its depth."""
-    c = view(COLLISION, address)
     triangle, rotation = c.skin_triangle, c.rotation
     t, r0, r1, r2 = c.shape_hull[s], rotation[s, 3 * i], rotation[s, 3 * i + 1], rotation[s, 3 * i + 2]
     low, high = 1e300, -1e300
@@ -72,9 +69,8 @@ def face_bounds(address, s, i):
 
 
 @kernel
-def bound_shape(address, s, grow):
+def bound_shape(c, s, grow):
     """Axis-aligned box of one shape in world axes, grown on every side."""
-    c = view(COLLISION, address)
     shape_size, rotation = c.shape_size, c.rotation
     vertex, aabb = c.hull_vertex, c.aabb
     kind = c.shape_type[s]
@@ -90,14 +86,14 @@ def bound_shape(address, s, grow):
             low = -high
         elif kind == HULL:
             h = c.shape_hull[s]
-            v = hull_support(address, h, r0, r1, r2)
+            v = hull_support(c, h, r0, r1, r2)
             high = r0 * vertex[v, 0] + r1 * vertex[v, 1] + r2 * vertex[v, 2]
-            v = hull_support(address, h, -r0, -r1, -r2)
+            v = hull_support(c, h, -r0, -r1, -r2)
             low = r0 * vertex[v, 0] + r1 * vertex[v, 1] + r2 * vertex[v, 2]
         elif kind == SPHERES:
             h = c.shape_hull[s]
-            _, high = farthest_ball(address, h, r0, r1, r2)
-            _, low = farthest_ball(address, h, -r0, -r1, -r2)
+            _, high = farthest_ball(c, h, r0, r1, r2)
+            _, low = farthest_ball(c, h, -r0, -r1, -r2)
             high, low = high + s0, -low - s0
         elif kind == TRIANGLE:
             k = c.shape_hull[s]
@@ -106,7 +102,7 @@ def bound_shape(address, s, grow):
                 high = max(high, d)
                 low = min(low, d)
         elif kind == FACE:
-            low, high = face_bounds(address, s, i)
+            low, high = face_bounds(c, s, i)
         elif kind == PLANE:
             high = HUGE
             low = -high
@@ -116,10 +112,9 @@ def bound_shape(address, s, grow):
 
 
 @kernel
-def update_bounds(address):
+def update_bounds(c):
     """Axis-aligned box of every shape in world axes, grown by half the margin and its motion on every side."""
-    c = view(COLLISION, address)
-    half_margin = 0.5 * c.margin[0]
+    half_margin = 0.5 * c.margin
     for s in range(c.shape_body.shape[0]):
-        bound_shape(address, s, half_margin + c.shape_motion[s])
+        bound_shape(c, s, half_margin + c.shape_motion[s])
     return 0

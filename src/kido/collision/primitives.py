@@ -13,7 +13,7 @@ from kido.collision.container import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, SP
 from kido.jit import inlined, kernel
 
 MISS = 2.0  # a fraction of the way that stands for no hit
-TINY = 1e-300
+NO_WAY = 1e-300
 
 
 @kernel
@@ -39,7 +39,7 @@ def cut_slab(o, d, half, low, high, axis):
     Returns:
         low, high, and the axis that the ray enters by: `axis` if this slab sets `low`, else -1.
     """
-    if math.fabs(d) < TINY:
+    if math.fabs(d) < NO_WAY:
         if math.fabs(o) > half:
             return MISS, -MISS, -1
         return low, high, -1
@@ -80,7 +80,7 @@ def ray_cylinder(o0, o1, o2, d0, d1, d2, r, half):
     low, high, _axis = cut_slab(o2, d2, half, -1e300, 1e300, 2)
     a = d0 * d0 + d1 * d1
     side = False
-    if a > TINY:
+    if a > NO_WAY:
         b = o0 * d0 + o1 * d1
         e0, e1 = o0 - (b / a) * d0, o1 - (b / a) * d1
         q = r * r - (e0 * e0 + e1 * e1)
@@ -139,9 +139,9 @@ def ray_cone(o0, o1, o2, d0, d1, d2, r, half):
         w = -b - math.copysign(root, b)
         for which in range(2):
             t = MISS
-            if which == 0 and math.fabs(w) > TINY:
+            if which == 0 and math.fabs(w) > NO_WAY:
                 t = c / w
-            if which == 1 and math.fabs(a) > TINY:
+            if which == 1 and math.fabs(a) > NO_WAY:
                 t = w / a
             depth = s + t * ds
             if 0.0 <= t < best and 0.0 <= depth <= 2.0 * half:

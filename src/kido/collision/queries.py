@@ -12,20 +12,17 @@ from kido.collision.broad import find_pairs
 from kido.collision.container import (
     COLLISION,
     COMPOUND,
-    CONTACTS,
-    CONTACTS_FOUND,
     CONTACTS_FULL,
-    PAIRS,
 )
 from kido.collision.manifold import add_point, reduce_manifold
 from kido.collision.narrow import write_contacts, write_patches
 from kido.collision.pairs import box, convex
-from kido.collision.pairs.convex import NEAREST, nearest_points
+from kido.collision.pairs.convex import NEAREST_AT, nearest_points
 from kido.collision.poses import update_bounds, update_poses
 from kido.collision.sweep import deepest, work_points
 from kido.jit import call4, callback, entry, kernel, view
 
-FAR = 1e30  # [m] a margin that everything is within
+ANY_MARGIN = 1e30  # [m] a margin that everything is within
 
 
 @callback
@@ -33,15 +30,15 @@ def convex_nearest(address, a, b, pair):
     """Two convex shapes: their nearest points alone."""
     c = view(COLLISION, address)
     number = c.number
-    if not nearest_points(address, a, b, pair):
+    if not nearest_points(c, a, b, pair):
         return 0
     return add_point(
-        address,
+        c,
         0,
-        c.position[a, 0] + number[NEAREST + 4],
-        c.position[a, 1] + number[NEAREST + 5],
-        c.position[a, 2] + number[NEAREST + 6],
-        number[NEAREST + 3],
+        c.position[a, 0] + number[NEAREST_AT + 4],
+        c.position[a, 1] + number[NEAREST_AT + 5],
+        c.position[a, 2] + number[NEAREST_AT + 6],
+        number[NEAREST_AT + 3],
         0,
     )
 
@@ -50,17 +47,16 @@ NEAREST_FUNCTIONS: dict[Any, Any] = {box.box_box: convex_nearest, convex.convex_
 
 
 @kernel
-def run_pair(address, function, a, b, pair):
+def run_pair(c, function, a, b, pair):
     """Calls a pair function with the shapes in the order of their types; `work_points` says what is left.
 
     Returns:
         count: work points.
         sign: of the work normal, to point from a to b.
     """
-    c = view(COLLISION, address)
     if c.shape_type[a] > c.shape_type[b]:
-        return work_points(address, function, b, a, pair), -1.0
-    return work_points(address, function, a, b, pair), 1.0
+        return work_points(c, function, b, a, pair), -1.0
+    return work_points(c, function, a, b, pair), 1.0
 
 
 @kernel
@@ -75,16 +71,18 @@ def function_of(c, table, a, b):
 @entry("i8(i8)")
 def place_shapes(address):
     """World poses and bounding boxes of all shapes; returns NOT_FINITE or 0."""
-    status = update_poses(address)
+    c = view(COLLISION, address)
+    status = update_poses(c)
     if status == 0:
-        update_bounds(address)
+        update_bounds(c)
     return status
 
 
 @entry("i8(i8)")
 def candidate_pairs(address):
     """Fills the candidate pairs; returns PAIRS_FULL or 0."""
-    return find_pairs(address)
+    c = view(COLLISION, address)
+    return find_pairs(c)
 
 
 @entry("i8(i8, i8)")
@@ -93,7 +91,7 @@ def pair_contacts(address, most):
     c = view(COLLISION, address)
     found = 0
     capacity = c.gap.shape[0]
-    for p in range(c.count[PAIRS]):
+    for p in range(c.num_pairs):
         if found < most:
             a, b = c.pair_a[p], c.pair_b[p]
             function = function_of(c, c.pair_function, a, b)
@@ -108,18 +106,18 @@ def pair_contacts(address, most):
                 if count > 0:
                     patches = c.shape_type[second] >= COMPOUND
                     if not patches:
-                        count = reduce_manifold(address, count, 0, 0)
+                        count = reduce_manifold(c, count, 0, 0)
                     if found + count <= capacity:
                         if patches:
-                            write_patches(address, p, found, sign)
+                            write_patches(c, p, found, sign)
                         else:
-                            write_contacts(address, p, found, count, sign)
+                            write_contacts(c, p, found, count, sign)
                     found += count
-    c.count[CONTACTS_FOUND] = found
-    c.count[CONTACTS] = 0
+    c.contacts_found = found
+    c.num_contacts = 0
     if found > capacity:
         return CONTACTS_FULL
-    c.count[CONTACTS] = min(found, most)
+    c.num_contacts = min(found, most)
     return 0
 
 
@@ -127,15 +125,15 @@ def pair_contacts(address, most):
 def any_contact(address):
     """The first candidate pair that touches, or -1."""
     c = view(COLLISION, address)
-    for p in range(c.count[PAIRS]):
+    for p in range(c.num_pairs):
         a, b = c.pair_a[p], c.pair_b[p]
         function = function_of(c, c.pair_function, a, b)
         if function != 0:
             c.pair_code[p] = 0
             for i in range(3):
                 c.pair_axis[p, i] = 0.0
-            count, _ = run_pair(address, function, a, b, p)
-            if count > 0 and deepest(c, count) < c.margin[0]:
+            count, _ = run_pair(c, function, a, b, p)
+            if count > 0 and deepest(c, count) < c.margin:
                 return p
     return -1
 
@@ -152,7 +150,7 @@ def box_gap2(c, a, b):
 
 
 @kernel
-def pair_distance(address, function, a, b, limit):
+def pair_distance(c, function, a, b, limit):
     """Nearest points of two shapes.
 
     Returns:
@@ -161,14 +159,13 @@ def pair_distance(address, function, a, b, limit):
         p: (3 numbers) midway between the nearest points [m].
         n: (3 numbers) unit normal from a to b.
     """
-    c = view(COLLISION, address)
     if function == 0:
         return False, limit, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    c.margin[0] = limit
+    c.margin = limit
     c.pair_code[0] = 0
     for i in range(3):
         c.pair_axis[0, i] = 0.0
-    count, sign = run_pair(address, function, a, b, 0)
+    count, sign = run_pair(c, function, a, b, 0)
     at = 0
     for k in range(1, count):
         if c.work_gap[k] < c.work_gap[at]:
@@ -197,18 +194,18 @@ def nearest_pair(address, table, pairs, limit, numbers):
         numbers: (7,) gap, midpoint, normal from the first to the second.
     """
     c = view(COLLISION, address)
-    margin = c.margin[0]
+    margin = c.margin
     best, which = limit, -1
     for k in range(pairs.shape[0]):
         a, b = pairs[k, 0], pairs[k, 1]
         apart = box_gap2(c, a, b)
         if apart == 0.0 or (best > 0.0 and apart < best * best):
-            found, gap, p0, p1, p2, n0, n1, n2 = pair_distance(address, function_of(c, table, a, b), a, b, best)
+            found, gap, p0, p1, p2, n0, n1, n2 = pair_distance(c, function_of(c, table, a, b), a, b, best)
             if found:
                 best, which = gap, k
                 numbers[0], numbers[1], numbers[2], numbers[3] = gap, p0, p1, p2
                 numbers[4], numbers[5], numbers[6] = n0, n1, n2
-    c.margin[0] = margin
+    c.margin = margin
     return which
 
 
@@ -216,13 +213,13 @@ def nearest_pair(address, table, pairs, limit, numbers):
 def pair_distances(address, table, pairs, limit, numbers):
     """Rows as `nearest_pair` gives for each pair; gaps of `limit` for those that are farther apart."""
     c = view(COLLISION, address)
-    margin = c.margin[0]
+    margin = c.margin
     for k in range(pairs.shape[0]):
         a, b = pairs[k, 0], pairs[k, 1]
-        _, gap, p0, p1, p2, n0, n1, n2 = pair_distance(address, function_of(c, table, a, b), a, b, limit)
+        _, gap, p0, p1, p2, n0, n1, n2 = pair_distance(c, function_of(c, table, a, b), a, b, limit)
         numbers[k, 0], numbers[k, 1], numbers[k, 2], numbers[k, 3] = gap, p0, p1, p2
         numbers[k, 4], numbers[k, 5], numbers[k, 6] = n0, n1, n2
-    c.margin[0] = margin
+    c.margin = margin
     return 0
 
 
@@ -237,26 +234,26 @@ def point_distances(address, table, wanted, probe, points, shape, numbers):
         numbers: (n, 4) distance [m], and outward unit normal of the surface, world axes.
     """
     c = view(COLLISION, address)
-    margin = c.margin[0]
+    margin = c.margin
     shapes = c.shape_body.shape[0]
     for k in range(points.shape[0]):
         for i in range(3):
             c.position[probe, i] = points[k, i]
             c.aabb[probe, i] = points[k, i]
             c.aabb[probe, 3 + i] = points[k, i]
-        best = FAR
+        best = ANY_MARGIN
         shape[k] = -1
         for s in range(shapes):
             if wanted[s] != 0 and s != probe:
                 apart = box_gap2(c, probe, s)
                 if apart == 0.0 or (best > 0.0 and apart < best * best):
                     found, gap, _p0, _p1, _p2, n0, n1, n2 = pair_distance(
-                        address, function_of(c, table, probe, s), s, probe, best
+                        c, function_of(c, table, probe, s), s, probe, best
                     )
                     if found:
                         best = gap
                         shape[k] = s
                         numbers[k, 1], numbers[k, 2], numbers[k, 3] = n0, n1, n2
         numbers[k, 0] = best
-    c.margin[0] = margin
+    c.margin = margin
     return 0

@@ -2,50 +2,35 @@
 
 from __future__ import annotations
 
-import math
-
 from kido.collision.container import COLLISION, COMPOUND, HEIGHTMAP, PLANE, SPHERES
-from kido.collision.rays import TINY, ray_convex
+from kido.collision.rays import crosses, ray_convex
 from kido.collision.surface_rays import ray_balls, ray_compound, ray_heightmap
 from kido.jit import entry, kernel, view
 
 
 @kernel
-def ray_shape(address, s, x, y, z, e0, e1, e2):
+def ray_shape(c, s, x, y, z, e0, e1, e2):
     """Where the ray from (x, y, z) along (e0, e1, e2), world axes, enters shape s.
 
     Returns:
         fraction (MISS or more if it does not) and outward normal, world axes (3 numbers).
     """
-    kind = view(COLLISION, address).shape_type[s]
+    kind = c.shape_type[s]
     if kind == COMPOUND:
-        return ray_compound(address, s, x, y, z, e0, e1, e2)
+        return ray_compound(c, s, x, y, z, e0, e1, e2)
     if kind == HEIGHTMAP:
-        return ray_heightmap(address, s, x, y, z, e0, e1, e2)
+        return ray_heightmap(c, s, x, y, z, e0, e1, e2)
     if kind == SPHERES:
-        return ray_balls(address, s, x, y, z, e0, e1, e2)
-    return ray_convex(address, s, x, y, z, e0, e1, e2)
+        return ray_balls(c, s, x, y, z, e0, e1, e2)
+    return ray_convex(c, s, x, y, z, e0, e1, e2)
 
 
 @kernel
 def meets_box(c, s, x, y, z, d0, d1, d2, most):
     """Whether a ray meets the bounding box of a shape before the fraction `most`."""
-    low, high = 0.0, most
-    for i in range(3):
-        o = x if i == 0 else (y if i == 1 else z)
-        d = d0 if i == 0 else (d1 if i == 1 else d2)
-        near, far = c.aabb[s, i] - o, c.aabb[s, 3 + i] - o
-        if math.fabs(d) < TINY:
-            if near > 0.0 or far < 0.0:
-                return False
-        else:
-            near, far = near / d, far / d
-            if near > far:
-                near, far = far, near
-            low, high = max(low, near), min(high, far)
-            if low > high:
-                return False
-    return True
+    box = c.aabb
+    low0, low1, low2, high0, high1, high2 = box[s, 0], box[s, 1], box[s, 2], box[s, 3], box[s, 4], box[s, 5]
+    return crosses(low0, low1, low2, high0, high1, high2, x, y, z, d0, d1, d2, most)
 
 
 @entry("i8(i8, i8[::1], f8[:,::1], f8[:,::1], i8[::1], f8[:,::1])")
@@ -63,7 +48,7 @@ def first_hits(address, wanted, starts, ends, shape, numbers):
         best, n0, n1, n2, which = 1.0, 0.0, 0.0, 0.0, -1
         for s in range(shapes):
             if wanted[s] != 0 and (c.shape_type[s] == PLANE or meets_box(c, s, x, y, z, d0, d1, d2, best)):
-                t, m0, m1, m2 = ray_shape(address, s, x, y, z, d0, d1, d2)
+                t, m0, m1, m2 = ray_shape(c, s, x, y, z, d0, d1, d2)
                 if t < best or (t == best and which < 0):
                     best, n0, n1, n2, which = t, m0, m1, m2, s
         shape[r] = which
@@ -82,7 +67,7 @@ def all_hits(address, wanted, starts, ends, which, numbers):
         d0, d1, d2 = ends[r, 0] - x, ends[r, 1] - y, ends[r, 2] - z
         for s in range(shapes):
             if wanted[s] != 0 and (c.shape_type[s] == PLANE or meets_box(c, s, x, y, z, d0, d1, d2, 1.0)):
-                t, m0, m1, m2 = ray_shape(address, s, x, y, z, d0, d1, d2)
+                t, m0, m1, m2 = ray_shape(c, s, x, y, z, d0, d1, d2)
                 if t <= 1.0:
                     if found < which.shape[0]:
                         which[found, 0], which[found, 1] = r, s

@@ -9,7 +9,7 @@ import numpy as np
 
 from kido.collision import queries, raycast
 from kido.collision.colliders import Collider
-from kido.collision.container import CONTACTS, CONTACTS_FULL, PAIRS
+from kido.collision.container import CONTACTS_FULL
 from kido.collision.detector import NativeDetector
 from kido.collision.external import ExternalDetector, NarrowPhase, take_points
 from kido.collision.options import (
@@ -107,13 +107,13 @@ class Scene:
         else:
             while queries.pair_contacts(self.detector.address, option.max_contacts) == CONTACTS_FULL:
                 self.detector.grow(CONTACTS_FULL)
-        n = min(int(self.detector.container.count[CONTACTS]), option.max_contacts)
+        n = min(self.detector.container.num_contacts, option.max_contacts)
         return self._result(n, n > 0)
 
     def _choose_candidates(self, chosen: Callable[[Any, Any], Any] | None) -> None:
         """Keep the candidate pairs of both sides, and those that a user's function wants."""
         c = self.detector.container
-        n = int(c.count[PAIRS])
+        n = c.num_pairs
         a, b = c.pair_a[:n], c.pair_b[:n]
         keep = np.ones(n, bool)
         if self.sides is not None:
@@ -124,11 +124,11 @@ class Scene:
         if not keep.all():
             a, b = a[keep].copy(), b[keep].copy()
             c.pair_a[: len(a)], c.pair_b[: len(a)] = a, b
-            c.count[PAIRS] = len(a)
+            c.num_pairs = len(a)
 
     def _candidates(self) -> np.ndarray:
         c = self.detector.container
-        n = int(c.count[PAIRS])
+        n = c.num_pairs
         return np.column_stack([c.pair_a[:n], c.pair_b[:n]])
 
     def _touches(self) -> bool:
@@ -200,7 +200,7 @@ class Scene:
     def distance(self, option: DistanceOption) -> DistanceResult:
         """The nearest pair."""
         pairs = self.pairs(option.filter)
-        limit = min(float(option.upper_limit), queries.FAR)
+        limit = min(float(option.upper_limit), queries.ANY_MARGIN)
         numbers = np.full(7, np.nan)
         which = -1
         if self.narrow is None:
@@ -221,7 +221,7 @@ class Scene:
     def distances(self, option: DistanceOption) -> DistanceTable:
         """All pairs nearer than the limit."""
         pairs = self.pairs(option.filter)
-        limit = min(float(option.upper_limit), queries.FAR)
+        limit = min(float(option.upper_limit), queries.ANY_MARGIN)
         numbers = np.zeros((len(pairs), 7))
         if self.narrow is None:
             queries.pair_distances(self.detector.address, self.functions(), pairs, limit, numbers)

@@ -12,7 +12,6 @@ import math
 
 from kido.collision.container import (
     CAPSULE,
-    COLLISION,
     HULL,
     SPHERE,
     SPHERES,
@@ -20,13 +19,12 @@ from kido.collision.container import (
 )
 from kido.collision.pairs.frames import direction_to_shape, direction_to_world
 from kido.collision.primitives import primitive_support
-from kido.jit import kernel, view
+from kido.jit import kernel
 
 
 @kernel
-def core_radius(address, s):
+def core_radius(c, s):
     """Radius [m] around the core of shape s."""
-    c = view(COLLISION, address)
     kind = c.shape_type[s]
     if kind in (SPHERE, CAPSULE, SPHERES):
         return c.shape_size[s, 0]
@@ -34,9 +32,8 @@ def core_radius(address, s):
 
 
 @kernel
-def hull_support(address, h, x, y, z):
+def hull_support(c, h, x, y, z):
     """Index of the vertex of hull h farthest along (x, y, z), by climbing from vertex to vertex."""
-    c = view(COLLISION, address)
     vertex, first, neighbor = c.hull_vertex, c.neighbor_first, c.neighbor
     ax, ay, az = math.fabs(x), math.fabs(y), math.fabs(z)
     if ax >= ay and ax >= az:
@@ -61,9 +58,8 @@ def hull_support(address, h, x, y, z):
 
 
 @kernel
-def farthest_ball(address, h, x, y, z):
+def farthest_ball(c, h, x, y, z):
     """Index of the ball of hull h that reaches farthest along (x, y, z), and how far times the vector's length."""
-    c = view(COLLISION, address)
     vertex, hull_first, hull_radius = c.hull_vertex, c.hull_first, c.hull_radius
     length = math.sqrt(x * x + y * y + z * z)
     best, at = -1e300, hull_first[h]
@@ -75,9 +71,9 @@ def farthest_ball(address, h, x, y, z):
 
 
 @kernel
-def farthest_corner(address, slot, x, y, z):
+def farthest_corner(c, slot, x, y, z):
     """The corner, 0 to 2, of the triangle in a slot that is farthest along (x, y, z)."""
-    corner = view(COLLISION, address).corner
+    corner = c.corner
     best, at = -1e300, 0
     for k in range(3):
         d = corner[slot, k, 0] * x + corner[slot, k, 1] * y + corner[slot, k, 2] * z
@@ -87,22 +83,21 @@ def farthest_corner(address, slot, x, y, z):
 
 
 @kernel
-def local_support(address, s, x, y, z):
+def local_support(c, s, x, y, z):
     """Point of the core of shape s farthest along (x, y, z), of any length; both in its axes."""
-    c = view(COLLISION, address)
     size = c.shape_size
     kind = c.shape_type[s]
     if kind < HULL:
         return primitive_support(kind, size[s, 0], size[s, 1], size[s, 2], x, y, z)
     if kind == HULL:
-        v = hull_support(address, c.shape_hull[s], x, y, z)
+        v = hull_support(c, c.shape_hull[s], x, y, z)
         return c.hull_vertex[v, 0], c.hull_vertex[v, 1], c.hull_vertex[v, 2]
     if kind == TRIANGLE:
         k = c.shape_hull[s]
-        v = farthest_corner(address, k, x, y, z)
+        v = farthest_corner(c, k, x, y, z)
         return c.corner[k, v, 0], c.corner[k, v, 1], c.corner[k, v, 2]
     if kind == SPHERES:
-        v, _ = farthest_ball(address, c.shape_hull[s], x, y, z)
+        v, _ = farthest_ball(c, c.shape_hull[s], x, y, z)
         norm = math.sqrt(x * x + y * y + z * z)
         r = c.hull_radius[v] / norm if norm > 0.0 else 0.0
         return c.hull_vertex[v, 0] + r * x, c.hull_vertex[v, 1] + r * y, c.hull_vertex[v, 2] + r * z
@@ -110,13 +105,12 @@ def local_support(address, s, x, y, z):
 
 
 @kernel
-def support(address, s, origin, x, y, z):
+def support(c, s, origin, x, y, z):
     """Point of the core of shape s farthest along (x, y, z), world axes, relative to a shape's origin."""
-    c = view(COLLISION, address)
     position = c.position
-    d0, d1, d2 = direction_to_shape(address, s, x, y, z)
-    p0, p1, p2 = local_support(address, s, d0, d1, d2)
-    p0, p1, p2 = direction_to_world(address, s, p0, p1, p2)
+    d0, d1, d2 = direction_to_shape(c, s, x, y, z)
+    p0, p1, p2 = local_support(c, s, d0, d1, d2)
+    p0, p1, p2 = direction_to_world(c, s, p0, p1, p2)
     return (
         p0 + (position[s, 0] - position[origin, 0]),
         p1 + (position[s, 1] - position[origin, 1]),

@@ -8,35 +8,34 @@ from __future__ import annotations
 
 import math
 
-from kido.collision.container import COLLISION, SPHERE
+from kido.collision.container import SPHERE
 from kido.collision.features import triangle_normal
 from kido.collision.pairs.compound import load_piece
-from kido.collision.pairs.convex import NEAREST, nearest_points
+from kido.collision.pairs.convex import NEAREST_AT, nearest_points
 from kido.collision.pairs.frames import direction_to_shape, direction_to_world, to_shape
-from kido.collision.rays import MISS, TINY, ray_convex
+from kido.collision.rays import MISS, NO_WAY, crosses, ray_convex
 from kido.collision.triangles import load_cell, load_triangle, slot
-from kido.jit import kernel, view
+from kido.jit import kernel
 
-STEPS = 60  # of the approach to a hull of balls
-CLOSE = 1e-9  # gap, as a fraction of the size, at which it is reached
+APPROACH_STEPS = 60  # of the approach to a hull of balls
+REACHED_GAP = 1e-9  # gap, as a fraction of the size, at which it is reached
 
 
 @kernel
-def ray_corners(address, k, x, y, z, e0, e1, e2, both):
+def ray_corners(c, k, x, y, z, e0, e1, e2, both):
     """Ray and the triangle in slot k: fraction and outward normal, world axes (Moeller and Trumbore 1997).
 
     Args:
         both: 1: both sides are hit, and the normal is against the ray; 0: only the outer side.
     """
-    c = view(COLLISION, address)
-    corner, s = c.corner, slot(address, k)
-    o0, o1, o2 = to_shape(address, s, x, y, z)
-    d0, d1, d2 = direction_to_shape(address, s, e0, e1, e2)
+    corner, s = c.corner, slot(c, k)
+    o0, o1, o2 = to_shape(c, s, x, y, z)
+    d0, d1, d2 = direction_to_shape(c, s, e0, e1, e2)
     a0, a1, a2 = corner[k, 1, 0], corner[k, 1, 1], corner[k, 1, 2]  # the first corner is the origin
     b0, b1, b2 = corner[k, 2, 0], corner[k, 2, 1], corner[k, 2, 2]
     p0, p1, p2 = d1 * b2 - d2 * b1, d2 * b0 - d0 * b2, d0 * b1 - d1 * b0
     volume = a0 * p0 + a1 * p1 + a2 * p2  # positive: the ray goes against the outward normal
-    if math.fabs(volume) < TINY or (volume < 0.0 and both == 0):
+    if math.fabs(volume) < NO_WAY or (volume < 0.0 and both == 0):
         return MISS, 0.0, 0.0, 0.0
     u = (o0 * p0 + o1 * p1 + o2 * p2) / volume
     q0, q1, q2 = o1 * a2 - o2 * a1, o2 * a0 - o0 * a2, o0 * a1 - o1 * a0
@@ -44,42 +43,19 @@ def ray_corners(address, k, x, y, z, e0, e1, e2, both):
     t = (b0 * q0 + b1 * q1 + b2 * q2) / volume
     if u < -1e-12 or v < -1e-12 or u + v > 1.0 + 1e-12 or t < 0.0:  # no gap between neighbours
         return MISS, 0.0, 0.0, 0.0
-    n0, n1, n2 = triangle_normal(address, k)
+    n0, n1, n2 = triangle_normal(c, k)
     if volume < 0.0:
         n0, n1, n2 = -n0, -n1, -n2
-    n0, n1, n2 = direction_to_world(address, s, n0, n1, n2)
+    n0, n1, n2 = direction_to_world(c, s, n0, n1, n2)
     return t, n0, n1, n2
 
 
 @kernel
-def crosses(low0, low1, low2, high0, high1, high2, o0, o1, o2, d0, d1, d2, most):
-    """Whether a ray meets a box before the fraction `most`."""
-    first, last = 0.0, most
-    for i in range(3):
-        o = o0 if i == 0 else (o1 if i == 1 else o2)
-        d = d0 if i == 0 else (d1 if i == 1 else d2)
-        near = (low0 if i == 0 else (low1 if i == 1 else low2)) - o
-        far = (high0 if i == 0 else (high1 if i == 1 else high2)) - o
-        if math.fabs(d) < TINY:
-            if near > 0.0 or far < 0.0:
-                return False
-        else:
-            near, far = near / d, far / d
-            if near > far:
-                near, far = far, near
-            first, last = max(first, near), min(last, far)
-            if first > last:
-                return False
-    return True
-
-
-@kernel
-def ray_compound(address, t, x, y, z, e0, e1, e2):
+def ray_compound(c, t, x, y, z, e0, e1, e2):
     """Ray and the parts of compound t: fraction and normal of the first entry, world axes."""
-    c = view(COLLISION, address)
     box, node_next, node_part = c.node_box, c.node_next, c.node_part
-    o0, o1, o2 = to_shape(address, t, x, y, z)
-    d0, d1, d2 = direction_to_shape(address, t, e0, e1, e2)
+    o0, o1, o2 = to_shape(c, t, x, y, z)
+    d0, d1, d2 = direction_to_shape(c, t, e0, e1, e2)
     compound = c.shape_compound[t]
     both = 1 - c.compound_closed[compound]
     best, n0, n1, n2 = MISS, 0.0, 0.0, 0.0
@@ -93,10 +69,10 @@ def ray_compound(address, t, x, y, z, e0, e1, e2):
         for part in range(node_part[at, 0], node_part[at, 0] + node_part[at, 1]):
             row = c.part[part]
             if row < 0:
-                f, m0, m1, m2 = ray_convex(address, load_piece(address, 0, t, -1 - row), x, y, z, e0, e1, e2)
+                f, m0, m1, m2 = ray_convex(c, load_piece(c, 0, t, -1 - row), x, y, z, e0, e1, e2)
             else:
-                load_triangle(address, 0, t, row)
-                f, m0, m1, m2 = ray_corners(address, 0, x, y, z, e0, e1, e2, both)
+                load_triangle(c, 0, t, row)
+                f, m0, m1, m2 = ray_corners(c, 0, x, y, z, e0, e1, e2, both)
             if f < best:
                 best, n0, n1, n2 = f, m0, m1, m2
         at += 1
@@ -106,36 +82,35 @@ def ray_compound(address, t, x, y, z, e0, e1, e2):
 @kernel
 def next_line(o, d, cell, spacing, lines):
     """Fraction at which a ray in a cell along one axis leaves it; MISS if it runs along it."""
-    if math.fabs(d) < TINY:
+    if math.fabs(d) < NO_WAY:
         return MISS
     line = cell + 1 if d > 0.0 else cell
     return ((line - 0.5 * (lines - 1)) * spacing - o) / d
 
 
 @kernel
-def ray_heightmap(address, t, x, y, z, e0, e1, e2):
+def ray_heightmap(c, t, x, y, z, e0, e1, e2):
     """Ray and height map t, from above: fraction and normal, world axes."""
-    c = view(COLLISION, address)
     m = c.shape_compound[t]
     rows, columns = c.map_size[m, 0], c.map_size[m, 1]
     dx, dy = c.map_spacing[m, 0], c.map_spacing[m, 1]
-    o0, o1, o2 = to_shape(address, t, x, y, z)
-    d0, d1, d2 = direction_to_shape(address, t, e0, e1, e2)
+    o0, o1, o2 = to_shape(c, t, x, y, z)
+    d0, d1, d2 = direction_to_shape(c, t, e0, e1, e2)
     half0, half1 = 0.5 * (columns - 1) * dx, 0.5 * (rows - 1) * dy
     if not crosses(-half0, -half1, -1e300, half0, half1, 1e300, o0, o1, o2, d0, d1, d2, 1.0):
         return MISS, 0.0, 0.0, 0.0
     start = 0.0
     for i in range(2):
         o, d, half = (o0, d0, half0) if i == 0 else (o1, d1, half1)
-        if math.fabs(d) >= TINY:
+        if math.fabs(d) >= NO_WAY:
             start = max(start, min((-half - o) / d, (half - o) / d))
     j = min(max(math.floor((o0 + start * d0 + half0) / dx), 0), columns - 2)
     i = min(max(math.floor((o1 + start * d1 + half1) / dy), 0), rows - 2)
     while 0 <= i < rows - 1 and 0 <= j < columns - 1 and start <= 1.0:
         best, n0, n1, n2 = MISS, 0.0, 0.0, 0.0
         for half in range(2):
-            load_cell(address, 0, t, i, j, half)
-            f, m0, m1, m2 = ray_corners(address, 0, x, y, z, e0, e1, e2, 0)
+            load_cell(c, 0, t, i, j, half)
+            f, m0, m1, m2 = ray_corners(c, 0, x, y, z, e0, e1, e2, 0)
             if f < best:
                 best, n0, n1, n2 = f, m0, m1, m2
         if best < MISS:
@@ -152,26 +127,25 @@ def ray_heightmap(address, t, x, y, z, e0, e1, e2):
 
 
 @kernel
-def ray_balls(address, s, x, y, z, e0, e1, e2):
+def ray_balls(c, s, x, y, z, e0, e1, e2):
     """Ray and the convex hull of balls s: fraction and normal, world axes."""
-    c = view(COLLISION, address)
-    probe = slot(address, 1)
+    probe = slot(c, 1)
     c.shape_type[probe] = SPHERE
     c.shape_size[probe, 0] = 0.0
     c.shape_reach[probe] = c.shape_reach[s]
-    margin = c.margin[0]
-    c.margin[0] = 1e30
+    margin = c.margin
+    c.margin = 1e30
     f, found = 0.0, MISS
     n0 = n1 = n2 = 0.0
-    for step in range(STEPS):
+    for step in range(APPROACH_STEPS):
         c.position[probe, 0], c.position[probe, 1], c.position[probe, 2] = x + f * e0, y + f * e1, z + f * e2
         for i in range(3):
             c.pair_axis[0, i] = 0.0
-        if not nearest_points(address, s, probe, 0):
+        if not nearest_points(c, s, probe, 0):
             break
-        gap = c.number[NEAREST + 3]
-        n0, n1, n2 = c.number[NEAREST], c.number[NEAREST + 1], c.number[NEAREST + 2]
-        if gap <= CLOSE * c.shape_reach[s]:
+        gap = c.number[NEAREST_AT + 3]
+        n0, n1, n2 = c.number[NEAREST_AT], c.number[NEAREST_AT + 1], c.number[NEAREST_AT + 2]
+        if gap <= REACHED_GAP * c.shape_reach[s]:
             if step > 0:  # else it starts inside
                 found = f
             break
@@ -179,7 +153,7 @@ def ray_balls(address, s, x, y, z, e0, e1, e2):
         if speed <= 0.0:
             break
         f += gap / speed
-        if f > 1.0 + CLOSE:
+        if f > 1.0 + REACHED_GAP:
             break
-    c.margin[0] = margin
+    c.margin = margin
     return found, n0, n1, n2

@@ -18,25 +18,20 @@ from __future__ import annotations
 import math
 
 from kido.collision.container import (
-    COLLISION,
     COMPOUND,
     MAX_MANIFOLD,
     MAX_PATCH_POINTS,
-    PATCHES,
-    PUSH,
-    SWEEP_BACK,
-    SWEEP_STEP,
-    WORK,
+    MAX_POINTS,
 )
 from kido.collision.manifold import add_point
 from kido.collision.patches import take_point
 from kido.collision.poses import bound_shape
-from kido.jit import call4, kernel, view
+from kido.jit import call4, kernel
 from kido.math.so3 import cross
 from kido.math.trig import sincos
 
 ENGAGE = 0.5  # a shape that moves less than this share of its inner size in a step is not swept
-ROUNDS = 40
+SWEEP_ROUNDS = 40
 TOUCH = 1e-2  # advancement stops at a gap of this share of the margin
 GUARD = 1 << 40  # key of the point that holds back a shape's middle
 SAME_SIDE = 0.0  # cosine of the normals at the start and now from which on nothing was passed through
@@ -59,11 +54,10 @@ def shape_twist(c, s):
 
 
 @kernel
-def update_motion(address):
+def update_motion(c):
     """Sets how far each swept shape moves in a step, 0 for those that are not or move too little."""
-    c = view(COLLISION, address)
-    h = c.sweep[SWEEP_STEP]
-    c.sweep[PUSH] = 0.0
+    h = c.sweep_step
+    c.sweep_push = 0.0
     for s in range(c.shape_body.shape[0]):
         c.shape_motion[s] = 0.0
         if c.shape_continuous[s] != 0 and h > 0.0:
@@ -130,37 +124,34 @@ def deepest(c, count):
 
 
 @kernel
-def deepest_patch_point(address):
+def deepest_patch_point(c):
     """Makes the deepest point of all patches the only work point."""
-    c = view(COLLISION, address)
     best, at = 1e300, 0
-    for patch in range(c.count[PATCHES]):
+    for patch in range(c.num_patches):
         for k in range(patch * MAX_PATCH_POINTS, patch * MAX_PATCH_POINTS + c.patch_count[patch]):
             if c.patch_gap[k] < best:
                 best, at = c.patch_gap[k], k
-    take_point(address, at)
+    take_point(c, at)
     return 1
 
 
 @kernel
-def work_points(address, function, s, t, pair):
+def work_points(c, function, s, t, pair):
     """Calls a pair function; of shapes that are not convex the deepest point alone is left. Returns their number."""
-    c = view(COLLISION, address)
-    count = call4(function, address, s, t, pair)
+    count = call4(function, c.address, s, t, pair)
     if count > 0 and c.shape_type[t] >= COMPOUND:
-        return deepest_patch_point(address)
+        return deepest_patch_point(c)
     return count
 
 
 @kernel
-def gap_at(address, function, s, t, pair, time):
+def gap_at(c, function, s, t, pair, time):
     """Points of the pair at a time [s] from now; returns their number."""
-    c = view(COLLISION, address)
     move_shape(c, s, 0, time)
     move_shape(c, t, 1, time)
-    bound_shape(address, s, 0.5 * c.margin[0])
-    bound_shape(address, t, 0.5 * c.margin[0])
-    return work_points(address, function, s, t, pair)
+    bound_shape(c, s, 0.5 * c.margin)
+    bound_shape(c, t, 0.5 * c.margin)
+    return work_points(c, function, s, t, pair)
 
 
 @kernel
@@ -187,9 +178,8 @@ def carried_back(c, row, s, x, y, z):
 
 
 @kernel
-def bring_back(address, s, t, count, time):
+def bring_back(c, s, t, count, time):
     """Work points at the time of impact, brought to the present; those of the shape that moves more are taken."""
-    c = view(COLLISION, address)
     n0, n1, n2 = c.work_normal[0], c.work_normal[1], c.work_normal[2]
     for k in range(count):
         x, y, z = c.work_point[k, 0], c.work_point[k, 1], c.work_point[k, 2]
@@ -205,13 +195,12 @@ def bring_back(address, s, t, count, time):
 
 
 @kernel
-def guard_middle(address, s, t, count, time):
+def guard_middle(c, s, t, count, time):
     """Adds a point that keeps the middle of the shape that moves more from passing the plane of a time of impact.
 
     The points of impact alone let a body that turns by much in a step roll through: one of its points stays, and the
     middle goes on. The middle may come as near as a quarter of the shape's least extent.
     """
-    c = view(COLLISION, address)
     row, x, sign = 0, s, -1.0
     if c.shape_motion[t] >= c.shape_motion[s]:
         row, x, sign = 1, t, 1.0
@@ -225,14 +214,13 @@ def guard_middle(address, s, t, count, time):
     speed = approach_at(c, 1, t, p0, p1, p2, n0, n1, n2) - approach_at(c, 0, s, p0, p1, p2, n0, n1, n2)
     if height > 0.0:
         gap = height - min(height, c.shape_inner[x]) - time * speed
-        return add_point(address, count, p0, p1, p2, gap, GUARD)
+        return add_point(c, count, p0, p1, p2, gap, GUARD)
     return count
 
 
 @kernel
-def keep_idle(address, s, t, count, h):
+def keep_idle(c, s, t, count, h):
     """Keeps the present points that the present motion does not close within a step; returns their number."""
-    c = view(COLLISION, address)
     n0, n1, n2 = c.work_normal[0], c.work_normal[1], c.work_normal[2]
     kept = 0
     for k in range(count):
@@ -248,21 +236,20 @@ def keep_idle(address, s, t, count, h):
 
 
 @kernel
-def advance_pair(address, function, s, t, pair, start, end, touch):
+def advance_pair(c, function, s, t, pair, start, end, touch):
     """Conservative advancement of two shapes from a time to a time [s], both from now.
 
     Returns:
         count: points at the first touch, in the work arrays; 0 if they do not meet.
         time: of the first touch [s].
     """
-    c = view(COLLISION, address)
     turning = 0.0
     for row in range(2):
         w = math.sqrt(c.twist[row, 0] ** 2 + c.twist[row, 1] ** 2 + c.twist[row, 2] ** 2)
         turning += w * c.shape_outer[s if row == 0 else t] if w > 0.0 else 0.0
     time = start
-    for _ in range(ROUNDS):
-        count = gap_at(address, function, s, t, pair, time)
+    for _ in range(SWEEP_ROUNDS):
+        count = gap_at(c, function, s, t, pair, time)
         if count == 0:  # farther apart than they can move
             return 0, time
         gap = deepest(c, count)
@@ -282,20 +269,19 @@ def advance_pair(address, function, s, t, pair, start, end, touch):
 
 
 @kernel
-def sweep_pair(address, function, s, t, pair):
+def sweep_pair(c, function, s, t, pair):
     """Points of a pair with a swept shape, into the work arrays, at the present poses.
 
     Returns:
-        count: their number, at most WORK.
+        count: their number, at most MAX_POINTS.
         swept: 1 if they are of a time of impact, or the body came so deep in this step.
     """
-    c = view(COLLISION, address)
-    h, back = c.sweep[SWEEP_STEP], c.sweep[SWEEP_BACK]
-    margin = c.margin[0]
-    c.margin[0] = margin + 2.0 * (c.shape_motion[s] + c.shape_motion[t])
+    h, back = c.sweep_step, c.sweep_back
+    margin = c.margin
+    c.margin = margin + 2.0 * (c.shape_motion[s] + c.shape_motion[t])
     keep_pose(c, s, 0)
     keep_pose(c, t, 1)
-    count = work_points(address, function, s, t, pair)
+    count = work_points(c, function, s, t, pair)
     touching = count > 0 and deepest(c, count) < margin
     n0, n1, n2 = c.work_normal[0], c.work_normal[1], c.work_normal[2]
     gap = deepest(c, count) if count > 0 else margin
@@ -303,31 +289,31 @@ def sweep_pair(address, function, s, t, pair):
     swept = 0
     arrived = False
     if touching:
-        before = gap_at(address, function, s, t, pair, -back)
+        before = gap_at(c, function, s, t, pair, -back)
         m0, m1, m2 = c.work_normal[0], c.work_normal[1], c.work_normal[2]
         looking = before > 0 and n0 * m0 + n1 * m1 + n2 * m2 < SAME_SIDE
         # On the side that it came from, but deeper than it was: the present points hold, and are pushed out at once.
         arrived = gap < -TOUCH * margin and (before == 0 or deepest(c, before) > gap)
     if looking:
-        count, time = advance_pair(address, function, s, t, pair, -back, h, TOUCH * margin)
+        count, time = advance_pair(c, function, s, t, pair, -back, h, TOUCH * margin)
         if count > 0:
-            made = min(count, WORK)
-            count = guard_middle(address, s, t, made, time) if made < MAX_MANIFOLD else made
-            bring_back(address, s, t, made, time)
+            made = min(count, MAX_POINTS)
+            count = guard_middle(c, s, t, made, time) if made < MAX_MANIFOLD else made
+            bring_back(c, s, t, made, time)
             swept = 1
     restore_pose(c, s, 0)
     restore_pose(c, t, 1)
-    bound_shape(address, s, 0.5 * margin + c.shape_motion[s])
-    bound_shape(address, t, 0.5 * margin + c.shape_motion[t])
+    bound_shape(c, s, 0.5 * margin + c.shape_motion[s])
+    bound_shape(c, t, 0.5 * margin + c.shape_motion[t])
     if swept == 0:
         if arrived:
-            count = work_points(address, function, s, t, pair)
+            count = work_points(c, function, s, t, pair)
             swept = 1
         elif not touching and c.shape_type[t] >= COMPOUND:
             count = 0
         else:
-            count = call4(function, address, s, t, pair)
+            count = call4(function, c.address, s, t, pair)
             if count > 0 and not touching:
-                count = keep_idle(address, s, t, count, h)
-    c.margin[0] = margin
+                count = keep_idle(c, s, t, count, h)
+    c.margin = margin
     return count, swept

@@ -9,23 +9,22 @@ from __future__ import annotations
 
 import math
 
-from kido.collision.container import COLLISION, HEIGHTMAP, TRIANGLE
+from kido.collision.container import HEIGHTMAP, TRIANGLE
 from kido.collision.pairs.frames import to_world
-from kido.jit import kernel, view
+from kido.jit import kernel
 
-LEVEL = 1e-6  # fraction of a triangle's size within which corners are equally far along a normal
+EDGE_TOLERANCE = 1e-6  # fraction of a triangle's size within which corners are equally far along a normal
 
 
 @kernel
-def slot(address, k):
+def slot(c, k):
     """Index, among the shapes, of slot k."""
-    return view(COLLISION, address).shape_body.shape[0] + k
+    return c.shape_body.shape[0] + k
 
 
 @kernel
-def vertex_at(address, t, v):
+def vertex_at(c, t, v):
     """Vertex v of a compound or height map, in its axes [m]."""
-    c = view(COLLISION, address)
     if c.shape_type[t] == HEIGHTMAP:
         m = c.shape_compound[t]
         rows, columns = c.map_size[m, 0], c.map_size[m, 1]
@@ -38,16 +37,15 @@ def vertex_at(address, t, v):
 
 
 @kernel
-def place_triangle(address, k, t):
+def place_triangle(c, k, t):
     """Makes slot k the triangle whose vertices are named in `corner_vertex`, of shape t."""
-    c = view(COLLISION, address)
     corner, vertex = c.corner, c.corner_vertex
-    s = slot(address, k)
-    x, y, z = vertex_at(address, t, vertex[k, 0])
+    s = slot(c, k)
+    x, y, z = vertex_at(c, t, vertex[k, 0])
     corner[k, 0, 0], corner[k, 0, 1], corner[k, 0, 2] = 0.0, 0.0, 0.0
     size = 0.0
     for m in range(1, 3):
-        p, q, r = vertex_at(address, t, vertex[k, m])
+        p, q, r = vertex_at(c, t, vertex[k, m])
         corner[k, m, 0], corner[k, m, 1], corner[k, m, 2] = p - x, q - y, r - z
         size = max(size, (p - x) * (p - x) + (q - y) * (q - y) + (r - z) * (r - z))
     c.shape_type[s] = TRIANGLE
@@ -56,23 +54,21 @@ def place_triangle(address, k, t):
     c.corner_shape[k] = t
     for m in range(9):
         c.rotation[s, m] = c.rotation[t, m]
-    c.position[s, 0], c.position[s, 1], c.position[s, 2] = to_world(address, t, x, y, z)
+    c.position[s, 0], c.position[s, 1], c.position[s, 2] = to_world(c, t, x, y, z)
     return s
 
 
 @kernel
-def load_triangle(address, k, t, row):
+def load_triangle(c, k, t, row):
     """Fetches a mesh's triangle, a row of `triangle`, into slot k; returns the slot's index among the shapes."""
-    c = view(COLLISION, address)
     for m in range(6):
         c.corner_vertex[k, m] = c.triangle[row, m]
-    return place_triangle(address, k, t)
+    return place_triangle(c, k, t)
 
 
 @kernel
-def load_cell(address, k, t, i, j, half):
+def load_cell(c, k, t, i, j, half):
     """Fetches one half (0: below the diagonal, 1: above) of cell (i, j) of a height map into slot k."""
-    c = view(COLLISION, address)
     vertex, m = c.corner_vertex, c.shape_compound[t]
     rows, columns = c.map_size[m, 0], c.map_size[m, 1]
     v = i * columns + j
@@ -87,13 +83,12 @@ def load_cell(address, k, t, i, j, half):
         vertex[k, 3] = v + 1
         vertex[k, 4] = v + 2 * columns + 1 if i + 2 < rows else -1
         vertex[k, 5] = v - 1 if j > 0 else -1
-    return place_triangle(address, k, t)
+    return place_triangle(c, k, t)
 
 
 @kernel
-def turn_over(address, k):
+def turn_over(c, k):
     """Turns the triangle in slot k over, so that its other side is the outer one."""
-    c = view(COLLISION, address)
     corner, vertex = c.corner, c.corner_vertex
     for m in range(3):
         corner[k, 1, m], corner[k, 2, m] = corner[k, 2, m], corner[k, 1, m]
@@ -103,18 +98,17 @@ def turn_over(address, k):
 
 
 @kernel
-def _rises(address, t, v, w, x, y, z, tolerance):
+def _rises(c, t, v, w, x, y, z, tolerance):
     """True if vertex w is higher along (x, y, z) than vertex v, seen from there."""
-    p0, p1, p2 = vertex_at(address, t, v)
-    q0, q1, q2 = vertex_at(address, t, w)
+    p0, p1, p2 = vertex_at(c, t, v)
+    q0, q1, q2 = vertex_at(c, t, w)
     q0, q1, q2 = q0 - p0, q1 - p1, q2 - p2
     return q0 * x + q1 * y + q2 * z > tolerance * math.sqrt(q0 * q0 + q1 * q1 + q2 * q2)
 
 
 @kernel
-def vertex_allows(address, t, v, x, y, z, tolerance):
+def vertex_allows(c, t, v, x, y, z, tolerance):
     """True if no neighbour of vertex v of shape t is higher along the unit vector (x, y, z)."""
-    c = view(COLLISION, address)
     if c.shape_type[t] == HEIGHTMAP:
         m = c.shape_compound[t]
         rows, columns = c.map_size[m, 0], c.map_size[m, 1]
@@ -127,27 +121,26 @@ def vertex_allows(address, t, v, x, y, z, tolerance):
                     and (di != 0 or dj != 0)
                     and 0 <= i + di < rows
                     and 0 <= j + dj < columns
-                    and _rises(address, t, v, v + di * columns + dj, x, y, z, tolerance)
+                    and _rises(c, t, v, v + di * columns + dj, x, y, z, tolerance)
                 ):
                     return False
         return True
     for k in range(c.neighbor_first[v], c.neighbor_first[v + 1]):
-        if _rises(address, t, v, c.neighbor[k], x, y, z, tolerance):
+        if _rises(c, t, v, c.neighbor[k], x, y, z, tolerance):
             return False
     return True
 
 
 @kernel
-def edge_allows(address, k, e, x, y, z, tolerance):
+def edge_allows(c, k, e, x, y, z, tolerance):
     """True if the triangle across edge e (0: corners 0 and 1, ...) of slot k does not rise along (x, y, z)."""
-    c = view(COLLISION, address)
     w = c.corner_vertex[k, 3 + e]
     if w < 0:
         return True
     t = c.corner_shape[k]
-    p0, p1, p2 = vertex_at(address, t, c.corner_vertex[k, e])
-    q0, q1, q2 = vertex_at(address, t, c.corner_vertex[k, e + 1 if e < 2 else 0])
-    w0, w1, w2 = vertex_at(address, t, w)
+    p0, p1, p2 = vertex_at(c, t, c.corner_vertex[k, e])
+    q0, q1, q2 = vertex_at(c, t, c.corner_vertex[k, e + 1 if e < 2 else 0])
+    w0, w1, w2 = vertex_at(c, t, w)
     q0, q1, q2 = q0 - p0, q1 - p1, q2 - p2
     w0, w1, w2 = w0 - p0, w1 - p1, w2 - p2
     along = (q0 * w0 + q1 * w1 + q2 * w2) / (q0 * q0 + q1 * q1 + q2 * q2)
@@ -156,17 +149,16 @@ def edge_allows(address, k, e, x, y, z, tolerance):
 
 
 @kernel
-def allows(address, k, x, y, z, n0, n1, n2, tolerance):
+def allows(c, k, x, y, z, n0, n1, n2, tolerance):
     """True if the surface about the triangle in slot k, with outward normal n, may have the unit vector (x, y, z)
     as a contact normal; all in the shape's axes."""
-    c = view(COLLISION, address)
     corner = c.corner
     if n0 * x + n1 * y + n2 * z < -tolerance:
         return False
     best = -1e300
     for m in range(3):
         best = max(best, corner[k, m, 0] * x + corner[k, m, 1] * y + corner[k, m, 2] * z)
-    limit = best - LEVEL * c.shape_reach[slot(address, k)]
+    limit = best - EDGE_TOLERANCE * c.shape_reach[slot(c, k)]
     highest, count, left_out = 0, 0, 0
     for m in range(3):
         if corner[k, m, 0] * x + corner[k, m, 1] * y + corner[k, m, 2] * z >= limit:
@@ -177,5 +169,5 @@ def allows(address, k, x, y, z, n0, n1, n2, tolerance):
     if count == 3:
         return True
     if count == 2:  # the edge opposite to the corner left out
-        return edge_allows(address, k, left_out + 1 if left_out < 2 else 0, x, y, z, tolerance)
-    return vertex_allows(address, c.corner_shape[k], c.corner_vertex[k, highest], x, y, z, tolerance)
+        return edge_allows(c, k, left_out + 1 if left_out < 2 else 0, x, y, z, tolerance)
+    return vertex_allows(c, c.corner_shape[k], c.corner_vertex[k, highest], x, y, z, tolerance)

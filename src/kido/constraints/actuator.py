@@ -16,10 +16,10 @@ import math
 
 from kido.constraints.joint import joint_row
 from kido.constraints.recovery import distance_biases
-from kido.constraints.row_origins import ERP, FROM_MIMIC, FROM_SERVO, FROM_SPEED_LIMIT, MAX_CORRECTION, TIME_STEP
-from kido.jit import kernel, view
+from kido.constraints.row_origins import FROM_MIMIC, FROM_SERVO, FROM_SPEED_LIMIT
+from kido.jit import kernel
 from kido.joints.actuators import MIMIC, SERVO
-from kido.kernels.responses import RESPONSES, coordinate_row
+from kido.kernels.responses import coordinate_row
 
 STRONGEST = 1e6  # [m/s or rad/s] change of velocity that a servo of unlimited force can bring about in a step
 
@@ -96,7 +96,7 @@ def servo_target(t, d, src, k):
 def add_servo(t, d, pr, src, k, block, row, pool):
     """The servo of coordinate k as a block. Returns pool entries."""
     length = joint_row(t, d, pr, src, k, 1.0, block, row, pool)
-    h = src.parameter[TIME_STEP]
+    h = src.time_step
     src.origin[block] = FROM_SERVO
     pr.lower[block], pr.upper[block] = t.force_lower[k] * h, t.force_upper[k] * h
     if is_unlimited(t, k):
@@ -112,13 +112,13 @@ def add_coupling(t, d, pr, src, k, block, row, pool):
     """The gear between coordinate k and the one it mimics as a block. Returns pool entries."""
     length = joint_row(t, d, pr, src, k, 1.0, block, row, pool)
     followed, m = k + t.mimic[k], t.multiplier[k]
-    coordinate_row(t, d, view(RESPONSES, src.responses[0]), followed, -m, pr.J, pr.Y, pool)
-    h = src.parameter[TIME_STEP]
+    coordinate_row(t, d, src.responses, followed, -m, pr.J, pr.Y, pool)
+    h = src.time_step
     src.origin[block] = FROM_MIMIC
     pr.lower[block], pr.upper[block] = t.force_lower[k] * h, t.force_upper[k] * h
-    error = src.parameter[ERP] * (d.q[k] - m * d.q[followed] - t.offset[k])
+    error = src.erp * (d.q[k] - m * d.q[followed] - t.offset[k])
     if is_unlimited(t, k):
-        most = src.parameter[MAX_CORRECTION]
+        most = src.max_correction
         pr.position_bias[block] = min(max(error, -most), most) / h
     else:
         pr.bias[row] = error / h

@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-from kido.collision.container import CONTACTS
 from kido.constraints.actuator import add_actuator, is_dragged, most_actuator_rows, wanted_velocity
 from kido.constraints.contact import add_contact, ask_responses, pool_size
 from kido.constraints.joint import add_friction, add_limit, can_slide, is_turned, limit_is_near, position_rate
-from kido.constraints.row_origins import (
-    BLOCKS_NEEDED,
-    EXTRAS_NEEDED,
-    POOL_NEEDED,
-    RESPONSES_NEEDED,
-    ROWS_NEEDED,
-    TIME_STEP,
-)
 from kido.constraints.spin import add_spin
-from kido.constraints.surfaces import NO_ROWS, SURFACES, find_rows, has_spin, row_of
-from kido.jit import kernel, view
-from kido.kernels.responses import POOL, RESPONSES, ask_coordinate, forget_responses, make_responses
-from kido.solvers.problem import BLOCKS, DOFS, EXTRAS, ROWS
+from kido.constraints.surfaces import NO_ROWS, find_rows, has_spin, row_of
+from kido.jit import kernel
+from kido.kernels.responses import ask_coordinate, forget_responses, make_responses
 
 ASSEMBLED, PROBLEM_FULL, SURFACES_WANTED = 0, 1, 2
 
@@ -28,7 +18,7 @@ def may_have_row(t, d, pr, src, k):
     """Whether coordinate k has rows, but for what its being prescribed or dragged changes."""
     if t.coulomb[k] > 0.0 or most_actuator_rows(t, k) > 0 or t.lower[k] == t.upper[k]:
         return True
-    h = src.parameter[TIME_STEP]
+    h = src.time_step
     q, u = d.q[k], position_rate(t, d, k, pr.u_free)
     wanted = u if is_turned(t, k) else wanted_velocity(t, d, pr, k)
     return limit_is_near(q - t.lower[k], max(-u, -wanted), h) or limit_is_near(t.upper[k] - q, max(u, wanted), h)
@@ -36,17 +26,17 @@ def may_have_row(t, d, pr, src, k):
 
 @kernel
 def needed(t, d, c, pr, src, s, responses):
-    """Count an upper bound of what the problem needs into src.used; ask for responses."""
+    """Count an upper bound of what the problem needs into src; ask for responses."""
     forget_responses(responses)
-    contacts = c.count[CONTACTS]
+    contacts = c.num_contacts
     blocks, rows, pool = contacts, 3 * contacts, 0
-    spins = s.mode[0] != NO_ROWS and s.spins[0] != 0
+    spins = s.mode != NO_ROWS and s.any_spin != 0
     for k in range(contacts):
         pool += pool_size(t, c.body_a[k], c.body_b[k])
         ask_responses(t, responses, c.body_a[k], c.body_b[k], spins)
     if spins:
         blocks, rows, pool = 2 * blocks, 2 * rows, 2 * pool
-    for n in range(src.jointed[0]):
+    for n in range(src.num_joint_dofs):
         k = src.joint_dof[n]
         tree_index = t.tree_of_body[t.body_of_dof[k]]
         if t.tree_mobile[tree_index] != 0:
@@ -60,15 +50,15 @@ def needed(t, d, c, pr, src, s, responses):
             pool += number * (t.tree_dof[tree_index + 1] - t.tree_dof[tree_index])
             if may_have_row(t, d, pr, src, k):
                 ask_coordinate(t, responses, k)
-    src.used[BLOCKS_NEEDED], src.used[ROWS_NEEDED], src.used[POOL_NEEDED] = blocks, rows, pool
-    src.used[RESPONSES_NEEDED] = responses.count[POOL]
-    src.used[EXTRAS_NEEDED] = 0
+    src.blocks_needed, src.rows_needed, src.pool_needed = blocks, rows, pool
+    src.responses_needed = responses.needed
+    src.extras_needed = 0
 
 
 @kernel
 def add_position_limits(t, d, pr, src, k, block, row, pool):
     """Limits of coordinate k that may be met. Returns numbers of blocks, rows and pool entries in use."""
-    h = src.parameter[TIME_STEP]
+    h = src.time_step
     low, high, q, u = t.lower[k], t.upper[k], d.q[k], position_rate(t, d, k, pr.u_free)
     wanted = u if is_turned(t, k) else wanted_velocity(t, d, pr, k)
     if low == high:
@@ -93,7 +83,7 @@ def add_joints(t, d, pr, src, block, row, pool):
 
     Nothing of it moves a prescribed coordinate.
     """
-    for n in range(src.jointed[0]):
+    for n in range(src.num_joint_dofs):
         k = src.joint_dof[n]
         if t.tree_mobile[t.tree_of_body[t.body_of_dof[k]]] == 0:
             continue
@@ -116,25 +106,25 @@ def add_joints(t, d, pr, src, block, row, pool):
 def assemble(t, d, c, pr, src):
     """Fill the problem `pr` with all contacts of `c`, joint limits, joint friction and actuators; pr.u_free is given.
 
-    Needs transforms and articulated inertias. Returns ASSEMBLED, PROBLEM_FULL with the needs in src.used, or
+    Needs transforms and articulated inertias. Returns ASSEMBLED, PROBLEM_FULL with the needs in src, or
     SURFACES_WANTED where contacts have no properties yet.
     """
-    responses = view(RESPONSES, src.responses[0])
-    s = view(SURFACES, src.surfaces[0])
-    if s.mode[0] != NO_ROWS and not find_rows(c, s):
+    responses = src.responses
+    s = src.surfaces
+    if s.mode != NO_ROWS and not find_rows(c, s):
         return SURFACES_WANTED
     needed(t, d, c, pr, src, s, responses)
     if (
-        src.used[BLOCKS_NEEDED] > pr.kind.shape[0]
-        or src.used[ROWS_NEEDED] > pr.bias.shape[0]
-        or src.used[POOL_NEEDED] > pr.J.shape[0]
-        or src.used[RESPONSES_NEEDED] > responses.rows.shape[0]
-        or src.used[EXTRAS_NEEDED] > pr.more_dof.shape[0]
+        src.blocks_needed > pr.kind.shape[0]
+        or src.rows_needed > pr.bias.shape[0]
+        or src.pool_needed > pr.J.shape[0]
+        or src.responses_needed > responses.rows.shape[0]
+        or src.extras_needed > pr.more_dof.shape[0]
     ):
         return PROBLEM_FULL
     make_responses(t, d, responses)
     block, row, pool = 0, 0, 0
-    for k in range(c.count[CONTACTS]):
+    for k in range(c.num_contacts):
         size = add_contact(t, d, c, pr, src, s, responses, k, block, row, pool)
         if size > 0:
             block += 1
@@ -144,10 +134,10 @@ def assemble(t, d, c, pr, src):
                 pool += add_spin(t, d, c, pr, src, s, responses, block - 1, block, row, pool)
                 block += 1
                 row += 3
-    s.ready[0] = 0
+    s.ready = 0
     block, row, pool = add_joints(t, d, pr, src, block, row, pool)
-    pr.count[BLOCKS] = block
-    pr.count[ROWS] = row
-    pr.count[DOFS] = d.q.shape[0]
-    pr.count[EXTRAS] = 0
+    pr.num_blocks = block
+    pr.num_rows = row
+    pr.num_dofs = d.q.shape[0]
+    pr.num_extras = 0
     return ASSEMBLED

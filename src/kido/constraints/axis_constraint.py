@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from kido.constraints.body_constraint import _AxisConstraint, _pose
+from kido.constraints.body_constraint import AxisConstraint, world_pose
 from kido.constraints.constraint import not_negative
 from kido.constraints.loop_schema import DRIVEN, ONE_SIDED, SHIFT, SPIN, SPRING
 from kido.errors import ModelError
@@ -19,7 +19,7 @@ _ROWS = ("force", "dry friction", "motor", "spring", "lower limit", "upper limit
 _FORCE, _FRICTION, _MOTOR, _SPRING, _LOWER, _UPPER = range(6)
 
 
-class AxisForces(_AxisConstraint):
+class AxisForces(AxisConstraint):
     """Forces of a joint along its free axis, between frames A and B: they hold nothing, and act on one number.
 
     Beside a constraint that holds the other directions they make a joint as those of trees: springs and dampers act
@@ -131,8 +131,8 @@ class AxisForces(_AxisConstraint):
 
     def _write(self, row: int, **values: float) -> None:
         """Change numbers of one of its rows where a world holds it."""
-        if self._world is not None:
-            self._system().write_row(self, row, values)
+        if self.world is not None:
+            self.system().write_row(self, row, values)
 
     @property
     def position(self) -> float:
@@ -140,11 +140,11 @@ class AxisForces(_AxisConstraint):
 
         Angles are within half a turn of the last one in the world: turns are counted from step to step.
         """
-        X = np.linalg.inv(_pose(self._body_a) @ self._frame_a) @ _pose(self._body_b) @ self._frame_b
+        X = np.linalg.inv(world_pose(self.body_a) @ self.frame_a) @ world_pose(self.body_b) @ self.frame_b
         if self._kind[0] == SHIFT:
             return float(X[2, 3])
         angle = float(np.arctan2(X[1, 0], X[0, 0]))
-        last = 0.0 if self._world is None else self._system().angle(self)
+        last = 0.0 if self.world is None else self.system().angle(self)
         return angle + 2.0 * np.pi * float(np.floor((last - angle) / (2.0 * np.pi) + 0.5))
 
     @property
@@ -152,7 +152,7 @@ class AxisForces(_AxisConstraint):
         """What each of its rows is."""
         return list(_ROWS)
 
-    def _row_values(self) -> list[dict[str, Any]]:
+    def row_values(self) -> list[dict[str, Any]]:
         kind, axis = self._kind
         f, dry, servo = self._force, self._coulomb_friction, self._motor_force
         rows: list[dict[str, Any]] = [
@@ -160,7 +160,7 @@ class AxisForces(_AxisConstraint):
             {"mode": DRIVEN, "lower": -dry, "upper": dry},
             {"mode": DRIVEN, "lower": -servo, "upper": servo, "target": self._target_velocity},
             {"mode": SPRING, "lower": -np.inf, "upper": np.inf, "offset": self._rest_position}
-            | {"stiffness": self._stiffness or 0.0, "damping": self._damping},
+            | {"stiffness": self.stiffness or 0.0, "damping": self.damping},
         ]
         for limit, sign in ((self._lower_limit, 1.0), (self._upper_limit, -1.0)):
             rows.append({"mode": ONE_SIDED, "lower": 0.0, "upper": np.inf, "offset": limit, "sign": sign})

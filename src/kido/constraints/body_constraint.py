@@ -43,8 +43,8 @@ __all__ = [
 ]
 
 Array = NDArray[np.float64]
+MIN_POINT_DISTANCE = 1e-9  # [m] points nearer than this have no direction from one to the other
 _RIGHT = 1e-9  # cosine of the axes of a universal joint below which they are at right angles
-SHORTEST = 1e-9  # [m] points nearer than this have no direction from one to the other
 _POINT = tuple((SHIFT, k, f"no shift along {axis}") for k, axis in enumerate("xyz"))
 _TURNS = tuple((TURN, k, f"no turn about {axis}") for k, axis in enumerate("xyz"))
 _ALIGNED = tuple((ALIGN, k, f"axes z in line, about {axis}") for k, axis in enumerate("xy"))
@@ -137,14 +137,14 @@ class BodyConstraint(Constraint):
             raise ModelError(f"{what}: expected frames in the bodies or `at` in the world, got both")
         if frame_a is None and frame_b is None:
             origin = body_b if body_b is not None else body_a
-            X = as_transform(at, f"{what}: at") if at is not None else _pose(origin)
-            X_a, X_b = inverse_transform(_pose(body_a)) @ X, inverse_transform(_pose(body_b)) @ X
+            X = as_transform(at, f"{what}: at") if at is not None else world_pose(origin)
+            X_a, X_b = inverse_transform(world_pose(body_a)) @ X, inverse_transform(world_pose(body_b)) @ X
         elif frame_b is None:
             X_a = as_transform(frame_a, f"{what}: frame_a")
-            X_b = inverse_transform(_pose(body_b)) @ _pose(body_a) @ X_a
+            X_b = inverse_transform(world_pose(body_b)) @ world_pose(body_a) @ X_a
         elif frame_a is None:
             X_b = as_transform(frame_b, f"{what}: frame_b")
-            X_a = inverse_transform(_pose(body_a)) @ _pose(body_b) @ X_b
+            X_a = inverse_transform(world_pose(body_a)) @ world_pose(body_b) @ X_b
         else:
             X_a, X_b = as_transform(frame_a, f"{what}: frame_a"), as_transform(frame_b, f"{what}: frame_b")
         self._frame_a, self._frame_b = X_a, X_b
@@ -156,7 +156,7 @@ class BodyConstraint(Constraint):
         self._torque_limit = bound(torque_limit, f"{what}: torque_limit")
         self._breaking_force = bound(breaking_force, f"{what}: breaking_force")
         self._breaking_torque = bound(breaking_torque, f"{what}: breaking_torque")
-        self._broken = False
+        self.was_broken = False
 
     # Description -----------------------------------------------------------------------------------------
 
@@ -204,12 +204,12 @@ class BodyConstraint(Constraint):
     @frame_a.setter
     def frame_a(self, value: Any) -> None:
         self._frame_a = as_transform(value, f"constraint {self.name!r}: frame_a")
-        self._changed()
+        self.changed()
 
     def restore_frames(self, frame_a: ArrayLike, frame_b: ArrayLike) -> None:
         """Put back what `frame_a` and `frame_b` gave (4, 4), to the bit: they are not made orthonormal again."""
         self._frame_a, self._frame_b = np.array(frame_a, dtype=float), np.array(frame_b, dtype=float)
-        self._changed()
+        self.changed()
 
     @property
     def frame_b(self) -> Array:
@@ -219,7 +219,7 @@ class BodyConstraint(Constraint):
     @frame_b.setter
     def frame_b(self, value: Any) -> None:
         self._frame_b = as_transform(value, f"constraint {self.name!r}: frame_b")
-        self._changed()
+        self.changed()
 
     @property
     def stiffness(self) -> float | None:
@@ -260,7 +260,7 @@ class BodyConstraint(Constraint):
         """Value of what a row measures where it is met."""
         return 0.0
 
-    def _row_values(self) -> list[dict[str, Any]]:
+    def row_values(self) -> list[dict[str, Any]]:
         """Fields of its rows in the world's table (kido.constraints.loop_schema)."""
         made = []
         for index, (kind, axis, _) in enumerate(self._rows):
@@ -277,13 +277,13 @@ class BodyConstraint(Constraint):
     @property
     def is_broken(self) -> bool:
         """Whether its force or moment was larger than it can bear."""
-        return bool(self._system().is_broken(self)) if self._world is not None else self._broken
+        return bool(self.system().is_broken(self)) if self.world is not None else self.was_broken
 
     def repair(self) -> None:
         """Make a broken constraint hold again, from the next step on; positions are closed at once."""
-        self._broken = False
-        if self._world is not None:
-            self._system().set_broken(self, False)
+        self.was_broken = False
+        if self.world is not None:
+            self.system().set_broken(self, False)
 
     def wrench(self, in_coordinates_of: str = "world") -> Array:
         """Mean [moment; force] (6,) that it exerted in the last step on the second body [N m, N].
@@ -293,7 +293,7 @@ class BodyConstraint(Constraint):
         Args:
             in_coordinates_of: "world", "a" or "b": whose axes.
         """
-        value = self._system().wrench(self)
+        value = self.system().wrench(self)
         frames = {"world": None, "a": (self._body_a, self._frame_a), "b": (self._body_b, self._frame_b)}
         if in_coordinates_of not in frames:
             raise ModelError(
@@ -302,7 +302,7 @@ class BodyConstraint(Constraint):
             )
         chosen = frames[in_coordinates_of]
         if chosen is not None:
-            R = (_pose(chosen[0]) @ chosen[1])[:3, :3]
+            R = (world_pose(chosen[0]) @ chosen[1])[:3, :3]
             value = np.concatenate([R.T @ value[:3], R.T @ value[3:]])
         return value
 
@@ -321,7 +321,7 @@ def _on_axis(joint: Joint, axis: Array, first: Array | None = None) -> tuple[Arr
     return joint.transform_from_parent @ turn, joint.transform_from_child @ turn
 
 
-def _pose(body: BodyNode | None) -> Array:
+def world_pose(body: BodyNode | None) -> Array:
     return np.eye(4) if body is None else body.world_transform
 
 
@@ -339,7 +339,7 @@ class BallJointConstraint(BodyConstraint):
     _rows = _POINT
 
 
-class _AxisConstraint(BodyConstraint):
+class AxisConstraint(BodyConstraint):
     """A constraint about one axis, z of both frames.
 
     Args:
@@ -356,7 +356,7 @@ class _AxisConstraint(BodyConstraint):
             if at is not None:
                 point = as_transform(at, f"{what}: at")[:3, 3]
             else:
-                point = _pose(origin if isinstance(origin, BodyNode) else None)[:3, 3]
+                point = world_pose(origin if isinstance(origin, BodyNode) else None)[:3, 3]
             at = frame_with_axis(as_unit_vector(axis, f"{what}: axis"), point)
         super().__init__(body_a, body_b, at=at, **options)
 
@@ -370,27 +370,27 @@ class _AxisConstraint(BodyConstraint):
         return [FreeAxis(0, joint.kind != JointKind.PRISMATIC, *cls._frames_of(joint))]
 
 
-class RevoluteJointConstraint(_AxisConstraint):
+class RevoluteJointConstraint(AxisConstraint):
     """The origins coincide and the axes z are in line: five equations, free to turn about z."""
 
     joint_kind = JointKind.REVOLUTE
     _rows = (*_POINT, *_ALIGNED)
 
 
-class PrismaticJointConstraint(_AxisConstraint):
+class PrismaticJointConstraint(AxisConstraint):
     """Same orientation, and B's origin on the axis z of A: five equations, free to slide along z."""
 
     joint_kind = JointKind.PRISMATIC
     _rows = (*_POINT[:2], *_TURNS)
 
 
-class CylindricalJointConstraint(_AxisConstraint):
+class CylindricalJointConstraint(AxisConstraint):
     """The axes z are in one line: four equations, free to turn about it and to slide along it."""
 
     _rows = (*_POINT[:2], *_ALIGNED)
 
 
-class ScrewJointConstraint(_AxisConstraint):
+class ScrewJointConstraint(AxisConstraint):
     """A nut on a thread: the axes z are in one line, and B's origin travels along it as B turns: five equations.
 
     Turns are counted from step to step, from those within half a turn at the first.
@@ -414,13 +414,13 @@ class ScrewJointConstraint(_AxisConstraint):
         """Travel for each turn [m per revolution]."""
         return self._pitch
 
-    def _row_values(self) -> list[dict[str, Any]]:
-        made = super()._row_values()
+    def row_values(self) -> list[dict[str, Any]]:
+        made = super().row_values()
         made[4]["gain"] = self._pitch / (2.0 * np.pi)
         return made
 
 
-class PlanarJointConstraint(_AxisConstraint):
+class PlanarJointConstraint(AxisConstraint):
     """The planes across z coincide: three equations, free to slide in the plane and to turn about z."""
 
     joint_kind = JointKind.PLANAR
@@ -461,16 +461,16 @@ class UniversalJointConstraint(BodyConstraint):
             return
         if axis1 is None or axis2 is None:
             raise ModelError(f"{what}: expected both axes or none, got axis1 {axis1!r}, axis2 {axis2!r}")
-        R_a, R_b = ((_pose(body) @ X)[:3, :3] for body, X in ((body_a, self._frame_a), (body_b, self._frame_b)))
+        R_a, R_b = ((world_pose(body) @ X)[:3, :3] for body, X in ((body_a, self._frame_a), (body_b, self._frame_b)))
         one, two = as_unit_vector(axis1, f"{what}: axis1"), as_unit_vector(axis2, f"{what}: axis2")
-        self._set_axes(R_a.T @ one, R_b.T @ two, float(one @ two))
+        self.set_axes(R_a.T @ one, R_b.T @ two, float(one @ two))
 
     @property
     def cosine(self) -> float:
         """Cosine of the angle between x of A and y of B."""
         return self._cosine
 
-    def _set_axes(self, one: Array, two: Array, cosine: float) -> None:
+    def set_axes(self, one: Array, two: Array, cosine: float) -> None:
         """Turn the frames so that x of A and y of B are axes given in them; `cosine` is that of the angle to keep."""
         if abs(cosine) > 1.0 - 1e-9:
             raise ModelError(f"constraint {self.name!r}: expected two axes that are not parallel, got {one}, {two}")
@@ -483,7 +483,7 @@ class UniversalJointConstraint(BodyConstraint):
         """What holds what a joint holds."""
         made = super().of_joint(parent, child, joint, name)
         one, two = _axes_of(joint)
-        made._set_axes(one, two, float(one @ two))
+        made.set_axes(one, two, float(one @ two))
         return made
 
     @classmethod
@@ -520,10 +520,10 @@ class DistanceConstraint(BodyConstraint):
             options = {"frame_a": np.eye(4), "frame_b": np.eye(4)} | {k: v for k, v in options.items() if v is not None}
         super().__init__(body_a, body_b, **options)
         if distance is None:
-            points = [(_pose(body) @ X)[:3, 3] for body, X in ((body_a, self._frame_a), (body_b, self._frame_b))]
+            points = [(world_pose(body) @ X)[:3, 3] for body, X in ((body_a, self._frame_a), (body_b, self._frame_b))]
             distance = float(np.linalg.norm(points[1] - points[0]))
         number = number_or_nan(distance)
-        if not (SHORTEST < number < np.inf or (number == 0.0 and self._stiffness is not None)):
+        if not (MIN_POINT_DISTANCE < number < np.inf or (number == 0.0 and self._stiffness is not None)):
             raise ModelError(f"constraint {self.name!r}: distance: expected a number above 0 [m], got {distance!r}")
         self._distance = number
 
@@ -535,16 +535,16 @@ class DistanceConstraint(BodyConstraint):
     @distance.setter
     def distance(self, value: float) -> None:
         number = number_or_nan(value)
-        if not SHORTEST < number < np.inf:
+        if not MIN_POINT_DISTANCE < number < np.inf:
             raise ModelError(f"constraint {self.name!r}: distance: expected a number above 0 [m], got {value!r}")
         self._distance = number
-        self._changed()
+        self.changed()
 
     def _offset(self, row: int) -> float:
         return self._distance
 
 
-class PointOnPlaneConstraint(_AxisConstraint):
+class PointOnPlaneConstraint(AxisConstraint):
     """The origin of B stays in the plane through the origin of A across its axis z: one equation."""
 
     _rows = (_POINT[2],)

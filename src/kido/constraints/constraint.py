@@ -46,13 +46,14 @@ class Constraint(ABC):
 
     Attributes:
         name: for messages and reports.
+        world: the world that holds it, or None; worlds set it.
     """
 
     def __init__(self, name: str | None = None):
         if name is not None and not isinstance(name, str):
             raise ModelError(f"constraint: name: expected a text, got {name!r}")
         self.name = name or type(self).__name__
-        self._world: Any = None
+        self.world: Any = None
 
     @property
     @abstractmethod
@@ -69,38 +70,33 @@ class Constraint(ABC):
     def row_names(self) -> list[str]:
         """What each of its scalar equations holds, in words."""
 
-    @property
-    def world(self) -> Any:
-        """The world that holds it, or None."""
-        return self._world
-
-    def _system(self) -> Any:
+    def system(self) -> Any:
         """The compiled constraints of its world.
 
         Raises:
             StateError: it is in no world.
         """
-        if self._world is None:
+        if self.world is None:
             raise StateError(f"constraint {self.name!r} is in no world: World.add_constraint adds it")
-        return self._world._compile().loops
+        return self.world.constraint_system
 
     @property
     def error(self) -> NDArray[np.float64]:
         """By how much each of its equations is missed at the present positions, (rows,) [m or rad]."""
-        return self._system().errors(self)
+        return self.system().errors(self)
 
     @property
     def impulses(self) -> NDArray[np.float64]:
         """Impulse of each of its equations in the last step, (rows,) [N s or N m s]."""
-        return self._system().impulses(self)
+        return self.system().impulses(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_world": None}
+        return {**self.__dict__, "world": None}
 
-    def _changed(self) -> None:
+    def changed(self) -> None:
         """A property changed: its world takes it over."""
-        if self._world is not None:
-            self._world._constraints_changed(self)
+        if self.world is not None:
+            self.world.constraints_changed(self)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})"

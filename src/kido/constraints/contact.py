@@ -17,48 +17,34 @@ from __future__ import annotations
 
 import math
 
-from kido.collision.container import PUSH
 from kido.constraints.actuator import number_prescribed
 from kido.constraints.applied_forces import applied_forces
-from kido.constraints.contact_softness import REGULARIZED, set_slip_and_motion, set_spring
-from kido.constraints.recovery import SOFT_SPEED, SOFTNESS, biases
+from kido.constraints.contact_softness import SOFT_BIAS, set_slip_and_motion, set_spring
+from kido.constraints.recovery import SHALLOW_SOFTNESS, SOFT_SPEED, biases
 from kido.constraints.row_origins import (
     FROM_CONTACT,
-    MAX_CORRECTION,
-    NEWTON,
-    RESTITUTION_SPEED,
-    SLOP,
-    TIME_STEP,
 )
 from kido.constraints.surfaces import (
-    DIRECTION_OF,
     ERP_CFM,
-    FRICTION,
-    MAX_SPEED,
     NO_DIRECTION,
-    SECONDARY_FRICTION,
-    SLOP_OF_PAIR,
-    SOFTNESS_1,
-    SOFTNESS_2,
-    SOFTNESS_KIND,
     SPRING_DAMPER,
     SPRING_DAMPER_AT_END,
     TIME_CONSTANT,
     first_direction,
     row_of,
 )
-from kido.jit import kernel, view
+from kido.jit import kernel
 from kido.joints.frames import rotation_of
 from kido.kernels.free_body import complete_free_body
 from kido.kernels.free_lanes import CENTRED, NOT_FREE, free_row
-from kido.kernels.responses import RESPONSES, ask_response, response_row
+from kido.kernels.responses import ask_response, response_row
 from kido.math.so3 import cross, rotate_inverse
 from kido.solvers.problem import CONTACT
 
 SQUEEZE = 10.0  # [m/s] change of velocity in a step beyond which contacts with prescribed bodies give way
 MIN_WAY = 1e-3
 MAX_WAY = 0.05
-LOCKED = 1e-5  # a contact with less compliance than this share of its bodies' own inverse mass is left out
+LOCKED_COMPLIANCE = 1e-5  # a contact with less compliance than this share of its bodies' own inverse mass is left out
 
 
 MAX_FRICTION = 1e8  # a cone as good as a half space; more drowns the normal impulse in rounding
@@ -107,12 +93,12 @@ def set_tangents(d, c, s, pr, src, k, block, row):
     a0, a1, a2, b0, b1, b2 = tangents(n0, n1, n2)
     mu, one, two = c.friction[k], 1.0, 1.0
     if row >= 0:
-        if s.number[row, DIRECTION_OF] != NO_DIRECTION:
+        if s.direction_of[row] != NO_DIRECTION:
             x, y, z = first_direction(d, c, s, k, row)
             if x != 0.0 or y != 0.0 or z != 0.0:
                 a0, a1, a2 = x, y, z
                 b0, b1, b2 = cross(n0, n1, n2, x, y, z)
-        first, second = s.number[row, FRICTION], s.number[row, SECONDARY_FRICTION]
+        first, second = s.friction[row], s.secondary_friction[row]
         mu = max(first, second)
         if mu > 0.0:
             one, two = first / mu, second / mu
@@ -183,7 +169,7 @@ def is_driven(t, body):
 @kernel
 def is_locked(t, a, b, compliance):
     """Whether an impulse along a contact's normal within a skeleton moves next to nothing, as at a hinge."""
-    return compliance * (t.mass[a] + t.mass[b]) < LOCKED
+    return compliance * (t.mass[a] + t.mass[b]) < LOCKED_COMPLIANCE
 
 
 @kernel
@@ -215,7 +201,7 @@ def segment_rate(t, d, pr, src, body, at, dof, length):
     a = 0.0
     if length > 0:
         tree_index = t.tree_of_body[body]
-        if view(RESPONSES, src.responses[0]).free[body] != NOT_FREE:
+        if src.responses.free[body] != NOT_FREE:
             complete_free_body(t, d, body)
         applied_forces(t, d, t.tree_body[tree_index], t.tree_body[tree_index + 1])
         for k in range(length):
@@ -250,7 +236,7 @@ def push_out(c, pr, block, gap, e, h):
     """Has the position correction undo at once how far a swept contact was passed, and add its rebound."""
     push = -(1.0 + e) * gap
     pr.position_bias[block] = -push / h
-    c.sweep[PUSH] = max(c.sweep[PUSH], push)
+    c.sweep_push = max(c.sweep_push, push)
 
 
 @kernel
@@ -262,26 +248,26 @@ def set_bias(t, d, c, pr, src, s, k, block, properties, compliance, a, b):
     Returns:
         False if the contact is to be left out: it will bounce, but not yet.
     """
-    h = src.parameter[TIME_STEP]
+    h = src.time_step
     gap = c.gap[k]
     row = pr.row[block]
     pr.bias[row], pr.bias[row + 1], pr.bias[row + 2] = 0.0, 0.0, 0.0
     pr.position_bias[block] = 0.0
     pr.restitution[block] = 0.0
     src.correction[block] = 0.0
-    slop, most = src.parameter[SLOP], src.parameter[MAX_CORRECTION]
+    slop, most = src.slop, src.max_correction
     if properties >= 0:
         set_slip_and_motion(d, c, pr, src, s, k, row, block, properties)
-        kind = int(s.number[properties, SOFTNESS_KIND])
+        kind = s.softness_kind[properties]
         if kind == SPRING_DAMPER or kind == TIME_CONSTANT or kind == SPRING_DAMPER_AT_END:
             before = normal_velocity(pr, block, d.u)
             return set_spring(c, pr, src, s, k, block, properties, compliance, before)
-        if s.number[properties, SLOP_OF_PAIR] >= 0.0:
-            slop = s.number[properties, SLOP_OF_PAIR]
-        most = min(most, h * s.number[properties, MAX_SPEED])
+        if s.slop[properties] >= 0.0:
+            slop = s.slop[properties]
+        most = min(most, h * s.max_speed[properties])
     if c.restitution[k] > 0.0:
         approach = normal_velocity(pr, block, pr.u_free)
-        if approach < -src.parameter[RESTITUTION_SPEED]:
+        if approach < -src.restitution_speed:
             if gap + 0.5 * h * approach > 0.0:
                 return False
             rate = approach_rate(t, d, pr, src, block, a, b)
@@ -290,7 +276,7 @@ def set_bias(t, d, c, pr, src, s, k, block, properties, compliance, a, b):
                 push_out(c, pr, block, gap, e, h)
             else:
                 e = rebound(c.restitution[k], gap, approach, rate, h)
-            if src.parameter[NEWTON] != 0.0:
+            if src.newton_restitution != 0:
                 pr.bias[row] = e * approach
             else:
                 pr.restitution[block] = e
@@ -299,11 +285,11 @@ def set_bias(t, d, c, pr, src, s, k, block, properties, compliance, a, b):
         push_out(c, pr, block, gap, 0.0, h)
         return True
     if properties >= 0:
-        if s.number[properties, SOFTNESS_KIND] == ERP_CFM:
-            erp, cfm = s.number[properties, SOFTNESS_1], s.number[properties, SOFTNESS_2]
+        if s.softness_kind[properties] == ERP_CFM:
+            erp, cfm = s.softness[properties, 0], s.softness[properties, 1]
             pr.bias[row] = gap / h if gap > 0.0 else -min(erp * max(-gap - slop, 0.0), most) / h
             pr.compliance[row] = cfm / h
-            pr.position_bias[block] = REGULARIZED
+            pr.position_bias[block] = SOFT_BIAS
             return True
     pr.bias[row], pr.position_bias[block] = biases(src, gap, slop, most)
     src.correction[block] = min(pr.bias[row], 0.0)
@@ -312,7 +298,7 @@ def set_bias(t, d, c, pr, src, s, k, block, properties, compliance, a, b):
             c.impulse[k, 0] * c.normal[k, 0] + c.impulse[k, 1] * c.normal[k, 1] + c.impulse[k, 2] * c.normal[k, 2]
         )
         # A heavy body would sink as fast as the trace of softness of a light one under it lets it.
-        pr.compliance[row] = min(SOFTNESS * compliance, SOFT_SPEED / (pushed + 1e-300))
+        pr.compliance[row] = min(SHALLOW_SOFTNESS * compliance, SOFT_SPEED / (pushed + 1e-300))
     return True
 
 

@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-from kido.constraints.row_origins import TIME_STEP
 from kido.constraints.surfaces import (
-    MOVING,
-    SECONDARY_SLIP,
-    SLIP,
-    SOFTNESS_1,
-    SOFTNESS_2,
-    SOFTNESS_KIND,
     SPRING_DAMPER_AT_END,
     TIME_CONSTANT,
     surface_motion,
 )
 from kido.jit import kernel
 
-REGULARIZED = 1e6  # [m/s] position correction leaves soft contacts alone
+SOFT_BIAS = 1e6  # [m/s] position correction leaves soft contacts alone
 
 
 @kernel
 def set_slip_and_motion(d, c, pr, src, s, k, row, block, properties):
     """Slip compliance, and the motion of the surfaces beside their bodies', of a contact's tangents."""
-    h = src.parameter[TIME_STEP]
+    h = src.time_step
     one, two = src.share[block, 0], src.share[block, 1]
-    pr.compliance[row + 1] = one * one * s.number[properties, SLIP] / h
-    pr.compliance[row + 2] = two * two * s.number[properties, SECONDARY_SLIP] / h
-    if s.number[properties, MOVING] != 0.0:
+    pr.compliance[row + 1] = one * one * s.slip[properties] / h
+    pr.compliance[row + 2] = two * two * s.secondary_slip[properties] / h
+    if s.moves[properties] != 0:
         x, y, z, _, _, _ = surface_motion(d, c, s, k, properties)
         t = src.tangent
         pr.bias[row + 1] = t[block, 0] * x + t[block, 1] * y + t[block, 2] * z
@@ -49,17 +42,17 @@ def set_spring(c, pr, src, s, k, block, properties, compliance, before):
     Returns:
         False if the contact is to be left out: it does not touch yet.
     """
-    h = src.parameter[TIME_STEP]
+    h = src.time_step
     row, gap = pr.row[block], c.gap[k]
-    one, two = s.number[properties, SOFTNESS_1], s.number[properties, SOFTNESS_2]
+    one, two = s.softness[properties, 0], s.softness[properties, 1]
     stiffness, damping = one, two
-    if s.number[properties, SOFTNESS_KIND] == TIME_CONSTANT:
+    if s.softness_kind[properties] == TIME_CONSTANT:
         stiffness = 1.0 / (compliance * one * one * two * two)
         damping = 2.0 / (compliance * one)
     resolved = 0.0
-    if s.number[properties, SOFTNESS_KIND] != SPRING_DAMPER_AT_END:
+    if s.softness_kind[properties] != SPRING_DAMPER_AT_END:
         resolved = min(max((4.0 - (h * stiffness + damping) * h * compliance) / 3.0, 0.0), 1.0)
-    pr.position_bias[block] = REGULARIZED
+    pr.position_bias[block] = SOFT_BIAS
     if gap > 0.0 and resolved > 0.0:
         return False
     new, old, part = 1.0 - 0.75 * resolved, 0.25 * resolved, 0.5 * resolved

@@ -98,7 +98,7 @@ class CouplerConstraint(Constraint):
         if not np.isfinite(number):
             raise ModelError(f"constraint {self.name!r}: offset: expected a finite number, got {value!r}")
         self._offset_value = number
-        self._changed()
+        self.changed()
 
     @property
     def force_limit(self) -> float:
@@ -123,7 +123,7 @@ class CouplerConstraint(Constraint):
     @property
     def force(self) -> float:
         """The number by which it drove its coordinates in the last step: each had its factor times it [N or N m]."""
-        return float(self._system().wrench(self)[0])
+        return float(self.system().wrench(self)[0])
 
 
 class GearConstraint(CouplerConstraint):

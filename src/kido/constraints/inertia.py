@@ -13,10 +13,8 @@ from kido.jit import callback, kernel, view
 from kido.joints.frames import rotation_of
 from kido.kernels.free_lanes import NOT_FREE
 from kido.kernels.inverse_dynamics import column_dot
-from kido.kernels.responses import RESPONSES
 from kido.math.so3 import cross, rotate
-from kido.solvers.problem import PROBLEM, STAGE_INERTIA_OF, STAGE_RESPONSES
-from kido.tree.schema import DATA, TREE
+from kido.solvers.problem import PROBLEM
 
 IMMOVABLE = 1e20  # inertia of a prescribed coordinate, which no impulse moves
 
@@ -47,13 +45,12 @@ def free_mass_matrix(t, d, i, out, at):
 def fill_inertia(address, dof, unused_1, unused_2):
     """Fill the mass matrix of the skeleton whose first coordinate is `dof` into `inertia`. Returns 0."""
     c = view(PROBLEM, address)
-    t = view(TREE, c.stage[STAGE_INERTIA_OF])
-    d = view(DATA, c.stage[STAGE_INERTIA_OF + 1])
+    t, d = c.tree, c.data
     tree_index = t.tree_of_body[t.body_of_dof[dof]]
     first = t.tree_body[tree_index]
     begin, end = t.tree_dof[tree_index], t.tree_dof[tree_index + 1]
     n = end - begin
-    if c.stage[STAGE_RESPONSES] != 0 and view(RESPONSES, c.stage[STAGE_RESPONSES]).free[first] != NOT_FREE:
+    if c.responses.address != 0 and c.responses.free[first] != NOT_FREE:
         free_mass_matrix(t, d, first, c.inertia, c.inertia_at[begin] - 1)
         return 0
     at = c.inertia_at[begin] - 1

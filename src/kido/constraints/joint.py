@@ -9,15 +9,15 @@ from __future__ import annotations
 import math
 
 from kido.constraints.recovery import distance_biases
-from kido.constraints.row_origins import FROM_FRICTION, FROM_LIMIT, TIME_STEP
-from kido.jit import kernel, view
+from kido.constraints.row_origins import FROM_FRICTION, FROM_LIMIT
+from kido.jit import kernel
 from kido.joints.kinds import FREE
 from kido.kernels.impulse import joint_impulse_row
-from kido.kernels.responses import RESPONSES, coordinate_row
+from kido.kernels.responses import coordinate_row
 from kido.math.so3 import rotate, rotate_inverse, rotation_vector_to_matrix
 from kido.solvers.problem import BOUNDED
 
-NEAR = 0.02  # [rad or m] a limit this near takes part: other impulses may push the joint into it
+NEAR_LIMIT = 0.02  # [rad or m] a limit this near takes part: other impulses may push the joint into it
 
 
 @kernel
@@ -28,7 +28,7 @@ def joint_row(t, d, pr, src, k, sign, block, row, pool):
     for q in range(pool, pool + length):
         pr.J[q] = 0.0
         pr.Y[q] = 0.0
-    coordinate_row(t, d, view(RESPONSES, src.responses[0]), k, sign, pr.J, pr.Y, pool)
+    coordinate_row(t, d, src.responses, k, sign, pr.J, pr.Y, pool)
     pr.kind[block] = BOUNDED
     pr.row[block] = row
     pr.dof_a[block], pr.len_a[block], pr.at_a[block] = t.tree_dof[tree_index], length, pool
@@ -94,13 +94,13 @@ def position_row(t, d, pr, k, sign, pool, length):
 @kernel
 def limit_is_near(distance, speed, h):
     """Whether a limit at a distance may be met, `speed` being the free velocity towards it."""
-    return distance < NEAR or distance < 2.0 * h * speed
+    return distance < NEAR_LIMIT or distance < 2.0 * h * speed
 
 
 @kernel
 def add_limit(t, d, pr, src, k, distance, side, block, row, pool):
     """A limit at a distance along `side` (+1 lower, -1 upper, 0 fixed) as a block. Returns pool entries."""
-    h = src.parameter[TIME_STEP]
+    h = src.time_step
     sign = 1.0 if side >= 0.0 else -1.0
     length = joint_row(t, d, pr, src, k, sign, block, row, pool)
     if is_turned(t, k):
@@ -123,7 +123,7 @@ def add_limit(t, d, pr, src, k, distance, side, block, row, pool):
 def add_friction(t, d, pr, src, k, block, row, pool):
     """Coulomb friction of coordinate k as a block. Returns pool entries."""
     length = joint_row(t, d, pr, src, k, 1.0, block, row, pool)
-    bound = t.coulomb[k] * src.parameter[TIME_STEP]
+    bound = t.coulomb[k] * src.time_step
     src.origin[block] = FROM_FRICTION
     src.side[block] = 0.0
     pr.lower[block], pr.upper[block] = -bound, bound

@@ -30,31 +30,21 @@ from kido.constraints.loop_schema import (
     COUPLE,
     DRIVEN,
     ELIMINATED,
-    EXTRAS,
-    LOOP_ROWS_COUNT,
     ONE_SIDED,
     SPRING,
-    USER_COUNT,
 )
+from kido.constraints.lost_rank import compliance_of_row, has_lost_rank, is_held
 from kido.constraints.recovery import distance_biases
 from kido.constraints.row_origins import (
-    BLOCKS_NEEDED,
-    ERP,
-    EXTRAS_NEEDED,
     FROM_CONSTRAINT,
     FROM_USER,
-    MAX_CORRECTION,
-    POOL_NEEDED,
-    ROWS_NEEDED,
-    TIME_STEP,
 )
-from kido.jit import call4, kernel
+from kido.jit import kernel
 from kido.kernels.generalized_impulse import generalized_row
-from kido.solvers.problem import BLOCKS, BOUNDED, ROWS
+from kido.solvers.problem import BOUNDED
 from kido.solvers.rows import num_segments, segment
 
 STIFF = 1e-6  # softness, relative to the compliance without them, of blocks that eliminated rows hold in a direction
-HELD_TOLERANCE = 1e-9  # share of its compliance below which a direction counts as held
 MAX_FORCE = 1e100  # bound in place of none for rows that are no business of the position correction
 
 
@@ -100,7 +90,7 @@ def add_segment(t, lp, pr, block, tree_index, pool):
     elif pr.len_b[block] == 0:
         pr.dof_b[block], pr.len_b[block], pr.at_b[block] = t.tree_dof[tree_index], length, pool
     else:
-        first, number, used = pr.more_first[block], pr.more_count[block], lp.count[EXTRAS]
+        first, number, used = pr.more_first[block], pr.more_count[block], lp.num_extras
         if first + number != used:  # those that it has move to the end
             for x in range(number):
                 pr.more_dof[used + x] = pr.more_dof[first + x]
@@ -110,7 +100,7 @@ def add_segment(t, lp, pr, block, tree_index, pool):
             used += number
         pr.more_dof[used], pr.more_len[used], pr.more_at[used] = t.tree_dof[tree_index], length, pool
         pr.more_count[block] = number + 1
-        lp.count[EXTRAS] = used + 1
+        lp.num_extras = used + 1
     return pool
 
 
@@ -138,7 +128,7 @@ def row_rate(pr, block, u):
 @kernel
 def set_row(lp, pr, src, r, block, row, start_u):
     """Bias, softness and bounds of a row that is a block."""
-    h = src.parameter[TIME_STEP]
+    h = src.time_step
     lower, upper = max(lp.lower[r] * h, -MAX_FORCE), min(lp.upper[r] * h, MAX_FORCE)
     if lp.mode[r] == ONE_SIDED:
         lower, upper = 0.0, math.inf
@@ -152,8 +142,8 @@ def set_row(lp, pr, src, r, block, row, start_u):
         pr.compliance[row] = 1.0 / hold
         pr.bias[row] = (h * lp.stiffness[r] * lp.phi[r] - share * row_rate(pr, block, start_u)) / hold
     else:
-        most = src.parameter[MAX_CORRECTION]
-        pr.bias[row] = min(max(src.parameter[ERP] * lp.phi[r], -most), most) / h
+        most = src.max_correction
+        pr.bias[row] = min(max(src.erp * lp.phi[r], -most), most) / h
     pr.lower[block], pr.upper[block] = lower, upper
     pr.impulse[row] = min(max(lp.impulse[r], lower), upper)
 
@@ -221,7 +211,7 @@ def predict_rows(t, d, lp):
     """
     for k in range(lp.load.shape[0]):
         lp.load[k], lp.kept_u[k] = 0.0, 0.0
-    for r in range(lp.count[LOOP_ROWS_COUNT]):
+    for r in range(lp.num_rows):
         p = lp.impulse[r]
         if p == 0.0 or lp.mode[r] == ELIMINATED or lp.mode[r] == ONE_SIDED or lp.enabled[lp.of[r]] == 0:
             continue
@@ -250,13 +240,13 @@ def is_far(lp, pr, src, r, block):
     """Whether a one-sided row is a limit that cannot be met in the step."""
     if lp.mode[r] != ONE_SIDED:
         return False
-    return not limit_is_near(lp.phi[r], -row_rate(pr, block, pr.u_free), src.parameter[TIME_STEP])
+    return not limit_is_near(lp.phi[r], -row_rate(pr, block, pr.u_free), src.time_step)
 
 
 @kernel
 def add_rows(t, d, lp, pr, src, start_u, block, row, pool):
     """Blocks of all rows that are not eliminated. Returns numbers of blocks, rows and pool entries in use."""
-    for r in range(lp.count[LOOP_ROWS_COUNT]):
+    for r in range(lp.num_rows):
         if takes_part(lp, r):
             begin_block(pr, src, block, row, pool)
             if lp.kind[r] == COUPLE:
@@ -286,7 +276,7 @@ def moves_coordinates(t, us, r, tree_index):
 @kernel
 def add_user_rows(t, d, lp, us, pr, src, block, row, pool):
     """Blocks of the rows that users' constraints gave. Returns numbers of blocks, rows and pool entries in use."""
-    for r in range(us.count[USER_COUNT]):
+    for r in range(us.num_rows):
         begin_block(pr, src, block, row, pool)
         used = 0
         for tree_index in range(t.tree_mobile.shape[0]):
@@ -375,38 +365,6 @@ def constrain(t, lp, pr, block, g):
 
 
 @kernel
-def coupling(pr, block, r, s):
-    """Compliance between rows r and s of a block, without softness."""
-    value = 0.0
-    for k in range(num_segments(pr, block)):
-        _, length, at = segment(pr, block, k)
-        for i in range(length):
-            value += pr.J[at + r * length + i] * pr.Y[at + s * length + i]
-    return value
-
-
-@kernel
-def yielding(pr, block, r):
-    """Own compliance of a row of a block, without softness."""
-    return coupling(pr, block, r, r)
-
-
-@kernel
-def has_lost_rank(pr, block, before):
-    """Whether a contact cannot move in some direction, which need not be that of a row.
-
-    Its compliance then has an eigenvalue that is rounding, and impulses that balance others along that direction grow
-    beyond all bounds: between two bodies on a hinge that touch, all contacts have one velocity.
-    """
-    w00, w11, w22 = yielding(pr, block, 0), yielding(pr, block, 1), yielding(pr, block, 2)
-    w01, w02, w12 = coupling(pr, block, 0, 1), coupling(pr, block, 0, 2), coupling(pr, block, 1, 2)
-    first = w00 * w11 - w01 * w01 + w00 * w22 - w02 * w02 + w11 * w22 - w12 * w12
-    whole = w00 * (w11 * w22 - w12 * w12) - w01 * (w01 * w22 - w12 * w02) + w02 * (w01 * w12 - w11 * w02)
-    # Ratios of neighbouring invariants are the eigenvalues, from the least to the largest, to within a factor of three.
-    return not (first > HELD_TOLERANCE * before * (w00 + w11 + w22) and whole > HELD_TOLERANCE * before * first)
-
-
-@kernel
 def widen(t, lp, pr, block, pool, own):
     """Constrained responses of one block. Returns pool entries used.
 
@@ -420,12 +378,12 @@ def widen(t, lp, pr, block, pool, own):
         g = group_of_segment(t, lp, dof, length)
         if g >= 0 and lp.embedded[g] != 0:
             if own != 0:
-                call4(lp.answer[0], lp.answer[1], at, t.tree_of_body[t.body_of_dof[dof]], 0)
+                lp.answer(lp.answer_of, at, t.tree_of_body[t.body_of_dof[dof]])
             before = max(before, lp.compliance[g])
         elif g >= 0 and is_first_of_group(t, lp, pr, block, k, g):
             if before < 0.0:
                 for r in range(rows):
-                    before = max(before, yielding(pr, block, r))
+                    before = max(before, compliance_of_row(pr, block, r))
             for e in range(lp.group_member[g], lp.group_member[g + 1]):
                 tree_index = lp.member[e]
                 if tree_length(t, tree_index) > 0 and segment_of(t, pr, block, tree_index) < 0:
@@ -435,7 +393,7 @@ def widen(t, lp, pr, block, pool, own):
     if before >= 0.0:
         held = rows == 3 and has_lost_rank(pr, block, before)
         for r in range(rows):
-            if held or yielding(pr, block, r) < HELD_TOLERANCE * before:
+            if held or is_held(pr, block, r, before):
                 pr.compliance[pr.row[block] + r] += STIFF * before
     return used
 
@@ -444,26 +402,26 @@ def widen(t, lp, pr, block, pool, own):
 def complete_problem(t, d, lp, us, pr, src, start_u):
     """Add the blocks of constraints to an assembled problem, and constrain all responses.
 
-    Returns False, with what is needed in src.used, if the problem is too small.
+    Returns False, with what is needed in src, if the problem is too small.
     """
-    blocks, rows = pr.count[BLOCKS], pr.count[ROWS]
-    pool, extras = src.used[POOL_NEEDED], src.used[EXTRAS_NEEDED]
-    at, lp.count[EXTRAS] = pool, extras
+    blocks, rows = pr.num_blocks, pr.num_rows
+    pool, extras = src.pool_needed, src.extras_needed
+    at, lp.num_extras = pool, extras
     for b in range(blocks):
         entries, segments = room_to_widen(t, lp, pr, b)
         pool += entries
         extras += segments
-    number, entries = us.count[USER_COUNT], 0
+    number, entries = us.num_rows, 0
     for tree_index in range(t.tree_mobile.shape[0]):
         entries += tree_length(t, tree_index)
-    for r in range(lp.count[LOOP_ROWS_COUNT]):
+    for r in range(lp.num_rows):
         if takes_part(lp, r):
             number += 1
     pool += 2 * number * entries
     extras += 2 * number * t.tree_mobile.shape[0]
-    src.used[BLOCKS_NEEDED] += number
-    src.used[ROWS_NEEDED] += number
-    src.used[POOL_NEEDED], src.used[EXTRAS_NEEDED] = pool, extras
+    src.blocks_needed += number
+    src.rows_needed += number
+    src.pool_needed, src.extras_needed = pool, extras
     if (
         blocks + number > pr.kind.shape[0]
         or rows + number > pr.bias.shape[0]
@@ -475,8 +433,8 @@ def complete_problem(t, d, lp, us, pr, src, start_u):
     block, row, at = add_user_rows(t, d, lp, us, pr, src, block, row, at)
     for b in range(block):
         at += widen(t, lp, pr, b, at, 0 if b < blocks else 1)
-    pr.count[BLOCKS] = block
-    pr.count[ROWS] = row
+    pr.num_blocks = block
+    pr.num_rows = row
     return True
 
 

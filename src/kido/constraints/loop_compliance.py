@@ -12,8 +12,8 @@ import math
 from kido.constraints.loop_rows import is_moved
 from kido.constraints.loop_schema import COUPLE, LENGTH, SCREW, SHIFT
 from kido.jit import kernel
+from kido.kernels.articulated import add_reaction, at_parent
 from kido.kernels.inverse_dynamics import column_dot
-from kido.math.so3 import cross
 
 
 @kernel
@@ -27,14 +27,8 @@ def yielding(t, d, body, n0, n1, n2, f0, f1, f2):
             own = column_dot(d, k, n0, n1, n2, f0, f1, f2)
             e = own * d.Dinv[k]
             total += own * e
-            n0 -= d.U[k, 0] * e
-            n1 -= d.U[k, 1] * e
-            n2 -= d.U[k, 2] * e
-            f0 -= d.U[k, 3] * e
-            f1 -= d.U[k, 4] * e
-            f2 -= d.U[k, 5] * e
-        x, y, z = cross(d.l[i, 0], d.l[i, 1], d.l[i, 2], f0, f1, f2)
-        n0, n1, n2 = n0 + x, n1 + y, n2 + z
+            n0, n1, n2, f0, f1, f2 = add_reaction(d, k, -e, n0, n1, n2, f0, f1, f2)
+        n0, n1, n2, f0, f1, f2 = at_parent(d, i, n0, n1, n2, f0, f1, f2)
         i = t.parent[i]
     return total
 

@@ -27,7 +27,7 @@ from kido.constraints.loop_rows import (
     is_moved,
     measure,
 )
-from kido.constraints.loop_schema import CONSTRAINTS, COUPLE
+from kido.constraints.loop_schema import COUPLE
 from kido.jit import kernel
 
 PIVOT_TOLERANCE = 1e-10  # pivot of the scaled matrix below which a row depends on others
@@ -36,7 +36,7 @@ PIVOT_TOLERANCE = 1e-10  # pivot of the scaled matrix below which a row depends 
 @kernel
 def measure_all(d, lp):
     """Values and directions of the rows of all constraints."""
-    for c in range(lp.count[CONSTRAINTS]):
+    for c in range(lp.num_constraints):
         measure(d, lp, c)
 
 

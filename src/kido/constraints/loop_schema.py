@@ -10,7 +10,7 @@ trees, one tree after another, and are kept in `slots`: rows sorted by group.
 
 from __future__ import annotations
 
-from kido.jit import Struct, floats, integers
+from kido.jit import Struct, floats, integer, integers, number, stage
 
 # What a row measures, with frame A on the first body and frame B on the second; a_k, b_k: their axes.
 SHIFT = 0  # a_k . (p_B - p_A)
@@ -29,13 +29,19 @@ SPRING = 2  # as a spring with a damper, within bounds
 ONE_SIDED = 3  # pushes only, so that phi >= 0
 DRIVEN = 4  # towards a velocity, with a force within bounds: dry friction, motors; equal bounds are a given force
 
-# Entries of `count`, and of `closure`.
-CONSTRAINTS, LOOP_ROWS_COUNT, GROUPS, EXTRAS = range(4)
-CLOSURE, WORST_CLOSURE, MISFIT, WORST_MISFIT = range(4)
-
 
 class LOOPS(Struct):
-    count = integers(4, doc="constraints, rows, groups, extra segments in use")
+    num_constraints = integer()
+    num_rows = integer()
+    num_groups = integer()
+    num_extras = integer(doc="extra segments in use")
+    closure = number("m or rad", doc="largest |phi| of eliminated rows in the last step")
+    worst_closure = number("m or rad", doc="the largest of all steps")
+    misfit = number("m/s or rad/s", doc="largest |G u| of eliminated rows in the last step")
+    worst_misfit = number("m/s or rad/s", doc="the largest of all steps")
+    midpoint = integer(doc="1: the midpoint rule, and `predicted` is of this step")
+    answer = stage(doc="fills responses of rows on aggregates, called with (answer_of, at, tree)")
+    answer_of = integer(doc="address of the struct that `answer` works on")
     body_a = integers("constraints", doc="link of the first body; -1: the world")
     body_b = integers("constraints", doc="link of the second body; -1: the world")
     frame_a = floats("constraints", 12, doc="frame A in its link: nine numbers of the rotation, the origin")
@@ -81,7 +87,6 @@ class LOOPS(Struct):
     embedded = integers("groups", doc="1: in this step its loops are aggregates of the tree, nothing is eliminated")
     left_open = integers("groups", doc="1: its positions were not closed when they last were to be")
     compliance = floats("groups", unit="1/kg", doc="of its trees as one mass, to tell what yields from rounding")
-    answer = integers(2, doc="callback that fills responses of rows on aggregates (address, at, tree), its address")
     tree_group = integers("trees", doc="group of each tree; -1: none")
     tree_local = integers("trees", doc="first coordinate of each tree within its group")
     G = floats("pool", doc="Jacobian of each slot at mid-step")
@@ -100,21 +105,17 @@ class LOOPS(Struct):
     total = floats("slots", unit="N s or N m s", doc="impulse of each slot in the step")
     load = floats("dofs", doc="work: generalized impulse of the contact problem")
     predicted = floats("dofs", doc="velocities predicted for mid-step")
-    midpoint = integers(1, doc="1: the midpoint rule, and `predicted` is of this step")
     end_q = floats("dofs", doc="positions that the last step left")
     end_u = floats("dofs", doc="velocities that the last step left")
     before_u = floats("dofs", doc="work: velocities before they were projected, for the points of soft skins")
     kept_q = floats("dofs", doc="work: positions to go back to")
     kept_u = floats("dofs", doc="work: velocities while positions are moved")
-    closure = floats(4, unit="m or rad", doc="largest |phi| of eliminated rows: last step, worst; and of velocities")
-
-
-# Rows that users' constraints gave for the step to come.
-USER_COUNT, USER_CHANGED = range(2)
 
 
 class USER_ROWS(Struct):
-    count = integers(2, doc="rows")
+    """Rows that users' constraints gave for the step to come."""
+
+    num_rows = integer()
     J = floats("rows", "dofs", doc="Jacobian rows, free joints in fixed axes")
     bias = floats("rows", unit="m/s")
     position_bias = floats("rows", unit="m/s")

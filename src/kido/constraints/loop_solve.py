@@ -10,9 +10,15 @@ from __future__ import annotations
 
 import math
 
+from kido.constraints.closure import (
+    CLOSURE_TOLERANCE,
+    DIGITS_TOLERANCE,
+    OPEN_TOLERANCE,
+    newton_closure,
+    share_of_move,
+)
 from kido.constraints.loop_factor import factor, fill_jacobian, fill_rows, negate_right, push, rates, solve
 from kido.constraints.loop_rows import measure
-from kido.constraints.loop_schema import CLOSURE, GROUPS
 from kido.jit import kernel
 from kido.kernels.energy import kinetic_energy
 from kido.kernels.forward_dynamics import articulated_inertias
@@ -20,13 +26,9 @@ from kido.kernels.inertia import body_inertia
 from kido.kernels.integration import advance, to_body_axes, to_parent_axes
 from kido.kernels.kinematics import transforms
 
-CLOSURE_TOLERANCE = 1e-12  # [m or rad] rows this near to zero are met
-OPEN_TOLERANCE = 1e-8  # [m or rad] rows farther from zero are not
-MAX_MOVE = 0.2  # [m or rad] most that one iteration moves a coordinate
 CORRECTIONS = 8  # iterations with the factor of mid-step
-DIGITS = 1e-6  # the same of rows that follow from others but for the digits of model files
 ITERATIONS = 60  # of Newton's method after the state was changed from outside
-ROUGH = 1e-10  # the same above which a group is closed anew
+ROUGH = 1e-10  # share of velocities by which rows may be missed before a group is closed anew
 STILL = 1e-15  # velocity error of a row, relative to the velocities that enter it, that is rounding
 WEAK = 1e-3  # pivot below which rows may turn by any angle in a step: nothing of mid-step is used at its end
 TURNED, LOST = 0.01, 0.04  # kinetic energy along what rows hold, relative to the rest: seen by them as a turn; unseen
@@ -59,7 +61,8 @@ def openness_of_independent(lp, g):
 @kernel
 def note_open(lp, g):
     """Note whether a group is open: its rows that do not follow from others, or all by more than files' digits."""
-    lp.left_open[g] = 0 if openness_of_independent(lp, g) <= OPEN_TOLERANCE and openness(lp, g) <= DIGITS else 1
+    closed = openness_of_independent(lp, g) <= OPEN_TOLERANCE and openness(lp, g) <= DIGITS_TOLERANCE
+    lp.left_open[g] = 0 if closed else 1
 
 
 @kernel
@@ -87,7 +90,7 @@ def move_to_close(t, d, lp, g):
         for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
             d.u[k] = 0.0
     largest = push(t, lp, g, lp.Y, d.u)
-    share = 1.0 if largest <= MAX_MOVE else MAX_MOVE / largest
+    share = share_of_move(largest)
     for e in range(lp.group_member[g], lp.group_member[g + 1]):
         tree_index = lp.member[e]
         advance(t, d, t.tree_body[tree_index], t.tree_body[tree_index + 1], share)
@@ -100,6 +103,65 @@ def keep_positions(t, lp, g, source, target):
         tree_index = lp.member[e]
         for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
             target[k] = source[k]
+
+
+@kernel
+def prepare_group(t, d, lp, g, h):
+    """Inertias, rows and factor of a group at its present transforms."""
+    for e in range(lp.group_member[g], lp.group_member[g + 1]):
+        tree_index = lp.member[e]
+        first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
+        for i in range(first, last):
+            body_inertia(t, d, i)
+        articulated_inertias(t, d, first, last, h)
+    fill_rows(t, d, lp, g)
+    factor(lp, g)
+
+
+@kernel
+def correct_positions(t, d, lp, g, anew):
+    """Positions of a group nearer to phi = 0, as long as moves help; G's factor is at hand, or made `anew` each time.
+
+    Returns:
+        The largest |phi| left of rows that do not follow from others; that of all is `closure`.
+    """
+    lp.closure = measure_group(t, d, lp, g)
+    if anew:
+        prepare_group(t, d, lp, g, 0.0)
+    error = openness_of_independent(lp, g)
+    for _ in range(CORRECTIONS):
+        if not error > CLOSURE_TOLERANCE:
+            break
+        keep_positions(t, lp, g, d.q, lp.kept_q)
+        move_to_close(t, d, lp, g)
+        lp.closure = measure_group(t, d, lp, g)
+        moved = openness_of_independent(lp, g)
+        if not moved < error:
+            keep_positions(t, lp, g, lp.kept_q, d.q)
+            lp.closure = measure_group(t, d, lp, g)
+            break
+        error = moved
+        if anew:
+            prepare_group(t, d, lp, g, 0.0)
+    return error
+
+
+@kernel
+def measure_anew(t, d, lp, g, _y, _z):
+    """Rows of a group and their factor at its positions, as `newton_closure` asks."""
+    measure_group(t, d, lp, g)
+    prepare_group(t, d, lp, g, 0.0)
+    return openness_of_independent(lp, g)
+
+
+@kernel
+def move_group(t, d, lp, g, _y, _z):
+    """`move_to_close`, as `newton_closure` asks."""
+    move_to_close(t, d, lp, g)
+    return True
+
+
+close_rows = newton_closure(measure_anew, move_group)
 
 
 @kernel
@@ -129,20 +191,7 @@ def close_after_step(t, d, pr, lp, g):
     if is_weak(lp, g):
         return 0.0, True
     note_start(lp, g)
-    lp.closure[CLOSURE] = measure_group(t, d, lp, g)
-    error = openness_of_independent(lp, g)
-    for _ in range(CORRECTIONS):
-        if not error > CLOSURE_TOLERANCE:
-            break
-        keep_positions(t, lp, g, d.q, lp.kept_q)
-        move_to_close(t, d, lp, g)
-        lp.closure[CLOSURE] = measure_group(t, d, lp, g)
-        moved = openness_of_independent(lp, g)
-        if not moved < error:
-            keep_positions(t, lp, g, lp.kept_q, d.q)
-            lp.closure[CLOSURE] = measure_group(t, d, lp, g)
-            break
-        error = moved
+    error = correct_positions(t, d, lp, g, False)
     fill_jacobian(t, d, lp, g)
     before = math.inf
     for _ in range(CORRECTIONS):
@@ -169,22 +218,7 @@ def close_after_step(t, d, pr, lp, g):
 def close_anew(t, d, pr, lp, g):
     """What `close_after_step` left, with a factor of the end of the step: near singular positions that of mid-step
     is no good. Overwrites G and Y; returns the velocity error left."""
-    measure_group(t, d, lp, g)
-    prepare_group(t, d, lp, g, 0.0)
-    error = openness_of_independent(lp, g)
-    for _ in range(CORRECTIONS):
-        if not error > CLOSURE_TOLERANCE:
-            break
-        keep_positions(t, lp, g, d.q, lp.kept_q)
-        move_to_close(t, d, lp, g)
-        measure_group(t, d, lp, g)
-        moved = openness_of_independent(lp, g)
-        if not moved < error:
-            keep_positions(t, lp, g, lp.kept_q, d.q)
-            measure_group(t, d, lp, g)
-            break
-        error = moved
-        prepare_group(t, d, lp, g, 0.0)
+    correct_positions(t, d, lp, g, True)
     error = openness(lp, g)
     misfit, _ = rates(t, lp, g, lp.G, pr.u)
     for _ in range(2):
@@ -197,19 +231,6 @@ def close_anew(t, d, pr, lp, g):
 
 
 @kernel
-def prepare_group(t, d, lp, g, h):
-    """Inertias, rows and factor of a group at its present transforms."""
-    for e in range(lp.group_member[g], lp.group_member[g + 1]):
-        tree_index = lp.member[e]
-        first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
-        for i in range(first, last):
-            body_inertia(t, d, i)
-        articulated_inertias(t, d, first, last, h)
-    fill_rows(t, d, lp, g)
-    factor(lp, g)
-
-
-@kernel
 def close_group(t, d, lp, g):
     """A state given from outside onto phi = 0 and G u = 0: Newton's method, then an inelastic impulse.
 
@@ -218,25 +239,13 @@ def close_group(t, d, lp, g):
     """
     keep_positions(t, lp, g, d.q, lp.kept_q)
     keep_positions(t, lp, g, d.u, lp.kept_u)
-    error = measure_group(t, d, lp, g)
-    for _ in range(ITERATIONS):
-        if not error > CLOSURE_TOLERANCE:
-            break
-        prepare_group(t, d, lp, g, 0.0)
-        move_to_close(t, d, lp, g)
-        measure_group(t, d, lp, g)
-        moved = openness_of_independent(lp, g)
-        if error < OPEN_TOLERANCE and not moved < error:
-            error = moved
-            break
-        error = moved
-    if not (error <= OPEN_TOLERANCE and openness(lp, g) <= DIGITS):
+    error = close_rows(t, d, lp, g, 0, 0, CLOSURE_TOLERANCE, ITERATIONS)
+    if not (error <= OPEN_TOLERANCE and openness(lp, g) <= DIGITS_TOLERANCE):
         keep_positions(t, lp, g, lp.kept_q, d.q)
-        error = measure_group(t, d, lp, g)
-    else:
-        error = openness(lp, g)
+        measure_group(t, d, lp, g)
+        prepare_group(t, d, lp, g, 0.0)
+    error = openness(lp, g)
     note_open(lp, g)
-    prepare_group(t, d, lp, g, 0.0)
     note_start(lp, g)
     keep_positions(t, lp, g, lp.kept_u, d.u)
     for e in range(lp.group_member[g], lp.group_member[g + 1]):
@@ -302,7 +311,7 @@ def is_new(t, d, lp, g):
 def close_new(t, d, lp, always):
     """`close_group` for groups whose state was changed since the last step. Returns the largest |phi| left of these."""
     largest = 0.0
-    for g in range(lp.count[GROUPS]):
+    for g in range(lp.num_groups):
         if is_awake(t, lp, g) and (always or is_new(t, d, lp, g)):
             error = close_group(t, d, lp, g)
             if not error <= largest:

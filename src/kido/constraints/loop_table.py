@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from kido.constraints.body_constraint import BodyConstraint
 from kido.constraints.constraint import Constraint
 from kido.constraints.coupler import CouplerConstraint
-from kido.constraints.loop_schema import BOUNDED_ROW, CONSTRAINTS, COUPLE, ELIMINATED, GROUPS, LOOP_ROWS_COUNT, LOOPS
+from kido.constraints.loop_schema import BOUNDED_ROW, COUPLE, ELIMINATED, LOOPS
 from kido.jit import Struct
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class LoopTable:
             if isinstance(c, CouplerConstraint):
                 self._read_coupler(k, c, tree_of)
             elif isinstance(c, BodyConstraint):
-                self.rows.extend({"of": k, **row} for row in c._row_values())
+                self.rows.extend({"of": k, **row} for row in c.row_values())
             self._first_row.append(len(self.rows))
             self._first_term.append(len(self._terms))
             trees = {tree_of[s] for s in c.skeletons}
@@ -113,7 +113,7 @@ class LoopTable:
             dense: with room for the Jacobian, the responses and the matrix of each group.
         """
         lp = self._allocate(dense)
-        lp.count[[CONSTRAINTS, LOOP_ROWS_COUNT, GROUPS]] = len(self.joined), len(self.rows), len(self.groups)
+        lp.num_constraints, lp.num_rows, lp.num_groups = len(self.joined), len(self.rows), len(self.groups)
         lp.first_row[:], lp.first_term[:] = self._first_row, self._first_term
         for k, (dof, factor) in enumerate(self._terms):
             lp.term_dof[k], lp.term_factor[k] = dof, factor
@@ -151,10 +151,10 @@ class LoopTable:
         for k, c in enumerate(self.joined):
             lp.body_a[k] = lp.body_b[k] = -1
             if isinstance(c, BodyConstraint):
-                lp.body_a[k], lp.frame_a[k] = self._placed(c.body_a, c._frame_a)
-                lp.body_b[k], lp.frame_b[k] = self._placed(c.body_b, c._frame_b)
+                lp.body_a[k], lp.frame_a[k] = self._placed(c.body_a, c.frame_a)
+                lp.body_b[k], lp.frame_b[k] = self._placed(c.body_b, c.frame_b)
                 lp.breaking_force[k], lp.breaking_moment[k] = c.breaking_force, c.breaking_torque
-                lp.enabled[k] = not c._broken
+                lp.enabled[k] = not c.was_broken
 
     def _fill_groups(self, lp: Struct) -> None:
         lp.tree_group[:] = -1

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from kido.jit import Struct, floats, integers
+from kido.constraints.surfaces import SURFACES
+from kido.jit import Struct, floats, integer, integers, number, reference
+from kido.kernels.responses import RESPONSES
 
 # Kinds of source.
 FROM_CONTACT, FROM_LIMIT, FROM_FRICTION, FROM_SPEED_LIMIT, FROM_SERVO, FROM_MIMIC, FROM_SPIN = range(7)
 FROM_CONSTRAINT, FROM_USER = 10, 11  # row of LOOPS, row of USER_ROWS
-
-# Entries of `parameter`.
-TIME_STEP, ERP, SLOP, MAX_CORRECTION, RESTITUTION_SPEED, SKIN, SKIN_SHARE, NEWTON, BAUMGARTE = range(9)
-
-# Entries of `used`.
-BLOCKS_NEEDED, ROWS_NEEDED, POOL_NEEDED, RESPONSES_NEEDED, EXTRAS_NEEDED = range(5)
 
 
 class ROW_ORIGINS(Struct):
@@ -25,9 +21,23 @@ class ROW_ORIGINS(Struct):
     limit_impulse = floats("dofs", unit="N s", doc="impulse of the limit in the last step, along the coordinate")
     friction_impulse = floats("dofs", unit="N s", doc="impulse of Coulomb joint friction in the last step")
     actuator_impulse = floats("dofs", unit="N s", doc="impulse of a servo or a mimic's coupling in the last step")
-    parameter = floats(16, doc="see TIME_STEP ... BAUMGARTE; the last two are 0 or 1")
-    used = integers(8, doc="blocks, rows, pool entries, ... that the last assembly needed")
-    surfaces = integers(1, doc="address of the contact properties (kido.constraints.surfaces)")
+    # Parameters.
+    time_step = number("s")
+    erp = number(doc="share of a penetration that a step removes")
+    slop = number("m", doc="penetration that is left alone")
+    max_correction = number("m", doc="most that a step removes")
+    restitution_speed = number("m/s", doc="slower impacts do not bounce")
+    skin = number("m", doc="surfaces and limits this near to touching come together slowly")
+    skin_share = number(doc="share of such a distance that a step removes")
+    newton_restitution = integer(doc="1: Newton's law of impact, 0: Poisson's")
+    baumgarte = integer(doc="1: velocities take penetration back, 0: a position correction does")
+    # What the last assembly needed.
+    blocks_needed = integer()
+    rows_needed = integer()
+    pool_needed = integer(doc="entries of J")
+    responses_needed = integer(doc="entries of responses")
+    extras_needed = integer(doc="extra segments of blocks")
+    surfaces = reference(SURFACES, doc="contact properties")
+    responses = reference(RESPONSES, doc="of bodies and coordinates")
     joint_dof = integers("dofs", doc="coordinates that have limits, friction or actuators with rows, ascending")
-    jointed = integers(1, doc="their number")
-    responses = integers(1, doc="address of the bodies' responses (kido.kernels.responses)")
+    num_joint_dofs = integer(doc="their number")

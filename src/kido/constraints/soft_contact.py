@@ -12,13 +12,13 @@ A contact on a triangle acts on its corners, by the barycentric coordinates of t
 
 from __future__ import annotations
 
-from kido.constraints.row_origins import EXTRAS_NEEDED, FROM_CONTACT, POOL_NEEDED
-from kido.jit import kernel, view
+from kido.constraints.row_origins import FROM_CONTACT
+from kido.jit import kernel
 from kido.joints.frames import rotation_of
-from kido.kernels.responses import RESPONSES, response_row
+from kido.kernels.responses import response_row
 from kido.kernels.soft_matrix import put_column, solve_columns
 from kido.math.so3 import cross, rotate, rotate_inverse
-from kido.solvers.problem import BLOCKS, BOUNDED, DOFS, EXTRAS
+from kido.solvers.problem import BOUNDED
 from kido.solvers.rows import num_segments, segment
 from kido.tree.soft import RIGID_SHAPE, VERTEX_SHAPE
 
@@ -69,7 +69,7 @@ def mark_contacts(t, d, c, pr, src, so):
         so.touched[i] = 0
     for s in range(so.columns.shape[0]):
         so.columns[s] = 0
-    for b in range(pr.count[BLOCKS]):
+    for b in range(pr.num_blocks):
         if src.origin[b] != FROM_CONTACT:
             continue
         k = src.index[b]
@@ -112,7 +112,7 @@ def link_velocity(t, d, i, u):
 @kernel
 def place_velocities(t, d, pr, so):
     """Lay out the independent velocities of touched points behind the forest's, and set their free values."""
-    at = pr.count[DOFS]
+    at = pr.num_dofs
     for s in range(so.link.shape[0]):
         so.place_in_u[s] = at
         if so.columns[s] == 0:
@@ -131,7 +131,7 @@ def place_velocities(t, d, pr, so):
                 pr.u_free[to + 1] = y + a * v1 + b1
                 pr.u_free[to + 2] = z + a * v2 + b2
         at += 3 * so.columns[s]
-    pr.count[DOFS] = at
+    pr.num_dofs = at
 
 
 @kernel
@@ -216,7 +216,7 @@ def is_soft(so, shape):
 def needed_by_points(c, pr, src, so):
     """Extra segments, and pool entries, that soft sides of contact blocks need."""
     extras, pool = 0, 0
-    for b in range(pr.count[BLOCKS]):
+    for b in range(pr.num_blocks):
         if src.origin[b] == FROM_CONTACT:
             k = src.index[b]
             for side in range(2):
@@ -231,7 +231,7 @@ def needed_by_points(c, pr, src, so):
 def used_pool(pr):
     """Where the pool is free, behind the rows of all blocks."""
     end = 0
-    for b in range(pr.count[BLOCKS]):
+    for b in range(pr.num_blocks):
         rows = 1 if pr.kind[b] == BOUNDED else 3
         for s in range(num_segments(pr, b)):
             _, length, at = segment(pr, b, s)
@@ -244,19 +244,19 @@ def assemble_soft(t, d, c, pr, src, so):
     """Let the contact blocks of an assembled problem act on the points of soft skins.
 
     Returns:
-        0, or 1 if arrays are too small; src.used then tells what is needed.
+        0, or 1 if arrays are too small; src then tells what is needed.
     """
     if mark_contacts(t, d, c, pr, src, so) == 0:
         return 0
-    extra, pool = pr.count[EXTRAS], used_pool(pr)
+    extra, pool = pr.num_extras, used_pool(pr)
     extras_needed, pool_needed = needed_by_points(c, pr, src, so)
     if extra + extras_needed > pr.more_dof.shape[0] or pool + pool_needed > pr.J.shape[0]:
-        src.used[EXTRAS_NEEDED] = max(src.used[EXTRAS_NEEDED], extra + extras_needed)
-        src.used[POOL_NEEDED] = max(src.used[POOL_NEEDED], pool + pool_needed)
+        src.extras_needed = max(src.extras_needed, extra + extras_needed)
+        src.pool_needed = max(src.pool_needed, pool + pool_needed)
         return 1
     place_velocities(t, d, pr, so)
-    responses = view(RESPONSES, src.responses[0])
-    for b in range(pr.count[BLOCKS]):
+    responses = src.responses
+    for b in range(pr.num_blocks):
         if src.origin[b] != FROM_CONTACT:
             continue
         k = src.index[b]
@@ -270,17 +270,17 @@ def assemble_soft(t, d, c, pr, src, so):
                 pool += 9 * so.columns[so.shape_soft[shape]]
                 extra += 1
         pr.more_count[b] = extra - pr.more_first[b]
-    pr.count[EXTRAS] = extra
-    src.used[EXTRAS_NEEDED] = max(src.used[EXTRAS_NEEDED], extra)
-    src.used[POOL_NEEDED] = max(src.used[POOL_NEEDED], pool)
+    pr.num_extras = extra
+    src.extras_needed = max(src.extras_needed, extra)
+    src.pool_needed = max(src.pool_needed, pool)
     return 0
 
 
 @kernel
 def harden_contacts(t, d, c, pr, src, so):
     """Leave contact blocks as they were before `assemble_soft`: J^T p is then the force on the coordinates."""
-    responses = view(RESPONSES, src.responses[0])
-    for b in range(pr.count[BLOCKS]):
+    responses = src.responses
+    for b in range(pr.num_blocks):
         if src.origin[b] == FROM_CONTACT and pr.more_count[b] > 0:
             k = src.index[b]
             pr.more_count[b] = 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from kido.constraints.contact import segment_length, tangents
 from kido.constraints.row_origins import FROM_SPIN
-from kido.constraints.surfaces import ROLLING, TORSION, row_of, surface_motion
+from kido.constraints.surfaces import row_of, surface_motion
 from kido.jit import kernel
 from kido.kernels.responses import response_row
 from kido.solvers.problem import SPIN
@@ -41,7 +41,7 @@ def add_spin(t, d, c, pr, src, s, responses, contact, block, row, pool):
         pr.J[q] = 0.0
         pr.Y[q] = 0.0
     pr.kind[block], pr.row[block], pr.partner[block] = SPIN, row, contact
-    pr.mu[block], pr.torsion[block] = s.number[properties, ROLLING], s.number[properties, TORSION]
+    pr.mu[block], pr.torsion[block] = s.rolling[properties], s.torsion[properties]
     pr.lower[block], pr.upper[block], pr.floor[block], pr.restitution[block] = 0.0, 0.0, 0.0, 0.0
     pr.position_bias[block], pr.more_count[block] = 0.0, 0
     pr.dof_a[block], pr.len_a[block], pr.at_a[block] = pr.dof_a[contact], na, pool

@@ -9,11 +9,11 @@ J and of responses nor a matrix are read. With x = p - D v, D a block's mean ine
 * sticking where |x_t| <= mu x_n:  p' = p - sigma v';
 * sliding else, along e = x_t / |x_t|:  p_n' = p_n - sigma v_n',  p_t' = mu p_n' e - (mu p_n / |v_t|) (1 - e e^T) v_t'
 
-with sigma = PENALTY D and primes for the iteration's result. Limits, dry friction and servos: at a bound, else as
+with sigma = TREE_PENALTY D and primes for the iteration's result. Limits, dry friction and servos: at a bound, else as
 sticking. Steps are full ones. A warm start mostly has the right cases, and one or two iterations are enough: the error
-of an iteration is the change of p over PENALTY. Greater penalties amplify what redundant contacts leave undecided, so
-that only where impulses creep, along a direction that moves next to nothing, the penalty is raised. What is not solved
-when nothing is gained any more is left as it is: sweeps find other cases from there (`kido.solvers.default`).
+of an iteration is the change of p over TREE_PENALTY. Greater penalties amplify what redundant contacts leave undecided,
+so that only where impulses creep, along a direction that moves next to nothing, the penalty is raised. What is not
+solved when nothing is gained any more is left as it is: sweeps find other cases from there (`kido.solvers.default`).
 
 Source: Alart and Curnier 1991 for the cases; Rockafellar 1976 for the proximal term.
 """
@@ -30,31 +30,35 @@ from kido.constraints.row_origins import (
     FROM_SERVO,
     FROM_SPEED_LIMIT,
     ROW_ORIGINS,
-    TIME_STEP,
 )
-from kido.jit import callback, inlined, kernel, view
+from kido.jit import Struct, callback, inlined, kernel, reference, view
 from kido.joints.kinds import FREE
 from kido.kernels.free_lanes import NOT_FREE
 from kido.kernels.regularized_tree import REGULARIZED, deactivate, hold_body, list_held, release_tree, solve_held_tree
-from kido.kernels.responses import RESPONSES
 from kido.math.so3 import cross
-from kido.solvers.body_newton import MAX_CONE_FRICTION
+from kido.solvers.body_newton import MAX_CONE_FRICTION, MAX_PENALTY
 from kido.solvers.certify import measure_rows
-from kido.solvers.problem import BOUNDED, PROBLEM, STAGE_TREE_OF
+from kido.solvers.problem import BOUNDED, PROBLEM
 from kido.solvers.rows import INDEX, apply_impulses, bounded_velocity, contact_velocity, free_velocity, velocity3
-from kido.solvers.vectors import gather, scatter
+from kido.solvers.vectors import BEST_ROW, gather, scatter
 from kido.tree.schema import DATA, TREE
 
-PENALTY, MAX_PENALTY = 1e3, 1e6  # sigma over the block's mean inertia: at first, and at most
-STILL = 0.8  # at a merit of this share of the one before, up to its inverse, impulses creep: the penalty is raised
+TREE_PENALTY = 1e3  # sigma over the block's mean inertia, at first
+CREEPING = 0.8  # at a merit of this share of the one before, up to its inverse, impulses creep: the penalty is raised
 STEEPEST = 1.0 - 1e-9  # share of the cone's edge from which on a sliding contact turns like a sticking one
-PATIENCE, SLOW = 4, 0.9  # iterations that leave more than this share of the least merit, before it stops
-ENOUGH = 0.5  # merit at which the impulses are made admissible and measured
+TREE_PATIENCE, SLOW_GAIN = 4, 0.9  # iterations that leave more than this share of the least merit, before it stops
+GOOD_MERIT = 0.5  # merit at which the impulses are made admissible and measured
 
 # Rows of `history`: row velocities, free ones, the best impulses met; then the law of each block.
-V, FREE_V, BEST, LAW, GAIN, AXIS = 0, 1, 5, 2, 3, 4
+V, FREE_V_ROW, LAW_ROW, GAIN_ROW, AXIS_ROW = 0, 1, 2, 3, 4
 
-TREE_AT, DATA_AT, COLLISION_AT, ROW_ORIGINS_AT = range(4)  # of REGULARIZED.place
+
+class TREE_NEWTON(Struct):
+    tree = reference(TREE)
+    data = reference(DATA)
+    collision = reference(COLLISION)
+    row_origins = reference(ROW_ORIGINS)
+    regularized = reference(REGULARIZED)
 
 
 @kernel
@@ -124,7 +128,7 @@ def row_wrenches(d, src, col, b, body):
 
 @kernel
 def hold_contact(c, y, k, b, body, w, penalty):
-    """Add the linearized law of a contact to what holds its body; LAW, GAIN and AXIS keep it."""
+    """Add the linearized law of a contact to what holds its body; LAW_ROW, GAIN_ROW and AXIS_ROW keep it."""
     h = c.history
     i = c.row[b] & INDEX
     step, mu = c.step[b], c.mu[b]
@@ -156,14 +160,14 @@ def hold_contact(c, y, k, b, body, w, penalty):
             q2 = mu * q0 * a2 - a1 * across
             g11, g12, g22 = g * a2 * a2, -g * a1 * a2, g * a1 * a1
             e1, e2 = mu * a1, mu * a2
-    h[LAW, k], h[LAW, k + 1], h[LAW, k + 2] = q0, q1, q2
-    h[GAIN, k], h[GAIN, k + 1], h[GAIN, k + 2] = g11, g12, g22
-    h[AXIS, k], h[AXIS, k + 1], h[AXIS, k + 2] = gn, e1, e2
+    h[LAW_ROW, k], h[LAW_ROW, k + 1], h[LAW_ROW, k + 2] = q0, q1, q2
+    h[GAIN_ROW, k], h[GAIN_ROW, k + 1], h[GAIN_ROW, k + 2] = g11, g12, g22
+    h[AXIS_ROW, k], h[AXIS_ROW, k + 1], h[AXIS_ROW, k + 2] = gn, e1, e2
     if gn == 0.0:
         return
-    d0 = v0 - soft0 * p0 - h[FREE_V, k]
-    d1 = v1 - soft1 * p1 - h[FREE_V, k + 1]
-    d2 = v2 - soft2 * p2 - h[FREE_V, k + 2]
+    d0 = v0 - soft0 * p0 - h[FREE_V_ROW, k]
+    d1 = v1 - soft1 * p1 - h[FREE_V_ROW, k + 1]
+    d2 = v2 - soft2 * p2 - h[FREE_V_ROW, k + 2]
     r0 = q0 + gn * d0
     r1 = q1 + e1 * gn * d0 + g11 * d1 + g12 * d2
     r2 = q2 + e2 * gn * d0 + g12 * d1 + g22 * d2
@@ -202,9 +206,9 @@ def hold_joint(c, src, y, k, b, penalty):
     else:
         g = penalty * step / (1.0 + penalty * step * c.compliance[i])
         q = p - g * v
-    h[LAW, k], h[GAIN, k] = q, g
+    h[LAW_ROW, k], h[GAIN_ROW, k] = q, g
     sign = sign_of_row(c, src, b)
-    r = q + g * (v - c.compliance[i] * p - h[FREE_V, k])
+    r = q + g * (v - c.compliance[i] * p - h[FREE_V_ROW, k])
     y.joint_pull[src.index[b]] += sign * r
     y.joint_gain[src.index[b]] += sign * sign * g
 
@@ -233,13 +237,17 @@ def load_free_velocities(c, island):
         b = c.island_block[e]
         i = c.row[b] & INDEX
         if c.kind[b] == BOUNDED:
-            h[FREE_V, k] = free_velocity(c, b, 0)
+            h[FREE_V_ROW, k] = free_velocity(c, b, 0)
             k += 1
         else:
             on_a = c.len_a[b] > 0
             at, n = (c.at_a[b], c.len_a[b]) if on_a else (c.at_b[b], c.len_b[b])
             x, y, z = velocity3(c.J, at & INDEX, n & INDEX, c.u_free, (c.dof_a[b] if on_a else c.dof_b[b]) & INDEX)
-            h[FREE_V, k], h[FREE_V, k + 1], h[FREE_V, k + 2] = c.bias[i] + x, c.bias[i + 1] + y, c.bias[i + 2] + z
+            h[FREE_V_ROW, k], h[FREE_V_ROW, k + 1], h[FREE_V_ROW, k + 2] = (
+                c.bias[i] + x,
+                c.bias[i + 1] + y,
+                c.bias[i + 2] + z,
+            )
             k += 3
 
 
@@ -276,25 +284,29 @@ def follow_tree(t, d, c, src, col, y, island, tree_index):
         b = c.island_block[e] & INDEX
         i = c.row[b] & INDEX
         if c.kind[b] == BOUNDED:
-            x = h[FREE_V, k] + sign_of_row(c, src, b) * y.s[src.index[b]]
+            x = h[FREE_V_ROW, k] + sign_of_row(c, src, b) * y.s[src.index[b]]
             old = h[V, k] - c.compliance[i] * c.impulse[i]
-            c.impulse[i] = h[LAW, k] - h[GAIN, k] * (x - old)
+            c.impulse[i] = h[LAW_ROW, k] - h[GAIN_ROW, k] * (x - old)
             h[V, k] = x + c.compliance[i] * c.impulse[i]
             k += 1
         else:
             body = body_of_contact(t, c, src, col, b, tree_index)
             w = row_wrenches(d, src, col, b, body)
-            x0 = h[FREE_V, k] + row_velocity(w, y, body, 0)
-            x1 = h[FREE_V, k + 1] + row_velocity(w, y, body, 1)
-            x2 = h[FREE_V, k + 2] + row_velocity(w, y, body, 2)
+            x0 = h[FREE_V_ROW, k] + row_velocity(w, y, body, 0)
+            x1 = h[FREE_V_ROW, k + 1] + row_velocity(w, y, body, 1)
+            x2 = h[FREE_V_ROW, k + 2] + row_velocity(w, y, body, 2)
             soft0, soft1, soft2 = c.compliance[i], c.compliance[i + 1], c.compliance[i + 2]
             d0 = x0 - (h[V, k] - soft0 * c.impulse[i])
             d1 = x1 - (h[V, k + 1] - soft1 * c.impulse[i + 1])
             d2 = x2 - (h[V, k + 2] - soft2 * c.impulse[i + 2])
-            n = h[AXIS, k] * d0
-            c.impulse[i] = h[LAW, k] - n
-            c.impulse[i + 1] = h[LAW, k + 1] - h[AXIS, k + 1] * n - h[GAIN, k] * d1 - h[GAIN, k + 1] * d2
-            c.impulse[i + 2] = h[LAW, k + 2] - h[AXIS, k + 2] * n - h[GAIN, k + 1] * d1 - h[GAIN, k + 2] * d2
+            n = h[AXIS_ROW, k] * d0
+            c.impulse[i] = h[LAW_ROW, k] - n
+            c.impulse[i + 1] = (
+                h[LAW_ROW, k + 1] - h[AXIS_ROW, k + 1] * n - h[GAIN_ROW, k] * d1 - h[GAIN_ROW, k + 1] * d2
+            )
+            c.impulse[i + 2] = (
+                h[LAW_ROW, k + 2] - h[AXIS_ROW, k + 2] * n - h[GAIN_ROW, k + 1] * d1 - h[GAIN_ROW, k + 2] * d2
+            )
             h[V, k] = x0 + soft0 * c.impulse[i]
             h[V, k + 1] = x1 + soft1 * c.impulse[i + 1]
             h[V, k + 2] = x2 + soft2 * c.impulse[i + 2]
@@ -330,18 +342,15 @@ def tree_newton_island(address, island, cap, unused):
     """Newton's method on one island until it is solved (`measure_island`) or `cap` iterations are done.
 
     Reads impulses and u, which must belong together; leaves the impulses of the last iteration, made admissible,
-    with their u and what `measure_island` sets. Stops early where PATIENCE iterations in turn gained little.
+    with their u and what `measure_island` sets. Stops early where TREE_PATIENCE iterations in turn gained little.
 
     Returns:
         The number of iterations; -1 where the island is none of one robot alone, which is not measured then.
     """
     c = view(PROBLEM, address)
-    y = view(REGULARIZED, c.stage[STAGE_TREE_OF])
-    t = view(TREE, y.place[TREE_AT])
-    d = view(DATA, y.place[DATA_AT])
-    col = view(COLLISION, y.place[COLLISION_AT])
-    src = view(ROW_ORIGINS, y.place[ROW_ORIGINS_AT])
-    tree_index = tree_of_island(t, c, src, view(RESPONSES, src.responses[0]), island)
+    newton = view(TREE_NEWTON, c.tree_newton_of)
+    t, d, col, src, y = newton.tree, newton.data, newton.collision, newton.row_origins, newton.regularized
+    tree_index = tree_of_island(t, c, src, src.responses, island)
     if tree_index < 0 or not acts_in_one_place(t, c, src, col, island, tree_index):
         return -1
     load_velocities(c, island)
@@ -351,27 +360,27 @@ def tree_newton_island(address, island, cap, unused):
     load_free_velocities(c, island)
     first = t.tree_body[tree_index]
     number = choose_bodies(t, d, c, src, col, y, island, tree_index)
-    gather(c, island, BEST)
+    gather(c, island, BEST_ROW)
     done = 0
     best = merit
     vain = 0
-    penalty = PENALTY
-    while done < cap and vain < PATIENCE and merit > 1.0 and math.isfinite(merit):
-        while done < cap and vain < PATIENCE and merit > ENOUGH and math.isfinite(merit):
+    penalty = TREE_PENALTY
+    while done < cap and vain < TREE_PATIENCE and merit > 1.0 and math.isfinite(merit):
+        while done < cap and vain < TREE_PATIENCE and merit > GOOD_MERIT and math.isfinite(merit):
             hold_tree(t, d, c, src, col, y, island, tree_index, number, penalty)
-            solve_held_tree(t, d, y, first, number, src.parameter[TIME_STEP])
+            solve_held_tree(t, d, y, first, number, src.time_step)
             follow_tree(t, d, c, src, col, y, island, tree_index)
             last = merit
             merit = measure_rows(c, island, V)
             done += 1
-            vain = vain + 1 if merit > SLOW * best else 0
+            vain = vain + 1 if merit > SLOW_GAIN * best else 0
             best = min(best, merit)
-            if merit > STILL * last and merit * STILL < last and penalty < MAX_PENALTY:
+            if merit > CREEPING * last and merit * CREEPING < last and penalty < MAX_PENALTY:
                 penalty *= 10.0
                 vain = 0
         if math.isfinite(merit):
-            gather(c, island, BEST)
-        scatter(c, island, BEST)  # admissible
+            gather(c, island, BEST_ROW)
+        scatter(c, island, BEST_ROW)  # admissible
         apply_impulses(c, island)
         load_velocities(c, island)
         merit = measure_rows(c, island, V)

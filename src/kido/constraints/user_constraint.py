@@ -49,7 +49,7 @@ class UserConstraint(Constraint):
     @property
     def row_names(self) -> list[str]:
         """Numbers of its rows in the last step."""
-        return [f"row {k}" for k in range(len(self.impulses))] if self._world is not None else []
+        return [f"row {k}" for k in range(len(self.impulses))] if self.world is not None else []
 
     @property
     def error(self) -> Array:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kido.constraints.closure import CLOSURE_TOLERANCE
 from kido.dynamics.closing import LoopCloser, metric
 from kido.dynamics.system import ConstrainedSystem
 from kido.errors import ModelError, StateError
@@ -19,7 +20,6 @@ __all__ = ["Assembly", "AssemblyError"]
 
 Array = NDArray[np.float64]
 
-MET = 1e-12  # [m or rad] rows missed by more contradict others
 # Share of the largest velocity by which rates of rows may be missed: those of files follow to digits.
 RATE_TOLERANCE = 1e-6
 # Singular values of G, as shares of the largest, below which rates of rows follow from others.
@@ -196,7 +196,7 @@ class Assembler:
 
     def _assembly(self, q: Array, iterations: int) -> Assembly:
         phi, names = self.system.phi(q, self.time), self.system.row_names
-        missed = {names[s]: float(phi[s]) for s in np.argsort(-np.abs(phi)) if not abs(phi[s]) <= MET}
+        missed = {names[s]: float(phi[s]) for s in np.argsort(-np.abs(phi)) if not abs(phi[s]) <= CLOSURE_TOLERANCE}
         error = float(np.abs(phi).max(initial=0.0))
         return Assembly(q, np.zeros_like(q), error, missed, iterations, self.restarts)
 

@@ -7,18 +7,10 @@ from typing import Any
 import numpy as np
 
 from kido.constraints.loop_factor import measure_all
-from kido.constraints.loop_schema import LOOPS
 from kido.dynamics.augmented_rows import AUGMENTED, compliance, factor, solve
 from kido.dynamics.rows import begin, missing, rates_of, row_forces
 from kido.dynamics.schema import (
-    DATA_AT,
     DYNAMICS,
-    EVALUATIONS,
-    LOOPS_AT,
-    OWN_AT,
-    RANK,
-    SLOTS,
-    TREE_AT,
 )
 from kido.dynamics.solver import DynamicsSolver
 from kido.integrators.schema import FAILED
@@ -28,7 +20,6 @@ from kido.kernels.generalized_impulse import generalized_row
 from kido.kernels.inertia import body_inertia
 from kido.kernels.inverse_dynamics import accelerations
 from kido.kernels.kinematics import transforms
-from kido.tree.schema import DATA, TREE
 
 __all__ = ["TreeAugmentedSolver"]
 
@@ -50,7 +41,7 @@ def push(t, d, lp, y, x, out):
 @kernel
 def start_multipliers(y):
     """No forces yet."""
-    for s in range(y.count[SLOTS]):
+    for s in range(y.num_rows):
         y.multiplier[s] = 0.0
     for k in range(y.constraint_force.shape[0]):
         y.constraint_force[k] = 0.0
@@ -60,10 +51,10 @@ def start_multipliers(y):
 def accelerate(address, _a, _b, _c):
     """See `kido.dynamics.schema`."""
     y = view(DYNAMICS, address)
-    t, d, lp = view(TREE, y.table[TREE_AT]), view(DATA, y.table[DATA_AT]), view(LOOPS, y.table[LOOPS_AT])
-    o = view(AUGMENTED, y.table[OWN_AT])
-    n, m = t.parent.shape[0], y.count[SLOTS]
-    y.count[EVALUATIONS] += 1
+    t, d, lp = y.tree, y.data, y.loops
+    o = view(AUGMENTED, y.own)
+    n, m = t.parent.shape[0], y.num_rows
+    y.evaluations += 1
     begin(t, d, lp, y)
     status = int(articulated_inertias(t, d, 0, n, 0.0))
     if status >= 0:
@@ -74,7 +65,7 @@ def accelerate(address, _a, _b, _c):
     if m == 0:
         return 0
     rank = factor(y, o, compliance(t, d, lp, y, o))
-    y.count[RANK] = rank
+    y.rank = rank
     before = missing(t, d, lp, y, y.residual)
     enough = ENOUGH * before
     for _ in range(ROUNDS):
@@ -98,9 +89,9 @@ def accelerate(address, _a, _b, _c):
 def respond(address, _a, _b, _c):
     """See `kido.dynamics.schema`."""
     y = view(DYNAMICS, address)
-    t, d, lp = view(TREE, y.table[TREE_AT]), view(DATA, y.table[DATA_AT]), view(LOOPS, y.table[LOOPS_AT])
-    o = view(AUGMENTED, y.table[OWN_AT])
-    n, m = t.parent.shape[0], y.count[SLOTS]
+    t, d, lp = y.tree, y.data, y.loops
+    o = view(AUGMENTED, y.own)
+    n, m = t.parent.shape[0], y.num_rows
     transforms(t, d, 0, n)
     for i in range(n):
         body_inertia(t, d, i)
@@ -115,7 +106,7 @@ def respond(address, _a, _b, _c):
     if m == 0:
         return 0
     rank = factor(y, o, compliance(t, d, lp, y, o))
-    y.count[RANK] = rank
+    y.rank = rank
     for _ in range(2):
         rates_of(t, d, lp, y, y.change, y.residual)
         for s in range(m):

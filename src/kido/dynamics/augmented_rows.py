@@ -20,10 +20,9 @@ from kido.constraints.loop_factor import PIVOT_TOLERANCE
 from kido.constraints.loop_schema import COUPLE
 from kido.dynamics.rows import add_row_wrench
 from kido.dynamics.scales import scale_rows
-from kido.dynamics.schema import SLOTS
 from kido.jit import Struct, floats, integers, kernel
+from kido.kernels.articulated import add_reaction, at_parent
 from kido.kernels.inverse_dynamics import column_dot
-from kido.math.so3 import cross
 
 WAIT_TOLERANCE = 1e-4  # pivot of the scaled matrix below which a row waits until all others are done
 
@@ -67,18 +66,13 @@ def carry_up(t, d, lp, y, o, s):
             own = E[s, k] + column_dot(d, k, w0, w1, w2, f0, f1, f2)
             E[s, k] = own
             own *= d.Dinv[k]
-            w0 -= d.U[k, 0] * own
-            w1 -= d.U[k, 1] * own
-            w2 -= d.U[k, 2] * own
-            f0 -= d.U[k, 3] * own
-            f1 -= d.U[k, 4] * own
-            f2 -= d.U[k, 5] * own
+            w0, w1, w2, f0, f1, f2 = add_reaction(d, k, -own, w0, w1, w2, f0, f1, f2)
         parent = t.parent[i]
         if parent >= 0:
-            a, b, c = cross(d.l[i, 0], d.l[i, 1], d.l[i, 2], f0, f1, f2)
-            W[parent, 0] += w0 + a
-            W[parent, 1] += w1 + b
-            W[parent, 2] += w2 + c
+            w0, w1, w2, f0, f1, f2 = at_parent(d, i, w0, w1, w2, f0, f1, f2)
+            W[parent, 0] += w0
+            W[parent, 1] += w1
+            W[parent, 2] += w2
             W[parent, 3] += f0
             W[parent, 4] += f1
             W[parent, 5] += f2
@@ -98,7 +92,7 @@ def shared(t, d, o, s, r):
 @kernel
 def compliance(t, d, lp, y, o):
     """Upper triangle of S, rows and columns scaled, without rows along which nothing yields. Returns its order."""
-    m, S = y.count[SLOTS], o.S
+    m, S = y.num_rows, o.S
     live = 0
     scale_rows(t, d, lp, y)
     for s in range(m):
@@ -162,7 +156,7 @@ def eliminate(o, m, j):
 def factor(y, o, m):
     """Factor of S of order m, with its order; `redundant`. Returns the rank."""
     S = o.S
-    for s in range(y.count[SLOTS]):
+    for s in range(y.num_rows):
         y.redundant[s] = 1
     for j in range(m):
         o.extent[j] = j + 1
@@ -213,7 +207,7 @@ def solve(lp, y, o, rank):
         for k in range(j + 1, min(o.extent[j], rank)):
             o.z[k] -= o.S[j, k] * value
     back(o, rank, o.z)
-    for s in range(y.count[SLOTS]):
+    for s in range(y.num_rows):
         o.x[s] = 0.0
     for j in range(rank):
         s = o.order[j]

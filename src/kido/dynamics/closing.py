@@ -16,6 +16,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from kido.constraints.closure import CONTRADICTION_TOLERANCE, MOTION_TOLERANCE
 from kido.constraints.loop_schema import COUPLE
 from kido.dynamics.system import ConstrainedSystem
 from kido.skeleton import Skeleton
@@ -24,9 +25,7 @@ Array = NDArray[np.float64]
 
 ITERATIONS = 100  # of one descent
 FIRST_DAMPING, MIN_DAMPING, MAX_DAMPING = 1e-3, 1e-12, 1e8  # mu as a share of the mean square of what rows yield
-MAX_MOVE = 0.5  # [m or rad] most that one step moves a coordinate
-CLOSURE_TOLERANCE = 1e-13  # [m or rad] rows this near to zero are met
-ROUNDING = 1e-10  # [m or rad] rows farther from zero contradict others
+MAX_DESCENT_MOVE = 0.5  # [m or rad] most that one step moves a coordinate along which rows are curved
 CLOSE = 1e-2  # [m or rad] rows this near to zero are tried by Newton's method
 NEWTONS = 30  # steps of it
 STALLED, WINDOW = 0.9, 8  # share to which the error has to come down within so many steps of a descent
@@ -68,7 +67,7 @@ class LoopCloser:
         self.W = np.eye(len(frozen))
         self._roots: dict[bytes, Array] = {}
         self.reach = coordinates_of_rows(system)
-        between = [s for s in range(system.num_rows) if system.loops.kind[system._slots[s]] != COUPLE]
+        between = [s for s in range(system.num_rows) if system.loops.kind[system.slots[s]] != COUPLE]
         self.bending = self.reach[between].any(axis=0)  # rows may be curved along these, not along others
 
     def groups(self) -> list[tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
@@ -181,7 +180,7 @@ class LoopCloser:
         tried = np.inf
         for _ in range(ITERATIONS):
             worst = float(np.abs(phi).max(initial=0.0))
-            if worst <= CLOSURE_TOLERANCE:
+            if worst <= MOTION_TOLERANCE:
                 break
             if worst <= min(CLOSE, 0.1 * tried):
                 tried = worst
@@ -194,7 +193,7 @@ class LoopCloser:
             step = self.step(q, phi, G, damping)
             if not step.any():
                 break
-            trial = self.moved(q, step * min(1.0, MAX_MOVE / max(self.largest(step), MAX_MOVE)))
+            trial = self.moved(q, step * min(1.0, MAX_DESCENT_MOVE / max(self.largest(step), MAX_DESCENT_MOVE)))
             new_phi, new_G = self.rows(trial)
             size = float(new_phi @ new_phi)
             if size < sizes[-1]:
@@ -220,12 +219,12 @@ class LoopCloser:
         for _ in range(NEWTONS):
             phi, G = self._strong(*self.rows(q), cut)
             error = float(np.abs(phi).max(initial=0.0))
-            if error <= CLOSURE_TOLERANCE or not error < 0.5 * before:
-                return q, error <= 10.0 * CLOSURE_TOLERANCE
+            if error <= MOTION_TOLERANCE or not error < 0.5 * before:
+                return q, error <= 10.0 * MOTION_TOLERANCE
             before = error
             self.iterations += 1
             step = self.step(q, phi, G)
-            if not self.largest(step) <= MAX_MOVE:
+            if not self.largest(step) <= MAX_DESCENT_MOVE:
                 return q, False
             q = self.moved(q, step)
         return q, False
@@ -242,32 +241,32 @@ class LoopCloser:
             return closest
         for _ in range(NEWTONS):
             error = float(np.abs(phi).max(initial=0.0))
-            if error <= CLOSURE_TOLERANCE:
+            if error <= MOTION_TOLERANCE:
                 return q, phi
             self.iterations += 1
             step = self.step(q, *self._strong(phi, G, WEAK))
-            share = min(1.0, MAX_MOVE / max(self.largest(step), MAX_MOVE))
+            share = min(1.0, MAX_DESCENT_MOVE / max(self.largest(step), MAX_DESCENT_MOVE))
             q, met = self._newton(self.moved(q, share * step), STRONG)
             phi, G = self.rows(q)
             if not (met and np.abs(phi).max() < (1.0 - 0.3 * share) * error):
                 break
             if not self.largest(self.skeleton.position_differences(q, start)) <= MAX_WEAK_MOVE:
                 break
-            if np.abs(phi).max() <= ROUNDING:
+            if np.abs(phi).max() <= CONTRADICTION_TOLERANCE:
                 closest = q, phi
         return closest
 
     def back(self, q: Array, start: Array) -> Array:
         """Closed positions nearer to the start than given ones, by steps along those that are closed."""
         phi, G = self.rows(q)
-        error = max(float(np.abs(phi).max(initial=0.0)), 10.0 * CLOSURE_TOLERANCE)
-        cut = WEAK if error <= ROUNDING else STRONG
+        error = max(float(np.abs(phi).max(initial=0.0)), 10.0 * MOTION_TOLERANCE)
+        cut = WEAK if error <= CONTRADICTION_TOLERANCE else STRONG
         length = self.distance(q, start)
         for _ in range(RETURNS):
             self.iterations += 1
             wish = self.skeleton.position_differences(start, q)
             step = self.step(q, *self._strong(phi, G, cut), wish=wish)
-            share = min(1.0, MAX_MOVE / max(self.largest(step), MAX_MOVE))
+            share = min(1.0, MAX_DESCENT_MOVE / max(self.largest(step), MAX_DESCENT_MOVE))
             trial, found = self._newton(self.moved(q, share * step), STRONG)
             if not found:
                 break
@@ -318,7 +317,7 @@ class LoopCloser:
 
     def _shortened(self, q: Array, step: Array, phi: Array, G: Array) -> tuple[Array, Array, Array]:
         """Positions after as much of a step as makes |phi| less, their phi and G; or what was given."""
-        share = min(1.0, MAX_MOVE / max(self.largest(step), MAX_MOVE))
+        share = min(1.0, MAX_DESCENT_MOVE / max(self.largest(step), MAX_DESCENT_MOVE))
         for _ in range(HALVINGS):
             trial = self.moved(q, share * step)
             new_phi, new_G = self.rows(trial)
@@ -353,7 +352,7 @@ def coordinates_of_rows(system: ConstrainedSystem) -> NDArray[np.bool_]:
     """Which coordinates (nc, dofs) each row may depend on: those between its bodies, or those that it couples."""
     t, lp = system.tree, system.loops
     depends = np.zeros((system.num_rows, system.num_dofs), bool)
-    for s, row in enumerate(system._slots):
+    for s, row in enumerate(system.slots):
         k = int(lp.of[row])
         if lp.kind[row] == COUPLE:
             depends[s, lp.term_dof[lp.first_term[k] : lp.first_term[k + 1]]] = True

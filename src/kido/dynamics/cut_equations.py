@@ -6,11 +6,10 @@ The matrix and the equations are those of `kido.dynamics.cut_hinges`.
 from __future__ import annotations
 
 from kido.constraints.loop_rates import rate_changes
-from kido.constraints.loop_schema import CONSTRAINTS, COUPLE
+from kido.constraints.loop_schema import COUPLE
 from kido.dynamics.block_factor import solve_blocks
 from kido.dynamics.cut_hinges import add_dual, row_on_bodies, shift
 from kido.dynamics.rows import clear_wrenches
-from kido.dynamics.schema import SLOTS
 from kido.jit import kernel
 from kido.kernels.forward_dynamics import prescribed_bias
 from kido.kernels.inertia import spatial_momentum
@@ -105,9 +104,9 @@ def fill_slots(t, d, lp, y, o, b):
     for i in range(t.parent.shape[0]):
         for e in range(6):
             d.A[i, e] = 0.0
-    for c in range(lp.count[CONSTRAINTS]):
+    for c in range(lp.num_constraints):
         rate_changes(d, d.A, 0.0, lp, c, still, y.by_row)
-    for s in range(y.count[SLOTS]):
+    for s in range(y.num_rows):
         r = lp.slot[s]
         c = lp.of[r]
         value = y.rate_change[s] - y.by_row[r]
@@ -135,7 +134,7 @@ def remainder(t, d, lp, y, o, b):
     """x = right - K total, from bodies, hinges and rows as they are, not from blocks."""
     total, W = b.total, o.W
     clear_wrenches(W)
-    for s in range(y.count[SLOTS]):
+    for s in range(y.num_rows):
         row_on_bodies(t, d, lp, o, s, -total[b.first[o.slot_node[s]] + o.slot_row[s]], W)
     for i in range(t.parent.shape[0]):
         at, parent, node = b.first[o.body_node[i]], t.parent[i], o.hinge_node[i]
@@ -187,7 +186,7 @@ def remainder(t, d, lp, y, o, b):
         at = b.first[o.body_node[i]]
         for e in range(6):
             b.x[at + e] += W[i, e]
-    for s in range(y.count[SLOTS]):
+    for s in range(y.num_rows):
         row_remainder(t, d, lp, o, b, s)
 
 

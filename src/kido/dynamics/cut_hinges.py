@@ -17,7 +17,6 @@ import math
 
 from kido.constraints.loop_schema import COUPLE
 from kido.dynamics.scales import scale_rows
-from kido.dynamics.schema import SLOTS
 from kido.jit import Struct, floats, integers, kernel
 from kido.math.so3 import cross
 
@@ -285,7 +284,7 @@ def fill_matrix(t, d, lp, y, o, b):
             return status
         fill_body(t, d, o, b, i)
     scale_rows(t, d, lp, y)
-    for s in range(y.count[SLOTS]):
+    for s in range(y.num_rows):
         fill_row(t, d, lp, o, b, s)
         b.scale[b.first[o.slot_node[s]] + o.slot_row[s]] = lp.scale[s]
     return -1

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from kido.constraints.loop_factor import measure_all
-from kido.constraints.loop_schema import COUPLE, LOOPS
+from kido.constraints.loop_schema import COUPLE
 from kido.dynamics.block_factor import BLOCKS, BlockStructure, factor_blocks, fill_lists
 from kido.dynamics.cut_equations import coordinate_rate, fill_bodies, fill_slots, read_bodies, solve_twice
 from kido.dynamics.cut_hinges import CUT, fill_matrix
 from kido.dynamics.rows import begin, missing, row_forces
-from kido.dynamics.schema import DATA_AT, DYNAMICS, EVALUATIONS, LOOPS_AT, OWN_AT, RANK, SLOTS, TREE_AT
+from kido.dynamics.schema import DYNAMICS
 from kido.dynamics.solver import DynamicsSolver
 from kido.errors import ModelError
 from kido.integrators.schema import FAILED
@@ -20,7 +20,6 @@ from kido.jit import Struct, callback, kernel, view
 from kido.kernels.forward_dynamics import articulated_inertias
 from kido.kernels.inertia import body_inertia
 from kido.kernels.kinematics import transforms
-from kido.tree.schema import DATA, TREE
 
 __all__ = ["FullyAugmentedSolver"]
 
@@ -49,7 +48,7 @@ def prepare_matrix(t, d, lp, y, o, b):
 def read_rows(t, d, lp, y, o, b):
     """Multipliers, their joint forces, rank and redundant rows from the solution."""
     rank = 0
-    for s in range(y.count[SLOTS]):
+    for s in range(y.num_rows):
         node = o.slot_node[s]
         first = b.first[node]
         y.multiplier[s] = -b.x[first + o.slot_row[s]]
@@ -58,7 +57,7 @@ def read_rows(t, d, lp, y, o, b):
             if b.order[first + k] == o.slot_row[s]:
                 y.redundant[s] = 0
                 rank += 1
-    y.count[RANK] = rank
+    y.rank = rank
     row_forces(t, d, lp, y, y.multiplier, y.constraint_force)
 
 
@@ -66,10 +65,10 @@ def read_rows(t, d, lp, y, o, b):
 def accelerate(address, _a, _b, _c):
     """See `kido.dynamics.schema`."""
     y = view(DYNAMICS, address)
-    t, d, lp = view(TREE, y.table[TREE_AT]), view(DATA, y.table[DATA_AT]), view(LOOPS, y.table[LOOPS_AT])
-    o = view(CUT, y.table[OWN_AT])
+    t, d, lp = y.tree, y.data, y.loops
+    o = view(CUT, y.own)
     b = view(BLOCKS, o.place[0])
-    y.count[EVALUATIONS] += 1
+    y.evaluations += 1
     begin(t, d, lp, y)
     status = prepare_matrix(t, d, lp, y, o, b)
     if status < 0:
@@ -91,8 +90,8 @@ def accelerate(address, _a, _b, _c):
 def respond(address, _a, _b, _c):
     """See `kido.dynamics.schema`."""
     y = view(DYNAMICS, address)
-    t, d, lp = view(TREE, y.table[TREE_AT]), view(DATA, y.table[DATA_AT]), view(LOOPS, y.table[LOOPS_AT])
-    o = view(CUT, y.table[OWN_AT])
+    t, d, lp = y.tree, y.data, y.loops
+    o = view(CUT, y.own)
     b = view(BLOCKS, o.place[0])
     n = t.parent.shape[0]
     transforms(t, d, 0, n)
@@ -103,7 +102,7 @@ def respond(address, _a, _b, _c):
     if status < 0:
         return status
     fill_bodies(t, d, o, b, y.impulse, 0)
-    for s in range(y.count[SLOTS]):
+    for s in range(y.num_rows):
         b.x[b.first[o.slot_node[s]] + o.slot_row[s]] = y.jump[s]
     solve_twice(t, d, lp, y, o, b)
     read_bodies(t, o, b, d.B)
@@ -162,9 +161,9 @@ class _Order:
         free = np.zeros(len(self.parent), int)
         np.add.at(free, tree.body_of_dof, tree.prescribed == 0)
         held = (6 - free).tolist()
-        reach = [self._bodies_of(system, row) for row in system._slots]
+        reach = [self._bodies_of(system, row) for row in system.slots]
         ties = [sorted(bodies - {-1}) for bodies in reach]
-        of = [int(lp.of[row]) for row in system._slots]  # one node for the rows of a constraint
+        of = [int(lp.of[row]) for row in system.slots]  # one node for the rows of a constraint
         after: dict[int, list[int]] = {}
         for c in dict.fromkeys(of):
             after.setdefault(self._last_on_path(reach[of.index(c)]), []).append(c)

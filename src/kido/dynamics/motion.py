@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from kido.constraints.constraint import Constraint
 from kido.dynamics import moving
 from kido.dynamics.augmented import TreeAugmentedSolver
-from kido.dynamics.moving import ACTIVE, ALPHA, BETA, DECIDED_AT, DRIVEN_AT, EMBEDDED, FALLBACK, LEVER, MOVING, WHOLE
+from kido.dynamics.moving import MOVING
 from kido.dynamics.registry import solver_class
 from kido.dynamics.stabilization import Baumgarte, checked_stabilization
 from kido.dynamics.system import ConstrainedSystem, Rates
@@ -20,15 +20,6 @@ from kido.errors import ModelError, StateError
 from kido.integrators import run
 from kido.integrators.explicit import explicit_step
 from kido.integrators.integrator import CompiledIntegrator, Integrator
-from kido.integrators.schema import (
-    ACCELERATE_AT,
-    ALTERED,
-    CLOSE_AT,
-    DENSE,
-    NOW,
-    OWNER_AT,
-    PROJECT_AT,
-)
 from kido.integrators.system import System, joint_forces, with_arrays
 from kido.jit import Struct
 from kido.joints import ActuatorType, JointKind
@@ -44,7 +35,7 @@ NEAR = 1e-6  # [m or rad] rows farther from what they are driven to are open; al
 class ClosedSystem(System):
     """A skeleton with the rows that hold on it, for one integration.
 
-    A solver that settles states (constraint embedding) makes an ordinary differential equation of its independent
+    A solver that projects states (constraint embedding) makes an ordinary differential equation of its independent
     coordinates, but for singular positions, which the tree-augmented solver takes it through; with others the
     stabilization keeps rows met.
 
@@ -69,7 +60,7 @@ class ClosedSystem(System):
         integrator: Integrator,
         stabilization: Any,
     ):
-        if isinstance(integrator, CompiledIntegrator) and integrator._stage is not explicit_step:
+        if isinstance(integrator, CompiledIntegrator) and integrator.step_function is not explicit_step:
             raise ModelError(
                 "simulate: closed loops are integrated by explicit methods (DormandPrince, RK4, ExplicitEuler, or one "
                 f"of your own), got {integrator.name}"
@@ -106,15 +97,15 @@ class ClosedSystem(System):
 
     def _make_solver(self) -> None:
         """The solver, what goes with it, and what callbacks find of them."""
-        self.solver = self._kind(self.rows, tree=self._mixed, data=self._data, passive=self._passive)
+        self.solver = self._kind(self.rows, tree=self.mixed, data=self.data, passive=self._passive)
         self._moving = MOVING(slots=len(self.solver.container.aim), dofs=self.num_dofs)
-        self._moving.dynamics[[ACTIVE, EMBEDDED]] = self.solver.container.address
+        self._moving.solver = self.solver.container
         if self.projects:
-            self._fallback = TreeAugmentedSolver(self.rows, tree=self._mixed, data=self._data, passive=self._passive)
-            self._moving.dynamics[FALLBACK] = self._fallback.container.address
-            self._moving.setting[[LEVER, DECIDED_AT]] = 1.0, np.nan
+            self._fallback = TreeAugmentedSolver(self.rows, tree=self.mixed, data=self.data, passive=self._passive)
+            self._moving.fallback = self._fallback.container
+            self._moving.lever, self._moving.decided_at = 1.0, np.nan
         if not self.projects:
-            self._moving.setting[[ALPHA, BETA]] = self.stabilization._gains
+            self._moving.alpha, self._moving.beta = self.stabilization.gains
         self._joint_forces = self.forces
         if self.rows.has_functions:
             self.forces = self._forces_and_rates
@@ -134,36 +125,36 @@ class ClosedSystem(System):
         """Note what rows are driven to at a time."""
         g, y = self._moving, self.solver.container
         self.rows.drive(y, time)
-        g.setting[DRIVEN_AT] = time
+        g.driven_at = time
         g.aim[:], g.rate[:], g.rate_change[:] = y.aim, y.rate, y.rate_change
 
     def _forces_and_rates(self, time: float, positions: Array, velocities: Array) -> Array:
         self._drive(time)
-        return self._constant if self._joint_forces is None else self._joint_forces(time, positions, velocities)
+        return self.constant if self._joint_forces is None else self._joint_forces(time, positions, velocities)
 
     # What integrators call ---------------------------------------------------------------------------------
 
     def _new_motion(self, tree: Struct, outputs: int) -> Struct:
         motion = super()._new_motion(tree, outputs)
-        motion.table[OWNER_AT] = self._moving.address
-        motion.table[ACCELERATE_AT] = moving.accelerate.address
+        motion.owner = self._moving.address
+        motion.accelerate = moving.accelerate
         kind = self.stabilization
         if self.projects:
-            motion.table[PROJECT_AT] = self.solver.project_stage.address
-            motion.table[CLOSE_AT] = self.solver.project_step.address
+            motion.project = self.solver.project_stage
+            motion.close = self.solver.project_step
         else:
-            if kind._stages:
-                motion.table[PROJECT_AT] = moving.project_velocities.address
-            if kind._steps:
-                motion.table[CLOSE_AT] = moving.project.address
-                motion.at[ALTERED] = 1
+            if kind.closes_stages:
+                motion.project = moving.project_velocities
+            if kind.closes_steps:
+                motion.close = moving.project
+                motion.altered = 1
         return motion
 
     def motion(self, integrator: CompiledIntegrator, times: Array, largest: float, q: Array, u: Array) -> Struct:
         """The container of an integration; see `System.motion`."""
         m = super().motion(integrator, times, largest, q, u)
         if self.rows.has_functions:
-            m.at[DENSE] = 0  # results between steps are closed at a time at which nobody asks Python
+            m.dense = 0  # results between steps are closed at a time at which nobody asks Python
         return m
 
     def start(self, time: float, positions: Array, velocities: Array) -> tuple[Array, Array]:
@@ -192,8 +183,8 @@ class ClosedSystem(System):
     def close(self, time: float, positions: Array, velocities: Array) -> tuple[Array, Array]:
         """A state near to the motion, with its rows met."""
         self._drive(time)
-        m, d = self._closing, self._data
-        m.clock[NOW] = time
+        m, d = self._closing, self.data
+        m.now = time
         d.q[:], d.u[:] = positions, velocities
         self.check(run.closed(m.address), time)
         return d.q.copy(), d.u.copy()
@@ -201,10 +192,10 @@ class ClosedSystem(System):
     def row_forces(self, time: float, positions: Array, velocities: Array) -> Array:
         """Forces of the rows (nc,) at a state, by the solver in use [N or N m]."""
         with self.aside():
-            self._moving.setting[WHOLE] = 1.0
+            self._moving.whole = 1
             self.accelerations(time, positions, velocities)
             used = self.solver.container
-            if self.projects and self._moving.dynamics[ACTIVE] == self._moving.dynamics[FALLBACK]:
+            if self._moving.uses_fallback:
                 used = self._fallback.container
             return used.multiplier[: self.rows.num_rows].copy()
 
@@ -216,18 +207,22 @@ class ClosedSystem(System):
     @contextmanager
     def aside(self) -> Iterator[None]:
         """Whatever is evaluated meanwhile, an integration under way finds its state as it was."""
-        kept = {name: getattr(self._moving, name).copy() for name in MOVING.arrays}
+        g = self._moving
+        arrays = {name: getattr(g, name).copy() for name in MOVING.arrays}
+        numbers = {name: getattr(g, name) for name, f in MOVING.fields.items() if f.kind in "FI"}
         with super().aside():
             yield
-        for name, numbers in kept.items():
-            getattr(self._moving, name)[:] = numbers
+        for name, values in arrays.items():
+            getattr(g, name)[:] = values
+        for name, value in numbers.items():
+            setattr(g, name, value)
 
     @property
     def _closing(self) -> Struct:
         """A motion whose end of a step is closed, also by a method that leaves that to its accelerations."""
-        m = self._rates
+        m = self.evaluation
         if not self.projects and isinstance(self.stabilization, Baumgarte):
-            m.table[CLOSE_AT] = moving.project.address
+            m.close = moving.project
         return m
 
     def step(self, integrator: Integrator, time: float, q: Array, u: Array, h: float) -> tuple[Array, Array]:

@@ -4,46 +4,36 @@ from __future__ import annotations
 
 import math
 
+from kido.constraints.closure import DIGITS_TOLERANCE, MOTION_TOLERANCE, newton_closure, share_of_move
 from kido.constraints.loop_factor import measure_all
-from kido.constraints.loop_schema import LOOPS
-from kido.dynamics.closing import CLOSURE_TOLERANCE
 from kido.dynamics.rows import rates_of
 from kido.dynamics.schema import (
-    ACCELERATE_AT,
-    DATA_AT,
     DYNAMICS,
-    LOOPS_AT,
-    RESPOND_AT,
-    SLOTS,
-    TREE_AT,
 )
-from kido.integrators.schema import FAILED, MOTION, NOT_CLOSED, NOW
-from kido.jit import Struct, call4, callback, floats, integers, kernel, view
+from kido.integrators.schema import FAILED, MOTION, NOT_CLOSED
+from kido.jit import Struct, callback, floats, integer, kernel, number, reference, view
 from kido.kernels.integration import advance
 from kido.kernels.kinematics import transforms
-from kido.tree.schema import DATA, TREE
 
-OPEN = 1e-7  # [m or rad] rows farther from it are not: equations that others imply but for the digits of a file
 ROUNDS = 25  # of Newton's method
-MAX_MOVE = 0.3  # [m or rad] most that one of them moves a coordinate
 RATE_TOLERANCE = 1e-14  # error of a rate, as a share of the largest velocity, that is rounding
 
 ALONE = 1  # accelerations, without the constraints' forces where these are extra
 
-# Entries of `setting`: gains of Baumgarte's method [1/s], the time at which rates were taken [s]; and of a solver with
-# a fallback: the least lever after the last step, and the start of the step after which it was decided; above 0:
-# the constraints' forces are wanted too.
-ALPHA, BETA, DRIVEN_AT, LEVER, DECIDED_AT, WHOLE = range(6)
-
-# Entries of `dynamics`.
-ACTIVE, EMBEDDED, FALLBACK = range(3)
-
 
 class MOVING(Struct):
-    dynamics = integers(3, doc="addresses of DYNAMICS: the one in use, and those of a solver with a fallback")
-    setting = floats(6, doc="gains, the time of `aim`, `rate` and `rate_change`, what was decided")
-    before = integers(1, doc="the one in use before the last decision")
-    lever_before = floats(1, doc="the lever before that")
+    solver = reference(DYNAMICS)
+    fallback = reference(DYNAMICS, doc="solver near singular positions, if `solver` needs one")
+    uses_fallback = integer(doc="1: the fallback is in use")
+    used_fallback = integer(doc="1: it was before the last decision")
+    lever = number(doc="least lever after the last step")
+    lever_before = number(doc="the lever before that")
+    decided_at = number("s", doc="start of the step after which it was decided")
+    whole = integer(doc="1: the constraints' forces are wanted too")
+    status = integer(doc="of the last response in a closure: 0, or below")
+    alpha = number("1/s", doc="gain of Baumgarte's method for rates")
+    beta = number("1/s", doc="its gain for values")
+    driven_at = number("s", doc="time of `aim`, `rate` and `rate_change`")
     aim = floats("slots", unit="m or rad", doc="value of phi that rows are driven to at that time")
     rate = floats("slots", unit="m/s or rad/s", doc="its rate")
     rate_change = floats("slots", unit="m/s^2 or rad/s^2", doc="the rate of that")
@@ -52,10 +42,18 @@ class MOVING(Struct):
 
 
 @kernel
+def in_use(g):
+    """The solver that is in use."""
+    if g.uses_fallback != 0:
+        return g.fallback
+    return g.solver
+
+
+@kernel
 def drive(g, y, time):
     """What rows are driven to at a time, from what was noted last: exact where rates change evenly."""
-    dt = time - g.setting[DRIVEN_AT]
-    for s in range(y.count[SLOTS]):
+    dt = time - g.driven_at
+    for s in range(y.num_rows):
         y.aim[s] = g.aim[s] + dt * (g.rate[s] + 0.5 * dt * g.rate_change[s])
         y.rate[s] = g.rate[s] + dt * g.rate_change[s]
         y.rate_change[s] = g.rate_change[s]
@@ -72,7 +70,7 @@ def measure(t, d, lp):
 def openness(lp, y):
     """Largest |phi - aim|."""
     largest = 0.0
-    for s in range(y.count[SLOTS]):
+    for s in range(y.num_rows):
         value = math.fabs(lp.phi[lp.slot[s]] - y.aim[s])
         if not value <= largest:
             largest = value
@@ -90,42 +88,45 @@ def respond(g, y):
     """Velocities that change the rates of rows by `jump`, by the solver in use. Returns 0 or a status."""
     for k in range(y.impulse.shape[0]):
         y.impulse[k] = 0.0
-    return solver_status(call4(y.table[RESPOND_AT], g.dynamics[ACTIVE], 0, 0, 0))
+    return solver_status(y.respond(y))
+
+
+@kernel
+def measure_positions(t, d, lp, _g, y, _z):
+    """Rows at the positions, as `newton_closure` asks."""
+    measure(t, d, lp)
+    return openness(lp, y)
+
+
+@kernel
+def move_positions(t, d, lp, g, y, _z):
+    """q <- q (+) -M^-1 G^T S^+ (phi - aim), as `newton_closure` asks; d.u is used up."""
+    for s in range(y.num_rows):
+        y.jump[s] = y.aim[s] - lp.phi[lp.slot[s]]
+    g.status = respond(g, y)
+    if g.status < 0:
+        return False
+    largest = 0.0
+    for k in range(d.q.shape[0]):
+        d.u[k] = y.change[k]
+        largest = max(largest, math.fabs(y.change[k]))
+    advance(t, d, 0, t.parent.shape[0], share_of_move(largest))
+    return True
+
+
+close_rows = newton_closure(measure_positions, move_positions)
 
 
 @kernel
 def close_positions(t, d, lp, g, y):
-    """q <- q (+) -M^-1 G^T S^+ (phi - aim) until rows are met. Returns 0 or a status."""
-    n = d.q.shape[0]
-    measure(t, d, lp)
-    error = openness(lp, y)
-    for k in range(n):
+    """Positions onto phi = aim by the least motion in kinetic energy. Returns 0 or a status."""
+    for k in range(d.q.shape[0]):
         g.u[k] = d.u[k]
-    status = 0
-    for _ in range(ROUNDS):
-        if not error > CLOSURE_TOLERANCE:
-            break
-        for s in range(y.count[SLOTS]):
-            y.jump[s] = y.aim[s] - lp.phi[lp.slot[s]]
-        status = respond(g, y)
-        if status < 0:
-            break
-        largest = 0.0
-        for k in range(n):
-            d.u[k] = y.change[k]
-            largest = max(largest, math.fabs(y.change[k]))
-        advance(t, d, 0, t.parent.shape[0], 1.0 if largest <= MAX_MOVE else MAX_MOVE / largest)
-        measure(t, d, lp)
-        moved = openness(lp, y)
-        if moved < OPEN and not moved < 0.5 * error:  # rounding
-            error = moved
-            break
-        error = moved
-    for k in range(n):
+    g.status = 0
+    error = close_rows(t, d, lp, g, y, 0, MOTION_TOLERANCE, ROUNDS)
+    for k in range(d.q.shape[0]):
         d.u[k] = g.u[k]
-    if status == 0 and not error <= OPEN:
-        status = NOT_CLOSED
-    return status
+    return NOT_CLOSED if g.status == 0 and not error <= DIGITS_TOLERANCE else g.status
 
 
 @kernel
@@ -135,7 +136,7 @@ def close_velocities(t, d, lp, g, y):
     for _ in range(2):
         rates_of(t, d, lp, y, d.u, g.found)
         largest, speed = 0.0, 0.0
-        for s in range(y.count[SLOTS]):
+        for s in range(y.num_rows):
             y.jump[s] = y.rate[s] - g.found[s]
             largest = max(largest, math.fabs(y.jump[s]))
         for k in range(d.u.shape[0]):
@@ -155,29 +156,29 @@ def close_velocities(t, d, lp, g, y):
 def accelerate(owner, motion, _a, _b):
     """See `kido.integrators.schema`: the solver's accelerations, with Baumgarte's terms if there are gains."""
     g, m = view(MOVING, owner), view(MOTION, motion)
-    y = view(DYNAMICS, g.dynamics[ACTIVE])
+    y = in_use(g)
     for k in range(m.command.shape[0]):
         y.command[k], y.given[k] = m.command[k], m.given[k]
-    drive(g, y, m.clock[NOW])
-    alpha, beta = g.setting[ALPHA], g.setting[BETA]
+    drive(g, y, m.now)
+    alpha, beta = g.alpha, g.beta
     if alpha > 0.0:
-        t, d, lp = view(TREE, y.table[TREE_AT]), view(DATA, y.table[DATA_AT]), view(LOOPS, y.table[LOOPS_AT])
+        t, d, lp = y.tree, y.data, y.loops
         measure(t, d, lp)
         rates_of(t, d, lp, y, d.u, g.found)
-        for s in range(y.count[SLOTS]):
+        for s in range(y.num_rows):
             y.rate_change[s] -= 2.0 * alpha * (g.found[s] - y.rate[s])
             y.rate_change[s] -= beta * beta * (lp.phi[lp.slot[s]] - y.aim[s])
-    part = 0 if g.setting[WHOLE] > 0.0 else ALONE
-    return solver_status(call4(y.table[ACCELERATE_AT], g.dynamics[ACTIVE], part, 0, 0))
+    part = 0 if g.whole != 0 else ALONE
+    return solver_status(y.accelerate(y, part))
 
 
 @callback
 def project_velocities(owner, motion, _a, _b):
     """See `kido.integrators.schema`: velocities of a stage onto G u = U."""
     g, m = view(MOVING, owner), view(MOTION, motion)
-    y = view(DYNAMICS, g.dynamics[ACTIVE])
-    t, d, lp = view(TREE, y.table[TREE_AT]), view(DATA, y.table[DATA_AT]), view(LOOPS, y.table[LOOPS_AT])
-    drive(g, y, m.clock[NOW])
+    y = in_use(g)
+    t, d, lp = y.tree, y.data, y.loops
+    drive(g, y, m.now)
     measure(t, d, lp)
     return close_velocities(t, d, lp, g, y)
 
@@ -186,8 +187,8 @@ def project_velocities(owner, motion, _a, _b):
 def project(owner, motion, _a, _b):
     """See `kido.integrators.schema`: the end of a step onto phi = aim and G u = U."""
     g, m = view(MOVING, owner), view(MOTION, motion)
-    y = view(DYNAMICS, g.dynamics[ACTIVE])
-    t, d, lp = view(TREE, y.table[TREE_AT]), view(DATA, y.table[DATA_AT]), view(LOOPS, y.table[LOOPS_AT])
-    drive(g, y, m.clock[NOW])
+    y = in_use(g)
+    t, d, lp = y.tree, y.data, y.loops
+    drive(g, y, m.now)
     status = close_positions(t, d, lp, g, y)
     return status if status < 0 else close_velocities(t, d, lp, g, y)

@@ -55,7 +55,7 @@ def solver_class(name: str, system: ConstrainedSystem, stabilized: bool = False)
 def has_small_loops(system: ConstrainedSystem) -> bool:
     """Whether each aggregate of loops has few coordinates more than it has rows, and none that is prescribed."""
     tree = system.tree
-    held = np.bincount([system.loops.of[row] for row in system._slots], minlength=len(system.constraints))
+    held = np.bincount([system.loops.of[row] for row in system.slots], minlength=len(system.constraints))
     ties = [tie_of(system, k) for k in range(len(system.constraints))]
     for members, own in aggregate(tree.parent.tolist(), ties):
         dofs = np.isin(tree.body_of_dof, members)

@@ -7,17 +7,17 @@ import math
 from kido.constraints.loop_factor import measure_all
 from kido.constraints.loop_rates import rate_changes, row_rate
 from kido.constraints.loop_rows import add_body_jacobian, add_coupler_jacobian, is_moved, measure
-from kido.constraints.loop_schema import CONSTRAINTS, COUPLE, DRIVEN, LOOP_ROWS_COUNT, LOOPS, SPRING
-from kido.dynamics.schema import DATA_AT, DYNAMICS, LOOPS_AT, PASSIVE, SLOTS, TREE_AT
+from kido.constraints.loop_schema import COUPLE, DRIVEN, SPRING
+from kido.dynamics.schema import DYNAMICS
 from kido.integrators.rates import commands, given_accelerations, loads
 from kido.jit import entry, kernel, view
+from kido.kernels.articulated import link_velocities
 from kido.kernels.bias import bias_acceleration
 from kido.kernels.inertia import body_inertia
 from kido.kernels.inverse_dynamics import accelerations, column_dot, joint_forces
 from kido.kernels.kinematics import body_velocity, transforms
 from kido.kernels.springs import add_spring_forces
 from kido.math.so3 import cross
-from kido.tree.schema import DATA, TREE
 
 
 @kernel
@@ -71,7 +71,7 @@ def row_forces(t, d, lp, y, x, out):
     clear_wrenches(y.wrench)
     for k in range(out.shape[0]):
         out[k] = 0.0
-    for s in range(y.count[SLOTS]):
+    for s in range(y.num_rows):
         r = lp.slot[s]
         c = lp.of[r]
         if lp.kind[r] == COUPLE:
@@ -97,7 +97,7 @@ def free_axis_force(d, lp, r):
 def free_axis_wrenches(t, d, lp, wrench):
     """Add the wrenches of springs, dampers and given forces of constraints. Returns whether there are any."""
     found = 0
-    for r in range(lp.count[LOOP_ROWS_COUNT]):
+    for r in range(lp.num_rows):
         factor = free_axis_force(d, lp, r)
         if factor != 0.0:
             add_row_wrench(t, d, lp, r, factor, wrench)
@@ -114,7 +114,7 @@ def begin(t, d, lp, y):
         body_inertia(t, d, i)
         body_velocity(t, d, i)
     measure_all(d, lp)
-    if y.count[PASSIVE] != 0:
+    if y.passive != 0:
         loads(t, d, y)
     else:
         commands(t, d, y)
@@ -131,22 +131,8 @@ def begin(t, d, lp, y):
 @kernel
 def rates_of(t, d, lp, y, u, out):
     """out = G u for the slots and any velocities u, those of bodies in B; needs transforms and `measure_all`."""
-    for i in range(t.parent.shape[0]):
-        parent = t.parent[i]
-        b0, b1, b2, b3, b4, b5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-        if parent >= 0:
-            b0, b1, b2 = d.B[parent, 0], d.B[parent, 1], d.B[parent, 2]
-            x, y0, z = cross(b0, b1, b2, d.l[i, 0], d.l[i, 1], d.l[i, 2])
-            b3, b4, b5 = d.B[parent, 3] + x, d.B[parent, 4] + y0, d.B[parent, 5] + z
-        for k in range(t.first_dof[i], t.first_dof[i + 1]):
-            b0 += d.H[k, 0] * u[k]
-            b1 += d.H[k, 1] * u[k]
-            b2 += d.H[k, 2] * u[k]
-            b3 += d.H[k, 3] * u[k]
-            b4 += d.H[k, 4] * u[k]
-            b5 += d.H[k, 5] * u[k]
-        d.B[i, 0], d.B[i, 1], d.B[i, 2], d.B[i, 3], d.B[i, 4], d.B[i, 5] = b0, b1, b2, b3, b4, b5
-    for s in range(y.count[SLOTS]):
+    link_velocities(t, d, 0, t.parent.shape[0], u)
+    for s in range(y.num_rows):
         out[s] = row_rate(d, d.B, u, lp, lp.slot[s])
 
 
@@ -157,12 +143,12 @@ def missing(t, d, lp, y, out):
     Directions are those that there are, but for constraints within one link, which no loop has and none measures.
     """
     still = (-t.gravity[0], -t.gravity[1], -t.gravity[2])
-    for c in range(lp.count[CONSTRAINTS]):
+    for c in range(lp.num_constraints):
         if lp.body_a[c] == lp.body_b[c] and lp.kind[lp.first_row[c]] != COUPLE:
             measure(d, lp, c)
         rate_changes(d, d.A, 1.0, lp, c, still, y.by_row)
     largest = 0.0
-    for s in range(y.count[SLOTS]):
+    for s in range(y.num_rows):
         out[s] = y.rate_change[s] - y.by_row[lp.slot[s]]
         largest = max(largest, math.fabs(out[s]))
     return largest
@@ -173,9 +159,9 @@ def velocity_products(t, d, lp, y, out):
     """out = gamma = rate_change - Gdot u for the slots; needs V and a."""
     for i in range(t.parent.shape[0]):
         bias_acceleration(t, d, i, 0.0, 0.0, 0.0)
-    for c in range(lp.count[CONSTRAINTS]):
+    for c in range(lp.num_constraints):
         rate_changes(d, d.B, 0.0, lp, c, (0.0, 0.0, 0.0), y.by_row)
-    for s in range(y.count[SLOTS]):
+    for s in range(y.num_rows):
         out[s] = y.rate_change[s] - y.by_row[lp.slot[s]]
 
 
@@ -183,9 +169,9 @@ def velocity_products(t, d, lp, y, out):
 def jacobian(t, d, lp, y, G):
     """G (slots * dofs,), row after row; `measure_all` was done."""
     n = d.q.shape[0]
-    for k in range(y.count[SLOTS] * n):
+    for k in range(y.num_rows * n):
         G[k] = 0.0
-    for s in range(y.count[SLOTS]):
+    for s in range(y.num_rows):
         r = lp.slot[s]
         c = lp.of[r]
         if lp.kind[r] == COUPLE:
@@ -201,11 +187,11 @@ def jacobian(t, d, lp, y, G):
 def evaluate_rows(address, phi, G, rate, gamma):
     """phi, G (flat), G u and gamma of the slots at q and u of the data. Returns 0."""
     y = view(DYNAMICS, address)
-    t, d, lp = view(TREE, y.table[TREE_AT]), view(DATA, y.table[DATA_AT]), view(LOOPS, y.table[LOOPS_AT])
+    t, d, lp = y.tree, y.data, y.loops
     begin(t, d, lp, y)
     jacobian(t, d, lp, y, G)
     velocity_products(t, d, lp, y, gamma)
-    for s in range(y.count[SLOTS]):
+    for s in range(y.num_rows):
         phi[s] = lp.phi[lp.slot[s]]
         rate[s] = row_rate(d, d.V, d.u, lp, lp.slot[s])
     return 0
@@ -218,9 +204,9 @@ def free_axis_forces(address, out):
     Returns 0.
     """
     y = view(DYNAMICS, address)
-    t, d, lp = view(TREE, y.table[TREE_AT]), view(DATA, y.table[DATA_AT]), view(LOOPS, y.table[LOOPS_AT])
+    t, d, lp = y.tree, y.data, y.loops
     begin(t, d, lp, y)
-    for r in range(lp.count[LOOP_ROWS_COUNT]):
+    for r in range(lp.num_rows):
         out[r] = free_axis_force(d, lp, r)
     return 0
 
@@ -232,13 +218,13 @@ def actuator_forces(address, out):
     Returns 0.
     """
     y = view(DYNAMICS, address)
-    t, d, lp = view(TREE, y.table[TREE_AT]), view(DATA, y.table[DATA_AT]), view(LOOPS, y.table[LOOPS_AT])
+    t, d, lp = y.tree, y.data, y.loops
     n = t.parent.shape[0]
     begin(t, d, lp, y)
     accelerations(t, d, 0, n)
     for k in range(out.shape[0]):
         out[k] = 0.0
-    if y.count[PASSIVE] != 0:
+    if y.passive != 0:
         add_spring_forces(t, d, 0, n, out)
         for k in range(out.shape[0]):
             out[k] -= t.damping[k] * d.u[k]

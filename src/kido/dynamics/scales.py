@@ -12,7 +12,6 @@ import math
 from kido.constraints.loop_compliance import coordinates_yield
 from kido.constraints.loop_rows import is_moved
 from kido.constraints.loop_schema import COUPLE, LENGTH, SCREW, SHIFT
-from kido.dynamics.schema import SLOTS
 from kido.jit import kernel
 from kido.kernels.operational_space import (
     compliance_before,
@@ -55,7 +54,7 @@ def shifts(t, d, y, body, lp, r):
 def scale_rows(t, d, lp, y):
     """Scale of each slot: 1 / sqrt(trace), summed over both bodies; 0 for rows whose bodies do not move."""
     compliances(t, d, y)
-    for s in range(y.count[SLOTS]):
+    for s in range(y.num_rows):
         r = lp.slot[s]
         c = lp.of[r]
         kind = lp.kind[r]

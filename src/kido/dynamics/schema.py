@@ -1,12 +1,12 @@
 """What the compiled solvers of constrained dynamics read and write besides tree, data and rows.
 
-A solver is a set of callbacks over the address of a DYNAMICS container, found in its `table`:
+A solver is three stages of a DYNAMICS struct y:
 
-* `accelerate(address, 0, 0, 0)` reads q, u of the data, `command`, `given`, external forces and the rates that rows
-  prescribe. It writes udot and A of the data, and `multiplier`, `constraint_force`, `redundant`, `residual`, RANK.
-* `project_dependent(address, 0, 0, 0)` brings q and u of the data onto what the solver takes for granted. Where it
+* `y.accelerate(y)` reads q, u of the data, `command`, `given`, external forces and the rates that rows
+  prescribe. It writes udot and A of the data, and `multiplier`, `constraint_force`, `redundant`, `residual`, `rank`.
+* `y.project_dependent(y)` brings q and u of the data onto what the solver takes for granted. Where it
   takes nothing it does nothing.
-* `respond(address, 0, 0, 0)` reads q of the data, the generalized impulse `impulse` and the change `jump` of G u. It
+* `y.respond(y)` reads q of the data, the generalized impulse `impulse` and the change `jump` of G u. It
   writes `change` with M change = impulse + G^T multiplier and G change = jump.
 
 They return 0, or a number below 0: FAILED - 1 - k (kido.integrators.schema) says that coordinate k sees no inertia.
@@ -14,18 +14,23 @@ They return 0, or a number below 0: FAILED - 1 - k (kido.integrators.schema) say
 
 from __future__ import annotations
 
-from kido.jit import Struct, floats, integers
-
-# Entries of `table`: addresses of containers, then those of callbacks.
-TREE_AT, DATA_AT, LOOPS_AT, OWN_AT, ACCELERATE_AT, PROJECT_AT, RESPOND_AT = range(7)
-
-# Entries of `count`.
-SLOTS, RANK, PASSIVE, EVALUATIONS = range(4)
+from kido.constraints.loop_schema import LOOPS
+from kido.jit import Struct, floats, integer, integers, reference, stage
+from kido.tree.schema import DATA, TREE
 
 
 class DYNAMICS(Struct):
-    table = integers(8, doc="addresses of containers and callbacks")
-    count = integers(8, doc="rows that hold, their rank, 1: with springs and dampers, evaluations")
+    tree = reference(TREE)
+    data = reference(DATA, doc="the state")
+    loops = reference(LOOPS, doc="constraints whose rows hold")
+    own = integer(doc="address of the struct that the solver keeps besides: AUGMENTED, CUT or EMBEDDING")
+    accelerate = stage(doc="accelerations and multipliers at the state")
+    project_dependent = stage(doc="the state onto what the solver takes for granted")
+    respond = stage(doc="velocities that change by impulses")
+    num_rows = integer(doc="rows that hold")
+    rank = integer(doc="how many of them are independent")
+    passive = integer(doc="1: with springs and dampers of joints")
+    evaluations = integer(doc="calls of `accelerate`")
     command = floats("dofs", unit="N, N m", doc="joint forces as given")
     given = floats("dofs", unit="m/s^2 or rad/s^2", doc="accelerations of prescribed coordinates")
     aim = floats("slots", unit="m or rad", doc="value of phi that a row is driven to")

@@ -10,18 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kido.dynamics.schema import (
-    ACCELERATE_AT,
     DYNAMICS,
-    OWN_AT,
-    PASSIVE,
-    PROJECT_AT,
-    RANK,
-    RESPOND_AT,
 )
 from kido.dynamics.system import ConstrainedSystem
 from kido.errors import StateError
 from kido.integrators.schema import FAILED
-from kido.jit import Struct, call4, callback, entry, view
+from kido.jit import Struct, callback, entry, view
 
 __all__ = ["DynamicsReport", "DynamicsSolver"]
 
@@ -61,10 +55,25 @@ def project_dependent(_address, _a, _b, _c):
     return 0
 
 
-@entry("i8(i8,i8)")
-def run_callback(address, which):
-    """Call one of the callbacks of a DYNAMICS container."""
-    return call4(view(DYNAMICS, address).table[which], address, 0, 0, 0)
+@entry("i8(i8)")
+def run_accelerate(address):
+    """Accelerations, from Python."""
+    y = view(DYNAMICS, address)
+    return y.accelerate(y)
+
+
+@entry("i8(i8)")
+def run_project_dependent(address):
+    """The projection of dependent coordinates, from Python."""
+    y = view(DYNAMICS, address)
+    return y.project_dependent(y)
+
+
+@entry("i8(i8)")
+def run_respond(address):
+    """Responses, from Python."""
+    y = view(DYNAMICS, address)
+    return y.respond(y)
 
 
 class DynamicsSolver(ABC):
@@ -82,7 +91,7 @@ class DynamicsSolver(ABC):
     Attributes:
         name: by which it is chosen.
         project_stage, project_step: callbacks by which integrations keep states where a solver takes them for granted
-            to be (`kido.integrators.schema`, PROJECT_AT and CLOSE_AT); None: it takes nothing for granted.
+            to be (`kido.integrators.schema`, `project` and `close`); None: it takes nothing for granted.
         container: DYNAMICS.
         data: DATA of the state.
     """
@@ -111,17 +120,15 @@ class DynamicsSolver(ABC):
         """The DYNAMICS container with the addresses of all parts."""
         self._own = self._make_own()
         self.container = self.system.new_dynamics(tree=self._tree, data=self.data, passive=passive)
-        table = self.container.table
+        y, kind = self.container, type(self)
         if self._own is not None:
-            table[OWN_AT] = self._own.address
-        table[ACCELERATE_AT] = type(self)._accelerate.address
-        table[PROJECT_AT] = type(self)._project_dependent.address
-        table[RESPOND_AT] = type(self)._respond.address
+            y.own = self._own.address
+        y.accelerate, y.project_dependent, y.respond = kind._accelerate, kind._project_dependent, kind._respond
 
     def __getstate__(self) -> dict[str, Any]:
         # Containers have each other's addresses: a copy makes its own, and results are left behind.
         state = {k: v for k, v in self.__dict__.items() if k not in ("container", "data", "_own")}
-        return {**state, "_passive": bool(self.container.count[PASSIVE])}
+        return {**state, "_passive": bool(self.container.passive)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         passive = state.pop("_passive")
@@ -131,12 +138,9 @@ class DynamicsSolver(ABC):
 
     @abstractmethod
     def _make_own(self) -> Struct | None:
-        """The container that its callbacks find at OWN_AT."""
+        """The container that its callbacks find at `own`."""
 
     # Calls -----------------------------------------------------------------------------------------------
-
-    def _run(self, which: int) -> None:
-        self._check(run_callback(self.container.address, which))
 
     def _check(self, status: int) -> None:
         """Raise the error that a status stands for.
@@ -155,21 +159,21 @@ class DynamicsSolver(ABC):
         """udot (dofs,) at a state, all arguments checked already; results stay in `container` and `data`."""
         self.system.load(self.container, forces, time)
         self.data.q[:], self.data.u[:] = q, u
-        self._run(ACCELERATE_AT)
+        self._check(run_accelerate(self.container.address))
         return self.data.udot.copy()
 
     def project_dependent(self, q: Array, u: Array, time: float = 0.0) -> tuple[Array, Array]:
         """Positions and velocities as the solver has them: the same where it takes nothing for granted."""
         self.system.drive(self.container, time)
         self.data.q[:], self.data.u[:] = q, u
-        self._run(PROJECT_AT)
+        self._check(run_project_dependent(self.container.address))
         return self.data.q.copy(), self.data.u.copy()
 
     def respond(self, q: Array, impulse: Array, jump: Array) -> Array:
         """Velocities (dofs,) that change by a generalized impulse, with a change `jump` (nc,) of G u."""
         self.data.q[:] = q
         self.container.impulse[:], self.container.jump[: len(jump)] = impulse, jump
-        self._run(RESPOND_AT)
+        self._check(run_respond(self.container.address))
         return self.container.change.copy()
 
     # Results ---------------------------------------------------------------------------------------------
@@ -188,7 +192,7 @@ class DynamicsSolver(ABC):
     def report(self) -> DynamicsReport:
         """What it found in the last evaluation."""
         y, system = self.container, self.system
-        m, rank = system.num_rows, int(y.count[RANK])
+        m, rank = system.num_rows, y.rank
         names = system.row_names if y.redundant[:m].any() else []
         free = int(np.count_nonzero(system.tree.prescribed == 0))
         return DynamicsReport(

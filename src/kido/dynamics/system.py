@@ -16,7 +16,7 @@ from kido.constraints.from_loop import constraints_of_loop
 from kido.constraints.loop_schema import COUPLE, DRIVEN, ELIMINATED, ONE_SIDED, SPRING
 from kido.constraints.loop_table import LoopTable
 from kido.dynamics.rows import evaluate_rows
-from kido.dynamics.schema import DATA_AT, DYNAMICS, LOOPS_AT, PASSIVE, SLOTS, TREE_AT
+from kido.dynamics.schema import DYNAMICS
 from kido.errors import ModelError, StateError
 from kido.integrators.system import with_arrays
 from kido.jit import Struct
@@ -85,7 +85,7 @@ class ConstrainedSystem:
             self._check(constraint, strict=self._given is not None)
         self._table = LoopTable(self, self.constraints)
         self.loops = self._table.container(dense=False)
-        self._slots = [row for _, rows in self._table.groups for row in rows]
+        self.slots = [row for _, rows in self._table.groups for row in rows]
         self._rates = self._read_rates({} if rates is None else rates)
         self._fingerprint = self._present()
         self._own = self.new_dynamics()
@@ -125,7 +125,7 @@ class ConstrainedSystem:
             if constraint.force_limit != np.inf:
                 self._refuse(constraint, "a force limit")
         elif strict:
-            for name, row in zip(constraint.row_names, constraint._row_values(), strict=True):
+            for name, row in zip(constraint.row_names, constraint.row_values(), strict=True):
                 if _acts_within_bounds(row):
                     self._refuse(constraint, f"{_SETTLED.get(row['mode'], 'a force limit')} ({name})")
 
@@ -177,10 +177,8 @@ class ConstrainedSystem:
             rows=len(self.loops.kind),
             bodies=max(len(self.tree.parent), 1),
         )
-        y.table[TREE_AT] = (tree or self.tree).address
-        y.table[DATA_AT] = (data or self.data).address
-        y.table[LOOPS_AT] = self.loops.address
-        y.count[SLOTS], y.count[PASSIVE] = self.num_rows, passive
+        y.tree, y.data, y.loops = tree or self.tree, data or self.data, self.loops
+        y.num_rows, y.passive = self.num_rows, int(passive)
         y.redundant[:] = 1  # rows that no solver says more of hold within one link
         self.load(y)
         return y
@@ -229,13 +227,13 @@ class ConstrainedSystem:
     @property
     def num_rows(self) -> int:
         """Number of rows that hold, nc."""
-        return len(self._slots)
+        return len(self.slots)
 
     @property
     def row_names(self) -> list[str]:
         """What each row holds, as "constraint: row"."""
         names = []
-        for row in self._slots:
+        for row in self.slots:
             k = int(self.loops.of[row])
             c = self.constraints[k]
             names.append(f"{c.name}: {c.row_names[row - int(self.loops.first_row[k])]}")
@@ -266,14 +264,14 @@ class ConstrainedSystem:
         self.require(constraint)
         k = self.constraints.index(constraint)
         first, last = int(self.loops.first_row[k]), int(self.loops.first_row[k + 1])
-        held = [s for s, row in enumerate(self._slots) if first <= row < last]
-        rows = np.array([self._slots[s] - first for s in held], np.intp)
+        held = [s for s, row in enumerate(self.slots) if first <= row < last]
+        rows = np.array([self.slots[s] - first for s in held], np.intp)
         return slice(held[0], held[-1] + 1) if held else slice(0, 0), rows
 
     def bodies_of_rows(self) -> list[list[int]]:
         """Links that each row acts on; of couplers those that their coordinates move."""
         lp, found = self.loops, []
-        for row in self._slots:
+        for row in self.slots:
             k = int(lp.of[row])
             if lp.kind[row] == COUPLE:
                 dofs = lp.term_dof[lp.first_term[k] : lp.first_term[k + 1]]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from kido.constraints.loop_schema import LOOPS
 from kido.dynamics.rows import begin
-from kido.dynamics.schema import DATA_AT, DYNAMICS, EVALUATIONS, LOOPS_AT, TREE_AT
+from kido.dynamics.schema import DYNAMICS
 from kido.dynamics.solver import DynamicsSolver
 from kido.errors import ModelError
 from kido.integrators.schema import FAILED
@@ -13,7 +12,6 @@ from kido.kernels.forward_dynamics import acceleration_scatter, articulated_iner
 from kido.kernels.generalized_impulse import generalized_row
 from kido.kernels.inertia import body_inertia
 from kido.kernels.kinematics import transforms
-from kido.tree.schema import DATA, TREE
 
 __all__ = ["TreeSolver"]
 
@@ -22,9 +20,9 @@ __all__ = ["TreeSolver"]
 def accelerate(address, _a, _b, _c):
     """See `kido.dynamics.schema`."""
     y = view(DYNAMICS, address)
-    t, d, lp = view(TREE, y.table[TREE_AT]), view(DATA, y.table[DATA_AT]), view(LOOPS, y.table[LOOPS_AT])
+    t, d, lp = y.tree, y.data, y.loops
     n = t.parent.shape[0]
-    y.count[EVALUATIONS] += 1
+    y.evaluations += 1
     begin(t, d, lp, y)
     status = int(articulated_inertias(t, d, 0, n, 0.0))
     if status >= 0:
@@ -38,7 +36,7 @@ def accelerate(address, _a, _b, _c):
 def respond(address, _a, _b, _c):
     """See `kido.dynamics.schema`."""
     y = view(DYNAMICS, address)
-    t, d = view(TREE, y.table[TREE_AT]), view(DATA, y.table[DATA_AT])
+    t, d = y.tree, y.data
     n = t.parent.shape[0]
     transforms(t, d, 0, n)
     for i in range(n):

@@ -18,9 +18,8 @@ from kido.ik.jacobian_methods import (
 from kido.ik.limits import CollisionAvoidance, HalfSpaces, InfeasibleError
 from kido.ik.look_at import LookAtError
 from kido.ik.prioritized_solver import PrioritizedSolver
-from kido.ik.result import IkResult
+from kido.ik.result import IkResult, IkStatus
 from kido.ik.selectively_damped import SelectivelyDampedLeastSquares
-from kido.ik.solution import IkSolution, IkSolutions, IkStatus
 from kido.ik.solver import IkSolver, solve
 from kido.ik.task import Task
 from kido.ik.task_space_region import (
@@ -47,8 +46,6 @@ __all__ = [
     "HalfSpaces",
     "HierarchicalIK",
     "IkResult",
-    "IkSolution",
-    "IkSolutions",
     "IkSolver",
     "IkStatus",
     "InfeasibleError",

@@ -20,6 +20,7 @@ from kido.skeleton import EndEffector, FrameNode, Support
 from kido.skeleton.nodes.support import centroid, convex_hull
 
 if TYPE_CHECKING:
+    from kido.ik.base import InverseKinematicsBase
     from kido.skeleton import Skeleton
 
 Array = NDArray[np.float64]
@@ -232,23 +233,23 @@ class BalanceObjective(Function):
 
     name = "balance"
 
-    def __init__(self, ik: object):
+    def __init__(self, ik: InverseKinematicsBase):
         self._owner = ik
 
     def evaluate(self, x: Array) -> float:
         """|c - m|^2 / 2 at x."""
-        with self._owner.posed(x):  # type: ignore[attr-defined]
-            footing = Footing(self._owner.skeleton)  # type: ignore[attr-defined]
+        with self._owner.posed(x):
+            footing = Footing(self._owner.skeleton)
             gap = footing.com - centroid(footing.corners)
         return 0.5 * float(gap @ gap)
 
     def gradient(self, x: Array) -> Array:
         """(J_c - J_m)^T (c - m)."""
         owner = self._owner
-        with owner.posed(x):  # type: ignore[attr-defined]
-            footing = Footing(owner.skeleton)  # type: ignore[attr-defined]
+        with owner.posed(x):
+            footing = Footing(owner.skeleton)
             gap = footing.com - centroid(footing.corners)
-            J = owner.columns(footing.com_jacobian() - footing.middle_jacobian())  # type: ignore[attr-defined]
+            J = owner.columns(footing.com_jacobian() - footing.middle_jacobian())
         return J.T @ gap
 
     def clone(self) -> Self:
@@ -276,21 +277,21 @@ class BalanceConstraint(LeastSquares):
 
     name = "balance"
 
-    def __init__(self, ik: object, margin: float = 0.0):
+    def __init__(self, ik: InverseKinematicsBase, margin: float = 0.0):
         self._owner = ik
         self.margin = positive(margin, "BalanceConstraint: margin", zero=True)
 
     def residuals(self, x: Array) -> Array:
         """g (points,)."""
-        with self._owner.posed(x):  # type: ignore[attr-defined]
-            footing = Footing(self._owner.skeleton)  # type: ignore[attr-defined]
+        with self._owner.posed(x):
+            footing = Footing(self._owner.skeleton)
             return self.margin - self._depths(footing)[0][footing.edges_of_points()]
 
     def jacobian(self, x: Array) -> Array:
         """dg/dx (points, n), exact, with supports that move."""
-        with self._owner.posed(x):  # type: ignore[attr-defined]
-            footing = Footing(self._owner.skeleton)  # type: ignore[attr-defined]
-            rows = self._owner.columns(self._depths(footing)[1])  # type: ignore[attr-defined]
+        with self._owner.posed(x):
+            footing = Footing(self._owner.skeleton)
+            rows = self._owner.columns(self._depths(footing)[1])
         return -rows[footing.edges_of_points()]
 
     @staticmethod

@@ -14,6 +14,7 @@ from kido.errors import ModelError, StateError
 from kido.ik.charts import chart_rates, charted_joints
 from kido.ik.compiled import CompiledDisplacements
 from kido.ik.coupling import coupling_of
+from kido.ik.error_method import BoundedError
 from kido.ik.priority import TaskRows
 from kido.ik.problem import IkProblem, MergedObjective, TaskConstraint, joint_limits
 from kido.ik.result import IkResult
@@ -229,15 +230,9 @@ class InverseKinematicsBase:
         lower, upper = joint_limits(self)
         limits = (solution.x >= lower - 1e-9).all() and (solution.x <= upper + 1e-9).all()
         converged = not missed and bool(solution.feasible) and bool(limits)
-        return IkResult(
-            positions=solution.x,
-            converged=converged,
-            errors=[(name, e) for name, _, e in found],
-            residual=max((float(np.abs(e).max()) for _, _, e in found), default=0.0),
-            iterations=solution.iterations,
-            reason=self._in_words(converged, [name for name, _, _ in missed], solution, lower, upper),
-            objective=float(solution.objective),
-        )
+        reason = self._in_words(converged, [name for name, _, _ in missed], solution, lower, upper)
+        errors = [(name, e) for name, _, e in found]
+        return IkResult.of(solution.x, converged, errors, solution.iterations, reason, float(solution.objective))
 
     def _in_words(self, converged: bool, missed: Sequence[str], solution: Any, lower: Array, upper: Array) -> str:
         if converged:
@@ -298,9 +293,10 @@ class InverseKinematicsBase:
 
     @staticmethod
     def _error_of(ik: InverseKinematics, compiled: CompiledDisplacements | None) -> Array:
-        if compiled is None or not compiled.knows(ik):
+        method = ik.error_method
+        if compiled is None or not compiled.knows(ik) or not isinstance(method, BoundedError):
             return ik.compute_error()
-        return ik.error_method._error_at(compiled.of(ik)[0])  # type: ignore[attr-defined]
+        return method.error_at(compiled.of(ik)[0])
 
     def _tasks_at(self, x: Array) -> list[list[TaskRows]]:
         """All active tasks at x, by level, in the columns of this object's coordinates."""
@@ -330,8 +326,8 @@ class InverseKinematicsBase:
             d, own = compiled.of(ik)
             D = np.zeros((6, n))
             D[:, dofs] = own[:, dofs]
-            e, J = method._error_at(d), method._jacobian_at(d, D)
-            return TaskRows(ik.gradient_method, dofs, e, J, method.used, *method._margins_at(d, D))
+            e, J = method.error_at(d), method.jacobian_at(d, D)
+            return TaskRows(ik.gradient_method, dofs, e, J, method.used, *method.margins_at(d, D))
         e, own, m, M = method._evaluate()
         J, G = np.zeros((6, n)), np.zeros((len(m), n))
         J[:, dofs], G[:, dofs] = own, M

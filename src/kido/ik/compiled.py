@@ -9,17 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kido.ik.center_of_mass import CenterOfMassError
 from kido.ik.charts import charted_joints
 from kido.ik.engine import entries
-from kido.ik.engine.build import compile_tasks
-from kido.ik.engine.tasks import EULER_XYZ, LOOK_AT
+from kido.ik.engine.build import compile_tasks, place_of_target
 from kido.ik.error_method import BoundedError
-from kido.ik.look_at import LookAtError
 from kido.ik.task import Task
-from kido.ik.task_space_region import TaskSpaceRegion
-from kido.skeleton.frames.fixed_frame import FixedFrame
-from kido.skeleton.frames.jacobian_node import JacobianNode
+from kido.ik.tasks.look_at import LOOK_AT
+from kido.tree import data_for
 
 if TYPE_CHECKING:
     from kido.ik.inverse_kinematics import InverseKinematics
@@ -28,56 +24,10 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-class _OffsetNode(JacobianNode, FixedFrame):
-    """A frame at an offset from a node, for as long as a solve takes."""
-
-    def __init__(self, ik: InverseKinematics):
-        body, relative = ik.node._carrier
-        super().__init__(body, ik._offset if relative is None else relative @ ik._offset, ik.node.name)
-        self._place = body, self._relative
-
-    @property
-    def _carrier(self) -> tuple[Any, Any]:
-        return self._place
-
-
 def task_of(ik: InverseKinematics, cones: bool = False) -> Task | None:
-    """The task that compiled code knows an error method as; None if it knows none.
-
-    Regions so narrow that their middle is what is wanted have no width in it.
-
-    Args:
-        ik: whose error method.
-        cones: whether an axis may be aimed at a cone, of which the border is then what is aimed at.
-    """
+    """The task that compiled code knows an error method as; None if it knows none. See `BoundedError.as_task`."""
     method = ik.error_method
-    if not isinstance(method, BoundedError) or type(method).compute_error is not BoundedError.compute_error:
-        return None
-    how = type(method).compute_displacement
-    node = ik.node if np.array_equal(ik._offset, np.eye(4)) else _OffsetNode(ik)
-    lower, upper = method._lower.copy(), method._upper.copy()
-    narrow = method._constrained() & method._narrow()
-    lower[narrow] = upper[narrow] = 0.5 * (lower[narrow] + upper[narrow])
-    common = {
-        "weights": method._weights,
-        "priority": ik.priority,
-        "tolerance": (max(method.tolerance, 1e-9),) * 2,
-        "error_from_center": method.error_from_center,
-    }
-    if isinstance(method, TaskSpaceRegion) and how is TaskSpaceRegion.compute_displacement:
-        if method.reference_frame is not None and method.reference_frame is not method.target_frame:
-            return None
-        bounds = (lower[:3], upper[:3]), (lower[3:], upper[3:])
-        return Task.pose(node, method.target_frame, *bounds, **common)
-    if isinstance(method, LookAtError) and how is LookAtError.compute_displacement:
-        lows, highs = method.angular_bounds
-        width = float(highs[0])
-        if not (np.all(highs == width) and np.all(lows == -width)) or not (narrow[0] or (cones and width <= np.pi)):
-            return None
-        return Task.look_at(node, ik.target, method._axis, 0.0 if narrow[0] else width, **common)
-    if isinstance(method, CenterOfMassError) and how is CenterOfMassError.compute_displacement:
-        return None if method.bodies is not None else Task.com(ik.target, (lower[3:], upper[3:]), **common)
-    return None
+    return method.as_task(cones) if isinstance(method, BoundedError) else None
 
 
 def key_of(ik: InverseKinematics) -> tuple[Any, ...]:
@@ -88,33 +38,58 @@ def key_of(ik: InverseKinematics) -> tuple[Any, ...]:
     return (*places, ik.skeleton._structure_version, ik._offset.tobytes(), ik.dof_indices.tobytes(), *settings)
 
 
+class Displacements:
+    """Displacements and their Jacobians of tasks at any positions, not cut to bounds.
+
+    Args:
+        skeleton: what moves; it is compiled.
+        tasks: about frames; components that are not bounded stay zero.
+        dofs: (n,) places of the active coordinates.
+    """
+
+    def __init__(self, skeleton: Skeleton, tasks: Sequence[Task], dofs: NDArray[np.int64]):
+        self._skeleton, self._tasks = skeleton, tasks
+        # Bounds of no width about zero: the residual is the displacement, and counts everywhere.
+        used = [np.isfinite(t.lower) | np.isfinite(t.upper) for t in tasks]
+        bare = [
+            replace(t, lower=np.where(c, 0.0, -np.inf), upper=np.where(c, 0.0, np.inf)) for t, c in zip(tasks, used)
+        ]
+        self._table = made = compile_tasks(skeleton, bare, dofs)
+        tree: Any = skeleton._tree
+        for joint in charted_joints(skeleton):
+            made.chart[tree.body_of_dof[joint.start]] = 1
+        self._tree, self._data = tree, data_for(tree)
+        for k, task in enumerate(tasks):
+            made.angle[k] = task.angle  # by the true bounds
+            if task.kind is LOOK_AT:
+                made.upper[6 * k : 6 * k + 3] = -1.0  # a cone that nothing is inside of
+
+    def follow_targets(self) -> None:
+        """Bring targets to where they are."""
+        for k, task in enumerate(self._tasks):
+            base, X = place_of_target(self._skeleton, task.target)
+            self._table.base[k], self._table.target[k] = base, X[:3].ravel()
+
+    def evaluate(self, q: Array) -> None:
+        """Compute all of them at positions (dofs,) of the skeleton."""
+        entries.evaluate.call(self._tree.address, self._data.address, self._table.address, q)
+
+    def of(self, k: int) -> tuple[Array, Array]:
+        """Displacement (6,) of task k and its Jacobian (6, n) at those positions; views."""
+        rows = slice(6 * k, 6 * k + 6)
+        return self._table.e[rows], self._table.J[rows]
+
+
 class CompiledDisplacements:
-    """Displacements and their Jacobians of all tasks that compiled code knows, at any positions.
+    """Displacements and their Jacobians of all modules that compiled code knows, at any positions.
 
     Targets are where they are when this is made, but for those that hang on the skeleton.
     """
 
     def __init__(self, skeleton: Skeleton, modules: Sequence[InverseKinematics], dofs: NDArray[np.int64]):
-        self._skeleton = skeleton
-        self._place: dict[int, int] = {}
-        tasks = []
-        for ik in modules:
-            task = task_of(ik)
-            if task is not None:
-                self._place[id(ik)] = len(tasks)
-                tasks.append((task, ik.error_method._constrained()))  # type: ignore[attr-defined]
-        # Bounds of no width about zero: the residual is the displacement, and counts everywhere.
-        bare = [replace(t, lower=np.where(c, 0.0, -np.inf), upper=np.where(c, 0.0, np.inf)) for t, c in tasks]
-        self._table = made = compile_tasks(skeleton, bare, dofs) if bare else None
-        if made is not None:
-            for joint in charted_joints(skeleton):
-                made.chart[skeleton._tree.body_of_dof[joint.start]] = 1  # type: ignore[union-attr]
-        for k, (task, _) in enumerate(tasks):
-            assert made is not None
-            if task.kind == LOOK_AT:
-                made.upper[6 * k : 6 * k + 3] = -1.0  # a cone that nothing is inside of
-            elif task.angle == EULER_XYZ:  # by the true bounds
-                made.angle[k] = EULER_XYZ
+        known = [(ik, task) for ik in modules if (task := task_of(ik)) is not None]
+        self._place = {id(ik): k for k, (ik, _) in enumerate(known)}
+        self._all = Displacements(skeleton, [task for _, task in known], dofs) if known else None
 
     def knows(self, ik: InverseKinematics) -> bool:
         """Whether it has the displacement of a module."""
@@ -122,12 +97,10 @@ class CompiledDisplacements:
 
     def evaluate(self, q: Array) -> None:
         """Compute all of them at positions (dofs,) of the skeleton."""
-        if self._table is not None:
-            w = self._skeleton._ready or self._skeleton._workspace()
-            entries.evaluate.call(w.tree, w.data, self._table.address, q)
+        if self._all is not None:
+            self._all.evaluate(q)
 
     def of(self, ik: InverseKinematics) -> tuple[Array, Array]:
         """Displacement (6,) of a module and its Jacobian (6, columns) at those positions; views."""
-        assert self._table is not None
-        k = 6 * self._place[id(ik)]
-        return self._table.e[k : k + 6], self._table.J[k : k + 6]
+        assert self._all is not None
+        return self._all.of(self._place[id(ik)])

@@ -12,11 +12,10 @@ from kido.errors import ModelError
 from kido.ik.coupling import coupling_of
 from kido.ik.differential.settings import SETTINGS, checked
 from kido.ik.differential.stepper import Stepper
-from kido.ik.engine.tasks import POSTURE
 from kido.ik.limits import CollisionAvoidance, HalfSpaces
 from kido.ik.task import Task
 from kido.ik.twins import copied_for
-from kido.math.transform import as_flag, as_transform
+from kido.math.transform import as_flag
 from kido.skeleton import Skeleton
 from kido.skeleton.frames.frame import Frame
 from kido.skeleton.state.subsets import Dofs, indices_of
@@ -284,10 +283,7 @@ class DifferentialIK:
         """
         where, k = self._find(task)
         old = where[k]
-        if old.kind == POSTURE:
-            new = Task.posture(target, old.weights, priority=old.priority, gain=old.gain, tolerance=old.tolerance)
-        else:
-            new = old.at(target if isinstance(target, Frame) else as_transform(target, "differential IK: target"))
+        new: Any = old.kind.aimed(old, target, "differential IK: target")
         stepper = self._stepper
         if stepper is None or isinstance(new.target, Frame) or isinstance(old.target, Frame):
             where[k] = new

@@ -158,7 +158,7 @@ class DifferentialSolver(Solver):
         for k, (ik, task) in enumerate(tasks):
             method, r = ik.error_method, descent.residual(k)
             if isinstance(method, BoundedError):
-                e = method._error_at(r + np.where(task.lower == task.upper, task.lower, 0.0))
+                e = method.error_at(r + np.where(task.lower == task.upper, task.lower, 0.0))
             elif descent.is_within(k):
                 e = np.zeros(6)
             else:

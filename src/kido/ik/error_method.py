@@ -12,6 +12,7 @@ from kido.errors import ModelError
 from kido.ik.gradient_method import positive
 from kido.ik.part import Part
 from kido.ik.rotations import rotation_of_vector
+from kido.ik.task import Task
 from kido.math.transform import as_flag, as_numbers, as_transform, as_vector, inverse_transform
 
 Array = NDArray[np.float64]
@@ -136,6 +137,41 @@ class BoundedError(ErrorMethod):
     def compute_displacement_jacobian(self) -> Array:
         """D (6, n) with dd/dt = D u."""
 
+    def as_task(self, cones: bool = False) -> Task | None:
+        """The task that compiled code knows it as; None: it knows none.
+
+        Regions so narrow that their middle is what is wanted have no width in it.
+
+        Args:
+            cones: whether an axis may be aimed at a cone, of which the border is then what is aimed at.
+        """
+        return None
+
+    def task_bounds(self) -> tuple[Array, Array]:
+        """Bounds (6,) of that task."""
+        lower, upper = self._lower.copy(), self._upper.copy()
+        narrow = self._constrained() & self._narrow()
+        lower[narrow] = upper[narrow] = 0.5 * (lower[narrow] + upper[narrow])
+        return lower, upper
+
+    def task_options(self) -> dict[str, Any]:
+        """What else that task takes over."""
+        return {
+            "weights": self._weights,
+            "priority": self.ik.priority,
+            "tolerance": (max(self.tolerance, 1e-9),) * 2,
+            "error_from_center": self.error_from_center,
+        }
+
+    def has_own(self, error: type[BoundedError]) -> bool:
+        """Whether a subclass measures in its own way, and not as a class of ours does."""
+        own = type(self)
+        return (
+            own.compute_displacement is not error.compute_displacement
+            or own.compute_displacement_jacobian is not error.compute_displacement_jacobian
+            or own.compute_error is not BoundedError.compute_error
+        )
+
     # Settings ----------------------------------------------------------------------------------------------
 
     def _set_bounds(self, part: slice, value: ArrayLike, what: str) -> None:
@@ -226,14 +262,17 @@ class BoundedError(ErrorMethod):
             aims[middle] = 0.5 * (self._lower[middle] + self._upper[middle])
         return aims
 
-    def _error_at(self, d: Array) -> Array:
+    def error_at(self, d: Array) -> Array:
+        """e (6,) of a displacement."""
         return self._weights * (d - self._aims(d))
 
-    def _jacobian_at(self, d: Array, D: Array) -> Array:
+    def jacobian_at(self, d: Array, D: Array) -> Array:
+        """J of a displacement and its Jacobian."""
         rows = (self._constrained() & self._narrow()) | (self._aims(d) != d)
         return (self._weights * rows)[:, None] * D
 
-    def _margins_at(self, d: Array, D: Array) -> tuple[Array, Array]:
+    def margins_at(self, d: Array, D: Array) -> tuple[Array, Array]:
+        """Margins and their Jacobian, of a displacement and its Jacobian."""
         wide = self._constrained() & ~self._narrow() & (d >= self._lower) & (d <= self._upper)
         above, below = wide & np.isfinite(self._lower), wide & np.isfinite(self._upper)
         return np.concatenate([(d - self._lower)[above], (self._upper - d)[below]]), np.concatenate(
@@ -242,7 +281,7 @@ class BoundedError(ErrorMethod):
 
     def compute_error(self) -> Array:
         """e (6,) = weights (d - aim), zero for components within their bounds [rad, m]."""
-        return self._error_at(self.compute_displacement())
+        return self.error_at(self.compute_displacement())
 
     def compute_jacobian(self) -> Array:
         """J (6, n): de/dt = J u outside the bounds.
@@ -250,8 +289,8 @@ class BoundedError(ErrorMethod):
         Inside, rows of regions narrower than 1e-4 stay those of the displacement, so that what is reached is not given
         up for the rest; rows of wider ones are zero.
         """
-        return self._jacobian_at(self.compute_displacement(), self.compute_displacement_jacobian())
+        return self.jacobian_at(self.compute_displacement(), self.compute_displacement_jacobian())
 
     def compute_margins(self) -> tuple[Array, Array]:
         """Distances from the bounds of components that are within wide ones, and their Jacobian."""
-        return self._margins_at(self.compute_displacement(), self.compute_displacement_jacobian())
+        return self.margins_at(self.compute_displacement(), self.compute_displacement_jacobian())

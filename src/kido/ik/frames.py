@@ -1,19 +1,34 @@
-"""Jacobians of any frame with respect to the coordinates of a skeleton that it may hang on."""
+"""Frames at an offset from a node, and Jacobians of any frame by the coordinates of a skeleton that it may hang on."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kido.skeleton import BodyNode, Frame
+from kido.skeleton.frames.fixed_frame import FixedFrame
+from kido.skeleton.frames.jacobian_node import JacobianNode
 
 if TYPE_CHECKING:
     from kido.ik.base import InverseKinematicsBase
     from kido.skeleton import Skeleton
 
 Array = NDArray[np.float64]
+
+
+class OffsetNode(JacobianNode, FixedFrame):
+    """A frame at a fixed pose in the axes of a node, which nothing else knows of."""
+
+    def __init__(self, node: JacobianNode, pose: Array):
+        body, relative = node._carrier
+        super().__init__(body, pose if relative is None else relative @ pose, node.name)
+        self._place = body, self._relative
+
+    @property
+    def _carrier(self) -> tuple[Any, Any]:
+        return self._place
 
 
 def body_under(frame: Frame, skeleton: Skeleton) -> BodyNode | None:

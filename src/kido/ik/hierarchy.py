@@ -116,14 +116,8 @@ class HierarchicalIK(InverseKinematicsBase):
         missed = [ik.node.name for ik, e in errors if np.abs(e).max() > ik.error_method.tolerance]
         limits = (x >= lower - 1e-9).all() and (x <= upper + 1e-9).all()
         converged = not missed and bool(limits) and solver._holds(found)
-        return IkResult(
-            positions=x,
-            converged=converged,
-            errors=[(ik.node.name, e) for ik, e in errors],
-            residual=max((float(np.abs(e).max()) for _, e in errors), default=0.0),
-            iterations=found.iterations,
-            reason=self._in_words(converged, missed, solver._outcome(found, x), lower, upper),
-        )
+        reason = self._in_words(converged, missed, solver._outcome(found, x), lower, upper)
+        return IkResult.of(x, converged, [(ik.node.name, e) for ik, e in errors], found.iterations, reason)
 
     def clone(self, skeleton: Skeleton | None = None) -> Self:
         """A copy for the same skeleton or a copy of it."""

@@ -11,16 +11,17 @@ from numpy.typing import NDArray
 
 from kido.errors import ModelError
 from kido.ik.base import InverseKinematicsBase
-from kido.ik.compiled import key_of, task_of
+from kido.ik.compiled import Displacements, key_of, task_of
 from kido.ik.coupling import Coupling, coupling_of
 from kido.ik.dofs import CHAIN, chosen_dofs, dofs_of
 from kido.ik.error_method import ErrorMethod
+from kido.ik.frames import OffsetNode
 from kido.ik.gradient_method import GradientMethod, JacobianMethod
 from kido.ik.jacobian_methods import DampedLeastSquares, LevenbergMarquardt
 from kido.ik.problem import joint_limits
-from kido.ik.result import IkResult
-from kido.ik.solution import IkStatus
+from kido.ik.result import IkResult, IkStatus
 from kido.ik.solver import IkSolver
+from kido.ik.task import Task
 from kido.ik.task_space_region import TaskSpaceRegion
 from kido.ik.twins import frames_outside, twins
 from kido.math.transform import as_flag, as_transform
@@ -88,6 +89,7 @@ class InverseKinematics(InverseKinematicsBase, Aspect):
         self._choice: Any = chosen_dofs(dofs, node._carrier[0])
         self._known: tuple[Coupling, NDArray[np.int64]] | None = None
         self._search: tuple[Any, IkSolver | None, Any] | None = None
+        self._displaced: tuple[Any, Displacements, Any] | None = None
         self._offset = np.eye(4)
         self._priority = 0
         self._active = True
@@ -247,6 +249,24 @@ class InverseKinematics(InverseKinematicsBase, Aspect):
             raise ModelError(f"{name}: {function}: expected {expected}, got {value!r}")
         return numbers
 
+    @property
+    def task_node(self) -> JacobianNode:
+        """The node, or one at `offset` from it, that tasks are about."""
+        return self._node if np.array_equal(self._offset, np.eye(4)) else OffsetNode(self._node, self._offset)
+
+    def displacement_of(self, task: Task) -> tuple[Array, Array]:
+        """Residual (6,) of a task about frames, not cut to bounds, and its Jacobian (6, n), at present."""
+        coupling, (_, pose) = coupling_of(self.skeleton), self._node._carrier
+        key = *key_of(self), id(coupling), None if pose is None else pose.tobytes()
+        if self._displaced is None or self._displaced[0] != key:
+            kept = list(vars(self._error_method).values()), self._error_method, self._node, self._target, coupling
+            self._displaced = key, Displacements(self.skeleton, [task], self.dof_indices), kept
+        found = self._displaced[1]
+        found.follow_targets()
+        found.evaluate(self.skeleton.positions)
+        d, D = found.of(0)
+        return d.copy(), D.copy()
+
     def compute_gradient(self) -> Array:
         """The gradient (n,) that the gradient method makes of the present error."""
         return self._gradient_method.compute_gradient(self.compute_error())
@@ -280,14 +300,8 @@ class InverseKinematics(InverseKinematicsBase, Aspect):
         with self.posed(x):
             error = self.compute_error()
         reached = bool(found) and float(np.abs(error).max()) <= self._error_method.tolerance
-        return IkResult(
-            positions=x,
-            converged=reached,
-            errors=[(self._node.name, error)],
-            residual=float(np.abs(error).max()),
-            iterations=found.iterations,
-            reason="solved" if reached else f"not reached: {self._node.name} ({_STATUS[found.status]})",
-        )
+        reason = "solved" if reached else f"not reached: {self._node.name} ({_STATUS[found.status]})"
+        return IkResult.of(x, reached, [(self._node.name, error)], found.iterations, reason)
 
     def _one_step(self) -> IkResult | None:
         """Where the gradient method leads at once, if that is a solution."""
@@ -304,7 +318,7 @@ class InverseKinematics(InverseKinematicsBase, Aspect):
         lower, upper = joint_limits(self)
         if residual > self._error_method.tolerance or (x < lower - 1e-9).any() or (x > upper + 1e-9).any():
             return None
-        return IkResult(x, True, [(self._node.name, error)], residual, 0 if done else 1, "solved")
+        return IkResult.of(x, True, [(self._node.name, error)], 0 if done else 1, "solved")
 
     def _compiled_search(self) -> IkSolver | None:
         """Of its parts, the last one as long as only the target moved; None if compiled code does not know them."""
@@ -370,7 +384,7 @@ class InverseKinematics(InverseKinematicsBase, Aspect):
         return twin
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_known": None, "_search": None, **self._nothing_remembered()}
+        return {**self.__dict__, "_known": None, "_search": None, "_displaced": None, **self._nothing_remembered()}
 
     def _frames_outside(self) -> Iterator[Frame]:
         """Frames of others that its parts refer to: copies refer to them too, unless a whole world is copied."""

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kido.errors import KidoError, ModelError
-from kido.ik.engine.tasks import COM, POSE
 from kido.ik.task import Task
 from kido.math.transform import as_numbers, number_or_nan
 from kido.skeleton import Skeleton
@@ -54,7 +53,7 @@ class HalfSpaces:
     offsets: Any
 
     def __post_init__(self) -> None:
-        if not isinstance(self.task, Task) or self.task.kind not in (COM, POSE):
+        if not isinstance(self.task, Task) or not self.task.kind.measures_point:
             raise ModelError(f"half spaces: task: expected Task.com or Task.position, got {self.task!r}")
         try:
             normals, offsets = as_numbers(self.normals).reshape(-1, 3), as_numbers(self.offsets)

@@ -49,8 +49,7 @@ class SearchPool:
         wanted = 1 if JIT_DISABLED else min(int(threads), MOST_THREADS, max(1, samples // FEWEST))
         workers = self._workers(arrays, wanted)
         out = np.zeros((samples, arrays.result[1]))
-        table = BATCH(workers=wanted, target=targets, start=starts, out=out)
-        table.tree[0] = arrays.tree.address
+        table = BATCH(workers=wanted, tree=arrays.tree, target=targets, start=starts, out=out)
         table.worker[:] = [w.addresses for w in workers]
         function = kernels.solve_share.address
         if wanted == 1:

@@ -1,37 +1,220 @@
-"""What a solve of inverse kinematics found."""
+"""What a solve of inverse kinematics found: one type, whoever solved, for one target and for many."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from enum import IntEnum
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kido.errors import ModelError
+from kido.ik.engine import search
+
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class IkResult:
-    """What was found, and how it came about. It is true if all tasks are satisfied.
+class IkStatus(IntEnum):
+    """How a search for positions ended.
 
-    Attributes:
-        positions: of the active coordinates (n,) [m, rad]; the closest that were found, if not converged.
-        converged: whether all errors are within their tolerances, positions within their limits, and what constraints
-            a user added to the problem are met.
-        errors: error (6,) of each task there, by name of its node [rad, m].
-        residual: the largest component of all errors [rad, m].
-        iterations: of the solver.
-        reason: why it stopped, in words.
-        objective: the value of the objective there.
+    * MET: all tasks are within their tolerances.
+    * CLOSEST: they cannot be met from anywhere that was tried; the positions are a minimum of the sum of squares of
+      weighted residuals within limits, the least that was found.
+    * STOPPED: the budget of iterations or time ended before that; the positions are the best found.
+    * NOT_FINITE: residuals left the range of numbers; the positions are those of the start.
     """
 
-    positions: Array
-    converged: bool
-    errors: list[tuple[str, Array]]
-    residual: float
-    iterations: int
-    reason: str
-    objective: float = 0.0
+    MET = search.MET
+    CLOSEST = search.CLOSEST
+    STOPPED = search.STOPPED
+    NOT_FINITE = search.NOT_FINITE
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class IkResult:
+    """What was found, and how it came about. True if all tasks are met, within limits: ``if result: ...``.
+
+    Of many targets (`IkSolver.solve_batch`) attributes are arrays with an axis for them; it is true if all are met,
+    and an index gives the result of one.
+
+    Args:
+        numbers: (..., n + REPORT) positions and report, as `kido.ik.engine.search` has them.
+        n: how many of them are positions.
+        more: what `of` adds.
+    """
+
+    __slots__ = ("_more", "_n", "_numbers")
+
+    def __init__(self, numbers: Array, n: int, more: dict[str, Any] | None = None):
+        self._numbers, self._n, self._more = numbers, n, more
+
+    @classmethod
+    def of(
+        cls,
+        positions: Array,
+        converged: bool,
+        errors: Sequence[tuple[Any, Array]],
+        iterations: int,
+        reason: str = "",
+        objective: float = 0.0,
+        solution: Any = None,
+    ) -> IkResult:
+        """One of a solver that knows the errors (6,) or (..., m) of each task; see the attributes."""
+        framed = [e for _, e in errors if e.shape == (6,)]
+        report = np.zeros(search.REPORT)
+        report[search.OUT_STATUS] = IkStatus.MET if converged else IkStatus.STOPPED
+        report[search.OUT_ITERATIONS], report[search.OUT_ATTEMPTS] = iterations, 1
+        report[search.OUT_ANGLE] = max((float(np.linalg.norm(e[:3])) for e in framed), default=0.0)
+        report[search.OUT_DISTANCE] = max((float(np.linalg.norm(e[3:])) for e in framed), default=0.0)
+        report[search.OUT_COST] = 0.5 * sum(float((e * e).sum()) for _, e in errors)
+        more = {"errors": list(errors), "reason": reason, "objective": objective, "solution": solution}
+        return cls(np.r_[positions.ravel(), report], positions.size, {**more, "shape": positions.shape})
+
+    def _value(self, which: int) -> Any:
+        value = self._numbers[..., self._n + which]
+        return float(value) if value.ndim == 0 else value.copy()
+
+    def _count(self, which: int) -> Any:
+        value = self._numbers[..., self._n + which]
+        return int(value) if value.ndim == 0 else value.astype(np.int64)
+
+    def _told(self, what: str, otherwise: Any) -> Any:
+        return otherwise if self._more is None else self._more[what]
+
+    # What was found --------------------------------------------------------------------------------------------
 
     def __bool__(self) -> bool:
-        return self.converged
+        return bool((self._numbers[..., self._n + search.OUT_STATUS] == search.MET).all())
+
+    @property
+    def positions(self) -> Array:
+        """Positions of the coordinates that the solver finds [m, rad], the best found if not all tasks are met.
+
+        Of `IkSolver` those of the whole skeleton (dofs,), of `InverseKinematics` and hierarchies those of their active
+        coordinates (n,), of a `MotionProblem` those of each frame (frames, dofs).
+        """
+        found = self._numbers[..., : self._n].copy()
+        return found if self._more is None else found.reshape(self._more["shape"])
+
+    @property
+    def status(self) -> Any:
+        """How the search ended: an `IkStatus`, or values of it (samples,)."""
+        found = self._count(search.OUT_STATUS)
+        return IkStatus(found) if isinstance(found, int) else found
+
+    @property
+    def success(self) -> Any:
+        """Whether all tasks are met, within limits, and what constraints a user added hold."""
+        return self.status == IkStatus.MET
+
+    converged = success
+
+    # How far it is from what was wanted ------------------------------------------------------------------------
+
+    @property
+    def angular_error(self) -> Any:
+        """Largest angle of a task's residual [rad]."""
+        return self._value(search.OUT_ANGLE)
+
+    @property
+    def linear_error(self) -> Any:
+        """Largest distance of a task's residual [m]."""
+        return self._value(search.OUT_DISTANCE)
+
+    @property
+    def posture_error(self) -> Any:
+        """Largest difference of a coordinate from a posture's [m, rad]; 0 without postures."""
+        return self._value(search.OUT_POSTURE)
+
+    @property
+    def cost(self) -> Any:
+        """Half the sum of squares of weighted residuals."""
+        return self._value(search.OUT_COST)
+
+    @property
+    def errors(self) -> list[tuple[Any, Array]]:
+        """Errors with what they are of: (6,) by name of a node [rad, m]; (frames, m) by constraint of a motion.
+
+        Empty of `IkSolver`.
+        """
+        return list(self._told("errors", ()))
+
+    def error(self, of: Any) -> Array:
+        """Errors of a node's name, or of a constraint of a motion (frames in which it counts, m).
+
+        Raises:
+            ModelError: there are none of it.
+        """
+        for known, values in self.errors:
+            if known is of or (isinstance(of, str) and known == of):
+                return values
+        raise ModelError(f"{of!r} is no constraint or objective of this motion, and no node of a task")
+
+    @property
+    def residual(self) -> float:
+        """The largest component of all errors [rad, m]."""
+        return max((float(np.abs(e).max(initial=0.0)) for _, e in self.errors), default=0.0)
+
+    @property
+    def objective(self) -> float:
+        """The value of the objective there; 0 without one."""
+        return self._told("objective", 0.0)
+
+    # How it came about -----------------------------------------------------------------------------------------
+
+    @property
+    def reason(self) -> str:
+        """Why the solver stopped, in words."""
+        return self._told("reason", "") or str(self.status)
+
+    @property
+    def solution(self) -> Any:
+        """Of a motion, the point of the optimizer with its certificate (`kido.optimization.Solution`); else None."""
+        return self._told("solution", None)
+
+    @property
+    def iterations(self) -> Any:
+        """Steps of all attempts."""
+        return self._count(search.OUT_ITERATIONS)
+
+    @property
+    def attempts(self) -> Any:
+        """Positions that the search began at."""
+        return self._count(search.OUT_ATTEMPTS)
+
+    @property
+    def attempt(self) -> Any:
+        """Which of them led to the result; 0: the start."""
+        return self._count(search.OUT_ATTEMPT)
+
+    # Of many ---------------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        if self._numbers.ndim == 1:
+            raise TypeError("this is the result of one solve")
+        return len(self._numbers)
+
+    def __getitem__(self, index: int) -> IkResult:
+        if self._numbers.ndim == 1:
+            raise TypeError("this is the result of one solve")
+        return IkResult(self._numbers[index], self._n)
+
+    def __iter__(self) -> Iterator[IkResult]:
+        return (self[k] for k in range(len(self)))
+
+    def __repr__(self) -> str:
+        if self._numbers.ndim > 1:
+            return f"IkResult({len(self)} targets, {int(self.success.sum())} met)"
+        return (
+            f"IkResult({self.status.name}, angular_error={self.angular_error:.3g}, "
+            f"linear_error={self.linear_error:.3g}, attempts={self.attempts}, iterations={self.iterations})"
+        )
+
+    def __str__(self) -> str:
+        if self._more is None:
+            return repr(self)
+        worst = [f"{getattr(of, 'name', of)} {np.abs(e).max(initial=0.0):.2g}" for of, e in self.errors]
+        return f"{self.solution or self.reason}; largest errors: {', '.join(worst) or 'none'}"

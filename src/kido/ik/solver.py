@@ -14,9 +14,9 @@ from kido.ik.coupling import coupling_of
 from kido.ik.engine import solve as kernels
 from kido.ik.engine.arrays import SearchArrays, Settings
 from kido.ik.engine.batch import first_not_rigid
-from kido.ik.engine.tasks import BALANCE
+from kido.ik.engine.build import dofs_moving
 from kido.ik.pool import SearchPool
-from kido.ik.solution import IkSolution, IkSolutions
+from kido.ik.result import IkResult
 from kido.ik.task import Task, skeleton_of
 from kido.ik.twins import copied_for
 from kido.jit import REFUSALS
@@ -54,7 +54,7 @@ def _as_tasks(tasks: JacobianNode | Task | Iterable[Task | JacobianNode]) -> lis
         given = list(tasks)
     except TypeError:
         raise ModelError(f"tasks: expected a node, a kido.ik.Task or a list of these, got {tasks!r}") from None
-    if any(isinstance(t, Task) and t.kind == BALANCE for t in given):
+    if any(isinstance(t, Task) and not t.kind.for_positions for t in given):
         raise ModelError("tasks: Task.balance is one of DifferentialIK and of hierarchies, not of IkSolver")
     return [Task.pose(t) if isinstance(t, JacobianNode) else t for t in given]
 
@@ -190,19 +190,8 @@ class IkSolver:
             if len(set(found.tolist())) != len(found):
                 raise StateError(f"skeleton {skeleton.name!r}: dofs: one is named twice in {found.tolist()}")
             return coupling.checked(found)
-        moving: set[int] = set()
-        for task in self._tasks:
-            if task.node is None:
-                moving.update(range(skeleton.num_dofs))
-            else:
-                moving.update(task.node._dependent().tolist())
-                frame = task.target
-                while isinstance(frame, Frame) and frame._parent_frame is not None:
-                    if isinstance(frame, JacobianNode) and frame._carrier[0].skeleton is skeleton:
-                        moving.update(frame._dependent().tolist())
-                        break
-                    frame = frame.parent_frame
-        return coupling.independent(sorted(moving))
+        moving = [dofs_moving(skeleton, task) for task in self._tasks]
+        return np.unique(np.concatenate(moving)) if moving else coupling.independent([])
 
     def _given_seeds(self) -> Array:
         n = self._skeleton.num_dofs
@@ -218,7 +207,7 @@ class IkSolver:
 
     # Solving ---------------------------------------------------------------------------------------------------
 
-    def solve(self, target: Any = None, start: ArrayLike | None = None) -> IkSolution:
+    def solve(self, target: Any = None, start: ArrayLike | None = None) -> IkResult:
         """Positions for one target of each task.
 
         Args:
@@ -254,7 +243,7 @@ class IkSolver:
 
     def _solved(
         self, a: SearchArrays, held: tuple[int, int], X: Array, target: Any, start: ArrayLike | None
-    ) -> IkSolution:
+    ) -> IkResult:
         out = empty(a.result)
         try:
             if start is None:
@@ -269,11 +258,11 @@ class IkSolver:
                 X = self._checked_targets(target)
             begin = skeleton.positions if start is None else positions_of(skeleton, start, "start")
             kernels.solve_from(held[0], *a.addresses, begin, X, out)
-        return IkSolution(out[0], a.dofs_of_skeleton)
+        return IkResult(out[0], a.dofs_of_skeleton)
 
     def solve_batch(
         self, targets: ArrayLike | None = None, starts: ArrayLike | None = None, threads: int | None = None
-    ) -> IkSolutions:
+    ) -> IkResult:
         """Positions for many targets at once, in threads without Python's lock, eight by eight in vector lanes.
 
         Each result is that of `solve`, to the bit, whatever the other targets and however many threads there are.
@@ -300,7 +289,7 @@ class IkSolver:
             raise StateError(f"starts: expected {len(X)} positions, or one for all, got {len(q)}")
         if self._pool is None:
             self._pool = SearchPool()
-        return IkSolutions(self._pool.run(a, X, q, threads), n)
+        return IkResult(self._pool.run(a, X, q, threads), n)
 
     def _checked_starts(self, starts: ArrayLike | None) -> Array:
         n = self._skeleton.num_dofs
@@ -361,7 +350,7 @@ def solve(
     target: Any = None,
     start: ArrayLike | None = None,
     **options: Any,
-) -> IkSolution:
+) -> IkResult:
     """Positions for one target, by an `IkSolver` made for it; keep an `IkSolver` to solve for many.
 
     Args:

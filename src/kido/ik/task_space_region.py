@@ -22,6 +22,7 @@ from kido.ik.rotations import (
     rotation_of_vector,
     vector_of_rotation,
 )
+from kido.ik.task import Task
 from kido.math.transform import as_flag, as_numbers, as_vector, inverse_transform
 from kido.skeleton import Frame, SimpleFrame
 
@@ -91,36 +92,57 @@ class TaskSpaceRegion(BoundedError):
 
     def compute_displacement(self) -> Array:
         """d (6,): where B is about T [rad, m]."""
-        return self._displacement(self.ik.node_transform)
+        return self._evaluated()[0]
 
     def compute_displacement_jacobian(self) -> Array:
         """D (6, n), exact, also where target and reference frame hang on the same skeleton."""
-        ik, T = self.ik, self.target_frame
-        F = T if self._reference is None else self._reference
-        X_WB, X_WT, R_WF = ik.node_transform, T.world_transform, F.world_transform[:3, :3]
-        r = X_WB[:3, 3] - X_WT[:3, 3]
-        J = ik.node_jacobian
-        J_T = jacobian_of(T, ik)
-        J_F = J_T if F is T else jacobian_of(F, ik)
-        D, angles = np.zeros((6, J.shape[1])), self._angles()
-        v, w = J[3:], J[:3]
-        if J_T is not None:
-            v = v - J_T[3:]
-        if J_F is not None:
-            v = v + cross_matrix(r) @ J_F[:3]
-            w = w - J_F[:3]
-        D[3:] = R_WF.T @ v
-        if angles != "free":
-            E = R_WF.T @ X_WB[:3, :3] @ X_WT[:3, :3].T @ R_WF
-            turning = R_WF.T @ w
-            if J_T is not None or J_F is not None:  # the target turns as seen from F
-                w_T = (0.0 if J_T is None else J_T[:3]) - (0.0 if J_F is None else J_F[:3])
-                turning = turning - E @ (R_WF.T @ w_T)
-            if angles == "vector":
-                D[:3] = inverse_left_jacobian(vector_of_rotation(E)) @ turning
-            else:
-                D[:3] = inverse_euler_jacobian(euler_xyz_of_rotation(E)) @ turning
-        return D
+        return self._evaluated()[1]
+
+    def as_task(self, cones: bool = False) -> Task | None:
+        """See `BoundedError.as_task`."""
+        if self.has_own(TaskSpaceRegion) or self._turned_frame() is not None:
+            return None
+        lower, upper = self.task_bounds()
+        node = self.ik.task_node
+        return Task.pose(node, self.target_frame, (lower[:3], upper[:3]), (lower[3:], upper[3:]), **self.task_options())
+
+    def _turned_frame(self) -> Frame | None:
+        """The reference frame, if it is another than the target."""
+        return None if self._reference is self.target_frame else self._reference
+
+    def _evaluated(self) -> tuple[Array, Array]:
+        """Displacement and Jacobian by the task's kernel, turned from the target's axes to those of the reference.
+
+        With Q = R_FT and w the angular velocity of T relative to F in F's axes: d_F = Q d_T, d_F' = Q d_T' + w x d_F.
+        """
+        ik, F, T = self.ik, self._turned_frame(), self.target_frame
+        angles = self._angles()
+        if F is None:
+            return ik.displacement_of(Task.pose(ik.task_node, T, *self._measured(angles)))
+        d, D = ik.displacement_of(Task.pose(ik.task_node, T, *self._measured("free" if angles == "free" else "vector")))
+        R_WF = F.world_transform[:3, :3]
+        Q = R_WF.T @ T.world_transform[:3, :3]
+        d, D = np.r_[Q @ d[:3], Q @ d[3:]], np.concatenate([Q @ D[:3], Q @ D[3:]])
+        w = np.zeros((3, D.shape[1]))
+        for frame, sign in ((T, 1.0), (F, -1.0)):
+            J = jacobian_of(frame, ik)
+            if J is not None:
+                w += sign * (R_WF.T @ J[:3])
+        for part in (slice(0, 3), slice(3, 6)):
+            D[part] -= cross_matrix(d[part]) @ w
+        if angles == "euler":
+            turning = np.linalg.solve(inverse_left_jacobian(d[:3]), D[:3])
+            d[:3] = euler_xyz_of_rotation(rotation_of_vector(d[:3]))
+            D[:3] = inverse_euler_jacobian(d[:3]) @ turning
+        return d, D
+
+    def _measured(self, angles: str) -> tuple[Any, Any]:
+        """Bounds of a pose task whose residual is the displacement itself, with angles of a kind."""
+        zero, free = np.zeros(3), (np.full(3, -np.inf), np.full(3, np.inf))
+        if angles == "euler":
+            own = self._constrained()[:3]
+            return (np.where(own, zero, -np.inf), np.where(own, zero, np.inf)), None
+        return (free if angles == "free" else None), None
 
     def compute_desired_transform(self, current_transform: Any = None, error: ArrayLike | None = None) -> Array:
         """The pose of the node in the world (4, 4) whose displacement is that of `current_transform` less the error.

@@ -37,8 +37,8 @@ def frames_outside(frames: Iterable[Frame], skeleton: Skeleton) -> Iterator[Fram
         above = [frame]
         while above[-1] is not Frame.world() and not isinstance(above[-1], JacobianNode):
             above.append(above[-1].parent_frame)
-        last = above[-1]
-        if last is Frame.world() or last._carrier[0].skeleton is not skeleton:  # type: ignore[attr-defined]
+        last: Any = above[-1]
+        if last is Frame.world() or last._carrier[0].skeleton is not skeleton:
             yield from (f for f in above if f is not Frame.world())
 
 

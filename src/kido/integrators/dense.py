@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kido.errors import StateError
-from kido.integrators.schema import SIZE
 from kido.math.transform import as_numbers
 
 if TYPE_CHECKING:
@@ -32,10 +31,11 @@ class RungeKuttaSegment:
 
     def __init__(self, system: System, motion: Struct, end: float):
         self.system, self.end = system, end
-        self.size = float(motion.clock[SIZE])
+        self.size = motion.size
         self.start = end - self.size
         self.kept = {name: getattr(motion, name).copy() for name in ("q0", "u0", "K", "L")}
-        self.method = motion
+        self.kept |= {name: getattr(motion, name) for name in ("b", "db_dense")}
+        self.num_stages = motion.num_stages
 
     def __call__(self, time: float) -> State:
         """Positions and velocities at a time."""
@@ -92,16 +92,17 @@ class DenseOutput:
         self._start, self._state = start, state
         self._cut: tuple[float, State] | None = None
 
-    def _add(self, segment: Any) -> None:
+    def add(self, segment: Any) -> None:
+        """One more step."""
         self._segments.append(segment)
         self._ends.append(segment.end)
 
-    def _freeze(self, system: System) -> None:
+    def freeze(self, system: System) -> None:
         """Be of a system that nothing changes any more."""
         for segment in self._segments:
             segment.system = system
 
-    def _end_at(self, time: float, state: State) -> None:
+    def end_at(self, time: float, state: State) -> None:
         """The motion ends within its last step."""
         self._ends[-1] = time
         self._cut = time, state

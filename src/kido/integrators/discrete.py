@@ -17,6 +17,7 @@ import math
 
 from kido.integrators.rates import bernoulli_coefficient
 from kido.jit import inlined, kernel
+from kido.kernels.articulated import add_reaction, add_to_parent
 from kido.kernels.external import external_wrench
 from kido.kernels.impulse import velocity_scatter
 from kido.kernels.inertia import inertia_of, spatial_momentum
@@ -118,21 +119,9 @@ def respond(t, d, first, last, impulse, y):
             e = r * d.Dinv[k]
             size += r * e
             d.e[k] = e
-            z0 += d.U[k, 0] * e
-            z1 += d.U[k, 1] * e
-            z2 += d.U[k, 2] * e
-            z3 += d.U[k, 3] * e
-            z4 += d.U[k, 4] * e
-            z5 += d.U[k, 5] * e
-        parent = t.parent[i]
-        if parent >= first:
-            x, y_, z = cross(d.l[i, 0], d.l[i, 1], d.l[i, 2], z3, z4, z5)
-            d.z[parent, 0] += z0 + x
-            d.z[parent, 1] += z1 + y_
-            d.z[parent, 2] += z2 + z
-            d.z[parent, 3] += z3
-            d.z[parent, 4] += z4
-            d.z[parent, 5] += z5
+            z0, z1, z2, z3, z4, z5 = add_reaction(d, k, e, z0, z1, z2, z3, z4, z5)
+        if t.parent[i] >= first:
+            add_to_parent(d, i, t.parent[i], z0, z1, z2, z3, z4, z5)
     for k in range(t.first_dof[first], t.first_dof[last]):
         y[k] = 0.0
     velocity_scatter(t, d, first, last, y, 0)

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 from kido.errors import ModelError
 from kido.integrators.explicit import explicit_step
 from kido.integrators.integrator import CompiledIntegrator, count, positive
-from kido.integrators.schema import ADAPTIVE, ATOL, DENSE, LAST_ERROR, MAX_STEPS, NEXT_SIZE, RTOL, STAGES
 from kido.jit import Struct
 
 _A = (
@@ -71,14 +70,13 @@ class DormandPrince(CompiledIntegrator):
         object.__setattr__(self, "dense", bool(self.dense))
 
     @property
-    def _stage(self) -> Any:
+    def step_function(self) -> Any:
         return explicit_step
 
-    def _configure(self, motion: Struct) -> None:
-        at, clock, setting = motion.at, motion.clock, motion.setting
-        at[STAGES], at[ADAPTIVE], at[DENSE], at[MAX_STEPS] = 7, 1, int(self.dense), self.max_steps
-        setting[RTOL], setting[ATOL] = self.rtol, self.atol
-        clock[NEXT_SIZE], clock[LAST_ERROR] = min(self.first_step, self.max_step), 1e-4
+    def configure(self, motion: Struct) -> None:
+        motion.num_stages, motion.adaptive, motion.dense, motion.max_steps = 7, 1, int(self.dense), self.max_steps
+        motion.rtol, motion.atol = self.rtol, self.atol
+        motion.next_size, motion.last_error = min(self.first_step, self.max_step), 1e-4
         for row, numbers in enumerate(_A, start=1):
             motion.A[row, : len(numbers)] = numbers
         motion.b[:6] = _A[-1]

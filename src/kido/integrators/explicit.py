@@ -14,26 +14,12 @@ from __future__ import annotations
 
 import math
 
-from kido.integrators.rates import call_if_any, displace, displacement_rate, evaluate_system
+from kido.integrators.rates import displace, displacement_rate, evaluate_system
 from kido.integrators.schema import (
-    ADAPTIVE,
-    ATOL,
-    CLOSE_AT,
-    DATA_AT,
-    ERROR,
     MOTION,
-    NOW,
-    PROJECT_AT,
-    REUSE,
-    RTOL,
-    SIZE,
-    STAGES,
-    START,
-    TREE_AT,
 )
 from kido.jit import callback, kernel, view
 from kido.joints.kinds import BALL, FREE, FREE_MIXED
-from kido.tree.schema import DATA, TREE
 
 
 @kernel
@@ -53,11 +39,11 @@ def stage_state(t, d, m, s, h):
 
 
 @kernel
-def stage_rates(t, d, m, s, motion):
+def stage_rates(t, d, m, s):
     """K_s and L_s at the state of stage s. Returns the status of `evaluate_system`."""
     status = 0
-    if s > 0 or m.at[REUSE] == 0:
-        status = evaluate_system(t, d, m, motion)
+    if s > 0 or m.reuses == 0:
+        status = evaluate_system(t, d, m)
         for k in range(m.x.shape[0]):
             m.L[s, k] = d.udot[k]
     displacement_rate(t, d, m.x, m.K, s)
@@ -67,7 +53,7 @@ def stage_rates(t, d, m, s, motion):
 @kernel
 def combine(t, d, m, h):
     """State at the end of the step."""
-    stages = m.at[STAGES]
+    stages = m.num_stages
     for k in range(m.x.shape[0]):
         total = 0.0
         for j in range(stages):
@@ -98,13 +84,13 @@ def error_norm(t, d, m, h):
             continue
         n += 1
         ex, eu = 0.0, 0.0
-        for j in range(m.at[STAGES]):
+        for j in range(m.num_stages):
             ex += m.db[j] * m.K[j, k]
             eu += m.db[j] * m.L[j, k]
         size = 1.0 if is_rotation(t, k) else max(math.fabs(m.q0[k]), math.fabs(d.q[k]))
-        ex *= h / (m.setting[ATOL] + m.setting[RTOL] * size)
+        ex *= h / (m.atol + m.rtol * size)
         size = max(math.fabs(m.u0[k]), math.fabs(d.u[k]))
-        eu *= h / (m.setting[ATOL] + m.setting[RTOL] * size)
+        eu *= h / (m.atol + m.rtol * size)
         total += ex * ex + eu * eu
     return math.sqrt(total / max(2 * n, 1))
 
@@ -113,29 +99,29 @@ def error_norm(t, d, m, h):
 def explicit_step(address, stage, unused_1, unused_2):
     """A step of the method in A, b, c."""
     m = view(MOTION, address)
-    t = view(TREE, m.table[TREE_AT])
-    d = view(DATA, m.table[DATA_AT])
-    h = m.clock[SIZE]
+    t = m.tree
+    d = m.data
+    h = m.size
     if stage > 0:
-        status = stage_rates(t, d, m, stage - 1, address)
+        status = stage_rates(t, d, m, stage - 1)
         if status < 0:
             return status
-    if stage < m.at[STAGES]:
+    if stage < m.num_stages:
         if stage == 0:
             for k in range(m.x.shape[0]):
                 m.x[k] = 0.0
-        m.clock[NOW] = m.clock[START] + m.c[stage] * h
+        m.now = m.start + m.c[stage] * h
         if stage > 0:
             stage_state(t, d, m, stage, h)
-            status = call_if_any(m, PROJECT_AT, address)
+            status = m.project(m.owner, m)
             if status < 0:
                 return status
         return stage + 1
-    m.clock[NOW] = m.clock[START] + h
+    m.now = m.start + h
     combine(t, d, m, h)
-    status = call_if_any(m, CLOSE_AT, address)
+    status = m.close(m.owner, m)
     if status < 0:
         return status
-    if m.at[ADAPTIVE] != 0:
-        m.clock[ERROR] = error_norm(t, d, m, h)
+    if m.adaptive != 0:
+        m.error = error_norm(t, d, m, h)
     return 0

@@ -75,10 +75,10 @@ class CompiledIntegrator(Integrator):
 
     @property
     @abstractmethod
-    def _stage(self) -> Any:
+    def step_function(self) -> Any:
         """The step function, a callback as `kido.integrators.schema` describes."""
 
-    def _configure(self, motion: Struct) -> None:
+    def configure(self, motion: Struct) -> None:
         """Write the method's coefficients and settings."""
 
     def step(

@@ -7,20 +7,19 @@ from typing import Any
 
 from kido.integrators.integrator import CompiledIntegrator
 from kido.integrators.rates import accelerate, articulate, displace, loads
-from kido.integrators.schema import DATA_AT, MOTION, NOW, SIZE, START, TREE_AT
+from kido.integrators.schema import MOTION
 from kido.jit import callback, view
 from kido.kernels.integration import advance
-from kido.tree.schema import DATA, TREE
 
 
 @callback
 def midpoint_step(address, stage, unused_1, unused_2):
     """A step of `MoreauMidpoint`. Joint forces are wanted at mid-step, twice: for a velocity that is predicted."""
     m = view(MOTION, address)
-    t = view(TREE, m.table[TREE_AT])
-    d = view(DATA, m.table[DATA_AT])
-    h = m.clock[SIZE]
-    m.clock[NOW] = m.clock[START] + 0.5 * h
+    t = m.tree
+    d = m.data
+    h = m.size
+    m.now = m.start + 0.5 * h
     n = m.x.shape[0]
     if stage == 0:
         for k in range(n):
@@ -64,5 +63,5 @@ class MoreauMidpoint(CompiledIntegrator):
     """
 
     @property
-    def _stage(self) -> Any:
+    def step_function(self) -> Any:
         return midpoint_step

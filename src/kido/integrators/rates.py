@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 
-from kido.integrators.schema import ACCELERATE_AT, EVALUATIONS, FAILED, OWNER_AT
-from kido.jit import call4, kernel
+from kido.integrators.schema import FAILED
+from kido.jit import kernel
 from kido.joints.kinds import BALL, FREE, FREE_MIXED
 from kido.kernels.forward_dynamics import acceleration_scatter, articulated_inertias, bias_gather
 from kido.kernels.inertia import body_inertia
@@ -156,7 +156,7 @@ def articulate(t, d, h):
 @kernel
 def accelerate(t, d, m):
     """udot of the free coordinates from tau and the velocities; needs `articulate`."""
-    m.at[EVALUATIONS] += 1
+    m.evaluations += 1
     for tree_index in range(t.tree_mobile.shape[0]):
         if t.tree_mobile[tree_index] != 0:
             first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
@@ -175,17 +175,9 @@ def evaluate(t, d, m, h):
 
 
 @kernel
-def evaluate_system(t, d, m, motion):
-    """`evaluate`, or what the system has in its place; `motion` is the address of m. Returns 0 or a status."""
-    if m.table[ACCELERATE_AT] == 0:
+def evaluate_system(t, d, m):
+    """`evaluate`, or what the system has in its place. Returns 0 or a status."""
+    if m.accelerate.address == 0:
         return evaluate(t, d, m, 0.0)
-    m.at[EVALUATIONS] += 1
-    return call4(m.table[ACCELERATE_AT], m.table[OWNER_AT], motion, 0, 0)
-
-
-@kernel
-def call_if_any(m, which, motion):
-    """Call the system's function in an entry of the table. Returns 0 where there is none, else what it returns."""
-    if m.table[which] == 0:
-        return 0
-    return call4(m.table[which], m.table[OWNER_AT], motion, 0, 0)
+    m.evaluations += 1
+    return m.accelerate(m.owner, m)

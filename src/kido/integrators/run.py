@@ -4,46 +4,21 @@ from __future__ import annotations
 
 import math
 
-from kido.integrators.rates import call_if_any, displace, displacement_rate, evaluate_system
+from kido.integrators.rates import displace, displacement_rate, evaluate_system
 from kido.integrators.schema import (
-    ADAPTIVE,
-    ALTERED,
-    ASKS,
-    CLOSE_AT,
-    DATA_AT,
-    DENSE,
     DONE,
-    ERROR,
     FORCES,
-    LAST_ERROR,
-    MAX_STEP,
-    MAX_STEPS,
     MOTION,
-    NEXT_SIZE,
     NOT_CLOSED,
     NOT_FINITE,
-    NOW,
-    OUTPUT,
-    PART,
     PAUSED,
-    REJECTED,
-    RETRY,
-    REUSE,
-    SIZE,
-    STAGE,
-    STAGES,
-    START,
-    STEP_AT,
-    STEPS,
     TOO_MANY,
     TOO_SMALL,
-    TREE_AT,
 )
-from kido.jit import call4, entry, kernel, view
+from kido.jit import entry, kernel, view
 from kido.joints.kinds import FREE_MIXED
 from kido.kernels.integration import to_body_axes, to_parent_axes
 from kido.math.so3 import cross
-from kido.tree.schema import DATA, TREE
 
 SAFETY, MIN_FACTOR, MAX_FACTOR = 0.9, 0.2, 10.0
 # Exponents of the error of this step and of the one before, for a fifth-order method (Hairer, Norsett, Wanner).
@@ -61,19 +36,19 @@ def number_of_steps(interval, largest):
 @kernel
 def choose_size(m):
     """Start and size of the next step. Returns a status."""
-    out = m.at[OUTPUT]
-    if m.at[ADAPTIVE] == 0:
+    out = m.output
+    if m.adaptive == 0:
         interval = m.times[out] - m.times[out - 1]
-        number = number_of_steps(interval, m.setting[MAX_STEP])
+        number = number_of_steps(interval, m.max_step)
         h = interval / number
-        m.clock[START] = m.times[out - 1] + m.at[PART] * h
-        m.clock[SIZE] = h
+        m.start = m.times[out - 1] + m.part * h
+        m.size = h
         return DONE
-    if m.at[STEPS] + m.at[REJECTED] >= m.at[MAX_STEPS]:
+    if m.steps + m.rejected >= m.max_steps:
         return TOO_MANY
-    start = m.clock[START]
-    end = m.times[m.times.shape[0] - 1] if m.at[DENSE] != 0 else m.times[out]
-    h = min(m.clock[NEXT_SIZE], m.setting[MAX_STEP])
+    start = m.start
+    end = m.times[m.times.shape[0] - 1] if m.dense != 0 else m.times[out]
+    h = min(m.next_size, m.max_step)
     if h <= TIME_TOLERANCE * max(math.fabs(start), math.fabs(end)):
         return TOO_SMALL
     left = end - start
@@ -81,21 +56,21 @@ def choose_size(m):
         h = left
     elif 2.0 * h > left:
         h = 0.5 * left
-    m.clock[SIZE] = h
+    m.size = h
     return DONE
 
 
 @kernel
 def begin_step(t, d, m):
     """Keep the state that the step starts from, free joints in fixed axes."""
-    if m.at[RETRY] == 0:
+    if m.retries == 0:
         to_parent_axes(t, d, 0, t.parent.shape[0], d.u)
         for k in range(m.q0.shape[0]):
             m.q0[k] = d.q[k]
             m.u0[k] = d.u[k]
-        if m.at[ADAPTIVE] != 0 and m.at[REUSE] != 0:  # the last stage of the step before is the first of this one
+        if m.adaptive != 0 and m.reuses != 0:  # the last stage of the step before is the first of this one
             for k in range(m.q0.shape[0]):
-                m.L[0, k] = m.L[m.at[STAGES] - 1, k]
+                m.L[0, k] = m.L[m.num_stages - 1, k]
 
 
 @kernel
@@ -122,35 +97,35 @@ def all_finite(d):
 @kernel
 def accept(m):
     """Whether the step's error is tolerated; sets the size of the next (proportional-integral control)."""
-    error = m.clock[ERROR]
-    h, planned = m.clock[SIZE], m.clock[NEXT_SIZE]
+    error = m.error
+    h, planned = m.size, m.next_size
     if not error <= 1.0:
         factor = MIN_FACTOR
         if error < 1e300:
             factor = max(MIN_FACTOR, SAFETY * error**-NOW_EXPONENT)
-        m.clock[NEXT_SIZE] = h * factor
+        m.next_size = h * factor
         return False
     error = max(error, 1e-4)
-    factor = SAFETY * error**-NOW_EXPONENT * m.clock[LAST_ERROR] ** BEFORE_EXPONENT
-    size = h * min(max(factor, MIN_FACTOR), 1.0 if m.at[RETRY] != 0 else MAX_FACTOR)
+    factor = SAFETY * error**-NOW_EXPONENT * m.last_error**BEFORE_EXPONENT
+    size = h * min(max(factor, MIN_FACTOR), 1.0 if m.retries != 0 else MAX_FACTOR)
     # A step shortened to meet a time says nothing against the size that was planned.
-    m.clock[NEXT_SIZE] = max(size, planned) if h < planned else size
-    m.clock[LAST_ERROR] = error
+    m.next_size = max(size, planned) if h < planned else size
+    m.last_error = error
     return True
 
 
 @kernel
-def interpolate(t, d, m, out, motion):
+def interpolate(t, d, m, out):
     """Result `out` within the step just done, by the method's interpolant of x and u; leaves q, u there.
 
     A system with callbacks closes it. Returns 0 or its status.
 
     Source: Hairer, Norsett, Wanner (1993), section II.6.
     """
-    h = m.clock[SIZE]
-    s = (m.times[out] - m.clock[START]) / h
+    h = m.size
+    s = (m.times[out] - m.start) / h
     r = 1.0 - s
-    stages = m.at[STAGES]
+    stages = m.num_stages
     for k in range(m.x.shape[0]):
         x, e = 0.0, 0.0
         for j in range(stages):
@@ -166,8 +141,8 @@ def interpolate(t, d, m, out, motion):
             e += h * m.db_dense[j] * m.L[j, k]
         c = h * m.L[0, k] - x
         d.u[k] = m.u0[k] + s * (x + r * (c + s * (x - h * m.L[stages - 1, k] - c + r * e)))
-    m.clock[NOW] = m.times[out]
-    status = call_if_any(m, CLOSE_AT, motion)
+    m.now = m.times[out]
+    status = m.close(m.owner, m)
     to_body_axes(t, d, 0, t.parent.shape[0], d.u)
     return status
 
@@ -178,7 +153,7 @@ def note(d, m, out):
     for k in range(d.q.shape[0]):
         m.Q[out, k] = d.q[k]
         m.U[out, k] = d.u[k]
-    m.at[OUTPUT] = out + 1
+    m.output = out + 1
 
 
 @kernel
@@ -189,57 +164,57 @@ def end_fixed_step(t, d, m):
         to_body_axes(t, d, 0, t.parent.shape[0], d.u)
         return NOT_FINITE
     to_body_axes(t, d, 0, t.parent.shape[0], d.u)
-    m.at[STEPS] += 1
-    m.at[PART] += 1
-    out = m.at[OUTPUT]
-    if m.at[PART] == number_of_steps(m.times[out] - m.times[out - 1], m.setting[MAX_STEP]):
-        m.at[PART] = 0
-        m.clock[NOW] = m.times[out]
+    m.steps += 1
+    m.part += 1
+    out = m.output
+    if m.part == number_of_steps(m.times[out] - m.times[out - 1], m.max_step):
+        m.part = 0
+        m.now = m.times[out]
         note(d, m, out)
     else:
-        m.clock[NOW] = m.clock[START] + m.clock[SIZE]
+        m.now = m.start + m.size
     return DONE
 
 
 @kernel
-def end_adaptive_step(t, d, m, motion):
+def end_adaptive_step(t, d, m):
     """Take the step or take it back; results at the requested times that it met or passed.
 
     Returns DONE, or the status of a result that could not be closed.
     """
     if not all_finite(d):
-        m.clock[ERROR] = math.inf
+        m.error = math.inf
     if not accept(m):
-        m.at[REJECTED] += 1
-        m.at[RETRY] = 1
-        m.at[REUSE] = 1
+        m.rejected += 1
+        m.retries = 1
+        m.reuses = 1
         take_back(d, m)
         return DONE
     to_body_axes(t, d, 0, t.parent.shape[0], d.u)
-    m.at[STEPS] += 1
-    m.at[RETRY] = 0
-    m.at[REUSE] = 1 - m.at[ALTERED]
-    out, last = m.at[OUTPUT], m.times.shape[0] - 1
-    end = m.clock[START] + m.clock[SIZE]
-    goal = m.times[last] if m.at[DENSE] != 0 else m.times[out]
+    m.steps += 1
+    m.retries = 0
+    m.reuses = 1 - m.altered
+    out, last = m.output, m.times.shape[0] - 1
+    end = m.start + m.size
+    goal = m.times[last] if m.dense != 0 else m.times[out]
     if math.fabs(goal - end) <= TIME_TOLERANCE * max(math.fabs(goal), math.fabs(end)):
         end = goal
     if m.times[out] < end:
         for k in range(d.q.shape[0]):
             m.y[k] = d.q[k]
             m.u1[k] = d.u[k]
-        while m.times[m.at[OUTPUT]] < end:
-            status = interpolate(t, d, m, m.at[OUTPUT], motion)
+        while m.times[m.output] < end:
+            status = interpolate(t, d, m, m.output)
             if status < 0:
                 return status
-            note(d, m, m.at[OUTPUT])
+            note(d, m, m.output)
         for k in range(d.q.shape[0]):
             d.q[k] = m.y[k]
             d.u[k] = m.u1[k]
-    if m.times[m.at[OUTPUT]] == end:
-        note(d, m, m.at[OUTPUT])
-    m.clock[START] = end
-    m.clock[NOW] = end
+    if m.times[m.output] == end:
+        note(d, m, m.output)
+    m.start = end
+    m.now = end
     return DONE
 
 
@@ -251,12 +226,12 @@ def progress(motion, budget):
         DONE, PAUSED, FORCES, or why the integration failed.
     """
     m = view(MOTION, motion)
-    t = view(TREE, m.table[TREE_AT])
-    d = view(DATA, m.table[DATA_AT])
+    t = m.tree
+    d = m.data
     left = budget
     while True:
-        if m.at[STAGE] == 0:
-            if m.at[OUTPUT] >= m.times.shape[0]:
+        if m.at_stage == 0:
+            if m.output >= m.times.shape[0]:
                 return DONE
             if left <= 0:
                 return PAUSED
@@ -265,23 +240,23 @@ def progress(motion, budget):
             if status != DONE:
                 return status
             begin_step(t, d, m)
-        stage = call4(m.table[STEP_AT], motion, m.at[STAGE], 0, 0)
+        stage = m.step(m, m.at_stage)
         if stage < 0 and not all_finite(d):
             # A pose without bounds, which looks like a coordinate without inertia, is but a step too large.
-            stage = 0 if m.at[ADAPTIVE] != 0 else NOT_FINITE
-        elif stage == NOT_CLOSED and m.at[ADAPTIVE] != 0 and m.at[STAGE] > 1:
-            m.clock[ERROR] = math.inf
+            stage = 0 if m.adaptive != 0 else NOT_FINITE
+        elif stage == NOT_CLOSED and m.adaptive != 0 and m.at_stage > 1:
+            m.error = math.inf
             stage = 0
-        m.at[STAGE] = max(stage, 0)
+        m.at_stage = max(stage, 0)
         if stage < 0:
             take_back(d, m)
             to_body_axes(t, d, 0, t.parent.shape[0], d.u)
             return stage
         if stage == 0:
-            status = end_adaptive_step(t, d, m, motion) if m.at[ADAPTIVE] != 0 else end_fixed_step(t, d, m)
+            status = end_adaptive_step(t, d, m) if m.adaptive != 0 else end_fixed_step(t, d, m)
             if status != DONE:
                 return status
-        elif m.at[ASKS] != 0:
+        elif m.asks != 0:
             return FORCES
 
 
@@ -295,8 +270,8 @@ def run(motion, budget):
 def asked_state(motion, q, u):
     """The state at which joint forces are wanted, in the joints' own axes."""
     m = view(MOTION, motion)
-    t = view(TREE, m.table[TREE_AT])
-    d = view(DATA, m.table[DATA_AT])
+    t = m.tree
+    d = m.data
     for k in range(q.shape[0]):
         q[k] = d.q[k]
         u[k] = d.u[k]
@@ -308,13 +283,13 @@ def asked_state(motion, q, u):
 def rewind(motion):
     """Back to the last state that was completed, if a step is under way."""
     m = view(MOTION, motion)
-    t = view(TREE, m.table[TREE_AT])
-    d = view(DATA, m.table[DATA_AT])
-    if m.at[STAGE] != 0 or m.at[RETRY] != 0:
+    t = m.tree
+    d = m.data
+    if m.at_stage != 0 or m.retries != 0:
         take_back(d, m)
         to_body_axes(t, d, 0, t.parent.shape[0], d.u)
-        m.at[STAGE] = 0
-        m.at[RETRY] = 0
+        m.at_stage = 0
+        m.retries = 0
     return 0
 
 
@@ -322,10 +297,10 @@ def rewind(motion):
 def accelerations_of(motion):
     """udot at the state of the data, in the joints' own axes. Returns 0, or a status below FAILED."""
     m = view(MOTION, motion)
-    t = view(TREE, m.table[TREE_AT])
-    d = view(DATA, m.table[DATA_AT])
+    t = m.tree
+    d = m.data
     to_parent_axes(t, d, 0, t.parent.shape[0], d.u)
-    status = evaluate_system(t, d, m, motion)
+    status = evaluate_system(t, d, m)
     to_body_axes(t, d, 0, t.parent.shape[0], d.u)
     to_body_axes(t, d, 0, t.parent.shape[0], d.udot)
     for i in range(t.parent.shape[0]):
@@ -342,7 +317,7 @@ def accelerations_of(motion):
 def displaced(motion):
     """Positions of the data: q0 moved by x."""
     m = view(MOTION, motion)
-    displace(view(TREE, m.table[TREE_AT]), view(DATA, m.table[DATA_AT]), m.q0, m.x)
+    displace(m.tree, m.data, m.q0, m.x)
     return 0
 
 
@@ -350,17 +325,17 @@ def displaced(motion):
 def interpolated(motion):
     """State of the data: by the interpolant at `times[0]`, from what the step left. Returns 0 or a status."""
     m = view(MOTION, motion)
-    return interpolate(view(TREE, m.table[TREE_AT]), view(DATA, m.table[DATA_AT]), m, 0, motion)
+    return interpolate(m.tree, m.data, m, 0)
 
 
 @entry("i8(i8)")
 def closed(motion):
-    """The state of the data closed as at the end of a step, at the time `clock[NOW]`. Returns 0 or a status."""
+    """The state of the data closed as at the end of a step, at the time `now`. Returns 0 or a status."""
     m = view(MOTION, motion)
-    t = view(TREE, m.table[TREE_AT])
-    d = view(DATA, m.table[DATA_AT])
+    t = m.tree
+    d = m.data
     to_parent_axes(t, d, 0, t.parent.shape[0], d.u)
-    status = call_if_any(m, CLOSE_AT, motion)
+    status = m.close(m.owner, m)
     to_body_axes(t, d, 0, t.parent.shape[0], d.u)
     return status
 
@@ -369,5 +344,5 @@ def closed(motion):
 def rate_of_displacement(motion):
     """K[0]: rate of the displacement x for the velocities of the data."""
     m = view(MOTION, motion)
-    displacement_rate(view(TREE, m.table[TREE_AT]), view(DATA, m.table[DATA_AT]), m.x, m.K, 0)
+    displacement_rate(m.tree, m.data, m.x, m.K, 0)
     return 0

@@ -1,7 +1,7 @@
 """What a compiled integration reads and writes besides the tree and its data.
 
 A step is a function of the address and a stage. Stage 0 begins the step. A number above 0 that it returns says
-that joint forces are wanted at the time `clock[NOW]` and at the state in the data, and with which stage the
+that joint forces are wanted at the time `now` and at the state in the data, and with which stage the
 function is to be called again once they are in `command`; 0 says that the step is done, a number below 0 why
 it failed. Where forces are constant nobody returns to Python for them.
 
@@ -13,37 +13,8 @@ what the system takes for granted. Each returns 0 or a status.
 
 from __future__ import annotations
 
-from kido.jit import Struct, floats, integers
-
-# Entries of `table`: addresses of containers and of the step function, then those of a system with callbacks.
-TREE_AT, DATA_AT, NEXT_AT, STEP_AT, OWNER_AT, ACCELERATE_AT, PROJECT_AT, CLOSE_AT = range(8)
-
-# Entries of `at`: where the integration is, what it is asked for, and counts.
-(
-    OUTPUT,  # the next of the requested times
-    PART,  # steps done since the one before
-    STAGE,
-    ASKS,  # 1: return to Python for joint forces
-    ADAPTIVE,  # 1: step sizes follow the error
-    DENSE,  # 1: requested times within a step are interpolated
-    STAGES,  # of an explicit Runge-Kutta method
-    REUSE,  # 1: the last evaluation of the step before is the first of this one
-    RETRY,  # 1: the step before was rejected
-    MAX_STEPS,
-    MAX_ITERATIONS,
-    STEPS,
-    REJECTED,
-    EVALUATIONS,
-    ITERATIONS,
-    WORST_ITERATIONS,
-    ALTERED,  # 1: what closes a step alters its end, so that no evaluation is used twice
-) = range(17)
-
-# Entries of `clock` [s]: start and size of the step, time of the state in the data, the size that comes next.
-START, SIZE, NOW, NEXT_SIZE, ERROR, LAST_ERROR = range(6)
-
-# Entries of `setting`.
-MAX_STEP, RTOL, ATOL, TOLERANCE = range(4)
+from kido.jit import Struct, floats, integer, integers, number, reference, stage
+from kido.tree.schema import DATA, TREE
 
 # What `progress` returns. Below FAILED: FAILED - 1 - k says that coordinate k sees no inertia.
 DONE, PAUSED, FORCES = 0, 1, 2
@@ -51,10 +22,41 @@ NOT_FINITE, TOO_SMALL, TOO_MANY, NOT_SOLVED, NOT_CLOSED, FAILED = -1, -2, -3, -4
 
 
 class MOTION(Struct):
-    table = integers(8, doc="addresses of containers and of functions")
-    at = integers(17, doc="progress, requests and counts")
-    clock = floats(8, unit="s")
-    setting = floats(4, doc="largest step [s], tolerances")
+    tree = reference(TREE)
+    data = reference(DATA, doc="the state that the integration works on")
+    end_data = reference(DATA, doc="the state at the end of a step, for methods that look ahead")
+    step = stage(doc="the method's step")
+    owner = integer(doc="address of a system with stages of its own, which they are called with")
+    accelerate = stage(doc="of such a system: accelerations of the state in the data")
+    project = stage(doc="of such a system: the state of a stage onto what it takes for granted")
+    close = stage(doc="of such a system: the same at the end of a step")
+    output = integer(doc="the next of the requested times")
+    part = integer(doc="steps done since the one before")
+    at_stage = integer(doc="stage that `step` is called with next")
+    asks = integer(doc="1: return to Python for joint forces")
+    adaptive = integer(doc="1: step sizes follow the error")
+    dense = integer(doc="1: requested times within a step are interpolated")
+    num_stages = integer(doc="of an explicit Runge-Kutta method")
+    reuses = integer(doc="1: the last evaluation of the step before is the first of this one")
+    retries = integer(doc="1: the step before was rejected")
+    altered = integer(doc="1: what closes a step alters its end, so that no evaluation is used twice")
+    max_steps = integer()
+    max_iterations = integer()
+    steps = integer(doc="accepted steps")
+    rejected = integer(doc="rejected steps")
+    evaluations = integer(doc="of accelerations")
+    iterations = integer(doc="of Newton's method")
+    worst_iterations = integer(doc="of one step")
+    start = number("s", doc="start of the step")
+    size = number("s", doc="size of the step")
+    now = number("s", doc="time of the state in the data")
+    next_size = number("s", doc="size of the next step")
+    error = number(doc="of the step; 1 is just tolerated")
+    last_error = number(doc="of the step before")
+    max_step = number("s", doc="largest step")
+    rtol = number(doc="relative tolerance of the error")
+    atol = number(doc="absolute tolerance of the error")
+    tolerance = number(doc="of an implicit method's equation")
     A = floats(8, 8, doc="Runge-Kutta coefficients of the stages")
     b = floats(8, doc="Runge-Kutta weights")
     db = floats(8, doc="weights less those of the embedded method")

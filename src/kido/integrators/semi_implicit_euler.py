@@ -7,19 +7,18 @@ from typing import Any
 
 from kido.integrators.integrator import CompiledIntegrator
 from kido.integrators.rates import displace, evaluate
-from kido.integrators.schema import DATA_AT, MOTION, NOW, SIZE, START, TREE_AT
+from kido.integrators.schema import MOTION
 from kido.jit import callback, view
-from kido.tree.schema import DATA, TREE
 
 
 @callback
 def semi_implicit_step(address, stage, unused_1, unused_2):
     """A step of `SemiImplicitEuler`."""
     m = view(MOTION, address)
-    t = view(TREE, m.table[TREE_AT])
-    d = view(DATA, m.table[DATA_AT])
-    h = m.clock[SIZE]
-    m.clock[NOW] = m.clock[START]
+    t = m.tree
+    d = m.data
+    h = m.size
+    m.now = m.start
     if stage == 0:
         return 1
     status = evaluate(t, d, m, h)
@@ -42,5 +41,5 @@ class SemiImplicitEuler(CompiledIntegrator):
     """
 
     @property
-    def _stage(self) -> Any:
+    def step_function(self) -> Any:
         return semi_implicit_step

@@ -16,16 +16,6 @@ from kido.errors import ModelError
 from kido.integrators.dense import DenseOutput, HermiteSegment, RungeKuttaSegment
 from kido.integrators.events import Crossing, Event, EventWatch, checked_events
 from kido.integrators.integrator import CompiledIntegrator, Integrator, positive
-from kido.integrators.schema import (
-    ADAPTIVE,
-    EVALUATIONS,
-    ITERATIONS,
-    NOW,
-    OUTPUT,
-    REJECTED,
-    STEPS,
-    WORST_ITERATIONS,
-)
 from kido.integrators.system import System
 from kido.interrupts import deferred_signals
 from kido.math.transform import as_flag, as_numbers
@@ -208,10 +198,10 @@ class Follower:
                 segment = HermiteSegment(self.system, self.time, end, self.state, state, (self._rate, rate))
                 self._rate = rate
             if self.keeps:
-                self.dense._add(segment)
+                self.dense.add(segment)
             self.stop = self.watch.step(segment, self.state, state)
         if self.stop is not None and self.keeps:
-            self.dense._end_at(self.stop.time, self.stop[2:4])
+            self.dense.end_at(self.stop.time, self.stop[2:4])
         self.time, self.state = end, state
         return self.stop is not None
 
@@ -219,7 +209,7 @@ class Follower:
         """The results, with events; cut where one ended the motion. `rows` of them are there."""
         stop = self.stop
         if self.keeps:
-            self.dense._freeze(self.system.frozen())
+            self.dense.freeze(self.system.frozen())
         if stop is not None:
             T, Q, U = (x[:rows] for x in trajectory[:3])
             kept = stop.time > T
@@ -246,14 +236,14 @@ class CompiledRun:
         if self.follower is not None:
             self._follow(self.follower, bar)
             return
-        budget, shown = 1, float(self.motion.clock[NOW])
+        budget, shown = 1, self.motion.now
         done = False
         while not done:
             started = clock.perf_counter()
             done = self.system.go_on(self.motion, budget)
             took = clock.perf_counter() - started
             budget = max(1, min(10 * budget, MAX_AT_ONCE, int(budget * CHUNK_SECONDS / max(took, 1e-6))))
-            now = float(self.motion.clock[NOW])
+            now = self.motion.now
             bar.update(now - shown)
             shown = now
 
@@ -261,13 +251,13 @@ class CompiledRun:
         m = self.motion
         done = False
         while not done:
-            steps, shown = int(m.at[STEPS]), float(m.clock[NOW])
+            steps, shown = m.steps, m.now
             done = self.system.go_on(m, 1)
-            if m.at[STEPS] == steps:
+            if m.steps == steps:
                 continue
-            now = float(m.clock[NOW])
+            now = m.now
             bar.update(now - shown)
-            if follower.step(now, self.system.present(), m if m.at[ADAPTIVE] != 0 else None):
+            if follower.step(now, self.system.present(), m if m.adaptive != 0 else None):
                 return
 
     def state(self) -> State:
@@ -282,11 +272,9 @@ class CompiledRun:
     def trajectory(self) -> Trajectory:
         """Results at all times."""
         m = self.motion
-        steps, rejected, evaluations, iterations, worst = (
-            int(m.at[k]) for k in (STEPS, REJECTED, EVALUATIONS, ITERATIONS, WORST_ITERATIONS)
-        )
-        trajectory = Trajectory(m.times, m.Q, m.U, steps, rejected, evaluations, iterations, worst)
-        return trajectory if self.follower is None else self.follower.results(trajectory, int(m.at[OUTPUT]))
+        counts = m.steps, m.rejected, m.evaluations, m.iterations, m.worst_iterations
+        trajectory = Trajectory(m.times, m.Q, m.U, *counts)
+        return trajectory if self.follower is None else self.follower.results(trajectory, m.output)
 
 
 class PythonRun:

@@ -15,29 +15,16 @@ from kido.errors import ModelError, StateError
 from kido.integrators import run
 from kido.integrators.integrator import CompiledIntegrator, Integrator
 from kido.integrators.schema import (
-    ASKS,
-    DATA_AT,
     DONE,
-    EVALUATIONS,
     FAILED,
     FORCES,
-    MAX_STEP,
     MOTION,
-    NEXT_AT,
-    NEXT_SIZE,
     NOT_CLOSED,
     NOT_FINITE,
     NOT_SOLVED,
-    NOW,
-    OUTPUT,
     PAUSED,
-    SIZE,
-    STAGES,
-    START,
-    STEP_AT,
     TOO_MANY,
     TOO_SMALL,
-    TREE_AT,
 )
 from kido.jit import Struct
 from kido.joints import ActuatorType, JointKind
@@ -96,9 +83,9 @@ class System:
     ):
         self.name, self.forces, self._raise_singular = name, forces, raise_singular
         self._tree = tree
-        self._mixed = mixed
-        self._source, self._constant, self._given = data, constant, given
-        self._data = self._new_data()
+        self.mixed = mixed
+        self._source, self.constant, self._given = data, constant, given
+        self.data = self._new_data()
 
     @cached_property
     def _next(self) -> Struct:
@@ -106,12 +93,12 @@ class System:
         return self._new_data()
 
     @cached_property
-    def _rates(self) -> Struct:
-        return self._new_motion(self._mixed, 0)
+    def evaluation(self) -> Struct:
+        return self._new_motion(self.mixed, 0)
 
     @cached_property
     def _between(self) -> Struct:
-        return self._new_motion(self._mixed, 1)
+        return self._new_motion(self.mixed, 1)
 
     @cached_property
     def _moves(self) -> Struct:
@@ -123,9 +110,9 @@ class System:
 
     def _new_motion(self, tree: Struct, outputs: int) -> Struct:
         motion = MOTION(bodies=len(tree.parent), dofs=self.num_dofs, outputs=outputs)
-        motion.table[TREE_AT] = tree.address
-        motion.table[DATA_AT] = self._data.address
-        motion.command[:] = self._constant
+        motion.tree = tree
+        motion.data = self.data
+        motion.command[:] = self.constant
         motion.given[:] = self._given
         motion.counted[:] = 1
         return motion
@@ -134,25 +121,25 @@ class System:
     # drove it, which often cannot be copied, stay behind.
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = ("name", "_tree", "_mixed", "_source", "_constant", "_given")
+        kept = ("name", "_tree", "mixed", "_source", "constant", "_given")
         return {name: getattr(self, name) for name in kept}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, forces=None, _raise_singular=None)
-        self._data = self._new_data()
+        self.data = self._new_data()
 
     def frozen(self) -> Self:
         """The system as it is now, whatever becomes of the skeleton: what a motion that is done is read by."""
         made, memo = object.__new__(type(self)), {}
         state = self.__getstate__()
-        state.update({name: copy.deepcopy(state[name], memo) for name in ("_tree", "_mixed")})
+        state.update({name: copy.deepcopy(state[name], memo) for name in ("_tree", "mixed")})
         made.__setstate__(state)
         return made
 
     def set_constant(self, forces: Array, given: Array, *motions: Struct) -> None:
         """Change the constant joint forces and prescribed accelerations, also of motions made already."""
-        self._constant, self._given = forces.copy(), given.copy()
-        for motion in (self._rates, *motions):
+        self.constant, self._given = forces.copy(), given.copy()
+        for motion in (self.evaluation, *motions):
             motion.command[:], motion.given[:] = forces, given
 
     @property
@@ -207,11 +194,11 @@ class System:
 
         Coordinates whose acceleration is prescribed have that.
         """
-        m, d = self._rates, self._data
+        m, d = self.evaluation, self.data
         q, u = np.asarray(positions, float), np.asarray(velocities, float)
         if self.forces is not None:
             m.command[:] = self.forces(time, q, u)
-        m.clock[NOW] = time
+        m.now = time
         d.q[:], d.u[:] = q, u
         self.check(run.accelerations_of(m.address), time)
         return d.udot.copy()
@@ -222,7 +209,7 @@ class System:
         m.q0[:] = positions
         m.x[:] = np.asarray(velocities, float) * duration
         run.displaced(m.address)
-        return self._data.q.copy()
+        return self.data.q.copy()
 
     def close(self, time: float, positions: Array, velocities: Array) -> tuple[Array, Array]:
         """A state near to the motion, on it as far as the system knows: that of a tree is as it is."""
@@ -231,20 +218,20 @@ class System:
     def displacement(self, before: Array, after: Array) -> Array:
         """x with `advance(before, x)` = after."""
         x = np.empty(self.num_dofs)
-        position_differences.call(self._tree.address, self._data.address, after, before, x)
+        position_differences.call(self._tree.address, self.data.address, after, before, x)
         return x
 
     def displacement_rate(self, x: Array, velocities: Array) -> Array:
         """xdot of a displacement that grows with the velocities at its end."""
         m = self._moves
-        m.x[:], self._data.u[:] = x, velocities
+        m.x[:], self.data.u[:] = x, velocities
         run.rate_of_displacement(m.address)
         return m.K[0].copy()
 
     @property
     def evaluations(self) -> int:
         """How often `accelerations` was called."""
-        return int(self._rates.at[EVALUATIONS])
+        return self.evaluation.evaluations
 
     def step(self, integrator: Integrator, time: float, q: Array, u: Array, h: float) -> tuple[Array, Array]:
         """One step of a user's integrator, its result checked.
@@ -270,23 +257,23 @@ class System:
 
     def motion(self, integrator: CompiledIntegrator, times: Array, largest: float, q: Array, u: Array) -> Struct:
         """The container of an integration through given times, which starts from the state q, u."""
-        m = self._new_motion(self._mixed, len(times))
-        m.table[STEP_AT] = integrator._stage.address
+        m = self._new_motion(self.mixed, len(times))
+        m.step = integrator.step_function
         if integrator.looks_ahead:
-            m.table[NEXT_AT] = self._next.address
+            m.end_data = self._next
         m.times[:] = times
-        m.setting[MAX_STEP] = integrator.max_step if integrator.adaptive else largest
-        m.clock[START] = m.clock[NOW] = times[0]
-        m.at[ASKS] = int(self.forces is not None)
-        m.at[OUTPUT] = 1
-        integrator._configure(m)
+        m.max_step = integrator.max_step if integrator.adaptive else largest
+        m.start = m.now = times[0]
+        m.asks = int(self.forces is not None)
+        m.output = 1
+        integrator.configure(m)
         m.Q[0], m.U[0] = q, u
-        self._data.q[:], self._data.u[:] = q, u
+        self.data.q[:], self.data.u[:] = q, u
         return m
 
     def results(self, times: Array) -> Struct:
         """A container of no integration, with rows for results at given times."""
-        m = self._new_motion(self._mixed, len(times))
+        m = self._new_motion(self.mixed, len(times))
         m.times[:] = times
         return m
 
@@ -299,42 +286,40 @@ class System:
         while True:
             status = run.run(m.address, budget)
             if status != FORCES:
-                self.check(status, float(m.clock[START]))
+                self.check(status, m.start)
                 return status == DONE
             assert self.forces is not None
             q, u = np.empty(self.num_dofs), np.empty(self.num_dofs)
             run.asked_state(m.address, q, u)
-            m.command[:] = self.forces(float(m.clock[NOW]), q, u)
+            m.command[:] = self.forces(m.now, q, u)
             budget = 0  # ends the step
 
     def state(self, m: Struct) -> tuple[Array, Array]:
         """The last state that was completed."""
         run.rewind(m.address)
-        return self._data.q.copy(), self._data.u.copy()
+        return self.data.q.copy(), self.data.u.copy()
 
     def present(self) -> tuple[Array, Array]:
         """The state in the data."""
-        return self._data.q.copy(), self._data.u.copy()
+        return self.data.q.copy(), self.data.u.copy()
 
     @contextmanager
     def aside(self) -> Iterator[None]:
         """Whatever is evaluated meanwhile, an integration under way finds its state as it was."""
-        kept = self._data.q.copy(), self._data.u.copy()
+        kept = self.data.q.copy(), self.data.u.copy()
         try:
             yield
         finally:
-            self._data.q[:], self._data.u[:] = kept
+            self.data.q[:], self.data.u[:] = kept
 
     def interpolated(self, segment: RungeKuttaSegment, time: float) -> tuple[Array, Array]:
         """The state at a time within a step, by the interpolant of the method."""
         m = self._between
-        method = segment.method
-        m.at[STAGES], m.b[:], m.db_dense[:] = method.at[STAGES], method.b, method.db_dense
-        m.clock[START], m.clock[SIZE], m.times[0] = segment.start, segment.size, time
+        m.num_stages, m.start, m.size, m.times[0] = segment.num_stages, segment.start, segment.size, time
         for name, numbers in segment.kept.items():
             getattr(m, name)[:] = numbers
         self.check(run.interpolated(m.address), time)
-        return self._data.q.copy(), self._data.u.copy()
+        return self.data.q.copy(), self.data.u.copy()
 
     def compiled_step(
         self, integrator: CompiledIntegrator, time: float, positions: ArrayLike, velocities: ArrayLike, h: float
@@ -343,7 +328,7 @@ class System:
         q, u = np.asarray(positions, float), np.asarray(velocities, float)
         m = self.motion(integrator, np.array([time, time + h]), np.inf, q, u)
         if integrator.adaptive:
-            m.clock[NEXT_SIZE] = min(h, integrator.max_step)
+            m.next_size = min(h, integrator.max_step)
         while not self.go_on(m, 1000):
             pass
         return self.state(m)

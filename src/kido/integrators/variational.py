@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from kido.integrators.integrator import CompiledIntegrator, count, positive
-from kido.integrators.schema import MAX_ITERATIONS, TOLERANCE
 from kido.integrators.variational_step import variational_step
 from kido.jit import Struct
 
@@ -49,9 +48,9 @@ class Variational(CompiledIntegrator):
         object.__setattr__(self, "max_iterations", count(self.max_iterations, "Variational: max_iterations"))
 
     @property
-    def _stage(self) -> Any:
+    def step_function(self) -> Any:
         return variational_step
 
-    def _configure(self, motion: Struct) -> None:
-        motion.setting[TOLERANCE] = self.tolerance
-        motion.at[MAX_ITERATIONS] = self.max_iterations
+    def configure(self, motion: Struct) -> None:
+        motion.tolerance = self.tolerance
+        motion.max_iterations = self.max_iterations

@@ -13,26 +13,14 @@ from kido.integrators.discrete import (
 )
 from kido.integrators.rates import articulate, commands, displace, given_accelerations
 from kido.integrators.schema import (
-    DATA_AT,
-    EVALUATIONS,
-    ITERATIONS,
-    MAX_ITERATIONS,
     MOTION,
-    NEXT_AT,
     NOT_SOLVED,
-    NOW,
-    SIZE,
-    START,
-    TOLERANCE,
-    TREE_AT,
-    WORST_ITERATIONS,
 )
 from kido.jit import callback, inlined, kernel, view
 from kido.kernels.forward_dynamics import acceleration_scatter, bias_gather
 from kido.kernels.inertia import body_inertia
 from kido.kernels.kinematics import transforms, velocities
 from kido.kernels.springs import add_spring_forces
-from kido.tree.schema import DATA, TREE
 
 ROUNDING = 1e-9  # of the momentum: residuals that no longer shrink are not the solver's fault below this
 
@@ -140,12 +128,12 @@ def solve(t, d, e, m, h):
     scale = math.sqrt(start_impulses(t, d, m, h))
     first_guess(t, d, m, h)
     before = math.inf
-    for number in range(m.at[MAX_ITERATIONS]):
+    for number in range(m.max_iterations):
         size = math.sqrt(max(correct(t, d, e, m, h), 0.0))
-        m.at[ITERATIONS] += 1
-        m.at[WORST_ITERATIONS] = max(m.at[WORST_ITERATIONS], number + 1)
+        m.iterations += 1
+        m.worst_iterations = max(m.worst_iterations, number + 1)
         # Once rounding rules, the residual stops to shrink.
-        if size <= m.setting[TOLERANCE] * scale or (size >= 0.5 * before and size <= ROUNDING * scale):
+        if size <= m.tolerance * scale or (size >= 0.5 * before and size <= ROUNDING * scale):
             next_poses(t, e, m)
             return 0
         before = size
@@ -187,14 +175,14 @@ def end_velocities(t, d, e, m, h):
 def variational_step(address, stage, unused_1, unused_2):
     """A step; joint forces are wanted at its start, and at its end with an estimate of the velocities there."""
     m = view(MOTION, address)
-    t = view(TREE, m.table[TREE_AT])
-    d = view(DATA, m.table[DATA_AT])
-    e = view(DATA, m.table[NEXT_AT])
-    h = m.clock[SIZE]
-    m.clock[NOW] = m.clock[START] + (h if stage == 1 else 0.0)
+    t = m.tree
+    d = m.data
+    e = m.end_data
+    h = m.size
+    m.now = m.start + (h if stage == 1 else 0.0)
     if stage == 0:
         return 1
-    m.at[EVALUATIONS] += 1
+    m.evaluations += 1
     if stage == 1:
         status = solve(t, d, e, m, h)
         if status < 0:
@@ -203,7 +191,7 @@ def variational_step(address, stage, unused_1, unused_2):
             d.q[k] = e.q[k]
             d.u[k] = 2.0 / h * m.x[k] - m.u0[k]
         return 2
-    m.clock[NOW] = m.clock[START] + h
+    m.now = m.start + h
     status = end_velocities(t, d, e, m, h)
     for k in range(m.x.shape[0]):
         d.q[k] = e.q[k]

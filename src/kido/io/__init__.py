@@ -5,8 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from kido.io.load import load
-from kido.io.save import save
+from kido.io.files import load, save
 
 __all__ = ["load", "save"]
 

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
+import lxml.etree as etree
 import numpy as np
-from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]  (lxml comes without types)
 
 from kido.errors import FileFormatError
 

@@ -17,15 +17,10 @@ from contextlib import contextmanager
 
 from kido.jit.atomics import add, load, store, yield_address
 from kido.jit.compile import call4, entry, kernel, view
-from kido.jit.struct import Struct, integers
+from kido.jit.struct import Struct, integer, integers
 
 MOST_THREADS = 64
 SPINS = 2000  # looks at the ticket before a helper lets others run, some 10 us
-
-# Entries of `place`: addresses of the integers that threads share.
-TICKET, DONE, STOP, YIELD = range(4)
-# Entries of `task`: the callback, its first argument, items, items of a chunk.
-FUNCTION, ARGUMENT, ITEMS, SIZE = range(4)
 
 CHUNK_BITS = 20
 MOST_CHUNKS = 1 << CHUNK_BITS
@@ -33,26 +28,31 @@ MASK = MOST_CHUNKS - 1
 
 
 class TEAM(Struct):
-    threads = integers(1, doc="how many work, the caller among them")
-    place = integers(4, doc="addresses in `shared`, and of the operating system's function to let others run")
-    task = integers(4, doc="the loop at hand: callback(argument, begin, end, worker), items, items of a chunk")
+    ticket = integer(doc="address of the ticket in `shared`")
+    done = integer(doc="address of the number of chunks done")
+    stop = integer(doc="address of what is not 0 when helpers are to end")
+    let_others = integer(doc="address of the operating system's function to let others run")
+    function = integer(doc="of the loop at hand: address of callback(argument, begin, end, worker)")
+    argument = integer()
+    items = integer()
+    size = integer(doc="items of a chunk")
     shared = integers(32, doc="ticket, chunks done and stop, each on a cache line of its own")
 
 
 @kernel
 def take_chunk(p, worker):
     """Do the next chunk of the loop at hand. Returns whether there was one."""
-    ticket = load(p.place[TICKET])
+    ticket = load(p.ticket)
     if (ticket & MASK) >= ((ticket >> CHUNK_BITS) & MASK):
         return False
-    ticket = add(p.place[TICKET], 1)
+    ticket = add(p.ticket, 1)
     chunk = ticket & MASK
     if chunk >= ((ticket >> CHUNK_BITS) & MASK):
         return False
-    begin = chunk * p.task[SIZE]
-    end = min(begin + p.task[SIZE], p.task[ITEMS])
-    call4(p.task[FUNCTION], p.task[ARGUMENT], begin, end, worker)
-    add(p.place[DONE], 1)
+    begin = chunk * p.size
+    end = min(begin + p.size, p.items)
+    call4(p.function, p.argument, begin, end, worker)
+    add(p.done, 1)
     return True
 
 
@@ -71,17 +71,17 @@ def share_out(team, function, argument, items, size):
     p = view(TEAM, team)
     size = max(size, items // (MOST_CHUNKS - MOST_THREADS - 1) + 1)
     chunks = (items + size - 1) // size
-    p.task[FUNCTION], p.task[ARGUMENT], p.task[ITEMS], p.task[SIZE] = function, argument, items, size
-    store(p.place[DONE], 0)
-    generation = ((load(p.place[TICKET]) >> (2 * CHUNK_BITS)) + 1) & MASK
-    store(p.place[TICKET], (generation << (2 * CHUNK_BITS)) | (chunks << CHUNK_BITS))
+    p.function, p.argument, p.items, p.size = function, argument, items, size
+    store(p.done, 0)
+    generation = ((load(p.ticket) >> (2 * CHUNK_BITS)) + 1) & MASK
+    store(p.ticket, (generation << (2 * CHUNK_BITS)) | (chunks << CHUNK_BITS))
     while take_chunk(p, 0):
         pass
     spins = 0
-    while load(p.place[DONE]) < chunks:
+    while load(p.done) < chunks:
         spins += 1
         if spins > SPINS:
-            call4(p.place[YIELD], 0, 0, 0, 0)
+            call4(p.let_others, 0, 0, 0, 0)
 
 
 @entry("i8(i8,i8)")
@@ -89,13 +89,13 @@ def serve(team, worker):
     """Help until the team is stopped."""
     p = view(TEAM, team)
     spins = 0
-    while load(p.place[STOP]) == 0:
+    while load(p.stop) == 0:
         if take_chunk(p, worker):
             spins = 0
         else:
             spins += 1
             if spins > SPINS:
-                call4(p.place[YIELD], 0, 0, 0, 0)
+                call4(p.let_others, 0, 0, 0, 0)
     return 0
 
 
@@ -118,9 +118,8 @@ class Team:
         self.threads = min(threads, MOST_THREADS)
         self.container = TEAM()
         c = self.container
-        c.threads[0] = self.threads
         base = c.shared.ctypes.data
-        c.place[:] = base, base + 8 * 8, base + 16 * 8, yield_address()
+        c.ticket, c.done, c.stop, c.let_others = base, base + 8 * 8, base + 16 * 8, yield_address()
         self._pool: ThreadPoolExecutor | None = None
         self._process = os.getpid()
 

@@ -26,8 +26,8 @@ import math
 from kido.jit import inlined, kernel
 from kido.joints.kinds import BALL, FREE, TRANSLATIONAL, USER
 from kido.joints.rates import column_derivative
-from kido.kernels.inertia import apply_inertia, deflate, read_inertia
-from kido.kernels.inverse_dynamics import column_dot
+from kido.kernels.articulated import add_column, give_way, parent_motion, take_share, yielding_inertia
+from kido.kernels.inertia import apply_inertia, read_inertia
 from kido.kernels.operational_space import compliance_before, release, write_compliance
 from kido.math.so3 import cross
 
@@ -85,26 +85,14 @@ def own_change(t, d, i, k, j):
 def joint_response(t, d, i, k, Y, f0, f1, f2, f3, f4, f5):
     """Velocity of coordinate k of body i by an impulse f on the body; Y is that before the joint."""
     first, last = t.first_dof[i], t.first_dof[i + 1]
+    z0, z1, z2, z3, z4, z5 = -f0, -f1, -f2, -f3, -f4, -f5
     for n in range(last - 1, first - 1, -1):
-        e = d.Dinv[n] * column_dot(d, n, f0, f1, f2, f3, f4, f5)
-        d.e[n] = e
-        f0 -= d.U[n, 0] * e
-        f1 -= d.U[n, 1] * e
-        f2 -= d.U[n, 2] * e
-        f3 -= d.U[n, 3] * e
-        f4 -= d.U[n, 4] * e
-        f5 -= d.U[n, 5] * e
-    b0, b1, b2, b3, b4, b5 = apply_inertia(Y, f0, f1, f2, f3, f4, f5)
+        d.e[n], z0, z1, z2, z3, z4, z5 = take_share(d, n, 0.0, z0, z1, z2, z3, z4, z5)
+    b0, b1, b2, b3, b4, b5 = apply_inertia(Y, -z0, -z1, -z2, -z3, -z4, -z5)
     s = 0.0
     for n in range(first, k + 1):
-        g = (d.U[n, 0] * b0 + d.U[n, 1] * b1 + d.U[n, 2] * b2) + (d.U[n, 3] * b3 + d.U[n, 4] * b4 + d.U[n, 5] * b5)
-        s = d.e[n] - g * d.Dinv[n]
-        b0 += d.H[n, 0] * s
-        b1 += d.H[n, 1] * s
-        b2 += d.H[n, 2] * s
-        b3 += d.H[n, 3] * s
-        b4 += d.H[n, 4] * s
-        b5 += d.H[n, 5] * s
+        s = give_way(d, n, d.e[n], b0, b1, b2, b3, b4, b5)
+        b0, b1, b2, b3, b4, b5 = add_column(d, n, s, b0, b1, b2, b3, b4, b5)
     return s
 
 
@@ -125,10 +113,7 @@ def log_determinant_gradient(t, d, w, out):
         first, last = t.first_dof[i], t.first_dof[i + 1]
         before = compliance_before(t, d, w, i)
         own = read_inertia(d, i)
-        P = own
-        for k in range(last - 1, first - 1, -1):
-            P = deflate(P, d.U[k, 0], d.U[k, 1], d.U[k, 2], d.U[k, 3], d.U[k, 4], d.U[k, 5], d.Dinv[k])
-        write_product(w, before, P)
+        write_product(w, before, yielding_inertia(t, d, i, own))
         for j in range(first, last):
             out[j] = -2.0 * carried_trace(d, w, j)
         if has_own_changes(t, i):
@@ -154,9 +139,7 @@ def diagonal_velocities(t, d, inverse, given, out):
         parent = t.parent[i]
         b0, b1, b2, b3, b4, b5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         if parent >= 0:
-            b0, b1, b2 = d.B[parent, 0], d.B[parent, 1], d.B[parent, 2]
-            x, y, z = cross(b0, b1, b2, d.l[i, 0], d.l[i, 1], d.l[i, 2])
-            b3, b4, b5 = d.B[parent, 3] + x, d.B[parent, 4] + y, d.B[parent, 5] + z
+            b0, b1, b2, b3, b4, b5 = parent_motion(d, d.B, i, parent)
         for k in range(t.first_dof[i], t.first_dof[i + 1]):
             s = d.Dinv[k]
             g = (d.U[k, 0] * b0 + d.U[k, 1] * b1 + d.U[k, 2] * b2) + (d.U[k, 3] * b3 + d.U[k, 4] * b4 + d.U[k, 5] * b5)
@@ -168,10 +151,5 @@ def diagonal_velocities(t, d, inverse, given, out):
                 out[k] = u
             else:
                 out[k] = (u + g * s) / math.sqrt(s)
-            b0 += d.H[k, 0] * u
-            b1 += d.H[k, 1] * u
-            b2 += d.H[k, 2] * u
-            b3 += d.H[k, 3] * u
-            b4 += d.H[k, 4] * u
-            b5 += d.H[k, 5] * u
+            b0, b1, b2, b3, b4, b5 = add_column(d, k, u, b0, b1, b2, b3, b4, b5)
         d.B[i, 0], d.B[i, 1], d.B[i, 2], d.B[i, 3], d.B[i, 4], d.B[i, 5] = b0, b1, b2, b3, b4, b5

@@ -9,6 +9,7 @@ Source: Featherstone (1983); Jain, Vaidehi, Rodriguez (1993); the sequential for
 from __future__ import annotations
 
 from kido.jit import all_positive, inlined, kernel, where_positive
+from kido.kernels.articulated import add_column, add_to_parent, give_way, parent_motion, take_share
 from kido.kernels.inertia import (
     add_shifted,
     apply_inertia,
@@ -20,7 +21,6 @@ from kido.kernels.inertia import (
 )
 from kido.kernels.inverse_dynamics import applied_wrench, column_dot
 from kido.kernels.kinematics import body_velocity, has_hinge, transforms
-from kido.math.so3 import cross
 
 SMALL = 1e-9  # share of a body's articulated inertia below which D is looked at closely
 SINGULAR_TOLERANCE = 4e-15  # share of what a coordinate could see at most, below which D is rounding: it moves no mass
@@ -33,31 +33,20 @@ def prescribed_bias(t, d, i):
     a3, a4, a5 = d.a[i, 3], d.a[i, 4], d.a[i, 5]
     for k in range(t.first_dof[i], t.first_dof[i + 1]):
         if t.prescribed[k] != 0:
-            s = d.udot[k]
-            a0 += d.H[k, 0] * s
-            a1 += d.H[k, 1] * s
-            a2 += d.H[k, 2] * s
-            a3 += d.H[k, 3] * s
-            a4 += d.H[k, 4] * s
-            a5 += d.H[k, 5] * s
+            a0, a1, a2, a3, a4, a5 = add_column(d, k, d.udot[k], a0, a1, a2, a3, a4, a5)
     return a0, a1, a2, a3, a4, a5
 
 
 @inlined
-def gather_bias(d, i, parent, z0, z1, z2, z3, z4, z5):
-    """z(parent) += phi(parent, i) z."""
-    x, y, z = cross(d.l[i, 0], d.l[i, 1], d.l[i, 2], z3, z4, z5)
-    d.z[parent, 0] += z0 + x
-    d.z[parent, 1] += z1 + y
-    d.z[parent, 2] += z2 + z
-    d.z[parent, 3] += z3
-    d.z[parent, 4] += z4
-    d.z[parent, 5] += z5
+def eliminate_joint(t, d, first, i, h, part, rigid, status):
+    """U and Dinv of body i's coordinates from its P, handing P without them to the parent.
 
-
-@inlined
-def eliminate_joint(t, d, i, P, h, status):
-    """U and Dinv of body i's coordinates; returns P without them, and the status of `articulated_inertias`."""
+    Args:
+        h, part: dampers and springs add h (Kd + part Ks) to D.
+        rigid: 0: prescribed coordinates are eliminated like the others.
+        status: that of the bodies before, as of `articulated_inertias`; returned anew.
+    """
+    P = read_inertia(d, i)
     small = SMALL * (P[0] + P[3] + P[5] + P[15] + P[18] + P[20])
     hinge = has_hinge(t, i)  # its column has no linear part
     for k in range(t.first_dof[i + 1] - 1, t.first_dof[i] - 1, -1):
@@ -68,13 +57,13 @@ def eliminate_joint(t, d, i, P, h, status):
             u0, u1, u2, u3, u4, u5 = apply_inertia(P, h0, h1, h2, h3, h4, h5)
         d.U[k, 0], d.U[k, 1], d.U[k, 2] = u0, u1, u2
         d.U[k, 3], d.U[k, 4], d.U[k, 5] = u3, u4, u5
-        if t.prescribed[k] != 0:
+        if rigid != 0 and t.prescribed[k] != 0:
             d.Dinv[k] = 0.0
             continue
         D = h0 * u0 + h1 * u1 + h2 * u2
         if not hinge:
             D += h3 * u3 + h4 * u4 + h5 * u5
-        D += h * (t.damping[k] + 0.25 * h * t.stiffness[k])
+        D += h * (t.damping[k] + part * t.stiffness[k])
         if not all_positive(D - small):
             # H P H is at most twice this bound; rounding leaves a singular joint with 1e-16 of it.
             bound = (P[0] + P[3] + P[5]) * (h0 * h0 + h1 * h1 + h2 * h2)
@@ -85,7 +74,10 @@ def eliminate_joint(t, d, i, P, h, status):
         inverse = 1.0 / D
         d.Dinv[k] = inverse
         P = deflate(P, u0, u1, u2, u3, u4, u5, inverse)
-    return P, status
+    parent = t.parent[i]
+    if parent >= first:
+        add_shifted(d, parent, P, d.l[i, 0], d.l[i, 1], d.l[i, 2])
+    return status
 
 
 @kernel
@@ -99,10 +91,7 @@ def articulated_inertias(t, d, first, last, h):
     for i in range(first, last):
         start_inertia(t, d, i)
     for i in range(last - 1, first - 1, -1):
-        P, status = eliminate_joint(t, d, i, read_inertia(d, i), h, status)
-        parent = t.parent[i]
-        if parent >= first:
-            add_shifted(d, parent, P, d.l[i, 0], d.l[i, 1], d.l[i, 2])
+        status = eliminate_joint(t, d, first, i, h, 0.25 * h, 1, status)
     return status
 
 
@@ -114,10 +103,12 @@ def start_bias(t, d, i):
 
 
 @inlined
-def joint_bias(t, d, first, i):
-    """e of body i's coordinates from its z, handing the rest of z to the parent."""
+def joint_bias(t, d, first, i, share, tau):
+    """e of body i's coordinates from its z, handing the rest of z to the parent; `share` as in `joint_motion`."""
     a0, a1, a2, a3, a4, a5 = prescribed_bias(t, d, i)
-    z0, z1, z2, z3, z4, z5 = apply_inertia(read_inertia(d, i), a0, a1, a2, a3, a4, a5)
+    z0, z1, z2, z3, z4, z5 = apply_inertia(
+        read_inertia(d, i), share * a0, share * a1, share * a2, share * a3, share * a4, share * a5
+    )
     z0 += d.z[i, 0]
     z1 += d.z[i, 1]
     z2 += d.z[i, 2]
@@ -125,17 +116,10 @@ def joint_bias(t, d, first, i):
     z4 += d.z[i, 4]
     z5 += d.z[i, 5]
     for k in range(t.first_dof[i + 1] - 1, t.first_dof[i] - 1, -1):
-        e = (d.tau[k] - column_dot(d, k, z0, z1, z2, z3, z4, z5)) * d.Dinv[k]
-        d.e[k] = e
-        z0 += d.U[k, 0] * e
-        z1 += d.U[k, 1] * e
-        z2 += d.U[k, 2] * e
-        z3 += d.U[k, 3] * e
-        z4 += d.U[k, 4] * e
-        z5 += d.U[k, 5] * e
+        d.e[k], z0, z1, z2, z3, z4, z5 = take_share(d, k, tau[k], z0, z1, z2, z3, z4, z5)
     parent = t.parent[i]
     if parent >= first:
-        gather_bias(d, i, parent, z0, z1, z2, z3, z4, z5)
+        add_to_parent(d, i, parent, z0, z1, z2, z3, z4, z5)
 
 
 @kernel
@@ -144,7 +128,7 @@ def bias_gather(t, d, first, last):
     for i in range(first, last):
         start_bias(t, d, i)
     for i in range(last - 1, first - 1, -1):
-        joint_bias(t, d, first, i)
+        joint_bias(t, d, first, i, 1.0, d.tau)
 
 
 @kernel
@@ -152,40 +136,40 @@ def inertias_and_bias(t, d, first, last, h):
     """`articulated_inertias` and `bias_gather` in one sweep, from bodies' own inertias in P and biases in z."""
     status = -1.0
     for i in range(last - 1, first - 1, -1):
-        P, status = eliminate_joint(t, d, i, read_inertia(d, i), h, status)
-        parent = t.parent[i]
-        if parent >= first:
-            add_shifted(d, parent, P, d.l[i, 0], d.l[i, 1], d.l[i, 2])
-        joint_bias(t, d, first, i)
+        status = eliminate_joint(t, d, first, i, h, 0.25 * h, 1, status)
+        joint_bias(t, d, first, i, 1.0, d.tau)
     return status
+
+
+@inlined
+def joint_motion(t, d, i, share, A, out):
+    """`out` of body i's free coordinates, and its row of A.
+
+    Args:
+        share: 1: with gravity, velocity products and given accelerations, which makes accelerations; 0: without,
+            which makes changes of velocity.
+    """
+    parent = t.parent[i]
+    if parent >= 0:
+        b0, b1, b2, b3, b4, b5 = parent_motion(d, A, i, parent)
+    else:
+        b0, b1, b2 = 0.0, 0.0, 0.0
+        b3, b4, b5 = -share * t.gravity[0], -share * t.gravity[1], -share * t.gravity[2]
+    for k in range(t.first_dof[i], t.first_dof[i + 1]):
+        if t.prescribed[k] == 0:
+            s = give_way(d, k, d.e[k], b0, b1, b2, b3, b4, b5)
+            out[k] = s
+            b0, b1, b2, b3, b4, b5 = add_column(d, k, s, b0, b1, b2, b3, b4, b5)
+    a0, a1, a2, a3, a4, a5 = prescribed_bias(t, d, i)
+    A[i, 0], A[i, 1], A[i, 2] = b0 + share * a0, b1 + share * a1, b2 + share * a2
+    A[i, 3], A[i, 4], A[i, 5] = b3 + share * a3, b4 + share * a4, b5 + share * a5
 
 
 @kernel
 def acceleration_scatter(t, d, first, last):
     """udot of the free coordinates and A of bodies first..last-1, base to tips."""
     for i in range(first, last):
-        parent = t.parent[i]
-        if parent >= 0:
-            b0, b1, b2 = d.A[parent, 0], d.A[parent, 1], d.A[parent, 2]
-            x, y, z = cross(b0, b1, b2, d.l[i, 0], d.l[i, 1], d.l[i, 2])
-            b3, b4, b5 = d.A[parent, 3] + x, d.A[parent, 4] + y, d.A[parent, 5] + z
-        else:
-            b0, b1, b2, b3, b4, b5 = 0.0, 0.0, 0.0, -t.gravity[0], -t.gravity[1], -t.gravity[2]
-        for k in range(t.first_dof[i], t.first_dof[i + 1]):
-            if t.prescribed[k] == 0:
-                g = d.U[k, 0] * b0 + d.U[k, 1] * b1 + d.U[k, 2] * b2
-                g += d.U[k, 3] * b3 + d.U[k, 4] * b4 + d.U[k, 5] * b5
-                s = d.e[k] - g * d.Dinv[k]
-                d.udot[k] = s
-                b0 += d.H[k, 0] * s
-                b1 += d.H[k, 1] * s
-                b2 += d.H[k, 2] * s
-                b3 += d.H[k, 3] * s
-                b4 += d.H[k, 4] * s
-                b5 += d.H[k, 5] * s
-        a0, a1, a2, a3, a4, a5 = prescribed_bias(t, d, i)
-        d.A[i, 0], d.A[i, 1], d.A[i, 2] = b0 + a0, b1 + a1, b2 + a2
-        d.A[i, 3], d.A[i, 4], d.A[i, 5] = b3 + a3, b4 + a4, b5 + a5
+        joint_motion(t, d, i, 1.0, d.A, d.udot)
 
 
 @inlined

@@ -14,7 +14,7 @@ from __future__ import annotations
 from kido.jit import inlined, kernel
 from kido.joints.kinds import FREE_MIXED
 from kido.kernels.forward_dynamics import SINGULAR_TOLERANCE, SMALL
-from kido.kernels.inertia import body_inertia
+from kido.kernels.inertia import body_inertia, start_inertia
 from kido.kernels.inverse_dynamics import applied_wrench
 from kido.math.so3 import cross, multiply_symmetric
 
@@ -47,12 +47,7 @@ def free_body_inertia(t, d, i):
     m = t.mass[i]
     c0, c1, c2 = d.mc[i, 0], d.mc[i, 1], d.mc[i, 2]
     j0, j1, j2, j3, j4, j5 = d.J[i, 0], d.J[i, 1], d.J[i, 2], d.J[i, 3], d.J[i, 4], d.J[i, 5]
-    P = d.P
-    P[i, 0], P[i, 1], P[i, 2], P[i, 3], P[i, 4], P[i, 5] = j0, j1, j2, j3, j4, j5
-    P[i, 6], P[i, 7], P[i, 8] = 0.0, -c2, c1
-    P[i, 9], P[i, 10], P[i, 11] = c2, 0.0, -c0
-    P[i, 12], P[i, 13], P[i, 14] = -c1, c0, 0.0
-    P[i, 15], P[i, 16], P[i, 17], P[i, 18], P[i, 19], P[i, 20] = m, 0.0, 0.0, m, 0.0, m
+    start_inertia(t, d, i)
     inverse = 1.0 / m
     for j in range(k + 3, k + 6):
         h0, h1, h2 = d.H[j, 3], d.H[j, 4], d.H[j, 5]

@@ -6,8 +6,8 @@ Needs U, Dinv, H, l of `articulated_inertias`.
 from __future__ import annotations
 
 from kido.jit import kernel
+from kido.kernels.articulated import add_column, at_parent, give_way, parent_motion, take_share
 from kido.kernels.inverse_dynamics import column_dot
-from kido.math.so3 import cross
 
 
 @kernel
@@ -26,23 +26,10 @@ def impulse_gather(t, d, first, body, sign, n0, n1, n2, f0, f1, f2, J, offset):
     while i >= first:
         for k in range(t.first_dof[i + 1] - 1, t.first_dof[i] - 1, -1):
             J[offset + k] += column_dot(d, k, n0, n1, n2, f0, f1, f2)
-            e = -column_dot(d, k, z0, z1, z2, z3, z4, z5) * d.Dinv[k]
+            e, z0, z1, z2, z3, z4, z5 = take_share(d, k, 0.0, z0, z1, z2, z3, z4, z5)
             d.e[k] += e
-            z0 += d.U[k, 0] * e
-            z1 += d.U[k, 1] * e
-            z2 += d.U[k, 2] * e
-            z3 += d.U[k, 3] * e
-            z4 += d.U[k, 4] * e
-            z5 += d.U[k, 5] * e
-        lx, ly, lz = d.l[i, 0], d.l[i, 1], d.l[i, 2]
-        x, y, z = cross(lx, ly, lz, z3, z4, z5)
-        z0 += x
-        z1 += y
-        z2 += z
-        x, y, z = cross(lx, ly, lz, f0, f1, f2)
-        n0 += x
-        n1 += y
-        n2 += z
+        z0, z1, z2, z3, z4, z5 = at_parent(d, i, z0, z1, z2, z3, z4, z5)
+        n0, n1, n2, f0, f1, f2 = at_parent(d, i, n0, n1, n2, f0, f1, f2)
         i = t.parent[i]
 
 
@@ -69,22 +56,13 @@ def velocity_scatter(t, d, first, last, Y, offset):
     for i in range(first, last):
         parent = t.parent[i]
         if parent >= first:
-            b0, b1, b2 = d.B[parent, 0], d.B[parent, 1], d.B[parent, 2]
-            x, y, z = cross(b0, b1, b2, d.l[i, 0], d.l[i, 1], d.l[i, 2])
-            b3, b4, b5 = d.B[parent, 3] + x, d.B[parent, 4] + y, d.B[parent, 5] + z
+            b0, b1, b2, b3, b4, b5 = parent_motion(d, d.B, i, parent)
         else:
             b0, b1, b2, b3, b4, b5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         for k in range(t.first_dof[i], t.first_dof[i + 1]):
-            g = d.U[k, 0] * b0 + d.U[k, 1] * b1 + d.U[k, 2] * b2
-            g += d.U[k, 3] * b3 + d.U[k, 4] * b4 + d.U[k, 5] * b5
-            s = d.e[k] - g * d.Dinv[k]
+            s = give_way(d, k, d.e[k], b0, b1, b2, b3, b4, b5)
             Y[offset + k] += s
-            b0 += d.H[k, 0] * s
-            b1 += d.H[k, 1] * s
-            b2 += d.H[k, 2] * s
-            b3 += d.H[k, 3] * s
-            b4 += d.H[k, 4] * s
-            b5 += d.H[k, 5] * s
+            b0, b1, b2, b3, b4, b5 = add_column(d, k, s, b0, b1, b2, b3, b4, b5)
         d.B[i, 0], d.B[i, 1], d.B[i, 2], d.B[i, 3], d.B[i, 4], d.B[i, 5] = b0, b1, b2, b3, b4, b5
 
 
@@ -99,17 +77,7 @@ def joint_impulse_row(t, d, first, last, dof, sign, J, Y, at):
     while i >= first:
         for k in range(t.first_dof[i + 1] - 1, t.first_dof[i] - 1, -1):
             force = sign if k == dof else 0.0
-            e = (force - column_dot(d, k, z0, z1, z2, z3, z4, z5)) * d.Dinv[k]
-            d.e[k] = e
-            z0 += d.U[k, 0] * e
-            z1 += d.U[k, 1] * e
-            z2 += d.U[k, 2] * e
-            z3 += d.U[k, 3] * e
-            z4 += d.U[k, 4] * e
-            z5 += d.U[k, 5] * e
-        x, y, z = cross(d.l[i, 0], d.l[i, 1], d.l[i, 2], z3, z4, z5)
-        z0 += x
-        z1 += y
-        z2 += z
+            d.e[k], z0, z1, z2, z3, z4, z5 = take_share(d, k, force, z0, z1, z2, z3, z4, z5)
+        z0, z1, z2, z3, z4, z5 = at_parent(d, i, z0, z1, z2, z3, z4, z5)
         i = t.parent[i]
     velocity_scatter(t, d, first, last, Y, offset)

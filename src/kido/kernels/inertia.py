@@ -61,10 +61,13 @@ def gyroscopic_wrench(t, d, i):
 @inlined
 def start_inertia(t, d, i):
     """P(i) = the body's own inertia."""
-    c0, c1, c2 = d.mc[i, 0], d.mc[i, 1], d.mc[i, 2]
-    m = t.mass[i]
-    P = d.P
-    P[i, 0], P[i, 1], P[i, 2], P[i, 3], P[i, 4], P[i, 5] = inertia_of(d, i)
+    write_rigid(d.P, i, inertia_of(d, i), d.mc[i, 0], d.mc[i, 1], d.mc[i, 2], t.mass[i])
+
+
+@inlined
+def write_rigid(P, i, J, c0, c1, c2, m):
+    """Row i of P = the inertia of a rigid body with J about its origin and m times its centre of mass c."""
+    P[i, 0], P[i, 1], P[i, 2], P[i, 3], P[i, 4], P[i, 5] = J
     P[i, 6], P[i, 7], P[i, 8] = 0.0, -c2, c1
     P[i, 9], P[i, 10], P[i, 11] = c2, 0.0, -c0
     P[i, 12], P[i, 13], P[i, 14] = -c1, c0, 0.0
@@ -74,7 +77,12 @@ def start_inertia(t, d, i):
 @inlined
 def read_inertia(d, i):
     """P of body i as 21 numbers."""
-    P = d.P
+    return read_symmetric(d.P, i)
+
+
+@inlined
+def read_symmetric(P, i):
+    """Row i of symmetric 6x6 matrices."""
     return (
         P[i, 0], P[i, 1], P[i, 2], P[i, 3], P[i, 4], P[i, 5],
         P[i, 6], P[i, 7], P[i, 8], P[i, 9], P[i, 10], P[i, 11], P[i, 12], P[i, 13], P[i, 14],

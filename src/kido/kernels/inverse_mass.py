@@ -12,11 +12,11 @@ from __future__ import annotations
 import math
 
 from kido.jit import inlined, kernel
-from kido.kernels.forward_dynamics import SINGULAR_TOLERANCE, SMALL
+from kido.kernels.articulated import at_parent, gather_shares
+from kido.kernels.forward_dynamics import eliminate_joint
 from kido.kernels.impulse import velocity_scatter
-from kido.kernels.inertia import add_shifted, apply_inertia, deflate, read_inertia, start_inertia
+from kido.kernels.inertia import start_inertia
 from kido.kernels.inverse_dynamics import column_dot
-from kido.math.so3 import cross
 from kido.tree.nodes import WIDE
 
 
@@ -30,36 +30,12 @@ def eliminate(t, d, h, keep_prescribed):
         -1, or the index of a coordinate whose inertia is not positive.
     """
     n = t.parent.shape[0]
-    status = -1
+    status = -1.0
     for i in range(n):
         start_inertia(t, d, i)
     for i in range(n - 1, -1, -1):
-        P = read_inertia(d, i)
-        small = SMALL * (P[0] + P[3] + P[5] + P[15] + P[18] + P[20])
-        for k in range(t.first_dof[i + 1] - 1, t.first_dof[i] - 1, -1):
-            h0, h1, h2, h3, h4, h5 = d.H[k, 0], d.H[k, 1], d.H[k, 2], d.H[k, 3], d.H[k, 4], d.H[k, 5]
-            u0, u1, u2, u3, u4, u5 = apply_inertia(P, h0, h1, h2, h3, h4, h5)
-            d.U[k, 0], d.U[k, 1], d.U[k, 2] = u0, u1, u2
-            d.U[k, 3], d.U[k, 4], d.U[k, 5] = u3, u4, u5
-            if keep_prescribed != 0 and t.prescribed[k] != 0:
-                d.Dinv[k] = 0.0
-                continue
-            D = (h0 * u0 + h1 * u1 + h2 * u2) + (h3 * u3 + h4 * u4 + h5 * u5)
-            D += h * (t.damping[k] + h * t.stiffness[k])
-            if not small < D:
-                # As in forward_dynamics.eliminate_joint: what rounding leaves of a singular joint is not inertia.
-                bound = (P[0] + P[3] + P[5]) * (h0 * h0 + h1 * h1 + h2 * h2)
-                bound += (P[15] + P[18] + P[20]) * (h3 * h3 + h4 * h4 + h5 * h5)
-                if not SINGULAR_TOLERANCE * bound < D:
-                    status = k
-                    D = 1.0
-            inverse = 1.0 / D
-            d.Dinv[k] = inverse
-            P = deflate(P, u0, u1, u2, u3, u4, u5, inverse)
-        parent = t.parent[i]
-        if parent >= 0:
-            add_shifted(d, parent, P, d.l[i, 0], d.l[i, 1], d.l[i, 2])
-    return status
+        status = eliminate_joint(t, d, 0, i, h, h, keep_prescribed, status)
+    return int(status)
 
 
 @inlined
@@ -182,10 +158,7 @@ def mass_factors(t, d, F, D):
                 above = t.parent[i]
                 if above < 0:
                     break
-                x, y, z = cross(d.l[i, 0], d.l[i, 1], d.l[i, 2], z3, z4, z5)
-                z0 += x
-                z1 += y
-                z2 += z
+                z0, z1, z2, z3, z4, z5 = at_parent(d, i, z0, z1, z2, z3, z4, z5)
                 end = t.first_dof[above + 1]
                 i = above
 
@@ -226,26 +199,7 @@ def velocity_changes(t, d, impulses, out):
     for i in range(n):
         for r in range(6):
             d.z[i, r] = -d.f[i, r]
-    for i in range(n - 1, -1, -1):
-        z0, z1, z2, z3, z4, z5 = d.z[i, 0], d.z[i, 1], d.z[i, 2], d.z[i, 3], d.z[i, 4], d.z[i, 5]
-        for k in range(t.first_dof[i + 1] - 1, t.first_dof[i] - 1, -1):
-            e = (impulses[k] - column_dot(d, k, z0, z1, z2, z3, z4, z5)) * d.Dinv[k]
-            d.e[k] = e
-            z0 += d.U[k, 0] * e
-            z1 += d.U[k, 1] * e
-            z2 += d.U[k, 2] * e
-            z3 += d.U[k, 3] * e
-            z4 += d.U[k, 4] * e
-            z5 += d.U[k, 5] * e
-        parent = t.parent[i]
-        if parent >= 0:
-            x, y, z = cross(d.l[i, 0], d.l[i, 1], d.l[i, 2], z3, z4, z5)
-            d.z[parent, 0] += z0 + x
-            d.z[parent, 1] += z1 + y
-            d.z[parent, 2] += z2 + z
-            d.z[parent, 3] += z3
-            d.z[parent, 4] += z4
-            d.z[parent, 5] += z5
+    gather_shares(t, d, 0, n, impulses, 0)
     for k in range(out.shape[0]):
         out[k] = 0.0
     velocity_scatter(t, d, 0, n, out, 0)

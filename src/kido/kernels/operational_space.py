@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from kido.jit import inlined, kernel
 from kido.kernels.forward_dynamics import articulated_inertias
-from kido.kernels.inertia import apply_inertia
+from kido.kernels.inertia import apply_inertia, read_symmetric
 from kido.kernels.inverse_dynamics import column_dot, gather_force
 from kido.kernels.kinematics import rotation_of
 from kido.math.so3 import cross, rotate
@@ -55,12 +55,7 @@ def articulate(t, d, prescribed):
 @inlined
 def read_compliance(w, i):
     """Y of link i as 21 numbers [A | B | D]: Y = [[A, B], [B^T, D]], A and D symmetric."""
-    Y = w.Y
-    return (
-        Y[i, 0], Y[i, 1], Y[i, 2], Y[i, 3], Y[i, 4], Y[i, 5],
-        Y[i, 6], Y[i, 7], Y[i, 8], Y[i, 9], Y[i, 10], Y[i, 11], Y[i, 12], Y[i, 13], Y[i, 14],
-        Y[i, 15], Y[i, 16], Y[i, 17], Y[i, 18], Y[i, 19], Y[i, 20],
-    )  # fmt: skip
+    return read_symmetric(w.Y, i)
 
 
 @inlined

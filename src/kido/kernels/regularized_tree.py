@@ -19,13 +19,12 @@ Permenter and Han 2022 for contact as a regularized law in Newton's method; the 
 from __future__ import annotations
 
 from kido.jit import Struct, floats, inlined, integers, kernel
-from kido.kernels.inertia import add_shifted, deflate, inertia_of, read_inertia
+from kido.kernels.articulated import add_column, at_parent, parent_motion, yielding_inertia
+from kido.kernels.inertia import add_shifted, inertia_of, read_inertia, write_rigid
 from kido.kernels.inverse_dynamics import column_dot
-from kido.math.so3 import cross
 
 
 class REGULARIZED(Struct):
-    place = integers(4, doc="addresses of TREE, DATA, COLLISION and ROW_ORIGINS")
     held = integers("bodies", doc="1: the body, its joint or one below it is held, so that it takes part")
     chain = integers("bodies", doc="bodies of each tree that take part, from its first body's entry on, ascending")
     P = floats("bodies", 21, doc="inertia of a body with all that hangs on it and takes no part")
@@ -82,18 +81,9 @@ def list_held(t, d, y, first, last):
         if y.held[i] != 0:
             y.chain[first + number] = i
             number += 1
-            c0, c1, c2 = d.mc[i, 0], d.mc[i, 1], d.mc[i, 2]
-            m = t.mass[i]
-            P = y.P
-            P[i, 0], P[i, 1], P[i, 2], P[i, 3], P[i, 4], P[i, 5] = inertia_of(d, i)
-            P[i, 6], P[i, 7], P[i, 8] = 0.0, -c2, c1
-            P[i, 9], P[i, 10], P[i, 11] = c2, 0.0, -c0
-            P[i, 12], P[i, 13], P[i, 14] = -c1, c0, 0.0
-            P[i, 15], P[i, 16], P[i, 17], P[i, 18], P[i, 19], P[i, 20] = m, 0.0, 0.0, m, 0.0, m
+            write_rigid(y.P, i, inertia_of(d, i), d.mc[i, 0], d.mc[i, 1], d.mc[i, 2], t.mass[i])
         elif t.parent[i] >= first and y.held[t.parent[i]] != 0:
-            P = read_inertia(d, i)
-            for k in range(t.first_dof[i + 1] - 1, t.first_dof[i] - 1, -1):
-                P = deflate(P, d.U[k, 0], d.U[k, 1], d.U[k, 2], d.U[k, 3], d.U[k, 4], d.U[k, 5], d.Dinv[k])
+            P = yielding_inertia(t, d, i, read_inertia(d, i))
             add_shifted(y, t.parent[i], P, d.l[i, 0], d.l[i, 1], d.l[i, 2])
     return number
 
@@ -196,13 +186,13 @@ def hand_held_down(d, y, i, p):
         Q[p, a + 3] += f0
         Q[p, a + 4] += f1
         Q[p, a + 5] += f2
-    x0, x1, x2 = cross(l0, l1, l2, z[i, 3], z[i, 4], z[i, 5])
-    z[p, 0] += z[i, 0] + x0
-    z[p, 1] += z[i, 1] + x1
-    z[p, 2] += z[i, 2] + x2
-    z[p, 3] += z[i, 3]
-    z[p, 4] += z[i, 4]
-    z[p, 5] += z[i, 5]
+    z0, z1, z2, z3, z4, z5 = at_parent(d, i, z[i, 0], z[i, 1], z[i, 2], z[i, 3], z[i, 4], z[i, 5])
+    z[p, 0] += z0
+    z[p, 1] += z1
+    z[p, 2] += z2
+    z[p, 3] += z3
+    z[p, 4] += z4
+    z[p, 5] += z5
 
 
 @inlined
@@ -212,20 +202,13 @@ def held_motion(t, d, y, i, first):
     b0, b1, b2, b3, b4, b5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     p = t.parent[i]
     if p >= first:
-        b0, b1, b2 = V[p, 0], V[p, 1], V[p, 2]
-        x, y1, z = cross(b0, b1, b2, d.l[i, 0], d.l[i, 1], d.l[i, 2])
-        b3, b4, b5 = V[p, 3] + x, V[p, 4] + y1, V[p, 5] + z
+        b0, b1, b2, b3, b4, b5 = parent_motion(d, V, i, p)
     for k in range(t.first_dof[i], t.first_dof[i + 1]):
         s = 0.0
         if t.prescribed[k] == 0:
             w = L[k, 0] * b0 + L[k, 1] * b1 + L[k, 2] * b2
             s = y.e[k] - (w + (L[k, 3] * b3 + L[k, 4] * b4 + L[k, 5] * b5)) * y.Dinv[k]
-            b0 += d.H[k, 0] * s
-            b1 += d.H[k, 1] * s
-            b2 += d.H[k, 2] * s
-            b3 += d.H[k, 3] * s
-            b4 += d.H[k, 4] * s
-            b5 += d.H[k, 5] * s
+            b0, b1, b2, b3, b4, b5 = add_column(d, k, s, b0, b1, b2, b3, b4, b5)
         y.s[k] = s
     V[i, 0], V[i, 1], V[i, 2], V[i, 3], V[i, 4], V[i, 5] = b0, b1, b2, b3, b4, b5
 

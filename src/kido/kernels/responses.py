@@ -16,38 +16,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from kido.jit import JIT_DISABLED, LANES, Struct, call4, floats, inlined, integers, kernel, lanes_view, view
+from kido.jit import JIT_DISABLED, LANES, Struct, floats, inlined, integer, integers, kernel, reference, stage
+from kido.kernels.articulated import add_column, at_child, at_parent, give_way, take_share
 from kido.kernels.free_body import complete_free_body
 from kido.kernels.free_lanes import FREE_LANES, NOT_FREE, NUMBERS, free_bodies
 from kido.kernels.free_lanes import ROWS as LANE_ROWS
 from kido.kernels.impulse import joint_impulse_row
-from kido.kernels.inverse_dynamics import column_dot
 from kido.math.so3 import cross
 
 WRENCHES = 6
 COLUMNS = -(-WRENCHES // LANES)  # lanes that hold six numbers
 TOGETHER = 2  # bodies that are worked on together
-
-# Entries of `count`.
-MADE, POOL, ASKED = 0, 1, 2
-
-# Entries of `place`.
-SWEEP_AT, NUMBERS_AT = 0, 1
-
-
-class RESPONSES(Struct):
-    slot = integers("bodies", doc="where the rows of a body start in `rows`; -1: it has none in this step")
-    made = integers("bodies", doc="bodies that have rows, in the order in which they were asked for")
-    dof_slot = integers("dofs", doc="where the response of a coordinate starts in `rows`; -1: it has none")
-    asked = integers("dofs", doc="coordinates that have one, in the order in which they were asked for")
-    count = integers(4, doc="bodies in `made`, entries of `rows` that are needed, coordinates in `asked`")
-    rows = floats("pool", doc="for each body six rows of J_i, then six of R_i, over its skeleton's coordinates")
-    place = integers(2, doc="of the sweep's arrays as lanes, and of the same as numbers")
-    apart = integers("trees", doc="1: responses of the tree's bodies and coordinates are made by `others`")
-    others = integers(2, doc="callback that does that, or 0; an address that it is called with")
-    free = integers("bodies", doc="NOT_FREE, OFF_CENTRE or CENTRED (kido.kernels.free_lanes)")
-    number = floats("bodies", NUMBERS, doc="constants of free bodies: INVERSE_MASS ... INVERSE")
-    lanes = integers("threads", 2, doc="FREE_LANES of each thread as lanes, and as numbers")
 
 
 class RESPONSE_SWEEP(Struct):
@@ -55,6 +34,25 @@ class RESPONSE_SWEEP(Struct):
     e = floats("dofs", "columns", doc="coordinate's own share of the velocity")
     s = floats("dofs", "columns", doc="velocity of the coordinate")
     B = floats("bodies", 6, "columns", doc="velocity of the body, [angular; linear] about its origin")
+
+
+class RESPONSES(Struct):
+    slot = integers("bodies", doc="where the rows of a body start in `rows`; -1: it has none in this step")
+    made = integers("bodies", doc="bodies that have rows, in the order in which they were asked for")
+    dof_slot = integers("dofs", doc="where the response of a coordinate starts in `rows`; -1: it has none")
+    asked = integers("dofs", doc="coordinates that have one, in the order in which they were asked for")
+    num_made = integer(doc="bodies in `made`")
+    num_asked = integer(doc="coordinates in `asked`")
+    needed = integer(doc="entries of `rows` that are needed")
+    rows = floats("pool", doc="for each body six rows of J_i, then six of R_i, over its skeleton's coordinates")
+    sweep = reference(RESPONSE_SWEEP, lanes=True, doc="work space of the sweep, in lanes")
+    numbers = reference(RESPONSE_SWEEP, doc="the same, as numbers")
+    apart = integers("trees", doc="1: responses of the tree's bodies and coordinates are made by `others`")
+    others = stage(doc="does that, called with `others_of`")
+    others_of = integer(doc="address of the struct that `others` works on")
+    free = integers("bodies", doc="NOT_FREE, OFF_CENTRE or CENTRED (kido.kernels.free_lanes)")
+    number = floats("bodies", NUMBERS, doc="constants of free bodies: INVERSE_MASS ... INVERSE")
+    lanes = integers("threads", 2, doc="FREE_LANES of each thread as lanes, and as numbers")
 
 
 class Responses:
@@ -95,7 +93,7 @@ class Responses:
         self.container.lanes[:] = [[c.address for c in pair] for pair in self.lanes]
         self.container.slot[:] = -1
         self.container.dof_slot[:] = -1
-        self.container.place[:] = self.sweep.address, self.numbers.address
+        self.container.sweep, self.container.numbers = self.sweep, self.numbers
 
     def properties_changed(self) -> None:
         """Take the constants of free bodies from the tree."""
@@ -106,7 +104,8 @@ class Responses:
         """The same with more room."""
         c = self.container
         made = Responses(self.tree, max(pool, len(c.rows)), max(threads, len(c.lanes)), self.free)
-        made.container.apart[:], made.container.others[:] = c.apart, c.others
+        made.container.apart[:] = c.apart
+        made.container.others, made.container.others_of = c.others, c.others_of
         return made
 
     @property
@@ -127,11 +126,11 @@ def _free_lanes() -> tuple[Struct, Struct]:
 @kernel
 def forget_responses(r):
     """No body and no coordinate has rows."""
-    for k in range(r.count[MADE]):
+    for k in range(r.num_made):
         r.slot[r.made[k]] = -1
-    for k in range(r.count[ASKED]):
+    for k in range(r.num_asked):
         r.dof_slot[r.asked[k]] = -1
-    r.count[MADE], r.count[POOL], r.count[ASKED] = 0, 0, 0
+    r.num_made, r.needed, r.num_asked = 0, 0, 0
 
 
 @kernel
@@ -139,10 +138,10 @@ def ask_coordinate(t, r, k):
     """Reserve the response of a coordinate, if it has none yet; `make_responses` fills it."""
     if r.dof_slot[k] < 0:
         tree_index = t.tree_of_body[t.body_of_dof[k]]
-        r.dof_slot[k] = r.count[POOL]
-        r.asked[r.count[ASKED]] = k
-        r.count[ASKED] += 1
-        r.count[POOL] += t.tree_dof[tree_index + 1] - t.tree_dof[tree_index]
+        r.dof_slot[k] = r.needed
+        r.asked[r.num_asked] = k
+        r.num_asked += 1
+        r.needed += t.tree_dof[tree_index + 1] - t.tree_dof[tree_index]
 
 
 @kernel
@@ -150,58 +149,43 @@ def ask_response(t, r, body):
     """Reserve the rows of a body that moves, if it has none yet; `make_responses` fills them."""
     if r.slot[body] < 0:
         tree_index = t.tree_of_body[body]
-        r.slot[body] = r.count[POOL]
-        r.made[r.count[MADE]] = body
-        r.count[MADE] += 1
-        r.count[POOL] += 2 * WRENCHES * (t.tree_dof[tree_index + 1] - t.tree_dof[tree_index])
+        r.slot[body] = r.needed
+        r.made[r.num_made] = body
+        r.num_made += 1
+        r.needed += 2 * WRENCHES * (t.tree_dof[tree_index + 1] - t.tree_dof[tree_index])
 
 
 @inlined
-def pull(t, d, w, body, first, offset, c, column):
-    """Shares e of the coordinates at and above a body, from the wrenches c on it, in a column."""
-    z0, z1, z2 = w.wrench[0, c], w.wrench[1, c], w.wrench[2, c]
-    z3, z4, z5 = w.wrench[3, c], w.wrench[4, c], w.wrench[5, c]
-    i = body
+def leave_body(t, d, w, i, offset, column, z0, z1, z2, z3, z4, z5):
+    """Shares e of a body's coordinates, from z on it and the forces that e has, and z that its parent gets."""
+    for k in range(t.first_dof[i + 1] - 1, t.first_dof[i] - 1, -1):
+        force = w.e[k - offset, column]
+        w.e[k - offset, column], z0, z1, z2, z3, z4, z5 = take_share(d, k, force, z0, z1, z2, z3, z4, z5)
+    return at_parent(d, i, z0, z1, z2, z3, z4, z5)
+
+
+@inlined
+def pull(t, d, w, i, first, offset, column, z0, z1, z2, z3, z4, z5):
+    """Shares e of the coordinates from body i up to the base, as `leave_body`."""
     while i >= first:
-        for k in range(t.first_dof[i + 1] - 1, t.first_dof[i] - 1, -1):
-            e = -column_dot(d, k, z0, z1, z2, z3, z4, z5) * d.Dinv[k]
-            w.e[k - offset, column] = e
-            z0 += d.U[k, 0] * e
-            z1 += d.U[k, 1] * e
-            z2 += d.U[k, 2] * e
-            z3 += d.U[k, 3] * e
-            z4 += d.U[k, 4] * e
-            z5 += d.U[k, 5] * e
-        x, y, z = cross(d.l[i, 0], d.l[i, 1], d.l[i, 2], z3, z4, z5)
-        z0 += x
-        z1 += y
-        z2 += z
+        z0, z1, z2, z3, z4, z5 = leave_body(t, d, w, i, offset, column, z0, z1, z2, z3, z4, z5)
         i = t.parent[i]
 
 
 @inlined
 def parent_velocity(d, w, i, p, c):
     """Velocity of body i's origin if only its parent, body p of the tree, moves."""
-    b0, b1, b2 = w.B[p, 0, c], w.B[p, 1, c], w.B[p, 2, c]
-    x, y, z = cross(b0, b1, b2, d.l[i, 0], d.l[i, 1], d.l[i, 2])
-    return b0, b1, b2, w.B[p, 3, c] + x, w.B[p, 4, c] + y, w.B[p, 5, c] + z
+    return at_child(
+        d, i, w.B[p, 0, c], w.B[p, 1, c], w.B[p, 2, c], w.B[p, 3, c], w.B[p, 4, c], w.B[p, 5, c]
+    )  # fmt: skip
 
 
 @inlined
 def joint_velocity(d, w, k, row, c, b):
     """Velocity of coordinate k, and the body's with it."""
-    g = d.U[k, 0] * b[0] + d.U[k, 1] * b[1] + d.U[k, 2] * b[2]
-    g += d.U[k, 3] * b[3] + d.U[k, 4] * b[4] + d.U[k, 5] * b[5]
-    s = w.e[row, c] - g * d.Dinv[k]
+    s = give_way(d, k, w.e[row, c], b[0], b[1], b[2], b[3], b[4], b[5])
     w.s[row, c] = s
-    return (
-        b[0] + d.H[k, 0] * s,
-        b[1] + d.H[k, 1] * s,
-        b[2] + d.H[k, 2] * s,
-        b[3] + d.H[k, 3] * s,
-        b[4] + d.H[k, 4] * s,
-        b[5] + d.H[k, 5] * s,
-    )
+    return add_column(d, k, s, b[0], b[1], b[2], b[3], b[4], b[5])
 
 
 @inlined
@@ -285,7 +269,10 @@ def pull_body(t, d, r, w, body, first, offset, length, column):
         zero = 0.0 * w.wrench[0, c]
         for k in range(length):
             w.e[k, column + c] = zero
-        pull(t, d, w, body, first, offset, c, column + c)
+        pull(
+            t, d, w, body, first, offset, column + c,
+            w.wrench[0, c], w.wrench[1, c], w.wrench[2, c], w.wrench[3, c], w.wrench[4, c], w.wrench[5, c],
+        )  # fmt: skip
 
 
 @kernel
@@ -300,31 +287,15 @@ def keep_response(r, numbers, body, length, column):
 @kernel
 def pull_coordinate(t, d, numbers, k, first, offset, j):
     """Shares e of the coordinates at and above coordinate k, from a unit force on it, into number j of each row."""
-    z0, z1, z2, z3, z4, z5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    i = t.body_of_dof[k]
-    while i >= first:
-        for n in range(t.first_dof[i + 1] - 1, t.first_dof[i] - 1, -1):
-            force = 1.0 if n == k else 0.0
-            e = (force - column_dot(d, n, z0, z1, z2, z3, z4, z5)) * d.Dinv[n]
-            numbers.e[n - offset, j] = e
-            z0 += d.U[n, 0] * e
-            z1 += d.U[n, 1] * e
-            z2 += d.U[n, 2] * e
-            z3 += d.U[n, 3] * e
-            z4 += d.U[n, 4] * e
-            z5 += d.U[n, 5] * e
-        x, y, z = cross(d.l[i, 0], d.l[i, 1], d.l[i, 2], z3, z4, z5)
-        z0 += x
-        z1 += y
-        z2 += z
-        i = t.parent[i]
+    numbers.e[k - offset, j] = 1.0
+    pull(t, d, numbers, t.body_of_dof[k], first, offset, j, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 @kernel
 def make_coordinate_responses(t, d, r, w, numbers):
     """Fill the responses of all coordinates that were asked for, as many neighbours of one tree as there are lanes."""
     n = 0
-    while n < r.count[ASKED]:
+    while n < r.num_asked:
         tree_index = t.tree_of_body[t.body_of_dof[r.asked[n]]]
         if r.apart[tree_index] != 0:
             n += 1
@@ -338,7 +309,7 @@ def make_coordinate_responses(t, d, r, w, numbers):
             for k in range(length):
                 w.e[k, c] = zero
         together = 0
-        while together < COLUMNS * LANES and n + together < r.count[ASKED]:
+        while together < COLUMNS * LANES and n + together < r.num_asked:
             k = r.asked[n + together]
             if t.tree_of_body[t.body_of_dof[k]] != tree_index:
                 break
@@ -359,11 +330,10 @@ def make_responses(t, d, r):
 
     Those of trees that stand apart are filled by `others`.
     """
-    w = lanes_view(RESPONSE_SWEEP, r.place[SWEEP_AT])
-    numbers = view(RESPONSE_SWEEP, r.place[NUMBERS_AT])
+    w, numbers = r.sweep, r.numbers
     make_coordinate_responses(t, d, r, w, numbers)
     n = 0
-    while n < r.count[MADE]:
+    while n < r.num_made:
         body = r.made[n]
         tree_index = t.tree_of_body[body]
         if r.apart[tree_index] != 0:
@@ -373,15 +343,15 @@ def make_responses(t, d, r):
         length = t.tree_dof[tree_index + 1] - offset
         together = 1
         pull_body(t, d, r, w, body, first, offset, length, 0)
-        if n + 1 < r.count[MADE] and t.tree_of_body[r.made[n + 1]] == tree_index:
+        if n + 1 < r.num_made and t.tree_of_body[r.made[n + 1]] == tree_index:
             together = 2
             pull_body(t, d, r, w, r.made[n + 1], first, offset, length, COLUMNS)
         push_all(t, d, w, first, last, offset, together * COLUMNS)
         for j in range(together):
             keep_response(r, numbers, r.made[n + j], length, j * COLUMNS)
         n += together
-    if r.others[0] != 0 and r.count[MADE] + r.count[ASKED] > 0:
-        call4(r.others[0], r.others[1], 0, 0, 0)
+    if r.num_made + r.num_asked > 0:
+        r.others(r.others_of)
 
 
 @inlined

@@ -23,7 +23,6 @@ from kido.jit import kernel
 from kido.joints.frames import rotation_of
 from kido.kernels.soft_matrix import factorize, numerical_damping, put_column, solve_columns
 from kido.math.so3 import cross, rotate, rotate_inverse, rotate_symmetric
-from kido.tree.soft import FACTORED, KD, KE, KV
 
 
 @kernel
@@ -68,7 +67,7 @@ def displace_inertia(t, d, so, s):
 @kernel
 def reduce_points(so, s, h):
     """Factor S if need be, then a and b of all points."""
-    if so.parameter[s, FACTORED] != h:
+    if so.factored[s] != h:
         factorize(so, s, h)
     first, last = so.first[s], so.first[s + 1]
     for k in range(first, last):
@@ -89,7 +88,7 @@ def spring_forces(t, d, so, s, h):
     """Forces on the coordinates of free points in `base`: external, of springs and damping; no velocity products."""
     i = so.link[s]
     R = rotation_of(d, i)
-    kv, ke, kd = so.parameter[s, KV], so.parameter[s, KE], so.parameter[s, KD]
+    kv, ke, kd = so.kv[s], so.ke[s], so.kd[s]
     ev, ee = numerical_damping(so, s, h)
     ev, ee = h * ev, h * ee
     lift = 1.0 - t.gravity_factor[i]  # the sweep adds weight to all that is on the link

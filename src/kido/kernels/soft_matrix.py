@@ -17,7 +17,6 @@ from __future__ import annotations
 import math
 
 from kido.jit import kernel
-from kido.tree.soft import FACTORED, KD, KE, KV
 
 
 @kernel
@@ -29,8 +28,8 @@ def numerical_damping(so, s, h):
         mass += so.mass[i]
     mass /= last - first
     degree = (so.neighbor_first[last] - so.neighbor_first[first]) / (last - first)
-    v = h * h * so.parameter[s, KV] / mass
-    e = 2.0 * degree * h * h * so.parameter[s, KE] / mass
+    v = h * h * so.kv[s] / mass
+    e = 2.0 * degree * h * h * so.ke[s] / mass
     return 0.25 * v / (v + 4.0), 0.25 * e / (e + 4.0)
 
 
@@ -40,7 +39,7 @@ def factorize(so, s, h):
     first, last = so.first[s], so.first[s + 1]
     band, at = so.band[s], so.band_at[s]
     width = band + 1
-    kv, ke, kd = so.parameter[s, KV], so.parameter[s, KE], so.parameter[s, KD]
+    kv, ke, kd = so.kv[s], so.ke[s], so.kd[s]
     ev, ee = numerical_damping(so, s, h)
     soft_v, soft_e = (0.25 + ev) * h * h * kv, (0.25 + ee) * h * h * ke
     for k in range(at, so.band_at[s + 1]):
@@ -72,7 +71,7 @@ def factorize(so, s, h):
         for k in range(start, row):
             x -= so.factor[base + k] * so.factor[base + k]
         so.factor[base + row] = math.sqrt(x)
-    so.parameter[s, FACTORED] = h
+    so.factored[s] = h
 
 
 @kernel

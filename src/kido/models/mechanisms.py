@@ -20,7 +20,7 @@ from kido.constraints import (
 from kido.dynamics import ConstrainedDynamics
 from kido.errors import ModelError, NameLookupError
 from kido.math.transform import number_or_nan
-from kido.models.numbers import whole
+from kido.models.scenes import whole
 from kido.simulation import World
 from kido.skeleton import (
     BallJoint,
@@ -342,8 +342,8 @@ def spatial_slider_crank(cut: str = "pin") -> Mechanism:
         place[:3, 3] = (0.0, 0.0, 0.08)
         ball = BallJoint("rod", transform_from_parent=place, transform_from_child=at(0.3, 0, 0))
         arm = skeleton.add_body("rod", ball, crank, bar)
-        axes = {"axis1": frame[:3, 1], "axis2": frame[:3, 2]}
-        closure = UniversalJointConstraint(slider, arm, at=hinge, name="hinge", **axes)
+        axis1, axis2 = frame[:3, 1], frame[:3, 2]
+        closure = UniversalJointConstraint(slider, arm, at=hinge, name="hinge", axis1=axis1, axis2=axis2)
         turn = frame[:3, 1] * rates[1] + frame[:3, 2] * rates[2] - [6.0, 0.0, 0.0]
         skeleton.velocities = [6.0, rates[0], *(frame[:3, :3].T @ turn)]
     made = Mechanism("spatial_slider_crank", skeleton, [closure])

@@ -7,8 +7,7 @@ import math
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from kido.models.numbers import whole
-from kido.models.scenes import PALETTE, Block, Scene, container_scene, dominoes_scene, stack_scene
+from kido.models.scenes import PALETTE, Block, Scene, container_scene, dominoes_scene, stack_scene, whole
 from kido.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Sphere
 from kido.simulation import World
 from kido.skeleton import FreeJoint, Inertia, Skeleton, WeldJoint

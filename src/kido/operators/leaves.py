@@ -50,10 +50,10 @@ class Leaf(Operator):
         self.name, self.on, self.rows, self.columns = name, on, rows, columns
         self.starred = False
 
-    def _key(self) -> Hashable:
+    def key(self) -> Hashable:
         return self.name, self.starred
 
-    def _text(self, latex: bool) -> str:
+    def text(self, latex: bool) -> str:
         text, formula = SYMBOLS.get(self.name, (self.name, rf"\mathit{{{self.name}}}"))
         return (formula + ("^{*}" if self.starred else "")) if latex else text + ("*" if self.starred else "")
 
@@ -62,7 +62,7 @@ class Leaf(Operator):
         twin.rows, twin.columns, twin.starred = self.columns, self.rows, not self.starred
         return twin
 
-    def _preparations(self) -> frozenset[str]:
+    def preparations(self) -> frozenset[str]:
         return self._needs
 
 
@@ -81,15 +81,15 @@ class Hinges(Leaf):
         sweep.call(self.on.address, self.given, x, y)
         return y
 
-    def _steps(self) -> Iterator[Step]:
+    def steps(self) -> Iterator[Step]:
         size = self.rows.size if not self.starred else self.columns.size  # type: ignore[union-attr]
         yield Step(str(self), "body by body", 11 * size)
 
     @property
-    def _is_blockwise(self) -> bool:
+    def is_blockwise(self) -> bool:
         return self.given == 0
 
-    def _blocks(self) -> Array:
+    def body_blocks(self) -> Array:
         blocks = self.on.by_body(self.on.container.H)
         return blocks.transpose(0, 2, 1) if self.starred else blocks
 
@@ -122,28 +122,28 @@ class Blockwise(Leaf):
         self._kept = _Kept()
         self._known_inverse = inverse
 
-    def _own_blocks(self) -> Array:
+    def own_blocks(self) -> Array:
         kept = self._kept
         if kept.stamp != self.on.stamp:
             kept.blocks, kept.stamp = np.ascontiguousarray(self._make()), self.on.stamp
         return kept.blocks
 
-    def _blocks(self) -> Array:
-        blocks = self._own_blocks()
+    def body_blocks(self) -> Array:
+        blocks = self.own_blocks()
         return blocks.transpose(0, 2, 1) if self.starred else blocks
 
     @property
-    def _is_blockwise(self) -> bool:
+    def is_blockwise(self) -> bool:
         return True
 
     def _run(self, x: Array, own: bool) -> Array:
         rows, columns = self.rows, self.columns
         y = self.on.scratch.take(rows.size, x.shape[1])  # type: ignore[union-attr]
-        blocks = self._own_blocks()
+        blocks = self.own_blocks()
         sweeps.blockwise.call(self.on.address, rows.is_joint, columns.is_joint, self.starred, blocks, x, y)  # type: ignore[union-attr]
         return y
 
-    def _steps(self) -> Iterator[Step]:
+    def steps(self) -> Iterator[Step]:
         sizes = self.on.hinge_sizes
         rows = sizes if self.rows.is_joint else 6  # type: ignore[union-attr]
         columns = sizes if self.columns.is_joint else 6  # type: ignore[union-attr]
@@ -153,15 +153,15 @@ class Blockwise(Leaf):
     def _transposed(self) -> Operator:
         return self if self.symmetric else super()._transposed()
 
-    def _key(self) -> Hashable:
+    def key(self) -> Hashable:
         return (self.name, self.starred) if self._symbol is None else (self.name, self.starred, id(self._kept))
 
-    def _text(self, latex: bool) -> str:
+    def text(self, latex: bool) -> str:
         if self._symbol is None:
-            return super()._text(latex)
+            return super().text(latex)
         return self._symbol[latex] + (("^{*}" if latex else "*") if self.starred else "")
 
-    def _inverse(self) -> Operator | None:
+    def own_inverse(self) -> Operator | None:
         if self.rows is not self.columns:
             return None
         return inverted(self) if self._known_inverse is None else self._known_inverse()
@@ -177,7 +177,7 @@ def inverted(operator: Operator) -> Blockwise:
     assert space is not None and on is not None
 
     def compute() -> Array:
-        blocks = operator._blocks()
+        blocks = operator.body_blocks()
         result = zeros(blocks.shape)
         for k, body in enumerate(on.bodies):
             size = int(on.hinge_sizes[k]) if space.is_joint else 6
@@ -189,12 +189,12 @@ def inverted(operator: Operator) -> Blockwise:
             result[k, :size, :size] = np.linalg.inv(own) if size else own
         return 0.5 * (result + result.transpose(0, 2, 1)) if symmetric else result
 
-    text, formula = operator._text(False), operator._text(True)
-    if operator._is_bracketed or " " in text:
+    text, formula = operator.text(False), operator.text(True)
+    if operator.is_bracketed or " " in text:
         text, formula = f"({text})", rf"\left({formula}\right)"
     symbol = (f"{text}^-1", f"{formula}^{{-1}}")
-    made = Blockwise(f"{text}^-1", space, space, compute, symmetric, operator._preparations(), symbol, lambda: operator)
-    made._own_blocks()  # a singular block is reported now
+    made = Blockwise(f"{text}^-1", space, space, compute, symmetric, operator.preparations(), symbol, lambda: operator)
+    made.own_blocks()  # a singular block is reported now
     return made
 
 
@@ -221,7 +221,7 @@ class Propagation(Leaf):
         (sweeps.scatter if self.starred else sweeps.gather).call(self.on.address, self.which, x, work)
         return x
 
-    def _steps(self) -> Iterator[Step]:
+    def steps(self) -> Iterator[Step]:
         operations = 18 * self.on.inner_bodies
         if self.which == sweeps.PSI:
             operations += 23 * int(self.on.hinge_sizes[self.on.container.parent >= 0].sum())
@@ -257,10 +257,10 @@ class Strict(Leaf):
             scratch.give(z)
         return y
 
-    def _steps(self) -> Iterator[Step]:
+    def steps(self) -> Iterator[Step]:
         operations = 18 * self.on.inner_bodies
         if self.first is not None:
-            operations += sum(step.operations for step in self.first._steps())
+            operations += sum(step.operations for step in self.first.steps())
         sweep = "each child from its parent" if self.starred else "each parent from its children"
         yield Step(str(self), sweep, operations)
 
@@ -277,8 +277,8 @@ class Beyond(Leaf):
         y -= x
         return y
 
-    def _steps(self) -> Iterator[Step]:
-        for step in (self.whole.T if self.starred else self.whole)._steps():
+    def steps(self) -> Iterator[Step]:
+        for step in (self.whole.T if self.starred else self.whole).steps():
             yield Step(str(self), step.sweep, step.operations + self.shape[0])
 
 
@@ -291,7 +291,7 @@ class NodeMap(Leaf):
         super().__init__("B", nodes.on, nodes.on.body_space, nodes.space)
         self.nodes = nodes
 
-    def _key(self) -> Hashable:
+    def key(self) -> Hashable:
         return self.name, self.starred, id(self.nodes)
 
     def _run(self, x: Array, own: bool) -> Array:
@@ -304,7 +304,7 @@ class NodeMap(Leaf):
             sweeps.wrenches_of_nodes.call(nodes.address, x, y)
         return y
 
-    def _steps(self) -> Iterator[Step]:
+    def steps(self) -> Iterator[Step]:
         yield Step(str(self), "node by node", 18 * len(self.nodes.space.nodes))
 
 
@@ -317,16 +317,16 @@ class Matrix(Leaf):
         super().__init__(name, on, rows, columns)
         self.matrix = matrix
 
-    def _key(self) -> Hashable:
+    def key(self) -> Hashable:
         return self.name, self.starred, id(self.matrix)
 
-    def _text(self, latex: bool) -> str:
+    def text(self, latex: bool) -> str:
         return self.name + (("^{*}" if latex else "*") if self.starred else "")
 
     def _run(self, x: Array, own: bool) -> Array:
         return np.ascontiguousarray((self.matrix.T if self.starred else self.matrix) @ x)
 
-    def _steps(self) -> Iterator[Step]:
+    def steps(self) -> Iterator[Step]:
         rows, columns = self.shape
         yield Step(str(self), "matrix", rows * (2 * columns - 1))
 
@@ -341,20 +341,20 @@ class BetweenBranches(Leaf):
         self.whole, self.diagonal = whole, diagonal
         self._needs = whole._needs | diagonal._needs
 
-    def _key(self) -> Hashable:
+    def key(self) -> Hashable:
         return self.name, self.starred, id(self.diagonal)
 
-    def _text(self, latex: bool) -> str:
+    def text(self, latex: bool) -> str:
         return (r"\mathcal{R}_r" if latex else "R_r") + (("^{*}" if latex else "*") if self.starred else "")
 
     def _run(self, x: Array, own: bool) -> Array:
         z = self.whole._run(x, False)
-        y, blocks = empty(x.shape), self.diagonal._own_blocks()
+        y, blocks = empty(x.shape), self.diagonal.own_blocks()
         if self.starred:
             blocks = np.ascontiguousarray(blocks.transpose(0, 2, 1))
         recursions.between_branches.call(self.on.address, self.whole.which, blocks, x, z, empty((12, x.shape[1])), y)
         return y
 
-    def _steps(self) -> Iterator[Step]:
-        for step in self.whole._steps():
+    def steps(self) -> Iterator[Step]:
+        for step in self.whole.steps():
             yield Step(str(self), "gather, then scatter over branches", 2 * step.operations + 90 * self.on.inner_bodies)

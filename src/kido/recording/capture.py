@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kido.collision import CONTACTS
 from kido.simulation import World
 from kido.simulation.engine import Engine
+from kido.simulation.soft_bodies import SoftBodies
 
 Array = NDArray[np.float64]
 
@@ -24,7 +24,7 @@ class Frame(NamedTuple):
 
 def engine_of(world: World) -> Engine:
     """The compiled side of a world; another object whenever its structure changed."""
-    return world._compile()
+    return world.engine
 
 
 class Probe:
@@ -87,16 +87,15 @@ class Probe:
             0 if external is None else len(external[0]),
         )
         if soft_points:
-            soft = self.engine.soft
-            values += (np.zeros(0) if soft is None else soft.container.q.ravel().copy(),)
+            values += (self.engine.feature(SoftBodies).displacements.ravel(),)
         return Frame(values, contacts, external)
 
     def _contacts(self) -> tuple[np.ndarray, ...] | None:
         c = self.engine.detector.container
-        n = int(c.count[CONTACTS])
+        n = c.num_contacts
         if n == 0:
             return None
-        force = c.impulse[:n] / self.engine.world.time_step[0]
+        force = c.impulse[:n] / self.engine.world.time_step
         a, b = c.shape_a[:n].copy(), c.shape_b[:n].copy()
         bodies = self._body_of_shape[a], self._body_of_shape[b]
         return (c.point[:n].copy(), c.normal[:n].copy(), c.gap[:n].copy(), force, *bodies, a, b)

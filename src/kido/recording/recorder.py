@@ -19,6 +19,7 @@ from kido.recording.errors import RecordingError
 from kido.recording.tables import TableWriter
 from kido.recording.world_description import world_to_dict
 from kido.simulation import World
+from kido.simulation.soft_bodies import SoftBodies
 from kido.tree import TREE
 
 Signal = Callable[[World], Any]
@@ -81,7 +82,7 @@ class Recorder:
         first = self._read_signals(first=True)
         description = world_to_dict(world)
         engine = engine_of(world)
-        self._points = 0 if engine.soft is None else len(engine.soft.container.mass)
+        self._points = len(engine.feature(SoftBodies).displacements)
         self._writer = TableWriter(
             path,
             layout.tables(engine.data.q.shape[0], self._shapes, self._points),
@@ -247,7 +248,7 @@ class Recorder:
             self.event("properties of bodies or joints changed", "structure")
             self._note_structure(world_to_dict(self.world))
         row = (self._frames - 1, self._structures - 1, self.world.num_steps)
-        state = self.world._state()
+        state = self.world.state()
         del state["carried"]  # objects of users' classes, which a recording does not rebuild
         self._add_blob("checkpoints", row, encode(state))
         self._since_checkpoint = 0

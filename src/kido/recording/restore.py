@@ -56,7 +56,7 @@ def restore(recording: RecordingFile, frame: int, hold_commands: bool) -> World:
     structure = int(tables.read("checkpoints", "structure")[row])
     world = recording.world(structure)
     try:
-        world._set_state(recording.blob("checkpoints", row))
+        world.set_state(recording.blob("checkpoints", row))
     except (KeyError, TypeError, ValueError, IndexError, KidoError) as error:
         raise RecordingError(f"{recording.path}: complete state of frame {start} is damaged: {error!r}") from error
     if frame == start:

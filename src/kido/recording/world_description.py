@@ -91,7 +91,7 @@ def world_to_dict(world: World) -> dict[str, Any]:
     """
     place = {body: [i, body.index] for i, s in enumerate(world.skeletons) for body in s.bodies}
     given = [([place[a], place[b]][: 1 if a is b else 2], sorted(why)) for a, b, why in world.collision_filter.pairs]
-    lifted = [sorted(place[body] for body in pair) for pair in world.collision_filter._lifted]
+    lifted = [sorted(place[body] for body in pair) for pair in world.collision_filter.lifted]
     uris = [getattr(world, "uri", None), *(s.uri for s in world.skeletons)]
     sources = {str(uri): source_text(str(uri)) for uri in uris if uri is not None}
     return {
@@ -99,7 +99,7 @@ def world_to_dict(world: World) -> dict[str, Any]:
         "uri": None if world.uri is None else str(world.uri),
         "gravity": world.gravity.tolist(),
         "time_step": world.time_step,
-        "settings": dict(world._settings),
+        "settings": dict(world.options.settings),
         "integrator": integrator_to_dict(world.integrator),
         "solver": solver_to_dict(world.solver),
         "loop_solver": world.loop_solver,
@@ -112,7 +112,7 @@ def world_to_dict(world: World) -> dict[str, Any]:
         "collision_detector": detector_to_dict(world.collision_detector),
         "continuous_detection": world.continuous_detection,
         "constraints": [
-            item for c in world._constraints if (item := constraint_to_dict(c, world.skeletons)) is not None
+            item for c in world.constraint_set.added if (item := constraint_to_dict(c, world.skeletons)) is not None
         ],
         "sources": {uri: text for uri, text in sources.items() if text is not None},
     }
@@ -148,7 +148,7 @@ def world_from_dict(data: dict[str, Any]) -> World:
             bodies = [skeletons[s].body(int(b)) for s, b in pair]
             world.collision_filter.remove(bodies[0], bodies[1], "adjacent")
         if "collision_detector" in data:
-            world._collision_detector = detector_from_dict(data["collision_detector"])
+            world.options.detector = detector_from_dict(data["collision_detector"])
             world.continuous_detection = data["continuous_detection"]
         for item in data.get("constraints", []):
             world.add_constraint(constraint_from_dict(item, skeletons))

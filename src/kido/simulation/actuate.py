@@ -11,12 +11,13 @@ step. The last stage takes J^T p / h off again.
 
 from __future__ import annotations
 
+from typing import Any
+
 from kido.constraints.actuator import number_prescribed
 from kido.jit import callback, kernel, view
 from kido.kernels.inverse_dynamics import accelerations, joint_forces
-from kido.simulation.schema import DATA_AT, PROBLEM_AT, TREE_AT, WORLD
-from kido.solvers.problem import PROBLEM
-from kido.tree.schema import DATA, TREE
+from kido.simulation.feature import Feature
+from kido.simulation.schema import RESPOND, WORLD
 
 
 @kernel
@@ -48,11 +49,18 @@ def drive_forces(t, d, w, pr, first, last, h):
 def actuate_stage(address, unused_1, unused_2, unused_3):
     """Run the stage. Returns 0."""
     w = view(WORLD, address)
-    t = view(TREE, w.table[TREE_AT])
-    d = view(DATA, w.table[DATA_AT])
-    pr = view(PROBLEM, w.table[PROBLEM_AT])
+    t = w.tree
+    d = w.data
+    pr = w.problem
     for tree_index in range(t.tree_mobile.shape[0]):
         first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
         if t.tree_mobile[tree_index] != 0 and number_prescribed(t, t.first_dof[first], t.first_dof[last]) > 0:
-            drive_forces(t, d, w, pr, first, last, w.time_step[0])
+            drive_forces(t, d, w, pr, first, last, w.time_step)
     return 0
+
+
+class Actuation(Feature):
+    """Forces of prescribed coordinates."""
+
+    def stages(self) -> dict[str | int, Any]:
+        return {RESPOND: actuate_stage} if self.engine.tree.prescribed.any() else {}

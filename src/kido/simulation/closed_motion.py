@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from kido.constraints.constraint import Constraint
 from kido.constraints.loop_factor import measure_all
-from kido.constraints.loop_schema import CLOSURE, GROUPS, LOOPS, WORST_CLOSURE
+from kido.constraints.loop_schema import LOOPS
 from kido.constraints.loop_solve import openness
 from kido.dynamics.motion import ClosedSystem
 from kido.errors import ModelError
@@ -34,10 +34,10 @@ def note_reactions(data, loops, h):
     lp = view(LOOPS, loops)
     measure_all(view(DATA, data), lp)
     sum_wrenches(lp, h)
-    lp.closure[CLOSURE] = 0.0
-    for g in range(lp.count[GROUPS]):
-        lp.closure[CLOSURE] = max(lp.closure[CLOSURE], openness(lp, g))
-    lp.closure[WORST_CLOSURE] = max(lp.closure[WORST_CLOSURE], lp.closure[CLOSURE])
+    lp.closure = 0.0
+    for g in range(lp.num_groups):
+        lp.closure = max(lp.closure, openness(lp, g))
+    lp.worst_closure = max(lp.worst_closure, lp.closure)
     return 0
 
 
@@ -65,13 +65,13 @@ class ClosedMotion(SmoothMotion):
         self._parts: list[_Part] | None = None
 
     def _made_part(self, number: int, skeleton: Skeleton) -> _Part:
-        held = [c for c in self._constraints_on(skeleton) if not getattr(c, "_broken", False)]
+        held = [c for c in self._constraints_on(skeleton) if not getattr(c, "was_broken", False)]
         given = None if held == self._loops_of(skeleton) else held
         system = ClosedSystem(skeleton, given, None, self.solver, True, None, self.integrator, None)
         rows, slots = [np.zeros(0, np.intp)], [np.zeros(0, np.intp)]
         for constraint, twin in zip(held, system.rows.constraints, strict=False):  # then gears of mimics
             where, own = system.rows.rows_of(twin)
-            rows.append(self.loops._rows_of(constraint).start + own)
+            rows.append(self.loops.rows_of(constraint).start + own)
             slots.append(np.arange(where.start, where.stop))
         first = self.engine.tree.tree_dof
         dofs = slice(int(first[number]), int(first[number + 1]))
@@ -90,7 +90,7 @@ class ClosedMotion(SmoothMotion):
 
     def _loops_of(self, skeleton: Skeleton) -> list[Constraint]:
         world: Any = skeleton._world
-        return [c for loop in skeleton.loops for c in world._closed_loops.get(loop, [])] if world is not None else []
+        return [c for loop in skeleton.loops for c in world.constraint_set.of_loop(loop)] if world is not None else []
 
     @property
     def parts(self) -> list[_Part]:
@@ -110,7 +110,7 @@ class ClosedMotion(SmoothMotion):
             StateError: also where loops are open and cannot be closed.
         """
         engine, d = self.engine, self.engine.data
-        h = float(engine.world.time_step[0])
+        h = engine.world.time_step
         parts = self.parts
         if self.motion.times[1] != h:
             self._set_size()
@@ -155,7 +155,7 @@ class ClosedMotion(SmoothMotion):
             force = part.system.row_forces(0.0, d.q[part.dofs], d.u[part.dofs])
             loops.container.impulse[part.rows] = h * force[part.slots]
         note_reactions(d.address, loops.container.address, h)
-        if any(loops.is_broken(c) and not c._broken for c in loops.joined):
+        if any(loops.is_broken(c) and not c.was_broken for c in loops.joined):
             loops.note_broken()
             self._parts = None
             return self.parts

@@ -50,7 +50,7 @@ class CollisionFilter:
     def __init__(self, world: World):
         self._world = world
         self._reasons: dict[Pair, set[str]] = {}  # given, in the order in which pairs came
-        self._lifted: set[Pair] = set()  # pairs whose "adjacent" was removed
+        self.lifted: set[Pair] = set()  # pairs whose "adjacent" was removed
         self._parted: set[BodyNode] = set()  # bodies kept as links of their own because of a filter
         self._callback: Allows | None = None
 
@@ -62,8 +62,8 @@ class CollisionFilter:
         """
         pair = self._pair(body_a, body_b, reason)
         if reason == ADJACENT:
-            if pair in self._lifted:
-                self._lifted.discard(pair)
+            if pair in self.lifted:
+                self.lifted.discard(pair)
                 self._changed()
                 return
             if ADJACENT in self.reasons(body_a, body_b):
@@ -87,7 +87,7 @@ class CollisionFilter:
                 del self._reasons[pair]
             self._changed()
         elif reason == ADJACENT and ADJACENT in self.reasons(body_a, body_b):
-            self._lifted.add(pair)
+            self.lifted.add(pair)
             self._changed()
 
     def remove_all(self, reason: str = USER) -> None:
@@ -102,14 +102,14 @@ class CollisionFilter:
         """Why two bodies do not collide; empty if they do."""
         pair = self._pair(body_a, body_b)
         found = set(self._reasons.get(pair, ()))
-        engine = self._world._compile()
+        engine = self._world.engine
         link_a, link_b = engine.link_index(body_a), engine.link_index(body_b)
         if link_a == link_b:
             found.add(RIGID)
         skeleton = body_a.skeleton
         if skeleton is body_b.skeleton and not skeleton.self_collision:
             found.add(NO_SELF_COLLISION)
-        if skeleton is body_b.skeleton and pair not in self._lifted and self._are_adjacent(skeleton, link_a, link_b):
+        if skeleton is body_b.skeleton and pair not in self.lifted and self._are_adjacent(skeleton, link_a, link_b):
             found.add(ADJACENT)
         shapes = [[s for s in body.shapes if s.collision] for body in (body_a, body_b)]
         if not (body_a.collidable and body_b.collidable and all(shapes)):
@@ -173,7 +173,7 @@ class CollisionFilter:
     def _are_adjacent(self, skeleton: Any, link_a: int, link_b: int) -> bool:
         if skeleton.adjacent_body_collision or link_a == link_b:
             return False
-        engine = self._world._compile()
+        engine = self._world.engine
         wanted = {link_a, link_b}
         return any(
             {engine.link_index(a), engine.link_index(b)} == wanted
@@ -182,7 +182,7 @@ class CollisionFilter:
 
     def _changed(self) -> None:
         """Bodies that a filter names are links of their own: it must not act on all that they are welded to."""
-        wanted = {body for pair in [*self._reasons, *self._lifted] for body in pair}
+        wanted = {body for pair in [*self._reasons, *self.lifted] for body in pair}
         wanted |= {child for body in wanted for child in body.children}
         for body in wanted - self._parted:
             if not body._apart:
@@ -193,16 +193,16 @@ class CollisionFilter:
             body._apart = False
             self._parted.discard(body)
             body.skeleton._structure_changed()
-        self._world._structure_changed()
+        self._world.structure_changed()
 
-    def _invalidate(self, gone: Iterable[BodyNode]) -> None:
+    def bodies_left(self, gone: Iterable[BodyNode]) -> None:
         """Drop bodies that left."""
         left = set(gone)
         self._reasons = {pair: have for pair, have in self._reasons.items() if not pair & left}
-        self._lifted = {pair for pair in self._lifted if not pair & left}
+        self.lifted = {pair for pair in self.lifted if not pair & left}
         self._parted -= left
 
-    def _forbidden(self, bodies: list[BodyNode], tested: Callable[[BodyNode, BodyNode], bool]) -> list[Any]:
+    def forbidden(self, bodies: list[BodyNode], tested: Callable[[BodyNode, BodyNode], bool]) -> list[Any]:
         """Pairs that users exclude, by reasons or by the callback, as tuples.
 
         Args:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kido.jit import Struct
 from kido.simulation import events_stage
-from kido.simulation.events_stage import CONTACT_EVENTS, LOGGED, OPEN
+from kido.simulation.events_stage import CONTACT_EVENTS
+from kido.simulation.feature import Feature
+from kido.simulation.schema import END
 
 if TYPE_CHECKING:
     from kido.simulation.engine import Engine
@@ -51,29 +55,51 @@ class ContactEvent(NamedTuple):
     normal: NDArray[np.float64]
 
 
-class ContactEventLog:
+ContactListener = Callable[[ContactEvent], Any]
+
+
+class ContactEventLog(Feature):
     """Collects the events of an engine's steps."""
 
+    key = "touch"
+
     def __init__(self, engine: Engine):
-        self.engine = engine
-        self.container = CONTACT_EVENTS(opens=64, logs=256)
+        super().__init__(engine)
+        self._collects = False
+        self.container = CONTACT_EVENTS(opens=0, logs=0)
         self.past: list[tuple[np.ndarray, ...]] = []
-        self.make_room()
+
+    def stages(self) -> dict[str | int, Any]:
+        return {END: events_stage.events_stage} if self._collects else {}
+
+    @property
+    def own_struct(self) -> Struct | None:
+        return self.container
+
+    def options_changed(self) -> None:
+        if self._collects != self.engine.options.collects_events:
+            self._collects = self.engine.options.collects_events
+            self.set_state(None)
+
+    def before_steps(self) -> None:
+        if self._collects:
+            self.make_room()
 
     def make_room(self) -> None:
         """Take the log out, and make room for all that another step can give."""
         e = self.container
-        logged, opened = int(e.count[LOGGED]), int(e.count[OPEN])
+        logged, opened = e.num_logged, e.num_open
         if logged:
             self.past.append(tuple(getattr(e, f)[:logged].copy() for f in _LOG_FIELDS))
-            e.count[LOGGED] = 0
+            e.num_logged = 0
         room = opened + len(self.engine.detector.container.pair_a)
         if room > len(e.open) or room > len(e.log):
             kept = [getattr(e, f)[:opened].copy() for f in _OPEN_FIELDS]
             self.container = CONTACT_EVENTS(opens=2 * room, logs=4 * room)
             for f, values in zip(_OPEN_FIELDS, kept, strict=True):
                 getattr(self.container, f)[:opened] = values
-            self.container.count[OPEN] = opened
+            self.container.num_open = opened
+            self.engine.link()
 
     def begin(self) -> None:
         """A call of `World.step` begins: forget the events of the one before."""
@@ -90,7 +116,7 @@ class ContactEventLog:
         """
         self.make_room()
         found = []
-        earlier = steps - int(self.engine.world.steps[0])
+        earlier = steps - self.engine.world.steps
         nodes = self.engine.nodes
 
         def event(kind: int, step: int, a: int, b: int, total: Any, place: Any) -> ContactEvent:
@@ -111,25 +137,65 @@ class ContactEventLog:
         for log, sums, places in self.past:
             for (kind, step, a, b), total, place in zip(log, sums, places, strict=True):
                 found.append(event(kind, step, a, b, total, place))
-        e, done = self.container, int(self.engine.world.steps[0])
-        for k in range(int(e.count[OPEN])):
+        e, done = self.container, self.engine.world.steps
+        for k in range(e.num_open):
             if e.open[k, 2] == 0:
                 a, b = e.open[k, :2]
                 found.append(event(events_stage.PERSIST, done, a, b, e.open_sum[k], e.open_place[k]))
         return found
 
-    def state(self) -> dict[str, np.ndarray]:
-        """Copies of the pairs in events_stage."""
+    def state(self) -> dict[str, np.ndarray] | None:
         e = self.container
-        return {f: getattr(e, f)[: e.count[OPEN]].copy() for f in _OPEN_FIELDS}
+        return {f: getattr(e, f)[: e.num_open].copy() for f in _OPEN_FIELDS} if self._collects else None
 
     def set_state(self, state: dict[str, np.ndarray] | None) -> None:
-        """Restore what `state` returned; None: nothing is in events_stage."""
         self.past = []
+        if not self._collects:
+            return
         number = 0 if state is None else len(state["open"])
         room = number + len(self.engine.detector.container.pair_a)
         self.container = CONTACT_EVENTS(opens=2 * room, logs=4 * room)
         if state is not None:
-            self.container.count[OPEN] = number
+            self.container.num_open = number
             for f in _OPEN_FIELDS:
                 getattr(self.container, f)[:number] = state[f]
+
+
+class ContactEvents:
+    """What users see of events: those of the last call of `World.step`, and functions that are called with them.
+
+    Copies have neither.
+    """
+
+    def __init__(self) -> None:
+        self.events: list[ContactEvent] = []
+        self.listeners: list[ContactListener] = []
+
+    def __reduce__(self):
+        return ContactEvents, ()
+
+    def add(self, listener: ContactListener) -> Callable[[], None]:
+        """Add a function; returns one that takes it off again."""
+        self.listeners.append(listener)
+
+        def remove() -> None:
+            if listener in self.listeners:
+                self.listeners.remove(listener)
+
+        return remove
+
+    def begin(self, engine: Engine) -> None:
+        """A call of `World.step` begins."""
+        log = engine.feature(ContactEventLog)
+        if log.is_active:
+            self.events = []
+            log.begin()
+
+    def tell(self, engine: Engine, steps: int) -> None:
+        """It is at its end."""
+        log = engine.feature(ContactEventLog)
+        if log.is_active:
+            self.events = log.events(steps)
+            for listener in list(self.listeners):
+                for event in self.events:
+                    listener(event)

@@ -7,36 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from kido.constraints.inertia import fill_inertia
-from kido.constraints.row_origins import (
-    BLOCKS_NEEDED,
-    ERP,
-    EXTRAS_NEEDED,
-    MAX_CORRECTION,
-    POOL_NEEDED,
-    RESPONSES_NEEDED,
-    RESTITUTION_SPEED,
-    ROW_ORIGINS,
-    ROWS_NEEDED,
-    SKIN,
-    SKIN_SHARE,
-    SLOP,
-    TIME_STEP,
-)
+from kido.constraints.row_origins import ROW_ORIGINS
 from kido.constraints.tree_newton import tree_newton_island
 from kido.jit import Struct
 from kido.joints import ActuatorType
 from kido.kernels.free_lanes import NOT_FREE
-from kido.simulation.settings import OPTIONS, write_options
-from kido.solvers import (
-    STAGE_BODY,
-    STAGE_INERTIA,
-    STAGE_INERTIA_OF,
-    STAGE_RESPONSES,
-    STAGE_TREE,
-    STAGE_TREE_OF,
-    body_newton_island,
-    new_problem,
-)
+from kido.simulation.settings import OPTIONS, SETTINGS, write_options
+from kido.solvers import body_newton_island, new_problem
 
 if TYPE_CHECKING:
     from kido.simulation.engine import Engine
@@ -53,7 +30,7 @@ def list_joints(engine: Engine, row_origins: Struct) -> None:
     rows = (t.coulomb > 0.0) | (t.actuator == ActuatorType.SERVO) | (t.actuator == ActuatorType.MIMIC)
     found = np.flatnonzero(rows | np.any([limit > -np.inf for limit in limits], axis=0))
     row_origins.joint_dof[: len(found)] = found
-    row_origins.jointed[0] = len(found)
+    row_origins.num_joint_dofs = len(found)
 
 
 def _inertia_sizes(engine: Engine) -> np.ndarray:
@@ -64,7 +41,7 @@ def _inertia_sizes(engine: Engine) -> np.ndarray:
 
 def has_robots(engine: Engine) -> bool:
     """Whether some skeleton is to be solved along its tree: it has joints, and nothing else holds it together."""
-    bound = engine.soft is not None or engine.loops is not None
+    bound = any(feature.couples_bodies for feature in engine.features)
     t, free = engine.tree, engine.responses.container.free
     return not bound and any(
         t.tree_mobile[k] and t.tree_dof[k] < t.tree_dof[k + 1] and free[t.tree_body[k]] == NOT_FREE
@@ -78,19 +55,17 @@ def place_inertias(engine: Engine, problem: Struct) -> None:
     sizes = _inertia_sizes(engine)
     known = sizes > 0
     problem.inertia_at[starts[known]] = (1 + np.cumsum(sizes) - sizes)[known]
-    if engine.loops is not None:  # what they hold together answers impulses otherwise than mass alone does
-        held = engine.loops.container.tree_group[: len(starts)] >= 0
-        problem.inertia_at[starts[held & known]] = 0
-    problem.stage[STAGE_BODY] = body_newton_island.address
-    problem.stage[STAGE_INERTIA] = fill_inertia.address
-    problem.stage[STAGE_INERTIA_OF : STAGE_INERTIA_OF + 2] = engine.tree.address, engine.data.address
-    problem.stage[STAGE_TREE] = tree_newton_island.address if has_robots(engine) else 0
-    problem.stage[STAGE_TREE_OF] = engine.regularized.address
+    for feature in engine.features:
+        feature.place_inertias(problem)
+    problem.body_newton, problem.fill_inertia = body_newton_island, fill_inertia
+    problem.tree, problem.data = engine.tree, engine.data
+    problem.tree_newton = tree_newton_island if has_robots(engine) else None
+    problem.tree_newton_of = engine.tree_newton.address
 
 
 def place_responses(engine: Engine, problem: Struct, row_origins: Struct) -> None:
     """Tell assembly and solvers where responses of bodies lie."""
-    row_origins.responses[0] = problem.stage[STAGE_RESPONSES] = engine.responses.address
+    row_origins.responses = problem.responses = engine.responses.container
 
 
 def first_room(tree: Struct) -> tuple[int, int]:
@@ -124,10 +99,9 @@ def new_arrays(
         keep: those whose warm starts and free velocities they take over.
     """
     dofs = int(engine.tree.first_dof[-1])
-    options = {k: v for k, v in engine.settings.items() if k not in CORRECTION and k not in OPTIONS}
-    sizes = {**options, **engine.solver._sizes()}
-    if engine.soft is not None:
-        dofs += engine.soft.dofs
+    options = {k: v for k, v in engine.options.settings.items() if k not in CORRECTION and k not in OPTIONS}
+    sizes = {**options, **engine.options.solver.sizes()}
+    dofs += engine.extra_dofs
     problem = new_problem(  # type: ignore[arg-type]
         blocks=blocks,
         rows=rows,
@@ -138,22 +112,17 @@ def new_arrays(
         **sizes,
     )
     place_inertias(engine, problem)
-    engine.solver._choose(problem)
+    engine.options.solver.choose(problem)
     row_origins = ROW_ORIGINS(blocks=blocks, dofs=int(engine.tree.first_dof[-1]))
     list_joints(engine, row_origins)
     place_responses(engine, problem, row_origins)
-    row_origins.surfaces[0] = engine.surfaces.address
-    parameter = row_origins.parameter
-    parameter[ERP] = engine.settings["erp"]
-    parameter[SLOP] = engine.settings["slop"]
-    parameter[MAX_CORRECTION] = engine.settings["max_correction"]
-    parameter[RESTITUTION_SPEED] = engine.settings["restitution_speed"]
-    parameter[SKIN] = engine.settings["skin"]
-    parameter[SKIN_SHARE] = engine.settings["skin_share"]
-    write_options(parameter, engine.settings)
+    row_origins.surfaces = engine.surfaces.container
+    for name in SETTINGS:
+        setattr(row_origins, name, engine.options.settings[name])
+    write_options(row_origins, engine.options.settings)
     if keep is not None:
         problem.u_free[:] = keep.problem.u_free
-        parameter[TIME_STEP] = keep.row_origins.parameter[TIME_STEP]
+        row_origins.time_step = keep.row_origins.time_step
         row_origins.limit_impulse[:] = keep.row_origins.limit_impulse
         row_origins.friction_impulse[:] = keep.row_origins.friction_impulse
         row_origins.actuator_impulse[:] = keep.row_origins.actuator_impulse
@@ -162,8 +131,8 @@ def new_arrays(
 
 def larger_arrays(engine: Engine, old: Arrays) -> Arrays:
     """Arrays with room for what was found to be needed; enlarges the engine's responses too."""
-    used = old.row_origins.used
-    if used[RESPONSES_NEEDED] > len(engine.responses.container.rows):
-        engine.responses = engine.responses.with_room(pool=int(1.5 * used[RESPONSES_NEEDED]))
-    need = (used[BLOCKS_NEEDED], used[ROWS_NEEDED], used[POOL_NEEDED], used[EXTRAS_NEEDED])
+    row_origins = old.row_origins
+    if row_origins.responses_needed > len(engine.responses.container.rows):
+        engine.responses = engine.responses.with_room(pool=int(1.5 * row_origins.responses_needed))
+    need = (row_origins.blocks_needed, row_origins.rows_needed, row_origins.pool_needed, row_origins.extras_needed)
     return new_arrays(engine, *(max(h, int(1.5 * n)) for h, n in zip(old.sizes, need, strict=True)), keep=old)

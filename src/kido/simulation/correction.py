@@ -6,11 +6,9 @@ import math
 
 from kido.constraints.applied_forces import holding_forces
 from kido.constraints.row_origins import FROM_CONTACT, FROM_LIMIT
-from kido.jit import kernel, view
+from kido.jit import kernel
 from kido.kernels.free_body import complete_free_body
 from kido.kernels.free_lanes import NOT_FREE
-from kido.kernels.responses import RESPONSES
-from kido.solvers.problem import BLOCKS
 
 MAX_MOVE = 0.02  # [m or rad] most that the position correction moves a coordinate in a step
 
@@ -38,7 +36,7 @@ def correction_energy(t, d, pr, src, h, swept):
     the contact impulses on them, -p_n bias.
     """
     energy = 0.0
-    r = view(RESPONSES, src.responses[0])
+    r = src.responses
     for tree_index in range(t.tree_mobile.shape[0]):
         if t.tree_mobile[tree_index] == 0:
             continue
@@ -53,7 +51,7 @@ def correction_energy(t, d, pr, src, h, swept):
             holding_forces(t, d, t.tree_body[tree_index], t.tree_body[tree_index + 1])
             for k in range(begin, end):
                 energy -= h * share * d.e[k] * pr.u_position[k]
-    for b in range(pr.count[BLOCKS]):
+    for b in range(pr.num_blocks):
         if src.origin[b] == FROM_CONTACT or src.origin[b] == FROM_LIMIT:
             energy -= src.correction[b] * pr.impulse[pr.row[b]]
     return energy

@@ -14,9 +14,7 @@ The semi-implicit rule takes joint damping and springs implicitly: FD solves (M 
 
 from __future__ import annotations
 
-from kido.collision.container import COLLISION, PUSH
-from kido.constraints.row_origins import ROW_ORIGINS
-from kido.jit import call4, callback, kernel, view
+from kido.jit import callback, kernel, view
 from kido.kernels.forward_dynamics import acceleration_scatter, articulated_inertias, bias_gather
 from kido.kernels.inertia import body_inertia
 from kido.kernels.integration import advance, to_parent_axes
@@ -24,19 +22,7 @@ from kido.kernels.kinematics import transforms, velocities
 from kido.simulation.correction import correction_energy, correction_share
 from kido.simulation.integrate import constraint_forces, hand_back, report, return_impulses
 from kido.simulation.predict import joint_loads, prescribe, reach_targets
-from kido.simulation.schema import (
-    COLLISION_AT,
-    DATA_AT,
-    LOOP_CLOSE,
-    LOOP_FREE,
-    LOOP_START,
-    PROBLEM_AT,
-    ROW_ORIGINS_AT,
-    TREE_AT,
-    WORLD,
-)
-from kido.solvers.problem import PROBLEM
-from kido.tree.schema import DATA, TREE
+from kido.simulation.schema import WORLD
 
 
 @kernel
@@ -72,13 +58,12 @@ def euler_tree(t, d, w, pr, first, last, h, implicit):
 def predict_trees(address, semi_implicit):
     """`euler_tree` for all trees. Returns 0, or 1 + the index of a coordinate whose inertia is not positive."""
     w = view(WORLD, address)
-    t = view(TREE, w.table[TREE_AT])
-    d = view(DATA, w.table[DATA_AT])
-    pr = view(PROBLEM, w.table[PROBLEM_AT])
-    h = w.time_step[0]
+    t = w.tree
+    d = w.data
+    pr = w.problem
+    h = w.time_step
     result = 0
-    if w.table[LOOP_START] != 0:
-        call4(w.table[LOOP_START], address, 0, 0, 0)
+    w.close_changed(w)
     for tree_index in range(t.tree_mobile.shape[0]):
         first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
         if t.tree_mobile[tree_index] == 0:
@@ -93,8 +78,7 @@ def predict_trees(address, semi_implicit):
             velocities(t, d, first, last)
         if status >= 0 and result == 0:
             result = 1 + status
-    if w.table[LOOP_FREE] != 0:
-        call4(w.table[LOOP_FREE], address, 0, 0, 0)
+    w.constrain_free(w, 0)
     return result
 
 
@@ -102,32 +86,30 @@ def predict_trees(address, semi_implicit):
 def integrate_trees(address, share_of_new):
     """Positions moved by a share of the new velocity and by the position correction; the report."""
     w = view(WORLD, address)
-    t = view(TREE, w.table[TREE_AT])
-    d = view(DATA, w.table[DATA_AT])
-    c = view(COLLISION, w.table[COLLISION_AT])
-    pr = view(PROBLEM, w.table[PROBLEM_AT])
-    h = w.time_step[0]
-    src = view(ROW_ORIGINS, w.table[ROW_ORIGINS_AT])
+    t = w.tree
+    d = w.data
+    c = w.collision
+    pr = w.problem
+    h = w.time_step
+    src = w.row_origins
     return_impulses(c, pr, src)
     constraint_forces(t, pr, src, w, h)
-    energy = correction_energy(t, d, pr, src, h, c.sweep[PUSH])
+    energy = correction_energy(t, d, pr, src, h, c.sweep_push)
     for tree_index in range(t.tree_mobile.shape[0]):
         if t.tree_mobile[tree_index] != 0:
             first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
             begin, end = t.first_dof[first], t.first_dof[last]
-            share = correction_share(pr, begin, end, h, c.sweep[PUSH])
+            share = correction_share(pr, begin, end, h, c.sweep_push)
             for k in range(begin, end):
                 d.u[k] = share_of_new * pr.u[k] + share * pr.u_position[k]
             advance(t, d, first, last, h)
-    if w.table[LOOP_CLOSE] != 0:
-        call4(w.table[LOOP_CLOSE], address, 0, 0, 0)
+    w.close_positions(w)
     for tree_index in range(t.tree_mobile.shape[0]):
         if t.tree_mobile[tree_index] != 0:
             hand_back(t, d, w, pr, t.tree_body[tree_index], t.tree_body[tree_index + 1], h)
-    if w.table[LOOP_CLOSE] != 0:
-        call4(w.table[LOOP_CLOSE], address, 1, 0, 0)
+    w.note_closed(w)
     report(c, pr, w, energy)
-    w.steps[0] += 1
+    w.steps += 1
     return 0
 
 

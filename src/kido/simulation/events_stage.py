@@ -6,19 +6,16 @@ that are not looked at, because both sleep, stay as they are.
 
 from __future__ import annotations
 
-from kido.collision.container import COLLISION, PAIRS
-from kido.jit import Struct, callback, floats, integers, kernel, view
-from kido.simulation.schema import COLLISION_AT, EVENTS_AT, WORLD
-
-# Entries of `count`.
-OPEN, LOGGED = 0, 1
+from kido.jit import Struct, callback, floats, integer, integers, kernel, view
+from kido.simulation.schema import WORLD
 
 # Kinds of event.
 BEGIN, PERSIST, END = 0, 1, 2
 
 
 class CONTACT_EVENTS(Struct):
-    count = integers(2, doc="numbers of pairs in touch, and of events in the log")
+    num_open = integer(doc="pairs in touch")
+    num_logged = integer(doc="events in the log")
     # Pairs in touch, ascending.
     open = integers("opens", 3, doc="shapes a and b; 1: they began to touch since the last call")
     open_sum = floats("opens", 3, unit="N s", doc="impulse on b since the last call")
@@ -58,13 +55,13 @@ def write_event(c, e, p, at):
 @kernel
 def log_event(e, kind, step, source, total, place, at):
     """Append an event of the pair at an index of `open` or `next`."""
-    k = e.count[LOGGED]
+    k = e.num_logged
     e.log[k, 0], e.log[k, 1], e.log[k, 2], e.log[k, 3] = kind, step, source[at, 0], source[at, 1]
     for i in range(3):
         e.log_sum[k, i] = total[at, i]
     for i in range(6):
         e.log_place[k, i] = place[at, i]
-    e.count[LOGGED] = k + 1
+    e.num_logged = k + 1
 
 
 @kernel
@@ -82,14 +79,13 @@ def close_or_keep(c, e, step, old, at):
 
 
 @callback
-def events_stage(address, unused_1, unused_2, unused_3):
+def events_stage(world, events, unused_2, unused_3):
     """Compare the pairs that touch with those of the step before. Returns 1 if the next step may not fit."""
-    w = view(WORLD, address)
-    c = view(COLLISION, w.table[COLLISION_AT])
-    e = view(CONTACT_EVENTS, w.table[EVENTS_AT])
-    step = w.steps[0]
-    old, olds, at = 0, e.count[OPEN], 0
-    for p in range(c.count[PAIRS]):
+    w, e = view(WORLD, world), view(CONTACT_EVENTS, events)
+    c = w.collision
+    step = w.steps
+    old, olds, at = 0, e.num_open, 0
+    for p in range(c.num_pairs):
         if c.pair_count[p] == 0:
             continue
         a, b = c.pair_a[p], c.pair_b[p]
@@ -118,6 +114,6 @@ def events_stage(address, unused_1, unused_2, unused_3):
             e.open[k, i], e.open_sum[k, i] = e.next[k, i], e.next_sum[k, i]
         for i in range(6):
             e.open_place[k, i] = e.next_place[k, i]
-    e.count[OPEN] = at
+    e.num_open = at
     room = at + c.pair_a.shape[0]
-    return 1 if room > e.open.shape[0] or e.count[LOGGED] + room > e.log.shape[0] else 0
+    return 1 if room > e.open.shape[0] or e.num_logged + room > e.log.shape[0] else 0

@@ -21,6 +21,9 @@ class StepHooks:
         self.before: list[Hook] = []
         self.after: list[Hook] = []
 
+    def __reduce__(self):
+        return StepHooks, ()  # copies have none
+
     def __bool__(self) -> bool:
         return bool(self.before or self.after)
 

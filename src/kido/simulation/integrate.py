@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kido.collision.container import COLLISION, CONTACTS, PUSH
 from kido.constraints.contact import tangents
 from kido.constraints.row_origins import (
     FROM_CONTACT,
@@ -11,66 +10,35 @@ from kido.constraints.row_origins import (
     FROM_MIMIC,
     FROM_SERVO,
     FROM_SPIN,
-    ROW_ORIGINS,
 )
-from kido.jit import LANES, call4, callback, kernel, view
+from kido.jit import LANES, callback, kernel, view
 from kido.jit.team import share_out
 from kido.joints.kinds import FREE_MIXED
 from kido.kernels.free_lanes import FREE_LANES, NOT_FREE
 from kido.kernels.integration import advance
-from kido.kernels.responses import RESPONSES
 from kido.math.so3 import cross, rotate_inverse, rotation_vector_to_matrix
 from kido.simulation.correction import correction_energy, correction_share
 from kido.simulation.fast_bodies import is_fast, place_at_end
 from kido.simulation.free_bodies import gather_landing, land_together
-from kido.simulation.schema import (
-    BOUNCES,
-    COLLISION_AT,
-    CORRECTION_ENERGY,
-    DATA_AT,
-    DISSIPATION,
-    FALLBACKS,
-    INTEGRATE_SHARE,
-    ITERATIONS,
-    LOOP_CLOSE,
-    NUM_CONTACTS,
-    PENETRATION,
-    PROBLEM_AT,
-    RESIDUAL,
-    ROW_ORIGINS_AT,
-    SOFT_BALANCE,
-    STATUS,
-    TEAM_AT,
-    TREE_AT,
-    WORLD,
-)
+from kido.simulation.schema import WORLD
 from kido.solvers.problem import (
     AT_CAP,
-    BLOCKS,
     BOUNDED,
-    PROBLEM,
-    TOTAL_BOUNCES,
-    TOTAL_FALLBACKS,
-    TOTAL_ITERATIONS,
-    TOTAL_POWER,
-    TOTAL_RESIDUAL,
-    TOTAL_STATUS,
 )
 from kido.solvers.rows import num_segments, segment
-from kido.tree.schema import DATA, TREE
 
 
 @kernel
 def return_impulses(c, pr, src):
     """Impulses of blocks to the contacts (world axes, on body b) and joints they come from."""
-    for k in range(c.count[CONTACTS]):
+    for k in range(c.num_contacts):
         c.impulse[k, 0], c.impulse[k, 1], c.impulse[k, 2] = 0.0, 0.0, 0.0
         c.torque[k, 0], c.torque[k, 1], c.torque[k, 2] = 0.0, 0.0, 0.0
     for k in range(src.limit_impulse.shape[0]):
         src.limit_impulse[k] = 0.0
         src.friction_impulse[k] = 0.0
         src.actuator_impulse[k] = 0.0
-    for b in range(pr.count[BLOCKS]):
+    for b in range(pr.num_blocks):
         row, k = pr.row[b], src.index[b]
         if src.origin[b] == FROM_CONTACT:
             x, y, z = pr.impulse[row], pr.impulse[row + 1], pr.impulse[row + 2]
@@ -119,7 +87,7 @@ def constraint_forces(t, pr, src, w, h):
     for k in range(w.constraint_force.shape[0]):
         w.constraint_force[k] = 0.0
         w.actuator_force[k] = 0.0 if t.prescribed[k] != 0 else w.command[k]
-    for b in range(pr.count[BLOCKS]):
+    for b in range(pr.num_blocks):
         if src.origin[b] == FROM_SERVO:
             add_block_force(pr, b, h, w.actuator_force)
         else:
@@ -170,45 +138,63 @@ def hand_back(t, d, w, pr, first, last, h):
 def largest_penetration(c):
     """Depth of the deepest contact [m], 0 if none penetrates."""
     depth = 0.0
-    for k in range(c.count[CONTACTS]):
+    for k in range(c.num_contacts):
         if -c.gap[k] > depth and c.swept[k] == 0:
             depth = -c.gap[k]
     return depth
 
 
 @kernel
+def larger(worst, value):
+    """The larger of two numbers; `worst` if the other is NaN."""
+    return value if value > worst else worst
+
+
+@kernel
+def clear_report(r):
+    """A report of nothing."""
+    r.penetration = r.residual = r.iterations = r.status = r.num_contacts = 0.0
+    r.dissipation = r.fallbacks = r.bounces = r.correction_energy = 0.0
+
+
+@kernel
 def report(c, pr, w, energy):
     """Numbers of this step, and the worst so far; `energy` is that of the position correction."""
-    w.last[PENETRATION] = largest_penetration(c)
-    w.last[RESIDUAL] = pr.total[TOTAL_RESIDUAL]
-    w.last[ITERATIONS] = pr.total[TOTAL_ITERATIONS]
-    w.last[STATUS] = pr.total[TOTAL_STATUS]
-    w.last[NUM_CONTACTS] = c.count[CONTACTS]
-    w.last[DISSIPATION] = pr.total[TOTAL_POWER]
-    w.last[FALLBACKS] = pr.total[TOTAL_FALLBACKS]
-    w.last[BOUNCES] = pr.total[TOTAL_BOUNCES]
-    w.last[CORRECTION_ENERGY] = energy
-    if w.last[STATUS] >= AT_CAP:
-        w.unconverged[0] += 1
-    for k in range(w.last.shape[0]):
-        if k == CORRECTION_ENERGY:
-            w.worst[k] += w.last[k]
-        elif w.last[k] > w.worst[k]:
-            w.worst[k] = w.last[k]
+    last, worst = w.last, w.worst
+    last.penetration = largest_penetration(c)
+    last.residual = pr.total_residual
+    last.iterations = pr.total_iterations
+    last.status = pr.total_status
+    last.num_contacts = c.num_contacts
+    last.dissipation = pr.total_power
+    last.fallbacks = pr.total_fallbacks
+    last.bounces = pr.total_bounces
+    last.correction_energy = energy
+    if last.status >= AT_CAP:
+        w.unconverged += 1
+    worst.penetration = larger(worst.penetration, last.penetration)
+    worst.residual = larger(worst.residual, last.residual)
+    worst.iterations = larger(worst.iterations, last.iterations)
+    worst.status = larger(worst.status, last.status)
+    worst.num_contacts = larger(worst.num_contacts, last.num_contacts)
+    worst.dissipation = larger(worst.dissipation, last.dissipation)
+    worst.fallbacks = larger(worst.fallbacks, last.fallbacks)
+    worst.bounces = larger(worst.bounces, last.bounces)
+    worst.correction_energy += energy
 
 
 @callback
 def integrate_share(address, begin, end, worker):
     """New velocities and positions of trees begin..end-1. Returns 0."""
     w = view(WORLD, address)
-    t = view(TREE, w.table[TREE_AT])
-    d = view(DATA, w.table[DATA_AT])
-    pr = view(PROBLEM, w.table[PROBLEM_AT])
-    h = w.time_step[0]
-    r = view(RESPONSES, view(ROW_ORIGINS, w.table[ROW_ORIGINS_AT]).responses[0])
+    t = w.tree
+    d = w.data
+    pr = w.problem
+    h = w.time_step
+    r = w.row_origins.responses
     lanes, numbers = r.lanes[worker, 0], r.lanes[worker, 1]
     group = view(FREE_LANES, numbers)
-    swept = view(COLLISION, w.table[COLLISION_AT]).sweep[PUSH]
+    swept = w.collision.sweep_push
     waiting = 0
     for tree_index in range(begin, end):
         first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
@@ -216,8 +202,7 @@ def integrate_share(address, begin, end, worker):
             continue
         if r.free[first] == NOT_FREE:
             move_tree(t, d, pr, first, last, h, swept)
-            if w.table[SOFT_BALANCE] != 0:
-                call4(w.table[SOFT_BALANCE], address, tree_index, 0, 0)
+            w.balance_tree(w, tree_index)
             hand_back(t, d, w, pr, first, last, h)
         elif is_fast(r, first, w.start_u, t.first_dof[first], h):
             move_tree(t, d, pr, first, last, h, swept)
@@ -239,26 +224,26 @@ def integrate_share(address, begin, end, worker):
 def integrate_stage(address, unused_1, unused_2, unused_3):
     """Run the stage. Returns 0."""
     w = view(WORLD, address)
-    t = view(TREE, w.table[TREE_AT])
-    d = view(DATA, w.table[DATA_AT])
-    c = view(COLLISION, w.table[COLLISION_AT])
-    pr = view(PROBLEM, w.table[PROBLEM_AT])
-    h = w.time_step[0]
-    src = view(ROW_ORIGINS, w.table[ROW_ORIGINS_AT])
+    t = w.tree
+    d = w.data
+    c = w.collision
+    pr = w.problem
+    h = w.time_step
+    src = w.row_origins
     return_impulses(c, pr, src)
     constraint_forces(t, pr, src, w, h)
-    energy = correction_energy(t, d, pr, src, h, c.sweep[PUSH])
-    if w.table[LOOP_CLOSE] == 0:
-        share_out(w.table[TEAM_AT], w.table[INTEGRATE_SHARE], address, t.tree_mobile.shape[0], w.share[0])
+    energy = correction_energy(t, d, pr, src, h, c.sweep_push)
+    if w.loops.address == 0:
+        share_out(w.team.address, w.integrate_share.address, address, t.tree_mobile.shape[0], w.share)
     else:
         for tree_index in range(t.tree_mobile.shape[0]):
             if t.tree_mobile[tree_index] != 0:
-                move_tree(t, d, pr, t.tree_body[tree_index], t.tree_body[tree_index + 1], h, c.sweep[PUSH])
-        call4(w.table[LOOP_CLOSE], address, 0, 0, 0)
+                move_tree(t, d, pr, t.tree_body[tree_index], t.tree_body[tree_index + 1], h, c.sweep_push)
+        w.close_positions(w)
         for tree_index in range(t.tree_mobile.shape[0]):
             if t.tree_mobile[tree_index] != 0:
                 hand_back(t, d, w, pr, t.tree_body[tree_index], t.tree_body[tree_index + 1], h)
-        call4(w.table[LOOP_CLOSE], address, 1, 0, 0)
+        w.note_closed(w)
     report(c, pr, w, energy)
-    w.steps[0] += 1
+    w.steps += 1
     return 0

@@ -7,17 +7,30 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kido.constraints.closure import OPEN_TOLERANCE
 from kido.constraints.constraint import Constraint
 from kido.constraints.loop_rows import measure
 from kido.constraints.loop_schema import LOOPS
-from kido.constraints.loop_solve import OPEN_TOLERANCE
 from kido.constraints.loop_table import LoopTable
 from kido.constraints.user_constraint import UserConstraint
-from kido.jit import entry, view
+from kido.jit import Struct, entry, view
 from kido.kernels.kinematics import transforms
-from kido.simulation.aggregates import AggregateLoops
-from kido.simulation.aggregates.answers import note_partitions
-from kido.simulation.user_rows import UserRows
+from kido.simulation.aggregates.answers import answer_row, answer_tree, note_partitions, restore_inertias
+from kido.simulation.aggregates.container import AggregateLoops
+from kido.simulation.feature import Feature
+from kido.simulation.loops import (
+    close_now,
+    loop_close_stage,
+    loop_free_stage,
+    loop_load_stage,
+    loop_predict_stage,
+    loop_rows_stage,
+    loop_start_stage,
+    note_closed_stage,
+)
+from kido.simulation.schema import ASK, EXTEND, RESPOND
+from kido.simulation.step import AT_ASK
+from kido.simulation.user_rows import UserRows, ask_stage
 from kido.tree.schema import DATA, TREE
 
 if TYPE_CHECKING:
@@ -26,7 +39,8 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 RATE = 1e-6  # [m/s or rad/s] velocity error above which a row is not met
 # What the next step depends on.
-_KEPT = ("impulse", "enabled", "angle", "end_q", "end_u", "closure", "start", "start_rank", "left_open")
+_KEPT = ("impulse", "enabled", "angle", "end_q", "end_u", "start", "start_rank", "left_open")
+_CLOSURE = ("closure", "worst_closure", "misfit", "worst_misfit")  # one array in snapshots
 
 
 @entry("i8(i8,i8,i8,i8)")
@@ -38,32 +52,113 @@ def _measure(tree, data, loops, c):
     return 0
 
 
-class LoopSystem:
-    """Containers of the constraints of one structure of a world.
+class LoopSystem(Feature):
+    """The constraints of a world: containers of their rows, made anew whenever constraints change."""
 
-    Args:
-        engine: of the world.
-        constraints: in the order they were added.
-    """
+    key = "loops"
+    container: LOOPS
+    aggregates: AggregateLoops
 
-    def __init__(self, engine: Engine, constraints: list[Constraint]):
-        self.engine = engine
-        self.constraints = list(constraints)
-        self.joined: list[Any] = [c for c in constraints if not isinstance(c, UserConstraint)]
+    def __init__(self, engine: Engine):
+        super().__init__(engine)
+        self.constraints: list[Constraint] = []
+        self.joined: list[Any] = []
+        self.users = UserRows(engine, [])
+        self.number: dict[Any, int] = {}
+        self._chosen_by: Any = None
+
+    @property
+    def any(self) -> bool:
+        """Whether there are constraints."""
+        return bool(self.constraints)
+
+    couples_bodies = any
+
+    def constraints_changed(self) -> None:
+        engine, constraints = self.engine, list(self.engine.constraints)
+        self.constraints = constraints
+        self.joined = [c for c in constraints if not isinstance(c, UserConstraint)]
         self.users = UserRows(engine, [c for c in constraints if isinstance(c, UserConstraint)])
         self.number = {c: k for k, c in enumerate(self.joined)}
-        self.container = LoopTable(engine, self.joined).container()
-        self.container.end_q[:] = self.container.end_u[:] = np.nan  # no step has left this state: it is closed first
-        self.aggregates = AggregateLoops(engine, self.container, self.joined)
+        if constraints:
+            self.container = LoopTable(engine, self.joined).container()
+            self.container.end_q[:] = self.container.end_u[:] = np.nan  # no step left this state: it is closed first
+            self._choose_aggregates()
 
-    def choose_aggregates(self) -> None:
-        """Decide anew which loops may be aggregates, by the world's integrator and its loop solver."""
-        self.container.embedded[:] = 0
+    def options_changed(self) -> None:
+        options = self.engine.options
+        if self.any and self._chosen_by != (id(options.integrator), options.loop_solver):
+            self.container.embedded[:] = 0
+            self._choose_aggregates()
+
+    def _choose_aggregates(self) -> None:
+        """Decide which loops may be aggregates, by the world's integrator and its loop solver."""
+        options = self.engine.options
+        self._chosen_by = id(options.integrator), options.loop_solver
         self.aggregates = AggregateLoops(self.engine, self.container, self.joined)
+
+    # In a step ---------------------------------------------------------------------------------------------
+
+    def stages(self) -> dict[str | int, Any]:
+        if not self.any:
+            return {}
+        return {
+            "close_changed": loop_start_stage,
+            "constrain_predicted": loop_predict_stage,
+            "constrain_free": loop_free_stage,
+            "close_positions": loop_close_stage,
+            "note_closed": note_closed_stage,
+            EXTEND: loop_rows_stage,
+            RESPOND: loop_load_stage,
+            **({ASK: ask_stage} if self.users.constraints else {}),
+        }
+
+    def structs(self) -> dict[str, Struct | None]:
+        """Also tells responses and rows who makes those of aggregates."""
+        world, responses = self.engine.world, self.engine.responses.container
+        if not self.any or not self.aggregates.any:
+            responses.apart[:] = 0
+            responses.others = None
+        if not self.any:
+            return {"loops": None, "user_rows": None, "aggregates": None}
+        if self.aggregates.any:
+            responses.others, responses.others_of = answer_tree, world.address
+            self.container.answer, self.container.answer_of = answer_row, world.address
+        aggregates = self.aggregates.container if self.aggregates.any else None
+        return {"loops": self.container, "user_rows": self.users.container, "aggregates": aggregates}
+
+    def place_inertias(self, problem: Struct) -> None:
+        """What constraints hold together answers impulses otherwise than mass alone does."""
+        if self.any:
+            starts = self.engine.tree.tree_dof[:-1]
+            problem.inertia_at[starts[self.container.tree_group[: len(starts)] >= 0]] = 0
+
+    def answer(self, stage: int) -> None:
+        if stage == AT_ASK and self.any:
+            self.users.ask()
+            if self.aggregates.any:
+                restore_inertias(self.engine.world.address)
+
+    def properties_changed(self) -> None:
+        """Frames on links, and which trees move."""
+        if self.any:
+            kept = self.state()
+            self.engine.set_constraints(self.constraints)
+            self.set_state(kept)
+
+    def release(self) -> None:
+        """Tell constraints that they broke."""
+        if self.any:
+            self.note_broken()
+
+    def close(self) -> float:
+        """Positions and velocities onto the constraints; returns the largest error left, 0 without constraints."""
+        engine = self.engine
+        return close_now(engine.tree.address, engine.data.address, self.container.address) if self.any else 0.0
 
     # Reading ---------------------------------------------------------------------------------------------
 
-    def _rows_of(self, constraint: Any) -> slice:
+    def rows_of(self, constraint: Any) -> slice:
         k = self.number[constraint]
         return slice(int(self.container.first_row[k]), int(self.container.first_row[k + 1]))
 
@@ -71,29 +166,27 @@ class LoopSystem:
         """Values of a constraint's rows at the present positions."""
         engine = self.engine
         _measure(engine.tree.address, engine.data.address, self.container.address, self.number[constraint])
-        return self.container.phi[self._rows_of(constraint)].copy()
+        return self.container.phi[self.rows_of(constraint)].copy()
 
     def impulses(self, constraint: Any) -> Array:
         """Impulses of a constraint's rows in the last step."""
         if isinstance(constraint, UserConstraint):
             return self.users.impulses(constraint)
-        return self.container.impulse[self._rows_of(constraint)].copy()
+        return self.container.impulse[self.rows_of(constraint)].copy()
 
     def wrench(self, constraint: Any) -> Array:
         """Mean wrench (6,) of a constraint on its second body in the last step, about B's origin, world axes."""
-        return self.container.wrench[self.number[constraint]] / self.engine.world.time_step[0]
+        return self.container.wrench[self.number[constraint]] / self.engine.world.time_step
 
     def angle(self, constraint: Any) -> float:
         """Last angle that a row of a constraint measured [rad]."""
-        return float(self.container.angle[self._rows_of(constraint).start])
+        return float(self.container.angle[self.rows_of(constraint).start])
 
     def write_row(self, constraint: Any, row: int, values: dict[str, float]) -> None:
         """Change fields of one row of a constraint, without making anything anew."""
         for key, value in values.items():
-            getattr(self.container, key)[self._rows_of(constraint).start + row] = value
-        if self.engine.sleepers is not None:
-            trees = {s: k for k, s in enumerate(self.engine.skeletons)}
-            self.engine.sleepers.wake(trees[s] for s in constraint.skeletons)
+            getattr(self.container, key)[self.rows_of(constraint).start + row] = value
+        self.engine.disturb(constraint.skeletons)
 
     def is_broken(self, constraint: Any) -> bool:
         """Whether a constraint broke."""
@@ -107,7 +200,7 @@ class LoopSystem:
     def note_broken(self) -> None:
         """Tell constraints that they broke."""
         for k in np.flatnonzero(self.container.enabled[: len(self.joined)] == 0):
-            self.joined[k]._broken = True
+            self.joined[k].was_broken = True
 
     def redundant(self) -> list[str]:
         """Rows that followed from others in the last step, as "constraint: row"."""
@@ -130,23 +223,28 @@ class LoopSystem:
 
     # State -----------------------------------------------------------------------------------------------
 
-    def state(self) -> dict[str, Any]:
-        """What the next step depends on."""
+    def state(self) -> dict[str, Any] | None:
+        if not self.any:
+            return None
         lp = self.container
         own = {key: getattr(lp, key).copy() for key in _KEPT}
         aggregates = self.aggregates.state() if self.aggregates.any else {}
-        return {"user_impulse": self.users.container.impulse.copy(), **own, **aggregates}
+        closure = np.array([getattr(lp, key) for key in _CLOSURE])
+        return {"user_impulse": self.users.container.impulse.copy(), "closure": closure, **own, **aggregates}
 
-    def set_state(self, state: dict[str, Any]) -> None:
-        """Restore what `state` returned, of the same constraints."""
+    def set_state(self, state: dict[str, Any] | None) -> None:
+        if state is None or not self.any:
+            return
         lp = self.container
         if len(state["impulse"]) != len(lp.impulse) or len(state["end_q"]) != len(lp.end_q):
             return  # of other constraints: the next step closes what it finds
         for key in _KEPT:
             if key in state:  # older recordings have no angles
                 getattr(lp, key)[:] = state[key]
+        for key, value in zip(_CLOSURE, state["closure"], strict=True):
+            setattr(lp, key, float(value))
         if self.aggregates.any and self.aggregates.set_state(state):
             note_partitions(self.engine.world.address)
         for k, c in enumerate(self.joined):
-            c._broken = bool(lp.enabled[k] == 0)
+            c.was_broken = bool(lp.enabled[k] == 0)
         self.users.set_impulses(state["user_impulse"])

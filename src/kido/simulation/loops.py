@@ -33,17 +33,9 @@ from kido.constraints.loop_factor import (
     solve,
 )
 from kido.constraints.loop_schema import (
-    CLOSURE,
-    CONSTRAINTS,
     COUPLE,
     ELIMINATED,
-    GROUPS,
-    LOOP_ROWS_COUNT,
     LOOPS,
-    MISFIT,
-    USER_ROWS,
-    WORST_CLOSURE,
-    WORST_MISFIT,
 )
 from kido.constraints.loop_solve import (
     close_after_step,
@@ -55,50 +47,23 @@ from kido.constraints.loop_solve import (
     note_open,
     seen_as_turn,
 )
-from kido.constraints.row_origins import FROM_CONSTRAINT, FROM_USER, ROW_ORIGINS
+from kido.constraints.row_origins import FROM_CONSTRAINT, FROM_USER
 from kido.constraints.soft_contact import link_velocity
-from kido.dynamics.embedding.schema import EMBEDDING
-from kido.dynamics.schema import DYNAMICS
 from kido.jit import callback, entry, kernel, view
 from kido.joints.frames import rotation_of
-from kido.kernels.responses import RESPONSES
 from kido.math.so3 import cross, rotate_inverse
 from kido.simulation.aggregates.choose import choose_aggregates, tree_of_group
 from kido.simulation.aggregates.ending import close_aggregates
 from kido.simulation.aggregates.motion import free_aggregates, predict_aggregates
-from kido.simulation.aggregates.schema import (
-    AGGREGATE_STEP,
-    DYNAMICS_AT,
-    EMBEDDING_AT,
-    END_DATA_AT,
-    END_EMBEDDING_AT,
-)
 from kido.simulation.predict import evaluate, predict_tree, worse
-from kido.simulation.schema import (
-    AGGREGATES_AT,
-    DATA_AT,
-    LOOP_CLOSE,
-    LOOP_FREE,
-    LOOP_PREDICT,
-    LOOP_ROWS,
-    LOOP_START,
-    LOOPS_AT,
-    PROBLEM_AT,
-    ROW_ORIGINS_AT,
-    SOFT_AT,
-    TREE_AT,
-    USERS_AT,
-    WORLD,
-)
-from kido.solvers.problem import BLOCKS, PROBLEM
+from kido.simulation.schema import WORLD
 from kido.tree.schema import DATA, TREE
-from kido.tree.soft import SOFT
 
 
 @kernel
 def note_velocities(w, lp, u):
     """Remember velocities that points of soft skins are to follow."""
-    if w.table[SOFT_AT] != 0:
+    if w.soft.address != 0:
         for k in range(lp.before_u.shape[0]):
             lp.before_u[k] = u[k]
 
@@ -106,9 +71,9 @@ def note_velocities(w, lp, u):
 @kernel
 def follow_velocities(t, d, w, lp, u):
     """Let points of soft skins follow what changed in their links' velocities: dqd = -(a dv' + dw' x b)."""
-    if w.table[SOFT_AT] == 0:
+    if w.soft.address == 0:
         return
-    so = view(SOFT, w.table[SOFT_AT])
+    so = w.soft
     for s in range(so.link.shape[0]):
         i = so.link[s]
         if t.tree_mobile[so.tree_index[s]] == 0 or lp.tree_group[so.tree_index[s]] < 0:
@@ -129,23 +94,23 @@ def follow_velocities(t, d, w, lp, u):
 def loop_start_stage(address, unused_1, unused_2, unused_3):
     """Close groups whose state is new. Returns 0."""
     w = view(WORLD, address)
-    t = view(TREE, w.table[TREE_AT])
-    d = view(DATA, w.table[DATA_AT])
-    lp = view(LOOPS, w.table[LOOPS_AT])
+    t = w.tree
+    d = w.data
+    lp = w.loops
     always = False
-    for g in range(lp.count[GROUPS]):
+    for g in range(lp.num_groups):
         always = always or lp.left_open[g] != 0
-    if w.table[AGGREGATES_AT] == 0:
+    if w.aggregates.address == 0:
         close_new(t, d, lp, always)
         return 0
-    z = view(AGGREGATE_STEP, w.table[AGGREGATES_AT])
-    for g in range(lp.count[GROUPS]):
+    z = w.aggregates
+    for g in range(lp.num_groups):
         if z.fits[g] != 0 and (always or is_new(t, d, lp, g)):
             z.anew[g] = 1
     close_new(t, d, lp, always)
-    e, y = view(EMBEDDING, z.place[EMBEDDING_AT]), view(DYNAMICS, z.place[DYNAMICS_AT])
-    r = view(RESPONSES, view(ROW_ORIGINS, w.table[ROW_ORIGINS_AT]).responses[0])
-    choose_aggregates(t, d, lp, y, e, view(EMBEDDING, z.place[END_EMBEDDING_AT]), z, r)
+    e, y = z.embedding, z.dynamics
+    r = w.row_origins.responses
+    choose_aggregates(t, d, lp, y, e, z.end_embedding, z, r)
     return 0
 
 
@@ -156,11 +121,11 @@ def predict_group(t, d, w, lp, g):
     Returns:
         1 + a coordinate whose inertia is not positive, or 0.
     """
-    z, tree_index, h = view(AGGREGATE_STEP, w.table[AGGREGATES_AT]), tree_of_group(lp, g), w.time_step[0]
-    status = predict_aggregates(t, d, w, lp, view(EMBEDDING, z.place[EMBEDDING_AT]), z, tree_index, h)
+    z, tree_index, h = w.aggregates, tree_of_group(lp, g), w.time_step
+    status = predict_aggregates(t, d, w, lp, z.embedding, z, tree_index, h)
     if status < 0:
         lp.embedded[g], z.anew[g] = 0, 1
-        view(RESPONSES, view(ROW_ORIGINS, w.table[ROW_ORIGINS_AT]).responses[0]).apart[tree_index] = 0
+        w.row_origins.responses.apart[tree_index] = 0
         status = 1 + predict_tree(t, d, w, t.tree_body[tree_index], t.tree_body[tree_index + 1], h)
     return status
 
@@ -173,17 +138,17 @@ def loop_predict_stage(address, unused_1, unused_2, unused_3):
         1 + a coordinate of an aggregate's tree whose inertia is not positive, or 0.
     """
     w = view(WORLD, address)
-    t = view(TREE, w.table[TREE_AT])
-    d = view(DATA, w.table[DATA_AT])
-    lp = view(LOOPS, w.table[LOOPS_AT])
+    t = w.tree
+    d = w.data
+    lp = w.loops
     measure_all(d, lp)
     result = 0
-    for g in range(lp.count[GROUPS]):
+    for g in range(lp.num_groups):
         if lp.embedded[g] != 0:
             result = worse(result, predict_group(t, d, w, lp, g))
     note_velocities(w, lp, d.u)
     predict_rows(t, d, lp)
-    for g in range(lp.count[GROUPS]):
+    for g in range(lp.num_groups):
         if is_awake(t, lp, g) and lp.embedded[g] == 0:
             fill_rows(t, d, lp, g)
             factor(lp, g)
@@ -202,21 +167,21 @@ def loop_free_stage(address, symmetric, unused_2, unused_3):
         symmetric: not 0 for the midpoint rule, after `loop_predict_stage`.
     """
     w = view(WORLD, address)
-    t = view(TREE, w.table[TREE_AT])
-    d = view(DATA, w.table[DATA_AT])
-    pr = view(PROBLEM, w.table[PROBLEM_AT])
-    lp = view(LOOPS, w.table[LOOPS_AT])
-    lp.midpoint[0] = symmetric
+    t = w.tree
+    d = w.data
+    pr = w.problem
+    lp = w.loops
+    lp.midpoint = symmetric
     if symmetric == 0:
         measure_all(d, lp)
     note_velocities(w, lp, pr.u_free)
-    for g in range(lp.count[GROUPS]):
+    for g in range(lp.num_groups):
         if not is_awake(t, lp, g):
             continue
         if lp.embedded[g] != 0:
-            z = view(AGGREGATE_STEP, w.table[AGGREGATES_AT])
-            e = view(EMBEDDING, z.place[EMBEDDING_AT])
-            free_aggregates(t, d, w, pr, e, z, tree_of_group(lp, g), w.time_step[0])
+            z = w.aggregates
+            e = z.embedding
+            free_aggregates(t, d, w, pr, e, z, tree_of_group(lp, g), w.time_step)
             continue
         if symmetric == 0:
             fill_rows(t, d, lp, g)
@@ -241,33 +206,23 @@ def loop_free_stage(address, symmetric, unused_2, unused_3):
 
 
 @callback
-def loop_rows_stage(address, solved, unused_2, unused_3):
-    """Blocks of constraints, and constrained responses; the load of all blocks when the problem is solved.
-
-    Args:
-        solved: 0 before that.
-
-    Returns:
-        ASSEMBLED or PROBLEM_FULL.
-    """
+def loop_rows_stage(address, unused_1, unused_2, unused_3):
+    """Blocks of constraints, and constrained responses. Returns ASSEMBLED or PROBLEM_FULL."""
     w = view(WORLD, address)
-    if solved != 0:
-        lp, pr = view(LOOPS, w.table[LOOPS_AT]), view(PROBLEM, w.table[PROBLEM_AT])
-        for k in range(lp.load.shape[0]):
-            lp.load[k] = 0.0
-        for b in range(pr.count[BLOCKS]):
-            add_load(pr, b, lp.load, lp.load.shape[0])
-        return ASSEMBLED
-    done = complete_problem(
-        view(TREE, w.table[TREE_AT]),
-        view(DATA, w.table[DATA_AT]),
-        view(LOOPS, w.table[LOOPS_AT]),
-        view(USER_ROWS, w.table[USERS_AT]),
-        view(PROBLEM, w.table[PROBLEM_AT]),
-        view(ROW_ORIGINS, w.table[ROW_ORIGINS_AT]),
-        w.start_u,
-    )
+    done = complete_problem(w.tree, w.data, w.loops, w.user_rows, w.problem, w.row_origins, w.start_u)
     return ASSEMBLED if done else PROBLEM_FULL
+
+
+@callback
+def loop_load_stage(address, unused_1, unused_2, unused_3):
+    """The load of all blocks when the problem is solved. Returns 0."""
+    w = view(WORLD, address)
+    lp, pr = w.loops, w.problem
+    for k in range(lp.load.shape[0]):
+        lp.load[k] = 0.0
+    for b in range(pr.num_blocks):
+        add_load(pr, b, lp.load, lp.load.shape[0])
+    return 0
 
 
 @kernel
@@ -303,7 +258,7 @@ def take_impulses(lp, us, pr, src):
     """Impulses of blocks back to the rows they come from."""
     for r in range(us.impulse.shape[0]):
         us.impulse[r] = 0.0
-    for b in range(pr.count[BLOCKS]):
+    for b in range(pr.num_blocks):
         if src.origin[b] == FROM_CONSTRAINT:
             lp.impulse[src.index[b]] = pr.impulse[pr.row[b]]
         elif src.origin[b] == FROM_USER:
@@ -313,7 +268,7 @@ def take_impulses(lp, us, pr, src):
 @kernel
 def sum_wrenches(lp, h):
     """Wrench impulse of each constraint on its second body; breaks those whose force or moment is too large."""
-    for c in range(lp.count[CONSTRAINTS]):
+    for c in range(lp.num_constraints):
         for k in range(6):
             lp.wrench[c, k] = 0.0
         if lp.enabled[c] == 0:
@@ -384,9 +339,9 @@ def second_half(t, d, w, pr, lp, g, h):
 @kernel
 def close_embedded(t, d, w, pr, lp, g):
     """End of the step of a group whose loops are aggregates. Returns what is left of |G u| and of |phi|."""
-    z = view(AGGREGATE_STEP, w.table[AGGREGATES_AT])
-    y, e = view(DYNAMICS, z.place[DYNAMICS_AT]), view(EMBEDDING, z.place[EMBEDDING_AT])
-    end_d, end_e = view(DATA, z.place[END_DATA_AT]), view(EMBEDDING, z.place[END_EMBEDDING_AT])
+    z = w.aggregates
+    y, e = z.dynamics, z.embedding
+    end_d, end_e = z.end_data, z.end_embedding
     loaded = is_loaded(t, lp, g)
     error, left = close_aggregates(t, d, w, pr, lp, y, e, end_d, end_e, z, g, loaded)
     note_impulses(lp, g)
@@ -401,57 +356,55 @@ def note_impulses(lp, g):
 
 
 @callback
-def loop_close_stage(address, handed_back, unused_2, unused_3):
-    """Close positions and velocities at the end of a step; forces and wrenches. Returns 0.
-
-    Args:
-        handed_back: 0 before velocities are handed back to the joints' own axes, when all is done; 1 after that,
-            when the state is noted.
-    """
+def note_closed_stage(address, unused_1, unused_2, unused_3):
+    """Note the state that a step ended with, velocities in the joints' own axes. Returns 0."""
     w = view(WORLD, address)
-    t = view(TREE, w.table[TREE_AT])
-    d = view(DATA, w.table[DATA_AT])
-    lp = view(LOOPS, w.table[LOOPS_AT])
-    if handed_back != 0:
-        for k in range(d.q.shape[0]):
-            lp.end_q[k], lp.end_u[k] = d.q[k], d.u[k]
-        return 0
-    pr = view(PROBLEM, w.table[PROBLEM_AT])
-    h = w.time_step[0]
+    d, lp = w.data, w.loops
+    for k in range(d.q.shape[0]):
+        lp.end_q[k], lp.end_u[k] = d.q[k], d.u[k]
+    return 0
+
+
+@callback
+def loop_close_stage(address, unused_1, unused_2, unused_3):
+    """Close positions and velocities at the end of a step, before they are handed back; forces. Returns 0."""
+    w = view(WORLD, address)
+    t = w.tree
+    d = w.data
+    lp = w.loops
+    pr = w.problem
+    h = w.time_step
     note_velocities(w, lp, pr.u)
-    for r in range(lp.count[LOOP_ROWS_COUNT]):
+    for r in range(lp.num_rows):
         if lp.mode[r] != ELIMINATED and is_row_awake(t, lp, r):
             lp.impulse[r] = 0.0
-    take_impulses(lp, view(USER_ROWS, w.table[USERS_AT]), pr, view(ROW_ORIGINS, w.table[ROW_ORIGINS_AT]))
-    largest, lp.closure[MISFIT] = 0.0, 0.0
-    for g in range(lp.count[GROUPS]):
+    take_impulses(lp, w.user_rows, pr, w.row_origins)
+    largest, lp.misfit = 0.0, 0.0
+    for g in range(lp.num_groups):
         if not is_awake(t, lp, g):
             continue
         if lp.embedded[g] != 0:
             misfit, error = close_embedded(t, d, w, pr, lp, g)
             largest = max(largest, error)
-            lp.closure[MISFIT] = max(lp.closure[MISFIT], misfit)
+            lp.misfit = max(lp.misfit, misfit)
             continue
         reactions(t, lp, pr, g)
-        if lp.midpoint[0] != 0 and w.table[SOFT_AT] == 0 and is_loaded(t, lp, g):
+        if lp.midpoint != 0 and w.soft.address == 0 and is_loaded(t, lp, g):
             second_half(t, d, w, pr, lp, g, h)
         misfit, rough = close_after_step(t, d, pr, lp, g)
         add_group_forces(t, w, lp, g, h)
         if rough:
             misfit, error = close_anew(t, d, pr, lp, g)
         else:
-            error = lp.closure[CLOSURE]
+            error = lp.closure
         largest = max(largest, error)
         note_open(lp, g)
-        lp.closure[MISFIT] = max(lp.closure[MISFIT], misfit)
+        lp.misfit = max(lp.misfit, misfit)
         note_impulses(lp, g)
     follow_velocities(t, d, w, lp, pr.u)
-    lp.closure[CLOSURE] = largest
+    lp.closure = largest
     sum_wrenches(lp, h)
-    for k in range(2):
-        now = lp.closure[CLOSURE] if k == 0 else lp.closure[MISFIT]
-        worst = WORST_CLOSURE if k == 0 else WORST_MISFIT
-        lp.closure[worst] = max(lp.closure[worst], now)
+    lp.worst_closure, lp.worst_misfit = max(lp.worst_closure, lp.closure), max(lp.worst_misfit, lp.misfit)
     return 0
 
 
@@ -459,12 +412,3 @@ def loop_close_stage(address, handed_back, unused_2, unused_3):
 def close_now(tree, data, loops):
     """Close all groups, whether their state is new or not. Returns the largest |phi| left."""
     return close_new(view(TREE, tree), view(DATA, data), view(LOOPS, loops), True)
-
-
-LOOP_STAGES = {
-    LOOP_START: loop_start_stage,
-    LOOP_PREDICT: loop_predict_stage,
-    LOOP_FREE: loop_free_stage,
-    LOOP_ROWS: loop_rows_stage,
-    LOOP_CLOSE: loop_close_stage,
-}

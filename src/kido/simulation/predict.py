@@ -12,8 +12,7 @@ Source: Moreau (1988); Jean (1999); the predictor for velocity products is our o
 
 from __future__ import annotations
 
-from kido.constraints.row_origins import ROW_ORIGINS
-from kido.jit import LANES, call4, callback, kernel, view
+from kido.jit import LANES, callback, kernel, view
 from kido.jit.team import share_out
 from kido.joints.actuators import ACCELERATION, VELOCITY
 from kido.joints.kinds import FREE_MIXED
@@ -23,24 +22,10 @@ from kido.kernels.free_lanes import FREE_LANES, NOT_FREE
 from kido.kernels.inertia import body_inertia
 from kido.kernels.integration import advance, linear_to_parent_axes, to_parent_axes
 from kido.kernels.kinematics import transforms, velocities
-from kido.kernels.responses import RESPONSES
 from kido.kernels.springs import add_passive_forces
 from kido.simulation.fast_bodies import is_fast, keep_centre, keep_energy, place_at_middle
 from kido.simulation.free_bodies import fall_together, gather_fall, only_falls
-from kido.simulation.schema import (
-    DATA_AT,
-    LOOP_FREE,
-    LOOP_PREDICT,
-    LOOP_START,
-    PREDICT_SHARE,
-    PROBLEM_AT,
-    ROW_ORIGINS_AT,
-    TEAM_AT,
-    TREE_AT,
-    WORLD,
-)
-from kido.solvers.problem import PROBLEM
-from kido.tree.schema import DATA, TREE
+from kido.simulation.schema import WORLD
 
 
 @kernel
@@ -152,12 +137,12 @@ def predict_trees(address, begin, end, worker):
         0, or 1 + the index of a coordinate whose inertia is not positive, the first one.
     """
     w = view(WORLD, address)
-    t = view(TREE, w.table[TREE_AT])
-    d = view(DATA, w.table[DATA_AT])
-    pr = view(PROBLEM, w.table[PROBLEM_AT])
-    h = w.time_step[0]
-    coupled = w.table[LOOP_PREDICT] != 0  # aggregates move by the stages of constraints
-    r = view(RESPONSES, view(ROW_ORIGINS, w.table[ROW_ORIGINS_AT]).responses[0])
+    t = w.tree
+    d = w.data
+    pr = w.problem
+    h = w.time_step
+    coupled = w.loops.address != 0  # aggregates move by the stages of constraints
+    r = w.row_origins.responses
     lanes, numbers = r.lanes[worker, 0], r.lanes[worker, 1]
     group = view(FREE_LANES, numbers)
     waiting = 0
@@ -213,7 +198,7 @@ def predict_in_threads(address, trees):
     w = view(WORLD, address)
     for k in range(w.failed.shape[0]):
         w.failed[k] = 0
-    share_out(w.table[TEAM_AT], w.table[PREDICT_SHARE], address, trees, w.share[0])
+    share_out(w.team.address, w.predict_share.address, address, trees, w.share)
     result = 0
     for k in range(w.failed.shape[0]):
         if w.failed[k] != 0 and (result == 0 or w.failed[k] < result):
@@ -229,26 +214,25 @@ def predict_stage(address, unused_1, unused_2, unused_3):
         0, or 1 + the index of a coordinate whose inertia is not positive.
     """
     w = view(WORLD, address)
-    t = view(TREE, w.table[TREE_AT])
-    d = view(DATA, w.table[DATA_AT])
-    pr = view(PROBLEM, w.table[PROBLEM_AT])
-    h = w.time_step[0]
+    t = w.tree
+    d = w.data
+    pr = w.problem
+    h = w.time_step
     trees = t.tree_mobile.shape[0]
-    coupled = w.table[LOOP_PREDICT] != 0
-    r = view(RESPONSES, view(ROW_ORIGINS, w.table[ROW_ORIGINS_AT]).responses[0])
-    if coupled:
-        call4(w.table[LOOP_START], address, 0, 0, 0)
-    if w.table[TEAM_AT] == 0:
+    coupled = w.loops.address != 0
+    r = w.row_origins.responses
+    w.close_changed(w)
+    if w.team.address == 0:
         result = predict_trees(address, 0, trees, 0)
     else:
         result = predict_in_threads(address, trees)
     if coupled:  # constraints between bodies change velocities, and with them the velocity products
-        result = worse(result, call4(w.table[LOOP_PREDICT], address, 0, 0, 0))
+        result = worse(result, w.constrain_predicted(w))
         for tree_index in range(trees):
             if t.tree_mobile[tree_index] != 0 and r.apart[tree_index] == 0:
                 first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
                 free_tree(t, d, w, pr, first, last, h)
                 if last > first and r.free[first] != NOT_FREE:
                     keep_energy(d, pr.u_free, w.start_u, r.number, first, t.first_dof[first], h)
-        call4(w.table[LOOP_FREE], address, 1, 0, 0)
+        w.constrain_free(w, 1)
     return result

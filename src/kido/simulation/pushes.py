@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from kido.math.transform import as_numbers
 
 if TYPE_CHECKING:
+    from kido.simulation.world import World
     from kido.skeleton import BodyNode, Skeleton
 
 
@@ -49,22 +51,52 @@ class Pushing:
                 skeleton._add_external(index, row)
 
 
-def pushes_to(pushes: list[Push], skeletons: list[Skeleton]) -> list[dict[str, Any]]:
-    """As plain data."""
-    return [
-        {
-            "skeleton": skeletons.index(p.body.skeleton),
-            "body": p.body.index,
-            "row": p.row.copy(),
-            "left": p.left,
-        }
-        for p in pushes
-    ]
+class Pushes:
+    """The pushes of a world that go on."""
 
+    def __init__(self) -> None:
+        self.all: list[Push] = []
 
-def pushes_from(data: list[dict[str, Any]], skeletons: list[Skeleton]) -> list[Push]:
-    """From what `pushes_to` returned."""
-    return [
-        Push(skeletons[int(p["skeleton"])].body(int(p["body"])), as_numbers(p["row"]).copy(), int(p["left"]))
-        for p in data
-    ]
+    def add(self, push: Push) -> None:
+        """One more."""
+        self.all.append(push)
+
+    def drop(self, bodies: Container[BodyNode]) -> None:
+        """Bodies left."""
+        self.all = [p for p in self.all if p.body not in bodies]
+
+    def advance(self, number: int, do: Callable[[int], Any], world: World) -> None:
+        """Do a number of a world's steps with them, by a function that does some."""
+        while number > 0:
+            if not self.all:
+                do(number)
+                return
+            some = min(number, *(p.left for p in self.all))
+            pushing, before = Pushing(self.all), world.num_steps
+            try:
+                do(some)
+            finally:
+                pushing.end()
+                for push in self.all:
+                    push.left -= world.num_steps - before  # a step that was undone is still to come
+                self.all = [p for p in self.all if p.left > 0]
+            number -= some
+
+    def state(self, skeletons: list[Skeleton]) -> list[dict[str, Any]]:
+        """As plain data."""
+        return [
+            {
+                "skeleton": skeletons.index(p.body.skeleton),
+                "body": p.body.index,
+                "row": p.row.copy(),
+                "left": p.left,
+            }
+            for p in self.all
+        ]
+
+    def set_state(self, data: list[dict[str, Any]], skeletons: list[Skeleton]) -> None:
+        """Restore what `state` returned."""
+        self.all = [
+            Push(skeletons[int(p["skeleton"])].body(int(p["body"])), as_numbers(p["row"]).copy(), int(p["left"]))
+            for p in data
+        ]

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from kido.simulation import schema
+from kido.simulation.schema import REPORT
 from kido.solvers.problem import AT_CAP
 
 
@@ -38,16 +36,16 @@ class StepReport:
     correction_energy: float = 0.0
 
     @classmethod
-    def from_numbers(cls, numbers: np.ndarray) -> StepReport:
-        """From a `last` or `worst` row of the WORLD container."""
+    def of(cls, numbers: REPORT) -> StepReport:
+        """From the report of the last step, or the worst one."""
         return cls(
-            contacts=int(numbers[schema.NUM_CONTACTS]),
-            max_penetration=float(numbers[schema.PENETRATION]),
-            residual=float(numbers[schema.RESIDUAL]),
-            iterations=int(numbers[schema.ITERATIONS]),
-            converged=int(numbers[schema.STATUS]) < AT_CAP,
-            dissipation=float(numbers[schema.DISSIPATION]),
-            fallbacks=int(numbers[schema.FALLBACKS]),
-            bounces=int(numbers[schema.BOUNCES]),
-            correction_energy=float(numbers[schema.CORRECTION_ENERGY]),
+            contacts=int(numbers.num_contacts),
+            max_penetration=numbers.penetration,
+            residual=numbers.residual,
+            iterations=int(numbers.iterations),
+            converged=int(numbers.status) < AT_CAP,
+            dissipation=numbers.dissipation,
+            fallbacks=int(numbers.fallbacks),
+            bounces=int(numbers.bounces),
+            correction_energy=numbers.correction_energy,
         )

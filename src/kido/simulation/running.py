@@ -6,19 +6,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kido.collision.external import ELSEWHERE, ExternalDetector
-from kido.errors import ModelError, StateError
-from kido.simulation import schema
-from kido.simulation.step import AFTER, FROM_ASSEMBLY, FROM_DETECTION, FROM_SOLUTION, FROM_START, run_steps
+from kido.collision.external import ELSEWHERE
+from kido.simulation.step import (
+    AT_ASK,
+    AT_ASSEMBLE,
+    AT_CHECK,
+    AT_DETECT,
+    AT_END,
+    AT_INTEGRATE,
+    AT_PREDICT,
+    AT_SOLVE,
+    run_steps,
+)
+from kido.simulation.threads import StepThreads
 from kido.simulation.warm_state import set_warm_state, warm_state
 from kido.skeleton.arrays import STATE_FIELDS
-from kido.skeleton.compiler import check_masses
-from kido.solvers import CustomSolver, solve_with
+from kido.solvers import solve_with
 
 if TYPE_CHECKING:
     from kido.simulation.engine import Engine
 
-OF_OTHERS = (schema.DETECT, schema.LOOP_USER, schema.ASSEMBLE, schema.SOLVE)  # stages that may call users' functions
+MAY_CALL_USERS = (AT_DETECT, AT_ASK, AT_ASSEMBLE, AT_SOLVE)
 
 
 def make_room(engine: Engine, stage: int, status: int) -> int:
@@ -28,120 +36,88 @@ def make_room(engine: Engine, stage: int, status: int) -> int:
         ModelError: a coordinate has no inertia.
         StateError: the motion became NaN or infinite.
     """
-    if stage in (schema.PREDICT, schema.INTEGRATE):
-        raise_failed(engine, status - 1)
-    if stage == schema.DETECT:
+    if stage in (AT_PREDICT, AT_INTEGRATE):
+        engine.raise_failed(status - 1)
+    if stage == AT_DETECT:
         if status == ELSEWHERE:
             engine.detect_elsewhere()
         else:
             engine.grow_contacts(status)
-        return FROM_DETECTION
-    engine.continue_assembly(status)
-    return FROM_ASSEMBLY
-
-
-def run(engine: Engine, number: int, time: float) -> None:
-    """Do a number of steps, enlarging arrays as contacts need.
-
-    Args:
-        number: of steps.
-        time: at which they start [s].
-
-    Raises:
-        ModelError: a coordinate has no inertia.
-        StateError: a pose became NaN or infinite, or contact ended a smooth motion.
-    """
-    engine.data.tau[engine.undriven] = 0.0
-    if engine.smooth_motion is not None:
-        engine.smooth_motion.run(number, time)
-    elif engine.threads is None:
-        _run(engine, number)
     else:
-        with engine.threads.working():
-            _run(engine, number)
+        engine.continue_assembly(status)
+    return stage
 
 
-def _run(engine: Engine, number: int) -> None:
-    resume = FROM_START
-    from_python = (
-        isinstance(engine.solver, CustomSolver)
-        or isinstance(engine.detector, ExternalDetector)
-        or engine.surfaces.per_contact
-        or engine.world.table[schema.LOOP_USER] != 0
-    )
-    kept = _kept_steps(engine) if engine.surfaces.own_pairs else None
-    asked = number
-    before: dict[str, np.ndarray] | None = None
-    soft: dict[str, np.ndarray] | None = None
-    if engine.sleepers is not None:
-        engine.sleepers.wake_disturbed()
-    while number > 0:
-        if engine.event_log is not None:
-            engine.event_log.make_room()
-            engine.link()
-        if from_python and resume == FROM_START:
-            before = {f: getattr(engine.data, f).copy() for f in STATE_FIELDS}
-            soft = None if engine.soft is None else engine.soft.state()
-        done, stage, status = run_steps(engine.world.address, 1 if from_python else number, resume)
-        number -= done
-        resume = FROM_START
-        try:
-            if stage in (schema.PREDICT, schema.DETECT, schema.ASSEMBLE, schema.INTEGRATE):
-                resume = make_room(engine, stage, status)
-            elif stage == schema.LOOP_USER and engine.loops is not None:
-                engine.loops.users.ask()
-                resume = FROM_ASSEMBLY
-            elif stage == schema.SOLVE:
-                solve_with(engine.problem, engine.solver)
-                resume = FROM_SOLUTION
-        except BaseException:
-            if stage in OF_OTHERS:  # whose code failed: the step is undone
-                if from_python:
-                    _undo_step(engine, before, None, 0)
-                    if engine.soft is not None and soft is not None:
-                        engine.soft.set_state(soft)
-                elif stage == schema.ASSEMBLE and kept is not None:
-                    _undo_step(engine, None, kept, asked - number)
-            raise
-        if stage == schema.SLEEPING and engine.sleepers is not None:
-            if status == AFTER:
-                engine.sleepers.put_to_sleep()
-            else:
-                engine.sleepers.undo_step()
+class StagedMotion:
+    """Runs an engine's steps by stages (`kido.simulation.step`)."""
 
+    def __init__(self, engine: Engine):
+        self.engine = engine
 
-def _kept_steps(engine: Engine) -> tuple[dict[str, np.ndarray], dict[str, Any], int]:
-    """What `_undo_step` needs to come back to the present."""
-    fields = {f: getattr(engine.data, f).copy() for f in STATE_FIELDS}
-    return fields, warm_state(engine), int(engine.world.steps[0])
+    def memory(self) -> Any:
+        """Nothing: a step needs no more than the state."""
 
+    def set_memory(self, numbers: Any) -> None:
+        """Nothing."""
 
-def _undo_step(engine: Engine, before: dict[str, np.ndarray] | None, kept: Any, done: int) -> None:
-    """Back to before a step that a user's function failed in: to `before`, or `done` steps on from `kept`."""
-    fields = kept[0] if before is None else before
-    for field, values in fields.items():
-        getattr(engine.data, field)[:] = values
-    if before is None:
-        set_warm_state(engine, kept[1])
-        engine.world.steps[0] = kept[2]
+    def run(self, number: int, time: float) -> None:
+        """Do a number of steps."""
+        with self.engine.feature(StepThreads).working():
+            self._run(number)
+
+    def _run(self, number: int) -> None:
+        engine = self.engine
+        calls_users = engine.calls_users
+        kept = self._kept_state() if engine.surfaces.own_pairs else None
+        start, asked = AT_PREDICT, number
+        before: dict[str, np.ndarray] = {}
+        of_features: list[tuple[Any, Any]] = []
+        for feature in engine.features:
+            feature.begin_run()
+        while number > 0:
+            for feature in engine.features:
+                feature.before_steps()
+            if calls_users and start == AT_PREDICT:
+                before = {f: getattr(engine.data, f).copy() for f in STATE_FIELDS}
+                of_features = [(f, f.state()) for f in engine.features if f.is_undone]
+            done, stage, status = run_steps(engine.world.address, 1 if calls_users else number, start)
+            number -= done
+            start = AT_PREDICT
+            try:
+                if stage in (AT_PREDICT, AT_DETECT, AT_ASSEMBLE, AT_INTEGRATE):
+                    start = make_room(engine, stage, status)
+                elif stage == AT_SOLVE:
+                    solve_with(engine.problem, engine.options.solver)
+                    start = AT_SOLVE
+                elif stage == AT_CHECK:
+                    for feature in engine.features:
+                        feature.undo_step()
+                elif stage in (AT_ASK, AT_END):
+                    for feature in engine.features:
+                        feature.answer(stage)
+                    start = AT_ASSEMBLE if stage == AT_ASK else AT_PREDICT
+            except BaseException:
+                if stage in MAY_CALL_USERS and calls_users:  # whose code failed: the step is undone
+                    self._put(before)
+                    for feature, state in of_features:
+                        feature.set_state(state)
+                elif stage == AT_ASSEMBLE and kept is not None:
+                    self._return_to(kept, asked - number)
+                raise
+
+    def _put(self, fields: dict[str, np.ndarray]) -> None:
+        for field, values in fields.items():
+            getattr(self.engine.data, field)[:] = values
+
+    def _kept_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any], int]:
+        """What `_return_to` needs to come back to the present."""
+        fields = {f: getattr(self.engine.data, f).copy() for f in STATE_FIELDS}
+        return fields, warm_state(self.engine), self.engine.world.steps
+
+    def _return_to(self, kept: tuple[dict[str, np.ndarray], dict[str, Any], int], done: int) -> None:
+        """The state some steps after a kept one, before a step that a user's function failed in."""
+        self._put(kept[0])
+        set_warm_state(self.engine, kept[1])
+        self.engine.world.steps = kept[2]
         if done > 0:
-            _run(engine, done)
-
-
-def raise_failed(engine: Engine, dof: int) -> None:
-    """Say why a coordinate has no positive inertia: no mass below it, or a state that is not finite."""
-    body = int(engine.tree.body_of_dof[dof])
-    tree_index = int(engine.tree.tree_of_body[body])
-    skeleton = engine.skeletons[tree_index]
-    check_masses(skeleton)
-    joint = engine.links[skeleton].top[body - int(engine.tree.tree_body[tree_index])].parent_joint
-    d = engine.data
-    if not all(np.isfinite(a).all() for a in (d.q, d.u, d.tau, d.R)):
-        raise StateError(
-            f"skeleton {skeleton.name!r}: the motion became NaN or infinite at joint {joint.name!r} in step "
-            f"{int(engine.world.steps[0])}; a smaller time step or smaller forces may help"
-        )
-    raise ModelError(
-        f"skeleton {skeleton.name!r}: the inertia seen by joint {joint.name!r} is not positive; a body it "
-        "moves needs mass or rotational inertia, or axes of the joint coincide at this position"
-    )
+            self._run(done)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from kido.constraints.row_origins import BAUMGARTE, NEWTON
+from kido.constraints.row_origins import ROW_ORIGINS
 from kido.errors import ModelError
 from kido.math.transform import number_or_nan
-from kido.solvers.problem import SETTING_NAMES
+from kido.solvers.problem import DEFAULT_SETTINGS
 
 SETTINGS: dict[str, float] = {
     "erp": 0.2,  # share of a penetration that a step removes
@@ -40,13 +40,13 @@ def checked_settings(settings: dict[str, Any], what: str) -> dict[str, Any]:
     """All settings: those given, and the defaults of `SETTINGS`; the solvers' own defaults are theirs.
 
     Args:
-        settings: by name, those of `SETTINGS`, `OPTIONS` and of `kido.solvers.problem.SETTING_NAMES`.
+        settings: by name, those of `SETTINGS`, `OPTIONS` and of `kido.solvers.problem.DEFAULT_SETTINGS`.
         what: the world, for messages.
 
     Raises:
         ModelError: an unknown setting, or a value that is no number or below zero.
     """
-    valid = {**SETTINGS, **OPTIONS, **SETTING_NAMES}
+    valid = {**SETTINGS, **OPTIONS, **DEFAULT_SETTINGS}
     for key, value in settings.items():
         if key not in valid:
             raise ModelError(f"{what}: no setting {key!r}; valid are {', '.join(sorted(valid))}")
@@ -57,7 +57,7 @@ def checked_settings(settings: dict[str, Any], what: str) -> dict[str, Any]:
     return {**SETTINGS, **{name: values[0] for name, values in OPTIONS.items()}, **settings}
 
 
-def write_options(parameter: Any, settings: dict[str, Any]) -> None:
-    """Write the choices of `OPTIONS` into the parameters of a ROW_ORIGINS container."""
-    parameter[NEWTON] = settings["restitution_law"] == "newton"
-    parameter[BAUMGARTE] = settings["position_correction"] == "baumgarte"
+def write_options(row_origins: ROW_ORIGINS, settings: dict[str, Any]) -> None:
+    """Write the choices of `OPTIONS` into the parameters of a contact problem's rows."""
+    row_origins.newton_restitution = settings["restitution_law"] == "newton"
+    row_origins.baumgarte = settings["position_correction"] == "baumgarte"

@@ -1,8 +1,8 @@
-"""Stage of worlds whose trees may sleep: who is quiet, who must wake, which islands may go to sleep.
+"""Stages of worlds whose trees may sleep: who is quiet, who must wake, which islands may go to sleep.
 
 A part (skeleton) at rest is made one that does not move: `TREE.tree_mobile`, `TREE.moves` and the detector's
 `body_moving` are zero while it sleeps, so that no other stage does anything for it and pairs of sleepers are not
-looked at. Python carries out what this stage finds (`kido.simulation.sleeping`), and keeps the sleepers' contacts.
+looked at. Python carries out what these stages find (`kido.simulation.sleeping`), and keeps the sleepers' contacts.
 
 Speed of a coordinate: l |u|, with l = sqrt(M_kk / m), m the mass that it moves, so that the square is twice its
 kinetic energy per mass; l is 1 for a translation and a radius of gyration for a rotation. A tree is quiet while no
@@ -14,37 +14,19 @@ from __future__ import annotations
 
 import math
 
-from kido.collision.container import COLLISION, CONTACTS, OLD_PAIRS
 from kido.constraints.actuator import number_prescribed
-from kido.constraints.loop_schema import GROUPS, LOOPS
-from kido.constraints.row_origins import FROM_CONTACT, ROW_ORIGINS
-from kido.jit import Struct, callback, floats, integers, kernel, view
-from kido.simulation.schema import (
-    COLLISION_AT,
-    DATA_AT,
-    LOOPS_AT,
-    NUM_CONTACTS,
-    PENETRATION,
-    PROBLEM_AT,
-    ROW_ORIGINS_AT,
-    SLEEP_AT,
-    TREE_AT,
-    WORLD,
-)
-from kido.simulation.step import AT_SOLUTION, BEFORE
-from kido.solvers.problem import BLOCKS, PROBLEM
+from kido.constraints.row_origins import FROM_CONTACT
+from kido.jit import Struct, callback, floats, integer, integers, kernel, number, view
+from kido.simulation.integrate import clear_report
+from kido.simulation.schema import WORLD
 from kido.solvers.rows import num_segments, segment
-from kido.tree.schema import DATA, TREE
-
-# Entries of `setting`.
-SPEED, TIME, STORED, DEEPEST = 0, 1, 2, 3
-
-# What `kept` holds of each coordinate of a sleeper.
-LIMIT, FRICTION, ACTUATOR, CONSTRAINT_FORCE, ACTUATOR_FORCE = range(5)
 
 
 class SLEEP(Struct):
-    setting = floats(4, doc="speed [m/s], time [s]; contacts of sleepers: number, greatest depth [m]")
+    speed = number("m/s", doc="up to which a tree is quiet")
+    time = number("s", doc="for which it must be quiet")
+    stored = integer(doc="number of contacts of sleepers")
+    deepest = number("m", doc="their greatest depth")
     may = integers("trees", doc="1: the tree has coordinates and is allowed to sleep")
     asleep = integers("trees")
     island = integers("trees", doc="of a sleeper: the first tree of those that fell asleep with it")
@@ -58,7 +40,11 @@ class SLEEP(Struct):
     tau = floats("dofs", doc="joint forces with which it fell asleep")
     command = floats("dofs", doc="other commands with which it fell asleep")
     external = floats("bodies", 24, doc="external forces with which it fell asleep")
-    kept = floats("dofs", 5, doc="impulses and forces of the last step before: LIMIT ... ACTUATOR_FORCE")
+    limit_impulse = floats("dofs", doc="of the last step before, as the others below")
+    friction_impulse = floats("dofs")
+    actuator_impulse = floats("dofs")
+    constraint_force = floats("dofs")
+    actuator_force = floats("dofs")
     gravity = floats(3, unit="m/s^2", doc="gravity when the last one fell asleep")
 
 
@@ -122,7 +108,7 @@ def find_disturbed(t, d, c, pr, src, s):
     number = 0
     for tree_index in range(s.asleep.shape[0]):
         s.chosen[tree_index] = 0
-    for b in range(pr.count[BLOCKS]):
+    for b in range(pr.num_blocks):
         if src.origin[b] == FROM_CONTACT and pr.impulse[pr.row[b]] > 0.0:
             k = src.index[b]
             for side in range(2):
@@ -130,9 +116,9 @@ def find_disturbed(t, d, c, pr, src, s):
                 if s.asleep[tree_index] != 0 and s.chosen[tree_index] == 0:
                     s.chosen[tree_index] = 1
                     number += 1
-    for k in range(c.count[CONTACTS]):
+    for k in range(c.num_contacts):
         number += mark_beside(t, d, s, t.tree_of_body[c.body_a[k]], t.tree_of_body[c.body_b[k]])
-    for p in range(c.count[OLD_PAIRS]):  # it may have left in this step
+    for p in range(c.num_old_pairs):  # it may have left in this step
         if c.old_pair_count[p] > 0:
             a, b = c.shape_body[c.old_pair_a[p]], c.shape_body[c.old_pair_b[p]]
             number += mark_beside(t, d, s, t.tree_of_body[a], t.tree_of_body[b])
@@ -153,7 +139,7 @@ def unite_trees(t, pr, src, s):
     """Union-find over the trees: those that a block ties, or a contact with an impulse."""
     for tree_index in range(s.root.shape[0]):
         s.root[tree_index] = tree_index
-    for b in range(pr.count[BLOCKS]):
+    for b in range(pr.num_blocks):
         if src.origin[b] == FROM_CONTACT and pr.impulse[pr.row[b]] == 0.0:
             continue
         first = -1
@@ -173,7 +159,7 @@ def unite_trees(t, pr, src, s):
 @kernel
 def unite_groups(lp, s):
     """Unite the trees that constraints hold together."""
-    for g in range(lp.count[GROUPS]):
+    for g in range(lp.num_groups):
         first = lp.member[lp.group_member[g]]
         for e in range(lp.group_member[g], lp.group_member[g + 1]):
             x, y = find_root(s.root, first), find_root(s.root, lp.member[e])
@@ -197,12 +183,12 @@ def count_quiet(t, d, c, s, h):
     for tree_index in range(s.quiet.shape[0]):
         if t.tree_mobile[tree_index] == 0:
             continue
-        limit = 0.0 if is_driven_whole(t, tree_index) else s.setting[SPEED]
+        limit = 0.0 if is_driven_whole(t, tree_index) else s.speed
         if s.may[tree_index] != 0 and speed_of(t, d, s, tree_index) <= limit:
             s.quiet[tree_index] += h
         else:
             s.quiet[tree_index] = 0.0
-    for k in range(c.count[CONTACTS]):
+    for k in range(c.num_contacts):
         a, b = t.tree_of_body[c.body_a[k]], t.tree_of_body[c.body_b[k]]
         if is_moved_by_force(t, d, a):
             s.quiet[b] = 0.0
@@ -217,7 +203,7 @@ def choose_sleepers(t, s):
         s.root[tree_index] = find_root(s.root, tree_index)
         s.chosen[tree_index] = 1
     for tree_index in range(s.root.shape[0]):
-        if t.tree_mobile[tree_index] == 0 or s.quiet[tree_index] < s.setting[TIME] or s.may[tree_index] == 0:
+        if t.tree_mobile[tree_index] == 0 or s.quiet[tree_index] < s.time or s.may[tree_index] == 0:
             s.chosen[s.root[tree_index]] = 0
     number = 0
     for tree_index in range(s.root.shape[0]):
@@ -232,50 +218,50 @@ def show_sleepers(t, d, w, c, src, s):
     for tree_index in range(s.asleep.shape[0]):
         if s.asleep[tree_index] != 0:
             for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
-                src.limit_impulse[k] = s.kept[k, LIMIT]
-                src.friction_impulse[k] = s.kept[k, FRICTION]
-                src.actuator_impulse[k] = s.kept[k, ACTUATOR]
-                w.constraint_force[k] = s.kept[k, CONSTRAINT_FORCE]
-                w.actuator_force[k] = s.kept[k, ACTUATOR_FORCE]
-    w.last[NUM_CONTACTS] = c.count[CONTACTS] + s.setting[STORED]
-    w.worst[NUM_CONTACTS] = max(w.worst[NUM_CONTACTS], w.last[NUM_CONTACTS])
-    w.last[PENETRATION] = max(w.last[PENETRATION], s.setting[DEEPEST])
+                src.limit_impulse[k] = s.limit_impulse[k]
+                src.friction_impulse[k] = s.friction_impulse[k]
+                src.actuator_impulse[k] = s.actuator_impulse[k]
+                w.constraint_force[k] = s.constraint_force[k]
+                w.actuator_force[k] = s.actuator_force[k]
+    w.last.num_contacts = c.num_contacts + s.stored
+    w.worst.num_contacts = max(w.worst.num_contacts, w.last.num_contacts)
+    w.last.penetration = max(w.last.penetration, s.deepest)
 
 
 @kernel
 def report_rest(w, s):
     """The report of a step in which all was asleep: contacts as they are, and nothing done."""
-    for k in range(w.last.shape[0]):
-        w.last[k] = 0.0
-    w.last[NUM_CONTACTS] = s.setting[STORED]
-    w.last[PENETRATION] = s.setting[DEEPEST]
+    clear_report(w.last)
+    w.last.num_contacts = s.stored
+    w.last.penetration = s.deepest
 
 
 @callback
-def sleeping_stage(address, when, unused_1, unused_2):
-    """Run the stage BEFORE a step, AT_SOLUTION or AFTER it.
+def sleep_begin(world, sleep, unused_2, unused_3):
+    """Keep the state before the step. Returns 1 if all is asleep."""
+    w, s = view(WORLD, world), view(SLEEP, sleep)
+    rest = remember_start(w.tree, w.data, s)
+    if rest != 0:
+        report_rest(w, s)
+    return rest
 
-    Returns:
-        BEFORE: 1 if all is asleep. AT_SOLUTION, AFTER: the number of trees to wake, or to sleep, in SLEEP.chosen.
-    """
-    w = view(WORLD, address)
-    t = view(TREE, w.table[TREE_AT])
-    d = view(DATA, w.table[DATA_AT])
-    s = view(SLEEP, w.table[SLEEP_AT])
-    if when == BEFORE:
-        rest = remember_start(t, d, s)
-        if rest != 0:
-            report_rest(w, s)
-        return rest
-    c = view(COLLISION, w.table[COLLISION_AT])
-    pr = view(PROBLEM, w.table[PROBLEM_AT])
-    src = view(ROW_ORIGINS, w.table[ROW_ORIGINS_AT])
-    if when == AT_SOLUTION:
-        return find_disturbed(t, d, c, pr, src, s)
-    unite_trees(t, pr, src, s)
-    if w.table[LOOPS_AT] != 0:
-        unite_groups(view(LOOPS, w.table[LOOPS_AT]), s)
-    count_quiet(t, d, c, s, w.time_step[0])
+
+@callback
+def sleep_check(world, sleep, unused_2, unused_3):
+    """Look for sleepers that the solution disturbs. Returns the number of trees to wake, in SLEEP.chosen."""
+    w, s = view(WORLD, world), view(SLEEP, sleep)
+    return find_disturbed(w.tree, w.data, w.collision, w.problem, w.row_origins, s)
+
+
+@callback
+def sleep_end(world, sleep, unused_2, unused_3):
+    """Look for islands that may sleep. Returns the number of trees to put to sleep, in SLEEP.chosen."""
+    w, s = view(WORLD, world), view(SLEEP, sleep)
+    t, d = w.tree, w.data
+    unite_trees(t, w.problem, w.row_origins, s)
+    if w.loops.address != 0:
+        unite_groups(w.loops, s)
+    count_quiet(t, d, w.collision, s, w.time_step)
     number = choose_sleepers(t, s)
-    show_sleepers(t, d, w, c, src, s)
+    show_sleepers(t, d, w, w.collision, w.row_origins, s)
     return number

@@ -9,16 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kido.collision.container import CONTACTS, OLD_PAIRS, PAIRS, PENDING
 from kido.collision.detector import CONTACT_FIELDS, OLD_CONTACT_FIELDS, OLD_PAIR_FIELDS, PAIR_FIELDS
 from kido.errors import ModelError
+from kido.jit import Struct
 from kido.math.transform import number_or_nan
-from kido.simulation.sleep import DEEPEST, SLEEP, SPEED, STORED, TIME
+from kido.simulation.feature import Feature
+from kido.simulation.motion import Motion
+from kido.simulation.schema import BEGIN, CHECK, END
+from kido.simulation.sleep import SLEEP, sleep_begin, sleep_check, sleep_end
+from kido.simulation.step import AT_END
 
 if TYPE_CHECKING:
     from kido.simulation.engine import Engine
 
-_STATE = ("asleep", "island", "quiet", "length", "q", "tau", "command", "external", "kept", "gravity")
+_STATE = ("asleep", "island", "quiet", "length", "q", "tau", "command", "external", "gravity")
+_KEPT = ("limit_impulse", "friction_impulse", "actuator_impulse", "constraint_force", "actuator_force")
 
 
 @dataclass(frozen=True)
@@ -48,19 +53,43 @@ class Sleeping:
             raise ModelError(f"sleeping: time: expected a positive number [s], got {self.time!r}")
 
 
-class Sleepers:
+class Sleepers(Feature):
     """The sleeping parts of an engine."""
 
-    def __init__(self, engine: Engine, sleeping: Sleeping):
-        self.engine = engine
-        tree = engine.tree
+    key = "sleepers"
+
+    def __init__(self, engine: Engine):
+        super().__init__(engine)
+        self._rule: Sleeping | None = None
+
+    def stages(self) -> dict[str | int, Any]:
+        return {} if self._rule is None else {BEGIN: sleep_begin, CHECK: sleep_check, END: sleep_end}
+
+    @property
+    def own_struct(self) -> Struct | None:
+        return self.container if self.is_active else None
+
+    def options_changed(self) -> None:
+        engine = self.engine
+        if not engine.is_adopted:
+            return
+        rule = engine.options.sleeping if engine.feature(Motion).is_staged and engine.extra_dofs == 0 else None
+        if rule is None:
+            self.wake_all()
+        elif self._rule is None:
+            self._start()
+        self._rule = rule
+        if rule is not None:
+            self.container.speed, self.container.time = rule.speed, rule.time
+
+    def _start(self) -> None:
+        engine, tree = self.engine, self.engine.tree
         dofs, trees = len(engine.data.q), len(engine.skeletons)
         self.container = SLEEP(dofs=dofs, trees=trees, bodies=len(tree.parent))
         self.tree_of_dof = np.repeat(np.arange(trees), np.diff(tree.tree_dof))
         self.mobile = tree.tree_mobile.copy()
         self.moves = tree.moves.copy()
         self.store = self._empty()
-        self.set_rule(sleeping)
         self.set_lengths()
 
     def _empty(self) -> dict[str, np.ndarray]:
@@ -68,38 +97,61 @@ class Sleepers:
         c = self.engine.detector.container
         return {f: getattr(c, f)[:0].copy() for f in (*PAIR_FIELDS, *CONTACT_FIELDS)}
 
-    def set_rule(self, sleeping: Sleeping) -> None:
-        """Take thresholds."""
-        setting = self.container.setting
-        setting[SPEED], setting[TIME] = sleeping.speed, sleeping.time
-
     def set_lengths(self) -> None:
         """Take from the skeletons who may sleep, and the speeds of their coordinates per velocity."""
         for tree_index, skeleton in enumerate(self.engine.skeletons):
-            self.set_permission(tree_index)
+            self._set_permission(tree_index)
             own = self._dofs(tree_index)
             if skeleton.mobile and own.stop > own.start:
                 self.container.length[own] = coordinate_lengths(skeleton)
+
+    # What the engine tells -------------------------------------------------------------------------------
+
+    def begin_run(self) -> None:
+        self.wake_disturbed()
+
+    def answer(self, stage: int) -> None:
+        if stage == AT_END and self.is_active and self.container.chosen.any():
+            self.put_to_sleep()
+
+    def properties_changed(self) -> None:
+        if self.is_active:
+            self.wake_all()
+            self.set_lengths()
+
+    def surfaces_changed(self) -> None:
+        self.wake_all()
+
+    def disturb(self, trees: Iterable[int]) -> None:
+        self.wake(trees)
+
+    def add_contacts(self, found: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        if not self.is_active:
+            return found
+        return {f: np.concatenate([values, self.store[f]]) for f, values in found.items()}
 
     def _dofs(self, tree_index: int) -> slice:
         first = self.engine.tree.tree_dof
         return slice(int(first[tree_index]), int(first[tree_index + 1]))
 
-    def set_permission(self, tree_index: int) -> None:
+    def permission_changed(self, skeleton: Any) -> None:
+        """A skeleton may sleep from now on, or must not."""
+        if self.is_active:
+            tree_index = self.engine.skeletons.index(skeleton)
+            self.wake([tree_index])
+            self._set_permission(tree_index)
+
+    def _set_permission(self, tree_index: int) -> None:
         """Take from a skeleton whether it may sleep."""
         skeleton, own = self.engine.skeletons[tree_index], self._dofs(tree_index)
         self.container.may[tree_index] = int(
             skeleton.can_sleep and skeleton.mobile and own.stop > own.start and not skeleton.soft_bodies
         )
 
-    @property
-    def any(self) -> bool:
-        """Whether a tree sleeps."""
-        return bool(self.container.asleep.any())
-
-    def is_asleep(self, tree_index: int) -> bool:
-        """Whether a tree sleeps."""
-        return bool(self.container.asleep[tree_index])
+    def is_asleep(self, skeleton: Any) -> bool:
+        """Whether a skeleton sleeps."""
+        self.wake_disturbed()
+        return self.is_active and bool(self.container.asleep[self.engine.skeletons.index(skeleton)])
 
     # Going to sleep --------------------------------------------------------------------------------------
 
@@ -117,16 +169,8 @@ class Sleepers:
         s.q[dofs] = d.q[dofs]
         s.tau[dofs], s.command[dofs] = d.tau[dofs], d.command[dofs]
         s.external[bodies] = d.external[bodies]
-        for column, values in enumerate(
-            (
-                row_origins.limit_impulse,
-                row_origins.friction_impulse,
-                row_origins.actuator_impulse,
-                world.constraint_force,
-                world.actuator_force,
-            )
-        ):
-            s.kept[dofs, column] = values[dofs]
+        for name in _KEPT:
+            getattr(s, name)[dofs] = getattr(row_origins if name.endswith("impulse") else world, name)[dofs]
         still = self.mobile[self.tree_of_dof] == 0
         s.q[still] = d.q[still]
         s.gravity[:] = engine.tree.gravity
@@ -145,13 +189,13 @@ class Sleepers:
     def _put_aside(self) -> None:
         """Move the pairs and contacts of bodies that do not move from the detector to the store."""
         c = self.engine.detector.container
-        pairs = int(c.count[PAIRS])
+        pairs = c.num_pairs
         body = c.shape_body
         moving = c.body_moving[body[c.pair_a[:pairs]]] + c.body_moving[body[c.pair_b[:pairs]]] > 0
         if moving.all():
             return
         present = {f: getattr(c, f)[:pairs] for f in PAIR_FIELDS}
-        present |= {f: getattr(c, f)[: int(c.count[CONTACTS])] for f in CONTACT_FIELDS}
+        present |= {f: getattr(c, f)[: c.num_contacts] for f in CONTACT_FIELDS}
         aside = chosen_pairs(present, np.flatnonzero(~moving))
         left = chosen_pairs(present, np.flatnonzero(moving))
         self._write(left)
@@ -160,20 +204,22 @@ class Sleepers:
     def _write(self, pairs: dict[str, np.ndarray]) -> None:
         """Make pairs with their contacts the present ones of the detector."""
         detector = self.engine.detector
-        detector.set_state({"count": detector.container.count, **pairs})
+        detector.set_state(pairs)
         c = detector.container
-        c.count[PAIRS], c.count[CONTACTS] = len(pairs["pair_a"]), len(pairs["gap"])
+        c.num_pairs, c.num_contacts = len(pairs["pair_a"]), len(pairs["gap"])
         self.engine.link()
 
     def _set_store(self, store: dict[str, np.ndarray]) -> None:
         self.store = store
-        self.container.setting[STORED] = len(store["gap"])
-        self.container.setting[DEEPEST] = max(0.0, -float(store["gap"].min(initial=0.0)))
+        self.container.stored = len(store["gap"])
+        self.container.deepest = max(0.0, -float(store["gap"].min(initial=0.0)))
 
     # Waking ----------------------------------------------------------------------------------------------
 
     def wake(self, trees: Iterable[int]) -> None:
         """Wake trees and all that fell asleep with them; their contacts are the detector's again."""
+        if not self.is_active:
+            return
         s = self.container
         islands = {int(s.island[p]) for p in trees if s.asleep[p]}
         if not islands:
@@ -190,9 +236,9 @@ class Sleepers:
             return
         back = chosen_pairs(self.store, np.flatnonzero(moving))
         self._set_store(chosen_pairs(self.store, np.flatnonzero(~moving)))
-        pairs = int(c.count[PAIRS])
+        pairs = c.num_pairs
         present = {f: getattr(c, f)[:pairs] for f in PAIR_FIELDS}
-        present |= {f: getattr(c, f)[: int(c.count[CONTACTS])] for f in CONTACT_FIELDS}
+        present |= {f: getattr(c, f)[: c.num_contacts] for f in CONTACT_FIELDS}
         both = joined([present, back])
         self._write(chosen_pairs(both, np.lexsort((both["pair_b"], both["pair_a"]))))
 
@@ -207,24 +253,25 @@ class Sleepers:
 
     def wake_all(self) -> None:
         """Wake all trees."""
-        self.wake(np.flatnonzero(self.container.asleep).tolist())
+        if self.is_active:
+            self.wake(np.flatnonzero(self.container.asleep).tolist())
 
     def undo_step(self) -> None:
         """Wake the trees that the stage chose at a solution, and go back to before the step."""
+        if not self.is_active:
+            return
         engine, s = self.engine, self.container
         c, d = engine.detector.container, engine.data
         awake = engine.tree.tree_mobile[self.tree_of_dof] != 0
         d.q[awake], d.u[awake] = s.start_q[awake], s.start_u[awake]
-        if engine.soft is not None:
-            engine.soft.undo_step()
         # The contacts before the step, as far as they are known.
-        pairs = int(c.count[OLD_PAIRS])
+        pairs = c.num_old_pairs
         contacts = int(c.old_pair_count[:pairs].sum())
         for field, old in zip(PAIR_FIELDS, OLD_PAIR_FIELDS, strict=True):
             getattr(c, field)[:pairs] = getattr(c, old)[:pairs]
         for old in OLD_CONTACT_FIELDS:
             getattr(c, old.removeprefix("old_"))[:contacts] = getattr(c, old)[:contacts]
-        c.count[PAIRS], c.count[CONTACTS], c.count[PENDING] = pairs, contacts, 0
+        c.num_pairs, c.num_contacts, c.pending = pairs, contacts, 0
         self.wake(np.flatnonzero(s.chosen).tolist())
 
     def wake_disturbed(self) -> None:
@@ -232,10 +279,9 @@ class Sleepers:
 
         All of them if gravity was changed, or an immobile skeleton was moved.
         """
-        s = self.container
-        if not self.any:
+        if not (self.is_active and self.container.asleep.any()):
             return
-        engine = self.engine
+        engine, s = self.engine, self.container
         d, tree = engine.data, engine.tree
         asleep = s.asleep[self.tree_of_dof] != 0
         still = self.mobile[self.tree_of_dof] == 0
@@ -252,13 +298,17 @@ class Sleepers:
 
     # State -----------------------------------------------------------------------------------------------
 
-    def state(self) -> dict[str, Any]:
-        """Copies of all that the next steps depend on."""
+    def state(self) -> dict[str, Any] | None:
+        if not self.is_active:
+            return None
         s = self.container
-        return {**{f: getattr(s, f).copy() for f in _STATE}, "store": {k: v.copy() for k, v in self.store.items()}}
+        kept = np.stack([getattr(s, name) for name in _KEPT], axis=1)
+        store = {k: v.copy() for k, v in self.store.items()}
+        return {**{f: getattr(s, f).copy() for f in _STATE}, "kept": kept, "store": store}
 
     def set_state(self, state: dict[str, Any] | None) -> None:
-        """Restore what `state` returned; with None all are awake."""
+        if not self.is_active:
+            return
         s = self.container
         trees = np.arange(len(self.mobile))
         s.asleep[:] = 0
@@ -269,6 +319,8 @@ class Sleepers:
             return
         for field in _STATE:
             getattr(s, field)[...] = state[field]
+        for column, name in enumerate(_KEPT):
+            getattr(s, name)[:] = state["kept"][:, column]
         self._set_moving(np.flatnonzero(s.asleep), False)
         empty = self._empty()
         self._set_store({f: np.asarray(state["store"][f], dtype=empty[f].dtype).copy() for f in empty})
@@ -301,3 +353,18 @@ def joined(trees: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
     shift = np.repeat([0, *np.cumsum([len(p["gap"]) for p in trees])[:-1]], [len(p["pair_a"]) for p in trees])
     whole["pair_first"] = whole["pair_first"] + shift.astype(np.int64)
     return whole
+
+
+def checked_sleeping(value: Any, what: str) -> Sleeping | None:
+    """A rule from what users give.
+
+    Raises:
+        ModelError: it is none.
+    """
+    if value is None or value is False:
+        return None
+    if value is True:
+        return Sleeping()
+    if not isinstance(value, Sleeping):
+        raise ModelError(f"{what}: sleeping: expected True, False or kido.Sleeping(), got {value!r}")
+    return value

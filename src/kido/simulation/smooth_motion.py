@@ -6,14 +6,12 @@ for at the new state. If one is active the step is not taken: such integrators k
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kido.collision.container import COLLISION, CONTACTS
 from kido.constraints.loop_factor import measure_all
-from kido.constraints.loop_schema import LOOPS, ONE_SIDED, SPRING
+from kido.constraints.loop_schema import ONE_SIDED, SPRING
 from kido.constraints.row_origins import (
     FROM_CONSTRAINT,
     FROM_CONTACT,
@@ -22,40 +20,24 @@ from kido.constraints.row_origins import (
     FROM_MIMIC,
     FROM_SERVO,
     FROM_SPEED_LIMIT,
-    ROW_ORIGINS,
 )
 from kido.errors import StateError
 from kido.integrators.integrator import CompiledIntegrator, Integrator
 from kido.integrators.run import progress
-from kido.integrators.schema import DATA_AT as MOTION_DATA_AT
-from kido.integrators.schema import DONE, LAST_ERROR, MOTION, NEXT_SIZE, OUTPUT, PART, REJECTED, REUSE, START, STEPS
+from kido.integrators.schema import DONE, MOTION
 from kido.integrators.system import System, with_arrays
-from kido.jit import call4, entry, kernel, view
+from kido.jit import entry, kernel, view
 from kido.joints import JointKind
 from kido.joints.actuators import ACCELERATION
 from kido.kernels.forward_dynamics import articulated_inertias
 from kido.kernels.inertia import body_inertia
 from kido.kernels.integration import to_parent_axes
 from kido.kernels.kinematics import transforms, velocities
-from kido.simulation.integrate import constraint_forces, return_impulses
+from kido.simulation.integrate import clear_report, constraint_forces, return_impulses
+from kido.simulation.loop_system import LoopSystem
 from kido.simulation.predict import velocity_target
-from kido.simulation.running import raise_failed
-from kido.simulation.schema import (
-    ACTUATE,
-    ASSEMBLE,
-    COLLISION_AT,
-    DATA_AT,
-    DETECT,
-    LOOPS_AT,
-    NUM_CONTACTS,
-    PREDICT,
-    PROBLEM_AT,
-    ROW_ORIGINS_AT,
-    TREE_AT,
-    WORLD,
-)
-from kido.solvers.problem import BLOCKS, PROBLEM
-from kido.tree.schema import DATA, TREE
+from kido.simulation.schema import RESPOND, WORLD
+from kido.simulation.step import AT_ASSEMBLE, AT_DETECT, AT_PREDICT, features
 
 if TYPE_CHECKING:
     from kido.simulation.engine import Engine
@@ -72,16 +54,15 @@ NO_END = 1 << 60
 
 
 @kernel
-def constraint_acts(loops, r):
+def constraint_acts(lp, r):
     """Whether the block of row r of a constraint gives impulses: limits that are passed, motors, dry friction."""
-    lp = view(LOOPS, loops)
     return lp.phi[r] < 0.0 if lp.mode[r] == ONE_SIDED else lp.mode[r] != SPRING
 
 
 @kernel
-def first_active(t, d, c, pr, src, loops):
+def first_active(t, d, c, pr, src, lp):
     """The first block that a smooth motion must not meet, or -1. Springs of constraints it has by itself."""
-    for b in range(pr.count[BLOCKS]):
+    for b in range(pr.num_blocks):
         k = src.index[b]
         if src.origin[b] == FROM_CONTACT:
             active = c.gap[k] <= 0.0
@@ -90,7 +71,7 @@ def first_active(t, d, c, pr, src, loops):
         elif src.origin[b] == FROM_SPEED_LIMIT:
             active = d.u[k] < t.velocity_lower[k] or d.u[k] > t.velocity_upper[k]
         elif src.origin[b] == FROM_CONSTRAINT:
-            active = constraint_acts(loops, k)
+            active = constraint_acts(lp, k)
         else:
             active = True
         if active:
@@ -126,27 +107,25 @@ def rest(world, u, h):
     The latter are those at the end of the step for the step's mean acceleration.
     """
     w = view(WORLD, world)
-    t = view(TREE, w.table[TREE_AT])
-    d = view(DATA, w.table[DATA_AT])
-    c = view(COLLISION, w.table[COLLISION_AT])
-    pr = view(PROBLEM, w.table[PROBLEM_AT])
-    src = view(ROW_ORIGINS, w.table[ROW_ORIGINS_AT])
+    t = w.tree
+    d = w.data
+    c = w.collision
+    pr = w.problem
+    src = w.row_origins
     for k in range(d.q.shape[0]):
         w.command[k], w.target[k] = d.tau[k], d.command[k]
         pr.u[k] = pr.u_free[k]
         src.limit_impulse[k], src.friction_impulse[k], src.actuator_impulse[k] = 0.0, 0.0, 0.0
-    pr.count[BLOCKS] = 0
-    if w.table[ACTUATE] != 0:
-        call4(w.table[ACTUATE], world, 0, 0, 0)
+    pr.num_blocks = 0
+    features(w, RESPOND)
     return_impulses(c, pr, src)
     constraint_forces(t, pr, src, w, h)
     for k in range(d.q.shape[0]):
         d.udot[k] = (d.u[k] - u[0, k]) / h
-    for k in range(w.last.shape[0]):
-        w.last[k] = 0.0
-    w.last[NUM_CONTACTS] = c.count[CONTACTS]
-    w.worst[NUM_CONTACTS] = max(w.worst[NUM_CONTACTS], w.last[NUM_CONTACTS])
-    w.steps[0] += 1
+    clear_report(w.last)
+    w.last.num_contacts = c.num_contacts
+    w.worst.num_contacts = max(w.worst.num_contacts, w.last.num_contacts)
+    w.steps += 1
 
 
 @kernel
@@ -157,21 +136,21 @@ def watch(world):
         -1; or the stage that could not go on, or ACTIVE; and its status.
     """
     w = view(WORLD, world)
-    t = view(TREE, w.table[TREE_AT])
-    d = view(DATA, w.table[DATA_AT])
-    c = view(COLLISION, w.table[COLLISION_AT])
-    pr = view(PROBLEM, w.table[PROBLEM_AT])
-    src = view(ROW_ORIGINS, w.table[ROW_ORIGINS_AT])
+    t = w.tree
+    d = w.data
+    c = w.collision
+    pr = w.problem
+    src = w.row_origins
     place(t, d, pr)
-    if w.table[LOOPS_AT] != 0:
-        measure_all(d, view(LOOPS, w.table[LOOPS_AT]))
-    status = call4(w.table[DETECT], world, 0, 0, 0)
+    if w.loops.address != 0:
+        measure_all(d, w.loops)
+    status = w.detect(w)
     if status != 0:
-        return DETECT, status
-    status = call4(w.table[ASSEMBLE], world, 0, 0, 0)
+        return AT_DETECT, status
+    status = w.assemble(w)
     if status != 0:
-        return ASSEMBLE, status
-    block = first_active(t, d, c, pr, src, w.table[LOOPS_AT])
+        return AT_ASSEMBLE, status
+    block = first_active(t, d, c, pr, src, w.loops)
     if block >= 0:
         return ACTIVE, block
     return -1, 0
@@ -181,8 +160,8 @@ def watch(world):
 def take(world, q, u, row, h):
     """Set the state of the world and `watch`; puts the old state back if the step cannot be taken."""
     w = view(WORLD, world)
-    t = view(TREE, w.table[TREE_AT])
-    d = view(DATA, w.table[DATA_AT])
+    t = w.tree
+    d = w.data
     for k in range(d.q.shape[0]):
         w.start_u[k] = d.u[k]
     to_parent_axes(t, d, 0, t.parent.shape[0], w.start_u)
@@ -217,7 +196,7 @@ def given_accelerations(t, d, given, h):
 def read_given(world, given):
     """`given_accelerations` of the step to come."""
     w = view(WORLD, world)
-    given_accelerations(view(TREE, w.table[TREE_AT]), view(DATA, w.table[DATA_AT]), given, w.time_step[0])
+    given_accelerations(w.tree, w.data, given, w.time_step)
     return 0
 
 
@@ -232,9 +211,9 @@ def take_state(world, motion):
 def progress_anew(motion):
     """Run a motion from the state in its data to its second time, once more. Returns what `progress` does."""
     m = view(MOTION, motion)
-    m.at[OUTPUT], m.at[PART], m.at[REUSE] = 1, 0, 0
-    m.at[STEPS], m.at[REJECTED] = 0, 0
-    m.clock[START] = 0.0
+    m.output, m.part, m.reuses = 1, 0, 0
+    m.steps, m.rejected = 0, 0
+    m.start = 0.0
     return progress(motion, NO_END)
 
 
@@ -242,7 +221,7 @@ def progress_anew(motion):
 def run_motion(motion, q, u):
     """`progress_anew` from a state (q, u), which becomes that of its end."""
     m = view(MOTION, motion)
-    e = view(DATA, m.table[MOTION_DATA_AT])
+    e = m.data
     for k in range(e.q.shape[0]):
         e.q[k], e.u[k] = q[k], u[k]
     status = progress_anew(motion)
@@ -257,21 +236,21 @@ def run_smooth_steps(world, motion, number):
     """Do a number of steps by the motion's compiled integrator.
 
     Returns:
-        Steps done; PREDICT (with the integrator's status), DETECT, ASSEMBLE, ACTIVE or -1; its status.
+        Steps done; AT_PREDICT (with the integrator's status), AT_DETECT, AT_ASSEMBLE, ACTIVE or NOWHERE; its status.
     """
     w = view(WORLD, world)
-    d = view(DATA, w.table[DATA_AT])
-    t = view(TREE, w.table[TREE_AT])
+    d = w.data
+    t = w.tree
     m = view(MOTION, motion)
-    e = view(DATA, m.table[MOTION_DATA_AT])
+    e = m.data
     for done in range(number):
         for k in range(d.q.shape[0]):
             e.q[k], e.u[k] = d.q[k], d.u[k]
-        given_accelerations(t, d, m.given, w.time_step[0])
+        given_accelerations(t, d, m.given, w.time_step)
         status = progress_anew(motion)
         if status != DONE:
-            return done, PREDICT, status
-        stage, status = take(world, m.Q, m.U, 1, w.time_step[0])
+            return done, AT_PREDICT, status
+        stage, status = take(world, m.Q, m.U, 1, w.time_step)
         if stage != -1:
             return done, stage, status
     return number, -1, 0
@@ -285,11 +264,11 @@ class SmoothMotion:
         tree = engine.tree
         natural = with_arrays(tree, kind=np.where(tree.kind == JointKind.FREE_MIXED, int(JointKind.FREE), tree.kind))
         zero = np.zeros(len(engine.data.q))
-        self.system = System("world", natural, tree, engine.data, zero, zero, None, partial(raise_failed, engine))
+        self.system = System("world", natural, tree, engine.data, zero, zero, None, engine.raise_failed)
         self._set_size()
 
     def _set_size(self) -> None:
-        h = float(self.engine.world.time_step[0])
+        h = self.engine.world.time_step
         d = self.engine.data
         times = np.array([0.0, h])
         if isinstance(self.integrator, CompiledIntegrator):
@@ -308,7 +287,7 @@ class SmoothMotion:
             StateError: something touches, a limit is passed, or the integrator failed; the last step is not taken.
         """
         engine = self.engine
-        d, h = engine.data, float(engine.world.time_step[0])
+        d, h = engine.data, engine.world.time_step
         if self.motion.times[1] != h:
             kept = self.memory()
             self._set_size()
@@ -328,7 +307,7 @@ class SmoothMotion:
                 stage, status = take_state(engine.world.address, self.motion.address)
                 more = int(stage == -1)
             done += more
-            if stage == PREDICT:
+            if stage == AT_PREDICT:
                 self.system.check(status, time + done * h)
             self._handle_status(stage, status, time + (done + 1) * h)
 
@@ -338,9 +317,9 @@ class SmoothMotion:
         Raises:
             StateError: something is active that smooth motion must not meet.
         """
-        if stage == DETECT:
+        if stage == AT_DETECT:
             self.engine.grow_contacts(status)
-        elif stage == ASSEMBLE:
+        elif stage == AT_ASSEMBLE:
             self.engine.continue_assembly(status)
         elif stage == ACTIVE:
             self._raise_active(status, time)
@@ -353,8 +332,9 @@ class SmoothMotion:
             c = engine.detector.container
             a, b = (engine.nodes[int(shape[k])].body for shape in (c.shape_a, c.shape_b))
             what = f"bodies {a.skeleton.name}/{a.name} and {b.skeleton.name}/{b.name} touch"
-        elif origin == FROM_CONSTRAINT and engine.loops is not None:
-            name = engine.loops.joined[int(engine.loops.container.of[k])].name
+        elif origin == FROM_CONSTRAINT:
+            loops = engine.feature(LoopSystem)
+            name = loops.joined[int(loops.container.of[k])].name
             what = f"constraint {name!r} is at a limit or has a bounded force"
         else:
             dof = engine.dof_name(k)
@@ -366,8 +346,8 @@ class SmoothMotion:
 
     def memory(self) -> Any:
         """What the integrator remembers from step to step: planned step size, last error."""
-        return self.motion.clock[[NEXT_SIZE, LAST_ERROR]].copy()
+        return np.array([self.motion.next_size, self.motion.last_error])
 
     def set_memory(self, numbers: Any) -> None:
         """Restore what `memory` returned."""
-        self.motion.clock[[NEXT_SIZE, LAST_ERROR]] = numbers
+        self.motion.next_size, self.motion.last_error = numbers

@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from kido.collision.geometry import SkinFace, SkinPoint
 from kido.jit import Struct
 from kido.skeleton.soft.soft_body_node import SoftBodyNode
-from kido.tree.soft import AUTOMATIC, CALM, FACE_SHAPE, FACTORED, KD, KE, KV, RADIUS, SOFT, VERTEX_SHAPE
+from kido.tree.soft import FACE_SHAPE, SOFT, VERTEX_SHAPE
 
 if TYPE_CHECKING:
     from kido.skeleton import BodyNode, ShapeNode, Skeleton
@@ -70,7 +70,7 @@ class SoftArrays:
                 _q=c.q[points], _qd=c.qd[points], _forces=c.force[points], _impulses=c.impulse[points],
                 _frozen=c.frozen[points], _transfer=c.transfer[number],
             )  # fmt: skip
-            skin._stale = partial(c.parameter[number : number + 1, FACTORED].fill, 0.0)
+            skin._stale = partial(c.factored[number : number + 1].fill, 0.0)
         self.fill()
 
     def _make(self, shapes: np.ndarray) -> Struct:
@@ -98,11 +98,10 @@ class SoftArrays:
             c.rest[points] = skin.rest
             c.mass[points] = skin._masses
             radius = skin._automatic
-            row = c.parameter[number]
-            row[KV], row[KE], row[KD], row[FACTORED] = skin._kv, skin._ke, skin._kd, 0.0
-            row[AUTOMATIC] = float(radius is not None)
-            row[RADIUS] = radius or 0.0
-            row[CALM] = CALM_SHARE * (radius or 0.0)
+            c.kv[number], c.ke[number], c.kd[number], c.factored[number] = skin._kv, skin._ke, skin._kd, 0.0
+            c.automatic[number] = radius is not None
+            c.radius[number] = radius or 0.0
+            c.calm[number] = CALM_SHARE * (radius or 0.0)
 
     @property
     def dofs(self) -> int:
@@ -151,7 +150,7 @@ class SoftArrays:
         """Put back what `state` returned."""
         for field, values in state.items():
             getattr(self.container, field)[:] = values
-        self.container.parameter[:, FACTORED] = 0.0
+        self.container.factored[:] = 0.0
 
 
 _SHAPE_FIELDS = ("shape_kind", "shape_soft", "shape_item")

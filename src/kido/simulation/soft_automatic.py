@@ -6,14 +6,13 @@ import math
 
 from kido.jit import kernel
 from kido.math.so3 import cross
-from kido.tree.soft import CALM, FACTORED, RADIUS
 
 
 @kernel
 def mark_near(so, s):
     """Mark points within the radius of one that took an impulse in this step."""
     first, last = so.first[s], so.first[s + 1]
-    reach = so.parameter[s, RADIUS] * so.parameter[s, RADIUS]
+    reach = so.radius[s] * so.radius[s]
     for k in range(first, last):
         so.near[k] = 0
     for k in range(first, last):
@@ -31,7 +30,7 @@ def is_calm(so, s, k):
     """Whether a point is at its place of rest and stays there, as fast as gravity's sag lets it be."""
     q = math.sqrt(so.q[k, 0] ** 2 + so.q[k, 1] ** 2 + so.q[k, 2] ** 2)
     v = math.sqrt(so.qd[k, 0] ** 2 + so.qd[k, 1] ** 2 + so.qd[k, 2] ** 2)
-    return q <= so.parameter[s, CALM] and v <= 10.0 * so.parameter[s, CALM]
+    return q <= so.calm[s] and v <= 10.0 * so.calm[s]
 
 
 @kernel
@@ -45,7 +44,7 @@ def adapt(so, s, at_once):
     for k in range(so.first[s], so.first[s + 1]):
         if so.near[k] != 0 and so.frozen[k] != 0:
             so.frozen[k] = 0
-            so.parameter[s, FACTORED] = 0.0
+            so.factored[s] = 0.0
         elif so.near[k] == 0 and so.frozen[k] == 0 and is_calm(so, s, k):
             if not at_once:
                 m = so.mass[k]
@@ -62,4 +61,4 @@ def adapt(so, s, at_once):
             for c in range(3):
                 so.qd[k, c] = 0.0
             so.frozen[k] = 1
-            so.parameter[s, FACTORED] = 0.0
+            so.factored[s] = 0.0

@@ -21,14 +21,12 @@ from __future__ import annotations
 from kido.jit import callback, kernel, view
 from kido.joints.frames import rotation_of
 from kido.joints.kinds import FREE_MIXED
+from kido.kernels.articulated import link_velocities
 from kido.kernels.inertia import body_inertia, inertia_of, rigid_momentum
 from kido.kernels.kinematics import transforms
 from kido.kernels.soft import displace_inertia
 from kido.math.so3 import cross, multiply_symmetric, rotate
-from kido.simulation.schema import DATA_AT, PROBLEM_AT, SOFT_AT, TREE_AT, WORLD
-from kido.solvers.problem import PROBLEM
-from kido.tree.schema import DATA, TREE
-from kido.tree.soft import SOFT
+from kido.simulation.schema import WORLD
 
 ACTIVE = 6  # entry of SOFT.balance, behind the momentum
 
@@ -117,30 +115,9 @@ def points_share(d, so, s, values):
 
 
 @kernel
-def links_at(t, d, first, last, u):
-    """Velocities of links for velocities u of the coordinates, in d.B."""
-    B = d.B
-    for i in range(first, last):
-        b0 = b1 = b2 = b3 = b4 = b5 = 0.0
-        parent = t.parent[i]
-        if parent >= 0:
-            b0, b1, b2 = B[parent, 0], B[parent, 1], B[parent, 2]
-            x, y, z = cross(b0, b1, b2, d.l[i, 0], d.l[i, 1], d.l[i, 2])
-            b3, b4, b5 = B[parent, 3] + x, B[parent, 4] + y, B[parent, 5] + z
-        for k in range(t.first_dof[i], t.first_dof[i + 1]):
-            b0 += d.H[k, 0] * u[k]
-            b1 += d.H[k, 1] * u[k]
-            b2 += d.H[k, 2] * u[k]
-            b3 += d.H[k, 3] * u[k]
-            b4 += d.H[k, 4] * u[k]
-            b5 += d.H[k, 5] * u[k]
-        B[i, 0], B[i, 1], B[i, 2], B[i, 3], B[i, 4], B[i, 5] = b0, b1, b2, b3, b4, b5
-
-
-@kernel
 def momentum_of(t, d, so, tree_index, first, last, u):
     """[angular about the centre of mass; linear] momentum of a tree at velocities u and so.qd, world axes."""
-    links_at(t, d, first, last, u)
+    link_velocities(t, d, first, last, u)
     _, x, y, z = centre_of(t, d, first, last)
     h0 = h1 = h2 = h3 = h4 = h5 = 0.0
     B = d.B
@@ -316,10 +293,10 @@ def locked_inertia(t, d, first, last, x, y, z):
 def balance_tree(address, tree_index, unused_1, unused_2):
     """Give the root of a tree, at its new place, what its momentum lacks. Changes pr.u. Returns 0."""
     w = view(WORLD, address)
-    t = view(TREE, w.table[TREE_AT])
-    d = view(DATA, w.table[DATA_AT])
-    pr = view(PROBLEM, w.table[PROBLEM_AT])
-    so = view(SOFT, w.table[SOFT_AT])
+    t = w.tree
+    d = w.data
+    pr = w.problem
+    so = w.soft
     ledger = is_active(t, so, tree_index)
     if ledger < 0:
         return 0

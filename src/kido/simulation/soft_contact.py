@@ -10,20 +10,16 @@ from __future__ import annotations
 
 import math
 
-from kido.collision.container import COLLISION
-from kido.constraints.row_origins import FROM_CONTACT, ROW_ORIGINS
+from kido.constraints.row_origins import FROM_CONTACT
 from kido.constraints.soft_contact import assemble_soft, harden_contacts, link_velocity, touched_points
 from kido.jit import callback, kernel, view
 from kido.joints.frames import rotation_of
 from kido.kernels.soft_matrix import put_column, solve_columns
 from kido.math.so3 import cross, rotate_inverse
 from kido.simulation.correction import MAX_MOVE, correction_share
-from kido.simulation.schema import COLLISION_AT, DATA_AT, PROBLEM_AT, ROW_ORIGINS_AT, SOFT_AT, TREE_AT, WORLD
+from kido.simulation.schema import WORLD
 from kido.simulation.soft_automatic import adapt
 from kido.simulation.soft_balance import book, is_active
-from kido.solvers.problem import BLOCKS, PROBLEM
-from kido.tree.schema import DATA, TREE
-from kido.tree.soft import AUTOMATIC, SOFT
 
 
 @callback
@@ -31,12 +27,12 @@ def soft_assemble_stage(address, unused_1, unused_2, unused_3):
     """Make contacts act on points. Returns 0, or 1 if the problem's arrays are too small."""
     w = view(WORLD, address)
     return assemble_soft(
-        view(TREE, w.table[TREE_AT]),
-        view(DATA, w.table[DATA_AT]),
-        view(COLLISION, w.table[COLLISION_AT]),
-        view(PROBLEM, w.table[PROBLEM_AT]),
-        view(ROW_ORIGINS, w.table[ROW_ORIGINS_AT]),
-        view(SOFT, w.table[SOFT_AT]),
+        w.tree,
+        w.data,
+        w.collision,
+        w.problem,
+        w.row_origins,
+        w.soft,
     )
 
 
@@ -58,7 +54,7 @@ def collect_impulses(d, c, pr, src, so):
         for k in range(3):
             so.impulse[i, k] = 0.0
             so.push[i, k] = 0.0
-    for b in range(pr.count[BLOCKS]):
+    for b in range(pr.num_blocks):
         if src.origin[b] != FROM_CONTACT:
             continue
         k, row = src.index[b], pr.row[b]
@@ -141,23 +137,23 @@ def move_points(t, d, pr, so, s, h):
 def soft_integrate_stage(address, unused_1, unused_2, unused_3):
     """Move the points, and leave the problem as if there were none. Returns 0."""
     w = view(WORLD, address)
-    t = view(TREE, w.table[TREE_AT])
-    d = view(DATA, w.table[DATA_AT])
-    c = view(COLLISION, w.table[COLLISION_AT])
-    pr = view(PROBLEM, w.table[PROBLEM_AT])
-    so = view(SOFT, w.table[SOFT_AT])
-    src = view(ROW_ORIGINS, w.table[ROW_ORIGINS_AT])
+    t = w.tree
+    d = w.data
+    c = w.collision
+    pr = w.problem
+    so = w.soft
+    src = w.row_origins
     harden_contacts(t, d, c, pr, src, so)
     collect_impulses(d, c, pr, src, so)
     for s in range(so.link.shape[0]):
         if t.tree_mobile[so.tree_index[s]] != 0:
-            finish_points(t, d, pr, so, s, w.time_step[0])
+            finish_points(t, d, pr, so, s, w.time_step)
     for tree_index in range(t.tree_mobile.shape[0]):
         if t.tree_mobile[tree_index] != 0:
             book(t, d, so, tree_index, t.tree_body[tree_index], t.tree_body[tree_index + 1], pr.u, 1.0)
     for s in range(so.link.shape[0]):
         if t.tree_mobile[so.tree_index[s]] != 0:
-            move_points(t, d, pr, so, s, w.time_step[0])
-            if so.parameter[s, AUTOMATIC] != 0.0:
+            move_points(t, d, pr, so, s, w.time_step)
+            if so.automatic[s] != 0:
                 adapt(so, s, is_active(t, so, so.tree_index[s]) >= 0)
     return 0

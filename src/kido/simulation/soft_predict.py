@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from kido.collision.container import COLLISION
-from kido.jit import call4, callback, kernel, view
+from kido.jit import callback, kernel, view
 from kido.kernels.forward_dynamics import acceleration_scatter, eliminate_joint, joint_bias, start_bias
-from kido.kernels.inertia import add_shifted, body_inertia, read_inertia, start_inertia
+from kido.kernels.inertia import body_inertia, start_inertia
 from kido.kernels.integration import advance, to_parent_axes
 from kido.kernels.kinematics import transforms, velocities
 from kido.kernels.soft import (
@@ -18,21 +17,9 @@ from kido.kernels.soft import (
     spring_forces,
 )
 from kido.simulation.predict import joint_loads, prescribe, reach_targets
-from kido.simulation.schema import (
-    COLLISION_AT,
-    DATA_AT,
-    LOOP_FREE,
-    LOOP_PREDICT,
-    LOOP_START,
-    PROBLEM_AT,
-    SOFT_AT,
-    TREE_AT,
-    WORLD,
-)
+from kido.simulation.schema import WORLD
 from kido.simulation.soft_balance import book, book_forces, open_account
-from kido.solvers.problem import PROBLEM
-from kido.tree.schema import DATA, TREE
-from kido.tree.soft import FACE_SHAPE, SOFT, VERTEX_SHAPE
+from kido.tree.soft import FACE_SHAPE, VERTEX_SHAPE
 
 
 @kernel
@@ -45,10 +32,7 @@ def soft_inertias(t, d, so, tree_index, first, last, h):
         if so.tree_index[s] == tree_index:
             soften_inertia(d, so, s)
     for i in range(last - 1, first - 1, -1):
-        P, status = eliminate_joint(t, d, i, read_inertia(d, i), h, status)
-        parent = t.parent[i]
-        if parent >= first:
-            add_shifted(d, parent, P, d.l[i, 0], d.l[i, 1], d.l[i, 2])
+        status = eliminate_joint(t, d, first, i, h, 0.25 * h, 1, status)
     return status
 
 
@@ -62,7 +46,7 @@ def soft_accelerations(t, d, so, tree_index, first, last, h):
         if so.tree_index[s] == tree_index:
             soften_bias(d, so, s, h)
     for i in range(last - 1, first - 1, -1):
-        joint_bias(t, d, first, i)
+        joint_bias(t, d, first, i, 1.0, d.tau)
     acceleration_scatter(t, d, first, last)
     for s in range(so.link.shape[0]):
         if so.tree_index[s] == tree_index:
@@ -145,15 +129,14 @@ def soft_predict_stage(address, unused_1, unused_2, unused_3):
         0, or 1 + the index of a coordinate whose inertia is not positive.
     """
     w = view(WORLD, address)
-    t = view(TREE, w.table[TREE_AT])
-    d = view(DATA, w.table[DATA_AT])
-    pr = view(PROBLEM, w.table[PROBLEM_AT])
-    so = view(SOFT, w.table[SOFT_AT])
-    h = w.time_step[0]
+    t = w.tree
+    d = w.data
+    pr = w.problem
+    so = w.soft
+    h = w.time_step
     result = 0
-    coupled = w.table[LOOP_PREDICT] != 0
-    if coupled:
-        call4(w.table[LOOP_START], address, 0, 0, 0)
+    coupled = w.loops.address != 0
+    w.close_changed(w)
     for tree_index in range(t.tree_mobile.shape[0]):
         first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
         mobile = t.tree_mobile[tree_index] != 0
@@ -174,10 +157,10 @@ def soft_predict_stage(address, unused_1, unused_2, unused_3):
             for k in range(t.first_dof[first], t.first_dof[last]):
                 pr.u_free[k] = 0.0
     if coupled:
-        call4(w.table[LOOP_PREDICT], address, 0, 0, 0)
+        w.constrain_predicted(w)
         for tree_index in range(t.tree_mobile.shape[0]):
             if t.tree_mobile[tree_index] != 0:
                 free_soft_tree(t, d, so, w, pr, tree_index, t.tree_body[tree_index], t.tree_body[tree_index + 1], h)
-        call4(w.table[LOOP_FREE], address, 1, 0, 0)
-    place_shapes(view(COLLISION, w.table[COLLISION_AT]), so)
+        w.constrain_free(w, 1)
+    place_shapes(w.collision, so)
     return result

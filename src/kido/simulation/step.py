@@ -1,70 +1,70 @@
 """The step of a world, as a loop over stages that never returns to Python unless something does not fit.
 
-Each stage is a callback found through the world's table of addresses, so that changing one recompiles one.
+Each stage is a callback in a field of WORLD (kido.simulation.schema says which it may be), so that changing one
+recompiles one. What a world may have besides contacts has stages at the places where `features` is called.
 """
 
 from __future__ import annotations
 
-from kido.collision.container import COLLISION
 from kido.collision.narrow import detect
 from kido.constraints.assemble import assemble
-from kido.constraints.row_origins import ROW_ORIGINS
 from kido.jit import call4, callback, entry, kernel, view
-from kido.simulation.schema import (
-    ACTUATE,
-    ASSEMBLE,
-    CHOSEN,
-    COLLISION_AT,
-    DATA_AT,
-    DETECT,
-    EVENTS,
-    FALLBACK,
-    INTEGRATE,
-    LOOP_ROWS,
-    LOOP_USER,
-    PREDICT,
-    PROBLEM_AT,
-    PROJECT_POSITIONS,
-    PROJECT_TEAM,
-    RESTITUTE,
-    ROW_ORIGINS_AT,
-    SLEEPING,
-    SOFT_ASSEMBLE,
-    SOFT_INTEGRATE,
-    SOLVE,
-    SOLVE_TEAM,
-    SWEEPER,
-    TEAM_AT,
-    TREE_AT,
-    WORLD,
-)
-from kido.solvers.problem import PROBLEM
-from kido.tree.schema import DATA, TREE
+from kido.simulation.schema import ASK, BEGIN, CHECK, END, EXTEND, RESPOND, WORLD
 
-# Stages at which a step can be resumed after its arrays were enlarged, or solved from Python.
-FROM_START, FROM_DETECTION, FROM_ASSEMBLY, FROM_SOLUTION = 0, 1, 2, 3
+# Where a step stopped for Python, and where it goes on after its arrays were enlarged or its questions answered.
+AT_PREDICT, AT_DETECT, AT_ASK, AT_ASSEMBLE, AT_SOLVE, AT_CHECK, AT_INTEGRATE, AT_END = range(8)
+NOWHERE = -1
 MAX_FLOAT = 1.7976931348623157e308  # finite number
-# What the stage SLEEPING is called for: before a step, with its solution, and after it.
-BEFORE, AT_SOLUTION, AFTER = 0, 1, 2
 
 
 @callback
-def detect_stage(address, unused_1, unused_2, unused_3):
+def detect_stage(world, unused_1, unused_2, unused_3):
     """Contacts at the mid-step poses. Returns the detector's status."""
-    return detect(view(WORLD, address).table[COLLISION_AT])
+    return detect(view(WORLD, world).collision.address)
 
 
 @callback
-def assemble_stage(address, unused_1, unused_2, unused_3):
+def assemble_stage(world, unused_1, unused_2, unused_3):
     """The contact problem. Returns ASSEMBLED or PROBLEM_FULL."""
-    w = view(WORLD, address)
-    return assemble(
-        view(TREE, w.table[TREE_AT]),
-        view(DATA, w.table[DATA_AT]),
-        view(COLLISION, w.table[COLLISION_AT]),
-        view(PROBLEM, w.table[PROBLEM_AT]),
-        view(ROW_ORIGINS, w.table[ROW_ORIGINS_AT]),
-    )
+    w = view(WORLD, world)
+    return assemble(w.tree, w.data, w.collision, w.problem, w.row_origins)
+
+
+@callback
+def solve_stage(world, unused_1, unused_2, unused_3):
+    """The impulses. Returns 0."""
+    w = view(WORLD, world)
+    w.solve_problem(w.problem)
+    return 0
+
+
+@callback
+def solve_outside(world, unused_1, unused_2, unused_3):
+    """Have Python find the impulses. Returns 1."""
+    return 1
+
+
+@kernel
+def features(w, place):
+    """The stages that features have at a place, in their order, until one returns something else than 0: that."""
+    k = 0
+    while w.feature_stage[place, k] != 0:
+        status = call4(w.feature_stage[place, k], w.address, w.feature_struct[place, k], 0, 0)
+        if status != 0:
+            return status
+        k += 1
+    return 0
+
+
+@kernel
+def end_features(w):
+    """All stages at END. Returns whether one has something for Python to do."""
+    found = k = 0
+    while w.feature_stage[END, k] != 0:
+        if call4(w.feature_stage[END, k], w.address, w.feature_struct[END, k], 0, 0) != 0:
+            found = 1
+        k += 1
+    return found
 
 
 @kernel
@@ -82,74 +82,54 @@ def not_finite(d):
 
 
 @entry("UniTuple(i8,3)(i8,i8,i8)")
-def run_steps(world, number, resume):
+def run_steps(world, number, start):
     """Do a number of steps.
 
     Args:
-        world: address of the WORLD container.
-        resume: FROM_START, or the stage at which the first step goes on.
+        world: address of the WORLD struct.
+        start: AT_PREDICT, or where the first step goes on.
 
     Returns:
-        Steps done; the stage that could not go on (PREDICT, DETECT, LOOP_USER, ASSEMBLE, SOLVE; INTEGRATE: the step
-        made a coordinate NaN or infinite), or where trees are to sleep or to wake (SLEEPING; EVENTS: the log is full),
-        or -1; its status.
+        Steps done; where a step stopped (at AT_INTEGRATE it made a coordinate NaN or infinite, at AT_END it is done)
+        or NOWHERE; and the status of the stage there.
     """
     w = view(WORLD, world)
     for k in range(number):
-        if resume == FROM_START:
-            if w.table[SLEEPING] != 0 and call4(w.table[SLEEPING], world, BEFORE, 0, 0) != 0:
-                w.steps[0] += 1  # all is asleep
+        if start == AT_PREDICT:
+            if features(w, BEGIN) != 0:
+                w.steps += 1  # all is asleep
                 continue
-            status = call4(w.table[PREDICT], world, 0, 0, 0)
+            status = w.predict(w)
             if status != 0:
-                return k, PREDICT, status
-        if resume <= FROM_DETECTION:
-            status = call4(w.table[DETECT], world, 0, 0, 0)
+                return k, AT_PREDICT, status
+
+        if start <= AT_DETECT:
+            status = w.detect(w)
             if status != 0:
-                return k, DETECT, status
-            if w.table[LOOP_USER] != 0:
-                return k, LOOP_USER, 0
-        problem, sweeper, fallback = w.table[PROBLEM_AT], w.table[SWEEPER], w.table[FALLBACK]
-        if resume <= FROM_ASSEMBLY:
-            status = call4(w.table[ASSEMBLE], world, 0, 0, 0)
+                return k, AT_DETECT, status
+            if features(w, ASK) != 0:
+                return k, AT_ASK, 0
+
+        if start <= AT_ASSEMBLE:
+            status = w.assemble(w)
+            if status == 0:
+                status = features(w, EXTEND)
             if status != 0:
-                return k, ASSEMBLE, status
-            if w.table[SOFT_ASSEMBLE] != 0:
-                status = call4(w.table[SOFT_ASSEMBLE], world, 0, 0, 0)
-                if status != 0:
-                    return k, ASSEMBLE, status
-            if w.table[LOOP_ROWS] != 0:  # after them: responses of all blocks are constrained
-                status = call4(w.table[LOOP_ROWS], world, 0, 0, 0)
-                if status != 0:
-                    return k, ASSEMBLE, status
-            if w.table[SOLVE] == 0:
-                return k, SOLVE, 0
-            if w.table[TEAM_AT] != 0:
-                call4(w.table[SOLVE_TEAM], world, 0, 0, 0)
-            else:
-                call4(w.table[SOLVE], problem, sweeper, fallback, w.table[CHOSEN])
-        if w.table[SLEEPING] != 0 and call4(w.table[SLEEPING], world, AT_SOLUTION, 0, 0) != 0:
-            return k, SLEEPING, AT_SOLUTION
-        if w.table[RESTITUTE] != 0:
-            call4(w.table[RESTITUTE], problem, sweeper, fallback, 0)
-        if w.table[TEAM_AT] != 0:
-            call4(w.table[PROJECT_TEAM], world, 0, 0, 0)
-        else:
-            call4(w.table[PROJECT_POSITIONS], problem, 0, 0, 0)
-        if w.table[LOOP_ROWS] != 0:
-            call4(w.table[LOOP_ROWS], world, 1, 0, 0)
-        if w.table[SOFT_INTEGRATE] != 0:
-            call4(w.table[SOFT_INTEGRATE], world, 0, 0, 0)
-        if w.table[ACTUATE] != 0:
-            call4(w.table[ACTUATE], world, 0, 0, 0)
-        call4(w.table[INTEGRATE], world, 0, 0, 0)
-        status = not_finite(view(DATA, w.table[DATA_AT]))
+                return k, AT_ASSEMBLE, status
+            if w.solve(w) != 0:
+                return k, AT_SOLVE, 0
+
+        if features(w, CHECK) != 0:
+            return k, AT_CHECK, 0
+        w.restitute(w.problem)
+        w.project_positions(w.problem, w)
+        features(w, RESPOND)
+
+        w.integrate(w)
+        status = not_finite(w.data)
         if status != 0:
-            return k + 1, INTEGRATE, status
-        resume = FROM_START
-        full = w.table[EVENTS] != 0 and call4(w.table[EVENTS], world, 0, 0, 0) != 0
-        if w.table[SLEEPING] != 0 and call4(w.table[SLEEPING], world, AFTER, 0, 0) != 0:
-            return k + 1, SLEEPING, AFTER
-        if full:
-            return k + 1, EVENTS, 0
-    return number, -1, 0
+            return k + 1, AT_INTEGRATE, status
+        start = AT_PREDICT
+        if end_features(w) != 0:
+            return k + 1, AT_END, 0
+    return number, NOWHERE, 0

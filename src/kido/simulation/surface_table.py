@@ -7,40 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kido.collision import CONTACTS
 from kido.constraints.surfaces import (
     BY_CONTACT,
     BY_MATERIAL,
-    DIRECTION,
-    DIRECTION_OF,
     ERP_CFM,
-    FRICTION,
-    MAX_SPEED,
-    MOTION_A,
-    MOTION_B,
-    MOVING,
     NO_DIRECTION,
     NO_ROWS,
+    NO_SOFTNESS,
     OF_A,
     OF_B,
     OF_WORLD,
-    RESTITUTION,
-    RIGID,
-    ROLLING,
-    SECONDARY_FRICTION,
-    SECONDARY_SLIP,
-    SLIP,
-    SLOP_OF_PAIR,
-    SOFTNESS_1,
-    SOFTNESS_2,
-    SOFTNESS_KIND,
     SPRING_DAMPER,
     SPRING_DAMPER_AT_END,
     SURFACES,
     TIME_CONSTANT,
-    TORSION,
 )
-from kido.constraints.surfaces import COLUMNS as _COLUMNS
 from kido.errors import ModelError
 from kido.jit import Struct
 from kido.simulation.contact_surface import ContactSurface, ContactSurfaceHandler
@@ -83,15 +64,13 @@ class SurfaceTable:
             surface = node.surface
             alone = own_pairs or surface.is_directed or any(surface.surface_velocity) or any(surface.surface_spin)
             number.append(materials.setdefault(k if alone else surface, len(materials)))
-        self.rows: list[np.ndarray] = []
+        self.rows: list[dict[str, Any]] = []
         self.known: dict[int, int] = {}
         self._pairs: dict[tuple[int, int], ContactSurface] = {}
         self.container = self._container(np.array(number, dtype=np.int64), 16, 1)
 
     def _container(self, material: np.ndarray, slots: int, rows: int) -> Struct:
-        made = SURFACES(material=material, slots=slots, number=np.zeros((rows, _COLUMNS)), slot_key=np.full(slots, -1))
-        made.mode[0] = self.mode
-        return made
+        return SURFACES(material=material, slots=slots, rows=rows, slot_key=np.full(slots, -1), mode=self.mode)
 
     @property
     def address(self) -> int:
@@ -126,7 +105,7 @@ class SurfaceTable:
     def _add_pairs(self, c: Struct) -> None:
         material = self.container.material
         shapes = len(material)
-        for a, b in {(int(a), int(b)) for a, b in zip(*(x[: c.count[CONTACTS]] for x in (c.shape_a, c.shape_b)))}:
+        for a, b in {(int(a), int(b)) for a, b in zip(*(x[: c.num_contacts] for x in (c.shape_a, c.shape_b)))}:
             key = int(material[a]) * shapes + int(material[b])
             if key not in self.known:
                 surface = self._checked(self.handler.pair(self.nodes[a], self.nodes[b]), "pair")
@@ -137,8 +116,9 @@ class SurfaceTable:
         while slots < 2 * len(self.known) + 2:
             slots *= 2
         made = self._container(material, slots, len(self.rows))
-        made.number[:] = self.rows
-        made.spins[0] = int((made.number[:, [ROLLING, TORSION]] > 0.0).any())
+        for k, row in enumerate(self.rows):
+            _write(made, k, row)
+        made.any_spin = int((made.rolling + made.torsion > 0.0).any())
         for key, row in self.known.items():
             at = ((key * 40503) >> 4) & (slots - 1)  # kido.constraints.surfaces.first_slot
             while made.slot_key[at] >= 0:
@@ -147,8 +127,8 @@ class SurfaceTable:
         self.container = made
 
     def _write_contacts(self, c: Struct, time_step: float) -> None:
-        number = int(c.count[CONTACTS])
-        if number > len(self.container.number):
+        number = c.num_contacts
+        if number > len(self.container.friction):
             self.container = self._container(self.container.material, 16, 2 * number)
         s = self.container
         for k in range(number):
@@ -165,39 +145,47 @@ class SurfaceTable:
                 c.impulse[k] / time_step,
             )
             surface = self._checked(self.handler.contact(contact, self._pair(a, b)), "contact")  # type: ignore[attr-defined]
-            s.number[k] = self._numbers(surface, node_a, node_b)
-        s.spins[0] = int((s.number[:number, [ROLLING, TORSION]] > 0.0).any())
-        s.ready[0] = 1
+            _write(s, k, self._numbers(surface, node_a, node_b))
+        s.any_spin = int((s.rolling[:number] + s.torsion[:number] > 0.0).any())
+        s.ready = 1
 
-    def _numbers(self, surface: ContactSurface, a: ShapeNode, b: ShapeNode) -> np.ndarray:
-        """A row of `number`."""
-        row = np.zeros(_COLUMNS)
+    def _numbers(self, surface: ContactSurface, a: ShapeNode, b: ShapeNode) -> dict[str, Any]:
+        """A row of the table."""
         second, slip = surface.secondary_friction, surface.secondary_slip
-        row[FRICTION] = surface.friction
-        row[SECONDARY_FRICTION] = surface.friction if second is None else second
-        row[SLIP] = surface.slip
-        row[SECONDARY_SLIP] = surface.slip if slip is None else slip
-        row[ROLLING], row[TORSION] = surface.rolling_friction, surface.torsional_friction
-        row[RESTITUTION] = surface.restitution
-        row[SOFTNESS_KIND], row[SOFTNESS_1], row[SOFTNESS_2] = softness_numbers(surface.softness)
-        row[SLOP_OF_PAIR] = -1.0 if surface.slop is None else surface.slop
-        row[MAX_SPEED] = np.inf if surface.max_correction_speed is None else surface.max_correction_speed
-        isotropic = row[FRICTION] == row[SECONDARY_FRICTION] and row[SLIP] == row[SECONDARY_SLIP]
-        row[DIRECTION_OF] = NO_DIRECTION
+        kind, *softness = softness_numbers(surface.softness)
+        row: dict[str, Any] = {
+            "friction": surface.friction,
+            "secondary_friction": surface.friction if second is None else second,
+            "slip": surface.slip,
+            "secondary_slip": surface.slip if slip is None else slip,
+            "rolling": surface.rolling_friction,
+            "torsion": surface.torsional_friction,
+            "restitution": surface.restitution,
+            "softness_kind": kind,
+            "softness": softness,
+            "slop": -1.0 if surface.slop is None else surface.slop,
+            "max_speed": np.inf if surface.max_correction_speed is None else surface.max_correction_speed,
+            "direction_of": NO_DIRECTION,
+            "direction": 0.0,
+        }
+        isotropic = row["friction"] == row["secondary_friction"] and row["slip"] == row["secondary_slip"]
         if surface.first_friction_direction is not None and not isotropic:
             direction = np.array(surface.first_friction_direction, dtype=float)
             if surface.direction_of != "world":
                 direction = self.place(a if surface.direction_of == "a" else b)[:3, :3] @ direction
-            row[DIRECTION : DIRECTION + 3] = direction / np.linalg.norm(direction)
-            row[DIRECTION_OF] = {"a": OF_A, "b": OF_B, "world": OF_WORLD}[surface.direction_of]
-        for at, node, velocity, spin in (
-            (MOTION_A, a, surface.velocity_a, surface.spin_a),
-            (MOTION_B, b, surface.velocity_b, surface.spin_b),
-        ):
+            row["direction"] = direction / np.linalg.norm(direction)
+            row["direction_of"] = {"a": OF_A, "b": OF_B, "world": OF_WORLD}[surface.direction_of]
+        motions = [(a, surface.velocity_a, surface.spin_a), (b, surface.velocity_b, surface.spin_b)]
+        row["moves"] = int(any(any(velocity) or any(spin) for _, velocity, spin in motions))
+        for name, (node, velocity, spin) in zip(("motion_a", "motion_b"), motions, strict=True):
             X = self.place(node)
-            row[at : at + 9] = np.concatenate([X[:3, :3] @ velocity, X[:3, :3] @ spin, X[:3, 3]])
-            row[MOVING] = max(row[MOVING], float(any(velocity) or any(spin)))
+            row[name] = np.concatenate([X[:3, :3] @ velocity, X[:3, :3] @ spin, X[:3, 3]])
         return row
+
+
+def _write(s: Struct, k: int, row: dict[str, Any]) -> None:
+    for name, value in row.items():
+        getattr(s, name)[k] = value
 
 
 def softness_numbers(softness: Softness | None) -> tuple[int, float, float]:
@@ -209,4 +197,4 @@ def softness_numbers(softness: Softness | None) -> tuple[int, float, float]:
         return ERP_CFM, softness.erp, softness.cfm
     if isinstance(softness, TimeConstant):
         return TIME_CONSTANT, softness.time_constant, softness.damping_ratio
-    return RIGID, 0.0, 0.0
+    return NO_SOFTNESS, 0.0, 0.0

@@ -8,19 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from kido.constraints.loop_schema import USER_COUNT, USER_ROWS
+from kido.constraints.loop_schema import USER_ROWS
 from kido.constraints.recovery import distance_biases
-from kido.constraints.row_origins import ERP, MAX_CORRECTION, ROW_ORIGINS
+from kido.constraints.row_origins import ROW_ORIGINS
 from kido.constraints.user_constraint import UserConstraint, checked_bias, checked_rows
 from kido.integrators import ExplicitEuler
-from kido.jit import Struct, entry, view
+from kido.jit import Struct, callback, entry, view
 from kido.joints import JointKind
 from kido.kernels.forward_dynamics import articulated_inertias
 from kido.kernels.inertia import body_inertia
 from kido.kernels.integration import to_body_axes
 from kido.kernels.kinematics import transforms
 from kido.kernels.soft import displace_inertia
-from kido.simulation.aggregates.answers import restore_inertias
 from kido.simulation.soft_predict import soft_inertias
 from kido.tree.schema import DATA, TREE
 from kido.tree.soft import SOFT
@@ -77,6 +76,12 @@ def _restore_soft(tree, data, soft, h):
     return 0
 
 
+@callback
+def ask_stage(world, unused_1, unused_2, unused_3):
+    """Have Python ask users for rows. Returns 1."""
+    return 1
+
+
 class UserRows:
     """The users' constraints of a world, and the container of their rows."""
 
@@ -116,21 +121,19 @@ class UserRows:
         world: Any = engine.skeletons[0]._world
         u = d.u.copy()
         _natural_axes(tree.address, d.address)
-        world._version += 1
+        world.version += 1
         try:
-            h = float(engine.world.time_step[0])
+            h = engine.world.time_step
             found = [(c, *checked_rows(c), c) for c in self.constraints]
             biases = [checked_bias(c, h, len(J)) for c, J, *_ in found]
         finally:
             d.u[:] = u
-            world._version += 1
-            implicit = 0.0 if isinstance(engine.integrator, ExplicitEuler) else float(engine.world.time_step[0])
-            if engine.soft is None:
-                _restore(tree.address, d.address, implicit)
+            world.version += 1
+            implicit = 0.0 if isinstance(engine.options.integrator, ExplicitEuler) else engine.world.time_step
+            if engine.world.soft:
+                _restore_soft(tree.address, d.address, engine.world.soft.address, implicit)
             else:
-                _restore_soft(tree.address, d.address, engine.soft.container.address, implicit)
-            if engine.loops is not None and engine.loops.aggregates.any:
-                restore_inertias(engine.world.address)
+                _restore(tree.address, d.address, implicit)
         total = sum(len(J) for _, J, *_ in found)
         if total > len(self.container.bias):
             self._grow(2 * total)
@@ -144,7 +147,7 @@ class UserRows:
             for k in range(len(J)):
                 self._set(first + k, h, error[k], lower[k], upper[k], None if bias is None else bias[k])
             first += len(J)
-        us.count[USER_COUNT] = first
+        us.num_rows = first
 
     def _scatter(self, constraint: UserConstraint, J: Array, first: int) -> None:
         """Rows over the skeletons' coordinates into rows over the forest's, free joints in fixed axes."""
@@ -162,15 +165,16 @@ class UserRows:
             column += s.num_dofs
 
     def _set(self, r: int, h: float, error: float, lower: float, upper: float, bias: float | None) -> None:
-        us, parameter = self.container, self.engine.row_origins.parameter
+        us, row_origins = self.container, self.engine.row_origins
         us.position_bias[r] = 0.0
         if bias is None and upper == 0.0 and lower < 0.0:  # phi <= 0: the same row turned round
             us.J[r] *= -1.0
             error, lower, upper = -error, 0.0, -lower
         if bias is None and lower == 0.0:
-            bias, us.position_bias[r] = _gap_biases(self.engine.row_origins.address, error)
+            bias, us.position_bias[r] = _gap_biases(row_origins.address, error)
         elif bias is None:
-            share = 1.0 if lower == -np.inf and upper == np.inf else parameter[ERP]
-            bias = float(np.clip(share * error, -parameter[MAX_CORRECTION], parameter[MAX_CORRECTION])) / h
+            share = 1.0 if lower == -np.inf and upper == np.inf else row_origins.erp
+            most = row_origins.max_correction
+            bias = float(np.clip(share * error, -most, most)) / h
         us.bias[r], us.lower[r], us.upper[r] = bias, lower * h, upper * h
         us.impulse[r] = min(max(us.impulse[r], us.lower[r]), us.upper[r])

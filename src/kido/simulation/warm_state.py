@@ -4,49 +4,54 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from kido.simulation.schema import REPORT
+
 if TYPE_CHECKING:
     from kido.simulation.engine import Engine
 
+_NUMBERS = 16  # of a report as recordings have it, the last ones zero
+_IMPULSES = ("limit_impulse", "friction_impulse", "actuator_impulse")
+_FORCES = ("actuator_force", "constraint_force")
+
+
+def report_numbers(report: REPORT) -> np.ndarray:
+    """The fields of a report in order."""
+    numbers = np.zeros(_NUMBERS)
+    numbers[: len(REPORT.fields)] = [getattr(report, name) for name in REPORT.fields]
+    return numbers
+
+
+def set_report(report: REPORT, numbers: np.ndarray) -> None:
+    """Restore what `report_numbers` returned; older recordings have fewer."""
+    for name, value in zip(REPORT.fields, numbers, strict=False):
+        setattr(report, name, value)
+
 
 def warm_state(engine: Engine) -> dict[str, Any]:
-    """What the next step needs besides the skeletons' states: persistent contacts and impulses."""
+    """What the next step needs besides the skeletons' states: persistent contacts, impulses, what features keep."""
     return {
         "detector": engine.detector.state(),
-        "limit_impulse": engine.row_origins.limit_impulse.copy(),
-        "friction_impulse": engine.row_origins.friction_impulse.copy(),
-        "actuator_impulse": engine.row_origins.actuator_impulse.copy(),
-        "actuator_force": engine.world.actuator_force.copy(),
-        "constraint_force": engine.world.constraint_force.copy(),
-        "last": engine.world.last.copy(),
-        "worst": engine.world.worst.copy(),
-        "unconverged": engine.world.unconverged.copy(),
-        "loops": None if engine.loops is None else engine.loops.state(),
-        "integrator": None if engine.smooth_motion is None else engine.smooth_motion.memory(),
-        "sleepers": None if engine.sleepers is None else engine.sleepers.state(),
-        "touch": None if engine.event_log is None else engine.event_log.state(),
-        "soft": None if engine.soft is None else engine.soft.state(),
+        **{name: getattr(engine.row_origins, name).copy() for name in _IMPULSES},
+        **{name: getattr(engine.world, name).copy() for name in _FORCES},
+        "last": report_numbers(engine.world.last),
+        "worst": report_numbers(engine.world.worst),
+        "unconverged": np.array([engine.world.unconverged]),
+        **{feature.key: feature.state() for feature in engine.features if feature.key},
     }
 
 
 def set_warm_state(engine: Engine, state: dict[str, Any]) -> None:
     """Restore what `warm_state` returned."""
     engine.detector.set_state(state["detector"])
-    engine.row_origins.limit_impulse[:] = state["limit_impulse"]
-    engine.row_origins.friction_impulse[:] = state["friction_impulse"]
-    engine.world.constraint_force[:] = state["constraint_force"]
-    engine.row_origins.actuator_impulse[:] = state.get("actuator_impulse", 0.0)  # not in older recordings
-    engine.world.actuator_force[:] = state.get("actuator_force", 0.0)
-    for field in ("last", "worst"):  # older recordings have fewer numbers
-        getattr(engine.world, field)[: len(state[field])] = state[field]
-    engine.world.unconverged[:] = state["unconverged"]
-    if engine.loops is not None and state.get("loops") is not None:
-        engine.loops.set_state(state["loops"])
-    if engine.smooth_motion is not None and state.get("integrator") is not None:
-        engine.smooth_motion.set_memory(state["integrator"])
-    if engine.sleepers is not None:
-        engine.sleepers.set_state(state.get("sleepers"))
-    if engine.event_log is not None:
-        engine.event_log.set_state(state.get("touch"))
-    if engine.soft is not None and state.get("soft") is not None:
-        engine.soft.set_state(state["soft"])
+    for struct, names in ((engine.row_origins, _IMPULSES), (engine.world, _FORCES)):
+        for name in names:  # those of actuators are not in older recordings
+            getattr(struct, name)[:] = state.get(name, 0.0) if name.startswith("actuator") else state[name]
+    set_report(engine.world.last, state["last"])
+    set_report(engine.world.worst, state["worst"])
+    engine.world.unconverged = int(state["unconverged"][0])
+    for feature in engine.features:
+        if feature.key:
+            feature.set_state(state.get(feature.key))
     engine.link()

@@ -2,57 +2,51 @@
 
 from __future__ import annotations
 
+import copy
 import time as clock
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from operator import attrgetter
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kido.collision import CollisionDetector, KidoCollisionDetector, NativeDetector
-from kido.errors import ModelError
-from kido.integrators import Integrator, MoreauMidpoint
+from kido.collision import CollisionDetector, CollisionGroup, NativeDetector
+from kido.constraints.constraint import Constraint
+from kido.errors import ModelError, NameLookupError, StateError
+from kido.integrators import Integrator
 from kido.integrators.simulate import CHUNK_SECONDS
 from kido.interrupts import deferred_signals
-from kido.math.transform import as_flag, as_vector, number_or_nan
+from kido.math.transform import as_flag, as_vector, number_or_nan, takes
+from kido.shapes import Plane
 from kido.simulation.collision_filter import CollisionFilter
+from kido.simulation.collision_group import WorldGroup
+from kido.simulation.constraint_set import ConstraintReport, ConstraintSet
+from kido.simulation.contact_events import ContactEvent, ContactEvents, ContactListener
 from kido.simulation.contact_surface import ContactSurfaceHandler
+from kido.simulation.contacts import ContactSet, contacts_of
 from kido.simulation.engine import Engine
+from kido.simulation.features import FEATURES
 from kido.simulation.hooks import StepHooks
-from kido.simulation.pushes import Push
+from kido.simulation.loop_system import LoopSystem
+from kido.simulation.motion import run
+from kido.simulation.options import StepOptions
+from kido.simulation.pushes import Push, Pushes
 from kido.simulation.report import StepReport
-from kido.simulation.running import run
+from kido.simulation.schema import REPORT
 from kido.simulation.settings import checked_settings
-from kido.simulation.sleeping import Sleeping
-from kido.simulation.warm_state import set_warm_state
-from kido.simulation.world_collision import WorldCollision
-from kido.simulation.world_constraints import WorldConstraints
-from kido.simulation.world_contact_laws import WorldContactLaws
-from kido.simulation.world_contacts import ContactListener, WorldContacts
-from kido.simulation.world_contents import WorldContents
-from kido.simulation.world_copies import WorldCopies
-from kido.simulation.world_dynamics import WorldDynamics, checked_sleeping
-from kido.simulation.world_results import WorldResults
-from kido.simulation.world_state import WorldState
-from kido.simulation.world_threads import WorldThreads
-from kido.skeleton import Skeleton
+from kido.simulation.sleeping import Sleepers, Sleeping, checked_sleeping
+from kido.simulation.warm_state import set_report, set_warm_state, warm_state
+from kido.simulation.world_options import WorldOptions, checked_time_step
+from kido.simulation.world_snapshot import WorldSnapshot, data_for, structure_of
+from kido.simulation.world_state import set_state, state_of
+from kido.skeleton import BodyNode, Skeleton, WeldJoint
 from kido.skeleton.aspects import Carrier
+from kido.skeleton.joints.actuator import followed_dofs
 from kido.solvers import DefaultSolver, IslandProblem, Solver, as_solver
 
 
-class World(
-    WorldContents,
-    WorldConstraints,
-    WorldCopies,
-    WorldContactLaws,
-    WorldCollision,
-    WorldResults,
-    WorldContacts,
-    WorldDynamics,
-    WorldThreads,
-    WorldState,
-    Carrier,
-):
+class World(WorldOptions, Carrier):
     """Skeletons under one gravity and one clock.
 
     A step of h seconds takes forces at mid-step, finds the contacts there, and solves the exact Coulomb problem
@@ -68,7 +62,7 @@ class World(
         integrator, collision_detector, contact_surface_handler, threads: see the properties of these names.
         **settings: solver parameters: `erp`, `slop`, `max_correction`, `skin`, `skin_share`,
             `restitution_speed`, `restitution_law`, `position_correction`, and those of
-            `kido.solvers.problem.SETTING_NAMES`.
+            `kido.solvers.problem.DEFAULT_SETTINGS`.
 
     Raises:
         ModelError: a time step that is not positive, gravity that is not three finite numbers, an unknown setting, and
@@ -91,34 +85,26 @@ class World(
     ):
         super().__init__()
         self.name = name
-        self._gravity = as_vector(gravity, f"world {name!r}: gravity")
-        self._time_step = self._checked_time_step(time_step)
-        self._settings = checked_settings(settings, f"world {name!r}")
+        self.uri: str | None = None
+        self.options = StepOptions(
+            as_vector(gravity, f"world {name!r}: gravity"),
+            checked_time_step(time_step, name),
+            checked_settings(settings, f"world {name!r}"),
+            solver=DefaultSolver() if solver is None else as_solver(solver),
+            sleeping=checked_sleeping(sleeping, f"world {name!r}"),
+        )
+        self.version = 0
+        self.constraint_set = ConstraintSet(self)
         self._skeletons: list[Skeleton] = []
         self._collision_filter = CollisionFilter(self)
-        self._collision_detector: CollisionDetector = KidoCollisionDetector()
-        self._continuous_detection = False
+        self.hooks = StepHooks()
+        self.pushes = Pushes()
+        self._events = ContactEvents()
         self._engine: Engine | None = None
-        self._stale = True
-        self._properties_stale = False
-        self._surfaces_stale = False
-        self._surface_handler = ContactSurfaceHandler()
-        self._version = 0
-        self._time_before = 0.0
-        self._steps = 0
-        self._steps_before = 0
-        self._hooks = StepHooks()
-        self._integrator: Integrator = MoreauMidpoint()
-        self._solver: Solver = DefaultSolver() if solver is None else as_solver(solver)
-        self._threads = 1
-        self._sleeping = checked_sleeping(sleeping, f"world {name!r}")
-        self._pushes: list[Push] = []
-        self._collects_events = False
-        self._events: list[Any] | None = None
-        self._listeners: list[ContactListener] = []
-        self._kept: dict[str, Any] | None = None
-        self._like: NativeDetector | None = None  # of the world that this is a copy of, until it is compiled
-        self.uri: str | None = None
+        self._changes: set[str] = set()  # of properties and surfaces, that the engine has not seen
+        self._kept: dict[str, Any] | None = None  # warm state of the world that this is a copy of
+        self._like: NativeDetector | None = None  # its detector, until this one is compiled
+        self._steps, self._steps_before, self._time_before = 0, 0, 0.0
         if integrator is not None:
             self.integrator = integrator
         if collision_detector is not None:
@@ -127,145 +113,111 @@ class World(
             self.contact_surface_handler = contact_surface_handler
         self.threads = threads
 
-    def _checked_time_step(self, value: float) -> float:
-        number = number_or_nan(value)
-        if not np.isfinite(number) or number <= 0.0:
-            raise ModelError(f"world {self.name!r}: time step: expected a positive number [s], got {value!r}")
-        return number
-
-    # Parameters ------------------------------------------------------------------------------------------
+    # Contents ----------------------------------------------------------------------------------------------
 
     @property
-    def gravity(self) -> NDArray[np.float64]:
-        """Acceleration of gravity [m/s^2], world axes (a copy)."""
-        return self._gravity.copy()
+    def skeletons(self) -> list[Skeleton]:
+        """Its skeletons, in the order they were added."""
+        return list(self._skeletons)
 
-    @gravity.setter
-    def gravity(self, value: ArrayLike) -> None:
-        self._gravity[:] = as_vector(value, f"world {self.name!r}: gravity")
-        self._version += 1
+    def skeleton(self, key: str | int) -> Skeleton:
+        """A skeleton by name or index.
 
-    @property
-    def up(self) -> NDArray[np.float64]:
-        """Unit vector against gravity; z if there is none."""
-        size = float(np.linalg.norm(self._gravity))
-        return np.array([0.0, 0.0, 1.0]) if size == 0.0 else -self._gravity / size + 0.0
-
-    @property
-    def time_step(self) -> float:
-        """h [s]."""
-        return self._time_step
-
-    @time_step.setter
-    def time_step(self, value: float) -> None:
-        value = self._checked_time_step(value)
-        self._time_before, self._steps_before = self.time, self._steps
-        self._time_step = value
-        if self._engine is not None:
-            self._engine.set_time_step(value)
-
-    @property
-    def integrator(self) -> Integrator:
-        """How a step moves the state (`kido.integrators`): `MoreauMidpoint` unless set.
-
-        `MoreauMidpoint`, `SemiImplicitEuler` and `ExplicitEuler` step with contacts, joint limits and friction. All
-        others, a user's own among them, are for smooth motion: where something touches or a limit is passed they
-        do not take the step and raise a `StateError`. The adaptive one divides each time step as it needs. Closed
-        loops they hold by `loop_solver`, the explicit ones and a user's own.
+        Raises:
+            NameLookupError: there is none.
         """
-        return self._integrator
+        if isinstance(key, str):
+            for s in self._skeletons:
+                if key == s.name:
+                    return s
+        elif isinstance(key, int | np.integer) and not isinstance(key, bool):
+            if -len(self._skeletons) <= key < len(self._skeletons):
+                return self._skeletons[key]
+        raise NameLookupError(f"skeleton in world {self.name!r}", key, [s.name for s in self._skeletons])
 
-    @integrator.setter
-    def integrator(self, value: Integrator) -> None:
-        if not isinstance(value, Integrator):
+    def add_skeleton(self, skeleton: Skeleton, name: str | None = None) -> Skeleton:
+        """Add a skeleton; it keeps its state and from now on has the world's gravity.
+
+        Args:
+            skeleton: one that is in no world.
+            name: renames it. If its name is taken, a number is appended.
+
+        Raises:
+            ModelError: it is in a world already, or a joint of it mimics what it cannot.
+            NameLookupError: a joint of it mimics one that is not there.
+        """
+        if not isinstance(skeleton, Skeleton):
+            raise ModelError(f"world {self.name!r}: expected a skeleton to add, got {type(skeleton).__name__}")
+        if skeleton._world is not None:
             raise ModelError(
-                f"world {self.name!r}: integrator: expected one such as kido.integrators.RK4(), got {value!r}"
+                f"skeleton {skeleton.name!r} is in world {skeleton._world.name!r} already; add a clone() instead"
             )
-        if self._engine is not None and not self._stale:
-            self._engine.set_integrator(value)  # which may refuse it
-            self._engine.set_sleeping(self._sleeping)
-        self._integrator = value
+        followed_dofs(skeleton)
+        wanted = name or skeleton.name
+        taken = set(map(attrgetter("name"), self._skeletons))  # of thousands: half the time of a comprehension
+        unique, number = wanted, 1
+        while unique in taken:
+            number += 1
+            unique = f"{wanted}_{number}"
+        self.structure_changed()
+        skeleton._drop_arrays()
+        skeleton.name = unique
+        skeleton._world = self  # type: ignore[assignment]  # a whole World
+        skeleton._world_version = -1
+        self._skeletons.append(skeleton)
+        return skeleton
 
-    @property
-    def solver(self) -> Solver:
-        """What solves contacts and constraints (`kido.solvers`): `DefaultSolver` unless set.
+    def remove_skeleton(self, skeleton: Skeleton | str | int) -> Skeleton:
+        """Take a skeleton out; it keeps its state."""
+        if not isinstance(skeleton, Skeleton):
+            skeleton = self.skeleton(skeleton)
+        if skeleton not in self._skeletons:
+            raise NameLookupError(f"skeleton in world {self.name!r}", skeleton.name, [s.name for s in self._skeletons])
+        self.structure_changed()
+        gravity = self.gravity
+        self._skeletons.remove(skeleton)
+        skeleton._world = None
+        skeleton.gravity = gravity
+        self._collision_filter.bodies_left(skeleton.bodies)
+        self.pushes.drop(skeleton.bodies)
+        self.constraint_set.drop(skeleton.bodies, [skeleton])
+        return skeleton
 
-        One of `DefaultSolver`, `GaussSeidel`, `ADMM`, `Dantzig`, `Lemke`, `PGS`, or a function of an `IslandProblem`
-        that returns impulses. Islands on which it fails go to the default solver; `report.fallbacks` counts them.
-        The second phase of impacts that bounce is always the default solver's. `report.residual` measures the exact
-        cone whatever the solver; `report.converged` says whether each solver solved its own problem, which for
-        `Dantzig`, `Lemke` and `PGS` has a friction pyramid.
+    def add_ground(self, height: float = 0.0, friction: float = 1.0, restitution: float = 0.0) -> Skeleton:
+        """Add an immobile skeleton "ground" with a plane across the world's up direction.
+
+        Args:
+            height: of the plane along `up` [m].
         """
-        return self._solver
+        ground = Skeleton("ground")
+        body = ground.add_body("ground", WeldJoint("ground_weld"))
+        body.add_shape(
+            Plane(normal=tuple(self.up), offset=height), name="plane", friction=friction, restitution=restitution
+        )
+        ground.mobile = False
+        return self.add_skeleton(ground)
 
-    @solver.setter
-    def solver(self, value: Solver | Callable[[IslandProblem], Any]) -> None:
-        self._solver = as_solver(value)
-        if self._engine is not None and not self._stale:
-            self._engine.set_solver(self._solver)
+    # Stepping ----------------------------------------------------------------------------------------------
 
     @property
     def time(self) -> float:
         """Simulated time [s]."""
-        return self._time_before + (self._steps - self._steps_before) * self._time_step
+        return self._time_before + (self._steps - self._steps_before) * self.options.time_step
 
     @property
     def num_steps(self) -> int:
         """Steps done."""
         return self._steps
 
-    # Compilation -----------------------------------------------------------------------------------------
+    @property
+    def clock(self) -> dict[str, Any]:
+        """What `time` and `num_steps` are made of."""
+        return {"time_before": self._time_before, "steps": self._steps, "steps_before": self._steps_before}
 
-    def _structure_changed(self) -> None:
-        if self._engine is not None:
-            if self._engine.loops is not None:
-                self._engine.loops.note_broken()
-            for s in self._skeletons:
-                s._drop_arrays()
-            self._engine = None
-        self._kept = None
-        self._stale = True
-
-    def _compile(self) -> Engine:
-        """The engine of the present structure."""
-        if self._stale or self._engine is None:
-            engine = Engine(
-                self._skeletons,
-                self._gravity,
-                self._time_step,
-                self._collisions(),
-                self._settings,
-                self._integrator,
-                self._solver,
-                self._surface_handler,
-                self._like,
-                self.constraints,
-                self._loop_solver,
-            )
-            self._like = None
-            for s, window in zip(self._skeletons, engine.windows, strict=True):
-                s._adopt(*window)
-            self._engine = engine
-            self._stale = False
-            self._properties_stale = self._surfaces_stale = False
-            self._version += 1
-            engine.set_threads(self._threads)
-            engine.set_sleeping(self._sleeping)
-            engine.collect_events(self._collects_events)
-            if self._kept is not None:
-                set_warm_state(engine, self._kept)
-                self._kept = None
-        if self._properties_stale:
-            for s in self._skeletons:
-                s._compiled()
-            self._engine.properties_changed()
-            self._properties_stale = False  # not before: what was refused is refused again
-        if self._surfaces_stale:
-            self._engine.surfaces_changed(self._surface_handler)
-            self._surfaces_stale = False
-        return self._engine
-
-    # Stepping --------------------------------------------------------------------------------------------
+    @clock.setter
+    def clock(self, state: dict[str, Any]) -> None:
+        self._time_before, self._steps_before = float(state["time_before"]), int(state["steps_before"])
+        self._steps = int(state["steps"])
 
     def step(self, n: int = 1, reset_command: bool = True) -> StepReport:
         """Advance by n steps.
@@ -286,13 +238,13 @@ class World(
         if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
             raise ModelError(f"world {self.name!r}: step: expected a number of steps not below 0, got {n!r}")
         reset_command = as_flag(reset_command, f"world {self.name!r}: step: reset_command")
-        engine = self._compile()
-        self._begin_events(engine)
+        engine = self.engine
+        self._events.begin(engine)
         if n > 1:
             with deferred_signals():
-                engine = self._advance_many(engine, int(n))
+                engine = self._advance_many(int(n))
         elif n == 1:
-            engine = self._advance_many(engine, 1)
+            engine = self._advance_many(1)
         if reset_command and n > 0:
             engine.data.tau[:] = 0.0
             engine.data.command[:] = 0.0
@@ -300,34 +252,35 @@ class World(
                 for s in self._skeletons:
                     if s._applied:
                         s.clear_external_forces()
-        self._tell_events(engine)
+        self._events.tell(engine, self.num_steps)
         return self.report
 
-    def _advance_many(self, engine: Engine, number: int) -> Engine:
+    def _advance_many(self, number: int) -> Engine:
         """Steps between callbacks, or in chunks that leave Python its turn. Returns what is compiled after them."""
-        if self._hooks:
+        if self.hooks:
             for _ in range(number):
-                self._hooks.run(self._hooks.before, self)
-                self._advance_pushed(self._compile(), 1)
-                self._hooks.run(self._hooks.after, self)
-            return self._compile()
+                self.hooks.run(self.hooks.before, self)
+                self.pushes.advance(1, self._advance, self)
+                self.hooks.run(self.hooks.after, self)
+            return self.engine
         chunk = 1
         while number > 0:
             steps = min(chunk, number)
             started = clock.perf_counter()
-            self._advance_pushed(engine, steps)
+            self.pushes.advance(steps, self._advance, self)
             took = clock.perf_counter() - started
             number -= steps
             chunk = max(1, min(10 * chunk, int(chunk * CHUNK_SECONDS / max(took, 1e-6))))
-        return engine
+        return self.engine
 
-    def _advance(self, engine: Engine, number: int) -> None:
-        before = int(engine.world.steps[0])
+    def _advance(self, number: int) -> None:
+        engine = self.engine
+        before = engine.world.steps
         try:
             run(engine, number, self.time)
         finally:
-            self._steps += int(engine.world.steps[0]) - before
-            self._version += 1
+            self._steps += engine.world.steps - before
+            self.version += 1
 
     def add_step_callback(self, callback: Callable[[World], Any], before: bool = False) -> Callable[[], None]:
         """Have a function called with the world at each step.
@@ -339,7 +292,401 @@ class World(
         Returns:
             A function that takes it off again.
         """
-        return self._hooks.add(callback, before)
+        return self.hooks.add(callback, before)
+
+    def push(
+        self,
+        body: BodyNode,
+        force: ArrayLike,
+        duration: float,
+        offset: ArrayLike = (0.0, 0.0, 0.0),
+        offset_is_local: bool = True,
+    ) -> None:
+        """Let a force act on a body from now on for a while, whatever calls of `step` that takes.
+
+        It acts for the whole number of steps, at least one, that comes closest to the duration, and is scaled so that
+        its impulse is force times duration. `BodyNode.push` gives an impulse at once.
+
+        Args:
+            body: of a skeleton in this world.
+            force: [N], world axes.
+            duration: [s]
+            offset: point at which it acts: from the body's origin in body axes, or, unless `offset_is_local`, the
+                point of the body that is now at this point of the world.
+
+        Raises:
+            ModelError: no body of this world, not finite numbers, or a duration that is not positive.
+        """
+        what = f"world {self.name!r}: push"
+        if not isinstance(body, BodyNode) or body.skeleton not in self._skeletons:
+            raise ModelError(f"{what}: expected a body of a skeleton in this world, got {body!r}")
+        seconds = number_or_nan(duration)
+        if not 0.0 < seconds < np.inf:
+            raise ModelError(f"{what}: duration: expected a positive number [s], got {duration!r}")
+        f, r = as_vector(force, f"{what}: force"), as_vector(offset, f"{what}: offset")
+        if not as_flag(offset_is_local, f"{what}: offset in body axes"):
+            X = body.world_transform
+            r = X[:3, :3].T @ (r - X[:3, 3])
+        steps = max(1, round(seconds / self.time_step))
+        row = body._force_row(f * (seconds / (steps * self.time_step)), r, False, True, None, "push")
+        self.pushes.add(Push(body, row, steps))
+
+    # Results -----------------------------------------------------------------------------------------------
+
+    @property
+    def contacts(self) -> ContactSet:
+        """Contacts of the last step with their forces; empty before the first."""
+        return contacts_of(self.engine)
+
+    @property
+    def report(self) -> StepReport:
+        """Quality of the last step."""
+        return StepReport.of(self.engine.world.last)
+
+    @property
+    def totals(self) -> StepReport:
+        """Worst values over all steps since the structure last changed or `reset_totals`."""
+        return StepReport.of(self.engine.world.worst)
+
+    @property
+    def unconverged_steps(self) -> int:
+        """Steps, as counted by `totals`, whose contact problem was not solved to its tolerance."""
+        return self.engine.world.unconverged
+
+    def reset_totals(self) -> None:
+        """Start `totals` and `unconverged_steps` afresh."""
+        world = self.engine.world
+        set_report(world.worst, np.zeros(len(REPORT.fields)))
+        world.unconverged = 0
+
+    def contact_force(self, body_a: BodyNode, body_b: BodyNode) -> NDArray[np.float64]:
+        """Force of body a on body b through all their contacts in the last step, world axes [N].
+
+        Raises:
+            ModelError: one of them is no body of this world.
+        """
+        for body in (body_a, body_b):
+            self._check_body(body, "contact force")
+        return self.contacts.between(body_a, body_b)
+
+    def constraint_forces(self, skeleton: Skeleton | str | int) -> NDArray[np.float64]:
+        """Generalized forces (dofs,) of contacts, limits, joint friction and gears on a skeleton in the last step."""
+        return self.engine.world.constraint_force[self._dofs_of(skeleton)].copy()
+
+    def actuator_forces(self, skeleton: Skeleton | str | int) -> NDArray[np.float64]:
+        """Forces (dofs,) that a skeleton's actuators gave in the last step; see `Skeleton.actuator_forces`."""
+        return self.engine.world.actuator_force[self._dofs_of(skeleton)].copy()
+
+    def _dofs_of(self, skeleton: Skeleton | str | int) -> slice:
+        s = skeleton if isinstance(skeleton, Skeleton) else self.skeleton(skeleton)
+        return self.engine.dofs_of(self._own(s))
+
+    def _own(self, skeleton: Skeleton) -> Skeleton:
+        if skeleton not in self._skeletons:
+            raise NameLookupError(f"skeleton in world {self.name!r}", skeleton.name, [s.name for s in self._skeletons])
+        return skeleton
+
+    def _check_body(self, body: Any, what: str) -> None:
+        if not isinstance(body, BodyNode) or body.skeleton not in self._skeletons:
+            raise ModelError(f"world {self.name!r}: {what}: expected a body of a skeleton in this world, got {body!r}")
+
+    @property
+    def kinetic_energy(self) -> float:
+        """Sum over mobile skeletons [J]."""
+        return float(sum(s.kinetic_energy for s in self._skeletons if s.mobile))
+
+    @property
+    def potential_energy(self) -> float:
+        """Sum over mobile skeletons [J]."""
+        return float(sum(s.potential_energy for s in self._skeletons if s.mobile))
+
+    @property
+    def total_energy(self) -> float:
+        """Kinetic plus potential energy [J]."""
+        return self.kinetic_energy + self.potential_energy
+
+    # Contacts and constraints ------------------------------------------------------------------------------
+
+    @property
+    def collision_filter(self) -> CollisionFilter:
+        """Which pairs of bodies do not collide, and why."""
+        return self._collision_filter
+
+    def set_collision_filter(self, body_a: BodyNode, body_b: BodyNode, enabled: bool = False) -> None:
+        """Switch collision of a pair of bodies off, or back on: the reason "user" of `collision_filter`."""
+        if as_flag(enabled, f"world {self.name!r}: set_collision_filter: enabled"):
+            self._collision_filter.remove(body_a, body_b)
+        else:
+            self._collision_filter.add(body_a, body_b)
+
+    @property
+    def collision_group(self) -> CollisionGroup:
+        """All collision shapes of the world as a group with the world's filters, to be asked between steps.
+
+        It finds contacts, distances and ray hits at the present positions, by the world's detector.
+        """
+        return WorldGroup(self)
+
+    @property
+    def collects_contact_events(self) -> bool:
+        """Whether `step` collects contact events. False at first; a listener switches it on."""
+        return self.options.collects_events
+
+    @collects_contact_events.setter
+    def collects_contact_events(self, value: bool) -> None:
+        value = as_flag(value, f"world {self.name!r}: collects_contact_events")
+        if not value:
+            self._events.listeners.clear()
+        self.options.collects_events, self._events.events = value, []
+        self.options_changed("collects_events")
+
+    @property
+    def contact_events(self) -> list[ContactEvent]:
+        """Events of the last call of `step`: which pairs of shapes began to touch, touch still, or ceased to.
+
+        Every BEGIN and END of all its steps, in the order of steps and shapes; then one PERSIST for each pair that was
+        in touch before the call and still is. A pair touches in a step if a contact of it has an impulse, or its
+        surfaces meet. Pairs that were in touch when collecting began, or when the structure changed, begin anew.
+
+        Raises:
+            StateError: `collects_contact_events` is off.
+        """
+        if not self.options.collects_events:
+            raise StateError(
+                f"world {self.name!r}: contact events are not collected; set collects_contact_events = True, or "
+                "add_contact_listener"
+            )
+        return list(self._events.events)
+
+    def add_contact_listener(self, listener: ContactListener) -> Callable[[], None]:
+        """Have a function called with each contact event; events of a call of `step(n)` come at its end.
+
+        Args:
+            listener: called with a `ContactEvent`.
+
+        Returns:
+            A function that takes it off again.
+
+        Raises:
+            ModelError: it is no function of one argument.
+        """
+        if not callable(listener) or not takes(listener, 1):
+            what = f"world {self.name!r}: contact listener"
+            raise ModelError(f"{what}: expected a function of an event, got {listener!r}")
+        if not self.options.collects_events:
+            self.collects_contact_events = True
+        return self._events.add(listener)
+
+    @property
+    def constraints(self) -> list[Constraint]:
+        """All constraints that act: those added, and those of loops of its skeletons (`Skeleton.loops`)."""
+        return self.constraint_set.all()
+
+    def add_constraint(self, constraint: Constraint) -> Constraint:
+        """Have a constraint hold from the next step on.
+
+        Where it does not hold at that moment, positions are first moved onto it, if they can be, and velocities by an
+        inelastic impulse, nearest to what they were in the sense of kinetic energy.
+
+        Args:
+            constraint: one that is in no world, between bodies or coordinates of skeletons of this world.
+
+        Returns:
+            The constraint.
+
+        Raises:
+            ModelError: it is no constraint, is in a world already, or something of it is not in this world.
+        """
+        return self.constraint_set.add(constraint)
+
+    def remove_constraint(self, constraint: Constraint) -> Constraint:
+        """Have a constraint hold no more; momentum and energy stay as they are.
+
+        Raises:
+            ModelError: it is not among those that were added.
+        """
+        return self.constraint_set.remove(constraint)
+
+    @property
+    def constraint_report(self) -> ConstraintReport:
+        """How well constraints without limits were met in the last step, and which of their equations are redundant."""
+        return self.constraint_set.report()
+
+    def close_constraints(self) -> float:
+        """Move positions and velocities onto all constraints without limits now, as the next step would.
+
+        Returns:
+            The largest error of positions that is left [m or rad]; where it is not below 1e-8 the constraints could
+            not be met from here, and positions are as they were. Then `Skeleton.warnings` name the equations that are
+            open, until they are closed; `ConstrainedDynamics.assemble` tries farther.
+        """
+        return self.constraint_set.close()
+
+    # State and copies --------------------------------------------------------------------------------------
+
+    def snapshot(self) -> WorldSnapshot:
+        """Everything the next step depends on besides the structure; `restore` continues bit for bit.
+
+        Positions, velocities, commands and external forces, contacts with their impulses, who sleeps, time, and the
+        states of the skeletons' nodes and aspects, on which users' callbacks may depend. Not what describes the
+        world: properties, settings, solver and integrator.
+
+        Example:
+            >>> before = world.snapshot()
+            >>> world.step(1000)
+            >>> world.restore(before)
+            >>> before.save("before.npz")
+        """
+        return WorldSnapshot(structure_of(self._skeletons), self.state())
+
+    def restore(self, snapshot: WorldSnapshot) -> None:
+        """Put a snapshot of this world, or of an equal one, back; nodes and aspects that came since keep their states.
+
+        Raises:
+            StateError: it is of a world with other skeletons, bodies, joints or shapes, or is damaged; the world is
+                as it was.
+        """
+        self.set_state(data_for(snapshot, self._skeletons, f"world {self.name!r}: restore"))
+
+    def state(self) -> dict[str, Any]:
+        """What a snapshot keeps, as plain data."""
+        return state_of(self)
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Restore what `state` returned.
+
+        Raises:
+            StateError: it belongs to a world with other skeletons, or is damaged; the world is as it was.
+        """
+        set_state(self, state)
+
+    def clone(self) -> Self:
+        """An independent copy with the same state; step callbacks are not copied."""
+        return copy.deepcopy(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        twin = object.__new__(type(self))
+        memo[id(self)] = twin
+        twin.__setstate__(copy.deepcopy(self.__getstate__(), memo))
+        twin._like = self.engine.detector
+        return twin
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = warm_state(self.engine)
+        return {**self.__dict__, "_engine": None, "_changes": set(), "_kept": kept, "_like": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        for s in self._skeletons:
+            s._world = self
+        for c in self.constraint_set.added:
+            c.world = self
+
+    # The engine, and what changes it -----------------------------------------------------------------------
+
+    @property
+    def engine(self) -> Engine:
+        """The compiled side of the present structure; another one whenever the structure changed."""
+        if self._engine is None:
+            self._make_engine()
+        if self._changes:
+            self._catch_up()
+        return self._engine  # pyright: ignore[reportReturnType]
+
+    @property
+    def present_engine(self) -> Engine | None:
+        """The engine if nothing of the structure changed since it was made."""
+        return self._engine
+
+    @property
+    def constraint_system(self) -> LoopSystem:
+        """The compiled constraints."""
+        return self.engine.feature(LoopSystem)
+
+    def _make_engine(self) -> None:
+        engine = Engine(self._skeletons, self.options, self._collision_filter, FEATURES, self.constraints, self._like)
+        self._like = None
+        for s, window in zip(self._skeletons, engine.windows, strict=True):
+            s._adopt(*window)
+        self._engine = engine
+        self._changes.clear()
+        self.version += 1
+        engine.adopted()
+        if self._kept is not None:
+            set_warm_state(engine, self._kept)
+            self._kept = None
+
+    def _catch_up(self) -> None:
+        engine = self._engine
+        if engine is not None and "properties" in self._changes:
+            for s in self._skeletons:
+                s._compiled()
+            engine.properties_changed()
+            self._changes.discard("properties")  # not before: what was refused is refused again
+        if engine is not None and "surfaces" in self._changes:
+            engine.surfaces_changed()
+            self._changes.discard("surfaces")
+
+    def options_changed(self, name: str) -> None:
+        """An option has another value; see `WorldOptions`."""
+        engine = self._engine
+        if name == "surface_handler":
+            self.surfaces_changed()
+        elif name in ("detector", "continuous"):
+            self.structure_changed()
+        elif engine is not None:
+            if name == "time_step":
+                engine.set_time_step()
+            elif name == "solver":
+                engine.set_solver()
+            elif name == "settings":
+                engine.set_laws()
+            else:
+                engine.options_changed()
+
+    def structure_changed(self) -> None:
+        """Skeletons, bodies, joints or shapes came, went or changed their kind."""
+        if self._engine is not None:
+            for feature in self._engine.features:
+                feature.release()
+            for s in self._skeletons:
+                s._drop_arrays()
+            self._engine = None
+        self._kept = None
+
+    def properties_changed(self) -> None:
+        """A skeleton has other properties."""
+        self._changes.add("properties")
+
+    def surfaces_changed(self) -> None:
+        """A shape has another surface."""
+        self._changes.add("surfaces")
+
+    def constraints_changed(self, constraint: Constraint | None = None) -> None:
+        """A constraint changed; None: loops of a skeleton."""
+        self.constraint_set.changed(constraint)
+
+    def bodies_left(self, bodies: Iterable[BodyNode]) -> None:
+        """Bodies left their skeleton: collision filters, constraints and pushes of theirs go."""
+        gone = set(bodies)
+        self.constraint_set.drop(gone)
+        self._collision_filter.bodies_left(gone)
+        self.pushes.drop(gone)
+
+    # Sleep, for skeletons ----------------------------------------------------------------------------------
+
+    def is_asleep(self, skeleton: Skeleton) -> bool:
+        """See `Skeleton.is_asleep`."""
+        return self.engine.feature(Sleepers).is_asleep(self._own(skeleton))
+
+    def wake(self, skeleton: Skeleton) -> None:
+        """See `Skeleton.wake`."""
+        self.engine.disturb([self._own(skeleton)])
+
+    def can_sleep_changed(self, skeleton: Skeleton) -> None:
+        """See `Skeleton.can_sleep`."""
+        if self._engine is not None:
+            self.engine.feature(Sleepers).permission_changed(self._own(skeleton))
 
     def __repr__(self) -> str:
         return f"World({self.name!r}, {len(self._skeletons)} skeletons, t = {self.time:g} s)"

@@ -70,6 +70,20 @@ def _listed(names: list[str]) -> str:
     return (", ".join(names[:8]) or "none") + more
 
 
+def data_for(snapshot: WorldSnapshot, skeletons: list[Skeleton], what: str) -> dict[str, Any]:
+    """The data of a snapshot, for a world of these skeletons.
+
+    Raises:
+        StateError: it is of another structure, or no snapshot.
+    """
+    if not isinstance(snapshot, WorldSnapshot):
+        raise StateError(f"{what}: expected what snapshot() returned, got {type(snapshot).__name__}")
+    difference = first_difference(snapshot._structure, structure_of(skeletons))
+    if difference:
+        raise StateError(f"{what}: the snapshot is of another structure: {difference}")
+    return snapshot._data
+
+
 class WorldSnapshot:
     """What `World.snapshot` took and `World.restore` puts back; nothing in it changes with the world.
 

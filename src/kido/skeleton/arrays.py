@@ -96,7 +96,7 @@ class SkeletonArrays:
         self._structure_version += 1
         self._drop_arrays()
         if self._world is not None:
-            self._world._structure_changed()
+            self._world.structure_changed()
 
     def _properties_changed(self) -> None:
         """Numbers in the arrays no longer fit the objects."""
@@ -105,7 +105,7 @@ class SkeletonArrays:
         self._current = None
         self._drop_selections()
         if self._world is not None:
-            self._world._properties_stale = True
+            self._world.properties_changed()
 
     def _adopt(self, links: Links, tree: Struct, data: Struct) -> None:
         """Take new arrays; write kept states, or the initial state of joints that are new, into them."""
@@ -140,10 +140,10 @@ class SkeletonArrays:
         """The data, compiled if need be, with `_fresh` telling what is current."""
         world = self._world
         if world is not None:
-            if world._stale:
-                world._compile()
-            if self._world_version != world._version:
-                self._world_version = world._version
+            if world.present_engine is None:
+                _ = world.engine
+            if self._world_version != world.version:
+                self._world_version = world.version
                 self._invalidate()
         elif self._data is None:
             self._adopt(*compile_skeleton(self, self._gravity))  # type: ignore[arg-type]

@@ -204,7 +204,7 @@ class Skeleton(
 
     def _loops_changed(self) -> None:
         if self._world is not None:
-            self._world._constraints_changed()
+            self._world.constraints_changed()
 
     # Looking up ------------------------------------------------------------------------------------------
 

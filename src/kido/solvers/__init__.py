@@ -1,50 +1,36 @@
-"""Contact and constraint solvers: one problem (`PROBLEM`), one file per solver, one certificate for all.
+"""Contact and constraint solvers: one problem (`PROBLEM`), one file per solver, one certificate for all;
+`lcp` has the solvers of linear complementarity problems, kept to compare with.
 
 Worlds choose among `DefaultSolver`, `GaussSeidel`, `ADMM`, `Dantzig`, `Lemke`, `PGS` and users' own functions.
-From Python: `solve(problem)`, `solve_with(problem, solver)` and their kin. From kernels, by
-address, so that each is compiled once and only if used:
-
-    call4(solve_problem.address, problem, gauss_seidel_island.address, admm_island.address, 0)
-    call4(restitute.address, problem, gauss_seidel_island.address, admm_island.address, 0)
-    call4(project_positions.address, problem, 0, 0, 0)
+From Python: `solve(problem)`, `solve_with(problem, solver)` and their kin. From kernels, by address, so that each is
+compiled once and only if used: `solve_problem`, then `restitute` and `project_positions`, on a problem that knows its
+solvers (`Solver.choose`).
 """
 
 from kido.solvers.admm import admm_island
 from kido.solvers.body_newton import body_newton_island
 from kido.solvers.certify import Certificate, CertifyError, certify
-from kido.solvers.chosen import begin_solution, solve_chosen
 from kido.solvers.custom import CustomSolver, IslandProblem
-from kido.solvers.default import begin_islands, end_islands, solve_one, solve_problem
+from kido.solvers.default import begin_islands, begin_solution, end_islands, solve_one, solve_problem
 from kido.solvers.gauss_seidel import gauss_seidel_island
+from kido.solvers.lcp import PGS, Dantzig, Lemke
 from kido.solvers.position import project_one, project_positions
 from kido.solvers.problem import (
     AT_CAP,
-    BLOCKS,
     BOUNDED,
     CAPPED,
     CONTACT,
     CONVERGED,
     DECLINED,
     DEFAULT_SETTINGS,
-    DOFS,
-    EXTRAS,
     FELL_BACK,
     INACCURATE,
-    ISLANDS,
     MEASURED,
-    NOT_FINITE,
+    OWN_SOLVED,
     PROBLEM,
+    PROBLEM_NOT_FINITE,
     RAY,
-    ROWS,
-    SETTING_NAMES,
-    SOLVED,
     SPIN,
-    STAGE_BODY,
-    STAGE_INERTIA,
-    STAGE_INERTIA_OF,
-    STAGE_RESPONSES,
-    STAGE_TREE,
-    STAGE_TREE_OF,
     STUCK,
     TOO_LARGE,
     UNKNOWN_KIND,
@@ -52,6 +38,7 @@ from kido.solvers.problem import (
     problem_matrices,
     worker_problem,
 )
+from kido.solvers.registry import as_solver
 from kido.solvers.restitution import restitute, restitute_one
 from kido.solvers.run import (
     solve,
@@ -61,38 +48,26 @@ from kido.solvers.run import (
     solve_restitution,
     solve_with,
 )
-from kido.solvers.solver import ADMM, PGS, Dantzig, DefaultSolver, GaussSeidel, Lemke, Solver, as_solver
+from kido.solvers.solver import ADMM, DefaultSolver, GaussSeidel, Solver
 
 __all__ = [
     "ADMM",
     "AT_CAP",
-    "BLOCKS",
     "BOUNDED",
     "CAPPED",
     "CONTACT",
     "CONVERGED",
     "DECLINED",
     "DEFAULT_SETTINGS",
-    "DOFS",
-    "EXTRAS",
     "FELL_BACK",
     "INACCURATE",
-    "ISLANDS",
     "MEASURED",
-    "NOT_FINITE",
+    "OWN_SOLVED",
     "PGS",
     "PROBLEM",
+    "PROBLEM_NOT_FINITE",
     "RAY",
-    "ROWS",
-    "SETTING_NAMES",
-    "SOLVED",
     "SPIN",
-    "STAGE_BODY",
-    "STAGE_INERTIA",
-    "STAGE_INERTIA_OF",
-    "STAGE_RESPONSES",
-    "STAGE_TREE",
-    "STAGE_TREE_OF",
     "STUCK",
     "TOO_LARGE",
     "UNKNOWN_KIND",
@@ -121,7 +96,6 @@ __all__ = [
     "restitute_one",
     "solve",
     "solve_admm",
-    "solve_chosen",
     "solve_gauss_seidel",
     "solve_one",
     "solve_position",

@@ -21,16 +21,16 @@ from kido.solvers.certify import measure_island
 from kido.solvers.cholesky import factorize, substitute
 from kido.solvers.cone import clamp, project_cone, project_spin
 from kido.solvers.newton import newton_steps
-from kido.solvers.problem import ACCEPTANCE, ADMM_PENALTY, ADMM_RELAXATION, BOUNDED, CONTACT, PROBLEM
+from kido.solvers.problem import BOUNDED, CONTACT, PROBLEM
 from kido.solvers.rows import INDEX, apply_impulses, free_velocity, num_segments, product, segment, step_length
-from kido.solvers.vectors import gather, scatter
+from kido.solvers.vectors import BEST_ROW, FREE_ROW, SCALE_ROW, gather, scatter
 
 # Rows of `history`, which the acceleration does not need at the same time.
-Y, Z, X, FREE, SCALE, BEST, WORK = 0, 1, 2, 3, 4, 5, 6
+Y, Z, X, WORK_ROW = 0, 1, 2, 6
 CHECK = 8  # iterations between residuals
 ADAPT = 16  # iterations between changes of the penalty
-PATIENCE = 0.5  # share of the cap after which, without a real gain, more iterations are a waste
-GAIN = 0.8  # a real gain brings the defect below this share of the best so far
+ADMM_PATIENCE = 0.5  # share of the cap after which, without a real gain, more iterations are a waste
+REAL_GAIN = 0.8  # a real gain brings the defect below this share of the best so far
 NEWTON_STEPS = 30  # at most, where the iterations end far from the solution
 IMBALANCE = 5.0  # ratio of defects beyond which the penalty changes
 
@@ -45,7 +45,7 @@ def add_pair(c, i, rows, at, j, columns, at_j, n, row, column):
 
 @kernel
 def assemble(c, island):
-    """Fill matrix[:n, :n] with the scaled compliance and SCALE with the scales. Returns n."""
+    """Fill matrix[:n, :n] with the scaled compliance and SCALE_ROW with the scales. Returns n."""
     h = c.history
     first = c.island_row[island] & INDEX
     n = (c.island_row[island + 1] & INDEX) - first
@@ -72,11 +72,11 @@ def assemble(c, island):
         scale = math.sqrt(step_length(c, b))
         for r in range(rows):
             c.matrix[row + r, row + r] += c.compliance[c.row[b] + r]
-            h[SCALE, first + row + r] = scale
+            h[SCALE_ROW, first + row + r] = scale
         row += rows
     for i in range(n):
         for j in range(i, n):
-            w = c.matrix[i, j] * h[SCALE, first + i] * h[SCALE, first + j]
+            w = c.matrix[i, j] * h[SCALE_ROW, first + i] * h[SCALE_ROW, first + j]
             c.matrix[i, j] = w
             c.matrix[j, i] = w
     return n
@@ -102,15 +102,15 @@ def largest_eigenvalue(c, n, first):
         h[X, first + i] = 1.0 + 0.1 * (i % 7)
     value = 0.0
     for _ in range(8):
-        multiply(c, n, X, WORK, first)
+        multiply(c, n, X, WORK_ROW, first)
         size = 0.0
         for i in range(n):
-            size += h[WORK, first + i] * h[WORK, first + i]
+            size += h[WORK_ROW, first + i] * h[WORK_ROW, first + i]
         if size <= 0.0:
             return 0.0
         value = math.sqrt(size)
         for i in range(n):
-            h[X, first + i] = h[WORK, first + i] / value
+            h[X, first + i] = h[WORK_ROW, first + i] / value
     return value
 
 
@@ -126,19 +126,19 @@ def factor_with(c, n, rho):
 
 @kernel
 def load(c, island, first, n):
-    """Scaled: Y = impulses, FREE = velocity without impulses, Z = corrected velocity."""
+    """Scaled: Y = impulses, FREE_ROW = velocity without impulses, Z = corrected velocity."""
     h = c.history
     gather(c, island, Y)
     for k in range(first, first + n):
-        h[Y, k] = h[Y, k] / h[SCALE, k] if h[SCALE, k] > 0.0 else 0.0
+        h[Y, k] = h[Y, k] / h[SCALE_ROW, k] if h[SCALE_ROW, k] > 0.0 else 0.0
     multiply(c, n, Y, Z, first)
     k = first
     for e in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[e]
         rows = 1 if c.kind[b] == BOUNDED else 3
         for r in range(rows):
-            h[FREE, k + r] = free_velocity(c, b, r) * h[SCALE, k + r]
-            h[Z, k + r] += h[FREE, k + r]
+            h[FREE_ROW, k + r] = free_velocity(c, b, r) * h[SCALE_ROW, k + r]
+            h[Z, k + r] += h[FREE_ROW, k + r]
         if c.kind[b] == CONTACT:
             h[Z, k] += c.mu[b] * math.sqrt(h[Z, k + 1] * h[Z, k + 1] + h[Z, k + 2] * h[Z, k + 2])
         k += rows
@@ -148,13 +148,13 @@ def load(c, island, first, n):
 def iterate(c, island, first, n, rho):
     """One ADMM iteration. Returns the sums of squares of p - y, of the change of y, of y and of z."""
     h = c.history
-    relaxation = c.setting[ADMM_RELAXATION]
+    relaxation = c.admm_relaxation
     k = first
     for e in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[e]
         rows = 1 if c.kind[b] == BOUNDED else 3
         for r in range(rows):
-            h[X, k + r] = rho * h[Y, k + r] + h[Z, k + r] - h[FREE, k + r]
+            h[X, k + r] = rho * h[Y, k + r] + h[Z, k + r] - h[FREE_ROW, k + r]
         if c.kind[b] == CONTACT:
             h[X, k] -= c.mu[b] * math.sqrt(h[Z, k + 1] * h[Z, k + 1] + h[Z, k + 2] * h[Z, k + 2])
         k += rows
@@ -173,7 +173,7 @@ def iterate(c, island, first, n, rho):
             primal += (h[X, k + r] - h[Y, k + r]) * (h[X, k + r] - h[Y, k + r])
             relaxed = relaxation * h[X, k + r] + (1.0 - relaxation) * h[Y, k + r]
             h[X, k + r] = relaxed - h[Z, k + r] * inverse
-        scale = h[SCALE, k]
+        scale = h[SCALE_ROW, k]
         if rows == 3:
             if c.kind[b] == CONTACT:
                 floor = c.floor[b] / scale if scale > 0.0 else 0.0
@@ -214,16 +214,16 @@ def admm_island(address, island, cap, unused):
     c = view(PROBLEM, address)
     first = c.island_row[island]
     best = measure_island(c, island)
-    gather(c, island, BEST)
+    gather(c, island, BEST_ROW)
     n = assemble(c, island)
     load(c, island, first, n)
-    rho = c.setting[ADMM_PENALTY] * largest_eigenvalue(c, n, first)
+    rho = c.admm_penalty * largest_eigenvalue(c, n, first)
     fresh = True
     good = rho > 0.0 and math.isfinite(rho)
     done = 0
     gained = 0  # iteration of the last real gain of its own: it may start worse than what it was given
     own = math.inf
-    while good and done < cap and best > 1.0 and done < gained + PATIENCE * cap:
+    while good and done < cap and best > 1.0 and done < gained + ADMM_PATIENCE * cap:
         if fresh:
             good = factor_with(c, n, rho)
             fresh = False
@@ -231,16 +231,16 @@ def admm_island(address, island, cap, unused):
         done += 1
         if done % CHECK == 0:
             for k in range(first, first + n):
-                c.history[X, k] = c.history[Y, k] * c.history[SCALE, k]
+                c.history[X, k] = c.history[Y, k] * c.history[SCALE_ROW, k]
             scatter(c, island, X)
             merit = measure_island(c, island)
             good = good and math.isfinite(merit)
-            if merit < GAIN * own:
+            if merit < REAL_GAIN * own:
                 gained = done
                 own = merit
             if good and merit < best:
                 best = merit
-                gather(c, island, BEST)
+                gather(c, island, BEST_ROW)
         if done % ADAPT == 0:
             # Relative defects: |p - y| / |y| against rho |dy| / |z|.
             a = math.sqrt(primal / (size_y + 1e-300))
@@ -251,10 +251,10 @@ def admm_island(address, island, cap, unused):
             elif d > IMBALANCE * a:
                 rho /= 3.0
                 fresh = True
-    scatter(c, island, BEST)
-    if good and done > 0 and best > c.setting[ACCEPTANCE]:
+    scatter(c, island, BEST_ROW)
+    if good and done > 0 and best > c.acceptance:
         done += newton_steps(c, island, first, n, measure_island(c, island), NEWTON_STEPS)
-        scatter(c, island, BEST)
+        scatter(c, island, BEST_ROW)
     apply_impulses(c, island)  # free of the rounding of all these changes
     measure_island(c, island)
     return done

@@ -16,18 +16,18 @@ from __future__ import annotations
 
 import math
 
-from kido.jit import call4, kernel
-from kido.solvers.problem import BOUNDED, STAGE_INERTIA
+from kido.jit import kernel
+from kido.solvers.problem import BOUNDED
 from kido.solvers.rows import INDEX, num_segments, segment
 
 # Entries of `plan`: numbers, then tables with an entry for each segment (and one more), then lists.
-NUMBER, TARGETS, PLACES, ROOM = 0, 1, 2, 3
+NUM_SEGMENTS, TARGETS, PLACES, ROOM = 0, 1, 2, 3
 FIRST_TABLE = 8
 # Tables: first DOF, its number, first of the column's blocks, diagonal block's place in `values`; by position.
-DOF, LENGTH, START, DIAGONAL = 0, 1, 2, 3
+DOF, SEGMENT_LENGTH, COLUMN_START, DIAGONAL = 0, 1, 2, 3
 # By number in the island's own order: list of neighbours, their number, position (-1: not yet eliminated).
-HEAD, DEGREE, POSITION = 4, 5, 6
-MOVED = 7  # number by position
+HEAD, DEGREE, PIVOT_POSITION = 4, 5, 6
+PIVOT_SEGMENT = 7  # number by position
 TABLES = 8
 PER_BLOCK = 4  # entries for a constraint block: places of its two diagonal blocks and of the one between, orientation
 
@@ -35,7 +35,7 @@ PER_BLOCK = 4  # entries for a constraint block: places of its two diagonal bloc
 @kernel
 def table(c, which, k):
     """Index in `plan` of entry k of a table."""
-    return FIRST_TABLE + which * (c.plan[NUMBER] + 1) + k
+    return FIRST_TABLE + which * (c.plan[NUM_SEGMENTS] + 1) + k
 
 
 @kernel
@@ -104,17 +104,17 @@ def eliminate_all(c, number, top, bound, free, limit):
         best = -1
         least = number + 1
         for i in range(number):
-            if plan[table(c, POSITION, i)] < 0 and plan[table(c, DEGREE, i)] < least:
+            if plan[table(c, PIVOT_POSITION, i)] < 0 and plan[table(c, DEGREE, i)] < least:
                 best = i
                 least = plan[table(c, DEGREE, i)]
-        plan[table(c, POSITION, best)] = p
-        plan[table(c, MOVED, p)] = best
+        plan[table(c, PIVOT_POSITION, best)] = p
+        plan[table(c, PIVOT_SEGMENT, p)] = best
         start = top
-        plan[table(c, START, p)] = start
+        plan[table(c, COLUMN_START, p)] = start
         x = plan[table(c, HEAD, best)]
         while x != 0:
             j = plan[x]
-            if plan[table(c, POSITION, j)] < 0:
+            if plan[table(c, PIVOT_POSITION, j)] < 0:
                 if top >= bound:
                     return -1
                 plan[top] = j
@@ -127,7 +127,7 @@ def eliminate_all(c, number, top, bound, free, limit):
                     free = join(c, plan[x], plan[y], free, limit)
                     if free < 0:
                         return -1
-    plan[table(c, START, number)] = top
+    plan[table(c, COLUMN_START, number)] = top
     return top
 
 
@@ -136,9 +136,9 @@ def sort_columns(c, number):
     """Positions in place of numbers in the lists of blocks, in ascending order."""
     plan = c.plan
     for p in range(number):
-        start, end = plan[table(c, START, p)], plan[table(c, START, p + 1)]
+        start, end = plan[table(c, COLUMN_START, p)], plan[table(c, COLUMN_START, p + 1)]
         for x in range(start, end):
-            q = plan[table(c, POSITION, plan[x])]
+            q = plan[table(c, PIVOT_POSITION, plan[x])]
             y = x
             while y > start and plan[y - 1] > q:
                 plan[y] = plan[y - 1]
@@ -148,11 +148,11 @@ def sort_columns(c, number):
 
 @kernel
 def find_block(c, p, q):
-    """Place in `values` of the block of rows p and columns q >= p, positions; its shape is (LENGTH p, LENGTH q)."""
+    """Place in `values` of the block of rows p and columns q >= p, positions; it has their lengths as sizes."""
     plan = c.plan
     if p == q:
         return plan[table(c, DIAGONAL, p)]
-    x = plan[table(c, START, p)]
+    x = plan[table(c, COLUMN_START, p)]
     while plan[x] != q:
         x += 1
     return plan[x + plan[ROOM]]
@@ -164,12 +164,12 @@ def place_values(c, number):
     plan = c.plan
     top = 0
     for p in range(number):
-        n = plan[table(c, LENGTH, p)]
+        n = plan[table(c, SEGMENT_LENGTH, p)]
         plan[table(c, DIAGONAL, p)] = top
         top += n * n
-        for x in range(plan[table(c, START, p)], plan[table(c, START, p + 1)]):
+        for x in range(plan[table(c, COLUMN_START, p)], plan[table(c, COLUMN_START, p + 1)]):
             plan[x + plan[ROOM]] = top
-            top += n * plan[table(c, LENGTH, plan[x])]
+            top += n * plan[table(c, SEGMENT_LENGTH, plan[x])]
     return top
 
 
@@ -178,14 +178,14 @@ def place_targets(c, number, top, end):
     """Where each pair of a column's blocks is subtracted. Returns the end of the list, or -1."""
     plan = c.plan
     for p in range(number):
-        first, last = plan[table(c, START, p)], plan[table(c, START, p + 1)]
+        first, last = plan[table(c, COLUMN_START, p)], plan[table(c, COLUMN_START, p + 1)]
         for x in range(first, last):
             if top + last - x > end:
                 return -1
             q = plan[x]
             plan[top] = plan[table(c, DIAGONAL, q)]
             top += 1
-            z = plan[table(c, START, q)]
+            z = plan[table(c, COLUMN_START, q)]
             for y in range(x + 1, last):
                 while plan[z] != plan[y]:
                     z += 1
@@ -202,10 +202,10 @@ def place_block(c, b, at):
         plan[at + k] = -1
     p, q = -1, -1
     if c.len_a[b] > 0:
-        p = plan[table(c, POSITION, c.label[c.dof_a[b]])]
+        p = plan[table(c, PIVOT_POSITION, c.label[c.dof_a[b]])]
         plan[at] = find_block(c, p, p)
     if c.len_b[b] > 0:
-        q = plan[table(c, POSITION, c.label[c.dof_b[b]])]
+        q = plan[table(c, PIVOT_POSITION, c.label[c.dof_b[b]])]
         plan[at + 1] = find_block(c, q, q)
     if p >= 0 and q >= 0:
         plan[at + 2] = find_block(c, min(p, q), max(p, q))
@@ -213,7 +213,7 @@ def place_block(c, b, at):
 
 
 @kernel
-def plan_island(c, address, island):
+def plan_island(c, island):
     """Find order and structure of an island's K. False if it has no room, or a segment's mass is not known."""
     plan = c.plan
     number = number_segments(c, island)
@@ -222,12 +222,12 @@ def plan_island(c, address, island):
     room = (plan.shape[0] - lists - PER_BLOCK * (end - begin)) // 8
     if number <= 0 or room < 1:
         return False
-    plan[NUMBER] = number
+    plan[NUM_SEGMENTS] = number
     plan[ROOM] = room  # blocks, then their places, then neighbours, then targets over what is left
     for i in range(number):
         plan[table(c, HEAD, i)] = 0
         plan[table(c, DEGREE, i)] = 0
-        plan[table(c, POSITION, i)] = -1
+        plan[table(c, PIVOT_POSITION, i)] = -1
     free = join_blocks(c, island, lists + 2 * room, lists + 5 * room)
     if free < 0 or eliminate_all(c, number, lists, lists + room, free, lists + 5 * room) < 0:
         return False
@@ -236,9 +236,9 @@ def plan_island(c, address, island):
         for k in range(num_segments(c, b)):
             dof, length, _ = segment(c, b, k)
             if length > 0:
-                p = plan[table(c, POSITION, c.label[dof])]
+                p = plan[table(c, PIVOT_POSITION, c.label[dof])]
                 plan[table(c, DOF, p)] = dof
-                plan[table(c, LENGTH, p)] = length
+                plan[table(c, SEGMENT_LENGTH, p)] = length
     sort_columns(c, number)
     if place_values(c, number) > c.values.shape[0]:
         return False
@@ -249,9 +249,8 @@ def plan_island(c, address, island):
     plan[PLACES] = top
     for e in range(begin, end):
         place_block(c, c.island_block[e], top + PER_BLOCK * (e - begin))
-    if c.stage[STAGE_INERTIA] != 0:
-        for p in range(number):
-            call4(c.stage[STAGE_INERTIA], address, plan[table(c, DOF, p)], 0, 0)
+    for p in range(number):
+        c.fill_inertia(c, plan[table(c, DOF, p)])
     return True
 
 
@@ -259,16 +258,16 @@ def plan_island(c, address, island):
 def start_matrix(c):
     """K = M."""
     plan, values = c.plan, c.values
-    number = plan[NUMBER]
+    number = plan[NUM_SEGMENTS]
     for p in range(number):
-        n = plan[table(c, LENGTH, p)] & INDEX
+        n = plan[table(c, SEGMENT_LENGTH, p)] & INDEX
         at = plan[table(c, DIAGONAL, p)] & INDEX
         source = (c.inertia_at[plan[table(c, DOF, p)]] - 1) & INDEX
         for k in range(n * n):
             values[at + k] = c.inertia[source + k]
-        for x in range(plan[table(c, START, p)], plan[table(c, START, p + 1)]):
+        for x in range(plan[table(c, COLUMN_START, p)], plan[table(c, COLUMN_START, p + 1)]):
             at = plan[x + plan[ROOM]] & INDEX
-            for k in range(n * plan[table(c, LENGTH, plan[x])]):
+            for k in range(n * plan[table(c, SEGMENT_LENGTH, plan[x])]):
                 values[at + k] = 0.0
 
 
@@ -334,11 +333,11 @@ def add_block(c, b, place, g00, g01, g02, g11, g12, g22):
         for k in range(2, num_segments(c, b)):
             dof, n, at = segment(c, b, k)
             if n > 0:
-                p = plan[table(c, POSITION, c.label[dof])]
+                p = plan[table(c, PIVOT_POSITION, c.label[dof])]
                 for m in range(k + 1):
                     other, length, start = segment(c, b, m)
                     if length > 0:
-                        q = plan[table(c, POSITION, c.label[other])]
+                        q = plan[table(c, PIVOT_POSITION, c.label[other])]
                         if p <= q:
                             place_k = find_block(c, p, q)
                             add_product(c, b, place_k, at, n, start, length, g00, g01, g02, g11, g12, g22)
@@ -401,21 +400,21 @@ def subtract_product(values, target, x, y, n, m, w):
 def factor_matrix(c):
     """Replace K by its factor U. False if it is not definite."""
     plan, values = c.plan, c.values
-    number, room = plan[NUMBER], plan[ROOM]
+    number, room = plan[NUM_SEGMENTS], plan[ROOM]
     target = plan[TARGETS]
     for p in range(number):
-        n = plan[table(c, LENGTH, p)] & INDEX
+        n = plan[table(c, SEGMENT_LENGTH, p)] & INDEX
         diagonal = plan[table(c, DIAGONAL, p)] & INDEX
         if not factor_diagonal(values, diagonal, n):
             return False
-        first, last = plan[table(c, START, p)], plan[table(c, START, p + 1)]
+        first, last = plan[table(c, COLUMN_START, p)], plan[table(c, COLUMN_START, p + 1)]
         for x in range(first, last):
-            divide_block(values, diagonal, n, plan[x + room] & INDEX, plan[table(c, LENGTH, plan[x])] & INDEX)
+            divide_block(values, diagonal, n, plan[x + room] & INDEX, plan[table(c, SEGMENT_LENGTH, plan[x])] & INDEX)
         for x in range(first, last):
-            m = plan[table(c, LENGTH, plan[x])] & INDEX
+            m = plan[table(c, SEGMENT_LENGTH, plan[x])] & INDEX
             at = plan[x + room] & INDEX
             for y in range(x, last):
-                w = plan[table(c, LENGTH, plan[y])] & INDEX
+                w = plan[table(c, SEGMENT_LENGTH, plan[y])] & INDEX
                 subtract_product(values, plan[target] & INDEX, at, plan[y + room] & INDEX, n, m, w)
                 target += 1
     return True
@@ -425,9 +424,9 @@ def factor_matrix(c):
 def solve_matrix(c, x):
     """Solve K y = x in place, for a field over DOFs, on the island's segments."""
     plan, values = c.plan, c.values
-    number, room = plan[NUMBER], plan[ROOM]
+    number, room = plan[NUM_SEGMENTS], plan[ROOM]
     for p in range(number):
-        n = plan[table(c, LENGTH, p)] & INDEX
+        n = plan[table(c, SEGMENT_LENGTH, p)] & INDEX
         d = plan[table(c, DOF, p)] & INDEX
         at = plan[table(c, DIAGONAL, p)] & INDEX
         for k in range(n):
@@ -435,9 +434,9 @@ def solve_matrix(c, x):
             x[d + k] = y
             for s in range(k + 1, n):
                 x[d + s] -= y * values[at + k * n + s]
-        for e in range(plan[table(c, START, p)], plan[table(c, START, p + 1)]):
+        for e in range(plan[table(c, COLUMN_START, p)], plan[table(c, COLUMN_START, p + 1)]):
             q = plan[e]
-            m = plan[table(c, LENGTH, q)] & INDEX
+            m = plan[table(c, SEGMENT_LENGTH, q)] & INDEX
             other = plan[table(c, DOF, q)] & INDEX
             at = plan[e + room] & INDEX
             for k in range(n):
@@ -445,11 +444,11 @@ def solve_matrix(c, x):
                 for s in range(m):
                     x[other + s] -= y * values[at + k * m + s]
     for p in range(number - 1, -1, -1):
-        n = plan[table(c, LENGTH, p)] & INDEX
+        n = plan[table(c, SEGMENT_LENGTH, p)] & INDEX
         d = plan[table(c, DOF, p)] & INDEX
-        for e in range(plan[table(c, START, p)], plan[table(c, START, p + 1)]):
+        for e in range(plan[table(c, COLUMN_START, p)], plan[table(c, COLUMN_START, p + 1)]):
             q = plan[e]
-            m = plan[table(c, LENGTH, q)] & INDEX
+            m = plan[table(c, SEGMENT_LENGTH, q)] & INDEX
             other = plan[table(c, DOF, q)] & INDEX
             at = plan[e + room] & INDEX
             for k in range(n):
@@ -469,8 +468,8 @@ def solve_matrix(c, x):
 def apply_mass(c, x, y):
     """y = M x, for fields over DOFs, on the island's segments."""
     plan = c.plan
-    for p in range(plan[NUMBER]):
-        n = plan[table(c, LENGTH, p)] & INDEX
+    for p in range(plan[NUM_SEGMENTS]):
+        n = plan[table(c, SEGMENT_LENGTH, p)] & INDEX
         d = plan[table(c, DOF, p)] & INDEX
         at = (c.inertia_at[d] - 1) & INDEX
         for k in range(n):

@@ -24,10 +24,10 @@ import math
 from kido.jit import callback, kernel, view
 from kido.solvers.body_matrix import (
     DOF,
-    LENGTH,
-    NUMBER,
+    NUM_SEGMENTS,
     PER_BLOCK,
     PLACES,
+    SEGMENT_LENGTH,
     add_block,
     apply_mass,
     factor_matrix,
@@ -38,7 +38,7 @@ from kido.solvers.body_matrix import (
 )
 from kido.solvers.certify import measure_island
 from kido.solvers.cone import clamp, project_cone, project_spin
-from kido.solvers.problem import BOUNDED, CONTACT, NEAR, PROBLEM, SMALL_ROWS, SPIN
+from kido.solvers.problem import BOUNDED, CONTACT, NEARLY_SOLVED, PROBLEM, SPIN
 from kido.solvers.rows import (
     INDEX,
     apply_impulses,
@@ -50,28 +50,28 @@ from kido.solvers.rows import (
     velocity1,
     velocity3,
 )
-from kido.solvers.vectors import gather, scatter
+from kido.solvers.vectors import BEST_ROW, TRIAL_ROW, gather, scatter
 
 # Rows of `history`.
-P, V, RATE, TRIAL, SIGMA, SLIP, BEST = 0, 1, 2, 3, 4, 5, 6
-PENALTY = 30.0  # first penalty, relative to a block's mean inertia
-GROWTH = 2.0  # of the penalty, where the impulses converge slowly
+P, V, RATE_ROW, SIGMA_ROW, SLIP_ROW = 0, 1, 2, 3, 4
+BODY_PENALTY = 30.0  # first penalty, relative to a block's mean inertia
+PENALTY_GROWTH = 2.0  # of the penalty, where the impulses converge slowly
 MAX_PENALTY = 1e6
 # Large islands, where too great a penalty changes the cases of many contacts at once: first penalty, share by which
-# it shrinks where a change of the impulses took more than MANY iterations, and INNER.
-PENALTY_LARGE, SHRINKAGE, MANY, MIN_PENALTY, INNER_LARGE = 100.0, 0.5, 3, 10.0, 0.3
-SLOW = 0.3  # a change of the impulses that leaves more than this share of the merit is slow
-# Where a whole step left no more than EXACT of that slope, no contact changed its case and the impulses alone are
+# it shrinks where a change of the impulses took more than MANY_STEPS iterations, and INNER.
+PENALTY_LARGE, SHRINKAGE, MANY_STEPS, MIN_PENALTY, INNER_LARGE = 100.0, 0.5, 3, 10.0, 0.3
+SLOW_CHANGE = 0.3  # a change of the impulses that leaves more than this share of the merit is slow
+# Where a whole step left no more than EXACT_SLOPE of that slope, no contact changed its case and the impulses alone are
 # wrong: then the penalty grows fast, up to MAX_FAST.
-EXACT, FAST_GROWTH, MAX_FAST = 0.01, 10.0, 1e4
+EXACT_SLOPE, FAST_GROWTH, MAX_FAST = 0.01, 10.0, 1e4
 # Small islands that are nearly solved from the start, as at rest: no case will change, and what is solved beyond its
 # tolerance need not be touched in many steps to come.
 PENALTY_NEAR, GOAL_NEAR = 1e4, 0.1
-STEEP = 0.3  # share of the slope at the start of a line search that may be left at its end
+MAX_SLOPE = 0.3  # share of the slope at the start of a line search that may be left at its end
 LINE_STEPS = 12
 INNER = 1.0  # error of the velocities, beside the change of the impulses, at which the impulses are changed
 MAX_CONE_FRICTION = 100.0  # friction beyond which a cone is as good as a half space, and its natural map blind to v_n
-PATIENCE = 20  # iterations without a gain after which more are a waste
+BODY_PATIENCE = 20  # iterations without a gain after which more are a waste
 
 
 @kernel
@@ -190,7 +190,7 @@ def block_slope(c, b, y0, y1, y2):
 
 @kernel
 def set_penalties(c, island, penalty):
-    """SIGMA of all rows: `penalty` over the block's mean compliance, at most what its softness allows."""
+    """SIGMA_ROW of all rows: `penalty` over the block's mean compliance, at most what its softness allows."""
     k = c.island_row[island] & INDEX
     for e in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[e]
@@ -199,13 +199,13 @@ def set_penalties(c, island, penalty):
             if c.compliance[c.row[b] + r] * sigma > 1.0:
                 sigma = 1.0 / c.compliance[c.row[b] + r]
         for _ in range(rows_of(c, b)):
-            c.history[SIGMA, k] = sigma
+            c.history[SIGMA_ROW, k] = sigma
             k += 1
 
 
 @kernel
 def load_velocities(c, island):
-    """V = J walk + bias + R p, and SLIP = mu |v_t| of contacts."""
+    """V = J walk + bias + R p, and SLIP_ROW = mu |v_t| of contacts."""
     h = c.history
     k = c.island_row[island] & INDEX
     for e in range(c.island_start[island], c.island_start[island + 1]):
@@ -213,20 +213,20 @@ def load_velocities(c, island):
         i = c.row[b] & INDEX
         v0, v1, v2 = block_velocity(c, b, c.walk)
         h[V, k] = v0 + c.bias[i] + c.compliance[i] * h[P, k]
-        h[SLIP, k] = 0.0
+        h[SLIP_ROW, k] = 0.0
         if c.kind[b] != BOUNDED:
             v1 += c.bias[i + 1] + c.compliance[i + 1] * h[P, k + 1]
             v2 += c.bias[i + 2] + c.compliance[i + 2] * h[P, k + 2]
             h[V, k + 1] = v1
             h[V, k + 2] = v2
             if c.kind[b] == CONTACT:
-                h[SLIP, k] = c.mu[b] * math.sqrt(v1 * v1 + v2 * v2)
+                h[SLIP_ROW, k] = c.mu[b] * math.sqrt(v1 * v1 + v2 * v2)
         k += rows_of(c, b)
 
 
 @kernel
 def linearize(c, island):
-    """TRIAL = proj_K(y), pull = M (walk - u_free) - J^T TRIAL and K at the present velocity."""
+    """TRIAL_ROW = proj_K(y), pull = M (walk - u_free) - J^T TRIAL_ROW and K at the present velocity."""
     h = c.history
     start_matrix(c)
     for e in range(c.island_start[island], c.island_start[island + 1]):
@@ -239,8 +239,8 @@ def linearize(c, island):
     place = c.plan[PLACES]
     for e in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[e] & INDEX
-        sigma = h[SIGMA, k]
-        y0 = h[P, k] - sigma * (h[V, k] + h[SLIP, k])
+        sigma = h[SIGMA_ROW, k]
+        y0 = h[P, k] - sigma * (h[V, k] + h[SLIP_ROW, k])
         y1 = 0.0
         y2 = 0.0
         if c.kind[b] != BOUNDED:
@@ -258,41 +258,41 @@ def linearize(c, island):
 
 @kernel
 def load_rates(c, island):
-    """RATE = J direction."""
+    """RATE_ROW = J direction."""
     h = c.history
     k = c.island_row[island] & INDEX
     for e in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[e]
         v0, v1, v2 = block_velocity(c, b, c.direction)
-        h[RATE, k] = v0
+        h[RATE_ROW, k] = v0
         if c.kind[b] != BOUNDED:
-            h[RATE, k + 1] = v1
-            h[RATE, k + 2] = v2
+            h[RATE_ROW, k + 1] = v1
+            h[RATE_ROW, k + 2] = v2
         k += rows_of(c, b)
 
 
 @kernel
 def work_along(c, island, share):
-    """TRIAL = proj_K(y) at walk + share direction; returns the impulses' work RATE . TRIAL along the direction."""
+    """TRIAL_ROW = proj_K(y) at walk + share direction; returns their work along the direction."""
     h = c.history
     work = 0.0
     k = c.island_row[island] & INDEX
     for e in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[e] & INDEX
-        sigma = h[SIGMA, k]
-        y0 = h[P, k] - sigma * (h[V, k] + share * h[RATE, k] + h[SLIP, k])
+        sigma = h[SIGMA_ROW, k]
+        y0 = h[P, k] - sigma * (h[V, k] + share * h[RATE_ROW, k] + h[SLIP_ROW, k])
         y1 = 0.0
         y2 = 0.0
         if c.kind[b] != BOUNDED:
-            y1 = h[P, k + 1] - sigma * (h[V, k + 1] + share * h[RATE, k + 1])
-            y2 = h[P, k + 2] - sigma * (h[V, k + 2] + share * h[RATE, k + 2])
+            y1 = h[P, k + 1] - sigma * (h[V, k + 1] + share * h[RATE_ROW, k + 1])
+            y2 = h[P, k + 2] - sigma * (h[V, k + 2] + share * h[RATE_ROW, k + 2])
         p0, p1, p2 = project_block(c, b, y0, y1, y2)
-        h[TRIAL, k] = p0
-        work += p0 * h[RATE, k]
+        h[TRIAL_ROW, k] = p0
+        work += p0 * h[RATE_ROW, k]
         if c.kind[b] != BOUNDED:
-            h[TRIAL, k + 1] = p1
-            h[TRIAL, k + 2] = p2
-            work += p1 * h[RATE, k + 1] + p2 * h[RATE, k + 2]
+            h[TRIAL_ROW, k + 1] = p1
+            h[TRIAL_ROW, k + 2] = p2
+            work += p1 * h[RATE_ROW, k + 1] + p2 * h[RATE_ROW, k + 2]
         k += rows_of(c, b)
     return work
 
@@ -302,17 +302,17 @@ def dot_dofs(c, island, x, y):
     """Sum of x . y, fields over DOFs, over the island's segments, each once."""
     total = 0.0
     plan = c.plan
-    number = plan[NUMBER]
+    number = plan[NUM_SEGMENTS]
     for p in range(number):
         d = plan[table(c, DOF, p)]
-        for k in range(d, d + plan[table(c, LENGTH, p)]):
+        for k in range(d, d + plan[table(c, SEGMENT_LENGTH, p)]):
             total += x[k] * y[k]
     return total
 
 
 @kernel
 def search_line(c, island):
-    """Length of the step along `direction` that the convex function has its minimum at; TRIAL belongs to it.
+    """Length of the step along `direction` that the convex function has its minimum at; TRIAL_ROW belongs to it.
 
     Needs `pull` = M direction. The slope grows along the line: the root is bracketed, and found by the secant.
 
@@ -329,8 +329,8 @@ def search_line(c, island):
     share = 1.0
     for _ in range(LINE_STEPS):
         slope = fixed + share * growth - work_along(c, island, share)
-        if math.fabs(slope) <= -STEEP * start or not math.isfinite(slope):
-            return share, share == 1.0 and math.fabs(slope) <= -EXACT * start
+        if math.fabs(slope) <= -MAX_SLOPE * start or not math.isfinite(slope):
+            return share, share == 1.0 and math.fabs(slope) <= -EXACT_SLOPE * start
         if slope < 0.0:
             low = share
             slope_low = slope
@@ -351,13 +351,13 @@ def search_line(c, island):
 
 @kernel
 def change_of_impulses(c, island):
-    """Sum of (TRIAL - P)^2 / SIGMA [J]."""
+    """Sum of (TRIAL_ROW - P)^2 / SIGMA_ROW [J]."""
     h = c.history
     total = 0.0
     for k in range(c.island_row[island], c.island_row[island + 1]):
-        if h[SIGMA, k] > 0.0:
-            d = h[TRIAL, k] - h[P, k]
-            total += d * d / h[SIGMA, k]
+        if h[SIGMA_ROW, k] > 0.0:
+            d = h[TRIAL_ROW, k] - h[P, k]
+            total += d * d / h[SIGMA_ROW, k]
     return total
 
 
@@ -365,10 +365,10 @@ def change_of_impulses(c, island):
 def walk_along(c, share):
     """Take the step: walk, and momentum = M (walk - u_free), with `pull` = M direction."""
     plan = c.plan
-    number = plan[NUMBER]
+    number = plan[NUM_SEGMENTS]
     for p in range(number):
         d = plan[table(c, DOF, p)]
-        for k in range(d, d + plan[table(c, LENGTH, p)]):
+        for k in range(d, d + plan[table(c, SEGMENT_LENGTH, p)]):
             c.walk[k] += share * c.direction[k]
             c.momentum[k] += share * c.pull[k]
 
@@ -377,10 +377,10 @@ def walk_along(c, share):
 def velocity_error(c, island):
     """|walk - u|_M^2 [J], u that of the impulses: how far the velocity is from what the impulses give."""
     plan = c.plan
-    number = plan[NUMBER]
+    number = plan[NUM_SEGMENTS]
     for p in range(number):
         d = plan[table(c, DOF, p)]
-        for k in range(d, d + plan[table(c, LENGTH, p)]):
+        for k in range(d, d + plan[table(c, SEGMENT_LENGTH, p)]):
             c.direction[k] = c.walk[k] - c.u[k]
     apply_mass(c, c.direction, c.pull)
     return dot_dofs(c, island, c.direction, c.pull)
@@ -390,10 +390,10 @@ def velocity_error(c, island):
 def start_walk(c):
     """walk = u and momentum = M (u - u_free)."""
     plan = c.plan
-    number = plan[NUMBER]
+    number = plan[NUM_SEGMENTS]
     for p in range(number):
         d = plan[table(c, DOF, p)]
-        for k in range(d, d + plan[table(c, LENGTH, p)]):
+        for k in range(d, d + plan[table(c, SEGMENT_LENGTH, p)]):
             c.walk[k] = c.u[k]
             c.direction[k] = c.u[k] - c.u_free[k]
     apply_mass(c, c.direction, c.momentum)
@@ -401,9 +401,9 @@ def start_walk(c):
 
 @kernel
 def keep_impulses(c, island, target):
-    """history[target] = TRIAL."""
+    """history[target] = TRIAL_ROW."""
     for k in range(c.island_row[island], c.island_row[island + 1]):
-        c.history[target, k] = c.history[TRIAL, k]
+        c.history[target, k] = c.history[TRIAL_ROW, k]
 
 
 @callback
@@ -418,15 +418,15 @@ def body_newton_island(address, island, cap, unused):
     """
     c = view(PROBLEM, address)
     best = measure_island(c, island)
-    if best <= 1.0 or not math.isfinite(best) or too_wide(c, island) or not plan_island(c, address, island):
+    if best <= 1.0 or not math.isfinite(best) or too_wide(c, island) or not plan_island(c, island):
         return 0
-    gather(c, island, BEST)
+    gather(c, island, BEST_ROW)
     gather(c, island, P)
     start_walk(c)
-    large = c.island_row[island + 1] - c.island_row[island] > c.setting[SMALL_ROWS]
-    penalty = PENALTY_LARGE if large else PENALTY
+    large = c.island_row[island + 1] - c.island_row[island] > c.small_rows
+    penalty = PENALTY_LARGE if large else BODY_PENALTY
     goal = 1.0
-    if best <= NEAR and not large:
+    if best <= NEARLY_SOLVED and not large:
         penalty = PENALTY_NEAR
         goal = GOAL_NEAR
     inner_share = INNER_LARGE if large else INNER
@@ -435,14 +435,14 @@ def body_newton_island(address, island, cap, unused):
     gained = 0
     done = 0
     taken = 0  # iterations since the impulses were changed
-    while done < cap and best > goal and done < gained + PATIENCE:
+    while done < cap and best > goal and done < gained + BODY_PATIENCE:
         load_velocities(c, island)
         linearize(c, island)
         if not factor_matrix(c):
             break
-        for p in range(c.plan[NUMBER]):
+        for p in range(c.plan[NUM_SEGMENTS]):
             d = c.plan[table(c, DOF, p)]
-            for k in range(d, d + c.plan[table(c, LENGTH, p)]):
+            for k in range(d, d + c.plan[table(c, SEGMENT_LENGTH, p)]):
                 c.direction[k] = -c.pull[k]
         solve_matrix(c, c.direction)
         apply_mass(c, c.direction, c.pull)
@@ -451,7 +451,7 @@ def body_newton_island(address, island, cap, unused):
         walk_along(c, share)
         done += 1
         taken += 1
-        scatter(c, island, TRIAL)
+        scatter(c, island, TRIAL_ROW)
         apply_impulses(c, island)
         merit = measure_island(c, island)
         if not math.isfinite(merit):
@@ -460,22 +460,22 @@ def body_newton_island(address, island, cap, unused):
             if merit < 0.9 * best:
                 gained = done
             best = merit
-            gather(c, island, BEST)
+            gather(c, island, BEST_ROW)
         inner = velocity_error(c, island)
         if inner <= inner_share * inner_share * change_of_impulses(c, island):
             keep_impulses(c, island, P)
             if taken == 1 and exact and penalty < MAX_FAST:
                 penalty *= FAST_GROWTH
                 set_penalties(c, island, penalty)
-            elif (taken == 1 or not large) and merit > SLOW * last and penalty < MAX_PENALTY:
-                penalty *= GROWTH
+            elif (taken == 1 or not large) and merit > SLOW_CHANGE * last and penalty < MAX_PENALTY:
+                penalty *= PENALTY_GROWTH
                 set_penalties(c, island, penalty)
-            elif large and taken > MANY and penalty > MIN_PENALTY:
+            elif large and taken > MANY_STEPS and penalty > MIN_PENALTY:
                 penalty *= SHRINKAGE
                 set_penalties(c, island, penalty)
             taken = 0
             last = merit
-    scatter(c, island, BEST)
+    scatter(c, island, BEST_ROW)
     apply_impulses(c, island)
     measure_island(c, island)
     return done

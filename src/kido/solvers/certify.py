@@ -23,12 +23,7 @@ from kido.solvers.cone import bounded_defect, contact_defect, relative_residual,
 from kido.solvers.problem import (
     BOUNDED,
     CONTACT,
-    SMALL_ROWS,
-    SPEED_TOLERANCE,
-    SPEED_TOLERANCE_LARGE,
     SPIN,
-    TOLERANCE,
-    TOLERANCE_LARGE,
 )
 from kido.solvers.rows import INDEX, bounded_velocity, contact_velocity, spin_bounds, step_length
 
@@ -289,11 +284,11 @@ def keep_measure(c, island, defect2, impulse2, velocity2, power, speed):
 @kernel
 def merit(c, island):
     """Largest of an island's measured residual and speed beside what is asked of each."""
-    tolerance = c.setting[TOLERANCE]
-    speed_tolerance = c.setting[SPEED_TOLERANCE]
-    if c.island_row[island + 1] - c.island_row[island] > c.setting[SMALL_ROWS]:
-        tolerance = c.setting[TOLERANCE_LARGE]
-        speed_tolerance = c.setting[SPEED_TOLERANCE_LARGE]
+    tolerance = c.tolerance
+    speed_tolerance = c.speed_tolerance
+    if c.island_row[island + 1] - c.island_row[island] > c.small_rows:
+        tolerance = c.tolerance_large
+        speed_tolerance = c.speed_tolerance_large
     accurate = c.island_residual[island] / tolerance
     slow = c.island_speed[island] / (speed_tolerance * c.island_approach[island] + SPEED_FLOOR)
     return slow if slow > accurate else accurate

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kido.errors import ModelError
 from kido.jit import Struct
-from kido.solvers.problem import BOUNDED, CONTACT, DECLINED, ISLANDS, MEASURED, SPIN, block_segments
+from kido.solvers.problem import BOUNDED, CONTACT, DECLINED, MEASURED, SPIN, block_segments
 from kido.solvers.solver import Solver
 
 
@@ -70,6 +70,7 @@ class CustomSolver(Solver):
     """
 
     function: SolveIsland
+    given: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not callable(self.function):
@@ -81,7 +82,7 @@ class CustomSolver(Solver):
         Raises:
             ModelError: it returned impulses of another shape.
         """
-        for island in range(int(problem.count[ISLANDS])):
+        for island in range(problem.num_islands):
             rows = island_rows(problem, island)
             answer = self.function(describe_island(problem, island))
             problem.island_ended[island] = DECLINED

@@ -1,9 +1,11 @@
-"""The default solver: accelerated Gauss-Seidel first, second-order methods where that stagnates, per island.
+"""Solving a problem, by the default or by a solver chosen in its place, per island.
+
+**The default**: accelerated Gauss-Seidel first, second-order methods where that stagnates, per island.
 
 An island of at most `newton_rows` rows is swept until its tolerances or for `first_sweeps` sweeps; what that does not
 solve goes to the proximal Newton method in body space (`kido.solvers.body_newton`), where masses of segments are
 known. Of free bodies at rest, which their warm start nearly solves, it is asked first. Where the whole island is one
-robot, Newton's method along its tree (STAGE_TREE) comes before all that, with sweeps where it stagnates. Other robots
+robot, Newton's method along its tree (`tree_newton`) comes before all that, with sweeps where it stagnates. Others
 are swept in row velocities (`kido.solvers.row_space`), for FEW_SWEEPS sweeps, and some of Newton's steps in row space
 (`kido.solvers.row_newton`) come first: they are cheap where rows are few. Then, or without them, an island of at most
 `small_rows` rows is swept until `tolerance` or for `sweeps` sweeps in all. What it has then is enough within
@@ -11,15 +13,19 @@ are swept in row velocities (`kido.solvers.row_space`), for FEW_SWEEPS sweeps, a
 residual stay. A larger island is swept until `tolerance_large` or for `sweeps_large` sweeps, and its residual tells
 how good it is.
 
+**A chosen solver** leaves the solution in the impulses and u, says in `island_ended` how it ended and returns its
+iterations. Whatever it says, `measure_island` measures what it left on the exact cone; numbers that are not finite, and
+failures it reports, send the island to the default solver, and `total_fallbacks` counts it.
+
 **In threads.** Islands share nothing that a solution writes but the work space of `WORK_FIELDS`. So a thread
 that has a `worker_problem` of its own may solve an island while others solve others, and the result is the same
 to the bit:
 
-    islands = call4(begin_islands.address, problem, sweeper, fallback, chosen)     one thread
-    call4(solve_one.address, worker_problem, island, 0, 0)                         any thread, each island once
-    call4(restitute_one.address, worker_problem, island, 0, 0)                     the same, if there is restitution
-    call4(project_one.address, worker_problem, island, 0, 0)                       the same
-    status = call4(end_islands.address, problem, 0, 0, 0)                          one thread, after all others
+    islands = begin_islands(problem)            one thread
+    solve_one(worker_problem, island)           any thread, each island once
+    restitute_one(worker_problem, island)       the same, if there is restitution
+    project_one(worker_problem, island)         the same
+    status = end_islands(problem)               one thread, after all others
 
 The last three calls of an island may follow each other at once, without waiting for other islands. Islands are
 numbered by their first block; `island_start` tells their sizes, so that large ones can be begun first.
@@ -27,36 +33,20 @@ numbered by their first block; `island_start` tells their sizes, so that large o
 
 from __future__ import annotations
 
-from kido.jit import call4, callback, kernel, view
+from kido.jit import callback, kernel, view
 from kido.solvers.certify import measure_island, merit
-from kido.solvers.prepare import divide, prepare_island, sum_up
+from kido.solvers.prepare import divide, prepare_island, start, sum_up
 from kido.solvers.problem import (
-    ACCEPTANCE,
-    ADMM_ITERATIONS,
     AT_CAP,
-    CAP,
     CAPPED,
     CONVERGED,
     FELL_BACK,
-    FIRST_SWEEPS,
-    LARGEST,
     MEASURED,
-    NEAR,
-    NEWTON_ROWS,
-    NEWTON_STEPS,
-    NO_SPIN,
-    NOT_FINITE,
+    NEARLY_SOLVED,
+    OWN_SOLVED,
     PROBLEM,
-    SMALL_ROWS,
-    SOLVED,
+    PROBLEM_NOT_FINITE,
     SPIN,
-    STAGE_BODY,
-    STAGE_CHOSEN,
-    STAGE_FALLBACK,
-    STAGE_SWEEPER,
-    STAGE_TREE,
-    SWEEPS,
-    SWEEPS_LARGE,
     TOO_LARGE,
     UNKNOWN_KIND,
 )
@@ -72,33 +62,31 @@ TREE_STEPS, TREE_SWEEPS, TREE_ROUNDS = 12, 8, 5  # Newton's method along a tree,
 # and each is dear: sweeps first, and no end after it.
 TRIVIAL_ROWS, NEAR_STEPS = 30, 10
 GREAT_ROWS, GREAT_SWEEPS, GREAT_STEPS = 600, 60, 25
-GIVEN = 1  # in STAGE_CHOSEN: the impulses are in the problem, found in Python
 
 
 @kernel
-def follow_tree(c, address, island, sweeper):
+def follow_tree(c, island):
     """Newton's method along the tree of one robot, and where that stagnates some sweeps before it goes on.
 
     Returns:
         Iterations and sweeps; -1 and 0 where the island is none of one robot alone, which is not measured then.
     """
-    tree = c.stage[STAGE_TREE]
-    tried = call4(tree, address, island, TREE_STEPS, 0)
+    tried = c.tree_newton(c, island, TREE_STEPS)
     if tried < 0:
         return -1, 0
     swept = 0
     for _ in range(TREE_ROUNDS):
         if merit(c, island) <= 1.0:
             break
-        swept += call4(sweeper, address, island, TREE_SWEEPS, 0)
+        swept += c.sweeper(c, island, TREE_SWEEPS)
         if merit(c, island) <= 1.0:
             break
-        tried += call4(tree, address, island, TREE_STEPS, 0)
+        tried += c.tree_newton(c, island, TREE_STEPS)
     return tried, swept
 
 
 @kernel
-def sweep_and_factor(c, address, island, sweeper, rows, cap):
+def sweep_and_factor(c, island, rows, cap):
     """Sweeps, and Newton's method in row space or in body space where they do not solve an island, or before them.
 
     Args:
@@ -108,7 +96,7 @@ def sweep_and_factor(c, address, island, sweeper, rows, cap):
     Returns:
         Sweeps and iterations done, and the cap of those that may follow.
     """
-    first, steps = int(c.setting[FIRST_SWEEPS]), int(c.setting[NEWTON_STEPS])
+    first, steps = int(c.first_sweeps), int(c.newton_steps)
     in_rows = has_room(c, island)
     few = rows <= FEW_ROWS and in_rows
     done = 0
@@ -116,17 +104,17 @@ def sweep_and_factor(c, address, island, sweeper, rows, cap):
         first = FEW_SWEEPS
     elif rows > GREAT_ROWS:
         first, steps = max(first, GREAT_SWEEPS), min(steps, GREAT_STEPS)
-    elif rows > TRIVIAL_ROWS and rows <= c.setting[SMALL_ROWS] and not in_rows:
+    elif rows > TRIVIAL_ROWS and rows <= c.small_rows and not in_rows:
         before = measure_island(c, island)
-        if before > 1.0 and before <= NEAR:
-            done = call4(c.stage[STAGE_BODY], address, island, min(steps, NEAR_STEPS), 0)
-    swept = call4(sweeper, address, island, min(cap, first), 0)
+        if before > 1.0 and before <= NEARLY_SOLVED:
+            done = c.body_newton(c, island, min(steps, NEAR_STEPS))
+    swept = c.sweeper(c, island, min(cap, first))
     cap -= swept
     done += swept
     if few and swept > 0 and not merit(c, island) <= 1.0:
         done += newton_in_rows(c, island, FEW_STEPS)
     if not merit(c, island) <= 1.0:
-        steps = call4(c.stage[STAGE_BODY], address, island, steps, 0)
+        steps = c.body_newton(c, island, steps)
         done += steps
         if rows > GREAT_ROWS and steps > 0:
             cap = 0
@@ -134,41 +122,40 @@ def sweep_and_factor(c, address, island, sweeper, rows, cap):
 
 
 @kernel
-def solve_island(c, address, island, skip):
+def solve_island(c, island, skip):
     """Solve one prepared island by the default; sets its status."""
-    sweeper, fallback = c.stage[STAGE_SWEEPER], c.stage[STAGE_FALLBACK]
     c.island_approach[island] = fastest_approach(c, island)
     rows = c.island_row[island + 1] - c.island_row[island]
-    cap = int(c.setting[SWEEPS] if rows <= c.setting[SMALL_ROWS] else c.setting[SWEEPS_LARGE])
-    enough = c.setting[ACCEPTANCE] if rows <= c.setting[SMALL_ROWS] else 1.0
+    cap = int(c.sweeps if rows <= c.small_rows else c.sweeps_large)
+    enough = c.acceptance if rows <= c.small_rows else 1.0
     done = 0
     measured = False
-    if c.stage[STAGE_BODY] != 0 and not skip and rows <= c.setting[NEWTON_ROWS]:
+    if c.body_newton.address != 0 and not skip and rows <= c.newton_rows:
         measured = True
         tried = -1
-        if c.stage[STAGE_TREE] != 0:
-            tried, swept = follow_tree(c, address, island, sweeper)
+        if c.tree_newton.address != 0:
+            tried, swept = follow_tree(c, island)
             done = max(tried, 0) + swept
             cap -= swept
         if tried < 0 or not merit(c, island) <= enough:
-            steps, cap = sweep_and_factor(c, address, island, sweeper, rows, cap)
+            steps, cap = sweep_and_factor(c, island, rows, cap)
             done += steps
     if not measured or not merit(c, island) <= enough:
-        done += call4(sweeper, address, island, 0 if skip else cap, 0)
+        done += c.sweeper(c, island, 0 if skip else cap)
     status = CONVERGED
     if not merit(c, island) <= enough:
         status = AT_CAP
-        if fallback != 0 and rows <= c.matrix.shape[0]:
+        if c.fallback.address != 0 and rows <= c.matrix.shape[0]:
             if not merit(c, island) < HOPELESS:
                 clear_island(c, island)
-            done += call4(fallback, address, island, int(c.setting[ADMM_ITERATIONS]), 0)
+            done += c.fallback(c, island, int(c.admm_iterations))
             c.island_fallbacks[island] = 1
             if merit(c, island) <= enough:
                 status = FELL_BACK
     if not merit(c, island) < HOPELESS:
         clear_island(c, island)
         c.island_power[island] = 0.0
-        status = NOT_FINITE
+        status = PROBLEM_NOT_FINITE
     c.island_iterations[island] = done
     c.island_status[island] = status
 
@@ -184,55 +171,55 @@ def has_spin(c, island):
 
 
 @kernel
-def solve_chosen_island(c, address, island, solver):
-    """Solve one prepared island by `solver`, or take its impulses as given; the default takes over what fails."""
+def solve_chosen_island(c, island):
+    """Solve one prepared island by the chosen solver, or take its impulses as given; the default solves what fails."""
     c.island_approach[island] = fastest_approach(c, island)
     rows = c.island_row[island + 1] - c.island_row[island]
     done = 0
-    if solver == GIVEN:
+    if c.given != 0:
         apply_impulses(c, island)
-    elif c.choice[NO_SPIN] != 0.0 and has_spin(c, island):
+    elif c.refuses_spin != 0 and has_spin(c, island):
         c.island_ended[island] = UNKNOWN_KIND
-    elif rows <= c.choice[LARGEST]:
+    elif rows <= c.chosen_max_rows:
         c.island_ended[island] = MEASURED
-        done = call4(solver, address, island, int(c.choice[CAP]), 0)
+        done = c.chosen(c, island, c.chosen_cap)
     else:
         c.island_ended[island] = TOO_LARGE
     ended = c.island_ended[island]
     merit = measure_island(c, island)
     finite = merit < HOPELESS
     if finite and ended < TOO_LARGE:
-        enough = c.setting[ACCEPTANCE] if rows <= c.setting[SMALL_ROWS] else 1.0
-        solved = ended == SOLVED or (ended != CAPPED and merit <= enough)
+        enough = c.acceptance if rows <= c.small_rows else 1.0
+        solved = ended == OWN_SOLVED or (ended != CAPPED and merit <= enough)
         c.island_status[island] = CONVERGED if solved else AT_CAP
         c.island_iterations[island] = done
         return
     if not finite:
         clear_island(c, island)
-    solve_island(c, address, island, False)
+    solve_island(c, island, False)
     c.island_fallbacks[island] = 1
     c.island_iterations[island] += done
     if c.island_status[island] == CONVERGED:
         c.island_status[island] = FELL_BACK
 
 
-@callback
-def begin_islands(address, sweeper, fallback, chosen):
-    """Divide the problem at `address` into islands, u = u_free.
+@kernel
+def solve_prepared(c, island, skip):
+    """Solve one prepared island, by the chosen solver if there is one."""
+    if c.chosen.address != 0 or c.given != 0:
+        solve_chosen_island(c, island)
+    else:
+        solve_island(c, island, skip)
 
-    Args:
-        address: of a PROBLEM with its input fields filled and the warm start in `impulse`.
-        sweeper: address of `gauss_seidel_island` or of another callback like it.
-        fallback: address of `admm_island` or of another callback like it, for islands that fit into
-            `matrix`; 0: none.
-        chosen: address of a solver to try first, with its parameters in `choice`; 0: none.
+
+@callback
+def begin_islands(address, unused_1, unused_2, unused_3):
+    """Divide the problem at `address`, with its inputs filled and the warm start in `impulse`, into islands.
 
     Returns:
         The number of islands.
     """
-    c = view(PROBLEM, address)
-    c.stage[STAGE_SWEEPER], c.stage[STAGE_FALLBACK], c.stage[STAGE_CHOSEN] = sweeper, fallback, chosen
-    return divide(c)
+    return divide(view(PROBLEM, address))
 
 
 @callback
@@ -240,33 +227,37 @@ def solve_one(address, island, unused_1, unused_2):
     """Prepare and solve one island, of the problem or of a thread's `worker_problem`. Returns its status."""
     c = view(PROBLEM, address)
     prepare_island(c, island)
-    if c.stage[STAGE_CHOSEN] != 0:
-        solve_chosen_island(c, address, island, c.stage[STAGE_CHOSEN])
-    else:
-        solve_island(c, address, island, False)
+    solve_prepared(c, island, False)
     return c.island_status[island]
 
 
 @callback
 def end_islands(address, unused_1, unused_2, unused_3):
-    """Fill `total` from all islands. Returns the worst status."""
+    """Fill the totals from all islands. Returns the worst status."""
     return sum_up(view(PROBLEM, address))
 
 
 @callback
-def solve_problem(address, sweeper, fallback, skip):
-    """Solve the problem at `address`, island by island.
+def begin_solution(address, unused_1, unused_2, unused_3):
+    """Islands, own compliances and warm start of the problem at `address`. Returns the number of islands."""
+    return start(view(PROBLEM, address))
+
+
+@callback
+def solve_problem(address, skip, unused_1, unused_2):
+    """Solve the problem at `address`, island by island; where impulses are `given`, after `begin_solution`.
 
     Args:
-        address, sweeper, fallback: as for `begin_islands`.
+        address: of a PROBLEM with its inputs and solvers set and the warm start in `impulse`.
         skip: not 0 to make no sweeps, so that only the fall-back works.
 
     Returns:
-        The worst status. `impulse`, `u`, the islands' results and `total` are written.
+        The worst status. `impulse`, `u`, the islands' results and the totals are written.
     """
     c = view(PROBLEM, address)
-    c.stage[STAGE_SWEEPER], c.stage[STAGE_FALLBACK], c.stage[STAGE_CHOSEN] = sweeper, fallback, 0
-    for island in range(divide(c)):
-        prepare_island(c, island)
-        solve_island(c, address, island, skip != 0)
+    given = c.given != 0
+    for island in range(c.num_islands if given else divide(c)):
+        if not given:
+            prepare_island(c, island)
+        solve_prepared(c, island, skip != 0)
     return sum_up(c)

@@ -15,14 +15,12 @@ from kido.solvers.anderson import LAST_G, NOW_X, extrapolate
 from kido.solvers.certify import measure_island, measure_rows
 from kido.solvers.one_contact import solve_bounded, solve_contact, solve_spin
 from kido.solvers.problem import (
-    ANDERSON,
     BOUNDED,
-    CHECK_EVERY,
     CONTACT,
     MAX_MEMORY,
     PROBLEM,
 )
-from kido.solvers.row_space import VELOCITY, form_rows, has_room, load_rows, push_row, push_rows3, scatter_rows
+from kido.solvers.row_space import VELOCITY_ROW, form_rows, has_room, load_rows, push_row, push_rows3, scatter_rows
 from kido.solvers.rows import (
     INDEX,
     apply_impulses,
@@ -34,7 +32,7 @@ from kido.solvers.rows import (
 )
 from kido.solvers.vectors import gather, scatter
 
-GROWTH = 4.0  # growth of |f|^2 at which an extrapolation is taken back
+MAX_GROWTH = 4.0  # growth of |f|^2 at which an extrapolation is taken back
 CHECK_ROWS = 2  # sweeps between residuals in row velocities, which cost less than a sweep
 
 
@@ -147,15 +145,15 @@ def sweep_rows(c, island):
     k = 0
     for e in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[e] & INDEX
-        v0 = h[VELOCITY, first + k]
+        v0 = h[VELOCITY_ROW, first + k]
         if c.kind[b] == BOUNDED:
             d0 = relax_bounded(c, b, v0)
             if d0 != 0.0:
                 push_row(c, first, n, k, d0)
             k += 1
         else:
-            v1 = h[VELOCITY, first + k + 1]
-            v2 = h[VELOCITY, first + k + 2]
+            v1 = h[VELOCITY_ROW, first + k + 1]
+            v2 = h[VELOCITY_ROW, first + k + 2]
             if c.kind[b] == CONTACT:
                 d0, d1, d2 = relax_contact(c, b, v0, v1, v2)
             else:
@@ -185,10 +183,10 @@ def gauss_seidel_island(address, island, cap, unused):
         The number of sweeps.
     """
     c = view(PROBLEM, address)
-    memory = int(c.setting[ANDERSON])
+    memory = int(c.anderson)
     if memory > MAX_MEMORY:
         memory = MAX_MEMORY
-    every = int(c.setting[CHECK_EVERY])
+    every = int(c.check_every)
     done = 0
     stored = -1
     column = 0
@@ -196,7 +194,7 @@ def gauss_seidel_island(address, island, cap, unused):
     in_rows = has_room(c, island)
     if in_rows:
         load_rows(c, island)
-        merit = measure_rows(c, island, VELOCITY)
+        merit = measure_rows(c, island, VELOCITY_ROW)
     else:
         merit = measure_island(c, island)
     if not (merit > 1.0 and cap > 0):
@@ -220,12 +218,12 @@ def gauss_seidel_island(address, island, cap, unused):
                 stored, column, size, moved = extrapolate(c, island, stored, column, memory)
                 if moved:
                     adopt_impulses(c, island, NOW_X, in_rows)
-                if stored > 1 and size > GROWTH * last:
+                if stored > 1 and size > MAX_GROWTH * last:
                     adopt_impulses(c, island, LAST_G, in_rows)  # back to before the extrapolation
                     stored = -1
                     column = 0
                 last = size
-        merit = measure_rows(c, island, VELOCITY) if in_rows else measure_island(c, island)
+        merit = measure_rows(c, island, VELOCITY_ROW) if in_rows else measure_island(c, island)
     if in_rows:
         apply_impulses(c, island)
         measure_island(c, island)

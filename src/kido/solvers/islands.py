@@ -8,7 +8,7 @@ ordered by their first block and keep their blocks in order, so that results do 
 from __future__ import annotations
 
 from kido.jit import kernel
-from kido.solvers.problem import BLOCKS, BOUNDED, DOFS, ISLANDS
+from kido.solvers.problem import BOUNDED
 from kido.solvers.rows import num_segments, segment
 
 
@@ -56,9 +56,9 @@ def first_moving(c, b):
 
 @kernel
 def build_islands(c):
-    """Fill count[ISLANDS], island_start, island_row and island_block."""
-    num_blocks = c.count[BLOCKS]
-    for d in range(c.count[DOFS]):
+    """Fill num_islands, island_start, island_row and island_block."""
+    num_blocks = c.num_blocks
+    for d in range(c.num_dofs):
         c.node[d] = d
         c.label[d] = -1
     for b in range(num_blocks):
@@ -113,4 +113,4 @@ def build_islands(c):
         c.island_residual[island] = 0.0
         c.island_fallbacks[island] = 0
         c.island_bounces[island] = 0
-    c.count[ISLANDS] = islands
+    c.num_islands = islands

@@ -8,7 +8,7 @@ With x = p - v in scaled impulses (so that every block of A has mean diagonal 1)
 
 and a bounded row is at a bound or has v = 0; a spin block likewise, its bounds lagging behind its contact's normal
 impulse by an iteration. Each iteration solves the linearization of these equations, with
-SOFTNESS added to A where a velocity is zero (redundant rows), and goes back along the step until the
+NEWTON_SOFTNESS added to A where a velocity is zero (redundant rows), and goes back along the step until the
 equations' defect is smaller than what is allowed, which falls by half at most. Where the cases are those of
 the solution it converges in a few steps, whatever the conditioning of A: what first-order methods cannot do.
 
@@ -22,15 +22,14 @@ import math
 from kido.jit import kernel
 from kido.solvers.certify import measure_island
 from kido.solvers.cone import clamp, project_spin
-from kido.solvers.problem import ACCEPTANCE, BOUNDED, CONTACT, SPIN
-from kido.solvers.vectors import gather, scatter
+from kido.solvers.problem import BOUNDED, CONTACT, SPIN
+from kido.solvers.vectors import BEST_ROW, FREE_ROW, SCALE_ROW, TRIAL_ROW, gather, scatter
 
-SOFTNESS = 1e-9
-SHORTEST = 0.01  # share of a step
-PATIENCE = 30  # steps without a real gain after which more are a waste
+NEWTON_SOFTNESS = 1e-9
+MIN_SHARE = 0.01  # share of a step
+NEWTON_PATIENCE = 30  # steps without a real gain after which more are a waste
 
-# Rows of `history`; FREE = 3 and SCALE = 4 are those of ADMM's `assemble`.
-P, V, STEP, FREE, SCALE, BEST, TRIAL = 0, 1, 2, 3, 4, 5, 6
+P, V, STEP_ROW = 0, 1, 2  # rows of `history`, besides those of `vectors`
 
 
 @kernel
@@ -38,8 +37,8 @@ def set_velocity_row(c, n, first, i):
     """Equation v_i = 0."""
     for j in range(n):
         c.factor[i, j] = c.matrix[i, j]
-    c.factor[i, i] += SOFTNESS
-    c.history[STEP, first + i] = -c.history[V, first + i]
+    c.factor[i, i] += NEWTON_SOFTNESS
+    c.history[STEP_ROW, first + i] = -c.history[V, first + i]
 
 
 @kernel
@@ -48,7 +47,7 @@ def set_impulse_row(c, n, first, i, value):
     for j in range(n):
         c.factor[i, j] = 0.0
     c.factor[i, i] = 1.0
-    c.history[STEP, first + i] = value - c.history[P, first + i]
+    c.history[STEP_ROW, first + i] = value - c.history[P, first + i]
 
 
 @kernel
@@ -78,8 +77,8 @@ def set_slide_rows(c, n, first, i, mu, open_, floor):
         c.factor[i + 2, j] = -mu * e2 * dn - ratio * e1 * across
     c.factor[i + 1, i + 1] += 1.0
     c.factor[i + 2, i + 2] += 1.0
-    h[STEP, k + 1] = mu * normal * e1 - h[P, k + 1]
-    h[STEP, k + 2] = mu * normal * e2 - h[P, k + 2]
+    h[STEP_ROW, k + 1] = mu * normal * e1 - h[P, k + 1]
+    h[STEP_ROW, k + 2] = mu * normal * e2 - h[P, k + 2]
 
 
 @kernel
@@ -106,14 +105,14 @@ def linearize_spin(c, n, first, i, about, across):
 
 @kernel
 def linearize(c, island, first, n):
-    """Fill factor[:n, :n] and STEP with the equations at P and V."""
+    """Fill factor[:n, :n] and STEP_ROW with the equations at P and V."""
     h = c.history
     i = 0
     normal = 0.0  # impulse of the last contact, whose spin block may follow
     for e in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[e]
         k = first + i
-        scale = h[SCALE, k]
+        scale = h[SCALE_ROW, k]
         x = h[P, k] - h[V, k]
         if scale <= 0.0:
             for r in range(1 if c.kind[b] == BOUNDED else 3):
@@ -150,7 +149,7 @@ def linearize(c, island, first, n):
 
 @kernel
 def eliminate(c, n, first):
-    """Solve factor[:n, :n] x = STEP in place, with row exchanges. False if singular."""
+    """Solve factor[:n, :n] x = STEP_ROW in place, with row exchanges. False if singular."""
     t = c.factor
     h = c.history
     for k in range(n):
@@ -163,32 +162,32 @@ def eliminate(c, n, first):
         if best != k:
             for j in range(k, n):
                 t[k, j], t[best, j] = t[best, j], t[k, j]
-            h[STEP, first + k], h[STEP, first + best] = h[STEP, first + best], h[STEP, first + k]
+            h[STEP_ROW, first + k], h[STEP_ROW, first + best] = h[STEP_ROW, first + best], h[STEP_ROW, first + k]
         inverse = 1.0 / t[k, k]
         for i in range(k + 1, n):
             a = t[i, k] * inverse
             if a != 0.0:
                 for j in range(k + 1, n):
                     t[i, j] -= a * t[k, j]
-                h[STEP, first + i] -= a * h[STEP, first + k]
+                h[STEP_ROW, first + i] -= a * h[STEP_ROW, first + k]
     for k in range(n - 1, -1, -1):
-        x = h[STEP, first + k]
+        x = h[STEP_ROW, first + k]
         for j in range(k + 1, n):
-            x -= t[k, j] * h[STEP, first + j]
-        h[STEP, first + k] = x / t[k, k]
+            x -= t[k, j] * h[STEP_ROW, first + j]
+        h[STEP_ROW, first + k] = x / t[k, k]
     return True
 
 
 @kernel
 def defect2(c, island, first, n, share):
-    """Square of the equations' defect at P + share STEP, in scaled impulses; leaves that in TRIAL and V of it."""
+    """Square of the equations' defect at P + share STEP_ROW, in scaled impulses, which TRIAL_ROW and V keep."""
     h = c.history
     for k in range(first, first + n):
-        h[TRIAL, k] = h[P, k] + share * h[STEP, k]
+        h[TRIAL_ROW, k] = h[P, k] + share * h[STEP_ROW, k]
     for i in range(n):
-        h[V, first + i] = h[FREE, first + i]
+        h[V, first + i] = h[FREE_ROW, first + i]
     for j in range(n):
-        x = h[TRIAL, first + j]
+        x = h[TRIAL_ROW, first + j]
         if x != 0.0:
             for i in range(n):
                 h[V, first + i] += c.matrix[j, i] * x  # which is symmetric
@@ -197,35 +196,35 @@ def defect2(c, island, first, n, share):
     k = first
     for e in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[e]
-        scale = h[SCALE, k]
+        scale = h[SCALE_ROW, k]
         rows = 1 if c.kind[b] == BOUNDED else 3
-        x = h[TRIAL, k] - h[V, k]
+        x = h[TRIAL_ROW, k] - h[V, k]
         if scale > 0.0 and c.kind[b] == SPIN:
             bound = held / scale
             q0, q1, q2 = project_spin(
                 x,
-                h[TRIAL, k + 1] - h[V, k + 1],
-                h[TRIAL, k + 2] - h[V, k + 2],
+                h[TRIAL_ROW, k + 1] - h[V, k + 1],
+                h[TRIAL_ROW, k + 2] - h[V, k + 2],
                 c.torsion[b] * bound,
                 c.mu[b] * bound,
             )
-            d0 = h[TRIAL, k] - q0
-            d1 = h[TRIAL, k + 1] - q1
-            d2 = h[TRIAL, k + 2] - q2
+            d0 = h[TRIAL_ROW, k] - q0
+            d1 = h[TRIAL_ROW, k + 1] - q1
+            d2 = h[TRIAL_ROW, k + 2] - q2
             total += d0 * d0 + d1 * d1 + d2 * d2
         elif scale > 0.0 and rows == 3:
-            held = max(h[TRIAL, k], 0.0) * scale
+            held = max(h[TRIAL_ROW, k], 0.0) * scale
             normal = max(x, c.floor[b] / scale)
-            x1 = h[TRIAL, k + 1] - h[V, k + 1]
-            x2 = h[TRIAL, k + 2] - h[V, k + 2]
+            x1 = h[TRIAL_ROW, k + 1] - h[V, k + 1]
+            x2 = h[TRIAL_ROW, k + 2] - h[V, k + 2]
             size = math.sqrt(x1 * x1 + x2 * x2)
             ratio = c.mu[b] * normal / size if size > c.mu[b] * normal else 1.0
-            d0 = h[TRIAL, k] - normal
-            d1 = h[TRIAL, k + 1] - ratio * x1
-            d2 = h[TRIAL, k + 2] - ratio * x2
+            d0 = h[TRIAL_ROW, k] - normal
+            d1 = h[TRIAL_ROW, k + 1] - ratio * x1
+            d2 = h[TRIAL_ROW, k + 2] - ratio * x2
             total += d0 * d0 + d1 * d1 + d2 * d2
         elif scale > 0.0:
-            d0 = h[TRIAL, k] - clamp(x, c.lower[b] / scale, c.upper[b] / scale)
+            d0 = h[TRIAL_ROW, k] - clamp(x, c.lower[b] / scale, c.upper[b] / scale)
             total += d0 * d0
         k += rows
     return total
@@ -235,31 +234,31 @@ def defect2(c, island, first, n, share):
 def newton_steps(c, island, first, n, merit, cap):
     """At most `cap` of Newton's steps from the island's impulses, which have `merit`, until it is at most 1.
 
-    Needs `matrix`, FREE and SCALE as ADMM fills them, and leaves in BEST the best impulses met if they solve the
-    island within `acceptance`, else those it began with: on the way a heavy body may be let fall for the sake of
-    a light one.
+    Needs `matrix`, FREE_ROW and SCALE_ROW as ADMM fills them, and leaves in BEST_ROW the best impulses met if they
+    solve the island within `acceptance`, else those it began with: on the way a heavy body may be let fall for the sake
+    of a light one.
 
     Returns:
         Steps done.
     """
     h = c.history
-    gather(c, island, BEST)
+    gather(c, island, BEST_ROW)
     for k in range(first, first + n):
-        h[P, k] = h[BEST, k] / h[SCALE, k] if h[SCALE, k] > 0.0 else 0.0
-        h[STEP, k] = 0.0
+        h[P, k] = h[BEST_ROW, k] / h[SCALE_ROW, k] if h[SCALE_ROW, k] > 0.0 else 0.0
+        h[STEP_ROW, k] = 0.0
     defect = defect2(c, island, first, n, 0.0)
     allowed = defect
     least = defect
     gained = 0
     done = 0
-    while done < cap and merit > 1.0 and done < gained + PATIENCE:
+    while done < cap and merit > 1.0 and done < gained + NEWTON_PATIENCE:
         linearize(c, island, first, n)
         done += 1
         if not eliminate(c, n, first):
             break
         share = 1.0
         defect = defect2(c, island, first, n, share)
-        while not defect < allowed and share > SHORTEST:
+        while not defect < allowed and share > MIN_SHARE:
             share *= 0.5
             defect = defect2(c, island, first, n, share)
         if not math.isfinite(defect):
@@ -269,11 +268,11 @@ def newton_steps(c, island, first, n, merit, cap):
             least = defect
             gained = done
         for k in range(first, first + n):
-            h[P, k] = h[TRIAL, k]
-            h[TRIAL, k] *= h[SCALE, k]
-        scatter(c, island, TRIAL)
+            h[P, k] = h[TRIAL_ROW, k]
+            h[TRIAL_ROW, k] *= h[SCALE_ROW, k]
+        scatter(c, island, TRIAL_ROW)
         reached = measure_island(c, island)
-        if reached < merit and reached <= c.setting[ACCEPTANCE]:
+        if reached < merit and reached <= c.acceptance:
             merit = reached
-            gather(c, island, BEST)
+            gather(c, island, BEST_ROW)
     return done

@@ -17,9 +17,9 @@ import math
 
 from kido.jit import kernel
 
-MAX_STEPS = 60
+MAX_ROOT_STEPS = 60
 ROOT_TOLERANCE = 1e-12
-SINGULAR = 1e-11  # regularization of the tangential compliance, relative to the trace of W
+TANGENT_SOFTNESS = 1e-11  # regularization of the tangential compliance, relative to the trace of W
 
 
 @kernel
@@ -45,7 +45,7 @@ def friction(s11, s12, s22, c1, c2, n0, k1, k2, mu, tiny, alpha):
         return pn, p1, p2
     low = 0.0
     high = -1.0
-    for _ in range(MAX_STEPS):
+    for _ in range(MAX_ROOT_STEPS):
         a11 = s11 + alpha
         a22 = s22 + alpha
         inverse = 1.0 / (a11 * a22 - s12 * s12)
@@ -99,7 +99,7 @@ def solve_contact(w00, w01, w02, w11, w12, w22, b0, b1, b2, mu, floor, alpha):
         floor: lower bound of p_n, 0 without restitution.
         alpha: first guess of the slip per friction impulse.
     """
-    tiny = SINGULAR * (w00 + w11 + w22) + 1e-300
+    tiny = TANGENT_SOFTNESS * (w00 + w11 + w22) + 1e-300
     if floor > 0.0:
         c1 = b1 + floor * w01
         c2 = b2 + floor * w02
@@ -132,7 +132,7 @@ def solve_spin(w00, w01, w02, w11, w12, w22, b0, b1, b2, about, across, p1, p2, 
         p1, p2: present impulses across.
         alpha: first guess of the angular velocity across per impulse.
     """
-    tiny = SINGULAR * (w00 + w11 + w22) + 1e-300
+    tiny = TANGENT_SOFTNESS * (w00 + w11 + w22) + 1e-300
     p0 = solve_bounded(w00, b0 + w01 * p1 + w02 * p2, -about, about)
     if not across > 0.0:
         return p0, 0.0, 0.0

@@ -15,7 +15,7 @@ import math
 
 from kido.jit import callback, kernel, view
 from kido.solvers.one_contact import solve_bounded
-from kido.solvers.problem import CONTACT, DOFS, ISLANDS, NOT_FINITE, POSITION_SWEEPS, PROBLEM, SMALL_ROWS
+from kido.solvers.problem import CONTACT, PROBLEM, PROBLEM_NOT_FINITE
 from kido.solvers.rows import INDEX, extra_velocity, push1, push_extra, velocity1
 
 STOP_TOLERANCE = 1e-4  # change of velocity in a sweep, relative to the largest bias, at which an island is done
@@ -94,10 +94,10 @@ def project_island(c, island, cap):
 @kernel
 def project(c, island):
     """Position correction of one solved island, its cap of sweeps by its size. Returns the sweeps made."""
-    if c.island_status[island] == NOT_FINITE:
+    if c.island_status[island] == PROBLEM_NOT_FINITE:
         return 0
-    cap = int(c.setting[POSITION_SWEEPS])
-    if c.island_row[island + 1] - c.island_row[island] <= c.setting[SMALL_ROWS]:
+    cap = int(c.position_sweeps)
+    if c.island_row[island + 1] - c.island_row[island] <= c.small_rows:
         cap *= SMALL_ISLAND
     return project_island(c, island, cap)
 
@@ -116,9 +116,9 @@ def project_positions(address, unused_1, unused_2, unused_3):
         The largest number of sweeps an island took.
     """
     c = view(PROBLEM, address)
-    for d in range(c.count[DOFS]):
+    for d in range(c.num_dofs):
         c.u_position[d] = 0.0
     most = 0
-    for island in range(c.count[ISLANDS]):
+    for island in range(c.num_islands):
         most = max(most, project(c, island))
     return most

@@ -10,15 +10,6 @@ from kido.solvers.islands import build_islands
 from kido.solvers.problem import (
     BOUNDED,
     CONTACT,
-    DOFS,
-    ISLANDS,
-    TOTAL_BOUNCES,
-    TOTAL_FALLBACKS,
-    TOTAL_ITERATIONS,
-    TOTAL_POWER,
-    TOTAL_RESIDUAL,
-    TOTAL_SPEED,
-    TOTAL_STATUS,
 )
 from kido.solvers.rows import INDEX, own_compliance, push_impulse, spin_bounds
 
@@ -58,13 +49,13 @@ def prepare_island(c, island):
 @kernel
 def divide(c):
     """Islands, and u = u_free. Returns the number of islands."""
-    for i in range(c.total.shape[0]):
-        c.total[i] = 0.0
-    for d in range(c.count[DOFS]):
+    c.total_residual, c.total_speed, c.total_power = 0.0, 0.0, 0.0
+    c.total_status, c.total_iterations, c.total_fallbacks, c.total_bounces = 0, 0, 0, 0
+    for d in range(c.num_dofs):
         c.u[d] = c.u_free[d]
         c.u_position[d] = 0.0
     build_islands(c)
-    return c.count[ISLANDS]
+    return c.num_islands
 
 
 @kernel
@@ -78,15 +69,15 @@ def start(c):
 
 @kernel
 def sum_up(c):
-    """Fill `total` from the results of islands, in their order. Returns the worst status."""
-    for i in range(c.total.shape[0]):
-        c.total[i] = 0.0
-    for island in range(c.count[ISLANDS]):
-        c.total[TOTAL_RESIDUAL] = max(c.total[TOTAL_RESIDUAL], c.island_residual[island])
-        c.total[TOTAL_SPEED] = max(c.total[TOTAL_SPEED], c.island_speed[island])
-        c.total[TOTAL_STATUS] = max(c.total[TOTAL_STATUS], c.island_status[island])
-        c.total[TOTAL_ITERATIONS] += c.island_iterations[island]
-        c.total[TOTAL_FALLBACKS] += c.island_fallbacks[island]
-        c.total[TOTAL_BOUNCES] += c.island_bounces[island]
-        c.total[TOTAL_POWER] += c.island_power[island]
-    return int(c.total[TOTAL_STATUS])
+    """Fill the totals from the results of islands, in their order. Returns the worst status."""
+    c.total_residual, c.total_speed, c.total_power = 0.0, 0.0, 0.0
+    c.total_status, c.total_iterations, c.total_fallbacks, c.total_bounces = 0, 0, 0, 0
+    for island in range(c.num_islands):
+        c.total_residual = max(c.total_residual, c.island_residual[island])
+        c.total_speed = max(c.total_speed, c.island_speed[island])
+        c.total_status = max(c.total_status, c.island_status[island])
+        c.total_iterations += c.island_iterations[island]
+        c.total_fallbacks += c.island_fallbacks[island]
+        c.total_bounces += c.island_bounces[island]
+        c.total_power += c.island_power[island]
+    return c.total_status

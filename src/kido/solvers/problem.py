@@ -27,28 +27,28 @@ the same. Whoever fills a block sets `more_count`, 0 in the usual case.
 from __future__ import annotations
 
 import numbers
+from typing import Any
 
 import numpy as np
 
 from kido.errors import ModelError
-from kido.jit import Struct, floats, integers
+from kido.jit import Struct, floats, integer, integers, number, reference, stage
+from kido.kernels.responses import RESPONSES
+from kido.tree.schema import DATA, TREE
 
 CONTACT = 0
 BOUNDED = 1
 SPIN = 2
 
-# Entries of `count` (int64), set by whoever fills the problem; islands are counted by `build_islands`.
-BLOCKS, ROWS, DOFS, ISLANDS, EXTRAS = 0, 1, 2, 3, 4
-
 # Status of an island, and of the problem (the largest of its islands).
 CONVERGED = 0  # residual below tolerance
 FELL_BACK = 1  # residual below tolerance, reached by the fall-back solver
 AT_CAP = 2  # stopped at the cap of iterations; the residual says how good it is
-NOT_FINITE = 3  # data or result not finite: impulses of the island are zero, its velocity is the free one
+PROBLEM_NOT_FINITE = 3  # data or result not finite: impulses of the island are zero, its velocity is the free one
 
 # How the solver that was chosen in place of the default ended on an island (`island_ended`).
 MEASURED = 0  # it does not say: its certified residual tells
-SOLVED = 1  # its own problem, with its own model of friction, is solved
+OWN_SOLVED = 1  # its own problem, with its own model of friction, is solved
 CAPPED = 2  # stopped at its cap of iterations; what it has is used
 TOO_LARGE = 3  # this and what follows are failures: the default solver takes over
 RAY = 4  # Lemke: the path goes to infinity, as where no impulses exist
@@ -57,79 +57,65 @@ INACCURATE = 6  # rounding left too large a defect, or bounds and normal impulse
 DECLINED = 7  # a user's solver gave no impulses, or such that are not finite
 UNKNOWN_KIND = 8  # the island has blocks that the solver does not know
 
-# Entries of `choice` (float64): parameters of that solver.
-CAP, LARGEST, DIRECTIONS, RELAXATION, CHANGE, NO_SPIN = 0, 1, 2, 3, 4, 5
-
-# Entries of `stage` (int64): callbacks that solve an island, and what fills `inertia`.
-STAGE_SWEEPER, STAGE_FALLBACK, STAGE_CHOSEN, STAGE_BODY = 0, 1, 2, 3
-STAGE_INERTIA, STAGE_INERTIA_OF = 4, 5  # the callback (0: `inertia` is filled already); two addresses that it reads
-STAGE_RESPONSES = 7  # and one more, 0: none
-STAGE_TREE, STAGE_TREE_OF = 8, 9  # a callback that solves islands of one robot, or 0, and an address that it reads
-
-# Entries of `setting` (float64): parameters of the solvers, with `default_settings`.
-TOLERANCE, TOLERANCE_LARGE, SMALL_ROWS = 0, 1, 2
-SWEEPS, SWEEPS_LARGE, CHECK_EVERY, ANDERSON = 3, 4, 5, 6
-ADMM_ITERATIONS, ADMM_RELAXATION, ADMM_PENALTY = 7, 8, 9
-POSITION_SWEEPS, RESTITUTION_SPEED, RESTITUTION_SWEEPS = 10, 11, 12
-SPEED_TOLERANCE, SPEED_TOLERANCE_LARGE, ACCEPTANCE = 13, 14, 15
-FIRST_SWEEPS, NEWTON_STEPS, NEWTON_ROWS = 16, 17, 18
-NUM_SETTINGS = 20
-SETTING_NAMES = {
-    "tolerance": TOLERANCE,
-    "tolerance_large": TOLERANCE_LARGE,
-    "small_rows": SMALL_ROWS,
-    "sweeps": SWEEPS,
-    "sweeps_large": SWEEPS_LARGE,
-    "check_every": CHECK_EVERY,
-    "anderson": ANDERSON,
-    "admm_iterations": ADMM_ITERATIONS,
-    "admm_relaxation": ADMM_RELAXATION,
-    "admm_penalty": ADMM_PENALTY,
-    "position_sweeps": POSITION_SWEEPS,
-    "restitution_speed": RESTITUTION_SPEED,
-    "restitution_sweeps": RESTITUTION_SWEEPS,
-    "speed_tolerance": SPEED_TOLERANCE,
-    "speed_tolerance_large": SPEED_TOLERANCE_LARGE,
-    "acceptance": ACCEPTANCE,
-    "first_sweeps": FIRST_SWEEPS,
-    "newton_steps": NEWTON_STEPS,
-    "newton_rows": NEWTON_ROWS,
-}
-DEFAULT_SETTINGS = {
-    "tolerance": 1e-6,  # relative natural-map residual asked of an island of at most small_rows rows
-    "tolerance_large": 1e-4,  # and of a larger one
-    "speed_tolerance": 1e-4,  # largest defect as a speed, relative to the fastest approach of the island
-    "speed_tolerance_large": 1e-2,
-    "acceptance": 10.0,  # factor of its tolerances within which a small island that stopped at a cap is solved too
-    "small_rows": 150,  # rows up to which an island counts as small, and may go to ADMM
-    "sweeps": 120,  # cap of Gauss-Seidel sweeps, small island
-    "sweeps_large": 100,  # and large
-    "first_sweeps": 20,  # cap of sweeps before Newton's method in body space, where masses are known
-    "newton_steps": 60,  # cap of its iterations
-    "newton_rows": 3000,  # largest island, in rows, for which it is used
-    "check_every": 4,  # sweeps between residuals when not accelerated
-    "anderson": 5,  # memory of the acceleration (at most MAX_MEMORY); 0: none
-    "admm_iterations": 800,
-    "admm_relaxation": 1.6,
-    "admm_penalty": 0.01,  # first penalty, relative to the largest eigenvalue of the scaled compliance
-    "position_sweeps": 10,  # cap of sweeps of the position correction
-    "restitution_speed": 0.05,  # [m/s] approach below which no contact bounces
-    "restitution_sweeps": 200,
-}
 MAX_MEMORY = 8
-NEAR = 30.0  # merit up to which a small island counts as nearly solved
+NEARLY_SOLVED = 30.0  # merit up to which a small island counts as nearly solved
 MAX_PARTS, ROW_DOFS = 16, 128  # largest island, in segments and DOFs, that is swept in row velocities
 PLAN_ENTRIES, VALUES_PER_DOF = 128, 160  # room of a sparse factorization per DOF
 
-# Entries of `total` (float64), written by `solve`: over all islands.
-TOTAL_RESIDUAL, TOTAL_ITERATIONS, TOTAL_STATUS, TOTAL_POWER = 0, 1, 2, 3
-TOTAL_FALLBACKS, TOTAL_BOUNCES, TOTAL_SPEED = 4, 5, 6
+
+def setting(default: float, unit: str = "", doc: str = "") -> float:
+    """A number by which users tune the solvers, and its value in new problems (`DEFAULT_SETTINGS`)."""
+    field: Any = number(unit, doc)
+    field.default = default
+    return field
 
 
 class PROBLEM(Struct):
-    count = integers(8, doc="number of blocks, rows, DOFs, islands, extra segments")
-    stage = integers(12, doc="callbacks: STAGE_SWEEPER ... STAGE_TREE_OF")
-    setting = floats(NUM_SETTINGS, doc="parameters of the solvers, see SETTING_NAMES")
+    # Set by whoever fills the problem; islands are counted by `build_islands`.
+    num_blocks = integer()
+    num_rows = integer()
+    num_dofs = integer()
+    num_islands = integer()
+    num_extras = integer(doc="extra segments of blocks")
+    # Solvers of an island: (problem, island, cap of iterations) -> iterations.
+    sweeper = stage(doc="`gauss_seidel_island` or another like it")
+    fallback = stage(doc="where that stagnates, for islands that fit into `matrix`: `admm_island`; may be unset")
+    chosen = stage(doc="a solver to try first, see `kido.solvers.Solver.choose`; may be unset")
+    body_newton = stage(doc="Newton's method where `inertia` is known: `body_newton_island`; may be unset")
+    tree_newton = stage(doc="Newton's method for islands of one robot, which returns -1 for others; may be unset")
+    tree_newton_of = integer(doc="address of the struct that it reads")
+    fill_inertia = stage(doc="fills `inertia` of the segment that starts at a DOF; unset: it is filled already")
+    tree = reference(TREE, doc="what `fill_inertia` reads")
+    data = reference(DATA, doc="the same")
+    responses = reference(RESPONSES, doc="the same; may be unset")
+    given = integer(doc="1: `impulse` and `island_ended` hold a user's solution, found in Python")
+    # Parameters of the chosen solver.
+    chosen_cap = integer(doc="most iterations of an island")
+    chosen_max_rows = integer(doc="largest island that it is asked for")
+    friction_directions = integer(doc="of Lemke's friction polygon")
+    relaxation = number(doc="of projected Gauss-Seidel")
+    change_tolerance = number(doc="relative change of impulses in a sweep at which projected Gauss-Seidel stops")
+    refuses_spin = integer(doc="1: it knows no rolling and torsional friction")
+    # Settings of the default solver.
+    tolerance = setting(1e-6, doc="relative natural-map residual asked of an island of at most small_rows rows")
+    tolerance_large = setting(1e-4, doc="and of a larger one")
+    speed_tolerance = setting(1e-4, doc="largest defect as a speed, relative to the fastest approach of the island")
+    speed_tolerance_large = setting(1e-2, doc="the same of a larger one")
+    acceptance = setting(10.0, doc="factor of tolerances within which a small island that stopped at a cap is solved")
+    small_rows = setting(150, doc="rows up to which an island counts as small, and may go to ADMM")
+    sweeps = setting(120, doc="cap of Gauss-Seidel sweeps, small island")
+    sweeps_large = setting(100, doc="and large")
+    first_sweeps = setting(20, doc="cap of sweeps before Newton's method in body space, where masses are known")
+    newton_steps = setting(60, doc="cap of its iterations")
+    newton_rows = setting(3000, doc="largest island, in rows, for which it is used")
+    check_every = setting(4, doc="sweeps between residuals when not accelerated")
+    anderson = setting(5, doc="memory of the acceleration (at most MAX_MEMORY); 0: none")
+    admm_iterations = setting(800, doc="cap of its iterations")
+    admm_relaxation = setting(1.6, doc="factor of its steps")
+    admm_penalty = setting(0.01, doc="first penalty, relative to the largest eigenvalue of the scaled compliance")
+    position_sweeps = setting(10, doc="cap of sweeps of the position correction")
+    restitution_speed = setting(0.05, "m/s", doc="approach below which no contact bounces")
+    restitution_sweeps = setting(200, doc="cap of sweeps of an impact's second phase")
     kind = integers("blocks", doc="CONTACT, BOUNDED or SPIN")
     row = integers("blocks", doc="first row of the block")
     dof_a = integers("blocks", doc="first DOF of the first segment")
@@ -157,7 +143,7 @@ class PROBLEM(Struct):
     Y = floats("pool", doc="response rows M^-1 J^T")
     u_free = floats("dofs", unit="m/s", doc="velocity without the impulses")
     inertia_at = integers("dofs", doc="at a segment's first DOF: 1 + where its mass matrix lies; 0: unknown")
-    inertia = floats("inertias", doc="mass matrices of segments, row after row, as `stage` fills them")
+    inertia = floats("inertias", doc="mass matrices of segments, row after row, as `fill_inertia` leaves them")
     impulse = floats("rows", unit="N s", doc="in: warm start; out: solution")
     u = floats("dofs", unit="m/s", doc="out: velocity with the impulses")
     u_position = floats("dofs", unit="m/s", doc="out: pseudo velocity of the position correction")
@@ -167,7 +153,7 @@ class PROBLEM(Struct):
     island_start = integers("islands", doc="out: first entry of each island in island_block, and the end")
     island_block = integers("blocks", doc="out: blocks, island after island")
     island_row = integers("islands", doc="out: number of rows before each island, and of all")
-    island_status = integers("blocks", doc="out: CONVERGED, FELL_BACK, AT_CAP or NOT_FINITE")
+    island_status = integers("blocks", doc="out: CONVERGED, FELL_BACK, AT_CAP or PROBLEM_NOT_FINITE")
     island_iterations = integers("blocks", doc="out: sweeps and iterations of each island")
     island_residual = floats("blocks", doc="out: relative natural-map residual of each island")
     island_speed = floats("blocks", unit="m/s", doc="out: largest defect of a block as a speed, |r| trace W / 3")
@@ -175,7 +161,13 @@ class PROBLEM(Struct):
     island_power = floats("blocks", unit="J", doc="out: power balance sum p . v of each island")
     island_fallbacks = integers("blocks", doc="out: 1 where another solver than the first was needed")
     island_bounces = integers("blocks", doc="out: 1 where something bounced")
-    total = floats(8, doc="out: worst residual, iterations, worst status, power balance sum p.v, ...")
+    total_residual = number(doc="out: worst of all islands")
+    total_speed = number("m/s", doc="out: the same of island_speed")
+    total_power = number("J", doc="out: sum over islands")
+    total_status = integer(doc="out: worst of all islands")
+    total_iterations = integer(doc="out: sum over islands")
+    total_fallbacks = integer(doc="out: islands for which another solver than the first was needed")
+    total_bounces = integer(doc="out: islands in which something bounced")
     node = integers("dofs", doc="work: union-find parent of each segment")
     label = integers("dofs", doc="work: island of each union-find root")
     walk = floats("dofs", doc="work: velocity of an iteration")
@@ -191,14 +183,20 @@ class PROBLEM(Struct):
     row_part = integers(MAX_PARTS, 3, doc="work: first DOF, number of DOFs and place of an island's segments")
     row_dof = integers(ROW_DOFS, doc="work: coordinates that move the rows of a block")
     row_response = floats(ROW_DOFS, "dense", doc="work: responses of one island's rows, side by side")
-    choice = floats(8, doc="parameters of a solver chosen in place of the default")
     island_ended = integers("blocks", doc="out: how that solver ended: MEASURED ... DECLINED")
-    place = integers("rows", 2, doc="work of Dantzig: where a row is, and of which contact it is a tangent")
+    row_state = integers("rows", doc="work of Dantzig: where a row is")
+    row_normal = integers("rows", doc="work of Dantzig: the island's row of a tangent's normal impulse, or -1")
     tableau = floats("unknowns", "columns", doc="work of Lemke: dictionary; of Dantzig: a linear system")
     unknown = floats("unknowns", 4, doc="work of Lemke: direction, friction and offset of each unknown")
     basis = integers("unknowns", 6, doc="work of Lemke: what each unknown is, and where")
     column = integers("columns", 1, doc="work of Lemke: the variable of each column")
 
+
+DEFAULT_SETTINGS: dict[str, float] = {
+    n: getattr(f, "default")
+    for n, f in PROBLEM.fields.items()
+    if hasattr(f, "default") and f.kind == "F"  # noqa: B009
+}
 
 # Fields that an island's solution fills and needs no longer than until its end: one set for each thread.
 WORK_FIELDS = (
@@ -232,14 +230,14 @@ def new_problem(
         **settings: values that replace DEFAULT_SETTINGS.
 
     Returns:
-        A container of schema PROBLEM with `count` zero.
+        A PROBLEM without blocks, rows and DOFs.
 
     Raises:
         ModelError: an unknown setting, one that is no number, or a size below zero.
     """
-    unknown = set(settings) - set(SETTING_NAMES)
+    unknown = set(settings) - set(DEFAULT_SETTINGS)
     if unknown:
-        raise ModelError(f"unknown solver settings {sorted(unknown)}; valid are {sorted(SETTING_NAMES)}")
+        raise ModelError(f"unknown solver settings {sorted(unknown)}; valid are {sorted(DEFAULT_SETTINGS)}")
     for name, value in settings.items():
         if not isinstance(value, numbers.Real) or value != value:
             raise ModelError(f"solver setting {name!r}: expected a number, got {value!r}")
@@ -265,7 +263,7 @@ def new_problem(
         columns=max(unknowns, 1) + 2,
     )
     for name, value in (DEFAULT_SETTINGS | {"small_rows": small_rows} | settings).items():
-        problem.setting[SETTING_NAMES[name]] = value
+        setattr(problem, name, value)
     return problem
 
 
@@ -295,7 +293,7 @@ def problem_matrices(problem: Struct) -> tuple[np.ndarray, np.ndarray]:
         A: compliance J M^-1 J^T plus the softness on the diagonal, (rows, rows); b: free velocity with
         bias, (rows,).
     """
-    num_blocks, num_rows, num_dofs = (int(problem.count[i]) for i in (BLOCKS, ROWS, DOFS))
+    num_blocks, num_rows, num_dofs = problem.num_blocks, problem.num_rows, problem.num_dofs
     jacobian = np.zeros((num_rows, num_dofs))
     response = np.zeros((num_rows, num_dofs))
     for block in range(num_blocks):

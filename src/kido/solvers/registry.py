@@ -1,15 +1,18 @@
-"""Solvers as plain data, and back."""
+"""Solvers by what users give for one, as plain data, and back."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from kido.errors import ModelError
 from kido.solvers.custom import CustomSolver, IslandProblem
-from kido.solvers.solver import ADMM, PGS, Dantzig, DefaultSolver, GaussSeidel, Lemke, Solver
+from kido.solvers.lcp import PGS, Dantzig, Lemke
+from kido.solvers.solver import ADMM, DefaultSolver, GaussSeidel, Solver
 
-BUILT_IN: dict[str, Any] = {kind.__name__: kind for kind in (DefaultSolver, GaussSeidel, ADMM, Dantzig, Lemke, PGS)}
+BUILT_IN_SOLVERS: dict[str, Any] = {
+    kind.__name__: kind for kind in (DefaultSolver, GaussSeidel, ADMM, Dantzig, Lemke, PGS)
+}
 
 
 @dataclass(frozen=True)
@@ -22,15 +25,32 @@ class Unavailable:
         """Raises ModelError."""
         raise ModelError(
             f"solver {self.original!r} is not part of kido; set `world.solver` to that function, or to one of "
-            f"{', '.join(BUILT_IN)}"
+            f"{', '.join(BUILT_IN_SOLVERS)}"
         )
+
+
+def as_solver(value: Any) -> Solver:
+    """A solver as given, or a user's function as one.
+
+    Raises:
+        ModelError: it is neither.
+    """
+    if isinstance(value, Solver):
+        return value
+    if callable(value) and not isinstance(value, type):
+        return CustomSolver(value)
+    raise ModelError(
+        f"solver: expected one such as kido.solvers.Dantzig(), or a function of an IslandProblem that returns "
+        f"impulses, got {value!r}"
+    )
 
 
 def solver_to_dict(solver: Solver) -> dict[str, Any]:
     """Name and, of kido's own, parameters."""
     name = type(solver).__name__
-    if type(solver) is BUILT_IN.get(name):
-        return {"name": name, "parameters": asdict(solver), "own": True}  # type: ignore[call-overload]
+    if type(solver) is BUILT_IN_SOLVERS.get(name):
+        own: Any = solver
+        return {"name": name, "parameters": {f.name: getattr(own, f.name) for f in fields(own)}, "own": True}
     function = solver.function if isinstance(solver, CustomSolver) else solver
     return {"name": str(getattr(function, "__name__", type(function).__name__)), "parameters": {}, "own": False}
 
@@ -41,6 +61,6 @@ def solver_from_dict(data: dict[str, Any]) -> Solver:
     Raises:
         ModelError: parameters that it does not have.
     """
-    if not data["own"] or data["name"] not in BUILT_IN:
+    if not data["own"] or data["name"] not in BUILT_IN_SOLVERS:
         return CustomSolver(Unavailable(str(data["name"])))
-    return BUILT_IN[data["name"]](**data["parameters"])
+    return BUILT_IN_SOLVERS[data["name"]](**data["parameters"])

@@ -19,23 +19,16 @@ from __future__ import annotations
 
 import math
 
-from kido.jit import call4, callback, kernel, view
+from kido.jit import callback, kernel, view
 from kido.solvers.certify import measure_island
 from kido.solvers.prepare import sum_up
 from kido.solvers.problem import (
-    ADMM_ITERATIONS,
     AT_CAP,
     BOUNDED,
     CONTACT,
-    ISLANDS,
     MAX_MEMORY,
-    NOT_FINITE,
     PROBLEM,
-    RESTITUTION_SPEED,
-    RESTITUTION_SWEEPS,
-    STAGE_FALLBACK,
-    STAGE_SWEEPER,
-    TOTAL_BOUNCES,
+    PROBLEM_NOT_FINITE,
 )
 from kido.solvers.rows import bounded_velocity, contact_velocity, free_velocity
 from kido.solvers.vectors import gather, scatter
@@ -43,13 +36,13 @@ from kido.solvers.vectors import gather, scatter
 # Rows of `history` that neither the acceleration nor ADMM uses, and one that both do.
 COMPRESSION = 2 * MAX_MEMORY + 4
 EXPANSION = 2 * MAX_MEMORY + 5
-MOVED = 0
+MOVED_ROW = 0
 
 
 @kernel
 def bounces(c, island):
     """Whether a contact with restitution approached fast enough."""
-    speed = c.setting[RESTITUTION_SPEED]
+    speed = c.restitution_speed
     for e in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[e]
         if c.kind[b] == CONTACT and c.restitution[b] > 0.0 and free_velocity(c, b, 0) < -speed:
@@ -64,12 +57,12 @@ def raise_floors(c, island):
         b = c.island_block[e]
         if c.kind[b] == CONTACT:
             p = c.impulse[c.row[b]]
-            if c.restitution[b] > 0.0 and p * c.W[b, 0] > c.setting[RESTITUTION_SPEED]:
+            if c.restitution[b] > 0.0 and p * c.W[b, 0] > c.restitution_speed:
                 c.floor[b] = (1.0 + c.restitution[b]) * p
             else:
                 c.floor[b] = p
-    gather(c, island, MOVED)
-    scatter(c, island, MOVED)  # projects on the cones above the floors
+    gather(c, island, MOVED_ROW)
+    scatter(c, island, MOVED_ROW)  # projects on the cones above the floors
 
 
 @kernel
@@ -94,8 +87,8 @@ def move_between(c, island, share):
     """Set the impulses to p_c + share * (p - p_c), with p_c in COMPRESSION and p in EXPANSION."""
     h = c.history
     for k in range(c.island_row[island], c.island_row[island + 1]):
-        h[MOVED, k] = h[COMPRESSION, k] + share * (h[EXPANSION, k] - h[COMPRESSION, k])
-    scatter(c, island, MOVED)
+        h[MOVED_ROW, k] = h[COMPRESSION, k] + share * (h[EXPANSION, k] - h[COMPRESSION, k])
+    scatter(c, island, MOVED_ROW)
 
 
 @kernel
@@ -115,16 +108,16 @@ def lossless_share(before, half, after):
 
 
 @kernel
-def expand_island(c, address, island, sweeper, fallback):
+def expand_island(c, island):
     """Expansion phase of one island."""
     c.island_bounces[island] = 1
     compression = c.island_residual[island]
     gather(c, island, COMPRESSION)
     raise_floors(c, island)
-    done = call4(sweeper, address, island, int(c.setting[RESTITUTION_SWEEPS]), 0)
-    if not measure_island(c, island) <= 1.0 and fallback != 0:
+    done = c.sweeper(c, island, int(c.restitution_sweeps))
+    if not measure_island(c, island) <= 1.0 and c.fallback.address != 0:
         if c.island_row[island + 1] - c.island_row[island] <= c.matrix.shape[0]:
-            done += call4(fallback, address, island, int(c.setting[ADMM_ITERATIONS]), 0)
+            done += c.fallback(c, island, int(c.admm_iterations))
     if not measure_island(c, island) <= 1.0:
         c.island_status[island] = AT_CAP
     for e in range(c.island_start[island], c.island_start[island + 1]):
@@ -144,14 +137,14 @@ def expand_island(c, address, island, sweeper, fallback):
 def restitute_one(address, island, unused_1, unused_2):
     """Second phase of impacts in one island after `solve_one`. Returns 1 if something bounced."""
     c = view(PROBLEM, address)
-    if c.island_status[island] == NOT_FINITE or not bounces(c, island):
+    if c.island_status[island] == PROBLEM_NOT_FINITE or not bounces(c, island):
         return 0
-    expand_island(c, address, island, c.stage[STAGE_SWEEPER], c.stage[STAGE_FALLBACK])
+    expand_island(c, island)
     return 1
 
 
 @callback
-def restitute(address, sweeper, fallback, unused):
+def restitute(address, unused_1, unused_2, unused_3):
     """Second phase of impacts in the problem at `address`, which has been solved: changes `impulse` and
     `u`.
 
@@ -160,15 +153,13 @@ def restitute(address, sweeper, fallback, unused):
 
     Args:
         address: of a PROBLEM after `solve_problem`, with `restitution` filled.
-        sweeper: address of `gauss_seidel_island`.
-        fallback: address of `admm_island`; 0: none.
 
     Returns:
         The number of islands in which something bounced.
     """
     c = view(PROBLEM, address)
-    for island in range(c.count[ISLANDS]):
-        if c.island_status[island] != NOT_FINITE and bounces(c, island):
-            expand_island(c, address, island, sweeper, fallback)
+    for island in range(c.num_islands):
+        if c.island_status[island] != PROBLEM_NOT_FINITE and bounces(c, island):
+            expand_island(c, island)
     sum_up(c)
-    return int(c.total[TOTAL_BOUNCES])
+    return c.total_bounces

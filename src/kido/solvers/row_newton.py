@@ -10,19 +10,19 @@ import math
 
 from kido.jit import kernel
 from kido.solvers.certify import measure_island, merit
-from kido.solvers.newton import BEST, FREE, SCALE, newton_steps
+from kido.solvers.newton import newton_steps
 from kido.solvers.problem import BOUNDED
-from kido.solvers.row_space import VELOCITY
+from kido.solvers.row_space import VELOCITY_ROW
 from kido.solvers.rows import INDEX, apply_impulses, step_length
-from kido.solvers.vectors import scatter
+from kido.solvers.vectors import BEST_ROW, FREE_ROW, SCALE_ROW, scatter
 
 
 @kernel
 def scale_rows(c, island, first, n):
-    """Free velocities of the rows to FREE, these and `matrix` scaled so that each block has mean diagonal 1."""
+    """Free velocities of the rows to FREE_ROW, these and `matrix` scaled so that each block has mean diagonal 1."""
     h, m = c.history, c.matrix
     for j in range(n):
-        h[FREE, first + j] = h[VELOCITY, first + j]
+        h[FREE_ROW, first + j] = h[VELOCITY_ROW, first + j]
     k = 0
     for e in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[e]
@@ -30,21 +30,21 @@ def scale_rows(c, island, first, n):
         for r in range(1 if c.kind[b] == BOUNDED else 3):
             p = c.impulse[c.row[b] + r]
             for j in range(n):
-                h[FREE, first + j] -= m[k, j] * p
-            h[SCALE, first + k] = scale
+                h[FREE_ROW, first + j] -= m[k, j] * p
+            h[SCALE_ROW, first + k] = scale
             k += 1
     for k in range(n):
-        scale = h[SCALE, first + k]
-        h[FREE, first + k] *= scale
+        scale = h[SCALE_ROW, first + k]
+        h[FREE_ROW, first + k] *= scale
         for j in range(n):
-            m[k, j] *= scale * h[SCALE, first + j]
+            m[k, j] *= scale * h[SCALE_ROW, first + j]
 
 
 @kernel
 def newton_in_rows(c, island, cap):
     """At most `cap` of Newton's steps on an island that was swept in row velocities, and is not solved yet.
 
-    Needs `matrix` and VELOCITY as the sweeps left them. Leaves impulses that are better than those it began with,
+    Needs `matrix` and VELOCITY_ROW as the sweeps left them. Leaves impulses that are better than those it began with,
     or the same, with their u and what `measure_island` sets.
 
     Returns:
@@ -54,7 +54,7 @@ def newton_in_rows(c, island, cap):
     n = (c.island_row[island + 1] & INDEX) - first
     scale_rows(c, island, first, n)
     done = newton_steps(c, island, first, n, merit(c, island), cap)
-    scatter(c, island, BEST)
+    scatter(c, island, BEST_ROW)
     apply_impulses(c, island)
     measure_island(c, island)
     return done

@@ -7,17 +7,17 @@ nothing else is read. W is symmetric: a column is a row, and what is done with i
 W costs as much as some sweeps. It is made where segments are long beside the number of rows (`has_room`), which
 depends on the island alone, so that results do not depend on the size of arrays or on threads.
 
-Velocities are in row VELOCITY of `history`, in the island's own order, W in `matrix`.
+Velocities are in row VELOCITY_ROW of `history`, in the island's own order, W in `matrix`.
 """
 
 from __future__ import annotations
 
 from kido.jit import kernel
 from kido.solvers.cone import clamp, project_cone, project_spin
-from kido.solvers.problem import BOUNDED, CONTACT, MAX_MEMORY, MAX_PARTS, ROW_DOFS, SMALL_ROWS
+from kido.solvers.problem import BOUNDED, CONTACT, MAX_MEMORY, MAX_PARTS, ROW_DOFS
 from kido.solvers.rows import INDEX, bounded_velocity, contact_velocity, num_segments, segment, spin_bounds
 
-VELOCITY = 2 * MAX_MEMORY + 6  # row of `history`
+VELOCITY_ROW = 2 * MAX_MEMORY + 6  # row of `history`
 LONG = 12  # mean number of a row's coordinates above which W is worth its price: more than two free bodies have
 ROWS_PER_DOF = 4  # rows, beside that number, up to which a sweep with W is the faster one
 
@@ -26,7 +26,7 @@ ROWS_PER_DOF = 4  # rows, beside that number, up to which a sweep with W is the 
 def is_long(c, island):
     """Whether an island is to be swept in row velocities, by its numbers of rows and of entries of J."""
     rows = c.island_row[island + 1] - c.island_row[island]
-    if rows > c.setting[SMALL_ROWS] or rows > ROWS_PER_DOF * ROW_DOFS:
+    if rows > c.small_rows or rows > ROWS_PER_DOF * ROW_DOFS:
         return False
     entries = 0
     for e in range(c.island_start[island], c.island_start[island + 1]):
@@ -174,10 +174,10 @@ def load_rows(c, island):
     for e in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[e]
         if c.kind[b] == BOUNDED:
-            h[VELOCITY, k] = bounded_velocity(c, b)
+            h[VELOCITY_ROW, k] = bounded_velocity(c, b)
             k += 1
         else:
-            h[VELOCITY, k], h[VELOCITY, k + 1], h[VELOCITY, k + 2] = contact_velocity(c, b)
+            h[VELOCITY_ROW, k], h[VELOCITY_ROW, k + 1], h[VELOCITY_ROW, k + 2] = contact_velocity(c, b)
             k += 3
 
 
@@ -186,7 +186,7 @@ def push_rows3(c, first, n, k, p0, p1, p2):
     """Add what impulses of three rows from the island's row k on do to its velocities."""
     h, m = c.history, c.matrix
     for j in range(n):
-        h[VELOCITY, first + j] += m[k, j] * p0 + m[k + 1, j] * p1 + m[k + 2, j] * p2
+        h[VELOCITY_ROW, first + j] += m[k, j] * p0 + m[k + 1, j] * p1 + m[k + 2, j] * p2
 
 
 @kernel
@@ -194,7 +194,7 @@ def push_row(c, first, n, k, p):
     """Add what an impulse of the island's row k does to its velocities."""
     h, m = c.history, c.matrix
     for j in range(n):
-        h[VELOCITY, first + j] += m[k, j] * p
+        h[VELOCITY_ROW, first + j] += m[k, j] * p
 
 
 @kernel

@@ -6,57 +6,50 @@ them for islands on which they fail.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from kido.errors import ModelError
 from kido.jit import Struct, callback
-from kido.math.transform import number_or_nan
 from kido.solvers.admm import admm_island
-from kido.solvers.dantzig import dantzig_island
 from kido.solvers.gauss_seidel import gauss_seidel_island
-from kido.solvers.lemke import lemke_island
-from kido.solvers.pgs import pgs_island
-from kido.solvers.problem import CAP, CHANGE, DIRECTIONS, LARGEST, NO_SPIN, RELAXATION
 
-LARGEST_COUNT = 10**9
+MAX_COUNT = 10**9
 
 
 class Solver:
     """What every choice of a solver has; see `DefaultSolver` and its siblings."""
 
-    _island: ClassVar[callback | None] = None  # compiled, for one island; None: the default or a user's
+    compiled: ClassVar[callback | None] = None  # for one island; None: the default or a user's
+    given: ClassVar[bool] = False  # whether impulses come from Python
 
-    def _sizes(self) -> dict[str, int]:
+    @classmethod
+    def callbacks(cls) -> list[callback]:
+        """What solves islands: the solver, and the default that takes over."""
+        return [gauss_seidel_island, admm_island, *([cls.compiled] if cls.compiled is not None else [])]
+
+    def sizes(self) -> dict[str, int]:
         """Work space, as arguments of `new_problem`."""
         return {}
 
-    def _choice(self) -> dict[int, float]:
-        """Entries of `choice`."""
+    def parameters(self) -> dict[str, float]:
+        """Values of fields of PROBLEM."""
         return {}
 
-    def _choose(self, problem: Struct) -> None:
-        """Write the parameters into a problem."""
-        problem.choice[:] = 0.0
-        problem.choice[LARGEST] = LARGEST_COUNT
-        for place, value in self._choice().items():
-            problem.choice[place] = value
+    def choose(self, problem: Struct) -> None:
+        """Have a problem solved this way, the default behind it."""
+        problem.sweeper, problem.fallback, problem.chosen = gauss_seidel_island, admm_island, self.compiled
+        problem.given = self.given
+        values = {"chosen_cap": 0, "chosen_max_rows": MAX_COUNT, "friction_directions": 0, "refuses_spin": 0}
+        for name, value in (values | self.parameters()).items():
+            setattr(problem, name, value)
 
 
-def _check_count(owner: object, name: str, least: int = 1) -> None:
+def check_count(owner: object, name: str, least: int = 1) -> None:
+    """Raise ModelError unless an attribute is a whole number from `least` on."""
     value = getattr(owner, name)
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= LARGEST_COUNT:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= MAX_COUNT:
         raise ModelError(f"{type(owner).__name__}: {name}: expected a whole number from {least} on, got {value!r}")
-
-
-def _check_number(owner: object, name: str, least: float, most: float) -> None:
-    value = getattr(owner, name)
-    number = math.nan if isinstance(value, bool | str) else number_or_nan(value)
-    if not least < number < most:
-        raise ModelError(
-            f"{type(owner).__name__}: {name}: expected a number between {least:g} and {most:g}, got {value!r}"
-        )
 
 
 @dataclass(frozen=True)
@@ -73,13 +66,13 @@ class GaussSeidel(Solver):
     """
 
     sweeps: int = 500
-    _island: ClassVar[callback | None] = gauss_seidel_island
+    compiled: ClassVar[callback | None] = gauss_seidel_island
 
     def __post_init__(self) -> None:
-        _check_count(self, "sweeps")
+        check_count(self, "sweeps")
 
-    def _choice(self) -> dict[int, float]:
-        return {CAP: self.sweeps}
+    def parameters(self) -> dict[str, float]:
+        return {"chosen_cap": self.sweeps}
 
 
 @dataclass(frozen=True)
@@ -93,120 +86,14 @@ class ADMM(Solver):
 
     iterations: int = 2000
     max_rows: int = 300
-    _island: ClassVar[callback | None] = admm_island
+    compiled: ClassVar[callback | None] = admm_island
 
     def __post_init__(self) -> None:
-        _check_count(self, "iterations")
-        _check_count(self, "max_rows")
+        check_count(self, "iterations")
+        check_count(self, "max_rows")
 
-    def _sizes(self) -> dict[str, int]:
+    def sizes(self) -> dict[str, int]:
         return {"dense_rows": self.max_rows}
 
-    def _choice(self) -> dict[int, float]:
-        return {CAP: self.iterations, LARGEST: self.max_rows}
-
-
-@dataclass(frozen=True)
-class Dantzig(Solver):
-    """Boxed LCP by Dantzig's pivoting, as ODE and DART do it: exact for its friction pyramid.
-
-    The pyramid lets friction reach sqrt(2) mu N along the diagonal of the two tangents. Islands with rolling or
-    torsional friction go to the default solver.
-
-    Args:
-        rounds: most times that friction bounds are set from the normal impulses until both agree; with 1, the
-            bounds stay those of the frictionless problem, as in ODE and DART.
-        max_rows: largest island, in rows (3 per contact); larger ones go to the default solver.
-    """
-
-    rounds: int = 30
-    max_rows: int = 300
-    _island: ClassVar[callback | None] = dantzig_island
-
-    def __post_init__(self) -> None:
-        _check_count(self, "rounds")
-        _check_count(self, "max_rows")
-
-    def _sizes(self) -> dict[str, int]:
-        return {"dense_rows": self.max_rows, "unknowns": self.max_rows}
-
-    def _choice(self) -> dict[int, float]:
-        return {CAP: self.rounds, LARGEST: self.max_rows, NO_SPIN: 1}
-
-
-@dataclass(frozen=True)
-class Lemke(Solver):
-    """LCP with polyhedral friction by Lemke's method (Stewart and Trinkle; Anitescu and Potra).
-
-    The polygon is inscribed in the friction disc: between two directions a slide meets cos(pi / d) mu N. Islands
-    with rolling or torsional friction go to the default solver.
-
-    Args:
-        directions: d, of the friction polygon, even and at least 4.
-        max_rows: largest island, in rows (3 per contact); larger ones go to the default solver. Memory and time
-            grow as the square and the cube of max_rows (d + 2) / 3.
-        pivots: most pivots of an island.
-    """
-
-    directions: int = 8
-    max_rows: int = 150
-    pivots: int = 5000
-    _island: ClassVar[callback | None] = lemke_island
-
-    def __post_init__(self) -> None:
-        _check_count(self, "directions", 4)
-        _check_count(self, "max_rows")
-        _check_count(self, "pivots")
-        if self.directions % 2:
-            raise ModelError(f"Lemke: directions: expected an even number from 4 on, got {self.directions}")
-
-    def _sizes(self) -> dict[str, int]:
-        per_contact = self.max_rows * (self.directions + 2) // 3 + self.directions
-        return {"dense_rows": self.max_rows, "unknowns": max(per_contact, 2 * self.max_rows)}
-
-    def _choice(self) -> dict[int, float]:
-        return {CAP: self.pivots, LARGEST: self.max_rows, DIRECTIONS: self.directions, NO_SPIN: 1}
-
-
-@dataclass(frozen=True)
-class PGS(Solver):
-    """Projected Gauss-Seidel on the boxed LCP: cheap sweeps, any size, low accuracy for stacks and unequal masses.
-
-    The pyramid lets friction reach sqrt(2) mu N along the diagonal of the two tangents.
-
-    Args:
-        iterations: most sweeps of an island. An island that stops there keeps what it has.
-        relaxation: factor of each row's update, between 0 and 2.
-        tolerance: change of impulses in a sweep, relative to them, at which an island is solved.
-    """
-
-    iterations: int = 50
-    relaxation: float = 1.0
-    tolerance: float = 1e-6
-    _island: ClassVar[callback | None] = pgs_island
-
-    def __post_init__(self) -> None:
-        _check_count(self, "iterations")
-        _check_number(self, "relaxation", 0.0, 2.0)
-        _check_number(self, "tolerance", 0.0, 1.0)
-
-    def _choice(self) -> dict[int, float]:
-        return {CAP: self.iterations, RELAXATION: self.relaxation, CHANGE: self.tolerance}
-
-
-def as_solver(value: Any) -> Solver:
-    """A solver as given, or a user's function as one.
-
-    Raises:
-        ModelError: it is neither.
-    """
-    from kido.solvers.custom import CustomSolver
-
-    if isinstance(value, Solver):
-        return value
-    if callable(value) and not isinstance(value, type):
-        return CustomSolver(value)
-    raise ModelError(
-        f"solver: expected one such as kido.solvers.Dantzig(), or a function of an IslandProblem that returns "
-        f"impulses, got {value!r}"
-    )
+    def parameters(self) -> dict[str, float]:
+        return {"chosen_cap": self.iterations, "chosen_max_rows": self.max_rows}

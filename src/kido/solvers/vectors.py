@@ -10,6 +10,9 @@ from kido.solvers.cone import clamp, project_cone, project_spin
 from kido.solvers.problem import BOUNDED, CONTACT
 from kido.solvers.rows import INDEX, push_bounded, push_contact, spin_bounds
 
+# Rows that several solvers use: free velocities, scales, the best impulses met, and a trial.
+FREE_ROW, SCALE_ROW, BEST_ROW, TRIAL_ROW = 3, 4, 5, 6
+
 
 @kernel
 def gather(c, island, slot):

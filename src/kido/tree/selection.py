@@ -25,6 +25,7 @@ class MEMBERS(Struct):
     pose = floats("members", 12, doc="its pose in the link, the upper three rows")
     inertia = floats("members", 10, unit="kg, kg m, kg m^2", doc="about its origin in its axes, as in SUBSET")
     position = floats("members", 3, unit="m", doc="its origin in the world")
+    P = floats("members", 21, doc="its composite or articulated inertia about its origin, world axes, as DATA.P")
 
 
 # One field for each number of a spatial vector: fields do not overlap, so that loops over columns become vector code.

@@ -10,9 +10,6 @@ from __future__ import annotations
 
 from kido.jit import Struct, floats, integers
 
-# Entries of `parameter`. FACTORED is the time step that the factor was made for; 0: it must be made anew.
-KV, KE, KD, FACTORED, AUTOMATIC, RADIUS, CALM = range(7)
-
 # Entries of `shape_kind`.
 RIGID_SHAPE, VERTEX_SHAPE, FACE_SHAPE = range(3)
 
@@ -23,7 +20,13 @@ class SOFT(Struct):
     first = integers("softs1", doc="first point of each soft body; the last entry is the total")
     band = integers("softs", doc="sub-diagonals of its factor")
     band_at = integers("softs1", doc="where its factor starts")
-    parameter = floats("softs", 8, doc="stiffness and damping, see KV ... CALM")
+    kv = floats("softs", unit="N/m", doc="stiffness of points to their places at rest")
+    ke = floats("softs", unit="N/m", doc="stiffness of springs between points")
+    kd = floats("softs", unit="N s/m", doc="damping")
+    factored = floats("softs", unit="s", doc="time step that the factor was made for; 0: it must be made anew")
+    automatic = integers("softs", doc="1: points near contacts are free, those at rest are frozen")
+    radius = floats("softs", unit="m", doc="what is near, in the automatic mode")
+    calm = floats("softs", unit="m", doc="displacement at which a point may freeze")
     rest = floats("points", 3, unit="m", doc="place at rest, link axes")
     q = floats("points", 3, unit="m", doc="displacement from there")
     qd = floats("points", 3, unit="m/s", doc="its rate, link axes")

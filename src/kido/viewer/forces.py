@@ -28,7 +28,7 @@ class ArrowSet:
         radius: float,
         *,
         color: tuple[int, int, int] = palette.FORCE,
-        dot_color: tuple[int, int, int] | None = palette.CONTACT,
+        dot_color: tuple[int, int, int] | None = palette.CONTACT_COLOR,
         visible: bool = True,
     ) -> None:
         self._scene = scene

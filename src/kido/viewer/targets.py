@@ -116,9 +116,9 @@ class Target:
 class Targets:
     """Draggable targets for all tasks of a hierarchy: whenever one moves, the skeleton follows in the next frame.
 
-    Each target shows its task's priority and whether it is reached; a panel sets priority, region and activity, and lists
-    coordinates at their limits. What a frame does not reach, the next goes on with. Bodies can no longer be clicked or
-    pulled then: they would take the mouse from targets inside of them.
+    Each target shows its task's priority and whether it is reached; a panel sets priority, region and activity, and
+    lists coordinates at their limits. What a frame does not reach, the next goes on with. Bodies can no longer be
+    clicked or pulled then: they would take the mouse from targets inside of them.
 
     Args:
         viewer: shows the skeleton of the hierarchy.

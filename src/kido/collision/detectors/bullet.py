@@ -9,9 +9,10 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from kido.collision.container import BOX, CAPSULE, CYLINDER, HULL, PLANE, SPHERE
-from kido.collision.detectors.base import CollisionDetector, library, unknown
+from kido.collision.detectors.base import library, unknown
 from kido.collision.external import NarrowPhase, Points, as_points
 from kido.collision.geometry import Geometry, primitive
+from kido.collision.group import CollisionDetector
 from kido.shapes import convex_hull
 
 _ROUND = 24  # corners of the circle that a cone's base becomes, and of an ellipsoid's equator
@@ -27,7 +28,7 @@ class BulletCollisionDetector(CollisionDetector):
 
     name: ClassVar[str] = "bullet"
 
-    def _narrow(self) -> type[NarrowPhase]:
+    def narrow_phase(self) -> type[NarrowPhase]:
         library("pybullet", "collision detection by Bullet", "bullet")
         return BulletShapes
 

@@ -8,10 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kido.collision.container import HULL
-from kido.collision.detectors.base import CollisionDetector, library, unknown
+from kido.collision.detectors.base import library, unknown
 from kido.collision.detectors.primitives import primitive
 from kido.collision.external import NarrowPhase, Points, as_points
 from kido.collision.geometry import Geometry
+from kido.collision.group import CollisionDetector
 
 _ACCURACY = 1e-6  # [m] of GJK and EPA; finer ones make its EPA fail on round shapes
 
@@ -26,7 +27,7 @@ class CoalCollisionDetector(CollisionDetector):
 
     name: ClassVar[str] = "coal"
 
-    def _narrow(self) -> type[NarrowPhase]:
+    def narrow_phase(self) -> type[NarrowPhase]:
         library("coal", "collision detection by Coal", "coal")
         return CoalShapes
 

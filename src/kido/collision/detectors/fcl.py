@@ -8,13 +8,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kido.collision.container import BOX, HULL, PLANE
-from kido.collision.detectors.base import CollisionDetector, library, unknown
+from kido.collision.detectors.base import library, unknown
 from kido.collision.detectors.primitives import primitive
 from kido.collision.external import NarrowPhase, Points, as_points
 from kido.collision.geometry import Geometry
+from kido.collision.group import CollisionDetector
 
 MAX_CONTACTS = 16  # contacts asked of a pair
-SAME = 0.9999  # cosine of normals of one manifold
+MANIFOLD_COSINE = 0.9999  # cosine of normals of one manifold
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class FCLCollisionDetector(CollisionDetector):
 
     name: ClassVar[str] = "fcl"
 
-    def _narrow(self) -> type[NarrowPhase]:
+    def narrow_phase(self) -> type[NarrowPhase]:
         library("fcl", "collision detection by FCL", "fcl")
         return FCLShapes
 
@@ -71,7 +72,7 @@ class FCLShapes(NarrowPhase):
             flat = self.geometries[a].kind == self.geometries[b].kind == BOX  # only of boxes FCL finds several
             for contact in self._collisions(a, b) if flat else ():
                 n = np.asarray(contact.normal)
-                if n @ normal > SAME * float(np.linalg.norm(n)) > 0.0:
+                if n @ normal > MANIFOLD_COSINE * float(np.linalg.norm(n)) > 0.0:
                     rows.append([*contact.pos, *normal, -min(abs(contact.penetration_depth), abs(gap))])
                     number.append(k)
         return as_points(rows, number)

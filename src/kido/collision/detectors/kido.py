@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from kido.collision.detectors.base import CollisionDetector
+from kido.collision.group import CollisionDetector
 
 
 @dataclass(frozen=True)
@@ -17,5 +17,5 @@ class KidoCollisionDetector(CollisionDetector):
 
     name: ClassVar[str] = "kido"
 
-    def _narrow(self) -> None:
+    def narrow_phase(self) -> None:
         return None

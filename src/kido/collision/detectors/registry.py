@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
-from kido.collision.detectors.base import CollisionDetector
 from kido.collision.detectors.bullet import BulletCollisionDetector
 from kido.collision.detectors.coal import CoalCollisionDetector
 from kido.collision.detectors.fcl import FCLCollisionDetector
 from kido.collision.detectors.kido import KidoCollisionDetector
+from kido.collision.group import CollisionDetector
 from kido.errors import ModelError, NameLookupError
 
-BUILT_IN: dict[str, type[CollisionDetector]] = {
+BUILT_IN_DETECTORS: dict[str, type[CollisionDetector]] = {
     kind.name: kind
     for kind in (KidoCollisionDetector, FCLCollisionDetector, CoalCollisionDetector, BulletCollisionDetector)
 }
@@ -25,10 +25,10 @@ class UnavailableDetector(CollisionDetector):
     original: str
     name: ClassVar[str] = "unavailable"
 
-    def _narrow(self) -> Any:
+    def narrow_phase(self) -> Any:
         raise ModelError(
             f"collision detector {self.original!r} is not part of kido; set `world.collision_detector` to that one, "
-            f"or to one of {', '.join(BUILT_IN)}"
+            f"or to one of {', '.join(BUILT_IN_DETECTORS)}"
         )
 
 
@@ -40,25 +40,28 @@ def as_detector(value: Any) -> CollisionDetector:
         MissingExtraError: its library is not installed.
     """
     if isinstance(value, str):
-        if value not in BUILT_IN:
-            raise NameLookupError("collision detector", value, list(BUILT_IN))
-        value = BUILT_IN[value]()
+        if value not in BUILT_IN_DETECTORS:
+            raise NameLookupError("collision detector", value, list(BUILT_IN_DETECTORS))
+        value = BUILT_IN_DETECTORS[value]()
     if not isinstance(value, CollisionDetector):
-        raise ModelError(f"collision detector: expected one, or one of the names {', '.join(BUILT_IN)}, got {value!r}")
+        raise ModelError(
+            f"collision detector: expected one, or one of the names {', '.join(BUILT_IN_DETECTORS)}, got {value!r}"
+        )
     if not isinstance(value, UnavailableDetector):
-        value._narrow()
+        value.narrow_phase()
     return value
 
 
 def detector_to_dict(detector: CollisionDetector) -> dict[str, Any]:
     """Name and, of KIDO's own, parameters."""
-    if type(detector) is BUILT_IN.get(detector.name):
-        return {"name": detector.name, "parameters": asdict(detector), "own": True}  # type: ignore[call-overload]
+    if type(detector) is BUILT_IN_DETECTORS.get(detector.name):
+        own: Any = detector
+        return {"name": detector.name, "parameters": {f.name: getattr(own, f.name) for f in fields(own)}, "own": True}
     return {"name": getattr(detector, "original", type(detector).__name__), "parameters": {}, "own": False}
 
 
 def detector_from_dict(data: dict[str, Any]) -> CollisionDetector:
     """A detector equal to the one that `detector_to_dict` was given; one that only says so for a user's."""
-    if not data["own"] or data["name"] not in BUILT_IN:
+    if not data["own"] or data["name"] not in BUILT_IN_DETECTORS:
         return UnavailableDetector(str(data["name"]))
-    return BUILT_IN[data["name"]](**data["parameters"])
+    return BUILT_IN_DETECTORS[data["name"]](**data["parameters"])

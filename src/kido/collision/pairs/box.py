@@ -19,7 +19,7 @@ from kido.jit import callback, kernel, view
 ALIGNED = 0.995  # an edge cross within this cosine of a face normal gives way to the face
 AGREE = 0.01  # relative difference of depths within which a face contact stands for the nearest points
 TIE = 1e-6  # relative difference of depths below which faces go before edges, and A before B
-PARALLEL = 1e-6  # squared sine of the angle between edges that are taken as parallel
+PARALLEL_EDGES = 1e-6  # squared sine of the angle between edges that are taken as parallel
 
 # Places in the scratch numbers: rotation of B in A, position of B in A, half edges of A and of B.
 ROT, POS, HALF_A, HALF_B = 0, 9, 12, 15
@@ -27,9 +27,8 @@ NO_AXIS = -1e300
 
 
 @kernel
-def relative_pose(address, a, b):
+def relative_pose(c, a, b):
     """Writes the pose of box b in the axes of box a, and the half edges of both, to the scratch numbers."""
-    c = view(COLLISION, address)
     position, rotation, number = c.position, c.rotation, c.number
     shape_size = c.shape_size
     x = position[b, 0] - position[a, 0]
@@ -46,12 +45,11 @@ def relative_pose(address, a, b):
 
 
 @kernel
-def face_axes(address, stop):
+def face_axes(c, stop):
     """Separation along the best face normal of A and of B.
 
     Returns: separation and axis of A, separation and axis of B; leaves early if one exceeds `stop`.
     """
-    c = view(COLLISION, address)
     number = c.number
     best_a, axis_a, best_b, axis_b = NO_AXIS, 0, NO_AXIS, 0
     for i in range(3):
@@ -76,10 +74,9 @@ def face_axes(address, stop):
 
 
 @kernel
-def edge_axis(address, i, j):
+def edge_axis(c, i, j):
     """Separation along the cross of edge direction i of A and j of B, and the cross's components along the
     two axes of A after i; (NO_AXIS, 0, 0) if the edges are parallel."""
-    c = view(COLLISION, address)
     number = c.number
     i1 = i + 1 if i < 2 else 0
     i2 = 3 - i - i1
@@ -87,7 +84,7 @@ def edge_axis(address, i, j):
     j2 = 3 - j - j1
     u, v = number[ROT + 3 * i1 + j], number[ROT + 3 * i2 + j]
     square = u * u + v * v
-    if square < PARALLEL:
+    if square < PARALLEL_EDGES:
         return NO_AXIS, 0.0, 0.0
     reach = (
         number[HALF_A + i1] * math.fabs(v)
@@ -103,16 +100,15 @@ def edge_axis(address, i, j):
 
 
 @kernel
-def best_edge_axis(address, stop, axis_a, axis_b):
+def best_edge_axis(c, stop, axis_a, axis_b):
     """The best edge cross: separation, i, j, its direction in the axes of A, and whether it is aligned with
     the face normals axis_a or axis_b."""
-    c = view(COLLISION, address)
     number = c.number
     best, best_i, best_j = NO_AXIS, 0, 0
     n0 = n1 = n2 = 0.0
     for i in range(3):
         for j in range(3):
-            s, u, v = edge_axis(address, i, j)
+            s, u, v = edge_axis(c, i, j)
             if s > best:
                 best, best_i, best_j = s, i, j
                 if i == 0:
@@ -132,10 +128,9 @@ def best_edge_axis(address, stop, axis_a, axis_b):
 
 
 @kernel
-def clip_faces(address, a, b, axis, flip):
+def clip_faces(c, a, b, axis, flip):
     """Contacts on face `axis` of box `a`, whose relative pose to `b` is in the scratch numbers; with `flip`
     the scratch is that of (b, a), the reference box being the second. Returns their number."""
-    c = view(COLLISION, address)
     number, poly, poly_key = c.number, c.poly, c.poly_key
     rotation, position = c.rotation, c.position
     k, k1 = axis, axis + 1 if axis < 2 else 0
@@ -187,17 +182,17 @@ def clip_faces(address, a, b, axis, flip):
         poly_key[0, corner] = corner + 1
     h1, h2 = number[own + k1], number[own + k2]
     slack = 1e-9 * (h1 + h2)
-    count, at = clip(address, 0, 4, 1.0, 0.0, h1, 0, slack)
-    count, at = clip(address, at, count, -1.0, 0.0, h1, 1, slack)
-    count, at = clip(address, at, count, 0.0, 1.0, h2, 2, slack)
-    count, at = clip(address, at, count, 0.0, -1.0, h2, 3, slack)
+    count, at = clip(c, 0, 4, 1.0, 0.0, h1, 0, slack)
+    count, at = clip(c, at, count, -1.0, 0.0, h1, 1, slack)
+    count, at = clip(c, at, count, 0.0, 1.0, h2, 2, slack)
+    count, at = clip(c, at, count, 0.0, -1.0, h2, 3, slack)
     if count == 0:
         return 0
     n0, n1, n2 = sign * rotation[a, k], sign * rotation[a, 3 + k], sign * rotation[a, 6 + k]
     if flip:
-        set_normal(address, -n0, -n1, -n2)
+        set_normal(c, -n0, -n1, -n2)
     else:
-        set_normal(address, n0, n1, n2)
+        set_normal(c, n0, n1, n2)
     prefix = ((2 * k + (sign > 0.0)) * 8 + code) * 2 + (1 if flip else 0)
     made = 0
     near = 1e-12 * (h1 + h2) * (h1 + h2)
@@ -205,10 +200,10 @@ def clip_faces(address, a, b, axis, flip):
     for p in range(count):
         u, v, gap = poly[at, p, 0], poly[at, p, 1], poly[at, p, 2]
         apart = (u - last_u) * (u - last_u) + (v - last_v) * (v - last_v)
-        if gap < c.margin[0] and apart > near:
+        if gap < c.margin and apart > near:
             w = sign * (number[own + k] + 0.5 * gap)
             made = add_point(
-                address,
+                c,
                 made,
                 position[a, 0] + rotation[a, k] * w + rotation[a, k1] * u + rotation[a, k2] * v,
                 position[a, 1] + rotation[a, 3 + k] * w + rotation[a, 3 + k1] * u + rotation[a, 3 + k2] * v,
@@ -221,10 +216,9 @@ def clip_faces(address, a, b, axis, flip):
 
 
 @kernel
-def edge_points(address, a, b, i, sa1, sa2, j, sb1, sb2):
+def edge_points(c, a, b, i, sa1, sa2, j, sb1, sb2):
     """Nearest points of edge i of a (on the sides sa1, sa2 of the axes after i) and edge j of b, in the axes
     of a, with their squared distance."""
-    c = view(COLLISION, address)
     number = c.number
     i1 = i + 1 if i < 2 else 0
     i2 = 3 - i - i1
@@ -244,16 +238,15 @@ def edge_points(address, a, b, i, sa1, sa2, j, sb1, sb2):
 
 
 @kernel
-def add_edges(address, a, b, i, sa1, sa2, j, sb1, sb2, n0, n1, n2, keep_normal):
+def add_edges(c, a, b, i, sa1, sa2, j, sb1, sb2, n0, n1, n2, keep_normal):
     """The contact of two edges, along n (axes of a), or if keep_normal == 0 between their nearest points."""
-    c = view(COLLISION, address)
     rotation, shape_size, position = c.rotation, c.shape_size, c.position
     number = c.number
     i1 = i + 1 if i < 2 else 0
     i2 = 3 - i - i1
     j1 = j + 1 if j < 2 else 0
     j2 = 3 - j - j1
-    s, t, _ = edge_points(address, a, b, i, sa1, sa2, j, sb1, sb2)
+    s, t, _ = edge_points(c, a, b, i, sa1, sa2, j, sb1, sb2)
     if keep_normal:
         n0, n1, n2 = (
             rotation[a, 0] * n0 + rotation[a, 1] * n1 + rotation[a, 2] * n2,
@@ -276,16 +269,15 @@ def add_edges(address, a, b, i, sa1, sa2, j, sb1, sb2, n0, n1, n2, keep_normal):
         if gap < 1e-12:
             return 0
         n0, n1, n2 = number[21] / gap, number[22] / gap, number[23] / gap
-    if gap >= c.margin[0]:
+    if gap >= c.margin:
         return 0
-    set_normal(address, n0, n1, n2)
-    return add_point(address, 0, number[18], number[19], number[20], gap, 10 + 3 * i + j)
+    set_normal(c, n0, n1, n2)
+    return add_point(c, 0, number[18], number[19], number[20], gap, 10 + 3 * i + j)
 
 
 @kernel
-def edge_contact(address, a, b, i, j, n0, n1, n2):
+def edge_contact(c, a, b, i, j, n0, n1, n2):
     """The contact of the two edges i, j that support the normal n (axes of a, from a to b)."""
-    c = view(COLLISION, address)
     number = c.number
     i1 = i + 1 if i < 2 else 0
     j1 = j + 1 if j < 2 else 0
@@ -296,7 +288,7 @@ def edge_contact(address, a, b, i, j, n0, n1, n2):
     i2 = 3 - i - i1
     v = n0 if i2 == 0 else (n1 if i2 == 1 else n2)
     return add_edges(
-        address,
+        c,
         a,
         b,
         i,
@@ -313,7 +305,7 @@ def edge_contact(address, a, b, i, j, n0, n1, n2):
 
 
 @kernel
-def nearest_edges(address, a, b, limit):
+def nearest_edges(c, a, b, limit):
     """The contact of the nearest of the 144 pairs of edges of two separated boxes, if within the limit."""
     if limit <= 0.0:
         return 0
@@ -323,14 +315,14 @@ def nearest_edges(address, a, b, limit):
         i, sa1, sa2 = e % 3, 1.0 - 2.0 * ((e // 3) % 2), 1.0 - 2.0 * (e // 6)
         for f in range(12):
             j, sb1, sb2 = f % 3, 1.0 - 2.0 * ((f // 3) % 2), 1.0 - 2.0 * (f // 6)
-            _, _, d2 = edge_points(address, a, b, i, sa1, sa2, j, sb1, sb2)
+            _, _, d2 = edge_points(c, a, b, i, sa1, sa2, j, sb1, sb2)
             if d2 < best:
                 best, found_i, found_j = d2, e, f
     if best >= limit * limit:
         return 0
     e, f = found_i, found_j
     return add_edges(
-        address,
+        c,
         a,
         b,
         e % 3,
@@ -351,12 +343,12 @@ def box_box(address, a, b, pair):
     """Up to eight points of a face contact, or one of an edge contact."""
     c = view(COLLISION, address)
 
-    relative_pose(address, a, b)
-    stop = c.margin[0]
-    sep_a, axis_a, sep_b, axis_b = face_axes(address, stop)
+    relative_pose(c, a, b)
+    stop = c.margin
+    sep_a, axis_a, sep_b, axis_b = face_axes(c, stop)
     if sep_a > stop or sep_b > stop:
         return 0
-    edge, i, j, n0, n1, n2, aligned = best_edge_axis(address, stop, axis_a, axis_b)
+    edge, i, j, n0, n1, n2, aligned = best_edge_axis(c, stop, axis_a, axis_b)
     if edge > stop:
         return 0
     size = c.shape_reach[a] + c.shape_reach[b]
@@ -365,12 +357,12 @@ def box_box(address, a, b, pair):
     on_edges = edge > face + tie
     if on_edges and aligned == 0:
         if edge <= 0.0:
-            return edge_contact(address, a, b, i, j, n0, n1, n2)
-        return nearest_edges(address, a, b, stop)
+            return edge_contact(c, a, b, i, j, n0, n1, n2)
+        return nearest_edges(c, a, b, stop)
     if sep_b > sep_a + tie:
-        count = clip_faces(address, b, a, axis_b, True)
+        count = clip_faces(c, b, a, axis_b, True)
     else:
-        count = clip_faces(address, a, b, axis_a, False)
+        count = clip_faces(c, a, b, axis_a, False)
     gap = stop
     for k in range(count):
         gap = min(gap, c.work_gap[k])
@@ -379,12 +371,12 @@ def box_box(address, a, b, pair):
         return count
     # The faces do not hold the nearest points.
     if best > 0.0:
-        found = nearest_edges(address, a, b, (1.0 - AGREE) * gap - tie)
+        found = nearest_edges(c, a, b, (1.0 - AGREE) * gap - tie)
         return found if found > 0 else count
     if on_edges:
-        return edge_contact(address, a, b, i, j, n0, n1, n2)
+        return edge_contact(c, a, b, i, j, n0, n1, n2)
     if count > 0:
         return count
     if sep_b > sep_a + tie:
-        return clip_faces(address, a, b, axis_a, False)
-    return clip_faces(address, b, a, axis_b, True)
+        return clip_faces(c, a, b, axis_a, False)
+    return clip_faces(c, b, a, axis_b, True)

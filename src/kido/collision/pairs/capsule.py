@@ -6,16 +6,13 @@ import math
 
 from kido.collision.container import COLLISION
 from kido.collision.manifold import add_point, set_normal
-from kido.collision.pairs.segments import nearest_on_segments
+from kido.collision.pairs.segments import SIDE_BY_SIDE, nearest_on_segments
 from kido.jit import callback, kernel, view
-
-PARALLEL = 0.05  # sine of the angle of two axes that touch along a stretch
 
 
 @kernel
-def add_between(address, a, b, made, s, t, key):
+def add_between(c, a, b, made, s, t, key):
     """Adds the contact between the points s and t of the two axes, along the manifold's normal."""
-    c = view(COLLISION, address)
     position, rotation, n = c.position, c.rotation, c.work_normal
     ra, rb = c.shape_size[a, 0], c.shape_size[b, 0]
     shift = 0.5 * (ra - rb)
@@ -30,10 +27,10 @@ def add_between(address, a, b, made, s, t, key):
         position[b, 2] + t * rotation[b, 8],
     )
     gap = n[0] * (q0 - p0) + n[1] * (q1 - p1) + n[2] * (q2 - p2) - ra - rb
-    if gap >= c.margin[0]:
+    if gap >= c.margin:
         return made
     return add_point(
-        address,
+        c,
         made,
         0.5 * (p0 + q0) + shift * n[0],
         0.5 * (p1 + q1) + shift * n[1],
@@ -59,7 +56,7 @@ def capsule_capsule(address, a, b, pair):
     s, t = nearest_on_segments(a0, a1, a2, ha, b0, b1, b2, hb, r0, r1, r2)
     n0, n1, n2 = r0 + t * b0 - s * a0, r1 + t * b1 - s * a1, r2 + t * b2 - s * a2
     d = math.sqrt(n0 * n0 + n1 * n1 + n2 * n2)
-    if d - size[a, 0] - size[b, 0] >= c.margin[0]:
+    if d - size[a, 0] - size[b, 0] >= c.margin:
         return 0
     x0, x1, x2 = a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0
     sine = math.sqrt(x0 * x0 + x1 * x1 + x2 * x2)
@@ -69,8 +66,8 @@ def capsule_capsule(address, a, b, pair):
         n0, n1, n2 = x0 / sine, x1 / sine, x2 / sine
     else:  # the axes lie in each other
         n0, n1, n2 = rotation[a, 0], rotation[a, 3], rotation[a, 6]
-    set_normal(address, n0, n1, n2)
-    if sine < PARALLEL:
+    set_normal(c, n0, n1, n2)
+    if sine < SIDE_BY_SIDE:
         middle = a0 * r0 + a1 * r1 + a2 * r2
         low, high = max(-ha, middle - hb), min(ha, middle + hb)
         if high - low > 1e-3 * min(ha, hb):
@@ -79,9 +76,9 @@ def capsule_capsule(address, a, b, pair):
             for end in range(2):
                 u = low if end == 0 else high
                 v = min(max((u - middle) / along, -hb), hb)
-                made = add_between(address, a, b, made, u, v, end + 1)
+                made = add_between(c, a, b, made, u, v, end + 1)
             # The nearest points, where the slant makes them deeper than the ends.
             if s > low + 1e-2 * (high - low) and s < high - 1e-2 * (high - low) and sine > 1e-6:
-                made = add_between(address, a, b, made, s, t, 0)
+                made = add_between(c, a, b, made, s, t, 0)
             return made
-    return add_between(address, a, b, 0, s, t, 0)
+    return add_between(c, a, b, 0, s, t, 0)

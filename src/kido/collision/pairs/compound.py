@@ -19,11 +19,10 @@ DEEP = 1.0  # depth along a triangle's normal, as a fraction of the other shape'
 
 
 @kernel
-def load_piece(address, k, t, piece):
+def load_piece(c, k, t, piece):
     """Fetches a convex piece of compound t into slot k; returns the slot's index among the shapes."""
-    c = view(COLLISION, address)
     rotation, piece_rotation, position = c.rotation, c.piece_rotation, c.piece_position
-    s = slot(address, k)
+    s = slot(c, k)
     c.shape_type[s] = c.piece_type[piece]
     c.shape_hull[s] = c.piece_hull[piece]
     c.shape_reach[s] = c.piece_reach[piece]
@@ -35,50 +34,73 @@ def load_piece(address, k, t, piece):
                 + rotation[t, 3 * i + 1] * piece_rotation[piece, 3 + j]
                 + rotation[t, 3 * i + 2] * piece_rotation[piece, 6 + j]
             )
-    x, y, z = to_world(address, t, position[piece, 0], position[piece, 1], position[piece, 2])
+    x, y, z = to_world(c, t, position[piece, 0], position[piece, 1], position[piece, 2])
     c.position[s, 0], c.position[s, 1], c.position[s, 2] = x, y, z
     return s
 
 
 @kernel
-def box_in(address, x, t):
-    """The bounding box of shape x, grown by the margin, in the axes of shape t: lower and upper corner."""
-    c = view(COLLISION, address)
-    aabb, rotation = c.aabb, c.rotation
-    m0, m1, m2 = to_shape(
-        address,
+def middle_in(c, x, t):
+    """The middle of the bounding box of shape x, in the axes of shape t."""
+    aabb = c.aabb
+    return to_shape(
+        c,
         t,
         0.5 * (aabb[x, 0] + aabb[x, 3]),
         0.5 * (aabb[x, 1] + aabb[x, 4]),
         0.5 * (aabb[x, 2] + aabb[x, 5]),
     )
+
+
+@kernel
+def box_in(c, x, t):
+    """The bounding box of shape x, grown by the margin, in the axes of shape t: lower and upper corner."""
+    aabb, rotation = c.aabb, c.rotation
+    m0, m1, m2 = middle_in(c, x, t)
     h0, h1, h2 = 0.5 * (aabb[x, 3] - aabb[x, 0]), 0.5 * (aabb[x, 4] - aabb[x, 1]), 0.5 * (aabb[x, 5] - aabb[x, 2])
-    g0 = math.fabs(rotation[t, 0]) * h0 + math.fabs(rotation[t, 3]) * h1 + math.fabs(rotation[t, 6]) * h2 + c.margin[0]
-    g1 = math.fabs(rotation[t, 1]) * h0 + math.fabs(rotation[t, 4]) * h1 + math.fabs(rotation[t, 7]) * h2 + c.margin[0]
-    g2 = math.fabs(rotation[t, 2]) * h0 + math.fabs(rotation[t, 5]) * h1 + math.fabs(rotation[t, 8]) * h2 + c.margin[0]
+    g0 = math.fabs(rotation[t, 0]) * h0 + math.fabs(rotation[t, 3]) * h1 + math.fabs(rotation[t, 6]) * h2 + c.margin
+    g1 = math.fabs(rotation[t, 1]) * h0 + math.fabs(rotation[t, 4]) * h1 + math.fabs(rotation[t, 7]) * h2 + c.margin
+    g2 = math.fabs(rotation[t, 2]) * h0 + math.fabs(rotation[t, 5]) * h1 + math.fabs(rotation[t, 8]) * h2 + c.margin
     return m0 - g0, m1 - g1, m2 - g2, m0 + g0, m1 + g1, m2 + g2
 
 
 @kernel
-def is_behind(address, x, k):
+def is_behind(c, x, k):
     """True if the middle of shape x is on the inner side of the triangle in slot k."""
-    c = view(COLLISION, address)
-    aabb, s = c.aabb, slot(address, k)
-    m0, m1, m2 = to_shape(
-        address,
-        s,
-        0.5 * (aabb[x, 0] + aabb[x, 3]),
-        0.5 * (aabb[x, 1] + aabb[x, 4]),
-        0.5 * (aabb[x, 2] + aabb[x, 5]),
-    )
-    n0, n1, n2 = triangle_normal(address, k)
+    s = slot(c, k)
+    m0, m1, m2 = middle_in(c, x, s)
+    n0, n1, n2 = triangle_normal(c, k)
     return m0 * n0 + m1 * n1 + m2 * n2 < 0.0
 
 
 @kernel
-def file_piece(address, x, s, part, pair, sign, size):
+def next_node(c, at, end, low0, low1, low2, high0, high1, high2):
+    """The first node from `at` on whose box meets a box; `end` if there is none."""
+    box = c.node_box
+    while at < end and (
+        box[at, 0] > high0
+        or box[at, 3] < low0
+        or box[at, 1] > high1
+        or box[at, 4] < low1
+        or box[at, 2] > high2
+        or box[at, 5] < low2
+    ):
+        at = c.node_next[at]
+    return at
+
+
+@kernel
+def load_part(c, t, part):
+    """Fetches a part of compound t into slot 1, as a convex shape with its box; returns the slot's index."""
+    row = c.part[part]
+    x = load_triangle(c, 1, t, row) if row >= 0 else load_piece(c, 1, t, -1 - row)
+    bound_shape(c, x, 0.5 * c.margin)
+    return x
+
+
+@kernel
+def file_piece(c, x, s, part, pair, sign, size):
     """Files the contacts of shape x with the convex shape s; `sign` +1: the pair's normal goes from s to x."""
-    c = view(COLLISION, address)
     first, second = s, x
     if c.shape_type[x] < c.shape_type[s]:
         first, second, sign = x, s, -sign
@@ -86,85 +108,65 @@ def file_piece(address, x, s, part, pair, sign, size):
     if function != 0:
         for i in range(3):
             c.pair_axis[pair, i] = 0.0
-        made = call4(function, address, first, second, pair)
-        file_points(address, made, sign, part, size)
+        made = call4(function, c.address, first, second, pair)
+        file_points(c, made, sign, part, size)
     return 0
 
 
 @kernel
-def file_compound(address, x, t, pair, part_0, sign):
+def file_compound(c, x, t, pair, part_0, sign):
     """Files the contacts of the convex shape x with compound t; `sign` +1: the pair's normal goes from t to x."""
-    c = view(COLLISION, address)
-    node_box, node_next, node_part = c.node_box, c.node_next, c.node_part
-    low0, low1, low2, high0, high1, high2 = box_in(address, x, t)
+    node_part = c.node_part
+    low0, low1, low2, high0, high1, high2 = box_in(c, x, t)
     compound = c.shape_compound[t]
     closed = c.compound_closed[compound]
     ball = c.shape_type[x] == SPHERE
     size = min(c.shape_reach[x], c.shape_reach[t])
     at, end = c.compound_node[compound], c.compound_node[compound + 1]
+    at = next_node(c, at, end, low0, low1, low2, high0, high1, high2)
     while at < end:
-        if (
-            node_box[at, 0] > high0
-            or node_box[at, 3] < low0
-            or node_box[at, 1] > high1
-            or node_box[at, 4] < low1
-            or node_box[at, 2] > high2
-            or node_box[at, 5] < low2
-        ):
-            at = node_next[at]
-            continue
         for part in range(node_part[at, 0], node_part[at, 0] + node_part[at, 1]):
             row = c.part[part]
             if row < 0:
-                s = load_piece(address, 0, t, -1 - row)
-                file_piece(address, x, s, part_0 + part, pair, sign, size)
+                s = load_piece(c, 0, t, -1 - row)
+                file_piece(c, x, s, part_0 + part, pair, sign, size)
             else:
-                load_triangle(address, 0, t, row)
-                if closed == 0 and is_behind(address, x, 0):
-                    turn_over(address, 0)
+                load_triangle(c, 0, t, row)
+                if closed == 0 and is_behind(c, x, 0):
+                    turn_over(c, 0)
                 limit = DEEP * c.shape_reach[x]
-                made = ball_triangle(address, x, 0, limit) if ball else convex_triangle(address, x, 0, pair, limit)
-                file_points(address, made, sign, part_0 + part, size)
-        at += 1
+                made = ball_triangle(c, x, 0, limit) if ball else convex_triangle(c, x, 0, pair, limit)
+                file_points(c, made, sign, part_0 + part, size)
+        at = next_node(c, at + 1, end, low0, low1, low2, high0, high1, high2)
     return 0
 
 
 @callback
 def convex_compound(address, s, t, pair):
     """Patches of a convex shape with the parts of a compound."""
-    start_patches(address)
-    file_compound(address, s, t, pair, 0, -1.0)
-    return finish_patches(address)
+    c = view(COLLISION, address)
+    start_patches(c)
+    file_compound(c, s, t, pair, 0, -1.0)
+    return finish_patches(c)
 
 
 @callback
 def compound_compound(address, s, t, pair):
     """Patches of the parts of two compounds: each part of the first that is near the second is a convex shape."""
     c = view(COLLISION, address)
-    node_box, node_next, node_part = c.node_box, c.node_next, c.node_part
-    start_patches(address)
-    low0, low1, low2, high0, high1, high2 = box_in(address, t, s)
+    node_part = c.node_part
+    start_patches(c)
+    low0, low1, low2, high0, high1, high2 = box_in(c, t, s)
     compound = c.shape_compound[s]
     at, end = c.compound_node[compound], c.compound_node[compound + 1]
     parts = c.part.shape[0]
+    at = next_node(c, at, end, low0, low1, low2, high0, high1, high2)
     while at < end:
-        if (
-            node_box[at, 0] > high0
-            or node_box[at, 3] < low0
-            or node_box[at, 1] > high1
-            or node_box[at, 4] < low1
-            or node_box[at, 2] > high2
-            or node_box[at, 5] < low2
-        ):
-            at = node_next[at]
-            continue
         for part in range(node_part[at, 0], node_part[at, 0] + node_part[at, 1]):
-            row = c.part[part]
-            x = load_triangle(address, 1, s, row) if row >= 0 else load_piece(address, 1, s, -1 - row)
-            bound_shape(address, x, 0.5 * c.margin[0])
-            file_compound(address, x, t, pair, part * parts, -1.0)
-        at += 1
-    return finish_patches(address)
+            x = load_part(c, s, part)
+            file_compound(c, x, t, pair, part * parts, -1.0)
+        at = next_node(c, at + 1, end, low0, low1, low2, high0, high1, high2)
+    return finish_patches(c)
 
 
 @callback
@@ -172,11 +174,11 @@ def plane_compound(address, p, t, pair):
     """The patch of a plane: vertices of triangles, and the contacts of convex pieces, below the margin."""
     c = view(COLLISION, address)
     node_box, node_next, node_part, rotation = c.node_box, c.node_next, c.node_part, c.rotation
-    start_patches(address)
+    start_patches(c)
     w0, w1, w2 = rotation[p, 2], rotation[p, 5], rotation[p, 8]
-    n0, n1, n2 = direction_to_shape(address, t, w0, w1, w2)
-    x, y, z = to_shape(address, t, c.position[p, 0], c.position[p, 1], c.position[p, 2])
-    limit = n0 * x + n1 * y + n2 * z + c.margin[0]
+    n0, n1, n2 = direction_to_shape(c, t, w0, w1, w2)
+    x, y, z = to_shape(c, t, c.position[p, 0], c.position[p, 1], c.position[p, 2])
+    limit = n0 * x + n1 * y + n2 * z + c.margin
     compound = c.shape_compound[t]
     at, end = c.compound_node[compound], c.compound_node[compound + 1]
     while at < end:
@@ -190,17 +192,17 @@ def plane_compound(address, p, t, pair):
         for part in range(node_part[at, 0], node_part[at, 0] + node_part[at, 1]):
             row = c.part[part]
             if row < 0:
-                s = load_piece(address, 0, t, -1 - row)
+                s = load_piece(c, 0, t, -1 - row)
                 function = c.pair_function[0, c.shape_type[s]]
                 made = call4(function, address, p, s, pair) if function != 0 else 0
-                file_points(address, made, 1.0, part, c.shape_reach[t])
+                file_points(c, made, 1.0, part, c.shape_reach[t])
             else:
                 made = 0
-                set_normal(address, w0, w1, w2)
+                set_normal(c, w0, w1, w2)
                 for m in range(3):
                     v = c.triangle[row, m]
-                    x, y, z = to_world(address, t, c.hull_vertex[v, 0], c.hull_vertex[v, 1], c.hull_vertex[v, 2])
-                    made = add_lowest(address, made, p, x, y, z, v)
-                file_points(address, made, 1.0, part, c.shape_reach[t])
+                    x, y, z = to_world(c, t, c.hull_vertex[v, 0], c.hull_vertex[v, 1], c.hull_vertex[v, 2])
+                    made = add_lowest(c, made, p, x, y, z, v)
+                file_points(c, made, 1.0, part, c.shape_reach[t])
         at += 1
-    return finish_patches(address)
+    return finish_patches(c)

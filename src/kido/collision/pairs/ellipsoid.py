@@ -16,12 +16,12 @@ def plane_ellipsoid(address, p, s, pair):
     """The lowest point: -E^2 n / |E n| with half axes E."""
     c = view(COLLISION, address)
     shape_size = c.shape_size
-    n0, n1, n2 = plane_normal(address, p)
-    d0, d1, d2 = direction_to_shape(address, s, -n0, -n1, -n2)
+    n0, n1, n2 = plane_normal(c, p)
+    d0, d1, d2 = direction_to_shape(c, s, -n0, -n1, -n2)
     e0, e1, e2 = shape_size[s, 0], shape_size[s, 1], shape_size[s, 2]
     scale = 1.0 / math.sqrt(e0 * e0 * d0 * d0 + e1 * e1 * d1 * d1 + e2 * e2 * d2 * d2)
-    x, y, z = to_world(address, s, e0 * e0 * d0 * scale, e1 * e1 * d1 * scale, e2 * e2 * d2 * scale)
-    return add_lowest(address, 0, p, x, y, z, 0)
+    x, y, z = to_world(c, s, e0 * e0 * d0 * scale, e1 * e1 * d1 * scale, e2 * e2 * d2 * scale)
+    return add_lowest(c, 0, p, x, y, z, 0)
 
 
 @callback
@@ -32,7 +32,7 @@ def sphere_ellipsoid(address, s, t, pair):
     focal region the root is u = -e_min^2 itself."""
     c = view(COLLISION, address)
     position, shape_size = c.position, c.shape_size
-    x, y, z = to_shape(address, t, position[s, 0], position[s, 1], position[s, 2])
+    x, y, z = to_shape(c, t, position[s, 0], position[s, 1], position[s, 2])
     a, b, d = shape_size[t, 0], shape_size[t, 1], shape_size[t, 2]
     a2, b2, d2 = a * a, b * b, d * d
     least = min(a2, min(b2, d2))
@@ -79,4 +79,4 @@ def sphere_ellipsoid(address, s, t, pair):
     scale = 1.0 / math.sqrt(m0 * m0 + m1 * m1 + m2 * m2)
     m0, m1, m2 = m0 * scale, m1 * scale, m2 * scale
     distance = (x - q0) * m0 + (y - q1) * m1 + (z - q2) * m2
-    return add_nearest(address, s, t, q0, q1, q2, m0, m1, m2, distance)
+    return add_nearest(c, s, t, q0, q1, q2, m0, m1, m2, distance)

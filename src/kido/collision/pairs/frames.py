@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from kido.collision.container import COLLISION
-from kido.jit import kernel, view
+from kido.jit import kernel
 
 
 @kernel
-def to_world(address, s, x, y, z):
+def to_world(c, s, x, y, z):
     """A point from the axes of shape s to world axes."""
-    c = view(COLLISION, address)
     position, rotation = c.position, c.rotation
     return (
         position[s, 0] + rotation[s, 0] * x + rotation[s, 1] * y + rotation[s, 2] * z,
@@ -19,9 +17,8 @@ def to_world(address, s, x, y, z):
 
 
 @kernel
-def direction_to_world(address, s, x, y, z):
+def direction_to_world(c, s, x, y, z):
     """A direction from the axes of shape s to world axes."""
-    c = view(COLLISION, address)
     rotation = c.rotation
     return (
         rotation[s, 0] * x + rotation[s, 1] * y + rotation[s, 2] * z,
@@ -31,9 +28,8 @@ def direction_to_world(address, s, x, y, z):
 
 
 @kernel
-def direction_to_shape(address, s, x, y, z):
+def direction_to_shape(c, s, x, y, z):
     """A direction from world axes to the axes of shape s."""
-    c = view(COLLISION, address)
     rotation = c.rotation
     return (
         rotation[s, 0] * x + rotation[s, 3] * y + rotation[s, 6] * z,
@@ -43,8 +39,7 @@ def direction_to_shape(address, s, x, y, z):
 
 
 @kernel
-def to_shape(address, s, x, y, z):
+def to_shape(c, s, x, y, z):
     """A point from world axes to the axes of shape s."""
-    c = view(COLLISION, address)
     position = c.position
-    return direction_to_shape(address, s, x - position[s, 0], y - position[s, 1], z - position[s, 2])
+    return direction_to_shape(c, s, x - position[s, 0], y - position[s, 1], z - position[s, 2])

@@ -7,34 +7,32 @@ from __future__ import annotations
 
 import math
 
-from kido.collision.container import COLLISION, WORK
+from kido.collision.container import COLLISION, MAX_POINTS
 from kido.collision.manifold import add_point, reduce_manifold, set_normal
 from kido.collision.pairs.frames import direction_to_shape, to_world
 from kido.jit import callback, kernel, view
 
-LEVEL = 1e-4  # sine of the tilt below which a rim keeps its points fixed in the body
+RIM_TILT = 1e-4  # sine of the tilt below which a rim keeps its points fixed in the body
 
 
 @kernel
-def plane_normal(address, p):
+def plane_normal(c, p):
     """Normal of plane p in world axes; makes it the manifold's."""
-    c = view(COLLISION, address)
     rotation = c.rotation
     x, y, z = rotation[p, 2], rotation[p, 5], rotation[p, 8]
-    set_normal(address, x, y, z)
+    set_normal(c, x, y, z)
     return x, y, z
 
 
 @kernel
-def add_lowest(address, count, p, x, y, z, key):
+def add_lowest(c, count, p, x, y, z, key):
     """Adds the world point (x, y, z) of the other shape if it is below the margin."""
-    c = view(COLLISION, address)
     work_normal, position = c.work_normal, c.position
     n0, n1, n2 = work_normal[0], work_normal[1], work_normal[2]
     gap = n0 * (x - position[p, 0]) + n1 * (y - position[p, 1]) + n2 * (z - position[p, 2])
-    if gap < c.margin[0]:
+    if gap < c.margin:
         half = 0.5 * gap
-        return add_point(address, count, x - half * n0, y - half * n1, z - half * n2, gap, key)
+        return add_point(c, count, x - half * n0, y - half * n1, z - half * n2, gap, key)
     return count
 
 
@@ -43,9 +41,9 @@ def plane_sphere(address, p, s, pair):
     """One point under the centre."""
     c = view(COLLISION, address)
     position = c.position
-    n0, n1, n2 = plane_normal(address, p)
+    n0, n1, n2 = plane_normal(c, p)
     r = c.shape_size[s, 0]
-    return add_lowest(address, 0, p, position[s, 0] - r * n0, position[s, 1] - r * n1, position[s, 2] - r * n2, 0)
+    return add_lowest(c, 0, p, position[s, 0] - r * n0, position[s, 1] - r * n1, position[s, 2] - r * n2, 0)
 
 
 @callback
@@ -53,12 +51,12 @@ def plane_capsule(address, p, s, pair):
     """One point under each end."""
     c = view(COLLISION, address)
     shape_size = c.shape_size
-    n0, n1, n2 = plane_normal(address, p)
+    n0, n1, n2 = plane_normal(c, p)
     r, half = shape_size[s, 0], shape_size[s, 1]
     count = 0
     for end in range(2):
-        x, y, z = to_world(address, s, 0.0, 0.0, half if end == 0 else -half)
-        count = add_lowest(address, count, p, x - r * n0, y - r * n1, z - r * n2, end)
+        x, y, z = to_world(c, s, 0.0, 0.0, half if end == 0 else -half)
+        count = add_lowest(c, count, p, x - r * n0, y - r * n1, z - r * n2, end)
     return count
 
 
@@ -67,35 +65,34 @@ def plane_box(address, p, s, pair):
     """The corners below the margin."""
     c = view(COLLISION, address)
     shape_size = c.shape_size
-    plane_normal(address, p)
+    plane_normal(c, p)
     count = 0
     for corner in range(8):
         x = shape_size[s, 0] if corner & 1 else -shape_size[s, 0]
         y = shape_size[s, 1] if corner & 2 else -shape_size[s, 1]
         z = shape_size[s, 2] if corner & 4 else -shape_size[s, 2]
-        x, y, z = to_world(address, s, x, y, z)
-        count = add_lowest(address, count, p, x, y, z, corner)
+        x, y, z = to_world(c, s, x, y, z)
+        count = add_lowest(c, count, p, x, y, z, corner)
     return count
 
 
 @kernel
-def add_rim(address, count, p, s, r, z, d0, d1, key):
+def add_rim(c, count, p, s, r, z, d0, d1, key):
     """Four points of the circle of radius r at height z; the first in direction (d0, d1)."""
     for quarter in range(4):
-        x, y, w = to_world(address, s, r * d0, r * d1, z)
-        count = add_lowest(address, count, p, x, y, w, key + quarter)
+        x, y, w = to_world(c, s, r * d0, r * d1, z)
+        count = add_lowest(c, count, p, x, y, w, key + quarter)
         d0, d1 = -d1, d0
     return count
 
 
 @kernel
-def downward(address, p, s):
+def downward(c, p, s):
     """Unit vector in the xy plane of shape s that points most steeply into the plane; x if level."""
-    c = view(COLLISION, address)
     work_normal = c.work_normal
-    d0, d1, d2 = direction_to_shape(address, s, -work_normal[0], -work_normal[1], -work_normal[2])
+    d0, d1, d2 = direction_to_shape(c, s, -work_normal[0], -work_normal[1], -work_normal[2])
     size = math.sqrt(d0 * d0 + d1 * d1)
-    if size < LEVEL:
+    if size < RIM_TILT:
         return 1.0, 0.0, d2
     return d0 / size, d1 / size, d2
 
@@ -105,13 +102,13 @@ def plane_cylinder(address, p, s, pair):
     """Four points on each rim, one of them the lowest."""
     c = view(COLLISION, address)
     shape_size = c.shape_size
-    plane_normal(address, p)
-    d0, d1, d2 = downward(address, p, s)
+    plane_normal(c, p)
+    d0, d1, d2 = downward(c, p, s)
     count = 0
     for end in range(2):
         z = shape_size[s, 1] if end == 0 else -shape_size[s, 1]
         if d2 * z > 0.0 or math.fabs(d2) < 0.7:
-            count = add_rim(address, count, p, s, shape_size[s, 0], z, d0, d1, 4 * end)
+            count = add_rim(c, count, p, s, shape_size[s, 0], z, d0, d1, 4 * end)
     return count
 
 
@@ -120,12 +117,12 @@ def plane_cone(address, p, s, pair):
     """The apex and four points on the rim, one of them the lowest."""
     c = view(COLLISION, address)
     shape_size = c.shape_size
-    plane_normal(address, p)
-    d0, d1, _ = downward(address, p, s)
+    plane_normal(c, p)
+    d0, d1, _ = downward(c, p, s)
     half = shape_size[s, 1]
-    x, y, z = to_world(address, s, 0.0, 0.0, half)
-    count = add_lowest(address, 0, p, x, y, z, 4)
-    return add_rim(address, count, p, s, shape_size[s, 0], -half, d0, d1, 0)
+    x, y, z = to_world(c, s, 0.0, 0.0, half)
+    count = add_lowest(c, 0, p, x, y, z, 4)
+    return add_rim(c, count, p, s, shape_size[s, 0], -half, d0, d1, 0)
 
 
 @callback
@@ -133,13 +130,13 @@ def plane_hull(address, p, s, pair):
     """The vertices below the margin."""
     c = view(COLLISION, address)
     hull_first, hull_vertex = c.hull_first, c.hull_vertex
-    plane_normal(address, p)
+    plane_normal(c, p)
     count, h = 0, c.shape_hull[s]
     for v in range(hull_first[h], hull_first[h + 1]):
-        x, y, z = to_world(address, s, hull_vertex[v, 0], hull_vertex[v, 1], hull_vertex[v, 2])
-        count = add_lowest(address, count, p, x, y, z, v - hull_first[h])
-        if count == WORK:
-            count = reduce_manifold(address, count, 0, 0)
+        x, y, z = to_world(c, s, hull_vertex[v, 0], hull_vertex[v, 1], hull_vertex[v, 2])
+        count = add_lowest(c, count, p, x, y, z, v - hull_first[h])
+        if count == MAX_POINTS:
+            count = reduce_manifold(c, count, 0, 0)
     return count
 
 
@@ -148,12 +145,12 @@ def plane_spheres(address, p, s, pair):
     """The lowest point of each ball of a hull of balls."""
     c = view(COLLISION, address)
     hull_first, vertex = c.hull_first, c.hull_vertex
-    n0, n1, n2 = plane_normal(address, p)
+    n0, n1, n2 = plane_normal(c, p)
     count, h = 0, c.shape_hull[s]
     for v in range(hull_first[h], hull_first[h + 1]):
         r = c.hull_radius[v] + c.shape_size[s, 0]
-        x, y, z = to_world(address, s, vertex[v, 0], vertex[v, 1], vertex[v, 2])
-        count = add_lowest(address, count, p, x - r * n0, y - r * n1, z - r * n2, v - hull_first[h])
-        if count == WORK:
-            count = reduce_manifold(address, count, 0, 0)
+        x, y, z = to_world(c, s, vertex[v, 0], vertex[v, 1], vertex[v, 2])
+        count = add_lowest(c, count, p, x - r * n0, y - r * n1, z - r * n2, v - hull_first[h])
+        if count == MAX_POINTS:
+            count = reduce_manifold(c, count, 0, 0)
     return count

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from kido.jit import kernel
 
+SIDE_BY_SIDE = 0.05  # sine of the angle of two axes that touch along a stretch
+
 
 @kernel
 def nearest_on_segments(a0, a1, a2, ha, b0, b1, b2, hb, r0, r1, r2):

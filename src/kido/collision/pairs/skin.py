@@ -18,7 +18,7 @@ from kido.collision.pairs.frames import to_world
 from kido.collision.support import core_radius, support
 from kido.jit import call4, callback, kernel, view
 
-SHALLOW = 0.02  # share of a triangle's depth up to which it does not matter where a point came in
+SHALLOW_SHARE = 0.02  # share of a triangle's depth up to which it does not matter where a point came in
 FACING = 0.1  # cosine of the angle between the normals of a point and a triangle up to which they can touch
 BESIDE = (
     0.1  # barycentric coordinate up to which what is beside a triangle belongs to it, in the search for the nearest
@@ -39,19 +39,18 @@ def shape_point(address, s, t, pair):
 
 
 @kernel
-def corner(address, t, k):
+def corner(c, t, k):
     """Corner k of triangle t in the world."""
-    c = view(COLLISION, address)
     f = c.shape_hull[t]
-    return to_world(address, t, c.skin_triangle[f, 3 * k], c.skin_triangle[f, 3 * k + 1], c.skin_triangle[f, 3 * k + 2])
+    return to_world(c, t, c.skin_triangle[f, 3 * k], c.skin_triangle[f, 3 * k + 1], c.skin_triangle[f, 3 * k + 2])
 
 
 @kernel
-def triangle_of(address, t):
+def triangle_of(c, t):
     """Corners of triangle t in the world, its edges from the first corner, and its outward unit normal."""
-    a0, a1, a2 = corner(address, t, 0)
-    b0, b1, b2 = corner(address, t, 1)
-    d0, d1, d2 = corner(address, t, 2)
+    a0, a1, a2 = corner(c, t, 0)
+    b0, b1, b2 = corner(c, t, 1)
+    d0, d1, d2 = corner(c, t, 2)
     e0, e1, e2 = b0 - a0, b1 - a1, b2 - a2
     f0, f1, f2 = d0 - a0, d1 - a1, d2 - a2
     n0, n1, n2 = e1 * f2 - e2 * f1, e2 * f0 - e0 * f2, e0 * f1 - e1 * f0
@@ -76,14 +75,13 @@ def weights(e, f, x, y, z):
 
 
 @kernel
-def passed_elsewhere(address, t, x, y, z, d):
+def passed_elsewhere(c, t, x, y, z, d):
     """Whether a point under triangle t by -d is nearer to another triangle of the same skin: it came in there."""
-    c = view(COLLISION, address)
     for way in range(2):
         step = 1 - 2 * way
         k = t + step
         while 0 <= k < c.shape_body.shape[0] and c.shape_type[k] == FACE and c.shape_body[k] == c.shape_body[t]:
-            a, e, f, n = triangle_of(address, k)
+            a, e, f, n = triangle_of(c, k)
             x0, x1, x2 = x - a[0], y - a[1], z - a[2]
             height = x0 * n[0] + x1 * n[1] + x2 * n[2]
             if d < height < -d:
@@ -95,37 +93,36 @@ def passed_elsewhere(address, t, x, y, z, d):
 
 
 @kernel
-def add_over(address, made, t, a, e, f, n, x, y, z, radius, key):
+def add_over(c, made, t, a, e, f, n, x, y, z, radius, key):
     """Add the contact of a ball whose centre (x, y, z) is over or under a triangle. Returns the new count."""
-    c = view(COLLISION, address)
     x, y, z = x - a[0], y - a[1], z - a[2]
     d = x * n[0] + y * n[1] + z * n[2]
     gap = d - radius
-    if gap >= c.margin[0] or gap < -c.shape_size[t, 0]:
+    if gap >= c.margin or gap < -c.shape_size[t, 0]:
         return made
     s, r = weights(e, f, x, y, z)
     if s < 0.0 or r < 0.0 or s + r > 1.0:
         return made
-    if d < -SHALLOW * c.shape_size[t, 0] and passed_elsewhere(address, t, a[0] + x, a[1] + y, a[2] + z, d):
+    if d < -SHALLOW_SHARE * c.shape_size[t, 0] and passed_elsewhere(c, t, a[0] + x, a[1] + y, a[2] + z, d):
         return made
     down = radius + 0.5 * gap  # from the centre to half way between the surfaces
-    return add_point(address, made, a[0] + x - down * n[0], a[1] + y - down * n[1], a[2] + z - down * n[2], gap, key)
+    return add_point(c, made, a[0] + x - down * n[0], a[1] + y - down * n[1], a[2] + z - down * n[2], gap, key)
 
 
 @callback
 def sphere_face(address, s, t, pair):
     """The centre's foot on the triangle; from outside, also the nearest point of its edges."""
     c = view(COLLISION, address)
-    a, e, f, n = triangle_of(address, t)
+    a, e, f, n = triangle_of(c, t)
     x, y, z = c.position[s, 0], c.position[s, 1], c.position[s, 2]
-    radius = core_radius(address, s)
-    set_normal(address, -n[0], -n[1], -n[2])
-    if add_over(address, 0, t, a, e, f, n, x, y, z, radius, 0) == 1:
+    radius = core_radius(c, s)
+    set_normal(c, -n[0], -n[1], -n[2])
+    if add_over(c, 0, t, a, e, f, n, x, y, z, radius, 0) == 1:
         return 1
     x, y, z = x - a[0], y - a[1], z - a[2]
     if radius == 0.0 or x * n[0] + y * n[1] + z * n[2] <= 0.0:
         return 0
-    best = radius + c.margin[0]
+    best = radius + c.margin
     q0 = q1 = q2 = 0.0
     for k in range(3):
         o0, o1, o2 = (0.0, 0.0, 0.0) if k < 2 else e
@@ -137,33 +134,33 @@ def sphere_face(address, s, t, pair):
         d = math.sqrt((x - r0) ** 2 + (y - r1) ** 2 + (z - r2) ** 2)
         if d < best:
             best, q0, q1, q2 = d, r0, r1, r2
-    if best >= radius + c.margin[0] or best <= 0.0:
+    if best >= radius + c.margin or best <= 0.0:
         return 0
     m0, m1, m2 = (q0 - x) / best, (q1 - y) / best, (q2 - z) / best
-    set_normal(address, m0, m1, m2)
+    set_normal(c, m0, m1, m2)
     half = 0.5 * (best - radius)
-    return add_point(address, 0, a[0] + q0 - half * m0, a[1] + q1 - half * m1, a[2] + q2 - half * m2, best - radius, 1)
+    return add_point(c, 0, a[0] + q0 - half * m0, a[1] + q1 - half * m1, a[2] + q2 - half * m2, best - radius, 1)
 
 
 @callback
 def solid_face(address, s, t, pair):
     """Corners of what of the solid looks at the triangle."""
     c = view(COLLISION, address)
-    a, e, f, n = triangle_of(address, t)
-    set_normal(address, -n[0], -n[1], -n[2])
+    a, e, f, n = triangle_of(c, t)
+    set_normal(c, -n[0], -n[1], -n[2])
     p, position = c.feature, c.position
     o0, o1, o2 = position[s, 0], position[s, 1], position[s, 2]
-    count, _, _, _ = find_feature(address, 0, s, s, -n[0], -n[1], -n[2])
+    count, _, _, _ = find_feature(c, 0, s, s, -n[0], -n[1], -n[2])
     if count <= 1:
-        x, y, z = support(address, s, s, -n[0], -n[1], -n[2])
-        return add_over(address, 0, t, a, e, f, n, o0 + x, o1 + y, o2 + z, core_radius(address, s), 0)
-    radius = core_radius(address, s)
+        x, y, z = support(c, s, s, -n[0], -n[1], -n[2])
+        return add_over(c, 0, t, a, e, f, n, o0 + x, o1 + y, o2 + z, core_radius(c, s), 0)
+    radius = core_radius(c, s)
     made = 0
     for k in range(count):
         x, y, z = p[0, k, 0], p[0, k, 1], p[0, k, 2]
         if c.shape_type[s] == CAPSULE:  # the feature lies on the surface
             x, y, z = x + radius * n[0], y + radius * n[1], z + radius * n[2]
-        made = add_over(address, made, t, a, e, f, n, o0 + x, o1 + y, o2 + z, radius, k)
+        made = add_over(c, made, t, a, e, f, n, o0 + x, o1 + y, o2 + z, radius, k)
     return made
 
 
@@ -171,12 +168,12 @@ def solid_face(address, s, t, pair):
 def point_face(address, s, t, pair):
     """A point of one skin and a triangle of another that looks at it: its foot."""
     c = view(COLLISION, address)
-    a, e, f, n = triangle_of(address, t)
+    a, e, f, n = triangle_of(c, t)
     if c.rotation[s, 2] * n[0] + c.rotation[s, 5] * n[1] + c.rotation[s, 8] * n[2] > FACING:
         return 0  # their surfaces look the same way
-    set_normal(address, -n[0], -n[1], -n[2])
+    set_normal(c, -n[0], -n[1], -n[2])
     return add_over(
-        address, 0, t, a, e, f, n, c.position[s, 0], c.position[s, 1], c.position[s, 2], 0.0, 0
+        c, 0, t, a, e, f, n, c.position[s, 0], c.position[s, 1], c.position[s, 2], 0.0, 0
     )  # fmt: skip
 
 

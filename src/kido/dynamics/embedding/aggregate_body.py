@@ -20,6 +20,7 @@ from kido.dynamics.embedding.blocks import add_inertia, add_six, dot6, factor_ch
 from kido.dynamics.embedding.elimination import clear_kept_rows, dependent_rows, eliminate_rows, solve_right
 from kido.dynamics.embedding.rows import accelerations_at_rest, aggregate_columns, write_kept_rows
 from kido.jit import inlined, kernel
+from kido.kernels.articulated import add_column
 from kido.kernels.inertia import add_shifted, apply_inertia, read_inertia
 from kido.math.so3 import cross
 
@@ -300,7 +301,7 @@ def aggregate_bias(d, e, c, tau):
 
 @kernel
 def aggregate_accelerations(t, d, e, c, share, A, out):
-    """`out` of the aggregate's coordinates and A of its members, from A of its parent; `share` as in `scatter_link`."""
+    """`out` of the aggregate's coordinates and A of its members, from A of its parent; `share` as in `joint_motion`."""
     place, free, p = e.first_place[c], e.free[c], e.parent[c]
     D = e.X_at[c]
     if p >= 0:
@@ -330,13 +331,7 @@ def aggregate_accelerations(t, d, e, c, share, A, out):
         b4 += y + share * d.a[i, 4]
         b5 += z + share * d.a[i, 5]
         for k in range(t.first_dof[i], t.first_dof[i + 1]):
-            v = out[k]
-            b0 += d.H[k, 0] * v
-            b1 += d.H[k, 1] * v
-            b2 += d.H[k, 2] * v
-            b3 += d.H[k, 3] * v
-            b4 += d.H[k, 4] * v
-            b5 += d.H[k, 5] * v
+            b0, b1, b2, b3, b4, b5 = add_column(d, k, out[k], b0, b1, b2, b3, b4, b5)
         A[i, 0], A[i, 1], A[i, 2], A[i, 3], A[i, 4], A[i, 5] = b0, b1, b2, b3, b4, b5
 
 

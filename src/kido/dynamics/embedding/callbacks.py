@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kido.constraints.loop_schema import LOOPS
+from kido.constraints.closure import OPEN_TOLERANCE
 from kido.dynamics.embedding.combined import accelerate_loose, project_loose, respond_loose
 from kido.dynamics.embedding.project_dependent import is_poor, partition_tree, project_tree
-from kido.dynamics.embedding.schema import AGGREGATES, EMBEDDING, LOOSE, LOOSE_RANK, PARTITIONED
+from kido.dynamics.embedding.schema import EMBEDDING
 from kido.dynamics.embedding.solve import (
     accelerations_of_tree,
     begin_response,
@@ -13,13 +13,11 @@ from kido.dynamics.embedding.solve import (
     response_of_tree,
 )
 from kido.dynamics.rows import missing
-from kido.dynamics.schema import DATA_AT, DYNAMICS, EVALUATIONS, LOOPS_AT, OWN_AT, RANK, SLOTS, TREE_AT
+from kido.dynamics.schema import DYNAMICS
 from kido.integrators.schema import FAILED
 from kido.jit import callback, entry, kernel, view
-from kido.tree.schema import DATA, TREE
 
 NOT_CLOSED, INDEFINITE = -1, -2  # status of a call: above FAILED
-OPEN_TOLERANCE = 1e-8  # [m or rad] positions that settling leaves this far from closed are refused
 MISSED = 1e-12  # share of the accelerations by which rows may be missed before other partitions are looked for
 MORE = 10.0  # multiple of what was missed then, up to which it is put up with
 
@@ -39,7 +37,7 @@ def partition_at(t, d, lp, y, e):
 def any_poor(e):
     """Whether an aggregate's partition is to be chosen anew."""
     found = False
-    for c in range(e.count[AGGREGATES]):
+    for c in range(e.num_aggregates):
         found = found or is_poor(e, c)
     return found
 
@@ -56,12 +54,12 @@ def status_of(status):
 def all_forces(d, y, e, A, tau):
     """`constraint_force`, `multiplier`, `redundant` of embedded and loose rows."""
     forces_of_tree(d, y, e, A, tau)
-    for a in range(e.count[LOOSE]):
+    for a in range(e.num_loose):
         y.redundant[e.loose[a]] = 1
-    for j in range(e.count[LOOSE_RANK]):
+    for j in range(e.loose_rank):
         y.redundant[e.loose[e.order[j]]] = 0
-    if e.count[LOOSE] > 0:
-        y.count[RANK] += e.count[LOOSE_RANK]
+    if e.num_loose > 0:
+        y.rank += e.loose_rank
         for k in range(y.constraint_force.shape[0]):
             y.constraint_force[k] += e.loose_force[k]
 
@@ -70,16 +68,16 @@ def all_forces(d, y, e, A, tau):
 def accelerate(address, part, _b, _c):
     """See `kido.dynamics.schema`; with `part` = 1 accelerations alone, without the constraints' forces."""
     y = view(DYNAMICS, address)
-    t, d, lp = view(TREE, y.table[TREE_AT]), view(DATA, y.table[DATA_AT]), view(LOOPS, y.table[LOOPS_AT])
-    e = view(EMBEDDING, y.table[OWN_AT])
-    y.count[EVALUATIONS] += 1
-    if e.count[PARTITIONED] == 0:
+    t, d, lp = y.tree, y.data, y.loops
+    e = view(EMBEDDING, y.own)
+    y.evaluations += 1
+    if e.is_partitioned == 0:
         partition_at(t, d, lp, y, e)
     _, status = accelerations_of_tree(t, d, lp, y, e)
     if any_poor(e):
         partition_at(t, d, lp, y, e)
         _, status = accelerations_of_tree(t, d, lp, y, e)
-    if e.count[LOOSE] > 0:
+    if e.num_loose > 0:
         accelerate_loose(t, d, lp, y, e)
     if part != 0:
         return status_of(status)
@@ -88,13 +86,13 @@ def accelerate(address, part, _b, _c):
     size = 1.0
     for k in range(d.udot.shape[0]):
         size = max(size, abs(d.udot[k]))
-    if left > max(MISSED, e.missed[0]) * size:
+    if left > max(MISSED, e.missed) * size:
         partition_at(t, d, lp, y, e)
         _, status = accelerations_of_tree(t, d, lp, y, e)
-        if e.count[LOOSE] > 0:
+        if e.num_loose > 0:
             accelerate_loose(t, d, lp, y, e)
         all_forces(d, y, e, d.A, d.tau)
-        e.missed[0] = MORE * missing(t, d, lp, y, y.residual) / size
+        e.missed = MORE * missing(t, d, lp, y, y.residual) / size
     return status_of(status)
 
 
@@ -102,16 +100,16 @@ def accelerate(address, part, _b, _c):
 def project_dependent(address, keeps, _b, _c):
     """See `kido.dynamics.schema`; with `keeps` = 1 by the partitions that there are."""
     y = view(DYNAMICS, address)
-    t, d, lp = view(TREE, y.table[TREE_AT]), view(DATA, y.table[DATA_AT]), view(LOOPS, y.table[LOOPS_AT])
-    e = view(EMBEDDING, y.table[OWN_AT])
-    if e.count[PARTITIONED] == 0:
+    t, d, lp = y.tree, y.data, y.loops
+    e = view(EMBEDDING, y.own)
+    if e.is_partitioned == 0:
         for k in range(d.u.shape[0]):
             e.before[k] = d.u[k]
         partition_tree(t, d, lp, y, e)
         for k in range(d.u.shape[0]):
             d.u[k] = e.before[k]
     error = project_tree(t, d, lp, y, e, keeps)
-    if e.count[LOOSE] > 0 and error <= OPEN_TOLERANCE:
+    if e.num_loose > 0 and error <= OPEN_TOLERANCE:
         error = project_loose(t, d, lp, y, e, keeps)
     if not error <= OPEN_TOLERANCE:
         return NOT_CLOSED
@@ -121,7 +119,7 @@ def project_dependent(address, keeps, _b, _c):
 @kernel
 def begin_responses(t, d, lp, y, e):
     """Articulated inertias and partitions at the positions of the data. Returns the status of a callback."""
-    if e.count[PARTITIONED] == 0:
+    if e.is_partitioned == 0:
         partition_at(t, d, lp, y, e)
     _, status = begin_response(t, d, lp, y, e)
     if any_poor(e):
@@ -134,10 +132,10 @@ def begin_responses(t, d, lp, y, e):
 def respond(address, _a, _b, _c):
     """See `kido.dynamics.schema`."""
     y = view(DYNAMICS, address)
-    t, d, lp = view(TREE, y.table[TREE_AT]), view(DATA, y.table[DATA_AT]), view(LOOPS, y.table[LOOPS_AT])
-    e = view(EMBEDDING, y.table[OWN_AT])
+    t, d, lp = y.tree, y.data, y.loops
+    e = view(EMBEDDING, y.own)
     status = begin_responses(t, d, lp, y, e)
-    if e.count[LOOSE] > 0:
+    if e.num_loose > 0:
         respond_loose(t, d, lp, y, e)
     else:
         response_of_tree(t, d, e, y.impulse, y.jump, y.change)
@@ -149,15 +147,15 @@ def respond(address, _a, _b, _c):
 def respond_many(address, impulses, changes):
     """changes (rows, dofs): responses to generalized impulses without jumps, at the q of the data. Returns a status."""
     y = view(DYNAMICS, address)
-    t, d, lp = view(TREE, y.table[TREE_AT]), view(DATA, y.table[DATA_AT]), view(LOOPS, y.table[LOOPS_AT])
-    e = view(EMBEDDING, y.table[OWN_AT])
+    t, d, lp = y.tree, y.data, y.loops
+    e = view(EMBEDDING, y.own)
     status = begin_responses(t, d, lp, y, e)
     for row in range(impulses.shape[0]):
-        for s in range(y.count[SLOTS]):
+        for s in range(y.num_rows):
             y.jump[s] = 0.0
         for k in range(impulses.shape[1]):
             y.impulse[k] = impulses[row, k]
-        if e.count[LOOSE] > 0:
+        if e.num_loose > 0:
             respond_loose(t, d, lp, y, e)
         else:
             response_of_tree(t, d, e, y.impulse, y.jump, y.change)

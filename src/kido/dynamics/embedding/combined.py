@@ -13,15 +13,14 @@ from __future__ import annotations
 
 import math
 
+from kido.constraints.closure import AGGREGATE_TOLERANCE, newton_closure
 from kido.constraints.loop_factor import PIVOT_TOLERANCE, measure_all
 from kido.dynamics.embedding.aggregate_body import aggregate_rest
 from kido.dynamics.embedding.blocks import dot6
-from kido.dynamics.embedding.project_dependent import CLOSED, project_tree
-from kido.dynamics.embedding.schema import AGGREGATES, ITEMS, LOOSE, LOOSE_RANK
+from kido.dynamics.embedding.project_dependent import project_tree
 from kido.dynamics.embedding.solve import begin_response, response_of_tree
 from kido.dynamics.embedding.sweeps import gather_bias_of_tree, scatter_accelerations
 from kido.dynamics.rows import missing, rates_of, row_forces
-from kido.dynamics.schema import SLOTS
 from kido.jit import kernel
 from kido.kernels.forward_dynamics import start_bias
 from kido.kernels.integration import advance
@@ -35,10 +34,10 @@ STEPS = 20  # of Newton's method
 @kernel
 def scale_loose(t, d, e):
     """`size` of the loose rows: by what each coordinate would yield alone, so that a row that is held has a small S."""
-    m, n = e.count[LOOSE], d.q.shape[0]
+    m, n = e.num_loose, d.q.shape[0]
     for k in range(n):
         e.kept_u[k] = d.Dinv[k]
-    for c in range(e.count[AGGREGATES]):
+    for c in range(e.num_aggregates):
         for s in range(e.first_place[c], e.first_place[c + 1]):
             inertia = dot6(e.S, s, e.F[s, 0], e.F[s, 1], e.F[s, 2], e.F[s, 3], e.F[s, 4], e.F[s, 5])
             e.kept_u[e.dof[s]] = 1.0 / inertia if inertia > 0.0 and t.prescribed[e.dof[s]] == 0 else 0.0
@@ -56,8 +55,8 @@ def scale_loose(t, d, e):
 @kernel
 def factor_loose(t, d, lp, y, e):
     """G, Y = M_c^-1 G^T of the loose rows, and the factor of S; needs `begin_response`, and directions of the rows."""
-    m, n = e.count[LOOSE], d.q.shape[0]
-    for s in range(y.count[SLOTS]):
+    m, n = e.num_loose, d.q.shape[0]
+    for s in range(y.num_rows):
         y.jump[s] = 0.0
         e.by_slot[s] = 0.0
     for a in range(m):
@@ -101,13 +100,13 @@ def factor_loose(t, d, lp, y, e):
                 e.Q[a, b] -= e.Q[a, j] * e.Q[b, j]
                 e.Q[b, a] = e.Q[a, b]
         rank = j + 1
-    e.count[LOOSE_RANK] = rank
+    e.loose_rank = rank
 
 
 @kernel
 def solve_loose(e, right):
     """part = S^+ right of the loose rows, by their slots; rows that follow from others get 0."""
-    m, rank = e.count[LOOSE], e.count[LOOSE_RANK]
+    m, rank = e.num_loose, e.loose_rank
     for a in range(m):
         e.part[e.loose[a]] = 0.0
     for j in range(rank):
@@ -128,7 +127,7 @@ def solve_loose(e, right):
 @kernel
 def push_loose(e, rows, out):
     """out += rows^T part."""
-    for a in range(e.count[LOOSE]):
+    for a in range(e.num_loose):
         value = e.part[e.loose[a]]
         for k in range(out.shape[0]):
             out[k] += value * rows[a, k]
@@ -139,16 +138,16 @@ def repeat_accelerations(t, d, e):
     """Accelerations for other tau, with the articulated inertias that there are."""
     for i in range(t.parent.shape[0]):
         start_bias(t, d, i)
-    for c in range(e.count[AGGREGATES]):
+    for c in range(e.num_aggregates):
         aggregate_rest(d, e, c)
-    gather_bias_of_tree(t, d, e, 0, e.count[ITEMS], 1.0, d.tau)
-    scatter_accelerations(t, d, e, 0, e.count[ITEMS], 1.0, d.A, d.udot)
+    gather_bias_of_tree(t, d, e, 0, e.num_items, 1.0, d.tau)
+    scatter_accelerations(t, d, e, 0, e.num_items, 1.0, d.A, d.udot)
 
 
 @kernel
 def accelerate_loose(t, d, lp, y, e):
     """Accelerations and multipliers of the loose rows after those of the tree with aggregates."""
-    for s in range(y.count[SLOTS]):
+    for s in range(y.num_rows):
         y.multiplier[s] = 0.0
     for k in range(d.tau.shape[0]):
         e.loose_force[k] = 0.0
@@ -158,7 +157,7 @@ def accelerate_loose(t, d, lp, y, e):
         if j == 0:
             factor_loose(t, d, lp, y, e)
         solve_loose(e, y.residual)
-        for a in range(e.count[LOOSE]):
+        for a in range(e.num_loose):
             y.multiplier[e.loose[a]] += e.part[e.loose[a]]
         push_loose(e, e.G, d.tau)
         push_loose(e, e.G, e.loose_force)
@@ -168,11 +167,11 @@ def accelerate_loose(t, d, lp, y, e):
 @kernel
 def respond_loose(t, d, lp, y, e):
     """`change` and multipliers of a response with loose rows; `impulse` gets their share. Needs `begin_response`."""
-    for s in range(y.count[SLOTS]):
+    for s in range(y.num_rows):
         e.kept_jump[s] = y.jump[s]
     measure_all(d, lp)
     factor_loose(t, d, lp, y, e)
-    for s in range(y.count[SLOTS]):
+    for s in range(y.num_rows):
         y.jump[s] = e.kept_jump[s]
         y.multiplier[s] = 0.0
     for k in range(y.impulse.shape[0]):
@@ -180,10 +179,10 @@ def respond_loose(t, d, lp, y, e):
     response_of_tree(t, d, e, y.impulse, y.jump, y.change)
     for _ in range(ROUNDS):
         rates_of(t, d, lp, y, y.change, e.by_slot)
-        for s in range(y.count[SLOTS]):
+        for s in range(y.num_rows):
             e.by_slot[s] = y.jump[s] - e.by_slot[s]
         solve_loose(e, e.by_slot)
-        for a in range(e.count[LOOSE]):
+        for a in range(e.num_loose):
             y.multiplier[e.loose[a]] += e.part[e.loose[a]]
         push_loose(e, e.G, y.impulse)
         push_loose(e, e.G, e.loose_force)
@@ -194,11 +193,36 @@ def respond_loose(t, d, lp, y, e):
 def open_loose(lp, y, e):
     """Largest |phi - aim| of the loose rows, these as `by_slot`."""
     largest = 0.0
-    for a in range(e.count[LOOSE]):
+    for a in range(e.num_loose):
         s = e.loose[a]
         e.by_slot[s] = y.aim[s] - lp.phi[lp.slot[s]]
         largest = max(largest, math.fabs(e.by_slot[s]))
     return largest
+
+
+@kernel
+def measure_loose(_t, d, lp, y, e, _keeps):
+    """Loose rows at the positions, as `newton_closure` asks."""
+    measure_all(d, lp)
+    return open_loose(lp, y, e)
+
+
+@kernel
+def move_loose(t, d, lp, y, e, keeps):
+    """The least motion in kinetic energy that meets loose rows, then the aggregates again; d.u is used up."""
+    begin_response(t, d, lp, y, e)
+    factor_loose(t, d, lp, y, e)
+    open_loose(lp, y, e)
+    solve_loose(e, e.by_slot)
+    for k in range(d.q.shape[0]):
+        d.u[k] = 0.0
+    push_loose(e, e.Y, d.u)
+    advance(t, d, 0, t.parent.shape[0], 1.0)
+    project_tree(t, d, lp, y, e, keeps)
+    return True
+
+
+close_rows = newton_closure(measure_loose, move_loose)
 
 
 @kernel
@@ -212,36 +236,16 @@ def project_loose(t, d, lp, y, e, keeps):
     for k in range(n):
         e.stood[k] = d.u[k]
     transforms(t, d, 0, t.parent.shape[0])
-    measure_all(d, lp)
-    error = open_loose(lp, y, e)
-    worst = 0.0
-    for _ in range(STEPS):
-        if not error > CLOSED:
-            break
-        begin_response(t, d, lp, y, e)
-        factor_loose(t, d, lp, y, e)
-        open_loose(lp, y, e)
-        solve_loose(e, e.by_slot)
-        for k in range(n):
-            d.u[k] = 0.0
-        push_loose(e, e.Y, d.u)
-        advance(t, d, 0, t.parent.shape[0], 1.0)
-        worst = project_tree(t, d, lp, y, e, keeps)
-        measure_all(d, lp)
-        moved = open_loose(lp, y, e)
-        if moved < 1e-9 and not moved < 0.5 * error:  # rounding
-            error = moved
-            break
-        error = moved
+    error = close_rows(t, d, lp, y, e, keeps, AGGREGATE_TOLERANCE, STEPS)
     for k in range(n):
         d.u[k] = e.stood[k]
-    worst = max(worst, project_tree(t, d, lp, y, e, keeps))
+    worst = project_tree(t, d, lp, y, e, keeps)
     begin_response(t, d, lp, y, e)
     measure_all(d, lp)
     factor_loose(t, d, lp, y, e)
     for _ in range(ROUNDS):
         rates_of(t, d, lp, y, d.u, e.by_slot)
-        for s in range(y.count[SLOTS]):
+        for s in range(y.num_rows):
             e.by_slot[s] = y.rate[s] - e.by_slot[s]
         solve_loose(e, e.by_slot)
         push_loose(e, e.Y, d.u)

@@ -10,7 +10,7 @@ import numpy as np
 from kido.constraints.constraint import Constraint
 from kido.constraints.loop_schema import COUPLE, DRIVEN, SPRING
 from kido.dynamics.embedding.aggregation import Tie, aggregate, parent_of_aggregate, path_of_tie, schedule
-from kido.dynamics.embedding.schema import AGGREGATES, AXIAL, EMBEDDING, ITEMS, LOOSE
+from kido.dynamics.embedding.schema import EMBEDDING
 from kido.dynamics.system import ConstrainedSystem
 from kido.jit import Struct
 from kido.joints import ActuatorType, JointKind
@@ -76,7 +76,7 @@ def embed(system: ConstrainedSystem, independent: Collection[int] = (), loose: C
     """
     lp, tree = system.loops, system.tree
     parent = [int(i) for i in tree.parent]
-    slot_of = {row: s for s, row in enumerate(system._slots)}
+    slot_of = {row: s for s, row in enumerate(system.slots)}
     held = [k for k in range(len(system.constraints)) if any(r in slot_of for r in _rows(lp, k))]
     left = [k for k in held if system.constraints[k] in loose]
     held = [k for k in held if k not in left]
@@ -127,9 +127,9 @@ def embed(system: ConstrainedSystem, independent: Collection[int] = (), loose: C
         "loose_rows": len(slots), "slots": len(slot_of), "trees1": len(tree.tree_mobile) + 1,
     }  # fmt: skip
     e = EMBEDDING(**{name: max(size, 1) for name, size in sizes.items()})
-    e.count[[AGGREGATES, ITEMS, LOOSE]] = count, len(items), len(slots)
+    e.num_aggregates, e.num_items, e.num_loose = count, len(items), len(slots)
     _write(e.loose, slots)
-    e.count[AXIAL] = int(np.isin(lp.mode[: int(lp.first_row[-1])], (SPRING, DRIVEN)).any())
+    e.has_axial = int(np.isin(lp.mode[: int(lp.first_row[-1])], (SPRING, DRIVEN)).any())
     _write(e.item, items)
     tree_of_item = tree.tree_of_body[[i if i >= 0 else aggregates[-1 - i][0] for i in items]] if items else []
     e.tree_item[:] = np.searchsorted(tree_of_item, np.arange(len(e.tree_item)))

@@ -90,7 +90,7 @@ def choose_pivots(e, c):
                 if e.weight[place + k] > 0.0:
                     whole = max(whole, v)
                     largest = max(largest, v * e.weight[place + k])
-        if not whole > e.drop[0]:
+        if not whole > e.drop:
             break
         best_i, best_j, fewest, best = -1, -1, n + 2, 0.0
         for i in range(step, rows):
@@ -103,7 +103,7 @@ def choose_pivots(e, c):
                 k = e.solved[place + j]
                 v = math.fabs(e.K[at + k]) * e.weight[place + k]
                 # A pivot that is rounding is none, however willing its coordinate.
-                if v > 0.0 and v >= NEAR * largest and math.fabs(e.K[at + k]) > e.drop[0]:
+                if v > 0.0 and v >= NEAR * largest and math.fabs(e.K[at + k]) > e.drop:
                     if count < fewest or (count == fewest and v > best):
                         best_i, best_j, fewest, best = i, j, count, v
         if best_i < 0:

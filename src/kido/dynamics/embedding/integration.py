@@ -12,26 +12,19 @@ from __future__ import annotations
 
 import math
 
-from kido.constraints.loop_schema import COUPLE, LOOPS
+from kido.constraints.loop_schema import COUPLE
 from kido.dynamics.embedding.elimination import is_length
 from kido.dynamics.embedding.rows import aggregate_columns, write_row
-from kido.dynamics.embedding.schema import AGGREGATES, EMBEDDING
+from kido.dynamics.embedding.schema import EMBEDDING
 from kido.dynamics.moving import (
-    ACTIVE,
-    DECIDED_AT,
-    EMBEDDED,
-    FALLBACK,
-    LEVER,
     MOVING,
     close_positions,
     close_velocities,
     drive,
     solver_status,
 )
-from kido.dynamics.schema import DATA_AT, DYNAMICS, LOOPS_AT, OWN_AT, PROJECT_AT, TREE_AT
-from kido.integrators.schema import ALTERED, MOTION, NOW, RETRY, SIZE, START
-from kido.jit import call4, callback, kernel, view
-from kido.tree.schema import DATA, TREE
+from kido.integrators.schema import MOTION
+from kido.jit import callback, kernel, view
 
 KEEPS, CHOOSES = 1, 0
 NEAR, FAR = 0.01, 0.3  # levers below which a position counts as singular, and above which none is near
@@ -43,7 +36,7 @@ def count_independent(e, m):
     """Errors of dependent coordinates follow from those of others, and do not count."""
     for k in range(m.counted.shape[0]):
         m.counted[k] = 1
-    for k in range(e.first_place[e.count[AGGREGATES]]):
+    for k in range(e.first_place[e.num_aggregates]):
         if e.role[k] < 0:
             m.counted[e.dof[k]] = 0
 
@@ -52,7 +45,7 @@ def count_independent(e, m):
 def least_lever(d, lp, e):
     """Least lever of the rows that are solved for dependent coordinates; uses K."""
     least = 1.0
-    for c in range(e.count[AGGREGATES]):
+    for c in range(e.num_aggregates):
         if e.constant[c] != 0:
             continue
         aggregate_columns(d, e, c)
@@ -85,44 +78,44 @@ def least_lever(d, lp, e):
 @kernel
 def take_back_decision(g, m):
     """A step that is tried again begins with the solver that it began with."""
-    if m.at[RETRY] != 0 and g.setting[DECIDED_AT] == m.clock[START]:
-        g.dynamics[ACTIVE] = g.before[0]
-        g.setting[LEVER] = g.lever_before[0]
-        g.setting[DECIDED_AT] = math.nan
+    if m.retries != 0 and g.decided_at == m.start:
+        g.uses_fallback = g.used_fallback
+        g.lever = g.lever_before
+        g.decided_at = math.nan
 
 
 @kernel
 def decide(g, m, lever):
     """Which solver goes on from here."""
-    g.before[0] = g.dynamics[ACTIVE]
-    g.lever_before[0] = g.setting[LEVER]
-    g.setting[DECIDED_AT] = m.clock[START]
-    change = lever - g.setting[LEVER]
-    g.setting[LEVER] = lever
-    if g.dynamics[ACTIVE] == g.dynamics[EMBEDDED]:
+    g.used_fallback = g.uses_fallback
+    g.lever_before = g.lever
+    g.decided_at = m.start
+    change = lever - g.lever
+    g.lever = lever
+    if g.uses_fallback == 0:
         if lever < NEAR or (lever < FAR and lever < -STEPS * change):
-            g.dynamics[ACTIVE] = g.dynamics[FALLBACK]
+            g.uses_fallback = 1
     elif lever > FAR or (lever > NEAR and change > 0.0 and lever > 1.5 * change):
-        g.dynamics[ACTIVE] = g.dynamics[EMBEDDED]
+        g.uses_fallback = 0
 
 
 @kernel
 def project_embedded(g, m, choice):
-    """The embedding's settling. Returns 0 or a status."""
-    y = view(DYNAMICS, g.dynamics[EMBEDDED])
-    drive(g, y, m.clock[NOW])
-    status = call4(y.table[PROJECT_AT], g.dynamics[EMBEDDED], choice, 0, 0)
+    """The embedding's projection of dependent coordinates. Returns 0 or a status."""
+    y = g.solver
+    drive(g, y, m.now)
+    status = y.project_dependent(y, choice)
     if status < 0 and choice == KEEPS:
-        status = call4(y.table[PROJECT_AT], g.dynamics[EMBEDDED], CHOOSES, 0, 0)
+        status = y.project_dependent(y, CHOOSES)
     return solver_status(status)
 
 
 @kernel
 def project_state(g, m):
     """The fallback's projection. Returns 0 or a status."""
-    y = view(DYNAMICS, g.dynamics[FALLBACK])
-    t, d, lp = view(TREE, y.table[TREE_AT]), view(DATA, y.table[DATA_AT]), view(LOOPS, y.table[LOOPS_AT])
-    drive(g, y, m.clock[NOW])
+    y = g.fallback
+    t, d, lp = y.tree, y.data, y.loops
+    drive(g, y, m.now)
     status = close_positions(t, d, lp, g, y)
     return status if status < 0 else close_velocities(t, d, lp, g, y)
 
@@ -132,7 +125,7 @@ def project_stage(owner, motion, _a, _b):
     """See `kido.integrators.schema`: by the partitions that there are, and by others only where these fail."""
     g, m = view(MOVING, owner), view(MOTION, motion)
     take_back_decision(g, m)
-    if g.dynamics[ACTIVE] != g.dynamics[EMBEDDED]:
+    if g.uses_fallback != 0:
         return 0
     return project_embedded(g, m, KEEPS)
 
@@ -142,14 +135,14 @@ def project_step(owner, motion, _a, _b):
     """See `kido.integrators.schema`: partitions that became poor are chosen anew between steps."""
     g, m = view(MOVING, owner), view(MOTION, motion)
     take_back_decision(g, m)
-    y = view(DYNAMICS, g.dynamics[EMBEDDED])
-    d, lp, e = view(DATA, y.table[DATA_AT]), view(LOOPS, y.table[LOOPS_AT]), view(EMBEDDING, y.table[OWN_AT])
-    embedded = g.dynamics[ACTIVE] == g.dynamics[EMBEDDED]
+    y = g.solver
+    d, lp, e = y.data, y.loops, view(EMBEDDING, y.own)
+    embedded = g.uses_fallback == 0
     status = project_embedded(g, m, CHOOSES) if embedded else project_state(g, m)
-    if status < 0 or m.clock[NOW] != m.clock[START] + m.clock[SIZE]:
+    if status < 0 or m.now != m.start + m.size:
         return status
     decide(g, m, least_lever(d, lp, e))
-    m.at[ALTERED] = 0 if embedded else 1
+    m.altered = 0 if embedded else 1
     count_independent(e, m)
     if not embedded:
         for k in range(m.counted.shape[0]):

@@ -11,22 +11,24 @@ from __future__ import annotations
 
 import math
 
+from kido.constraints.closure import (
+    AGGREGATE_TOLERANCE,
+    CONTRADICTION_TOLERANCE,
+    newton_closure,
+    share_of_move,
+)
 from kido.constraints.loop_rows import measure
 from kido.dynamics.embedding.aggregate_body import fill_right_side
 from kido.dynamics.embedding.elimination import choose_partition, dependent_rows, reduce_rows, solve_right
 from kido.dynamics.embedding.rows import aggregate_columns, write_row
-from kido.dynamics.embedding.schema import ITEMS, ITERATIONS, PARTITIONED, REPARTITIONS
 from kido.jit import kernel
 from kido.kernels.integration import advance_joint
 from kido.kernels.kinematics import transforms
 
-CLOSED = 1e-15  # [m or rad] rows this near to what they hold are met: near singular positions velocities feel the rest
-OPEN = 1e-10  # [m or rad] rows farther from it are not
 MISFIT_TOLERANCE = 1e-7  # share of the largest velocity by which rows left out may be missed
 PIVOT_TOLERANCE = 1e-4  # share of a row's largest number below which what is left of it is nothing
 ROUGH, COARSE = 100.0, 1e-2  # the same by |phi|: off the positions that close a loop dependent rows look independent
 MAX_STEPS = 30
-MAX_MOVE = 0.3  # [m or rad] most that one step moves a coordinate
 WEAK, WEAKER = 1e-3, 0.1  # least pivot of scaled rows, and as a share of that at the choice, below which it is repeated
 STEEP, STEEPER = 20.0, 4.0  # largest number in X, and as a multiple of that at the choice, above which it is
 TRIALS = 8
@@ -75,11 +77,11 @@ def partition(t, d, lp, y, e, c):
     """The partition of an aggregate at its present poses; counts a change of it."""
     aggregate_columns(d, e, c)
     measure_aggregate(d, lp, e, c)
-    e.drop[0] = min(max(ROUGH * openness(lp, y, e, c, 1), PIVOT_TOLERANCE), COARSE)
+    e.drop = min(max(ROUGH * openness(lp, y, e, c, 1), PIVOT_TOLERANCE), COARSE)
     before, had = sum_of_dependent(e, c), e.rank[c]
     choose_partition(t, lp, e, c)
     if e.rank[c] != had or sum_of_dependent(e, c) != before:
-        e.count[REPARTITIONS] += 1
+        e.repartitions += 1
     e.least[c] = reduce_rows(lp, e, c)
     e.largest[c] = dependent_rows(e, c)
     e.weak[c] = min(WEAK, WEAKER * e.least[c])
@@ -114,35 +116,37 @@ def move_dependent(t, d, lp, e, c):
         k = place + e.solved[place + s]
         d.u[e.dof[k]] = e.xb[k]
         largest = max(largest, math.fabs(e.xb[k]))
-    share = 1.0 if largest <= MAX_MOVE else MAX_MOVE / largest
+    share = share_of_move(largest)
     for m in range(e.first_member[c], e.first_member[c + 1]):
         advance_joint(t, d, e.member[m], share)
-    e.count[ITERATIONS] += 1
+    e.iterations += 1
     aggregate_transforms(t, d, e, c)
     measure_aggregate(d, lp, e, c)
 
 
 @kernel
-def close_aggregate(t, d, lp, y, e, c, closed):
-    """Dependent positions of an aggregate by Newton's method; d.u is used up. Returns the largest |phi - aim|.
+def kept_openness(_t, _d, lp, y, e, c):
+    """Largest |phi - aim| of the kept rows, which were measured, as `newton_closure` asks."""
+    return openness(lp, y, e, c, 0)
 
-    Args:
-        closed: largest |phi - aim| that is good enough.
-    """
+
+@kernel
+def move_by_rows(t, d, lp, y, e, c):
+    """A step of Newton's method in the dependent coordinates, as `newton_closure` asks."""
+    closing_direction(d, lp, y, e, c)
+    move_dependent(t, d, lp, e, c)
+    return True
+
+
+close_rows = newton_closure(kept_openness, move_by_rows)
+
+
+@kernel
+def close_aggregate(t, d, lp, y, e, c, tolerance):
+    """Dependent positions of an aggregate by Newton's method; d.u is used up. Returns the largest |phi - aim| left."""
     aggregate_transforms(t, d, e, c)
     measure_aggregate(d, lp, e, c)
-    error = openness(lp, y, e, c, 0)
-    for _ in range(MAX_STEPS):
-        if not error > closed:
-            break
-        closing_direction(d, lp, y, e, c)
-        move_dependent(t, d, lp, e, c)
-        moved = openness(lp, y, e, c, 0)
-        if moved < 1e-9 and not moved < 0.5 * error:  # rounding
-            error = moved
-            break
-        error = moved
-    return error
+    return close_rows(t, d, lp, y, e, c, tolerance, MAX_STEPS)
 
 
 @kernel
@@ -201,10 +205,10 @@ def project_aggregate(t, d, lp, y, e, c, before):
     Returns:
         The largest |phi - aim|, and whether another partition should do better.
     """
-    close_aggregate(t, d, lp, y, e, c, CLOSED)
+    close_aggregate(t, d, lp, y, e, c, AGGREGATE_TOLERANCE)
     error = openness(lp, y, e, c, 1)
     project_velocities(d, lp, y, e, c, before)
-    poor = is_poor(e, c) or not error <= OPEN
+    poor = is_poor(e, c) or not error <= CONTRADICTION_TOLERANCE
     if not poor and e.rank[c] < e.first_row[c + 1] - e.first_row[c]:
         largest, speed = misfit(d, lp, y, e, c)
         poor = largest > MISFIT_TOLERANCE * speed
@@ -224,8 +228,8 @@ def project_tree(t, d, lp, y, e, keeps):
     worst = 0.0
     for k in range(e.before.shape[0]):
         e.before[k] = d.u[k]
-    e.count[ITERATIONS] = 0
-    for q in range(e.count[ITEMS]):
+    e.iterations = 0
+    for q in range(e.num_items):
         i = e.item[q]
         if i >= 0:
             transforms(t, d, i, i + 1)
@@ -238,7 +242,7 @@ def project_tree(t, d, lp, y, e, keeps):
                 had = e.rank[c]
                 partition(t, d, lp, y, e, c)
                 error, poor = project_aggregate(t, d, lp, y, e, c, e.before)
-                if e.rank[c] == had and error <= OPEN:  # as good as it gets here
+                if e.rank[c] == had and error <= CONTRADICTION_TOLERANCE:  # as good as it gets here
                     break
             if not error <= worst:
                 worst = error
@@ -252,7 +256,7 @@ def partition_tree(t, d, lp, y, e):
     d.u is used up. Returns the largest |phi - aim|.
     """
     worst = 0.0
-    for q in range(e.count[ITEMS]):
+    for q in range(e.num_items):
         i = e.item[q]
         if i >= 0:
             transforms(t, d, i, i + 1)
@@ -264,11 +268,11 @@ def partition_tree(t, d, lp, y, e):
                 partition(t, d, lp, y, e, c)
                 before = error
                 error = openness(lp, y, e, c, 1)
-                if error <= CLOSED or (error <= OPEN and error >= 0.5 * before):
+                if error <= AGGREGATE_TOLERANCE or (error <= CONTRADICTION_TOLERANCE and error >= 0.5 * before):
                     break
-                close_aggregate(t, d, lp, y, e, c, CLOSED)
+                close_aggregate(t, d, lp, y, e, c, AGGREGATE_TOLERANCE)
                 error = openness(lp, y, e, c, 1)
             if not error <= worst:
                 worst = error
-    e.count[PARTITIONED] = 1
+    e.is_partitioned = 1
     return worst

@@ -13,19 +13,14 @@ whatever the impulses are. Needs transforms, `aggregate_geometry` and `articulat
 from __future__ import annotations
 
 from kido.dynamics.embedding.solve import answer
-from kido.jit import inlined, kernel, lanes_view, view
-from kido.kernels.inverse_dynamics import column_dot
+from kido.jit import LANES, inlined, kernel
+from kido.kernels.articulated import add_column
 from kido.kernels.responses import (
-    ASKED,
     COLUMNS,
-    LANES,
-    MADE,
-    NUMBERS_AT,
-    RESPONSE_SWEEP,
-    SWEEP_AT,
     body_jacobian_rows,
     joint_velocity,
     keep_response,
+    leave_body,
     parent_velocity,
     put_velocity,
 )
@@ -80,22 +75,6 @@ def leave_aggregate(e, w, c, offset, column, z0, z1, z2, z3, z4, z5):
 
 
 @inlined
-def leave_link(t, d, w, i, offset, column, z0, z1, z2, z3, z4, z5):
-    """Shares e of an ordinary link's coordinates, and z that its parent gets."""
-    for k in range(t.first_dof[i + 1] - 1, t.first_dof[i] - 1, -1):
-        e = (w.e[k - offset, column] - column_dot(d, k, z0, z1, z2, z3, z4, z5)) * d.Dinv[k]
-        w.e[k - offset, column] = e
-        z0 = z0 + d.U[k, 0] * e
-        z1 = z1 + d.U[k, 1] * e
-        z2 = z2 + d.U[k, 2] * e
-        z3 = z3 + d.U[k, 3] * e
-        z4 = z4 + d.U[k, 4] * e
-        z5 = z5 + d.U[k, 5] * e
-    x, y, z = cross(d.l[i, 0], d.l[i, 1], d.l[i, 2], z3, z4, z5)
-    return z0 + x, z1 + y, z2 + z, z3, z4, z5
-
-
-@inlined
 def pull_up(t, d, e, w, i, offset, column, z0, z1, z2, z3, z4, z5):
     """Shares e of the coordinates from link i up to the base, from z on it about its origin and what e has of forces.
 
@@ -104,7 +83,7 @@ def pull_up(t, d, e, w, i, offset, column, z0, z1, z2, z3, z4, z5):
     while i >= 0:
         c = e.owner[i]
         if c < 0:
-            z0, z1, z2, z3, z4, z5 = leave_link(t, d, w, i, offset, column, z0, z1, z2, z3, z4, z5)
+            z0, z1, z2, z3, z4, z5 = leave_body(t, d, w, i, offset, column, z0, z1, z2, z3, z4, z5)
             i = t.parent[i]
         else:
             x, y, z = cross(d.p[i, 0] - e.point[c, 0], d.p[i, 1] - e.point[c, 1], d.p[i, 2] - e.point[c, 2], z3, z4, z5)
@@ -172,14 +151,7 @@ def push_down(t, d, e, w, tree_index, c):
                 b = velocity_above(d, t, w, j, first, c)
                 for k in range(t.first_dof[j], t.first_dof[j + 1]):
                     s = w.s[k - offset, c]
-                    b = (
-                        b[0] + d.H[k, 0] * s,
-                        b[1] + d.H[k, 1] * s,
-                        b[2] + d.H[k, 2] * s,
-                        b[3] + d.H[k, 3] * s,
-                        b[4] + d.H[k, 4] * s,
-                        b[5] + d.H[k, 5] * s,
-                    )
+                    b = add_column(d, k, s, b[0], b[1], b[2], b[3], b[4], b[5])
                 put_velocity(w, j - first, c, b)
 
 
@@ -196,7 +168,7 @@ def clear_columns(w, length):
 @kernel
 def body_responses(t, d, e, r, body):
     """J_i and R_i of one body to the rows reserved for it."""
-    w = lanes_view(RESPONSE_SWEEP, r.place[SWEEP_AT])
+    w = r.sweep
     tree_index = t.tree_of_body[body]
     first, offset = t.tree_body[tree_index], t.tree_dof[tree_index]
     length = t.tree_dof[tree_index + 1] - offset
@@ -208,7 +180,7 @@ def body_responses(t, d, e, r, body):
             w.wrench[0, c], w.wrench[1, c], w.wrench[2, c], w.wrench[3, c], w.wrench[4, c], w.wrench[5, c],
         )  # fmt: skip
         push_down(t, d, e, w, tree_index, c)
-    keep_response(r, view(RESPONSE_SWEEP, r.place[NUMBERS_AT]), body, length, 0)
+    keep_response(r, r.numbers, body, length, 0)
 
 
 @kernel
@@ -235,14 +207,13 @@ def pull_coordinate(t, d, e, numbers, k, offset, j):
 @kernel
 def responses_of_tree(t, d, e, r, tree_index):
     """Fill the rows of all bodies and coordinates of a tree that were asked for."""
-    w = lanes_view(RESPONSE_SWEEP, r.place[SWEEP_AT])
-    numbers = view(RESPONSE_SWEEP, r.place[NUMBERS_AT])
-    for n in range(r.count[MADE]):
+    w, numbers = r.sweep, r.numbers
+    for n in range(r.num_made):
         if t.tree_of_body[r.made[n]] == tree_index:
             body_responses(t, d, e, r, r.made[n])
     offset = t.tree_dof[tree_index]
     length = t.tree_dof[tree_index + 1] - offset
-    n, number = 0, r.count[ASKED]
+    n, number = 0, r.num_asked
     while n < number:
         clear_columns(w, length)
         together, begin = 0, n

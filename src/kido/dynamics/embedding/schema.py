@@ -8,20 +8,20 @@ member if that is the world.
 
 from __future__ import annotations
 
-from kido.jit import Struct, floats, integers
-
-# Entries of `count`.
-AGGREGATES, ITEMS, REPARTITIONS, ITERATIONS, AXIAL, PARTITIONED, LOOSE, LOOSE_RANK = range(8)
+from kido.jit import Struct, floats, integer, integers, number
 
 
 class EMBEDDING(Struct):
-    count = integers(
-        8,
-        doc="aggregates; links and aggregates in `item`; partitions chosen anew; Newton steps of the last call; 1: "
-        "something acts along free axes; 1: there are partitions; rows that are not embedded; their rank",
-    )
-    drop = floats(1, doc="share of a row's largest number below which what is left of it is nothing")
-    missed = floats(1, doc="share of the accelerations by which rows left out may be missed")
+    num_aggregates = integer()
+    num_items = integer(doc="links and aggregates in `item`")
+    repartitions = integer(doc="partitions chosen anew")
+    iterations = integer(doc="Newton steps of the last call")
+    has_axial = integer(doc="1: something acts along free axes")
+    is_partitioned = integer(doc="1: there are partitions")
+    num_loose = integer(doc="rows that are not embedded")
+    loose_rank = integer(doc="their rank")
+    drop = number(doc="share of a row's largest number below which what is left of it is nothing")
+    missed = number(doc="share of the accelerations by which rows left out may be missed")
     item = integers("items", doc="links and aggregates (-1 - c), parents first")
     tree_item = integers("trees1", doc="first item of each tree, and the end")
     owner = integers("links", doc="aggregate of each link; -1: none")

@@ -6,7 +6,6 @@ from kido.constraints.loop_factor import measure_all
 from kido.dynamics.embedding.aggregate_body import aggregate_geometry, fill_right_side
 from kido.dynamics.embedding.blocks import add_six, dot6
 from kido.dynamics.embedding.elimination import solve_right, solve_transposed
-from kido.dynamics.embedding.schema import AGGREGATES, AXIAL, ITEMS
 from kido.dynamics.embedding.sweeps import (
     aggregates_at_state,
     articulate_and_gather,
@@ -15,7 +14,6 @@ from kido.dynamics.embedding.sweeps import (
     scatter_accelerations,
 )
 from kido.dynamics.rows import clear_wrenches, free_axis_wrenches, gather_wrenches
-from kido.dynamics.schema import PASSIVE, RANK
 from kido.integrators.rates import commands, given_accelerations, loads
 from kido.jit import kernel
 from kido.kernels.forward_dynamics import start_bias
@@ -39,12 +37,12 @@ def begin_bodies(t, d):
 @kernel
 def begin_forces(t, d, lp, y, e):
     """tau with all that acts, and udot of prescribed coordinates."""
-    if y.count[PASSIVE] != 0:
+    if y.passive != 0:
         loads(t, d, y)
     else:
         commands(t, d, y)
         given_accelerations(t, d, y)
-    if e.count[AXIAL] != 0:
+    if e.has_axial != 0:
         measure_all(d, lp)
         clear_wrenches(y.wrench)
         for k in range(y.load.shape[0]):
@@ -66,7 +64,7 @@ def accelerations_of_tree(t, d, lp, y, e):
     begin_forces(t, d, lp, y, e)
     least = aggregates_at_state(d, lp, y, e)
     status = articulate_and_gather(t, d, e, d.tau)
-    scatter_accelerations(t, d, e, 0, e.count[ITEMS], 1.0, d.A, d.udot)
+    scatter_accelerations(t, d, e, 0, e.num_items, 1.0, d.A, d.udot)
     return least, status
 
 
@@ -128,11 +126,11 @@ def forces_of_tree(d, y, e, A, tau):
     for k in range(y.constraint_force.shape[0]):
         y.constraint_force[k] = 0.0
     rank = 0
-    for c in range(e.count[AGGREGATES]):
+    for c in range(e.num_aggregates):
         forces_of_aggregate(d, y, e, c, A, tau)
         multipliers_of_aggregate(y, e, c)
         rank += e.rank[c]
-    y.count[RANK] = rank
+    y.rank = rank
 
 
 @kernel
@@ -148,9 +146,9 @@ def begin_response(t, d, lp, y, e):
         body_inertia(t, d, i)
         start_inertia(t, d, i)
     least = 1.0
-    for c in range(e.count[AGGREGATES]):
+    for c in range(e.num_aggregates):
         least = min(least, aggregate_geometry(d, lp, y, e, c, 0))
-    return least, articulate_tree(t, d, e, 0, e.count[ITEMS], 0.0)
+    return least, articulate_tree(t, d, e, 0, e.num_items, 0.0)
 
 
 @kernel
@@ -189,10 +187,10 @@ def response_of_tree(t, d, e, impulse, jump, change):
     """
     for k in range(change.shape[0]):
         change[k] = 0.0
-    for c in range(e.count[AGGREGATES]):
+    for c in range(e.num_aggregates):
         for s in range(e.first_place[c], e.first_place[c + 1]):
             e.xb[s] = 0.0
         if e.rank[c] > 0:
             fill_right_side(e, c, jump)
             solve_right(e, c)
-    answer(t, d, e, 0, t.parent.shape[0], 0, e.count[ITEMS], impulse, change)
+    answer(t, d, e, 0, t.parent.shape[0], 0, e.num_items, impulse, change)

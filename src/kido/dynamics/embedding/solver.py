@@ -9,7 +9,6 @@ from kido.constraints.constraint import Constraint
 from kido.dynamics.embedding.callbacks import INDEFINITE, NOT_CLOSED, accelerate, project_dependent, respond
 from kido.dynamics.embedding.container import embed, size_of_loop
 from kido.dynamics.embedding.integration import project_stage, project_step
-from kido.dynamics.embedding.schema import AGGREGATES, REPARTITIONS
 from kido.dynamics.solver import DynamicsSolver
 from kido.dynamics.system import ConstrainedSystem
 from kido.errors import StateError
@@ -77,14 +76,14 @@ class EmbeddingSolver(DynamicsSolver):
         """Indices of the independent coordinates."""
         e: Any = self._own
         dependent: set[int] = set()
-        for c in range(int(e.count[AGGREGATES])):
+        for c in range(e.num_aggregates):
             place = int(e.first_place[c])
             dependent |= {int(e.dof[place + k]) for k in e.solved[place : place + int(e.rank[c])]}
         return [k for k in range(self.system.num_dofs) if k not in dependent]
 
     @property
     def repartitions(self) -> int:
-        return int(self._own.count[REPARTITIONS])  # type: ignore[union-attr]
+        return int(self._own.repartitions)  # type: ignore[union-attr]
 
 
 class CombinedSolver(EmbeddingSolver):

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from kido.constraints.constraint import Constraint
 from kido.dynamics.embedding.callbacks import respond_many
-from kido.dynamics.embedding.schema import AGGREGATES
 from kido.dynamics.embedding.solver import EmbeddingSolver
 from kido.dynamics.system import ConstrainedSystem, Rates, listed_constraints
 from kido.errors import ModelError, StateError
@@ -116,7 +115,7 @@ class ConstraintEmbedding:
         e, system = self._at(q), self.system
         top, names = system.links[self.skeleton].top, system.row_names
         found = []
-        for c in range(int(e.count[AGGREGATES])):
+        for c in range(e.num_aggregates):
             place, rank = int(e.first_place[c]), int(e.rank[c])
             own = [self.skeleton.dofs[int(k)] for k in e.dof[place : int(e.first_place[c + 1])]]
             solved = [own[int(k)] for k in e.solved[place : place + len(own)]]
@@ -147,7 +146,7 @@ class ConstraintEmbedding:
         column = {k: j for j, k in enumerate(own)}
         X = np.zeros((self.system.num_dofs, len(own)))
         X[own, range(len(own))] = 1.0
-        for c in range(int(e.count[AGGREGATES])):
+        for c in range(e.num_aggregates):
             place, rank, columns = int(e.first_place[c]), int(e.rank[c]), int(e.columns[c])
             solved = e.dof[place + e.solved[place : place + rank + columns]]
             size = rank * (columns + 1)
@@ -188,9 +187,9 @@ class ConstraintEmbedding:
     def log_det_mass_matrix(self, q: ArrayLike | None = None) -> float:
         """log det M_R as the sum over bodies and aggregates of log det D: O(n)."""
         e, d = self._at(q), self._solver.data
-        tied = {int(k) for k in e.dof[: int(e.first_place[int(e.count[AGGREGATES])])]}
+        tied = {int(k) for k in e.dof[: int(e.first_place[e.num_aggregates])]}
         total = -sum(np.log(d.Dinv[k]) for k in range(self.system.num_dofs) if k not in tied and d.Dinv[k] > 0.0)
-        for c in range(int(e.count[AGGREGATES])):
+        for c in range(e.num_aggregates):
             free, at = int(e.free[c]), int(e.X_at[c])
             diagonal = e.D[at : at + free * free].reshape(free, free).diagonal()  # 1 / L_aa
             total -= 2.0 * np.log(diagonal).sum()

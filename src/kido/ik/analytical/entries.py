@@ -43,7 +43,7 @@ def _store(w, R, p):
 def solve_one(w, family, R, p, angle, keep):
     """Solutions for the motion (R, p): `found`, `error` and `flags`; returns how many."""
     S, s = locked_out(w, R, p)
-    if w.backward[0] == 1:
+    if w.backward == 1:
         S, s = inverse(S, s)
     _store(w, S, s)
     if family == SPHERICAL_WRIST:

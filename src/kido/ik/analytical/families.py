@@ -115,7 +115,7 @@ def _planar(w, i, point, c, k, total):
         q2 = mean + (1.0 - 2.0 * j) * half
         tip = plus(upper, turned(h, q2, lever))
         q1 = free_angle(w, i)
-        if length(tip) > 1e-12 * w.size[0] and length(flat) > 1e-12 * w.size[0]:
+        if length(tip) > 1e-12 * w.length and length(flat) > 1e-12 * w.length:
             q1 = angle_about(h, tip, flat)
         w.raw[k + j, i] = q1
         w.raw[k + j, i + 1] = s2 * q2
@@ -166,7 +166,7 @@ def parallel_axes(w):
     if reached == 0:
         return _parallel_nearest(w)
     bits = 0
-    if math.fabs(sincos(half)[0]) * length(across(h1, wanted)) < SINGULAR_TOLERANCE * w.size[0]:
+    if math.fabs(sincos(half)[0]) * length(across(h1, wanted)) < SINGULAR_TOLERANCE * w.length:
         bits = SHOULDER
     near = math.inf
     count = 0
@@ -210,7 +210,7 @@ def _parallel_nearest(w):
         least = _with_first(w, 0.5 * (low + high), sign, 2 * branch)
         for k in range(2 * branch, 2 * branch + 2):
             w.mark[k] = w.mark[k] | OUT_OF_REACH
-        limit = (math.sqrt(min(best, least)) + 1e-7 * w.size[0]) ** 2
+        limit = (math.sqrt(min(best, least)) + 1e-7 * w.length) ** 2
         if branch == 0:
             best, kept = least, 2
         elif least <= limit and best <= limit:
@@ -240,7 +240,7 @@ def elbow_direction(w, n, h4, elbow, axis):
     too when the arm is stretched.
     """
     side = outer(h4, n)
-    if dot(side, elbow) < -1e-9 * w.size[0]:
+    if dot(side, elbow) < -1e-9 * w.length:
         side = times(-1.0, side)
     return angle_about(n, axis, side)
 
@@ -289,7 +289,7 @@ def swivel(w, angle):
     if reached == 0:
         elbow_bits = elbow_bits | OUT_OF_REACH
     n = (0.0, 0.0, 1.0)
-    if r > 1e-12 * w.size[0]:
+    if r > 1e-12 * w.length:
         n = times(1.0 / r, line)
     axis = turned(n, angle, zero_swivel(w, n))
     count = 0
@@ -298,7 +298,7 @@ def swivel(w, angle):
         wrist = minus(moved(h4, o4, q4, outer_point), inner)
         n0 = times(1.0 / max(length(wrist), 1e-300), wrist)
         side = outer(h4, n0)
-        if dot(side, minus(o4, inner)) < -1e-9 * w.size[0]:
+        if dot(side, minus(o4, inner)) < -1e-9 * w.length:
             side = times(-1.0, side)
         # The rotation that takes n0 to n and the elbow's side to `axis`.
         upper = _frame_to_frame(n0, side, n, axis)
@@ -338,7 +338,7 @@ def _frame_to_frame(n0, a0, n1, a1):
 @kernel
 def locked_out(w, R, p):
     """The motion that is left for the family when a joint at one end of the chain keeps its reference position."""
-    k = w.locked[0]
+    k = w.locked
     if k < 0:
         return R, p
     h, o = row(w.axis, k), row(w.point, k)

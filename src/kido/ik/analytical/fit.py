@@ -82,7 +82,9 @@ def _meeting(axes: Array, points: Array, joints: Sequence[int], order: Sequence[
         if _sine(axes, i, j) < _PARALLEL:
             raise NoFitError(f"axes {_names(order, i, j)} are parallel (sine {_sine(axes, i, j):.2g})")
     projectors = [np.eye(3) - np.outer(axes[i], axes[i]) for i in joints]
-    center = np.linalg.solve(sum(projectors), sum(P @ points[i] for P, i in zip(projectors, joints)))  # type: ignore[arg-type]
+    center = np.linalg.solve(
+        np.sum(projectors, axis=0), np.sum([P @ points[i] for P, i in zip(projectors, joints)], axis=0)
+    )
     miss = max(float(np.linalg.norm(P @ (points[i] - center))) for P, i in zip(projectors, joints))
     if miss > tolerance:
         raise NoFitError(

@@ -51,7 +51,7 @@ def bits_of(w, p, q1, q2, q3):
     o1, o2, o3 = row(w.o, 0), row(w.o, 1), row(w.o, 2)
     x = moved(h3, o3, q3, p)
     y = moved(h2, o2, q2, x)
-    size = w.size[0]
+    size = w.length
     rho = length(across(h1, minus(y, o1)))
     bits = 0
     if rho < SINGULAR_TOLERANCE * size:
@@ -73,7 +73,7 @@ def _keep(w, p, c, q2, q3, count, extra):
     o1, o2, o3 = row(w.o, 0), row(w.o, 1), row(w.o, 2)
     y = moved(h2, o2, q2, moved(h3, o3, q3, p))
     from_axis, to = across(h1, minus(y, o1)), across(h1, minus(c, o1))
-    tiny = 1e-12 * w.size[0]
+    tiny = 1e-12 * w.length
     q1 = w.reference[w.order[0]]
     if length(from_axis) > tiny and length(to) > tiny:
         q1 = angle_about(h1, from_axis, to)
@@ -89,9 +89,9 @@ def _second(w, p, c, q3, count):
     o1, o2, o3 = row(w.o, 0), row(w.o, 1), row(w.o, 2)
     x = minus(moved(h3, o3, q3, p), o2)
     flat = across(h2, x)
-    layout = w.layout[0]
+    layout = w.layout
     wanted = minus(c, o1)
-    if length(flat) < 1e-12 * w.size[0]:
+    if length(flat) < 1e-12 * w.length:
         return _keep(w, p, c, w.reference[w.order[1]], q3, count, 0)
     if layout == SKEW:
         gap = minus(o2, o1)
@@ -122,7 +122,7 @@ def position_point(w, p, c):
     """
     h1, h2, h3 = row(w.h, 0), row(w.h, 1), row(w.h, 2)
     o1, o2, o3 = row(w.o, 0), row(w.o, 1), row(w.o, 2)
-    layout = w.layout[0]
+    layout = w.layout
     wanted = minus(c, o1)
     lever = minus(p, o3)
     flat = across(h3, lever)
@@ -191,7 +191,7 @@ def _descend(w, p, c, q1, q2, q3):
         y = moved(h1, o1, q1, moved(h2, o2, q2, moved(h3, o3, q3, p)))
         e = minus(y, c)
         value = dot(e, e)
-        scale = w.size[0] * w.size[0]
+        scale = w.length * w.length
         if best >= 0.0 and value >= best:
             # No better: back, and a shorter step.
             if shift > 1e3 * scale:
@@ -283,7 +283,7 @@ def nearest(w, p, c):
             work[3 * k], work[3 * k + 1], work[3 * k + 2] = d, q2, q3
             least = min(least, d)
     count = 0
-    limit = (math.sqrt(least) + 1e-9 * w.size[0]) ** 2
+    limit = (math.sqrt(least) + 1e-9 * w.length) ** 2
     for k in range(_BEST):
         if work[3 * k] <= limit and count < 4:
             count = _keep(w, p, c, work[3 * k + 1], work[3 * k + 2], count, OUT_OF_REACH)

@@ -69,7 +69,7 @@ def residual(w, k, n):
 @kernel
 def _correct(w, k, n, miss, turn):
     """One damped least-squares step that reduces the residual; the damping matters in singular poses only."""
-    locked = w.locked[0]
+    locked = w.locked
     for i in range(n):
         for j in range(i + 1):
             s = 0.0
@@ -112,7 +112,7 @@ def _corrected(w, k, n, miss, turn):
 
     Returns distance and angle left.
     """
-    size = w.size[0]
+    size = w.length
     first = last = MAX_SOLUTIONS - 1
     first -= 1
     _copy(w, k, first, n)
@@ -186,7 +186,7 @@ def refine(w, raw):
     """Solutions `raw` of the family become `found`, `error` and `flags`; returns how many there are."""
     n = len(w.reference)
     family = len(w.order)
-    size = w.size[0]
+    size = w.length
     count = 0
     for k in range(min(raw, MAX_SOLUTIONS - 2)):  # the last two rows of `found` are work space
         bits = w.mark[k]
@@ -202,7 +202,7 @@ def refine(w, raw):
             bits = bits | OUT_OF_REACH
         else:
             bits = bits & ~OUT_OF_REACH
-        if w.backward[0] == 1:
+        if w.backward == 1:
             bits = _mirrored(bits)
         if _is_known(w, count, n) == 1:
             continue
@@ -215,7 +215,7 @@ def refine(w, raw):
 @kernel
 def _best_kept(w, count, n):
     """Without solutions out of reach if there are others; else those that come nearest only. Returns their number."""
-    size = w.size[0]
+    size = w.length
     least = math.inf
     for k in range(count):
         if w.flags[k] & OUT_OF_REACH == 0:

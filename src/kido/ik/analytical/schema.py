@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kido.jit import Struct, floats, integers
+from kido.jit import Struct, floats, integer, integers, number
 
 # Solutions of one call. The families here have at most eight; the rest is room for those that merge.
 MAX_SOLUTIONS = 16
@@ -21,13 +21,13 @@ class ARM(Struct):
     lower = floats("joints", unit="rad", doc="lower limit; -inf: none")
     upper = floats("joints", unit="rad", doc="upper limit; inf: none")
     order = integers("family", doc="joint of the chain that each of the family's joints is")
-    backward = integers(1, doc="1: the family's chain runs from the tip to the base")
-    locked = integers(1, doc="joint that keeps its reference position, the first or the last; -1: none")
-    layout = integers(1, doc="how positioning axes lie: SKEW, INTERSECTING or PARALLEL")
+    backward = integer(doc="1: the family's chain runs from the tip to the base")
+    locked = integer(doc="joint that keeps its reference position, the first or the last; -1: none")
+    layout = integer(doc="how positioning axes lie: SKEW, INTERSECTING or PARALLEL")
     h = floats("family", 3, doc="the family's axes, exactly as its formulas want them")
     o = floats("family", 3, unit="m", doc="the family's points on them")
     center = floats(2, 3, unit="m", doc="points where three axes meet: the outer one, the inner one")
-    size = floats(1, unit="m", doc="length of the arm")
+    length = number("m", doc="length of the arm")
     G = floats(12, doc="motion that the chain is to make: rotation, then translation [m]")
     goal = floats(1, 3, unit="m", doc="where the tip is to be, in the base")
     reference = floats("joints", unit="rad", doc="positions that free choices and turns stay close to")

@@ -134,9 +134,9 @@ class ChainSolver(ABC):
         arm.home[:9], arm.home[9:] = inverse[:3, :3].ravel(), inverse[:3, 3]
         arm.lower[:], arm.upper[:] = chain.lower, chain.upper
         arm.order[:] = fit.order
-        arm.backward[0], arm.locked[0], arm.layout[0] = int(fit.backward), fit.locked, fit.layout
+        arm.backward, arm.locked, arm.layout = int(fit.backward), fit.locked, fit.layout
         arm.h[:], arm.o[:], arm.center[:] = fit.axes, fit.points, fit.centers
-        arm.size[0] = chain.size
+        arm.length = chain.size
         self._arm = arm
         self._zeros = np.zeros(n)
 

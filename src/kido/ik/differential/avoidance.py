@@ -17,7 +17,11 @@ from kido.collision.poses import update_bounds, update_poses
 from kido.collision.queries import box_gap2, function_of, pair_distance
 from kido.ik.differential.desired_velocities import approach
 from kido.ik.differential.hard import open_row
-from kido.ik.differential.schema import COLLISIONS, DIFFERENTIAL, NOT_FINITE, OF_PAIR, RECOVERY, STEP
+from kido.ik.differential.schema import (
+    DIFFERENTIAL,
+    NOT_FINITE,
+    OF_PAIR,
+)
 from kido.ik.engine.tasks import TASKS
 from kido.jit import callback, kernel, view
 from kido.math.so3 import cross
@@ -43,7 +47,7 @@ def add_point(t, d, s, x, h, link, a, b, c, n0, n1, n2):
 def avoid(tree, data, tasks, own):
     """Rows of all pairs within their distance of influence; 0, or NOT_FINITE."""
     t, d, s, x = view(TREE, tree), view(DATA, data), view(TASKS, tasks), view(DIFFERENTIAL, own)
-    address = x.count[COLLISIONS]
+    address = x.collisions
     c = view(COLLISION, address)
     links = t.parent.shape[0]
     for i in range(links):
@@ -51,17 +55,17 @@ def avoid(tree, data, tasks, own):
             c.body_rotation[i, k] = d.R[i, k]
         for k in range(3):
             c.body_position[i, k] = d.p[i, k]
-    c.margin[0] = 0.0
-    if update_poses(address) != 0:
+    c.margin = 0.0
+    if update_poses(c) != 0:
         return NOT_FINITE
-    update_bounds(address)
+    update_bounds(c)
     for k in range(x.pair.shape[0]):
         a, b = x.pair[k, 0], x.pair[k, 1]
         least, influence, share = x.pair_limit[k, 0], x.pair_limit[k, 1], x.pair_limit[k, 2]
         x.pair_gap[k] = math.inf
         if box_gap2(c, a, b) < influence * influence:
             found, gap, p0, p1, p2, n0, n1, n2 = pair_distance(
-                address, function_of(c, c.pair_function, a, b), a, b, influence
+                c, function_of(c, c.pair_function, a, b), a, b, influence
             )
             if found:
                 f = 0.5 * gap
@@ -70,7 +74,7 @@ def avoid(tree, data, tasks, own):
                 x.pair_gap[k] = gap
                 x.pair_point[k, 0], x.pair_point[k, 1], x.pair_point[k, 2] = a0, a1, a2
                 x.pair_point[k, 3], x.pair_point[k, 4], x.pair_point[k, 5] = b0, b1, b2
-                low = -approach(gap - least, share, x.setting[STEP], x.setting[RECOVERY])
+                low = -approach(gap - least, share, x.time_step, x.recovery_speed)
                 h = open_row(x, low, math.inf, OF_PAIR, k)
                 link_a, link_b = c.shape_body[a], c.shape_body[b]
                 if link_b < links:

@@ -11,22 +11,11 @@ from numpy.typing import NDArray
 
 from kido.errors import ModelError
 from kido.ik.coupling import coupling_of
-from kido.ik.differential.schema import (
-    CENTER_OF_MASS,
-    CONE,
-    DIFFERENTIAL,
-    EQUATION,
-    HARD,
-    HELPER,
-    NOTHING,
-    RANGE,
-    SOFT,
-)
-from kido.ik.engine.build import compile_tasks, places_of_supports
-from kido.ik.engine.tasks import BALANCE, COM, LOOK_AT, POSE, POSTURE, TASKS
+from kido.ik.differential.schema import DIFFERENTIAL, HARD, HELPER, SOFT
+from kido.ik.engine.build import compile_tasks
+from kido.ik.engine.tasks import CONE, RANGE, TASKS
 from kido.ik.limits import HalfSpaces
 from kido.ik.task import Task
-from kido.jit import Struct
 from kido.joints.kinds import BALL, FREE
 from kido.math.transform import as_numbers
 from kido.optimization.dense_qp.schema import QUADRATIC, sizes
@@ -35,7 +24,6 @@ if TYPE_CHECKING:
     from kido.skeleton import Skeleton
 
 Array = NDArray[np.float64]
-_LINEAR, _ANGULAR = slice(3, 6), slice(0, 3)
 TOLERANCE = 1e-10  # [rad/s, m/s] by which programs may miss bounds
 
 
@@ -44,37 +32,14 @@ class Compiled:
     """The containers of a step.
 
     Attributes:
-        tasks: TASKS of soft tasks, then hard ones, then those that half spaces and balance need.
+        tasks: TASKS of soft tasks, then hard ones, then those that half spaces need.
         own: DIFFERENTIAL.
         program: QUADRATIC.
     """
 
-    tasks: Struct
-    own: Struct
-    program: Struct
-
-
-def _declare(made: Struct, own: Struct, k: int, task: Task) -> None:
-    """What the rows of a task are; residuals of ranges are measured from zero."""
-    part = slice(int(made.first_row[k]), int(made.first_row[k + 1]))
-    if task.kind == POSTURE:
-        own.declared[part] = EQUATION
-        return
-    if task.kind == BALANCE:  # which rows count is known at each step
-        own.low[part], own.high[part] = task.lower[3], np.inf
-        return
-    kinds = np.full(6, NOTHING)
-    both = task.lower == task.upper
-    bounded = np.isfinite(task.lower) | np.isfinite(task.upper)
-    if task.kind in (POSE, COM):
-        where = slice(0, 6) if task.kind == POSE else _LINEAR
-        kinds[where] = np.where(both, EQUATION, np.where(bounded, RANGE, NOTHING))[where]
-    elif task.kind == LOOK_AT:
-        kinds[_ANGULAR] = CONE if task.upper[0] > 0.0 else EQUATION
-    own.declared[part] = kinds
-    ranges = (kinds == RANGE) | (kinds == CONE)
-    own.low[part], own.high[part] = task.lower, task.upper
-    made.lower[part], made.upper[part] = np.where(ranges, 0.0, task.lower), np.where(ranges, 0.0, task.upper)
+    tasks: TASKS
+    own: DIFFERENTIAL
+    program: QUADRATIC
 
 
 def compile_differential(
@@ -92,50 +57,37 @@ def compile_differential(
         ModelError: a task of another skeleton, or a posture of the wrong size.
     """
     everything = [*tasks, *constraints, *(s.task for s in spaces)]
-    balanced = any(t.kind == BALANCE for t in everything)
-    helpers = len(spaces)
-    if balanced:
-        everything.append(Task.com())
-        helpers += 1
-    made = compile_tasks(skeleton, everything, dofs)
+    made = compile_tasks(skeleton, everything, dofs, all_links=pairs > 0)
     tree = skeleton._tree
     assert tree is not None
     links, rows, n = len(tree.parent), int(made.first_row[-1]), len(dofs)
-    if pairs:  # all poses
-        fields = {name: getattr(made, name) for name in TASKS.arrays}
-        made = TASKS(**{**fields, "needed": np.arange(links)})
     turning = [i for i in range(links) if position_limits and tree.kind[i] in (BALL, FREE)]
     charts = [i for i in turning if (made.column[tree.first_dof[i] : tree.first_dof[i + 1]] >= 0).any()]
     levels = sorted({t.priority for t in tasks})
     planes = sum(len(s.offsets) for s in spaces)
-    links_of_points, points = places_of_supports(skeleton) if balanced else ([], np.zeros((0, 3)))
     own_sizes = {
         "level_count": len(levels), "tasks": len(everything), "rows": rows, "columns": n, "hard": rows + planes + pairs
         + 6 * len(charts), "chart_count": len(charts), "planes": planes, "pairs": pairs, "work": rows,
         "program_variables": n + rows, "program_rows": n + 2 * rows + planes + pairs + 6 * len(charts),
-        "conflicts": n + rows + 3, "supports": len(points), "supports2": 2 * len(points) + 2,
+        "conflict_count": n + rows + 3,
     }  # fmt: skip
     own = DIFFERENTIAL(**own_sizes)
     own.levels[:] = levels
     own.charts[:] = charts
     own.position_limited[:] = int(position_limits)
-    own.role[:] = [SOFT] * len(tasks) + [HARD] * len(constraints) + [HELPER] * helpers
-    for k, task in enumerate(everything):
-        _declare(made, own, k, task)
+    own.role[:] = [SOFT] * len(tasks) + [HARD] * len(constraints) + [HELPER] * len(spaces)
+    ranges = (made.row_kind == RANGE) | (made.row_kind == CONE)
+    made.lower[ranges] = made.upper[ranges] = 0.0  # so that residuals of ranges are measured from zero
     first = 0
     for k, space in enumerate(spaces, start=len(tasks) + len(constraints)):
         part = slice(first, first := first + len(space.offsets))
         own.plane_task[part], own.plane_normal[part], own.plane_offset[part] = k, space.normals, space.offsets
         part = slice(int(made.first_row[k]) + 3, int(made.first_row[k + 1]))
         made.lower[part] = made.upper[part] = 0.0  # x itself
-    if balanced:
-        own.count[CENTER_OF_MASS] = len(everything) - 1
-        own.support_link[:], own.support_place[:] = links_of_points, points
-        own.support_axes[:] = skeleton.support_axes
     own.velocity_low[:], own.velocity_high[:] = -np.inf, np.inf
     own.acceleration[:] = np.inf
     program = QUADRATIC(**sizes(own_sizes["program_variables"], own_sizes["program_rows"]))
-    program.tolerance[0] = TOLERANCE
+    program.tolerance = TOLERANCE
     program.row_floor[:] = 1.0
     return Compiled(made, own, program)
 

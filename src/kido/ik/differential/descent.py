@@ -26,13 +26,21 @@ from __future__ import annotations
 
 import math
 
-from kido.ik.differential.descent_schema import DESCENT, MET, OUT_OF_ITERATIONS, REFUSED_STEPS, STALLED, USED
+from kido.ik.differential.descent_schema import (
+    DESCENT,
+    MET,
+    OUT_OF_ITERATIONS,
+    STALLED,
+)
 from kido.ik.differential.desired_velocities import coordinate_bounds, is_turn
 from kido.ik.differential.levels import solve_levels
 from kido.ik.differential.measures import assess, predict
-from kido.ik.differential.schema import DIFFERENTIAL, NOT_FINITE, REFUSED
-from kido.ik.differential.support import support_rows
-from kido.ik.engine.residuals import follow, residuals
+from kido.ik.differential.schema import (
+    DIFFERENTIAL,
+    NOT_FINITE,
+    REFUSED,
+)
+from kido.ik.engine.residuals import follow, task_residuals
 from kido.ik.engine.tasks import TASKS
 from kido.jit import direct_entry, kernel, view
 from kido.kernels.entries import OK, copy_finite
@@ -190,7 +198,7 @@ def is_repaired(w, last):
 
 
 @kernel
-def repair(t, d, s, x, p, w, tree, data, tasks, own, last):
+def repair(t, d, s, x, p, w, last):
     """Take back what a step cost the levels before `last`, which were met; returns whether they are, or a status."""
     for _ in range(REPAIRS):
         if is_repaired(w, last):
@@ -200,25 +208,25 @@ def repair(t, d, s, x, p, w, tree, data, tasks, own, last):
         if status != SOLVED:
             return status
         take(t, d, s, x, w)
-        w.count[USED] += 1
-        status = assess(t, d, s, x, w, tree, data, tasks, own, w.new_cost, w.new_size)
+        w.used += 1
+        status = assess(t, d, s, x, w, w.new_cost, w.new_size)
         if status != OK:
             return status
     return OK
 
 
 @kernel
-def descend_levels(t, d, s, x, p, w, tree, data, tasks, own, count, most):
+def descend_levels(t, d, s, x, p, w, count, most):
     """Descend from the positions in the data with the first `count` levels; positions end at the best.
 
     Returns:
         MET, STALLED, OUT_OF_ITERATIONS, or why there is no step.
     """
     levels = count + 1
-    w.count[USED] = w.count[REFUSED_STEPS] = 0
+    w.used = w.refused_steps = 0
     for i in range(x.warm_count.shape[0]):
         x.warm_count[i] = 0
-    status = assess(t, d, s, x, w, tree, data, tasks, own, w.cost, w.size)
+    status = assess(t, d, s, x, w, w.cost, w.size)
     if status != OK:
         return status
     for i in range(levels):
@@ -229,7 +237,7 @@ def descend_levels(t, d, s, x, p, w, tree, data, tasks, own, count, most):
     copy_to(w.cost, w.mark_cost)
     copy_to(w.size, w.mark_size)
     ended, refused, checked = OUT_OF_ITERATIONS, 0, 0
-    while w.count[USED] < most:
+    while w.used < most:
         if is_satisfied(w, levels):
             return MET
         status = step_of(t, d, s, x, p, w, count)
@@ -240,8 +248,8 @@ def descend_levels(t, d, s, x, p, w, tree, data, tasks, own, count, most):
         length = 0.0
         for c in range(x.u.shape[0]):
             length = max(length, math.fabs(x.u[c]))
-        if w.count[USED] >= checked + WINDOW:
-            checked = w.count[USED]
+        if w.used >= checked + WINDOW:
+            checked = w.used
             if is_slow(w, levels):
                 length = 0.0
         if length < FADING or refused == MAX_REFUSED:
@@ -249,8 +257,8 @@ def descend_levels(t, d, s, x, p, w, tree, data, tasks, own, count, most):
             break
         before = total(w.cost, levels)
         take(t, d, s, x, w)
-        w.count[USED] += 1
-        status = assess(t, d, s, x, w, tree, data, tasks, own, w.new_cost, w.new_size)
+        w.used += 1
+        status = assess(t, d, s, x, w, w.new_cost, w.new_size)
         if status != OK:
             ended = status
             break
@@ -264,7 +272,7 @@ def descend_levels(t, d, s, x, p, w, tree, data, tasks, own, count, most):
         last = last_missed(w.best_size, w.tolerance, levels)
         if last > 1:
             copy_to(w.cost, w.old_cost)
-            status = repair(t, d, s, x, p, w, tree, data, tasks, own, last)
+            status = repair(t, d, s, x, p, w, last)
             if status != OK:
                 ended = status
                 break
@@ -277,11 +285,11 @@ def descend_levels(t, d, s, x, p, w, tree, data, tasks, own, count, most):
             refused = 0
             continue
         refused += 1
-        w.count[REFUSED_STEPS] += 1
+        w.refused_steps += 1
         for i in range(max(-1 - found, 1) if found < 0 else 1, levels):
             w.factor[i] = min(GROWTH * max(w.factor[i], 1e-3), MAX_FACTOR)
         back_to_best(d, w)
-        status = assess(t, d, s, x, w, tree, data, tasks, own, w.cost, w.size)
+        status = assess(t, d, s, x, w, w.cost, w.size)
         if status != OK:
             ended = status
             break
@@ -301,9 +309,8 @@ def descend(tree, data, tasks, own, program, descent, q, count, most, after):
     if copy_finite(q, d.q) != OK:
         return REFUSED
     follow(s, d.q)
-    status = descend_levels(t, d, s, x, p, w, tree, data, tasks, own, count, most)
-    residuals(t, d, s)
-    support_rows(t, d, s, x)
+    status = descend_levels(t, d, s, x, p, w, count, most)
+    task_residuals(t, d, s)
     for k in range(d.q.shape[0]):
         after[k] = d.q[k]
     return status

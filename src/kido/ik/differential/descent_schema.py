@@ -6,17 +6,16 @@ of the list is entry l + 1.
 
 from __future__ import annotations
 
-from kido.jit import Struct, floats, integers
+from kido.jit import Struct, floats, integer, integers
 
 # What a descent returns beside what a step does: all levels are within their tolerances; no step leads nearer; as many
 # iterations as allowed.
 MET, STALLED, OUT_OF_ITERATIONS = 20, 21, 22
-# Entries of DESCENT.count.
-USED, REFUSED_STEPS = range(2)
 
 
 class DESCENT(Struct):
-    count = integers(4, doc="iterations, and steps refused, of the last descent")
+    used = integer(doc="iterations of the last descent")
+    refused_steps = integer(doc="steps refused in it")
     level_of = integers("tasks", doc="place of a soft task's level in the list")
     masked = integers("tasks", doc="1: not all columns are the task's own")
     own = integers("tasks", "columns", doc="1: a column that the task may use")

@@ -23,20 +23,16 @@ from __future__ import annotations
 import math
 
 from kido.ik.differential.schema import (
+    HARD,
+    HELPER,
+    SOFT,
+)
+from kido.ik.engine.tasks import (
     CONE,
     EQUATION,
-    HARD,
-    HAS_PREVIOUS,
-    HELPER,
-    MIN_SINGULAR,
     NOTHING,
     RANGE,
-    RECOVERY,
-    SHARE,
-    SOFT,
-    STEP,
 )
-from kido.ik.engine.tasks import BALANCE, POSTURE
 from kido.jit import kernel
 from kido.joints.kinds import BALL, FREE, FREE_MIXED
 
@@ -65,8 +61,8 @@ def cone_row(s, x, row):
 @kernel
 def row_desired_velocity(s, x, k, row):
     """Range of J u, or value, that a row asks for."""
-    step, share, recovery = x.setting[STEP], x.setting[SHARE], x.setting[RECOVERY]
-    e, low, high, gain = s.e[row], x.low[row], x.high[row], s.gain[k]
+    step, share, recovery = x.time_step, x.share, x.recovery_speed
+    e, low, high, gain = s.e[row], s.low[row], s.high[row], s.gain[k]
     hard = x.role[k] == HARD
     if x.kind[row] == EQUATION:
         speed = -gain * e
@@ -168,7 +164,7 @@ def jacobi_eigen(G, V, n):
 def filter_task(s, x, k):
     """Damp what a task asks for along directions that its Jacobian hardly reaches."""
     first, last = s.first_row[k], s.first_row[k + 1]
-    least2 = x.setting[MIN_SINGULAR] ** 2
+    least2 = x.least_singular_value**2
     if task_gram(s, x, first, last) >= least2:  # a lower bound of the smallest eigenvalue
         return
     n = last - first
@@ -193,11 +189,11 @@ def filter_task(s, x, k):
 @kernel
 def desired_velocities(s, x):
     """What all tasks ask for."""
-    for k in range(s.kind.shape[0]):
+    for k in range(s.framed.shape[0]):
         equations = 0
         for row in range(s.first_row[k], s.first_row[k + 1]):
-            x.kind[row] = x.declared[row]
-            if s.enabled[k] == 0 or x.role[k] == HELPER:
+            x.kind[row] = s.row_kind[row]
+            if x.role[k] == HELPER:
                 x.kind[row] = NOTHING
             if x.kind[row] == CONE:
                 cone_row(s, x, row)
@@ -206,8 +202,7 @@ def desired_velocities(s, x):
                 row_desired_velocity(s, x, k, row)
                 if x.kind[row] == EQUATION:
                     equations += 1
-        framed = s.kind[k] != POSTURE and s.kind[k] != BALANCE
-        if equations > 0 and x.role[k] == SOFT and framed and x.setting[MIN_SINGULAR] > 0.0:
+        if equations > 0 and x.role[k] == SOFT and s.framed[k] != 0 and x.least_singular_value > 0.0:
             filter_task(s, x, k)
 
 
@@ -249,7 +244,7 @@ def room(t, d, s, c, j):
 @kernel
 def coordinate_bounds(t, d, s, x):
     """Bounds of velocities: of velocity, and of position; then of acceleration as far as those allow."""
-    step, share, recovery = x.setting[STEP], x.setting[SHARE], x.setting[RECOVERY]
+    step, share, recovery = x.time_step, x.share, x.recovery_speed
     for c in range(s.active.shape[0]):
         j = s.active[c]
         low, high = x.velocity_low[c], x.velocity_high[c]
@@ -263,7 +258,7 @@ def coordinate_bounds(t, d, s, x):
                 least = -braking(down, a, step)
             most, least = max(most, low), min(least, high)
             low, high = max(low, least), min(high, most)
-        if x.count[HAS_PREVIOUS] != 0 and a < math.inf:
+        if x.has_previous != 0 and a < math.inf:
             most, least = x.previous[c] + a * step, x.previous[c] - a * step
             if least > high:
                 low = high

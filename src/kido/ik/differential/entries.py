@@ -5,9 +5,11 @@ from __future__ import annotations
 from kido.ik.differential.desired_velocities import coordinate_bounds, desired_velocities
 from kido.ik.differential.hard import brake_rows, hard_rows
 from kido.ik.differential.levels import solve_levels
-from kido.ik.differential.schema import DIFFERENTIAL, HAS_PREVIOUS, REFUSED, STEP
-from kido.ik.differential.support import support_rows
-from kido.ik.engine.residuals import follow, residuals
+from kido.ik.differential.schema import (
+    DIFFERENTIAL,
+    REFUSED,
+)
+from kido.ik.engine.residuals import follow, task_residuals
 from kido.ik.engine.tasks import TASKS
 from kido.jit import direct_entry, view
 from kido.kernels.entries import OK, copy_finite
@@ -24,11 +26,10 @@ def step(tree, data, tasks, own, program, q, h, u, after):
     if copy_finite(q, d.q) != OK:
         return REFUSED
     follow(s, d.q)
-    x.setting[STEP] = h
-    residuals(t, d, s)
-    support_rows(t, d, s, x)
+    x.time_step = h
+    task_residuals(t, d, s)
     desired_velocities(s, x)
-    status = hard_rows(t, d, s, x, tree, data, tasks, own)
+    status = hard_rows(t, d, s, x)
     if status != 0:
         return status
     coordinate_bounds(t, d, s, x)
@@ -43,7 +44,7 @@ def step(tree, data, tasks, own, program, q, h, u, after):
         x.previous[c] = x.u[c]
     for n in range(s.offset.shape[0]):
         d.u[s.mimic[n, 0]] = s.ratio[s.mimic[n, 0]] * d.u[s.mimic[n, 1]]
-    x.count[HAS_PREVIOUS] = 1
+    x.has_previous = 1
     for k in range(d.u.shape[0]):
         u[k] = d.u[k]
     advance(t, d, 0, t.parent.shape[0], h)

@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 from kido.errors import KidoError, StateError
 from kido.ik.differential.build import Compiled
 from kido.ik.differential.schema import (
-    CONFLICTS,
     CONTRADICTION,
-    FAILED_LEVEL,
     OF_BOUND,
     OF_CHART,
     OF_EQUATIONS,
@@ -21,15 +19,12 @@ from kido.ik.differential.schema import (
     OF_PLANE,
     REFUSED,
 )
-from kido.ik.engine.tasks import BALANCE, COM, LOOK_AT, POSTURE
 from kido.ik.limits import InfeasibleError
 from kido.optimization.dense_qp.schema import INFEASIBLE
 
 if TYPE_CHECKING:
     from kido.ik.task import Task
     from kido.skeleton import Skeleton
-
-_AXES = ("rx", "ry", "rz", "x", "y", "z")
 
 
 def failure(
@@ -53,10 +48,10 @@ def failure(
         return StateError(f"differential IK of {name!r}: expected finite positions, got {q.tolist()}")
     if status not in (INFEASIBLE, CONTRADICTION):
         return StateError(
-            f"differential IK of {name!r}: no finite velocities at level {int(own.count[FAILED_LEVEL])} (status "
+            f"differential IK of {name!r}: no finite velocities at level {own.failed_level} (status "
             f"{status}); weights and damping are out of proportion"
         )
-    rows = own.conflict[: int(own.count[CONFLICTS])]
+    rows = own.conflict[: own.conflicts]
     words = list(dict.fromkeys(_words(skeleton, made, tasks, soft, pairs, int(kind), int(k)) for kind, k in rows))
     what = "no velocity satisfies" if status == INFEASIBLE else "equations of constraints contradict each other;"
     return InfeasibleError(f"differential IK of {name!r}: {what} all of", words)
@@ -86,10 +81,5 @@ def _words(
     row = int(np.searchsorted(made.tasks.first_row, k, side="right")) - 1
     task, component = tasks[row], k - int(made.tasks.first_row[row])
     place = f"tasks[{row}]" if row < soft else f"constraints[{row - soft}]"
-    if task.kind == POSTURE:
-        return f"{place} (posture), dof {dofs[int(active[component])].name!r}"
-    if task.kind == BALANCE:
-        return f"{place} (balance)"
-    what = {COM: "centre of mass", LOOK_AT: "direction of sight"}.get(task.kind, "pose")
-    of = "" if task.node is None else f" of {task.node!r}"
-    return f"{place} ({what}{of}), {_AXES[component]}"
+    names = [dofs[int(j)].name for j in active]
+    return f"{place} {task.kind.words(task, component, names)}"

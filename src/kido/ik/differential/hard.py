@@ -6,23 +6,19 @@ import math
 
 from kido.ik.differential.desired_velocities import approach, braking
 from kido.ik.differential.schema import (
-    AVOID,
-    EQUATION,
     HARD,
-    HARD_ROWS,
-    HAS_PREVIOUS,
-    NOTHING,
     OF_CHART,
     OF_PAIR,
     OF_PLANE,
     OF_TASK,
-    RECOVERY,
-    SHARE,
-    STEP,
 )
 from kido.ik.engine.residuals import at
 from kido.ik.engine.rotations import inverse_left_jacobian
-from kido.jit import call4, kernel
+from kido.ik.engine.tasks import (
+    EQUATION,
+    NOTHING,
+)
+from kido.jit import kernel
 from kido.joints.kinds import FREE
 from kido.math.so3 import rotation_vector_to_matrix
 
@@ -32,8 +28,8 @@ EASE = 0.25  # share of what accelerations allow that a row counts on
 @kernel
 def open_row(x, low, high, kind, which):
     """A new hard row, all zeros; its number."""
-    h = x.count[HARD_ROWS]
-    x.count[HARD_ROWS] = h + 1
+    h = x.hard_rows
+    x.hard_rows = h + 1
     for c in range(x.hard_J.shape[1]):
         x.hard_J[h, c] = 0.0
     x.hard_low[h], x.hard_high[h] = low, high
@@ -58,7 +54,7 @@ def plane_rows(s, x):
         row = s.first_row[x.plane_task[k]] + 3
         a, b, c = x.plane_normal[k, 0], x.plane_normal[k, 1], x.plane_normal[k, 2]
         distance = x.plane_offset[k] - (a * s.e[row] + b * s.e[row + 1] + c * s.e[row + 2])
-        most = approach(distance, x.setting[SHARE], x.setting[STEP], x.setting[RECOVERY])
+        most = approach(distance, x.share, x.time_step, x.recovery_speed)
         h = open_row(x, -math.inf, most, OF_PLANE, k)
         for j in range(s.J.shape[1]):
             x.hard_J[h, j] = a * s.J[row, j] + b * s.J[row + 1, j] + c * s.J[row + 2, j]
@@ -67,7 +63,7 @@ def plane_rows(s, x):
 @kernel
 def chart_rows(t, d, s, x):
     """Position limits of ball and free joints: of rotation vectors r' = J_r^-1 w, of places p' = R v."""
-    share, step, recovery = x.setting[SHARE], x.setting[STEP], x.setting[RECOVERY]
+    share, step, recovery = x.share, x.time_step, x.recovery_speed
     for m in range(x.charts.shape[0]):
         i = x.charts[m]
         first = t.first_dof[i]
@@ -90,17 +86,15 @@ def chart_rows(t, d, s, x):
 
 
 @kernel
-def hard_rows(t, d, s, x, tree, data, tasks, own):
-    """All hard rows; the last four arguments are the addresses of the first four."""
-    x.count[HARD_ROWS] = 0
-    for k in range(s.kind.shape[0]):
-        if x.role[k] == HARD and s.enabled[k] != 0:
+def hard_rows(t, d, s, x):
+    """All hard rows; 0, or why there are none."""
+    x.hard_rows = 0
+    for k in range(s.framed.shape[0]):
+        if x.role[k] == HARD:
             task_rows(s, x, k)
     plane_rows(s, x)
     chart_rows(t, d, s, x)
-    if x.count[AVOID] != 0:
-        return call4(x.count[AVOID], tree, data, tasks, own)
-    return 0
+    return x.avoid(t, d, s, x)
 
 
 @kernel
@@ -114,7 +108,7 @@ def share_of(x, h):
     """Share of the distance to its bound that a row may take in a step."""
     if x.hard_source[h, 0] == OF_PAIR:
         return x.pair_limit[x.hard_source[h, 1], 2]
-    return x.setting[SHARE]
+    return x.share
 
 
 @kernel
@@ -142,8 +136,8 @@ def brake_rows(s, x):
     counts on a quarter of it, and never asks for more than a quarter of what the bounds of velocities leave. So a row
     by itself can always be kept, and what is too fast or beyond its bound at first comes back as accelerations allow.
     """
-    step = x.setting[STEP]
-    for h in range(x.count[HARD_ROWS]):
+    step = x.time_step
+    for h in range(x.hard_rows):
         if is_equation(x, h):
             continue
         a, before, low, high = 0.0, 0.0, 0.0, 0.0
@@ -154,7 +148,7 @@ def brake_rows(s, x):
                 before += f * x.previous[c]
                 p, q = f * x.bound_low[c], f * x.bound_high[c]
                 low, high = low + min(p, q), high + max(p, q)
-        if a > 0.0 and a < math.inf and x.count[HAS_PREVIOUS] != 0:
+        if a > 0.0 and a < math.inf and x.has_previous != 0:
             share = share_of(x, h)
             x.hard_high[h] = braked(x.hard_high[h], low, before, a, share, step)
             x.hard_low[h] = -braked(-x.hard_low[h], -high, -before, a, share, step)

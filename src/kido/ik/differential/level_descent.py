@@ -11,19 +11,27 @@ from numpy import empty
 from numpy.typing import NDArray
 
 from kido.errors import StateError
-from kido.ik.coupling import coupling_of
 from kido.ik.differential.descent import descend
-from kido.ik.differential.descent_schema import DESCENT, MET, OUT_OF_ITERATIONS, STALLED, USED
+from kido.ik.differential.descent_schema import (
+    DESCENT,
+    MET,
+    OUT_OF_ITERATIONS,
+    STALLED,
+)
 from kido.ik.differential.failure import failure
-from kido.ik.differential.schema import CONTRADICTION, EQUATION, RANGE, STEP
+from kido.ik.differential.schema import (
+    CONTRADICTION,
+)
 from kido.ik.differential.stepper import Stepper
+from kido.ik.engine.build import dofs_moving
 from kido.ik.engine.seeds import sampled_positions
-from kido.ik.engine.tasks import BALANCE, COM
+from kido.ik.engine.tasks import (
+    EQUATION,
+    RANGE,
+)
 from kido.ik.limits import CollisionAvoidance, HalfSpaces
 from kido.ik.solver import IkSolver
 from kido.optimization.dense_qp.schema import INFEASIBLE
-from kido.skeleton.frames.frame import Frame
-from kido.skeleton.frames.jacobian_node import JacobianNode
 
 if TYPE_CHECKING:
     from kido.ik.inverse_kinematics import InverseKinematics
@@ -84,11 +92,11 @@ class LevelDescent(Stepper):
         tasks = [replace(task, gain=1.0) for _, task in modules]
         super().__init__(skeleton, tasks, (), spaces, avoided, dofs, True, largest_step, None, _SETTINGS)
         made, self._dofs = self._made, dofs
-        made.own.setting[STEP] = 1.0
+        made.own.time_step = 1.0
         levels = sorted({task.priority for task in tasks})
         self.levels = len(levels)
         self._descent = w = DESCENT(
-            tasks=len(made.tasks.kind),
+            tasks=len(made.tasks.framed),
             columns=len(dofs),
             rows=len(made.tasks.e),
             levels1=len(levels) + 1,
@@ -105,7 +113,7 @@ class LevelDescent(Stepper):
             own = column[ik.dof_indices]
             if (own < 0).any():
                 raise StateError(f"{ik!r} has coordinates that are not among those of its hierarchy")
-            moved = column[_moving(skeleton, task)]
+            moved = column[dofs_moving(skeleton, task)]
             w.own[k, own] = 1
             w.masked[k] = int(not np.isin(moved[moved >= 0], own).all())
         self._first = [task for task in tasks if levels and task.priority == levels[0]]
@@ -207,15 +215,15 @@ class LevelDescent(Stepper):
             own.moved[:] = self._skeleton.position_differences(q, self._start)[self._dofs]
         status = descend.call(w.tree, w.data, *self._addresses, own.address, q, levels, most, after)
         if status in (MET, STALLED, OUT_OF_ITERATIONS):
-            return Descended(after, status, int(own.count[USED]), own.cost.copy(), own.size.copy())
+            return Descended(after, status, own.used, own.cost.copy(), own.size.copy())
         error = failure(self._skeleton, self._made, self._tasks, len(self._tasks), self._pairs.things, status, q)
         if status in (INFEASIBLE, CONTRADICTION):
-            return Descended(after, status, int(own.count[USED]), own.cost.copy(), own.size.copy(), str(error))
+            return Descended(after, status, own.used, own.cost.copy(), own.size.copy(), str(error))
         raise error
 
     def _first_level(self, start: Array, number: int, seed: int) -> tuple[Array, bool] | None:
         """Positions that meet the tasks of the first level by themselves, and whether they do; None: no such tasks."""
-        tasks = [task for task in self._first if task.kind != BALANCE]
+        tasks = [task for task in self._first if task.kind.for_positions]
         if not tasks:
             return None
         if self._search is None:
@@ -233,23 +241,8 @@ class LevelDescent(Stepper):
 
     def is_within(self, k: int) -> bool:
         """Whether task k, one of balance, is met at the residuals at hand."""
-        tasks, own = self._made.tasks, self._made.own
+        tasks = self._made.tasks
         rows = slice(int(tasks.first_row[k]), int(tasks.first_row[k + 1]))
-        e, low, kind, limit = tasks.e[rows], own.low[rows], own.declared[rows], tasks.tolerance[rows]
+        e, low, kind, limit = tasks.e[rows], tasks.low[rows], tasks.row_kind[rows], tasks.tolerance[rows]
         missed = np.where(kind == EQUATION, np.abs(e), np.where(kind == RANGE, low - e, 0.0))
         return bool((missed <= limit).all())
-
-
-def _moving(skeleton: Skeleton, task: Task) -> NDArray[np.int64]:
-    """Independent coordinates that move what a task measures."""
-    coupling = coupling_of(skeleton)
-    if task.kind in (BALANCE, COM) or task.node is None:
-        return coupling.every()
-    moving = task.node._dependent()
-    frame = task.target
-    while isinstance(frame, Frame) and frame._parent_frame is not None:
-        if isinstance(frame, JacobianNode) and frame._carrier[0].skeleton is skeleton:
-            moving = np.union1d(moving, frame._dependent())
-            break
-        frame = frame.parent_frame
-    return coupling.independent(moving)

@@ -20,28 +20,20 @@ import math
 from kido.ik.differential.hard import is_equation, open_row
 from kido.ik.differential.null_space import all_free, project_row, satisfy, take_rows
 from kido.ik.differential.schema import (
-    CONFLICTS,
     CONTRADICTION,
-    DAMPING,
-    EQUATION,
-    ERROR_DAMPING,
-    FAILED_LEVEL,
-    FIRST_FREE,
-    HARD_ROWS,
-    ITERATIONS,
     NOT_FINITE,
     OF_BOUND,
     OF_EQUATIONS,
     OF_TASK,
-    PROGRAMS,
-    RANGE,
     SOFT,
+)
+from kido.ik.engine.tasks import (
+    EQUATION,
+    RANGE,
 )
 from kido.jit import kernel
 from kido.optimization.dense_qp.dual import minimize
-from kido.optimization.dense_qp.schema import ACTIVE, INFEASIBLE, MAX_ITERATIONS, ROWS, SOLVED, VARIABLES, WARM
-from kido.optimization.dense_qp.schema import CONFLICTS as PROGRAM_CONFLICTS
-from kido.optimization.dense_qp.schema import ITERATIONS as PROGRAM_ITERATIONS
+from kido.optimization.dense_qp.schema import INFEASIBLE, SOLVED
 
 
 @kernel
@@ -60,7 +52,7 @@ def meet_equations(x):
         x.u[c] = 0.0
     all_free(x)
     m = 0
-    for h in range(x.count[HARD_ROWS]):
+    for h in range(x.hard_rows):
         if is_equation(x, h):
             if project_row(x, x.hard_J, h, m) > 0.0 or x.hard_low[h] != 0.0:
                 x.W_value[m], x.W_row[m] = x.hard_low[h], h
@@ -73,7 +65,7 @@ def meet_equations(x):
         return SOLVED
     x.conflict[0, 0], x.conflict[0, 1] = OF_TASK, x.hard_source[wrong, 1]
     x.conflict[1, 0] = OF_EQUATIONS
-    x.count[CONFLICTS] = 2
+    x.conflicts = 2
     return CONTRADICTION
 
 
@@ -81,7 +73,7 @@ def meet_equations(x):
 def gather(s, x, level):
     """Rows of a level: equations to W, ranges to their list; returns how many of both, and the squared error."""
     m, r, error = 0, 0, 0.0
-    for k in range(s.kind.shape[0]):
+    for k in range(s.framed.shape[0]):
         if x.role[k] == SOFT and s.priority[k] == level:
             for row in range(s.first_row[k], s.first_row[k + 1]):
                 w = s.weight[row]
@@ -102,7 +94,7 @@ def gather(s, x, level):
 @kernel
 def write_objective(s, x, p, m, r, damping):
     """H and g of a level with m equations and r ranges."""
-    n, first = x.Y.shape[0], x.count[FIRST_FREE]
+    n, first = x.Y.shape[0], x.first_free
     free = n - first
     H, g, W = p.H, p.g, x.W
     for a in range(free + r):
@@ -146,14 +138,14 @@ def add_row(x, p, J, row, low, high, within, kind, which):
     """A row of the program: low <= J (u + Y z) <= high. `within`: u satisfies it, up to rounding."""
     if low == -math.inf and high == math.inf:
         return
-    n, first = x.Y.shape[0], x.count[FIRST_FREE]
+    n, first = x.Y.shape[0], x.first_free
     free = n - first
     there = along(J, row, x.u)
     low, high = low - there, high - there
     if within:
         low, high = min(low, 0.0), max(high, 0.0)
-    at = p.size[ROWS]
-    for a in range(p.size[VARIABLES]):
+    at = p.num_rows
+    for a in range(p.num_variables):
         p.A[at, a] = 0.0
     for c in range(n):
         f = J[row, c]
@@ -162,15 +154,15 @@ def add_row(x, p, J, row, low, high, within, kind, which):
                 p.A[at, a] += f * x.Y[c, first + a]
     p.row_lower[at], p.row_upper[at] = low, high
     x.program_row[at, 0], x.program_row[at, 1] = kind, which
-    p.size[ROWS] = at + 1
+    p.num_rows = at + 1
 
 
 @kernel
 def write_constraints(s, x, p, r, within):
     """Bounds and rows of a level's program."""
-    n, first = x.Y.shape[0], x.count[FIRST_FREE]
+    n, first = x.Y.shape[0], x.first_free
     free = n - first
-    p.size[VARIABLES], p.size[ROWS], p.size[MAX_ITERATIONS] = free + r, 0, 0
+    p.num_variables, p.num_rows, p.max_iterations = free + r, 0, 0
     for a in range(free + r):
         p.lower[a], p.upper[a] = -math.inf, math.inf
     for c in range(n):
@@ -180,7 +172,7 @@ def write_constraints(s, x, p, r, within):
             if within:
                 p.lower[c], p.upper[c] = min(p.lower[c], 0.0), max(p.upper[c], 0.0)
         elif low > -math.inf or high < math.inf:
-            at = p.size[ROWS]
+            at = p.num_rows
             for a in range(free):
                 p.A[at, a] = x.Y[c, first + a]
             for a in range(free, free + r):
@@ -190,14 +182,14 @@ def write_constraints(s, x, p, r, within):
                 low, high = min(low, 0.0), max(high, 0.0)
             p.row_lower[at], p.row_upper[at] = low, high
             x.program_row[at, 0], x.program_row[at, 1] = OF_BOUND, c
-            p.size[ROWS] = at + 1
+            p.num_rows = at + 1
     for k in range(r):
         row = x.ranges[k]
         add_row(x, p, s.J, row, x.want_low[row], x.want_high[row], False, OF_TASK, row)
-        at = p.size[ROWS] - 1
+        at = p.num_rows - 1
         if at >= 0 and x.program_row[at, 0] == OF_TASK and x.program_row[at, 1] == row:
             p.A[at, free + k] = 1.0
-    for h in range(x.count[HARD_ROWS]):
+    for h in range(x.hard_rows):
         if not is_equation(x, h):
             add_row(x, p, x.hard_J, h, x.hard_low[h], x.hard_high[h], within, x.hard_source[h, 0], x.hard_source[h, 1])
 
@@ -205,38 +197,38 @@ def write_constraints(s, x, p, r, within):
 @kernel
 def note_conflict(x, p):
     """Constraints of the program that cannot hold together, as what they come from."""
-    found, free = 0, p.size[VARIABLES]
-    for k in range(p.count[PROGRAM_CONFLICTS]):
+    found, free = 0, p.num_variables
+    for k in range(p.num_conflicts):
         q = p.conflict[k]
         if q < free:
             x.conflict[found, 0], x.conflict[found, 1] = OF_BOUND, q
         else:
             x.conflict[found, 0], x.conflict[found, 1] = x.program_row[q - free, 0], x.program_row[q - free, 1]
         found += 1
-    if x.count[FIRST_FREE] > 0:
+    if x.first_free > 0:
         x.conflict[found, 0] = OF_EQUATIONS
         found += 1
-    x.count[CONFLICTS] = found
+    x.conflicts = found
 
 
 @kernel
 def solve_level(s, x, p, number, within, last):
     """Add to u what level `number` of the list wants."""
-    n, first = x.Y.shape[0], x.count[FIRST_FREE]
+    n, first = x.Y.shape[0], x.first_free
     free = n - first
-    m, r, damping = 0, 0, x.setting[DAMPING]
+    m, r, damping = 0, 0, x.damping
     if x.levels.shape[0] > 0:
         m, r, error = gather(s, x, x.levels[number])
-        damping += x.level_damping[number] + x.setting[ERROR_DAMPING] * error
+        damping += x.level_damping[number] + x.error_damping * error
     write_constraints(s, x, p, r, within)
     write_objective(s, x, p, m, r, damping)
     if x.levels.shape[0] > 0:
-        p.count[WARM] = x.warm_count[number]
-        for k in range(p.count[WARM]):
+        p.num_warm = x.warm_count[number]
+        for k in range(p.num_warm):
             p.warm[k] = x.warm[number, k]
     status = minimize(p)
-    x.count[PROGRAMS] += 1
-    x.count[ITERATIONS] += p.count[PROGRAM_ITERATIONS]
+    x.programs += 1
+    x.iterations += p.iterations
     if status != SOLVED:
         if within and status == INFEASIBLE:
             return SOLVED  # u satisfies all of it: rounding alone says otherwise
@@ -244,8 +236,8 @@ def solve_level(s, x, p, number, within, last):
             note_conflict(x, p)
         return status
     if x.levels.shape[0] > 0:
-        x.warm_count[number] = p.count[ACTIVE]
-        for k in range(p.count[ACTIVE]):
+        x.warm_count[number] = p.num_active
+        for k in range(p.num_active):
             x.warm[number, k] = p.active[k]
     for c in range(n):
         total = 0.0
@@ -266,18 +258,18 @@ def solve_level(s, x, p, number, within, last):
 @kernel
 def solve_levels(s, x, p, count):
     """u of the first `count` levels; returns SOLVED, or why there is none."""
-    x.count[CONFLICTS] = x.count[PROGRAMS] = x.count[ITERATIONS] = 0
-    x.count[FAILED_LEVEL] = -1
+    x.conflicts = x.programs = x.iterations = 0
+    x.failed_level = -1
     status = meet_equations(x)
     if status != SOLVED:
         return status
     levels = max(min(count, x.levels.shape[0]), 1)
     for number in range(levels):
-        if number > 0 and x.count[FIRST_FREE] == x.Y.shape[0]:
+        if number > 0 and x.first_free == x.Y.shape[0]:
             break
         status = solve_level(s, x, p, number, number > 0, number == levels - 1)
         if status != SOLVED:
-            x.count[FAILED_LEVEL] = number
+            x.failed_level = number
             return status
     total = 0.0
     for c in range(x.u.shape[0]):

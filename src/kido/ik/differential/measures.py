@@ -7,9 +7,15 @@ import math
 from kido.ik.differential.desired_velocities import desired_velocities
 from kido.ik.differential.hard import hard_rows
 from kido.ik.differential.levels import along
-from kido.ik.differential.schema import CONE, EQUATION, NOTHING, RECOVERY, SOFT
-from kido.ik.differential.support import support_rows
-from kido.ik.engine.residuals import residuals
+from kido.ik.differential.schema import (
+    SOFT,
+)
+from kido.ik.engine.residuals import task_residuals
+from kido.ik.engine.tasks import (
+    CONE,
+    EQUATION,
+    NOTHING,
+)
 from kido.jit import kernel
 
 
@@ -43,20 +49,20 @@ def count_in(cost, size, level, r):
 @kernel
 def measure_levels(s, x, w, cost, size):
     """Measures of the levels from the residuals at hand, which `desired_velocities` has not changed yet."""
-    for k in range(s.kind.shape[0]):
-        if x.role[k] != SOFT or s.enabled[k] == 0:
+    for k in range(s.framed.shape[0]):
+        if x.role[k] != SOFT:
             continue
         level, first = w.level_of[k] + 1, s.first_row[k]
         for row in range(first, s.first_row[k + 1]):
-            kind = x.declared[row]
+            kind = s.row_kind[row]
             if kind == CONE:
                 if row == first:
                     angle = math.sqrt(s.e[row] ** 2 + s.e[row + 1] ** 2 + s.e[row + 2] ** 2)
-                    count_in(cost, size, level, s.weight[row] * outside(angle, 0.0, x.high[row], 0))
+                    count_in(cost, size, level, s.weight[row] * outside(angle, 0.0, s.high[row], 0))
             elif kind == EQUATION:
                 count_in(cost, size, level, s.weight[row] * s.e[row])
             elif kind != NOTHING:
-                r = outside(s.e[row], x.low[row], x.high[row], s.to_middle[k])
+                r = outside(s.e[row], s.low[row], s.high[row], s.to_middle[k])
                 count_in(cost, size, level, s.weight[row] * r)
 
 
@@ -81,7 +87,7 @@ def measure_hard(t, d, s, x, cost, size):
 @kernel
 def mask_columns(s, w):
     """Keep the whole Jacobians of tasks that have columns of their own, and zero the others of them."""
-    for k in range(s.kind.shape[0]):
+    for k in range(s.framed.shape[0]):
         if w.masked[k] != 0:
             for row in range(s.first_row[k], s.first_row[k + 1]):
                 for c in range(s.J.shape[1]):
@@ -91,15 +97,14 @@ def mask_columns(s, w):
 
 
 @kernel
-def assess(t, d, s, x, w, tree, data, tasks, own, cost, size):
+def assess(t, d, s, x, w, cost, size):
     """All that a step needs at the positions in the data, and the measures there; 0, or what is wrong."""
-    residuals(t, d, s)
-    support_rows(t, d, s, x)
+    task_residuals(t, d, s)
     clear_measure(cost, size)
     measure_levels(s, x, w, cost, size)
     desired_velocities(s, x)
     mask_columns(s, w)
-    status = hard_rows(t, d, s, x, tree, data, tasks, own)
+    status = hard_rows(t, d, s, x)
     measure_hard(t, d, s, x, cost, size)
     return status
 
@@ -109,11 +114,11 @@ def predict(s, x, w):
     """Measures after the step u by the linear model; violations of hard rows are taken back as far as was asked."""
     cost, size = w.model_cost, w.model_size
     clear_measure(cost, size)
-    size[0] = max(w.size[0] - x.setting[RECOVERY], 0.0)
+    size[0] = max(w.size[0] - x.recovery_speed, 0.0)
     if w.size[0] > 0.0:
         cost[0] = w.cost[0] * (size[0] / w.size[0]) ** 2
-    for k in range(s.kind.shape[0]):
-        if x.role[k] != SOFT or s.enabled[k] == 0:
+    for k in range(s.framed.shape[0]):
+        if x.role[k] != SOFT:
             continue
         level = w.level_of[k] + 1
         for row in range(s.first_row[k], s.first_row[k + 1]):
@@ -124,5 +129,5 @@ def predict(s, x, w):
             if kind == EQUATION:
                 r = change - x.want_low[row]
             else:
-                r = outside(s.e[row] + change, x.low[row], x.high[row], s.to_middle[k])
+                r = outside(s.e[row] + change, s.low[row], s.high[row], s.to_middle[k])
             count_in(cost, size, level, s.weight[row] * r)

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 
-from kido.ik.differential.schema import FIRST_FREE
 from kido.jit import kernel
 
 RANK_TOLERANCE = 1e-10  # share of a row that levels above leave, below which it is theirs
@@ -29,14 +28,14 @@ def all_free(x):
         for k in range(n):
             x.Y[c, k] = x.Z[c, k] = 0.0
         x.Y[c, c] = x.Z[c, c] = 1.0
-    x.count[FIRST_FREE] = 0
+    x.first_free = 0
 
 
 @kernel
 def project_row(x, J, row, at):
     """Row `at` of W: a row of J in the free directions; returns the square of its norm before that."""
     n = x.Y.shape[0]
-    W, Y, first = x.W, x.Y, x.count[FIRST_FREE]
+    W, Y, first = x.W, x.Y, x.first_free
     total = 0.0
     if first == 0:  # Y = 1
         for c in range(n):
@@ -76,8 +75,8 @@ def take_rows(x, m):
     W, Y, v = x.W, x.Y, x.reflect
     n = Y.shape[0]
     rank = 0
-    while rank < m and x.count[FIRST_FREE] < n:
-        z = x.count[FIRST_FREE]
+    while rank < m and x.first_free < n:
+        z = x.first_free
         best, pivot = RANK_TOLERANCE * RANK_TOLERANCE, -1
         for i in range(rank, m):
             total = 0.0
@@ -102,7 +101,7 @@ def take_rows(x, m):
             reflect(W, i, v, beta, z, n)
         turn(x.Z, x.turned, v, beta, z, n)
         W[rank, z] = alpha
-        x.count[FIRST_FREE] = z + 1
+        x.first_free = z + 1
         rank += 1
     if rank > 0:
         for k in range(n):

@@ -15,7 +15,6 @@ from kido.collision.table import pair_functions
 from kido.errors import StateError
 from kido.ik.differential.avoidance import avoid
 from kido.ik.differential.build import Compiled
-from kido.ik.differential.schema import AVOID, COLLISIONS
 from kido.ik.limits import CollisionAvoidance
 from kido.skeleton import BodyNode
 
@@ -108,7 +107,7 @@ class Pairs:
             c.pair_function[pair] = NEAREST_FUNCTIONS.get(function, function).address
         own = compiled.own
         own.pair[:], own.pair_limit[:] = self.pairs, self._limits
-        own.count[COLLISIONS], own.count[AVOID] = detector.address, avoid.address
+        own.collisions, own.avoid = detector.address, avoid
 
     def place(self) -> None:
         """Poses of what is not the skeleton's, as they are now.

@@ -6,21 +6,10 @@ Rows of tasks give way to each other by weight and level; *hard* rows, and bound
 
 from __future__ import annotations
 
-from kido.jit import Struct, floats, integers
+from kido.jit import Struct, floats, integer, integers, number, stage
 
-# Entries of DIFFERENTIAL.setting.
-STEP, DAMPING, ERROR_DAMPING, MIN_SINGULAR, SHARE, RECOVERY = range(6)
-# Entries of DIFFERENTIAL.count: hard rows in use; first free direction; 1 if `previous` counts; addresses of what adds
-# rows of pairs of shapes, of their COLLISION container; level that has no solution; conflicts listed; programs solved;
-# iterations of all of them; task that measures the centre of mass for balance.
-(
-    HARD_ROWS, FIRST_FREE, HAS_PREVIOUS, AVOID, COLLISIONS, FAILED_LEVEL, CONFLICTS, PROGRAMS, ITERATIONS,
-    CENTER_OF_MASS,
-) = range(10)  # fmt: skip
-# Roles of tasks; a HELPER's rows serve half spaces or balance.
+# Roles of tasks; a HELPER's rows serve half spaces.
 SOFT, HARD, HELPER = range(3)
-# What a row of a task is.
-NOTHING, EQUATION, RANGE, CONE = range(4)
 # What a hard row, or a conflict, comes from: a bound of a column, a row of a task, a half space, a coordinate of a ball
 # or free joint, a pair of shapes, all equations.
 OF_BOUND, OF_TASK, OF_PLANE, OF_CHART, OF_PAIR, OF_EQUATIONS = range(6)
@@ -29,15 +18,25 @@ CONTRADICTION, NOT_FINITE, REFUSED = 10, 11, 12
 
 
 class DIFFERENTIAL(Struct):
-    setting = floats(8, doc="see STEP ... RECOVERY")
-    count = integers(12, doc="see HARD_ROWS ... CENTER_OF_MASS")
+    time_step = number("s", doc="h; 1 in descents")
+    damping = number(doc="of velocities, beside squares of weights")
+    error_damping = number(doc="of velocities, per squared weighted error")
+    least_singular_value = number(doc="below it tasks are filtered; 0: not")
+    share = number(doc="of the distance to a bound that a step may take")
+    recovery_speed = number("rad/s or m/s", doc="at most, of coming back")
+    hard_rows = integer(doc="hard rows in use")
+    first_free = integer(doc="first free direction")
+    has_previous = integer(doc="1: `previous` counts")
+    avoid = stage(doc="adds rows of pairs of shapes: (tree, data, tasks, own)")
+    collisions = integer(doc="address of the COLLISION of these shapes")
+    failed_level = integer(doc="level that has no solution; -1: none")
+    conflicts = integer(doc="conflicts listed")
+    programs = integer(doc="programs solved")
+    iterations = integer(doc="of all of them")
     levels = integers("level_count", doc="levels of the soft tasks, ascending")
     level_damping = floats("level_count", doc="of velocities, by level, beside the setting")
     role = integers("tasks", doc="SOFT, HARD or HELPER")
-    declared = integers("rows", doc="NOTHING, EQUATION, RANGE or CONE")
-    low = floats("rows", unit="rad or m", doc="range of a row's residual")
-    high = floats("rows", unit="rad or m", doc="range of a row's residual")
-    kind = integers("rows", doc="as declared, at this step")
+    kind = integers("rows", doc="as TASKS.row_kind, at this step")
     want_low = floats("rows", unit="rad/s or m/s", doc="range of J u, or what it is to equal")
     want_high = floats("rows", unit="rad/s or m/s", doc="range of J u")
     hard_J = floats("hard", "columns", doc="hard rows")
@@ -54,20 +53,13 @@ class DIFFERENTIAL(Struct):
     plane_task = integers("planes", doc="task whose linear residual x stays in n . x <= offset")
     plane_normal = floats("planes", 3, doc="n, unit, axes of the task's target")
     plane_offset = floats("planes", unit="m")
-    support_link = integers("supports", doc="link that carries a point of the support; -1: the world")
-    support_place = floats("supports", 3, unit="m", doc="where it is on that link")
-    support_axes = floats(2, 3, doc="horizontal unit vectors")
-    support_point = floats("supports", 3, unit="m", doc="where it is in the world")
-    support_flat = floats("supports", 2, unit="m", doc="along the horizontal axes")
-    order = integers("supports", doc="points from left to right")
-    hull = integers("supports2", doc="corners of the support polygon, counterclockwise")
     pair = integers("pairs", 2, doc="shapes that are kept apart")
     pair_limit = floats("pairs", 3, doc="least distance [m], distance of influence [m], share of it per step")
     pair_gap = floats("pairs", unit="m", doc="distance at this step; inf beyond the influence")
     pair_point = floats("pairs", 6, unit="m", doc="nearest points, world axes; of pairs within the influence")
     previous = floats("columns", unit="rad/s or m/s", doc="velocities of the step before")
     u = floats("columns", unit="rad/s or m/s", doc="the result")
-    Y = floats("columns", "columns", doc="orthogonal; columns from FIRST_FREE on: directions still free")
+    Y = floats("columns", "columns", doc="orthogonal; columns from `first_free` on: directions still free")
     Z = floats("columns", "columns", doc="the transpose of Y, while it turns")
     W = floats("work", "columns", doc="rows of a level in these directions")
     W_norm = floats("work", doc="their norms before levels above were taken out")
@@ -82,4 +74,4 @@ class DIFFERENTIAL(Struct):
     program_row = integers("program_rows", 2, doc="what a row of the program is made of, as hard_source")
     warm = integers("level_count", "program_variables", doc="constraints that were active last, by level")
     warm_count = integers("level_count")
-    conflict = integers("conflicts", 2, doc="what cannot hold together, as hard_source")
+    conflict = integers("conflict_count", 2, doc="what cannot hold together, as hard_source")

@@ -6,16 +6,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kido.errors import ModelError
-from kido.ik.differential.schema import DAMPING, ERROR_DAMPING, MIN_SINGULAR, RECOVERY, SHARE
 from kido.math.transform import number_or_nan
 
-# Name -> place in DIFFERENTIAL.setting, whether zero is allowed, largest number.
+# Name of a field of DIFFERENTIAL -> whether zero is allowed, largest number.
 SETTINGS = {
-    "damping": (DAMPING, False, np.inf),
-    "error_damping": (ERROR_DAMPING, True, np.inf),
-    "least_singular_value": (MIN_SINGULAR, True, np.inf),
-    "share": (SHARE, False, 1.0),
-    "recovery_speed": (RECOVERY, False, np.inf),
+    "damping": (False, np.inf),
+    "error_damping": (True, np.inf),
+    "least_singular_value": (True, np.inf),
+    "share": (False, 1.0),
+    "recovery_speed": (False, np.inf),
 }
 
 
@@ -25,7 +24,7 @@ def checked(name: str, value: ArrayLike) -> float:
     Raises:
         ModelError: it is none, or out of range.
     """
-    _, zero, most = SETTINGS[name]
+    zero, most = SETTINGS[name]
     number = number_or_nan(value)
     if not (0.0 < number <= most or (zero and number == 0.0)) or not np.isfinite(number):
         raise ModelError(

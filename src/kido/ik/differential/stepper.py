@@ -9,17 +9,15 @@ import numpy as np
 from numpy import empty
 from numpy.typing import NDArray
 
-from kido.errors import ModelError, StateError
+from kido.errors import StateError
 from kido.ik.coupling import coupling_of
 from kido.ik.differential import entries
 from kido.ik.differential.build import compile_differential, rate_limits
 from kido.ik.differential.failure import failure
 from kido.ik.differential.pairs import Pairs
-from kido.ik.differential.schema import HAS_PREVIOUS, ITERATIONS
-from kido.ik.differential.settings import SETTINGS
 from kido.ik.engine.build import place_of_target
-from kido.ik.engine.tasks import POSTURE
 from kido.ik.limits import CollisionAvoidance, HalfSpaces
+from kido.ik.tasks.callback import CallbackKind, raise_failures
 from kido.skeleton.frames.frame import Frame
 
 if TYPE_CHECKING:
@@ -68,6 +66,7 @@ class Stepper:
         own.acceleration[:] = np.minimum(-least, most)
         self._pairs.attach(made)
         everything = [*tasks, *constraints, *(s.task for s in spaces)]
+        self._callbacks = [t.kind for t in everything if isinstance(t.kind, CallbackKind)]
         self._moving = [(k, t.target) for k, t in enumerate(everything) if isinstance(t.target, Frame)]
         self._workspace = skeleton._workspace()
         self._addresses = made.tasks.address, made.own.address, made.program.address
@@ -78,19 +77,19 @@ class Stepper:
 
     def set(self, name: str, value: float) -> None:
         """Another number for a setting."""
-        self._made.own.setting[SETTINGS[name][0]] = value
+        setattr(self._made.own, name, value)
 
     def go_on_from(self, before: Stepper) -> None:
         """Take over the velocities of the last step, from which acceleration limits count."""
         old, own = before._made.own, self._made.own
         if len(old.previous) == len(own.previous):
             own.previous[:] = old.previous
-            own.count[HAS_PREVIOUS] = old.count[HAS_PREVIOUS]
+            own.has_previous = old.has_previous
 
     def invalidate(self) -> None:
         """No last step, and nothing that was active."""
         own = self._made.own
-        own.count[HAS_PREVIOUS] = 0
+        own.has_previous = 0
         own.warm_count[:] = 0
 
     def aim(self, row: int, task: Task) -> None:
@@ -99,16 +98,7 @@ class Stepper:
         Args:
             row: number of the task, constraints after tasks.
         """
-        tasks = self._made.tasks
-        if task.kind == POSTURE:
-            reference = tasks.reference[int(tasks.link[row])]
-            if task.positions is None or task.positions.shape != reference.shape:
-                raise ModelError(
-                    f"differential IK: target: expected {len(reference)} positions, got {task.positions!r}"
-                )
-            reference[:] = task.positions
-        else:
-            tasks.target[row] = task.target[:3].ravel()
+        task.kind.write_target(self._made.tasks, row, task)
 
     def solve(self, q: Array, dt: float) -> tuple[Array, Array]:
         """Velocities (dofs,) at positions q, and positions after them."""
@@ -123,6 +113,8 @@ class Stepper:
             status = entries.step.call(w.tree, w.data, *self._addresses, q, dt, u, after)
         except (TypeError, ValueError):
             raise StateError(f"differential IK: dt: expected a finite number above 0, got {dt!r}") from None
+        if self._callbacks:
+            raise_failures(self._callbacks)
         if status:
             tasks = [*self._tasks, *self._constraints]
             raise failure(self._skeleton, self._made, tasks, len(self._tasks), self._pairs.things, status, q)
@@ -149,4 +141,4 @@ class Stepper:
 
     def iterations(self) -> int:
         """Constraints that were added or dropped in the programs of the last step."""
-        return int(self._made.own.count[ITERATIONS])
+        return self._made.own.iterations

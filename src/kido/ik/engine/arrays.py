@@ -13,22 +13,12 @@ from kido.ik.coupling import KEY, coupling_of
 from kido.ik.engine import search
 from kido.ik.engine.build import compile_tasks, place_of_target
 from kido.ik.engine.clock import link_clock
-from kido.ik.engine.lanes import IK_LANES, NUMBERS, lanes_round
-from kido.ik.engine.search import (
-    ATTEMPTS_LANES,
-    ATTEMPTS_NUMBERS,
-    EARLY,
-    LANES_DATA,
-    ROUND,
-    SEARCH,
-    SEARCHER,
-    TARGETS_LANES,
-    TARGETS_NUMBERS,
-)
-from kido.ik.engine.seeds import angles_of, sampled_positions
+from kido.ik.engine.lanes import lanes_round
+from kido.ik.engine.search import EARLY, SEARCH
+from kido.ik.engine.seeds import are_angles, sampled_positions
 from kido.ik.engine.solve import place_seeds, search_callback
-from kido.ik.engine.tasks import LOOK_AT
-from kido.jit import JIT_DISABLED, LANES, Struct
+from kido.ik.engine.tasks import IK_LANES, LANE_NUMBERS
+from kido.jit import JIT_DISABLED, LANES
 from kido.joints.kinds import BALL, FREE
 from kido.math.transform import number_or_nan
 from kido.tree import data_for
@@ -114,21 +104,20 @@ class SearchArrays:
             shared["place"] = np.zeros((len(shared["seed"]), 12 * len(tasks)))
         else:
             shared["seed"], shared["place"] = like.work.seed, like.work.place
-        tops = [body.parent_joint for body in skeleton._links.top]  # type: ignore[union-attr]
         whole = sorted({int(tree.body_of_dof[k]) for k in dofs if tree.kind[tree.body_of_dof[k]] in (BALL, FREE)})
         w = self.work = SEARCH(columns=len(dofs), dofs=n, joints=len(whole), seeds=len(shared["seed"]), **shared)
-        refinement = REFINEMENT if self.is_complete else 0
-        w.setting[:5] = settings.iterations, settings.attempts, settings.max_iterations, refinement, len(given)
-        w.measure[:5] = settings.time_limit, MIN_DECREASE, STATIONARY, DAMPING, MIN_DAMPING
+        w.tasks = self.tasks
+        w.iterations, w.attempts, w.max_iterations = settings.iterations, settings.attempts, settings.max_iterations
+        w.refinement, w.given_seeds = REFINEMENT if self.is_complete else 0, len(given)
+        w.seconds, w.min_decrease, w.stationary = settings.time_limit, MIN_DECREASE, STATIONARY
+        w.damping, w.min_damping = DAMPING, MIN_DAMPING
         w.turning[:] = whole
         w.plain[:] = 1
-        angles = np.concatenate([np.zeros(0, bool), *(np.array(angles_of(j), bool) for j in tops)])
-        w.turns[:] = angles[dofs]
+        w.turns[:] = are_angles(skeleton)[dofs]
         w.turns[self.tasks.column[self.tasks.mimic[:, 0]]] = 0
         link_clock(w)
-        w.function[SEARCHER] = search_callback.address
-        self._lanes: list[Struct] = []
-        if self.is_complete and settings.attempts > 1 and all(t.kind != LOOK_AT for t in tasks):
+        w.search = search_callback
+        if self.is_complete and settings.attempts > 1 and all(t.kind.has_lanes for t in tasks):
             self._add_lanes()
         self.addresses = self.data.address, self.tasks.address, w.address
         if like is None and len(w.seed):
@@ -136,33 +125,23 @@ class SearchArrays:
 
     def _add_lanes(self) -> None:
         """Room for eight descents side by side: attempts of a search, and first attempts of a batch's targets."""
-        w, tasks = self.work, self.tasks
+        w = self.work
         samples, number = (0, 1) if JIT_DISABLED else (LANES, LANES)
-        data = data_for(self.tree, samples=samples)
-        w.function[ROUND] = lanes_round.address
-        w.lanes[LANES_DATA] = data.address
-        self._lanes.append(data)
-        places = [(ATTEMPTS_LANES, ATTEMPTS_NUMBERS)]
+        data: Any = data_for(self.tree, samples=samples)
+        w.round, w.lanes_data = lanes_round, data
+        w.attempt_lanes, w.attempt_numbers = self._lanes(samples, number)
         if not len(w.turning):  # rotations of lanes and of numbers may differ in the last digit
-            places.append((TARGETS_LANES, TARGETS_NUMBERS))
-        for as_lanes, as_numbers in places:
-            sizes = {"columns": len(self.dofs), "rows": len(tasks.e), "tasks": len(tasks.kind), "poses": 12}
-            lanes = IK_LANES(samples=samples, positions=self.dofs_of_skeleton, numbers=NUMBERS, lanes=number, pasts=0,
-                past_numbers=0, **sizes
-            )  # fmt: skip
-            lanes.search[0] = w.address
-            shared = {f: getattr(lanes, f).reshape(-1) for f in ("q", "number")}
-            shared["target"] = lanes.target.reshape(len(tasks.kind), 12 * number)
-            numbers = IK_LANES(
-                lanes=number,
-                columns=0,
-                rows=0,
-                pasts=EARLY * number,
-                past_numbers=2 + self.dofs_of_skeleton,
-                **shared,
-            )
-            w.lanes[as_lanes], w.lanes[as_numbers] = lanes.address, numbers.address
-            self._lanes += [lanes, numbers]
+            w.target_lanes, w.target_numbers = self._lanes(samples, number)
+
+    def _lanes(self, samples: int, number: int) -> tuple[IK_LANES, LANE_NUMBERS]:
+        """Descents side by side, as lanes and as numbers."""
+        tasks, n = self.tasks, self.dofs_of_skeleton
+        sizes = {"columns": len(self.dofs), "rows": len(tasks.e), "targets": len(tasks.framed), "poses": 12}
+        lanes = IK_LANES(samples=samples, positions=n, **sizes)
+        lanes.tasks = tasks
+        shared = {f: getattr(lanes, f).reshape(-1) for f in LANE_NUMBERS.arrays if f in IK_LANES.arrays}
+        shared["target"] = lanes.target.reshape(len(tasks.framed), 12 * number)
+        return lanes, LANE_NUMBERS(lanes=number, pasts=EARLY * number, past_numbers=2 + n, **shared)
 
     def completed(self) -> SearchArrays:
         """The same with the table of sampled positions."""
@@ -204,8 +183,7 @@ class SearchArrays:
         """Bring targets that are frames to where they are; returns no targets to take."""
         for k, task in enumerate(self._made_from[1]):
             base, X = place_of_target(skeleton, task.target)
-            self.tasks.base[k] = base
-            self.tasks.target[k] = X[:3].ravel()
+            self.tasks.base[k], self.tasks.target[k] = base, X[:3].ravel()
         return _NONE
 
 

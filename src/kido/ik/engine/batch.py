@@ -8,37 +8,18 @@ from __future__ import annotations
 
 import math
 
-from kido.ik.engine.lanes import COST, ENDED, IK_LANES, MADE, aim_lane, begin_lane, ended_positions
+from kido.ik.engine.lanes import aim_lane, begin_lane, ended_positions
 from kido.ik.engine.limits import clamp, take_limits
-from kido.ik.engine.search import (
-    ATTEMPTS,
-    BEST_ATTEMPT,
-    CANDIDATES,
-    DONE,
-    EARLY,
-    ITERATIONS,
-    LANES_DATA,
-    MADE_ALREADY,
-    MET,
-    NOT_FINITE,
-    ROUND,
-    SEARCH,
-    SECONDS,
-    TARGETS_LANES,
-    TARGETS_NUMBERS,
-    TOTAL,
-    TRIED,
-    USED,
-)
+from kido.ik.engine.search import CANDIDATES, DONE, EARLY, MET, NOT_FINITE, SEARCH
 from kido.ik.engine.solve import begin_attempt, remember, search_and_report, target_is_rigid
 from kido.ik.engine.tasks import TASKS
-from kido.jit import Struct, call4, callback, entry, floats, integers, kernel, view
+from kido.jit import Struct, callback, entry, floats, integers, kernel, reference, view
 from kido.jit.team import share_out
 from kido.tree.schema import DATA, TREE
 
 
 class BATCH(Struct):
-    tree = integers(1, doc="address of the tree")
+    tree = reference(TREE)
     worker = integers("workers", 3, doc="addresses of what each thread works in: data, tasks, search")
     target = floats("samples", "numbers", doc="targets of all tasks, 16 numbers each, in the world")
     start = floats("starts", "dofs", doc="positions to begin at, of each sample or of all")
@@ -50,7 +31,7 @@ def take_targets(s, b, n):
     """Targets of sample n, unless tasks keep their own."""
     if b.target.shape[1] == 0:
         return
-    for k in range(s.kind.shape[0]):
+    for k in range(s.framed.shape[0]):
         s.base[k] = -1
         for i in range(12):
             s.target[k, i] = b.target[n, 16 * k + i]
@@ -77,8 +58,8 @@ def start_sample(t, d, s, w, b, n, lane, sample, end):
     for k in range(w.start.shape[0]):
         d.q[k] = w.start[k]
     clamp(s, w, d.q)
-    begin_lane(w, n, lane, lanes, d.q, sample, min(w.setting[ITERATIONS], w.setting[TOTAL]))
-    n.made[lane] = 0
+    begin_lane(w, n, lane, lanes, d.q, sample, min(w.iterations, w.max_iterations))
+    n.attempts[lane] = 0
     return True
 
 
@@ -86,19 +67,19 @@ def start_sample(t, d, s, w, b, n, lane, sample, end):
 def go_on(s, w, d, b, n, lane):
     """Have a lane make the next attempt for its sample, if it is an early one; returns whether it is."""
     lanes = n.sample.shape[0]
-    row, made, used = EARLY * lane, n.made[lane], 0
-    n.past[row + made, 0] = n.number[MADE * lanes + lane]
-    n.past[row + made, 1] = n.number[COST * lanes + lane]
-    if n.number[ENDED * lanes + lane] == 1.0 + NOT_FINITE:
+    row, made, used = EARLY * lane, n.attempts[lane], 0
+    n.past[row + made, 0] = n.made[lane]
+    n.past[row + made, 1] = n.cost[lane]
+    if n.ended[lane] == 1.0 + NOT_FINITE:
         n.past[row + made, 1] = math.inf
     for k in range(w.start.shape[0]):
         n.past[row + made, 2 + k] = n.q[k * lanes + lane]
     made += 1
-    n.made[lane] = made
+    n.attempts[lane] = made
     for k in range(made):
         used += int(n.past[row + k, 0])
-    most = min(w.setting[ITERATIONS], w.setting[TOTAL] - used)
-    if made >= min(EARLY, w.setting[ATTEMPTS]) or most <= 0:
+    most = min(w.iterations, w.max_iterations - used)
+    if made >= min(EARLY, w.attempts) or most <= 0:
         return False
     take_sample(s, w, b, n.sample[lane])
     for number in range(1, made + 1):
@@ -112,16 +93,15 @@ def go_on(s, w, d, b, n, lane):
 @kernel
 def finish_sample(s, d, w, b, n, lane, data, tasks, work):
     """What is left to do for a sample after the early attempts of its lane."""
-    lanes, sample, row, made = n.sample.shape[0], n.sample[lane], EARLY * lane, n.made[lane]
-    f = w.found
+    lanes, sample, row, made = n.sample.shape[0], n.sample[lane], EARLY * lane, n.attempts[lane]
     take_sample(s, w, b, sample)
-    f[USED], f[TRIED], f[BEST_ATTEMPT] = 0, made, 0
+    w.used, w.tried, w.winner = 0, made, 0
     for k in range(made):
-        f[USED] += int(n.past[row + k, 0])
-    w.setting[MADE_ALREADY] = made
-    if n.number[ENDED * lanes + lane] == 1.0 + MET:
-        w.setting[MADE_ALREADY] = DONE
-        f[USED], f[TRIED], f[BEST_ATTEMPT] = f[USED] + int(n.number[MADE * lanes + lane]), made + 1, made
+        w.used += int(n.past[row + k, 0])
+    w.made_already = made
+    if n.ended[lane] == 1.0 + MET:
+        w.made_already = DONE
+        w.used, w.tried, w.winner = w.used + int(n.made[lane]), made + 1, made
         ended_positions(w, n, lane, lanes, d.q)
     else:
         for k in range(CANDIDATES):
@@ -130,25 +110,25 @@ def finish_sample(s, d, w, b, n, lane, data, tasks, work):
             for i in range(w.kept.shape[0]):
                 w.kept[i] = n.past[row + k, 2 + i]
             remember(w.kept, n.past[row + k, 1], w, k)
-    search_and_report(b.tree[0], data, tasks, work, b.out, sample)
-    w.setting[MADE_ALREADY] = 0
+    search_and_report(b.tree.address, data, tasks, work, b.out, sample)
+    w.made_already = 0
 
 
 @kernel
 def solve_in_lanes(b, begin, end, data, tasks, work):
     """Search for samples begin..end-1, their early attempts side by side."""
-    t, d, s, w = view(TREE, b.tree[0]), view(DATA, data), view(TASKS, tasks), view(SEARCH, work)
-    n = view(IK_LANES, w.lanes[TARGETS_NUMBERS])
+    t, d, s, w = b.tree, view(DATA, data), view(TASKS, tasks), view(SEARCH, work)
+    n = w.target_numbers
     take_limits(t, s, w)
     lanes, running, sample = n.sample.shape[0], 0, begin
     for lane in range(lanes):
         if start_sample(t, d, s, w, b, n, lane, sample, end):
             running, sample = running + 1, sample + 1
     while running > 0:
-        if call4(w.function[ROUND], b.tree[0], w.lanes[LANES_DATA], tasks, w.lanes[TARGETS_LANES]) == 0:
+        if w.round(t, w, w.target_lanes) == 0:
             continue
         for lane in range(lanes):
-            ended = n.number[ENDED * lanes + lane]
+            ended = n.ended[lane]
             if n.sample[lane] < 0 or ended == 0.0:
                 continue
             if ended != 1.0 + MET and go_on(s, w, d, b, n, lane):
@@ -166,12 +146,12 @@ def solve_share(address, begin, end, worker):
     b = view(BATCH, address)
     data, tasks, work = b.worker[worker, 0], b.worker[worker, 1], b.worker[worker, 2]
     s, w = view(TASKS, tasks), view(SEARCH, work)
-    if w.lanes[LANES_DATA] != 0 and w.lanes[TARGETS_LANES] != 0 and not w.measure[SECONDS] < math.inf:
+    if w.lanes_data.address != 0 and w.target_lanes.address != 0 and not w.seconds < math.inf:
         solve_in_lanes(b, begin, end, data, tasks, work)
         return 0
     for n in range(begin, end):
         take_sample(s, w, b, n)
-        search_and_report(b.tree[0], data, tasks, work, b.out, n)
+        search_and_report(b.tree.address, data, tasks, work, b.out, n)
     return 0
 
 

@@ -10,16 +10,15 @@ from numpy.typing import NDArray
 
 from kido.errors import ModelError
 from kido.ik.coupling import coupling_of
-from kido.ik.engine.tasks import BALANCE, COM, FRAME_ROWS, POSTURE, TASKS
-from kido.jit import Struct
+from kido.ik.engine.tasks import TASKS
 from kido.skeleton import WORLD_FRAME, EndEffector, FrameNode, Support
 from kido.skeleton.body_node import BodyNode
 from kido.skeleton.frames.frame import Frame
+from kido.skeleton.frames.jacobian_node import JacobianNode
 
 if TYPE_CHECKING:
-    from kido.ik.task import Task
+    from kido.ik.tasks.kind import TaskFields
     from kido.skeleton import Skeleton
-    from kido.skeleton.frames.jacobian_node import JacobianNode
 
 Array = NDArray[np.float64]
 
@@ -75,18 +74,11 @@ def places_of_supports(skeleton: Skeleton) -> tuple[list[int], Array]:
     return links, np.concatenate(places)
 
 
-def rows_of(skeleton: Skeleton, task: Task, columns: int) -> int:
-    """How many rows a task has."""
-    if task.kind == BALANCE:
-        return max(3, len(places_of_supports(skeleton)[0]))
-    return columns if task.kind == POSTURE else FRAME_ROWS
-
-
-def needed_links(skeleton: Skeleton, tasks: Sequence[Task], ends: Sequence[int]) -> list[int]:
+def needed_links(skeleton: Skeleton, tasks: Sequence[TaskFields], ends: Sequence[int]) -> list[int]:
     """Links whose poses tasks depend on, parents first; `ends` are the links that carry frames."""
     tree = skeleton._tree
     assert tree is not None
-    if any(task.kind in (COM, BALANCE) for task in tasks):
+    if any(task.kind.needs_all_links for task in tasks):
         return list(range(len(tree.parent)))
     found: set[int] = set()
     for link in ends:
@@ -96,33 +88,53 @@ def needed_links(skeleton: Skeleton, tasks: Sequence[Task], ends: Sequence[int])
     return sorted(found)
 
 
-def compile_tasks(skeleton: Skeleton, tasks: Sequence[Task], dofs: Sequence[int] | NDArray[np.integer]) -> Struct:
+def dofs_moving(skeleton: Skeleton, task: TaskFields) -> NDArray[np.int64]:
+    """Independent coordinates that move what a task measures, ascending; all of what is about no node."""
+    coupling = coupling_of(skeleton)
+    if task.node is None:
+        return coupling.every()
+    moving, frame = task.node._dependent(), task.target
+    while isinstance(frame, Frame) and frame._parent_frame is not None:
+        if isinstance(frame, JacobianNode) and frame._carrier[0].skeleton is skeleton:
+            moving = np.union1d(moving, frame._dependent())
+            break
+        frame = frame.parent_frame
+    return coupling.independent(moving)
+
+
+def compile_tasks(
+    skeleton: Skeleton, tasks: Sequence[TaskFields], dofs: Sequence[int] | NDArray[np.integer], all_links: bool = False
+) -> TASKS:
     """The TASKS container of tasks over a skeleton's tree, targets where they are now.
 
     Args:
         skeleton: what the tasks are about.
         tasks: in the order of their rows.
         dofs: indices of the active coordinates, in the order of columns.
+        all_links: whether poses of all links are computed, not only of those that tasks depend on.
 
     Raises:
         ModelError: a task of another skeleton, a posture of the wrong size, or the centre of mass of what has no mass.
     """
     skeleton._compiled()
-    if any(task.kind == COM for task in tasks):
-        skeleton.com_position()  # raises if there is no mass
+    for task in tasks:
+        task.kind.check(skeleton)
     tree = skeleton._tree
     assert tree is not None
     places = [(-1, np.eye(4)) if t.node is None else place_of_node(skeleton, t.node) for t in tasks]
     targets = [place_of_target(skeleton, t.target) for t in tasks]
-    needed = needed_links(skeleton, tasks, [link for link, _ in [*places, *targets]])
-    postures = [t for t in tasks if t.kind == POSTURE]
-    rows = [rows_of(skeleton, t, len(dofs)) for t in tasks]
+    links = range(len(tree.parent)) if all_links else [link for link, _ in [*places, *targets]]
+    needed = needed_links(skeleton, tasks, links)
+    rows = [t.kind.rows(skeleton, t, len(dofs)) for t in tasks]
     first = np.concatenate([[0], np.cumsum(rows)]).astype(int)
+    postures = [k for k, t in enumerate(tasks) if t.kind.has_reference]
+    supports = len(places_of_supports(skeleton)[0]) if any(t.kind.stands for t in tasks) else 0
     n = len(tree.body_of_dof)
     coupling = coupling_of(skeleton)
     mimics = coupling.mimics_of(dofs)
     made = TASKS(tasks=len(tasks), tasks1=len(tasks) + 1, rows=int(first[-1]), postures=len(postures), dofs=n,
-        columns=len(dofs), bodies=len(tree.parent), paths=len(needed), mimics=len(mimics),
+        columns=len(dofs), bodies=len(tree.parent), paths=len(needed), mimics=len(mimics), supports=supports,
+        supports2=2 * supports + 2, com_rows=3 if supports else 0,
     )  # fmt: skip
     made.first_row[:] = first
     made.needed[:] = needed
@@ -134,23 +146,12 @@ def compile_tasks(skeleton: Skeleton, tasks: Sequence[Task], dofs: Sequence[int]
     made.mimic[:, 0], made.mimic[:, 1] = mimics, coupling.master[mimics]
     made.offset[:] = coupling.offset[mimics]
     for k, (task, (link, X), (base, Y)) in enumerate(zip(tasks, places, targets, strict=True)):
-        part = slice(int(first[k]), int(first[k + 1]))
-        made.kind[k], made.enabled[k], made.link[k], made.base[k] = task.kind, 1, link, base
+        kind = task.kind
+        made.residual[k], made.residual_of_lanes[k] = kind.residual, kind.lanes_residual
+        made.framed[k], made.seeded[k] = int(kind.framed), int(kind.seeded)
+        made.link[k], made.base[k] = postures.index(k) if k in postures else link, base
         made.pose[k], made.target[k] = X[:3].ravel(), Y[:3].ravel()
         made.axis[k], made.angle[k] = task.axis, task.angle
         made.to_middle[k], made.priority[k], made.gain[k] = int(task.error_from_center), task.priority, task.gain
-        if task.kind == POSTURE:
-            q = task.positions
-            assert q is not None
-            if len(q) != n:
-                raise ModelError(f"task: positions: expected {n} numbers for {skeleton.name!r}, got {len(q)}")
-            made.link[k] = postures.index(task)
-            made.reference[made.link[k]] = q
-            made.weight[part], made.tolerance[part] = np.asarray(task.weights)[made.active], task.tolerance[0]
-        elif task.kind == BALANCE:
-            made.lower[part], made.upper[part] = task.lower[3], np.inf
-            made.weight[part], made.tolerance[part] = task.weights[3], task.tolerance[1]
-        else:
-            made.lower[part], made.upper[part], made.weight[part] = task.lower, task.upper, task.weights
-            made.tolerance[part] = np.repeat(task.tolerance, 3)
+        kind.write(skeleton, made, k, slice(int(first[k]), int(first[k + 1])), task)
     return made

@@ -9,23 +9,13 @@ from __future__ import annotations
 
 import math
 
-from kido.ik.engine.residuals import residuals
-from kido.ik.engine.search import (
-    CLOSEST,
-    DAMPING,
-    MET,
-    MIN_DAMPING,
-    MIN_DECREASE,
-    NOT_FINITE,
-    STATIONARY,
-    STOPPED,
-    TOTAL,
-    USED,
-)
+from kido.ik.engine.residuals import task_residuals
+from kido.ik.engine.search import CLOSEST, MET, NOT_FINITE, STOPPED
 from kido.ik.engine.step import (
     hold_pressed,
     keep_positions,
     limited_step,
+    met,
     newton_equations,
     normal_equations,
     predicted_decrease,
@@ -34,7 +24,6 @@ from kido.ik.engine.step import (
     take_step,
     weighted_cost,
 )
-from kido.ik.engine.tasks import POSTURE
 from kido.jit import kernel
 
 WINDOW = 4  # iterations after which an attempt must have gained something
@@ -46,22 +35,8 @@ NUDGES, NUDGE = 3, 1e-3  # times, and how far [rad, m], positions are moved from
 
 @kernel
 def is_met(s):
-    """Whether the angular and the linear part of every task are within their tolerances."""
-    for k in range(s.kind.shape[0]):
-        first, last = s.first_row[k], s.first_row[k + 1]
-        a, b = 0.0, 0.0
-        if s.kind[k] == POSTURE:
-            for r in range(first, last):
-                x = s.e[r] / s.tolerance[r]
-                a = max(a, x * x)
-        else:
-            for r in range(first, first + 3):
-                x, y = s.e[r] / s.tolerance[r], s.e[r + 3] / s.tolerance[r + 3]
-                a += x * x
-                b += y * y
-        if not (a <= 1.0 and b <= 1.0):
-            return False
-    return True
+    """Whether all tasks are met."""
+    return met(s, s) > 0.5
 
 
 @kernel
@@ -69,16 +44,16 @@ def last_step(t, d, s, w, cost):
     """One more step where tasks are met already, kept if it lowers the cost: errors end at rounding, mostly."""
     if cost == 0.0:
         return
-    normal_equations(s, w)
-    hold_pressed(s, w, d.q)
+    normal_equations(s, s, w.g, w.A)
+    hold_pressed(s, w, w, d.q)
     keep_positions(d, w)
-    if limited_step(s, w, d.q, w.measure[MIN_DAMPING]):
-        take_step(t, d, s, w)
-        residuals(t, d, s)
-        if weighted_cost(s) < cost and is_met(s):
+    if limited_step(s, w, w, d.q, w.min_damping) < 0.5:
+        take_step(t, d, s, w, w)
+        task_residuals(t, d, s)
+        if weighted_cost(s, s) < cost and is_met(s):
             return
     restore_positions(d, w)
-    residuals(t, d, s)
+    task_residuals(t, d, s)
 
 
 @kernel
@@ -90,32 +65,32 @@ def attempt(t, d, s, w, limit):
     Returns:
         MET, CLOSEST (stationary), STOPPED (it took too many iterations, or gained too little) or NOT_FINITE.
     """
-    residuals(t, d, s)
-    cost = weighted_cost(s)
+    task_residuals(t, d, s)
+    cost = weighted_cost(s, s)
     if not cost < math.inf:
         return NOT_FINITE
     if is_met(s):
         last_step(t, d, s, w, cost)
         return MET
-    normal_equations(s, w)
+    normal_equations(s, s, w.g, w.A)
     growth, factor = 2.0, 1.0
     before = cost
     status = STOPPED
     for iteration in range(limit):
-        if w.found[USED] >= w.setting[TOTAL]:
+        if w.used >= w.max_iterations:
             break
-        w.found[USED] += 1
-        largest = hold_pressed(s, w, d.q)
+        w.used += 1
+        largest = hold_pressed(s, w, w, d.q)
         if largest <= SMALL_GRADIENT * math.sqrt(2.0 * cost):
             status = CLOSEST
             break
         accepted = False
-        if limited_step(s, w, d.q, factor * (w.measure[DAMPING] * cost + w.measure[MIN_DAMPING])):
+        if limited_step(s, w, w, d.q, factor * (w.damping * cost + w.min_damping)) < 0.5:
             predicted = predicted_decrease(w)
             keep_positions(d, w)
-            take_step(t, d, s, w)
-            residuals(t, d, s)
-            tried = weighted_cost(s)
+            take_step(t, d, s, w, w)
+            task_residuals(t, d, s)
+            tried = weighted_cost(s, s)
             if tried < cost and predicted > 0.0:
                 accepted = True
                 x = 2.0 * (cost - tried) / predicted - 1.0
@@ -123,7 +98,7 @@ def attempt(t, d, s, w, limit):
                 if is_met(s):
                     last_step(t, d, s, w, cost)
                     return MET
-                normal_equations(s, w)
+                normal_equations(s, s, w.g, w.A)
                 factor = max(factor * max(1.0 / 3.0, 1.0 - x * x * x), 1e-9)
                 growth = 2.0
             else:
@@ -135,47 +110,47 @@ def attempt(t, d, s, w, limit):
             factor *= growth
             growth *= 2.0
         if iteration % WINDOW == WINDOW - 1:
-            if cost > (1.0 - w.measure[MIN_DECREASE]) * before:
+            if cost > (1.0 - w.min_decrease) * before:
                 break
             before = cost
-    residuals(t, d, s)
+    task_residuals(t, d, s)
     return status
 
 
 @kernel
 def refine(t, d, s, w, limit):
     """Newton steps from the positions in the data to a minimum of the cost within limits; ends like `attempt`."""
-    residuals(t, d, s)
-    cost = weighted_cost(s)
+    task_residuals(t, d, s)
+    cost = weighted_cost(s, s)
     damping = 0.0
     status = STOPPED
     nudges = 0
     newton_equations(t, d, s, w)
     for _ in range(limit):
-        w.found[USED] += 1
-        largest = hold_pressed(s, w, d.q)
+        w.used += 1
+        largest = hold_pressed(s, w, w, d.q)
         scale = 0.0
         for c in range(w.g.shape[0]):
             scale = max(scale, math.fabs(w.A[c, c]))
-        if largest <= w.measure[STATIONARY] * math.sqrt(2.0 * cost):
-            if nudges == NUDGES or solve_free(w, CURVATURE_TOLERANCE * scale):
+        if largest <= w.stationary * math.sqrt(2.0 * cost):
+            if nudges == NUDGES or solve_free(w, CURVATURE_TOLERANCE * scale) < 0.5:
                 status = CLOSEST
                 break
             nudges += 1
             for c in range(w.step.shape[0]):
                 w.step[c] = NUDGE if (c + nudges) % 2 == 0 else -NUDGE * nudges
-            take_step(t, d, s, w)
-            residuals(t, d, s)
-            cost = weighted_cost(s)
+            take_step(t, d, s, w, w)
+            task_residuals(t, d, s)
+            cost = weighted_cost(s, s)
             newton_equations(t, d, s, w)
             continue
         accepted = False
-        if limited_step(s, w, d.q, damping * scale):
+        if limited_step(s, w, w, d.q, damping * scale) < 0.5:
             predicted = predicted_decrease(w)
             keep_positions(d, w)
-            take_step(t, d, s, w)
-            residuals(t, d, s)
-            tried = weighted_cost(s)
+            take_step(t, d, s, w, w)
+            task_residuals(t, d, s)
+            tried = weighted_cost(s, s)
             if tried < cost and predicted > 0.0:
                 accepted = True
                 cost = tried
@@ -193,5 +168,5 @@ def refine(t, d, s, w, limit):
             damping = max(1e-5, 8.0 * damping)
             if damping > 1e12:
                 break
-    residuals(t, d, s)
+    task_residuals(t, d, s)
     return status

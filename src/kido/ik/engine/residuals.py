@@ -8,8 +8,8 @@ one of its origin, relative to the link that carries T and in world axes,
 and each coordinate moves B by its column of w and v, plus for links of B, minus for links of T. Components between
 their bounds are zero, with a Jacobian of zero; beyond, a residual is the distance to the bound (or to the middle).
 
-`s` are the tasks, `o` what has targets, residuals and Jacobian: the tasks themselves, or lanes of eight searches.
-Nothing but the look-at branches on a float.
+What all kinds of tasks share is here; each kind is a file of `kido.ik.tasks`. `s` are the tasks, `o` what has targets,
+residuals and Jacobian: the tasks themselves, or lanes of eight searches, so nothing here branches on a float.
 
 Source: DART report, section 2.8.2; task space regions: Berenson, Srinivasa, Kuffner (2011), eqs. 4-5. Rotation
 vectors: `kido.ik.engine.rotations`.
@@ -19,33 +19,15 @@ from __future__ import annotations
 
 import math
 
-from kido.ik.engine.rotations import (
-    euler_xyz_of,
-    inverse_euler_jacobian,
-    inverse_left_jacobian,
-    right_jacobian,
-    rotation_vector_of,
-)
-from kido.ik.engine.tasks import COM, EULER_XYZ, LOOK_AT, POSE, POSTURE, ROTATION_VECTOR
-from kido.jit import inlined, kernel, where_positive
+from kido.ik.engine.rotations import right_jacobian
+from kido.jit import call4, inlined, kernel, where_positive
 from kido.joints.frames import rotation_of
-from kido.joints.kinds import BALL, FREE, FREE_MIXED
+from kido.joints.kinds import FREE
 from kido.joints.motion import hinge_column
 from kido.kernels.kinematics import body_pose, has_hinge
-from kido.math.elementary import arctan2
-from kido.math.so3 import (
-    TINY2,
-    compose,
-    cross,
-    quaternion_product,
-    quaternion_to_rotation_vector,
-    rotate,
-    rotate_inverse,
-    rotation_vector_to_matrix,
-    rotation_vector_to_quaternion,
-)
+from kido.math.so3 import compose, cross, rotate, rotation_vector_to_matrix
 
-NOTHING = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+NOTHING_TURNS = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 @inlined
@@ -162,157 +144,6 @@ def add_columns(t, d, s, o, row, link, sign, x, y, z, A, B, C):
         i = t.parent[i]
 
 
-@kernel
-def pose_task(t, d, s, o, k):
-    """Displacement of B from T: [angle; position], in the axes of T."""
-    row = s.first_row[k]
-    link, base = s.link[k], s.base[k]
-    R, x, y, z = placed(d, link, s.pose, k)
-    F, a, b, c = placed(d, base, o.target, k)
-    middle = s.to_middle[k]
-    p0, p1, p2 = rotate_inverse(F, x - a, y - b, z - c)
-    f3, f4, f5 = (
-        bounded(s, o, row + 3, p0, middle),
-        bounded(s, o, row + 4, p1, middle),
-        bounded(s, o, row + 5, p2, middle),
-    )
-    Ft = transpose(F)
-    C = scaled_rows(Ft, f3, f4, f5)
-    A = NOTHING
-    if s.angle[k] == ROTATION_VECTOR:
-        r0, r1, r2 = rotation_vector_of(compose(Ft, R))
-        f0, f1, f2 = (
-            bounded(s, o, row, r0, middle),
-            bounded(s, o, row + 1, r1, middle),
-            bounded(s, o, row + 2, r2, middle),
-        )
-        A = scaled_rows(compose(inverse_left_jacobian(r0, r1, r2), Ft), f0, f1, f2)
-    elif s.angle[k] == EULER_XYZ:
-        r0, r1, r2 = euler_xyz_of(compose(Ft, R))
-        f0, f1, f2 = (
-            bounded(s, o, row, r0, middle),
-            bounded(s, o, row + 1, r1, middle),
-            bounded(s, o, row + 2, r2, middle),
-        )
-        A = scaled_rows(compose(inverse_euler_jacobian(r0, r1), Ft), f0, f1, f2)
-    add_columns(t, d, s, o, row, link, 1.0, x, y, z, A, NOTHING, C)
-    if base >= 0:
-        add_columns(t, d, s, o, row, base, -1.0, x, y, z, A, NOTHING, C)
-
-
-@kernel
-def look_at_task(t, d, s, o, k):
-    """Angle times axis of the turn from the direction of T's origin to the task's axis, in the axes of B.
-
-    With u the unit vector to T's origin in B, at distance n, a the axis, c = a . u:
-
-        e = g u x a,    g = angle / sin(angle),
-        u' = -(1 - u u^T) R_WB^T v / n,    g' = -(1 - g c) / |u x a|^2 (a . u')
-
-    where v is the velocity relative to T of the point of B that is at T's origin. Bounds (the row's `upper`) are a
-    cone: up to that angle the residual is zero.
-    """
-    row = s.first_row[k]
-    link, base = s.link[k], s.base[k]
-    R, x, y, z = placed(d, link, s.pose, k)
-    _, a, b, c = placed(d, base, o.target, k)
-    u0, u1, u2 = rotate_inverse(R, a - x, b - y, c - z)
-    n = math.sqrt(u0 * u0 + u1 * u1 + u2 * u2 + TINY2)
-    u0, u1, u2 = u0 / n, u1 / n, u2 / n
-    a0, a1, a2 = s.axis[k, 0], s.axis[k, 1], s.axis[k, 2]
-    x0, x1, x2 = cross(u0, u1, u2, a0, a1, a2)
-    sine2 = x0 * x0 + x1 * x1 + x2 * x2
-    cosine = u0 * a0 + u1 * a1 + u2 * a2
-    sine = math.sqrt(sine2 + TINY2)
-    angle = arctan2(sine, cosine)
-    if n < 1e-150 or angle <= s.upper[row]:
-        return
-    if sine2 < 1e-14 and cosine < 0.0:  # straight behind: a turn about any axis across `a` is as good
-        m0, m1, m2 = cross(a0, a1, a2, 1.0, 0.0, 0.0)
-        if math.fabs(a0) > 0.6:
-            m0, m1, m2 = cross(a0, a1, a2, 0.0, 1.0, 0.0)
-        m = math.sqrt(m0 * m0 + m1 * m1 + m2 * m2)
-        u0, u1, u2 = u0 + 1e-6 * m0 / m, u1 + 1e-6 * m1 / m, u2 + 1e-6 * m2 / m
-        x0, x1, x2 = cross(u0, u1, u2, a0, a1, a2)
-        sine2 = x0 * x0 + x1 * x1 + x2 * x2
-        sine = math.sqrt(sine2)
-        angle = arctan2(sine, cosine)
-    g = 1.0 + sine2 / 6.0
-    h = 1.0 / 3.0 + 2.0 / 15.0 * sine2  # (1 - g c) / sine2
-    if sine2 > 1e-6 or cosine < 0.0:
-        g = angle / sine
-        h = (1.0 - g * cosine) / sine2
-    o.e[row], o.e[row + 1], o.e[row + 2] = g * x0, g * x1, g * x2
-    # e' = g u' x a - h (a . u') u x a; columns of the linear map of u', which is -(v - u (u . v)) / n
-    q = -1.0 / n
-    G = (
-        -h * x0 * a0, g * a2 - h * x0 * a1, -g * a1 - h * x0 * a2,
-        -g * a2 - h * x1 * a0, -h * x1 * a1, g * a0 - h * x1 * a2,
-        g * a1 - h * x2 * a0, -g * a0 - h * x2 * a1, -h * x2 * a2,
-    )  # fmt: skip
-    G0, G1, G2 = rotate(G, u0, u1, u2)
-    G = (
-        q * (G[0] - G0 * u0), q * (G[1] - G0 * u1), q * (G[2] - G0 * u2),
-        q * (G[3] - G1 * u0), q * (G[4] - G1 * u1), q * (G[5] - G1 * u2),
-        q * (G[6] - G2 * u0), q * (G[7] - G2 * u1), q * (G[8] - G2 * u2),
-    )  # fmt: skip
-    B = compose(G, transpose(R))
-    add_columns(t, d, s, o, row, link, 1.0, a, b, c, NOTHING, B, NOTHING)
-    if base >= 0:
-        add_columns(t, d, s, o, row, base, -1.0, a, b, c, NOTHING, B, NOTHING)
-
-
-@kernel
-def com_task(t, d, s, o, k):
-    """Position of the centre of mass of all bodies in T: rows 3 to 5, in the axes of T."""
-    row = s.first_row[k]
-    base = s.base[k]
-    P = d.P
-    mass, m0, m1, m2 = 0.0, 0.0, 0.0, 0.0
-    for i in range(t.parent.shape[0]):
-        m = t.mass[i]
-        x, y, z = rotate(rotation_of(d, i), m * t.com[i, 0], m * t.com[i, 1], m * t.com[i, 2])
-        P[i, 6], P[i, 7], P[i, 8], P[i, 9] = x, y, z, m
-        mass += m
-        m0 += x + m * d.p[i, 0]
-        m1 += y + m * d.p[i, 1]
-        m2 += z + m * d.p[i, 2]
-    if mass <= 0.0:
-        return
-    scale = 1.0 / mass
-    m0, m1, m2 = scale * m0, scale * m1, scale * m2
-    F, a, b, c = placed(d, base, o.target, k)
-    p0, p1, p2 = rotate_inverse(F, m0 - a, m1 - b, m2 - c)
-    middle = s.to_middle[k]
-    f3, f4, f5 = (
-        bounded(s, o, row + 3, p0, middle),
-        bounded(s, o, row + 4, p1, middle),
-        bounded(s, o, row + 5, p2, middle),
-    )
-    C = scaled_rows(transpose(F), f3, f4, f5)
-    # A coordinate moves what hangs on it as one body (kido.kernels.momentum.com_jacobian).
-    for i in range(t.parent.shape[0] - 1, -1, -1):
-        x, y, z, m = P[i, 6], P[i, 7], P[i, 8], P[i, 9]
-        for j in range(t.first_dof[i], t.first_dof[i + 1]):
-            column = s.column[j]
-            if column >= 0:
-                v0, v1, v2 = cross(d.H[j, 0], d.H[j, 1], d.H[j, 2], x, y, z)
-                v0, v1, v2 = v0 + m * d.H[j, 3], v1 + m * d.H[j, 4], v2 + m * d.H[j, 5]
-                f = scale * s.ratio[j]
-                v0, v1, v2 = rotate(C, f * v0, f * v1, f * v2)
-                o.J[row + 3, column] += v0
-                o.J[row + 4, column] += v1
-                o.J[row + 5, column] += v2
-        parent = t.parent[i]
-        if parent >= 0:
-            P[parent, 6] += x + m * d.l[i, 0]
-            P[parent, 7] += y + m * d.l[i, 1]
-            P[parent, 8] += z + m * d.l[i, 2]
-            P[parent, 9] += m
-    if base >= 0:
-        add_columns(t, d, s, o, row, base, -1.0, m0, m1, m2, NOTHING, NOTHING, C)
-
-
 @inlined
 def at(M, n):
     """Number n of nine."""
@@ -327,79 +158,16 @@ def at(M, n):
     return M[8] if n == 8 else x
 
 
-@inlined
-def turn_from(p, row, q, k):
-    """`turn_between` a row of a table and a vector, for coordinates k, k+1, k+2."""
-    a0, a1, a2, a3 = rotation_vector_to_quaternion(p[row, k], p[row, k + 1], p[row, k + 2])
-    b0, b1, b2, b3 = rotation_vector_to_quaternion(q[k], q[k + 1], q[k + 2])
-    w, x, y, z = quaternion_product(a0, -a1, -a2, -a3, b0, b1, b2, b3)
-    return quaternion_to_rotation_vector(w, x, y, z)
-
-
 @kernel
-def posture_task(t, d, s, o, k):
-    """Positions from the reference: differences; of ball and free joints log(Ref^T R) and Ref^T (p - p_ref)."""
-    row, middle = s.first_row[k], s.to_middle[k]
-    reference, which = s.reference, s.link[k]
-    for c in range(s.active.shape[0]):
-        j = s.active[c]
-        i = t.body_of_dof[j]
-        kind = t.kind[i]
-        first = t.first_dof[i]
-        turns = kind == BALL or kind == FREE or kind == FREE_MIXED
-        if s.chart[i] != 0 or not turns or (kind == FREE_MIXED and j >= first + 3):
-            o.J[row + c, c] = bounded(s, o, row + c, d.q[j] - reference[which, j], middle)
-        elif j < first + 3:
-            r0, r1, r2 = turn_from(reference, which, d.q, first)
-            M = transpose(inverse_left_jacobian(r0, r1, r2))
-            n = j - first
-            x = r0 if n == 0 else r1 if n == 1 else r2
-            counts = bounded(s, o, row + c, x, middle)
-            for m in range(3):
-                column = s.column[first + m]
-                if column >= 0:
-                    o.J[row + c, column] = counts * at(M, 3 * n + m)
-        else:
-            F = rotation_vector_to_matrix(
-                reference[which, first], reference[which, first + 1], reference[which, first + 2]
-            )
-            R = rotation_vector_to_matrix(d.q[first], d.q[first + 1], d.q[first + 2])
-            p0, p1, p2 = rotate_inverse(
-                F,
-                d.q[first + 3] - reference[which, first + 3],
-                d.q[first + 4] - reference[which, first + 4],
-                d.q[first + 5] - reference[which, first + 5],
-            )
-            M = compose(transpose(F), R)
-            n = j - first - 3
-            x = p0 if n == 0 else p1 if n == 1 else p2
-            counts = bounded(s, o, row + c, x, middle)
-            for m in range(3):
-                column = s.column[first + 3 + m]
-                if column >= 0:
-                    o.J[row + c, column] = counts * at(M, 3 * n + m)
-
-
-@kernel
-def task_residual(t, d, s, o, k):
-    """e and J of the rows of task k; poses and columns of the links it depends on must be current."""
-    clear_rows(o, s.first_row[k], s.first_row[k + 1])
-    if s.enabled[k] == 0:
-        return
-    kind = s.kind[k]
-    if kind == POSE:
-        pose_task(t, d, s, o, k)
-    elif kind == LOOK_AT:
-        look_at_task(t, d, s, o, k)
-    elif kind == COM:
-        com_task(t, d, s, o, k)
-    elif kind == POSTURE:
-        posture_task(t, d, s, o, k)
-
-
-@kernel
-def residuals(t, d, s):
-    """e and J of all tasks at the positions in the data."""
+def residuals(t, d, s, o, residual):
+    """e and J of all tasks at the positions in the data; residual: addresses of what writes them, of s or of lanes."""
     needed_transforms(t, d, s)
-    for k in range(s.kind.shape[0]):
-        task_residual(t, d, s, s, k)
+    for k in range(residual.shape[0]):
+        clear_rows(o, s.first_row[k], s.first_row[k + 1])
+        call4(residual[k], t.address, d.address, o.address, k)
+
+
+@kernel
+def task_residuals(t, d, s):
+    """e and J of all tasks at the positions in the data."""
+    residuals(t, d, s, s, s.residual)

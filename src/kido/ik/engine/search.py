@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-from kido.jit import Struct, floats, integers
+from kido.ik.engine.tasks import IK_LANES, LANE_NUMBERS, TASKS
+from kido.jit import Struct, floats, integer, integers, number, reference, stage
+from kido.tree.schema import DATA
 
 # How a search ended: tasks are met; nothing nearby is closer (a minimum of the sum of squares within limits); the
 # budget ended before either; or numbers left their range.
 MET, CLOSEST, STOPPED, NOT_FINITE = range(4)
 
-# Whole-number settings: iterations of an attempt; attempts; iterations of all; of the refinement of what is closest;
-# seeds of the user's, which come before the others; and how many attempts were made already, with ends that are among
-# the best, or DONE: the tasks are met at the positions in the data.
-ITERATIONS, ATTEMPTS, TOTAL, REFINEMENT, GIVEN_SEEDS, MADE_ALREADY = range(6)
-DONE = -1
+DONE = -1  # of `made_already`: the tasks are met at the positions in the data
 EARLY = 4  # attempts that are made one after the other, as one of them mostly meets; later ones are made side by side
-# Other settings: seconds (inf: any), share of the cost that four iterations must remove, gradient that counts as zero
-# beside the residual, damping by the cost, least damping; seconds of a clock's tick; when to stop.
-SECONDS, MIN_DECREASE, STATIONARY, DAMPING, MIN_DAMPING, SCALE, DEADLINE = range(7)
-# Counts of the last search: status, iterations, attempts, attempt that the result is from.
-STATUS, USED, TRIED, BEST_ATTEMPT = range(4)
-# Functions: the clock and its arguments, the search itself, a round of lanes.
-CLOCK, FIRST, SECOND, SEARCHER, ROUND = range(5)
-# Addresses of lanes: the data of eight poses; of the attempts of a search, and as numbers; of a batch's targets, and as
-# numbers.
-LANES_DATA, ATTEMPTS_LANES, ATTEMPTS_NUMBERS, TARGETS_LANES, TARGETS_NUMBERS = range(5)
 CANDIDATES = 6  # ends of attempts that are refined where no attempt meets the tasks
 # What is reported beside positions, in numbers after them.
 REPORT = 8
@@ -33,11 +21,34 @@ REPORT = 8
 
 
 class SEARCH(Struct):
-    setting = integers(8, doc="whole-number settings")
-    measure = floats(8, doc="other settings")
-    found = integers(4, doc="counts of the last search")
-    function = integers(5, doc="addresses of the operating system's clock, with its arguments, and of our own")
-    lanes = integers(5, doc="addresses, see LANES_DATA ...; 0: attempts are made one by one")
+    tasks = reference(TASKS, doc="what is to be met")
+    iterations = integer(doc="most of an attempt")
+    attempts = integer(doc="most attempts")
+    max_iterations = integer(doc="most of all attempts")
+    refinement = integer(doc="most of the refinement of what is closest")
+    given_seeds = integer(doc="seeds of the user's, which come before the others")
+    made_already = integer(doc="attempts that were made already, with ends that are among the best, or DONE")
+    seconds = number("s", doc="after which no further attempt begins; inf: any")
+    min_decrease = number(doc="share of the cost that an attempt's window of iterations must remove")
+    stationary = number(doc="gradient that counts as zero beside the residual")
+    damping = number(doc="by the cost")
+    min_damping = number(doc="at least")
+    status = integer(doc="of the last search: MET ... NOT_FINITE")
+    used = integer(doc="iterations of the last search")
+    tried = integer(doc="attempts of the last search")
+    winner = integer(doc="attempt that the result of the last search is from")
+    search = stage(doc="the whole search: (tree, data, tasks, work)")
+    round = stage(doc="a round of lanes: (tree, work, lanes)")
+    lanes_data = reference(DATA, lanes=True, doc="of eight poses; unset: attempts are made one by one")
+    attempt_lanes = reference(IK_LANES, doc="attempts of a search, side by side")
+    attempt_numbers = reference(LANE_NUMBERS, doc="the same as numbers")
+    target_lanes = reference(IK_LANES, doc="first attempts for targets of a batch, side by side")
+    target_numbers = reference(LANE_NUMBERS, doc="the same as numbers")
+    clock = integer(doc="address of the operating system's clock")
+    first = integer(doc="its first argument")
+    second = integer(doc="its second argument")
+    tick_scale = number("s", doc="of a tick")
+    deadline = number("s", doc="when to stop")
     tick = integers(2, doc="what the clock writes")
     turns = integers("columns", doc="1: the coordinate is an angle")
     lower = floats("columns", unit="rad or m", doc="least position while searching; -inf: none")
@@ -57,5 +68,4 @@ class SEARCH(Struct):
     L = floats("columns", "columns", doc="Cholesky factor of what is free, reciprocals on the diagonal")
     step = floats("columns", doc="step of the velocities")
     y = floats("columns", doc="right-hand side")
-    held = integers("columns", doc="1: the coordinate is at a limit after this step")
-    free = integers("columns", doc="columns that are free, in order")
+    held = floats("columns", doc="1: the coordinate is at a limit after this step")

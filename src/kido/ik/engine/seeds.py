@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,12 @@ _WHOLE_JOINTS = (JointKind.BALL, JointKind.FREE)
 def angles_of(joint: Joint) -> tuple[bool, ...]:
     """Of each coordinate of a joint, whether it is an angle that brings the joint back after a full turn."""
     return tuple(joint.coordinate_kind(k) is CoordinateKind.ANGLE for k in range(joint.num_dofs))
+
+
+def are_angles(skeleton: Skeleton) -> NDArray[np.bool_]:
+    """Of each coordinate (dofs,), whether it is an angle that brings its joint back after a full turn."""
+    links: Any = skeleton._links
+    return np.concatenate([np.zeros(0, bool), *(np.array(angles_of(b.parent_joint), bool) for b in links.top)])
 
 
 def reach_of(skeleton: Skeleton) -> float:
@@ -59,8 +65,8 @@ def sampled_positions(skeleton: Skeleton, dofs: NDArray[np.integer], number: int
     tree = skeleton._tree
     assert tree is not None
     lower, upper = coupling_of(skeleton).limits(tree.lower, tree.upper, dofs)
-    turns = np.concatenate([angles_of(j) for j in (b.parent_joint for b in skeleton._links.top)] or [()])  # type: ignore[union-attr]
-    is_angle = turns[dofs].astype(bool) if len(dofs) else np.zeros(0, bool)
+    turns = are_angles(skeleton)
+    is_angle = turns[dofs]
     reach = np.where(is_angle, np.pi, reach_of(skeleton))
     for k, dof in enumerate(dofs):
         i = tree.body_of_dof[dof]

@@ -11,32 +11,14 @@ from __future__ import annotations
 import math
 
 from kido.ik.engine.clock import now
-from kido.ik.engine.lanes import (
-    COST,
-    ENDED,
-    IK_LANES,
-    MADE,
-    MOST,
-    aim_lane,
-    begin_lane,
-    ended_positions,
-)
+from kido.ik.engine.lanes import aim_lane, begin_lane, ended_positions
 from kido.ik.engine.levenberg import attempt, refine
 from kido.ik.engine.limits import clamp, take_limits, unwind
-from kido.ik.engine.residuals import follow, needed_transforms, placed, residuals
+from kido.ik.engine.residuals import follow, needed_transforms, placed, task_residuals
 from kido.ik.engine.search import (
-    ATTEMPTS,
-    ATTEMPTS_LANES,
-    ATTEMPTS_NUMBERS,
-    BEST_ATTEMPT,
     CANDIDATES,
-    DEADLINE,
     DONE,
     EARLY,
-    GIVEN_SEEDS,
-    ITERATIONS,
-    LANES_DATA,
-    MADE_ALREADY,
     MET,
     NOT_FINITE,
     OUT_ANGLE,
@@ -47,20 +29,12 @@ from kido.ik.engine.search import (
     OUT_ITERATIONS,
     OUT_POSTURE,
     OUT_STATUS,
-    REFINEMENT,
-    ROUND,
     SEARCH,
-    SEARCHER,
-    SECONDS,
-    STATUS,
     STOPPED,
-    TOTAL,
-    TRIED,
-    USED,
 )
 from kido.ik.engine.step import weighted_cost
-from kido.ik.engine.tasks import POSE, POSTURE, TASKS
-from kido.jit import call4, callback, direct_entry, entry, kernel, view
+from kido.ik.engine.tasks import TASKS
+from kido.jit import callback, direct_entry, entry, kernel, view
 from kido.kernels.entries import OK, REFUSED
 from kido.tree.schema import DATA, TREE
 
@@ -96,8 +70,8 @@ def measure_seeds(s, w):
     for n in range(w.seed.shape[0]):
         w.distance[n] = 0.0
     T = s.target
-    for k in range(s.kind.shape[0]):
-        if s.kind[k] != POSE or s.base[k] >= 0 or s.enabled[k] == 0:
+    for k in range(s.framed.shape[0]):
+        if s.seeded[k] == 0 or s.base[k] >= 0:
             continue
         row = s.first_row[k]
         a, p = 0.0, 0.0
@@ -123,7 +97,7 @@ def measure_seeds(s, w):
 def nearest_seed(w):
     """Index of the seed with the least distance, which then counts as used; -1: none is left."""
     best, found = math.inf, -1
-    for n in range(w.setting[GIVEN_SEEDS], w.seed.shape[0]):
+    for n in range(w.given_seeds, w.seed.shape[0]):
         if w.distance[n] < best:
             best, found = w.distance[n], n
     if found >= 0:
@@ -134,7 +108,7 @@ def nearest_seed(w):
 @kernel
 def next_seed(w):
     """Index of the first seed that is not used yet, which then counts as used; -1: none is left."""
-    for n in range(w.setting[GIVEN_SEEDS], w.seed.shape[0]):
+    for n in range(w.given_seeds, w.seed.shape[0]):
         if w.distance[n] < math.inf:
             w.distance[n] = math.inf
             return n
@@ -148,10 +122,10 @@ def begin_attempt(s, w, d, number):
         copy(w.start, d.q)
         return True
     n = number - 1
-    if n >= w.setting[GIVEN_SEEDS]:
-        if n == w.setting[GIVEN_SEEDS]:
+    if n >= w.given_seeds:
+        if n == w.given_seeds:
             measure_seeds(s, w)
-        beyond = n - w.setting[GIVEN_SEEDS] - NEAREST
+        beyond = n - w.given_seeds - NEAREST
         n = next_seed(w) if beyond >= 0 and beyond % 2 == 0 else nearest_seed(w)
         if n < 0:
             return False
@@ -178,19 +152,18 @@ def remember(q, cost, w, number):
 @kernel
 def closest(t, d, s, w, late):
     """Refine the best ends of attempts; positions become those with the least cost. Returns the status."""
-    f = w.found
     if w.best_cost[0] == math.inf:
         copy(w.start, d.q)
         return NOT_FINITE
     best, status = 0, STOPPED
     for n in range(CANDIDATES):
-        if late or w.best_cost[n] == math.inf or f[USED] >= w.setting[TOTAL]:
+        if late or w.best_cost[n] == math.inf or w.used >= w.max_iterations:
             break
         copy_row(w.best, n, d.q)
-        ended = refine(t, d, s, w, min(w.setting[REFINEMENT], w.setting[TOTAL] - f[USED]))
-        cost = weighted_cost(s)
+        ended = refine(t, d, s, w, min(w.refinement, w.max_iterations - w.used))
+        cost = weighted_cost(s, s)
         if ended == MET:
-            f[BEST_ATTEMPT] = w.best_attempt[n]
+            w.winner = w.best_attempt[n]
             return MET
         # A start that is no worse stands for its own end.
         if cost <= w.best_cost[n]:
@@ -199,8 +172,8 @@ def closest(t, d, s, w, late):
                 w.best[n, k] = d.q[k]
         if n == 0 or w.best_cost[n] < w.best_cost[best]:
             best, status = n, ended
-        late = w.measure[SECONDS] < math.inf and now(w) > w.measure[DEADLINE]
-    f[BEST_ATTEMPT] = w.best_attempt[best]
+        late = w.seconds < math.inf and now(w) > w.deadline
+    w.winner = w.best_attempt[best]
     copy_row(w.best, best, d.q)
     return status
 
@@ -209,21 +182,20 @@ def closest(t, d, s, w, late):
 def start_lane(s, w, d, n, lane, number, reserved):
     """Have a lane make an attempt, if there is one left; returns how many iterations it may take, 0: there is none."""
     lanes = n.sample.shape[0]
-    most = min(w.setting[ITERATIONS], w.setting[TOTAL] - w.found[USED] - reserved)
+    most = min(w.iterations, w.max_iterations - w.used - reserved)
     n.sample[lane] = -1
-    if number >= w.setting[ATTEMPTS] or most <= 0 or not begin_attempt(s, w, d, number):
+    if number >= w.attempts or most <= 0 or not begin_attempt(s, w, d, number):
         return 0
     clamp(s, w, d.q)
     begin_lane(w, n, lane, lanes, d.q, number, most)
-    w.found[TRIED] += 1
+    w.tried += 1
     return most
 
 
 @kernel
-def attempts_in_lanes(d, s, w, number, tree, tasks):
+def attempts_in_lanes(t, d, s, w, number):
     """Attempts from a number on, side by side, until one meets the tasks: the first, counted by rounds."""
-    f = w.found
-    n = view(IK_LANES, w.lanes[ATTEMPTS_NUMBERS])
+    n = w.attempt_numbers
     lanes = n.sample.shape[0]
     running, reserved = 0, 0
     for lane in range(lanes):
@@ -232,15 +204,15 @@ def attempts_in_lanes(d, s, w, number, tree, tasks):
         if most > 0:
             number, running, reserved = number + 1, running + 1, reserved + most
     while running > 0:
-        if call4(w.function[ROUND], tree, w.lanes[LANES_DATA], tasks, w.lanes[ATTEMPTS_LANES]) == 0:
+        if w.round(t, w, w.attempt_lanes) == 0:
             continue
         best, winner = -1, -1
         for lane in range(lanes):
-            ended = int(n.number[ENDED * lanes + lane])
+            ended = int(n.ended[lane])
             if n.sample[lane] < 0 or ended == 0:
                 continue
-            f[USED] += int(n.number[MADE * lanes + lane])
-            reserved -= int(n.number[MOST * lanes + lane])
+            w.used += int(n.made[lane])
+            reserved -= int(n.most[lane])
             running -= 1
             ended -= 1
             if ended == MET:
@@ -248,13 +220,13 @@ def attempts_in_lanes(d, s, w, number, tree, tasks):
                     best, winner = n.sample[lane], lane
             elif ended != NOT_FINITE:
                 ended_positions(w, n, lane, lanes, d.q)
-                remember(d.q, n.number[COST * lanes + lane], w, n.sample[lane])
+                remember(d.q, n.cost[lane], w, n.sample[lane])
             n.sample[lane] = -1
         if best >= 0:
             for lane in range(lanes):
                 if n.sample[lane] >= 0:
-                    f[USED] += int(n.number[MADE * lanes + lane])
-            f[BEST_ATTEMPT] = best
+                    w.used += int(n.made[lane])
+            w.winner = best
             ended_positions(w, n, winner, lanes, d.q)
             return MET
         for lane in range(lanes):
@@ -266,48 +238,47 @@ def attempts_in_lanes(d, s, w, number, tree, tasks):
 
 
 @kernel
-def search(t, d, s, w, tree, tasks):
+def search(t, d, s, w):
     """Have the positions in the data meet the tasks, or come as close as may be; returns the status."""
-    f = w.found
     take_limits(t, s, w)
-    first = w.setting[MADE_ALREADY]
+    first = w.made_already
     if first == DONE:
         unwind(t, s, w, d.q)
-        f[STATUS] = MET
+        w.status = MET
         return MET
     if first == 0:
-        f[USED], f[TRIED], f[BEST_ATTEMPT] = 0, 0, 0
+        w.used, w.tried, w.winner = 0, 0, 0
         for n in range(CANDIDATES):
             w.best_cost[n] = math.inf
     for number in range(1, first):
         begin_attempt(s, w, d, number)  # of seeds, these are used
-    limited = w.measure[SECONDS] < math.inf
+    limited = w.seconds < math.inf
     if limited:
-        w.measure[DEADLINE] = now(w) + w.measure[SECONDS]
+        w.deadline = now(w) + w.seconds
     status, late = STOPPED, False
-    one_by_one = w.setting[ATTEMPTS]
-    if w.lanes[LANES_DATA] != 0 and not limited:
-        one_by_one = min(one_by_one, EARLY + w.setting[GIVEN_SEEDS])
+    one_by_one = w.attempts
+    if w.lanes_data.address != 0 and not limited:
+        one_by_one = min(one_by_one, EARLY + w.given_seeds)
     for number in range(first, one_by_one):
-        if (number > 0 and f[USED] >= w.setting[TOTAL]) or not begin_attempt(s, w, d, number):
+        if (number > 0 and w.used >= w.max_iterations) or not begin_attempt(s, w, d, number):
             break
         clamp(s, w, d.q)
-        f[TRIED] += 1
-        ended = attempt(t, d, s, w, w.setting[ITERATIONS])
+        w.tried += 1
+        ended = attempt(t, d, s, w, w.iterations)
         if ended == MET:
-            status, f[BEST_ATTEMPT] = MET, number
+            status, w.winner = MET, number
             break
         if ended != NOT_FINITE:
-            remember(d.q, weighted_cost(s), w, number)
-        late = limited and now(w) > w.measure[DEADLINE]
+            remember(d.q, weighted_cost(s, s), w, number)
+        late = limited and now(w) > w.deadline
         if late:
             break
-    if status != MET and one_by_one < w.setting[ATTEMPTS]:
-        status = attempts_in_lanes(d, s, w, one_by_one, tree, tasks)
+    if status != MET and one_by_one < w.attempts:
+        status = attempts_in_lanes(t, d, s, w, one_by_one)
     if status != MET:
         status = closest(t, d, s, w, late)
     unwind(t, s, w, d.q)
-    f[STATUS] = status
+    w.status = status
     return status
 
 
@@ -315,10 +286,10 @@ def search(t, d, s, w, tree, tasks):
 def report(s, w, out, row, at):
     """Write what was found, from the residuals at hand, into REPORT numbers of a row of `out` from `at`."""
     angle, distance, posture = 0.0, 0.0, 0.0
-    for k in range(s.kind.shape[0]):
+    for k in range(s.framed.shape[0]):
         first = s.first_row[k]
         a, b = 0.0, 0.0
-        if s.kind[k] == POSTURE:
+        if s.framed[k] == 0:
             for r in range(first, s.first_row[k + 1]):
                 posture = max(posture, math.fabs(s.e[r]))
         else:
@@ -326,12 +297,12 @@ def report(s, w, out, row, at):
                 a += s.e[r] * s.e[r]
                 b += s.e[r + 3] * s.e[r + 3]
         angle, distance = max(angle, math.sqrt(a)), max(distance, math.sqrt(b))
-    out[row, at + OUT_STATUS] = w.found[STATUS]
-    out[row, at + OUT_ITERATIONS] = w.found[USED]
-    out[row, at + OUT_ATTEMPTS] = w.found[TRIED]
-    out[row, at + OUT_ATTEMPT] = w.found[BEST_ATTEMPT]
+    out[row, at + OUT_STATUS] = w.status
+    out[row, at + OUT_ITERATIONS] = w.used
+    out[row, at + OUT_ATTEMPTS] = w.tried
+    out[row, at + OUT_ATTEMPT] = w.winner
     out[row, at + OUT_ANGLE], out[row, at + OUT_DISTANCE], out[row, at + OUT_POSTURE] = angle, distance, posture
-    out[row, at + OUT_COST] = weighted_cost(s)
+    out[row, at + OUT_COST] = weighted_cost(s, s)
 
 
 @kernel
@@ -365,8 +336,8 @@ def take_target(s, k, X, n):
 def search_callback(tree, data, tasks, work):
     """`search`, with residuals at what it found; one piece of code for all that call it. Returns the status."""
     t, d, s = view(TREE, tree), view(DATA, data), view(TASKS, tasks)
-    status = search(t, d, s, view(SEARCH, work), tree, tasks)
-    residuals(t, d, s)
+    status = search(t, d, s, view(SEARCH, work))
+    task_residuals(t, d, s)
     return status
 
 
@@ -374,7 +345,7 @@ def search_callback(tree, data, tasks, work):
 def search_and_report(tree, data, tasks, work, out, row):
     """`search`; positions and report in a row of `out`."""
     d, s, w = view(DATA, data), view(TASKS, tasks), view(SEARCH, work)
-    call4(w.function[SEARCHER], tree, data, tasks, work)
+    w.search(tree, data, tasks, work)
     n = w.start.shape[0]
     for k in range(n):
         out[row, k] = d.q[k]
@@ -423,8 +394,8 @@ def place_seeds(tree, data, tasks, work):
             d.q[k] = w.seed[n, k]
         follow(s, d.q)
         needed_transforms(t, d, s)
-        for k in range(s.kind.shape[0]):
-            if s.kind[k] == POSE:
+        for k in range(s.framed.shape[0]):
+            if s.seeded[k] != 0:
                 R, x, y, z = placed(d, s.link[k], s.pose, k)
                 at = 12 * k
                 w.place[n, at], w.place[n, at + 1], w.place[n, at + 2], w.place[n, at + 3] = R[0], R[1], R[2], x

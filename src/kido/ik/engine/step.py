@@ -1,48 +1,85 @@
-"""A damped Gauss-Newton or Newton step within limits.
+"""A damped Gauss-Newton or Newton step within limits, of one descent or of eight side by side.
 
 min over s of  g . s + s . (A + mu) s / 2,  lower <= q + s <= upper:  coordinates that would leave their limits are put
 there one pass after the other, and the rest is solved again, until none leaves. Coordinates at a limit that the
-gradient presses against it stay from the start.
+gradient presses against it stay from the start, and keep their rows of the Cholesky factor, as rows of a unit matrix.
+
+`s` are the tasks, `w` the search with its limits, `x` what a descent works in: the search itself, or lanes of eight
+descents. Nothing that both use branches on a float, but for what holds in all lanes.
 """
 
 from __future__ import annotations
 
 import math
 
-from kido.ik.engine.residuals import follow, residuals
-from kido.jit import kernel
+from kido.ik.engine.residuals import follow, task_residuals
+from kido.jit import all_positive, inlined, kernel, where_positive
 from kido.kernels.integration import advance_joint
 
 DIFFERENCE = 1e-6  # [rad, m] of derivatives of the gradient
 
 
+@inlined
+def is_zero(x):
+    """Whether a number is zero, in all lanes."""
+    return all_positive(where_positive(x, 0.0, where_positive(-x, 0.0, 1.0)))
+
+
+@inlined
+def largest_of(a, b):
+    """The larger of two numbers."""
+    return where_positive(a - b, a, b)
+
+
 @kernel
-def weighted_cost(s):
+def weighted_cost(s, o):
     """|W e|^2 / 2."""
     cost = 0.0
-    for r in range(s.e.shape[0]):
-        x = s.weight[r] * s.e[r]
-        cost += 0.5 * x * x
+    for r in range(o.e.shape[0]):
+        y = s.weight[r] * o.e[r]
+        cost += 0.5 * y * y
     return cost
 
 
 @kernel
-def normal_equations(s, w):
-    """A = J^T W^2 J and g = J^T W^2 e."""
-    n = s.J.shape[1]
+def met(s, o):
+    """1 where the angular and the linear part of every task are within their tolerances, else 0."""
+    worst = 0.0
+    for k in range(s.framed.shape[0]):
+        first, last = s.first_row[k], s.first_row[k + 1]
+        if s.framed[k] == 0:
+            for r in range(first, last):
+                y = o.e[r] / s.tolerance[r]
+                worst = largest_of(y * y, worst)
+        else:
+            a, b = 0.0, 0.0
+            for r in range(first, first + 3):
+                y, z = o.e[r] / s.tolerance[r], o.e[r + 3] / s.tolerance[r + 3]
+                a += y * y
+                b += z * z
+            worst = largest_of(a, largest_of(b, worst))
+    return where_positive(worst - 1.0, 0.0, 1.0)
+
+
+@kernel
+def normal_equations(s, o, g, A):
+    """A = J^T W^2 J, its lower triangle, and g = J^T W^2 e."""
+    J = o.J
+    n = J.shape[1]
     for c in range(n):
-        w.g[c] = 0.0
+        g[c] = 0.0
         for k in range(c + 1):
-            w.A[c, k] = 0.0
-    for r in range(s.J.shape[0]):
+            A[c, k] = 0.0
+    for r in range(J.shape[0]):
         f = s.weight[r] * s.weight[r]
-        e = s.e[r]
-        for c in range(n):
-            x = f * s.J[r, c]
-            if x != 0.0:
-                w.g[c] += x * e
-                for k in range(c + 1):
-                    w.A[c, k] += x * s.J[r, k]
+        if f != 0.0:
+            e = o.e[r]
+            for c in range(n):
+                y = f * J[r, c]
+                if not is_zero(y):
+                    g[c] += y * e
+                    for k in range(c + 1):
+                        A[c, k] += y * J[r, k]
 
 
 @kernel
@@ -58,7 +95,7 @@ def gradient(s, g):
 
 
 @kernel
-def take_step(t, d, s, w):
+def take_step(t, d, s, w, x):
     """Move the positions in the data along the step, on the manifold."""
     for n in range(w.turning.shape[0]):
         i = w.turning[n]
@@ -68,9 +105,11 @@ def take_step(t, d, s, w):
         k = s.active[c]
         if w.plain[c] != 0:
             # Onto a limit exactly: so the next step finds it there.
-            d.q[k] = min(max(d.q[k] + w.step[c], w.lower[c]), w.upper[c])
+            q = d.q[k] + x.step[c]
+            q = where_positive(w.lower[c] - q, w.lower[c], q)
+            d.q[k] = where_positive(q - w.upper[c], w.upper[c], q)
         else:
-            d.u[k] = w.step[c]
+            d.u[k] = x.step[c]
     for n in range(w.turning.shape[0]):
         if s.chart[w.turning[n]] == 0:
             advance_joint(t, d, w.turning[n], 1.0)
@@ -96,7 +135,7 @@ def newton_equations(t, d, s, w):
     Without the residuals' curvature, steps to a pose that cannot be reached would converge slowly or not at all.
     """
     n = s.J.shape[1]
-    residuals(t, d, s)
+    task_residuals(t, d, s)
     gradient(s, w.g)
     keep_positions(d, w)
     for c in range(n):
@@ -105,8 +144,8 @@ def newton_equations(t, d, s, w):
         x = d.q[s.active[c]]
         h = -DIFFERENCE if x + DIFFERENCE > w.upper[c] else DIFFERENCE
         w.step[c] = h
-        take_step(t, d, s, w)
-        residuals(t, d, s)
+        take_step(t, d, s, w, w)
+        task_residuals(t, d, s)
         gradient(s, w.y)
         for k in range(n):
             w.L[k, c] = (w.y[k] - w.g[k]) / h
@@ -117,92 +156,92 @@ def newton_equations(t, d, s, w):
 
 
 @kernel
-def hold_pressed(s, w, q):
+def hold_pressed(s, w, x, q):
     """Hold coordinates that are at a limit and would be moved beyond it; returns the largest free gradient."""
     largest = 0.0
-    for c in range(w.g.shape[0]):
-        x, g = q[s.active[c]], w.g[c]
-        if (x <= w.lower[c] and g >= 0.0) or (x >= w.upper[c] and g <= 0.0):
-            w.held[c] = 1
-        else:
-            w.held[c] = 0
-            largest = max(largest, math.fabs(g))
-        w.step[c] = 0.0
+    for c in range(x.g.shape[0]):
+        at, g = q[s.active[c]], x.g[c]
+        low = where_positive(at - w.lower[c], 0.0, where_positive(-g, 0.0, 1.0))
+        high = where_positive(w.upper[c] - at, 0.0, where_positive(g, 0.0, 1.0))
+        held = where_positive(low + high, 1.0, 0.0)
+        x.held[c] = held
+        x.step[c] = 0.0
+        largest = where_positive(held, largest, largest_of(largest, where_positive(g, g, -g)))
     return largest
 
 
 @kernel
-def solve_free(w, mu):
-    """Steps of the free coordinates, those held being what they are. Returns whether the matrix was positive."""
-    columns = w.g.shape[0]
-    n = 0
-    for c in range(columns):
-        if w.held[c] == 0:
-            w.free[n] = c
-            n += 1
-    L, A = w.L, w.A
+def solve_free(x, mu):
+    """Steps of the free coordinates, those held being what they are. Returns 1 where the matrix was not positive."""
+    n = x.g.shape[0]
+    L, A = x.L, x.A
+    bad, held_ones = 0.0, 0.0
+    for c in range(n):
+        held_ones += x.held[c]
+    all_free = is_zero(held_ones)
     for a in range(n):
-        i = w.free[a]
-        x = -w.g[i]
-        if n < columns:
-            for c in range(columns):
-                if w.held[c] != 0:
-                    x -= (A[i, c] if c <= i else A[c, i]) * w.step[c]
+        held = x.held[a]
+        right = -x.g[a]
+        if not all_free:
+            for c in range(n):
+                shift = where_positive(x.held[c], x.step[c], 0.0)
+                if c <= a:
+                    right -= A[a, c] * shift
+                else:
+                    right -= A[c, a] * shift
         for b in range(a):
-            y = A[i, w.free[b]]
+            y = A[a, b]
+            if not all_free:
+                y = where_positive(held + x.held[b], 0.0, y)
             for k in range(b):
                 y -= L[a, k] * L[b, k]
             y *= L[b, b]
             L[a, b] = y
-            x -= y * w.y[b]
-        y = A[i, i] + mu
+            right -= y * x.y[b]
+        y = where_positive(held, 1.0, A[a, a] + mu)
         for k in range(a):
             y -= L[a, k] * L[a, k]
-        if not y > 0.0:
-            return False
-        L[a, a] = 1.0 / math.sqrt(y)
-        w.y[a] = x * L[a, a]
+        bad = where_positive(y, bad, 1.0)
+        L[a, a] = 1.0 / math.sqrt(where_positive(y, y, 1.0))
+        x.y[a] = where_positive(held, 0.0, right * L[a, a])
     for a in range(n - 1, -1, -1):
-        x = w.y[a]
+        right = x.y[a]
         for b in range(a + 1, n):
-            x -= L[b, a] * w.y[b]
-        w.y[a] = x * L[a, a]
-        w.step[w.free[a]] = w.y[a]
-    return True
+            right -= L[b, a] * x.y[b]
+        right *= L[a, a]
+        x.y[a] = right
+        x.step[a] = where_positive(x.held[a], x.step[a], right)
+    return bad
 
 
 @kernel
-def limited_step(s, w, q, mu):
-    """The step within limits; returns whether there is one. `hold_pressed` comes before."""
-    for _ in range(w.g.shape[0] + 1):
-        if not solve_free(w, mu):
-            return False
-        left = 0
-        for c in range(w.g.shape[0]):
-            if w.held[c] == 0:
-                x = q[s.active[c]]
-                if x + w.step[c] < w.lower[c]:
-                    w.step[c] = w.lower[c] - x
-                    w.held[c] = 1
-                    left += 1
-                elif x + w.step[c] > w.upper[c]:
-                    w.step[c] = w.upper[c] - x
-                    w.held[c] = 1
-                    left += 1
-        if left == 0:
-            return True
-    return True
+def limited_step(s, w, x, q, mu):
+    """The step within limits; returns 1 where there is none. `hold_pressed` comes before."""
+    n = x.g.shape[0]
+    bad = 0.0
+    for _ in range(n + 1):
+        bad = where_positive(solve_free(x, mu), 1.0, bad)
+        left = 0.0
+        for c in range(n):
+            at, held, step = q[s.active[c]], x.held[c], x.step[c]
+            below = where_positive(held, 0.0, where_positive(w.lower[c] - (at + step), 1.0, 0.0))
+            above = where_positive(held, 0.0, where_positive((at + step) - w.upper[c], 1.0, 0.0))
+            x.step[c] = where_positive(below, w.lower[c] - at, where_positive(above, w.upper[c] - at, step))
+            x.held[c] = held + below + above
+            left += below + above
+        if all_positive(0.5 - left) or all_positive(bad):
+            break
+    return bad
 
 
 @kernel
-def predicted_decrease(w):
+def predicted_decrease(x):
     """-(g . s + s . A s / 2)."""
     total = 0.0
-    for c in range(w.g.shape[0]):
-        x = w.step[c]
-        if x != 0.0:
-            y = w.g[c] + 0.5 * w.A[c, c] * x
-            for k in range(c):
-                y += w.A[c, k] * w.step[k]
-            total -= x * y
+    for c in range(x.g.shape[0]):
+        step = x.step[c]
+        y = x.g[c] + 0.5 * x.A[c, c] * step
+        for k in range(c):
+            y += x.A[c, k] * x.step[k]
+        total -= step * y
     return total

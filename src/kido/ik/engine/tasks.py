@@ -1,29 +1,30 @@
 """Tables of what inverse kinematics wants of one skeleton, as kernels read them.
 
-A task has rows: residuals that are to become zero. A task about a frame has six, [angular; linear], those of
-components that nobody asks for stay zero; a posture has one for each active coordinate, balance one for each point of
-the support. Columns of Jacobians are the
-active coordinates, in any order; they say how residuals change with velocities: de = J u dt.
+A task has rows: residuals that are to become zero, and their Jacobian. Its `kind` (`kido.ik.tasks`) is the kernel that
+writes them, which is called by its address: no other file knows which kinds there are. A framed task has six rows,
+[angular; linear], those of components that nobody asks for stay zero; of others each row stands for itself. Columns of
+Jacobians are the active coordinates, in any order; they say how residuals change with velocities: de = J u dt.
 
-Two frames make a task: B, fixed to a link of the skeleton, and the target frame T, fixed to another link, or to the
-world (`base` -1). Poses are in the axes of the link: the upper three rows of a 4x4 matrix.
+Two frames make a task about a frame: B, fixed to a link of the skeleton, and the target frame T, fixed to another link,
+or to the world (`base` -1). Poses are in the axes of the link: the upper three rows of a 4x4 matrix.
 """
 
 from __future__ import annotations
 
-from kido.jit import Struct, floats, integers
+from kido.jit import Struct, floats, integers, reference
 
-# Kinds of tasks. Position, orientation, plane and relative pose are poses with other bounds or another base.
-# Balance is left to `kido.ik.differential.support`.
-POSE, LOOK_AT, COM, POSTURE, BALANCE = range(5)
 # What the angular part of a pose measures: nothing, a rotation vector, or intrinsic XYZ Euler angles.
 NO_ANGLE, ROTATION_VECTOR, EULER_XYZ = range(3)
 FRAME_ROWS = 6
+# What a row is to drivers that know ranges: nothing, an equation, a range, or the first of three that make a cone.
+NOTHING, EQUATION, RANGE, CONE = range(4)
 
 
 class TASKS(Struct):
-    kind = integers("tasks", doc="POSE, LOOK_AT, COM, POSTURE or BALANCE")
-    enabled = integers("tasks", doc="0: residuals and their Jacobian are zero")
+    residual = integers("tasks", doc="address of the callback (tree, data, tasks, k) that writes e and J of task k")
+    residual_of_lanes = integers("tasks", doc="the same for IK_LANES in place of tasks; 0: there is none")
+    framed = integers("tasks", doc="1: six rows [angular; linear]; 0: each row stands for itself")
+    seeded = integers("tasks", doc="1: the pose of B tells how far a seed is from the target")
     link = integers("tasks", doc="link that carries frame B; of a posture: its row of `reference`")
     pose = floats("tasks", 12, doc="B in its link")
     base = integers("tasks", doc="link that carries the target frame T; -1: the world")
@@ -46,5 +47,65 @@ class TASKS(Struct):
     offset = floats("mimics", unit="rad or m", doc="their positions where what they follow is at zero")
     chart = integers("bodies", doc="1: columns of the body's joint are rates of its positions, not velocities")
     needed = integers("paths", doc="links whose poses tasks depend on, parents first")
+    row_kind = integers("rows", doc="NOTHING, EQUATION, RANGE or CONE")
+    low = floats("rows", unit="rad or m", doc="range of a row's residual, where that is not cut to `lower`, `upper`")
+    high = floats("rows", unit="rad or m", doc="range of a row's residual")
+    support_link = integers("supports", doc="link that carries a point of the support; -1: the world")
+    support_place = floats("supports", 3, unit="m", doc="where it is on that link")
+    support_axes = floats(2, 3, doc="horizontal unit vectors")
+    support_point = floats("supports", 3, unit="m", doc="where it is in the world")
+    support_flat = floats("supports", 2, unit="m", doc="along the horizontal axes")
+    order = integers("supports", doc="points from left to right")
+    hull = integers("supports2", doc="corners of the support polygon, counterclockwise")
+    com = floats(3, unit="m", doc="centre of mass in the world, where the support counts")
+    com_J = floats("com_rows", "columns", doc="its Jacobian")
     e = floats("rows", unit="rad or m", doc="residuals")
     J = floats("rows", "columns", doc="their Jacobian")
+
+
+class IK_LANES(Struct):
+    """Eight descents side by side, each with a target of its own."""
+
+    tasks = reference(TASKS, doc="all but targets, residuals and Jacobian")
+    q = floats("positions", unit="rad or m", doc="positions of the descents")
+    target = floats("targets", "poses", doc="targets, as TASKS.target")
+    e = floats("rows", unit="rad or m", doc="residuals of trial positions")
+    J = floats("rows", "columns", doc="their Jacobian")
+    g = floats("columns", doc="gradient of the cost at q")
+    A = floats("columns", "columns", doc="J^T W^2 J there; the lower triangle")
+    new_g = floats("columns", doc="these at trial positions")
+    new_A = floats("columns", "columns")
+    L = floats("columns", "columns", doc="Cholesky factor")
+    y = floats("columns", doc="right-hand side")
+    step = floats("columns", unit="rad or m")
+    held = floats("columns", doc="1: at a limit after the step")
+    cost = floats(1, doc="at q; inf: none yet")
+    factor = floats(1, doc="of the damping")
+    growth = floats(1, doc="of that factor")
+    before = floats(1, doc="cost at the start of the window")
+    left = floats(1, doc="iterations left of the window")
+    made = floats(1, doc="iterations made")
+    most = floats(1, doc="how many there may be")
+    new = floats(1, doc="1 in the first round")
+    last = floats(1, doc="1 in the last round")
+    ended = floats(1, doc="0, or 1 + how it ended")
+
+
+class LANE_NUMBERS(Struct):
+    """What whoever runs the rounds of IK_LANES reads and writes there, as numbers: index * lanes + lane."""
+
+    q = floats("q_lanes")
+    target = floats("targets", "pose_lanes")
+    cost = floats("lanes")
+    factor = floats("lanes")
+    growth = floats("lanes")
+    before = floats("lanes")
+    left = floats("lanes")
+    made = floats("lanes")
+    most = floats("lanes")
+    new = floats("lanes")
+    last = floats("lanes")
+    ended = floats("lanes")
+    sample = integers("lanes", doc="attempt or target that each lane works on; -1: none")
+    attempts = integers("lanes", doc="of targets: attempts that each lane has made for its own")
+    past = floats("pasts", "past_numbers", doc="EARLY ends of these for each lane: iterations, cost, positions")

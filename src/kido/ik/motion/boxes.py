@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from kido.errors import ModelError
-from kido.ik.motion.constraint import PoseConstraint
+from kido.ik.motion.constraint import PoseConstraint, TaskConstraint
+from kido.ik.task import Task
 
 
 class ObjectiveBox:
@@ -15,19 +16,19 @@ class ObjectiveBox:
         constraints: to begin with.
     """
 
-    def __init__(self, constraints: Iterable[PoseConstraint] = ()) -> None:
+    def __init__(self, constraints: Iterable[PoseConstraint | Task] = ()) -> None:
         self._items: list[PoseConstraint] = []
         for constraint in constraints:
             self.add(constraint)
 
-    def add(self, constraint: PoseConstraint) -> PoseConstraint:
+    def add(self, constraint: PoseConstraint | Task) -> PoseConstraint:
         """One more; returned, so that it can be kept.
 
         Raises:
-            ModelError: it is no `PoseConstraint`.
+            ModelError: it is no `PoseConstraint`, and no `Task`.
         """
         self._items.append(_checked(constraint))
-        return constraint
+        return self._items[-1]
 
     def remove(self, constraint: PoseConstraint) -> None:
         """Take one out.
@@ -51,20 +52,21 @@ class ConstraintBox:
         constraints: equalities to begin with.
     """
 
-    def __init__(self, constraints: Iterable[PoseConstraint] = ()) -> None:
+    def __init__(self, constraints: Iterable[PoseConstraint | Task] = ()) -> None:
         self._equality: list[PoseConstraint] = []
         self._inequality: list[PoseConstraint] = []
         for constraint in constraints:
             self.add(constraint)
 
-    def add(self, constraint: PoseConstraint, *, inequality: bool = False) -> PoseConstraint:
+    def add(self, constraint: PoseConstraint | Task, *, inequality: bool = False) -> PoseConstraint:
         """One more: c = 0, or c <= 0 if it is an inequality; returned, so that it can be kept.
 
         Raises:
-            ModelError: it is no `PoseConstraint`.
+            ModelError: it is no `PoseConstraint`, and no `Task`.
         """
-        (self._inequality if inequality else self._equality).append(_checked(constraint))
-        return constraint
+        items = self._inequality if inequality else self._equality
+        items.append(_checked(constraint))
+        return items[-1]
 
     def remove(self, constraint: PoseConstraint) -> None:
         """Take one out.
@@ -91,7 +93,9 @@ class ConstraintBox:
         return iter([*self._equality, *self._inequality])
 
 
-def _checked(constraint: PoseConstraint) -> PoseConstraint:
+def _checked(constraint: PoseConstraint | Task) -> PoseConstraint:
+    if isinstance(constraint, Task):
+        return TaskConstraint(constraint)
     if not isinstance(constraint, PoseConstraint):
         raise ModelError(f"box: expected a PoseConstraint, got {constraint!r}")
     return constraint

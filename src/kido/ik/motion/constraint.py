@@ -1,4 +1,4 @@
-"""What is asked of the poses of a motion: functions that are to be zero, hard or soft."""
+"""What is asked of the poses of a motion: tasks, or functions of a user's, that are to be zero, hard or soft."""
 
 from __future__ import annotations
 
@@ -12,14 +12,20 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.transform import Rotation
 
 from kido.errors import ModelError
+from kido.ik.engine.build import compile_tasks
+from kido.ik.engine.entries import evaluate_frames
+from kido.ik.engine.tasks import NOTHING
+from kido.ik.frames import OffsetNode
 from kido.ik.motion.poses import Poses
-from kido.ik.rotations import inverse_left_jacobian, vector_of_rotation
+from kido.ik.task import Task
+from kido.ik.tasks.callback import raise_failures
 from kido.math.transform import as_numbers, as_transform, as_vector
 from kido.optimization import central_differences
+from kido.skeleton.frames.jacobian_node import JacobianNode
+from kido.tree import data_for
 
 if TYPE_CHECKING:
     from kido.skeleton import Skeleton
-    from kido.skeleton.nodes.node import JacobianNode
 
 Array = NDArray[np.float64]
 Frames = int | slice | Iterable[int] | None
@@ -110,45 +116,93 @@ class PoseConstraint(ABC):
         return array
 
 
-class _NodeConstraint(PoseConstraint):
-    """One of a body, or a node on one, with a target for all frames or one for each."""
+class TaskConstraint(PoseConstraint):
+    """The residual of a task is zero: that of its components that are bounded, zero between bounds.
 
-    def __init__(self, node: JacobianNode, target: Array, *, frames: Frames, weight: ArrayLike) -> None:
-        if getattr(node, "_carrier", None) is None:
-            raise ModelError(f"{type(self).__name__}: expected a body or a node on one, got {node!r}")
-        self.node = node
-        self.target = target
+    Args:
+        task: any of `Task`'s kinds; its priority, gain and weights do not count.
+        targets: poses (frames, 4, 4) for each frame in which it counts; None: the task's own, as it is now.
+        frames: see `PoseConstraint`.
+        weight: see `PoseConstraint`.
+    """
+
+    def __init__(
+        self, task: Task, targets: Array | None = None, *, frames: Frames = None, weight: ArrayLike = 1.0
+    ) -> None:
+        self.task, self.targets = task, targets
+        self._compiled: tuple[Any, ...] | None = None
         super().__init__(frames=frames, weight=weight)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({getattr(self.node, 'name', self.node)!r})"
+        return f"{type(self).__name__}({getattr(self.task.node, 'name', self.task.kind.what)!r})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_compiled": None}
 
     @property
     def name(self) -> str:
         """What messages call it: the class's name and the node's."""
-        return f"{type(self).__name__} of {self.node.name}"
-
-    _own_dimensions = 1
+        return f"{type(self).__name__} of {getattr(self.task.node, 'name', self.task.kind.what)}"
 
     def frames_of(self, number: int) -> NDArray[np.int64]:
         """The frames in which it counts, of a motion of a number of frames."""
         frames = super().frames_of(number)
-        if self.target.ndim > self._own_dimensions and len(self.target) != len(frames):
-            raise ModelError(f"{self!r}: target: expected one or {len(frames)} of them, got {len(self.target)}")
+        if self.targets is not None and len(self.targets) != len(frames):
+            raise ModelError(f"{self!r}: target: expected one or {len(frames)} of them, got {len(self.targets)}")
         return frames
 
-    def _target_of(self, skeleton: Skeleton, frame: int) -> Array:
-        """Its target in a frame, where it is asked for one frame alone."""
-        if self.target.ndim == self._own_dimensions:
-            return self.target
-        if self.frames is None:
-            return self.target[frame]
-        listed = range(frame + 1)[self.frames] if isinstance(self.frames, slice) else self.frames
-        return self.target[list(listed).index(frame)]
+    def _at(self, skeleton: Skeleton, positions: Array, targets: Array | None) -> tuple[Array, Array]:
+        """Residuals (n, m) and their derivatives (n, m, dofs) at positions (n, dofs)."""
+        skeleton._compiled()
+        tree: Any = skeleton._tree
+        known = self._compiled
+        if known is None or known[0] is not tree:
+            made = compile_tasks(skeleton, [self.task], np.arange(skeleton.num_dofs))
+            known = self._compiled = tree, made, data_for(tree), np.flatnonzero(made.row_kind != NOTHING)
+        _, made, data, rows = known
+        X = made.target if targets is None else np.ascontiguousarray(targets[:, :3].reshape(-1, 12))
+        e, J = np.empty((len(positions), len(made.e))), np.empty((len(positions), *made.J.shape))
+        evaluate_frames(tree.address, data.address, made.address, np.ascontiguousarray(positions), X.copy(), e, J)
+        raise_failures([self.task.kind])
+        return e[:, rows], J[:, rows]
+
+    def _at_frame(self, skeleton: Skeleton, frame: int) -> tuple[Array, Array]:
+        """The same at the skeleton's present pose, which is that of a frame."""
+        targets = self.targets
+        if targets is not None:
+            if self.frames is None:
+                k = frame
+            else:
+                listed = range(frame + 1)[self.frames] if isinstance(self.frames, slice) else self.frames
+                k = list(listed).index(frame)
+            targets = targets[k : k + 1]
+        return self._at(skeleton, skeleton.positions[None], targets)
+
+    def evaluate(self, skeleton: Skeleton, frame: int) -> Array:
+        """c (m,) at the skeleton's present pose."""
+        return self._at_frame(skeleton, frame)[0][0]
+
+    def jacobian(self, skeleton: Skeleton, frame: int) -> Array:
+        """Derivatives (m, dofs) of c."""
+        return self._at_frame(skeleton, frame)[1][0]
+
+    def evaluate_frames(self, poses: Poses, frames: NDArray[np.int64]) -> Array:
+        """c (frames, m) in some frames at once."""
+        return self._at(poses.skeleton, poses.positions[frames], self.targets)[0]
+
+    def jacobian_frames(self, poses: Poses, frames: NDArray[np.int64]) -> Array:
+        """Derivatives (frames, m, dofs) in some frames at once."""
+        return self._at(poses.skeleton, poses.positions[frames], self.targets)[1]
 
 
-class PositionConstraint(_NodeConstraint):
-    """A point of a body is at a place of the world: c = p_WP - target [m].
+def _checked_node(node: Any, what: str) -> JacobianNode:
+    if not isinstance(node, JacobianNode):
+        raise ModelError(f"{what}: expected a body or a node on one, got {node!r}")
+    return node
+
+
+class PositionConstraint(TaskConstraint):
+    """A point of a body is at a place of the world: c = p_WP - target [m]. A `Task.position`.
 
     RTQL8 tutorial, section 6.2.
 
@@ -176,34 +230,20 @@ class PositionConstraint(_NodeConstraint):
     ) -> None:
         what = f"PositionConstraint of {getattr(node, 'name', node)!r}"
         places = as_numbers_of(target, f"{what}: target", (3,))
-        self.offset = as_vector(offset, f"{what}: offset")
+        X = np.eye(4)
+        X[:3, 3] = as_vector(offset, f"{what}: offset")
         if not axes or set(axes) - set("xyz") or len(set(axes)) != len(axes):
             raise ModelError(f"{what}: axes: expected some of 'xyz', got {axes!r}")
-        self.axes = axes
-        self._rows = ["xyz".index(a) for a in axes]
-        super().__init__(node, places, frames=frames, weight=weight)
-
-    def evaluate(self, skeleton: Skeleton, frame: int) -> Array:
-        """c (m,) at the skeleton's present pose."""
-        X = self.node.world_transform
-        return (X[:3, :3] @ self.offset + X[:3, 3] - self._target_of(skeleton, frame))[self._rows]
-
-    def jacobian(self, skeleton: Skeleton, frame: int) -> Array:
-        """Derivatives (m, dofs) of c: the point's linear Jacobian."""
-        return skeleton.jacobian(self.node, self.offset)[3:][self._rows]
-
-    def evaluate_frames(self, poses: Poses, frames: NDArray[np.int64]) -> Array:
-        """c (frames, m) in some frames at once."""
-        X = poses.transforms(self.node, frames)
-        return (X[:, :3, :3] @ self.offset + X[:, :3, 3] - self.target)[:, self._rows]
-
-    def jacobian_frames(self, poses: Poses, frames: NDArray[np.int64]) -> Array:
-        """Derivatives (frames, m, dofs) in some frames at once."""
-        return poses.jacobians(self.node, frames, self.offset)[:, 3:][:, self._rows]
+        _checked_node(node, what)
+        width = np.array([0.0 if a in axes else np.inf for a in "xyz"])
+        poses = np.tile(np.eye(4), (*places.shape[:-1], 1, 1))
+        poses[..., :3, 3] = places
+        task = Task.position(OffsetNode(node, X) if X[:3, 3].any() else node, poses.reshape(-1, 4, 4)[0], width)
+        super().__init__(task, poses if places.ndim > 1 else None, frames=frames, weight=weight)
 
 
-class OrientationConstraint(_NodeConstraint):
-    """A body has an orientation in the world: c = log(R_WT^T R_WB), the rotation vector from the target [rad].
+class OrientationConstraint(TaskConstraint):
+    """A body has an orientation in the world: c = log(R_WT^T R_WB), from the target [rad]. A `Task.orientation`.
 
     Args:
         node: a body, or a node on one.
@@ -215,33 +255,12 @@ class OrientationConstraint(_NodeConstraint):
         ModelError: something of a wrong shape, or no rotation.
     """
 
-    _own_dimensions = 2
-
     def __init__(self, node: JacobianNode, target: Any, *, frames: Frames = None, weight: ArrayLike = 1.0) -> None:
         what = f"OrientationConstraint of {getattr(node, 'name', node)!r}: target"
         rotations = as_numbers_of(target.as_matrix() if isinstance(target, Rotation) else target, what, (3, 3))
-        for R in rotations.reshape(-1, 3, 3):
-            as_transform(R, what)
-        super().__init__(node, rotations, frames=frames, weight=weight)
-
-    def evaluate(self, skeleton: Skeleton, frame: int) -> Array:
-        """c (3,) at the skeleton's present pose."""
-        return vector_of_rotation(self._target_of(skeleton, frame).T @ self.node.world_transform[:3, :3])
-
-    def jacobian(self, skeleton: Skeleton, frame: int) -> Array:
-        """Derivatives (3, dofs) of c."""
-        c = self.evaluate(skeleton, frame)
-        J = self._target_of(skeleton, frame).T @ skeleton.jacobian(self.node)[:3]
-        return inverse_left_jacobian(c) @ J
-
-    def evaluate_frames(self, poses: Poses, frames: NDArray[np.int64]) -> Array:
-        """c (frames, 3) in some frames at once."""
-        return vector_of_rotation(self.target.swapaxes(-1, -2) @ poses.transforms(self.node, frames)[:, :3, :3])
-
-    def jacobian_frames(self, poses: Poses, frames: NDArray[np.int64]) -> Array:
-        """Derivatives (frames, 3, dofs) in some frames at once."""
-        J = self.target.swapaxes(-1, -2) @ poses.jacobians(self.node, frames, np.zeros(3))[:, :3]
-        return inverse_left_jacobian(self.evaluate_frames(poses, frames)) @ J
+        poses = np.array([as_transform(R, what) for R in rotations.reshape(-1, 3, 3)])
+        task = Task.orientation(_checked_node(node, type(self).__name__), poses[0])
+        super().__init__(task, poses if rotations.ndim > 2 else None, frames=frames, weight=weight)
 
 
 def as_numbers_of(value: Any, what: str, shape: tuple[int, ...]) -> Array:

@@ -28,25 +28,11 @@ class Poses:
         self.batch = batch
         self.positions = positions
         self.memory: dict[Any, Any] = {}  # derivatives by the rows that they are of
-        self._transforms: Array | None = None
 
     @property
     def skeleton(self) -> Skeleton:
         """The skeleton. Its own positions are none of the motion's, but for while `one_by_one` runs."""
         return self.batch.skeleton
-
-    def transforms(self, node: Any, frames: NDArray[np.int64]) -> Array:
-        """World transforms (len(frames), 4, 4) of a body, or a node on one, in some frames."""
-        if self._transforms is None:
-            self._transforms = self.batch.forward_kinematics(self.positions)
-        index, offset = carrier(node)
-        X = self._transforms[frames, index]
-        return X if offset is None else X @ offset
-
-    def jacobians(self, node: Any, frames: NDArray[np.int64], offset: Array) -> Array:
-        """Jacobians (len(frames), 6, dofs) of a point of a node in some frames: [angular; linear], world axes."""
-        positions = self.positions if len(frames) == len(self.positions) else self.positions[frames]
-        return self.batch.jacobian(positions, node, offset)
 
     def one_by_one(self, frames: NDArray[np.int64]) -> Iterator[int]:
         """Puts the skeleton into one pose after the other, and back at the end."""
@@ -57,9 +43,3 @@ class Poses:
                 yield frame
         finally:
             self.skeleton.positions = before
-
-
-def carrier(node: Any) -> tuple[int, Array | None]:
-    """Index of the body that carries a node, and the node's pose on it; None for a body itself."""
-    body, pose = node._carrier
-    return body.index, pose

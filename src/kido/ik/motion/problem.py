@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -20,9 +19,11 @@ from kido.ik.motion.poses import Poses
 from kido.ik.motion.rows import ConstraintRows, Part, Rows, add_normal_equations, parts_of, sparse_jacobian
 from kido.ik.motion.smoothness import AccelerationRows, VelocityRows, pieces_of
 from kido.ik.motion.variable import Variable
+from kido.ik.result import IkResult
 from kido.ik.rotations import right_jacobian, rotation_of_vector
+from kido.ik.task import Task
 from kido.math.transform import as_numbers, number_or_nan
-from kido.optimization import Evaluator, GaussNewtonSolver, LeastSquares, Problem, Solution, Solver
+from kido.optimization import Evaluator, GaussNewtonSolver, LeastSquares, Problem, Solver
 
 if TYPE_CHECKING:
     from kido.skeleton import Skeleton
@@ -53,8 +54,8 @@ class MotionProblem(Problem):
             mimic variables follow them, within their own limits; smoothness is that of variables.
         initial: where to start, (dofs,) or (frames, dofs) [m, rad]; the present positions unless given. Coordinates
             that are no variables stay there.
-        constraints: what must hold: a `ConstraintBox`, or pose constraints that must be zero.
-        objectives: what is wished for: an `ObjectiveBox`, or pose constraints.
+        constraints: what must hold: a `ConstraintBox`, or tasks and pose constraints that must be zero.
+        objectives: what is wished for: an `ObjectiveBox`, or tasks and pose constraints.
         velocity_weight: w_v, one number or one for each coordinate of the skeleton.
         acceleration_weight: w_a, likewise.
 
@@ -70,8 +71,8 @@ class MotionProblem(Problem):
         time_step: float = 1.0,
         variables: Iterable[Variable] | None = None,
         initial: ArrayLike | None = None,
-        constraints: ConstraintBox | Iterable[PoseConstraint] = (),
-        objectives: ObjectiveBox | Iterable[PoseConstraint] = (),
+        constraints: ConstraintBox | Iterable[PoseConstraint | Task] = (),
+        objectives: ObjectiveBox | Iterable[PoseConstraint | Task] = (),
         velocity_weight: ArrayLike = 0.0,
         acceleration_weight: ArrayLike = 0.0,
     ) -> None:
@@ -151,7 +152,7 @@ class MotionProblem(Problem):
         own = all(isinstance(f, _MotionRows) for f in (self.objective, *self.equality, *self.inequality))
         return _MotionEvaluator(self) if own else super().evaluator()
 
-    def solve_motion(self, solver: Solver | None = None) -> MotionResult:
+    def solve_motion(self, solver: Solver | None = None) -> IkResult:
         """Solve it; failing is no error, the result tells. The skeleton stays where it is.
 
         Args:
@@ -160,8 +161,8 @@ class MotionProblem(Problem):
         solution = (GaussNewtonSolver() if solver is None else solver).solve(self)
         poses = self.poses(solution.x)
         every = [*self.constraints, *self.objectives]
-        values = [c.evaluate_frames(poses, c.frames_of(self.frames)) for c in every]
-        return MotionResult(poses.positions.copy(), solution, list(zip(every, values)))
+        errors = [(c, c.evaluate_frames(poses, c.frames_of(self.frames))) for c in every]
+        return IkResult.of(poses.positions, solution.converged, errors, solution.iterations, solution=solution)
 
     def clone(self) -> Self:
         """An independent copy, with a copy of the skeleton."""
@@ -233,41 +234,6 @@ class MotionProblem(Problem):
         if q.shape not in ((n,), (self.frames, n)) or not np.isfinite(q).all():
             raise ModelError(f"initial: expected ({n},) or ({self.frames}, {n}) finite numbers, got {initial!r}")
         return np.broadcast_to(q, (self.frames, n)).copy()
-
-
-@dataclass(frozen=True)
-class MotionResult:
-    """A motion that was found.
-
-    Attributes:
-        positions: (frames, dofs) [m, rad], also where it did not converge.
-        solution: the solver's point with its certificate.
-        errors: each constraint and objective with its values (frames in which it counts, m).
-    """
-
-    positions: Array
-    solution: Solution
-    errors: list[tuple[PoseConstraint, Array]]
-
-    @property
-    def converged(self) -> bool:
-        """Whether it is a minimum within all constraints, by the certificate."""
-        return self.solution.converged
-
-    def error(self, constraint: PoseConstraint) -> Array:
-        """Values (frames in which it counts, m) of a constraint.
-
-        Raises:
-            ModelError: it is none of the problem's.
-        """
-        for known, values in self.errors:
-            if known is constraint:
-                return values
-        raise ModelError(f"{constraint!r} is no constraint or objective of this motion")
-
-    def __str__(self) -> str:
-        worst = [f"{c.name} {np.abs(e).max(initial=0.0):.2g}" for c, e in self.errors]
-        return f"{self.solution}; largest errors: {', '.join(worst) or 'none'}"
 
 
 class _MotionRows(LeastSquares):

@@ -55,7 +55,7 @@ class Variable:
                     f"None, got {given!r}"
                 )
             object.__setattr__(self, name, float(value))
-        if self.lower > self.upper:  # type: ignore[operator]
+        if float(self.lower or 0.0) > float(self.upper or 0.0):
             raise ModelError(
                 f"variable {self.dof.name!r}: expected lower <= upper, got {self.lower:g} and {self.upper:g}"
             )

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from kido.errors import KidoError
-from kido.io.massless import massless_text
-from kido.io.sdf.fields import Remarks, note_unknown
-from kido.io.sdf.inertial import read_inertia
+from kido.io.inertias import massless_text
+from kido.io.sdf.fields import Remarks, note_unknown, read_inertia
 from kido.io.sdf.joints import SDF_JOINTS
 from kido.io.sdf.scope import MODEL, WORLD
 from kido.io.sdf.shapes import ShapeReader, read_color, read_surface, shape_offset

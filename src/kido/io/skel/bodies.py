@@ -15,8 +15,7 @@ import numpy as np
 
 from kido.io.resources import ResourceFinder
 from kido.io.skel.fields import located, note_unknown, pose
-from kido.io.skel.shapes import Part, read_part
-from kido.io.skel.soft import SoftPart, read_soft
+from kido.io.skel.shapes import Part, SoftPart, read_part, read_soft
 from kido.io.xml import Node
 from kido.shapes import Box, Shape
 from kido.skeleton import BodyNode, Inertia, Marker

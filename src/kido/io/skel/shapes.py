@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -12,9 +13,10 @@ from kido.io.primitives import primitive_types, read_primitive
 from kido.io.resources import ResourceFinder
 from kido.io.skel.fields import located, note_unknown, pose, unit_vector
 from kido.io.xml import Node
-from kido.shapes import MultiSphereHull, Plane, Shape, Sphere
+from kido.shapes import MultiSphereHull, Plane, Shape, SoftMesh, Sphere
+from kido.shapes.soft_mesh import SKIN_ELEMENTS
 
-__all__ = ["Part", "read_part"]
+__all__ = ["Part", "SoftPart", "read_part", "read_soft"]
 
 _TYPES = primitive_types("skel")
 _KNOWN_CHILDREN = ("transformation", "geometry", "color", "collidable")
@@ -146,3 +148,86 @@ _READERS: dict[str, Callable[[Node, ResourceFinder, str, list[str]], _Geometry]]
     "mesh": _read_mesh,
     "multi_sphere": _read_multi_sphere,
 }
+
+
+CHILDREN = ("total_mass", "transformation", "geometry", "kv", "ke", "damp", "color")
+DEFAULT_MASS, DEFAULT_KV, DEFAULT_KE, DEFAULT_KD = 1.0, 1.0, 1.0, 0.01
+DEFAULT_POINTS = 3
+DEFAULT_COUNTS = {"num_slices": 8, "num_stacks": 8, "num_rings": 2}
+KINDS = (*SKIN_ELEMENTS, "mesh")
+
+
+@dataclass(frozen=True)
+class SoftPart:
+    """A skin as the file describes it; `transform` is its shape's frame in the body's frame (4x4)."""
+
+    node: Node
+    shape: SoftMesh
+    transform: np.ndarray
+    total_mass: float
+    kv: float
+    ke: float
+    kd: float
+    color: tuple[float, ...] | None
+
+
+def read_soft(node: Node, finder: ResourceFinder, owner: str, warnings: list[str]) -> SoftPart:
+    """Read a ``<soft_shape>``; `finder` finds its mesh, `owner` names the body in remarks."""
+    note_unknown(node, CHILDREN, owner, warnings)
+    geometry = node.require("geometry")
+    kinds = geometry.children()
+    if len(kinds) != 1 or kinds[0].tag not in KINDS:
+        names = ", ".join(f"<{kind.tag}>" for kind in kinds) or "nothing"
+        raise geometry.error(f"the soft <geometry> of {owner} holds {names}; expected one of {', '.join(KINDS)}")
+    with located(kinds[0]):
+        shape = _read_shape(kinds[0], finder, owner, warnings)
+    colors = node.children("color")
+    part = SoftPart(
+        node=node,
+        shape=shape,
+        transform=pose(node),
+        total_mass=node.child_number("total_mass", DEFAULT_MASS),
+        kv=node.child_number("kv", DEFAULT_KV),
+        ke=node.child_number("ke", DEFAULT_KE),
+        kd=node.child_number("damp", DEFAULT_KD),
+        color=tuple(float(value) for value in colors[0].text_vector((3, 4))) if colors else None,
+    )
+    if part.total_mass <= 0.0:
+        raise node.require("total_mass").error(
+            f"<total_mass> of {owner} is {part.total_mass:g} kg; expected more than 0"
+        )
+    return part
+
+
+def _count(node: Node, tag: str, default: int, owner: str, warnings: list[str]) -> Any:  # checked by the shape
+    if node.child(tag) is None:
+        warnings.append(f"{owner}: <{node.tag}> of its soft shape has no <{tag}>; it is {default}")
+    return node.child_number(tag, float(default))
+
+
+def _read_shape(node: Node, finder: ResourceFinder, owner: str, warnings: list[str]) -> SoftMesh:
+    def argument(tag: str, factor: float) -> Any:
+        if tag in DEFAULT_COUNTS:
+            return _count(node, tag, DEFAULT_COUNTS[tag], owner, warnings)
+        return node.child_vector(tag, 3) / factor if tag == "size" else node.child_number(tag) / factor
+
+    if node.tag == "mesh":
+        name = node.require("file_name")
+        if not name.text:
+            raise name.error(f"<file_name> of a soft mesh of {owner} is empty; expected the path of a mesh file")
+        scale = node.child_vector("scale", 3, default=np.ones(3))
+        mesh = load_mesh(
+            finder.find(name.text), scale.tolist(), remark=lambda text: warnings.append(f"{owner}: {text}")
+        )
+        return SoftMesh.from_mesh(mesh)
+    if node.tag == "box":
+        if node.child("frags") is None:
+            warnings.append(f"{owner}: <box> of its soft shape has no <frags>; it has {DEFAULT_POINTS} points an edge")
+        points = node.child_vector("frags", 3, default=np.full(3, float(DEFAULT_POINTS)))
+        if (points < DEFAULT_POINTS).any():
+            warnings.append(
+                f"{owner}: <frags> of its soft box: at least {DEFAULT_POINTS} points an edge, as DART has it"
+            )
+            points = np.maximum(points, DEFAULT_POINTS)
+        return SoftMesh.box(node.child_vector("size", 3), points)
+    return getattr(SoftMesh, node.tag)(*(argument(tag, by) for tag, by in SKIN_ELEMENTS[node.tag].items()))

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from kido.errors import KidoError
-from kido.io.massless import massless_text
+from kido.io.inertias import massless_text
 from kido.io.resources import ResourceFinder
 from kido.io.urdf.build import build_skeleton
 from kido.io.urdf.loops import read_loops

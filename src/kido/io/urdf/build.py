@@ -8,12 +8,11 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from kido.errors import KidoError, ModelError
-from kido.io.moments import possible_moment
+from kido.io.inertias import possible_moment
 from kido.io.surfaces import make_surface
-from kido.io.urdf.materials import color_of_visual
-from kido.io.urdf.shapes import ShapeReader
+from kido.io.urdf.shapes import ShapeReader, color_of_visual
 from kido.io.urdf.spec import URDF_JOINTS, WITH_AXES, JointSpec, LinkSpec, RobotSpec
-from kido.io.urdf.tree import LinkTree, follows
+from kido.io.urdf.tree import LinkTree, leader_of
 from kido.skeleton import (
     BodyNode,
     FreeJoint,
@@ -74,7 +73,7 @@ def _root_joint(robot: RobotSpec, base: str, transform: np.ndarray) -> Joint:
 
 def _joint(spec: JointSpec, robot: RobotSpec) -> Joint:
     options: dict[str, Any] = {"transform_from_parent": spec.transform}
-    if spec.mimic is not None and follows(spec, robot):
+    if spec.mimic is not None and leader_of(spec, robot) is not None:
         options["mimic"] = Mimic(spec.mimic.joint, spec.mimic.multiplier, spec.mimic.offset)
     kind = URDF_JOINTS[spec.type]
     if kind is WeldJoint:

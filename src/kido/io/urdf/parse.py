@@ -15,7 +15,7 @@ import numpy as np
 
 from kido.errors import FileFormatError
 from kido.io.surfaces import coefficient, first_direction, given, softness_of, two
-from kido.io.urdf.materials import read_materials
+from kido.io.urdf.shapes import read_materials
 from kido.io.urdf.spec import (
     JOINT_NAMES,
     URDF_JOINTS,

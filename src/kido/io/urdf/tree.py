@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from kido.errors import FileFormatError, ModelError
-from kido.io.massless import listed, massless_text
+from kido.io.inertias import listed, massless_text
 from kido.io.urdf.spec import JointSpec, LinkSpec, RobotSpec
 
-__all__ = ["LinkTree", "follows", "order_links"]
+__all__ = ["LinkTree", "leader_of", "order_links"]
 
 ONE_DOF = ("revolute", "continuous", "prismatic")
 
@@ -93,10 +93,10 @@ def _parent_joints(robot: RobotSpec) -> dict[str, JointSpec]:
     return parents
 
 
-def follows(joint: JointSpec, robot: RobotSpec) -> bool:
-    """Whether a joint's <mimic> is one that can be: both joints have one degree of freedom."""
-    followed = None if joint.mimic is None else robot.joints.get(joint.mimic.joint)
-    return followed is not None and joint.type in ONE_DOF and followed.type in ONE_DOF
+def leader_of(joint: JointSpec, robot: RobotSpec) -> JointSpec | None:
+    """The joint that a joint's <mimic> names, if that can be: both have one degree of freedom."""
+    leader = None if joint.mimic is None else robot.joints.get(joint.mimic.joint)
+    return leader if leader is not None and joint.type in ONE_DOF and leader.type in ONE_DOF else None
 
 
 def _check_mimics(robot: RobotSpec) -> None:
@@ -106,18 +106,18 @@ def _check_mimics(robot: RobotSpec) -> None:
         target, node = joint.mimic.joint, joint.mimic.node
         if target == joint.name:
             raise node.error(f"joint '{joint.name}' mimics itself")
-        if not follows(joint, robot):
+        if leader_of(joint, robot) is None:
             reason = "which does not exist"
             if target in robot.joints:
                 reason = f"but one of type '{joint.type}' cannot follow one of type '{robot.joints[target].type}'"
             robot.remarks.append(f"{node.path}:{node.line}: joint '{joint.name}' mimics '{target}', {reason}; left out")
     for joint in robot.joints.values():
         path = [joint]
-        while follows(path[-1], robot):
-            path.append(robot.joints[path[-1].mimic.joint])  # type: ignore[union-attr]
-            if path[-1] is joint:
+        while (leader := leader_of(path[-1], robot)) is not None:
+            path.append(leader)
+            if leader is joint and joint.mimic is not None:
                 names = " -> ".join(f"'{step.name}'" for step in path)
-                raise joint.mimic.node.error(f"joints mimic each other in a circle: {names}")  # type: ignore[union-attr]
+                raise joint.mimic.node.error(f"joints mimic each other in a circle: {names}")
             if len(path) > len(robot.joints):
                 break
 

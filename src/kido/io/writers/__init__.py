@@ -1,1 +1,1 @@
-"""Writers of robot and world files, one format each; `kido.io.save` writes any."""
+"""Writers of robot and world files, one format each; `kido.io.files` writes any."""

@@ -7,7 +7,9 @@ them: that is the same mechanism with more bodies. What cannot be had so is appr
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -16,10 +18,19 @@ from kido.errors import KidoError
 from kido.io.writers.unsupported import UnsupportedFeatures
 from kido.joints import ActuatorType, JointKind
 from kido.math.transform import inverse_transform
-from kido.skeleton import BodyNode, FreeJoint, Joint, LoopJoint, Mimic, Node, Skeleton, WeldJoint
+from kido.skeleton import BodyNode, FreeJoint, Joint, LoopJoint, Marker, Mimic, Node, Skeleton, WeldJoint
 from kido.skeleton.joints.actuator import followed_dof
 
-__all__ = ["Part", "free_pose", "part_of_loop", "parts_of", "rest_poses"]
+__all__ = [
+    "Part",
+    "free_pose",
+    "note_constraints",
+    "note_parts",
+    "note_skeleton",
+    "part_of_loop",
+    "parts_of",
+    "rest_poses",
+]
 
 PROPERTIES = (
     *(
@@ -283,3 +294,49 @@ def part_of_loop(loop: LoopJoint) -> Part:
 def free_pose(part: Part) -> np.ndarray:
     """Pose in its parent of a link with a free joint, at its initial position."""
     return part.X_P @ FreeJoint.to_transform(part.values("initial_position")) @ inverse_transform(part.X_C)
+
+
+def note_parts(parts: list[Part], left_out: Iterable[str], unsupported: UnsupportedFeatures) -> None:
+    """Remark on properties of coordinates that are not what they are where nothing is said.
+
+    `left_out` are names of properties, "limits" of velocities and so on as ``velocity_limit``; "actuator" those that
+    are not driven by forces.
+    """
+    for part in parts:
+        for key in left_out:
+            if key == "actuator":
+                kinds = {kind for kind in part.actuators if kind not in (ActuatorType.FORCE, ActuatorType.MIMIC)}
+                for kind in kinds:
+                    unsupported.remark(f"joint '{part.joint}': its actuator type {kind.name} is left out")
+                continue
+            if key.endswith("_limit"):
+                lower, upper = (
+                    part.values(key.replace("_limit", "_lower_limit")),
+                    part.values(key.replace("_limit", "_upper_limit")),
+                )
+                given = np.isfinite(lower).any() or np.isfinite(upper).any()
+            elif key == "rest_position":
+                given = bool((part.values(key) * part.values("spring_stiffness")).any())
+            else:
+                given = bool(part.values(key).any())
+            if given:
+                unsupported.remark(f"joint '{part.joint}': its {key.replace('_', ' ')} is left out")
+
+
+def note_constraints(model: Any, unsupported: UnsupportedFeatures) -> None:
+    """Remark on constraints that were added to a world; those of skeletons' loops are joints of these."""
+    for constraint in [] if isinstance(model, Skeleton) else model._constraints:
+        unsupported.remark(f"{type(constraint).__name__} '{constraint.name}' is left out")
+
+
+def note_skeleton(
+    skeleton: Skeleton, unsupported: UnsupportedFeatures, *, markers: bool = False, loops: bool = False
+) -> None:
+    """Remark on nodes and loops that the format leaves out; `markers` and `loops` say whether it has these."""
+    for node in skeleton.nodes():
+        if not (markers and isinstance(node, Marker)):
+            unsupported.remark(f"{type(node).__name__} '{node.name}' is left out")
+    for loop in skeleton.loops if not loops else []:
+        unsupported.remark(
+            f"joint '{loop.name}', which closes a loop between '{loop.parent}' and '{loop.child}', is left out"
+        )

@@ -11,8 +11,16 @@ from kido.io.joint_types import names_of_kinds
 from kido.io.primitives import primitive_types, written
 from kido.io.surfaces import PATCH, left_out, softness_numbers
 from kido.io.writers.meshes import MeshStore
-from kido.io.writers.parts import Part, free_pose, part_of_loop, parts_of, rest_poses
-from kido.io.writers.remarks import note_constraints, note_parts, note_skeleton
+from kido.io.writers.parts import (
+    Part,
+    free_pose,
+    note_constraints,
+    note_parts,
+    note_skeleton,
+    part_of_loop,
+    parts_of,
+    rest_poses,
+)
 from kido.io.writers.shapes import Placed, shapes_of
 from kido.io.writers.text import add, document, number, rpy, to_text, vector
 from kido.io.writers.unsupported import UnsupportedFeatures

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -10,20 +11,49 @@ from kido.io.joint_types import names_of_kinds
 from kido.io.primitives import primitive_types, written
 from kido.io.surfaces import left_out
 from kido.io.writers.meshes import MeshStore
-from kido.io.writers.parts import Part, parts_of, rest_poses
-from kido.io.writers.remarks import note_constraints, note_skeleton
+from kido.io.writers.parts import Part, note_constraints, note_skeleton, parts_of, rest_poses
 from kido.io.writers.shapes import Placed, shapes_of
-from kido.io.writers.soft import add_soft_shape, is_known
 from kido.io.writers.text import add, document, number, to_text, vector, xyz_angles
 from kido.io.writers.unsupported import UnsupportedFeatures
 from kido.io.xml import Element
 from kido.joints import ActuatorType, JointKind
 from kido.shapes import Mesh, MultiSphereHull, Plane, Primitive, Shape
+from kido.shapes.soft_mesh import SKIN_ELEMENTS
 from kido.simulation import World
 from kido.skeleton import Inertia, Marker, Skeleton, SoftBodyNode
 from kido.skeleton.nodes.surface import Surface
 
-__all__ = ["write"]
+__all__ = ["add_soft_shape", "is_known", "write"]
+
+
+def is_known(body: SoftBodyNode) -> bool:
+    """Whether SKEL has the skin's shape and its masses, which are equal."""
+    masses = body.point_masses
+    return body.skin.mesh.built is not None and bool((masses == masses[0]).all())
+
+
+def add_soft_shape(element: Element, body: SoftBodyNode) -> None:
+    """Add the ``<soft_shape>`` of a soft body to its ``<body>``."""
+    skin: Any = body.skin
+    X = skin.relative_transform
+    soft = add(element, "soft_shape")
+    add(soft, "total_mass", number(body.total_mass))
+    add(soft, "transformation", f"{vector(X[:3, 3])} {vector(xyz_angles(X[:3, :3]))}")
+    geometry = add(soft, "geometry")
+    kind, *sizes = skin.shape.built
+    shape = add(geometry, kind)
+    for (name, factor), value in zip(SKIN_ELEMENTS[kind].items(), sizes, strict=True):
+        add(shape, name, _text(value, factor))
+    for name, value in (("kv", body.kv), ("ke", body.ke), ("damp", body.kd)):
+        add(soft, name, number(value))
+
+
+def _text(value: Any, factor: float) -> str:
+    """Whole numbers as they are; lengths with all their digits."""
+    if isinstance(value, list):
+        return " ".join(_text(item, factor) for item in value)
+    return number(factor * value) if isinstance(value, float) else str(value)
+
 
 _TYPES = names_of_kinds("skel")
 _SHAPES = (*primitive_types("skel").values(), Plane, Mesh, MultiSphereHull)

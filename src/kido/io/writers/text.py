@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+import lxml.etree as etree
 import numpy as np
-from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]  (lxml comes without types)
 
 from kido.errors import KidoError
 from kido.io.xml import Element

@@ -17,8 +17,7 @@ from kido.io.primitives import primitive_types, written
 from kido.io.surfaces import left_out, softness_numbers
 from kido.io.urdf.build import plane_axes
 from kido.io.writers.meshes import MeshStore
-from kido.io.writers.parts import Part, parts_of
-from kido.io.writers.remarks import note_constraints, note_parts, note_skeleton
+from kido.io.writers.parts import Part, note_constraints, note_parts, note_skeleton, parts_of
 from kido.io.writers.shapes import Placed, shapes_of
 from kido.io.writers.text import add, document, number, rpy, to_text, vector
 from kido.io.writers.unsupported import UnsupportedFeatures

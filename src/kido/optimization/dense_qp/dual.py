@@ -28,21 +28,14 @@ from kido.optimization.dense_qp.factors import (
     unconstrained,
 )
 from kido.optimization.dense_qp.schema import (
-    ACTIVE,
     ASIDE,
     AT_LOWER,
     AT_UPPER,
-    CONFLICTS,
     EQUALITY,
     INFEASIBLE,
-    ITERATIONS,
-    MAX_ITERATIONS,
     NOT_CONVEX,
-    ROWS,
     SOLVED,
     UNFINISHED,
-    VARIABLES,
-    WARM,
 )
 
 # Part of a normal beyond the active ones, over its size in the metric of H^-1, that is nothing.
@@ -55,7 +48,7 @@ ROUNDING = 100.0  # times the tolerance: by how much a constraint that depends o
 @kernel
 def limits_of(s, p):
     """Lower and upper bound of constraint p."""
-    n = s.size[VARIABLES]
+    n = s.num_variables
     if p < n:
         return s.lower[p], s.upper[p]
     return s.row_lower[p - n], s.row_upper[p - n]
@@ -64,7 +57,7 @@ def limits_of(s, p):
 @kernel
 def value_of(s, p):
     """Constraint p at x, and the norm of its normal."""
-    n = s.size[VARIABLES]
+    n = s.num_variables
     if p < n:
         return s.x[p], 1.0
     A, x, row = s.A, s.x, p - n
@@ -79,7 +72,7 @@ def violation(s, p):
     """By how much constraint p is violated, over its norm; AT_LOWER or AT_UPPER; 0.0 within tolerance."""
     low, high = limits_of(s, p)
     value, norm = value_of(s, p)
-    slack = s.tolerance[0] * norm
+    slack = s.tolerance * norm
     if value < low - slack * (1.0 + math.fabs(low)):
         return (low - value) / (norm + 1e-300), AT_LOWER
     if value > high + slack * (1.0 + math.fabs(high)):
@@ -90,9 +83,9 @@ def violation(s, p):
 @kernel
 def most_violated(s):
     """The constraint to be added next and its side, -1 if there is none: the worst of the warm ones, else of all."""
-    n, m = s.size[VARIABLES], s.size[ROWS]
+    n, m = s.num_variables, s.num_rows
     worst, which, at = 0.0, -1, AT_LOWER
-    for k in range(s.count[WARM]):
+    for k in range(s.num_warm):
         p = s.warm[k]
         if p < n + m and s.is_active[p] == 0:
             size, side = violation(s, p)
@@ -100,7 +93,7 @@ def most_violated(s):
                 worst, which, at = size, p, side
     if which >= 0:
         return which, at
-    s.count[WARM] = 0
+    s.num_warm = 0
     for p in range(n + m):
         if s.is_active[p] == 0:
             size, side = violation(s, p)
@@ -112,7 +105,7 @@ def most_violated(s):
 @kernel
 def share_of(s, k):
     """Size of the part that active constraint k has in the normal that r belongs to."""
-    p, n = s.active[k], s.size[VARIABLES]
+    p, n = s.active[k], s.num_variables
     return math.fabs(s.r[k]) * (1.0 if p < n else s.row_norm[p - n])
 
 
@@ -120,7 +113,7 @@ def share_of(s, k):
 def rounding_of_shares(s):
     """What `share_of` is at least where a constraint has a part in the normal."""
     largest = 0.0
-    for k in range(s.count[ACTIVE]):
+    for k in range(s.num_active):
         largest = max(largest, share_of(s, k))
     return NOISE_TOLERANCE * largest
 
@@ -130,11 +123,11 @@ def note_conflict(s, p, least):
     """The constraint that cannot be added, and the active ones that stand against it."""
     s.conflict[0] = p
     found = 1
-    for k in range(s.count[ACTIVE]):
+    for k in range(s.num_active):
         if share_of(s, k) > least:
             s.conflict[found] = s.active[k]
             found += 1
-    s.count[CONFLICTS] = found
+    s.num_conflicts = found
 
 
 @kernel
@@ -145,7 +138,7 @@ def add(s, p, side, largest):
         side: AT_LOWER or AT_UPPER, or EQUALITY.
         largest: number in J that tells what rounding amounts to.
     """
-    n = s.size[VARIABLES]
+    n = s.num_variables
     low, high = limits_of(s, p)
     value, norm = value_of(s, p)
     sign, gap = 1.0, low - value
@@ -154,11 +147,11 @@ def add(s, p, side, largest):
     nothing = (DEPENDENCE_TOLERANCE * largest * norm) ** 2
     own = 0.0  # multiplier of p
     while True:
-        s.count[ITERATIONS] += 1
-        if s.count[ITERATIONS] > s.size[MAX_ITERATIONS]:
+        s.iterations += 1
+        if s.iterations > s.max_iterations:
             return UNFINISHED
         beyond = seen_by(s, p)
-        q = s.count[ACTIVE]
+        q = s.num_active
         for j in range(n):
             s.d[j] *= sign
         multiplier_direction(s)
@@ -171,7 +164,7 @@ def add(s, p, side, largest):
         full = math.inf
         if beyond > nothing:
             full = gap / beyond
-        elif blocks < 0 and gap <= ROUNDING * s.tolerance[0] * norm * (1.0 + math.fabs(value)):
+        elif blocks < 0 and gap <= ROUNDING * s.tolerance * norm * (1.0 + math.fabs(value)):
             s.is_active[p] = ASIDE  # it follows from the active ones, as long as they are
             return SOLVED
         elif blocks < 0:
@@ -202,7 +195,7 @@ def add(s, p, side, largest):
 @kernel
 def slope(s):
     """d = J^T (H x + g): what is left of the objective's gradient, seen from the factors; z = H x + g."""
-    n = s.size[VARIABLES]
+    n = s.num_variables
     H, J, x, z, d = s.H, s.J, s.x, s.z, s.d
     for i in range(n):
         z[i] = s.g[i]
@@ -225,7 +218,7 @@ def polish(s):
 
     x += J_1 R^-T (bounds - N^T x), x -= J_2 J_2^T (H x + g), R multipliers = J_1^T (H x + g).
     """
-    n, q = s.size[VARIABLES], s.count[ACTIVE]
+    n, q = s.num_variables, s.num_active
     J, R, x, d, r = s.J, s.R, s.x, s.d, s.r
     for k in range(q):
         p = s.active[k]
@@ -255,16 +248,16 @@ def polish(s):
 @kernel
 def keep_warm(s):
     """What is active now is tried first in the next program."""
-    q = s.count[ACTIVE]
+    q = s.num_active
     for k in range(q):
         s.warm[k] = s.active[k]
-    s.count[WARM] = q
+    s.num_warm = q
 
 
 @kernel
 def prepare_rows(s):
     """Norms of rows; the first constraint whose lower bound is above the upper, or -1."""
-    n, m = s.size[VARIABLES], s.size[ROWS]
+    n, m = s.num_variables, s.num_rows
     wrong = -1
     for row in range(m):
         total = 0.0
@@ -286,14 +279,14 @@ def minimize(s):
     `x`, `active`, `side` and `multiplier` are the solution: H x + g = sum of multipliers times normals, minus those
     at upper bounds. Multipliers of equalities go with their normals.
     """
-    n, m = s.size[VARIABLES], s.size[ROWS]
-    s.count[ACTIVE] = s.count[ITERATIONS] = s.count[CONFLICTS] = 0
-    if s.size[MAX_ITERATIONS] <= 0:
-        s.size[MAX_ITERATIONS] = 100 + 20 * (n + m)
+    n, m = s.num_variables, s.num_rows
+    s.num_active = s.iterations = s.num_conflicts = 0
+    if s.max_iterations <= 0:
+        s.max_iterations = 100 + 20 * (n + m)
     wrong = prepare_rows(s)
     if wrong >= 0:
         s.conflict[0] = wrong
-        s.count[CONFLICTS] = 1
+        s.num_conflicts = 1
         return INFEASIBLE
     if not factorize(s):
         return NOT_CONVEX
@@ -323,7 +316,7 @@ def minimize(s):
                 return status
             polished = False
     if largest > 0.0:
-        for k in range(s.count[ACTIVE]):
+        for k in range(s.num_active):
             if s.side[k] == EQUALITY and s.is_active[s.active[k]] < 0:
                 s.multiplier[k] = -s.multiplier[k]
     keep_warm(s)

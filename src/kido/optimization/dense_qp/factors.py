@@ -10,13 +10,13 @@ from __future__ import annotations
 import math
 
 from kido.jit import kernel
-from kido.optimization.dense_qp.schema import ACTIVE, ASIDE, ROWS, VARIABLES
+from kido.optimization.dense_qp.schema import ASIDE
 
 
 @kernel
 def factorize(s):
     """U of H; False if a pivot is not positive. Four rows at a time are taken out of those below."""
-    n = s.size[VARIABLES]
+    n = s.num_variables
     H, U = s.H, s.U
     for i in range(n):
         for j in range(i, n):
@@ -46,7 +46,7 @@ def factorize(s):
 @kernel
 def unconstrained(s):
     """x = -H^-1 g."""
-    n = s.size[VARIABLES]
+    n = s.num_variables
     U, x, g = s.U, s.x, s.g
     for i in range(n):
         x[i] = -g[i]
@@ -65,7 +65,7 @@ def unconstrained(s):
 @kernel
 def start_directions(s):
     """J with no active constraint: rows of U^-T; returns its largest number on the diagonal."""
-    n = s.size[VARIABLES]
+    n = s.num_variables
     U, J = s.U, s.J
     largest = 0.0
     for i in range(n):
@@ -91,7 +91,7 @@ def start_directions(s):
 @kernel
 def seen_by(s, p):
     """d = J^T a of constraint p, and the square of its part beyond the active ones; also of all of it."""
-    n, q = s.size[VARIABLES], s.count[ACTIVE]
+    n, q = s.num_variables, s.num_active
     J, d = s.J, s.d
     if p < n:
         for j in range(n):
@@ -117,7 +117,7 @@ def seen_by(s, p):
 @kernel
 def free_direction(s):
     """z = J_2 d_2: the step along which the constraint changes fastest and no active one does."""
-    n, q = s.size[VARIABLES], s.count[ACTIVE]
+    n, q = s.num_variables, s.num_active
     J, z, d = s.J, s.z, s.d
     for i in range(n):
         z[i] = 0.0
@@ -131,7 +131,7 @@ def free_direction(s):
 @kernel
 def multiplier_direction(s):
     """r = R^-1 d_1: how the multipliers of active constraints fall as that of the new one grows."""
-    q = s.count[ACTIVE]
+    q = s.num_active
     R, r, d = s.R, s.r, s.d
     for k in range(q):
         r[k] = d[k]
@@ -145,7 +145,7 @@ def multiplier_direction(s):
 @kernel
 def append(s, beyond):
     """Make room in the factors for the constraint seen in d; z is its free direction. One Householder reflection."""
-    n, q = s.size[VARIABLES], s.count[ACTIVE]
+    n, q = s.num_variables, s.num_active
     J, R, z, d = s.J, s.R, s.z, s.d
     norm = math.sqrt(beyond)
     alpha = norm
@@ -163,16 +163,16 @@ def append(s, beyond):
         if f != 0.0:
             for i in range(n):
                 J[j, i] -= f * z[i]
-    s.count[ACTIVE] = q + 1
+    s.num_active = q + 1
 
 
 @kernel
 def remove(s, at):
     """Take the constraint at a place of the active ones out of the factors and of the lists."""
-    n, q = s.size[VARIABLES], s.count[ACTIVE]
+    n, q = s.num_variables, s.num_active
     J, R = s.J, s.R
     s.is_active[s.active[at]] = 0
-    for p in range(n + s.size[ROWS]):
+    for p in range(n + s.num_rows):
         if s.is_active[p] == ASIDE:
             s.is_active[p] = 0
     for k in range(at + 1, q):
@@ -195,4 +195,4 @@ def remove(s, at):
                 a, b = J[i, j], J[i + 1, j]
                 J[i, j] = c * a + e * b
                 J[i + 1, j] = c * b - e * a
-    s.count[ACTIVE] = q - 1
+    s.num_active = q - 1

@@ -11,17 +11,11 @@ from kido.errors import ModelError
 from kido.math.transform import as_numbers
 from kido.optimization.dense_qp import entries
 from kido.optimization.dense_qp.schema import (
-    ACTIVE,
     AT_UPPER,
-    CONFLICTS,
     INFEASIBLE,
-    ITERATIONS,
     NOT_CONVEX,
     QUADRATIC,
-    ROWS,
     SOLVED,
-    VARIABLES,
-    WARM,
     sizes,
 )
 
@@ -119,13 +113,13 @@ class QuadraticProgram:
         if not 0.0 < tolerance < 1.0:
             raise ModelError(f"quadratic program: tolerance: expected a number from 0 to 1, got {tolerance!r}")
         self._c = QUADRATIC(**sizes(n, len(rows)))
-        self._c.size[VARIABLES], self._c.size[ROWS] = n, len(rows)
-        self._c.tolerance[0] = tolerance
+        self._c.num_variables, self._c.num_rows = n, len(rows)
+        self._c.tolerance = tolerance
         self._c.H[:], self._c.A[:] = hessian, rows
         self.update(g, row_lower, row_upper, lower, upper)
 
-    num_variables = property(lambda self: int(self._c.size[VARIABLES]), doc="Number n of variables.")
-    num_rows = property(lambda self: int(self._c.size[ROWS]), doc="Number m of rows.")
+    num_variables = property(lambda self: int(self._c.num_variables), doc="Number n of variables.")
+    num_rows = property(lambda self: int(self._c.num_rows), doc="Number m of rows.")
     H = property(lambda self: self._c.H.copy(), doc="(n, n) matrix of the objective (a copy).")
     g = property(lambda self: self._c.g.copy(), doc="(n,) vector of the objective (a copy).")
     A = property(lambda self: self._c.A.copy(), doc="(m, n) rows of constraints (a copy).")
@@ -170,17 +164,17 @@ class QuadraticProgram:
         status = int(entries.solve(c.address))
         y = np.zeros(n + self.num_rows)
         if status == SOLVED:
-            q = int(c.count[ACTIVE])
+            q = int(c.num_active)
             y[c.active[:q]] = np.where(c.side[:q] == AT_UPPER, -1.0, 1.0) * c.multiplier[:q]
         else:
-            c.count[WARM] = 0
+            c.num_warm = 0
         return QuadraticOptimum(
             x=c.x.copy() if status == SOLVED else np.full(n, np.nan),
             status="solved" if status == SOLVED else _WORDS.get(status, "unfinished"),
             multipliers=y[:n],
             row_multipliers=y[n:],
-            iterations=int(c.count[ITERATIONS]),
-            conflict=sorted(int(k) for k in c.conflict[: c.count[CONFLICTS]]) if status == INFEASIBLE else [],
+            iterations=int(c.iterations),
+            conflict=sorted(int(k) for k in c.conflict[: c.num_conflicts]) if status == INFEASIBLE else [],
         )
 
     def __repr__(self) -> str:

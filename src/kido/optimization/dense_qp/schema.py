@@ -3,17 +3,13 @@
     minimize  1/2 x^T H x + g^T x    with  lower <= x <= upper,  row_lower <= A x <= row_upper
 
 Constraints are numbered: bounds of variables first, then rows. Sizes of a container are the most that it can hold;
-`size` says how much of it is in use, so that programs of any size below are solved without new memory.
+`num_variables` and `num_rows` say how much is in use, so that programs of any size below are solved without new memory.
 """
 
 from __future__ import annotations
 
-from kido.jit import Struct, floats, integers
+from kido.jit import Struct, floats, integer, integers, number
 
-# Entries of QUADRATIC.size: variables and rows in use, most iterations (0: a number made from these).
-VARIABLES, ROWS, MAX_ITERATIONS = range(3)
-# Entries of QUADRATIC.count: active constraints, iterations, constraints in conflict, those to be tried first.
-ACTIVE, ITERATIONS, CONFLICTS, WARM = range(4)
 # What `minimize` returns.
 SOLVED, INFEASIBLE, NOT_CONVEX, UNFINISHED = range(4)
 # Sides of an active constraint.
@@ -22,9 +18,14 @@ ASIDE = 2  # QUADRATIC.is_active of a constraint that holds where the active one
 
 
 class QUADRATIC(Struct):
-    size = integers(4, doc="see VARIABLES, ROWS, MAX_ITERATIONS")
-    count = integers(4, doc="see ACTIVE, ITERATIONS, CONFLICTS, WARM")
-    tolerance = floats(1, doc="violation of a constraint, over its norm and 1 + |bound|, that is let be")
+    num_variables = integer(doc="variables in use")
+    num_rows = integer(doc="rows in use")
+    max_iterations = integer(doc="0: a number made from these")
+    num_active = integer(doc="active constraints")
+    iterations = integer(doc="constraints that were added or dropped")
+    num_conflicts = integer(doc="constraints in conflict")
+    num_warm = integer(doc="constraints to be tried first")
+    tolerance = number(doc="violation of a constraint, over its norm and 1 + |bound|, that is let be")
     H = floats("variables", "variables", doc="upper triangle of the positive definite Hessian")
     g = floats("variables", doc="gradient at zero")
     lower = floats("variables", doc="-inf: no bound")

@@ -6,7 +6,6 @@ positions where rows lose rank, or where rows follow from others that do not do 
 
 from __future__ import annotations
 
-from kido.constraints.loop_schema import GROUPS
 from kido.constraints.loop_solve import is_awake
 from kido.dynamics.embedding.elimination import (
     dependent_rows,
@@ -21,7 +20,6 @@ from kido.dynamics.embedding.project_dependent import (
     partition,
 )
 from kido.dynamics.embedding.rows import aggregate_columns
-from kido.dynamics.embedding.schema import AGGREGATES
 from kido.jit import kernel
 from kido.kernels.kinematics import transforms
 
@@ -65,7 +63,7 @@ def note_void_rows(t, d, lp, e, void):
     singular position, or a linkage that owes its mobility to its proportions.
     """
     transforms(t, d, 0, t.parent.shape[0])
-    for c in range(e.count[AGGREGATES]):
+    for c in range(e.num_aggregates):
         measure_aggregate(d, lp, e, c)
         aggregate_columns(d, e, c)
         write_all_rows(lp, e, c)
@@ -115,7 +113,7 @@ def rows_times_width(e, c):
 @kernel
 def restore_partitions(t, lp, e, end):
     """All that follows from the kept fields of partitions (kido.simulation.aggregates.container)."""
-    for c in range(e.count[AGGREGATES]):
+    for c in range(e.num_aggregates):
         mark_rows(e, c)
         note_partition(t, lp, e, c)
         for k in range(e.matrix_at[c], e.matrix_at[c] + rows_times_width(e, c)):
@@ -125,7 +123,7 @@ def restore_partitions(t, lp, e, end):
 @kernel
 def choose_aggregates(t, d, lp, y, e, end, z, r):
     """Decide for each group whether its loops are aggregates in this step: `embedded`, and `apart` of its tree."""
-    for g in range(lp.count[GROUPS]):
+    for g in range(lp.num_groups):
         if z.fits[g] != 0:
             now = 0
             if is_awake(t, lp, g) and lp.left_open[g] == 0 and is_whole(lp, g):

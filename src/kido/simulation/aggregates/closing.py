@@ -5,7 +5,7 @@ What is of mid-step stays as it is: poses, columns and X of the end have contain
 
 from __future__ import annotations
 
-from kido.constraints.loop_solve import CLOSURE_TOLERANCE, OPEN_TOLERANCE
+from kido.constraints.closure import CLOSURE_TOLERANCE, DIGITS_TOLERANCE, MAX_MOVE, OPEN_TOLERANCE
 from kido.dynamics.embedding.project_dependent import (
     aggregate_transforms,
     close_aggregate,
@@ -24,8 +24,6 @@ from kido.kernels.kinematics import transforms
 from kido.simulation.aggregates.choose import reach
 from kido.simulation.aggregates.motion import implicit
 
-MAX_DEPENDENT_MOVE = 0.2  # [m or rad] most that dependent coordinates are moved by with all others
-FEW = 1e-6  # [m or rad] the same from which on rows reduced before the last move do for one more
 STILL, ROUNDS = 1e-11, 5  # share of the velocities by which dependent ones may be off; rounds to get there, at most
 
 
@@ -59,7 +57,7 @@ def move_to_close(t, d, lp, y, e, end_d, end_e, z, tree_index, h):
             for s in range(e.first_place[c], e.first_place[c + 1]):
                 e.xb[s] = end_e.xb[s] if e.role[s] < 0 else 0.0
                 largest = max(largest, abs(e.xb[s]))
-    if largest > CLOSURE_TOLERANCE and largest < MAX_DEPENDENT_MOVE:
+    if largest > CLOSURE_TOLERANCE and largest < MAX_MOVE:
         for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
             end_d.u[k] = 0.0
         answer_off(t, d, lp, e, z, tree_index, end_d.u, h)
@@ -102,7 +100,7 @@ def close_positions(t, d, lp, y, e, end_d, end_e, z, tree_index, h):
             aggregate_transforms(t, end_d, end_e, c)
             measure_aggregate(end_d, lp, end_e, c)
             error = openness(lp, y, end_e, c, 0)
-            if error > CLOSURE_TOLERANCE and error < FEW:
+            if error > CLOSURE_TOLERANCE and error < DIGITS_TOLERANCE:  # the rows as reduced before will do
                 closing_direction_again(lp, y, end_e, c)
                 move_dependent(t, end_d, lp, end_e, c)
                 error = openness(lp, y, end_e, c, 0)

@@ -7,22 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kido.constraints.loop_schema import GROUPS, LOOPS
+from kido.constraints.loop_schema import LOOPS
 from kido.dynamics.embedding.container import embed
-from kido.dynamics.embedding.schema import AGGREGATES, EMBEDDING
 from kido.dynamics.registry import AUTO
 from kido.dynamics.schema import DYNAMICS
 from kido.integrators import MoreauMidpoint
 from kido.jit import Struct
 from kido.joints import ActuatorType
 from kido.simulation.aggregates.answers import look_for_void_rows
-from kido.simulation.aggregates.schema import (
-    AGGREGATE_STEP,
-    DYNAMICS_AT,
-    EMBEDDING_AT,
-    END_DATA_AT,
-    END_EMBEDDING_AT,
-)
+from kido.simulation.aggregates.schema import AGGREGATE_STEP
 from kido.tree.schema import DATA
 
 if TYPE_CHECKING:
@@ -52,11 +45,11 @@ class _Rows:
         )  # the last one: of link -1
         self.loops.body_a = np.where(still[loops.body_a], -1, loops.body_a)
         self.loops.body_b = np.where(still[loops.body_b], -1, loops.body_b)
-        slots = int(loops.group_slot[loops.count[GROUPS]])
-        self._slots = [-1] * slots
+        slots = int(loops.group_slot[loops.num_groups])
+        self.slots = [-1] * slots
         for g in groups:
             for s in range(int(loops.group_slot[g]), int(loops.group_slot[g + 1])):
-                self._slots[s] = int(loops.slot[s])
+                self.slots[s] = int(loops.slot[s])
 
 
 class AggregateLoops:
@@ -74,7 +67,7 @@ class AggregateLoops:
 
     def __init__(self, engine: Engine, loops: Struct, joined: list[Constraint]):
         tree = engine.tree
-        groups = int(loops.count[GROUPS])
+        groups = loops.num_groups
         alone = np.array([g for g in range(groups) if _may_fit(engine, loops, g)], np.int64)
         system: Any = _Rows(engine, loops, joined, alone)
         self.embedding = embed(system)
@@ -87,18 +80,15 @@ class AggregateLoops:
             return
         bodies, dofs = len(tree.parent), max(len(tree.body_of_dof), 1)
         e = self.embedding
-        shared = {name: getattr(e, name) for name in EMBEDDING.arrays if name not in OWN_AT_END}
-        own = {name: np.zeros_like(getattr(e, name)) for name in OWN_AT_END}
-        self.end_embedding = EMBEDDING(**shared, **own)
+        self.end_embedding = e.sharing(**{name: np.zeros_like(getattr(e, name)) for name in OWN_AT_END})
         self.end_data = DATA(**{name: np.zeros_like(getattr(engine.data, name)) for name in DATA.arrays})
-        self.dynamics = DYNAMICS(bodies=1, dofs=1, slots=max(len(system._slots), 1), rows=1)
+        self.dynamics = DYNAMICS(bodies=1, dofs=1, slots=max(len(system.slots), 1), rows=1)
         self.container = AGGREGATE_STEP(groups=max(groups, 1), bodies=bodies, dofs=dofs, aggregates=len(e.parent))
         self._look_for_void_rows(engine, loops)
         self.container.fits[fits] = 1
         self.container.anew[:] = 1
-        place = self.container.place
-        place[EMBEDDING_AT], place[DYNAMICS_AT] = e.address, self.dynamics.address
-        place[END_DATA_AT], place[END_EMBEDDING_AT] = self.end_data.address, self.end_embedding.address
+        z = self.container
+        z.embedding, z.dynamics, z.end_data, z.end_embedding = e, self.dynamics, self.end_data, self.end_embedding
         for g in fits:
             tree_index = int(loops.member[loops.group_member[g]])
             mass = float(tree.mass[int(tree.tree_body[tree_index]) : int(tree.tree_body[tree_index + 1])].sum())
@@ -113,7 +103,7 @@ class AggregateLoops:
             look_for_void_rows(engine.tree.address, self.end_data.address, loops.address, e.address, void)
         for name, values in kept.items():
             getattr(loops, name)[:] = values
-        for c in range(int(e.count[AGGREGATES])):
+        for c in range(e.num_aggregates):
             rows = slice(int(e.first_row[c]), int(e.first_row[c + 1]))
             self.container.wanted[c] = int((void[rows] == 0).sum())
 
@@ -149,9 +139,12 @@ class AggregateLoops:
 
 def _may_fit(engine: Engine, loops: Struct, g: int) -> bool:
     """Whether a group is one skeleton whose coordinates all move by forces, in a world that steps by the midpoint."""
-    if engine.loop_solver not in (AUTO, "CE", "CE+TA") or engine.soft is not None:
+    if engine.options.loop_solver not in (AUTO, "CE", "CE+TA") or engine.extra_dofs > 0:
         return False
-    if not isinstance(engine.integrator, MoreauMidpoint) or loops.group_member[g + 1] - loops.group_member[g] != 1:
+    if (
+        not isinstance(engine.options.integrator, MoreauMidpoint)
+        or loops.group_member[g + 1] - loops.group_member[g] != 1
+    ):
         return False
     tree, tree_index = engine.tree, int(loops.member[loops.group_member[g]])
     dofs = slice(int(tree.tree_dof[tree_index]), int(tree.tree_dof[tree_index + 1]))

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from kido.constraints.loop_solve import DIGITS
-from kido.dynamics.embedding.elimination import (
-    solve_transposed,
-)
+from kido.constraints.closure import DIGITS_TOLERANCE
+from kido.dynamics.embedding.elimination import solve_transposed
 from kido.jit import kernel
+from kido.kernels.articulated import add_column, at_parent, parent_motion
 from kido.kernels.inertia import spatial_momentum
 from kido.kernels.inverse_dynamics import column_dot
-from kido.math.so3 import cross
 from kido.simulation.aggregates.choose import tree_of_group
 from kido.simulation.aggregates.closing import close_positions, close_velocities
 from kido.simulation.aggregates.motion import implicit, second_half
@@ -26,21 +24,14 @@ def react(t, d, w, lp, e, z, tree_index, u, h):
     for i in range(first, last):
         p = t.parent[i]
         if p >= first:
-            a0, a1, a2 = d.B[p, 0], d.B[p, 1], d.B[p, 2]
-            x, y, v = cross(a0, a1, a2, d.l[i, 0], d.l[i, 1], d.l[i, 2])
-            a3, a4, a5 = d.B[p, 3] + x, d.B[p, 4] + y, d.B[p, 5] + v
+            a0, a1, a2, a3, a4, a5 = parent_motion(d, d.B, i, p)
         else:
             a0, a1, a2, a3, a4, a5 = 0.0, 0.0, 0.0, -t.gravity[0], -t.gravity[1], -t.gravity[2]
         a0, a1, a2 = a0 + z.product[i, 0], a1 + z.product[i, 1], a2 + z.product[i, 2]
         a3, a4, a5 = a3 + z.product[i, 3], a4 + z.product[i, 4], a5 + z.product[i, 5]
         for k in range(t.first_dof[i], t.first_dof[i + 1]):
             v = (u[k] - w.start_u[k]) / h
-            a0 += d.H[k, 0] * v
-            a1 += d.H[k, 1] * v
-            a2 += d.H[k, 2] * v
-            a3 += d.H[k, 3] * v
-            a4 += d.H[k, 4] * v
-            a5 += d.H[k, 5] * v
+            a0, a1, a2, a3, a4, a5 = add_column(d, k, v, a0, a1, a2, a3, a4, a5)
         d.B[i, 0], d.B[i, 1], d.B[i, 2], d.B[i, 3], d.B[i, 4], d.B[i, 5] = a0, a1, a2, a3, a4, a5
         f0, f1, f2, f3, f4, f5 = spatial_momentum(t, d, i, a0, a1, a2, a3, a4, a5)
         z.force[i, 0], z.force[i, 1], z.force[i, 2] = f0 + z.bias[i, 0], f1 + z.bias[i, 1], f2 + z.bias[i, 2]
@@ -53,10 +44,10 @@ def react(t, d, w, lp, e, z, tree_index, u, h):
             z.reaction[k] = h * own + implicit(t, k, h) * (u[k] - w.start_u[k]) - lp.load[k]
         p = t.parent[i]
         if p >= first:
-            x, y, v = cross(d.l[i, 0], d.l[i, 1], d.l[i, 2], f3, f4, f5)
-            z.force[p, 0] += f0 + x
-            z.force[p, 1] += f1 + y
-            z.force[p, 2] += f2 + v
+            f0, f1, f2, f3, f4, f5 = at_parent(d, i, f0, f1, f2, f3, f4, f5)
+            z.force[p, 0] += f0
+            z.force[p, 1] += f1
+            z.force[p, 2] += f2
             z.force[p, 3] += f3
             z.force[p, 4] += f4
             z.force[p, 5] += f5
@@ -82,11 +73,11 @@ def close_aggregates(t, d, w, pr, lp, y, e, end_d, end_e, z, g, loaded):
     Returns:
         What is left of |phi| and of |G u|.
     """
-    h, tree_index = w.time_step[0], tree_of_group(lp, g)
+    h, tree_index = w.time_step, tree_of_group(lp, g)
     if loaded:
         second_half(t, d, w, pr, lp, e, z, tree_index, h)
     error, closed = close_positions(t, d, lp, y, e, end_d, end_e, z, tree_index, h)
     left = close_velocities(t, d, lp, y, e, end_d, end_e, z, tree_index, pr.u, h)
     react(t, d, w, lp, e, z, tree_index, pr.u, h)
-    lp.left_open[g] = 0 if closed and error <= DIGITS else 1
+    lp.left_open[g] = 0 if closed and error <= DIGITS_TOLERANCE else 1
     return error, left

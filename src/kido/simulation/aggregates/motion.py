@@ -20,7 +20,7 @@ This module has the first half, `kido.simulation.aggregates.closing` the second.
 from __future__ import annotations
 
 from kido.constraints.loop_rows import add_body_jacobian, is_moved
-from kido.constraints.loop_schema import COUPLE, ELIMINATED, LOOP_ROWS_COUNT, ONE_SIDED
+from kido.constraints.loop_schema import COUPLE, ELIMINATED, ONE_SIDED
 from kido.dynamics.embedding.aggregate_body import aggregate_rest
 from kido.dynamics.embedding.rows import aggregate_columns
 from kido.dynamics.embedding.sweeps import articulate_tree, gather_bias_of_tree, scatter_accelerations
@@ -70,7 +70,7 @@ def start_loads(t, e, z, tree_index, h):
 @kernel
 def add_predicted(t, d, lp, z, tree_index, h):
     """Add to `loaded` what springs, motors and dry friction of constraints did in the last step."""
-    for r in range(lp.count[LOOP_ROWS_COUNT]):
+    for r in range(lp.num_rows):
         p = lp.impulse[r] / h
         if p == 0.0 or lp.mode[r] == ELIMINATED or lp.mode[r] == ONE_SIDED or lp.enabled[lp.of[r]] == 0:
             continue

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from kido.jit import Struct, floats, integers
-
-# Entries of `place`: the aggregates, what their kernels read besides; data and aggregates at the end of a step.
-EMBEDDING_AT, DYNAMICS_AT, END_DATA_AT, END_EMBEDDING_AT = range(4)
+from kido.dynamics.embedding.schema import EMBEDDING
+from kido.dynamics.schema import DYNAMICS
+from kido.jit import Struct, floats, integers, reference
+from kido.tree.schema import DATA
 
 
 class AGGREGATE_STEP(Struct):
-    place = integers(4, doc="addresses of containers: EMBEDDING_AT ... END_EMBEDDING_AT")
+    embedding = reference(EMBEDDING, doc="the aggregates")
+    dynamics = reference(DYNAMICS, doc="what their kernels read besides")
+    end_data = reference(DATA, doc="data at the end of a step")
+    end_embedding = reference(EMBEDDING, doc="aggregates at the end of a step")
     fits = integers("groups", doc="1: the loops of the group's one skeleton may be aggregates")
     anew = integers("groups", doc="1: partitions are to be chosen before the next step")
     wanted = integers("aggregates", doc="rank of its rows wherever a position is not singular")

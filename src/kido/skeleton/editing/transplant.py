@@ -264,7 +264,7 @@ def transplant(
         skeleton._impulses = {b.index: row for b, row in impulses.items() if b.skeleton is skeleton}
         skeleton._joint_impulses = None
     if source._world is not None and source._world is not target._world:
-        source._world._invalidate_bodies(moved)
+        source._world.bodies_left(moved)
 
 
 def _carry_loops(source: Skeleton, target: Skeleton, names: dict[str, str]) -> None:

@@ -179,7 +179,7 @@ class ShapeNode(FrameNode):
     def _set_surface(self, value: Surface) -> None:
         self._surface = value
         if self._body is not None and self._body.skeleton._world is not None:
-            self._body.skeleton._world._surfaces_stale = True
+            self._body.skeleton._world.surfaces_changed()
 
     def set_surface(self, **changes: Any) -> None:
         """Change some of the surface's properties, by name (see `Surface`).

@@ -96,14 +96,14 @@ class SkeletonInWorld:
     def can_sleep(self, value: bool) -> None:
         self._can_sleep = as_flag(value, f"skeleton {self.name!r}: can_sleep")
         if self._world is not None:
-            self._world._can_sleep_changed(self)
+            self._world.can_sleep_changed(self)
 
     @property
     def is_asleep(self) -> bool:
         """Whether it sleeps: the next step of its world will leave it alone, unless something wakes it."""
-        return False if self._world is None else self._world._is_asleep(self)
+        return False if self._world is None else self._world.is_asleep(self)
 
     def wake(self) -> None:
         """Wake it, and all that fell asleep with it; in no world, or awake, nothing happens."""
         if self._world is not None:
-            self._world._wake(self)
+            self._world.wake(self)

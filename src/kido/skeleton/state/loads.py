@@ -197,7 +197,7 @@ class BodyLoads:
         world = self.skeleton._world
         if world is None:
             raise ModelError(f"body {self.name!r}: {what}: skeleton {self.skeleton.name!r} is in no world")
-        return world._contacts_of(self)
+        return world.contacts.of(self)
 
     @property
     def contact_wrench(self) -> NDArray[np.float64]:

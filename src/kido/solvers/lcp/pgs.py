@@ -20,7 +20,7 @@ import math
 
 from kido.jit import callback, kernel, view
 from kido.solvers.cone import clamp
-from kido.solvers.problem import CAPPED, CHANGE, CONTACT, PROBLEM, RELAXATION, SOLVED, SPIN
+from kido.solvers.problem import CAPPED, CONTACT, OWN_SOLVED, PROBLEM, SPIN
 from kido.solvers.rows import INDEX, apply_impulses, extra_velocity, push1, push_extra, spin_bounds, velocity1
 
 
@@ -82,7 +82,7 @@ def box_sweep(c, island, relaxation):
 
 @callback
 def pgs_island(address, island, cap, unused):
-    """Sweep one island until a sweep changes the impulses by less than `choice[CHANGE]` of themselves.
+    """Sweep one island until a sweep changes the impulses by less than `change_tolerance` of themselves.
 
     Reads impulses and u, which must belong together, and leaves both.
 
@@ -90,14 +90,14 @@ def pgs_island(address, island, cap, unused):
         The number of sweeps, at most `cap`.
     """
     c = view(PROBLEM, address)
-    tolerance = c.choice[CHANGE]
+    tolerance = c.change_tolerance
     ended = CAPPED
     done = 0
-    while done < cap and ended != SOLVED:
-        impulse2, change2 = box_sweep(c, island, c.choice[RELAXATION])
+    while done < cap and ended != OWN_SOLVED:
+        impulse2, change2 = box_sweep(c, island, c.relaxation)
         done += 1
         if change2 <= tolerance * tolerance * impulse2:
-            ended = SOLVED
+            ended = OWN_SOLVED
     apply_impulses(c, island)  # free of the rounding of all these changes
     c.island_ended[island] = ended
     return done

@@ -1,10 +1,28 @@
-"""Moments of inertia as files give them."""
+"""Masses and moments of inertia as files give them: what readers of all formats say of joints that move no mass, and
+of moments that no body has."""
 
 from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["possible_moment"]
+__all__ = ["listed", "massless_text", "possible_moment"]
+
+LISTED = 12
+
+
+def massless_text(movers: list[tuple[str, str]]) -> str:
+    """What is wrong with moving joints that carry no mass, in words."""
+    names = listed([f"body '{link}' (moved by {joint!r})" for joint, link in movers])
+    return (
+        f"zero mass on a moving body: {names}: neither it nor any body it carries has mass, "
+        f"so its acceleration is not defined; give it a mass or fix its joint"
+    )
+
+
+def listed(items: list[str]) -> str:
+    """The first of many items, and how many more there are."""
+    shown = ", ".join(items[:LISTED])
+    return shown if len(items) <= LISTED else f"{shown} and {len(items) - LISTED} more"
 
 
 def possible_moment(moment: np.ndarray, where: str, remarks: list[str]) -> np.ndarray:

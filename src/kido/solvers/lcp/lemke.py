@@ -26,13 +26,13 @@ from __future__ import annotations
 import math
 
 from kido.jit import callback, kernel, view
-from kido.solvers.admm import SCALE, assemble
+from kido.solvers.admm import assemble
 from kido.solvers.certify import SPEED_FLOOR
-from kido.solvers.polygon import (
+from kido.solvers.lcp.polygon import (
     BASIC,
     EQUAL,
     KIND,
-    NEAR,
+    NEAR_ROW,
     WHERE_W,
     WHERE_Z,
     P,
@@ -44,20 +44,19 @@ from kido.solvers.polygon import (
 )
 from kido.solvers.problem import (
     INACCURATE,
+    OWN_SOLVED,
     PROBLEM,
     RAY,
-    SOLVED,
-    SPEED_TOLERANCE,
     STUCK,
     TOO_LARGE,
 )
 from kido.solvers.rows import INDEX, apply_impulses
-from kido.solvers.vectors import adopt
+from kido.solvers.vectors import SCALE_ROW, adopt
 
-PIVOT_TOLERANCE = 1e-10  # least pivot beside the largest entry of its column
+LEMKE_PIVOT_TOLERANCE = 1e-10  # least pivot beside the largest entry of its column
 TIE_TOLERANCE = 1e-10  # difference of ratios that is none
 ARRIVED = 1e-8  # z_0 beside the largest |q| that is zero but for rounding: redundant contacts end so
-SHIFT = 1e-7  # added to the diagonal of the scaled compliance, about 1, where rounding made the first path fail
+LEMKE_SHIFT = 1e-7  # added to the diagonal of the scaled compliance, about 1, where rounding made the first path fail
 PROXIMAL_STEPS = 4  # at most, with the shift
 COMPLEMENTARITY_TOLERANCE = 1e-6  # largest min(z, w), relative to the impulses
 
@@ -153,13 +152,13 @@ def leaving_row(c, m, s):
             largest = max(largest, math.fabs(t[i, s]))
     least = math.inf
     for i in range(m):
-        if t[i, s] < -PIVOT_TOLERANCE * largest and not is_equal(c, m, i):
+        if t[i, s] < -LEMKE_PIVOT_TOLERANCE * largest and not is_equal(c, m, i):
             least = min(least, max(t[i, m + 1], 0.0) / -t[i, s])
     row = -1
     if math.isinf(least):
         return row
     for i in range(m):
-        if t[i, s] < -PIVOT_TOLERANCE * largest and not is_equal(c, m, i):
+        if t[i, s] < -LEMKE_PIVOT_TOLERANCE * largest and not is_equal(c, m, i):
             if max(t[i, m + 1], 0.0) / -t[i, s] <= least * (1.0 + TIE_TOLERANCE) + 1e-300:
                 if c.basis[i, BASIC] == 2 * m:
                     return i
@@ -205,7 +204,7 @@ def artificial(c, m):
 
 @kernel
 def follow_path(c, m, cap, zero):
-    """Pivot from the first dictionary. Returns (SOLVED, RAY or STUCK; pivots).
+    """Pivot from the first dictionary. Returns (OWN_SOLVED, RAY or STUCK; pivots).
 
     Args:
         zero: z_0 that counts as none at a ray.
@@ -213,7 +212,7 @@ def follow_path(c, m, cap, zero):
     solve_equalities(c, m)
     r = first_row(c, m)
     if r < 0:
-        return SOLVED, 0
+        return OWN_SOLVED, 0
     leaving = pivot(c, m, r, m)
     for pivots in range(1, cap):
         s = c.basis[leaving, WHERE_Z] if leaving < m else c.basis[leaving - m, WHERE_W]
@@ -221,26 +220,26 @@ def follow_path(c, m, cap, zero):
             return STUCK, pivots
         r = leaving_row(c, m, s)
         if r < 0:
-            return SOLVED if artificial(c, m) <= zero else RAY, pivots
+            return OWN_SOLVED if artificial(c, m) <= zero else RAY, pivots
         leaving = pivot(c, m, r, s)
         if leaving == 2 * m:
-            return SOLVED, pivots + 1
+            return OWN_SOLVED, pivots + 1
     return STUCK, cap
 
 
 @kernel
 def attempt(c, island, n, first, m, cap, shift):
-    """Follow the path for A p + b + shift (p - NEAR), and check the solution for A.
+    """Follow the path for A p + b + shift (p - NEAR_ROW), and check the solution for A.
 
     Returns:
         How it ended, and pivots.
     """
     largest = fill(c, n, first, m, shift)
     ended, pivots = follow_path(c, m, cap, ARRIVED * largest)
-    if ended == SOLVED:
+    if ended == OWN_SOLVED:
         read_solution(c, first, m)
         defect, speed, largest = polyhedral_defect(c, n, first, m)
-        slow = speed <= c.setting[SPEED_TOLERANCE] * c.island_approach[island] + SPEED_FLOOR
+        slow = speed <= c.speed_tolerance * c.island_approach[island] + SPEED_FLOOR
         if not (slow and defect <= COMPLEMENTARITY_TOLERANCE * largest + 1e-300):
             ended = INACCURATE
     return ended, pivots
@@ -248,9 +247,9 @@ def attempt(c, island, n, first, m, cap, shift):
 
 @callback
 def lemke_island(address, island, cap, unused):
-    """Solve one island, which must fit into `matrix`, with `choice[DIRECTIONS]` friction directions.
+    """Solve one island, which must fit into `matrix`, with `friction_directions`.
 
-    Leaves impulses and u alone unless it succeeds, and says in `island_ended` how it went: SOLVED, RAY,
+    Leaves impulses and u alone unless it succeeds, and says in `island_ended` how it went: OWN_SOLVED, RAY,
     STUCK at `cap` pivots, INACCURATE after rounding, or TOO_LARGE for `tableau`.
 
     Returns:
@@ -265,22 +264,22 @@ def lemke_island(address, island, cap, unused):
     if m > c.basis.shape[0]:
         return 0
     ended, pivots = attempt(c, island, n, first, m, cap, 0.0)
-    # Where rounding spoils the path: the problem with a shift, and its impulses p in A p + b + SHIFT (p - last p).
+    # Where rounding spoils the path: the problem with a shift, and its impulses p in A p + b + shift (p - last p).
     for k in range(first, first + n):
-        h[NEAR, k] = 0.0
+        h[NEAR_ROW, k] = 0.0
     for _ in range(PROXIMAL_STEPS):
-        if ended != SOLVED:
+        if ended != OWN_SOLVED:
             describe(c, island, first)
-            again, more = attempt(c, island, n, first, m, cap, SHIFT)
+            again, more = attempt(c, island, n, first, m, cap, LEMKE_SHIFT)
             pivots += more
-            if again == SOLVED:
-                ended = SOLVED
+            if again == OWN_SOLVED:
+                ended = OWN_SOLVED
             elif again != INACCURATE:
                 break
             for k in range(first, first + n):
-                h[NEAR, k] = h[P, k]
+                h[NEAR_ROW, k] = h[P, k]
     c.island_ended[island] = ended
-    if ended == SOLVED:
-        adopt(c, island, P, SCALE)
+    if ended == OWN_SOLVED:
+        adopt(c, island, P, SCALE_ROW)
         apply_impulses(c, island)
     return pivots

@@ -1,6 +1,6 @@
 """Contact with friction polygons as a linear complementarity problem: its unknowns, coefficients and defect.
 
-`kido.solvers.lemke` states the problem and solves it. Unknowns are described one by one in `basis` and
+`kido.solvers.lcp.lemke` states the problem and solves it. Unknowns are described one by one in `basis` and
 `unknown`; the matrix is never stored apart from the solver's dictionary.
 """
 
@@ -9,23 +9,19 @@ from __future__ import annotations
 import math
 
 from kido.jit import kernel
-from kido.solvers.admm import FREE, SCALE
-from kido.solvers.problem import CONTACT, DIRECTIONS
+from kido.solvers.problem import CONTACT
 from kido.solvers.rows import free_velocity
+from kido.solvers.vectors import FREE_ROW, SCALE_ROW
 
-P, V, NEAR = (
-    0,
-    1,
-    5,
-)  # rows of `history`: impulses, velocities, the impulses before; FREE = 3 and SCALE = 4 are those of `assemble`
+P, V, NEAR_ROW = 0, 1, 5  # rows of `history`, besides those of `vectors`: impulses, velocities, the impulses before
 
 # Columns of `unknown` (floats): direction over two rows from the first, coefficient of friction.
-FIRST_PART, SECOND_PART, FRICTION, VALUE = 0, 1, 2, 3
+FIRST_PART, SECOND_PART, MU_PART, VALUE = 0, 1, 2, 3
 # Columns of `basis` (integers).
 KIND, ROW, PARENT, BASIC, WHERE_W, WHERE_Z = 0, 1, 2, 3, 4, 5
 # Kinds of unknowns: along a direction of impulses; the slip of the contact whose normal is PARENT; the force of
 # an upper bound on unknown PARENT; an impulse without bounds.
-PUSH, TANGENT, SLIP, UPPER, EQUAL = 0, 1, 2, 3, 4
+ONE_SIDED_PUSH, TANGENT, SLIP_SPEED, UPPER, EQUAL = 0, 1, 2, 3, 4
 # WHERE_W and WHERE_Z: column of a variable outside the basis; -1 - row of one in it.
 
 
@@ -38,7 +34,7 @@ def add_unknown(c, m, kind, row, parent, first_part, second_part, mu, offset):
         c.basis[m, PARENT] = parent
         c.unknown[m, FIRST_PART] = first_part
         c.unknown[m, SECOND_PART] = second_part
-        c.unknown[m, FRICTION] = mu
+        c.unknown[m, MU_PART] = mu
         c.unknown[m, VALUE] = offset
     return m + 1
 
@@ -47,14 +43,14 @@ def add_unknown(c, m, kind, row, parent, first_part, second_part, mu, offset):
 def add_contact(c, m, row, mu, floor):
     """Unknowns of a contact."""
     normal = m
-    m = add_unknown(c, m, PUSH, row, -1, 1.0, 0.0, mu, 0.0)
+    m = add_unknown(c, m, ONE_SIDED_PUSH, row, -1, 1.0, 0.0, mu, 0.0)
     if mu > 0.0:
-        directions = int(c.choice[DIRECTIONS])
+        directions = int(c.friction_directions)
         slip = m + directions
         for j in range(directions):
             angle = 2.0 * math.pi * j / directions
             m = add_unknown(c, m, TANGENT, row + 1, slip, math.cos(angle), math.sin(angle), mu, 0.0)
-        m = add_unknown(c, m, SLIP, row, normal, 0.0, 0.0, mu, mu * floor)
+        m = add_unknown(c, m, SLIP_SPEED, row, normal, 0.0, 0.0, mu, mu * floor)
     return m
 
 
@@ -64,8 +60,8 @@ def add_bounded(c, m, row, lower, upper):
     if math.isinf(lower) and math.isinf(upper):
         return add_unknown(c, m, EQUAL, row, -1, 1.0, 0.0, 0.0, 0.0)
     if math.isinf(lower):
-        return add_unknown(c, m, PUSH, row, -1, -1.0, 0.0, 0.0, 0.0)
-    m = add_unknown(c, m, PUSH, row, -1, 1.0, 0.0, 0.0, 0.0)
+        return add_unknown(c, m, ONE_SIDED_PUSH, row, -1, -1.0, 0.0, 0.0, 0.0)
+    m = add_unknown(c, m, ONE_SIDED_PUSH, row, -1, 1.0, 0.0, 0.0, 0.0)
     if not math.isinf(upper):
         m = add_unknown(c, m, UPPER, row, m - 1, 0.0, 0.0, 0.0, upper - lower)
     return m
@@ -73,16 +69,16 @@ def add_bounded(c, m, row, lower, upper):
 
 @kernel
 def describe(c, island, first):
-    """Fill the unknowns, FREE, and P with the impulses where all unknowns are zero. Returns their number."""
+    """Fill the unknowns, FREE_ROW, and P with the impulses where all unknowns are zero. Returns their number."""
     h = c.history
     m = 0
     k = 0
     for e in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[e]
         rows = 3 if c.kind[b] == CONTACT else 1
-        scale = h[SCALE, first + k]
+        scale = h[SCALE_ROW, first + k]
         for r in range(rows):
-            h[FREE, first + k + r] = free_velocity(c, b, r) * scale
+            h[FREE_ROW, first + k + r] = free_velocity(c, b, r) * scale
             h[P, first + k + r] = 0.0
         if scale > 0.0 and rows == 3:
             h[P, first + k] = c.floor[b] / scale
@@ -101,7 +97,7 @@ def describe(c, island, first):
 @kernel
 def pushes(kind):
     """Whether an unknown stands for an impulse along a direction."""
-    return kind == PUSH or kind == TANGENT or kind == EQUAL
+    return kind == ONE_SIDED_PUSH or kind == TANGENT or kind == EQUAL
 
 
 @kernel
@@ -132,27 +128,27 @@ def coefficient(c, i, j, shift):
         if kind_i == TANGENT:
             return 1.0 if j == c.basis[i, PARENT] else 0.0
         return 1.0 if kind_j == UPPER and c.basis[j, PARENT] == i else 0.0
-    if kind_i == SLIP:
+    if kind_i == SLIP_SPEED:
         if j == c.basis[i, PARENT]:
-            return c.unknown[i, FRICTION]
+            return c.unknown[i, MU_PART]
         return -1.0 if kind_j == TANGENT and c.basis[j, PARENT] == i else 0.0
     return -1.0 if j == c.basis[i, PARENT] else 0.0
 
 
 @kernel
 def constant(c, n, first, i, shift):
-    """q[i]: velocity along unknown i, or room, where all unknowns are zero; less shift times NEAR."""
+    """q[i]: velocity along unknown i, or room, where all unknowns are zero; less shift times NEAR_ROW."""
     if not pushes(c.basis[i, KIND]):
         return c.unknown[i, VALUE]
     h = c.history
     a = c.basis[i, ROW]
     x0, x1 = c.unknown[i, FIRST_PART], c.unknown[i, SECOND_PART]
-    v0 = h[FREE, first + a] + shift * (h[P, first + a] - h[NEAR, first + a])
+    v0 = h[FREE_ROW, first + a] + shift * (h[P, first + a] - h[NEAR_ROW, first + a])
     for k in range(n):
         v0 += c.matrix[a, k] * h[P, first + k]
     if x1 == 0.0:
         return x0 * v0
-    v1 = h[FREE, first + a + 1] + shift * (h[P, first + a + 1] - h[NEAR, first + a + 1])
+    v1 = h[FREE_ROW, first + a + 1] + shift * (h[P, first + a + 1] - h[NEAR_ROW, first + a + 1])
     for k in range(n):
         v1 += c.matrix[a + 1, k] * h[P, first + k]
     return x0 * v0 + x1 * v1
@@ -185,7 +181,7 @@ def polyhedral_defect(c, n, first, m):
     """Largest |min(z, w)|, w from the compliance itself, the same as a speed, and the largest unknown."""
     h = c.history
     for i in range(n):
-        v = h[FREE, first + i]
+        v = h[FREE_ROW, first + i]
         for k in range(n):
             v += c.matrix[i, k] * h[P, first + k]
         h[V, first + i] = v
@@ -206,9 +202,9 @@ def polyhedral_defect(c, n, first, m):
             elif i + 1 < m and c.basis[i + 1, KIND] == UPPER:
                 w += c.unknown[i + 1, VALUE]
             d = math.fabs(w) if kind == EQUAL else math.fabs(min(z, w))
-            speed = max(speed, d / h[SCALE, k])
-        elif kind == SLIP:
-            w = c.unknown[i, FRICTION] * h[P, first + c.basis[i, ROW]]
+            speed = max(speed, d / h[SCALE_ROW, k])
+        elif kind == SLIP_SPEED:
+            w = c.unknown[i, MU_PART] * h[P, first + c.basis[i, ROW]]
             for j in range(c.basis[i, PARENT] + 1, i):
                 w -= c.unknown[j, VALUE]
             d = math.fabs(min(z, w))

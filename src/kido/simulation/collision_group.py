@@ -1,0 +1,50 @@
+"""The shapes of a world as a group, to be asked between steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kido.collision import CollisionGroup
+from kido.collision.group import _Member, _of_node
+
+if TYPE_CHECKING:
+    from kido.simulation.world import World
+
+
+class WorldGroup(CollisionGroup):
+    """The shapes of a world with its filters."""
+
+    def __init__(self, world: World):
+        super().__init__(world.collision_detector)
+        self._world = world
+
+    def _members(self) -> list[_Member]:
+        own = [_of_node(node) for node in self._world.engine.nodes]
+        return [*own, *super()._members()]
+
+    def _stamp(self) -> Any:
+        return self._world.engine
+
+    def _filters(self, members: Sequence[_Member], slots: dict[int, int]) -> dict[str, Any]:
+        """The engine's filter, which is over links, over the bodies that carry shapes."""
+        engine = self._world.engine
+        c = engine.detector.container
+        of_slot = {slots[m.slot()]: m.carrier for m in members}
+        n = len(engine.nodes)
+        known = {slots[m.slot()] for m in members[:n]}
+        links = {k: engine.link_index(body) for k, body in of_slot.items() if k in known}
+        count = len(slots)
+        moving, group = np.ones(count, np.int64), np.full(count, -1)
+        on_link: dict[int, list[int]] = {}
+        for slot, link in links.items():
+            moving[slot], group[slot] = engine.moves[link], c.body_group[link]
+            on_link.setdefault(link, []).append(slot)
+        excluded = []
+        for link, here in on_link.items():
+            excluded += [(a, b) for i, a in enumerate(here) for b in here[i + 1 :]]
+            for other in c.excluded[c.excluded_first[link] : c.excluded_first[link + 1]]:
+                excluded += [(a, b) for a in here for b in on_link.get(int(other), ())]
+        return {"moving": moving, "group": group, "excluded": excluded}
