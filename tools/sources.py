@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
 from pathlib import Path
+from typing import NamedTuple
 
 PACKAGE = "kido"
+OF_NAMED_TUPLES = ("_asdict", "_fields", "_make", "_replace")  # public, whatever they look like
 UPPER_CASE = re.compile(r"[A-Z][A-Z0-9_]+$")
 WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
@@ -111,7 +114,51 @@ def is_self(node: ast.expr) -> bool:
 
 
 def is_private(name: str) -> bool:
-    return len(name) > 1 and name[0] == "_" and not name.startswith("__")
+    return len(name) > 1 and name[0] == "_" and not name.startswith("__") and name not in OF_NAMED_TUPLES
+
+
+class PrivateUse(NamedTuple):
+    """A private name that a module reaches for and does not define: on self (or cls) or not, with a definition in the
+    module's own room or not."""
+
+    module: str
+    name: str
+    of_self: bool
+    near: bool
+
+
+def private_uses(project: Project) -> Iterator[PrivateUse]:
+    """Uses of private names in modules that do not define them, where others of the project do."""
+    defined: dict[str, set[str]] = defaultdict(set)
+    for m in project.modules.values():
+        for n in m.nodes:
+            name = ""
+            if isinstance(n, ast.FunctionDef | ast.ClassDef):
+                name = n.name
+            elif isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store):
+                name = n.id
+            elif isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store) and is_self(n.value):
+                name = n.attr
+            if is_private(name):
+                defined[name].add(m.name)
+    for m in project.modules.values():
+        for n in m.nodes:
+            for name, of_self in _reached(m, n):
+                places = defined.get(name, set())
+                if places and m.name not in places:
+                    yield PrivateUse(m.name, name, of_self, any(room_of(p) == m.room for p in places))
+
+
+def _reached(module: Module, node: ast.AST) -> Iterator[tuple[str, bool]]:
+    """Private names that a node reaches for, and whether it does so on self."""
+    if isinstance(node, ast.Attribute) and is_private(node.attr):
+        yield node.attr, is_self(node.value)
+    elif isinstance(node, ast.ImportFrom):
+        yield from ((n, False) for _, base, n in module.imported(node) if n and is_private(n) and is_inside(base))
+    elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("getattr", "setattr", "hasattr"):
+        name = node.args[1] if len(node.args) > 1 else None
+        if isinstance(name, ast.Constant) and is_private(str(name.value)):
+            yield str(name.value), False
 
 
 def circles(graph: dict[str, set[str]]) -> list[list[str]]:

@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from sources import PACKAGE, Module, Project, circles, is_inside, is_private, is_self, room_of, words
+from sources import PACKAGE, Module, Project, circles, private_uses, room_of, words
 
 ROOT = Path(__file__).resolve().parents[1]
 # What a world may have besides contacts, and the names under which its engine keeps that.
@@ -159,40 +159,11 @@ def private_names(project: Project) -> Measure:
     first room / `x._y` with definitions in other rooms only. `getattr(x, "_y")` and `from m import _y` count as `x._y`.
     A file defines what it binds: functions, classes, names, and attributes of self.
     """
-    defined: dict[str, set[str]] = defaultdict(set)
-    for m in project.modules.values():
-        for n in m.nodes:
-            name = ""
-            if isinstance(n, ast.FunctionDef | ast.ClassDef):
-                name = n.name
-            elif isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store):
-                name = n.id
-            elif isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store) and is_self(n.value):
-                name = n.attr
-            if is_private(name):
-                defined[name].add(m.name)
     uses: dict[str, list[str]] = {"self": [], "room": [], "rooms": []}
-    for m in project.modules.values():
-        for n in m.nodes:
-            for name, of_self in _private_uses(m, n):
-                places = defined.get(name, set())
-                if places and m.name not in places:
-                    near = any(room_of(p) == m.room for p in places)
-                    uses["self" if of_self else "room" if near else "rooms"].append(f"{m.name}: {name}")
+    for use in private_uses(project):
+        uses["self" if use.of_self else "room" if use.near else "rooms"].append(f"{use.module}: {use.name}")
     text = f"{len(uses['self'])} + {len(uses['room'])} / {len(uses['rooms'])}"
     return Measure(text, [f"{kind}: {use}" for kind, found in uses.items() for use in found])
-
-
-def _private_uses(module: Module, node: ast.AST) -> Iterator[tuple[str, bool]]:
-    """Private names that a node reaches for, and whether it does so on self."""
-    if isinstance(node, ast.Attribute) and is_private(node.attr):
-        yield node.attr, is_self(node.value)
-    elif isinstance(node, ast.ImportFrom):
-        yield from ((n, False) for _, base, n in module.imported(node) if n and is_private(n) and is_inside(base))
-    elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("getattr", "setattr", "hasattr"):
-        name = node.args[1] if len(node.args) > 1 else None
-        if isinstance(name, ast.Constant) and is_private(str(name.value)):
-            yield str(name.value), False
 
 
 def staleness(project: Project) -> Measure:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kido.simulation.actuate import Actuation
+from kido.simulation.actuation import Actuation
 from kido.simulation.contact_events import ContactEventLog
 from kido.simulation.feature import Feature
 from kido.simulation.loop_system import LoopSystem
@@ -12,7 +12,7 @@ from kido.simulation.sleeping import Sleepers
 from kido.simulation.soft_bodies import SoftBodies
 from kido.simulation.threads import StepThreads
 
-FEATURES: tuple[type[Feature], ...] = (
+FEATURES: list[type[Feature]] = [
     SoftBodies,
     LoopSystem,
     Motion,
@@ -21,4 +21,4 @@ FEATURES: tuple[type[Feature], ...] = (
     StepThreads,
     ContactEventLog,
     Sleepers,
-)
+]

@@ -17,6 +17,7 @@ from kido.shapes import Mesh, Shape
 __all__ = ["ShapeReader", "color_of_visual", "read_materials"]
 
 _TYPES = primitive_types("urdf")
+
 Color = tuple[float, ...]
 
 

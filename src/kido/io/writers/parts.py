@@ -325,7 +325,7 @@ def note_parts(parts: list[Part], left_out: Iterable[str], unsupported: Unsuppor
 
 def note_constraints(model: Any, unsupported: UnsupportedFeatures) -> None:
     """Remark on constraints that were added to a world; those of skeletons' loops are joints of these."""
-    for constraint in [] if isinstance(model, Skeleton) else model._constraints:
+    for constraint in [] if isinstance(model, Skeleton) else model.constraint_set.added:
         unsupported.remark(f"{type(constraint).__name__} '{constraint.name}' is left out")
 
 

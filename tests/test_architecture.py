@@ -1,0 +1,60 @@
+"""How the house is built: no module uses a name with an underscore that only other packages define."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+if not (ROOT / "tools").is_dir():
+    pytest.skip("the tools are not part of an installation", allow_module_level=True)
+sys.path.insert(0, str(ROOT / "tools"))
+
+from sources import Project, circles, private_uses, room_of  # noqa: E402
+
+# What is left, by package: this may only shrink.
+LEFT = {
+    "batch": "_carrier _compiled _world",
+    "dynamics": (
+        "_applied _compiled _drives_body_axes _evaluate _links _members _mimics _raise_not_finite "
+        "_raise_singular _structure_version _vector"
+    ),
+    "ik": (
+        "_body_by_name _dependent _hold _index _nodes _parent_frame _ready _selections _set _structure_version _world"
+    ),
+    "integrators": "_body _compiled _drives_body_axes _links _raise_not_finite _vector",
+    "jit": "_cache",
+    "operators": "_bodies _body _body_by_name _carrier _dofs _members _ready _structure_version _vector _workspace",
+    "recording": "_add_external _applied",
+    "simulation": (
+        "_Member _add_external _adopt _apart _applied _automatic _clear_external _compiled _drop_arrays "
+        "_force_row _kd _ke _kv _masses _of_node _stale _structure_changed _window _world_version"
+    ),
+    "viewer": "_structure_version",
+}
+
+
+@pytest.fixture(scope="module")
+def project() -> Project:
+    return Project(ROOT / "src")
+
+
+def test_no_module_uses_private_names_of_another_package(project: Project) -> None:
+    found = {(room_of(use.module).removeprefix("kido."), use.name): use.module
+             for use in private_uses(project) if not use.near and not use.of_self}  # fmt: skip
+    left = {(package, name) for package, names in LEFT.items() for name in names.split()}
+    new = [f"{module}: {name}" for (package, name), module in sorted(found.items()) if (package, name) not in left]
+    assert new == [], "give the object a method or property without underscore"
+    assert sorted(left - set(found)) == [], "these are gone: take them out of LEFT"
+
+
+def test_packages_do_not_import_each_other_in_a_circle(project: Project) -> None:
+    """By the imports of whole files, those for types alone and those inside of functions among them."""
+    graph: dict[str, set[str]] = {}
+    for module in project.modules.values():
+        targets = {room_of(base) for base, _ in module.imports.values() if base.startswith("kido.")}
+        graph.setdefault(module.room, set()).update(targets - {module.room})
+    graph.pop("kido", None)
+    assert circles(graph) == []
