@@ -20,6 +20,7 @@ PAIRS_FULL = 1  # more candidate pairs than the arrays hold; `pairs_found` tells
 CONTACTS_FULL = 2  # more contacts than the arrays hold; `contacts_found` tells how many
 POSE_NOT_FINITE = 4  # a body's pose is NaN or infinite
 
+HUGE = 1e100  # [m] how far a plane reaches
 MAX_MANIFOLD = 4  # most contacts of a pair
 MAX_PATCH = 8  # most contacts of a patch, of a pair of which a shape is not convex
 MAX_PATCH_POINTS = 32  # most points of a patch before it is reduced

@@ -13,6 +13,7 @@ from kido.collision.container import (
     COMPOUND,
     FACE,
     HEIGHTMAP,
+    HUGE,
     HULL,
     MAX_POINTS,
     PLANE,
@@ -37,8 +38,6 @@ from kido.shapes import (
 )
 from kido.shapes.hull import convex_hull, polygons
 from kido.shapes.primitives import PRIMITIVES
-
-HUGE = 1e100
 
 
 class Geometry(NamedTuple):

@@ -5,22 +5,17 @@ from __future__ import annotations
 import math
 
 from kido.collision.container import (
-    BOX,
-    CAPSULE,
     COMPOUND,
-    CONE,
-    CYLINDER,
-    ELLIPSOID,
     FACE,
     HEIGHTMAP,
+    HUGE,
     HULL,
     PLANE,
     POSE_NOT_FINITE,
-    SPHERE,
     SPHERES,
     TRIANGLE,
 )
-from kido.collision.geometry import HUGE
+from kido.collision.primitives import box_extent, primitive_extent
 from kido.collision.support import farthest_ball, hull_support
 from kido.jit import kernel
 
@@ -84,26 +79,10 @@ def bound_shape(c, s, grow):
         r0, r1, r2 = rotation[s, 3 * i], rotation[s, 3 * i + 1], rotation[s, 3 * i + 2]
         x = c.position[s, i]
         low = high = 0.0
-        if kind in (BOX, COMPOUND, HEIGHTMAP):
-            high = math.fabs(r0) * s0 + math.fabs(r1) * s1 + math.fabs(r2) * s2
-            low = -high
-        elif kind == SPHERE:
-            high = s0
-            low = -high
-        elif kind == CAPSULE:
-            high = s0 + math.fabs(r2) * s1
-            low = -high
-        elif kind == CYLINDER:
-            high = s0 * math.sqrt(max(1.0 - r2 * r2, 0.0)) + math.fabs(r2) * s1
-            low = -high
-        elif kind == CONE:
-            rim = s0 * math.sqrt(max(1.0 - r2 * r2, 0.0)) - r2 * s1
-            high = max(rim, r2 * s1)
-            rim = s0 * math.sqrt(max(1.0 - r2 * r2, 0.0)) + r2 * s1
-            low = -max(rim, -r2 * s1)
-        elif kind == ELLIPSOID:
-            a, b, d = r0 * s0, r1 * s1, r2 * s2
-            high = math.sqrt(a * a + b * b + d * d)
+        if PLANE < kind < HULL:
+            low, high = primitive_extent(kind, s0, s1, s2, r0, r1, r2)
+        elif kind in (COMPOUND, HEIGHTMAP):
+            high = box_extent(s0, s1, s2, r0, r1, r2)
             low = -high
         elif kind == HULL:
             h = c.shape_hull[s]

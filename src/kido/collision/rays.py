@@ -9,21 +9,10 @@ from __future__ import annotations
 
 import math
 
-from kido.collision.container import (
-    BOX,
-    CAPSULE,
-    CONE,
-    CYLINDER,
-    ELLIPSOID,
-    HULL,
-    PLANE,
-    SPHERE,
-)
+from kido.collision.container import HULL, PLANE
 from kido.collision.pairs.frames import direction_to_shape, direction_to_world, to_shape
+from kido.collision.primitives import MISS, NO_WAY, ray_primitive
 from kido.jit import kernel
-
-MISS = 2.0  # a fraction of the way that stands for no hit
-NO_WAY = 1e-300
 
 
 @kernel
@@ -46,152 +35,6 @@ def crosses(low0, low1, low2, high0, high1, high2, o0, o1, o2, d0, d1, d2, most)
             if first > last:
                 return False
     return True
-
-
-@kernel
-def enter_ball(o0, o1, o2, d0, d1, d2, r):
-    """Fraction at which a ray enters a ball of radius r about the origin; MISS if it does not."""
-    a = d0 * d0 + d1 * d1 + d2 * d2
-    c = o0 * o0 + o1 * o1 + o2 * o2 - r * r
-    b = o0 * d0 + o1 * d1 + o2 * d2
-    if c <= 0.0 or b >= 0.0:
-        return MISS
-    # The distance of the line from the centre loses no digits when the ray starts far away.
-    e0, e1, e2 = o0 - (b / a) * d0, o1 - (b / a) * d1, o2 - (b / a) * d2
-    q = r * r - (e0 * e0 + e1 * e1 + e2 * e2)
-    if q < 0.0:
-        return MISS
-    return c / (-b + math.sqrt(a * q))
-
-
-@kernel
-def cut_slab(o, d, half, low, high, axis):
-    """The interval low..high of a ray cut to |x| <= half along one axis.
-
-    Returns:
-        low, high, and the axis that the ray enters by: `axis` if this slab sets `low`, else -1.
-    """
-    if math.fabs(d) < NO_WAY:
-        if math.fabs(o) > half:
-            return MISS, -MISS, -1
-        return low, high, -1
-    near, far = (-half - o) / d, (half - o) / d
-    if near > far:
-        near, far = far, near
-    by = -1
-    if near > low:
-        low, by = near, axis
-    return low, min(high, far), by
-
-
-@kernel
-def ray_box(o0, o1, o2, d0, d1, d2, h0, h1, h2):
-    """Ray and box: fraction and normal."""
-    low, high, entered = -1e300, 1e300, -1
-    low, high, by = cut_slab(o0, d0, h0, low, high, 0)
-    entered = by if by >= 0 else entered
-    low, high, by = cut_slab(o1, d1, h1, low, high, 1)
-    entered = by if by >= 0 else entered
-    low, high, by = cut_slab(o2, d2, h2, low, high, 2)
-    entered = by if by >= 0 else entered
-    if low > high or low < 0.0 or entered < 0:
-        return MISS, 0.0, 0.0, 0.0
-    n0 = n1 = n2 = 0.0
-    if entered == 0:
-        n0 = math.copysign(1.0, -d0)
-    elif entered == 1:
-        n1 = math.copysign(1.0, -d1)
-    else:
-        n2 = math.copysign(1.0, -d2)
-    return low, n0, n1, n2
-
-
-@kernel
-def ray_cylinder(o0, o1, o2, d0, d1, d2, r, half):
-    """Ray and cylinder about z: fraction and normal."""
-    low, high, _axis = cut_slab(o2, d2, half, -1e300, 1e300, 2)
-    a = d0 * d0 + d1 * d1
-    side = False
-    if a > NO_WAY:
-        b = o0 * d0 + o1 * d1
-        e0, e1 = o0 - (b / a) * d0, o1 - (b / a) * d1
-        q = r * r - (e0 * e0 + e1 * e1)
-        if q < 0.0:
-            return MISS, 0.0, 0.0, 0.0
-        root = math.sqrt(q / a)
-        near, far = -b / a - root, -b / a + root
-        if near > low:
-            low, side = near, True
-        high = min(high, far)
-    elif o0 * o0 + o1 * o1 > r * r:
-        return MISS, 0.0, 0.0, 0.0
-    if low > high or low < 0.0:
-        return MISS, 0.0, 0.0, 0.0
-    if side:
-        return low, (o0 + low * d0) / r, (o1 + low * d1) / r, 0.0
-    return low, 0.0, 0.0, math.copysign(1.0, -d2)
-
-
-@kernel
-def ray_capsule(o0, o1, o2, d0, d1, d2, r, half):
-    """Ray and capsule about z: fraction and normal."""
-    z = min(max(o2, -half), half)
-    if o0 * o0 + o1 * o1 + (o2 - z) * (o2 - z) <= r * r:
-        return MISS, 0.0, 0.0, 0.0
-    best, n0, n1, n2 = MISS, 0.0, 0.0, 0.0
-    t, m0, m1, m2 = ray_cylinder(o0, o1, o2, d0, d1, d2, r, half)
-    if t < MISS and m2 == 0.0:
-        best, n0, n1, n2 = t, m0, m1, m2
-    for end in range(2):
-        z = half if end == 0 else -half
-        t = enter_ball(o0, o1, o2 - z, d0, d1, d2, r)
-        if t < best:
-            best = t
-            n0, n1, n2 = (o0 + t * d0) / r, (o1 + t * d1) / r, (o2 + t * d2 - z) / r
-    return best, n0, n1, n2
-
-
-@kernel
-def ray_cone(o0, o1, o2, d0, d1, d2, r, half):
-    """Ray and cone with its base at z = -half and its apex at z = +half: fraction and normal.
-
-    Inside is x^2 + y^2 <= k^2 (half - z)^2 with k = r / (2 half), z within -half and half.
-    """
-    k = r / (2.0 * half)
-    s, ds = half - o2, -d2  # depth below the apex
-    best, n0, n1, n2 = MISS, 0.0, 0.0, 0.0
-    if s >= 0.0 and s <= 2.0 * half and o0 * o0 + o1 * o1 <= k * k * s * s:
-        return best, n0, n1, n2
-    a = d0 * d0 + d1 * d1 - k * k * ds * ds
-    b = o0 * d0 + o1 * d1 - k * k * s * ds
-    c = o0 * o0 + o1 * o1 - k * k * s * s
-    q = b * b - a * c
-    if q >= 0.0:
-        root = math.sqrt(q)
-        w = -b - math.copysign(root, b)
-        for which in range(2):
-            t = MISS
-            if which == 0 and math.fabs(w) > NO_WAY:
-                t = c / w
-            if which == 1 and math.fabs(a) > NO_WAY:
-                t = w / a
-            depth = s + t * ds
-            if 0.0 <= t < best and 0.0 <= depth <= 2.0 * half:
-                x, y = o0 + t * d0, o1 + t * d1
-                rho = math.sqrt(x * x + y * y)
-                scale = 1.0 / math.sqrt(1.0 + k * k)
-                if rho > 0.0:
-                    m0, m1, m2 = scale * x / rho, scale * y / rho, scale * k
-                else:
-                    m0, m1, m2 = 0.0, 0.0, 1.0
-                if m0 * d0 + m1 * d1 + m2 * d2 < 0.0:
-                    best, n0, n1, n2 = t, m0, m1, m2
-    if d2 > 0.0:  # through the base
-        t = (-half - o2) / d2
-        x, y = o0 + t * d0, o1 + t * d1
-        if 0.0 <= t < best and x * x + y * y <= r * r:
-            best, n0, n1, n2 = t, 0.0, 0.0, -1.0
-    return best, n0, n1, n2
 
 
 @kernel
@@ -233,22 +76,8 @@ def ray_convex(c, s, x, y, z, e0, e1, e2):
     if kind == PLANE:
         if o2 > 0.0 and d2 < 0.0:
             t, n2 = -o2 / d2, 1.0
-    elif kind == SPHERE:
-        t = enter_ball(o0, o1, o2, d0, d1, d2, a)
-        n0, n1, n2 = (o0 + t * d0) / a, (o1 + t * d1) / a, (o2 + t * d2) / a
-    elif kind == ELLIPSOID:
-        t = enter_ball(o0 / a, o1 / b, o2 / e, d0 / a, d1 / b, d2 / e, 1.0)
-        n0, n1, n2 = (o0 + t * d0) / (a * a), (o1 + t * d1) / (b * b), (o2 + t * d2) / (e * e)
-        size = math.sqrt(n0 * n0 + n1 * n1 + n2 * n2)
-        n0, n1, n2 = n0 / size, n1 / size, n2 / size
-    elif kind == BOX:
-        t, n0, n1, n2 = ray_box(o0, o1, o2, d0, d1, d2, a, b, e)
-    elif kind == CYLINDER:
-        t, n0, n1, n2 = ray_cylinder(o0, o1, o2, d0, d1, d2, a, b)
-    elif kind == CAPSULE:
-        t, n0, n1, n2 = ray_capsule(o0, o1, o2, d0, d1, d2, a, b)
-    elif kind == CONE:
-        t, n0, n1, n2 = ray_cone(o0, o1, o2, d0, d1, d2, a, b)
+    elif kind < HULL:
+        t, n0, n1, n2 = ray_primitive(kind, o0, o1, o2, d0, d1, d2, a, b, e)
     elif kind == HULL:
         t, n0, n1, n2 = ray_hull(c, c.shape_hull[s], o0, o1, o2, d0, d1, d2)
     n0, n1, n2 = direction_to_world(c, s, n0, n1, n2)

@@ -11,17 +11,14 @@ from __future__ import annotations
 import math
 
 from kido.collision.container import (
-    BOX,
     CAPSULE,
-    CONE,
-    CYLINDER,
-    ELLIPSOID,
     HULL,
     SPHERE,
     SPHERES,
     TRIANGLE,
 )
 from kido.collision.pairs.frames import direction_to_shape, direction_to_world
+from kido.collision.primitives import primitive_support
 from kido.jit import kernel
 
 
@@ -90,25 +87,8 @@ def local_support(c, s, x, y, z):
     """Point of the core of shape s farthest along (x, y, z), of any length; both in its axes."""
     size = c.shape_size
     kind = c.shape_type[s]
-    a, h = size[s, 0], size[s, 1]
-    if kind == BOX:
-        return math.copysign(a, x), math.copysign(h, y), math.copysign(size[s, 2], z)
-    if kind == CAPSULE:
-        return 0.0, 0.0, math.copysign(h, z)
-    if kind in (CYLINDER, CONE):
-        rho = math.sqrt(x * x + y * y)
-        if kind == CONE and z * 2.0 * h >= rho * a:
-            return 0.0, 0.0, h
-        end = -h if kind == CONE else math.copysign(h, z)
-        if rho > 0.0:
-            return a * (x / rho), a * (y / rho), end
-        return a, 0.0, end
-    if kind == ELLIPSOID:
-        p, q, r = a * x, h * y, size[s, 2] * z
-        norm = math.sqrt(p * p + q * q + r * r)
-        if norm > 0.0:
-            return a * (p / norm), h * (q / norm), size[s, 2] * (r / norm)
-        return a, 0.0, 0.0
+    if kind < HULL:
+        return primitive_support(kind, size[s, 0], size[s, 1], size[s, 2], x, y, z)
     if kind == HULL:
         v = hull_support(c, c.shape_hull[s], x, y, z)
         return c.hull_vertex[v, 0], c.hull_vertex[v, 1], c.hull_vertex[v, 2]

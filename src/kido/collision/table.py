@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any
 
 import numpy as np
 
+from kido.collision import pairs
 from kido.collision.container import COMPOUND, FACE, HEIGHTMAP, PLANE, POINT, SPHERE, TYPE_NAMES
-from kido.collision.pairs import box, capsule, compound, convex, heightmap, plane, skin, sphere
+from kido.collision.pairs import compound, convex, heightmap, skin
 
-_MODULES = box, capsule, compound, heightmap, plane, sphere
+
+def _pair_modules() -> list[Any]:
+    return [import_module(f"{pairs.__name__}.{found.name}") for found in iter_modules(pairs.__path__)]
+
+
 # A function for two types is called by their names: `plane_sphere`.
 SPECIAL = {
     (first, second): getattr(module, f"{a}_{b}")
     for first, a in enumerate(TYPE_NAMES)
     for second, b in enumerate(TYPE_NAMES)
-    for module in _MODULES
+    for module in _pair_modules()
     if hasattr(module, f"{a}_{b}")
 }
 

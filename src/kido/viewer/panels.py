@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from kido.skeleton import BallJoint, FreeJoint, PlanarJoint, PrismaticJoint, TranslationalJoint
+from kido.skeleton.joints.coordinates import CoordinateKind
 from kido.viewer.camera import basis
 from kido.viewer.page import LivePage, Page
 
@@ -264,7 +264,7 @@ class JointsPanel:
 
     def _add(self, gui: Any, joint: Any) -> None:
         dofs = list(joint.dofs)
-        if isinstance(joint, (BallJoint, FreeJoint)):
+        if joint.coordinate_kind(0) is CoordinateKind.ROTATION:
             start = dofs[0].index
             group: list[Any] = []
             for k, name in enumerate(_RPY):
@@ -295,10 +295,7 @@ class JointsPanel:
 
     def _range(self, joint: Any, dof: Any) -> tuple[float, float, str]:
         index = [d.index for d in joint.dofs].index(dof.index)
-        linear = isinstance(joint, (PrismaticJoint, TranslationalJoint))
-        linear = (
-            linear or (isinstance(joint, FreeJoint) and index >= 3) or (isinstance(joint, PlanarJoint) and index < 2)
-        )
+        linear = joint.coordinate_kind(index) is CoordinateKind.LENGTH
         spread = self.reach if linear else float(np.pi)
         start = float(self.skeleton.positions[dof.index]) if linear else 0.0
         lower, upper = float(dof.position_lower_limit), float(dof.position_upper_limit)

@@ -126,19 +126,6 @@ def plane_cone(address, p, s, pair):
 
 
 @callback
-def plane_ellipsoid(address, p, s, pair):
-    """The lowest point: -E^2 n / |E n| with half axes E."""
-    c = view(COLLISION, address)
-    shape_size = c.shape_size
-    n0, n1, n2 = plane_normal(c, p)
-    d0, d1, d2 = direction_to_shape(c, s, -n0, -n1, -n2)
-    e0, e1, e2 = shape_size[s, 0], shape_size[s, 1], shape_size[s, 2]
-    scale = 1.0 / math.sqrt(e0 * e0 * d0 * d0 + e1 * e1 * d1 * d1 + e2 * e2 * d2 * d2)
-    x, y, z = to_world(c, s, e0 * e0 * d0 * scale, e1 * e1 * d1 * scale, e2 * e2 * d2 * scale)
-    return add_lowest(c, 0, p, x, y, z, 0)
-
-
-@callback
 def plane_hull(address, p, s, pair):
     """The vertices below the margin."""
     c = view(COLLISION, address)

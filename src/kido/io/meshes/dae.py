@@ -68,7 +68,7 @@ TO_Z_UP = {
     "Y_UP": np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]]),
     "Z_UP": np.eye(3),
 }
-PRIMITIVES = ("triangles", "polylist", "polygons", "tristrips", "trifans")
+_PRIMITIVES = ("triangles", "polylist", "polygons", "tristrips", "trifans")
 
 
 def read_dae(path: str, up_axis: str = "ignore", submesh: str | None = None) -> MeshData:
@@ -217,7 +217,7 @@ class _Document:
             self.remarks.append(f"{self.path}:{geometry.sourceline}: geometry that is not a mesh is left out")
             return
         for element in mesh:
-            if _tag(element) not in PRIMITIVES:
+            if _tag(element) not in _PRIMITIVES:
                 continue
             vertex = next((i for i in element.iterfind("{*}input") if i.get("semantic") == "VERTEX"), None)
             if vertex is None:

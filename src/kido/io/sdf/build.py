@@ -11,7 +11,7 @@ import numpy as np
 from kido.errors import KidoError
 from kido.io.inertias import massless_text
 from kido.io.sdf.fields import Remarks, note_unknown, read_inertia
-from kido.io.sdf.joints import TYPES
+from kido.io.sdf.joints import SDF_JOINTS
 from kido.io.sdf.scope import MODEL, WORLD
 from kido.io.sdf.shapes import ShapeReader, read_color, read_surface, shape_offset
 from kido.io.sdf.spec import ModelSpec
@@ -182,7 +182,7 @@ def make_joint(joint: FlatJoint, placed: dict[str, np.ndarray], pose: np.ndarray
         axes = [-axis for axis in reversed(axes)]
         specs.reverse()
     options: dict[str, Any] = {"transform_from_parent": poses[0], "transform_from_child": poses[1]}
-    kind = TYPES[joint.spec.type]
+    kind = SDF_JOINTS[joint.spec.type]
     keys = kind.axis_properties()
     if not keys:
         return kind(joint.name, **options)

@@ -17,18 +17,18 @@ from kido.io.sdf.fields import Remarks, direction, note_unknown
 from kido.io.sdf.spec import AxisSpec, JointSpec, MimicSpec
 from kido.io.xml import Node
 
-__all__ = ["NUM_AXES", "TYPES", "read_joint", "with_model_frame"]
+__all__ = ["NUM_AXES", "SDF_JOINTS", "read_joint", "with_model_frame"]
 
-TYPES = joint_types("sdf")
+SDF_JOINTS = joint_types("sdf")
 NUM_AXES = {
-    **{name: num_axes(kind) for name, kind in TYPES.items() if num_axes(kind)},
+    **{name: num_axes(kind) for name, kind in SDF_JOINTS.items() if num_axes(kind)},
     "gearbox": 2,
-    **{name: 0 for name in sorted(TYPES) if not num_axes(TYPES[name])},
+    **{name: 0 for name in sorted(SDF_JOINTS) if not num_axes(SDF_JOINTS[name])},
 }
-UNLIMITED = 1e16
+_UNLIMITED = 1e16
 DEFAULT_AXIS = (0.0, 0.0, 1.0)
-DEFAULT_PITCH = 1.0
-KNOWN_CHILDREN = (
+_DEFAULT_PITCH = 1.0
+_KNOWN_CHILDREN = (
     *("parent", "child", "pose", "axis", "axis2", "thread_pitch", "screw_thread_pitch"),
     *("gearbox_ratio", "gearbox_reference_body"),
 )
@@ -39,7 +39,7 @@ def read_joint(node: Node, version: tuple[int, int], model_frame: str, remarks: 
     name = node.required_attribute("name")
     kind = node.choice("type", tuple(NUM_AXES))
     owner = f"joint '{name}'"
-    note_unknown(node, KNOWN_CHILDREN, owner, remarks)
+    note_unknown(node, _KNOWN_CHILDREN, owner, remarks)
     axes = []
     for tag in ("axis", "axis2"):
         axis = node.child(tag)
@@ -115,12 +115,12 @@ def _read_limits(axis: Node, kind: str) -> dict[str, float]:
     limits: dict[str, float] = {}
     for key in ("effort", "velocity"):
         value = node.child_number(key, -1.0, allow_infinite=True)
-        limits[key] = math.inf if value < 0.0 or value >= UNLIMITED else value
+        limits[key] = math.inf if value < 0.0 or value >= _UNLIMITED else value
     if kind == "continuous":
         return limits
     for key, none in (("lower", -math.inf), ("upper", math.inf)):
         value = node.child_number(key, none, allow_infinite=True)
-        limits[key] = value if abs(value) < UNLIMITED else math.copysign(math.inf, value)
+        limits[key] = value if abs(value) < _UNLIMITED else math.copysign(math.inf, value)
     if limits["lower"] > limits["upper"]:
         raise node.error(f"the lower limit {limits['lower']:g} is above the upper limit {limits['upper']:g}")
     return limits
@@ -157,8 +157,8 @@ def _read_pitch(node: Node) -> float:
     if node.child("screw_thread_pitch") is not None:
         return node.child_number("screw_thread_pitch")
     if node.child("thread_pitch") is None:
-        return DEFAULT_PITCH
+        return _DEFAULT_PITCH
     pitch = node.child_number("thread_pitch")
-    if abs(pitch) < 1.0 / UNLIMITED:
+    if abs(pitch) < 1.0 / _UNLIMITED:
         raise node.require("thread_pitch").error(f"<thread_pitch> is {pitch:g} rad/m; expected a number other than 0")
     return -2.0 * math.pi / pitch

@@ -19,7 +19,7 @@ from kido.shapes import Heightmap, Mesh, Plane, Shape
 
 __all__ = ["ShapeReader", "read_color", "read_surface", "shape_offset"]
 
-TYPES = primitive_types("sdf")
+_TYPES = primitive_types("sdf")
 NOT_SUPPORTED = ("polyline", "image")
 HEIGHTMAP_CHILDREN = ("uri", "size", "pos")
 
@@ -51,14 +51,14 @@ class ShapeReader:
             return self._mesh(kind, node, finder)
         if kind.tag == "heightmap":
             return self._heightmap(kind, node, finder)
-        if kind.tag != "plane" and kind.tag not in TYPES:
-            known = ", ".join((*TYPES, "plane", "mesh", "heightmap", "empty", *NOT_SUPPORTED))
+        if kind.tag != "plane" and kind.tag not in _TYPES:
+            known = ", ".join((*_TYPES, "plane", "mesh", "heightmap", "empty", *NOT_SUPPORTED))
             raise kind.error(f"unknown shape <{kind.tag}> in {node.describe()}; expected one of {known}")
         try:
             if kind.tag == "plane":
                 return _plane(kind)
             return read_primitive(
-                TYPES[kind.tag], "sdf", lambda name: _length(kind, name), lambda name: kind.child_vector(name, 3)
+                _TYPES[kind.tag], "sdf", lambda name: _length(kind, name), lambda name: kind.child_vector(name, 3)
             )
         except ShapeError as error:
             raise kind.error(str(error)) from None

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kido.io.sdf.fields import find_pose
-from kido.io.sdf.joints import NUM_AXES, TYPES
+from kido.io.sdf.joints import NUM_AXES, SDF_JOINTS
 from kido.io.sdf.scope import MODEL, WORLD, Scope
 from kido.io.sdf.spec import JointSpec, LinkSpec, ModelSpec, WorldSpec
 from kido.io.xml import Node
@@ -21,7 +21,7 @@ from kido.math.transform import inverse_transform
 
 __all__ = ["FlatJoint", "FlatLink", "Step", "flat_joint", "flatten", "span"]
 
-NUM_DOFS = NUM_AXES | {name: len(kind.dof_suffixes) for name, kind in TYPES.items()}
+NUM_DOFS = NUM_AXES | {name: len(kind.dof_suffixes) for name, kind in SDF_JOINTS.items()}
 
 
 @dataclass(frozen=True)

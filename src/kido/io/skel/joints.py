@@ -14,12 +14,12 @@ from kido.io.xml import Node
 from kido.skeleton import ActuatorType, FreeJoint, Joint, PlanarJoint
 from kido.skeleton.joints.coordinates import CoordinateKind
 
-__all__ = ["TYPES", "WORLD", "SkelJoint", "free_joint", "read_joint"]
+__all__ = ["WORLD", "SkelJoint", "free_joint", "read_joint"]
 
 WORLD = "world"
-DEFAULT_PITCH = 0.1
+_DEFAULT_PITCH = 0.1
 ACTUATORS = tuple(kind.name.lower() for kind in ActuatorType)
-KNOWN_CHILDREN = (
+_KNOWN_CHILDREN = (
     "parent",
     "child",
     "transformation",
@@ -32,7 +32,7 @@ KNOWN_CHILDREN = (
     "init_vel",
     "dof",
 )
-DYNAMICS = {
+_DYNAMICS = {
     "damping": "damping",
     "friction": "coulomb_friction",
     "spring_rest_position": "rest_position",
@@ -76,15 +76,15 @@ class _Type:
         """What joints of the type alone have."""
         if self.make is PlanarJoint:
             return _plane(node)
-        return {key: READERS[key](node) for key in self.make.own_properties}
+        return {key: _READERS[key](node) for key in self.make.own_properties}
 
 
 def read_joint(node: Node, warnings: list[str]) -> SkelJoint:
     """Read a ``<joint>``; remarks are added to `warnings`."""
     name = node.required_attribute("name")
     owner = f"joint '{name}'"
-    kind = TYPES[node.choice("type", tuple(TYPES))]
-    note_unknown(node, KNOWN_CHILDREN, owner, warnings)
+    kind = _TYPES[node.choice("type", tuple(_TYPES))]
+    note_unknown(node, _KNOWN_CHILDREN, owner, warnings)
     actuator = _actuator(node, owner, warnings)
     values = _DofValues(kind.num_dofs)
     _read_axes(node, kind, values, owner, warnings)
@@ -127,7 +127,7 @@ def free_joint(name: str, child: str, node: Node) -> SkelJoint:
     return SkelJoint(name, node, "", child, np.eye(4), build)
 
 
-UNLIMITED = {
+_UNLIMITED = {
     "position_lower_limit": -np.inf,
     "position_upper_limit": np.inf,
     **{f"{what}_lower_limit": -np.inf for what in ("velocity", "acceleration", "force")},
@@ -145,7 +145,7 @@ class _DofValues:
 
     def set(self, quantity: str, index: int, value: float) -> None:
         """Set one value."""
-        unset = UNLIMITED.get(quantity, 0.0)
+        unset = _UNLIMITED.get(quantity, 0.0)
         self.given.setdefault(quantity, np.full(self.num_dofs, unset))[index] = value
 
     def set_all(self, quantity: str, values: np.ndarray) -> None:
@@ -187,7 +187,7 @@ def _read_axes(node: Node, kind: _Type, values: _DofValues, owner: str, warnings
             values.set("damping", index, axis.child_number("damping"))
         dynamics = axis.child("dynamics")
         if dynamics is not None:
-            note_unknown(dynamics, tuple(DYNAMICS), owner, warnings)
+            note_unknown(dynamics, tuple(_DYNAMICS), owner, warnings)
             _read_dynamics(dynamics, index, values)
         limit = axis.child("limit")
         if limit is not None:
@@ -199,7 +199,7 @@ def _read_axes(node: Node, kind: _Type, values: _DofValues, owner: str, warnings
 
 
 def _read_dynamics(node: Node, index: int, values: _DofValues) -> None:
-    for tag, quantity in DYNAMICS.items():
+    for tag, quantity in _DYNAMICS.items():
         if node.child(tag) is not None:
             values.set(quantity, index, node.child_number(tag))
 
@@ -207,7 +207,7 @@ def _read_dynamics(node: Node, index: int, values: _DofValues) -> None:
 def _read_dof(node: Node, kind: _Type, values: _DofValues, owner: str, warnings: list[str]) -> None:
     index = _local_index(node, kind, owner)
     owner = f"{owner}, degree of freedom {index}"
-    note_unknown(node, ("position", "velocity", "acceleration", "force", *DYNAMICS), owner, warnings)
+    note_unknown(node, ("position", "velocity", "acceleration", "force", *_DYNAMICS), owner, warnings)
     if node.has("name"):
         values.names[index] = node.required_attribute("name")
     _read_dynamics(node, index, values)
@@ -285,11 +285,11 @@ EULER_ORDERS = (
     *("xyz", "xzy", "yxz", "yzx", "zxy", "zyx"),
     *("xyx", "xzx", "yxy", "yzy", "zxz", "zyz"),
 )
-READERS: dict[str, Callable[[Node], Any]] = {
+_READERS: dict[str, Callable[[Node], Any]] = {
     "axis": _axis,
     "axis1": _axis,
     "axis2": lambda node: unit_vector(node.require("axis2"), "xyz"),
-    "pitch": lambda node: node.require("axis").child_number("pitch", DEFAULT_PITCH),
+    "pitch": lambda node: node.require("axis").child_number("pitch", _DEFAULT_PITCH),
     "order": _order,
 }
-TYPES = {name: _Type(kind) for name, kind in joint_types("skel").items()}
+_TYPES = {name: _Type(kind) for name, kind in joint_types("skel").items()}

@@ -18,8 +18,8 @@ from kido.shapes.soft_mesh import SKIN_ELEMENTS
 
 __all__ = ["Part", "SoftPart", "read_part", "read_soft"]
 
-TYPES = primitive_types("skel")
-KNOWN_CHILDREN = ("transformation", "geometry", "color", "collidable")
+_TYPES = primitive_types("skel")
+_KNOWN_CHILDREN = ("transformation", "geometry", "color", "collidable")
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def read_part(node: Node, finder: ResourceFinder, owner: str, warnings: list[str
 
     `finder` finds its meshes; `owner` names the body in remarks.
     """
-    note_unknown(node, KNOWN_CHILDREN, owner, warnings)
+    note_unknown(node, _KNOWN_CHILDREN, owner, warnings)
     geometry_node = node.require("geometry")
     kinds = geometry_node.children()
     if len(kinds) != 1:
@@ -104,7 +104,7 @@ def _lengths(node: Node, tag: str) -> np.ndarray:
 
 
 def _read_primitive(node: Node, finder: ResourceFinder, owner: str, warnings: list[str]) -> _Geometry:
-    kind = TYPES[node.tag]
+    kind = _TYPES[node.tag]
     return _Geometry(read_primitive(kind, "skel", lambda n: _positive(node, n), lambda n: _lengths(node, n)))
 
 
@@ -143,7 +143,7 @@ def _read_multi_sphere(node: Node, finder: ResourceFinder, owner: str, warnings:
 
 
 _READERS: dict[str, Callable[[Node, ResourceFinder, str, list[str]], _Geometry]] = {
-    **dict.fromkeys(TYPES, _read_primitive),
+    **dict.fromkeys(_TYPES, _read_primitive),
     "plane": _read_plane,
     "mesh": _read_mesh,
     "multi_sphere": _read_multi_sphere,

@@ -11,7 +11,7 @@ from kido.errors import KidoError, ModelError
 from kido.io.inertias import possible_moment
 from kido.io.surfaces import make_surface
 from kido.io.urdf.shapes import ShapeReader, color_of_visual
-from kido.io.urdf.spec import TYPES, WITH_AXES, JointSpec, LinkSpec, RobotSpec
+from kido.io.urdf.spec import URDF_JOINTS, WITH_AXES, JointSpec, LinkSpec, RobotSpec
 from kido.io.urdf.tree import LinkTree, leader_of
 from kido.skeleton import (
     BodyNode,
@@ -75,7 +75,7 @@ def _joint(spec: JointSpec, robot: RobotSpec) -> Joint:
     options: dict[str, Any] = {"transform_from_parent": spec.transform}
     if spec.mimic is not None and leader_of(spec, robot) is not None:
         options["mimic"] = Mimic(spec.mimic.joint, spec.mimic.multiplier, spec.mimic.offset)
-    kind = TYPES[spec.type]
+    kind = URDF_JOINTS[spec.type]
     if kind is WeldJoint:
         return kind(spec.name, **options)
     options["damping"] = spec.damping

@@ -17,8 +17,8 @@ from kido.errors import FileFormatError
 from kido.io.surfaces import coefficient, first_direction, given, softness_of, two
 from kido.io.urdf.shapes import read_materials
 from kido.io.urdf.spec import (
-    JOINT_TYPES,
-    TYPES,
+    JOINT_NAMES,
+    URDF_JOINTS,
     WITH_AXES,
     GeometrySpec,
     InertialSpec,
@@ -187,12 +187,12 @@ def _read_geometry(node: Node) -> GeometrySpec:
 
 def _read_joint(node: Node, remarks: list[str]) -> JointSpec:
     name = node.required_attribute("name")
-    kind = node.choice("type", JOINT_TYPES)
+    kind = node.choice("type", JOINT_NAMES)
     parent, child = node.require("parent"), node.require("child")
     axis_node = node.child("axis")
     axis = axis_node.vector("xyz", 3) if axis_node is not None else np.array([1.0, 0.0, 0.0])
     length = float(np.linalg.norm(axis))
-    if TYPES[kind].axis_properties():
+    if URDF_JOINTS[kind].axis_properties():
         if length < 1e-12:
             raise (axis_node or node).error(f"the axis of {node.describe()} is zero; expected a direction")
         axis = axis / length

@@ -14,9 +14,9 @@ from kido.io.resources import ResourceFinder
 from kido.io.xml import Node
 from kido.shapes import Mesh, Shape
 
-__all__ = ["TYPES", "ShapeReader", "color_of_visual", "read_materials"]
+__all__ = ["ShapeReader", "color_of_visual", "read_materials"]
 
-TYPES = primitive_types("urdf")
+_TYPES = primitive_types("urdf")
 
 Color = tuple[float, ...]
 
@@ -99,8 +99,8 @@ class ShapeReader:
         `switch` is the reader's option that does without such shapes; messages name it.
         """
         try:
-            if node.tag in TYPES:
-                return read_primitive(TYPES[node.tag], "urdf", node.number, lambda name: node.vector(name, 3))
+            if node.tag in _TYPES:
+                return read_primitive(_TYPES[node.tag], "urdf", node.number, lambda name: node.vector(name, 3))
         except ShapeError as error:
             raise node.error(str(error)) from None
         return self._mesh(node, switch)

@@ -12,9 +12,9 @@ from kido.io.xml import Node
 
 __all__ = ["GeometrySpec", "InertialSpec", "JointSpec", "LinkSpec", "MimicSpec", "RobotSpec"]
 
-TYPES = joint_types("urdf")
-WITH_AXES = [name for name, kind in TYPES.items() if num_axes(kind)]
-JOINT_TYPES = (*WITH_AXES, *sorted(set(TYPES) - set(WITH_AXES)))
+URDF_JOINTS = joint_types("urdf")
+WITH_AXES = [name for name, kind in URDF_JOINTS.items() if num_axes(kind)]
+JOINT_NAMES = (*WITH_AXES, *sorted(set(URDF_JOINTS) - set(WITH_AXES)))
 
 
 @dataclass(frozen=True)

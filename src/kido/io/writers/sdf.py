@@ -35,15 +35,15 @@ __all__ = ["write"]
 
 VERSION = "1.11"
 WORLD = "world"
-TYPES = names_of_kinds("sdf")
-SHAPES = (*primitive_types("sdf").values(), Plane, Mesh)
-HELD = (  # what a <surface> can say
+_TYPES = names_of_kinds("sdf")
+_SHAPES = (*primitive_types("sdf").values(), Plane, Mesh)
+_HELD = (  # what a <surface> can say
     *("friction", "secondary_friction", "first_friction_direction", "rolling_friction", "torsional_friction", "slip"),
     *("secondary_slip", "restitution", "softness", "slop", "max_correction_speed"),
 )
-LEFT_OUT = ("acceleration_limit", "initial_velocity", "actuator")
-PASSIVE = ("damping", "coulomb_friction", "spring_stiffness", "position_limit", "velocity_limit", "force_limit")
-DYNAMICS = {
+_LEFT_OUT = ("acceleration_limit", "initial_velocity", "actuator")
+_PASSIVE = ("damping", "coulomb_friction", "spring_stiffness", "position_limit", "velocity_limit", "force_limit")
+_DYNAMICS = {
     "damping": "damping",
     "coulomb_friction": "friction",
     "rest_position": "spring_reference",
@@ -65,8 +65,8 @@ def write(model: Skeleton | World, store: MeshStore, unsupported: UnsupportedFea
     skeletons = [model] if isinstance(model, Skeleton) else model.skeletons
     models = []
     for skeleton in skeletons:
-        parts = parts_of(skeleton, {*TYPES, JointKind.FREE}, unsupported, free_inside=False)
-        shapes = {part.name: shapes_of(part.body, SHAPES, unsupported) if part.body else [] for part in parts}
+        parts = parts_of(skeleton, {*_TYPES, JointKind.FREE}, unsupported, free_inside=False)
+        shapes = {part.name: shapes_of(part.body, _SHAPES, unsupported) if part.body else [] for part in parts}
         models.append(_Model(skeleton, parts, shapes))
     unsupported.check()
     note_constraints(model, unsupported)
@@ -109,9 +109,9 @@ def _add_model(holder: Element, item: _Model, store: MeshStore, unsupported: Uns
     skeleton, parts = item.skeleton, item.parts
     free = [part for part in parts if part.kind == JointKind.FREE]
     others = [part for part in parts if part.kind != JointKind.FREE]
-    note_parts(parts, LEFT_OUT, unsupported)
+    note_parts(parts, _LEFT_OUT, unsupported)
     note_parts(others, ("initial_position",), unsupported)
-    note_parts([part for part in parts if part.kind in (JointKind.BALL, JointKind.FREE)], PASSIVE, unsupported)
+    note_parts([part for part in parts if part.kind in (JointKind.BALL, JointKind.FREE)], _PASSIVE, unsupported)
     note_skeleton(skeleton, unsupported, loops=True)
     names = _Names(unsupported)
     model = add(holder, "model", name=skeleton.name)
@@ -133,7 +133,7 @@ def _add_model(holder: Element, item: _Model, store: MeshStore, unsupported: Uns
             continue  # a static model is welded to the world as it is
         _add_joint(model, part, names, unsupported)
     for loop in skeleton.loops:
-        if loop.child is None or loop.joint.kind not in TYPES:
+        if loop.child is None or loop.joint.kind not in _TYPES:
             unsupported.remark(f"joint '{loop.name}', which closes a loop, is left out")
         else:
             _add_joint(model, part_of_loop(loop), names, unsupported)
@@ -165,7 +165,7 @@ def _fill_link(
                 add(material, "diffuse", vector(placed.color))
             if tag == "collision" and node.surface != Surface():
                 _add_surface(element, node.surface)
-                for name in left_out(node.surface, HELD):
+                for name in left_out(node.surface, _HELD):
                     unsupported.remark(f"shape '{node.name}' of '{part.name}': its {name} is left out")
         if not (node.visual or node.collision):
             unsupported.remark(f"shape '{node.name}' of '{part.name}' is neither seen nor touched; left out")
@@ -236,7 +236,7 @@ def _add_geometry(geometry: Element, shape: Shape, store: MeshStore, label: str)
 
 
 def _add_joint(model: Element, part: Part, names: _Names, unsupported: UnsupportedFeatures) -> None:
-    joint = add(model, "joint", name=names("joint", part.joint), type=TYPES[part.kind])
+    joint = add(model, "joint", name=names("joint", part.joint), type=_TYPES[part.kind])
     add(joint, "parent", WORLD if part.parent is None else names("link", part.parent))
     add(joint, "child", names("link", part.name))
     _add_pose(joint, part.X_C)
@@ -247,7 +247,7 @@ def _add_joint(model: Element, part: Part, names: _Names, unsupported: Unsupport
         add(axis, "xyz", vector(direction))
         _add_mimic(axis, part, k, names, unsupported)
         _add_limits(axis, part, k, unsupported)
-        dynamics = {name: float(part.values(key)[k]) for key, name in DYNAMICS.items()}
+        dynamics = {name: float(part.values(key)[k]) for key, name in _DYNAMICS.items()}
         if any(dynamics.values()):
             element = add(axis, "dynamics")
             for name, value in dynamics.items():

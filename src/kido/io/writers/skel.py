@@ -55,10 +55,10 @@ def _text(value: Any, factor: float) -> str:
     return number(factor * value) if isinstance(value, float) else str(value)
 
 
-TYPES = names_of_kinds("skel")
-SHAPES = (*primitive_types("skel").values(), Plane, Mesh, MultiSphereHull)
+_TYPES = names_of_kinds("skel")
+_SHAPES = (*primitive_types("skel").values(), Plane, Mesh, MultiSphereHull)
 WORLD = "world"
-DYNAMICS = {
+_DYNAMICS = {
     "damping": "damping",
     "friction": "coulomb_friction",
     "spring_rest_position": "rest_position",
@@ -71,11 +71,11 @@ def write(model: Skeleton | World, store: MeshStore, unsupported: UnsupportedFea
     skeletons = [model] if isinstance(model, Skeleton) else model.skeletons
     found = []
     for skeleton in skeletons:
-        parts = parts_of(skeleton, set(TYPES), unsupported, free_inside=True)
+        parts = parts_of(skeleton, set(_TYPES), unsupported, free_inside=True)
         _rename_world(parts, unsupported)
         if skeleton.mobile:
             _weld_massless(parts, unsupported)
-        shapes = {part.name: shapes_of(part.body, SHAPES, unsupported) if part.body else [] for part in parts}
+        shapes = {part.name: shapes_of(part.body, _SHAPES, unsupported) if part.body else [] for part in parts}
         for part in parts:
             for mimic in part.mimics:
                 if mimic is not None:
@@ -214,7 +214,7 @@ def _add_geometry(geometry: Element, shape: Shape, store: MeshStore, label: str)
 
 
 def _add_joint(skeleton: Element, part: Part, unsupported: UnsupportedFeatures) -> None:
-    options = {"type": TYPES[part.kind], "name": part.joint}
+    options = {"type": _TYPES[part.kind], "name": part.joint}
     kinds = set(part.actuators) - {ActuatorType.MIMIC}
     if len(kinds) > 1:
         unsupported.remark(f"joint '{part.joint}': its coordinates differ in their actuator types, which are left out")
@@ -250,7 +250,7 @@ def _add_dof(joint: Element, part: Part, k: int, name: str) -> None:
         given = {side: number(value) for side, value in limits.items() if math.isfinite(value)}
         if given:
             add(dof, what, **given)
-    for tag, key in DYNAMICS.items():
+    for tag, key in _DYNAMICS.items():
         value = float(part.values(key)[k])
         if value != 0.0:
             add(dof, tag, number(value))

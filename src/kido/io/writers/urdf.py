@@ -31,14 +31,14 @@ from kido.skeleton.nodes.surface import Surface
 
 __all__ = ["write"]
 
-TYPES = names_of_kinds("urdf")
-SHAPES = (*primitive_types("urdf").values(), Mesh)
-HELD = (  # contact properties that <contact> and <gazebo> can say
+_TYPES = names_of_kinds("urdf")
+_SHAPES = (*primitive_types("urdf").values(), Mesh)
+_HELD = (  # contact properties that <contact> and <gazebo> can say
     *("friction", "secondary_friction", "first_friction_direction", "rolling_friction", "torsional_friction", "slip"),
     *("secondary_slip", "restitution", "softness", "slop", "max_correction_speed"),
 )
 WORLD = "world"
-LEFT_OUT = (
+_LEFT_OUT = (
     "acceleration_limit",
     "spring_stiffness",
     "rest_position",
@@ -51,10 +51,10 @@ LEFT_OUT = (
 def write(model: Skeleton | World, store: MeshStore, unsupported: UnsupportedFeatures) -> str:
     """The text of a URDF file. Raises KidoError if the format cannot hold the model."""
     skeleton = _only(model)
-    parts = parts_of(skeleton, set(TYPES), unsupported, free_inside=True, has_world_link=True)
-    shapes = {part.name: shapes_of(part.body, SHAPES, unsupported) if part.body else [] for part in parts}
+    parts = parts_of(skeleton, set(_TYPES), unsupported, free_inside=True, has_world_link=True)
+    shapes = {part.name: shapes_of(part.body, _SHAPES, unsupported) if part.body else [] for part in parts}
     unsupported.check()
-    note_parts(parts, LEFT_OUT, unsupported)
+    note_parts(parts, _LEFT_OUT, unsupported)
     note_skeleton(skeleton, unsupported)
     note_constraints(model, unsupported)
     _note_flags(skeleton, unsupported)
@@ -187,7 +187,7 @@ def _surface(part: Part, shapes: list[Placed], unsupported: UnsupportedFeatures)
     if len(surfaces) > 1:
         unsupported.remark(f"body '{part.name}': its shapes differ in friction or other contact properties, left out")
     surface = surfaces.pop() if len(surfaces) == 1 else Surface()
-    for name in left_out(surface, HELD):
+    for name in left_out(surface, _HELD):
         unsupported.remark(f"body '{part.name}': {name} of its surface is left out")
     return surface
 
@@ -244,7 +244,7 @@ def _add_geometry(geometry: Element, placed: Placed, store: MeshStore, link: str
 
 
 def _add_joint(root: Element, part: Part, parent: str, unsupported: UnsupportedFeatures) -> None:
-    kind = TYPES[part.kind]
+    kind = _TYPES[part.kind]
     lower, upper = (part.values(f"position_{side}_limit") for side in ("lower", "upper"))
     if kind == "revolute" and math.isinf(lower[0]) and math.isinf(upper[0]):
         kind = "continuous"
