@@ -13,8 +13,7 @@ from kido.solvers import BOUNDED, CONTACT, problem_matrices, solve, solve_gauss_
 from kido.solvers.prepare import divide, prepare_island
 from kido.solvers.problem import PROBLEM
 from kido.solvers.row_newton import newton_in_rows
-from kido.solvers.row_space import VELOCITY_ROW, form_rows, has_room, push_row, push_rows3
-from kido.solvers.vectors import load_rows
+from kido.solvers.row_space import VELOCITY_ROW, form_rows, has_room, load_rows, push_row, push_rows3
 from solver_scenes import Block, Segment, problem
 
 
@@ -27,7 +26,7 @@ def _form(address):
     if not has_room(c, 0):
         return 0
     form_rows(c, 0)
-    load_rows(c, 0, VELOCITY_ROW)
+    load_rows(c, 0)
     return c.island_row[1]
 
 

@@ -166,8 +166,8 @@ def device_code(function: Any, signature: str, capability: tuple[int, int]) -> s
     Raises:
         MissingExtraError: there is no NVVM.
     """
+    cuda: Any = import_module("numba.cuda")
     from numba.core import sigutils
-    from numba.cuda import compile_ptx as compiled
     from numba.cuda import dispatcher
     from numba.cuda.cudadrv import nvvm
 
@@ -180,7 +180,7 @@ def device_code(function: Any, signature: str, capability: tuple[int, int]) -> s
 
     # Functions that a kernel calls are compiled for the GPU at hand; here there need not be one.
     with mock.patch.object(dispatcher, "get_current_device", Device):
-        ptx, _ = compiled(function, args, cc=capability)
+        ptx, _ = cuda.compile_ptx(function, args, cc=capability)
     return ptx
 
 

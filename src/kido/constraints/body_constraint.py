@@ -43,8 +43,8 @@ __all__ = [
 ]
 
 Array = NDArray[np.float64]
-_RIGHT = 1e-9  # cosine of the axes of a universal joint below which they are at right angles
 MIN_POINT_DISTANCE = 1e-9  # [m] points nearer than this have no direction from one to the other
+_RIGHT = 1e-9  # cosine of the axes of a universal joint below which they are at right angles
 _POINT = tuple((SHIFT, k, f"no shift along {axis}") for k, axis in enumerate("xyz"))
 _TURNS = tuple((TURN, k, f"no turn about {axis}") for k, axis in enumerate("xyz"))
 _ALIGNED = tuple((ALIGN, k, f"axes z in line, about {axis}") for k, axis in enumerate("xy"))

@@ -20,8 +20,8 @@ from kido.errors import ModelError, StateError
 from kido.integrators import run
 from kido.integrators.explicit import explicit_step
 from kido.integrators.integrator import CompiledIntegrator, Integrator
+from kido.integrators.schema import MOTION
 from kido.integrators.system import System, joint_forces, with_arrays
-from kido.jit import Struct
 from kido.joints import ActuatorType, JointKind
 from kido.skeleton import Skeleton
 from kido.skeleton.state.actuation import takes_force
@@ -29,7 +29,7 @@ from kido.skeleton.state.actuation import takes_force
 __all__ = ["ClosedSystem"]
 
 Array = NDArray[np.float64]
-NEAR = 1e-6  # [m or rad] rows farther from what they are driven to are open; also a share of velocities
+START_TOLERANCE = 1e-6  # [m or rad] rows farther from what they are driven to are open; also a share of velocities
 
 
 class ClosedSystem(System):
@@ -134,7 +134,7 @@ class ClosedSystem(System):
 
     # What integrators call ---------------------------------------------------------------------------------
 
-    def _new_motion(self, tree: Struct, outputs: int) -> Struct:
+    def _new_motion(self, tree: Any, outputs: int) -> MOTION:
         motion = super()._new_motion(tree, outputs)
         motion.owner = self._moving.address
         motion.accelerate = moving.accelerate
@@ -150,7 +150,7 @@ class ClosedSystem(System):
                 motion.altered = 1
         return motion
 
-    def motion(self, integrator: CompiledIntegrator, times: Array, largest: float, q: Array, u: Array) -> Struct:
+    def motion(self, integrator: CompiledIntegrator, times: Array, largest: float, q: Array, u: Array) -> MOTION:
         """The container of an integration; see `System.motion`."""
         m = super().motion(integrator, times, largest, q, u)
         if self.rows.has_functions:
@@ -168,8 +168,8 @@ class ClosedSystem(System):
         scale = max(float(np.abs(u).max(initial=0.0)), 1.0)
         names = self.rows.row_names
         for what, error, most, help_ in (
-            ("loops are open", phi, NEAR, "assemble()"),
-            ("velocities open loops", rate - wanted, NEAR * scale, "assemble_velocities()"),
+            ("loops are open", phi, START_TOLERANCE, "assemble()"),
+            ("velocities open loops", rate - wanted, START_TOLERANCE * scale, "assemble_velocities()"),
         ):
             wrong = np.flatnonzero(~(np.abs(error) <= most))
             if len(wrong):
@@ -218,7 +218,7 @@ class ClosedSystem(System):
             setattr(g, name, value)
 
     @property
-    def _closing(self) -> Struct:
+    def _closing(self) -> MOTION:
         """A motion whose end of a step is closed, also by a method that leaves that to its accelerations."""
         m = self.evaluation
         if not self.projects and isinstance(self.stabilization, Baumgarte):

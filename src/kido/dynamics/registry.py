@@ -23,7 +23,7 @@ _KINDS: tuple[type[DynamicsSolver], ...] = (
 )
 SOLVERS = {solver.name: solver for solver in _KINDS}
 AUTO = "auto"
-MANY = 120  # rows beyond which TA's dense matrix costs more than all of FA
+MANY_COORDINATES = 120  # rows beyond which TA's dense matrix costs more than all of FA
 WIDE = 40  # independent coordinates of one aggregate beyond which CE's matrices cost more than TA's
 
 
@@ -46,7 +46,7 @@ def solver_class(name: str, system: ConstrainedSystem, stabilized: bool = False)
             return TreeSolver
         if not stabilized and has_small_loops(system):
             return EmbeddingSolver
-        return TreeAugmentedSolver if system.num_rows <= MANY else FullyAugmentedSolver
+        return TreeAugmentedSolver if system.num_rows <= MANY_COORDINATES else FullyAugmentedSolver
     if not isinstance(name, str) or name not in SOLVERS:
         raise NameLookupError("solver of constrained dynamics", name, [AUTO, *SOLVERS])
     return SOLVERS[name]

@@ -12,8 +12,8 @@ from kido.errors import StateError
 from kido.math.transform import as_numbers
 
 if TYPE_CHECKING:
+    from kido.integrators.schema import MOTION
     from kido.integrators.system import System
-    from kido.jit import Struct
 
 Array = NDArray[np.float64]
 State = tuple[Array, Array]
@@ -29,7 +29,7 @@ class RungeKuttaSegment:
         end: time of its end [s].
     """
 
-    def __init__(self, system: System, motion: Struct, end: float):
+    def __init__(self, system: System, motion: MOTION, end: float):
         self.system, self.end = system, end
         self.size = motion.size
         self.start = end - self.size

@@ -7,7 +7,7 @@ from typing import Any
 
 from kido.integrators.explicit import explicit_step
 from kido.integrators.integrator import CompiledIntegrator
-from kido.jit import Struct
+from kido.integrators.schema import MOTION
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,6 @@ class ExplicitEuler(CompiledIntegrator):
     def step_function(self) -> Any:
         return explicit_step
 
-    def configure(self, motion: Struct) -> None:
+    def configure(self, motion: MOTION) -> None:
         motion.num_stages = 1
         motion.b[0] = 1.0

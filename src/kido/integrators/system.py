@@ -50,7 +50,7 @@ _REASONS = {
 }
 
 
-def with_arrays(tree: Struct, **others: Array) -> Struct:
+def with_arrays(tree: Struct, **others: Array) -> TREE:
     """A tree that shares all arrays but the given ones."""
     arrays = {name: getattr(tree, name) for name in TREE.arrays}
     return TREE(**{**arrays, **{name: np.ascontiguousarray(x, np.int64) for name, x in others.items()}})
@@ -88,27 +88,27 @@ class System:
         self.data = self._new_data()
 
     @cached_property
-    def _next(self) -> Struct:
+    def _next(self) -> Any:
         """Data of the end of a step, for integrators that look ahead."""
         return self._new_data()
 
     @cached_property
-    def evaluation(self) -> Struct:
+    def evaluation(self) -> MOTION:
         return self._new_motion(self.mixed, 0)
 
     @cached_property
-    def _between(self) -> Struct:
+    def _between(self) -> MOTION:
         return self._new_motion(self.mixed, 1)
 
     @cached_property
-    def _moves(self) -> Struct:
+    def _moves(self) -> MOTION:
         return self._new_motion(self._tree, 0)
 
-    def _new_data(self) -> Struct:
+    def _new_data(self) -> Any:
         d = self._source
         return data_for(self._tree, external=d.external, has_external=d.has_external)
 
-    def _new_motion(self, tree: Struct, outputs: int) -> Struct:
+    def _new_motion(self, tree: Any, outputs: int) -> MOTION:
         motion = MOTION(bodies=len(tree.parent), dofs=self.num_dofs, outputs=outputs)
         motion.tree = tree
         motion.data = self.data
@@ -136,7 +136,7 @@ class System:
         made.__setstate__(state)
         return made
 
-    def set_constant(self, forces: Array, given: Array, *motions: Struct) -> None:
+    def set_constant(self, forces: Array, given: Array, *motions: MOTION) -> None:
         """Change the constant joint forces and prescribed accelerations, also of motions made already."""
         self.constant, self._given = forces.copy(), given.copy()
         for motion in (self.evaluation, *motions):
@@ -157,7 +157,7 @@ class System:
         """
         data = skeleton._compiled()
         function, constant = joint_forces(skeleton, forces)
-        tree: Struct = skeleton._tree  # type: ignore[assignment]  # the skeleton is compiled
+        tree: TREE = skeleton._tree  # type: ignore[assignment]  # the skeleton is compiled
         for kind in (ActuatorType.SERVO, ActuatorType.MIMIC):
             if (tree.actuator == kind).any():
                 dof = skeleton.dofs[int(np.flatnonzero(tree.actuator == kind)[0])]
@@ -255,7 +255,7 @@ class System:
 
     # For compiled integrators ------------------------------------------------------------------------------
 
-    def motion(self, integrator: CompiledIntegrator, times: Array, largest: float, q: Array, u: Array) -> Struct:
+    def motion(self, integrator: CompiledIntegrator, times: Array, largest: float, q: Array, u: Array) -> MOTION:
         """The container of an integration through given times, which starts from the state q, u."""
         m = self._new_motion(self.mixed, len(times))
         m.step = integrator.step_function
@@ -271,13 +271,13 @@ class System:
         self.data.q[:], self.data.u[:] = q, u
         return m
 
-    def results(self, times: Array) -> Struct:
+    def results(self, times: Array) -> MOTION:
         """A container of no integration, with rows for results at given times."""
         m = self._new_motion(self.mixed, len(times))
         m.times[:] = times
         return m
 
-    def go_on(self, m: Struct, budget: int) -> bool:
+    def go_on(self, m: MOTION, budget: int) -> bool:
         """Try up to so many steps, or one where joint forces are a function. Returns whether all results are there.
 
         Raises:
@@ -294,7 +294,7 @@ class System:
             m.command[:] = self.forces(m.now, q, u)
             budget = 0  # ends the step
 
-    def state(self, m: Struct) -> tuple[Array, Array]:
+    def state(self, m: MOTION) -> tuple[Array, Array]:
         """The last state that was completed."""
         run.rewind(m.address)
         return self.data.q.copy(), self.data.u.copy()

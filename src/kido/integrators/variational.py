@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from kido.integrators.integrator import CompiledIntegrator, count, positive
+from kido.integrators.schema import MOTION
 from kido.integrators.variational_step import variational_step
-from kido.jit import Struct
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,6 @@ class Variational(CompiledIntegrator):
     def step_function(self) -> Any:
         return variational_step
 
-    def configure(self, motion: Struct) -> None:
+    def configure(self, motion: MOTION) -> None:
         motion.tolerance = self.tolerance
         motion.max_iterations = self.max_iterations

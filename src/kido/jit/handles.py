@@ -84,7 +84,7 @@ class StageType(types.Callable):
             return None
         if self.direct is not None:
             called = context.resolve_function_type(context.resolve_value_type(self.direct), args, {})
-            return signature(called.return_type, *args, recvr=self)
+            return called and signature(called.return_type, *args, recvr=self)
         return signature(types.int64, *args, recvr=self)
 
     def get_call_signatures(self):

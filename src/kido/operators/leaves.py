@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Hashable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy import empty, zeros
@@ -44,6 +44,9 @@ ARTICULATED = "articulated inertias P, with D, G and τ: one gather of 6x6 block
 class Leaf(Operator):
     """An operator with a name, or its transpose."""
 
+    on: BodyList
+    rows: Space
+    columns: Space
     _needs: frozenset[str] = frozenset()
 
     def __init__(self, name: str, on: BodyList, rows: Space, columns: Space):
@@ -57,7 +60,7 @@ class Leaf(Operator):
         text, formula = SYMBOLS.get(self.name, (self.name, rf"\mathit{{{self.name}}}"))
         return (formula + ("^{*}" if self.starred else "")) if latex else text + ("*" if self.starred else "")
 
-    def _transposed(self) -> Operator:
+    def _transposed(self) -> Self:
         twin = copy.copy(self)
         twin.rows, twin.columns, twin.starred = self.columns, self.rows, not self.starred
         return twin
@@ -69,20 +72,18 @@ class Leaf(Operator):
 class Hinges(Leaf):
     """H, and the H of prescribed coordinates."""
 
-    on: BodyList
-
     def __init__(self, name: str, on: BodyList, given: bool = False):
         super().__init__(name, on, on.given_space if given else on.joint_space, on.body_space)
         self.given = int(given)
 
     def _run(self, x: Array, own: bool) -> Array:
-        y = self.on.scratch.take(self.rows.size, x.shape[1])  # type: ignore[union-attr]
+        y = self.on.scratch.take(self.rows.size, x.shape[1])
         sweep = sweeps.hinge_motions if self.starred else sweeps.hinge_forces
         sweep.call(self.on.address, self.given, x, y)
         return y
 
     def steps(self) -> Iterator[Step]:
-        size = self.rows.size if not self.starred else self.columns.size  # type: ignore[union-attr]
+        size = self.rows.size if not self.starred else self.columns.size
         yield Step(str(self), "body by body", 11 * size)
 
     @property
@@ -103,8 +104,6 @@ class _Kept:
 
 class Blockwise(Leaf):
     """Diagonal blocks, computed when they are needed first."""
-
-    on: BodyList
 
     def __init__(
         self,
@@ -138,15 +137,15 @@ class Blockwise(Leaf):
 
     def _run(self, x: Array, own: bool) -> Array:
         rows, columns = self.rows, self.columns
-        y = self.on.scratch.take(rows.size, x.shape[1])  # type: ignore[union-attr]
+        y = self.on.scratch.take(rows.size, x.shape[1])
         blocks = self.own_blocks()
-        sweeps.blockwise.call(self.on.address, rows.is_joint, columns.is_joint, self.starred, blocks, x, y)  # type: ignore[union-attr]
+        sweeps.blockwise.call(self.on.address, rows.is_joint, columns.is_joint, self.starred, blocks, x, y)
         return y
 
     def steps(self) -> Iterator[Step]:
         sizes = self.on.hinge_sizes
-        rows = sizes if self.rows.is_joint else 6  # type: ignore[union-attr]
-        columns = sizes if self.columns.is_joint else 6  # type: ignore[union-attr]
+        rows = sizes if self.rows.is_joint else 6
+        columns = sizes if self.columns.is_joint else 6
         count = np.broadcast_to(rows * (2 * columns - 1), sizes.shape)[(rows * columns + 0 * sizes) > 0].sum()
         yield Step(str(self), "body by body", int(count))
 
@@ -201,8 +200,6 @@ def inverted(operator: Operator) -> Blockwise:
 class Propagation(Leaf):
     """phi and psi: gathers, and as transposes scatters."""
 
-    on: BodyList
-
     def __init__(self, name: str, on: BodyList, which: int):
         super().__init__(name, on, on.body_space, on.body_space)
         self.which = which
@@ -232,10 +229,8 @@ class Propagation(Leaf):
 class Strict(Leaf):
     """E_phi, and with a blockwise operator first E_psi = E_phi tau and K = E_phi G."""
 
-    on: BodyList
-
     def __init__(self, name: str, on: BodyList, first: Blockwise | None = None):
-        super().__init__(name, on, on.body_space, on.body_space if first is None else first.columns)  # type: ignore[arg-type]
+        super().__init__(name, on, on.body_space, on.body_space if first is None else first.columns)
         self.first = first
         if first is not None:
             self._needs = frozenset([ARTICULATED])
@@ -285,8 +280,6 @@ class Beyond(Leaf):
 class NodeMap(Leaf):
     """B: wrenches at nodes as wrenches on their bodies; B*: motions of bodies as motions of nodes."""
 
-    on: BodyList
-
     def __init__(self, nodes: Nodes):
         super().__init__("B", nodes.on, nodes.on.body_space, nodes.space)
         self.nodes = nodes
@@ -295,7 +288,7 @@ class NodeMap(Leaf):
         return self.name, self.starred, id(self.nodes)
 
     def _run(self, x: Array, own: bool) -> Array:
-        shape, nodes = (self.rows.size, x.shape[1]), self.nodes.container  # type: ignore[union-attr]
+        shape, nodes = (self.rows.size, x.shape[1]), self.nodes.container
         if self.starred:
             y = empty(shape)
             sweeps.motions_of_nodes.call(nodes.address, x, y)
@@ -310,8 +303,6 @@ class NodeMap(Leaf):
 
 class Matrix(Leaf):
     """A matrix that a user gives."""
-
-    on: BodyList
 
     def __init__(self, name: str, matrix: Array, on: BodyList, rows: Space, columns: Space):
         super().__init__(name, on, rows, columns)
@@ -333,8 +324,6 @@ class Matrix(Leaf):
 
 class BetweenBranches(Leaf):
     """The blocks of phi* X phi for pairs of bodies neither of which is above the other."""
-
-    on: BodyList
 
     def __init__(self, on: BodyList, whole: Propagation, diagonal: Blockwise):
         super().__init__("R_r", on, on.body_space, on.body_space)

@@ -33,14 +33,16 @@ class Lyapunov(Product):
         outer = factors[first]
         assert isinstance(outer, Propagation)
         self._gathers = not outer.starred
-        self._whole = outer.T if outer.starred else outer
+        whole = outer.T if outer.starred else outer
+        assert isinstance(whole, Propagation)
+        self._whole = whole
         self._kept: dict[str, Any] = {}
 
     @property
     def _which(self) -> int:
-        if self._whole.which:  # type: ignore[attr-defined]
-            self.on.articulated  # type: ignore[union-attr]  # noqa: B018
-        return self._whole.which  # type: ignore[attr-defined]
+        if self._whole.which:
+            self.on.articulated  # noqa: B018
+        return self._whole.which
 
     def notes(self) -> tuple[str, ...]:
         depth = [1] * len(self.on.bodies)
@@ -49,7 +51,7 @@ class Lyapunov(Product):
         return (f"decomposed {self.decomposition()!r}: any block is a walk over {max(depth)} bodies at most",)
 
     @property
-    def diagonal_operator(self) -> Operator:
+    def diagonal_operator(self) -> Blockwise:
         """The diagonal blocks of the part between the outer factors, phi X phi* or phi* X phi, as an operator.
 
         Composite inertias R for X = M, Upsilon for psi* H* D^-1 H psi.
@@ -61,7 +63,6 @@ class Lyapunov(Product):
     def _diagonal_blocks(self) -> Blockwise:
         core = product(1.0, self._core) if self._core else None
         space = self._whole.rows
-        assert space is not None
 
         def compute() -> Array:
             X = np.tile(np.eye(6), (len(space.on.bodies), 1, 1)) if core is None else core.body_blocks()
@@ -71,16 +72,16 @@ class Lyapunov(Product):
             return result
 
         text = "" if core is None else core.text(False)
-        outer = SYMBOLS[self._whole.name]  # type: ignore[attr-defined]
+        outer = SYMBOLS[self._whole.name]
         formula = "" if core is None else core.text(True)
         if self._gathers:
             symbol = f"diag({outer[0]} {text} {outer[0]}*)", rf"\mathrm{{diag}}({outer[1]} {formula} {outer[1]}^{{*}})"
         else:
             symbol = f"diag({outer[0]}* {text} {outer[0]})", rf"\mathrm{{diag}}({outer[1]}^{{*}} {formula} {outer[1]})"
         name = f"diagonal of {core.key() if core else 'I'}"
-        if (self._gathers, self._whole.name, text) == (True, "Phi", "M"):  # type: ignore[attr-defined]
+        if (self._gathers, self._whole.name, text) == (True, "Phi", "M"):
             symbol = SYMBOLS["R"]
-        elif (self._gathers, self._whole.name, text) == (False, "Psi", "H* D^-1 H"):  # type: ignore[attr-defined]
+        elif (self._gathers, self._whole.name, text) == (False, "Psi", "H* D^-1 H"):
             symbol = SYMBOLS["Upsilon"]
         symmetric = core is None or core.T.key() == core.key()
         return Blockwise(name, space, space, compute, symmetric, self.preparations(), symbol)
@@ -93,14 +94,14 @@ class Lyapunov(Product):
         """
         if self._gathers:
             raise OperatorError(f"{self!r}: bodies on different branches are not coupled by a product phi X phi*")
-        return BetweenBranches(self._whole.on, self._whole, self.diagonal_operator)  # type: ignore[arg-type]
+        return BetweenBranches(self._whole.on, self._whole, self.diagonal_operator)
 
     def decomposition(self) -> Operator:
         """The sum of diagonal part and what stands above, below and beside it, with the same outer factors.
 
         phi X phi* = R + phi~ R + R phi~*; psi* X psi = Y + psi~* Y + Y psi~ + R_r.
         """
-        beyond = Beyond("PsiTilde" if self._whole.which else "PhiTilde", self._whole)  # type: ignore[attr-defined,arg-type]
+        beyond = Beyond("PsiTilde" if self._whole.which else "PhiTilde", self._whole)
         R = self.diagonal_operator
         if self._gathers:
             parts = [R, product(1.0, [beyond, R]), product(1.0, [R, beyond.T])]
@@ -237,8 +238,8 @@ def recognize(number: float, factors: list[Operator]) -> Product | None:
     if len(at) != 2:
         return None
     first, second = at
-    one, other = factors[first], factors[second]
-    if one.name != other.name or one.starred == other.starred:  # type: ignore[attr-defined]
+    one, other = (factor for factor in factors if isinstance(factor, Propagation))
+    if one.name != other.name or one.starred == other.starred:
         return None
     core, left, right = factors[first + 1 : second], factors[:first], factors[second + 1 :]
     if not all(factor.is_blockwise for factor in core):

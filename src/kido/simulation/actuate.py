@@ -11,13 +11,10 @@ step. The last stage takes J^T p / h off again.
 
 from __future__ import annotations
 
-from typing import Any
-
 from kido.constraints.actuator import number_prescribed
 from kido.jit import callback, kernel, view
 from kido.kernels.inverse_dynamics import accelerations, joint_forces
-from kido.simulation.feature import Feature
-from kido.simulation.schema import RESPOND, WORLD
+from kido.simulation.schema import WORLD
 
 
 @kernel
@@ -57,10 +54,3 @@ def actuate_stage(address, unused_1, unused_2, unused_3):
         if t.tree_mobile[tree_index] != 0 and number_prescribed(t, t.first_dof[first], t.first_dof[last]) > 0:
             drive_forces(t, d, w, pr, first, last, w.time_step)
     return 0
-
-
-class Actuation(Feature):
-    """Forces of prescribed coordinates."""
-
-    def stages(self) -> dict[str | int, Any]:
-        return {RESPOND: actuate_stage} if self.engine.tree.prescribed.any() else {}

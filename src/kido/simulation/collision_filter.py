@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kido.errors import ModelError
 from kido.math.transform import takes
 from kido.simulation.filters import adjacent_links
+from kido.simulation.owner import Owner
 from kido.skeleton import BodyNode
-
-if TYPE_CHECKING:
-    from kido.simulation.world import World
 
 Pair = frozenset[BodyNode]
 Allows = Callable[[BodyNode, BodyNode], Any]
@@ -47,7 +45,7 @@ class CollisionFilter:
     `world.collision_filter` is the one of a world; clones have their own.
     """
 
-    def __init__(self, world: World):
+    def __init__(self, world: Owner):
         self._world = world
         self._reasons: dict[Pair, set[str]] = {}  # given, in the order in which pairs came
         self.lifted: set[Pair] = set()  # pairs whose "adjacent" was removed

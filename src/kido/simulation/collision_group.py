@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from kido.collision import CollisionGroup
 from kido.collision.group import _Member, _of_node
-
-if TYPE_CHECKING:
-    from kido.simulation.world import World
+from kido.simulation.owner import Owner
 
 
 class WorldGroup(CollisionGroup):
     """The shapes of a world with its filters."""
 
-    def __init__(self, world: World):
+    def __init__(self, world: Owner):
         super().__init__(world.collision_detector)
         self._world = world
 

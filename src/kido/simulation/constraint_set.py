@@ -10,10 +10,10 @@ from kido.constraints.closure import OPEN_TOLERANCE
 from kido.constraints.constraint import Constraint
 from kido.constraints.from_loop import constraints_of_loop, lost_in_loop
 from kido.errors import ModelError
+from kido.simulation.owner import Owner
 from kido.skeleton import BodyNode, Skeleton
 
 if TYPE_CHECKING:
-    from kido.simulation.world import World
     from kido.skeleton import LoopJoint
 
 LISTED = 6  # equations in a remark
@@ -54,7 +54,7 @@ class ConstraintSet:
         added: those that users added.
     """
 
-    def __init__(self, world: World):
+    def __init__(self, world: Owner):
         self._world = world
         self.added: list[Constraint] = []
         self._of_loops: dict[LoopJoint, list[Constraint]] = {}

@@ -26,9 +26,9 @@ _LOG_FIELDS = ("log", "log_sum", "log_place")
 class ContactEventKind(IntEnum):
     """What happened to a pair of shapes in a call of `World.step`."""
 
-    BEGIN = events_stage.BEGIN
-    PERSIST = events_stage.PERSIST
-    END = events_stage.END
+    BEGIN = events_stage.TOUCH_BEGIN
+    PERSIST = events_stage.TOUCH_PERSIST
+    END = events_stage.TOUCH_END
 
 
 class ContactEvent(NamedTuple):
@@ -62,6 +62,7 @@ class ContactEventLog(Feature):
     """Collects the events of an engine's steps."""
 
     key = "touch"
+    engine: Engine
 
     def __init__(self, engine: Engine):
         super().__init__(engine)
@@ -141,7 +142,7 @@ class ContactEventLog(Feature):
         for k in range(e.num_open):
             if e.open[k, 2] == 0:
                 a, b = e.open[k, :2]
-                found.append(event(events_stage.PERSIST, done, a, b, e.open_sum[k], e.open_place[k]))
+                found.append(event(events_stage.TOUCH_PERSIST, done, a, b, e.open_sum[k], e.open_place[k]))
         return found
 
     def state(self) -> dict[str, np.ndarray] | None:

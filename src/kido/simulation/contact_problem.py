@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -12,18 +12,34 @@ from kido.constraints.tree_newton import tree_newton_island
 from kido.jit import Struct
 from kido.joints import ActuatorType
 from kido.kernels.free_lanes import NOT_FREE
+from kido.simulation.feature import Feature
+from kido.simulation.options import StepOptions
 from kido.simulation.settings import OPTIONS, SETTINGS, write_options
 from kido.solvers import body_newton_island, new_problem
-
-if TYPE_CHECKING:
-    from kido.simulation.engine import Engine
 
 CORRECTION = ("erp", "slop", "max_correction", "skin", "skin_share")  # settings that the solvers do not know
 MAX_ROOM = 1 << 18  # entries that are made before they are needed
 MAX_COORDINATES = 300  # of a skeleton whose mass matrix solvers may factorize
 
 
-def list_joints(engine: Engine, row_origins: Struct) -> None:
+class Stepped(Protocol):
+    """What a contact problem is made for: an engine."""
+
+    tree: Any
+    data: Any
+    responses: Any
+    surfaces: Any
+    tree_newton: Any
+    options: StepOptions
+
+    @property
+    def features(self) -> list[Feature]: ...
+
+    @property
+    def extra_dofs(self) -> int: ...
+
+
+def list_joints(engine: Stepped, row_origins: ROW_ORIGINS) -> None:
     """Which coordinates may have rows in the contact problem."""
     t = engine.tree
     limits = (t.lower, -t.upper, t.velocity_lower, -t.velocity_upper)
@@ -33,13 +49,13 @@ def list_joints(engine: Engine, row_origins: Struct) -> None:
     row_origins.num_joint_dofs = len(found)
 
 
-def _inertia_sizes(engine: Engine) -> np.ndarray:
+def _inertia_sizes(engine: Stepped) -> np.ndarray:
     """Entries of the mass matrix of each skeleton; none where it would be too large to be worth its cost."""
     lengths = np.diff(engine.tree.tree_dof)
     return np.where(lengths <= MAX_COORDINATES, lengths**2, 0)
 
 
-def has_robots(engine: Engine) -> bool:
+def has_robots(engine: Stepped) -> bool:
     """Whether some skeleton is to be solved along its tree: it has joints, and nothing else holds it together."""
     bound = any(feature.couples_bodies for feature in engine.features)
     t, free = engine.tree, engine.responses.container.free
@@ -49,7 +65,7 @@ def has_robots(engine: Engine) -> bool:
     )
 
 
-def place_inertias(engine: Engine, problem: Struct) -> None:
+def place_inertias(engine: Stepped, problem: Any) -> None:
     """Tell the solvers where mass matrices lie and what fills them."""
     starts = engine.tree.tree_dof[:-1]
     sizes = _inertia_sizes(engine)
@@ -63,7 +79,7 @@ def place_inertias(engine: Engine, problem: Struct) -> None:
     problem.tree_newton_of = engine.tree_newton.address
 
 
-def place_responses(engine: Engine, problem: Struct, row_origins: Struct) -> None:
+def place_responses(engine: Stepped, problem: Any, row_origins: ROW_ORIGINS) -> None:
     """Tell assembly and solvers where responses of bodies lie."""
     row_origins.responses = problem.responses = engine.responses.container
 
@@ -80,8 +96,8 @@ def first_room(tree: Struct) -> tuple[int, int]:
 class Arrays(NamedTuple):
     """A contact problem, and where its rows come from."""
 
-    problem: Struct
-    row_origins: Struct
+    problem: Any
+    row_origins: ROW_ORIGINS
 
     @property
     def sizes(self) -> tuple[int, int, int, int]:
@@ -91,7 +107,7 @@ class Arrays(NamedTuple):
 
 
 def new_arrays(
-    engine: Engine, blocks: int, rows: int, pool: int, extras: int = 0, keep: Arrays | None = None
+    engine: Stepped, blocks: int, rows: int, pool: int, extras: int = 0, keep: Arrays | None = None
 ) -> Arrays:
     """Arrays of these sizes for an engine.
 
@@ -129,7 +145,7 @@ def new_arrays(
     return Arrays(problem, row_origins)
 
 
-def larger_arrays(engine: Engine, old: Arrays) -> Arrays:
+def larger_arrays(engine: Stepped, old: Arrays) -> Arrays:
     """Arrays with room for what was found to be needed; enlarges the engine's responses too."""
     row_origins = old.row_origins
     if row_origins.responses_needed > len(engine.responses.container.rows):

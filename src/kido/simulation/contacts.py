@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from kido.simulation.engine import Engine
     from kido.skeleton import BodyNode, ShapeNode
 
 
@@ -102,25 +101,3 @@ class ContactSet:
 
     def __iter__(self) -> Iterator[Contact]:
         return (self[k] for k in range(len(self)))
-
-
-def contacts_of(engine: Engine) -> ContactSet:
-    """Contacts of an engine's last step."""
-    container, h = engine.detector.container, engine.world.time_step
-    names = ("shape_a", "shape_b", "point", "normal", "gap", "impulse", "torque")
-    c = {name: getattr(container, name)[: container.num_contacts] for name in names}
-    for feature in engine.features:
-        c = feature.add_contacts(c)
-    shape_a = [engine.nodes[k] for k in c["shape_a"]]
-    shape_b = [engine.nodes[k] for k in c["shape_b"]]
-    return ContactSet(
-        points=c["point"].copy(),
-        normals=c["normal"].copy(),
-        gaps=c["gap"].copy(),
-        forces=c["impulse"] / h,
-        torques=c["torque"] / h,
-        body_a=[node.body for node in shape_a],
-        body_b=[node.body for node in shape_b],
-        shape_a=shape_a,
-        shape_b=shape_b,
-    )

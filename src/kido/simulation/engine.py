@@ -27,6 +27,7 @@ from kido.simulation.contact_problem import (
     place_inertias,
     place_responses,
 )
+from kido.simulation.contacts import ContactSet
 from kido.simulation.feature import Feature
 from kido.simulation.filters import filter_arrays, is_tested
 from kido.simulation.integrate import integrate_share, integrate_stage
@@ -77,7 +78,10 @@ class Engine:
         like: NativeDetector | None = None,
     ):
         self.skeletons, self.options, self.constraints = list(skeletons), options, list(constraints)
+        self.tree: Any
+        self.data: Any
         self.tree, self.data, self.windows = compile_forest(self.skeletons, options.gravity)
+        self.moves = self.tree.moves.copy()  # of each link, whether it moves unless it sleeps
         self.first_link = {s: int(b) for s, b in zip(self.skeletons, self.tree.tree_body, strict=False)}
         self.links = {s: links for s, (links, _, _) in zip(self.skeletons, self.windows, strict=True)}
         self.nodes: list[ShapeNode] = [
@@ -109,6 +113,7 @@ class Engine:
         self.responses = Responses(self.tree, response_room, free=self.extra_dofs == 0)
         self.tree_newton = TREE_NEWTON(regularized=REGULARIZED(bodies=max(len(self.tree.parent), 1), dofs=max(dofs, 1)))
         blocks = 64 + 2 * dofs
+        self.row_origins: Any
         self.problem, self.row_origins = new_arrays(self, blocks, 3 * blocks, 4096 + row_room)
         self.set_time_step()
         self.options_changed()
@@ -378,7 +383,28 @@ class Engine:
         self.detector.container.pending = COMPLETE
         self.link()
 
-    # Commands ----------------------------------------------------------------------------------------------
+    # Results and commands ----------------------------------------------------------------------------------
+
+    def contacts(self) -> ContactSet:
+        """Contacts of the last step."""
+        container, h = self.detector.container, self.world.time_step
+        names = ("shape_a", "shape_b", "point", "normal", "gap", "impulse", "torque")
+        c = {name: getattr(container, name)[: container.num_contacts] for name in names}
+        for feature in self.features:
+            c = feature.add_contacts(c)
+        shape_a = [self.nodes[k] for k in c["shape_a"]]
+        shape_b = [self.nodes[k] for k in c["shape_b"]]
+        return ContactSet(
+            points=c["point"].copy(),
+            normals=c["normal"].copy(),
+            gaps=c["gap"].copy(),
+            forces=c["impulse"] / h,
+            torques=c["torque"] / h,
+            body_a=[node.body for node in shape_a],
+            body_b=[node.body for node in shape_b],
+            shape_a=shape_a,
+            shape_b=shape_b,
+        )
 
     def commands(self) -> np.ndarray:
         """Commands (dofs,) of the next step."""

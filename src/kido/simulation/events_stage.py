@@ -10,7 +10,7 @@ from kido.jit import Struct, callback, floats, integer, integers, kernel, view
 from kido.simulation.schema import WORLD
 
 # Kinds of event.
-BEGIN, PERSIST, END = 0, 1, 2
+TOUCH_BEGIN, TOUCH_PERSIST, TOUCH_END = 0, 1, 2
 
 
 class CONTACT_EVENTS(Struct):
@@ -24,7 +24,7 @@ class CONTACT_EVENTS(Struct):
     next_sum = floats("opens", 3)
     next_place = floats("opens", 6)
     # The log, in the order of steps and pairs.
-    log = integers("logs", 4, doc="BEGIN or END; steps that the world had done; shapes a and b")
+    log = integers("logs", 4, doc="TOUCH_BEGIN or TOUCH_END; steps that the world had done; shapes a and b")
     log_sum = floats("logs", 3, unit="N s", doc="impulse on b")
     log_place = floats("logs", 6, doc="point [m] and normal")
 
@@ -69,7 +69,7 @@ def close_or_keep(c, e, step, old, at):
     """A pair that was in touch and was not found: END, unless it was not looked at. Returns the next free index."""
     a, b = e.open[old, 0], e.open[old, 1]
     if c.body_moving[c.shape_body[a]] + c.body_moving[c.shape_body[b]] > 0:
-        log_event(e, END, step, e.open, e.open_sum, e.open_place, old)
+        log_event(e, TOUCH_END, step, e.open, e.open_sum, e.open_place, old)
         return at
     for i in range(3):
         e.next[at, i], e.next_sum[at, i] = e.open[old, i], e.open_sum[old, i]
@@ -100,10 +100,10 @@ def events_stage(world, events, unused_2, unused_3):
                     e.next_sum[at, i] += e.open_sum[old, i]
             else:
                 e.next[at, 2] = 1
-                log_event(e, BEGIN, step, e.next, e.next_sum, e.next_place, at)
+                log_event(e, TOUCH_BEGIN, step, e.next, e.next_sum, e.next_place, at)
             at += 1
         elif known:
-            log_event(e, END, step, e.open, e.open_sum, e.open_place, old)
+            log_event(e, TOUCH_END, step, e.open, e.open_sum, e.open_place, old)
         if known:
             old += 1
     while old < olds:

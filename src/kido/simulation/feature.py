@@ -15,7 +15,6 @@ from kido.jit import Struct
 from kido.simulation.schema import ASK, CHECK, END
 
 if TYPE_CHECKING:
-    from kido.simulation.engine import Engine
     from kido.skeleton import ShapeNode
 
 
@@ -24,12 +23,12 @@ class Feature:
 
     Attributes:
         key: under which snapshots and recordings keep its state; "": it has none.
-        engine: the engine. Features before it in the list are there when it is made, the contact problem is not.
+        engine: the Engine. Features before it in the list are there when it is made, the contact problem is not.
     """
 
     key = ""
 
-    def __init__(self, engine: Engine):
+    def __init__(self, engine: Any):
         self.engine = engine
 
     @property

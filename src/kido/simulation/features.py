@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kido.simulation.actuate import Actuation
+from kido.simulation.actuation import Actuation
 from kido.simulation.contact_events import ContactEventLog
 from kido.simulation.feature import Feature
 from kido.simulation.loop_system import LoopSystem

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kido.errors import ModelError
 from kido.math.transform import takes
+from kido.simulation.owner import Owner
 
-if TYPE_CHECKING:
-    from kido.simulation.world import World
-
-Hook = Callable[["World"], Any]
+Hook = Callable[[Any], Any]
 
 
 class StepHooks:
@@ -41,7 +39,7 @@ class StepHooks:
         return remove
 
     @staticmethod
-    def run(hooks: list[Hook], world: World) -> None:
+    def run(hooks: list[Hook], world: Owner) -> None:
         """Call each; one may add or remove others."""
         for hook in list(hooks):
             hook(world)

@@ -17,6 +17,7 @@ from kido.jit import Struct, entry, view
 from kido.kernels.kinematics import transforms
 from kido.simulation.aggregates.answers import answer_row, answer_tree, note_partitions, restore_inertias
 from kido.simulation.aggregates.container import AggregateLoops
+from kido.simulation.ask import ask_stage
 from kido.simulation.feature import Feature
 from kido.simulation.loops import (
     close_now,
@@ -30,7 +31,7 @@ from kido.simulation.loops import (
 )
 from kido.simulation.schema import ASK, EXTEND, RESPOND
 from kido.simulation.step import AT_ASK
-from kido.simulation.user_rows import UserRows, ask_stage
+from kido.simulation.user_rows import UserRows
 from kido.tree.schema import DATA, TREE
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ Array = NDArray[np.float64]
 RATE = 1e-6  # [m/s or rad/s] velocity error above which a row is not met
 # What the next step depends on.
 _KEPT = ("impulse", "enabled", "angle", "end_q", "end_u", "start", "start_rank", "left_open")
-_CLOSURE = ("closure", "worst_closure", "misfit", "worst_misfit")  # one array in snapshots
+_CLOSURE = ("closure", "worst_closure", "misfit", "worst_misfit")  # numbers that are "closure" in a state
 
 
 @entry("i8(i8,i8,i8,i8)")
@@ -56,7 +57,8 @@ class LoopSystem(Feature):
     """The constraints of a world: containers of their rows, made anew whenever constraints change."""
 
     key = "loops"
-    container: LOOPS
+    engine: Engine
+    container: Any
     aggregates: AggregateLoops
 
     def __init__(self, engine: Engine):
@@ -228,9 +230,9 @@ class LoopSystem(Feature):
             return None
         lp = self.container
         own = {key: getattr(lp, key).copy() for key in _KEPT}
+        own["closure"] = np.array([getattr(lp, key) for key in _CLOSURE])
         aggregates = self.aggregates.state() if self.aggregates.any else {}
-        closure = np.array([getattr(lp, key) for key in _CLOSURE])
-        return {"user_impulse": self.users.container.impulse.copy(), "closure": closure, **own, **aggregates}
+        return {"user_impulse": self.users.container.impulse.copy(), **own, **aggregates}
 
     def set_state(self, state: dict[str, Any] | None) -> None:
         if state is None or not self.any:

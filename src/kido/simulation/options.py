@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +12,8 @@ from kido.collision import CollisionDetector, KidoCollisionDetector
 from kido.dynamics.registry import AUTO
 from kido.integrators import Integrator, MoreauMidpoint
 from kido.simulation.contact_surface import ContactSurfaceHandler
+from kido.simulation.sleep_rule import Sleeping
 from kido.solvers import DefaultSolver, Solver
-
-if TYPE_CHECKING:
-    from kido.simulation.sleeping import Sleeping
 
 
 @dataclass

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kido.math.transform import as_numbers
+from kido.simulation.owner import Owner
 
 if TYPE_CHECKING:
-    from kido.simulation.world import World
     from kido.skeleton import BodyNode, Skeleton
 
 
@@ -65,7 +65,7 @@ class Pushes:
         """Bodies left."""
         self.all = [p for p in self.all if p.body not in bodies]
 
-    def advance(self, number: int, do: Callable[[int], Any], world: World) -> None:
+    def advance(self, number: int, do: Callable[[int], Any], world: Owner) -> None:
         """Do a number of a world's steps with them, by a function that does some."""
         while number > 0:
             if not self.all:

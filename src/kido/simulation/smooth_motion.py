@@ -204,7 +204,7 @@ def read_given(world, given):
 def take_state(world, motion):
     """`take` the state in row 1 of the motion's results."""
     m = view(MOTION, motion)
-    return take(world, m.Q, m.U, 1, view(WORLD, world).time_step[0])
+    return take(world, m.Q, m.U, 1, view(WORLD, world).time_step)
 
 
 @kernel
@@ -258,6 +258,8 @@ def run_smooth_steps(world, motion, number):
 
 class SmoothMotion:
     """Runs an engine's steps by an integrator for smooth motion."""
+
+    motion: Any
 
     def __init__(self, engine: Engine, integrator: Integrator):
         self.engine, self.integrator = engine, integrator

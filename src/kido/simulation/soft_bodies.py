@@ -25,7 +25,7 @@ class SoftBodies(Feature):
     """Points of soft skins: displaced by springs and contacts, without coordinates of the tree."""
 
     key = "soft"
-    is_undone = True
+    engine: Engine
 
     def __init__(self, engine: Engine):
         super().__init__(engine)
@@ -37,7 +37,7 @@ class SoftBodies(Feature):
         """Whether there are soft bodies."""
         return bool(self.arrays)
 
-    couples_bodies = any
+    couples_bodies = is_undone = any
 
     @property
     def extra_dofs(self) -> int:

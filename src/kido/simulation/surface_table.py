@@ -69,7 +69,7 @@ class SurfaceTable:
         self._pairs: dict[tuple[int, int], ContactSurface] = {}
         self.container = self._container(np.array(number, dtype=np.int64), 16, 1)
 
-    def _container(self, material: np.ndarray, slots: int, rows: int) -> Struct:
+    def _container(self, material: np.ndarray, slots: int, rows: int) -> SURFACES:
         return SURFACES(material=material, slots=slots, rows=rows, slot_key=np.full(slots, -1), mode=self.mode)
 
     @property

@@ -13,7 +13,7 @@ from kido.constraints.recovery import distance_biases
 from kido.constraints.row_origins import ROW_ORIGINS
 from kido.constraints.user_constraint import UserConstraint, checked_bias, checked_rows
 from kido.integrators import ExplicitEuler
-from kido.jit import Struct, callback, entry, view
+from kido.jit import entry, view
 from kido.joints import JointKind
 from kido.kernels.forward_dynamics import articulated_inertias
 from kido.kernels.inertia import body_inertia
@@ -76,12 +76,6 @@ def _restore_soft(tree, data, soft, h):
     return 0
 
 
-@callback
-def ask_stage(world, unused_1, unused_2, unused_3):
-    """Have Python ask users for rows. Returns 1."""
-    return 1
-
-
 class UserRows:
     """The users' constraints of a world, and the container of their rows."""
 
@@ -91,7 +85,7 @@ class UserRows:
         self.rows_of: dict[UserConstraint, slice] = {c: slice(0, 0) for c in constraints}
         self.container = self._made(max(len(constraints), 1))
 
-    def _made(self, rows: int) -> Struct:
+    def _made(self, rows: int) -> USER_ROWS:
         return USER_ROWS(rows=rows, dofs=max(len(self.engine.data.q), 1))
 
     def impulses(self, constraint: UserConstraint) -> Array:

@@ -24,7 +24,7 @@ from kido.simulation.collision_group import WorldGroup
 from kido.simulation.constraint_set import ConstraintReport, ConstraintSet
 from kido.simulation.contact_events import ContactEvent, ContactEvents, ContactListener
 from kido.simulation.contact_surface import ContactSurfaceHandler
-from kido.simulation.contacts import ContactSet, contacts_of
+from kido.simulation.contacts import ContactSet
 from kido.simulation.engine import Engine
 from kido.simulation.features import FEATURES
 from kido.simulation.hooks import StepHooks
@@ -35,7 +35,8 @@ from kido.simulation.pushes import Push, Pushes
 from kido.simulation.report import StepReport
 from kido.simulation.schema import REPORT
 from kido.simulation.settings import checked_settings
-from kido.simulation.sleeping import Sleepers, Sleeping, checked_sleeping
+from kido.simulation.sleep_rule import Sleeping, checked_sleeping
+from kido.simulation.sleeping import Sleepers
 from kido.simulation.warm_state import set_report, set_warm_state, warm_state
 from kido.simulation.world_options import WorldOptions, checked_time_step
 from kido.simulation.world_snapshot import WorldSnapshot, data_for, structure_of
@@ -199,26 +200,6 @@ class World(WorldOptions, Carrier):
 
     # Stepping ----------------------------------------------------------------------------------------------
 
-    @property
-    def time(self) -> float:
-        """Simulated time [s]."""
-        return self._time_before + (self._steps - self._steps_before) * self.options.time_step
-
-    @property
-    def num_steps(self) -> int:
-        """Steps done."""
-        return self._steps
-
-    @property
-    def clock(self) -> dict[str, Any]:
-        """What `time` and `num_steps` are made of."""
-        return {"time_before": self._time_before, "steps": self._steps, "steps_before": self._steps_before}
-
-    @clock.setter
-    def clock(self, state: dict[str, Any]) -> None:
-        self._time_before, self._steps_before = float(state["time_before"]), int(state["steps_before"])
-        self._steps = int(state["steps"])
-
     def step(self, n: int = 1, reset_command: bool = True) -> StepReport:
         """Advance by n steps.
 
@@ -336,7 +317,7 @@ class World(WorldOptions, Carrier):
     @property
     def contacts(self) -> ContactSet:
         """Contacts of the last step with their forces; empty before the first."""
-        return contacts_of(self.engine)
+        return self.engine.contacts()
 
     @property
     def report(self) -> StepReport:

@@ -18,7 +18,7 @@ from kido.math.transform import as_flag, as_vector, number_or_nan
 from kido.simulation.contact_surface import ContactSurfaceHandler
 from kido.simulation.options import StepOptions
 from kido.simulation.settings import checked_option
-from kido.simulation.sleeping import Sleeping, checked_sleeping
+from kido.simulation.sleep_rule import Sleeping, checked_sleeping
 from kido.solvers import IslandProblem, Solver, as_solver
 
 
@@ -27,9 +27,30 @@ class WorldOptions:
 
     name: str
     options: StepOptions
-    time: float
-    clock: dict[str, Any]
     version: int  # counts what may make results of skeletons old
+    _time_before: float
+    _steps: int
+    _steps_before: int
+
+    @property
+    def time(self) -> float:
+        """Simulated time [s]."""
+        return self._time_before + (self._steps - self._steps_before) * self.options.time_step
+
+    @property
+    def num_steps(self) -> int:
+        """Steps done."""
+        return self._steps
+
+    @property
+    def clock(self) -> dict[str, Any]:
+        """What `time` and `num_steps` are made of."""
+        return {"time_before": self._time_before, "steps": self._steps, "steps_before": self._steps_before}
+
+    @clock.setter
+    def clock(self, state: dict[str, Any]) -> None:
+        self._time_before, self._steps_before = float(state["time_before"]), int(state["steps_before"])
+        self._steps = int(state["steps"])
 
     def options_changed(self, name: str) -> None:
         """An option (a field of StepOptions) has another value."""
@@ -59,7 +80,7 @@ class WorldOptions:
     @time_step.setter
     def time_step(self, value: float) -> None:
         value = checked_time_step(value, self.name)
-        self.clock = {**self.clock, "time_before": self.time, "steps_before": self.clock["steps"]}
+        self._time_before, self._steps_before = self.time, self._steps
         self.options.time_step = value
         self.options_changed("time_step")
 

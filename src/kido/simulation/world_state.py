@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kido.errors import StateError
 from kido.math.transform import as_numbers
+from kido.simulation.owner import Owner
 from kido.simulation.warm_state import set_warm_state, warm_state
 from kido.skeleton.arrays import STATE_FIELDS
 from kido.skeleton.state.snapshot import carried_states, put_carried_states
 
-if TYPE_CHECKING:
-    from kido.simulation.world import World
 
-
-def state_of(world: World) -> dict[str, Any]:
+def state_of(world: Owner) -> dict[str, Any]:
     """The state of a world as plain data."""
     engine = world.engine
     d = engine.data
@@ -30,7 +28,7 @@ def state_of(world: World) -> dict[str, Any]:
     }
 
 
-def set_state(world: World, state: dict[str, Any]) -> None:
+def set_state(world: Owner, state: dict[str, Any]) -> None:
     """Restore what `state_of` returned, or leave the world as it was (StateError)."""
     engine = world.engine
     names = [s.name for s in world.skeletons]
@@ -56,7 +54,7 @@ def set_state(world: World, state: dict[str, Any]) -> None:
         raise StateError(f"world {world.name!r}: restore: the state is damaged: {error!r}") from error
 
 
-def put_state(world: World, state: dict[str, Any]) -> None:
+def put_state(world: Owner, state: dict[str, Any]) -> None:
     """Write a state into a world, unchecked."""
     engine, skeletons = world.engine, world.skeletons
     for field in STATE_FIELDS:

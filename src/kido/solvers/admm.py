@@ -22,7 +22,7 @@ from kido.solvers.cholesky import factorize, substitute
 from kido.solvers.cone import clamp, project_cone, project_spin
 from kido.solvers.newton import newton_steps
 from kido.solvers.problem import BOUNDED, CONTACT, PROBLEM
-from kido.solvers.rows import INDEX, apply_impulses, free_velocity, num_segments, segment, step_length, velocity1
+from kido.solvers.rows import INDEX, apply_impulses, free_velocity, num_segments, product, segment, step_length
 from kido.solvers.vectors import BEST_ROW, FREE_ROW, SCALE_ROW, gather, scatter
 
 # Rows of `history`, which the acceleration does not need at the same time.
@@ -40,7 +40,7 @@ def add_pair(c, i, rows, at, j, columns, at_j, n, row, column):
     """matrix[row.., column..] += J of one block times Y of another, on a segment they share."""
     for r in range(rows):
         for s in range(columns):
-            c.matrix[row + r, column + s] += velocity1(c.J, at + r * n, n, c.Y, at_j + s * n)
+            c.matrix[row + r, column + s] += product(c.J, at + r * n, c.Y, at_j + s * n, n)
 
 
 @kernel

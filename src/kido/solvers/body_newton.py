@@ -37,14 +37,13 @@ from kido.solvers.body_matrix import (
     table,
 )
 from kido.solvers.certify import measure_island
-from kido.solvers.cone import clamp
+from kido.solvers.cone import clamp, project_cone, project_spin
 from kido.solvers.problem import BOUNDED, CONTACT, NEARLY_SOLVED, PROBLEM, SPIN
 from kido.solvers.rows import (
     INDEX,
     apply_impulses,
     extra_velocity,
     num_segments,
-    project_block,
     segment,
     spin_bounds,
     step_length,
@@ -126,6 +125,17 @@ def pull_back(c, b, p0, p1, p2):
         else:
             for k in range(n):
                 c.pull[dof + k] -= c.J[at + k] * p0 + c.J[at + n + k] * p1 + c.J[at + 2 * n + k] * p2
+
+
+@kernel
+def project_block(c, b, y0, y1, y2):
+    """proj_K(y) of a block."""
+    if c.kind[b] == CONTACT:
+        return project_cone(y0, y1, y2, c.mu[b], c.floor[b])
+    if c.kind[b] == SPIN:
+        about, across = spin_bounds(c, b)
+        return project_spin(y0, y1, y2, about, across)
+    return clamp(y0, c.lower[b], c.upper[b]), 0.0, 0.0
 
 
 @kernel

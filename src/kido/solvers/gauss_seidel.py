@@ -20,7 +20,7 @@ from kido.solvers.problem import (
     MAX_MEMORY,
     PROBLEM,
 )
-from kido.solvers.row_space import VELOCITY_ROW, form_rows, has_room, push_row, push_rows3, scatter_rows
+from kido.solvers.row_space import VELOCITY_ROW, form_rows, has_room, load_rows, push_row, push_rows3, scatter_rows
 from kido.solvers.rows import (
     INDEX,
     apply_impulses,
@@ -30,7 +30,7 @@ from kido.solvers.rows import (
     push_contact,
     spin_bounds,
 )
-from kido.solvers.vectors import gather, load_rows, scatter
+from kido.solvers.vectors import gather, scatter
 
 MAX_GROWTH = 4.0  # growth of |f|^2 at which an extrapolation is taken back
 CHECK_ROWS = 2  # sweeps between residuals in row velocities, which cost less than a sweep
@@ -193,7 +193,7 @@ def gauss_seidel_island(address, island, cap, unused):
     last = 0.0
     in_rows = has_room(c, island)
     if in_rows:
-        load_rows(c, island, VELOCITY_ROW)
+        load_rows(c, island)
         merit = measure_rows(c, island, VELOCITY_ROW)
     else:
         merit = measure_island(c, island)

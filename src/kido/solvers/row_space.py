@@ -13,14 +13,9 @@ Velocities are in row VELOCITY_ROW of `history`, in the island's own order, W in
 from __future__ import annotations
 
 from kido.jit import kernel
-from kido.solvers.cone import clamp
-from kido.solvers.problem import BOUNDED, MAX_MEMORY, MAX_PARTS, ROW_DOFS
-from kido.solvers.rows import (
-    INDEX,
-    num_segments,
-    project_block,
-    segment,
-)
+from kido.solvers.cone import clamp, project_cone, project_spin
+from kido.solvers.problem import BOUNDED, CONTACT, MAX_MEMORY, MAX_PARTS, ROW_DOFS
+from kido.solvers.rows import INDEX, bounded_velocity, contact_velocity, num_segments, segment, spin_bounds
 
 VELOCITY_ROW = 2 * MAX_MEMORY + 6  # row of `history`
 LONG = 12  # mean number of a row's coordinates above which W is worth its price: more than two free bodies have
@@ -172,6 +167,21 @@ def form_rows(c, island):
 
 
 @kernel
+def load_rows(c, island):
+    """Velocities of the island's rows from u and the impulses, which belong together."""
+    h = c.history
+    k = c.island_row[island] & INDEX
+    for e in range(c.island_start[island], c.island_start[island + 1]):
+        b = c.island_block[e]
+        if c.kind[b] == BOUNDED:
+            h[VELOCITY_ROW, k] = bounded_velocity(c, b)
+            k += 1
+        else:
+            h[VELOCITY_ROW, k], h[VELOCITY_ROW, k + 1], h[VELOCITY_ROW, k + 2] = contact_velocity(c, b)
+            k += 3
+
+
+@kernel
 def push_rows3(c, first, n, k, p0, p1, p2):
     """Add what impulses of three rows from the island's row k on do to its velocities."""
     h, m = c.history, c.matrix
@@ -198,7 +208,12 @@ def scatter_rows(c, island, slot):
         b = c.island_block[e]
         i = c.row[b] & INDEX
         if c.kind[b] != BOUNDED:
-            p0, p1, p2 = project_block(c, b, h[slot, first + k], h[slot, first + k + 1], h[slot, first + k + 2])
+            x0, x1, x2 = h[slot, first + k], h[slot, first + k + 1], h[slot, first + k + 2]
+            if c.kind[b] == CONTACT:
+                p0, p1, p2 = project_cone(x0, x1, x2, c.mu[b], c.floor[b])
+            else:
+                about, across = spin_bounds(c, b)
+                p0, p1, p2 = project_spin(x0, x1, x2, about, across)
             d0 = p0 - c.impulse[i]
             d1 = p1 - c.impulse[i + 1]
             d2 = p2 - c.impulse[i + 2]

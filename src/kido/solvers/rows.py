@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 
 from kido.jit import kernel
-from kido.solvers.cone import clamp, project_cone, project_spin
 from kido.solvers.problem import BOUNDED, CONTACT, SPIN
 
 # Indices read from the problem are masked: the optimiser then knows that they are not negative.
@@ -26,7 +25,7 @@ def velocity6(J, at, u, d):
 
 @kernel
 def velocity1(J, at, n, u, d):
-    """One Jacobian row on a segment: J[at:at+n] . u[d:d+n], u velocities or responses."""
+    """One Jacobian row on a segment: J[at:at+n] . u[d:d+n]."""
     x = 0.0
     for k in range(n):
         x += J[at + k] * u[d + k]
@@ -92,7 +91,7 @@ def extra_product(c, b, r, s):
     for x in range(c.more_first[b], c.more_first[b] + c.more_count[b]):
         n = c.more_len[x] & INDEX
         at = c.more_at[x] & INDEX
-        w += velocity1(c.J, at + r * n, n, c.Y, at + s * n)
+        w += product(c.J, at + r * n, c.Y, at + s * n, n)
     return w
 
 
@@ -149,17 +148,6 @@ def spin_bounds(c, b):
 
 
 @kernel
-def project_block(c, b, y0, y1, y2):
-    """proj_K(y) of a block."""
-    if c.kind[b] == CONTACT:
-        return project_cone(y0, y1, y2, c.mu[b], c.floor[b])
-    if c.kind[b] == SPIN:
-        about, across = spin_bounds(c, b)
-        return project_spin(y0, y1, y2, about, across)
-    return clamp(y0, c.lower[b], c.upper[b]), 0.0, 0.0
-
-
-@kernel
 def push_contact(c, b, p0, p1, p2):
     """Add the response to a contact's impulse to u."""
     push3(c.Y, c.at_a[b] & INDEX, c.len_a[b] & INDEX, c.u, c.dof_a[b] & INDEX, p0, p1, p2)
@@ -180,12 +168,21 @@ def push_bounded(c, b, p):
 
 
 @kernel
+def product(J, i, Y, j, n):
+    """J[i:i+n] . Y[j:j+n]."""
+    s = 0.0
+    for k in range(n):
+        s += J[i + k] * Y[j + k]
+    return s
+
+
+@kernel
 def free_velocity(c, b, r):
     """Velocity of row r of block b without any impulse: J u_free + bias."""
     na = c.len_a[b] & INDEX
     nb = c.len_b[b] & INDEX
-    x = velocity1(c.J, (c.at_a[b] & INDEX) + r * na, na, c.u_free, c.dof_a[b] & INDEX)
-    y = velocity1(c.J, (c.at_b[b] & INDEX) + r * nb, nb, c.u_free, c.dof_b[b] & INDEX)
+    x = product(c.J, (c.at_a[b] & INDEX) + r * na, c.u_free, c.dof_a[b] & INDEX, na)
+    y = product(c.J, (c.at_b[b] & INDEX) + r * nb, c.u_free, c.dof_b[b] & INDEX, nb)
     if c.more_count[b] != 0:
         y += extra_velocity(c, b, r, c.u_free)
     return c.bias[c.row[b] + r] + x + y
@@ -279,7 +276,7 @@ def own_compliance(c, b):
         c.W[b, 3] += c.compliance[i + 1]
         c.W[b, 5] += c.compliance[i + 2]
     else:
-        w = velocity1(c.J, a, na, c.Y, a) + velocity1(c.J, e, nb, c.Y, e)
+        w = product(c.J, a, c.Y, a, na) + product(c.J, e, c.Y, e, nb)
         if c.more_count[b] != 0:
             w += extra_product(c, b, 0, 0)
         c.W[b, 0] = w + c.compliance[i]

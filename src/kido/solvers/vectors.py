@@ -6,9 +6,9 @@ Columns of an island are [island_row[island], island_row[island + 1]).
 from __future__ import annotations
 
 from kido.jit import kernel
-from kido.solvers.cone import clamp
-from kido.solvers.problem import BOUNDED
-from kido.solvers.rows import INDEX, bounded_velocity, contact_velocity, project_block, push_bounded, push_contact
+from kido.solvers.cone import clamp, project_cone, project_spin
+from kido.solvers.problem import BOUNDED, CONTACT
+from kido.solvers.rows import INDEX, push_bounded, push_contact, spin_bounds
 
 # Rows that several solvers use: free velocities, scales, the best impulses met, and a trial.
 FREE_ROW, SCALE_ROW, BEST_ROW, TRIAL_ROW = 3, 4, 5, 6
@@ -30,21 +30,6 @@ def gather(c, island, slot):
 
 
 @kernel
-def load_rows(c, island, slot):
-    """Velocities of the island's rows, from u and the impulses that belong to it, to a row of the history."""
-    h = c.history
-    k = c.island_row[island] & INDEX
-    for e in range(c.island_start[island], c.island_start[island + 1]):
-        b = c.island_block[e]
-        if c.kind[b] == BOUNDED:
-            h[slot, k] = bounded_velocity(c, b)
-            k += 1
-        else:
-            h[slot, k], h[slot, k + 1], h[slot, k + 2] = contact_velocity(c, b)
-            k += 3
-
-
-@kernel
 def scatter(c, island, slot):
     """Set the island's impulses to a row of the history, made admissible, and carry u along."""
     k = c.island_row[island] & INDEX
@@ -52,7 +37,15 @@ def scatter(c, island, slot):
         b = c.island_block[e]
         i = c.row[b] & INDEX
         if c.kind[b] != BOUNDED:
-            p0, p1, p2 = project_block(c, b, c.history[slot, k], c.history[slot, k + 1], c.history[slot, k + 2])
+            if c.kind[b] == CONTACT:
+                p0, p1, p2 = project_cone(
+                    c.history[slot, k], c.history[slot, k + 1], c.history[slot, k + 2], c.mu[b], c.floor[b]
+                )
+            else:
+                about, across = spin_bounds(c, b)
+                p0, p1, p2 = project_spin(
+                    c.history[slot, k], c.history[slot, k + 1], c.history[slot, k + 2], about, across
+                )
             d0 = p0 - c.impulse[i]
             d1 = p1 - c.impulse[i + 1]
             d2 = p2 - c.impulse[i + 2]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kido.constraints.constraint import Constraint
     from kido.simulation.engine import Engine
 
-SAMPLES = 4  # positions at which rows that nothing moves are looked for
+VOID_SAMPLES = 4  # positions at which rows that nothing moves are looked for
 MAX_PLACES, MAX_COLUMNS = 40, 12  # coordinates of an aggregate, and independent ones of them: what is larger costs more
 OWN_AT_END = ("S", "K", "X", "xb", "point", "A", "f", "h", "D", "g", "y", "w", "F", "P", "rest")
 # What the next step depends on; the rest of a partition follows.
@@ -87,7 +87,7 @@ class AggregateLoops:
         self._look_for_void_rows(engine, loops)
         self.container.fits[fits] = 1
         self.container.anew[:] = 1
-        z = self.container
+        z: Any = self.container
         z.embedding, z.dynamics, z.end_data, z.end_embedding = e, self.dynamics, self.end_data, self.end_embedding
         for g in fits:
             tree_index = int(loops.member[loops.group_member[g]])
@@ -98,7 +98,7 @@ class AggregateLoops:
         """Count the rows of each aggregate that do not follow from others by the directions of all axes."""
         kept = {name: getattr(loops, name).copy() for name in ("phi", "force", "point", "moment", "angle")}
         e, void, random = self.embedding, np.ones(len(self.embedding.row), np.int64), np.random.default_rng(0)
-        for _ in range(SAMPLES):
+        for _ in range(VOID_SAMPLES):
             self.end_data.q[:] = random.uniform(-1.0, 1.0, len(self.end_data.q))
             look_for_void_rows(engine.tree.address, self.end_data.address, loops.address, e.address, void)
         for name, values in kept.items():
