@@ -22,8 +22,7 @@ LEFT = {
         "_raise_singular _structure_version _vector"
     ),
     "ik": (
-        "_body_by_name _dependent _hold _index _nodes _parent_frame _ready _selections _set "
-        "_structure_version _world"
+        "_body_by_name _dependent _hold _index _nodes _parent_frame _ready _selections _set _structure_version _world"
     ),
     "integrators": "_body _compiled _drives_body_axes _links _raise_not_finite _vector",
     "jit": "_cache",

@@ -20,7 +20,7 @@ TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 RECIPES = {part.split("\n")[0]: part for part in TEXT.split("\n## ")[1:]}
 
 # A block of a file that is there runs in its module; of another one it becomes a module.
-RUN = '''
+RUN = """
 import importlib, importlib.util, re, sys, types
 own = {}
 for block in re.findall(r"```python\\n(.*?)```", sys.stdin.read(), re.DOTALL):
@@ -34,7 +34,7 @@ for block in re.findall(r"```python\\n(.*?)```", sys.stdin.read(), re.DOTALL):
     else:
         module = sys.modules[name] = types.ModuleType(name)
     exec(compile(block, head[1] + ".py", "exec"), vars(module))
-'''
+"""
 
 
 @pytest.mark.parametrize("name", RECIPES)

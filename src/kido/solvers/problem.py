@@ -193,7 +193,9 @@ class PROBLEM(Struct):
 
 
 DEFAULT_SETTINGS: dict[str, float] = {
-    n: getattr(f, "default") for n, f in PROBLEM.fields.items() if hasattr(f, "default") and f.kind == "F"  # noqa: B009
+    n: getattr(f, "default")
+    for n, f in PROBLEM.fields.items()
+    if hasattr(f, "default") and f.kind == "F"  # noqa: B009
 }
 
 # Fields that an island's solution fills and needs no longer than until its end: one set for each thread.
