@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,11 +13,20 @@ from kido.math.transform import as_numbers
 
 if TYPE_CHECKING:
     from kido.integrators.schema import MOTION
-    from kido.integrators.system import System
 
 Array = NDArray[np.float64]
 State = tuple[Array, Array]
 BEYOND = 1e-12  # share of a time by which it may lie outside of what was integrated
+
+
+class Interpolated(Protocol):
+    """What segments ask of the system that was integrated: `kido.integrators.System` describes it."""
+
+    def advance(self, positions: Array, velocities: Array, duration: float = 1.0) -> Array: ...
+    def close(self, time: float, positions: Array, velocities: Array) -> State: ...
+    def displacement(self, before: Array, after: Array) -> Array: ...
+    def displacement_rate(self, x: Array, velocities: Array) -> Array: ...
+    def interpolated(self, segment: RungeKuttaSegment, time: float) -> State: ...
 
 
 class RungeKuttaSegment:
@@ -29,7 +38,7 @@ class RungeKuttaSegment:
         end: time of its end [s].
     """
 
-    def __init__(self, system: System, motion: MOTION, end: float):
+    def __init__(self, system: Interpolated, motion: MOTION, end: float):
         self.system, self.end = system, end
         self.size = motion.size
         self.start = end - self.size
@@ -49,7 +58,7 @@ class HermiteSegment:
     """
 
     def __init__(
-        self, system: System, start: float, end: float, before: State, after: State, rates: tuple[Array, Array]
+        self, system: Interpolated, start: float, end: float, before: State, after: State, rates: tuple[Array, Array]
     ):
         self.system, self.start, self.end, self.size = system, start, end, end - start
         self.before, self.after, self.rates = before, after, rates
@@ -97,7 +106,7 @@ class DenseOutput:
         self._segments.append(segment)
         self._ends.append(segment.end)
 
-    def freeze(self, system: System) -> None:
+    def freeze(self, system: Interpolated) -> None:
         """Be of a system that nothing changes any more."""
         for segment in self._segments:
             segment.system = system

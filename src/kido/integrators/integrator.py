@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import asdict, is_dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,18 @@ from kido.math.transform import number_or_nan
 
 if TYPE_CHECKING:
     from kido.integrators.schema import MOTION
-    from kido.integrators.system import System
 
 Array = NDArray[np.float64]
+
+
+class Mechanics(Protocol):
+    """What integrators ask of a mechanical system: `kido.integrators.System` describes it."""
+
+    def accelerations(self, time: float, positions: Array, velocities: Array) -> Array: ...
+    def advance(self, positions: Array, velocities: Array, duration: float = 1.0) -> Array: ...
+    def compiled_step(
+        self, integrator: CompiledIntegrator, time: float, positions: Array, velocities: Array, h: float
+    ) -> tuple[Array, Array]: ...
 
 
 class Integrator(ABC):
@@ -35,7 +44,7 @@ class Integrator(ABC):
 
     @abstractmethod
     def step(
-        self, system: System, time: float, positions: Array, velocities: Array, time_step: float
+        self, system: Mechanics, time: float, positions: Array, velocities: Array, time_step: float
     ) -> tuple[Array, Array]:
         """One step.
 
@@ -58,7 +67,7 @@ class Integrator(ABC):
 
     def parameters(self) -> dict[str, Any]:
         """Its parameters by name, as recordings keep them; those of a dataclass are found by themselves."""
-        return asdict(self) if is_dataclass(self) else {}  # type: ignore[call-overload]
+        return asdict(self) if is_dataclass(self) and not isinstance(self, type) else {}
 
 
 class CompiledIntegrator(Integrator):
@@ -82,7 +91,7 @@ class CompiledIntegrator(Integrator):
         """Write the method's coefficients and settings."""
 
     def step(
-        self, system: System, time: float, positions: Array, velocities: Array, time_step: float
+        self, system: Mechanics, time: float, positions: Array, velocities: Array, time_step: float
     ) -> tuple[Array, Array]:
         """One step in compiled code."""
         return system.compiled_step(self, time, positions, velocities, time_step)

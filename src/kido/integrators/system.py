@@ -6,13 +6,14 @@ import copy
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kido.errors import ModelError, StateError
 from kido.integrators import run
+from kido.integrators.dense import RungeKuttaSegment
 from kido.integrators.integrator import CompiledIntegrator, Integrator
 from kido.integrators.schema import (
     DONE,
@@ -33,9 +34,6 @@ from kido.math.transform import takes
 from kido.skeleton import Skeleton
 from kido.skeleton.state.actuation import is_prescribed, takes_force
 from kido.tree import TREE, data_for
-
-if TYPE_CHECKING:
-    from kido.integrators.dense import RungeKuttaSegment
 
 Array = NDArray[np.float64]
 Forces = Callable[[float, Array, Array], Array]

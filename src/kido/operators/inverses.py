@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
@@ -11,17 +11,14 @@ from kido.operators.error import OperatorError
 from kido.operators.expression import Identity, Operator, Product, Starred, Sum, product
 from kido.operators.leaves import inverted
 
-if TYPE_CHECKING:
-    from kido.operators.spatial_operators import SpatialOperators
-
 _KNOWN = (
     "known are the inverses of phi and psi, of all that is made of diagonal blocks (D, M, P, ...), of I + H phi K, "
     "I - H psi K and H phi M phi* H* with the operators of one skeleton, and of products of these"
 )
 
 
-def known_inverses(ops: SpatialOperators) -> dict[Hashable, Operator]:
-    """Inverses by the form of what they are the inverse of."""
+def known_inverses(ops: Any) -> dict[Hashable, Operator]:
+    """Inverses by the form of what they are the inverse of; `ops` are `kido.operators.SpatialOperators`."""
     one, H, K, D = Identity(ops.on.joint_space), ops.H, ops.K, ops.D
     body = Identity(ops.on.body_space)
     lower, factor = one - H * ops.Psi * K, one + H * ops.Phi * K
