@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from kido.quantities import TABLE, THEMES
+from kido.quantities import TABLE
 from kido.quantities.verbs import VERBS
 from kido.skeleton.state.state import HANDED_ON, State
 from kido.skeleton.state.view import NUMBERS
@@ -54,7 +54,10 @@ def typed(parameters: str, optional: bool) -> str:
 
 def pure_calls() -> str:
     """The stub of `kido.quantities`."""
-    lines = [HEAD + PREAMBLE, "from kido.quantities.quantity import Quantity as Quantity\n"]
+    imports = PREAMBLE.replace(
+        "from kido.quantities.und", "from kido.quantities.quantity import Quantity as Quantity\nfrom kido.quantities.und"
+    )
+    lines = [HEAD + imports]
     lines += ["TABLE: dict[str, Quantity]", "THEMES: tuple[str, ...]", ""]
     for row in TABLE.values():
         state = "".join(f", {part}: ArrayLike | None = ..." for part in row.needs)

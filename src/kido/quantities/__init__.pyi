@@ -16,12 +16,11 @@ from kido.quantities.motion_derivatives import (
     CentroidalDerivatives,
     VelocityDerivatives,
 )
+from kido.quantities.quantity import Quantity as Quantity
 from kido.quantities.underactuation import ActivePassiveSplit
 
 Array = NDArray[np.float64]
 Dofs = Any
-
-from kido.quantities.quantity import Quantity as Quantity
 
 TABLE: dict[str, Quantity]
 THEMES: tuple[str, ...]
