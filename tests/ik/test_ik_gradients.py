@@ -108,9 +108,7 @@ def test_weights_and_clamp(arm: kido.Skeleton) -> None:
     weights = np.array([1.0, 1.0, 0.0, 0.5, 1.0, 1.0, 1.0])
     ik = InverseKinematics(arm.body("hand"), gradient_method=JacobianPseudoinverse(component_weights=weights))
     J, e = (
-        kido.quantities.jacobian(
-            ik,
-        ),
+        ik.compute_jacobian(),
         1e-2 * np.arange(1.0, 7.0),
     )
     g = ik.gradient_method.compute_gradient(e)
@@ -191,15 +189,7 @@ def test_objective_and_null_space_objective(arm: kido.Skeleton) -> None:
 def test_own_gradient_method_and_constraint(arm: kido.Skeleton) -> None:
     class Half(GradientMethod):
         def compute_gradient(self, error):
-            return (
-                0.5
-                * np.linalg.pinv(
-                    kido.quantities.jacobian(
-                        self.ik,
-                    )
-                )
-                @ error
-            )
+            return 0.5 * np.linalg.pinv(self.ik.compute_jacobian()) @ error
 
     ik = InverseKinematics(arm.body("hand"), gradient_method=Half())
     ik.target.world_transform = goal = reachable(arm, 1, 0.1)

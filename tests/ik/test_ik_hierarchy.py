@@ -79,11 +79,7 @@ def test_lower_levels_never_disturb_higher_ones(robot: kido.Skeleton, method: ty
         for level in body.levels:
             for ik in level:
                 ik.gradient_method = method()
-                J.append(
-                    kido.quantities.jacobian(
-                        ik,
-                    )
-                )
+                J.append(ik.compute_jacobian())
         N, ordered = body.compute_null_spaces(), [ik for level in body.levels for ik in level]
         for k, upto in ((1, 2), (2, 4), (3, 5)):
             above = np.concatenate(
@@ -91,9 +87,7 @@ def test_lower_levels_never_disturb_higher_ones(robot: kido.Skeleton, method: ty
                     _in_all(
                         robot,
                         ik,
-                        kido.quantities.jacobian(
-                            ik,
-                        ),
+                        ik.compute_jacobian(),
                     )
                     for ik in ordered[:upto]
                 ]
@@ -106,9 +100,7 @@ def test_lower_levels_never_disturb_higher_ones(robot: kido.Skeleton, method: ty
                 _in_all(
                     robot,
                     ik,
-                    kido.quantities.jacobian(
-                        ik,
-                    ),
+                    ik.compute_jacobian(),
                 )
                 for ik in body.levels[0]
             ]
@@ -118,9 +110,7 @@ def test_lower_levels_never_disturb_higher_ones(robot: kido.Skeleton, method: ty
                 _in_all(
                     robot,
                     ik,
-                    kido.quantities.jacobian(
-                        ik,
-                    ),
+                    ik.compute_jacobian(),
                 )
                 for ik in body.levels[1]
             ]
@@ -169,9 +159,7 @@ def test_superposition_within_a_level(robot: kido.Skeleton) -> None:
             _in_all(
                 robot,
                 ik,
-                kido.quantities.jacobian(
-                    ik,
-                ),
+                ik.compute_jacobian(),
             )
             for ik in hands
         ]

@@ -189,7 +189,7 @@ class Book:
 
     def gravity(self) -> None:
         self.stale["accelerations"] = set(range(len(self.parent)))
-        self.whole |= {"kinetic_energy", "potential_energy"}
+        self.whole |= {"potential_energy"}
 
     def ask(self, what: str, i: int = -1) -> dict[str, int]:
         """Evaluations that asking for a result of body i, or of the whole (-1), must take."""
@@ -198,7 +198,7 @@ class Book:
             "velocity": (PER_BODY[0], PER_BODY[2]),
             "acceleration": (PER_BODY[0], *PER_BODY[2:]),
             "mass_matrix": PER_BODY[:2],
-            "potential_energy": PER_BODY[:2],
+            "potential_energy": PER_BODY[:1],
             "kinetic_energy": PER_BODY[:3],
         }[what]
         if i < 0 and what not in self.whole:

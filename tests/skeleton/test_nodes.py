@@ -271,5 +271,5 @@ def test_recordings_describe_markers_and_end_effectors() -> None:
     twin = skeleton_from_dict(skeleton_to_dict(skeleton))
     skeleton.node("imu").remove()
     assert twin.properties.differences(skeleton.properties) == []
-    assert twin.state.differences(skeleton.state) == []
+    assert twin.saved_state.differences(skeleton.saved_state) == []
     assert [(type(n), n.name) for n in twin.nodes()] == [(type(n), n.name) for n in skeleton.nodes()]

@@ -239,8 +239,9 @@ def test_what_does_not_fit_is_refused_and_changes_nothing() -> None:
     unknown = json.loads(properties.to_json())
     unknown["items"]["body 'b1'"]["inertia"]["class"] = "os:system"
     for name, value in (
-        ("state", other.state), ("state", properties), ("state", None), ("state", kido.SavedState.from_dict(damaged)),
-        ("state", kido.SavedState.from_dict(strange)), ("state", changed.state),
+        ("saved_state", other.saved_state), ("saved_state", properties), ("saved_state", None),
+        ("saved_state", kido.SavedState.from_dict(damaged)), ("saved_state", kido.SavedState.from_dict(strange)),
+        ("saved_state", changed.saved_state),
         ("properties", other.properties), ("properties", changed.properties), ("properties", {}),
         ("properties", kido.SavedProperties.from_dict(unknown)),
         ("configuration", kido.Configuration(["nobody"], positions=[1.0])), ("configuration", state),

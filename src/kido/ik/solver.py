@@ -25,6 +25,7 @@ from kido.skeleton import Skeleton
 from kido.skeleton.frames.frame import Frame
 from kido.skeleton.frames.jacobian_node import JacobianNode
 from kido.skeleton.state.subsets import Dofs, indices_of
+from kido.skeleton.state.workspace import Workspace
 
 Array = NDArray[np.float64]
 _NO_TARGETS = np.zeros((0, 4, 4))
@@ -242,14 +243,14 @@ class IkSolver:
         return found
 
     def _solved(
-        self, a: SearchArrays, held: tuple[int, int], X: Array, target: Any, start: ArrayLike | None
+        self, a: SearchArrays, held: Workspace, X: Array, target: Any, start: ArrayLike | None
     ) -> IkResult:
         out = empty(a.result)
         try:
             if start is None:
-                status = kernels.solve_from_held.call(*held, *a.addresses, X, out)
+                status = kernels.solve_from_held.call(held.tree, held.held, *a.addresses, X, out)
             else:
-                status = kernels.solve_from.call(held[0], *a.addresses, start, X, out)
+                status = kernels.solve_from.call(held.tree, *a.addresses, start, X, out)
         except REFUSALS:
             status = 1
         if status:
@@ -257,7 +258,7 @@ class IkSolver:
             if target is not None:
                 X = self._checked_targets(target)
             begin = skeleton.positions if start is None else positions_of(skeleton, start, "start")
-            kernels.solve_from(held[0], *a.addresses, begin, X, out)
+            kernels.solve_from(held.tree, *a.addresses, begin, X, out)
         return IkResult(out[0], a.dofs_of_skeleton)
 
     def solve_batch(

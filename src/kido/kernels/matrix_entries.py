@@ -17,6 +17,7 @@ from kido.tree.selection import MEMBERS
 def external_forces(tree, data, out):
     """J^T f (dofs,) of the held external forces."""
     t, d = view(TREE, tree), view(DATA, data)
+    ensure_all_poses(t, d)
     bias.external_forces(t, d, out)
     return OK
 

@@ -16,4 +16,4 @@ for _theme in THEMES:
     import_module(f"kido.quantities.{_theme}")
 globals().update({_name: _row.given for _name, _row in TABLE.items()})
 
-__all__ = ["TABLE", "THEMES", "Quantity", *TABLE]
+__all__ = ["TABLE", "THEMES", "Quantity", *TABLE]  # noqa: PLE0604  (names from the table)

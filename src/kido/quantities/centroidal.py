@@ -273,7 +273,7 @@ centroidal_inertia = array(
 
 kinetic_energy = number(
     "kinetic_energy", kernels.kinetic_energy_of, TWISTS, "Kinetic energy, points of soft skins included.",
-    soft=soft.kinetic_energy, unit="J",
+    soft=soft.kinetic_energy, unit="J", has_gravity=False,
 )  # fmt: skip
 potential_energy = number(
     "potential_energy", kernels.potential_energy_of, POSES,

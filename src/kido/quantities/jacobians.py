@@ -80,7 +80,7 @@ jacobian = array(
     Raises:
         ModelError: a node of another skeleton, or no node; an offset that is not three finite numbers.
     """,
-    of=POINT, finish=_TURN,
+    of=POINT, finish=_TURN, has_gravity=False,
 )  # fmt: skip
 jacobian_classic_derivative = array(
     "jacobian_classic_derivative", classic_rate_core, PATH_VELOCITIES, (6, "dofs"),
@@ -89,7 +89,7 @@ jacobian_classic_derivative = array(
     [angular acceleration; acceleration of the point] = J udot + dJ u. In other axes than the world's its columns are
     the same vectors, written there: the turning of the axes is no part of it.
     """,
-    of=POINT, finish=_TURN,
+    of=POINT, finish=_TURN, has_gravity=False,
 )  # fmt: skip
 jacobian_spatial_derivative = array(
     "jacobian_spatial_derivative", spatial_rate_core, PATH_VELOCITIES, (6, "dofs"),
@@ -98,7 +98,7 @@ jacobian_spatial_derivative = array(
     Each column is the rate of a screw that moves with its body, at the point of space where the node's point is:
     that of `jacobian_classic_derivative` less [0; w_k x v], v the velocity of the point.
     """,
-    of=POINT, finish=_TURN,
+    of=POINT, finish=_TURN, has_gravity=False,
 )  # fmt: skip
 
 

@@ -92,7 +92,7 @@ def gravity_core(t, d, c, out):
 mass_matrix = array(
     "mass_matrix", mass_matrix_core, INERTIAS, SQUARE,
     "Joint-space mass matrix M, symmetric; of some bodies the sum of their J^T M J.",
-    of=BODIES, equation="kinetic energy = u^T M u / 2", unit="kg, kg m, kg m^2",
+    of=BODIES, equation="kinetic energy = u^T M u / 2", unit="kg, kg m, kg m^2", has_gravity=False,
     source="Walker and Orin (1982); Featherstone (2008), section 6.2",
 )  # fmt: skip
 
@@ -107,7 +107,7 @@ _WHOLE = Arguments("", "chosen = w.columns or state.columns()", "chosen, 0.0, 0.
 inverse_mass_matrix = array(
     "inverse_mass_matrix", inverse_core, INERTIAS, SQUARE,
     "M^-1, symmetric.\n\nRaises:\n    ModelError: the inertia seen by a coordinate is not positive.",
-    of=_WHOLE, fail=singular,
+    of=_WHOLE, has_gravity=False, fail=singular,
 )  # fmt: skip
 inverse_augmented_mass_matrix = array(
     "inverse_augmented_mass_matrix", inverse_core, INERTIAS, SQUARE,
@@ -132,7 +132,7 @@ def augmented_mass_matrix(state, time_step):
 cholesky_factor = array(
     "cholesky_factor", cholesky_core, INERTIAS, SQUARE,
     "Lower triangular L.\n\nRaises:\n    ModelError: M is not positive definite.",
-    equation="M = L L^T", fail=singular,
+    equation="M = L L^T", has_gravity=False, fail=singular,
 )  # fmt: skip
 mass_matrix_factors = array(
     "mass_matrix_factors", factors_core, INERTIAS, ("dofs + 1", "dofs"),
@@ -156,7 +156,7 @@ coriolis_matrix = array(
     Where all joints have one coordinate, or positions whose rates are the velocities, it is the matrix of
     Christoffel symbols: C_ij = sum_k (dM_ij/dq_k + dM_ik/dq_j - dM_jk/dq_i) u_k / 2.
     """,
-    of=BODIES, equation="C u = coriolis_forces",
+    of=BODIES, equation="C u = coriolis_forces", has_gravity=False,
 )  # fmt: skip
 
 

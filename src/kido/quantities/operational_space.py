@@ -138,13 +138,20 @@ def _responses(state, nodes, offsets, prescribed):
 # Accelerations and forces ------------------------------------------------------------------------------------
 
 
-def _node_accelerations(state, points, prescribed, free):
-    """[wdot; acceleration] (nodes, 6) at zero accelerations, or if `free` without joint forces."""
-    d, w = state.compiled(), state.ready or state.prepare()
+def _node_accelerations(state, nodes, offsets, rows, prescribed, free, udot=None):
+    """Rows of the nodes' [wdot; acceleration] at accelerations, or if `free` without joint forces."""
+    first, count = _row_range(state, rows)
+    d, w, points = state.compiled(), state.ready or state.prepare(), state.nodes(nodes, offsets, False)
     out, zero = np.empty((len(points.link), 6)), np.zeros(w.dofs)
-    arguments = points.address, int(free), state.flags(prescribed), d.q, d.u, zero, zero, out
+    given = zero if udot is None else udot
+    arguments = points.address, int(free), state.flags(prescribed), d.q, d.u, given, zero, out
     singular(state, entries.node_accelerations.call(w.tree, w.data, *arguments))
-    return out
+    return out[:, first : first + count].reshape(-1)
+
+
+def free_accelerations(state, nodes, offsets, rows="all", prescribed=None, udot=None):
+    """Accelerations (rows,) of nodes without joint forces, those of prescribed coordinates being `udot` (dofs,)."""
+    return _node_accelerations(state, nodes, offsets, rows, prescribed, True, udot)
 
 
 @derived(VELOCITIES, ("rows",), equation="Jdot u")
@@ -154,9 +161,7 @@ def operational_space_velocity_product(state, nodes, offsets=None, rows="all"):
     Args:
         nodes, offsets, rows: see the module.
     """
-    first, count = _row_range(state, rows)
-    A = _node_accelerations(state, state.nodes(nodes, offsets, False), None, False)
-    return A[:, first : first + count].reshape(-1)
+    return _node_accelerations(state, nodes, offsets, rows, None, False)
 
 
 @derived(VELOCITIES, ("rows",), equation="mu = Lambda (J M^-1 C - Jdot u)")
@@ -169,10 +174,8 @@ def operational_space_bias(state, nodes, offsets=None, rows="all", damping=0.0, 
     Args:
         nodes, offsets, rows, damping, prescribed: see the module.
     """
-    first, count = _row_range(state, rows)
-    A = _node_accelerations(state, state.nodes(nodes, offsets, False), prescribed, True)
     inertia = operational_space_inertia(state, None, nodes, offsets, rows, damping, prescribed)
-    return -inertia @ A[:, first : first + count].reshape(-1)
+    return -inertia @ free_accelerations(state, nodes, offsets, rows, prescribed)
 
 
 @derived(POSITIONS, ("dofs",), equation="J^T f", unit="N or N m")

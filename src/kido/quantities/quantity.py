@@ -126,6 +126,8 @@ class Quantity:
         is_property: whether it is a property of a state; else a method, with the arguments.
         current: function of a state or skeleton that computes it of the current state.
         given: the pure call.
+        result: type of the result.
+        has_gravity: whether it depends on gravity, as far as is known.
     """
 
     name: str
@@ -141,6 +143,7 @@ class Quantity:
     current: Callable[..., Any] = lambda of: None
     given: Callable[..., Any] = lambda of: None
     result: str = "Array"
+    has_gravity: bool = True
 
     @property
     def text(self) -> str:
@@ -219,7 +222,7 @@ def array(
     fail: Any = None,
     is_property: bool | None = None,
     scope: dict[str, Any] | None = None,
-    **facts: str,
+    **facts: Any,
 ) -> Any:
     """Declare a quantity by a core that fills an array.
 
@@ -291,7 +294,7 @@ def number(
     *,
     of: Arguments = BODIES,
     soft: Any = None,
-    **facts: str,
+    **facts: Any,
 ) -> Any:
     """Declare a quantity by a core (t, d, c) that returns a number; arguments as for `array`."""
     current, given = states.number_entries(core, needs, of.struct)
@@ -362,7 +365,7 @@ def fused(
     zeros: bool = False,
     is_property: bool = False,
     scope: dict[str, Any] | None = None,
-    **facts: str,
+    **facts: Any,
 ) -> Any:
     """Declare a quantity by an entry (tree, data, *first, *state, out) that computes it at a state given.
 
@@ -408,7 +411,7 @@ def derived(
     *,
     is_property: bool = False,
     kept: bool = False,
-    **facts: str,
+    **facts: Any,
 ) -> Callable[[Callable[..., Any]], Any]:
     """Declare a quantity by a function of a `State` and its other arguments, which asks the state for other ones.
 

@@ -129,7 +129,7 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
             raise ModelError(f"skeleton {self.name!r} is in world {self._world.name!r}: set the world's gravity")
         self.own_gravity[:] = as_vector(value, f"skeleton {self.name!r}: gravity")
         for state in self.states:
-            state.invalidate()
+            state.gravity_changed()
 
     def structure_changed(self) -> None:
         """Bodies, joints or coordinates are not those that arrays were made for."""

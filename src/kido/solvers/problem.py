@@ -66,7 +66,7 @@ PLAN_ENTRIES, VALUES_PER_DOF = 128, 160  # room of a sparse factorization per DO
 _SETTINGS: list[tuple[Any, float]] = []
 
 
-def setting(default: float, unit: str = "", doc: str = "") -> float:
+def setting(default: float, unit: str = "", doc: str = "") -> Any:
     """A number by which users tune the solvers, and its value in new problems (`DEFAULT_SETTINGS`)."""
     field = number(unit, doc)
     _SETTINGS.append((field, default))

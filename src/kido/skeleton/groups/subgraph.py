@@ -12,6 +12,7 @@ from kido import quantities
 from kido.errors import ModelError
 from kido.math.transform import as_vector
 from kido.quantities.impulses import changes
+from kido.quantities.operational_space import free_accelerations
 from kido.skeleton.body_node import BodyNode
 from kido.skeleton.groups.cutting import Cut
 from kido.skeleton.groups.group import Group
@@ -435,10 +436,6 @@ class Subgraph(Group):
         model, held = self.model, self._held(prescribed)
         points = self._points(nodes, offsets)
         inertia = model.operational_space_inertia(*points, rows, damping, held)
-        zero = np.zeros(model.num_dofs)
-        udot = zero.copy()
+        udot = np.zeros(model.num_dofs)
         udot[: self.boundary_dofs] = self._boundary(model, boundary_acceleration)
-        first, count = model._row_range(rows)
-        w = model.current_state.nodes(*points, False)
-        A = model._node_accelerations(w, held, model.positions, model.velocities, udot, zero, True)
-        return -inertia @ A[:, first : first + count].reshape(-1)
+        return -inertia @ free_accelerations(model.current_state, *points, rows, held, udot)

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from kido.errors import ModelError, StateError
 from kido.jit import Struct
-from kido.kernels import current
+from kido.kernels import current, lazy
 from kido.math.transform import as_numbers
+from kido.quantities import TABLE
 from kido.skeleton.compiler import Links, check_masses, compile_skeleton, fill_properties
 from kido.skeleton.external import row_seen_from
 from kido.skeleton.frames.frame import POSE, VELOCITY
@@ -204,6 +205,15 @@ class StateArrays(Selections):
         if self.data is not None:
             self.data.fresh[:] = 0
         self._stamp_all()
+
+    def gravity_changed(self) -> None:
+        """Accelerations of bodies, which have gravity in them, and all that depends on it are stale."""
+        if self.data is not None:
+            np.bitwise_and(self.data.fresh, ~lazy.ACCELERATION, out=self.data.fresh)
+        for key, kept in self.kept.items():
+            row = TABLE.get(key[0] if isinstance(key, tuple) else key)
+            if row is None or row.has_gravity:
+                kept.stamp = 0
 
     def loads_changed(self) -> None:
         """What depends on forces and loads is stale."""
