@@ -12,7 +12,7 @@ from kido.constraints.body_constraint import BodyConstraint
 from kido.constraints.constraint import Constraint
 from kido.constraints.coupler import CouplerConstraint
 from kido.constraints.loop_schema import BOUNDED_ROW, COUPLE, ELIMINATED, LOOPS
-from kido.tree.schema import TREE
+from kido.jit import Struct
 
 if TYPE_CHECKING:
     from kido.skeleton import BodyNode, Skeleton
@@ -34,7 +34,7 @@ class LoopForest(Protocol):
     def skeletons(self) -> Sequence[Skeleton]: ...
 
     @property
-    def tree(self) -> TREE: ...
+    def tree(self) -> Struct: ...
 
     @property
     def links(self) -> Mapping[Skeleton, Links]: ...
