@@ -125,7 +125,7 @@ class ConstrainedSystem:
             if constraint.force_limit != np.inf:
                 self._refuse(constraint, "a force limit")
         elif strict:
-            for name, row in zip(constraint.row_names, constraint._row_values(), strict=True):
+            for name, row in zip(constraint.row_names, constraint.row_values(), strict=True):
                 if _acts_within_bounds(row):
                     self._refuse(constraint, f"{_SETTLED.get(row['mode'], 'a force limit')} ({name})")
 
