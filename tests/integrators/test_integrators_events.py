@@ -261,7 +261,7 @@ def containers(system) -> list[Struct]:
 
 
 def table_of(system) -> set[int]:
-    return {int(x) for x in system._between.table} | {int(x) for x in system._moves.table}
+    return {*system._between.words_of_block().tolist(), *system._moves.words_of_block().tolist()}
 
 
 def test_events_of_another_skeletons_coordinates_are_refused():

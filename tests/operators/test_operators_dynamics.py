@@ -261,7 +261,7 @@ def test_operational_space(seed: int) -> None:
     assert error(compliance.dense(), truth) < EXACT
     assert error(compliance * f, truth @ f) < EXACT
     assert error(compliance.dense(), skeleton.operational_space_compliance(nodes)) < EXACT
-    assert error(ops.R._blocks(), skeleton.composite_inertias) < EXACT
+    assert error(ops.R.body_blocks(), skeleton.composite_inertias) < EXACT
     assert ops.log_det == pytest.approx(skeleton.log_det_mass_matrix(), abs=1e-10)
     assert error(compliance.block(nodes[1], nodes[3]), truth[6:12, 18:24]) < EXACT
     assert error(compliance.block(0, "tip2"), truth[:6, 12:18]) < EXACT

@@ -26,10 +26,10 @@ from kido.kernels.inertia import body_inertia
 from kido.kernels.integration import advance, to_body_axes, to_parent_axes
 from kido.kernels.kinematics import transforms
 
-CORRECTIONS = 8  # iterations with the factor of mid-step
-ITERATIONS = 60  # of Newton's method after the state was changed from outside
-ROUGH = 1e-10  # share of velocities by which rows may be missed before a group is closed anew
-STILL = 1e-15  # velocity error of a row, relative to the velocities that enter it, that is rounding
+MAX_CORRECTIONS = 8  # iterations with the factor of mid-step
+MAX_CLOSURE_STEPS = 60  # of Newton's method after the state was changed from outside
+ROUGH_RATE_TOLERANCE = 1e-10  # share of velocities by which rows may be missed before a group is closed anew
+STILL_RATE_TOLERANCE = 1e-15  # velocity error of a row, relative to the velocities that enter it, that is rounding
 WEAK = 1e-3  # pivot below which rows may turn by any angle in a step: nothing of mid-step is used at its end
 TURNED, LOST = 0.01, 0.04  # kinetic energy along what rows hold, relative to the rest: seen by them as a turn; unseen
 
@@ -129,7 +129,7 @@ def correct_positions(t, d, lp, g, anew):
     if anew:
         prepare_group(t, d, lp, g, 0.0)
     error = openness_of_independent(lp, g)
-    for _ in range(CORRECTIONS):
+    for _ in range(MAX_CORRECTIONS):
         if not error > CLOSURE_TOLERANCE:
             break
         keep_positions(t, lp, g, d.q, lp.kept_q)
@@ -194,7 +194,7 @@ def close_after_step(t, d, pr, lp, g):
     error = correct_positions(t, d, lp, g, False)
     fill_jacobian(t, d, lp, g)
     before = math.inf
-    for _ in range(CORRECTIONS):
+    for _ in range(MAX_CORRECTIONS):
         largest, size = rates(t, lp, g, lp.G_end, pr.u)
         if not largest <= 2.0 * before:  # near singular positions directions are others than they were at mid-step
             for s in range(lp.group_slot[g], lp.group_slot[g + 1]):
@@ -202,7 +202,7 @@ def close_after_step(t, d, pr, lp, g):
                 lp.left[s] = -lp.left[s]
             push(t, lp, g, lp.Y, pr.u)
             break
-        if not largest > STILL * size or not largest < 0.5 * before:
+        if not largest > STILL_RATE_TOLERANCE * size or not largest < 0.5 * before:
             break
         before = largest
         negate_right(lp, g)
@@ -211,7 +211,7 @@ def close_after_step(t, d, pr, lp, g):
         for s in range(lp.group_slot[g], lp.group_slot[g + 1]):
             lp.total[s] += lp.left[s]
     misfit, size = rates(t, lp, g, lp.G_end, pr.u)
-    return misfit, error > CLOSURE_TOLERANCE or misfit > ROUGH * size
+    return misfit, error > CLOSURE_TOLERANCE or misfit > ROUGH_RATE_TOLERANCE * size
 
 
 @kernel
@@ -239,7 +239,7 @@ def close_group(t, d, lp, g):
     """
     keep_positions(t, lp, g, d.q, lp.kept_q)
     keep_positions(t, lp, g, d.u, lp.kept_u)
-    error = close_rows(t, d, lp, g, 0, 0, CLOSURE_TOLERANCE, ITERATIONS)
+    error = close_rows(t, d, lp, g, 0, 0, CLOSURE_TOLERANCE, MAX_CLOSURE_STEPS)
     if not (error <= OPEN_TOLERANCE and openness(lp, g) <= DIGITS_TOLERANCE):
         keep_positions(t, lp, g, lp.kept_q, d.q)
         measure_group(t, d, lp, g)

@@ -12,7 +12,7 @@ from kido.constraints.body_constraint import BodyConstraint
 from kido.constraints.constraint import Constraint
 from kido.constraints.coupler import CouplerConstraint
 from kido.constraints.loop_schema import BOUNDED_ROW, COUPLE, ELIMINATED, LOOPS
-from kido.jit import Struct
+from kido.tree.schema import TREE
 
 if TYPE_CHECKING:
     from kido.skeleton import BodyNode, Skeleton
@@ -34,7 +34,7 @@ class LoopForest(Protocol):
     def skeletons(self) -> Sequence[Skeleton]: ...
 
     @property
-    def tree(self) -> Struct: ...
+    def tree(self) -> TREE: ...
 
     @property
     def links(self) -> Mapping[Skeleton, Links]: ...
@@ -106,7 +106,7 @@ class LoopTable:
                 rows.setdefault(find(min(self._trees[row["of"]])), []).append(k)
         return [([p for p in sorted(root) if find(p) == key], own) for key, own in rows.items()]
 
-    def container(self, dense: bool = True) -> Struct:
+    def container(self, dense: bool = True) -> LOOPS:
         """LOOPS, filled.
 
         Args:
@@ -125,7 +125,7 @@ class LoopTable:
         self._fill_groups(lp)
         return lp
 
-    def _allocate(self, dense: bool) -> Struct:
+    def _allocate(self, dense: bool) -> LOOPS:
         groups, number = self.groups, len(self.joined)
         sizes = [sum(self._size(p) for p in trees) for trees, _ in groups]
         pool = sum(size * len(rows) for size, (_, rows) in zip(sizes, groups, strict=True))
@@ -145,7 +145,7 @@ class LoopTable:
             dofs=max(int(tree.first_dof[-1]), 1),
         )
 
-    def _fill_constraints(self, lp: Struct) -> None:
+    def _fill_constraints(self, lp: LOOPS) -> None:
         lp.breaking_force[:] = lp.breaking_moment[:] = np.inf
         lp.enabled[:] = 1
         for k, c in enumerate(self.joined):
@@ -156,7 +156,7 @@ class LoopTable:
                 lp.breaking_force[k], lp.breaking_moment[k] = c.breaking_force, c.breaking_torque
                 lp.enabled[k] = not c.was_broken
 
-    def _fill_groups(self, lp: Struct) -> None:
+    def _fill_groups(self, lp: LOOPS) -> None:
         lp.tree_group[:] = -1
         slot = member = pool = square = 0
         for g, (own, rows) in enumerate(self.groups):

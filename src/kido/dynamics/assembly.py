@@ -21,11 +21,11 @@ __all__ = ["Assembly", "AssemblyError"]
 Array = NDArray[np.float64]
 
 # Share of the largest velocity by which rates of rows may be missed: those of files follow to digits.
-RATE_TOLERANCE = 1e-6
+ASSEMBLED_RATE_TOLERANCE = 1e-6
 # Singular values of G, as shares of the largest, below which rates of rows follow from others.
 RATE_RANK_TOLERANCE = 1e-7
 SPREAD = 0.1  # of other starts at first, as a share of half a turn; later three times, nine times as much
-LISTED = 6  # rows in a message
+MAX_LISTED_ROWS = 6  # rows in a message
 _ROUND = (JointKind.BALL, JointKind.FREE)  # their positions have no limits to keep to
 
 
@@ -223,7 +223,7 @@ class Assembler:
         return AssemblyError(
             f"skeleton {self.skeleton.name!r}: loops cannot be closed{held} from {starts}; rows "
             f"contradict each other by {distance:.6g} (root of the sum of squares) [m or rad] where they are missed "
-            f"least: {_some(listed, LISTED)}{hint}",
+            f"least: {_some(listed, MAX_LISTED_ROWS)}{hint}",
             closest,
             distance,
             limits,
@@ -293,10 +293,10 @@ class Assembler:
             change[free] += np.linalg.solve(L.T, np.linalg.lstsq(E.T, left, rcond=0.0)[0])
         missed = wanted - rate - G @ change
         scale = max(float(np.abs(u).max(initial=0.0)), float(np.abs(wanted).max(initial=0.0)), 1.0)
-        wrong = np.flatnonzero(~(np.abs(missed) <= RATE_TOLERANCE * scale))
+        wrong = np.flatnonzero(~(np.abs(missed) <= ASSEMBLED_RATE_TOLERANCE * scale))
         if len(wrong):
             names = self.system.row_names
-            listed = _some([f"{names[s]} ({missed[s]:.3g})" for s in wrong], LISTED)
+            listed = _some([f"{names[s]} ({missed[s]:.3g})" for s in wrong], MAX_LISTED_ROWS)
             held = [dof.name for dof in self.skeleton.dofs if not free[dof.index]]
             raise StateError(
                 f"skeleton {self.skeleton.name!r}: velocities cannot meet all rows with those of "

@@ -23,8 +23,8 @@ from kido.kernels.kinematics import transforms
 
 __all__ = ["TreeAugmentedSolver"]
 
-ROUNDS = 4  # of solving for the multipliers: the second takes off what rounding left
-ENOUGH = 1e-13  # of the largest number to be made up for, where no further round is worth it
+MULTIPLIER_ROUNDS = 4  # of solving for the multipliers: the second takes off what rounding left
+ENOUGH_SHARE = 1e-13  # of the largest number to be made up for, where no further round is worth it
 
 
 @kernel
@@ -67,8 +67,8 @@ def accelerate(address, _a, _b, _c):
     rank = factor(y, o, compliance(t, d, lp, y, o))
     y.rank = rank
     before = missing(t, d, lp, y, y.residual)
-    enough = ENOUGH * before
-    for _ in range(ROUNDS):
+    enough = ENOUGH_SHARE * before
+    for _ in range(MULTIPLIER_ROUNDS):
         for s in range(m):
             o.x[s] = y.residual[s]
         solve(lp, y, o, rank)

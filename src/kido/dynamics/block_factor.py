@@ -18,8 +18,8 @@ import numpy as np
 from kido.constraints.loop_factor import PIVOT_TOLERANCE
 from kido.jit import Struct, floats, integers, kernel
 
-ROUNDING = 1e-15  # the same for rows that are judged by themselves
-TINY = 1e-300
+ALONE_TOLERANCE = 1e-15  # the same for rows that are judged by themselves
+TINY_PIVOT = 1e-300
 
 
 class BLOCKS(Struct):
@@ -108,8 +108,8 @@ def factor_diagonal(b, i):
         order[first + k] = k
         w[k] = b.scale[first + k]
         if w[k] < 0.0:
-            least = ROUNDING
-            w[k] = 1.0 / math.sqrt(max(sign * D[at + k * n + k], TINY))
+            least = ALONE_TOLERANCE
+            w[k] = 1.0 / math.sqrt(max(sign * D[at + k * n + k], TINY_PIVOT))
     rank = 0
     for j in range(n):
         best, largest = j, 0.0

@@ -23,12 +23,13 @@ from kido.skeleton import Skeleton
 
 Array = NDArray[np.float64]
 
-ITERATIONS = 100  # of one descent
-FIRST_DAMPING, MIN_DAMPING, MAX_DAMPING = 1e-3, 1e-12, 1e8  # mu as a share of the mean square of what rows yield
+MAX_DESCENT_STEPS = 100  # of one descent
+# Mu as a share of the mean square of what rows yield
+FIRST_DESCENT_DAMPING, MIN_DESCENT_DAMPING, MAX_DESCENT_DAMPING = 1e-3, 1e-12, 1e8
 MAX_DESCENT_MOVE = 0.5  # [m or rad] most that one step moves a coordinate along which rows are curved
-CLOSE = 1e-2  # [m or rad] rows this near to zero are tried by Newton's method
-NEWTONS = 30  # steps of it
-STALLED, WINDOW = 0.9, 8  # share to which the error has to come down within so many steps of a descent
+NEWTON_RANGE = 1e-2  # [m or rad] rows this near to zero are tried by Newton's method
+MAX_NEWTON_STEPS = 30  # steps of it
+STALLED_SHARE, WINDOW = 0.9, 8  # share to which the error has to come down within so many steps of a descent
 STRONG, WEAK = 1e-4, 1e-9  # singular values, as shares of the largest, above which rows hold at first, and in the end
 LEVER = 1e-6  # the same above which a row that is missed is more than the digits of a file
 METRIC_RANK_TOLERANCE = 1e-10  # the same in the metric of W, below which rows follow from others
@@ -36,8 +37,8 @@ MAX_WEAK_MOVE = 0.5  # [m or rad] most that coordinates move for weak rows
 REGULAR = 1e-9  # share of the mean of a singular M's diagonal that is added: bodies without inertia are moved too
 CHANGES = 6  # of an active set in both directions, then coordinates are only added to it
 RETURNS, WORTH = 12, 1e-2  # steps back to the start; share of the distance that a further one has to save
-DIFFERENCE = 1e-5  # [m or rad] by which coordinates are moved for second derivatives
-CURVATURE_TOLERANCE = 1e-7  # share of the largest curvature below which there is none
+DIFFERENCE_STEP = 1e-5  # [m or rad] by which coordinates are moved for second derivatives
+FLATNESS_TOLERANCE = 1e-7  # share of the largest curvature below which there is none
 ESCAPE = 0.05  # [m or rad] first step away from a saddle point
 HALVINGS = 20  # of such a step
 
@@ -67,7 +68,7 @@ class LoopCloser:
         self.W = np.eye(len(frozen))
         self._roots: dict[bytes, Array] = {}
         self.reach = coordinates_of_rows(system)
-        between = [s for s in range(system.num_rows) if system.loops.kind[system._slots[s]] != COUPLE]
+        between = [s for s in range(system.num_rows) if system.loops.kind[system.slots[s]] != COUPLE]
         self.bending = self.reach[between].any(axis=0)  # rows may be curved along these, not along others
 
     def groups(self) -> list[tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
@@ -176,13 +177,13 @@ class LoopCloser:
         """Positions that close the loops, or that are a local minimum of |phi|; and their phi."""
         q = self.moved(q, np.zeros(len(q)))
         phi, G = self.rows(q)
-        damping, sizes = FIRST_DAMPING, [float(phi @ phi)]
+        damping, sizes = FIRST_DESCENT_DAMPING, [float(phi @ phi)]
         tried = np.inf
-        for _ in range(ITERATIONS):
+        for _ in range(MAX_DESCENT_STEPS):
             worst = float(np.abs(phi).max(initial=0.0))
             if worst <= MOTION_TOLERANCE:
                 break
-            if worst <= min(CLOSE, 0.1 * tried):
+            if worst <= min(NEWTON_RANGE, 0.1 * tried):
                 tried = worst
                 done, found = self._newton(q, STRONG)
                 if found:
@@ -198,13 +199,13 @@ class LoopCloser:
             size = float(new_phi @ new_phi)
             if size < sizes[-1]:
                 q, phi, G = trial, new_phi, new_G
-                damping = max(0.1 * damping, MIN_DAMPING)
+                damping = max(0.1 * damping, MIN_DESCENT_DAMPING)
                 sizes.append(size)
-                if len(sizes) > WINDOW and size > STALLED**2 * sizes[-1 - WINDOW]:
+                if len(sizes) > WINDOW and size > STALLED_SHARE**2 * sizes[-1 - WINDOW]:
                     break
             else:
                 damping *= 10.0
-                if damping > MAX_DAMPING:
+                if damping > MAX_DESCENT_DAMPING:
                     break
         return q, phi
 
@@ -216,7 +217,7 @@ class LoopCloser:
     def _newton(self, q: Array, cut: float) -> tuple[Array, bool]:
         """Newton's method for rows that hold by more than the cut: positions, and whether those rows are met there."""
         before = np.inf
-        for _ in range(NEWTONS):
+        for _ in range(MAX_NEWTON_STEPS):
             phi, G = self._strong(*self.rows(q), cut)
             error = float(np.abs(phi).max(initial=0.0))
             if error <= MOTION_TOLERANCE or not error < 0.5 * before:
@@ -239,7 +240,7 @@ class LoopCloser:
         closest = q, phi
         if not np.linalg.norm(self._strong(phi, G, LEVER)[0]) > 0.5 * np.linalg.norm(phi):
             return closest
-        for _ in range(NEWTONS):
+        for _ in range(MAX_NEWTON_STEPS):
             error = float(np.abs(phi).max(initial=0.0))
             if error <= MOTION_TOLERANCE:
                 return q, phi
@@ -291,13 +292,13 @@ class LoopCloser:
         taken = np.zeros(len(q), bool)
         for rows, dofs in self.groups():
             taken |= dofs & (np.abs(phi[rows]).max() > self.tolerance)
-        for _ in range(NEWTONS):
+        for _ in range(MAX_NEWTON_STEPS):
             slope = G.T @ phi
             free = taken & ~((q <= self.lower) & (slope > 0.0) | (q >= self.upper) & (slope < 0.0))
             if not free.any():
                 break
             w, V = np.linalg.eigh(self._curvature(q, free))
-            flat = CURVATURE_TOLERANCE * max(float(np.abs(w).max()), 1e-300)
+            flat = FLATNESS_TOLERANCE * max(float(np.abs(w).max()), 1e-300)
             along = V.T @ slope[free]
             change = np.where(np.abs(w) > flat, -along / np.maximum(np.abs(w), flat), 0.0)
             if w[0] < -flat and abs(change[0]) < ESCAPE:
@@ -330,7 +331,7 @@ class LoopCloser:
         """Coordinates (dofs,) at limits beyond which |phi| would become less."""
         phi, G = self.rows(q)
         slope = G.T @ phi
-        least = CURVATURE_TOLERANCE * float(np.linalg.norm(G)) * float(np.linalg.norm(phi))
+        least = FLATNESS_TOLERANCE * float(np.linalg.norm(G)) * float(np.linalg.norm(phi))
         return self.movable & ((q <= self.lower) & (slope > least) | (q >= self.upper) & (slope < -least))
 
     def _curvature(self, q: Array, free: NDArray[np.bool_]) -> Array:
@@ -341,10 +342,10 @@ class LoopCloser:
             slopes = []
             for sign in (1.0, -1.0):
                 move = np.zeros(len(q))
-                move[k] = sign * DIFFERENCE
+                move[k] = sign * DIFFERENCE_STEP
                 phi, G = self.rows(self.skeleton.integrate_positions(q, move))
                 slopes.append((G.T @ phi)[which])
-            H[i] = (slopes[0] - slopes[1]) / (2.0 * DIFFERENCE)
+            H[i] = (slopes[0] - slopes[1]) / (2.0 * DIFFERENCE_STEP)
         return 0.5 * (H + H.T)
 
 
@@ -352,7 +353,7 @@ def coordinates_of_rows(system: ConstrainedSystem) -> NDArray[np.bool_]:
     """Which coordinates (nc, dofs) each row may depend on: those between its bodies, or those that it couples."""
     t, lp = system.tree, system.loops
     depends = np.zeros((system.num_rows, system.num_dofs), bool)
-    for s, row in enumerate(system._slots):
+    for s, row in enumerate(system.slots):
         k = int(lp.of[row])
         if lp.kind[row] == COUPLE:
             depends[s, lp.term_dof[lp.first_term[k] : lp.first_term[k + 1]]] = True

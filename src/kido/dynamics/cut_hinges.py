@@ -22,7 +22,7 @@ from kido.math.so3 import cross
 
 # Share of what hangs on a body below which the articulated inertia left is rounding.
 INERTIA_TOLERANCE = 1e-12
-SINGULAR_TOLERANCE = 1e-13  # share of a motion column that is its own, below which the joint is singular
+OWN_MOTION_TOLERANCE = 1e-13  # share of a motion column that is its own, below which the joint is singular
 
 
 class CUT(Struct):
@@ -59,7 +59,7 @@ def hinge_directions(t, d, o, i):
             Q[i, found, e] = d.H[k, e]
             size += d.H[k, e] * d.H[k, e]
         own = make_orthogonal(Q, i, found)
-        if not own > SINGULAR_TOLERANCE * math.sqrt(size):
+        if not own > OWN_MOTION_TOLERANCE * math.sqrt(size):
             return k
         found += 1
     # R^T solved backwards: column n of H is the sum over e <= n of R[e, n] Q_e.

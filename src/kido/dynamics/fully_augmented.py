@@ -161,9 +161,9 @@ class _Order:
         free = np.zeros(len(self.parent), int)
         np.add.at(free, tree.body_of_dof, tree.prescribed == 0)
         held = (6 - free).tolist()
-        reach = [self._bodies_of(system, row) for row in system._slots]
+        reach = [self._bodies_of(system, row) for row in system.slots]
         ties = [sorted(bodies - {-1}) for bodies in reach]
-        of = [int(lp.of[row]) for row in system._slots]  # one node for the rows of a constraint
+        of = [int(lp.of[row]) for row in system.slots]  # one node for the rows of a constraint
         after: dict[int, list[int]] = {}
         for c in dict.fromkeys(of):
             after.setdefault(self._last_on_path(reach[of.index(c)]), []).append(c)

@@ -20,8 +20,8 @@ from kido.errors import ModelError, StateError
 from kido.integrators import run
 from kido.integrators.explicit import explicit_step
 from kido.integrators.integrator import CompiledIntegrator, Integrator
+from kido.integrators.schema import MOTION
 from kido.integrators.system import System, joint_forces, with_arrays
-from kido.jit import Struct
 from kido.joints import ActuatorType, JointKind
 from kido.skeleton import Skeleton
 from kido.skeleton.state.actuation import takes_force
@@ -29,7 +29,7 @@ from kido.skeleton.state.actuation import takes_force
 __all__ = ["ClosedSystem"]
 
 Array = NDArray[np.float64]
-NEAR = 1e-6  # [m or rad] rows farther from what they are driven to are open; also a share of velocities
+START_TOLERANCE = 1e-6  # [m or rad] rows farther from what they are driven to are open; also a share of velocities
 
 
 class ClosedSystem(System):
@@ -60,7 +60,7 @@ class ClosedSystem(System):
         integrator: Integrator,
         stabilization: Any,
     ):
-        if isinstance(integrator, CompiledIntegrator) and integrator._stage is not explicit_step:
+        if isinstance(integrator, CompiledIntegrator) and integrator.step_function is not explicit_step:
             raise ModelError(
                 "simulate: closed loops are integrated by explicit methods (DormandPrince, RK4, ExplicitEuler, or one "
                 f"of your own), got {integrator.name}"
@@ -97,15 +97,15 @@ class ClosedSystem(System):
 
     def _make_solver(self) -> None:
         """The solver, what goes with it, and what callbacks find of them."""
-        self.solver = self._kind(self.rows, tree=self._mixed, data=self._data, passive=self._passive)
+        self.solver = self._kind(self.rows, tree=self.mixed, data=self.data, passive=self._passive)
         self._moving = MOVING(slots=len(self.solver.container.aim), dofs=self.num_dofs)
         self._moving.solver = self.solver.container
         if self.projects:
-            self._fallback = TreeAugmentedSolver(self.rows, tree=self._mixed, data=self._data, passive=self._passive)
+            self._fallback = TreeAugmentedSolver(self.rows, tree=self.mixed, data=self.data, passive=self._passive)
             self._moving.fallback = self._fallback.container
             self._moving.lever, self._moving.decided_at = 1.0, np.nan
         if not self.projects:
-            self._moving.alpha, self._moving.beta = self.stabilization._gains
+            self._moving.alpha, self._moving.beta = self.stabilization.gains
         self._joint_forces = self.forces
         if self.rows.has_functions:
             self.forces = self._forces_and_rates
@@ -130,11 +130,11 @@ class ClosedSystem(System):
 
     def _forces_and_rates(self, time: float, positions: Array, velocities: Array) -> Array:
         self._drive(time)
-        return self._constant if self._joint_forces is None else self._joint_forces(time, positions, velocities)
+        return self.constant if self._joint_forces is None else self._joint_forces(time, positions, velocities)
 
     # What integrators call ---------------------------------------------------------------------------------
 
-    def _new_motion(self, tree: Struct, outputs: int) -> Struct:
+    def _new_motion(self, tree: Any, outputs: int) -> MOTION:
         motion = super()._new_motion(tree, outputs)
         motion.owner = self._moving.address
         motion.accelerate = moving.accelerate
@@ -143,14 +143,14 @@ class ClosedSystem(System):
             motion.project = self.solver.project_stage
             motion.close = self.solver.project_step
         else:
-            if kind._stages:
+            if kind.closes_stages:
                 motion.project = moving.project_velocities
-            if kind._steps:
+            if kind.closes_steps:
                 motion.close = moving.project
                 motion.altered = 1
         return motion
 
-    def motion(self, integrator: CompiledIntegrator, times: Array, largest: float, q: Array, u: Array) -> Struct:
+    def motion(self, integrator: CompiledIntegrator, times: Array, largest: float, q: Array, u: Array) -> MOTION:
         """The container of an integration; see `System.motion`."""
         m = super().motion(integrator, times, largest, q, u)
         if self.rows.has_functions:
@@ -168,8 +168,8 @@ class ClosedSystem(System):
         scale = max(float(np.abs(u).max(initial=0.0)), 1.0)
         names = self.rows.row_names
         for what, error, most, help_ in (
-            ("loops are open", phi, NEAR, "assemble()"),
-            ("velocities open loops", rate - wanted, NEAR * scale, "assemble_velocities()"),
+            ("loops are open", phi, START_TOLERANCE, "assemble()"),
+            ("velocities open loops", rate - wanted, START_TOLERANCE * scale, "assemble_velocities()"),
         ):
             wrong = np.flatnonzero(~(np.abs(error) <= most))
             if len(wrong):
@@ -183,7 +183,7 @@ class ClosedSystem(System):
     def close(self, time: float, positions: Array, velocities: Array) -> tuple[Array, Array]:
         """A state near to the motion, with its rows met."""
         self._drive(time)
-        m, d = self._closing, self._data
+        m, d = self._closing, self.data
         m.now = time
         d.q[:], d.u[:] = positions, velocities
         self.check(run.closed(m.address), time)
@@ -218,9 +218,9 @@ class ClosedSystem(System):
             setattr(g, name, value)
 
     @property
-    def _closing(self) -> Struct:
+    def _closing(self) -> MOTION:
         """A motion whose end of a step is closed, also by a method that leaves that to its accelerations."""
-        m = self._rates
+        m = self.evaluation
         if not self.projects and isinstance(self.stabilization, Baumgarte):
             m.close = moving.project
         return m

@@ -15,8 +15,8 @@ from kido.jit import Struct, callback, floats, integer, kernel, number, referenc
 from kido.kernels.integration import advance
 from kido.kernels.kinematics import transforms
 
-ROUNDS = 25  # of Newton's method
-RATE_TOLERANCE = 1e-14  # error of a rate, as a share of the largest velocity, that is rounding
+MAX_MOTION_STEPS = 25  # of Newton's method
+MOTION_RATE_TOLERANCE = 1e-14  # error of a rate, as a share of the largest velocity, that is rounding
 
 ALONE = 1  # accelerations, without the constraints' forces where these are extra
 
@@ -123,7 +123,7 @@ def close_positions(t, d, lp, g, y):
     for k in range(d.q.shape[0]):
         g.u[k] = d.u[k]
     g.status = 0
-    error = close_rows(t, d, lp, g, y, 0, MOTION_TOLERANCE, ROUNDS)
+    error = close_rows(t, d, lp, g, y, 0, MOTION_TOLERANCE, MAX_MOTION_STEPS)
     for k in range(d.q.shape[0]):
         d.u[k] = g.u[k]
     return NOT_CLOSED if g.status == 0 and not error <= DIGITS_TOLERANCE else g.status
@@ -141,7 +141,7 @@ def close_velocities(t, d, lp, g, y):
             largest = max(largest, math.fabs(y.jump[s]))
         for k in range(d.u.shape[0]):
             speed = max(speed, math.fabs(d.u[k]))
-        if not largest > RATE_TOLERANCE * speed or not largest < 0.5 * before:
+        if not largest > MOTION_RATE_TOLERANCE * speed or not largest < 0.5 * before:
             break
         before = largest
         status = respond(g, y)

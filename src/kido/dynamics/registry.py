@@ -23,7 +23,7 @@ _KINDS: tuple[type[DynamicsSolver], ...] = (
 )
 SOLVERS = {solver.name: solver for solver in _KINDS}
 AUTO = "auto"
-MANY = 120  # rows beyond which TA's dense matrix costs more than all of FA
+MANY_COORDINATES = 120  # rows beyond which TA's dense matrix costs more than all of FA
 WIDE = 40  # independent coordinates of one aggregate beyond which CE's matrices cost more than TA's
 
 
@@ -46,7 +46,7 @@ def solver_class(name: str, system: ConstrainedSystem, stabilized: bool = False)
             return TreeSolver
         if not stabilized and has_small_loops(system):
             return EmbeddingSolver
-        return TreeAugmentedSolver if system.num_rows <= MANY else FullyAugmentedSolver
+        return TreeAugmentedSolver if system.num_rows <= MANY_COORDINATES else FullyAugmentedSolver
     if not isinstance(name, str) or name not in SOLVERS:
         raise NameLookupError("solver of constrained dynamics", name, [AUTO, *SOLVERS])
     return SOLVERS[name]
@@ -55,7 +55,7 @@ def solver_class(name: str, system: ConstrainedSystem, stabilized: bool = False)
 def has_small_loops(system: ConstrainedSystem) -> bool:
     """Whether each aggregate of loops has few coordinates more than it has rows, and none that is prescribed."""
     tree = system.tree
-    held = np.bincount([system.loops.of[row] for row in system._slots], minlength=len(system.constraints))
+    held = np.bincount([system.loops.of[row] for row in system.slots], minlength=len(system.constraints))
     ties = [tie_of(system, k) for k in range(len(system.constraints))]
     for members, own in aggregate(tree.parent.tolist(), ties):
         dofs = np.isin(tree.body_of_dof, members)

@@ -15,7 +15,7 @@ from kido.dynamics.schema import (
 from kido.dynamics.system import ConstrainedSystem
 from kido.errors import StateError
 from kido.integrators.schema import FAILED
-from kido.jit import Struct, callback, entry, view
+from kido.jit import callback, entry, view
 
 __all__ = ["DynamicsReport", "DynamicsSolver"]
 
@@ -107,8 +107,8 @@ class DynamicsSolver(ABC):
         self,
         system: ConstrainedSystem,
         *,
-        tree: Struct | None = None,
-        data: Struct | None = None,
+        tree: Any = None,
+        data: Any = None,
         passive: bool = True,
     ):
         self.system = system
@@ -137,7 +137,7 @@ class DynamicsSolver(ABC):
         self._make_container(passive)
 
     @abstractmethod
-    def _make_own(self) -> Struct | None:
+    def _make_own(self) -> Any:
         """The container that its callbacks find at `own`."""
 
     # Calls -----------------------------------------------------------------------------------------------

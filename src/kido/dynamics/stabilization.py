@@ -18,11 +18,11 @@ class Stabilization:
     Accelerations meet the rows whatever it is.
     """
 
-    _stages: ClassVar[bool] = False
-    _steps: ClassVar[bool] = False
+    closes_stages: ClassVar[bool] = False
+    closes_steps: ClassVar[bool] = False
 
     @property
-    def _gains(self) -> tuple[float, float]:
+    def gains(self) -> tuple[float, float]:
         return 0.0, 0.0
 
 
@@ -36,7 +36,7 @@ class Projection(Stabilization):
     Source: Hairer, Wanner (1996), Solving ODEs II, VII.2; Featherstone (2008), ch. 8.
     """
 
-    _steps: ClassVar[bool] = True
+    closes_steps: ClassVar[bool] = True
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,8 @@ class GGL(Stabilization):
     Source: Gear, Leimkuhler, Gupta (1985), Automatic integration of Euler-Lagrange equations with constraints.
     """
 
-    _stages: ClassVar[bool] = True
-    _steps: ClassVar[bool] = True
+    closes_stages: ClassVar[bool] = True
+    closes_steps: ClassVar[bool] = True
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Baumgarte(Stabilization):
             object.__setattr__(self, "beta", positive(self.beta, "Baumgarte: beta", zero=True))
 
     @property
-    def _gains(self) -> tuple[float, float]:
+    def gains(self) -> tuple[float, float]:
         return self.alpha, self.alpha if self.beta is None else self.beta
 
 

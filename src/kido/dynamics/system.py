@@ -19,13 +19,12 @@ from kido.dynamics.rows import evaluate_rows
 from kido.dynamics.schema import DYNAMICS
 from kido.errors import ModelError, StateError
 from kido.integrators.system import with_arrays
-from kido.jit import Struct
 from kido.joints import ActuatorType, JointKind
 from kido.math.transform import number_or_nan
 from kido.skeleton import Skeleton
 from kido.skeleton.joints.actuator import followed_dofs
 from kido.skeleton.state.actuation import is_prescribed, takes_force
-from kido.tree import data_for
+from kido.tree import TREE, data_for
 
 if TYPE_CHECKING:
     from kido.skeleton import BodyNode
@@ -67,7 +66,7 @@ class ConstrainedSystem:
         if not skeleton.mobile or skeleton.kinematic:
             raise ModelError(f"{what} is {'kinematic' if skeleton.mobile else 'immobile'}: it has no dynamics")
         self._data_of_skeleton = skeleton._compiled()
-        tree: Struct = skeleton._tree  # type: ignore[assignment]  # the skeleton is compiled
+        tree: TREE = skeleton._tree  # type: ignore[assignment]  # the skeleton is compiled
         self._skeleton_tree = tree
         servo = np.flatnonzero(tree.actuator == ActuatorType.SERVO)
         if len(servo):
@@ -85,7 +84,7 @@ class ConstrainedSystem:
             self._check(constraint, strict=self._given is not None)
         self._table = LoopTable(self, self.constraints)
         self.loops = self._table.container(dense=False)
-        self._slots = [row for _, rows in self._table.groups for row in rows]
+        self.slots = [row for _, rows in self._table.groups for row in rows]
         self._rates = self._read_rates({} if rates is None else rates)
         self._fingerprint = self._present()
         self._own = self.new_dynamics()
@@ -156,17 +155,16 @@ class ConstrainedSystem:
             read.append((part, value))
         return read
 
-    def new_data(self) -> Struct:
+    def new_data(self) -> Any:
         """A DATA container for a state; external forces are the skeleton's."""
         d = self._data_of_skeleton
         return data_for(self.tree, external=d.external, has_external=d.has_external)
 
-    def new_dynamics(self, own: Struct | None = None, tree: Struct | None = None, data: Struct | None = None,
-                     passive: bool = True) -> Struct:  # fmt: skip
+    def new_dynamics(self, tree: Any = None, data: Any = None,
+                     passive: bool = True) -> DYNAMICS:  # fmt: skip
         """A DYNAMICS container over the system's rows, without callbacks.
 
         Args:
-            own: container of the solver.
             tree: TREE of another kind of free joints, with the same bodies; by default the skeleton's.
             data: a state; by default the system's own.
             passive: with springs and dampers of joints.
@@ -183,7 +181,7 @@ class ConstrainedSystem:
         self.load(y)
         return y
 
-    def load(self, y: Struct, forces: Array | None = None, time: float = 0.0) -> None:
+    def load(self, y: DYNAMICS, forces: Array | None = None, time: float = 0.0) -> None:
         """Write commands, prescribed accelerations and the rates of rows at a time into a DYNAMICS container.
 
         Args:
@@ -197,7 +195,7 @@ class ConstrainedSystem:
         y.given[:] = np.where(t.actuator == ActuatorType.ACCELERATION, d.command, 0.0)
         self.drive(y, time)
 
-    def drive(self, y: Struct, time: float) -> None:
+    def drive(self, y: DYNAMICS, time: float) -> None:
         """Write the rates of rows at a time [s] into a DYNAMICS container."""
         for part, value in self._rates:
             numbers = _rate_at(value, time, part.stop - part.start, "rates")
@@ -227,13 +225,13 @@ class ConstrainedSystem:
     @property
     def num_rows(self) -> int:
         """Number of rows that hold, nc."""
-        return len(self._slots)
+        return len(self.slots)
 
     @property
     def row_names(self) -> list[str]:
         """What each row holds, as "constraint: row"."""
         names = []
-        for row in self._slots:
+        for row in self.slots:
             k = int(self.loops.of[row])
             c = self.constraints[k]
             names.append(f"{c.name}: {c.row_names[row - int(self.loops.first_row[k])]}")
@@ -264,14 +262,14 @@ class ConstrainedSystem:
         self.require(constraint)
         k = self.constraints.index(constraint)
         first, last = int(self.loops.first_row[k]), int(self.loops.first_row[k + 1])
-        held = [s for s, row in enumerate(self._slots) if first <= row < last]
-        rows = np.array([self._slots[s] - first for s in held], np.intp)
+        held = [s for s, row in enumerate(self.slots) if first <= row < last]
+        rows = np.array([self.slots[s] - first for s in held], np.intp)
         return slice(held[0], held[-1] + 1) if held else slice(0, 0), rows
 
     def bodies_of_rows(self) -> list[list[int]]:
         """Links that each row acts on; of couplers those that their coordinates move."""
         lp, found = self.loops, []
-        for row in self._slots:
+        for row in self.slots:
             k = int(lp.of[row])
             if lp.kind[row] == COUPLE:
                 dofs = lp.term_dof[lp.first_term[k] : lp.first_term[k + 1]]

@@ -12,8 +12,8 @@ from kido.errors import StateError
 from kido.math.transform import as_numbers
 
 if TYPE_CHECKING:
+    from kido.integrators.schema import MOTION
     from kido.integrators.system import System
-    from kido.jit import Struct
 
 Array = NDArray[np.float64]
 State = tuple[Array, Array]
@@ -29,7 +29,7 @@ class RungeKuttaSegment:
         end: time of its end [s].
     """
 
-    def __init__(self, system: System, motion: Struct, end: float):
+    def __init__(self, system: System, motion: MOTION, end: float):
         self.system, self.end = system, end
         self.size = motion.size
         self.start = end - self.size
@@ -92,16 +92,17 @@ class DenseOutput:
         self._start, self._state = start, state
         self._cut: tuple[float, State] | None = None
 
-    def _add(self, segment: Any) -> None:
+    def add(self, segment: Any) -> None:
+        """One more step."""
         self._segments.append(segment)
         self._ends.append(segment.end)
 
-    def _freeze(self, system: System) -> None:
+    def freeze(self, system: System) -> None:
         """Be of a system that nothing changes any more."""
         for segment in self._segments:
             segment.system = system
 
-    def _end_at(self, time: float, state: State) -> None:
+    def end_at(self, time: float, state: State) -> None:
         """The motion ends within its last step."""
         self._ends[-1] = time
         self._cut = time, state

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from kido.errors import ModelError
 from kido.integrators.explicit import explicit_step
 from kido.integrators.integrator import CompiledIntegrator, count, positive
-from kido.jit import Struct
+from kido.integrators.schema import MOTION
 
 _A = (
     (1 / 5,),
@@ -70,10 +70,10 @@ class DormandPrince(CompiledIntegrator):
         object.__setattr__(self, "dense", bool(self.dense))
 
     @property
-    def _stage(self) -> Any:
+    def step_function(self) -> Any:
         return explicit_step
 
-    def _configure(self, motion: Struct) -> None:
+    def configure(self, motion: MOTION) -> None:
         motion.num_stages, motion.adaptive, motion.dense, motion.max_steps = 7, 1, int(self.dense), self.max_steps
         motion.rtol, motion.atol = self.rtol, self.atol
         motion.next_size, motion.last_error = min(self.first_step, self.max_step), 1e-4

@@ -21,8 +21,8 @@ Array = NDArray[np.float64]
 State = tuple[Array, Array]
 
 TRIES = 100
-NEAR = 1e-9  # share of a step within which the interpolant's root is looked for
-ROUNDING = 4e-16  # share of a time by which no method can tell it better
+ROOT_SHARE = 1e-9  # share of a step within which the interpolant's root is looked for
+TIME_ROUNDING = 4e-16  # share of a time by which no method can tell it better
 
 
 @dataclass(frozen=True)
@@ -251,14 +251,14 @@ class EventWatch:
         time, scale = high, max(abs(f_low), abs(f_high))
         for _ in range(TRIES):
             time = low + f_low / (f_low - f_high) * (high - low)
-            if high - low <= NEAR * segment.size or not low < time < high:
+            if high - low <= ROOT_SHARE * segment.size or not low < time < high:
                 break
             value = self._value(event, time, segment(time))
             if value * side > 0.0:  # the Illinois rule: a bound that stays is made to count for less
                 low, f_low, f_high = time, value, 0.5 * f_high
             else:
                 high, f_high, f_low = time, value, 0.5 * f_low
-            if abs(value) <= NEAR * scale:
+            if abs(value) <= ROOT_SHARE * scale:
                 break
         wide = 1e-4 * segment.size
         a, b = max(segment.start, time - wide), min(segment.end, time + wide)
@@ -270,7 +270,10 @@ class EventWatch:
             if slope == 0.0 or value == 0.0:
                 return time, state
             new = min(max(time - value / slope, segment.start), segment.end)
-            if abs(new - time) <= ROUNDING * max(abs(segment.start), abs(segment.end)) or abs(new - time) > 0.5 * moved:
+            if (
+                abs(new - time) <= TIME_ROUNDING * max(abs(segment.start), abs(segment.end))
+                or abs(new - time) > 0.5 * moved
+            ):
                 return time, state
             moved, time = abs(new - time), new
 

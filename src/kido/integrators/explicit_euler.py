@@ -7,7 +7,7 @@ from typing import Any
 
 from kido.integrators.explicit import explicit_step
 from kido.integrators.integrator import CompiledIntegrator
-from kido.jit import Struct
+from kido.integrators.schema import MOTION
 
 
 @dataclass(frozen=True)
@@ -18,9 +18,9 @@ class ExplicitEuler(CompiledIntegrator):
     """
 
     @property
-    def _stage(self) -> Any:
+    def step_function(self) -> Any:
         return explicit_step
 
-    def _configure(self, motion: Struct) -> None:
+    def configure(self, motion: MOTION) -> None:
         motion.num_stages = 1
         motion.b[0] = 1.0

@@ -13,8 +13,8 @@ from kido.errors import ModelError
 from kido.math.transform import number_or_nan
 
 if TYPE_CHECKING:
+    from kido.integrators.schema import MOTION
     from kido.integrators.system import System
-    from kido.jit import Struct
 
 Array = NDArray[np.float64]
 
@@ -75,10 +75,10 @@ class CompiledIntegrator(Integrator):
 
     @property
     @abstractmethod
-    def _stage(self) -> Any:
+    def step_function(self) -> Any:
         """The step function, a callback as `kido.integrators.schema` describes."""
 
-    def _configure(self, motion: Struct) -> None:
+    def configure(self, motion: MOTION) -> None:
         """Write the method's coefficients and settings."""
 
     def step(

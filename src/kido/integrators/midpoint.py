@@ -63,5 +63,5 @@ class MoreauMidpoint(CompiledIntegrator):
     """
 
     @property
-    def _stage(self) -> Any:
+    def step_function(self) -> Any:
         return midpoint_step

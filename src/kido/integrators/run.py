@@ -20,7 +20,7 @@ from kido.joints.kinds import FREE_MIXED
 from kido.kernels.integration import to_body_axes, to_parent_axes
 from kido.math.so3 import cross
 
-SAFETY, MIN_FACTOR, MAX_FACTOR = 0.9, 0.2, 10.0
+SAFETY, MIN_GROWTH, MAX_GROWTH = 0.9, 0.2, 10.0
 # Exponents of the error of this step and of the one before, for a fifth-order method (Hairer, Norsett, Wanner).
 NOW_EXPONENT, BEFORE_EXPONENT = 0.2 - 0.75 * 0.04, 0.04
 MAX_POSITION = 1e15  # [m, rad]
@@ -100,14 +100,14 @@ def accept(m):
     error = m.error
     h, planned = m.size, m.next_size
     if not error <= 1.0:
-        factor = MIN_FACTOR
+        factor = MIN_GROWTH
         if error < 1e300:
-            factor = max(MIN_FACTOR, SAFETY * error**-NOW_EXPONENT)
+            factor = max(MIN_GROWTH, SAFETY * error**-NOW_EXPONENT)
         m.next_size = h * factor
         return False
     error = max(error, 1e-4)
     factor = SAFETY * error**-NOW_EXPONENT * m.last_error**BEFORE_EXPONENT
-    size = h * min(max(factor, MIN_FACTOR), 1.0 if m.retries != 0 else MAX_FACTOR)
+    size = h * min(max(factor, MIN_GROWTH), 1.0 if m.retries != 0 else MAX_GROWTH)
     # A step shortened to meet a time says nothing against the size that was planned.
     m.next_size = max(size, planned) if h < planned else size
     m.last_error = error

@@ -5,10 +5,9 @@ that joint forces are wanted at the time `now` and at the state in the data, and
 function is to be called again once they are in `command`; 0 says that the step is done, a number below 0 why
 it failed. Where forces are constant nobody returns to Python for them.
 
-A system whose accelerations are not those of the free tree, such as one with closed loops, brings callbacks of its
-own, called as `callback(owner, motion, 0, 0)` with the address of its container and of this one: ACCELERATE_AT writes
-udot of the state in the data; PROJECT_AT brings the state of a stage, and CLOSE_AT that of the end of a step, onto
-what the system takes for granted. Each returns 0 or a status.
+A system whose accelerations are not those of the free tree, such as one with closed loops, brings stages of its own,
+called as `m.accelerate(m.owner, m)`: `accelerate` writes udot of the state in the data; `project` brings the state of
+a stage, and `close` that of the end of a step, onto what the system takes for granted. Each returns 0 or a status.
 """
 
 from __future__ import annotations

@@ -41,5 +41,5 @@ class SemiImplicitEuler(CompiledIntegrator):
     """
 
     @property
-    def _stage(self) -> Any:
+    def step_function(self) -> Any:
         return semi_implicit_step

@@ -198,10 +198,10 @@ class Follower:
                 segment = HermiteSegment(self.system, self.time, end, self.state, state, (self._rate, rate))
                 self._rate = rate
             if self.keeps:
-                self.dense._add(segment)
+                self.dense.add(segment)
             self.stop = self.watch.step(segment, self.state, state)
         if self.stop is not None and self.keeps:
-            self.dense._end_at(self.stop.time, self.stop[2:4])
+            self.dense.end_at(self.stop.time, self.stop[2:4])
         self.time, self.state = end, state
         return self.stop is not None
 
@@ -209,7 +209,7 @@ class Follower:
         """The results, with events; cut where one ended the motion. `rows` of them are there."""
         stop = self.stop
         if self.keeps:
-            self.dense._freeze(self.system.frozen())
+            self.dense.freeze(self.system.frozen())
         if stop is not None:
             T, Q, U = (x[:rows] for x in trajectory[:3])
             kept = stop.time > T

@@ -50,7 +50,7 @@ _REASONS = {
 }
 
 
-def with_arrays(tree: Struct, **others: Array) -> Struct:
+def with_arrays(tree: Struct, **others: Array) -> TREE:
     """A tree that shares all arrays but the given ones."""
     arrays = {name: getattr(tree, name) for name in TREE.arrays}
     return TREE(**{**arrays, **{name: np.ascontiguousarray(x, np.int64) for name, x in others.items()}})
@@ -83,36 +83,36 @@ class System:
     ):
         self.name, self.forces, self._raise_singular = name, forces, raise_singular
         self._tree = tree
-        self._mixed = mixed
-        self._source, self._constant, self._given = data, constant, given
-        self._data = self._new_data()
+        self.mixed = mixed
+        self._source, self.constant, self._given = data, constant, given
+        self.data = self._new_data()
 
     @cached_property
-    def _next(self) -> Struct:
+    def _next(self) -> Any:
         """Data of the end of a step, for integrators that look ahead."""
         return self._new_data()
 
     @cached_property
-    def _rates(self) -> Struct:
-        return self._new_motion(self._mixed, 0)
+    def evaluation(self) -> MOTION:
+        return self._new_motion(self.mixed, 0)
 
     @cached_property
-    def _between(self) -> Struct:
-        return self._new_motion(self._mixed, 1)
+    def _between(self) -> MOTION:
+        return self._new_motion(self.mixed, 1)
 
     @cached_property
-    def _moves(self) -> Struct:
+    def _moves(self) -> MOTION:
         return self._new_motion(self._tree, 0)
 
-    def _new_data(self) -> Struct:
+    def _new_data(self) -> Any:
         d = self._source
         return data_for(self._tree, external=d.external, has_external=d.has_external)
 
-    def _new_motion(self, tree: Struct, outputs: int) -> Struct:
+    def _new_motion(self, tree: Any, outputs: int) -> MOTION:
         motion = MOTION(bodies=len(tree.parent), dofs=self.num_dofs, outputs=outputs)
         motion.tree = tree
-        motion.data = self._data
-        motion.command[:] = self._constant
+        motion.data = self.data
+        motion.command[:] = self.constant
         motion.given[:] = self._given
         motion.counted[:] = 1
         return motion
@@ -121,25 +121,25 @@ class System:
     # drove it, which often cannot be copied, stay behind.
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = ("name", "_tree", "_mixed", "_source", "_constant", "_given")
+        kept = ("name", "_tree", "mixed", "_source", "constant", "_given")
         return {name: getattr(self, name) for name in kept}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, forces=None, _raise_singular=None)
-        self._data = self._new_data()
+        self.data = self._new_data()
 
     def frozen(self) -> Self:
         """The system as it is now, whatever becomes of the skeleton: what a motion that is done is read by."""
         made, memo = object.__new__(type(self)), {}
         state = self.__getstate__()
-        state.update({name: copy.deepcopy(state[name], memo) for name in ("_tree", "_mixed")})
+        state.update({name: copy.deepcopy(state[name], memo) for name in ("_tree", "mixed")})
         made.__setstate__(state)
         return made
 
-    def set_constant(self, forces: Array, given: Array, *motions: Struct) -> None:
+    def set_constant(self, forces: Array, given: Array, *motions: MOTION) -> None:
         """Change the constant joint forces and prescribed accelerations, also of motions made already."""
-        self._constant, self._given = forces.copy(), given.copy()
-        for motion in (self._rates, *motions):
+        self.constant, self._given = forces.copy(), given.copy()
+        for motion in (self.evaluation, *motions):
             motion.command[:], motion.given[:] = forces, given
 
     @property
@@ -157,7 +157,7 @@ class System:
         """
         data = skeleton._compiled()
         function, constant = joint_forces(skeleton, forces)
-        tree: Struct = skeleton._tree  # type: ignore[assignment]  # the skeleton is compiled
+        tree: TREE = skeleton._tree  # type: ignore[assignment]  # the skeleton is compiled
         for kind in (ActuatorType.SERVO, ActuatorType.MIMIC):
             if (tree.actuator == kind).any():
                 dof = skeleton.dofs[int(np.flatnonzero(tree.actuator == kind)[0])]
@@ -194,7 +194,7 @@ class System:
 
         Coordinates whose acceleration is prescribed have that.
         """
-        m, d = self._rates, self._data
+        m, d = self.evaluation, self.data
         q, u = np.asarray(positions, float), np.asarray(velocities, float)
         if self.forces is not None:
             m.command[:] = self.forces(time, q, u)
@@ -209,7 +209,7 @@ class System:
         m.q0[:] = positions
         m.x[:] = np.asarray(velocities, float) * duration
         run.displaced(m.address)
-        return self._data.q.copy()
+        return self.data.q.copy()
 
     def close(self, time: float, positions: Array, velocities: Array) -> tuple[Array, Array]:
         """A state near to the motion, on it as far as the system knows: that of a tree is as it is."""
@@ -218,20 +218,20 @@ class System:
     def displacement(self, before: Array, after: Array) -> Array:
         """x with `advance(before, x)` = after."""
         x = np.empty(self.num_dofs)
-        position_differences.call(self._tree.address, self._data.address, after, before, x)
+        position_differences.call(self._tree.address, self.data.address, after, before, x)
         return x
 
     def displacement_rate(self, x: Array, velocities: Array) -> Array:
         """xdot of a displacement that grows with the velocities at its end."""
         m = self._moves
-        m.x[:], self._data.u[:] = x, velocities
+        m.x[:], self.data.u[:] = x, velocities
         run.rate_of_displacement(m.address)
         return m.K[0].copy()
 
     @property
     def evaluations(self) -> int:
         """How often `accelerations` was called."""
-        return self._rates.evaluations
+        return self.evaluation.evaluations
 
     def step(self, integrator: Integrator, time: float, q: Array, u: Array, h: float) -> tuple[Array, Array]:
         """One step of a user's integrator, its result checked.
@@ -255,10 +255,10 @@ class System:
 
     # For compiled integrators ------------------------------------------------------------------------------
 
-    def motion(self, integrator: CompiledIntegrator, times: Array, largest: float, q: Array, u: Array) -> Struct:
+    def motion(self, integrator: CompiledIntegrator, times: Array, largest: float, q: Array, u: Array) -> MOTION:
         """The container of an integration through given times, which starts from the state q, u."""
-        m = self._new_motion(self._mixed, len(times))
-        m.step = integrator._stage
+        m = self._new_motion(self.mixed, len(times))
+        m.step = integrator.step_function
         if integrator.looks_ahead:
             m.end_data = self._next
         m.times[:] = times
@@ -266,18 +266,18 @@ class System:
         m.start = m.now = times[0]
         m.asks = int(self.forces is not None)
         m.output = 1
-        integrator._configure(m)
+        integrator.configure(m)
         m.Q[0], m.U[0] = q, u
-        self._data.q[:], self._data.u[:] = q, u
+        self.data.q[:], self.data.u[:] = q, u
         return m
 
-    def results(self, times: Array) -> Struct:
+    def results(self, times: Array) -> MOTION:
         """A container of no integration, with rows for results at given times."""
-        m = self._new_motion(self._mixed, len(times))
+        m = self._new_motion(self.mixed, len(times))
         m.times[:] = times
         return m
 
-    def go_on(self, m: Struct, budget: int) -> bool:
+    def go_on(self, m: MOTION, budget: int) -> bool:
         """Try up to so many steps, or one where joint forces are a function. Returns whether all results are there.
 
         Raises:
@@ -294,23 +294,23 @@ class System:
             m.command[:] = self.forces(m.now, q, u)
             budget = 0  # ends the step
 
-    def state(self, m: Struct) -> tuple[Array, Array]:
+    def state(self, m: MOTION) -> tuple[Array, Array]:
         """The last state that was completed."""
         run.rewind(m.address)
-        return self._data.q.copy(), self._data.u.copy()
+        return self.data.q.copy(), self.data.u.copy()
 
     def present(self) -> tuple[Array, Array]:
         """The state in the data."""
-        return self._data.q.copy(), self._data.u.copy()
+        return self.data.q.copy(), self.data.u.copy()
 
     @contextmanager
     def aside(self) -> Iterator[None]:
         """Whatever is evaluated meanwhile, an integration under way finds its state as it was."""
-        kept = self._data.q.copy(), self._data.u.copy()
+        kept = self.data.q.copy(), self.data.u.copy()
         try:
             yield
         finally:
-            self._data.q[:], self._data.u[:] = kept
+            self.data.q[:], self.data.u[:] = kept
 
     def interpolated(self, segment: RungeKuttaSegment, time: float) -> tuple[Array, Array]:
         """The state at a time within a step, by the interpolant of the method."""
@@ -319,7 +319,7 @@ class System:
         for name, numbers in segment.kept.items():
             getattr(m, name)[:] = numbers
         self.check(run.interpolated(m.address), time)
-        return self._data.q.copy(), self._data.u.copy()
+        return self.data.q.copy(), self.data.u.copy()
 
     def compiled_step(
         self, integrator: CompiledIntegrator, time: float, positions: ArrayLike, velocities: ArrayLike, h: float

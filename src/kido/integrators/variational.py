@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from kido.integrators.integrator import CompiledIntegrator, count, positive
+from kido.integrators.schema import MOTION
 from kido.integrators.variational_step import variational_step
-from kido.jit import Struct
 
 
 @dataclass(frozen=True)
@@ -48,9 +48,9 @@ class Variational(CompiledIntegrator):
         object.__setattr__(self, "max_iterations", count(self.max_iterations, "Variational: max_iterations"))
 
     @property
-    def _stage(self) -> Any:
+    def step_function(self) -> Any:
         return variational_step
 
-    def _configure(self, motion: Struct) -> None:
+    def configure(self, motion: MOTION) -> None:
         motion.tolerance = self.tolerance
         motion.max_iterations = self.max_iterations

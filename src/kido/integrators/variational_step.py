@@ -22,7 +22,7 @@ from kido.kernels.inertia import body_inertia
 from kido.kernels.kinematics import transforms, velocities
 from kido.kernels.springs import add_spring_forces
 
-ROUNDING = 1e-9  # of the momentum: residuals that no longer shrink are not the solver's fault below this
+MOMENTUM_ROUNDING = 1e-9  # of the momentum: residuals that no longer shrink are not the solver's fault below this
 
 
 @kernel
@@ -133,7 +133,7 @@ def solve(t, d, e, m, h):
         m.iterations += 1
         m.worst_iterations = max(m.worst_iterations, number + 1)
         # Once rounding rules, the residual stops to shrink.
-        if size <= m.tolerance * scale or (size >= 0.5 * before and size <= ROUNDING * scale):
+        if size <= m.tolerance * scale or (size >= 0.5 * before and size <= MOMENTUM_ROUNDING * scale):
             next_poses(t, e, m)
             return 0
         before = size

@@ -22,7 +22,7 @@ from kido.kernels.inertia import (
 from kido.kernels.inverse_dynamics import applied_wrench, column_dot
 from kido.kernels.kinematics import body_velocity, has_hinge, transforms
 
-SMALL = 1e-9  # share of a body's articulated inertia below which D is looked at closely
+SMALL_INERTIA = 1e-9  # share of a body's articulated inertia below which D is looked at closely
 SINGULAR_TOLERANCE = 4e-15  # share of what a coordinate could see at most, below which D is rounding: it moves no mass
 
 
@@ -47,7 +47,7 @@ def eliminate_joint(t, d, first, i, h, part, rigid, status):
         status: that of the bodies before, as of `articulated_inertias`; returned anew.
     """
     P = read_inertia(d, i)
-    small = SMALL * (P[0] + P[3] + P[5] + P[15] + P[18] + P[20])
+    small = SMALL_INERTIA * (P[0] + P[3] + P[5] + P[15] + P[18] + P[20])
     hinge = has_hinge(t, i)  # its column has no linear part
     for k in range(t.first_dof[i + 1] - 1, t.first_dof[i] - 1, -1):
         h0, h1, h2, h3, h4, h5 = d.H[k, 0], d.H[k, 1], d.H[k, 2], d.H[k, 3], d.H[k, 4], d.H[k, 5]

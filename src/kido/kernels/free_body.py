@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from kido.jit import inlined, kernel
 from kido.joints.kinds import FREE_MIXED
-from kido.kernels.forward_dynamics import SINGULAR_TOLERANCE, SMALL
+from kido.kernels.forward_dynamics import SINGULAR_TOLERANCE, SMALL_INERTIA
 from kido.kernels.inertia import body_inertia, start_inertia
 from kido.kernels.inverse_dynamics import applied_wrench
 from kido.math.so3 import cross, multiply_symmetric
@@ -55,7 +55,7 @@ def free_body_inertia(t, d, i):
         d.U[j, 0], d.U[j, 1], d.U[j, 2] = x, y, z
         d.U[j, 3], d.U[j, 4], d.U[j, 5] = m * h0, m * h1, m * h2
         d.Dinv[j] = inverse
-    small = SMALL * (j0 + j3 + j5 + 3.0 * m)
+    small = SMALL_INERTIA * (j0 + j3 + j5 + 3.0 * m)
     most = j0 + j3 + j5
     j0 -= inverse * (c1 * c1 + c2 * c2)
     j3 -= inverse * (c0 * c0 + c2 * c2)

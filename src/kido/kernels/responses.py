@@ -25,8 +25,8 @@ from kido.kernels.impulse import joint_impulse_row
 from kido.math.so3 import cross
 
 WRENCHES = 6
-COLUMNS = -(-WRENCHES // LANES)  # lanes that hold six numbers
-TOGETHER = 2  # bodies that are worked on together
+WRENCH_COLUMNS = -(-WRENCHES // LANES)  # lanes that hold six numbers
+BODIES_TOGETHER = 2  # bodies that are worked on together
 
 
 class RESPONSE_SWEEP(Struct):
@@ -70,11 +70,14 @@ class Responses:
         largest_bodies = int(np.max(np.diff(tree.tree_body), initial=1))
         largest_dofs = int(np.max(np.diff(tree.tree_dof), initial=1))
         sizes = {"dofs": max(largest_dofs, 1), "bodies": max(largest_bodies, 1)}
-        self.sweep = RESPONSE_SWEEP(samples=0 if JIT_DISABLED else LANES, columns=TOGETHER * COLUMNS, **sizes)
+        self.sweep = RESPONSE_SWEEP(
+            samples=0 if JIT_DISABLED else LANES, columns=BODIES_TOGETHER * WRENCH_COLUMNS, **sizes
+        )
         fields = {name: getattr(self.sweep, name) for name in RESPONSE_SWEEP.arrays}
         if not JIT_DISABLED:
             fields = {
-                name: array.reshape(*array.shape[:-2], TOGETHER * COLUMNS * LANES) for name, array in fields.items()
+                name: array.reshape(*array.shape[:-2], BODIES_TOGETHER * WRENCH_COLUMNS * LANES)
+                for name, array in fields.items()
             }
         self.numbers = RESPONSE_SWEEP(**fields)
         for k in range(WRENCHES):
@@ -265,7 +268,7 @@ def pull_body(t, d, r, w, body, first, offset, length, column):
     if r.free[body] != NOT_FREE:
         complete_free_body(t, d, body)
     body_jacobian_rows(t, d, r, body, first, offset, length, r.slot[body])
-    for c in range(COLUMNS):
+    for c in range(WRENCH_COLUMNS):
         zero = 0.0 * w.wrench[0, c]
         for k in range(length):
             w.e[k, column + c] = zero
@@ -304,18 +307,18 @@ def make_coordinate_responses(t, d, r, w, numbers):
         length = t.tree_dof[tree_index + 1] - offset
         if r.free[first] != NOT_FREE:
             complete_free_body(t, d, first)
-        for c in range(COLUMNS):
+        for c in range(WRENCH_COLUMNS):
             zero = 0.0 * w.wrench[0, c]
             for k in range(length):
                 w.e[k, c] = zero
         together = 0
-        while together < COLUMNS * LANES and n + together < r.num_asked:
+        while together < WRENCH_COLUMNS * LANES and n + together < r.num_asked:
             k = r.asked[n + together]
             if t.tree_of_body[t.body_of_dof[k]] != tree_index:
                 break
             pull_coordinate(t, d, numbers, k, first, offset, together)
             together += 1
-        push_all(t, d, w, first, last, offset, COLUMNS)
+        push_all(t, d, w, first, last, offset, WRENCH_COLUMNS)
         rows = r.rows
         for j in range(together):
             at = r.dof_slot[r.asked[n + j]]
@@ -345,10 +348,10 @@ def make_responses(t, d, r):
         pull_body(t, d, r, w, body, first, offset, length, 0)
         if n + 1 < r.num_made and t.tree_of_body[r.made[n + 1]] == tree_index:
             together = 2
-            pull_body(t, d, r, w, r.made[n + 1], first, offset, length, COLUMNS)
-        push_all(t, d, w, first, last, offset, together * COLUMNS)
+            pull_body(t, d, r, w, r.made[n + 1], first, offset, length, WRENCH_COLUMNS)
+        push_all(t, d, w, first, last, offset, together * WRENCH_COLUMNS)
         for j in range(together):
-            keep_response(r, numbers, r.made[n + j], length, j * COLUMNS)
+            keep_response(r, numbers, r.made[n + j], length, j * WRENCH_COLUMNS)
         n += together
     if r.num_made + r.num_asked > 0:
         r.others(r.others_of)

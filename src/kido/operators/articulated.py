@@ -11,11 +11,10 @@ from __future__ import annotations
 import math
 
 from kido.jit import direct_entry, kernel, view
+from kido.kernels.forward_dynamics import SINGULAR_TOLERANCE
 from kido.operators.recursions import raise_block, turn_over
 from kido.operators.schema import BODIES
 from kido.operators.sweeps import PHI
-
-SINGULAR_TOLERANCE = 4e-15  # share of what a coordinate could see at most, below which its inertia is rounding
 
 
 @kernel

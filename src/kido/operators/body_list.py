@@ -104,7 +104,7 @@ class BodyList:
         self.bodies: list[BodyNode] = [skeleton._bodies[k] for k in indices]
         self.version = skeleton._structure_version
         self.places = {body: place for place, body in enumerate(self.bodies)}
-        parents = [self.places.get(body.parent, -1) for body in self.bodies]  # type: ignore[arg-type]
+        parents = [-1 if body.parent is None else self.places.get(body.parent, -1) for body in self.bodies]
         self._refuse_gaps(parents)
         number = {dof: k for k, dof in enumerate(skeleton._dofs)}
         hinges = [[number[dof] for dof in body.parent_joint.dofs] for body in self.bodies]
@@ -166,11 +166,11 @@ class BodyList:
 
     def _refuse_gaps(self, parents: list[int]) -> None:
         for body, parent in zip(self.bodies, parents, strict=True):
-            above = body.parent
-            while parent < 0 and above is not None:
+            missing = above = body.parent
+            while parent < 0 and missing is not None and above is not None:
                 if above in self.places:
                     raise OperatorError(
-                        f"bodies {above.name!r} and {body.name!r} are listed, but not {body.parent.name!r} between "  # type: ignore[union-attr]
+                        f"bodies {above.name!r} and {body.name!r} are listed, but not {missing.name!r} between "
                         "them: list connected bodies"
                     )
                 above = above.parent

@@ -30,8 +30,8 @@ class Explanation:
     @classmethod
     def of(cls, operator: Linear) -> Explanation:
         """Explain an expression."""
-        once = tuple(sorted(operator._preparations()))
-        return cls(repr(operator), tuple(operator._steps()), once, operator.shape, operator._notes())
+        once = tuple(sorted(operator.preparations()))
+        return cls(repr(operator), tuple(operator.steps()), once, operator.shape, operator.notes())
 
     @property
     def operations(self) -> int:

@@ -155,26 +155,26 @@ class Identity(Operator):
     def _run(self, x: Array, own: bool) -> Array:
         return x if own else x.copy()
 
-    def _steps(self) -> Iterator[Step]:
+    def steps(self) -> Iterator[Step]:
         return iter(())
 
-    def _key(self) -> Hashable:
+    def key(self) -> Hashable:
         return "I"
 
-    def _text(self, latex: bool) -> str:
+    def text(self, latex: bool) -> str:
         return "I"
 
     def _transposed(self) -> Operator:
         return self
 
-    def _inverse(self) -> Operator:
+    def own_inverse(self) -> Operator:
         return self
 
     @property
-    def _is_blockwise(self) -> bool:
+    def is_blockwise(self) -> bool:
         return self.on is not None
 
-    def _blocks(self) -> Array:
+    def body_blocks(self) -> Array:
         assert self.on is not None
         return np.tile(np.eye(6), (len(self.on.bodies), 1, 1))
 
@@ -209,22 +209,22 @@ class Sum(Operator):
                 self.on.scratch.give(y)
         return result
 
-    def _steps(self) -> Iterator[Step]:
+    def steps(self) -> Iterator[Step]:
         for k, (_, term) in enumerate(self.terms):
-            yield from term._steps()
+            yield from term.steps()
             if k > 0:
                 sign = "-" if self.terms[k][0] < 0.0 else "+"
                 yield Step(sign, "of two vectors", self.shape[0])
 
-    def _key(self) -> Hashable:
-        return "sum", frozenset((term._key(), factor) for factor, term in self.terms)
+    def key(self) -> Hashable:
+        return "sum", frozenset((term.key(), factor) for factor, term in self.terms)
 
-    def _text(self, latex: bool) -> str:
+    def text(self, latex: bool) -> str:
         text = ""
         for k, (factor, term) in enumerate(self.terms):
             sign = "-" if factor < 0.0 else "+"
             text += ("-" if factor < 0.0 else "") if k == 0 else f" {sign} "
-            text += _factor_text(abs(factor), latex) + term._text(latex)
+            text += _factor_text(abs(factor), latex) + term.text(latex)
         return text
 
     def _transposed(self) -> Operator:
@@ -235,18 +235,18 @@ class Sum(Operator):
         return total([(factor, term.T) for factor, term in self.terms])
 
     @property
-    def _is_blockwise(self) -> bool:
-        return all(term._is_blockwise for _, term in self.terms)
+    def is_blockwise(self) -> bool:
+        return all(term.is_blockwise for _, term in self.terms)
 
     @property
-    def _is_bracketed(self) -> bool:
+    def is_bracketed(self) -> bool:
         return True
 
-    def _blocks(self) -> Array:
-        return sum((factor * term._blocks() for factor, term in self.terms), np.zeros(1))
+    def body_blocks(self) -> Array:
+        return sum((factor * term.body_blocks() for factor, term in self.terms), np.zeros(1))
 
-    def _preparations(self) -> frozenset[str]:
-        return frozenset().union(*(term._preparations() for _, term in self.terms))
+    def preparations(self) -> frozenset[str]:
+        return frozenset().union(*(term.preparations() for _, term in self.terms))
 
 
 class Starred(Operator):
@@ -259,28 +259,28 @@ class Starred(Operator):
     def _run(self, x: Array, own: bool) -> Array:
         return self.sum._run(x, own)
 
-    def _steps(self) -> Iterator[Step]:
-        return self.sum._steps()
+    def steps(self) -> Iterator[Step]:
+        return self.sum.steps()
 
-    def _key(self) -> Hashable:
-        return self.sum._key()
+    def key(self) -> Hashable:
+        return self.sum.key()
 
-    def _text(self, latex: bool) -> str:
-        inner = self.base._text(latex)
+    def text(self, latex: bool) -> str:
+        inner = self.base.text(latex)
         return rf"\left({inner}\right)^{{*}}" if latex else f"({inner})*"
 
     def _transposed(self) -> Operator:
         return self.base
 
     @property
-    def _is_blockwise(self) -> bool:
-        return self.base._is_blockwise
+    def is_blockwise(self) -> bool:
+        return self.base.is_blockwise
 
-    def _blocks(self) -> Array:
-        return self.sum._blocks()
+    def body_blocks(self) -> Array:
+        return self.sum.body_blocks()
 
-    def _preparations(self) -> frozenset[str]:
-        return self.base._preparations()
+    def preparations(self) -> frozenset[str]:
+        return self.base.preparations()
 
 
 class Product(Operator):
@@ -302,20 +302,20 @@ class Product(Operator):
             x *= self.number
         return x
 
-    def _steps(self) -> Iterator[Step]:
+    def steps(self) -> Iterator[Step]:
         for factor in reversed(self.factors):
-            yield from factor._steps()
+            yield from factor.steps()
         if self.number != 1.0:
             yield Step(f"{self.number:g}", "times a vector", self.shape[0])
 
-    def _key(self) -> Hashable:
-        return "product", self.number, tuple(factor._key() for factor in self.factors)
+    def key(self) -> Hashable:
+        return "product", self.number, tuple(factor.key() for factor in self.factors)
 
-    def _text(self, latex: bool) -> str:
+    def text(self, latex: bool) -> str:
         parts = []
         for factor in self.factors:
-            text = factor._text(latex)
-            if factor._is_bracketed:
+            text = factor.text(latex)
+            if factor.is_bracketed:
                 text = rf"\left({text}\right)" if latex else f"({text})"
             parts.append(text)
         sign = "-" if self.number < 0.0 else ""
@@ -325,17 +325,17 @@ class Product(Operator):
         return product(self.number, [factor.T for factor in reversed(self.factors)])
 
     @property
-    def _is_blockwise(self) -> bool:
-        return all(factor._is_blockwise for factor in self.factors)
+    def is_blockwise(self) -> bool:
+        return all(factor.is_blockwise for factor in self.factors)
 
-    def _blocks(self) -> Array:
-        result = self.number * self.factors[0]._blocks()
+    def body_blocks(self) -> Array:
+        result = self.number * self.factors[0].body_blocks()
         for factor in self.factors[1:]:
-            result = result @ factor._blocks()
+            result = result @ factor.body_blocks()
         return result
 
-    def _preparations(self) -> frozenset[str]:
-        return frozenset().union(*(factor._preparations() for factor in self.factors))
+    def preparations(self) -> frozenset[str]:
+        return frozenset().union(*(factor.preparations() for factor in self.factors))
 
 
 def _factor_text(number: float, latex: bool) -> str:
@@ -409,7 +409,7 @@ def total(terms: list[tuple[float, Operator]]) -> Operator:
                 )
     collected: dict[Hashable, tuple[float, Operator]] = {}
     for factor, term in flat:
-        key = term._key()
+        key = term.key()
         collected[key] = (collected[key][0] + factor if key in collected else factor, term)
     left = [(factor, term) for factor, term in collected.values() if factor != 0.0]
     if not left:

@@ -22,8 +22,8 @@ _KNOWN = (
 
 def known_inverses(ops: SpatialOperators) -> dict[Hashable, Operator]:
     """Inverses by the form of what they are the inverse of."""
-    one, H, K, D = Identity(ops._on.joint_space), ops.H, ops.K, ops.D
-    body = Identity(ops._on.body_space)
+    one, H, K, D = Identity(ops.on.joint_space), ops.H, ops.K, ops.D
+    body = Identity(ops.on.body_space)
     lower, factor = one - H * ops.Psi * K, one + H * ops.Phi * K
     pairs = [
         (body - ops.E_phi, ops.Phi),
@@ -33,12 +33,12 @@ def known_inverses(ops: SpatialOperators) -> dict[Hashable, Operator]:
     table: dict[Hashable, Operator] = {}
     for a, b in pairs:
         for x, y in ((a, b), (a.T, b.T)):
-            table[x._key()] = y
-            table[y._key()] = x
+            table[x.key()] = y
+            table[y.key()] = x
     mass = H * ops.Phi * ops.M * ops.PhiStar * ops.HStar
     inverse = lower.T * D.inverse() * lower
-    table[mass._key()] = inverse
-    table[inverse._key()] = mass
+    table[mass.key()] = inverse
+    table[inverse.key()] = mass
     return table
 
 
@@ -67,15 +67,15 @@ def _known(operator: Operator) -> Operator | None:
     if operator.on is None:  # a multiple of I
         assert isinstance(operator, Product)
         return product(_reciprocal(operator), [Identity()])
-    own = operator._inverse()
+    own = operator.own_inverse()
     if own is not None:
         return own
     table = operator.on.inverses()
     bare = product(1.0, operator.factors) if isinstance(operator, Product) and operator.number != 1.0 else operator
-    found = table.get(bare._key())
+    found = table.get(bare.key())
     if found is not None:
         return product(_reciprocal(operator), [found]) if bare is not operator else found
-    if operator._is_blockwise:
+    if operator.is_blockwise:
         return inverted(operator)
     if isinstance(operator, Product):
         inverses = []
@@ -91,7 +91,7 @@ def _known(operator: Operator) -> Operator | None:
     if isinstance(operator, Sum):  # -(...) and such: the same form with another number in front
         number = next((factor for factor, term in operator.terms if isinstance(term, Identity)), operator.terms[0][0])
         scaled = Sum([(factor / number, term) for factor, term in operator.terms])
-        found = table.get(scaled._key())
+        found = table.get(scaled.key())
         return None if found is None else product(1.0 / number, [found])
     return None
 

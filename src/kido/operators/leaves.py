@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Hashable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy import empty, zeros
@@ -44,52 +44,53 @@ ARTICULATED = "articulated inertias P, with D, G and τ: one gather of 6x6 block
 class Leaf(Operator):
     """An operator with a name, or its transpose."""
 
+    on: BodyList
+    rows: Space
+    columns: Space
     _needs: frozenset[str] = frozenset()
 
     def __init__(self, name: str, on: BodyList, rows: Space, columns: Space):
         self.name, self.on, self.rows, self.columns = name, on, rows, columns
         self.starred = False
 
-    def _key(self) -> Hashable:
+    def key(self) -> Hashable:
         return self.name, self.starred
 
-    def _text(self, latex: bool) -> str:
+    def text(self, latex: bool) -> str:
         text, formula = SYMBOLS.get(self.name, (self.name, rf"\mathit{{{self.name}}}"))
         return (formula + ("^{*}" if self.starred else "")) if latex else text + ("*" if self.starred else "")
 
-    def _transposed(self) -> Operator:
+    def _transposed(self) -> Self:
         twin = copy.copy(self)
         twin.rows, twin.columns, twin.starred = self.columns, self.rows, not self.starred
         return twin
 
-    def _preparations(self) -> frozenset[str]:
+    def preparations(self) -> frozenset[str]:
         return self._needs
 
 
 class Hinges(Leaf):
     """H, and the H of prescribed coordinates."""
 
-    on: BodyList
-
     def __init__(self, name: str, on: BodyList, given: bool = False):
         super().__init__(name, on, on.given_space if given else on.joint_space, on.body_space)
         self.given = int(given)
 
     def _run(self, x: Array, own: bool) -> Array:
-        y = self.on.scratch.take(self.rows.size, x.shape[1])  # type: ignore[union-attr]
+        y = self.on.scratch.take(self.rows.size, x.shape[1])
         sweep = sweeps.hinge_motions if self.starred else sweeps.hinge_forces
         sweep.call(self.on.address, self.given, x, y)
         return y
 
-    def _steps(self) -> Iterator[Step]:
-        size = self.rows.size if not self.starred else self.columns.size  # type: ignore[union-attr]
+    def steps(self) -> Iterator[Step]:
+        size = self.rows.size if not self.starred else self.columns.size
         yield Step(str(self), "body by body", 11 * size)
 
     @property
-    def _is_blockwise(self) -> bool:
+    def is_blockwise(self) -> bool:
         return self.given == 0
 
-    def _blocks(self) -> Array:
+    def body_blocks(self) -> Array:
         blocks = self.on.by_body(self.on.container.H)
         return blocks.transpose(0, 2, 1) if self.starred else blocks
 
@@ -103,8 +104,6 @@ class _Kept:
 
 class Blockwise(Leaf):
     """Diagonal blocks, computed when they are needed first."""
-
-    on: BodyList
 
     def __init__(
         self,
@@ -122,46 +121,46 @@ class Blockwise(Leaf):
         self._kept = _Kept()
         self._known_inverse = inverse
 
-    def _own_blocks(self) -> Array:
+    def own_blocks(self) -> Array:
         kept = self._kept
         if kept.stamp != self.on.stamp:
             kept.blocks, kept.stamp = np.ascontiguousarray(self._make()), self.on.stamp
         return kept.blocks
 
-    def _blocks(self) -> Array:
-        blocks = self._own_blocks()
+    def body_blocks(self) -> Array:
+        blocks = self.own_blocks()
         return blocks.transpose(0, 2, 1) if self.starred else blocks
 
     @property
-    def _is_blockwise(self) -> bool:
+    def is_blockwise(self) -> bool:
         return True
 
     def _run(self, x: Array, own: bool) -> Array:
         rows, columns = self.rows, self.columns
-        y = self.on.scratch.take(rows.size, x.shape[1])  # type: ignore[union-attr]
-        blocks = self._own_blocks()
-        sweeps.blockwise.call(self.on.address, rows.is_joint, columns.is_joint, self.starred, blocks, x, y)  # type: ignore[union-attr]
+        y = self.on.scratch.take(rows.size, x.shape[1])
+        blocks = self.own_blocks()
+        sweeps.blockwise.call(self.on.address, rows.is_joint, columns.is_joint, self.starred, blocks, x, y)
         return y
 
-    def _steps(self) -> Iterator[Step]:
+    def steps(self) -> Iterator[Step]:
         sizes = self.on.hinge_sizes
-        rows = sizes if self.rows.is_joint else 6  # type: ignore[union-attr]
-        columns = sizes if self.columns.is_joint else 6  # type: ignore[union-attr]
+        rows = sizes if self.rows.is_joint else 6
+        columns = sizes if self.columns.is_joint else 6
         count = np.broadcast_to(rows * (2 * columns - 1), sizes.shape)[(rows * columns + 0 * sizes) > 0].sum()
         yield Step(str(self), "body by body", int(count))
 
     def _transposed(self) -> Operator:
         return self if self.symmetric else super()._transposed()
 
-    def _key(self) -> Hashable:
+    def key(self) -> Hashable:
         return (self.name, self.starred) if self._symbol is None else (self.name, self.starred, id(self._kept))
 
-    def _text(self, latex: bool) -> str:
+    def text(self, latex: bool) -> str:
         if self._symbol is None:
-            return super()._text(latex)
+            return super().text(latex)
         return self._symbol[latex] + (("^{*}" if latex else "*") if self.starred else "")
 
-    def _inverse(self) -> Operator | None:
+    def own_inverse(self) -> Operator | None:
         if self.rows is not self.columns:
             return None
         return inverted(self) if self._known_inverse is None else self._known_inverse()
@@ -177,7 +176,7 @@ def inverted(operator: Operator) -> Blockwise:
     assert space is not None and on is not None
 
     def compute() -> Array:
-        blocks = operator._blocks()
+        blocks = operator.body_blocks()
         result = zeros(blocks.shape)
         for k, body in enumerate(on.bodies):
             size = int(on.hinge_sizes[k]) if space.is_joint else 6
@@ -189,19 +188,17 @@ def inverted(operator: Operator) -> Blockwise:
             result[k, :size, :size] = np.linalg.inv(own) if size else own
         return 0.5 * (result + result.transpose(0, 2, 1)) if symmetric else result
 
-    text, formula = operator._text(False), operator._text(True)
-    if operator._is_bracketed or " " in text:
+    text, formula = operator.text(False), operator.text(True)
+    if operator.is_bracketed or " " in text:
         text, formula = f"({text})", rf"\left({formula}\right)"
     symbol = (f"{text}^-1", f"{formula}^{{-1}}")
-    made = Blockwise(f"{text}^-1", space, space, compute, symmetric, operator._preparations(), symbol, lambda: operator)
-    made._own_blocks()  # a singular block is reported now
+    made = Blockwise(f"{text}^-1", space, space, compute, symmetric, operator.preparations(), symbol, lambda: operator)
+    made.own_blocks()  # a singular block is reported now
     return made
 
 
 class Propagation(Leaf):
     """phi and psi: gathers, and as transposes scatters."""
-
-    on: BodyList
 
     def __init__(self, name: str, on: BodyList, which: int):
         super().__init__(name, on, on.body_space, on.body_space)
@@ -221,7 +218,7 @@ class Propagation(Leaf):
         (sweeps.scatter if self.starred else sweeps.gather).call(self.on.address, self.which, x, work)
         return x
 
-    def _steps(self) -> Iterator[Step]:
+    def steps(self) -> Iterator[Step]:
         operations = 18 * self.on.inner_bodies
         if self.which == sweeps.PSI:
             operations += 23 * int(self.on.hinge_sizes[self.on.container.parent >= 0].sum())
@@ -232,10 +229,8 @@ class Propagation(Leaf):
 class Strict(Leaf):
     """E_phi, and with a blockwise operator first E_psi = E_phi tau and K = E_phi G."""
 
-    on: BodyList
-
     def __init__(self, name: str, on: BodyList, first: Blockwise | None = None):
-        super().__init__(name, on, on.body_space, on.body_space if first is None else first.columns)  # type: ignore[arg-type]
+        super().__init__(name, on, on.body_space, on.body_space if first is None else first.columns)
         self.first = first
         if first is not None:
             self._needs = frozenset([ARTICULATED])
@@ -257,10 +252,10 @@ class Strict(Leaf):
             scratch.give(z)
         return y
 
-    def _steps(self) -> Iterator[Step]:
+    def steps(self) -> Iterator[Step]:
         operations = 18 * self.on.inner_bodies
         if self.first is not None:
-            operations += sum(step.operations for step in self.first._steps())
+            operations += sum(step.operations for step in self.first.steps())
         sweep = "each child from its parent" if self.starred else "each parent from its children"
         yield Step(str(self), sweep, operations)
 
@@ -277,25 +272,23 @@ class Beyond(Leaf):
         y -= x
         return y
 
-    def _steps(self) -> Iterator[Step]:
-        for step in (self.whole.T if self.starred else self.whole)._steps():
+    def steps(self) -> Iterator[Step]:
+        for step in (self.whole.T if self.starred else self.whole).steps():
             yield Step(str(self), step.sweep, step.operations + self.shape[0])
 
 
 class NodeMap(Leaf):
     """B: wrenches at nodes as wrenches on their bodies; B*: motions of bodies as motions of nodes."""
 
-    on: BodyList
-
     def __init__(self, nodes: Nodes):
         super().__init__("B", nodes.on, nodes.on.body_space, nodes.space)
         self.nodes = nodes
 
-    def _key(self) -> Hashable:
+    def key(self) -> Hashable:
         return self.name, self.starred, id(self.nodes)
 
     def _run(self, x: Array, own: bool) -> Array:
-        shape, nodes = (self.rows.size, x.shape[1]), self.nodes.container  # type: ignore[union-attr]
+        shape, nodes = (self.rows.size, x.shape[1]), self.nodes.container
         if self.starred:
             y = empty(shape)
             sweeps.motions_of_nodes.call(nodes.address, x, y)
@@ -304,29 +297,27 @@ class NodeMap(Leaf):
             sweeps.wrenches_of_nodes.call(nodes.address, x, y)
         return y
 
-    def _steps(self) -> Iterator[Step]:
+    def steps(self) -> Iterator[Step]:
         yield Step(str(self), "node by node", 18 * len(self.nodes.space.nodes))
 
 
 class Matrix(Leaf):
     """A matrix that a user gives."""
 
-    on: BodyList
-
     def __init__(self, name: str, matrix: Array, on: BodyList, rows: Space, columns: Space):
         super().__init__(name, on, rows, columns)
         self.matrix = matrix
 
-    def _key(self) -> Hashable:
+    def key(self) -> Hashable:
         return self.name, self.starred, id(self.matrix)
 
-    def _text(self, latex: bool) -> str:
+    def text(self, latex: bool) -> str:
         return self.name + (("^{*}" if latex else "*") if self.starred else "")
 
     def _run(self, x: Array, own: bool) -> Array:
         return np.ascontiguousarray((self.matrix.T if self.starred else self.matrix) @ x)
 
-    def _steps(self) -> Iterator[Step]:
+    def steps(self) -> Iterator[Step]:
         rows, columns = self.shape
         yield Step(str(self), "matrix", rows * (2 * columns - 1))
 
@@ -334,27 +325,25 @@ class Matrix(Leaf):
 class BetweenBranches(Leaf):
     """The blocks of phi* X phi for pairs of bodies neither of which is above the other."""
 
-    on: BodyList
-
     def __init__(self, on: BodyList, whole: Propagation, diagonal: Blockwise):
         super().__init__("R_r", on, on.body_space, on.body_space)
         self.whole, self.diagonal = whole, diagonal
         self._needs = whole._needs | diagonal._needs
 
-    def _key(self) -> Hashable:
+    def key(self) -> Hashable:
         return self.name, self.starred, id(self.diagonal)
 
-    def _text(self, latex: bool) -> str:
+    def text(self, latex: bool) -> str:
         return (r"\mathcal{R}_r" if latex else "R_r") + (("^{*}" if latex else "*") if self.starred else "")
 
     def _run(self, x: Array, own: bool) -> Array:
         z = self.whole._run(x, False)
-        y, blocks = empty(x.shape), self.diagonal._own_blocks()
+        y, blocks = empty(x.shape), self.diagonal.own_blocks()
         if self.starred:
             blocks = np.ascontiguousarray(blocks.transpose(0, 2, 1))
         recursions.between_branches.call(self.on.address, self.whole.which, blocks, x, z, empty((12, x.shape[1])), y)
         return y
 
-    def _steps(self) -> Iterator[Step]:
-        for step in self.whole._steps():
+    def steps(self) -> Iterator[Step]:
+        for step in self.whole.steps():
             yield Step(str(self), "gather, then scatter over branches", 2 * step.operations + 90 * self.on.inner_bodies)

@@ -44,44 +44,44 @@ class Linear(ABC):
         """The operator applied to a block of vectors, which it may overwrite if it is its own."""
 
     @abstractmethod
-    def _steps(self) -> Iterator[Step]:
+    def steps(self) -> Iterator[Step]:
         """Sweeps in the order in which they run."""
 
     @abstractmethod
-    def _key(self) -> Hashable:
+    def key(self) -> Hashable:
         """What is equal for expressions that are equal by their form."""
 
     @abstractmethod
-    def _text(self, latex: bool) -> str:
+    def text(self, latex: bool) -> str:
         """The formula."""
 
     @abstractmethod
     def _transposed(self) -> Operator:
         """The transpose."""
 
-    def _inverse(self) -> Operator | None:
+    def own_inverse(self) -> Operator | None:
         """The inverse, if one is known by the form of the operator."""
         return None
 
-    def _blocks(self) -> Array:
+    def body_blocks(self) -> Array:
         """The (bodies, 6, 6) diagonal blocks of what is blockwise, each in the leading rows and columns."""
         raise OperatorError(f"{self!r} has blocks off its diagonal")
 
     @property
-    def _is_blockwise(self) -> bool:
+    def is_blockwise(self) -> bool:
         """Whether it maps numbers of each body to numbers of the same body."""
         return False
 
     @property
-    def _is_bracketed(self) -> bool:
+    def is_bracketed(self) -> bool:
         """Whether it needs brackets as a factor."""
         return False
 
-    def _notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[str, ...]:
         """What else is worth knowing when it is explained."""
         return ()
 
-    def _preparations(self) -> frozenset[str]:
+    def preparations(self) -> frozenset[str]:
         """What must be known of the state."""
         return frozenset()
 
@@ -148,7 +148,7 @@ class Linear(ABC):
         return Explanation.of(self)
 
     def __repr__(self) -> str:
-        return self._text(False)
+        return self.text(False)
 
     def _repr_latex_(self) -> str:
-        return f"${self._text(True)}$"
+        return f"${self.text(True)}$"

@@ -33,23 +33,25 @@ class Lyapunov(Product):
         outer = factors[first]
         assert isinstance(outer, Propagation)
         self._gathers = not outer.starred
-        self._whole = outer.T if outer.starred else outer
+        whole = outer.T if outer.starred else outer
+        assert isinstance(whole, Propagation)
+        self._whole = whole
         self._kept: dict[str, Any] = {}
 
     @property
     def _which(self) -> int:
-        if self._whole.which:  # type: ignore[attr-defined]
-            self.on.articulated  # type: ignore[union-attr]  # noqa: B018
-        return self._whole.which  # type: ignore[attr-defined]
+        if self._whole.which:
+            self.on.articulated  # noqa: B018
+        return self._whole.which
 
-    def _notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[str, ...]:
         depth = [1] * len(self.on.bodies)
         for k, parent in enumerate(self.on.container.parent.tolist()):
             depth[k] += depth[parent] if parent >= 0 else 0
         return (f"decomposed {self.decomposition()!r}: any block is a walk over {max(depth)} bodies at most",)
 
     @property
-    def diagonal_operator(self) -> Operator:
+    def diagonal_operator(self) -> Blockwise:
         """The diagonal blocks of the part between the outer factors, phi X phi* or phi* X phi, as an operator.
 
         Composite inertias R for X = M, Upsilon for psi* H* D^-1 H psi.
@@ -61,29 +63,28 @@ class Lyapunov(Product):
     def _diagonal_blocks(self) -> Blockwise:
         core = product(1.0, self._core) if self._core else None
         space = self._whole.rows
-        assert space is not None
 
         def compute() -> Array:
-            X = np.tile(np.eye(6), (len(space.on.bodies), 1, 1)) if core is None else core._blocks()
+            X = np.tile(np.eye(6), (len(space.on.bodies), 1, 1)) if core is None else core.body_blocks()
             result = np.empty((len(space.on.bodies), 6, 6))
             sweep = recursions.gather_blocks if self._gathers else recursions.scatter_blocks
             sweep.call(space.on.address, self._which, np.ascontiguousarray(X), result)
             return result
 
-        text = "" if core is None else core._text(False)
-        outer = SYMBOLS[self._whole.name]  # type: ignore[attr-defined]
-        formula = "" if core is None else core._text(True)
+        text = "" if core is None else core.text(False)
+        outer = SYMBOLS[self._whole.name]
+        formula = "" if core is None else core.text(True)
         if self._gathers:
             symbol = f"diag({outer[0]} {text} {outer[0]}*)", rf"\mathrm{{diag}}({outer[1]} {formula} {outer[1]}^{{*}})"
         else:
             symbol = f"diag({outer[0]}* {text} {outer[0]})", rf"\mathrm{{diag}}({outer[1]}^{{*}} {formula} {outer[1]})"
-        name = f"diagonal of {core._key() if core else 'I'}"
-        if (self._gathers, self._whole.name, text) == (True, "Phi", "M"):  # type: ignore[attr-defined]
+        name = f"diagonal of {core.key() if core else 'I'}"
+        if (self._gathers, self._whole.name, text) == (True, "Phi", "M"):
             symbol = SYMBOLS["R"]
-        elif (self._gathers, self._whole.name, text) == (False, "Psi", "H* D^-1 H"):  # type: ignore[attr-defined]
+        elif (self._gathers, self._whole.name, text) == (False, "Psi", "H* D^-1 H"):
             symbol = SYMBOLS["Upsilon"]
-        symmetric = core is None or core.T._key() == core._key()
-        return Blockwise(name, space, space, compute, symmetric, self._preparations(), symbol)
+        symmetric = core is None or core.T.key() == core.key()
+        return Blockwise(name, space, space, compute, symmetric, self.preparations(), symbol)
 
     def branches(self) -> Operator:
         """R_r, the blocks between bodies neither of which is above the other; of phi X phi* they are zero.
@@ -93,14 +94,14 @@ class Lyapunov(Product):
         """
         if self._gathers:
             raise OperatorError(f"{self!r}: bodies on different branches are not coupled by a product phi X phi*")
-        return BetweenBranches(self._whole.on, self._whole, self.diagonal_operator)  # type: ignore[arg-type]
+        return BetweenBranches(self._whole.on, self._whole, self.diagonal_operator)
 
     def decomposition(self) -> Operator:
         """The sum of diagonal part and what stands above, below and beside it, with the same outer factors.
 
         phi X phi* = R + phi~ R + R phi~*; psi* X psi = Y + psi~* Y + Y psi~ + R_r.
         """
-        beyond = Beyond("PsiTilde" if self._whole.which else "PhiTilde", self._whole)  # type: ignore[attr-defined,arg-type]
+        beyond = Beyond("PsiTilde" if self._whole.which else "PhiTilde", self._whole)
         R = self.diagonal_operator
         if self._gathers:
             parts = [R, product(1.0, [beyond, R]), product(1.0, [R, beyond.T])]
@@ -111,7 +112,7 @@ class Lyapunov(Product):
 
     # Blocks ----------------------------------------------------------------------------------------------
 
-    def _node_map(self, factors: list[Operator]) -> NodeMap | None:
+    def node_map(self, factors: list[Operator]) -> NodeMap | None:
         return factors[0] if len(factors) == 1 and isinstance(factors[0], NodeMap) else None
 
     def block(self, row: Any, column: Any) -> Array:
@@ -150,7 +151,7 @@ class Lyapunov(Product):
         left, right = self._ends()
         i_body, L = self._end(self._left, left, i)
         j_body, R = self._end([f.T for f in reversed(self._right)], right, j)
-        diagonal = self.diagonal_operator._blocks()
+        diagonal = self.diagonal_operator.body_blocks()
         on, which = self._whole.on, self._which
         assert on is not None
         if self._gathers:
@@ -181,7 +182,7 @@ class Lyapunov(Product):
         stamp, left, right = self._kept.get("ends", (-1, None, None))
         if stamp != self.on.stamp:
             left, right = (
-                product(1.0, factors)._blocks() if factors and self._node_map(factors) is None else None
+                product(1.0, factors).body_blocks() if factors and self.node_map(factors) is None else None
                 for factors in (self._left, [f.T for f in reversed(self._right)])
             )
             self._kept["ends"] = self.on.stamp, left, right
@@ -189,7 +190,7 @@ class Lyapunov(Product):
 
     def _end(self, factors: list[Operator], blocks: Array | None, place: int) -> tuple[int, Array]:
         """Body of a place, and the rows by which the outer factor sees it."""
-        nodes = self._node_map(factors)
+        nodes = self.node_map(factors)
         if nodes is not None:
             body, arm = int(nodes.nodes.container.body[place]), nodes.nodes.container.arm[place]
             L = np.eye(6)
@@ -208,10 +209,10 @@ class Lyapunov(Product):
         """The matrix, block by block: O(n depth) for phi X phi*, O(n^2) for phi* X phi, O(m depth + m^2) for B."""
         on, rows, columns = self._whole.on, self.rows, self.columns
         assert on is not None and rows is not None and columns is not None
-        diagonal = self.diagonal_operator._blocks()
+        diagonal = self.diagonal_operator.body_blocks()
         which, n = self._which, len(on.bodies)
         out = np.zeros((rows.size, columns.size))
-        left, right = self._node_map(self._left), self._node_map(self._right)
+        left, right = self.node_map(self._left), self.node_map(self._right)
         if left is not None and right is not None and left.nodes is right.nodes and not self._gathers:
             nodes = left.nodes.container
             E, Z = np.empty((len(nodes.body), n, 36)), np.empty((12, 6))
@@ -237,15 +238,15 @@ def recognize(number: float, factors: list[Operator]) -> Product | None:
     if len(at) != 2:
         return None
     first, second = at
-    one, other = factors[first], factors[second]
-    if one.name != other.name or one.starred == other.starred:  # type: ignore[attr-defined]
+    one, other = (factor for factor in factors if isinstance(factor, Propagation))
+    if one.name != other.name or one.starred == other.starred:
         return None
     core, left, right = factors[first + 1 : second], factors[:first], factors[second + 1 :]
-    if not all(factor._is_blockwise for factor in core):
+    if not all(factor.is_blockwise for factor in core):
         return None
     for end in (left, right):
         only_nodes = len(end) == 1 and isinstance(end[0], NodeMap)
-        if not only_nodes and not all(factor._is_blockwise for factor in end):
+        if not only_nodes and not all(factor.is_blockwise for factor in end):
             return None
     return Lyapunov(number, factors, first, second)
 

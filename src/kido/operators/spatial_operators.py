@@ -110,7 +110,7 @@ class SpatialOperators(OperatorState):
 
     def namespace(self) -> dict[str, Operator]:
         """All operators by their names, for a session: `globals().update(ops.namespace())`."""
-        names = [name for name in self._NAMES if name != "B" or self._node_map is not None]
+        names = [name for name in self._NAMES if name != "B" or self.node_map is not None]
         stars = [f"{name}Star" for name in names if name != "I"]
         return {name: self[name] for name in (*names, *stars)}
 
@@ -122,32 +122,32 @@ class SpatialOperators(OperatorState):
     @cached_property
     def H(self) -> Operator:
         """Hinge forces from wrenches; H* u are the bodies' velocities relative to their parents."""
-        return Hinges("H", self._on)
+        return Hinges("H", self.on)
 
     @cached_property
     def H_given(self) -> Operator:
         """H of the prescribed coordinates; H_given* adds what they do to a."""
-        return Hinges("H_given", self._on, True)
+        return Hinges("H_given", self.on, True)
 
     @cached_property
     def Phi(self) -> Propagation:
         """phi = (I - E_phi)^-1: gathers wrenches; phi* scatters motions."""
-        return Propagation("Phi", self._on, sweeps.PHI)
+        return Propagation("Phi", self.on, sweeps.PHI)
 
     @cached_property
     def Psi(self) -> Propagation:
         """psi = (I - E_psi)^-1: the same through articulated hinges, psi(p, k) = phi(p, k) tau(k)."""
-        return Propagation("Psi", self._on, sweeps.PSI)
+        return Propagation("Psi", self.on, sweeps.PSI)
 
     @cached_property
     def E_phi(self) -> Operator:
         """Wrenches of children seen from their parents."""
-        return Strict("E_phi", self._on)
+        return Strict("E_phi", self.on)
 
     @cached_property
     def E_psi(self) -> Operator:
         """E_phi tau."""
-        return Strict("E_psi", self._on, self.tau)
+        return Strict("E_psi", self.on, self.tau)
 
     @cached_property
     def PhiTilde(self) -> Operator:
@@ -160,15 +160,15 @@ class SpatialOperators(OperatorState):
         return Beyond("PsiTilde", self.Psi)
 
     def _articulated(self, name: str) -> Blockwise:
-        space = self._on.body_space
-        blocks = lambda: getattr(self._on.articulated, name)  # noqa: E731
+        space = self.on.body_space
+        blocks = lambda: getattr(self.on.articulated, name)  # noqa: E731
         return Blockwise(name, space, space, blocks, name != "tau", _ARTICULATED)
 
     @cached_property
     def M(self) -> Operator:
         """Spatial inertias."""
-        space = self._on.body_space
-        return Blockwise("M", space, space, lambda: self._on.container.M, True)
+        space = self.on.body_space
+        return Blockwise("M", space, space, lambda: self.on.container.M, True)
 
     @cached_property
     def P(self) -> Operator:
@@ -178,15 +178,15 @@ class SpatialOperators(OperatorState):
     @cached_property
     def D(self) -> Operator:
         """Articulated inertias that the hinges see: H P H*."""
-        space = self._on.joint_space
+        space = self.on.joint_space
         return Blockwise(
-            "D", space, space, lambda: self._on.articulated.D, True, _ARTICULATED, None, lambda: self._D_inverse
+            "D", space, space, lambda: self.on.articulated.D, True, _ARTICULATED, None, lambda: self._D_inverse
         )
 
     @cached_property
     def _D_inverse(self) -> Operator:
-        space, symbol = self._on.joint_space, ("D^-1", r"\mathcal{D}^{-1}")
-        blocks = lambda: self._on.articulated.D_inverse  # noqa: E731
+        space, symbol = self.on.joint_space, ("D^-1", r"\mathcal{D}^{-1}")
+        blocks = lambda: self.on.articulated.D_inverse  # noqa: E731
         return Blockwise("D^-1", space, space, blocks, True, _ARTICULATED, symbol, lambda: self.D)
 
     @cached_property
@@ -197,20 +197,20 @@ class SpatialOperators(OperatorState):
     @cached_property
     def G(self) -> Blockwise:
         """P H* D^-1."""
-        on = self._on
+        on = self.on
         blocks = lambda: on.by_body(on.articulated.G).transpose(0, 2, 1)  # noqa: E731
         return Blockwise("G", on.body_space, on.joint_space, blocks, needs=_ARTICULATED)
 
     @cached_property
     def K(self) -> Operator:
         """E_phi G: what a parent sees of its children's hinges."""
-        return Strict("K", self._on, self.G)
+        return Strict("K", self.on, self.G)
 
     def _diagonal(self, name: str, product: Operator) -> Blockwise:
         assert isinstance(product, Lyapunov)
-        space = self._on.body_space
+        space = self.on.body_space
         inner: Any = product.diagonal_operator
-        return Blockwise(name, space, space, inner._own_blocks, True, product._preparations(), SYMBOLS[name])
+        return Blockwise(name, space, space, inner.own_blocks, True, product.preparations(), SYMBOLS[name])
 
     @cached_property
     def R(self) -> Operator:
@@ -234,7 +234,7 @@ class SpatialOperators(OperatorState):
         Raises:
             OperatorError: no nodes were given.
         """
-        return NodeMap(self._of_nodes)
+        return NodeMap(self.of_nodes)
 
     def pick_off(self, nodes: Any) -> Operator:
         """B of other nodes.
@@ -245,7 +245,7 @@ class SpatialOperators(OperatorState):
         Raises:
             OperatorError: nodes of other bodies, or none.
         """
-        return NodeMap(self._on.nodes(nodes))
+        return NodeMap(self.on.nodes(nodes))
 
     def block_diagonal(self, blocks: ArrayLike, name: str = "X") -> Operator:
         """An operator on spatial vectors with blocks of one's own.
@@ -257,14 +257,14 @@ class SpatialOperators(OperatorState):
         Raises:
             OperatorError: another shape, or numbers that are not finite.
         """
-        n = len(self._on.bodies)
+        n = len(self.on.bodies)
         try:
             own = np.array(np.broadcast_to(np.asarray(blocks, np.float64), (n, 6, 6)))
         except (TypeError, ValueError):
             raise OperatorError(f"block_diagonal: expected an array ({n}, 6, 6), got {np.shape(blocks)}") from None
         if not np.isfinite(own).all():
             raise OperatorError(f"block_diagonal {name!r}: expected finite numbers")
-        space, symmetric = self._on.body_space, np.array_equal(own, own.transpose(0, 2, 1))
+        space, symmetric = self.on.body_space, np.array_equal(own, own.transpose(0, 2, 1))
         return Blockwise(name, space, space, lambda: own, bool(symmetric), symbol=(name, name))
 
     def matrix(
@@ -302,21 +302,21 @@ class SpatialOperators(OperatorState):
                 space = given.columns if what == "rows" else given.rows
             else:
                 space = self._space(given, size)
-            if space is None or space.on is not self._on or space.size != size:
+            if space is None or space.on is not self.on or space.size != size:
                 raise OperatorError(f"matrix {name!r}: it has {size} {what}, and {what} {given!r} are {space!r}")
             spaces.append(space)
-        return Matrix(name, own, self._on, spaces[0], spaces[1])
+        return Matrix(name, own, self.on, spaces[0], spaces[1])
 
     def _space(self, name: str | None, size: int) -> Space:
         match name:
             case None:
-                return Space(self._on, OWN, range(size + 1))
+                return Space(self.on, OWN, range(size + 1))
             case "bodies":
-                return self._on.body_space
+                return self.on.body_space
             case "joints":
-                return self._on.joint_space
+                return self.on.joint_space
             case "nodes":
-                return self._of_nodes.space
+                return self.of_nodes.space
         raise OperatorError(f"no numbers {name!r}; there are 'bodies', 'joints', 'nodes', an operator, or None")
 
     def carried(self, dof: DegreeOfFreedom | str | int) -> Operator:
@@ -337,14 +337,14 @@ class SpatialOperators(OperatorState):
         Source: the derivative of log det is that of Jain et al. (2013), "Fixman compensating potential"; the others
         are our own.
         """
-        found = self._on.skeleton._dofs[int(indices_of(self._on.skeleton, dof)[0])]
-        place = self._on.place(found)
+        found = self.on.skeleton._dofs[int(indices_of(self.on.skeleton, dof)[0])]
+        place = self.on.place(found)
         if found.joint.kind not in _SINGLE_AXIS or found not in self.dofs:
             raise OperatorError(
                 f"carried({found.name!r}): it is of a {type(found.joint).__name__}; expected a free coordinate of a "
                 "joint with one fixed axis"
             )
-        on, space = self._on, self._on.body_space
+        on, space = self.on, self.on.body_space
 
         def blocks() -> Array:
             h = on.container.H[on.joint_space.first[place]]
@@ -377,9 +377,9 @@ class SpatialOperators(OperatorState):
     @property
     def log_det(self) -> float:
         """The logarithm of the determinant of the mass matrix: the sum of those of D(k)."""
-        on = self._on
+        on = self.on
         D = on.articulated.D
         return float(sum(np.linalg.slogdet(D[k, :m, :m])[1] for k, m in enumerate(on.hinge_sizes.tolist()) if m))
 
     def __repr__(self) -> str:
-        return f"SpatialOperators of {self._on.describes}: {len(self._on.bodies)} bodies, {len(self.dofs)} coordinates"
+        return f"SpatialOperators of {self.on.describes}: {len(self.on.bodies)} bodies, {len(self.dofs)} coordinates"

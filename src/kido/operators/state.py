@@ -27,10 +27,10 @@ class OperatorState:
 
     def _take(self, on: BodyList, positions: ArrayLike | None, velocities: ArrayLike | None, nodes: Any) -> None:
         on.hold(positions, velocities)
-        self._on = on
+        self.on = on
         # A user's iterator is read once; what it gave serves `at` too.
         self._nodes = tuple(nodes) if isinstance(nodes, Iterable) and not isinstance(nodes, str) else (nodes,)
-        self._node_map = on.nodes(self._nodes) if self._nodes else None
+        self.node_map = on.nodes(self._nodes) if self._nodes else None
         self._inverses: dict[Hashable, Operator] | None = None
         on.inverses = self._known_inverses
 
@@ -44,14 +44,14 @@ class OperatorState:
         Raises:
             OperatorError: the skeleton was edited since.
         """
-        on = self._on
+        on = self.on
         self._refuse_edited()
         made = object.__new__(type(self))
         made._take(on.twin(), positions, velocities, self._nodes)
         return made
 
     def _refuse_edited(self) -> None:
-        on = self._on
+        on = self.on
         if on.skeleton._structure_version != on.version:
             raise OperatorError(
                 f"skeleton {on.skeleton.name!r} was edited since these operators were made: make new ones"
@@ -72,12 +72,12 @@ class OperatorState:
             StateError: a state of the wrong size, or not finite; the operators stay as they were.
         """
         self._refuse_edited()
-        self._on.hold(positions, velocities)
+        self.on.hold(positions, velocities)
 
     @property
     def is_current(self) -> bool:
         """Whether the skeleton still has the structure and the state of these operators."""
-        on, s = self._on, self._on.skeleton
+        on, s = self.on, self.on.skeleton
         return (
             s._structure_version == on.version
             and np.array_equal(s.positions, on.q)
@@ -87,11 +87,11 @@ class OperatorState:
     # Travelling ------------------------------------------------------------------------------------------
 
     def __copy__(self) -> Self:
-        return self.at(self._on.q, self._on.u)
+        return self.at(self.on.q, self.on.u)
 
     def __getstate__(self) -> dict[str, Any]:
         self._refuse_edited()
-        return {"on": self._on, "q": self._on.q, "u": self._on.u, "nodes": self._nodes}
+        return {"on": self.on, "q": self.on.q, "u": self.on.u, "nodes": self._nodes}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._take(state["on"], state["q"], state["u"], state["nodes"])
@@ -101,30 +101,30 @@ class OperatorState:
     @property
     def skeleton(self) -> Skeleton:
         """The skeleton of the bodies."""
-        return self._on.skeleton
+        return self.on.skeleton
 
     @property
     def bodies(self) -> list[BodyNode]:
         """The bodies, in the order of spatial vectors."""
-        return list(self._on.bodies)
+        return list(self.on.bodies)
 
     @property
     def dofs(self) -> list[DegreeOfFreedom]:
         """The free coordinates, in the order of joint vectors."""
-        return [self._on.skeleton._dofs[k] for k in self._on.container.source.tolist()]
+        return [self.on.skeleton._dofs[k] for k in self.on.container.source.tolist()]
 
     @property
     def given_dofs(self) -> list[DegreeOfFreedom]:
         """The prescribed coordinates, in the order of the columns of `H_given`."""
-        return [self._on.skeleton._dofs[k] for k in self._on.container.given_source.tolist()]
+        return [self.on.skeleton._dofs[k] for k in self.on.container.given_source.tolist()]
 
     @property
     def velocities(self) -> Array:
         """u of the free coordinates."""
-        return self._on.u[self._on.container.source]
+        return self.on.u[self.on.container.source]
 
     def _body_vector(self, field: str) -> Array:
-        return getattr(self._on.container, field).reshape(-1).copy()
+        return getattr(self.on.container, field).reshape(-1).copy()
 
     @property
     def V(self) -> Array:
@@ -162,12 +162,12 @@ class OperatorState:
     @property
     def node_products(self) -> Array:
         """w x (w x r) of the nodes of B (6 nodes,), so that their accelerations are B* alpha + node_products."""
-        nodes = self._of_nodes.container
-        w = self._on.container.V[nodes.body, :3]
+        nodes = self.of_nodes.container
+        w = self.on.container.V[nodes.body, :3]
         return np.hstack([np.zeros(w.shape), np.cross(w, np.cross(w, nodes.arm))]).reshape(-1)
 
     @property
-    def _of_nodes(self) -> Nodes:
-        if self._node_map is None:
+    def of_nodes(self) -> Nodes:
+        if self.node_map is None:
             raise OperatorError("B is of nodes: SpatialOperators(..., nodes=[hand]), or ops.pick_off([hand])")
-        return self._node_map
+        return self.node_map

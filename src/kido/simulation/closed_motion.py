@@ -15,7 +15,8 @@ from kido.constraints.loop_solve import openness
 from kido.dynamics.motion import ClosedSystem
 from kido.errors import ModelError
 from kido.integrators.integrator import CompiledIntegrator, Integrator
-from kido.jit import Struct, entry, view
+from kido.integrators.schema import MOTION
+from kido.jit import entry, view
 from kido.simulation.loops import close_now, sum_wrenches
 from kido.simulation.smooth_motion import SmoothMotion, read_given, run_motion, take_state
 from kido.skeleton import Skeleton
@@ -49,7 +50,7 @@ class _Part:
     system: ClosedSystem
     rows: NDArray[np.intp]
     slots: NDArray[np.intp]
-    motion: Struct | None = None
+    motion: MOTION | None = None
 
 
 class ClosedMotion(SmoothMotion):

@@ -17,8 +17,8 @@ from kido.dynamics.schema import DYNAMICS
 from kido.integrators.schema import FAILED
 from kido.jit import callback, entry, kernel, view
 
-NOT_CLOSED, INDEFINITE = -1, -2  # status of a call: above FAILED
-MISSED = 1e-12  # share of the accelerations by which rows may be missed before other partitions are looked for
+LOOPS_NOT_CLOSED, INDEFINITE = -1, -2  # status of a call: above FAILED
+MISSED_TOLERANCE = 1e-12  # share of the accelerations by which rows may be missed until partitions are chosen anew
 MORE = 10.0  # multiple of what was missed then, up to which it is put up with
 
 
@@ -86,7 +86,7 @@ def accelerate(address, part, _b, _c):
     size = 1.0
     for k in range(d.udot.shape[0]):
         size = max(size, abs(d.udot[k]))
-    if left > max(MISSED, e.missed) * size:
+    if left > max(MISSED_TOLERANCE, e.missed) * size:
         partition_at(t, d, lp, y, e)
         _, status = accelerations_of_tree(t, d, lp, y, e)
         if e.num_loose > 0:
@@ -112,7 +112,7 @@ def project_dependent(address, keeps, _b, _c):
     if e.num_loose > 0 and error <= OPEN_TOLERANCE:
         error = project_loose(t, d, lp, y, e, keeps)
     if not error <= OPEN_TOLERANCE:
-        return NOT_CLOSED
+        return LOOPS_NOT_CLOSED
     return 0
 
 

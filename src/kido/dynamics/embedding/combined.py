@@ -27,8 +27,8 @@ from kido.kernels.integration import advance
 from kido.kernels.kinematics import transforms
 
 ROUNDING_TOLERANCE = 1e-12  # share of a row's largest number below which others are nothing
-ROUNDS = 2  # of solving for the multipliers: the second takes off what rounding left
-STEPS = 20  # of Newton's method
+LOOSE_ROUNDS = 2  # of solving for the multipliers: the second takes off what rounding left
+MAX_LOOSE_STEPS = 20  # of Newton's method
 
 
 @kernel
@@ -151,7 +151,7 @@ def accelerate_loose(t, d, lp, y, e):
         y.multiplier[s] = 0.0
     for k in range(d.tau.shape[0]):
         e.loose_force[k] = 0.0
-    for j in range(ROUNDS):
+    for j in range(LOOSE_ROUNDS):
         measure_all(d, lp)
         missing(t, d, lp, y, y.residual)
         if j == 0:
@@ -177,7 +177,7 @@ def respond_loose(t, d, lp, y, e):
     for k in range(y.impulse.shape[0]):
         e.loose_force[k] = 0.0
     response_of_tree(t, d, e, y.impulse, y.jump, y.change)
-    for _ in range(ROUNDS):
+    for _ in range(LOOSE_ROUNDS):
         rates_of(t, d, lp, y, y.change, e.by_slot)
         for s in range(y.num_rows):
             e.by_slot[s] = y.jump[s] - e.by_slot[s]
@@ -236,14 +236,14 @@ def project_loose(t, d, lp, y, e, keeps):
     for k in range(n):
         e.stood[k] = d.u[k]
     transforms(t, d, 0, t.parent.shape[0])
-    error = close_rows(t, d, lp, y, e, keeps, AGGREGATE_TOLERANCE, STEPS)
+    error = close_rows(t, d, lp, y, e, keeps, AGGREGATE_TOLERANCE, MAX_LOOSE_STEPS)
     for k in range(n):
         d.u[k] = e.stood[k]
     worst = project_tree(t, d, lp, y, e, keeps)
     begin_response(t, d, lp, y, e)
     measure_all(d, lp)
     factor_loose(t, d, lp, y, e)
-    for _ in range(ROUNDS):
+    for _ in range(LOOSE_ROUNDS):
         rates_of(t, d, lp, y, d.u, e.by_slot)
         for s in range(y.num_rows):
             e.by_slot[s] = y.rate[s] - e.by_slot[s]

@@ -8,15 +8,14 @@ from typing import Any
 import numpy as np
 
 from kido.constraints.constraint import Constraint
-from kido.constraints.loop_schema import COUPLE, DRIVEN, SPRING
+from kido.constraints.loop_schema import COUPLE, DRIVEN, LOOPS, SPRING
 from kido.dynamics.embedding.aggregation import Tie, aggregate, parent_of_aggregate, path_of_tie, schedule
 from kido.dynamics.embedding.schema import EMBEDDING
 from kido.dynamics.system import ConstrainedSystem
-from kido.jit import Struct
 from kido.joints import ActuatorType, JointKind
 
 # How willingly a coordinate is made dependent.
-PASSIVE, DRIVEN_BY_FORCE, NAMED, PRESCRIBED = 1.0, 0.25, 1e-2, 0.0
+UNDRIVEN, DRIVEN_BY_FORCE, NAMED, PRESCRIBED = 1.0, 0.25, 1e-2, 0.0
 ROTATION = 3.0  # factor of those of ball and free joints: their coordinates are best dependent together
 
 
@@ -58,7 +57,7 @@ def touches_of(system: ConstrainedSystem, k: int, place: dict[int, int]) -> list
 def weights_of(system: ConstrainedSystem, independent: Collection[int]) -> np.ndarray:
     """How willingly each coordinate (dofs,) is made dependent."""
     tree = system.tree
-    weight = np.where(tree.actuator == ActuatorType.FORCE, DRIVEN_BY_FORCE, PASSIVE)
+    weight = np.where(tree.actuator == ActuatorType.FORCE, DRIVEN_BY_FORCE, UNDRIVEN)
     kind = tree.kind[tree.body_of_dof]
     weight[np.isin(kind, (JointKind.BALL, JointKind.FREE))] *= ROTATION
     weight[list(independent)] = NAMED
@@ -66,7 +65,9 @@ def weights_of(system: ConstrainedSystem, independent: Collection[int]) -> np.nd
     return weight
 
 
-def embed(system: ConstrainedSystem, independent: Collection[int] = (), loose: Collection[Constraint] = ()) -> Struct:
+def embed(
+    system: ConstrainedSystem, independent: Collection[int] = (), loose: Collection[Constraint] = ()
+) -> EMBEDDING:
     """The aggregates of a system's rows.
 
     Args:
@@ -76,7 +77,7 @@ def embed(system: ConstrainedSystem, independent: Collection[int] = (), loose: C
     """
     lp, tree = system.loops, system.tree
     parent = [int(i) for i in tree.parent]
-    slot_of = {row: s for s, row in enumerate(system._slots)}
+    slot_of = {row: s for s, row in enumerate(system.slots)}
     held = [k for k in range(len(system.constraints)) if any(r in slot_of for r in _rows(lp, k))]
     left = [k for k in held if system.constraints[k] in loose]
     held = [k for k in held if k not in left]
@@ -165,7 +166,7 @@ def embed(system: ConstrainedSystem, independent: Collection[int] = (), loose: C
     return e
 
 
-def _rows(lp: Struct, k: int) -> range:
+def _rows(lp: LOOPS, k: int) -> range:
     return range(int(lp.first_row[k]), int(lp.first_row[k + 1]))
 
 

@@ -17,7 +17,7 @@ from kido.jit import inlined, kernel
 from kido.math.so3 import cross
 
 SMALL_ROW = 1e-3  # share of an aggregate's largest number that counts as a row's largest at least
-NEAR = 0.3  # share of the largest candidate from which a pivot with fewer numbers in its row is preferred
+PIVOT_SHARE = 0.3  # share of the largest candidate from which a pivot with fewer numbers in its row is preferred
 
 
 @kernel
@@ -103,7 +103,7 @@ def choose_pivots(e, c):
                 k = e.solved[place + j]
                 v = math.fabs(e.K[at + k]) * e.weight[place + k]
                 # A pivot that is rounding is none, however willing its coordinate.
-                if v > 0.0 and v >= NEAR * largest and math.fabs(e.K[at + k]) > e.drop:
+                if v > 0.0 and v >= PIVOT_SHARE * largest and math.fabs(e.K[at + k]) > e.drop:
                     if count < fewest or (count == fewest and v > best):
                         best_i, best_j, fewest, best = i, j, count, v
         if best_i < 0:

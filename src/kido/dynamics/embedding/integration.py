@@ -27,8 +27,9 @@ from kido.integrators.schema import MOTION
 from kido.jit import callback, kernel, view
 
 KEEPS, CHOOSES = 1, 0
-NEAR, FAR = 0.01, 0.3  # levers below which a position counts as singular, and above which none is near
-STEPS = 3.0  # within which a lever that shrinks as it did could vanish
+# Levers below which a position counts as singular, and above which none is near
+SINGULAR_LEVER, REGULAR_LEVER = 0.01, 0.3
+LEVER_STEPS = 3.0  # within which a lever that shrinks as it did could vanish
 
 
 @kernel
@@ -93,9 +94,9 @@ def decide(g, m, lever):
     change = lever - g.lever
     g.lever = lever
     if g.uses_fallback == 0:
-        if lever < NEAR or (lever < FAR and lever < -STEPS * change):
+        if lever < SINGULAR_LEVER or (lever < REGULAR_LEVER and lever < -LEVER_STEPS * change):
             g.uses_fallback = 1
-    elif lever > FAR or (lever > NEAR and change > 0.0 and lever > 1.5 * change):
+    elif lever > REGULAR_LEVER or (lever > SINGULAR_LEVER and change > 0.0 and lever > 1.5 * change):
         g.uses_fallback = 0
 
 

@@ -3,7 +3,7 @@
     positions:   K_d dq_d = -phi           on the manifold of each joint, from where the dependent coordinates are
     velocities:  u_d = X u_i + K_d^-1 U
 
-Independent coordinates stay as they are, so that an integration of all coordinates that settles after each stage is
+Independent coordinates stay as they are, so that an integration of all coordinates that projects after each stage is
 one of the independent coordinates alone. A partition whose X has grown, or whose pivots are small, is chosen anew.
 """
 
@@ -26,11 +26,13 @@ from kido.kernels.integration import advance_joint
 from kido.kernels.kinematics import transforms
 
 MISFIT_TOLERANCE = 1e-7  # share of the largest velocity by which rows left out may be missed
-PIVOT_TOLERANCE = 1e-4  # share of a row's largest number below which what is left of it is nothing
-ROUGH, COARSE = 100.0, 1e-2  # the same by |phi|: off the positions that close a loop dependent rows look independent
-MAX_STEPS = 30
+PARTITION_TOLERANCE = 1e-4  # share of a row's largest number below which what is left of it is nothing
+# The same by |phi|: off the positions that close a loop dependent rows look independent
+OPEN_FACTOR, MAX_PARTITION_TOLERANCE = 100.0, 1e-2
+MAX_AGGREGATE_STEPS = 30
 WEAK, WEAKER = 1e-3, 0.1  # least pivot of scaled rows, and as a share of that at the choice, below which it is repeated
-STEEP, STEEPER = 20.0, 4.0  # largest number in X, and as a multiple of that at the choice, above which it is
+# Largest number in X, and as a multiple of that at the choice, above which it is
+STEEP_NUMBER, STEEP_FACTOR = 20.0, 4.0
 TRIALS = 8
 
 
@@ -77,7 +79,7 @@ def partition(t, d, lp, y, e, c):
     """The partition of an aggregate at its present poses; counts a change of it."""
     aggregate_columns(d, e, c)
     measure_aggregate(d, lp, e, c)
-    e.drop = min(max(ROUGH * openness(lp, y, e, c, 1), PIVOT_TOLERANCE), COARSE)
+    e.drop = min(max(OPEN_FACTOR * openness(lp, y, e, c, 1), PARTITION_TOLERANCE), MAX_PARTITION_TOLERANCE)
     before, had = sum_of_dependent(e, c), e.rank[c]
     choose_partition(t, lp, e, c)
     if e.rank[c] != had or sum_of_dependent(e, c) != before:
@@ -85,7 +87,7 @@ def partition(t, d, lp, y, e, c):
     e.least[c] = reduce_rows(lp, e, c)
     e.largest[c] = dependent_rows(e, c)
     e.weak[c] = min(WEAK, WEAKER * e.least[c])
-    e.steep[c] = max(STEEP, STEEPER * e.largest[c])
+    e.steep[c] = max(STEEP_NUMBER, STEEP_FACTOR * e.largest[c])
 
 
 @kernel
@@ -146,7 +148,7 @@ def close_aggregate(t, d, lp, y, e, c, tolerance):
     """Dependent positions of an aggregate by Newton's method; d.u is used up. Returns the largest |phi - aim| left."""
     aggregate_transforms(t, d, e, c)
     measure_aggregate(d, lp, e, c)
-    return close_rows(t, d, lp, y, e, c, tolerance, MAX_STEPS)
+    return close_rows(t, d, lp, y, e, c, tolerance, MAX_AGGREGATE_STEPS)
 
 
 @kernel

@@ -16,7 +16,7 @@ from kido.dynamics.embedding.solve import answer
 from kido.jit import LANES, inlined, kernel
 from kido.kernels.articulated import add_column
 from kido.kernels.responses import (
-    COLUMNS,
+    WRENCH_COLUMNS,
     body_jacobian_rows,
     joint_velocity,
     keep_response,
@@ -158,7 +158,7 @@ def push_down(t, d, e, w, tree_index, c):
 @kernel
 def clear_columns(w, length):
     """Zero shares and velocities of a tree's coordinates."""
-    for c in range(COLUMNS):
+    for c in range(WRENCH_COLUMNS):
         zero = 0.0 * w.wrench[0, c]
         for k in range(length):
             w.e[k, c] = zero
@@ -174,7 +174,7 @@ def body_responses(t, d, e, r, body):
     length = t.tree_dof[tree_index + 1] - offset
     body_jacobian_rows(t, d, r, body, first, offset, length, r.slot[body])
     clear_columns(w, length)
-    for c in range(COLUMNS):
+    for c in range(WRENCH_COLUMNS):
         pull_up(
             t, d, e, w, body, offset, c,
             w.wrench[0, c], w.wrench[1, c], w.wrench[2, c], w.wrench[3, c], w.wrench[4, c], w.wrench[5, c],
@@ -217,14 +217,14 @@ def responses_of_tree(t, d, e, r, tree_index):
     while n < number:
         clear_columns(w, length)
         together, begin = 0, n
-        while n < number and together < COLUMNS * LANES:
+        while n < number and together < WRENCH_COLUMNS * LANES:
             if t.tree_of_body[t.body_of_dof[r.asked[n]]] == tree_index:
                 pull_coordinate(t, d, e, numbers, r.asked[n], offset, together)
                 together += 1
             n += 1
         if together == 0:
             break
-        for c in range(COLUMNS):
+        for c in range(WRENCH_COLUMNS):
             push_down(t, d, e, w, tree_index, c)
         j = 0
         for x in range(begin, n):

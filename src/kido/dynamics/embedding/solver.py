@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from kido.constraints.constraint import Constraint
-from kido.dynamics.embedding.callbacks import INDEFINITE, NOT_CLOSED, accelerate, project_dependent, respond
+from kido.dynamics.embedding.callbacks import INDEFINITE, LOOPS_NOT_CLOSED, accelerate, project_dependent, respond
 from kido.dynamics.embedding.container import embed, size_of_loop
 from kido.dynamics.embedding.integration import project_stage, project_step
+from kido.dynamics.embedding.schema import EMBEDDING
 from kido.dynamics.solver import DynamicsSolver
 from kido.dynamics.system import ConstrainedSystem
 from kido.errors import StateError
-from kido.jit import Struct
 from kido.skeleton import DegreeOfFreedom
 
 __all__ = ["CombinedSolver", "EmbeddingSolver"]
@@ -54,12 +54,12 @@ class EmbeddingSolver(DynamicsSolver):
     def _large_loops(self, system: ConstrainedSystem) -> list[Constraint]:
         return []
 
-    def _make_own(self) -> Struct:
+    def _make_own(self) -> EMBEDDING:
         return embed(self.system, self._named, self._loose)
 
     def _check(self, status: int) -> None:
         what = f"skeleton {self.system.skeleton.name!r}: constraint embedding"
-        if status == NOT_CLOSED:
+        if status == LOOPS_NOT_CLOSED:
             raise StateError(f"{what}: no positions near the given ones close the loops; assemble the skeleton first")
         if status == INDEFINITE:
             raise StateError(f"{what}: independent coordinates of a loop see no inertia")
@@ -74,7 +74,7 @@ class EmbeddingSolver(DynamicsSolver):
     @property
     def independent(self) -> list[int]:
         """Indices of the independent coordinates."""
-        e: Any = self._own
+        e = self._own
         dependent: set[int] = set()
         for c in range(e.num_aggregates):
             place = int(e.first_place[c])
@@ -83,7 +83,7 @@ class EmbeddingSolver(DynamicsSolver):
 
     @property
     def repartitions(self) -> int:
-        return int(self._own.repartitions)  # type: ignore[union-attr]
+        return self._own.repartitions
 
 
 class CombinedSolver(EmbeddingSolver):

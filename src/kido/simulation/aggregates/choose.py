@@ -24,7 +24,7 @@ from kido.jit import kernel
 from kido.kernels.kinematics import transforms
 
 VOID = 1e-4  # share of an aggregate's largest number that a row never has which nothing moves
-FLAT, STEEP = 0.002, 60.0  # least lever, and largest number in X, of loops that are aggregates
+FLAT_SHARE, STEEP_AGGREGATE = 0.002, 60.0  # least lever, and largest number in X, of loops that are aggregates
 
 
 @kernel
@@ -52,7 +52,7 @@ def reach(lp, e, c, u, share):
 @kernel
 def is_near_singular(e, c):
     """Whether an aggregate's position is near to one where its rows lose rank: elimination does better there."""
-    return not (e.lever[c] > FLAT and e.largest[c] < STEEP)
+    return not (e.lever[c] > FLAT_SHARE and e.largest[c] < STEEP_AGGREGATE)
 
 
 @kernel

@@ -24,7 +24,8 @@ from kido.kernels.kinematics import transforms
 from kido.simulation.aggregates.choose import reach
 from kido.simulation.aggregates.motion import implicit
 
-STILL, ROUNDS = 1e-11, 5  # share of the velocities by which dependent ones may be off; rounds to get there, at most
+# Share of the velocities by which dependent ones may be off; rounds to get there, at most
+STILL_SHARE, MAX_VELOCITY_ROUNDS = 1e-11, 5
 
 
 @kernel
@@ -173,12 +174,12 @@ def close_velocities(t, d, lp, y, e, end_d, end_e, z, tree_index, u, h):
     speed = 0.0
     for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
         speed = max(speed, abs(u[k]))
-    for round in range(ROUNDS + 1):
+    for round in range(MAX_VELOCITY_ROUNDS + 1):
         off = 0.0
         for q in range(e.tree_item[tree_index], e.tree_item[tree_index + 1]):
             if e.item[q] < 0:
                 off = max(off, off_at_end(e, end_e, -1 - e.item[q], u))
-        if not off > STILL * speed or round == ROUNDS:
+        if not off > STILL_SHARE * speed or round == MAX_VELOCITY_ROUNDS:
             break
         answer_off(t, d, lp, e, z, tree_index, u, h)
     for q in range(e.tree_item[tree_index], e.tree_item[tree_index + 1]):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kido.constraints.constraint import Constraint
     from kido.simulation.engine import Engine
 
-SAMPLES = 4  # positions at which rows that nothing moves are looked for
+VOID_SAMPLES = 4  # positions at which rows that nothing moves are looked for
 MAX_PLACES, MAX_COLUMNS = 40, 12  # coordinates of an aggregate, and independent ones of them: what is larger costs more
 OWN_AT_END = ("S", "K", "X", "xb", "point", "A", "f", "h", "D", "g", "y", "w", "F", "P", "rest")
 # What the next step depends on; the rest of a partition follows.
@@ -46,10 +46,10 @@ class _Rows:
         self.loops.body_a = np.where(still[loops.body_a], -1, loops.body_a)
         self.loops.body_b = np.where(still[loops.body_b], -1, loops.body_b)
         slots = int(loops.group_slot[loops.num_groups])
-        self._slots = [-1] * slots
+        self.slots = [-1] * slots
         for g in groups:
             for s in range(int(loops.group_slot[g]), int(loops.group_slot[g + 1])):
-                self._slots[s] = int(loops.slot[s])
+                self.slots[s] = int(loops.slot[s])
 
 
 class AggregateLoops:
@@ -82,7 +82,7 @@ class AggregateLoops:
         e = self.embedding
         self.end_embedding = e.sharing(**{name: np.zeros_like(getattr(e, name)) for name in OWN_AT_END})
         self.end_data = DATA(**{name: np.zeros_like(getattr(engine.data, name)) for name in DATA.arrays})
-        self.dynamics = DYNAMICS(bodies=1, dofs=1, slots=max(len(system._slots), 1), rows=1)
+        self.dynamics = DYNAMICS(bodies=1, dofs=1, slots=max(len(system.slots), 1), rows=1)
         self.container = AGGREGATE_STEP(groups=max(groups, 1), bodies=bodies, dofs=dofs, aggregates=len(e.parent))
         self._look_for_void_rows(engine, loops)
         self.container.fits[fits] = 1
@@ -98,7 +98,7 @@ class AggregateLoops:
         """Count the rows of each aggregate that do not follow from others by the directions of all axes."""
         kept = {name: getattr(loops, name).copy() for name in ("phi", "force", "point", "moment", "angle")}
         e, void, random = self.embedding, np.ones(len(self.embedding.row), np.int64), np.random.default_rng(0)
-        for _ in range(SAMPLES):
+        for _ in range(VOID_SAMPLES):
             self.end_data.q[:] = random.uniform(-1.0, 1.0, len(self.end_data.q))
             look_for_void_rows(engine.tree.address, self.end_data.address, loops.address, e.address, void)
         for name, values in kept.items():
