@@ -11,7 +11,7 @@ from kido.solvers import (
     CONVERGED,
     FELL_BACK,
     PGS,
-    SPIN,
+    SPIN_BLOCK,
     Dantzig,
     GaussSeidel,
     Lemke,
@@ -31,7 +31,7 @@ def spin(bodies, a, b, normal, rolling, torsion) -> Block:
     def rows(i, sign):
         return None if i is None else sign * np.hstack([directions, np.zeros((3, 3))])
 
-    return Block(a, rows(a, -1.0), b, rows(b, 1.0), kind=SPIN, mu=rolling, torsion=torsion)
+    return Block(a, rows(a, -1.0), b, rows(b, 1.0), kind=SPIN_BLOCK, mu=rolling, torsion=torsion)
 
 
 def ball(velocity, angular, mass=1.0, radius=0.1):

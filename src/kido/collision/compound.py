@@ -34,6 +34,12 @@ class Piece(NamedTuple):
     box: np.ndarray
     hull: Hull | None = None
 
+    def about(self, middle: np.ndarray) -> Piece:
+        """The piece in axes whose origin is at `middle`."""
+        X = self.transform.copy()
+        X[:3, 3] -= middle
+        return Piece(self.kind, self.size, X, self.reach, self.box - middle, self.hull)
+
 
 class Surface(NamedTuple):
     """The triangles of a mesh, vertices at one place made one.

@@ -210,7 +210,7 @@ class NativeDetector:
             sizes["pairs"] = int(1.5 * c.pairs_found) + 16
         if status & CONTACTS_FULL:
             sizes["contacts"] = int(1.5 * c.contacts_found) + 16
-        self._replace(sizes, {})
+        self._with_arrays(sizes, {})
 
     def set_filter(
         self,
@@ -222,10 +222,10 @@ class NativeDetector:
     ) -> None:
         """Replaces the filter (see the class); contacts and impulses of pairs that remain survive."""
         bodies = len(self.container.body_position)
-        self._replace({}, body_filter_arrays(bodies, moving, collidable, group, excluded))
+        self._with_arrays({}, body_filter_arrays(bodies, moving, collidable, group, excluded))
         self._link()
 
-    def _replace(self, sizes: dict[str, int], arrays: dict[str, np.ndarray]) -> None:
+    def _with_arrays(self, sizes: dict[str, int], arrays: dict[str, np.ndarray]) -> None:
         """A new container with other sizes or arrays; everything else is shared or copied."""
         old = self.container
         for name, field in COLLISION.fields.items():
@@ -256,7 +256,7 @@ class NativeDetector:
         c = self.container
         sizes = {"pairs": max(pairs, len(c.pair_a)), "contacts": max(contacts, len(c.gap))}
         if sizes != {"pairs": len(c.pair_a), "contacts": len(c.gap)}:
-            self._replace(sizes, {})
+            self._with_arrays(sizes, {})
             c = self.container
         for name, value in zip(COUNTS, state.get("count", ())):
             setattr(c, name, value)

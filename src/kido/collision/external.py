@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kido.collision.broad import find_pairs
 from kido.collision.container import (
     COLLISION,
     CONTACTS_FULL,
@@ -23,10 +22,8 @@ from kido.collision.container import (
 )
 from kido.collision.detector import NativeDetector
 from kido.collision.manifold import add_point, reduce_manifold, set_normal
-from kido.collision.match import keep_old, match_contacts
-from kido.collision.narrow import write_contacts
-from kido.collision.poses import update_bounds, update_poses
-from kido.collision.sweep import update_motion
+from kido.collision.match import match_contacts
+from kido.collision.narrow import find_candidates, write_contacts
 from kido.jit import callback, entry, kernel, view
 
 COMPLETE = 2  # value of `pending`: contacts were completed, and the next call of the stage has nothing to do
@@ -186,18 +183,7 @@ def broad_stage(address, unused_1, unused_2, unused_3):
     if c.pending == COMPLETE:
         c.pending = 0
         return 0
-    status = update_poses(c)
-    if status != 0:
-        c.num_contacts = 0
-        c.num_pairs = 0
-        return status
-    update_motion(c)
-    update_bounds(c)
-    if c.pending == 0:
-        keep_old(c)
-    c.pending = 1
-    c.num_contacts = 0
-    status = find_pairs(c)
+    status = find_candidates(c)
     return ELSEWHERE if status == 0 else status
 
 

@@ -237,8 +237,7 @@ def _compound(shape: Shape, pieces: list[Piece], place: np.ndarray, reach: float
     low, high = shape.aabb
     middle = 0.5 * (low + high)
     place[:3, 3] = middle
-    back = _shifted(-middle)
-    moved = [piece._replace(transform=back @ piece.transform, box=piece.box - middle) for piece in pieces]
+    moved = [piece.about(middle) for piece in pieces]
     return Geometry(COMPOUND, _sizes(0.5 * (high - low)), place, reach, compound=Compound(None, moved))
 
 

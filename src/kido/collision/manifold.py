@@ -32,17 +32,11 @@ def add_point(c, count, x, y, z, gap, key):
 
 
 @kernel
-def _area(c, i, j, k):
-    """Twice the area of a triangle of work points, with sign as seen along the normal."""
-    work_point, work_normal = c.work_point, c.work_normal
-    x, y, z = work_point[i, 0], work_point[i, 1], work_point[i, 2]
-    a0, a1, a2 = work_point[j, 0] - x, work_point[j, 1] - y, work_point[j, 2] - z
-    b0, b1, b2 = work_point[k, 0] - x, work_point[k, 1] - y, work_point[k, 2] - z
-    return (
-        work_normal[0] * (a1 * b2 - a2 * b1)
-        + work_normal[1] * (a2 * b0 - a0 * b2)
-        + work_normal[2] * (a0 * b1 - a1 * b0)
-    )
+def triangle_area(p, n0, n1, n2, i, j, k):
+    """Twice the area of a triangle of points p, with sign as seen along a normal."""
+    a0, a1, a2 = p[j, 0] - p[i, 0], p[j, 1] - p[i, 1], p[j, 2] - p[i, 2]
+    b0, b1, b2 = p[k, 0] - p[i, 0], p[k, 1] - p[i, 1], p[k, 2] - p[i, 2]
+    return n0 * (a1 * b2 - a2 * b1) + n1 * (a2 * b0 - a0 * b2) + n2 * (a0 * b1 - a1 * b0)
 
 
 @kernel
@@ -66,6 +60,7 @@ def reduce_manifold(c, count, first_old, last_old):
     if count <= MAX_MANIFOLD:
         return count
     work_gap, work_keep, work_point = c.work_gap, c.work_keep, c.work_point
+    n0, n1, n2 = c.work_normal[0], c.work_normal[1], c.work_normal[2]
     lowest, deepest = work_gap[0], 0
     size = 0.0
     for k in range(count):
@@ -96,7 +91,7 @@ def reduce_manifold(c, count, first_old, last_old):
         return 1
     third, best, side = -1, 1e-12 * size * size, 1.0
     for k in range(count):
-        area = _area(c, deepest, second, k)
+        area = triangle_area(work_point, n0, n1, n2, deepest, second, k)
         score = math.fabs(area) * (1.0 + 0.1 * work_keep[k])
         if score > best:
             best, third = score, k
@@ -107,8 +102,11 @@ def reduce_manifold(c, count, first_old, last_old):
         for k in range(count):
             # Outside of the triangle (deepest, second, third), across any of its edges.
             out = max(
-                -side * _area(c, deepest, second, k),
-                max(-side * _area(c, second, third, k), -side * _area(c, third, deepest, k)),
+                -side * triangle_area(work_point, n0, n1, n2, deepest, second, k),
+                max(
+                    -side * triangle_area(work_point, n0, n1, n2, second, third, k),
+                    -side * triangle_area(work_point, n0, n1, n2, third, deepest, k),
+                ),
             )
             out *= 1.0 + 0.1 * work_keep[k]
             if out > best:

@@ -138,10 +138,9 @@ def find_contacts(c):
     return 0
 
 
-@callback
-def detect_stage(address, unused_1, unused_2, unused_3):
-    """`detect` as a callback, so that callers do not compile it again."""
-    c = view(COLLISION, address)
+@kernel
+def find_candidates(c):
+    """Poses, boxes and candidate pairs, with what was found before kept as old; returns the status."""
     status = update_poses(c)
     if status != 0:
         c.num_contacts = 0
@@ -153,7 +152,14 @@ def detect_stage(address, unused_1, unused_2, unused_3):
         keep_old(c)
     c.pending = 1  # until all contacts fit, a further call must not take over the unfinished ones
     c.num_contacts = 0
-    status = find_pairs(c)
+    return find_pairs(c)
+
+
+@callback
+def detect_stage(address, unused_1, unused_2, unused_3):
+    """`detect` as a callback, so that callers do not compile it again."""
+    c = view(COLLISION, address)
+    status = find_candidates(c)
     if status == 0:
         status = find_contacts(c)
     if status == 0:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 
 from kido.collision.container import MAX_PATCH, MAX_PATCH_POINTS
+from kido.collision.manifold import triangle_area
 from kido.jit import kernel
 
 SAME_NORMAL = 0.999999  # cosine of the angle of normals in one patch
@@ -37,15 +38,6 @@ def take_point(c, k):
 
 
 @kernel
-def _area(c, normal, i, j, k):
-    """Twice the area of a triangle of patch points, with sign as seen along the normal of a patch point."""
-    p, n = c.patch_point, c.patch_normal
-    a0, a1, a2 = p[j, 0] - p[i, 0], p[j, 1] - p[i, 1], p[j, 2] - p[i, 2]
-    b0, b1, b2 = p[k, 0] - p[i, 0], p[k, 1] - p[i, 1], p[k, 2] - p[i, 2]
-    return n[normal, 0] * (a1 * b2 - a2 * b1) + n[normal, 1] * (a2 * b0 - a0 * b2) + n[normal, 2] * (a0 * b1 - a1 * b0)
-
-
-@kernel
 def _farthest(c, base, count, k):
     """The patch point farthest from point k, and its squared distance."""
     p = c.patch_point
@@ -62,7 +54,8 @@ def _farthest(c, base, count, k):
 def _outline(c, base, count, limit):
     """Points of the outline of a patch into `ring`, at most `limit` of them; returns how many, and the patch's
     squared extent."""
-    ring = c.ring
+    p, ring = c.patch_point, c.ring
+    n0, n1, n2 = c.patch_normal[base, 0], c.patch_normal[base, 1], c.patch_normal[base, 2]
     first, _ = _farthest(c, base, count, base)
     second, square = _farthest(c, base, count, first)
     ring[0], ring[1] = first, second
@@ -74,7 +67,7 @@ def _outline(c, base, count, limit):
         for k in range(base, base + count):
             for e in range(made):
                 following = ring[e + 1] if e + 1 < made else ring[0]
-                out = -_area(c, base, ring[e], following, k)
+                out = -triangle_area(p, n0, n1, n2, ring[e], following, k)
                 if out > best:
                     best, at, edge = out, k, e
         if at < 0:

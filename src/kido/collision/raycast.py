@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
-
 from kido.collision.container import COLLISION, COMPOUND, HEIGHTMAP, PLANE, SPHERES
-from kido.collision.rays import NO_WAY, ray_convex
+from kido.collision.rays import crosses, ray_convex
 from kido.collision.surface_rays import ray_balls, ray_compound, ray_heightmap
 from kido.jit import entry, kernel, view
 
@@ -30,22 +28,9 @@ def ray_shape(c, s, x, y, z, e0, e1, e2):
 @kernel
 def meets_box(c, s, x, y, z, d0, d1, d2, most):
     """Whether a ray meets the bounding box of a shape before the fraction `most`."""
-    low, high = 0.0, most
-    for i in range(3):
-        o = x if i == 0 else (y if i == 1 else z)
-        d = d0 if i == 0 else (d1 if i == 1 else d2)
-        near, far = c.aabb[s, i] - o, c.aabb[s, 3 + i] - o
-        if math.fabs(d) < NO_WAY:
-            if near > 0.0 or far < 0.0:
-                return False
-        else:
-            near, far = near / d, far / d
-            if near > far:
-                near, far = far, near
-            low, high = max(low, near), min(high, far)
-            if low > high:
-                return False
-    return True
+    box = c.aabb
+    low0, low1, low2, high0, high1, high2 = box[s, 0], box[s, 1], box[s, 2], box[s, 3], box[s, 4], box[s, 5]
+    return crosses(low0, low1, low2, high0, high1, high2, x, y, z, d0, d1, d2, most)
 
 
 @entry("i8(i8, i8[::1], f8[:,::1], f8[:,::1], i8[::1], f8[:,::1])")

@@ -27,6 +27,28 @@ NO_WAY = 1e-300
 
 
 @kernel
+def crosses(low0, low1, low2, high0, high1, high2, o0, o1, o2, d0, d1, d2, most):
+    """Whether a ray meets a box before the fraction `most`."""
+    first, last = 0.0, most
+    for i in range(3):
+        o = o0 if i == 0 else (o1 if i == 1 else o2)
+        d = d0 if i == 0 else (d1 if i == 1 else d2)
+        near = (low0 if i == 0 else (low1 if i == 1 else low2)) - o
+        far = (high0 if i == 0 else (high1 if i == 1 else high2)) - o
+        if math.fabs(d) < NO_WAY:
+            if near > 0.0 or far < 0.0:
+                return False
+        else:
+            near, far = near / d, far / d
+            if near > far:
+                near, far = far, near
+            first, last = max(first, near), min(last, far)
+            if first > last:
+                return False
+    return True
+
+
+@kernel
 def enter_ball(o0, o1, o2, d0, d1, d2, r):
     """Fraction at which a ray enters a ball of radius r about the origin; MISS if it does not."""
     a = d0 * d0 + d1 * d1 + d2 * d2

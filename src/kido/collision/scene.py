@@ -200,7 +200,7 @@ class Scene:
     def distance(self, option: DistanceOption) -> DistanceResult:
         """The nearest pair."""
         pairs = self.pairs(option.filter)
-        limit = min(float(option.upper_limit), queries.FAR)
+        limit = min(float(option.upper_limit), queries.ANY_MARGIN)
         numbers = np.full(7, np.nan)
         which = -1
         if self.narrow is None:
@@ -221,7 +221,7 @@ class Scene:
     def distances(self, option: DistanceOption) -> DistanceTable:
         """All pairs nearer than the limit."""
         pairs = self.pairs(option.filter)
-        limit = min(float(option.upper_limit), queries.FAR)
+        limit = min(float(option.upper_limit), queries.ANY_MARGIN)
         numbers = np.zeros((len(pairs), 7))
         if self.narrow is None:
             queries.pair_distances(self.detector.address, self.functions(), pairs, limit, numbers)

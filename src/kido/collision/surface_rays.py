@@ -13,7 +13,7 @@ from kido.collision.features import triangle_normal
 from kido.collision.pairs.compound import load_piece
 from kido.collision.pairs.convex import NEAREST_AT, nearest_points
 from kido.collision.pairs.frames import direction_to_shape, direction_to_world, to_shape
-from kido.collision.rays import MISS, NO_WAY, ray_convex
+from kido.collision.rays import MISS, NO_WAY, crosses, ray_convex
 from kido.collision.triangles import load_cell, load_triangle, slot
 from kido.jit import kernel
 
@@ -48,28 +48,6 @@ def ray_corners(c, k, x, y, z, e0, e1, e2, both):
         n0, n1, n2 = -n0, -n1, -n2
     n0, n1, n2 = direction_to_world(c, s, n0, n1, n2)
     return t, n0, n1, n2
-
-
-@kernel
-def crosses(low0, low1, low2, high0, high1, high2, o0, o1, o2, d0, d1, d2, most):
-    """Whether a ray meets a box before the fraction `most`."""
-    first, last = 0.0, most
-    for i in range(3):
-        o = o0 if i == 0 else (o1 if i == 1 else o2)
-        d = d0 if i == 0 else (d1 if i == 1 else d2)
-        near = (low0 if i == 0 else (low1 if i == 1 else low2)) - o
-        far = (high0 if i == 0 else (high1 if i == 1 else high2)) - o
-        if math.fabs(d) < NO_WAY:
-            if near > 0.0 or far < 0.0:
-                return False
-        else:
-            near, far = near / d, far / d
-            if near > far:
-                near, far = far, near
-            first, last = max(first, near), min(last, far)
-            if first > last:
-                return False
-    return True
 
 
 @kernel

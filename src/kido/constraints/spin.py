@@ -1,7 +1,7 @@
 """Rolling and torsional friction of a contact as a block of its own: angular velocities about normal and tangents.
 
 Row velocities are angular velocities of body b relative to body a, those of the surfaces beside their bodies included.
-The bounds, lever arms times the contact's normal impulse, are the solvers' (`kido.solvers.problem`, SPIN).
+The bounds, lever arms times the contact's normal impulse, are the solvers' (`kido.solvers.problem`, SPIN_BLOCK).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from kido.constraints.row_origins import FROM_SPIN
 from kido.constraints.surfaces import row_of, surface_motion
 from kido.jit import kernel
 from kido.kernels.responses import response_row
-from kido.solvers.problem import SPIN
+from kido.solvers.problem import SPIN_BLOCK
 
 
 @kernel
@@ -40,7 +40,7 @@ def add_spin(t, d, c, pr, src, s, responses, contact, block, row, pool):
     for q in range(pool, pool + size):
         pr.J[q] = 0.0
         pr.Y[q] = 0.0
-    pr.kind[block], pr.row[block], pr.partner[block] = SPIN, row, contact
+    pr.kind[block], pr.row[block], pr.partner[block] = SPIN_BLOCK, row, contact
     pr.mu[block], pr.torsion[block] = s.rolling[properties], s.torsion[properties]
     pr.lower[block], pr.upper[block], pr.floor[block], pr.restitution[block] = 0.0, 0.0, 0.0, 0.0
     pr.position_bias[block], pr.more_count[block] = 0.0, 0

@@ -27,7 +27,7 @@ from kido.solvers.vectors import BEST_ROW, FREE_ROW, SCALE_ROW, gather, scatter
 
 # Rows of `history`, which the acceleration does not need at the same time.
 Y, Z, X, WORK_ROW = 0, 1, 2, 6
-CHECK = 8  # iterations between residuals
+CHECK_ITERATIONS = 8  # iterations between residuals
 ADAPT = 16  # iterations between changes of the penalty
 ADMM_PATIENCE = 0.5  # share of the cap after which, without a real gain, more iterations are a waste
 REAL_GAIN = 0.8  # a real gain brings the defect below this share of the best so far
@@ -229,7 +229,7 @@ def admm_island(address, island, cap, unused):
             fresh = False
         primal, dual, size_y, size_z = iterate(c, island, first, n, rho)
         done += 1
-        if done % CHECK == 0:
+        if done % CHECK_ITERATIONS == 0:
             for k in range(first, first + n):
                 c.history[X, k] = c.history[Y, k] * c.history[SCALE_ROW, k]
             scatter(c, island, X)

@@ -38,7 +38,7 @@ from kido.solvers.body_matrix import (
 )
 from kido.solvers.certify import measure_island
 from kido.solvers.cone import clamp, project_cone, project_spin
-from kido.solvers.problem import BOUNDED, CONTACT, NEARLY_SOLVED, PROBLEM, SPIN
+from kido.solvers.problem import BOUNDED, CONTACT, NEARLY_SOLVED, PROBLEM, SPIN_BLOCK
 from kido.solvers.rows import (
     INDEX,
     apply_impulses,
@@ -132,7 +132,7 @@ def project_block(c, b, y0, y1, y2):
     """proj_K(y) of a block."""
     if c.kind[b] == CONTACT:
         return project_cone(y0, y1, y2, c.mu[b], c.floor[b])
-    if c.kind[b] == SPIN:
+    if c.kind[b] == SPIN_BLOCK:
         about, across = spin_bounds(c, b)
         return project_spin(y0, y1, y2, about, across)
     return clamp(y0, c.lower[b], c.upper[b]), 0.0, 0.0
@@ -180,7 +180,7 @@ def block_slope(c, b, y0, y1, y2):
     """Derivative (nn, n1, n2, 11, 12, 22) of `project_block`."""
     if c.kind[b] == CONTACT:
         return cone_slope(y0, y1, y2, c.mu[b], c.floor[b])
-    if c.kind[b] == SPIN:
+    if c.kind[b] == SPIN_BLOCK:
         about, across = spin_bounds(c, b)
         g11, g12, g22 = disc_slope(y1, y2, across)
         return (1.0 if math.fabs(y0) <= about else 0.0), 0.0, 0.0, g11, g12, g22

@@ -23,7 +23,7 @@ from kido.solvers.cone import bounded_defect, contact_defect, relative_residual,
 from kido.solvers.problem import (
     BOUNDED,
     CONTACT,
-    SPIN,
+    SPIN_BLOCK,
 )
 from kido.solvers.rows import INDEX, bounded_velocity, contact_velocity, spin_bounds, step_length
 
@@ -188,7 +188,7 @@ def block_defect(c, b, v0, v1, v2):
         impulse2 = p0 * p0 + p1 * p1 + p2 * p2
         velocity2 = step * step * (v0 * v0 + v1 * v1 + v2 * v2)
         power = p0 * v0 + p1 * v1 + p2 * v2
-    elif c.kind[b] == SPIN:
+    elif c.kind[b] == SPIN_BLOCK:
         p1 = c.impulse[i + 1]
         p2 = c.impulse[i + 2]
         about, across = spin_bounds(c, b)

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kido.errors import ModelError
-from kido.jit import Struct
-from kido.solvers.problem import BOUNDED, CONTACT, DECLINED, MEASURED, SPIN, block_segments
+from kido.solvers.problem import BOUNDED, CONTACT, DECLINED, MEASURED, PROBLEM, SPIN_BLOCK, block_segments
 from kido.solvers.solver import Solver
 
 
@@ -76,7 +75,7 @@ class CustomSolver(Solver):
         if not callable(self.function):
             raise ModelError(f"CustomSolver: function: expected a function of an IslandProblem, got {self.function!r}")
 
-    def solve_islands(self, problem: Struct) -> None:
+    def solve_islands(self, problem: PROBLEM) -> None:
         """Call the function on each island of a problem after `begin_solution`; fills `impulse`, `island_ended`.
 
         Raises:
@@ -102,23 +101,23 @@ class CustomSolver(Solver):
                 problem.island_ended[island] = MEASURED
 
 
-def island_blocks(problem: Struct, island: int) -> np.ndarray:
+def island_blocks(problem: PROBLEM, island: int) -> np.ndarray:
     """Numbers of an island's blocks, in its order."""
     return problem.island_block[problem.island_start[island] : problem.island_start[island + 1]]
 
 
-def island_rows(problem: Struct, island: int) -> np.ndarray:
+def island_rows(problem: PROBLEM, island: int) -> np.ndarray:
     """Rows of the problem that an island has, in its order."""
     rows = [problem.row[b] + np.arange(1 if problem.kind[b] == BOUNDED else 3) for b in island_blocks(problem, island)]
     return np.concatenate(rows)
 
 
-def describe_island(problem: Struct, island: int) -> IslandProblem:
+def describe_island(problem: PROBLEM, island: int) -> IslandProblem:
     """An island as arrays of its own."""
     blocks = island_blocks(problem, island)
     contact = problem.kind[blocks] == CONTACT
     single = problem.kind[blocks] == BOUNDED
-    spin = problem.kind[blocks] == SPIN
+    spin = problem.kind[blocks] == SPIN_BLOCK
     sizes = np.where(single, 1, 3)
     starts = np.cumsum(sizes) - sizes
     rows = island_rows(problem, island)

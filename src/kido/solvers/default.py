@@ -46,7 +46,7 @@ from kido.solvers.problem import (
     OWN_SOLVED,
     PROBLEM,
     PROBLEM_NOT_FINITE,
-    SPIN,
+    SPIN_BLOCK,
     TOO_LARGE,
     UNKNOWN_KIND,
 )
@@ -165,7 +165,7 @@ def has_spin(c, island):
     """Whether an island has rolling or torsional friction."""
     number = 0
     for e in range(c.island_start[island], c.island_start[island + 1]):
-        if c.kind[c.island_block[e]] == SPIN:
+        if c.kind[c.island_block[e]] == SPIN_BLOCK:
             number += 1
     return number > 0
 

@@ -22,7 +22,7 @@ import math
 from kido.jit import kernel
 from kido.solvers.certify import measure_island
 from kido.solvers.cone import clamp, project_spin
-from kido.solvers.problem import BOUNDED, CONTACT, SPIN
+from kido.solvers.problem import BOUNDED, CONTACT, SPIN_BLOCK
 from kido.solvers.vectors import BEST_ROW, FREE_ROW, SCALE_ROW, TRIAL_ROW, gather, scatter
 
 NEWTON_SOFTNESS = 1e-9
@@ -136,7 +136,7 @@ def linearize(c, island, first, n):
                 set_velocity_row(c, n, first, i + 2)
             else:
                 set_slide_rows(c, n, first, i, c.mu[b], open_, floor)
-        elif c.kind[b] == SPIN:
+        elif c.kind[b] == SPIN_BLOCK:
             linearize_spin(c, n, first, i, c.torsion[b] * normal / scale, c.mu[b] * normal / scale)
         elif x <= c.lower[b] / scale:
             set_impulse_row(c, n, first, i, c.lower[b] / scale)
@@ -199,7 +199,7 @@ def defect2(c, island, first, n, share):
         scale = h[SCALE_ROW, k]
         rows = 1 if c.kind[b] == BOUNDED else 3
         x = h[TRIAL_ROW, k] - h[V, k]
-        if scale > 0.0 and c.kind[b] == SPIN:
+        if scale > 0.0 and c.kind[b] == SPIN_BLOCK:
             bound = held / scale
             q0, q1, q2 = project_spin(
                 x,

@@ -7,7 +7,7 @@ Unknown are the impulses of *blocks* acting on a concatenated generalized veloci
 * kind CONTACT: three rows (normal, two tangents), exact Coulomb cone. With mu the coefficient of friction,
   p_n >= 0, |p_t| <= mu p_n, v_n >= 0, p_n v_n = 0 and friction opposes slip: v_t = -lambda p_t, lambda >=
   0, lambda (mu p_n - |p_t|) = 0. `floor` raises the lower bound of p_n (restitution), 0 by default.
-* kind SPIN: three rows (angular velocities about the normal and the two tangents) of the contact block
+* kind SPIN_BLOCK: three rows (angular velocities about the normal and the two tangents) of the contact block
   `partner`, which comes directly before it. Torsional and rolling friction: |p_n| <= `torsion` times, and
   |p_t| <= `mu` times the contact's normal impulse, both [m], each opposed to its angular velocity, which is
   zero below the bound.
@@ -38,7 +38,7 @@ from kido.tree.schema import DATA, TREE
 
 CONTACT = 0
 BOUNDED = 1
-SPIN = 2
+SPIN_BLOCK = 2
 
 # Status of an island, and of the problem (the largest of its islands).
 CONVERGED = 0  # residual below tolerance
@@ -63,10 +63,13 @@ MAX_PARTS, ROW_DOFS = 16, 128  # largest island, in segments and DOFs, that is s
 PLAN_ENTRIES, VALUES_PER_DOF = 128, 160  # room of a sparse factorization per DOF
 
 
+_SETTINGS: list[tuple[Any, float]] = []
+
+
 def setting(default: float, unit: str = "", doc: str = "") -> float:
     """A number by which users tune the solvers, and its value in new problems (`DEFAULT_SETTINGS`)."""
-    field: Any = number(unit, doc)
-    field.default = default
+    field = number(unit, doc)
+    _SETTINGS.append((field, default))
     return field
 
 
@@ -116,7 +119,7 @@ class PROBLEM(Struct):
     position_sweeps = setting(10, doc="cap of sweeps of the position correction")
     restitution_speed = setting(0.05, "m/s", doc="approach below which no contact bounces")
     restitution_sweeps = setting(200, doc="cap of sweeps of an impact's second phase")
-    kind = integers("blocks", doc="CONTACT, BOUNDED or SPIN")
+    kind = integers("blocks", doc="CONTACT, BOUNDED or SPIN_BLOCK")
     row = integers("blocks", doc="first row of the block")
     dof_a = integers("blocks", doc="first DOF of the first segment")
     len_a = integers("blocks", doc="its number of DOFs, 0 if static")
@@ -130,8 +133,8 @@ class PROBLEM(Struct):
     more_len = integers("extras", doc="its number of DOFs, 0 if static")
     more_at = integers("extras", doc="where its rows start in J and Y")
     mu = floats("blocks", doc="coefficient of friction of a contact; of rolling friction [m]")
-    torsion = floats("blocks", unit="m", doc="coefficient of torsional friction of a SPIN block")
-    partner = integers("blocks", doc="the contact block of a SPIN block, directly before it")
+    torsion = floats("blocks", unit="m", doc="coefficient of torsional friction of a spin block")
+    partner = integers("blocks", doc="the contact block of a spin block, directly before it")
     lower = floats("blocks", unit="N s", doc="lower impulse bound of a bounded row")
     upper = floats("blocks", unit="N s", doc="upper impulse bound of a bounded row")
     floor = floats("blocks", unit="N s", doc="lower bound of a contact's normal impulse, usually 0")
@@ -192,9 +195,7 @@ class PROBLEM(Struct):
     column = integers("columns", 1, doc="work of Lemke: the variable of each column")
 
 
-DEFAULT_SETTINGS: dict[str, float] = {
-    n: f.default for n, f in PROBLEM.fields.items() if hasattr(f, "default") and f.kind == "F"
-}
+DEFAULT_SETTINGS: dict[str, float] = {field.name: default for field, default in _SETTINGS}
 
 # Fields that an island's solution fills and needs no longer than until its end: one set for each thread.
 WORK_FIELDS = (
@@ -215,7 +216,7 @@ def new_problem(
     dense_rows: int = 0,
     unknowns: int = 0,
     **settings: float,
-) -> Struct:
+) -> PROBLEM:
     """Allocate a problem for at most the given numbers of blocks, rows, DOFs and pool entries.
 
     Args:
@@ -265,7 +266,7 @@ def new_problem(
     return problem
 
 
-def worker_problem(problem: Struct) -> Struct:
+def worker_problem(problem: PROBLEM) -> PROBLEM:
     """The same problem for another thread: all arrays are shared but the work space of `WORK_FIELDS`.
 
     Islands share no other numbers, so that threads, each with an address of its own, solve different islands at
@@ -275,7 +276,7 @@ def worker_problem(problem: Struct) -> Struct:
     return problem.sharing(**own)
 
 
-def block_segments(problem: Struct, block: int) -> list[tuple[int, int, int]]:
+def block_segments(problem: PROBLEM, block: int) -> list[tuple[int, int, int]]:
     """First DOF, number of DOFs and place in the pools of every moving segment that a block touches."""
     p, b = problem, block
     found = [(p.dof_a[b], p.len_a[b], p.at_a[b]), (p.dof_b[b], p.len_b[b], p.at_b[b])]
@@ -284,7 +285,7 @@ def block_segments(problem: Struct, block: int) -> list[tuple[int, int, int]]:
     return [(int(dof), int(length), int(at)) for dof, length, at in found if length > 0]
 
 
-def problem_matrices(problem: Struct) -> tuple[np.ndarray, np.ndarray]:
+def problem_matrices(problem: PROBLEM) -> tuple[np.ndarray, np.ndarray]:
     """The problem as dense matrices: v = A p + b over all rows.
 
     Returns:

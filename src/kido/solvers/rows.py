@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 
 from kido.jit import kernel
-from kido.solvers.problem import BOUNDED, CONTACT, SPIN
+from kido.solvers.problem import BOUNDED, CONTACT, SPIN_BLOCK
 
 # Indices read from the problem are masked: the optimiser then knows that they are not negative.
 INDEX = (1 << 40) - 1
@@ -142,7 +142,7 @@ def bounded_velocity(c, b):
 
 @kernel
 def spin_bounds(c, b):
-    """Bounds [N m s] of torsional and rolling friction of SPIN block b, as its contact's normal impulse has them."""
+    """Bounds [N m s] of torsional and rolling friction of spin block b, as its contact's normal impulse has them."""
     normal = c.impulse[c.row[c.partner[b]] & INDEX]
     return c.torsion[b] * normal, c.mu[b] * normal
 
@@ -194,7 +194,7 @@ def fastest_approach(c, island):
     fastest = 0.0
     for entry in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[entry]
-        if c.kind[b] == SPIN:
+        if c.kind[b] == SPIN_BLOCK:
             continue
         v = -free_velocity(c, b, 0)
         if c.kind[b] != CONTACT:

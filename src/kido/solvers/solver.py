@@ -7,12 +7,13 @@ them for islands on which they fail.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from kido.errors import ModelError
-from kido.jit import Struct, callback
+from kido.jit import callback
 from kido.solvers.admm import admm_island
 from kido.solvers.gauss_seidel import gauss_seidel_island
+from kido.solvers.problem import PROBLEM
 
 MAX_COUNT = 10**9
 
@@ -36,12 +37,15 @@ class Solver:
         """Values of fields of PROBLEM."""
         return {}
 
-    def choose(self, problem: Struct) -> None:
-        """Have a problem solved this way, the default behind it."""
-        problem.sweeper, problem.fallback, problem.chosen = gauss_seidel_island, admm_island, self.compiled
-        problem.given = self.given
-        values = {"chosen_cap": 0, "chosen_max_rows": MAX_COUNT, "friction_directions": 0, "refuses_spin": 0}
-        for name, value in (values | self.parameters()).items():
+    def choose(self, problem: PROBLEM, **fields: Any) -> None:
+        """Have a problem solved this way, the default behind it.
+
+        Args:
+            fields: values of others of its fields.
+        """
+        values = {"sweeper": gauss_seidel_island, "fallback": admm_island, "chosen": self.compiled, "given": self.given}
+        values |= {"chosen_cap": 0, "chosen_max_rows": MAX_COUNT, "friction_directions": 0, "refuses_spin": 0}
+        for name, value in (values | self.parameters() | fields).items():
             setattr(problem, name, value)
 
 

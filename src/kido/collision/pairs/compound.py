@@ -40,16 +40,23 @@ def load_piece(c, k, t, piece):
 
 
 @kernel
-def box_in(c, x, t):
-    """The bounding box of shape x, grown by the margin, in the axes of shape t: lower and upper corner."""
-    aabb, rotation = c.aabb, c.rotation
-    m0, m1, m2 = to_shape(
+def middle_in(c, x, t):
+    """The middle of the bounding box of shape x, in the axes of shape t."""
+    aabb = c.aabb
+    return to_shape(
         c,
         t,
         0.5 * (aabb[x, 0] + aabb[x, 3]),
         0.5 * (aabb[x, 1] + aabb[x, 4]),
         0.5 * (aabb[x, 2] + aabb[x, 5]),
     )
+
+
+@kernel
+def box_in(c, x, t):
+    """The bounding box of shape x, grown by the margin, in the axes of shape t: lower and upper corner."""
+    aabb, rotation = c.aabb, c.rotation
+    m0, m1, m2 = middle_in(c, x, t)
     h0, h1, h2 = 0.5 * (aabb[x, 3] - aabb[x, 0]), 0.5 * (aabb[x, 4] - aabb[x, 1]), 0.5 * (aabb[x, 5] - aabb[x, 2])
     g0 = math.fabs(rotation[t, 0]) * h0 + math.fabs(rotation[t, 3]) * h1 + math.fabs(rotation[t, 6]) * h2 + c.margin
     g1 = math.fabs(rotation[t, 1]) * h0 + math.fabs(rotation[t, 4]) * h1 + math.fabs(rotation[t, 7]) * h2 + c.margin
@@ -60,16 +67,35 @@ def box_in(c, x, t):
 @kernel
 def is_behind(c, x, k):
     """True if the middle of shape x is on the inner side of the triangle in slot k."""
-    aabb, s = c.aabb, slot(c, k)
-    m0, m1, m2 = to_shape(
-        c,
-        s,
-        0.5 * (aabb[x, 0] + aabb[x, 3]),
-        0.5 * (aabb[x, 1] + aabb[x, 4]),
-        0.5 * (aabb[x, 2] + aabb[x, 5]),
-    )
+    s = slot(c, k)
+    m0, m1, m2 = middle_in(c, x, s)
     n0, n1, n2 = triangle_normal(c, k)
     return m0 * n0 + m1 * n1 + m2 * n2 < 0.0
+
+
+@kernel
+def next_node(c, at, end, low0, low1, low2, high0, high1, high2):
+    """The first node from `at` on whose box meets a box; `end` if there is none."""
+    box = c.node_box
+    while at < end and (
+        box[at, 0] > high0
+        or box[at, 3] < low0
+        or box[at, 1] > high1
+        or box[at, 4] < low1
+        or box[at, 2] > high2
+        or box[at, 5] < low2
+    ):
+        at = c.node_next[at]
+    return at
+
+
+@kernel
+def load_part(c, t, part):
+    """Fetches a part of compound t into slot 1, as a convex shape with its box; returns the slot's index."""
+    row = c.part[part]
+    x = load_triangle(c, 1, t, row) if row >= 0 else load_piece(c, 1, t, -1 - row)
+    bound_shape(c, x, 0.5 * c.margin)
+    return x
 
 
 @kernel
@@ -90,24 +116,15 @@ def file_piece(c, x, s, part, pair, sign, size):
 @kernel
 def file_compound(c, x, t, pair, part_0, sign):
     """Files the contacts of the convex shape x with compound t; `sign` +1: the pair's normal goes from t to x."""
-    node_box, node_next, node_part = c.node_box, c.node_next, c.node_part
+    node_part = c.node_part
     low0, low1, low2, high0, high1, high2 = box_in(c, x, t)
     compound = c.shape_compound[t]
     closed = c.compound_closed[compound]
     ball = c.shape_type[x] == SPHERE
     size = min(c.shape_reach[x], c.shape_reach[t])
     at, end = c.compound_node[compound], c.compound_node[compound + 1]
+    at = next_node(c, at, end, low0, low1, low2, high0, high1, high2)
     while at < end:
-        if (
-            node_box[at, 0] > high0
-            or node_box[at, 3] < low0
-            or node_box[at, 1] > high1
-            or node_box[at, 4] < low1
-            or node_box[at, 2] > high2
-            or node_box[at, 5] < low2
-        ):
-            at = node_next[at]
-            continue
         for part in range(node_part[at, 0], node_part[at, 0] + node_part[at, 1]):
             row = c.part[part]
             if row < 0:
@@ -120,7 +137,7 @@ def file_compound(c, x, t, pair, part_0, sign):
                 limit = DEEP * c.shape_reach[x]
                 made = ball_triangle(c, x, 0, limit) if ball else convex_triangle(c, x, 0, pair, limit)
                 file_points(c, made, sign, part_0 + part, size)
-        at += 1
+        at = next_node(c, at + 1, end, low0, low1, low2, high0, high1, high2)
     return 0
 
 
@@ -137,29 +154,18 @@ def convex_compound(address, s, t, pair):
 def compound_compound(address, s, t, pair):
     """Patches of the parts of two compounds: each part of the first that is near the second is a convex shape."""
     c = view(COLLISION, address)
-    node_box, node_next, node_part = c.node_box, c.node_next, c.node_part
+    node_part = c.node_part
     start_patches(c)
     low0, low1, low2, high0, high1, high2 = box_in(c, t, s)
     compound = c.shape_compound[s]
     at, end = c.compound_node[compound], c.compound_node[compound + 1]
     parts = c.part.shape[0]
+    at = next_node(c, at, end, low0, low1, low2, high0, high1, high2)
     while at < end:
-        if (
-            node_box[at, 0] > high0
-            or node_box[at, 3] < low0
-            or node_box[at, 1] > high1
-            or node_box[at, 4] < low1
-            or node_box[at, 2] > high2
-            or node_box[at, 5] < low2
-        ):
-            at = node_next[at]
-            continue
         for part in range(node_part[at, 0], node_part[at, 0] + node_part[at, 1]):
-            row = c.part[part]
-            x = load_triangle(c, 1, s, row) if row >= 0 else load_piece(c, 1, s, -1 - row)
-            bound_shape(c, x, 0.5 * c.margin)
+            x = load_part(c, s, part)
             file_compound(c, x, t, pair, part * parts, -1.0)
-        at += 1
+        at = next_node(c, at + 1, end, low0, low1, low2, high0, high1, high2)
     return finish_patches(c)
 
 

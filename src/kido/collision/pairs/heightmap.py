@@ -7,14 +7,13 @@ import math
 from kido.collision.container import COLLISION, SPHERE
 from kido.collision.features import triangle_normal
 from kido.collision.manifold import set_normal
-from kido.collision.pairs.compound import DEEP, box_in, load_piece
-from kido.collision.pairs.frames import direction_to_world, to_shape, to_world
+from kido.collision.pairs.compound import DEEP, box_in, load_part, middle_in, next_node
+from kido.collision.pairs.frames import direction_to_world, to_world
 from kido.collision.pairs.plane import add_lowest
 from kido.collision.pairs.triangle import add_lowest as add_lowest_over
 from kido.collision.pairs.triangle import ball_triangle, convex_triangle
 from kido.collision.patches import file_points, finish_patches, start_patches
-from kido.collision.poses import bound_shape
-from kido.collision.triangles import load_cell, load_triangle, slot
+from kido.collision.triangles import load_cell, slot
 from kido.jit import callback, kernel, view
 
 
@@ -24,14 +23,8 @@ def lift(c, x, k):
 
     The ground is solid all the way down, so a body that is wholly below its surface is pushed up again.
     """
-    aabb, corner, s = c.aabb, c.corner, slot(c, k)
-    m0, m1, m2 = to_shape(
-        c,
-        s,
-        0.5 * (aabb[x, 0] + aabb[x, 3]),
-        0.5 * (aabb[x, 1] + aabb[x, 4]),
-        0.5 * (aabb[x, 2] + aabb[x, 5]),
-    )
+    corner, s = c.corner, slot(c, k)
+    m0, m1, m2 = middle_in(c, x, s)
     n0, n1, n2 = triangle_normal(c, k)
     if m0 * n0 + m1 * n1 + m2 * n2 >= 0.0:
         return 0
@@ -87,29 +80,18 @@ def convex_heightmap(address, s, t, pair):
 def compound_heightmap(address, s, t, pair):
     """Patches of each part of a compound with the triangles under it."""
     c = view(COLLISION, address)
-    node_box, node_next, node_part = c.node_box, c.node_next, c.node_part
+    node_part = c.node_part
     start_patches(c)
     low0, low1, low2, high0, high1, high2 = box_in(c, t, s)
     compound = c.shape_compound[s]
     at, end = c.compound_node[compound], c.compound_node[compound + 1]
     cells = 2 * c.map_height.shape[0]
+    at = next_node(c, at, end, low0, low1, low2, high0, high1, high2)
     while at < end:
-        if (
-            node_box[at, 0] > high0
-            or node_box[at, 3] < low0
-            or node_box[at, 1] > high1
-            or node_box[at, 4] < low1
-            or node_box[at, 2] > high2
-            or node_box[at, 5] < low2
-        ):
-            at = node_next[at]
-            continue
         for part in range(node_part[at, 0], node_part[at, 0] + node_part[at, 1]):
-            row = c.part[part]
-            x = load_triangle(c, 1, s, row) if row >= 0 else load_piece(c, 1, s, -1 - row)
-            bound_shape(c, x, 0.5 * c.margin)
+            x = load_part(c, s, part)
             file_map(c, x, t, pair, part * cells, -1.0)
-        at += 1
+        at = next_node(c, at + 1, end, low0, low1, low2, high0, high1, high2)
     return finish_patches(c)
 
 

@@ -90,17 +90,22 @@ def add_revolved(c, s, t, e0, e1, rho, z, m_rho, m_z, d):
     return add_nearest(c, s, t, rho * e0, rho * e1, z, m_rho * e0, m_rho * e1, m_z, d)
 
 
+@kernel
+def meridian(c, s, t):
+    """Shape s in the half plane through it and the z axis of shape t: direction (2 numbers), radius, height."""
+    x, y, z = to_shape(c, t, c.position[s, 0], c.position[s, 1], c.position[s, 2])
+    rho = math.sqrt(x * x + y * y)
+    if rho > MIN_LENGTH:
+        return x / rho, y / rho, rho, z
+    return 1.0, 0.0, rho, z
+
+
 @callback
 def sphere_cylinder(address, s, t, pair):
     """The clamp of a rectangle in the half plane of radius and height."""
     c = view(COLLISION, address)
-    position, shape_size = c.position, c.shape_size
-    x, y, z = to_shape(c, t, position[s, 0], position[s, 1], position[s, 2])
-    r, h = shape_size[t, 0], shape_size[t, 1]
-    rho = math.sqrt(x * x + y * y)
-    e0, e1 = 1.0, 0.0
-    if rho > MIN_LENGTH:
-        e0, e1 = x / rho, y / rho
+    r, h = c.shape_size[t, 0], c.shape_size[t, 1]
+    e0, e1, rho, z = meridian(c, s, t)
     q_rho, q_z = min(rho, r), min(max(z, -h), h)
     m_rho, m_z = rho - q_rho, z - q_z
     d = math.sqrt(m_rho * m_rho + m_z * m_z)
@@ -116,13 +121,8 @@ def sphere_cylinder(address, s, t, pair):
 def sphere_cone(address, s, t, pair):
     """The nearest point of a triangle in the half plane of radius and height."""
     c = view(COLLISION, address)
-    position, shape_size = c.position, c.shape_size
-    x, y, z = to_shape(c, t, position[s, 0], position[s, 1], position[s, 2])
-    r, h = shape_size[t, 0], shape_size[t, 1]
-    rho = math.sqrt(x * x + y * y)
-    e0, e1 = 1.0, 0.0
-    if rho > MIN_LENGTH:
-        e0, e1 = x / rho, y / rho
+    r, h = c.shape_size[t, 0], c.shape_size[t, 1]
+    e0, e1, rho, z = meridian(c, s, t)
     slant = math.sqrt(r * r + 4.0 * h * h)
     out_rho, out_z = 2.0 * h / slant, r / slant  # outward normal of the flank
     flank = (rho - r) * out_rho + (z + h) * out_z

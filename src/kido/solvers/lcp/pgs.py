@@ -20,7 +20,7 @@ import math
 
 from kido.jit import callback, kernel, view
 from kido.solvers.cone import clamp
-from kido.solvers.problem import CAPPED, CONTACT, OWN_SOLVED, PROBLEM, SPIN
+from kido.solvers.problem import CAPPED, CONTACT, OWN_SOLVED, PROBLEM, SPIN_BLOCK
 from kido.solvers.rows import INDEX, apply_impulses, extra_velocity, push1, push_extra, spin_bounds, velocity1
 
 
@@ -66,7 +66,7 @@ def box_sweep(c, island, relaxation):
             d2 = relax_row(c, b, 2, c.W[b, 5], -bound, bound, relaxation)
             change2 += d0 * d0 + d1 * d1 + d2 * d2
             impulse2 += c.impulse[i + 1] * c.impulse[i + 1] + c.impulse[i + 2] * c.impulse[i + 2]
-        elif c.kind[b] == SPIN:
+        elif c.kind[b] == SPIN_BLOCK:
             about, across = spin_bounds(c, b)
             d0 = relax_row(c, b, 0, c.W[b, 0], -about, about, relaxation)
             d1 = relax_row(c, b, 1, c.W[b, 3], -across, across, relaxation)
