@@ -231,7 +231,6 @@ class LoopSystem(Feature):
             return None
         lp = self.container
         own = {key: getattr(lp, key).copy() for key in _KEPT}
-        own["closure"] = np.array([getattr(lp, key) for key in _CLOSURE])
         aggregates = self.aggregates.state() if self.aggregates.any else {}
         closure = np.array([getattr(lp, key) for key in _CLOSURE])
         return {"user_impulse": self.users.container.impulse.copy(), "closure": closure, **own, **aggregates}
