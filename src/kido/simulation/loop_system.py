@@ -117,7 +117,8 @@ class LoopSystem(Feature):
 
     def structs(self) -> dict[str, Struct | None]:
         """Also tells responses and rows who makes those of aggregates."""
-        world, responses = self.engine.world, self.engine.responses.container
+        world: Any = self.engine.world
+        responses: Any = self.engine.responses.container
         if not self.any or not self.aggregates.any:
             responses.apart[:] = 0
             responses.others = None
