@@ -16,13 +16,13 @@ from kido.ik import (
     ErrorMethod,
     GradientMethod,
     IkSolver,
+    IkStatus,
     InverseKinematics,
     JacobianMethod,
     PlaneError,
     Task,
     WholeBodyIK,
 )
-from kido.ik import IkStatus
 
 START = [0.1, 0.5, 0.0, -1.2, 0.0, 0.8, 0.0]
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kido.errors import StateError
+from kido.ik.model import remembered
 from kido.joints import ActuatorType
 from kido.skeleton.joints.actuator import followed_dofs
 
@@ -149,8 +150,4 @@ class Coupling:
 
 def coupling_of(skeleton: Skeleton) -> Coupling:
     """The skeleton's independent coordinates; the same object until a property or the structure changes."""
-    skeleton._compiled()
-    found = skeleton._selections.get(KEY)
-    if found is None:
-        found = skeleton._selections[KEY] = Coupling(skeleton)
-    return found
+    return remembered(skeleton, KEY, lambda: Coupling(skeleton))
