@@ -490,7 +490,7 @@ def test_contradictions_are_named() -> None:
 
 def least_violation(ik: DifferentialIK) -> float:
     """The least t for which some u misses no bound and hard row by more than t times the size of the row: linprog."""
-    made = ik._stepper._made.own
+    made = ik._stepper.made.own
     n, m = len(made.bound_low), made.hard_rows
     A = np.concatenate([made.hard_J[:m], np.eye(n)])
     low, high = np.r_[made.hard_low[:m], made.bound_low], np.r_[made.hard_high[:m], made.bound_high]

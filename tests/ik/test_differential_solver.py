@@ -149,11 +149,11 @@ def test_higher_levels_are_never_given_up_on_the_way() -> None:
     last = np.inf
     for most in (1, 2, 5, 10, 20, 40, 80):
         body.solver = DifferentialSolver(max_iterations=most, nudges=0)
-        found = body.solver._descended(body, robot.positions)
+        found = body.solver.descended(body, robot.positions)
         assert (found.size[1:3] <= EXACT).all()  # feet, balance
         assert found.cost[3] <= last
         last = found.cost[3]
-    assert body.solver._descended(body, robot.positions).q.tobytes() == found.q.tobytes()
+    assert body.solver.descended(body, robot.positions).q.tobytes() == found.q.tobytes()
 
 
 def test_contradictions_of_equals_and_tasks_that_are_there_twice() -> None:
@@ -381,7 +381,7 @@ def test_rows_of_balance_by_differences() -> None:
         corners = Footing(robot).edges()[0]
         used = depths[: len(corners)]
         np.testing.assert_allclose(np.sort(used), np.sort(corners), atol=1e-12)
-        made = ik._stepper._made.tasks
+        made = ik._stepper.made.tasks
         J = made.J[: len(used)].copy()
         u, h = rng.uniform(-1.0, 1.0, robot.num_dofs), 1e-6
         both = []

@@ -393,7 +393,7 @@ def test_jacobians_by_positions_of_limited_joints_are_differences(kind: str) -> 
     np.testing.assert_allclose(moved, x + 0.01, rtol=0, atol=1e-15)  # sums, in the chart
     composite = CompositeIK(arm, [ik])
     with composite._prepared():
-        compiled = composite._tasks_at(x)[0][0].jacobian
+        compiled = composite.tasks_at(x)[0][0].jacobian
     columns = []
     for direction in np.eye(len(x)):
         both = []

@@ -11,16 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kido.errors import ModelError
+from kido.ik.coordinates import Coordinates
 from kido.ik.error_method import ErrorMethod
 from kido.ik.gradient_method import positive
 from kido.ik.rotations import cross_matrix
+from kido.math.hull import convex_hull
 from kido.math.transform import as_flag
 from kido.optimization import Function, LeastSquares
 from kido.skeleton import EndEffector, FrameNode, Support
-from kido.skeleton.nodes.support import centroid, convex_hull
+from kido.skeleton.nodes.support import centroid
 
 if TYPE_CHECKING:
-    from kido.ik.base import InverseKinematicsBase
     from kido.skeleton import Skeleton
 
 Array = NDArray[np.float64]
@@ -80,9 +81,7 @@ class Footing:
         """For each point (points,) the edge that begins there, or the nearest one; 0 where there is no area."""
         if len(self.corners) < 3:
             return np.zeros(len(self._flat), np.int64)
-        along = np.roll(self.corners, -1, axis=0) - self.corners
-        inwards = np.stack([-along[:, 1], along[:, 0]], axis=1) / np.linalg.norm(along, axis=1)[:, None]
-        depth = np.einsum("pij,ij->pi", self._flat[:, None] - self.corners, inwards)
+        depth = np.einsum("pij,ij->pi", self._flat[:, None] - self.corners, self.edges()[1])
         found = depth.argmin(axis=1)
         for k, corner in enumerate(self.corners):
             found[(self._flat == corner).all(axis=1)] = k
@@ -195,7 +194,7 @@ class BalanceError(ErrorMethod):
         footing = Footing(self.ik.skeleton)
         return self._margins_of(footing, self._outside(footing))
 
-    def _evaluate(self) -> tuple[Array, Array, Array, Array]:
+    def evaluate(self) -> tuple[Array, Array, Array, Array]:
         footing = Footing(self.ik.skeleton)
         outside = self._outside(footing)
         return (
@@ -233,19 +232,19 @@ class BalanceObjective(Function):
 
     name = "balance"
 
-    def __init__(self, ik: InverseKinematicsBase):
-        self._owner = ik
+    def __init__(self, ik: Coordinates):
+        self.owner = ik
 
     def evaluate(self, x: Array) -> float:
         """|c - m|^2 / 2 at x."""
-        with self._owner.posed(x):
-            footing = Footing(self._owner.skeleton)
+        with self.owner.posed(x):
+            footing = Footing(self.owner.skeleton)
             gap = footing.com - centroid(footing.corners)
         return 0.5 * float(gap @ gap)
 
     def gradient(self, x: Array) -> Array:
         """(J_c - J_m)^T (c - m)."""
-        owner = self._owner
+        owner = self.owner
         with owner.posed(x):
             footing = Footing(owner.skeleton)
             gap = footing.com - centroid(footing.corners)
@@ -254,7 +253,7 @@ class BalanceObjective(Function):
 
     def clone(self) -> Self:
         """A copy for the same coordinates."""
-        return type(self)(self._owner)
+        return type(self)(self.owner)
 
 
 class BalanceConstraint(LeastSquares):
@@ -277,21 +276,21 @@ class BalanceConstraint(LeastSquares):
 
     name = "balance"
 
-    def __init__(self, ik: InverseKinematicsBase, margin: float = 0.0):
-        self._owner = ik
+    def __init__(self, ik: Coordinates, margin: float = 0.0):
+        self.owner = ik
         self.margin = positive(margin, "BalanceConstraint: margin", zero=True)
 
     def residuals(self, x: Array) -> Array:
         """g (points,)."""
-        with self._owner.posed(x):
-            footing = Footing(self._owner.skeleton)
+        with self.owner.posed(x):
+            footing = Footing(self.owner.skeleton)
             return self.margin - self._depths(footing)[0][footing.edges_of_points()]
 
     def jacobian(self, x: Array) -> Array:
         """dg/dx (points, n), exact, with supports that move."""
-        with self._owner.posed(x):
-            footing = Footing(self._owner.skeleton)
-            rows = self._owner.columns(self._depths(footing)[1])
+        with self.owner.posed(x):
+            footing = Footing(self.owner.skeleton)
+            rows = self.owner.columns(self._depths(footing)[1])
         return -rows[footing.edges_of_points()]
 
     @staticmethod
@@ -310,4 +309,4 @@ class BalanceConstraint(LeastSquares):
 
     def clone(self) -> Self:
         """A copy for the same coordinates."""
-        return type(self)(self._owner, self.margin)
+        return type(self)(self.owner, self.margin)

@@ -5,31 +5,25 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from kido.errors import ModelError, StateError
-from kido.ik.charts import chart_rates, charted_joints
 from kido.ik.compiled import CompiledDisplacements
-from kido.ik.coupling import coupling_of
+from kido.ik.coordinates import Module
 from kido.ik.error_method import BoundedError
 from kido.ik.priority import TaskRows
-from kido.ik.problem import IkProblem, MergedObjective, TaskConstraint, joint_limits
+from kido.ik.problem import IkProblem, MergedObjective, TaskConstraint, TaskOwner, joint_limits
 from kido.ik.result import IkResult
-from kido.math.transform import as_vector
 from kido.optimization import Function, NullFunction, Problem, Solver
 from kido.optimization.problem import FunctionLike, as_function
-
-if TYPE_CHECKING:
-    from kido.ik.inverse_kinematics import InverseKinematics
-    from kido.skeleton import DegreeOfFreedom, Skeleton
 
 Array = NDArray[np.float64]
 
 
-class InverseKinematicsBase:
+class InverseKinematicsBase(TaskOwner):
     """Tasks on a skeleton, as an optimization problem that is set up by itself and can be changed.
 
     x (n,) are the positions of `dofs`. The problem's equality constraint are the errors of all tasks, its objective is
@@ -43,106 +37,22 @@ class InverseKinematicsBase:
         self._null_space_objective: Function = NullFunction()
         self._problem: IkProblem | None = None
         self._original: tuple[Any, ...] = ()
-        self._solving = False
-        self._levels_now: list[list[InverseKinematics]] = []
+        self._levels_now: list[list[Module]] = []
         self._compiled: CompiledDisplacements | None = None
         self._remembered: dict[bytes, list[list[TaskRows]]] = {}
-        self._errors_known: dict[bytes, list[list[tuple[InverseKinematics, Array]]]] = {}
-        self._descent: Any = None  # of `DifferentialSolver`: what is compiled for the tasks, as long as it fits
+        self._errors_known: dict[bytes, list[list[tuple[Module, Array]]]] = {}
+        self.descent: Any = None  # of `DifferentialSolver`: what is compiled for the tasks, as long as it fits
         self._solver = solver
 
     @staticmethod
-    def _nothing_remembered() -> dict[str, Any]:
+    def nothing_remembered() -> dict[str, Any]:
         """What copies have instead of a solve's working state."""
-        working = {"_solving": False, "_levels_now": [], "_compiled": None, "_remembered": {}, "_errors_known": {}}
-        return {**working, "_descent": None}
-
-    # Coordinates -------------------------------------------------------------------------------------------
-
-    @property
-    @abstractmethod
-    def skeleton(self) -> Skeleton:
-        """The skeleton that is moved."""
-
-    @property
-    @abstractmethod
-    def dof_indices(self) -> NDArray[np.int64]:
-        """Places (n,) of the active coordinates in the skeleton's arrays."""
+        working = {"may_move": False, "_levels_now": [], "_compiled": None, "_remembered": {}, "_errors_known": {}}
+        return {**working, "descent": None}
 
     @abstractmethod
-    def _modules(self) -> list[list[InverseKinematics]]:
+    def active_levels(self) -> list[list[Module]]:
         """Active tasks by level, the most important first."""
-
-    @property
-    def dofs(self) -> list[DegreeOfFreedom]:
-        """The active coordinates."""
-        every = self.skeleton.dofs
-        return [every[k] for k in self.dof_indices]
-
-    @property
-    def positions(self) -> Array:
-        """Present positions (n,) of the active coordinates [m, rad]; set to move the skeleton."""
-        return self.skeleton.positions[self.dof_indices]
-
-    @positions.setter
-    def positions(self, value: ArrayLike) -> None:
-        self.skeleton.positions = self._whole(value)
-
-    def _whole(self, positions: ArrayLike) -> Array:
-        """Positions of all coordinates, those that are not active as they are."""
-        indices = self.dof_indices
-        x = as_vector(positions, f"{self!r}: positions", len(indices))
-        q = self.skeleton.positions
-        q[indices] = x
-        return coupling_of(self.skeleton).spread(q, indices)
-
-    def retract(self, positions: ArrayLike, change: ArrayLike) -> Array:
-        """Positions (n,) after a change (n,) in velocity coordinates: ball and free joints move on their manifold.
-
-        Those with limits on their positions are moved in these, by sums; so solvers know how far it is to a limit.
-        """
-        indices, skeleton = self.dof_indices, self.skeleton
-        u, q = np.zeros(skeleton.num_dofs), self._whole(positions)
-        u[indices] = as_vector(change, f"{self!r}: change", len(indices))
-        for joint in charted_joints(skeleton):
-            q[joint], u[joint] = q[joint] + u[joint], 0.0
-        return skeleton.integrate_positions(q, u)[indices]
-
-    def columns(self, jacobian: ArrayLike) -> Array:
-        """Derivatives (..., n) by changes of the active coordinates, from those (..., dofs) of the whole skeleton.
-
-        What mimics an active coordinate moves with it, and columns of ball and free joints with limits are rates of
-        their positions. Use it where an error method or an objective takes a Jacobian from the skeleton.
-        """
-        skeleton = self.skeleton
-        J = np.asarray(jacobian, dtype=float)
-        charts = charted_joints(skeleton)
-        if charts:
-            J = J.copy()
-            q = skeleton.positions
-            for joint in charts:
-                J[..., joint] = J[..., joint] @ chart_rates(q[joint])
-        return coupling_of(skeleton).columns(J, self.dof_indices)
-
-    @contextmanager
-    def posed(self, positions: ArrayLike) -> Iterator[None]:
-        """For a while, the skeleton has given positions (n,) of the active coordinates."""
-        if self._solving:
-            self.skeleton.positions = self._whole(positions)
-            yield
-            return
-        with self._restoring():
-            self.skeleton.positions = self._whole(positions)
-            yield
-
-    @contextmanager
-    def _restoring(self) -> Iterator[None]:
-        skeleton = self.skeleton
-        before = skeleton.positions
-        try:
-            yield
-        finally:
-            skeleton.positions = before
 
     # Parts -------------------------------------------------------------------------------------------------
 
@@ -207,7 +117,7 @@ class InverseKinematicsBase:
         same = len(parts) == len(self._original) and all(a is b for a, b in zip(parts, self._original))
         return not same or bool(problem.inequality or problem.seeds) or problem.has_own_bounds
 
-    def _is_plain(self) -> bool:
+    def is_plain(self) -> bool:
         """Whether there are tasks and joint limits alone: no objective, nothing added to the problem."""
         problem = self._problem
         bare = isinstance(self._objective, NullFunction) and isinstance(self._null_space_objective, NullFunction)
@@ -225,16 +135,16 @@ class InverseKinematicsBase:
             problem.follow_limits()
         with self._prepared():
             solution = self.solver.solve(problem, self.positions)
-            found = [(ik.node.name, ik, e) for level in self._errors_at(solution.x) for ik, e in level]
+            found = [(ik.node.name, ik, e) for level in self.errors_at(solution.x) for ik, e in level]
         missed = [(name, ik, e) for name, ik, e in found if np.abs(e).max() > ik.error_method.tolerance]
         lower, upper = joint_limits(self)
         limits = (solution.x >= lower - 1e-9).all() and (solution.x <= upper + 1e-9).all()
         converged = not missed and bool(solution.feasible) and bool(limits)
-        reason = self._in_words(converged, [name for name, _, _ in missed], solution, lower, upper)
+        reason = self.in_words(converged, [name for name, _, _ in missed], solution, lower, upper)
         errors = [(name, e) for name, _, e in found]
         return IkResult.of(solution.x, converged, errors, solution.iterations, reason, float(solution.objective))
 
-    def _in_words(self, converged: bool, missed: Sequence[str], solution: Any, lower: Array, upper: Array) -> str:
+    def in_words(self, converged: bool, missed: Sequence[str], solution: Any, lower: Array, upper: Array) -> str:
         if converged:
             return "solved" if any(self._current_levels()) else "nothing to solve: no tasks are active"
         if missed and not len(solution.x):
@@ -260,61 +170,61 @@ class InverseKinematicsBase:
     @contextmanager
     def _prepared(self) -> Iterator[None]:
         """For a while, targets stand still (but for those on the skeleton): what was evaluated is remembered."""
-        self._levels_now = self._modules()
+        self._levels_now = self.active_levels()
         modules = [ik for level in self._levels_now for ik in level]
-        with self._restoring():
-            self._solving = True
+        with self.restoring():
+            self.may_move = True
             self._remembered, self._errors_known = {}, {}
             try:
                 self._compiled = CompiledDisplacements(self.skeleton, modules, self.dof_indices)
                 yield
             finally:
-                self._solving, self._compiled, self._levels_now = False, None, []
+                self.may_move, self._compiled, self._levels_now = False, None, []
                 self._remembered, self._errors_known = {}, {}
 
-    def _current_levels(self) -> list[list[InverseKinematics]]:
-        return self._levels_now if self._solving else self._modules()
+    def _current_levels(self) -> list[list[Module]]:
+        return self._levels_now if self.may_move else self.active_levels()
 
-    def _errors_at(self, x: Array) -> list[list[tuple[InverseKinematics, Array]]]:
+    def errors_at(self, x: Array) -> list[list[tuple[Module, Array]]]:
         """Errors of all active tasks at x, by level."""
         key = x.tobytes()
-        known = self._errors_known.get(key) if self._solving else None
+        known = self._errors_known.get(key) if self.may_move else None
         if known is None:
             compiled = self._compiled
             if compiled is not None:
-                compiled.evaluate(self._whole(x))
+                compiled.evaluate(self.whole_positions(x))
             known = []
             with self._posed_for(x, compiled):
                 for level in self._current_levels():
                     known.append([(ik, self._error_of(ik, compiled)) for ik in level])
-            if self._solving:
+            if self.may_move:
                 self._errors_known = {key: known}
         return known
 
     @staticmethod
-    def _error_of(ik: InverseKinematics, compiled: CompiledDisplacements | None) -> Array:
+    def _error_of(ik: Module, compiled: CompiledDisplacements | None) -> Array:
         method = ik.error_method
         if compiled is None or not compiled.knows(ik) or not isinstance(method, BoundedError):
             return ik.compute_error()
         return method.error_at(compiled.of(ik)[0])
 
-    def _tasks_at(self, x: Array) -> list[list[TaskRows]]:
+    def tasks_at(self, x: Array) -> list[list[TaskRows]]:
         """All active tasks at x, by level, in the columns of this object's coordinates."""
         key = x.tobytes()
-        known = self._remembered.get(key) if self._solving else None
+        known = self._remembered.get(key) if self.may_move else None
         if known is None:
             compiled = self._compiled
             if compiled is not None:
-                compiled.evaluate(self._whole(x))
+                compiled.evaluate(self.whole_positions(x))
             known = []
             with self._posed_for(x, compiled):
                 for level in self._current_levels():
                     known.append([self._rows_of(ik, compiled) for ik in level])
-            if self._solving:
+            if self.may_move:
                 self._remembered = {key: known}
         return known
 
-    def _rows_of(self, ik: InverseKinematics, compiled: CompiledDisplacements | None) -> TaskRows:
+    def _rows_of(self, ik: Module, compiled: CompiledDisplacements | None) -> TaskRows:
         n = len(self.dof_indices)
         column = np.full(self.skeleton.num_dofs, -1)
         column[self.dof_indices] = np.arange(n)
@@ -328,7 +238,7 @@ class InverseKinematicsBase:
             D[:, dofs] = own[:, dofs]
             e, J = method.error_at(d), method.jacobian_at(d, D)
             return TaskRows(ik.gradient_method, dofs, e, J, method.used, *method.margins_at(d, D))
-        e, own, m, M = method._evaluate()
+        e, own, m, M = method.evaluate()
         J, G = np.zeros((6, n)), np.zeros((len(m), n))
         J[:, dofs], G[:, dofs] = own, M
         return TaskRows(ik.gradient_method, dofs, e, J, method.used, m, G)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kido.ik.model import remembered, tree_of
 from kido.ik.rotations import right_jacobian, rotation_of_vector
 from kido.joints.kinds import BALL, FREE
 
@@ -19,18 +21,14 @@ _KEY = "joints moved in their charts"
 
 def charted_joints(skeleton: Skeleton) -> list[slice]:
     """Coordinates of each ball or free joint that has a limit on one of its positions."""
-    skeleton.current_state.compiled()
-    found = skeleton.current_state.selections.get(_KEY)
-    if found is None:
-        tree = skeleton.current_state.tree
-        assert tree is not None
-        found = []
-        for i in np.flatnonzero(np.isin(tree.kind, (BALL, FREE))):
-            own = slice(int(tree.first_dof[i]), int(tree.first_dof[i + 1]))
-            if np.isfinite(tree.lower[own]).any() or np.isfinite(tree.upper[own]).any():
-                found.append(own)
-        skeleton.current_state.selections[_KEY] = found
-    return found
+    return remembered(skeleton, _KEY, lambda: list(_charted(tree_of(skeleton))))
+
+
+def _charted(tree: Any) -> Iterator[slice]:
+    for i in np.flatnonzero(np.isin(tree.kind, (BALL, FREE))):
+        own = slice(int(tree.first_dof[i]), int(tree.first_dof[i + 1]))
+        if np.isfinite(tree.lower[own]).any() or np.isfinite(tree.upper[own]).any():
+            yield own
 
 
 def chart_rates(q: Array) -> Array:

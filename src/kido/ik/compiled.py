@@ -10,32 +10,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kido.ik.charts import charted_joints
+from kido.ik.coordinates import Module
 from kido.ik.engine import entries
 from kido.ik.engine.build import compile_tasks, place_of_target
 from kido.ik.error_method import BoundedError
+from kido.ik.model import structure_of, tree_of
 from kido.ik.task import Task
-from kido.ik.tasks.look_at import LOOK_AT
+from kido.ik.tasks.look_at import LOOK_AT_TASK
 from kido.tree import data_for
 
 if TYPE_CHECKING:
-    from kido.ik.inverse_kinematics import InverseKinematics
     from kido.skeleton import Skeleton
 
 Array = NDArray[np.float64]
 
 
-def task_of(ik: InverseKinematics, cones: bool = False) -> Task | None:
+def task_of(ik: Module, cones: bool = False) -> Task | None:
     """The task that compiled code knows an error method as; None if it knows none. See `BoundedError.as_task`."""
     method = ik.error_method
     return method.as_task(cones) if isinstance(method, BoundedError) else None
 
 
-def key_of(ik: InverseKinematics) -> tuple[Any, ...]:
+def key_of(ik: Module) -> tuple[Any, ...]:
     """Equal as long as `task_of` would make the same task, but for where the target is."""
     settings = [v.tobytes() if isinstance(v, np.ndarray) else id(v) for v in vars(ik.error_method).values()]
-    target = ik._target
-    places = id(ik.error_method), id(ik._node), id(target), id(target.parent_frame), id(ik.skeleton)
-    return (*places, ik.skeleton.structure_version, ik._offset.tobytes(), ik.dof_indices.tobytes(), *settings)
+    target = ik.target
+    places = id(ik.error_method), id(ik.node), id(target), id(target.parent_frame), id(ik.skeleton)
+    return (*places, structure_of(ik.skeleton), ik.offset.tobytes(), ik.dof_indices.tobytes(), *settings)
 
 
 class Displacements:
@@ -55,13 +56,13 @@ class Displacements:
             replace(t, lower=np.where(c, 0.0, -np.inf), upper=np.where(c, 0.0, np.inf)) for t, c in zip(tasks, used)
         ]
         self._table = made = compile_tasks(skeleton, bare, dofs)
-        tree: Any = skeleton.current_state.tree
+        tree = tree_of(skeleton)
         for joint in charted_joints(skeleton):
             made.chart[tree.body_of_dof[joint.start]] = 1
         self._tree, self._data = tree, data_for(tree)
         for k, task in enumerate(tasks):
             made.angle[k] = task.angle  # by the true bounds
-            if task.kind is LOOK_AT:
+            if task.kind is LOOK_AT_TASK:
                 made.upper[6 * k : 6 * k + 3] = -1.0  # a cone that nothing is inside of
 
     def follow_targets(self) -> None:
@@ -86,12 +87,12 @@ class CompiledDisplacements:
     Targets are where they are when this is made, but for those that hang on the skeleton.
     """
 
-    def __init__(self, skeleton: Skeleton, modules: Sequence[InverseKinematics], dofs: NDArray[np.int64]):
+    def __init__(self, skeleton: Skeleton, modules: Sequence[Module], dofs: NDArray[np.int64]):
         known = [(ik, task) for ik in modules if (task := task_of(ik)) is not None]
         self._place = {id(ik): k for k, (ik, _) in enumerate(known)}
         self._all = Displacements(skeleton, [task for _, task in known], dofs) if known else None
 
-    def knows(self, ik: InverseKinematics) -> bool:
+    def knows(self, ik: Module) -> bool:
         """Whether it has the displacement of a module."""
         return id(ik) in self._place
 
@@ -100,7 +101,7 @@ class CompiledDisplacements:
         if self._all is not None:
             self._all.evaluate(q)
 
-    def of(self, ik: InverseKinematics) -> tuple[Array, Array]:
+    def of(self, ik: Module) -> tuple[Array, Array]:
         """Displacement (6,) of a module and its Jacobian (6, columns) at those positions; views."""
         assert self._all is not None
         return self._all.of(self._place[id(ik)])

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kido.errors import StateError
+from kido.ik.model import remembered
 from kido.joints import ActuatorType
 from kido.skeleton.joints.actuator import followed_dofs
 
@@ -149,8 +150,4 @@ class Coupling:
 
 def coupling_of(skeleton: Skeleton) -> Coupling:
     """The skeleton's independent coordinates; the same object until a property or the structure changes."""
-    skeleton.current_state.compiled()
-    found = skeleton.current_state.selections.get(KEY)
-    if found is None:
-        found = skeleton.current_state.selections[KEY] = Coupling(skeleton)
-    return found
+    return remembered(skeleton, KEY, lambda: Coupling(skeleton))

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from kido.errors import ModelError
 from kido.ik.coupling import coupling_of
-from kido.ik.differential.settings import SETTINGS, checked
+from kido.ik.differential.settings import STEP_SETTINGS, checked
 from kido.ik.differential.stepper import Stepper
 from kido.ik.limits import CollisionAvoidance, HalfSpaces
+from kido.ik.model import compiled
 from kido.ik.task import Task
 from kido.ik.twins import copied_for
 from kido.math.transform import as_flag
@@ -124,7 +125,7 @@ class DifferentialIK:
         self._acceleration_limits = acceleration_limits
         self._settings: dict[str, float] = {}
         values = (damping, error_damping, least_singular_value, share, recovery_speed)
-        for name, value in zip(SETTINGS, values, strict=True):
+        for name, value in zip(STEP_SETTINGS, values, strict=True):
             self._settings[name] = checked(name, value)
         self._build()
 
@@ -265,7 +266,7 @@ class DifferentialIK:
 
     def _solve(self, dt: float) -> tuple[Array, Array]:
         """Velocities, and positions after them."""
-        q = self._skeleton.current_state.compiled().q.copy()
+        q = compiled(self._skeleton).q.copy()
         stepper = self._stepper
         if stepper is None or not stepper.fits():
             stepper = self._build()

@@ -12,24 +12,24 @@ import numpy as np
 from kido.errors import ModelError
 from kido.ik.balance import BalanceError
 from kido.ik.compiled import key_of, task_of
+from kido.ik.coordinates import Module
 from kido.ik.differential.build import rate_limits
-from kido.ik.differential.descent_schema import MET, OUT_OF_ITERATIONS, STALLED
-from kido.ik.differential.level_descent import HARD, Descended, LevelDescent
+from kido.ik.differential.descent_schema import LEVELS_MET, LEVELS_STALLED, OUT_OF_ITERATIONS
+from kido.ik.differential.level_descent import HARD_TOLERANCE, Descended, LevelDescent
 from kido.ik.error_method import BoundedError
 from kido.ik.gradient_method import Array
 from kido.ik.limits import CollisionAvoidance, HalfSpaces
-from kido.ik.problem import IkProblem, MergedObjective, TaskConstraint
+from kido.ik.model import carrier_of, structure_of
+from kido.ik.problem import IkProblem, MergedObjective, TaskConstraint, TaskOwner
 from kido.ik.task import Task
 from kido.math.transform import number_or_nan
 from kido.optimization import Evaluator, GradientDescentSolver, Outcome, Reason, Solver
 from kido.skeleton import FrameNode, Support
 
 if TYPE_CHECKING:
-    from kido.ik.base import InverseKinematicsBase
-    from kido.ik.inverse_kinematics import InverseKinematics
     from kido.skeleton import Skeleton
 
-_REASONS = {MET: Reason.CONVERGED, STALLED: Reason.STALLED, OUT_OF_ITERATIONS: Reason.ITERATIONS}
+_REASONS = {LEVELS_MET: Reason.CONVERGED, LEVELS_STALLED: Reason.STALLED, OUT_OF_ITERATIONS: Reason.ITERATIONS}
 
 
 @dataclass(kw_only=True)
@@ -95,23 +95,23 @@ class DifferentialSolver(Solver):
         more = problem.equality != [tasks] or problem.inequality or not _is_flat(problem)
         if more and (self.avoid or self.half_spaces):
             raise ModelError(f"{self.name}: avoid, half_spaces: not together with objectives or added constraints")
-        owner = problem._owner
-        found = self._descended(owner, owner._whole(start))
+        owner = problem.owner
+        found = self.descended(owner, owner.whole_positions(start))
         x = found.q[owner.dof_indices]
-        if more and found.status == MET:
+        if more and found.status == LEVELS_MET:
             done = GradientDescentSolver(max_iterations=self.max_iterations).run(evaluator, x)
             return Outcome(done.x, found.iterations + done.iterations, done.reason, done.message)
-        return self._outcome(found, x)
+        return self.outcome(found, x)
 
-    def _outcome(self, found: Descended, x: Array) -> Outcome:
+    def outcome(self, found: Descended, x: Array) -> Outcome:
         """What came of a descent, positions x (n,) of the active coordinates."""
         return Outcome(x, found.iterations, _REASONS.get(found.status, Reason.INFEASIBLE), found.message)
 
-    def _holds(self, found: Descended) -> bool:
+    def holds(self, found: Descended) -> bool:
         """Whether half spaces and distances hold there."""
-        return bool(found.size[0] <= HARD)
+        return bool(found.size[0] <= HARD_TOLERANCE)
 
-    def _descended(self, owner: InverseKinematicsBase, start: Array) -> Descended:
+    def descended(self, owner: TaskOwner, start: Array) -> Descended:
         """Where the descent of an owner's tasks ends."""
         descent, _ = self._descent_of(owner)
         problem, indices = owner.problem, owner.dof_indices
@@ -125,36 +125,36 @@ class DifferentialSolver(Solver):
             descent.limit(reach=reach)
         return descent.solve(start, self.max_iterations, self.nudges, self.restarts, self.seed)
 
-    def _descent_of(self, owner: InverseKinematicsBase) -> tuple[LevelDescent, list[tuple[InverseKinematics, Task]]]:
+    def _descent_of(self, owner: TaskOwner) -> tuple[LevelDescent, list[tuple[Module, Task]]]:
         """Compiled tasks of an owner, as long as only targets moved; and its modules with their tasks."""
-        modules = [ik for level in owner._modules() for ik in level]
+        modules = [ik for level in owner.active_levels() for ik in level]
         skeleton = owner.skeleton
         key = (
-            skeleton.structure_version, owner.dof_indices.tobytes(), self.largest_step, _supports(skeleton, modules),
+            structure_of(skeleton), owner.dof_indices.tobytes(), self.largest_step, _supports(skeleton, modules),
             tuple(map(id, self.avoid)), tuple(map(id, self.half_spaces)),
             *((ik.priority, *key_of(ik)) for ik in modules),
         )  # fmt: skip
-        known = owner._descent
+        known = owner.descent
         if known is None or known[0] != key or not known[1].fits():
             tasks = [(ik, self._task_of(ik)) for ik in modules]
             made = LevelDescent(skeleton, tasks, self.half_spaces, self.avoid, owner.dof_indices, self.largest_step)
             # What is known by its address in the key is kept alive.
-            kept = [(list(vars(ik.error_method).values()), ik.error_method, ik._node, ik._target) for ik in modules]
-            owner._descent = known = key, made, tasks, (kept, self.avoid, self.half_spaces)
+            kept = [(list(vars(ik.error_method).values()), ik.error_method, ik.node, ik.target) for ik in modules]
+            owner.descent = known = key, made, tasks, (kept, self.avoid, self.half_spaces)
         return known[1], known[2]
 
-    def _task_of(self, ik: InverseKinematics) -> Task:
+    def _task_of(self, ik: Module) -> Task:
         task = level_task(ik)
         if task is None:
             what = type(ik.error_method).__name__
             raise ModelError(f"{self.name}: {ik!r}: expected a built-in error method, got {what}")
         return task
 
-    def _errors(self, owner: InverseKinematicsBase, found: Descended) -> list[tuple[InverseKinematics, Array]]:
+    def errors_of(self, owner: TaskOwner, found: Descended) -> list[tuple[Module, Array]]:
         """Errors (6,) of an owner's modules where the descent of it that was made just now ended, by level."""
-        _, descent, tasks, _ = owner._descent
+        _, descent, tasks, _ = owner.descent
         descent.evaluate(found.q)
-        errors: list[tuple[InverseKinematics, Array]] = []
+        errors: list[tuple[Module, Array]] = []
         for k, (ik, task) in enumerate(tasks):
             method, r = ik.error_method, descent.residual(k)
             if isinstance(method, BoundedError):
@@ -169,10 +169,10 @@ class DifferentialSolver(Solver):
 
 
 def _is_flat(problem: IkProblem) -> bool:
-    return isinstance(problem.objective, MergedObjective) and not problem.objective._is_set()
+    return isinstance(problem.objective, MergedObjective) and not problem.objective.is_set()
 
 
-def _supports(skeleton: Skeleton, modules: Sequence[InverseKinematics]) -> tuple[Any, ...]:
+def _supports(skeleton: Skeleton, modules: Sequence[Module]) -> tuple[Any, ...]:
     """Equal as long as balance is on the same points."""
     if not any(isinstance(ik.error_method, BalanceError) for ik in modules):
         return ()
@@ -180,12 +180,12 @@ def _supports(skeleton: Skeleton, modules: Sequence[InverseKinematics]) -> tuple
     for node in skeleton.nodes(FrameNode):
         support = node.get(Support)
         if support is not None and support.active:
-            body, X = node._carrier
+            body, X = carrier_of(node)
             found += [id(node), id(body), None if X is None else X.tobytes(), support.properties.geometry.tobytes()]
     return tuple(found)
 
 
-def level_task(ik: InverseKinematics) -> Task | None:
+def level_task(ik: Module) -> Task | None:
     """The task of a level that compiled code knows an error method as; None if it knows none."""
     method = ik.error_method
     if type(method) is BalanceError and not method.to_center:
@@ -193,13 +193,13 @@ def level_task(ik: InverseKinematics) -> Task | None:
     return task_of(ik, cones=True)
 
 
-def compiled_solver(owner: InverseKinematicsBase, max_iterations: int) -> DifferentialSolver | None:
+def compiled_solver(owner: TaskOwner, max_iterations: int) -> DifferentialSolver | None:
     """A solver for tasks of built-in parts alone; None if one of them is not."""
-    modules = [ik for level in owner._modules() for ik in level]
-    known = owner._descent
+    modules = [ik for level in owner.active_levels() for ik in level]
+    known = owner.descent
     if known is None or any(a is not ik for a, (ik, _) in zip(modules, known[2])):
         if any(level_task(ik) is None for ik in modules):
             return None
-    if not len(owner.dof_indices) or not all(ik._is_built_in() for ik in modules):
+    if not len(owner.dof_indices) or not all(ik.is_built_in for ik in modules):
         return None
     return DifferentialSolver(max_iterations=max_iterations)

@@ -16,7 +16,7 @@ from kido.skeleton.state.subsets import indices_of
 if TYPE_CHECKING:
     from kido.skeleton import BodyNode
 
-CHAIN, BODY, ALL = "chain", "body", "all"
+CHAIN_DOFS, BODY_DOFS, ALL_DOFS = "chain", "body", "all"
 
 
 def chosen_dofs(choice: Any, body: BodyNode) -> Any:
@@ -27,7 +27,7 @@ def chosen_dofs(choice: Any, body: BodyNode) -> Any:
         NameLookupError: there is no such coordinate.
         StateError: one that was listed mimics another, or is LOCKED.
     """
-    if isinstance(choice, str) and choice in (CHAIN, BODY, ALL):
+    if isinstance(choice, str) and choice in (CHAIN_DOFS, BODY_DOFS, ALL_DOFS):
         return choice
     by_group = isinstance(choice, Group)
     if isinstance(choice, Group):
@@ -58,7 +58,7 @@ def dofs_of(choice: Any, body: BodyNode) -> NDArray[np.int64]:
     place = {dof: k for k, dof in enumerate(own)}
     coupling = coupling_of(body.skeleton)
     if isinstance(choice, str):
-        found = own if choice == ALL else body.dependent_dofs if choice == BODY else _chain(body)
+        found = own if choice == ALL_DOFS else body.dependent_dofs if choice == BODY_DOFS else _chain(body)
         return coupling.independent([place[dof] for dof in found])
     for dof in choice:
         if dof not in place:

@@ -64,7 +64,7 @@ class ErrorMethod(Part, ABC):
         """
         return np.zeros(0), np.zeros((0, len(self.ik.dofs)))
 
-    def _evaluate(self) -> tuple[Array, Array, Array, Array]:
+    def evaluate(self) -> tuple[Array, Array, Array, Array]:
         """Error, Jacobian, margins and their Jacobian, checked; overridden where they share work."""
         ik = self.ik
         return ik.compute_error(), ik.compute_jacobian(), *self.compute_margins()
@@ -84,7 +84,7 @@ class ErrorMethod(Part, ABC):
         R_WT = ik.target.world_transform[:3, :3]
         X_WB[:3, :3] = R_WT @ rotation_of_vector(-e[:3]) @ R_WT.T @ X_WB[:3, :3]
         X_WB[:3, 3] -= R_WT @ e[3:]
-        return X_WB @ inverse_transform(ik._offset)
+        return X_WB @ inverse_transform(ik.offset)
 
     def _node_transform(self, transform: Any) -> Array:
         if transform is None:
@@ -150,7 +150,7 @@ class BoundedError(ErrorMethod):
     def task_bounds(self) -> tuple[Array, Array]:
         """Bounds (6,) of that task."""
         lower, upper = self._lower.copy(), self._upper.copy()
-        narrow = self._constrained() & self._narrow()
+        narrow = self.constrained() & self._narrow()
         lower[narrow] = upper[narrow] = 0.5 * (lower[narrow] + upper[narrow])
         return lower, upper
 
@@ -246,15 +246,15 @@ class BoundedError(ErrorMethod):
     @property
     def used(self) -> NDArray[np.bool_]:
         """Which components (6,) are bounded."""
-        return self._constrained()
+        return self.constrained()
 
-    def _constrained(self) -> NDArray[np.bool_]:
+    def constrained(self) -> NDArray[np.bool_]:
         return np.isfinite(self._lower) | np.isfinite(self._upper)
 
     def _narrow(self) -> NDArray[np.bool_]:
         return self._upper - self._lower <= NARROW
 
-    def _aims(self, d: Array) -> Array:
+    def aims_of(self, d: Array) -> Array:
         """What each component is measured from: itself within the bounds."""
         aims = np.clip(d, self._lower, self._upper)
         if self._from_center:
@@ -264,16 +264,16 @@ class BoundedError(ErrorMethod):
 
     def error_at(self, d: Array) -> Array:
         """e (6,) of a displacement."""
-        return self._weights * (d - self._aims(d))
+        return self._weights * (d - self.aims_of(d))
 
     def jacobian_at(self, d: Array, D: Array) -> Array:
         """J of a displacement and its Jacobian."""
-        rows = (self._constrained() & self._narrow()) | (self._aims(d) != d)
+        rows = (self.constrained() & self._narrow()) | (self.aims_of(d) != d)
         return (self._weights * rows)[:, None] * D
 
     def margins_at(self, d: Array, D: Array) -> tuple[Array, Array]:
         """Margins and their Jacobian, of a displacement and its Jacobian."""
-        wide = self._constrained() & ~self._narrow() & (d >= self._lower) & (d <= self._upper)
+        wide = self.constrained() & ~self._narrow() & (d >= self._lower) & (d <= self._upper)
         above, below = wide & np.isfinite(self._lower), wide & np.isfinite(self._upper)
         return np.concatenate([(d - self._lower)[above], (self._upper - d)[below]]), np.concatenate(
             [D[above], -D[below]]

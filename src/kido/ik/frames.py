@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kido.ik.coordinates import Coordinates
+from kido.ik.model import carrier_of
 from kido.skeleton import BodyNode, Frame
 from kido.skeleton.frames.fixed_frame import FixedFrame
 from kido.skeleton.frames.jacobian_node import JacobianNode
 
 if TYPE_CHECKING:
-    from kido.ik.base import InverseKinematicsBase
     from kido.skeleton import Skeleton
 
 Array = NDArray[np.float64]
@@ -22,7 +23,7 @@ class OffsetNode(JacobianNode, FixedFrame):
     """A frame at a fixed pose in the axes of a node, which nothing else knows of."""
 
     def __init__(self, node: JacobianNode, pose: Array):
-        body, relative = node._carrier
+        body, relative = carrier_of(node)
         super().__init__(body, pose if relative is None else relative @ pose, node.name)
         self._place = body, self._relative
 
@@ -41,7 +42,7 @@ def body_under(frame: Frame, skeleton: Skeleton) -> BodyNode | None:
     return None
 
 
-def jacobian_of(frame: Frame, ik: InverseKinematicsBase) -> Array | None:
+def jacobian_of(frame: Frame, ik: Coordinates) -> Array | None:
     """[angular; linear] velocity (6, n) of a frame per change of active coordinates, world axes; None: it stands."""
     skeleton = ik.skeleton
     body = body_under(frame, skeleton)

@@ -102,7 +102,7 @@ class JacobianMethod(GradientMethod):
             )
         return g
 
-    def _key(self) -> tuple[Any, ...]:
+    def settings_key(self) -> tuple[Any, ...]:
         """Equal for methods that can be applied to several tasks as to one."""
         settings = {k: v.tobytes() if isinstance(v, np.ndarray) else v for k, v in vars(self).items() if k != "_ik"}
         return (type(self), *sorted(settings.items()))

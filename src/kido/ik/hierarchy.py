@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from kido.errors import ModelError, NameLookupError
 from kido.ik.base import InverseKinematicsBase
 from kido.ik.coupling import coupling_of
-from kido.ik.differential.descent_schema import MET
+from kido.ik.differential.descent_schema import LEVELS_MET
 from kido.ik.differential_solver import DifferentialSolver, compiled_solver
 from kido.ik.inverse_kinematics import InverseKinematics
+from kido.ik.model import carrier_of
 from kido.ik.prioritized_solver import PrioritizedSolver
 from kido.ik.priority import null_spaces, prioritized_change
 from kido.ik.problem import joint_limits
@@ -68,7 +69,7 @@ class HierarchicalIK(InverseKinematicsBase):
                 found.setdefault(ik.priority, []).append(ik)
         return [found[level] for level in sorted(found)]
 
-    def _modules(self) -> list[list[InverseKinematics]]:
+    def active_levels(self) -> list[list[InverseKinematics]]:
         return self.levels
 
     def compute_null_spaces(self) -> list[Array]:
@@ -76,13 +77,13 @@ class HierarchicalIK(InverseKinematicsBase):
 
         The first is 1; the others are the null spaces of all Jacobians of the levels before, undamped: J N = 0.
         """
-        return null_spaces(self._tasks_at(self.positions), len(self.dof_indices))
+        return null_spaces(self.tasks_at(self.positions), len(self.dof_indices))
 
     def compute_gradient(self) -> Array:
         """The gradient (n,) of all tasks at the present positions, by priority and within the joint limits."""
         x = self.positions
         lower, upper = joint_limits(self)
-        return prioritized_change(self._tasks_at(x), np.minimum(lower - x, 0.0), np.maximum(upper - x, 0.0))
+        return prioritized_change(self.tasks_at(x), np.minimum(lower - x, 0.0), np.maximum(upper - x, 0.0))
 
     def find_solution(self) -> IkResult:
         """Solve the problem from the present positions; the skeleton stays where it is.
@@ -92,7 +93,7 @@ class HierarchicalIK(InverseKinematicsBase):
         code. What counts as built-in: error methods that compiled code knows, and for the default solver also
         `DampedLeastSquares` or `LevenbergMarquardt` without weights.
         """
-        quick = self._quick_solver() if self._is_plain() else None
+        quick = self._quick_solver() if self.is_plain() else None
         return super().find_solution() if quick is None else self._quick_solution(quick)
 
     def _quick_solver(self) -> DifferentialSolver | None:
@@ -107,16 +108,16 @@ class HierarchicalIK(InverseKinematicsBase):
         return None
 
     def _quick_solution(self, solver: DifferentialSolver) -> IkResult:
-        found = solver._descended(self, self._skeleton.positions)
+        found = solver.descended(self, self._skeleton.positions)
         lower, upper = joint_limits(self)
         x = found.q[self.dof_indices]
-        if found.status == MET:  # limits of ball and free joints are exact to rounding only so
+        if found.status == LEVELS_MET:  # limits of ball and free joints are exact to rounding only so
             x = found.q[self.dof_indices] = np.clip(x, lower, upper)
-        errors = solver._errors(self, found)
+        errors = solver.errors_of(self, found)
         missed = [ik.node.name for ik, e in errors if np.abs(e).max() > ik.error_method.tolerance]
         limits = (x >= lower - 1e-9).all() and (x <= upper + 1e-9).all()
-        converged = not missed and bool(limits) and solver._holds(found)
-        reason = self._in_words(converged, missed, solver._outcome(found, x), lower, upper)
+        converged = not missed and bool(limits) and solver.holds(found)
+        reason = self.in_words(converged, missed, solver.outcome(found, x), lower, upper)
         return IkResult.of(x, converged, [(ik.node.name, e) for ik, e in errors], found.iterations, reason)
 
     def clone(self, skeleton: Skeleton | None = None) -> Self:
@@ -132,12 +133,12 @@ class HierarchicalIK(InverseKinematicsBase):
     def _twin_of(self, ik: InverseKinematics, skeleton: Skeleton) -> InverseKinematics:
         if skeleton is self._skeleton:
             return ik
-        body, offset = ik.node._carrier
+        body, offset = carrier_of(ik.node)
         node: Any = skeleton.body(body.name) if offset is None else skeleton.node(ik.node.name)
         return node.get(type(ik)) or ik.clone(node)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, **self._nothing_remembered()}
+        return {**self.__dict__, **self.nothing_remembered()}
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._skeleton.name!r})"

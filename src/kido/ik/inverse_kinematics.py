@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 from kido.errors import ModelError
 from kido.ik.base import InverseKinematicsBase
 from kido.ik.compiled import Displacements, key_of, task_of
+from kido.ik.coordinates import Module
 from kido.ik.coupling import Coupling, coupling_of
-from kido.ik.dofs import CHAIN, chosen_dofs, dofs_of
+from kido.ik.dofs import CHAIN_DOFS, chosen_dofs, dofs_of
 from kido.ik.error_method import ErrorMethod
 from kido.ik.frames import OffsetNode
 from kido.ik.gradient_method import GradientMethod, JacobianMethod
 from kido.ik.jacobian_methods import DampedLeastSquares, LevenbergMarquardt
+from kido.ik.model import carrier_of
 from kido.ik.problem import joint_limits
 from kido.ik.result import IkResult, IkStatus
 from kido.ik.solver import IkSolver
@@ -43,7 +45,7 @@ def _default_solver() -> GradientDescentSolver:
     return GradientDescentSolver(max_iterations=500)
 
 
-class InverseKinematics(InverseKinematicsBase, Aspect):
+class InverseKinematics(InverseKinematicsBase, Module, Aspect):
     """Where a body or end effector is to be, and how that is found.
 
     All parts can be exchanged at any time: the error method says how far the pose is from what is wanted of it relative
@@ -76,7 +78,7 @@ class InverseKinematics(InverseKinematicsBase, Aspect):
     def __init__(
         self,
         node: JacobianNode,
-        dofs: str | Group | Iterable[DegreeOfFreedom | str | int] = CHAIN,
+        dofs: str | Group | Iterable[DegreeOfFreedom | str | int] = CHAIN_DOFS,
         error_method: ErrorMethod | None = None,
         gradient_method: GradientMethod | None = None,
         target: SimpleFrame | None = None,
@@ -86,7 +88,7 @@ class InverseKinematics(InverseKinematicsBase, Aspect):
             raise ModelError(f"inverse kinematics: node: expected a body or a node on one, got {node!r}")
         InverseKinematicsBase.__init__(self, _default_solver())
         self._node = node
-        self._choice: Any = chosen_dofs(dofs, node._carrier[0])
+        self._choice: Any = chosen_dofs(dofs, carrier_of(node)[0])
         self._known: tuple[Coupling, NDArray[np.int64]] | None = None
         self._search: tuple[Any, IkSolver | None, Any] | None = None
         self._displaced: tuple[Any, Displacements, Any] | None = None
@@ -96,8 +98,8 @@ class InverseKinematics(InverseKinematicsBase, Aspect):
         self._target = SimpleFrame(None, f"{node.name} target", node.world_transform)
         if target is not None:
             self.target = target
-        self._error_method: ErrorMethod = TaskSpaceRegion()._attached(self)
-        self._gradient_method: GradientMethod = DampedLeastSquares()._attached(self)
+        self._error_method: ErrorMethod = TaskSpaceRegion().attached(self)
+        self._gradient_method: GradientMethod = DampedLeastSquares().attached(self)
         if error_method is not None:
             self.error_method = error_method
         if gradient_method is not None:
@@ -122,7 +124,7 @@ class InverseKinematics(InverseKinematicsBase, Aspect):
     @property
     def skeleton(self) -> Skeleton:
         """The node's skeleton."""
-        return self._node._carrier[0].skeleton
+        return carrier_of(self._node)[0].skeleton
 
     @property
     def dofs(self) -> list[DegreeOfFreedom]:
@@ -131,7 +133,7 @@ class InverseKinematics(InverseKinematicsBase, Aspect):
 
     @dofs.setter
     def dofs(self, value: Any) -> None:
-        self._choice = chosen_dofs(value, self._node._carrier[0])
+        self._choice = chosen_dofs(value, carrier_of(self._node)[0])
         self._known = None
 
     @property
@@ -140,7 +142,7 @@ class InverseKinematics(InverseKinematicsBase, Aspect):
         skeleton = self.skeleton
         coupling = coupling_of(skeleton)
         if self._known is None or self._known[0] is not coupling:
-            self._known = coupling, dofs_of(self._choice, self._node._carrier[0])
+            self._known = coupling, dofs_of(self._choice, carrier_of(self._node)[0])
         return self._known[1]
 
     @property
@@ -207,9 +209,9 @@ class InverseKinematics(InverseKinematicsBase, Aspect):
     def error_method(self, value: ErrorMethod) -> None:
         if not isinstance(value, ErrorMethod):
             raise ModelError(f"{self!r}: error_method: expected an ErrorMethod, got {value!r}")
-        before, self._error_method = self._error_method, value._attached(self)
+        before, self._error_method = self._error_method, value.attached(self)
         if before is not value:
-            before._ik = None
+            before.detach()
 
     @property
     def gradient_method(self) -> GradientMethod:
@@ -220,9 +222,9 @@ class InverseKinematics(InverseKinematicsBase, Aspect):
     def gradient_method(self, value: GradientMethod) -> None:
         if not isinstance(value, GradientMethod):
             raise ModelError(f"{self!r}: gradient_method: expected a GradientMethod, got {value!r}")
-        before, self._gradient_method = self._gradient_method, value._attached(self)
+        before, self._gradient_method = self._gradient_method, value.attached(self)
         if before is not value:
-            before._ik = None
+            before.detach()
 
     def compute_error(self) -> Array:
         """The error (6,) at the present positions; see `ErrorMethod.compute_error`.
@@ -256,7 +258,7 @@ class InverseKinematics(InverseKinematicsBase, Aspect):
 
     def displacement_of(self, task: Task) -> tuple[Array, Array]:
         """Residual (6,) of a task about frames, not cut to bounds, and its Jacobian (6, n), at present."""
-        coupling, (_, pose) = coupling_of(self.skeleton), self._node._carrier
+        coupling, (_, pose) = coupling_of(self.skeleton), carrier_of(self._node)
         key = *key_of(self), id(coupling), None if pose is None else pose.tobytes()
         if self._displaced is None or self._displaced[0] != key:
             kept = list(vars(self._error_method).values()), self._error_method, self._node, self._target, coupling
@@ -271,7 +273,7 @@ class InverseKinematics(InverseKinematicsBase, Aspect):
         """The gradient (n,) that the gradient method makes of the present error."""
         return self._gradient_method.compute_gradient(self.compute_error())
 
-    def _modules(self) -> list[list[InverseKinematics]]:
+    def active_levels(self) -> list[list[InverseKinematics]]:
         return [[self]]
 
     # Solving -----------------------------------------------------------------------------------------------
@@ -291,7 +293,7 @@ class InverseKinematics(InverseKinematicsBase, Aspect):
                 result = self._one_step()
                 if result is not None:
                     return result
-            elif self._is_built_in():
+            elif self.is_built_in:
                 search = self._compiled_search()
         if search is None:
             return super().find_solution()
@@ -333,16 +335,21 @@ class InverseKinematics(InverseKinematicsBase, Aspect):
 
     def _has_plain_problem(self) -> bool:
         """Whether there is no objective, and solver and problem are the default ones."""
-        return self._solver == _default_solver() and self._is_plain()
+        return self._solver == _default_solver() and self.is_plain()
 
-    def _is_built_in(self) -> bool:
+    @property
+    def is_built_in(self) -> bool:
+        """Whether the gradient method is one that compiled code stands for."""
         method = self._gradient_method
-        return isinstance(method, DampedLeastSquares | LevenbergMarquardt) and method._key() == type(method)()._key()
+        return (
+            isinstance(method, DampedLeastSquares | LevenbergMarquardt)
+            and method.settings_key() == type(method)().settings_key()
+        )
 
     # Copies ------------------------------------------------------------------------------------------------
 
     def _check_carrier(self, carrier: Any) -> None:
-        body = carrier._carrier[0] if isinstance(carrier, JacobianNode) else carrier
+        body = carrier_of(carrier)[0] if isinstance(carrier, JacobianNode) else carrier
         if body is not self.skeleton and getattr(body, "skeleton", None) is not self.skeleton:
             raise ModelError(
                 f"{self!r}: cannot be attached to {carrier!r}, which is not of skeleton {self.skeleton.name!r}, "
@@ -358,7 +365,7 @@ class InverseKinematics(InverseKinematicsBase, Aspect):
         memo = self._memo_for_node(self._node if node is None else node)
         return copy.deepcopy(self, memo)
 
-    def _memo_for(self, other: InverseKinematics | None) -> dict[int, Any]:
+    def memo_for(self, other: Any) -> dict[int, Any]:
         memo = self._memo_for_node(self._node if other is None else other.node)
         memo[id(self)] = other
         return memo
@@ -367,7 +374,7 @@ class InverseKinematics(InverseKinematicsBase, Aspect):
         """What copies refer to instead of the present skeleton and its parts."""
         if not isinstance(node, JacobianNode):
             raise ModelError(f"{self!r}: clone: expected a body or a node on one, got {node!r}")
-        memo = twins(self.skeleton, node._carrier[0].skeleton)
+        memo = twins(self.skeleton, carrier_of(node)[0].skeleton)
         memo[id(self._node)] = node
         return memo
 
@@ -384,7 +391,7 @@ class InverseKinematics(InverseKinematicsBase, Aspect):
         return twin
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_known": None, "_search": None, "_displaced": None, **self._nothing_remembered()}
+        return {**self.__dict__, "_known": None, "_search": None, "_displaced": None, **self.nothing_remembered()}
 
     def _frames_outside(self) -> Iterator[Frame]:
         """Frames of others that its parts refer to: copies refer to them too, unless a whole world is copied."""

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from kido.errors import ModelError
-
-if TYPE_CHECKING:
-    from kido.ik.inverse_kinematics import InverseKinematics
+from kido.ik.coordinates import Module
 
 
 class Part:
     """A piece of an `InverseKinematics` that can be exchanged; assigning it there makes it that one's."""
 
-    _ik: InverseKinematics | None = None
+    _ik: Module | None = None
 
     @property
-    def ik(self) -> InverseKinematics:
+    def ik(self) -> Module:
         """The `InverseKinematics` that it is a part of.
 
         Raises:
@@ -27,17 +25,21 @@ class Part:
             raise ModelError(f"{type(self).__name__} is part of no InverseKinematics; assign it to one first")
         return self._ik
 
-    def clone(self, ik: InverseKinematics | None = None) -> Self:
+    def clone(self, ik: Module | None = None) -> Self:
         """An independent copy that belongs to another `InverseKinematics`, or to none.
 
         Bodies and frames that it refers to stay the same, unless the other one is of a copy of the skeleton.
         """
-        memo = {} if self._ik is None else self._ik._memo_for(ik)
+        memo = {} if self._ik is None else self._ik.memo_for(ik)
         twin = copy.deepcopy(self, memo)
         twin._ik = ik
         return twin
 
-    def _attached(self, ik: InverseKinematics) -> Self:
+    def detach(self) -> None:
+        """Let it be part of none."""
+        self._ik = None
+
+    def attached(self, ik: Module) -> Self:
         """Itself, now part of `ik`.
 
         Raises:

@@ -15,8 +15,8 @@ from kido.jit import JIT_DISABLED
 from kido.jit.team import MOST_THREADS, Team, available_cores
 
 Array = NDArray[np.float64]
-TOGETHER = 64  # targets that a thread takes at a time
-FEWEST = 64  # targets for which another thread pays
+TARGETS_TOGETHER = 64  # targets that a thread takes at a time
+MIN_TARGETS_PER_THREAD = 64  # targets for which another thread pays
 
 
 class SearchPool:
@@ -46,17 +46,17 @@ class SearchPool:
         if isinstance(threads, bool) or not isinstance(threads, int | np.integer) or threads < 1:
             raise StateError(f"threads: expected a whole number above 0, got {threads!r}")
         samples = len(targets)
-        wanted = 1 if JIT_DISABLED else min(int(threads), MOST_THREADS, max(1, samples // FEWEST))
+        wanted = 1 if JIT_DISABLED else min(int(threads), MOST_THREADS, max(1, samples // MIN_TARGETS_PER_THREAD))
         workers = self._workers(arrays, wanted)
         out = np.zeros((samples, arrays.result[1]))
         table = BATCH(workers=wanted, tree=arrays.tree, target=targets, start=starts, out=out)
         table.worker[:] = [w.addresses for w in workers]
         function = kernels.solve_share.address
         if wanted == 1:
-            kernels.solve_batch(0, function, table.address, samples, TOGETHER)
+            kernels.solve_batch(0, function, table.address, samples, TARGETS_TOGETHER)
             return out
         if self._team is None or self._team.threads != wanted:
             self._team = Team(wanted)
         with self._team.working():
-            kernels.solve_batch(self._team.address, function, table.address, samples, TOGETHER)
+            kernels.solve_batch(self._team.address, function, table.address, samples, TARGETS_TOGETHER)
         return out

@@ -40,12 +40,12 @@ class PrioritizedSolver(GradientDescentSolver):
         tasks = next((f for f in evaluator.problem.equality if isinstance(f, TaskConstraint)), None)
         if tasks is None:
             return super().run(evaluator, start)
-        quick = compiled_solver(tasks._owner, self.max_iterations) if self.compiled else None
+        quick = compiled_solver(tasks.owner, self.max_iterations) if self.compiled else None
         if quick is None:
             x, used = self._by_levels(evaluator, tasks, start)
         else:
-            found = quick._descended(tasks._owner, tasks._owner._whole(start))
-            x, used = found.q[tasks._owner.dof_indices], found.iterations
+            found = quick.descended(tasks.owner, tasks.owner.whole_positions(start))
+            x, used = found.q[tasks.owner.dof_indices], found.iterations
         tolerances, sizes = tasks.sizes(x)
         if any(size > tolerance for size, tolerance in zip(sizes, tolerances)):
             return Outcome(x, used, Reason.ITERATIONS if used >= self.max_iterations else Reason.STALLED)

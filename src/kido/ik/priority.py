@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 
 _CUTOFF = 1e-9  # singular values below this share of the largest entry span nothing
 _ROUNDS = 8  # how often limits that a step would break are taken up
-MAX_STEP = 0.5  # [rad, m] of a coordinate by the Jacobian methods of a level: beyond, errors are shortened first
+MAX_LEVEL_STEP = 0.5  # [rad, m] of a coordinate by the Jacobian methods of a level: beyond, errors are shortened first
 
 
 @dataclass
@@ -142,9 +142,9 @@ def _change(
             part = N @ method.step(J @ N, share * e - J @ start)
             if (number, key) not in shares:
                 size = float(np.abs(part).max(initial=0.0))
-                shares[number, key] = share = min(1.0, MAX_STEP / max(size, 1e-300))
+                shares[number, key] = share = min(1.0, MAX_LEVEL_STEP / max(size, 1e-300))
                 part *= share
-            g += clamped(part, MAX_STEP)
+            g += clamped(part, MAX_LEVEL_STEP)
         if number < len(levels) - 1:
             N = projector(N, np.concatenate([np.zeros((0, len(g))), *rows]))
     return g
@@ -154,4 +154,4 @@ def _key(task: TaskRows) -> tuple:
     """Equal for tasks that are solved together: those of equal methods; weights are by coordinate, so of equal dofs."""
     method = task.method
     assert isinstance(method, JacobianMethod)
-    return method._key() if method.component_weights is None else (*method._key(), task.dofs.tobytes())
+    return method.settings_key() if method.component_weights is None else (*method.settings_key(), task.dofs.tobytes())

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kido.errors import ModelError
+from kido.ik.coordinates import Coordinates
 from kido.ik.coupling import coupling_of
-from kido.ik.priority import null_spaces, prioritized_change
+from kido.ik.model import tree_of
+from kido.ik.priority import TaskRows, null_spaces, prioritized_change
 from kido.optimization import Function, LeastSquares, NullFunction, Problem, central_differences
 from kido.optimization.function import has_derivative
-
-if TYPE_CHECKING:
-    from kido.ik.base import InverseKinematicsBase
 
 Array = NDArray[np.float64]
 
 
-def joint_limits(owner: InverseKinematicsBase) -> tuple[Array, Array]:
+def joint_limits(owner: Coordinates) -> tuple[Array, Array]:
     """Lower and upper position limits (n,) of an owner's coordinates, which keep also what mimics them within its own.
 
     Raises:
@@ -28,9 +27,29 @@ def joint_limits(owner: InverseKinematicsBase) -> tuple[Array, Array]:
     """
     skeleton = owner.skeleton
     coupling = coupling_of(skeleton)
-    tree = skeleton.current_state.tree
-    assert tree is not None
+    tree = tree_of(skeleton)
     return coupling.limits(tree.lower, tree.upper, owner.dof_indices)
+
+
+class TaskOwner(Coordinates):
+    """What a problem's functions ask of the inverse kinematics whose tasks they evaluate."""
+
+    objective: Any
+    null_space_objective: Any
+    problem: Any
+    descent: Any
+
+    def active_levels(self) -> list[list[Any]]:
+        """Active tasks by level, the most important first."""
+        raise NotImplementedError
+
+    def errors_at(self, x: Array) -> list[list[tuple[Any, Array]]]:
+        """Errors of all active tasks at x, by level, with whose they are."""
+        raise NotImplementedError
+
+    def tasks_at(self, x: Array) -> list[list[TaskRows]]:
+        """All active tasks at x, by level, in the columns of this object's coordinates."""
+        raise NotImplementedError
 
 
 class IkProblem(Problem):
@@ -39,8 +58,8 @@ class IkProblem(Problem):
     Bounds are the joint limits of the moment until others are set.
     """
 
-    def __init__(self, owner: InverseKinematicsBase, *, objective: Function, equality: Iterable[Function]):
-        self._owner = owner
+    def __init__(self, owner: TaskOwner, *, objective: Function, equality: Iterable[Function]):
+        self.owner = owner
         lower, upper = joint_limits(owner)
         super().__init__(
             len(lower), initial=owner.positions, lower=lower, upper=upper, objective=objective, equality=equality
@@ -50,7 +69,7 @@ class IkProblem(Problem):
     def follow_limits(self) -> None:
         """Take the joint limits of the moment, unless bounds were set."""
         if not self.has_own_bounds:
-            self._lower, self._upper = joint_limits(self._owner)
+            self._lower, self._upper = joint_limits(self.owner)
 
     @property
     def lower(self) -> Array:
@@ -74,7 +93,7 @@ class IkProblem(Problem):
 
     def retract(self, x: Array, dx: Array) -> Array:
         """The owner's `retract`: ball and free joints move on their manifold."""
-        return self._owner.retract(x, dx)
+        return self.owner.retract(x, dx)
 
 
 def _value(function: Function, x: Array) -> float:
@@ -90,17 +109,17 @@ class TaskConstraint(LeastSquares):
 
     name = "tasks"
 
-    def __init__(self, owner: InverseKinematicsBase):
-        self._owner = owner
+    def __init__(self, owner: TaskOwner):
+        self.owner = owner
 
     def residuals(self, x: Array) -> Array:
         """Errors at x, level by level: those components that can be other than zero."""
-        errors = [e[ik.error_method.used] for level in self._owner._errors_at(x) for ik, e in level]
+        errors = [e[ik.error_method.used] for level in self.owner.errors_at(x) for ik, e in level]
         return np.concatenate([np.zeros(0), *errors])
 
     def jacobian(self, x: Array) -> Array:
         """Their Jacobians (rows, n)."""
-        rows = [task.jacobian[task.used] for level in self._owner._tasks_at(x) for task in level]
+        rows = [task.jacobian[task.used] for level in self.owner.tasks_at(x) for task in level]
         return np.concatenate([np.zeros((0, x.size)), *rows])
 
     def direction(self, x: Array, levels: int | None = None) -> Array:
@@ -110,15 +129,15 @@ class TaskConstraint(LeastSquares):
             x: positions.
             levels: how many levels count; None: all.
         """
-        owner = self._owner
-        tasks, problem = owner._tasks_at(x)[:levels], owner.problem
+        owner = self.owner
+        tasks, problem = owner.tasks_at(x)[:levels], owner.problem
         low, high = np.minimum(problem.lower - x, 0.0), np.maximum(problem.upper - x, 0.0)
         with owner.posed(x):  # gradient methods may ask where the skeleton is
             return -prioritized_change(tasks, low, high)
 
     def sizes(self, x: Array) -> tuple[list[float], list[float]]:
         """Tolerance and largest component of the errors of each level at x."""
-        levels = self._owner._errors_at(x)
+        levels = self.owner.errors_at(x)
         tolerances = [min(ik.error_method.tolerance for ik, _ in level) for level in levels]
         return tolerances, [max(float(np.abs(e).max()) for _, e in level) for level in levels]
 
@@ -128,37 +147,37 @@ class MergedObjective(Function):
 
     name = "objective"
 
-    def __init__(self, owner: InverseKinematicsBase):
-        self._owner = owner
+    def __init__(self, owner: TaskOwner):
+        self.owner = owner
 
     def evaluate(self, x: Array) -> float:
         """f(x) + f0(x)."""
-        owner = self._owner
-        if not self._is_set():
+        owner = self.owner
+        if not self.is_set():
             return 0.0
         with owner.posed(x):
             return _value(owner.objective, x) + _value(owner.null_space_objective, x)
 
     def gradient(self, x: Array) -> Array:
         """df/dx + N df0/dx, with N the projector to the null space of all tasks."""
-        owner = self._owner
+        owner = self.owner
         g = np.zeros(x.size)
-        if not self._is_set():
+        if not self.is_set():
             return g
         if not isinstance(owner.objective, NullFunction):
             g += self._gradient_of(owner.objective, x)
         if not isinstance(owner.null_space_objective, NullFunction):
             g0 = self._gradient_of(owner.null_space_objective, x)
-            g += null_spaces(owner._tasks_at(x), x.size)[-1] @ g0
+            g += null_spaces(owner.tasks_at(x), x.size)[-1] @ g0
         return g
 
-    def _is_set(self) -> bool:
-        owner = self._owner
+    def is_set(self) -> bool:
+        owner = self.owner
         both = owner.objective, owner.null_space_objective
         return not all(isinstance(f, NullFunction) for f in both)
 
     def _gradient_of(self, function: Function, x: Array) -> Array:
-        owner = self._owner
+        owner = self.owner
         if has_derivative(function):
             with owner.posed(x):
                 return np.asarray(function.gradient(x), dtype=float)

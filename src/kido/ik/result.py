@@ -25,10 +25,10 @@ class IkStatus(IntEnum):
     * NOT_FINITE: residuals left the range of numbers; the positions are those of the start.
     """
 
-    MET = search.MET
-    CLOSEST = search.CLOSEST
-    STOPPED = search.STOPPED
-    NOT_FINITE = search.NOT_FINITE
+    MET = search.SEARCH_MET
+    CLOSEST = search.SEARCH_CLOSEST
+    STOPPED = search.SEARCH_STOPPED
+    NOT_FINITE = search.SEARCH_NOT_FINITE
 
     def __str__(self) -> str:
         return self.name
@@ -87,7 +87,7 @@ class IkResult:
     # What was found --------------------------------------------------------------------------------------------
 
     def __bool__(self) -> bool:
-        return bool((self._numbers[..., self._n + search.OUT_STATUS] == search.MET).all())
+        return bool((self._numbers[..., self._n + search.OUT_STATUS] == search.SEARCH_MET).all())
 
     @property
     def positions(self) -> Array:

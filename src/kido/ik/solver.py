@@ -18,6 +18,7 @@ from kido.ik.engine.build import dofs_moving
 from kido.ik.pool import SearchPool
 from kido.ik.result import IkResult
 from kido.ik.task import Task, skeleton_of
+from kido.ik.tasks.callback import raise_failures
 from kido.ik.twins import copied_for
 from kido.jit import REFUSALS
 from kido.math.transform import as_numbers, as_transform
@@ -242,9 +243,7 @@ class IkSolver:
             found = self._solved(a, held, X, target, start)
         return found
 
-    def _solved(
-        self, a: SearchArrays, held: Workspace, X: Array, target: Any, start: ArrayLike | None
-    ) -> IkResult:
+    def _solved(self, a: SearchArrays, held: Workspace, X: Array, target: Any, start: ArrayLike | None) -> IkResult:
         out = empty(a.result)
         try:
             if start is None:
@@ -259,6 +258,8 @@ class IkSolver:
                 X = self._checked_targets(target)
             begin = skeleton.positions if start is None else positions_of(skeleton, start, "start")
             kernels.solve_from(held.tree, *a.addresses, begin, X, out)
+        if a.callbacks:
+            raise_failures(a.callbacks)
         return IkResult(out[0], a.dofs_of_skeleton)
 
     def solve_batch(
@@ -290,7 +291,9 @@ class IkSolver:
             raise StateError(f"starts: expected {len(X)} positions, or one for all, got {len(q)}")
         if self._pool is None:
             self._pool = SearchPool()
-        return IkResult(self._pool.run(a, X, q, threads), n)
+        found = IkResult(self._pool.run(a, X, q, 1 if any(k.in_python for k in a.callbacks) else threads), n)
+        raise_failures(a.callbacks)
+        return found
 
     def _checked_starts(self, starts: ArrayLike | None) -> Array:
         n = self._skeleton.num_dofs

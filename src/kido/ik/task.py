@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from kido.errors import ModelError
+from kido.ik.model import carrier_of
 from kido.ik.tasks.balance import balance
 from kido.ik.tasks.callback import residual
 from kido.ik.tasks.com import com
@@ -66,7 +67,7 @@ def skeleton_of(tasks: Iterable[Task]) -> Skeleton:
         if not isinstance(task, Task):
             raise ModelError(f"tasks: expected kido.ik.Task objects, got {task!r}")
         if task.node is not None:
-            skeleton = task.node._carrier[0].skeleton
+            skeleton = carrier_of(task.node)[0].skeleton
             if not any(skeleton is s for s in found):
                 found.append(skeleton)
     if len(found) != 1:

@@ -140,7 +140,7 @@ class TaskSpaceRegion(BoundedError):
         """Bounds of a pose task whose residual is the displacement itself, with angles of a kind."""
         zero, free = np.zeros(3), (np.full(3, -np.inf), np.full(3, np.inf))
         if angles == "euler":
-            own = self._constrained()[:3]
+            own = self.constrained()[:3]
             return (np.where(own, zero, -np.inf), np.where(own, zero, np.inf)), None
         return (free if angles == "free" else None), None
 
@@ -156,7 +156,7 @@ class TaskSpaceRegion(BoundedError):
         ik = self.ik
         X_WB = self._node_transform(current_transform) @ ik.offset
         d = self._displacement(X_WB)
-        e = self._weights * (d - self._aims(d)) if error is None else as_vector(error, "error", 6)
+        e = self._weights * (d - self.aims_of(d)) if error is None else as_vector(error, "error", 6)
         wanted, angles = d - e / self._weights, self._angles()
         X_WT = self.target_frame.world_transform
         R_WF = X_WT[:3, :3] if self._reference is None else self._reference.world_transform[:3, :3]
@@ -164,7 +164,7 @@ class TaskSpaceRegion(BoundedError):
             E = rotation_of_vector(wanted[:3]) if angles == "vector" else rotation_of_euler_xyz(wanted[:3])
             X_WB[:3, :3] = R_WF @ E @ R_WF.T @ X_WT[:3, :3]
         X_WB[:3, 3] = X_WT[:3, 3] + R_WF @ wanted[3:]
-        return X_WB @ inverse_transform(ik._offset)
+        return X_WB @ inverse_transform(ik.offset)
 
 
 class PositionError(TaskSpaceRegion):
@@ -234,8 +234,8 @@ class RelativePoseError(TaskSpaceRegion):
         self._other = SimpleFrame(frame, "relative pose", transform)
         self._given = transform is not None
 
-    def _attached(self, ik: Any) -> Any:
-        super()._attached(ik)
+    def attached(self, ik: Any) -> Any:
+        super().attached(ik)
         if not self._given:
             self._other.relative_transform = (
                 inverse_transform(self._other.parent_frame.world_transform) @ ik.node_transform

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
 from kido.errors import ModelError
+from kido.ik.model import carrier_of
 from kido.ik.task import Task
 from kido.skeleton import Frame, Skeleton
 from kido.skeleton.frames.jacobian_node import JacobianNode
@@ -38,7 +39,7 @@ def frames_outside(frames: Iterable[Frame], skeleton: Skeleton) -> Iterator[Fram
         while above[-1] is not Frame.world() and not isinstance(above[-1], JacobianNode):
             above.append(above[-1].parent_frame)
         last: Any = above[-1]
-        if last is Frame.world() or last._carrier[0].skeleton is not skeleton:
+        if last is Frame.world() or carrier_of(last)[0].skeleton is not skeleton:
             yield from (f for f in above if f is not Frame.world())
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from kido.ik.analytical.chain import base_of, read_chain
 from kido.ik.analytical.method import AnalyticalMethod, ExtraDofUtilization
 from kido.ik.analytical.solution import QualityComparison, Solution, largest_component_is_smaller
 from kido.ik.analytical.solvers import (
-    TOLERANCE,
+    FIT_TOLERANCE,
     ChainSolver,
     ParallelAxesSolver,
     PlanarSolver,
@@ -21,13 +21,12 @@ from kido.ik.analytical.solvers import (
     SwivelSolver,
     as_pose,
 )
+from kido.ik.coordinates import Module
 from kido.ik.gradient_method import JacobianMethod
+from kido.ik.model import carrier_of, known_of, remembered
 from kido.math.transform import inverse_transform
 from kido.skeleton import DegreeOfFreedom
 from kido.skeleton.state.subsets import indices_of
-
-if TYPE_CHECKING:
-    from kido.ik.inverse_kinematics import InverseKinematics
 
 Array = NDArray[np.float64]
 
@@ -65,7 +64,7 @@ class AnalyticalChain(AnalyticalMethod):
         *,
         parameter: float | None = None,
         search: int = 36,
-        tolerance: float = TOLERANCE,
+        tolerance: float = FIT_TOLERANCE,
         extra_dof_utilization: ExtraDofUtilization | str = ExtraDofUtilization.UNUSED,
         quality: QualityComparison = largest_component_is_smaller,
         extra_method: JacobianMethod | None = None,
@@ -82,9 +81,9 @@ class AnalyticalChain(AnalyticalMethod):
         self.tolerance = tolerance
         self._known: tuple[ChainSolver, list[DegreeOfFreedom], NDArray[np.intp]] | None = None
 
-    def _attached(self, ik: InverseKinematics) -> Self:
+    def attached(self, ik: Module) -> Self:
         before = self._ik
-        super()._attached(ik)
+        super().attached(ik)
         try:
             if isinstance(self._choice, list):
                 every = ik.skeleton.dofs
@@ -106,14 +105,14 @@ class AnalyticalChain(AnalyticalMethod):
         """
         skeleton = self.ik.skeleton
         mark = ("analytical chain", id(self))
-        if self._known is None or mark not in skeleton.current_state.selections:
+        if self._known is None or not known_of(skeleton, mark):
             solver, dofs = self._fitting()
             self._known = solver, dofs, np.array([dof.index for dof in dofs], np.intp)
-            skeleton.current_state.selections[mark] = True
+            remembered(skeleton, mark, lambda: True)
         return self._known
 
     def _fitting(self) -> tuple[ChainSolver, list[DegreeOfFreedom]]:
-        body = self.ik.node._carrier[0]
+        body = carrier_of(self.ik.node)[0]
         reasons: list[str] = []
         for kind, dofs, locked in self._candidates():
             try:
@@ -166,7 +165,7 @@ class AnalyticalChain(AnalyticalMethod):
         """All solutions for a pose of the node in the world (4, 4), whole turns chosen within limits."""
         solver, dofs, indices = self._solver()
         ik = self.ik
-        body, offset = ik.node._carrier
+        body, offset = carrier_of(ik.node)
         X = as_pose(desired_transform, "AnalyticalChain: desired_transform")
         if offset is not None:
             X = X @ inverse_transform(ik.node.world_transform) @ body.world_transform
@@ -174,13 +173,13 @@ class AnalyticalChain(AnalyticalMethod):
         q = ik.skeleton.positions[indices]
         if self.parameter is not None and solver.locked is not None:
             q[solver.locked] = self.parameter
-        found = solver._solutions(X, q, base, self.parameter if solver.locked is None else None)
+        found = solver.raw_solutions(X, q, base, self.parameter if solver.locked is None else None)
         if self.parameter is not None or not solver.free or any(s.is_valid for s in found):
             return found
         for value in self._others(solver, q):
             if solver.locked is not None:
                 q[solver.locked] = value
-            tried = solver._solutions(X, q, base, value if solver.locked is None else None)
+            tried = solver.raw_solutions(X, q, base, value if solver.locked is None else None)
             if any(s.is_valid for s in tried):
                 return tried
         return found

@@ -17,7 +17,7 @@ from kido.ik.analytical.schema import ARM
 from kido.ik.analytical.vectors import after, dot, inverse, outer, row
 from kido.jit import direct_entry, kernel, view
 
-SPHERICAL_WRIST, PARALLEL_AXES, SWIVEL, PLANAR = range(4)
+SPHERICAL_WRIST, PARALLEL_AXES, SWIVEL, PLANAR_CHAIN = range(4)
 
 
 @kernel
@@ -50,7 +50,7 @@ def solve_one(w, family, R, p, angle, keep):
         raw = spherical_wrist(w)
     elif family == PARALLEL_AXES:
         raw = parallel_axes(w)
-    elif family == PLANAR:
+    elif family == PLANAR_CHAIN:
         raw = planar(w)
     else:
         raw = swivel(w, swivel_of(w, w.reference) if keep == 1 else angle)
@@ -64,7 +64,7 @@ def solve(arm, family, base, target, reference, angle, keep):
 
     Args:
         arm: address of an ARM.
-        family: SPHERICAL_WRIST, PARALLEL_AXES, SWIVEL or PLANAR.
+        family: SPHERICAL_WRIST, PARALLEL_AXES, SWIVEL or PLANAR_CHAIN.
         base: pose of the base in the world, 4x4.
         target: pose of the tip in the world, 4x4.
         reference: positions that free choices and whole turns stay close to; also of a locked joint.

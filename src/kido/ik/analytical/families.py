@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from kido.ik.analytical.positioning import SINGULAR_TOLERANCE, position_point
+from kido.ik.analytical.positioning import ARM_TOLERANCE, position_point
 from kido.ik.analytical.schema import ELBOW, OUT_OF_REACH, SHOULDER, WRIST
 from kido.ik.analytical.vectors import (
     across,
@@ -107,7 +107,7 @@ def _planar(w, i, point, c, k, total):
     left = along * along
     bits = 0
     sine = sincos(half)[0]
-    if math.fabs(sine) < SINGULAR_TOLERANCE:
+    if math.fabs(sine) < ARM_TOLERANCE:
         bits = ELBOW
     if reached == 0:
         bits = bits | OUT_OF_REACH
@@ -166,7 +166,7 @@ def parallel_axes(w):
     if reached == 0:
         return _parallel_nearest(w)
     bits = 0
-    if math.fabs(sincos(half)[0]) * length(across(h1, wanted)) < SINGULAR_TOLERANCE * w.length:
+    if math.fabs(sincos(half)[0]) * length(across(h1, wanted)) < ARM_TOLERANCE * w.length:
         bits = SHOULDER
     near = math.inf
     count = 0
@@ -249,7 +249,7 @@ def elbow_direction(w, n, h4, elbow, axis):
 def zero_swivel(w, n):
     """Direction across n from which swivel angles count: axis 1, or what is across it where the wrist lies on it."""
     axis = across(n, row(w.h, 0))
-    if length(axis) < SINGULAR_TOLERANCE:
+    if length(axis) < ARM_TOLERANCE:
         axis = across(n, across(row(w.h, 0), row(w.h, 1)))
     return axis
 
@@ -284,7 +284,7 @@ def swivel(w, angle):
     r = length(line)
     mean, half, reached = turn_to_distance(h4, minus(outer_point, o4), minus(o4, inner), r * r)
     elbow_bits = 0
-    if math.fabs(sincos(half)[0]) < SINGULAR_TOLERANCE:
+    if math.fabs(sincos(half)[0]) < ARM_TOLERANCE:
         elbow_bits = ELBOW
     if reached == 0:
         elbow_bits = elbow_bits | OUT_OF_REACH

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from kido.ik.analytical.chain import Array, HingeChain, turn
-from kido.ik.analytical.schema import INTERSECTING, PARALLEL, SKEW
+from kido.ik.analytical.schema import AXES_INTERSECTING, AXES_PARALLEL, AXES_SKEW
 
 _PARALLEL = 1e-3  # sine below which axes are too nearly parallel where a family wants them apart
 
@@ -36,7 +36,7 @@ class Fit:
     axes: Array
     points: Array
     centers: Array
-    layout: int = SKEW
+    layout: int = AXES_SKEW
     locked: int = -1
 
 
@@ -119,14 +119,14 @@ def fit_spherical_wrist(
     size = chain.size
     center = _meeting(axes, points, (3, 4, 5), order, tolerance * size)
     first, second, gap, sine = _feet(axes, points, 0, 1)
-    layout = SKEW
+    layout = AXES_SKEW
     if sine < tolerance:
-        layout = PARALLEL
+        layout = AXES_PARALLEL
         axes[1] = np.copysign(1.0, axes[0] @ axes[1]) * axes[0]
         if gap < tolerance * size:
             raise NoFitError(f"axes {_names(order, 0, 1)} are one line (distance {gap:.2g} m)")
     elif gap < tolerance * size:
-        layout = INTERSECTING
+        layout = AXES_INTERSECTING
         first = second = 0.5 * (first + second)
     points[0], points[1] = first, second
     fit = Fit(list(order), backward, axes, points, np.stack([center, np.zeros(3)]), layout, locked)

@@ -148,7 +148,7 @@ class AnalyticalMethod(GradientMethod):
             desired_transform: a pose of the node in the world (4, 4); None: the one that the error method asks for.
         """
         if desired_transform is None:
-            desired_transform = self.ik.error_method.compute_desired_transform()
+            return self.solutions(self.ik.error_method.compute_desired_transform())
         return ranked(self.compute_solutions(desired_transform), self.positions, self.quality)
 
     def _places(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 
 from kido.ik.analytical.roots import circle_roots
-from kido.ik.analytical.schema import ELBOW, INTERSECTING, OUT_OF_REACH, SHOULDER, SKEW
+from kido.ik.analytical.schema import AXES_INTERSECTING, AXES_SKEW, ELBOW, OUT_OF_REACH, SHOULDER
 from kido.ik.analytical.vectors import (
     across,
     angle_about,
@@ -38,7 +38,7 @@ from kido.ik.analytical.vectors import (
 )
 from kido.jit import kernel
 
-SINGULAR_TOLERANCE = 1e-6  # of the arm's size, or sine of an angle, below which a pose is called singular
+ARM_TOLERANCE = 1e-6  # of the arm's size, or sine of an angle, below which a pose is called singular
 _GRID = 32
 _STEPS = 40
 _BEST = 6
@@ -54,14 +54,14 @@ def bits_of(w, p, q1, q2, q3):
     size = w.length
     rho = length(across(h1, minus(y, o1)))
     bits = 0
-    if rho < SINGULAR_TOLERANCE * size:
+    if rho < ARM_TOLERANCE * size:
         bits = SHOULDER
-        rho = SINGULAR_TOLERANCE * size
+        rho = ARM_TOLERANCE * size
     side = turned(h2, q2, h3)
     v3 = outer(side, minus(y, moved(h2, o2, q2, o3)))
     v2 = outer(h2, minus(y, o2))
     v1 = outer(h1, minus(y, o1))
-    if bits == 0 and math.fabs(dot(v1, outer(v2, v3))) < SINGULAR_TOLERANCE * size * size * rho:
+    if bits == 0 and math.fabs(dot(v1, outer(v2, v3))) < ARM_TOLERANCE * size * size * rho:
         bits = ELBOW
     return bits
 
@@ -93,7 +93,7 @@ def _second(w, p, c, q3, count):
     wanted = minus(c, o1)
     if length(flat) < 1e-12 * w.length:
         return _keep(w, p, c, w.reference[w.order[1]], q3, count, 0)
-    if layout == SKEW:
+    if layout == AXES_SKEW:
         gap = minus(o2, o1)
         a = length(gap)
         n = times(1.0 / a, gap)
@@ -102,7 +102,7 @@ def _second(w, p, c, q3, count):
         along_n = (dot(wanted, wanted) - a * a - dot(x, x)) / (2.0 * a)
         q2 = angle_about(h2, flat, plus(times(along_m, m), times(along_n, n)))
         return _keep(w, p, c, q2, q3, count, 0)
-    if layout == INTERSECTING:
+    if layout == AXES_INTERSECTING:
         mean, half, reached = turn_to_height(h2, x, h1, dot(h1, wanted))
     else:
         away = minus(o2, o1)
@@ -129,7 +129,7 @@ def position_point(w, p, c):
     side = outer(h3, flat)
     center = plus(minus(o3, o2), minus(lever, flat))  # x = center + flat cos q3 + side sin q3
     count = 0
-    if layout == SKEW:
+    if layout == AXES_SKEW:
         gap = minus(o2, o1)
         a = length(gap)
         m = times(1.0 / a, outer(gap, h2))
@@ -153,7 +153,7 @@ def position_point(w, p, c):
         for k in range(found):
             count = _second(w, p, c, w.roots[12 + k], count)
     else:
-        if layout == INTERSECTING:
+        if layout == AXES_INTERSECTING:
             mean, half, reached = turn_to_distance(h3, lever, minus(o3, o2), dot(wanted, wanted))
         else:
             level = dot(h2, h1) * dot(h1, wanted)

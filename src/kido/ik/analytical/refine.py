@@ -22,7 +22,7 @@ from kido.joints.frames import IDENTITY
 from kido.math.elementary import arctan2
 from kido.math.so3 import compose
 
-REACHED = 1e-9  # [rad], and times the arm's size [m]: what may be left for a pose to count as reached
+REACHED_TOLERANCE = 1e-9  # [rad], and times the arm's size [m]: what may be left for a pose to count as reached
 _GOOD = 2e-15  # the same, below which nothing is corrected
 _STEPS = 6
 _SAME = 1e-6  # [rad] between solutions that are one
@@ -130,7 +130,7 @@ def _corrected(w, k, n, miss, turn):
         left, angle = length(miss), length(turn)
         if now > 0.25 * before or now <= _GOOD * size:
             break
-    if left > REACHED * size or angle > REACHED:
+    if left > REACHED_TOLERANCE * size or angle > REACHED_TOLERANCE:
         _copy(w, first, k, n)
         return left0, angle0
     return left, angle
@@ -198,7 +198,7 @@ def refine(w, raw):
         left, angle = length(miss), length(turn)
         if bits & OUT_OF_REACH == 0 and left + size * angle > _GOOD * size:
             left, angle = _corrected(w, count, n, miss, turn)
-        if left > REACHED * size or angle > REACHED:
+        if left > REACHED_TOLERANCE * size or angle > REACHED_TOLERANCE:
             bits = bits | OUT_OF_REACH
         else:
             bits = bits & ~OUT_OF_REACH

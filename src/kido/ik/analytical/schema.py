@@ -11,7 +11,7 @@ MAX_SOLUTIONS = 16
 OUT_OF_REACH, LIMIT_VIOLATED, SHOULDER, ELBOW, WRIST = 1, 2, 4, 8, 16
 
 # How a family's three positioning axes lie: the first two skew, intersecting, or parallel.
-SKEW, INTERSECTING, PARALLEL = range(3)
+AXES_SKEW, AXES_INTERSECTING, AXES_PARALLEL = range(3)
 
 
 class ARM(Struct):
@@ -23,7 +23,7 @@ class ARM(Struct):
     order = integers("family", doc="joint of the chain that each of the family's joints is")
     backward = integer(doc="1: the family's chain runs from the tip to the base")
     locked = integer(doc="joint that keeps its reference position, the first or the last; -1: none")
-    layout = integer(doc="how positioning axes lie: SKEW, INTERSECTING or PARALLEL")
+    layout = integer(doc="how positioning axes lie: AXES_SKEW, AXES_INTERSECTING or AXES_PARALLEL")
     h = floats("family", 3, doc="the family's axes, exactly as its formulas want them")
     o = floats("family", 3, unit="m", doc="the family's points on them")
     center = floats(2, 3, unit="m", doc="points where three axes meet: the outer one, the inner one")

@@ -30,7 +30,7 @@ from kido.skeleton.frames.jacobian_node import JacobianNode
 _VALIDITIES = tuple(Validity(k) for k in range(4))
 _SINGULARITIES = tuple(Singularity(k << 2) for k in range(8))
 _IDENTITY = np.eye(4)
-TOLERANCE = 1e-5
+FIT_TOLERANCE = 1e-5
 
 
 def as_pose(value: Any, what: str) -> Array:
@@ -70,7 +70,7 @@ class ChainSolver(ABC):
     most_joints: ClassVar[int]
     family: ClassVar[int]
 
-    def __init__(self, chain: HingeChain, tolerance: float = TOLERANCE, locked: int | None = None):
+    def __init__(self, chain: HingeChain, tolerance: float = FIT_TOLERANCE, locked: int | None = None):
         self.chain = chain
         self.tolerance = float(tolerance)
         if not 0.0 < self.tolerance < 1.0:
@@ -101,7 +101,7 @@ class ChainSolver(ABC):
         cls,
         node: JacobianNode,
         dofs: Sequence[DegreeOfFreedom] | None = None,
-        tolerance: float = TOLERANCE,
+        tolerance: float = FIT_TOLERANCE,
         locked: int | None = None,
     ) -> ChainSolver:
         """The solver for the coordinates of a skeleton above a node; by default the last ones that it can be."""
@@ -199,9 +199,9 @@ class ChainSolver(ABC):
         """
         X = as_pose(target, f"{self.chain.name}: target")
         B = _IDENTITY if base is None else as_pose(base, f"{self.chain.name}: base")
-        return self._solutions(X, self._reference(reference, parameter), B, parameter)
+        return self.raw_solutions(X, self._reference(reference, parameter), B, parameter)
 
-    def _solutions(self, X: Array, q: Array, base: Array, parameter: float | None = None) -> list[Solution]:
+    def raw_solutions(self, X: Array, q: Array, base: Array, parameter: float | None = None) -> list[Solution]:
         """`solve`, of what is checked already: 4x4 and contiguous."""
         arm = self._arm
         angle, keep = (0.0, 1) if parameter is None else (parameter, 0)
@@ -347,16 +347,16 @@ class PlanarSolver(ChainSolver):
     """
 
     joints = most_joints = 3
-    family = entries.PLANAR
+    family = entries.PLANAR_CHAIN
 
     def _ways(self, n: int, locked: int | None) -> list[Callable[[], Fit]]:
         return [lambda: fit_planar(self.chain, self.tolerance)] if n == 3 else []
 
 
-SOLVERS: tuple[type[ChainSolver], ...] = (SphericalWristSolver, ParallelAxesSolver, SwivelSolver, PlanarSolver)
+CHAIN_SOLVERS: tuple[type[ChainSolver], ...] = (SphericalWristSolver, ParallelAxesSolver, SwivelSolver, PlanarSolver)
 
 
-def chain_solver(chain: HingeChain, tolerance: float = TOLERANCE) -> ChainSolver:
+def chain_solver(chain: HingeChain, tolerance: float = FIT_TOLERANCE) -> ChainSolver:
     """The closed form that a chain has.
 
     Raises:

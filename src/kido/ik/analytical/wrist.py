@@ -22,7 +22,7 @@ from kido.math.elementary import arctan2
 from kido.math.so3 import compose
 
 # Sine of the angle between the first and the last axis below which a pose is called singular.
-SINGULAR_TOLERANCE = 1e-6
+WRIST_TOLERANCE = 1e-6
 _ALIGNED = 1e-12  # below this the first angle is a free choice; above it is as accurate as its sine is large
 
 
@@ -66,4 +66,4 @@ def three_turns(a, b, c, R, free, sign):
     if sine > _ALIGNED:
         x = angle_about(a, image, w)
     rest = compose(transposed(rotation(b, y)), compose(transposed(rotation(a, x)), R))
-    return x, y, best_angle(c, rest), 1 if sine < SINGULAR_TOLERANCE else 0, reached
+    return x, y, best_angle(c, rest), 1 if sine < WRIST_TOLERANCE else 0, reached

@@ -19,8 +19,8 @@ from kido.ik.differential.desired_velocities import approach
 from kido.ik.differential.hard import open_row
 from kido.ik.differential.schema import (
     DIFFERENTIAL,
-    NOT_FINITE,
     OF_PAIR,
+    STEP_NOT_FINITE,
 )
 from kido.ik.engine.tasks import TASKS
 from kido.jit import callback, kernel, view
@@ -45,7 +45,7 @@ def add_point(t, d, s, x, h, link, a, b, c, n0, n1, n2):
 
 @callback
 def avoid(tree, data, tasks, own):
-    """Rows of all pairs within their distance of influence; 0, or NOT_FINITE."""
+    """Rows of all pairs within their distance of influence; 0, or STEP_NOT_FINITE."""
     t, d, s, x = view(TREE, tree), view(DATA, data), view(TASKS, tasks), view(DIFFERENTIAL, own)
     address = x.collisions
     c = view(COLLISION, address)
@@ -56,9 +56,9 @@ def avoid(tree, data, tasks, own):
         for k in range(3):
             c.body_position[i, k] = d.p[i, k]
     c.margin = 0.0
-    if update_poses(c) != 0:
-        return NOT_FINITE
-    update_bounds(c)
+    if update_poses(address) != 0:
+        return STEP_NOT_FINITE
+    update_bounds(address)
     for k in range(x.pair.shape[0]):
         a, b = x.pair[k, 0], x.pair[k, 1]
         least, influence, share = x.pair_limit[k, 0], x.pair_limit[k, 1], x.pair_limit[k, 2]

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from kido.errors import ModelError
 from kido.ik.coupling import coupling_of
-from kido.ik.differential.schema import DIFFERENTIAL, HARD, HELPER, SOFT
+from kido.ik.differential.schema import DIFFERENTIAL, HARD_TASK, HELPER_TASK, SOFT_TASK
 from kido.ik.engine.build import compile_tasks
-from kido.ik.engine.tasks import CONE, RANGE, TASKS
+from kido.ik.engine.tasks import CONE_ROW, RANGE, TASKS
 from kido.ik.limits import HalfSpaces
+from kido.ik.model import tree_of
 from kido.ik.task import Task
 from kido.joints.kinds import BALL, FREE
 from kido.math.transform import as_numbers
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from kido.skeleton import Skeleton
 
 Array = NDArray[np.float64]
-TOLERANCE = 1e-10  # [rad/s, m/s] by which programs may miss bounds
+PROGRAM_TOLERANCE = 1e-10  # [rad/s, m/s] by which programs may miss bounds
 
 
 @dataclass
@@ -58,8 +59,7 @@ def compile_differential(
     """
     everything = [*tasks, *constraints, *(s.task for s in spaces)]
     made = compile_tasks(skeleton, everything, dofs, all_links=pairs > 0)
-    tree = skeleton.current_state.tree
-    assert tree is not None
+    tree = tree_of(skeleton)
     links, rows, n = len(tree.parent), int(made.first_row[-1]), len(dofs)
     turning = [i for i in range(links) if position_limits and tree.kind[i] in (BALL, FREE)]
     charts = [i for i in turning if (made.column[tree.first_dof[i] : tree.first_dof[i + 1]] >= 0).any()]
@@ -75,8 +75,8 @@ def compile_differential(
     own.levels[:] = levels
     own.charts[:] = charts
     own.position_limited[:] = int(position_limits)
-    own.role[:] = [SOFT] * len(tasks) + [HARD] * len(constraints) + [HELPER] * len(spaces)
-    ranges = (made.row_kind == RANGE) | (made.row_kind == CONE)
+    own.role[:] = [SOFT_TASK] * len(tasks) + [HARD_TASK] * len(constraints) + [HELPER_TASK] * len(spaces)
+    ranges = (made.row_kind == RANGE) | (made.row_kind == CONE_ROW)
     made.lower[ranges] = made.upper[ranges] = 0.0  # so that residuals of ranges are measured from zero
     first = 0
     for k, space in enumerate(spaces, start=len(tasks) + len(constraints)):
@@ -87,7 +87,7 @@ def compile_differential(
     own.velocity_low[:], own.velocity_high[:] = -np.inf, np.inf
     own.acceleration[:] = np.inf
     program = QUADRATIC(**sizes(own_sizes["program_variables"], own_sizes["program_rows"]))
-    program.tolerance = TOLERANCE
+    program.tolerance = PROGRAM_TOLERANCE
     program.row_floor[:] = 1.0
     return Compiled(made, own, program)
 

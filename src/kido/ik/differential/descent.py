@@ -28,35 +28,35 @@ import math
 
 from kido.ik.differential.descent_schema import (
     DESCENT,
-    MET,
+    LEVELS_MET,
+    LEVELS_STALLED,
     OUT_OF_ITERATIONS,
-    STALLED,
 )
 from kido.ik.differential.desired_velocities import coordinate_bounds, is_turn
 from kido.ik.differential.levels import solve_levels
 from kido.ik.differential.measures import assess, predict
 from kido.ik.differential.schema import (
     DIFFERENTIAL,
-    NOT_FINITE,
-    REFUSED,
+    STEP_NOT_FINITE,
+    STEP_REFUSED,
 )
 from kido.ik.engine.residuals import follow, task_residuals
 from kido.ik.engine.tasks import TASKS
 from kido.jit import direct_entry, kernel, view
 from kido.kernels.entries import OK, copy_finite
 from kido.kernels.integration import advance
-from kido.optimization.dense_qp.schema import QUADRATIC, SOLVED
+from kido.optimization.dense_qp.schema import QP_SOLVED, QUADRATIC
 from kido.tree.schema import DATA, TREE
 
-DAMPING, MIN_DAMPING = 0.1, 1e-9  # of the cost, and at least
-MIN_FACTOR, MAX_FACTOR = 1e-6, 1e12  # factors
-FAST = 0.5  # share of all costs that a step may leave to be taken at once
+LEVEL_DAMPING, MIN_LEVEL_DAMPING = 0.1, 1e-9  # of the cost, and at least
+MIN_DAMPING_FACTOR, MAX_DAMPING_FACTOR = 1e-6, 1e12  # factors
+FAST_SHARE = 0.5  # share of all costs that a step may leave to be taken at once
 NOTABLE = 1e-6  # share of a cost by which another one differs from it
 FADING = 1e-9  # [rad, m] steps that are smaller lead nowhere
 MAX_REFUSED = 12  # steps in a row
-WINDOW, SLOW = 25, 1e-4  # iterations, and the share of a cost that they must remove
+SLOW_WINDOW, SLOW_SHARE = 25, 1e-4  # iterations, and the share of a cost that they must remove
 REPAIRS = 4  # steps that take back what a step cost the levels above
-GROWTH = 8.0  # of factors
+FACTOR_GROWTH = 8.0  # of factors
 
 
 @kernel
@@ -98,7 +98,7 @@ def adapt(w, level):
     if promise > 0.0:
         y = 2.0 * (w.cost[level] - w.new_cost[level]) / promise - 1.0
         f = min(max(1.0 - y * y * y, 1.0 / 3.0), 2.0)
-        w.factor[level] = min(max(f * w.factor[level], MIN_FACTOR), MAX_FACTOR)
+        w.factor[level] = min(max(f * w.factor[level], MIN_DAMPING_FACTOR), MAX_DAMPING_FACTOR)
 
 
 @kernel
@@ -171,7 +171,7 @@ def is_slow(w, levels):
     slow = True
     for i in range(levels):
         met = w.best_size[i] <= w.tolerance[i] and w.mark_size[i] <= w.tolerance[i]
-        if not met and w.best_cost[i] < (1.0 - SLOW) * w.mark_cost[i]:
+        if not met and w.best_cost[i] < (1.0 - SLOW_SHARE) * w.mark_cost[i]:
             slow = False
     copy_to(w.best_cost, w.mark_cost)
     copy_to(w.best_size, w.mark_size)
@@ -180,9 +180,9 @@ def is_slow(w, levels):
 
 @kernel
 def step_of(t, d, s, x, p, w, count):
-    """u of the first `count` levels, as `assess` left what it needs; SOLVED, or why there is none."""
+    """u of the first `count` levels, as `assess` left what it needs; QP_SOLVED, or why there is none."""
     for i in range(count):
-        x.level_damping[i] = w.factor[i + 1] * (DAMPING * w.cost[i + 1]) + MIN_DAMPING
+        x.level_damping[i] = w.factor[i + 1] * (LEVEL_DAMPING * w.cost[i + 1]) + MIN_LEVEL_DAMPING
     narrow_bounds(t, d, s, x, w)
     return solve_levels(s, x, p, count)
 
@@ -205,7 +205,7 @@ def repair(t, d, s, x, p, w, last):
             return OK
         copy_to(w.new_cost, w.cost)
         status = step_of(t, d, s, x, p, w, last - 1)
-        if status != SOLVED:
+        if status != QP_SOLVED:
             return status
         take(t, d, s, x, w)
         w.used += 1
@@ -220,7 +220,7 @@ def descend_levels(t, d, s, x, p, w, count, most):
     """Descend from the positions in the data with the first `count` levels; positions end at the best.
 
     Returns:
-        MET, STALLED, OUT_OF_ITERATIONS, or why there is no step.
+        LEVELS_MET, LEVELS_STALLED, OUT_OF_ITERATIONS, or why there is no step.
     """
     levels = count + 1
     w.used = w.refused_steps = 0
@@ -232,28 +232,28 @@ def descend_levels(t, d, s, x, p, w, count, most):
     for i in range(levels):
         w.factor[i] = 1.0
         if not w.cost[i] < math.inf:
-            return NOT_FINITE
+            return STEP_NOT_FINITE
     keep_best(d, w, 0)
     copy_to(w.cost, w.mark_cost)
     copy_to(w.size, w.mark_size)
     ended, refused, checked = OUT_OF_ITERATIONS, 0, 0
     while w.used < most:
         if is_satisfied(w, levels):
-            return MET
+            return LEVELS_MET
         status = step_of(t, d, s, x, p, w, count)
-        if status != SOLVED:
+        if status != QP_SOLVED:
             ended = status
             break
         predict(s, x, w)
         length = 0.0
         for c in range(x.u.shape[0]):
             length = max(length, math.fabs(x.u[c]))
-        if w.used >= checked + WINDOW:
+        if w.used >= checked + SLOW_WINDOW:
             checked = w.used
             if is_slow(w, levels):
                 length = 0.0
         if length < FADING or refused == MAX_REFUSED:
-            ended = STALLED
+            ended = LEVELS_STALLED
             break
         before = total(w.cost, levels)
         take(t, d, s, x, w)
@@ -262,9 +262,9 @@ def descend_levels(t, d, s, x, p, w, count, most):
         if status != OK:
             ended = status
             break
-        if total(w.new_cost, levels) <= FAST * before:
+        if total(w.new_cost, levels) <= FAST_SHARE * before:
             for i in range(1, levels):
-                w.factor[i] = max(w.factor[i] / 3.0, MIN_FACTOR)
+                w.factor[i] = max(w.factor[i] / 3.0, MIN_DAMPING_FACTOR)
             take_measures(w)
             if order(w, levels) > 0:
                 keep_best(d, w, order(w, levels) - 1)
@@ -287,14 +287,14 @@ def descend_levels(t, d, s, x, p, w, count, most):
         refused += 1
         w.refused_steps += 1
         for i in range(max(-1 - found, 1) if found < 0 else 1, levels):
-            w.factor[i] = min(GROWTH * max(w.factor[i], 1e-3), MAX_FACTOR)
+            w.factor[i] = min(FACTOR_GROWTH * max(w.factor[i], 1e-3), MAX_DAMPING_FACTOR)
         back_to_best(d, w)
         status = assess(t, d, s, x, w, w.cost, w.size)
         if status != OK:
             ended = status
             break
     back_to_best(d, w)
-    return MET if is_satisfied(w, levels) else ended
+    return LEVELS_MET if is_satisfied(w, levels) else ended
 
 
 @direct_entry("i8(i8,i8,i8,i8,i8,i8,f8[::1],i8,i8,f8[::1])")
@@ -302,12 +302,12 @@ def descend(tree, data, tasks, own, program, descent, q, count, most, after):
     """Descend from q with the first `count` levels, at most so many steps; where it ended goes to `after`, e is there.
 
     Returns:
-        MET, STALLED, OUT_OF_ITERATIONS, or why there is no step.
+        LEVELS_MET, LEVELS_STALLED, OUT_OF_ITERATIONS, or why there is no step.
     """
     t, d, s = view(TREE, tree), view(DATA, data), view(TASKS, tasks)
     x, p, w = view(DIFFERENTIAL, own), view(QUADRATIC, program), view(DESCENT, descent)
     if copy_finite(q, d.q) != OK:
-        return REFUSED
+        return STEP_REFUSED
     follow(s, d.q)
     status = descend_levels(t, d, s, x, p, w, count, most)
     task_residuals(t, d, s)

@@ -10,7 +10,7 @@ from kido.jit import Struct, floats, integer, integers
 
 # What a descent returns beside what a step does: all levels are within their tolerances; no step leads nearer; as many
 # iterations as allowed.
-MET, STALLED, OUT_OF_ITERATIONS = 20, 21, 22
+LEVELS_MET, LEVELS_STALLED, OUT_OF_ITERATIONS = 20, 21, 22
 
 
 class DESCENT(Struct):

@@ -23,15 +23,15 @@ from __future__ import annotations
 import math
 
 from kido.ik.differential.schema import (
-    HARD,
-    HELPER,
-    SOFT,
+    HARD_TASK,
+    HELPER_TASK,
+    SOFT_TASK,
 )
 from kido.ik.engine.tasks import (
-    CONE,
+    CONE_ROW,
     EQUATION,
-    NOTHING,
     RANGE,
+    UNUSED_ROW,
 )
 from kido.jit import kernel
 from kido.joints.kinds import BALL, FREE, FREE_MIXED
@@ -49,7 +49,7 @@ def cone_row(s, x, row):
     """Three angular residuals become their length, the angle, in the first row."""
     a, b, c = s.e[row], s.e[row + 1], s.e[row + 2]
     angle = math.sqrt(a * a + b * b + c * c)
-    x.kind[row] = x.kind[row + 1] = x.kind[row + 2] = NOTHING
+    x.kind[row] = x.kind[row + 1] = x.kind[row + 2] = UNUSED_ROW
     if angle > 1e-9:
         a, b, c = a / angle, b / angle, c / angle
         for k in range(s.J.shape[1]):
@@ -63,7 +63,7 @@ def row_desired_velocity(s, x, k, row):
     """Range of J u, or value, that a row asks for."""
     step, share, recovery = x.time_step, x.share, x.recovery_speed
     e, low, high, gain = s.e[row], s.low[row], s.high[row], s.gain[k]
-    hard = x.role[k] == HARD
+    hard = x.role[k] == HARD_TASK
     if x.kind[row] == EQUATION:
         speed = -gain * e
         if hard:
@@ -193,16 +193,16 @@ def desired_velocities(s, x):
         equations = 0
         for row in range(s.first_row[k], s.first_row[k + 1]):
             x.kind[row] = s.row_kind[row]
-            if x.role[k] == HELPER:
-                x.kind[row] = NOTHING
-            if x.kind[row] == CONE:
+            if x.role[k] == HELPER_TASK:
+                x.kind[row] = UNUSED_ROW
+            if x.kind[row] == CONE_ROW:
                 cone_row(s, x, row)
         for row in range(s.first_row[k], s.first_row[k + 1]):
-            if x.kind[row] != NOTHING:
+            if x.kind[row] != UNUSED_ROW:
                 row_desired_velocity(s, x, k, row)
                 if x.kind[row] == EQUATION:
                     equations += 1
-        if equations > 0 and x.role[k] == SOFT and s.framed[k] != 0 and x.least_singular_value > 0.0:
+        if equations > 0 and x.role[k] == SOFT_TASK and s.framed[k] != 0 and x.least_singular_value > 0.0:
             filter_task(s, x, k)
 
 

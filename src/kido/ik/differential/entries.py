@@ -7,7 +7,7 @@ from kido.ik.differential.hard import brake_rows, hard_rows
 from kido.ik.differential.levels import solve_levels
 from kido.ik.differential.schema import (
     DIFFERENTIAL,
-    REFUSED,
+    STEP_REFUSED,
 )
 from kido.ik.engine.residuals import follow, task_residuals
 from kido.ik.engine.tasks import TASKS
@@ -24,7 +24,7 @@ def step(tree, data, tasks, own, program, q, h, u, after):
     t, d, s = view(TREE, tree), view(DATA, data), view(TASKS, tasks)
     x, p = view(DIFFERENTIAL, own), view(QUADRATIC, program)
     if copy_finite(q, d.q) != OK:
-        return REFUSED
+        return STEP_REFUSED
     follow(s, d.q)
     x.time_step = h
     task_residuals(t, d, s)

@@ -17,7 +17,7 @@ from kido.ik.differential.schema import (
     OF_EQUATIONS,
     OF_PAIR,
     OF_PLANE,
-    REFUSED,
+    STEP_REFUSED,
 )
 from kido.ik.limits import InfeasibleError
 from kido.optimization.dense_qp.schema import INFEASIBLE
@@ -44,7 +44,7 @@ def failure(
         q: positions of the step.
     """
     own, name = made.own, skeleton.name
-    if status == REFUSED:
+    if status == STEP_REFUSED:
         return StateError(f"differential IK of {name!r}: expected finite positions, got {q.tolist()}")
     if status not in (INFEASIBLE, CONTRADICTION):
         return StateError(

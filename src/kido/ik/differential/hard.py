@@ -6,7 +6,7 @@ import math
 
 from kido.ik.differential.desired_velocities import approach, braking
 from kido.ik.differential.schema import (
-    HARD,
+    HARD_TASK,
     OF_CHART,
     OF_PAIR,
     OF_PLANE,
@@ -16,7 +16,7 @@ from kido.ik.engine.residuals import at
 from kido.ik.engine.rotations import inverse_left_jacobian
 from kido.ik.engine.tasks import (
     EQUATION,
-    NOTHING,
+    UNUSED_ROW,
 )
 from kido.jit import kernel
 from kido.joints.kinds import FREE
@@ -41,7 +41,7 @@ def open_row(x, low, high, kind, which):
 def task_rows(s, x, k):
     """Rows of a hard task."""
     for row in range(s.first_row[k], s.first_row[k + 1]):
-        if x.kind[row] != NOTHING:
+        if x.kind[row] != UNUSED_ROW:
             h = open_row(x, x.want_low[row], x.want_high[row], OF_TASK, row)
             for c in range(s.J.shape[1]):
                 x.hard_J[h, c] = s.J[row, c]
@@ -90,7 +90,7 @@ def hard_rows(t, d, s, x):
     """All hard rows; 0, or why there are none."""
     x.hard_rows = 0
     for k in range(s.framed.shape[0]):
-        if x.role[k] == HARD:
+        if x.role[k] == HARD_TASK:
             task_rows(s, x, k)
     plane_rows(s, x)
     chart_rows(t, d, s, x)

@@ -11,12 +11,13 @@ from numpy import empty
 from numpy.typing import NDArray
 
 from kido.errors import StateError
+from kido.ik.coordinates import Module
 from kido.ik.differential.descent import descend
 from kido.ik.differential.descent_schema import (
     DESCENT,
-    MET,
+    LEVELS_MET,
+    LEVELS_STALLED,
     OUT_OF_ITERATIONS,
-    STALLED,
 )
 from kido.ik.differential.failure import failure
 from kido.ik.differential.schema import (
@@ -30,20 +31,20 @@ from kido.ik.engine.tasks import (
     RANGE,
 )
 from kido.ik.limits import CollisionAvoidance, HalfSpaces
+from kido.ik.model import tree_of
 from kido.ik.solver import IkSolver
 from kido.optimization.dense_qp.schema import INFEASIBLE
 
 if TYPE_CHECKING:
-    from kido.ik.inverse_kinematics import InverseKinematics
     from kido.ik.task import Task
     from kido.skeleton import Skeleton
 
 Array = NDArray[np.float64]
 
 WITHIN = 0.5  # of tolerances, in which descents end
-NUDGE = 0.1  # [rad, m]
-SAMPLES = 64  # positions to begin new searches of the first level at
-HARD = 1e-8  # [m, rad] by which half spaces, distances and limits of ball and free joints may be missed
+DISPLACEMENT = 0.1  # [rad, m]
+RESTART_SAMPLES = 64  # positions to begin new searches of the first level at
+HARD_TOLERANCE = 1e-8  # [m, rad] by which half spaces, distances and limits of ball and free joints may be missed
 _SETTINGS = {
     "damping": 1e-12, "error_damping": 0.0, "least_singular_value": 0.0, "share": 1.0, "recovery_speed": 0.1,
 }  # fmt: skip
@@ -83,7 +84,7 @@ class LevelDescent(Stepper):
     def __init__(
         self,
         skeleton: Skeleton,
-        modules: Sequence[tuple[InverseKinematics, Task]],
+        modules: Sequence[tuple[Module, Task]],
         spaces: Sequence[HalfSpaces],
         avoided: Sequence[CollisionAvoidance],
         dofs: NDArray[np.int64],
@@ -91,7 +92,7 @@ class LevelDescent(Stepper):
     ):
         tasks = [replace(task, gain=1.0) for _, task in modules]
         super().__init__(skeleton, tasks, (), spaces, avoided, dofs, True, largest_step, None, _SETTINGS)
-        made, self._dofs = self._made, dofs
+        made, self._dofs = self.made, dofs
         made.own.time_step = 1.0
         levels = sorted({task.priority for task in tasks})
         self.levels = len(levels)
@@ -102,7 +103,7 @@ class LevelDescent(Stepper):
             levels1=len(levels) + 1,
             dofs=skeleton.num_dofs,
         )
-        w.tolerance[0] = WITHIN * HARD
+        w.tolerance[0] = WITHIN * HARD_TOLERANCE
         for k, level in enumerate(levels):
             least = min(ik.error_method.tolerance for ik, task in modules if task.priority == level)
             w.tolerance[k + 1] = WITHIN * max(least, 1e-9)
@@ -139,9 +140,9 @@ class LevelDescent(Stepper):
             restarts: how often to begin anew while the first level is not met, at a pose that meets it.
             seed: of displacements and new starts.
         """
-        if self._moving:
-            self._follow()
-        self._pairs.place()
+        if self.moving:
+            self.follow_targets()
+        self.pairs.place()
         self._start = start
         found = self._settled(start, most, nudges, seed)
         first = 2 if self.levels else 1
@@ -164,7 +165,7 @@ class LevelDescent(Stepper):
 
     def _within(self, q: Array) -> Array:
         """Positions (dofs,) put within limits."""
-        tree, w = self._skeleton.current_state.tree, self._descent
+        tree, w = tree_of(self.skeleton), self._descent
         assert tree is not None
         q = np.clip(q, tree.lower, tree.upper)
         q[self._dofs] = np.clip(q[self._dofs], w.least, w.most)
@@ -175,14 +176,14 @@ class LevelDescent(Stepper):
         found = self._finished(q, most)
         rng, w = np.random.default_rng(seed), self._descent
         for _ in range(nudges):
-            if found.status != STALLED or found.iterations >= most:
+            if found.status != LEVELS_STALLED or found.iterations >= most:
                 break
             u = np.zeros(len(q))
-            u[self._dofs] = NUDGE * rng.uniform(-1.0, 1.0, len(self._dofs))
+            u[self._dofs] = DISPLACEMENT * rng.uniform(-1.0, 1.0, len(self._dofs))
             if self._is_short():
-                moved = self._skeleton.position_differences(found.q, self._start)[self._dofs]
+                moved = self.skeleton.position_differences(found.q, self._start)[self._dofs]
                 u[self._dofs] = np.clip(u[self._dofs], -w.reach - moved, w.reach - moved)
-            moved = self._within(self._skeleton.integrate_positions(found.q, u))
+            moved = self._within(self.skeleton.integrate_positions(found.q, u))
             found = self._better(found, self._finished(moved, most - found.iterations))
         return found
 
@@ -199,24 +200,24 @@ class LevelDescent(Stepper):
         """The end of a descent; if it does not meet all levels, the levels before the last missed one, exactly."""
         found = self._descend(q, self.levels, most)
         limit, last = self._descent.tolerance, self.levels + 1
-        while found.status in (STALLED, OUT_OF_ITERATIONS) and found.iterations < most:
+        while found.status in (LEVELS_STALLED, OUT_OF_ITERATIONS) and found.iterations < most:
             missed = np.flatnonzero(found.size[:last] > limit[:last])
             if len(missed) < 2 or missed[-1] < 2:
                 break
             last = int(missed[-1])
             again = self._descend(found.q, last - 1, most - found.iterations)
-            status = STALLED if again.status == MET else again.status
+            status = LEVELS_STALLED if again.status == LEVELS_MET else again.status
             found = replace(again, status=status, iterations=found.iterations + again.iterations)
         return found
 
     def _descend(self, q: Array, levels: int, most: int) -> Descended:
-        w, own, after = self._workspace, self._descent, empty(self._workspace.dofs)
+        w, own, after = self.workspace, self._descent, empty(self.workspace.dofs)
         if self._is_short():
-            own.moved[:] = self._skeleton.position_differences(q, self._start)[self._dofs]
-        status = descend.call(w.tree, w.data, *self._addresses, own.address, q, levels, most, after)
-        if status in (MET, STALLED, OUT_OF_ITERATIONS):
+            own.moved[:] = self.skeleton.position_differences(q, self._start)[self._dofs]
+        status = descend.call(w.tree, w.data, *self.addresses, own.address, q, levels, most, after)
+        if status in (LEVELS_MET, LEVELS_STALLED, OUT_OF_ITERATIONS):
             return Descended(after, status, own.used, own.cost.copy(), own.size.copy())
-        error = failure(self._skeleton, self._made, self._tasks, len(self._tasks), self._pairs.things, status, q)
+        error = failure(self.skeleton, self.made, self.tasks, len(self.tasks), self.pairs.things, status, q)
         if status in (INFEASIBLE, CONTRADICTION):
             return Descended(after, status, own.used, own.cost.copy(), own.size.copy(), str(error))
         raise error
@@ -227,11 +228,11 @@ class LevelDescent(Stepper):
         if not tasks:
             return None
         if self._search is None:
-            self._search = IkSolver(tasks, self._dofs, skeleton=self._skeleton)
-            self._samples = sampled_positions(self._skeleton, self._dofs, SAMPLES, seed)
+            self._search = IkSolver(tasks, self._dofs, skeleton=self.skeleton)
+            self._samples = sampled_positions(self.skeleton, self._dofs, RESTART_SAMPLES, seed)
         q = start.copy()
         if number > 0:
-            q[self._dofs] = self._samples[number % SAMPLES, self._dofs]
+            q[self._dofs] = self._samples[number % RESTART_SAMPLES, self._dofs]
         found = self._search.solve(start=q)
         return self._within(found.positions), bool(found)
 
@@ -241,7 +242,7 @@ class LevelDescent(Stepper):
 
     def is_within(self, k: int) -> bool:
         """Whether task k, one of balance, is met at the residuals at hand."""
-        tasks = self._made.tasks
+        tasks = self.made.tasks
         rows = slice(int(tasks.first_row[k]), int(tasks.first_row[k + 1]))
         e, low, kind, limit = tasks.e[rows], tasks.low[rows], tasks.row_kind[rows], tasks.tolerance[rows]
         missed = np.where(kind == EQUATION, np.abs(e), np.where(kind == RANGE, low - e, 0.0))

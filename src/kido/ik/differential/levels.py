@@ -21,11 +21,11 @@ from kido.ik.differential.hard import is_equation, open_row
 from kido.ik.differential.null_space import all_free, project_row, satisfy, take_rows
 from kido.ik.differential.schema import (
     CONTRADICTION,
-    NOT_FINITE,
     OF_BOUND,
     OF_EQUATIONS,
     OF_TASK,
-    SOFT,
+    SOFT_TASK,
+    STEP_NOT_FINITE,
 )
 from kido.ik.engine.tasks import (
     EQUATION,
@@ -33,7 +33,7 @@ from kido.ik.engine.tasks import (
 )
 from kido.jit import kernel
 from kido.optimization.dense_qp.dual import minimize
-from kido.optimization.dense_qp.schema import INFEASIBLE, SOLVED
+from kido.optimization.dense_qp.schema import INFEASIBLE, QP_SOLVED
 
 
 @kernel
@@ -47,7 +47,7 @@ def along(J, row, u):
 
 @kernel
 def meet_equations(x):
-    """u and Y of the hard equations; SOLVED or CONTRADICTION."""
+    """u and Y of the hard equations; QP_SOLVED or CONTRADICTION."""
     for c in range(x.u.shape[0]):
         x.u[c] = 0.0
     all_free(x)
@@ -58,11 +58,11 @@ def meet_equations(x):
                 x.W_value[m], x.W_row[m] = x.hard_low[h], h
                 m += 1
     if m == 0:
-        return SOLVED
+        return QP_SOLVED
     rank = take_rows(x, m)
     wrong = satisfy(x, m, 0, rank)
     if wrong < 0:
-        return SOLVED
+        return QP_SOLVED
     x.conflict[0, 0], x.conflict[0, 1] = OF_TASK, x.hard_source[wrong, 1]
     x.conflict[1, 0] = OF_EQUATIONS
     x.conflicts = 2
@@ -74,7 +74,7 @@ def gather(s, x, level):
     """Rows of a level: equations to W, ranges to their list; returns how many of both, and the squared error."""
     m, r, error = 0, 0, 0.0
     for k in range(s.framed.shape[0]):
-        if x.role[k] == SOFT and s.priority[k] == level:
+        if x.role[k] == SOFT_TASK and s.priority[k] == level:
             for row in range(s.first_row[k], s.first_row[k + 1]):
                 w = s.weight[row]
                 if w > 0.0:
@@ -229,9 +229,9 @@ def solve_level(s, x, p, number, within, last):
     status = minimize(p)
     x.programs += 1
     x.iterations += p.iterations
-    if status != SOLVED:
+    if status != QP_SOLVED:
         if within and status == INFEASIBLE:
-            return SOLVED  # u satisfies all of it: rounding alone says otherwise
+            return QP_SOLVED  # u satisfies all of it: rounding alone says otherwise
         if status == INFEASIBLE:
             note_conflict(x, p)
         return status
@@ -252,28 +252,28 @@ def solve_level(s, x, p, number, within, last):
             h = open_row(x, min(x.want_low[row], got), max(x.want_high[row], got), OF_TASK, row)
             for c in range(n):
                 x.hard_J[h, c] = s.J[row, c]
-    return SOLVED
+    return QP_SOLVED
 
 
 @kernel
 def solve_levels(s, x, p, count):
-    """u of the first `count` levels; returns SOLVED, or why there is none."""
+    """u of the first `count` levels; returns QP_SOLVED, or why there is none."""
     x.conflicts = x.programs = x.iterations = 0
     x.failed_level = -1
     status = meet_equations(x)
-    if status != SOLVED:
+    if status != QP_SOLVED:
         return status
     levels = max(min(count, x.levels.shape[0]), 1)
     for number in range(levels):
         if number > 0 and x.first_free == x.Y.shape[0]:
             break
         status = solve_level(s, x, p, number, number > 0, number == levels - 1)
-        if status != SOLVED:
+        if status != QP_SOLVED:
             x.failed_level = number
             return status
     total = 0.0
     for c in range(x.u.shape[0]):
         total += 0.0 * x.u[c]
     if total != 0.0:
-        return NOT_FINITE
-    return SOLVED
+        return STEP_NOT_FINITE
+    return QP_SOLVED

@@ -8,13 +8,13 @@ from kido.ik.differential.desired_velocities import desired_velocities
 from kido.ik.differential.hard import hard_rows
 from kido.ik.differential.levels import along
 from kido.ik.differential.schema import (
-    SOFT,
+    SOFT_TASK,
 )
 from kido.ik.engine.residuals import task_residuals
 from kido.ik.engine.tasks import (
-    CONE,
+    CONE_ROW,
     EQUATION,
-    NOTHING,
+    UNUSED_ROW,
 )
 from kido.jit import kernel
 
@@ -50,18 +50,18 @@ def count_in(cost, size, level, r):
 def measure_levels(s, x, w, cost, size):
     """Measures of the levels from the residuals at hand, which `desired_velocities` has not changed yet."""
     for k in range(s.framed.shape[0]):
-        if x.role[k] != SOFT:
+        if x.role[k] != SOFT_TASK:
             continue
         level, first = w.level_of[k] + 1, s.first_row[k]
         for row in range(first, s.first_row[k + 1]):
             kind = s.row_kind[row]
-            if kind == CONE:
+            if kind == CONE_ROW:
                 if row == first:
                     angle = math.sqrt(s.e[row] ** 2 + s.e[row + 1] ** 2 + s.e[row + 2] ** 2)
                     count_in(cost, size, level, s.weight[row] * outside(angle, 0.0, s.high[row], 0))
             elif kind == EQUATION:
                 count_in(cost, size, level, s.weight[row] * s.e[row])
-            elif kind != NOTHING:
+            elif kind != UNUSED_ROW:
                 r = outside(s.e[row], s.low[row], s.high[row], s.to_middle[k])
                 count_in(cost, size, level, s.weight[row] * r)
 
@@ -118,12 +118,12 @@ def predict(s, x, w):
     if w.size[0] > 0.0:
         cost[0] = w.cost[0] * (size[0] / w.size[0]) ** 2
     for k in range(s.framed.shape[0]):
-        if x.role[k] != SOFT:
+        if x.role[k] != SOFT_TASK:
             continue
         level = w.level_of[k] + 1
         for row in range(s.first_row[k], s.first_row[k + 1]):
             kind = x.kind[row]
-            if kind == NOTHING:
+            if kind == UNUSED_ROW:
                 continue
             change = along(s.J, row, x.u) if w.masked[k] == 0 else along(w.whole_J, row, x.u)
             if kind == EQUATION:

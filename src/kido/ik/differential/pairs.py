@@ -16,6 +16,7 @@ from kido.errors import StateError
 from kido.ik.differential.avoidance import avoid
 from kido.ik.differential.build import Compiled
 from kido.ik.limits import CollisionAvoidance
+from kido.ik.model import place_of_body, tree_of
 from kido.skeleton import BodyNode
 
 if TYPE_CHECKING:
@@ -42,9 +43,8 @@ class Pairs:
         self._objects: list[Any] = []
         self._outside: list[Any] = []  # carriers that are not the skeleton's; None: the world
         self._shapes: dict[tuple[int, int], int] = {}
-        tree, links = skeleton.current_state.tree, skeleton.current_state.links
-        assert tree is not None and links is not None
-        self._links, self._link_of = len(tree.parent), links
+        tree = tree_of(skeleton)
+        self._links = len(tree.parent)
         moved = np.zeros(self._links + 1, bool)  # by an active coordinate
         for i in range(self._links):
             own = range(int(tree.first_dof[i]), int(tree.first_dof[i + 1]))
@@ -80,8 +80,8 @@ class Pairs:
             return self._shapes[key]
         carrier, X = member.carrier, np.asarray(member.transform)
         if isinstance(carrier, BodyNode) and carrier.skeleton is self._skeleton:
-            slot = int(self._link_of.of_body[carrier._index])
-            X = self._link_of.offset[carrier._index] @ X
+            slot, there = place_of_body(self._skeleton, carrier)
+            X = there @ X
         else:
             known = [k for k, c in enumerate(self._outside) if c is carrier]
             if not known:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from kido.jit import Struct, floats, integer, integers, number, stage
 
-# Roles of tasks; a HELPER's rows serve half spaces.
-SOFT, HARD, HELPER = range(3)
+# Roles of tasks; a HELPER_TASK's rows serve half spaces.
+SOFT_TASK, HARD_TASK, HELPER_TASK = range(3)
 # What a hard row, or a conflict, comes from: a bound of a column, a row of a task, a half space, a coordinate of a ball
 # or free joint, a pair of shapes, all equations.
 OF_BOUND, OF_TASK, OF_PLANE, OF_CHART, OF_PAIR, OF_EQUATIONS = range(6)
 # What a step returns beside those of `kido.optimization.dense_qp`.
-CONTRADICTION, NOT_FINITE, REFUSED = 10, 11, 12
+CONTRADICTION, STEP_NOT_FINITE, STEP_REFUSED = 10, 11, 12
 
 
 class DIFFERENTIAL(Struct):
@@ -35,7 +35,7 @@ class DIFFERENTIAL(Struct):
     iterations = integer(doc="of all of them")
     levels = integers("level_count", doc="levels of the soft tasks, ascending")
     level_damping = floats("level_count", doc="of velocities, by level, beside the setting")
-    role = integers("tasks", doc="SOFT, HARD or HELPER")
+    role = integers("tasks", doc="SOFT_TASK, HARD_TASK or HELPER_TASK")
     kind = integers("rows", doc="as TASKS.row_kind, at this step")
     want_low = floats("rows", unit="rad/s or m/s", doc="range of J u, or what it is to equal")
     want_high = floats("rows", unit="rad/s or m/s", doc="range of J u")

@@ -9,7 +9,7 @@ from kido.errors import ModelError
 from kido.math.transform import number_or_nan
 
 # Name of a field of DIFFERENTIAL -> whether zero is allowed, largest number.
-SETTINGS = {
+STEP_SETTINGS = {
     "damping": (False, np.inf),
     "error_damping": (True, np.inf),
     "least_singular_value": (True, np.inf),
@@ -24,7 +24,7 @@ def checked(name: str, value: ArrayLike) -> float:
     Raises:
         ModelError: it is none, or out of range.
     """
-    zero, most = SETTINGS[name]
+    zero, most = STEP_SETTINGS[name]
     number = number_or_nan(value)
     if not (0.0 < number <= most or (zero and number == 0.0)) or not np.isfinite(number):
         raise ModelError(

@@ -17,6 +17,7 @@ from kido.ik.differential.failure import failure
 from kido.ik.differential.pairs import Pairs
 from kido.ik.engine.build import place_of_target
 from kido.ik.limits import CollisionAvoidance, HalfSpaces
+from kido.ik.model import compiled
 from kido.ik.tasks.callback import CallbackKind, raise_failures
 from kido.skeleton.frames.frame import Frame
 
@@ -51,44 +52,44 @@ class Stepper:
         acceleration_limits: Any,
         settings: Mapping[str, float],
     ):
-        skeleton.current_state.compiled()
-        self._skeleton = skeleton
-        self._tasks, self._constraints = tasks, constraints
+        compiled(skeleton)
+        self.skeleton = skeleton
+        self.tasks, self._constraints = tasks, constraints
         coupling = coupling_of(skeleton)
-        self._pairs = Pairs(skeleton, avoided, np.concatenate([dofs, coupling.mimics_of(dofs)]))
-        count = len(self._pairs.pairs)
-        self._made = made = compile_differential(skeleton, tasks, constraints, spaces, dofs, count, position_limits)
+        self.pairs = Pairs(skeleton, avoided, np.concatenate([dofs, coupling.mimics_of(dofs)]))
+        count = len(self.pairs.pairs)
+        self.made = made = compile_differential(skeleton, tasks, constraints, spaces, dofs, count, position_limits)
         own = made.own
         for name, value in settings.items():
             self.set(name, value)
         own.velocity_low[:], own.velocity_high[:] = rate_limits(skeleton, "velocity", velocity_limits, dofs)
         least, most = rate_limits(skeleton, "acceleration", acceleration_limits, dofs)
         own.acceleration[:] = np.minimum(-least, most)
-        self._pairs.attach(made)
+        self.pairs.attach(made)
         everything = [*tasks, *constraints, *(s.task for s in spaces)]
         self._callbacks = [t.kind for t in everything if isinstance(t.kind, CallbackKind)]
-        self._moving = [(k, t.target) for k, t in enumerate(everything) if isinstance(t.target, Frame)]
-        self._workspace = skeleton.current_state.prepare()
-        self._addresses = made.tasks.address, made.own.address, made.program.address
+        self.moving = [(k, t.target) for k, t in enumerate(everything) if isinstance(t.target, Frame)]
+        self.workspace = skeleton.current_state.prepare()
+        self.addresses = made.tasks.address, made.own.address, made.program.address
 
     def fits(self) -> bool:
         """Whether the skeleton, which is compiled, is built as it was."""
-        return self._skeleton.current_state.ready is self._workspace
+        return self.skeleton.current_state.ready is self.workspace
 
     def set(self, name: str, value: float) -> None:
         """Another number for a setting."""
-        setattr(self._made.own, name, value)
+        setattr(self.made.own, name, value)
 
     def go_on_from(self, before: Stepper) -> None:
         """Take over the velocities of the last step, from which acceleration limits count."""
-        old, own = before._made.own, self._made.own
+        old, own = before.made.own, self.made.own
         if len(old.previous) == len(own.previous):
             own.previous[:] = old.previous
             own.has_previous = old.has_previous
 
     def invalidate(self) -> None:
         """No last step, and nothing that was active."""
-        own = self._made.own
+        own = self.made.own
         own.has_previous = 0
         own.warm_count[:] = 0
 
@@ -98,47 +99,47 @@ class Stepper:
         Args:
             row: number of the task, constraints after tasks.
         """
-        task.kind.write_target(self._made.tasks, row, task)
+        task.kind.write_target(self.made.tasks, row, task)
 
     def solve(self, q: Array, dt: float) -> tuple[Array, Array]:
         """Velocities (dofs,) at positions q, and positions after them."""
-        if self._moving:
-            self._follow()
-        self._pairs.place()
-        w = self._workspace
+        if self.moving:
+            self.follow_targets()
+        self.pairs.place()
+        w = self.workspace
         u, after = empty(w.dofs), empty(w.dofs)
         try:
             if not 0.0 < dt < np.inf:
                 raise TypeError
-            status = entries.step.call(w.tree, w.data, *self._addresses, q, dt, u, after)
+            status = entries.step.call(w.tree, w.data, *self.addresses, q, dt, u, after)
         except (TypeError, ValueError):
             raise StateError(f"differential IK: dt: expected a finite number above 0, got {dt!r}") from None
         if self._callbacks:
             raise_failures(self._callbacks)
         if status:
-            tasks = [*self._tasks, *self._constraints]
-            raise failure(self._skeleton, self._made, tasks, len(self._tasks), self._pairs.things, status, q)
+            tasks = [*self.tasks, *self._constraints]
+            raise failure(self.skeleton, self.made, tasks, len(self.tasks), self.pairs.things, status, q)
         return u, after
 
-    def _follow(self) -> None:
+    def follow_targets(self) -> None:
         """Poses of targets that are frames."""
-        tasks = self._made.tasks
-        for k, frame in self._moving:
-            base, X = place_of_target(self._skeleton, frame)
+        tasks = self.made.tasks
+        for k, frame in self.moving:
+            base, X = place_of_target(self.skeleton, frame)
             if not np.isfinite(X).all():
                 raise StateError(f"differential IK: the pose of target {frame!r} is not finite")
             tasks.base[k], tasks.target[k] = base, X[:3].ravel()
 
     def residual(self, row: int) -> Array:
         """Residual of a task at the start of the last step."""
-        made = self._made.tasks
+        made = self.made.tasks
         return made.e[made.first_row[row] : made.first_row[row + 1]].copy()
 
     def distances(self) -> list[tuple[Any, Any, float]]:
         """Pairs of shapes within their distance of influence at the start of the last step, and how far apart [m]."""
-        gap = self._made.own.pair_gap
-        return [(*self._pairs.things[k], float(gap[k])) for k in np.flatnonzero(np.isfinite(gap))]
+        gap = self.made.own.pair_gap
+        return [(*self.pairs.things[k], float(gap[k])) for k in np.flatnonzero(np.isfinite(gap))]
 
     def iterations(self) -> int:
         """Constraints that were added or dropped in the programs of the last step."""
-        return self._made.own.iterations
+        return self.made.own.iterations

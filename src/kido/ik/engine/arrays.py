@@ -18,6 +18,8 @@ from kido.ik.engine.search import EARLY, SEARCH
 from kido.ik.engine.seeds import are_angles, sampled_positions
 from kido.ik.engine.solve import place_seeds, search_callback
 from kido.ik.engine.tasks import IK_LANES, LANE_NUMBERS
+from kido.ik.model import carrier_of, known_of, tree_of
+from kido.ik.tasks.callback import CallbackKind
 from kido.jit import JIT_DISABLED, LANES
 from kido.joints.kinds import BALL, FREE
 from kido.math.transform import number_or_nan
@@ -28,8 +30,8 @@ if TYPE_CHECKING:
     from kido.skeleton import Skeleton
 
 Array = NDArray[np.float64]
-DAMPING = 0.1  # of the cost
-MIN_DAMPING = 1e-9
+SEARCH_DAMPING = 0.1  # of the cost
+MIN_SEARCH_DAMPING = 1e-9
 MIN_DECREASE = 0.1  # of the cost in four iterations
 STATIONARY = 1e-9  # gradient beside the residual
 REFINEMENT = 300  # Newton steps
@@ -80,8 +82,7 @@ class SearchArrays:
         sampled: bool = True,
         like: SearchArrays | None = None,
     ):
-        tree = skeleton.current_state.tree
-        assert tree is not None
+        tree = tree_of(skeleton)
         self.tree = tree
         self.coupling = coupling_of(skeleton)
         self.coupling.limits(tree.lower, tree.upper, dofs)  # raises if there are none
@@ -92,7 +93,8 @@ class SearchArrays:
         self._made_from = skeleton, tuple(tasks), dofs, settings, given
         samples = settings.samples if settings.attempts > 1 + len(given) else 0
         self.is_complete = sampled or samples == 0
-        self._seen = [(t.node, t.node._carrier) for t in tasks if t.node is not None]
+        self._seen = [(t.node, carrier_of(t.node)) for t in tasks if t.node is not None]
+        self.callbacks = [t.kind for t in tasks if isinstance(t.kind, CallbackKind)]
         self.tasks = compile_tasks(skeleton, tasks, dofs)
         self.data = data_for(tree)
         shared: dict[str, Any] = {}
@@ -110,7 +112,7 @@ class SearchArrays:
         w.iterations, w.attempts, w.max_iterations = settings.iterations, settings.attempts, settings.max_iterations
         w.refinement, w.given_seeds = REFINEMENT if self.is_complete else 0, len(given)
         w.seconds, w.min_decrease, w.stationary = settings.time_limit, MIN_DECREASE, STATIONARY
-        w.damping, w.min_damping = DAMPING, MIN_DAMPING
+        w.damping, w.min_damping = SEARCH_DAMPING, MIN_SEARCH_DAMPING
         w.turning[:] = whole
         w.plain[:] = 1
         w.turns[:] = are_angles(skeleton)[dofs]
@@ -153,11 +155,7 @@ class SearchArrays:
 
     def is_outdated(self, skeleton: Skeleton) -> bool:
         """Whether the skeleton is built anew, or its coordinates may follow each other in another way."""
-        return (
-            self.tree is not skeleton.current_state.tree
-            or skeleton.current_state.selections.get(KEY) is not self.coupling
-            or self._have_moved()
-        )
+        return self.tree is not tree_of(skeleton) or known_of(skeleton, KEY) is not self.coupling or self._have_moved()
 
     def still_fit(self, skeleton: Skeleton) -> bool:
         """Whether they are for the skeleton as it is, though properties have changed.
@@ -166,7 +164,7 @@ class SearchArrays:
             StateError: limits of coordinates that follow leave none to those that they follow.
         """
         now = coupling_of(skeleton)
-        if self.tree is not skeleton.current_state.tree or not now.is_like(self.coupling) or self._have_moved():
+        if self.tree is not tree_of(skeleton) or not now.is_like(self.coupling) or self._have_moved():
             return False
         if now is not self.coupling and len(now.mimics):
             now.limits(self.tree.lower, self.tree.upper, self.dofs)
@@ -176,8 +174,9 @@ class SearchArrays:
     def _have_moved(self) -> bool:
         """Whether a node is no longer where it was on its body, or on another body."""
         for node, (body, pose) in self._seen:
-            now, there = node._carrier
-            if now is not body or (there is not pose and not np.array_equal(there, pose)):
+            now, there = carrier_of(node)
+            moved = there is not pose and not (there is not None and pose is not None and np.array_equal(there, pose))
+            if now is not body or moved:
                 return True
         return False
 

@@ -10,7 +10,7 @@ import math
 
 from kido.ik.engine.lanes import aim_lane, begin_lane, ended_positions
 from kido.ik.engine.limits import clamp, take_limits
-from kido.ik.engine.search import CANDIDATES, DONE, EARLY, MET, NOT_FINITE, SEARCH
+from kido.ik.engine.search import ALREADY_MET, CANDIDATES, EARLY, SEARCH, SEARCH_MET, SEARCH_NOT_FINITE
 from kido.ik.engine.solve import begin_attempt, remember, search_and_report, target_is_rigid
 from kido.ik.engine.tasks import TASKS
 from kido.jit import Struct, callback, entry, floats, integers, kernel, reference, view
@@ -70,7 +70,7 @@ def go_on(s, w, d, b, n, lane):
     row, made, used = EARLY * lane, n.attempts[lane], 0
     n.past[row + made, 0] = n.made[lane]
     n.past[row + made, 1] = n.cost[lane]
-    if n.ended[lane] == 1.0 + NOT_FINITE:
+    if n.ended[lane] == 1.0 + SEARCH_NOT_FINITE:
         n.past[row + made, 1] = math.inf
     for k in range(w.start.shape[0]):
         n.past[row + made, 2 + k] = n.q[k * lanes + lane]
@@ -99,8 +99,8 @@ def finish_sample(s, d, w, b, n, lane, data, tasks, work):
     for k in range(made):
         w.used += int(n.past[row + k, 0])
     w.made_already = made
-    if n.ended[lane] == 1.0 + MET:
-        w.made_already = DONE
+    if n.ended[lane] == 1.0 + SEARCH_MET:
+        w.made_already = ALREADY_MET
         w.used, w.tried, w.winner = w.used + int(n.made[lane]), made + 1, made
         ended_positions(w, n, lane, lanes, d.q)
     else:
@@ -131,7 +131,7 @@ def solve_in_lanes(b, begin, end, data, tasks, work):
             ended = n.ended[lane]
             if n.sample[lane] < 0 or ended == 0.0:
                 continue
-            if ended != 1.0 + MET and go_on(s, w, d, b, n, lane):
+            if ended != 1.0 + SEARCH_MET and go_on(s, w, d, b, n, lane):
                 continue
             finish_sample(s, d, w, b, n, lane, data, tasks, work)
             if start_sample(t, d, s, w, b, n, lane, sample, end):

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from kido.errors import ModelError
 from kido.ik.coupling import coupling_of
 from kido.ik.engine.tasks import TASKS
+from kido.ik.model import carrier_of, compiled, dofs_moving_node, frame_above, place_of_body, tree_of
 from kido.skeleton import WORLD_FRAME, EndEffector, FrameNode, Support
 from kido.skeleton.body_node import BodyNode
 from kido.skeleton.frames.frame import Frame
@@ -25,14 +26,12 @@ Array = NDArray[np.float64]
 
 def place_of_node(skeleton: Skeleton, node: JacobianNode) -> tuple[int, Array]:
     """Link that carries a node, and its 4x4 pose there."""
-    body, relative = node._carrier
+    body, relative = carrier_of(node)
     if body.skeleton is not skeleton:
         raise ModelError(f"task: {node!r} is of skeleton {body.skeleton.name!r}, not of {skeleton.name!r}")
-    skeleton.current_state.compiled()
-    links = skeleton.current_state.links
-    assert links is not None
-    X = links.offset[body._index]
-    return int(links.of_body[body._index]), X if relative is None else X @ relative
+    compiled(skeleton)
+    link, X = place_of_body(skeleton, body)
+    return link, X if relative is None else X @ relative
 
 
 def place_of_target(skeleton: Skeleton, target: Frame | Array) -> tuple[int, Array]:
@@ -44,11 +43,9 @@ def place_of_target(skeleton: Skeleton, target: Frame | Array) -> tuple[int, Arr
         if frame is WORLD_FRAME:
             return -1, target.world_transform
         frame = frame.parent_frame
-    skeleton.current_state.compiled()
-    links = skeleton.current_state.links
-    assert links is not None
-    X = links.offset[frame._index] @ target.transform(frame)
-    return int(links.of_body[frame._index]), X
+    compiled(skeleton)
+    link, X = place_of_body(skeleton, frame)
+    return link, X @ target.transform(frame)
 
 
 def places_of_supports(skeleton: Skeleton) -> tuple[list[int], Array]:
@@ -76,8 +73,7 @@ def places_of_supports(skeleton: Skeleton) -> tuple[list[int], Array]:
 
 def needed_links(skeleton: Skeleton, tasks: Sequence[TaskFields], ends: Sequence[int]) -> list[int]:
     """Links whose poses tasks depend on, parents first; `ends` are the links that carry frames."""
-    tree = skeleton.current_state.tree
-    assert tree is not None
+    tree = tree_of(skeleton)
     if any(task.kind.needs_all_links for task in tasks):
         return list(range(len(tree.parent)))
     found: set[int] = set()
@@ -93,10 +89,10 @@ def dofs_moving(skeleton: Skeleton, task: TaskFields) -> NDArray[np.int64]:
     coupling = coupling_of(skeleton)
     if task.node is None:
         return coupling.every()
-    moving, frame = task.node._dependent(), task.target
-    while isinstance(frame, Frame) and frame._parent_frame is not None:
-        if isinstance(frame, JacobianNode) and frame._carrier[0].skeleton is skeleton:
-            moving = np.union1d(moving, frame._dependent())
+    moving, frame = dofs_moving_node(task.node), task.target
+    while isinstance(frame, Frame) and frame_above(frame) is not None:
+        if isinstance(frame, JacobianNode) and carrier_of(frame)[0].skeleton is skeleton:
+            moving = np.union1d(moving, dofs_moving_node(frame))
             break
         frame = frame.parent_frame
     return coupling.independent(moving)
@@ -116,11 +112,10 @@ def compile_tasks(
     Raises:
         ModelError: a task of another skeleton, a posture of the wrong size, or the centre of mass of what has no mass.
     """
-    skeleton.current_state.compiled()
+    compiled(skeleton)
     for task in tasks:
         task.kind.check(skeleton)
-    tree = skeleton.current_state.tree
-    assert tree is not None
+    tree = tree_of(skeleton)
     places = [(-1, np.eye(4)) if t.node is None else place_of_node(skeleton, t.node) for t in tasks]
     targets = [place_of_target(skeleton, t.target) for t in tasks]
     links = range(len(tree.parent)) if all_links else [link for link, _ in [*places, *targets]]

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import math
 
-from kido.ik.engine.levenberg import ROUNDING, SMALL_GRADIENT, WINDOW
+from kido.ik.engine.levenberg import COST_ROUNDING, GAIN_WINDOW, SMALL_GRADIENT
 from kido.ik.engine.residuals import residuals
-from kido.ik.engine.search import CLOSEST, MET, NOT_FINITE, SEARCH, STOPPED
+from kido.ik.engine.search import SEARCH, SEARCH_CLOSEST, SEARCH_MET, SEARCH_NOT_FINITE, SEARCH_STOPPED
 from kido.ik.engine.step import (
     hold_pressed,
     largest_of,
@@ -78,16 +78,16 @@ def lanes_round(tree, work, lanes, unused):
     window = where_positive(left, 0.0, 1.0 - both)
     slow = where_positive(now - (1.0 - w.min_decrease) * before, window, 0.0)
     x.before[0] = where_positive(window + new, now, before)
-    x.left[0] = where_positive(window, 1.0 * WINDOW, left)
-    stalled = where_positive(predicted - ROUNDING * cost, 0.0, 1.0)
+    x.left[0] = where_positive(window, 1.0 * GAIN_WINDOW, left)
+    stalled = where_positive(predicted - COST_ROUNDING * cost, 0.0, 1.0)
     stalled = where_positive(bad + better + both, 0.0, stalled)
-    ended = where_positive(x.most[0] - made, 0.0, 1.0 + STOPPED)
-    ended = where_positive(slow, 1.0 + STOPPED, ended)
-    ended = where_positive(stalled + end, 1.0 + CLOSEST, ended)
+    ended = where_positive(x.most[0] - made, 0.0, 1.0 + SEARCH_STOPPED)
+    ended = where_positive(slow, 1.0 + SEARCH_STOPPED, ended)
+    ended = where_positive(stalled + end, 1.0 + SEARCH_CLOSEST, ended)
     reached = where_positive(better, good, 0.0)  # then one more round, unless there is nothing left to gain
-    ended = where_positive(reached, where_positive(now, 0.0, 1.0 + MET), ended)
-    ended = where_positive(where_positive(better, 0.0, new), 1.0 + NOT_FINITE, ended)
-    ended = where_positive(last, 1.0 + MET, ended)
+    ended = where_positive(reached, where_positive(now, 0.0, 1.0 + SEARCH_MET), ended)
+    ended = where_positive(where_positive(better, 0.0, new), 1.0 + SEARCH_NOT_FINITE, ended)
+    ended = where_positive(last, 1.0 + SEARCH_MET, ended)
     x.ended[0] = ended
     x.last[0] = where_positive(last, 0.0, reached)
     x.new[0] = 0.0
@@ -103,7 +103,7 @@ def begin_lane(w, n, lane, lanes, q, sample, most):
     n.factor[lane] = 1.0
     n.growth[lane] = 2.0
     n.before[lane] = math.inf
-    n.left[lane] = 1.0 * WINDOW
+    n.left[lane] = 1.0 * GAIN_WINDOW
     n.made[lane] = 0.0
     n.most[lane] = 1.0 * most
     n.new[lane] = 1.0

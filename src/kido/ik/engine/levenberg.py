@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from kido.ik.engine.residuals import task_residuals
-from kido.ik.engine.search import CLOSEST, MET, NOT_FINITE, STOPPED
+from kido.ik.engine.search import SEARCH_CLOSEST, SEARCH_MET, SEARCH_NOT_FINITE, SEARCH_STOPPED
 from kido.ik.engine.step import (
     hold_pressed,
     keep_positions,
@@ -26,11 +26,11 @@ from kido.ik.engine.step import (
 )
 from kido.jit import kernel
 
-WINDOW = 4  # iterations after which an attempt must have gained something
-ROUNDING = 1e-15  # of costs: a smaller gain is none
+GAIN_WINDOW = 4  # iterations after which an attempt must have gained something
+COST_ROUNDING = 1e-15  # of costs: a smaller gain is none
 SMALL_GRADIENT = 1e-7  # beside the residual: an attempt ends
-CURVATURE_TOLERANCE = 1e-6  # share of the largest curvature by which one may be negative at a minimum
-NUDGES, NUDGE = 3, 1e-3  # times, and how far [rad, m], positions are moved from a saddle
+MIN_CURVATURE = 1e-6  # share of the largest curvature by which one may be negative at a minimum
+SADDLE_NUDGES, SADDLE_NUDGE = 3, 1e-3  # times, and how far [rad, m], positions are moved from a saddle
 
 
 @kernel
@@ -63,26 +63,27 @@ def attempt(t, d, s, w, limit):
     Positions, e and J end at the best found.
 
     Returns:
-        MET, CLOSEST (stationary), STOPPED (it took too many iterations, or gained too little) or NOT_FINITE.
+        SEARCH_MET, SEARCH_CLOSEST (stationary), SEARCH_STOPPED (it took too many iterations, or gained too little) or
+        SEARCH_NOT_FINITE.
     """
     task_residuals(t, d, s)
     cost = weighted_cost(s, s)
     if not cost < math.inf:
-        return NOT_FINITE
+        return SEARCH_NOT_FINITE
     if is_met(s):
         last_step(t, d, s, w, cost)
-        return MET
+        return SEARCH_MET
     normal_equations(s, s, w.g, w.A)
     growth, factor = 2.0, 1.0
     before = cost
-    status = STOPPED
+    status = SEARCH_STOPPED
     for iteration in range(limit):
         if w.used >= w.max_iterations:
             break
         w.used += 1
         largest = hold_pressed(s, w, w, d.q)
         if largest <= SMALL_GRADIENT * math.sqrt(2.0 * cost):
-            status = CLOSEST
+            status = SEARCH_CLOSEST
             break
         accepted = False
         if limited_step(s, w, w, d.q, factor * (w.damping * cost + w.min_damping)) < 0.5:
@@ -97,19 +98,19 @@ def attempt(t, d, s, w, limit):
                 cost = tried
                 if is_met(s):
                     last_step(t, d, s, w, cost)
-                    return MET
+                    return SEARCH_MET
                 normal_equations(s, s, w.g, w.A)
                 factor = max(factor * max(1.0 / 3.0, 1.0 - x * x * x), 1e-9)
                 growth = 2.0
             else:
                 restore_positions(d, w)
-                if predicted <= ROUNDING * cost:
-                    status = CLOSEST
+                if predicted <= COST_ROUNDING * cost:
+                    status = SEARCH_CLOSEST
                     break
         if not accepted:
             factor *= growth
             growth *= 2.0
-        if iteration % WINDOW == WINDOW - 1:
+        if iteration % GAIN_WINDOW == GAIN_WINDOW - 1:
             if cost > (1.0 - w.min_decrease) * before:
                 break
             before = cost
@@ -123,7 +124,7 @@ def refine(t, d, s, w, limit):
     task_residuals(t, d, s)
     cost = weighted_cost(s, s)
     damping = 0.0
-    status = STOPPED
+    status = SEARCH_STOPPED
     nudges = 0
     newton_equations(t, d, s, w)
     for _ in range(limit):
@@ -133,12 +134,12 @@ def refine(t, d, s, w, limit):
         for c in range(w.g.shape[0]):
             scale = max(scale, math.fabs(w.A[c, c]))
         if largest <= w.stationary * math.sqrt(2.0 * cost):
-            if nudges == NUDGES or solve_free(w, CURVATURE_TOLERANCE * scale) < 0.5:
-                status = CLOSEST
+            if nudges == SADDLE_NUDGES or solve_free(w, MIN_CURVATURE * scale) < 0.5:
+                status = SEARCH_CLOSEST
                 break
             nudges += 1
             for c in range(w.step.shape[0]):
-                w.step[c] = NUDGE if (c + nudges) % 2 == 0 else -NUDGE * nudges
+                w.step[c] = SADDLE_NUDGE if (c + nudges) % 2 == 0 else -SADDLE_NUDGE * nudges
             take_step(t, d, s, w, w)
             task_residuals(t, d, s)
             cost = weighted_cost(s, s)
@@ -156,13 +157,13 @@ def refine(t, d, s, w, limit):
                 cost = tried
                 if is_met(s):
                     last_step(t, d, s, w, cost)
-                    return MET
+                    return SEARCH_MET
                 damping = 0.0 if damping < 1e-6 else 0.125 * damping
                 newton_equations(t, d, s, w)
             else:
                 restore_positions(d, w)
-                if abs(predicted) <= ROUNDING * cost:
-                    status = CLOSEST
+                if abs(predicted) <= COST_ROUNDING * cost:
+                    status = SEARCH_CLOSEST
                     break
         if not accepted:
             damping = max(1e-5, 8.0 * damping)

@@ -10,14 +10,14 @@ import math
 from kido.ik.engine.residuals import follow
 from kido.jit import floor, kernel, rint
 
-TURN = 2.0 * math.pi
+FULL_TURN = 2.0 * math.pi
 _ROUNDING = 1e-9  # of limits written as +-pi or +-180 degrees
 
 
 @kernel
 def is_free_to_turn(t, w, c, k):
     """Whether an angle's limits leave room for a full turn: then every direction is within them."""
-    return w.turns[c] != 0 and t.upper[k] - t.lower[k] >= TURN - _ROUNDING
+    return w.turns[c] != 0 and t.upper[k] - t.lower[k] >= FULL_TURN - _ROUNDING
 
 
 @kernel
@@ -63,11 +63,11 @@ def unwind(t, s, w, q):
     for c in range(s.active.shape[0]):
         k = s.active[c]
         if w.turns[c] != 0:
-            x = q[k] + TURN * rint((w.start[k] - q[k]) / TURN)
+            x = q[k] + FULL_TURN * rint((w.start[k] - q[k]) / FULL_TURN)
             if x > t.upper[k]:
-                x -= TURN * (-floor((t.upper[k] - x) / TURN))
+                x -= FULL_TURN * (-floor((t.upper[k] - x) / FULL_TURN))
             elif x < t.lower[k]:
-                x += TURN * (-floor((x - t.lower[k]) / TURN))
+                x += FULL_TURN * (-floor((x - t.lower[k]) / FULL_TURN))
             # A turn more, or none at all, where there is no room: limits that are narrower leave the angle as it is.
             if t.lower[k] <= x and x <= t.upper[k]:
                 q[k] = x

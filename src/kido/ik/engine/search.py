@@ -8,9 +8,9 @@ from kido.tree.schema import DATA
 
 # How a search ended: tasks are met; nothing nearby is closer (a minimum of the sum of squares within limits); the
 # budget ended before either; or numbers left their range.
-MET, CLOSEST, STOPPED, NOT_FINITE = range(4)
+SEARCH_MET, SEARCH_CLOSEST, SEARCH_STOPPED, SEARCH_NOT_FINITE = range(4)
 
-DONE = -1  # of `made_already`: the tasks are met at the positions in the data
+ALREADY_MET = -1  # of `made_already`: the tasks are met at the positions in the data
 EARLY = 4  # attempts that are made one after the other, as one of them mostly meets; later ones are made side by side
 CANDIDATES = 6  # ends of attempts that are refined where no attempt meets the tasks
 # What is reported beside positions, in numbers after them.
@@ -27,13 +27,13 @@ class SEARCH(Struct):
     max_iterations = integer(doc="most of all attempts")
     refinement = integer(doc="most of the refinement of what is closest")
     given_seeds = integer(doc="seeds of the user's, which come before the others")
-    made_already = integer(doc="attempts that were made already, with ends that are among the best, or DONE")
+    made_already = integer(doc="attempts that were made already, with ends that are among the best, or ALREADY_MET")
     seconds = number("s", doc="after which no further attempt begins; inf: any")
     min_decrease = number(doc="share of the cost that an attempt's window of iterations must remove")
     stationary = number(doc="gradient that counts as zero beside the residual")
     damping = number(doc="by the cost")
     min_damping = number(doc="at least")
-    status = integer(doc="of the last search: MET ... NOT_FINITE")
+    status = integer(doc="of the last search: SEARCH_MET ... SEARCH_NOT_FINITE")
     used = integer(doc="iterations of the last search")
     tried = integer(doc="attempts of the last search")
     winner = integer(doc="attempt that the result of the last search is from")

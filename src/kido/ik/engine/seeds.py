@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from scipy.spatial.transform import Rotation
 from scipy.stats import qmc
 
 from kido.ik.coupling import coupling_of
+from kido.ik.model import links_of, tree_of
 from kido.joints import JointKind
 from kido.joints.kinds import PRISMATIC
 from kido.skeleton.joints.coordinates import CoordinateKind
@@ -30,14 +31,14 @@ def angles_of(joint: Joint) -> tuple[bool, ...]:
 
 def are_angles(skeleton: Skeleton) -> NDArray[np.bool_]:
     """Of each coordinate (dofs,), whether it is an angle that brings its joint back after a full turn."""
-    links: Any = skeleton.current_state.links
-    return np.concatenate([np.zeros(0, bool), *(np.array(angles_of(b.parent_joint), bool) for b in links.top)])
+    return np.concatenate(
+        [np.zeros(0, bool), *(np.array(angles_of(b.parent_joint), bool) for b in links_of(skeleton).top)]
+    )
 
 
 def reach_of(skeleton: Skeleton) -> float:
     """A length that tells how large a skeleton is [m]: the sum of distances of joints along its longest path."""
-    tree = skeleton.current_state.tree
-    assert tree is not None
+    tree = tree_of(skeleton)
     lengths = np.linalg.norm(tree.position_pj, axis=1) + np.linalg.norm(tree.position_jb, axis=1)
     slides = np.isin(tree.kind, [PRISMATIC]) & (tree.first_dof[1:] > tree.first_dof[:-1])
     for i in np.flatnonzero(slides):
@@ -62,8 +63,7 @@ def sampled_positions(skeleton: Skeleton, dofs: NDArray[np.integer], number: int
     Angles without limits take a full turn, rotations of ball and free joints without limits are uniform, lengths
     without limits go as far as the skeleton reaches. A scrambled Sobol sequence: a longer table begins like a shorter.
     """
-    tree = skeleton.current_state.tree
-    assert tree is not None
+    tree = tree_of(skeleton)
     lower, upper = coupling_of(skeleton).limits(tree.lower, tree.upper, dofs)
     turns = are_angles(skeleton)
     is_angle = turns[dofs]

@@ -16,11 +16,9 @@ from kido.ik.engine.levenberg import attempt, refine
 from kido.ik.engine.limits import clamp, take_limits, unwind
 from kido.ik.engine.residuals import follow, needed_transforms, placed, task_residuals
 from kido.ik.engine.search import (
+    ALREADY_MET,
     CANDIDATES,
-    DONE,
     EARLY,
-    MET,
-    NOT_FINITE,
     OUT_ANGLE,
     OUT_ATTEMPT,
     OUT_ATTEMPTS,
@@ -30,7 +28,9 @@ from kido.ik.engine.search import (
     OUT_POSTURE,
     OUT_STATUS,
     SEARCH,
-    STOPPED,
+    SEARCH_MET,
+    SEARCH_NOT_FINITE,
+    SEARCH_STOPPED,
 )
 from kido.ik.engine.step import weighted_cost
 from kido.ik.engine.tasks import TASKS
@@ -38,7 +38,7 @@ from kido.jit import callback, direct_entry, entry, kernel, view
 from kido.kernels.entries import OK, REFUSED
 from kido.tree.schema import DATA, TREE
 
-NEAREST = 12  # seeds, after which every other one is taken in the table's own order: where the near ones all fail
+NEAREST_SEEDS = 12  # seeds, after which every other one is taken in the table's own order: where the near ones all fail
 _RIGID = 1e-6  # of a target's rotation, as files have it
 
 
@@ -125,7 +125,7 @@ def begin_attempt(s, w, d, number):
     if n >= w.given_seeds:
         if n == w.given_seeds:
             measure_seeds(s, w)
-        beyond = n - w.given_seeds - NEAREST
+        beyond = n - w.given_seeds - NEAREST_SEEDS
         n = next_seed(w) if beyond >= 0 and beyond % 2 == 0 else nearest_seed(w)
         if n < 0:
             return False
@@ -154,17 +154,17 @@ def closest(t, d, s, w, late):
     """Refine the best ends of attempts; positions become those with the least cost. Returns the status."""
     if w.best_cost[0] == math.inf:
         copy(w.start, d.q)
-        return NOT_FINITE
-    best, status = 0, STOPPED
+        return SEARCH_NOT_FINITE
+    best, status = 0, SEARCH_STOPPED
     for n in range(CANDIDATES):
         if late or w.best_cost[n] == math.inf or w.used >= w.max_iterations:
             break
         copy_row(w.best, n, d.q)
         ended = refine(t, d, s, w, min(w.refinement, w.max_iterations - w.used))
         cost = weighted_cost(s, s)
-        if ended == MET:
+        if ended == SEARCH_MET:
             w.winner = w.best_attempt[n]
-            return MET
+            return SEARCH_MET
         # A start that is no worse stands for its own end.
         if cost <= w.best_cost[n]:
             w.best_cost[n] = cost
@@ -215,10 +215,10 @@ def attempts_in_lanes(t, d, s, w, number):
             reserved -= int(n.most[lane])
             running -= 1
             ended -= 1
-            if ended == MET:
+            if ended == SEARCH_MET:
                 if best < 0 or n.sample[lane] < best:
                     best, winner = n.sample[lane], lane
-            elif ended != NOT_FINITE:
+            elif ended != SEARCH_NOT_FINITE:
                 ended_positions(w, n, lane, lanes, d.q)
                 remember(d.q, n.cost[lane], w, n.sample[lane])
             n.sample[lane] = -1
@@ -228,13 +228,13 @@ def attempts_in_lanes(t, d, s, w, number):
                     w.used += int(n.made[lane])
             w.winner = best
             ended_positions(w, n, winner, lanes, d.q)
-            return MET
+            return SEARCH_MET
         for lane in range(lanes):
             if n.sample[lane] < 0:
                 most = start_lane(s, w, d, n, lane, number, reserved)
                 if most > 0:
                     number, running, reserved = number + 1, running + 1, reserved + most
-    return STOPPED
+    return SEARCH_STOPPED
 
 
 @kernel
@@ -242,10 +242,10 @@ def search(t, d, s, w):
     """Have the positions in the data meet the tasks, or come as close as may be; returns the status."""
     take_limits(t, s, w)
     first = w.made_already
-    if first == DONE:
+    if first == ALREADY_MET:
         unwind(t, s, w, d.q)
-        w.status = MET
-        return MET
+        w.status = SEARCH_MET
+        return SEARCH_MET
     if first == 0:
         w.used, w.tried, w.winner = 0, 0, 0
         for n in range(CANDIDATES):
@@ -255,7 +255,7 @@ def search(t, d, s, w):
     limited = w.seconds < math.inf
     if limited:
         w.deadline = now(w) + w.seconds
-    status, late = STOPPED, False
+    status, late = SEARCH_STOPPED, False
     one_by_one = w.attempts
     if w.lanes_data.address != 0 and not limited:
         one_by_one = min(one_by_one, EARLY + w.given_seeds)
@@ -265,17 +265,17 @@ def search(t, d, s, w):
         clamp(s, w, d.q)
         w.tried += 1
         ended = attempt(t, d, s, w, w.iterations)
-        if ended == MET:
-            status, w.winner = MET, number
+        if ended == SEARCH_MET:
+            status, w.winner = SEARCH_MET, number
             break
-        if ended != NOT_FINITE:
+        if ended != SEARCH_NOT_FINITE:
             remember(d.q, weighted_cost(s, s), w, number)
         late = limited and now(w) > w.deadline
         if late:
             break
-    if status != MET and one_by_one < w.attempts:
+    if status != SEARCH_MET and one_by_one < w.attempts:
         status = attempts_in_lanes(t, d, s, w, one_by_one)
-    if status != MET:
+    if status != SEARCH_MET:
         status = closest(t, d, s, w, late)
     unwind(t, s, w, d.q)
     w.status = status

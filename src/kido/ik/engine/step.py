@@ -16,7 +16,7 @@ from kido.ik.engine.residuals import follow, task_residuals
 from kido.jit import all_positive, inlined, kernel, where_positive
 from kido.kernels.integration import advance_joint
 
-DIFFERENCE = 1e-6  # [rad, m] of derivatives of the gradient
+GRADIENT_DIFFERENCE = 1e-6  # [rad, m] of derivatives of the gradient
 
 
 @inlined
@@ -142,7 +142,7 @@ def newton_equations(t, d, s, w):
         for k in range(n):
             w.step[k] = 0.0
         x = d.q[s.active[c]]
-        h = -DIFFERENCE if x + DIFFERENCE > w.upper[c] else DIFFERENCE
+        h = -GRADIENT_DIFFERENCE if x + GRADIENT_DIFFERENCE > w.upper[c] else GRADIENT_DIFFERENCE
         w.step[c] = h
         take_step(t, d, s, w, w)
         task_residuals(t, d, s)

@@ -17,7 +17,7 @@ from kido.jit import Struct, floats, integers, reference
 NO_ANGLE, ROTATION_VECTOR, EULER_XYZ = range(3)
 FRAME_ROWS = 6
 # What a row is to drivers that know ranges: nothing, an equation, a range, or the first of three that make a cone.
-NOTHING, EQUATION, RANGE, CONE = range(4)
+UNUSED_ROW, EQUATION, RANGE, CONE_ROW = range(4)
 
 
 class TASKS(Struct):
@@ -47,7 +47,7 @@ class TASKS(Struct):
     offset = floats("mimics", unit="rad or m", doc="their positions where what they follow is at zero")
     chart = integers("bodies", doc="1: columns of the body's joint are rates of its positions, not velocities")
     needed = integers("paths", doc="links whose poses tasks depend on, parents first")
-    row_kind = integers("rows", doc="NOTHING, EQUATION, RANGE or CONE")
+    row_kind = integers("rows", doc="UNUSED_ROW, EQUATION, RANGE or CONE_ROW")
     low = floats("rows", unit="rad or m", doc="range of a row's residual, where that is not cut to `lower`, `upper`")
     high = floats("rows", unit="rad or m", doc="range of a row's residual")
     support_link = integers("supports", doc="link that carries a point of the support; -1: the world")

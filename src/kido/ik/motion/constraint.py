@@ -14,8 +14,9 @@ from scipy.spatial.transform import Rotation
 from kido.errors import ModelError
 from kido.ik.engine.build import compile_tasks
 from kido.ik.engine.entries import evaluate_frames
-from kido.ik.engine.tasks import NOTHING
+from kido.ik.engine.tasks import UNUSED_ROW
 from kido.ik.frames import OffsetNode
+from kido.ik.model import compiled, tree_of
 from kido.ik.motion.poses import Poses
 from kido.ik.task import Task
 from kido.ik.tasks.callback import raise_failures
@@ -153,12 +154,12 @@ class TaskConstraint(PoseConstraint):
 
     def _at(self, skeleton: Skeleton, positions: Array, targets: Array | None) -> tuple[Array, Array]:
         """Residuals (n, m) and their derivatives (n, m, dofs) at positions (n, dofs)."""
-        skeleton.current_state.compiled()
-        tree: Any = skeleton.current_state.tree
+        compiled(skeleton)
+        tree = tree_of(skeleton)
         known = self._compiled
         if known is None or known[0] is not tree:
             made = compile_tasks(skeleton, [self.task], np.arange(skeleton.num_dofs))
-            known = self._compiled = tree, made, data_for(tree), np.flatnonzero(made.row_kind != NOTHING)
+            known = self._compiled = tree, made, data_for(tree), np.flatnonzero(made.row_kind != UNUSED_ROW)
         _, made, data, rows = known
         X = made.target if targets is None else np.ascontiguousarray(targets[:, :3].reshape(-1, 12))
         e, J = np.empty((len(positions), len(made.e))), np.empty((len(positions), *made.J.shape))

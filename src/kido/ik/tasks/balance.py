@@ -17,11 +17,11 @@ import numpy as np
 
 from kido.errors import ModelError
 from kido.ik.engine.build import places_of_supports
-from kido.ik.engine.tasks import EQUATION, NOTHING, RANGE, TASKS
+from kido.ik.engine.tasks import EQUATION, RANGE, TASKS, UNUSED_ROW
 from kido.ik.tasks.com import com_columns, weigh
 from kido.ik.tasks.kind import INF, TaskFields, TaskKind
 from kido.jit import kernel
-from kido.joints.frames import rotation_of
+from kido.joints.frames import IDENTITY, rotation_of
 from kido.math.hull import find_hull
 from kido.math.so3 import cross, rotate
 from kido.math.transform import number_or_nan
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from kido.skeleton import Skeleton
 
 T = TypeVar("T", bound=TaskFields)
-IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 
 
 @kernel
@@ -91,7 +90,7 @@ def balance_rows(t, d, s, k, corners, cx, cy):
     F, hull, row = s.support_flat, s.hull, s.first_row[k]
     margin = s.low[row]
     for r in range(row, s.first_row[k + 1]):
-        s.row_kind[r] = NOTHING
+        s.row_kind[r] = UNUSED_ROW
     for m in range(corners):
         a, b = hull[m], hull[(m + 1) % corners]
         ex, ey = F[b, 0] - F[a, 0], F[b, 1] - F[a, 1]
@@ -152,7 +151,7 @@ class _Balance(TaskKind):
         return "(balance)"
 
 
-BALANCE = _Balance("BALANCE", balance_residual, lanes=False)
+BALANCE_TASK = _Balance("BALANCE_TASK", balance_residual, lanes=False)
 
 
 def balance(cls: type[T], margin: float = 0.0, **options: Any) -> T:
@@ -164,4 +163,4 @@ def balance(cls: type[T], margin: float = 0.0, **options: Any) -> T:
     inside = number_or_nan(margin)
     if not 0.0 <= inside < INF:
         raise ModelError(f"task: margin: expected a distance >= 0, got {margin!r}")
-    return cls(BALANCE, None, None, np.full(6, inside), np.full(6, INF), **options)
+    return cls(BALANCE_TASK, None, None, np.full(6, inside), np.full(6, INF), **options)

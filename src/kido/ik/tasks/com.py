@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kido.ik.engine.residuals import NOTHING_TURNS, add_columns, bounded, placed, scaled_rows, transpose
-from kido.ik.engine.tasks import NOTHING
+from kido.ik.engine.tasks import UNUSED_ROW
 from kido.ik.tasks.kind import TaskFields, TaskKind, bounds_of
 from kido.jit import kernel
 from kido.joints.frames import rotation_of
@@ -93,15 +93,15 @@ class _CenterOfMass(TaskKind):
 
     def row_kinds(self, task: TaskFields) -> NDArray[np.int64]:
         kinds = super().row_kinds(task)
-        kinds[:3] = NOTHING
+        kinds[:3] = UNUSED_ROW
         return kinds
 
 
-COM = _CenterOfMass("COM", com_residual)
+COM_TASK = _CenterOfMass("COM_TASK", com_residual)
 
 
 def com(cls: type[T], target: Any = None, bounds: Any = None, **options: Any) -> T:
     """The skeleton's centre of mass at the target's origin, or within bounds along the target's axes [m]."""
     lower, upper = bounds_of(bounds, "bounds")
     zero = np.zeros(3)
-    return cls(COM, None, target, np.r_[zero, lower], np.r_[zero, upper], **options)
+    return cls(COM_TASK, None, target, np.r_[zero, lower], np.r_[zero, upper], **options)

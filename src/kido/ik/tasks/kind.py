@@ -21,10 +21,10 @@ from kido.ik.engine.tasks import (
     FRAME_ROWS,
     IK_LANES,
     NO_ANGLE,
-    NOTHING,
     RANGE,
     ROTATION_VECTOR,
     TASKS,
+    UNUSED_ROW,
 )
 from kido.jit import callback, lanes_view, view
 from kido.math.transform import as_flag, as_numbers, as_transform, number_or_nan
@@ -143,7 +143,7 @@ class TaskKind:
     def row_kinds(self, task: TaskFields) -> NDArray[np.int64]:
         """What each row is: an equation, a range, or nothing."""
         bounded = np.isfinite(task.lower) | np.isfinite(task.upper)
-        return np.where(task.lower == task.upper, EQUATION, np.where(bounded, RANGE, NOTHING))
+        return np.where(task.lower == task.upper, EQUATION, np.where(bounded, RANGE, UNUSED_ROW))
 
     def aimed(self, task: TaskFields, target: Any, what: str) -> TaskFields:
         """A task with another target."""

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kido.errors import ModelError
 from kido.ik.engine.residuals import NOTHING_TURNS, add_columns, placed, transpose
-from kido.ik.engine.tasks import CONE, EQUATION, NOTHING
+from kido.ik.engine.tasks import CONE_ROW, EQUATION, UNUSED_ROW
 from kido.ik.tasks.kind import TaskFields, TaskKind
 from kido.jit import kernel
 from kido.math.elementary import arctan2
@@ -87,12 +87,12 @@ class _LookAt(TaskKind):
     what = "direction of sight"
 
     def row_kinds(self, task: TaskFields) -> NDArray[np.int64]:
-        kinds = np.full(6, NOTHING)
-        kinds[:3] = CONE if task.upper[0] > 0.0 else EQUATION
+        kinds = np.full(6, UNUSED_ROW)
+        kinds[:3] = CONE_ROW if task.upper[0] > 0.0 else EQUATION
         return kinds
 
 
-LOOK_AT = _LookAt("LOOK_AT", look_at_residual, lanes=False)
+LOOK_AT_TASK = _LookAt("LOOK_AT_TASK", look_at_residual, lanes=False)
 
 
 def look_at(
@@ -107,4 +107,4 @@ def look_at(
     if not 0.0 <= width <= np.pi:
         raise ModelError(f"task: cone: expected an angle from 0 to pi, got {cone!r}")
     upper = np.full(6, width)
-    return cls(LOOK_AT, node, target, -upper, upper, axis=as_unit_vector(axis, "task: axis"), **options)
+    return cls(LOOK_AT_TASK, node, target, -upper, upper, axis=as_unit_vector(axis, "task: axis"), **options)

@@ -64,7 +64,7 @@ class _Pose(TaskKind):
     measures_point = True
 
 
-POSE = _Pose("POSE", pose_residual)
+POSE_TASK = _Pose("POSE_TASK", pose_residual)
 
 
 def pose(
@@ -83,7 +83,7 @@ def pose(
     """
     a0, a1 = bounds_of(angular_bounds, "angular_bounds")
     p0, p1 = bounds_of(linear_bounds, "linear_bounds")
-    return cls(POSE, node, target, np.r_[a0, p0], np.r_[a1, p1], **options)
+    return cls(POSE_TASK, node, target, np.r_[a0, p0], np.r_[a1, p1], **options)
 
 
 def position(cls: type[T], node: JacobianNode, target: Any = None, bounds: Any = None, **options: Any) -> T:

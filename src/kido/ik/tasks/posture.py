@@ -117,7 +117,7 @@ class _Posture(TaskKind):
         return f"(posture), dof {dof_names[row]!r}"
 
 
-POSTURE = _Posture("POSTURE", posture_residual)
+POSTURE_TASK = _Posture("POSTURE_TASK", posture_residual)
 
 
 def posture(cls: type[T], positions: ArrayLike, weights: ArrayLike = 1.0, **options: Any) -> T:
@@ -130,4 +130,4 @@ def posture(cls: type[T], positions: ArrayLike, weights: ArrayLike = 1.0, **opti
         raise ModelError(f"task: positions: expected finite numbers, got {q.tolist()}")
     if w.shape not in ((), q.shape):
         raise ModelError(f"task: weights: expected a number or {len(q)}, got an array of shape {w.shape}")
-    return cls(POSTURE, None, None, weights=np.array(np.broadcast_to(w, q.shape)), positions=q, **options)
+    return cls(POSTURE_TASK, None, None, weights=np.array(np.broadcast_to(w, q.shape)), positions=q, **options)

@@ -34,7 +34,7 @@ from kido.optimization.dense_qp.schema import (
     EQUALITY,
     INFEASIBLE,
     NOT_CONVEX,
-    SOLVED,
+    QP_SOLVED,
     UNFINISHED,
 )
 
@@ -42,7 +42,7 @@ from kido.optimization.dense_qp.schema import (
 DEPENDENCE_TOLERANCE = 1e-12
 # Of the largest share, in a normal that depends on active ones, of one of them: below it is rounding.
 NOISE_TOLERANCE = 1e-9
-ROUNDING = 100.0  # times the tolerance: by how much a constraint that depends on others may miss its bound
+DEPENDENT_ROUNDING = 100.0  # times the tolerance: by how much a constraint that depends on others may miss its bound
 
 
 @kernel
@@ -132,7 +132,7 @@ def note_conflict(s, p, least):
 
 @kernel
 def add(s, p, side, largest):
-    """Make constraint p hold, with others active or not as they must be; returns SOLVED, INFEASIBLE or UNFINISHED.
+    """Make constraint p hold, with others active or not as they must be; returns QP_SOLVED, INFEASIBLE or UNFINISHED.
 
     Args:
         side: AT_LOWER or AT_UPPER, or EQUALITY.
@@ -164,9 +164,9 @@ def add(s, p, side, largest):
         full = math.inf
         if beyond > nothing:
             full = gap / beyond
-        elif blocks < 0 and gap <= ROUNDING * s.tolerance * norm * (1.0 + math.fabs(value)):
+        elif blocks < 0 and gap <= DEPENDENT_ROUNDING * s.tolerance * norm * (1.0 + math.fabs(value)):
             s.is_active[p] = ASIDE  # it follows from the active ones, as long as they are
-            return SOLVED
+            return QP_SOLVED
         elif blocks < 0:
             note_conflict(s, p, least)
             return INFEASIBLE
@@ -184,7 +184,7 @@ def add(s, p, side, largest):
             s.side[q] = side
             s.multiplier[q] = own
             s.is_active[p] = 1 if sign > 0.0 else -1  # the factors hold sign times the normal
-            return SOLVED
+            return QP_SOLVED
         s.multiplier[blocks] = 0.0
         remove(s, blocks)
         if beyond > nothing:
@@ -274,7 +274,7 @@ def prepare_rows(s):
 
 @kernel
 def minimize(s):
-    """Solve the program; returns SOLVED, INFEASIBLE (see `conflict`), NOT_CONVEX or UNFINISHED.
+    """Solve the program; returns QP_SOLVED, INFEASIBLE (see `conflict`), NOT_CONVEX or UNFINISHED.
 
     `x`, `active`, `side` and `multiplier` are the solution: H x + g = sum of multipliers times normals, minus those
     at upper bounds. Multipliers of equalities go with their normals.
@@ -298,7 +298,7 @@ def minimize(s):
             if largest == 0.0:
                 largest = start_directions(s)
             status = add(s, p, EQUALITY, largest)
-            if status != SOLVED:
+            if status != QP_SOLVED:
                 return status
     polished = False
     while True:
@@ -312,7 +312,7 @@ def minimize(s):
             if largest == 0.0:
                 largest = start_directions(s)
             status = add(s, p, side, largest)
-            if status != SOLVED:
+            if status != QP_SOLVED:
                 return status
             polished = False
     if largest > 0.0:
@@ -320,4 +320,4 @@ def minimize(s):
             if s.side[k] == EQUALITY and s.is_active[s.active[k]] < 0:
                 s.multiplier[k] = -s.multiplier[k]
     keep_warm(s)
-    return SOLVED
+    return QP_SOLVED

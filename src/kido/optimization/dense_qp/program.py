@@ -14,8 +14,8 @@ from kido.optimization.dense_qp.schema import (
     AT_UPPER,
     INFEASIBLE,
     NOT_CONVEX,
+    QP_SOLVED,
     QUADRATIC,
-    SOLVED,
     sizes,
 )
 
@@ -163,14 +163,14 @@ class QuadraticProgram:
         c, n = self._c, self.num_variables
         status = int(entries.solve(c.address))
         y = np.zeros(n + self.num_rows)
-        if status == SOLVED:
+        if status == QP_SOLVED:
             q = int(c.num_active)
             y[c.active[:q]] = np.where(c.side[:q] == AT_UPPER, -1.0, 1.0) * c.multiplier[:q]
         else:
             c.num_warm = 0
         return QuadraticOptimum(
-            x=c.x.copy() if status == SOLVED else np.full(n, np.nan),
-            status="solved" if status == SOLVED else _WORDS.get(status, "unfinished"),
+            x=c.x.copy() if status == QP_SOLVED else np.full(n, np.nan),
+            status="solved" if status == QP_SOLVED else _WORDS.get(status, "unfinished"),
             multipliers=y[:n],
             row_multipliers=y[n:],
             iterations=int(c.iterations),

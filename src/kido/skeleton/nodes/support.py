@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from kido.math.hull import convex_hull
 from kido.skeleton.nodes.end_effector import Support
 from kido.skeleton.nodes.node import FrameNode
 
@@ -27,26 +28,6 @@ def horizontal_axes(gravity: Array) -> Array:
     first = first - (first @ up) * up
     first /= np.linalg.norm(first)
     return np.array([first, np.cross(up, first)])
-
-
-def convex_hull(points: Array) -> Array:
-    """Corners (n, 2) of the convex hull of points in the plane, counterclockwise; Andrew's monotone chain."""
-    ordered = sorted({(float(x), float(y)) for x, y in points})
-    if len(ordered) < 3:
-        return np.array(ordered).reshape(-1, 2)
-    halves = []
-    for sequence in (ordered, ordered[::-1]):
-        half: list[tuple[float, float]] = []
-        for p in sequence:
-            while len(half) > 1 and _turn(half[-2], half[-1], p) <= 0.0:
-                half.pop()
-            half.append(p)
-        halves.append(half[:-1])
-    return np.array(halves[0] + halves[1])
-
-
-def _turn(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]) -> float:
-    return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
 
 
 def centroid(polygon: Array) -> Array:
