@@ -79,7 +79,6 @@ class WorldContents:
         skeleton.drop_arrays()
         skeleton.name = unique
         skeleton._world = self  # type: ignore[assignment]  # a whole World
-        skeleton.current_state._world_version = -1
         self._skeletons.append(skeleton)
         return skeleton
 
