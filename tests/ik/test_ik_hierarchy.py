@@ -325,8 +325,8 @@ def test_targets_on_other_skeletons_and_edits_of_structure() -> None:
     ball.positions = [0.0, 0.0, 0.0, 0.4, 0.1, 0.5]
     assert ik.solve_and_apply()
     assert np.abs(arm.body("hand").world_transform[:3, 3] - (0.4, 0.1, 0.5)).max() < 2e-6
-    saved = arm.state
-    arm.state = saved
+    saved = arm.saved_state
+    arm.saved_state = saved
     twin = arm.clone().body("hand").get(InverseKinematics)
     assert twin.target.parent_frame is body
     world = kido.World()

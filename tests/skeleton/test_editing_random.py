@@ -65,12 +65,12 @@ def edit(rng: np.random.Generator, world: kido.World, skeletons: list[kido.Skele
             body.add_shape(kido.Sphere(0.1))
             body.add_external_force((0, 0, 0.1))
         case 8:
-            state, properties, twin = skeleton.state, skeleton.properties, skeleton.clone()
-            assert twin.state == state and twin.properties == properties
+            state, properties, twin = skeleton.saved_state, skeleton.properties, skeleton.clone()
+            assert twin.saved_state == state and twin.properties == properties
             skeleton.velocities = np.zeros(skeleton.num_dofs)
-            skeleton.state = kido.SavedState.from_json(state.to_json())
+            skeleton.saved_state = kido.SavedState.from_json(state.to_json())
             skeleton.properties = properties
-            assert skeleton.state == state
+            assert skeleton.saved_state == state
         case 9 if skeleton._world is None:
             world.add_skeleton(skeleton)
         case 9:

@@ -129,11 +129,11 @@ def log_determinant_gradient(t, d, w, out):
 
 
 @kernel
-def diagonal_velocities(t, d, inverse, given, out):
+def diagonal_velocities(t, d, inverse, values, out):
     """nu (dofs,) of velocities u, or u of nu if `inverse`; after `articulate`. Prescribed ones: nu = u.
 
     Args:
-        given: u, or nu.
+        values: u, or nu.
     """
     for i in range(t.parent.shape[0]):
         parent = t.parent[i]
@@ -143,7 +143,7 @@ def diagonal_velocities(t, d, inverse, given, out):
         for k in range(t.first_dof[i], t.first_dof[i + 1]):
             s = d.Dinv[k]
             g = (d.U[k, 0] * b0 + d.U[k, 1] * b1 + d.U[k, 2] * b2) + (d.U[k, 3] * b3 + d.U[k, 4] * b4 + d.U[k, 5] * b5)
-            u = given[k]
+            u = values[k]
             if s == 0.0:
                 out[k] = u
             elif inverse != 0:

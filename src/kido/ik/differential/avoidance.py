@@ -56,9 +56,9 @@ def avoid(tree, data, tasks, own):
         for k in range(3):
             c.body_position[i, k] = d.p[i, k]
     c.margin = 0.0
-    if update_poses(address) != 0:
+    if update_poses(c) != 0:
         return STEP_NOT_FINITE
-    update_bounds(address)
+    update_bounds(c)
     for k in range(x.pair.shape[0]):
         a, b = x.pair[k, 0], x.pair[k, 1]
         least, influence, share = x.pair_limit[k, 0], x.pair_limit[k, 1], x.pair_limit[k, 2]

@@ -160,6 +160,7 @@ class StateArrays(Selections):
                 self.saved[body] = tuple(getattr(d, f)[part].copy() for f in STATE_FIELDS)
             self._counts = self._evaluation_counts()
         self.links = self.tree = self.data = self.scratch = self._source = None
+        self._world_version = -1
         self.kept.clear()
         self.properties_changed()
 

@@ -298,6 +298,7 @@ class Selections:
     # Lists of points --------------------------------------------------------------------------------------
 
     def listed(self, nodes: Any) -> list[Any]:
+        """A node, or nodes, as a list."""
         if isinstance(nodes, JacobianNode | str | int | np.integer):
             return [nodes]
         if not isinstance(nodes, list | tuple):
@@ -343,6 +344,7 @@ class Selections:
         return made
 
     def offsets(self, offsets: ArrayLike, count: int) -> Array:
+        """Points (count, 3) of as many nodes, checked."""
         try:
             given = as_numbers(offsets)
         except (TypeError, ValueError):
