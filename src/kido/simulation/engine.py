@@ -177,18 +177,11 @@ class Engine:
         return fields, places
 
     def _prepare(self, callbacks: Iterable[Any] = ()) -> None:
+        """Compile stages in parallel; those of features from outside are compiled on their first use."""
         fields, places = self._stages()
-        of_features = [stage for found in places.values() for _, stage in found]
-        prepare(
-            [
-                *callbacks,
-                *fields.values(),
-                *of_features,
-                *self.options.solver.callbacks(),
-                body_newton_island,
-                fill_inertia,
-            ]
-        )
+        stages = [*fields.values(), *(stage for found in places.values() for _, stage in found)]
+        stages = [stage for stage in stages if stage.function.__module__.startswith("kido.")]
+        prepare([*callbacks, *stages, *self.options.solver.callbacks(), body_newton_island, fill_inertia])
 
     @property
     def is_compiled(self) -> bool:

@@ -363,6 +363,8 @@ class World(WorldOptions, Carrier):
         return self.engine.dofs_of(self._own(s))
 
     def _own(self, skeleton: Skeleton) -> Skeleton:
+        if not isinstance(skeleton, Skeleton):
+            raise ModelError(f"world {self.name!r}: expected a skeleton, got {skeleton!r}")
         if skeleton not in self._skeletons:
             raise NameLookupError(f"skeleton in world {self.name!r}", skeleton.name, [s.name for s in self._skeletons])
         return skeleton
@@ -610,6 +612,8 @@ class World(WorldOptions, Carrier):
 
     def options_changed(self, name: str) -> None:
         """An option has another value; see `WorldOptions`."""
+        if not isinstance(name, str):
+            raise ModelError(f"world {self.name!r}: expected the name of an option, got {name!r}")
         engine = self._engine
         if name == "surface_handler":
             self.surfaces_changed()
@@ -645,11 +649,15 @@ class World(WorldOptions, Carrier):
 
     def constraints_changed(self, constraint: Constraint | None = None) -> None:
         """A constraint changed; None: loops of a skeleton."""
+        if constraint is not None and not isinstance(constraint, Constraint):
+            raise ModelError(f"world {self.name!r}: expected a constraint, got {constraint!r}")
         self.constraint_set.changed(constraint)
 
     def bodies_left(self, bodies: Iterable[BodyNode]) -> None:
         """Bodies left their skeleton: collision filters, constraints and pushes of theirs go."""
-        gone = set(bodies)
+        gone = list(bodies) if isinstance(bodies, Iterable) else [bodies]
+        if not all(isinstance(body, BodyNode) for body in gone):
+            raise ModelError(f"world {self.name!r}: expected bodies, got {bodies!r}")
         self.constraint_set.drop(gone)
         self._collision_filter.bodies_left(gone)
         self.pushes.drop(gone)

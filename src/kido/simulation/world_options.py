@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from kido.collision import CollisionDetector
 from kido.collision.detectors.registry import as_detector
 from kido.dynamics.registry import AUTO, SOLVERS
-from kido.errors import ModelError, NameLookupError
+from kido.errors import ModelError, NameLookupError, StateError
 from kido.integrators import Integrator
 from kido.jit.team import available_cores
 from kido.math.transform import as_flag, as_vector, number_or_nan
@@ -49,6 +49,8 @@ class WorldOptions:
 
     @clock.setter
     def clock(self, state: dict[str, Any]) -> None:
+        if not isinstance(state, dict) or not {"time_before", "steps", "steps_before"} <= state.keys():
+            raise StateError(f"world {self.name!r}: expected the numbers of a clock, got {state!r}")
         self._time_before, self._steps_before = float(state["time_before"]), int(state["steps_before"])
         self._steps = int(state["steps"])
 
