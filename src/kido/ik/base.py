@@ -145,6 +145,7 @@ class InverseKinematicsBase(TaskOwner):
         return IkResult.of(solution.x, converged, errors, solution.iterations, reason, float(solution.objective))
 
     def in_words(self, converged: bool, missed: Sequence[str], solution: Any, lower: Array, upper: Array) -> str:
+        """Why a solver stopped, and what is not reached."""
         if converged:
             return "solved" if any(self._current_levels()) else "nothing to solve: no tasks are active"
         if missed and not len(solution.x):

@@ -249,6 +249,7 @@ class BoundedError(ErrorMethod):
         return self.constrained()
 
     def constrained(self) -> NDArray[np.bool_]:
+        """Which components (6,) are bounded."""
         return np.isfinite(self._lower) | np.isfinite(self._upper)
 
     def _narrow(self) -> NDArray[np.bool_]:

@@ -57,7 +57,7 @@ def lanes_round(tree, work, lanes, unused):
     better = where_positive(last, where_positive(good, better, 0.0), better)
     for k in range(d.q.shape[0]):
         x.q[k] = where_positive(better, d.q[k], x.q[k])
-    normal_equations(s, x, x.new_g, x.new_A)
+    normal_equations(s, x, x.new_g, x.new_A, False)
     for c in range(x.g.shape[0]):
         x.g[c] = where_positive(better, x.new_g[c], x.g[c])
         for k in range(c + 1):

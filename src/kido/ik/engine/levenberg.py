@@ -44,7 +44,7 @@ def last_step(t, d, s, w, cost):
     """One more step where tasks are met already, kept if it lowers the cost: errors end at rounding, mostly."""
     if cost == 0.0:
         return
-    normal_equations(s, s, w.g, w.A)
+    normal_equations(s, s, w.g, w.A, True)
     hold_pressed(s, w, w, d.q)
     keep_positions(d, w)
     if limited_step(s, w, w, d.q, w.min_damping) < 0.5:
@@ -73,7 +73,7 @@ def attempt(t, d, s, w, limit):
     if is_met(s):
         last_step(t, d, s, w, cost)
         return SEARCH_MET
-    normal_equations(s, s, w.g, w.A)
+    normal_equations(s, s, w.g, w.A, True)
     growth, factor = 2.0, 1.0
     before = cost
     status = SEARCH_STOPPED
@@ -99,7 +99,7 @@ def attempt(t, d, s, w, limit):
                 if is_met(s):
                     last_step(t, d, s, w, cost)
                     return SEARCH_MET
-                normal_equations(s, s, w.g, w.A)
+                normal_equations(s, s, w.g, w.A, True)
                 factor = max(factor * max(1.0 / 3.0, 1.0 - x * x * x), 1e-9)
                 growth = 2.0
             else:

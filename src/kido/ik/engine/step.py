@@ -21,8 +21,8 @@ GRADIENT_DIFFERENCE = 1e-6  # [rad, m] of derivatives of the gradient
 
 @inlined
 def is_zero(x):
-    """Whether a number is zero, in all lanes."""
-    return all_positive(where_positive(x, 0.0, where_positive(-x, 0.0, 1.0)))
+    """Whether a number is zero, to 1e-150, in all lanes."""
+    return all_positive(1e-300 - x * x)
 
 
 @inlined
@@ -62,8 +62,8 @@ def met(s, o):
 
 
 @kernel
-def normal_equations(s, o, g, A):
-    """A = J^T W^2 J, its lower triangle, and g = J^T W^2 e."""
+def normal_equations(s, o, g, A, sparse):
+    """A = J^T W^2 J, its lower triangle, and g = J^T W^2 e; sparse: zeros of J are looked for and left out."""
     J = o.J
     n = J.shape[1]
     for c in range(n):
@@ -76,7 +76,7 @@ def normal_equations(s, o, g, A):
             e = o.e[r]
             for c in range(n):
                 y = f * J[r, c]
-                if not is_zero(y):
+                if not (sparse and is_zero(y)):
                     g[c] += y * e
                     for k in range(c + 1):
                         A[c, k] += y * J[r, k]
@@ -166,7 +166,9 @@ def hold_pressed(s, w, x, q):
         held = where_positive(low + high, 1.0, 0.0)
         x.held[c] = held
         x.step[c] = 0.0
-        largest = where_positive(held, largest, largest_of(largest, where_positive(g, g, -g)))
+        size = where_positive(held, 0.0, where_positive(g, g, -g))
+        if not all_positive(largest - size):
+            largest = largest_of(largest, size)
     return largest
 
 
@@ -198,19 +200,27 @@ def solve_free(x, mu):
             y *= L[b, b]
             L[a, b] = y
             right -= y * x.y[b]
-        y = where_positive(held, 1.0, A[a, a] + mu)
+        y = A[a, a] + mu
+        if not all_free:
+            y = where_positive(held, 1.0, y)
         for k in range(a):
             y -= L[a, k] * L[a, k]
         bad = where_positive(y, bad, 1.0)
-        L[a, a] = 1.0 / math.sqrt(where_positive(y, y, 1.0))
-        x.y[a] = where_positive(held, 0.0, right * L[a, a])
+        y = 1.0 / math.sqrt(y)  # NaN where it was not positive: such steps are not taken
+        L[a, a] = y
+        right *= y
+        if not all_free:
+            right = where_positive(held, 0.0, right)
+        x.y[a] = right
     for a in range(n - 1, -1, -1):
         right = x.y[a]
         for b in range(a + 1, n):
             right -= L[b, a] * x.y[b]
         right *= L[a, a]
         x.y[a] = right
-        x.step[a] = where_positive(x.held[a], x.step[a], right)
+        if not all_free:
+            right = where_positive(x.held[a], x.step[a], right)
+        x.step[a] = right
     return bad
 
 
