@@ -23,6 +23,8 @@ from kido.jit.struct import DEBUG
 
 _IMPORT = re.compile(r"^[ \t]*(?:from\s+(kido[\w.]*)\s+import\s+(\([^)]*\)|.+)|import\s+(kido[\w.]*))", re.MULTILINE)
 
+_FOR_TYPES = re.compile(r"^if TYPE_CHECKING:\n(?:[ \t]+.*\n|\n)+", re.MULTILINE)
+
 
 def cache_directory() -> Path:
     """Where compiled kernels are kept: ``KIDO_CACHE_DIR``, else the user's cache directory."""
@@ -53,13 +55,13 @@ def _module_file(name: str) -> Path | None:
 
 @cache
 def _text_and_imports(name: str) -> tuple[str, tuple[str, ...]]:
-    """A module's text, and the kido modules it imports."""
+    """A module's text, and the kido modules it imports when it runs."""
     path = _module_file(name)
     if path is None:
         return "", ()
     text = path.read_text(encoding="utf-8")
     found = []
-    for match in _IMPORT.finditer(text):
+    for match in _IMPORT.finditer(_FOR_TYPES.sub("", text)):
         module = match.group(1) or match.group(3)
         found.append(module)
         children = (f"{module}.{part}" for part in re.findall(r"\w+", match.group(2) or ""))

@@ -164,7 +164,6 @@ class World(WorldOptions, Carrier):
         skeleton.drop_arrays()
         skeleton.name = unique
         skeleton._world = self  # type: ignore[assignment]  # a whole World
-        skeleton.current_state._world_version = -1
         self._skeletons.append(skeleton)
         return skeleton
 

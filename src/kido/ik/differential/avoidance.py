@@ -47,8 +47,7 @@ def add_point(t, d, s, x, h, link, a, b, c, n0, n1, n2):
 def avoid(tree, data, tasks, own):
     """Rows of all pairs within their distance of influence; 0, or STEP_NOT_FINITE."""
     t, d, s, x = view(TREE, tree), view(DATA, data), view(TASKS, tasks), view(DIFFERENTIAL, own)
-    address = x.collisions
-    c = view(COLLISION, address)
+    c = view(COLLISION, x.collisions)
     links = t.parent.shape[0]
     for i in range(links):
         for k in range(9):
