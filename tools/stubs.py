@@ -73,7 +73,7 @@ def members() -> str:
     """The stub of `kido.skeleton.state.view`."""
     lines = [HEAD + PREAMBLE, "NUMBERS: dict[str, tuple[str, Any, tuple[str, ...], str]]\n"]
     lines += ["def hand_on(view: type, names: Any, source: type) -> None: ...\n", "class StateView:"]
-    lines += ["    @property", "    def current_state(self) -> Any: ...", "    ready: Any"]
+    lines += ["    current_state: Any", "    ready: Any"]
     settable = [*NUMBERS, *(n for n in HANDED_ON if isinstance(getattr(State, n), property))]
     for name in settable:
         kind = "Array" if name != "evaluations" else "dict[str, int]"

@@ -60,14 +60,14 @@ def test_given_positions_and_joints_alone(kind: str) -> None:
         transform_from_child=joint.transform_from_child,
         **joint.unique_properties,
     )
-    S, X = kido.quantities.relative_jacobian(joint, q), joint.compute_relative_transform(q)
-    np.testing.assert_allclose(kido.quantities.relative_jacobian(alone, q), S, atol=TOLERANCE)
+    S, X = joint.compute_relative_jacobian(q), joint.compute_relative_transform(q)
+    np.testing.assert_allclose(alone.compute_relative_jacobian(q), S, atol=TOLERANCE)
     assert not np.allclose(joint.relative_transform, X)  # the current state stays
     joint.positions = q
     np.testing.assert_allclose(joint.relative_jacobian, S, atol=TOLERANCE)
     np.testing.assert_allclose(joint.relative_transform, X, atol=TOLERANCE)
     with pytest.raises(StateError):
-        kido.quantities.relative_jacobian(joint, [*q, 0.0])
+        joint.compute_relative_jacobian([*q, 0.0])
 
 
 # Positions as points of a manifold -------------------------------------------------------------------------

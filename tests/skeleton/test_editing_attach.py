@@ -139,7 +139,7 @@ def test_closing_a_loop(joint: type[kido.Joint]) -> None:
     assert found.energy_lost == pytest.approx(energy - skeleton.kinetic_energy) and found.energy_lost > 0
     V = body.compute_spatial_velocity(relative_to=other, in_coordinates_of=body)
     S = (
-        kido.quantities.relative_jacobian(found.joint, found.joint.initial_position)
+        found.joint.compute_relative_jacobian(found.joint.initial_position)
         if found.joint.num_dofs
         else np.zeros((6, 1))
     )

@@ -94,7 +94,7 @@ def hybrid_dynamics(
     w = of.ready or state.prepare()
     flags = np.zeros(w.dofs)
     flags[state.dof_indices(prescribed)] = 1.0
-    udot, tau = np.empty((2, *w.dofs))
+    udot, tau = np.empty(w.dofs), np.empty(w.dofs)
     given = {"positions": positions, "velocities": velocities, "values": values}
     singular(state, state.repeat(hybrid_entry, (), (flags, udot, tau), **given))
     return udot, tau

@@ -401,7 +401,7 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
         """Number of bodies."""
         return len(self._bodies)
 
-    def body(self, key: str | int) -> BodyNode:
+    def body(self, key: str | int | np.integer) -> BodyNode:
         """A body by name or index.
 
         Raises:
@@ -442,7 +442,7 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
         """
         return self._lookup("dof", key, {d.name: d for d in self._dofs}, self._dofs)
 
-    def _lookup(self, what: str, key: str | int, by_name: dict[str, Any], items: list[Any]) -> Any:
+    def _lookup(self, what: str, key: str | int | np.integer, by_name: dict[str, Any], items: list[Any]) -> Any:
         if isinstance(key, str) and key in by_name:
             return by_name[key]
         if isinstance(key, int | np.integer) and not isinstance(key, bool) and -len(items) <= key < len(items):

@@ -36,7 +36,7 @@ def add_soft_body(
             raise ModelError(f"soft body {name!r}: its skin has no option {key!r}")
     probe = BodyNode(skeleton, "probe", WeldJoint(), None, Inertia())
     Skin(probe, f"{name}_skin", shape, transform, **options)  # fails where it must before anything is changed
-    body = skeleton.add_body(name, joint, parent, inertia, _kind=SoftBodyNode)
+    body: Any = skeleton.add_body(name, joint, parent, inertia, _kind=SoftBodyNode)
     skin = Skin(body, f"{name}_skin", shape, transform, **options)
     body._skin = skin
     body._add_node(skin)

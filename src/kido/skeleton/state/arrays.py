@@ -88,7 +88,7 @@ class StateArrays(Selections):
 
     # Compiling -------------------------------------------------------------------------------------------
 
-    def compiled(self) -> Struct:
+    def compiled(self) -> Any:
         """The data, compiled if need be."""
         skeleton = self.skeleton
         if skeleton.current_state is not self:

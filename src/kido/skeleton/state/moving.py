@@ -21,9 +21,11 @@ def move_to(skeleton: Skeleton, positions: ArrayLike, duration: float | None) ->
     what = f"skeleton {skeleton.name!r}: move_to"
     if not skeleton.kinematic:
         raise ModelError(f"{what}: it is moved by forces; set kinematic = True")
-    if duration is None and skeleton._world is None:
-        raise ModelError(f"{what}: give duration [s], or add the skeleton to a world")
-    seconds = number_or_nan(skeleton._world.time_step if duration is None else duration)
+    if duration is None:
+        if skeleton._world is None:
+            raise ModelError(f"{what}: give duration [s], or add the skeleton to a world")
+        duration = skeleton._world.time_step
+    seconds = number_or_nan(duration)
     if not 0.0 < seconds < np.inf:
         raise ModelError(f"{what}: duration: expected a positive number [s], got {duration!r}")
     goal, now = skeleton.current_state.finite(positions, "move_to"), skeleton.positions

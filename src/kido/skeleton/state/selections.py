@@ -79,7 +79,7 @@ class Selections:
             return known
         found = set()
         for item in given:
-            body = self.skeleton.body(item) if isinstance(item, str | int | np.integer) else item
+            body: Any = self.skeleton.body(item) if isinstance(item, str | int | np.integer) else item
             if getattr(body, "skeleton", None) is not self.skeleton or not hasattr(body, "_index"):
                 raise ModelError(f"skeleton {self.name!r}: bodies: {body!r} is no body of it")
             found.add(body._index)
