@@ -23,6 +23,7 @@ class Stabilization:
 
     @property
     def gains(self) -> tuple[float, float]:
+        """alpha [1/s] and beta [1/s] of Baumgarte's terms; zero: there are none."""
         return 0.0, 0.0
 
 
@@ -78,6 +79,7 @@ class Baumgarte(Stabilization):
 
     @property
     def gains(self) -> tuple[float, float]:
+        """alpha and beta [1/s]."""
         return self.alpha, self.alpha if self.beta is None else self.beta
 
 

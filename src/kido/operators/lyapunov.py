@@ -113,6 +113,7 @@ class Lyapunov(Product):
     # Blocks ----------------------------------------------------------------------------------------------
 
     def node_map(self, factors: list[Operator]) -> NodeMap | None:
+        """The nodes of a side that is B alone; None for any other."""
         return factors[0] if len(factors) == 1 and isinstance(factors[0], NodeMap) else None
 
     def block(self, row: Any, column: Any) -> Array:

@@ -168,6 +168,7 @@ class OperatorState:
 
     @property
     def of_nodes(self) -> Nodes:
+        """The nodes that B belongs to; OperatorError if there are none."""
         if self.node_map is None:
             raise OperatorError("B is of nodes: SpatialOperators(..., nodes=[hand]), or ops.pick_off([hand])")
         return self.node_map
