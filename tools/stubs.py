@@ -9,10 +9,11 @@ import argparse
 import inspect
 import re
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from kido.quantities import TABLE
+from kido.quantities import TABLE, THEMES
 from kido.quantities.verbs import VERBS
 from kido.skeleton.state.state import HANDED_ON, State
 from kido.skeleton.state.view import NUMBERS
@@ -51,6 +52,12 @@ def typed(parameters: str, optional: bool) -> str:
     return "".join(f", {part}" for part in made)
 
 
+def home(row: Any) -> str:
+    """Where a quantity is declared, as a comment: go-to-definition ends in the stub."""
+    found = (t for t in THEMES if getattr(import_module(f"kido.quantities.{t}"), row.name, None) is not None)
+    return f"  # kido/quantities/{next(found, 'quantity')}.py"
+
+
 def pure_calls() -> str:
     """The stub of `kido.quantities`."""
     row = "from kido.quantities.quantity import Quantity as Quantity\n"
@@ -59,7 +66,7 @@ def pure_calls() -> str:
     lines += ["TABLE: dict[str, Quantity]", "THEMES: tuple[str, ...]", ""]
     for row in TABLE.values():
         state = "".join(f", {part}: ArrayLike | None = ..." for part in row.needs)
-        lines.append(f"def {row.name}(of: Any{state}{typed(row.arguments, True)}) -> {row.result}: ...")
+        lines.append(f"def {row.name}(of: Any{state}{typed(row.arguments, True)}) -> {row.result}: ...{home(row)}")
     return "\n".join(lines) + "\n"
 
 
@@ -71,9 +78,10 @@ def signature(function: Any) -> str:
 
 def members() -> str:
     """The stub of `kido.skeleton.state.view`."""
-    lines = [HEAD + PREAMBLE, "NUMBERS: dict[str, tuple[str, Any, tuple[str, ...], str]]\n"]
+    imports = PREAMBLE.replace("\n\nArray", "\nfrom kido.skeleton.state.state import State\n\nArray")
+    lines = [HEAD + imports, "NUMBERS: dict[str, tuple[str, Any, tuple[str, ...], str]]\n"]
     lines += ["def hand_on(view: type, names: Any, source: type) -> None: ...\n", "class StateView:"]
-    lines += ["    current_state: Any", "    ready: Any"]
+    lines += ["    current_state: State", "    ready: Any"]
     settable = [*NUMBERS, *(n for n in HANDED_ON if isinstance(getattr(State, n), property))]
     for name in settable:
         kind = "Array" if name != "evaluations" else "dict[str, int]"
@@ -84,7 +92,7 @@ def members() -> str:
         if row.is_property:
             lines.append("    @property")
         more = "" if row.is_property else typed(row.arguments, False)
-        lines.append(f"    def {row.name}(self{more}) -> {row.result}: ...")
+        lines.append(f"    def {row.name}(self{more}) -> {row.result}: ...{home(row)}")
     for verb in VERBS:
         text = signature(verb)
         if "->" not in text:

@@ -71,7 +71,7 @@ def test_the_viewer_draws_skins_as_they_are_deformed(tmp_path: Path) -> None:
         ((_, _, rest, handle),) = view.skins._skins
         view.update()
         np.testing.assert_allclose(handle.vertices, rest + body.displacements, atol=1e-6)
-        view.update(motion.positions[3], motion.wxyz[3], None, motion.skin(3))
+        view.update(*motion.frame(3))
         np.testing.assert_allclose(handle.vertices, rest + motion.skins[3], atol=1e-6)
         np.testing.assert_allclose(handle.position, motion.positions[3][0], atol=1e-6)
         assert view.extent > 0.1

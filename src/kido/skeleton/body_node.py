@@ -222,7 +222,13 @@ class BodyNode(BodyEditing, BodyLoads, JacobianNode, Carrier, FixedAttributes):
         return [node for node in self._nodes if isinstance(node, node_type)]
 
     def move_to_end(self, node: Node) -> None:
-        """Make a node the last of the body's nodes."""
+        """Make a node the last of the body's nodes.
+
+        Raises:
+            ModelError: it is no node of this body.
+        """
+        if node not in self._nodes:
+            raise ModelError(f"body {self.name!r}: move_to_end: expected one of its nodes, got {node!r}")
         self._nodes.remove(node)
         self._nodes.append(node)
         if isinstance(node, ShapeNode):

@@ -124,8 +124,7 @@ class CompoundJoint(Joint):
             raise ModelError(f"joint {name!r}: hinges: expected at most {_MAX_HINGES}, got {len(found)}")
         return found
 
-    def coordinate_kind(self, k: int) -> CoordinateKind:
-        """What coordinate k is."""
+    def _kind_of_coordinate(self, k: int) -> CoordinateKind:
         return KIND_OF_HINGE.get(self._hinges[k].kind, CoordinateKind.OTHER)
 
     def elementary_motions(self) -> tuple[Hinge, ...]:

@@ -295,7 +295,16 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
         return (k,) if kind is CoordinateKind.ANGLE else ()
 
     def coordinate_kind(self, k: int) -> CoordinateKind:
-        """What coordinate k is."""
+        """What coordinate k of the joint is.
+
+        Raises:
+            ModelError: there is no such coordinate.
+        """
+        if isinstance(k, bool) or not isinstance(k, int | np.integer) or not -self.num_dofs <= k < self.num_dofs:
+            raise ModelError(f"joint {self.name!r}: expected a coordinate below {self.num_dofs}, got {k!r}")
+        return self._kind_of_coordinate(int(k))
+
+    def _kind_of_coordinate(self, k: int) -> CoordinateKind:
         return self.coordinate_kinds[k] if self.coordinate_kinds else CoordinateKind.OTHER
 
     @classmethod
