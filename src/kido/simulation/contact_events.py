@@ -70,6 +70,10 @@ class ContactEventLog(Feature):
         self.container = CONTACT_EVENTS(opens=0, logs=0)
         self.past: list[tuple[np.ndarray, ...]] = []
 
+    @property
+    def is_active(self) -> bool:
+        return self._collects
+
     def stages(self) -> dict[str | int, Any]:
         return {END: events_stage.events_stage} if self._collects else {}
 

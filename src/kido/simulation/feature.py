@@ -132,3 +132,8 @@ class Feature:
 
     def set_state(self, state: Any) -> None:
         """Restore what `state` returned, perhaps of a world without the feature (None)."""
+
+
+def overriding(features: list[Feature], hook: str) -> list[Feature]:
+    """Those of some features that do something when a hook is called."""
+    return [f for f in features if getattr(type(f), hook) is not getattr(Feature, hook)]

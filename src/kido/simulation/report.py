@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from kido.simulation.schema import REPORT
 from kido.solvers.problem import AT_CAP
 
@@ -38,14 +40,19 @@ class StepReport:
     @classmethod
     def of(cls, numbers: REPORT) -> StepReport:
         """From the report of the last step, or the worst one."""
+        # All in one look, as this is done after each call of a step; in the order in which REPORT declares them.
+        numbers_in_order = numbers.words_of_block().view(np.float64).tolist()
+        (
+            max_penetration, residual, iterations, status, contacts, dissipation, fallbacks, bounces, energy,
+        ) = numbers_in_order  # fmt: skip
         return cls(
-            contacts=int(numbers.num_contacts),
-            max_penetration=numbers.penetration,
-            residual=numbers.residual,
-            iterations=int(numbers.iterations),
-            converged=int(numbers.status) < AT_CAP,
-            dissipation=numbers.dissipation,
-            fallbacks=int(numbers.fallbacks),
-            bounces=int(numbers.bounces),
-            correction_energy=numbers.correction_energy,
+            int(contacts),
+            max_penetration,
+            residual,
+            int(iterations),
+            status < AT_CAP,
+            dissipation,
+            int(fallbacks),
+            int(bounces),
+            energy,
         )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kido.collision.external import ELSEWHERE
+from kido.simulation.feature import Feature, overriding
 from kido.simulation.step import (
     AT_ASK,
     AT_ASSEMBLE,
@@ -54,6 +56,15 @@ class StagedMotion:
     def __init__(self, engine: Engine):
         self.engine = engine
 
+    @cached_property
+    def _begun(self) -> list[Feature]:
+        """Features that a run is told to; a step of a few microseconds asks no others."""
+        return overriding(self.engine.features, "begin_run")
+
+    @cached_property
+    def _prepared(self) -> list[Feature]:
+        return overriding(self.engine.features, "before_steps")
+
     def memory(self) -> Any:
         """Nothing: a step needs no more than the state."""
 
@@ -72,10 +83,10 @@ class StagedMotion:
         start, asked = AT_PREDICT, number
         before: dict[str, np.ndarray] = {}
         of_features: list[tuple[Any, Any]] = []
-        for feature in engine.features:
+        for feature in self._begun:
             feature.begin_run()
         while number > 0:
-            for feature in engine.features:
+            for feature in self._prepared:
                 feature.before_steps()
             if calls_users and start == AT_PREDICT:
                 before = {f: getattr(engine.data, f).copy() for f in STATE_FIELDS}
