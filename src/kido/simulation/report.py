@@ -40,19 +40,16 @@ class StepReport:
     @classmethod
     def of(cls, numbers: REPORT) -> StepReport:
         """From the report of the last step, or the worst one."""
-        # All in one look, as this is done after each call of a step; in the order in which REPORT declares them.
-        numbers_in_order = numbers.words_of_block().view(np.float64).tolist()
-        (
-            max_penetration, residual, iterations, status, contacts, dissipation, fallbacks, bounces, energy,
-        ) = numbers_in_order  # fmt: skip
+        # All in one look, as this is done after each call of a step.
+        n = dict(zip(REPORT.fields, numbers.words_of_block().view(np.float64).tolist(), strict=True))
         return cls(
-            int(contacts),
-            max_penetration,
-            residual,
-            int(iterations),
-            status < AT_CAP,
-            dissipation,
-            int(fallbacks),
-            int(bounces),
-            energy,
+            contacts=int(n["num_contacts"]),
+            max_penetration=n["penetration"],
+            residual=n["residual"],
+            iterations=int(n["iterations"]),
+            converged=n["status"] < AT_CAP,
+            dissipation=n["dissipation"],
+            fallbacks=int(n["fallbacks"]),
+            bounces=int(n["bounces"]),
+            correction_energy=n["correction_energy"],
         )
