@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 
 import kido
 from kido.errors import KidoError
-from kido.io.writers.text import rpy, xyz_angles
+from kido.io.fields import rpy, xyz_angles
 from trees import BUILT_IN, RollingKnee, random_skeleton, skeletons
 
 ATOL = 1e-12  # poses are products of rotations given by angles

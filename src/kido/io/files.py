@@ -116,7 +116,7 @@ def save(model: Skeleton | World, path: str | Path, *, approximate: bool = False
         KidoError: no model, an unknown format, or something the format cannot hold; no file is
             written then; or a file that cannot be written.
     """
-    from kido.io.writers.meshes import MeshStore
+    from kido.io.writers.shapes import MeshStore
     from kido.io.writers.unsupported import UnsupportedFeatures
     from kido.simulation import World
     from kido.skeleton import Skeleton

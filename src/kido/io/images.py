@@ -14,7 +14,7 @@ __all__ = ["read_png"]
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 MAX_PIXELS = 2**24
-MAX_BYTES = 2**28
+MAX_IMAGE_BYTES = 2**28
 CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}  # by colour type: grey, RGB, palette, grey and alpha, RGBA
 
 
@@ -28,7 +28,7 @@ def read_png(path: str | Path) -> np.ndarray:
         FileFormatError: the file is no such image, is damaged, or is larger than 16 million pixels.
     """
     try:
-        data = Path(path).read_bytes() if Path(path).stat().st_size <= MAX_BYTES else b""
+        data = Path(path).read_bytes() if Path(path).stat().st_size <= MAX_IMAGE_BYTES else b""
     except OSError as error:
         raise FileFormatError(path, None, f"cannot be read: {error.strerror or error}") from None
     if not data.startswith(SIGNATURE):

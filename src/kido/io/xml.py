@@ -1,8 +1,9 @@
-"""Reading XML files safely, with errors that name the file, the line and the reason.
+"""XML files: read safely, with errors that name the file, the line and the reason; written with all digits.
 
 `parse` turns a file or a text into a tree of `Node`: thin wrappers over lxml elements whose
 accessors check what they return. Nothing is ever fetched, no entity is expanded (a file that declares
-entities is refused), and every failure is a `FileFormatError`.
+entities is refused), and every failure is a `FileFormatError`. `document` and `add` make elements, `number` and
+`vector` their texts, which are read back exactly.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from typing import Any, TypeAlias, TypeVar
 import lxml.etree as etree
 import numpy as np
 
-from kido.errors import FileFormatError
+from kido.errors import FileFormatError, KidoError
 
-__all__ = ["Element", "Node", "is_text", "parse"]
+__all__ = ["Element", "Node", "add", "document", "is_text", "number", "parse", "to_text", "vector"]
 
 Element: TypeAlias = Any  # an lxml element; lxml comes without types
 
@@ -195,6 +196,13 @@ class Node:
         node = self.child(tag)
         return default if node is None else node.text_number(allow_infinite=allow_infinite)
 
+    def child_length(self, tag: str) -> float:
+        """Number above zero in the child of this name."""
+        value = self.child_number(tag)
+        if value <= 0.0:
+            raise self.require(tag).error(f"<{tag}> of <{self.tag}> is {value:g}; expected a length greater than 0")
+        return value
+
     def child_boolean(self, tag: str, default: bool) -> bool:
         """Truth value in the child of this name; `default` if there is none."""
         node = self.child(tag)
@@ -336,3 +344,39 @@ def _namespace(element: Element) -> str | None:
 def _short(text: str, limit: int = 60) -> str:
     text = " ".join(text.split())
     return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
+# -- writing ---------------------------------------------------------------------------------------------
+
+
+def number(value: float) -> str:
+    """A number with all its digits."""
+    return repr(float(value) + 0.0)
+
+
+def vector(values: Iterable[Any]) -> str:
+    """Numbers separated by space."""
+    return " ".join(number(value) for value in values)
+
+
+def add(parent: Element, tag: str, text: str | None = None, **attributes: str) -> Element:
+    """A new child element."""
+    try:
+        child = etree.SubElement(parent, tag, attributes)
+        child.text = text
+    except ValueError as error:
+        raise KidoError(f"<{tag}> {attributes or text}: {error}") from None
+    return child
+
+
+def document(tag: str, **attributes: str) -> Element:
+    """A new root element."""
+    try:
+        return etree.Element(tag, attributes)
+    except ValueError as error:
+        raise KidoError(f"<{tag}> {attributes}: {error}") from None
+
+
+def to_text(root: Element) -> str:
+    """The document as indented XML."""
+    return etree.tostring(root, pretty_print=True, xml_declaration=True, encoding="utf-8").decode("utf-8")

@@ -58,8 +58,8 @@ def _color(element: Element | None) -> Color | None:
 
 
 UP_AXIS_CHOICES = ("ignore", "apply")
-MAX_BYTES = 512 * 1024 * 1024
-MAX_DEPTH = 200  # of nodes in nodes
+MAX_MESH_BYTES = 512 * 1024 * 1024
+MAX_NODE_DEPTH = 200  # of nodes in nodes
 MAX_NODES = 100_000  # counted as often as they are placed
 
 # Rotations that turn the file's up direction into +Z (up_axis: the right, up and inward axes).
@@ -77,7 +77,7 @@ def read_dae(path: str, up_axis: str = "ignore", submesh: str | None = None) -> 
     Raises FileFormatError if it is not COLLADA, if geometry in it is broken, or if it has no such part.
     """
     names: dict[str, None] = {}
-    document = _Document(parse(path, max_bytes=MAX_BYTES), path)
+    document = _Document(parse(path, max_bytes=MAX_MESH_BYTES), path)
     unit, up = document.unit_and_up()
     turn = unit * (TO_Z_UP[up] if up_axis == "apply" else np.eye(3))
     parts = []
@@ -164,10 +164,10 @@ class _Document:
         if node in above:
             raise self.error(node, f"the node '{node.get('id')}' contains itself")
         self.placed += 1
-        if len(above) > MAX_DEPTH or self.placed > MAX_NODES:
+        if len(above) > MAX_NODE_DEPTH or self.placed > MAX_NODES:
             most = (
-                f"nested more than {MAX_DEPTH} deep"
-                if len(above) > MAX_DEPTH
+                f"nested more than {MAX_NODE_DEPTH} deep"
+                if len(above) > MAX_NODE_DEPTH
                 else f"placed more than {MAX_NODES} times"
             )
             raise self.error(node, f"nodes are {most}")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from kido.errors import FileFormatError, KidoError, MeshNotFoundError
-from kido.io.meshes.dae import MAX_BYTES, UP_AXIS_CHOICES, read_dae
+from kido.io.meshes.dae import MAX_MESH_BYTES, UP_AXIS_CHOICES, read_dae
 from kido.io.meshes.obj import read_obj
 from kido.io.meshes.stl import read_stl
 from kido.io.meshes.triangles import MeshData
@@ -148,8 +148,8 @@ def _factors(scale: float | Sequence[float]) -> tuple[float, float, float]:
 def _read_bytes(path: Path) -> bytes:
     try:
         size = os.stat(path).st_size
-        if size > MAX_BYTES:
-            raise FileFormatError(path, None, f"larger than {MAX_BYTES // 2**20} MiB; refused")
+        if size > MAX_MESH_BYTES:
+            raise FileFormatError(path, None, f"larger than {MAX_MESH_BYTES // 2**20} MiB; refused")
         return path.read_bytes()
     except (FileNotFoundError, ValueError):
         raise MeshNotFoundError(str(path), [path]) from None

@@ -24,19 +24,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from kido.errors import KidoError
+from kido.io.fields import MISSING_FILES, Remarks, check_choice, located
 from kido.io.sdf.between import hold_models
 from kido.io.sdf.build import SkeletonBuilder
-from kido.io.sdf.fields import Remarks
 from kido.io.sdf.models import ModelReader, read_version
 from kido.io.sdf.shapes import ShapeReader
-from kido.io.skel.fields import located
 from kido.io.xml import is_text, parse
 from kido.simulation import World
 
 __all__ = ["read"]
 
-MISSING = ("error", "skip")
 DEFAULT_GRAVITY = (0.0, 0.0, -9.8)
 
 
@@ -69,9 +66,8 @@ def read(
         MeshNotFoundError: a mesh is not there: every path tried.
         KidoError: an option that does not exist.
     """
-    for option, value in (("missing_meshes", missing_meshes), ("missing_includes", missing_includes)):
-        if value not in MISSING:
-            raise KidoError(f"{option} is {value!r}; expected one of {', '.join(map(repr, MISSING))}")
+    check_choice("missing_meshes", missing_meshes, MISSING_FILES)
+    check_choice("missing_includes", missing_includes, MISSING_FILES)
     path = None if is_text(source) else Path(source).absolute()
     root = parse(source)
     remarks = Remarks()

@@ -10,11 +10,10 @@ import numpy as np
 from kido.constraints.coupler import GearConstraint
 from kido.constraints.from_loop import constraints_of_joint, lost_in_loop
 from kido.errors import KidoError
+from kido.io.fields import WORLD, located
 from kido.io.sdf.build import make_joint
-from kido.io.sdf.scope import WORLD
-from kido.io.sdf.spec import WorldSpec
+from kido.io.sdf.models import WorldSpec
 from kido.io.sdf.tree import FlatJoint, flat_joint
-from kido.io.skel.fields import located
 from kido.io.xml import Node
 from kido.simulation import World
 from kido.skeleton import BodyNode, RevoluteJoint, Skeleton

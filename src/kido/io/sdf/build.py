@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from kido.errors import KidoError
-from kido.io.inertias import massless_text
-from kido.io.sdf.fields import Remarks, note_unknown, read_inertia
+from kido.io.fields import ROOT_JOINT, WORLD, Remarks, free_name
+from kido.io.mechanism import massless_movers, massless_text
+from kido.io.sdf.fields import note_unknown, read_inertia
 from kido.io.sdf.joints import SDF_JOINTS
-from kido.io.sdf.scope import MODEL, WORLD
+from kido.io.sdf.models import ModelSpec
+from kido.io.sdf.scope import MODEL
 from kido.io.sdf.shapes import ShapeReader, read_color, read_surface, shape_offset
-from kido.io.sdf.spec import ModelSpec
 from kido.io.sdf.tree import FlatJoint, FlatLink, Step, flatten, span
 from kido.io.xml import Node
 from kido.math.transform import inverse_transform
@@ -32,7 +33,6 @@ from kido.skeleton import (
 
 __all__ = ["SkeletonBuilder", "loop_joint", "make_joint"]
 
-ROOT_JOINT = "root_joint"
 LINK_CHILDREN = (
     "inertial",
     "visual",
@@ -77,8 +77,7 @@ class SkeletonBuilder:
                 body = self._add_body(skeleton, step, link, placed, pose, model.static, mimics, remarks)
             except (KidoError, OverflowError) as error:
                 raise (error if hasattr(error, "path") else node.error(str(error))) from None
-            if step.turned:
-                assert step.joint is not None
+            if step.joint is not None and step.turned:
                 remarks.add(node, f"joint '{step.joint.name}' is turned round: body '{body.name}' hangs on its child")
         skeleton.loops = [loop_joint(joint, placed, pose) for joint in loops]
         for joint, loop in zip(loops, skeleton.loops, strict=True):
@@ -162,13 +161,7 @@ def _root_name(skeleton: Skeleton, link: str) -> str:
 
 
 def _free_shape_name(body: BodyNode, node: Node) -> str:
-    taken = {shape.name for shape in body.shapes}
-    name = node.required_attribute("name")
-    if name in taken:
-        name = f"{name}_{node.tag}"
-    while name in taken:
-        name += "_"
-    return name
+    return free_name(node.required_attribute("name"), {shape.name for shape in body.shapes}, node.tag)
 
 
 def make_joint(joint: FlatJoint, placed: dict[str, np.ndarray], pose: np.ndarray, turned: bool) -> Joint:
@@ -221,41 +214,36 @@ def loop_joint(joint: FlatJoint, placed: dict[str, np.ndarray], pose: np.ndarray
 
 def _mimics(steps: list[Step], remarks: Remarks) -> dict[str, list[Mimic | None]]:
     """What the axes of each joint follow."""
-    in_tree = {step.joint.name: step for step in steps if step.joint is not None}
+    in_tree = {step.joint.name: (step, step.joint) for step in steps if step.joint is not None}
     found: dict[str, list[Mimic | None]] = {}
-    for step in in_tree.values():
-        joint = step.joint
-        assert joint is not None
+    for step, joint in in_tree.values():
         for k, axis in enumerate(joint.spec.axes):
             if axis.mimic is None:
                 continue
-            leader = in_tree.get(joint.prefix + axis.mimic.joint)
-            if leader is None or leader.joint is None or axis.mimic.axis >= len(leader.joint.axes):
+            above, leader = in_tree.get(joint.prefix + axis.mimic.joint, (None, None))
+            if above is None or leader is None or axis.mimic.axis >= len(leader.axes):
                 remarks.add(
                     axis.mimic.node, f"joint '{joint.name}' mimics '{axis.mimic.joint}', which cannot be; left out"
                 )
                 continue
-            count = len(leader.joint.axes)
-            number = count - 1 - axis.mimic.axis if leader.turned else axis.mimic.axis
+            number = len(leader.axes) - 1 - axis.mimic.axis if above.turned else axis.mimic.axis
             mimics = found.setdefault(joint.name, [None] * len(joint.axes))
             place = len(joint.axes) - 1 - k if step.turned else k
-            mimics[place] = Mimic(leader.joint.name, axis.mimic.multiplier, axis.mimic.offset, number)
+            mimics[place] = Mimic(leader.name, axis.mimic.multiplier, axis.mimic.offset, number)
     for name in found:
-        _refuse_circle(name, found, in_tree)
+        _refuse_circle(name, found, in_tree[name][1].spec.node)
     return found
 
 
-def _refuse_circle(start: str, mimics: dict[str, list[Mimic | None]], in_tree: dict[str, Step]) -> None:
+def _refuse_circle(start: str, mimics: dict[str, list[Mimic | None]], node: Node) -> None:
     waiting: list[tuple[str, tuple[str, ...]]] = [(start, (start,))]
     while waiting:
         name, path = waiting.pop()
         for mimic in mimics.get(name, []):
             if mimic is None:
                 continue
-            joint = in_tree[start].joint
-            assert joint is not None
             if mimic.joint == start:
-                raise joint.spec.node.error(f"joints mimic each other in a circle: {' -> '.join((*path, start))}")
+                raise node.error(f"joints mimic each other in a circle: {' -> '.join((*path, start))}")
             if mimic.joint not in path:
                 waiting.append((mimic.joint, (*path, mimic.joint)))
 
@@ -315,12 +303,11 @@ def _remark_on_nested(model: ModelSpec, remarks: Remarks) -> None:
 
 
 def _remark_on_massless(skeleton: Skeleton, node: Node, remarks: Remarks) -> None:
-    carried = {body.name: body.mass for body in skeleton.bodies}
-    movers = []
-    for body in reversed(skeleton.bodies):
-        if carried[body.name] == 0.0 and body.parent_joint.num_dofs:
-            movers.insert(0, (body.parent_joint.name, body.name))
-        if body.parent is not None:
-            carried[body.parent.name] += carried[body.name]
+    links = []
+    for body in skeleton.bodies:
+        joint = body.parent_joint
+        parent = None if body.parent is None else body.parent.name
+        links.append((body.name, parent, body.mass, joint.name if joint.num_dofs else None))
+    movers = massless_movers(links)
     if movers:
         remarks.add(node, massless_text(movers))

@@ -1,45 +1,23 @@
-"""Small readers shared by the parts of the SDF reader: poses, directions, remarks about what is left out."""
+"""Small readers shared by the parts of the SDF reader: poses, directions, inertias."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
 from kido.errors import KidoError
-from kido.io.inertias import possible_moment
+from kido.io.fields import Remarks, rotation_of_rpy
+from kido.io.mechanism import possible_moment, symmetric
 from kido.io.xml import Node
 from kido.shapes import Heightmap, Plane, Shape
 from kido.skeleton import Inertia
 
-__all__ = ["Remarks", "direction", "find_pose", "note_unknown", "read_inertia", "rotation_of_rpy"]
+__all__ = ["direction", "find_pose", "note_unknown", "read_inertia"]
 
-
-class Remarks(list[str]):
-    """What a reader leaves out, in words; each text once."""
-
-    def add(self, node: Node, text: str) -> None:
-        """Remark on an element: path, line, text."""
-        self.once(f"{node.path}:{node.line}: {text}")
-
-    def once(self, text: str) -> None:
-        """A remark without a place."""
-        if text not in self:
-            self.append(text)
-
-
-def rotation_of_rpy(roll: float, pitch: float, yaw: float) -> np.ndarray:
-    """R = Rz(yaw) Ry(pitch) Rx(roll) (3, 3): fixed-axis roll, pitch, yaw [rad]."""
-    cr, sr, cp, sp, cy, sy = (f(a) for a in (roll, pitch, yaw) for f in (math.cos, math.sin))
-    return np.array(
-        [
-            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-            [-sp, cp * sr, cp * cr],
-        ]
-    )
+DEFAULT_DENSITY = 1000.0
+INERTIAL_CHILDREN = ("mass", "pose", "inertia", "density")
 
 
 def find_pose(node: Node) -> tuple[np.ndarray, str]:
@@ -85,10 +63,6 @@ def note_unknown(node: Node, known: Sequence[str], owner: str, remarks: Remarks)
         remarks.once(f"{owner}: <{tag}> in <{node.tag}> is left out")
 
 
-DEFAULT_DENSITY = 1000.0
-KNOWN_CHILDREN = ("mass", "pose", "inertia", "density")
-
-
 def read_inertia(link: Node, solids: list[tuple[Node, Shape, np.ndarray]], remarks: Remarks) -> Inertia:
     """Inertia of a link in its own axes.
 
@@ -98,7 +72,7 @@ def read_inertia(link: Node, solids: list[tuple[Node, Shape, np.ndarray]], remar
     if node is None:
         remarks.add(link, f"{link.describe()} has no <inertial>; it has 1 kg and 1 kg m^2 about every axis")
         return Inertia(1.0, moment=np.eye(3))
-    note_unknown(node, KNOWN_CHILDREN, link.describe(), remarks)
+    note_unknown(node, INERTIAL_CHILDREN, link.describe(), remarks)
     if node.choice("auto", ("true", "false", "1", "0"), "false") in ("true", "1"):
         return _of_solids(link, node, solids, remarks)
     mass = node.child_number("mass", 1.0)
@@ -108,9 +82,8 @@ def read_inertia(link: Node, solids: list[tuple[Node, Shape, np.ndarray]], remar
     moment = np.eye(3)
     inertia = node.child("inertia")
     if inertia is not None:
-        ixx, iyy, izz = (inertia.child_number(key, 1.0) for key in ("ixx", "iyy", "izz"))
-        ixy, ixz, iyz = (inertia.child_number(key, 0.0) for key in ("ixy", "ixz", "iyz"))
-        moment = np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]])
+        entries = inertia
+        moment = symmetric(lambda key: entries.child_number(key, 1.0 if key[1] == key[2] else 0.0))
     R = pose[:3, :3]
     moment = possible_moment(R @ moment @ R.T, f"{link.path}:{link.line}: link '{link.attribute('name')}'", remarks)
     try:

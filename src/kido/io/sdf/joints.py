@@ -1,4 +1,4 @@
-"""Elements <joint> to records.
+"""Elements <joint> to records, in metres, radians, kilograms.
 
 The direction of an axis is given in the joint's frame since 1.5, before that in the frame of the model
 (``use_parent_model_frame`` chose, until 1.6); since 1.7 in any frame by ``expressed_in``. Limits of 1e16 and more,
@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
-from kido.io.joint_types import joint_types, num_axes
-from kido.io.sdf.fields import Remarks, direction, note_unknown
-from kido.io.sdf.spec import AxisSpec, JointSpec, MimicSpec
+from kido.io.fields import Remarks
+from kido.io.mechanism import joint_types, num_axes
+from kido.io.sdf.fields import direction, note_unknown
 from kido.io.xml import Node
 
-__all__ = ["NUM_AXES", "SDF_JOINTS", "read_joint", "with_model_frame"]
+__all__ = ["NUM_AXES", "SDF_JOINTS", "AxisSpec", "JointSpec", "MimicSpec", "read_joint", "with_model_frame"]
 
 SDF_JOINTS = joint_types("sdf")
 NUM_AXES = {
@@ -32,6 +33,50 @@ _KNOWN_CHILDREN = (
     *("parent", "child", "pose", "axis", "axis2", "thread_pitch", "screw_thread_pitch"),
     *("gearbox_ratio", "gearbox_reference_body"),
 )
+
+
+@dataclass(frozen=True)
+class MimicSpec:
+    """The <mimic> of an axis: it follows axis number `axis` of another joint."""
+
+    node: Node
+    joint: str
+    axis: int
+    multiplier: float
+    offset: float
+
+
+@dataclass(frozen=True)
+class AxisSpec:
+    """An <axis>: its direction in the frame called `expressed_in` ("" for the joint's), limits and passive forces."""
+
+    node: Node
+    direction: np.ndarray
+    expressed_in: str
+    lower: float
+    upper: float
+    effort: float
+    velocity: float
+    damping: float
+    friction: float
+    spring_reference: float
+    spring_stiffness: float
+    mimic: MimicSpec | None
+
+
+@dataclass(frozen=True)
+class JointSpec:
+    """A <joint>. Names of parent and child are those of its scope."""
+
+    node: Node
+    name: str
+    type: str
+    parent: str
+    child: str
+    axes: list[AxisSpec]
+    pitch: float = 0.0
+    gear_ratio: float = 1.0
+    gear_reference: str = ""
 
 
 def read_joint(node: Node, version: tuple[int, int], model_frame: str, remarks: Remarks) -> JointSpec:

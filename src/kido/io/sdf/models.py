@@ -1,6 +1,6 @@
 """Elements <model>, <include> and <world> to records, files that are included read on the way.
 
-An <include> names a file, a folder with a ``model.config``, or either as ``model://name``; it is looked for as
+Frames are 4x4 transforms. An <include> names a file, a folder with a ``model.config``, or either as ``model://name``; it is looked for as
 meshes are (`kido.io.resources`), never fetched. With ``merge="true"`` its parts become parts of the including model:
 their model's frame then is the frame ``_merged__NAME__model__`` there.
 """
@@ -9,23 +9,26 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+
 from kido.errors import MeshNotFoundError
+from kido.io.fields import WORLD, Remarks
 from kido.io.resources import ResourceFinder
-from kido.io.sdf.fields import Remarks, find_pose, note_unknown
-from kido.io.sdf.joints import read_joint, with_model_frame
-from kido.io.sdf.scope import MODEL, WORLD, Entry, Scope
-from kido.io.sdf.spec import LinkSpec, ModelSpec, WorldSpec
+from kido.io.sdf.fields import find_pose, note_unknown
+from kido.io.sdf.joints import JointSpec, read_joint, with_model_frame
+from kido.io.sdf.scope import MODEL, Entry, Scope
 from kido.io.xml import Node, parse
 from kido.math.transform import inverse_transform
 
-__all__ = ["ModelReader", "Source", "read_version"]
+__all__ = ["LinkSpec", "ModelReader", "ModelSpec", "Source", "WorldSpec", "read_version"]
 
 OLDEST, NEWEST = (1, 4), (1, 11)
-MAX_DEPTH = 32
+MAX_INCLUDE_DEPTH = 32
 MAX_MODELS = 10_000
-SETTINGS = ("pose", "static", "self_collide", "allow_auto_disable", "enable_wind")
+MODEL_SETTINGS = ("pose", "static", "self_collide", "allow_auto_disable", "enable_wind")
 WITHOUT_MECHANISM = {"sun": "a light"}
 GROUND_PLANE = """<sdf version="1.6"><model name="ground_plane"><static>true</static><link name="link">
 <collision name="collision"><geometry><plane><normal>0 0 1</normal><size>100 100</size></plane></geometry>
@@ -34,7 +37,45 @@ GROUND_PLANE = """<sdf version="1.6"><model name="ground_plane"><static>true</st
 </link></model></sdf>"""
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
+class LinkSpec:
+    """A <link>, with what finds the meshes of the file that it is written in."""
+
+    node: Node
+    name: str
+    finder: ResourceFinder
+
+
+@dataclass
+class ModelSpec:
+    """A <model>: what it holds by its name in `scope`, in document order, nested models too."""
+
+    node: Node
+    name: str
+    scope: Scope
+    links: dict[str, LinkSpec] = field(default_factory=dict)
+    joints: dict[str, JointSpec] = field(default_factory=dict)
+    models: dict[str, ModelSpec] = field(default_factory=dict)
+    static: bool = False
+    self_collide: bool = False
+    pose: np.ndarray = field(default_factory=lambda: np.eye(4))
+    relative_to: str = MODEL
+
+
+@dataclass
+class WorldSpec:
+    """A <world>, or the models of a file that has none. None: not given."""
+
+    node: Node
+    scope: Scope
+    models: dict[str, ModelSpec] = field(default_factory=dict)
+    joints: dict[str, JointSpec] = field(default_factory=dict)
+    name: str | None = None
+    gravity: tuple[float, float, float] | None = None
+    time_step: float | None = None
+
+
+@dataclass(frozen=True)
 class Source:
     """A file that is being read: its version, what finds its files, and the files that include it."""
 
@@ -132,8 +173,8 @@ class ModelReader:
 
     def _model(self, node: Node, source: Source, depth: int = 0, name: str | None = None) -> ModelSpec:
         self._count += 1
-        if depth > MAX_DEPTH:
-            raise node.error(f"models are nested more than {MAX_DEPTH} deep")
+        if depth > MAX_INCLUDE_DEPTH:
+            raise node.error(f"models are nested more than {MAX_INCLUDE_DEPTH} deep")
         if self._count > MAX_MODELS:
             raise node.error(f"more than {MAX_MODELS} models; refused")
         name = name or node.required_attribute("name")
@@ -149,7 +190,7 @@ class ModelReader:
             pose=pose,
             relative_to=relative_to or MODEL,
         )
-        known = (*SETTINGS, "link", "joint", "frame", "model", "include")
+        known = (*MODEL_SETTINGS, "link", "joint", "frame", "model", "include")
         note_unknown(node, known, f"model '{name}'", self._remarks)
         for child in node:
             self._add(model, child, source, depth)

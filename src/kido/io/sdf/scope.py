@@ -14,14 +14,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from kido.errors import FileFormatError
+from kido.io.fields import WORLD, listed
 from kido.io.xml import Node
 from kido.math.transform import inverse_transform
 
-__all__ = ["MODEL", "WORLD", "Entry", "Scope"]
+__all__ = ["MODEL", "Entry", "Scope"]
 
 MODEL = "__model__"
-WORLD = "world"
-LISTED = 20
+MAX_NAMES = 20
 
 
 @dataclass
@@ -128,12 +128,11 @@ class Scope:
             entry = self.entries.get(first)
             if entry is not None and entry.scope is not None:
                 return first, entry, "::".join(parts[count:])
-        known = [self.origin, *self.entries]
-        listed = ", ".join(known[:LISTED]) + (f" and {len(known) - LISTED} more" if len(known) > LISTED else "")
+        known = listed([self.origin, *self.entries], MAX_NAMES)
         raise node.error(
-            f"{node.describe()} names '{name}', which is no frame of {self.node.describe()}; expected one of: {listed}"
+            f"{node.describe()} names '{name}', which is no frame of {self.node.describe()}; expected one of: {known}"
         )
 
     def _circle(self, what: str, names: list[str], again: str, node: Node) -> FileFormatError:
         circle = [*names[names.index(again) :], again]
-        return node.error(f"{what} in a circle: {' -> '.join(repr(name) for name in circle[:LISTED])}")
+        return node.error(f"{what} in a circle: {' -> '.join(repr(name) for name in circle[:MAX_NAMES])}")

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from kido.errors import FileFormatError, KidoError, MeshNotFoundError, ShapeError
+from kido.errors import FileFormatError, ShapeError
+from kido.io.fields import Remarks, read_rgba
 from kido.io.images import read_png
-from kido.io.meshes import load_mesh
-from kido.io.primitives import primitive_types, read_primitive
 from kido.io.resources import ResourceFinder
-from kido.io.sdf.fields import Remarks, direction, note_unknown
+from kido.io.sdf.fields import direction, note_unknown
+from kido.io.shapes import MeshReader, primitive_types, read_primitive
 from kido.io.surfaces import PATCH, coefficient, first_direction, given, make_surface, softness_of, two
 from kido.io.xml import Node
 from kido.shapes import Heightmap, Mesh, Plane, Shape
@@ -24,16 +23,8 @@ NOT_SUPPORTED = ("polyline", "image")
 HEIGHTMAP_CHILDREN = ("uri", "size", "pos")
 
 
-@dataclass(frozen=True)
-class ShapeReader:
-    """Makes shapes of <geometry>; None for those that are left out.
-
-    With `skip_missing`, meshes that are not there are left out with a remark, instead of being refused.
-    """
-
-    remarks: Remarks
-    up_axis: str
-    skip_missing: bool
+class ShapeReader(MeshReader):
+    """Makes shapes of <geometry>; None for those that are left out."""
 
     def read(self, node: Node, finder: ResourceFinder) -> Shape | None:
         """Shape of a <visual> or <collision>."""
@@ -48,7 +39,7 @@ class ShapeReader:
             self.remarks.add(kind, f"<{kind.tag}> of {node.describe()} is left out: not supported")
             return None
         if kind.tag == "mesh":
-            return self._mesh(kind, node, finder)
+            return self._mesh(kind, finder)
         if kind.tag == "heightmap":
             return self._heightmap(kind, node, finder)
         if kind.tag != "plane" and kind.tag not in _TYPES:
@@ -57,42 +48,17 @@ class ShapeReader:
         try:
             if kind.tag == "plane":
                 return _plane(kind)
-            return read_primitive(
-                _TYPES[kind.tag], "sdf", lambda name: _length(kind, name), lambda name: kind.child_vector(name, 3)
-            )
+            return read_primitive(_TYPES[kind.tag], "sdf", kind.child_length, lambda name: kind.child_vector(name, 3))
         except ShapeError as error:
             raise kind.error(str(error)) from None
 
-    def _mesh(self, node: Node, owner: Node, finder: ResourceFinder) -> Mesh | None:
-        uri = node.require("uri").text
+    def _mesh(self, node: Node, finder: ResourceFinder) -> Mesh | None:
         scale = node.child_vector("scale", 3, (1.0, 1.0, 1.0))
-        if (scale == 0.0).any():
-            raise node.error(f"the scale of mesh '{uri}' is {scale.tolist()}; expected numbers other than zero")
-        part, center = node.child("submesh"), False
-        submesh = None
+        part = node.child("submesh")
+        options: dict[str, Any] = {}
         if part is not None:
-            submesh, center = part.require("name").text, part.child_boolean("center", False)
-        try:
-            path = finder.find(uri)
-            return load_mesh(
-                path,
-                scale.tolist(),
-                up_axis=self.up_axis,
-                submesh=submesh,
-                center=center,
-                remark=self.remarks.once,
-            )
-        except MeshNotFoundError as error:
-            if not self.skip_missing:
-                reason = f"{error.reason} (to load the model without it: missing_meshes='skip')"
-                raise MeshNotFoundError(error.uri, error.tried, reason, node.path, node.line) from None
-            self.remarks.add(node, f"mesh '{uri}' is left out: {error.reason}")
-            return None
-        except FileFormatError as error:
-            where = f"{error.path}:{error.line}" if error.line else error.path
-            raise node.error(f"mesh {where}: {error.reason}") from None
-        except KidoError as error:
-            raise node.error(str(error)) from None
+            options = {"submesh": part.require("name").text, "center": part.child_boolean("center", False)}
+        return self.mesh(node, node.require("uri").text, scale, finder, **options)
 
     def _heightmap(self, node: Node, owner: Node, finder: ResourceFinder) -> Heightmap | None:
         """Grey values from 0 to 1 times the height of <size>, the image's top row at high y, as Gazebo has them."""
@@ -106,13 +72,8 @@ class ShapeReader:
             raise node.error(
                 f"<size> of <heightmap> '{uri}' is {size.tolist()}; expected positive lengths along x and y"
             )
-        try:
-            path = finder.find(uri)
-        except MeshNotFoundError as error:
-            if not self.skip_missing:
-                reason = f"{error.reason} (to load the model without it: missing_meshes='skip')"
-                raise MeshNotFoundError(error.uri, error.tried, reason, node.path, node.line) from None
-            self.remarks.add(node, f"<heightmap> '{uri}' is left out: {error.reason}")
+        path = self.find(node, uri, finder, "<heightmap>")
+        if path is None:
             return None
         if path.suffix.lower() != ".png":
             self.remarks.add(node, f"<heightmap> '{uri}' is left out: only PNG images are read")
@@ -144,12 +105,8 @@ def read_color(visual: Node, remarks: Remarks) -> tuple[float, ...] | None:
         if material.child("script") is not None:
             remarks.once(f"{visual.path}: materials by <script> are left out: their colours are in other files")
         return None
-    values = node.text_vector((3, 4))
-    clipped = np.clip(values, 0.0, 1.0)
-    if not np.array_equal(values, clipped):
-        remarks.add(node, f"colour {values.tolist()} is outside of 0..1; taken as the nearest")
-    opacity = (float(clipped[3]) if len(clipped) == 4 else 1.0) * (1.0 - visual.child_number("transparency", 0.0))
-    return (*(float(v) for v in clipped[:3]), float(np.clip(opacity, 0.0, 1.0)))
+    *rgb, alpha = read_rgba(node, node.text_vector((3, 4)), remarks)
+    return (*rgb, float(np.clip(alpha * (1.0 - visual.child_number("transparency", 0.0)), 0.0, 1.0)))
 
 
 def read_surface(collision: Node, remarks: Remarks) -> dict[str, Any]:
@@ -246,13 +203,6 @@ def _read_contact(contact: Node, owner: str, remarks: Remarks) -> dict[str, Any]
     note_unknown(node, known, owner, remarks)
     kp, kd, erp, cfm, speed, depth = (coefficient(node, tag) for tag in known)
     return given(softness=softness_of(kp, kd, erp, cfm), max_correction_speed=speed, slop=depth or None)
-
-
-def _length(node: Node, tag: str) -> float:
-    value = node.child_number(tag)
-    if value <= 0.0:
-        raise node.require(tag).error(f"<{tag}> of <{node.tag}> is {value:g}; expected a length greater than 0")
-    return value
 
 
 def _plane(node: Node) -> Plane:

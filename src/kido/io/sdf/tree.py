@@ -12,10 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kido.io.fields import WORLD
 from kido.io.sdf.fields import find_pose
-from kido.io.sdf.joints import NUM_AXES, SDF_JOINTS
-from kido.io.sdf.scope import MODEL, WORLD, Scope
-from kido.io.sdf.spec import JointSpec, LinkSpec, ModelSpec, WorldSpec
+from kido.io.sdf.joints import NUM_AXES, SDF_JOINTS, JointSpec
+from kido.io.sdf.models import LinkSpec, ModelSpec, WorldSpec
+from kido.io.sdf.scope import MODEL, Scope
 from kido.io.xml import Node
 from kido.math.transform import inverse_transform
 

@@ -13,8 +13,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from kido.io.fields import located
+from kido.io.mechanism import symmetric
 from kido.io.resources import ResourceFinder
-from kido.io.skel.fields import located, note_unknown, pose
+from kido.io.skel.fields import note_unknown, pose
 from kido.io.skel.shapes import Part, SoftPart, read_part, read_soft
 from kido.io.xml import Node
 from kido.shapes import Box, Shape
@@ -25,7 +27,7 @@ __all__ = ["SkelBody", "add_markers", "add_shapes", "read_body"]
 DEFAULT_MASS = 1.0
 DEFAULT_MOMENT = np.eye(3)
 THIN = 1e-6  # thickness of the box around a flat mesh, as a fraction of its size
-KNOWN_CHILDREN = (
+BODY_CHILDREN = (
     "transformation",
     "gravity",
     "inertia",
@@ -35,7 +37,6 @@ KNOWN_CHILDREN = (
     "soft",
     "marker",
 )
-MOMENT_ENTRIES = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 
 
 @dataclass
@@ -66,7 +67,7 @@ def read_body(
     """
     name = node.required_attribute("name")
     owner = f"body '{name}'"
-    note_unknown(node, KNOWN_CHILDREN, owner, warnings)
+    note_unknown(node, BODY_CHILDREN, owner, warnings)
     parts = _read_parts(node, finder, visuals, owner, warnings)
     return SkelBody(
         name=name,
@@ -138,7 +139,8 @@ def _read_inertia(node: Node, parts: list[Part], owner: str, warnings: list[str]
         if moment_node is None:
             moment = _moment_of_shapes(mass, com, parts, owner, warnings)
         else:
-            moment = _read_moment(moment_node)
+            entries = moment_node
+            moment = symmetric(lambda key: entries.child_number(key, None if key[1] == key[2] else 0.0))
         result = Inertia(mass, com=com, moment=moment)
     principal = np.linalg.eigvalsh(moment)
     if principal[2] > (principal[0] + principal[1]) * (1.0 + 1e-9):
@@ -147,13 +149,6 @@ def _read_inertia(node: Node, parts: list[Part], owner: str, warnings: list[str]
             f"those of no body: the largest is above the sum of the others"
         )
     return result
-
-
-def _read_moment(node: Node) -> np.ndarray:
-    ixx, iyy, izz, ixy, ixz, iyz = (
-        node.child_number(entry, None if entry in ("ixx", "iyy", "izz") else 0.0) for entry in MOMENT_ENTRIES
-    )
-    return np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]])
 
 
 def _moment_of_shapes(mass: float, com: np.ndarray, parts: list[Part], owner: str, warnings: list[str]) -> np.ndarray:

@@ -2,28 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 import numpy as np
 
-from kido.errors import FileFormatError, KidoError, MeshNotFoundError
 from kido.io.xml import Node
 
-__all__ = ["located", "note_unknown", "pose", "unit_vector"]
-
-
-@contextmanager
-def located(node: Node) -> Iterator[None]:
-    """Give an error of the objects being built the path and line of the element that describes them."""
-    try:
-        yield
-    except FileFormatError:
-        raise
-    except MeshNotFoundError as error:
-        raise MeshNotFoundError(error.uri, error.tried, error.reason, node.path, node.line) from None
-    except KidoError as error:
-        raise node.error(f"{node.describe()}: {error}") from error
+__all__ = ["note_unknown", "pose", "unit_vector"]
 
 
 def pose(node: Node, tag: str = "transformation") -> np.ndarray:

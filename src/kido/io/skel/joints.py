@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from kido.io.joint_types import joint_types
-from kido.io.skel.fields import located, note_unknown, pose, unit_vector
+from kido.io.fields import located
+from kido.io.mechanism import joint_types
+from kido.io.skel.fields import note_unknown, pose, unit_vector
 from kido.io.xml import Node
 from kido.skeleton import ActuatorType, FreeJoint, Joint, PlanarJoint
 from kido.skeleton.joints.coordinates import CoordinateKind
 
-__all__ = ["WORLD", "SkelJoint", "free_joint", "read_joint"]
+__all__ = ["DYNAMICS", "SkelJoint", "free_joint", "read_joint"]
 
-WORLD = "world"
 _DEFAULT_PITCH = 0.1
 ACTUATORS = tuple(kind.name.lower() for kind in ActuatorType)
 _KNOWN_CHILDREN = (
@@ -32,7 +32,7 @@ _KNOWN_CHILDREN = (
     "init_vel",
     "dof",
 )
-_DYNAMICS = {
+DYNAMICS = {
     "damping": "damping",
     "friction": "coulomb_friction",
     "spring_rest_position": "rest_position",
@@ -187,7 +187,7 @@ def _read_axes(node: Node, kind: _Type, values: _DofValues, owner: str, warnings
             values.set("damping", index, axis.child_number("damping"))
         dynamics = axis.child("dynamics")
         if dynamics is not None:
-            note_unknown(dynamics, tuple(_DYNAMICS), owner, warnings)
+            note_unknown(dynamics, tuple(DYNAMICS), owner, warnings)
             _read_dynamics(dynamics, index, values)
         limit = axis.child("limit")
         if limit is not None:
@@ -199,7 +199,7 @@ def _read_axes(node: Node, kind: _Type, values: _DofValues, owner: str, warnings
 
 
 def _read_dynamics(node: Node, index: int, values: _DofValues) -> None:
-    for tag, quantity in _DYNAMICS.items():
+    for tag, quantity in DYNAMICS.items():
         if node.child(tag) is not None:
             values.set(quantity, index, node.child_number(tag))
 
@@ -207,7 +207,7 @@ def _read_dynamics(node: Node, index: int, values: _DofValues) -> None:
 def _read_dof(node: Node, kind: _Type, values: _DofValues, owner: str, warnings: list[str]) -> None:
     index = _local_index(node, kind, owner)
     owner = f"{owner}, degree of freedom {index}"
-    note_unknown(node, ("position", "velocity", "acceleration", "force", *_DYNAMICS), owner, warnings)
+    note_unknown(node, ("position", "velocity", "acceleration", "force", *DYNAMICS), owner, warnings)
     if node.has("name"):
         values.names[index] = node.required_attribute("name")
     _read_dynamics(node, index, values)

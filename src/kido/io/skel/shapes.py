@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from kido.io.fields import located
 from kido.io.meshes import load_mesh
-from kido.io.primitives import primitive_types, read_primitive
 from kido.io.resources import ResourceFinder
-from kido.io.skel.fields import located, note_unknown, pose, unit_vector
+from kido.io.shapes import primitive_types, read_primitive
+from kido.io.skel.fields import note_unknown, pose, unit_vector
 from kido.io.xml import Node
-from kido.shapes import MultiSphereHull, Plane, Shape, SoftMesh, Sphere
+from kido.shapes import Mesh, MultiSphereHull, Plane, Shape, SoftMesh, Sphere
 from kido.shapes.soft_mesh import SKIN_ELEMENTS
 
 __all__ = ["Part", "SoftPart", "read_part", "read_soft"]
@@ -84,14 +85,11 @@ def _color(node: Node, owner: str, warnings: list[str]) -> tuple[float, ...] | N
     colors = node.children("color")
     if len(colors) > 1:
         warnings.append(f"{owner}: of {len(colors)} colors in <{node.tag}> the first was taken")
+    return _rgba(colors)
+
+
+def _rgba(colors: list[Node]) -> tuple[float, ...] | None:
     return tuple(float(value) for value in colors[0].text_vector((3, 4))) if colors else None
-
-
-def _positive(node: Node, tag: str) -> float:
-    value = node.child_number(tag)
-    if value <= 0.0:
-        raise node.require(tag).error(f"<{tag}> of <{node.tag}> is {value:g}; expected a length greater than 0")
-    return value
 
 
 def _lengths(node: Node, tag: str) -> np.ndarray:
@@ -105,7 +103,7 @@ def _lengths(node: Node, tag: str) -> np.ndarray:
 
 def _read_primitive(node: Node, finder: ResourceFinder, owner: str, warnings: list[str]) -> _Geometry:
     kind = _TYPES[node.tag]
-    return _Geometry(read_primitive(kind, "skel", lambda n: _positive(node, n), lambda n: _lengths(node, n)))
+    return _Geometry(read_primitive(kind, "skel", node.child_length, lambda n: _lengths(node, n)))
 
 
 def _read_plane(node: Node, finder: ResourceFinder, owner: str, warnings: list[str]) -> _Geometry:
@@ -117,23 +115,25 @@ def _read_plane(node: Node, finder: ResourceFinder, owner: str, warnings: list[s
     return _Geometry(Plane(tuple(normal), offset), moment_kind="none")
 
 
-def _read_mesh(node: Node, finder: ResourceFinder, owner: str, warnings: list[str]) -> _Geometry:
+def _mesh(node: Node, finder: ResourceFinder, owner: str, warnings: list[str], what: str = "mesh") -> Mesh:
     name = node.require("file_name")
     if not name.text:
-        raise name.error(f"<file_name> of a mesh of {owner} is empty; expected the path of a mesh file")
+        raise name.error(f"<file_name> of a {what} of {owner} is empty; expected the path of a mesh file")
     scale = node.child_vector("scale", 3, default=np.ones(3))
-    if (scale == 0.0).any():
+    if what == "mesh" and (scale == 0.0).any():
         raise node.require("scale").error(f"<scale> of the mesh '{name.text}' holds a zero; expected factors")
-    path = finder.find(name.text)
-    mesh = load_mesh(path, scale.tolist(), remark=lambda text: warnings.append(f"{owner}: {text}"))
-    return _Geometry(mesh, moment_kind="box")
+    return load_mesh(finder.find(name.text), scale.tolist(), remark=lambda text: warnings.append(f"{owner}: {text}"))
+
+
+def _read_mesh(node: Node, finder: ResourceFinder, owner: str, warnings: list[str]) -> _Geometry:
+    return _Geometry(_mesh(node, finder, owner, warnings), moment_kind="box")
 
 
 def _read_multi_sphere(node: Node, finder: ResourceFinder, owner: str, warnings: list[str]) -> _Geometry:
     spheres = node.children("sphere")
     if not spheres:
         raise node.error(f"<multi_sphere> of {owner} holds no <sphere>")
-    radii = np.array([_positive(sphere, "radius") for sphere in spheres])
+    radii = np.array([sphere.child_length("radius") for sphere in spheres])
     centers = np.array([sphere.child_vector("position", 3) for sphere in spheres])
     if len(spheres) == 1:
         transform = np.eye(4)
@@ -151,7 +151,7 @@ _READERS: dict[str, Callable[[Node, ResourceFinder, str, list[str]], _Geometry]]
 
 
 CHILDREN = ("total_mass", "transformation", "geometry", "kv", "ke", "damp", "color")
-DEFAULT_MASS, DEFAULT_KV, DEFAULT_KE, DEFAULT_KD = 1.0, 1.0, 1.0, 0.01
+DEFAULT_SOFT_MASS, DEFAULT_KV, DEFAULT_KE, DEFAULT_KD = 1.0, 1.0, 1.0, 0.01
 DEFAULT_POINTS = 3
 DEFAULT_COUNTS = {"num_slices": 8, "num_stacks": 8, "num_rings": 2}
 KINDS = (*SKIN_ELEMENTS, "mesh")
@@ -186,11 +186,11 @@ def read_soft(node: Node, finder: ResourceFinder, owner: str, warnings: list[str
         node=node,
         shape=shape,
         transform=pose(node),
-        total_mass=node.child_number("total_mass", DEFAULT_MASS),
+        total_mass=node.child_number("total_mass", DEFAULT_SOFT_MASS),
         kv=node.child_number("kv", DEFAULT_KV),
         ke=node.child_number("ke", DEFAULT_KE),
         kd=node.child_number("damp", DEFAULT_KD),
-        color=tuple(float(value) for value in colors[0].text_vector((3, 4))) if colors else None,
+        color=_rgba(colors),
     )
     if part.total_mass <= 0.0:
         raise node.require("total_mass").error(
@@ -212,14 +212,7 @@ def _read_shape(node: Node, finder: ResourceFinder, owner: str, warnings: list[s
         return node.child_vector(tag, 3) / factor if tag == "size" else node.child_number(tag) / factor
 
     if node.tag == "mesh":
-        name = node.require("file_name")
-        if not name.text:
-            raise name.error(f"<file_name> of a soft mesh of {owner} is empty; expected the path of a mesh file")
-        scale = node.child_vector("scale", 3, default=np.ones(3))
-        mesh = load_mesh(
-            finder.find(name.text), scale.tolist(), remark=lambda text: warnings.append(f"{owner}: {text}")
-        )
-        return SoftMesh.from_mesh(mesh)
+        return SoftMesh.from_mesh(_mesh(node, finder, owner, warnings, "soft mesh"))
     if node.tag == "box":
         if node.child("frags") is None:
             warnings.append(f"{owner}: <box> of its soft shape has no <frags>; it has {DEFAULT_POINTS} points an edge")

@@ -13,14 +13,15 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from kido.errors import KidoError
-from kido.io.inertias import massless_text
+from kido.errors import ModelError
+from kido.io.fields import MISSING_FILES, check_choice
+from kido.io.mechanism import massless_text
 from kido.io.resources import ResourceFinder
 from kido.io.urdf.build import build_skeleton
 from kido.io.urdf.loops import read_loops
 from kido.io.urdf.parse import read_robot
 from kido.io.urdf.shapes import ShapeReader
-from kido.io.urdf.tree import order_links, refuse_massless
+from kido.io.urdf.tree import order_links
 from kido.io.xml import is_text, parse
 from kido.math.transform import as_transform
 from kido.skeleton import Skeleton
@@ -28,8 +29,6 @@ from kido.skeleton import Skeleton
 __all__ = ["read"]
 
 BASES = ("fixed", "free")
-MISSING = ("error", "skip")
-MASSLESS = ("warn", "error")
 
 
 def read(
@@ -72,13 +71,9 @@ def read(
         ModelError: massless movers with massless="error".
         KidoError: an option that does not exist.
     """
-    for option, value, choices in (
-        ("base", base, BASES),
-        ("missing_meshes", missing_meshes, MISSING),
-        ("massless", massless, MASSLESS),
-    ):
-        if value not in choices:
-            raise KidoError(f"{option} is {value!r}; expected one of {', '.join(map(repr, choices))}")
+    check_choice("base", base, BASES)
+    check_choice("missing_meshes", missing_meshes, MISSING_FILES)
+    check_choice("massless", massless, ("warn", "error"))
     pose = as_transform(transform, "transform")
     path = None if is_text(source) else Path(source)
     finder = ResourceFinder(None if path is None else path.parent, package_dirs)
@@ -87,11 +82,10 @@ def read(
     tree = order_links(robot)
     movers = tree.massless_movers(base == "free")
     if movers and massless == "error":
-        raise refuse_massless(root.path, movers)
+        raise ModelError(f"{root.path}: {massless_text(movers)}")
     if movers:
         robot.remarks.append(f"{root.path}: {massless_text(movers)}")
-    missing = robot.remarks.append if missing_meshes == "skip" else None
-    shapes = ShapeReader(finder, up_axis, robot.remarks.append, missing)
+    shapes = ShapeReader(robot.remarks, up_axis, missing_meshes == "skip", finder)
     skeleton = build_skeleton(robot, tree, shapes, base=base, transform=pose, visuals=visuals, collisions=collisions)
     skeleton.loops = read_loops(robot, tree, pose)
     skeleton.uri = None if path is None else str(path)

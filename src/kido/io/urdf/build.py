@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from kido.errors import KidoError, ModelError
-from kido.io.inertias import possible_moment
+from kido.io.fields import ROOT_JOINT, Remarks, free_name, plane_axes
+from kido.io.mechanism import possible_moment
 from kido.io.surfaces import make_surface
+from kido.io.urdf.parse import URDF_JOINTS, WITH_AXES, GeometrySpec, JointSpec, LinkSpec, RobotSpec
 from kido.io.urdf.shapes import ShapeReader, color_of_visual
-from kido.io.urdf.spec import URDF_JOINTS, WITH_AXES, JointSpec, LinkSpec, RobotSpec
 from kido.io.urdf.tree import LinkTree, leader_of
 from kido.skeleton import (
     BodyNode,
@@ -25,8 +25,6 @@ from kido.skeleton import (
 )
 
 __all__ = ["build_skeleton"]
-
-ROOT_JOINT = "root_joint"
 
 
 def build_skeleton(
@@ -63,12 +61,10 @@ def build_skeleton(
 
 
 def _root_joint(robot: RobotSpec, base: str, transform: np.ndarray) -> Joint:
-    name = ROOT_JOINT
-    while name in robot.joints:
-        name += "_"
+    name = free_name(ROOT_JOINT, robot.joints)
     if base == "fixed":
         return WeldJoint(name, transform_from_parent=transform)
-    return FreeJoint(name, initial_position=[*_rotation_vector(transform[:3, :3]), *transform[:3, 3]])
+    return FreeJoint(name, initial_position=FreeJoint.from_transform(transform))
 
 
 def _joint(spec: JointSpec, robot: RobotSpec) -> Joint:
@@ -94,7 +90,7 @@ def _joint(spec: JointSpec, robot: RobotSpec) -> Joint:
     return kind(spec.name, **options)
 
 
-def _inertia(link: LinkSpec, remarks: list[str]) -> Inertia:
+def _inertia(link: LinkSpec, remarks: Remarks) -> Inertia:
     inertial = link.inertial
     if inertial is None:
         return Inertia(0.0)
@@ -108,7 +104,7 @@ def _add_visuals(body: BodyNode, link: LinkSpec, robot: RobotSpec, shapes: Shape
         if shape is None:
             continue
         color = color_of_visual(visual.node, robot.materials, robot.remarks)
-        name = _shape_name(body, visual.name, "visual", index)
+        name = _shape_name(body, visual, index)
         body.add_shape(shape, visual.transform, name=name, visual=True, collision=False, color=color)
 
 
@@ -118,30 +114,13 @@ def _add_collisions(body: BodyNode, link: LinkSpec, shapes: ShapeReader) -> None
         shape = shapes.read(collision.shape, "collisions=False")
         if shape is None:
             continue
-        name = _shape_name(body, collision.name, "collision", index)
+        name = _shape_name(body, collision, index)
         try:
             body.add_shape(shape, collision.transform, name=name, visual=False, collision=True, **surface)
         except KidoError as error:
             raise collision.node.error(str(error)) from None
 
 
-def _shape_name(body: BodyNode, given: str | None, kind: str, index: int) -> str:
-    taken = {node.name for node in body.shapes}
-    name = given or f"{kind}_{index}"
-    if name in taken:
-        name = f"{name}_{kind}_{index}"
-    while name in taken:
-        name += "_"
-    return name
-
-
-def plane_axes(normal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Unit axes e1, e2 with e1 x e2 = normal; x and y for the normal z."""
-    start = np.array([1.0, 0.0, 0.0]) if abs(normal[0]) < 0.9 else np.array([0.0, 1.0, 0.0])
-    first = start - (start @ normal) * normal
-    first /= np.linalg.norm(first)
-    return first, np.cross(normal, first)
-
-
-def _rotation_vector(rotation: np.ndarray) -> np.ndarray:
-    return Rotation.from_matrix(rotation).as_rotvec()
+def _shape_name(body: BodyNode, given: GeometrySpec, index: int) -> str:
+    own = f"{given.node.tag}_{index}"
+    return free_name(given.name or own, {node.name for node in body.shapes}, own)

@@ -11,19 +11,19 @@ from __future__ import annotations
 import numpy as np
 
 from kido.errors import FileFormatError
+from kido.io.fields import WORLD, Remarks, rotation_of_rpy
 from kido.io.sdf.build import loop_joint
-from kido.io.sdf.fields import Remarks, rotation_of_rpy
 from kido.io.sdf.joints import read_joint
+from kido.io.sdf.scope import MODEL
 from kido.io.sdf.tree import FlatJoint
-from kido.io.urdf.spec import RobotSpec
+from kido.io.urdf.parse import RobotSpec
 from kido.io.urdf.tree import LinkTree
 from kido.io.xml import Node
 from kido.skeleton import LoopJoint
 
 __all__ = ["read_loops"]
 
-WORLD, MODEL = "world", "__model__"
-VERSION = (1, 6)  # the last in which both ways to say an axis's frame have a meaning
+AXIS_VERSION = (1, 6)  # the last in which both ways to say an axis's frame have a meaning
 
 
 def read_loops(robot: RobotSpec, tree: LinkTree, pose: np.ndarray) -> list[LoopJoint]:
@@ -61,7 +61,7 @@ def _read(
     robot: RobotSpec,
 ) -> LoopJoint:
     remarks = Remarks()
-    spec = read_joint(node, VERSION, MODEL, remarks)
+    spec = read_joint(node, AXIS_VERSION, MODEL, remarks)
     if spec.type == "gearbox":
         raise node.error(f"joint '{spec.name}' is a gearbox, which closes no loop")
     for name in (spec.parent, spec.child):

@@ -1,4 +1,5 @@
-"""URDF elements to records, with every check that needs one element only.
+"""URDF elements to records, with every check that needs one element only. Records have lengths in metres, angles in
+radians, frames as 4x4 transforms.
 
 Source: the URDF XML specification (wiki.ros.org/urdf/XML) and what the common parsers accept.
 Knowingly left out, because they do not describe the mechanism: <transmission>, <sensor>, <ros2_control>,
@@ -8,30 +9,97 @@ Knowingly left out, because they do not describe the mechanism: <transmission>, 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from kido.errors import FileFormatError
+from kido.io.fields import Remarks, rotation_of_rpy
+from kido.io.mechanism import joint_types, num_axes, symmetric
 from kido.io.surfaces import coefficient, first_direction, given, softness_of, two
 from kido.io.urdf.shapes import read_materials
-from kido.io.urdf.spec import (
-    JOINT_NAMES,
-    URDF_JOINTS,
-    WITH_AXES,
-    GeometrySpec,
-    InertialSpec,
-    JointSpec,
-    LinkSpec,
-    MimicSpec,
-    RobotSpec,
-)
 from kido.io.xml import Node
 
-__all__ = ["read_origin", "read_robot"]
+__all__ = ["GeometrySpec", "JointSpec", "LinkSpec", "RobotSpec", "read_origin", "read_robot"]
 
 GEOMETRIES = ("box", "cylinder", "sphere", "capsule", "mesh")
+URDF_JOINTS = joint_types("urdf")
+WITH_AXES = [name for name, kind in URDF_JOINTS.items() if num_axes(kind)]
+JOINT_NAMES = (*WITH_AXES, *sorted(set(URDF_JOINTS) - set(WITH_AXES)))
+
+
+@dataclass(frozen=True)
+class InertialSpec:
+    """Mass [kg], centre of mass (3,) in link axes, moment (3, 3) about it turned into link axes."""
+
+    mass: float
+    com: np.ndarray
+    moment: np.ndarray
+
+
+@dataclass(frozen=True)
+class GeometrySpec:
+    """One <visual> or <collision>: its element, name if any, place in the link, element of the shape."""
+
+    node: Node
+    name: str | None
+    transform: np.ndarray
+    shape: Node
+
+
+@dataclass(frozen=True)
+class LinkSpec:
+    node: Node
+    name: str
+    inertial: InertialSpec | None
+    visuals: list[GeometrySpec]
+    collisions: list[GeometrySpec]
+    surface: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def mass(self) -> float:
+        return self.inertial.mass if self.inertial is not None else 0.0
+
+
+@dataclass(frozen=True)
+class MimicSpec:
+    node: Node
+    joint: str
+    multiplier: float
+    offset: float
+
+
+@dataclass(frozen=True)
+class JointSpec:
+    """One <joint>; limits are infinite where the file gives none."""
+
+    node: Node
+    name: str
+    type: str
+    parent: str
+    child: str
+    transform: np.ndarray
+    axis: np.ndarray
+    lower: float = -np.inf
+    upper: float = np.inf
+    velocity: float = np.inf
+    effort: float = np.inf
+    damping: float = 0.0
+    friction: float = 0.0
+    mimic: MimicSpec | None = None
+
+
+@dataclass(frozen=True)
+class RobotSpec:
+    """Links and joints by name, in document order; RGBA of named materials; remarks on what was left out."""
+
+    node: Node
+    name: str
+    links: dict[str, LinkSpec]
+    joints: dict[str, JointSpec]
+    materials: dict[str, tuple[float, ...]]
+    remarks: Remarks = field(default_factory=Remarks)
 
 
 def read_robot(root: Node, default_name: str) -> RobotSpec:
@@ -39,11 +107,11 @@ def read_robot(root: Node, default_name: str) -> RobotSpec:
     if root.tag != "robot":
         raise root.error(f"the root element is <{root.tag}>; expected <robot>")
     _refuse_xacro(root)
-    remarks: list[str] = []
+    remarks = Remarks()
     name = root.attribute("name", "")
     if not name:
         name = default_name
-        remarks.append(f"{root.path}:{root.line}: <robot> has no name; it is called '{name}'")
+        remarks.add(root, f"<robot> has no name; it is called '{name}'")
     links: dict[str, LinkSpec] = {}
     joints: dict[str, JointSpec] = {}
     for node in root.children("link"):
@@ -68,13 +136,7 @@ def read_origin(node: Node) -> np.ndarray:
     transform = np.eye(4)
     if origin is None:
         return transform
-    roll, pitch, yaw = origin.vector("rpy", 3, (0.0, 0.0, 0.0))
-    cr, sr, cp, sp, cy, sy = (f(a) for a in (roll, pitch, yaw) for f in (math.cos, math.sin))
-    transform[:3, :3] = [
-        [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-        [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-        [-sp, cp * sr, cp * cr],
-    ]
+    transform[:3, :3] = rotation_of_rpy(*origin.vector("rpy", 3, (0.0, 0.0, 0.0)))
     transform[:3, 3] = origin.vector("xyz", 3, (0.0, 0.0, 0.0))
     return transform
 
@@ -97,7 +159,7 @@ def _refuse_duplicate(kind: str, name: str, node: Node, known: dict) -> None:
 # -- links -------------------------------------------------------------------------------------------------
 
 
-def _read_link(node: Node, remarks: list[str]) -> LinkSpec:
+def _read_link(node: Node, remarks: Remarks) -> LinkSpec:
     name = node.required_attribute("name")
     contact = node.child("contact")
     surface = {} if contact is None else _read_bullet(contact)
@@ -126,7 +188,7 @@ def _read_bullet(contact: Node) -> dict[str, Any]:
     )
 
 
-def _add_gazebo(node: Node, links: dict[str, LinkSpec], remarks: list[str]) -> None:
+def _add_gazebo(node: Node, links: dict[str, LinkSpec], remarks: Remarks) -> None:
     """Take the contact properties in a <gazebo reference="link">; what cannot be read is left out with a remark."""
     link = links.get(node.attribute("reference", ""))
     if link is None:
@@ -151,7 +213,7 @@ def _read_gazebo(node: Node) -> dict[str, Any]:
     )
 
 
-def _read_inertial(link: Node, remarks: list[str]) -> InertialSpec | None:
+def _read_inertial(link: Node, remarks: Remarks) -> InertialSpec | None:
     node = link.child("inertial")
     if node is None:
         return None
@@ -162,11 +224,10 @@ def _read_inertial(link: Node, remarks: list[str]) -> InertialSpec | None:
     inertia = node.child("inertia")
     moment = np.zeros((3, 3))
     if inertia is None:
-        remarks.append(f"{node.path}:{node.line}: {link.describe()} has no <inertia>; its moment is zero")
+        remarks.add(node, f"{link.describe()} has no <inertia>; its moment is zero")
     else:
-        xx, yy, zz = (inertia.number(key, 0.0) for key in ("ixx", "iyy", "izz"))
-        xy, xz, yz = (inertia.number(key, 0.0) for key in ("ixy", "ixz", "iyz"))
-        moment = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        entries = inertia
+        moment = symmetric(lambda key: entries.number(key, 0.0))
     rotation = transform[:3, :3]
     moment = rotation @ moment @ rotation.T
     return InertialSpec(mass, transform[:3, 3].copy(), 0.5 * (moment + moment.T))
@@ -185,7 +246,7 @@ def _read_geometry(node: Node) -> GeometrySpec:
 # -- joints ------------------------------------------------------------------------------------------------
 
 
-def _read_joint(node: Node, remarks: list[str]) -> JointSpec:
+def _read_joint(node: Node, remarks: Remarks) -> JointSpec:
     name = node.required_attribute("name")
     kind = node.choice("type", JOINT_NAMES)
     parent, child = node.require("parent"), node.require("child")
@@ -228,13 +289,13 @@ def _read_joint(node: Node, remarks: list[str]) -> JointSpec:
     )
 
 
-def _read_limits(joint: Node, kind: str, remarks: list[str]) -> dict[str, float]:
+def _read_limits(joint: Node, kind: str, remarks: Remarks) -> dict[str, float]:
     """Limits of a one-DOF joint. A range, velocity or effort of zero means that none was given; remarked."""
     node = joint.child("limit")
-    where = f"{joint.path}:{(node or joint).line}: {joint.describe()}"
+    place, where = node or joint, joint.describe()
     if node is None:
         if kind != "continuous":
-            remarks.append(f"{where} has no <limit>; it is unlimited")
+            remarks.add(place, f"{where} has no <limit>; it is unlimited")
         return {}
     limits: dict[str, float] = {}
     for key in ("velocity", "effort"):
@@ -242,7 +303,7 @@ def _read_limits(joint: Node, kind: str, remarks: list[str]) -> dict[str, float]
         if value < 0.0:
             raise node.error(f"the {key} limit of {joint.describe()} is {value:g}; expected a positive number")
         if value == 0.0:
-            remarks.append(f"{where} has the {key} limit 0, taken as not given")
+            remarks.add(place, f"{where} has the {key} limit 0, taken as not given")
             value = math.inf
         limits[key] = value
     if kind == "continuous":
@@ -254,6 +315,6 @@ def _read_limits(joint: Node, kind: str, remarks: list[str]) -> dict[str, float]
         raise node.error(f"the lower limit {lower:g} of {joint.describe()} is above its upper limit {upper:g}")
     if lower == upper == 0.0:
         written = "lower = upper = 0" if given else "no lower and upper limit"
-        remarks.append(f"{where} has {written}, taken as unlimited")
+        remarks.add(place, f"{where} has {written}, taken as unlimited")
         return limits
     return {**limits, "lower": lower, "upper": upper}

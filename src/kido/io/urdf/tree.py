@@ -2,40 +2,30 @@
 
 from __future__ import annotations
 
-from kido.errors import FileFormatError, ModelError
-from kido.io.inertias import listed, massless_text
-from kido.io.urdf.spec import JointSpec, LinkSpec, RobotSpec
+from dataclasses import dataclass
+
+from kido.errors import FileFormatError
+from kido.io.fields import listed
+from kido.io.mechanism import massless_movers
+from kido.io.urdf.parse import JointSpec, LinkSpec, RobotSpec
 
 __all__ = ["LinkTree", "leader_of", "order_links"]
 
 ONE_DOF = ("revolute", "continuous", "prismatic")
 
 
+@dataclass(frozen=True)
 class LinkTree:
-    """Links of a robot in an order in which parents come first.
+    """Links of a robot in an order in which parents come first: the `root`, and (joint, child link) for all others."""
 
-    `root`: the link without parent; `steps`: (joint, child link) for all others; `children`: joints by
-    parent link.
-    """
-
-    def __init__(self, root: LinkSpec, steps: list[tuple[JointSpec, LinkSpec]]) -> None:
-        self.root = root
-        self.steps = steps
-        self.children: dict[str, list[JointSpec]] = {root.name: []}
-        for joint, link in steps:
-            self.children[joint.parent].append(joint)
-            self.children[link.name] = []
+    root: LinkSpec
+    steps: list[tuple[JointSpec, LinkSpec]]
 
     def massless_movers(self, free_base: bool) -> list[tuple[str, str]]:
         """(joint, link) of moving joints that carry no mass at all; nothing can accelerate them."""
-        carried: dict[str, float] = {}
-        for _, link in reversed(self.steps):
-            carried[link.name] = link.mass + sum(carried[j.child] for j in self.children[link.name])
-        movers = [(j.name, link.name) for j, link in self.steps if j.type != "fixed" and carried[link.name] == 0.0]
-        below_root = self.root.mass + sum(carried[j.child] for j in self.children[self.root.name])
-        if free_base and below_root == 0.0:
-            movers.insert(0, ("the free base", self.root.name))
-        return movers
+        root = (self.root.name, None, self.root.mass, "the free base" if free_base else None)
+        links = [(li.name, j.parent, li.mass, None if j.type == "fixed" else j.name) for j, li in self.steps]
+        return massless_movers([root, *links])
 
 
 def order_links(robot: RobotSpec) -> LinkTree:
@@ -110,7 +100,7 @@ def _check_mimics(robot: RobotSpec) -> None:
             reason = "which does not exist"
             if target in robot.joints:
                 reason = f"but one of type '{joint.type}' cannot follow one of type '{robot.joints[target].type}'"
-            robot.remarks.append(f"{node.path}:{node.line}: joint '{joint.name}' mimics '{target}', {reason}; left out")
+            robot.remarks.add(node, f"joint '{joint.name}' mimics '{target}', {reason}; left out")
     for joint in robot.joints.values():
         path = [joint]
         while (leader := leader_of(path[-1], robot)) is not None:
@@ -132,8 +122,3 @@ def _cycle(robot: RobotSpec, parent_joint: dict[str, JointSpec], start: str) -> 
     loop = [*path[path.index(name) :], name][::-1]
     joint = parent_joint[loop[1]]
     return joint.node.error(f"the links form a cycle: {' -> '.join(repr(item) for item in loop)}; expected a tree")
-
-
-def refuse_massless(path: str, movers: list[tuple[str, str]]) -> ModelError:
-    """The error that names moving joints without mass."""
-    return ModelError(f"{path}: {massless_text(movers)}")

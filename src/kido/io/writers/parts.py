@@ -15,6 +15,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from kido.errors import KidoError
+from kido.io.fields import free_name
 from kido.io.writers.unsupported import UnsupportedFeatures
 from kido.joints import ActuatorType, JointKind
 from kido.math.transform import inverse_transform
@@ -268,8 +269,7 @@ def _neutral(key: str) -> float:
 
 
 def _free_name(name: str, taken: set[str]) -> str:
-    while name in taken:
-        name += "_"
+    name = free_name(name, taken)
     taken.add(name)
     return name
 

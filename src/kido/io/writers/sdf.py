@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kido.io.joint_types import names_of_kinds
-from kido.io.primitives import primitive_types, written
+from kido.io.fields import WORLD, rpy
+from kido.io.mechanism import MOMENT_ENTRIES, names_of_kinds
+from kido.io.shapes import primitive_types, written
 from kido.io.surfaces import PATCH, left_out, softness_numbers
-from kido.io.writers.meshes import MeshStore
 from kido.io.writers.parts import (
     Part,
     free_pose,
@@ -21,10 +21,9 @@ from kido.io.writers.parts import (
     parts_of,
     rest_poses,
 )
-from kido.io.writers.shapes import Placed, shapes_of
-from kido.io.writers.text import add, document, number, rpy, to_text, vector
+from kido.io.writers.shapes import MeshStore, Placed, shapes_of
 from kido.io.writers.unsupported import UnsupportedFeatures
-from kido.io.xml import Element
+from kido.io.xml import Element, add, document, number, to_text, vector
 from kido.joints import JointKind
 from kido.shapes import Mesh, Plane, Primitive, Shape
 from kido.simulation import World
@@ -33,14 +32,9 @@ from kido.skeleton.nodes.surface import Surface
 
 __all__ = ["write"]
 
-VERSION = "1.11"
-WORLD = "world"
+SDF_VERSION = "1.11"
 _TYPES = names_of_kinds("sdf")
 _SHAPES = (*primitive_types("sdf").values(), Plane, Mesh)
-_HELD = (  # what a <surface> can say
-    *("friction", "secondary_friction", "first_friction_direction", "rolling_friction", "torsional_friction", "slip"),
-    *("secondary_slip", "restitution", "softness", "slop", "max_correction_speed"),
-)
 _LEFT_OUT = ("acceleration_limit", "initial_velocity", "actuator")
 _PASSIVE = ("damping", "coulomb_friction", "spring_stiffness", "position_limit", "velocity_limit", "force_limit")
 _DYNAMICS = {
@@ -66,11 +60,11 @@ def write(model: Skeleton | World, store: MeshStore, unsupported: UnsupportedFea
     models = []
     for skeleton in skeletons:
         parts = parts_of(skeleton, {*_TYPES, JointKind.FREE}, unsupported, free_inside=False)
-        shapes = {part.name: shapes_of(part.body, _SHAPES, unsupported) if part.body else [] for part in parts}
+        shapes = {part.name: shapes_of(part.body, _SHAPES, unsupported) for part in parts}
         models.append(_Model(skeleton, parts, shapes))
     unsupported.check()
     note_constraints(model, unsupported)
-    root = document("sdf", version=VERSION)
+    root = document("sdf", version=SDF_VERSION)
     holder = root
     if isinstance(model, World):
         holder = add(root, "world", name=model.name)
@@ -165,10 +159,8 @@ def _fill_link(
                 add(material, "diffuse", vector(placed.color))
             if tag == "collision" and node.surface != Surface():
                 _add_surface(element, node.surface)
-                for name in left_out(node.surface, _HELD):
+                for name in left_out(node.surface):
                     unsupported.remark(f"shape '{node.name}' of '{part.name}': its {name} is left out")
-        if not (node.visual or node.collision):
-            unsupported.remark(f"shape '{node.name}' of '{part.name}' is neither seen nor touched; left out")
 
 
 def _add_inertial(link: Element, inertia: Inertia) -> None:
@@ -177,8 +169,8 @@ def _add_inertial(link: Element, inertia: Inertia) -> None:
         add(inertial, "pose", f"{vector(inertia.com)} 0 0 0")
     add(inertial, "mass", number(inertia.mass))
     element = add(inertial, "inertia")
-    for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)):
-        add(element, f"i{'xyz'[i]}{'xyz'[j]}", number(inertia.moment[i, j]))
+    for key, place in MOMENT_ENTRIES.items():
+        add(element, key, number(inertia.moment[place]))
 
 
 def _add_pose(element: Element, transform: np.ndarray) -> None:

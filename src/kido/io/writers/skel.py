@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from kido.io.joint_types import names_of_kinds
-from kido.io.primitives import primitive_types, written
+from kido.io.fields import WORLD, free_name, xyz_angles
+from kido.io.mechanism import MOMENT_ENTRIES, names_of_kinds
+from kido.io.shapes import primitive_types, written
+from kido.io.skel.joints import DYNAMICS
 from kido.io.surfaces import left_out
-from kido.io.writers.meshes import MeshStore
 from kido.io.writers.parts import Part, note_constraints, note_skeleton, parts_of, rest_poses
-from kido.io.writers.shapes import Placed, shapes_of
-from kido.io.writers.text import add, document, number, to_text, vector, xyz_angles
+from kido.io.writers.shapes import MeshStore, Placed, shapes_of
 from kido.io.writers.unsupported import UnsupportedFeatures
-from kido.io.xml import Element
+from kido.io.xml import Element, add, document, number, to_text, vector
 from kido.joints import ActuatorType, JointKind
 from kido.shapes import Mesh, MultiSphereHull, Plane, Primitive, Shape
 from kido.shapes.soft_mesh import SKIN_ELEMENTS
@@ -35,10 +35,9 @@ def is_known(body: SoftBodyNode) -> bool:
 def add_soft_shape(element: Element, body: SoftBodyNode) -> None:
     """Add the ``<soft_shape>`` of a soft body to its ``<body>``."""
     skin: Any = body.skin
-    X = skin.relative_transform
     soft = add(element, "soft_shape")
     add(soft, "total_mass", number(body.total_mass))
-    add(soft, "transformation", f"{vector(X[:3, 3])} {vector(xyz_angles(X[:3, :3]))}")
+    _add_transformation(soft, skin.relative_transform)
     geometry = add(soft, "geometry")
     kind, *sizes = skin.shape.built
     shape = add(geometry, kind)
@@ -57,13 +56,6 @@ def _text(value: Any, factor: float) -> str:
 
 _TYPES = names_of_kinds("skel")
 _SHAPES = (*primitive_types("skel").values(), Plane, Mesh, MultiSphereHull)
-WORLD = "world"
-_DYNAMICS = {
-    "damping": "damping",
-    "friction": "coulomb_friction",
-    "spring_rest_position": "rest_position",
-    "spring_stiffness": "spring_stiffness",
-}
 
 
 def write(model: Skeleton | World, store: MeshStore, unsupported: UnsupportedFeatures) -> str:
@@ -75,7 +67,7 @@ def write(model: Skeleton | World, store: MeshStore, unsupported: UnsupportedFea
         _rename_world(parts, unsupported)
         if skeleton.mobile:
             _weld_massless(parts, unsupported)
-        shapes = {part.name: shapes_of(part.body, _SHAPES, unsupported) if part.body else [] for part in parts}
+        shapes = {part.name: shapes_of(part.body, _SHAPES, unsupported) for part in parts}
         for part in parts:
             for mimic in part.mimics:
                 if mimic is not None:
@@ -111,11 +103,10 @@ def _weld_massless(parts: list[Part], unsupported: UnsupportedFeatures) -> None:
 
 def _rename_world(parts: list[Part], unsupported: UnsupportedFeatures) -> None:
     """A parent of the name "world" is the world in SKEL, so no body may be called so."""
-    taken, name = {part.name for part in parts}, WORLD
-    if name not in taken:
+    taken = {part.name for part in parts}
+    if WORLD not in taken:
         return
-    while name in taken:
-        name += "_"
+    name = free_name(WORLD, taken)
     unsupported.remark(f"body '{WORLD}' is called '{name}'")
     for part in parts:
         part.name = name if part.name == WORLD else part.name
@@ -170,8 +161,8 @@ def _add_inertia(body: Element, inertia: Inertia) -> None:
     add(element, "mass", number(inertia.mass))
     add(element, "offset", vector(inertia.com))
     moment = add(element, "moment_of_inertia")
-    for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)):
-        add(moment, f"i{'xyz'[i]}{'xyz'[j]}", number(inertia.moment[i, j]))
+    for key, place in MOMENT_ENTRIES.items():
+        add(moment, key, number(inertia.moment[place]))
 
 
 def _add_shape(body: Element, placed: Placed, store: MeshStore, owner: str, unsupported: UnsupportedFeatures) -> None:
@@ -179,8 +170,6 @@ def _add_shape(body: Element, placed: Placed, store: MeshStore, owner: str, unsu
     if node.collision and node.surface != Surface():
         names = ", ".join(left_out(node.surface, ()))
         unsupported.remark(f"shape '{node.name}' of '{owner}': its contact properties are left out ({names})")
-    if not (node.visual or node.collision):
-        unsupported.remark(f"shape '{node.name}' of '{owner}' is neither seen nor touched; left out")
     for tag, wanted in (("visualization_shape", node.visual), ("collision_shape", node.collision)):
         if not wanted:
             continue
@@ -250,7 +239,7 @@ def _add_dof(joint: Element, part: Part, k: int, name: str) -> None:
         given = {side: number(value) for side, value in limits.items() if math.isfinite(value)}
         if given:
             add(dof, what, **given)
-    for tag, key in _DYNAMICS.items():
+    for tag, key in DYNAMICS.items():
         value = float(part.values(key)[k])
         if value != 0.0:
             add(dof, tag, number(value))

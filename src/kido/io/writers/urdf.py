@@ -12,16 +12,14 @@ import math
 import numpy as np
 
 from kido.errors import KidoError
-from kido.io.joint_types import names_of_kinds
-from kido.io.primitives import primitive_types, written
+from kido.io.fields import WORLD, free_name, plane_axes, rpy
+from kido.io.mechanism import MOMENT_ENTRIES, names_of_kinds
+from kido.io.shapes import primitive_types, written
 from kido.io.surfaces import left_out, softness_numbers
-from kido.io.urdf.build import plane_axes
-from kido.io.writers.meshes import MeshStore
 from kido.io.writers.parts import Part, note_constraints, note_parts, note_skeleton, parts_of
-from kido.io.writers.shapes import Placed, shapes_of
-from kido.io.writers.text import add, document, number, rpy, to_text, vector
+from kido.io.writers.shapes import MeshStore, Placed, shapes_of
 from kido.io.writers.unsupported import UnsupportedFeatures
-from kido.io.xml import Element
+from kido.io.xml import Element, add, document, number, to_text, vector
 from kido.joints import JointKind
 from kido.math.transform import inverse_transform
 from kido.shapes import Mesh, Primitive
@@ -33,11 +31,6 @@ __all__ = ["write"]
 
 _TYPES = names_of_kinds("urdf")
 _SHAPES = (*primitive_types("urdf").values(), Mesh)
-_HELD = (  # contact properties that <contact> and <gazebo> can say
-    *("friction", "secondary_friction", "first_friction_direction", "rolling_friction", "torsional_friction", "slip"),
-    *("secondary_slip", "restitution", "softness", "slop", "max_correction_speed"),
-)
-WORLD = "world"
 _LEFT_OUT = (
     "acceleration_limit",
     "spring_stiffness",
@@ -52,7 +45,7 @@ def write(model: Skeleton | World, store: MeshStore, unsupported: UnsupportedFea
     """The text of a URDF file. Raises KidoError if the format cannot hold the model."""
     skeleton = _only(model)
     parts = parts_of(skeleton, set(_TYPES), unsupported, free_inside=True, has_world_link=True)
-    shapes = {part.name: shapes_of(part.body, _SHAPES, unsupported) if part.body else [] for part in parts}
+    shapes = {part.name: shapes_of(part.body, _SHAPES, unsupported) for part in parts}
     unsupported.check()
     note_parts(parts, _LEFT_OUT, unsupported)
     note_skeleton(skeleton, unsupported)
@@ -108,9 +101,7 @@ def _base(parts: list[Part], unsupported: UnsupportedFeatures) -> str | None:
             return None
         if np.array_equal(root.X_P @ inverse_transform(root.X_C), np.eye(4)):
             return None
-    name = WORLD
-    while any(part.name == name for part in parts):
-        name += "_"
+    name = free_name(WORLD, {part.name for part in parts})
     unsupported.remark(f"a link '{name}' without mass stands for the world")
     return name
 
@@ -165,8 +156,6 @@ def _add_link(
                 if tag == "visual" and placed.color is not None:
                     material = add(element, "material", name=f"{part.name}/{placed.node.name}")
                     add(material, "color", rgba=vector(placed.color))
-        if not (placed.node.visual or placed.node.collision):
-            unsupported.remark(f"shape '{placed.node.name}' of '{part.name}' is neither seen nor touched; left out")
     surface = _surface(part, shapes, unsupported)
     _add_bullet(link, surface)
     _add_gazebo(root, part.name, surface)
@@ -176,9 +165,7 @@ def _add_inertial(link: Element, inertia: Inertia) -> None:
     inertial = add(link, "inertial")
     add(inertial, "origin", xyz=vector(inertia.com), rpy="0 0 0")
     add(inertial, "mass", value=number(inertia.mass))
-    J = inertia.moment
-    entries = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
-    add(inertial, "inertia", **{key: number(J[place]) for key, place in entries.items()})
+    add(inertial, "inertia", **{key: number(inertia.moment[place]) for key, place in MOMENT_ENTRIES.items()})
 
 
 def _surface(part: Part, shapes: list[Placed], unsupported: UnsupportedFeatures) -> Surface:
@@ -187,7 +174,7 @@ def _surface(part: Part, shapes: list[Placed], unsupported: UnsupportedFeatures)
     if len(surfaces) > 1:
         unsupported.remark(f"body '{part.name}': its shapes differ in friction or other contact properties, left out")
     surface = surfaces.pop() if len(surfaces) == 1 else Surface()
-    for name in left_out(surface, _HELD):
+    for name in left_out(surface):
         unsupported.remark(f"body '{part.name}': {name} of its surface is left out")
     return surface
 
