@@ -1,8 +1,8 @@
 """Elements <model>, <include> and <world> to records, files that are included read on the way.
 
-Frames are 4x4 transforms. An <include> names a file, a folder with a ``model.config``, or either as ``model://name``; it is looked for as
-meshes are (`kido.io.resources`), never fetched. With ``merge="true"`` its parts become parts of the including model:
-their model's frame then is the frame ``_merged__NAME__model__`` there.
+Frames are 4x4 transforms. An <include> names a file, a folder with a ``model.config``, or either as ``model://name``;
+it is looked for as meshes are (`kido.io.resources`), never fetched. With ``merge="true"`` its parts become parts of the
+including model: their model's frame then is the frame ``_merged__NAME__model__`` there.
 """
 
 from __future__ import annotations
