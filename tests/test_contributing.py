@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -39,8 +38,6 @@ for block in re.findall(r"```python\\n(.*?)```", sys.stdin.read(), re.DOTALL):
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_recipe_runs(name: str, tmp_path: Path) -> None:
-    if name == "A quantity" and find_spec("kido.quantities") is None:
-        pytest.skip("quantities are not declared yet")
     environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "KIDO_QUIET": "1"}  # nothing is compiled for an example
     done = subprocess.run([sys.executable, "-c", RUN], input=RECIPES[name], env=environment, cwd=tmp_path,
                           capture_output=True, text=True, timeout=PATIENCE)  # fmt: skip
@@ -52,4 +49,4 @@ def test_recipe_names_what_is_there(name: str) -> None:
     """Files and folders in its text; those of the examples may be new."""
     text = re.sub(r"```.*?```", "", RECIPES[name], flags=re.DOTALL)
     paths = [*re.findall(r"`((?:src|tests|docs)/[\w./]*)`", text), *re.findall(r"\]\(([\w./-]+)\)", text)]
-    assert [p for p in paths if not (ROOT / p).exists() and "quantities" not in p] == []
+    assert [p for p in paths if not (ROOT / p).exists()] == []

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kido.recording.codec import Encoded, decode, encode
-from kido.recording.errors import RecordingError
+from kido.recording.codec import Encoded, RecordingError, decode, encode
 
 plain = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False) | st.text() | st.binary(),

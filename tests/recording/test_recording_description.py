@@ -5,9 +5,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import kido
-from kido.recording.codec import decode, encode
+from kido.recording.codec import RecordingError, decode, encode
 from kido.recording.description import skeleton_from_dict, skeleton_to_dict, source_text
-from kido.recording.errors import RecordingError
 from kido.skeleton import JOINT_TYPES
 from trees import EllipsoidJoint
 

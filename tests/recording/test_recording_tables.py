@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from kido.recording import tables
-from kido.recording.errors import RecordingError
+from kido.recording.codec import RecordingError
 from kido.recording.tables import Column, Table, TableReader, TableWriter
 from programs import Program
 

@@ -434,7 +434,7 @@ def test_drawables_are_added_updated_and_removed(arm_viewer):
         d.visible = False
         d.remove()
         d.remove()
-    assert v.drawables.all == {}
+    assert v.drawables == {}
 
 
 def test_drawables_move_with_their_body(arm_viewer):
@@ -463,7 +463,7 @@ def test_drawables_move_with_their_body(arm_viewer):
 def test_bad_drawables_are_refused_and_leave_nothing(arm_viewer, call, message):
     with pytest.raises(kido.StateError, match=message):
         call(arm_viewer)
-    assert arm_viewer.drawables.all == {}
+    assert arm_viewer.drawables == {}
 
 
 def test_names_of_drawables_are_unique(arm_viewer):

@@ -11,10 +11,9 @@ from viewer_models import arm, box, boxes, shift
 viser = pytest.importorskip("viser", reason="the extra 'viewer' is not installed")
 
 from kido.viewer.forces import arrow_vectors  # noqa: E402
-from kido.viewer.ground import nice_cell  # noqa: E402
 from kido.viewer.model import model_poses, up_axis  # noqa: E402
 from kido.viewer.rotations import matrix_from_wxyz  # noqa: E402
-from kido.viewer.scene import SceneView  # noqa: E402
+from kido.viewer.scene import SceneView, nice_cell  # noqa: E402
 from kido.viewer.server import start_server, stop_server  # noqa: E402
 
 

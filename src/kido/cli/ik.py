@@ -15,10 +15,10 @@ from kido.ik import CompositeIK, DifferentialSolver, InverseKinematics
 from kido.skeleton import BodyNode, EndEffector, Skeleton, WeldJoint
 from kido.skeleton.frames.jacobian_node import JacobianNode
 
-SMALL = 0.005
+SMALL_SHARE = 0.005
 """Share of the skeleton's mass below which what a body carries counts as part of it: fingers, sensors."""
 
-STANDING = 0.1
+STANDING_SHARE = 0.1
 """Ends of limbs stand if they are within this share of the skeleton's height of the lowest one."""
 
 FRAME_ITERATIONS = 40
@@ -39,8 +39,7 @@ def hierarchy(skeleton: Skeleton, names: Sequence[str] = ()) -> CompositeIK:
     whole = CompositeIK(skeleton)
     whole.solver = DifferentialSolver(max_iterations=FRAME_ITERATIONS, nudges=0, restarts=0)
     for node, priority in found:
-        ik = whole.add(InverseKinematics(node, dofs="body"))
-        ik.priority = priority
+        whole.add(InverseKinematics(node, dofs="body")).priority = priority
     return whole
 
 
@@ -62,7 +61,7 @@ def _own(skeleton: Skeleton) -> list[tuple[JacobianNode, int]]:
     heights = np.array([node.world_transform[2, 3] for node in nodes])
     whole = np.array([body.world_transform[2, 3] for body in skeleton.bodies])
     floats = bool(free_joints(skeleton))
-    stands = heights <= heights.min() + STANDING * max(float(np.ptp(whole)), 1e-9)
+    stands = heights <= heights.min() + STANDING_SHARE * max(float(np.ptp(whole)), 1e-9)
     return [(node, 0 if low or not floats else 1) for node, low in zip(nodes, stands)]
 
 
@@ -71,7 +70,7 @@ def limb_ends(skeleton: Skeleton) -> list[BodyNode]:
 
     Hands count, their fingers do not. Of a skeleton without mass, all bodies without children.
     """
-    least = SMALL * skeleton.mass
+    least = SMALL_SHARE * skeleton.mass
     carried = {body: body.mass for body in skeleton.bodies}
     for body in reversed(skeleton.bodies):
         if body.parent is not None:
@@ -91,15 +90,14 @@ def _moving(body: BodyNode) -> BodyNode:
     return body
 
 
-def run(options: Ik) -> int:
+def ik(options: Ik) -> int:
     """Show a model whose end effectors follow their targets, until Ctrl-C."""
-    from kido.cli.ik import hierarchy
-    from kido.cli.loading import load_model, set_positions
+    from kido.cli.loading import set_positions
     from kido.simulation import World
     from kido.viewer.server import require_viser
 
     require_viser()
-    model = load_model(options.file, options.base, options.package_dir, not options.no_visuals)
+    model = options.load(options.file)
     skeletons = model.skeletons if isinstance(model, World) else [model]
     for remark in set_positions(skeletons, options.set):
         print(f"kido: warning: {remark}", file=sys.stderr)
@@ -118,7 +116,7 @@ def run(options: Ik) -> int:
 
     with Viewer(model, port=options.port, paused=True) as viewer:
         viewer.add_targets(whole)
-        names = ", ".join(f"{ik.node.name} (priority {ik.priority})" for ik in whole.modules)
+        names = ", ".join(f"{task.node.name} (priority {task.priority})" for task in whole.modules)
         print(f"kido: targets: {names}", file=sys.stderr)
         print(f"kido: {viewer.url} (Ctrl-C ends)", file=sys.stderr, flush=True)
         return OK if viewer.run() else INTERRUPTED

@@ -44,6 +44,7 @@ def _terminate(number: int, frame: Any) -> None:
     raise Terminated
 
 
+OWN_MODULES = ("simulate", "ik")  # the other commands stand in `kido.cli.commands`
 OK, ERROR, USAGE, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
 
 
@@ -83,7 +84,9 @@ def _guarded(given: list[str]) -> int:
         return options
     try:
         with ended_cleanly():
-            code = import_module(f"kido.cli.{type(options).__name__.lower()}").run(options)
+            name = type(options).__name__.lower()
+            module = import_module(f"kido.cli.{name if name in OWN_MODULES else 'commands'}")
+            code = getattr(module, name)(options)
         sys.stdout.flush()
         return code
     except UsageError as error:
@@ -112,11 +115,11 @@ def _parse(given: list[str]) -> Any:
     """The options, or an exit code."""
     import tyro
 
-    from kido.cli.options import COMMANDS
+    from kido.cli.options import COMMAND_OPTIONS
 
     try:
         return tyro.extras.subcommand_cli_from_dict(
-            COMMANDS,
+            COMMAND_OPTIONS,
             prog="kido",
             description=(
                 f"KIDO {version()}: kinematics, dynamics and simulation of articulated bodies.\n\n"

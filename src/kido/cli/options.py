@@ -3,15 +3,36 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from tyro.conf import FlagCreatePairsOff, Positional, UseAppendAction, arg
 
-Base = Literal["auto", "fixed", "free"]
+Port = Annotated[int | None, arg(metavar="N", help_behavior_hint="(default: 8080 up)")]
+
+
+@dataclass(kw_only=True)
+class Reading:
+    """How model files are read."""
+
+    base: Literal["auto", "fixed", "free"] = "auto"
+    """How the root of a URDF is held: fixed to the world, or free. auto: free for a lone body and for robots
+    whose root carries several limbs."""
+    package_dir: Annotated[list[str], UseAppendAction, arg(metavar="DIR", help_behavior_hint="")] = field(
+        default_factory=list
+    )
+    """Folder in which package:// meshes are looked for; may be repeated."""
+    no_visuals: Annotated[bool, FlagCreatePairsOff] = False
+    """Leave out what is only drawn, so that a model loads whose visual meshes are missing."""
+
+    def load(self, model: str) -> Any:
+        """A skeleton or a world from a path or the name of a bundled model."""
+        from kido.cli.loading import load_model
+
+        return load_model(model, self.base, self.package_dir, not self.no_visuals)
 
 
 @dataclass
-class Simulate:
+class Simulate(Reading):
     """Simulate models: print how it went, record it, make a page of it, or show it live.
 
     Example: kido simulate humanoid --ground --duration 3 --record fall.h5 --html fall.html
@@ -40,15 +61,6 @@ class Simulate:
         field(default_factory=list)
     )
     """Where to move a model, in metres; once for each model, in their order."""
-    base: Base = "auto"
-    """How the root of a URDF is held: fixed to the world, or free. auto: free for a lone body and for robots
-    whose root carries several limbs."""
-    package_dir: Annotated[list[str], UseAppendAction, arg(metavar="DIR", help_behavior_hint="")] = field(
-        default_factory=list
-    )
-    """Folder in which package:// meshes are looked for; may be repeated."""
-    no_visuals: Annotated[bool, FlagCreatePairsOff] = False
-    """Leave out what is only drawn, so that a model loads whose visual meshes are missing."""
     record: Annotated[str | None, arg(metavar="F.h5", help_behavior_hint="")] = None
     """Record to this HDF5 file."""
     every: Annotated[int, arg(metavar="N")] = 1
@@ -57,7 +69,7 @@ class Simulate:
     """Write a page that plays the motion in any browser, offline."""
     view: bool = False
     """Show it live in the browser."""
-    port: Annotated[int | None, arg(metavar="N", help_behavior_hint="(default: 8080 up)")] = None
+    port: Port = None
     """Port of the live view on this machine."""
     overwrite: bool = False
     """Replace an existing recording."""
@@ -66,41 +78,25 @@ class Simulate:
 
 
 @dataclass
-class View:
+class View(Reading):
     """Show a model or a recording in the browser."""
 
     file: Annotated[Positional[str], arg(metavar="FILE")]
     """URDF, SDF, SKEL or recording, or the name of a bundled model."""
-    base: Base = "auto"
-    """How the root of a URDF is held."""
-    package_dir: Annotated[list[str], UseAppendAction, arg(metavar="DIR", help_behavior_hint="")] = field(
-        default_factory=list
-    )
-    """Folder in which package:// meshes are looked for; may be repeated."""
-    no_visuals: Annotated[bool, FlagCreatePairsOff] = False
-    """Leave out what is only drawn, so that a model loads whose visual meshes are missing."""
     html: Annotated[str | None, arg(metavar="F.html", help_behavior_hint="")] = None
     """Write a page instead of serving one."""
-    port: Annotated[int | None, arg(metavar="N", help_behavior_hint="(default: 8080 up)")] = None
+    port: Port = None
     """Port on this machine."""
 
 
 @dataclass
-class Info:
+class Info(Reading):
     """Print what a model or a recording holds: tree, masses, degrees of freedom, limits, loops."""
 
     file: Annotated[Positional[str], arg(metavar="FILE")]
     """URDF, SDF, SKEL or recording, or the name of a bundled model."""
     json: bool = False
     """Print JSON."""
-    base: Base = "auto"
-    """How the root of a URDF is held."""
-    package_dir: Annotated[list[str], UseAppendAction, arg(metavar="DIR", help_behavior_hint="")] = field(
-        default_factory=list
-    )
-    """Folder in which package:// meshes are looked for; may be repeated."""
-    no_visuals: Annotated[bool, FlagCreatePairsOff] = False
-    """Leave out what is only drawn, so that a model loads whose visual meshes are missing."""
 
 
 @dataclass
@@ -119,14 +115,14 @@ class Replay:
     """Frames per second."""
     speed: Annotated[float, arg(metavar="X")] = 1.0
     """Recorded seconds per second, with --view and --mp4."""
-    port: Annotated[int | None, arg(metavar="N", help_behavior_hint="(default: 8080 up)")] = None
+    port: Port = None
     """Port on this machine."""
     quiet: bool = False
     """Print nothing but errors."""
 
 
 @dataclass
-class Ik:
+class Ik(Reading):
     """Show a model whose end effectors follow targets that you drag in the browser.
 
     Example: kido ik humanoid --effector left_hand --effector right_hand
@@ -145,20 +141,12 @@ class Ik:
         default_factory=list
     )
     """Initial position of a joint, in radians or metres, comma-separated if it has several coordinates."""
-    base: Base = "auto"
-    """How the root of a URDF is held."""
-    package_dir: Annotated[list[str], UseAppendAction, arg(metavar="DIR", help_behavior_hint="")] = field(
-        default_factory=list
-    )
-    """Folder in which package:// meshes are looked for; may be repeated."""
-    no_visuals: Annotated[bool, FlagCreatePairsOff] = False
-    """Leave out what is only drawn, so that a model loads whose visual meshes are missing."""
-    port: Annotated[int | None, arg(metavar="N", help_behavior_hint="(default: 8080 up)")] = None
+    port: Port = None
     """Port on this machine."""
 
 
 @dataclass
-class Convert:
+class Convert(Reading):
     """Write a model as a file of another format: URDF, SDF or SKEL, told by the extension.
 
     Example: kido convert robot.urdf robot.sdf
@@ -174,14 +162,6 @@ class Convert:
     """Write what comes nearest for joints and shapes that the format lacks, instead of refusing the model."""
     reference_meshes: Annotated[bool, FlagCreatePairsOff] = False
     """Name mesh files where they are, instead of copying them into a folder beside the new file."""
-    base: Base = "auto"
-    """How the root of a URDF is held."""
-    package_dir: Annotated[list[str], UseAppendAction, arg(metavar="DIR", help_behavior_hint="")] = field(
-        default_factory=list
-    )
-    """Folder in which package:// meshes are looked for; may be repeated."""
-    no_visuals: Annotated[bool, FlagCreatePairsOff] = False
-    """Leave out what is only drawn."""
     overwrite: bool = False
     """Replace an existing file."""
     quiet: bool = False
@@ -206,7 +186,7 @@ class Models:
     """Print JSON: paths by name."""
 
 
-COMMANDS: dict[str, type] = {
+COMMAND_OPTIONS: dict[str, type] = {
     "simulate": Simulate,
     "view": View,
     "info": Info,

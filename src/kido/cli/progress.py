@@ -1,9 +1,10 @@
-"""Progress on stderr."""
+"""What commands say: progress on stderr, and which files they wrote."""
 
 from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
 BAR = "{desc}{percentage:3.0f}%|{bar}| {n:.2f}/{total:.2f} s [{elapsed}<{remaining}]{postfix}"
@@ -44,3 +45,14 @@ class Counter:
     def close(self) -> None:
         if self.bar is not None:
             self.bar.close()
+
+
+def file_line(what: str, path: str | Path, note: str = "") -> str:
+    """A line about a file that was written."""
+    size = Path(path).stat().st_size
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if size < 1000 or unit == "GB":
+            break
+        size /= 1000
+    text = f"{size:.3g} {unit}" if unit != "bytes" else f"{size:.0f} bytes"
+    return f"{what:<12} {path} ({note + ', ' if note else ''}{text})"

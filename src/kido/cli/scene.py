@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from kido.cli.loading import load_model, set_positions
+from kido.cli.loading import set_positions
 from kido.cli.main import UsageError
 from kido.cli.options import Simulate
 from kido.errors import KidoError
@@ -174,12 +174,10 @@ def _joints_above(body: BodyNode) -> list[Joint]:
 
 def _read(options: Simulate) -> tuple[World, list[Skeleton]]:
     """The world, and the models that were put into it."""
-    models = [
-        (name, load_model(name, options.base, options.package_dir, not options.no_visuals)) for name in options.model
-    ]
+    models = [(name, options.load(name)) for name in options.model]
     world: World | None = None
     if options.world is not None:
-        base = load_model(options.world, options.base, options.package_dir, not options.no_visuals)
+        base = options.load(options.world)
         if not isinstance(base, World):
             raise KidoError(f"--world {options.world}: holds a single model, expected a world (SKEL)")
         world = base

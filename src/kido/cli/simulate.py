@@ -6,22 +6,35 @@ import contextlib
 import math
 import sys
 import time
+from dataclasses import dataclass
 from typing import Any
 
 from kido.cli.main import INTERRUPTED, OK, UsageError
 from kido.cli.options import Simulate
-from kido.cli.progress import BAR, Counter, bar, hush
+from kido.cli.progress import BAR, Counter, bar, file_line, hush
 
 PAGE_FPS = 60.0
 MAX_STEPS = 10**10
 _MAX_CHUNK = 0.1  # [s] of real time between two updates of the bar
 
 
-def run(options: Simulate) -> int:
+@dataclass
+class Run:
+    """How a simulation went; `wall` are the seconds that `timed` of its steps took, the first one left out."""
+
+    world: Any
+    energy_before: float
+    steps: int = 0
+    simulated: float = 0.0
+    wall: float = 0.0
+    timed: int = 0
+    interrupted: bool = False
+
+
+def simulate(options: Simulate) -> int:
     """Simulate, and say how it went. Returns the exit code."""
     hush(options.quiet)
     from kido.cli import scene
-    from kido.cli.summary import file_line, lines
 
     scene.check(options)
     _check_outputs(options)
@@ -42,7 +55,7 @@ def run(options: Simulate) -> int:
         result = _view(world, options, sampler) if options.view else _advance(world, options, sampler)
         if recorder is not None and result.interrupted:
             recorder.event("interrupted", kind="interrupt")
-    output = lines(result)
+    output = summary(result)
     if recorder is not None:
         output.append(file_line("recorded", recorder.path, f"{recorder.num_frames} frames"))
     if sampler is not None and options.html is not None:
@@ -73,8 +86,6 @@ def _check_outputs(options: Simulate) -> None:
 
 def _start(world: Any) -> Any:
     """Compile what the first step needs, and note where the simulation starts."""
-    from kido.cli.summary import Run
-
     world.step(0)
     world.reset_totals()
     return Run(world, world.total_energy)
@@ -147,3 +158,29 @@ def _write_page(world: Any, sampler: Any, options: Simulate, target: str) -> Non
         export_html(world, sampler.trajectory, target, fps=PAGE_FPS, progress=counter)
     finally:
         counter.close()
+
+
+def summary(run: Run) -> list[str]:
+    """The summary, line by line."""
+    world, totals = run.world, run.world.totals
+    step = f"{1e3 * world.time_step:g} ms"
+    head = f"{run.simulated:.3f} s in {run.steps} steps of {step}"
+    if run.interrupted:
+        head += ", interrupted"
+    found = [("simulated", head)]
+    if run.wall > 0 and run.timed:
+        rate = run.timed / run.wall
+        found.append(("speed", f"{rate:,.0f} steps/s, {rate * world.time_step:.3g} times real time"))
+    found.append(("contacts", f"{len(world.contacts)} now, at most {totals.contacts}"))
+    found.append(("penetration", f"{_millimetres(world.report.max_penetration)} now, at most "
+                                 f"{_millimetres(totals.max_penetration)}"))  # fmt: skip
+    found.append(("energy", f"{run.energy_before:.6g} J at the start, {world.total_energy:.6g} J now "
+                            f"(kinetic {world.kinetic_energy:.3g} J)"))  # fmt: skip
+    solver = f"residual at most {totals.residual:.2g}, at most {totals.iterations} iterations"
+    missed = world.unconverged_steps
+    found.append(("solver", solver + (f"; NOT CONVERGED in {missed} of {run.steps} steps" if missed else "")))
+    return [f"{name:<12} {text}" for name, text in found]
+
+
+def _millimetres(metres: float) -> str:
+    return f"{1e3 * metres:.3g} mm"

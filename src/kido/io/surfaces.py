@@ -6,6 +6,7 @@ import math
 from dataclasses import fields
 from typing import Any
 
+from kido.errors import KidoError
 from kido.io.xml import Node
 from kido.skeleton.nodes.surface import ErpCfm, Softness, SpringDamper, Surface, TimeConstant
 
@@ -74,7 +75,7 @@ def make_surface(node: Node, values: dict[str, Any]) -> dict[str, Surface]:
         return {}
     try:
         return {"surface": Surface(**values)}
-    except Exception as error:
+    except KidoError as error:
         raise node.error(str(error)) from None
 
 

@@ -1,10 +1,9 @@
 """Recording of simulations to HDF5, reading back, exact resumption and playback."""
 
-from kido.recording.errors import RecordingError
+from kido.recording.codec import RecordingError
 from kido.recording.file import FrameContacts
 from kido.recording.recorder import Recorder
-from kido.recording.recording import Energies, Event, Recording, SkeletonRecording
-from kido.recording.restore import Motion
+from kido.recording.recording import Energies, Event, Motion, Recording, SkeletonRecording
 
 __all__ = [
     "Energies",

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kido.simulation import World
-from kido.simulation.engine import Engine
 from kido.simulation.soft_bodies import SoftBodies
 
 Array = NDArray[np.float64]
@@ -22,11 +21,6 @@ class Frame(NamedTuple):
     external: tuple[np.ndarray, ...] | None
 
 
-def engine_of(world: World) -> Engine:
-    """The compiled side of a world; another object whenever its structure changed."""
-    return world.engine
-
-
 class Probe:
     """Reads one structure of a world.
 
@@ -36,7 +30,7 @@ class Probe:
 
     def __init__(self, world: World) -> None:
         self.world = world
-        self.engine = engine_of(world)
+        self.engine = world.engine
         first, start = {}, 0
         for skeleton in world.skeletons:
             first[skeleton] = start
@@ -48,7 +42,7 @@ class Probe:
     @property
     def valid(self) -> bool:
         """Whether the world still has this structure."""
-        return engine_of(self.world) is self.engine
+        return self.world.engine is self.engine
 
     def energies(self) -> tuple[float, float]:
         """Kinetic and potential energy of the mobile skeletons [J].
@@ -112,7 +106,7 @@ class Probe:
 
 def set_forces(world: World, commands: Array | None, bodies: Any = (), laws: Any = ()) -> None:
     """Set commands and external forces as they were recorded; None: zero."""
-    engine = engine_of(world)
+    engine = world.engine
     size = len(engine.data.tau)
     engine.set_commands(np.zeros(size) if commands is None else commands[:size])
     for skeleton in world.skeletons:

@@ -15,9 +15,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kido.recording.errors import RecordingError
+from kido.errors import KidoError
 
 _INTEGER_KINDS = "iub"
+
+
+class RecordingError(KidoError):
+    """A recording cannot be written or read, or does not hold what was asked for."""
 
 
 class Encoded(NamedTuple):

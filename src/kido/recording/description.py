@@ -15,7 +15,7 @@ import numpy as np
 
 from kido import shapes as shape_module
 from kido.errors import KidoError
-from kido.recording.errors import RecordingError
+from kido.recording.codec import RecordingError
 from kido.recording.joints import joint_from_dict, joint_to_dict, keep_bits
 from kido.shapes import Plane, Shape, SoftMesh
 from kido.skeleton import (

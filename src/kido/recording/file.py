@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kido.recording import layout
-from kido.recording.codec import Encoded, decode
-from kido.recording.errors import RecordingError
+from kido.recording.codec import Encoded, RecordingError, decode
 from kido.recording.tables import TableReader
 from kido.recording.world_description import body_names, shape_names, world_from_dict
 from kido.simulation import World

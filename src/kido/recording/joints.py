@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kido.joints import JointKind
-from kido.recording.errors import RecordingError
+from kido.recording.codec import RecordingError
 from kido.skeleton import JOINT_TYPES, CompoundJoint, Hinge, Joint, Mimic, UserJoint
 from kido.skeleton.joints.dof_properties import DOF_PROPERTIES, SYMMETRIC_LIMITS
 

@@ -13,9 +13,8 @@ import numpy as np
 
 from kido.math.transform import as_numbers, number_or_nan, takes
 from kido.recording import layout
-from kido.recording.capture import Probe, engine_of
-from kido.recording.codec import encode
-from kido.recording.errors import RecordingError
+from kido.recording.capture import Probe
+from kido.recording.codec import RecordingError, encode
 from kido.recording.tables import TableWriter
 from kido.recording.world_description import world_to_dict
 from kido.simulation import World
@@ -81,7 +80,7 @@ class Recorder:
         self._shapes: dict[str, tuple[int, ...]] = {}
         first = self._read_signals(first=True)
         description = world_to_dict(world)
-        engine = engine_of(world)
+        engine = world.engine
         self._points = len(engine.feature(SoftBodies).displacements)
         self._writer = TableWriter(
             path,
@@ -157,7 +156,7 @@ class Recorder:
     def _on_step(self, world: World) -> None:
         if (world.num_steps - self._first_step) % self._every == 0:
             self._note_changes()
-            self._frame(self._read_signals(), engine_of(world).last_commands())
+            self._frame(self._read_signals(), world.engine.last_commands())
             if self._since_checkpoint >= self._checkpoint_every:
                 self._checkpoint()
 
@@ -271,7 +270,7 @@ class Recorder:
         self._last_step = int(self._writer.last("frames", "step"))
         self._note_changes()
         if self.world.num_steps != self._last_step:
-            self._frame(self._read_signals(), engine_of(self.world).last_commands())
+            self._frame(self._read_signals(), self.world.engine.last_commands())
 
     def close(self, reason: str = "recording ended") -> None:
         """Record the present state, write everything and close the file; may be called again.
@@ -283,7 +282,7 @@ class Recorder:
             return
         self._remove()
         try:
-            data = engine_of(self.world).data
+            data = self.world.engine.data
             if np.isfinite(data.q).all() and np.isfinite(data.u).all():
                 self._last_frame()
                 self._checkpoint()

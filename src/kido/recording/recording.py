@@ -1,4 +1,4 @@
-"""Reads what a `Recorder` wrote, finished or not."""
+"""Reads what a `Recorder` wrote, finished or not: series, exact resumption, playback."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kido.recording.errors import RecordingError
+from kido.errors import KidoError
+from kido.recording.capture import set_forces
+from kido.recording.codec import RecordingError
+from kido.recording.description import skeleton_from_dict
 from kido.recording.file import RecordingFile
-from kido.recording.restore import Motion, RecordedFrame, display_world, motion, replay, restore
-from kido.recording.world_description import dof_names, dofs_of
+from kido.recording.world_description import dof_names, dofs_of, world_from_dict
 from kido.simulation import World
 
 Array = NDArray[np.float64]
@@ -44,6 +46,32 @@ class SkeletonRecording(NamedTuple):
     positions: Array
     velocities: Array
     commands: Array
+
+
+class Motion(NamedTuple):
+    """Poses of all bodies over time.
+
+    Attributes:
+        times: (T,) [s].
+        transforms: (T, bodies, 4, 4) world transforms.
+        names: "skeleton/body" of each body, or the body's name alone if there is one skeleton.
+        contacts: points (n, 3) [m] and forces (n, 3) [N] of each frame.
+    """
+
+    times: Array
+    transforms: Array
+    names: list[str]
+    contacts: list[tuple[Array, Array]]
+
+
+class RecordedFrame(NamedTuple):
+    """One frame on its way through `Recording.play`."""
+
+    index: int
+    time: float
+    step: int
+    positions: Array
+    velocities: Array
 
 
 class Recording(RecordingFile):
@@ -163,7 +191,60 @@ class Recording(RecordingFile):
             RecordingError: the frame cannot be reached exactly, because steps are missing (`every` above 1)
                 or something acted that is not recorded. The message names the nearest frames that can.
         """
-        return restore(self, self.index(frame), hold_commands)
+        frame = self.index(frame)
+        tables = self.tables
+        exact = tables.read("checkpoints", "frame")
+        row = int(np.flatnonzero(exact <= frame)[-1]) if (exact <= frame).any() else -1
+        if row < 0:
+            raise RecordingError(f"{self.path}: no complete state at or before frame {frame}")
+        start = int(exact[row])
+        structure = int(tables.read("checkpoints", "structure")[row])
+        world = self.world(structure)
+        try:
+            world.set_state(self.blob("checkpoints", row))
+        except (KeyError, TypeError, ValueError, IndexError, KidoError) as error:
+            raise RecordingError(f"{self.path}: complete state of frame {start} is damaged: {error!r}") from error
+        if frame == start:
+            if row + 1 < len(exact) and not hold_commands:
+                set_forces(world, None)
+            return world
+        self._redo(world, start, frame, structure, hold_commands)
+        data = world.engine.data
+        width = len(data.q)
+        same = [
+            np.array_equal(now, tables.read("frames", name, frame, frame + 1)[0, :width])
+            for name, now in (("positions", data.q), ("velocities", data.u))
+        ]
+        if not all(same):
+            reason = "something that is not recorded acted on the world, such as positions set by hand"
+            raise self._not_exact(frame, start, reason)
+        return world
+
+    def _redo(self, world: World, start: int, frame: int, structure: int, hold: bool) -> None:
+        """Step from one frame to another with the recorded commands and external forces."""
+        tables = self.tables
+        steps, structures = self.steps[start : frame + 1], self.structures[start + 1 : frame + 1]
+        if (np.diff(steps) != 1).any():
+            raise self._not_exact(frame, start, "not every step was recorded")
+        if (structures != structure).any():
+            raise self._not_exact(frame, start, "the world's structure changed in between")
+        commands = tables.read("frames", "commands", start + 1, frame + 1)
+        for k in range(start + 1, frame + 1):
+            stop = int(self.external_ends[k])
+            begin = int(self.external_ends[k - 1])
+            bodies = tables.read("external", "body", begin, stop)
+            laws = tables.read("external", "law", begin, stop)
+            set_forces(world, commands[k - start - 1], bodies, laws)
+            world.step(1, reset_command=not (hold and k == frame))
+
+    def _not_exact(self, frame: int, start: int, reason: str) -> RecordingError:
+        exact = sorted(set(self.tables.read("checkpoints", "frame").tolist()))
+        after = [k for k in exact if k > frame][:1]
+        nearest = " and ".join(str(k) for k in [start, *after])
+        return RecordingError(
+            f"{self.path}: frame {frame} cannot be restored exactly: {reason}; the nearest frames with a "
+            f"complete state: {nearest}"
+        )
 
     def play(self, world: World | None = None, fps: float | None = None) -> Iterator[RecordedFrame]:
         """Set a world to frame after frame, and yield each.
@@ -172,16 +253,90 @@ class Recording(RecordingFile):
             world: with the recording's structure; by default a rebuilt one, which the caller does not see.
             fps: frames per second of simulated time; None: all.
         """
-        return replay(self, world, fps)
+        positions, velocities = self.positions, self.velocities
+        displacements = self.displacements
+        own, structure = world is None, -1
+        for k in self.frames_at(fps):
+            if world is None or (own and self.structures[k] != structure):
+                structure = int(self.structures[k])
+                world = self.world(structure)
+            total = sum(s.num_dofs for s in world.skeletons)
+            known = int(np.isfinite(positions[k]).sum())
+            if total != known:
+                raise RecordingError(
+                    f"{self.path}: frame {k} has {known} degrees of freedom, world {world.name!r} has {total}"
+                )
+            q, u = positions[k, :total], velocities[k, :total]
+            start = 0
+            for skeleton in world.skeletons:
+                stop = start + skeleton.num_dofs
+                skeleton.positions, skeleton.velocities = q[start:stop], u[start:stop]
+                start = stop
+            _put_displacements(world, displacements[k])
+            yield RecordedFrame(int(k), float(self.times[k]), int(self.steps[k]), q, u)
 
     def trajectory(self, fps: float | None = 60.0) -> Motion:
         """World transforms of all bodies over time, for playback: `Trajectory.from_transforms(*motion)`."""
-        return motion(self, fps)
+        keep = self.frames_at(fps)
+        structures = self.structures[keep]
+        described = self._display_description()["skeletons"]
+        positions = self.positions[keep]
+        blocks, names = [], []
+        for item in described:
+            skeleton = skeleton_from_dict(item)
+            names += [f"{item['name']}/{b['name']}" if len(described) > 1 else b["name"] for b in item["bodies"]]
+            q = self._positions_of(item, positions, structures)
+            still = skeleton.num_dofs == 0 or len(q) == 0 or bool((q == q[0]).all())
+            poses = [skeleton.forward_kinematics(row) for row in (q[:1] if still else q)]
+            blocks.append(np.repeat(poses, len(keep), axis=0) if still else np.array(poses))
+        contacts = []
+        for k in keep:
+            found = self.contacts(k)
+            contacts.append((found.points, found.forces))
+        transforms = np.concatenate(blocks, axis=1) if blocks else np.empty((len(keep), 0, 4, 4))
+        return Motion(self.times[keep], transforms, names, contacts)
 
     def display_world(self) -> World:
         """A world to look at, not to simulate: all skeletons ever recorded, in `trajectory`'s order."""
-        return display_world(self)
+        return world_from_dict(self._display_description())
+
+    def _display_description(self) -> dict[str, Any]:
+        """The world as described at the start, with all skeletons that joined it later."""
+        merged = dict(self.description(0))
+        skeletons = {s["name"]: s for k in range(self.num_structures) for s in self.description(k)["skeletons"]}
+        return {**merged, "skeletons": list(skeletons.values()), "collision_filters": []}
+
+    def _positions_of(self, item: dict[str, Any], positions: Array, structures: Any) -> Array:
+        """Positions (T, dofs) of a skeleton; before it came and after it went, those of the nearest frame."""
+        dofs = len(dofs_of(item))
+        q = np.full((len(positions), dofs), np.nan)
+        present = np.zeros(len(positions), bool)
+        for structure in np.unique(structures):
+            start = 0
+            for other in self.description(structure)["skeletons"]:
+                count = len(dofs_of(other))
+                if other["name"] == item["name"] and count == dofs:
+                    rows = structures == structure
+                    q[rows] = positions[rows, start : start + dofs]
+                    present |= rows
+                start += count
+        if not present.any():
+            return np.repeat([np.array(item["positions"])], len(positions), axis=0)
+        known = np.flatnonzero(present)
+        if len(known) == len(q):
+            return q
+        return q[known[np.abs(np.arange(len(q))[:, None] - known).argmin(axis=1)]]
 
     def __repr__(self) -> str:
         state = "" if self.finished else ", not finished"
         return f"Recording('{self.path}', {self.num_frames} frames, {self.duration:g} s{state})"
+
+
+def _put_displacements(world: World, values: Array) -> None:
+    """Displace the points of a world's soft bodies as recorded (n,3), as far as that is known."""
+    start = 0
+    for body in (b for s in world.skeletons for b in s.soft_bodies):
+        own = values[start : start + body.num_points]
+        start += body.num_points
+        if len(own) == body.num_points and np.isfinite(own).all():
+            body.displacements = own

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kido.recording.errors import RecordingError
+from kido.recording.codec import RecordingError
 
 _CHUNK_BYTES = 32 * 1024
 _PENDING_ROWS = 4096

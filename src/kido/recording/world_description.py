@@ -14,8 +14,8 @@ from kido.constraints import (
 )
 from kido.errors import KidoError
 from kido.integrators.registry import integrator_from_dict, integrator_to_dict
+from kido.recording.codec import RecordingError
 from kido.recording.description import skeleton_from_dict, skeleton_to_dict, source_text
-from kido.recording.errors import RecordingError
 from kido.recording.joints import suffixes_of
 from kido.simulation import Sleeping, World
 from kido.simulation.contact_surface import handler_from_dict, handler_to_dict

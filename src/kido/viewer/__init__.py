@@ -5,7 +5,7 @@ viser (extra ``viewer``) is imported when something is shown, not with this pack
 
 from kido.viewer.browser import screenshot_html, screenshot_page
 from kido.viewer.camera import BodyCamera, CameraPose
-from kido.viewer.drawables import Drawable
+from kido.viewer.controls import Drawable
 from kido.viewer.export import export_html, export_mp4
 from kido.viewer.player import Player
 from kido.viewer.server import ViewerError

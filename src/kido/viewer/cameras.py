@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from kido.errors import StateError
+from kido.viewer.browser import Renderer
 from kido.viewer.camera import FOV, BodyCamera, CameraPose, Follower, show_pose
 from kido.viewer.export import set_initial_camera
 from kido.viewer.film import Film, write_png
-from kido.viewer.page import Page
-from kido.viewer.renderer import Renderer
+from kido.viewer.server import Page
 
 
 class Cameras(Page):

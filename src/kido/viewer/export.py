@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from kido.viewer.browser import check_size, find_browser
+from kido.viewer.browser import Renderer, check_size, find_browser
 from kido.viewer.camera import CameraPose
 from kido.viewer.film import Film, check_writable, write_whole
 from kido.viewer.model import Model, body_labels
-from kido.viewer.renderer import Renderer
 from kido.viewer.scene import SceneView
 from kido.viewer.server import ViewerError, quiet, require_viser, start_server, stop_server
 from kido.viewer.trajectory import Trajectory

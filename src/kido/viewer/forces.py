@@ -27,7 +27,7 @@ class ArrowSet:
         prefix: str,
         radius: float,
         *,
-        color: tuple[int, int, int] = palette.FORCE,
+        color: tuple[int, int, int] = palette.FORCE_COLOR,
         dot_color: tuple[int, int, int] | None = palette.CONTACT_COLOR,
         visible: bool = True,
     ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-BODIES = (
+BODY_COLORS = (
     (70, 108, 158),
     (214, 122, 52),
     (88, 142, 92),
@@ -20,7 +20,7 @@ BODIES = (
 
 SCENERY = (150, 156, 164)
 COLLISION = (235, 120, 60)
-FORCE = (222, 28, 44)
+FORCE_COLOR = (222, 28, 44)
 CONTACT_COLOR = (250, 200, 40)
 PUSH = (40, 170, 90)
 DRAWABLE = (60, 90, 200)
@@ -35,7 +35,7 @@ GRID_SECTION = (172, 178, 186)
 
 def body_color(index: int) -> tuple[int, int, int]:
     """Default colour of body number ``index``."""
-    return BODIES[index % len(BODIES)]
+    return BODY_COLORS[index % len(BODY_COLORS)]
 
 
 def rgba(color: object) -> tuple[tuple[int, int, int], float]:

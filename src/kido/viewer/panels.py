@@ -11,9 +11,10 @@ from scipy.spatial.transform import Rotation
 
 from kido.skeleton.joints.coordinates import CoordinateKind
 from kido.viewer.camera import basis
-from kido.viewer.page import LivePage, Page
+from kido.viewer.server import LivePage, Page
 
-SPEEDS = ("1/10", "1/4", "1/2", "1", "2", "4", "as fast as possible")
+SPEEDS = ("1/10", "1/4", "1/2", "1", "2", "4")
+AS_FAST_AS_POSSIBLE = "as fast as possible"
 
 
 class SimulationPanel:
@@ -30,8 +31,10 @@ class SimulationPanel:
         self._step.on_click(lambda _: viewer.post(lambda n=int(self._step.value): viewer.step(n)))
         self._reset = gui.add_button("Reset", hint="Back to the state at the start; key R")
         self._reset.on_click(lambda _: viewer.post(viewer.reset))
-        self.speed = gui.add_dropdown("Speed", SPEEDS, initial_value="1", hint="Simulated seconds per second")
-        self.speed.on_update(lambda _: viewer.post(lambda: viewer.set_speed(_speed(self.speed.value))))
+        self.speed = gui.add_dropdown(
+            "Speed", (*SPEEDS, AS_FAST_AS_POSSIBLE), initial_value="1", hint="Simulated seconds per second"
+        )
+        self.speed.on_update(lambda _: viewer.post(lambda: viewer.set_speed(speed_of(self.speed.value))))
         self._status = gui.add_markdown("")
         viewer.add_key("space", viewer.toggle_pause, "Run or pause")
         viewer.add_key("arrowright", lambda: viewer.step(1), "One step")
@@ -51,8 +54,9 @@ class SimulationPanel:
         self._status.content = "  \n".join(lines)
 
 
-def _speed(text: str) -> float:
-    if text == SPEEDS[-1]:
+def speed_of(text: str) -> float:
+    """Simulated seconds per second, of a choice among speeds."""
+    if text == AS_FAST_AS_POSSIBLE:
         return float("inf")
     top, _, bottom = text.partition("/")
     return float(top) / float(bottom or 1)

@@ -13,13 +13,10 @@ from kido.errors import StateError
 from kido.viewer.camera import CameraPose
 from kido.viewer.export import check_fit, key_frames, set_initial_camera
 from kido.viewer.model import Model
-from kido.viewer.page import Page
-from kido.viewer.panels import ShowPanel
+from kido.viewer.panels import SPEEDS, ShowPanel, speed_of
 from kido.viewer.scene import SceneView
-from kido.viewer.server import ViewerError
+from kido.viewer.server import Page, ViewerError
 from kido.viewer.trajectory import Trajectory
-
-SPEEDS = ("1/10", "1/4", "1/2", "1", "2", "4")
 
 
 class Player(Page):
@@ -98,8 +95,7 @@ class Player(Page):
                 self.post(lambda t=float(self._slider.value): self._scrub(t))
 
         def faster(_: Any) -> None:
-            top, _, bottom = str(self._speed.value).partition("/")
-            self.post(lambda: setattr(self, "speed", float(top) / float(bottom or 1)))
+            self.post(lambda: setattr(self, "speed", speed_of(str(self._speed.value))))
 
         self._slider.on_update(moved)
         self._speed.on_update(faster)
@@ -133,7 +129,7 @@ class Player(Page):
 
     def spin(self) -> None:
         """One frame: do what people asked for, and go on by the time that has passed."""
-        if self._closed:
+        if self.closed:
             raise ViewerError("The player is closed.")
         self.work_off()
         now = time.perf_counter()
@@ -153,7 +149,7 @@ class Player(Page):
         """Play until closed, Ctrl-C, or ``duration`` real seconds; False if Ctrl-C ended it."""
         end = math.inf if duration is None else time.perf_counter() + duration
         try:
-            while not self._closed and time.perf_counter() < end:
+            while not self.closed and time.perf_counter() < end:
                 began = time.perf_counter()
                 self.spin()
                 time.sleep(max(0.0, 1.0 / self.fps - (time.perf_counter() - began)))

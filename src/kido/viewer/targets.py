@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from kido.errors import StateError
 from kido.ik import HierarchicalIK, IkResult, InverseKinematics, TaskSpaceRegion
 from kido.viewer import palette
-from kido.viewer.page import LivePage
 from kido.viewer.rotations import matrix_from_wxyz, wxyz_from_matrix
-from kido.viewer.server import ViewerError
+from kido.viewer.server import LivePage, ViewerError
 
 Array = NDArray[np.float64]
 
@@ -26,7 +25,7 @@ REGIONS: dict[str, tuple[Any, Any]] = {
 }
 """What a task can be made to want: angular and linear bounds of its task space region."""
 
-OWN = "as it was made"
+OWN_REGION = "as it was made"
 VISIBLE = 1e-4  # errors above are named at the target itself [rad, m]
 _STILL = 1e-10  # a frame that moves no coordinate by more has come as near as it can [rad, m]
 _TEXT_PERIOD = 0.2  # between two updates of the texts [s]
@@ -57,7 +56,7 @@ class Target:
             self.region: Any = None
             if type(ik.error_method) is TaskSpaceRegion:
                 self._own = ik.error_method.angular_bounds, ik.error_method.linear_bounds
-                self.region = gui.add_dropdown("Wanted", (OWN, *REGIONS), initial_value=OWN)
+                self.region = gui.add_dropdown("Wanted", (OWN_REGION, *REGIONS), initial_value=OWN_REGION)
                 self.region.on_update(lambda _: self._post(self._set_region))
             self.text = gui.add_markdown("")
         self.active.on_update(lambda _: self._post(lambda: setattr(ik, "active", bool(self.active.value))))
@@ -88,7 +87,7 @@ class Target:
         chosen = str(self.region.value)
         method = self.ik.error_method
         if isinstance(method, TaskSpaceRegion):
-            method.angular_bounds, method.linear_bounds = self._own if chosen == OWN else REGIONS[chosen]
+            method.angular_bounds, method.linear_bounds = self._own if chosen == OWN_REGION else REGIONS[chosen]
 
     def show(self) -> None:
         """Put the gizmo where the target is, unless a person holds it."""

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kido.errors import StateError
+from kido.viewer.batches import displacements_of
 from kido.viewer.model import Model, bodies_of, body_labels, contacts_of, model_poses
 from kido.viewer.rotations import matrix_from_wxyz, wxyz_from_matrix
-from kido.viewer.skins import displacements_of
 
 Contacts = tuple[np.ndarray, np.ndarray]
 """Points (n, 3) [m] and forces (n, 3) [N] of one frame, world axes."""

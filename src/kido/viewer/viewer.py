@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 import threading
 import time
@@ -14,16 +15,15 @@ import numpy as np
 
 from kido.errors import NameLookupError, StateError
 from kido.viewer import palette
+from kido.viewer.browser import Renderer
 from kido.viewer.camera import BodyCamera, Follower
 from kido.viewer.cameras import Cameras
 from kido.viewer.controls import Controls
-from kido.viewer.drawables import Drawables
 from kido.viewer.export import set_initial_camera
 from kido.viewer.forces import ArrowSet, arrow_vectors
 from kido.viewer.model import Model, body_labels, gravity_of, is_mobile, is_world, skeletons_of
 from kido.viewer.panels import CameraPanel, JointsPanel, PullTool, PushPanel, ShowPanel, SimulationPanel
 from kido.viewer.pushing import Pacer, Push, Pusher
-from kido.viewer.renderer import Renderer
 from kido.viewer.scene import SceneView
 from kido.viewer.server import ViewerError
 from kido.viewer.targets import Target
@@ -88,7 +88,8 @@ class Viewer(Controls, Cameras):
         self._frame_callbacks: list[Callable[[Viewer], Any]] = []
         self._next_status = 0.0
         self.paused = bool(paused) and self.is_world
-        self.drawables = Drawables(self.server.scene, self.view.bodies)
+        self.drawables = {}
+        self._number = itertools.count(1)
         self.follower = Follower()
         self.cameras: dict[str, BodyCamera] = {}
         self.targets: list[Target] = []
@@ -163,7 +164,7 @@ class Viewer(Controls, Cameras):
         clock = (lambda: float(self.model.time)) if self.is_world else time.perf_counter
         end = math.inf if duration is None else clock() + duration
         try:
-            while not self._closed and clock() < end - 1e-9:
+            while not self.closed and clock() < end - 1e-9:
                 began = time.perf_counter()
                 limit = None
                 if self.is_world and end < math.inf:
@@ -217,7 +218,7 @@ class Viewer(Controls, Cameras):
             callback(self)
         self.view.update()
         self._show_pushes()
-        self.drawables.update()
+        self.place_drawables()
         self.follower.update(list(self._renderer.people().values()))
         now = time.perf_counter()
         if self._simulation is not None and now >= self._next_status:
@@ -238,7 +239,7 @@ class Viewer(Controls, Cameras):
 
     def check_open(self) -> None:
         """Raise a `ViewerError` if the viewer is closed."""
-        if self._closed:
+        if self.closed:
             raise ViewerError("The viewer is closed.")
 
     # Simulation ------------------------------------------------------------------------------------------

@@ -77,8 +77,7 @@ class Scope:
     def _step(self, name: str, node: Node) -> tuple[np.ndarray, str, Node]:
         """Pose of a name relative to another one, that one, and the element that says so."""
         first, entry, rest = self._find(name, node)
-        if rest:
-            assert entry.scope is not None
+        if rest and entry.scope is not None:
             return entry.scope.pose(rest, node), first, node
         if entry.scope is None or not entry.scope.placement:
             return entry.pose, entry.relative_to, entry.node

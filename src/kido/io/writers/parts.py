@@ -187,12 +187,12 @@ class _Hinge:
 def _taken_apart(
     whole: Part, joint: Joint, kinds: set[JointKind], taken: set[str], unsupported: UnsupportedFeatures
 ) -> list[tuple[Part, list[int]]]:
-    assert whole.body is not None
+    body = joint.child
     name, kind = type(joint).__name__, JointKind
     if joint.kind == kind.USER:
         unsupported.approximated(f"joint '{joint.name}' ({name})", "a weld where it is")
-        base = np.eye(4) if whole.body.parent is None else whole.body.parent.world_transform
-        pose = inverse_transform(base) @ whole.body.world_transform
+        base = np.eye(4) if body.parent is None else body.parent.world_transform
+        pose = inverse_transform(base) @ body.world_transform
         weld = replace(whole, kind=kind.WELD, X_P=pose, X_C=np.eye(4), axes=[], dof_names=[], mimics=[], actuators=[])
         weld.properties = {key: np.zeros(0) for key in PROPERTIES}
         return [(weld, [])]
