@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.linalg import null_space
 
 import kido
+from trees import at
 
 Array = NDArray[np.float64]
 Y = (0.0, 1.0, 0.0)
@@ -23,12 +24,6 @@ MASSES = {"trunk": 6.0, "thigh": 0.25, "shank": 0.15}  # [kg]
 LEGS = {"fl": (1, 1), "fr": (1, -1), "hl": (-1, 1), "hr": (-1, -1)}  # sides along x and y
 PARTS = ("fore_thigh", "fore_shank", "back_thigh", "back_shank")
 ROOT_DOFS = 6
-
-
-def at(*point: float) -> Array:
-    X = np.eye(4)
-    X[:3, 3] = point
-    return X
 
 
 def leg_angles(foot_x: float = 0.0, height: float = HEIGHT) -> Array:

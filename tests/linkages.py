@@ -8,14 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 import kido
+from trees import at
 
 Z = (0.0, 0.0, 1.0)
-
-
-def at(*point: float) -> np.ndarray:
-    X = np.eye(4)
-    X[:3, 3] = point
-    return X
 
 
 def rod(axis: int, length: float = 1.0, mass: float = 1.0, width: float = 0.0) -> kido.Inertia:

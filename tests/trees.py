@@ -482,3 +482,15 @@ def relative_error(value, expected, floor: float = 1.0) -> float:
     if value.size == 0:
         return 0.0
     return float(np.abs(value - expected).max() / max(floor, np.abs(expected).max()))
+
+
+def at(x: float = 0.0, y: float = 0.0, z: float = 0.0) -> np.ndarray:
+    """A translation as a transform."""
+    return pose(translation=(x, y, z))
+
+
+def point_shift(r) -> np.ndarray:
+    """Velocities of an origin to those of a point r from it."""
+    X = np.eye(6)
+    X[3:, :3] = -skew(r)
+    return X

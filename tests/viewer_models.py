@@ -5,12 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import kido
-
-
-def shift(x: float = 0.0, y: float = 0.0, z: float = 0.0) -> np.ndarray:
-    X = np.eye(4)
-    X[:3, 3] = x, y, z
-    return X
+from trees import at
 
 
 def arm() -> kido.Skeleton:
@@ -22,18 +17,18 @@ def arm() -> kido.Skeleton:
         kido.RevoluteJoint("yaw", axis=(0, 0, 1), position_lower_limit=-2.0, position_upper_limit=2.0),
         inertia=inertia,
     )
-    base.add_shape(kido.Cylinder(0.12, 0.2), shift(z=0.1))
+    base.add_shape(kido.Cylinder(0.12, 0.2), at(z=0.1))
     link = skeleton.add_body(
         "link",
-        kido.RevoluteJoint("pitch", axis=(0, 1, 0), transform_from_parent=shift(z=0.2)),
+        kido.RevoluteJoint("pitch", axis=(0, 1, 0), transform_from_parent=at(z=0.2)),
         parent=base,
         inertia=inertia,
     )
-    link.add_shape(kido.Capsule(0.05, 0.6), shift(z=0.3), color=(0.2, 0.4, 0.9))
+    link.add_shape(kido.Capsule(0.05, 0.6), at(z=0.3), color=(0.2, 0.4, 0.9))
     hand = skeleton.add_body(
-        "hand", kido.BallJoint("wrist", transform_from_parent=shift(z=0.7)), parent=link, inertia=inertia
+        "hand", kido.BallJoint("wrist", transform_from_parent=at(z=0.7)), parent=link, inertia=inertia
     )
-    hand.add_shape(kido.Box((0.1, 0.05, 0.2)), shift(z=0.2), color=(0.9, 0.5, 0.1, 0.5))
+    hand.add_shape(kido.Box((0.1, 0.05, 0.2)), at(z=0.2), color=(0.9, 0.5, 0.1, 0.5))
     return skeleton
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from collision_peers import coal_shape, pose
 from kido.collision import NativeDetector, collide, distance
 from kido.errors import ShapeError, StateError
 from kido.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Plane, Sphere, convex_hull
@@ -23,14 +24,6 @@ SHAPES = {
     "hull": Mesh(_hull.vertices, _hull.faces),
 }
 PAIRS = [p for p in itertools.combinations_with_replacement(SHAPES, 2) if p != ("plane", "plane")]
-
-
-def pose(position=(0, 0, 0), rotation=None):
-    X = np.eye(4)
-    if rotation is not None:
-        X[:3, :3] = rotation.as_matrix()
-    X[:3, 3] = position
-    return X
 
 
 def random_pose(rng, spread):
@@ -149,36 +142,13 @@ def test_distance_against_coal(first, second):
     shapes are compared where coal's EPA does not give up; it never finds less overlap than we do."""
     coal = pytest.importorskip("coal")
 
-    def geometry(shape):
-        match shape:
-            case Sphere():
-                return coal.Sphere(shape.radius)
-            case Box():
-                return coal.Box(*shape.size)
-            case Capsule():
-                return coal.Capsule(shape.radius, shape.height)
-            case Cylinder():
-                return coal.Cylinder(shape.radius, shape.height)
-            case Cone():
-                return coal.Cone(shape.radius, shape.height)
-            case Ellipsoid():
-                return coal.Ellipsoid(*shape.radii)
-        model = coal.BVHModelOBBRSS()
-        model.beginModel(len(shape.hull.faces), len(shape.hull.vertices))
-        model.addVertices(shape.hull.vertices)
-        for face in shape.hull.faces:
-            model.addTriangle(*shape.hull.vertices[face])
-        model.endModel()
-        model.buildConvexHull(True, "Qt")
-        return model.convex
-
     request = coal.DistanceRequest()
     request.enable_signed_distance = True
     request.gjk_tolerance = request.epa_tolerance = 1e-9
     request.gjk_max_iterations = request.epa_max_iterations = 1000
     rng = np.random.default_rng(11)
     pair = Pair(SHAPES[first], SHAPES[second], 10.0)
-    geometry_a, geometry_b = geometry(SHAPES[first]), geometry(SHAPES[second])
+    geometry_a, geometry_b = coal_shape(coal, SHAPES[first]), coal_shape(coal, SHAPES[second])
     relative = 0.012 if (first, second) == ("box", "box") else 2e-6
     compared = 0
     for _ in range(40):

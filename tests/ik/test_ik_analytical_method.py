@@ -26,6 +26,7 @@ from kido.ik.analytical import (
     read_chain,
 )
 from kido.optimization import GradientDescentSolver
+from trees import at
 
 # The chart of the DART report, section 2.8.5: rank, largest component, norm, and the differences.
 CHART = [
@@ -33,12 +34,6 @@ CHART = [
     (2, 4.0, 4.01, [0.1, 0.0, 0.2, 4.0, 0.0]),
     (3, 5.3, 7.59, [3.8, 5.3, 0.5, 2.3, 3.1]),
 ]
-
-
-def at(x=0.0, y=0.0, z=0.0):
-    X = np.eye(4)
-    X[:3, 3] = x, y, z
-    return X
 
 
 def robot(example_robots, file):

@@ -270,20 +270,26 @@ def test_a_motion_is_recovered_from_markers():
     assert turns(result.positions[:, :3], q[:, :3]).max() < 1e-10
 
 
-def test_noise_is_smoothed_and_a_gap_is_bridged():
-    """Markers with 5 mm of noise, none for a fifth of the time; one foot held exactly."""
-    human, h, frames = humanoid(), 1 / 30, 40
-    q = walk(human, frames, h)
+def noisy_markers(human, q, gap: slice):
+    """Markers with 5 mm of noise and none in the gap, and constraints that hold one foot exactly."""
     rng = np.random.default_rng(5)
-    seen = np.ones(frames)
-    seen[16:24] = 0.0
-    wishes = [
+    seen = np.ones(len(q))
+    seen[gap] = 0.0
+    wanted = [
         PositionConstraint(b, place + 0.005 * rng.standard_normal(place.shape), offset=offset, weight=1e4 * seen)
         for b, place, offset in markers(human, q)
     ]
     foot = human.body("left_foot")
     X = Batch(human, threads=1).forward_kinematics(q)[:, foot.index]
     feet = [PositionConstraint(foot, X[:, :3, 3]), OrientationConstraint(foot, X[:, :3, :3])]
+    return wanted, feet
+
+
+def test_noise_is_smoothed_and_a_gap_is_bridged():
+    """Markers with 5 mm of noise, none for a fifth of the time; one foot held exactly."""
+    human, h, frames = humanoid(), 1 / 30, 40
+    q = walk(human, frames, h)
+    wishes, feet = noisy_markers(human, q, gap=slice(16, 24))
     errors = []
     for weight in (1e-4, 2e-2):
         problem = MotionProblem(
@@ -302,16 +308,7 @@ def test_directions_that_are_almost_free_take_few_steps():
     """In the gap only a vanishing weight says what to do, in a valley whose walls are exact feet and good markers."""
     human, h, frames = humanoid(), 1 / 30, 8
     q = walk(human, frames, h)
-    rng = np.random.default_rng(5)
-    seen = np.ones(frames)
-    seen[3:5] = 0.0
-    wishes = [
-        PositionConstraint(b, place + 0.005 * rng.standard_normal(place.shape), offset=offset, weight=1e4 * seen)
-        for b, place, offset in markers(human, q)
-    ]
-    foot = human.body("left_foot")
-    X = Batch(human, threads=1).forward_kinematics(q)[:, foot.index]
-    feet = [PositionConstraint(foot, X[:, :3, 3]), OrientationConstraint(foot, X[:, :3, :3])]
+    wishes, feet = noisy_markers(human, q, gap=slice(3, 5))
     problem = MotionProblem(
         human, frames=frames, time_step=h, initial=q[0], constraints=feet, objectives=wishes, acceleration_weight=1e-9
     )

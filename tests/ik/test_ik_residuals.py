@@ -41,11 +41,6 @@ def displacement(node, target, q):
     return np.linalg.inv(X_T) @ node.world_transform
 
 
-def wrapped(change):
-    """Differences of angles in [-pi, pi]."""
-    return (change + np.pi) % (2.0 * np.pi) - np.pi
-
-
 def jacobian_error(compiled, q):
     J = along_positions(lambda x: compiled.e(x), compiled.skeleton, q)
     return np.abs(J[:, compiled.dofs] - compiled.at(q)[1]).max() / max(1.0, np.abs(J).max())

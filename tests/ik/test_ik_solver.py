@@ -12,18 +12,12 @@ from scipy.optimize import least_squares
 import kido
 from ik_arms import arm7, errors, planar_arm, reachable
 from kido.ik import IkSolver, IkStatus, Task
-from trees import random_skeleton, random_transform
+from trees import at, random_skeleton, random_transform
 
 
 def within(skeleton, q) -> bool:
     tree = skeleton.state.tree
     return bool((q >= tree.lower).all() and (q <= tree.upper).all())
-
-
-def pose(x=0.0, y=0.0, z=0.0):
-    X = np.eye(4)
-    X[:3, 3] = x, y, z
-    return X
 
 
 def test_reachable_targets_are_met_within_limits() -> None:
@@ -55,7 +49,7 @@ def test_same_arguments_give_the_same_bits() -> None:
 @pytest.mark.parametrize("beyond", [2.0, 1.7, 1.71])
 def test_closest_point_of_a_planar_arm_out_of_reach(beyond: float) -> None:
     arm = planar_arm()
-    found = IkSolver(Task.position(arm.node("tip"))).solve(pose(beyond * 0.6, beyond * 0.8))
+    found = IkSolver(Task.position(arm.node("tip"))).solve(at(beyond * 0.6, beyond * 0.8))
     if beyond > 1.7:
         assert not found and found.status == IkStatus.CLOSEST
     # Stretched towards the target; at the very edge the angle is only known to the root of the tolerance.
@@ -99,9 +93,9 @@ def kido_log(R):
 def test_closest_is_a_minimum_not_a_saddle() -> None:
     # The target is behind the stretched arm, on its axis: the gradient is zero there and must not stop the search.
     arm = planar_arm((1.0, 1.0))
-    found = IkSolver(Task.position(arm.node("tip")), attempts=1).solve(pose(0.5))
+    found = IkSolver(Task.position(arm.node("tip")), attempts=1).solve(at(0.5))
     assert found or found.linear_error < 1e-6
-    found = IkSolver(Task.position(arm.node("tip")), attempts=1).solve(pose(-3.0))
+    found = IkSolver(Task.position(arm.node("tip")), attempts=1).solve(at(-3.0))
     assert found.status == IkStatus.CLOSEST and abs(found.linear_error - 1.0) < 1e-9
 
 
@@ -154,10 +148,10 @@ def test_no_coordinates_one_and_sliding_ones() -> None:
     body = box.add_body("body", kido.WeldJoint(), inertia=kido.Inertia(1.0, [0, 0, 0], np.eye(3)))
     solver = IkSolver(body)
     assert solver.solve(np.eye(4)) and len(solver.dofs) == 0
-    found = solver.solve(pose(1.0))
+    found = solver.solve(at(1.0))
     assert found.status == IkStatus.CLOSEST and found.linear_error == 1.0 and found.positions.shape == (0,)
     one = planar_arm((1.0,))
-    found = IkSolver(Task.position(one.node("tip"))).solve(pose(0.0, 3.0))
+    found = IkSolver(Task.position(one.node("tip"))).solve(at(0.0, 3.0))
     assert found.status == IkStatus.CLOSEST and abs(found.positions[0] - 0.5 * np.pi) < 1e-8
     slide = kido.Skeleton("slide")
     parent = None
@@ -165,8 +159,8 @@ def test_no_coordinates_one_and_sliding_ones() -> None:
         joint = kido.PrismaticJoint(f"j{k}", axis, position_lower_limit=-1.0, position_upper_limit=1.0)
         parent = slide.add_body(f"b{k}", joint, parent, kido.Inertia(1.0, [0, 0, 0], np.eye(3)))
     solver = IkSolver(parent)
-    np.testing.assert_allclose(solver.solve(pose(0.5, -0.25, 1.0)).positions, [0.5, -0.25, 1.0], atol=1e-6)
-    found = solver.solve(pose(0.5, -3.0, 2.0))
+    np.testing.assert_allclose(solver.solve(at(0.5, -0.25, 1.0)).positions, [0.5, -0.25, 1.0], atol=1e-6)
+    found = solver.solve(at(0.5, -3.0, 2.0))
     np.testing.assert_allclose(found.positions, [0.5, -1.0, 1.0], atol=1e-9)
     assert abs(found.linear_error - np.hypot(2.0, 1.0)) < 1e-9
 
@@ -210,13 +204,13 @@ def test_several_tasks_and_frames_as_targets() -> None:
     X, Y = a.world_transform, b.world_transform
     target = kido.SimpleFrame(None, "target")
     target.relative_transform = X
-    tasks = [Task.pose(a, target), Task.position(b), Task.look_at(b, pose(0, 0, 30.0), cone=np.pi)]
+    tasks = [Task.pose(a, target), Task.position(b), Task.look_at(b, at(0, 0, 30.0), cone=np.pi)]
     solver = IkSolver(tasks)
     tasks_with_b = IkSolver([tasks[0], tasks[1].at(Y), tasks[2]])
     robot.positions = q + 0.2
     found = tasks_with_b.solve()
     assert found and max(errors(robot, a, found.positions, X)) < 1e-6
-    found = solver.solve([X, Y, pose(0, 0, 30.0)])
+    found = solver.solve([X, Y, at(0, 0, 30.0)])
     assert found and errors(robot, b, found.positions, Y)[1] < 1e-6
     robot.positions = q
     target.relative_transform = a.world_transform  # frames are followed
@@ -225,20 +219,20 @@ def test_several_tasks_and_frames_as_targets() -> None:
 
 def test_centre_of_mass_and_posture() -> None:
     arm = planar_arm((1.0, 1.0, 1.0))
-    found = IkSolver(Task.com(pose(0.7, 0.4)), skeleton=arm).solve()
+    found = IkSolver(Task.com(at(0.7, 0.4)), skeleton=arm).solve()
     assert found
     arm.positions = found.positions
     np.testing.assert_allclose(arm.com[:2], [0.7, 0.4], atol=1e-6)
     found = IkSolver(Task.posture([0.1, 0.2, 0.3]), skeleton=arm).solve()
     np.testing.assert_allclose(found.positions, [0.1, 0.2, 0.3], atol=1e-6)
-    both = [Task.position(arm.node("tip"), pose(1.0, 1.0)), Task.posture([0, 0, 0], 1e-3)]
+    both = [Task.position(arm.node("tip"), at(1.0, 1.0)), Task.posture([0, 0, 0], 1e-3)]
     found = IkSolver(both).solve()  # they conflict: the least sum of squares, mostly the position's
     assert found.status == IkStatus.CLOSEST and found.linear_error < 1e-5
 
 
 def test_budgets() -> None:
     arm = arm7()
-    far = pose(3.0)
+    far = at(3.0)
     assert IkSolver(arm.node("tip"), max_iterations=3).solve(far).status == IkStatus.STOPPED
     assert IkSolver(arm.node("tip"), max_iterations=3).solve(far).iterations == 3
     assert IkSolver(arm.node("tip"), attempts=4).solve(far).attempts == 4
@@ -256,14 +250,14 @@ def test_changes_of_the_model_are_seen() -> None:
     arm = planar_arm((1.0, 1.0))
     tip = arm.node("tip", kido.EndEffector)
     solver = IkSolver(Task.position(tip))
-    assert solver.solve(pose(1.9, 0.1))
-    tip.relative_transform = pose(0.5)
-    assert not solver.solve(pose(1.9, 0.1))
-    assert abs(solver.solve(pose(2.5)).linear_error - 1.0) < 1e-9
+    assert solver.solve(at(1.9, 0.1))
+    tip.relative_transform = at(0.5)
+    assert not solver.solve(at(1.9, 0.1))
+    assert abs(solver.solve(at(2.5)).linear_error - 1.0) < 1e-9
     more = arm.add_body("more", kido.RevoluteJoint(axis=(0, 0, 1)), "b1", kido.Inertia(1.0, [0, 0, 0], np.eye(3)))
-    assert solver.solve(pose(0.9, 0.9)).positions.shape == (3,)
+    assert solver.solve(at(0.9, 0.9)).positions.shape == (3,)
     arm.joint(0).position_lower_limit, arm.joint(0).position_upper_limit = -0.1, 0.1
-    assert abs(solver.solve(pose(-0.5, 0.0)).positions[0]) <= 0.1
+    assert abs(solver.solve(at(-0.5, 0.0)).positions[0]) <= 0.1
     del more
 
 

@@ -28,21 +28,12 @@ from kido.integrators import (
     simulate,
 )
 from trees import build, chain_parents, random_skeleton, random_state, twist_matrix
+from user_classes import Heun
 
 TIGHT = DormandPrince(rtol=1e-12, atol=1e-13)
 FIXED = {ExplicitEuler(): 1, SemiImplicitEuler(): 1, MoreauMidpoint(): 2, Variational(): 2, RK4(): 4}
 by_order = pytest.mark.parametrize(("integrator", "order"), FIXED.items(), ids=lambda x: getattr(x, "name", str(x)))
 each = pytest.mark.parametrize("integrator", [*FIXED, DormandPrince()], ids=lambda x: x.name)
-
-
-class Heun(Integrator):
-    """A user's integrator, second order on any manifold."""
-
-    def step(self, system, time, positions, velocities, time_step):
-        h, q, u = time_step, positions, velocities
-        a = system.accelerations(time, q, u)
-        b = system.accelerations(time + h, system.advance(q, u, h), u + h * a)
-        return system.advance(q, u + 0.5 * h * a, h), u + 0.5 * h * (a + b)
 
 
 def pendulum(**options) -> kido.Skeleton:

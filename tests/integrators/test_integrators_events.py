@@ -14,9 +14,10 @@ import pytest
 
 import kido
 from kido.errors import ModelError, StateError
-from kido.integrators import RK4, DormandPrince, Event, Integrator, Variational, simulate
+from kido.integrators import RK4, DormandPrince, Event, Variational, simulate
 from kido.jit import Struct
 from trees import build, random_state
+from user_classes import Heun
 
 PERIOD = 2.367841947576237  # [s] for g = 9.81
 TIGHT = DormandPrince(rtol=1e-13, atol=1e-13)
@@ -35,14 +36,6 @@ def moving_tree() -> kido.Skeleton:
     q, u, _, tau = random_state(skeleton, 7, speed=0.5)
     skeleton.positions, skeleton.velocities, skeleton.forces = 0.5 * q, u, tau
     return skeleton
-
-
-class Heun(Integrator):
-    def step(self, system, time, positions, velocities, time_step):
-        h, q, u = time_step, positions, velocities
-        a = system.accelerations(time, q, u)
-        b = system.accelerations(time + h, system.advance(q, u, h), u + h * a)
-        return system.advance(q, u + 0.5 * h * a, h), u + 0.5 * h * (a + b)
 
 
 # Events ---------------------------------------------------------------------------------------------------

@@ -21,20 +21,11 @@ from kido.integrators import (
     simulate,
 )
 from trees import BUILT_IN, random_skeleton, random_state
+from user_classes import Heun
 
 STAGED = (MoreauMidpoint(), SemiImplicitEuler(), ExplicitEuler())
 SMOOTH = (RK4(), DormandPrince(1e-9, 1e-9), Variational())
 names = {"ids": lambda x: getattr(x, "name", None)}
-
-
-class Heun(Integrator):
-    """A user's integrator."""
-
-    def step(self, system, time, positions, velocities, time_step):
-        h, q, u = time_step, positions, velocities
-        a = system.accelerations(time, q, u)
-        b = system.accelerations(time + h, system.advance(q, u, h), u + h * a)
-        return system.advance(q, u + 0.5 * h * a, h), u + 0.5 * h * (a + b)
 
 
 def tree(seed: int = 1) -> kido.Skeleton:

@@ -11,22 +11,7 @@ import numpy as np
 import pytest
 
 import kido
-
-pin = pytest.importorskip("pinocchio", reason="Pinocchio (the package pin) is not installed")
-
-NAMED = {
-    "panda": "panda_description/urdf/panda.urdf",
-    "ur5": "ur_description/urdf/ur5_robot.urdf",
-    "solo12": "solo_description/robots/solo12.urdf",
-    "anymal_b": "anymal_b_simple_description/robots/anymal.urdf",
-    "talos": "talos_data/robots/talos_full_v2.urdf",
-}
-OF_DART = {
-    "atlas": "sdf/atlas/atlas_v3_no_head.urdf",
-    "kr5": "urdf/KR5/KR5 sixx R650.urdf",
-    "wam": "urdf/wam/wam.urdf",
-    "drchubo": "urdf/drchubo/drchubo.urdf",
-}
+from pinocchio_layout import NAMED, OF_DART, Layout, pin
 
 
 def compare(path: Path, states: int, free: bool = False) -> None:
@@ -34,7 +19,7 @@ def compare(path: Path, states: int, free: bool = False) -> None:
     skeleton = kido.load(path, **options)
     root = [pin.JointModelFreeFlyer()] if free else []
     model = pin.buildModelFromUrdf(str(path), *root)
-    data = model.createData()
+    data, layout = model.createData(), Layout(model, skeleton)
     assert skeleton.mass == pytest.approx(sum(inertia.mass for inertia in model.inertias), rel=1e-10)
     frames = [(index, frame.name) for index, frame in enumerate(model.frames) if frame.type == pin.FrameType.BODY]
     names = {name for _, name in frames} - {"universe"}
@@ -45,7 +30,7 @@ def compare(path: Path, states: int, free: bool = False) -> None:
     for _ in range(states):
         q = rng.uniform(-np.pi, np.pi, skeleton.num_dofs)
         skeleton.positions = q
-        pin.framesForwardKinematics(model, data, to_pinocchio(model, skeleton, q))
+        pin.framesForwardKinematics(model, data, layout.positions(q))
         for index, name in frames:
             if name == "universe":
                 continue
@@ -53,25 +38,6 @@ def compare(path: Path, states: int, free: bool = False) -> None:
             scale = max(1.0, float(np.abs(expected).max()))
             difference = np.abs(skeleton.body(name).world_transform - expected).max()
             assert difference <= 1e-10 * scale, (path.name, name)
-
-
-def to_pinocchio(model, skeleton: kido.Skeleton, q: np.ndarray) -> np.ndarray:
-    """Positions in Pinocchio's layout: continuous joints as cosine and sine, free joints as quaternion."""
-    result = pin.neutral(model)
-    first = {}
-    for dof in skeleton.dofs:
-        first.setdefault(dof.joint.name, dof.index)
-    for index in range(1, model.njoints):
-        start, size = model.joints[index].idx_q, model.joints[index].nq
-        k = first[model.names[index]]
-        if size == 1:
-            result[start] = q[k]
-        elif size == 2:
-            result[start : start + 2] = np.cos(q[k]), np.sin(q[k])
-        else:
-            result[start : start + 3] = q[k + 3 : k + 6]
-            result[start + 3 : start + 7] = pin.Quaternion(pin.exp3(q[k : k + 3])).coeffs()
-    return result
 
 
 @pytest.mark.parametrize("name", NAMED)

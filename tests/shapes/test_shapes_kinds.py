@@ -27,6 +27,7 @@ from kido.shapes import (
     Sphere,
     VoxelGrid,
 )
+from trees import at
 
 RNG = np.random.default_rng(3)
 POINTS = RNG.normal(size=(30, 3))
@@ -254,8 +255,8 @@ def test_decomposition_travels_and_is_convex():
     for a, b in zip(mesh.convex_pieces, again.convex_pieces, strict=True):
         np.testing.assert_array_equal(a, b)
     # A ball in the notch touches neither arm; in the hull it would be inside.
-    assert len(collide(Sphere(0.2), _at(-0.25, 0, 0.25), mesh, np.eye(4)).gaps) == 0
-    assert len(collide(Sphere(0.2), _at(-0.25, 0, 0.19), mesh, np.eye(4)).gaps) == 1
+    assert len(collide(Sphere(0.2), at(-0.25, 0, 0.25), mesh, np.eye(4)).gaps) == 0
+    assert len(collide(Sphere(0.2), at(-0.25, 0, 0.19), mesh, np.eye(4)).gaps) == 1
 
 
 def test_a_mesh_that_collides_otherwise():
@@ -267,12 +268,6 @@ def test_a_missing_extra_is_named(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "coacd", None)
     with pytest.raises(MissingExtraError, match=r"kido\[decompose\]"):
         Mesh(*_cube(), collide_as="decomposition")
-
-
-def _at(x, y, z):
-    X = np.eye(4)
-    X[:3, 3] = x, y, z
-    return X
 
 
 @pytest.mark.parametrize("name", SHAPES)

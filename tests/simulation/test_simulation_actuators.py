@@ -13,6 +13,7 @@ import pytest
 
 import kido
 from kido import ActuatorType
+from scenes import world_of
 from trees import random_skeleton, relative_error
 
 H = 1e-3
@@ -35,13 +36,6 @@ def pendulum(**options) -> kido.Skeleton:
     ball = kido.Inertia(2.0, (0.0, 0.0, -0.5), np.zeros((3, 3)))
     skeleton.add_body("bob", kido.RevoluteJoint("hinge", axis=(0, 1, 0), **options), inertia=ball)
     return skeleton
-
-
-def world_of(*skeletons: kido.Skeleton, gravity=(0.0, 0.0, 0.0), time_step: float = H) -> kido.World:
-    world = kido.World(gravity=gravity, time_step=time_step)
-    for skeleton in skeletons:
-        world.add_skeleton(skeleton)
-    return world
 
 
 def gears(multiplier: float = -3.0, offset: float = 0.1, **options) -> kido.Skeleton:

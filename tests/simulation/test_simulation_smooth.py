@@ -14,16 +14,10 @@ import pytest
 
 import kido
 from kido.integrators import RK4, ExplicitEuler, SemiImplicitEuler
+from scenes import world_of
 from trees import BUILT_IN, build, chain_parents, random_skeleton, random_state, relative_error, spring_forces
 
 UNIT = kido.Inertia.from_diagonal(1.0, [1.0, 1.0, 1.0])
-
-
-def world_of(*skeletons: kido.Skeleton, gravity=(0.0, 0.0, 0.0), time_step: float = 1e-3) -> kido.World:
-    world = kido.World(gravity=gravity, time_step=time_step)
-    for skeleton in skeletons:
-        world.add_skeleton(skeleton)
-    return world
 
 
 def run(world: kido.World, duration: float, **options) -> None:

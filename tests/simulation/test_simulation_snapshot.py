@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import kido
-from example_aspects import Temperature
 from scenes import free, world
+from user_classes import Temperature
 
 SHAPES = (kido.Box((0.2, 0.15, 0.1)), kido.Sphere(0.08), kido.Capsule(0.05, 0.1), kido.Cylinder(0.06, 0.1))
 

@@ -11,7 +11,7 @@ import pytest
 
 import kido
 import trees
-from example_aspects import Temperature
+from user_classes import Temperature
 
 
 @dataclass

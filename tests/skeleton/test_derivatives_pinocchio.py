@@ -16,7 +16,7 @@ from trees import relative_error
 
 pin = pytest.importorskip("pinocchio", reason="Pinocchio (the package pin) is not installed")
 
-from test_dynamics_pinocchio import NAMED, Layout  # noqa: E402  (imports Pinocchio)
+from pinocchio_layout import NAMED, Layout  # noqa: E402  (imports Pinocchio)
 
 TOLERANCE = 1e-9
 STATES = 5

@@ -18,23 +18,16 @@ from trees import (
     SEEDS,
     Reference,
     build,
+    point_shift,
     random_skeleton,
     random_state,
     random_transform,
     relative_error,
     set_state,
     skeletons,
-    skew,
 )  # fmt: skip
 
 TOLERANCE = 1e-11
-
-
-def shift(r) -> np.ndarray:
-    """Velocities of an origin to those of a point r from it."""
-    X = np.eye(6)
-    X[3:, :3] = -skew(r)
-    return X
 
 
 @given(skeletons(), SEEDS)
@@ -45,7 +38,7 @@ def test_jacobian_is_the_sum_of_columns(skeleton: kido.Skeleton, seed: int) -> N
     rng = np.random.default_rng(seed)
     for body in skeleton.bodies:
         offset = rng.normal(size=3)
-        X = shift(r.X[body.index, :3, :3] @ offset)
+        X = point_shift(r.X[body.index, :3, :3] @ offset)
         J = skeleton.jacobian(body, offset)
         assert relative_error(J, X @ r.J[body.index]) < TOLERANCE
         assert np.array_equal(kido.quantities.jacobian(skeleton, q, body, offset), J)
@@ -199,7 +192,7 @@ def test_com_jacobians(skeleton: kido.Skeleton, seed: int) -> None:
                 skeleton.com_jacobian(bodies)
             continue
         J = sum(
-            skeleton.bodies[i].mass * (shift(r.X[i, :3, :3] @ skeleton.bodies[i].inertia.com) @ r.J[i])[3:]
+            skeleton.bodies[i].mass * (point_shift(r.X[i, :3, :3] @ skeleton.bodies[i].inertia.com) @ r.J[i])[3:]
             for i in chosen
         )
         assert relative_error(skeleton.com_jacobian(bodies), J / mass) < TOLERANCE

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_dynamics_pinocchio import NAMED, Layout
 
 import kido
+from pinocchio_layout import NAMED, Layout
 from trees import relative_error
 
 pin = pytest.importorskip("pinocchio", reason="Pinocchio (the package pin) is not installed")

@@ -8,16 +8,19 @@ from hypothesis import given, settings
 
 import kido
 from kido.errors import ModelError, NameLookupError, StateError
-from trees import KINDS, SEEDS, Reference, random_skeleton, random_state, relative_error, set_state, skeletons, skew
+from trees import (
+    KINDS,
+    SEEDS,
+    Reference,
+    point_shift,
+    random_skeleton,
+    random_state,
+    relative_error,
+    set_state,
+    skeletons,
+)
 
 TOLERANCE = 1e-10  # what dense formulas with M^-1 leave on random trees
-
-
-def shift(r) -> np.ndarray:
-    """Velocity of a point at r from a body's origin."""
-    X = np.eye(6)
-    X[3:, :3] = -skew(r)
-    return X
 
 
 def random_nodes(skeleton: kido.Skeleton, seed: int, count: int) -> tuple[list[kido.BodyNode], np.ndarray]:
@@ -27,7 +30,7 @@ def random_nodes(skeleton: kido.Skeleton, seed: int, count: int) -> tuple[list[k
 
 
 def dense_jacobian(truth: Reference, bodies, offsets) -> np.ndarray:
-    return np.vstack([shift(truth.X[b.index, :3, :3] @ r) @ truth.J[b.index] for b, r in zip(bodies, offsets)])
+    return np.vstack([point_shift(truth.X[b.index, :3, :3] @ r) @ truth.J[b.index] for b, r in zip(bodies, offsets)])
 
 
 def moving(seed: int, bodies: int, kinds=KINDS) -> kido.Skeleton:

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import kido
-from viewer_models import arm, box, boxes, shift
+from trees import at
+from viewer_models import arm, box, boxes
 
 viser = pytest.importorskip("viser", reason="the extra 'viewer' is not installed")
 
@@ -53,7 +54,7 @@ def test_batched_places_are_those_of_the_shapes(server):
         np.testing.assert_allclose(seen[name, body][0], node.world_transform, atol=1e-6)
     ends = np.sort([X[:3, 3] for X in seen["hemisphere", 1]], axis=0)
     node = skeleton.bodies[1].shapes[0].world_transform
-    exact = np.sort([(node @ shift(z=z))[:3, 3] for z in (0.3, -0.3)], axis=0)
+    exact = np.sort([(node @ at(z=z))[:3, 3] for z in (0.3, -0.3)], axis=0)
     np.testing.assert_allclose(ends, exact, atol=1e-6)
 
 
@@ -176,8 +177,8 @@ def test_scenery_is_translucent_and_its_walls_are_in_the_picture(server):
     world = boxes(1)
     walls = kido.Skeleton("walls")
     body = walls.add_body("walls", kido.WeldJoint("fixed"))
-    body.add_shape(kido.Box((0.02, 0.3, 0.3)), shift(x=-0.09, z=0.15))
-    body.add_shape(kido.Box((50.0, 0.1, 50.0)), shift(y=9.0))
+    body.add_shape(kido.Box((0.02, 0.3, 0.3)), at(x=-0.09, z=0.15))
+    body.add_shape(kido.Box((50.0, 0.1, 50.0)), at(y=9.0))
     walls.mobile = False
     world.add_skeleton(walls)
     view = SceneView(server, world)
