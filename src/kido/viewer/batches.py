@@ -84,7 +84,34 @@ class _Batch:
         return corners.min(axis=1), corners.max(axis=1)
 
 
-class BatchSet:
+class Layer:
+    """What is shown, hidden and removed together: all that hangs below one frame of the scene.
+
+    Args:
+        scene: scene of a viser server.
+        prefix: scene path of the frame.
+        visible: whether it is shown at first.
+    """
+
+    def __init__(self, scene: Any, prefix: str, visible: bool = True) -> None:
+        self.prefix = prefix
+        self.root = scene.add_frame(prefix, show_axes=False, visible=visible)
+
+    @property
+    def visible(self) -> bool:
+        """Whether the browser shows it."""
+        return self.root.visible
+
+    @visible.setter
+    def visible(self, value: bool) -> None:
+        self.root.visible = bool(value)
+
+    def remove(self) -> None:
+        """Take it out of the scene."""
+        self.root.remove()
+
+
+class BatchSet(Layer):
     """All instances of one kind (visual or collision shapes) as a handful of batched meshes.
 
     Args:
@@ -107,8 +134,7 @@ class BatchSet:
         groups: dict[tuple, list[Instance]] = {}
         for instance in instances:
             groups.setdefault((instance.part.key, round(instance.opacity, 3)), []).append(instance)
-        self.prefix = prefix
-        self._root = scene.add_frame(prefix, show_axes=False, visible=visible)
+        super().__init__(scene, prefix, visible)
         counts: dict[str, int] = {}
         self.batches: list[_Batch] = []
         for (key, _), members in groups.items():
@@ -116,15 +142,6 @@ class BatchSet:
             counts[kind] = counts.get(kind, 0) + 1
             suffix = f"{kind}" if counts[kind] == 1 else f"{kind}_{counts[kind]}"
             self.batches.append(_Batch(scene, f"{prefix}/{suffix}", key, members, {"plain": plain}))
-
-    @property
-    def visible(self) -> bool:
-        """Whether the browser shows the set."""
-        return self._root.visible
-
-    @visible.setter
-    def visible(self, value: bool) -> None:
-        self._root.visible = bool(value)
 
     def update(self, positions: np.ndarray, wxyz: np.ndarray) -> None:
         """Place every instance; positions (nb, 3) and wxyz (nb, 4) of all bodies."""
@@ -138,10 +155,6 @@ class BatchSet:
         pairs = [batch.bounds(positions, wxyz) for batch in self.batches]
         bodies = np.concatenate([batch.bodies for batch in self.batches])
         return np.vstack([p[0] for p in pairs]), np.vstack([p[1] for p in pairs]), bodies
-
-    def remove(self) -> None:
-        """Take the set out of the scene."""
-        self._root.remove()
 
 
 def _colored_mesh(mesh: Any) -> Any:
@@ -162,7 +175,7 @@ def displacements_of(bodies: list[Any]) -> np.ndarray:
     return np.concatenate([np.zeros((0, 3)), *found])
 
 
-class SkinSet:
+class SkinSet(Layer):
     """The visible skins of a model.
 
     Args:
@@ -173,8 +186,8 @@ class SkinSet:
     """
 
     def __init__(self, scene: Any, bodies: list[Any], colors: dict[int, Any], visible: bool = True) -> None:
+        super().__init__(scene, "/skins", visible)
         self._skins: list[tuple[int, int, np.ndarray, Any]] = []
-        self._visible = visible
         self.points = 0
         for index, body in enumerate(bodies):
             if not isinstance(body, SoftBodyNode):
@@ -191,20 +204,8 @@ class SkinSet:
                     flat_shading=True,
                     side="double",
                     opacity=None if opacity >= 1.0 else opacity,
-                    visible=visible,
                 )
                 self._skins.append((index, first, rest, handle))
-
-    @property
-    def visible(self) -> bool:
-        """Whether they are shown."""
-        return self._visible
-
-    @visible.setter
-    def visible(self, value: bool) -> None:
-        self._visible = value
-        for *_, handle in self._skins:
-            handle.visible = value
 
     def update(self, positions: np.ndarray, wxyz: np.ndarray, displacements: np.ndarray) -> None:
         """Move the skins to poses of the bodies, (nb,3) and (nb,4), with displacements of all points (n,3)."""
@@ -221,11 +222,6 @@ class SkinSet:
         lower = np.array([p.min(axis=0) for p in places]).reshape(-1, 3)
         upper = np.array([p.max(axis=0) for p in places]).reshape(-1, 3)
         return lower, upper, np.array([index for index, *_ in self._skins], dtype=int)
-
-    def remove(self) -> None:
-        """Take them out of the scene."""
-        for *_, handle in self._skins:
-            handle.remove()
 
 
 def skin_colors(bodies: list[Any], mobile: Any) -> dict[int, Any]:

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from kido.viewer import palette
+from kido.viewer.batches import Layer
 from kido.viewer.geometry import geometry
 from kido.viewer.rotations import wxyz_along_z
 
 
-class ArrowSet:
+class ArrowSet(Layer):
     """Arrows from points along vectors: a shaft, a head and, if wanted, a dot at the foot.
 
     Args:
@@ -32,24 +33,14 @@ class ArrowSet:
         visible: bool = True,
     ) -> None:
         self._scene = scene
-        self._prefix = prefix
+        super().__init__(scene, prefix, visible)
         self.radius = float(radius)
         self._colors = {"shaft": color, "head": color}
         if dot_color is not None:
             self._colors["dot"] = dot_color
-        self.root = scene.add_frame(prefix, show_axes=False, visible=visible)
         self._handles: dict[str, Any] = {}
         self._capacity = 0
         self.count = 0
-
-    @property
-    def visible(self) -> bool:
-        """Whether the browser shows the arrows."""
-        return self.root.visible
-
-    @visible.setter
-    def visible(self, value: bool) -> None:
-        self.root.visible = bool(value)
 
     def reserve(self, n: int) -> None:
         """Make room for n arrows at once, so that no mesh has to be made anew later."""
@@ -100,7 +91,7 @@ class ArrowSet:
         for name, color in self._colors.items():
             vertices, faces = geometry(shapes[name])
             self._handles[name] = self._scene.add_batched_meshes_simple(
-                f"{self._prefix}/{name}",
+                f"{self.prefix}/{name}",
                 vertices,
                 faces,
                 batched_wxyzs=np.tile([1.0, 0.0, 0.0, 0.0], (capacity, 1)),
@@ -111,10 +102,6 @@ class ArrowSet:
                 cast_shadow=False,
                 receive_shadow=False,
             )
-
-    def remove(self) -> None:
-        """Take the arrows out of the scene."""
-        self.root.remove()
 
 
 def arrow_vectors(forces: np.ndarray, scale: float, longest: float) -> np.ndarray:

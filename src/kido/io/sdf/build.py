@@ -12,7 +12,7 @@ from kido.errors import KidoError
 from kido.io.fields import ROOT_JOINT, WORLD, Remarks, free_name
 from kido.io.mechanism import massless_movers, massless_text
 from kido.io.sdf.fields import note_unknown, read_inertia
-from kido.io.sdf.joints import SDF_JOINTS
+from kido.io.sdf.joints import SDF_JOINTS, UNSET
 from kido.io.sdf.models import ModelSpec
 from kido.io.sdf.scope import MODEL
 from kido.io.sdf.shapes import ShapeReader, read_color, read_surface, shape_offset
@@ -179,16 +179,7 @@ def make_joint(joint: FlatJoint, placed: dict[str, np.ndarray], pose: np.ndarray
     keys = kind.axis_properties()
     if not keys:
         return kind(joint.name, **options)
-    options |= {
-        "position_lower_limit": [axis.lower for axis in specs],
-        "position_upper_limit": [axis.upper for axis in specs],
-        "velocity_limit": [axis.velocity for axis in specs],
-        "force_limit": [axis.effort for axis in specs],
-        "damping": [axis.damping for axis in specs],
-        "coulomb_friction": [axis.friction for axis in specs],
-        "spring_stiffness": [axis.spring_stiffness for axis in specs],
-        "rest_position": [axis.spring_reference for axis in specs],
-    }
+    options |= {name: [axis.properties[name] for axis in specs] for name in UNSET}
     if "pitch" in kind.own_properties:
         options["pitch"] = joint.spec.pitch
     return kind(joint.name, **dict(zip(keys, axes, strict=True)), **options)

@@ -18,7 +18,17 @@ from kido.io.mechanism import joint_types, num_axes
 from kido.io.sdf.fields import direction, note_unknown
 from kido.io.xml import Node
 
-__all__ = ["NUM_AXES", "SDF_JOINTS", "AxisSpec", "JointSpec", "MimicSpec", "read_joint", "with_model_frame"]
+__all__ = [
+    "NUM_AXES",
+    "SDF_DYNAMICS",
+    "SDF_JOINTS",
+    "UNSET",
+    "AxisSpec",
+    "JointSpec",
+    "MimicSpec",
+    "read_joint",
+    "with_model_frame",
+]
 
 SDF_JOINTS = joint_types("sdf")
 NUM_AXES = {
@@ -28,6 +38,22 @@ NUM_AXES = {
 }
 _UNLIMITED = 1e16
 DEFAULT_AXIS = (0.0, 0.0, 1.0)
+# Elements of <limit> and <dynamics>, and the properties of a joint that they give.
+SDF_LIMITS = {
+    "lower": "position_lower_limit",
+    "upper": "position_upper_limit",
+    "effort": "force_limit",
+    "velocity": "velocity_limit",
+}
+SDF_DYNAMICS = {
+    "damping": "damping",
+    "friction": "coulomb_friction",
+    "spring_reference": "rest_position",
+    "spring_stiffness": "spring_stiffness",
+}
+UNSET = {name: -math.inf if "lower" in name else math.inf for name in SDF_LIMITS.values()} | dict.fromkeys(
+    SDF_DYNAMICS.values(), 0.0
+)
 _DEFAULT_PITCH = 1.0
 _KNOWN_CHILDREN = (
     *("parent", "child", "pose", "axis", "axis2", "thread_pitch", "screw_thread_pitch"),
@@ -48,19 +74,12 @@ class MimicSpec:
 
 @dataclass(frozen=True)
 class AxisSpec:
-    """An <axis>: its direction in the frame called `expressed_in` ("" for the joint's), limits and passive forces."""
+    """An <axis>: its direction in the frame called `expressed_in` ("" for the joint's) and what it has along it."""
 
     node: Node
     direction: np.ndarray
     expressed_in: str
-    lower: float
-    upper: float
-    effort: float
-    velocity: float
-    damping: float
-    friction: float
-    spring_reference: float
-    spring_stiffness: float
+    properties: dict[str, float]
     mimic: MimicSpec | None
 
 
@@ -130,9 +149,7 @@ def _read_axis(
 ) -> AxisSpec:
     """An <axis>; the defaults where `node` is the joint itself, which has none."""
     axis, expressed_in = np.array(DEFAULT_AXIS), ""
-    numbers = {"lower": -math.inf, "upper": math.inf, "effort": math.inf, "velocity": math.inf}
-    dynamics = {"damping": 0.0, "friction": 0.0, "spring_reference": 0.0, "spring_stiffness": 0.0}
-    mimic = None
+    properties, mimic = dict(UNSET), None
     if given:
         known = ("xyz", "limit", "dynamics", "use_parent_model_frame", "mimic", "initial_position")
         note_unknown(node, known, node.describe(), remarks)
@@ -147,10 +164,9 @@ def _read_axis(
             remarks.add(node, "<use_parent_model_frame> is left out: since 1.7 'expressed_in' is in its place")
         if node.child_number("initial_position", 0.0) != 0.0:
             remarks.add(node, "<initial_position> is left out")
-        numbers |= _read_limits(node, kind)
-        dynamics |= _read_dynamics(node, remarks)
+        properties |= _read_limits(node, kind) | _read_dynamics(node, remarks)
         mimic = _read_mimic(node)
-    return AxisSpec(node=node, direction=axis, expressed_in=expressed_in, mimic=mimic, **numbers, **dynamics)
+    return AxisSpec(node, axis, expressed_in, properties, mimic)
 
 
 def _read_limits(axis: Node, kind: str) -> dict[str, float]:
@@ -158,16 +174,16 @@ def _read_limits(axis: Node, kind: str) -> dict[str, float]:
     if node is None:
         return {}
     limits: dict[str, float] = {}
-    for key in ("effort", "velocity"):
-        value = node.child_number(key, -1.0, allow_infinite=True)
-        limits[key] = math.inf if value < 0.0 or value >= _UNLIMITED else value
-    if kind == "continuous":
-        return limits
-    for key, none in (("lower", -math.inf), ("upper", math.inf)):
-        value = node.child_number(key, none, allow_infinite=True)
-        limits[key] = value if abs(value) < _UNLIMITED else math.copysign(math.inf, value)
-    if limits["lower"] > limits["upper"]:
-        raise node.error(f"the lower limit {limits['lower']:g} is above the upper limit {limits['upper']:g}")
+    for key, name in SDF_LIMITS.items():
+        if key in ("effort", "velocity"):
+            value = node.child_number(key, -1.0, allow_infinite=True)
+            limits[name] = math.inf if value < 0.0 or value >= _UNLIMITED else value
+        elif kind != "continuous":
+            value = node.child_number(key, UNSET[name], allow_infinite=True)
+            limits[name] = value if abs(value) < _UNLIMITED else math.copysign(math.inf, value)
+    lower, upper = ({**UNSET, **limits}[f"position_{side}_limit"] for side in ("lower", "upper"))
+    if lower > upper:
+        raise node.error(f"the lower limit {lower:g} is above the upper limit {upper:g}")
     return limits
 
 
@@ -175,13 +191,12 @@ def _read_dynamics(axis: Node, remarks: Remarks) -> dict[str, float]:
     node = axis.child("dynamics")
     if node is None:
         return {}
-    keys = ("damping", "friction", "spring_reference", "spring_stiffness")
-    note_unknown(node, keys, axis.describe(), remarks)
-    values = {key: node.child_number(key, 0.0) for key in keys}
-    for key in ("damping", "friction", "spring_stiffness"):
-        if values[key] < 0.0:
-            raise node.require(key).error(f"<{key}> is {values[key]:g}; expected zero or a positive number")
-    return values
+    note_unknown(node, tuple(SDF_DYNAMICS), axis.describe(), remarks)
+    values = {key: node.child_number(key, 0.0) for key in SDF_DYNAMICS}
+    for key, value in values.items():
+        if value < 0.0 and key != "spring_reference":
+            raise node.require(key).error(f"<{key}> is {value:g}; expected zero or a positive number")
+    return {SDF_DYNAMICS[key]: value for key, value in values.items()}
 
 
 def _read_mimic(axis: Node) -> MimicSpec | None:

@@ -15,7 +15,7 @@ from kido.io.xml import Node
 from kido.skeleton import ActuatorType, FreeJoint, Joint, PlanarJoint
 from kido.skeleton.joints.coordinates import CoordinateKind
 
-__all__ = ["DYNAMICS", "SkelJoint", "free_joint", "read_joint"]
+__all__ = ["SKEL_DYNAMICS", "SkelJoint", "free_joint", "read_joint"]
 
 _DEFAULT_PITCH = 0.1
 ACTUATORS = tuple(kind.name.lower() for kind in ActuatorType)
@@ -32,7 +32,7 @@ _KNOWN_CHILDREN = (
     "init_vel",
     "dof",
 )
-DYNAMICS = {
+SKEL_DYNAMICS = {
     "damping": "damping",
     "friction": "coulomb_friction",
     "spring_rest_position": "rest_position",
@@ -187,7 +187,7 @@ def _read_axes(node: Node, kind: _Type, values: _DofValues, owner: str, warnings
             values.set("damping", index, axis.child_number("damping"))
         dynamics = axis.child("dynamics")
         if dynamics is not None:
-            note_unknown(dynamics, tuple(DYNAMICS), owner, warnings)
+            note_unknown(dynamics, tuple(SKEL_DYNAMICS), owner, warnings)
             _read_dynamics(dynamics, index, values)
         limit = axis.child("limit")
         if limit is not None:
@@ -199,7 +199,7 @@ def _read_axes(node: Node, kind: _Type, values: _DofValues, owner: str, warnings
 
 
 def _read_dynamics(node: Node, index: int, values: _DofValues) -> None:
-    for tag, quantity in DYNAMICS.items():
+    for tag, quantity in SKEL_DYNAMICS.items():
         if node.child(tag) is not None:
             values.set(quantity, index, node.child_number(tag))
 
@@ -207,7 +207,7 @@ def _read_dynamics(node: Node, index: int, values: _DofValues) -> None:
 def _read_dof(node: Node, kind: _Type, values: _DofValues, owner: str, warnings: list[str]) -> None:
     index = _local_index(node, kind, owner)
     owner = f"{owner}, degree of freedom {index}"
-    note_unknown(node, ("position", "velocity", "acceleration", "force", *DYNAMICS), owner, warnings)
+    note_unknown(node, ("position", "velocity", "acceleration", "force", *SKEL_DYNAMICS), owner, warnings)
     if node.has("name"):
         values.names[index] = node.required_attribute("name")
     _read_dynamics(node, index, values)

@@ -74,19 +74,11 @@ def _joint(spec: JointSpec, robot: RobotSpec) -> Joint:
     kind = URDF_JOINTS[spec.type]
     if kind is WeldJoint:
         return kind(spec.name, **options)
-    options["damping"] = spec.damping
-    options["coulomb_friction"] = spec.friction
+    options |= spec.properties
     if kind is PlanarJoint:
-        axis1, axis2 = plane_axes(spec.axis)
-        return PlanarJoint(spec.name, axis1=axis1, axis2=axis2, **options)
-    if spec.type in WITH_AXES:
-        options.update(
-            axis=spec.axis,
-            position_lower_limit=spec.lower,
-            position_upper_limit=spec.upper,
-            velocity_limit=spec.velocity,
-            force_limit=spec.effort,
-        )
+        options["axis1"], options["axis2"] = plane_axes(spec.axis)
+    elif spec.type in WITH_AXES:
+        options["axis"] = spec.axis
     return kind(spec.name, **options)
 
 

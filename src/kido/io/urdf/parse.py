@@ -72,7 +72,7 @@ class MimicSpec:
 
 @dataclass(frozen=True)
 class JointSpec:
-    """One <joint>; limits are infinite where the file gives none."""
+    """One <joint>; `properties` are limits, where the file gives any, and what the joint's motion costs."""
 
     node: Node
     name: str
@@ -81,12 +81,7 @@ class JointSpec:
     child: str
     transform: np.ndarray
     axis: np.ndarray
-    lower: float = -np.inf
-    upper: float = np.inf
-    velocity: float = np.inf
-    effort: float = np.inf
-    damping: float = 0.0
-    friction: float = 0.0
+    properties: dict[str, float] = field(default_factory=dict)
     mimic: MimicSpec | None = None
 
 
@@ -282,10 +277,8 @@ def _read_joint(node: Node, remarks: Remarks) -> JointSpec:
         child=child.required_attribute("link"),
         transform=read_origin(node),
         axis=axis,
-        damping=damping,
-        friction=friction,
+        properties={"damping": damping, "coulomb_friction": friction, **limits},
         mimic=mimic,
-        **limits,
     )
 
 
@@ -298,14 +291,14 @@ def _read_limits(joint: Node, kind: str, remarks: Remarks) -> dict[str, float]:
             remarks.add(place, f"{where} has no <limit>; it is unlimited")
         return {}
     limits: dict[str, float] = {}
-    for key in ("velocity", "effort"):
+    for key, name in (("velocity", "velocity_limit"), ("effort", "force_limit")):
         value = node.number(key, math.inf, allow_infinite=True)
         if value < 0.0:
             raise node.error(f"the {key} limit of {joint.describe()} is {value:g}; expected a positive number")
         if value == 0.0:
             remarks.add(place, f"{where} has the {key} limit 0, taken as not given")
             value = math.inf
-        limits[key] = value
+        limits[name] = value
     if kind == "continuous":
         return limits
     given = node.has("lower") or node.has("upper")
@@ -317,4 +310,4 @@ def _read_limits(joint: Node, kind: str, remarks: Remarks) -> dict[str, float]:
         written = "lower = upper = 0" if given else "no lower and upper limit"
         remarks.add(place, f"{where} has {written}, taken as unlimited")
         return limits
-    return {**limits, "lower": lower, "upper": upper}
+    return {**limits, "position_lower_limit": lower, "position_upper_limit": upper}

@@ -9,6 +9,7 @@ import numpy as np
 
 from kido.io.fields import WORLD, rpy
 from kido.io.mechanism import MOMENT_ENTRIES, names_of_kinds
+from kido.io.sdf.joints import SDF_DYNAMICS
 from kido.io.shapes import primitive_types, written
 from kido.io.surfaces import PATCH, left_out, softness_numbers
 from kido.io.writers.parts import (
@@ -37,12 +38,6 @@ _TYPES = names_of_kinds("sdf")
 _SHAPES = (*primitive_types("sdf").values(), Plane, Mesh)
 _LEFT_OUT = ("acceleration_limit", "initial_velocity", "actuator")
 _PASSIVE = ("damping", "coulomb_friction", "spring_stiffness", "position_limit", "velocity_limit", "force_limit")
-_DYNAMICS = {
-    "damping": "damping",
-    "coulomb_friction": "friction",
-    "rest_position": "spring_reference",
-    "spring_stiffness": "spring_stiffness",
-}
 
 
 @dataclass(frozen=True)
@@ -239,7 +234,7 @@ def _add_joint(model: Element, part: Part, names: _Names, unsupported: Unsupport
         add(axis, "xyz", vector(direction))
         _add_mimic(axis, part, k, names, unsupported)
         _add_limits(axis, part, k, unsupported)
-        dynamics = {name: float(part.values(key)[k]) for key, name in _DYNAMICS.items()}
+        dynamics = {tag: float(part.values(name)[k]) for tag, name in SDF_DYNAMICS.items()}
         if any(dynamics.values()):
             element = add(axis, "dynamics")
             for name, value in dynamics.items():

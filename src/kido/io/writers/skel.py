@@ -10,7 +10,7 @@ import numpy as np
 from kido.io.fields import WORLD, free_name, xyz_angles
 from kido.io.mechanism import MOMENT_ENTRIES, names_of_kinds
 from kido.io.shapes import primitive_types, written
-from kido.io.skel.joints import DYNAMICS
+from kido.io.skel.joints import SKEL_DYNAMICS
 from kido.io.surfaces import left_out
 from kido.io.writers.parts import Part, note_constraints, note_skeleton, parts_of, rest_poses
 from kido.io.writers.shapes import MeshStore, Placed, shapes_of
@@ -239,7 +239,7 @@ def _add_dof(joint: Element, part: Part, k: int, name: str) -> None:
         given = {side: number(value) for side, value in limits.items() if math.isfinite(value)}
         if given:
             add(dof, what, **given)
-    for tag, key in DYNAMICS.items():
+    for tag, key in SKEL_DYNAMICS.items():
         value = float(part.values(key)[k])
         if value != 0.0:
             add(dof, tag, number(value))
