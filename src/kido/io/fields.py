@@ -15,7 +15,6 @@ __all__ = [
     "MISSING_FILES",
     "ROOT_JOINT",
     "WORLD",
-    "Remarks",
     "check_choice",
     "free_name",
     "listed",
@@ -30,19 +29,6 @@ __all__ = [
 WORLD = "world"  # as formats name the world where they name a link
 ROOT_JOINT = "root_joint"
 MISSING_FILES = ("error", "skip")
-
-
-class Remarks(list[str]):
-    """What a reader leaves out, in words; each text once."""
-
-    def add(self, node: Node, text: str) -> None:
-        """Remark on an element: path, line, text."""
-        self.once(f"{node.path}:{node.line}: {text}")
-
-    def once(self, text: str) -> None:
-        """A remark without a place."""
-        if text not in self:
-            self.append(text)
 
 
 @contextmanager
@@ -79,11 +65,11 @@ def free_name(name: str, taken: Collection[str], suffix: str = "") -> str:
     return name
 
 
-def read_rgba(node: Node, values: np.ndarray, remarks: Remarks) -> tuple[float, float, float, float]:
+def read_rgba(node: Node, values: np.ndarray) -> tuple[float, float, float, float]:
     """A colour of three or four numbers; those outside of 0..1 are remarked on and clipped."""
     clipped = np.clip(values, 0.0, 1.0)
     if not np.array_equal(values, clipped):
-        remarks.add(node, f"colour {values.tolist()} is outside of 0..1; taken as the nearest")
+        node.remark(f"colour {values.tolist()} is outside of 0..1; taken as the nearest")
     r, g, b, *alpha = (float(value) for value in clipped)
     return r, g, b, alpha[0] if alpha else 1.0
 

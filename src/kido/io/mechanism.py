@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from kido.io.fields import Remarks, listed
+from kido.io.fields import listed
+from kido.io.xml import Node
 from kido.joints import JointKind
 from kido.skeleton import JOINT_TYPES, Joint
 
@@ -70,22 +71,19 @@ def massless_text(movers: list[tuple[str, str]]) -> str:
     )
 
 
-def possible_moment(moment: np.ndarray, where: str, remarks: Remarks) -> np.ndarray:
-    """The moment as given, or, if it has negative principal moments, the nearest matrix without; remarked.
-
-    `where` names the body in remarks.
-    """
+def possible_moment(moment: np.ndarray, link: Node) -> np.ndarray:
+    """The moment of a link as given, or, if it has negative principal moments, the nearest matrix without; remarked."""
     values, vectors = np.linalg.eigh(moment)
-    principal = ", ".join(f"{v:.4g}" for v in values)
+    name, principal = link.attribute("name"), ", ".join(f"{v:.4g}" for v in values)
     if values[0] < -1e-9 * abs(values[2]):
-        remarks.append(
-            f"{where} has principal moments of inertia {principal} kg m^2; negative ones, which no body has, "
-            f"are set to zero"
+        link.remark(
+            f"link '{name}' has principal moments of inertia {principal} kg m^2; negative ones, which no "
+            f"body has, are set to zero"
         )
         return (vectors * np.maximum(values, 0.0)) @ vectors.T
     if values[0] + values[1] < values[2] * (1.0 - 1e-6):
-        remarks.append(
-            f"{where} has principal moments of inertia {principal} kg m^2, which no rigid body has "
+        link.remark(
+            f"link '{name}' has principal moments of inertia {principal} kg m^2, which no rigid body has "
             f"(the sum of two is below the third); kept as they are"
         )
     return moment

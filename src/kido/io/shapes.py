@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from kido.errors import FileFormatError, KidoError, MeshNotFoundError
-from kido.io.fields import Remarks
 from kido.io.meshes import load_mesh
 from kido.io.resources import ResourceFinder
 from kido.io.xml import Node, number, vector
@@ -48,7 +47,6 @@ class MeshReader:
     With `skip_missing`, those that are not there are left out with a remark, instead of being refused.
     """
 
-    remarks: Remarks
     up_axis: str
     skip_missing: bool
 
@@ -63,7 +61,7 @@ class MeshReader:
             if not self.skip_missing:
                 reason = f"{error.reason} (to load the model without it: {switch}missing_meshes='skip')"
                 raise MeshNotFoundError(error.uri, error.tried, reason, node.path, node.line) from None
-            self.remarks.add(node, f"{what} '{uri}' is left out: {error.reason}")
+            node.remark(f"{what} '{uri}' is left out: {error.reason}")
             return None
 
     def mesh(
@@ -76,7 +74,7 @@ class MeshReader:
         if path is None:
             return None
         try:
-            return load_mesh(path, scale.tolist(), up_axis=self.up_axis, remark=self.remarks.once, **options)
+            return load_mesh(path, scale.tolist(), up_axis=self.up_axis, remark=node.remarks.once, **options)
         except FileFormatError as error:
             where = f"{error.path}:{error.line}" if error.line else error.path
             raise node.error(f"mesh {where}: {error.reason}") from None

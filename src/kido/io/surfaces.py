@@ -13,7 +13,7 @@ from kido.skeleton.nodes.surface import ErpCfm, Softness, SpringDamper, Surface,
 MAX_COEFFICIENT = 1e16  # larger coefficients, and infinite ones, are that
 RIGID_STIFFNESS = 1e12  # [N/m] SDF's default, which means a rigid surface
 DEFAULT_ERP = 0.2  # of SDF
-HELD = (  # what SDF and URDF with <contact> and <gazebo> can say
+FILE_PROPERTIES = (  # what SDF and URDF with <contact> and <gazebo> can say
     *("friction", "secondary_friction", "first_friction_direction", "rolling_friction", "torsional_friction", "slip"),
     *("secondary_slip", "restitution", "softness", "slop", "max_correction_speed"),
 )
@@ -88,7 +88,7 @@ def softness_numbers(softness: Softness | None) -> dict[str, float]:
     return {}
 
 
-def left_out(surface: Surface, held: tuple[str, ...] = HELD) -> list[str]:
+def left_out(surface: Surface, held: tuple[str, ...] = FILE_PROPERTIES) -> list[str]:
     """Names of a surface's properties that are not the default and that a format, which has `held`, cannot say."""
     names = [f.name for f in fields(Surface) if getattr(surface, f.name) != f.default and f.name not in held]
     if isinstance(surface.softness, TimeConstant) and "softness" in held:

@@ -18,7 +18,7 @@ import numpy as np
 
 from kido.errors import FileFormatError, KidoError
 
-__all__ = ["Element", "Node", "add", "document", "is_text", "number", "parse", "to_text", "vector"]
+__all__ = ["Element", "Node", "Remarks", "add", "document", "is_text", "number", "parse", "to_text", "vector"]
 
 Element: TypeAlias = Any  # an lxml element; lxml comes without types
 
@@ -28,19 +28,29 @@ MAX_BYTES = 64 * 1024 * 1024
 _T = TypeVar("_T")
 
 
+class Remarks(list[str]):
+    """What a reader leaves out, in words; each text once."""
+
+    def once(self, text: str) -> None:
+        """Add a text."""
+        if text not in self:
+            self.append(text)
+
+
 class Node:
-    """An XML element that knows the file it comes from.
+    """An XML element that knows the file it comes from, and the remarks on that file.
 
     Attributes and children that a caller does not ask for are tolerated. Names of attributes and children are
     given without namespace; elements in a namespace other than the root's are invisible to `child` and
     `children`.
     """
 
-    __slots__ = ("element", "path")
+    __slots__ = ("element", "path", "remarks")
 
-    def __init__(self, element: Element, path: str) -> None:
+    def __init__(self, element: Element, path: str, remarks: Remarks) -> None:
         self.element = element
         self.path = path
+        self.remarks = remarks
 
     def __repr__(self) -> str:
         return f"<Node {self.tag!r} at {self.path}:{self.line}>"
@@ -73,13 +83,17 @@ class Node:
         """An exception (to be raised by the caller) about this element."""
         return FileFormatError(self.path, self.line, reason)
 
+    def remark(self, text: str) -> None:
+        """Remark on this element: path, line, text."""
+        self.remarks.once(f"{self.path}:{self.line}: {text}")
+
     # -- children ------------------------------------------------------------------------------------------
 
     def __iter__(self) -> Iterator[Node]:
         namespace = _namespace(self.element)
         for child in self.element:
             if isinstance(child.tag, str) and _namespace(child) in (None, namespace):
-                yield Node(child, self.path)
+                yield Node(child, self.path, self.remarks)
 
     def children(self, *tags: str) -> list[Node]:
         """Children of these names in document order (all children without names)."""
@@ -247,21 +261,24 @@ class Node:
         return np.array([self._number(word, what, False) for word in words], dtype=float)
 
 
-def parse(source: str | Path, name: str | None = None, *, max_bytes: int = MAX_BYTES) -> Node:
+def parse(
+    source: str | Path, name: str | None = None, *, max_bytes: int = MAX_BYTES, remarks: Remarks | None = None
+) -> Node:
     """Parse an XML file, or a text that starts with ``<``; returns the root element.
 
     `name` replaces the path in messages (for a text it defaults to ``<text>``). Files above `max_bytes` are
-    refused.
+    refused. `remarks` are those of the file that includes this one.
 
     Raises FileFormatError if the file cannot be read, is not well-formed or declares entities.
     """
+    remarks = Remarks() if remarks is None else remarks
     if is_text(source):
         try:
             data = str(source).encode("utf-8")
         except UnicodeEncodeError as error:
             reason = f"the text cannot be encoded: {error.reason} (character {error.start})"
             raise FileFormatError(name or TEXT_NAME, None, reason) from None
-        return _parse_bytes(data, name or TEXT_NAME, etree_encoding="utf-8")
+        return Node(_parse_bytes(data, name or TEXT_NAME, etree_encoding="utf-8"), name or TEXT_NAME, remarks)
     path = Path(source)
     label = name or str(path)
     try:
@@ -276,7 +293,7 @@ def parse(source: str | Path, name: str | None = None, *, max_bytes: int = MAX_B
         raise FileFormatError(label, None, f"cannot be read: {reason}") from None
     if len(data) > max_bytes:
         raise FileFormatError(label, None, f"larger than {max_bytes // 2**20} MiB; refused")
-    return _parse_bytes(data, label, huge=max_bytes > MAX_BYTES)
+    return Node(_parse_bytes(data, label, huge=max_bytes > MAX_BYTES), label, remarks)
 
 
 def is_text(source: str | Path) -> bool:
@@ -284,7 +301,7 @@ def is_text(source: str | Path) -> bool:
     return isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith("<")
 
 
-def _parse_bytes(data: bytes, name: str, etree_encoding: str | None = None, huge: bool = False) -> Node:
+def _parse_bytes(data: bytes, name: str, etree_encoding: str | None = None, huge: bool = False) -> Element:
     data, skipped = _skip_leading_lines(data)
     if not data.strip():
         raise FileFormatError(name, 1, "the file is empty; expected an XML document")
@@ -316,7 +333,7 @@ def _parse_bytes(data: bytes, name: str, etree_encoding: str | None = None, huge
     if skipped:
         for element in root.iter():
             element.sourceline = (element.sourceline or 0) + skipped
-    return Node(root, name)
+    return root
 
 
 def _skip_leading_lines(data: bytes) -> tuple[bytes, int]:

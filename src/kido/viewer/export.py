@@ -72,9 +72,7 @@ def export_html(
     check_writable(target)
     server = start_server(0)
     try:
-        view = SceneView(server, model, show=show, poses=(motion.positions[0], motion.wxyz[0]))
-        most = max((len(points) for points, _ in motion.contacts), default=0)
-        view.contacts.reserve(most)
+        view = motion_view(server, model, motion, show)
         view.update(*motion.frame(0))
         set_initial_camera(server, camera or view.home(aspect=aspect, frames=key_frames(motion)))
         serializer = server.get_scene_serializer()
@@ -94,6 +92,13 @@ def export_html(
     html = html.replace("<title>Viser</title>", f"<title>{_escape(f'{name} · KIDO')}</title>", 1)
     write_whole(target, html.encode("utf-8"))
     return target
+
+
+def motion_view(server: Any, model: Model, motion: Trajectory, show: tuple[str, ...]) -> SceneView:
+    """A model in a scene, with room for the contacts of its motion."""
+    view = SceneView(server, model, show=show, poses=(motion.positions[0], motion.wxyz[0]))
+    view.contacts.reserve(max((len(points) for points, _ in motion.contacts), default=0))
+    return view
 
 
 def key_frames(motion: Trajectory, count: int = 9) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -154,8 +159,7 @@ def export_mp4(
         server = start_server(0)
         renderer = Renderer(server)
         try:
-            view = SceneView(server, model, show=show, poses=(motion.positions[0], motion.wxyz[0]))
-            view.contacts.reserve(max((len(points) for points, _ in motion.contacts), default=0))
+            view = motion_view(server, model, motion, show)
             pose = camera or view.home(aspect=size[0] / size[1], frames=key_frames(motion))
             due = motion.times[0] + np.arange(int(motion.duration * fps / speed + 1e-9) + 1) * speed / fps
             index = np.clip(np.searchsorted(motion.times, due - 1e-9), 0, motion.num_frames - 1)

@@ -11,10 +11,9 @@ import numpy as np
 
 from kido.errors import StateError
 from kido.viewer.camera import CameraPose
-from kido.viewer.export import check_fit, key_frames, set_initial_camera
+from kido.viewer.export import check_fit, key_frames, motion_view, set_initial_camera
 from kido.viewer.model import Model
 from kido.viewer.panels import SPEEDS, ShowPanel, speed_of
-from kido.viewer.scene import SceneView
 from kido.viewer.server import Page, ViewerError
 from kido.viewer.trajectory import Trajectory
 
@@ -68,8 +67,7 @@ class Player(Page):
         self._last: float | None = None
         super().__init__(model, "motion", port, fps)
         try:
-            first = trajectory.positions[0], trajectory.wxyz[0]
-            self.view = SceneView(self.server, model, show=show, poses=first)
+            self.view = motion_view(self.server, model, trajectory, show)
             set_initial_camera(self.server, camera or self.view.home(frames=key_frames(trajectory)))
             self._panels()
             self.seek(0.0)

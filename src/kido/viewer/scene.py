@@ -8,7 +8,7 @@ import numpy as np
 
 from kido.skeleton import Skin
 from kido.viewer import palette
-from kido.viewer.batches import BatchSet, Instance, SkinSet, displacements_of, skin_colors
+from kido.viewer.batches import BatchSet, Instance, Layer, SkinSet, displacements_of, skin_colors
 from kido.viewer.camera import CameraPose, basis, fit
 from kido.viewer.forces import ArrowSet, arrow_vectors
 from kido.viewer.geometry import shape_parts
@@ -160,7 +160,7 @@ class SceneView:
             foot = center + self.up * (float(self.up @ self.lower_along_up()) - float(self.up @ center))
             planes = [(None, foot, self.up)]
         scene = self.server.scene
-        self._ground_root = scene.add_frame("/ground", show_axes=False, visible="ground" in self._show)
+        self.ground = Layer(scene, "/ground", "ground" in self._show)
         return [
             add_ground(scene, f"/ground/plane_{k}", point, normal, self.extent, center)
             for k, (_, point, normal) in enumerate(planes)
@@ -253,7 +253,7 @@ class SceneView:
         elif layer == "contacts":
             self.contacts.visible = visible
         elif layer == "ground":
-            self._ground_root.visible = visible
+            self.ground.visible = visible
         else:
             raise ValueError(f"no layer {layer!r}; layers are {', '.join(LAYERS)}")
         (self._show.add if visible else self._show.discard)(layer)
@@ -320,7 +320,7 @@ class SceneView:
         self.visual.remove()
         self.skins.remove()
         self.contacts.remove()
-        self._ground_root.remove()
+        self.ground.remove()
         if self.collision is not None:
             self.collision.remove()
         if self._frames is not None:

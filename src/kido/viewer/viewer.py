@@ -263,15 +263,17 @@ class Viewer(Controls, Cameras):
         """Stop the simulated time."""
         self.check_world("Pausing")
         self.paused = True
-        for panel in self.joint_panels:
-            panel.refresh()
-        if self._simulation is not None:
-            self._simulation.refresh()
+        self._refresh_panels()
 
     def resume(self) -> None:
         """Let the simulated time go on."""
         self.check_world("Running")
         self.paused = False
+        self._refresh_panels()
+
+    def _refresh_panels(self) -> None:
+        for panel in self.joint_panels:
+            panel.refresh()
         if self._simulation is not None:
             self._simulation.refresh()
 
@@ -293,10 +295,7 @@ class Viewer(Controls, Cameras):
         world.restore(self._start)
         if self.pusher is not None:
             self.pusher.pushes.clear()
-        for panel in self.joint_panels:
-            panel.refresh()
-        if self._simulation is not None:
-            self._simulation.refresh()
+        self._refresh_panels()
 
     def set_speed(self, speed: float) -> None:
         """Simulated seconds per second; ``math.inf`` for as fast as possible."""

@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from kido.io.fields import MISSING_FILES, Remarks, check_choice, located
+from kido.io.fields import MISSING_FILES, check_choice, located
 from kido.io.sdf.between import hold_models
 from kido.io.sdf.build import SkeletonBuilder
 from kido.io.sdf.models import ModelReader, read_version
@@ -70,12 +70,11 @@ def read(
     check_choice("missing_includes", missing_includes, MISSING_FILES)
     path = None if is_text(source) else Path(source).absolute()
     root = parse(source)
-    remarks = Remarks()
-    reader = ModelReader(package_dirs, missing_includes == "skip", remarks)
-    file = reader.source(path, read_version(root, remarks))
+    reader = ModelReader(package_dirs, missing_includes == "skip")
+    file = reader.source(path, read_version(root))
     worlds = root.children("world")
     if len(worlds) > 1:
-        remarks.add(worlds[1], f"of {len(worlds)} worlds the first is read")
+        worlds[1].remark(f"of {len(worlds)} worlds the first is read")
     if not worlds and not root.children("model", "include"):
         raise root.error("<sdf> holds neither a <world> nor a <model>")
     spec = reader.world(worlds[0] if worlds else root, file)
@@ -86,11 +85,11 @@ def read(
         if spec.time_step is not None:
             world.time_step = spec.time_step
     world.uri = None if path is None else str(source)
-    builder = SkeletonBuilder(ShapeReader(remarks, up_axis, missing_meshes == "skip"), visuals, collisions)
+    builder = SkeletonBuilder(ShapeReader(up_axis, missing_meshes == "skip"), visuals, collisions)
     for name, model in spec.models.items():
         pose = spec.scope.pose(name, model.node)
-        skeleton = builder.build(model, pose, remarks)
-        remarks.clear()
+        skeleton = builder.build(model, pose)
+        root.remarks.clear()
         skeleton.uri = world.uri
         with located(model.node):
             world.add_skeleton(skeleton)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kido.errors import KidoError
-from kido.io.fields import ROOT_JOINT, WORLD, Remarks, free_name
+from kido.io.fields import ROOT_JOINT, WORLD, free_name
 from kido.io.mechanism import massless_movers, massless_text
 from kido.io.sdf.fields import note_unknown, read_inertia
 from kido.io.sdf.joints import SDF_JOINTS, UNSET
@@ -56,16 +56,16 @@ class SkeletonBuilder:
     visuals: bool
     collisions: bool
 
-    def build(self, model: ModelSpec, pose: np.ndarray, remarks: Remarks) -> Skeleton:
+    def build(self, model: ModelSpec, pose: np.ndarray) -> Skeleton:
         """A skeleton with one body per link; `pose` is that of the model in the world."""
         links, all_joints = flatten(model)
-        _remark_on_nested(model, remarks)
+        _remark_on_nested(model)
         if not links:
             raise model.node.error(f"{model.node.describe()} has no link")
         gears = [joint for joint in all_joints if joint.spec.type == "gearbox"]
         joints = [joint for joint in all_joints if joint.spec.type != "gearbox"]
         steps, loops = span(links, joints, model.scope.link(MODEL, model.node))
-        mimics = _mimics(steps, remarks) | _geared(steps, gears, remarks)
+        mimics = _mimics(steps) | _geared(steps, gears)
         skeleton = Skeleton(model.name)
         skeleton.mobile = not model.static
         skeleton.self_collision = model.self_collide
@@ -74,21 +74,21 @@ class SkeletonBuilder:
             link = links[step.child]
             node = link.spec.node if step.joint is None else step.joint.spec.node
             try:
-                body = self._add_body(skeleton, step, link, placed, pose, model.static, mimics, remarks)
+                body = self._add_body(skeleton, step, link, placed, pose, model.static, mimics)
             except (KidoError, OverflowError) as error:
                 raise (error if hasattr(error, "path") else node.error(str(error))) from None
             if step.joint is not None and step.turned:
-                remarks.add(node, f"joint '{step.joint.name}' is turned round: body '{body.name}' hangs on its child")
+                node.remark(f"joint '{step.joint.name}' is turned round: body '{body.name}' hangs on its child")
         skeleton.loops = [loop_joint(joint, placed, pose) for joint in loops]
         for joint, loop in zip(loops, skeleton.loops, strict=True):
-            remarks.add(
-                joint.spec.node,
-                f"joint '{joint.name}' ({joint.spec.type}) closes a loop between '{joint.parent}' and '{joint.child}'; "
+            between = f"'{joint.parent}' and '{joint.child}'"
+            joint.spec.node.remark(
+                f"joint '{joint.name}' ({joint.spec.type}) closes a loop between {between}; "
                 f"worlds hold it by a constraint, described in skeleton.loops ({type(loop.joint).__name__})",
             )
         if skeleton.mobile:
-            _remark_on_massless(skeleton, model.node, remarks)
-        skeleton.warnings.extend(remarks)
+            _remark_on_massless(skeleton, model.node)
+        skeleton.warnings.extend(model.node.remarks)
         return skeleton
 
     def _add_body(
@@ -100,13 +100,12 @@ class SkeletonBuilder:
         pose: np.ndarray,
         static: bool,
         mimics: dict[str, list[Mimic | None]],
-        remarks: Remarks,
     ) -> BodyNode:
         node = link.spec.node
-        note_unknown(node, LINK_CHILDREN, f"link '{link.name}'", remarks)
+        note_unknown(node, LINK_CHILDREN, f"link '{link.name}'")
         decay = node.child("velocity_decay")
         if decay is not None and any(decay.child_number(key, 0.0) != 0.0 for key in ("linear", "angular")):
-            remarks.add(decay, f"<velocity_decay> of link '{link.name}' is left out")
+            decay.remark(f"<velocity_decay> of link '{link.name}' is left out")
         joint: Joint
         if step.joint is not None:
             joint = make_joint(step.joint, placed, pose, step.turned)
@@ -118,36 +117,36 @@ class SkeletonBuilder:
         else:
             position = FreeJoint.from_transform(placed[link.name])
             joint = FreeJoint(_root_name(skeleton, link.name), initial_position=position)
-        visuals = self._shapes(node, "visual", VISUAL_CHILDREN, link, remarks) if self.visuals else []
+        visuals = self._shapes(node, "visual", VISUAL_CHILDREN, link) if self.visuals else []
         auto = (node.child("inertial") or node).attribute("auto", "") in ("true", "1")
         collisions = []
         if self.collisions or auto:
-            collisions = self._shapes(node, "collision", COLLISION_CHILDREN, link, remarks)
+            collisions = self._shapes(node, "collision", COLLISION_CHILDREN, link)
         if static and node.child("inertial") is None:
             inertia = Inertia()
         else:
-            inertia = read_inertia(node, collisions, remarks)
+            inertia = read_inertia(node, collisions)
         parent = None if step.parent == WORLD else step.parent
         body = skeleton.add_body(link.name, joint=joint, parent=parent, inertia=inertia)
         body.gravity = node.child_boolean("gravity", True)
         for child, shape, transform in visuals:
-            color = read_color(child, remarks)
+            color = read_color(child)
             name = _free_shape_name(body, child)
             body.add_shape(shape, transform, name=name, visual=True, collision=False, color=color)
         for child, shape, transform in collisions if self.collisions else []:
-            surface = read_surface(child, remarks)
+            surface = read_surface(child)
             name = _free_shape_name(body, child)
             body.add_shape(shape, transform, name=name, visual=False, collision=True, **surface)
         return body
 
     def _shapes(
-        self, node: Node, tag: str, known: tuple[str, ...], link: FlatLink, remarks: Remarks
+        self, node: Node, tag: str, known: tuple[str, ...], link: FlatLink
     ) -> list[tuple[Node, Shape, np.ndarray]]:
         """Elements <visual> or <collision> of a link, their shapes and poses in the link."""
         found = []
         for child in node.children(tag):
             child.required_attribute("name")
-            note_unknown(child, known, f"link '{link.name}'", remarks)
+            note_unknown(child, known, f"link '{link.name}'")
             shape = self.shapes.read(child, link.spec.finder)
             if shape is not None:
                 pose = link.shape_pose(child)
@@ -203,7 +202,7 @@ def loop_joint(joint: FlatJoint, placed: dict[str, np.ndarray], pose: np.ndarray
 # -- couplings ---------------------------------------------------------------------------------------------
 
 
-def _mimics(steps: list[Step], remarks: Remarks) -> dict[str, list[Mimic | None]]:
+def _mimics(steps: list[Step]) -> dict[str, list[Mimic | None]]:
     """What the axes of each joint follow."""
     in_tree = {step.joint.name: (step, step.joint) for step in steps if step.joint is not None}
     found: dict[str, list[Mimic | None]] = {}
@@ -213,9 +212,7 @@ def _mimics(steps: list[Step], remarks: Remarks) -> dict[str, list[Mimic | None]
                 continue
             above, leader = in_tree.get(joint.prefix + axis.mimic.joint, (None, None))
             if above is None or leader is None or axis.mimic.axis >= len(leader.axes):
-                remarks.add(
-                    axis.mimic.node, f"joint '{joint.name}' mimics '{axis.mimic.joint}', which cannot be; left out"
-                )
+                axis.mimic.node.remark(f"joint '{joint.name}' mimics '{axis.mimic.joint}', which cannot be; left out")
                 continue
             number = len(leader.axes) - 1 - axis.mimic.axis if above.turned else axis.mimic.axis
             mimics = found.setdefault(joint.name, [None] * len(joint.axes))
@@ -239,7 +236,7 @@ def _refuse_circle(start: str, mimics: dict[str, list[Mimic | None]], node: Node
                 waiting.append((mimic.joint, (*path, mimic.joint)))
 
 
-def _geared(steps: list[Step], gears: list[FlatJoint], remarks: Remarks) -> dict[str, list[Mimic | None]]:
+def _geared(steps: list[Step], gears: list[FlatJoint]) -> dict[str, list[Mimic | None]]:
     """Gearboxes between two hinges on one reference body: theta_child = -ratio theta_parent, angles from the reference.
 
     Those for which there are no such hinges are left out, with a remark.
@@ -255,18 +252,16 @@ def _geared(steps: list[Step], gears: list[FlatJoint], remarks: Remarks) -> dict
             pair.append(_hinge_between(hinges, gear.gear_reference, link, direction))
         leader, follower = pair
         if leader is None or follower is None or follower[0].name in found:
-            remarks.add(
-                gear.spec.node,
-                f"gearbox '{gear.name}' of ratio {gear.spec.gear_ratio:g} between '{gear.parent}' and '{gear.child}' "
+            between = f"'{gear.parent}' and '{gear.child}'"
+            gear.spec.node.remark(
+                f"gearbox '{gear.name}' of ratio {gear.spec.gear_ratio:g} between {between} "
                 f"is left out: they do not turn about its axes on hinges on its reference, '{gear.gear_reference}'",
             )
             continue
         ratio = -gear.spec.gear_ratio * leader[1] * follower[1]
         found[follower[0].name] = [Mimic(leader[0].name, ratio)]
-        remarks.add(
-            gear.spec.node,
-            f"gearbox '{gear.name}': joint '{follower[0].name}' follows '{leader[0].name}' with the ratio {ratio:g}",
-        )
+        coupled = f"joint '{follower[0].name}' follows '{leader[0].name}'"
+        gear.spec.node.remark(f"gearbox '{gear.name}': {coupled} with the ratio {ratio:g}")
     return found
 
 
@@ -283,17 +278,17 @@ def _hinge_between(
     return None
 
 
-def _remark_on_nested(model: ModelSpec, remarks: Remarks) -> None:
+def _remark_on_nested(model: ModelSpec) -> None:
     """Say of nested models what holds for the outermost one only."""
     for nested in model.models.values():
         if nested.static and not model.static:
-            remarks.add(nested.node, f"model '{nested.name}' is static, but the one around it is not; it is not")
+            nested.node.remark(f"model '{nested.name}' is static, but the one around it is not; it is not")
         if nested.self_collide != model.self_collide:
-            remarks.add(nested.node, f"<self_collide> of the nested model '{nested.name}' is left out")
-        _remark_on_nested(nested, remarks)
+            nested.node.remark(f"<self_collide> of the nested model '{nested.name}' is left out")
+        _remark_on_nested(nested)
 
 
-def _remark_on_massless(skeleton: Skeleton, node: Node, remarks: Remarks) -> None:
+def _remark_on_massless(skeleton: Skeleton, node: Node) -> None:
     links = []
     for body in skeleton.bodies:
         joint = body.parent_joint
@@ -301,4 +296,4 @@ def _remark_on_massless(skeleton: Skeleton, node: Node, remarks: Remarks) -> Non
         links.append((body.name, parent, body.mass, joint.name if joint.num_dofs else None))
     movers = massless_movers(links)
     if movers:
-        remarks.add(node, massless_text(movers))
+        node.remark(massless_text(movers))

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from kido.errors import KidoError
-from kido.io.fields import Remarks, rotation_of_rpy
+from kido.io.fields import rotation_of_rpy
 from kido.io.mechanism import possible_moment, symmetric
 from kido.io.xml import Node
 from kido.shapes import Heightmap, Plane, Shape
@@ -57,24 +57,24 @@ def direction(node: Node, values: np.ndarray) -> np.ndarray:
     return values / np.linalg.norm(values)
 
 
-def note_unknown(node: Node, known: Sequence[str], owner: str, remarks: Remarks) -> None:
+def note_unknown(node: Node, known: Sequence[str], owner: str) -> None:
     """Remark on every kind of child element that the reader does not use."""
     for tag in dict.fromkeys(child.tag for child in node if child.tag not in known):
-        remarks.once(f"{owner}: <{tag}> in <{node.tag}> is left out")
+        node.remarks.once(f"{owner}: <{tag}> in <{node.tag}> is left out")
 
 
-def read_inertia(link: Node, solids: list[tuple[Node, Shape, np.ndarray]], remarks: Remarks) -> Inertia:
+def read_inertia(link: Node, solids: list[tuple[Node, Shape, np.ndarray]]) -> Inertia:
     """Inertia of a link in its own axes.
 
     `solids` are its collisions: element, shape, pose in the link.
     """
     node = link.child("inertial")
     if node is None:
-        remarks.add(link, f"{link.describe()} has no <inertial>; it has 1 kg and 1 kg m^2 about every axis")
+        link.remark(f"{link.describe()} has no <inertial>; it has 1 kg and 1 kg m^2 about every axis")
         return Inertia(1.0, moment=np.eye(3))
-    note_unknown(node, INERTIAL_CHILDREN, link.describe(), remarks)
+    note_unknown(node, INERTIAL_CHILDREN, link.describe())
     if node.choice("auto", ("true", "false", "1", "0"), "false") in ("true", "1"):
-        return _of_solids(link, node, solids, remarks)
+        return _of_solids(link, node, solids)
     mass = node.child_number("mass", 1.0)
     if mass < 0.0:
         raise node.require("mass").error(f"the mass of {link.describe()} is {mass:g} kg; expected zero or more")
@@ -85,18 +85,18 @@ def read_inertia(link: Node, solids: list[tuple[Node, Shape, np.ndarray]], remar
         entries = inertia
         moment = symmetric(lambda key: entries.child_number(key, 1.0 if key[1] == key[2] else 0.0))
     R = pose[:3, :3]
-    moment = possible_moment(R @ moment @ R.T, f"{link.path}:{link.line}: link '{link.attribute('name')}'", remarks)
+    moment = possible_moment(R @ moment @ R.T, link)
     try:
         return Inertia(mass, pose[:3, 3], moment)
     except KidoError as error:
         raise node.error(str(error)) from None
 
 
-def _of_solids(link: Node, node: Node, solids: list[tuple[Node, Shape, np.ndarray]], remarks: Remarks) -> Inertia:
+def _of_solids(link: Node, node: Node, solids: list[tuple[Node, Shape, np.ndarray]]) -> Inertia:
     total = Inertia()
     for collision, shape, transform in solids:
         if isinstance(shape, Plane | Heightmap):
-            remarks.add(collision, f"{collision.describe()} is ground, which has no mass")
+            collision.remark(f"{collision.describe()} is ground, which has no mass")
             continue
         density = collision.child_number("density", node.child_number("density", DEFAULT_DENSITY))
         try:

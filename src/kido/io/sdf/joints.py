@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kido.io.fields import Remarks
 from kido.io.mechanism import joint_types, num_axes
 from kido.io.sdf.fields import direction, note_unknown
 from kido.io.xml import Node
@@ -98,20 +97,20 @@ class JointSpec:
     gear_reference: str = ""
 
 
-def read_joint(node: Node, version: tuple[int, int], model_frame: str, remarks: Remarks) -> JointSpec:
+def read_joint(node: Node, version: tuple[int, int], model_frame: str) -> JointSpec:
     """Read a <joint>; `model_frame` is the name of its model's frame."""
     name = node.required_attribute("name")
     kind = node.choice("type", tuple(NUM_AXES))
     owner = f"joint '{name}'"
-    note_unknown(node, _KNOWN_CHILDREN, owner, remarks)
+    note_unknown(node, _KNOWN_CHILDREN, owner)
     axes = []
     for tag in ("axis", "axis2"):
         axis = node.child(tag)
         if len(axes) == NUM_AXES[kind]:
             if axis is not None:
-                remarks.add(axis, f"<{tag}> of {owner} has no meaning for the type '{kind}'; left out")
+                axis.remark(f"<{tag}> of {owner} has no meaning for the type '{kind}'; left out")
         elif axis is not None or tag == "axis" or kind != "gearbox":
-            axes.append(_read_axis(axis or node, axis is not None, kind, version, model_frame, remarks))
+            axes.append(_read_axis(axis or node, axis is not None, kind, version, model_frame))
     pitch = _read_pitch(node) if kind == "screw" else 0.0
     return JointSpec(
         node=node,
@@ -144,15 +143,13 @@ def _name(node: Node, tag: str) -> str:
     return name
 
 
-def _read_axis(
-    node: Node, given: bool, kind: str, version: tuple[int, int], model_frame: str, remarks: Remarks
-) -> AxisSpec:
+def _read_axis(node: Node, given: bool, kind: str, version: tuple[int, int], model_frame: str) -> AxisSpec:
     """An <axis>; the defaults where `node` is the joint itself, which has none."""
     axis, expressed_in = np.array(DEFAULT_AXIS), ""
     properties, mimic = dict(UNSET), None
     if given:
         known = ("xyz", "limit", "dynamics", "use_parent_model_frame", "mimic", "initial_position")
-        note_unknown(node, known, node.describe(), remarks)
+        note_unknown(node, known, node.describe())
         xyz = node.child("xyz")
         if xyz is not None:
             axis = direction(xyz, xyz.text_vector(3))
@@ -161,10 +158,10 @@ def _read_axis(
             if node.child_boolean("use_parent_model_frame", version < (1, 5)):
                 expressed_in = model_frame
         elif node.child("use_parent_model_frame") is not None:
-            remarks.add(node, "<use_parent_model_frame> is left out: since 1.7 'expressed_in' is in its place")
+            node.remark("<use_parent_model_frame> is left out: since 1.7 'expressed_in' is in its place")
         if node.child_number("initial_position", 0.0) != 0.0:
-            remarks.add(node, "<initial_position> is left out")
-        properties |= _read_limits(node, kind) | _read_dynamics(node, remarks)
+            node.remark("<initial_position> is left out")
+        properties |= _read_limits(node, kind) | _read_dynamics(node)
         mimic = _read_mimic(node)
     return AxisSpec(node, axis, expressed_in, properties, mimic)
 
@@ -187,11 +184,11 @@ def _read_limits(axis: Node, kind: str) -> dict[str, float]:
     return limits
 
 
-def _read_dynamics(axis: Node, remarks: Remarks) -> dict[str, float]:
+def _read_dynamics(axis: Node) -> dict[str, float]:
     node = axis.child("dynamics")
     if node is None:
         return {}
-    note_unknown(node, tuple(SDF_DYNAMICS), axis.describe(), remarks)
+    note_unknown(node, tuple(SDF_DYNAMICS), axis.describe())
     values = {key: node.child_number(key, 0.0) for key in SDF_DYNAMICS}
     for key, value in values.items():
         if value < 0.0 and key != "spring_reference":

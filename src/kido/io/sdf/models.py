@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from kido.errors import MeshNotFoundError
-from kido.io.fields import WORLD, Remarks
+from kido.io.fields import WORLD
 from kido.io.resources import ResourceFinder
 from kido.io.sdf.fields import find_pose, note_unknown
 from kido.io.sdf.joints import JointSpec, read_joint, with_model_frame
@@ -85,7 +85,7 @@ class Source:
     including: tuple[Path, ...] = ()
 
 
-def read_version(root: Node, remarks: Remarks) -> tuple[int, int]:
+def read_version(root: Node) -> tuple[int, int]:
     """Version of an <sdf>. Before 1.4 it is refused; one that is too new is read as the newest."""
     if root.tag != "sdf":
         raise root.error(f"the root element is <{root.tag}>; expected <sdf>")
@@ -97,7 +97,7 @@ def read_version(root: Node, remarks: Remarks) -> tuple[int, int]:
     if version < OLDEST:
         raise root.error(f"the version of <sdf> is {text}; expected 1.4 to 1.11")
     if version > NEWEST:
-        remarks.add(root, f"the version {text} is newer than 1.11; read as that")
+        root.remark(f"the version {text} is newer than 1.11; read as that")
         return NEWEST
     return version
 
@@ -110,10 +110,9 @@ class ModelReader:
         skip_missing: leave out includes that are not there, with a remark, instead of refusing them.
     """
 
-    def __init__(self, package_dirs: str | Path | Iterable[str | Path], skip_missing: bool, remarks: Remarks) -> None:
+    def __init__(self, package_dirs: str | Path | Iterable[str | Path], skip_missing: bool) -> None:
         self._package_dirs = package_dirs if isinstance(package_dirs, str | Path) else tuple(package_dirs)
         self._skip_missing = skip_missing
-        self._remarks = remarks
         self._roots: dict[Path, Node] = {}
         self._count = 0
 
@@ -131,7 +130,7 @@ class ModelReader:
             world.name = node.required_attribute("name")
             self._read_physics(node, world)
         known = ("model", "include", "frame", "physics", "gravity", "joint")
-        note_unknown(node, known, node.describe(), self._remarks)
+        note_unknown(node, known, node.describe())
         for child in node:
             if child.tag == "model":
                 self._add_to_world(world, self._model(child, source))
@@ -142,7 +141,7 @@ class ModelReader:
             elif child.tag == "frame":
                 self._add_frame(world.scope, child)
             elif child.tag == "joint":
-                joint = read_joint(child, source.version, WORLD, self._remarks)
+                joint = read_joint(child, source.version, WORLD)
                 pose, relative_to = find_pose(child)
                 entry = Entry(child, "joint", pose, relative_to or joint.child, joint.child)
                 world.scope.add(joint.name, entry)
@@ -191,7 +190,7 @@ class ModelReader:
             relative_to=relative_to or MODEL,
         )
         known = (*MODEL_SETTINGS, "link", "joint", "frame", "model", "include")
-        note_unknown(node, known, f"model '{name}'", self._remarks)
+        note_unknown(node, known, f"model '{name}'")
         for child in node:
             self._add(model, child, source, depth)
         return model
@@ -203,7 +202,7 @@ class ModelReader:
             model.scope.add(name, Entry(child, "link", pose, relative_to or MODEL))
             model.links[name] = LinkSpec(child, name, source.finder)
         elif child.tag == "joint":
-            joint = read_joint(child, source.version, MODEL, self._remarks)
+            joint = read_joint(child, source.version, MODEL)
             pose, relative_to = find_pose(child)
             key = joint.name
             if source.version < (1, 7) and key in model.scope.entries and key not in model.joints:
@@ -254,24 +253,24 @@ class ModelReader:
         model.joints |= {name: with_model_frame(joint, MODEL, frame) for name, joint in merged.joints.items()}
         model.models |= merged.models
         if merged.static and not model.static:
-            self._remarks.add(node, f"model '{merged.name}' is static; merged into one that is not, it is not")
+            node.remark(f"model '{merged.name}' is static; merged into one that is not, it is not")
 
     # -- includes ------------------------------------------------------------------------------------------
 
     def _include(self, node: Node, source: Source, depth: int = 0) -> ModelSpec | None:
         """The model of an <include>; None for what has no mechanism or may be missing."""
-        note_unknown(node, ("uri", "name", "pose", "static", "placement_frame"), node.describe(), self._remarks)
+        note_unknown(node, ("uri", "name", "pose", "static", "placement_frame"), node.describe())
         uri = node.require("uri").text
         root, path = self._find(node, uri, source)
         if root is None:
             return None
-        inner = self.source(path, read_version(root, self._remarks), _appended(source))
+        inner = self.source(path, read_version(root), _appended(source))
         found = root.children("model") or [m for world in root.children("world") for m in world.children("model")]
         if not found:
-            self._remarks.add(node, f"'{uri}' holds no <model>; left out")
+            node.remark(f"'{uri}' holds no <model>; left out")
             return None
         if len(found) > 1:
-            self._remarks.add(node, f"'{uri}' holds {len(found)} models; the first is taken")
+            node.remark(f"'{uri}' holds {len(found)} models; the first is taken")
         model = self._model(found[0], inner, depth, node.child_text("name", "") or None)
         placement = node.child_text("placement_frame", "")
         if node.child("pose") is not None or placement:
@@ -290,15 +289,15 @@ class ModelReader:
         except MeshNotFoundError as error:
             name = uri.removeprefix("model://").strip("/")
             if name in WITHOUT_MECHANISM:
-                self._remarks.add(node, f"'{uri}', {WITHOUT_MECHANISM[name]}, is left out")
+                node.remark(f"'{uri}', {WITHOUT_MECHANISM[name]}, is left out")
                 return None, None
             if uri.startswith("model://") and name == "ground_plane":
-                self._remarks.add(node, f"'{uri}' is not there; a ground plane of friction 100 stands for it")
-                return parse(GROUND_PLANE, "model://ground_plane"), None
+                node.remark(f"'{uri}' is not there; a ground plane of friction 100 stands for it")
+                return parse(GROUND_PLANE, "model://ground_plane", remarks=node.remarks), None
             tried = "".join(f"\n  {item}" for item in error.tried)
             reason = f"the model '{uri}' is not found: {error.reason}" + (f"; tried:{tried}" if tried else "")
             if self._skip_missing:
-                self._remarks.add(node, f"{reason}; left out")
+                node.remark(f"{reason}; left out")
                 return None, None
             raise node.error(f"{reason} (to load the file without it: missing_includes='skip')") from None
         chain = _appended(source)
@@ -306,7 +305,7 @@ class ModelReader:
             circle = " -> ".join(str(item) for item in (*chain[chain.index(path) :], path))
             raise node.error(f"files include each other in a circle: {circle}")
         if path not in self._roots:
-            self._roots[path] = parse(path)
+            self._roots[path] = parse(path, remarks=node.remarks)
         return self._roots[path], path
 
     def _model_file(self, uri: str, finder: ResourceFinder) -> Path:

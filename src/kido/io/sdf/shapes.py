@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from kido.errors import FileFormatError, ShapeError
-from kido.io.fields import Remarks, read_rgba
+from kido.io.fields import read_rgba
 from kido.io.images import read_png
 from kido.io.resources import ResourceFinder
 from kido.io.sdf.fields import direction, note_unknown
@@ -36,7 +36,7 @@ class ShapeReader(MeshReader):
         if kind.tag == "empty":
             return None
         if kind.tag in NOT_SUPPORTED:
-            self.remarks.add(kind, f"<{kind.tag}> of {node.describe()} is left out: not supported")
+            kind.remark(f"<{kind.tag}> of {node.describe()} is left out: not supported")
             return None
         if kind.tag == "mesh":
             return self._mesh(kind, finder)
@@ -62,10 +62,10 @@ class ShapeReader(MeshReader):
 
     def _heightmap(self, node: Node, owner: Node, finder: ResourceFinder) -> Heightmap | None:
         """Grey values from 0 to 1 times the height of <size>, the image's top row at high y, as Gazebo has them."""
-        note_unknown(node, HEIGHTMAP_CHILDREN, owner.describe(), self.remarks)
+        note_unknown(node, HEIGHTMAP_CHILDREN, owner.describe())
         uri = node.child_text("uri", "")
         if not uri:
-            self.remarks.add(node, f"<heightmap> of {owner.describe()} is left out: it names no image")
+            node.remark(f"<heightmap> of {owner.describe()} is left out: it names no image")
             return None
         size = node.child_vector("size", 3, (1.0, 1.0, 1.0))
         if size[0] <= 0.0 or size[1] <= 0.0:
@@ -76,7 +76,7 @@ class ShapeReader(MeshReader):
         if path is None:
             return None
         if path.suffix.lower() != ".png":
-            self.remarks.add(node, f"<heightmap> '{uri}' is left out: only PNG images are read")
+            node.remark(f"<heightmap> '{uri}' is left out: only PNG images are read")
             return None
         try:
             grey = read_png(path)[::-1]
@@ -95,7 +95,7 @@ def shape_offset(node: Node) -> np.ndarray:
     return np.zeros(3) if heightmap is None else heightmap.child_vector("pos", 3, (0.0, 0.0, 0.0))
 
 
-def read_color(visual: Node, remarks: Remarks) -> tuple[float, ...] | None:
+def read_color(visual: Node) -> tuple[float, ...] | None:
     """RGBA of a <visual>: the diffuse colour, or the ambient one where that alone is given."""
     material = visual.child("material")
     if material is None:
@@ -103,27 +103,27 @@ def read_color(visual: Node, remarks: Remarks) -> tuple[float, ...] | None:
     node = material.child("diffuse") or material.child("ambient")
     if node is None:
         if material.child("script") is not None:
-            remarks.once(f"{visual.path}: materials by <script> are left out: their colours are in other files")
+            visual.remarks.once(f"{visual.path}: materials by <script> are left out: their colours are in other files")
         return None
-    *rgb, alpha = read_rgba(node, node.text_vector((3, 4)), remarks)
+    *rgb, alpha = read_rgba(node, node.text_vector((3, 4)))
     return (*rgb, float(np.clip(alpha * (1.0 - visual.child_number("transparency", 0.0)), 0.0, 1.0)))
 
 
-def read_surface(collision: Node, remarks: Remarks) -> dict[str, Any]:
+def read_surface(collision: Node) -> dict[str, Any]:
     """Contact properties and bits of a <collision>, as options of a shape; nothing if none are given."""
     surface = collision.child("surface")
     if surface is None:
         return {}
     owner = collision.describe()
-    note_unknown(surface, ("friction", "bounce", "contact"), owner, remarks)
+    note_unknown(surface, ("friction", "bounce", "contact"), owner)
     values: dict[str, Any] = {}
     friction = surface.child("friction")
     if friction is not None:
-        note_unknown(friction, ("ode", "bullet", "torsional"), owner, remarks)
-        values |= _read_friction(friction, owner, remarks)
+        note_unknown(friction, ("ode", "bullet", "torsional"), owner)
+        values |= _read_friction(friction, owner)
     bounce = surface.child("bounce")
     if bounce is not None:
-        note_unknown(bounce, ("restitution_coefficient",), owner, remarks)
+        note_unknown(bounce, ("restitution_coefficient",), owner)
         if bounce.child("restitution_coefficient") is not None:
             value = bounce.child_number("restitution_coefficient")
             if not 0.0 <= value <= 1.0:
@@ -131,7 +131,7 @@ def read_surface(collision: Node, remarks: Remarks) -> dict[str, Any]:
             values["restitution"] = value
     contact = surface.child("contact")
     if contact is not None:
-        values |= _read_contact(contact, owner, remarks)
+        values |= _read_contact(contact, owner)
     return {**make_surface(surface, values), **_read_bitmask(contact)}
 
 
@@ -149,12 +149,12 @@ def _read_bitmask(contact: Node | None) -> dict[str, int]:
     return {"collision_category": bits, "collision_mask": bits}
 
 
-def _read_friction(friction: Node, owner: str, remarks: Remarks) -> dict[str, Any]:
+def _read_friction(friction: Node, owner: str) -> dict[str, Any]:
     """Coulomb friction from <ode>, else from <bullet>; torsional friction."""
     values: dict[str, Any] = {}
     torsional = friction.child("torsional")
     if torsional is not None:
-        values |= _read_torsional(torsional, owner, remarks)
+        values |= _read_torsional(torsional, owner)
     for tag, first, second in (("ode", "mu", "mu2"), ("bullet", "friction", "friction2")):
         node = friction.child(tag)
         if node is None:
@@ -173,34 +173,34 @@ def _read_friction(friction: Node, owner: str, remarks: Remarks) -> dict[str, An
         if direction is not None:
             for name in ("gz:expressed_in", "ignition:expressed_in"):
                 if direction.attribute(name, ""):
-                    remarks.add(direction, f"{owner}: <fdir1> is taken in the collision's own frame, not in another")
+                    direction.remark(f"{owner}: <fdir1> is taken in the collision's own frame, not in another")
             values |= given(first_friction_direction=first_direction(node))
-        note_unknown(node, (first, second, "fdir1", "slip1", "slip2", "rolling_friction"), owner, remarks)
+        note_unknown(node, (first, second, "fdir1", "slip1", "slip2", "rolling_friction"), owner)
     return values
 
 
-def _read_torsional(node: Node, owner: str, remarks: Remarks) -> dict[str, float]:
+def _read_torsional(node: Node, owner: str) -> dict[str, float]:
     """Torsional friction of a round patch: 3 pi / 16 times its radius and the coefficient [m]."""
-    note_unknown(node, ("coefficient", "use_patch_radius", "patch_radius"), owner, remarks)
+    note_unknown(node, ("coefficient", "use_patch_radius", "patch_radius"), owner)
     mu = coefficient(node, "coefficient")
     if not node.child_boolean("use_patch_radius", True):
-        remarks.add(node, f"{owner}: torsional friction by the radius of the surface is left out")
+        node.remark(f"{owner}: torsional friction by the radius of the surface is left out")
         return {}
     radius = coefficient(node, "patch_radius") or 0.0
     value = PATCH * radius * (1.0 if mu is None else mu)
     return {"torsional_friction": value} if value > 0.0 else {}
 
 
-def _read_contact(contact: Node, owner: str, remarks: Remarks) -> dict[str, Any]:
+def _read_contact(contact: Node, owner: str) -> dict[str, Any]:
     """Softness and position correction from <ode>, else from <bullet>."""
-    note_unknown(contact, ("ode", "bullet", "collide_bitmask"), owner, remarks)
+    note_unknown(contact, ("ode", "bullet", "collide_bitmask"), owner)
     node = contact.child("ode")
     if node is None:
         node = contact.child("bullet")
     if node is None:
         return {}
     known = ("kp", "kd", "soft_erp", "soft_cfm", "max_vel", "min_depth")
-    note_unknown(node, known, owner, remarks)
+    note_unknown(node, known, owner)
     kp, kd, erp, cfm, speed, depth = (coefficient(node, tag) for tag in known)
     return given(softness=softness_of(kp, kd, erp, cfm), max_correction_speed=speed, slop=depth or None)
 

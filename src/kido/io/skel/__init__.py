@@ -68,30 +68,29 @@ def read(source: str | Path, package_dirs: str | Path | Iterable[str | Path] = (
 
 
 def _read_world(node: Node, finder: ResourceFinder, visuals: bool, uri: str | None) -> World:
-    remarks: list[str] = []
-    world = World(**_world_arguments(node, remarks))
+    world = World(**_world_arguments(node))
     world.uri = uri
-    note_unknown(node, ("physics", "skeleton"), "world", remarks)
+    note_unknown(node, ("physics", "skeleton"), "world")
     names: set[str] = set()
     for skeleton_node in node.children("skeleton"):
         skeleton = _read_skeleton(skeleton_node, finder, visuals, names)
         skeleton.uri = uri
-        skeleton.warnings[:0] = remarks
-        remarks = []
+        skeleton.warnings.extend(node.remarks)
+        node.remarks.clear()
         names.add(skeleton.name)
         with located(skeleton_node):
             world.add_skeleton(skeleton)
     return world
 
 
-def _world_arguments(node: Node, remarks: list[str]) -> dict[str, Any]:
+def _world_arguments(node: Node) -> dict[str, Any]:
     arguments: dict[str, Any] = {}
     if node.attribute("name"):
         arguments["name"] = node.attribute("name")
     physics = node.child("physics")
     if physics is None:
         return arguments
-    note_unknown(physics, ("time_step", "gravity", "collision_detector"), "world", remarks)
+    note_unknown(physics, ("time_step", "gravity", "collision_detector"), "world")
     if physics.child("time_step") is not None:
         time_step = physics.child_number("time_step")
         if time_step <= 0.0:
@@ -101,25 +100,24 @@ def _world_arguments(node: Node, remarks: list[str]) -> dict[str, Any]:
         arguments["gravity"] = tuple(float(value) for value in physics.child_vector("gravity", 3))
     detector = physics.child_text("collision_detector")
     if detector is not None and detector not in DETECTORS:
-        remarks.append(
+        node.remarks.once(
             f"world: the collision detector '{detector}' is not one of {', '.join(DETECTORS)}; KIDO uses its own"
         )
     return arguments
 
 
 def _read_skeleton(node: Node, finder: ResourceFinder, visuals: bool, taken: set[str]) -> Skeleton:
-    warnings: list[str] = []
     given = node.required_attribute("name")
     name, count = given, 0
     while name in taken:
         count += 1
         name = f"{given}({count})"
     if count:
-        warnings.append(f"skeleton '{given}': the name is taken; it is called '{name}'")
-    note_unknown(node, ("mobile", "transformation", "body", "joint"), f"skeleton '{name}'", warnings)
+        node.remarks.once(f"skeleton '{given}': the name is taken; it is called '{name}'")
+    note_unknown(node, ("mobile", "transformation", "body", "joint"), f"skeleton '{name}'")
     frame = pose(node)
-    bodies = _read_bodies(node, frame, finder, visuals, warnings)
-    joints = _read_joints(node, bodies, warnings)
+    bodies = _read_bodies(node, frame, finder, visuals)
+    joints = _read_joints(node, bodies)
     with located(node):
         skeleton = Skeleton(name)
         skeleton.mobile = node.child_boolean("mobile", True)
@@ -127,20 +125,17 @@ def _read_skeleton(node: Node, finder: ResourceFinder, visuals: bool, taken: set
     for body_name in order:
         joint = joints.get(body_name)
         if joint is None:
-            joint = joints[body_name] = _root_joint(bodies[body_name], joints, warnings)
-        _add_body(skeleton, bodies[body_name], joint, bodies, warnings)
+            joint = joints[body_name] = _root_joint(bodies[body_name], joints)
+        _add_body(skeleton, bodies[body_name], joint, bodies)
     if skeleton.mobile:
         _refuse_massless(skeleton, order, bodies, joints)
-    skeleton.warnings.extend(warnings)
     return skeleton
 
 
-def _read_bodies(
-    node: Node, frame: np.ndarray, finder: ResourceFinder, visuals: bool, warnings: list[str]
-) -> dict[str, SkelBody]:
+def _read_bodies(node: Node, frame: np.ndarray, finder: ResourceFinder, visuals: bool) -> dict[str, SkelBody]:
     bodies: dict[str, SkelBody] = {}
     for body_node in node.children("body"):
-        body = read_body(body_node, frame, finder, visuals, warnings)
+        body = read_body(body_node, frame, finder, visuals)
         if body.name in bodies:
             raise body_node.error(
                 f"the name '{body.name}' of the body is taken by the one in line {bodies[body.name].node.line}"
@@ -149,12 +144,12 @@ def _read_bodies(
     return bodies
 
 
-def _read_joints(node: Node, bodies: dict[str, SkelBody], warnings: list[str]) -> dict[str, SkelJoint]:
+def _read_joints(node: Node, bodies: dict[str, SkelBody]) -> dict[str, SkelJoint]:
     """The joints by the name of the child body, in the order of the file."""
     joints: dict[str, SkelJoint] = {}
     names: dict[str, int] = {}
     for joint_node in node.children("joint"):
-        joint = read_joint(joint_node, warnings)
+        joint = read_joint(joint_node)
         if joint.name in names:
             raise joint_node.error(
                 f"the name '{joint.name}' of the joint is taken by the one in line {names[joint.name]}"
@@ -196,23 +191,22 @@ def _assembly_order(node: Node, bodies: dict[str, SkelBody], joints: dict[str, S
     return list(order)
 
 
-def _root_joint(body: SkelBody, joints: dict[str, SkelJoint], warnings: list[str]) -> SkelJoint:
+def _root_joint(body: SkelBody, joints: dict[str, SkelJoint]) -> SkelJoint:
     """The free joint of a body that no joint of the file carries."""
     taken = {joint.name for joint in joints.values()}
     name = "root" if "root" not in taken else f"root of {body.name}"
-    warnings.append(f"body '{body.name}': no joint names it as its child; it got the free joint '{name}'")
+    body.node.remarks.once(f"body '{body.name}': no joint names it as its child; it got the free joint '{name}'")
     return free_joint(name, body.name, body.node)
 
 
-def _add_body(
-    skeleton: Skeleton, body: SkelBody, joint: SkelJoint, bodies: dict[str, SkelBody], warnings: list[str]
-) -> None:
+def _add_body(skeleton: Skeleton, body: SkelBody, joint: SkelJoint, bodies: dict[str, SkelBody]) -> None:
     parent = bodies.get(joint.parent)
     parent_pose = np.eye(4) if parent is None else parent.pose
     built = joint.build(inverse_transform(parent_pose) @ body.pose @ joint.transform, joint.transform)
     fixed = parent is None and built.num_dofs == 0
     if not body.has_inertia and skeleton.mobile and not fixed:
-        warnings.append(f"body '{body.name}': no <inertia>; it has {DEFAULT_MASS:g} kg and 1 kg m^2 about every axis")
+        given = f"{DEFAULT_MASS:g} kg and 1 kg m^2 about every axis"
+        body.node.remarks.once(f"body '{body.name}': no <inertia>; it has {given}")
     with located(body.node):
         above = None if parent is None else parent.name
         soft = body.soft
@@ -225,7 +219,7 @@ def _add_body(
             )  # fmt: skip
         node.gravity = body.gravity
     add_shapes(node, body)
-    add_markers(node, body, warnings)
+    add_markers(node, body)
 
 
 def _refuse_massless(

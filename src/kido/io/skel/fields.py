@@ -38,7 +38,7 @@ def unit_vector(node: Node, tag: str) -> np.ndarray:
     return vector / np.linalg.norm(vector)
 
 
-def note_unknown(node: Node, known: Sequence[str], owner: str, warnings: list[str]) -> None:
+def note_unknown(node: Node, known: Sequence[str], owner: str) -> None:
     """Add a remark for every kind of child element that the reader does not know."""
     for tag in dict.fromkeys(child.tag for child in node if child.tag not in known):
-        warnings.append(f"{owner}: <{tag}> in <{node.tag}> is not known and was left out")
+        node.remarks.once(f"{owner}: <{tag}> in <{node.tag}> is not known and was left out")

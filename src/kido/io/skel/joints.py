@@ -79,21 +79,21 @@ class _Type:
         return {key: _READERS[key](node) for key in self.make.own_properties}
 
 
-def read_joint(node: Node, warnings: list[str]) -> SkelJoint:
-    """Read a ``<joint>``; remarks are added to `warnings`."""
+def read_joint(node: Node) -> SkelJoint:
+    """Read a ``<joint>``."""
     name = node.required_attribute("name")
     owner = f"joint '{name}'"
     kind = _TYPES[node.choice("type", tuple(_TYPES))]
-    note_unknown(node, _KNOWN_CHILDREN, owner, warnings)
-    actuator = _actuator(node, owner, warnings)
+    note_unknown(node, _KNOWN_CHILDREN, owner)
+    actuator = _actuator(node, owner)
     values = _DofValues(kind.num_dofs)
-    _read_axes(node, kind, values, owner, warnings)
+    _read_axes(node, kind, values, owner)
     if node.child("init_pos") is not None:
         values.set_all("initial_position", _initial(node, "init_pos", kind, owner))
     if node.child("init_vel") is not None:
         values.set_all("initial_velocity", _initial(node, "init_vel", kind, owner))
     for dof in node.children("dof"):
-        _read_dof(dof, kind, values, owner, warnings)
+        _read_dof(dof, kind, values, owner)
     arguments = {**kind.arguments(node), **values.given, "dof_names": values.names, "actuator_type": actuator}
 
     def build(transform_from_parent: np.ndarray, transform_from_child: np.ndarray) -> Joint:
@@ -160,10 +160,10 @@ def _body_name(node: Node, tag: str) -> str:
     return name.text
 
 
-def _actuator(node: Node, owner: str, warnings: list[str]) -> str:
+def _actuator(node: Node, owner: str) -> str:
     actuator = node.choice("actuator", ACTUATORS, "force")
     if actuator == "mimic":
-        warnings.append(f"{owner}: its actuator type is 'mimic', but not of which joint; it is driven by forces")
+        node.remarks.once(f"{owner}: its actuator type is 'mimic', but not of which joint; it is driven by forces")
         return "force"
     return actuator
 
@@ -174,24 +174,24 @@ def _initial(node: Node, tag: str, kind: _Type, owner: str) -> np.ndarray:
     return node.child_vector(tag, kind.num_dofs)
 
 
-def _read_axes(node: Node, kind: _Type, values: _DofValues, owner: str, warnings: list[str]) -> None:
+def _read_axes(node: Node, kind: _Type, values: _DofValues, owner: str) -> None:
     for index, tag in enumerate(("axis", "axis2", "axis3")):
         axis = node.child(tag)
         if axis is None:
             continue
         if index >= kind.num_axes:
-            warnings.append(f"{owner}: <{tag}> has no meaning for a {node.attribute('type')} joint and was left out")
+            node.remarks.once(f"{owner}: <{tag}> has no meaning for a {node.attribute('type')} joint and was left out")
             continue
-        note_unknown(axis, ("xyz", "pitch", "limit", "dynamics", "damping"), owner, warnings)
+        note_unknown(axis, ("xyz", "pitch", "limit", "dynamics", "damping"), owner)
         if axis.child("damping") is not None:
             values.set("damping", index, axis.child_number("damping"))
         dynamics = axis.child("dynamics")
         if dynamics is not None:
-            note_unknown(dynamics, tuple(SKEL_DYNAMICS), owner, warnings)
+            note_unknown(dynamics, tuple(SKEL_DYNAMICS), owner)
             _read_dynamics(dynamics, index, values)
         limit = axis.child("limit")
         if limit is not None:
-            note_unknown(limit, ("lower", "upper"), owner, warnings)
+            note_unknown(limit, ("lower", "upper"), owner)
             for side in ("lower", "upper"):
                 if limit.child(side) is not None:
                     value = limit.child_number(side, allow_infinite=True)
@@ -204,10 +204,10 @@ def _read_dynamics(node: Node, index: int, values: _DofValues) -> None:
             values.set(quantity, index, node.child_number(tag))
 
 
-def _read_dof(node: Node, kind: _Type, values: _DofValues, owner: str, warnings: list[str]) -> None:
+def _read_dof(node: Node, kind: _Type, values: _DofValues, owner: str) -> None:
     index = _local_index(node, kind, owner)
     owner = f"{owner}, degree of freedom {index}"
-    note_unknown(node, ("position", "velocity", "acceleration", "force", *SKEL_DYNAMICS), owner, warnings)
+    note_unknown(node, ("position", "velocity", "acceleration", "force", *SKEL_DYNAMICS), owner)
     if node.has("name"):
         values.names[index] = node.required_attribute("name")
     _read_dynamics(node, index, values)
@@ -225,7 +225,7 @@ def _read_dof(node: Node, kind: _Type, values: _DofValues, owner: str, warnings:
     for tag in ("acceleration", "force"):
         child = node.child(tag)
         if child is not None and child.has("initial"):
-            warnings.append(f"{owner}: the initial {tag} was left out")
+            node.remarks.once(f"{owner}: the initial {tag} was left out")
 
 
 def _local_index(node: Node, kind: _Type, owner: str) -> int:

@@ -47,12 +47,12 @@ class _Geometry:
     moment_kind: str = "solid"
 
 
-def read_part(node: Node, finder: ResourceFinder, owner: str, warnings: list[str]) -> Part:
+def read_part(node: Node, finder: ResourceFinder, owner: str) -> Part:
     """Read a ``<visualization_shape>`` or ``<collision_shape>``.
 
     `finder` finds its meshes; `owner` names the body in remarks.
     """
-    note_unknown(node, _KNOWN_CHILDREN, owner, warnings)
+    note_unknown(node, _KNOWN_CHILDREN, owner)
     geometry_node = node.require("geometry")
     kinds = geometry_node.children()
     if len(kinds) != 1:
@@ -64,7 +64,7 @@ def read_part(node: Node, finder: ResourceFinder, owner: str, warnings: list[str
     if reader is None:
         raise kind.error(f"unknown shape <{kind.tag}> in {owner}; expected one of {', '.join(_READERS)}")
     with located(kind), np.errstate(over="ignore", invalid="ignore"):
-        geometry = reader(kind, finder, owner, warnings)
+        geometry = reader(kind, finder, owner)
     transform = pose(node)
     if geometry.transform is not None:
         transform = transform @ geometry.transform
@@ -76,15 +76,15 @@ def read_part(node: Node, finder: ResourceFinder, owner: str, warnings: list[str
         transform=transform,
         visual=node.tag == "visualization_shape",
         collision=collision and collidable,
-        color=_color(node, owner, warnings),
+        color=_color(node, owner),
         moment_kind=geometry.moment_kind,
     )
 
 
-def _color(node: Node, owner: str, warnings: list[str]) -> tuple[float, ...] | None:
+def _color(node: Node, owner: str) -> tuple[float, ...] | None:
     colors = node.children("color")
     if len(colors) > 1:
-        warnings.append(f"{owner}: of {len(colors)} colors in <{node.tag}> the first was taken")
+        node.remarks.once(f"{owner}: of {len(colors)} colors in <{node.tag}> the first was taken")
     return _rgba(colors)
 
 
@@ -101,12 +101,12 @@ def _lengths(node: Node, tag: str) -> np.ndarray:
     return size
 
 
-def _read_primitive(node: Node, finder: ResourceFinder, owner: str, warnings: list[str]) -> _Geometry:
+def _read_primitive(node: Node, finder: ResourceFinder, owner: str) -> _Geometry:
     kind = _TYPES[node.tag]
     return _Geometry(read_primitive(kind, "skel", node.child_length, lambda n: _lengths(node, n)))
 
 
-def _read_plane(node: Node, finder: ResourceFinder, owner: str, warnings: list[str]) -> _Geometry:
+def _read_plane(node: Node, finder: ResourceFinder, owner: str) -> _Geometry:
     normal = unit_vector(node, "normal")
     if node.child("offset") is None and node.child("point") is not None:
         offset = float(normal @ node.child_vector("point", 3))
@@ -115,21 +115,21 @@ def _read_plane(node: Node, finder: ResourceFinder, owner: str, warnings: list[s
     return _Geometry(Plane(tuple(normal), offset), moment_kind="none")
 
 
-def _mesh(node: Node, finder: ResourceFinder, owner: str, warnings: list[str], what: str = "mesh") -> Mesh:
+def _mesh(node: Node, finder: ResourceFinder, owner: str, what: str = "mesh") -> Mesh:
     name = node.require("file_name")
     if not name.text:
         raise name.error(f"<file_name> of a {what} of {owner} is empty; expected the path of a mesh file")
     scale = node.child_vector("scale", 3, default=np.ones(3))
     if what == "mesh" and (scale == 0.0).any():
         raise node.require("scale").error(f"<scale> of the mesh '{name.text}' holds a zero; expected factors")
-    return load_mesh(finder.find(name.text), scale.tolist(), remark=lambda text: warnings.append(f"{owner}: {text}"))
+    return load_mesh(finder.find(name.text), scale.tolist(), remark=lambda text: node.remarks.once(f"{owner}: {text}"))
 
 
-def _read_mesh(node: Node, finder: ResourceFinder, owner: str, warnings: list[str]) -> _Geometry:
-    return _Geometry(_mesh(node, finder, owner, warnings), moment_kind="box")
+def _read_mesh(node: Node, finder: ResourceFinder, owner: str) -> _Geometry:
+    return _Geometry(_mesh(node, finder, owner), moment_kind="box")
 
 
-def _read_multi_sphere(node: Node, finder: ResourceFinder, owner: str, warnings: list[str]) -> _Geometry:
+def _read_multi_sphere(node: Node, finder: ResourceFinder, owner: str) -> _Geometry:
     spheres = node.children("sphere")
     if not spheres:
         raise node.error(f"<multi_sphere> of {owner} holds no <sphere>")
@@ -142,7 +142,7 @@ def _read_multi_sphere(node: Node, finder: ResourceFinder, owner: str, warnings:
     return _Geometry(MultiSphereHull(centers, radii), moment_kind="box")
 
 
-_READERS: dict[str, Callable[[Node, ResourceFinder, str, list[str]], _Geometry]] = {
+_READERS: dict[str, Callable[[Node, ResourceFinder, str], _Geometry]] = {
     **dict.fromkeys(_TYPES, _read_primitive),
     "plane": _read_plane,
     "mesh": _read_mesh,
@@ -171,16 +171,16 @@ class SoftPart:
     color: tuple[float, ...] | None
 
 
-def read_soft(node: Node, finder: ResourceFinder, owner: str, warnings: list[str]) -> SoftPart:
+def read_soft(node: Node, finder: ResourceFinder, owner: str) -> SoftPart:
     """Read a ``<soft_shape>``; `finder` finds its mesh, `owner` names the body in remarks."""
-    note_unknown(node, CHILDREN, owner, warnings)
+    note_unknown(node, CHILDREN, owner)
     geometry = node.require("geometry")
     kinds = geometry.children()
     if len(kinds) != 1 or kinds[0].tag not in KINDS:
         names = ", ".join(f"<{kind.tag}>" for kind in kinds) or "nothing"
         raise geometry.error(f"the soft <geometry> of {owner} holds {names}; expected one of {', '.join(KINDS)}")
     with located(kinds[0]):
-        shape = _read_shape(kinds[0], finder, owner, warnings)
+        shape = _read_shape(kinds[0], finder, owner)
     colors = node.children("color")
     part = SoftPart(
         node=node,
@@ -199,26 +199,28 @@ def read_soft(node: Node, finder: ResourceFinder, owner: str, warnings: list[str
     return part
 
 
-def _count(node: Node, tag: str, default: int, owner: str, warnings: list[str]) -> Any:  # checked by the shape
+def _count(node: Node, tag: str, default: int, owner: str) -> Any:  # checked by the shape
     if node.child(tag) is None:
-        warnings.append(f"{owner}: <{node.tag}> of its soft shape has no <{tag}>; it is {default}")
+        node.remarks.once(f"{owner}: <{node.tag}> of its soft shape has no <{tag}>; it is {default}")
     return node.child_number(tag, float(default))
 
 
-def _read_shape(node: Node, finder: ResourceFinder, owner: str, warnings: list[str]) -> SoftMesh:
+def _read_shape(node: Node, finder: ResourceFinder, owner: str) -> SoftMesh:
     def argument(tag: str, factor: float) -> Any:
         if tag in DEFAULT_COUNTS:
-            return _count(node, tag, DEFAULT_COUNTS[tag], owner, warnings)
+            return _count(node, tag, DEFAULT_COUNTS[tag], owner)
         return node.child_vector(tag, 3) / factor if tag == "size" else node.child_number(tag) / factor
 
     if node.tag == "mesh":
-        return SoftMesh.from_mesh(_mesh(node, finder, owner, warnings, "soft mesh"))
+        return SoftMesh.from_mesh(_mesh(node, finder, owner, "soft mesh"))
     if node.tag == "box":
         if node.child("frags") is None:
-            warnings.append(f"{owner}: <box> of its soft shape has no <frags>; it has {DEFAULT_POINTS} points an edge")
+            node.remarks.once(
+                f"{owner}: <box> of its soft shape has no <frags>; it has {DEFAULT_POINTS} points an edge"
+            )
         points = node.child_vector("frags", 3, default=np.full(3, float(DEFAULT_POINTS)))
         if (points < DEFAULT_POINTS).any():
-            warnings.append(
+            node.remarks.once(
                 f"{owner}: <frags> of its soft box: at least {DEFAULT_POINTS} points an edge, as DART has it"
             )
             points = np.maximum(points, DEFAULT_POINTS)

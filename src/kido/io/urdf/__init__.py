@@ -84,10 +84,10 @@ def read(
     if movers and massless == "error":
         raise ModelError(f"{root.path}: {massless_text(movers)}")
     if movers:
-        robot.remarks.append(f"{root.path}: {massless_text(movers)}")
-    shapes = ShapeReader(robot.remarks, up_axis, missing_meshes == "skip", finder)
+        root.remarks.append(f"{root.path}: {massless_text(movers)}")
+    shapes = ShapeReader(up_axis, missing_meshes == "skip", finder)
     skeleton = build_skeleton(robot, tree, shapes, base=base, transform=pose, visuals=visuals, collisions=collisions)
     skeleton.loops = read_loops(robot, tree, pose)
     skeleton.uri = None if path is None else str(path)
-    skeleton.warnings.extend(robot.remarks)
+    skeleton.warnings.extend(root.remarks)
     return skeleton

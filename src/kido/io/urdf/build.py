@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from kido.errors import KidoError, ModelError
-from kido.io.fields import ROOT_JOINT, Remarks, free_name, plane_axes
+from kido.io.fields import ROOT_JOINT, free_name, plane_axes
 from kido.io.mechanism import possible_moment
 from kido.io.surfaces import make_surface
 from kido.io.urdf.parse import URDF_JOINTS, WITH_AXES, GeometrySpec, JointSpec, LinkSpec, RobotSpec
@@ -49,7 +49,7 @@ def build_skeleton(
         try:
             joint = _root_joint(robot, base, transform) if spec is None else _joint(spec, robot)
             parent = None if spec is None else bodies[spec.parent]
-            body = skeleton.add_body(link.name, joint=joint, parent=parent, inertia=_inertia(link, robot.remarks))
+            body = skeleton.add_body(link.name, joint=joint, parent=parent, inertia=_inertia(link))
         except ModelError as error:
             raise node.error(str(error)) from None
         bodies[link.name] = body
@@ -82,12 +82,11 @@ def _joint(spec: JointSpec, robot: RobotSpec) -> Joint:
     return kind(spec.name, **options)
 
 
-def _inertia(link: LinkSpec, remarks: Remarks) -> Inertia:
+def _inertia(link: LinkSpec) -> Inertia:
     inertial = link.inertial
     if inertial is None:
         return Inertia(0.0)
-    where = f"{link.node.path}:{link.node.line}: link '{link.name}'"
-    return Inertia(inertial.mass, inertial.com, possible_moment(inertial.moment, where, remarks))
+    return Inertia(inertial.mass, inertial.com, possible_moment(inertial.moment, link.node))
 
 
 def _add_visuals(body: BodyNode, link: LinkSpec, robot: RobotSpec, shapes: ShapeReader) -> None:
@@ -95,7 +94,7 @@ def _add_visuals(body: BodyNode, link: LinkSpec, robot: RobotSpec, shapes: Shape
         shape = shapes.read(visual.shape, "visuals=False")
         if shape is None:
             continue
-        color = color_of_visual(visual.node, robot.materials, robot.remarks)
+        color = color_of_visual(visual.node, robot.materials)
         name = _shape_name(body, visual, index)
         body.add_shape(shape, visual.transform, name=name, visual=True, collision=False, color=color)
 

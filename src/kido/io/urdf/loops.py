@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from kido.errors import FileFormatError
-from kido.io.fields import WORLD, Remarks, rotation_of_rpy
+from kido.io.fields import WORLD, rotation_of_rpy
 from kido.io.sdf.build import loop_joint
 from kido.io.sdf.joints import read_joint
 from kido.io.sdf.scope import MODEL
@@ -40,12 +40,14 @@ def read_loops(robot: RobotSpec, tree: LinkTree, pose: np.ndarray) -> list[LoopJ
     links, taken, found = set(placed), set(robot.joints), []
     for gazebo in robot.node.children("gazebo"):
         for node in gazebo.children("joint") if not gazebo.attribute("reference", "") else []:
+            before = len(node.remarks)
             try:
                 loop = _read(node, frames, links, placed, pose, robot)
                 if loop.name in taken:
                     raise node.error(f"duplicate joint name '{loop.name}'")
             except FileFormatError as error:
-                robot.remarks.append(f"a joint in <gazebo> is left out: {error}")
+                node.remarks[before:] = []
+                node.remarks.append(f"a joint in <gazebo> is left out: {error}")
                 continue
             taken.add(loop.name)
             found.append(loop)
@@ -60,8 +62,7 @@ def _read(
     pose: np.ndarray,
     robot: RobotSpec,
 ) -> LoopJoint:
-    remarks = Remarks()
-    spec = read_joint(node, AXIS_VERSION, MODEL, remarks)
+    spec = read_joint(node, AXIS_VERSION, MODEL)
     if spec.type == "gearbox":
         raise node.error(f"joint '{spec.name}' is a gearbox, which closes no loop")
     for name in (spec.parent, spec.child):
@@ -91,7 +92,6 @@ def _read(
     ]
     if any(axis.mimic is not None for axis in spec.axes):
         raise node.error(f"joint '{spec.name}' closes a loop and mimics another")
-    robot.remarks.extend(remarks)
     names = [name if name in links else WORLD for name in (spec.parent, spec.child)]
     flat = FlatJoint(name=spec.name, prefix="", parent=names[0], child=names[1], pose=X, axes=axes, spec=spec)
     return loop_joint(flat, placed, pose)

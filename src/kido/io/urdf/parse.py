@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from kido.errors import FileFormatError
-from kido.io.fields import Remarks, rotation_of_rpy
+from kido.io.fields import rotation_of_rpy
 from kido.io.mechanism import joint_types, num_axes, symmetric
 from kido.io.surfaces import coefficient, first_direction, given, softness_of, two
 from kido.io.urdf.shapes import read_materials
@@ -87,14 +87,13 @@ class JointSpec:
 
 @dataclass(frozen=True)
 class RobotSpec:
-    """Links and joints by name, in document order; RGBA of named materials; remarks on what was left out."""
+    """Links and joints by name, in document order; RGBA of named materials."""
 
     node: Node
     name: str
     links: dict[str, LinkSpec]
     joints: dict[str, JointSpec]
     materials: dict[str, tuple[float, ...]]
-    remarks: Remarks = field(default_factory=Remarks)
 
 
 def read_robot(root: Node, default_name: str) -> RobotSpec:
@@ -102,24 +101,23 @@ def read_robot(root: Node, default_name: str) -> RobotSpec:
     if root.tag != "robot":
         raise root.error(f"the root element is <{root.tag}>; expected <robot>")
     _refuse_xacro(root)
-    remarks = Remarks()
     name = root.attribute("name", "")
     if not name:
         name = default_name
-        remarks.add(root, f"<robot> has no name; it is called '{name}'")
+        root.remark(f"<robot> has no name; it is called '{name}'")
     links: dict[str, LinkSpec] = {}
     joints: dict[str, JointSpec] = {}
     for node in root.children("link"):
-        link = _read_link(node, remarks)
+        link = _read_link(node)
         _refuse_duplicate("link", link.name, node, links)
         links[link.name] = link
     for node in root.children("gazebo"):
-        _add_gazebo(node, links, remarks)
+        _add_gazebo(node, links)
     for node in root.children("joint"):
-        joint = _read_joint(node, remarks)
+        joint = _read_joint(node)
         _refuse_duplicate("joint", joint.name, node, joints)
         joints[joint.name] = joint
-    return RobotSpec(root, name, links, joints, read_materials(root, remarks), remarks)
+    return RobotSpec(root, name, links, joints, read_materials(root))
 
 
 def read_origin(node: Node) -> np.ndarray:
@@ -141,7 +139,7 @@ def _refuse_xacro(root: Node) -> None:
         tag = str(element.tag)
         if tag.startswith("{") and "xacro" in tag.split("}", 1)[0]:
             name = tag.split("}", 1)[1]
-            raise Node(element, root.path).error(
+            raise Node(element, root.path, root.remarks).error(
                 f"<xacro:{name}>: this is a xacro file; turn it into URDF by xacro first"
             )
 
@@ -154,14 +152,14 @@ def _refuse_duplicate(kind: str, name: str, node: Node, known: dict) -> None:
 # -- links -------------------------------------------------------------------------------------------------
 
 
-def _read_link(node: Node, remarks: Remarks) -> LinkSpec:
+def _read_link(node: Node) -> LinkSpec:
     name = node.required_attribute("name")
     contact = node.child("contact")
     surface = {} if contact is None else _read_bullet(contact)
     return LinkSpec(
         node=node,
         name=name,
-        inertial=_read_inertial(node, remarks),
+        inertial=_read_inertial(node),
         visuals=[_read_geometry(child) for child in node.children("visual")],
         collisions=[_read_geometry(child) for child in node.children("collision")],
         surface=surface,
@@ -183,7 +181,7 @@ def _read_bullet(contact: Node) -> dict[str, Any]:
     )
 
 
-def _add_gazebo(node: Node, links: dict[str, LinkSpec], remarks: Remarks) -> None:
+def _add_gazebo(node: Node, links: dict[str, LinkSpec]) -> None:
     """Take the contact properties in a <gazebo reference="link">; what cannot be read is left out with a remark."""
     link = links.get(node.attribute("reference", ""))
     if link is None:
@@ -191,7 +189,7 @@ def _add_gazebo(node: Node, links: dict[str, LinkSpec], remarks: Remarks) -> Non
     try:
         values = _read_gazebo(node)
     except FileFormatError as error:
-        remarks.append(f"contact properties of link '{link.name}' are left out: {error}")
+        node.remarks.append(f"contact properties of link '{link.name}' are left out: {error}")
         return
     links[link.name] = replace(link, surface={**link.surface, **values})
 
@@ -208,7 +206,7 @@ def _read_gazebo(node: Node) -> dict[str, Any]:
     )
 
 
-def _read_inertial(link: Node, remarks: Remarks) -> InertialSpec | None:
+def _read_inertial(link: Node) -> InertialSpec | None:
     node = link.child("inertial")
     if node is None:
         return None
@@ -219,7 +217,7 @@ def _read_inertial(link: Node, remarks: Remarks) -> InertialSpec | None:
     inertia = node.child("inertia")
     moment = np.zeros((3, 3))
     if inertia is None:
-        remarks.add(node, f"{link.describe()} has no <inertia>; its moment is zero")
+        node.remark(f"{link.describe()} has no <inertia>; its moment is zero")
     else:
         entries = inertia
         moment = symmetric(lambda key: entries.number(key, 0.0))
@@ -241,7 +239,7 @@ def _read_geometry(node: Node) -> GeometrySpec:
 # -- joints ------------------------------------------------------------------------------------------------
 
 
-def _read_joint(node: Node, remarks: Remarks) -> JointSpec:
+def _read_joint(node: Node) -> JointSpec:
     name = node.required_attribute("name")
     kind = node.choice("type", JOINT_NAMES)
     parent, child = node.require("parent"), node.require("child")
@@ -252,7 +250,7 @@ def _read_joint(node: Node, remarks: Remarks) -> JointSpec:
         if length < 1e-12:
             raise (axis_node or node).error(f"the axis of {node.describe()} is zero; expected a direction")
         axis = axis / length
-    limits = _read_limits(node, kind, remarks) if kind in WITH_AXES else {}
+    limits = _read_limits(node, kind) if kind in WITH_AXES else {}
     dynamics = node.child("dynamics")
     damping = dynamics.number("damping", 0.0) if dynamics is not None else 0.0
     friction = dynamics.number("friction", 0.0) if dynamics is not None else 0.0
@@ -282,13 +280,13 @@ def _read_joint(node: Node, remarks: Remarks) -> JointSpec:
     )
 
 
-def _read_limits(joint: Node, kind: str, remarks: Remarks) -> dict[str, float]:
+def _read_limits(joint: Node, kind: str) -> dict[str, float]:
     """Limits of a one-DOF joint. A range, velocity or effort of zero means that none was given; remarked."""
     node = joint.child("limit")
     place, where = node or joint, joint.describe()
     if node is None:
         if kind != "continuous":
-            remarks.add(place, f"{where} has no <limit>; it is unlimited")
+            place.remark(f"{where} has no <limit>; it is unlimited")
         return {}
     limits: dict[str, float] = {}
     for key, name in (("velocity", "velocity_limit"), ("effort", "force_limit")):
@@ -296,7 +294,7 @@ def _read_limits(joint: Node, kind: str, remarks: Remarks) -> dict[str, float]:
         if value < 0.0:
             raise node.error(f"the {key} limit of {joint.describe()} is {value:g}; expected a positive number")
         if value == 0.0:
-            remarks.add(place, f"{where} has the {key} limit 0, taken as not given")
+            place.remark(f"{where} has the {key} limit 0, taken as not given")
             value = math.inf
         limits[name] = value
     if kind == "continuous":
@@ -308,6 +306,6 @@ def _read_limits(joint: Node, kind: str, remarks: Remarks) -> dict[str, float]:
         raise node.error(f"the lower limit {lower:g} of {joint.describe()} is above its upper limit {upper:g}")
     if lower == upper == 0.0:
         written = "lower = upper = 0" if given else "no lower and upper limit"
-        remarks.add(place, f"{where} has {written}, taken as unlimited")
+        place.remark(f"{where} has {written}, taken as unlimited")
         return limits
     return {**limits, "position_lower_limit": lower, "position_upper_limit": upper}

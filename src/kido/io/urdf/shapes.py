@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kido.errors import ShapeError
-from kido.io.fields import Remarks, read_rgba
+from kido.io.fields import read_rgba
 from kido.io.resources import ResourceFinder
 from kido.io.shapes import MeshReader, primitive_types, read_primitive
 from kido.io.xml import Node
@@ -20,7 +20,7 @@ _TYPES = primitive_types("urdf")
 Color = tuple[float, ...]
 
 
-def read_materials(root: Node, remarks: Remarks) -> dict[str, Color]:
+def read_materials(root: Node) -> dict[str, Color]:
     """RGBA by name. A <material> with a colour defines its name for the whole file, wherever it stands.
 
     One directly in <robot> counts before those in visuals; of several, the first counts.
@@ -29,33 +29,33 @@ def read_materials(root: Node, remarks: Remarks) -> dict[str, Color]:
     inline = (m for link in root.children("link") for v in link.children("visual") for m in v.children("material"))
     for node in (*root.children("material"), *inline):
         name = node.attribute("name", "")
-        color = _own_color(node, remarks)
+        color = _own_color(node)
         if name and color is not None:
             materials.setdefault(name, color)
     return materials
 
 
-def color_of_visual(visual: Node, materials: dict[str, Color], remarks: Remarks) -> Color | None:
+def color_of_visual(visual: Node, materials: dict[str, Color]) -> Color | None:
     """RGBA of a <visual>: its own, or that of the material it names; None if it has none."""
     node = visual.child("material")
     if node is None:
         return None
-    color = _own_color(node, Remarks())
+    color = _own_color(node)
     if color is not None:
         return color
     name = node.attribute("name", "")
     if name and name not in materials and not _has_texture(node, visual):
-        remarks.add(node, f"material '{name}' is not defined; its colour is left out")
+        node.remark(f"material '{name}' is not defined; its colour is left out")
     return materials.get(name)
 
 
-def _own_color(node: Node, remarks: Remarks) -> Color | None:
+def _own_color(node: Node) -> Color | None:
     texture = node.child("texture")
     if texture is not None and texture.attribute("filename"):
         file = texture.attribute("filename")
-        remarks.add(texture, f"texture '{file}' is left out: not supported")
+        texture.remark(f"texture '{file}' is left out: not supported")
     color = node.child("color")
-    return None if color is None else read_rgba(color, color.vector("rgba", (3, 4)), remarks)
+    return None if color is None else read_rgba(color, color.vector("rgba", (3, 4)))
 
 
 def _has_texture(node: Node, visual: Node) -> bool:

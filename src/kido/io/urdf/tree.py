@@ -100,7 +100,7 @@ def _check_mimics(robot: RobotSpec) -> None:
             reason = "which does not exist"
             if target in robot.joints:
                 reason = f"but one of type '{joint.type}' cannot follow one of type '{robot.joints[target].type}'"
-            robot.remarks.add(node, f"joint '{joint.name}' mimics '{target}', {reason}; left out")
+            robot.node.remark(f"joint '{joint.name}' mimics '{target}', {reason}; left out")
     for joint in robot.joints.values():
         path = [joint]
         while (leader := leader_of(path[-1], robot)) is not None:
