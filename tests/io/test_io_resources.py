@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kido.errors import KidoError, MeshNotFoundError
-from kido.io.resources import ResourceFinder, resolve
+from kido.io.resources import ResourceFinder
 
 VARIABLES = ("KIDO_PACKAGE_PATH", "ROS_PACKAGE_PATH", "AMENT_PREFIX_PATH")
 
@@ -16,6 +16,10 @@ VARIABLES = ("KIDO_PACKAGE_PATH", "ROS_PACKAGE_PATH", "AMENT_PREFIX_PATH")
 def no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in VARIABLES:
         monkeypatch.delenv(variable, raising=False)
+
+
+def resolve(uri: str, folder: Path | None, package_dirs=()) -> Path:
+    return ResourceFinder(folder, package_dirs).find(uri)
 
 
 def touch(path: Path) -> Path:

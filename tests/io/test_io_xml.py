@@ -33,7 +33,6 @@ def test_values(root: Node) -> None:
     np.testing.assert_array_equal(root.child_vector("c", (2, 3)), [1, 2, 3])
     np.testing.assert_array_equal(root.child_vector("c", None), [1, 2, 3])
     assert root.child_number("b") == 2.0
-    assert root.require("b").text_integer() == 2
     assert root.child_boolean("yes", False) is True
     assert root.child_boolean("no", True) is False
     assert root.child_boolean("missing", True) is True
@@ -57,7 +56,6 @@ def test_values(root: Node) -> None:
         (lambda n: n.child("d"), "<text>:5: <a name=\"top\"> has 2 <d> children, the first in line 5"),
         (lambda n: n.child_number("c"), "<text>:3: the text of <c> is '1 2 3'; expected a number"),
         (lambda n: n.child_boolean("b", True), "expected true, false, 1 or 0"),
-        (lambda n: n.require("c").text_integer(), "expected an integer"),
     ],
 )  # fmt: skip
 def test_errors(root: Node, read, message: str) -> None:

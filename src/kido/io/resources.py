@@ -22,7 +22,7 @@ from urllib.parse import unquote, urlsplit
 from kido.errors import KidoError, MeshNotFoundError
 from kido.io.xml import parse
 
-__all__ = ["ResourceFinder", "resolve"]
+__all__ = ["ResourceFinder"]
 
 PACKAGE_SCHEMES = ("package", "model", "dart")
 REMOTE_SCHEMES = ("http", "https", "ftp")
@@ -158,11 +158,6 @@ class ResourceFinder:
         for start in range(last):
             for folder in ancestors:
                 yield folder.joinpath(*parts[start:])
-
-
-def resolve(uri: str, folder: str | Path | None, package_dirs: str | Path | Iterable[str | Path] = ()) -> Path:
-    """Absolute path of one file that a model in `folder` names; see `ResourceFinder`."""
-    return ResourceFinder(folder, package_dirs).find(uri)
 
 
 def _scheme(uri: str) -> str:

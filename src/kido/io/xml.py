@@ -179,10 +179,6 @@ class Node:
         """The text of the element as a number."""
         return self._number(self.text, f"the text of {self.describe()}", allow_infinite)
 
-    def text_integer(self) -> int:
-        """The text of the element as an integer."""
-        return self._integer(self.text, f"the text of {self.describe()}")
-
     def text_boolean(self) -> bool:
         """The text of the element as a truth value: true, false, 1 or 0."""
         value = self.text.lower()
@@ -243,14 +239,6 @@ class Node:
         if math.isnan(value) or (math.isinf(value) and not allow_infinite):
             raise self.error(f"{what} is '{_short(text)}'; expected a finite number")
         return value
-
-    def _integer(self, text: str, what: str) -> int:
-        try:
-            if "_" in text:
-                raise ValueError
-            return int(text)
-        except ValueError:
-            raise self.error(f"{what} is '{_short(text)}'; expected an integer") from None
 
     def _vector(self, text: str, size: int | Sequence[int] | None, what: str) -> np.ndarray:
         words = text.split()
