@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from kido.errors import NameLookupError
 from kido.skeleton import Skin
 from kido.viewer import palette
 from kido.viewer.batches import BatchSet, Instance, Layer, SkinSet, displacements_of, skin_colors
@@ -226,7 +227,11 @@ class SceneView:
         return 2.5 * self.body_size / weight if weight > 0 else 0.01
 
     def set_visible(self, layer: str, visible: bool) -> None:
-        """Show or hide a layer of ``LAYERS``; what is shown for the first time is made then."""
+        """Show or hide a layer of ``LAYERS``; what is shown for the first time is made then.
+
+        Raises:
+            NameLookupError: there is no such layer.
+        """
         scene = self.server.scene
         if layer == "model":
             self.visual.visible = visible
@@ -255,7 +260,7 @@ class SceneView:
         elif layer == "ground":
             self.ground.visible = visible
         else:
-            raise ValueError(f"no layer {layer!r}; layers are {', '.join(LAYERS)}")
+            raise NameLookupError("layer", layer, LAYERS)
         (self._show.add if visible else self._show.discard)(layer)
 
     def visible(self, layer: str) -> bool:
