@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numba
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
 
 from kido.jit.struct import DEBUG
 
@@ -147,6 +147,14 @@ class KernelCache(FunctionCache):
             except OSError:
                 self.disable()
             return None
+
+    part = ""  # of one function, what is kept apart from its machine code
+
+    def __init__(self, py_func):
+        super().__init__(py_func)
+        if self.part:
+            base = f"{self._impl.filename_base}-{self.part}"
+            self._cache_file = IndexDataCacheFile(self._cache_path, base, self._impl.locator.get_source_stamp())
 
     def _index_key(self, sig, codegen):
         code = hashlib.sha256(self._py_func.__code__.co_code).hexdigest()
