@@ -69,15 +69,21 @@ def _text_and_imports(name: str) -> tuple[str, tuple[str, ...]]:
     return text, tuple(m for m in found if m != "kido")
 
 
-@cache
-def source_stamp(name: str) -> str:
-    """Hash of a kido module's text and of all kido modules it imports, directly or not."""
+def sources(name: str) -> dict[str, str]:
+    """The texts of a kido module and of all kido modules that it imports, directly or not."""
     waiting, texts = [name], {}
     while waiting:
         module = waiting.pop()
         if module not in texts:
             texts[module], imported = _text_and_imports(module)
             waiting.extend(imported)
+    return texts
+
+
+@cache
+def source_stamp(name: str) -> str:
+    """Hash of a kido module's text and of all kido modules it imports, directly or not."""
+    texts = sources(name)
     digest = hashlib.sha256()
     for module in sorted(texts):
         digest.update(f"{module}\n{texts[module]}".encode())

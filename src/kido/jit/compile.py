@@ -18,7 +18,6 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import numba
 import numpy as np
 from numba import config, types
 
