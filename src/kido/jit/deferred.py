@@ -9,9 +9,7 @@ and is optimised once, as a whole.
 from __future__ import annotations
 
 import hashlib
-import os
 import pickle
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,15 +18,15 @@ from weakref import WeakValueDictionary
 
 import numba
 from llvmlite import binding
+from numba.core import dispatcher as numba_dispatcher
 from numba.core.cgutils import normalize_ir_text
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags, compile_extra, compile_result
 from numba.core.compiler_machinery import register_pass
-from numba.core.dispatcher import _FunctionCompiler
 from numba.core.typed_passes import NativeLowering
 from numba.core.types.functions import BaseFunction
 
-from kido.jit.cache import KernelCache, cache_directory
+from kido.jit.cache import KernelCache, cache_directory, checked, write_checked
 
 
 class RawLibrary(JITCodeLibrary):
@@ -159,7 +157,7 @@ def _signatures_kept() -> Iterator[None]:
         BaseFunction.get_call_type = find
 
 
-class FunctionCompiler(_FunctionCompiler):
+class FunctionCompiler(getattr(numba_dispatcher, "_FunctionCompiler")):  # noqa: B009  (unknown to type checkers)
     """Numba's compiler of one function, with the shortcuts above."""
 
     def _compile_core(self, args, return_type):
@@ -215,12 +213,8 @@ def _identity(library: Any) -> str:
     code = library.code() if raw else library._get_module_for_linking()
     content = pickle.dumps((library.name, called, code.as_bitcode()))
     name = hashlib.sha256(content).hexdigest()
-    path = _store(name)
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(f"{name}.{uuid.uuid4().hex[:12]}")
-        temporary.write_bytes(content)
-        os.replace(temporary, path)
+    if checked(_store(name)) is None:
+        write_checked(_store(name), content)
     if raw:
         library.identity = name
         _known[name] = library
@@ -228,13 +222,17 @@ def _identity(library: Any) -> str:
 
 
 def _library(codegen: Any, name: str) -> RawLibrary:
-    """The library of that name, read from the cache where this process does not have it."""
+    """The library of that name, read from the cache where this process does not have it.
+
+    Raises:
+        OSError: it is not there, or damaged.
+    """
     known = _known.get(name)
     if known is not None:
         return known
-    content = _store(name).read_bytes()
-    if hashlib.sha256(content).hexdigest() != name:
-        raise OSError(f"{name}: the cached kernel is damaged")
+    content = checked(_store(name))
+    if content is None:
+        raise OSError(f"{name}: no such code in the cache")
     label, called, bitcode = pickle.loads(content)
     library = RawLibrary(codegen, label)
     library._final_module = library._shared_module = binding.parse_bitcode(bitcode)
@@ -275,12 +273,12 @@ class RawCache(KernelCache):
     """The cache of kernels that have no machine code."""
 
     _impl_class = _RawCacheImpl
-    part = "raw"
+    part = "-raw"
 
 
 def raw_dispatcher(function: Any, options: dict[str, Any]) -> Any:
     """Numba's dispatcher of a kernel that other kernels call; a call from Python makes a root of it."""
-    dispatcher = numba.njit(pipeline_class=KernelCompiler, **options)(function)
+    dispatcher: Any = numba.njit(pipeline_class=KernelCompiler, **options)(function)
     dispatcher._cache = RawCache(function)
     dispatcher._compiler = RawFunctionCompiler(
         function, dispatcher.targetdescr, dispatcher.targetoptions, {}, KernelCompiler
@@ -300,7 +298,7 @@ def raw_dispatcher(function: Any, options: dict[str, Any]) -> Any:
 
 def root_dispatcher(function: Any, options: dict[str, Any]) -> Any:
     """Numba's dispatcher of a function that is called from Python."""
-    dispatcher = numba.njit(pipeline_class=KernelCompiler, **options)(function)
+    dispatcher: Any = numba.njit(pipeline_class=KernelCompiler, **options)(function)
     dispatcher._cache = KernelCache(function)
     dispatcher._compiler = FunctionCompiler(
         function, dispatcher.targetdescr, dispatcher.targetoptions, {}, KernelCompiler
