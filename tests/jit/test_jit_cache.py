@@ -75,16 +75,45 @@ def test_a_read_only_cache_directory_is_no_error(tmp_path: Path) -> None:
     assert done.stdout == "0\n"
 
 
-def test_a_damaged_cache_file_is_no_error(tmp_path: Path) -> None:
+def damage(path: Path, kind: str) -> None:
+    content = bytearray(path.read_bytes())
+    if kind == "cut":
+        del content[20:]
+    elif kind == "flipped":
+        content[len(content) // 2] ^= 4
+    else:
+        content.clear()
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("kind", ["cut", "flipped", "empty"])
+def test_a_damaged_cache_file_is_compiled_anew(tmp_path: Path, kind: str) -> None:
     run(ONE_KERNEL, KIDO_CACHE_DIR=str(tmp_path))
-    files = [f for f in tmp_path.rglob("*") if f.suffix in (".nbi", ".nbc")]
-    assert {f.suffix for f in files} == {".nbi", ".nbc"}
-    for suffix in (".nbi", ".nbc"):
-        for f in files:
-            if f.suffix == suffix:
-                f.write_bytes(f.read_bytes()[:20])
-        assert run(ONE_KERNEL, KIDO_CACHE_DIR=str(tmp_path)).stdout == "0\n"
-        assert run(ONE_KERNEL, KIDO_CACHE_DIR=str(tmp_path)).stdout == "1\n"  # repaired
+    files = [f for f in tmp_path.rglob("*") if f.is_file()]
+    assert files and all(f.suffix == ".nbc" or f.parents[1].name == "raw" for f in files)
+    for f in files:
+        damage(f, kind)
+    assert run(ONE_KERNEL, KIDO_CACHE_DIR=str(tmp_path)).stdout == "0\n"
+    assert run(ONE_KERNEL, KIDO_CACHE_DIR=str(tmp_path)).stdout == "1\n"  # repaired
+
+
+def test_a_file_under_another_name_is_not_taken_for_it(tmp_path: Path) -> None:
+    run(ONE_KERNEL + "from kido.math.trig import sincos\nsincos(1.0)\n", KIDO_CACHE_DIR=str(tmp_path))
+    one, other = (f for f in tmp_path.rglob("*.nbc") if "-raw" not in f.name)
+    content = one.read_bytes(), other.read_bytes()
+    one.write_bytes(content[1])
+    other.write_bytes(content[0])
+    assert run(ONE_KERNEL, KIDO_CACHE_DIR=str(tmp_path)).stdout == "0\n"
+    assert run(ONE_KERNEL, KIDO_CACHE_DIR=str(tmp_path)).stdout == "1\n"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")
+def test_a_cache_directory_open_to_all_is_warned_of(tmp_path: Path) -> None:
+    tmp_path.chmod(0o777)
+    done = run(ONE_KERNEL, KIDO_CACHE_DIR=str(tmp_path), KIDO_QUIET="1")
+    assert "everybody may write in this directory of compiled code" in done.stderr
+    tmp_path.chmod(0o755)
+    assert run(ONE_KERNEL, KIDO_CACHE_DIR=str(tmp_path), KIDO_QUIET="1").stderr == ""
 
 
 @pytest.fixture

@@ -7,10 +7,15 @@ modules it imports: an edit recompiles what depends on it and nothing below it.
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import os
+import pickle
 import re
 import sys
+import uuid
+import warnings
+from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,6 +23,8 @@ from typing import Any, ClassVar
 
 import numba
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+from numba.core.registry import cpu_target
+from numba.core.serialize import dumps
 
 from kido.jit.struct import DEBUG
 
@@ -26,8 +33,27 @@ _IMPORT = re.compile(r"^[ \t]*(?:from\s+(kido[\w.]*)\s+import\s+(\([^)]*\)|.+)|i
 _FOR_TYPES = re.compile(r"^if TYPE_CHECKING:\n(?:[ \t]+.*\n|\n)+", re.MULTILINE)
 
 
+@cache
 def cache_directory() -> Path:
-    """Where compiled kernels are kept: ``KIDO_CACHE_DIR``, else the user's cache directory."""
+    """Where compiled kernels are kept: ``KIDO_CACHE_DIR``, else the user's cache directory.
+
+    Warns of a directory in which all users may write: what is in it is run.
+    """
+    found = _cache_directory()
+    try:
+        open_to_all = os.name != "nt" and bool(found.stat().st_mode & 0o002)
+    except OSError:
+        open_to_all = False
+    if open_to_all:
+        warnings.warn(
+            f"{found}: everybody may write in this directory of compiled code; set KIDO_CACHE_DIR to one of your own",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+    return found
+
+
+def _cache_directory() -> Path:
     given = os.environ.get("KIDO_CACHE_DIR")
     if given:
         return Path(given).expanduser()
@@ -69,15 +95,21 @@ def _text_and_imports(name: str) -> tuple[str, tuple[str, ...]]:
     return text, tuple(m for m in found if m != "kido")
 
 
-@cache
-def source_stamp(name: str) -> str:
-    """Hash of a kido module's text and of all kido modules it imports, directly or not."""
+def sources(name: str) -> dict[str, str]:
+    """The texts of a kido module and of all kido modules that it imports, directly or not."""
     waiting, texts = [name], {}
     while waiting:
         module = waiting.pop()
         if module not in texts:
             texts[module], imported = _text_and_imports(module)
             waiting.extend(imported)
+    return texts
+
+
+@cache
+def source_stamp(name: str) -> str:
+    """Hash of a kido module's text and of all kido modules it imports, directly or not."""
+    texts = sources(name)
     digest = hashlib.sha256()
     for module in sorted(texts):
         digest.update(f"{module}\n{texts[module]}".encode())
@@ -131,17 +163,89 @@ class _KernelCacheImpl(CompileResultCacheImpl):
     _locator_classes: ClassVar = [_KernelLocator]
 
 
+class CheckedFiles:
+    """The cached forms of one function: a file for each signature and processor, which begins with its own hash.
+
+    A file that is damaged, or that is not what its name says, counts as not there and is written anew.
+    """
+
+    def __init__(self, folder: str, name: str, stamp: str):
+        self._folder, self._name, self._stamp = Path(folder), name, stamp
+
+    def _path(self, key: tuple[Any, ...]) -> Path:
+        digest = hashlib.sha256(repr(key).encode()).hexdigest()
+        return self._folder / f"{self._name}.{_processor()}.{digest[:16]}.nbc"
+
+    def load(self, key: tuple[Any, ...]) -> Any:
+        """What was saved under a key, or None."""
+        content = checked(self._path(key))
+        if content is None:
+            return None
+        stamp, kept_key, data = pickle.loads(content)
+        return data if (stamp, kept_key) == (self._stamp, key) else None
+
+    def save(self, key: tuple[Any, ...], data: Any) -> None:
+        """Keep data under a key."""
+        write_checked(self._path(key), dumps((self._stamp, key, data)))
+
+    def flush(self) -> None:
+        """Remove all files of this function."""
+        for path in self._folder.glob(f"{glob.escape(self._name)}.*.nbc"):
+            path.unlink()
+
+    def holds_anything(self) -> bool:
+        """Whether there is a file for this processor."""
+        return any(self._folder.glob(f"{glob.escape(self._name)}.{_processor()}.*.nbc"))
+
+
+@cache
+def _processor() -> str:
+    context: Any = cpu_target.target_context
+    return hashlib.sha256(repr(context.codegen().magic_tuple()).encode()).hexdigest()[:12]
+
+
+def checked(path: Path) -> bytes | None:
+    """The content of a file of `write_checked`; None if there is none, or another one than was written."""
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return None
+    content, digest = content[32:], content[:32]
+    return content if hashlib.sha256(content).digest() == digest else None
+
+
+def write_checked(path: Path, content: bytes) -> None:
+    """Write a file at once, with its hash in front; other processes see all of it or nothing.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex[:12]}")
+    try:
+        temporary.write_bytes(hashlib.sha256(content).digest() + content)
+        os.replace(temporary, path)
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink()
+        raise
+
+
 class KernelCache(FunctionCache):
     """Numba's function cache with the project's locator; a cache that cannot be read or written is no error."""
 
     _impl_class = _KernelCacheImpl
+    part = ""  # of one function, what is kept apart from its machine code
+
+    def __init__(self, py_func):
+        super().__init__(py_func)
+        name = f"{self._impl.filename_base}{self.part}"
+        self._cache_file = CheckedFiles(self._cache_path, name, self._impl.locator.get_source_stamp())
 
     def _load_overload(self, sig, target_context):
         try:
             return super()._load_overload(sig, target_context)
-        except OSError:  # no such place, or no permission
-            return None
-        except Exception:  # a damaged file can raise anything: start it afresh
+        except Exception:  # what another version wrote can raise anything: start it afresh
             try:
                 self.flush()
             except OSError:
@@ -154,7 +258,7 @@ class KernelCache(FunctionCache):
 
     def holds_anything(self) -> bool:
         """Whether code of this function and of the present sources is in the cache."""
-        return bool(self._cache_file._load_index())
+        return self._cache_file.holds_anything()
 
     def _save_overload(self, sig, data):
         try:

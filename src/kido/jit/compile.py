@@ -18,7 +18,6 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import numba
 import numpy as np
 from numba import config, types
 
@@ -133,10 +132,11 @@ elif JIT_DISABLED:
 else:
     from llvmlite import ir
     from numba.core import event
-    from numba.core.ccallback import CFunc
+    from numba.core.ccallback import CFunc, _CFuncCompiler
     from numba.core.extending import intrinsic
 
     from kido.jit.cache import KernelCache
+    from kido.jit.deferred import FunctionCompiler, KernelCompiler, raw_dispatcher, root_dispatcher
     from kido.jit.direct import LAYOUT_KNOWN, DirectEntry
     from kido.jit.handles import lanes_view as lanes_view  # noqa: PLC0414  (handed on)
     from kido.jit.handles import thread_view as thread_view  # noqa: PLC0414
@@ -158,7 +158,14 @@ else:
 
         return types.int64(*[types.int64] * 5), generate
 
+    class _CallbackCompiler(FunctionCompiler, _CFuncCompiler):
+        """Compiles callbacks: with a wrapper for calls by address."""
+
     class _CFunc(CFunc):
+        def __init__(self, function, signature):
+            super().__init__(function, signature, {}, dict(OPTIONS), KernelCompiler)
+            self._compiler = _CallbackCompiler(function, self._targetdescr, dict(OPTIONS), {}, KernelCompiler)
+
         def _compile_uncached(self):
             with compiling(self._pyfunc.__name__):
                 return super()._compile_uncached()
@@ -173,8 +180,12 @@ else:
         return _kernel(function, {**OPTIONS, "forceinline": True})
 
     def _kernel(function, options):
-        dispatcher = numba.njit(**options)(function)
-        dispatcher._cache = KernelCache(function)
+        return _unliteral(raw_dispatcher(function, options))
+
+    def _root(function, options):
+        return _unliteral(root_dispatcher(function, options))
+
+    def _unliteral(dispatcher):
         template = dispatcher.get_call_template
 
         def one_per_type(args, kws):
@@ -193,7 +204,7 @@ else:
         """
 
         def decorate(function):
-            dispatcher = kernel(function)
+            dispatcher = _root(function, OPTIONS)
 
             def compile_declared(*args, **_):
                 if not dispatcher.overloads:
@@ -221,7 +232,7 @@ else:
                 made = entry(signature)(function)
                 made.call = made
                 return made
-            made = DirectEntry(_kernel(function, {**OPTIONS, "nogil": False}), signature)
+            made = DirectEntry(_root(function, {**OPTIONS, "nogil": False}), signature)
             ENTRIES.append((made.dispatcher, made.compile))
             return made
 
@@ -247,7 +258,7 @@ else:
             """Address of the compiled function (int); compiles or loads it on first use."""
             if self._compiled is None:
                 signature = (self.SIGNATURE.args, self.SIGNATURE.return_type)
-                compiled = _CFunc(self.function, signature, {}, dict(OPTIONS))
+                compiled = _CFunc(self.function, signature)
                 compiled._cache = KernelCache(self.function)
                 compiled.compile()
                 self._compiled = compiled

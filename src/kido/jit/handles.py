@@ -30,7 +30,6 @@ from numba.core.extending import (
 )
 from numba.core.imputils import lower_constant, lower_setattr_generic
 from numba.core.typing.templates import AttributeTemplate, signature
-from numba.np.arrayobj import make_array, populate_array
 
 from kido.jit.lanes import LANES, lanes_type
 from kido.jit.struct import ALIGNMENT, BLOCK, DEBUG, SAMPLES, StructKind
@@ -131,6 +130,20 @@ class _StageModel(models.PrimitiveModel):
         super().__init__(manager, type_, _I64)
 
 
+def _member(context, builder, type_, value, name):
+    """One member of a value that is a struct, without Numba's detour over memory, which takes long to compile."""
+    return builder.extract_value(value, context.data_model_manager[type_].get_field_position(name))
+
+
+def _composed(context, builder, type_, **members):
+    """A value that is a struct, of its members; those that are not given are zero."""
+    model = context.data_model_manager[type_]
+    value = ir.Constant(model.get_value_type(), None)
+    for name, member in members.items():
+        value = builder.insert_value(value, member, model.get_field_position(name))
+    return value
+
+
 def _tag(module, field):
     """The access tag by which two fields never overlap."""
     root = module.add_metadata(["kido"])
@@ -140,15 +153,17 @@ def _tag(module, field):
 
 def _element(context, builder, array_type, value, indices):
     """Pointer to an element, and the access tag by which two fields never overlap."""
-    array = make_array(array_type)(context, builder, value)
-    shape = cgutils.unpack_tuple(builder, array.shape)
     position = indices[0]
-    for size, index in zip(shape[1:], indices[1:], strict=True):
-        position = builder.add(builder.mul(position, size, flags=("nsw",)), index, flags=("nsw",))
+    if len(indices) > 1:
+        shape = _member(context, builder, array_type, value, "shape")
+        for axis, index in enumerate(indices[1:], start=1):
+            size = builder.extract_value(shape, axis)
+            position = builder.add(builder.mul(position, size, flags=("nsw",)), index, flags=("nsw",))
     if array_type.target == "threads":
-        samples = builder.sdiv(array.itemsize, _I64(8))
+        samples = builder.sdiv(_member(context, builder, array_type, value, "itemsize"), _I64(8))
         position = builder.mul(position, samples, flags=("nsw",))
-    return builder.gep(array.data, [position], inbounds=True), _tag(builder.module, array_type.field)
+    data = _member(context, builder, array_type, value, "data")
+    return builder.gep(data, [position], inbounds=True), _tag(builder.module, array_type.field)
 
 
 def _indices(context, builder, type_, value):
@@ -247,8 +262,7 @@ def _scalar_pointer(builder, type_, header, field):
 
 @lower_getattr_generic(HandleType)
 def _handle_field(context, builder, type_, value, name):
-    handle = cgutils.create_struct_proxy(type_)(context, builder, value)
-    header = handle.header
+    header = _member(context, builder, type_, value, "header")
     field = type_.struct.fields.get(name)
     if field is None:
         return builder.ptrtoint(header, _I64)
@@ -269,20 +283,21 @@ def _handle_field(context, builder, type_, value, name):
         itemsize = _I64(8 * LANES)
     elif array_type.target == "threads":
         itemsize = builder.mul(_fixed_word(builder, header, SAMPLES), _I64(8))
-        address = builder.add(address, builder.mul(handle.sample, _I64(8)))
-    strides = [itemsize]
+        address = builder.add(address, builder.mul(_member(context, builder, type_, value, "sample"), _I64(8)))
+    strides, items = [itemsize], shape[0]
     for size in reversed(shape[1:]):
         strides.insert(0, builder.mul(strides[0], size))
-    array = make_array(array_type)(context, builder)
-    populate_array(
-        array,
-        data=builder.inttoptr(address, array.data.type),
+        items = builder.mul(items, size)
+    return _composed(
+        context,
+        builder,
+        array_type,
+        nitems=items,
+        itemsize=itemsize,
+        data=builder.inttoptr(address, context.get_value_type(types.CPointer(array_type.dtype))),
         shape=cgutils.pack_array(builder, shape),
         strides=cgutils.pack_array(builder, strides),
-        itemsize=itemsize,
-        meminfo=None,
     )
-    return array._getvalue()
 
 
 @lower_setattr_generic(HandleType)
@@ -291,8 +306,8 @@ def _set_handle_field(context, builder, sig, args, name):
     field = type_.struct.fields[name]
     if field.kind not in ("F", "I"):
         raise TypeError(f"{type_.struct.__name__}.{name} is no number: compiled code does not set it")
-    handle = cgutils.create_struct_proxy(type_)(context, builder, args[0])
-    pointer, tag = _scalar_pointer(builder, type_, handle.header, field)
+    header = _member(context, builder, type_, args[0], "header")
+    pointer, tag = _scalar_pointer(builder, type_, header, field)
     value = context.cast(builder, args[1], value_type, type_.field_type(name))
     builder.store(value, pointer).set_metadata("tbaa", tag)
 
@@ -311,8 +326,7 @@ def _call_stage(context, builder, sig, args):
     numbers = []
     for kind, value in zip(kinds, values, strict=True):
         if isinstance(kind, HandleType):
-            handle = cgutils.create_struct_proxy(kind)(context, builder, value)
-            numbers.append(builder.ptrtoint(handle.header, _I64))
+            numbers.append(builder.ptrtoint(_member(context, builder, kind, value, "header"), _I64))
         else:
             numbers.append(context.cast(builder, value, kind, types.int64))
     numbers += [_I64(0)] * (4 - len(numbers))
@@ -323,11 +337,10 @@ def _call_stage(context, builder, sig, args):
 
 
 def _make_handle(context, builder, type_, address, sample=None):
-    handle = cgutils.create_struct_proxy(type_)(context, builder)
-    handle.header = builder.inttoptr(address, _I64.as_pointer())
+    members = {"header": builder.inttoptr(address, _I64.as_pointer())}
     if sample is not None:
-        handle.sample = sample
-    return handle._getvalue()
+        members["sample"] = sample
+    return _composed(context, builder, type_, **members)
 
 
 def _checked_handle(context, builder, type_, address):

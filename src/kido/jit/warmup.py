@@ -9,14 +9,17 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryFile
+from threading import Lock
+from typing import IO, Any
 
 from kido.jit import compile as compile_module
-from kido.jit.progress import compiling
+from kido.jit.cache import sources
+from kido.jit.progress import compiling, progress
 
 _DECLARES = re.compile(r"^@(?:entry|direct_entry|callback)\b", re.MULTILINE)
 
@@ -31,67 +34,114 @@ def _declaring_modules() -> list[str]:
     return found
 
 
-def _missing() -> dict[str, list[Callable[[], object]]]:
-    """What the cache does not hold, by the module that declares it."""
-    for name in _declaring_modules():
-        importlib.import_module(name)
-    found: dict[str, list[Callable[[], object]]] = {}
+def _missing(module: str) -> list[Callable[[], object]]:
+    """What the cache does not hold of one module."""
+    importlib.import_module(module)
+    found: list[Callable[[], object]] = []
     for dispatcher, build in compile_module.ENTRIES:
-        if not dispatcher._cache.holds_anything():
-            found.setdefault(dispatcher.py_func.__module__, []).append(build)
+        if dispatcher.py_func.__module__ == module and not dispatcher._cache.holds_anything():
+            found.append(build)
     for item in compile_module.CALLBACKS:
-        if not item.is_ready():
-            found.setdefault(item.function.__module__, []).append(partial(getattr, item, "address"))
+        if item.function.__module__ == module and not item.is_ready():
+            found.append(partial(getattr, item, "address"))
     return found
 
 
-def compile_missing(module: str) -> int:
-    """Compile what is missing of one module; returns how many. Runs in a process of its own."""
-    missing = _missing().get(module, [])
-    for build in missing:
-        build()
-    return len(missing)
+def serve() -> None:
+    """Compile what the lines of standard input name: `module`, or `module callback`. Runs in a process of its own."""
+    for line in sys.stdin:
+        module, _, name = line.strip().partition(" ")
+        if name:
+            builds = [partial(getattr, getattr(importlib.import_module(module), name), "address")]
+        else:
+            builds = _missing(module)
+        for build in builds:
+            build()
+        print(len(builds), flush=True)
 
 
-def _run_python(code: str, what: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", code],
+def _work_of(job: str) -> int:
+    """How long a job takes, in no unit: the length of the sources that it is made from."""
+    return sum(map(len, sources(job.split(" ")[0]).values()))
+
+
+def _compile_elsewhere(jobs: Iterable[str], processes: int, report: Callable[[str, int, float], None]) -> None:
+    """Compile in several processes; each asks for another job when it is done with one, the long ones first.
+
+    Args:
+        jobs: lines for `serve`.
+        processes: how many processes.
+        report: called with the job that is done, how many functions it compiled, and the part of the work done.
+
+    Raises:
+        RuntimeError: a job failed; with what the process wrote.
+    """
+    work = {job: _work_of(job) for job in jobs}
+    waiting = sorted(work, key=lambda job: -work[job])
+    done = 0
+    lock = Lock()
+
+    def run() -> None:
+        nonlocal done
+        with TemporaryFile("w+") as errors, _worker(errors) as worker:
+            assert worker.stdin is not None and worker.stdout is not None
+            try:
+                while True:
+                    with lock:
+                        if not waiting:
+                            break
+                        job = waiting.pop(0)
+                    worker.stdin.write(f"{job}\n")
+                    worker.stdin.flush()
+                    answer = worker.stdout.readline().strip()
+                    if not answer:
+                        worker.wait()
+                        errors.seek(0)
+                        raise RuntimeError(f"compiling {job} failed:\n{errors.read()}")
+                    with lock:
+                        done += work[job]
+                        report(job, int(answer), done / sum(work.values()))
+                worker.stdin.close()
+                worker.wait()
+            except BaseException:
+                waiting.clear()
+                worker.kill()
+                raise
+
+    with ThreadPoolExecutor(processes) as pool:
+        for future in [pool.submit(run) for _ in range(min(processes, len(work)))]:
+            future.result()
+
+
+def _worker(errors: IO[str]) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", "from kido.jit.warmup import serve; serve()"],
         env={**os.environ, "KIDO_QUIET": "1"},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=errors,
         text=True,
-        check=False,
     )
-    if done.returncode:
-        raise RuntimeError(f"{what} failed:\n{done.stderr}")
-    return done.stdout.strip()
 
 
 def prepare(callbacks: Iterable[Any]) -> None:
     """Compile callbacks that this machine's cache does not hold, in parallel processes.
 
-    Those of one package share what they call, so they are compiled by the same process. Where no process can
-    be started, or on a single core, nothing is done and each is compiled on its first use.
+    Where no process can be started, or on a single core, nothing is done and each is compiled on its first use.
     """
-    by_package: dict[str, list[Any]] = {}
-    for item in callbacks:
-        if not item.is_ready():
-            by_package.setdefault(item.function.__module__.split(".")[1], []).append(item)
+    missing = {f"{c.function.__module__} {c.function.__name__}" for c in callbacks if not c.is_ready()}
     cores = os.cpu_count() or 1
-    if cores < 2 or sum(map(len, by_package.values())) < 2:
+    if cores < 2 or len(missing) < 2:
         return
-    shares: list[list[Any]] = [[] for _ in range(min(cores, max(2, len(by_package))))]
-    for items in sorted(by_package.values(), key=len, reverse=True):
-        min(shares, key=len).extend(items)
+    count = 0
 
-    def compile_elsewhere(items: list[Any]) -> None:
-        names = [(c.function.__module__, c.function.__name__) for c in items]
-        code = f"import importlib\nfor m, n in {names!r}: getattr(importlib.import_module(m), n).address"
-        with suppress(RuntimeError, OSError):  # what fails there is compiled here, and says why
-            _run_python(code, "compiling kernels")
+    def report(job: str, _: int, part: float) -> None:
+        nonlocal count
+        count += 1
+        progress.show(job.split(" ")[-1], count, len(missing), part)
 
-    with compiling("several in parallel"), ThreadPoolExecutor(len(shares)) as pool:
-        list(pool.map(compile_elsewhere, [s for s in shares if s]))
+    with compiling("several in parallel"), suppress(RuntimeError, OSError):  # what fails is compiled here, and says why
+        _compile_elsewhere(missing, min(cores, len(missing)), report)
 
 
 def warmup(processes: int | None = None, report: Callable[[str], None] | None = None) -> float:
@@ -103,18 +153,23 @@ def warmup(processes: int | None = None, report: Callable[[str], None] | None = 
 
     Returns:
         Seconds it took.
+
+    Raises:
+        RuntimeError: a module could not be compiled.
     """
     if compile_module.JIT_DISABLED:
         return 0.0
     started = time.perf_counter()
-    modules = sorted(_missing())
+    modules = [module for module in _declaring_modules() if _missing(module)]
+    count = 0
 
-    def run(module: str) -> str:
-        code = f"from kido.jit.warmup import compile_missing as c; print(c({module!r}))"
-        return f"{module} ({_run_python(code, 'compiling kernels')})"
+    def tell(module: str, functions: int, part: float) -> None:
+        nonlocal count
+        count += 1
+        if report is not None:
+            left = (time.perf_counter() - started) * (1.0 - part) / part
+            report(f"{count}/{len(modules)} modules: {module} ({functions}), about {left:.0f} s left")
 
-    with ThreadPoolExecutor(max(1, processes or os.cpu_count() or 1)) as pool:
-        for number, done in enumerate(as_completed(pool.submit(run, m) for m in modules), start=1):
-            if report is not None:
-                report(f"{number}/{len(modules)} modules: {done.result()}")
+    if modules:
+        _compile_elsewhere(modules, max(1, processes or os.cpu_count() or 1), tell)
     return time.perf_counter() - started

@@ -1,0 +1,306 @@
+"""Kernels are typed and lowered once, and become machine code only as a part of what calls them.
+
+Numba compiles every function by itself: optimises it, makes its machine code and wrappers for calls from Python, and
+then optimises it again within each caller. Only roots (entries and callbacks) are called from outside of compiled code.
+So a kernel is kept as its raw LLVM code, in memory and in the cache; a root links the raw code of all that it calls
+and is optimised once, as a whole.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from weakref import WeakValueDictionary
+
+import numba
+from llvmlite import binding
+from numba.core import dispatcher as numba_dispatcher
+from numba.core.cgutils import normalize_ir_text
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags, compile_extra, compile_result
+from numba.core.compiler_machinery import register_pass
+from numba.core.typed_passes import NativeLowering
+from numba.core.types.functions import BaseFunction
+
+from kido.jit.cache import KernelCache, cache_directory, checked, write_checked
+
+
+class RawLibrary(JITCodeLibrary):
+    """LLVM code as it was lowered, with references to the libraries that it calls, until a root is made of it."""
+
+    identity = ""  # hash of all that it links, once it is in the cache
+
+    def add_linking_library(self, library):
+        """Note what is called; only libraries that Numba makes by itself are finished first."""
+        if not isinstance(library, RawLibrary):
+            library._ensure_finalized()
+        self._linking_libraries.append(library)
+
+    def add_ir_module(self, ir_module):
+        """Add code without optimising it."""
+        self._raise_if_finalized()
+        module = binding.parse_assembly(normalize_ir_text(str(ir_module)))
+        module.name = ir_module.name
+        self.add_llvm_module(module)
+
+    def add_llvm_module(self, ll_module):
+        """Add code without optimising it."""
+        ll_module.data_layout = self._codegen._data_layout
+        self._final_module.link_in(ll_module)
+
+    def called(self) -> list[Any]:
+        """All libraries that this one calls, directly or not, each once, in the order of their first use."""
+        seen: set[Any] = set()
+        found: list[Any] = []
+
+        def visit(library):
+            for callee in library._linking_libraries:
+                if callee not in seen:
+                    seen.add(callee)
+                    found.append(callee)
+                    if isinstance(callee, RawLibrary) and not callee._finalized:
+                        visit(callee)
+
+        visit(self)
+        return found
+
+    def code(self) -> Any:
+        """The module to be linked into others, where it may stand many times and vanish when it is inlined."""
+        if self._finalized:
+            return self._get_module_for_linking()
+        if self._shared_module is None:
+            for function in self._final_module.functions:
+                if not function.is_declaration and function.linkage == binding.Linkage.external:
+                    function.linkage = binding.Linkage.linkonce_odr
+            self._shared_module = self._final_module
+        return self._shared_module
+
+    def finalize(self):
+        """Link, optimise and make machine code: what a root is for."""
+        self._raise_if_finalized()
+        for library in self.called():
+            self._reload_init.update(library._reload_init)
+            code = library.code() if isinstance(library, RawLibrary) else library._get_module_for_linking()
+            self._final_module.link_in(code, preserve=True)
+        self._optimize_final_module()
+        self._final_module.verify()
+        self._finalize_final_module()
+
+    def _optimize_final_module(self):
+        passes, builder = self._codegen._module_pass_manager()
+        passes.run(self._final_module, builder)
+
+
+@register_pass(mutates_CFG=False, analysis_only=False)
+class _RawLowering(NativeLowering):
+    """Numba's lowering into a library of this module."""
+
+    _name = "kido_raw_lowering"
+
+    def run_pass(self, state):
+        state.library = RawLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library.enable_object_caching()
+        return super().run_pass(state)
+
+
+class KernelCompiler(CompilerBase):
+    """Numba's pipeline for compiled functions, with the lowering above."""
+
+    def define_pipelines(self):
+        """One pipeline; there is no object mode."""
+        pipeline = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        places = [k for k, (made, _) in enumerate(pipeline.passes) if made is NativeLowering]
+        pipeline.passes[places[0]] = (_RawLowering, "lowering without machine code")
+        pipeline._finalized = False
+        pipeline.finalize()
+        return [pipeline]
+
+
+class _Uncalled:
+    """Stands where a function called from Python would be, and is the key under which Numba finds a kernel."""
+
+
+class _Flags(Flags):
+    """Numba's options of a compilation, which it compares a thousand times for each function."""
+
+    def __eq__(self, other):
+        return self is other or (isinstance(other, Flags) and self._values == other._values)
+
+    def __hash__(self):
+        return hash(frozenset(self._values))
+
+
+@contextmanager
+def _signatures_kept() -> Iterator[None]:
+    """Meanwhile Numba looks for the implementation of an operator on given types once, not at each use of it."""
+    find = BaseFunction.get_call_type
+    if find.__module__ == __name__:
+        yield
+        return
+
+    def get_call_type(self, context, args, kws):
+        if kws:
+            return find(self, context, args, kws)
+        known = self.__dict__.setdefault("_kido_signatures", {})
+        if args not in known:
+            known[args] = find(self, context, args, kws)
+        return known[args]
+
+    BaseFunction.get_call_type = get_call_type
+    try:
+        yield
+    finally:
+        BaseFunction.get_call_type = find
+
+
+class FunctionCompiler(getattr(numba_dispatcher, "_FunctionCompiler")):  # noqa: B009  (unknown to type checkers)
+    """Numba's compiler of one function, with the shortcuts above."""
+
+    def _compile_core(self, args, return_type):
+        flags = _Flags()
+        self.targetdescr.options.parse_as_flags(flags, self.targetoptions)
+        with _signatures_kept():
+            return compile_extra(
+                self.targetdescr.typing_context,
+                self.targetdescr.target_context,
+                self.py_func,
+                args=args,
+                return_type=return_type,
+                flags=self._customize_flags(flags),
+                locals=self.locals,
+                pipeline_class=self.pipeline_class,
+            )
+
+
+class RawFunctionCompiler(FunctionCompiler):
+    """Compiles kernels: no machine code, no wrappers."""
+
+    def _customize_flags(self, flags):
+        flags.no_compile = True
+        flags.no_cpython_wrapper = True
+        flags.no_cfunc_wrapper = True
+        return flags
+
+    def _compile_core(self, args, return_type):
+        return as_callee(super()._compile_core(args, return_type), self.targetdescr.target_context)
+
+
+def as_callee(result: Any, context: Any) -> Any:
+    """A compile result under which other kernels find the raw code."""
+    result = result._replace(entry_point=_Uncalled())
+    context.insert_user_function(result.entry_point, result.fndesc, [result.library])
+    return result
+
+
+# Raw libraries of this process by the hash of their content, those that were read and those that were written.
+_known: WeakValueDictionary[str, RawLibrary] = WeakValueDictionary()
+
+
+def _store(name: str) -> Path:
+    return cache_directory() / "raw" / name[:2] / name
+
+
+def _identity(library: Any) -> str:
+    """Write a library and all that it calls into the cache; returns the name it has there."""
+    raw = isinstance(library, RawLibrary)
+    if raw and library.identity:
+        return library.identity
+    called = [_identity(callee) for callee in library._linking_libraries] if raw else []
+    code = library.code() if raw else library._get_module_for_linking()
+    content = pickle.dumps((library.name, called, code.as_bitcode()))
+    name = hashlib.sha256(content).hexdigest()
+    if checked(_store(name)) is None:
+        write_checked(_store(name), content)
+    if raw:
+        library.identity = name
+        _known[name] = library
+    return name
+
+
+def _library(codegen: Any, name: str) -> RawLibrary:
+    """The library of that name, read from the cache where this process does not have it.
+
+    Raises:
+        OSError: it is not there, or damaged.
+    """
+    known = _known.get(name)
+    if known is not None:
+        return known
+    content = checked(_store(name))
+    if content is None:
+        raise OSError(f"{name}: no such code in the cache")
+    label, called, bitcode = pickle.loads(content)
+    library = RawLibrary(codegen, label)
+    library._final_module = library._shared_module = binding.parse_bitcode(bitcode)
+    library._linking_libraries = [_library(codegen, callee) for callee in called]
+    library.identity = name
+    _known[name] = library
+    return library
+
+
+class _RawCacheImpl(KernelCache._impl_class):
+    """A kernel in the cache: the name of its code and what callers need to know of it."""
+
+    def reduce(self, cres):
+        cres.fndesc.typemap = cres.fndesc.calltypes = None
+        return _identity(cres.library), cres.fndesc, cres.signature, cres.reload_init
+
+    def rebuild(self, target_context, payload):
+        identity, fndesc, signature, reload_init = payload
+        for function in reload_init:
+            function()
+        result = compile_result(
+            target_context=target_context,
+            typing_context=target_context.typing_context,
+            library=_library(target_context.codegen(), identity),
+            fndesc=fndesc,
+            signature=signature,
+            objectmode=False,
+            lifted=(),
+            reload_init=reload_init,
+        )
+        return as_callee(result, target_context)
+
+    def check_cachable(self, cres):
+        return True
+
+
+class RawCache(KernelCache):
+    """The cache of kernels that have no machine code."""
+
+    _impl_class = _RawCacheImpl
+    part = "-raw"
+
+
+def raw_dispatcher(function: Any, options: dict[str, Any]) -> Any:
+    """Numba's dispatcher of a kernel that other kernels call; a call from Python makes a root of it."""
+    dispatcher: Any = numba.njit(pipeline_class=KernelCompiler, **options)(function)
+    dispatcher._cache = RawCache(function)
+    dispatcher._compiler = RawFunctionCompiler(
+        function, dispatcher.targetdescr, dispatcher.targetoptions, {}, KernelCompiler
+    )
+
+    def add_overload(result):
+        dispatcher.overloads[tuple(result.signature.args)] = result
+
+    def compile_for_python(*args, **_):
+        root = root_dispatcher(function, options)
+        return root.compile(tuple(dispatcher.typeof_pyval(a) for a in args))
+
+    dispatcher.add_overload = add_overload
+    dispatcher._compile_for_args = compile_for_python
+    return dispatcher
+
+
+def root_dispatcher(function: Any, options: dict[str, Any]) -> Any:
+    """Numba's dispatcher of a function that is called from Python."""
+    dispatcher: Any = numba.njit(pipeline_class=KernelCompiler, **options)(function)
+    dispatcher._cache = KernelCache(function)
+    dispatcher._compiler = FunctionCompiler(
+        function, dispatcher.targetdescr, dispatcher.targetoptions, {}, KernelCompiler
+    )
+    return dispatcher
