@@ -15,6 +15,7 @@ from typing import Any
 
 from kido.quantities import TABLE, THEMES
 from kido.quantities.verbs import VERBS
+from kido.skeleton.state.commands import COMMANDS
 from kido.skeleton.state.state import HANDED_ON, State
 from kido.skeleton.state.view import NUMBERS
 
@@ -98,7 +99,7 @@ def members() -> str:
         if "->" not in text:
             text = re.sub(r"(\w+)(?=[,)])", r"\1: ArrayLike", text).replace("self: ArrayLike", "self") + " -> Array"
         lines.append(f"    def {verb.__name__}{text}: ...")
-    for name in HANDED_ON:
+    for name in (*COMMANDS, *HANDED_ON):
         if name not in settable:
             lines.append(f"    def {name}{signature(getattr(State, name))}: ...")
     return "\n".join(lines) + "\n"

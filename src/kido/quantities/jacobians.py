@@ -61,12 +61,12 @@ def spatial_rate_core(t, d, path, x, y, z, J):
 
 world_transforms = array(
     "world_transforms", poses_core, POSES, ("bodies", 4, 4),
-    "World transforms of all bodies.",
+    "World transforms of all bodies.", kept=False,
 )  # fmt: skip
 world_transform = array(
     "world_transform", pose_core, PATH_POSES, (4, 4),
     "World transform of a node. Only what carries the node is evaluated; `world_transforms` gives all bodies at once.",
-    of=NODE, finish="if offset is not None:\n    out = out @ offset",
+    of=NODE, finish="if offset is not None:\n    out = out @ offset", kept=False,
 )  # fmt: skip
 jacobian = array(
     "jacobian", jacobian_core, PATH_COLUMNS, (6, "dofs"),

@@ -221,6 +221,7 @@ def array(
     soft: Any = None,
     fail: Any = None,
     is_property: bool | None = None,
+    kept: bool = True,
     scope: dict[str, Any] | None = None,
     **facts: Any,
 ) -> Any:
@@ -235,6 +236,7 @@ def array(
         soft: function (state, bodies) of what points of soft skins add, for the current state.
         fail: function (state, status) that raises for a status of the core.
         is_property: by default, unless it has arguments without which it means nothing.
+        kept: whether its result is kept; not one that takes no longer than its copy, once what it needs is current.
         scope: names that `finish` uses.
         facts: `unit`, `frame`, `equation`, `source`, `result` of `Quantity`.
     """
@@ -247,11 +249,12 @@ def array(
     failing = "fail(state, status)" if fail else "pass"
     ending = f"{finish}\nreturn out" if finish else "return out"
     share = "\nif state.has_soft:\n    out = out + soft(state, bodies)" if soft else ""
-    key = f'"{name}", {of.key}' if of.key else f'"{name}"'
-    held = f"""
-state = of.current_state
-w = state.settled or state.settle()
-{of.prepare}
+    keeping = f"""
+out = empty({room})
+CURRENT.call(w.tree, w.held, {of.first}, out)"""
+    if kept:
+        key = f'"{name}", {of.key}' if of.key else f'"{name}"'
+        keeping = f"""
 key = {key}
 kept = state.kept.get(key)
 if kept is None:
@@ -262,8 +265,13 @@ if kept.stamp != state.{_STAMPS[parts]}:
         {failing}
     kept.stamp = state.{_STAMPS[parts]}
     kept.count += 1
-{f"{' = '.join(parts)} = None" if finish else ""}
-out = kept.value.copy(){share}
+out = kept.value.copy()"""
+    held = f"""
+state = of.current_state
+w = state.settled or state.settle()
+{of.prepare}
+{keeping}
+{f"{' = '.join(parts)} = None" if finish else ""}{share}
 {ending}"""
     late = of.prepare.replace("state.", "of.current_state.")
     pure = f"""
@@ -379,20 +387,18 @@ def fused(
     room = f"{'zeros' if zeros else 'empty'}({_room(shape)})"
     prepare = "\n".join(p for p in (of.prepare, prepare) if p)
     keys = [f'"{name}"', *([of.key] if of.key else [])]
-    fields = {"positions": "d.q", "velocities": "d.u", "accelerations": "d.udot", "forces": "d.tau"}
+    fields = {"positions": "w.q", "velocities": "w.u", "accelerations": "w.udot", "forces": "w.tau"}
     state_of = ", ".join(fields[p] for p in parts)
     first_text = f"{first}, " if first else ""
     held = f"""
 state = of.current_state
-d = state.compiled()
-w = state.ready or state.prepare()
+w = state.settled or state.settle()
 {prepare}
 key = {", ".join(keys)}
 kept = state.kept.get(key)
 if kept is None:
     kept = state.keep(key, {room})
 if kept.stamp != state.{_STAMPS[parts]}:
-    {"kept.value.fill(0.0)" if zeros else "pass"}
     status = GIVEN.call(w.tree, w.data, {first_text}{state_of}, kept.value)
     if status:
         {failing}
@@ -436,7 +442,7 @@ def derived(
         if kept:
             held = f"""
 state = of.current_state
-state.compiled()
+state.settled or state.settle()
 kept = state.kept.get("{name}")
 if kept is None:
     kept = state.keep("{name}", None)

@@ -180,9 +180,7 @@ class StateArrays(Selections):
             self.scratch = data_for(self.tree)
         skeleton = self.skeleton
         subset = self.subset(None)
-        self.ready = Workspace(
-            self.tree.address, data.address, self.scratch.address, subset, skeleton.num_bodies, skeleton.num_dofs
-        )
+        self.ready = Workspace(self.tree.address, data, self.scratch.address, subset, skeleton.num_bodies)
         if skeleton.current_state is self:
             skeleton.ready = self.ready
         return self.ready

@@ -17,6 +17,7 @@ from kido.skeleton.frames.frame import ORIGIN, Frame
 from kido.skeleton.frames.jacobian_node import JacobianNode
 from kido.skeleton.state.subsets import Dofs, indices_of
 from kido.skeleton.state.workspace import Workspace
+from kido.tree import data_for
 from kido.tree.nodes import NODES, WIDE
 from kido.tree.selection import COLUMNS, MEMBERS, PATH, SUBSET
 
@@ -45,6 +46,7 @@ class Selections:
     name: str
     links: Links
     tree: Any
+    data: Any
     selections: dict[Any, Any]
     kept: dict[Any, Any]
     ready: Workspace | None
@@ -294,6 +296,13 @@ class Selections:
             self.selections["derivatives"] = work
         w.derivation = work.address
         return work.address
+
+    def loaded(self) -> int:
+        """Address of data for calls that are given this state with its loads; all but these is their own."""
+        w, d = self.ready or self.prepare(), self.data
+        made = self.selections["loaded"] = data_for(self.tree, external=d.external, has_external=d.has_external)
+        w.loaded, w.loaded_udot = made.address, made.udot
+        return made.address
 
     # Lists of points --------------------------------------------------------------------------------------
 

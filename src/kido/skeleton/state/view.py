@@ -16,6 +16,7 @@ from kido.kernels import current
 from kido.quantities import TABLE
 from kido.quantities.quantity import compiled
 from kido.quantities.verbs import VERBS
+from kido.skeleton.state.commands import COMMANDS
 
 _ALL = ("of_positions", "of_velocities", "of_accelerations", "of_forces")
 # By the name of what is set: the field of the data, the entry that writes it, what goes stale, and what it is.
@@ -40,7 +41,7 @@ def _number_property(name: str) -> property:
     getter = f"""
 def get_{name}(of):
     state = of.current_state
-    return (state.data if state.settled else state.compiled()).{field}.copy()
+    return (state.settled or state.settle()).{field}.copy()
 """
     setter = f"""
 def set_{name}(of, value):
@@ -78,6 +79,8 @@ for _row in TABLE.values():
     setattr(StateView, _row.name, property(_row.current, doc=_row.text) if _row.is_property else _row.current)
 for _verb in VERBS:
     setattr(StateView, _verb.__name__, _verb)
+for _name, _command in COMMANDS.items():
+    setattr(StateView, _name, _command)
 
 
 def hand_on(view: type, names: Iterable[str], source: type) -> None:
