@@ -19,7 +19,7 @@ from kido.errors import StateError
 from kido.kernels import derivative_entries as entries
 from kido.quantities.failures import singular
 from kido.quantities.motion_derivatives import WORK, new
-from kido.quantities.quantity import ACCELERATIONS, FORCES, POSITIONS, VELOCITIES, derived, verb
+from kido.quantities.quantity import ACCELERATIONS, FORCES, OF_FORCES, POSITIONS, VELOCITIES, derived, verb
 
 Array = NDArray[np.float64]
 
@@ -188,7 +188,7 @@ def _of_current(state: Any, name: str, third: str, entry: Any) -> Array:
     """Of what is held, with external forces: computed where results do no harm."""
     w = state.settled or state.settle()
     kept = state.kept.get(name) or state.keep(name, np.empty(w.squares))
-    stamps = (state.of_accelerations, state.of_forces) if third == "udot" else state.of_forces
+    stamps = state.stamps[2:] if third == "udot" else state.stamps[OF_FORCES]
     if kept.stamp != stamps:
         data, work = w.loaded or state.loaded(), w.derivation or state.derivation()
         if third == "tau":

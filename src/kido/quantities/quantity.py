@@ -32,8 +32,9 @@ POSITIONS, VELOCITIES, ACCELERATIONS = (
 )
 FORCES = ("positions", "velocities", "forces")
 _OF = (POSITIONS, VELOCITIES, ACCELERATIONS)
+OF_POSITIONS, OF_VELOCITIES, OF_ACCELERATIONS, OF_FORCES = range(4)  # places in `State.stamps`
 _STAMPS = {
-    POSITIONS: "of_positions", VELOCITIES: "of_velocities", ACCELERATIONS: "of_accelerations", FORCES: "of_forces",
+    POSITIONS: OF_POSITIONS, VELOCITIES: OF_VELOCITIES, ACCELERATIONS: OF_ACCELERATIONS, FORCES: OF_FORCES,
 }  # fmt: skip
 _ROOM = {
     ("dofs",): "w.dofs", ("dofs", "dofs"): "w.square", (3, "dofs"): "w.three_rows", (6, "dofs"): "w.six_rows",
@@ -259,11 +260,11 @@ key = {key}
 kept = state.kept.get(key)
 if kept is None:
     kept = state.keep(key, empty({room}))
-if kept.stamp != state.{_STAMPS[parts]}:
+if kept.stamp != state.stamps[{_STAMPS[parts]}]:
     status = CURRENT.call(w.tree, w.held, {of.first}, kept.value)
     if status:
         {failing}
-    kept.stamp = state.{_STAMPS[parts]}
+    kept.stamp = state.stamps[{_STAMPS[parts]}]
     kept.count += 1
 out = kept.value.copy()"""
     held = f"""
@@ -317,9 +318,9 @@ key = "{name}", {of.key}
 kept = state.kept.get(key)
 if kept is None:
     kept = state.keep(key, 0.0)
-if kept.stamp != state.{_STAMPS[parts]}:
+if kept.stamp != state.stamps[{_STAMPS[parts]}]:
     kept.value = CURRENT.call(w.tree, w.held, {of.first})
-    kept.stamp = state.{_STAMPS[parts]}
+    kept.stamp = state.stamps[{_STAMPS[parts]}]
     kept.count += 1{share}
 return kept.value"""
     pure = f"""
@@ -398,11 +399,11 @@ key = {", ".join(keys)}
 kept = state.kept.get(key)
 if kept is None:
     kept = state.keep(key, {room})
-if kept.stamp != state.{_STAMPS[parts]}:
+if kept.stamp != state.stamps[{_STAMPS[parts]}]:
     status = GIVEN.call(w.tree, w.data, {first_text}{state_of}, kept.value)
     if status:
         {failing}
-    kept.stamp = state.{_STAMPS[parts]}
+    kept.stamp = state.stamps[{_STAMPS[parts]}]
     kept.count += 1
 out = kept.value.copy()
 {finish}
@@ -446,9 +447,9 @@ state.settled or state.settle()
 kept = state.kept.get("{name}")
 if kept is None:
     kept = state.keep("{name}", None)
-if kept.stamp != state.{_STAMPS[needs]}:
+if kept.stamp != state.stamps[{_STAMPS[needs]}]:
     kept.value = FUNCTION(state{handed})
-    kept.stamp = state.{_STAMPS[needs]}
+    kept.stamp = state.stamps[{_STAMPS[needs]}]
     kept.count += 1
 return tuple(x.copy() for x in kept.value) if type(kept.value) is tuple else kept.value.copy()"""
         given = f"return FUNCTION(of.current_state.at({', '.join(f'{p}={p}' for p in needs)}){handed})"

@@ -100,9 +100,7 @@ class State(StateArrays, StateView):
             self._changed(name)
 
     def _changed(self, name: str) -> None:
-        self.clock = now = self.clock + 1
-        for stamp in _STALE[name]:
-            setattr(self, stamp, now)
+        self.stamp(*_STALE[name])
 
     def read(self, field: str) -> Array:
         """A field of the data (a copy)."""
