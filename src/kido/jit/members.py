@@ -1,12 +1,14 @@
-"""Members of Python objects as machine code, for setters of a tenth of a microsecond.
+"""Members of Python objects as machine code, for properties that are read and set in a tenth of a microsecond.
 
-A *member* is a kernel that is given Python objects as they are. It reads the address of a struct from the attribute
-`handle` of the first, and does what is usual. All else it leaves to a Python function that does the same. It keeps
-the interpreter's lock, and what an object of Python must not see, like a number that is not finite, it must not write.
+A *member* is a kernel that is given Python objects as they are. It reads addresses of structs from attributes of the
+first, makes arrays, and does what is usual. All else it leaves to a Python function that does the same. It keeps the
+interpreter's lock. Where arrays cannot be made and read as expected, `KNOWN` is false, and the Python functions are
+there alone.
 """
 
 from __future__ import annotations
 
+import ctypes
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -18,12 +20,29 @@ from numba.core.extending import NativeValue, box, intrinsic, models, register_m
 from numba.np.arrayobj import make_array
 
 from kido.jit.compile import ENTRIES, kernel
-from kido.jit.direct import LAYOUT_KNOWN as KNOWN
-from kido.jit.direct import ArgumentType
+from kido.jit.direct import LAYOUT_KNOWN, ArgumentType
 
-_I64 = ir.IntType(64)
-_HANDLE = sys.intern("handle")
-binding.add_symbol("kido_handle", id(_HANDLE))  # a name, because compiled code outlives the process in the cache
+_I32, _I64 = ir.IntType(32), ir.IntType(64)
+_DOUBLE = 12  # NumPy's number of float64
+_PLACE_OF_NEW = 93  # PyArray_New in NumPy's table of functions, part of its stable binary interface
+
+
+def _array_maker() -> int:
+    """Address of NumPy's function that makes an array; 0: it is none that makes one."""
+    try:
+        from numpy._core._multiarray_umath import _ARRAY_API as capsule
+    except ImportError:
+        return 0
+    pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    table = ctypes.cast(pointer_of(capsule, None), ctypes.POINTER(ctypes.c_void_p))
+    return table[_PLACE_OF_NEW] or 0
+
+
+_NEW = _array_maker() if LAYOUT_KNOWN else 0
+KNOWN = _NEW != 0
+_NAMES: list[Any] = []  # what compiled code knows by address: it must stay
+binding.add_symbol("kido_new_array", _NEW)
 
 
 class ObjectType(types.Type):
@@ -58,23 +77,80 @@ def _known(context, builder, symbol):
     return builder.bitcast(found, context.get_python_api(builder).pyobj)
 
 
+def _intrinsic(made: Callable[..., Any], name: str) -> Any:
+    made.__qualname__ = name  # part of the name under which the code is kept
+    result: Any = intrinsic(made)
+    result.__closure__ = None
+    return result
+
+
+def number_at(*path: str) -> Any:
+    """A function that gives the integer at a path of attributes of an object; 0: there is none."""
+    for name in path:
+        _NAMES.append(sys.intern(name))
+        binding.add_symbol(f"kido_name_{name}", id(_NAMES[-1]))
+
+    def number(typing_context, of):
+        def generate(context, builder, signature, args):
+            api = context.get_python_api(builder)
+            result = cgutils.alloca_once_value(builder, _I64(0))
+
+            def follow(start, names):
+                found = api.object_getattr(start, _known(context, builder, f"kido_name_{names[0]}"))
+                with builder.if_else(cgutils.is_not_null(builder, found), likely=True) as (there, missing):
+                    with there:
+                        if len(names) > 1:
+                            follow(found, names[1:])
+                        else:
+                            builder.store(api.long_as_longlong(found), result)
+                        api.decref(found)
+                    with missing:
+                        api.err_clear()
+
+            follow(builder.inttoptr(args[0], api.pyobj), path)
+            return builder.load(result)
+
+        return types.int64(OBJECT), generate
+
+    return _intrinsic(number, "number_at_" + "_".join(path))
+
+
+handle_of = number_at("handle")
+
+
 @intrinsic
-def handle_of(typing_context, of):
-    """The number that is an object's attribute `handle`; 0: it has none."""
+def is_missing(typing_context, item):
+    """Whether an object could not be made."""
 
     def generate(context, builder, signature, args):
-        api = context.get_python_api(builder)
-        found = api.object_getattr(builder.inttoptr(args[0], api.pyobj), _known(context, builder, "kido_handle"))
-        result = cgutils.alloca_once_value(builder, _I64(0))
-        with builder.if_else(cgutils.is_not_null(builder, found), likely=True) as (is_there, is_not):
-            with is_there:
-                builder.store(api.long_as_longlong(found), result)
-                api.decref(found)
-            with is_not:
-                api.err_clear()
-        return builder.load(result)
+        return builder.icmp_signed("==", args[0], _I64(0))
 
-    return types.int64(OBJECT), generate
+    return types.boolean(OBJECT), generate
+
+
+def maker(*more: int) -> Any:
+    """A function that makes a float64 array (n, *more) for n: the object, and its numbers to be written."""
+    kind, rank = ArgumentType(1 + len(more)), 1 + len(more)
+
+    def make(typing_context, n):
+        def generate(context, builder, signature, args):
+            api = context.get_python_api(builder)
+            room = cgutils.alloca_once(builder, _I64, size=rank)
+            for k, size in enumerate([args[0], *map(_I64, more)]):
+                builder.store(size, builder.gep(room, [_I32(k)]))
+            nothing, zero = ir.Constant(api.pyobj, None), _I32(0)
+            taken = [api.pyobj, _I32, room.type, _I32, api.pyobj, api.pyobj, _I32, _I32, api.pyobj]
+            function = ir.FunctionType(api.pyobj, taken).as_pointer()
+            new = builder.bitcast(_known(context, builder, "kido_new_array"), function)
+            of = _known(context, builder, "kido_ndarray")
+            made = builder.call(new, [of, _I32(rank), room, _I32(_DOUBLE), nothing, nothing, zero, zero, nothing])
+            there = builder.select(cgutils.is_not_null(builder, made), made, api.borrow_none())
+            pair = builder.ptrtoint(made, _I64), api.to_native_value(kind, there).value
+            return context.make_tuple(builder, signature.return_type, pair)
+
+        return types.Tuple((OBJECT, kind))(types.int64), generate
+
+    return _intrinsic(make, "maker_" + "_".join(map(str, more)))
 
 
 @intrinsic
@@ -120,35 +196,54 @@ def put(typing_context, items, number, first, last):
     return types.int64(*[types.int64] * 4), generate
 
 
-def otherwise(name: str, function: Callable[[Any, Any], Any]) -> Any:
-    """What a member calls, with both its objects, where something is not as usual."""
+def otherwise(name: str, function: Callable[..., Any], number: int) -> Any:
+    """What a member calls, with its `number` objects, where something is not as usual."""
+    _NAMES.append(function)
     symbol = f"kido_otherwise_{name}"
     binding.add_symbol(symbol, id(function))
 
-    def leave_to_python(typing_context, of, value):
-        def generate(context, builder, signature, args):
-            api = context.get_python_api(builder)
-            objects = [builder.inttoptr(a, api.pyobj) for a in args]
-            return builder.ptrtoint(api.call_function_objargs(_known(context, builder, symbol), objects), _I64)
+    def left(args, context, builder):
+        api = context.get_python_api(builder)
+        objects = [builder.inttoptr(a, api.pyobj) for a in args]
+        return builder.ptrtoint(api.call_function_objargs(_known(context, builder, symbol), objects), _I64)
 
-        return OBJECT(OBJECT, OBJECT), generate
+    def leave_one(typing_context, of):
+        return OBJECT(OBJECT), lambda context, builder, signature, args: left(args, context, builder)
 
-    leave_to_python.__qualname__ = symbol  # part of the name under which the code is kept
-    made: Any = intrinsic(leave_to_python)
-    made.kept, made.__closure__ = function, None
-    return made
+    def leave_two(typing_context, of, value):
+        return OBJECT(OBJECT, OBJECT), lambda context, builder, signature, args: left(args, context, builder)
+
+    return _intrinsic(leave_one if number == 1 else leave_two, symbol)
 
 
 class Member:
-    """A member that is called with two objects; compiled, or loaded, when it is asked for."""
+    """A member that is called with one object or two; compiled, or loaded, when it is asked for."""
 
-    def __init__(self, function: Callable[[Any, Any], Any]):
+    def __init__(self, function: Callable[..., Any]):
         self.dispatcher: Any = kernel(function)
         self.dispatcher.targetoptions["nogil"] = False
+        self.signature = OBJECT(*[OBJECT] * function.__code__.co_argcount)
         ENTRIES.append((self.dispatcher, self.compile))
 
-    def compile(self) -> Callable[[Any, Any], Any]:
+    def compile(self) -> Callable[..., Any]:
         """The machine code."""
-        signature = OBJECT(OBJECT, OBJECT)
-        self.dispatcher.compile(signature)
-        return self.dispatcher.overloads[signature.args].entry_point
+        self.dispatcher.compile(self.signature)
+        return self.dispatcher.overloads[self.signature.args].entry_point
+
+
+def fast_property(owner: type, name: str, plain: property, get: Member, write: Member | None = None) -> property:
+    """A property that loads its members when it is first used, and then is these."""
+
+    def load() -> None:
+        fset = write.compile() if write else plain.fset
+        setattr(owner, name, property(get.compile(), fset, doc=plain.__doc__))
+
+    def first_get(of: Any) -> Any:
+        load()
+        return getattr(of, name)
+
+    def first_set(of: Any, value: Any) -> None:
+        load()
+        setattr(of, name, value)
+
+    return property(first_get, first_set if write else plain.fset, doc=plain.__doc__)

@@ -74,6 +74,13 @@ class Arguments:
         """The same with other parameters, which tell results apart."""
         return replace(self, signature=signature, key=key)
 
+    def kept_as(self, name: str) -> str:
+        """The key of a kept result, as text."""
+        if not self.key:
+            return f'"{name}"'
+        whole = f'"{name}" if bodies is None else ' if self.signature.startswith("bodies=None") else ""
+        return f'{whole}("{name}", {self.key})'
+
     @property
     def required(self) -> bool:
         return bool(self.signature) and "=" not in self.signature.split(",")[0]
@@ -254,9 +261,8 @@ def array(
 out = empty({room})
 CURRENT.call(w.tree, w.held, {of.first}, out)"""
     if kept:
-        key = f'"{name}", {of.key}' if of.key else f'"{name}"'
         keeping = f"""
-key = {key}
+key = {of.kept_as(name)}
 kept = state.kept.get(key)
 if kept is None:
     kept = state.keep(key, empty({room}))
@@ -314,7 +320,7 @@ def number(
 state = of.current_state
 w = state.settled or state.settle()
 {of.prepare}
-key = "{name}", {of.key}
+key = {of.kept_as(name)}
 kept = state.kept.get(key)
 if kept is None:
     kept = state.keep(key, 0.0)
@@ -387,7 +393,6 @@ def fused(
     failing = "fail(state, status)" if fail else "pass"
     room = f"{'zeros' if zeros else 'empty'}({_room(shape)})"
     prepare = "\n".join(p for p in (of.prepare, prepare) if p)
-    keys = [f'"{name}"', *([of.key] if of.key else [])]
     fields = {"positions": "w.q", "velocities": "w.u", "accelerations": "w.udot", "forces": "w.tau"}
     state_of = ", ".join(fields[p] for p in parts)
     first_text = f"{first}, " if first else ""
@@ -395,7 +400,7 @@ def fused(
 state = of.current_state
 w = state.settled or state.settle()
 {prepare}
-key = {", ".join(keys)}
+key = {of.kept_as(name)}
 kept = state.kept.get(key)
 if kept is None:
     kept = state.keep(key, {room})

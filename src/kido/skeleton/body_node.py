@@ -23,6 +23,7 @@ from kido.skeleton.naming import free_name
 from kido.skeleton.nodes.node import Node
 from kido.skeleton.nodes.shape_node import ShapeNode
 from kido.skeleton.state.loads import BodyLoads
+from kido.skeleton.state.members import pose_property
 
 if TYPE_CHECKING:
     from kido.skeleton.skeleton import Skeleton
@@ -324,3 +325,7 @@ class BodyNode(BodyEditing, BodyLoads, JacobianNode, Carrier, FixedAttributes):
 
     def __repr__(self) -> str:
         return f"BodyNode({self._name!r})"
+
+
+_POSE: Any = BodyNode.world_transform
+setattr(BodyNode, "world_transform", pose_property(BodyNode, "world_transform", _POSE))

@@ -16,11 +16,11 @@ from kido.jit import Struct
 from kido.kernels import current, lazy
 from kido.math.transform import as_numbers
 from kido.quantities import TABLE
-from kido.quantities.quantity import OF_ACCELERATIONS, OF_FORCES
+from kido.quantities.quantity import OF_FORCES
 from kido.skeleton.compiler import Links, check_masses, compile_skeleton, fill_properties
 from kido.skeleton.external import row_seen_from
 from kido.skeleton.frames.frame import POSE, VELOCITY
-from kido.skeleton.state.numbers import HELD
+from kido.skeleton.state.members import HELD
 from kido.skeleton.state.selections import Selections
 from kido.skeleton.state.workspace import Kept, Workspace
 from kido.tree import data_for
@@ -222,10 +222,6 @@ class StateArrays(Selections):
     def loads_changed(self) -> None:
         """What depends on forces and loads is stale."""
         self.stamps[OF_FORCES] = object()
-
-    def accelerations_found(self) -> None:
-        """Accelerations and forces were written by dynamics, the bodies' accelerations with them."""
-        self.stamps[OF_ACCELERATIONS] = self.stamps[OF_FORCES] = object()
 
     def keep(self, key: Any, value: Any) -> Kept:
         """A place for a result; its stamp is that of none."""

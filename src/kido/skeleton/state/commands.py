@@ -10,6 +10,7 @@ from kido.errors import ModelError
 from kido.joints import ActuatorType
 from kido.kernels import current
 from kido.math.transform import number_or_nan
+from kido.quantities.quantity import OF_ACCELERATIONS, OF_FORCES
 from kido.skeleton.state.actuation import TAKES_FORCE, is_prescribed
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def inverse_dynamics(
         w.tau[:] += state.tree.damping * w.u
     if with_spring_forces:
         w.tau[:] -= state.spring_forces
-    state.loads_changed()
+    state.stamps[OF_FORCES] = object()
 
 
 def forward_dynamics(of: Any, time_step: float | None = None) -> None:
@@ -117,7 +118,7 @@ def forward_dynamics(of: Any, time_step: float | None = None) -> None:
     status = current.joint_accelerations_of_state.call(w.tree, w.held)
     if driven:
         state.tree.prescribed[:] = 0  # all other results are those of the free tree
-    state.accelerations_found()
+    state.stamps[OF_ACCELERATIONS] = state.stamps[OF_FORCES] = object()
     if status >= 0:
         state.raise_singular(status)
 

@@ -14,7 +14,7 @@ from typing import Any
 from kido.quantities import TABLE
 from kido.quantities.verbs import VERBS
 from kido.skeleton.state.commands import COMMANDS
-from kido.skeleton.state.numbers import NUMBERS, number_property
+from kido.skeleton.state.members import NUMBERS, number_property, transforms_property
 
 
 class StateView:
@@ -23,7 +23,7 @@ class StateView:
     Attributes:
         current_state: the state that is meant: a skeleton's current one, or a state itself.
         ready: what calls with a given state work with, unless something must be compiled first.
-        handle: address of the state for setters (`kido.skeleton.state.numbers.HELD`).
+        handle: address of the state for setters (`kido.skeleton.state.members.HELD`).
     """
 
     current_state: Any
@@ -36,6 +36,8 @@ for _name in NUMBERS:
     setattr(StateView, _name, number_property(StateView, _name))
 for _row in TABLE.values():
     setattr(StateView, _row.name, property(_row.current, doc=_row.text) if _row.is_property else _row.current)
+_TRANSFORMS: Any = StateView.world_transforms
+setattr(StateView, "world_transforms", transforms_property(StateView, "world_transforms", _TRANSFORMS))
 for _verb in VERBS:
     setattr(StateView, _verb.__name__, _verb)
 for _name, _command in COMMANDS.items():
