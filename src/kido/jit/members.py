@@ -22,6 +22,7 @@ from numba.np.arrayobj import make_array
 from kido.jit.compile import ENTRIES, kernel
 from kido.jit.direct import LAYOUT_KNOWN, ArgumentType
 
+DATA, NDIM, SHAPE = 16, 24, 32  # offsets in NumPy's array object, as `LAYOUT_KNOWN` has found them
 _I32, _I64 = ir.IntType(32), ir.IntType(64)
 _DOUBLE = 12  # NumPy's number of float64
 _PLACE_OF_NEW = 93  # PyArray_New in NumPy's table of functions, part of its stable binary interface
@@ -84,11 +85,16 @@ def _intrinsic(made: Callable[..., Any], name: str) -> Any:
     return result
 
 
+def _know(name: str) -> None:
+    """Let compiled code know a text."""
+    _NAMES.append(sys.intern(name))
+    binding.add_symbol(f"kido_name_{name}", id(_NAMES[-1]))
+
+
 def number_at(*path: str) -> Any:
     """A function that gives the integer at a path of attributes of an object; 0: there is none."""
     for name in path:
-        _NAMES.append(sys.intern(name))
-        binding.add_symbol(f"kido_name_{name}", id(_NAMES[-1]))
+        _know(name)
 
     def number(typing_context, of):
         def generate(context, builder, signature, args):
@@ -116,6 +122,7 @@ def number_at(*path: str) -> Any:
 
 
 handle_of = number_at("handle")
+_know("value")
 
 
 @intrinsic
@@ -128,6 +135,16 @@ def is_missing(typing_context, item):
     return types.boolean(OBJECT), generate
 
 
+def _new_array(context, builder, api, rank, shape):
+    """A new float64 array; shape points to its sizes."""
+    nothing, zero = ir.Constant(api.pyobj, None), _I32(0)
+    taken = [api.pyobj, _I32, shape.type, _I32, api.pyobj, api.pyobj, _I32, _I32, api.pyobj]
+    function = ir.FunctionType(api.pyobj, taken).as_pointer()
+    new = builder.bitcast(_known(context, builder, "kido_new_array"), function)
+    of = _known(context, builder, "kido_ndarray")
+    return builder.call(new, [of, rank, shape, _I32(_DOUBLE), nothing, nothing, zero, zero, nothing])
+
+
 def maker(*more: int) -> Any:
     """A function that makes a float64 array (n, *more) for n: the object, and its numbers to be written."""
     kind, rank = ArgumentType(1 + len(more)), 1 + len(more)
@@ -138,12 +155,7 @@ def maker(*more: int) -> Any:
             room = cgutils.alloca_once(builder, _I64, size=rank)
             for k, size in enumerate([args[0], *map(_I64, more)]):
                 builder.store(size, builder.gep(room, [_I32(k)]))
-            nothing, zero = ir.Constant(api.pyobj, None), _I32(0)
-            taken = [api.pyobj, _I32, room.type, _I32, api.pyobj, api.pyobj, _I32, _I32, api.pyobj]
-            function = ir.FunctionType(api.pyobj, taken).as_pointer()
-            new = builder.bitcast(_known(context, builder, "kido_new_array"), function)
-            of = _known(context, builder, "kido_ndarray")
-            made = builder.call(new, [of, _I32(rank), room, _I32(_DOUBLE), nothing, nothing, zero, zero, nothing])
+            made = _new_array(context, builder, api, _I32(rank), room)
             there = builder.select(cgutils.is_not_null(builder, made), made, api.borrow_none())
             pair = builder.ptrtoint(made, _I64), api.to_native_value(kind, there).value
             return context.make_tuple(builder, signature.return_type, pair)
@@ -151,6 +163,36 @@ def maker(*more: int) -> Any:
         return types.Tuple((OBJECT, kind))(types.int64), generate
 
     return _intrinsic(make, "maker_" + "_".join(map(str, more)))
+
+
+@intrinsic
+def copied(typing_context, of):
+    """A copy of the C-contiguous float64 array that is an object's attribute `value`."""
+
+    def generate(context, builder, signature, args):
+        api = context.get_python_api(builder)
+
+        def word(item, offset, kind=_I64):
+            place = builder.add(builder.ptrtoint(item, _I64), _I64(offset))
+            return builder.load(builder.inttoptr(place, kind.as_pointer()))
+
+        value = api.object_getattr(builder.inttoptr(args[0], api.pyobj), _known(context, builder, "kido_name_value"))
+        result = cgutils.alloca_once_value(builder, _I64(0))
+        with builder.if_then(cgutils.is_not_null(builder, value), likely=True):
+            rank, shape = word(value, NDIM, _I32), builder.inttoptr(word(value, SHAPE), _I64.as_pointer())
+            made = _new_array(context, builder, api, rank, shape)
+            with builder.if_then(cgutils.is_not_null(builder, made), likely=True):
+                size = cgutils.alloca_once_value(builder, _I64(8))
+                with cgutils.for_range(builder, builder.zext(rank, _I64)) as loop:
+                    length = builder.load(builder.gep(shape, [loop.index]))
+                    builder.store(builder.mul(builder.load(size), length), size)
+                target, source = (builder.inttoptr(word(a, DATA), ir.IntType(8).as_pointer()) for a in (made, value))
+                cgutils.raw_memcpy(builder, target, source, builder.load(size), 1)
+            builder.store(builder.ptrtoint(made, _I64), result)
+            api.decref(value)
+        return builder.load(result)
+
+    return OBJECT(OBJECT), generate
 
 
 @intrinsic

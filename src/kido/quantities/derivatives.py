@@ -198,4 +198,4 @@ def _of_current(state: Any, name: str, third: str, entry: Any) -> Array:
             singular(state, status)
         kept.stamp = stamps
         kept.count += 1
-    return kept.value.copy()
+    return kept.copied

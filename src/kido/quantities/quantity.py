@@ -272,7 +272,7 @@ if kept.stamp != state.stamps[{_STAMPS[parts]}]:
         {failing}
     kept.stamp = state.stamps[{_STAMPS[parts]}]
     kept.count += 1
-out = kept.value.copy()"""
+out = kept.copied"""
     held = f"""
 state = of.current_state
 w = state.settled or state.settle()
@@ -410,7 +410,7 @@ if kept.stamp != state.stamps[{_STAMPS[parts]}]:
         {failing}
     kept.stamp = state.stamps[{_STAMPS[parts]}]
     kept.count += 1
-out = kept.value.copy()
+out = kept.copied
 {finish}
 return out"""
     row = Quantity(name, doc, parts, of.signature, shape, is_property=is_property, **facts)

@@ -98,7 +98,7 @@ class Selections:
             old = [
                 k
                 for k in table
-                if isinstance(k, tuple) and k[0] in ("bodies", "subset", "members") and k[1] is not None
+                if isinstance(k, tuple) and k[0] in ("bodies", "subset", "members", "members of") and k[1] is not None
             ]
             self.kept.clear()  # results are known by the addresses of what they are of
             table["retired"] = [table.pop(k) for k in old]  # the call that is going on may hold their addresses
@@ -138,8 +138,16 @@ class Selections:
 
     def members(self, bodies: Bodies = None) -> int:
         """Address of chosen bodies, each with its link and its own inertia."""
+        listed = ("members of", tuple(bodies)) if type(bodies) is list else None
+        try:
+            return self.selections[listed].address
+        except (KeyError, TypeError):  # no list, its first time, or no bodies
+            pass
         key = ("members", self.indices_of(bodies))
-        return (self.selections.get(key) or self._new_members(key)).address
+        made = self.selections.get(key) or self._new_members(key)
+        if listed:
+            self._keep(listed, made)
+        return made.address
 
     def _new_members(self, key: tuple[str, tuple[int, ...] | None]) -> Struct:
         self.compiled()
