@@ -23,6 +23,7 @@ from kido.jit.compile import ENTRIES, kernel
 from kido.jit.direct import LAYOUT_KNOWN, ArgumentType
 
 DATA, NDIM, SHAPE = 16, 24, 32  # offsets in NumPy's array object, as `LAYOUT_KNOWN` has found them
+_primitive: Any = intrinsic
 _I32, _I64 = ir.IntType(32), ir.IntType(64)
 _DOUBLE = 12  # NumPy's number of float64
 _PLACE_OF_NEW = 93  # PyArray_New in NumPy's table of functions, part of its stable binary interface
@@ -80,7 +81,7 @@ def _known(context, builder, symbol):
 
 def _intrinsic(made: Callable[..., Any], name: str) -> Any:
     made.__qualname__ = name  # part of the name under which the code is kept
-    result: Any = intrinsic(made)
+    result = _primitive(made)
     result.__closure__ = None
     return result
 
@@ -125,7 +126,7 @@ handle_of = number_at("handle")
 _know("value")
 
 
-@intrinsic
+@_primitive
 def is_missing(typing_context, item):
     """Whether an object could not be made."""
 
@@ -165,7 +166,7 @@ def maker(*more: int) -> Any:
     return _intrinsic(make, "maker_" + "_".join(map(str, more)))
 
 
-@intrinsic
+@_primitive
 def copied(typing_context, of):
     """A copy of the C-contiguous float64 array that is an object's attribute `value`."""
 
@@ -195,7 +196,7 @@ def copied(typing_context, of):
     return OBJECT(OBJECT), generate
 
 
-@intrinsic
+@_primitive
 def vector_of(typing_context, value):
     """An object as a vector of float64; of size -1 if it is none that can be read as it is."""
 
@@ -212,7 +213,7 @@ def vector_of(typing_context, value):
     return VECTOR(OBJECT), generate
 
 
-@intrinsic
+@_primitive
 def nothing(typing_context):
     """None."""
 
@@ -222,7 +223,7 @@ def nothing(typing_context):
     return OBJECT(), generate
 
 
-@intrinsic
+@_primitive
 def put(typing_context, items, number, first, last):
     """Put a number in places first..last-1 of a Python list, which is given by its address."""
 
@@ -273,19 +274,29 @@ class Member:
         return self.dispatcher.overloads[self.signature.args].entry_point
 
 
-def fast_property(owner: type, name: str, plain: property, get: Member, write: Member | None = None) -> property:
-    """A property that loads its members when it is first used, and then is these."""
+class FastProperty(property):
+    """A property of a class that loads its members when it is first used, and is these from then on.
 
-    def load() -> None:
-        fset = write.compile() if write else plain.fset
-        setattr(owner, name, property(get.compile(), fset, doc=plain.__doc__))
+    Args:
+        plain: the property that does the same in Python.
+        get, write: what makes the members; without `write` the plain setter, if there is one, stays.
+    """
 
-    def first_get(of: Any) -> Any:
-        load()
-        return getattr(of, name)
+    def __init__(self, plain: property, get: Member, write: Member | None = None):
+        self.plain, self.get, self.write = plain, get, write
+        super().__init__(self._first_get, self._first_set if write else plain.fset, None, plain.__doc__)
 
-    def first_set(of: Any, value: Any) -> None:
-        load()
-        setattr(of, name, value)
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.owner, self.name = owner, name
 
-    return property(first_get, first_set if write else plain.fset, doc=plain.__doc__)
+    def _load(self) -> None:
+        write = self.write.compile() if self.write else self.plain.fset
+        setattr(self.owner, self.name, property(self.get.compile(), write, doc=self.plain.__doc__))
+
+    def _first_get(self, of: Any) -> Any:
+        self._load()
+        return getattr(of, self.name)
+
+    def _first_set(self, of: Any, value: Any) -> None:
+        self._load()
+        setattr(of, self.name, value)

@@ -73,8 +73,8 @@ Returns:
     this one less [0; w x J_v].
 """ + _ERRORS,
     of=POINT_ALONE, prepare=WORK, first="work, chosen, x, y, z", zeros=True,
-    finish="out = new(VelocityDerivatives, (out[0], out[1]))", scope={"new": new, "VelocityDerivatives": VelocityDerivatives},
-    result="VelocityDerivatives",
+    finish="out = new(VelocityDerivatives, (out[0], out[1]))",
+    scope={"new": new, "VelocityDerivatives": VelocityDerivatives}, result="VelocityDerivatives",
 )  # fmt: skip
 acceleration_derivatives = fused(
     "acceleration_derivatives", entries.acceleration_derivatives, ACCELERATIONS, (3, 6, "dofs"),
@@ -88,7 +88,8 @@ Returns:
     of=POINT_ALONE.about("node, offset=ORIGIN, spatial=False", "place, spatial"),
     prepare=WORK + "\nkind = classic(spatial, of.name)", first="work, chosen, x, y, z, kind", zeros=True,
     finish="out = new(AccelerationDerivatives, (out[0], out[1], out[2]))",
-    scope={"new": new, "AccelerationDerivatives": AccelerationDerivatives, "classic": classic}, result="AccelerationDerivatives",
+    scope={"new": new, "AccelerationDerivatives": AccelerationDerivatives, "classic": classic},
+    result="AccelerationDerivatives",
 )  # fmt: skip
 jacobian_hessian = fused(
     "jacobian_hessian", entries.jacobian_hessian, POSITIONS, (6, "dofs", "dofs"),

@@ -263,8 +263,9 @@ CURRENT.call(w.tree, w.held, {of.first}, out)"""
     if kept:
         keeping = f"""
 key = {of.kept_as(name)}
-kept = state.kept.get(key)
-if kept is None:
+try:
+    kept = state.kept[key]
+except KeyError:
     kept = state.keep(key, empty({room}))
 if kept.stamp != state.stamps[{_STAMPS[parts]}]:
     status = CURRENT.call(w.tree, w.held, {of.first}, kept.value)
@@ -321,8 +322,9 @@ state = of.current_state
 w = state.settled or state.settle()
 {of.prepare}
 key = {of.kept_as(name)}
-kept = state.kept.get(key)
-if kept is None:
+try:
+    kept = state.kept[key]
+except KeyError:
     kept = state.keep(key, 0.0)
 if kept.stamp != state.stamps[{_STAMPS[parts]}]:
     kept.value = CURRENT.call(w.tree, w.held, {of.first})
@@ -401,8 +403,9 @@ state = of.current_state
 w = state.settled or state.settle()
 {prepare}
 key = {of.kept_as(name)}
-kept = state.kept.get(key)
-if kept is None:
+try:
+    kept = state.kept[key]
+except KeyError:
     kept = state.keep(key, {room})
 if kept.stamp != state.stamps[{_STAMPS[parts]}]:
     status = GIVEN.call(w.tree, w.data, {first_text}{state_of}, kept.value)

@@ -251,7 +251,7 @@ class BodyNode(BodyEditing, BodyLoads, JacobianNode, Carrier, FixedAttributes):
 
     # Where it is -----------------------------------------------------------------------------------------
 
-    @property
+    @pose_property
     def world_transform(self) -> NDArray[np.float64]:
         """Pose in the world, 4x4 (a copy)."""
         state = self.skeleton.current_state
@@ -325,7 +325,3 @@ class BodyNode(BodyEditing, BodyLoads, JacobianNode, Carrier, FixedAttributes):
 
     def __repr__(self) -> str:
         return f"BodyNode({self._name!r})"
-
-
-_POSE: Any = BodyNode.world_transform
-setattr(BodyNode, "world_transform", pose_property(BodyNode, "world_transform", _POSE))

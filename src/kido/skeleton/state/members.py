@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from kido.jit import JIT_DISABLED, REFUSALS, Struct, inlined, integer, view
 from kido.kernels import current
@@ -20,7 +21,8 @@ else:
 
     FAST = members.KNOWN
 
-# By the name of what is set: the field of the data, the entry that writes it, which of `State.stamps` go, from the first to before the last, and what it is.
+# By the name of what is set: the field of the data, the entry that writes it, which of `State.stamps` go (the first,
+# and the one after the last), and what it is.
 NUMBERS = {
     "positions": ("q", current.set_positions, (0, 4), "Positions of all coordinates (dofs,) [m, rad] (a copy)."),
     "velocities": ("u", current.set_velocities, (1, 4),
@@ -45,8 +47,8 @@ class HELD(Struct):
     clock = integer(doc="counts changes")
 
 
-def number_property(owner: type, name: str) -> property:
-    """The property of positions, velocities, ..., of a class of `current_state`s."""
+def number_property(name: str) -> property:
+    """The property of positions, velocities, ..., of what has a `current_state`."""
     field, entry, (first, last), doc = NUMBERS[name]
     stale = " = ".join(f"stamps[{k}]" for k in range(first, last))
     getter = f"""
@@ -74,7 +76,7 @@ def set_{name}(of, value):
     if not FAST:
         return plain
     reads = _reader(name, _READ[field], get)
-    return members.fast_property(owner, name, plain, reads, _writer(name, entry.dispatcher, write, first, last))
+    return members.FastProperty(plain, reads, _writer(name, entry.dispatcher, write, first, last))
 
 
 # As machine code ---------------------------------------------------------------------------------------------
@@ -150,11 +152,11 @@ def _writer(name: str, write: Any, plain: Any, first: int, last: int) -> members
     return members.Member(set_numbers)
 
 
-def transforms_property(owner: type, name: str, plain: property) -> property:
+def transforms_property(plain: Any) -> property:
     """World transforms of all bodies."""
     if not FAST:
         return plain
-    leave, new = members.otherwise(name, plain.fget, 1), members.maker(4, 4)
+    leave, new = members.otherwise("world_transforms", plain.fget, 1), members.maker(4, 4)
 
     def get_transforms(of):
         handle = members.handle_of(of)
@@ -171,14 +173,14 @@ def transforms_property(owner: type, name: str, plain: property) -> property:
         write_poses(t, d, out)
         return made
 
-    return members.fast_property(owner, name, plain, members.Member(get_transforms))
+    return members.FastProperty(plain, members.Member(get_transforms))
 
 
-def pose_property(owner: type, name: str, plain: property) -> property:
+def pose_getter(plain: Callable[[Any], Any]) -> property:
     """World transform of a body, which has `skeleton` and `_index`."""
     if not FAST:
-        return plain
-    leave, new = members.otherwise(name, plain.fget, 1), members.maker(4)
+        return property(plain)
+    leave, new = members.otherwise("pose", plain, 1), members.maker(4)
     handle_of, index_of = members.number_at("skeleton", "handle"), members.number_at("_index")
 
     def get_pose(of):
@@ -196,4 +198,21 @@ def pose_property(owner: type, name: str, plain: property) -> property:
         write_pose(t, d, m, out)
         return made
 
-    return members.fast_property(owner, name, plain, members.Member(get_pose))
+    return members.FastProperty(property(plain), members.Member(get_pose))
+
+
+def copy_getter(plain: Callable[[Any], Any]) -> property:
+    """A copy of the array `value`."""
+    if not FAST:
+        return property(plain)
+
+    def get_copy(of):
+        return members.copied(of)
+
+    return members.FastProperty(property(plain), members.Member(get_copy))
+
+
+if TYPE_CHECKING:
+    pose_property = copy_property = property
+else:
+    pose_property, copy_property = pose_getter, copy_getter

@@ -15,13 +15,13 @@ from kido.math.transform import as_numbers
 from kido.skeleton.external import wrench_of_row
 from kido.skeleton.state.actuation import TAKES_FORCE, TAKES_MOTION, is_prescribed, join_commands
 from kido.skeleton.state.arrays import STATE_FIELDS, Array, StateArrays
+from kido.skeleton.state.members import NUMBERS
 from kido.skeleton.state.subsets import Dofs, indices_of
-from kido.skeleton.state.view import NUMBERS, StateView
+from kido.skeleton.state.view import StateView
 
 if TYPE_CHECKING:
     from kido.skeleton.joints.joint import Joint
 
-_STALE = {name: row[2] for name, row in NUMBERS.items()}
 _FIELD = {name: row[0] for name, row in NUMBERS.items()}
 _NAME = {row[0]: name for name, row in NUMBERS.items()}
 
@@ -100,7 +100,7 @@ class State(StateArrays, StateView):
             self._changed(name)
 
     def _changed(self, name: str) -> None:
-        self.stamp(*_STALE[name])
+        self.stamp(*NUMBERS[name][2])
 
     def read(self, field: str) -> Array:
         """A field of the data (a copy)."""

@@ -32,16 +32,16 @@ class StateView:
     name: str
 
 
-for _name in NUMBERS:
-    setattr(StateView, _name, number_property(StateView, _name))
-for _row in TABLE.values():
-    setattr(StateView, _row.name, property(_row.current, doc=_row.text) if _row.is_property else _row.current)
-_TRANSFORMS: Any = StateView.world_transforms
-setattr(StateView, "world_transforms", transforms_property(StateView, "world_transforms", _TRANSFORMS))
-for _verb in VERBS:
-    setattr(StateView, _verb.__name__, _verb)
-for _name, _command in COMMANDS.items():
-    setattr(StateView, _name, _command)
+MEMBERS: dict[str, Any] = {
+    row.name: property(row.current, doc=row.text) if row.is_property else row.current for row in TABLE.values()
+}
+MEMBERS |= {name: number_property(name) for name in NUMBERS}
+MEMBERS |= {"world_transforms": transforms_property(MEMBERS["world_transforms"])}
+MEMBERS |= {verb.__name__: verb for verb in VERBS} | COMMANDS
+for _name, _member in MEMBERS.items():
+    setattr(StateView, _name, _member)
+    if hasattr(_member, "__set_name__"):
+        _member.__set_name__(StateView, _name)
 
 
 def hand_on(view: type, names: Iterable[str], source: type) -> None:

@@ -21,8 +21,6 @@ from kido.skeleton.state.state import State
 Array = NDArray[np.float64]
 Dofs = Any
 
-NUMBERS: dict[str, tuple[str, Any, tuple[str, ...], str]]
-
 def hand_on(view: type, names: Any, source: type) -> None: ...
 
 class StateView:

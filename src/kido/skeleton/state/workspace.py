@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kido.jit import JIT_DISABLED, Struct
+from kido.jit import Struct
+from kido.skeleton.state.members import copy_property
 
 
 class Workspace:
@@ -80,19 +81,7 @@ class Kept:
         self.stamp: Any = 0
         self.count = 0
 
-    @property
+    @copy_property
     def copied(self) -> Any:
         """A copy of a result that is a C-contiguous array of float64."""
         return self.value.copy()
-
-
-if not JIT_DISABLED:
-    from kido.jit import members
-
-    if members.KNOWN:
-
-        def copied(of):
-            return members.copied(of)
-
-        _PLAIN: Any = Kept.copied
-        setattr(Kept, "copied", members.fast_property(Kept, "copied", _PLAIN, members.Member(copied)))
