@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 from llvmlite import binding, ir
@@ -284,7 +285,14 @@ class FastProperty(property):
 
     def __init__(self, plain: property, get: Member, write: Member | None = None):
         self.plain, self.get, self.write = plain, get, write
-        super().__init__(self._first_get, self._first_set if write else plain.fset, None, plain.__doc__)
+        getter: Any = plain.fget
+
+        @wraps(getter)
+        def first_get(of):
+            self._load()
+            return getattr(of, self.name)
+
+        super().__init__(first_get, self._first_set if write else plain.fset, None, plain.__doc__)
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.owner, self.name = owner, name
@@ -292,10 +300,6 @@ class FastProperty(property):
     def _load(self) -> None:
         write = self.write.compile() if self.write else self.plain.fset
         setattr(self.owner, self.name, property(self.get.compile(), write, doc=self.plain.__doc__))
-
-    def _first_get(self, of: Any) -> Any:
-        self._load()
-        return getattr(of, self.name)
 
     def _first_set(self, of: Any, value: Any) -> None:
         self._load()
