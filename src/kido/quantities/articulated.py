@@ -14,7 +14,7 @@ import numpy as np
 
 from kido.kernels import operational_entries as entries
 from kido.quantities.failures import singular
-from kido.quantities.quantity import POSITIONS, VELOCITIES, derived
+from kido.quantities.quantity import OF_POSITIONS, POSITIONS, VELOCITIES, derived
 
 INERTIA = "kg m^2, kg m, kg"
 
@@ -33,7 +33,7 @@ def log_det_mass_matrix(state, prescribed=None):
         singular(state, entries.log_determinant.call(w.tree, w.held, flags, out))
         return float(out[0])
 
-    return state.result("of_positions", ("log_det_mass_matrix", flags.tobytes()), compute)
+    return state.result(OF_POSITIONS, ("log_det_mass_matrix", flags.tobytes()), compute)
 
 
 @derived(POSITIONS, ("dofs",))
@@ -87,7 +87,7 @@ def _inertias(state, articulated, flags):
         singular(state, entries.body_inertias.call(w.tree, w.held, state.members(), articulated, flags, out))
         return out
 
-    return state.result("of_positions", ("body inertias", articulated, flags.tobytes()), compute)
+    return state.result(OF_POSITIONS, ("body inertias", articulated, flags.tobytes()), compute)
 
 
 @derived(POSITIONS, ("bodies", 6, 6), is_property=True, unit=INERTIA, frame="world axes")

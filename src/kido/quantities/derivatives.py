@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 from kido.errors import StateError
 from kido.kernels import derivative_entries as entries
 from kido.quantities.failures import singular
-from kido.quantities.motion_derivatives import WORK
-from kido.quantities.quantity import ACCELERATIONS, FORCES, POSITIONS, VELOCITIES, derived, verb
+from kido.quantities.motion_derivatives import WORK, new
+from kido.quantities.quantity import ACCELERATIONS, FORCES, OF_FORCES, POSITIONS, VELOCITIES, derived, verb
 
 Array = NDArray[np.float64]
 
@@ -85,13 +85,14 @@ def inverse_dynamics_derivatives(
         StateError: numbers of the wrong size or not finite; some arguments given, and some not.
     """
     if positions is None or velocities is None or accelerations is None:
-        _check_all_or_none(of, positions, velocities, accelerations)
+        if not positions is velocities is accelerations:
+            _refuse_part(of, positions, velocities, accelerations)
         D = _of_current(of.current_state, "inverse_dynamics_derivatives", "udot", entries.inverse_dynamics_derivatives)
     else:
         D = _inverse(of, positions, velocities, accelerations)
     if dofs is not None:
         D = _square(of, D, dofs)
-    return InverseDynamicsDerivatives(D[0], D[1], D[2])
+    return new(InverseDynamicsDerivatives, (D[0], D[1], D[2]))
 
 
 def forward_dynamics_derivatives(
@@ -117,13 +118,14 @@ def forward_dynamics_derivatives(
         ModelError: the inertia seen by a coordinate is not positive.
     """
     if positions is None or velocities is None or forces is None:
-        _check_all_or_none(of, positions, velocities, forces)
+        if not positions is velocities is forces:
+            _refuse_part(of, positions, velocities, forces)
         D = _of_current(of.current_state, "forward_dynamics_derivatives", "tau", entries.forward_dynamics_derivatives)
     else:
         D = _forward(of, positions, velocities, forces)
     if dofs is not None:
         D = _square(of, D, dofs)
-    return ForwardDynamicsDerivatives(D[0], D[1], D[2])
+    return new(ForwardDynamicsDerivatives, (D[0], D[1], D[2]))
 
 
 def hybrid_dynamics_derivatives(
@@ -178,24 +180,22 @@ def _square(of: Any, D: Array, dofs: Any) -> Array:
     return D[:, k[:, None], k]
 
 
-def _check_all_or_none(of: Any, *given: ArrayLike | None) -> None:
-    if any(value is not None for value in given):
-        raise StateError(f"skeleton {of.name!r}: expected a whole state, or none for the held one; got {given!r}")
+def _refuse_part(of: Any, *given: ArrayLike | None) -> None:
+    raise StateError(f"skeleton {of.name!r}: expected a whole state, or none for the held one; got {given!r}")
 
 
 def _of_current(state: Any, name: str, third: str, entry: Any) -> Array:
     """Of what is held, with external forces: computed where results do no harm."""
-    d = state.compiled()
-
-    def compute() -> Array:
-        w = state.ready or state.prepare()
-        for field in ("udot", "external", "has_external"):
-            getattr(state.scratch, field)[:] = getattr(d, field)
-        D = np.empty(w.squares)
-        status = entry(w.tree, w.data, w.derivation or state.derivation(), d.q, d.u, getattr(d, third), D)
-        state.scratch.has_external[:] = 0
-        singular(state, status)
-        return D
-
-    stamps = (state.of_accelerations, state.of_forces) if third == "udot" else (state.of_forces,)
-    return state.result_at(stamps, name, compute).copy()
+    w = state.settled or state.settle()
+    kept = state.kept.get(name) or state.keep(name, np.empty(w.squares))
+    stamps = state.stamps[2:] if third == "udot" else state.stamps[OF_FORCES]
+    if kept.stamp != stamps:
+        data, work = w.loaded or state.loaded(), w.derivation or state.derivation()
+        if third == "tau":
+            w.loaded_udot[:] = w.udot  # of coordinates that are prescribed
+        status = entry.call(w.tree, data, work, w.q, w.u, w.udot if third == "udot" else w.tau, kept.value)
+        if status:
+            singular(state, status)
+        kept.stamp = stamps
+        kept.count += 1
+    return kept.copied

@@ -16,7 +16,17 @@ from kido.kernels.entries import OK
 from kido.kernels.jacobian import add_jacobian, add_jacobian_rate, clear, end_of, point_of, point_velocity
 from kido.kernels.placement import write_pose, write_poses
 from kido.kernels.states import PATH_COLUMNS, PATH_POSES, PATH_VELOCITIES, POSES
-from kido.quantities.quantity import NODE, ORIGIN, POINT, POSITIONS, VELOCITIES, array, derived
+from kido.quantities.quantity import (
+    NODE,
+    OF_POSITIONS,
+    OF_VELOCITIES,
+    ORIGIN,
+    POINT,
+    POSITIONS,
+    VELOCITIES,
+    array,
+    derived,
+)
 
 _TURN = "if in_coordinates_of is not None:\n    out = state.turned(out, in_coordinates_of, positions)"
 
@@ -61,12 +71,12 @@ def spatial_rate_core(t, d, path, x, y, z, J):
 
 world_transforms = array(
     "world_transforms", poses_core, POSES, ("bodies", 4, 4),
-    "World transforms of all bodies.",
+    "World transforms of all bodies.", kept=False,
 )  # fmt: skip
 world_transform = array(
     "world_transform", pose_core, PATH_POSES, (4, 4),
     "World transform of a node. Only what carries the node is evaluated; `world_transforms` gives all bodies at once.",
-    of=NODE, finish="if offset is not None:\n    out = out @ offset",
+    of=NODE, finish="if offset is not None:\n    out = out @ offset", kept=False,
 )  # fmt: skip
 jacobian = array(
     "jacobian", jacobian_core, PATH_COLUMNS, (6, "dofs"),
@@ -121,7 +131,7 @@ def relative_jacobian(state, node, relative_to, offset=ORIGIN, in_coordinates_of
     The observer moves and turns with `relative_to`: w = w_B - w_A, v = v_P - v_A - w_A x (p_P - p_A).
     World axes unless told otherwise.
     """
-    J = _relative_to(state, node, relative_to, offset, jacobian_entries.relative_jacobian, "of_positions")
+    J = _relative_to(state, node, relative_to, offset, jacobian_entries.relative_jacobian, OF_POSITIONS)
     return J[0].copy() if in_coordinates_of is None else state.turned(J[0], in_coordinates_of)
 
 
@@ -131,7 +141,7 @@ def relative_jacobian_derivative(state, node, relative_to, offset=ORIGIN, in_coo
 
     J is that of `relative_jacobian`; dJ is its rate in the axes of `relative_to`, where the observer is.
     """
-    J = _relative_to(state, node, relative_to, offset, jacobian_entries.relative_jacobian_rate, "of_velocities")
+    J = _relative_to(state, node, relative_to, offset, jacobian_entries.relative_jacobian_rate, OF_VELOCITIES)
     return J[1].copy() if in_coordinates_of is None else state.turned(J[1], in_coordinates_of)
 
 

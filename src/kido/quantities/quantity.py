@@ -32,8 +32,9 @@ POSITIONS, VELOCITIES, ACCELERATIONS = (
 )
 FORCES = ("positions", "velocities", "forces")
 _OF = (POSITIONS, VELOCITIES, ACCELERATIONS)
+OF_POSITIONS, OF_VELOCITIES, OF_ACCELERATIONS, OF_FORCES = range(4)  # places in `State.stamps`
 _STAMPS = {
-    POSITIONS: "of_positions", VELOCITIES: "of_velocities", ACCELERATIONS: "of_accelerations", FORCES: "of_forces",
+    POSITIONS: OF_POSITIONS, VELOCITIES: OF_VELOCITIES, ACCELERATIONS: OF_ACCELERATIONS, FORCES: OF_FORCES,
 }  # fmt: skip
 _ROOM = {
     ("dofs",): "w.dofs", ("dofs", "dofs"): "w.square", (3, "dofs"): "w.three_rows", (6, "dofs"): "w.six_rows",
@@ -72,6 +73,13 @@ class Arguments:
     def about(self, signature: str, key: str) -> Arguments:
         """The same with other parameters, which tell results apart."""
         return replace(self, signature=signature, key=key)
+
+    def kept_as(self, name: str) -> str:
+        """The key of a kept result, as text."""
+        if not self.key:
+            return f'"{name}"'
+        whole = f'"{name}" if bodies is None else ' if self.signature.startswith("bodies=None") else ""
+        return f'{whole}("{name}", {self.key})'
 
     @property
     def required(self) -> bool:
@@ -221,6 +229,7 @@ def array(
     soft: Any = None,
     fail: Any = None,
     is_property: bool | None = None,
+    kept: bool = True,
     scope: dict[str, Any] | None = None,
     **facts: Any,
 ) -> Any:
@@ -235,6 +244,7 @@ def array(
         soft: function (state, bodies) of what points of soft skins add, for the current state.
         fail: function (state, status) that raises for a status of the core.
         is_property: by default, unless it has arguments without which it means nothing.
+        kept: whether its result is kept; not one that takes no longer than its copy, once what it needs is current.
         scope: names that `finish` uses.
         facts: `unit`, `frame`, `equation`, `source`, `result` of `Quantity`.
     """
@@ -247,23 +257,29 @@ def array(
     failing = "fail(state, status)" if fail else "pass"
     ending = f"{finish}\nreturn out" if finish else "return out"
     share = "\nif state.has_soft:\n    out = out + soft(state, bodies)" if soft else ""
-    key = f'"{name}", {of.key}' if of.key else f'"{name}"'
+    keeping = f"""
+out = empty({room})
+CURRENT.call(w.tree, w.held, {of.first}, out)"""
+    if kept:
+        keeping = f"""
+key = {of.kept_as(name)}
+try:
+    kept = state.kept[key]
+except KeyError:
+    kept = state.keep(key, empty({room}))
+if kept.stamp != state.stamps[{_STAMPS[parts]}]:
+    status = CURRENT.call(w.tree, w.held, {of.first}, kept.value)
+    if status:
+        {failing}
+    kept.stamp = state.stamps[{_STAMPS[parts]}]
+    kept.count += 1
+out = kept.copied"""
     held = f"""
 state = of.current_state
 w = state.settled or state.settle()
 {of.prepare}
-key = {key}
-kept = state.kept.get(key)
-if kept is None:
-    kept = state.keep(key, empty({room}))
-if kept.stamp != state.{_STAMPS[parts]}:
-    status = CURRENT.call(w.tree, w.held, {of.first}, kept.value)
-    if status:
-        {failing}
-    kept.stamp = state.{_STAMPS[parts]}
-    kept.count += 1
-{f"{' = '.join(parts)} = None" if finish else ""}
-out = kept.value.copy(){share}
+{keeping}
+{f"{' = '.join(parts)} = None" if finish else ""}{share}
 {ending}"""
     late = of.prepare.replace("state.", "of.current_state.")
     pure = f"""
@@ -305,13 +321,14 @@ def number(
 state = of.current_state
 w = state.settled or state.settle()
 {of.prepare}
-key = "{name}", {of.key}
-kept = state.kept.get(key)
-if kept is None:
+key = {of.kept_as(name)}
+try:
+    kept = state.kept[key]
+except KeyError:
     kept = state.keep(key, 0.0)
-if kept.stamp != state.{_STAMPS[parts]}:
+if kept.stamp != state.stamps[{_STAMPS[parts]}]:
     kept.value = CURRENT.call(w.tree, w.held, {of.first})
-    kept.stamp = state.{_STAMPS[parts]}
+    kept.stamp = state.stamps[{_STAMPS[parts]}]
     kept.count += 1{share}
 return kept.value"""
     pure = f"""
@@ -378,27 +395,25 @@ def fused(
     failing = "fail(state, status)" if fail else "pass"
     room = f"{'zeros' if zeros else 'empty'}({_room(shape)})"
     prepare = "\n".join(p for p in (of.prepare, prepare) if p)
-    keys = [f'"{name}"', *([of.key] if of.key else [])]
-    fields = {"positions": "d.q", "velocities": "d.u", "accelerations": "d.udot", "forces": "d.tau"}
+    fields = {"positions": "w.q", "velocities": "w.u", "accelerations": "w.udot", "forces": "w.tau"}
     state_of = ", ".join(fields[p] for p in parts)
     first_text = f"{first}, " if first else ""
     held = f"""
 state = of.current_state
-d = state.compiled()
-w = state.ready or state.prepare()
+w = state.settled or state.settle()
 {prepare}
-key = {", ".join(keys)}
-kept = state.kept.get(key)
-if kept is None:
+key = {of.kept_as(name)}
+try:
+    kept = state.kept[key]
+except KeyError:
     kept = state.keep(key, {room})
-if kept.stamp != state.{_STAMPS[parts]}:
-    {"kept.value.fill(0.0)" if zeros else "pass"}
+if kept.stamp != state.stamps[{_STAMPS[parts]}]:
     status = GIVEN.call(w.tree, w.data, {first_text}{state_of}, kept.value)
     if status:
         {failing}
-    kept.stamp = state.{_STAMPS[parts]}
+    kept.stamp = state.stamps[{_STAMPS[parts]}]
     kept.count += 1
-out = kept.value.copy()
+out = kept.copied
 {finish}
 return out"""
     row = Quantity(name, doc, parts, of.signature, shape, is_property=is_property, **facts)
@@ -436,13 +451,13 @@ def derived(
         if kept:
             held = f"""
 state = of.current_state
-state.compiled()
+state.settled or state.settle()
 kept = state.kept.get("{name}")
 if kept is None:
     kept = state.keep("{name}", None)
-if kept.stamp != state.{_STAMPS[needs]}:
+if kept.stamp != state.stamps[{_STAMPS[needs]}]:
     kept.value = FUNCTION(state{handed})
-    kept.stamp = state.{_STAMPS[needs]}
+    kept.stamp = state.stamps[{_STAMPS[needs]}]
     kept.count += 1
 return tuple(x.copy() for x in kept.value) if type(kept.value) is tuple else kept.value.copy()"""
         given = f"return FUNCTION(of.current_state.at({', '.join(f'{p}={p}' for p in needs)}){handed})"

@@ -23,6 +23,7 @@ from kido.skeleton.naming import free_name
 from kido.skeleton.nodes.node import Node
 from kido.skeleton.nodes.shape_node import ShapeNode
 from kido.skeleton.state.loads import BodyLoads
+from kido.skeleton.state.members import pose_property
 
 if TYPE_CHECKING:
     from kido.skeleton.skeleton import Skeleton
@@ -250,7 +251,7 @@ class BodyNode(BodyEditing, BodyLoads, JacobianNode, Carrier, FixedAttributes):
 
     # Where it is -----------------------------------------------------------------------------------------
 
-    @property
+    @pose_property
     def world_transform(self) -> NDArray[np.float64]:
         """Pose in the world, 4x4 (a copy)."""
         state = self.skeleton.current_state

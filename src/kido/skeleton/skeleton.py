@@ -94,6 +94,7 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
         self.ready = None
         self._others: weakref.WeakSet[State] = weakref.WeakSet()
         self.current_state = State(self)
+        self.handle = self.current_state.handle
 
     @property
     def state(self) -> State:
@@ -598,7 +599,7 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
         now = self.current_state
         d, first = now.compiled(), now.tree.first_dof
         state = self.__dict__.copy()
-        for transient in ("current_state", "ready", "_others", "_world"):
+        for transient in ("current_state", "handle", "ready", "_others", "_world"):
             del state[transient]
         state["_saved"] = [
             (body.index, tuple(getattr(d, f)[first[i] : first[i + 1]].copy() for f in STATE_FIELDS))

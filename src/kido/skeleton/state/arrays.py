@@ -16,9 +16,11 @@ from kido.jit import Struct
 from kido.kernels import current, lazy
 from kido.math.transform import as_numbers
 from kido.quantities import TABLE
+from kido.quantities.quantity import OF_FORCES
 from kido.skeleton.compiler import Links, check_masses, compile_skeleton, fill_properties
 from kido.skeleton.external import row_seen_from
 from kido.skeleton.frames.frame import POSE, VELOCITY
+from kido.skeleton.state.members import HELD
 from kido.skeleton.state.selections import Selections
 from kido.skeleton.state.workspace import Kept, Workspace
 from kido.tree import data_for
@@ -40,10 +42,9 @@ _POSE, _SIX = (4, 4), (6,)  # shapes made once
 class StateArrays(Selections):
     """Arrays of a state: its own, or a window on a world's.
 
-    Staleness: `clock` counts changes of what a state holds. `of_positions`, `of_velocities`, `of_accelerations` and
-    `of_forces` are its values at the last change of positions; of these or velocities; of these or accelerations;
-    of positions, velocities, forces or loads. A kept result has the value it was made at, and is current while that
-    is the same. What is current of each body, the bits `DATA.fresh` say (`kido.kernels.lazy`).
+    Staleness: `stamps` holds something new after each change: of positions; of these or velocities; of these or
+    accelerations; of positions, velocities, forces or loads. A kept result has the stamp it was made at, and is
+    current while that is the same. What is current of each body, the bits `DATA.fresh` say (`kido.kernels.lazy`).
 
     Attributes:
         skeleton: what it is a state of.
@@ -72,7 +73,9 @@ class StateArrays(Selections):
         self.impulses: dict[int, Array] = {}
         self.own_joint_impulses: Array | None = None
         self.saved: dict[Any, tuple[Array, ...]] = {}
-        self.clock = self.of_positions = self.of_velocities = self.of_accelerations = self.of_forces = 1
+        self.stamps: list[Any] = [1] * 4  # this one list always: setters have its address
+        self.held = HELD(stamps=id(self.stamps), clock=1)
+        self.handle = self.held.address
         self.has_soft = False
         self.sample: Any = None  # a state for quantities of a given one
         self._counts: Counter[str] = Counter()
@@ -169,9 +172,10 @@ class StateArrays(Selections):
         self._forget_kept()
         self.selections.clear()
         self.sample = self.ready = self.settled = None
+        self.held.tree = 0
         if self.skeleton.current_state is self:
             self.skeleton.ready = None
-        self._stamp_all()
+        self.stamp(0, 4)
 
     def prepare(self) -> Workspace:
         """What calls that are given a state work with."""
@@ -180,9 +184,7 @@ class StateArrays(Selections):
             self.scratch = data_for(self.tree)
         skeleton = self.skeleton
         subset = self.subset(None)
-        self.ready = Workspace(
-            self.tree.address, data.address, self.scratch.address, subset, skeleton.num_bodies, skeleton.num_dofs
-        )
+        self.ready = Workspace(self.tree.address, data, self.scratch.address, subset, skeleton.num_bodies)
         if skeleton.current_state is self:
             skeleton.ready = self.ready
         return self.ready
@@ -193,19 +195,20 @@ class StateArrays(Selections):
         w = self.ready or self.prepare()
         if self.skeleton._world is None:  # a world's steps would go unnoticed
             self.settled = w
+            self.held.data, self.held.tree = w.held, w.tree
         return w
 
     # Staleness -------------------------------------------------------------------------------------------
 
-    def _stamp_all(self) -> None:
-        self.clock = now = self.clock + 1
-        self.of_positions = self.of_velocities = self.of_accelerations = self.of_forces = now
+    def stamp(self, first: int, last: int) -> None:
+        """Results with the stamps first..last-1 are stale."""
+        self.stamps[first:last] = [object()] * (last - first)
 
     def invalidate(self) -> None:
         """All results are stale."""
         if self.data is not None:
             self.data.fresh[:] = 0
-        self._stamp_all()
+        self.stamp(0, 4)
 
     def gravity_changed(self) -> None:
         """Accelerations of bodies, which have gravity in them, and all that depends on it are stale."""
@@ -218,11 +221,7 @@ class StateArrays(Selections):
 
     def loads_changed(self) -> None:
         """What depends on forces and loads is stale."""
-        self.clock = self.of_forces = self.clock + 1
-
-    def accelerations_found(self) -> None:
-        """Accelerations and forces were written by dynamics, the bodies' accelerations with them."""
-        self.clock = self.of_accelerations = self.of_forces = self.clock + 1
+        self.stamps[OF_FORCES] = object()
 
     def keep(self, key: Any, value: Any) -> Kept:
         """A place for a result; its stamp is that of none."""
@@ -237,15 +236,15 @@ class StateArrays(Selections):
                 self._counts[key[0] if isinstance(key, tuple) else key] += kept.count
         self.kept.clear()
 
-    def result(self, stamp: str, key: Any, compute: Callable[[], Any]) -> Any:
+    def result(self, stamp: int, key: Any, compute: Callable[[], Any]) -> Any:
         """A result of this state, computed if it is not kept (the kept object: copy what users get).
 
         Args:
-            stamp: "of_positions", "of_velocities", "of_accelerations" or "of_forces", as it depends on them.
+            stamp: OF_POSITIONS, OF_VELOCITIES, OF_ACCELERATIONS or OF_FORCES, as it depends on them.
             key: names the result; a tuple if there is one for each body, say.
         """
         self.compiled()
-        return self.result_at(getattr(self, stamp), key, compute)
+        return self.result_at(self.stamps[stamp], key, compute)
 
     def result_at(self, stamp: Any, key: Any, compute: Callable[[], Any]) -> Any:
         """`result` with a stamp as it is now, or several."""

@@ -10,6 +10,7 @@ from kido.errors import ModelError
 from kido.joints import ActuatorType
 from kido.kernels import current
 from kido.math.transform import number_or_nan
+from kido.quantities.quantity import OF_ACCELERATIONS, OF_FORCES
 from kido.skeleton.state.actuation import TAKES_FORCE, is_prescribed
 
 if TYPE_CHECKING:
@@ -54,14 +55,15 @@ def _time_step_of(state: State, time_step: float | None) -> Any:
     )
 
 
-def forward_kinematics(state: State) -> None:
+def forward_kinematics(of: Any) -> None:
     """Bring transforms and velocities up to date now, for loops that choose the moment of the work."""
+    state: State = of.current_state
     w = state.settled or state.settle()
     current.refresh.call(w.tree, w.held, 1)
 
 
 def inverse_dynamics(
-    state: State,
+    of: Any,
     *,
     with_external_forces: bool = True,
     with_damping_forces: bool = False,
@@ -76,23 +78,24 @@ def inverse_dynamics(
         with_damping_forces: add what joint damping takes, Kd u.
         with_spring_forces: add what joint springs take, - `spring_forces`.
     """
+    state: State = of.current_state
     w = state.settled or state.settle()
-    d = state.data
     if with_external_forces:
         current.joint_forces_of_state.call(w.tree, w.held)
     else:
+        d = state.data
         loaded = d.has_external.copy()
         d.has_external[:] = 0
         current.joint_forces_of_state.call(w.tree, w.held)
         d.has_external[:] = loaded
     if with_damping_forces:
-        d.tau[:] += state.tree.damping * d.u
+        w.tau[:] += state.tree.damping * w.u
     if with_spring_forces:
-        d.tau[:] -= state.spring_forces
-    state.loads_changed()
+        w.tau[:] -= state.spring_forces
+    state.stamps[OF_FORCES] = object()
 
 
-def forward_dynamics(state: State, time_step: float | None = None) -> None:
+def forward_dynamics(of: Any, time_step: float | None = None) -> None:
     """Set `accelerations` to those that the held commands and external forces give (hybrid dynamics).
 
     M(q) udot = T - C(q, u) + J^T f_ext, by the articulated-body algorithm. T are the held `forces` of FORCE and
@@ -107,6 +110,7 @@ def forward_dynamics(state: State, time_step: float | None = None) -> None:
     Raises:
         ModelError: the inertia seen by a coordinate is not positive, or there is no time step.
     """
+    state: State = of.current_state
     w = state.settled or state.settle()
     driven = state.skeleton.has_actuators
     if driven:
@@ -114,10 +118,10 @@ def forward_dynamics(state: State, time_step: float | None = None) -> None:
     status = current.joint_accelerations_of_state.call(w.tree, w.held)
     if driven:
         state.tree.prescribed[:] = 0  # all other results are those of the free tree
-    state.accelerations_found()
+    state.stamps[OF_ACCELERATIONS] = state.stamps[OF_FORCES] = object()
     if status >= 0:
         state.raise_singular(status)
 
 
-# As `compute_NAME`: methods of states and skeletons, the only ones of such names.
+# As `compute_NAME`: methods of states and of skeletons, whose current state is meant; the only ones of such names.
 COMMANDS = {f"compute_{made.__name__}": made for made in (forward_kinematics, inverse_dynamics, forward_dynamics)}

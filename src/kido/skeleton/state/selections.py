@@ -17,6 +17,7 @@ from kido.skeleton.frames.frame import ORIGIN, Frame
 from kido.skeleton.frames.jacobian_node import JacobianNode
 from kido.skeleton.state.subsets import Dofs, indices_of
 from kido.skeleton.state.workspace import Workspace
+from kido.tree import data_for
 from kido.tree.nodes import NODES, WIDE
 from kido.tree.selection import COLUMNS, MEMBERS, PATH, SUBSET
 
@@ -45,6 +46,7 @@ class Selections:
     name: str
     links: Links
     tree: Any
+    data: Any
     selections: dict[Any, Any]
     kept: dict[Any, Any]
     ready: Workspace | None
@@ -96,7 +98,7 @@ class Selections:
             old = [
                 k
                 for k in table
-                if isinstance(k, tuple) and k[0] in ("bodies", "subset", "members") and k[1] is not None
+                if isinstance(k, tuple) and k[0] in ("bodies", "subset", "members", "members of") and k[1] is not None
             ]
             self.kept.clear()  # results are known by the addresses of what they are of
             table["retired"] = [table.pop(k) for k in old]  # the call that is going on may hold their addresses
@@ -136,8 +138,16 @@ class Selections:
 
     def members(self, bodies: Bodies = None) -> int:
         """Address of chosen bodies, each with its link and its own inertia."""
+        listed = ("members of", tuple(bodies)) if type(bodies) is list else None
+        try:
+            return self.selections[listed].address
+        except (KeyError, TypeError):  # no list, its first time, or no bodies
+            pass
         key = ("members", self.indices_of(bodies))
-        return (self.selections.get(key) or self._new_members(key)).address
+        made = self.selections.get(key) or self._new_members(key)
+        if listed:
+            self._keep(listed, made)
+        return made.address
 
     def _new_members(self, key: tuple[str, tuple[int, ...] | None]) -> Struct:
         self.compiled()
@@ -294,6 +304,13 @@ class Selections:
             self.selections["derivatives"] = work
         w.derivation = work.address
         return work.address
+
+    def loaded(self) -> int:
+        """Address of data for calls that are given this state with its loads; all but these is their own."""
+        w, d = self.ready or self.prepare(), self.data
+        made = self.selections["loaded"] = data_for(self.tree, external=d.external, has_external=d.has_external)
+        w.loaded, w.loaded_udot = made.address, made.udot
+        return made.address
 
     # Lists of points --------------------------------------------------------------------------------------
 

@@ -15,14 +15,13 @@ from kido.math.transform import as_numbers
 from kido.skeleton.external import wrench_of_row
 from kido.skeleton.state.actuation import TAKES_FORCE, TAKES_MOTION, is_prescribed, join_commands
 from kido.skeleton.state.arrays import STATE_FIELDS, Array, StateArrays
-from kido.skeleton.state.commands import COMMANDS
+from kido.skeleton.state.members import NUMBERS
 from kido.skeleton.state.subsets import Dofs, indices_of
-from kido.skeleton.state.view import NUMBERS, StateView
+from kido.skeleton.state.view import StateView
 
 if TYPE_CHECKING:
     from kido.skeleton.joints.joint import Joint
 
-_STALE = {name: row[2] for name, row in NUMBERS.items()}
 _FIELD = {name: row[0] for name, row in NUMBERS.items()}
 _NAME = {row[0]: name for name, row in NUMBERS.items()}
 
@@ -101,9 +100,7 @@ class State(StateArrays, StateView):
             self._changed(name)
 
     def _changed(self, name: str) -> None:
-        self.clock = now = self.clock + 1
-        for stamp in _STALE[name]:
-            setattr(self, stamp, now)
+        self.stamp(*NUMBERS[name][2])
 
     def read(self, field: str) -> Array:
         """A field of the data (a copy)."""
@@ -360,12 +357,8 @@ class State(StateArrays, StateView):
         return f"State of {self.skeleton!r}"
 
 
-for _name, _command in COMMANDS.items():
-    setattr(State, _name, _command)
-
 HANDED_ON = (
-    "apply_impulses", "clear_external_forces", "clear_impulses", "commands", "compute_forward_dynamics",
-    "compute_forward_kinematics", "compute_inverse_dynamics", "evaluations", "get_accelerations", "get_forces",
-    "get_positions", "get_velocities", "joint_impulses", "set_accelerations", "set_forces", "set_positions",
-    "set_velocities",
+    "apply_impulses", "clear_external_forces", "clear_impulses", "commands", "evaluations", "get_accelerations",
+    "get_forces", "get_positions", "get_velocities", "joint_impulses", "set_accelerations", "set_forces",
+    "set_positions", "set_velocities",
 )  # fmt: skip

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from kido.jit import Struct
+from kido.skeleton.state.members import copy_property
+
 
 class Workspace:
     """Addresses of a state's arrays, of arrays that belong to no state, and shapes of results.
@@ -15,6 +18,8 @@ class Workspace:
         tree: address of the tree.
         held: address of the data that is the state.
         data: address of data for calls that are given a state.
+        loaded, loaded_udot: address of such data with the loads of the state, and their accelerations, once needed.
+        q, u, udot, tau: numbers of the state, its own arrays.
     """
 
     __slots__ = (
@@ -28,24 +33,33 @@ class Workspace:
         "dofs",
         "factors",
         "held",
+        "loaded",
+        "loaded_udot",
         "places",
         "poses",
+        "q",
         "six_rows",
         "square",
         "squares",
+        "tau",
         "three_rates",
         "three_rows",
         "tree",
         "two_rates",
+        "u",
+        "udot",
     )
 
-    def __init__(self, tree: int, held: int, data: int, all_bodies: int, bodies: int, dofs: int):
+    def __init__(self, tree: int, state: Struct, data: int, all_bodies: int, bodies: int):
         self.tree = tree
-        self.held = held
+        self.held = state.address
         self.data = data
+        self.q, self.u, self.udot, self.tau = state.q, state.u, state.udot, state.tau
+        dofs = len(self.q)
         self.all_bodies = all_bodies  # inertias of all bodies by link
         self.columns = 0  # workspaces that few results need, made by the first: of the columns of matrices
         self.derivation = 0  # and of derivatives
+        self.loaded, self.loaded_udot = 0, state.udot
         self.places: dict[Any, tuple[int, float, float, float]] = {}  # of bodies' origins on links
         self.carriers: dict[Any, tuple[int, Any]] = {}  # paths to bodies
         self.poses = bodies, 4, 4
@@ -66,3 +80,8 @@ class Kept:
         self.value = value
         self.stamp: Any = 0
         self.count = 0
+
+    @copy_property
+    def copied(self) -> Any:
+        """A copy of a result that is a C-contiguous array of float64."""
+        return self.value.copy()
