@@ -20,7 +20,8 @@ from numba.core import cgutils
 from numba.core.extending import NativeValue, box, intrinsic, models, register_model, unbox
 from numba.np.arrayobj import make_array
 
-from kido.jit.compile import ENTRIES, kernel
+from kido.jit.compile import ENTRIES, OPTIONS
+from kido.jit.deferred import root_dispatcher
 from kido.jit.direct import LAYOUT_KNOWN, ArgumentType
 
 DATA, NDIM, SHAPE = 16, 24, 32  # offsets in NumPy's array object, as `LAYOUT_KNOWN` has found them
@@ -264,8 +265,7 @@ class Member:
     """A member that is called with one object or two; compiled, or loaded, when it is asked for."""
 
     def __init__(self, function: Callable[..., Any]):
-        self.dispatcher: Any = kernel(function)
-        self.dispatcher.targetoptions["nogil"] = False
+        self.dispatcher: Any = root_dispatcher(function, {**OPTIONS, "nogil": False})
         self.signature = OBJECT(*[OBJECT] * function.__code__.co_argcount)
         ENTRIES.append((self.dispatcher, self.compile))
 
