@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from kido.batch.arguments import Array, apart, common_count, finite_number, result, rows_of, whole_number
+from kido.batch.quantities import BatchQuantities
 from kido.batch.threads import Threads
-from kido.errors import ModelError, StateError
+from kido.errors import ModelError, NameLookupError, StateError
 from kido.math.transform import as_vector
 from kido.quantities.derivatives import ForwardDynamicsDerivatives, InverseDynamicsDerivatives
 from kido.skeleton.compiler import check_masses
@@ -17,15 +19,19 @@ from kido.skeleton.compiler import check_masses
 if TYPE_CHECKING:
     from kido.skeleton import Skeleton
     from kido.skeleton.frames.jacobian_node import JacobianNode
+    from kido.skeleton.state.state import State
 
 
-class Batch:
+class Batch(BatchQuantities):
     """Many states of one skeleton at once.
 
     Arguments and results are float64 arrays with the samples first: positions (samples, dofs), say. A single
     state, of shape (dofs,) or (1, dofs), stands for all samples. The state that the skeleton holds is neither
     used nor changed; changes of its structure and properties are picked up. Results equal those of the
     skeleton's own methods bit for bit, and depend neither on the number of threads nor on the other samples.
+
+    Kinematics, dynamics and motion below go through kernels in lanes and threads, or on a GPU. All other quantities of
+    `kido.quantities` are computed sample by sample, by the processor.
 
     As in those methods, joint springs, damping and friction act in `simulate` alone. Prescribed coordinates
     are not accelerated.
@@ -52,6 +58,14 @@ class Batch:
 
             self._device = Gpu(skeleton)
         self.device = device
+
+    @cached_property
+    def state(self) -> State:
+        """A state of the skeleton for samples that are computed one by one."""
+        return self.skeleton.empty_state()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "state"}
 
     @property
     def threads(self) -> int:
@@ -95,14 +109,15 @@ class Batch:
     def _place(self, node: JacobianNode | str | int, offset: Array) -> tuple[int, Array]:
         """Index of the body that carries a node, and a point of the node in that body's axes."""
         s = self.skeleton
-        if isinstance(node, str | int | np.integer):
-            return s.body(node).index, offset  # type: ignore[arg-type]
-        body, pose = getattr(node, "_carrier", None) or (None, None)
-        if getattr(body, "skeleton", None) is not s:
+        try:
+            body, pose = s.current_state.carried_by(node)
+        except NameLookupError:
+            raise
+        except ModelError:
             raise ModelError(
                 f"node: expected a body of skeleton {s.name!r}, its name or its index, or a node on one, got {node!r}"
-            )
-        return body.index, offset if pose is None else pose[:3, :3] @ offset + pose[:3, 3]  # type: ignore[union-attr]
+            ) from None
+        return body.index, offset if pose is None else pose[:3, :3] @ offset + pose[:3, 3]
 
     # Dynamics -------------------------------------------------------------------------------------------------
 

@@ -32,8 +32,8 @@ class Cut:
         host = subgraph.skeleton
         self._key = _key(host)
         copies = host.clone()._bodies
-        inside = set(subgraph._bodies)
-        self.twins: dict[BodyNode, BodyNode] = {body: copies[body.index] for body in subgraph._bodies}
+        inside = set(subgraph.bodies)
+        self.twins: dict[BodyNode, BodyNode] = {body: copies[body.index] for body in subgraph.bodies}
         names = {body.parent_joint.name for body in inside}
         for copy in copies:
             own = copy.parent_joint
@@ -81,7 +81,7 @@ class Cut:
     def update(self, subgraph: Subgraph) -> None:
         """Bring the state of the model up to that of the skeleton."""
         host, model = subgraph.skeleton, self.model
-        (part,) = subgraph._current_parts()
+        (part,) = subgraph.parts
         m = 0 if self.boundary is None else 6
         self._freeze(host)
         state = np.zeros((4, model.num_dofs))
