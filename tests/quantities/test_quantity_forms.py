@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from test_quantities import arguments, numbers, same
 
 import kido
 from kido.batch import Batch
 from kido.quantities import TABLE
-from test_quantities import arguments, numbers, same
 from trees import random_skeleton, random_state
 
 

@@ -234,7 +234,7 @@ class Gpu:
     def _tree(self, mixed: bool) -> DeviceStruct:
         """The skeleton's tree, copied again if it changed; free joints in fixed axes for motion, as in worlds."""
         self.skeleton.current_state.compiled()
-        tree: Struct = self.skeleton.current_state.tree  # type: ignore[assignment]
+        tree: Struct = self.skeleton.current_state.tree
         arrays = {name: getattr(tree, name) for name in TREE.arrays}
         if mixed:
             kind = arrays["kind"].copy()
@@ -248,7 +248,7 @@ class Gpu:
 
     def _work_space(self, samples: int, name: str) -> tuple[int, ...]:
         """Addresses of work space of a kernel for a number of samples; it fits the tree of the last call."""
-        tree: Struct = self.skeleton.current_state.tree  # type: ignore[assignment]
+        tree: Struct = self.skeleton.current_state.tree
         if tree is not self._of_tree or samples != self._samples:
             self._of_tree, self._samples, self._spaces = tree, samples, {}
         makers: dict[str, Callable[[], Struct]] = {

@@ -63,10 +63,10 @@ class Threads:
     def _current_tree(self) -> Struct:
         """The skeleton's tree with all changes of the model, and work space that fits it."""
         self.skeleton.current_state.compiled()
-        tree = self.skeleton.current_state.tree
-        if tree is not self._tree or tree is None:
+        tree: Struct = self.skeleton.current_state.tree
+        if tree is not self._tree:
             self._tree, self._mixed, self._spaces = tree, None, {}
-        return tree  # type: ignore[return-value]
+        return tree
 
     def _mixed_tree(self, tree: Struct) -> Struct:
         """The tree with free joints integrated with their linear velocity in fixed axes, as worlds do."""
@@ -104,7 +104,7 @@ class Threads:
         spaces = [self._work_space(tree, part, name) for part in range(parts)]
         if parts == 1:
             return entry(address, *spaces[0], *arguments, 0, count)
-        if not entry.overloads:  # type: ignore[attr-defined]
+        if not entry.overloads:
             entry(address, *spaces[0], *arguments, 0, 0)
         if self._pool is None or self._process != os.getpid():  # threads do not survive a fork
             self._pool, self._process = ThreadPoolExecutor(self.threads - 1), os.getpid()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kido.errors import NameLookupError, StateError
+from kido.errors import ModelError, NameLookupError, StateError
 from kido.jit import Struct
 from kido.operators.articulated import articulate
 from kido.operators.error import OperatorError
@@ -75,7 +75,7 @@ class Nodes:
         self._container = NODES(nodes=len(nodes))
         self._offset = np.zeros((len(nodes), 3))
         for k, node in enumerate(nodes):
-            body, pose = node._carrier
+            body, pose = on.skeleton.current_state.carried_by(node)
             self._container.body[k] = on.places[body]
             if pose is not None:
                 self._offset[k] = pose[:3, 3]
@@ -101,17 +101,18 @@ class BodyList:
     def __init__(self, source: Any, prescribed: Dofs = (), outboard: str | None = None):
         self.skeleton, indices, held = _bodies_of(source)
         skeleton = self.skeleton
-        self.bodies: list[BodyNode] = [skeleton._bodies[k] for k in indices]
+        every = skeleton.bodies
+        self.bodies: list[BodyNode] = [every[k] for k in indices]
         self.version = skeleton.structure_version
         self.places = {body: place for place, body in enumerate(self.bodies)}
         parents = [-1 if body.parent is None else self.places.get(body.parent, -1) for body in self.bodies]
         self._refuse_gaps(parents)
-        number = {dof: k for k, dof in enumerate(skeleton._dofs)}
+        number = {dof: k for k, dof in enumerate(skeleton.dofs)}
         hinges = [[number[dof] for dof in body.parent_joint.dofs] for body in self.bodies]
         self.given = held | {int(k) for k in indices_of(skeleton, prescribed)}
         strange = self.given.difference(*hinges)
         if strange:
-            names = ", ".join(repr(skeleton._dofs[k].name) for k in sorted(strange))
+            names = ", ".join(repr(skeleton.dofs[k].name) for k in sorted(strange))
             raise OperatorError(f"prescribed: {names} belong to no hinge of the listed bodies")
         free = [[k for k in hinge if k not in self.given] for hinge in hinges]
         given = [[k for k in hinge if k in self.given] for hinge in hinges]
@@ -178,7 +179,7 @@ class BodyList:
     def _carried(self) -> list[tuple[int, int]]:
         """Bodies outside that hang on listed ones: place of the listed body, index of the other."""
         carrier: dict[BodyNode, int] = {}
-        for body in self.skeleton._bodies:
+        for body in self.skeleton.bodies:
             if body not in self.places and body.parent is not None:
                 place = carrier.get(body.parent, self.places.get(body.parent, -1))
                 if place >= 0:
@@ -188,8 +189,8 @@ class BodyList:
     def hold(self, positions: ArrayLike | None, velocities: ArrayLike | None) -> None:
         """Fill the arrays from a state of the skeleton; None: its present one."""
         s = self.skeleton
-        q = s.positions if positions is None else s.current_state.vector(positions, len(s._dofs), "positions")
-        u = s.velocities if velocities is None else s.current_state.vector(velocities, len(s._dofs), "velocities")
+        q = s.positions if positions is None else s.current_state.vector(positions, s.num_dofs, "positions")
+        u = s.velocities if velocities is None else s.current_state.vector(velocities, s.num_dofs, "velocities")
         for what, numbers in (("positions", q), ("velocities", u)):
             if not np.isfinite(numbers).all():
                 raise StateError(f"operators of {s.name!r}: {what}: expected finite numbers, got {numbers.tolist()}")
@@ -210,7 +211,7 @@ class BodyList:
         if not self._articulated:
             failed = articulate.call(self.address)
             if failed >= 0:
-                dof = self.skeleton._dofs[int(self.container.source[failed])]
+                dof = self.skeleton.dofs[int(self.container.source[failed])]
                 raise OperatorError(
                     f"coordinate {dof.name!r} moves no inertia (D is not positive), so that psi, G, K and D^-1 are not "
                     "defined; give the bodies below it mass, or name it among `prescribed`"
@@ -225,12 +226,11 @@ class BodyList:
             OperatorError: it is not in the list.
         """
         body: Any = item
-        if isinstance(item, Joint):
-            body = item._body
-        elif isinstance(item, DegreeOfFreedom):
-            body = item.joint._body
+        joint = item.joint if isinstance(item, DegreeOfFreedom) else item
+        if isinstance(joint, Joint):
+            body = next((own for own in self.bodies if own.parent_joint is joint), None)
         elif isinstance(item, str):
-            body = self.skeleton._body_by_name.get(item)
+            body = next((own for own in self.bodies if own.name == item), None)
         elif isinstance(item, int | np.integer) and not isinstance(item, bool) and 0 <= item < len(self.bodies):
             body = self.bodies[item]
         if not isinstance(body, BodyNode) or body not in self.places:
@@ -254,12 +254,18 @@ class BodyList:
                     item = self.skeleton.body(item)
                 except NameLookupError as error:
                     raise OperatorError(f"nodes: {error}") from None
-            if not isinstance(item, JacobianNode) or item._carrier[0] not in self.places:
+            if not self._carries(item):
                 raise OperatorError(f"nodes: {item!r} does not ride on a body of the operators")
             found.append(item)
         if not found:
             raise OperatorError("B of no nodes")
         return Nodes(self, found)
+
+    def _carries(self, node: Any) -> bool:
+        try:
+            return isinstance(node, JacobianNode) and self.skeleton.current_state.carried_by(node)[0] in self.places
+        except ModelError:
+            return False
 
     def by_body(self, rows: Array) -> Array:
         """(bodies, 6, 6) with the rows (dofs, 6) of each body's coordinates in the leading rows."""

@@ -166,7 +166,10 @@ class Lyapunov(Product):
             a = recursions.common_ancestor.call(on.address, i_body, j_body)
             if a < 0:
                 return np.zeros((len(L), len(R)))
-            inner = self._raised(L.T, i_body, a).T @ diagonal[a] @ self._raised(R.T, j_body, a)  # type: ignore[union-attr]
+            left_up, right_up = self._raised(L.T, i_body, a), self._raised(R.T, j_body, a)
+            assert left_up is not None
+            assert right_up is not None
+            inner = left_up.T @ diagonal[a] @ right_up
         assert which is not None
         return self.number * inner
 

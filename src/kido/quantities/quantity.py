@@ -220,7 +220,7 @@ def _registered(row: Quantity, scope: dict[str, Any], current: str, given: str, 
     whole = scope | {"current": _whole_or_none(row), "refuse_part": _refuse_part}
     row.given = _function(row.name, f"of, {parts}{optional}", guard + given, whole)
     row.current.__doc__ = row.given.__doc__ = row.text
-    row.given.quantity = row  # type: ignore[attr-defined]
+    row.given.quantity = row
     TABLE[row.name] = row
     return row.given
 

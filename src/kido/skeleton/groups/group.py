@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-class Part(NamedTuple):
+class Share(NamedTuple):
     """A group's share of one skeleton.
 
     Attributes:
@@ -110,10 +110,10 @@ class Group(GroupQuantities):
         self._joints = self._listed(above, Joint, "joints")
         of_joints = [dof for joint in self._joints for dof in joint.dofs] if dofs is None else dofs
         self._dofs = self._listed(of_joints, DegreeOfFreedom, "dofs")
-        self._parts: list[Part] = []
+        self._parts: list[Share] = []
         self._parts_key: Any = None
         self._unlocked: dict[DegreeOfFreedom, ActuatorType] = {}
-        _ = self.parts
+        _ = self.shares
 
     def _listed(self, items: Any, kind: type, what: str) -> list[Any]:
         if isinstance(items, kind):
@@ -132,11 +132,11 @@ class Group(GroupQuantities):
     # Where its parts are ---------------------------------------------------------------------------------
 
     def _current_dofs(self) -> list[DegreeOfFreedom]:
-        _ = self.parts
+        _ = self.shares
         return self._dofs
 
     @property
-    def parts(self) -> list[Part]:
+    def shares(self) -> list[Share]:
         """Its share of each skeleton, found anew when one of them has changed.
 
         Raises:
@@ -160,7 +160,7 @@ class Group(GroupQuantities):
             rows = [k for k, owner in enumerate(owners) if owner is skeleton]
             dofs = [place[self._dofs[k]] for k in rows]
             bodies = tuple(sorted(body._index for body in self._bodies if body.skeleton is skeleton))
-            parts.append(Part(skeleton, np.array(rows, np.intp), np.array(dofs, np.intp), bodies))
+            parts.append(Share(skeleton, np.array(rows, np.intp), np.array(dofs, np.intp), bodies))
         self._parts = parts
         self._parts_key = [(part.skeleton, part.skeleton.structure_version) for part in parts]
         return parts
@@ -198,7 +198,7 @@ class Group(GroupQuantities):
     @property
     def skeletons(self) -> list[Skeleton]:
         """The skeletons that its parts are of."""
-        return [part.skeleton for part in self.parts]
+        return [part.skeleton for part in self.shares]
 
     def body(self, key: str | int) -> BodyNode:
         """A body by name or place.
@@ -237,7 +237,7 @@ class Group(GroupQuantities):
     # State -----------------------------------------------------------------------------------------------
 
     def _gather(self, name: str) -> Array:
-        parts = self.parts
+        parts = self.shares
         if len(parts) == 1:
             return getattr(parts[0].skeleton, name)[parts[0].dofs]
         out = np.empty(self.num_dofs)
@@ -247,7 +247,7 @@ class Group(GroupQuantities):
 
     def _scatter(self, name: str, value: ArrayLike) -> None:
         vector = vector_of(self, value, name)
-        wholes = [(part, getattr(part.skeleton, name)) for part in self.parts if len(part.rows)]
+        wholes = [(part, getattr(part.skeleton, name)) for part in self.shares if len(part.rows)]
         before = [(part.skeleton, whole.copy()) for part, whole in wholes]
         try:
             for part, whole in wholes:
@@ -315,7 +315,7 @@ class Group(GroupQuantities):
 
     def unlock(self) -> None:
         """Give the coordinates that `lock` locked their actuators back."""
-        _ = self.parts
+        _ = self.shares
         for dof, kind in self._unlocked.items():
             if dof.actuator_type == ActuatorType.LOCKED:
                 dof.actuator_type = kind
@@ -352,7 +352,7 @@ class Group(GroupQuantities):
         return self._gather("constraint_forces")
 
     @staticmethod
-    def _filled(part: Part, name: str, values: Array) -> Array:
+    def _filled(part: Share, name: str, values: Array) -> Array:
         whole = getattr(part.skeleton, name)
         whole[part.dofs] = values[part.rows]
         return whole
@@ -376,7 +376,7 @@ class Group(GroupQuantities):
         """
         q, u = given_of(self, "positions", positions), given_of(self, "velocities", velocities)
         udot, out = given_of(self, "accelerations", accelerations), np.empty(self.num_dofs)
-        for part in self.parts:
+        for part in self.shares:
             skeleton, full = part.skeleton, np.zeros(part.skeleton.num_dofs)
             full[part.dofs] = udot[part.rows]
             state = self._filled(part, "positions", q), self._filled(part, "velocities", u)
@@ -403,7 +403,7 @@ class Group(GroupQuantities):
         """
         q, u = given_of(self, "positions", positions), given_of(self, "velocities", velocities)
         tau, out = given_of(self, "forces", forces), np.empty(self.num_dofs)
-        for part in self.parts:
+        for part in self.shares:
             if not len(part.rows):
                 continue
             skeleton, values = part.skeleton, np.zeros(part.skeleton.num_dofs)
@@ -447,7 +447,7 @@ def given_of(group: Group, name: str, value: ArrayLike | None) -> Array:
 
 def of_bodies_summed(group: Group, row: Quantity, **given: Any) -> Any:
     """What its bodies of each skeleton have, added up."""
-    shares = [row.current(part.skeleton, bodies=part.bodies, **given) for part in group.parts if part.bodies]
+    shares = [row.current(part.skeleton, bodies=part.bodies, **given) for part in group.shares if part.bodies]
     return np.sum([np.zeros(row.shape), *shares], axis=0) if row.shape else float(sum(shares))
 
 
@@ -458,7 +458,7 @@ def of_bodies_averaged(group: Group, row: Quantity, **given: Any) -> Any:
         ModelError: its bodies have no mass.
     """
     mean, total = np.zeros([group.num_dofs if size == "dofs" else size for size in row.shape]), 0.0
-    for part in group.parts:
+    for part in group.shares:
         mass = part.skeleton.current_state.mass_of(part.bodies) if part.bodies else 0.0
         if mass > 0.0:
             value = mass * row.current(part.skeleton, bodies=part.bodies, **given)
@@ -475,7 +475,7 @@ def of_bodies_averaged(group: Group, row: Quantity, **given: Any) -> Any:
 def of_coordinates(group: Group, row: Quantity) -> Any:
     """Rows, and columns where there are, of its coordinates in those of the skeletons."""
     out = np.zeros([group.num_dofs] * len(row.shape))
-    for part in group.parts:
+    for part in group.shares:
         value = row.current(part.skeleton)
         out[np.ix_(*[part.rows] * out.ndim)] = value[np.ix_(*[part.dofs] * out.ndim)]
     return out
@@ -491,7 +491,7 @@ def of_a_node(group: Group, row: Quantity, node: Any, **given: Any) -> Any:
         raise ModelError(f"group {group.name!r}: expected a body or a node on one, got {node!r}")
     home = node._carrier[0].skeleton
     J = np.zeros((row.shape[0], group.num_dofs))
-    for part in group.parts:
+    for part in group.shares:
         if part.skeleton is home:
             J[:, part.rows] = row.current(home, node, **given)[:, part.dofs]
     return J

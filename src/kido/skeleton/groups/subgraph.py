@@ -113,11 +113,12 @@ class Subgraph(SubgraphQuantities, Group):
         """
         found: dict[BodyNode, Array] = {}
         reactions = self.skeleton.reaction_wrenches
+        carriers = {child: body for body in self.bodies for child in body.children}
         for child in self.outboard_bodies:
-            carrier, f = child._parent, -reactions[child.index]
-            arm = child.world_transform[:3, 3] - carrier.world_transform[:3, 3]  # type: ignore[union-attr]
+            carrier, f = carriers[child], -reactions[child.index]
+            arm = child.world_transform[:3, 3] - carrier.world_transform[:3, 3]
             f[:3] += np.cross(arm, f[3:])
-            found[carrier] = found.get(carrier, np.zeros(6)) + f  # type: ignore[arg-type, index]
+            found[carrier] = found.get(carrier, np.zeros(6)) + f
         return found
 
     @property
@@ -127,11 +128,15 @@ class Subgraph(SubgraphQuantities, Group):
         Raises:
             ModelError: edits have torn its bodies apart.
         """
+        return self._renewed().model
+
+    def _renewed(self) -> Cut:
+        """The model with its state, and whom its bodies stand for."""
         self._check_connected()
         if self._cut is None or not self._cut.fits(self):
             self._cut = Cut(self)
         self._cut.update(self)
-        return self._cut.model
+        return self._cut
 
     def cut_out(self, name: str | None = None) -> Skeleton:
         """An independent copy of `model`, in no world."""
@@ -163,15 +168,10 @@ class Subgraph(SubgraphQuantities, Group):
         return np.concatenate([R.T @ A[:3], R.T @ (A[3:] - np.cross(V[:3], V[3:]))])
 
     def _twin(self, body: Any) -> BodyNode:
-        self._model_is_current()
-        twin = self._cut.twins.get(body) if isinstance(body, BodyNode) else None  # type: ignore[union-attr]
+        twin = (self._cut or self._renewed()).twins.get(body) if isinstance(body, BodyNode) else None
         if twin is None:
             raise ModelError(f"subgraph {self.name!r}: {body!r} is no body of it")
         return twin
-
-    def _model_is_current(self) -> None:
-        if self._cut is None:
-            self.model  # noqa: B018  (makes the cut)
 
     def _forces_of(self, model: Skeleton, q: Array, wrenches: Wrenches) -> Array:
         """J^T f of wrenches on its bodies, at positions of the model."""
