@@ -79,10 +79,7 @@ class Batch(BatchQuantities):
 
     def forward_kinematics(self, positions: ArrayLike, out: Array | None = None) -> Array:
         """World transforms of all bodies (samples, bodies, 4, 4)."""
-        q = rows_of(self.skeleton, "positions", positions)
-        X = result(out, (len(q), self.skeleton.num_bodies, 4, 4))
-        self._device.run("forward_kinematics", len(q), apart(q, X), X)
-        return X
+        return self._run("forward_kinematics", (self.skeleton.num_bodies, 4, 4), out, {"positions": positions})
 
     def jacobian(
         self,
@@ -100,11 +97,8 @@ class Batch(BatchQuantities):
             out: array to write to.
         """
         index, point = self._place(node, as_vector(offset, f"skeleton {self.skeleton.name!r}: offset"))
-        x, y, z = point
-        q = rows_of(self.skeleton, "positions", positions)
-        J = result(out, (len(q), 6, self.skeleton.num_dofs))
-        self._device.run("jacobian", len(q), apart(q, J), index, float(x), float(y), float(z), J)
-        return J
+        given, shape = {"positions": positions}, (6, self.skeleton.num_dofs)
+        return self._run("jacobian", shape, out, given, index, *map(float, point))
 
     def _place(self, node: JacobianNode | str | int, offset: Array) -> tuple[int, Array]:
         """Index of the body that carries a node, and a point of the node in that body's axes."""
@@ -123,20 +117,15 @@ class Batch(BatchQuantities):
 
     def mass_matrix(self, positions: ArrayLike, out: Array | None = None) -> Array:
         """Mass matrices (samples, dofs, dofs)."""
-        q = rows_of(self.skeleton, "positions", positions)
         n = self.skeleton.num_dofs
-        M = result(out, (len(q), n, n))
-        self._device.run("mass_matrix", len(q), apart(q, M), M)
-        return M
+        return self._run("mass_matrix", (n, n), out, {"positions": positions})
 
     def inverse_dynamics(
         self, positions: ArrayLike, velocities: ArrayLike, accelerations: ArrayLike, out: Array | None = None
     ) -> Array:
         """Joint forces T = M udot + C(q, u) (samples, dofs)."""
-        (q, u, udot), count = self._arguments(positions=positions, velocities=velocities, accelerations=accelerations)
-        tau = result(out, (count, self.skeleton.num_dofs))
-        self._device.run("inverse_dynamics", count, *(apart(array, tau) for array in (q, u, udot)), tau)
-        return tau
+        given = {"positions": positions, "velocities": velocities, "accelerations": accelerations}
+        return self._run("inverse_dynamics", (self.skeleton.num_dofs,), out, given)
 
     def forward_dynamics(
         self,
@@ -157,13 +146,8 @@ class Batch(BatchQuantities):
         Raises:
             ModelError: the inertia seen by a coordinate is not positive; names the first such sample.
         """
-        (q, u, tau), count = self._arguments(positions=positions, velocities=velocities, forces=forces)
-        udot = result(out, (count, self.skeleton.num_dofs))
-        found = self._statuses(count, status)
-        given = (apart(array, udot) for array in (q, u, tau))
-        failed = self._device.run("forward_dynamics", count, *given, udot, found)
-        self._report(failed, found, status)
-        return udot
+        given = {"positions": positions, "velocities": velocities, "forces": forces}
+        return self._run("forward_dynamics", (self.skeleton.num_dofs,), out, given, fails=True, status=status)
 
     def inverse_dynamics_derivatives(
         self, positions: ArrayLike, velocities: ArrayLike, accelerations: ArrayLike, out: Array | None = None
@@ -174,10 +158,9 @@ class Batch(BatchQuantities):
             positions, velocities, accelerations: (samples, dofs) each.
             out: array (samples, 3, dofs, dofs) to write to; the results are parts of it.
         """
-        (q, u, udot), count = self._arguments(positions=positions, velocities=velocities, accelerations=accelerations)
+        given = {"positions": positions, "velocities": velocities, "accelerations": accelerations}
         n = self.skeleton.num_dofs
-        D = result(out, (count, 3, n, n))
-        self._device.run("inverse_dynamics_derivatives", count, *(apart(array, D) for array in (q, u, udot)), D)
+        D = self._run("inverse_dynamics_derivatives", (3, n, n), out, given)
         return InverseDynamicsDerivatives(D[:, 0], D[:, 1], D[:, 2])
 
     def forward_dynamics_derivatives(
@@ -198,14 +181,28 @@ class Batch(BatchQuantities):
         Raises:
             ModelError: the inertia seen by a coordinate is not positive; names the first such sample.
         """
-        (q, u, tau), count = self._arguments(positions=positions, velocities=velocities, forces=forces)
-        n = self.skeleton.num_dofs
-        D = result(out, (count, 3, n, n))
-        found = self._statuses(count, status)
-        given = (apart(array, D) for array in (q, u, tau))
-        failed = self._device.run("forward_dynamics_derivatives", count, *given, D, found)
-        self._report(failed, found, status)
+        n, given = self.skeleton.num_dofs, {"positions": positions, "velocities": velocities, "forces": forces}
+        D = self._run("forward_dynamics_derivatives", (3, n, n), out, given, fails=True, status=status)
         return ForwardDynamicsDerivatives(D[:, 0], D[:, 1], D[:, 2])
+
+    def _run(
+        self,
+        name: str,
+        shape: tuple[int, ...],
+        out: Array | None,
+        given: dict[str, ArrayLike],
+        *numbers: float,
+        fails: bool = False,
+        status: np.ndarray | None = None,
+    ) -> Array:
+        """Results (samples, *shape) of a kernel; `numbers` are the same for all samples, and one that `fails` tells."""
+        arrays, count = self._arguments(**given)
+        whole = result(out, (count, *shape))
+        found = [self._statuses(count, status)] if fails else []
+        failed = self._device.run(name, count, *(apart(array, whole) for array in arrays), *numbers, whole, *found)
+        if fails:
+            self._report(failed, found[0], status)
+        return whole
 
     def _arguments(self, **given: ArrayLike) -> tuple[list[Array], int]:
         arrays = {what: rows_of(self.skeleton, what, value) for what, value in given.items()}
@@ -239,10 +236,8 @@ class Batch(BatchQuantities):
     def integrate(self, positions: ArrayLike, velocities: ArrayLike, time: float, out: Array | None = None) -> Array:
         """Positions (samples, dofs) moved along constant velocities for a time [s], on the joints' manifolds."""
         h = finite_number("time", time)
-        (q, u), count = self._arguments(positions=positions, velocities=velocities)
-        moved = result(out, (count, self.skeleton.num_dofs))
-        self._device.run("integrate", count, apart(q, moved), apart(u, moved), h, moved)
-        return moved
+        given = {"positions": positions, "velocities": velocities}
+        return self._run("integrate", (self.skeleton.num_dofs,), out, given, h)
 
     def simulate(
         self,

@@ -11,11 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from kido.errors import ModelError, NameLookupError, StateError
 from kido.jit import Struct
+from kido.operators.arrays import BODIES, NODES, snapshot_of
 from kido.operators.articulated import articulate
-from kido.operators.error import OperatorError
-from kido.operators.schema import BODIES, NODES
-from kido.operators.scratch import Scratch
-from kido.operators.snapshot import snapshot_of
+from kido.operators.linear import OperatorError
 from kido.skeleton import BodyNode, DegreeOfFreedom, Group, Joint, Skeleton
 from kido.skeleton.frames.jacobian_node import JacobianNode
 from kido.skeleton.state.subsets import Dofs, indices_of
@@ -24,9 +22,42 @@ if TYPE_CHECKING:
     from kido.operators.expression import Operator
     from kido.skeleton.frames.frame import Frame
 
+
 Array = NDArray[np.float64]
-BODY, JOINT, GIVEN, NODE = "spatial vectors of bodies", "joint numbers", "prescribed joint numbers", "nodes' vectors"
-OWN = "numbers"  # of a matrix that a user gives
+_SMALL = 1 << 13  # numbers; below, allocating is quick
+_MAX_KEPT = 4  # arrays of one shape, and shapes, that are kept
+
+
+class Scratch:
+    """Arrays that are free, by shape."""
+
+    def __init__(self) -> None:
+        self._free: dict[tuple[int, int], list[Array]] = {}
+
+    def take(self, rows: int, columns: int) -> Array:
+        """An array of any numbers."""
+        free = self._free.get((rows, columns))
+        return free.pop() if free else np.empty((rows, columns))
+
+    def give(self, array: Array) -> None:
+        """An array that nobody needs any more."""
+        if array.size < _SMALL:
+            return
+        shape = array.shape[0], array.shape[1]
+        if shape not in self._free and len(self._free) >= _MAX_KEPT:
+            self._free.clear()
+        free = self._free.setdefault(shape, [])
+        if len(free) < _MAX_KEPT and array.base is None:
+            free.append(array)
+
+
+BODY_SPACE, JOINT_SPACE, GIVEN_SPACE, NODE_SPACE = (
+    "spatial vectors of bodies",
+    "joint numbers",
+    "prescribed joint numbers",
+    "nodes' vectors",
+)
+OWN_SPACE = "numbers"  # of a matrix that a user gives
 
 
 class Space:
@@ -36,7 +67,7 @@ class Space:
         self.on, self.kind, self.nodes = on, kind, nodes
         self.first = [*map(int, first)]
         self.size = self.first[-1]
-        self.is_joint = kind == JOINT
+        self.is_joint = kind == JOINT_SPACE
 
     def place(self, item: Any) -> int:
         """Place of a body (by itself, its joint, a coordinate of it, its name, its place) or of a node.
@@ -44,11 +75,11 @@ class Space:
         Raises:
             OperatorError: it is none of these.
         """
-        if self.kind == OWN:
+        if self.kind == OWN_SPACE:
             if isinstance(item, int | np.integer) and 0 <= item < self.size:
                 return int(item)
             raise OperatorError(f"no row {item!r} of {self.size}")
-        if self.kind != NODE:
+        if self.kind != NODE_SPACE:
             return self.on.place(item)
         names = [getattr(node, "name", repr(node)) for node in self.nodes]
         if isinstance(item, int | np.integer) and 0 <= item < len(names):
@@ -71,7 +102,7 @@ class Nodes:
 
     def __init__(self, on: BodyList, nodes: list[Any]):
         self.on, self.stamp = on, -1
-        self.space = Space(on, NODE, range(0, 6 * len(nodes) + 1, 6), tuple(nodes))
+        self.space = Space(on, NODE_SPACE, range(0, 6 * len(nodes) + 1, 6), tuple(nodes))
         self._container = NODES(nodes=len(nodes))
         self._offset = np.zeros((len(nodes), 3))
         for k, node in enumerate(nodes):
@@ -140,9 +171,9 @@ class BodyList:
         sizes = {"bodies": len(self.bodies), "dofs": len(given["source"]), "given": len(given["given_source"])}
         self.container = BODIES(**sizes, **given)
         self.address = self.container.address
-        self.body_space = Space(self, BODY, range(0, 6 * len(self.bodies) + 1, 6))
-        self.joint_space = Space(self, JOINT, given["first_dof"])
-        self.given_space = Space(self, GIVEN, given["first_given"])
+        self.body_space = Space(self, BODY_SPACE, range(0, 6 * len(self.bodies) + 1, 6))
+        self.joint_space = Space(self, JOINT_SPACE, given["first_dof"])
+        self.given_space = Space(self, GIVEN_SPACE, given["first_given"])
         self.q = self.u = np.zeros(0)
         self.inverses: Callable[[], dict[Hashable, Operator]] = dict  # known by theory; whoever makes operators says
         self.scratch = Scratch()

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kido.math.transform import as_numbers
-from kido.operators.error import OperatorError
-from kido.operators.linear import Array, Linear, Step
+from kido.operators.linear import Array, Linear, OperatorError, Step
 
 if TYPE_CHECKING:
     from kido.operators.body_list import BodyList, Space

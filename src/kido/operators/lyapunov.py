@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 
 from kido.operators import recursions
-from kido.operators.error import OperatorError
 from kido.operators.expression import RECOGNIZERS, Operator, Product, product, total
 from kido.operators.leaves import SYMBOLS, BetweenBranches, Beyond, Blockwise, NodeMap, Propagation
-from kido.operators.linear import Array
+from kido.operators.linear import Array, OperatorError
 
 
 class Lyapunov(Product):

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kido.operators.body_list import BodyList, Nodes
-from kido.operators.error import OperatorError
 from kido.operators.expression import Operator
-from kido.operators.linear import Array
+from kido.operators.linear import Array, OperatorError
 from kido.skeleton import BodyNode, DegreeOfFreedom, Skeleton
 
 
