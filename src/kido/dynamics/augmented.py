@@ -351,7 +351,7 @@ class TreeAugmentedSolver(DynamicsSolver):
         touches = np.zeros((len(paths), len(parent)), np.float32)
         for s, path in enumerate(paths):
             touches[s, path] = 1.0
-        near = [np.flatnonzero(row[: s + 1]) for s, row in enumerate(touches @ touches.T)]
+        near = [np.flatnonzero(row[: s + 1]).tolist() for s, row in enumerate(touches @ touches.T)]
         slots = max(len(paths), 1)
         own = AUGMENTED(slots=slots, slots1=slots + 1, dofs=max(system.num_dofs, 1),
             steps=max(sum(map(len, paths)), 1), pairs=max(sum(map(len, near)), 1),
