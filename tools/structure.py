@@ -260,14 +260,19 @@ def _last_name(node: ast.expr) -> str:
 
 
 class Sample(NamedTuple):
-    """A thing that stands for its kind: its names as words, and the room in which it is looked for ("": all)."""
+    """A thing that stands for its kind: its names as words, the room in which it is looked for ("": all), and names
+    of other things in which its own occur."""
 
     names: tuple[str, ...]
     room: str = ""
+    others: tuple[str, ...] = ()
 
 
 SAMPLES: dict[str, list[Sample]] = {
-    "quantity": [Sample(("coriolis_matrix",)), Sample(("gravity_forces",))],
+    "quantity": [
+        Sample(("coriolis_matrix",)),
+        Sample(("gravity_forces",), others=("coriolis_and_gravity_forces", "gravity_forces_derivative")),
+    ],
     "IK task": [Sample(("look_at",), "ik"), Sample(("balance",), "ik")],
     "step feature": [
         Sample(("sleep", "sleeping", "sleeper", "sleepers"), "simulation"),
@@ -293,7 +298,7 @@ def files_to_touch(kind: str) -> Callable[[Project], Measure]:
     row.__doc__ = (
         f"Files whose code (not comments or docstrings) names a sample: {things}. A name names it if its words are "
         "among the name's, so UniversalJoint, UNIVERSAL and the string 'universal' do. `models` only uses such things "
-        "and is left out."
+        "and is left out; so are names of other things that contain the sample's (coriolis_and_gravity_forces)."
     )
     return row
 
@@ -301,7 +306,7 @@ def files_to_touch(kind: str) -> Callable[[Project], Measure]:
 def _names_sample(module: Module, sample: Sample) -> bool:
     if module.room == f"{PACKAGE}.models" or (sample.room and module.room != f"{PACKAGE}.{sample.room}"):
         return False
-    names = {f"_{words(n)}_" for n in _names(module)}
+    names = {f"_{w}_" for w in map(words, _names(module)) if not any(other in w for other in sample.others)}
     return any(f"_{wanted}_" in name for name in names for wanted in sample.names)
 
 

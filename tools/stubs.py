@@ -1,6 +1,7 @@
 """Writes the type stubs of what is made of declarations: `python tools/stubs.py` (and `--check`, which only compares).
 
-`kido/quantities/__init__.pyi` has the pure calls, `kido/skeleton/state/view.pyi` the members of skeletons and states.
+`kido/quantities/__init__.pyi` has the pure calls, `kido/skeleton/state/view.pyi` the members of skeletons and states,
+`quantities.pyi` of `skeleton/groups` and of `batch` those of groups, subgraphs and batches.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from kido.batch.quantities import IN_LANES, has_arrays, parameters_of
 from kido.quantities import TABLE, THEMES
 from kido.quantities.verbs import VERBS
 from kido.skeleton.state.commands import COMMANDS
@@ -77,6 +79,13 @@ def signature(function: Any) -> str:
     return re.sub(r"^\((of|self|state)(: \w+)?", "(self", text)
 
 
+def member(row: Any, parameters: str, as_property: bool, result: str) -> list[str]:
+    """Lines of a property or method of a quantity."""
+    more = "" if as_property else typed(parameters, False)
+    decorator = ["    @property"] if as_property else []
+    return [*decorator, f"    def {row.name}(self{more}) -> {result}: ...{home(row)}"]
+
+
 def members() -> str:
     """The stub of `kido.skeleton.state.view`."""
     imports = PREAMBLE.replace("\n\nArray", "\nfrom kido.skeleton.state.state import State\n\nArray")
@@ -90,10 +99,7 @@ def members() -> str:
         if name != "evaluations":
             lines += [f"    @{name}.setter", f"    def {name}(self, value: ArrayLike) -> None: ..."]
     for row in TABLE.values():
-        if row.is_property:
-            lines.append("    @property")
-        more = "" if row.is_property else typed(row.arguments, False)
-        lines.append(f"    def {row.name}(self{more}) -> {row.result}: ...{home(row)}")
+        lines += member(row, row.arguments, row.is_property, row.result)
     for verb in VERBS:
         text = signature(verb)
         if "->" not in text:
@@ -105,7 +111,34 @@ def members() -> str:
     return "\n".join(lines) + "\n"
 
 
-STUBS = {"quantities/__init__.pyi": pure_calls, "skeleton/state/view.pyi": members}
+def of_groups() -> str:
+    """The stub of `kido.skeleton.groups.quantities`."""
+    groups, subgraphs = ["class GroupQuantities:"], ["class SubgraphQuantities:"]
+    for row in TABLE.values():
+        if row.group:
+            groups += member(row, row.of_group, row.is_property, row.result)
+        if row.subgraph:
+            subgraphs += member(row, row.arguments, row.is_property, row.result)
+    calls = ["", "def form(row: Any, parameters: str, function: Any, what: str) -> Any: ..."]
+    return "\n".join([HEAD + PREAMBLE, *groups, "", *subgraphs, *calls]) + "\n"
+
+
+def of_batches() -> str:
+    """The stub of `kido.batch.quantities`."""
+    lines = [HEAD + PREAMBLE, "IN_LANES: tuple[str, ...]\n", "class BatchQuantities:"]
+    for row in TABLE.values():
+        if has_arrays(row) and row.name not in IN_LANES:
+            lines += member(row, parameters_of(row), False, row.result.replace("float", "Array"))
+    calls = ["", "def has_arrays(row: Any) -> bool: ...", "def parameters_of(row: Any) -> str: ..."]
+    return "\n".join([*lines, *calls]) + "\n"
+
+
+STUBS = {
+    "quantities/__init__.pyi": pure_calls,
+    "skeleton/state/view.pyi": members,
+    "skeleton/groups/quantities.pyi": of_groups,
+    "batch/quantities.pyi": of_batches,
+}
 
 
 def main(arguments: list[str] | None = None) -> int:

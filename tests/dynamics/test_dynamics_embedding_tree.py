@@ -12,7 +12,7 @@ import kido
 from closed_graphs import LOOPS, ClosedGraph, closed_graph, coupler, loop
 from kido.dynamics import ConstraintEmbedding
 from kido.dynamics.embedding import EmbeddingSolver
-from kido.dynamics.embedding.aggregation import WORLD, Tie, aggregate, parent_of_aggregate, schedule
+from kido.dynamics.embedding.container import WORLD, Tie, aggregate, parent_of_aggregate, schedule
 from kido.errors import ModelError, StateError
 from trees import KINDS, random_skeleton, random_state, relative_error
 

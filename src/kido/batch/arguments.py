@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kido.batch import entries
+from kido.batch.states import first_not_finite
 from kido.errors import StateError
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def rows_of(skeleton: Skeleton, what: str, value: ArrayLike, ndim: int = 2) -> A
             f"{_name(skeleton)}: {what}: expected the shape {wanted} with {dofs} dofs, or one state of {dofs} "
             f"numbers, got an array of shape {np.shape(value)}"
         )
-    bad = entries.first_not_finite(array.reshape(-1).view(np.int64))
+    bad = first_not_finite(array.reshape(-1).view(np.int64))
     if bad >= 0:
         _raise_not_finite(skeleton, what, array, bad)
     return array

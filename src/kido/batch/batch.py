@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from kido.batch.arguments import Array, apart, common_count, finite_number, result, rows_of, whole_number
+from kido.batch.quantities import BatchQuantities
 from kido.batch.threads import Threads
-from kido.errors import ModelError, StateError
+from kido.errors import ModelError, NameLookupError, StateError
 from kido.math.transform import as_vector
 from kido.quantities.derivatives import ForwardDynamicsDerivatives, InverseDynamicsDerivatives
 from kido.skeleton.compiler import check_masses
@@ -17,15 +19,19 @@ from kido.skeleton.compiler import check_masses
 if TYPE_CHECKING:
     from kido.skeleton import Skeleton
     from kido.skeleton.frames.jacobian_node import JacobianNode
+    from kido.skeleton.state.state import State
 
 
-class Batch:
+class Batch(BatchQuantities):
     """Many states of one skeleton at once.
 
     Arguments and results are float64 arrays with the samples first: positions (samples, dofs), say. A single
     state, of shape (dofs,) or (1, dofs), stands for all samples. The state that the skeleton holds is neither
     used nor changed; changes of its structure and properties are picked up. Results equal those of the
     skeleton's own methods bit for bit, and depend neither on the number of threads nor on the other samples.
+
+    Kinematics, dynamics and motion below go through kernels in lanes and threads, or on a GPU. All other quantities of
+    `kido.quantities` are computed sample by sample, by the processor.
 
     As in those methods, joint springs, damping and friction act in `simulate` alone. Prescribed coordinates
     are not accelerated.
@@ -53,6 +59,14 @@ class Batch:
             self._device = Gpu(skeleton)
         self.device = device
 
+    @cached_property
+    def state(self) -> State:
+        """A state of the skeleton for samples that are computed one by one."""
+        return self.skeleton.empty_state()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "state"}
+
     @property
     def threads(self) -> int:
         """Most threads that a call uses."""
@@ -65,10 +79,7 @@ class Batch:
 
     def forward_kinematics(self, positions: ArrayLike, out: Array | None = None) -> Array:
         """World transforms of all bodies (samples, bodies, 4, 4)."""
-        q = rows_of(self.skeleton, "positions", positions)
-        X = result(out, (len(q), self.skeleton.num_bodies, 4, 4))
-        self._device.run("forward_kinematics", len(q), apart(q, X), X)
-        return X
+        return self._run("forward_kinematics", (self.skeleton.num_bodies, 4, 4), out, {"positions": positions})
 
     def jacobian(
         self,
@@ -86,42 +97,35 @@ class Batch:
             out: array to write to.
         """
         index, point = self._place(node, as_vector(offset, f"skeleton {self.skeleton.name!r}: offset"))
-        x, y, z = point
-        q = rows_of(self.skeleton, "positions", positions)
-        J = result(out, (len(q), 6, self.skeleton.num_dofs))
-        self._device.run("jacobian", len(q), apart(q, J), index, float(x), float(y), float(z), J)
-        return J
+        given, shape = {"positions": positions}, (6, self.skeleton.num_dofs)
+        return self._run("jacobian", shape, out, given, index, *map(float, point))
 
     def _place(self, node: JacobianNode | str | int, offset: Array) -> tuple[int, Array]:
         """Index of the body that carries a node, and a point of the node in that body's axes."""
         s = self.skeleton
-        if isinstance(node, str | int | np.integer):
-            return s.body(node).index, offset  # type: ignore[arg-type]
-        body, pose = getattr(node, "_carrier", None) or (None, None)
-        if getattr(body, "skeleton", None) is not s:
+        try:
+            body, pose = s.current_state.carried_by(node)
+        except NameLookupError:
+            raise
+        except ModelError:
             raise ModelError(
                 f"node: expected a body of skeleton {s.name!r}, its name or its index, or a node on one, got {node!r}"
-            )
-        return body.index, offset if pose is None else pose[:3, :3] @ offset + pose[:3, 3]  # type: ignore[union-attr]
+            ) from None
+        return body.index, offset if pose is None else pose[:3, :3] @ offset + pose[:3, 3]
 
     # Dynamics -------------------------------------------------------------------------------------------------
 
     def mass_matrix(self, positions: ArrayLike, out: Array | None = None) -> Array:
         """Mass matrices (samples, dofs, dofs)."""
-        q = rows_of(self.skeleton, "positions", positions)
         n = self.skeleton.num_dofs
-        M = result(out, (len(q), n, n))
-        self._device.run("mass_matrix", len(q), apart(q, M), M)
-        return M
+        return self._run("mass_matrix", (n, n), out, {"positions": positions})
 
     def inverse_dynamics(
         self, positions: ArrayLike, velocities: ArrayLike, accelerations: ArrayLike, out: Array | None = None
     ) -> Array:
         """Joint forces T = M udot + C(q, u) (samples, dofs)."""
-        (q, u, udot), count = self._arguments(positions=positions, velocities=velocities, accelerations=accelerations)
-        tau = result(out, (count, self.skeleton.num_dofs))
-        self._device.run("inverse_dynamics", count, *(apart(array, tau) for array in (q, u, udot)), tau)
-        return tau
+        given = {"positions": positions, "velocities": velocities, "accelerations": accelerations}
+        return self._run("inverse_dynamics", (self.skeleton.num_dofs,), out, given)
 
     def forward_dynamics(
         self,
@@ -142,13 +146,8 @@ class Batch:
         Raises:
             ModelError: the inertia seen by a coordinate is not positive; names the first such sample.
         """
-        (q, u, tau), count = self._arguments(positions=positions, velocities=velocities, forces=forces)
-        udot = result(out, (count, self.skeleton.num_dofs))
-        found = self._statuses(count, status)
-        given = (apart(array, udot) for array in (q, u, tau))
-        failed = self._device.run("forward_dynamics", count, *given, udot, found)
-        self._report(failed, found, status)
-        return udot
+        given = {"positions": positions, "velocities": velocities, "forces": forces}
+        return self._run("forward_dynamics", (self.skeleton.num_dofs,), out, given, fails=True, status=status)
 
     def inverse_dynamics_derivatives(
         self, positions: ArrayLike, velocities: ArrayLike, accelerations: ArrayLike, out: Array | None = None
@@ -159,10 +158,9 @@ class Batch:
             positions, velocities, accelerations: (samples, dofs) each.
             out: array (samples, 3, dofs, dofs) to write to; the results are parts of it.
         """
-        (q, u, udot), count = self._arguments(positions=positions, velocities=velocities, accelerations=accelerations)
+        given = {"positions": positions, "velocities": velocities, "accelerations": accelerations}
         n = self.skeleton.num_dofs
-        D = result(out, (count, 3, n, n))
-        self._device.run("inverse_dynamics_derivatives", count, *(apart(array, D) for array in (q, u, udot)), D)
+        D = self._run("inverse_dynamics_derivatives", (3, n, n), out, given)
         return InverseDynamicsDerivatives(D[:, 0], D[:, 1], D[:, 2])
 
     def forward_dynamics_derivatives(
@@ -183,14 +181,28 @@ class Batch:
         Raises:
             ModelError: the inertia seen by a coordinate is not positive; names the first such sample.
         """
-        (q, u, tau), count = self._arguments(positions=positions, velocities=velocities, forces=forces)
-        n = self.skeleton.num_dofs
-        D = result(out, (count, 3, n, n))
-        found = self._statuses(count, status)
-        given = (apart(array, D) for array in (q, u, tau))
-        failed = self._device.run("forward_dynamics_derivatives", count, *given, D, found)
-        self._report(failed, found, status)
+        n, given = self.skeleton.num_dofs, {"positions": positions, "velocities": velocities, "forces": forces}
+        D = self._run("forward_dynamics_derivatives", (3, n, n), out, given, fails=True, status=status)
         return ForwardDynamicsDerivatives(D[:, 0], D[:, 1], D[:, 2])
+
+    def _run(
+        self,
+        name: str,
+        shape: tuple[int, ...],
+        out: Array | None,
+        given: dict[str, ArrayLike],
+        *numbers: float,
+        fails: bool = False,
+        status: np.ndarray | None = None,
+    ) -> Array:
+        """Results (samples, *shape) of a kernel; `numbers` are the same for all samples, and one that `fails` tells."""
+        arrays, count = self._arguments(**given)
+        whole = result(out, (count, *shape))
+        found = [self._statuses(count, status)] if fails else []
+        failed = self._device.run(name, count, *(apart(array, whole) for array in arrays), *numbers, whole, *found)
+        if fails:
+            self._report(failed, found[0], status)
+        return whole
 
     def _arguments(self, **given: ArrayLike) -> tuple[list[Array], int]:
         arrays = {what: rows_of(self.skeleton, what, value) for what, value in given.items()}
@@ -224,10 +236,8 @@ class Batch:
     def integrate(self, positions: ArrayLike, velocities: ArrayLike, time: float, out: Array | None = None) -> Array:
         """Positions (samples, dofs) moved along constant velocities for a time [s], on the joints' manifolds."""
         h = finite_number("time", time)
-        (q, u), count = self._arguments(positions=positions, velocities=velocities)
-        moved = result(out, (count, self.skeleton.num_dofs))
-        self._device.run("integrate", count, apart(q, moved), apart(u, moved), h, moved)
-        return moved
+        given = {"positions": positions, "velocities": velocities}
+        return self._run("integrate", (self.skeleton.num_dofs,), out, given, h)
 
     def simulate(
         self,

@@ -6,7 +6,6 @@ kernels are compiled to PTX in the tests; no machine of the project has run them
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 from unittest import mock
@@ -25,18 +24,16 @@ from kido.batch.states import (
     simulate_of,
     transforms_of,
 )
-from kido.batch.threads import WORK_SPACES
+from kido.batch.threads import MAKERS, WORK_SPACES, arrays_of
 from kido.errors import MissingExtraError, StateError
 from kido.jit import JIT_DISABLED, Struct
-from kido.joints import JointKind
-from kido.quantities.branches import derivatives_workspace
 from kido.tree.derivatives import DERIVATIVES
-from kido.tree.schema import DATA, TREE, data_for
+from kido.tree.schema import DATA, TREE
 
 if TYPE_CHECKING:
     from kido.skeleton import Skeleton
 
-BLOCK = 64  # threads of a block: a kernel takes about 180 registers of each
+BLOCK_SIZE = 64  # threads of a block: a kernel takes about 180 registers of each
 LAUNCH = 16384  # samples that work space is made for; more are done one launch after the other
 
 
@@ -234,12 +231,8 @@ class Gpu:
     def _tree(self, mixed: bool) -> DeviceStruct:
         """The skeleton's tree, copied again if it changed; free joints in fixed axes for motion, as in worlds."""
         self.skeleton.current_state.compiled()
-        tree: Struct = self.skeleton.current_state.tree  # type: ignore[assignment]
-        arrays = {name: getattr(tree, name) for name in TREE.arrays}
-        if mixed:
-            kind = arrays["kind"].copy()
-            kind[kind == JointKind.FREE] = JointKind.FREE_MIXED
-            arrays["kind"] = kind
+        tree: Struct = self.skeleton.current_state.tree
+        arrays = arrays_of(tree, mixed)
         known = self._trees.get(mixed)
         if known is None or not all(np.array_equal(known[1][name], array) for name, array in arrays.items()):
             copies = {name: array.copy() for name, array in arrays.items()}
@@ -248,18 +241,13 @@ class Gpu:
 
     def _work_space(self, samples: int, name: str) -> tuple[int, ...]:
         """Addresses of work space of a kernel for a number of samples; it fits the tree of the last call."""
-        tree: Struct = self.skeleton.current_state.tree  # type: ignore[assignment]
+        tree: Struct = self.skeleton.current_state.tree
         if tree is not self._of_tree or samples != self._samples:
             self._of_tree, self._samples, self._spaces = tree, samples, {}
-        makers: dict[str, Callable[[], Struct]] = {
-            "data": lambda: data_for(tree, samples=samples),
-            "rollout": lambda: ROLLOUT(samples=samples, dofs=len(tree.body_of_dof)),
-            "derivation": lambda: derivatives_workspace(tree, samples),
-        }
         addresses = []
         for kind in WORK_SPACES.get(name, ("data",)):
             if kind not in self._spaces:
-                host = makers[kind]()
+                host = MAKERS[kind](tree, samples)
                 self._spaces[kind] = DeviceStruct(self._cuda, host, {}, samples)
             addresses.append(self._spaces[kind].address)
         return tuple(addresses)
@@ -269,15 +257,15 @@ class Gpu:
         if count == 0:
             return 0
         tree = self._tree(name == "simulate")
-        samples = min(LAUNCH, -(-count // BLOCK) * BLOCK)
+        samples = min(LAUNCH, -(-count // BLOCK_SIZE) * BLOCK_SIZE)
         own = tree.address, *self._work_space(samples, name)
         arrays = [a for a in arguments if isinstance(a, np.ndarray)]
         there = {id(a): self._cuda.to_device(a) for a in arrays}
         given = [there.get(id(a), a) for a in arguments]
         for begin in range(0, count, samples):
             end = min(count, begin + samples)
-            blocks = -(-(end - begin) // BLOCK)
-            self._kernels[name][blocks, BLOCK](*own, begin, end, *given)
+            blocks = -(-(end - begin) // BLOCK_SIZE)
+            self._kernels[name][blocks, BLOCK_SIZE](*own, begin, end, *given)
         outputs = {"forward_dynamics": 2, "forward_dynamics_derivatives": 2, "simulate": 3}.get(name, 1)
         for array in arrays[-outputs:]:
             there[id(array)].copy_to_host(array)

@@ -1,12 +1,26 @@
-"""What a batch computes of each state: the recursions between arguments and results that belong to a sample.
+"""What a batch computes of each state, in lanes of the processor or threads of a GPU.
 
-The functions here are written once for lanes and for GPU threads: `t` is the tree, `d` work space of the
-target, and `q`, `u`, ... are the sample's own numbers in batch-first arrays (`kido.jit.lanes_samples`).
+The recursions between arguments and results that belong to a sample are written once for both: `t` is the tree, `d`
+work space of the target, and `q`, `u`, ... are the sample's own numbers in batch-first arrays
+(`kido.jit.lanes_samples`). Below are the calls from Python for lanes: a range of samples, by one thread, without the
+interpreter's lock; `begin` is a multiple of `LANES`, and an argument of one sample stands for all samples.
 """
 
 from __future__ import annotations
 
-from kido.jit import Struct, clear, floats, kernel, where_positive
+from kido.jit import (
+    LANES,
+    Struct,
+    all_positive,
+    clear,
+    entry,
+    floats,
+    kernel,
+    lanes_samples,
+    lanes_view,
+    view,
+    where_positive,
+)
 from kido.joints.motion import hinge_column
 from kido.kernels.derivative_entries import derive_joint_accelerations, derive_joint_forces, move
 from kido.kernels.forward_dynamics import (
@@ -25,6 +39,8 @@ from kido.kernels.mass_matrix import mass_matrix_from_composites, start_composit
 from kido.kernels.placement import point_on_link, write_poses
 from kido.kernels.springs import add_passive_forces
 from kido.math.so3 import cross, rotate
+from kido.tree.derivatives import DERIVATIVES
+from kido.tree.schema import DATA, TREE
 
 
 class ROLLOUT(Struct):
@@ -234,3 +250,138 @@ def simulate_of(t, d, w, q, u, tau, h, steps, every, q_out, u_out):
         if (step + 1) % every == 0:
             keep(t, d, step // every, q_out, u_out)
     return w.status[0]
+
+
+_EXPONENT, _ALL_ONES = 52, 0x7FF  # place of the exponent's bits, and their value in a NaN or an infinity
+
+
+@entry("i8(i8[::1])")
+def first_not_finite(bits):
+    """Index of the first NaN or infinity among float64 numbers, given as their bits; -1: all are finite."""
+    found = 0
+    for k in range(bits.shape[0]):  # without a branch, so that many are looked at at once
+        found |= ((bits[k] >> _EXPONENT) & _ALL_ONES) + 1
+    if found & (_ALL_ONES + 1) == 0:
+        return -1
+    for k in range(bits.shape[0]):
+        if (bits[k] >> _EXPONENT) & _ALL_ONES == _ALL_ONES:
+            return k
+    return -1
+
+
+@entry("i8(i8,i8,f8[:,::1],f8[:,:,:,::1],i8,i8)")
+def forward_kinematics(tree, data, q, X, begin, end):
+    t = view(TREE, tree)
+    d = lanes_view(DATA, data)
+    for first in range(begin, end, LANES):
+        transforms_of(t, d, lanes_samples(q, first), lanes_samples(X, first))
+    return 0
+
+
+@entry("i8(i8,i8,f8[:,::1],i8,f8,f8,f8,f8[:,:,::1],i8,i8)")
+def jacobian(tree, data, q, member, x, y, z, J, begin, end):
+    t = view(TREE, tree)
+    d = lanes_view(DATA, data)
+    for first in range(begin, end, LANES):
+        jacobian_of(t, d, lanes_samples(q, first), member, x, y, z, lanes_samples(J, first))
+    return 0
+
+
+@entry("i8(i8,i8,f8[:,::1],f8[:,::1],f8[:,::1],f8[:,::1],i8,i8)")
+def inverse_dynamics(tree, data, q, u, udot, tau, begin, end):
+    t = view(TREE, tree)
+    d = lanes_view(DATA, data)
+    for first in range(begin, end, LANES):
+        inverse_dynamics_of(
+            t, d, lanes_samples(q, first), lanes_samples(u, first), lanes_samples(udot, first),
+            lanes_samples(tau, first),
+        )  # fmt: skip
+    return 0
+
+
+@entry("i8(i8,i8,f8[:,::1],f8[:,:,::1],i8,i8)")
+def mass_matrix(tree, data, q, M, begin, end):
+    t = view(TREE, tree)
+    d = lanes_view(DATA, data)
+    for first in range(begin, end, LANES):
+        mass_matrix_of(t, d, lanes_samples(q, first), lanes_samples(M, first))
+    return 0
+
+
+@kernel
+def note(status, statuses):
+    """Write the samples' own statuses; returns 1 if any is a coordinate."""
+    statuses[0] = status
+    return 0 if all_positive(-status) else 1
+
+
+@entry("i8(i8,i8,f8[:,::1],f8[:,::1],f8[:,::1],f8[:,::1],f8[:,::1],i8,i8)")
+def forward_dynamics(tree, data, q, u, tau, udot, status, begin, end):
+    """Returns 1 if an inertia is not positive: `status` (samples, 1) then tells the coordinate, or -1."""
+    t = view(TREE, tree)
+    d = lanes_view(DATA, data)
+    failed = 0
+    for first in range(begin, end, LANES):
+        found = forward_dynamics_of(
+            t, d, lanes_samples(q, first), lanes_samples(u, first), lanes_samples(tau, first),
+            lanes_samples(udot, first),
+        )  # fmt: skip
+        failed |= note(found, lanes_samples(status, first))
+    return failed
+
+
+@entry("i8(i8,i8,i8,f8[:,::1],f8[:,::1],f8[:,::1],f8[:,:,:,::1],i8,i8)")
+def inverse_dynamics_derivatives(tree, data, work, q, u, udot, D, begin, end):
+    t = view(TREE, tree)
+    d = lanes_view(DATA, data)
+    w = lanes_view(DERIVATIVES, work)
+    for first in range(begin, end, LANES):
+        inverse_dynamics_derivatives_of(
+            t, d, w, lanes_samples(q, first), lanes_samples(u, first), lanes_samples(udot, first),
+            lanes_samples(D, first),
+        )  # fmt: skip
+    return 0
+
+
+@entry("i8(i8,i8,i8,f8[:,::1],f8[:,::1],f8[:,::1],f8[:,:,:,::1],f8[:,::1],i8,i8)")
+def forward_dynamics_derivatives(tree, data, work, q, u, tau, D, status, begin, end):
+    """Returns and `status` as `forward_dynamics`."""
+    t = view(TREE, tree)
+    d = lanes_view(DATA, data)
+    w = lanes_view(DERIVATIVES, work)
+    failed = 0
+    for first in range(begin, end, LANES):
+        found = forward_dynamics_derivatives_of(
+            t, d, w, lanes_samples(q, first), lanes_samples(u, first), lanes_samples(tau, first),
+            lanes_samples(D, first),
+        )  # fmt: skip
+        failed |= note(found, lanes_samples(status, first))
+    return failed
+
+
+@entry("i8(i8,i8,f8[:,::1],f8[:,::1],f8,f8[:,::1],i8,i8)")
+def integrate(tree, data, q, u, h, moved, begin, end):
+    t = view(TREE, tree)
+    d = lanes_view(DATA, data)
+    for first in range(begin, end, LANES):
+        advanced_of(t, d, lanes_samples(q, first), lanes_samples(u, first), h, lanes_samples(moved, first))
+    return 0
+
+
+@entry("i8(i8,i8,i8,f8[:,::1],f8[:,::1],f8[:,:,::1],f8,i8,i8,f8[:,:,::1],f8[:,:,::1],f8[:,::1],i8,i8)")
+def simulate(tree, data, rollout, q, u, tau, h, steps, every, q_out, u_out, status, begin, end):
+    """Steps of smooth motion; every `every`-th state goes to q_out, u_out (samples, steps // every, dofs).
+
+    `tau` has one row for each step of a sample, or one for all. Returns and `status` as `forward_dynamics`.
+    """
+    t = view(TREE, tree)
+    d = lanes_view(DATA, data)
+    w = lanes_view(ROLLOUT, rollout)
+    failed = 0
+    for first in range(begin, end, LANES):
+        found = simulate_of(
+            t, d, w, lanes_samples(q, first), lanes_samples(u, first), lanes_samples(tau, first), h, steps, every,
+            lanes_samples(q_out, first), lanes_samples(u_out, first),
+        )  # fmt: skip
+        failed |= note(found, lanes_samples(status, first))
+    return failed

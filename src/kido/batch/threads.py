@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kido.batch import entries
+from kido.batch import states
 from kido.batch.states import ROLLOUT
 from kido.errors import StateError
 from kido.jit import JIT_DISABLED, LANES, Struct
@@ -21,13 +21,26 @@ from kido.tree import TREE, data_for
 if TYPE_CHECKING:
     from kido.skeleton import Skeleton
 
-# What entries work in besides the data of a state.
+# Work space by its kind, for a tree and a number of samples side by side, and what entries work in besides data.
+MAKERS: dict[str, Callable[[Struct, int], Struct]] = {
+    "data": lambda tree, samples: data_for(tree, samples=samples),
+    "rollout": lambda tree, samples: ROLLOUT(samples=samples, dofs=len(tree.body_of_dof)),
+    "derivation": derivatives_workspace,
+}
 WORK_SPACES = {
     "simulate": ("data", "rollout"),
     "inverse_dynamics_derivatives": ("data", "derivation"),
     "forward_dynamics_derivatives": ("data", "derivation"),
 }
 FEWEST = 8  # groups of lanes for which starting another thread pays
+
+
+def arrays_of(tree: Struct, mixed: bool) -> dict[str, np.ndarray]:
+    """Arrays of a tree; `mixed`: its free joints integrated with their linear velocity in fixed axes, as worlds do."""
+    arrays = {name: getattr(tree, name) for name in TREE.arrays}
+    if mixed:
+        arrays["kind"] = np.where(arrays["kind"] == JointKind.FREE, int(JointKind.FREE_MIXED), arrays["kind"])
+    return arrays
 
 
 class Threads:
@@ -63,40 +76,29 @@ class Threads:
     def _current_tree(self) -> Struct:
         """The skeleton's tree with all changes of the model, and work space that fits it."""
         self.skeleton.current_state.compiled()
-        tree = self.skeleton.current_state.tree
-        if tree is not self._tree or tree is None:
+        tree: Struct = self.skeleton.current_state.tree
+        if tree is not self._tree:
             self._tree, self._mixed, self._spaces = tree, None, {}
-        return tree  # type: ignore[return-value]
-
-    def _mixed_tree(self, tree: Struct) -> Struct:
-        """The tree with free joints integrated with their linear velocity in fixed axes, as worlds do."""
-        if self._mixed is None:
-            shared = {name: getattr(tree, name) for name in TREE.arrays}
-            kind = shared["kind"].copy()
-            kind[kind == JointKind.FREE] = JointKind.FREE_MIXED
-            self._mixed = TREE(**{**shared, "kind": kind})
-        return self._mixed
+        return tree
 
     def _work_space(self, tree: Struct, thread: int, name: str) -> tuple[int, ...]:
         """Addresses of one thread's work space for an entry."""
         samples = 0 if JIT_DISABLED else LANES
-        makers: dict[str, Callable[[], Struct]] = {
-            "data": lambda: data_for(tree, samples=samples),
-            "rollout": lambda: ROLLOUT(samples=samples, dofs=len(tree.body_of_dof)),
-            "derivation": lambda: derivatives_workspace(tree, samples),
-        }
         addresses = []
         for kind in WORK_SPACES.get(name, ("data",)):
             if (thread, kind) not in self._spaces:
-                self._spaces[thread, kind] = makers[kind]()
+                self._spaces[thread, kind] = MAKERS[kind](tree, samples)
             addresses.append(self._spaces[thread, kind].address)
         return tuple(addresses)
 
     def run(self, name: str, count: int, *arguments: Any) -> int:
         """Call the entry of a name for samples 0..count-1; returns the largest of what it returned."""
-        entry: Callable[..., int] = getattr(entries, name)
+        entry: Callable[..., int] = getattr(states, name)
         tree = self._current_tree()
-        address = (self._mixed_tree(tree) if name == "simulate" else tree).address
+        address = tree.address
+        if name == "simulate":
+            self._mixed = self._mixed or TREE(**arrays_of(tree, True))
+            address = self._mixed.address
         groups = -(-count // LANES)
         parts = max(1, min(self.threads, groups // FEWEST))
         bounds = [LANES * (groups * k // parts) for k in range(parts)] + [count]
@@ -104,7 +106,7 @@ class Threads:
         spaces = [self._work_space(tree, part, name) for part in range(parts)]
         if parts == 1:
             return entry(address, *spaces[0], *arguments, 0, count)
-        if not entry.overloads:  # type: ignore[attr-defined]
+        if not entry.overloads:
             entry(address, *spaces[0], *arguments, 0, 0)
         if self._pool is None or self._process != os.getpid():  # threads do not survive a fork
             self._pool, self._process = ThreadPoolExecutor(self.threads - 1), os.getpid()

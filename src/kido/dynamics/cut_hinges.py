@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 
 from kido.constraints.loop_schema import COUPLE
-from kido.dynamics.scales import scale_rows
+from kido.dynamics.rows import scale_rows
 from kido.jit import Struct, floats, integers, kernel
 from kido.math.so3 import cross
 

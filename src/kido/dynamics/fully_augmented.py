@@ -133,7 +133,7 @@ class FullyAugmentedSolver(DynamicsSolver):
     def _check(self, status: int) -> None:
         if status < MASSLESS:
             skeleton = self.system.skeleton
-            body = skeleton.current_state.links.top[MASSLESS - 1 - status]  # type: ignore[union-attr]
+            body = skeleton.current_state.links.top[MASSLESS - 1 - status]
             raise ModelError(
                 f"skeleton {skeleton.name!r}: solver FA cuts all hinges, and body {body.name!r} has not enough mass or "
                 "rotational inertia for itself; give it an inertia, or take solver TA"

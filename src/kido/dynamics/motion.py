@@ -22,7 +22,7 @@ from kido.integrators.explicit import explicit_step
 from kido.integrators.integrator import CompiledIntegrator, Integrator
 from kido.integrators.schema import MOTION
 from kido.integrators.system import System, joint_forces, with_arrays
-from kido.joints import ActuatorType, JointKind
+from kido.joints import ActuatorType
 from kido.skeleton import Skeleton
 from kido.skeleton.state.actuation import takes_force
 
@@ -68,11 +68,8 @@ class ClosedSystem(System):
         self.rows = ConstrainedSystem(skeleton, constraints, rates)
         function, constant = joint_forces(skeleton, forces)
         natural = self.rows.tree
-        own = [b.parent_joint._drives_body_axes for b in skeleton.current_state.links.top]  # type: ignore[union-attr]
-        fixed = (natural.kind == JointKind.FREE) & ~np.array(own, bool)
-        mixed = natural
-        if fixed.any():
-            mixed = with_arrays(natural, kind=np.where(fixed, int(JointKind.FREE_MIXED), natural.kind))
+        kind = skeleton.current_state.links.kinds_in_worlds(natural.kind)
+        mixed = natural if np.array_equal(kind, natural.kind) else with_arrays(natural, kind=kind)
         source = skeleton.current_state.compiled()
         super().__init__(
             f"skeleton {skeleton.name!r}",

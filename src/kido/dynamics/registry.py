@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from kido.dynamics.augmented import TreeAugmentedSolver
+from kido.dynamics.augmented import TreeAugmentedSolver, TreeSolver
 from kido.dynamics.embedding import CombinedSolver, EmbeddingSolver
-from kido.dynamics.embedding.aggregation import aggregate
-from kido.dynamics.embedding.container import tie_of
+from kido.dynamics.embedding.container import aggregate, tie_of
 from kido.dynamics.fully_augmented import FullyAugmentedSolver
 from kido.dynamics.solver import DynamicsSolver
 from kido.dynamics.system import ConstrainedSystem
-from kido.dynamics.tree_solver import TreeSolver
 from kido.errors import NameLookupError
 
 _KINDS: tuple[type[DynamicsSolver], ...] = (
@@ -24,7 +22,7 @@ _KINDS: tuple[type[DynamicsSolver], ...] = (
 SOLVERS = {solver.name: solver for solver in _KINDS}
 AUTO = "auto"
 MANY_COORDINATES = 120  # rows beyond which TA's dense matrix costs more than all of FA
-WIDE = 40  # independent coordinates of one aggregate beyond which CE's matrices cost more than TA's
+MAX_INDEPENDENT = 40  # independent coordinates of one aggregate beyond which CE's matrices cost more than TA's
 
 
 def solver_class(name: str, system: ConstrainedSystem, stabilized: bool = False) -> type[DynamicsSolver]:
@@ -59,6 +57,6 @@ def has_small_loops(system: ConstrainedSystem) -> bool:
     ties = [tie_of(system, k) for k in range(len(system.constraints))]
     for members, own in aggregate(tree.parent.tolist(), ties):
         dofs = np.isin(tree.body_of_dof, members)
-        if (tree.prescribed[dofs] != 0).any() or np.count_nonzero(dofs) - int(held[own].sum()) > WIDE:
+        if (tree.prescribed[dofs] != 0).any() or np.count_nonzero(dofs) - int(held[own].sum()) > MAX_INDEPENDENT:
             return False
     return True

@@ -66,7 +66,7 @@ class ConstrainedSystem:
         if not skeleton.mobile or skeleton.kinematic:
             raise ModelError(f"{what} is {'kinematic' if skeleton.mobile else 'immobile'}: it has no dynamics")
         self._data_of_skeleton = skeleton.current_state.compiled()
-        tree: TREE = skeleton.current_state.tree  # type: ignore[assignment]  # the skeleton is compiled
+        tree: TREE = skeleton.current_state.tree
         self._skeleton_tree = tree
         servo = np.flatnonzero(tree.actuator == ActuatorType.SERVO)
         if len(servo):
@@ -99,11 +99,11 @@ class ConstrainedSystem:
     @property
     def links(self) -> dict[Skeleton, Links]:
         """Its links."""
-        return {self.skeleton: self.skeleton.current_state.links}  # type: ignore[dict-item]  # it is compiled
+        return {self.skeleton: self.skeleton.current_state.links}
 
     def link_index(self, body: BodyNode) -> int:
         """Number of the link that carries a body."""
-        return int(self.skeleton.current_state.links.of_body[body.index])  # type: ignore[union-attr]
+        return int(self.skeleton.current_state.links.of_body[body.index])
 
     # Making ----------------------------------------------------------------------------------------------
 

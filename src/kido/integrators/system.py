@@ -28,7 +28,7 @@ from kido.integrators.schema import (
     TOO_SMALL,
 )
 from kido.jit import Struct
-from kido.joints import ActuatorType, JointKind
+from kido.joints import ActuatorType
 from kido.kernels.manifold import position_differences
 from kido.math.transform import takes
 from kido.skeleton import Skeleton
@@ -164,11 +164,8 @@ class System:
                     "in worlds alone; make it PASSIVE or FORCE for smooth motion"
                 )
         natural = with_arrays(tree, prescribed=is_prescribed(tree.actuator))
-        own = [b.parent_joint._drives_body_axes for b in skeleton.current_state.links.top]  # type: ignore[union-attr]
-        fixed = (tree.kind == JointKind.FREE) & ~np.array(own, bool)
-        mixed = natural
-        if fixed.any():
-            mixed = with_arrays(natural, kind=np.where(fixed, int(JointKind.FREE_MIXED), tree.kind))
+        kind = skeleton.current_state.links.kinds_in_worlds(tree.kind)
+        mixed = natural if np.array_equal(kind, tree.kind) else with_arrays(natural, kind=kind)
         given = np.where(tree.actuator == ActuatorType.ACCELERATION, data.command, 0.0)
         constant = np.where(takes_force(tree.actuator), constant, 0.0)
         return cls(

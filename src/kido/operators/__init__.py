@@ -1,9 +1,7 @@
 """Spatial operators: dynamics as it is written in formulas, run as sweeps over the bodies."""
 
-from kido.operators.error import OperatorError
-from kido.operators.explanation import Explanation
 from kido.operators.expression import Operator
-from kido.operators.linear import Step
+from kido.operators.linear import Explanation, OperatorError, Step
 from kido.operators.lyapunov import Lyapunov
 from kido.operators.spatial_operators import SpatialOperators
 

@@ -12,8 +12,8 @@ import math
 
 from kido.jit import direct_entry, kernel, view
 from kido.kernels.forward_dynamics import SINGULAR_TOLERANCE
+from kido.operators.arrays import BODIES
 from kido.operators.recursions import raise_block, turn_over
-from kido.operators.schema import BODIES
 from kido.operators.sweeps import PHI
 
 

@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kido.errors import NameLookupError, StateError
+from kido.errors import ModelError, NameLookupError, StateError
 from kido.jit import Struct
+from kido.operators.arrays import BODIES, NODES, snapshot_of
 from kido.operators.articulated import articulate
-from kido.operators.error import OperatorError
-from kido.operators.schema import BODIES, NODES
-from kido.operators.scratch import Scratch
-from kido.operators.snapshot import snapshot_of
+from kido.operators.linear import OperatorError
 from kido.skeleton import BodyNode, DegreeOfFreedom, Group, Joint, Skeleton
 from kido.skeleton.frames.jacobian_node import JacobianNode
 from kido.skeleton.state.subsets import Dofs, indices_of
@@ -24,9 +22,42 @@ if TYPE_CHECKING:
     from kido.operators.expression import Operator
     from kido.skeleton.frames.frame import Frame
 
+
 Array = NDArray[np.float64]
-BODY, JOINT, GIVEN, NODE = "spatial vectors of bodies", "joint numbers", "prescribed joint numbers", "nodes' vectors"
-OWN = "numbers"  # of a matrix that a user gives
+_SMALL = 1 << 13  # numbers; below, allocating is quick
+_MAX_KEPT = 4  # arrays of one shape, and shapes, that are kept
+
+
+class Scratch:
+    """Arrays that are free, by shape."""
+
+    def __init__(self) -> None:
+        self._free: dict[tuple[int, int], list[Array]] = {}
+
+    def take(self, rows: int, columns: int) -> Array:
+        """An array of any numbers."""
+        free = self._free.get((rows, columns))
+        return free.pop() if free else np.empty((rows, columns))
+
+    def give(self, array: Array) -> None:
+        """An array that nobody needs any more."""
+        if array.size < _SMALL:
+            return
+        shape = array.shape[0], array.shape[1]
+        if shape not in self._free and len(self._free) >= _MAX_KEPT:
+            self._free.clear()
+        free = self._free.setdefault(shape, [])
+        if len(free) < _MAX_KEPT and array.base is None:
+            free.append(array)
+
+
+BODY_SPACE, JOINT_SPACE, GIVEN_SPACE, NODE_SPACE = (
+    "spatial vectors of bodies",
+    "joint numbers",
+    "prescribed joint numbers",
+    "nodes' vectors",
+)
+OWN_SPACE = "numbers"  # of a matrix that a user gives
 
 
 class Space:
@@ -36,7 +67,7 @@ class Space:
         self.on, self.kind, self.nodes = on, kind, nodes
         self.first = [*map(int, first)]
         self.size = self.first[-1]
-        self.is_joint = kind == JOINT
+        self.is_joint = kind == JOINT_SPACE
 
     def place(self, item: Any) -> int:
         """Place of a body (by itself, its joint, a coordinate of it, its name, its place) or of a node.
@@ -44,11 +75,11 @@ class Space:
         Raises:
             OperatorError: it is none of these.
         """
-        if self.kind == OWN:
+        if self.kind == OWN_SPACE:
             if isinstance(item, int | np.integer) and 0 <= item < self.size:
                 return int(item)
             raise OperatorError(f"no row {item!r} of {self.size}")
-        if self.kind != NODE:
+        if self.kind != NODE_SPACE:
             return self.on.place(item)
         names = [getattr(node, "name", repr(node)) for node in self.nodes]
         if isinstance(item, int | np.integer) and 0 <= item < len(names):
@@ -71,11 +102,11 @@ class Nodes:
 
     def __init__(self, on: BodyList, nodes: list[Any]):
         self.on, self.stamp = on, -1
-        self.space = Space(on, NODE, range(0, 6 * len(nodes) + 1, 6), tuple(nodes))
+        self.space = Space(on, NODE_SPACE, range(0, 6 * len(nodes) + 1, 6), tuple(nodes))
         self._container = NODES(nodes=len(nodes))
         self._offset = np.zeros((len(nodes), 3))
         for k, node in enumerate(nodes):
-            body, pose = node._carrier
+            body, pose = on.skeleton.current_state.carried_by(node)
             self._container.body[k] = on.places[body]
             if pose is not None:
                 self._offset[k] = pose[:3, 3]
@@ -101,17 +132,18 @@ class BodyList:
     def __init__(self, source: Any, prescribed: Dofs = (), outboard: str | None = None):
         self.skeleton, indices, held = _bodies_of(source)
         skeleton = self.skeleton
-        self.bodies: list[BodyNode] = [skeleton._bodies[k] for k in indices]
+        every = skeleton.bodies
+        self.bodies: list[BodyNode] = [every[k] for k in indices]
         self.version = skeleton.structure_version
         self.places = {body: place for place, body in enumerate(self.bodies)}
         parents = [-1 if body.parent is None else self.places.get(body.parent, -1) for body in self.bodies]
         self._refuse_gaps(parents)
-        number = {dof: k for k, dof in enumerate(skeleton._dofs)}
+        number = {dof: k for k, dof in enumerate(skeleton.dofs)}
         hinges = [[number[dof] for dof in body.parent_joint.dofs] for body in self.bodies]
         self.given = held | {int(k) for k in indices_of(skeleton, prescribed)}
         strange = self.given.difference(*hinges)
         if strange:
-            names = ", ".join(repr(skeleton._dofs[k].name) for k in sorted(strange))
+            names = ", ".join(repr(skeleton.dofs[k].name) for k in sorted(strange))
             raise OperatorError(f"prescribed: {names} belong to no hinge of the listed bodies")
         free = [[k for k in hinge if k not in self.given] for hinge in hinges]
         given = [[k for k in hinge if k in self.given] for hinge in hinges]
@@ -139,9 +171,9 @@ class BodyList:
         sizes = {"bodies": len(self.bodies), "dofs": len(given["source"]), "given": len(given["given_source"])}
         self.container = BODIES(**sizes, **given)
         self.address = self.container.address
-        self.body_space = Space(self, BODY, range(0, 6 * len(self.bodies) + 1, 6))
-        self.joint_space = Space(self, JOINT, given["first_dof"])
-        self.given_space = Space(self, GIVEN, given["first_given"])
+        self.body_space = Space(self, BODY_SPACE, range(0, 6 * len(self.bodies) + 1, 6))
+        self.joint_space = Space(self, JOINT_SPACE, given["first_dof"])
+        self.given_space = Space(self, GIVEN_SPACE, given["first_given"])
         self.q = self.u = np.zeros(0)
         self.inverses: Callable[[], dict[Hashable, Operator]] = dict  # known by theory; whoever makes operators says
         self.scratch = Scratch()
@@ -178,7 +210,7 @@ class BodyList:
     def _carried(self) -> list[tuple[int, int]]:
         """Bodies outside that hang on listed ones: place of the listed body, index of the other."""
         carrier: dict[BodyNode, int] = {}
-        for body in self.skeleton._bodies:
+        for body in self.skeleton.bodies:
             if body not in self.places and body.parent is not None:
                 place = carrier.get(body.parent, self.places.get(body.parent, -1))
                 if place >= 0:
@@ -188,8 +220,8 @@ class BodyList:
     def hold(self, positions: ArrayLike | None, velocities: ArrayLike | None) -> None:
         """Fill the arrays from a state of the skeleton; None: its present one."""
         s = self.skeleton
-        q = s.positions if positions is None else s.current_state.vector(positions, len(s._dofs), "positions")
-        u = s.velocities if velocities is None else s.current_state.vector(velocities, len(s._dofs), "velocities")
+        q = s.positions if positions is None else s.current_state.vector(positions, s.num_dofs, "positions")
+        u = s.velocities if velocities is None else s.current_state.vector(velocities, s.num_dofs, "velocities")
         for what, numbers in (("positions", q), ("velocities", u)):
             if not np.isfinite(numbers).all():
                 raise StateError(f"operators of {s.name!r}: {what}: expected finite numbers, got {numbers.tolist()}")
@@ -210,7 +242,7 @@ class BodyList:
         if not self._articulated:
             failed = articulate.call(self.address)
             if failed >= 0:
-                dof = self.skeleton._dofs[int(self.container.source[failed])]
+                dof = self.skeleton.dofs[int(self.container.source[failed])]
                 raise OperatorError(
                     f"coordinate {dof.name!r} moves no inertia (D is not positive), so that psi, G, K and D^-1 are not "
                     "defined; give the bodies below it mass, or name it among `prescribed`"
@@ -225,12 +257,11 @@ class BodyList:
             OperatorError: it is not in the list.
         """
         body: Any = item
-        if isinstance(item, Joint):
-            body = item._body
-        elif isinstance(item, DegreeOfFreedom):
-            body = item.joint._body
+        joint = item.joint if isinstance(item, DegreeOfFreedom) else item
+        if isinstance(joint, Joint):
+            body = next((own for own in self.bodies if own.parent_joint is joint), None)
         elif isinstance(item, str):
-            body = self.skeleton._body_by_name.get(item)
+            body = next((own for own in self.bodies if own.name == item), None)
         elif isinstance(item, int | np.integer) and not isinstance(item, bool) and 0 <= item < len(self.bodies):
             body = self.bodies[item]
         if not isinstance(body, BodyNode) or body not in self.places:
@@ -254,12 +285,18 @@ class BodyList:
                     item = self.skeleton.body(item)
                 except NameLookupError as error:
                     raise OperatorError(f"nodes: {error}") from None
-            if not isinstance(item, JacobianNode) or item._carrier[0] not in self.places:
+            if not self._carries(item):
                 raise OperatorError(f"nodes: {item!r} does not ride on a body of the operators")
             found.append(item)
         if not found:
             raise OperatorError("B of no nodes")
         return Nodes(self, found)
+
+    def _carries(self, node: Any) -> bool:
+        try:
+            return isinstance(node, JacobianNode) and self.skeleton.current_state.carried_by(node)[0] in self.places
+        except ModelError:
+            return False
 
     def by_body(self, rows: Array) -> Array:
         """(bodies, 6, 6) with the rows (dofs, 6) of each body's coordinates in the leading rows."""

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kido.math.transform import as_numbers
-from kido.operators.error import OperatorError
-from kido.operators.linear import Array, Linear, Step
+from kido.operators.linear import Array, Linear, OperatorError, Step
 
 if TYPE_CHECKING:
     from kido.operators.body_list import BodyList, Space
@@ -182,12 +181,12 @@ class Identity(Operator):
 class Sum(Operator):
     """A sum of operators with factors."""
 
-    on: BodyList
+    on: Any
 
     def __init__(self, terms: list[tuple[float, Operator]]):
         self.terms = terms
         first = terms[0][1]
-        self.on, self.rows, self.columns = first.on, first.rows, first.columns  # type: ignore[assignment]
+        self.on, self.rows, self.columns = first.on, first.rows, first.columns
 
     def _run(self, x: Array, own: bool) -> Array:
         factor, term = self.terms[0]
@@ -286,11 +285,11 @@ class Starred(Operator):
 class Product(Operator):
     """A number times a product of operators that are no products."""
 
-    on: BodyList
+    on: Any
 
     def __init__(self, number: float, factors: list[Operator]):
         self.number, self.factors = number, factors
-        self.on, self.rows, self.columns = factors[0].on, factors[0].rows, factors[-1].columns  # type: ignore[assignment]
+        self.on, self.rows, self.columns = factors[0].on, factors[0].rows, factors[-1].columns
 
     def _run(self, x: Array, own: bool) -> Array:
         for factor in reversed(self.factors):

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from kido.operators.error import OperatorError
 from kido.operators.expression import Identity, Operator, Product, Starred, Sum, product
 from kido.operators.leaves import inverted
+from kido.operators.linear import OperatorError
 
 _KNOWN = (
     "known are the inverses of phi and psi, of all that is made of diagonal blocks (D, M, P, ...), of I + H phi K, "

@@ -10,9 +10,8 @@ import numpy as np
 from numpy import empty, zeros
 
 from kido.operators import recursions, sweeps
-from kido.operators.error import OperatorError
 from kido.operators.expression import Operator
-from kido.operators.linear import Array, Step
+from kido.operators.linear import Array, OperatorError, Step
 
 if TYPE_CHECKING:
     from kido.operators.body_list import BodyList, Nodes, Space

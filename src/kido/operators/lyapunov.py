@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 
 from kido.operators import recursions
-from kido.operators.error import OperatorError
 from kido.operators.expression import RECOGNIZERS, Operator, Product, product, total
 from kido.operators.leaves import SYMBOLS, BetweenBranches, Beyond, Blockwise, NodeMap, Propagation
-from kido.operators.linear import Array
+from kido.operators.linear import Array, OperatorError
 
 
 class Lyapunov(Product):
@@ -166,7 +165,10 @@ class Lyapunov(Product):
             a = recursions.common_ancestor.call(on.address, i_body, j_body)
             if a < 0:
                 return np.zeros((len(L), len(R)))
-            inner = self._raised(L.T, i_body, a).T @ diagonal[a] @ self._raised(R.T, j_body, a)  # type: ignore[union-attr]
+            left_up, right_up = self._raised(L.T, i_body, a), self._raised(R.T, j_body, a)
+            assert left_up is not None
+            assert right_up is not None
+            inner = left_up.T @ diagonal[a] @ right_up
         assert which is not None
         return self.number * inner
 

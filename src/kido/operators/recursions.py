@@ -11,7 +11,7 @@ Source: Jain, Vaidehi, Rodriguez (1993); Jain (2013), section II-A.
 from __future__ import annotations
 
 from kido.jit import direct_entry, inlined, kernel, view
-from kido.operators.schema import BODIES, NODES
+from kido.operators.arrays import BODIES, NODES
 from kido.operators.sweeps import OK, PHI, PSI, project
 
 

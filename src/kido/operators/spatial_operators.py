@@ -12,12 +12,11 @@ from numpy.typing import ArrayLike
 from kido.joints import JointKind
 from kido.math.transform import as_numbers
 from kido.operators import sweeps
-from kido.operators.body_list import OWN, BodyList, Space
-from kido.operators.error import OperatorError
+from kido.operators.body_list import OWN_SPACE, BodyList, Space
 from kido.operators.expression import Identity, Operator
 from kido.operators.inverses import known_inverses
 from kido.operators.leaves import ARTICULATED, SYMBOLS, Beyond, Blockwise, Hinges, Matrix, NodeMap, Propagation, Strict
-from kido.operators.linear import Array
+from kido.operators.linear import Array, OperatorError
 from kido.operators.lyapunov import Lyapunov
 from kido.operators.state import OperatorState
 from kido.skeleton import DegreeOfFreedom
@@ -310,7 +309,7 @@ class SpatialOperators(OperatorState):
     def _space(self, name: str | None, size: int) -> Space:
         match name:
             case None:
-                return Space(self.on, OWN, range(size + 1))
+                return Space(self.on, OWN_SPACE, range(size + 1))
             case "bodies":
                 return self.on.body_space
             case "joints":
@@ -337,7 +336,7 @@ class SpatialOperators(OperatorState):
         Source: the derivative of log det is that of Jain et al. (2013), "Fixman compensating potential"; the others
         are our own.
         """
-        found = self.on.skeleton._dofs[int(indices_of(self.on.skeleton, dof)[0])]
+        found = self.on.skeleton.dofs[int(indices_of(self.on.skeleton, dof)[0])]
         place = self.on.place(found)
         if found.joint.kind not in _SINGLE_AXIS or found not in self.dofs:
             raise OperatorError(

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kido.operators.body_list import BodyList, Nodes
-from kido.operators.error import OperatorError
 from kido.operators.expression import Operator
-from kido.operators.linear import Array
+from kido.operators.linear import Array, OperatorError
 from kido.skeleton import BodyNode, DegreeOfFreedom, Skeleton
 
 
@@ -111,12 +110,12 @@ class OperatorState:
     @property
     def dofs(self) -> list[DegreeOfFreedom]:
         """The free coordinates, in the order of joint vectors."""
-        return [self.on.skeleton._dofs[k] for k in self.on.container.source.tolist()]
+        return list(map(self.on.skeleton.dofs.__getitem__, self.on.container.source))
 
     @property
     def given_dofs(self) -> list[DegreeOfFreedom]:
         """The prescribed coordinates, in the order of the columns of `H_given`."""
-        return [self.on.skeleton._dofs[k] for k in self.on.container.given_source.tolist()]
+        return list(map(self.on.skeleton.dofs.__getitem__, self.on.container.given_source))
 
     @property
     def velocities(self) -> Array:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from kido.jit import direct_entry, inlined, kernel, view
 from kido.math.so3 import cross
-from kido.operators.schema import BODIES, NODES
+from kido.operators.arrays import BODIES, NODES
 
 OK = 0
 PHI, PSI = 0, 1

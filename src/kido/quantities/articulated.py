@@ -90,7 +90,7 @@ def _inertias(state, articulated, flags):
     return state.result(OF_POSITIONS, ("body inertias", articulated, flags.tobytes()), compute)
 
 
-@derived(POSITIONS, ("bodies", 6, 6), is_property=True, unit=INERTIA, frame="world axes")
+@derived(POSITIONS, ("bodies", 6, 6), is_property=True, unit=INERTIA, frame="world axes", subgraph=True)
 def composite_inertias(state):
     """Each body with all below it as one rigid body, about its own origin."""
     return _inertias(state, 0, state.flags(None)).copy()
@@ -109,7 +109,8 @@ def articulated_inertias(state, prescribed=None):
     return _inertias(state, 1, state.flags(prescribed)).copy()
 
 
-@derived(VELOCITIES, ("bodies", 6), is_property=True, kept=True, unit="kg m^2/s, kg m/s", frame="world axes")
+@derived(VELOCITIES, ("bodies", 6), is_property=True, kept=True, unit="kg m^2/s, kg m/s", frame="world axes",
+         subgraph=True)  # fmt: skip
 def composite_momenta(state):
     """[angular; linear] momentum of each body with all below it, about its origin."""
     w = state.settled or state.settle()

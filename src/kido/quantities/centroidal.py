@@ -132,6 +132,7 @@ def _from_origin_of(state, frame, p):
 com = array(
     "com", com_core, POSES, (3,), "Centre of mass in the world, soft skins as they are.",
     of=BODIES.taking("bodies=None, with_respect_to=None"), soft=soft.com, fail=massless, unit="m", frame=WORLD,
+    group="mean",
     finish="if with_respect_to is not None:\n    out = from_origin_of(state, with_respect_to, out)",
     scope={"from_origin_of": _from_origin_of},
 )  # fmt: skip
@@ -166,7 +167,7 @@ com_velocity = array(
         in_coordinates_of: frame in whose axes the result is; None for the world's.
     """,
     of=BODIES.taking("bodies=None, relative_to=None, in_coordinates_of=None"), soft=soft.com_velocity, fail=massless,
-    unit="m/s", is_property=False,
+    unit="m/s", is_property=False, group="mean",
     finish="if relative_to is not None or in_coordinates_of is not None:\n"
     "    out = seen(state, out, bodies, relative_to, in_coordinates_of, positions)",
     scope={"seen": _seen_velocity},
@@ -177,7 +178,7 @@ com_acceleration = array(
     "com_acceleration", com_acceleration_core, ACCELERATED, (3,),
     "Acceleration of the centre of mass by the current accelerations; arguments as for `com_velocity`.",
     of=BODIES.taking("bodies=None, relative_to=None, in_coordinates_of=None"), soft=soft.refuse_acceleration,
-    fail=massless, unit="m/s^2", is_property=False,
+    fail=massless, unit="m/s^2", is_property=False, group="mean",
     finish="if relative_to is not None or in_coordinates_of is not None:\n"
     "    out = seen(state, out, bodies, relative_to, in_coordinates_of, positions, velocities)",
     scope={"seen": _seen_acceleration},
@@ -193,12 +194,12 @@ com_jacobian = array(
     Raises:
         ModelError: the bodies have no mass.
     """,
-    of=BODIES.taking("bodies=None, in_coordinates_of=None"), fail=massless, is_property=False,
+    of=BODIES.taking("bodies=None, in_coordinates_of=None"), fail=massless, is_property=False, group="mean",
     finish="if in_coordinates_of is not None:\n    out = state.turned(out, in_coordinates_of, positions)",
 )  # fmt: skip
 
 
-@derived(VELOCITIES, (3, "dofs"))
+@derived(VELOCITIES, (3, "dofs"), group="mean")
 def com_jacobian_derivative(state, bodies=None, in_coordinates_of=None):
     """dJ with acceleration of the centre of mass = J udot + dJ u; arguments as for `com_jacobian`."""
     dJ = centroidal_momentum_matrix_derivative(state, bodies=bodies)[3:] / state.mass_of(bodies)
@@ -235,7 +236,7 @@ centroidal_momentum = array(
 )  # fmt: skip
 
 
-@derived(VELOCITIES, (6,), is_property=True, unit="kg m^2/s, kg m/s", frame=WORLD)
+@derived(VELOCITIES, (6,), is_property=True, unit="kg m^2/s, kg m/s", frame=WORLD, group="sum")
 def momentum(state, bodies=None):
     """[angular momentum about the world origin; linear momentum]."""
     return momentum_about(state, about=_ORIGIN, bodies=bodies)
@@ -249,7 +250,7 @@ def angular_momentum(state, about=None, bodies=None):
     return momentum_about(state, about=about, bodies=bodies)[:3]
 
 
-@derived(VELOCITIES, (3,), unit="kg m/s", frame=WORLD)
+@derived(VELOCITIES, (3,), unit="kg m/s", frame=WORLD, group="sum")
 def linear_momentum(state, bodies=None):
     """Linear momentum."""
     return momentum_about(state, about=_ORIGIN, bodies=bodies)[3:]
@@ -273,12 +274,12 @@ centroidal_inertia = array(
 
 kinetic_energy = number(
     "kinetic_energy", kernels.kinetic_energy_of, TWISTS, "Kinetic energy, points of soft skins included.",
-    soft=soft.kinetic_energy, unit="J", has_gravity=False,
+    soft=soft.kinetic_energy, unit="J", has_gravity=False, group="sum",
 )  # fmt: skip
 potential_energy = number(
     "potential_energy", kernels.potential_energy_of, POSES,
     "Gravity's, zero at the world origin, that of the springs of the bodies' joints, and that of soft skins.",
-    soft=soft.potential_energy, unit="J",
+    soft=soft.potential_energy, unit="J", group="sum",
 )  # fmt: skip
 
 

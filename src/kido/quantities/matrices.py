@@ -92,7 +92,8 @@ def gravity_core(t, d, c, out):
 mass_matrix = array(
     "mass_matrix", mass_matrix_core, INERTIAS, SQUARE,
     "Joint-space mass matrix M, symmetric; of some bodies the sum of their J^T M J.",
-    of=BODIES, equation="kinetic energy = u^T M u / 2", unit="kg, kg m, kg m^2", has_gravity=False,
+    of=BODIES, equation="kinetic energy = u^T M u / 2", unit="kg, kg m, kg m^2", has_gravity=False, group="share",
+    subgraph=True,
     source="Walker and Orin (1982); Featherstone (2008), section 6.2",
 )  # fmt: skip
 
@@ -156,7 +157,7 @@ coriolis_matrix = array(
     Where all joints have one coordinate, or positions whose rates are the velocities, it is the matrix of
     Christoffel symbols: C_ij = sum_k (dM_ij/dq_k + dM_ik/dq_j - dM_jk/dq_i) u_k / 2.
     """,
-    of=BODIES, equation="C u = coriolis_forces", has_gravity=False,
+    of=BODIES, equation="C u = coriolis_forces", has_gravity=False, subgraph=True,
 )  # fmt: skip
 
 
@@ -169,16 +170,17 @@ def mass_matrix_derivative(state):
 
 coriolis_forces = array(
     "coriolis_forces", coriolis_forces_core, MOTION, ("dofs",),
-    "C(q, u) u: joint forces that hold accelerations at zero, without gravity.", of=BODIES, unit=FORCE,
+    "C(q, u) u: joint forces that hold accelerations at zero, without gravity.",
+    of=BODIES, unit=FORCE, group="share", subgraph=True,
 )  # fmt: skip
 gravity_forces = array(
     "gravity_forces", gravity_core, COLUMNS_OF_MOTION, ("dofs",),
-    "g(q): joint forces that hold the weight, -sum J^T m g.", of=BODIES, unit=FORCE,
+    "g(q): joint forces that hold the weight, -sum J^T m g.", of=BODIES, unit=FORCE, group="share", subgraph=True,
 )  # fmt: skip
 coriolis_and_gravity_forces = array(
     "coriolis_and_gravity_forces", bias_core, MOTION, ("dofs",),
     "C(q, u) u + g(q), the bias of the equation of motion.",
-    of=BODIES, equation="M udot + bias = T + J^T f_ext", unit=FORCE,
+    of=BODIES, equation="M udot + bias = T + J^T f_ext", unit=FORCE, group="share", subgraph=True,
 )  # fmt: skip
 
 # Other forces ------------------------------------------------------------------------------------------------
@@ -189,18 +191,18 @@ spring_forces = fused(
 
     Dynamics take them in in steps of a world alone.
     """,
-    is_property=True, unit=FORCE,
+    is_property=True, unit=FORCE, group="share", subgraph=True,
 )  # fmt: skip
 
 
-@derived(VELOCITIES, ("dofs",), is_property=True, equation="-Kd u", unit=FORCE)
+@derived(VELOCITIES, ("dofs",), is_property=True, equation="-Kd u", unit=FORCE, group="share", subgraph=True)
 def damping_forces(state):
     """Forces of the joint dampers. Dynamics take them in in steps of a world alone."""
     d = state.compiled()
     return -state.tree.damping * d.u
 
 
-@derived(FORCES, ("dofs",), is_property=True, equation="J^T f_ext", unit=FORCE)
+@derived(FORCES, ("dofs",), is_property=True, equation="J^T f_ext", unit=FORCE, group="share", subgraph=True)
 def external_forces(state):
     """The external forces on the bodies as joint forces."""
     w = state.settled or state.settle()

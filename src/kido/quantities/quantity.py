@@ -136,6 +136,10 @@ class Quantity:
         given: the pure call.
         result: type of the result.
         has_gravity: whether it depends on gravity, as far as is known.
+        group: how that of a group follows from those of skeletons: "sum" or "mean" (by mass) over its bodies, "share"
+            (rows and columns of its coordinates) or "columns" (of its coordinates, the default for Jacobians of a
+            node); empty where groups have none.
+        subgraph: whether subgraphs have it, as that of their model; by default, if coordinates may be prescribed.
     """
 
     name: str
@@ -152,6 +156,24 @@ class Quantity:
     given: Callable[..., Any] = lambda of: None
     result: str = "Array"
     has_gravity: bool = True
+    group: str = ""
+    subgraph: bool = False
+
+    def __post_init__(self) -> None:
+        if self.names[:1] == ["node"] and len(self.shape) == 2 and self.shape[1] == "dofs":
+            self.group = "columns"
+        self.subgraph = self.subgraph or "prescribed" in self.names
+
+    @property
+    def names(self) -> list[str]:
+        """Names of its arguments besides a state."""
+        return Arguments(self.arguments).names
+
+    @property
+    def of_group(self) -> str:
+        """Parameters of its form for groups: bodies are not among them."""
+        chosen = self.group in ("sum", "mean")
+        return ", ".join(p for p in self.arguments.split(", ") if not (chosen and p == "bodies=None"))
 
     @property
     def text(self) -> str:
@@ -177,6 +199,18 @@ def compiled(name: str, text: str, scope: dict[str, Any]) -> Callable[..., Any]:
     return function
 
 
+def call_of(row: Quantity, parameters: str, function: Callable[..., Any], doc: str) -> Any:
+    """A method with the name of a quantity that calls `function(self, row, ...)` with its arguments by name."""
+    names = [part.partition("=")[0] for part in parameters.split(", ") if part]
+    handed = "".join(f", {name}={name}" for name in names)
+    scope = {"FUNCTION": function, "ROW": row, "ORIGIN": ORIGIN}
+    made = _function(
+        row.name, ", ".join(["self", parameters][: 1 + bool(parameters)]), f"return FUNCTION(self, ROW{handed})", scope
+    )
+    made.__doc__ = doc
+    return made
+
+
 def _function(name: str, signature: str, body: str, scope: dict[str, Any]) -> Callable[..., Any]:
     return compiled(name, f"def {name}({signature}):\n{indent(body, '    ')}\n", scope)
 
@@ -194,7 +228,7 @@ def _registered(row: Quantity, scope: dict[str, Any], current: str, given: str, 
     whole = scope | {"current": _whole_or_none(row), "refuse_part": _refuse_part}
     row.given = _function(row.name, f"of, {parts}{optional}", guard + given, whole)
     row.current.__doc__ = row.given.__doc__ = row.text
-    row.given.quantity = row  # type: ignore[attr-defined]
+    row.given.quantity = row
     TABLE[row.name] = row
     return row.given
 

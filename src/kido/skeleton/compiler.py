@@ -64,6 +64,14 @@ class Links:
     of_body: np.ndarray
     offset: np.ndarray
 
+    def kinds_in_worlds(self, kind: np.ndarray) -> np.ndarray:
+        """Kinds of the links' joints, free ones integrated with their linear velocity in fixed axes.
+
+        Worlds and methods of integration do so, unless these numbers are driven.
+        """
+        own_axes = np.array([body.parent_joint._drives_body_axes for body in self.top], bool)
+        return np.where((kind == JointKind.FREE) & ~own_axes, int(JointKind.FREE_MIXED), kind)
+
 
 def find_links(skeleton: Skeleton) -> Links:
     """Merge welded bodies, but not across bodies that differ in gravity or must stay apart for a filter."""
@@ -230,7 +238,7 @@ def compile_forest(
     n, m = int(bodies[-1]), int(dofs[-1])
     joined = {
         "parent": [np.where(k["parent"] < 0, -1, k["parent"] + b) for k, b in zip(indices, bodies, strict=False)],
-        "kind": [k["kind"] for k in indices],
+        "kind": [links.kinds_in_worlds(k["kind"]) for links, k in zip(linked, indices, strict=True)],
         "first_dof": [k["first_dof"][:-1] + c for k, c in zip(indices, dofs, strict=False)] + [np.array([m])],
         "body_of_dof": [k["body_of_dof"] + b for k, b in zip(indices, bodies, strict=False)],
         "tree_of_body": [k["tree_of_body"] + s for s, k in enumerate(indices)],
@@ -240,9 +248,6 @@ def compile_forest(
         "moves": [k["moves"] for k in indices],
     }
     whole = {key: np.concatenate([np.zeros(0, np.int64), *parts]).astype(np.int64) for key, parts in joined.items()}
-    # A world integrates free joints with their linear velocity in fixed axes, unless these numbers are driven.
-    own_axes = np.array([b.parent_joint._drives_body_axes for k in linked for b in k.top], bool)
-    whole["kind"][(whole["kind"] == JointKind.FREE) & ~own_axes] = JointKind.FREE_MIXED
     places = tape_places([body for links in linked for body in links.top])
     tree = TREE(bodies=n, dofs=m, members=0, gravity=gravity, **places, **whole)
     data = data_for(tree)

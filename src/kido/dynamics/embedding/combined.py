@@ -15,11 +15,9 @@ import math
 
 from kido.constraints.closure import AGGREGATE_TOLERANCE, newton_closure
 from kido.constraints.loop_factor import PIVOT_TOLERANCE, measure_all
-from kido.dynamics.embedding.aggregate_body import aggregate_rest
-from kido.dynamics.embedding.blocks import dot6
+from kido.dynamics.embedding.aggregate_body import aggregate_rest, dot6
 from kido.dynamics.embedding.project_dependent import project_tree
-from kido.dynamics.embedding.solve import begin_response, response_of_tree
-from kido.dynamics.embedding.sweeps import gather_bias_of_tree, scatter_accelerations
+from kido.dynamics.embedding.solve import begin_response, gather_bias_of_tree, response_of_tree, scatter_accelerations
 from kido.dynamics.rows import missing, rates_of, row_forces
 from kido.jit import kernel
 from kido.kernels.forward_dynamics import start_bias

@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kido import quantities
 from kido.constraints.constraint import Constraint
-from kido.dynamics.embedding.callbacks import respond_many
-from kido.dynamics.embedding.solver import EmbeddingSolver
+from kido.dynamics.embedding.solver import EmbeddingSolver, respond_many
 from kido.dynamics.system import ConstrainedSystem, Rates, listed_constraints
 from kido.errors import ModelError, StateError
 from kido.skeleton import BodyNode, DegreeOfFreedom, Skeleton

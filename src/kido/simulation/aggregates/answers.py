@@ -7,7 +7,7 @@ from kido.constraints.loop_schema import (
 )
 from kido.dynamics.embedding.responses import answer_impulse, responses_of_tree
 from kido.dynamics.embedding.schema import EMBEDDING
-from kido.dynamics.embedding.sweeps import articulate_tree
+from kido.dynamics.embedding.solve import articulate_tree
 from kido.jit import callback, entry, view
 from kido.kernels.inertia import start_inertia
 from kido.simulation.aggregates.choose import note_void_rows, restore_partitions, tree_of_group

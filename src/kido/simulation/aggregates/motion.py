@@ -23,7 +23,7 @@ from kido.constraints.loop_rows import add_body_jacobian, is_moved
 from kido.constraints.loop_schema import COUPLE, ELIMINATED, ONE_SIDED
 from kido.dynamics.embedding.aggregate_body import aggregate_rest
 from kido.dynamics.embedding.rows import aggregate_columns
-from kido.dynamics.embedding.sweeps import articulate_tree, gather_bias_of_tree, scatter_accelerations
+from kido.dynamics.embedding.solve import articulate_tree, gather_bias_of_tree, scatter_accelerations
 from kido.jit import kernel
 from kido.kernels.forward_dynamics import start_bias
 from kido.kernels.inertia import body_inertia, start_inertia

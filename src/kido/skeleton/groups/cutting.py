@@ -32,8 +32,8 @@ class Cut:
         host = subgraph.skeleton
         self._key = _key(host)
         copies = host.clone()._bodies
-        inside = set(subgraph._bodies)
-        self.twins: dict[BodyNode, BodyNode] = {body: copies[body.index] for body in subgraph._bodies}
+        inside = set(subgraph.bodies)
+        self.twins: dict[BodyNode, BodyNode] = {body: copies[body.index] for body in subgraph.bodies}
         names = {body.parent_joint.name for body in inside}
         for copy in copies:
             own = copy.parent_joint
@@ -64,8 +64,9 @@ class Cut:
 
     def _add_frozen(self, subgraph: Subgraph) -> None:
         model = self.model
+        carriers = {child: body for body in subgraph.bodies for child in body.children}
         for child in subgraph.outboard_bodies:
-            carrier = self.twins[child.parent]  # type: ignore[index]
+            carrier = self.twins[carriers[child]]
             made = []
             for falls in sorted({b.gravity for b in child.subtree}):
                 name = free_name(f"{child.name} (frozen)", {*model._body_by_name, *model._joint_by_name})
@@ -81,14 +82,14 @@ class Cut:
     def update(self, subgraph: Subgraph) -> None:
         """Bring the state of the model up to that of the skeleton."""
         host, model = subgraph.skeleton, self.model
-        (part,) = subgraph._current_parts()
+        (part,) = subgraph.shares
         m = 0 if self.boundary is None else 6
         self._freeze(host)
         state = np.zeros((4, model.num_dofs))
         for row, name in enumerate(("positions", "velocities", "accelerations", "forces")):
             state[row, m:] = getattr(host, name)[part.dofs]
-        if self.boundary is not None:
-            state[:3, :m] = _motion_of(subgraph.inboard)  # type: ignore[arg-type]
+        if subgraph.inboard is not None:
+            state[:3, :m] = _motion_of(subgraph.inboard)
         if not np.array_equal(model.gravity, host.gravity):
             model.gravity = host.gravity
         model.positions, model.velocities, model.accelerations, model.forces = state
@@ -106,7 +107,7 @@ class Cut:
         self._positions = key
         composite = host.composite_inertias
         for child, made in self.frozen.items():
-            back = inverse_transform(child.parent.world_transform)  # type: ignore[union-attr]
+            back = inverse_transform(child.parent_frame.world_transform)
             if len(made) == 1:
                 made[0][1].inertia = _rigid(composite[child.index], child.world_transform[:3, 3], back)
                 continue
@@ -126,7 +127,7 @@ class Cut:
             for child, made in self.frozen.items():
                 for b in child.subtree:
                     if b.index in applied:
-                        X = inverse_transform(child.parent.world_transform) @ b.world_transform  # type: ignore[union-attr]
+                        X = inverse_transform(child.parent_frame.world_transform) @ b.world_transform
                         index = made[0][1].index
                         rows[index] = rows.get(index, np.zeros(24)) + row_seen_from(applied[b.index], X)
         model = self.model

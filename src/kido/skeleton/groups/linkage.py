@@ -193,8 +193,8 @@ class Linkage(Group):
     @property
     def is_assembled(self) -> bool:
         """Whether its bodies hang on each other, by the joints that they had, as when it was made."""
-        same_parents = all(body.parent is parent for body, parent in zip(self._bodies, self._parents, strict=True))
-        return same_parents and all(b.parent_joint is j for b, j in zip(self._bodies, self._joints, strict=True))
+        same_parents = all(body.parent is parent for body, parent in zip(self.bodies, self._parents, strict=True))
+        return same_parents and all(b.parent_joint is j for b, j in zip(self.bodies, self.joints, strict=True))
 
     def satisfy_criteria(self) -> None:
         """Find its bodies anew, after the skeleton was edited.

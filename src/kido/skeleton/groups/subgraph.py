@@ -11,12 +11,13 @@ from numpy.typing import ArrayLike
 from kido import quantities
 from kido.errors import ModelError
 from kido.math.transform import as_vector
+from kido.quantities import TABLE, Quantity
 from kido.quantities.impulses import changes
 from kido.quantities.operational_space import free_accelerations
 from kido.skeleton.body_node import BodyNode
 from kido.skeleton.groups.cutting import Cut
-from kido.skeleton.groups.group import Group
-from kido.skeleton.groups.group_state import Array
+from kido.skeleton.groups.group import Array, Group, given_of, vector_of
+from kido.skeleton.groups.quantities import SubgraphQuantities, form
 from kido.skeleton.joints.degree_of_freedom import DegreeOfFreedom
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ Wrenches = Mapping[BodyNode, ArrayLike] | None  # on bodies of a subgraph, about
 Coordinates = Iterable[DegreeOfFreedom | str | int] | None  # of a subgraph
 
 
-class Subgraph(Group):
+class Subgraph(SubgraphQuantities, Group):
     """Connected bodies of a skeleton as a system of their own.
 
     Its boundary is what its *base*, the topmost body, hangs on (`inboard`, None for the world), whose motion is given:
@@ -58,17 +59,17 @@ class Subgraph(Group):
         if outboard not in ("frozen", "cut"):
             raise ModelError(f"subgraph {name!r}: outboard: expected 'frozen' or 'cut', got {outboard!r}")
         super().__init__(bodies, name=name)
-        skeletons = {id(body.skeleton) for body in self._bodies}
+        skeletons = {id(body.skeleton) for body in self.bodies}
         if len(skeletons) != 1:
             raise ModelError(f"subgraph {name!r}: expected bodies of one skeleton, got {len(skeletons)}")
-        super().__init__(sorted(self._bodies, key=lambda body: body.index), name=name)
+        super().__init__(sorted(self.bodies, key=lambda body: body.index), name=name)
         self.outboard = outboard
         self._cut: Cut | None = None
         self._check_connected()
 
     def _check_connected(self) -> None:
-        inside = set(self._bodies)
-        bases = [body for body in self._bodies if body.parent not in inside]
+        inside = set(self.bodies)
+        bases = [body for body in self.bodies if body.parent not in inside]
         if len(bases) != 1:
             names = ", ".join(repr(body.name) for body in bases)
             raise ModelError(f"subgraph {self.name!r}: its bodies are not connected: {names} hang on bodies outside")
@@ -81,13 +82,13 @@ class Subgraph(Group):
     @property
     def skeleton(self) -> Skeleton:
         """The skeleton that it is part of."""
-        return self._bodies[0].skeleton
+        return self.bodies[0].skeleton
 
     @property
     def base(self) -> BodyNode:
         """Its topmost body."""
-        inside = set(self._bodies)
-        return next(body for body in self._bodies if body.parent not in inside)
+        inside = set(self.bodies)
+        return next(body for body in self.bodies if body.parent not in inside)
 
     @property
     def inboard(self) -> BodyNode | None:
@@ -97,8 +98,8 @@ class Subgraph(Group):
     @property
     def outboard_bodies(self) -> list[BodyNode]:
         """Bodies outside that hang on bodies of it."""
-        inside = set(self._bodies)
-        return [child for body in self._bodies for child in body.children if child not in inside]
+        inside = set(self.bodies)
+        return [child for body in self.bodies for child in body.children if child not in inside]
 
     @property
     def boundary_dofs(self) -> int:
@@ -112,11 +113,12 @@ class Subgraph(Group):
         """
         found: dict[BodyNode, Array] = {}
         reactions = self.skeleton.reaction_wrenches
+        carriers = {child: body for body in self.bodies for child in body.children}
         for child in self.outboard_bodies:
-            carrier, f = child._parent, -reactions[child.index]
-            arm = child.world_transform[:3, 3] - carrier.world_transform[:3, 3]  # type: ignore[union-attr]
+            carrier, f = carriers[child], -reactions[child.index]
+            arm = child.world_transform[:3, 3] - carrier.world_transform[:3, 3]
             f[:3] += np.cross(arm, f[3:])
-            found[carrier] = found.get(carrier, np.zeros(6)) + f  # type: ignore[arg-type, index]
+            found[carrier] = found.get(carrier, np.zeros(6)) + f
         return found
 
     @property
@@ -126,11 +128,15 @@ class Subgraph(Group):
         Raises:
             ModelError: edits have torn its bodies apart.
         """
+        return self._renewed().model
+
+    def _renewed(self) -> Cut:
+        """The model with its state, and whom its bodies stand for."""
         self._check_connected()
         if self._cut is None or not self._cut.fits(self):
             self._cut = Cut(self)
         self._cut.update(self)
-        return self._cut.model
+        return self._cut
 
     def cut_out(self, name: str | None = None) -> Skeleton:
         """An independent copy of `model`, in no world."""
@@ -140,8 +146,8 @@ class Subgraph(Group):
 
     def _states(self, positions: ArrayLike | None, velocities: ArrayLike | None) -> tuple[Skeleton, Array, Array, int]:
         """Model, its positions and velocities, and how many coordinates are the boundary's."""
-        q = None if positions is None else self._vector(positions, "positions")
-        u = None if velocities is None else self._vector(velocities, "velocities")
+        q = None if positions is None else vector_of(self, positions, "positions")
+        u = None if velocities is None else vector_of(self, velocities, "velocities")
         model, m = self.model, self.boundary_dofs
         whole_q, whole_u = model.positions, model.velocities
         if q is not None:
@@ -162,15 +168,10 @@ class Subgraph(Group):
         return np.concatenate([R.T @ A[:3], R.T @ (A[3:] - np.cross(V[:3], V[3:]))])
 
     def _twin(self, body: Any) -> BodyNode:
-        self._model_is_current()
-        twin = self._cut.twins.get(body) if isinstance(body, BodyNode) else None  # type: ignore[union-attr]
+        twin = (self._cut or self._renewed()).twins.get(body) if isinstance(body, BodyNode) else None
         if twin is None:
             raise ModelError(f"subgraph {self.name!r}: {body!r} is no body of it")
         return twin
-
-    def _model_is_current(self) -> None:
-        if self._cut is None:
-            self.model  # noqa: B018  (makes the cut)
 
     def _forces_of(self, model: Skeleton, q: Array, wrenches: Wrenches) -> Array:
         """J^T f of wrenches on its bodies, at positions of the model."""
@@ -189,55 +190,11 @@ class Subgraph(Group):
         label = f"subgraph {self.name!r}: {what}"
         return {self._twin(body): as_vector(wrench, label, 6) for body, wrench in wrenches.items()}
 
-    def _held(self, prescribed: Coordinates) -> list[int]:
-        """Coordinates of the model that do not give way: the boundary's, and some of its own."""
-        m = self.boundary_dofs
-        if isinstance(prescribed, DegreeOfFreedom | str | int | np.integer):
-            prescribed = [prescribed]  # type: ignore[list-item]
-        if not isinstance(prescribed, Iterable | None):
-            raise ModelError(f"subgraph {self.name!r}: prescribed: expected coordinates of it, got {prescribed!r}")
-        own = [] if prescribed is None else [self._place(item) for item in prescribed]
-        return [*range(m), *(m + k for k in own)]
-
     def _place(self, item: Any) -> int:
         if isinstance(item, DegreeOfFreedom):
             item = item.name if item in self._dofs else item
         dof = self.dof(item)
         return next(k for k, own in enumerate(self._dofs) if own is dof)
-
-    # Dynamics --------------------------------------------------------------------------------------------
-
-    @property
-    def mass_matrix(self) -> Array:
-        """Mass matrix (dofs, dofs) of its coordinates: of its bodies, and frozen ones that they carry."""
-        m, M = self.boundary_dofs, self.model.mass_matrix
-        return M[m:, m:]
-
-    @property
-    def coriolis_matrix(self) -> Array:
-        """C (dofs, dofs) of its coordinates; C u = `coriolis_forces` while the boundary is at rest."""
-        m, C = self.boundary_dofs, self.model.coriolis_matrix
-        return C[m:, m:]
-
-    @property
-    def coriolis_forces(self) -> Array:
-        """Joint forces (dofs,) of all velocities, the boundary's too, at zero accelerations and without gravity."""
-        return self.model.coriolis_forces[self.boundary_dofs :]
-
-    @property
-    def gravity_forces(self) -> Array:
-        """g(q) (dofs,)."""
-        return self.model.gravity_forces[self.boundary_dofs :]
-
-    @property
-    def coriolis_and_gravity_forces(self) -> Array:
-        """C(q, u) u + g(q) (dofs,)."""
-        return self.model.coriolis_and_gravity_forces[self.boundary_dofs :]
-
-    @property
-    def external_forces(self) -> Array:
-        """J^T f_ext (dofs,) of the external forces on its bodies and on frozen ones."""
-        return self.model.external_forces[self.boundary_dofs :]
 
     def inverse_dynamics(
         self,
@@ -261,7 +218,7 @@ class Subgraph(Group):
         """
         model, q, u, m = self._states(positions, velocities)
         udot = np.concatenate(
-            [self._boundary(model, boundary_acceleration), self._given("accelerations", accelerations)]
+            [self._boundary(model, boundary_acceleration), given_of(self, "accelerations", accelerations)]
         )
         return (model.inverse_dynamics(q, u, udot) - self._forces_of(model, q, wrenches))[m:]
 
@@ -278,7 +235,7 @@ class Subgraph(Group):
         Raises:
             ModelError: a coordinate moves no mass.
         """
-        values = self._given("forces", forces)
+        values = given_of(self, "forces", forces)
         return self.hybrid_dynamics(positions, velocities, values, (), boundary_acceleration, wrenches)[0]
 
     def hybrid_dynamics(
@@ -297,7 +254,7 @@ class Subgraph(Group):
             values: (dofs,) accelerations of the prescribed coordinates, joint forces of the others.
             prescribed: coordinates of it, by name, place or themselves.
         """
-        given, held = self._vector(values, "values"), self._held(prescribed)
+        given, held = vector_of(self, values, "values"), self._held(prescribed)
         model, q, u, m = self._states(positions, velocities)
         whole = np.concatenate([self._boundary(model, boundary_acceleration), given])
         pushed = self._forces_of(model, q, wrenches)
@@ -320,7 +277,7 @@ class Subgraph(Group):
         """
         model, q, u, _ = self._states(positions, velocities)
         udot = np.concatenate(
-            [self._boundary(model, boundary_acceleration), self._given("accelerations", accelerations)]
+            [self._boundary(model, boundary_acceleration), given_of(self, "accelerations", accelerations)]
         )
         base = self._twin(self.base)
         total = quantities.reaction_wrenches(model, q, u, udot)[base.index]
@@ -341,82 +298,39 @@ class Subgraph(Group):
         model, m = self.model, self.boundary_dofs
         given = np.zeros(model.num_dofs)
         if joint_impulses is not None:
-            given[m:] = self._vector(joint_impulses, "joint_impulses")
+            given[m:] = vector_of(self, joint_impulses, "joint_impulses")
         on_bodies = {b.index: p for b, p in self._given_wrenches(body_impulses, "body_impulses").items()}
         state = model.current_state
         return changes(state, on_bodies, given, state.prescribed_by_actuators())[m:]
 
-    # Articulated bodies ----------------------------------------------------------------------------------
+    # What quantities of its model are asked with -----------------------------------------------------------
 
     def _rows(self) -> list[int]:
-        self._model_is_current()
-        return [self._cut.twins[body].index for body in self._bodies]  # type: ignore[union-attr]
-
-    @property
-    def composite_inertias(self) -> Array:
-        """(bodies, 6, 6) each body with what it carries in the subgraph as one rigid body, as `Skeleton` has them."""
-        return self.model.composite_inertias[self._rows()]
-
-    def articulated_inertias(self, prescribed: Coordinates = None) -> Array:
-        """(bodies, 6, 6) articulated inertias in the subgraph, about the bodies' origins, world axes.
-
-        Args:
-            prescribed: coordinates of it that do not give way.
-        """
-        return self.model.articulated_inertias(self._held(prescribed))[self._rows()]
-
-    @property
-    def composite_momenta(self) -> Array:
-        """(bodies, 6) momentum of each body with what it carries in the subgraph, as `Skeleton` has them."""
-        return self.model.composite_momenta[self._rows()]
-
-    def log_det_mass_matrix(self) -> float:
-        """ln det of `mass_matrix`, by articulated bodies."""
-        return self.model.log_det_mass_matrix(self._held(None))
-
-    def log_det_mass_matrix_gradient(self) -> Array:
-        """Derivatives (dofs,) of `log_det_mass_matrix` along its velocities, the frozen bodies carried along."""
-        return self.model.log_det_mass_matrix_gradient(self._held(None))[self.boundary_dofs :]
-
-    @property
-    def diagonalized_velocities(self) -> Array:
-        """nu (dofs,) with nu . nu / 2 the kinetic energy of all that moves while the boundary is at rest."""
-        model = self.model
-        return quantities.diagonalized_velocities(model, prescribed=self._held(None))[self.boundary_dofs :]
-
-    # Operational space -----------------------------------------------------------------------------------
+        """Indices of its bodies in the model."""
+        return [self._twin(body).index for body in self.bodies]
 
     def _points(self, nodes: Any, offsets: ArrayLike | None) -> tuple[list[BodyNode], Array]:
         """Bodies of the model and points on them."""
-        host = self.skeleton
-        listed = host.current_state.listed(nodes)
-        points = np.zeros((len(listed), 3)) if offsets is None else host.current_state.offsets(offsets, len(listed))
+        host = self.skeleton.current_state
+        listed = host.listed(nodes)
+        points = np.zeros((len(listed), 3)) if offsets is None else host.offsets(offsets, len(listed))
         twins = []
         for row, item in enumerate(listed):
-            body, pose = host.current_state.node(item)._carrier
+            body, pose = host.carried_by(item)
             twins.append(self._twin(body))
             if pose is not None:
                 points[row] = pose[:3, :3] @ points[row] + pose[:3, 3]
         return twins, points
 
-    def operational_space_compliance(
-        self, nodes: Any, offsets: ArrayLike | None = None, rows: str = "all", prescribed: Coordinates = None
-    ) -> Array:
-        """Lambda^-1 of nodes on its bodies, as `Skeleton.operational_space_compliance`; the boundary gives no way."""
-        model = self.model
-        return model.operational_space_compliance(*self._points(nodes, offsets), rows, self._held(prescribed))
-
-    def operational_space_inertia(
-        self,
-        nodes: Any,
-        offsets: ArrayLike | None = None,
-        rows: str = "all",
-        damping: float = 0.0,
-        prescribed: Coordinates = None,
-    ) -> Array:
-        """Lambda of nodes on its bodies, as `Skeleton.operational_space_inertia`; the boundary does not give way."""
-        model = self.model
-        return model.operational_space_inertia(*self._points(nodes, offsets), rows, damping, self._held(prescribed))
+    def _held(self, prescribed: Coordinates) -> list[int]:
+        """Coordinates of the model that do not give way: the boundary's, and some of its own."""
+        m = self.boundary_dofs
+        if isinstance(prescribed, DegreeOfFreedom | str | int | np.integer):
+            prescribed = [prescribed]
+        if not isinstance(prescribed, Iterable | None):
+            raise ModelError(f"subgraph {self.name!r}: prescribed: expected coordinates of it, got {prescribed!r}")
+        own = [] if prescribed is None else [self._place(item) for item in prescribed]
+        return [*range(m), *(m + k for k in own)]
 
     def operational_space_bias(
         self,
@@ -439,3 +353,21 @@ class Subgraph(Group):
         udot = np.zeros(model.num_dofs)
         udot[: self.boundary_dofs] = self._boundary(model, boundary_acceleration)
         return -inertia @ free_accelerations(model.current_state, *points, rows, held, udot)
+
+
+def of_model(subgraph: Subgraph, row: Quantity, **given: Any) -> Any:
+    """The part of its coordinates and bodies in what its model has, whose boundary does not give way."""
+    model, m = subgraph.model, subgraph.boundary_dofs
+    if "prescribed" in row.names:
+        given["prescribed"] = subgraph._held(given.get("prescribed"))
+    if "nodes" in row.names:
+        given["nodes"], given["offsets"] = subgraph._points(given["nodes"], given["offsets"])
+    value = row.current(model, **given)
+    parts: dict[Any, Any] = {"dofs": slice(m, None), "bodies": subgraph._rows()}
+    return value[tuple(parts.get(size, slice(None)) for size in row.shape)] if row.shape else value
+
+
+_OF_MODEL = "Of its bodies, and frozen ones that they carry; the boundary does not give way."
+for _row in TABLE.values():
+    if _row.subgraph:
+        setattr(SubgraphQuantities, _row.name, form(_row, _row.arguments, of_model, _OF_MODEL))

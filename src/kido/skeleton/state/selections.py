@@ -199,6 +199,10 @@ class Selections:
             raise ModelError(f"skeleton {self.name!r}: {node!r} rides on skeleton {body.skeleton.name!r}")
         return node
 
+    def carried_by(self, node: Any) -> tuple[BodyNode, Array | None]:
+        """The body that a node rides on, and its 4x4 pose there; None for the body's own frame."""
+        return self.node(node)._carrier
+
     def place_of(self, node: Any, offset: ArrayLike = ORIGIN) -> Place:
         """Path to the link of a node, and the point at `offset` from the node's origin, in the link's axes."""
         w = self.ready or self.prepare()
