@@ -5,21 +5,21 @@ from kido.ik.center_of_mass import CenterOfMassError
 from kido.ik.differential_ik import DifferentialIK
 from kido.ik.differential_solver import DifferentialSolver
 from kido.ik.error_method import BoundedError, ErrorMethod
-from kido.ik.gradient_method import GradientMethod, JacobianMethod
-from kido.ik.hierarchy import CompositeIK, HierarchicalIK, WholeBodyIK
-from kido.ik.inverse_kinematics import InverseKinematics
-from kido.ik.jacobian_methods import (
+from kido.ik.gradient_method import (
     DampedLeastSquares,
+    GradientMethod,
     JacobianInverse,
+    JacobianMethod,
     JacobianPseudoinverse,
     JacobianTranspose,
     LevenbergMarquardt,
+    SelectivelyDampedLeastSquares,
 )
+from kido.ik.hierarchy import CompositeIK, HierarchicalIK, PrioritizedSolver, WholeBodyIK
+from kido.ik.inverse_kinematics import InverseKinematics
 from kido.ik.limits import CollisionAvoidance, HalfSpaces, InfeasibleError
 from kido.ik.look_at import LookAtError
-from kido.ik.prioritized_solver import PrioritizedSolver
 from kido.ik.result import IkResult, IkStatus
-from kido.ik.selectively_damped import SelectivelyDampedLeastSquares
 from kido.ik.solver import IkSolver, solve
 from kido.ik.task import Task
 from kido.ik.task_space_region import (

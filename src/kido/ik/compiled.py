@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kido.ik.charts import charted_joints
-from kido.ik.coordinates import Module
-from kido.ik.engine import entries
+from kido.ik.coordinates import Module, charted_joints
 from kido.ik.engine.build import compile_tasks, place_of_target
+from kido.ik.engine.residuals import evaluate
 from kido.ik.error_method import BoundedError
 from kido.ik.model import structure_of, tree_of
 from kido.ik.task import Task
@@ -73,7 +72,7 @@ class Displacements:
 
     def evaluate(self, q: Array) -> None:
         """Compute all of them at positions (dofs,) of the skeleton."""
-        entries.evaluate.call(self._tree.address, self._data.address, self._table.address, q)
+        evaluate.call(self._tree.address, self._data.address, self._table.address, q)
 
     def of(self, k: int) -> tuple[Array, Array]:
         """Displacement (6,) of task k and its Jacobian (6, n) at those positions; views."""

@@ -6,22 +6,46 @@ from collections.abc import Iterable
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from kido.errors import ModelError
 from kido.ik.coupling import coupling_of
-from kido.ik.differential.settings import STEP_SETTINGS, checked
 from kido.ik.differential.stepper import Stepper
 from kido.ik.limits import CollisionAvoidance, HalfSpaces
 from kido.ik.model import compiled
 from kido.ik.task import Task
 from kido.ik.twins import copied_for
-from kido.math.transform import as_flag
+from kido.math.transform import as_flag, number_or_nan
 from kido.skeleton import Skeleton
 from kido.skeleton.frames.frame import Frame
 from kido.skeleton.state.subsets import Dofs, indices_of
 
+# Name of a field of DIFFERENTIAL -> whether zero is allowed, largest number.
+STEP_SETTINGS = {
+    "damping": (False, np.inf),
+    "error_damping": (True, np.inf),
+    "least_singular_value": (True, np.inf),
+    "share": (False, 1.0),
+    "recovery_speed": (False, np.inf),
+}
+
+
 Array = NDArray[np.float64]
+
+
+def checked(name: str, value: ArrayLike) -> float:
+    """A number for a setting.
+
+    Raises:
+        ModelError: it is none, or out of range.
+    """
+    zero, most = STEP_SETTINGS[name]
+    number = number_or_nan(value)
+    if not (0.0 < number <= most or (zero and number == 0.0)) or not np.isfinite(number):
+        raise ModelError(
+            f"differential IK: {name}: expected a finite number {'>= 0' if zero else '> 0'}, got {value!r}"
+        )
+    return number
 
 
 def _setting(name: str, doc: str) -> Any:
@@ -367,6 +391,3 @@ def _listed(value: Any, kind: type, what: str) -> list[Any]:
         if not isinstance(item, kind):
             raise ModelError(f"differential IK: {what}: expected {kind.__name__} objects, got {item!r}")
     return items
-
-
-__all__ = ["DifferentialIK"]

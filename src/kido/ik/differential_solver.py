@@ -14,7 +14,7 @@ from kido.ik.balance import BalanceError
 from kido.ik.compiled import key_of, task_of
 from kido.ik.coordinates import Module
 from kido.ik.differential.build import rate_limits
-from kido.ik.differential.descent_schema import LEVELS_MET, LEVELS_STALLED, OUT_OF_ITERATIONS
+from kido.ik.differential.descent import LEVELS_MET, LEVELS_STALLED, OUT_OF_ITERATIONS
 from kido.ik.differential.level_descent import HARD_TOLERANCE, Descended, LevelDescent
 from kido.ik.error_method import BoundedError
 from kido.ik.gradient_method import Array

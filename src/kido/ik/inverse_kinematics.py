@@ -12,13 +12,11 @@ from numpy.typing import NDArray
 from kido.errors import ModelError
 from kido.ik.base import InverseKinematicsBase
 from kido.ik.compiled import Displacements, key_of, task_of
-from kido.ik.coordinates import Module
+from kido.ik.coordinates import CHAIN_DOFS, Module, chosen_dofs, dofs_of
 from kido.ik.coupling import Coupling, coupling_of
-from kido.ik.dofs import CHAIN_DOFS, chosen_dofs, dofs_of
 from kido.ik.error_method import ErrorMethod
 from kido.ik.frames import OffsetNode
-from kido.ik.gradient_method import GradientMethod, JacobianMethod
-from kido.ik.jacobian_methods import DampedLeastSquares, LevenbergMarquardt
+from kido.ik.gradient_method import DampedLeastSquares, GradientMethod, JacobianMethod, LevenbergMarquardt
 from kido.ik.model import carrier_of
 from kido.ik.problem import joint_limits
 from kido.ik.result import IkResult, IkStatus

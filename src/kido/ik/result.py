@@ -87,7 +87,10 @@ class IkResult:
     # What was found --------------------------------------------------------------------------------------------
 
     def __bool__(self) -> bool:
-        return bool((self._numbers[..., self._n + search.OUT_STATUS] == search.SEARCH_MET).all())
+        numbers, k = self._numbers, self._n + search.OUT_STATUS
+        if numbers.ndim == 1:  # asked for in each solve
+            return numbers.item(k) == search.SEARCH_MET
+        return bool((numbers[..., k] == search.SEARCH_MET).all())
 
     @property
     def positions(self) -> Array:

@@ -13,9 +13,8 @@ from kido.errors import ModelError, StateError
 from kido.ik.coupling import coupling_of
 from kido.ik.engine import solve as kernels
 from kido.ik.engine.arrays import SearchArrays, Settings
-from kido.ik.engine.batch import first_not_rigid
+from kido.ik.engine.batch import SearchPool, first_not_rigid
 from kido.ik.engine.build import dofs_moving
-from kido.ik.pool import SearchPool
 from kido.ik.result import IkResult
 from kido.ik.task import Task, skeleton_of
 from kido.ik.tasks.callback import raise_failures

@@ -14,10 +14,9 @@ from numpy.typing import ArrayLike
 
 from kido.errors import ModelError
 from kido.math.transform import as_vector, number_or_nan
-from kido.optimization.certificate import Certificate, certify
 from kido.optimization.function import Array
 from kido.optimization.problem import Evaluator, Problem
-from kido.optimization.solution import Outcome, Reason, Solution
+from kido.optimization.solution import Certificate, Outcome, Reason, Solution, certify
 
 FALLEN = -1e20  # an objective below it falls without end
 

@@ -8,8 +8,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from kido.ik.analytical.arm import AXES_INTERSECTING, AXES_PARALLEL, AXES_SKEW
 from kido.ik.analytical.chain import Array, HingeChain, turn
-from kido.ik.analytical.schema import AXES_INTERSECTING, AXES_PARALLEL, AXES_SKEW
 
 _PARALLEL = 1e-3  # sine below which axes are too nearly parallel where a family wants them apart
 

@@ -19,8 +19,7 @@ from kido.ik.analytical.solution import (
     largest_component_is_smaller,
     ranked,
 )
-from kido.ik.gradient_method import GradientMethod, JacobianMethod
-from kido.ik.jacobian_methods import DampedLeastSquares
+from kido.ik.gradient_method import DampedLeastSquares, GradientMethod, JacobianMethod
 from kido.skeleton import DegreeOfFreedom
 
 Array = NDArray[np.float64]

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kido.errors import ModelError, StateError
-from kido.ik.analytical import entries
+from kido.ik.analytical import solve as closed_forms
+from kido.ik.analytical.arm import ARM, MAX_SOLUTIONS
 from kido.ik.analytical.chain import Array, HingeChain, read_chain
 from kido.ik.analytical.fit import (
     Fit,
@@ -20,7 +21,6 @@ from kido.ik.analytical.fit import (
     fit_spherical_wrist,
     fit_swivel,
 )
-from kido.ik.analytical.schema import ARM, MAX_SOLUTIONS
 from kido.ik.analytical.solution import Singularity, Solution, SolutionBatch, Validity
 from kido.jit import REFUSALS
 from kido.math.transform import as_numbers, as_transform
@@ -36,7 +36,7 @@ FIT_TOLERANCE = 1e-5
 def as_pose(value: Any, what: str) -> Array:
     """`as_transform`, but a matrix that is a pose to the last digits is taken as it is, which is quick."""
     try:
-        if entries.is_pose.call(value):
+        if closed_forms.is_pose.call(value):
             return value
     except REFUSALS:
         pass
@@ -205,7 +205,7 @@ class ChainSolver(ABC):
         """`solve`, of what is checked already: 4x4 and contiguous."""
         arm = self._arm
         angle, keep = (0.0, 1) if parameter is None else (parameter, 0)
-        count = entries.solve.call(arm.address, self.family, base, X, q, angle, keep)
+        count = closed_forms.solve.call(arm.address, self.family, base, X, q, angle, keep)
         found, errors, flags = arm.found[:count].copy(), arm.error[:count].tolist(), arm.flags[:count].tolist()
         return [
             Solution(found[k], _VALIDITIES[flags[k] & 3], _SINGULARITIES[flags[k] >> 2], errors[k][0], errors[k][1])
@@ -247,7 +247,7 @@ class ChainSolver(ABC):
         positions, errors = np.full((len(X), most, n), np.nan), np.full((len(X), most, 2), np.nan)
         flags = np.zeros((len(X), 1 + most))
         angle, keep = (0.0, 1) if parameter is None else (float(parameter), 0)
-        entries.solve_many.call(self._arm.address, self.family, B, X, q, angle, keep, positions, errors, flags)
+        closed_forms.solve_many.call(self._arm.address, self.family, B, X, q, angle, keep, positions, errors, flags)
         bits = flags.astype(np.int64)
         return SolutionBatch(bits[:, 0], positions, errors, bits[:, 1:])
 
@@ -294,7 +294,7 @@ class SphericalWristSolver(_SixJoints):
     as closely as its angle allows. Source: Pieper (1968), see `kido.ik.analytical.positioning`.
     """
 
-    family = entries.SPHERICAL_WRIST
+    family = closed_forms.SPHERICAL_WRIST
     _fitted = staticmethod(fit_spherical_wrist)
 
 
@@ -305,7 +305,7 @@ class ParallelAxesSolver(_SixJoints):
     Source: Hawkins, "Analytic inverse kinematics for the Universal Robots" (2013), here for any directions of the axes.
     """
 
-    family = entries.PARALLEL_AXES
+    family = closed_forms.PARALLEL_AXES
     _fitted = staticmethod(fit_parallel_axes)
 
 
@@ -322,7 +322,7 @@ class SwivelSolver(ChainSolver):
     """
 
     joints = most_joints = 7
-    family = entries.SWIVEL
+    family = closed_forms.SWIVEL
 
     def _ways(self, n: int, locked: int | None) -> list[Callable[[], Fit]]:
         return [lambda: fit_swivel(self.chain, self.tolerance)] if n == 7 else []
@@ -335,7 +335,7 @@ class SwivelSolver(ChainSolver):
     def swivel_angle(self, positions: ArrayLike) -> float:
         """Swivel angle of some positions [rad], in [-pi, pi]."""
         q = self._vector(positions, "positions")
-        return float(entries.swivel_at.call(self._arm.address, q))
+        return float(closed_forms.swivel_at.call(self._arm.address, q))
 
 
 class PlanarSolver(ChainSolver):
@@ -347,7 +347,7 @@ class PlanarSolver(ChainSolver):
     """
 
     joints = most_joints = 3
-    family = entries.PLANAR_CHAIN
+    family = closed_forms.PLANAR_CHAIN
 
     def _ways(self, n: int, locked: int | None) -> list[Callable[[], Fit]]:
         return [lambda: fit_planar(self.chain, self.tolerance)] if n == 3 else []

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 
-from kido.ik.differential.schema import (
+from kido.ik.differential.arrays import (
     HARD_TASK,
     HELPER_TASK,
     SOFT_TASK,

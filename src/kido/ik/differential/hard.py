@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 
-from kido.ik.differential.desired_velocities import approach, braking
-from kido.ik.differential.schema import (
+from kido.ik.differential.arrays import (
     HARD_TASK,
     OF_CHART,
     OF_PAIR,
     OF_PLANE,
     OF_TASK,
 )
+from kido.ik.differential.desired_velocities import approach, braking
 from kido.ik.engine.residuals import at
 from kido.ik.engine.rotations import inverse_left_jacobian
 from kido.ik.engine.tasks import (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from kido.ik.motion.poses import Poses
+from kido.ik.motion.constraint import Poses
 from kido.ik.motion.rows import Indices, Part
 from kido.ik.rotations import inverse_left_jacobian, rotation_of_vector, vector_of_rotation
 from kido.skeleton import BallJoint, FreeJoint

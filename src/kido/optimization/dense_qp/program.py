@@ -9,8 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kido.errors import ModelError
 from kido.math.transform import as_numbers
-from kido.optimization.dense_qp import entries
-from kido.optimization.dense_qp.schema import (
+from kido.optimization.dense_qp.arrays import (
     AT_UPPER,
     INFEASIBLE,
     NOT_CONVEX,
@@ -18,6 +17,7 @@ from kido.optimization.dense_qp.schema import (
     QUADRATIC,
     sizes,
 )
+from kido.optimization.dense_qp.dual import solve
 
 Array = NDArray[np.float64]
 _WORDS = {INFEASIBLE: "infeasible", NOT_CONVEX: "not convex"}
@@ -161,7 +161,7 @@ class QuadraticProgram:
     def solve(self) -> QuadraticOptimum:
         """The minimum, or why there is none."""
         c, n = self._c, self.num_variables
-        status = int(entries.solve(c.address))
+        status = int(solve(c.address))
         y = np.zeros(n + self.num_rows)
         if status == QP_SOLVED:
             q = int(c.num_active)
