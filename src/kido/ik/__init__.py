@@ -22,13 +22,7 @@ from kido.ik.look_at import LookAtError
 from kido.ik.result import IkResult, IkStatus
 from kido.ik.solver import IkSolver, solve
 from kido.ik.task import Task
-from kido.ik.task_space_region import (
-    OrientationError,
-    PlaneError,
-    PositionError,
-    RelativePoseError,
-    TaskSpaceRegion,
-)
+from kido.ik.task_space_region import OrientationError, PlaneError, PositionError, RelativePoseError, TaskSpaceRegion
 
 __all__ = [
     "BalanceConstraint",

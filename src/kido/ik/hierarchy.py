@@ -1,4 +1,4 @@
-"""Hierarchies of inverse kinematics: many tasks of one skeleton, by priority, and the solver that gives up the last first."""
+"""Hierarchies of inverse kinematics: many tasks of one skeleton, by priority, and their solver."""
 
 from __future__ import annotations
 

@@ -12,13 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kido.errors import ModelError
-from kido.ik.analytical.solution import (
-    QualityComparison,
-    Solution,
-    Validity,
-    largest_component_is_smaller,
-    ranked,
-)
+from kido.ik.analytical.solution import QualityComparison, Solution, Validity, largest_component_is_smaller, ranked
 from kido.ik.gradient_method import DampedLeastSquares, GradientMethod, JacobianMethod
 from kido.skeleton import DegreeOfFreedom
 

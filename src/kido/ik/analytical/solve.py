@@ -8,15 +8,7 @@ from __future__ import annotations
 import math
 
 from kido.ik.analytical.arm import ARM, ELBOW, LIMIT_VIOLATED, MAX_SOLUTIONS, OUT_OF_REACH, SHOULDER, WRIST
-from kido.ik.analytical.families import (
-    locked_out,
-    motion_of,
-    parallel_axes,
-    planar,
-    spherical_wrist,
-    swivel,
-    swivel_of,
-)
+from kido.ik.analytical.families import locked_out, motion_of, parallel_axes, planar, spherical_wrist, swivel, swivel_of
 from kido.ik.analytical.vectors import (
     after,
     applied,

@@ -13,14 +13,7 @@ from kido.errors import ModelError, StateError
 from kido.ik.analytical import solve as closed_forms
 from kido.ik.analytical.arm import ARM, MAX_SOLUTIONS
 from kido.ik.analytical.chain import Array, HingeChain, read_chain
-from kido.ik.analytical.fit import (
-    Fit,
-    NoFitError,
-    fit_parallel_axes,
-    fit_planar,
-    fit_spherical_wrist,
-    fit_swivel,
-)
+from kido.ik.analytical.fit import Fit, NoFitError, fit_parallel_axes, fit_planar, fit_spherical_wrist, fit_swivel
 from kido.ik.analytical.solution import Singularity, Solution, SolutionBatch, Validity
 from kido.jit import REFUSALS
 from kido.math.transform import as_numbers, as_transform

@@ -26,11 +26,7 @@ from __future__ import annotations
 
 import math
 
-from kido.ik.differential.arrays import (
-    DIFFERENTIAL,
-    STEP_NOT_FINITE,
-    STEP_REFUSED,
-)
+from kido.ik.differential.arrays import DIFFERENTIAL, STEP_NOT_FINITE, STEP_REFUSED
 from kido.ik.differential.desired_velocities import coordinate_bounds, is_turn
 from kido.ik.differential.levels import solve_levels
 from kido.ik.differential.measures import assess, predict

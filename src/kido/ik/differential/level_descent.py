@@ -12,23 +12,12 @@ from numpy.typing import NDArray
 
 from kido.errors import StateError
 from kido.ik.coordinates import Module
-from kido.ik.differential.arrays import (
-    CONTRADICTION,
-)
-from kido.ik.differential.descent import (
-    DESCENT,
-    LEVELS_MET,
-    LEVELS_STALLED,
-    OUT_OF_ITERATIONS,
-    descend,
-)
+from kido.ik.differential.arrays import CONTRADICTION
+from kido.ik.differential.descent import DESCENT, LEVELS_MET, LEVELS_STALLED, OUT_OF_ITERATIONS, descend
 from kido.ik.differential.stepper import Stepper, failure
 from kido.ik.engine.arrays import sampled_positions
 from kido.ik.engine.build import dofs_moving
-from kido.ik.engine.tasks import (
-    EQUATION,
-    RANGE,
-)
+from kido.ik.engine.tasks import EQUATION, RANGE
 from kido.ik.limits import CollisionAvoidance, HalfSpaces
 from kido.ik.model import tree_of
 from kido.ik.solver import IkSolver

@@ -31,11 +31,7 @@ from kido.ik.differential.desired_velocities import coordinate_bounds, desired_v
 from kido.ik.differential.hard import brake_rows, hard_rows, is_equation, open_row
 from kido.ik.differential.null_space import all_free, project_row, satisfy, take_rows
 from kido.ik.engine.residuals import follow, task_residuals
-from kido.ik.engine.tasks import (
-    EQUATION,
-    RANGE,
-    TASKS,
-)
+from kido.ik.engine.tasks import EQUATION, RANGE, TASKS
 from kido.jit import direct_entry, kernel, view
 from kido.kernels.entries import OK, copy_finite
 from kido.kernels.integration import advance

@@ -1,4 +1,4 @@
-"""Steps of compiled tasks and limits: what is read before each, the call, what came of it, or why nothing did, in words."""
+"""Steps of compiled tasks and limits: what is read before each, the call, and what came of it, or why nothing did."""
 
 from __future__ import annotations
 
@@ -11,15 +11,7 @@ from numpy.typing import NDArray
 
 from kido.errors import KidoError, StateError
 from kido.ik.coupling import coupling_of
-from kido.ik.differential.arrays import (
-    CONTRADICTION,
-    OF_BOUND,
-    OF_CHART,
-    OF_EQUATIONS,
-    OF_PAIR,
-    OF_PLANE,
-    STEP_REFUSED,
-)
+from kido.ik.differential.arrays import CONTRADICTION, OF_BOUND, OF_CHART, OF_EQUATIONS, OF_PAIR, OF_PLANE, STEP_REFUSED
 from kido.ik.differential.avoidance import Pairs
 from kido.ik.differential.build import Compiled, compile_differential, rate_limits
 from kido.ik.differential.levels import step

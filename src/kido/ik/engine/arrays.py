@@ -1,4 +1,4 @@
-"""Arrays of a search: made for a skeleton's tree, its tasks and the coordinates that may move, with positions to begin at."""
+"""Arrays of a search for a tree, tasks and the coordinates that may move, and the positions to begin at."""
 
 from __future__ import annotations
 

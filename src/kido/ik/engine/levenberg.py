@@ -1,4 +1,4 @@
-"""Descents from given positions: an attempt to meet the tasks, alone or eight side by side, and the way to the closest pose.
+"""Descents: an attempt to meet the tasks, alone or eight side by side, and the way to the closest pose.
 
 A round of lanes is one iteration of `attempt` for each lane: the step within limits from the normal equations at hand,
 residuals there, and what comes of it, kept or not. Lanes that are new take no step: their round evaluates where they

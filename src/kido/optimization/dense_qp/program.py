@@ -9,14 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kido.errors import ModelError
 from kido.math.transform import as_numbers
-from kido.optimization.dense_qp.arrays import (
-    AT_UPPER,
-    INFEASIBLE,
-    NOT_CONVEX,
-    QP_SOLVED,
-    QUADRATIC,
-    sizes,
-)
+from kido.optimization.dense_qp.arrays import AT_UPPER, INFEASIBLE, NOT_CONVEX, QP_SOLVED, QUADRATIC, sizes
 from kido.optimization.dense_qp.dual import solve
 
 Array = NDArray[np.float64]
