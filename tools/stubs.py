@@ -1,6 +1,7 @@
 """Writes the type stubs of what is made of declarations: `python tools/stubs.py` (and `--check`, which only compares).
 
-`kido/quantities/__init__.pyi` has the pure calls, `kido/skeleton/state/view.pyi` the members of skeletons and states.
+`kido/quantities/__init__.pyi` has the pure calls, `kido/skeleton/state/view.pyi` the members of skeletons and states,
+`kido/ik/tasks/__init__.pyi` the constructors of tasks and what else their files have for `kido.ik`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from kido.ik import tasks
 from kido.quantities import TABLE, THEMES
 from kido.quantities.verbs import VERBS
 from kido.skeleton.state.state import HANDED_ON, State
@@ -39,6 +41,14 @@ from kido.quantities.underactuation import ActivePassiveSplit
 
 Array = NDArray[np.float64]
 Dofs = Any
+"""
+TASKS_PREAMBLE = """from collections.abc import Callable
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from kido.ik.tasks.kind import Task as _Task
+from kido.skeleton.frames.jacobian_node import JacobianNode
 """
 
 
@@ -104,7 +114,25 @@ def members() -> str:
     return "\n".join(lines) + "\n"
 
 
-STUBS = {"quantities/__init__.pyi": pure_calls, "skeleton/state/view.pyi": members}
+def kinds_of_tasks() -> str:
+    """The stub of `kido.ik.tasks`."""
+    lines = [HEAD + TASKS_PREAMBLE]
+    own = [name for name in tasks.__all__ if name != "Task"]
+    lines += [f"from {getattr(tasks, name).__module__} import {name} as {name}" for name in own]
+    lines += [f"\n__all__ = {tasks.__all__!r}\n", "class Task(_Task):"]
+    for name, made in vars(tasks.Task).items():
+        if isinstance(made, classmethod):
+            text = str(inspect.signature(made.__func__)).replace("'", "").replace("cls: type[Task]", "cls")
+            home = made.__func__.__module__.replace(".", "/")
+            lines += ["    @classmethod", f"    def {name}{text}: ...  # {home}.py"]
+    return "\n".join(lines) + "\n"
+
+
+STUBS = {
+    "quantities/__init__.pyi": pure_calls,
+    "skeleton/state/view.pyi": members,
+    "ik/tasks/__init__.pyi": kinds_of_tasks,
+}
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from kido.errors import ModelError, StateError
 from kido.ik.compiled import CompiledDisplacements
-from kido.ik.coordinates import Module
 from kido.ik.error_method import BoundedError
+from kido.ik.part import Module
 from kido.ik.priority import TaskRows
 from kido.ik.problem import IkProblem, MergedObjective, TaskConstraint, TaskOwner, joint_limits
 from kido.ik.result import IkResult

@@ -20,8 +20,7 @@ from kido.skeleton import DegreeOfFreedom, Group
 from kido.skeleton.state.subsets import indices_of
 
 if TYPE_CHECKING:
-    from kido.skeleton import BodyNode, DegreeOfFreedom, SimpleFrame, Skeleton
-    from kido.skeleton.frames.jacobian_node import JacobianNode
+    from kido.skeleton import BodyNode, DegreeOfFreedom, Skeleton
 
 
 Array = NDArray[np.float64]
@@ -135,76 +134,6 @@ class Coordinates:
             yield
         finally:
             skeleton.positions = before
-
-
-class Module(Coordinates):
-    """What error methods and gradient methods ask of the `InverseKinematics` that they are part of."""
-
-    @property
-    def node(self) -> JacobianNode:
-        """The body or end effector."""
-        raise NotImplementedError
-
-    @property
-    def target(self) -> SimpleFrame:
-        """The frame that the error method refers to."""
-        raise NotImplementedError
-
-    @property
-    def offset(self) -> Array:
-        """Pose in the node's axes (4, 4) of the frame that is to reach the target."""
-        raise NotImplementedError
-
-    @property
-    def node_transform(self) -> Array:
-        """Pose (4, 4) of that frame in the world."""
-        raise NotImplementedError
-
-    @property
-    def node_jacobian(self) -> Array:
-        """J (6, n) of that frame, world axes."""
-        raise NotImplementedError
-
-    @property
-    def task_node(self) -> JacobianNode:
-        """The node, or one at `offset` from it, that tasks are about."""
-        raise NotImplementedError
-
-    @property
-    def priority(self) -> int:
-        """Priority in a hierarchy: 0 comes first."""
-        raise NotImplementedError
-
-    @property
-    def error_method(self) -> Any:
-        """How far the pose is from what is wanted."""
-        raise NotImplementedError
-
-    @property
-    def gradient_method(self) -> Any:
-        """How to come closer."""
-        raise NotImplementedError
-
-    @property
-    def is_built_in(self) -> bool:
-        """Whether the gradient method is one that compiled code stands for."""
-        raise NotImplementedError
-
-    def compute_error(self) -> Array:
-        """The error (6,) at the present positions."""
-        raise NotImplementedError
-
-    def compute_jacobian(self) -> Array:
-        """Its Jacobian (6, n) at the present positions."""
-        raise NotImplementedError
-
-    def displacement_of(self, task: Any) -> tuple[Array, Array]:
-        """Residual (6,) of a task, not cut to bounds, and its Jacobian (6, n), at the present positions."""
-        raise NotImplementedError
-
-    def memo_for(self, other: Any) -> dict[int, Any]:
-        """What copies of parts for another module, or none, refer to: a memo for `copy.deepcopy`."""
-        raise NotImplementedError
 
 
 def chosen_dofs(choice: Any, body: BodyNode) -> Any:

@@ -13,7 +13,7 @@ from kido.ik.coupling import coupling_of
 from kido.ik.differential.stepper import Stepper
 from kido.ik.limits import CollisionAvoidance, HalfSpaces
 from kido.ik.model import compiled
-from kido.ik.task import Task
+from kido.ik.tasks import Task
 from kido.ik.twins import copied_for
 from kido.math.transform import as_flag, number_or_nan
 from kido.skeleton import Skeleton
@@ -237,7 +237,7 @@ class DifferentialIK:
         coupling = coupling_of(self._skeleton)
         if self._dofs is None:
             return coupling.every()
-        own = self._skeleton._dofs
+        own = self._skeleton.dofs
         gone = [dof.name for dof in self._dofs if dof not in own]
         if gone:
             raise ModelError(f"differential IK of {self._skeleton.name!r}: coordinates {gone} are gone")

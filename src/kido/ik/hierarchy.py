@@ -206,7 +206,7 @@ class HierarchicalIK(InverseKinematicsBase):
 
     def _quick_solver(self) -> DifferentialSolver | None:
         """What solves the tasks in compiled code; None: nothing does."""
-        solver = self._solver
+        solver = self.solver
         if type(solver) is DifferentialSolver:
             solver.check()
             return solver if len(self.dof_indices) else None

@@ -16,8 +16,9 @@ from kido.ik.engine.arrays import SearchArrays, Settings
 from kido.ik.engine.batch import SearchPool, first_not_rigid
 from kido.ik.engine.build import dofs_moving
 from kido.ik.result import IkResult
-from kido.ik.task import Task, skeleton_of
+from kido.ik.tasks import Task
 from kido.ik.tasks.callback import raise_failures
+from kido.ik.tasks.kind import skeleton_of
 from kido.ik.twins import copied_for
 from kido.jit import REFUSALS
 from kido.math.transform import as_numbers, as_transform

@@ -93,7 +93,7 @@ class Problem:
 
     @lower.setter
     def lower(self, value: ArrayLike) -> None:
-        self._lower = self._checked_bounds(value, self._upper)[0]
+        self.set_bounds(value, self._upper)
 
     @property
     def upper(self) -> Array:
@@ -102,7 +102,11 @@ class Problem:
 
     @upper.setter
     def upper(self, value: ArrayLike) -> None:
-        self._upper = self._checked_bounds(self._lower, value)[1]
+        self.set_bounds(self._lower, value)
+
+    def set_bounds(self, lower: ArrayLike, upper: ArrayLike) -> None:
+        """Other bounds, (n,) or one number for all, of both sides at once."""
+        self._lower, self._upper = self._checked_bounds(lower, upper)
 
     @property
     def seeds(self) -> list[Array]:

@@ -21,9 +21,9 @@ from kido.ik.analytical.solvers import (
     SwivelSolver,
     as_pose,
 )
-from kido.ik.coordinates import Module
 from kido.ik.gradient_method import JacobianMethod
 from kido.ik.model import carrier_of, known_of, remembered
+from kido.ik.part import Module
 from kido.math.transform import inverse_transform
 from kido.skeleton import DegreeOfFreedom
 from kido.skeleton.state.subsets import indices_of

@@ -16,7 +16,7 @@ from kido.ik.engine.build import compile_tasks
 from kido.ik.engine.tasks import CONE_ROW, RANGE, TASKS
 from kido.ik.limits import HalfSpaces
 from kido.ik.model import tree_of
-from kido.ik.task import Task
+from kido.ik.tasks import Task
 from kido.joints.kinds import BALL, FREE
 from kido.math.transform import as_numbers
 from kido.optimization.dense_qp.arrays import QUADRATIC, sizes

@@ -11,7 +11,6 @@ from numpy import empty
 from numpy.typing import NDArray
 
 from kido.errors import StateError
-from kido.ik.coordinates import Module
 from kido.ik.differential.arrays import CONTRADICTION
 from kido.ik.differential.descent import DESCENT, LEVELS_MET, LEVELS_STALLED, OUT_OF_ITERATIONS, descend
 from kido.ik.differential.stepper import Stepper, failure
@@ -20,11 +19,12 @@ from kido.ik.engine.build import dofs_moving
 from kido.ik.engine.tasks import EQUATION, RANGE
 from kido.ik.limits import CollisionAvoidance, HalfSpaces
 from kido.ik.model import tree_of
+from kido.ik.part import Module
 from kido.ik.solver import IkSolver
 from kido.optimization.dense_qp.arrays import INFEASIBLE
 
 if TYPE_CHECKING:
-    from kido.ik.task import Task
+    from kido.ik.tasks import Task
     from kido.skeleton import Skeleton
 
 Array = NDArray[np.float64]

@@ -23,7 +23,7 @@ from kido.optimization.dense_qp.arrays import INFEASIBLE
 from kido.skeleton.frames.frame import Frame
 
 if TYPE_CHECKING:
-    from kido.ik.task import Task
+    from kido.ik.tasks import Task
     from kido.skeleton import Skeleton
 
 

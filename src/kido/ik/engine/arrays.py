@@ -29,7 +29,7 @@ from kido.skeleton.joints.coordinates import CoordinateKind
 from kido.tree import data_for
 
 if TYPE_CHECKING:
-    from kido.ik.task import Task
+    from kido.ik.tasks import Task
     from kido.skeleton import Skeleton
     from kido.skeleton.joints.joint import Joint
 

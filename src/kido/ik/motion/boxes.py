@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from kido.errors import ModelError
 from kido.ik.motion.constraint import PoseConstraint, TaskConstraint
-from kido.ik.task import Task
+from kido.ik.tasks import Task
 
 
 class ObjectiveBox:

@@ -18,7 +18,7 @@ from kido.ik.engine.residuals import evaluate_frames
 from kido.ik.engine.tasks import UNUSED_ROW
 from kido.ik.frames import OffsetNode
 from kido.ik.model import compiled, tree_of
-from kido.ik.task import Task
+from kido.ik.tasks import Task
 from kido.ik.tasks.callback import raise_failures
 from kido.math.transform import as_numbers, as_transform, as_vector
 from kido.optimization import central_differences

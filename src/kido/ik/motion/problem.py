@@ -27,7 +27,7 @@ from kido.ik.motion.smoothness import AccelerationRows, VelocityRows, pieces_of
 from kido.ik.motion.variable import Variable
 from kido.ik.result import IkResult
 from kido.ik.rotations import right_jacobian, rotation_of_vector
-from kido.ik.task import Task
+from kido.ik.tasks import Task
 from kido.math.transform import as_numbers, number_or_nan
 from kido.optimization import Evaluator, GaussNewtonSolver, LeastSquares, Problem, Solver
 

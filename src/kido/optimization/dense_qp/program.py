@@ -11,6 +11,7 @@ from kido.errors import ModelError
 from kido.math.transform import as_numbers
 from kido.optimization.dense_qp.arrays import AT_UPPER, INFEASIBLE, NOT_CONVEX, QP_SOLVED, QUADRATIC, sizes
 from kido.optimization.dense_qp.dual import solve
+from kido.optimization.solution import largest
 
 Array = NDArray[np.float64]
 _WORDS = {INFEASIBLE: "infeasible", NOT_CONVEX: "not convex"}
@@ -59,7 +60,7 @@ class QuadraticOptimum:
         slope = program.H @ self.x + program.g - C.T @ y
         bound = np.where(y > 0.0, low, np.where(y < 0.0, high, value))
         gap = y * (value - bound)
-        return tuple(float(np.abs(a).max(initial=0.0)) for a in (outside, slope, gap))  # type: ignore[return-value]
+        return largest(outside), largest(slope), largest(gap)
 
 
 class QuadraticProgram:
