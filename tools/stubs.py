@@ -47,8 +47,6 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from kido.ik.tasks.kind import Task as _Task
-from kido.skeleton.frames.jacobian_node import JacobianNode
 """
 
 
@@ -116,10 +114,12 @@ def members() -> str:
 
 def kinds_of_tasks() -> str:
     """The stub of `kido.ik.tasks`."""
-    lines = [HEAD + TASKS_PREAMBLE]
-    own = [name for name in tasks.__all__ if name != "Task"]
-    lines += [f"from {getattr(tasks, name).__module__} import {name} as {name}" for name in own]
-    lines += [f"\n__all__ = {tasks.__all__!r}\n", "class Task(_Task):"]
+    homes = [("kido.skeleton.frames.jacobian_node", "JacobianNode", ""), ("kido.ik.tasks.kind", "Task", " as _Task")]
+    homes += [(getattr(tasks, name).__module__, name, f" as {name}") for name in tasks.__all__ if name != "Task"]
+    lines = [
+        HEAD + TASKS_PREAMBLE + "\n".join(f"from {home} import {name}{seen}" for home, name, seen in sorted(homes))
+    ]
+    lines += [f"\n__all__ = {sorted(tasks.__all__)!r}\n", "class Task(_Task):"]
     for name, made in vars(tasks.Task).items():
         if isinstance(made, classmethod):
             text = str(inspect.signature(made.__func__)).replace("'", "").replace("cls: type[Task]", "cls")

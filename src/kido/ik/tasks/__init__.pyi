@@ -5,21 +5,20 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from kido.ik.tasks.kind import Task as _Task
-from kido.skeleton.frames.jacobian_node import JacobianNode
-
 from kido.ik.tasks.balance import BalanceConstraint as BalanceConstraint
 from kido.ik.tasks.balance import BalanceError as BalanceError
 from kido.ik.tasks.balance import BalanceObjective as BalanceObjective
 from kido.ik.tasks.com import CenterOfMassError as CenterOfMassError
+from kido.ik.tasks.kind import Task as _Task
 from kido.ik.tasks.look_at import LookAtError as LookAtError
 from kido.ik.tasks.pose import OrientationError as OrientationError
 from kido.ik.tasks.pose import PlaneError as PlaneError
 from kido.ik.tasks.pose import PositionError as PositionError
 from kido.ik.tasks.pose import RelativePoseError as RelativePoseError
 from kido.ik.tasks.pose import TaskSpaceRegion as TaskSpaceRegion
+from kido.skeleton.frames.jacobian_node import JacobianNode
 
-__all__ = ['Task', 'BalanceConstraint', 'BalanceError', 'BalanceObjective', 'CenterOfMassError', 'LookAtError', 'OrientationError', 'PlaneError', 'PositionError', 'RelativePoseError', 'TaskSpaceRegion']
+__all__ = ['BalanceConstraint', 'BalanceError', 'BalanceObjective', 'CenterOfMassError', 'LookAtError', 'OrientationError', 'PlaneError', 'PositionError', 'RelativePoseError', 'Task', 'TaskSpaceRegion']
 
 class Task(_Task):
     @classmethod
