@@ -62,6 +62,24 @@ def _setting(name: str, doc: str) -> Any:
     return property(get, put, doc=doc)
 
 
+def _list_of(kind: type, name: str, doc: str) -> Any:
+    """What it is made of, as a property."""
+
+    def put(self: DifferentialIK, value: Any) -> None:
+        self._replace(f"_{name}", _listed(value, kind, name))
+
+    return property(lambda self: list(getattr(self, f"_{name}")), put, doc=doc)
+
+
+def _limits(name: str, doc: str) -> Any:
+    """Limits of rates, as a property."""
+
+    def put(self: DifferentialIK, value: Any) -> None:
+        self._replace(f"_{name}_limits", value)
+
+    return property(lambda self: getattr(self, f"_{name}_limits"), put, doc=doc)
+
+
 class DifferentialIK:
     """Velocities that serve tasks, within limits, at the positions that the skeleton has.
 
@@ -160,59 +178,18 @@ class DifferentialIK:
         """What is moved."""
         return self._skeleton
 
-    @property
-    def tasks(self) -> list[Task]:
-        """What is wanted (a copy of the list; settable)."""
-        return list(self._tasks)
-
-    @tasks.setter
-    def tasks(self, value: Iterable[Task]) -> None:
-        self._replace("_tasks", _listed(value, Task, "tasks"))
-
-    @property
-    def constraints(self) -> list[Task]:
-        """What must hold (a copy of the list; settable)."""
-        return list(self._constraints)
-
-    @constraints.setter
-    def constraints(self, value: Iterable[Task]) -> None:
-        self._replace("_constraints", _listed(value, Task, "constraints"))
-
-    @property
-    def half_spaces(self) -> list[HalfSpaces]:
-        """Where points and the centre of mass must stay (a copy of the list; settable)."""
-        return list(self._half_spaces)
-
-    @half_spaces.setter
-    def half_spaces(self, value: Iterable[HalfSpaces]) -> None:
-        self._replace("_half_spaces", _listed(value, HalfSpaces, "half_spaces"))
-
-    @property
-    def avoid(self) -> list[CollisionAvoidance]:
-        """Shapes that keep a distance (a copy of the list; settable)."""
-        return list(self._avoid)
-
-    @avoid.setter
-    def avoid(self, value: Iterable[CollisionAvoidance]) -> None:
-        self._replace("_avoid", _listed(value, CollisionAvoidance, "avoid"))
-
-    @property
-    def velocity_limits(self) -> Any:
-        """True (the coordinates' own), False, or numbers [rad/s, m/s]; settable."""
-        return self._velocity_limits
-
-    @velocity_limits.setter
-    def velocity_limits(self, value: Any) -> None:
-        self._replace("_velocity_limits", value)
-
-    @property
-    def acceleration_limits(self) -> Any:
-        """None, True (the coordinates' own), or numbers [rad/s^2, m/s^2]; settable."""
-        return self._acceleration_limits
-
-    @acceleration_limits.setter
-    def acceleration_limits(self, value: Any) -> None:
-        self._replace("_acceleration_limits", value)
+    tasks: list[Task] = _list_of(Task, "tasks", "What is wanted (a copy of the list; settable).")
+    constraints: list[Task] = _list_of(Task, "constraints", "What must hold (a copy of the list; settable).")
+    half_spaces: list[HalfSpaces] = _list_of(
+        HalfSpaces, "half_spaces", "Where points and the centre of mass must stay (a copy of the list; settable)."
+    )
+    avoid: list[CollisionAvoidance] = _list_of(
+        CollisionAvoidance, "avoid", "Shapes that keep a distance (a copy of the list; settable)."
+    )
+    velocity_limits = _limits("velocity", "True (the coordinates' own), False, or numbers [rad/s, m/s]; settable.")
+    acceleration_limits = _limits(
+        "acceleration", "None, True (the coordinates' own), or numbers [rad/s^2, m/s^2]; settable."
+    )
 
     def _replace(self, name: str, value: Any) -> None:
         """Take something new, unless it cannot be built."""

@@ -25,6 +25,28 @@ Array = NDArray[np.float64]
 DEFAULT_DAMPING = 0.05
 
 
+def positive(value: Any, what: str, infinite: bool = False, zero: bool = False) -> float:
+    """A number above zero.
+
+    Raises:
+        ModelError: it is none.
+    """
+    number = number_or_nan(value)
+    if not ((number > 0.0 or (zero and number == 0.0)) and (infinite or number < np.inf)):
+        least = "not below 0" if zero else "above 0"
+        raise ModelError(f"{what}: expected a number {least}, got {value!r}")
+    return number
+
+
+def _positive_setting(name: str, doc: str, infinite: bool = False) -> Any:
+    """A number above zero, as a property."""
+
+    def put(self: Any, value: float) -> None:
+        setattr(self, f"_{name}", positive(value, f"{type(self).__name__}: {name}", infinite))
+
+    return property(lambda self: getattr(self, f"_{name}"), put, doc=doc)
+
+
 class GradientMethod(Part, ABC):
     """How to come closer: the base class of all gradient methods, and of your own.
 
@@ -80,14 +102,7 @@ class JacobianMethod(GradientMethod):
             raise ModelError(f"{type(self).__name__}: component_weights: expected numbers not below 0, got {value!r}")
         self._weights = weights
 
-    @property
-    def clamp(self) -> float:
-        """The largest change of a coordinate in one step [rad, m]."""
-        return self._clamp
-
-    @clamp.setter
-    def clamp(self, value: float) -> None:
-        self._clamp = positive(value, f"{type(self).__name__}: clamp", infinite=True)
+    clamp = _positive_setting("clamp", "The largest change of a coordinate in one step [rad, m].", infinite=True)
 
     def compute_gradient(self, error: Array) -> Array:
         """`step` with the Jacobian of the present positions."""
@@ -97,12 +112,12 @@ class JacobianMethod(GradientMethod):
         """`solve`, with weights and clamp."""
         W = self._weights
         if W is None:
-            return clamped(self._solved(jacobian, error), self._clamp)
+            return clamped(self._solved(jacobian, error), self.clamp)
         if W.shape != (jacobian.shape[1],):
             raise ModelError(
                 f"{type(self).__name__}: component_weights: expected {jacobian.shape[1]} numbers, got {W.size}"
             )
-        return clamped(W * self._solved(jacobian * W, error), self._clamp)
+        return clamped(W * self._solved(jacobian * W, error), self.clamp)
 
     def _solved(self, jacobian: Array, error: Array) -> Array:
         g = self.solve(jacobian, error)
@@ -122,19 +137,6 @@ def clamped(g: Array, largest: float) -> Array:
     """A vector scaled so that no component is larger than a bound (Buss and Kim's ClampMaxAbs)."""
     size = float(np.abs(g).max(initial=0.0))
     return g if size <= largest else g * (largest / size)
-
-
-def positive(value: Any, what: str, infinite: bool = False, zero: bool = False) -> float:
-    """A number above zero.
-
-    Raises:
-        ModelError: it is none.
-    """
-    number = number_or_nan(value)
-    if not ((number > 0.0 or (zero and number == 0.0)) and (infinite or number < np.inf)):
-        least = "not below 0" if zero else "above 0"
-        raise ModelError(f"{what}: expected a number {least}, got {value!r}")
-    return number
 
 
 class JacobianTranspose(JacobianMethod):
@@ -187,10 +189,7 @@ class JacobianPseudoinverse(JacobianMethod):
         super().__init__(component_weights, clamp)
         self._cutoff = positive(cutoff, "JacobianPseudoinverse: cutoff")
 
-    @property
-    def cutoff(self) -> float:
-        """Singular values below this share of the largest count as zero."""
-        return self._cutoff
+    cutoff = property(lambda self: self._cutoff, doc="Singular values below this share of the largest count as zero.")
 
     def solve(self, jacobian: Array, error: Array) -> Array:
         """J^+ e."""
@@ -212,18 +211,11 @@ class DampedLeastSquares(JacobianMethod):
         super().__init__(component_weights, clamp)
         self.damping = damping
 
-    @property
-    def damping(self) -> float:
-        """d, in the units of J."""
-        return self._damping
-
-    @damping.setter
-    def damping(self, value: float) -> None:
-        self._damping = positive(value, "DampedLeastSquares: damping")
+    damping = _positive_setting("damping", "d, in the units of J.")
 
     def solve(self, jacobian: Array, error: Array) -> Array:
         """J^T (J J^T + d^2 1)^-1 e."""
-        return damped(jacobian, error, self._damping**2)
+        return damped(jacobian, error, self.damping**2)
 
 
 class LevenbergMarquardt(JacobianMethod):
@@ -240,18 +232,11 @@ class LevenbergMarquardt(JacobianMethod):
         super().__init__(component_weights, clamp)
         self.bias = bias
 
-    @property
-    def bias(self) -> float:
-        """b, in the units of J squared."""
-        return self._bias
-
-    @bias.setter
-    def bias(self, value: float) -> None:
-        self._bias = positive(value, "LevenbergMarquardt: bias")
+    bias = _positive_setting("bias", "b, in the units of J squared.")
 
     def solve(self, jacobian: Array, error: Array) -> Array:
         """(J^T J + m 1)^-1 J^T e."""
-        return damped(jacobian, error, 0.5 * float(error @ error) + self._bias)
+        return damped(jacobian, error, 0.5 * float(error @ error) + self.bias)
 
 
 def damped(J: Array, e: Array, m: float) -> Array:
@@ -275,14 +260,7 @@ class SelectivelyDampedLeastSquares(JacobianMethod):
         super().__init__(component_weights, clamp)
         self.largest = largest
 
-    @property
-    def largest(self) -> float:
-        """The largest change of a coordinate in one step [rad, m]."""
-        return self._largest
-
-    @largest.setter
-    def largest(self, value: float) -> None:
-        self._largest = positive(value, "SelectivelyDampedLeastSquares: largest")
+    largest = _positive_setting("largest", "The largest change of a coordinate in one step [rad, m].")
 
     def solve(self, jacobian: Array, error: Array) -> Array:
         """The change (n,)."""
@@ -293,6 +271,6 @@ class SelectivelyDampedLeastSquares(JacobianMethod):
         for i in np.flatnonzero(s > 1e-12 * s.max(initial=0.0)):
             moved = sum(float(np.linalg.norm(U[t, i])) for t in triples)
             swing = float(np.abs(V[i]) @ speeds) / s[i]
-            bound = self._largest * min(1.0, moved / swing)
+            bound = self.largest * min(1.0, moved / swing)
             g += clamped((U[:, i] @ error / s[i]) * V[i], bound)
-        return clamped(g, self._largest)
+        return clamped(g, self.largest)

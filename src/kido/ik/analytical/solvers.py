@@ -346,7 +346,7 @@ class PlanarSolver(ChainSolver):
         return [lambda: fit_planar(self.chain, self.tolerance)] if n == 3 else []
 
 
-CHAIN_SOLVERS: tuple[type[ChainSolver], ...] = (SphericalWristSolver, ParallelAxesSolver, SwivelSolver, PlanarSolver)
+CHAIN_SOLVERS: tuple[type[ChainSolver], ...] = (SwivelSolver, SphericalWristSolver, ParallelAxesSolver, PlanarSolver)
 
 
 def chain_solver(chain: HingeChain, tolerance: float = FIT_TOLERANCE) -> ChainSolver:
@@ -356,8 +356,7 @@ def chain_solver(chain: HingeChain, tolerance: float = FIT_TOLERANCE) -> ChainSo
         ModelError: there is none among those here; the message gives each one's reason.
     """
     reasons = []
-    kinds = (SwivelSolver, SphericalWristSolver, ParallelAxesSolver, PlanarSolver)
-    for kind in kinds:
+    for kind in CHAIN_SOLVERS:
         try:
             return kind(chain, tolerance)
         except ModelError as error:

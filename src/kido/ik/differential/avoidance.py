@@ -25,37 +25,21 @@ from kido.collision.queries import NEAREST_FUNCTIONS, box_gap2, function_of, pai
 from kido.collision.table import pair_functions
 from kido.errors import StateError
 from kido.ik.differential.arrays import DIFFERENTIAL, OF_PAIR, STEP_NOT_FINITE
-from kido.ik.differential.build import Compiled
 from kido.ik.differential.desired_velocities import approach
 from kido.ik.differential.hard import open_row
 from kido.ik.engine.tasks import TASKS
-from kido.ik.limits import CollisionAvoidance
 from kido.ik.model import place_of_body, tree_of
-from kido.jit import callback, kernel, view
-from kido.math.so3 import cross
+from kido.ik.tasks.balance import add_point_motion
+from kido.jit import callback, view
 from kido.skeleton import BodyNode
 from kido.tree.schema import DATA, TREE
 
 if TYPE_CHECKING:
+    from kido.ik.differential.build import Compiled
+    from kido.ik.limits import CollisionAvoidance
     from kido.skeleton import Skeleton
 
-
 Array = NDArray[np.float64]
-
-
-@kernel
-def add_point(t, d, s, x, h, link, a, b, c, n0, n1, n2):
-    """Add to hard row h: velocity along n of a point of a link that is at (a, b, c)."""
-    i = link
-    while i >= 0:
-        rx, ry, rz = a - d.p[i, 0], b - d.p[i, 1], c - d.p[i, 2]
-        m0, m1, m2 = cross(rx, ry, rz, n0, n1, n2)
-        for k in range(t.first_dof[i], t.first_dof[i + 1]):
-            column = s.column[k]
-            if column >= 0:
-                turn = d.H[k, 0] * m0 + d.H[k, 1] * m1 + d.H[k, 2] * m2
-                x.hard_J[h, column] += s.ratio[k] * (turn + d.H[k, 3] * n0 + d.H[k, 4] * n1 + d.H[k, 5] * n2)
-        i = t.parent[i]
 
 
 @callback
@@ -92,9 +76,9 @@ def avoid(tree, data, tasks, own):
                 h = open_row(x, low, math.inf, OF_PAIR, k)
                 link_a, link_b = c.shape_body[a], c.shape_body[b]
                 if link_b < links:
-                    add_point(t, d, s, x, h, link_b, b0, b1, b2, n0, n1, n2)
+                    add_point_motion(t, d, s, x.hard_J, h, link_b, b0, b1, b2, n0, n1, n2)
                 if link_a < links:
-                    add_point(t, d, s, x, h, link_a, a0, a1, a2, -n0, -n1, -n2)
+                    add_point_motion(t, d, s, x.hard_J, h, link_a, a0, a1, a2, -n0, -n1, -n2)
     return 0
 
 

@@ -7,13 +7,12 @@ target, or with the next target. What is left after early attempts is a search o
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kido.errors import StateError
-from kido.ik.engine.arrays import SearchArrays
 from kido.ik.engine.levenberg import aim_lane, begin_lane, ended_positions
 from kido.ik.engine.search import ALREADY_MET, CANDIDATES, EARLY, SEARCH, SEARCH_MET, SEARCH_NOT_FINITE
 from kido.ik.engine.solve import begin_attempt, remember, search_and_report, target_is_rigid
@@ -22,6 +21,9 @@ from kido.ik.engine.tasks import TASKS
 from kido.jit import JIT_DISABLED, Struct, callback, entry, floats, integers, kernel, reference, view
 from kido.jit.team import MOST_THREADS, Team, available_cores, share_out
 from kido.tree.schema import DATA, TREE
+
+if TYPE_CHECKING:
+    from kido.ik.engine.arrays import SearchArrays
 
 Array = NDArray[np.float64]
 TARGETS_TOGETHER = 64  # targets that a thread takes at a time

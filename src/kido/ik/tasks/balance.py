@@ -59,10 +59,9 @@ def place_points(d, s):
 
 
 @kernel
-def add_point_motion(t, d, s, row, corner, n0, n1, n2):
-    """Add to a row of J: velocity along n of a point of the support."""
-    i = s.support_link[corner]
-    a, b, c = s.support_point[corner, 0], s.support_point[corner, 1], s.support_point[corner, 2]
+def add_point_motion(t, d, s, J, row, link, a, b, c, n0, n1, n2):
+    """Add to a row of J: velocity along n of a point of a link that is at (a, b, c)."""
+    i = link
     while i >= 0:
         rx, ry, rz = a - d.p[i, 0], b - d.p[i, 1], c - d.p[i, 2]
         m0, m1, m2 = cross(rx, ry, rz, n0, n1, n2)
@@ -70,7 +69,7 @@ def add_point_motion(t, d, s, row, corner, n0, n1, n2):
             column = s.column[k]
             if column >= 0:
                 turn = d.H[k, 0] * m0 + d.H[k, 1] * m1 + d.H[k, 2] * m2
-                s.J[row, column] += s.ratio[k] * (turn + d.H[k, 3] * n0 + d.H[k, 4] * n1 + d.H[k, 5] * n2)
+                J[row, column] += s.ratio[k] * (turn + d.H[k, 3] * n0 + d.H[k, 4] * n1 + d.H[k, 5] * n2)
         i = t.parent[i]
 
 
@@ -81,10 +80,11 @@ def distance_row(t, d, s, row, a, b, share, nx, ny):
     n0, n1, n2 = nx * A[0, 0] + ny * A[1, 0], nx * A[0, 1] + ny * A[1, 1], nx * A[0, 2] + ny * A[1, 2]
     for c in range(s.J.shape[1]):
         s.J[row, c] = n0 * s.com_J[0, c] + n1 * s.com_J[1, c] + n2 * s.com_J[2, c]
-    f = share - 1.0
-    add_point_motion(t, d, s, row, a, f * n0, f * n1, f * n2)
+    P, f = s.support_point, share - 1.0
+    add_point_motion(t, d, s, s.J, row, s.support_link[a], P[a, 0], P[a, 1], P[a, 2], f * n0, f * n1, f * n2)
     if share != 0.0:
-        add_point_motion(t, d, s, row, b, -share * n0, -share * n1, -share * n2)
+        f = -share
+        add_point_motion(t, d, s, s.J, row, s.support_link[b], P[b, 0], P[b, 1], P[b, 2], f * n0, f * n1, f * n2)
 
 
 @kernel
@@ -255,42 +255,28 @@ class BalanceError(ErrorMethod):
     def compute_error(self) -> Array:
         """e (6,): [0; how far the centre of mass is outside] [m]."""
         footing = Footing(self.ik.skeleton)
-        return self._error_of(footing, self._outside(footing))
+        outside = self._outside(footing)
+        return np.zeros(6) if outside is None else np.concatenate([np.zeros(3), footing.axes.T @ outside[0]])
 
     def compute_jacobian(self) -> Array:
         """J (6, n), exact, with supports that move."""
-        footing = Footing(self.ik.skeleton)
-        return self._jacobian_of(footing, self._outside(footing))
+        return self.evaluate()[1]
 
     def compute_margins(self) -> tuple[Array, Array]:
         """Distances inside each edge, less the margin, and their Jacobian; none outside."""
-        footing = Footing(self.ik.skeleton)
-        return self._margins_of(footing, self._outside(footing))
+        return self.evaluate()[2:]
 
     def evaluate(self) -> tuple[Array, Array, Array, Array]:
         footing = Footing(self.ik.skeleton)
         outside = self._outside(footing)
-        return (
-            self._error_of(footing, outside),
-            self._jacobian_of(footing, outside),
-            *self._margins_of(footing, outside),
-        )
-
-    def _error_of(self, footing: Footing, outside: tuple[Array, Array] | None) -> Array:
-        return np.zeros(6) if outside is None else np.concatenate([np.zeros(3), footing.axes.T @ outside[0]])
-
-    def _jacobian_of(self, footing: Footing, outside: tuple[Array, Array] | None) -> Array:
-        J = np.zeros((6, len(self.ik.dof_indices)))
+        e, J = np.zeros(6), np.zeros((6, len(self.ik.dof_indices)))
         if outside is not None:
-            J[3:] = self.ik.columns(footing.axes.T @ outside[1])
-        return J
-
-    def _margins_of(self, footing: Footing, outside: tuple[Array, Array] | None) -> tuple[Array, Array]:
+            e[3:], J[3:] = footing.axes.T @ outside[0], self.ik.columns(footing.axes.T @ outside[1])
         if len(footing.corners) < 3 or outside is not None:
-            return super().compute_margins()
+            return e, J, *super().compute_margins()
         depths, normals = footing.edges()
         rows = [self.ik.columns(footing.edge_jacobian(k, n)) for k, n in enumerate(normals)]
-        return depths - self.margin, np.array(rows)
+        return e, J, depths - self.margin, np.array(rows)
 
 
 class BalanceObjective(Function):
