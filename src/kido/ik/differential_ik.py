@@ -12,7 +12,6 @@ from kido.errors import ModelError
 from kido.ik.coupling import coupling_of
 from kido.ik.differential.stepper import Stepper
 from kido.ik.limits import CollisionAvoidance, HalfSpaces
-from kido.ik.model import compiled
 from kido.ik.tasks import Task
 from kido.ik.twins import copied_for
 from kido.math.transform import as_flag, number_or_nan
@@ -267,9 +266,9 @@ class DifferentialIK:
 
     def _solve(self, dt: float) -> tuple[Array, Array]:
         """Velocities, and positions after them."""
-        q = compiled(self._skeleton).q.copy()
-        stepper = self._stepper
-        if stepper is None or not stepper.fits():
+        state, stepper = self._skeleton.current_state, self._stepper
+        q = (state.data if state.settled else state.compiled()).q.copy()
+        if stepper is None or state.ready is not stepper.workspace:
             stepper = self._build()
         return stepper.solve(q, dt)
 

@@ -224,7 +224,8 @@ class IkSolver:
             StateError: a start of the wrong size or not finite.
         """
         skeleton = self._skeleton
-        held = skeleton.current_state.settled or skeleton.current_state.settle()
+        state = skeleton.current_state
+        held = state.settled or state.settle()
         a = self._arrays
         if a is None or a.is_outdated(skeleton):
             a = self._current()

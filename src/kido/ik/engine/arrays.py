@@ -19,7 +19,7 @@ from kido.ik.engine.levenberg import lanes_round
 from kido.ik.engine.search import EARLY, SEARCH, link_clock
 from kido.ik.engine.solve import place_seeds, search_callback
 from kido.ik.engine.tasks import IK_LANES, LANE_NUMBERS
-from kido.ik.model import carrier_of, known_of, links_of, tree_of
+from kido.ik.model import carrier_of, links_of, tree_of
 from kido.ik.tasks.callback import CallbackKind
 from kido.jit import JIT_DISABLED, LANES
 from kido.joints import JointKind
@@ -234,8 +234,8 @@ class SearchArrays:
 
     def is_outdated(self, skeleton: Skeleton) -> bool:
         """Whether the skeleton is built anew, or its coordinates may follow each other in another way."""
-        moved = self._have_moved()  # this is asked at each solve, so without calls
-        return moved or self.tree is not tree_of(skeleton) or known_of(skeleton, KEY) is not self.coupling
+        state = skeleton.current_state  # this is asked at each solve, so without calls
+        return self._have_moved() or self.tree is not state.tree or state.selections.get(KEY) is not self.coupling
 
     def still_fit(self, skeleton: Skeleton) -> bool:
         """Whether they are for the skeleton as it is, though properties have changed.
