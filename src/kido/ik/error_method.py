@@ -102,6 +102,7 @@ class ErrorMethod(Part, ABC):
         return X_WB @ inverse_transform(ik.offset)
 
     def pose_of_node(self, transform: Any) -> Array:
+        """A pose of the node in the world (4, 4); None: its present one."""
         if transform is None:
             return self.ik.node.world_transform
         return as_transform(transform, f"{type(self).__name__}: current_transform")

@@ -205,11 +205,7 @@ class InverseKinematics(InverseKinematicsBase, Module, Aspect):
 
     @error_method.setter
     def error_method(self, value: ErrorMethod) -> None:
-        if not isinstance(value, ErrorMethod):
-            raise ModelError(f"{self!r}: error_method: expected an ErrorMethod, got {value!r}")
-        before, self._error_method = self._error_method, value.attached(self)
-        if before is not value:
-            before.detach()
+        self._exchange("error_method", value, ErrorMethod, "an")
 
     @property
     def gradient_method(self) -> GradientMethod:
@@ -218,9 +214,14 @@ class InverseKinematics(InverseKinematicsBase, Module, Aspect):
 
     @gradient_method.setter
     def gradient_method(self, value: GradientMethod) -> None:
-        if not isinstance(value, GradientMethod):
-            raise ModelError(f"{self!r}: gradient_method: expected a GradientMethod, got {value!r}")
-        before, self._gradient_method = self._gradient_method, value.attached(self)
+        self._exchange("gradient_method", value, GradientMethod, "a")
+
+    def _exchange(self, name: str, value: Any, kind: type, a: str) -> None:
+        """Take another part in the place of one."""
+        if not isinstance(value, kind):
+            raise ModelError(f"{self!r}: {name}: expected {a} {kind.__name__}, got {value!r}")
+        before, new = getattr(self, f"_{name}"), value.attached(self)
+        setattr(self, f"_{name}", new)
         if before is not value:
             before.detach()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
@@ -36,7 +35,7 @@ def as_pose(value: Any, what: str) -> Array:
     return as_transform(value, what)
 
 
-class ChainSolver(ABC):
+class ChainSolver:
     """A closed form for one family of chains.
 
     The solver works with axes that lie exactly as its formulas want them. Every solution is then put through the
@@ -62,6 +61,7 @@ class ChainSolver(ABC):
     joints: ClassVar[int]
     most_joints: ClassVar[int]
     family: ClassVar[int]
+    _fitted: ClassVar[Any]
 
     def __init__(self, chain: HingeChain, tolerance: float = FIT_TOLERANCE, locked: int | None = None):
         self.chain = chain
@@ -112,9 +112,10 @@ class ChainSolver(ABC):
     def _numbers(cls) -> str:
         return str(cls.joints)
 
-    @abstractmethod
     def _ways(self, n: int, locked: int | None) -> list[Callable[[], Fit]]:
         """How a chain of n joints may be of the family: functions that fit it, or raise `NoFitError`."""
+        fitted = type(self)._fitted
+        return [lambda: fitted(self.chain, self.tolerance)] if n == self.joints else []
 
     def _make(self) -> None:
         """The container that kernels read."""
@@ -252,7 +253,6 @@ class _SixJoints(ChainSolver):
     """Six hinges, or seven of which one at an end is locked."""
 
     joints, most_joints = 6, 7
-    _fitted: ClassVar[Any]
 
     @classmethod
     def _numbers(cls) -> str:
@@ -316,9 +316,7 @@ class SwivelSolver(ChainSolver):
 
     joints = most_joints = 7
     family = closed_forms.SWIVEL
-
-    def _ways(self, n: int, locked: int | None) -> list[Callable[[], Fit]]:
-        return [lambda: fit_swivel(self.chain, self.tolerance)] if n == 7 else []
+    _fitted = staticmethod(fit_swivel)
 
     @property
     def free(self) -> str:
@@ -341,9 +339,7 @@ class PlanarSolver(ChainSolver):
 
     joints = most_joints = 3
     family = closed_forms.PLANAR_CHAIN
-
-    def _ways(self, n: int, locked: int | None) -> list[Callable[[], Fit]]:
-        return [lambda: fit_planar(self.chain, self.tolerance)] if n == 3 else []
+    _fitted = staticmethod(fit_planar)
 
 
 CHAIN_SOLVERS: tuple[type[ChainSolver], ...] = (SwivelSolver, SphericalWristSolver, ParallelAxesSolver, PlanarSolver)
