@@ -135,25 +135,34 @@ class InverseKinematicsBase(TaskOwner):
             problem.follow_limits()
         with self._prepared():
             solution = self.solver.solve(problem, self.positions)
-            found = [(ik.node.name, ik, e) for level in self.errors_at(solution.x) for ik, e in level]
-        missed = [(name, ik, e) for name, ik, e in found if np.abs(e).max() > ik.error_method.tolerance]
-        lower, upper = joint_limits(self)
-        limits = (solution.x >= lower - 1e-9).all() and (solution.x <= upper + 1e-9).all()
-        converged = not missed and bool(solution.feasible) and bool(limits)
-        reason = self.in_words(converged, [name for name, _, _ in missed], solution, lower, upper)
-        errors = [(name, e) for name, _, e in found]
-        return IkResult.of(solution.x, converged, errors, solution.iterations, reason, float(solution.objective))
+            found = [pair for level in self.errors_at(solution.x) for pair in level]
+        return self.result_of(found, solution, bool(solution.feasible), float(solution.objective))
 
-    def in_words(self, converged: bool, missed: Sequence[str], solution: Any, lower: Array, upper: Array) -> str:
-        """Why a solver stopped, and what is not reached."""
+    def result_of(
+        self, found: Sequence[tuple[Module, Array]], solution: Any, holds: bool, objective: float = 0.0
+    ) -> IkResult:
+        """What came of a solve, and why a solver stopped, in words.
+
+        Args:
+            found: errors (6,) of modules there.
+            solution: positions `x`, `iterations` and `reason` of a solver.
+            holds: whether what else must hold does.
+        """
+        x = solution.x
+        lower, upper = joint_limits(self)
+        missed = [ik.node.name for ik, e in found if np.abs(e).max() > ik.error_method.tolerance]
+        within = (x >= lower - 1e-9).all() and (x <= upper + 1e-9).all()
+        converged = not missed and holds and bool(within)
         if converged:
-            return "solved" if any(self._current_levels()) else "nothing to solve: no tasks are active"
-        if missed and not len(solution.x):
-            return f"not reached: {', '.join(missed)}; no coordinates are active"
-        at = [d.name for d, x, a, b in zip(self.dofs, solution.x, lower, upper) if x - a < 1e-9 or b - x < 1e-9]
-        what = f"not reached: {', '.join(missed)}" if missed else "a constraint of the problem is not met"
-        where = f"; at their limits: {', '.join(at)}" if at else ""
-        return f"{what} ({solution.reason.value}){where}"
+            reason = "solved" if any(self._current_levels()) else "nothing to solve: no tasks are active"
+        elif missed and not len(x):
+            reason = f"not reached: {', '.join(missed)}; no coordinates are active"
+        else:
+            at = [d.name for d, y, a, b in zip(self.dofs, x, lower, upper) if y - a < 1e-9 or b - y < 1e-9]
+            what = f"not reached: {', '.join(missed)}" if missed else "a constraint of the problem is not met"
+            reason = f"{what} ({solution.reason.value})" + (f"; at their limits: {', '.join(at)}" if at else "")
+        errors = [(ik.node.name, e) for ik, e in found]
+        return IkResult.of(x, converged, errors, solution.iterations, reason, objective)
 
     def solve_and_apply(self, allow_incomplete_result: bool = False) -> IkResult:
         """`find_solution`, and move the skeleton there if it is one.

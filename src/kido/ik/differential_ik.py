@@ -295,7 +295,7 @@ class DifferentialIK:
                 self._build()
                 raise
             return
-        stepper.aim(self._row(where, k), new)
+        new.kind.write_target(stepper.made.tasks, self._row(where, k), new)
         where[k] = new
 
     def _find(self, task: Task | int) -> tuple[list[Task], int]:
@@ -332,7 +332,7 @@ class DifferentialIK:
     @property
     def iterations(self) -> int:
         """Constraints that were added or dropped in the programs of the last step."""
-        return self._built().iterations()
+        return self._built().made.own.iterations
 
     # Copies ------------------------------------------------------------------------------------------------------
 

@@ -221,12 +221,7 @@ class HierarchicalIK(InverseKinematicsBase):
         x = found.q[self.dof_indices]
         if found.status == LEVELS_MET:  # limits of ball and free joints are exact to rounding only so
             x = found.q[self.dof_indices] = np.clip(x, lower, upper)
-        errors = solver.errors_of(self, found)
-        missed = [ik.node.name for ik, e in errors if np.abs(e).max() > ik.error_method.tolerance]
-        limits = (x >= lower - 1e-9).all() and (x <= upper + 1e-9).all()
-        converged = not missed and bool(limits) and solver.holds(found)
-        reason = self.in_words(converged, missed, solver.outcome(found, x), lower, upper)
-        return IkResult.of(x, converged, [(ik.node.name, e) for ik, e in errors], found.iterations, reason)
+        return self.result_of(solver.errors_of(self, found), solver.outcome(found, x), solver.holds(found))
 
     def clone(self, skeleton: Skeleton | None = None) -> Self:
         """A copy for the same skeleton or a copy of it."""

@@ -342,11 +342,9 @@ class IkSolver:
             given = [target]
         if len(given) != n:
             raise ModelError(f"target: expected {n} transforms, one for each task, got {len(given)}")
-        return np.array([as_transform(self._in_world(X), "target") for X in given]).reshape(n, 4, 4)
-
-    @staticmethod
-    def _in_world(X: Any) -> Any:
-        return X.world_transform if isinstance(X, Frame) else X
+        return np.array(
+            [as_transform(X.world_transform if isinstance(X, Frame) else X, "target") for X in given]
+        ).reshape(n, 4, 4)
 
 
 def solve(

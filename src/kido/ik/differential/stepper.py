@@ -153,14 +153,6 @@ class Stepper:
         own.has_previous = 0
         own.warm_count[:] = 0
 
-    def aim(self, row: int, task: Task) -> None:
-        """The target of a task that differs in nothing else, and is no frame.
-
-        Args:
-            row: number of the task, constraints after tasks.
-        """
-        task.kind.write_target(self.made.tasks, row, task)
-
     def solve(self, q: Array, dt: float) -> tuple[Array, Array]:
         """Velocities (dofs,) at positions q, and positions after them."""
         if self.moving:
@@ -199,7 +191,3 @@ class Stepper:
         """Pairs of shapes within their distance of influence at the start of the last step, and how far apart [m]."""
         gap = self.made.own.pair_gap
         return [(*self.pairs.things[k], float(gap[k])) for k in np.flatnonzero(np.isfinite(gap))]
-
-    def iterations(self) -> int:
-        """Constraints that were added or dropped in the programs of the last step."""
-        return self.made.own.iterations
