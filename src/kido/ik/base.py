@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -195,21 +195,24 @@ class InverseKinematicsBase(TaskOwner):
     def _current_levels(self) -> list[list[Module]]:
         return self._levels_now if self.may_move else self.active_levels()
 
-    def errors_at(self, x: Array) -> list[list[tuple[Module, Array]]]:
-        """Errors of all active tasks at x, by level."""
+    def _known_at(self, x: Array, memory: dict[bytes, Any], make: Callable[..., Any]) -> list[list[Any]]:
+        """What is made of each active task at x, by level; while targets stand still, that of the last x is kept."""
         key = x.tobytes()
-        known = self._errors_known.get(key) if self.may_move else None
+        known = memory.get(key) if self.may_move else None
         if known is None:
             compiled = self._compiled
             if compiled is not None:
                 compiled.evaluate(self.whole_positions(x))
-            known = []
             with self._posed_for(x, compiled):
-                for level in self._current_levels():
-                    known.append([(ik, self._error_of(ik, compiled)) for ik in level])
+                known = [[make(ik, compiled) for ik in level] for level in self._current_levels()]
             if self.may_move:
-                self._errors_known = {key: known}
+                memory.clear()
+                memory[key] = known
         return known
+
+    def errors_at(self, x: Array) -> list[list[tuple[Module, Array]]]:
+        """Errors of all active tasks at x, by level."""
+        return self._known_at(x, self._errors_known, lambda ik, compiled: (ik, self._error_of(ik, compiled)))
 
     @staticmethod
     def _error_of(ik: Module, compiled: CompiledDisplacements | None) -> Array:
@@ -220,19 +223,7 @@ class InverseKinematicsBase(TaskOwner):
 
     def tasks_at(self, x: Array) -> list[list[TaskRows]]:
         """All active tasks at x, by level, in the columns of this object's coordinates."""
-        key = x.tobytes()
-        known = self._remembered.get(key) if self.may_move else None
-        if known is None:
-            compiled = self._compiled
-            if compiled is not None:
-                compiled.evaluate(self.whole_positions(x))
-            known = []
-            with self._posed_for(x, compiled):
-                for level in self._current_levels():
-                    known.append([self._rows_of(ik, compiled) for ik in level])
-            if self.may_move:
-                self._remembered = {key: known}
-        return known
+        return self._known_at(x, self._remembered, self._rows_of)
 
     def _rows_of(self, ik: Module, compiled: CompiledDisplacements | None) -> TaskRows:
         n = len(self.dof_indices)

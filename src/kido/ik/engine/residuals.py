@@ -99,6 +99,14 @@ def bounded(s, o, row, x, to_middle):
 
 
 @inlined
+def bounded_rows(s, o, row, a, b, c, to_middle):
+    """`bounded` of three rows."""
+    x = bounded(s, o, row, a, to_middle)
+    y = bounded(s, o, row + 1, b, to_middle)
+    return x, y, bounded(s, o, row + 2, c, to_middle)
+
+
+@inlined
 def scaled_rows(M, a, b, c):
     """diag(a, b, c) M."""
     return a * M[0], a * M[1], a * M[2], b * M[3], b * M[4], b * M[5], c * M[6], c * M[7], c * M[8]

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 
 from kido.ik.engine.residuals import follow, task_residuals
-from kido.jit import all_positive, floor, inlined, kernel, rint, where_positive
+from kido.jit import JIT_DISABLED, all_positive, floor, inlined, kernel, rint, where_positive
 from kido.kernels.integration import advance_joint
 
 FULL_TURN = 2.0 * math.pi
@@ -275,6 +275,8 @@ def solve_free(x, mu):
         for k in range(a):
             y -= L[a, k] * L[a, k]
         bad = where_positive(y, bad, 1.0)
+        if JIT_DISABLED:  # plain Python refuses roots of negative numbers
+            y = where_positive(y, y, math.nan)
         y = 1.0 / math.sqrt(y)  # NaN where it was not positive: such steps are not taken
         L[a, a] = y
         right *= y

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kido import quantities
-from kido.ik.engine.residuals import NOTHING_TURNS, add_columns, bounded, placed, scaled_rows, transpose
+from kido.ik.engine.residuals import NOTHING_TURNS, add_columns, bounded_rows, placed, scaled_rows, transpose
 from kido.ik.engine.tasks import UNUSED_ROW
 from kido.ik.error_method import DEFAULT_TOLERANCE, Array, BoundedError
 from kido.ik.frames import jacobian_of
@@ -79,11 +79,7 @@ def com_residual(t, d, s, o, k):
     F, a, b, c = placed(d, base, o.target, k)
     p0, p1, p2 = rotate_inverse(F, m0 - a, m1 - b, m2 - c)
     middle = s.to_middle[k]
-    f3, f4, f5 = (
-        bounded(s, o, row + 3, p0, middle),
-        bounded(s, o, row + 4, p1, middle),
-        bounded(s, o, row + 5, p2, middle),
-    )
+    f3, f4, f5 = bounded_rows(s, o, row + 3, p0, p1, p2, middle)
     C = scaled_rows(transpose(F), f3, f4, f5)
     com_columns(t, d, s, o.J, row + 3, scale, C)
     if base >= 0:

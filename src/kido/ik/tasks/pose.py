@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from kido.errors import ModelError
 from kido.ik import rotations
-from kido.ik.engine.residuals import NOTHING_TURNS, add_columns, bounded, placed, scaled_rows, transpose
+from kido.ik.engine.residuals import NOTHING_TURNS, add_columns, bounded_rows, placed, scaled_rows, transpose
 from kido.ik.engine.rotations import euler_xyz_of, inverse_euler_jacobian, inverse_left_jacobian, rotation_vector_of
 from kido.ik.engine.tasks import EULER_XYZ, ROTATION_VECTOR
 from kido.ik.error_method import DEFAULT_TOLERANCE, Array, BoundedError
@@ -37,29 +37,17 @@ def pose_residual(t, d, s, o, k):
     F, a, b, c = placed(d, base, o.target, k)
     middle = s.to_middle[k]
     p0, p1, p2 = rotate_inverse(F, x - a, y - b, z - c)
-    f3, f4, f5 = (
-        bounded(s, o, row + 3, p0, middle),
-        bounded(s, o, row + 4, p1, middle),
-        bounded(s, o, row + 5, p2, middle),
-    )
+    f3, f4, f5 = bounded_rows(s, o, row + 3, p0, p1, p2, middle)
     Ft = transpose(F)
     C = scaled_rows(Ft, f3, f4, f5)
     A = NOTHING_TURNS
     if s.angle[k] == ROTATION_VECTOR:
         r0, r1, r2 = rotation_vector_of(compose(Ft, R))
-        f0, f1, f2 = (
-            bounded(s, o, row, r0, middle),
-            bounded(s, o, row + 1, r1, middle),
-            bounded(s, o, row + 2, r2, middle),
-        )
+        f0, f1, f2 = bounded_rows(s, o, row, r0, r1, r2, middle)
         A = scaled_rows(compose(inverse_left_jacobian(r0, r1, r2), Ft), f0, f1, f2)
     elif s.angle[k] == EULER_XYZ:
         r0, r1, r2 = euler_xyz_of(compose(Ft, R))
-        f0, f1, f2 = (
-            bounded(s, o, row, r0, middle),
-            bounded(s, o, row + 1, r1, middle),
-            bounded(s, o, row + 2, r2, middle),
-        )
+        f0, f1, f2 = bounded_rows(s, o, row, r0, r1, r2, middle)
         A = scaled_rows(compose(inverse_euler_jacobian(r0, r1), Ft), f0, f1, f2)
     add_columns(t, d, s, o, row, link, 1.0, x, y, z, A, NOTHING_TURNS, C)
     if base >= 0:
