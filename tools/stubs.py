@@ -2,6 +2,7 @@
 
 `kido/quantities/__init__.pyi` has the pure calls, `kido/skeleton/state/view.pyi` the members of skeletons and states,
 `quantities.pyi` of `skeleton/groups` and of `batch` those of groups, subgraphs and batches.
+`kido/ik/tasks/__init__.pyi` the constructors of tasks and what else their files have for `kido.ik`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from kido.batch.quantities import IN_LANES, has_arrays, parameters_of
+from kido.ik import tasks
 from kido.quantities import TABLE, THEMES
 from kido.quantities.verbs import VERBS
 from kido.skeleton.state.commands import COMMANDS
@@ -42,6 +44,12 @@ from kido.quantities.underactuation import ActivePassiveSplit
 
 Array = NDArray[np.float64]
 Dofs = Any
+"""
+TASKS_PREAMBLE = """from collections.abc import Callable
+from typing import Any
+
+from numpy.typing import ArrayLike
+
 """
 
 
@@ -133,11 +141,28 @@ def of_batches() -> str:
     return "\n".join([*lines, *calls]) + "\n"
 
 
+def kinds_of_tasks() -> str:
+    """The stub of `kido.ik.tasks`."""
+    homes = [("kido.skeleton.frames.jacobian_node", "JacobianNode", ""), ("kido.ik.tasks.kind", "Task", " as _Task")]
+    homes += [(getattr(tasks, name).__module__, name, f" as {name}") for name in tasks.__all__ if name != "Task"]
+    lines = [
+        HEAD + TASKS_PREAMBLE + "\n".join(f"from {home} import {name}{seen}" for home, name, seen in sorted(homes))
+    ]
+    lines += [f"\n__all__ = {sorted(tasks.__all__)!r}\n", "class Task(_Task):"]
+    for name, made in vars(tasks.Task).items():
+        if isinstance(made, classmethod):
+            text = str(inspect.signature(made.__func__)).replace("'", "").replace("cls: type[Task]", "cls")
+            home = made.__func__.__module__.replace(".", "/")
+            lines += ["    @classmethod", f"    def {name}{text}: ...  # {home}.py"]
+    return "\n".join(lines) + "\n"
+
+
 STUBS = {
     "quantities/__init__.pyi": pure_calls,
     "skeleton/state/view.pyi": members,
     "skeleton/groups/quantities.pyi": of_groups,
     "batch/quantities.pyi": of_batches,
+    "ik/tasks/__init__.pyi": kinds_of_tasks,
 }
 
 

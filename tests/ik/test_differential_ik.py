@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 import kido
 from kido.ik import CollisionAvoidance, DifferentialIK, HalfSpaces, InfeasibleError, Task
 from kido.ik.engine.build import compile_tasks
-from kido.ik.engine.entries import evaluate
+from kido.ik.engine.residuals import evaluate
 from trees import random_skeleton, random_state, random_transform
 
 H = 1e-3  # [s] a step

@@ -39,7 +39,7 @@ from kido.ik import (
     TaskSpaceRegion,
     WholeBodyIK,
 )
-from kido.ik.balance import Footing
+from kido.ik.footing import Footing
 from kido.optimization import SqpSolver
 from whole_bodies import MARGIN, own_humanoid, pelvis, standing
 

@@ -8,7 +8,7 @@ from scipy.spatial.transform import Rotation
 
 import kido
 from kido.ik import Task
-from kido.ik.engine import entries
+from kido.ik.engine import residuals
 from kido.ik.engine.build import compile_tasks
 from manifold import along_positions
 from trees import random_skeleton, random_state, random_transform
@@ -27,7 +27,7 @@ class Compiled:
         self.tree, self.data = skeleton.state.tree, kido.tree.data_for(skeleton.state.tree)
 
     def at(self, q):
-        assert entries.evaluate(self.tree.address, self.data.address, self.tasks.address, np.array(q, float)) == 0
+        assert residuals.evaluate(self.tree.address, self.data.address, self.tasks.address, np.array(q, float)) == 0
         return self.tasks.e.copy(), self.tasks.J.copy()
 
     def e(self, q):

@@ -1,41 +1,28 @@
 """Inverse kinematics: tasks for bodies and end effectors, alone and in hierarchies."""
 
-from kido.ik.balance import BalanceConstraint, BalanceError, BalanceObjective
-from kido.ik.center_of_mass import CenterOfMassError
+from kido.ik import tasks
 from kido.ik.differential_ik import DifferentialIK
 from kido.ik.differential_solver import DifferentialSolver
 from kido.ik.error_method import BoundedError, ErrorMethod
-from kido.ik.gradient_method import GradientMethod, JacobianMethod
-from kido.ik.hierarchy import CompositeIK, HierarchicalIK, WholeBodyIK
-from kido.ik.inverse_kinematics import InverseKinematics
-from kido.ik.jacobian_methods import (
+from kido.ik.gradient_method import (
     DampedLeastSquares,
+    GradientMethod,
     JacobianInverse,
+    JacobianMethod,
     JacobianPseudoinverse,
     JacobianTranspose,
     LevenbergMarquardt,
+    SelectivelyDampedLeastSquares,
 )
+from kido.ik.hierarchy import CompositeIK, HierarchicalIK, PrioritizedSolver, WholeBodyIK
+from kido.ik.inverse_kinematics import InverseKinematics
 from kido.ik.limits import CollisionAvoidance, HalfSpaces, InfeasibleError
-from kido.ik.look_at import LookAtError
-from kido.ik.prioritized_solver import PrioritizedSolver
 from kido.ik.result import IkResult, IkStatus
-from kido.ik.selectively_damped import SelectivelyDampedLeastSquares
 from kido.ik.solver import IkSolver, solve
-from kido.ik.task import Task
-from kido.ik.task_space_region import (
-    OrientationError,
-    PlaneError,
-    PositionError,
-    RelativePoseError,
-    TaskSpaceRegion,
-)
+from kido.ik.tasks import *
 
 __all__ = [
-    "BalanceConstraint",
-    "BalanceError",
-    "BalanceObjective",
     "BoundedError",
-    "CenterOfMassError",
     "CollisionAvoidance",
     "CompositeIK",
     "DampedLeastSquares",
@@ -55,15 +42,9 @@ __all__ = [
     "JacobianPseudoinverse",
     "JacobianTranspose",
     "LevenbergMarquardt",
-    "LookAtError",
-    "OrientationError",
-    "PlaneError",
-    "PositionError",
     "PrioritizedSolver",
-    "RelativePoseError",
     "SelectivelyDampedLeastSquares",
-    "Task",
-    "TaskSpaceRegion",
     "WholeBodyIK",
     "solve",
 ]
+__all__ += tasks.__all__

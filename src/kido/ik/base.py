@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from kido.errors import ModelError, StateError
 from kido.ik.compiled import CompiledDisplacements
-from kido.ik.coordinates import Module
 from kido.ik.error_method import BoundedError
+from kido.ik.part import Module
 from kido.ik.priority import TaskRows
 from kido.ik.problem import IkProblem, MergedObjective, TaskConstraint, TaskOwner, joint_limits
 from kido.ik.result import IkResult
@@ -135,25 +135,34 @@ class InverseKinematicsBase(TaskOwner):
             problem.follow_limits()
         with self._prepared():
             solution = self.solver.solve(problem, self.positions)
-            found = [(ik.node.name, ik, e) for level in self.errors_at(solution.x) for ik, e in level]
-        missed = [(name, ik, e) for name, ik, e in found if np.abs(e).max() > ik.error_method.tolerance]
-        lower, upper = joint_limits(self)
-        limits = (solution.x >= lower - 1e-9).all() and (solution.x <= upper + 1e-9).all()
-        converged = not missed and bool(solution.feasible) and bool(limits)
-        reason = self.in_words(converged, [name for name, _, _ in missed], solution, lower, upper)
-        errors = [(name, e) for name, _, e in found]
-        return IkResult.of(solution.x, converged, errors, solution.iterations, reason, float(solution.objective))
+            found = [pair for level in self.errors_at(solution.x) for pair in level]
+        return self.result_of(found, solution, bool(solution.feasible), float(solution.objective))
 
-    def in_words(self, converged: bool, missed: Sequence[str], solution: Any, lower: Array, upper: Array) -> str:
-        """Why a solver stopped, and what is not reached."""
+    def result_of(
+        self, found: Sequence[tuple[Module, Array]], solution: Any, holds: bool, objective: float = 0.0
+    ) -> IkResult:
+        """What came of a solve, and why a solver stopped, in words.
+
+        Args:
+            found: errors (6,) of modules there.
+            solution: positions `x`, `iterations` and `reason` of a solver.
+            holds: whether what else must hold does.
+        """
+        x = solution.x
+        lower, upper = joint_limits(self)
+        missed = [ik.node.name for ik, e in found if np.abs(e).max() > ik.error_method.tolerance]
+        within = (x >= lower - 1e-9).all() and (x <= upper + 1e-9).all()
+        converged = not missed and holds and bool(within)
         if converged:
-            return "solved" if any(self._current_levels()) else "nothing to solve: no tasks are active"
-        if missed and not len(solution.x):
-            return f"not reached: {', '.join(missed)}; no coordinates are active"
-        at = [d.name for d, x, a, b in zip(self.dofs, solution.x, lower, upper) if x - a < 1e-9 or b - x < 1e-9]
-        what = f"not reached: {', '.join(missed)}" if missed else "a constraint of the problem is not met"
-        where = f"; at their limits: {', '.join(at)}" if at else ""
-        return f"{what} ({solution.reason.value}){where}"
+            reason = "solved" if any(self._current_levels()) else "nothing to solve: no tasks are active"
+        elif missed and not len(x):
+            reason = f"not reached: {', '.join(missed)}; no coordinates are active"
+        else:
+            at = [d.name for d, y, a, b in zip(self.dofs, x, lower, upper) if y - a < 1e-9 or b - y < 1e-9]
+            what = f"not reached: {', '.join(missed)}" if missed else "a constraint of the problem is not met"
+            reason = f"{what} ({solution.reason.value})" + (f"; at their limits: {', '.join(at)}" if at else "")
+        errors = [(ik.node.name, e) for ik, e in found]
+        return IkResult.of(x, converged, errors, solution.iterations, reason, objective)
 
     def solve_and_apply(self, allow_incomplete_result: bool = False) -> IkResult:
         """`find_solution`, and move the skeleton there if it is one.
@@ -186,21 +195,24 @@ class InverseKinematicsBase(TaskOwner):
     def _current_levels(self) -> list[list[Module]]:
         return self._levels_now if self.may_move else self.active_levels()
 
-    def errors_at(self, x: Array) -> list[list[tuple[Module, Array]]]:
-        """Errors of all active tasks at x, by level."""
+    def _known_at(self, x: Array, memory: dict[bytes, Any], make: Callable[..., Any]) -> list[list[Any]]:
+        """What is made of each active task at x, by level; while targets stand still, that of the last x is kept."""
         key = x.tobytes()
-        known = self._errors_known.get(key) if self.may_move else None
+        known = memory.get(key) if self.may_move else None
         if known is None:
             compiled = self._compiled
             if compiled is not None:
                 compiled.evaluate(self.whole_positions(x))
-            known = []
             with self._posed_for(x, compiled):
-                for level in self._current_levels():
-                    known.append([(ik, self._error_of(ik, compiled)) for ik in level])
+                known = [[make(ik, compiled) for ik in level] for level in self._current_levels()]
             if self.may_move:
-                self._errors_known = {key: known}
+                memory.clear()
+                memory[key] = known
         return known
+
+    def errors_at(self, x: Array) -> list[list[tuple[Module, Array]]]:
+        """Errors of all active tasks at x, by level."""
+        return self._known_at(x, self._errors_known, lambda ik, compiled: (ik, self._error_of(ik, compiled)))
 
     @staticmethod
     def _error_of(ik: Module, compiled: CompiledDisplacements | None) -> Array:
@@ -211,19 +223,7 @@ class InverseKinematicsBase(TaskOwner):
 
     def tasks_at(self, x: Array) -> list[list[TaskRows]]:
         """All active tasks at x, by level, in the columns of this object's coordinates."""
-        key = x.tobytes()
-        known = self._remembered.get(key) if self.may_move else None
-        if known is None:
-            compiled = self._compiled
-            if compiled is not None:
-                compiled.evaluate(self.whole_positions(x))
-            known = []
-            with self._posed_for(x, compiled):
-                for level in self._current_levels():
-                    known.append([self._rows_of(ik, compiled) for ik in level])
-            if self.may_move:
-                self._remembered = {key: known}
-        return known
+        return self._known_at(x, self._remembered, self._rows_of)
 
     def _rows_of(self, ik: Module, compiled: CompiledDisplacements | None) -> TaskRows:
         n = len(self.dof_indices)

@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kido.ik.charts import charted_joints
-from kido.ik.coordinates import Module
-from kido.ik.engine import entries
+from kido.ik.coordinates import charted_joints
 from kido.ik.engine.build import compile_tasks, place_of_target
-from kido.ik.error_method import BoundedError
+from kido.ik.engine.residuals import evaluate
 from kido.ik.model import structure_of, tree_of
-from kido.ik.task import Task
-from kido.ik.tasks.look_at import LOOK_AT_TASK
+from kido.ik.part import Module
+from kido.ik.tasks import Task
 from kido.tree import data_for
 
 if TYPE_CHECKING:
@@ -25,18 +23,13 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-def task_of(ik: Module, cones: bool = False) -> Task | None:
-    """The task that compiled code knows an error method as; None if it knows none. See `BoundedError.as_task`."""
-    method = ik.error_method
-    return method.as_task(cones) if isinstance(method, BoundedError) else None
-
-
 def key_of(ik: Module) -> tuple[Any, ...]:
-    """Equal as long as `task_of` would make the same task, but for where the target is."""
+    """Equal as long as its error method stands for the same task, but for where the target is."""
     settings = [v.tobytes() if isinstance(v, np.ndarray) else id(v) for v in vars(ik.error_method).values()]
     target = ik.target
     places = id(ik.error_method), id(ik.node), id(target), id(target.parent_frame), id(ik.skeleton)
-    return (*places, structure_of(ik.skeleton), ik.offset.tobytes(), ik.dof_indices.tobytes(), *settings)
+    own = ik.error_method.surroundings(), ik.offset.tobytes(), ik.dof_indices.tobytes()
+    return (*places, structure_of(ik.skeleton), *own, *settings)
 
 
 class Displacements:
@@ -62,8 +55,7 @@ class Displacements:
         self._tree, self._data = tree, data_for(tree)
         for k, task in enumerate(tasks):
             made.angle[k] = task.angle  # by the true bounds
-            if task.kind is LOOK_AT_TASK:
-                made.upper[6 * k : 6 * k + 3] = -1.0  # a cone that nothing is inside of
+            task.kind.uncut(made, slice(6 * k, 6 * k + 6))
 
     def follow_targets(self) -> None:
         """Bring targets to where they are."""
@@ -73,7 +65,7 @@ class Displacements:
 
     def evaluate(self, q: Array) -> None:
         """Compute all of them at positions (dofs,) of the skeleton."""
-        entries.evaluate.call(self._tree.address, self._data.address, self._table.address, q)
+        evaluate.call(self._tree.address, self._data.address, self._table.address, q)
 
     def of(self, k: int) -> tuple[Array, Array]:
         """Displacement (6,) of task k and its Jacobian (6, n) at those positions; views."""
@@ -88,7 +80,7 @@ class CompiledDisplacements:
     """
 
     def __init__(self, skeleton: Skeleton, modules: Sequence[Module], dofs: NDArray[np.int64]):
-        known = [(ik, task) for ik in modules if (task := task_of(ik)) is not None]
+        known = [(ik, task) for ik in modules if (task := ik.error_method.as_task()) is not None]
         self._place = {id(ik): k for k, (ik, _) in enumerate(known)}
         self._all = Displacements(skeleton, [task for _, task in known], dofs) if known else None
 

@@ -1,24 +1,55 @@
-"""Coordinates of a skeleton that an inverse kinematics moves, and what its parts ask of whom they belong to."""
+"""Coordinates of a skeleton that an inverse kinematics moves: which ones, in which chart, and how they are set."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kido.ik.charts import chart_rates, charted_joints
+from kido.errors import ModelError
 from kido.ik.coupling import coupling_of
+from kido.ik.model import remembered, tree_of
+from kido.ik.rotations import right_jacobian, rotation_of_vector
+from kido.joints.kinds import BALL, FREE
 from kido.math.transform import as_vector
+from kido.skeleton import DegreeOfFreedom, Group
+from kido.skeleton.state.subsets import indices_of
 
 if TYPE_CHECKING:
-    from kido.skeleton import DegreeOfFreedom, SimpleFrame, Skeleton
-    from kido.skeleton.frames.jacobian_node import JacobianNode
+    from kido.skeleton import BodyNode, DegreeOfFreedom, Skeleton
+
 
 Array = NDArray[np.float64]
+
+_KEY = "joints moved in their charts"
+
+
+CHAIN_DOFS, BODY_DOFS, ALL_DOFS = "chain", "body", "all"
+
+
+def charted_joints(skeleton: Skeleton) -> list[slice]:
+    """Coordinates of each ball or free joint that has a limit on one of its positions."""
+    return remembered(skeleton, _KEY, lambda: list(_charted(tree_of(skeleton))))
+
+
+def _charted(tree: Any) -> Iterator[slice]:
+    for i in np.flatnonzero(np.isin(tree.kind, (BALL, FREE))):
+        own = slice(int(tree.first_dof[i]), int(tree.first_dof[i + 1]))
+        if np.isfinite(tree.lower[own]).any() or np.isfinite(tree.upper[own]).any():
+            yield own
+
+
+def chart_rates(q: Array) -> Array:
+    """Velocities per rate of positions (n, n): w = J_r(r) r', and of free joints v = R^T p'."""
+    M = np.zeros((len(q), len(q)))
+    M[:3, :3] = right_jacobian(q[:3])
+    if len(q) > 3:
+        M[3:, 3:] = rotation_of_vector(q[:3]).T
+    return M
 
 
 class Coordinates:
@@ -105,71 +136,86 @@ class Coordinates:
             skeleton.positions = before
 
 
-class Module(Coordinates):
-    """What error methods and gradient methods ask of the `InverseKinematics` that they are part of."""
+def chosen_dofs(choice: Any, body: BodyNode) -> Any:
+    """A choice as it is kept: one of the names, or a list of coordinates.
 
-    @property
-    def node(self) -> JacobianNode:
-        """The body or end effector."""
-        raise NotImplementedError
+    Raises:
+        ModelError: no such choice, coordinates of another skeleton, or one twice.
+        NameLookupError: there is no such coordinate.
+        StateError: one that was listed mimics another, or is LOCKED.
+    """
+    if isinstance(choice, str) and choice in (CHAIN_DOFS, BODY_DOFS, ALL_DOFS):
+        return choice
+    by_group = isinstance(choice, Group)
+    if isinstance(choice, Group):
+        choice = choice.dofs
+    if isinstance(choice, str) or not isinstance(choice, Iterable):
+        raise ModelError(
+            f"inverse kinematics of {body.name!r}: dofs: expected 'chain', 'body', 'all', a group, or a list of "
+            f"coordinates, got {choice!r}"
+        )
+    skeleton = body.skeleton
+    indices = indices_of(skeleton, list(choice))
+    coupling = coupling_of(skeleton)
+    indices = coupling.independent(indices) if by_group else coupling.checked(indices)
+    found = [skeleton.dofs[k] for k in indices]
+    if len(set(indices.tolist())) != len(found):
+        raise ModelError(f"inverse kinematics of {body.name!r}: dofs: a coordinate is listed twice")
+    return found
 
-    @property
-    def target(self) -> SimpleFrame:
-        """The frame that the error method refers to."""
-        raise NotImplementedError
 
-    @property
-    def offset(self) -> Array:
-        """Pose in the node's axes (4, 4) of the frame that is to reach the target."""
-        raise NotImplementedError
+def dofs_of(choice: Any, body: BodyNode) -> NDArray[np.int64]:
+    """Places in the skeleton's arrays of the coordinates of a choice, by what the skeleton is now.
 
-    @property
-    def node_transform(self) -> Array:
-        """Pose (4, 4) of that frame in the world."""
-        raise NotImplementedError
+    Raises:
+        ModelError: a coordinate that was listed is gone.
+        StateError: it mimics another now, or is LOCKED.
+    """
+    own = body.skeleton.dofs
+    place = {dof: k for k, dof in enumerate(own)}
+    coupling = coupling_of(body.skeleton)
+    if isinstance(choice, str):
+        found = own if choice == ALL_DOFS else body.dependent_dofs if choice == BODY_DOFS else _chain(body)
+        return coupling.independent([place[dof] for dof in found])
+    for dof in choice:
+        if dof not in place:
+            raise ModelError(
+                f"inverse kinematics of {body.name!r}: {dof!r} is no coordinate of skeleton {body.skeleton.name!r} any "
+                "more; set dofs anew"
+            )
+    return coupling.checked(np.array([place[dof] for dof in choice], np.int64))
 
-    @property
-    def node_jacobian(self) -> Array:
-        """J (6, n) of that frame, world axes."""
-        raise NotImplementedError
 
-    @property
-    def task_node(self) -> JacobianNode:
-        """The node, or one at `offset` from it, that tasks are about."""
-        raise NotImplementedError
+def _chain(body: BodyNode) -> list[DegreeOfFreedom]:
+    """Coordinates of the joints above a body up to the first where something else moves on what they move.
 
-    @property
-    def priority(self) -> int:
-        """Priority in a hierarchy: 0 comes first."""
-        raise NotImplementedError
+    Bodies that are welded together count as one, and what hangs on the one of the body itself does not count.
+    """
+    joints, lowest = [], _welded(body)[0]
+    while lowest is not None:
+        joints.append(lowest.parent_joint)
+        above = lowest.parent
+        if above is None:
+            break
+        lowest, branches = _welded(above)
+        if branches > 1:
+            break
+    return [dof for joint in joints[::-1] for dof in joint.dofs]
 
-    @property
-    def error_method(self) -> Any:
-        """How far the pose is from what is wanted."""
-        raise NotImplementedError
 
-    @property
-    def gradient_method(self) -> Any:
-        """How to come closer."""
-        raise NotImplementedError
+def _welded(body: BodyNode) -> tuple[BodyNode | None, int]:
+    """Of the bodies welded to a body, itself among them: the one whose joint moves them all, and how many hang on them.
 
-    @property
-    def is_built_in(self) -> bool:
-        """Whether the gradient method is one that compiled code stands for."""
-        raise NotImplementedError
-
-    def compute_error(self) -> Array:
-        """The error (6,) at the present positions."""
-        raise NotImplementedError
-
-    def compute_jacobian(self) -> Array:
-        """Its Jacobian (6, n) at the present positions."""
-        raise NotImplementedError
-
-    def displacement_of(self, task: Any) -> tuple[Array, Array]:
-        """Residual (6,) of a task, not cut to bounds, and its Jacobian (6, n), at the present positions."""
-        raise NotImplementedError
-
-    def memo_for(self, other: Any) -> dict[int, Any]:
-        """What copies of parts for another module, or none, refer to: a memo for `copy.deepcopy`."""
-        raise NotImplementedError
+    The first is None if they are welded to the world.
+    """
+    top: BodyNode = body
+    while not top.parent_joint.num_dofs and top.parent is not None:
+        top = top.parent
+    hanging, inside = 0, [top]
+    while inside:
+        for child in inside.pop().children:
+            if child.parent_joint.num_dofs:
+                hanging += 1
+            else:
+                inside.append(child)
+    return (top if top.parent_joint.num_dofs else None), hanging

@@ -6,22 +6,45 @@ from collections.abc import Iterable
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from kido.errors import ModelError
 from kido.ik.coupling import coupling_of
-from kido.ik.differential.settings import STEP_SETTINGS, checked
 from kido.ik.differential.stepper import Stepper
 from kido.ik.limits import CollisionAvoidance, HalfSpaces
-from kido.ik.model import compiled
-from kido.ik.task import Task
+from kido.ik.tasks import Task
 from kido.ik.twins import copied_for
-from kido.math.transform import as_flag
+from kido.math.transform import as_flag, number_or_nan
 from kido.skeleton import Skeleton
 from kido.skeleton.frames.frame import Frame
 from kido.skeleton.state.subsets import Dofs, indices_of
 
+# Name of a field of DIFFERENTIAL -> whether zero is allowed, largest number.
+STEP_SETTINGS = {
+    "damping": (False, np.inf),
+    "error_damping": (True, np.inf),
+    "least_singular_value": (True, np.inf),
+    "share": (False, 1.0),
+    "recovery_speed": (False, np.inf),
+}
+
+
 Array = NDArray[np.float64]
+
+
+def checked(name: str, value: ArrayLike) -> float:
+    """A number for a setting.
+
+    Raises:
+        ModelError: it is none, or out of range.
+    """
+    zero, most = STEP_SETTINGS[name]
+    number = number_or_nan(value)
+    if not (0.0 < number <= most or (zero and number == 0.0)) or not np.isfinite(number):
+        raise ModelError(
+            f"differential IK: {name}: expected a finite number {'>= 0' if zero else '> 0'}, got {value!r}"
+        )
+    return number
 
 
 def _setting(name: str, doc: str) -> Any:
@@ -36,6 +59,24 @@ def _setting(name: str, doc: str) -> Any:
             self._stepper.set(name, number)
 
     return property(get, put, doc=doc)
+
+
+def _list_of(kind: type, name: str, doc: str) -> Any:
+    """What it is made of, as a property."""
+
+    def put(self: DifferentialIK, value: Any) -> None:
+        self._replace(f"_{name}", _listed(value, kind, name))
+
+    return property(lambda self: list(getattr(self, f"_{name}")), put, doc=doc)
+
+
+def _limits(name: str, doc: str) -> Any:
+    """Limits of rates, as a property."""
+
+    def put(self: DifferentialIK, value: Any) -> None:
+        self._replace(f"_{name}_limits", value)
+
+    return property(lambda self: getattr(self, f"_{name}_limits"), put, doc=doc)
 
 
 class DifferentialIK:
@@ -136,59 +177,18 @@ class DifferentialIK:
         """What is moved."""
         return self._skeleton
 
-    @property
-    def tasks(self) -> list[Task]:
-        """What is wanted (a copy of the list; settable)."""
-        return list(self._tasks)
-
-    @tasks.setter
-    def tasks(self, value: Iterable[Task]) -> None:
-        self._replace("_tasks", _listed(value, Task, "tasks"))
-
-    @property
-    def constraints(self) -> list[Task]:
-        """What must hold (a copy of the list; settable)."""
-        return list(self._constraints)
-
-    @constraints.setter
-    def constraints(self, value: Iterable[Task]) -> None:
-        self._replace("_constraints", _listed(value, Task, "constraints"))
-
-    @property
-    def half_spaces(self) -> list[HalfSpaces]:
-        """Where points and the centre of mass must stay (a copy of the list; settable)."""
-        return list(self._half_spaces)
-
-    @half_spaces.setter
-    def half_spaces(self, value: Iterable[HalfSpaces]) -> None:
-        self._replace("_half_spaces", _listed(value, HalfSpaces, "half_spaces"))
-
-    @property
-    def avoid(self) -> list[CollisionAvoidance]:
-        """Shapes that keep a distance (a copy of the list; settable)."""
-        return list(self._avoid)
-
-    @avoid.setter
-    def avoid(self, value: Iterable[CollisionAvoidance]) -> None:
-        self._replace("_avoid", _listed(value, CollisionAvoidance, "avoid"))
-
-    @property
-    def velocity_limits(self) -> Any:
-        """True (the coordinates' own), False, or numbers [rad/s, m/s]; settable."""
-        return self._velocity_limits
-
-    @velocity_limits.setter
-    def velocity_limits(self, value: Any) -> None:
-        self._replace("_velocity_limits", value)
-
-    @property
-    def acceleration_limits(self) -> Any:
-        """None, True (the coordinates' own), or numbers [rad/s^2, m/s^2]; settable."""
-        return self._acceleration_limits
-
-    @acceleration_limits.setter
-    def acceleration_limits(self, value: Any) -> None:
-        self._replace("_acceleration_limits", value)
+    tasks: list[Task] = _list_of(Task, "tasks", "What is wanted (a copy of the list; settable).")
+    constraints: list[Task] = _list_of(Task, "constraints", "What must hold (a copy of the list; settable).")
+    half_spaces: list[HalfSpaces] = _list_of(
+        HalfSpaces, "half_spaces", "Where points and the centre of mass must stay (a copy of the list; settable)."
+    )
+    avoid: list[CollisionAvoidance] = _list_of(
+        CollisionAvoidance, "avoid", "Shapes that keep a distance (a copy of the list; settable)."
+    )
+    velocity_limits = _limits("velocity", "True (the coordinates' own), False, or numbers [rad/s, m/s]; settable.")
+    acceleration_limits = _limits(
+        "acceleration", "None, True (the coordinates' own), or numbers [rad/s^2, m/s^2]; settable."
+    )
 
     def _replace(self, name: str, value: Any) -> None:
         """Take something new, unless it cannot be built."""
@@ -213,7 +213,7 @@ class DifferentialIK:
         coupling = coupling_of(self._skeleton)
         if self._dofs is None:
             return coupling.every()
-        own = self._skeleton._dofs
+        own = self._skeleton.dofs
         gone = [dof.name for dof in self._dofs if dof not in own]
         if gone:
             raise ModelError(f"differential IK of {self._skeleton.name!r}: coordinates {gone} are gone")
@@ -266,9 +266,9 @@ class DifferentialIK:
 
     def _solve(self, dt: float) -> tuple[Array, Array]:
         """Velocities, and positions after them."""
-        q = compiled(self._skeleton).q.copy()
-        stepper = self._stepper
-        if stepper is None or not stepper.fits():
+        state, stepper = self._skeleton.current_state, self._stepper
+        q = (state.data if state.settled else state.compiled()).q.copy()
+        if stepper is None or state.ready is not stepper.workspace:
             stepper = self._build()
         return stepper.solve(q, dt)
 
@@ -295,7 +295,7 @@ class DifferentialIK:
                 self._build()
                 raise
             return
-        stepper.aim(self._row(where, k), new)
+        new.kind.write_target(stepper.made.tasks, self._row(where, k), new)
         where[k] = new
 
     def _find(self, task: Task | int) -> tuple[list[Task], int]:
@@ -332,7 +332,7 @@ class DifferentialIK:
     @property
     def iterations(self) -> int:
         """Constraints that were added or dropped in the programs of the last step."""
-        return self._built().iterations()
+        return self._built().made.own.iterations
 
     # Copies ------------------------------------------------------------------------------------------------------
 
@@ -367,6 +367,3 @@ def _listed(value: Any, kind: type, what: str) -> list[Any]:
         if not isinstance(item, kind):
             raise ModelError(f"differential IK: {what}: expected {kind.__name__} objects, got {item!r}")
     return items
-
-
-__all__ = ["DifferentialIK"]

@@ -10,24 +10,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kido.errors import ModelError
-from kido.ik.balance import BalanceError
-from kido.ik.compiled import key_of, task_of
-from kido.ik.coordinates import Module
+from kido.ik.compiled import key_of
 from kido.ik.differential.build import rate_limits
-from kido.ik.differential.descent_schema import LEVELS_MET, LEVELS_STALLED, OUT_OF_ITERATIONS
+from kido.ik.differential.descent import LEVELS_MET, LEVELS_STALLED, OUT_OF_ITERATIONS
 from kido.ik.differential.level_descent import HARD_TOLERANCE, Descended, LevelDescent
 from kido.ik.error_method import BoundedError
 from kido.ik.gradient_method import Array
 from kido.ik.limits import CollisionAvoidance, HalfSpaces
-from kido.ik.model import carrier_of, structure_of
+from kido.ik.model import structure_of
+from kido.ik.part import Module
 from kido.ik.problem import IkProblem, MergedObjective, TaskConstraint, TaskOwner
-from kido.ik.task import Task
+from kido.ik.tasks import Task
 from kido.math.transform import number_or_nan
 from kido.optimization import Evaluator, GradientDescentSolver, Outcome, Reason, Solver
-from kido.skeleton import FrameNode, Support
 
 if TYPE_CHECKING:
-    from kido.skeleton import Skeleton
+    pass
 
 _REASONS = {LEVELS_MET: Reason.CONVERGED, LEVELS_STALLED: Reason.STALLED, OUT_OF_ITERATIONS: Reason.ITERATIONS}
 
@@ -130,7 +128,7 @@ class DifferentialSolver(Solver):
         modules = [ik for level in owner.active_levels() for ik in level]
         skeleton = owner.skeleton
         key = (
-            structure_of(skeleton), owner.dof_indices.tobytes(), self.largest_step, _supports(skeleton, modules),
+            structure_of(skeleton), owner.dof_indices.tobytes(), self.largest_step,
             tuple(map(id, self.avoid)), tuple(map(id, self.half_spaces)),
             *((ik.priority, *key_of(ik)) for ik in modules),
         )  # fmt: skip
@@ -144,7 +142,7 @@ class DifferentialSolver(Solver):
         return known[1], known[2]
 
     def _task_of(self, ik: Module) -> Task:
-        task = level_task(ik)
+        task = ik.error_method.as_task(levels=True)
         if task is None:
             what = type(ik.error_method).__name__
             raise ModelError(f"{self.name}: {ik!r}: expected a built-in error method, got {what}")
@@ -172,33 +170,12 @@ def _is_flat(problem: IkProblem) -> bool:
     return isinstance(problem.objective, MergedObjective) and not problem.objective.is_set()
 
 
-def _supports(skeleton: Skeleton, modules: Sequence[Module]) -> tuple[Any, ...]:
-    """Equal as long as balance is on the same points."""
-    if not any(isinstance(ik.error_method, BalanceError) for ik in modules):
-        return ()
-    found: list[Any] = [skeleton.gravity.tobytes()]
-    for node in skeleton.nodes(FrameNode):
-        support = node.get(Support)
-        if support is not None and support.active:
-            body, X = carrier_of(node)
-            found += [id(node), id(body), None if X is None else X.tobytes(), support.properties.geometry.tobytes()]
-    return tuple(found)
-
-
-def level_task(ik: Module) -> Task | None:
-    """The task of a level that compiled code knows an error method as; None if it knows none."""
-    method = ik.error_method
-    if type(method) is BalanceError and not method.to_center:
-        return Task.balance(method.margin, priority=ik.priority, tolerance=(max(method.tolerance, 1e-9),) * 2)
-    return task_of(ik, cones=True)
-
-
 def compiled_solver(owner: TaskOwner, max_iterations: int) -> DifferentialSolver | None:
     """A solver for tasks of built-in parts alone; None if one of them is not."""
     modules = [ik for level in owner.active_levels() for ik in level]
     known = owner.descent
     if known is None or any(a is not ik for a, (ik, _) in zip(modules, known[2])):
-        if any(level_task(ik) is None for ik in modules):
+        if any(ik.error_method.as_task(levels=True) is None for ik in modules):
             return None
     if not len(owner.dof_indices) or not all(ik.is_built_in for ik in modules):
         return None

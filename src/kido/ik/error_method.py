@@ -12,7 +12,7 @@ from kido.errors import ModelError
 from kido.ik.gradient_method import positive
 from kido.ik.part import Part
 from kido.ik.rotations import rotation_of_vector
-from kido.ik.task import Task
+from kido.ik.tasks import Task
 from kido.math.transform import as_flag, as_numbers, as_transform, as_vector, inverse_transform
 
 Array = NDArray[np.float64]
@@ -69,6 +69,21 @@ class ErrorMethod(Part, ABC):
         ik = self.ik
         return ik.compute_error(), ik.compute_jacobian(), *self.compute_margins()
 
+    def as_task(self, levels: bool = False) -> Task | None:
+        """The task that compiled code knows it as; None: it knows none.
+
+        Regions so narrow that their middle is what is wanted have no width in it.
+
+        Args:
+            levels: whether it is for a driver of levels, which knows cones, whose border is then what is aimed at, and
+                balance.
+        """
+        return None
+
+    def surroundings(self) -> tuple[Any, ...]:
+        """Equal as long as what it reads of the skeleton, beside poses, is the same."""
+        return ()
+
     def compute_desired_transform(self, current_transform: Any = None, error: ArrayLike | None = None) -> Array:
         """The pose of the node in the world (4, 4) that takes the error away.
 
@@ -79,14 +94,15 @@ class ErrorMethod(Part, ABC):
         Here the error is taken for a rotation vector and a translation in the axes of `ik.target`.
         """
         ik = self.ik
-        X_WB = self._node_transform(current_transform) @ ik.offset
+        X_WB = self.pose_of_node(current_transform) @ ik.offset
         e = self.compute_error() if error is None else as_vector(error, "error", 6)
         R_WT = ik.target.world_transform[:3, :3]
         X_WB[:3, :3] = R_WT @ rotation_of_vector(-e[:3]) @ R_WT.T @ X_WB[:3, :3]
         X_WB[:3, 3] -= R_WT @ e[3:]
         return X_WB @ inverse_transform(ik.offset)
 
-    def _node_transform(self, transform: Any) -> Array:
+    def pose_of_node(self, transform: Any) -> Array:
+        """A pose of the node in the world (4, 4); None: its present one."""
         if transform is None:
             return self.ik.node.world_transform
         return as_transform(transform, f"{type(self).__name__}: current_transform")
@@ -122,7 +138,7 @@ class BoundedError(ErrorMethod):
         error_from_center: bool = True,
         tolerance: float = DEFAULT_TOLERANCE,
     ):
-        self._lower, self._upper = np.zeros(6), np.zeros(6)
+        self.lower, self.upper = np.zeros(6), np.zeros(6)
         self.angular_bounds = angular_bounds
         self.linear_bounds = linear_bounds
         self.error_weights = error_weights
@@ -137,27 +153,17 @@ class BoundedError(ErrorMethod):
     def compute_displacement_jacobian(self) -> Array:
         """D (6, n) with dd/dt = D u."""
 
-    def as_task(self, cones: bool = False) -> Task | None:
-        """The task that compiled code knows it as; None: it knows none.
-
-        Regions so narrow that their middle is what is wanted have no width in it.
-
-        Args:
-            cones: whether an axis may be aimed at a cone, of which the border is then what is aimed at.
-        """
-        return None
-
     def task_bounds(self) -> tuple[Array, Array]:
         """Bounds (6,) of that task."""
-        lower, upper = self._lower.copy(), self._upper.copy()
-        narrow = self.constrained() & self._narrow()
+        lower, upper = self.lower.copy(), self.upper.copy()
+        narrow = self.constrained() & self.narrow()
         lower[narrow] = upper[narrow] = 0.5 * (lower[narrow] + upper[narrow])
         return lower, upper
 
     def task_options(self) -> dict[str, Any]:
         """What else that task takes over."""
         return {
-            "weights": self._weights,
+            "weights": self.weights,
             "priority": self.ik.priority,
             "tolerance": (max(self.tolerance, 1e-9),) * 2,
             "error_from_center": self.error_from_center,
@@ -189,7 +195,7 @@ class BoundedError(ErrorMethod):
             raise ModelError(f"{label}: {expected}, got {value!r}")
         if np.isnan(given).any() or (lower > upper).any() or (lower == np.inf).any() or (upper == -np.inf).any():
             raise ModelError(f"{label}: {expected}, with lower <= upper, got {value!r}")
-        self._lower[part], self._upper[part] = lower, upper
+        self.lower[part], self.upper[part] = lower, upper
 
     @property
     def angular_bounds(self) -> tuple[Array, Array]:
@@ -197,7 +203,7 @@ class BoundedError(ErrorMethod):
 
         Set it to a number or three numbers, which bound both sides, or to a pair of these: lower, upper.
         """
-        return self._lower[:3].copy(), self._upper[:3].copy()
+        return self.lower[:3].copy(), self.upper[:3].copy()
 
     @angular_bounds.setter
     def angular_bounds(self, value: Any) -> None:
@@ -206,7 +212,7 @@ class BoundedError(ErrorMethod):
     @property
     def linear_bounds(self) -> tuple[Array, Array]:
         """Lower and upper bounds, (3,) each, of the linear components [m]; set as `angular_bounds`."""
-        return self._lower[3:].copy(), self._upper[3:].copy()
+        return self.lower[3:].copy(), self.upper[3:].copy()
 
     @linear_bounds.setter
     def linear_bounds(self, value: Any) -> None:
@@ -215,12 +221,12 @@ class BoundedError(ErrorMethod):
     @property
     def bounds(self) -> Array:
         """Lower and upper bounds of all components (6, 2) [rad, m] (a copy)."""
-        return np.stack([self._lower, self._upper], axis=1)
+        return np.stack([self.lower, self.upper], axis=1)
 
     @property
     def error_weights(self) -> Array:
         """Factors (6,) of the components (a copy); DART's default is 0.4 for angular ones, ours 1."""
-        return self._weights.copy()
+        return self.weights.copy()
 
     @error_weights.setter
     def error_weights(self, value: ArrayLike) -> None:
@@ -230,7 +236,7 @@ class BoundedError(ErrorMethod):
             weights = np.zeros(6)
         if not ((weights > 0.0) & np.isfinite(weights)).all():
             raise ModelError(f"{type(self).__name__}: error_weights: expected six numbers above 0, got {value!r}")
-        self._weights = weights
+        self.weights = weights
 
     @property
     def error_from_center(self) -> bool:
@@ -250,35 +256,34 @@ class BoundedError(ErrorMethod):
 
     def constrained(self) -> NDArray[np.bool_]:
         """Which components (6,) are bounded."""
-        return np.isfinite(self._lower) | np.isfinite(self._upper)
+        return np.isfinite(self.lower) | np.isfinite(self.upper)
 
-    def _narrow(self) -> NDArray[np.bool_]:
-        return self._upper - self._lower <= NARROW
+    def narrow(self) -> NDArray[np.bool_]:
+        """Which components (6,) are to be in regions so narrow that their middle is what is wanted."""
+        return self.upper - self.lower <= NARROW
 
     def aims_of(self, d: Array) -> Array:
         """What each component is measured from: itself within the bounds."""
-        aims = np.clip(d, self._lower, self._upper)
+        aims = np.clip(d, self.lower, self.upper)
         if self._from_center:
-            middle = np.isfinite(self._lower) & np.isfinite(self._upper) & (aims != d)
-            aims[middle] = 0.5 * (self._lower[middle] + self._upper[middle])
+            middle = np.isfinite(self.lower) & np.isfinite(self.upper) & (aims != d)
+            aims[middle] = 0.5 * (self.lower[middle] + self.upper[middle])
         return aims
 
     def error_at(self, d: Array) -> Array:
         """e (6,) of a displacement."""
-        return self._weights * (d - self.aims_of(d))
+        return self.weights * (d - self.aims_of(d))
 
     def jacobian_at(self, d: Array, D: Array) -> Array:
         """J of a displacement and its Jacobian."""
-        rows = (self.constrained() & self._narrow()) | (self.aims_of(d) != d)
-        return (self._weights * rows)[:, None] * D
+        rows = (self.constrained() & self.narrow()) | (self.aims_of(d) != d)
+        return (self.weights * rows)[:, None] * D
 
     def margins_at(self, d: Array, D: Array) -> tuple[Array, Array]:
         """Margins and their Jacobian, of a displacement and its Jacobian."""
-        wide = self.constrained() & ~self._narrow() & (d >= self._lower) & (d <= self._upper)
-        above, below = wide & np.isfinite(self._lower), wide & np.isfinite(self._upper)
-        return np.concatenate([(d - self._lower)[above], (self._upper - d)[below]]), np.concatenate(
-            [D[above], -D[below]]
-        )
+        wide = self.constrained() & ~self.narrow() & (d >= self.lower) & (d <= self.upper)
+        above, below = wide & np.isfinite(self.lower), wide & np.isfinite(self.upper)
+        return np.concatenate([(d - self.lower)[above], (self.upper - d)[below]]), np.concatenate([D[above], -D[below]])
 
     def compute_error(self) -> Array:
         """e (6,) = weights (d - aim), zero for components within their bounds [rad, m]."""

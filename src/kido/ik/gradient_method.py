@@ -1,7 +1,14 @@
-"""Gradient methods: from an error to a change of the active coordinates."""
+"""Gradient methods: from an error to a change of the active coordinates, mostly by an inverse of the Jacobian.
+
+Sources: Buss, "Introduction to Inverse Kinematics with Jacobian Transpose, Pseudoinverse and Damped Least Squares
+methods" (2009), eqs. 7-11; Sugihara, "Solvability-unconcerned inverse kinematics by the Levenberg-Marquardt method"
+(2011), eq. 23; Buss and Kim, "Selectively damped least squares for inverse kinematics", Journal of Graphics Tools 10
+(2005), eqs. 8-11 and section 4.
+"""
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from typing import Any
 
@@ -13,6 +20,31 @@ from kido.ik.part import Part
 from kido.math.transform import as_numbers, number_or_nan
 
 Array = NDArray[np.float64]
+
+
+DEFAULT_DAMPING = 0.05
+
+
+def positive(value: Any, what: str, infinite: bool = False, zero: bool = False) -> float:
+    """A number above zero.
+
+    Raises:
+        ModelError: it is none.
+    """
+    number = number_or_nan(value)
+    if not ((number > 0.0 or (zero and number == 0.0)) and (infinite or number < np.inf)):
+        least = "not below 0" if zero else "above 0"
+        raise ModelError(f"{what}: expected a number {least}, got {value!r}")
+    return number
+
+
+def _positive_setting(name: str, doc: str, infinite: bool = False) -> Any:
+    """A number above zero, as a property."""
+
+    def put(self: Any, value: float) -> None:
+        setattr(self, f"_{name}", positive(value, f"{type(self).__name__}: {name}", infinite))
+
+    return property(lambda self: getattr(self, f"_{name}"), put, doc=doc)
 
 
 class GradientMethod(Part, ABC):
@@ -70,14 +102,7 @@ class JacobianMethod(GradientMethod):
             raise ModelError(f"{type(self).__name__}: component_weights: expected numbers not below 0, got {value!r}")
         self._weights = weights
 
-    @property
-    def clamp(self) -> float:
-        """The largest change of a coordinate in one step [rad, m]."""
-        return self._clamp
-
-    @clamp.setter
-    def clamp(self, value: float) -> None:
-        self._clamp = positive(value, f"{type(self).__name__}: clamp", infinite=True)
+    clamp = _positive_setting("clamp", "The largest change of a coordinate in one step [rad, m].", infinite=True)
 
     def compute_gradient(self, error: Array) -> Array:
         """`step` with the Jacobian of the present positions."""
@@ -87,12 +112,12 @@ class JacobianMethod(GradientMethod):
         """`solve`, with weights and clamp."""
         W = self._weights
         if W is None:
-            return clamped(self._solved(jacobian, error), self._clamp)
+            return clamped(self._solved(jacobian, error), self.clamp)
         if W.shape != (jacobian.shape[1],):
             raise ModelError(
                 f"{type(self).__name__}: component_weights: expected {jacobian.shape[1]} numbers, got {W.size}"
             )
-        return clamped(W * self._solved(jacobian * W, error), self._clamp)
+        return clamped(W * self._solved(jacobian * W, error), self.clamp)
 
     def _solved(self, jacobian: Array, error: Array) -> Array:
         g = self.solve(jacobian, error)
@@ -114,14 +139,138 @@ def clamped(g: Array, largest: float) -> Array:
     return g if size <= largest else g * (largest / size)
 
 
-def positive(value: Any, what: str, infinite: bool = False, zero: bool = False) -> float:
-    """A number above zero.
+class JacobianTranspose(JacobianMethod):
+    """g = a J^T e: steepest descent of |e|^2 / 2.
 
-    Raises:
-        ModelError: it is none.
+    a = e.(J J^T e) / |J J^T e|^2 is the step that would leave the least error if it were linear; DART's is 1.
     """
-    number = number_or_nan(value)
-    if not ((number > 0.0 or (zero and number == 0.0)) and (infinite or number < np.inf)):
-        least = "not below 0" if zero else "above 0"
-        raise ModelError(f"{what}: expected a number {least}, got {value!r}")
-    return number
+
+    def solve(self, jacobian: Array, error: Array) -> Array:
+        """a J^T e; zero where no direction leads closer."""
+        g = jacobian.T @ error
+        moved = jacobian @ g
+        size = float(moved @ moved)
+        return g * (float(error @ moved) / size) if size > 0.0 else np.zeros_like(g)
+
+
+class JacobianInverse(JacobianMethod):
+    """g = J^-1 e, for as many coordinates as components of the error that are not free.
+
+    It is exact to second order, and fails near singular poses.
+    """
+
+    def solve(self, jacobian: Array, error: Array) -> Array:
+        """J^-1 e, of the rows that depend on the coordinates.
+
+        Raises:
+            ModelError: J is not square, or singular.
+        """
+        rows = jacobian.any(axis=1)
+        J = jacobian[rows]
+        if J.shape[0] != J.shape[1]:
+            raise ModelError(
+                f"JacobianInverse: expected as many active coordinates as components of the error, got {J.shape[1]} "
+                f"and {J.shape[0]}; use JacobianPseudoinverse"
+            )
+        try:
+            return np.asarray(np.linalg.solve(J, error[rows]), dtype=np.float64)
+        except np.linalg.LinAlgError:
+            raise ModelError("JacobianInverse: the Jacobian is singular at this pose; use DampedLeastSquares") from None
+
+
+class JacobianPseudoinverse(JacobianMethod):
+    """g = J^+ e: the smallest of the changes that leave the least error, to first order.
+
+    Args:
+        cutoff: singular values below this share of the largest count as zero.
+    """
+
+    def __init__(self, cutoff: float = 1e-10, component_weights: ArrayLike | None = None, clamp: float = np.inf):
+        super().__init__(component_weights, clamp)
+        self._cutoff = positive(cutoff, "JacobianPseudoinverse: cutoff")
+
+    cutoff = property(lambda self: self._cutoff, doc="Singular values below this share of the largest count as zero.")
+
+    def solve(self, jacobian: Array, error: Array) -> Array:
+        """J^+ e."""
+        return np.asarray(np.linalg.pinv(jacobian, self._cutoff), dtype=np.float64) @ error
+
+
+class DampedLeastSquares(JacobianMethod):
+    """g = J^T (J J^T + d^2 1)^-1 e: least squares with a price on motion, calm near singular poses.
+
+    The default of `InverseKinematics`.
+
+    Args:
+        damping: d.
+    """
+
+    def __init__(
+        self, damping: float = DEFAULT_DAMPING, component_weights: ArrayLike | None = None, clamp: float = np.inf
+    ):
+        super().__init__(component_weights, clamp)
+        self.damping = damping
+
+    damping = _positive_setting("damping", "d, in the units of J.")
+
+    def solve(self, jacobian: Array, error: Array) -> Array:
+        """J^T (J J^T + d^2 1)^-1 e."""
+        return damped(jacobian, error, self.damping**2)
+
+
+class LevenbergMarquardt(JacobianMethod):
+    """g = (J^T J + m 1)^-1 J^T e with m = |e|^2 / 2 + b.
+
+    Damping that vanishes with the error: far away it is careful, near a solution it converges fast, and a target out
+    of reach does not make it tremble.
+
+    Args:
+        bias: b, what remains of m at the solution.
+    """
+
+    def __init__(self, bias: float = 1e-6, component_weights: ArrayLike | None = None, clamp: float = np.inf):
+        super().__init__(component_weights, clamp)
+        self.bias = bias
+
+    bias = _positive_setting("bias", "b, in the units of J squared.")
+
+    def solve(self, jacobian: Array, error: Array) -> Array:
+        """(J^T J + m 1)^-1 J^T e."""
+        return damped(jacobian, error, 0.5 * float(error @ error) + self.bias)
+
+
+def damped(J: Array, e: Array, m: float) -> Array:
+    """J^T (J J^T + m 1)^-1 e."""
+    return J.T @ np.linalg.solve(J @ J.T + m * np.eye(len(e)), e)
+
+
+class SelectivelyDampedLeastSquares(JacobianMethod):
+    """Each singular direction is damped as far as it would swing joints about for little motion of the end effector.
+
+    With J = sum of s_i u_i v_i^T over its singular values: direction i asks for a change (u_i.e / s_i) v_i. The parts
+    of the error that it moves, u_i in each triple of rows, have lengths that sum to N_i; the joints' part in moving
+    them, M_i = (1/s_i) sum_j |v_ij| |dp/dq_j|, would be as large if nothing cancelled. So its change is cut to
+    largest * min(1, N_i / M_i), and so is the sum, to `largest`.
+
+    Args:
+        largest: of the change of a coordinate in one step [rad, m].
+    """
+
+    def __init__(self, largest: float = math.pi / 4, component_weights: ArrayLike | None = None, clamp: float = np.inf):
+        super().__init__(component_weights, clamp)
+        self.largest = largest
+
+    largest = _positive_setting("largest", "The largest change of a coordinate in one step [rad, m].")
+
+    def solve(self, jacobian: Array, error: Array) -> Array:
+        """The change (n,)."""
+        U, s, V = np.linalg.svd(jacobian, full_matrices=False)
+        triples = [slice(k, k + 3) for k in range(0, len(error), 3)]
+        speeds = sum(np.linalg.norm(jacobian[t], axis=0) for t in triples)  # of all points, by coordinate
+        g = np.zeros(jacobian.shape[1])
+        for i in np.flatnonzero(s > 1e-12 * s.max(initial=0.0)):
+            moved = sum(float(np.linalg.norm(U[t, i])) for t in triples)
+            swing = float(np.abs(V[i]) @ speeds) / s[i]
+            bound = self.largest * min(1.0, moved / swing)
+            g += clamped((U[:, i] @ error / s[i]) * V[i], bound)
+        return clamped(g, self.largest)

@@ -11,20 +11,18 @@ from numpy.typing import NDArray
 
 from kido.errors import ModelError
 from kido.ik.base import InverseKinematicsBase
-from kido.ik.compiled import Displacements, key_of, task_of
-from kido.ik.coordinates import Module
+from kido.ik.compiled import Displacements, key_of
+from kido.ik.coordinates import CHAIN_DOFS, chosen_dofs, dofs_of
 from kido.ik.coupling import Coupling, coupling_of
-from kido.ik.dofs import CHAIN_DOFS, chosen_dofs, dofs_of
 from kido.ik.error_method import ErrorMethod
 from kido.ik.frames import OffsetNode
-from kido.ik.gradient_method import GradientMethod, JacobianMethod
-from kido.ik.jacobian_methods import DampedLeastSquares, LevenbergMarquardt
+from kido.ik.gradient_method import DampedLeastSquares, GradientMethod, JacobianMethod, LevenbergMarquardt
 from kido.ik.model import carrier_of
+from kido.ik.part import Module
 from kido.ik.problem import joint_limits
 from kido.ik.result import IkResult, IkStatus
 from kido.ik.solver import IkSolver
-from kido.ik.task import Task
-from kido.ik.task_space_region import TaskSpaceRegion
+from kido.ik.tasks import Task, TaskSpaceRegion
 from kido.ik.twins import frames_outside, twins
 from kido.math.transform import as_flag, as_transform
 from kido.optimization import GradientDescentSolver
@@ -207,11 +205,7 @@ class InverseKinematics(InverseKinematicsBase, Module, Aspect):
 
     @error_method.setter
     def error_method(self, value: ErrorMethod) -> None:
-        if not isinstance(value, ErrorMethod):
-            raise ModelError(f"{self!r}: error_method: expected an ErrorMethod, got {value!r}")
-        before, self._error_method = self._error_method, value.attached(self)
-        if before is not value:
-            before.detach()
+        self._exchange("error_method", value, ErrorMethod, "an")
 
     @property
     def gradient_method(self) -> GradientMethod:
@@ -220,9 +214,14 @@ class InverseKinematics(InverseKinematicsBase, Module, Aspect):
 
     @gradient_method.setter
     def gradient_method(self, value: GradientMethod) -> None:
-        if not isinstance(value, GradientMethod):
-            raise ModelError(f"{self!r}: gradient_method: expected a GradientMethod, got {value!r}")
-        before, self._gradient_method = self._gradient_method, value.attached(self)
+        self._exchange("gradient_method", value, GradientMethod, "a")
+
+    def _exchange(self, name: str, value: Any, kind: type, a: str) -> None:
+        """Take another part in the place of one."""
+        if not isinstance(value, kind):
+            raise ModelError(f"{self!r}: {name}: expected {a} {kind.__name__}, got {value!r}")
+        before, new = getattr(self, f"_{name}"), value.attached(self)
+        setattr(self, f"_{name}", new)
         if before is not value:
             before.detach()
 
@@ -326,7 +325,7 @@ class InverseKinematics(InverseKinematicsBase, Module, Aspect):
         """Of its parts, the last one as long as only the target moved; None if compiled code does not know them."""
         key = key_of(self)
         if self._search is None or self._search[0] != key:
-            task = task_of(self) if len(self.dof_indices) else None
+            task = self._error_method.as_task() if len(self.dof_indices) else None
             made = None if task is None else IkSolver(task, self.dof_indices, skeleton=self.skeleton)
             # What is known by its address in the key is kept alive.
             kept = list(vars(self._error_method).values()), self._error_method, self._node, self._target
@@ -335,7 +334,7 @@ class InverseKinematics(InverseKinematicsBase, Module, Aspect):
 
     def _has_plain_problem(self) -> bool:
         """Whether there is no objective, and solver and problem are the default ones."""
-        return self._solver == _default_solver() and self.is_plain()
+        return self.solver == _default_solver() and self.is_plain()
 
     @property
     def is_built_in(self) -> bool:
@@ -387,7 +386,7 @@ class InverseKinematics(InverseKinematicsBase, Module, Aspect):
         if world is None or id(world) not in memo:
             for frame in self._frames_outside():
                 memo.setdefault(id(frame), frame)
-        twin.__dict__.update(copy.deepcopy(self.__getstate__(), memo))
+        vars(twin).update(copy.deepcopy(self.__getstate__(), memo))
         return twin
 
     def __getstate__(self) -> dict[str, Any]:

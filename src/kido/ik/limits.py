@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kido.errors import KidoError, ModelError
-from kido.ik.task import Task
+from kido.ik.tasks import Task
 from kido.math.transform import as_numbers, number_or_nan
 from kido.skeleton import Skeleton
 

@@ -1,12 +1,92 @@
-"""What error methods and gradient methods have in common: they belong to an `InverseKinematics`."""
+"""Error methods and gradient methods are parts of an `InverseKinematics`, a module: what they ask of it."""
 
 from __future__ import annotations
 
 import copy
-from typing import Self
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
 
 from kido.errors import ModelError
-from kido.ik.coordinates import Module
+from kido.ik.coordinates import Coordinates
+
+if TYPE_CHECKING:
+    from kido.skeleton import SimpleFrame
+    from kido.skeleton.frames.jacobian_node import JacobianNode
+
+Array = NDArray[np.float64]
+
+
+class Module(Coordinates, ABC):
+    """What error methods and gradient methods ask of the `InverseKinematics` that they are part of."""
+
+    @property
+    @abstractmethod
+    def node(self) -> JacobianNode:
+        """The body or end effector."""
+
+    @property
+    @abstractmethod
+    def target(self) -> SimpleFrame:
+        """The frame that the error method refers to."""
+
+    @property
+    @abstractmethod
+    def offset(self) -> Array:
+        """Pose in the node's axes (4, 4) of the frame that is to reach the target."""
+
+    @property
+    @abstractmethod
+    def node_transform(self) -> Array:
+        """Pose (4, 4) of that frame in the world."""
+
+    @property
+    @abstractmethod
+    def node_jacobian(self) -> Array:
+        """J (6, n) of that frame, world axes."""
+
+    @property
+    @abstractmethod
+    def task_node(self) -> JacobianNode:
+        """The node, or one at `offset` from it, that tasks are about."""
+
+    @property
+    @abstractmethod
+    def priority(self) -> int:
+        """Priority in a hierarchy: 0 comes first."""
+
+    @property
+    @abstractmethod
+    def error_method(self) -> Any:
+        """How far the pose is from what is wanted."""
+
+    @property
+    @abstractmethod
+    def gradient_method(self) -> Any:
+        """How to come closer."""
+
+    @property
+    @abstractmethod
+    def is_built_in(self) -> bool:
+        """Whether the gradient method is one that compiled code stands for."""
+
+    @abstractmethod
+    def compute_error(self) -> Array:
+        """The error (6,) at the present positions."""
+
+    @abstractmethod
+    def compute_jacobian(self) -> Array:
+        """Its Jacobian (6, n) at the present positions."""
+
+    @abstractmethod
+    def displacement_of(self, task: Any) -> tuple[Array, Array]:
+        """Residual (6,) of a task, not cut to bounds, and its Jacobian (6, n), at the present positions."""
+
+    @abstractmethod
+    def memo_for(self, other: Any) -> dict[int, Any]:
+        """What copies of parts for another module, or none, refer to: a memo for `copy.deepcopy`."""
 
 
 class Part:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any
 
@@ -31,7 +32,7 @@ def joint_limits(owner: Coordinates) -> tuple[Array, Array]:
     return coupling.limits(tree.lower, tree.upper, owner.dof_indices)
 
 
-class TaskOwner(Coordinates):
+class TaskOwner(Coordinates, ABC):
     """What a problem's functions ask of the inverse kinematics whose tasks they evaluate."""
 
     objective: Any
@@ -39,17 +40,17 @@ class TaskOwner(Coordinates):
     problem: Any
     descent: Any
 
+    @abstractmethod
     def active_levels(self) -> list[list[Any]]:
         """Active tasks by level, the most important first."""
-        raise NotImplementedError
 
+    @abstractmethod
     def errors_at(self, x: Array) -> list[list[tuple[Any, Array]]]:
         """Errors of all active tasks at x, by level, with whose they are."""
-        raise NotImplementedError
 
+    @abstractmethod
     def tasks_at(self, x: Array) -> list[list[TaskRows]]:
         """All active tasks at x, by level, in the columns of this object's coordinates."""
-        raise NotImplementedError
 
 
 class IkProblem(Problem):
@@ -59,36 +60,20 @@ class IkProblem(Problem):
     """
 
     def __init__(self, owner: TaskOwner, *, objective: Function, equality: Iterable[Function]):
-        self.owner = owner
-        lower, upper = joint_limits(owner)
+        self.owner, self.has_own_bounds = owner, False
+        low, high = joint_limits(owner)
         super().__init__(
-            len(lower), initial=owner.positions, lower=lower, upper=upper, objective=objective, equality=equality
+            len(low), initial=owner.positions, lower=low, upper=high, objective=objective, equality=equality
         )
-        self.has_own_bounds = False
 
     def follow_limits(self) -> None:
         """Take the joint limits of the moment, unless bounds were set."""
         if not self.has_own_bounds:
-            self._lower, self._upper = joint_limits(self.owner)
+            super().set_bounds(*joint_limits(self.owner))
 
-    @property
-    def lower(self) -> Array:
-        """Lower bounds (n,)."""
-        return self._lower.copy()
-
-    @lower.setter
-    def lower(self, value: ArrayLike) -> None:
-        self._lower = self._checked_bounds(value, self._upper)[0]
-        self.has_own_bounds = True
-
-    @property
-    def upper(self) -> Array:
-        """Upper bounds (n,)."""
-        return self._upper.copy()
-
-    @upper.setter
-    def upper(self, value: ArrayLike) -> None:
-        self._upper = self._checked_bounds(self._lower, value)[1]
+    def set_bounds(self, lower: ArrayLike, upper: ArrayLike) -> None:
+        """Bounds (n,) that stay when joint limits change."""
+        super().set_bounds(lower, upper)
         self.has_own_bounds = True
 
     def retract(self, x: Array, dx: Array) -> Array:

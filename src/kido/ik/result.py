@@ -34,6 +34,18 @@ class IkStatus(IntEnum):
         return self.name
 
 
+def _number(which: int, doc: str, whole: bool = False) -> Any:
+    """A number of the report, or an array of those of many, as a property."""
+
+    def get(self: IkResult) -> Any:
+        value = self._numbers[..., self._n + which]
+        if value.ndim == 0:
+            return int(value) if whole else float(value)
+        return value.astype(np.int64) if whole else value.copy()
+
+    return property(get, doc=doc)
+
+
 class IkResult:
     """What was found, and how it came about. True if all tasks are met, within limits: ``if result: ...``.
 
@@ -73,21 +85,16 @@ class IkResult:
         more = {"errors": list(errors), "reason": reason, "objective": objective, "solution": solution}
         return cls(np.r_[positions.ravel(), report], positions.size, {**more, "shape": positions.shape})
 
-    def _value(self, which: int) -> Any:
-        value = self._numbers[..., self._n + which]
-        return float(value) if value.ndim == 0 else value.copy()
-
-    def _count(self, which: int) -> Any:
-        value = self._numbers[..., self._n + which]
-        return int(value) if value.ndim == 0 else value.astype(np.int64)
-
     def _told(self, what: str, otherwise: Any) -> Any:
         return otherwise if self._more is None else self._more[what]
 
     # What was found --------------------------------------------------------------------------------------------
 
     def __bool__(self) -> bool:
-        return bool((self._numbers[..., self._n + search.OUT_STATUS] == search.SEARCH_MET).all())
+        numbers, k = self._numbers, self._n + search.OUT_STATUS
+        if numbers.ndim == 1:  # asked for in each solve
+            return numbers.item(k) == search.SEARCH_MET
+        return bool((numbers[..., k] == search.SEARCH_MET).all())
 
     @property
     def positions(self) -> Array:
@@ -102,8 +109,8 @@ class IkResult:
     @property
     def status(self) -> Any:
         """How the search ended: an `IkStatus`, or values of it (samples,)."""
-        found = self._count(search.OUT_STATUS)
-        return IkStatus(found) if isinstance(found, int) else found
+        found = self._numbers[..., self._n + search.OUT_STATUS].astype(np.int64)
+        return IkStatus(int(found)) if found.ndim == 0 else found
 
     @property
     def success(self) -> Any:
@@ -114,25 +121,12 @@ class IkResult:
 
     # How far it is from what was wanted ------------------------------------------------------------------------
 
-    @property
-    def angular_error(self) -> Any:
-        """Largest angle of a task's residual [rad]."""
-        return self._value(search.OUT_ANGLE)
-
-    @property
-    def linear_error(self) -> Any:
-        """Largest distance of a task's residual [m]."""
-        return self._value(search.OUT_DISTANCE)
-
-    @property
-    def posture_error(self) -> Any:
-        """Largest difference of a coordinate from a posture's [m, rad]; 0 without postures."""
-        return self._value(search.OUT_POSTURE)
-
-    @property
-    def cost(self) -> Any:
-        """Half the sum of squares of weighted residuals."""
-        return self._value(search.OUT_COST)
+    angular_error = _number(search.OUT_ANGLE, "Largest angle of a task's residual [rad].")
+    linear_error = _number(search.OUT_DISTANCE, "Largest distance of a task's residual [m].")
+    posture_error = _number(
+        search.OUT_POSTURE, "Largest difference of a coordinate from a posture's [m, rad]; 0 without postures."
+    )
+    cost = _number(search.OUT_COST, "Half the sum of squares of weighted residuals.")
 
     @property
     def errors(self) -> list[tuple[Any, Array]]:
@@ -175,20 +169,9 @@ class IkResult:
         """Of a motion, the point of the optimizer with its certificate (`kido.optimization.Solution`); else None."""
         return self._told("solution", None)
 
-    @property
-    def iterations(self) -> Any:
-        """Steps of all attempts."""
-        return self._count(search.OUT_ITERATIONS)
-
-    @property
-    def attempts(self) -> Any:
-        """Positions that the search began at."""
-        return self._count(search.OUT_ATTEMPTS)
-
-    @property
-    def attempt(self) -> Any:
-        """Which of them led to the result; 0: the start."""
-        return self._count(search.OUT_ATTEMPT)
+    iterations = _number(search.OUT_ITERATIONS, "Steps of all attempts.", whole=True)
+    attempts = _number(search.OUT_ATTEMPTS, "Positions that the search began at.", whole=True)
+    attempt = _number(search.OUT_ATTEMPT, "Which of them led to the result; 0: the start.", whole=True)
 
     # Of many ---------------------------------------------------------------------------------------------------
 

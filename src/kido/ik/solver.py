@@ -13,12 +13,12 @@ from kido.errors import ModelError, StateError
 from kido.ik.coupling import coupling_of
 from kido.ik.engine import solve as kernels
 from kido.ik.engine.arrays import SearchArrays, Settings
-from kido.ik.engine.batch import first_not_rigid
+from kido.ik.engine.batch import SearchPool, first_not_rigid
 from kido.ik.engine.build import dofs_moving
-from kido.ik.pool import SearchPool
 from kido.ik.result import IkResult
-from kido.ik.task import Task, skeleton_of
+from kido.ik.tasks import Task
 from kido.ik.tasks.callback import raise_failures
+from kido.ik.tasks.kind import skeleton_of
 from kido.ik.twins import copied_for
 from kido.jit import REFUSALS
 from kido.math.transform import as_numbers, as_transform
@@ -29,8 +29,6 @@ from kido.skeleton.state.subsets import Dofs, indices_of
 from kido.skeleton.state.workspace import Workspace
 
 Array = NDArray[np.float64]
-_NO_TARGETS = np.zeros((0, 4, 4))
-_ONE = (1, 4, 4)
 
 
 def positions_of(skeleton: Skeleton, value: ArrayLike, what: str) -> Array:
@@ -46,6 +44,16 @@ def positions_of(skeleton: Skeleton, value: ArrayLike, what: str) -> Array:
         raise StateError(f"{what}: expected {n} positions, got {value!r}") from None
     if q.shape != (n,) or not np.isfinite(q).all():
         raise StateError(f"{what}: expected {n} finite positions, got {value!r}")
+    return q
+
+
+def _rows_of_positions(value: ArrayLike, n: int, what: str, rows: str) -> Array:
+    try:
+        q = np.atleast_2d(as_numbers(value))
+    except (TypeError, ValueError):
+        raise StateError(f"{what}: expected positions ({rows}, {n}), got {value!r}") from None
+    if q.ndim != 2 or q.shape[1] != n or not np.isfinite(q).all():
+        raise StateError(f"{what}: expected finite positions ({rows}, {n}), got an array of shape {q.shape}")
     return q
 
 
@@ -199,13 +207,7 @@ class IkSolver:
         n = self._skeleton.num_dofs
         if self._seeds is None:
             return np.zeros((0, n))
-        try:
-            seeds = np.atleast_2d(as_numbers(self._seeds))
-        except (TypeError, ValueError):
-            raise StateError(f"seeds: expected positions (n, {n}), got {self._seeds!r}") from None
-        if seeds.ndim != 2 or seeds.shape[1] != n or not np.isfinite(seeds).all():
-            raise StateError(f"seeds: expected finite positions (n, {n}), got an array of shape {seeds.shape}")
-        return seeds
+        return _rows_of_positions(self._seeds, n, "seeds", "n")
 
     # Solving ---------------------------------------------------------------------------------------------------
 
@@ -222,7 +224,8 @@ class IkSolver:
             StateError: a start of the wrong size or not finite.
         """
         skeleton = self._skeleton
-        held = skeleton.current_state.settled or skeleton.current_state.settle()
+        state = skeleton.current_state
+        held = state.settled or state.settle()
         a = self._arrays
         if a is None or a.is_outdated(skeleton):
             a = self._current()
@@ -299,11 +302,8 @@ class IkSolver:
         n = self._skeleton.num_dofs
         if starts is None:
             return self._skeleton.positions[None]
-        try:
-            q = np.atleast_2d(as_numbers(starts))
-        except (TypeError, ValueError):
-            raise StateError(f"starts: expected positions (samples, {n}), got {starts!r}") from None
-        if q.ndim != 2 or q.shape[1] != n or len(q) == 0 or not np.isfinite(q).all():
+        q = _rows_of_positions(starts, n, "starts", "samples")
+        if len(q) == 0:
             raise StateError(f"starts: expected finite positions (samples, {n}), got an array of shape {q.shape}")
         return q
 
@@ -342,11 +342,9 @@ class IkSolver:
             given = [target]
         if len(given) != n:
             raise ModelError(f"target: expected {n} transforms, one for each task, got {len(given)}")
-        return np.array([as_transform(self._in_world(X), "target") for X in given]).reshape(n, 4, 4)
-
-    @staticmethod
-    def _in_world(X: Any) -> Any:
-        return X.world_transform if isinstance(X, Frame) else X
+        return np.array(
+            [as_transform(X.world_transform if isinstance(X, Frame) else X, "target") for X in given]
+        ).reshape(n, 4, 4)
 
 
 def solve(

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from kido.errors import ModelError
 from kido.ik.model import carrier_of
-from kido.ik.task import Task
+from kido.ik.tasks import Task
 from kido.skeleton import Frame, Skeleton
 from kido.skeleton.frames.jacobian_node import JacobianNode
 

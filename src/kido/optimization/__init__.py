@@ -4,7 +4,6 @@ problem = Problem(2, objective=lambda x: (1 - x[0]) ** 2 + 100 * (x[1] - x[0] **
 solution = GradientDescentSolver().solve(problem)
 """
 
-from kido.optimization.certificate import Certificate, Multipliers, certify
 from kido.optimization.dense_qp import QuadraticOptimum, QuadraticProgram
 from kido.optimization.function import (
     Function,
@@ -22,7 +21,7 @@ from kido.optimization.normal_equations import DenseNormalEquations, NormalEquat
 from kido.optimization.problem import Evaluator, Problem
 from kido.optimization.qp_solver import QpSolver
 from kido.optimization.scipy_solver import ScipySolver
-from kido.optimization.solution import Outcome, Reason, Solution
+from kido.optimization.solution import Certificate, Multipliers, Outcome, Reason, Solution, certify
 from kido.optimization.solver import Solver
 from kido.optimization.sqp import QuadraticSolution, SqpSolver, solve_quadratic
 

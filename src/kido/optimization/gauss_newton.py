@@ -8,11 +8,10 @@ import numpy as np
 from scipy.linalg import LinAlgError
 
 from kido.errors import ModelError
-from kido.optimization.certificate import largest
 from kido.optimization.function import Array, LeastSquares, NullFunction
 from kido.optimization.normal_equations import NormalEquations
 from kido.optimization.problem import Evaluator
-from kido.optimization.solution import Outcome, Reason
+from kido.optimization.solution import Outcome, Reason, largest
 from kido.optimization.solver import Solver
 
 _ACTIVE_SETS = 30  # tried for a step; then what is beyond a bound is cut off

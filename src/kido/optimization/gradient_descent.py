@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kido.optimization.certificate import largest, multipliers
 from kido.optimization.function import Array
 from kido.optimization.problem import Evaluator
-from kido.optimization.solution import Outcome, Reason
+from kido.optimization.solution import Outcome, Reason, largest, multipliers
 from kido.optimization.solver import FALLEN, Solver
 
 SUFFICIENT_DECREASE = 1e-4  # Armijo's share of the decrease that the slope promises

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from kido.optimization.function import Array
-from kido.optimization.libraries import ChartFunctions, library
-from kido.optimization.problem import Evaluator
+from kido.optimization.problem import ChartFunctions, Evaluator
 from kido.optimization.solution import Outcome, Reason
-from kido.optimization.solver import Solver
+from kido.optimization.solver import Solver, library
 
 _REASONS = {
     "Solve_Succeeded": Reason.CONVERGED,
@@ -95,60 +94,39 @@ def _callback(
     errors: list[BaseException],
     keep: list[Any],
 ) -> Any:
-    """A CasADi function of x with `rows` values, whose Jacobian is another."""
+    """A CasADi function of x with `rows` values, whose Jacobian is another, of x and the values."""
 
-    class Value(casadi.Callback):
-        def __init__(self) -> None:
+    class Of(casadi.Callback):
+        def __init__(self, name: str, options: Any, sizes: tuple[int, ...], function: Any, shape: tuple[int, ...]):
             casadi.Callback.__init__(self)
-            self.construct(name, {})
+            self.sizes, self.function, self.shape = sizes, function, shape
+            self.construct(name, options)
 
         def get_n_in(self) -> int:
-            return 1
+            return len(self.sizes)
 
         def get_n_out(self) -> int:
             return 1
 
         def get_sparsity_in(self, i: int) -> Any:
-            return casadi.Sparsity.dense(n, 1)
+            return casadi.Sparsity.dense(self.sizes[i], 1)
 
         def get_sparsity_out(self, i: int) -> Any:
-            return casadi.Sparsity.dense(rows, 1)
+            return casadi.Sparsity.dense(*self.shape)
 
         def eval(self, arguments: Any) -> Any:
-            return [guarded(value, arguments[0], (rows,))]
+            try:
+                x = np.asarray(arguments[0], dtype=float).reshape(-1)
+                return [np.asarray(self.function(x), dtype=float).reshape(self.shape)]
+            except BaseException as error:
+                errors.append(error)
+                raise
 
         def has_jacobian(self) -> bool:
-            return True
+            return len(self.sizes) == 1
 
-        def get_jacobian(self, jacobian_name: str, inputs: Any, outputs: Any, options: Any) -> Any:
-            keep.append(Slope(jacobian_name, options))
+        def get_jacobian(self, name: str, inputs: Any, outputs: Any, options: Any) -> Any:
+            keep.append(Of(name, options, (n, rows), slope, (rows, n)))
             return keep[-1]
 
-    class Slope(casadi.Callback):
-        def __init__(self, jacobian_name: str, options: Any) -> None:
-            casadi.Callback.__init__(self)
-            self.construct(jacobian_name, options)
-
-        def get_n_in(self) -> int:
-            return 2
-
-        def get_n_out(self) -> int:
-            return 1
-
-        def get_sparsity_in(self, i: int) -> Any:
-            return casadi.Sparsity.dense(n if i == 0 else rows, 1)
-
-        def get_sparsity_out(self, i: int) -> Any:
-            return casadi.Sparsity.dense(rows, n)
-
-        def eval(self, arguments: Any) -> Any:
-            return [guarded(slope, arguments[0], (rows, n))]
-
-    def guarded(function: Callable[[Array], Any], x: Any, shape: tuple[int, ...]) -> Any:
-        try:
-            return np.asarray(function(np.asarray(x, dtype=float).reshape(-1)), dtype=float).reshape(shape)
-        except BaseException as error:
-            errors.append(error)
-            raise
-
-    return Value()
+    return Of(name, {}, (n,), value, (rows, 1))

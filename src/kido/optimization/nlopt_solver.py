@@ -10,10 +10,9 @@ import numpy as np
 
 from kido.errors import ModelError, NameLookupError
 from kido.optimization.function import Array
-from kido.optimization.libraries import ChartFunctions, library
-from kido.optimization.problem import Evaluator
+from kido.optimization.problem import ChartFunctions, Evaluator
 from kido.optimization.solution import Outcome, Reason
-from kido.optimization.solver import FALLEN, Solver
+from kido.optimization.solver import FALLEN, Solver, library
 
 
 @dataclass(kw_only=True)

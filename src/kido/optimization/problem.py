@@ -93,7 +93,7 @@ class Problem:
 
     @lower.setter
     def lower(self, value: ArrayLike) -> None:
-        self._lower = self._checked_bounds(value, self._upper)[0]
+        self.set_bounds(value, self._upper)
 
     @property
     def upper(self) -> Array:
@@ -102,7 +102,11 @@ class Problem:
 
     @upper.setter
     def upper(self, value: ArrayLike) -> None:
-        self._upper = self._checked_bounds(self._lower, value)[1]
+        self.set_bounds(self._lower, value)
+
+    def set_bounds(self, lower: ArrayLike, upper: ArrayLike) -> None:
+        """Other bounds, (n,) or one number for all, of both sides at once."""
+        self._lower, self._upper = self._checked_bounds(lower, upper)
 
     @property
     def seeds(self) -> list[Array]:
@@ -373,3 +377,27 @@ def _values(function: Function, x: Array) -> Array:
 def dense(rows: Any) -> Array:
     """Derivatives as an array, should they be sparse."""
     return rows.toarray() if sparse.issparse(rows) else rows
+
+
+class ChartFunctions:
+    """Derivatives of an evaluator's functions with respect to x, where x is moved by plain addition."""
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self.evaluator = evaluator
+        self.to_chart = evaluator.problem.to_chart
+
+    def gradient(self, x: Array) -> Array:
+        """Of the objective (n,)."""
+        return self.to_chart(x, self.evaluator.gradient(x))
+
+    def jacobian(self, x: Array) -> Array:
+        """Of the residuals of an objective (m, n)."""
+        return self.to_chart(x, dense(self.evaluator.jacobian(x)))
+
+    def equality_jacobian(self, x: Array) -> Array:
+        """Of the equality constraints (rows, n)."""
+        return self.to_chart(x, dense(self.evaluator.equality_jacobian(x)))
+
+    def inequality_jacobian(self, x: Array) -> Array:
+        """Of the inequality constraints (rows, n)."""
+        return self.to_chart(x, dense(self.evaluator.inequality_jacobian(x)))

@@ -11,8 +11,7 @@ from scipy.optimize import Bounds, least_squares, minimize
 
 from kido.errors import ModelError, NameLookupError
 from kido.optimization.function import Array, LeastSquares
-from kido.optimization.libraries import ChartFunctions
-from kido.optimization.problem import Evaluator
+from kido.optimization.problem import ChartFunctions, Evaluator
 from kido.optimization.solution import Outcome, Reason
 from kido.optimization.solver import Solver
 

@@ -1,12 +1,195 @@
-"""What solvers return."""
+"""What solvers return, and how good it is, measured from the problem's own functions and nothing that a solver says.
+
+A minimum of f with h(x) = 0, g(x) <= 0 and lower <= x <= upper satisfies the Karush-Kuhn-Tucker conditions
+(Nocedal and Wright, Numerical Optimization, 2nd ed., theorem 12.1):
+
+    df + dh^T a + dg^T b - c + d = 0,   b, c, d >= 0,   b g = 0,  c (x - lower) = 0,  d (upper - x) = 0
+
+The multipliers of what is active are estimated here as those that leave the smallest remainder in the first equation.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
-from kido.optimization.certificate import Certificate, Multipliers
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.optimize import lsq_linear, nnls
+from scipy.sparse.linalg import lsmr
+
 from kido.optimization.function import Array
+from kido.optimization.problem import Evaluator, Problem
+
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Multipliers:
+    """Estimated multipliers of the constraints: how fast the least objective falls as a constraint is loosened.
+
+    Attributes:
+        equality: (rows of h,), of either sign.
+        inequality: (rows of g,), not below zero; zero where g < 0.
+        lower: (n,), not below zero; zero where x is above its lower bound.
+        upper: (n,), not below zero; zero where x is below its upper bound.
+    """
+
+    equality: Array
+    inequality: Array
+    lower: Array
+    upper: Array
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """How well a point satisfies the conditions of a minimum. Zero is perfect; NaN where functions are not finite.
+
+    Attributes:
+        bound_violation: the largest distance beyond a bound, in units of x.
+        equality_residual: the largest |h_i(x)|.
+        inequality_violation: the largest g_i(x) above zero.
+        stationarity: the largest component of df + dh^T a + dg^T b - c + d, over max(1, largest component of df).
+        multipliers: the estimated a, b, c and d.
+        infeasible: the constraints are violated, and no small displacement violates them less.
+    """
+
+    bound_violation: float
+    equality_residual: float
+    inequality_violation: float
+    stationarity: float
+    multipliers: Multipliers
+    infeasible: bool
+
+    @property
+    def violation(self) -> float:
+        """The largest of the violations of bounds and constraints."""
+        return max_or_nan(self.bound_violation, self.equality_residual, self.inequality_violation)
+
+    @property
+    def residual(self) -> float:
+        """The largest of all."""
+        return max_or_nan(self.violation, self.stationarity)
+
+
+def certify(
+    problem: Problem | Evaluator, x: Array, tolerance: float = 1e-6, known: tuple[Array, Array] | None = None
+) -> Certificate:
+    """Judge a point x (n,) by the problem's own functions.
+
+    Args:
+        problem: the problem.
+        x: (n,), any point.
+        tolerance: how close to its bound a variable or an inequality counts as active.
+        known: multipliers of the equalities and inequalities that a solver suggests. They are taken instead of
+            estimated ones where the problem's derivatives are sparse; any multipliers that balance the gradient prove
+            stationarity.
+    """
+    evaluator = problem if isinstance(problem, Evaluator) else problem.evaluator()
+    problem = evaluator.problem
+    lower, upper = problem.lower, problem.upper
+    h, g = evaluator.equality(x), evaluator.inequality(x)
+    bound = float(np.max(np.concatenate([lower - x, x - upper, [0.0]])))
+    equality, inequality = max_or_nan(0.0, *np.abs(h)), max_or_nan(0.0, *g)
+    none = Multipliers(np.zeros(h.size), np.zeros(g.size), np.zeros(x.size), np.zeros(x.size))
+    if not (np.isfinite(x).all() and np.isfinite([bound, equality, inequality, evaluator.objective(x)]).all()):
+        return Certificate(bound, equality, inequality, float("nan"), none, False)
+    df, A, B = evaluator.gradient(x), evaluator.equality_jacobian(x), evaluator.inequality_jacobian(x)
+    if not all(np.isfinite(part.data if sparse.issparse(part) else part).all() for part in (df, A, B)):
+        return Certificate(bound, equality, inequality, float("nan"), none, False)
+    at_lower = x <= lower + tolerance * np.maximum(1.0, np.abs(np.where(np.isfinite(lower), lower, 0.0)))
+    at_upper = x >= upper - tolerance * np.maximum(1.0, np.abs(np.where(np.isfinite(upper), upper, 0.0)))
+    active = g >= -tolerance
+    if sparse.issparse(A) or sparse.issparse(B):
+        a, b, c, d, rest = _balance(df, A, B, active, at_lower, at_upper, known)
+    else:
+        low, high, one = np.flatnonzero(at_lower), np.flatnonzero(at_upper), np.eye(x.size)
+        signed = np.concatenate([B[active], -one[low], one[high]]).T
+        a, s, rest = multipliers(df, A.T, signed)
+        b, c, d = none.inequality.copy(), none.lower.copy(), none.upper.copy()
+        b[active], c[low], d[high] = np.split(s, np.cumsum([active.sum(), low.size]))
+    stationarity = largest(rest) / max(1.0, largest(df))
+    infeasible = max(equality, inequality) > tolerance and _stuck(h, g, A, B, at_lower, at_upper)
+    return Certificate(bound, equality, inequality, stationarity, Multipliers(a, b, c, d), infeasible)
+
+
+def multipliers(gradient: Array, free: Array, signed: Array) -> tuple[Array, Array, Array]:
+    """Multipliers that balance a gradient best: least |gradient + free a + signed s| with s >= 0.
+
+    Args:
+        gradient: (n,).
+        free: (n, k) columns of equality constraints; they may depend on each other.
+        signed: (n, m) columns of active inequalities.
+
+    Returns:
+        a (k,), s (m,), and the remainder (n,).
+    """
+    s = np.zeros(signed.shape[1])
+    basis = np.zeros((gradient.size, 0))
+    if free.size:
+        left, sizes, _ = np.linalg.svd(free, full_matrices=False)
+        basis = left[:, sizes > 1e-10 * sizes[0]]
+    if signed.shape[1]:
+        target = -(gradient - basis @ (basis.T @ gradient))
+        columns = signed - basis @ (basis.T @ signed)
+        try:
+            s, _ = nnls(columns, target)
+        except RuntimeError:  # it cycled
+            s = np.maximum(lsq_linear(columns, target, (0.0, np.inf)).x, 0.0)
+    balance = gradient + signed @ s
+    rest = balance - basis @ (basis.T @ balance)
+    a = np.linalg.lstsq(free, -balance, rcond=1e-10)[0] if free.size else np.zeros(free.shape[1])
+    return np.asarray(a, dtype=float), s, np.asarray(rest, dtype=float)
+
+
+def _balance(
+    df: Array, A: Any, B: Any, active: Flags, at_lower: Flags, at_upper: Flags, known: tuple[Array, Array] | None
+) -> tuple[Array, Array, Array, Array, Array]:
+    """Multipliers of a large problem: those that are known, or by least squares; then those of bounds.
+
+    Returns:
+        a, b, c, d, and the remainder.
+    """
+    k = A.shape[0]
+    if known is None:
+        matrix: Any = sparse.hstack([sparse.csc_array(A).T, sparse.csc_array(B).T[:, np.flatnonzero(active)]])
+        both = lsmr(matrix, -df, atol=1e-12, btol=1e-12)[0] if matrix.shape[1] else np.zeros(0)
+        a, b = both[:k], np.zeros(B.shape[0])
+        b[active] = both[k:]
+    else:
+        a, b = known
+    b = np.where(active, np.maximum(b, 0.0), 0.0)
+    slope = df + A.T @ a + B.T @ b
+    c, d = np.where(at_lower, np.maximum(slope, 0.0), 0.0), np.where(at_upper, np.maximum(-slope, 0.0), 0.0)
+    return a, b, c, d, slope - c + d
+
+
+def _stuck(h: Array, g: Array, A: Any, B: Any, at_lower: Flags, at_upper: Flags) -> bool:
+    """Whether the sum of squared violations is stationary within the bounds, to 1e-4 of what its rows would give."""
+    above = np.maximum(g, 0.0)
+    slope = A.T @ h + B.T @ above
+    slope = np.where((at_lower & (slope > 0.0)) | (at_upper & (slope < 0.0)), 0.0, slope)
+    sizes = [_row_sizes(M) * abs(v) for M, v in ((A, h), (B, above)) if v.size]
+    return largest(slope) <= 1e-4 * max(largest(np.concatenate(sizes)), np.finfo(float).tiny)
+
+
+def _row_sizes(M: Any) -> Array:
+    """The largest magnitude in each row."""
+    if sparse.issparse(M):
+        return abs(M).max(axis=1).toarray().reshape(-1)
+    return np.max(np.abs(M), axis=1, initial=0.0)
+
+
+def largest(values: Array) -> float:
+    """The largest magnitude; 0 of none."""
+    return float(np.max(np.abs(values))) if values.size else 0.0
+
+
+def max_or_nan(*values: float) -> float:
+    """The largest; NaN if one is."""
+    return float(np.max(values))
 
 
 class Reason(Enum):

@@ -9,12 +9,11 @@ import numpy as np
 from scipy.optimize import lsq_linear
 
 from kido.errors import NameLookupError
-from kido.optimization.certificate import largest
 from kido.optimization.dense_qp import QuadraticProgram
 from kido.optimization.function import Array, LeastSquares
 from kido.optimization.gradient_descent import SUFFICIENT_DECREASE
 from kido.optimization.problem import Evaluator, dense
-from kido.optimization.solution import Outcome, Reason
+from kido.optimization.solution import Outcome, Reason, largest
 from kido.optimization.solver import FALLEN, Solver
 
 _TOLERANCE = 1e-11  # violation of a row, over its norm and 1 + |bound|, that is let be

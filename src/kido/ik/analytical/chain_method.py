@@ -13,6 +13,7 @@ from kido.ik.analytical.chain import base_of, read_chain
 from kido.ik.analytical.method import AnalyticalMethod, ExtraDofUtilization
 from kido.ik.analytical.solution import QualityComparison, Solution, largest_component_is_smaller
 from kido.ik.analytical.solvers import (
+    CHAIN_SOLVERS,
     FIT_TOLERANCE,
     ChainSolver,
     ParallelAxesSolver,
@@ -21,9 +22,9 @@ from kido.ik.analytical.solvers import (
     SwivelSolver,
     as_pose,
 )
-from kido.ik.coordinates import Module
 from kido.ik.gradient_method import JacobianMethod
 from kido.ik.model import carrier_of, known_of, remembered
+from kido.ik.part import Module
 from kido.math.transform import inverse_transform
 from kido.skeleton import DegreeOfFreedom
 from kido.skeleton.state.subsets import indices_of
@@ -127,8 +128,7 @@ class AnalyticalChain(AnalyticalMethod):
     def _candidates(self) -> Iterator[tuple[type[ChainSolver], list[DegreeOfFreedom], int | None]]:
         """Solvers and coordinates that may go together."""
         if self._choice is not None:
-            kinds = (SwivelSolver, SphericalWristSolver, ParallelAxesSolver, PlanarSolver)
-            for kind in kinds if self._kind is None else (self._kind,):
+            for kind in CHAIN_SOLVERS if self._kind is None else (self._kind,):
                 if self._kind is not None or len(self._choice) in (kind.joints, kind.most_joints):
                     yield kind, self._choice, None
             return

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 
+from kido.ik.analytical.arm import ELBOW, OUT_OF_REACH, SHOULDER, WRIST
 from kido.ik.analytical.positioning import ARM_TOLERANCE, position_point
-from kido.ik.analytical.schema import ELBOW, OUT_OF_REACH, SHOULDER, WRIST
 from kido.ik.analytical.vectors import (
     across,
     after,
@@ -26,13 +26,13 @@ from kido.ik.analytical.vectors import (
     plus,
     rotation,
     row,
+    three_turns,
     times,
     transposed,
     turn_to_distance,
     turn_to_height,
     turned,
 )
-from kido.ik.analytical.wrist import three_turns
 from kido.jit import kernel
 from kido.math.so3 import compose
 from kido.math.trig import sincos

@@ -8,14 +8,14 @@ from itertools import pairwise
 
 import numpy as np
 
+from kido.ik.analytical.arm import AXES_INTERSECTING, AXES_PARALLEL, AXES_SKEW
 from kido.ik.analytical.chain import Array, HingeChain, turn
-from kido.ik.analytical.schema import AXES_INTERSECTING, AXES_PARALLEL, AXES_SKEW
 
 _PARALLEL = 1e-3  # sine below which axes are too nearly parallel where a family wants them apart
 
 
 class NoFitError(Exception):
-    """Why a chain is not of a family; its text has the numbers."""
+    """Why a chain is not of a family, raised by each `fit_` that finds so; its text has the numbers."""
 
 
 @dataclass
@@ -110,11 +110,7 @@ def _as_parallel(axes: Array, joints: Sequence[int], order: Sequence[int], toler
 def fit_spherical_wrist(
     chain: HingeChain, order: Sequence[int], backward: bool, tolerance: float, locked: int = -1
 ) -> Fit:
-    """Axes 4, 5, 6 through one point, which the first three place anywhere.
-
-    Raises:
-        NoFitError: it is not so.
-    """
+    """Axes 4, 5, 6 through one point, which the first three place anywhere."""
     order, axes, points = _part(chain, order, backward)
     size = chain.size
     center = _meeting(axes, points, (3, 4, 5), order, tolerance * size)
@@ -159,11 +155,7 @@ def _mobility(axes: Array, points: Array, center: Array) -> float:
 def fit_parallel_axes(
     chain: HingeChain, order: Sequence[int], backward: bool, tolerance: float, locked: int = -1
 ) -> Fit:
-    """Axes 2, 3, 4 parallel, axes 5 and 6 meeting.
-
-    Raises:
-        NoFitError: it is not so.
-    """
+    """Axes 2, 3, 4 parallel, axes 5 and 6 meeting."""
     order, axes, points = _part(chain, order, backward)
     _as_parallel(axes, (1, 2, 3), order, tolerance)
     center = _meeting(axes, points, (4, 5), order, tolerance * chain.size)
@@ -183,11 +175,7 @@ def _distinct(axes: Array, points: Array, i: int, order: Sequence[int], toleranc
 
 
 def fit_swivel(chain: HingeChain, tolerance: float) -> Fit:
-    """Seven axes: the first three through one point, the last three through another, the fourth through neither.
-
-    Raises:
-        NoFitError: it is not so.
-    """
+    """Seven axes: the first three through one point, the last three through another, the fourth through neither."""
     order, axes, points = _part(chain, range(7), False)
     inner = _meeting(axes, points, (0, 1, 2), order, tolerance * chain.size)
     outer = _meeting(axes, points, (4, 5, 6), order, tolerance * chain.size)
@@ -201,11 +189,7 @@ def fit_swivel(chain: HingeChain, tolerance: float) -> Fit:
 
 
 def fit_planar(chain: HingeChain, tolerance: float) -> Fit:
-    """Three parallel axes.
-
-    Raises:
-        NoFitError: they are not.
-    """
+    """Three parallel axes."""
     order, axes, points = _part(chain, range(3), False)
     _as_parallel(axes, (0, 1, 2), order, tolerance)
     for i in range(2):

@@ -12,15 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kido.errors import ModelError
-from kido.ik.analytical.solution import (
-    QualityComparison,
-    Solution,
-    Validity,
-    largest_component_is_smaller,
-    ranked,
-)
-from kido.ik.gradient_method import GradientMethod, JacobianMethod
-from kido.ik.jacobian_methods import DampedLeastSquares
+from kido.ik.analytical.solution import QualityComparison, Solution, Validity, largest_component_is_smaller, ranked
+from kido.ik.gradient_method import DampedLeastSquares, GradientMethod, JacobianMethod
 from kido.skeleton import DegreeOfFreedom
 
 Array = NDArray[np.float64]
@@ -107,13 +100,16 @@ class AnalyticalMethod(GradientMethod):
         indices = [dof.index for dof in self.dofs]
         return self.ik.skeleton.positions[indices]
 
+    def _limits(self) -> tuple[Array, Array]:
+        dofs = self.dofs
+        return np.array([d.position_lower_limit for d in dofs]), np.array([d.position_upper_limit for d in dofs])
+
     def check_joint_limits(self, solutions: Sequence[Solution]) -> list[Solution]:
         """The solutions, with `LIMIT_VIOLATED` where a position is beyond its joint's limits, and without elsewhere.
 
         Positions are taken as they are; `turned_into_limits` adds whole turns.
         """
-        lower = np.array([dof.position_lower_limit for dof in self.dofs])
-        upper = np.array([dof.position_upper_limit for dof in self.dofs])
+        lower, upper = self._limits()
         result = []
         for solution in solutions:
             q = solution.positions
@@ -129,8 +125,7 @@ class AnalyticalMethod(GradientMethod):
         Among several turns it is the one nearest to the present position. Flags are those of `check_joint_limits`.
         """
         current, turn = self.positions, 2.0 * np.pi
-        lower = np.array([dof.position_lower_limit for dof in self.dofs])
-        upper = np.array([dof.position_upper_limit for dof in self.dofs])
+        lower, upper = self._limits()
         result = []
         for solution in solutions:
             q = solution.positions + turn * np.round((current - solution.positions) / turn)

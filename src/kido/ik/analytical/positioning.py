@@ -19,8 +19,8 @@ from __future__ import annotations
 
 import math
 
+from kido.ik.analytical.arm import AXES_INTERSECTING, AXES_SKEW, ELBOW, OUT_OF_REACH, SHOULDER
 from kido.ik.analytical.roots import circle_roots
-from kido.ik.analytical.schema import AXES_INTERSECTING, AXES_SKEW, ELBOW, OUT_OF_REACH, SHOULDER
 from kido.ik.analytical.vectors import (
     across,
     angle_about,

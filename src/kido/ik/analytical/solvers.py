@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
@@ -10,17 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kido.errors import ModelError, StateError
-from kido.ik.analytical import entries
+from kido.ik.analytical import solve as closed_forms
+from kido.ik.analytical.arm import ARM, MAX_SOLUTIONS
 from kido.ik.analytical.chain import Array, HingeChain, read_chain
-from kido.ik.analytical.fit import (
-    Fit,
-    NoFitError,
-    fit_parallel_axes,
-    fit_planar,
-    fit_spherical_wrist,
-    fit_swivel,
-)
-from kido.ik.analytical.schema import ARM, MAX_SOLUTIONS
+from kido.ik.analytical.fit import Fit, NoFitError, fit_parallel_axes, fit_planar, fit_spherical_wrist, fit_swivel
 from kido.ik.analytical.solution import Singularity, Solution, SolutionBatch, Validity
 from kido.jit import REFUSALS
 from kido.math.transform import as_numbers, as_transform
@@ -36,14 +28,14 @@ FIT_TOLERANCE = 1e-5
 def as_pose(value: Any, what: str) -> Array:
     """`as_transform`, but a matrix that is a pose to the last digits is taken as it is, which is quick."""
     try:
-        if entries.is_pose.call(value):
+        if closed_forms.is_pose.call(value):
             return value
     except REFUSALS:
         pass
     return as_transform(value, what)
 
 
-class ChainSolver(ABC):
+class ChainSolver:
     """A closed form for one family of chains.
 
     The solver works with axes that lie exactly as its formulas want them. Every solution is then put through the
@@ -69,6 +61,7 @@ class ChainSolver(ABC):
     joints: ClassVar[int]
     most_joints: ClassVar[int]
     family: ClassVar[int]
+    _fitted: ClassVar[Any]
 
     def __init__(self, chain: HingeChain, tolerance: float = FIT_TOLERANCE, locked: int | None = None):
         self.chain = chain
@@ -119,9 +112,10 @@ class ChainSolver(ABC):
     def _numbers(cls) -> str:
         return str(cls.joints)
 
-    @abstractmethod
     def _ways(self, n: int, locked: int | None) -> list[Callable[[], Fit]]:
         """How a chain of n joints may be of the family: functions that fit it, or raise `NoFitError`."""
+        fitted = type(self)._fitted
+        return [lambda: fitted(self.chain, self.tolerance)] if n == self.joints else []
 
     def _make(self) -> None:
         """The container that kernels read."""
@@ -205,7 +199,7 @@ class ChainSolver(ABC):
         """`solve`, of what is checked already: 4x4 and contiguous."""
         arm = self._arm
         angle, keep = (0.0, 1) if parameter is None else (parameter, 0)
-        count = entries.solve.call(arm.address, self.family, base, X, q, angle, keep)
+        count = closed_forms.solve.call(arm.address, self.family, base, X, q, angle, keep)
         found, errors, flags = arm.found[:count].copy(), arm.error[:count].tolist(), arm.flags[:count].tolist()
         return [
             Solution(found[k], _VALIDITIES[flags[k] & 3], _SINGULARITIES[flags[k] >> 2], errors[k][0], errors[k][1])
@@ -247,7 +241,7 @@ class ChainSolver(ABC):
         positions, errors = np.full((len(X), most, n), np.nan), np.full((len(X), most, 2), np.nan)
         flags = np.zeros((len(X), 1 + most))
         angle, keep = (0.0, 1) if parameter is None else (float(parameter), 0)
-        entries.solve_many.call(self._arm.address, self.family, B, X, q, angle, keep, positions, errors, flags)
+        closed_forms.solve_many.call(self._arm.address, self.family, B, X, q, angle, keep, positions, errors, flags)
         bits = flags.astype(np.int64)
         return SolutionBatch(bits[:, 0], positions, errors, bits[:, 1:])
 
@@ -259,7 +253,6 @@ class _SixJoints(ChainSolver):
     """Six hinges, or seven of which one at an end is locked."""
 
     joints, most_joints = 6, 7
-    _fitted: ClassVar[Any]
 
     @classmethod
     def _numbers(cls) -> str:
@@ -294,7 +287,7 @@ class SphericalWristSolver(_SixJoints):
     as closely as its angle allows. Source: Pieper (1968), see `kido.ik.analytical.positioning`.
     """
 
-    family = entries.SPHERICAL_WRIST
+    family = closed_forms.SPHERICAL_WRIST
     _fitted = staticmethod(fit_spherical_wrist)
 
 
@@ -305,7 +298,7 @@ class ParallelAxesSolver(_SixJoints):
     Source: Hawkins, "Analytic inverse kinematics for the Universal Robots" (2013), here for any directions of the axes.
     """
 
-    family = entries.PARALLEL_AXES
+    family = closed_forms.PARALLEL_AXES
     _fitted = staticmethod(fit_parallel_axes)
 
 
@@ -322,10 +315,8 @@ class SwivelSolver(ChainSolver):
     """
 
     joints = most_joints = 7
-    family = entries.SWIVEL
-
-    def _ways(self, n: int, locked: int | None) -> list[Callable[[], Fit]]:
-        return [lambda: fit_swivel(self.chain, self.tolerance)] if n == 7 else []
+    family = closed_forms.SWIVEL
+    _fitted = staticmethod(fit_swivel)
 
     @property
     def free(self) -> str:
@@ -335,7 +326,7 @@ class SwivelSolver(ChainSolver):
     def swivel_angle(self, positions: ArrayLike) -> float:
         """Swivel angle of some positions [rad], in [-pi, pi]."""
         q = self._vector(positions, "positions")
-        return float(entries.swivel_at.call(self._arm.address, q))
+        return float(closed_forms.swivel_at.call(self._arm.address, q))
 
 
 class PlanarSolver(ChainSolver):
@@ -347,13 +338,11 @@ class PlanarSolver(ChainSolver):
     """
 
     joints = most_joints = 3
-    family = entries.PLANAR_CHAIN
-
-    def _ways(self, n: int, locked: int | None) -> list[Callable[[], Fit]]:
-        return [lambda: fit_planar(self.chain, self.tolerance)] if n == 3 else []
+    family = closed_forms.PLANAR_CHAIN
+    _fitted = staticmethod(fit_planar)
 
 
-CHAIN_SOLVERS: tuple[type[ChainSolver], ...] = (SphericalWristSolver, ParallelAxesSolver, SwivelSolver, PlanarSolver)
+CHAIN_SOLVERS: tuple[type[ChainSolver], ...] = (SwivelSolver, SphericalWristSolver, ParallelAxesSolver, PlanarSolver)
 
 
 def chain_solver(chain: HingeChain, tolerance: float = FIT_TOLERANCE) -> ChainSolver:
@@ -363,8 +352,7 @@ def chain_solver(chain: HingeChain, tolerance: float = FIT_TOLERANCE) -> ChainSo
         ModelError: there is none among those here; the message gives each one's reason.
     """
     reasons = []
-    kinds = (SwivelSolver, SphericalWristSolver, ParallelAxesSolver, PlanarSolver)
-    for kind in kinds:
+    for kind in CHAIN_SOLVERS:
         try:
             return kind(chain, tolerance)
         except ModelError as error:

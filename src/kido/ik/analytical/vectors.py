@@ -1,4 +1,4 @@
-"""Vectors of three numbers, and the two triangles that closed forms are made of.
+"""Vectors of three numbers, and the triangles that closed forms are made of, flat and spherical.
 
 The subproblems are those of Paden and Kahan; triangles are solved by half angles (Kahan, "Miscalculating area and
 angles of a needle-like triangle", 2014), so that nothing is lost where they are nearly flat.
@@ -15,6 +15,11 @@ from kido.math.trig import sincos
 
 # Part of a triangle's longest side by which two others may miss it and still count as reaching.
 SLACK = 1e-12
+
+
+# Sine of the angle between the first and the last axis below which a pose is called singular.
+WRIST_TOLERANCE = 1e-6
+_ALIGNED = 1e-12  # below this the first angle is a free choice; above it is as accurate as its sine is large
 
 
 @kernel
@@ -192,3 +197,46 @@ def turn_to_height(h, u, n, d):
         reached = 0
     mean = arctan2(b, a)
     return mean, arctan2(math.sqrt(max((rho - c) * (rho + c), 0.0)), c), reached
+
+
+@kernel
+def between(a, b):
+    """Angle between two unit vectors [rad]."""
+    return arctan2(length(outer(a, b)), dot(a, b))
+
+
+@kernel
+def three_turns(a, b, c, R, free, sign):
+    """Angles of R = R(a, x) R(b, y) R(c, z), the branch of y given by sign = +-1.
+
+    The image of c under R lies at the angle beta from a; so do all R(b, y) c of a spherical triangle with the sides
+    beta, (a, b), (b, c), which gives y. Where no triangle closes, as axes are not perpendicular, R is approached as
+    closely as an angle of rotation allows.
+
+    Args:
+        a, b, c: unit axes.
+        R: the rotation.
+        free: x, where a and R c are parallel and only a sum of x and z is determined.
+        sign: branch.
+
+    Returns:
+        x, y, z [rad]; 1 if a and R c are parallel; 1 if R is reached.
+    """
+    w = direction(R, c)
+    sine = length(outer(a, w))
+    beta = arctan2(sine, dot(a, w))
+    first, second = between(a, b), between(b, c)
+    near = math.sin(0.5 * (beta + first - second)) * math.sin(0.5 * (beta - first + second))
+    far = math.sin(0.5 * (first + second + beta)) * math.sin(0.5 * (first + second - beta))
+    if near < 0.0 and near > -1e-15:
+        near = 0.0
+    if far < 0.0 and far > -1e-15:
+        far = 0.0
+    y, reached = half_angle(near, far)
+    y = sign * y - angle_about(b, across(b, a), across(b, c))
+    image = turned(b, y, c)
+    x = free
+    if sine > _ALIGNED:
+        x = angle_about(a, image, w)
+    rest = compose(transposed(rotation(b, y)), compose(transposed(rotation(a, x)), R))
+    return x, y, best_angle(c, rest), 1 if sine < WRIST_TOLERANCE else 0, reached

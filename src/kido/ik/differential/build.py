@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 
 from kido.errors import ModelError
 from kido.ik.coupling import coupling_of
-from kido.ik.differential.schema import DIFFERENTIAL, HARD_TASK, HELPER_TASK, SOFT_TASK
+from kido.ik.differential.arrays import DIFFERENTIAL, HARD_TASK, HELPER_TASK, SOFT_TASK
 from kido.ik.engine.build import compile_tasks
 from kido.ik.engine.tasks import CONE_ROW, RANGE, TASKS
 from kido.ik.limits import HalfSpaces
 from kido.ik.model import tree_of
-from kido.ik.task import Task
+from kido.ik.tasks import Task
 from kido.joints.kinds import BALL, FREE
 from kido.math.transform import as_numbers
-from kido.optimization.dense_qp.schema import QUADRATIC, sizes
+from kido.optimization.dense_qp.arrays import QUADRATIC, sizes
 
 if TYPE_CHECKING:
     from kido.skeleton import Skeleton

@@ -26,27 +26,22 @@ from __future__ import annotations
 
 import math
 
-from kido.ik.differential.descent_schema import (
-    DESCENT,
-    LEVELS_MET,
-    LEVELS_STALLED,
-    OUT_OF_ITERATIONS,
-)
+from kido.ik.differential.arrays import DIFFERENTIAL, STEP_NOT_FINITE, STEP_REFUSED
 from kido.ik.differential.desired_velocities import coordinate_bounds, is_turn
 from kido.ik.differential.levels import solve_levels
 from kido.ik.differential.measures import assess, predict
-from kido.ik.differential.schema import (
-    DIFFERENTIAL,
-    STEP_NOT_FINITE,
-    STEP_REFUSED,
-)
 from kido.ik.engine.residuals import follow, task_residuals
 from kido.ik.engine.tasks import TASKS
-from kido.jit import direct_entry, kernel, view
+from kido.jit import Struct, direct_entry, floats, integer, integers, kernel, view
 from kido.kernels.entries import OK, copy_finite
 from kido.kernels.integration import advance
-from kido.optimization.dense_qp.schema import QP_SOLVED, QUADRATIC
+from kido.optimization.dense_qp.arrays import QP_SOLVED, QUADRATIC
 from kido.tree.schema import DATA, TREE
+
+# What a descent returns beside what a step does: all levels are within their tolerances; no step leads nearer; as many
+# iterations as allowed.
+LEVELS_MET, LEVELS_STALLED, OUT_OF_ITERATIONS = 20, 21, 22
+
 
 LEVEL_DAMPING, MIN_LEVEL_DAMPING = 0.1, 1e-9  # of the cost, and at least
 MIN_DAMPING_FACTOR, MAX_DAMPING_FACTOR = 1e-6, 1e12  # factors
@@ -57,6 +52,41 @@ MAX_REFUSED = 12  # steps in a row
 SLOW_WINDOW, SLOW_SHARE = 25, 1e-4  # iterations, and the share of a cost that they must remove
 REPAIRS = 4  # steps that take back what a step cost the levels above
 FACTOR_GROWTH = 8.0  # of factors
+
+
+class DESCENT(Struct):
+    """Arrays of a descent by levels, beside those of its steps.
+
+    Entry 0 of what is counted by level are hard rows: half spaces, limits of ball and free joints, pairs of shapes.
+    Level l of the list is entry l + 1.
+    """
+
+    used = integer(doc="iterations of the last descent")
+    refused_steps = integer(doc="steps refused in it")
+    level_of = integers("tasks", doc="place of a soft task's level in the list")
+    masked = integers("tasks", doc="1: not all columns are the task's own")
+    own = integers("tasks", "columns", doc="1: a column that the task may use")
+    whole_J = floats("rows", "columns", doc="Jacobians of such tasks by all columns")
+    tolerance = floats("levels1", doc="size up to which a level is satisfied")
+    factor = floats("levels1", doc="of a level's damping")
+    least = floats("columns", unit="rad or m", doc="positions that are not left; -inf: none")
+    most = floats("columns", unit="rad or m")
+    reach = floats("columns", unit="rad or m", doc="how far a coordinate may move in all; inf: any")
+    moved = floats("columns", unit="rad or m", doc="sum of all steps")
+    best_moved = floats("columns")
+    best = floats("dofs", doc="the best positions so far")
+    cost = floats("levels1", doc="half the sum of squares of a level's weighted residuals")
+    size = floats("levels1", doc="the largest of them")
+    new_cost = floats("levels1", doc="after a step")
+    new_size = floats("levels1")
+    model_cost = floats("levels1", doc="after a step, by the linear model")
+    model_size = floats("levels1")
+    old_cost = floats("levels1", doc="before a step that is being repaired")
+    mark_cost = floats("levels1", doc="the best some iterations ago")
+    mark_size = floats("levels1")
+    lowest = floats("levels1", doc="the lowest cost that did not cost a level above")
+    best_cost = floats("levels1", doc="at the best positions")
+    best_size = floats("levels1")
 
 
 @kernel

@@ -22,17 +22,8 @@ from __future__ import annotations
 
 import math
 
-from kido.ik.differential.schema import (
-    HARD_TASK,
-    HELPER_TASK,
-    SOFT_TASK,
-)
-from kido.ik.engine.tasks import (
-    CONE_ROW,
-    EQUATION,
-    RANGE,
-    UNUSED_ROW,
-)
+from kido.ik.differential.arrays import HARD_TASK, HELPER_TASK, SOFT_TASK
+from kido.ik.engine.tasks import CONE_ROW, EQUATION, RANGE, UNUSED_ROW
 from kido.jit import kernel
 from kido.joints.kinds import BALL, FREE, FREE_MIXED
 

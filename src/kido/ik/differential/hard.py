@@ -4,20 +4,11 @@ from __future__ import annotations
 
 import math
 
+from kido.ik.differential.arrays import HARD_TASK, OF_CHART, OF_PAIR, OF_PLANE, OF_TASK
 from kido.ik.differential.desired_velocities import approach, braking
-from kido.ik.differential.schema import (
-    HARD_TASK,
-    OF_CHART,
-    OF_PAIR,
-    OF_PLANE,
-    OF_TASK,
-)
 from kido.ik.engine.residuals import at
 from kido.ik.engine.rotations import inverse_left_jacobian
-from kido.ik.engine.tasks import (
-    EQUATION,
-    UNUSED_ROW,
-)
+from kido.ik.engine.tasks import EQUATION, UNUSED_ROW
 from kido.jit import kernel
 from kido.joints.kinds import FREE
 from kido.math.so3 import rotation_vector_to_matrix

@@ -11,32 +11,20 @@ from numpy import empty
 from numpy.typing import NDArray
 
 from kido.errors import StateError
-from kido.ik.coordinates import Module
-from kido.ik.differential.descent import descend
-from kido.ik.differential.descent_schema import (
-    DESCENT,
-    LEVELS_MET,
-    LEVELS_STALLED,
-    OUT_OF_ITERATIONS,
-)
-from kido.ik.differential.failure import failure
-from kido.ik.differential.schema import (
-    CONTRADICTION,
-)
-from kido.ik.differential.stepper import Stepper
+from kido.ik.differential.arrays import CONTRADICTION
+from kido.ik.differential.descent import DESCENT, LEVELS_MET, LEVELS_STALLED, OUT_OF_ITERATIONS, descend
+from kido.ik.differential.stepper import Stepper, failure
+from kido.ik.engine.arrays import sampled_positions
 from kido.ik.engine.build import dofs_moving
-from kido.ik.engine.seeds import sampled_positions
-from kido.ik.engine.tasks import (
-    EQUATION,
-    RANGE,
-)
+from kido.ik.engine.tasks import EQUATION, RANGE
 from kido.ik.limits import CollisionAvoidance, HalfSpaces
 from kido.ik.model import tree_of
+from kido.ik.part import Module
 from kido.ik.solver import IkSolver
-from kido.optimization.dense_qp.schema import INFEASIBLE
+from kido.optimization.dense_qp.arrays import INFEASIBLE
 
 if TYPE_CHECKING:
-    from kido.ik.task import Task
+    from kido.ik.tasks import Task
     from kido.skeleton import Skeleton
 
 Array = NDArray[np.float64]
@@ -56,7 +44,7 @@ class Descended:
 
     Attributes:
         q: positions (dofs,).
-        status: of `kido.ik.differential.descent_schema`.
+        status: of `kido.ik.differential.descent`.
         iterations: steps.
         cost, size: (levels + 1,) of hard rows and of each level there.
         message: what contradicts, if nothing can be done.

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import math
 
+from kido.ik.differential.arrays import SOFT_TASK
 from kido.ik.differential.desired_velocities import desired_velocities
 from kido.ik.differential.hard import hard_rows
 from kido.ik.differential.levels import along
-from kido.ik.differential.schema import (
-    SOFT_TASK,
-)
 from kido.ik.engine.residuals import task_residuals
-from kido.ik.engine.tasks import (
-    CONE_ROW,
-    EQUATION,
-    UNUSED_ROW,
-)
+from kido.ik.engine.tasks import CONE_ROW, EQUATION, UNUSED_ROW
 from kido.jit import kernel
 
 

@@ -1,4 +1,4 @@
-"""Steps of compiled tasks and limits: what is read before each, the call, and what came of it."""
+"""Steps of compiled tasks and limits: what is read before each, the call, and what came of it, or why nothing did."""
 
 from __future__ import annotations
 
@@ -9,23 +9,83 @@ import numpy as np
 from numpy import empty
 from numpy.typing import NDArray
 
-from kido.errors import StateError
+from kido.errors import KidoError, StateError
 from kido.ik.coupling import coupling_of
-from kido.ik.differential import entries
-from kido.ik.differential.build import compile_differential, rate_limits
-from kido.ik.differential.failure import failure
-from kido.ik.differential.pairs import Pairs
+from kido.ik.differential.arrays import CONTRADICTION, OF_BOUND, OF_CHART, OF_EQUATIONS, OF_PAIR, OF_PLANE, STEP_REFUSED
+from kido.ik.differential.avoidance import Pairs
+from kido.ik.differential.build import Compiled, compile_differential, rate_limits
+from kido.ik.differential.levels import step
 from kido.ik.engine.build import place_of_target
-from kido.ik.limits import CollisionAvoidance, HalfSpaces
+from kido.ik.limits import CollisionAvoidance, HalfSpaces, InfeasibleError
 from kido.ik.model import compiled
 from kido.ik.tasks.callback import CallbackKind, raise_failures
+from kido.optimization.dense_qp.arrays import INFEASIBLE
 from kido.skeleton.frames.frame import Frame
 
 if TYPE_CHECKING:
-    from kido.ik.task import Task
+    from kido.ik.tasks import Task
     from kido.skeleton import Skeleton
 
+
 Array = NDArray[np.float64]
+
+
+def failure(
+    skeleton: Skeleton,
+    made: Compiled,
+    tasks: Sequence[Task],
+    soft: int,
+    pairs: Sequence[tuple[Any, Any]],
+    status: int,
+    q: NDArray[np.float64],
+) -> KidoError:
+    """The error of a step that returned `status`.
+
+    Args:
+        tasks: the tasks and then the constraints; `soft` is the number of the former.
+        pairs: shapes that are kept apart.
+        q: positions of the step.
+    """
+    own, name = made.own, skeleton.name
+    if status == STEP_REFUSED:
+        return StateError(f"differential IK of {name!r}: expected finite positions, got {q.tolist()}")
+    if status not in (INFEASIBLE, CONTRADICTION):
+        return StateError(
+            f"differential IK of {name!r}: no finite velocities at level {own.failed_level} (status "
+            f"{status}); weights and damping are out of proportion"
+        )
+    rows = own.conflict[: own.conflicts]
+    words = list(dict.fromkeys(_words(skeleton, made, tasks, soft, pairs, int(kind), int(k)) for kind, k in rows))
+    what = "no velocity satisfies" if status == INFEASIBLE else "equations of constraints contradict each other;"
+    return InfeasibleError(f"differential IK of {name!r}: {what} all of", words)
+
+
+def _words(
+    skeleton: Skeleton,
+    made: Compiled,
+    tasks: Sequence[Task],
+    soft: int,
+    pairs: Sequence[tuple[Any, Any]],
+    kind: int,
+    k: int,
+) -> str:
+    """What a row of a conflict comes from."""
+    dofs, active = skeleton.dofs, made.tasks.active
+    if kind == OF_BOUND:
+        return f"limits of dof {dofs[int(active[k])].name!r}"
+    if kind == OF_CHART:
+        return f"limits of dof {dofs[k].name!r}"
+    if kind == OF_PAIR:
+        return "distance of {!r} and {!r}".format(*pairs[k])
+    if kind == OF_PLANE:
+        return f"half space {k}"
+    if kind == OF_EQUATIONS:
+        return "the equations of the constraints"
+    row = int(np.searchsorted(made.tasks.first_row, k, side="right")) - 1
+    task, component = tasks[row], k - int(made.tasks.first_row[row])
+    place = f"tasks[{row}]" if row < soft else f"constraints[{row - soft}]"
+    names = [dofs[int(j)].name for j in active]
+    return f"{place} {task.kind.words(task, component, names)}"
 
 
 class Stepper:
@@ -93,14 +153,6 @@ class Stepper:
         own.has_previous = 0
         own.warm_count[:] = 0
 
-    def aim(self, row: int, task: Task) -> None:
-        """The target of a task that differs in nothing else, and is no frame.
-
-        Args:
-            row: number of the task, constraints after tasks.
-        """
-        task.kind.write_target(self.made.tasks, row, task)
-
     def solve(self, q: Array, dt: float) -> tuple[Array, Array]:
         """Velocities (dofs,) at positions q, and positions after them."""
         if self.moving:
@@ -111,7 +163,7 @@ class Stepper:
         try:
             if not 0.0 < dt < np.inf:
                 raise TypeError
-            status = entries.step.call(w.tree, w.data, *self.addresses, q, dt, u, after)
+            status = step.call(w.tree, w.data, *self.addresses, q, dt, u, after)
         except (TypeError, ValueError):
             raise StateError(f"differential IK: dt: expected a finite number above 0, got {dt!r}") from None
         if self._callbacks:
@@ -139,7 +191,3 @@ class Stepper:
         """Pairs of shapes within their distance of influence at the start of the last step, and how far apart [m]."""
         gap = self.made.own.pair_gap
         return [(*self.pairs.things[k], float(gap[k])) for k in np.flatnonzero(np.isfinite(gap))]
-
-    def iterations(self) -> int:
-        """Constraints that were added or dropped in the programs of the last step."""
-        return self.made.own.iterations

@@ -1,40 +1,119 @@
-"""Arrays of a search: made for a skeleton's tree, its tasks and the coordinates that may move."""
+"""Arrays of a search for a tree, tasks and the coordinates that may move, and the positions to begin at."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+from scipy.stats import qmc
 
 from kido.errors import StateError
 from kido.ik.coupling import KEY, coupling_of
 from kido.ik.engine import search
 from kido.ik.engine.build import compile_tasks, place_of_target
-from kido.ik.engine.clock import link_clock
-from kido.ik.engine.lanes import lanes_round
-from kido.ik.engine.search import EARLY, SEARCH
-from kido.ik.engine.seeds import are_angles, sampled_positions
+from kido.ik.engine.levenberg import lanes_round
+from kido.ik.engine.search import EARLY, SEARCH, link_clock
 from kido.ik.engine.solve import place_seeds, search_callback
 from kido.ik.engine.tasks import IK_LANES, LANE_NUMBERS
-from kido.ik.model import carrier_of, known_of, tree_of
+from kido.ik.model import carrier_of, links_of, tree_of
 from kido.ik.tasks.callback import CallbackKind
 from kido.jit import JIT_DISABLED, LANES
-from kido.joints.kinds import BALL, FREE
+from kido.joints import JointKind
+from kido.joints.kinds import BALL, FREE, PRISMATIC
 from kido.math.transform import number_or_nan
+from kido.skeleton.joints.coordinates import CoordinateKind
 from kido.tree import data_for
 
 if TYPE_CHECKING:
-    from kido.ik.task import Task
+    from kido.ik.tasks import Task
     from kido.skeleton import Skeleton
+    from kido.skeleton.joints.joint import Joint
+
 
 Array = NDArray[np.float64]
+
+_WHOLE_JOINTS = (JointKind.BALL, JointKind.FREE)
+
+
 SEARCH_DAMPING = 0.1  # of the cost
 MIN_SEARCH_DAMPING = 1e-9
 MIN_DECREASE = 0.1  # of the cost in four iterations
 STATIONARY = 1e-9  # gradient beside the residual
 REFINEMENT = 300  # Newton steps
+_NONE = np.zeros((0, 4, 4))
+
+
+def angles_of(joint: Joint) -> tuple[bool, ...]:
+    """Of each coordinate of a joint, whether it is an angle that brings the joint back after a full turn."""
+    return tuple(joint.coordinate_kind(k) is CoordinateKind.ANGLE for k in range(joint.num_dofs))
+
+
+def are_angles(skeleton: Skeleton) -> NDArray[np.bool_]:
+    """Of each coordinate (dofs,), whether it is an angle that brings its joint back after a full turn."""
+    return np.concatenate(
+        [np.zeros(0, bool), *(np.array(angles_of(b.parent_joint), bool) for b in links_of(skeleton).top)]
+    )
+
+
+def reach_of(skeleton: Skeleton) -> float:
+    """A length that tells how large a skeleton is [m]: the sum of distances of joints along its longest path."""
+    tree = tree_of(skeleton)
+    lengths = np.linalg.norm(tree.position_pj, axis=1) + np.linalg.norm(tree.position_jb, axis=1)
+    slides = np.isin(tree.kind, [PRISMATIC]) & (tree.first_dof[1:] > tree.first_dof[:-1])
+    for i in np.flatnonzero(slides):
+        span = tree.upper[tree.first_dof[i]] - tree.lower[tree.first_dof[i]]
+        lengths[i] += span if np.isfinite(span) else 0.0
+    total = np.zeros(len(lengths))
+    for i, parent in enumerate(tree.parent):
+        total[i] = lengths[i] + (total[parent] if parent >= 0 else 0.0)
+    return float(total.max(initial=0.0)) or 1.0
+
+
+@lru_cache(16)
+def _even(columns: int, number: int, seed: int) -> Array:
+    """The first points (number, columns) of a scrambled Sobol sequence in the unit cube (kept: not to be written)."""
+    sequence = qmc.Sobol(columns, scramble=True, rng=np.random.default_rng(seed))
+    return sequence.random_base2(max(0, int(np.ceil(np.log2(number)))))[:number]
+
+
+def sampled_positions(skeleton: Skeleton, dofs: NDArray[np.integer], number: int, seed: int) -> Array:
+    """Positions (number, dofs) of which the active coordinates are spread evenly over their limits, the rest zero.
+
+    Angles without limits take a full turn, rotations of ball and free joints without limits are uniform, lengths
+    without limits go as far as the skeleton reaches. A scrambled Sobol sequence: a longer table begins like a shorter.
+    """
+    tree = tree_of(skeleton)
+    lower, upper = coupling_of(skeleton).limits(tree.lower, tree.upper, dofs)
+    turns = are_angles(skeleton)
+    is_angle = turns[dofs]
+    reach = np.where(is_angle, np.pi, reach_of(skeleton))
+    for k, dof in enumerate(dofs):
+        i = tree.body_of_dof[dof]
+        if tree.kind[i] in _WHOLE_JOINTS and dof < tree.first_dof[i] + 3:
+            reach[k] = np.pi
+    wide = is_angle & (upper - lower > 2.0 * np.pi)
+    lower[wide], upper[wide] = np.maximum(lower[wide], -np.pi), np.minimum(upper[wide], np.pi)
+    none, below, above = np.isinf(lower) & np.isinf(upper), np.isinf(upper), np.isinf(lower)
+    lower, upper = (
+        np.where(none, -reach, np.where(above, upper - 2.0 * reach, lower)),
+        np.where(none, reach, np.where(below, lower + 2.0 * reach, upper)),
+    )
+    result = np.zeros((number, len(tree.body_of_dof)))
+    if number == 0 or len(dofs) == 0:
+        return result
+    result[:, dofs] = lower + _even(len(dofs), number, seed) * (upper - lower)
+    for i in sorted(set(tree.body_of_dof[dofs].tolist())):  # rotations: uniform, where nothing limits them
+        first = int(tree.first_dof[i])
+        own = np.arange(first, first + 3)
+        if tree.kind[i] in _WHOLE_JOINTS and np.isin(own, dofs).all():
+            if np.isinf(tree.lower[own]).all() and np.isinf(tree.upper[own]).all():
+                rng = np.random.default_rng([seed, i])
+                result[:, own] = Rotation.random(number, rng=rng).as_rotvec()
+    return result
 
 
 def _whole(value: Any, what: str, least: int) -> int:
@@ -155,8 +234,8 @@ class SearchArrays:
 
     def is_outdated(self, skeleton: Skeleton) -> bool:
         """Whether the skeleton is built anew, or its coordinates may follow each other in another way."""
-        moved = self._have_moved()  # this is asked at each solve, so without calls
-        return moved or self.tree is not tree_of(skeleton) or known_of(skeleton, KEY) is not self.coupling
+        state = skeleton.current_state  # this is asked at each solve, so without calls
+        return self._have_moved() or self.tree is not state.tree or state.selections.get(KEY) is not self.coupling
 
     def still_fit(self, skeleton: Skeleton) -> bool:
         """Whether they are for the skeleton as it is, though properties have changed.
@@ -187,6 +266,3 @@ class SearchArrays:
             base, X = place_of_target(skeleton, task.target)
             self.tasks.base[k], self.tasks.target[k] = base, X[:3].ravel()
         return _NONE
-
-
-_NONE = np.zeros((0, 4, 4))

@@ -7,15 +7,27 @@ target, or with the next target. What is left after early attempts is a search o
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING, Any
 
-from kido.ik.engine.lanes import aim_lane, begin_lane, ended_positions
-from kido.ik.engine.limits import clamp, take_limits
+import numpy as np
+from numpy.typing import NDArray
+
+from kido.errors import StateError
+from kido.ik.engine.levenberg import aim_lane, begin_lane, ended_positions
 from kido.ik.engine.search import ALREADY_MET, CANDIDATES, EARLY, SEARCH, SEARCH_MET, SEARCH_NOT_FINITE
 from kido.ik.engine.solve import begin_attempt, remember, search_and_report, target_is_rigid
+from kido.ik.engine.step import clamp, take_limits
 from kido.ik.engine.tasks import TASKS
-from kido.jit import Struct, callback, entry, floats, integers, kernel, reference, view
-from kido.jit.team import share_out
+from kido.jit import JIT_DISABLED, Struct, callback, entry, floats, integers, kernel, reference, view
+from kido.jit.team import MOST_THREADS, Team, available_cores, share_out
 from kido.tree.schema import DATA, TREE
+
+if TYPE_CHECKING:
+    from kido.ik.engine.arrays import SearchArrays
+
+Array = NDArray[np.float64]
+TARGETS_TOGETHER = 64  # targets that a thread takes at a time
+MIN_TARGETS_PER_THREAD = 64  # targets for which another thread pays
 
 
 class BATCH(Struct):
@@ -169,3 +181,46 @@ def first_not_rigid(X):
         if not target_is_rigid(X, n):
             return n
     return -1
+
+
+class SearchPool:
+    """What each thread of a batch works in, and the threads; kept from one call to the next."""
+
+    def __init__(self) -> None:
+        self._arrays: list[SearchArrays] = []
+        self._team: Team | None = None
+
+    def _workers(self, first: SearchArrays, number: int) -> list[SearchArrays]:
+        if not self._arrays or self._arrays[0] is not first:
+            self._arrays = [first]
+        while len(self._arrays) < number:
+            self._arrays.append(first.twin())
+        for other in self._arrays[1:number]:
+            other.tasks.base[:], other.tasks.target[:] = first.tasks.base, first.tasks.target
+        return self._arrays[:number]
+
+    def run(self, arrays: SearchArrays, targets: Array, starts: Array, threads: Any) -> Array:
+        """Positions and reports (samples, numbers) of searches for rows of `targets` from rows of `starts`.
+
+        Raises:
+            StateError: a number of threads that is none.
+        """
+        if threads is None:
+            threads = available_cores()
+        if isinstance(threads, bool) or not isinstance(threads, int | np.integer) or threads < 1:
+            raise StateError(f"threads: expected a whole number above 0, got {threads!r}")
+        samples = len(targets)
+        wanted = 1 if JIT_DISABLED else min(int(threads), MOST_THREADS, max(1, samples // MIN_TARGETS_PER_THREAD))
+        workers = self._workers(arrays, wanted)
+        out = np.zeros((samples, arrays.result[1]))
+        table = BATCH(workers=wanted, tree=arrays.tree, target=targets, start=starts, out=out)
+        table.worker[:] = [w.addresses for w in workers]
+        function = solve_share.address
+        if wanted == 1:
+            solve_batch(0, function, table.address, samples, TARGETS_TOGETHER)
+            return out
+        if self._team is None or self._team.threads != wanted:
+            self._team = Team(wanted)
+        with self._team.working():
+            solve_batch(self._team.address, function, table.address, samples, TARGETS_TOGETHER)
+        return out

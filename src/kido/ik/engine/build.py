@@ -18,7 +18,7 @@ from kido.skeleton.frames.frame import Frame
 from kido.skeleton.frames.jacobian_node import JacobianNode
 
 if TYPE_CHECKING:
-    from kido.ik.tasks.kind import TaskFields
+    from kido.ik.tasks.kind import Task
     from kido.skeleton import Skeleton
 
 Array = NDArray[np.float64]
@@ -71,7 +71,7 @@ def places_of_supports(skeleton: Skeleton) -> tuple[list[int], Array]:
     return links, np.concatenate(places)
 
 
-def needed_links(skeleton: Skeleton, tasks: Sequence[TaskFields], ends: Sequence[int]) -> list[int]:
+def needed_links(skeleton: Skeleton, tasks: Sequence[Task], ends: Sequence[int]) -> list[int]:
     """Links whose poses tasks depend on, parents first; `ends` are the links that carry frames."""
     tree = tree_of(skeleton)
     if any(task.kind.needs_all_links for task in tasks):
@@ -84,7 +84,7 @@ def needed_links(skeleton: Skeleton, tasks: Sequence[TaskFields], ends: Sequence
     return sorted(found)
 
 
-def dofs_moving(skeleton: Skeleton, task: TaskFields) -> NDArray[np.int64]:
+def dofs_moving(skeleton: Skeleton, task: Task) -> NDArray[np.int64]:
     """Independent coordinates that move what a task measures, ascending; all of what is about no node."""
     coupling = coupling_of(skeleton)
     if task.node is None:
@@ -99,7 +99,7 @@ def dofs_moving(skeleton: Skeleton, task: TaskFields) -> NDArray[np.int64]:
 
 
 def compile_tasks(
-    skeleton: Skeleton, tasks: Sequence[TaskFields], dofs: Sequence[int] | NDArray[np.integer], all_links: bool = False
+    skeleton: Skeleton, tasks: Sequence[Task], dofs: Sequence[int] | NDArray[np.integer], all_links: bool = False
 ) -> TASKS:
     """The TASKS container of tasks over a skeleton's tree, targets where they are now.
 

@@ -20,12 +20,15 @@ from __future__ import annotations
 import math
 
 from kido.ik.engine.rotations import right_jacobian
-from kido.jit import call4, inlined, kernel, where_positive
+from kido.ik.engine.tasks import TASKS
+from kido.jit import call4, direct_entry, entry, inlined, kernel, view, where_positive
 from kido.joints.frames import rotation_of
 from kido.joints.kinds import FREE
 from kido.joints.motion import hinge_column
+from kido.kernels.entries import OK, REFUSED, copy_finite
 from kido.kernels.kinematics import body_pose, has_hinge
 from kido.math.so3 import compose, cross, rotate, rotation_vector_to_matrix
+from kido.tree.schema import DATA, TREE
 
 NOTHING_TURNS = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
@@ -93,6 +96,14 @@ def bounded(s, o, row, x, to_middle):
     below, above = lower - x, x - upper
     o.e[row] = where_positive(below, x - low, where_positive(above, x - high, 0.0))
     return where_positive(below, 1.0, where_positive(above, 1.0, 0.0))
+
+
+@inlined
+def bounded_rows(s, o, row, a, b, c, to_middle):
+    """`bounded` of three rows."""
+    x = bounded(s, o, row, a, to_middle)
+    y = bounded(s, o, row + 1, b, to_middle)
+    return x, y, bounded(s, o, row + 2, c, to_middle)
 
 
 @inlined
@@ -171,3 +182,34 @@ def residuals(t, d, s, o, residual):
 def task_residuals(t, d, s):
     """e and J of all tasks at the positions in the data."""
     residuals(t, d, s, s, s.residual)
+
+
+@direct_entry("i8(i8,i8,i8,f8[::1])")
+def evaluate(tree, data, tasks, q):
+    """Residuals `TASKS.e` and Jacobian `TASKS.J` of all tasks at q; poses of links that they need go to the data."""
+    t, d, s = view(TREE, tree), view(DATA, data), view(TASKS, tasks)
+    if copy_finite(q, d.q) != OK:
+        return REFUSED
+    task_residuals(t, d, s)
+    return OK
+
+
+@entry("i8(i8,i8,i8,f8[:,::1],f8[:,::1],f8[:,::1],f8[:,:,::1])")
+def evaluate_frames(tree, data, tasks, q, targets, e, J):
+    """Residuals e (n, rows) and Jacobians J (n, rows, columns) of one task at n positions.
+
+    `targets` has a row of 12 numbers for each, or one for all.
+    """
+    t, d, s = view(TREE, tree), view(DATA, data), view(TASKS, tasks)
+    for n in range(q.shape[0]):
+        for k in range(q.shape[1]):
+            d.q[k] = q[n, k]
+        at = n if targets.shape[0] > 1 else 0
+        for i in range(12):
+            s.target[0, i] = targets[at, i]
+        task_residuals(t, d, s)
+        for r in range(e.shape[1]):
+            e[n, r] = s.e[r]
+            for c in range(J.shape[2]):
+                J[n, r, c] = s.J[r, c]
+    return OK

@@ -1,9 +1,15 @@
-"""Tables of a search for positions: what it may move, how long it may take, what it works in, what it found."""
+"""Tables of a search for positions: what it may move, how long it may take, what it works in, what it found.
+
+The time is asked for in compiled code: a search stops at its deadline without coming back to Python.
+"""
 
 from __future__ import annotations
 
+import ctypes
+import sys
+
 from kido.ik.engine.tasks import IK_LANES, LANE_NUMBERS, TASKS
-from kido.jit import Struct, floats, integer, integers, number, reference, stage
+from kido.jit import JIT_DISABLED, Struct, call4, callback, floats, integer, integers, kernel, number, reference, stage
 from kido.tree.schema import DATA
 
 # How a search ended: tasks are met; nothing nearby is closer (a minimum of the sum of squares within limits); the
@@ -11,10 +17,14 @@ from kido.tree.schema import DATA
 SEARCH_MET, SEARCH_CLOSEST, SEARCH_STOPPED, SEARCH_NOT_FINITE = range(4)
 
 ALREADY_MET = -1  # of `made_already`: the tasks are met at the positions in the data
+
 EARLY = 4  # attempts that are made one after the other, as one of them mostly meets; later ones are made side by side
+
 CANDIDATES = 6  # ends of attempts that are refined where no attempt meets the tasks
+
 # What is reported beside positions, in numbers after them.
 REPORT = 8
+
 (
     OUT_STATUS, OUT_ITERATIONS, OUT_ATTEMPTS, OUT_ATTEMPT, OUT_ANGLE, OUT_DISTANCE, OUT_POSTURE, OUT_COST,
 ) = range(REPORT)  # fmt: skip
@@ -69,3 +79,34 @@ class SEARCH(Struct):
     step = floats("columns", doc="step of the velocities")
     y = floats("columns", doc="right-hand side")
     held = floats("columns", doc="1: the coordinate is at a limit after this step")
+
+
+@kernel
+def now(w):
+    """Seconds since some moment."""
+    call4(w.clock, w.first, w.second, 0, 0)
+    return w.tick[0] * w.tick_scale + w.tick[1] * 1e-9
+
+
+def link_clock(w: SEARCH) -> None:
+    """Enter the operating system's clock into the table of a search."""
+    ticks = int(w.tick.ctypes.data)
+    if JIT_DISABLED:  # callbacks are Python functions here
+
+        def read(a: int, b: int, c: int, d: int) -> int:
+            from time import perf_counter_ns
+
+            w.tick[0], w.tick[1] = divmod(perf_counter_ns(), 1_000_000_000)
+            return 0
+
+        w.clock, w.first, w.second, w.tick_scale = callback(read).address, 0, 0, 1.0
+    elif sys.platform == "win32":
+        kernel32 = getattr(ctypes, "windll").kernel32  # noqa: B009  (of Windows alone)
+        frequency = ctypes.c_int64()
+        kernel32.QueryPerformanceFrequency(ctypes.byref(frequency))
+        address = ctypes.cast(kernel32.QueryPerformanceCounter, ctypes.c_void_p).value or 0
+        w.clock, w.first, w.second, w.tick_scale = address, ticks, 0, 1.0 / frequency.value
+    else:
+        monotonic = 6 if sys.platform == "darwin" else 1
+        address = ctypes.cast(ctypes.CDLL(None).clock_gettime, ctypes.c_void_p).value or 0
+        w.clock, w.first, w.second, w.tick_scale = address, monotonic, ticks, 1.0

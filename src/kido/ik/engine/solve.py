@@ -3,17 +3,14 @@
 The first attempt begins at the start, those after it at the user's seeds, and then at the other seeds, in the order
 of how far their poses are from the targets: a table of sampled positions and the poses that they reach. After some of
 these every other one is the next of the table. Where early attempts fail, the others are made eight at a time, in lanes
-(`kido.ik.engine.lanes`), and the first to meet the tasks, counted by rounds, is the result.
+(`kido.ik.engine.levenberg`), and the first to meet the tasks, counted by rounds, is the result.
 """
 
 from __future__ import annotations
 
 import math
 
-from kido.ik.engine.clock import now
-from kido.ik.engine.lanes import aim_lane, begin_lane, ended_positions
-from kido.ik.engine.levenberg import attempt, refine
-from kido.ik.engine.limits import clamp, take_limits, unwind
+from kido.ik.engine.levenberg import aim_lane, attempt, begin_lane, ended_positions, refine
 from kido.ik.engine.residuals import follow, needed_transforms, placed, task_residuals
 from kido.ik.engine.search import (
     ALREADY_MET,
@@ -31,8 +28,9 @@ from kido.ik.engine.search import (
     SEARCH_MET,
     SEARCH_NOT_FINITE,
     SEARCH_STOPPED,
+    now,
 )
-from kido.ik.engine.step import weighted_cost
+from kido.ik.engine.step import clamp, take_limits, unwind, weighted_cost
 from kido.ik.engine.tasks import TASKS
 from kido.jit import callback, direct_entry, entry, kernel, view
 from kido.kernels.entries import OK, REFUSED

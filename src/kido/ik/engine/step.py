@@ -4,6 +4,9 @@ min over s of  g . s + s . (A + mu) s / 2,  lower <= q + s <= upper:  coordinate
 there one pass after the other, and the rest is solved again, until none leaves. Coordinates at a limit that the
 gradient presses against it stay from the start, and keep their rows of the Cholesky factor, as rows of a unit matrix.
 
+Angles whose limits leave room for a full turn are free to turn; an angle that another coordinate follows is not: a full
+turn would move what follows.
+
 `s` are the tasks, `w` the search with its limits, `x` what a descent works in: the search itself, or lanes of eight
 descents. Nothing that both use branches on a float, but for what holds in all lanes.
 """
@@ -13,10 +16,76 @@ from __future__ import annotations
 import math
 
 from kido.ik.engine.residuals import follow, task_residuals
-from kido.jit import all_positive, inlined, kernel, where_positive
+from kido.jit import JIT_DISABLED, all_positive, floor, inlined, kernel, rint, where_positive
 from kido.kernels.integration import advance_joint
 
+FULL_TURN = 2.0 * math.pi
+
+_ROUNDING = 1e-9  # of limits written as +-pi or +-180 degrees
+
+
 GRADIENT_DIFFERENCE = 1e-6  # [rad, m] of derivatives of the gradient
+
+
+@kernel
+def is_free_to_turn(t, w, c, k):
+    """Whether an angle's limits leave room for a full turn: then every direction is within them."""
+    return w.turns[c] != 0 and t.upper[k] - t.lower[k] >= FULL_TURN - _ROUNDING
+
+
+@kernel
+def take_limits(t, s, w):
+    """Limits from the tree. A ball or free joint with limits on its positions is moved in these, its chart."""
+    for n in range(w.turning.shape[0]):
+        i = w.turning[n]
+        limited = 0
+        for k in range(t.first_dof[i], t.first_dof[i + 1]):
+            if s.column[k] >= 0 and (t.lower[k] > -math.inf or t.upper[k] < math.inf):
+                limited = 1
+        s.chart[i] = limited
+        for k in range(t.first_dof[i], t.first_dof[i + 1]):
+            if s.column[k] >= 0:
+                w.plain[s.column[k]] = limited
+    for c in range(s.active.shape[0]):
+        k = s.active[c]
+        if is_free_to_turn(t, w, c, k):
+            w.lower[c], w.upper[c] = -math.inf, math.inf
+        else:
+            w.lower[c], w.upper[c] = t.lower[k], t.upper[k]
+    for n in range(s.offset.shape[0]):  # what follows is within its own limits
+        k = s.mimic[n, 0]
+        r, c = s.ratio[k], s.column[k]
+        if r != 0.0:
+            a, b = (t.lower[k] - s.offset[n]) / r, (t.upper[k] - s.offset[n]) / r
+            w.lower[c] = max(w.lower[c], min(a, b))
+            w.upper[c] = max(w.lower[c], min(w.upper[c], max(a, b)))
+
+
+@kernel
+def clamp(s, w, q):
+    """Put positions of active coordinates within their limits, and those that follow where these have them."""
+    for c in range(s.active.shape[0]):
+        k = s.active[c]
+        q[k] = min(max(q[k], w.lower[c]), w.upper[c])
+    follow(s, q)
+
+
+@kernel
+def unwind(t, s, w, q):
+    """Turn angles by full turns, to where they are within limits and closest to the start."""
+    for c in range(s.active.shape[0]):
+        k = s.active[c]
+        if w.turns[c] != 0:
+            x = q[k] + FULL_TURN * rint((w.start[k] - q[k]) / FULL_TURN)
+            if x > t.upper[k]:
+                x -= FULL_TURN * (-floor((t.upper[k] - x) / FULL_TURN))
+            elif x < t.lower[k]:
+                x += FULL_TURN * (-floor((x - t.lower[k]) / FULL_TURN))
+            # A turn more, or none at all, where there is no room: limits that are narrower leave the angle as it is.
+            if t.lower[k] <= x and x <= t.upper[k]:
+                q[k] = x
+            elif is_free_to_turn(t, w, c, k):
+                q[k] = min(max(x, t.lower[k]), t.upper[k])
 
 
 @inlined
@@ -206,6 +275,8 @@ def solve_free(x, mu):
         for k in range(a):
             y -= L[a, k] * L[a, k]
         bad = where_positive(y, bad, 1.0)
+        if JIT_DISABLED:  # plain Python refuses roots of negative numbers
+            y = where_positive(y, y, math.nan)
         y = 1.0 / math.sqrt(y)  # NaN where it was not positive: such steps are not taken
         L[a, a] = y
         right *= y

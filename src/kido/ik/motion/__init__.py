@@ -6,8 +6,7 @@ human.positions = result.positions[0]
 """
 
 from kido.ik.motion.boxes import ConstraintBox, ObjectiveBox
-from kido.ik.motion.constraint import OrientationConstraint, PoseConstraint, PositionConstraint, TaskConstraint
-from kido.ik.motion.poses import Poses
+from kido.ik.motion.constraint import OrientationConstraint, PoseConstraint, Poses, PositionConstraint, TaskConstraint
 from kido.ik.motion.problem import MotionProblem
 from kido.ik.motion.variable import Variable
 

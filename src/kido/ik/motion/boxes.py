@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from kido.errors import ModelError
 from kido.ik.motion.constraint import PoseConstraint, TaskConstraint
-from kido.ik.task import Task
+from kido.ik.tasks import Task
 
 
 class ObjectiveBox:
@@ -27,8 +28,12 @@ class ObjectiveBox:
         Raises:
             ModelError: it is no `PoseConstraint`, and no `Task`.
         """
-        self._items.append(_checked(constraint))
-        return self._items[-1]
+        if isinstance(constraint, Task):
+            constraint = TaskConstraint(constraint)
+        if not isinstance(constraint, PoseConstraint):
+            raise ModelError(f"box: expected a PoseConstraint, got {constraint!r}")
+        self._items.append(constraint)
+        return constraint
 
     def remove(self, constraint: PoseConstraint) -> None:
         """Take one out.
@@ -36,7 +41,10 @@ class ObjectiveBox:
         Raises:
             ModelError: it is not in the box.
         """
-        _remove(constraint, self._items)
+        if constraint not in self._items:
+            known = ", ".join(map(repr, self._items)) or "none"
+            raise ModelError(f"box: {constraint!r} is not in it; there are: {known}")
+        self._items.remove(constraint)
 
     def __len__(self) -> int:
         return len(self._items)
@@ -53,10 +61,7 @@ class ConstraintBox:
     """
 
     def __init__(self, constraints: Iterable[PoseConstraint | Task] = ()) -> None:
-        self._equality: list[PoseConstraint] = []
-        self._inequality: list[PoseConstraint] = []
-        for constraint in constraints:
-            self.add(constraint)
+        self._boxes = ObjectiveBox(constraints), ObjectiveBox()
 
     def add(self, constraint: PoseConstraint | Task, *, inequality: bool = False) -> PoseConstraint:
         """One more: c = 0, or c <= 0 if it is an inequality; returned, so that it can be kept.
@@ -64,9 +69,7 @@ class ConstraintBox:
         Raises:
             ModelError: it is no `PoseConstraint`, and no `Task`.
         """
-        items = self._inequality if inequality else self._equality
-        items.append(_checked(constraint))
-        return items[-1]
+        return self._boxes[1 if inequality else 0].add(constraint)
 
     def remove(self, constraint: PoseConstraint) -> None:
         """Take one out.
@@ -74,34 +77,13 @@ class ConstraintBox:
         Raises:
             ModelError: it is not in the box.
         """
-        _remove(constraint, self._inequality if constraint in self._inequality else self._equality)
+        self._boxes[constraint in self.inequality].remove(constraint)
 
-    @property
-    def equality(self) -> list[PoseConstraint]:
-        """Those that must be zero."""
-        return list(self._equality)
-
-    @property
-    def inequality(self) -> list[PoseConstraint]:
-        """Those that must not be above zero."""
-        return list(self._inequality)
+    equality = property(lambda self: list(self._boxes[0]), doc="Those that must be zero.")
+    inequality = property(lambda self: list(self._boxes[1]), doc="Those that must not be above zero.")
 
     def __len__(self) -> int:
-        return len(self._equality) + len(self._inequality)
+        return len(self._boxes[0]) + len(self._boxes[1])
 
     def __iter__(self) -> Iterator[PoseConstraint]:
-        return iter([*self._equality, *self._inequality])
-
-
-def _checked(constraint: PoseConstraint | Task) -> PoseConstraint:
-    if isinstance(constraint, Task):
-        return TaskConstraint(constraint)
-    if not isinstance(constraint, PoseConstraint):
-        raise ModelError(f"box: expected a PoseConstraint, got {constraint!r}")
-    return constraint
-
-
-def _remove(constraint: PoseConstraint, items: list[PoseConstraint]) -> None:
-    if constraint not in items:
-        raise ModelError(f"box: {constraint!r} is not in it; there are: {', '.join(map(repr, items)) or 'none'}")
-    items.remove(constraint)
+        return chain(*self._boxes)

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import operator
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.transform import Rotation
 
+from kido.batch import Batch
 from kido.errors import ModelError
 from kido.ik.engine.build import compile_tasks
-from kido.ik.engine.entries import evaluate_frames
+from kido.ik.engine.residuals import evaluate_frames
 from kido.ik.engine.tasks import UNUSED_ROW
 from kido.ik.frames import OffsetNode
 from kido.ik.model import compiled, tree_of
-from kido.ik.motion.poses import Poses
-from kido.ik.task import Task
+from kido.ik.tasks import Task
 from kido.ik.tasks.callback import raise_failures
 from kido.math.transform import as_numbers, as_transform, as_vector
 from kido.optimization import central_differences
@@ -28,8 +28,40 @@ from kido.tree import data_for
 if TYPE_CHECKING:
     from kido.skeleton import Skeleton
 
+
 Array = NDArray[np.float64]
+
+
 Frames = int | slice | Iterable[int] | None
+
+
+class Poses:
+    """A skeleton at the positions of each frame of a motion.
+
+    Attributes:
+        batch: computes for all frames at once.
+        positions: (frames, dofs) [m, rad].
+    """
+
+    def __init__(self, batch: Batch, positions: Array) -> None:
+        self.batch = batch
+        self.positions = positions
+        self.memory: dict[Any, Any] = {}  # derivatives by the rows that they are of
+
+    @property
+    def skeleton(self) -> Skeleton:
+        """The skeleton. Its own positions are none of the motion's, but for while `one_by_one` runs."""
+        return self.batch.skeleton
+
+    def one_by_one(self, frames: NDArray[np.int64]) -> Iterator[int]:
+        """Puts the skeleton into one pose after the other, and back at the end."""
+        before = self.skeleton.positions
+        try:
+            for frame in frames.tolist():
+                self.skeleton.positions = self.positions[frame]
+                yield frame
+        finally:
+            self.skeleton.positions = before
 
 
 class PoseConstraint(ABC):

@@ -12,16 +12,22 @@ from numpy.typing import ArrayLike, NDArray
 from kido.batch import Batch
 from kido.errors import ModelError
 from kido.ik.coupling import coupling_of
-from kido.ik.motion.banded import BandedNormalEquations
 from kido.ik.motion.boxes import ConstraintBox, ObjectiveBox
-from kido.ik.motion.constraint import PoseConstraint
-from kido.ik.motion.poses import Poses
-from kido.ik.motion.rows import ConstraintRows, Part, Rows, add_normal_equations, parts_of, sparse_jacobian
+from kido.ik.motion.constraint import PoseConstraint, Poses
+from kido.ik.motion.rows import (
+    BandedNormalEquations,
+    ConstraintRows,
+    Part,
+    Rows,
+    add_normal_equations,
+    parts_of,
+    sparse_jacobian,
+)
 from kido.ik.motion.smoothness import AccelerationRows, VelocityRows, pieces_of
 from kido.ik.motion.variable import Variable
 from kido.ik.result import IkResult
 from kido.ik.rotations import right_jacobian, rotation_of_vector
-from kido.ik.task import Task
+from kido.ik.tasks import Task
 from kido.math.transform import as_numbers, number_or_nan
 from kido.optimization import Evaluator, GaussNewtonSolver, LeastSquares, Problem, Solver
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kido.ik.motion.poses import Poses
+from kido.ik.motion.constraint import Poses
 from kido.ik.motion.rows import Indices, Part
 from kido.ik.rotations import inverse_left_jacobian, rotation_of_vector, vector_of_rotation
 from kido.skeleton import BallJoint, FreeJoint
@@ -79,8 +80,8 @@ def pieces_of(skeleton: Skeleton, dofs: Indices) -> list[Piece]:
     return pieces
 
 
-class VelocityRows:
-    """sqrt(w h) v: their squares add up to the integral of w v^2 over the motion.
+class SmoothnessRows:
+    """Rates of a piece between frames, times sqrt(w h): their squares add up to the integral of w rate^2.
 
     Args:
         piece: of which coordinates.
@@ -88,43 +89,39 @@ class VelocityRows:
         time_step: h, from frame to frame [s].
     """
 
+    order: ClassVar[int]  # of the derivative: how many frames there are beside the first
+
     def __init__(self, piece: Piece, scale: Array, time_step: float) -> None:
-        self.piece, self.scale, self.time_step = piece, scale, time_step
+        self.piece, self.scale, self.divisor = piece, scale, time_step**self.order
         self.constant = not piece.rotation
 
     def residuals(self, poses: Poses) -> Array:
-        """(frames - 1, c)."""
-        return self.scale * self.piece.differences(poses.positions) / self.time_step
+        """(frames - order, c)."""
+        return self.scale * np.diff(self.piece.differences(poses.positions), self.order - 1, axis=0) / self.divisor
 
     def parts(self, poses: Poses) -> list[Part]:
-        """By a frame and the next."""
-        q = poses.positions
-        both = self.piece.derivatives(q, self.piece.differences(q))
-        scale = (self.scale / self.time_step)[:, None]
-        return [Part(np.arange(k, len(q) - 1 + k), self.piece.columns, scale * J) for k, J in enumerate(both)]
+        """By a frame and the next ones."""
+        q, scale = poses.positions, (self.scale / self.divisor)[:, None]
+        found = self.matrices(*self.piece.derivatives(q, self.piece.differences(q)))
+        return [Part(np.arange(k, len(found[0]) + k), self.piece.columns, scale * J) for k, J in enumerate(found)]
+
+    @staticmethod
+    def matrices(first: Array, second: Array) -> Sequence[Array]:
+        """Derivatives by each frame, from those of differences by the first frame and by the second."""
+        return first, second
 
 
-class AccelerationRows:
-    """sqrt(w h) a, with a the change of velocity from one interval to the next.
+class VelocityRows(SmoothnessRows):
+    """sqrt(w h) v."""
 
-    Args:
-        piece: of which coordinates.
-        scale: (c,) root of weight times time step.
-        time_step: h, from frame to frame [s].
-    """
+    order = 1
 
-    def __init__(self, piece: Piece, scale: Array, time_step: float) -> None:
-        self.piece, self.scale, self.time_step = piece, scale, time_step
-        self.constant = not piece.rotation
 
-    def residuals(self, poses: Poses) -> Array:
-        """(frames - 2, c)."""
-        return self.scale * np.diff(self.piece.differences(poses.positions), axis=0) / self.time_step**2
+class AccelerationRows(SmoothnessRows):
+    """sqrt(w h) a, with a the change of velocity from one interval to the next."""
 
-    def parts(self, poses: Poses) -> list[Part]:
-        """By a frame and the next two."""
-        q = poses.positions
-        first, second = self.piece.derivatives(q, self.piece.differences(q))
-        matrices = (-first[:-1], first[1:] - second[:-1], second[1:])
-        scale = (self.scale / self.time_step**2)[:, None]
-        return [Part(np.arange(k, len(q) - 2 + k), self.piece.columns, scale * J) for k, J in enumerate(matrices)]
+    order = 2
+
+    @staticmethod
+    def matrices(first: Array, second: Array) -> Sequence[Array]:
+        return -first[:-1], first[1:] - second[:-1], second[1:]

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kido.errors import ModelError
 from kido.ik.coupling import coupling_of
 from kido.ik.engine.tasks import EQUATION, TASKS
-from kido.ik.tasks.kind import TaskFields, TaskKind
+from kido.ik.tasks import Task
+from kido.ik.tasks.kind import TaskKind, constructor
 from kido.jit import JIT_DISABLED, callback
 from kido.jit.struct import live_struct
 
 if TYPE_CHECKING:
     from kido.skeleton import Skeleton
 
-T = TypeVar("T", bound=TaskFields)
 _FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 4)
 
 
@@ -58,15 +58,15 @@ class CallbackKind(TaskKind):
 
     in_python = property(lambda self: not isinstance(self.function, callback), doc="Whether it needs Python's lock.")
 
-    def rows(self, skeleton: Skeleton, task: TaskFields, columns: int) -> int:
+    def rows(self, skeleton: Skeleton, task: Task, columns: int) -> int:
         return self.number
 
-    def write(self, skeleton: Skeleton, made: TASKS, k: int, rows: slice, task: TaskFields) -> None:
+    def write(self, skeleton: Skeleton, made: TASKS, k: int, rows: slice, task: Task) -> None:
         self._skeleton = skeleton
         made.weight[rows], made.tolerance[rows] = task.weights, task.tolerance[0]
         made.row_kind[rows] = EQUATION
 
-    def words(self, task: TaskFields, row: int, dof_names: list[str]) -> str:
+    def words(self, task: Task, row: int, dof_names: list[str]) -> str:
         return f"(callback), row {row}"
 
     def _write(self, tree: int, data: int, tasks: int, k: int) -> int:
@@ -88,7 +88,8 @@ class CallbackKind(TaskKind):
             raise ModelError(f"task: {self.function!r}: {error!r}") from error
 
 
-def residual(cls: type[T], function: Callable[..., Any], rows: int, weights: Any = 1.0, **options: Any) -> T:
+@constructor
+def residual(cls: type[Task], function: Callable[..., Any], rows: int, weights: Any = 1.0, **options: Any) -> Task:
     """Rows of your own: a function of positions q (dofs,) that returns e (rows,) and J (rows, dofs), de/dt = J u.
 
     Args:

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from kido.ik.engine.residuals import NOTHING_TURNS, add_columns, bounded, placed, scaled_rows, transpose
+from kido import quantities
+from kido.ik.engine.residuals import NOTHING_TURNS, add_columns, bounded_rows, placed, scaled_rows, transpose
 from kido.ik.engine.tasks import UNUSED_ROW
-from kido.ik.tasks.kind import TaskFields, TaskKind, bounds_of
+from kido.ik.error_method import DEFAULT_TOLERANCE, Array, BoundedError
+from kido.ik.frames import jacobian_of
+from kido.ik.rotations import cross_matrix
+from kido.ik.tasks import Task
+from kido.ik.tasks.kind import TaskKind, bounds_of, constructor
 from kido.jit import kernel
 from kido.joints.frames import rotation_of
 from kido.math.so3 import cross, rotate, rotate_inverse
+from kido.skeleton import BodyNode
 
 if TYPE_CHECKING:
     from kido.skeleton import Skeleton
 
-T = TypeVar("T", bound=TaskFields)
+
+__all__ = ["CenterOfMassError"]
 
 
 @kernel
@@ -71,11 +79,7 @@ def com_residual(t, d, s, o, k):
     F, a, b, c = placed(d, base, o.target, k)
     p0, p1, p2 = rotate_inverse(F, m0 - a, m1 - b, m2 - c)
     middle = s.to_middle[k]
-    f3, f4, f5 = (
-        bounded(s, o, row + 3, p0, middle),
-        bounded(s, o, row + 4, p1, middle),
-        bounded(s, o, row + 5, p2, middle),
-    )
+    f3, f4, f5 = bounded_rows(s, o, row + 3, p0, p1, p2, middle)
     C = scaled_rows(transpose(F), f3, f4, f5)
     com_columns(t, d, s, o.J, row + 3, scale, C)
     if base >= 0:
@@ -91,7 +95,7 @@ class _CenterOfMass(TaskKind):
     def check(self, skeleton: Skeleton) -> None:
         skeleton.com  # noqa: B018  raises if there is no mass
 
-    def row_kinds(self, task: TaskFields) -> NDArray[np.int64]:
+    def row_kinds(self, task: Task) -> NDArray[np.int64]:
         kinds = super().row_kinds(task)
         kinds[:3] = UNUSED_ROW
         return kinds
@@ -100,8 +104,61 @@ class _CenterOfMass(TaskKind):
 COM_TASK = _CenterOfMass("COM_TASK", com_residual)
 
 
-def com(cls: type[T], target: Any = None, bounds: Any = None, **options: Any) -> T:
+@constructor
+def com(cls: type[Task], target: Any = None, bounds: Any = None, **options: Any) -> Task:
     """The skeleton's centre of mass at the target's origin, or within bounds along the target's axes [m]."""
     lower, upper = bounds_of(bounds, "bounds")
     zero = np.zeros(3)
     return cls(COM_TASK, None, target, np.r_[zero, lower], np.r_[zero, upper], **options)
+
+
+class CenterOfMassError(BoundedError):
+    """The skeleton's centre of mass is to lie within bounds about the target. The node does not matter.
+
+    The displacement's linear part is p_TC in the target's axes. Give the `InverseKinematics` all coordinates that may
+    move.
+
+    Args:
+        linear_bounds: as `linear_bounds` takes them [m]; (1e-3, 1e-3, inf) leaves the height free.
+        bodies: whose centre of mass; None: all.
+        error_weights, error_from_center, tolerance: see `BoundedError`.
+    """
+
+    def __init__(
+        self,
+        linear_bounds: ArrayLike = DEFAULT_TOLERANCE,
+        bodies: Iterable[BodyNode] | None = None,
+        error_weights: ArrayLike = 1.0,
+        error_from_center: bool = True,
+        tolerance: float = DEFAULT_TOLERANCE,
+    ):
+        super().__init__(np.inf, linear_bounds, error_weights, error_from_center, tolerance)
+        self.bodies: Any = None if bodies is None else list(bodies)
+
+    def compute_displacement(self) -> Array:
+        """d (6,): the linear part is where the centre of mass is, in the target's axes [m]."""
+        if self.bodies is None:
+            return self.ik.displacement_of(Task.com(self.ik.target))[0]
+        return np.concatenate(
+            [np.zeros(3), quantities.com(self.ik.skeleton, bodies=self.bodies, with_respect_to=self.ik.target)]
+        )
+
+    def compute_displacement_jacobian(self) -> Array:
+        """D (6, n), exact, also where the target hangs on the same skeleton."""
+        ik, skeleton = self.ik, self.ik.skeleton
+        if self.bodies is None:
+            return ik.displacement_of(Task.com(ik.target))[1]
+        X_WT = ik.target.world_transform
+        v = ik.columns(skeleton.com_jacobian(self.bodies))
+        J_T = jacobian_of(ik.target, ik)
+        if J_T is not None:
+            r = quantities.com(skeleton, bodies=self.bodies) - X_WT[:3, 3]
+            v = v - J_T[3:] + cross_matrix(r) @ J_T[:3]
+        return np.concatenate([np.zeros_like(v), X_WT[:3, :3].T @ v])
+
+    def as_task(self, levels: bool = False) -> Task | None:
+        """See `ErrorMethod.as_task`."""
+        if self.has_own(CenterOfMassError) or self.bodies is not None:
+            return None
+        lower, upper = self.task_bounds()
+        return Task.com(self.ik.target, (lower[3:], upper[3:]), **self.task_options())

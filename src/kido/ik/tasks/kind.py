@@ -7,9 +7,9 @@ positions, velocities by priority and motions over time, call the kernel by its 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,6 +26,7 @@ from kido.ik.engine.tasks import (
     TASKS,
     UNUSED_ROW,
 )
+from kido.ik.model import carrier_of
 from kido.jit import callback, lanes_view, view
 from kido.math.transform import as_flag, as_numbers, as_transform, number_or_nan
 from kido.skeleton.frames.frame import Frame
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 INF = np.inf
 FREE_COMPONENTS = (-INF, -INF, -INF), (INF, INF, INF)
+F = TypeVar("F", bound=Callable[..., Any])
 _AXES = ("rx", "ry", "rz", "x", "y", "z")
 
 
@@ -129,39 +131,65 @@ class TaskKind:
             ModelError: why.
         """
 
-    def rows(self, skeleton: Skeleton, task: TaskFields, columns: int) -> int:
+    def rows(self, skeleton: Skeleton, task: Task, columns: int) -> int:
         """How many rows it has, for a number of active coordinates."""
         return FRAME_ROWS
 
-    def write(self, skeleton: Skeleton, made: TASKS, k: int, rows: slice, task: TaskFields) -> None:
+    def write(self, skeleton: Skeleton, made: TASKS, k: int, rows: slice, task: Task) -> None:
         """Write what is its own to place k of a table of tasks."""
         made.lower[rows], made.upper[rows], made.weight[rows] = task.lower, task.upper, task.weights
         made.tolerance[rows] = np.repeat(task.tolerance, 3)
         made.row_kind[rows] = self.row_kinds(task)
         made.low[rows], made.high[rows] = task.lower, task.upper
 
-    def row_kinds(self, task: TaskFields) -> NDArray[np.int64]:
+    def uncut(self, made: TASKS, rows: slice) -> None:
+        """Make residuals count everywhere, as bounds of no width do; rows are those of a task."""
+
+    def row_kinds(self, task: Task) -> NDArray[np.int64]:
         """What each row is: an equation, a range, or nothing."""
         bounded = np.isfinite(task.lower) | np.isfinite(task.upper)
         return np.where(task.lower == task.upper, EQUATION, np.where(bounded, RANGE, UNUSED_ROW))
 
-    def aimed(self, task: TaskFields, target: Any, what: str) -> TaskFields:
+    def aimed(self, task: Task, target: Any, what: str) -> Task:
         """A task with another target."""
         return replace(task, target=target if isinstance(target, Frame) else as_transform(target, what))
 
-    def write_target(self, made: TASKS, k: int, task: TaskFields) -> None:
+    def write_target(self, made: TASKS, k: int, task: Task) -> None:
         """Write the target, which is no frame, to place k of a table of tasks."""
         made.target[k] = task.target[:3].ravel()
 
-    def words(self, task: TaskFields, row: int, dof_names: list[str]) -> str:
+    def words(self, task: Task, row: int, dof_names: list[str]) -> str:
         """What messages call a row of a task; dof_names: of the active coordinates."""
         of = "" if task.node is None else f" of {task.node!r}"
         return f"({self.what}{of}), {_AXES[row]}"
 
 
 @dataclass(frozen=True, eq=False)
-class TaskFields:
-    """What tasks of all kinds have; see `kido.ik.Task`."""
+class Task:
+    """One aim of inverse kinematics; made by `Task.pose`, `Task.look_at` and the other functions of this class.
+
+    A task has a residual that is zero where it is met, and its Jacobian. The search for positions (`IkSolver`),
+    velocities by priority (`DifferentialIK`) and motions over time (`MotionProblem`) are drivers of the same tasks.
+    That of a task about a frame has six components, [angular; linear], in radians and metres: how the node's frame B is
+    displaced from the target frame T, in the axes of T. Components that lie between their bounds are zero; beyond, they
+    are the distance to the bound.
+
+    Attributes:
+        kind: whose kernel writes the residual, see `kido.ik.tasks`.
+        node: the body, end effector or other node that the task is about; None for centre of mass and posture.
+        target: T: a 4x4 pose in the world, or a `Frame`, which it then follows. A frame that rides on a body of the
+            skeleton makes the task a relative one.
+        lower, upper: (6,) bounds [angular; linear] [rad, m].
+        weights: (6,) factors of the residual's components in the sum of squares that is minimized; 1 by default.
+        priority: place in a hierarchy, 0 first.
+        gain: rate at which the residual is to decay [1/s], in inverse differential kinematics.
+        tolerance: angle [rad] and distance [m] up to which the task counts as met.
+        error_from_center: beyond a bound, whether the residual is measured from the middle between the bounds, or from
+            the bound. It means the same in `BoundedError`, where the middle is the default, as in DART; here the bound
+            is, which control loops approach.
+
+    Source: task space regions are those of Berenson, Srinivasa, Kuffner (2011); DART report, section 2.8.2.
+    """
 
     kind: TaskKind
     node: JacobianNode | None = None
@@ -215,6 +243,12 @@ class TaskFields:
         return EULER_XYZ if (np.isfinite(self.lower[:3]) | np.isfinite(self.upper[:3])).any() else NO_ANGLE
 
 
+def constructor(function: F) -> F:
+    """Makes a function (cls, ...) of a kind's file one of `Task`'s, under its name."""
+    setattr(Task, function.__name__, classmethod(function))
+    return function
+
+
 def numbers_of(value: ArrayLike, count: int, what: str) -> Array:
     """Three numbers, or six [angular; linear], from one for all or as many; not NaN."""
     expected = "a number or three" if count == 3 else "a number or six [angular; linear]"
@@ -237,3 +271,23 @@ def bounds_of(value: Any, what: str) -> tuple[Array, Array]:
     if (width < 0.0).any():
         raise ModelError(f"task: {what}: expected half-widths not below 0, or a pair (lower, upper), got {value!r}")
     return -width, width
+
+
+def skeleton_of(tasks: Iterable[Task]) -> Skeleton:
+    """The one skeleton that tasks are about.
+
+    Raises:
+        ModelError: nodes of several skeletons, or no node at all.
+    """
+    found: list[Skeleton] = []
+    for task in tasks:
+        if not isinstance(task, Task):
+            raise ModelError(f"tasks: expected kido.ik.Task objects, got {task!r}")
+        if task.node is not None:
+            skeleton = carrier_of(task.node)[0].skeleton
+            if not any(skeleton is s for s in found):
+                found.append(skeleton)
+    if len(found) != 1:
+        names = [s.name for s in found]
+        raise ModelError(f"tasks: expected nodes of one skeleton, or a skeleton beside them; got those of {names}")
+    return found[0]

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import math
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kido.errors import ModelError
 from kido.ik.engine.residuals import NOTHING_TURNS, add_columns, placed, transpose
-from kido.ik.engine.tasks import CONE_ROW, EQUATION, UNUSED_ROW
-from kido.ik.tasks.kind import TaskFields, TaskKind
+from kido.ik.engine.tasks import CONE_ROW, EQUATION, TASKS, UNUSED_ROW
+from kido.ik.error_method import DEFAULT_TOLERANCE, Array, BoundedError
+from kido.ik.tasks import Task
+from kido.ik.tasks.kind import TaskKind, constructor
 from kido.jit import kernel
 from kido.math.elementary import arctan2
 from kido.math.so3 import TINY2, compose, cross, rotate, rotate_inverse
 from kido.math.transform import as_unit_vector, number_or_nan
 from kido.skeleton.frames.jacobian_node import JacobianNode
 
-T = TypeVar("T", bound=TaskFields)
+__all__ = ["LookAtError"]
 
 
 @kernel
@@ -86,7 +88,10 @@ def look_at_residual(t, d, s, o, k):
 class _LookAt(TaskKind):
     what = "direction of sight"
 
-    def row_kinds(self, task: TaskFields) -> NDArray[np.int64]:
+    def uncut(self, made: TASKS, rows: slice) -> None:
+        made.upper[rows.start : rows.start + 3] = -1.0  # a cone that nothing is inside of
+
+    def row_kinds(self, task: Task) -> NDArray[np.int64]:
         kinds = np.full(6, UNUSED_ROW)
         kinds[:3] = CONE_ROW if task.upper[0] > 0.0 else EQUATION
         return kinds
@@ -95,10 +100,11 @@ class _LookAt(TaskKind):
 LOOK_AT_TASK = _LookAt("LOOK_AT_TASK", look_at_residual, lanes=False)
 
 
+@constructor
 def look_at(
-    cls: type[T], node: JacobianNode, target: Any = None, axis: ArrayLike = (0.0, 0.0, 1.0), cone: float = 0.0,
+    cls: type[Task], node: JacobianNode, target: Any = None, axis: ArrayLike = (0.0, 0.0, 1.0), cone: float = 0.0,
     **options: Any,
-) -> T:  # fmt: skip
+) -> Task:  # fmt: skip
     """An axis of the node points to the target's origin, or misses it by at most the angle `cone` [rad].
 
     The residual is the rotation vector from the target's direction to the axis, in the node's axes (angular part).
@@ -108,3 +114,61 @@ def look_at(
         raise ModelError(f"task: cone: expected an angle from 0 to pi, got {cone!r}")
     upper = np.full(6, width)
     return cls(LOOK_AT_TASK, node, target, -upper, upper, axis=as_unit_vector(axis, "task: axis"), **options)
+
+
+class LookAtError(BoundedError):
+    """An axis of the node, through its origin, is to go through the target's origin.
+
+    The displacement's angular part is the rotation vector from the direction of the target to the axis, in the node's
+    axes; turning about the axis is free.
+
+    Args:
+        axis: in the node's axes; a direction.
+        cone: how far the axis may miss the target [rad].
+        error_weights, error_from_center, tolerance: see `BoundedError`.
+    """
+
+    def __init__(
+        self,
+        axis: ArrayLike = (0.0, 0.0, 1.0),
+        cone: float = DEFAULT_TOLERANCE,
+        error_weights: ArrayLike = 1.0,
+        error_from_center: bool = True,
+        tolerance: float = DEFAULT_TOLERANCE,
+    ):
+        if not 0.0 <= number_or_nan(cone) <= math.pi:
+            raise ModelError(f"LookAtError: cone: expected an angle between 0 and pi, got {cone!r}")
+        super().__init__(cone, np.inf, error_weights, error_from_center, tolerance)
+        self.axis = axis
+
+    @property
+    def axis(self) -> Array:
+        """The axis, a unit vector (3,) in the node's axes (a copy)."""
+        return self._axis.copy()
+
+    @axis.setter
+    def axis(self, value: ArrayLike) -> None:
+        self._axis = as_unit_vector(value, "LookAtError: axis")
+
+    def compute_displacement(self) -> Array:
+        """d (6,): the angular part is k (u x a), u the direction of the target, a the axis, k = angle / |u x a|."""
+        return self._evaluated()[0]
+
+    def compute_displacement_jacobian(self) -> Array:
+        """D (6, n), exact, also where the target hangs on the same skeleton."""
+        return self._evaluated()[1]
+
+    def _evaluated(self) -> tuple[Array, Array]:
+        return self.ik.displacement_of(Task.look_at(self.ik.task_node, self.ik.target, self._axis))
+
+    def as_task(self, levels: bool = False) -> Task | None:
+        """See `ErrorMethod.as_task`."""
+        lows, highs = self.angular_bounds
+        width = float(highs[0])
+        narrow = bool(self.narrow()[0])
+        if self.has_own(LookAtError) or not (np.all(highs == width) and np.all(lows == -width)):
+            return None
+        if not (narrow or (levels and width <= np.pi)):
+            return None
+        cone = 0.0 if narrow else width
+        return Task.look_at(self.ik.task_node, self.ik.target, self._axis, cone, **self.task_options())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,7 +12,8 @@ from kido.errors import ModelError
 from kido.ik.engine.residuals import at, bounded, transpose
 from kido.ik.engine.rotations import inverse_left_jacobian
 from kido.ik.engine.tasks import EQUATION, TASKS
-from kido.ik.tasks.kind import TaskFields, TaskKind
+from kido.ik.tasks import Task
+from kido.ik.tasks.kind import TaskKind, constructor
 from kido.jit import inlined, kernel
 from kido.joints.kinds import BALL, FREE, FREE_MIXED
 from kido.math.so3 import (
@@ -27,8 +28,6 @@ from kido.math.transform import as_numbers
 
 if TYPE_CHECKING:
     from kido.skeleton import Skeleton
-
-T = TypeVar("T", bound=TaskFields)
 
 
 @inlined
@@ -91,10 +90,10 @@ class _Posture(TaskKind):
     weighs_rows = True
     has_reference = True
 
-    def rows(self, skeleton: Skeleton, task: TaskFields, columns: int) -> int:
+    def rows(self, skeleton: Skeleton, task: Task, columns: int) -> int:
         return columns
 
-    def write(self, skeleton: Skeleton, made: TASKS, k: int, rows: slice, task: TaskFields) -> None:
+    def write(self, skeleton: Skeleton, made: TASKS, k: int, rows: slice, task: Task) -> None:
         q, n = task.positions, made.reference.shape[1]
         assert q is not None
         if len(q) != n:
@@ -103,24 +102,25 @@ class _Posture(TaskKind):
         made.weight[rows], made.tolerance[rows] = np.asarray(task.weights)[made.active], task.tolerance[0]
         made.row_kind[rows] = EQUATION
 
-    def aimed(self, task: TaskFields, target: Any, what: str) -> TaskFields:
+    def aimed(self, task: Task, target: Any, what: str) -> Task:
         aim = posture(type(task), target, task.weights)  # checks it
         return replace(task, positions=aim.positions, weights=aim.weights)
 
-    def write_target(self, made: TASKS, k: int, task: TaskFields) -> None:
+    def write_target(self, made: TASKS, k: int, task: Task) -> None:
         reference = made.reference[int(made.link[k])]
         if task.positions is None or task.positions.shape != reference.shape:
             raise ModelError(f"differential IK: target: expected {len(reference)} positions, got {task.positions!r}")
         reference[:] = task.positions
 
-    def words(self, task: TaskFields, row: int, dof_names: list[str]) -> str:
+    def words(self, task: Task, row: int, dof_names: list[str]) -> str:
         return f"(posture), dof {dof_names[row]!r}"
 
 
 POSTURE_TASK = _Posture("POSTURE_TASK", posture_residual)
 
 
-def posture(cls: type[T], positions: ArrayLike, weights: ArrayLike = 1.0, **options: Any) -> T:
+@constructor
+def posture(cls: type[Task], positions: ArrayLike, weights: ArrayLike = 1.0, **options: Any) -> Task:
     """All active coordinates at given positions (dofs,); one weight for all, or one for each coordinate."""
     try:
         q, w = as_numbers(positions).reshape(-1), as_numbers(weights)

@@ -16,7 +16,18 @@ from __future__ import annotations
 
 import math
 
-from kido.jit import kernel
+from kido.jit import entry, kernel, view
+from kido.optimization.dense_qp.arrays import (
+    ASIDE,
+    AT_LOWER,
+    AT_UPPER,
+    EQUALITY,
+    INFEASIBLE,
+    NOT_CONVEX,
+    QP_SOLVED,
+    QUADRATIC,
+    UNFINISHED,
+)
 from kido.optimization.dense_qp.factors import (
     append,
     factorize,
@@ -27,21 +38,13 @@ from kido.optimization.dense_qp.factors import (
     start_directions,
     unconstrained,
 )
-from kido.optimization.dense_qp.schema import (
-    ASIDE,
-    AT_LOWER,
-    AT_UPPER,
-    EQUALITY,
-    INFEASIBLE,
-    NOT_CONVEX,
-    QP_SOLVED,
-    UNFINISHED,
-)
 
 # Part of a normal beyond the active ones, over its size in the metric of H^-1, that is nothing.
 DEPENDENCE_TOLERANCE = 1e-12
+
 # Of the largest share, in a normal that depends on active ones, of one of them: below it is rounding.
 NOISE_TOLERANCE = 1e-9
+
 DEPENDENT_ROUNDING = 100.0  # times the tolerance: by how much a constraint that depends on others may miss its bound
 
 
@@ -321,3 +324,9 @@ def minimize(s):
                 s.multiplier[k] = -s.multiplier[k]
     keep_warm(s)
     return QP_SOLVED
+
+
+@entry("i8(i8)")
+def solve(address):
+    """Solve the program in a container; returns as `minimize` does."""
+    return minimize(view(QUADRATIC, address))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from kido.jit import kernel
-from kido.optimization.dense_qp.schema import ASIDE
+from kido.optimization.dense_qp.arrays import ASIDE
 
 
 @kernel

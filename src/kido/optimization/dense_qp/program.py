@@ -9,15 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from kido.errors import ModelError
 from kido.math.transform import as_numbers
-from kido.optimization.dense_qp import entries
-from kido.optimization.dense_qp.schema import (
-    AT_UPPER,
-    INFEASIBLE,
-    NOT_CONVEX,
-    QP_SOLVED,
-    QUADRATIC,
-    sizes,
-)
+from kido.optimization.dense_qp.arrays import AT_UPPER, INFEASIBLE, NOT_CONVEX, QP_SOLVED, QUADRATIC, sizes
+from kido.optimization.dense_qp.dual import solve
+from kido.optimization.solution import largest
 
 Array = NDArray[np.float64]
 _WORDS = {INFEASIBLE: "infeasible", NOT_CONVEX: "not convex"}
@@ -66,7 +60,7 @@ class QuadraticOptimum:
         slope = program.H @ self.x + program.g - C.T @ y
         bound = np.where(y > 0.0, low, np.where(y < 0.0, high, value))
         gap = y * (value - bound)
-        return tuple(float(np.abs(a).max(initial=0.0)) for a in (outside, slope, gap))  # type: ignore[return-value]
+        return largest(outside), largest(slope), largest(gap)
 
 
 class QuadraticProgram:
@@ -161,7 +155,7 @@ class QuadraticProgram:
     def solve(self) -> QuadraticOptimum:
         """The minimum, or why there is none."""
         c, n = self._c, self.num_variables
-        status = int(entries.solve(c.address))
+        status = int(solve(c.address))
         y = np.zeros(n + self.num_rows)
         if status == QP_SOLVED:
             q = int(c.num_active)

@@ -10,9 +10,11 @@ from kido.jit import Struct, floats, integer, integers, number, stage
 
 # Roles of tasks; a HELPER_TASK's rows serve half spaces.
 SOFT_TASK, HARD_TASK, HELPER_TASK = range(3)
+
 # What a hard row, or a conflict, comes from: a bound of a column, a row of a task, a half space, a coordinate of a ball
 # or free joint, a pair of shapes, all equations.
 OF_BOUND, OF_TASK, OF_PLANE, OF_CHART, OF_PAIR, OF_EQUATIONS = range(6)
+
 # What a step returns beside those of `kido.optimization.dense_qp`.
 CONTRADICTION, STEP_NOT_FINITE, STEP_REFUSED = 10, 11, 12
 

@@ -12,8 +12,10 @@ from kido.jit import Struct, floats, integer, integers, number
 
 # What `minimize` returns.
 QP_SOLVED, INFEASIBLE, NOT_CONVEX, UNFINISHED = range(4)
+
 # Sides of an active constraint.
 AT_LOWER, AT_UPPER, EQUALITY = 1, -1, 0
+
 ASIDE = 2  # QUADRATIC.is_active of a constraint that holds where the active ones do
 
 
