@@ -16,7 +16,7 @@ from kido.math.transform import as_vector
 
 if TYPE_CHECKING:
     from kido.skeleton import DegreeOfFreedom, SimpleFrame, Skeleton
-    from kido.skeleton.frames.jacobian_node import JacobianNode
+    from kido.skeleton.nodes.node import JacobianNode
 
 Array = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kido.skeleton.frames.frame import Frame
-from kido.skeleton.frames.jacobian_node import JacobianNode
+from kido.skeleton.nodes.node import JacobianNode
 
 if TYPE_CHECKING:
     from kido.skeleton import BodyNode, Skeleton
@@ -41,7 +41,7 @@ def structure_of(skeleton: Skeleton) -> int:
 def place_of_body(skeleton: Skeleton, body: BodyNode) -> tuple[int, Array]:
     """Link that a body is part of, and its 4x4 pose there."""
     links = links_of(skeleton)
-    return int(links.of_body[body._index]), links.offset[body._index]
+    return int(links.of_body[body.index]), links.offset[body.index]
 
 
 def carrier_of(node: JacobianNode) -> tuple[BodyNode, Array | None]:

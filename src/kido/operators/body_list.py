@@ -17,7 +17,7 @@ from kido.operators.schema import BODIES, NODES
 from kido.operators.scratch import Scratch
 from kido.operators.snapshot import snapshot_of
 from kido.skeleton import BodyNode, DegreeOfFreedom, Group, Joint, Skeleton
-from kido.skeleton.frames.jacobian_node import JacobianNode
+from kido.skeleton.nodes.node import JacobianNode
 from kido.skeleton.state.subsets import Dofs, indices_of
 
 if TYPE_CHECKING:
@@ -101,17 +101,17 @@ class BodyList:
     def __init__(self, source: Any, prescribed: Dofs = (), outboard: str | None = None):
         self.skeleton, indices, held = _bodies_of(source)
         skeleton = self.skeleton
-        self.bodies: list[BodyNode] = [skeleton._bodies[k] for k in indices]
+        self.bodies: list[BodyNode] = [skeleton.parts.bodies[k] for k in indices]
         self.version = skeleton.structure_version
         self.places = {body: place for place, body in enumerate(self.bodies)}
         parents = [-1 if body.parent is None else self.places.get(body.parent, -1) for body in self.bodies]
         self._refuse_gaps(parents)
-        number = {dof: k for k, dof in enumerate(skeleton._dofs)}
+        number = {dof: k for k, dof in enumerate(skeleton.parts.dofs)}
         hinges = [[number[dof] for dof in body.parent_joint.dofs] for body in self.bodies]
         self.given = held | {int(k) for k in indices_of(skeleton, prescribed)}
         strange = self.given.difference(*hinges)
         if strange:
-            names = ", ".join(repr(skeleton._dofs[k].name) for k in sorted(strange))
+            names = ", ".join(repr(skeleton.parts.dofs[k].name) for k in sorted(strange))
             raise OperatorError(f"prescribed: {names} belong to no hinge of the listed bodies")
         free = [[k for k in hinge if k not in self.given] for hinge in hinges]
         given = [[k for k in hinge if k in self.given] for hinge in hinges]
@@ -178,7 +178,7 @@ class BodyList:
     def _carried(self) -> list[tuple[int, int]]:
         """Bodies outside that hang on listed ones: place of the listed body, index of the other."""
         carrier: dict[BodyNode, int] = {}
-        for body in self.skeleton._bodies:
+        for body in self.skeleton.parts.bodies:
             if body not in self.places and body.parent is not None:
                 place = carrier.get(body.parent, self.places.get(body.parent, -1))
                 if place >= 0:
@@ -188,8 +188,8 @@ class BodyList:
     def hold(self, positions: ArrayLike | None, velocities: ArrayLike | None) -> None:
         """Fill the arrays from a state of the skeleton; None: its present one."""
         s = self.skeleton
-        q = s.positions if positions is None else s.current_state.vector(positions, len(s._dofs), "positions")
-        u = s.velocities if velocities is None else s.current_state.vector(velocities, len(s._dofs), "velocities")
+        q = s.positions if positions is None else s.current_state.vector(positions, len(s.parts.dofs), "positions")
+        u = s.velocities if velocities is None else s.current_state.vector(velocities, len(s.parts.dofs), "velocities")
         for what, numbers in (("positions", q), ("velocities", u)):
             if not np.isfinite(numbers).all():
                 raise StateError(f"operators of {s.name!r}: {what}: expected finite numbers, got {numbers.tolist()}")
@@ -210,7 +210,7 @@ class BodyList:
         if not self._articulated:
             failed = articulate.call(self.address)
             if failed >= 0:
-                dof = self.skeleton._dofs[int(self.container.source[failed])]
+                dof = self.skeleton.parts.dofs[int(self.container.source[failed])]
                 raise OperatorError(
                     f"coordinate {dof.name!r} moves no inertia (D is not positive), so that psi, G, K and D^-1 are not "
                     "defined; give the bodies below it mass, or name it among `prescribed`"
@@ -230,7 +230,7 @@ class BodyList:
         elif isinstance(item, DegreeOfFreedom):
             body = item.joint._body
         elif isinstance(item, str):
-            body = self.skeleton._body_by_name.get(item)
+            body = self.skeleton.parts.body_by_name.get(item)
         elif isinstance(item, int | np.integer) and not isinstance(item, bool) and 0 <= item < len(self.bodies):
             body = self.bodies[item]
         if not isinstance(body, BodyNode) or body not in self.places:

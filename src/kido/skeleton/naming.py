@@ -6,6 +6,8 @@ import itertools
 from collections.abc import Container, Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from kido.skeleton.joints.degree_of_freedom import name_with_joint, own_name
+
 if TYPE_CHECKING:
     from kido.skeleton.joints.joint import Joint
 
@@ -33,5 +35,7 @@ def free_names(wanted: Iterable[str], taken: Iterable[str]) -> list[str]:
 
 def free_joint_name(joint: Joint, wanted: str, joints: Container[str], dofs: Container[str]) -> str:
     """A name for a joint such that its coordinates' names that derive from it are free as well."""
-    own = [dof for dof in joint.dofs if dof._name is None]
-    return next(n for n in candidates(wanted) if n not in joints and not any(d._name_in(n) in dofs for d in own))
+    own = [dof for dof in joint.dofs if own_name(dof) is None]
+    return next(
+        n for n in candidates(wanted) if n not in joints and not any(name_with_joint(d, n) in dofs for d in own)
+    )

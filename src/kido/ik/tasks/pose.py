@@ -15,7 +15,7 @@ from kido.ik.engine.tasks import EULER_XYZ, ROTATION_VECTOR
 from kido.ik.tasks.kind import FREE_COMPONENTS, INF, TaskFields, TaskKind, bounds_of
 from kido.jit import kernel
 from kido.math.so3 import compose, rotate_inverse
-from kido.skeleton.frames.jacobian_node import JacobianNode
+from kido.skeleton.nodes.node import JacobianNode
 
 T = TypeVar("T", bound=TaskFields)
 

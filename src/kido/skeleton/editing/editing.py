@@ -11,7 +11,7 @@ from kido.skeleton.editing.merging import merge_fixed_joints
 from kido.skeleton.editing.rerooting import reroot
 from kido.skeleton.editing.transplant import change_of_joint, check_mimics, motion_to_keep, subtree, transplant
 from kido.skeleton.inertia import Inertia
-from kido.skeleton.joints.joint import Joint
+from kido.skeleton.joints.joint import Joint, set_mimics
 from kido.skeleton.joints.types import FreeJoint, WeldJoint
 from kido.skeleton.naming import free_joint_name, free_name
 
@@ -228,11 +228,11 @@ class BodyEditing:
         change_of_joint(self, joint, properties)  # refuses before anything is copied
         check_mimics(subtree(self) if recursive else [self], f"copy body {self.name!r}", copied=True)
         keep = motion_to_keep(self, parent) if keep_pose else None
-        twin = self.skeleton.clone()._bodies[self.index]
+        twin = self.skeleton.clone().parts.bodies[self.index]
         if not recursive:
-            for other in twin.skeleton._bodies:  # none of the others is kept
+            for other in twin.skeleton.parts.bodies:  # none of the others is kept
                 if other is not twin:
-                    other.parent_joint._mimics = [None] * other.parent_joint.num_dofs
+                    set_mimics(other.parent_joint, [None] * other.parent_joint.num_dofs)
             for child in twin.children:
                 child.remove()
         target = new_parent if parent is None else parent.skeleton
@@ -325,19 +325,19 @@ class SkeletonEditing:
             raise ModelError(f"{what}: expected a joint or properties of one, got both: {', '.join(properties)}")
         if not isinstance(joint, Joint):
             raise ModelError(f"{what}: expected a joint or a class of joints, got {joint!r}")
-        if joint._body is not None:
+        if joint.skeleton is not None:
             raise ModelError(f"{what}: joint {joint.name!r} already moves body {joint.child.name!r}")
         if not isinstance(name, str | None):
             raise ModelError(f"skeleton {self.name!r}: new body: name: expected a text, got {name!r}")
-        body_name = free_name(name or "body", self._body_by_name)
+        body_name = free_name(name or "body", self.parts.body_by_name)
         inertia = Inertia.from_diagonal(1.0, (1.0, 1.0, 1.0)) if inertia is None else inertia
-        given = joint._name
-        wanted, dofs = given or f"{body_name}_joint", {dof.name for dof in self._dofs}
-        joint._name = free_joint_name(joint, wanted, self._joint_by_name, dofs)
+        given = joint.name
+        wanted, dofs = given or f"{body_name}_joint", {dof.name for dof in self.parts.dofs}
+        joint.name = free_joint_name(joint, wanted, self.parts.joint_by_name, dofs)
         try:
             return joint, self.add_body(body_name, joint, parent, inertia)
         except KidoError:
-            joint._name = given
+            joint.name = given
             raise
 
     def reroot(self: Skeleton, body: BodyNode | str | int, keep_base: bool = False) -> None:  # type: ignore[misc]
@@ -383,11 +383,3 @@ class SkeletonEditing:
             Name of each body that is gone -> name of the body that it is part of now.
         """
         return merge_fixed_joints(self)
-
-    def _reindex(self: Skeleton) -> None:  # type: ignore[misc]
-        """Number bodies and coordinates anew after an edit."""
-        for k, body in enumerate(self._bodies):
-            body._index = k
-        self._body_by_name = {body.name: body for body in self._bodies}
-        self._joint_by_name = {body.parent_joint.name: body.parent_joint for body in self._bodies}
-        self._dofs = [dof for body in self._bodies for dof in body.parent_joint.dofs]

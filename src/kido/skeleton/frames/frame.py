@@ -50,6 +50,7 @@ class Frame(ABC):
     _world: ClassVar[Frame]  # set where the world frame is made
     _parent_frame: Frame | None = None
     _name = ""
+    _kind_of_frame = ""  # as messages say it; the class's name by default
     _hanging: weakref.WeakValueDictionary[int, Frame] | None = None  # by id: a class may compare by value
     # Evaluated pose, velocity [w; v] and acceleration [wdot; classic] of the origin, world axes.
     _X: Any = None
@@ -63,7 +64,7 @@ class Frame(ABC):
         if not isinstance(name, str):
             raise ModelError(f"frame: name: expected a text, got {name!r}")
         self._name = name
-        self._hang_on(self._frame_or_world(parent, "parent"))
+        self._hang_on(frame_or_world(self, parent, "parent"))
 
     # What a class of one's own implements ------------------------------------------------------------------
 
@@ -159,14 +160,14 @@ class Frame(ABC):
         return True
 
     def _checked_parent(self, parent: Frame | None) -> Frame:
-        target = self._frame_or_world(parent, "parent")
+        target = frame_or_world(self, parent, "parent")
         if target.descends_from(self):
             chain = [target]
             while chain[-1] is not self:
                 chain.append(chain[-1].parent_frame)
             raise ModelError(
-                f"{self._label()}: cannot hang on {target._label()}, which hangs on it: "
-                + " on ".join(f._label() for f in [*chain, target])
+                f"{self.label}: cannot hang on {target.label}, which hangs on it: "
+                + " on ".join(f.label for f in [*chain, target])
             )
         return target
 
@@ -191,21 +192,16 @@ class Frame(ABC):
         if self._hanging is not None:
             self._hanging.pop(id(child), None)
 
-    def _label(self) -> str:
-        return f"{type(self).__name__} {self.name!r}"
-
-    def _frame_or_world(self, frame: Frame | None, what: str) -> Frame:
-        if frame is None:
-            return Frame._world
-        if not isinstance(frame, Frame):
-            raise ModelError(f"{self._label()}: {what}: expected a frame or None (the world), got {frame!r}")
-        return frame
+    @property
+    def label(self) -> str:
+        """Its kind and name, as messages say them."""
+        return f"{self._kind_of_frame or type(self).__name__} {self.name!r}"
 
     # Evaluation --------------------------------------------------------------------------------------------
 
     def _relative_pose(self) -> Array:
         """`relative_transform`, checked; not to be written to."""
-        return as_transform(self.relative_transform, f"{self._label()}: relative_transform")
+        return as_transform(self.relative_transform, f"{self.label}: relative_transform")
 
     def _relative_twist(self) -> Array:
         return self._checked_twist("relative_spatial_velocity")
@@ -214,7 +210,7 @@ class Frame(ABC):
         return self._checked_twist("relative_spatial_acceleration")
 
     def _checked_twist(self, what: str) -> Array:
-        return as_vector(getattr(self, what), f"{self._label()}: {what}", 6)
+        return as_vector(getattr(self, what), f"{self.label}: {what}", 6)
 
     def _update(self, level: int) -> None:
         """Bring the pose, the velocity too, or the acceleration too, up to date, where stale."""
@@ -254,9 +250,9 @@ class Frame(ABC):
             self._A, self._acceleration_stamp, self._acceleration_seen = A, next(_STAMPS), parent._acceleration_stamp
 
     def _velocity_seen_by(self, offset: ArrayLike, relative_to: Frame | None, in_coordinates_of: Frame | None) -> Array:
-        r = _ORIGIN if offset is ORIGIN else as_vector(offset, f"{self._label()}: offset")
-        seen_by = self._frame_or_world(relative_to, "relative_to")
-        axes = self._frame_or_world(in_coordinates_of, "in_coordinates_of")
+        r = _ORIGIN if offset is ORIGIN else as_vector(offset, f"{self.label}: offset")
+        seen_by = frame_or_world(self, relative_to, "relative_to")
+        axes = frame_or_world(self, in_coordinates_of, "in_coordinates_of")
         axes._update(POSE)
         seen_by._update(VELOCITY)
         self._update(VELOCITY)
@@ -267,9 +263,9 @@ class Frame(ABC):
     def _acceleration_seen_by(
         self, offset: ArrayLike, relative_to: Frame | None, in_coordinates_of: Frame | None, spatial: bool
     ) -> Array:
-        r = _ORIGIN if offset is ORIGIN else as_vector(offset, f"{self._label()}: offset")
-        seen_by = self._frame_or_world(relative_to, "relative_to")
-        axes = self._frame_or_world(in_coordinates_of, "in_coordinates_of")
+        r = _ORIGIN if offset is ORIGIN else as_vector(offset, f"{self.label}: offset")
+        seen_by = frame_or_world(self, relative_to, "relative_to")
+        axes = frame_or_world(self, in_coordinates_of, "in_coordinates_of")
         axes._update(POSE)
         seen_by._update(ACCELERATION)
         self._update(ACCELERATION)
@@ -295,14 +291,14 @@ class Frame(ABC):
             in_coordinates_of: frame F in whose axes the pose is written, R_FA R_AB and the position from A's
                 origin in F's axes; None for those of `with_respect_to`.
         """
-        base = self._frame_or_world(with_respect_to, "with_respect_to")
+        base = frame_or_world(self, with_respect_to, "with_respect_to")
         base._update(POSE)
         self._update(POSE)
         X = np.eye(4)
         if base is not self:
             kernels.pose_seen_from.call(base._X, self._X, X)
         if in_coordinates_of is not None and in_coordinates_of is not base:
-            axes = self._frame_or_world(in_coordinates_of, "in_coordinates_of")
+            axes = frame_or_world(self, in_coordinates_of, "in_coordinates_of")
             axes._update(POSE)
             X[:3] = axes._X[:3, :3].T @ base._X[:3, :3] @ X[:3]
         return X
@@ -381,3 +377,16 @@ class Frame(ABC):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})"
+
+
+def frame_or_world(asked: Frame, frame: Frame | None, what: str) -> Frame:
+    """A frame that a user gave to another; None stands for the world.
+
+    Raises:
+        ModelError: no frame.
+    """
+    if frame is None:
+        return Frame._world
+    if not isinstance(frame, Frame):
+        raise ModelError(f"{asked.label}: {what}: expected a frame or None (the world), got {frame!r}")
+    return frame

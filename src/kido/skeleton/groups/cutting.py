@@ -31,7 +31,7 @@ class Cut:
     def __init__(self, subgraph: Subgraph):
         host = subgraph.skeleton
         self._key = _key(host)
-        copies = host.clone()._bodies
+        copies = host.clone().parts.bodies
         inside = set(subgraph._bodies)
         self.twins: dict[BodyNode, BodyNode] = {body: copies[body.index] for body in subgraph._bodies}
         names = {body.parent_joint.name for body in inside}
@@ -54,7 +54,9 @@ class Cut:
 
     def _add_boundary(self, base: BodyNode) -> None:
         model = self.model
-        name = free_name("boundary", {*model._body_by_name, *model._joint_by_name, *(d.name for d in model._dofs)})
+        name = free_name(
+            "boundary", {*model.parts.body_by_name, *model.parts.joint_by_name, *(d.name for d in model.parts.dofs)}
+        )
         whole = type(model)(model.name)
         whole.gravity = model.gravity
         joint = FreeJoint(name, actuator_type="ACCELERATION")
@@ -68,7 +70,7 @@ class Cut:
             carrier = self.twins[child.parent]  # type: ignore[index]
             made = []
             for falls in sorted({b.gravity for b in child.subtree}):
-                name = free_name(f"{child.name} (frozen)", {*model._body_by_name, *model._joint_by_name})
+                name = free_name(f"{child.name} (frozen)", {*model.parts.body_by_name, *model.parts.joint_by_name})
                 body = model.add_body(name, WeldJoint(name), carrier)
                 body._gravity = falls
                 made.append((falls, body))

@@ -50,7 +50,7 @@ class Group(GroupState):
         total = 0.0
         result = np.zeros(3)
         for part in self._with_bodies():
-            mass = sum(part.skeleton._bodies[k].inertia.mass for k in part.bodies)
+            mass = sum(part.skeleton.parts.bodies[k].inertia.mass for k in part.bodies)
             if mass > 0.0:
                 result += mass * quantity(part.skeleton, bodies=part.bodies)
                 total += mass
@@ -150,7 +150,7 @@ class Group(GroupState):
         if total == 0.0:
             raise ModelError(f"group {self.name!r} has no mass, so no centre of mass")
         for part in self._with_bodies():
-            mass = sum(part.skeleton._bodies[k].inertia.mass for k in part.bodies)
+            mass = sum(part.skeleton.parts.bodies[k].inertia.mass for k in part.bodies)
             if mass > 0.0:
                 J[:, part.rows] = part.skeleton.com_jacobian(part.bodies)[:, part.dofs] * (mass / total)
         return J

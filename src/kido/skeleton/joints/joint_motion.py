@@ -78,10 +78,10 @@ class JointMotion:
 
     def _probe(self) -> Skeleton:
         """A copy of the joint as it is, in a skeleton of its own."""
-        from kido.skeleton.editing.transplant import _detached
+        from kido.skeleton.joints.joint import detached
         from kido.skeleton.skeleton import Skeleton
 
-        twin = _detached(self)  # type: ignore[arg-type]
+        twin = detached(self)  # type: ignore[arg-type]
         twin.mimic = None
         probe = Skeleton(f"copy of joint {self.name!r}")
         probe.add_body("body", twin)

@@ -93,7 +93,7 @@ class StateArrays(Selections):
         skeleton = self.skeleton
         if skeleton.current_state is not self:
             return self._beside()
-        world = skeleton._world
+        world = skeleton.host
         if world is not None:
             if world.present_engine is None:
                 _ = world.engine
@@ -134,8 +134,8 @@ class StateArrays(Selections):
             joint = body.parent_joint
             kept = self.saved.get(body)
             if kept is None or len(kept[0]) != joint.num_dofs:
-                data.q[part] = joint._properties["initial_position"]
-                data.u[part] = joint._properties["initial_velocity"]
+                data.q[part] = joint.get_property("initial_position")
+                data.u[part] = joint.get_property("initial_velocity")
             else:
                 for field, values in zip(STATE_FIELDS, kept, strict=True):
                     getattr(data, field)[part] = values
@@ -191,7 +191,7 @@ class StateArrays(Selections):
         """What calls on this state work with, compiled if need be."""
         self.compiled()
         w = self.ready or self.prepare()
-        if self.skeleton._world is None:  # a world's steps would go unnoticed
+        if self.skeleton.host is None:  # a world's steps would go unnoticed
             self.settled = w
         return w
 
@@ -383,7 +383,7 @@ class StateArrays(Selections):
         d, joint = self.compiled(), self.skeleton.bodies[index].parent_joint
         A = np.zeros(6)
         if joint.num_dofs > 0:
-            part = joint._coordinates()
+            part = joint.coordinates
             A = d.H[part].T @ d.udot[part]
         return np.concatenate([A[:3] @ R, A[3:] @ R])
 

@@ -195,7 +195,7 @@ class BodyLoads:
         return self._contacts_in_world("contacts")
 
     def _contacts_in_world(self, what: str) -> Any:
-        world = self.skeleton._world
+        world = self.skeleton.host
         if world is None:
             raise ModelError(f"body {self.name!r}: {what}: skeleton {self.skeleton.name!r} is in no world")
         return world.contacts.of(self)

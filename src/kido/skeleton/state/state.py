@@ -137,7 +137,7 @@ class State(StateArrays, StateView):
 
     def joint_slice(self, joint: Joint) -> slice:
         """Where a joint's coordinates are."""
-        first = self.skeleton._dofs.index(joint.dofs[0]) if joint.dofs else 0
+        first = self.skeleton.parts.dofs.index(joint.dofs[0]) if joint.dofs else 0
         return slice(first, first + joint.num_dofs)
 
     def get_positions(self, dofs: Dofs | None = None) -> Array:
