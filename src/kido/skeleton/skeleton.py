@@ -27,8 +27,7 @@ from kido.skeleton.nodes import support
 from kido.skeleton.nodes.node import Node
 from kido.skeleton.nodes.shape_node import ShapeNode
 from kido.skeleton.parts import Parts
-from kido.skeleton.soft import building
-from kido.skeleton.soft.soft_body_node import SoftBodyNode
+from kido.skeleton.soft.soft_body_node import SoftBodyNode, add_soft_body
 from kido.skeleton.state import moving
 from kido.skeleton.state.arrays import STATE_FIELDS
 from kido.skeleton.state.configuration import Configuration
@@ -270,7 +269,7 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
         Raises:
             ModelError: as `add_body`; a coefficient is wrong.
         """
-        return building.add_soft_body(self, name, shape, joint, parent, inertia, transform, options)
+        return add_soft_body(self, name, shape, joint, parent, inertia, transform, options)
 
     # Loops -----------------------------------------------------------------------------------------------
 
