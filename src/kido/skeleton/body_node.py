@@ -273,7 +273,9 @@ class BodyNode(BodyEditing, BodyLoads, JacobianNode, Carrier, FixedAttributes):
         return self.skeleton.current_state.velocity_of(self._index)
 
     def _update(self, level: int) -> None:
-        self.skeleton.current_state.update_frame(self, level)
+        if not self._held:
+            self._held, self._stamps = [np.empty((4, 4)), np.empty(6), np.empty(6)], [0, 0, 0]
+        self.skeleton.current_state.update_frame(self._index, level, self._held, self._stamps)
 
     @property
     def _carrier(self) -> tuple[BodyNode, Any]:

@@ -69,9 +69,7 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
         self.name = name
         self.uri: str | None = None
         self.warnings: list[str] = []
-        self.structure_version = 0  # counts changes of bodies, joints and coordinates
-        self.properties_version = 0  # and of their properties
-        self.properties_stale = False  # the arrays do not have them yet
+        self.version = self.structure_version = 0  # counts all changes; and when bodies, joints or coordinates changed
         self.has_actuators = False  # that dynamics alone must respect: not FORCE or MIMIC; known when compiled
         self.own_gravity = np.array(STANDARD_GRAVITY)
         self.parts = Parts(self)
@@ -129,7 +127,7 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
 
     def structure_changed(self) -> None:
         """Bodies, joints or coordinates are not those that arrays were made for."""
-        self.structure_version += 1
+        self.version = self.structure_version = self.version + 1
         self.drop_arrays()
         if self.host is not None:
             self.host.structure_changed()
@@ -141,8 +139,7 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
 
     def properties_changed(self) -> None:
         """Properties are not those that arrays have."""
-        self.properties_version += 1
-        self.properties_stale = True
+        self.version += 1
         for state in self.states:
             state.properties_changed()
         if self.host is not None:

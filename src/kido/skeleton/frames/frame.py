@@ -22,8 +22,7 @@ _ORIGIN = np.zeros(3)
 POSE, VELOCITY, ACCELERATION = range(3)
 _STAMPS = itertools.count(1)  # every evaluation of a frame gets a number of its own
 _NEVER = -1
-_TRANSIENT = ("_hanging", "_X", "_V", "_A", "_pose_stamp", "_velocity_stamp", "_acceleration_stamp",
-              "_pose_seen", "_velocity_seen", "_acceleration_seen")  # fmt: skip
+_TRANSIENT = ("_hanging", "_held", "_stamps", "_seen")
 
 
 class Frame(ABC):
@@ -52,13 +51,11 @@ class Frame(ABC):
     _name = ""
     _kind_of_frame = ""  # as messages say it; the class's name by default
     _hanging: weakref.WeakValueDictionary[int, Frame] | None = None  # by id: a class may compare by value
-    # Evaluated pose, velocity [w; v] and acceleration [wdot; classic] of the origin, world axes.
-    _X: Any = None
-    _V: Any = None
-    _A: Any = None
-    # Numbers of the evaluations that they are from, and of those of the parent that they were made from.
-    _pose_stamp = _velocity_stamp = _acceleration_stamp = 0
-    _pose_seen = _velocity_seen = _acceleration_seen = _NEVER
+    # By level: evaluated pose, velocity [w; v] and acceleration [wdot; classic] of the origin, world axes; numbers of
+    # the evaluations that they are from, and of those of the parent that they were made from. Empty: nothing yet.
+    _held: Any = ()
+    _stamps: list[int]
+    _seen: list[int]
 
     def __init__(self, parent: Frame | None = None, name: str = ""):
         if not isinstance(name, str):
@@ -110,15 +107,18 @@ class Frame(ABC):
 
     def transform_changed(self) -> None:
         """`relative_transform` is no longer what it was."""
-        self._pose_seen = _NEVER
+        if self._held:
+            self._seen[POSE] = _NEVER
 
     def velocity_changed(self) -> None:
         """`relative_spatial_velocity` is no longer what it was."""
-        self._velocity_seen = _NEVER
+        if self._held:
+            self._seen[VELOCITY] = _NEVER
 
     def acceleration_changed(self) -> None:
         """`relative_spatial_acceleration` is no longer what it was."""
-        self._acceleration_seen = _NEVER
+        if self._held:
+            self._seen[ACCELERATION] = _NEVER
 
     # Name and place ----------------------------------------------------------------------------------------
 
@@ -228,36 +228,41 @@ class Frame(ABC):
 
     def _refresh(self, parent: Frame, level: int) -> None:
         """`_update`, with the parent up to date."""
-        if self._pose_seen != parent._pose_stamp:
-            X = np.empty((4, 4))
-            kernels.compose_poses.call(parent._X, self._relative_pose(), X)
-            self._X, self._pose_stamp, self._pose_seen = X, next(_STAMPS), parent._pose_stamp
-            self._velocity_seen = _NEVER
+        if not self._held:
+            self._held, self._stamps, self._seen = [None] * 3, [0] * 3, [_NEVER] * 3
+        held, seen, above, stamps = self._held, self._seen, parent._held, parent._stamps
+        if seen[POSE] != stamps[POSE]:
+            held[POSE] = np.empty((4, 4))
+            kernels.compose_poses.call(above[POSE], self._relative_pose(), held[POSE])
+            self._stamps[POSE], seen[POSE] = next(_STAMPS), stamps[POSE]
+            seen[VELOCITY] = _NEVER
         if level == POSE:
             return
-        if self._velocity_seen != parent._velocity_stamp:
-            V = np.empty(6)
-            kernels.velocity_on.call(parent._X, parent._V, self._X, self._relative_twist(), V)
-            self._V, self._velocity_stamp, self._velocity_seen = V, next(_STAMPS), parent._velocity_stamp
-            self._acceleration_seen = _NEVER
+        if seen[VELOCITY] != stamps[VELOCITY]:
+            held[VELOCITY] = np.empty(6)
+            kernels.velocity_on.call(*above[: VELOCITY + 1], held[POSE], self._relative_twist(), held[VELOCITY])
+            self._stamps[VELOCITY], seen[VELOCITY] = next(_STAMPS), stamps[VELOCITY]
+            seen[ACCELERATION] = _NEVER
         if level == VELOCITY:
             return
-        if self._acceleration_seen != parent._acceleration_stamp:
-            A = np.empty(6)
-            kernels.acceleration_on.call(
-                parent._X, parent._V, parent._A, self._X, self._relative_twist(), self._relative_rate(), A
-            )
-            self._A, self._acceleration_stamp, self._acceleration_seen = A, next(_STAMPS), parent._acceleration_stamp
+        if seen[ACCELERATION] != stamps[ACCELERATION]:
+            held[ACCELERATION] = np.empty(6)
+            twist, rate = self._relative_twist(), self._relative_rate()
+            kernels.acceleration_on.call(*above, held[POSE], twist, rate, held[ACCELERATION])
+            self._stamps[ACCELERATION], seen[ACCELERATION] = next(_STAMPS), stamps[ACCELERATION]
+
+    def _up_to(self, level: int) -> Any:
+        """Pose, velocity and acceleration, up to date as far as the level."""
+        self._update(level)
+        return self._held
 
     def _velocity_seen_by(self, offset: ArrayLike, relative_to: Frame | None, in_coordinates_of: Frame | None) -> Array:
         r = _ORIGIN if offset is ORIGIN else as_vector(offset, f"{self.label}: offset")
         seen_by = frame_or_world(self, relative_to, "relative_to")
         axes = frame_or_world(self, in_coordinates_of, "in_coordinates_of")
-        axes._update(POSE)
-        seen_by._update(VELOCITY)
-        self._update(VELOCITY)
+        X, (there, V_there, _), (own, V, _) = axes._up_to(POSE)[POSE], seen_by._up_to(VELOCITY), self._up_to(VELOCITY)
         out = np.empty(6)
-        kernels.relative_velocity.call(self._X, self._V, r, seen_by._X, seen_by._V, axes._X, out)
+        kernels.relative_velocity.call(own, V, r, there, V_there, X, out)
         return out
 
     def _acceleration_seen_by(
@@ -266,13 +271,9 @@ class Frame(ABC):
         r = _ORIGIN if offset is ORIGIN else as_vector(offset, f"{self.label}: offset")
         seen_by = frame_or_world(self, relative_to, "relative_to")
         axes = frame_or_world(self, in_coordinates_of, "in_coordinates_of")
-        axes._update(POSE)
-        seen_by._update(ACCELERATION)
-        self._update(ACCELERATION)
+        X, there, own = axes._up_to(POSE)[POSE], seen_by._up_to(ACCELERATION), self._up_to(ACCELERATION)
         out = np.empty(6)
-        kernels.relative_acceleration.call(
-            self._X, self._V, self._A, r, seen_by._X, seen_by._V, seen_by._A, axes._X, int(spatial), out
-        )
+        kernels.relative_acceleration.call(*own, r, *there, X, int(spatial), out)
         return out
 
     # Queries -----------------------------------------------------------------------------------------------
@@ -280,8 +281,7 @@ class Frame(ABC):
     @property
     def world_transform(self) -> Array:
         """Pose in the world, 4x4 (a copy)."""
-        self._update(POSE)
-        return self._X.copy()
+        return self._up_to(POSE)[POSE].copy()
 
     def transform(self, with_respect_to: Frame | None = None, in_coordinates_of: Frame | None = None) -> Array:
         """Pose in another frame, 4x4.
@@ -292,22 +292,19 @@ class Frame(ABC):
                 origin in F's axes; None for those of `with_respect_to`.
         """
         base = frame_or_world(self, with_respect_to, "with_respect_to")
-        base._update(POSE)
-        self._update(POSE)
+        X_base, own = base._up_to(POSE)[POSE], self._up_to(POSE)[POSE]
         X = np.eye(4)
         if base is not self:
-            kernels.pose_seen_from.call(base._X, self._X, X)
+            kernels.pose_seen_from.call(X_base, own, X)
         if in_coordinates_of is not None and in_coordinates_of is not base:
             axes = frame_or_world(self, in_coordinates_of, "in_coordinates_of")
-            axes._update(POSE)
-            X[:3] = axes._X[:3, :3].T @ base._X[:3, :3] @ X[:3]
+            X[:3] = axes._up_to(POSE)[POSE][:3, :3].T @ X_base[:3, :3] @ X[:3]
         return X
 
     @property
     def spatial_velocity(self) -> Array:
         """[angular; linear] velocity of the origin relative to the world, world axes [rad/s, m/s] (a copy)."""
-        self._update(VELOCITY)
-        return self._V.copy()
+        return self._up_to(VELOCITY)[VELOCITY].copy()
 
     def compute_spatial_velocity(
         self, offset: ArrayLike = ORIGIN, relative_to: Frame | None = None, in_coordinates_of: Frame | None = None

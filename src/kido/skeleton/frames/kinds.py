@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from kido.errors import ModelError
 from kido.math.transform import as_transform, as_vector
-from kido.skeleton.frames.frame import POSE, Array, Frame, frame_or_world
+from kido.skeleton.frames.frame import Array, Frame, frame_or_world
 
 _ZERO = np.zeros(6)
 
@@ -22,7 +22,7 @@ class WorldFrame(Frame):
         return _ONLY[0] if _ONLY else super().__new__(cls)
 
     def __init__(self) -> None:
-        self._X, self._V, self._A = np.eye(4), np.zeros(6), np.zeros(6)
+        self._held, self._stamps = [np.eye(4), np.zeros(6), np.zeros(6)], [0, 0, 0]
 
     @property
     def name(self) -> str:
@@ -236,8 +236,7 @@ class SimpleFrame(Frame):
     @property
     def world_transform(self) -> Array:
         """Pose in the world, 4x4 (a copy); set with what `as_transform` takes."""
-        self._update(POSE)
-        return self._X.copy()
+        return super().world_transform
 
     @world_transform.setter
     def world_transform(self, value: Any) -> None:

@@ -146,7 +146,7 @@ def _rigid(composite: np.ndarray, p: np.ndarray, X: np.ndarray) -> Inertia:
 
 
 def _key(host: Skeleton) -> tuple[int, int]:
-    return host.structure_version, host.properties_version
+    return host.structure_version, host.version
 
 
 def _motion_of(body: BodyNode) -> np.ndarray:

@@ -18,13 +18,12 @@ from kido.math.transform import as_numbers
 from kido.quantities import TABLE
 from kido.skeleton.compiler import Links, check_masses, compile_skeleton, fill_properties
 from kido.skeleton.external import row_seen_from
-from kido.skeleton.frames.frame import POSE, VELOCITY
+from kido.skeleton.frames.frame import ACCELERATION, POSE, VELOCITY
 from kido.skeleton.state.selections import Selections
 from kido.skeleton.state.workspace import Kept, Workspace
 from kido.tree import data_for
 
 if TYPE_CHECKING:
-    from kido.skeleton.body_node import BodyNode
     from kido.skeleton.skeleton import Skeleton
 
 Array = NDArray[np.float64]
@@ -76,8 +75,9 @@ class StateArrays(Selections):
         self.has_soft = False
         self.sample: Any = None  # a state for quantities of a given one
         self._counts: Counter[str] = Counter()
-        self._epoch = 0  # with a body's count of evaluations: a number that no other evaluation has
-        self._world_version = -1
+        self.stamp = 0  # with a body's count of evaluations: a number that no other evaluation has
+        self._seen_of_world = -1
+        self._filled = -1  # version of the skeleton whose properties the arrays have
         self._source: Any = None  # the tree that a state beside the current one was made from
         self._gravity_seen: Array | None = None
 
@@ -97,14 +97,14 @@ class StateArrays(Selections):
         if world is not None:
             if world.present_engine is None:
                 _ = world.engine
-            if self._world_version != world.version:
-                self._world_version = world.version
+            if self._seen_of_world != world.version:
+                self._seen_of_world = world.version
                 self.invalidate()
         elif self.data is None:
             self.adopt(*compile_skeleton(skeleton, skeleton.own_gravity))
-        if skeleton.properties_stale:
+        if self._filled != skeleton.version:
             fill_properties(self.links, skeleton, self.tree)
-            skeleton.properties_stale = False
+            self._filled = skeleton.version
             self.invalidate()
         return self.data
 
@@ -145,11 +145,10 @@ class StateArrays(Selections):
         for link in {int(links.of_body[index]) for index in self.applied}:
             self.write_external(link)
         self.scratch = None
-        self._epoch = next(_EPOCHS) * _EPOCH
+        self.stamp = next(_EPOCHS) * _EPOCH
         self.invalidate()
         self.has_soft = bool(self.skeleton.soft_bodies)
-        if self.skeleton.current_state is self:
-            self.skeleton.properties_stale = False
+        self._filled = self.skeleton.version
 
     def drop_arrays(self) -> None:
         """Keep the numbers by body, and compile on next use."""
@@ -160,7 +159,7 @@ class StateArrays(Selections):
                 self.saved[body] = tuple(getattr(d, f)[part].copy() for f in STATE_FIELDS)
             self._counts = self._evaluation_counts()
         self.links = self.tree = self.data = self.scratch = self._source = None
-        self._world_version = -1
+        self._seen_of_world = -1
         self.kept.clear()
         self.properties_changed()
 
@@ -387,14 +386,12 @@ class StateArrays(Selections):
             A = d.H[part].T @ d.udot[part]
         return np.concatenate([A[:3] @ R, A[3:] @ R])
 
-    def update_frame(self, body: BodyNode, level: int) -> None:
+    def update_frame(self, index: int, level: int, values: list[Array], stamps: list[int]) -> None:
         """What a body is to the frames on it: its pose, velocity and acceleration, and numbers that tell changes."""
         w = self.settled or self.settle()
-        tree, data, index, epoch = w.tree, w.held, body._index, self._epoch
-        if body._X is None:
-            body._X, body._V, body._A = empty(_POSE), empty(_SIX), empty(_SIX)
-        body._pose_stamp = epoch + current.pose_of.call(tree, data, index, body._X)
+        stamps[POSE] = self.stamp + current.pose_of.call(w.tree, w.held, index, values[POSE])
         if level > POSE:
-            body._velocity_stamp = epoch + current.velocity_of.call(tree, data, index, body._V)
+            stamps[VELOCITY] = self.stamp + current.velocity_of.call(w.tree, w.held, index, values[VELOCITY])
         if level > VELOCITY:
-            body._acceleration_stamp = epoch + current.acceleration_of.call(tree, data, index, body._A)
+            A = values[ACCELERATION]
+            stamps[ACCELERATION] = self.stamp + current.acceleration_of.call(w.tree, w.held, index, A)
