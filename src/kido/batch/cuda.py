@@ -30,8 +30,8 @@ from kido.errors import MissingExtraError, StateError
 from kido.jit import JIT_DISABLED, Struct
 from kido.joints import JointKind
 from kido.quantities.branches import derivatives_workspace
-from kido.tree.derivatives import DERIVATIVES
 from kido.tree.schema import DATA, TREE, data_for
+from kido.tree.workspace import DERIVATIVES
 
 if TYPE_CHECKING:
     from kido.skeleton import Skeleton

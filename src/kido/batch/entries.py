@@ -18,8 +18,8 @@ from kido.batch.states import (
     transforms_of,
 )
 from kido.jit import LANES, all_positive, entry, kernel, lanes_samples, lanes_view, view
-from kido.tree.derivatives import DERIVATIVES
 from kido.tree.schema import DATA, TREE
+from kido.tree.workspace import DERIVATIVES
 
 _EXPONENT, _ALL_ONES = 52, 0x7FF  # place of the exponent's bits, and their value in a NaN or an infinity
 

@@ -16,7 +16,7 @@ from kido.dynamics.solver import DynamicsSolver
 from kido.integrators.schema import FAILED
 from kido.jit import Struct, callback, kernel, view
 from kido.kernels.forward_dynamics import acceleration_scatter, articulated_inertias, bias_gather
-from kido.kernels.generalized_impulse import generalized_row
+from kido.kernels.impulse import generalized_row
 from kido.kernels.inertia import body_inertia
 from kido.kernels.inverse_dynamics import accelerations
 from kido.kernels.kinematics import transforms

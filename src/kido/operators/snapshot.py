@@ -15,7 +15,7 @@ from kido.kernels.members import member_arm, member_rotation
 from kido.math.so3 import cross, multiply_symmetric, rotate, rotate_symmetric
 from kido.operators.schema import BODIES
 from kido.tree.schema import DATA, TREE
-from kido.tree.selection import MEMBERS
+from kido.tree.workspace import MEMBERS
 
 
 @inlined

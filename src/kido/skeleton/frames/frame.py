@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 
 _ORIGIN = np.zeros(3)
 # How much of a frame is asked for.
-POSE, VELOCITY, ACCELERATION = range(3)
+POSE, TWIST, RATE = range(3)
 _STAMPS = itertools.count(1)  # every evaluation of a frame gets a number of its own
 _NEVER = -1
 _TRANSIENT = ("_hanging", "_held", "_stamps", "_seen")
@@ -113,12 +113,12 @@ class Frame(ABC):
     def velocity_changed(self) -> None:
         """`relative_spatial_velocity` is no longer what it was."""
         if self._held:
-            self._seen[VELOCITY] = _NEVER
+            self._seen[TWIST] = _NEVER
 
     def acceleration_changed(self) -> None:
         """`relative_spatial_acceleration` is no longer what it was."""
         if self._held:
-            self._seen[ACCELERATION] = _NEVER
+            self._seen[RATE] = _NEVER
 
     # Name and place ----------------------------------------------------------------------------------------
 
@@ -235,21 +235,21 @@ class Frame(ABC):
             held[POSE] = np.empty((4, 4))
             kernels.compose_poses.call(above[POSE], self._relative_pose(), held[POSE])
             self._stamps[POSE], seen[POSE] = next(_STAMPS), stamps[POSE]
-            seen[VELOCITY] = _NEVER
+            seen[TWIST] = _NEVER
         if level == POSE:
             return
-        if seen[VELOCITY] != stamps[VELOCITY]:
-            held[VELOCITY] = np.empty(6)
-            kernels.velocity_on.call(*above[: VELOCITY + 1], held[POSE], self._relative_twist(), held[VELOCITY])
-            self._stamps[VELOCITY], seen[VELOCITY] = next(_STAMPS), stamps[VELOCITY]
-            seen[ACCELERATION] = _NEVER
-        if level == VELOCITY:
+        if seen[TWIST] != stamps[TWIST]:
+            held[TWIST] = np.empty(6)
+            kernels.velocity_on.call(*above[: TWIST + 1], held[POSE], self._relative_twist(), held[TWIST])
+            self._stamps[TWIST], seen[TWIST] = next(_STAMPS), stamps[TWIST]
+            seen[RATE] = _NEVER
+        if level == TWIST:
             return
-        if seen[ACCELERATION] != stamps[ACCELERATION]:
-            held[ACCELERATION] = np.empty(6)
+        if seen[RATE] != stamps[RATE]:
+            held[RATE] = np.empty(6)
             twist, rate = self._relative_twist(), self._relative_rate()
-            kernels.acceleration_on.call(*above, held[POSE], twist, rate, held[ACCELERATION])
-            self._stamps[ACCELERATION], seen[ACCELERATION] = next(_STAMPS), stamps[ACCELERATION]
+            kernels.acceleration_on.call(*above, held[POSE], twist, rate, held[RATE])
+            self._stamps[RATE], seen[RATE] = next(_STAMPS), stamps[RATE]
 
     def _up_to(self, level: int) -> Any:
         """Pose, velocity and acceleration, up to date as far as the level."""
@@ -260,7 +260,11 @@ class Frame(ABC):
         r = _ORIGIN if offset is ORIGIN else as_vector(offset, f"{self.label}: offset")
         seen_by = frame_or_world(self, relative_to, "relative_to")
         axes = frame_or_world(self, in_coordinates_of, "in_coordinates_of")
-        X, (there, V_there, _), (own, V, _) = axes._up_to(POSE)[POSE], seen_by._up_to(VELOCITY), self._up_to(VELOCITY)
+        X, (there, V_there, _), (own, V, _) = (
+            axes._up_to(POSE)[POSE],
+            seen_by._up_to(TWIST),
+            self._up_to(TWIST),
+        )
         out = np.empty(6)
         kernels.relative_velocity.call(own, V, r, there, V_there, X, out)
         return out
@@ -271,7 +275,11 @@ class Frame(ABC):
         r = _ORIGIN if offset is ORIGIN else as_vector(offset, f"{self.label}: offset")
         seen_by = frame_or_world(self, relative_to, "relative_to")
         axes = frame_or_world(self, in_coordinates_of, "in_coordinates_of")
-        X, there, own = axes._up_to(POSE)[POSE], seen_by._up_to(ACCELERATION), self._up_to(ACCELERATION)
+        X, there, own = (
+            axes._up_to(POSE)[POSE],
+            seen_by._up_to(RATE),
+            self._up_to(RATE),
+        )
         out = np.empty(6)
         kernels.relative_acceleration.call(*own, r, *there, X, int(spatial), out)
         return out
@@ -304,7 +312,7 @@ class Frame(ABC):
     @property
     def spatial_velocity(self) -> Array:
         """[angular; linear] velocity of the origin relative to the world, world axes [rad/s, m/s] (a copy)."""
-        return self._up_to(VELOCITY)[VELOCITY].copy()
+        return self._up_to(TWIST)[TWIST].copy()
 
     def compute_spatial_velocity(
         self, offset: ArrayLike = ORIGIN, relative_to: Frame | None = None, in_coordinates_of: Frame | None = None

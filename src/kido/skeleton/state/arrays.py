@@ -18,7 +18,7 @@ from kido.math.transform import as_numbers
 from kido.quantities import TABLE
 from kido.skeleton.compiler import Links, check_masses, compile_skeleton, fill_properties
 from kido.skeleton.external import row_seen_from
-from kido.skeleton.frames.frame import ACCELERATION, POSE, VELOCITY
+from kido.skeleton.frames.frame import POSE, RATE, TWIST
 from kido.skeleton.state.selections import Selections
 from kido.skeleton.state.workspace import Kept, Workspace
 from kido.tree import data_for
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-_COUNTED = ("transforms", "inertias", "velocities", "accelerations")  # columns of DATA.evaluated
+_COUNTED = {"transforms": "num_poses", "inertias": "num_inertias", "velocities": "num_velocities",
+            "accelerations": "num_accelerations"}  # fmt: skip
 _MAX_KEPT = 1000  # results: keys may hold numbers, and a state may be held for long
 _EPOCHS = itertools.count(1)
 _EPOCH = 1 << 40  # more than any body is ever evaluated
@@ -209,7 +210,7 @@ class StateArrays(Selections):
     def gravity_changed(self) -> None:
         """Accelerations of bodies, which have gravity in them, and all that depends on it are stale."""
         if self.data is not None:
-            np.bitwise_and(self.data.fresh, ~lazy.ACCELERATION, out=self.data.fresh)
+            np.bitwise_and(self.data.fresh, ~lazy.ACCELERATION_BIT, out=self.data.fresh)
         for key, kept in self.kept.items():
             row = TABLE.get(key[0] if isinstance(key, tuple) else key)
             if row is None or row.has_gravity:
@@ -260,8 +261,8 @@ class StateArrays(Selections):
         for key, kept in self.kept.items():
             counts[key[0] if isinstance(key, tuple) else key] += kept.count
         if self.data is not None:
-            for what, number in zip(_COUNTED, self.data.evaluated.sum(axis=0).tolist(), strict=True):
-                counts[what] += number
+            for what, field in _COUNTED.items():
+                counts[what] += int(getattr(self.data, field).sum())
         return counts
 
     @property
@@ -391,7 +392,7 @@ class StateArrays(Selections):
         w = self.settled or self.settle()
         stamps[POSE] = self.stamp + current.pose_of.call(w.tree, w.held, index, values[POSE])
         if level > POSE:
-            stamps[VELOCITY] = self.stamp + current.velocity_of.call(w.tree, w.held, index, values[VELOCITY])
-        if level > VELOCITY:
-            A = values[ACCELERATION]
-            stamps[ACCELERATION] = self.stamp + current.acceleration_of.call(w.tree, w.held, index, A)
+            stamps[TWIST] = self.stamp + current.velocity_of.call(w.tree, w.held, index, values[TWIST])
+        if level > TWIST:
+            A = values[RATE]
+            stamps[RATE] = self.stamp + current.acceleration_of.call(w.tree, w.held, index, A)

@@ -17,8 +17,7 @@ from kido.skeleton.frames.frame import ORIGIN, Frame
 from kido.skeleton.nodes.node import JacobianNode
 from kido.skeleton.state.subsets import Dofs, indices_of
 from kido.skeleton.state.workspace import Workspace
-from kido.tree.nodes import NODES, WIDE
-from kido.tree.selection import COLUMNS, MEMBERS, PATH, SUBSET
+from kido.tree.workspace import COLUMNS, MEMBERS, NODES, PATH, SUBSET, WIDE
 
 if TYPE_CHECKING:
     from kido.skeleton.body_node import BodyNode
