@@ -19,7 +19,7 @@ from kido.math.hull import convex_hull
 from kido.math.transform import as_flag
 from kido.optimization import Function, LeastSquares
 from kido.skeleton import EndEffector, FrameNode, Support
-from kido.skeleton.nodes.support import centroid
+from kido.skeleton.nodes.end_effector import centroid
 
 if TYPE_CHECKING:
     from kido.skeleton import Skeleton

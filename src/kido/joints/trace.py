@@ -173,7 +173,7 @@ class Expression:
         )
 
     __bool__ = __lt__ = __le__ = __gt__ = __ge__ = __abs__ = __floor__ = __ceil__ = __mod__ = _compared
-    __eq__ = __ne__ = _compared  # type: ignore[assignment]
+    __eq__ = __ne__ = _compared
     __floordiv__ = __rmod__ = __rfloordiv__ = __round__ = _compared
     __hash__ = object.__hash__
 

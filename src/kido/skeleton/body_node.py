@@ -16,6 +16,7 @@ from kido.shapes import Shape
 from kido.skeleton.aspects import Carrier
 from kido.skeleton.attributes import FixedAttributes
 from kido.skeleton.editing.editing import BodyEditing
+from kido.skeleton.editing.transplant import subtree
 from kido.skeleton.frames.frame import Frame
 from kido.skeleton.inertia import Inertia
 from kido.skeleton.joints.joint import Joint, put_under
@@ -87,11 +88,7 @@ class BodyNode(BodyEditing, BodyLoads, JacobianNode, Carrier, FixedAttributes):
     @property
     def subtree(self) -> list[BodyNode]:
         """The body and all that hang on it, in the skeleton's order."""
-        found: set[BodyNode] = {self}
-        for body in self.skeleton.parts.bodies[self._index + 1 :]:
-            if body._parent in found:
-                found.add(body)
-        return sorted(found, key=lambda body: body._index)
+        return subtree(self)
 
     @property
     def parent_joint(self) -> Joint:

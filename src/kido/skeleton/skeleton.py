@@ -23,7 +23,7 @@ from kido.skeleton.joints.degree_of_freedom import DegreeOfFreedom
 from kido.skeleton.joints.joint import Joint, put_under
 from kido.skeleton.joints.loop_joint import LoopJoint
 from kido.skeleton.joints.types import FreeJoint
-from kido.skeleton.nodes import support
+from kido.skeleton.nodes.end_effector import centroid, horizontal_axes, support_polygon
 from kido.skeleton.nodes.node import Node
 from kido.skeleton.nodes.shape_node import ShapeNode
 from kido.skeleton.parts import Parts
@@ -370,7 +370,8 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
     def nodes(self, node_type: type[N] | None = None) -> list[N]:
         """Nodes of a class (and classes derived from it) on all bodies; without one, all nodes but shapes."""
         if node_type is None:
-            return [n for b in self.parts.bodies for n in b.nodes() if not isinstance(n, ShapeNode)]  # type: ignore[misc]
+            found: list[Any] = [n for b in self.parts.bodies for n in b.nodes() if not isinstance(n, ShapeNode)]
+            return found
         return [node for body in self.parts.bodies for node in body.nodes(node_type)]
 
     def node(self, key: str, node_type: type[N] = Node) -> N:
@@ -508,19 +509,19 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
     @property
     def support_axes(self) -> Array:
         """The horizontal axes (2, 3) of `support_polygon`, world axes: x and y if z is up."""
-        return support.horizontal_axes(self.gravity)
+        return horizontal_axes(self.gravity)
 
     def support_polygon(self) -> Array:
         """Convex hull (n, 2) of the points of all active supports, along `support_axes` [m], counterclockwise.
 
         Empty if nothing supports the skeleton.
         """
-        return support.support_polygon(self)
+        return support_polygon(self)
 
     def support_centroid(self) -> Array | None:
         """Centroid (2,) of the support polygon along `support_axes` [m]; None if it is empty."""
         polygon = self.support_polygon()
-        return support.centroid(polygon) if len(polygon) else None
+        return centroid(polygon) if len(polygon) else None
 
     # Copies ----------------------------------------------------------------------------------------------
 

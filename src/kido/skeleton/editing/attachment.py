@@ -11,7 +11,14 @@ from scipy.linalg import null_space
 from kido.errors import ModelError
 from kido.math.transform import inverse_transform
 from kido.quantities.impulses import changes
-from kido.skeleton.editing.transplant import change_of_joint, check_mimics, motion_of_joint, motion_to_keep, subtree
+from kido.skeleton.editing.transplant import (
+    change_of_joint,
+    check_mimics,
+    joint_to_use,
+    motion_of_joint,
+    motion_to_keep,
+    subtree,
+)
 from kido.skeleton.editing.transplant import transplant as move
 from kido.skeleton.joints.joint import Joint
 from kido.skeleton.joints.loop_joint import LoopJoint
@@ -71,7 +78,7 @@ def _response(skeleton: Skeleton, on_bodies: dict[int, Array], on_joints: Array)
         state = skeleton.current_state
         return changes(state, on_bodies, on_joints, state.prescribed_by_actuators())
     except ModelError:
-        free, change = np.flatnonzero(~is_prescribed(skeleton.current_state.tree.actuator)), np.zeros(skeleton.num_dofs)  # type: ignore[union-attr]
+        free, change = np.flatnonzero(~is_prescribed(skeleton.current_state.tree.actuator)), np.zeros(skeleton.num_dofs)
         M = skeleton.mass_matrix[np.ix_(free, free)]
         whole = on_joints + skeleton.joint_forces_of_wrenches(
             list(on_bodies), np.reshape([*on_bodies.values()], (-1, 6))
@@ -151,17 +158,7 @@ def _loop_joint(body: BodyNode, joint: Any, properties: dict[str, Any]) -> Joint
     """A joint for a loop, part of no skeleton, with a name that is free."""
     what, skeleton = f"body {body.name!r}: loop", body.skeleton
     taken = {*skeleton.parts.joint_by_name, *(loop.name for loop in skeleton.parts.loops)}
-    if isinstance(joint, type) and issubclass(joint, Joint):
-        try:
-            joint = joint(**properties)
-        except TypeError as error:
-            raise ModelError(f"{what}: cannot make a {joint.__name__}: {error}") from None
-    elif properties:
-        raise ModelError(f"{what}: expected a joint or properties of one, got both: {', '.join(properties)}")
-    if not isinstance(joint, Joint):
-        raise ModelError(f"{what}: expected a joint or a class of joints, got {joint!r}")
-    if joint.skeleton is not None:
-        raise ModelError(f"{what}: joint {joint.name!r} already moves body {joint.child.name!r}")
+    joint = joint_to_use(joint, properties, what)
     if not joint.closes_loops:
         names = ", ".join(kind.kind.name for kind in JOINT_TYPES.values() if kind.closes_loops)
         raise ModelError(f"{what}: a {type(joint).__name__} closes no loop; expected one of the kinds {names}")

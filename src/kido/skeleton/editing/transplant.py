@@ -60,6 +60,26 @@ class JointChange:
         return self.joint.skeleton is not None
 
 
+def joint_to_use(joint: Any, properties: dict[str, Any], what: str, *first: Any) -> Joint:
+    """A joint in use nowhere, from itself or from a class of joints and properties.
+
+    Raises:
+        ModelError: it is neither or in use, or properties of a joint that is made already.
+    """
+    if isinstance(joint, type) and issubclass(joint, Joint):
+        try:
+            joint = joint(*first, **properties)
+        except TypeError as error:
+            raise ModelError(f"{what}: cannot make a {joint.__name__}: {error}") from None
+    elif properties:
+        raise ModelError(f"{what}: expected a joint or properties of one, got both: {', '.join(properties)}")
+    if not isinstance(joint, Joint):
+        raise ModelError(f"{what}: expected a joint or a class of joints, got {joint!r}")
+    if joint.skeleton is not None:
+        raise ModelError(f"{what}: joint {joint.name!r} already moves body {joint.child.name!r}")
+    return joint
+
+
 def change_of_joint(body: BodyNode, joint: Joint | type[Joint] | None, properties: dict[str, Any]) -> JointChange:
     """Check what a user wants for the joint above a body; nothing is changed.
 

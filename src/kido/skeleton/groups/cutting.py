@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kido.math.transform import inverse_transform
-from kido.skeleton.external import row_seen_from
 from kido.skeleton.inertia import Inertia
 from kido.skeleton.joints.types import FreeJoint, WeldJoint
 from kido.skeleton.naming import free_name
+from kido.skeleton.state.loads import row_seen_from
 
 if TYPE_CHECKING:
     from kido.skeleton.body_node import BodyNode

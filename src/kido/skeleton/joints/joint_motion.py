@@ -81,7 +81,8 @@ class JointMotion:
         from kido.skeleton.joints.joint import detached
         from kido.skeleton.skeleton import Skeleton
 
-        twin = detached(self)  # type: ignore[arg-type]
+        own: Any = self
+        twin = detached(own)
         twin.mimic = None
         probe = Skeleton(f"copy of joint {self.name!r}")
         probe.add_body("body", twin)

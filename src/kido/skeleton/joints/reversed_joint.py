@@ -62,7 +62,7 @@ class ReversedUserJoint(UserJoint):
         super().changed()
 
     @property
-    def dof_suffixes(self) -> tuple[str, ...]:  # type: ignore[override]
+    def dof_suffixes(self) -> tuple[str, ...]:
         """Those of the original."""
         return self.original.dof_suffixes
 

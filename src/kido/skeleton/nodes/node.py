@@ -219,7 +219,8 @@ class FrameNode(Node, JacobianNode, FixedFrame):
 
     def clone(self, parent: Frame | None = None) -> Self:
         """A copy on the same body, or on another. See `copy_to`."""
-        return self.copy_to(self.body if parent is None else parent)  # type: ignore[arg-type]
+        body: Any = self.body if parent is None else parent
+        return self.copy_to(body)
 
     @property
     def relative_transform(self) -> NDArray[np.float64]:

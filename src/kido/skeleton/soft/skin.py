@@ -126,7 +126,7 @@ class Skin(ShapeNode):
         return self.shape
 
     def __getstate__(self) -> dict[str, Any]:
-        state = dict(super().__getstate__())  # type: ignore[arg-type]
+        state = dict(super().__getstate__())
         state["on_release"] = None
         for field in ("q", "qd", "forces", "impulses", "frozen", "transfer"):
             state[field] = np.array(state[field])  # of windows on a world's arrays the numbers
@@ -307,13 +307,13 @@ def freeze_points(skin: Skin, chosen: NDArray[np.int64]) -> None:
     if skeleton.num_dofs == 0 or not skeleton.mobile:
         return
     M = skeleton.mass_matrix
-    jacobians = {soft: soft.jacobian(in_coordinates_of=soft) for soft in skeleton.soft_bodies}
+    jacobians: dict[Any, Array] = {soft: soft.jacobian(in_coordinates_of=soft) for soft in skeleton.soft_bodies}
     for soft, J in jacobians.items():
         own = soft.skin
         held = own.frozen != 0
         change = spatial_inertia(own.masses[held], (own.rest + own.q)[held])
         M = M + J.T @ (change - spatial_inertia(own.masses, own.rest)) @ J
-    du = np.linalg.lstsq(M, jacobians[body].T @ impulse, rcond=None)[0]  # type: ignore[index]
+    du = np.linalg.lstsq(M, jacobians[body].T @ impulse, rcond=None)[0]
     for soft, J in jacobians.items():
         own, dV = soft.skin, J @ du
         for k in np.flatnonzero(own.frozen == 0):

@@ -76,7 +76,8 @@ class SoftBodyNode(BodyNode):
 
     @core_inertia.setter
     def core_inertia(self, value: Inertia) -> None:
-        BodyNode.inertia.fset(self, value)  # type: ignore[attr-defined]
+        set_own: Any = BodyNode.inertia.fset
+        set_own(self, value)
 
     @property
     def mass(self) -> float:

@@ -17,8 +17,8 @@ from kido.kernels import current, lazy
 from kido.math.transform import as_numbers
 from kido.quantities import TABLE
 from kido.skeleton.compiler import Links, check_masses, compile_skeleton, fill_properties
-from kido.skeleton.external import row_seen_from
 from kido.skeleton.frames.frame import POSE, RATE, TWIST
+from kido.skeleton.state.loads import row_seen_from
 from kido.skeleton.state.selections import Selections
 from kido.skeleton.state.workspace import Kept, Workspace
 from kido.tree import data_for

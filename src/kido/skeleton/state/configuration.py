@@ -128,8 +128,6 @@ class Configuration:
             return NotImplemented
         return not self.differences(other)
 
-    __hash__ = None  # type: ignore[assignment]
-
     def to_dict(self) -> dict[str, Any]:
         """As plain data."""
         return {"dofs": list(self.dofs), **{part: values.tolist() for part, values in self.parts.items()}}

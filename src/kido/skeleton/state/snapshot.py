@@ -162,8 +162,6 @@ class Snapshot(ABC):
             return NotImplemented
         return not self.differences(other)
 
-    __hash__ = None  # type: ignore[assignment]
-
     def to_dict(self) -> dict[str, Any]:
         """As plain data.
 
@@ -246,15 +244,16 @@ class SavedState(Snapshot):
 
     @classmethod
     def _read(cls, skeleton: Skeleton) -> Iterator[tuple[str, dict[str, Any], Any]]:
+        numbers: dict[Any, int] = {body: body.index for body in skeleton.bodies}
         for label, thing in things(skeleton):
             values, write = {}, None
             if isinstance(thing, Joint):
                 own = thing.coordinates
                 values = {_FIELD_NAMES[f]: skeleton.current_state.read(f)[own] for f in STATE_FIELDS}
                 write = _joint_writer(skeleton, thing)
-            elif thing in skeleton.parts.bodies:
-                values = {"external_forces": skeleton.current_state.applied.get(thing.index, np.zeros(_ROW)).copy()}  # type: ignore[attr-defined]
-                write = _force_writer(skeleton, thing.index)  # type: ignore[attr-defined]
+            elif (index := numbers.get(thing, -1)) >= 0:
+                values = {"external_forces": skeleton.current_state.applied.get(index, np.zeros(_ROW)).copy()}
+                write = _force_writer(skeleton, index)
             elif isinstance(thing, Node):
                 values, write = _parts(thing, "state")
             if values:

@@ -12,10 +12,10 @@ from kido.jit import REFUSALS
 from kido.joints import ActuatorType
 from kido.kernels import current
 from kido.math.transform import as_numbers
-from kido.skeleton.external import wrench_of_row
 from kido.skeleton.state.actuation import TAKES_FORCE, TAKES_MOTION, is_prescribed, join_commands
 from kido.skeleton.state.arrays import STATE_FIELDS, Array, StateArrays
 from kido.skeleton.state.commands import COMMANDS
+from kido.skeleton.state.loads import wrench_of_row
 from kido.skeleton.state.subsets import Dofs, indices_of
 from kido.skeleton.state.view import NUMBERS, StateView
 

@@ -1,4 +1,4 @@
-"""Another body of a tree becomes its root: hinges on the way are turned round, the motion stays."""
+"""The same mechanism described otherwise: by another root, or with welded bodies as part of those that carry them."""
 
 from __future__ import annotations
 
@@ -19,10 +19,12 @@ from kido.skeleton.joints.reversed_joint import Reversal, reversal
 from kido.skeleton.joints.types import FreeJoint
 from kido.skeleton.naming import free_joint_name
 from kido.skeleton.state.arrays import STATE_FIELDS, Array
+from kido.skeleton.state.loads import row_seen_from
 
 if TYPE_CHECKING:
     from kido.skeleton.body_node import BodyNode
     from kido.skeleton.skeleton import Skeleton
+
 
 _ACTS_ON_ROOT = ("spring_stiffness", "damping", "coulomb_friction")
 _ANY_BODY = (ActuatorType.FORCE, ActuatorType.PASSIVE)  # whose power is the same at whichever body of the tree
@@ -187,3 +189,42 @@ def _reorder(skeleton: Skeleton, path: list[BodyNode]) -> None:
                 rest.append(body)
     for k, body in zip(places, [*path, *rest], strict=True):
         skeleton.parts.bodies[k] = body
+
+
+def merge_fixed_joints(skeleton: Skeleton) -> dict[str, str]:
+    """See `Skeleton.merge_fixed_joints`."""
+    into: dict[str, str] = {}
+    for body in skeleton.bodies[::-1]:  # leaves first, so that what is merged has taken in what is below it
+        parent = body.parent
+        if parent is not None and _can_merge(body, parent):
+            _merge(body, parent)
+            into[body.name] = parent.name
+    for name in into:
+        while into[name] in into:
+            into[name] = into[into[name]]
+    return dict(reversed(into.items()))
+
+
+def _can_merge(body: BodyNode, parent: BodyNode) -> bool:
+    """Whether nothing is lost if a body is part of its parent."""
+    joint = body.parent_joint
+    if joint.kind != JointKind.WELD or body.gravity != parent.gravity or body._apart:
+        return False
+    if body.collidable and not parent.collidable and any(shape.collision for shape in body.shapes):
+        return False
+    others = [f for f in body.child_frames if f not in body.nodes() and f not in body.children]
+    return not (body.aspects or joint.aspects or others)
+
+
+def _merge(body: BodyNode, parent: BodyNode) -> None:
+    skeleton, joint = body.skeleton, body.parent_joint
+    X = joint.transform_from_parent @ inverse_transform(joint.transform_from_child)
+    loads = [
+        (rows, rows.pop(body.index, None)) for rows in (skeleton.current_state.applied, skeleton.current_state.impulses)
+    ]
+    skeleton.structure_changed()
+    body_node.hand_over(body, parent, X)
+    for rows, load in loads:
+        if load is not None:
+            rows[parent.index] = rows.get(parent.index, np.zeros(len(load))) + row_seen_from(load, X)
+    body.remove()
