@@ -17,9 +17,9 @@ from kido.skeleton.editing.transplant import (
     transplant,
 )
 from kido.skeleton.inertia import Inertia
-from kido.skeleton.joints.joint import Joint, set_mimics
+from kido.skeleton.joints.joint import Joint, free_joint_name, set_mimics
 from kido.skeleton.joints.types import FreeJoint, WeldJoint
-from kido.skeleton.naming import free_joint_name, free_name
+from kido.skeleton.naming import free_name
 
 if TYPE_CHECKING:
     from kido.skeleton.body_node import BodyNode

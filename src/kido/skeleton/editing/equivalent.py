@@ -13,11 +13,10 @@ from kido.joints import ActuatorType, JointKind
 from kido.math.transform import as_flag, inverse_transform
 from kido.skeleton import body_node
 from kido.skeleton.joints.degree_of_freedom import rename
-from kido.skeleton.joints.joint import Joint, detached, put_under, set_mimics
+from kido.skeleton.joints.joint import Joint, detached, free_joint_name, put_under, set_mimics
 from kido.skeleton.joints.loop_joint import LoopJoint
 from kido.skeleton.joints.reversed_joint import Reversal, reversal
 from kido.skeleton.joints.types import FreeJoint
-from kido.skeleton.naming import free_joint_name
 from kido.skeleton.state.arrays import STATE_FIELDS, Array
 from kido.skeleton.state.loads import row_seen_from
 

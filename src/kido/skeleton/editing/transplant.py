@@ -15,9 +15,9 @@ from kido.math.transform import inverse_transform
 from kido.skeleton import body_node
 from kido.skeleton.joints.actuator import check_followers, rename_followed
 from kido.skeleton.joints.degree_of_freedom import name_with_joint, own_name
-from kido.skeleton.joints.joint import Joint, detached, put_under
+from kido.skeleton.joints.joint import Joint, detached, free_joint_name, put_under
 from kido.skeleton.joints.loop_joint import with_names
-from kido.skeleton.naming import free_joint_name, free_name, free_names
+from kido.skeleton.naming import free_name, free_names
 from kido.skeleton.nodes.node import Node
 from kido.skeleton.nodes.shape_node import ShapeNode
 from kido.skeleton.state.arrays import STATE_FIELDS

@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 
 _ORIGIN = np.zeros(3)
 # How much of a frame is asked for.
-POSE, TWIST, RATE = range(3)
+POSE, TWIST, RATE = 0, 1, 2
 _STAMPS = itertools.count(1)  # every evaluation of a frame gets a number of its own
 _NEVER = -1
 _TRANSIENT = ("_hanging", "_held", "_stamps", "_seen")

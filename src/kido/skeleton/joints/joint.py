@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -25,8 +25,9 @@ from kido.skeleton.joints.coordinates import (
     changed_properties,
     read_property,
 )
-from kido.skeleton.joints.degree_of_freedom import DegreeOfFreedom
+from kido.skeleton.joints.degree_of_freedom import DegreeOfFreedom, name_with_joint, own_name
 from kido.skeleton.joints.joint_motion import JointMotion
+from kido.skeleton.naming import candidates
 
 if TYPE_CHECKING:
     from kido.joints.trace import Tape
@@ -413,3 +414,11 @@ def write_properties(joint: Joint, values: Mapping[str, NDArray[np.float64]]) ->
 def set_mimics(joint: Joint, mimics: Sequence[Mimic | None]) -> None:
     """Have its coordinates follow others, whatever their actuators."""
     joint._mimics = list(mimics)
+
+
+def free_joint_name(joint: Joint, wanted: str, joints: Container[str], dofs: Container[str]) -> str:
+    """A name for a joint such that its coordinates' names that derive from it are free as well."""
+    own = [dof for dof in joint.dofs if own_name(dof) is None]
+    return next(
+        n for n in candidates(wanted) if n not in joints and not any(name_with_joint(d, n) in dofs for d in own)
+    )
