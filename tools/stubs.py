@@ -143,7 +143,7 @@ def of_batches() -> str:
 
 def kinds_of_tasks() -> str:
     """The stub of `kido.ik.tasks`."""
-    homes = [("kido.skeleton.frames.jacobian_node", "JacobianNode", ""), ("kido.ik.tasks.kind", "Task", " as _Task")]
+    homes = [("kido.skeleton.nodes.node", "JacobianNode", ""), ("kido.ik.tasks.kind", "Task", " as _Task")]
     homes += [(getattr(tasks, name).__module__, name, f" as {name}") for name in tasks.__all__ if name != "Task"]
     lines = [
         HEAD + TASKS_PREAMBLE + "\n".join(f"from {home} import {name}{seen}" for home, name, seen in sorted(homes))

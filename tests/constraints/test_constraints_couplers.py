@@ -204,8 +204,8 @@ def test_cassies_loops_stay_closed_in_a_fall(example_robots: Path):
     (path,) = example_robots.rglob("cassie_v2.sdf")
     cassie = kido.load(path)
     cassie = cassie if isinstance(cassie, kido.Skeleton) else cassie.skeletons[0]
-    world = cassie._world or kido.World()
-    if cassie._world is None:
+    world = cassie.host or kido.World()
+    if cassie.host is None:
         world.add_skeleton(cassie)
     balls = [c for c in world.constraints if isinstance(c, kido.BallJointConstraint)]
     assert len(balls) >= 4

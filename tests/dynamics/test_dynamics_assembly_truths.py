@@ -49,7 +49,7 @@ def loop_errors(skeleton: kido.Skeleton) -> np.ndarray:
             errors.append(np.linalg.norm(A[:3, :3].T @ B[:3, :3] - np.eye(3)))
         errors.append(np.linalg.norm(shift))
     for dof in skeleton.dofs:
-        mimic = dof.joint._mimics[dof.index_in_joint]
+        mimic = dof.mimic
         if mimic is not None:
             followed = skeleton.joint(mimic.joint).positions[0]
             errors.append(abs(dof.position - mimic.multiplier * followed - mimic.offset))

@@ -11,7 +11,7 @@ import pytest
 
 import kido
 from kido.ik import BalanceObjective, InverseKinematics, LevenbergMarquardt, PlaneError, WholeBodyIK
-from kido.skeleton.nodes.support import centroid
+from kido.skeleton.nodes.end_effector import centroid
 from whole_bodies import MARGIN, own_humanoid, pelvis, standing, talos
 
 EXACT = 1e-6

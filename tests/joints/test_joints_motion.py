@@ -93,7 +93,7 @@ def test_differences_and_steps_are_inverse(seed: int) -> None:
     )
     for joint in skeleton.joints:
         if joint.num_dofs:
-            part = joint._coordinates()
+            part = joint.coordinates
             np.testing.assert_allclose(
                 joint.position_differences(q2[part], q1[part]), skeleton.position_differences(q2, q1)[part], atol=1e-14
             )
@@ -163,7 +163,7 @@ def test_the_motion_of_a_free_joint_is_set_as_a_whole(hanging: bool, in_world: b
     np.testing.assert_allclose(
         body.compute_spatial_acceleration(relative_to=observer, in_coordinates_of=axes), A, atol=1e-10
     )
-    others = [k for k in range(skeleton.num_dofs) if k not in range(*joint._coordinates().indices(99))]
+    others = [k for k in range(skeleton.num_dofs) if k not in range(*joint.coordinates.indices(99))]
     np.testing.assert_array_equal(skeleton.positions[others], before[0][others])
     np.testing.assert_array_equal(skeleton.velocities[others], before[1][others])
     joint.set_linear_velocity([1.0, 2.0, 3.0])

@@ -11,7 +11,7 @@ import pytest
 from kernel_entries import Arrays
 from kido.jit import entry, view
 from kido.joints import JointKind
-from kido.joints.rates import column_derivative, column_rate
+from kido.joints.motion import column_derivative, column_rate
 from kido.kernels import entries
 from kido.tree.schema import DATA, TREE
 from trees import KINDS, build, chain_parents, random_state

@@ -102,12 +102,12 @@ WAYS = {
     "forces": (lambda s: setattr(s, "forces", [0, 0, 0, 0.1, 0, 0]), A),
     "external": (lambda s: s.body(0).add_external_force([0.1, 0, 0]), A),
     "push": (lambda s: s.body(0).push([0.1, 0, 0]), A),
-    "push for a while": (lambda s: s._world.push(s.body(0), [0.1, 0, 0], 0.01), A),
+    "push for a while": (lambda s: s.host.push(s.body(0), [0.1, 0, 0], 0.01), A),
     "wake": (lambda s: s.wake(), A),
     "can_sleep": (lambda s: setattr(s, "can_sleep", False), A),
     "mass": (lambda s: setattr(s.body(0), "inertia", kido.Inertia.from_shape(BOX, mass=1.1)), A | B | {"ball"}),
-    "gravity": (lambda s: setattr(s._world, "gravity", (0, 0.1, -9.8)), A | B | {"ball"}),
-    "support": (lambda s: s._world.remove_skeleton("a0"), A | B | {"ball"}),
+    "gravity": (lambda s: setattr(s.host, "gravity", (0, 0.1, -9.8)), A | B | {"ball"}),
+    "support": (lambda s: s.host.remove_skeleton("a0"), A | B | {"ball"}),
 }
 
 

@@ -250,8 +250,8 @@ def test_a_handler_that_fails_leaves_soft_bodies_as_they_were() -> None:
     boxes = pair_of_boxes(world)
     with pytest.raises(RuntimeError, match="not now"):
         for _ in range(400):
-            before = [np.concatenate([b.skin._q, b.skin._qd]) for b in boxes]
+            before = [np.concatenate([b.skin.q, b.skin.qd]) for b in boxes]
             world.step()
     assert calls
     for b, values in zip(boxes, before, strict=True):
-        np.testing.assert_array_equal(np.concatenate([b.skin._q, b.skin._qd]), values)
+        np.testing.assert_array_equal(np.concatenate([b.skin.q, b.skin.qd]), values)

@@ -168,7 +168,7 @@ def test_loops_and_world_survive_detaching() -> None:
     a = skeleton.bodies[6]
     a.attach(skeleton.bodies[1], kido.BallJoint, as_loop=True)
     a.detach()
-    assert len(skeleton.loops) == 1 and skeleton._world is world
+    assert len(skeleton.loops) == 1 and skeleton.host is world
     world.step(3)
     a.attach(skeleton, kido.RevoluteJoint, axis=(0, 0, 1))  # to the world: momentum goes there
     assert a.parent is None and isinstance(a.parent_joint, kido.RevoluteJoint)

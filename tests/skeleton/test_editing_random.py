@@ -71,7 +71,7 @@ def edit(rng: np.random.Generator, world: kido.World, skeletons: list[kido.Skele
             skeleton.saved_state = kido.SavedState.from_json(state.to_json())
             skeleton.properties = properties
             assert skeleton.saved_state == state
-        case 9 if skeleton._world is None:
+        case 9 if skeleton.host is None:
             world.add_skeleton(skeleton)
         case 9:
             world.remove_skeleton(skeleton)

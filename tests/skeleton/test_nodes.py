@@ -12,7 +12,7 @@ from scipy.spatial import ConvexHull
 
 import kido
 import trees
-from kido.skeleton.nodes.support import centroid, convex_hull
+from kido.skeleton.nodes.end_effector import centroid, convex_hull
 
 
 class Imu(kido.FrameNode):

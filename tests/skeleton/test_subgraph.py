@@ -141,7 +141,7 @@ def test_cut_out_skeleton(outboard: str) -> None:
     subgraph = kido.Subgraph(connected(skeleton, 3, 6, base=0), outboard=outboard)
     assert subgraph.boundary_dofs == 0 and subgraph.inboard is None and subgraph.base is skeleton.bodies[0]
     alone = subgraph.cut_out("alone")
-    assert alone.name == "alone" and alone._world is None
+    assert alone.name == "alone" and alone.host is None
     assert [d.name for d in alone.dofs] == [d.name for d in subgraph.dofs]
     truth = trees.Reference(alone, alone.positions, alone.velocities, alone.accelerations)
     assert relative_error(subgraph.mass_matrix, truth.mass_matrix) < TOLERANCE

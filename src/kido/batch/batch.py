@@ -18,7 +18,7 @@ from kido.skeleton.compiler import check_masses
 
 if TYPE_CHECKING:
     from kido.skeleton import Skeleton
-    from kido.skeleton.frames.jacobian_node import JacobianNode
+    from kido.skeleton.nodes.node import JacobianNode
     from kido.skeleton.state.state import State
 
 

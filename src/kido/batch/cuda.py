@@ -27,8 +27,8 @@ from kido.batch.states import (
 from kido.batch.threads import MAKERS, WORK_SPACES, arrays_of
 from kido.errors import MissingExtraError, StateError
 from kido.jit import JIT_DISABLED, Struct
-from kido.tree.derivatives import DERIVATIVES
 from kido.tree.schema import DATA, TREE
+from kido.tree.workspace import DERIVATIVES
 
 if TYPE_CHECKING:
     from kido.skeleton import Skeleton

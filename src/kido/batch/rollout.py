@@ -264,8 +264,8 @@ def rollout(
 def _world_of(model: Any, skeleton: Any) -> tuple[World, Skeleton | None]:
     """A world of the model, and the skeleton of it that was chosen."""
     if isinstance(model, Skeleton):
-        if model._world is not None:
-            return model._world, model  # type: ignore[return-value]
+        if model.host is not None:
+            return model.host, model  # type: ignore[return-value]
         world = World(model.name, gravity=model.gravity)
         return world, world.add_skeleton(model.clone())
     if not isinstance(model, World):
@@ -273,6 +273,6 @@ def _world_of(model: Any, skeleton: Any) -> tuple[World, Skeleton | None]:
     if skeleton is None:
         return model, None
     chosen = skeleton if isinstance(skeleton, Skeleton) else model.skeleton(skeleton)
-    if chosen._world is not model:
+    if chosen.host is not model:
         raise ModelError(f"rollout: skeleton {chosen.name!r} is not in world {model.name!r}")
     return model, chosen

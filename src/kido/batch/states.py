@@ -39,8 +39,8 @@ from kido.kernels.mass_matrix import mass_matrix_from_composites, start_composit
 from kido.kernels.placement import point_on_link, write_poses
 from kido.kernels.springs import add_passive_forces
 from kido.math.so3 import cross, rotate
-from kido.tree.derivatives import DERIVATIVES
 from kido.tree.schema import DATA, TREE
+from kido.tree.workspace import DERIVATIVES
 
 
 class ROLLOUT(Struct):

@@ -13,7 +13,7 @@ from kido.cli.scene import free_joints
 from kido.errors import KidoError, NameLookupError
 from kido.ik import CompositeIK, DifferentialSolver, InverseKinematics
 from kido.skeleton import BodyNode, EndEffector, Skeleton, WeldJoint
-from kido.skeleton.frames.jacobian_node import JacobianNode
+from kido.skeleton.nodes.node import JacobianNode
 
 SMALL_SHARE = 0.005
 """Share of the skeleton's mass below which what a body carries counts as part of it: fingers, sensors."""

@@ -40,7 +40,7 @@ from kido.constraints.row_origins import (
     FROM_USER,
 )
 from kido.jit import kernel
-from kido.kernels.generalized_impulse import generalized_row
+from kido.kernels.impulse import generalized_row
 from kido.solvers.problem import BOUNDED
 from kido.solvers.rows import num_segments, segment
 

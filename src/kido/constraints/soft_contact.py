@@ -16,7 +16,7 @@ from kido.constraints.row_origins import FROM_CONTACT
 from kido.jit import kernel
 from kido.joints.frames import rotation_of
 from kido.kernels.responses import response_row
-from kido.kernels.soft_matrix import put_column, solve_columns
+from kido.kernels.soft import put_column, solve_columns
 from kido.math.so3 import cross, rotate, rotate_inverse
 from kido.solvers.problem import BOUNDED
 from kido.solvers.rows import num_segments, segment

@@ -31,7 +31,7 @@ from kido.integrators.schema import FAILED
 from kido.jit import Struct, callback, floats, integers, kernel, view
 from kido.kernels.articulated import add_reaction, at_parent
 from kido.kernels.forward_dynamics import acceleration_scatter, articulated_inertias, bias_gather
-from kido.kernels.generalized_impulse import generalized_row
+from kido.kernels.impulse import generalized_row
 from kido.kernels.inertia import body_inertia
 from kido.kernels.inverse_dynamics import accelerations, column_dot
 from kido.kernels.kinematics import transforms

@@ -23,7 +23,7 @@ from kido.integrators.simulate import Movable
 from kido.math.transform import as_flag, as_numbers, as_vector
 from kido.quantities.impulses import reactions
 from kido.skeleton import Skeleton
-from kido.skeleton.external import wrench_of_row
+from kido.skeleton.state.loads import wrench_of_row
 
 __all__ = ["ConstrainedDynamics"]
 

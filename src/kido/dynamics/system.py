@@ -205,7 +205,7 @@ class ConstrainedSystem:
         actuator = self._skeleton_tree.actuator
         mimics = []
         if (actuator == ActuatorType.MIMIC).any():
-            mimics = [d.joint._mimics[d.index_in_joint] for d in self.skeleton.dofs]
+            mimics = [d.mimic for d in self.skeleton.dofs]
         return (self.skeleton.structure_version, actuator.tobytes(), *mimics)
 
     @property
@@ -398,7 +398,7 @@ def _gears_of(skeleton: Skeleton) -> list[Constraint]:
     made: list[Constraint] = []
     for k, other in followed_dofs(skeleton).items():
         dof, followed = skeleton.dofs[k], skeleton.dofs[other]
-        mimic = dof.joint._mimics[dof.index_in_joint]
+        mimic = dof.mimic
         name = f"{dof.name} mimics {followed.name}"
         assert mimic is not None  # it follows one
         if mimic.force_limit != np.inf:

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from kido.ik.coordinates import Coordinates
 from kido.ik.model import carrier_of
 from kido.skeleton import BodyNode, Frame
-from kido.skeleton.frames.fixed_frame import FixedFrame
-from kido.skeleton.frames.jacobian_node import JacobianNode
+from kido.skeleton.frames.kinds import FixedFrame
+from kido.skeleton.nodes.node import JacobianNode
 
 if TYPE_CHECKING:
     from kido.skeleton import Skeleton

@@ -27,7 +27,7 @@ from kido.ik.twins import frames_outside, twins
 from kido.math.transform import as_flag, as_transform
 from kido.optimization import GradientDescentSolver
 from kido.skeleton import Aspect, DegreeOfFreedom, Frame, Group, SimpleFrame, Skeleton
-from kido.skeleton.frames.jacobian_node import JacobianNode
+from kido.skeleton.nodes.node import JacobianNode
 
 Array = NDArray[np.float64]
 
@@ -382,7 +382,7 @@ class InverseKinematics(InverseKinematicsBase, Module, Aspect):
         if id(self._carrier) not in memo:
             memo[id(self._carrier)] = None
         memo[id(self)] = twin
-        world = self.skeleton._world
+        world = self.skeleton.host
         if world is None or id(world) not in memo:
             for frame in self._frames_outside():
                 memo.setdefault(id(frame), frame)

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from kido.skeleton.body_node import BodyNode
 from kido.skeleton.frames.frame import Frame
-from kido.skeleton.frames.jacobian_node import JacobianNode
+from kido.skeleton.nodes.node import JacobianNode
 
 if TYPE_CHECKING:
-    from kido.skeleton import BodyNode, Skeleton
+    from kido.skeleton import Skeleton
 
 Array = NDArray[np.float64]
 T = TypeVar("T")
@@ -41,7 +42,7 @@ def structure_of(skeleton: Skeleton) -> int:
 def place_of_body(skeleton: Skeleton, body: BodyNode) -> tuple[int, Array]:
     """Link that a body is part of, and its 4x4 pose there."""
     links = links_of(skeleton)
-    return int(links.of_body[body._index]), links.offset[body._index]
+    return int(links.of_body[body.index]), links.offset[body.index]
 
 
 def carrier_of(node: JacobianNode) -> tuple[BodyNode, Array | None]:
@@ -51,12 +52,13 @@ def carrier_of(node: JacobianNode) -> tuple[BodyNode, Array | None]:
 
 def dofs_moving_node(node: JacobianNode) -> NDArray[np.intp]:
     """Coordinates that move a node."""
-    return node._dependent()
+    body = carrier_of(node)[0]
+    return body.skeleton.current_state.dependent_dofs_of(body)
 
 
 def frame_above(frame: Frame) -> Frame | None:
-    """The frame that a frame hangs on; None: it is the world."""
-    return frame._parent_frame
+    """The frame that a frame hangs on; None: it is the world or a body."""
+    return None if frame is Frame.world() or isinstance(frame, BodyNode) else frame.parent_frame
 
 
 def known_of(skeleton: Skeleton, key: Hashable) -> Any:

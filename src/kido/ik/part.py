@@ -14,7 +14,7 @@ from kido.ik.coordinates import Coordinates
 
 if TYPE_CHECKING:
     from kido.skeleton import SimpleFrame
-    from kido.skeleton.frames.jacobian_node import JacobianNode
+    from kido.skeleton.nodes.node import JacobianNode
 
 Array = NDArray[np.float64]
 

@@ -24,7 +24,7 @@ from kido.jit import REFUSALS
 from kido.math.transform import as_numbers, as_transform
 from kido.skeleton import Skeleton
 from kido.skeleton.frames.frame import Frame
-from kido.skeleton.frames.jacobian_node import JacobianNode
+from kido.skeleton.nodes.node import JacobianNode
 from kido.skeleton.state.subsets import Dofs, indices_of
 from kido.skeleton.state.workspace import Workspace
 

@@ -10,7 +10,7 @@ from kido.errors import ModelError
 from kido.ik.model import carrier_of
 from kido.ik.tasks import Task
 from kido.skeleton import Frame, Skeleton
-from kido.skeleton.frames.jacobian_node import JacobianNode
+from kido.skeleton.nodes.node import JacobianNode
 
 T = TypeVar("T")
 
@@ -19,14 +19,14 @@ def twins(old: Skeleton, new: Skeleton) -> dict[int, Any]:
     """A memo for `copy.deepcopy`: what stands for a skeleton, its bodies, joints, coordinates and nodes in another."""
     memo: dict[int, Any] = {id(old): new}
     for body in old.bodies:
-        twin = body if new is old else new._body_by_name.get(body.name)
+        twin = body if new is old else new.parts.body_by_name.get(body.name)
         if twin is not None:
             memo[id(body)] = twin
             memo[id(body.parent_joint)] = twin.parent_joint
             for a, b in zip(body.parent_joint.dofs, twin.parent_joint.dofs):
                 memo[id(a)] = b
-            named = {(type(n), n.name): n for n in twin._nodes}
-            for n in body._nodes:
+            named = {(type(n), n.name): n for n in twin.nodes()}
+            for n in body.nodes():
                 if (type(n), n.name) in named:
                     memo[id(n)] = named[type(n), n.name]
     return memo

@@ -111,8 +111,7 @@ class _OfCoordinate:
     dof: DegreeOfFreedom
 
     def _index(self, skeleton: Skeleton) -> int:
-        body = self.dof.joint._body
-        if body is None or body.skeleton is not skeleton:
+        if self.dof.joint.skeleton is not skeleton:
             raise ModelError(f"event: dof {self.dof.name!r} is no coordinate of skeleton {skeleton.name!r}")
         return self.dof.index
 

@@ -29,7 +29,7 @@ from kido.joints.tape import (
     SIN,
     SQRT,
     SUBTRACT,
-    VELOCITY,
+    VELOCITY_INPUT,
 )
 
 Node = tuple[int, int, int, float]  # operation, operands, number
@@ -64,7 +64,7 @@ class Graph:
 
     def velocity(self, k: int) -> int:
         """Velocity k of the joint."""
-        return self._node(VELOCITY, k)
+        return self._node(VELOCITY_INPUT, k)
 
     def value(self, a: int) -> float | None:
         """The number that a node is, or None."""
@@ -203,7 +203,7 @@ class Graph:
     def operands(self, a: int) -> tuple[int, ...]:
         """Nodes that a node is made of."""
         op, first, second, _ = self.nodes[a]
-        if op in (NUMBER, POSITION, VELOCITY):
+        if op in (NUMBER, POSITION, VELOCITY_INPUT):
             return ()
         return (first,) if second < 0 else (first, second)
 
@@ -219,7 +219,7 @@ class Graph:
         op, x, y, number = self.nodes[b]
         if b == variable:
             return self.number(1.0)
-        if op in (NUMBER, POSITION, VELOCITY):
+        if op in (NUMBER, POSITION, VELOCITY_INPUT):
             return self.number(0.0)
         dx, dy = known[x], known[y] if y >= 0 else -1
         if op == ADD:
@@ -258,7 +258,7 @@ class Graph:
                     values[a] = np.full(len(q), number)
                 elif op == POSITION:
                     values[a] = q[:, x]
-                elif op == VELOCITY:
+                elif op == VELOCITY_INPUT:
                     values[a] = u[:, x]
                 elif op == ADD_NUMBER:
                     values[a] = values[x] + number

@@ -6,6 +6,7 @@ Where `kido.kernels.entries` evaluates unconditionally, these evaluate what `DAT
 from __future__ import annotations
 
 from kido.jit import direct_entry, kernel, view
+from kido.kernels.entries import REFUSED
 from kido.kernels.forward_dynamics import (
     acceleration_scatter,
     articulated_inertias,
@@ -14,12 +15,9 @@ from kido.kernels.forward_dynamics import (
 )
 from kido.kernels.inverse_dynamics import joint_forces
 from kido.kernels.lazy import (
-    ACCELERATIONS,
     AFTER_ACCELERATIONS,
     AFTER_POSITIONS,
     AFTER_VELOCITIES,
-    POSES,
-    VELOCITIES,
     accelerations_written,
     ensure_acceleration,
     ensure_all_accelerations,
@@ -34,7 +32,7 @@ from kido.kernels.placement import member_arm, write_pose
 from kido.math.so3 import cross
 from kido.tree.schema import DATA, TREE
 
-UNCHANGED, REFUSED, CHANGED = 0, 1, 2
+UNCHANGED, CHANGED = 0, 2  # or REFUSED
 
 
 @kernel
@@ -159,7 +157,7 @@ def pose_of(tree, data, m, X):
     i = t.member_link[m]
     ensure_pose(t, d, i)
     write_pose(t, d, m, X)
-    return d.evaluated[i, POSES]
+    return d.num_poses[i]
 
 
 @direct_entry("i8(i8,i8,i8,f8[::1])")
@@ -178,7 +176,7 @@ def velocity_of(tree, data, m, V):
         v1 += y
         v2 += z
     V[0], V[1], V[2], V[3], V[4], V[5] = w0, w1, w2, v0, v1, v2
-    return d.evaluated[i, VELOCITIES]
+    return d.num_velocities[i]
 
 
 @direct_entry("i8(i8,i8,i8,f8[::1])")
@@ -200,4 +198,4 @@ def acceleration_of(tree, data, m, A):
         a1 += y + b1
         a2 += z + b2
     A[0], A[1], A[2], A[3], A[4], A[5] = e0, e1, e2, a0, a1, a2
-    return d.evaluated[i, ACCELERATIONS]
+    return d.num_accelerations[i]

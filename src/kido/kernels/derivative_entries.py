@@ -6,8 +6,6 @@ They return REFUSED as those of `kido.kernels.entries` do, and else overwrite th
 from __future__ import annotations
 
 from kido.jit import LANES, clear, direct_entry, inlined, kernel, lanes_view, view
-from kido.kernels.branch_factor import factor, invert, solve_negative
-from kido.kernels.centroidal_derivatives import centroidal_derivatives
 from kido.kernels.common_point import motion_at_point
 from kido.kernels.derivatives import composite_sweep, joint_force_derivatives, mass_matrix_from_momenta
 from kido.kernels.entries import OK, REFUSED, copy_finite
@@ -16,15 +14,16 @@ from kido.kernels.forward_dynamics import (
 )
 from kido.kernels.inertia import body_inertia
 from kido.kernels.inverse_dynamics import body_acceleration
+from kido.kernels.inverse_mass import factor, invert, solve_negative
 from kido.kernels.kinematics import body_velocity, transforms
-from kido.kernels.point_derivatives import (
+from kido.kernels.motion_derivatives import (
+    centroidal_derivatives,
     point_acceleration_derivatives,
     point_hessian,
     point_velocity_derivatives,
 )
-from kido.tree.derivatives import DERIVATIVES, ROWS
 from kido.tree.schema import DATA, TREE
-from kido.tree.selection import PATH
+from kido.tree.workspace import DERIVATIVES, PATH, ROWS
 
 
 @kernel

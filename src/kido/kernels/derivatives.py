@@ -24,13 +24,12 @@ from __future__ import annotations
 
 from kido.jit import inlined, kernel
 from kido.joints.kinds import USER
+from kido.kernels.common_point import add_column_changes, cross_force
 from kido.kernels.external import external_wrench
 from kido.kernels.inertia import inertia_of, rigid_momentum
 from kido.kernels.kinematics import rotation_of
-from kido.kernels.spatial import cross_force
-from kido.kernels.user_point import add_column_changes
 from kido.math.so3 import cross, rotate
-from kido.tree.derivatives import COMPOSITE
+from kido.tree.workspace import COMPOSITE
 
 
 @inlined

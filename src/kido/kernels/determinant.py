@@ -25,7 +25,7 @@ import math
 
 from kido.jit import inlined, kernel
 from kido.joints.kinds import BALL, FREE, TRANSLATIONAL, USER
-from kido.joints.rates import column_derivative
+from kido.joints.motion import column_derivative
 from kido.kernels.articulated import add_column, give_way, parent_motion, take_share, yielding_inertia
 from kido.kernels.inertia import apply_inertia, read_inertia
 from kido.kernels.operational_space import compliance_before, release, write_compliance

@@ -5,7 +5,6 @@ from __future__ import annotations
 from kido.jit import kernel
 from kido.kernels.inertia import spatial_momentum
 from kido.kernels.springs import joint_spring_energy
-from kido.math.so3 import cross
 
 
 @kernel
@@ -32,33 +31,3 @@ def potential_energy(t, d, first, last):
     for i in range(first, last):
         total += joint_spring_energy(t, d, i)
     return total
-
-
-@kernel
-def momentum(t, d, first, last):
-    """Linear momentum [kg m/s] and angular momentum about the world origin [kg m^2/s], world axes."""
-    n0, n1, n2, f0, f1, f2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    for i in range(first, last):
-        h0, h1, h2, h3, h4, h5 = spatial_momentum(
-            t, d, i, d.V[i, 0], d.V[i, 1], d.V[i, 2], d.V[i, 3], d.V[i, 4], d.V[i, 5]
-        )
-        x, y, z = cross(d.p[i, 0], d.p[i, 1], d.p[i, 2], h3, h4, h5)
-        n0 += h0 + x
-        n1 += h1 + y
-        n2 += h2 + z
-        f0 += h3
-        f1 += h4
-        f2 += h5
-    return n0, n1, n2, f0, f1, f2
-
-
-@kernel
-def mass_moment(t, d, first, last):
-    """Total mass [kg] and its first moment about the world origin [kg m]."""
-    m, x, y, z = 0.0, 0.0, 0.0, 0.0
-    for i in range(first, last):
-        m += t.mass[i]
-        x += t.mass[i] * d.p[i, 0] + d.mc[i, 0]
-        y += t.mass[i] * d.p[i, 1] + d.mc[i, 1]
-        z += t.mass[i] * d.p[i, 2] + d.mc[i, 2]
-    return m, x, y, z

@@ -7,10 +7,8 @@ and return REFUSED if an argument has another size than the tree or is not finit
 from __future__ import annotations
 
 from kido.jit import direct_entry, entry, kernel, view
-from kido.kernels.energy import kinetic_energy, mass_moment, momentum, potential_energy
-from kido.kernels.forward_dynamics import (
-    accelerations_of_state,
-)
+from kido.kernels.energy import potential_energy
+from kido.kernels.forward_dynamics import accelerations_of_state
 from kido.kernels.inertia import body_inertia
 from kido.kernels.integration import advance
 from kido.kernels.inverse_dynamics import (
@@ -20,7 +18,6 @@ from kido.kernels.inverse_dynamics import (
     gather_joint_forces,
 )
 from kido.kernels.kinematics import body_velocity, poses, transforms, velocities
-from kido.kernels.mass_matrix import mass_matrix_from_composites, start_composite
 from kido.kernels.placement import write_poses
 from kido.tree.schema import DATA, TREE
 
@@ -88,27 +85,9 @@ def advance_positions(tree, data, h):
 
 
 @entry("f8(i8,i8)")
-def read_kinetic_energy(tree, data):
-    t = view(TREE, tree)
-    return kinetic_energy(t, view(DATA, data), 0, t.parent.shape[0])
-
-
-@entry("f8(i8,i8)")
 def read_potential_energy(tree, data):
     t = view(TREE, tree)
     return potential_energy(t, view(DATA, data), 0, t.parent.shape[0])
-
-
-@entry("UniTuple(f8,6)(i8,i8)")
-def read_momentum(tree, data):
-    t = view(TREE, tree)
-    return momentum(t, view(DATA, data), 0, t.parent.shape[0])
-
-
-@entry("UniTuple(f8,4)(i8,i8)")
-def read_mass_moment(tree, data):
-    t = view(TREE, tree)
-    return mass_moment(t, view(DATA, data), 0, t.parent.shape[0])
 
 
 @direct_entry("i8(i8,i8,f8[::1],f8[:,:,::1])")
@@ -121,22 +100,6 @@ def forward_kinematics(tree, data, q, X):
     n = t.parent.shape[0]
     poses(t, d, 0, n)
     write_poses(t, d, X)
-    return OK
-
-
-@direct_entry("i8(i8,i8,f8[::1],f8[:,::1])")
-def mass_matrix_at(tree, data, q, M):
-    """Mass matrix at q."""
-    t = view(TREE, tree)
-    d = view(DATA, data)
-    if copy_finite(q, d.q) != OK:
-        return REFUSED
-    n = t.parent.shape[0]
-    transforms(t, d, 0, n)
-    for i in range(n):
-        body_inertia(t, d, i)
-        start_composite(t, d, i)
-    mass_matrix_from_composites(t, d, 0, n, M)
     return OK
 
 

@@ -31,8 +31,8 @@ from kido.math.so3 import advance_rotation_vector, cross, multiply_symmetric, ro
 from kido.math.so3 import rotation_vector_to_matrix as to_matrix
 
 # Entries of a body's numbers.
-INVERSE_MASS, COM, INERTIA, INVERSE = 0, 1, 4, 10
-NUMBERS = 16
+INVERSE_MASS_AT, COM_AT, INERTIA_AT, INVERSE_AT = 0, 1, 4, 10
+BODY_NUMBERS = 16
 # What a body is: none of this, one with its centre of mass elsewhere than its origin, one with it there.
 NOT_FREE, OFF_CENTRE, CENTRED = 0, 1, 2
 
@@ -56,10 +56,10 @@ def free_bodies(t: Any) -> tuple[np.ndarray, np.ndarray]:
         t: the forest.
 
     Returns:
-        NOT_FREE, OFF_CENTRE or CENTRED for each body; and their numbers (bodies, NUMBERS).
+        NOT_FREE, OFF_CENTRE or CENTRED for each body; and their numbers (bodies, BODY_NUMBERS).
     """
     bodies = len(t.parent)
-    kind, number = np.zeros(bodies, np.int64), np.zeros((bodies, NUMBERS))
+    kind, number = np.zeros(bodies, np.int64), np.zeros((bodies, BODY_NUMBERS))
     single = np.flatnonzero(np.diff(t.tree_body) == 1)
     first = np.asarray(t.tree_body)[single]
     fits = (t.kind[first] == JointKind.FREE_MIXED) & (t.has_child_offset[first] == 0) & (t.mass[first] > 0.0)
@@ -81,10 +81,10 @@ def free_bodies(t: Any) -> tuple[np.ndarray, np.ndarray]:
     first, m, c, inertia = first[sound], m[sound], c[sound], inertia[sound]
     inverse = np.linalg.inv(inertia) if len(first) else inertia
     kind[first] = np.where((c == 0.0).all(axis=1), CENTRED, OFF_CENTRE)
-    number[first, INVERSE_MASS] = 1.0 / m
-    number[first, COM : COM + 3] = c
+    number[first, INVERSE_MASS_AT] = 1.0 / m
+    number[first, COM_AT : COM_AT + 3] = c
     for k, (i, j) in enumerate((xx, xy, xz, yy, yz, zz)):
-        number[first, INERTIA + k], number[first, INVERSE + k] = inertia[:, i, j], inverse[:, i, j]
+        number[first, INERTIA_AT + k], number[first, INVERSE_AT + k] = inertia[:, i, j], inverse[:, i, j]
     return kind, number
 
 
@@ -138,9 +138,9 @@ def fall(x, g, h):
     """Smooth motion of the bodies in the lanes x over a step h under gravity g, as `kido.simulation.predict` has it."""
     q, w, v = _three(x, Q), _three(x, U), _three(x, U + 3)
     inertia, inverse, c = (
-        _symmetric(x, CONSTANTS + INERTIA),
-        _symmetric(x, CONSTANTS + INVERSE),
-        _three(x, CONSTANTS + COM),
+        _symmetric(x, CONSTANTS + INERTIA_AT),
+        _symmetric(x, CONSTANTS + INVERSE_AT),
+        _three(x, CONSTANTS + COM_AT),
     )
     v = rotate(to_matrix(q[0], q[1], q[2]), v[0], v[1], v[2])
     half = 0.5 * h
@@ -163,7 +163,7 @@ def fall(x, g, h):
     _put(x, OUT_R, (R[0], R[1], R[2]))
     _put(x, OUT_R + 3, (R[3], R[4], R[5]))
     _put(x, OUT_R + 6, (R[6], R[7], R[8]))
-    m = 1.0 / x[CONSTANTS + INVERSE_MASS]
+    m = 1.0 / x[CONSTANTS + INVERSE_MASS_AT]
     y = rotate(R, c[0], c[1], c[2])
     _put(x, OUT_MC, (m * y[0], m * y[1], m * y[2]))
 
@@ -198,15 +198,15 @@ def free_row(number, centred, body, R, r0, r1, r2, f0, f1, f2, J, Y, at):
     n0, n1, n2 = rotate_inverse(R, f0, f1, f2)
     J[at], J[at + 1], J[at + 2] = cross(r0, r1, r2, n0, n1, n2)
     J[at + 3], J[at + 4], J[at + 5] = f0, f1, f2
-    c0, c1, c2 = number[body, COM], number[body, COM + 1], number[body, COM + 2]
+    c0, c1, c2 = number[body, COM_AT], number[body, COM_AT + 1], number[body, COM_AT + 2]
     x, y, z = cross(r0 - c0, r1 - c1, r2 - c2, n0, n1, n2)
     inverse = (
-        number[body, INVERSE], number[body, INVERSE + 1], number[body, INVERSE + 2],
-        number[body, INVERSE + 3], number[body, INVERSE + 4], number[body, INVERSE + 5],
+        number[body, INVERSE_AT], number[body, INVERSE_AT + 1], number[body, INVERSE_AT + 2],
+        number[body, INVERSE_AT + 3], number[body, INVERSE_AT + 4], number[body, INVERSE_AT + 5],
     )  # fmt: skip
     x, y, z = multiply_symmetric(inverse, x, y, z)
     Y[at], Y[at + 1], Y[at + 2] = x, y, z
-    s = number[body, INVERSE_MASS]
+    s = number[body, INVERSE_MASS_AT]
     if centred:
         Y[at + 3], Y[at + 4], Y[at + 5] = s * f0, s * f1, s * f2
     else:

@@ -6,7 +6,7 @@ Needs U, Dinv, H, l of `articulated_inertias`.
 from __future__ import annotations
 
 from kido.jit import kernel
-from kido.kernels.articulated import add_column, at_parent, give_way, parent_motion, take_share
+from kido.kernels.articulated import add_column, at_parent, gather_shares, give_way, parent_motion, take_share
 from kido.kernels.inverse_dynamics import column_dot
 
 
@@ -80,4 +80,15 @@ def joint_impulse_row(t, d, first, last, dof, sign, J, Y, at):
             d.e[k], z0, z1, z2, z3, z4, z5 = take_share(d, k, force, z0, z1, z2, z3, z4, z5)
         z0, z1, z2, z3, z4, z5 = at_parent(d, i, z0, z1, z2, z3, z4, z5)
         i = t.parent[i]
+    velocity_scatter(t, d, first, last, Y, offset)
+
+
+@kernel
+def generalized_row(t, d, first, last, J, Y, at):
+    """Add the response to the row in J, from index `at` on, to Y at the same place; d.z is used up."""
+    offset = at - t.first_dof[first]
+    for i in range(first, last):
+        for k in range(6):
+            d.z[i, k] = 0.0
+    gather_shares(t, d, first, last, J, offset)
     velocity_scatter(t, d, first, last, Y, offset)

@@ -15,8 +15,7 @@ spatial one, which is the rate of the screw at a point fixed in space.
 from __future__ import annotations
 
 from kido.jit import inlined, kernel
-from kido.joints.motion import hinge_column
-from kido.joints.rates import column_rate
+from kido.joints.motion import column_rate, hinge_column
 from kido.kernels.kinematics import body_pose, body_velocity, has_hinge, rotation_of
 from kido.math.so3 import cross, rotate
 

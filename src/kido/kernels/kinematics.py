@@ -10,7 +10,7 @@ from kido.joints.chain import chain_velocity_product
 from kido.joints.frames import IDENTITY, child_offset, joint_frame, rotation_of
 from kido.joints.kinds import COMPOUND, REVOLUTE, USER
 from kido.joints.motion import hinge, hinge_column, joint_motion, velocity_product
-from kido.joints.user import user_velocity_product
+from kido.joints.tape import user_velocity_product
 from kido.math.so3 import compose, cross, rotate
 
 

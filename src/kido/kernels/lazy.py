@@ -13,13 +13,11 @@ from kido.kernels.inertia import body_inertia
 from kido.kernels.inverse_dynamics import body_acceleration
 from kido.kernels.kinematics import body_pose, body_velocity, has_hinge
 
-POSE, INERTIA, VELOCITY, ACCELERATION = 1, 2, 4, 8
+POSE_BIT, INERTIA_BIT, VELOCITY_BIT, ACCELERATION_BIT = 1, 2, 4, 8
 # By what changed: the results that go stale.
-AFTER_POSITIONS = POSE | INERTIA | VELOCITY | ACCELERATION
-AFTER_VELOCITIES = VELOCITY | ACCELERATION
-AFTER_ACCELERATIONS = ACCELERATION
-# Columns of DATA.evaluated.
-POSES, INERTIAS, VELOCITIES, ACCELERATIONS = 0, 1, 2, 3
+AFTER_POSITIONS = POSE_BIT | INERTIA_BIT | VELOCITY_BIT | ACCELERATION_BIT
+AFTER_VELOCITIES = VELOCITY_BIT | ACCELERATION_BIT
+AFTER_ACCELERATIONS = ACCELERATION_BIT
 
 
 @kernel
@@ -89,35 +87,35 @@ def evaluate_pose(t, d, i):
     body_pose(t, d, i)
     if has_hinge(t, i):
         hinge_column(t, d, i, t.first_dof[i])
-    d.fresh[i] = d.fresh[i] | POSE
-    d.evaluated[i, POSES] += 1
+    d.fresh[i] = d.fresh[i] | POSE_BIT
+    d.num_poses[i] += 1
 
 
 @inlined
 def evaluate_inertia(t, d, i):
     body_inertia(t, d, i)
-    d.fresh[i] = d.fresh[i] | INERTIA
-    d.evaluated[i, INERTIAS] += 1
+    d.fresh[i] = d.fresh[i] | INERTIA_BIT
+    d.num_inertias[i] += 1
 
 
 @inlined
 def evaluate_velocity(t, d, i):
     body_velocity(t, d, i)
-    d.fresh[i] = d.fresh[i] | VELOCITY
-    d.evaluated[i, VELOCITIES] += 1
+    d.fresh[i] = d.fresh[i] | VELOCITY_BIT
+    d.num_velocities[i] += 1
 
 
 @inlined
 def evaluate_acceleration(t, d, i):
     body_acceleration(t, d, i)
-    d.fresh[i] = d.fresh[i] | ACCELERATION
-    d.evaluated[i, ACCELERATIONS] += 1
+    d.fresh[i] = d.fresh[i] | ACCELERATION_BIT
+    d.num_accelerations[i] += 1
 
 
 @kernel
 def ensure_pose(t, d, i):
     """Bring R, p, l and H of body i up to date, and of those above it that need it."""
-    for k in range(stale_path(t, d, i, POSE) - 1, -1, -1):
+    for k in range(stale_path(t, d, i, POSE_BIT) - 1, -1, -1):
         evaluate_pose(t, d, d.path[k])
 
 
@@ -125,7 +123,7 @@ def ensure_pose(t, d, i):
 def ensure_velocity(t, d, i):
     """Bring V and a of body i up to date, and what they need."""
     ensure_pose(t, d, i)
-    for k in range(stale_path(t, d, i, VELOCITY) - 1, -1, -1):
+    for k in range(stale_path(t, d, i, VELOCITY_BIT) - 1, -1, -1):
         evaluate_velocity(t, d, d.path[k])
 
 
@@ -133,7 +131,7 @@ def ensure_velocity(t, d, i):
 def ensure_acceleration(t, d, i):
     """Bring A of body i up to date, and what it needs."""
     ensure_velocity(t, d, i)
-    for k in range(stale_path(t, d, i, ACCELERATION) - 1, -1, -1):
+    for k in range(stale_path(t, d, i, ACCELERATION_BIT) - 1, -1, -1):
         evaluate_acceleration(t, d, d.path[k])
 
 
@@ -141,9 +139,9 @@ def ensure_acceleration(t, d, i):
 def ensure_all_poses(t, d):
     """R, p, l, H, J and mc of all bodies."""
     for i in range(t.parent.shape[0]):
-        if d.fresh[i] & POSE == 0:
+        if d.fresh[i] & POSE_BIT == 0:
             evaluate_pose(t, d, i)
-        if d.fresh[i] & INERTIA == 0:
+        if d.fresh[i] & INERTIA_BIT == 0:
             evaluate_inertia(t, d, i)
 
 
@@ -151,7 +149,7 @@ def ensure_all_poses(t, d):
 def ensure_all_velocities(t, d):
     """V and a of all bodies; their poses must be current."""
     for i in range(t.parent.shape[0]):
-        if d.fresh[i] & VELOCITY == 0:
+        if d.fresh[i] & VELOCITY_BIT == 0:
             evaluate_velocity(t, d, i)
 
 
@@ -159,7 +157,7 @@ def ensure_all_velocities(t, d):
 def ensure_all_accelerations(t, d):
     """A of all bodies; their velocities must be current."""
     for i in range(t.parent.shape[0]):
-        if d.fresh[i] & ACCELERATION == 0:
+        if d.fresh[i] & ACCELERATION_BIT == 0:
             evaluate_acceleration(t, d, i)
 
 
@@ -167,5 +165,5 @@ def ensure_all_accelerations(t, d):
 def accelerations_written(t, d):
     """A of all bodies was just computed from the current udot by a recursion of its own."""
     for i in range(t.parent.shape[0]):
-        d.fresh[i] = d.fresh[i] | ACCELERATION
-        d.evaluated[i, ACCELERATIONS] += 1
+        d.fresh[i] = d.fresh[i] | ACCELERATION_BIT
+        d.num_accelerations[i] += 1

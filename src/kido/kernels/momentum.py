@@ -1,6 +1,6 @@
 """Mass, centre of mass, momentum and kinetic energy of chosen bodies, and their matrices.
 
-A choice gives what inertia each link carries (`kido.tree.selection.SUBSET`). Theory reference, section a7:
+A choice gives what inertia each link carries (`kido.tree.workspace.SUBSET`). Theory reference, section a7:
 h = A_G(q) u about the centre of mass, A_G = phi(C, .) R H* with R the composites.
 Source: Orin, Goswami, Lee (2013), "Centroidal dynamics of a humanoid robot"; the rate of A_G from the rates of
 composites is our own.

@@ -7,17 +7,17 @@ of a coordinate whose inertia is not positive.
 from __future__ import annotations
 
 from kido.jit import direct_entry, kernel, view
-from kido.kernels import determinant, member_inertias, operational_space
+from kido.kernels import determinant, operational_space
 from kido.kernels.entries import OK, REFUSED, copy_finite, inertias
 from kido.kernels.forward_dynamics import acceleration_scatter, bias_gather
 from kido.kernels.impulse import impulse_row
 from kido.kernels.inverse_dynamics import accelerations
 from kido.kernels.lazy import ensure_all_poses, ensure_all_velocities
+from kido.kernels.members import member_inertias, member_momenta
 from kido.kernels.states import load_velocities
 from kido.math.so3 import cross
-from kido.tree.nodes import NODES
 from kido.tree.schema import DATA, TREE
-from kido.tree.selection import MEMBERS
+from kido.tree.workspace import MEMBERS, NODES
 
 SINGULAR = -1  # of `operational_inertia`: the compliance has no inverse
 
@@ -149,7 +149,7 @@ def body_inertias(tree, data, members, articulated, prescribed, out):
     t, d, s = view(TREE, tree), view(DATA, data), view(MEMBERS, members)
     ensure_all_poses(t, d)
     status = operational_space.articulate(t, d, prescribed) if articulated != 0 else -1
-    member_inertias.member_inertias(t, d, s, articulated, out)
+    member_inertias(t, d, s, articulated, out)
     return answer(status)
 
 
@@ -159,5 +159,5 @@ def composite_momenta(tree, data, members, out):
     t, d, s = view(TREE, tree), view(DATA, data), view(MEMBERS, members)
     ensure_all_poses(t, d)
     ensure_all_velocities(t, d)
-    member_inertias.member_momenta(d, s, out)
+    member_momenta(d, s, out)
     return OK

@@ -25,7 +25,7 @@ from kido.kernels.inertia import apply_inertia, read_symmetric
 from kido.kernels.inverse_dynamics import column_dot, gather_force
 from kido.kernels.kinematics import rotation_of
 from kido.math.so3 import cross, rotate
-from kido.tree.nodes import WIDE
+from kido.tree.workspace import WIDE
 
 INDEFINITE_TOLERANCE = 1e-12  # share of a diagonal number below which what is left of it is rounding
 

@@ -19,7 +19,7 @@ import numpy as np
 from kido.jit import JIT_DISABLED, LANES, Struct, floats, inlined, integer, integers, kernel, reference, stage
 from kido.kernels.articulated import add_column, at_child, at_parent, give_way, take_share
 from kido.kernels.free_body import complete_free_body
-from kido.kernels.free_lanes import FREE_LANES, NOT_FREE, NUMBERS, free_bodies
+from kido.kernels.free_lanes import BODY_NUMBERS, FREE_LANES, NOT_FREE, free_bodies
 from kido.kernels.free_lanes import ROWS as LANE_ROWS
 from kido.kernels.impulse import joint_impulse_row
 from kido.math.so3 import cross
@@ -51,7 +51,7 @@ class RESPONSES(Struct):
     others = stage(doc="does that, called with `others_of`")
     others_of = integer(doc="address of the struct that `others` works on")
     free = integers("bodies", doc="NOT_FREE, OFF_CENTRE or CENTRED (kido.kernels.free_lanes)")
-    number = floats("bodies", NUMBERS, doc="constants of free bodies: INVERSE_MASS ... INVERSE")
+    number = floats("bodies", BODY_NUMBERS, doc="constants of free bodies: INVERSE_MASS ... INVERSE")
     lanes = integers("threads", 2, doc="FREE_LANES of each thread as lanes, and as numbers")
 
 

@@ -16,7 +16,7 @@ from kido.kernels.inverse_dynamics import accelerations
 from kido.kernels.jacobian import end_of, path_transforms, path_velocities
 from kido.kernels.kinematics import body_pose, poses, transforms, velocities
 from kido.kernels.lazy import (
-    POSE,
+    POSE_BIT,
     ensure_all_accelerations,
     ensure_all_poses,
     ensure_all_velocities,
@@ -26,7 +26,7 @@ from kido.kernels.lazy import (
 )
 from kido.math.so3 import cross
 from kido.tree.schema import DATA, TREE
-from kido.tree.selection import COLUMNS, MEMBERS, PATH, SUBSET
+from kido.tree.workspace import COLUMNS, MEMBERS, PATH, SUBSET
 
 
 class Needs(NamedTuple):
@@ -47,7 +47,7 @@ class Needs(NamedTuple):
 def ensure_transforms(t, d, c):
     """R, p, l, H of all bodies."""
     for i in range(t.parent.shape[0]):
-        if d.fresh[i] & POSE == 0:
+        if d.fresh[i] & POSE_BIT == 0:
             evaluate_pose(t, d, i)
 
 

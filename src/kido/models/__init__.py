@@ -8,9 +8,10 @@ loops and known motions: `andrews_squeezer` and others.
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kido.models.files import names, path
+from kido.errors import NameLookupError
 from kido.models.scenes import Block, Scene, container_scene, dominoes_scene, stack_scene
 
 if TYPE_CHECKING:
@@ -64,3 +65,23 @@ def __getattr__(name: str) -> Any:
     if name in _MECHANISMS:
         return getattr(import_module("kido.models.mechanisms"), name)
     raise AttributeError(f"module 'kido.models' has no attribute {name!r}")
+
+
+_FOLDER = Path(__file__).parent
+_SUFFIXES = (".urdf", ".skel")
+
+
+def names() -> list[str]:
+    """Names of the bundled models, in alphabetical order."""
+    return sorted(file.stem for file in _FOLDER.iterdir() if file.suffix in _SUFFIXES)
+
+
+def path(name: str) -> Path:
+    """File of the bundled model `name`, for `kido.load`.
+
+    Raises `NameLookupError`, which lists the names, if there is no such model.
+    """
+    known = names()
+    if name not in known:
+        raise NameLookupError("bundled model", name, known)
+    return next(file for file in (_FOLDER / (name + s) for s in _SUFFIXES) if file.is_file())

@@ -14,7 +14,7 @@ from kido.kernels.kinematics import transforms, velocities
 from kido.kernels.members import member_arm, member_rotation
 from kido.math.so3 import cross, multiply_symmetric, rotate, rotate_symmetric
 from kido.tree.schema import DATA, TREE
-from kido.tree.selection import MEMBERS
+from kido.tree.workspace import MEMBERS
 
 # The bodies here are a skeleton's bodies one by one, welded ones too. Frames as in kido.tree: spatial vectors are
 # [angular; linear] in world axes about each body's own origin.

@@ -15,7 +15,7 @@ from kido.operators.arrays import BODIES, NODES, snapshot_of
 from kido.operators.articulated import articulate
 from kido.operators.linear import OperatorError
 from kido.skeleton import BodyNode, DegreeOfFreedom, Group, Joint, Skeleton
-from kido.skeleton.frames.jacobian_node import JacobianNode
+from kido.skeleton.nodes.node import JacobianNode
 from kido.skeleton.state.subsets import Dofs, indices_of
 
 if TYPE_CHECKING:
@@ -132,18 +132,17 @@ class BodyList:
     def __init__(self, source: Any, prescribed: Dofs = (), outboard: str | None = None):
         self.skeleton, indices, held = _bodies_of(source)
         skeleton = self.skeleton
-        every = skeleton.bodies
-        self.bodies: list[BodyNode] = [every[k] for k in indices]
+        self.bodies: list[BodyNode] = [skeleton.parts.bodies[k] for k in indices]
         self.version = skeleton.structure_version
         self.places = {body: place for place, body in enumerate(self.bodies)}
         parents = [-1 if body.parent is None else self.places.get(body.parent, -1) for body in self.bodies]
         self._refuse_gaps(parents)
-        number = {dof: k for k, dof in enumerate(skeleton.dofs)}
+        number = {dof: k for k, dof in enumerate(skeleton.parts.dofs)}
         hinges = [[number[dof] for dof in body.parent_joint.dofs] for body in self.bodies]
         self.given = held | {int(k) for k in indices_of(skeleton, prescribed)}
         strange = self.given.difference(*hinges)
         if strange:
-            names = ", ".join(repr(skeleton.dofs[k].name) for k in sorted(strange))
+            names = ", ".join(repr(skeleton.parts.dofs[k].name) for k in sorted(strange))
             raise OperatorError(f"prescribed: {names} belong to no hinge of the listed bodies")
         free = [[k for k in hinge if k not in self.given] for hinge in hinges]
         given = [[k for k in hinge if k in self.given] for hinge in hinges]
@@ -210,7 +209,7 @@ class BodyList:
     def _carried(self) -> list[tuple[int, int]]:
         """Bodies outside that hang on listed ones: place of the listed body, index of the other."""
         carrier: dict[BodyNode, int] = {}
-        for body in self.skeleton.bodies:
+        for body in self.skeleton.parts.bodies:
             if body not in self.places and body.parent is not None:
                 place = carrier.get(body.parent, self.places.get(body.parent, -1))
                 if place >= 0:
@@ -220,8 +219,8 @@ class BodyList:
     def hold(self, positions: ArrayLike | None, velocities: ArrayLike | None) -> None:
         """Fill the arrays from a state of the skeleton; None: its present one."""
         s = self.skeleton
-        q = s.positions if positions is None else s.current_state.vector(positions, s.num_dofs, "positions")
-        u = s.velocities if velocities is None else s.current_state.vector(velocities, s.num_dofs, "velocities")
+        q = s.positions if positions is None else s.current_state.vector(positions, len(s.parts.dofs), "positions")
+        u = s.velocities if velocities is None else s.current_state.vector(velocities, len(s.parts.dofs), "velocities")
         for what, numbers in (("positions", q), ("velocities", u)):
             if not np.isfinite(numbers).all():
                 raise StateError(f"operators of {s.name!r}: {what}: expected finite numbers, got {numbers.tolist()}")
@@ -242,7 +241,7 @@ class BodyList:
         if not self._articulated:
             failed = articulate.call(self.address)
             if failed >= 0:
-                dof = self.skeleton.dofs[int(self.container.source[failed])]
+                dof = self.skeleton.parts.dofs[int(self.container.source[failed])]
                 raise OperatorError(
                     f"coordinate {dof.name!r} moves no inertia (D is not positive), so that psi, G, K and D^-1 are not "
                     "defined; give the bodies below it mass, or name it among `prescribed`"

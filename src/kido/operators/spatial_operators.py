@@ -336,7 +336,7 @@ class SpatialOperators(OperatorState):
         Source: the derivative of log det is that of Jain et al. (2013), "Fixman compensating potential"; the others
         are our own.
         """
-        found = self.on.skeleton.dofs[int(indices_of(self.on.skeleton, dof)[0])]
+        found = self.on.skeleton.parts.dofs[int(indices_of(self.on.skeleton, dof)[0])]
         place = self.on.place(found)
         if found.joint.kind not in _SINGLE_AXIS or found not in self.dofs:
             raise OperatorError(

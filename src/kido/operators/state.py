@@ -110,12 +110,12 @@ class OperatorState:
     @property
     def dofs(self) -> list[DegreeOfFreedom]:
         """The free coordinates, in the order of joint vectors."""
-        return list(map(self.on.skeleton.dofs.__getitem__, self.on.container.source))
+        return [self.on.skeleton.parts.dofs[k] for k in self.on.container.source.tolist()]
 
     @property
     def given_dofs(self) -> list[DegreeOfFreedom]:
         """The prescribed coordinates, in the order of the columns of `H_given`."""
-        return list(map(self.on.skeleton.dofs.__getitem__, self.on.container.given_source))
+        return [self.on.skeleton.parts.dofs[k] for k in self.on.container.given_source.tolist()]
 
     @property
     def velocities(self) -> Array:

@@ -6,8 +6,8 @@ import numpy as np
 
 from kido.jit import LANES, Struct
 from kido.joints import JointKind
-from kido.kernels.branch_factor import TOGETHER
-from kido.tree.derivatives import DERIVATIVES, ROWS
+from kido.kernels.inverse_mass import TOGETHER
+from kido.tree.workspace import DERIVATIVES, ROWS
 
 # Joints whose columns are treated as riding on the moving body: those of ball and free joints do.
 _ON_BODY = (JointKind.BALL, JointKind.FREE, JointKind.USER)

@@ -26,7 +26,7 @@ from kido.quantities.quantity import (
     derived,
     number,
 )
-from kido.tree.selection import SUBSET
+from kido.tree.workspace import SUBSET
 
 WORLD = "world axes"
 MASSLESS = 2

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from kido.jit import kernel
-from kido.kernels import jacobian_entries
+from kido.kernels import matrix_entries
 from kido.kernels.entries import OK
 from kido.kernels.jacobian import add_jacobian, add_jacobian_rate, clear, end_of, point_of, point_velocity
 from kido.kernels.placement import write_pose, write_poses
@@ -131,7 +131,7 @@ def relative_jacobian(state, node, relative_to, offset=ORIGIN, in_coordinates_of
     The observer moves and turns with `relative_to`: w = w_B - w_A, v = v_P - v_A - w_A x (p_P - p_A).
     World axes unless told otherwise.
     """
-    J = _relative_to(state, node, relative_to, offset, jacobian_entries.relative_jacobian, OF_POSITIONS)
+    J = _relative_to(state, node, relative_to, offset, matrix_entries.relative_jacobian, OF_POSITIONS)
     return J[0].copy() if in_coordinates_of is None else state.turned(J[0], in_coordinates_of)
 
 
@@ -141,7 +141,7 @@ def relative_jacobian_derivative(state, node, relative_to, offset=ORIGIN, in_coo
 
     J is that of `relative_jacobian`; dJ is its rate in the axes of `relative_to`, where the observer is.
     """
-    J = _relative_to(state, node, relative_to, offset, jacobian_entries.relative_jacobian_rate, OF_VELOCITIES)
+    J = _relative_to(state, node, relative_to, offset, matrix_entries.relative_jacobian_rate, OF_VELOCITIES)
     return J[1].copy() if in_coordinates_of is None else state.turned(J[1], in_coordinates_of)
 
 

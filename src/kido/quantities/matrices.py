@@ -22,7 +22,7 @@ from kido.kernels.states import COLUMNS_OF_MOTION, INERTIAS
 from kido.kernels.states import VELOCITIES as MOTION
 from kido.quantities.failures import singular
 from kido.quantities.quantity import BODIES, FORCES, POSITIONS, VELOCITIES, Arguments, array, derived, fused
-from kido.tree.selection import COLUMNS
+from kido.tree.workspace import COLUMNS
 
 SQUARE = "dofs", "dofs"
 FORCE = "N or N m"

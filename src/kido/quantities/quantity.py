@@ -23,7 +23,7 @@ from kido.jit import REFUSALS, Struct
 from kido.kernels import states
 from kido.kernels.entries import REFUSED
 from kido.tree.schema import TREE
-from kido.tree.selection import MEMBERS, PATH, SUBSET
+from kido.tree.workspace import MEMBERS, PATH, SUBSET
 
 POSITIONS, VELOCITIES, ACCELERATIONS = (
     ("positions",),

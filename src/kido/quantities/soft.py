@@ -21,7 +21,7 @@ def soft_among(state: Any, bodies: Any) -> list[Any]:
     key = state.indices_of(bodies)
     soft = state.skeleton.soft_bodies
     chosen = soft if key is None else [b for b in soft if b.index in key]
-    return [b for b in chosen if b.displacements.any() or b.displacement_rates.any()]
+    return [b for b in chosen if b.skin.q.any() or b.skin.qd.any()]
 
 
 def com(state: Any, bodies: Any) -> Any:
@@ -56,7 +56,7 @@ def mass_moment_share(bodies: list[Any]) -> Array:
     """Sum of m (x - x_rest), world axes [kg m]."""
     total = np.zeros(3)
     for body in bodies:
-        total += body.world_transform[:3, :3] @ (body.point_masses @ body.displacements)
+        total += body.world_transform[:3, :3] @ (body.skin.masses @ body.skin.q)
     return total
 
 
@@ -65,16 +65,16 @@ def _velocities(body: Any) -> tuple[Array, Array, Array, Array]:
     X, V = body.world_transform, body.spatial_velocity
     R = X[:3, :3]
     rest = body.skin.rest @ R.T
-    moved = body.displacements @ R.T
+    moved = body.skin.q @ R.T
     held = V[3:] + np.cross(V[:3], rest)
-    return X[:3, 3] + rest + moved, held + np.cross(V[:3], moved) + body.displacement_rates @ R.T, X[:3, 3] + rest, held
+    return X[:3, 3] + rest + moved, held + np.cross(V[:3], moved) + body.skin.qd @ R.T, X[:3, 3] + rest, held
 
 
 def momentum_share(bodies: list[Any], about: Any = (0.0, 0.0, 0.0)) -> Array:
     """What the points' own motion adds to [angular about a point of the world; linear] momentum."""
     total = np.zeros(6)
     for body in bodies:
-        m = body.point_masses
+        m = body.skin.masses
         x, v, x_rest, v_rest = _velocities(body)
         total[:3] += m @ (np.cross(x - about, v) - np.cross(x_rest - about, v_rest))
         total[3:] += m @ (v - v_rest)
@@ -86,7 +86,7 @@ def kinetic_energy_share(bodies: list[Any]) -> float:
     total = 0.0
     for body in bodies:
         _, v, _, v_rest = _velocities(body)
-        total += 0.5 * float(body.point_masses @ ((v - v_rest) * (v + v_rest)).sum(axis=1))
+        total += 0.5 * float(body.skin.masses @ ((v - v_rest) * (v + v_rest)).sum(axis=1))
     return total
 
 

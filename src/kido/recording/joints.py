@@ -10,7 +10,7 @@ import numpy as np
 from kido.joints import JointKind
 from kido.recording.codec import RecordingError
 from kido.skeleton import JOINT_TYPES, CompoundJoint, Hinge, Joint, Mimic, UserJoint
-from kido.skeleton.joints.dof_properties import DOF_PROPERTIES, SYMMETRIC_LIMITS
+from kido.skeleton.joints.coordinates import DOF_PROPERTIES, SYMMETRIC_LIMITS
 
 _TRANSFORMS = ("transform_from_parent", "transform_from_child")
 

@@ -90,7 +90,7 @@ class ClosedMotion(SmoothMotion):
         return own
 
     def _loops_of(self, skeleton: Skeleton) -> list[Constraint]:
-        world: Any = skeleton._world
+        world: Any = skeleton.host
         return [c for loop in skeleton.loops for c in world.constraint_set.of_loop(loop)] if world is not None else []
 
     @property

@@ -158,7 +158,7 @@ class CollisionFilter:
         for body in (body_a, body_b):
             if not isinstance(body, BodyNode):
                 raise ModelError(f"{self._label()}: expected two bodies, got {body!r}")
-            if body.skeleton is None or body.skeleton._world is not self._world:
+            if body.skeleton is None or body.skeleton.host is not self._world:
                 raise ModelError(f"{self._label()}: body {body.name!r} is not in this world")
         if not isinstance(reason, str) or not reason:
             raise ModelError(f"{self._label()}: reason: expected a text that is not empty, got {reason!r}")

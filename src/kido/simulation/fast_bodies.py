@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from kido.jit import inlined, kernel
 from kido.joints.frames import rotation_of
-from kido.kernels.free_lanes import COM, FAST, INERTIA, INVERSE, OFF_CENTRE, energy_kept, spin_up
+from kido.kernels.free_lanes import COM_AT, FAST, INERTIA_AT, INVERSE_AT, OFF_CENTRE, energy_kept, spin_up
 from kido.math.so3 import advance_rotation_vector, cross, rotate, rotate_inverse, rotation_vector_to_matrix
 
 
@@ -28,7 +28,7 @@ def is_fast(r, body, u, k, h):
 
 @inlined
 def _centre(number, body):
-    return number[body, COM], number[body, COM + 1], number[body, COM + 2]
+    return number[body, COM_AT], number[body, COM_AT + 1], number[body, COM_AT + 2]
 
 
 @inlined
@@ -77,7 +77,7 @@ def keep_energy(d, u_free, start_u, number, body, k, h):
     d.V has the velocities at mid-step that accelerations were made with.
     """
     w = start_u[k], start_u[k + 1], start_u[k + 2]
-    inertia, inverse = _six(number, body, INERTIA), _six(number, body, INVERSE)
+    inertia, inverse = _six(number, body, INERTIA_AT), _six(number, body, INVERSE_AT)
     mid = rotate_inverse(rotation_of(d, body), d.V[body, 0], d.V[body, 1], d.V[body, 2])
     a = spin_up(inertia, inverse, mid)
     new = w[0] + h * a[0], w[1] + h * a[1], w[2] + h * a[2]

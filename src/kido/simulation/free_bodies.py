@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from kido.jit import LANES, kernel, lanes_view, view
 from kido.kernels.free_lanes import (
+    BODY_NUMBERS,
     CONSTANTS,
     FORCE,
     FREE_LANES,
     NEW_U,
     NOT_FREE,
-    NUMBERS,
     OUT_MC,
     OUT_Q,
     OUT_R,
@@ -54,7 +54,7 @@ def gather_fall(t, d, r, x, body, lane):
     for j in range(6):
         x[(Q + j) * LANES + lane] = q[k + j]
         x[(U + j) * LANES + lane] = u[k + j]
-    for j in range(NUMBERS):
+    for j in range(BODY_NUMBERS):
         x[(CONSTANTS + j) * LANES + lane] = number[body, j]
 
 

@@ -66,11 +66,11 @@ class SoftArrays:
         for number, body in enumerate(self.bodies):
             points, skin = slice(int(first[number]), int(first[number + 1])), body.skin
             c = self.container
-            skin._window(
-                _q=c.q[points], _qd=c.qd[points], _forces=c.force[points], _impulses=c.impulse[points],
-                _frozen=c.frozen[points], _transfer=c.transfer[number],
+            skin.live_in(
+                q=c.q[points], qd=c.qd[points], forces=c.force[points], impulses=c.impulse[points],
+                frozen=c.frozen[points], transfer=c.transfer[number],
             )  # fmt: skip
-            skin._stale = partial(c.factored[number : number + 1].fill, 0.0)
+            skin.on_release = partial(c.factored[number : number + 1].fill, 0.0)
         self.fill()
 
     def _make(self, shapes: np.ndarray) -> Struct:
@@ -96,9 +96,9 @@ class SoftArrays:
         for number, body in enumerate(self.bodies):
             points, skin = slice(int(c.first[number]), int(c.first[number + 1])), body.skin
             c.rest[points] = skin.rest
-            c.mass[points] = skin._masses
-            radius = skin._automatic
-            c.kv[number], c.ke[number], c.kd[number], c.factored[number] = skin._kv, skin._ke, skin._kd, 0.0
+            c.mass[points] = skin.masses
+            radius = skin.automatic
+            c.kv[number], c.ke[number], c.kd[number], c.factored[number] = skin.kv, skin.ke, skin.kd, 0.0
             c.automatic[number] = radius is not None
             c.radius[number] = radius or 0.0
             c.calm[number] = CALM_SHARE * (radius or 0.0)

@@ -14,7 +14,7 @@ from kido.constraints.row_origins import FROM_CONTACT
 from kido.constraints.soft_contact import assemble_soft, harden_contacts, link_velocity, touched_points
 from kido.jit import callback, kernel, view
 from kido.joints.frames import rotation_of
-from kido.kernels.soft_matrix import put_column, solve_columns
+from kido.kernels.soft import put_column, solve_columns
 from kido.math.so3 import cross, rotate_inverse
 from kido.simulation.correction import MAX_MOVE, correction_share
 from kido.simulation.schema import WORLD

@@ -112,7 +112,7 @@ class UserRows:
         """
         engine = self.engine
         d, tree = engine.data, engine.tree
-        world: Any = engine.skeletons[0]._world
+        world: Any = engine.skeletons[0].host
         u = d.u.copy()
         _natural_axes(tree.address, d.address)
         world.version += 1

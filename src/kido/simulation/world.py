@@ -149,9 +149,9 @@ class World(WorldOptions, Carrier):
         """
         if not isinstance(skeleton, Skeleton):
             raise ModelError(f"world {self.name!r}: expected a skeleton to add, got {type(skeleton).__name__}")
-        if skeleton._world is not None:
+        if skeleton.host is not None:
             raise ModelError(
-                f"skeleton {skeleton.name!r} is in world {skeleton._world.name!r} already; add a clone() instead"
+                f"skeleton {skeleton.name!r} is in world {skeleton.host.name!r} already; add a clone() instead"
             )
         followed_dofs(skeleton)
         wanted = name or skeleton.name
@@ -163,7 +163,7 @@ class World(WorldOptions, Carrier):
         self.structure_changed()
         skeleton.drop_arrays()
         skeleton.name = unique
-        skeleton._world = self  # type: ignore[assignment]  # a whole World
+        skeleton.host = self  # type: ignore[assignment]  # a whole World
         self._skeletons.append(skeleton)
         return skeleton
 
@@ -176,7 +176,7 @@ class World(WorldOptions, Carrier):
         self.structure_changed()
         gravity = self.gravity
         self._skeletons.remove(skeleton)
-        skeleton._world = None
+        skeleton.host = None
         skeleton.gravity = gravity
         self._collision_filter.bodies_left(skeleton.bodies)
         self.pushes.drop(skeleton.bodies)
@@ -560,7 +560,7 @@ class World(WorldOptions, Carrier):
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         for s in self._skeletons:
-            s._world = self
+            s.host = self
         for c in self.constraint_set.added:
             c.world = self
 

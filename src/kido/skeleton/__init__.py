@@ -5,10 +5,8 @@ from kido.quantities.underactuation import ActivePassiveSplit
 from kido.skeleton.aspects import Aspect, Carrier
 from kido.skeleton.body_node import BodyNode
 from kido.skeleton.editing.attachment import Attachment
-from kido.skeleton.frames.fixed_frame import FixedFrame
 from kido.skeleton.frames.frame import Frame
-from kido.skeleton.frames.simple_frame import SimpleFrame
-from kido.skeleton.frames.world_frame import WORLD_FRAME, WorldFrame
+from kido.skeleton.frames.kinds import WORLD_FRAME, FixedFrame, SimpleFrame, WorldFrame
 from kido.skeleton.groups.group import Group
 from kido.skeleton.groups.linkage import Branch, Chain, Expansion, Linkage, LinkageCriteria, Target, Terminal
 from kido.skeleton.groups.subgraph import Subgraph

@@ -49,7 +49,7 @@ class FixedAttributes:
         cls._settable = frozenset(name for name in {*dir(cls), *annotated} if not name.startswith("_"))
         cls._has_fixed_attributes = cls.__module__.partition(".")[0] == "kido"
         if not cls._has_fixed_attributes and cls.__setattr__ is FixedAttributes.__setattr__:
-            cls.__setattr__ = object.__setattr__  # type: ignore[method-assign]
+            type.__setattr__(cls, "__setattr__", object.__setattr__)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in self._settable or name[0] == "_" or not self._has_fixed_attributes or hasattr(type(self), name):

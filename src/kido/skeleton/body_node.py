@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -15,12 +16,12 @@ from kido.shapes import Shape
 from kido.skeleton.aspects import Carrier
 from kido.skeleton.attributes import FixedAttributes
 from kido.skeleton.editing.editing import BodyEditing
+from kido.skeleton.editing.transplant import subtree
 from kido.skeleton.frames.frame import Frame
-from kido.skeleton.frames.jacobian_node import JacobianNode
 from kido.skeleton.inertia import Inertia
-from kido.skeleton.joints.joint import Joint
+from kido.skeleton.joints.joint import Joint, put_under
 from kido.skeleton.naming import free_name
-from kido.skeleton.nodes.node import Node
+from kido.skeleton.nodes.node import JacobianNode, Node, carry_on
 from kido.skeleton.nodes.shape_node import ShapeNode
 from kido.skeleton.state.loads import BodyLoads
 from kido.skeleton.state.members import pose_property
@@ -42,6 +43,7 @@ class BodyNode(BodyEditing, BodyLoads, JacobianNode, Carrier, FixedAttributes):
     """
 
     skeleton: Skeleton
+    _kind_of_frame = "body"
 
     def __init__(self, skeleton: Skeleton, name: str, joint: Joint, parent: BodyNode | None, inertia: Inertia):
         self.skeleton = skeleton
@@ -66,7 +68,8 @@ class BodyNode(BodyEditing, BodyLoads, JacobianNode, Carrier, FixedAttributes):
 
     @name.setter
     def name(self, value: str) -> None:
-        self.skeleton._rename_body(self, value)
+        self.skeleton.parts.rename_body(self, value)
+        self._name = value
 
     @property
     def index(self) -> int:
@@ -86,11 +89,7 @@ class BodyNode(BodyEditing, BodyLoads, JacobianNode, Carrier, FixedAttributes):
     @property
     def subtree(self) -> list[BodyNode]:
         """The body and all that hang on it, in the skeleton's order."""
-        found: set[BodyNode] = {self}
-        for body in self.skeleton._bodies[self._index + 1 :]:
-            if body._parent in found:
-                found.add(body)
-        return sorted(found, key=lambda body: body._index)
+        return subtree(self)
 
     @property
     def parent_joint(self) -> Joint:
@@ -271,11 +270,10 @@ class BodyNode(BodyEditing, BodyLoads, JacobianNode, Carrier, FixedAttributes):
         """[angular; linear] velocity of the body origin relative to the world, world axes [rad/s, m/s]."""
         return self.skeleton.current_state.velocity_of(self._index)
 
-    def _label(self) -> str:
-        return f"body {self._name!r}"
-
     def _update(self, level: int) -> None:
-        self.skeleton.current_state.update_frame(self, level)
+        if not self._held:
+            self._held, self._stamps = [np.empty((4, 4)), np.empty(6), np.empty(6)], [0, 0, 0]
+        self.skeleton.current_state.update_frame(self._index, level, self._held, self._stamps)
 
     @property
     def _carrier(self) -> tuple[BodyNode, Any]:
@@ -290,7 +288,7 @@ class BodyNode(BodyEditing, BodyLoads, JacobianNode, Carrier, FixedAttributes):
 
     @parent_frame.setter
     def parent_frame(self, parent: Frame | None) -> None:
-        raise ModelError(f"{self._label()}: a body's parent is not set as a frame's: it hangs on a joint")
+        raise ModelError(f"{self.label}: a body's parent is not set as a frame's: it hangs on a joint")
 
     @property
     def child_frames(self) -> list[Frame]:
@@ -325,3 +323,55 @@ class BodyNode(BodyEditing, BodyLoads, JacobianNode, Carrier, FixedAttributes):
 
     def __repr__(self) -> str:
         return f"BodyNode({self._name!r})"
+
+
+# What editing does to bodies ---------------------------------------------------------------------------------
+
+
+def put_on(body: BodyNode, parent: BodyNode | None, joint: Joint) -> None:
+    """Hang a body on another, as its last child, or on the world, by a joint."""
+    body._parent, body._joint = parent, joint
+    put_under(joint, body)
+    if parent is not None and body not in parent._children:
+        parent._children.append(body)
+
+
+def take_off(body: BodyNode, parent: BodyNode) -> None:
+    """A body hangs on another no more."""
+    parent._children.remove(body)
+
+
+def number(bodies: Sequence[BodyNode], first: int = 0) -> None:
+    """Have bodies know their places in their skeleton."""
+    for k, body in enumerate(bodies, first):
+        body._index = k
+
+
+def hang_all(bodies: Sequence[BodyNode], parents: Sequence[int]) -> None:
+    """Have bodies hang on those of the given numbers; below 0 on the world."""
+    for body in bodies:
+        body._parent, body._children = None, []
+    for body, k in zip(bodies, parents, strict=True):
+        if k >= 0:
+            body._parent = bodies[k]
+            bodies[k]._children.append(body)
+
+
+def hand_over(body: BodyNode, parent: BodyNode, X: NDArray[np.float64]) -> None:
+    """Give a body's inertia, nodes and children to its parent, in which it has the pose X."""
+    if body.inertia.mass > 0.0 or body.inertia.moment.any():
+        parent._inertia = parent._inertia + body.inertia.transformed(X)
+    taken = {shape.name for shape in parent.shapes}
+    for node in body._nodes:
+        if isinstance(node, ShapeNode):
+            node.collision = node.collision and body.collidable
+            node._name = free_name(node.name, taken)
+            taken.add(node.name)
+        carry_on(node, parent, X)
+    parent._nodes += body._nodes
+    for child in body._children:
+        child._parent = parent
+        child.parent_joint.transform_from_parent = X @ child.parent_joint.transform_from_parent
+    place = parent._children.index(body) + 1
+    parent._children[place:place] = body._children
+    body._nodes, body._children = [], []

@@ -13,6 +13,7 @@ from kido.joints import JointKind
 from kido.joints.tape import INPUTS
 from kido.math.transform import inverse_transform
 from kido.skeleton.joints.actuator import fill_actuators
+from kido.skeleton.joints.compound_joint import CompoundJoint
 from kido.tree import DATA, TREE, data_for
 
 if TYPE_CHECKING:
@@ -85,8 +86,8 @@ def find_links(skeleton: Skeleton) -> Links:
         merge = parent is not None and joint.kind == JointKind.WELD
         if merge and parent is not None and body.gravity == parent.gravity and not body._apart:
             of_body[i] = of_body[parent.index]
-            X_child = inverse_transform(joint._transform_from_child)
-            offset[i] = offset[parent.index] @ joint._transform_from_parent @ X_child
+            X_child = inverse_transform(joint.transform_from_child)
+            offset[i] = offset[parent.index] @ joint.transform_from_parent @ X_child
         else:
             of_body[i] = len(top)
             top.append(body)
@@ -135,7 +136,8 @@ def tape_places(tops: Sequence[BodyNode]) -> dict[str, Any]:
 
 def _fill_joint(tree: Struct, i: int, joint: Joint) -> None:
     """What compound and user joints keep besides their axes."""
-    for k, hinge in enumerate(joint._hinges, start=int(tree.first_dof[i])):
+    hinges = joint.hinges if isinstance(joint, CompoundJoint) else ()
+    for k, hinge in enumerate(hinges, start=int(tree.first_dof[i])):
         tree.chain_kind[k] = hinge.kind
         tree.chain_axis[k, :3], tree.chain_axis[k, 3] = hinge.axis, hinge.pitch / (2.0 * np.pi)
         tree.chain_moved[k] = int(not np.array_equal(hinge.offset, np.eye(4)))
@@ -163,7 +165,7 @@ def fill_properties(links: Links, skeleton: Skeleton, tree: Struct) -> None:
         J[link] += R @ own.moment @ R.T + own.mass * (c @ c * np.eye(3) - np.outer(c, c))
     for i, body in enumerate(links.top):
         joint = body.parent_joint
-        X_pj, X_cj = joint._transform_from_parent, joint._transform_from_child
+        X_pj, X_cj = joint.transform_from_parent, joint.transform_from_child
         if body.parent is not None:
             X_pj = links.offset[body.parent.index] @ X_pj
         tree.rotation_pj[i] = X_pj[:3, :3].ravel()
@@ -180,8 +182,8 @@ def fill_properties(links: Links, skeleton: Skeleton, tree: Struct) -> None:
         tree.gravity_factor[i] = float(body.gravity)
         k = int(tree.first_dof[i])
         for field, key in _DOF_PROPERTIES.items():
-            getattr(tree, field)[k : k + joint.num_dofs] = joint._properties[key]
-        if not joint._enforce_position_limits:
+            getattr(tree, field)[k : k + joint.num_dofs] = joint.get_property(key)
+        if not joint.enforce_position_limits:
             tree.lower[k : k + joint.num_dofs], tree.upper[k : k + joint.num_dofs] = -np.inf, np.inf
     fill_actuators(skeleton, [body.parent_joint for body in links.top], tree)
 

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Container, Iterable, Iterator
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from kido.skeleton.joints.joint import Joint
 
 
 def candidates(wanted: str) -> Iterator[str]:
@@ -29,9 +25,3 @@ def free_names(wanted: Iterable[str], taken: Iterable[str]) -> list[str]:
         result.append(free_name(name, used))
         used.add(result[-1])
     return result
-
-
-def free_joint_name(joint: Joint, wanted: str, joints: Container[str], dofs: Container[str]) -> str:
-    """A name for a joint such that its coordinates' names that derive from it are free as well."""
-    own = [dof for dof in joint.dofs if dof._name is None]
-    return next(n for n in candidates(wanted) if n not in joints and not any(d._name_in(n) in dofs for d in own))

@@ -10,24 +10,24 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kido.errors import ModelError, NameLookupError, StateError
+from kido.errors import ModelError, StateError
 from kido.joints import ActuatorType
 from kido.math.transform import as_flag, as_vector
 from kido.shapes import SoftMesh
 from kido.skeleton.aspects import Carrier
-from kido.skeleton.body_node import BodyNode
+from kido.skeleton.body_node import BodyNode, hang_all, put_on
 from kido.skeleton.editing.editing import SkeletonEditing
 from kido.skeleton.inertia import Inertia
-from kido.skeleton.joints.actuator import actuator_types_of, rename_followed
+from kido.skeleton.joints.actuator import actuator_types_of
 from kido.skeleton.joints.degree_of_freedom import DegreeOfFreedom
-from kido.skeleton.joints.joint import Joint
+from kido.skeleton.joints.joint import Joint, put_under
 from kido.skeleton.joints.loop_joint import LoopJoint
 from kido.skeleton.joints.types import FreeJoint
-from kido.skeleton.nodes import support
+from kido.skeleton.nodes.end_effector import centroid, horizontal_axes, support_polygon
 from kido.skeleton.nodes.node import Node
 from kido.skeleton.nodes.shape_node import ShapeNode
-from kido.skeleton.soft import building
-from kido.skeleton.soft.soft_body_node import SoftBodyNode
+from kido.skeleton.parts import Parts
+from kido.skeleton.soft.soft_body_node import SoftBodyNode, add_soft_body
 from kido.skeleton.state import moving
 from kido.skeleton.state.arrays import STATE_FIELDS
 from kido.skeleton.state.configuration import Configuration
@@ -69,23 +69,17 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
         self.name = name
         self.uri: str | None = None
         self.warnings: list[str] = []
-        self.structure_version = 0  # counts changes of bodies, joints and coordinates
-        self.properties_version = 0  # and of their properties
-        self.properties_stale = False  # the arrays do not have them yet
+        self.version = self.structure_version = 0  # counts all changes; and when bodies, joints or coordinates changed
         self.has_actuators = False  # that dynamics alone must respect: not FORCE or MIMIC; known when compiled
         self.own_gravity = np.array(STANDARD_GRAVITY)
-        self._loops: list[LoopJoint] = []
+        self.parts = Parts(self)
         self._loops_enabled = True
-        self._bodies: list[BodyNode] = []
-        self._body_by_name: dict[str, BodyNode] = {}
-        self._joint_by_name: dict[str, Joint] = {}
-        self._dofs: list[DegreeOfFreedom] = []
         self._mobile = True
         self._self_collision = False
         self._adjacent_body_collision = False
         self._kinematic = False
         self._can_sleep = True
-        self._world: Host | None = None
+        self.host: Host | None = None
         self._start_states()
 
     # States ----------------------------------------------------------------------------------------------
@@ -122,22 +116,22 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
     @property
     def gravity(self) -> Array:
         """Acceleration of gravity [m/s^2], world axes (a copy); a skeleton in a world has the world's."""
-        return self.own_gravity.copy() if self._world is None else self._world.gravity
+        return self.own_gravity.copy() if self.host is None else self.host.gravity
 
     @gravity.setter
     def gravity(self, value: ArrayLike) -> None:
-        if self._world is not None:
-            raise ModelError(f"skeleton {self.name!r} is in world {self._world.name!r}: set the world's gravity")
+        if self.host is not None:
+            raise ModelError(f"skeleton {self.name!r} is in world {self.host.name!r}: set the world's gravity")
         self.own_gravity[:] = as_vector(value, f"skeleton {self.name!r}: gravity")
         for state in self.states:
             state.gravity_changed()
 
     def structure_changed(self) -> None:
         """Bodies, joints or coordinates are not those that arrays were made for."""
-        self.structure_version += 1
+        self.version = self.structure_version = self.version + 1
         self.drop_arrays()
-        if self._world is not None:
-            self._world.structure_changed()
+        if self.host is not None:
+            self.host.structure_changed()
 
     def drop_arrays(self) -> None:
         """All states keep their numbers by body, and compile on next use."""
@@ -146,12 +140,11 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
 
     def properties_changed(self) -> None:
         """Properties are not those that arrays have."""
-        self.properties_version += 1
-        self.properties_stale = True
+        self.version += 1
         for state in self.states:
             state.properties_changed()
-        if self._world is not None:
-            self._world.properties_changed()
+        if self.host is not None:
+            self.host.properties_changed()
 
     @property
     def saved_state(self) -> SavedState:
@@ -231,63 +224,24 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
             raise ModelError(f"body {name!r}: parent: expected a body or its name, got {parent!r}")
         if parent is not None and parent.skeleton is not self:
             raise ModelError(f"body {name!r}: parent {parent.name!r} is part of skeleton {parent.skeleton.name!r}")
-        if not isinstance(name, str) or not name or name in self._body_by_name:
-            raise ModelError(f"skeleton {self.name!r}: body name {name!r} is empty or already used")
+        self.parts.check_body_name(name)
         joint = FreeJoint() if joint is None else joint
         if not isinstance(joint, Joint):
             raise ModelError(f"body {name!r}: joint: expected a joint such as kido.RevoluteJoint(), got {joint!r}")
-        if joint._body is not None:
+        if joint.skeleton is not None:
             raise ModelError(f"body {name!r}: joint {joint.name!r} already moves body {joint.child.name!r}")
         joint_name = joint.name or f"{name}_joint"
-        if joint_name in self._joint_by_name:
+        if joint_name in self.parts.joint_by_name:
             raise ModelError(f"skeleton {self.name!r}: joint name {joint_name!r} is already used")
-        self._check_dof_names(joint, joint_name)
+        self.parts.check_dof_names(joint, joint_name)
         if inertia is not None and not isinstance(inertia, Inertia):
             raise ModelError(f"body {name!r}: inertia: expected kido.Inertia, got {type(inertia).__name__}")
         self.structure_changed()
-        joint._name = joint_name
         body = _kind(self, name, joint, parent, inertia or Inertia())
-        joint._body = body
-        body._index = len(self._bodies)
-        self._bodies.append(body)
-        self._body_by_name[name] = body
-        self._joint_by_name[joint_name] = joint
-        self._dofs.extend(joint.dofs)
-        if parent is not None:
-            parent._children.append(body)
+        put_under(joint, body, joint_name)
+        put_on(body, parent, joint)
+        self.parts.add(body)
         return body
-
-    def _check_dof_names(self, joint: Joint, joint_name: str) -> None:
-        taken = {dof.name for dof in self._dofs if dof.joint is not joint}
-        for dof in joint.dofs:
-            name = dof._name_in(joint_name)
-            if name in taken:
-                raise ModelError(
-                    f"skeleton {self.name!r}: dof name {name!r} of joint {joint_name!r} is already used; give the "
-                    "joint another name, or dof_names"
-                )
-            taken.add(name)
-
-    def _rename_body(self, body: BodyNode, name: str) -> None:
-        if not isinstance(name, str) or not name or self._body_by_name.get(name, body) is not body:
-            raise ModelError(f"skeleton {self.name!r}: body name {name!r} is empty or already used")
-        old = body.name
-        del self._body_by_name[old]
-        for state in self.states:
-            state.properties_changed()
-        body._name = name
-        self._body_by_name[name] = body
-        self._loops = [loop._with_names({old: name}) for loop in self._loops]
-        self._loops_changed()
-
-    def _rename_joint(self, joint: Joint, name: str) -> None:
-        if not isinstance(name, str) or not name or self._joint_by_name.get(name, joint) is not joint:
-            raise ModelError(f"skeleton {self.name!r}: joint name {name!r} is empty or already used")
-        self._check_dof_names(joint, name)
-        del self._joint_by_name[joint.name]
-        rename_followed(self, joint.name, name)
-        joint._name = name
-        self._joint_by_name[name] = joint
 
     def add_soft_body(
         self,
@@ -313,7 +267,7 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
         Raises:
             ModelError: as `add_body`; a coefficient is wrong.
         """
-        return building.add_soft_body(self, name, shape, joint, parent, inertia, transform, options)
+        return add_soft_body(self, name, shape, joint, parent, inertia, transform, options)
 
     # Loops -----------------------------------------------------------------------------------------------
 
@@ -323,7 +277,7 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
 
         A world that holds the skeleton enforces them, as constraints; outside of worlds nothing does.
         """
-        return list(self._loops)
+        return list(self.parts.loops)
 
     @loops.setter
     def loops(self, value: Iterable[LoopJoint]) -> None:
@@ -337,8 +291,8 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
             for name in (loop.parent, loop.child):
                 if name is not None:
                     self.body(name)
-        self._loops = loops
-        self._loops_changed()
+        self.parts.loops = loops
+        self.parts.loops_changed()
 
     @property
     def loops_enabled(self) -> bool:
@@ -348,59 +302,55 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
     @loops_enabled.setter
     def loops_enabled(self, value: bool) -> None:
         self._loops_enabled = as_flag(value, f"skeleton {self.name!r}: loops_enabled")
-        self._loops_changed()
-
-    def _loops_changed(self) -> None:
-        if self._world is not None:
-            self._world.constraints_changed()
+        self.parts.loops_changed()
 
     # Looking up ------------------------------------------------------------------------------------------
 
     @property
     def bodies(self) -> list[BodyNode]:
         """All bodies; parents come before their children."""
-        return list(self._bodies)
+        return list(self.parts.bodies)
 
     @property
     def joints(self) -> list[Joint]:
         """The joint above each body, in the bodies' order."""
-        return [b.parent_joint for b in self._bodies]
+        return [b.parent_joint for b in self.parts.bodies]
 
     @property
     def dofs(self) -> list[DegreeOfFreedom]:
         """All coordinates, in the order of the state arrays."""
-        return list(self._dofs)
+        return list(self.parts.dofs)
 
     @property
     def root_bodies(self) -> list[BodyNode]:
         """Bodies that hang on the world."""
-        return [b for b in self._bodies if b.parent is None]
+        return [b for b in self.parts.bodies if b.parent is None]
 
     @property
     def soft_bodies(self) -> list[SoftBodyNode]:
         """Bodies with a soft skin, in the order of all bodies."""
-        return [body for body in self._bodies if isinstance(body, SoftBodyNode)]
+        return [body for body in self.parts.bodies if isinstance(body, SoftBodyNode)]
 
     @property
     def num_dofs(self) -> int:
         """Number of coordinates."""
-        return len(self._dofs)
+        return len(self.parts.dofs)
 
     @property
     def mass(self) -> float:
         """Total mass [kg]."""
-        return float(sum(b.inertia.mass for b in self._bodies))
+        return float(sum(b.inertia.mass for b in self.parts.bodies))
 
     def inertial_parameters(self, bodies: Bodies = None) -> Array:
         """pi (10 bodies,), [m, m c, J about the origin] of each body, as regressors take them."""
         chosen = self.current_state.indices_of(bodies)
-        own = self._bodies if chosen is None else [self._bodies[i] for i in chosen]
+        own = self.parts.bodies if chosen is None else [self.parts.bodies[i] for i in chosen]
         return np.concatenate([np.zeros(0), *(parameters_of(body.inertia) for body in own)])
 
     @property
     def num_bodies(self) -> int:
         """Number of bodies."""
-        return len(self._bodies)
+        return len(self.parts.bodies)
 
     def body(self, key: str | int | np.integer) -> BodyNode:
         """A body by name or index.
@@ -408,7 +358,7 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
         Raises:
             NameLookupError: there is none.
         """
-        return self._lookup("body", key, self._body_by_name, self._bodies)
+        return self.parts.find("body", key, self.parts.body_by_name, self.parts.bodies)
 
     def joint(self, key: str | int) -> Joint:
         """A joint by name or index of its body.
@@ -416,13 +366,14 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
         Raises:
             NameLookupError: there is none.
         """
-        return self._lookup("joint", key, self._joint_by_name, self.joints)
+        return self.parts.find("joint", key, self.parts.joint_by_name, self.joints)
 
     def nodes(self, node_type: type[N] | None = None) -> list[N]:
         """Nodes of a class (and classes derived from it) on all bodies; without one, all nodes but shapes."""
         if node_type is None:
-            return [n for b in self._bodies for n in b._nodes if not isinstance(n, ShapeNode)]  # type: ignore[misc]
-        return [node for body in self._bodies for node in body.nodes(node_type)]
+            found: list[Any] = [n for b in self.parts.bodies for n in b.nodes() if not isinstance(n, ShapeNode)]
+            return found
+        return [node for body in self.parts.bodies for node in body.nodes(node_type)]
 
     def node(self, key: str, node_type: type[N] = Node) -> N:
         """A node of a class by name; not of the shapes, whose names are unique on their bodies only.
@@ -433,7 +384,7 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
         if not isinstance(node_type, type):
             raise ModelError(f"skeleton {self.name!r}: expected a class of nodes, got {node_type!r}")
         found = [node for node in self.nodes() if isinstance(node, node_type)]
-        return self._lookup(node_type.__name__, key, {node.name: node for node in found}, found)
+        return self.parts.find(node_type.__name__, key, {node.name: node for node in found}, found)
 
     def dof(self, key: str | int) -> DegreeOfFreedom:
         """A coordinate by name or index.
@@ -441,14 +392,7 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
         Raises:
             NameLookupError: there is none.
         """
-        return self._lookup("dof", key, {d.name: d for d in self._dofs}, self._dofs)
-
-    def _lookup(self, what: str, key: str | int | np.integer, by_name: dict[str, Any], items: list[Any]) -> Any:
-        if isinstance(key, str) and key in by_name:
-            return by_name[key]
-        if isinstance(key, int | np.integer) and not isinstance(key, bool) and -len(items) <= key < len(items):
-            return items[key]
-        raise NameLookupError(f"{what} in skeleton {self.name!r}", key, list(by_name))
+        return self.parts.find("dof", key, {d.name: d for d in self.parts.dofs}, self.parts.dofs)
 
     # Flags -----------------------------------------------------------------------------------------------
 
@@ -521,18 +465,18 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
     @can_sleep.setter
     def can_sleep(self, value: bool) -> None:
         self._can_sleep = as_flag(value, f"skeleton {self.name!r}: can_sleep")
-        if self._world is not None:
-            self._world.can_sleep_changed(self)
+        if self.host is not None:
+            self.host.can_sleep_changed(self)
 
     @property
     def is_asleep(self) -> bool:
         """Whether it sleeps: the next step of its world will leave it alone, unless something wakes it."""
-        return False if self._world is None else self._world.is_asleep(self)
+        return False if self.host is None else self.host.is_asleep(self)
 
     def wake(self) -> None:
         """Wake it, and all that fell asleep with it; in no world, or awake, nothing happens."""
-        if self._world is not None:
-            self._world.wake(self)
+        if self.host is not None:
+            self.host.wake(self)
 
     # Actuators and what it stands on ---------------------------------------------------------------------
 
@@ -542,7 +486,7 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
 
         Set it to one type, or to one for each coordinate (`ActuatorType` or names); see `Joint.actuator_type`.
         """
-        return tuple(dof.actuator_type for dof in self._dofs)
+        return tuple(dof.actuator_type for dof in self.parts.dofs)
 
     @actuator_types.setter
     def actuator_types(self, value: ActuatorType | str | Sequence[ActuatorType | str]) -> None:
@@ -556,29 +500,29 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
         coordinates what their motion took: against inertia, contacts and limits, and against the joint's own damping,
         spring and friction. Contacts, limits, joint friction and the gears of mimics are in `constraint_forces`.
         """
-        return np.zeros(self.num_dofs) if self._world is None else self._world.actuator_forces(self)
+        return np.zeros(self.num_dofs) if self.host is None else self.host.actuator_forces(self)
 
     @property
     def constraint_forces(self) -> Array:
         """Generalized forces (dofs,) of contacts, limits, dry friction and gears in the world's last step, or zeros."""
-        return np.zeros(self.num_dofs) if self._world is None else self._world.constraint_forces(self)
+        return np.zeros(self.num_dofs) if self.host is None else self.host.constraint_forces(self)
 
     @property
     def support_axes(self) -> Array:
         """The horizontal axes (2, 3) of `support_polygon`, world axes: x and y if z is up."""
-        return support.horizontal_axes(self.gravity)
+        return horizontal_axes(self.gravity)
 
     def support_polygon(self) -> Array:
         """Convex hull (n, 2) of the points of all active supports, along `support_axes` [m], counterclockwise.
 
         Empty if nothing supports the skeleton.
         """
-        return support.support_polygon(self)
+        return support_polygon(self)
 
     def support_centroid(self) -> Array | None:
         """Centroid (2,) of the support polygon along `support_axes` [m]; None if it is empty."""
         polygon = self.support_polygon()
-        return support.centroid(polygon) if len(polygon) else None
+        return centroid(polygon) if len(polygon) else None
 
     # Copies ----------------------------------------------------------------------------------------------
 
@@ -599,7 +543,7 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
         now = self.current_state
         d, first = now.compiled(), now.tree.first_dof
         state = self.__dict__.copy()
-        for transient in ("current_state", "handle", "ready", "_others", "_world"):
+        for transient in ("current_state", "handle", "ready", "_others", "host"):
             del state[transient]
         state["_saved"] = [
             (body.index, tuple(getattr(d, f)[first[i] : first[i + 1]].copy() for f in STATE_FIELDS))
@@ -607,23 +551,18 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
         ]
         state["_loads"] = now.applied, now.impulses, now.own_joint_impulses
         state["own_gravity"] = self.gravity
-        state["_parents"] = [-1 if b.parent is None else b.parent.index for b in self._bodies]
+        state["_parents"] = [-1 if b.parent is None else b.parent.index for b in self.parts.bodies]
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         saved, loads, parents = state.pop("_saved"), state.pop("_loads"), state.pop("_parents")
         self.__dict__.update(state)
-        self._world = None
-        for body in self._bodies:
-            body._parent, body._children = None, []
-        for body, k in zip(self._bodies, parents, strict=True):
-            if k >= 0:
-                body._parent = self._bodies[k]
-                body._parent._children.append(body)
+        self.host = None
+        hang_all(self.parts.bodies, parents)
         self._start_states()
         now = self.current_state
         now.applied, now.impulses, now.own_joint_impulses = loads
-        now.saved = {self._bodies[index]: values for index, values in saved}
+        now.saved = {self.parts.bodies[index]: values for index, values in saved}
 
     def __repr__(self) -> str:
         return f"Skeleton({self.name!r}, {self.num_bodies} bodies, {self.num_dofs} dofs)"

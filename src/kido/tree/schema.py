@@ -91,7 +91,10 @@ class DATA(Struct):
     e = floats("dofs", doc="coordinate's own share of the acceleration, D^-1 eps")
     B = floats("bodies", 6, doc="velocity change of each body in an impulse sweep")
     fresh = integers("bodies", doc="results of the body that are current, as bits (kido.kernels.lazy)")
-    evaluated = integers("bodies", 4, doc="times its pose, inertia, velocity, acceleration were evaluated lazily")
+    num_poses = integers("bodies", doc="times its pose was evaluated lazily")
+    num_inertias = integers("bodies", doc="times its inertia was")
+    num_velocities = integers("bodies", doc="times its velocity was")
+    num_accelerations = integers("bodies", doc="times its acceleration was")
     path = integers("bodies", doc="work space of lazy evaluation: bodies from one up towards the root")
     mass_matrix = floats("rows", "columns", doc="joint-space inertia; 0 x 0 where nobody asks for it")
 

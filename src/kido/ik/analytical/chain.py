@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from kido.errors import ModelError
 from kido.math.transform import inverse_transform
 from kido.skeleton import WORLD_FRAME, CompoundJoint, DegreeOfFreedom, Frame, Joint
-from kido.skeleton.frames.jacobian_node import JacobianNode
 from kido.skeleton.joints.coordinates import CoordinateKind
+from kido.skeleton.nodes.node import JacobianNode
 
 Array = NDArray[np.float64]
 

@@ -17,7 +17,7 @@ from kido.ik.analytical.solution import Singularity, Solution, SolutionBatch, Va
 from kido.jit import REFUSALS
 from kido.math.transform import as_numbers, as_transform
 from kido.skeleton import DegreeOfFreedom
-from kido.skeleton.frames.jacobian_node import JacobianNode
+from kido.skeleton.nodes.node import JacobianNode
 
 _VALIDITIES = tuple(Validity(k) for k in range(4))
 _SINGULARITIES = tuple(Singularity(k << 2) for k in range(8))

@@ -15,7 +15,7 @@ from kido.ik.model import carrier_of, compiled, dofs_moving_node, frame_above, p
 from kido.skeleton import WORLD_FRAME, EndEffector, FrameNode, Support
 from kido.skeleton.body_node import BodyNode
 from kido.skeleton.frames.frame import Frame
-from kido.skeleton.frames.jacobian_node import JacobianNode
+from kido.skeleton.nodes.node import JacobianNode
 
 if TYPE_CHECKING:
     from kido.ik.tasks.kind import Task

@@ -22,7 +22,7 @@ from kido.ik.tasks import Task
 from kido.ik.tasks.callback import raise_failures
 from kido.math.transform import as_numbers, as_transform, as_vector
 from kido.optimization import central_differences
-from kido.skeleton.frames.jacobian_node import JacobianNode
+from kido.skeleton.nodes.node import JacobianNode
 from kido.tree import data_for
 
 if TYPE_CHECKING:

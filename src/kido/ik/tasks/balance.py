@@ -34,7 +34,7 @@ from kido.math.so3 import cross, rotate
 from kido.math.transform import as_flag, number_or_nan
 from kido.optimization import Function, LeastSquares
 from kido.skeleton import FrameNode, Support
-from kido.skeleton.nodes.support import centroid
+from kido.skeleton.nodes.end_effector import centroid
 
 if TYPE_CHECKING:
     from kido.skeleton import Skeleton

@@ -30,7 +30,7 @@ from kido.ik.model import carrier_of
 from kido.jit import callback, lanes_view, view
 from kido.math.transform import as_flag, as_numbers, as_transform, number_or_nan
 from kido.skeleton.frames.frame import Frame
-from kido.skeleton.frames.jacobian_node import JacobianNode
+from kido.skeleton.nodes.node import JacobianNode
 from kido.tree.schema import DATA, TREE
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from kido.jit import kernel
 from kido.math.elementary import arctan2
 from kido.math.so3 import TINY2, compose, cross, rotate, rotate_inverse
 from kido.math.transform import as_unit_vector, number_or_nan
-from kido.skeleton.frames.jacobian_node import JacobianNode
+from kido.skeleton.nodes.node import JacobianNode
 
 __all__ = ["LookAtError"]
 

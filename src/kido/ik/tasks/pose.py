@@ -23,7 +23,7 @@ from kido.jit import kernel
 from kido.math.so3 import compose, rotate_inverse
 from kido.math.transform import as_flag, as_numbers, as_vector, inverse_transform
 from kido.skeleton import Frame, SimpleFrame
-from kido.skeleton.frames.jacobian_node import JacobianNode
+from kido.skeleton.nodes.node import JacobianNode
 
 __all__ = ["OrientationError", "PlaneError", "PositionError", "RelativePoseError", "TaskSpaceRegion"]
 

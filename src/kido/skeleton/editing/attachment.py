@@ -11,7 +11,14 @@ from scipy.linalg import null_space
 from kido.errors import ModelError
 from kido.math.transform import inverse_transform
 from kido.quantities.impulses import changes
-from kido.skeleton.editing.transplant import change_of_joint, check_mimics, motion_of_joint, motion_to_keep, subtree
+from kido.skeleton.editing.transplant import (
+    change_of_joint,
+    check_mimics,
+    joint_to_use,
+    motion_of_joint,
+    motion_to_keep,
+    subtree,
+)
 from kido.skeleton.editing.transplant import transplant as move
 from kido.skeleton.joints.joint import Joint
 from kido.skeleton.joints.loop_joint import LoopJoint
@@ -48,7 +55,7 @@ class Attachment:
 def body_momenta(skeleton: Skeleton) -> dict[BodyNode, Array]:
     """[angular; linear] momentum of each body alone about its origin, world axes."""
     found = {}
-    for body in skeleton._bodies:
+    for body in skeleton.parts.bodies:
         V, R, inertia = body.spatial_velocity, body.world_transform[:3, :3], body.inertia
         m, c, w, v = inertia.mass, R @ inertia.com, V[:3], V[3:]
         linear = m * (v + np.cross(w, c))
@@ -71,7 +78,7 @@ def _response(skeleton: Skeleton, on_bodies: dict[int, Array], on_joints: Array)
         state = skeleton.current_state
         return changes(state, on_bodies, on_joints, state.prescribed_by_actuators())
     except ModelError:
-        free, change = np.flatnonzero(~is_prescribed(skeleton.current_state.tree.actuator)), np.zeros(skeleton.num_dofs)  # type: ignore[union-attr]
+        free, change = np.flatnonzero(~is_prescribed(skeleton.current_state.tree.actuator)), np.zeros(skeleton.num_dofs)
         M = skeleton.mass_matrix[np.ix_(free, free)]
         whole = on_joints + skeleton.joint_forces_of_wrenches(
             list(on_bodies), np.reshape([*on_bodies.values()], (-1, 6))
@@ -106,7 +113,7 @@ def attach(body: BodyNode, target: Skeleton, parent: BodyNode | None, joint: Any
     move(body, target, parent, change, motion_to_keep(body, parent))
     # Momentum of each body as before, on a tree at the velocities that its coordinates have: the rest is an impulse.
     now = body_momenta(target)
-    pushed = {b.index: before[b] - now[b] for b in target._bodies}
+    pushed = {b.index: before[b] - now[b] for b in target.parts.bodies}
     target.velocities = target.velocities + _response(target, pushed, np.zeros(target.num_dofs))
     impulse = _about(body, body_momenta(target)) - _about(body, before)
     return Attachment(body.parent_joint, None, energy - _energy(both), impulse)
@@ -150,20 +157,10 @@ def close_loop(body: BodyNode, parent: BodyNode | None, joint: Any, properties: 
 def _loop_joint(body: BodyNode, joint: Any, properties: dict[str, Any]) -> Joint:
     """A joint for a loop, part of no skeleton, with a name that is free."""
     what, skeleton = f"body {body.name!r}: loop", body.skeleton
-    taken = {*skeleton._joint_by_name, *(loop.name for loop in skeleton._loops)}
-    if isinstance(joint, type) and issubclass(joint, Joint):
-        try:
-            joint = joint(**properties)
-        except TypeError as error:
-            raise ModelError(f"{what}: cannot make a {joint.__name__}: {error}") from None
-    elif properties:
-        raise ModelError(f"{what}: expected a joint or properties of one, got both: {', '.join(properties)}")
-    if not isinstance(joint, Joint):
-        raise ModelError(f"{what}: expected a joint or a class of joints, got {joint!r}")
-    if joint._body is not None:
-        raise ModelError(f"{what}: joint {joint.name!r} already moves body {joint.child.name!r}")
+    taken = {*skeleton.parts.joint_by_name, *(loop.name for loop in skeleton.parts.loops)}
+    joint = joint_to_use(joint, properties, what)
     if not joint.closes_loops:
         names = ", ".join(kind.kind.name for kind in JOINT_TYPES.values() if kind.closes_loops)
         raise ModelError(f"{what}: a {type(joint).__name__} closes no loop; expected one of the kinds {names}")
-    joint._name = free_name(joint.name or f"{body.name}_loop", taken)
+    joint.name = free_name(joint.name or f"{body.name}_loop", taken)
     return joint

@@ -7,13 +7,19 @@ from typing import TYPE_CHECKING, Any
 from kido.errors import KidoError, ModelError
 from kido.math.transform import as_flag
 from kido.skeleton.editing.attachment import Attachment, attach, close_loop
-from kido.skeleton.editing.merging import merge_fixed_joints
-from kido.skeleton.editing.rerooting import reroot
-from kido.skeleton.editing.transplant import change_of_joint, check_mimics, motion_to_keep, subtree, transplant
+from kido.skeleton.editing.equivalent import merge_fixed_joints, reroot
+from kido.skeleton.editing.transplant import (
+    change_of_joint,
+    check_mimics,
+    joint_to_use,
+    motion_to_keep,
+    subtree,
+    transplant,
+)
 from kido.skeleton.inertia import Inertia
-from kido.skeleton.joints.joint import Joint
+from kido.skeleton.joints.joint import Joint, free_joint_name, set_mimics
 from kido.skeleton.joints.types import FreeJoint, WeldJoint
-from kido.skeleton.naming import free_joint_name, free_name
+from kido.skeleton.naming import free_name
 
 if TYPE_CHECKING:
     from kido.skeleton.body_node import BodyNode
@@ -41,18 +47,8 @@ class BodyEditing:
     changed.
     """
 
-    if TYPE_CHECKING:
-        skeleton: Skeleton
-        name: str
-        parent_joint: Joint
-
-    @property
-    def subtree(self: BodyNode) -> list[BodyNode]:  # type: ignore[misc]
-        """This body and all below it, in the order of their indices."""
-        return subtree(self)
-
     def move_to(
-        self: BodyNode,  # type: ignore[misc]
+        self: Any,
         new_parent: BodyNode | Skeleton,
         joint: Joint | type[Joint] | None = None,
         keep_pose: bool = False,
@@ -83,7 +79,7 @@ class BodyEditing:
         return self.parent_joint
 
     def split(
-        self: BodyNode,  # type: ignore[misc]
+        self: Any,
         name: str,
         joint: Joint | type[Joint] | None = None,
         keep_pose: bool = False,
@@ -103,7 +99,7 @@ class BodyEditing:
         self.move_to(target, joint, keep_pose, **properties)
         return target
 
-    def remove(self: BodyNode) -> Skeleton:  # type: ignore[misc]
+    def remove(self: Any) -> Skeleton:
         """Take the body out of its skeleton.
 
         Returns:
@@ -115,7 +111,7 @@ class BodyEditing:
         return self.split(self.name)
 
     def change_parent_joint_type(
-        self: BodyNode,  # type: ignore[misc]
+        self: Any,
         joint: Joint | type[Joint],
         keep_pose: bool = False,
         **properties: Any,
@@ -137,7 +133,7 @@ class BodyEditing:
         transplant(self, self.skeleton, self.parent, change, keep, in_place=True)
         return self.parent_joint
 
-    def detach(self: BodyNode, name: str | None = None) -> Joint:  # type: ignore[misc]
+    def detach(self: Any, name: str | None = None) -> Joint:
         """Let go of the body, with all below it: it hangs on the world by a free joint, and goes on as it moves.
 
         Poses and velocities of all bodies stay, and with them momentum, kinetic and gravitational energy; the spring of
@@ -160,7 +156,7 @@ class BodyEditing:
         return self.parent_joint
 
     def attach(
-        self: BodyNode,  # type: ignore[misc]
+        self: Any,
         parent: BodyNode | Skeleton,
         joint: Joint | type[Joint] = WeldJoint,
         as_loop: bool = False,
@@ -202,7 +198,7 @@ class BodyEditing:
         return close_loop(self, above, joint, properties)
 
     def copy_to(
-        self: BodyNode,  # type: ignore[misc]
+        self: Any,
         new_parent: BodyNode | Skeleton,
         joint: Joint | type[Joint] | None = None,
         keep_pose: bool = False,
@@ -220,7 +216,7 @@ class BodyEditing:
         Returns:
             The copy.
         """
-        _, parent = _destination(self, new_parent)
+        target, parent = _destination(self, new_parent)
         recursive = as_flag(recursive, f"body {self.name!r}: recursive")
         keep_pose = as_flag(keep_pose, f"body {self.name!r}: keep_pose")
         if isinstance(joint, Joint) and joint is self.parent_joint:
@@ -228,19 +224,18 @@ class BodyEditing:
         change_of_joint(self, joint, properties)  # refuses before anything is copied
         check_mimics(subtree(self) if recursive else [self], f"copy body {self.name!r}", copied=True)
         keep = motion_to_keep(self, parent) if keep_pose else None
-        twin = self.skeleton.clone()._bodies[self.index]
+        twin = self.skeleton.clone().parts.bodies[self.index]
         if not recursive:
-            for other in twin.skeleton._bodies:  # none of the others is kept
+            for other in twin.skeleton.parts.bodies:  # none of the others is kept
                 if other is not twin:
-                    other.parent_joint._mimics = [None] * other.parent_joint.num_dofs
+                    set_mimics(other.parent_joint, [None] * other.parent_joint.num_dofs)
             for child in twin.children:
                 child.remove()
-        target = new_parent if parent is None else parent.skeleton
-        transplant(twin, target, parent, change_of_joint(twin, joint, properties), keep)  # type: ignore[arg-type]
+        transplant(twin, target, parent, change_of_joint(twin, joint, properties), keep)
         return twin
 
     def copy_as(
-        self: BodyNode,  # type: ignore[misc]
+        self: Any,
         name: str,
         joint: Joint | type[Joint] | None = None,
         keep_pose: bool = False,
@@ -253,7 +248,7 @@ class BodyEditing:
         return target
 
     def create_child(
-        self: BodyNode,  # type: ignore[misc]
+        self: Any,
         joint: Joint | type[Joint] = FreeJoint,
         name: str | None = None,
         inertia: Inertia | None = None,
@@ -291,7 +286,7 @@ class SkeletonEditing:
     """Creation of pairs of a joint and a body; merging of welded bodies."""
 
     def create_joint_and_body_pair(
-        self: Skeleton,  # type: ignore[misc]
+        self: Any,
         joint: Joint | type[Joint] = FreeJoint,
         parent: BodyNode | str | None = None,
         name: str | None = None,
@@ -314,33 +309,23 @@ class SkeletonEditing:
             ModelError: as `add_body`; properties given for a joint that is made already.
         """
         what = f"skeleton {self.name!r}: new joint"
-        if isinstance(joint, type) and issubclass(joint, Joint):
-            options = dict(properties)
-            joint_name = options.pop("joint_name", None)
-            try:
-                joint = joint(joint_name, **options)
-            except TypeError as error:
-                raise ModelError(f"{what}: cannot make a {joint.__name__}: {error}") from None
-        elif properties:
-            raise ModelError(f"{what}: expected a joint or properties of one, got both: {', '.join(properties)}")
-        if not isinstance(joint, Joint):
-            raise ModelError(f"{what}: expected a joint or a class of joints, got {joint!r}")
-        if joint._body is not None:
-            raise ModelError(f"{what}: joint {joint.name!r} already moves body {joint.child.name!r}")
+        options = dict(properties)
+        first = [options.pop("joint_name", None)] if isinstance(joint, type) else []
+        joint = joint_to_use(joint, options, what, *first)
         if not isinstance(name, str | None):
             raise ModelError(f"skeleton {self.name!r}: new body: name: expected a text, got {name!r}")
-        body_name = free_name(name or "body", self._body_by_name)
+        body_name = free_name(name or "body", self.parts.body_by_name)
         inertia = Inertia.from_diagonal(1.0, (1.0, 1.0, 1.0)) if inertia is None else inertia
-        given = joint._name
-        wanted, dofs = given or f"{body_name}_joint", {dof.name for dof in self._dofs}
-        joint._name = free_joint_name(joint, wanted, self._joint_by_name, dofs)
+        given = joint.name
+        wanted, dofs = given or f"{body_name}_joint", {dof.name for dof in self.parts.dofs}
+        joint.name = free_joint_name(joint, wanted, self.parts.joint_by_name, dofs)
         try:
             return joint, self.add_body(body_name, joint, parent, inertia)
         except KidoError:
-            joint._name = given
+            joint.name = given
             raise
 
-    def reroot(self: Skeleton, body: BodyNode | str | int, keep_base: bool = False) -> None:  # type: ignore[misc]
+    def reroot(self: Any, body: BodyNode | str | int, keep_base: bool = False) -> None:
         """Make a body the root of its tree: the joints between it and the old root are turned round.
 
         All bodies keep their poses, velocities and accelerations, and the dynamics are the same in other coordinates. A
@@ -364,9 +349,9 @@ class SkeletonEditing:
         found = self.body(body) if isinstance(body, str | int) else body
         if getattr(found, "skeleton", None) is not self:
             raise ModelError(f"skeleton {self.name!r}: reroot: expected a body of it, got {body!r}")
-        reroot(self, found, keep_base)  # type: ignore[arg-type]
+        reroot(self, found, keep_base)
 
-    def merge_fixed_joints(self: Skeleton) -> dict[str, str]:  # type: ignore[misc]
+    def merge_fixed_joints(self: Any) -> dict[str, str]:
         """Make bodies that are welded to another body part of it.
 
         The carrying body takes over inertia, shapes, nodes, external forces and the joints below, each in its place:
@@ -383,11 +368,3 @@ class SkeletonEditing:
             Name of each body that is gone -> name of the body that it is part of now.
         """
         return merge_fixed_joints(self)
-
-    def _reindex(self: Skeleton) -> None:  # type: ignore[misc]
-        """Number bodies and coordinates anew after an edit."""
-        for k, body in enumerate(self._bodies):
-            body._index = k
-        self._body_by_name = {body.name: body for body in self._bodies}
-        self._joint_by_name = {body.parent_joint.name: body.parent_joint for body in self._bodies}
-        self._dofs = [dof for body in self._bodies for dof in body.parent_joint.dofs]

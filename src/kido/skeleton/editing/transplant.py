@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,9 +12,12 @@ from scipy.spatial.transform import Rotation
 from kido.errors import ModelError
 from kido.joints import JointKind
 from kido.math.transform import inverse_transform
-from kido.skeleton.joints.actuator import check_followers
-from kido.skeleton.joints.joint import Joint
-from kido.skeleton.naming import free_joint_name, free_name, free_names
+from kido.skeleton import body_node
+from kido.skeleton.joints.actuator import check_followers, rename_followed
+from kido.skeleton.joints.degree_of_freedom import name_with_joint, own_name
+from kido.skeleton.joints.joint import Joint, detached, free_joint_name, put_under
+from kido.skeleton.joints.loop_joint import with_names
+from kido.skeleton.naming import free_name, free_names
 from kido.skeleton.nodes.node import Node
 from kido.skeleton.nodes.shape_node import ShapeNode
 from kido.skeleton.state.arrays import STATE_FIELDS
@@ -31,10 +32,10 @@ Array = NDArray[np.float64]
 def subtree(body: BodyNode) -> list[BodyNode]:
     """A body and all below it, in the order of their indices."""
     below = {body}
-    for other in body.skeleton._bodies[body.index + 1 :]:
-        if other._parent in below:
+    for other in body.skeleton.parts.bodies[body.index + 1 :]:
+        if other.parent in below:
             below.add(other)
-    return [b for b in body.skeleton._bodies[body.index :] if b in below]
+    return [b for b in body.skeleton.parts.bodies[body.index :] if b in below]
 
 
 # The joint above ---------------------------------------------------------------------------------------------
@@ -56,7 +57,27 @@ class JointChange:
 
     @property
     def is_kept(self) -> bool:
-        return self.joint._body is not None
+        return self.joint.skeleton is not None
+
+
+def joint_to_use(joint: Any, properties: dict[str, Any], what: str, *first: Any) -> Joint:
+    """A joint in use nowhere, from itself or from a class of joints and properties.
+
+    Raises:
+        ModelError: it is neither or in use, or properties of a joint that is made already.
+    """
+    if isinstance(joint, type) and issubclass(joint, Joint):
+        try:
+            joint = joint(*first, **properties)
+        except TypeError as error:
+            raise ModelError(f"{what}: cannot make a {joint.__name__}: {error}") from None
+    elif properties:
+        raise ModelError(f"{what}: expected a joint or properties of one, got both: {', '.join(properties)}")
+    if not isinstance(joint, Joint):
+        raise ModelError(f"{what}: expected a joint or a class of joints, got {joint!r}")
+    if joint.skeleton is not None:
+        raise ModelError(f"{what}: joint {joint.name!r} already moves body {joint.child.name!r}")
+    return joint
 
 
 def change_of_joint(body: BodyNode, joint: Joint | type[Joint] | None, properties: dict[str, Any]) -> JointChange:
@@ -73,7 +94,7 @@ def change_of_joint(body: BodyNode, joint: Joint | type[Joint] | None, propertie
     """
     old, what = body.parent_joint, f"body {body.name!r}: joint"
     if isinstance(joint, Joint):
-        if joint is not old and joint._body is not None:
+        if joint is not old and joint.skeleton is not None:
             raise ModelError(f"{what} {joint.name!r} already moves body {joint.child.name!r}")
         if joint is not old and properties:
             raise ModelError(f"{what}: expected a joint or properties of one, got both: {', '.join(properties)}")
@@ -82,7 +103,7 @@ def change_of_joint(body: BodyNode, joint: Joint | type[Joint] | None, propertie
             return JointChange(joint, joint.name or old.name, {})
         joint = None
     if joint is None or joint is type(old):
-        trial, settings = _detached(old), dict(properties)
+        trial, settings = detached(old), dict(properties)
         name = settings.pop("name", old.name)
         if not isinstance(name, str):
             raise ModelError(f"{what}: name: expected a text, got {name!r}")
@@ -104,20 +125,11 @@ def change_of_joint(body: BodyNode, joint: Joint | type[Joint] | None, propertie
     return JointChange(made, made.name, {})
 
 
-def _detached(joint: Joint) -> Joint:
-    """A copy of a joint that moves no body."""
-    body, joint._body = joint._body, None
-    try:
-        return copy.deepcopy(joint)
-    finally:
-        joint._body = body
-
-
 def motion_of_joint(joint: Joint, positions: Array) -> Array:
     """X_J: pose of a joint's child-side frame in its parent-side frame at given positions."""
     from kido.skeleton.skeleton import Skeleton
 
-    trial = _detached(joint)
+    trial = detached(joint)
     trial.transform_from_parent = trial.transform_from_child = None
     trial.mimic = None
     probe = Skeleton("probe")
@@ -140,7 +152,7 @@ class Names:
 
 def names_for(moved: list[BodyNode], joints: dict[Joint, str], target: Skeleton) -> Names:
     """Names that are free in a skeleton: those wanted, or with a number in brackets; `joints` in the bodies' order."""
-    staying = [b for b in target._bodies if b not in set(moved)]
+    staying = [b for b in target.parts.bodies if b not in set(moved)]
     bodies = dict(zip(moved, free_names([b.name for b in moved], [b.name for b in staying]), strict=True))
     joints_taken = {b.parent_joint.name for b in staying}
     dofs_taken = {dof.name for b in staying for dof in b.parent_joint.dofs}
@@ -151,9 +163,10 @@ def names_for(moved: list[BodyNode], joints: dict[Joint, str], target: Skeleton)
         joints_taken.add(name)
         new_joints[joint] = name
         for dof in joint.dofs:
-            if dof._name is not None:
-                new_dofs[dof] = free_name(dof._name, dofs_taken)
-            dofs_taken.add(new_dofs.get(dof) or dof._name_in(name))
+            given = own_name(dof)
+            if given is not None:
+                new_dofs[dof] = free_name(given, dofs_taken)
+            dofs_taken.add(new_dofs.get(dof) or name_with_joint(dof, name))
     nodes = _nodes_of(moved)
     new_nodes = free_names([n.name for n in nodes], [n.name for n in _nodes_of(staying)])
     return Names(bodies, new_joints, new_dofs, dict(zip(nodes, new_nodes, strict=True)))
@@ -161,7 +174,7 @@ def names_for(moved: list[BodyNode], joints: dict[Joint, str], target: Skeleton)
 
 def _nodes_of(bodies: list[BodyNode]) -> list[Node]:
     """All nodes but shapes, whose names are unique on their bodies only."""
-    return [node for body in bodies for node in body._nodes if not isinstance(node, ShapeNode)]
+    return [node for body in bodies for node in body.nodes() if not isinstance(node, ShapeNode)]
 
 
 # References between joints -----------------------------------------------------------------------------------
@@ -174,9 +187,9 @@ def check_mimics(moved: list[BodyNode], what: str, copied: bool = False) -> None
         ModelError: there is one; names both.
     """
     inside = {b.parent_joint.name for b in moved}
-    known = moved[0].skeleton._joint_by_name
+    known = moved[0].skeleton.parts.joint_by_name
     for joint in moved[0].skeleton.joints:
-        for master in {mimic.joint for mimic in joint._mimics if mimic is not None}:
+        for master in {mimic.joint for mimic in joint.mimics if mimic is not None}:
             parted = joint.name in inside and master not in inside
             if not copied:
                 parted = parted or (joint.name not in inside and master in inside)
@@ -185,14 +198,6 @@ def check_mimics(moved: list[BodyNode], what: str, copied: bool = False) -> None
                     f"cannot {what}: joint {joint.name!r} follows joint {master!r}, and only one of them would come "
                     f"along; set the mimic of {joint.name!r} to None first"
                 )
-
-
-def _rename_mimics(joints: Iterable[Joint], names: dict[str, str]) -> None:
-    for joint in joints:
-        joint._mimics = [
-            dataclasses.replace(mimic, joint=names[mimic.joint]) if mimic and mimic.joint in names else mimic
-            for mimic in joint._mimics
-        ]
 
 
 # The move ----------------------------------------------------------------------------------------------------
@@ -234,20 +239,21 @@ def transplant(
     joint, old = change.joint, body.parent_joint
     names = names_for(moved, {joint: change.name, **{b.parent_joint: b.parent_joint.name for b in moved[1:]}}, target)
     state, X_pj = _state_at_joint(body, change, keep)
-    external = {s._bodies[i]: row for s in {source, target} for i, row in s.current_state.applied.items()}
-    impulses = {s._bodies[i]: row for s in {source, target} for i, row in s.current_state.impulses.items()}
+    external = {s.parts.bodies[i]: row for s in {source, target} for i, row in s.current_state.applied.items()}
+    impulses = {s.parts.bodies[i]: row for s in {source, target} for i, row in s.current_state.impulses.items()}
     source.structure_changed()
     target.structure_changed()
 
     _carry_loops(source, target, {b.name: name for b, name in names.bodies.items()})
     renamed = {b.parent_joint.name: name for b, name in zip(moved, names.joints.values(), strict=True)}
-    _rename_mimics(source.joints if source is target else [b.parent_joint for b in moved], renamed)
+    rename_followed(source.joints if source is target else [b.parent_joint for b in moved], renamed)
     for item, name in (*names.bodies.items(), *names.joints.items(), *names.dofs.items(), *names.nodes.items()):
         item._name = name
     for key, value in change.settings.items():
         setattr(joint, key, value)
     if joint is not old:
-        old._body, joint._body, body._joint = None, body, joint
+        put_under(old, None)
+        body_node.put_on(body, body.parent, joint)
     if X_pj is not None:
         joint.transform_from_parent = X_pj
 
@@ -259,41 +265,39 @@ def transplant(
     if state is not None:
         target.current_state.saved[body] = state
     for skeleton in {source, target}:
-        skeleton._reindex()
+        skeleton.parts.reindex()
         skeleton.current_state.applied = {b.index: row for b, row in external.items() if b.skeleton is skeleton}
         skeleton.current_state.impulses = {b.index: row for b, row in impulses.items() if b.skeleton is skeleton}
         skeleton.current_state.own_joint_impulses = None
-    if source._world is not None and source._world is not target._world:
-        source._world.bodies_left(moved)
+    if source.host is not None and source.host is not target.host:
+        source.host.bodies_left(moved)
 
 
 def _carry_loops(source: Skeleton, target: Skeleton, names: dict[str, str]) -> None:
     """Loops of moved bodies: those between two of them come along, those that would join two skeletons are lost."""
     if source is target:
-        source._loops = [loop._with_names(names) for loop in source._loops]
+        source.parts.loops = [with_names(loop, names) for loop in source.parts.loops]
         return
     kept = []
-    for loop in source._loops:
+    for loop in source.parts.loops:
         inside = [name is None or name in names for name in (loop.parent, loop.child)]
         moves = [name in names for name in (loop.parent, loop.child)]
         if not any(moves):
             kept.append(loop)
         elif all(inside):
-            target._loops = [*target._loops, loop._with_names(names)]
+            target.parts.loops = [*target.parts.loops, with_names(loop, names)]
         else:
             source.warnings.append(f"loop {loop.name!r} is gone: only one of its bodies moved to {target.name!r}")
-    source._loops = kept
+    source.parts.loops = kept
 
 
 def _relink(body: BodyNode, moved: list[BodyNode], target: Skeleton, parent: BodyNode | None) -> None:
     source, gone = body.skeleton, set(moved)
-    if body._parent is not None:
-        body._parent._children.remove(body)
-    if parent is not None:
-        parent._children.append(body)
-    body._parent = parent
-    source._bodies = [b for b in source._bodies if b not in gone]
-    target._bodies = [*target._bodies, *moved]
+    if body.parent is not None:
+        body_node.take_off(body, body.parent)
+    body_node.put_on(body, parent, body.parent_joint)
+    source.parts.bodies = [b for b in source.parts.bodies if b not in gone]
+    target.parts.bodies = [*target.parts.bodies, *moved]
     for b in moved:
         b.skeleton = target
 
@@ -306,8 +310,8 @@ def _state_at_joint(
     if change.is_kept and keep is None:
         return None, None
     if change.is_kept:
-        state = {f: body.skeleton.current_state.read(f)[joint._coordinates()] for f in STATE_FIELDS}
-        trial = _detached(joint)
+        state = {f: body.skeleton.current_state.read(f)[joint.coordinates] for f in STATE_FIELDS}
+        trial = detached(joint)
         for key, value in change.settings.items():
             setattr(trial, key, value)
     else:

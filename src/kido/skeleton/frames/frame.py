@@ -19,11 +19,10 @@ Array = NDArray[np.float64]
 
 _ORIGIN = np.zeros(3)
 # How much of a frame is asked for.
-POSE, VELOCITY, ACCELERATION = range(3)
+POSE, TWIST, RATE = 0, 1, 2
 _STAMPS = itertools.count(1)  # every evaluation of a frame gets a number of its own
 _NEVER = -1
-_TRANSIENT = ("_hanging", "_X", "_V", "_A", "_pose_stamp", "_velocity_stamp", "_acceleration_stamp",
-              "_pose_seen", "_velocity_seen", "_acceleration_seen")  # fmt: skip
+_TRANSIENT = ("_hanging", "_held", "_stamps", "_seen")
 
 
 class Frame(ABC):
@@ -50,20 +49,19 @@ class Frame(ABC):
     _world: ClassVar[Frame]  # set where the world frame is made
     _parent_frame: Frame | None = None
     _name = ""
+    _kind_of_frame = ""  # as messages say it; the class's name by default
     _hanging: weakref.WeakValueDictionary[int, Frame] | None = None  # by id: a class may compare by value
-    # Evaluated pose, velocity [w; v] and acceleration [wdot; classic] of the origin, world axes.
-    _X: Any = None
-    _V: Any = None
-    _A: Any = None
-    # Numbers of the evaluations that they are from, and of those of the parent that they were made from.
-    _pose_stamp = _velocity_stamp = _acceleration_stamp = 0
-    _pose_seen = _velocity_seen = _acceleration_seen = _NEVER
+    # By level: evaluated pose, velocity [w; v] and acceleration [wdot; classic] of the origin, world axes; numbers of
+    # the evaluations that they are from, and of those of the parent that they were made from. Empty: nothing yet.
+    _held: Any = ()
+    _stamps: list[int]
+    _seen: list[int]
 
     def __init__(self, parent: Frame | None = None, name: str = ""):
         if not isinstance(name, str):
             raise ModelError(f"frame: name: expected a text, got {name!r}")
         self._name = name
-        self._hang_on(self._frame_or_world(parent, "parent"))
+        self._hang_on(frame_or_world(self, parent, "parent"))
 
     # What a class of one's own implements ------------------------------------------------------------------
 
@@ -109,15 +107,18 @@ class Frame(ABC):
 
     def transform_changed(self) -> None:
         """`relative_transform` is no longer what it was."""
-        self._pose_seen = _NEVER
+        if self._held:
+            self._seen[POSE] = _NEVER
 
     def velocity_changed(self) -> None:
         """`relative_spatial_velocity` is no longer what it was."""
-        self._velocity_seen = _NEVER
+        if self._held:
+            self._seen[TWIST] = _NEVER
 
     def acceleration_changed(self) -> None:
         """`relative_spatial_acceleration` is no longer what it was."""
-        self._acceleration_seen = _NEVER
+        if self._held:
+            self._seen[RATE] = _NEVER
 
     # Name and place ----------------------------------------------------------------------------------------
 
@@ -159,14 +160,14 @@ class Frame(ABC):
         return True
 
     def _checked_parent(self, parent: Frame | None) -> Frame:
-        target = self._frame_or_world(parent, "parent")
+        target = frame_or_world(self, parent, "parent")
         if target.descends_from(self):
             chain = [target]
             while chain[-1] is not self:
                 chain.append(chain[-1].parent_frame)
             raise ModelError(
-                f"{self._label()}: cannot hang on {target._label()}, which hangs on it: "
-                + " on ".join(f._label() for f in [*chain, target])
+                f"{self.label}: cannot hang on {target.label}, which hangs on it: "
+                + " on ".join(f.label for f in [*chain, target])
             )
         return target
 
@@ -191,21 +192,16 @@ class Frame(ABC):
         if self._hanging is not None:
             self._hanging.pop(id(child), None)
 
-    def _label(self) -> str:
-        return f"{type(self).__name__} {self.name!r}"
-
-    def _frame_or_world(self, frame: Frame | None, what: str) -> Frame:
-        if frame is None:
-            return Frame._world
-        if not isinstance(frame, Frame):
-            raise ModelError(f"{self._label()}: {what}: expected a frame or None (the world), got {frame!r}")
-        return frame
+    @property
+    def label(self) -> str:
+        """Its kind and name, as messages say them."""
+        return f"{self._kind_of_frame or type(self).__name__} {self.name!r}"
 
     # Evaluation --------------------------------------------------------------------------------------------
 
     def _relative_pose(self) -> Array:
         """`relative_transform`, checked; not to be written to."""
-        return as_transform(self.relative_transform, f"{self._label()}: relative_transform")
+        return as_transform(self.relative_transform, f"{self.label}: relative_transform")
 
     def _relative_twist(self) -> Array:
         return self._checked_twist("relative_spatial_velocity")
@@ -214,7 +210,7 @@ class Frame(ABC):
         return self._checked_twist("relative_spatial_acceleration")
 
     def _checked_twist(self, what: str) -> Array:
-        return as_vector(getattr(self, what), f"{self._label()}: {what}", 6)
+        return as_vector(getattr(self, what), f"{self.label}: {what}", 6)
 
     def _update(self, level: int) -> None:
         """Bring the pose, the velocity too, or the acceleration too, up to date, where stale."""
@@ -232,51 +228,60 @@ class Frame(ABC):
 
     def _refresh(self, parent: Frame, level: int) -> None:
         """`_update`, with the parent up to date."""
-        if self._pose_seen != parent._pose_stamp:
-            X = np.empty((4, 4))
-            kernels.compose_poses.call(parent._X, self._relative_pose(), X)
-            self._X, self._pose_stamp, self._pose_seen = X, next(_STAMPS), parent._pose_stamp
-            self._velocity_seen = _NEVER
+        if not self._held:
+            self._held, self._stamps, self._seen = [None] * 3, [0] * 3, [_NEVER] * 3
+        held, seen, above, stamps = self._held, self._seen, parent._held, parent._stamps
+        if seen[POSE] != stamps[POSE]:
+            held[POSE] = np.empty((4, 4))
+            kernels.compose_poses.call(above[POSE], self._relative_pose(), held[POSE])
+            self._stamps[POSE], seen[POSE] = next(_STAMPS), stamps[POSE]
+            seen[TWIST] = _NEVER
         if level == POSE:
             return
-        if self._velocity_seen != parent._velocity_stamp:
-            V = np.empty(6)
-            kernels.velocity_on.call(parent._X, parent._V, self._X, self._relative_twist(), V)
-            self._V, self._velocity_stamp, self._velocity_seen = V, next(_STAMPS), parent._velocity_stamp
-            self._acceleration_seen = _NEVER
-        if level == VELOCITY:
+        if seen[TWIST] != stamps[TWIST]:
+            held[TWIST] = np.empty(6)
+            kernels.velocity_on.call(*above[: TWIST + 1], held[POSE], self._relative_twist(), held[TWIST])
+            self._stamps[TWIST], seen[TWIST] = next(_STAMPS), stamps[TWIST]
+            seen[RATE] = _NEVER
+        if level == TWIST:
             return
-        if self._acceleration_seen != parent._acceleration_stamp:
-            A = np.empty(6)
-            kernels.acceleration_on.call(
-                parent._X, parent._V, parent._A, self._X, self._relative_twist(), self._relative_rate(), A
-            )
-            self._A, self._acceleration_stamp, self._acceleration_seen = A, next(_STAMPS), parent._acceleration_stamp
+        if seen[RATE] != stamps[RATE]:
+            held[RATE] = np.empty(6)
+            twist, rate = self._relative_twist(), self._relative_rate()
+            kernels.acceleration_on.call(*above, held[POSE], twist, rate, held[RATE])
+            self._stamps[RATE], seen[RATE] = next(_STAMPS), stamps[RATE]
+
+    def _up_to(self, level: int) -> Any:
+        """Pose, velocity and acceleration, up to date as far as the level."""
+        self._update(level)
+        return self._held
 
     def _velocity_seen_by(self, offset: ArrayLike, relative_to: Frame | None, in_coordinates_of: Frame | None) -> Array:
-        r = _ORIGIN if offset is ORIGIN else as_vector(offset, f"{self._label()}: offset")
-        seen_by = self._frame_or_world(relative_to, "relative_to")
-        axes = self._frame_or_world(in_coordinates_of, "in_coordinates_of")
-        axes._update(POSE)
-        seen_by._update(VELOCITY)
-        self._update(VELOCITY)
+        r = _ORIGIN if offset is ORIGIN else as_vector(offset, f"{self.label}: offset")
+        seen_by = frame_or_world(self, relative_to, "relative_to")
+        axes = frame_or_world(self, in_coordinates_of, "in_coordinates_of")
+        X, (there, V_there, _), (own, V, _) = (
+            axes._up_to(POSE)[POSE],
+            seen_by._up_to(TWIST),
+            self._up_to(TWIST),
+        )
         out = np.empty(6)
-        kernels.relative_velocity.call(self._X, self._V, r, seen_by._X, seen_by._V, axes._X, out)
+        kernels.relative_velocity.call(own, V, r, there, V_there, X, out)
         return out
 
     def _acceleration_seen_by(
         self, offset: ArrayLike, relative_to: Frame | None, in_coordinates_of: Frame | None, spatial: bool
     ) -> Array:
-        r = _ORIGIN if offset is ORIGIN else as_vector(offset, f"{self._label()}: offset")
-        seen_by = self._frame_or_world(relative_to, "relative_to")
-        axes = self._frame_or_world(in_coordinates_of, "in_coordinates_of")
-        axes._update(POSE)
-        seen_by._update(ACCELERATION)
-        self._update(ACCELERATION)
-        out = np.empty(6)
-        kernels.relative_acceleration.call(
-            self._X, self._V, self._A, r, seen_by._X, seen_by._V, seen_by._A, axes._X, int(spatial), out
+        r = _ORIGIN if offset is ORIGIN else as_vector(offset, f"{self.label}: offset")
+        seen_by = frame_or_world(self, relative_to, "relative_to")
+        axes = frame_or_world(self, in_coordinates_of, "in_coordinates_of")
+        X, there, own = (
+            axes._up_to(POSE)[POSE],
+            seen_by._up_to(RATE),
+            self._up_to(RATE),
         )
+        out = np.empty(6)
+        kernels.relative_acceleration.call(*own, r, *there, X, int(spatial), out)
         return out
 
     # Queries -----------------------------------------------------------------------------------------------
@@ -284,8 +289,7 @@ class Frame(ABC):
     @property
     def world_transform(self) -> Array:
         """Pose in the world, 4x4 (a copy)."""
-        self._update(POSE)
-        return self._X.copy()
+        return self._up_to(POSE)[POSE].copy()
 
     def transform(self, with_respect_to: Frame | None = None, in_coordinates_of: Frame | None = None) -> Array:
         """Pose in another frame, 4x4.
@@ -295,23 +299,20 @@ class Frame(ABC):
             in_coordinates_of: frame F in whose axes the pose is written, R_FA R_AB and the position from A's
                 origin in F's axes; None for those of `with_respect_to`.
         """
-        base = self._frame_or_world(with_respect_to, "with_respect_to")
-        base._update(POSE)
-        self._update(POSE)
+        base = frame_or_world(self, with_respect_to, "with_respect_to")
+        X_base, own = base._up_to(POSE)[POSE], self._up_to(POSE)[POSE]
         X = np.eye(4)
         if base is not self:
-            kernels.pose_seen_from.call(base._X, self._X, X)
+            kernels.pose_seen_from.call(X_base, own, X)
         if in_coordinates_of is not None and in_coordinates_of is not base:
-            axes = self._frame_or_world(in_coordinates_of, "in_coordinates_of")
-            axes._update(POSE)
-            X[:3] = axes._X[:3, :3].T @ base._X[:3, :3] @ X[:3]
+            axes = frame_or_world(self, in_coordinates_of, "in_coordinates_of")
+            X[:3] = axes._up_to(POSE)[POSE][:3, :3].T @ X_base[:3, :3] @ X[:3]
         return X
 
     @property
     def spatial_velocity(self) -> Array:
         """[angular; linear] velocity of the origin relative to the world, world axes [rad/s, m/s] (a copy)."""
-        self._update(VELOCITY)
-        return self._V.copy()
+        return self._up_to(TWIST)[TWIST].copy()
 
     def compute_spatial_velocity(
         self, offset: ArrayLike = ORIGIN, relative_to: Frame | None = None, in_coordinates_of: Frame | None = None
@@ -381,3 +382,16 @@ class Frame(ABC):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})"
+
+
+def frame_or_world(asked: Frame, frame: Frame | None, what: str) -> Frame:
+    """A frame that a user gave to another; None stands for the world.
+
+    Raises:
+        ModelError: no frame.
+    """
+    if frame is None:
+        return Frame._world
+    if not isinstance(frame, Frame):
+        raise ModelError(f"{asked.label}: {what}: expected a frame or None (the world), got {frame!r}")
+    return frame

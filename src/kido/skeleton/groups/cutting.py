@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kido.math.transform import inverse_transform
-from kido.skeleton.external import row_seen_from
 from kido.skeleton.inertia import Inertia
 from kido.skeleton.joints.types import FreeJoint, WeldJoint
 from kido.skeleton.naming import free_name
+from kido.skeleton.state.loads import row_seen_from
 
 if TYPE_CHECKING:
     from kido.skeleton.body_node import BodyNode
@@ -31,7 +31,7 @@ class Cut:
     def __init__(self, subgraph: Subgraph):
         host = subgraph.skeleton
         self._key = _key(host)
-        copies = host.clone()._bodies
+        copies = host.clone().parts.bodies
         inside = set(subgraph.bodies)
         self.twins: dict[BodyNode, BodyNode] = {body: copies[body.index] for body in subgraph.bodies}
         names = {body.parent_joint.name for body in inside}
@@ -54,7 +54,9 @@ class Cut:
 
     def _add_boundary(self, base: BodyNode) -> None:
         model = self.model
-        name = free_name("boundary", {*model._body_by_name, *model._joint_by_name, *(d.name for d in model._dofs)})
+        name = free_name(
+            "boundary", {*model.parts.body_by_name, *model.parts.joint_by_name, *(d.name for d in model.parts.dofs)}
+        )
         whole = type(model)(model.name)
         whole.gravity = model.gravity
         joint = FreeJoint(name, actuator_type="ACCELERATION")
@@ -69,7 +71,7 @@ class Cut:
             carrier = self.twins[carriers[child]]
             made = []
             for falls in sorted({b.gravity for b in child.subtree}):
-                name = free_name(f"{child.name} (frozen)", {*model._body_by_name, *model._joint_by_name})
+                name = free_name(f"{child.name} (frozen)", {*model.parts.body_by_name, *model.parts.joint_by_name})
                 body = model.add_body(name, WeldJoint(name), carrier)
                 body._gravity = falls
                 made.append((falls, body))
@@ -145,7 +147,7 @@ def _rigid(composite: np.ndarray, p: np.ndarray, X: np.ndarray) -> Inertia:
 
 
 def _key(host: Skeleton) -> tuple[int, int]:
-    return host.structure_version, host.properties_version
+    return host.structure_version, host.version
 
 
 def _motion_of(body: BodyNode) -> np.ndarray:

@@ -14,11 +14,11 @@ from kido.joints import ActuatorType
 from kido.math.transform import as_numbers
 from kido.quantities import TABLE, Quantity
 from kido.skeleton.body_node import BodyNode
-from kido.skeleton.frames.jacobian_node import JacobianNode
 from kido.skeleton.groups.quantities import GroupQuantities, form
+from kido.skeleton.joints.coordinates import DOF_PROPERTIES, MEANINGS, SYMMETRIC_LIMITS
 from kido.skeleton.joints.degree_of_freedom import DegreeOfFreedom
-from kido.skeleton.joints.dof_properties import DOF_PROPERTIES, MEANINGS, SYMMETRIC_LIMITS
 from kido.skeleton.joints.joint import Joint
+from kido.skeleton.nodes.node import JacobianNode
 
 if TYPE_CHECKING:
     from kido.skeleton.skeleton import Skeleton
@@ -146,7 +146,7 @@ class Group(GroupQuantities):
             if all(s.structure_version == version for s, version in self._parts_key):
                 return self._parts
         for joint in {id(j): j for j in [*self._joints, *(dof.joint for dof in self._dofs)]}.values():
-            if joint._body is None:
+            if joint.skeleton is None:
                 raise ModelError(
                     f"group {self.name!r} is out of date: joint {joint.name!r} was replaced and moves no body; "
                     "make a new group"
@@ -156,7 +156,7 @@ class Group(GroupQuantities):
         skeletons = {id(s): s for s in [*homes, *owners, *(j.child.skeleton for j in self._joints)]}
         parts = []
         for skeleton in skeletons.values():
-            place = {dof: k for k, dof in enumerate(skeleton._dofs)}
+            place = {dof: k for k, dof in enumerate(skeleton.parts.dofs)}
             rows = [k for k, owner in enumerate(owners) if owner is skeleton]
             dofs = [place[self._dofs[k]] for k in rows]
             bodies = tuple(sorted(body._index for body in self._bodies if body.skeleton is skeleton))
@@ -271,7 +271,7 @@ class Group(GroupQuantities):
             new[id(dof.joint)][dof.index_in_joint] = number
         try:
             for which, joint in joints.items():
-                joint._set_numbers(key, new[which])
+                joint.set_property(key, new[which])
         except ModelError:
             for which, joint in joints.items():
                 joint._properties = before[which]

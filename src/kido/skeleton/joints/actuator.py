@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -93,7 +93,8 @@ class JointActuation:
         @property
         def child(self) -> Any: ...
 
-        def _coordinates(self) -> slice: ...
+        @property
+        def coordinates(self) -> slice: ...
 
         def _changed(self) -> None: ...
 
@@ -116,7 +117,7 @@ class JointActuation:
         self._actuators, self._mimics = types, mimics
         self._actuation_changed(before)
         if self._body is not None and new:
-            first = self._coordinates().start
+            first = self.coordinates.start
             self._body.skeleton.current_state.clear_commands([first + k for k in new])
 
     def _actuation_changed(self, drove_body_axes: bool) -> None:
@@ -139,9 +140,20 @@ class JointActuation:
 
     @actuator_type.setter
     def actuator_type(self, value: Any) -> None:
-        kind = actuator_type(value, f"joint {self.name!r}")
-        self._check_followed([kind] * self.num_dofs, self._mimics)
-        self._set_actuators([kind] * self.num_dofs, list(self._mimics))
+        self.actuator_types = [actuator_type(value, f"joint {self.name!r}")] * self.num_dofs
+
+    @property
+    def actuator_types(self) -> tuple[ActuatorType, ...]:
+        """Type of the actuator of each of its coordinates; set it to as many types or names."""
+        return tuple(self._actuators)
+
+    @actuator_types.setter
+    def actuator_types(self, value: Sequence[ActuatorType | str]) -> None:
+        types = [actuator_type(v, f"joint {self.name!r}") for v in value]
+        if len(types) != self.num_dofs:
+            raise ModelError(f"joint {self.name!r}: actuator_types: expected {self.num_dofs}, got {value!r}")
+        self._check_followed(types, self._mimics)
+        self._set_actuators(types, list(self._mimics))
 
     def _check_followed(self, types: list[ActuatorType], mimics: list[Mimic | None]) -> None:
         for kind, mimic in zip(types, mimics, strict=True):
@@ -174,11 +186,20 @@ class JointActuation:
     @mimic.setter
     def mimic(self, value: Mimic | None) -> None:
         self._check_mimic(value)
-        self._set_mimics([value] * self.num_dofs)
+        self.mimics = [value] * self.num_dofs
 
-    def _set_mimics(self, mimics: list[Mimic | None]) -> None:
-        types = list(self._actuators)
+    @property
+    def mimics(self) -> tuple[Mimic | None, ...]:
+        """What each of its coordinates follows; set it to as many. Those that follow something new become MIMIC."""
+        return tuple(self._mimics)
+
+    @mimics.setter
+    def mimics(self, value: Sequence[Mimic | None]) -> None:
+        mimics, types = list(value), list(self._actuators)
+        if len(mimics) != self.num_dofs:
+            raise ModelError(f"joint {self.name!r}: mimics: expected {self.num_dofs}, got {value!r}")
         for k, mimic in enumerate(mimics):
+            self._check_mimic(mimic)
             if mimic is not None and mimic != self._mimics[k]:
                 types[k] = ActuatorType.MIMIC
             elif mimic is None and types[k] == ActuatorType.MIMIC:
@@ -188,11 +209,11 @@ class JointActuation:
     @property
     def commands(self) -> NDArray[np.float64]:
         """Commands of its coordinates (a copy); see `Skeleton.commands`."""
-        return self.child.skeleton.commands[self._coordinates()]
+        return self.child.skeleton.commands[self.coordinates]
 
     @commands.setter
     def commands(self, value: ArrayLike) -> None:
-        self.child.skeleton.current_state.set_commands(self._coordinates(), value, f"joint {self.name!r}: commands")
+        self.child.skeleton.current_state.set_commands(self.coordinates, value, f"joint {self.name!r}: commands")
 
     @property
     def enforce_velocity_limits(self) -> bool:
@@ -254,10 +275,10 @@ def followed_dof(joint: Joint, k: int, skeleton: Skeleton) -> int:
     mimic = joint._mimics[k]
     assert mimic is not None
     what = f"skeleton {skeleton.name!r}: joint {joint.name!r}: mimic"
-    other = skeleton._joint_by_name.get(mimic.joint)
+    other = skeleton.parts.joint_by_name.get(mimic.joint)
     if other is None:
         raise NameLookupError(f"joint (that {joint.name!r} mimics) in skeleton {skeleton.name!r}", mimic.joint,
-                              list(skeleton._joint_by_name))  # fmt: skip
+                              list(skeleton.parts.joint_by_name))  # fmt: skip
     number = _followed_number(mimic, k, other, what)
     if other is joint and number == k:
         raise ModelError(f"{what}: it mimics itself")
@@ -272,7 +293,7 @@ def followed_dofs(skeleton: Skeleton) -> dict[int, int]:
     """
     follows = {
         index: followed_dof(dof.joint, dof.index_in_joint, skeleton)
-        for index, dof in enumerate(skeleton._dofs)
+        for index, dof in enumerate(skeleton.parts.dofs)
         if dof.joint._actuators[dof.index_in_joint] == ActuatorType.MIMIC
     }
     for start in follows:
@@ -280,17 +301,16 @@ def followed_dofs(skeleton: Skeleton) -> dict[int, int]:
         while path[-1] in follows:
             after = follows[path[-1]]
             if after in path:
-                names = " -> ".join(skeleton._dofs[k].name for k in [*path[path.index(after) :], after])
+                names = " -> ".join(skeleton.parts.dofs[k].name for k in [*path[path.index(after) :], after])
                 raise ModelError(f"skeleton {skeleton.name!r}: mimics follow each other in a circle: {names}")
             path.append(after)
     return follows
 
 
-def rename_followed(skeleton: Skeleton, old: str, new: str) -> None:
+def rename_followed(joints: Iterable[Joint], new: Mapping[str, str]) -> None:
     """Let what mimics a joint follow it to its new name."""
-    for joint in skeleton.joints:
-        if any(m is not None and m.joint == old for m in joint._mimics):
-            joint._mimics = [replace(m, joint=new) if m is not None and m.joint == old else m for m in joint._mimics]
+    for joint in joints:
+        joint._mimics = [m if m is None else replace(m, joint=new.get(m.joint, m.joint)) for m in joint._mimics]
 
 
 def fill_actuators(skeleton: Skeleton, joints: list[Joint], tree: Struct) -> None:
@@ -300,12 +320,16 @@ def fill_actuators(skeleton: Skeleton, joints: list[Joint], tree: Struct) -> Non
     """
     k = 0
     for joint in joints:
+        weakest, strongest = joint.get_property("force_lower_limit"), joint.get_property("force_upper_limit")
+        slow, fast = np.full(joint.num_dofs, -np.inf), np.full(joint.num_dofs, np.inf)
+        if joint.enforce_velocity_limits:
+            slow, fast = joint.get_property("velocity_lower_limit"), joint.get_property("velocity_upper_limit")
         for i in range(joint.num_dofs):
             mimic = None if skeleton.kinematic else joint._mimics[i]
             # With accelerations that are zero, velocities stay as they are.
             tree.actuator[k] = ActuatorType.ACCELERATION if skeleton.kinematic else joint._actuators[i]
             tree.mimic[k], tree.multiplier[k], tree.offset[k] = 0, 0.0, 0.0
-            least, most = joint._properties["force_lower_limit"][i], joint._properties["force_upper_limit"][i]
+            least, most = weakest[i], strongest[i]
             if mimic is not None and joint._actuators[i] == ActuatorType.MIMIC:
                 least, most = -mimic.force_limit, mimic.force_limit
                 try:
@@ -315,11 +339,7 @@ def fill_actuators(skeleton: Skeleton, joints: list[Joint], tree: Struct) -> Non
                 else:
                     tree.multiplier[k], tree.offset[k] = mimic.multiplier, mimic.offset
             tree.force_lower[k], tree.force_upper[k] = least, most
-            slowest, fastest = -np.inf, np.inf
-            if joint.enforce_velocity_limits:
-                slowest = joint._properties["velocity_lower_limit"][i]
-                fastest = joint._properties["velocity_upper_limit"][i]
-            tree.velocity_lower[k], tree.velocity_upper[k] = slowest, fastest
+            tree.velocity_lower[k], tree.velocity_upper[k] = slow[i], fast[i]
             k += 1
     skeleton.has_actuators = not all(ActuatorType(kind).takes_force for kind in set(tree.actuator.tolist()))
 

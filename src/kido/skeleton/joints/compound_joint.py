@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from kido.errors import ModelError
 from kido.joints import JointKind
@@ -53,19 +53,19 @@ class Hinge:
         object.__setattr__(self, "pitch", pitch)
 
     @classmethod
-    def revolute(cls, axis: ArrayLike = (0.0, 0.0, 1.0), *, offset: Any = None) -> Hinge:
+    def revolute(cls, axis: Any = (0.0, 0.0, 1.0), *, offset: Any = None) -> Hinge:
         """Rotation about an axis [rad]."""
-        return cls(JointKind.REVOLUTE, axis, 0.0, offset)  # type: ignore[arg-type]
+        return cls(JointKind.REVOLUTE, axis, 0.0, offset)
 
     @classmethod
-    def prismatic(cls, axis: ArrayLike = (0.0, 0.0, 1.0), *, offset: Any = None) -> Hinge:
+    def prismatic(cls, axis: Any = (0.0, 0.0, 1.0), *, offset: Any = None) -> Hinge:
         """Translation along an axis [m]."""
-        return cls(JointKind.PRISMATIC, axis, 0.0, offset)  # type: ignore[arg-type]
+        return cls(JointKind.PRISMATIC, axis, 0.0, offset)
 
     @classmethod
-    def screw(cls, axis: ArrayLike = (0.0, 0.0, 1.0), pitch: float = 0.1, *, offset: Any = None) -> Hinge:
+    def screw(cls, axis: Any = (0.0, 0.0, 1.0), pitch: float = 0.1, *, offset: Any = None) -> Hinge:
         """Rotation about an axis [rad] and translation along it by `pitch` metres per revolution."""
-        return cls(JointKind.SCREW, axis, pitch, offset)  # type: ignore[arg-type]
+        return cls(JointKind.SCREW, axis, pitch, offset)
 
     def with_changes(self, **changes: Any) -> Hinge:
         """A copy with other `axis`, `pitch` or `offset`.
@@ -83,8 +83,6 @@ class Hinge:
             return NotImplemented
         same = self.kind == other.kind and self.pitch == other.pitch
         return same and np.array_equal(self.axis, other.axis) and np.array_equal(self.offset, other.offset)
-
-    __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         pitch = f", pitch={self.pitch:g}" if self.kind == JointKind.SCREW else ""

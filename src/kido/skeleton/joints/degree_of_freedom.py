@@ -9,7 +9,7 @@ from kido.errors import ModelError
 from kido.joints import ActuatorType
 from kido.skeleton.attributes import FixedAttributes
 from kido.skeleton.joints.actuator import Mimic, actuator_type
-from kido.skeleton.joints.dof_properties import MEANINGS
+from kido.skeleton.joints.coordinates import MEANINGS, CoordinateKind
 
 if TYPE_CHECKING:
     from kido.skeleton.joints.joint import Joint
@@ -31,7 +31,7 @@ def _property(key: str) -> Any:
         return float(self.joint.get_property(key)[self.index_in_joint])
 
     def write(self: DegreeOfFreedom, value: float) -> None:
-        self.joint._set_numbers(key, {self.index_in_joint: value})
+        self.joint.set_property(key, {self.index_in_joint: value})
 
     return property(read, write, doc=f"{MEANINGS[key]}.")
 
@@ -80,23 +80,17 @@ class DegreeOfFreedom(FixedAttributes):
     @property
     def name(self) -> str:
         """Name, unique in the skeleton; one that is not given follows the joint's."""
-        return self._name_in(self.joint.name)
+        return name_with_joint(self, self.joint.name)
 
     @name.setter
     def name(self, value: str) -> None:
         if not isinstance(value, str) or not value:
             raise ModelError(f"dof {self.name!r}: name: expected a text, got {value!r}")
-        body = self.joint._body
-        others = self.joint.dofs if body is None else body.skeleton._dofs
+        skeleton = self.joint.skeleton
+        others = self.joint.dofs if skeleton is None else skeleton.parts.dofs
         if any(dof is not self and dof.name == value for dof in others):
             raise ModelError(f"dof {self.name!r}: name: {value!r} is already used")
         self._name = value
-
-    def _name_in(self, joint_name: str) -> str:
-        """Its name if its joint has the given one."""
-        if self._name is not None:
-            return self._name
-        return joint_name + self.joint.dof_suffixes[self.index_in_joint]
 
     @property
     def is_cyclic(self) -> bool:
@@ -104,40 +98,41 @@ class DegreeOfFreedom(FixedAttributes):
 
         Rotation vectors of ball and free joints are so together: all three coordinates must be without limits.
         """
-        joint, k = self.joint, self.index_in_joint
-        together = joint._cyclic_dofs(k)
-        lower, upper = joint._properties["position_lower_limit"], joint._properties["position_upper_limit"]
-        return bool(together) and all(lower[j] == -math.inf and upper[j] == math.inf for j in together)
+        joint, together = self.joint, [self.index_in_joint]
+        kind = joint.coordinate_kind(self.index_in_joint)
+        if kind is CoordinateKind.ROTATION:
+            together = [j for j in range(joint.num_dofs) if joint.coordinate_kind(j) is kind]
+        elif kind is not CoordinateKind.ANGLE:
+            return False
+        lower, upper = joint.get_property("position_lower_limit"), joint.get_property("position_upper_limit")
+        return all(lower[j] == -math.inf and upper[j] == math.inf for j in together)
 
     @property
     def index(self) -> int:
         """Position of the coordinate in the skeleton's arrays."""
-        return self.joint._coordinates().start + self.index_in_joint
+        return self.joint.coordinates.start + self.index_in_joint
 
     @property
     def actuator_type(self) -> ActuatorType:
         """What drives the coordinate; set it to an `ActuatorType` or its name, see `Joint.actuator_type`."""
-        return self.joint._actuators[self.index_in_joint]
+        return self.joint.actuator_types[self.index_in_joint]
 
     @actuator_type.setter
     def actuator_type(self, value: Any) -> None:
-        joint = self.joint
-        types = list(joint._actuators)
+        types = list(self.joint.actuator_types)
         types[self.index_in_joint] = actuator_type(value, f"dof {self.name!r}")
-        joint._check_followed(types, joint._mimics)
-        joint._set_actuators(types, list(joint._mimics))
+        self.joint.actuator_types = types
 
     @property
     def mimic(self) -> Mimic | None:
         """What the coordinate follows; see `Joint.mimic`."""
-        return self.joint._mimics[self.index_in_joint]
+        return self.joint.mimics[self.index_in_joint]
 
     @mimic.setter
     def mimic(self, value: Mimic | None) -> None:
-        self.joint._check_mimic(value)
-        mimics = list(self.joint._mimics)
+        mimics = list(self.joint.mimics)
         mimics[self.index_in_joint] = value
-        self.joint._set_mimics(mimics)
+        self.joint.mimics = mimics
 
     @property
     def command(self) -> float:
@@ -151,3 +146,18 @@ class DegreeOfFreedom(FixedAttributes):
 
     def __repr__(self) -> str:
         return f"DegreeOfFreedom({self.name!r})"
+
+
+def name_with_joint(dof: DegreeOfFreedom, joint_name: str) -> str:
+    """The name of a coordinate if its joint has the given one."""
+    return joint_name + dof.joint.dof_suffixes[dof.index_in_joint] if dof._name is None else dof._name
+
+
+def own_name(dof: DegreeOfFreedom) -> str | None:
+    """The name that a coordinate was given; None: it follows the joint's."""
+    return dof._name
+
+
+def rename(dof: DegreeOfFreedom, name: str | None) -> None:
+    """Give a coordinate a checked name, or None to follow the joint's."""
+    dof._name = name

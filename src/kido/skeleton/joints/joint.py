@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import copy
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,16 +17,26 @@ from kido.math.transform import as_flag, as_transform
 from kido.skeleton.aspects import Carrier
 from kido.skeleton.attributes import FixedAttributes
 from kido.skeleton.joints.actuator import JointActuation, Mimic
-from kido.skeleton.joints.coordinates import CoordinateKind, ElementaryMotion
-from kido.skeleton.joints.degree_of_freedom import DegreeOfFreedom
-from kido.skeleton.joints.dof_properties import DOF_PROPERTIES, MEANINGS, changed_properties, read_property
+from kido.skeleton.joints.coordinates import (
+    DOF_PROPERTIES,
+    MEANINGS,
+    CoordinateKind,
+    ElementaryMotion,
+    changed_properties,
+    read_property,
+)
+from kido.skeleton.joints.degree_of_freedom import DegreeOfFreedom, name_with_joint, own_name
 from kido.skeleton.joints.joint_motion import JointMotion
+from kido.skeleton.naming import candidates
 
 if TYPE_CHECKING:
     from kido.joints.trace import Tape
     from kido.skeleton.body_node import BodyNode
     from kido.skeleton.frames.frame import Frame
     from kido.skeleton.joints.compound_joint import Hinge
+    from kido.skeleton.skeleton import Skeleton
+
+J = TypeVar("J", bound="Joint")
 
 
 def _per_dof(key: str) -> Any:
@@ -35,6 +47,20 @@ def _per_dof(key: str) -> Any:
         self.set_property(key, value)
 
     return property(read, write, doc=f"{MEANINGS[key]}. One number for each coordinate (a copy).")
+
+
+def own_property(name: str, check: Callable[[Any, Any], Any], doc: str) -> Any:
+    """A property that one type of joints has: `check(name of the joint, value)` gives what is kept, or raises."""
+
+    def read(self: Joint) -> Any:
+        value = getattr(self, f"_{name}")
+        return value.copy() if isinstance(value, np.ndarray) else value
+
+    def write(self: Joint, value: Any) -> None:
+        setattr(self, f"_{name}", check(self.name, value))
+        self._changed()
+
+    return property(read, write, doc=doc)
 
 
 class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
@@ -76,7 +102,6 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
     formats: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType({})
     closes_loops: ClassVar[bool] = False
     reverses_in_kind: ClassVar[bool] = False
-    _hinges: tuple[Hinge, ...] = ()
     _tape: Tape | None = None
 
     position_lower_limit = _per_dof("position_lower_limit")
@@ -138,9 +163,13 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
     @name.setter
     def name(self, value: str) -> None:
         if self._body is not None:
-            self._body.skeleton._rename_joint(self, value)
-        else:
-            self._name = value
+            self._body.skeleton.parts.rename_joint(self, value)
+        self._name = value
+
+    @property
+    def skeleton(self) -> Skeleton | None:
+        """The skeleton that it is part of; None if it is in use nowhere."""
+        return None if self._body is None else self._body.skeleton
 
     @property
     def num_dofs(self) -> int:
@@ -191,21 +220,24 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
         """
         return {key: getattr(self, key) for key in self.own_properties}
 
-    def set_property(self, key: str, value: ArrayLike) -> None:
-        """Set a property of all coordinates; see the class for names and units."""
-        owner = f"joint {self._name!r}"
-        self._properties |= changed_properties(self._properties, key, value, self.num_dofs, owner)
-        self._changed()
+    def set_property(self, key: str, value: ArrayLike | Mapping[int, Any]) -> None:
+        """Set a property of all coordinates; see the class for names and units.
 
-    def _set_numbers(self, key: str, numbers: Mapping[int, Any]) -> None:
-        """Set a property of some coordinates; the others keep every bit, also where their limits differ by side."""
-        values: list[Any] = self.get_property(key).tolist()
-        for k, number in numbers.items():
-            values[k] = number  # checked with the others
+        Args:
+            key: its name.
+            value: one number for all coordinates, one for each, or a dictionary of those of some by number in the
+                joint: the others keep every bit.
+        """
+        values: Any = value
+        if isinstance(value, Mapping):
+            values = self.get_property(key).tolist()
+            for k, number in value.items():
+                values[k] = number  # checked with the others
         changed = changed_properties(self._properties, key, values, self.num_dofs, f"joint {self._name!r}")
-        others = [k for k in range(self.num_dofs) if k not in numbers]
-        for name, array in changed.items():
-            array[others] = self._properties[name][others]
+        if isinstance(value, Mapping):
+            others = [k for k in range(self.num_dofs) if k not in value]
+            for name, array in changed.items():
+                array[others] = self._properties[name][others]
         self._properties |= changed
         self._changed()
 
@@ -231,46 +263,48 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
         else:
             self._body.skeleton.properties_changed()
 
-    def _coordinates(self) -> slice:
+    @property
+    def coordinates(self) -> slice:
+        """Where its coordinates are in the arrays of its skeleton's states."""
         return self.child.skeleton.current_state.joint_slice(self)
 
     @property
     def positions(self) -> NDArray[np.float64]:
         """Positions of the joint's coordinates (a copy)."""
-        return self.child.skeleton.positions[self._coordinates()]
+        return self.child.skeleton.positions[self.coordinates]
 
     @positions.setter
     def positions(self, value: ArrayLike) -> None:
-        self.child.skeleton.current_state.set_part("q", self._coordinates(), value, f"joint {self._name!r}: positions")
+        self.child.skeleton.current_state.set_part("q", self.coordinates, value, f"joint {self._name!r}: positions")
 
     @property
     def velocities(self) -> NDArray[np.float64]:
         """Velocities of the joint's coordinates (a copy)."""
-        return self.child.skeleton.velocities[self._coordinates()]
+        return self.child.skeleton.velocities[self.coordinates]
 
     @velocities.setter
     def velocities(self, value: ArrayLike) -> None:
-        self.child.skeleton.current_state.set_part("u", self._coordinates(), value, f"joint {self._name!r}: velocities")
+        self.child.skeleton.current_state.set_part("u", self.coordinates, value, f"joint {self._name!r}: velocities")
 
     @property
     def accelerations(self) -> NDArray[np.float64]:
         """Accelerations of the joint's coordinates (a copy)."""
-        return self.child.skeleton.accelerations[self._coordinates()]
+        return self.child.skeleton.accelerations[self.coordinates]
 
     @accelerations.setter
     def accelerations(self, value: ArrayLike) -> None:
         self.child.skeleton.current_state.set_part(
-            "udot", self._coordinates(), value, f"joint {self._name!r}: accelerations"
+            "udot", self.coordinates, value, f"joint {self._name!r}: accelerations"
         )
 
     @property
     def forces(self) -> NDArray[np.float64]:
         """Commanded forces of the joint's coordinates (a copy)."""
-        return self.child.skeleton.forces[self._coordinates()]
+        return self.child.skeleton.forces[self.coordinates]
 
     @forces.setter
     def forces(self, value: ArrayLike) -> None:
-        self.child.skeleton.current_state.set_part("tau", self._coordinates(), value, f"joint {self._name!r}: forces")
+        self.child.skeleton.current_state.set_part("tau", self.coordinates, value, f"joint {self._name!r}: forces")
 
     def reaction_wrench(self, about: str = "body", in_coordinates_of: Frame | None = None) -> NDArray[np.float64]:
         """[torque; force] that the joint carries to its child body from the parent [N m, N].
@@ -286,13 +320,6 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
             ModelError: another `about`, or the joint is not part of a skeleton.
         """
         return _reaction(self, about, in_coordinates_of)
-
-    def _cyclic_dofs(self, k: int) -> tuple[int, ...]:
-        """Coordinates that turn round together with coordinate k; none if it is no angle."""
-        kind = self.coordinate_kind(k)
-        if kind is CoordinateKind.ROTATION:
-            return tuple(j for j in range(self.num_dofs) if self.coordinate_kind(j) is kind)
-        return (k,) if kind is CoordinateKind.ANGLE else ()
 
     def coordinate_kind(self, k: int) -> CoordinateKind:
         """What coordinate k of the joint is.
@@ -338,3 +365,60 @@ def _reaction(joint: Joint, about: str, in_coordinates_of: Any) -> np.ndarray:
         return wrench
     R = state.axes_of(in_coordinates_of)
     return np.concatenate([wrench[:3] @ R, wrench[3:] @ R])
+
+
+# What editing does to joints ---------------------------------------------------------------------------------
+
+
+def put_under(joint: Joint, body: BodyNode | None, name: str | None = None) -> None:
+    """Have a joint move a body, under a name if that is given; None: it is in use nowhere."""
+    joint._body = body
+    joint._name = joint._name if name is None else name
+
+
+def detached(joint: J) -> J:
+    """A copy of a joint that moves no body."""
+    body, joint._body = joint._body, None
+    try:
+        return copy.deepcopy(joint)
+    finally:
+        joint._body = body
+
+
+def take_over(made: Joint, joint: Joint, order: Sequence[int]) -> None:
+    """Give a joint the name, properties and actuators of another, whose coordinate order[k] its k is."""
+    chosen = list(order)
+    made._name = joint._name
+    made._properties = {key: values[chosen].copy() for key, values in joint._properties.items()}
+    made._enforce_position_limits = joint._enforce_position_limits
+    made._enforce_velocity_limits = joint._enforce_velocity_limits
+    made._actuators = [joint._actuators[k] for k in chosen]
+    made._mimics = [_with_number(joint, k) for k in chosen]
+
+
+def _with_number(joint: Joint, k: int) -> Mimic | None:
+    """The mimic of coordinate k of a joint, with the number of the followed coordinate said."""
+    mimic = joint._mimics[k]
+    if mimic is None or mimic.dof is not None or joint.skeleton is None:
+        return mimic
+    other = joint.skeleton.parts.joint_by_name.get(mimic.joint)
+    return mimic if other is None else replace(mimic, dof=k if other.num_dofs != 1 else 0)
+
+
+def write_properties(joint: Joint, values: Mapping[str, NDArray[np.float64]]) -> None:
+    """Put checked properties of all coordinates in place of what there is."""
+    joint._properties = {**joint._properties, **values}
+    joint._changed()
+
+
+def set_mimics(joint: Joint, mimics: Sequence[Mimic | None]) -> None:
+    """Have its coordinates follow others, whatever their actuators."""
+    joint._mimics = list(mimics)
+
+
+def free_joint_name(joint: Joint, wanted: str, joints: Container[str], dofs: Container[str]) -> str:
+    """A name for a joint such that its coordinates' names that derive from it are free as well."""
+    own = [dof for dof in joint.dofs if own_name(dof) is None]
+    return next(
+        n for n in candidates(wanted) if n not in joints and not any(name_with_joint(d, n) in dofs for d in own)
+    )

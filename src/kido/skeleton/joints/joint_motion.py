@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kido.kernels import joint_entries as kernels
+from kido.kernels import matrix_entries as kernels
 
 if TYPE_CHECKING:
     from kido.skeleton.skeleton import Skeleton
@@ -41,12 +41,12 @@ class JointMotion:
     @property
     def relative_jacobian(self) -> Array:
         """S (6, n): the child body's velocity relative to the parent is S u, in the child body's axes."""
-        return self._jacobian(kernels.relative_jacobian)
+        return self._jacobian(kernels.joint_jacobian)
 
     @property
     def relative_jacobian_derivative(self) -> Array:
         """Sdot (6, n): rate of the numbers of `relative_jacobian` at the current velocities."""
-        return self._jacobian(kernels.relative_jacobian_rate)
+        return self._jacobian(kernels.joint_jacobian_rate)
 
     def _jacobian(self, entry: Any) -> Array:
         out = np.zeros((6, self.num_dofs))
@@ -78,10 +78,11 @@ class JointMotion:
 
     def _probe(self) -> Skeleton:
         """A copy of the joint as it is, in a skeleton of its own."""
-        from kido.skeleton.editing.transplant import _detached
+        from kido.skeleton.joints.joint import detached
         from kido.skeleton.skeleton import Skeleton
 
-        twin = _detached(self)  # type: ignore[arg-type]
+        own: Any = self
+        twin = detached(own)
         twin.mimic = None
         probe = Skeleton(f"copy of joint {self.name!r}")
         probe.add_body("body", twin)

@@ -31,13 +31,14 @@ class LoopJoint:
         """Name of the joint."""
         return self.joint.name
 
-    def _with_names(self, new: dict[str, str]) -> LoopJoint:
-        """The same after bodies were renamed; itself if that does not concern it."""
-        if self.parent not in new and self.child not in new:
-            return self
-        parent, child = (None if name is None else new.get(name, name) for name in (self.parent, self.child))
-        return LoopJoint(parent, child, self.joint)
-
     def __repr__(self) -> str:
         between = f"{self.parent or 'the world'!r} to {self.child or 'the world'!r}"
         return f"LoopJoint({type(self.joint).__name__} {self.name!r}, {between})"
+
+
+def with_names(loop: LoopJoint, new: dict[str, str]) -> LoopJoint:
+    """The same after bodies were renamed; itself if that does not concern it."""
+    if loop.parent not in new and loop.child not in new:
+        return loop
+    parent, child = (None if name is None else new.get(name, name) for name in (loop.parent, loop.child))
+    return LoopJoint(parent, child, loop.joint)

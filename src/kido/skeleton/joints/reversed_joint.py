@@ -15,7 +15,7 @@ from kido.errors import ModelError
 from kido.joints import ActuatorType, JointKind
 from kido.math.transform import inverse_transform
 from kido.skeleton.joints.compound_joint import CompoundJoint, Hinge
-from kido.skeleton.joints.joint import Joint
+from kido.skeleton.joints.joint import Joint, detached, take_over, write_properties
 from kido.skeleton.joints.user_joint import UserJoint
 
 Array = NDArray[np.float64]
@@ -62,7 +62,7 @@ class ReversedUserJoint(UserJoint):
         super().changed()
 
     @property
-    def dof_suffixes(self) -> tuple[str, ...]:  # type: ignore[override]
+    def dof_suffixes(self) -> tuple[str, ...]:
         """Those of the original."""
         return self.original.dof_suffixes
 
@@ -111,15 +111,6 @@ def _chain(joint: Joint) -> list[Hinge] | None:
     return [motion if isinstance(motion, Hinge) else Hinge(*motion) for motion in motions]
 
 
-def _detached(joint: Joint) -> Any:
-    """A copy of a joint that moves no body."""
-    body, joint._body = joint._body, None
-    try:
-        return copy.deepcopy(joint)
-    finally:
-        joint._body = body
-
-
 def _reversed_chain(hinges: list[Hinge]) -> tuple[list[Hinge], Array]:
     """Hinges of the inverse motion, and the fixed transform that comes after it.
 
@@ -145,8 +136,8 @@ def reversal(joint: Joint) -> Reversal:
     """
     if joint.kind in (JointKind.BALL, JointKind.FREE):
         return _reversed_rotation(joint)
-    made = _detached(joint)
-    X_p, X_c = joint._transform_from_parent, joint._transform_from_child
+    made = detached(joint)
+    X_p, X_c = joint.transform_from_parent, joint.transform_from_child
     n = joint.num_dofs
     order = tuple(range(n))
     chain = _chain(joint)
@@ -156,40 +147,18 @@ def reversal(joint: Joint) -> Reversal:
         made = CompoundJoint(joint.name, hinges)
         X_p = X_p @ inverse_transform(after)
     elif isinstance(joint, ReversedUserJoint):
-        made = _detached(joint.original)
+        made = detached(joint.original)
     elif isinstance(joint, UserJoint):
-        original = _detached(joint)
+        original = detached(joint)
         made = ReversedUserJoint(original, joint.name)
     else:
         order, keys = order[::-1], joint.axis_properties()
         for key, other in zip(keys, keys[::-1], strict=True):
             setattr(made, f"_{key}", -getattr(joint, other))
-    _take_over(made, joint, order)
-    made._transform_from_parent, made._transform_from_child = X_c.copy(), X_p.copy()
+    take_over(made, joint, order)
+    made.transform_from_parent, made.transform_from_child = X_c, X_p
     chosen = list(order)
     return Reversal(made, order, lambda state: tuple(values[chosen] for values in state))
-
-
-def _take_over(made: Any, joint: Joint, order: tuple[int, ...]) -> None:
-    """Give a joint the name, properties and actuators of another, whose coordinate order[k] its k is."""
-    chosen = list(order)
-    made._name = joint._name
-    made._properties = {key: values[chosen].copy() for key, values in joint._properties.items()}
-    made._enforce_position_limits = joint._enforce_position_limits
-    made._enforce_velocity_limits = joint._enforce_velocity_limits
-    made._actuators = [joint._actuators[k] for k in chosen]
-    made._mimics = [_with_number(joint, k) for k in chosen]
-
-
-def _with_number(joint: Joint, k: int) -> Any:
-    """The mimic of coordinate k of a joint, with the number of the followed coordinate said."""
-    mimic = joint._mimics[k]
-    if mimic is None or mimic.dof is not None or joint._body is None:
-        return mimic
-    other = joint._body.skeleton._joint_by_name.get(mimic.joint)
-    if other is None:
-        return mimic
-    return replace(mimic, dof=k if other.num_dofs != 1 else 0)
 
 
 def _pose(q: Array, free: bool) -> tuple[Array, Array]:
@@ -199,7 +168,7 @@ def _pose(q: Array, free: bool) -> tuple[Array, Array]:
 def _reversed_rotation(joint: Joint) -> Reversal:
     free = joint.kind == JointKind.FREE
     _check_isotropic(joint, free)
-    made = _detached(joint)
+    made = detached(joint)
     size = joint.num_dofs
 
     def numbers(q: Array) -> Array:
@@ -224,26 +193,29 @@ def _reversed_rotation(joint: Joint) -> Reversal:
         q, u, udot, tau, command = old
         return numbers(q), motion(q, u), motion(q, udot), force(q, tau), motion(q, command)
 
-    p = joint._properties
-    made._properties["position_lower_limit"] = -p["position_upper_limit"]
-    made._properties["position_upper_limit"] = -p["position_lower_limit"]
-    for key in ("rest_position", "initial_position"):
-        made._properties[key] = numbers(p[key])
-    made._properties["initial_velocity"] = motion(p["initial_position"], p["initial_velocity"])
-    made._transform_from_parent = joint._transform_from_child.copy()
-    made._transform_from_child = joint._transform_from_parent.copy()
+    get = joint.get_property
+    turned = {
+        "position_lower_limit": -get("position_upper_limit"),
+        "position_upper_limit": -get("position_lower_limit"),
+        "rest_position": numbers(get("rest_position")),
+        "initial_position": numbers(get("initial_position")),
+        "initial_velocity": motion(get("initial_position"), get("initial_velocity")),
+    }
+    write_properties(made, turned)
+    made.transform_from_parent = joint.transform_from_child
+    made.transform_from_child = joint.transform_from_parent
     return Reversal(made, tuple(range(size)), state)
 
 
 def _check_isotropic(joint: Joint, free: bool) -> None:
     what = f"joint {joint.name!r} ({type(joint).__name__}) cannot be reversed: its"
     for key in ("spring_stiffness", "damping", "coulomb_friction"):
-        values = joint._properties[key]
+        values = joint.get_property(key)
         if values.any() and (free or np.ptp(values) > 0.0):
             raise ModelError(f"{what} {key} {values.tolist()} acts along axes of the body that it moves")
-    limits = joint._properties["position_lower_limit"], joint._properties["position_upper_limit"]
+    limits = joint.get_property("position_lower_limit"), joint.get_property("position_upper_limit")
     if free and np.isfinite(limits).any():
         raise ModelError(f"{what} position limits are not those of the reversed motion")
-    kinds = set(joint._actuators)
+    kinds = set(joint.actuator_types)
     if len(kinds) > 1 or ActuatorType.MIMIC in kinds:
         raise ModelError(f"{what} actuators differ by axis")

@@ -11,6 +11,7 @@ from scipy.spatial.transform import Rotation
 
 from kido.joints import JointKind
 from kido.math.transform import as_transform, as_vector, inverse_transform
+from kido.skeleton.frames.frame import frame_or_world
 from kido.skeleton.joints.coordinates import CoordinateKind
 from kido.skeleton.joints.joint import Joint
 
@@ -91,10 +92,10 @@ class FreeJoint(Joint):
             ModelError: no rigid transform or no frame, or the joint is not part of a skeleton.
         """
         body, what = self.child, f"joint {self.name!r}"
-        base = body._frame_or_world(with_respect_to, "with_respect_to")
+        base = frame_or_world(body, with_respect_to, "with_respect_to")
         X_WB = base.world_transform @ as_transform(transform, f"{what}: transform")
-        X_WF = body.parent_frame.world_transform @ self._transform_from_parent
-        self.positions = self.from_transform(inverse_transform(X_WF) @ X_WB @ self._transform_from_child)
+        X_WF = body.parent_frame.world_transform @ self.transform_from_parent
+        self.positions = self.from_transform(inverse_transform(X_WF) @ X_WB @ self.transform_from_child)
 
     def set_spatial_velocity(
         self, velocity: ArrayLike, relative_to: Frame | None = None, in_coordinates_of: Frame | None = None
@@ -160,8 +161,8 @@ class FreeJoint(Joint):
             ModelError: as the setters of each; nothing is set then.
         """
         what = f"joint {self.name!r}"
-        self.child._frame_or_world(relative_to, "relative_to")
-        self.child._frame_or_world(in_coordinates_of, "in_coordinates_of")
+        frame_or_world(self.child, relative_to, "relative_to")
+        frame_or_world(self.child, in_coordinates_of, "in_coordinates_of")
         X = None if transform is None else as_transform(transform, f"{what}: transform")
         V = None if velocity is None else as_vector(velocity, f"{what}: velocity", 6)
         A = None if acceleration is None else as_vector(acceleration, f"{what}: acceleration", 6)
@@ -175,7 +176,7 @@ class FreeJoint(Joint):
     def _coordinates_for(self, change: Array, in_coordinates_of: Frame | None) -> Array:
         """Coordinates u with S u = a spatial vector of the child body, given in the axes of a frame."""
         body = self.child
-        axes = body._frame_or_world(in_coordinates_of, "in_coordinates_of")
+        axes = frame_or_world(body, in_coordinates_of, "in_coordinates_of")
         R = body.world_transform[:3, :3].T @ axes.world_transform[:3, :3]
         turned = np.concatenate([R @ change[:3], R @ change[3:]])
         return np.asarray(np.linalg.solve(self.relative_jacobian, turned), dtype=np.float64)

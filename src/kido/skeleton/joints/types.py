@@ -17,7 +17,7 @@ from kido.joints import JointKind
 from kido.math.transform import as_unit_vector, number_or_nan
 from kido.skeleton.joints.compound_joint import CompoundJoint
 from kido.skeleton.joints.coordinates import CoordinateKind, ElementaryMotion
-from kido.skeleton.joints.joint import Joint
+from kido.skeleton.joints.joint import Joint, own_property
 from kido.skeleton.joints.rotation_joints import BallJoint, FreeJoint
 
 __all__ = [
@@ -47,6 +47,24 @@ def _slide(axis: ArrayLike) -> ElementaryMotion:
     return ElementaryMotion(JointKind.PRISMATIC, np.array(axis))
 
 
+def _axis_property(key: str, doc: str) -> Any:
+    return own_property(key, lambda name, value: as_unit_vector(value, f"joint {name!r}: {key}"), doc)
+
+
+def _checked_pitch(name: str | None, pitch: Any) -> float:
+    number = number_or_nan(pitch)
+    if not np.isfinite(number):
+        raise ModelError(f"joint {name!r}: pitch: expected a finite number [m/revolution], got {pitch!r}")
+    return number
+
+
+def _checked_order(name: str | None, order: Any) -> str:
+    letters = str(order).lower()
+    if len(letters) != 3 or set(letters) - set("xyz") or letters[0] == letters[1] or letters[1] == letters[2]:
+        raise ModelError(f"joint {name!r}: order: expected three of x, y, z, no two neighbours equal, got {order!r}")
+    return letters
+
+
 class WeldJoint(Joint):
     """No motion: X_J = I."""
 
@@ -65,20 +83,11 @@ class _AxisJoint(Joint):
 
     own_properties = ("axis",)
     closes_loops = reverses_in_kind = True
+    axis = _axis_property("axis", "Unit axis in the joint's parent-side frame (a copy).")
 
     def __init__(self, name: str | None = None, axis: ArrayLike = (0.0, 0.0, 1.0), **options: Any):
         self._axis = as_unit_vector(axis, f"joint {name!r}: axis")
         super().__init__(name, **options)
-
-    @property
-    def axis(self) -> NDArray[np.float64]:
-        """Unit axis in the joint's parent-side frame (a copy)."""
-        return self._axis.copy()
-
-    @axis.setter
-    def axis(self, value: ArrayLike) -> None:
-        self._axis = as_unit_vector(value, f"joint {self.name!r}: axis")
-        self._changed()
 
     def elementary_motions(self) -> list[ElementaryMotion]:
         """Itself."""
@@ -117,27 +126,11 @@ class ScrewJoint(_AxisJoint):
     coordinate_kinds = (CoordinateKind.OTHER,)
     formats = MappingProxyType({"sdf": ("screw",), "skel": ("screw",)})
     own_properties = ("axis", "pitch")
+    pitch = own_property("pitch", _checked_pitch, "Metres per revolution.")
 
     def __init__(self, name: str | None = None, axis: ArrayLike = (0.0, 0.0, 1.0), pitch: float = 0.1, **options: Any):
-        self._pitch = self._checked(name, pitch)
+        self._pitch = _checked_pitch(name, pitch)
         super().__init__(name, axis, **options)
-
-    @staticmethod
-    def _checked(name: str | None, pitch: float) -> float:
-        number = number_or_nan(pitch)
-        if not np.isfinite(number):
-            raise ModelError(f"joint {name!r}: pitch: expected a finite number [m/revolution], got {pitch!r}")
-        return number
-
-    @property
-    def pitch(self) -> float:
-        """Metres per revolution."""
-        return self._pitch
-
-    @pitch.setter
-    def pitch(self, value: float) -> None:
-        self._pitch = self._checked(self.name, value)
-        self._changed()
 
     def elementary_motions(self) -> list[ElementaryMotion]:
         """Itself."""
@@ -156,6 +149,8 @@ class UniversalJoint(Joint):
     coordinate_kinds = (_ANGLE, _ANGLE)
     formats = MappingProxyType({"sdf": ("universal", "revolute2"), "skel": ("universal",)})
     closes_loops = reverses_in_kind = True
+    axis1 = _axis_property("axis1", "First axis, fixed in the joint's parent-side frame (a copy).")
+    axis2 = _axis_property("axis2", "Second axis, in the frame turned by the first rotation (a copy).")
 
     def __init__(
         self,
@@ -167,26 +162,6 @@ class UniversalJoint(Joint):
         self._axis1 = as_unit_vector(axis1, f"joint {name!r}: axis1")
         self._axis2 = as_unit_vector(axis2, f"joint {name!r}: axis2")
         super().__init__(name, **options)
-
-    @property
-    def axis1(self) -> NDArray[np.float64]:
-        """First axis, fixed in the joint's parent-side frame (a copy)."""
-        return self._axis1.copy()
-
-    @axis1.setter
-    def axis1(self, value: ArrayLike) -> None:
-        self._axis1 = as_unit_vector(value, f"joint {self.name!r}: axis1")
-        self._changed()
-
-    @property
-    def axis2(self) -> NDArray[np.float64]:
-        """Second axis, in the frame turned by the first rotation (a copy)."""
-        return self._axis2.copy()
-
-    @axis2.setter
-    def axis2(self, value: ArrayLike) -> None:
-        self._axis2 = as_unit_vector(value, f"joint {self.name!r}: axis2")
-        self._changed()
 
     def elementary_motions(self) -> list[ElementaryMotion]:
         """Turns about both axes."""
@@ -205,32 +180,14 @@ class EulerJoint(Joint):
 
     kind = JointKind.EULER
     own_properties = ("order",)
+    order = own_property("order", _checked_order, "The three axes in order.")
     dof_suffixes = ("_1", "_2", "_3")
     coordinate_kinds = (_ANGLE, _ANGLE, _ANGLE)
     formats = MappingProxyType({"skel": ("euler",)})
 
     def __init__(self, name: str | None = None, order: str = "xyz", **options: Any):
-        self._order = self._checked(name, order)
+        self._order = _checked_order(name, order)
         super().__init__(name, **options)
-
-    @staticmethod
-    def _checked(name: str | None, order: str) -> str:
-        letters = str(order).lower()
-        if len(letters) != 3 or set(letters) - set("xyz") or letters[0] == letters[1] or letters[1] == letters[2]:
-            raise ModelError(
-                f"joint {name!r}: order: expected three of x, y, z, no two neighbours equal, got {order!r}"
-            )
-        return letters
-
-    @property
-    def order(self) -> str:
-        """The three axes in order."""
-        return self._order
-
-    @order.setter
-    def order(self, value: str) -> None:
-        self._order = self._checked(self.name, value)
-        self._changed()
 
     def elementary_motions(self) -> list[ElementaryMotion]:
         """Turns about the axes in order."""

@@ -105,8 +105,8 @@ class UserJoint(Joint):
         same = old is not None and old.steps.shape == new.steps.shape and old.results.shape == new.results.shape
         if same:
             self._changed()
-        elif self._body is not None:
-            self._body.skeleton.structure_changed()
+        elif self.skeleton is not None:
+            self.skeleton.structure_changed()
 
     def set_parameters(self, **parameters: Any) -> None:
         """Set several of the joint's attributes at once.
@@ -145,8 +145,8 @@ class UserJoint(Joint):
             super().__setattr__(key, value)
 
     def _traced(self) -> Any:
-        limits = self._properties["position_lower_limit"], self._properties["position_upper_limit"]
-        what = f"joint {self._name!r} ({type(self).__name__})"
+        limits = self.get_property("position_lower_limit"), self.get_property("position_upper_limit")
+        what = f"joint {self.name!r} ({type(self).__name__})"
         return trace(self.transform, check_points(*limits), what)
 
 

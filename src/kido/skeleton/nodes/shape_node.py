@@ -83,7 +83,8 @@ class ShapeNode(FrameNode):
         self._collision_mask = self._bits("collision_mask", collision_mask)
         super().__init__(body, name, transform)
 
-    def _label(self) -> str:
+    @property
+    def label(self) -> str:
         return f"shape {self._name!r}"
 
     def _checked_collision(self, value: bool) -> bool:
@@ -178,8 +179,8 @@ class ShapeNode(FrameNode):
 
     def _set_surface(self, value: Surface) -> None:
         self._surface = value
-        if self._body is not None and self._body.skeleton._world is not None:
-            self._body.skeleton._world.surfaces_changed()
+        if self._body is not None and self._body.skeleton.host is not None:
+            self._body.skeleton.host.surfaces_changed()
 
     def set_surface(self, **changes: Any) -> None:
         """Change some of the surface's properties, by name (see `Surface`).

@@ -13,7 +13,6 @@ from kido.math.transform import as_numbers, number_or_nan
 from kido.shapes import SoftMesh
 from kido.skeleton.inertia import Inertia
 from kido.skeleton.nodes.shape_node import ShapeNode
-from kido.skeleton.soft.freezing import freeze_points
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,16 +61,35 @@ class Skin(ShapeNode):
         kd: Kd, damping of each point's motion in the body [N s/m].
         automatic: radius [m] of the automatic mode, see `SoftBodyNode.automatic`; None: off.
         options: of `ShapeNode`. The restitution is zero: a skin bounces by its springs.
+
+    Attributes:
+        q, qd, forces, impulses: of each point (n,3), see `SkinState`; a world's arrays while it holds the skin.
+        frozen, transfer: see `SkinState`.
+        masses: (n,) [kg].
+        on_release: called when other points are free.
     """
 
     _property_fields: ClassVar[dict[str, str]] = {
         **ShapeNode._property_fields,
-        "masses": "_masses",
-        "kv": "_kv",
-        "ke": "_ke",
-        "kd": "_kd",
-        "automatic": "_automatic",
+        "masses": "masses",
+        "kv": "kv",
+        "ke": "ke",
+        "kd": "kd",
+        "automatic": "automatic",
     }
+
+    masses: Array
+    kv: float
+    ke: float
+    kd: float
+    automatic: float | None
+    q: Array
+    qd: Array
+    forces: Array
+    impulses: Array
+    frozen: NDArray[np.int64]
+    transfer: Array
+    on_release: Callable[[], None] | None
 
     def __init__(
         self,
@@ -89,15 +107,15 @@ class Skin(ShapeNode):
         if not isinstance(shape, SoftMesh):
             raise ModelError(f"skin {name!r}: expected a kido.shapes.SoftMesh, got {type(shape).__name__}")
         n = len(shape.vertices)
-        self._masses = _masses(f"skin {name!r}", total_mass, n)
-        self._kv, self._ke, self._kd = (
+        self.masses = checked_masses(f"skin {name!r}", total_mass, n)
+        self.kv, self.ke, self.kd = (
             _coefficient(name, key, value) for key, value in (("kv", kv), ("ke", ke), ("kd", kd))
         )
-        self._automatic = _radius(name, automatic)
-        self._q, self._qd, self._forces = np.zeros((n, 3)), np.zeros((n, 3)), np.zeros((n, 3))
-        self._impulses = np.zeros((n, 3))
-        self._frozen, self._transfer = np.zeros(n, np.int64), np.zeros(6)
-        self._stale: Callable[[], None] | None = None  # tells a world's engine that what is free has changed
+        self.automatic = checked_radius(name, automatic)
+        self.q, self.qd, self.forces = np.zeros((n, 3)), np.zeros((n, 3)), np.zeros((n, 3))
+        self.impulses = np.zeros((n, 3))
+        self.frozen, self.transfer = np.zeros(n, np.int64), np.zeros(6)
+        self.on_release = None
         options.setdefault("restitution", 0.0)
         super().__init__(body, name, shape, transform, **options)
 
@@ -108,26 +126,26 @@ class Skin(ShapeNode):
         return self.shape
 
     def __getstate__(self) -> dict[str, Any]:
-        state = dict(super().__getstate__())  # type: ignore[arg-type]
-        state["_stale"] = None
-        for field in ("_q", "_qd", "_forces", "_impulses", "_frozen", "_transfer"):
+        state = dict(super().__getstate__())
+        state["on_release"] = None
+        for field in ("q", "qd", "forces", "impulses", "frozen", "transfer"):
             state[field] = np.array(state[field])  # of windows on a world's arrays the numbers
         return state
 
     @property
     def num_points(self) -> int:
         """Number of point masses."""
-        return len(self._masses)
+        return len(self.masses)
 
     @property
     def rest(self) -> Array:
         """Places at rest (n,3) in the body's frame [m]."""
         X = self.relative_transform
-        return self._shape.vertices @ X[:3, :3].T + X[:3, 3]  # type: ignore[attr-defined]
+        return self.mesh.vertices @ X[:3, :3].T + X[:3, 3]
 
     def inertia_of(self, places: Array, chosen: Any = slice(None)) -> Inertia:
         """Inertia of some of the points, held at places (n,3) in the body's frame."""
-        m, x = self._masses[chosen], places[chosen]
+        m, x = self.masses[chosen], places[chosen]
         total = total_of(m)
         if total == 0.0:
             return Inertia()
@@ -141,13 +159,13 @@ class Skin(ShapeNode):
     @property
     def state(self) -> SkinState:
         """A copy of the points' state."""
-        return SkinState(*(np.array(a) for a in (self._q, self._qd, self._forces, self._frozen, self._transfer)))
+        return SkinState(*(np.array(a) for a in (self.q, self.qd, self.forces, self.frozen, self.transfer)))
 
     @state.setter
     def state(self, value: SkinState) -> None:
         pairs = (
-            (self._q, value.displacements), (self._qd, value.velocities), (self._forces, value.forces),
-            (self._frozen, value.frozen), (self._transfer, value.transfer),
+            (self.q, value.displacements), (self.qd, value.velocities), (self.forces, value.forces),
+            (self.frozen, value.frozen), (self.transfer, value.transfer),
         )  # fmt: skip
         for own, given in pairs:
             if np.shape(given) != own.shape or not np.isfinite(given).all():
@@ -159,48 +177,25 @@ class Skin(ShapeNode):
         self._changed()
 
     def _changed(self) -> None:
-        if self._stale is not None:
-            self._stale()
+        if self.on_release is not None:
+            self.on_release()
 
-    def _vectors(self, what: str, value: Any) -> Array:
-        try:
-            array = as_numbers(value)
-        except (TypeError, ValueError):
-            array = np.zeros(0)
-        if array.shape not in ((3,), self._q.shape) or not np.isfinite(array).all():
-            raise StateError(
-                f"skin {self.name!r}: {what}: expected {self.num_points} x 3 finite numbers, got {value!r}"
-            )
-        return array
-
-    def _points(self, points: Any) -> NDArray[np.int64]:
-        """Numbers of the given points; None: of all."""
-        if points is None:
-            return np.arange(self.num_points)
-        try:
-            given = np.array(points, dtype=float).reshape(-1)
-            chosen = given.astype(np.int64)
-        except (TypeError, ValueError, OverflowError):
-            raise ModelError(f"skin {self.name!r}: expected numbers of points, got {points!r}") from None
-        if not (given == chosen).all() or (len(chosen) and (chosen.min() < 0 or chosen.max() >= self.num_points)):
-            raise ModelError(
-                f"skin {self.name!r}: points {points!r}; expected whole numbers from 0 to {self.num_points - 1}"
-            )
-        return np.unique(chosen)
-
-    def _freeze(self, points: Any) -> None:
-        freeze_points(self, self._points(points))
+    def freeze(self, points: Any) -> None:
+        """See `SoftBodyNode.freeze`."""
+        freeze_points(self, chosen_points(self, points))
         self._changed()
 
-    def _free(self, points: Any) -> None:
-        self._frozen[self._points(points)] = 0
+    def free(self, points: Any) -> None:
+        """See `SoftBodyNode.free`."""
+        self.frozen[chosen_points(self, points)] = 0
         self._changed()
 
-    def _set(self, what: str, value: Any) -> None:
-        setattr(self, "_" + what, _coefficient(self.name, what, value))
+    def set_coefficient(self, what: str, value: Any) -> None:
+        """Set `kv`, `ke` or `kd`, checked."""
+        setattr(self, what, _coefficient(self.name, what, value))
         self.body.skeleton.properties_changed()
 
-    def _window(self, **arrays: Any) -> None:
+    def live_in(self, **arrays: Any) -> None:
         """Have a world's arrays hold the state, from here on."""
         for field, array in arrays.items():
             array[:] = getattr(self, field)
@@ -211,13 +206,40 @@ class Skin(ShapeNode):
         raise ModelError(f"{self!r}: a skin cannot be copied to another body; copy its soft body")
 
 
+def checked_vectors(skin: Skin, what: str, value: Any) -> Array:
+    """Finite vectors, one for each point or one for all, in the form that they were given."""
+    try:
+        array = as_numbers(value)
+    except (TypeError, ValueError):
+        array = np.zeros(0)
+    if array.shape not in ((3,), skin.q.shape) or not np.isfinite(array).all():
+        raise StateError(f"skin {skin.name!r}: {what}: expected {skin.num_points} x 3 finite numbers, got {value!r}")
+    return array
+
+
+def chosen_points(skin: Skin, points: Any) -> NDArray[np.int64]:
+    """Numbers of the given points; None: of all."""
+    if points is None:
+        return np.arange(skin.num_points)
+    try:
+        given = np.array(points, dtype=float).reshape(-1)
+        chosen = given.astype(np.int64)
+    except (TypeError, ValueError, OverflowError):
+        raise ModelError(f"skin {skin.name!r}: expected numbers of points, got {points!r}") from None
+    if not (given == chosen).all() or (len(chosen) and (chosen.min() < 0 or chosen.max() >= skin.num_points)):
+        raise ModelError(
+            f"skin {skin.name!r}: points {points!r}; expected whole numbers from 0 to {skin.num_points - 1}"
+        )
+    return np.unique(chosen)
+
+
 def total_of(masses: Array) -> float:
     """Sum of masses [kg]; of equal ones without the rounding of a sum."""
     same = len(masses) > 0 and bool((masses == masses[0]).all())
     return float(masses[0] * len(masses)) if same else float(masses.sum())
 
 
-def _masses(owner: str, value: Any, n: int) -> Array:
+def checked_masses(owner: str, value: Any, n: int) -> Array:
     """One positive mass for each of n points, from their sum or one by one."""
     try:
         given = as_numbers(value)
@@ -236,10 +258,64 @@ def _coefficient(name: str, what: str, value: Any) -> float:
     return number
 
 
-def _radius(name: str, value: Any) -> float | None:
+def checked_radius(name: str, value: Any) -> float | None:
     if value is None:
         return None
     number = number_or_nan(value)
     if not np.isfinite(number) or number <= 0.0:
         raise ModelError(f"skin {name!r}: automatic: expected a radius above 0 [m] or None, got {value!r}")
     return number
+
+
+# Freezing ------------------------------------------------------------------------------------------------------
+
+
+def spatial_inertia(masses: Array, places: Array) -> Array:
+    """6x6 inertia [[J, m c x], [-m c x, m]] of point masses about the origin of their frame."""
+    total = np.zeros((6, 6))
+    for m, x in zip(masses, places, strict=True):
+        X = _motion(x)
+        total += m * X.T @ X
+    return total
+
+
+def _motion(x: Array) -> Array:
+    """Velocity of a point at x of a body that moves with [w; v]: [-x x, 1]."""
+    return np.array(
+        [
+            [0.0, x[2], -x[1], 1.0, 0.0, 0.0],
+            [-x[2], 0.0, x[0], 0.0, 1.0, 0.0],
+            [x[1], -x[0], 0.0, 0.0, 0.0, 1.0],
+        ]
+    )
+
+
+def freeze_points(skin: Skin, chosen: NDArray[np.int64]) -> None:
+    """Fix points where they are.
+
+    Their momentum relative to the body goes to all that is rigid with it, as in a plastic impact; points that stay
+    free keep their velocities in the world, since their springs give no impulse at once.
+    """
+    stopped = chosen[(skin.frozen[chosen] == 0) & skin.qd[chosen].any(axis=1)]
+    skeleton, body = skin.body.skeleton, skin.body
+    skin.frozen[chosen] = 1
+    if len(stopped) == 0:
+        return
+    places = skin.rest + skin.q
+    impulse = sum(skin.masses[k] * _motion(places[k]).T @ skin.qd[k] for k in stopped)
+    skin.qd[stopped] = 0.0
+    if skeleton.num_dofs == 0 or not skeleton.mobile:
+        return
+    M = skeleton.mass_matrix
+    jacobians: dict[Any, Array] = {soft: soft.jacobian(in_coordinates_of=soft) for soft in skeleton.soft_bodies}
+    for soft, J in jacobians.items():
+        own = soft.skin
+        held = own.frozen != 0
+        change = spatial_inertia(own.masses[held], (own.rest + own.q)[held])
+        M = M + J.T @ (change - spatial_inertia(own.masses, own.rest)) @ J
+    du = np.linalg.lstsq(M, jacobians[body].T @ impulse, rcond=None)[0]
+    for soft, J in jacobians.items():
+        own, dV = soft.skin, J @ du
+        for k in np.flatnonzero(own.frozen == 0):
+            own.qd[k] -= _motion(own.rest[k] + own.q[k]) @ dV
+    skeleton.velocities = skeleton.velocities + du

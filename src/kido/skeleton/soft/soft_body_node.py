@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kido.errors import ModelError
+from kido.shapes import SoftMesh
 from kido.skeleton.body_node import BodyNode
 from kido.skeleton.inertia import Inertia
-from kido.skeleton.soft.skin import Skin, _radius, total_of
+from kido.skeleton.joints.types import WeldJoint
+from kido.skeleton.nodes.shape_node import ShapeNode
+from kido.skeleton.soft.skin import Skin, checked_masses, checked_radius, checked_vectors, chosen_points, total_of
 
 if TYPE_CHECKING:
     from kido.skeleton.joints.joint import Joint
@@ -72,7 +76,8 @@ class SoftBodyNode(BodyNode):
 
     @core_inertia.setter
     def core_inertia(self, value: Inertia) -> None:
-        BodyNode.inertia.fset(self, value)  # type: ignore[attr-defined]
+        set_own: Any = BodyNode.inertia.fset
+        set_own(self, value)
 
     @property
     def mass(self) -> float:
@@ -82,13 +87,13 @@ class SoftBodyNode(BodyNode):
     @property
     def total_mass(self) -> float:
         """Mass of all points together [kg]."""
-        return total_of(self.skin._masses)
+        return total_of(self.skin.masses)
 
     @property
     def com(self) -> Array:
         """Centre of mass in the world, of the deformed body [m]."""
         own, skin = self._inertia, self.skin
-        com = (own.mass * own.com + skin._masses @ (skin.rest + skin._q)) / self.mass
+        com = (own.mass * own.com + skin.masses @ (skin.rest + skin.q)) / self.mass
         X = self.world_transform
         return X[:3, :3] @ com + X[:3, 3]
 
@@ -97,29 +102,29 @@ class SoftBodyNode(BodyNode):
     @property
     def kv(self) -> float:
         """Kv: stiffness of each point towards its place at rest in the body [N/m]."""
-        return self.skin._kv
+        return self.skin.kv
 
     @kv.setter
     def kv(self, value: float) -> None:
-        self.skin._set("kv", value)
+        self.skin.set_coefficient("kv", value)
 
     @property
     def ke(self) -> float:
         """Ke: stiffness of each edge, against differences of its ends' displacements [N/m]."""
-        return self.skin._ke
+        return self.skin.ke
 
     @ke.setter
     def ke(self, value: float) -> None:
-        self.skin._set("ke", value)
+        self.skin.set_coefficient("ke", value)
 
     @property
     def kd(self) -> float:
         """Kd: damping of each point's motion in the body [N s/m]."""
-        return self.skin._kd
+        return self.skin.kd
 
     @kd.setter
     def kd(self, value: float) -> None:
-        self.skin._set("kd", value)
+        self.skin.set_coefficient("kd", value)
 
     # Points ----------------------------------------------------------------------------------------------
 
@@ -131,13 +136,11 @@ class SoftBodyNode(BodyNode):
     @property
     def point_masses(self) -> Array:
         """Mass of each point (n,) [kg]; set to all masses, or to one for all together, shared equally."""
-        return self.skin._masses.copy()
+        return self.skin.masses.copy()
 
     @point_masses.setter
     def point_masses(self, value: Any) -> None:
-        from kido.skeleton.soft.skin import _masses
-
-        self.skin._masses = _masses(f"soft body {self.name!r}", value, self.num_points)
+        self.skin.masses = checked_masses(f"soft body {self.name!r}", value, self.num_points)
         self.skeleton.properties_changed()
 
     @property
@@ -148,85 +151,85 @@ class SoftBodyNode(BodyNode):
     @property
     def displacements(self) -> Array:
         """Displacements of the points from their places at rest, body axes [m]; set for all, or one for all."""
-        return np.array(self.skin._q)
+        return np.array(self.skin.q)
 
     @displacements.setter
     def displacements(self, value: Any) -> None:
-        self.skin._q[:] = self.skin._vectors("displacements", value)
+        self.skin.q[:] = checked_vectors(self.skin, "displacements", value)
 
     @property
     def displacement_rates(self) -> Array:
         """Velocities of the points in the body's frame [m/s]; those of frozen points stay zero when set."""
-        return np.array(self.skin._qd)
+        return np.array(self.skin.qd)
 
     @displacement_rates.setter
     def displacement_rates(self, value: Any) -> None:
-        given = np.broadcast_to(self.skin._vectors("displacement_rates", value), self.skin._qd.shape)
-        self.skin._qd[:] = np.where(self.skin._frozen[:, None] != 0, 0.0, given)
+        given = np.broadcast_to(checked_vectors(self.skin, "displacement_rates", value), self.skin.qd.shape)
+        self.skin.qd[:] = np.where(self.skin.frozen[:, None] != 0, 0.0, given)
 
     @property
     def point_positions(self) -> Array:
         """Places of the points in the world [m]."""
         X = self.world_transform
-        return (self.skin.rest + self.skin._q) @ X[:3, :3].T + X[:3, 3]
+        return (self.skin.rest + self.skin.q) @ X[:3, :3].T + X[:3, 3]
 
     @property
     def point_velocities(self) -> Array:
         """Velocities of the points in the world [m/s]."""
         X, V = self.world_transform, self.spatial_velocity
-        arms = (self.skin.rest + self.skin._q) @ X[:3, :3].T
-        return V[3:] + np.cross(V[:3], arms) + self.skin._qd @ X[:3, :3].T
+        arms = (self.skin.rest + self.skin.q) @ X[:3, :3].T
+        return V[3:] + np.cross(V[:3], arms) + self.skin.qd @ X[:3, :3].T
 
     @property
     def point_forces(self) -> Array:
         """External forces on the points during steps, world axes [N]; they hold until they are set anew."""
-        return np.array(self.skin._forces)
+        return np.array(self.skin.forces)
 
     @point_forces.setter
     def point_forces(self, value: Any) -> None:
-        self.skin._forces[:] = self.skin._vectors("point_forces", value)
+        self.skin.forces[:] = checked_vectors(self.skin, "point_forces", value)
 
     def add_point_force(self, point: int, force: Any) -> None:
         """Add to the external force on a point, world axes [N]."""
-        (k,) = self.skin._points([point])
-        self.skin._forces[k] += self.skin._vectors("force", force).reshape(-1)[:3]
+        (k,) = chosen_points(self.skin, [point])
+        self.skin.forces[k] += checked_vectors(self.skin, "force", force).reshape(-1)[:3]
 
     @property
     def contact_impulses(self) -> Array:
         """Impulses that contacts gave the points in a world's last step, world axes [N s]."""
-        return np.array(self.skin._impulses)
+        return np.array(self.skin.impulses)
 
     def neighbors(self, point: int) -> NDArray[np.int64]:
         """Points that edges join to a point, ascending."""
-        (k,) = self.skin._points([point])
-        edges = self.skin.shape.edges  # type: ignore[attr-defined]
+        (k,) = chosen_points(self.skin, [point])
+        edges = self.skin.mesh.edges
         return np.sort(np.concatenate([edges[edges[:, 0] == k, 1], edges[edges[:, 1] == k, 0]]))
 
     @property
     def elastic_energy(self) -> float:
         """Energy of the springs, 1/2 Kv sum |q|^2 + 1/2 Ke sum over edges |q_i - q_j|^2 [J]."""
-        q, edges = self.skin._q, self.skin.shape.edges  # type: ignore[attr-defined]
+        q, edges = self.skin.q, self.skin.mesh.edges
         return float(0.5 * self.kv * (q**2).sum() + 0.5 * self.ke * ((q[edges[:, 0]] - q[edges[:, 1]]) ** 2).sum())
 
     def deformed_mesh(self, in_world: bool = True) -> tuple[Array, NDArray[np.int64]]:
         """The surface as it is: vertices (n,3) [m] in the world or in the body's frame, and triangles (m,3)."""
-        vertices = self.point_positions if in_world else self.skin.rest + self.skin._q
-        return vertices, self.skin.shape.faces.copy()  # type: ignore[attr-defined]
+        vertices = self.point_positions if in_world else self.skin.rest + self.skin.q
+        return vertices, self.skin.mesh.faces.copy()
 
     # Freezing --------------------------------------------------------------------------------------------
 
     @property
     def frozen(self) -> NDArray[np.bool_]:
         """Which points are fixed to the body where they are (n,)."""
-        return self.skin._frozen != 0
+        return self.skin.frozen != 0
 
     def freeze(self, points: Any = None) -> None:
         """Fix points to the body where they are now; None: all. Momentum is kept, as in a plastic impact."""
-        self.skin._freeze(points)
+        self.skin.freeze(points)
 
     def free(self, points: Any = None) -> None:
         """Let points move again, from where they are; None: all."""
-        self.skin._free(points)
+        self.skin.free(points)
 
     @property
     def automatic(self) -> float | None:
@@ -235,12 +238,36 @@ class SoftBodyNode(BodyNode):
         Points at rest within this distance of one in contact are free; all others are frozen as soon as they are back
         in their places. So a body that touches nothing costs next to nothing and moves as a rigid one.
         """
-        return self.skin._automatic
+        return self.skin.automatic
 
     @automatic.setter
     def automatic(self, value: float | None) -> None:
-        self.skin._automatic = _radius(self.name, value)
+        self.skin.automatic = checked_radius(self.name, value)
         self.skeleton.properties_changed()
 
     def __repr__(self) -> str:
         return f"SoftBodyNode({self._name!r})"
+
+
+def add_soft_body(
+    skeleton: Skeleton,
+    name: str,
+    shape: SoftMesh,
+    joint: Joint | None,
+    parent: BodyNode | str | None,
+    inertia: Inertia | None,
+    transform: Any,
+    options: dict[str, Any],
+) -> SoftBodyNode:
+    """See `Skeleton.add_soft_body`."""
+    valid = [*inspect.signature(Skin.__init__).parameters, *inspect.signature(ShapeNode.__init__).parameters]
+    for key in options:
+        if key not in valid or key in ("self", "body", "name", "shape", "options"):
+            raise ModelError(f"soft body {name!r}: its skin has no option {key!r}")
+    probe = BodyNode(skeleton, "probe", WeldJoint(), None, Inertia())
+    Skin(probe, f"{name}_skin", shape, transform, **options)  # fails where it must before anything is changed
+    body: Any = skeleton.add_body(name, joint, parent, inertia, _kind=SoftBodyNode)
+    skin = Skin(body, f"{name}_skin", shape, transform, **options)
+    body._skin = skin
+    body._add_node(skin)
+    return body

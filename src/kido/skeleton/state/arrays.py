@@ -18,20 +18,20 @@ from kido.math.transform import as_numbers
 from kido.quantities import TABLE
 from kido.quantities.quantity import OF_FORCES
 from kido.skeleton.compiler import Links, check_masses, compile_skeleton, fill_properties
-from kido.skeleton.external import row_seen_from
-from kido.skeleton.frames.frame import POSE, VELOCITY
+from kido.skeleton.frames.frame import POSE, RATE, TWIST
+from kido.skeleton.state.loads import row_seen_from
 from kido.skeleton.state.members import HELD
 from kido.skeleton.state.selections import Selections
 from kido.skeleton.state.workspace import Kept, Workspace
 from kido.tree import data_for
 
 if TYPE_CHECKING:
-    from kido.skeleton.body_node import BodyNode
     from kido.skeleton.skeleton import Skeleton
 
 Array = NDArray[np.float64]
 
-_COUNTED = ("transforms", "inertias", "velocities", "accelerations")  # columns of DATA.evaluated
+_COUNTED = {"transforms": "num_poses", "inertias": "num_inertias", "velocities": "num_velocities",
+            "accelerations": "num_accelerations"}  # fmt: skip
 _MAX_KEPT = 1000  # results: keys may hold numbers, and a state may be held for long
 _EPOCHS = itertools.count(1)
 _EPOCH = 1 << 40  # more than any body is ever evaluated
@@ -79,8 +79,9 @@ class StateArrays(Selections):
         self.has_soft = False
         self.sample: Any = None  # a state for quantities of a given one
         self._counts: Counter[str] = Counter()
-        self._epoch = 0  # with a body's count of evaluations: a number that no other evaluation has
-        self._world_version = -1
+        self.stamp = 0  # with a body's count of evaluations: a number that no other evaluation has
+        self._seen_of_world = -1
+        self._filled = -1  # version of the skeleton whose properties the arrays have
         self._source: Any = None  # the tree that a state beside the current one was made from
         self._gravity_seen: Array | None = None
 
@@ -96,18 +97,18 @@ class StateArrays(Selections):
         skeleton = self.skeleton
         if skeleton.current_state is not self:
             return self._beside()
-        world = skeleton._world
+        world = skeleton.host
         if world is not None:
             if world.present_engine is None:
                 _ = world.engine
-            if self._world_version != world.version:
-                self._world_version = world.version
+            if self._seen_of_world != world.version:
+                self._seen_of_world = world.version
                 self.invalidate()
         elif self.data is None:
             self.adopt(*compile_skeleton(skeleton, skeleton.own_gravity))
-        if skeleton.properties_stale:
+        if self._filled != skeleton.version:
             fill_properties(self.links, skeleton, self.tree)
-            skeleton.properties_stale = False
+            self._filled = skeleton.version
             self.invalidate()
         return self.data
 
@@ -137,8 +138,8 @@ class StateArrays(Selections):
             joint = body.parent_joint
             kept = self.saved.get(body)
             if kept is None or len(kept[0]) != joint.num_dofs:
-                data.q[part] = joint._properties["initial_position"]
-                data.u[part] = joint._properties["initial_velocity"]
+                data.q[part] = joint.get_property("initial_position")
+                data.u[part] = joint.get_property("initial_velocity")
             else:
                 for field, values in zip(STATE_FIELDS, kept, strict=True):
                     getattr(data, field)[part] = values
@@ -148,11 +149,10 @@ class StateArrays(Selections):
         for link in {int(links.of_body[index]) for index in self.applied}:
             self.write_external(link)
         self.scratch = None
-        self._epoch = next(_EPOCHS) * _EPOCH
+        self.stamp = next(_EPOCHS) * _EPOCH
         self.invalidate()
         self.has_soft = bool(self.skeleton.soft_bodies)
-        if self.skeleton.current_state is self:
-            self.skeleton.properties_stale = False
+        self._filled = self.skeleton.version
 
     def drop_arrays(self) -> None:
         """Keep the numbers by body, and compile on next use."""
@@ -163,7 +163,7 @@ class StateArrays(Selections):
                 self.saved[body] = tuple(getattr(d, f)[part].copy() for f in STATE_FIELDS)
             self._counts = self._evaluation_counts()
         self.links = self.tree = self.data = self.scratch = self._source = None
-        self._world_version = -1
+        self._seen_of_world = -1
         self.kept.clear()
         self.properties_changed()
 
@@ -175,7 +175,7 @@ class StateArrays(Selections):
         self.held.tree = 0
         if self.skeleton.current_state is self:
             self.skeleton.ready = None
-        self.stamp(0, 4)
+        self.renew(0, 4)
 
     def prepare(self) -> Workspace:
         """What calls that are given a state work with."""
@@ -193,14 +193,14 @@ class StateArrays(Selections):
         """What calls on this state work with, compiled if need be."""
         self.compiled()
         w = self.ready or self.prepare()
-        if self.skeleton._world is None:  # a world's steps would go unnoticed
+        if self.skeleton.host is None:  # a world's steps would go unnoticed
             self.settled = w
             self.held.data, self.held.tree = w.held, w.tree
         return w
 
     # Staleness -------------------------------------------------------------------------------------------
 
-    def stamp(self, first: int, last: int) -> None:
+    def renew(self, first: int, last: int) -> None:
         """Results with the stamps first..last-1 are stale."""
         self.stamps[first:last] = [object()] * (last - first)
 
@@ -208,12 +208,12 @@ class StateArrays(Selections):
         """All results are stale."""
         if self.data is not None:
             self.data.fresh[:] = 0
-        self.stamp(0, 4)
+        self.renew(0, 4)
 
     def gravity_changed(self) -> None:
         """Accelerations of bodies, which have gravity in them, and all that depends on it are stale."""
         if self.data is not None:
-            np.bitwise_and(self.data.fresh, ~lazy.ACCELERATION, out=self.data.fresh)
+            np.bitwise_and(self.data.fresh, ~lazy.ACCELERATION_BIT, out=self.data.fresh)
         for key, kept in self.kept.items():
             row = TABLE.get(key[0] if isinstance(key, tuple) else key)
             if row is None or row.has_gravity:
@@ -260,8 +260,8 @@ class StateArrays(Selections):
         for key, kept in self.kept.items():
             counts[key[0] if isinstance(key, tuple) else key] += kept.count
         if self.data is not None:
-            for what, number in zip(_COUNTED, self.data.evaluated.sum(axis=0).tolist(), strict=True):
-                counts[what] += number
+            for what, field in _COUNTED.items():
+                counts[what] += int(getattr(self.data, field).sum())
         return counts
 
     @property
@@ -382,18 +382,16 @@ class StateArrays(Selections):
         d, joint = self.compiled(), self.skeleton.bodies[index].parent_joint
         A = np.zeros(6)
         if joint.num_dofs > 0:
-            part = joint._coordinates()
+            part = joint.coordinates
             A = d.H[part].T @ d.udot[part]
         return np.concatenate([A[:3] @ R, A[3:] @ R])
 
-    def update_frame(self, body: BodyNode, level: int) -> None:
+    def update_frame(self, index: int, level: int, values: list[Array], stamps: list[int]) -> None:
         """What a body is to the frames on it: its pose, velocity and acceleration, and numbers that tell changes."""
         w = self.settled or self.settle()
-        tree, data, index, epoch = w.tree, w.held, body._index, self._epoch
-        if body._X is None:
-            body._X, body._V, body._A = empty(_POSE), empty(_SIX), empty(_SIX)
-        body._pose_stamp = epoch + current.pose_of.call(tree, data, index, body._X)
+        stamps[POSE] = self.stamp + current.pose_of.call(w.tree, w.held, index, values[POSE])
         if level > POSE:
-            body._velocity_stamp = epoch + current.velocity_of.call(tree, data, index, body._V)
-        if level > VELOCITY:
-            body._acceleration_stamp = epoch + current.acceleration_of.call(tree, data, index, body._A)
+            stamps[TWIST] = self.stamp + current.velocity_of.call(w.tree, w.held, index, values[TWIST])
+        if level > TWIST:
+            A = values[RATE]
+            stamps[RATE] = self.stamp + current.acceleration_of.call(w.tree, w.held, index, A)

@@ -45,7 +45,7 @@ def drive(state: State, time_step: float | None) -> None:
 def _time_step_of(state: State, time_step: float | None) -> Any:
     if time_step is not None:
         return time_step
-    world = state.skeleton._world
+    world = state.skeleton.host
     if world is not None:
         return world.time_step
     name = state.skeleton.dofs[int(np.flatnonzero(state.tree.actuator == ActuatorType.VELOCITY)[0])].name

@@ -70,7 +70,7 @@ class Configuration:
             if part not in PARTS:
                 raise StateError(f"configuration: no part {part!r}; valid are {', '.join(PARTS)}")
         index = np.arange(skeleton.num_dofs) if dofs is None else indices_of(skeleton, dofs)
-        names = [skeleton._dofs[k].name for k in index.tolist()]
+        names = [skeleton.parts.dofs[k].name for k in index.tolist()]
         return cls(names, **{part: getattr(skeleton, part)[index] for part in chosen})
 
     def restore(self, skeleton: Skeleton) -> None:
@@ -127,8 +127,6 @@ class Configuration:
         if not isinstance(other, Configuration):
             return NotImplemented
         return not self.differences(other)
-
-    __hash__ = None  # type: ignore[assignment]
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data."""

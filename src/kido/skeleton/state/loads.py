@@ -195,7 +195,7 @@ class BodyLoads:
         return self._contacts_in_world("contacts")
 
     def _contacts_in_world(self, what: str) -> Any:
-        world = self.skeleton._world
+        world = self.skeleton.host
         if world is None:
             raise ModelError(f"body {self.name!r}: {what}: skeleton {self.skeleton.name!r} is in no world")
         return world.contacts.of(self)
@@ -208,3 +208,26 @@ class BodyLoads:
             ModelError: its skeleton is in no world.
         """
         return self._contacts_in_world("contact_wrench").wrench_on(self, self.world_transform[:3, 3])
+
+
+# Rows of `kido.kernels.external`, in the axes of a body ---------------------------------------------------------
+
+
+def row_seen_from(row: NDArray[np.float64], X: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The same forces on a frame in which the body has the pose X."""
+    R, p = X[:3, :3], X[:3, 3]
+    force = R @ row[3:6]
+    result = row.copy()
+    result[0:3] = R @ row[0:3] + np.cross(p, force)
+    result[3:6] = force
+    result[9:18] = (R @ row[9:18].reshape(3, 3) + np.outer(p, row[6:9])).ravel()
+    return result
+
+
+def wrench_of_row(row: NDArray[np.float64], X: NDArray[np.float64]) -> NDArray[np.float64]:
+    """All forces of a row as one [torque; force] about the origin of its body, whose pose is X; world axes."""
+    R, p = X[:3, :3], X[:3, 3]
+    lever = R @ row[9:18].reshape(3, 3)
+    moment = R @ row[0:3] + row[18:21] - np.cross(p, row[21:24])
+    moment += np.array([lever[1, 2] - lever[2, 1], lever[2, 0] - lever[0, 2], lever[0, 1] - lever[1, 0]])
+    return np.concatenate([moment, R @ row[3:6] + row[6:9] + row[21:24]])

@@ -22,9 +22,9 @@ def move_to(skeleton: Skeleton, positions: ArrayLike, duration: float | None) ->
     if not skeleton.kinematic:
         raise ModelError(f"{what}: it is moved by forces; set kinematic = True")
     if duration is None:
-        if skeleton._world is None:
+        if skeleton.host is None:
             raise ModelError(f"{what}: give duration [s], or add the skeleton to a world")
-        duration = skeleton._world.time_step
+        duration = skeleton.host.time_step
     seconds = number_or_nan(duration)
     if not 0.0 < seconds < np.inf:
         raise ModelError(f"{what}: duration: expected a positive number [s], got {duration!r}")
@@ -32,6 +32,6 @@ def move_to(skeleton: Skeleton, positions: ArrayLike, duration: float | None) ->
     moves = skeleton.position_differences(goal, now)
     for joint in skeleton.joints:
         if joint.kind == JointKind.FREE:  # straight on, and not along a screw
-            own = joint._coordinates()
+            own = joint.coordinates
             moves[own][3:] = Rotation.from_rotvec(now[own][:3]).inv().apply((goal[own] - now[own])[3:])
     skeleton.velocities = moves / seconds

@@ -41,7 +41,7 @@ def plain(value: Any, what: str = "value") -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         own = {f.name: plain(getattr(value, f.name), f"{what}.{f.name}") for f in dataclasses.fields(value)}
         return {_TAG: _DATA, "class": class_name(type(value)), "fields": own}
-    if isinstance(value, Callable) and hasattr(value, "__qualname__"):  # type: ignore[arg-type]
+    if isinstance(value, Callable) and hasattr(value, "__qualname__"):
         return {_TAG: _CODE, "name": class_name(value)}
     raise StateError(
         f"{what}: {type(value).__name__} cannot be written as plain data; expected numbers, texts, arrays, lists, "

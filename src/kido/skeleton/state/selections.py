@@ -14,12 +14,11 @@ from kido.math.transform import as_numbers, as_vector, number_or_nan
 from kido.quantities.branches import derivatives_workspace, solution_rows
 from kido.quantities.jacobians import world_transform
 from kido.skeleton.frames.frame import ORIGIN, Frame
-from kido.skeleton.frames.jacobian_node import JacobianNode
+from kido.skeleton.nodes.node import JacobianNode
 from kido.skeleton.state.subsets import Dofs, indices_of
 from kido.skeleton.state.workspace import Workspace
 from kido.tree import data_for
-from kido.tree.nodes import NODES, WIDE
-from kido.tree.selection import COLUMNS, MEMBERS, PATH, SUBSET
+from kido.tree.workspace import COLUMNS, MEMBERS, NODES, PATH, SUBSET, WIDE
 
 if TYPE_CHECKING:
     from kido.skeleton.body_node import BodyNode

@@ -47,7 +47,7 @@ _SKELETON_FIELDS = {
 def things(skeleton: Skeleton) -> Iterator[tuple[str, Carrier]]:
     """All that carries aspects in a skeleton, with labels that equal skeletons have in common."""
     yield "skeleton", skeleton
-    for body in skeleton._bodies:
+    for body in skeleton.parts.bodies:
         yield f"body {body.name!r}", body
         yield f"joint {body.parent_joint.name!r}", body.parent_joint
         for node in body._nodes:
@@ -162,8 +162,6 @@ class Snapshot(ABC):
             return NotImplemented
         return not self.differences(other)
 
-    __hash__ = None  # type: ignore[assignment]
-
     def to_dict(self) -> dict[str, Any]:
         """As plain data.
 
@@ -246,15 +244,16 @@ class SavedState(Snapshot):
 
     @classmethod
     def _read(cls, skeleton: Skeleton) -> Iterator[tuple[str, dict[str, Any], Any]]:
+        numbers: dict[Any, int] = {body: body.index for body in skeleton.bodies}
         for label, thing in things(skeleton):
             values, write = {}, None
             if isinstance(thing, Joint):
-                own = thing._coordinates()
+                own = thing.coordinates
                 values = {_FIELD_NAMES[f]: skeleton.current_state.read(f)[own] for f in STATE_FIELDS}
                 write = _joint_writer(skeleton, thing)
-            elif thing in skeleton._bodies:
-                values = {"external_forces": skeleton.current_state.applied.get(thing.index, np.zeros(_ROW)).copy()}  # type: ignore[attr-defined]
-                write = _force_writer(skeleton, thing.index)  # type: ignore[attr-defined]
+            elif (index := numbers.get(thing, -1)) >= 0:
+                values = {"external_forces": skeleton.current_state.applied.get(index, np.zeros(_ROW)).copy()}
+                write = _force_writer(skeleton, index)
             elif isinstance(thing, Node):
                 values, write = _parts(thing, "state")
             if values:
@@ -264,7 +263,7 @@ class SavedState(Snapshot):
 
 def _joint_writer(skeleton: Skeleton, joint: Joint) -> Callable[[dict[str, Any]], None]:
     def write(values: dict[str, Any]) -> None:
-        data, own = skeleton.current_state.compiled(), joint._coordinates()
+        data, own = skeleton.current_state.compiled(), joint.coordinates
         for field in STATE_FIELDS:
             value = values[_FIELD_NAMES[field]]
             if not np.isfinite(value).all():
@@ -278,7 +277,7 @@ def _force_writer(skeleton: Skeleton, index: int) -> Callable[[dict[str, Any]], 
     def write(values: dict[str, Any]) -> None:
         row = values["external_forces"]
         if not np.isfinite(row).all():
-            raise StateError(f"body {skeleton._bodies[index].name!r}: external forces: expected finite numbers")
+            raise StateError(f"body {skeleton.parts.bodies[index].name!r}: external forces: expected finite numbers")
         skeleton.current_state.clear_external(index)
         if row.any():
             skeleton.current_state.add_external(index, row)

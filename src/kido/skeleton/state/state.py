@@ -12,9 +12,9 @@ from kido.jit import REFUSALS
 from kido.joints import ActuatorType
 from kido.kernels import current
 from kido.math.transform import as_numbers
-from kido.skeleton.external import wrench_of_row
 from kido.skeleton.state.actuation import TAKES_FORCE, TAKES_MOTION, is_prescribed, join_commands
 from kido.skeleton.state.arrays import STATE_FIELDS, Array, StateArrays
+from kido.skeleton.state.loads import wrench_of_row
 from kido.skeleton.state.members import NUMBERS
 from kido.skeleton.state.subsets import Dofs, indices_of
 from kido.skeleton.state.view import StateView
@@ -100,7 +100,7 @@ class State(StateArrays, StateView):
             self._changed(name)
 
     def _changed(self, name: str) -> None:
-        self.stamp(*NUMBERS[name][2])
+        self.renew(*NUMBERS[name][2])
 
     def read(self, field: str) -> Array:
         """A field of the data (a copy)."""
@@ -134,7 +134,7 @@ class State(StateArrays, StateView):
 
     def joint_slice(self, joint: Joint) -> slice:
         """Where a joint's coordinates are."""
-        first = self.skeleton._dofs.index(joint.dofs[0]) if joint.dofs else 0
+        first = self.skeleton.parts.dofs.index(joint.dofs[0]) if joint.dofs else 0
         return slice(first, first + joint.num_dofs)
 
     def get_positions(self, dofs: Dofs | None = None) -> Array:

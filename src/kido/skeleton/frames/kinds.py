@@ -1,4 +1,4 @@
-"""Frames that are put and moved as one likes."""
+"""Kinds of frames: the world, frames at rest on their parent, and frames that are put and moved as one likes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,135 @@ from numpy.typing import ArrayLike
 
 from kido.errors import ModelError
 from kido.math.transform import as_transform, as_vector
-from kido.skeleton.frames.frame import POSE, Array, Frame
+from kido.skeleton.frames.frame import Array, Frame, frame_or_world
+
+_ZERO = np.zeros(6)
+
+
+class WorldFrame(Frame):
+    """The inertial frame that all chains of frames end at; there is one, `kido.WORLD_FRAME`, its own parent."""
+
+    def __new__(cls) -> WorldFrame:
+        return _ONLY[0] if _ONLY else super().__new__(cls)
+
+    def __init__(self) -> None:
+        self._held, self._stamps = [np.eye(4), np.zeros(6), np.zeros(6)], [0, 0, 0]
+
+    @property
+    def name(self) -> str:
+        """ "world"."""
+        return "world"
+
+    @property
+    def parent_frame(self) -> Frame:
+        """Itself."""
+        return self
+
+    @parent_frame.setter
+    def parent_frame(self, parent: Frame | None) -> None:
+        raise ModelError("the world frame hangs on nothing: it has no other parent than itself")
+
+    @property
+    def relative_transform(self) -> Array:
+        """Identity, 4x4."""
+        return np.eye(4)
+
+    @property
+    def relative_spatial_velocity(self) -> Array:
+        """Zeros."""
+        return np.zeros(6)
+
+    @property
+    def relative_spatial_acceleration(self) -> Array:
+        """Zeros."""
+        return np.zeros(6)
+
+    def _update(self, level: int) -> None:
+        pass  # nothing of it is ever stale
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return WorldFrame, ()
+
+    def __copy__(self) -> WorldFrame:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> WorldFrame:
+        return self
+
+    def __repr__(self) -> str:
+        return "WORLD_FRAME"
+
+
+_ONLY: list[WorldFrame] = []
+WORLD_FRAME = WorldFrame()
+_ONLY.append(WORLD_FRAME)
+Frame._world = WORLD_FRAME
+
+
+class FixedFrame(Frame):
+    """A frame at rest on its parent.
+
+    A class derived from it may move the frame with `_set_relative_transform`; its relative velocity and
+    acceleration are zero all the same.
+
+    Args:
+        parent: the frame it is fixed to; None for the world.
+        transform: its pose in the parent (4x4 or what `as_transform` takes).
+        name: for messages and for people.
+
+    Raises:
+        ModelError: the parent is no frame, or the transform no rigid transform.
+
+    Source: DART report, section 2.4.3.
+    """
+
+    def __init__(self, parent: Frame | None = None, transform: Any = None, name: str = ""):
+        self._relative = as_transform(transform, f"{type(self).__name__} {name!r}: transform")
+        super().__init__(parent, name)
+
+    @property
+    def _relative(self) -> Array:
+        """The relative transform itself: replaced, never written to, since copies share it."""
+        return self._placed
+
+    @_relative.setter
+    def _relative(self, X: Array) -> None:
+        self._placed = X
+        self.transform_changed()
+
+    def _set_relative_transform(self, transform: Any) -> None:
+        self._relative = as_transform(transform, f"{self.label}: relative transform")
+
+    @property
+    def relative_transform(self) -> Array:
+        """Pose in the parent frame, 4x4 (a copy)."""
+        return self._placed.copy()
+
+    @property
+    def relative_spatial_velocity(self) -> Array:
+        """Zeros."""
+        return np.zeros(6)
+
+    @property
+    def relative_spatial_acceleration(self) -> Array:
+        """Zeros."""
+        return np.zeros(6)
+
+    def _relative_pose(self) -> Array:
+        return self._placed
+
+    def _relative_twist(self) -> Array:
+        return _ZERO
+
+    def _relative_rate(self) -> Array:
+        return _ZERO
+
+    def clone(self, parent: Frame | None = None) -> Self:
+        """An independent copy on the same parent, or on another, with the same relative transform."""
+        twin = copy.copy(self)
+        if parent is not None:
+            twin.parent_frame = parent
+        return twin
 
 
 class SimpleFrame(Frame):
@@ -47,7 +175,7 @@ class SimpleFrame(Frame):
     @name.setter
     def name(self, value: str) -> None:
         if not isinstance(value, str):
-            raise ModelError(f"{self._label()}: name: expected a text, got {value!r}")
+            raise ModelError(f"{self.label}: name: expected a text, got {value!r}")
         self._name = value
 
     def set_parent_frame(self, parent: Frame | None, keep_world_transform: bool = False) -> None:
@@ -76,7 +204,7 @@ class SimpleFrame(Frame):
 
     @relative_transform.setter
     def relative_transform(self, value: Any) -> None:
-        self._set_relative(as_transform(value, f"{self._label()}: relative_transform"))
+        self._set_relative(as_transform(value, f"{self.label}: relative_transform"))
 
     def _set_relative(self, X: Array) -> None:
         if X.tobytes() != self._relative.tobytes():
@@ -91,7 +219,7 @@ class SimpleFrame(Frame):
     @relative_translation.setter
     def relative_translation(self, value: ArrayLike) -> None:
         X = self._relative.copy()
-        X[:3, 3] = as_vector(value, f"{self._label()}: relative_translation")
+        X[:3, 3] = as_vector(value, f"{self.label}: relative_translation")
         self._set_relative(X)
 
     @property
@@ -102,14 +230,13 @@ class SimpleFrame(Frame):
     @relative_rotation.setter
     def relative_rotation(self, value: Any) -> None:
         X = self._relative.copy()
-        X[:3, :3] = _as_rotation(value, f"{self._label()}: relative_rotation")
+        X[:3, :3] = _as_rotation(value, f"{self.label}: relative_rotation")
         self._set_relative(X)
 
     @property
     def world_transform(self) -> Array:
         """Pose in the world, 4x4 (a copy); set with what `as_transform` takes."""
-        self._update(POSE)
-        return self._X.copy()
+        return super().world_transform
 
     @world_transform.setter
     def world_transform(self, value: Any) -> None:
@@ -125,10 +252,10 @@ class SimpleFrame(Frame):
         Raises:
             ModelError: no rigid transform, or `with_respect_to` hangs on this frame and so moves with it.
         """
-        X = as_transform(transform, f"{self._label()}: transform")
-        base, parent = self._frame_or_world(with_respect_to, "with_respect_to"), self.parent_frame
+        X = as_transform(transform, f"{self.label}: transform")
+        base, parent = frame_or_world(self, with_respect_to, "with_respect_to"), self.parent_frame
         if base.descends_from(self):
-            raise ModelError(f"{self._label()}: cannot be put with respect to {base._label()}, which hangs on it")
+            raise ModelError(f"{self.label}: cannot be put with respect to {base.label}, which hangs on it")
         self._set_relative(X if base is parent else base.transform(parent) @ X)
 
     # Motion ------------------------------------------------------------------------------------------------
@@ -150,7 +277,7 @@ class SimpleFrame(Frame):
             in_coordinates_of: frame in whose axes it is given; None: the frame's own (`kido.WORLD_FRAME` for the
                 world's). Only the axes are meant: what is given is relative to the parent all the same.
         """
-        twist = self._in_own_axes(as_vector(velocity, f"{self._label()}: velocity", 6), in_coordinates_of)
+        twist = self._in_own_axes(as_vector(velocity, f"{self.label}: velocity", 6), in_coordinates_of)
         if twist.tobytes() != self._twist.tobytes():
             self._twist = twist
             self.velocity_changed()
@@ -168,7 +295,7 @@ class SimpleFrame(Frame):
         self, acceleration: ArrayLike, in_coordinates_of: Frame | None = None
     ) -> None:
         """Set the spatial acceleration relative to the parent; arguments as for the velocity."""
-        rate = self._in_own_axes(as_vector(acceleration, f"{self._label()}: acceleration", 6), in_coordinates_of)
+        rate = self._in_own_axes(as_vector(acceleration, f"{self.label}: acceleration", 6), in_coordinates_of)
         if rate.tobytes() != self._rate.tobytes():
             self._rate = rate
             self.acceleration_changed()
@@ -185,7 +312,7 @@ class SimpleFrame(Frame):
         They are those of the origin relative to the parent frame, in the parent's axes [m/s, rad/s, m/s^2,
         rad/s^2]. The spatial acceleration is [wdot; a - w x v].
         """
-        label = self._label()
+        label = self.label
         v = as_vector(linear_velocity, f"{label}: linear_velocity")
         w = as_vector(angular_velocity, f"{label}: angular_velocity")
         a = as_vector(linear_acceleration, f"{label}: linear_acceleration")
@@ -197,7 +324,7 @@ class SimpleFrame(Frame):
     def _in_own_axes(self, vector: Array, axes: Frame | None) -> Array:
         if axes is None or axes is self:
             return vector
-        R = self._frame_or_world(axes, "in_coordinates_of").transform(self)[:3, :3]
+        R = frame_or_world(self, axes, "in_coordinates_of").transform(self)[:3, :3]
         return np.concatenate([R @ vector[:3], R @ vector[3:]])
 
     # Evaluation --------------------------------------------------------------------------------------------
