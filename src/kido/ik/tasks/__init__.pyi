@@ -16,7 +16,7 @@ from kido.ik.tasks.pose import PlaneError as PlaneError
 from kido.ik.tasks.pose import PositionError as PositionError
 from kido.ik.tasks.pose import RelativePoseError as RelativePoseError
 from kido.ik.tasks.pose import TaskSpaceRegion as TaskSpaceRegion
-from kido.skeleton.frames.jacobian_node import JacobianNode
+from kido.skeleton.nodes.node import JacobianNode
 
 __all__ = ['BalanceConstraint', 'BalanceError', 'BalanceObjective', 'CenterOfMassError', 'LookAtError', 'OrientationError', 'PlaneError', 'PositionError', 'RelativePoseError', 'Task', 'TaskSpaceRegion']
 
