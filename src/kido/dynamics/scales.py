@@ -1,6 +1,6 @@
 """Scales of rows: what their bodies yield to a force or moment of any direction, for all bodies in one sweep.
 
-The same numbers as `kido.constraints.loop_compliance` has from each row's way to the root. Y(k), the compliance of each
+The same numbers as `kido.constraints.loop_factor` has from each row's way to the root. Y(k), the compliance of each
 link (`kido.kernels.operational_space`), has them for all: the trace of its angular block, and of the linear block
 about the row's point.
 """
@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 
-from kido.constraints.loop_compliance import coordinates_yield
+from kido.constraints.loop_factor import coordinates_yield
 from kido.constraints.loop_rows import is_moved
-from kido.constraints.loop_schema import COUPLE, LENGTH, SCREW, SHIFT
+from kido.constraints.loop_schema import COUPLE, LENGTH, SCREW_TRAVEL, SHIFT
 from kido.jit import kernel
 from kido.kernels.operational_space import (
     compliance_before,
@@ -61,9 +61,9 @@ def scale_rows(t, d, lp, y):
         a, b = lp.body_a[c], lp.body_b[c]
         if kind == COUPLE:
             value = coordinates_yield(t, d, lp, c)
-        elif kind == SHIFT or kind == LENGTH or kind == SCREW:
+        elif kind == SHIFT or kind == LENGTH or kind == SCREW_TRAVEL:
             value = shifts(t, d, y, a, lp, r) + shifts(t, d, y, b, lp, r)
-            if kind == SCREW:
+            if kind == SCREW_TRAVEL:
                 value += lp.gain[r] * lp.gain[r] * (turns(t, y, a) + turns(t, y, b))
         else:
             value = turns(t, y, a) + turns(t, y, b)

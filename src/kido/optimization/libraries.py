@@ -1,11 +1,7 @@
-"""Solvers of other libraries: where they are, and derivatives with respect to the numbers x, as they need them."""
+"""What solvers of other libraries need: derivatives with respect to the numbers x."""
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
-
-from kido.errors import MissingExtraError
 from kido.optimization.function import Array
 from kido.optimization.problem import Evaluator, dense
 
@@ -32,15 +28,3 @@ class ChartFunctions:
     def inequality_jacobian(self, x: Array) -> Array:
         """Of the inequality constraints (rows, n)."""
         return self.to_chart(x, dense(self.evaluator.inequality_jacobian(x)))
-
-
-def library(module: str, feature: str, extra: str) -> Any:
-    """An optional library.
-
-    Raises:
-        MissingExtraError: it is not installed; the message names the command that installs it.
-    """
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise MissingExtraError(feature, extra) from error

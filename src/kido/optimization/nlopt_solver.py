@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from kido.errors import ModelError, NameLookupError
+from kido.libraries import library
 from kido.optimization.function import Array
-from kido.optimization.libraries import ChartFunctions, library
+from kido.optimization.libraries import ChartFunctions
 from kido.optimization.problem import Evaluator
 from kido.optimization.solution import Outcome, Reason
 from kido.optimization.solver import FALLEN, Solver

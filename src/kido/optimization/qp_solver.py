@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kido.libraries import library
 from kido.optimization.function import Array, LeastSquares, central_differences
-from kido.optimization.libraries import library
 from kido.optimization.problem import Evaluator, dense
 from kido.optimization.solution import Outcome, Reason
 from kido.optimization.solver import Solver

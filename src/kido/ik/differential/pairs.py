@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kido.collision.colliders import Collider
-from kido.collision.detector import NativeDetector
+from kido.collision.detector import NativeDetector, pair_functions
 from kido.collision.queries import NEAREST_FUNCTIONS
-from kido.collision.table import pair_functions
 from kido.errors import StateError
 from kido.ik.differential.avoidance import avoid
 from kido.ik.differential.build import Compiled
