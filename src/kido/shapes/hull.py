@@ -35,20 +35,20 @@ class Solid(ArrayShape):
 
     @cached_property
     @abstractmethod
-    def solid(self) -> tuple[float, np.ndarray, np.ndarray]:
+    def _solid(self) -> tuple[float, np.ndarray, np.ndarray]:
         """Volume [m^3], centroid (3,) [m] and second moment (3,3) about it, per unit density [m^5]."""
 
     @property
     def volume(self) -> float:
-        return self.solid[0]
+        return self._solid[0]
 
     @property
     def centroid(self) -> np.ndarray:
-        return self.solid[1].copy()
+        return self._solid[1].copy()
 
     def moment(self, mass: float) -> np.ndarray:
         checked_mass(mass)
-        volume, _, second = self.solid
+        volume, _, second = self._solid
         return (np.trace(second) * np.eye(3) - second) * (mass / volume)
 
 

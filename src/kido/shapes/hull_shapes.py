@@ -110,7 +110,7 @@ class MultiSphereHull(Solid):
         return convex_hull(np.concatenate(points), "MultiSphereHull")
 
     @cached_property
-    def solid(self) -> tuple[float, np.ndarray, np.ndarray]:
+    def _solid(self) -> tuple[float, np.ndarray, np.ndarray]:
         """Volume, centroid and second moment about it; a polyhedron's error falls by four per level."""
         if len(self.radii) == 1:
             r = float(self.radii[0])

@@ -120,7 +120,7 @@ class Mesh(Solid):
         return len(f) > 0 and bool((count == 1).all()) and np.array_equal(directed, mirrored)
 
     @cached_property
-    def solid(self) -> tuple[float, np.ndarray, np.ndarray]:
+    def _solid(self) -> tuple[float, np.ndarray, np.ndarray]:
         """Volume, centroid and second moment about it, per unit density."""
         if self.closed:
             found = second_moments(self.vertices, self.faces)
