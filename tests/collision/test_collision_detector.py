@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from kido.collision import CONTACTS_FULL, PAIRS_FULL, POSE_NOT_FINITE, NativeDetector
-from kido.collision.narrow import detect_stage
+from kido.collision.narrow import detect_contacts
 from kido.errors import ModelError, ShapeError, StateError
 from kido.shapes import Box, Mesh, Plane, Shape, Sphere
 
@@ -124,11 +124,11 @@ def test_growth_loses_nothing():
     small = Scene([Box((0.1, 0.12, 0.14))] * 60, pairs=3, contacts=5)
     large = Scene([Box((0.1, 0.12, 0.14))] * 60)
     address = small.detector.address
-    status = detect_stage(address, 0, 0, 0)
+    status = detect_contacts(address, 0, 0, 0)
     assert status == PAIRS_FULL and small.detector.container.num_contacts == 0
     small.detector.grow(status)
     assert small.detector.address != address
-    status = detect_stage(small.detector.address, 0, 0, 0)
+    status = detect_contacts(small.detector.address, 0, 0, 0)
     assert status == CONTACTS_FULL and small.detector.container.num_contacts == 0
     (a, n), (b, m) = small.detect(), large.detect()
     assert n == m > 30
@@ -243,7 +243,7 @@ def test_not_finite():
     position, _, detector = stack(2)
     detector.detect()
     position[2, 1] = np.nan
-    assert detect_stage(detector.address, 0, 0, 0) == POSE_NOT_FINITE
+    assert detect_contacts(detector.address, 0, 0, 0) == POSE_NOT_FINITE
     assert detector.container.num_contacts == 0
     with pytest.raises(StateError, match="body 2 is not finite"):
         detector.detect()

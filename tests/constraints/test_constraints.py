@@ -7,9 +7,17 @@ import pytest
 
 import kido
 import scenes
-from kido.constraints.contact import rebound, tangents
-from kido.constraints.recovery import SHALLOW_SKINS, SHALLOW_SOFTNESS, distance_biases
-from kido.constraints.row_origins import FROM_CONTACT, FROM_FRICTION, FROM_LIMIT, ROW_ORIGINS
+from kido.constraints.contact import tangents
+from kido.constraints.contact_bias import rebound
+from kido.constraints.row_origins import (
+    FROM_CONTACT,
+    FROM_FRICTION,
+    FROM_LIMIT,
+    ROW_ORIGINS,
+    SHALLOW_SKINS,
+    SHALLOW_SOFTNESS,
+    distance_biases,
+)
 from kido.jit import Struct, entry, view
 from kido.simulation.settings import SETTINGS
 from kido.solvers import problem_matrices

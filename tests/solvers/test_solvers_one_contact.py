@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kido.solvers.cone import contact_defect, project_cone
-from kido.solvers.one_contact import solve_bounded, solve_contact
+from kido.solvers.cone import contact_defect, project_cone, solve_bounded, solve_contact
 
 
 def solve(W, b, mu, floor=0.0, alpha=0.0):

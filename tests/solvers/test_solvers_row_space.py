@@ -10,10 +10,11 @@ import pytest
 
 from kido.jit import entry, view
 from kido.solvers import BOUNDED, CONTACT, problem_matrices, solve, solve_gauss_seidel
+from kido.solvers.history import VELOCITY_ROW, load_rows, push_row, push_rows3
+from kido.solvers.newton import newton_in_rows
 from kido.solvers.prepare import divide, prepare_island
 from kido.solvers.problem import PROBLEM
-from kido.solvers.row_newton import newton_in_rows
-from kido.solvers.row_space import VELOCITY_ROW, form_rows, has_room, load_rows, push_row, push_rows3
+from kido.solvers.row_space import form_rows, has_room
 from solver_scenes import Block, Segment, problem
 
 
@@ -26,7 +27,7 @@ def _form(address):
     if not has_room(c, 0):
         return 0
     form_rows(c, 0)
-    load_rows(c, 0)
+    load_rows(c, 0, VELOCITY_ROW)
     return c.island_row[1]
 
 

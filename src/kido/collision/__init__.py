@@ -5,12 +5,7 @@ manifolds of up to four points that persist from step to step. Other libraries s
 """
 
 from kido.collision.colliders import Collider
-from kido.collision.container import (
-    COLLISION,
-    CONTACTS_FULL,
-    PAIRS_FULL,
-    POSE_NOT_FINITE,
-)
+from kido.collision.container import COLLISION, CONTACTS_FULL, PAIRS_FULL, POSE_NOT_FINITE
 from kido.collision.detector import NativeDetector
 from kido.collision.detectors import (
     BulletCollisionDetector,
@@ -32,7 +27,7 @@ from kido.collision.options import (
     RaycastOption,
     RaycastResult,
 )
-from kido.collision.single import Contacts, collide, distance
+from kido.collision.scene import Contacts, collide, distance
 
 __all__ = [
     "COLLISION",

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from kido.collision.primitives import PRIMITIVE_NAMES
 from kido.jit import Struct, floats, integer, integers, number, stage
 
 # Shape types, in the order in which pair functions expect their two shapes.
 # Types from COMPOUND on are not convex: their parts, or the triangles of their cells, are what meets others.
-PLANE, SPHERE, CAPSULE, BOX, CYLINDER, CONE, ELLIPSOID, HULL, SPHERES, TRIANGLE = range(10)
-POINT, FACE = 10, 11  # of soft skins: a ball without size, a triangle with an inside
-COMPOUND, HEIGHTMAP = 12, 13
-NUM_SHAPE_TYPES = 14
-TYPE_NAMES = (
-    *("plane", "sphere", "capsule", "box", "cylinder", "cone", "ellipsoid", "hull", "spheres", "triangle"),
-    *("point", "face", "compound", "heightmap"),
-)
+# Those of soft skins are a ball without size (point) and a triangle with an inside (face).
+TYPE_NAMES = ("plane", *PRIMITIVE_NAMES, "hull", "spheres", "triangle", "point", "face", "compound", "heightmap")
+NUM_SHAPE_TYPES = len(TYPE_NAMES)
+PLANE = 0
+HULL, SPHERES, TRIANGLE, SKIN_POINT, FACE, COMPOUND, HEIGHTMAP = range(1 + len(PRIMITIVE_NAMES), NUM_SHAPE_TYPES)
 
 # Bits of the status that `detect` returns; 0 means that every contact was found.
 PAIRS_FULL = 1  # more candidate pairs than the arrays hold; `pairs_found` tells how many
@@ -99,7 +97,7 @@ class COLLISION(Struct):
     pair_function = integers(
         NUM_SHAPE_TYPES, NUM_SHAPE_TYPES, doc="address of the callback for a pair of types, 0 if none"
     )
-    detect = stage(doc="finds all contacts: `detect_stage`, or another library's first part")
+    detect = stage(doc="finds all contacts: `detect_contacts`, or another library's first part")
     num_contacts = integer()
     num_pairs = integer(doc="candidate pairs")
     num_old_pairs = integer(doc="of the previous detection")

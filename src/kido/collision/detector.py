@@ -1,28 +1,83 @@
-"""KIDO's own collision detector: the owner of a COLLISION container."""
+"""KIDO's own collision detector: the owner of a COLLISION container and of its table of pair functions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any
 
 import numpy as np
 
-from kido.collision.colliders import Collider, alike, shape_arrays
+from kido.collision import pairs
+from kido.collision.colliders import Collider, alike, body_filter_arrays, shape_arrays
 from kido.collision.compound import patch_sizes
 from kido.collision.container import (
     COLLISION,
     COMPOUND,
     CONTACTS_FULL,
     COUNTS,
+    FACE,
+    HEIGHTMAP,
     PAIRS_FULL,
+    PLANE,
     POSE_NOT_FINITE,
+    SKIN_POINT,
+    TYPE_NAMES,
 )
-from kido.collision.filter_arrays import body_filter_arrays
 from kido.collision.geometry import Geometry, geometry
-from kido.collision.narrow import detect_stage
-from kido.collision.table import fill_table, pair_functions
+from kido.collision.narrow import detect_contacts
+from kido.collision.pairs import compound, convex, skin
+from kido.collision.primitives import SPHERE
 from kido.errors import ModelError, StateError
 from kido.jit import prepare
+
+__all__ = ["DEFAULT_MARGIN", "NativeDetector"]
+
+
+def _pair_modules() -> list[Any]:
+    return [import_module(f"{pairs.__name__}.{found.name}") for found in iter_modules(pairs.__path__)]
+
+
+# A function for two types is called by their names: `plane_sphere`.
+SPECIAL = {
+    (first, second): getattr(module, f"{a}_{b}")
+    for first, a in enumerate(TYPE_NAMES)
+    for second, b in enumerate(TYPE_NAMES)
+    for module in _pair_modules()
+    if hasattr(module, f"{a}_{b}")
+}
+
+
+def pair_function(first: int, second: int):
+    """The callback for two types in ascending order, or None for two planes or two height maps."""
+    if second == PLANE or first == HEIGHTMAP:
+        return None
+    if second in (SKIN_POINT, FACE) or first == FACE:
+        return skin.function_of(first, second)
+    return SPECIAL.get((first, second), compound.convex_surface if second >= COMPOUND else convex.convex_convex)
+
+
+def pair_functions(kinds: Iterable[tuple[int, int]], pieces: Iterable[int] = ()) -> dict[tuple[int, int], Any]:
+    """The callbacks for the given pairs of types, where compounds have convex pieces of the given types."""
+    wanted = {(min(p), max(p)) for p in kinds}
+    for first, second in tuple(wanted):
+        if second == COMPOUND:
+            others = pieces if first == COMPOUND else (first,)
+            wanted |= {(min(p, q), max(p, q)) for p in pieces for q in others}
+    wanted |= {
+        (min(SPHERE, k), max(SPHERE, k)) for k, second in tuple(wanted) if second == SKIN_POINT and k != SKIN_POINT
+    }
+    found = {pair: pair_function(*pair) for pair in sorted(wanted)}
+    return {pair: function for pair, function in found.items() if function is not None}
+
+
+def fill_table(table: np.ndarray, functions: dict[tuple[int, int], Any]) -> None:
+    """Writes the addresses of callbacks, compiling what is new; the rest stay 0."""
+    table[:] = 0
+    for pair, function in functions.items():
+        table[pair] = function.address
+
 
 DEFAULT_MARGIN = 1e-3
 
@@ -79,7 +134,7 @@ class NativeDetector:
         prepare: Callable[[list[Any]], None] = prepare,
         like: NativeDetector | None = None,
     ) -> None:
-        self._callback = detect_stage
+        self._callback = detect_contacts
         self.prepare = prepare
         self.colliders = [Collider(*item) for item in shapes]
         bodies = len(body_position)
@@ -270,6 +325,3 @@ class NativeDetector:
         """Forgets all contacts and impulses."""
         for name in COUNTS:
             setattr(self.container, name, 0)
-
-
-__all__ = ["DEFAULT_MARGIN", "NativeDetector"]

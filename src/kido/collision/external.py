@@ -15,15 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kido.collision.container import (
-    COLLISION,
-    CONTACTS_FULL,
-    MAX_POINTS,
-)
+from kido.collision.container import COLLISION, CONTACTS_FULL, MAX_POINTS
 from kido.collision.detector import NativeDetector
-from kido.collision.manifold import add_point, reduce_manifold, set_normal
-from kido.collision.match import match_contacts
+from kido.collision.manifold import add_point, find_old_pair, match_contacts, reduce_manifold, set_normal
 from kido.collision.narrow import find_candidates, write_contacts
+from kido.collision.pairs.frames import to_world
 from kido.jit import callback, entry, kernel, view
 
 COMPLETE = 2  # value of `pending`: contacts were completed, and the next call of the stage has nothing to do
@@ -69,24 +65,14 @@ class NarrowPhase(ABC):
 
 
 @kernel
-def to_world_of(c, s, x, y, z):
-    """A point of shape s in world axes."""
-    return (
-        c.position[s, 0] + c.rotation[s, 0] * x + c.rotation[s, 1] * y + c.rotation[s, 2] * z,
-        c.position[s, 1] + c.rotation[s, 3] * x + c.rotation[s, 4] * y + c.rotation[s, 5] * z,
-        c.position[s, 2] + c.rotation[s, 6] * x + c.rotation[s, 7] * y + c.rotation[s, 8] * z,
-    )
-
-
-@kernel
 def add_old(c, count, a, b, first_old, last_old, reach, margin):
     """Names the raw points after the old contacts that they continue, and adds old contacts that still hold."""
     n0, n1, n2 = c.work_normal[0], c.work_normal[1], c.work_normal[2]
     fresh = count
     for old in range(first_old, last_old):
         turned = n0 * c.old_normal[old, 0] + n1 * c.old_normal[old, 1] + n2 * c.old_normal[old, 2]
-        p0, p1, p2 = to_world_of(c, a, c.old_local_a[old, 0], c.old_local_a[old, 1], c.old_local_a[old, 2])
-        q0, q1, q2 = to_world_of(c, b, c.old_local_b[old, 0], c.old_local_b[old, 1], c.old_local_b[old, 2])
+        p0, p1, p2 = to_world(c, a, c.old_local_a[old, 0], c.old_local_a[old, 1], c.old_local_a[old, 2])
+        q0, q1, q2 = to_world(c, b, c.old_local_b[old, 0], c.old_local_b[old, 1], c.old_local_b[old, 2])
         best, nearest = SAME_PLACE * SAME_PLACE * reach * reach, -1
         for k in range(fresh):
             if c.work_key[k] >= NEW_KEY:
@@ -137,12 +123,7 @@ def take_points(address, pair, numbers, persistent):
     at = 0
     for p in range(c.num_pairs):
         a, b = c.pair_a[p], c.pair_b[p]
-        while old < olds and (c.old_pair_a[old] < a or (c.old_pair_a[old] == a and c.old_pair_b[old] < b)):
-            old += 1
-        first_old = last_old = 0
-        if old < olds and c.old_pair_a[old] == a and c.old_pair_b[old] == b:
-            first_old = c.old_pair_first[old]
-            last_old = first_old + c.old_pair_count[old]
+        old, _, first_old, last_old = find_old_pair(c, a, b, old, olds)
         reach = min(c.shape_reach[a], c.shape_reach[b])
         count, lowest = 0, 0
         while at < pair.shape[0] and pair[at] == p:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 
-from kido.collision.container import BOX, CAPSULE, CONE, CYLINDER, HULL, SPHERES, TRIANGLE
+from kido.collision.container import HULL, SPHERES, TRIANGLE
 from kido.collision.pairs.frames import direction_to_shape, direction_to_world
+from kido.collision.primitives import BOX, CAPSULE, CONE, CYLINDER
 from kido.collision.support import farthest_ball
 from kido.jit import kernel
 from kido.math.trig import sincos

@@ -8,8 +8,6 @@ import numpy as np
 
 from kido.collision.compound import Compound, Piece, Surface, surface
 from kido.collision.container import (
-    BOX,
-    CAPSULE,
     COMPOUND,
     FACE,
     HEIGHTMAP,
@@ -17,11 +15,11 @@ from kido.collision.container import (
     HULL,
     MAX_POINTS,
     PLANE,
-    POINT,
-    SPHERE,
+    SKIN_POINT,
     SPHERES,
     TYPE_NAMES,
 )
+from kido.collision.primitives import BOX, CAPSULE, SPHERE
 from kido.errors import ShapeError
 from kido.shapes import (
     Heightmap,
@@ -107,7 +105,7 @@ def geometry(shape: Shape | SkinPoint | SkinFace) -> Geometry:
     place = np.eye(4)
     if isinstance(shape, SkinPoint):
         place[:3, :3] = _frame_on(np.array(shape.normal))
-        return Geometry(POINT, (0.0, 0.0, 0.0), place, 0.0)
+        return Geometry(SKIN_POINT, (0.0, 0.0, 0.0), place, 0.0)
     if isinstance(shape, SkinFace):
         return Geometry(FACE, (shape.depth, 0.0, 0.0), place, shape.size)
     if isinstance(shape, Plane):

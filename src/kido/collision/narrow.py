@@ -9,14 +9,9 @@ the functions of pairs present in a scene are compiled.
 from __future__ import annotations
 
 from kido.collision.broad import find_pairs
-from kido.collision.container import (
-    COLLISION,
-    COMPOUND,
-    CONTACTS_FULL,
-    MAX_PATCH_POINTS,
-)
-from kido.collision.manifold import reduce_manifold
-from kido.collision.match import keep_old, match_contacts
+from kido.collision.container import COLLISION, COMPOUND, CONTACTS_FULL, MAX_PATCH_POINTS
+from kido.collision.manifold import find_old_pair, keep_old, match_contacts, reduce_manifold
+from kido.collision.pairs.frames import to_shape
 from kido.collision.patches import take_point
 from kido.collision.poses import update_bounds, update_poses
 from kido.collision.sweep import GUARD, sweep_pair, update_motion
@@ -27,7 +22,7 @@ from kido.jit import call4, callback, kernel, view
 def write_contacts(c, pair, first, count, sign):
     """Writes `count` work points as contacts from index `first` on."""
     shape_friction, shape_restitution, shape_body = c.shape_friction, c.shape_restitution, c.shape_body
-    work_point, position, rotation = c.work_point, c.position, c.rotation
+    work_point = c.work_point
     a, b = c.pair_a[pair], c.pair_b[pair]
     friction = min(shape_friction[a], shape_friction[b])
     restitution = shape_restitution[a] * shape_restitution[b]
@@ -48,19 +43,9 @@ def write_contacts(c, pair, first, count, sign):
             c.normal[k, j] = sign * c.work_normal[j]
             c.impulse[k, j] = 0.0
             c.torque[k, j] = 0.0
-        x0, x1, x2 = (
-            work_point[i, 0] - position[a, 0],
-            work_point[i, 1] - position[a, 1],
-            work_point[i, 2] - position[a, 2],
-        )
-        y0, y1, y2 = (
-            work_point[i, 0] - position[b, 0],
-            work_point[i, 1] - position[b, 1],
-            work_point[i, 2] - position[b, 2],
-        )
-        for j in range(3):
-            c.local_a[k, j] = rotation[a, j] * x0 + rotation[a, 3 + j] * x1 + rotation[a, 6 + j] * x2
-            c.local_b[k, j] = rotation[b, j] * y0 + rotation[b, 3 + j] * y1 + rotation[b, 6 + j] * y2
+        x, y, z = work_point[i, 0], work_point[i, 1], work_point[i, 2]
+        c.local_a[k, 0], c.local_a[k, 1], c.local_a[k, 2] = to_shape(c, a, x, y, z)
+        c.local_b[k, 0], c.local_b[k, 1], c.local_b[k, 2] = to_shape(c, b, x, y, z)
     return 0
 
 
@@ -82,24 +67,15 @@ def find_contacts(c):
 
     Sets contacts_found, and num_contacts if they fit.
     """
-    old_pair_a, old_pair_b, pair_code = c.old_pair_a, c.old_pair_b, c.pair_code
-    pair_axis, shape_type, shape_reach = c.pair_axis, c.shape_type, c.shape_reach
+    pair_code, pair_axis, shape_type, shape_reach = c.pair_code, c.pair_axis, c.shape_type, c.shape_reach
     found, old, olds = 0, 0, c.num_old_pairs
     capacity = c.gap.shape[0]
     for p in range(c.num_pairs):
         a, b = c.pair_a[p], c.pair_b[p]
-        while old < olds and (old_pair_a[old] < a or (old_pair_a[old] == a and old_pair_b[old] < b)):
-            old += 1
-        first_old = last_old = 0
-        pair_code[p] = 0
+        old, known, first_old, last_old = find_old_pair(c, a, b, old, olds)
+        pair_code[p] = c.old_pair_code[old] if known else 0
         for i in range(3):
-            pair_axis[p, i] = 0.0
-        if old < olds and old_pair_a[old] == a and old_pair_b[old] == b:
-            first_old = c.old_pair_first[old]
-            last_old = first_old + c.old_pair_count[old]
-            pair_code[p] = c.old_pair_code[old]
-            for i in range(3):
-                pair_axis[p, i] = c.old_pair_axis[old, i]
+            pair_axis[p, i] = c.old_pair_axis[old, i] if known else 0.0
         s, t, sign = a, b, 1.0
         if shape_type[a] > shape_type[b]:
             s, t, sign = b, a, -1.0
@@ -156,7 +132,7 @@ def find_candidates(c):
 
 
 @callback
-def detect_stage(address, unused_1, unused_2, unused_3):
+def detect_contacts(address, unused_1, unused_2, unused_3):
     """`detect` as a callback, so that callers do not compile it again."""
     c = view(COLLISION, address)
     status = find_candidates(c)
@@ -172,7 +148,7 @@ def detect(address):
     """Finds all contacts of a COLLISION container at the present poses of its bodies.
 
     Contacts stand in the container's arrays, num_contacts of them, ascending by pair of shapes. Returns 0,
-    or a status (PAIRS_FULL, CONTACTS_FULL, NOT_FINITE) with no contacts; after the arrays have been grown
+    or a status (PAIRS_FULL, CONTACTS_FULL, POSE_NOT_FINITE) with no contacts; after the arrays have been grown
     (`NativeDetector.grow`) the call is repeated and carries over the impulses of the last complete one.
     """
     c = view(COLLISION, address)

@@ -4,17 +4,7 @@ from __future__ import annotations
 
 import math
 
-from kido.collision.container import (
-    COMPOUND,
-    FACE,
-    HEIGHTMAP,
-    HUGE,
-    HULL,
-    PLANE,
-    POSE_NOT_FINITE,
-    SPHERES,
-    TRIANGLE,
-)
+from kido.collision.container import COMPOUND, FACE, HEIGHTMAP, HUGE, HULL, PLANE, POSE_NOT_FINITE, SPHERES, TRIANGLE
 from kido.collision.primitives import box_extent, primitive_extent
 from kido.collision.support import farthest_ball, hull_support
 from kido.jit import kernel

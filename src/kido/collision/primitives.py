@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import math
 
-from kido.collision.container import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, SPHERE
 from kido.jit import inlined, kernel
+
+# Shape types, as `kido.collision.container` counts them: after that of planes.
+PRIMITIVE_NAMES = ("sphere", "capsule", "box", "cylinder", "cone", "ellipsoid")
+SPHERE, CAPSULE, BOX, CYLINDER, CONE, ELLIPSOID = range(1, 1 + len(PRIMITIVE_NAMES))
 
 MISS = 2.0  # a fraction of the way that stands for no hit
 NO_WAY = 1e-300

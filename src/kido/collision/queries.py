@@ -9,11 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from kido.collision.broad import find_pairs
-from kido.collision.container import (
-    COLLISION,
-    COMPOUND,
-    CONTACTS_FULL,
-)
+from kido.collision.container import COLLISION, COMPOUND, CONTACTS_FULL
 from kido.collision.manifold import add_point, reduce_manifold
 from kido.collision.narrow import write_contacts, write_patches
 from kido.collision.pairs import box, convex
@@ -70,7 +66,7 @@ def function_of(c, table, a, b):
 
 @entry("i8(i8)")
 def place_shapes(address):
-    """World poses and bounding boxes of all shapes; returns NOT_FINITE or 0."""
+    """World poses and bounding boxes of all shapes; returns POSE_NOT_FINITE or 0."""
     c = view(COLLISION, address)
     status = update_poses(c)
     if status == 0:

@@ -1,16 +1,16 @@
-"""The compiled side of collision queries: shapes on slots (bodies), their poses, and who asks whom."""
+"""The compiled side of collision queries: shapes on slots (bodies), their poses, and who asks whom; a pair alone."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from kido.collision import queries, raycast
+from kido.collision import queries, rays
 from kido.collision.colliders import Collider
 from kido.collision.container import CONTACTS_FULL
-from kido.collision.detector import NativeDetector
+from kido.collision.detector import NativeDetector, pair_functions
 from kido.collision.external import ExternalDetector, NarrowPhase, take_points
 from kido.collision.options import (
     CollisionOption,
@@ -21,9 +21,10 @@ from kido.collision.options import (
     RaycastOption,
     RaycastResult,
 )
-from kido.collision.table import pair_functions
-from kido.errors import ModelError, StateError
-from kido.shapes import Sphere
+from kido.errors import ModelError, ShapeError, StateError
+from kido.shapes import Plane, Shape, Sphere
+
+__all__ = ["Scene"]
 
 _PROBE = 1e-4  # [m] what a point counts as where sizes matter: how deep inside of triangles it is still found
 
@@ -258,7 +259,7 @@ class Scene:
         if option.all_hits:
             return self._all_hits(starts, ends, self._marked(wanted))
         which, numbers = np.zeros(len(starts), np.int64), np.zeros((len(starts), 4))
-        raycast.first_hits(self.detector.address, self._marked(wanted), starts, ends, which, numbers)
+        rays.first_hits(self.detector.address, self._marked(wanted), starts, ends, which, numbers)
         return self._first_hits(starts, ends, which, numbers)
 
     def _first_hits(
@@ -275,7 +276,7 @@ class Scene:
         room = 4 * len(starts) + 16
         while True:
             which, numbers = np.zeros((room, 2), np.int64), np.zeros((room, 4))
-            found = int(raycast.all_hits(self.detector.address, wanted, starts, ends, which, numbers))
+            found = int(rays.all_hits(self.detector.address, wanted, starts, ends, which, numbers))
             if found <= room:
                 break
             room = found
@@ -307,4 +308,59 @@ def _external_distance(narrow: NarrowPhase, a: int, b: int) -> np.ndarray:
     return np.concatenate([[gap], 0.5 * (point_a + point_b), normal])
 
 
-__all__ = ["Scene"]
+class Contacts(NamedTuple):
+    """Contacts of two shapes.
+
+    Attributes:
+        points: (n,3) midway between the two surfaces, world axes [m].
+        normals: (n,3) unit, from a to b, world axes.
+        gaps: (n,) distance of the surfaces along the normal [m]; negative: penetration.
+    """
+
+    points: np.ndarray
+    normals: np.ndarray
+    gaps: np.ndarray
+
+
+def collide(shape_a: Shape, X_WA: Any, shape_b: Shape, X_WB: Any, margin: float = 0.0) -> Contacts:
+    """Contacts of two shapes at given poses.
+
+    Args:
+        shape_a, shape_b: geometry.
+        X_WA, X_WB: poses (4,4) of the shapes in the world [m].
+        margin: points with a gap below this are reported [m].
+
+    Returns:
+        Up to four points, none if the shapes are at least `margin` apart.
+
+    Raises:
+        ShapeError: both are planes.
+        StateError: a pose is not a finite (4,4) array.
+    """
+    detector = _pair(shape_a, X_WA, shape_b, X_WB, margin)
+    n = detector.detect()
+    c = detector.container
+    return Contacts(c.point[:n].copy(), c.normal[:n].copy(), c.gap[:n].copy())
+
+
+def distance(shape_a: Shape, X_WA: Any, shape_b: Shape, X_WB: Any) -> float:
+    """Signed distance of two shapes [m]: negative the depth of the deepest contact point.
+
+    Raises as `collide` does.
+    """
+    apart = float(np.linalg.norm(np.asarray(X_WA, float)[:3, 3] - np.asarray(X_WB, float)[:3, 3]))
+    reach = sum(s.bounding_radius for s in (shape_a, shape_b) if not isinstance(s, Plane))
+    offset = sum(abs(s.offset) for s in (shape_a, shape_b) if isinstance(s, Plane))
+    return float(collide(shape_a, X_WA, shape_b, X_WB, 2.0 * (apart + reach + offset) + 1.0).gaps.min())
+
+
+def _pair(shape_a: Shape, X_WA: Any, shape_b: Shape, X_WB: Any, margin: float) -> NativeDetector:
+    if isinstance(shape_a, Plane) and isinstance(shape_b, Plane):
+        raise ShapeError("collide: both shapes are planes, which have no contacts with each other")
+    rotation, position = np.zeros((2, 9)), np.zeros((2, 3))
+    for k, (name, pose) in enumerate((("X_WA", X_WA), ("X_WB", X_WB))):
+        X = np.asarray(pose, dtype=float)
+        if X.shape != (4, 4) or not np.isfinite(X).all():
+            raise StateError(f"collide: {name} has shape {X.shape}; expected a finite (4, 4) array")
+        rotation[k], position[k] = X[:3, :3].ravel(), X[:3, 3]
+    return NativeDetector([(shape_a, 0), (shape_b, 1)], rotation, position, margin=margin)

@@ -10,15 +10,9 @@ from __future__ import annotations
 
 import math
 
-from kido.collision.container import (
-    CAPSULE,
-    HULL,
-    SPHERE,
-    SPHERES,
-    TRIANGLE,
-)
+from kido.collision.container import HULL, SPHERES, TRIANGLE
 from kido.collision.pairs.frames import direction_to_shape, direction_to_world
-from kido.collision.primitives import primitive_support
+from kido.collision.primitives import CAPSULE, SPHERE, primitive_support
 from kido.jit import kernel
 
 

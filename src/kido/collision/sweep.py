@@ -17,13 +17,9 @@ from __future__ import annotations
 
 import math
 
-from kido.collision.container import (
-    COMPOUND,
-    MAX_MANIFOLD,
-    MAX_PATCH_POINTS,
-    MAX_POINTS,
-)
+from kido.collision.container import COMPOUND, MAX_MANIFOLD, MAX_PATCH_POINTS, MAX_POINTS
 from kido.collision.manifold import add_point
+from kido.collision.pairs.frames import to_shape
 from kido.collision.patches import take_point
 from kido.collision.poses import bound_shape
 from kido.jit import call4, kernel
@@ -165,11 +161,8 @@ def approach_at(c, row, s, x, y, z, n0, n1, n2):
 @kernel
 def carried_back(c, row, s, x, y, z):
     """Where the material point of a shape that is at (x, y, z) at its moved pose is at the pose kept."""
-    x, y, z = x - c.position[s, 0], y - c.position[s, 1], z - c.position[s, 2]
-    rotation, still = c.rotation, c.still_pose
-    p0 = rotation[s, 0] * x + rotation[s, 3] * y + rotation[s, 6] * z
-    p1 = rotation[s, 1] * x + rotation[s, 4] * y + rotation[s, 7] * z
-    p2 = rotation[s, 2] * x + rotation[s, 5] * y + rotation[s, 8] * z
+    still = c.still_pose
+    p0, p1, p2 = to_shape(c, s, x, y, z)
     return (
         still[row, 9] + still[row, 0] * p0 + still[row, 1] * p1 + still[row, 2] * p2,
         still[row, 10] + still[row, 3] * p0 + still[row, 4] * p1 + still[row, 5] * p2,

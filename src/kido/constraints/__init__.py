@@ -1,15 +1,16 @@
 """Constraints: contacts, joint limits, friction and actuators as rows of one problem; loops, gears and users' own."""
 
-from kido.constraints import body_constraint
+from kido.constraints import joint_constraints
 from kido.constraints.axis_constraint import AngleConstraint, AxisForces, TravelConstraint
-from kido.constraints.body_constraint import *
-from kido.constraints.constraint import Constraint
+from kido.constraints.body_constraint import BodyConstraint
+from kido.constraints.constraint import Constraint, UserConstraint
 from kido.constraints.coupler import CouplerConstraint, DifferentialConstraint, GearConstraint
-from kido.constraints.user_constraint import UserConstraint
+from kido.constraints.joint_constraints import *
 
 __all__ = [
     "AngleConstraint",
     "AxisForces",
+    "BodyConstraint",
     "Constraint",
     "CouplerConstraint",
     "DifferentialConstraint",
@@ -17,4 +18,4 @@ __all__ = [
     "TravelConstraint",
     "UserConstraint",
 ]
-__all__ += body_constraint.__all__
+__all__ += joint_constraints.__all__

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from kido.constraints.actuator import add_actuator, is_dragged, most_actuator_rows, wanted_velocity
-from kido.constraints.contact import add_contact, ask_responses, pool_size
-from kido.constraints.joint import add_friction, add_limit, can_slide, is_turned, limit_is_near, position_rate
-from kido.constraints.spin import add_spin
+from kido.constraints.contact import add_contact, add_spin, ask_responses, pool_size
+from kido.constraints.joint import (
+    add_actuator,
+    add_friction,
+    add_limit,
+    can_slide,
+    is_dragged,
+    is_turned,
+    limit_is_near,
+    most_actuator_rows,
+    position_rate,
+    wanted_velocity,
+)
 from kido.constraints.surfaces import NO_ROWS, find_rows, has_spin, row_of
 from kido.jit import kernel
 from kido.kernels.responses import ask_coordinate, forget_responses, make_responses

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kido.constraints.body_constraint import AxisConstraint, world_pose
-from kido.constraints.constraint import not_negative
+from kido.constraints.constraint import not_negative, read_only
 from kido.constraints.loop_schema import DRIVEN, ONE_SIDED, SHIFT, SPIN, SPRING
 from kido.errors import ModelError
 from kido.math.transform import number_or_nan
@@ -79,25 +79,10 @@ class AxisForces(AxisConstraint):
             raise ModelError(f"constraint {self.name!r}: {key}: expected a finite number, got {value!r}")
         return number
 
-    @property
-    def lower_limit(self) -> float:
-        """Least position [rad or m]."""
-        return self._lower_limit
-
-    @property
-    def upper_limit(self) -> float:
-        """Greatest position [rad or m]."""
-        return self._upper_limit
-
-    @property
-    def rest_position(self) -> float:
-        """Where the spring is at rest [rad or m]."""
-        return self._rest_position
-
-    @property
-    def coulomb_friction(self) -> float:
-        """Largest moment or force of dry friction [N m or N]."""
-        return self._coulomb_friction
+    lower_limit: float = read_only("_lower_limit", "Least position [rad or m].")
+    upper_limit: float = read_only("_upper_limit", "Greatest position [rad or m].")
+    rest_position: float = read_only("_rest_position", "Where the spring is at rest [rad or m].")
+    coulomb_friction: float = read_only("_coulomb_friction", "Largest moment or force of dry friction [N m or N].")
 
     @property
     def force(self) -> float:

@@ -1,4 +1,4 @@
-"""Constraints between two bodies, or a body and the world, in the manner of joints: loops are closed by them."""
+"""What constraints between frames of two bodies, or of a body and the world, have in common."""
 
 from __future__ import annotations
 
@@ -8,46 +8,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kido.constraints.constraint import Constraint, bound, not_negative
-from kido.constraints.loop_schema import (
-    ALIGN,
-    BOUNDED_ROW,
-    CROSS,
-    ELIMINATED,
-    LENGTH,
-    SCREW,
-    SHIFT,
-    SPRING,
-    TURN,
-)
+from kido.constraints.constraint import Constraint, bound, not_negative, read_only
+from kido.constraints.loop_schema import BOUNDED_ROW, ELIMINATED, LENGTH, SCREW_TRAVEL, SHIFT, SPRING
 from kido.errors import ModelError
 from kido.joints import JointKind
-from kido.math.transform import as_transform, as_unit_vector, inverse_transform, number_or_nan
+from kido.math.transform import as_transform, as_unit_vector, inverse_transform
 from kido.skeleton import BodyNode, Joint
 
 if TYPE_CHECKING:
     from kido.skeleton import Skeleton
 
-__all__ = [
-    "BallJointConstraint",
-    "BodyConstraint",
-    "CylindricalJointConstraint",
-    "DistanceConstraint",
-    "PlanarJointConstraint",
-    "PointOnPlaneConstraint",
-    "PrismaticJointConstraint",
-    "RevoluteJointConstraint",
-    "ScrewJointConstraint",
-    "UniversalJointConstraint",
-    "WeldJointConstraint",
-]
 
 Array = NDArray[np.float64]
-MIN_POINT_DISTANCE = 1e-9  # [m] points nearer than this have no direction from one to the other
-_RIGHT = 1e-9  # cosine of the axes of a universal joint below which they are at right angles
-_POINT = tuple((SHIFT, k, f"no shift along {axis}") for k, axis in enumerate("xyz"))
-_TURNS = tuple((TURN, k, f"no turn about {axis}") for k, axis in enumerate("xyz"))
-_ALIGNED = tuple((ALIGN, k, f"axes z in line, about {axis}") for k, axis in enumerate("xy"))
 
 
 def frame_with_axis(axis: Array, point: Array, first: Array | None = None) -> Array:
@@ -176,15 +148,8 @@ class BodyConstraint(Constraint):
     def _frames_of(cls, joint: Joint) -> tuple[Array, Array]:
         return joint.transform_from_parent, joint.transform_from_child
 
-    @property
-    def body_a(self) -> BodyNode | None:
-        """The first body; None: the world."""
-        return self._body_a
-
-    @property
-    def body_b(self) -> BodyNode | None:
-        """The second body; None: the world."""
-        return self._body_b
+    body_a: BodyNode | None = read_only("_body_a", "The first body; None: the world.")
+    body_b: BodyNode | None = read_only("_body_b", "The second body; None: the world.")
 
     @property
     def bodies(self) -> list[BodyNode]:
@@ -221,35 +186,12 @@ class BodyConstraint(Constraint):
         self._frame_b = as_transform(value, f"constraint {self.name!r}: frame_b")
         self.changed()
 
-    @property
-    def stiffness(self) -> float | None:
-        """Of a constraint that is a spring [N/m, N m/rad]; None: rigid."""
-        return self._stiffness
-
-    @property
-    def damping(self) -> float:
-        """Of a constraint that is a spring [N s/m, N m s/rad]."""
-        return self._damping
-
-    @property
-    def force_limit(self) -> float:
-        """Largest force of each equation that holds a translation [N]."""
-        return self._force_limit
-
-    @property
-    def torque_limit(self) -> float:
-        """Largest moment of each equation that holds a rotation [N m]."""
-        return self._torque_limit
-
-    @property
-    def breaking_force(self) -> float:
-        """Force at which it breaks [N]."""
-        return self._breaking_force
-
-    @property
-    def breaking_torque(self) -> float:
-        """Moment at which it breaks [N m]."""
-        return self._breaking_torque
+    stiffness: float | None = read_only("_stiffness", "Of a constraint that is a spring [N/m, N m/rad]; None: rigid.")
+    damping: float = read_only("_damping", "Of a constraint that is a spring [N s/m, N m s/rad].")
+    force_limit: float = read_only("_force_limit", "Largest force of each equation that holds a translation [N].")
+    torque_limit: float = read_only("_torque_limit", "Largest moment of each equation that holds a rotation [N m].")
+    breaking_force: float = read_only("_breaking_force", "Force at which it breaks [N].")
+    breaking_torque: float = read_only("_breaking_torque", "Moment at which it breaks [N m].")
 
     @property
     def row_names(self) -> list[str]:
@@ -264,7 +206,7 @@ class BodyConstraint(Constraint):
         """Fields of its rows in the world's table (kido.constraints.loop_schema)."""
         made = []
         for index, (kind, axis, _) in enumerate(self._rows):
-            limit = self._force_limit if kind in (SHIFT, LENGTH, SCREW) else self._torque_limit
+            limit = self._force_limit if kind in (SHIFT, LENGTH, SCREW_TRAVEL) else self._torque_limit
             mode = SPRING if self._stiffness is not None else ELIMINATED if limit == np.inf else BOUNDED_ROW
             made.append(
                 {"kind": kind, "axis": axis, "offset": self._offset(index), "lower": -limit, "upper": limit}
@@ -311,32 +253,20 @@ class BodyConstraint(Constraint):
         return f"{type(self).__name__}({self.name!r}, {a} to {b})"
 
 
-def _axes_of(joint: Joint) -> list[Array]:
+def axes_of(joint: Joint) -> list[Array]:
+    """Axes of a joint, in order, in its own frame."""
     return [motion.axis for motion in joint.elementary_motions() or ()]
 
 
-def _on_axis(joint: Joint, axis: Array, first: Array | None = None) -> tuple[Array, Array]:
+def on_axis(joint: Joint, axis: Array, first: Array | None = None) -> tuple[Array, Array]:
     """Poses in a joint's bodies of frames whose z is an axis of the joint, and whose x is near another."""
     turn = frame_with_axis(axis, np.zeros(3), first)
     return joint.transform_from_parent @ turn, joint.transform_from_child @ turn
 
 
 def world_pose(body: BodyNode | None) -> Array:
+    """Pose of a body in the world, at present; None: of the world itself."""
     return np.eye(4) if body is None else body.world_transform
-
-
-class WeldJointConstraint(BodyConstraint):
-    """Frames A and B coincide: six equations."""
-
-    joint_kind = JointKind.WELD
-    _rows = (*_POINT, *_TURNS)
-
-
-class BallJointConstraint(BodyConstraint):
-    """The origins of A and B coincide: three equations."""
-
-    joint_kind = JointKind.BALL
-    _rows = _POINT
 
 
 class AxisConstraint(BodyConstraint):
@@ -362,189 +292,9 @@ class AxisConstraint(BodyConstraint):
 
     @classmethod
     def _frames_of(cls, joint: Joint) -> tuple[Array, Array]:
-        return _on_axis(joint, *_axes_of(joint))
+        return on_axis(joint, *axes_of(joint))
 
     @classmethod
     def free_axes(cls, joint: Joint) -> list[FreeAxis]:
         """The joint's own."""
         return [FreeAxis(0, joint.kind != JointKind.PRISMATIC, *cls._frames_of(joint))]
-
-
-class RevoluteJointConstraint(AxisConstraint):
-    """The origins coincide and the axes z are in line: five equations, free to turn about z."""
-
-    joint_kind = JointKind.REVOLUTE
-    _rows = (*_POINT, *_ALIGNED)
-
-
-class PrismaticJointConstraint(AxisConstraint):
-    """Same orientation, and B's origin on the axis z of A: five equations, free to slide along z."""
-
-    joint_kind = JointKind.PRISMATIC
-    _rows = (*_POINT[:2], *_TURNS)
-
-
-class CylindricalJointConstraint(AxisConstraint):
-    """The axes z are in one line: four equations, free to turn about it and to slide along it."""
-
-    _rows = (*_POINT[:2], *_ALIGNED)
-
-
-class ScrewJointConstraint(AxisConstraint):
-    """A nut on a thread: the axes z are in one line, and B's origin travels along it as B turns: five equations.
-
-    Turns are counted from step to step, from those within half a turn at the first.
-
-    Args:
-        pitch: travel of B along z of A for each turn about it [m per revolution].
-    """
-
-    joint_kind = JointKind.SCREW
-    own_options = ("pitch",)
-    _rows = (*_POINT[:2], *_ALIGNED, (SCREW, 0, "travel follows the turn"))
-
-    def __init__(self, body_a: BodyNode | None, body_b: BodyNode | None = None, *, pitch: float, **options: Any):
-        super().__init__(body_a, body_b, **options)
-        self._pitch = number_or_nan(pitch)
-        if not np.isfinite(self._pitch):
-            raise ModelError(f"constraint {self.name!r}: pitch: expected a finite number, got {pitch!r}")
-
-    @property
-    def pitch(self) -> float:
-        """Travel for each turn [m per revolution]."""
-        return self._pitch
-
-    def row_values(self) -> list[dict[str, Any]]:
-        made = super().row_values()
-        made[4]["gain"] = self._pitch / (2.0 * np.pi)
-        return made
-
-
-class PlanarJointConstraint(AxisConstraint):
-    """The planes across z coincide: three equations, free to slide in the plane and to turn about z."""
-
-    joint_kind = JointKind.PLANAR
-    _rows = (_POINT[2], *_ALIGNED)
-
-    @classmethod
-    def _frames_of(cls, joint: Joint) -> tuple[Array, Array]:
-        one, _, normal = _axes_of(joint)
-        return _on_axis(joint, normal, one)
-
-    @classmethod
-    def free_axes(cls, joint: Joint) -> list[FreeAxis]:
-        """The normal, then both axes in the plane."""
-        one, two, normal = _axes_of(joint)
-        slides = [FreeAxis(k, False, *_on_axis(joint, axis, normal)) for k, axis in enumerate((one, two))]
-        return [FreeAxis(2, True, *cls._frames_of(joint)), *slides]
-
-
-class UniversalJointConstraint(BodyConstraint):
-    """The origins coincide, and the angle between axis x of A and axis y of B stays: four equations.
-
-    Args:
-        axis1, axis2: directions in the world, at present, of the axis fixed in body_a and of that fixed in body_b;
-            x and y of the frames without them.
-        cosine: of the angle to keep between x and y of the frames, where no axes are given.
-    """
-
-    joint_kind = JointKind.UNIVERSAL
-    own_options = ("cosine",)
-    _rows = (*_POINT, (CROSS, 0, "axes keep their angle"))
-
-    def __init__(self, body_a: BodyNode | None, body_b: BodyNode | None = None, *, axis1: ArrayLike | None = None,
-                 axis2: ArrayLike | None = None, cosine: float = 0.0, **options: Any):  # fmt: skip
-        super().__init__(body_a, body_b, **options)
-        what = f"constraint {self.name!r}"
-        self._cosine = cosine
-        if axis1 is None and axis2 is None:
-            return
-        if axis1 is None or axis2 is None:
-            raise ModelError(f"{what}: expected both axes or none, got axis1 {axis1!r}, axis2 {axis2!r}")
-        R_a, R_b = ((world_pose(body) @ X)[:3, :3] for body, X in ((body_a, self._frame_a), (body_b, self._frame_b)))
-        one, two = as_unit_vector(axis1, f"{what}: axis1"), as_unit_vector(axis2, f"{what}: axis2")
-        self.set_axes(R_a.T @ one, R_b.T @ two, float(one @ two))
-
-    @property
-    def cosine(self) -> float:
-        """Cosine of the angle between x of A and y of B."""
-        return self._cosine
-
-    def set_axes(self, one: Array, two: Array, cosine: float) -> None:
-        """Turn the frames so that x of A and y of B are axes given in them; `cosine` is that of the angle to keep."""
-        if abs(cosine) > 1.0 - 1e-9:
-            raise ModelError(f"constraint {self.name!r}: expected two axes that are not parallel, got {one}, {two}")
-        self._cosine = cosine
-        self._frame_a[:3, :3] @= frame_with_axis(one, np.zeros(3))[:3, [2, 0, 1]]
-        self._frame_b[:3, :3] @= frame_with_axis(two, np.zeros(3))[:3, [1, 2, 0]]
-
-    @classmethod
-    def of_joint(cls, parent: BodyNode | None, child: BodyNode | None, joint: Joint, name: str | None) -> Self:
-        """What holds what a joint holds."""
-        made = super().of_joint(parent, child, joint, name)
-        one, two = _axes_of(joint)
-        made.set_axes(one, two, float(one @ two))
-        return made
-
-    @classmethod
-    def free_axes(cls, joint: Joint) -> list[FreeAxis]:
-        """Both axes if they are at right angles; else none.
-
-        The first angle is that of axis 2 about axis 1; the second, seen from the child, that of axis 1 about -axis 2.
-        """
-        one, two = _axes_of(joint)
-        if abs(one @ two) > _RIGHT:
-            return []
-        frames = _on_axis(joint, -two, one)
-        return [FreeAxis(0, True, *_on_axis(joint, one, two)), FreeAxis(1, True, *frames[::-1], swapped=True)]
-
-    def _offset(self, row: int) -> float:
-        return self._cosine if row == 3 else 0.0
-
-
-class DistanceConstraint(BodyConstraint):
-    """The origins of A and B keep their distance: one equation. With a stiffness it is a spring between two points.
-
-    Where frames are missing they are those of the bodies, and of the world.
-
-    Args:
-        distance: [m], above 0; the present one by default.
-    """
-
-    own_options = ("distance",)
-    _rows = ((LENGTH, 0, "distance"),)
-
-    def __init__(self, body_a: BodyNode | None, body_b: BodyNode | None = None, *, distance: float | None = None,
-                 **options: Any):  # fmt: skip
-        if options.get("at") is None:  # else both would be at one place
-            options = {"frame_a": np.eye(4), "frame_b": np.eye(4)} | {k: v for k, v in options.items() if v is not None}
-        super().__init__(body_a, body_b, **options)
-        if distance is None:
-            points = [(world_pose(body) @ X)[:3, 3] for body, X in ((body_a, self._frame_a), (body_b, self._frame_b))]
-            distance = float(np.linalg.norm(points[1] - points[0]))
-        number = number_or_nan(distance)
-        if not (MIN_POINT_DISTANCE < number < np.inf or (number == 0.0 and self._stiffness is not None)):
-            raise ModelError(f"constraint {self.name!r}: distance: expected a number above 0 [m], got {distance!r}")
-        self._distance = number
-
-    @property
-    def distance(self) -> float:
-        """Between the origins [m]; settable, as by a winch."""
-        return self._distance
-
-    @distance.setter
-    def distance(self, value: float) -> None:
-        number = number_or_nan(value)
-        if not MIN_POINT_DISTANCE < number < np.inf:
-            raise ModelError(f"constraint {self.name!r}: distance: expected a number above 0 [m], got {value!r}")
-        self._distance = number
-        self.changed()
-
-    def _offset(self, row: int) -> float:
-        return self._distance
-
-
-class PointOnPlaneConstraint(AxisConstraint):
-    """The origin of B stays in the plane through the origin of A across its axis z: one equation."""
-
-    _rows = (_POINT[2],)

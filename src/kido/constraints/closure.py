@@ -1,6 +1,6 @@
 """Newton's method on rows phi = 0 of loops, and by how much rows may be off: one place for all that closes loops.
 
-    q <- q (+) a d,    phi + G d = 0,    a = min(1, MAX_MOVE / largest d)
+    q <- q (+) a d,    phi + G d = 0,    a = min(1, MAX_CLOSURE_MOVE / largest d)
 
 Of the many moves d that meet the rows, each way of closing has its own, for a reason, and brings it with it:
 
@@ -28,13 +28,13 @@ AGGREGATE_TOLERANCE = 1e-15  # [m or rad] the same of aggregates: near singular 
 CONTRADICTION_TOLERANCE = 1e-10  # [m or rad] rows left out of a closure contradict it if they are farther from zero
 OPEN_TOLERANCE = 1e-8  # [m or rad] rows farther from zero are open
 DIGITS_TOLERANCE = 1e-6  # [m or rad] the same of rows that follow from others but for the digits of model files
-MAX_MOVE = 0.2  # [m or rad] most that one step moves a coordinate
+MAX_CLOSURE_MOVE = 0.2  # [m or rad] most that one step moves a coordinate
 
 
 @inlined
 def share_of_move(largest):
     """Share of a move to be made, its largest number given."""
-    return 1.0 if largest <= MAX_MOVE else MAX_MOVE / largest
+    return 1.0 if largest <= MAX_CLOSURE_MOVE else MAX_CLOSURE_MOVE / largest
 
 
 def newton_closure(measure: Any, move: Any) -> Any:

@@ -5,41 +5,28 @@ scaled by s_i = mu_i / mu, mu the larger coefficient: with p_i' = p_i / s_i and 
 (p_1 / mu_1)^2 + (p_2 / mu_2)^2 <= p_n^2 is the cone |p'| <= mu p_n, and slip against friction in the scaled rows is
 maximal dissipation in the true ones (Goyal, Ruina and Papadopoulos 1991; Acary and Brogliato 2008).
 
-Row velocities are those of body b relative to body a. A contact with a gap g > 0 asks for v_n >= -g / h, so
-that the surfaces just meet, but for a thin skin; one that penetrates is moved out
-(`kido.constraints.recovery`). A contact that will bounce has no gap term: it is left out until its surfaces
-meet within half a step, and then rebounds by Poisson's law, with a coefficient that makes up for the time and
-place of impact (`rebound`). A contact of a skeleton with itself that its joints cannot open, because the bodies
-overlap around a hinge, is left out: no finite impulse would part them.
+Row velocities are those of body b relative to body a; what is asked of them is said in `contact_bias`. A contact of a
+skeleton with itself that its joints cannot open, because the bodies overlap around a hinge, is left out: no finite
+impulse would part them.
+
+Rolling and torsional friction of a contact is a block of its own, of angular velocities about normal and tangents, of
+body b relative to body a, those of the surfaces beside their bodies included. Its bounds, lever arms times the
+contact's normal impulse, are the solvers' (`kido.solvers.problem`, SPIN_BLOCK).
 """
 
 from __future__ import annotations
 
-import math
-
-from kido.constraints.actuator import number_prescribed
-from kido.constraints.applied_forces import applied_forces
-from kido.constraints.contact_softness import SOFT_BIAS, set_slip_and_motion, set_spring
-from kido.constraints.recovery import SHALLOW_SOFTNESS, SOFT_SPEED, biases
-from kido.constraints.row_origins import (
-    FROM_CONTACT,
-)
-from kido.constraints.surfaces import (
-    ERP_CFM,
-    NO_DIRECTION,
-    SPRING_DAMPER,
-    SPRING_DAMPER_AT_END,
-    TIME_CONSTANT,
-    first_direction,
-    row_of,
-)
+from kido.constraints.contact_bias import set_bias
+from kido.constraints.joint import number_prescribed
+from kido.constraints.row_origins import FROM_CONTACT, FROM_SPIN
+from kido.constraints.surfaces import NO_DIRECTION, first_direction, row_of, surface_motion
 from kido.jit import kernel
 from kido.joints.frames import rotation_of
-from kido.kernels.free_body import complete_free_body
 from kido.kernels.free_lanes import CENTRED, NOT_FREE, free_row
 from kido.kernels.responses import ask_response, response_row
 from kido.math.so3 import cross, rotate_inverse
-from kido.solvers.problem import CONTACT
+from kido.solvers.problem import CONTACT, SPIN_BLOCK
+from kido.solvers.rows import coupling
 
 SQUEEZE = 10.0  # [m/s] change of velocity in a step beyond which contacts with prescribed bodies give way
 MIN_WAY = 1e-3
@@ -136,28 +123,6 @@ def ask_responses(t, responses, a, b, all_bodies):
 
 
 @kernel
-def normal_velocity(pr, block, u):
-    """Normal velocity of a contact block for a generalized velocity u."""
-    v = 0.0
-    for k in range(pr.len_a[block]):
-        v += pr.J[pr.at_a[block] + k] * u[pr.dof_a[block] + k]
-    for k in range(pr.len_b[block]):
-        v += pr.J[pr.at_b[block] + k] * u[pr.dof_b[block] + k]
-    return v
-
-
-@kernel
-def own_compliance(pr, block):
-    """Normal velocity of a contact block per impulse along its normal [1/kg]."""
-    w = 0.0
-    for k in range(pr.len_a[block]):
-        w += pr.J[pr.at_a[block] + k] * pr.Y[pr.at_a[block] + k]
-    for k in range(pr.len_b[block]):
-        w += pr.J[pr.at_b[block] + k] * pr.Y[pr.at_b[block] + k]
-    return w
-
-
-@kernel
 def is_driven(t, body):
     """Whether a prescribed coordinate moves a body, or others of its skeleton."""
     if segment_length(t, body) == 0:
@@ -170,136 +135,6 @@ def is_driven(t, body):
 def is_locked(t, a, b, compliance):
     """Whether an impulse along a contact's normal within a skeleton moves next to nothing, as at a hinge."""
     return compliance * (t.mass[a] + t.mass[b]) < LOCKED_COMPLIANCE
-
-
-@kernel
-def rebound(e, gap, approach, rate, h):
-    """Coefficient of restitution that gives a step's rebound the energy of an exact impact.
-
-    In a step, the speed of approach is that of the step's end, where the gap would be g_- = g - (h/2) |v|; it
-    leaves with e' |v| from g_+ = g + (h/2) e' |v|. The impact itself is at gap 0, so that under an approach
-    accelerated by a the energy per mass afterwards should be e^2 (v^2 / 2 + a g_-) = (e' v)^2 / 2 + a g_+.
-
-    Args:
-        e: coefficient of restitution.
-        gap: g at mid-step [m].
-        approach: v, negative [m/s].
-        rate: a, the acceleration of approach by forces, see `approach_rate` [m/s^2].
-        h: time step [s].
-
-    Returns:
-        e' with e in g_+, between 0 and e.
-    """
-    half = -0.5 * h * approach
-    square = e * e + 2.0 * rate * (e * e * (gap - half) - gap - e * half) / (approach * approach)
-    return min(math.sqrt(square), e) if square > 0.0 else 0.0
-
-
-@kernel
-def segment_rate(t, d, pr, src, body, at, dof, length):
-    """Share of a segment in the normal acceleration that standing forces give; uses d.e and d.B."""
-    a = 0.0
-    if length > 0:
-        tree_index = t.tree_of_body[body]
-        if src.responses.free[body] != NOT_FREE:
-            complete_free_body(t, d, body)
-        applied_forces(t, d, t.tree_body[tree_index], t.tree_body[tree_index + 1])
-        for k in range(length):
-            a += pr.Y[at + k] * d.e[dof + k]
-    return a
-
-
-@kernel
-def approach_rate(t, d, pr, src, block, a, b):
-    """Acceleration of approach of a contact block by the forces that do work in a step: -J M^-1 f [m/s^2].
-
-    The impulse p moves the end of the step by (h/2) M^-1 J^T p, over which the forces f do the work -(h/2) p a.
-    Velocity products are not among them: they do none, and a rebound that made up for them would gain energy.
-    """
-    return -(
-        segment_rate(t, d, pr, src, a, pr.at_a[block], pr.dof_a[block], pr.len_a[block])
-        + segment_rate(t, d, pr, src, b, pr.at_b[block], pr.dof_b[block], pr.len_b[block])
-    )
-
-
-@kernel
-def rebound_of_sweep(e, gap, approach, rate, h):
-    """`rebound` for a swept contact that was passed before now: its gap g < 0 is made up for by the position
-    correction, so that the body leaves from g_+ = e' (|g| + (h/2) |v|), as the exact impact would have it."""
-    half = -0.5 * h * approach
-    square = e * e + 2.0 * rate * (e * e * (gap - half) - e * (half - gap)) / (approach * approach)
-    return min(math.sqrt(square), e) if square > 0.0 else 0.0
-
-
-@kernel
-def push_out(c, pr, block, gap, e, h):
-    """Has the position correction undo at once how far a swept contact was passed, and add its rebound."""
-    push = -(1.0 + e) * gap
-    pr.position_bias[block] = -push / h
-    c.sweep_push = max(c.sweep_push, push)
-
-
-@kernel
-def set_bias(t, d, c, pr, src, s, k, block, properties, compliance, a, b):
-    """Bias, restitution, softness and position correction of a contact block; `properties`: their row, or -1.
-
-    With Newton's law a contact that bounces is to leave with e' times its speed of approach, whatever else happens.
-
-    Returns:
-        False if the contact is to be left out: it will bounce, but not yet.
-    """
-    h = src.time_step
-    gap = c.gap[k]
-    row = pr.row[block]
-    pr.bias[row], pr.bias[row + 1], pr.bias[row + 2] = 0.0, 0.0, 0.0
-    pr.position_bias[block] = 0.0
-    pr.restitution[block] = 0.0
-    src.correction[block] = 0.0
-    slop, most = src.slop, src.max_correction
-    if properties >= 0:
-        set_slip_and_motion(d, c, pr, src, s, k, row, block, properties)
-        kind = s.softness_kind[properties]
-        if kind == SPRING_DAMPER or kind == TIME_CONSTANT or kind == SPRING_DAMPER_AT_END:
-            before = normal_velocity(pr, block, d.u)
-            return set_spring(c, pr, src, s, k, block, properties, compliance, before)
-        if s.slop[properties] >= 0.0:
-            slop = s.slop[properties]
-        most = min(most, h * s.max_speed[properties])
-    if c.restitution[k] > 0.0:
-        approach = normal_velocity(pr, block, pr.u_free)
-        if approach < -src.restitution_speed:
-            if gap + 0.5 * h * approach > 0.0:
-                return False
-            rate = approach_rate(t, d, pr, src, block, a, b)
-            if c.swept[k] != 0 and gap < 0.0:
-                e = rebound_of_sweep(c.restitution[k], gap, approach, rate, h)
-                push_out(c, pr, block, gap, e, h)
-            else:
-                e = rebound(c.restitution[k], gap, approach, rate, h)
-            if src.newton_restitution != 0:
-                pr.bias[row] = e * approach
-            else:
-                pr.restitution[block] = e
-            return True
-    if c.swept[k] != 0 and gap < 0.0:
-        push_out(c, pr, block, gap, 0.0, h)
-        return True
-    if properties >= 0:
-        if s.softness_kind[properties] == ERP_CFM:
-            erp, cfm = s.softness[properties, 0], s.softness[properties, 1]
-            pr.bias[row] = gap / h if gap > 0.0 else -min(erp * max(-gap - slop, 0.0), most) / h
-            pr.compliance[row] = cfm / h
-            pr.position_bias[block] = SOFT_BIAS
-            return True
-    pr.bias[row], pr.position_bias[block] = biases(src, gap, slop, most)
-    src.correction[block] = min(pr.bias[row], 0.0)
-    if pr.bias[row] < 0.0:
-        pushed = math.fabs(
-            c.impulse[k, 0] * c.normal[k, 0] + c.impulse[k, 1] * c.normal[k, 1] + c.impulse[k, 2] * c.normal[k, 2]
-        )
-        # A heavy body would sink as fast as the trace of softness of a light one under it lets it.
-        pr.compliance[row] = min(SHALLOW_SOFTNESS * compliance, SOFT_SPEED / (pushed + 1e-300))
-    return True
 
 
 @kernel
@@ -384,7 +219,7 @@ def add_contact(t, d, c, pr, src, s, responses, k, block, row, pool):
         else:
             pr.dof_b[block] = t.tree_dof[t.tree_of_body[b]]
             contact_rows(d, c, pr, src, responses, k, block, b, 1.0, pool + 3 * na, nb)
-    compliance = own_compliance(pr, block)
+    compliance = coupling(pr, block, 0, 0)
     driven = (not free_a and is_driven(t, a)) or (not free_b and is_driven(t, b))
     if compliance <= 0.0 and driven:  # prescribed motion yields to no impulse
         return 0
@@ -401,4 +236,59 @@ def add_contact(t, d, c, pr, src, s, responses, k, block, row, pool):
     if driven:
         exact = pr.restitution[block] > 0.0 or not is_approaching(t, pr, block, a, b)
         soften(pr, row, compliance, 0.0 if exact else MIN_WAY)
+    return size
+
+
+@kernel
+def spin_rows(c, pr, responses, k, body, sign, at, length):
+    """Add the three rows of angular velocity of contact k on one body: about the normal and two tangents."""
+    n0, n1, n2 = c.normal[k, 0], c.normal[k, 1], c.normal[k, 2]
+    a0, a1, a2, b0, b1, b2 = tangents(n0, n1, n2)
+    for r in range(3):
+        x, y, z = n0, n1, n2
+        if r == 1:
+            x, y, z = a0, a1, a2
+        if r == 2:
+            x, y, z = b0, b1, b2
+        x, y, z = sign * x, sign * y, sign * z
+        response_row(responses, body, length, x, y, z, 0.0, 0.0, 0.0, pr.J, pr.Y, at + r * length)
+
+
+@kernel
+def add_spin(t, d, c, pr, src, s, responses, contact, block, row, pool):
+    """Rolling and torsional friction of the contact in block `contact` as the next block. Returns pool entries."""
+    k = src.index[contact]
+    properties = row_of(c, s, k)
+    a, b = c.body_a[k], c.body_b[k]
+    na, nb = pr.len_a[contact], pr.len_b[contact]
+    size = 3 * (na + nb)
+    for q in range(pool, pool + size):
+        pr.J[q] = 0.0
+        pr.Y[q] = 0.0
+    pr.kind[block], pr.row[block], pr.partner[block] = SPIN_BLOCK, row, contact
+    pr.mu[block], pr.torsion[block] = s.rolling[properties], s.torsion[properties]
+    pr.lower[block], pr.upper[block], pr.floor[block], pr.restitution[block] = 0.0, 0.0, 0.0, 0.0
+    pr.position_bias[block], pr.more_count[block] = 0.0, 0
+    pr.dof_a[block], pr.len_a[block], pr.at_a[block] = pr.dof_a[contact], na, pool
+    pr.dof_b[block], pr.len_b[block], pr.at_b[block] = pr.dof_b[contact], nb, pool + 3 * na
+    if na > 0:
+        spin_rows(c, pr, responses, k, a, -1.0, pool, na)
+    if segment_length(t, b) > 0:
+        if nb > 0:
+            spin_rows(c, pr, responses, k, b, 1.0, pool + 3 * na, nb)
+        else:
+            spin_rows(c, pr, responses, k, b, 1.0, pool, na)
+    src.origin[block], src.index[block], src.correction[block] = FROM_SPIN, k, 0.0
+    n0, n1, n2 = c.normal[k, 0], c.normal[k, 1], c.normal[k, 2]
+    a0, a1, a2, b0, b1, b2 = tangents(n0, n1, n2)
+    x, y, z = c.torque[k, 0], c.torque[k, 1], c.torque[k, 2]
+    pr.impulse[row] = n0 * x + n1 * y + n2 * z
+    pr.impulse[row + 1] = a0 * x + a1 * y + a2 * z
+    pr.impulse[row + 2] = b0 * x + b1 * y + b2 * z
+    _, _, _, x, y, z = surface_motion(d, c, s, k, properties)
+    pr.bias[row] = n0 * x + n1 * y + n2 * z
+    pr.bias[row + 1] = a0 * x + a1 * y + a2 * z
+    pr.bias[row + 2] = b0 * x + b1 * y + b2 * z
+    for r in range(3):
+        pr.compliance[row + r] = 0.0
     return size

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kido.constraints.constraint import Constraint, bound
+from kido.constraints.constraint import Constraint, bound, read_only
 from kido.errors import ModelError
 from kido.math.transform import number_or_nan
 from kido.skeleton import DegreeOfFreedom, Joint
@@ -100,10 +100,7 @@ class CouplerConstraint(Constraint):
         self._offset_value = number
         self.changed()
 
-    @property
-    def force_limit(self) -> float:
-        """Beyond it the coupling slips [N or N m]."""
-        return self._force_limit
+    force_limit: float = read_only("_force_limit", "Beyond it the coupling slips [N or N m].")
 
     @property
     def bodies(self) -> list[BodyNode]:

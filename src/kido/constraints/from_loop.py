@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kido.constraints import body_constraint
+from kido.constraints import joint_constraints
 from kido.constraints.axis_constraint import AngleConstraint, TravelConstraint
 from kido.constraints.body_constraint import BodyConstraint
 from kido.skeleton import BodyNode, LoopJoint
@@ -14,7 +14,7 @@ from kido.skeleton import BodyNode, LoopJoint
 if TYPE_CHECKING:
     from kido.skeleton import Skeleton
 
-_CLASSES: list[type[BodyConstraint]] = [getattr(body_constraint, name) for name in body_constraint.__all__]
+_CLASSES: list[type[BodyConstraint]] = [getattr(joint_constraints, name) for name in joint_constraints.__all__]
 _OF_KIND = {kind.joint_kind: kind for kind in _CLASSES if kind.joint_kind is not None}
 
 

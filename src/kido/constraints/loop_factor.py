@@ -5,11 +5,14 @@ With G (rows, coordinates of a group), Y^T = M^-1 G^T and S = G M^-1 G^T:
     u <- u - M^-1 G^T S^+ (G u - U)          the motion nearest in kinetic energy
 
 S is scaled and factored by Cholesky with the largest pivot first. The scale of a row is what its bodies yield to a
-force at its point, or to a moment, whatever the direction (`loop_compliance`): a row along which they hardly yield,
-such as the distance of the ends of a chain that is nearly straight, has a small pivot then, and not a one made of
-rounding. Rows whose pivot is below DROP depend on those before, or on the joints, and get no impulse: motion and
-closure are the same whichever of dependent rows is left out, as long as they do not contradict each other. What is
-left of their equations tells whether they do.
+force at its point, or to a moment, whatever the direction: a unit impulse f at a point of a body's link gives the point
+a velocity f . W f along it, where W (3, 3) is the block of J M^-1 J^T that belongs to the point; likewise for moments.
+The trace of W is the same for all axes, and is not small where single directions are stiff. The scale of a row is 1 /
+sqrt(trace), summed over its two bodies. A row along which they hardly yield, such as the distance of the ends of a
+chain that is nearly straight, has a small pivot then, and not a one made of rounding. Rows whose pivot is below
+PIVOT_TOLERANCE depend on those before, or on the joints, and get no impulse: motion and closure are the same whichever
+of dependent rows is left out, as long as they do not contradict each other. What is left of their equations tells
+whether they do.
 Source: theory of constrained multibody systems, e.g. Featherstone (2008), ch. 8; Higham (2002), sec. 10.3.
 """
 
@@ -17,7 +20,6 @@ from __future__ import annotations
 
 import math
 
-from kido.constraints.loop_compliance import scale_rows
 from kido.constraints.loop_rows import (
     add_body_jacobian,
     add_body_row,
@@ -27,8 +29,87 @@ from kido.constraints.loop_rows import (
     is_moved,
     measure,
 )
-from kido.constraints.loop_schema import COUPLE
+from kido.constraints.loop_schema import COUPLE, LENGTH, SCREW_TRAVEL, SHIFT
 from kido.jit import kernel
+from kido.kernels.articulated import add_reaction, at_parent
+from kido.kernels.inverse_dynamics import column_dot
+
+
+@kernel
+def yielding(t, d, body, n0, n1, n2, f0, f1, f2):
+    """w . J M^-1 J^T w for a wrench w = [n; f] about the origin of a body, world axes; needs articulated inertias."""
+    first = t.tree_body[t.tree_of_body[body]]
+    total = 0.0
+    i = body
+    while i >= first:
+        for k in range(t.first_dof[i + 1] - 1, t.first_dof[i] - 1, -1):
+            own = column_dot(d, k, n0, n1, n2, f0, f1, f2)
+            e = own * d.Dinv[k]
+            total += own * e
+            n0, n1, n2, f0, f1, f2 = add_reaction(d, k, -e, n0, n1, n2, f0, f1, f2)
+        n0, n1, n2, f0, f1, f2 = at_parent(d, i, n0, n1, n2, f0, f1, f2)
+        i = t.parent[i]
+    return total
+
+
+@kernel
+def point_yields(t, d, body, x, y, z):
+    """Trace of W for forces at a point (x, y, z) of a body; 0 for a body that does not move."""
+    if not is_moved(t, body):
+        return 0.0
+    x, y, z = x - d.p[body, 0], y - d.p[body, 1], z - d.p[body, 2]
+    total = yielding(t, d, body, 0.0, z, -y, 1.0, 0.0, 0.0)
+    total += yielding(t, d, body, -z, 0.0, x, 0.0, 1.0, 0.0)
+    return total + yielding(t, d, body, y, -x, 0.0, 0.0, 0.0, 1.0)
+
+
+@kernel
+def body_turns(t, d, body):
+    """Trace of W for moments on a body; 0 for a body that does not move."""
+    if not is_moved(t, body):
+        return 0.0
+    total = yielding(t, d, body, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    total += yielding(t, d, body, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0)
+    return total + yielding(t, d, body, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
+
+
+@kernel
+def coordinates_yield(t, d, lp, c):
+    """Sum of what the coordinates of a coupler yield, each by itself."""
+    total = 0.0
+    for e in range(lp.first_term[c], lp.first_term[c + 1]):
+        factor = lp.term_factor[e]
+        total += factor * factor * d.Dinv[lp.term_dof[e]]
+    return total
+
+
+@kernel
+def scale_rows(t, d, lp, g):
+    """Scales of a group's rows at the present transforms and articulated inertias."""
+    last, shift, turn = -1, 0.0, 0.0
+    for s in range(lp.group_slot[g], lp.group_slot[g + 1]):
+        r = lp.slot[s]
+        c = lp.of[r]
+        kind = lp.kind[r]
+        if c != last:  # the rows of a constraint stand one after another
+            last, shift, turn = c, -1.0, -1.0
+        if lp.enabled[c] == 0:
+            value = 0.0
+        elif kind == COUPLE:
+            value = coordinates_yield(t, d, lp, c)
+        else:
+            a, b = lp.body_a[c], lp.body_b[c]
+            translates = kind == SHIFT or kind == LENGTH or kind == SCREW_TRAVEL
+            if translates and shift < 0.0:
+                x, y, z = lp.point[r, 0], lp.point[r, 1], lp.point[r, 2]
+                shift = point_yields(t, d, a, x, y, z) + point_yields(t, d, b, x, y, z)
+            if (not translates or kind == SCREW_TRAVEL) and turn < 0.0:
+                turn = body_turns(t, d, a) + body_turns(t, d, b)
+            value = shift if translates else turn
+            if kind == SCREW_TRAVEL:
+                value += lp.gain[r] * lp.gain[r] * turn
+        lp.scale[s] = 1.0 / math.sqrt(value) if value > 0.0 else 0.0
+
 
 PIVOT_TOLERANCE = 1e-10  # pivot of the scaled matrix below which a row depends on others
 
@@ -49,53 +130,55 @@ def clear_rows(lp, g, J):
 
 
 @kernel
+def add_row(t, d, lp, g, r, J, at, responds):
+    """Row r of group g to J from `at` on, and if it responds to lp.Y."""
+    if lp.kind[r] == COUPLE:
+        for e in range(lp.group_member[g], lp.group_member[g + 1]):
+            tree_index = lp.member[e]
+            if responds:
+                add_coupler_row(t, d, lp, r, tree_index, J, lp.Y, at + lp.tree_local[tree_index])
+            else:
+                add_coupler_jacobian(t, lp, r, tree_index, J, at + lp.tree_local[tree_index])
+        return
+    a, b = lp.body_a[lp.of[r]], lp.body_b[lp.of[r]]
+    if responds and is_moved(t, a) and is_moved(t, b) and t.tree_of_body[a] == t.tree_of_body[b]:
+        add_row_between(t, d, lp, r, a, b, J, lp.Y, at + lp.tree_local[t.tree_of_body[a]])
+        return
+    for side in range(2):
+        body, sign = (a, -1.0) if side == 0 else (b, 1.0)
+        if is_moved(t, body):
+            begin = at + lp.tree_local[t.tree_of_body[body]]
+            if responds:
+                add_body_row(t, d, lp, r, body, sign, J, lp.Y, begin)
+            else:
+                add_body_jacobian(t, d, lp, r, body, sign, J, begin)
+
+
+@kernel
+def add_enabled_rows(t, d, lp, g, J, responds):
+    """All rows of a group that act to J, which is zero, and if they respond to lp.Y."""
+    at = lp.group_pool[g]
+    for s in range(lp.group_slot[g], lp.group_slot[g + 1]):
+        r = lp.slot[s]
+        if lp.enabled[lp.of[r]] != 0:
+            add_row(t, d, lp, g, r, J, at, responds)
+        at += lp.group_dofs[g]
+
+
+@kernel
 def fill_rows(t, d, lp, g):
     """G, Y and scales of a group; `measure_all` was done at the present transforms and inertias."""
     scale_rows(t, d, lp, g)
     clear_rows(lp, g, lp.G)
     clear_rows(lp, g, lp.Y)
-    at = lp.group_pool[g]
-    for s in range(lp.group_slot[g], lp.group_slot[g + 1]):
-        r = lp.slot[s]
-        c = lp.of[r]
-        if lp.enabled[c] != 0:
-            if lp.kind[r] == COUPLE:
-                for e in range(lp.group_member[g], lp.group_member[g + 1]):
-                    tree_index = lp.member[e]
-                    add_coupler_row(t, d, lp, r, tree_index, lp.G, lp.Y, at + lp.tree_local[tree_index])
-            else:
-                a, b = lp.body_a[c], lp.body_b[c]
-                on_a, on_b = is_moved(t, a), is_moved(t, b)
-                if on_a and on_b and t.tree_of_body[a] == t.tree_of_body[b]:
-                    add_row_between(t, d, lp, r, a, b, lp.G, lp.Y, at + lp.tree_local[t.tree_of_body[a]])
-                else:
-                    if on_a:
-                        add_body_row(t, d, lp, r, a, -1.0, lp.G, lp.Y, at + lp.tree_local[t.tree_of_body[a]])
-                    if on_b:
-                        add_body_row(t, d, lp, r, b, 1.0, lp.G, lp.Y, at + lp.tree_local[t.tree_of_body[b]])
-        at += lp.group_dofs[g]
+    add_enabled_rows(t, d, lp, g, lp.G, True)
 
 
 @kernel
 def fill_jacobian(t, d, lp, g):
     """G_end of a group; `measure_all` was done at the present transforms."""
     clear_rows(lp, g, lp.G_end)
-    at = lp.group_pool[g]
-    for s in range(lp.group_slot[g], lp.group_slot[g + 1]):
-        r = lp.slot[s]
-        c = lp.of[r]
-        if lp.enabled[c] != 0:
-            if lp.kind[r] == COUPLE:
-                for e in range(lp.group_member[g], lp.group_member[g + 1]):
-                    tree_index = lp.member[e]
-                    add_coupler_jacobian(t, lp, r, tree_index, lp.G_end, at + lp.tree_local[tree_index])
-            else:
-                a, b = lp.body_a[c], lp.body_b[c]
-                if is_moved(t, a):
-                    add_body_jacobian(t, d, lp, r, a, -1.0, lp.G_end, at + lp.tree_local[t.tree_of_body[a]])
-                if is_moved(t, b):
-                    add_body_jacobian(t, d, lp, r, b, 1.0, lp.G_end, at + lp.tree_local[t.tree_of_body[b]])
-        at += lp.group_dofs[g]
+    add_enabled_rows(t, d, lp, g, lp.G_end, False)
 
 
 @kernel

@@ -5,7 +5,7 @@ the velocities of the points of both bodies that are at the origin of frame B. f
 or along the line between them, and so do the velocity products: with s from the origin of A to that of B, and
 r_s = v_B - v_A, the velocity of B's origin seen from body A,
 
-    SHIFT, SCREW   f . (a_B - a_A - 2 w_A x r_s)      a_A: of the point of body A that is there
+    SHIFT, SCREW_TRAVEL   f . (a_B - a_A - 2 w_A x r_s)      a_A: of the point of body A that is there
     LENGTH         n . (a_B' - a_A') + |sdot - n (n . sdot)|^2 / |s|      a': of the origins of the frames
     TURN, ALIGN    m . (wdot_B - wdot_A) + (w_A x m) . (w_B - w_A)
     CROSS          m = b x a:  m . (wdot_B - wdot_A) + ((w_B x b) x a + b x (w_A x a)) . (w_B - w_A)
@@ -20,8 +20,8 @@ from __future__ import annotations
 
 import math
 
-from kido.constraints.loop_rows import SMALL, axis_of, dot, frame_in_world
-from kido.constraints.loop_schema import COUPLE, CROSS, LENGTH, SCREW, SHIFT
+from kido.constraints.loop_rows import MIN_LINE, axis_of, dot, frame_in_world
+from kido.constraints.loop_schema import COUPLE, CROSS, LENGTH, SCREW_TRAVEL, SHIFT
 from kido.jit import inlined, kernel
 from kido.math.so3 import cross
 
@@ -149,7 +149,7 @@ def row_change(d, A, lp, r, FA, FB, seen, still):
         two = cross_of(y, cross_of(wa, x))
         return dot(m, wdot) + lp.sign[r] * (dot(one, w) + dot(two, w))
     change = dot(m, wdot) + dot(cross_of(wa, m), w)
-    if kind == SCREW:
+    if kind == SCREW_TRAVEL:
         change += dot(f, shift)
     return change
 
@@ -165,7 +165,7 @@ def _length(d, A, lp, r, FA, p, still):
     change = difference(point_acceleration(d, A, b, p, still), point_acceleration(d, A, a, o, still))
     n = (lp.force[r, 0], lp.force[r, 1], lp.force[r, 2])
     length = math.sqrt(dot(s, s))
-    if length > SMALL:
+    if length > MIN_LINE:
         along = dot(n, rate)
         return dot(n, change) + lp.sign[r] * (dot(rate, rate) - along * along) / length
     return dot(n, change) + dot(cross_of(spin_of(d.V, a), n), rate)

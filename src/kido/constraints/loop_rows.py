@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import math
 
-from kido.constraints.loop_schema import ALIGN, COUPLE, CROSS, LENGTH, SCREW, SHIFT, SPIN, TURN
+from kido.constraints.loop_schema import ALIGN, COUPLE, CROSS, LENGTH, SCREW_TRAVEL, SHIFT, SPIN, TURN
 from kido.jit import kernel
 from kido.kernels.impulse import clear_shares, impulse_gather, impulse_row, joint_impulse_row, velocity_scatter
 from kido.kernels.inverse_dynamics import column_dot
 from kido.math.so3 import cross, quaternion_to_rotation_vector
 
-SMALL = 1e-12  # [m] points nearer than this have no line between them
+MIN_LINE = 1e-12  # [m] points nearer than this have no line between them
 
 
 @kernel
@@ -151,14 +151,14 @@ def measure(d, lp, c):
         elif kind == SPIN:
             lp.angle[r] = turn_about(A, B, lp.angle[r])
             set_direction(lp, r, lp.angle[r], zero, p, axis_of(A, 2))
-        elif kind == SCREW:
+        elif kind == SCREW_TRAVEL:
             lp.angle[r] = turn_about(A, B, lp.angle[r])
             a, gain = axis_of(A, 2), lp.gain[r]
             set_direction(lp, r, dot(a, s) - gain * lp.angle[r], a, p, (-gain * a[0], -gain * a[1], -gain * a[2]))
         elif kind == LENGTH:
             length = math.sqrt(dot(s, s))
             n = axis_of(A, 0)
-            if length > SMALL:
+            if length > MIN_LINE:
                 n = (s[0] / length, s[1] / length, s[2] / length)
             set_direction(lp, r, length, n, p, zero)
 

@@ -20,7 +20,7 @@ CROSS = 3  # a_x . b_y
 LENGTH = 4  # |p_B - p_A|
 SPIN = 5  # angle from a_x to b_x about a_z
 COUPLE = 6  # sum of factors times coordinates
-SCREW = 7  # a_z . (p_B - p_A) - gain * (angle from a_x to b_x about a_z)
+SCREW_TRAVEL = 7  # a_z . (p_B - p_A) - gain * (angle from a_x to b_x about a_z)
 
 # How a row acts.
 ELIMINATED = 0  # with any force
@@ -65,8 +65,8 @@ class LOOPS(Struct):
     stiffness = floats("rows", unit="N/m or N m/rad")
     damping = floats("rows", unit="N s/m or N m s/rad")
     target = floats("rows", unit="m/s or rad/s", doc="velocity of DRIVEN rows")
-    gain = floats("rows", unit="m/rad", doc="travel of SCREW rows")
-    angle = floats("rows", unit="rad", doc="last angle of SPIN and SCREW rows: the next is the nearest to it")
+    gain = floats("rows", unit="m/rad", doc="travel of SCREW_TRAVEL rows")
+    angle = floats("rows", unit="rad", doc="last angle of SPIN and SCREW_TRAVEL rows: the next is the nearest to it")
     phi = floats("rows", unit="m or rad", doc="value, zero where the row is met")
     force = floats("rows", 3, doc="unit force on body B, world axes")
     point = floats("rows", 3, unit="m", doc="where it acts, world")

@@ -30,7 +30,7 @@ MAX_CORRECTIONS = 8  # iterations with the factor of mid-step
 MAX_CLOSURE_STEPS = 60  # of Newton's method after the state was changed from outside
 ROUGH_RATE_TOLERANCE = 1e-10  # share of velocities by which rows may be missed before a group is closed anew
 STILL_RATE_TOLERANCE = 1e-15  # velocity error of a row, relative to the velocities that enter it, that is rounding
-WEAK = 1e-3  # pivot below which rows may turn by any angle in a step: nothing of mid-step is used at its end
+WEAK_PIVOT = 1e-3  # pivot below which rows may turn by any angle in a step: nothing of mid-step is used at its end
 TURNED, LOST = 0.01, 0.04  # kinetic energy along what rows hold, relative to the rest: seen by them as a turn; unseen
 
 
@@ -173,7 +173,7 @@ def note_start(lp, g):
 @kernel
 def is_weak(lp, g):
     """Whether a group's rows are weak or of lower rank at mid-step or where the step began."""
-    return lp.least[g] < WEAK or lp.start[g] < WEAK or lp.start_rank[g] != lp.rank[g]
+    return lp.least[g] < WEAK_PIVOT or lp.start[g] < WEAK_PIVOT or lp.start_rank[g] != lp.rank[g]
 
 
 @kernel

@@ -10,7 +10,8 @@ it is read: the detector combines both numbers itself.
 from __future__ import annotations
 
 from kido.jit import Struct, floats, integer, integers, kernel
-from kido.math.so3 import cross
+from kido.joints.frames import rotation_of
+from kido.math.so3 import cross, rotate
 
 # Values of `mode`.
 NO_ROWS, BY_MATERIAL, BY_CONTACT = range(3)
@@ -99,25 +100,14 @@ def has_spin(s, row):
 
 
 @kernel
-def turned(d, body, x, y, z):
-    """A vector from a link's axes to the world's."""
-    R = d.R
-    return (
-        R[body, 0] * x + R[body, 1] * y + R[body, 2] * z,
-        R[body, 3] * x + R[body, 4] * y + R[body, 5] * z,
-        R[body, 6] * x + R[body, 7] * y + R[body, 8] * z,
-    )
-
-
-@kernel
 def first_direction(d, c, s, k, row):
     """Unit vector of the tangent plane along the first friction direction; zero if that is along the normal."""
     x, y, z = s.direction[row, 0], s.direction[row, 1], s.direction[row, 2]
     of = s.direction_of[row]
     if of == OF_A:
-        x, y, z = turned(d, c.body_a[k], x, y, z)
+        x, y, z = rotate(rotation_of(d, c.body_a[k]), x, y, z)
     elif of == OF_B:
-        x, y, z = turned(d, c.body_b[k], x, y, z)
+        x, y, z = rotate(rotation_of(d, c.body_b[k]), x, y, z)
     n0, n1, n2 = c.normal[k, 0], c.normal[k, 1], c.normal[k, 2]
     along = n0 * x + n1 * y + n2 * z
     x -= along * n0
@@ -134,9 +124,9 @@ def first_direction(d, c, s, k, row):
 def own_motion(d, c, motion, k, row, body):
     """Velocity and angular velocity of one side's surface beside its body's, at contact k, world axes."""
     rx, ry, rz = c.point[k, 0] - d.p[body, 0], c.point[k, 1] - d.p[body, 1], c.point[k, 2] - d.p[body, 2]
-    v0, v1, v2 = turned(d, body, motion[row, 0], motion[row, 1], motion[row, 2])
-    w0, w1, w2 = turned(d, body, motion[row, 3], motion[row, 4], motion[row, 5])
-    o0, o1, o2 = turned(d, body, motion[row, 6], motion[row, 7], motion[row, 8])
+    v0, v1, v2 = rotate(rotation_of(d, body), motion[row, 0], motion[row, 1], motion[row, 2])
+    w0, w1, w2 = rotate(rotation_of(d, body), motion[row, 3], motion[row, 4], motion[row, 5])
+    o0, o1, o2 = rotate(rotation_of(d, body), motion[row, 6], motion[row, 7], motion[row, 8])
     x, y, z = cross(w0, w1, w2, rx - o0, ry - o1, rz - o2)
     return v0 + x, v1 + y, v2 + z, w0, w1, w2
 

@@ -38,9 +38,9 @@ from kido.kernels.regularized_tree import REGULARIZED, deactivate, hold_body, li
 from kido.math.so3 import cross
 from kido.solvers.body_newton import MAX_CONE_FRICTION, MAX_PENALTY
 from kido.solvers.certify import measure_rows
+from kido.solvers.history import BEST_ROW, gather, load_rows, scatter
 from kido.solvers.problem import BOUNDED, PROBLEM
-from kido.solvers.rows import INDEX, apply_impulses, bounded_velocity, contact_velocity, free_velocity, velocity3
-from kido.solvers.vectors import BEST_ROW, gather, scatter
+from kido.solvers.rows import INDEX, apply_impulses, free_velocity, velocity3
 from kido.tree.schema import DATA, TREE
 
 TREE_PENALTY = 1e3  # sigma over the block's mean inertia, at first
@@ -214,21 +214,6 @@ def hold_joint(c, src, y, k, b, penalty):
 
 
 @kernel
-def load_velocities(c, island):
-    """Velocities of the rows, from u and the impulses."""
-    h = c.history
-    k = c.island_row[island] & INDEX
-    for e in range(c.island_start[island], c.island_start[island + 1]):
-        b = c.island_block[e]
-        if c.kind[b] == BOUNDED:
-            h[V, k] = bounded_velocity(c, b)
-            k += 1
-        else:
-            h[V, k], h[V, k + 1], h[V, k + 2] = contact_velocity(c, b)
-            k += 3
-
-
-@kernel
 def load_free_velocities(c, island):
     """Velocities of the rows without impulses."""
     h = c.history
@@ -353,7 +338,7 @@ def tree_newton_island(address, island, cap, unused):
     tree_index = tree_of_island(t, c, src, src.responses, island)
     if tree_index < 0 or not acts_in_one_place(t, c, src, col, island, tree_index):
         return -1
-    load_velocities(c, island)
+    load_rows(c, island, V)
     merit = measure_rows(c, island, V)
     if merit <= 1.0 or not math.isfinite(merit):
         return 0
@@ -382,6 +367,6 @@ def tree_newton_island(address, island, cap, unused):
             gather(c, island, BEST_ROW)
         scatter(c, island, BEST_ROW)  # admissible
         apply_impulses(c, island)
-        load_velocities(c, island)
+        load_rows(c, island, V)
         merit = measure_rows(c, island, V)
     return done

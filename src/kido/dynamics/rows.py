@@ -1,7 +1,7 @@
 """Rows at a state: values, rates, right-hand sides, scales; what they put on bodies and coordinates; free axes' forces.
 
 Scales, what bodies yield to a force or moment of any direction, are the numbers that
-`kido.constraints.loop_compliance` has from each row's way to the root, but of all bodies in one sweep: Y(k), the
+`kido.constraints.loop_factor` has from each row's way to the root, but of all bodies in one sweep: Y(k), the
 compliance of each link (`kido.kernels.operational_space`), has them by the trace of its angular block, and of the
 linear block about the row's point.
 """
@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import math
 
-from kido.constraints.loop_compliance import coordinates_yield
-from kido.constraints.loop_factor import measure_all
+from kido.constraints.loop_factor import coordinates_yield, measure_all
 from kido.constraints.loop_rates import rate_changes, row_rate
 from kido.constraints.loop_rows import add_body_jacobian, add_coupler_jacobian, is_moved, measure
-from kido.constraints.loop_schema import COUPLE, DRIVEN, LENGTH, SCREW, SHIFT, SPRING
+from kido.constraints.loop_schema import COUPLE, DRIVEN, LENGTH, SCREW_TRAVEL, SHIFT, SPRING
 from kido.dynamics.schema import DYNAMICS
 from kido.integrators.rates import commands, given_accelerations, loads
 from kido.jit import entry, kernel, view
@@ -287,9 +286,9 @@ def scale_rows(t, d, lp, y):
         a, b = lp.body_a[c], lp.body_b[c]
         if kind == COUPLE:
             value = coordinates_yield(t, d, lp, c)
-        elif kind == SHIFT or kind == LENGTH or kind == SCREW:
+        elif kind == SHIFT or kind == LENGTH or kind == SCREW_TRAVEL:
             value = shifts(t, d, y, a, lp, r) + shifts(t, d, y, b, lp, r)
-            if kind == SCREW:
+            if kind == SCREW_TRAVEL:
                 value += lp.gain[r] * lp.gain[r] * (turns(t, y, a) + turns(t, y, b))
         else:
             value = turns(t, y, a) + turns(t, y, b)

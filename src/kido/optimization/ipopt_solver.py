@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from kido.libraries import library
 from kido.optimization.function import Array
 from kido.optimization.problem import ChartFunctions, Evaluator
 from kido.optimization.solution import Outcome, Reason
-from kido.optimization.solver import Solver, library
+from kido.optimization.solver import Solver
 
 _REASONS = {
     "Solve_Succeeded": Reason.CONVERGED,

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from kido.errors import ModelError, NameLookupError
+from kido.libraries import library
 from kido.optimization.function import Array
 from kido.optimization.problem import ChartFunctions, Evaluator
 from kido.optimization.solution import Outcome, Reason
-from kido.optimization.solver import FALLEN, Solver, library
+from kido.optimization.solver import FALLEN, Solver
 
 
 @dataclass(kw_only=True)

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kido.libraries import library
 from kido.optimization.function import Array, LeastSquares, central_differences
 from kido.optimization.problem import Evaluator, dense
 from kido.optimization.solution import Outcome, Reason
-from kido.optimization.solver import Solver, library
+from kido.optimization.solver import Solver
 
 _EQUALITY = 5  # daqp's flags of a row: active and never to be dropped
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import importlib
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -13,7 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kido.errors import MissingExtraError, ModelError
+from kido.errors import ModelError
 from kido.math.transform import as_vector, number_or_nan
 from kido.optimization.function import Array
 from kido.optimization.problem import Evaluator, Problem
@@ -173,15 +172,3 @@ class Solver(ABC):
         if rank == 1 and evaluator.objective(outcome.x) < FALLEN:
             return Reason.UNBOUNDED
         return Reason.INACCURATE if outcome.reason is Reason.CONVERGED else outcome.reason
-
-
-def library(module: str, feature: str, extra: str) -> Any:
-    """An optional library.
-
-    Raises:
-        MissingExtraError: it is not installed; the message names the command that installs it.
-    """
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise MissingExtraError(feature, extra) from error

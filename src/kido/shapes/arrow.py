@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from kido.errors import ShapeError
-from kido.shapes.shape import Shape, length, vector
+from kido.shapes.shape import Shape, checked_mass, length, vector
 
 
 @dataclass(frozen=True)
@@ -109,8 +109,7 @@ class Arrow(Shape):
         return np.array(self.tail) + self._middle * self.direction
 
     def moment(self, mass: float) -> np.ndarray:
-        if not (mass > 0.0 and math.isfinite(mass)):
-            raise ShapeError(f"mass is {mass!r}; expected a positive finite number")
+        checked_mass(mass)
         middle = self._middle
         across = sum(v * (i + (at - middle) ** 2) for v, at, i, _ in self._solids) / self.volume
         along = sum(v * i for v, _, _, i in self._solids) / self.volume

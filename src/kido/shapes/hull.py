@@ -1,13 +1,17 @@
-"""Convex hulls: triangles, and the flat polygons that they make up."""
+"""Solids of triangles and points: convex hulls and their flat faces, moments, and convex decomposition."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from scipy.spatial import ConvexHull, QhullError
 
 from kido.errors import ShapeError
+from kido.libraries import library
+from kido.shapes.shape import ArrayShape, checked_mass
 
 FLAT = 1e-9  # a point cloud thinner than this fraction of its size is flat
 THICKNESS = 1e-4  # thickness given to a flat hull, as a fraction of its size
@@ -24,6 +28,28 @@ class Hull(NamedTuple):
 
     vertices: np.ndarray
     faces: np.ndarray
+
+
+class Solid(ArrayShape):
+    """A shape whose volume, centroid and second moment are found together."""
+
+    @cached_property
+    @abstractmethod
+    def _solid(self) -> tuple[float, np.ndarray, np.ndarray]:
+        """Volume [m^3], centroid (3,) [m] and second moment (3,3) about it, per unit density [m^5]."""
+
+    @property
+    def volume(self) -> float:
+        return self._solid[0]
+
+    @property
+    def centroid(self) -> np.ndarray:
+        return self._solid[1].copy()
+
+    def moment(self, mass: float) -> np.ndarray:
+        checked_mass(mass)
+        volume, _, second = self._solid
+        return (np.trace(second) * np.eye(3) - second) * (mass / volume)
 
 
 def convex_hull(points: np.ndarray, what: str = "mesh") -> Hull:
@@ -105,3 +131,40 @@ def _boundary(faces: np.ndarray, member: list[int]) -> np.ndarray:
         loop.append(at)
         at = following[at]
     return np.array(loop)
+
+
+def second_moments(vertices: np.ndarray, faces: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+    """Volume, centroid (3,) and integral of r r^T (3,3) about the centroid of a closed triangle mesh.
+
+    Sums over tetrahedra from the vertices' mean to each triangle: V = det/6 and
+    int r r^T = V/20 (sum_k p_k p_k^T + s s^T), s = sum of the corners p_k.
+    """
+    origin = vertices.mean(axis=0)
+    p = (vertices - origin)[faces]
+    volume = np.einsum("ij,ij->i", p[:, 0], np.cross(p[:, 1], p[:, 2])) / 6.0
+    total = float(volume.sum())
+    s = p.sum(axis=1)
+    centroid = (volume @ s) / (4.0 * total) if total else np.zeros(3)
+    second = np.einsum("i,ikx,iky->xy", volume, p, p) + np.einsum("i,ix,iy->xy", volume, s, s)
+    return total, origin + centroid, second / 20.0 - total * np.outer(centroid, centroid)
+
+
+THRESHOLD = 0.05  # concavity, relative to the mesh's size, below which a piece is taken as convex
+
+
+def convex_pieces(vertices: np.ndarray, faces: np.ndarray, threshold: float = THRESHOLD) -> tuple[np.ndarray, ...]:
+    """Corners (n,3) of convex pieces that together are nearly the solid inside of a mesh [m].
+
+    By CoACD (Wei, Liu, Ling and Su, Approximate Convex Decomposition for 3D Meshes with Collision-Aware Concavity
+    and Tree Search, 2022), with a fixed seed.
+
+    Raises:
+        MissingExtraError: coacd is not installed.
+        ShapeError: it found no pieces.
+    """
+    coacd = library("coacd", "convex decomposition of meshes", "decompose")
+    coacd.set_log_level("error")
+    pieces = coacd.run_coacd(coacd.Mesh(np.asarray(vertices), np.asarray(faces)), threshold=threshold, seed=0)
+    if not pieces:
+        raise ShapeError(f"a mesh of {len(faces)} triangles has no convex decomposition")
+    return tuple(np.array(points, dtype=float) for points, _ in pieces)

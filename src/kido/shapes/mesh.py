@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from kido.errors import ShapeError
-from kido.shapes.decomposition import convex_pieces
-from kido.shapes.hull import Hull, convex_hull
-from kido.shapes.moments import second_moments
-from kido.shapes.shape import Shape
+from kido.shapes.hull import Hull, Solid, convex_hull, convex_pieces, second_moments
 
 COLLIDE_AS = ("hull", "box", "sphere", "triangles", "decomposition")
 
 
 @dataclass(frozen=True, eq=False)
-class Mesh(Shape):
+class Mesh(Solid):
     """Triangle mesh; two meshes are equal only if they are the same object.
 
     Volume, centroid and inertia are those of the solid that a closed mesh bounds; for an open or inside-out
@@ -94,9 +91,6 @@ class Mesh(Shape):
     def __repr__(self) -> str:
         return f"Mesh({len(self.vertices)} vertices, {len(self.faces)} faces, uri={self.uri!r})"
 
-    def __reduce__(self):
-        return Mesh, tuple(getattr(self, field.name) for field in fields(self))
-
     @cached_property
     def hull(self) -> Hull:
         """Convex hull: vertices (n,3) [m] and triangles (m,3); computed when first asked for.
@@ -136,20 +130,6 @@ class Mesh(Shape):
 
     def support(self, direction: np.ndarray) -> float:
         return float((self.vertices @ direction).max())
-
-    @property
-    def volume(self) -> float:
-        return self._solid[0]
-
-    @property
-    def centroid(self) -> np.ndarray:
-        return self._solid[1].copy()
-
-    def moment(self, mass: float) -> np.ndarray:
-        if not (mass > 0.0 and np.isfinite(mass)):
-            raise ShapeError(f"mass is {mass!r}; expected a positive finite number")
-        volume, _, second = self._solid
-        return (np.trace(second) * np.eye(3) - second) * (mass / volume)
 
 
 def _array(name: str, field: str, value: Any, dtype: Any) -> np.ndarray:

@@ -44,9 +44,14 @@ class Drawn(NamedTuple):
 
 @dataclass(frozen=True)
 class Primitive(Shape):
-    """A convex shape about the origin that a few lengths describe: the arguments of its constructor."""
+    """A convex shape about the origin that positive lengths, or threes of them, describe: its arguments."""
 
     formats: ClassVar[Mapping[str, Element]] = MappingProxyType({})
+
+    def __post_init__(self) -> None:
+        for f in fields(self):
+            check = length if f.type in ("float", float) else lengths
+            object.__setattr__(self, f.name, check(type(self).__name__, f.name, getattr(self, f.name)))
 
     @classmethod
     def kind(cls) -> str:
@@ -95,9 +100,6 @@ class Box(Primitive):
         {name: Element("box", triples={"size": "size"}) for name in ("urdf", "sdf", "skel")},
     )
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "size", lengths("Box", "size", self.size))
-
     @property
     def aabb(self) -> np.ndarray:
         half = 0.5 * np.array(self.size)
@@ -143,9 +145,6 @@ class Sphere(Primitive):
     formats = MappingProxyType(
         {name: Element("sphere", {"radius": "radius"}) for name in ("urdf", "sdf", "skel")},
     )
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", length("Sphere", "radius", self.radius))
 
     @property
     def aabb(self) -> np.ndarray:
@@ -193,9 +192,6 @@ class Ellipsoid(Primitive):
         }
     )
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "radii", lengths("Ellipsoid", "radii", self.radii))
-
     @property
     def aabb(self) -> np.ndarray:
         radii = np.array(self.radii)
@@ -240,10 +236,6 @@ class _Round(Primitive):
 
     radius: float
     height: float
-
-    def __post_init__(self) -> None:
-        for name in ("radius", "height"):
-            object.__setattr__(self, name, length(type(self).__name__, name, getattr(self, name)))
 
     @property
     def aabb(self) -> np.ndarray:

@@ -1,10 +1,11 @@
-"""The base of all shapes, and the checks of their sizes."""
+"""The base of all shapes, and the checks of the numbers and arrays that they are given."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -64,6 +65,14 @@ class Shape(ABC):
         """
 
 
+class ArrayShape(Shape):
+    """A shape given by arrays, of which it keeps copies that cannot be written; equal only to itself."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        arguments: Any = self
+        return type(self), tuple(getattr(self, field.name) for field in fields(arguments))
+
+
 def length(shape: str, name: str, value: Any) -> float:
     """`value` as a positive finite float; ShapeError otherwise."""
     try:
@@ -99,3 +108,33 @@ def diagonal(mass: float, moments: Sequence[float]) -> Array:
     if not (mass > 0.0 and math.isfinite(mass)):
         raise ShapeError(f"mass is {mass!r}; expected a positive finite number")
     return np.diag(np.asarray(moments, dtype=float) * mass)
+
+
+def finite_array(shape: str, name: str, value: Any, dims: int, last: int | None = None) -> np.ndarray:
+    """`value` as a read-only copy of finite floats with `dims` axes, `last` numbers along the last one.
+
+    Raises:
+        ShapeError: it is empty, of another shape, or holds what is no finite number.
+    """
+    expected = "(n, 3)" if dims == 2 and last == 3 else f"an array with {dims} axes"
+    try:
+        given = np.asarray(value)
+        if not (np.issubdtype(given.dtype, np.number) or np.issubdtype(given.dtype, np.bool_)):
+            raise TypeError
+        array = np.array(given, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        raise ShapeError(f"{shape}: {name} are not an array of numbers; expected {expected}") from None
+    if array.ndim != dims or (last is not None and array.shape[-1] != last) or array.size == 0:
+        raise ShapeError(f"{shape}: {name} have shape {array.shape}; expected {expected}, not empty")
+    if not np.isfinite(array).all():
+        at = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        raise ShapeError(f"{shape}: {name}[{', '.join(map(str, at))}] is {array[at]}; expected finite numbers")
+    array.setflags(write=False)
+    return array
+
+
+def checked_mass(mass: float) -> float:
+    """A positive finite mass; ShapeError otherwise."""
+    if not (mass > 0.0 and np.isfinite(mass)):
+        raise ShapeError(f"mass is {mass!r}; expected a positive finite number")
+    return mass

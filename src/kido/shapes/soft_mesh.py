@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -60,9 +60,6 @@ class SoftMesh(Mesh):
 
     def __repr__(self) -> str:
         return f"SoftMesh({len(self.vertices)} points, {len(self.faces)} faces, {len(self.edges)} edges)"
-
-    def __reduce__(self):
-        return SoftMesh, tuple(getattr(self, f.name) for f in fields(self))
 
     @classmethod
     def box(cls, size: Any, points: Any = (3, 3, 3)) -> Self:

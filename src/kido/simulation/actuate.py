@@ -11,7 +11,7 @@ step. The last stage takes J^T p / h off again.
 
 from __future__ import annotations
 
-from kido.constraints.actuator import number_prescribed
+from kido.constraints.joint import number_prescribed
 from kido.jit import callback, kernel, view
 from kido.kernels.inverse_dynamics import accelerations, joint_forces
 from kido.simulation.schema import WORLD

@@ -8,11 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kido.constraints.closure import OPEN_TOLERANCE
-from kido.constraints.constraint import Constraint
+from kido.constraints.constraint import Constraint, UserConstraint
 from kido.constraints.loop_rows import measure
 from kido.constraints.loop_schema import LOOPS
 from kido.constraints.loop_table import LoopTable
-from kido.constraints.user_constraint import UserConstraint
 from kido.jit import Struct, entry, view
 from kido.kernels.kinematics import transforms
 from kido.simulation.aggregates.answers import answer_row, answer_tree, note_partitions, restore_inertias

@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 
 from kido.constraints.assemble import ASSEMBLED, PROBLEM_FULL
-from kido.constraints.loop_blocks import add_load, complete_problem, predict_rows, reactions
+from kido.constraints.loop_blocks import predict_rows
 from kido.constraints.loop_factor import (
     factor,
     fill_rows,
@@ -32,6 +32,7 @@ from kido.constraints.loop_factor import (
     rates,
     solve,
 )
+from kido.constraints.loop_responses import add_load, complete_problem, reactions
 from kido.constraints.loop_schema import (
     COUPLE,
     ELIMINATED,

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 
-from kido.constraints.actuator import number_prescribed
+from kido.constraints.joint import number_prescribed
 from kido.constraints.row_origins import FROM_CONTACT
 from kido.jit import Struct, callback, floats, integer, integers, kernel, number, view
 from kido.simulation.integrate import clear_report

@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from kido.constraints.constraint import UserConstraint, checked_bias, checked_rows
 from kido.constraints.loop_schema import USER_ROWS
-from kido.constraints.recovery import distance_biases
-from kido.constraints.row_origins import ROW_ORIGINS
-from kido.constraints.user_constraint import UserConstraint, checked_bias, checked_rows
+from kido.constraints.row_origins import ROW_ORIGINS, distance_biases
 from kido.integrators import ExplicitEuler
 from kido.jit import entry, view
 from kido.joints import JointKind

@@ -38,9 +38,8 @@ from kido.solvers.problem import (
     problem_matrices,
     worker_problem,
 )
-from kido.solvers.registry import as_solver
-from kido.solvers.restitution import restitute, restitute_one
-from kido.solvers.run import (
+from kido.solvers.registry import (
+    as_solver,
     solve,
     solve_admm,
     solve_gauss_seidel,
@@ -48,6 +47,7 @@ from kido.solvers.run import (
     solve_restitution,
     solve_with,
 )
+from kido.solvers.restitution import restitute, restitute_one
 from kido.solvers.solver import ADMM, DefaultSolver, GaussSeidel, Solver
 
 __all__ = [

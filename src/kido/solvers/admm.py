@@ -20,10 +20,10 @@ from kido.jit import callback, kernel, view
 from kido.solvers.certify import measure_island
 from kido.solvers.cholesky import factorize, substitute
 from kido.solvers.cone import clamp, project_cone, project_spin
+from kido.solvers.history import BEST_ROW, FREE_ROW, SCALE_ROW, gather, scatter
 from kido.solvers.newton import newton_steps
 from kido.solvers.problem import BOUNDED, CONTACT, PROBLEM
-from kido.solvers.rows import INDEX, apply_impulses, free_velocity, num_segments, product, segment, step_length
-from kido.solvers.vectors import BEST_ROW, FREE_ROW, SCALE_ROW, gather, scatter
+from kido.solvers.rows import INDEX, apply_impulses, free_velocity, num_segments, product, segment
 
 # Rows of `history`, which the acceleration does not need at the same time.
 Y, Z, X, WORK_ROW = 0, 1, 2, 6
@@ -69,7 +69,7 @@ def assemble(c, island):
                     if length > 0 and length_d > 0 and dof_d == dof:
                         add_pair(c, b, rows, at, d, columns, at_d, length, row, column)
             column += columns
-        scale = math.sqrt(step_length(c, b))
+        scale = math.sqrt(c.step[b])
         for r in range(rows):
             c.matrix[row + r, row + r] += c.compliance[c.row[b] + r]
             h[SCALE_ROW, first + row + r] = scale

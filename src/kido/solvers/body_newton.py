@@ -37,20 +37,20 @@ from kido.solvers.body_matrix import (
     table,
 )
 from kido.solvers.certify import measure_island
-from kido.solvers.cone import clamp, project_cone, project_spin
+from kido.solvers.cone import clamp
+from kido.solvers.history import BEST_ROW, TRIAL_ROW, gather, scatter
 from kido.solvers.problem import BOUNDED, CONTACT, NEARLY_SOLVED, PROBLEM, SPIN_BLOCK
 from kido.solvers.rows import (
     INDEX,
     apply_impulses,
     extra_velocity,
     num_segments,
+    project_block,
     segment,
     spin_bounds,
-    step_length,
     velocity1,
     velocity3,
 )
-from kido.solvers.vectors import BEST_ROW, TRIAL_ROW, gather, scatter
 
 # Rows of `history`.
 P, V, RATE_ROW, SIGMA_ROW, SLIP_ROW = 0, 1, 2, 3, 4
@@ -91,7 +91,7 @@ def rows_of(c, b):
 
 
 @kernel
-def block_velocity(c, b, u):
+def block_rates(c, b, u):
     """J u of a block; zeros beyond its rows."""
     a, na, da = c.at_a[b] & INDEX, c.len_a[b] & INDEX, c.dof_a[b] & INDEX
     e, nb, db = c.at_b[b] & INDEX, c.len_b[b] & INDEX, c.dof_b[b] & INDEX
@@ -125,17 +125,6 @@ def pull_back(c, b, p0, p1, p2):
         else:
             for k in range(n):
                 c.pull[dof + k] -= c.J[at + k] * p0 + c.J[at + n + k] * p1 + c.J[at + 2 * n + k] * p2
-
-
-@kernel
-def project_block(c, b, y0, y1, y2):
-    """proj_K(y) of a block."""
-    if c.kind[b] == CONTACT:
-        return project_cone(y0, y1, y2, c.mu[b], c.floor[b])
-    if c.kind[b] == SPIN_BLOCK:
-        about, across = spin_bounds(c, b)
-        return project_spin(y0, y1, y2, about, across)
-    return clamp(y0, c.lower[b], c.upper[b]), 0.0, 0.0
 
 
 @kernel
@@ -194,7 +183,7 @@ def set_penalties(c, island, penalty):
     k = c.island_row[island] & INDEX
     for e in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[e]
-        sigma = penalty * step_length(c, b)
+        sigma = penalty * c.step[b]
         for r in range(rows_of(c, b)):
             if c.compliance[c.row[b] + r] * sigma > 1.0:
                 sigma = 1.0 / c.compliance[c.row[b] + r]
@@ -211,7 +200,7 @@ def load_velocities(c, island):
     for e in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[e]
         i = c.row[b] & INDEX
-        v0, v1, v2 = block_velocity(c, b, c.walk)
+        v0, v1, v2 = block_rates(c, b, c.walk)
         h[V, k] = v0 + c.bias[i] + c.compliance[i] * h[P, k]
         h[SLIP_ROW, k] = 0.0
         if c.kind[b] != BOUNDED:
@@ -263,7 +252,7 @@ def load_rates(c, island):
     k = c.island_row[island] & INDEX
     for e in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[e]
-        v0, v1, v2 = block_velocity(c, b, c.direction)
+        v0, v1, v2 = block_rates(c, b, c.direction)
         h[RATE_ROW, k] = v0
         if c.kind[b] != BOUNDED:
             h[RATE_ROW, k + 1] = v1

@@ -25,7 +25,7 @@ from kido.solvers.problem import (
     CONTACT,
     SPIN_BLOCK,
 )
-from kido.solvers.rows import INDEX, bounded_velocity, contact_velocity, spin_bounds, step_length
+from kido.solvers.rows import INDEX, block_velocity, spin_bounds
 
 SPEED_FLOOR = 1e-10  # [m/s] speed of no account in any scene
 
@@ -178,7 +178,7 @@ def block_defect(c, b, v0, v1, v2):
         and the step length that tell its defect as a speed.
     """
     i = c.row[b] & INDEX
-    step = step_length(c, b)
+    step = c.step[b]
     p0 = c.impulse[i]
     if c.kind[b] == CONTACT:
         p1 = c.impulse[i + 1]
@@ -195,7 +195,7 @@ def block_defect(c, b, v0, v1, v2):
         r0, r1, r2 = spin_defect(p0, p1, p2, v0, v1, v2, step, about, across)
         power = p0 * v0 + p1 * v1 + p2 * v2
         # A spin's impulses have other units: they weigh as what they do to their contact's velocity.
-        partner = step_length(c, c.partner[b])
+        partner = c.step[c.partner[b]]
         weight = partner / step if step > 0.0 else 0.0
         impulse2 = weight * (p0 * p0 + p1 * p1 + p2 * p2)
         velocity2 = weight * step * step * (v0 * v0 + v1 * v1 + v2 * v2)
@@ -211,6 +211,39 @@ def block_defect(c, b, v0, v1, v2):
 
 
 @kernel
+def measure_rows(c, island, slot):
+    """`measure_island` with the velocities of the island's rows in a row of the history; -1: from u."""
+    defect2 = 0.0
+    impulse2 = 0.0
+    velocity2 = 0.0
+    power = 0.0
+    speed = 0.0
+    h = c.history
+    k = c.island_row[island] & INDEX
+    for e in range(c.island_start[island], c.island_start[island + 1]):
+        b = c.island_block[e]
+        if slot < 0:
+            v0, v1, v2 = block_velocity(c, b)
+        elif c.kind[b] == BOUNDED:
+            v0, v1, v2 = h[slot, k], 0.0, 0.0
+            k += 1
+        else:
+            v0, v1, v2 = h[slot, k], h[slot, k + 1], h[slot, k + 2]
+            k += 3
+        defect, p_p, v_v, p_v, step = block_defect(c, b, v0, v1, v2)
+        defect2 += defect
+        impulse2 += p_p
+        velocity2 += v_v
+        power += p_v
+        if defect > speed * speed * step * step:
+            speed = math.sqrt(defect) / step
+    c.island_residual[island] = relative_residual(defect2, impulse2, velocity2)
+    c.island_speed[island] = speed
+    c.island_power[island] = power
+    return merit(c, island)
+
+
+@kernel
 def measure_island(c, island):
     """Measure an island from its u and impulses.
 
@@ -221,64 +254,7 @@ def measure_island(c, island):
     Returns:
         The largest of residual and speed beside what is asked of each: at most 1 if the island is solved.
     """
-    defect2 = 0.0
-    impulse2 = 0.0
-    velocity2 = 0.0
-    power = 0.0
-    speed = 0.0
-    for e in range(c.island_start[island], c.island_start[island + 1]):
-        b = c.island_block[e]
-        if c.kind[b] == BOUNDED:
-            v0 = bounded_velocity(c, b)
-            v1 = 0.0
-            v2 = 0.0
-        else:
-            v0, v1, v2 = contact_velocity(c, b)
-        defect, p_p, v_v, p_v, step = block_defect(c, b, v0, v1, v2)
-        defect2 += defect
-        impulse2 += p_p
-        velocity2 += v_v
-        power += p_v
-        if defect > speed * speed * step * step:
-            speed = math.sqrt(defect) / step
-    return keep_measure(c, island, defect2, impulse2, velocity2, power, speed)
-
-
-@kernel
-def measure_rows(c, island, slot):
-    """`measure_island` with the velocities of the island's rows in a row of the history."""
-    defect2 = 0.0
-    impulse2 = 0.0
-    velocity2 = 0.0
-    power = 0.0
-    speed = 0.0
-    h = c.history
-    k = c.island_row[island] & INDEX
-    for e in range(c.island_start[island], c.island_start[island + 1]):
-        b = c.island_block[e]
-        if c.kind[b] == BOUNDED:
-            defect, p_p, v_v, p_v, step = block_defect(c, b, h[slot, k], 0.0, 0.0)
-            k += 1
-        else:
-            defect, p_p, v_v, p_v, step = block_defect(c, b, h[slot, k], h[slot, k + 1], h[slot, k + 2])
-            k += 3
-        defect2 += defect
-        impulse2 += p_p
-        velocity2 += v_v
-        power += p_v
-        if defect > speed * speed * step * step:
-            speed = math.sqrt(defect) / step
-    return keep_measure(c, island, defect2, impulse2, velocity2, power, speed)
-
-
-@kernel
-def keep_measure(c, island, defect2, impulse2, velocity2, power, speed):
-    """Set what an island was measured to be. Returns its merit."""
-    residual = relative_residual(defect2, impulse2, velocity2)
-    c.island_residual[island] = residual
-    c.island_speed[island] = speed
-    c.island_power[island] = power
-    return merit(c, island)
+    return measure_rows(c, island, -1)
 
 
 @kernel

@@ -7,7 +7,7 @@ solve goes to the proximal Newton method in body space (`kido.solvers.body_newto
 known. Of free bodies at rest, which their warm start nearly solves, it is asked first. Where the whole island is one
 robot, Newton's method along its tree (`tree_newton`) comes before all that, with sweeps where it stagnates. Others
 are swept in row velocities (`kido.solvers.row_space`), for FEW_SWEEPS sweeps, and some of Newton's steps in row space
-(`kido.solvers.row_newton`) come first: they are cheap where rows are few. Then, or without them, an island of at most
+(`kido.solvers.newton`) come first: they are cheap where rows are few. Then, or without them, an island of at most
 `small_rows` rows is swept until `tolerance` or for `sweeps` sweeps in all. What it has then is enough within
 `acceptance` times the tolerances; otherwise ADMM goes on from there, and the impulses with the smaller certified
 residual stay. A larger island is swept until `tolerance_large` or for `sweeps_large` sweeps, and its residual tells
@@ -35,6 +35,7 @@ from __future__ import annotations
 
 from kido.jit import callback, kernel, view
 from kido.solvers.certify import measure_island, merit
+from kido.solvers.newton import newton_in_rows
 from kido.solvers.prepare import divide, prepare_island, start, sum_up
 from kido.solvers.problem import (
     AT_CAP,
@@ -50,7 +51,6 @@ from kido.solvers.problem import (
     TOO_LARGE,
     UNKNOWN_KIND,
 )
-from kido.solvers.row_newton import newton_in_rows
 from kido.solvers.row_space import has_room
 from kido.solvers.rows import apply_impulses, clear_island, fastest_approach
 

@@ -2,7 +2,7 @@
 acceleration.
 
 A sweep visits the blocks of an island in order; each solves its own Coulomb problem exactly with all
-other impulses fixed (`kido.solvers.one_contact`) and adds its response to u at once. Cost per sweep is
+other impulses fixed (`kido.solvers.cone`) and adds its response to u at once. Cost per sweep is
 linear in blocks; no matrix is formed, but for islands of few long segments (`kido.solvers.row_space`).
 
 Source: Jourdan, Alart and Jean 1998 (non-smooth Gauss-Seidel); the one-contact solve is our own.
@@ -11,16 +11,26 @@ Source: Jourdan, Alart and Jean 1998 (non-smooth Gauss-Seidel); the one-contact 
 from __future__ import annotations
 
 from kido.jit import callback, kernel, view
-from kido.solvers.anderson import LAST_G, NOW_X, extrapolate
 from kido.solvers.certify import measure_island, measure_rows
-from kido.solvers.one_contact import solve_bounded, solve_contact, solve_spin
+from kido.solvers.cone import solve_bounded, solve_contact, solve_spin
+from kido.solvers.history import (
+    LAST_G,
+    NOW_X,
+    VELOCITY_ROW,
+    extrapolate,
+    gather,
+    load_rows,
+    push_row,
+    push_rows3,
+    scatter_to,
+)
 from kido.solvers.problem import (
     BOUNDED,
     CONTACT,
     MAX_MEMORY,
     PROBLEM,
 )
-from kido.solvers.row_space import VELOCITY_ROW, form_rows, has_room, load_rows, push_row, push_rows3, scatter_rows
+from kido.solvers.row_space import form_rows, has_room
 from kido.solvers.rows import (
     INDEX,
     apply_impulses,
@@ -30,9 +40,8 @@ from kido.solvers.rows import (
     push_contact,
     spin_bounds,
 )
-from kido.solvers.vectors import gather, scatter
 
-MAX_GROWTH = 4.0  # growth of |f|^2 at which an extrapolation is taken back
+MAX_DEFECT_GROWTH = 4.0  # growth of |f|^2 at which an extrapolation is taken back
 CHECK_ROWS = 2  # sweeps between residuals in row velocities, which cost less than a sweep
 
 
@@ -163,15 +172,6 @@ def sweep_rows(c, island):
             k += 3
 
 
-@kernel
-def adopt_impulses(c, island, slot, in_rows):
-    """Set the island's impulses to a row of the history, and carry its velocities along."""
-    if in_rows:
-        scatter_rows(c, island, slot)
-    else:
-        scatter(c, island, slot)
-
-
 @callback
 def gauss_seidel_island(address, island, cap, unused):
     """Sweep one island, accelerated, until it is solved (`measure_island`) or `cap` sweeps are done.
@@ -193,7 +193,7 @@ def gauss_seidel_island(address, island, cap, unused):
     last = 0.0
     in_rows = has_room(c, island)
     if in_rows:
-        load_rows(c, island)
+        load_rows(c, island, VELOCITY_ROW)
         merit = measure_rows(c, island, VELOCITY_ROW)
     else:
         merit = measure_island(c, island)
@@ -217,9 +217,9 @@ def gauss_seidel_island(address, island, cap, unused):
             if accelerate:
                 stored, column, size, moved = extrapolate(c, island, stored, column, memory)
                 if moved:
-                    adopt_impulses(c, island, NOW_X, in_rows)
-                if stored > 1 and size > MAX_GROWTH * last:
-                    adopt_impulses(c, island, LAST_G, in_rows)  # back to before the extrapolation
+                    scatter_to(c, island, NOW_X, in_rows)
+                if stored > 1 and size > MAX_DEFECT_GROWTH * last:
+                    scatter_to(c, island, LAST_G, in_rows)  # back to before the extrapolation
                     stored = -1
                     column = 0
                 last = size

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 
 from kido.jit import callback, kernel, view
-from kido.solvers.one_contact import solve_bounded
+from kido.solvers.cone import solve_bounded
 from kido.solvers.problem import CONTACT, PROBLEM, PROBLEM_NOT_FINITE
 from kido.solvers.rows import INDEX, extra_velocity, push1, push_extra, velocity1
 

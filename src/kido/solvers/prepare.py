@@ -7,10 +7,7 @@ import math
 from kido.jit import kernel
 from kido.solvers.cone import clamp, project_cone, project_spin
 from kido.solvers.islands import build_islands
-from kido.solvers.problem import (
-    BOUNDED,
-    CONTACT,
-)
+from kido.solvers.problem import BOUNDED, CONTACT
 from kido.solvers.rows import INDEX, own_compliance, push_impulse, spin_bounds
 
 
@@ -47,10 +44,16 @@ def prepare_island(c, island):
 
 
 @kernel
-def divide(c):
-    """Islands, and u = u_free. Returns the number of islands."""
+def clear_totals(c):
+    """Totals of no island."""
     c.total_residual, c.total_speed, c.total_power = 0.0, 0.0, 0.0
     c.total_status, c.total_iterations, c.total_fallbacks, c.total_bounces = 0, 0, 0, 0
+
+
+@kernel
+def divide(c):
+    """Islands, and u = u_free. Returns the number of islands."""
+    clear_totals(c)
     for d in range(c.num_dofs):
         c.u[d] = c.u_free[d]
         c.u_position[d] = 0.0
@@ -70,8 +73,7 @@ def start(c):
 @kernel
 def sum_up(c):
     """Fill the totals from the results of islands, in their order. Returns the worst status."""
-    c.total_residual, c.total_speed, c.total_power = 0.0, 0.0, 0.0
-    c.total_status, c.total_iterations, c.total_fallbacks, c.total_bounces = 0, 0, 0, 0
+    clear_totals(c)
     for island in range(c.num_islands):
         c.total_residual = max(c.total_residual, c.island_residual[island])
         c.total_speed = max(c.total_speed, c.island_speed[island])

@@ -21,6 +21,7 @@ import math
 
 from kido.jit import callback, kernel, view
 from kido.solvers.certify import measure_island
+from kido.solvers.history import gather, scatter
 from kido.solvers.prepare import sum_up
 from kido.solvers.problem import (
     AT_CAP,
@@ -30,8 +31,7 @@ from kido.solvers.problem import (
     PROBLEM,
     PROBLEM_NOT_FINITE,
 )
-from kido.solvers.rows import bounded_velocity, contact_velocity, free_velocity
-from kido.solvers.vectors import gather, scatter
+from kido.solvers.rows import block_velocity, free_velocity
 
 # Rows of `history` that neither the acceleration nor ADMM uses, and one that both do.
 COMPRESSION = 2 * MAX_MEMORY + 4
@@ -72,12 +72,10 @@ def work(c, island):
     for e in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[e]
         i = c.row[b]
+        v0, v1, v2 = block_velocity(c, b)
         if c.kind[b] != BOUNDED:
-            v0, v1, v2 = contact_velocity(c, b)
             total += c.impulse[i + 1] * (v1 + free_velocity(c, b, 1))
             total += c.impulse[i + 2] * (v2 + free_velocity(c, b, 2))
-        else:
-            v0 = bounded_velocity(c, b)
         total += c.impulse[i] * (v0 + free_velocity(c, b, 0))
     return 0.5 * total
 

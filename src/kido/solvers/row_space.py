@@ -7,17 +7,15 @@ nothing else is read. W is symmetric: a column is a row, and what is done with i
 W costs as much as some sweeps. It is made where segments are long beside the number of rows (`has_room`), which
 depends on the island alone, so that results do not depend on the size of arrays or on threads.
 
-Velocities are in row VELOCITY_ROW of `history`, in the island's own order, W in `matrix`.
+Velocities are in row VELOCITY_ROW of `history` (`kido.solvers.history`), in the island's own order, W in `matrix`.
 """
 
 from __future__ import annotations
 
 from kido.jit import kernel
-from kido.solvers.cone import clamp, project_cone, project_spin
-from kido.solvers.problem import BOUNDED, CONTACT, MAX_MEMORY, MAX_PARTS, ROW_DOFS
-from kido.solvers.rows import INDEX, bounded_velocity, contact_velocity, num_segments, segment, spin_bounds
+from kido.solvers.problem import BOUNDED, MAX_PARTS, ROW_DOFS
+from kido.solvers.rows import INDEX, num_segments, segment
 
-VELOCITY_ROW = 2 * MAX_MEMORY + 6  # row of `history`
 LONG = 12  # mean number of a row's coordinates above which W is worth its price: more than two free bodies have
 ROWS_PER_DOF = 4  # rows, beside that number, up to which a sweep with W is the faster one
 
@@ -164,69 +162,3 @@ def form_rows(c, island):
         for r in range(rows):
             c.matrix[k + r, k + r] += c.compliance[c.row[b] + r]
         k += rows
-
-
-@kernel
-def load_rows(c, island):
-    """Velocities of the island's rows from u and the impulses, which belong together."""
-    h = c.history
-    k = c.island_row[island] & INDEX
-    for e in range(c.island_start[island], c.island_start[island + 1]):
-        b = c.island_block[e]
-        if c.kind[b] == BOUNDED:
-            h[VELOCITY_ROW, k] = bounded_velocity(c, b)
-            k += 1
-        else:
-            h[VELOCITY_ROW, k], h[VELOCITY_ROW, k + 1], h[VELOCITY_ROW, k + 2] = contact_velocity(c, b)
-            k += 3
-
-
-@kernel
-def push_rows3(c, first, n, k, p0, p1, p2):
-    """Add what impulses of three rows from the island's row k on do to its velocities."""
-    h, m = c.history, c.matrix
-    for j in range(n):
-        h[VELOCITY_ROW, first + j] += m[k, j] * p0 + m[k + 1, j] * p1 + m[k + 2, j] * p2
-
-
-@kernel
-def push_row(c, first, n, k, p):
-    """Add what an impulse of the island's row k does to its velocities."""
-    h, m = c.history, c.matrix
-    for j in range(n):
-        h[VELOCITY_ROW, first + j] += m[k, j] * p
-
-
-@kernel
-def scatter_rows(c, island, slot):
-    """Set the island's impulses to a row of the history, made admissible, and carry the row velocities along."""
-    first = c.island_row[island] & INDEX
-    n = (c.island_row[island + 1] & INDEX) - first
-    h = c.history
-    k = 0
-    for e in range(c.island_start[island], c.island_start[island + 1]):
-        b = c.island_block[e]
-        i = c.row[b] & INDEX
-        if c.kind[b] != BOUNDED:
-            x0, x1, x2 = h[slot, first + k], h[slot, first + k + 1], h[slot, first + k + 2]
-            if c.kind[b] == CONTACT:
-                p0, p1, p2 = project_cone(x0, x1, x2, c.mu[b], c.floor[b])
-            else:
-                about, across = spin_bounds(c, b)
-                p0, p1, p2 = project_spin(x0, x1, x2, about, across)
-            d0 = p0 - c.impulse[i]
-            d1 = p1 - c.impulse[i + 1]
-            d2 = p2 - c.impulse[i + 2]
-            c.impulse[i] = p0
-            c.impulse[i + 1] = p1
-            c.impulse[i + 2] = p2
-            if d0 != 0.0 or d1 != 0.0 or d2 != 0.0:
-                push_rows3(c, first, n, k, d0, d1, d2)
-            k += 3
-        else:
-            p0 = clamp(h[slot, first + k], c.lower[b], c.upper[b])
-            d0 = p0 - c.impulse[i]
-            c.impulse[i] = p0
-            if d0 != 0.0:
-                push_row(c, first, n, k, d0)
-            k += 1

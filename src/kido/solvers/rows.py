@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 
 from kido.jit import kernel
+from kido.solvers.cone import clamp, project_cone, project_spin
 from kido.solvers.problem import BOUNDED, CONTACT, SPIN_BLOCK
 
 # Indices read from the problem are masked: the optimiser then knows that they are not negative.
@@ -148,6 +149,40 @@ def spin_bounds(c, b):
 
 
 @kernel
+def block_velocity(c, b):
+    """`contact_velocity` or `bounded_velocity` of a block; zeros beyond its rows."""
+    if c.kind[b] == BOUNDED:
+        return bounded_velocity(c, b), 0.0, 0.0
+    return contact_velocity(c, b)
+
+
+@kernel
+def project_block(c, b, y0, y1, y2):
+    """Impulses of a block made admissible: proj_K(y), the bounds of a spin block as they are."""
+    if c.kind[b] == CONTACT:
+        return project_cone(y0, y1, y2, c.mu[b], c.floor[b])
+    if c.kind[b] == SPIN_BLOCK:
+        about, across = spin_bounds(c, b)
+        return project_spin(y0, y1, y2, about, across)
+    return clamp(y0, c.lower[b], c.upper[b]), 0.0, 0.0
+
+
+@kernel
+def set_impulse(c, b, p0, p1, p2):
+    """Set the impulses of a block. Returns how they change."""
+    i = c.row[b] & INDEX
+    d0 = p0 - c.impulse[i]
+    c.impulse[i] = p0
+    if c.kind[b] == BOUNDED:
+        return d0, 0.0, 0.0
+    d1 = p1 - c.impulse[i + 1]
+    d2 = p2 - c.impulse[i + 2]
+    c.impulse[i + 1] = p1
+    c.impulse[i + 2] = p2
+    return d0, d1, d2
+
+
+@kernel
 def push_contact(c, b, p0, p1, p2):
     """Add the response to a contact's impulse to u."""
     push3(c.Y, c.at_a[b] & INDEX, c.len_a[b] & INDEX, c.u, c.dof_a[b] & INDEX, p0, p1, p2)
@@ -174,6 +209,28 @@ def product(J, i, Y, j, n):
     for k in range(n):
         s += J[i + k] * Y[j + k]
     return s
+
+
+@kernel
+def first_velocity(c, b, u):
+    """First row of a block on a generalized velocity: J u, without bias."""
+    v = 0.0
+    for s in range(num_segments(c, b)):
+        dof, length, at = segment(c, b, s)
+        for k in range(length):
+            v += c.J[at + k] * u[dof + k]
+    return v
+
+
+@kernel
+def coupling(c, b, r, s):
+    """Compliance between rows r and s of a block, without softness, from J and Y: before `own_compliance`."""
+    w = 0.0
+    for k in range(num_segments(c, b)):
+        _, length, at = segment(c, b, k)
+        for i in range(length):
+            w += c.J[at + r * length + i] * c.Y[at + s * length + i]
+    return w
 
 
 @kernel
@@ -238,12 +295,6 @@ def inverse_compliance(c, b):
     if w <= 0.0:
         return 0.0
     return 1.0 / w + 0.0 * w  # NaN for an infinite compliance
-
-
-@kernel
-def step_length(c, b):
-    """`inverse_compliance` as `own_compliance` left it."""
-    return c.step[b]
 
 
 @kernel

@@ -8,11 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from kido.collision.container import BOX, CAPSULE, CYLINDER, HULL, PLANE, SPHERE
-from kido.collision.detectors.base import library, unknown
+from kido.collision.container import HULL, PLANE
+from kido.collision.detectors.base import unknown
 from kido.collision.external import NarrowPhase, Points, as_points
 from kido.collision.geometry import Geometry, primitive
 from kido.collision.group import CollisionDetector
+from kido.collision.primitives import BOX, CAPSULE, CYLINDER, SPHERE
+from kido.libraries import library
 from kido.shapes import convex_hull
 
 _ROUND = 24  # corners of the circle that a cone's base becomes, and of an ellipsoid's equator

@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kido.collision.container import HULL
-from kido.collision.detectors.base import library, unknown
-from kido.collision.detectors.primitives import primitive
+from kido.collision.detectors.base import primitive, unknown
 from kido.collision.external import NarrowPhase, Points, as_points
 from kido.collision.geometry import Geometry
 from kido.collision.group import CollisionDetector
+from kido.libraries import library
 
 _ACCURACY = 1e-6  # [m] of GJK and EPA; finer ones make its EPA fail on round shapes
 

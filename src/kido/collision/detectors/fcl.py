@@ -7,12 +7,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from kido.collision.container import BOX, HULL, PLANE
-from kido.collision.detectors.base import library, unknown
-from kido.collision.detectors.primitives import primitive
+from kido.collision.container import HULL, PLANE
+from kido.collision.detectors.base import primitive, unknown
 from kido.collision.external import NarrowPhase, Points, as_points
 from kido.collision.geometry import Geometry
 from kido.collision.group import CollisionDetector
+from kido.collision.primitives import BOX
+from kido.libraries import library
 
 MAX_CONTACTS = 16  # contacts asked of a pair
 MANIFOLD_COSINE = 0.9999  # cosine of normals of one manifold

@@ -1,4 +1,4 @@
-"""Detectors by name, and as plain data."""
+"""KIDO's own detector; all detectors by name, and as plain data."""
 
 from __future__ import annotations
 
@@ -8,9 +8,22 @@ from typing import Any, ClassVar
 from kido.collision.detectors.bullet import BulletCollisionDetector
 from kido.collision.detectors.coal import CoalCollisionDetector
 from kido.collision.detectors.fcl import FCLCollisionDetector
-from kido.collision.detectors.kido import KidoCollisionDetector
 from kido.collision.group import CollisionDetector
 from kido.errors import ModelError, NameLookupError
+
+
+@dataclass(frozen=True)
+class KidoCollisionDetector(CollisionDetector):
+    """KIDO's own, compiled: sort and sweep, closed forms or GJK and EPA, manifolds of up to four points.
+
+    It knows all shapes, sweeps fast ones, and casts rays with all hits.
+    """
+
+    name: ClassVar[str] = "kido"
+
+    def narrow_phase(self) -> None:
+        return None
+
 
 BUILT_IN_DETECTORS: dict[str, type[CollisionDetector]] = {
     kind.name: kind

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import math
 
-from kido.collision.clip import clip
 from kido.collision.container import COLLISION
-from kido.collision.manifold import add_point, set_normal
-from kido.collision.pairs.segments import nearest_on_segments
+from kido.collision.manifold import add_point, clip, set_normal
+from kido.collision.pairs.capsule import nearest_on_segments
 from kido.jit import callback, kernel, view
 
 ALIGNED = 0.995  # an edge cross within this cosine of a face normal gives way to the face

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import math
 
-from kido.collision.clip import clip
 from kido.collision.container import COLLISION, MAX_POINTS
 from kido.collision.epa import penetration
 from kido.collision.features import find_feature
 from kido.collision.gjk import BEYOND_LIMIT, OVERLAP, WEIGHT, distance, norm, weigh_triangle, witness
-from kido.collision.manifold import add_point, set_normal
-from kido.collision.pairs.segments import SIDE_BY_SIDE
+from kido.collision.manifold import add_point, clip, set_normal
+from kido.collision.pairs.capsule import SIDE_BY_SIDE
 from kido.collision.support import core_radius
 from kido.jit import callback, kernel, view
 

@@ -126,23 +126,8 @@ def plane_cone(address, p, s, pair):
 
 
 @callback
-def plane_hull(address, p, s, pair):
-    """The vertices below the margin."""
-    c = view(COLLISION, address)
-    hull_first, hull_vertex = c.hull_first, c.hull_vertex
-    plane_normal(c, p)
-    count, h = 0, c.shape_hull[s]
-    for v in range(hull_first[h], hull_first[h + 1]):
-        x, y, z = to_world(c, s, hull_vertex[v, 0], hull_vertex[v, 1], hull_vertex[v, 2])
-        count = add_lowest(c, count, p, x, y, z, v - hull_first[h])
-        if count == MAX_POINTS:
-            count = reduce_manifold(c, count, 0, 0)
-    return count
-
-
-@callback
 def plane_spheres(address, p, s, pair):
-    """The lowest point of each ball of a hull of balls."""
+    """The lowest point of each ball of a hull of balls, below the margin."""
     c = view(COLLISION, address)
     hull_first, vertex = c.hull_first, c.hull_vertex
     n0, n1, n2 = plane_normal(c, p)
@@ -154,3 +139,6 @@ def plane_spheres(address, p, s, pair):
         if count == MAX_POINTS:
             count = reduce_manifold(c, count, 0, 0)
     return count
+
+
+plane_hull = plane_spheres  # balls without radius

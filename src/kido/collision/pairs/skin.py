@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import math
 
-from kido.collision.container import CAPSULE, COLLISION, FACE, PLANE, POINT, SPHERE
+from kido.collision.container import COLLISION, FACE, PLANE, SKIN_POINT
 from kido.collision.features import find_feature
 from kido.collision.manifold import add_point, set_normal
 from kido.collision.pairs.frames import to_world
+from kido.collision.primitives import CAPSULE, SPHERE
 from kido.collision.support import core_radius, support
 from kido.jit import call4, callback, kernel, view
 
@@ -179,10 +180,10 @@ def point_face(address, s, t, pair):
 
 def function_of(first: int, second: int):
     """The callback of a pair with a point or a triangle; None where there is none."""
-    if second == POINT:
-        return None if first == POINT else shape_point
+    if second == SKIN_POINT:
+        return None if first == SKIN_POINT else shape_point
     if first == PLANE or first >= FACE or second != FACE:
         return None
     if first == SPHERE:
         return sphere_face
-    return point_face if first == POINT else solid_face
+    return point_face if first == SKIN_POINT else solid_face

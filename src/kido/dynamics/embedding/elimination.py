@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 
-from kido.constraints.loop_schema import COUPLE, LENGTH, SCREW, SHIFT
+from kido.constraints.loop_schema import COUPLE, LENGTH, SCREW_TRAVEL, SHIFT
 from kido.dynamics.embedding.rows import write_row
 from kido.jit import inlined, kernel
 from kido.math.so3 import cross
@@ -264,7 +264,7 @@ def reduce_rows_against(lp, e, c, u, share):
 @inlined
 def is_length(kind):
     """Whether a row's numbers are lengths."""
-    return kind == SHIFT or kind == LENGTH or kind == SCREW
+    return kind == SHIFT or kind == LENGTH or kind == SCREW_TRAVEL
 
 
 @kernel

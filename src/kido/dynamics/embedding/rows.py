@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 
 from kido.constraints.loop_rates import row_change, seen_motion
-from kido.constraints.loop_rows import SMALL, axis_of, frame_in_world
-from kido.constraints.loop_schema import COUPLE, CROSS, LENGTH, SCREW, SHIFT, SPIN
+from kido.constraints.loop_rows import MIN_LINE, axis_of, frame_in_world
+from kido.constraints.loop_schema import COUPLE, CROSS, LENGTH, SCREW_TRAVEL, SHIFT, SPIN
 from kido.jit import inlined, kernel
 from kido.joints.frames import rotation_of
 from kido.math.so3 import cross, rotate
@@ -45,19 +45,19 @@ def aggregate_columns(d, e, c):
 def set_row_direction(lp, r, A, B):
     """Force, point and moment of row r of a constraint between bodies, without its value."""
     kind, sign = lp.kind[r], lp.sign[r]
-    k = 0 if kind == CROSS or kind == LENGTH else (2 if kind == SCREW or kind == SPIN else lp.axis[r])
+    k = 0 if kind == CROSS or kind == LENGTH else (2 if kind == SCREW_TRAVEL or kind == SPIN else lp.axis[r])
     f0, f1, f2 = axis_of(A, k)
     m0, m1, m2 = 0.0, 0.0, 0.0
     if kind == LENGTH:
         x, y, z = B[9] - A[9], B[10] - A[10], B[11] - A[11]
         length = math.sqrt(x * x + y * y + z * z)
-        if length > SMALL:
+        if length > MIN_LINE:
             f0, f1, f2 = x / length, y / length, z / length
     elif kind == CROSS:
         b0, b1, b2 = axis_of(B, 1)
         m0, m1, m2 = cross(b0, b1, b2, f0, f1, f2)
         f0, f1, f2 = 0.0, 0.0, 0.0
-    elif kind == SCREW:
+    elif kind == SCREW_TRAVEL:
         m0, m1, m2 = -lp.gain[r] * f0, -lp.gain[r] * f1, -lp.gain[r] * f2
     elif kind != SHIFT:
         m0, m1, m2 = f0, f1, f2

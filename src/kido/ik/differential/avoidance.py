@@ -19,10 +19,9 @@ from numpy.typing import NDArray
 
 from kido.collision.colliders import Collider
 from kido.collision.container import COLLISION
-from kido.collision.detector import NativeDetector
+from kido.collision.detector import NativeDetector, pair_functions
 from kido.collision.poses import update_bounds, update_poses
 from kido.collision.queries import NEAREST_FUNCTIONS, box_gap2, function_of, pair_distance
-from kido.collision.table import pair_functions
 from kido.errors import StateError
 from kido.ik.differential.arrays import DIFFERENTIAL, OF_PAIR, STEP_NOT_FINITE
 from kido.ik.differential.desired_velocities import approach

@@ -5,7 +5,7 @@ What is of mid-step stays as it is: poses, columns and X of the end have contain
 
 from __future__ import annotations
 
-from kido.constraints.closure import CLOSURE_TOLERANCE, DIGITS_TOLERANCE, MAX_MOVE, OPEN_TOLERANCE
+from kido.constraints.closure import CLOSURE_TOLERANCE, DIGITS_TOLERANCE, MAX_CLOSURE_MOVE, OPEN_TOLERANCE
 from kido.dynamics.embedding.project_dependent import (
     aggregate_transforms,
     close_aggregate,
@@ -58,7 +58,7 @@ def move_to_close(t, d, lp, y, e, end_d, end_e, z, tree_index, h):
             for s in range(e.first_place[c], e.first_place[c + 1]):
                 e.xb[s] = end_e.xb[s] if e.role[s] < 0 else 0.0
                 largest = max(largest, abs(e.xb[s]))
-    if largest > CLOSURE_TOLERANCE and largest < MAX_MOVE:
+    if largest > CLOSURE_TOLERANCE and largest < MAX_CLOSURE_MOVE:
         for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
             end_d.u[k] = 0.0
         answer_off(t, d, lp, e, z, tree_index, end_d.u, h)

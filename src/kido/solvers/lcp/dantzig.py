@@ -25,9 +25,9 @@ from kido.jit import callback, kernel, view
 from kido.solvers.admm import assemble
 from kido.solvers.certify import SPEED_FLOOR
 from kido.solvers.cone import clamp
+from kido.solvers.history import FREE_ROW, SCALE_ROW, adopt
 from kido.solvers.problem import CONTACT, INACCURATE, OWN_SOLVED, PROBLEM, STUCK
 from kido.solvers.rows import INDEX, apply_impulses, free_velocity
-from kido.solvers.vectors import FREE_ROW, SCALE_ROW, adopt
 
 # Rows of `history`, besides those of `vectors`.
 P, V, LOW_ROW, HIGH_ROW, MU_ROW, CHANGED_ROW = 0, 1, 5, 6, 7, 8

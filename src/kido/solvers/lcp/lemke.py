@@ -28,6 +28,7 @@ import math
 from kido.jit import callback, kernel, view
 from kido.solvers.admm import assemble
 from kido.solvers.certify import SPEED_FLOOR
+from kido.solvers.history import SCALE_ROW, adopt
 from kido.solvers.lcp.polygon import (
     BASIC,
     EQUAL,
@@ -51,7 +52,6 @@ from kido.solvers.problem import (
     TOO_LARGE,
 )
 from kido.solvers.rows import INDEX, apply_impulses
-from kido.solvers.vectors import SCALE_ROW, adopt
 
 LEMKE_PIVOT_TOLERANCE = 1e-10  # least pivot beside the largest entry of its column
 TIE_TOLERANCE = 1e-10  # difference of ratios that is none

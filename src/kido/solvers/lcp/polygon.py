@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 
 from kido.jit import kernel
+from kido.solvers.history import FREE_ROW, SCALE_ROW
 from kido.solvers.problem import CONTACT
 from kido.solvers.rows import free_velocity
-from kido.solvers.vectors import FREE_ROW, SCALE_ROW
 
 P, V, NEAR_ROW = 0, 1, 5  # rows of `history`, besides those of `vectors`: impulses, velocities, the impulses before
 

@@ -1,4 +1,4 @@
-"""Convex hull of spheres."""
+"""Shapes that are convex hulls: pyramids, and hulls of spheres."""
 
 from __future__ import annotations
 
@@ -9,16 +9,64 @@ from typing import Any
 import numpy as np
 
 from kido.errors import ShapeError
-from kido.shapes.arrays import checked_mass, finite_array
-from kido.shapes.hull import Hull, convex_hull
-from kido.shapes.moments import second_moments
-from kido.shapes.shape import Shape
+from kido.shapes.hull import Hull, Solid, convex_hull, second_moments
+from kido.shapes.shape import Shape, diagonal, finite_array, length
+
+
+@dataclass(frozen=True)
+class Pyramid(Shape):
+    """Pyramid on a rectangle, about the origin: apex at z = height/2, base at z = -height/2.
+
+    Volume w d h / 3; centroid at z = -height/4; moment about it m/20 (d^2 + 3/4 h^2), m/20 (w^2 + 3/4 h^2),
+    m/20 (w^2 + d^2).
+
+    Args:
+        width: edge of the base along x [m], positive.
+        depth: edge of the base along y [m], positive.
+        height: from base to apex [m], positive.
+    """
+
+    width: float
+    depth: float
+    height: float
+
+    def __post_init__(self) -> None:
+        for name in ("width", "depth", "height"):
+            object.__setattr__(self, name, length("Pyramid", name, getattr(self, name)))
+
+    @property
+    def hull(self) -> Hull:
+        """Its five corners (5,3) [m] and triangles (6,3)."""
+        x, y, z = 0.5 * self.width, 0.5 * self.depth, 0.5 * self.height
+        return convex_hull(np.array([[-x, -y, -z], [x, -y, -z], [x, y, -z], [-x, y, -z], [0.0, 0.0, z]]), "Pyramid")
+
+    @property
+    def aabb(self) -> np.ndarray:
+        half = 0.5 * np.array([self.width, self.depth, self.height])
+        return np.array([-half, half])
+
+    @property
+    def bounding_radius(self) -> float:
+        return 0.5 * float(np.linalg.norm([self.width, self.depth, self.height]))
+
+    @property
+    def volume(self) -> float:
+        return self.width * self.depth * self.height / 3.0
+
+    @property
+    def centroid(self) -> np.ndarray:
+        return np.array([0.0, 0.0, -0.25 * self.height])
+
+    def moment(self, mass: float) -> np.ndarray:
+        xx, yy, zz = self.width**2 / 20.0, self.depth**2 / 20.0, 3.0 * self.height**2 / 80.0
+        return diagonal(mass, [yy + zz, xx + zz, xx + yy])
+
 
 LEVELS = (4, 5)  # subdivisions of the icosahedron whose corners stand for a sphere in volume and inertia
 
 
 @dataclass(frozen=True, eq=False)
-class MultiSphereHull(Shape):
+class MultiSphereHull(Solid):
     """Convex hull of spheres: of two equal ones a capsule, of two different ones a rounded cone.
 
     Collisions are those of the exact hull. Volume, centroid and moment are extrapolated from two polyhedra with
@@ -53,9 +101,6 @@ class MultiSphereHull(Shape):
     def __hash__(self) -> int:
         return hash((self.centers.tobytes(), self.radii.tobytes()))
 
-    def __reduce__(self):
-        return MultiSphereHull, (self.centers, self.radii)
-
     def polyhedron(self, level: int = 2) -> Hull:
         """Convex hull of points on the spheres, the corners of an icosahedron halved `level` times.
 
@@ -86,19 +131,6 @@ class MultiSphereHull(Shape):
     @property
     def bounding_radius(self) -> float:
         return float((np.linalg.norm(self.centers, axis=1) + self.radii).max())
-
-    @property
-    def volume(self) -> float:
-        return self._solid[0]
-
-    @property
-    def centroid(self) -> np.ndarray:
-        return self._solid[1].copy()
-
-    def moment(self, mass: float) -> np.ndarray:
-        checked_mass(mass)
-        volume, _, second = self._solid
-        return (np.trace(second) * np.eye(3) - second) * (mass / volume)
 
 
 @cache

@@ -1,0 +1,204 @@
+"""What a contact asks of its velocity: how its gap closes, its rebound, springs and dampers, slip, moving surfaces.
+
+A contact with a gap g > 0 asks for v_n >= -g / h, so that the surfaces just meet, but for a thin skin; one that
+penetrates is moved out (`kido.constraints.row_origins`). A contact that will bounce has no gap term: it is left out
+until its surfaces meet within half a step, and then rebounds by Poisson's law, with a coefficient that makes up for
+the time and place of impact (`rebound`).
+"""
+
+from __future__ import annotations
+
+import math
+
+from kido.constraints.applied_forces import applied_forces
+from kido.constraints.row_origins import SHALLOW_SOFTNESS, SOFT_SPEED, biases
+from kido.constraints.surfaces import ERP_CFM, SPRING_DAMPER, SPRING_DAMPER_AT_END, TIME_CONSTANT, surface_motion
+from kido.jit import kernel
+from kido.kernels.free_body import complete_free_body
+from kido.kernels.free_lanes import NOT_FREE
+from kido.solvers.rows import first_velocity
+
+SOFT_BIAS = 1e6  # [m/s] position correction leaves soft contacts alone
+
+
+@kernel
+def set_slip_and_motion(d, c, pr, src, s, k, row, block, properties):
+    """Slip compliance, and the motion of the surfaces beside their bodies', of a contact's tangents."""
+    h = src.time_step
+    one, two = src.share[block, 0], src.share[block, 1]
+    pr.compliance[row + 1] = one * one * s.slip[properties] / h
+    pr.compliance[row + 2] = two * two * s.secondary_slip[properties] / h
+    if s.moves[properties] != 0:
+        x, y, z, _, _, _ = surface_motion(d, c, s, k, properties)
+        t = src.tangent
+        pr.bias[row + 1] = t[block, 0] * x + t[block, 1] * y + t[block, 2] * z
+        pr.bias[row + 2] = t[block, 3] * x + t[block, 4] * y + t[block, 5] * z
+
+
+@kernel
+def set_spring(c, pr, src, s, k, block, properties, compliance, before):
+    """Bias and softness of a contact with a spring k and a damper d (`kido.SpringDamper`).
+
+    With the gap g at mid-step and velocities v_0, v_1 at the step's ends the mean gap is g + (h/4) (v_1 - v_0), so
+    that f = -k (g + h (a v_1 - b v_0)) - d ((1 - c) v_1 + c v_0) is of second order for a = b = 1/4, c = 1/2. For
+    a = 1, b = c = 0 it is damped however stiff the spring. Which of the two, or how much of each, is a matter of
+    r = (h^2 k + h d) W_nn.
+
+    Args:
+        compliance: W_nn [1/kg].
+        before: v_0, normal velocity at the start of the step [m/s].
+
+    Returns:
+        False if the contact is to be left out: it does not touch yet.
+    """
+    h = src.time_step
+    row, gap = pr.row[block], c.gap[k]
+    one, two = s.softness[properties, 0], s.softness[properties, 1]
+    stiffness, damping = one, two
+    if s.softness_kind[properties] == TIME_CONSTANT:
+        stiffness = 1.0 / (compliance * one * one * two * two)
+        damping = 2.0 / (compliance * one)
+    resolved = 0.0
+    if s.softness_kind[properties] != SPRING_DAMPER_AT_END:
+        resolved = min(max((4.0 - (h * stiffness + damping) * h * compliance) / 3.0, 0.0), 1.0)
+    pr.position_bias[block] = SOFT_BIAS
+    if gap > 0.0 and resolved > 0.0:
+        return False
+    new, old, part = 1.0 - 0.75 * resolved, 0.25 * resolved, 0.5 * resolved
+    total = h * new * stiffness + (1.0 - part) * damping
+    if gap > 0.0:
+        pr.bias[row] = gap / h
+    else:
+        pr.bias[row] = (stiffness * (gap - h * old * before) + part * damping * before) / total
+    pr.compliance[row] = 1.0 / (h * total)
+    return True
+
+
+@kernel
+def rebound(e, gap, approach, rate, h):
+    """Coefficient of restitution that gives a step's rebound the energy of an exact impact.
+
+    In a step, the speed of approach is that of the step's end, where the gap would be g_- = g - (h/2) |v|; it
+    leaves with e' |v| from g_+ = g + (h/2) e' |v|. The impact itself is at gap 0, so that under an approach
+    accelerated by a the energy per mass afterwards should be e^2 (v^2 / 2 + a g_-) = (e' v)^2 / 2 + a g_+.
+
+    Args:
+        e: coefficient of restitution.
+        gap: g at mid-step [m].
+        approach: v, negative [m/s].
+        rate: a, the acceleration of approach by forces, see `approach_rate` [m/s^2].
+        h: time step [s].
+
+    Returns:
+        e' with e in g_+, between 0 and e.
+    """
+    half = -0.5 * h * approach
+    square = e * e + 2.0 * rate * (e * e * (gap - half) - gap - e * half) / (approach * approach)
+    return min(math.sqrt(square), e) if square > 0.0 else 0.0
+
+
+@kernel
+def segment_rate(t, d, pr, src, body, at, dof, length):
+    """Share of a segment in the normal acceleration that standing forces give; uses d.e and d.B."""
+    a = 0.0
+    if length > 0:
+        tree_index = t.tree_of_body[body]
+        if src.responses.free[body] != NOT_FREE:
+            complete_free_body(t, d, body)
+        applied_forces(t, d, t.tree_body[tree_index], t.tree_body[tree_index + 1])
+        for k in range(length):
+            a += pr.Y[at + k] * d.e[dof + k]
+    return a
+
+
+@kernel
+def approach_rate(t, d, pr, src, block, a, b):
+    """Acceleration of approach of a contact block by the forces that do work in a step: -J M^-1 f [m/s^2].
+
+    The impulse p moves the end of the step by (h/2) M^-1 J^T p, over which the forces f do the work -(h/2) p a.
+    Velocity products are not among them: they do none, and a rebound that made up for them would gain energy.
+    """
+    return -(
+        segment_rate(t, d, pr, src, a, pr.at_a[block], pr.dof_a[block], pr.len_a[block])
+        + segment_rate(t, d, pr, src, b, pr.at_b[block], pr.dof_b[block], pr.len_b[block])
+    )
+
+
+@kernel
+def rebound_of_sweep(e, gap, approach, rate, h):
+    """`rebound` for a swept contact that was passed before now: its gap g < 0 is made up for by the position
+    correction, so that the body leaves from g_+ = e' (|g| + (h/2) |v|), as the exact impact would have it."""
+    half = -0.5 * h * approach
+    square = e * e + 2.0 * rate * (e * e * (gap - half) - e * (half - gap)) / (approach * approach)
+    return min(math.sqrt(square), e) if square > 0.0 else 0.0
+
+
+@kernel
+def push_out(c, pr, block, gap, e, h):
+    """Has the position correction undo at once how far a swept contact was passed, and add its rebound."""
+    push = -(1.0 + e) * gap
+    pr.position_bias[block] = -push / h
+    c.sweep_push = max(c.sweep_push, push)
+
+
+@kernel
+def set_bias(t, d, c, pr, src, s, k, block, properties, compliance, a, b):
+    """Bias, restitution, softness and position correction of a contact block; `properties`: their row, or -1.
+
+    With Newton's law a contact that bounces is to leave with e' times its speed of approach, whatever else happens.
+
+    Returns:
+        False if the contact is to be left out: it will bounce, but not yet.
+    """
+    h = src.time_step
+    gap = c.gap[k]
+    row = pr.row[block]
+    pr.bias[row], pr.bias[row + 1], pr.bias[row + 2] = 0.0, 0.0, 0.0
+    pr.position_bias[block] = 0.0
+    pr.restitution[block] = 0.0
+    src.correction[block] = 0.0
+    slop, most = src.slop, src.max_correction
+    if properties >= 0:
+        set_slip_and_motion(d, c, pr, src, s, k, row, block, properties)
+        kind = s.softness_kind[properties]
+        if kind == SPRING_DAMPER or kind == TIME_CONSTANT or kind == SPRING_DAMPER_AT_END:
+            before = first_velocity(pr, block, d.u)
+            return set_spring(c, pr, src, s, k, block, properties, compliance, before)
+        if s.slop[properties] >= 0.0:
+            slop = s.slop[properties]
+        most = min(most, h * s.max_speed[properties])
+    if c.restitution[k] > 0.0:
+        approach = first_velocity(pr, block, pr.u_free)
+        if approach < -src.restitution_speed:
+            if gap + 0.5 * h * approach > 0.0:
+                return False
+            rate = approach_rate(t, d, pr, src, block, a, b)
+            if c.swept[k] != 0 and gap < 0.0:
+                e = rebound_of_sweep(c.restitution[k], gap, approach, rate, h)
+                push_out(c, pr, block, gap, e, h)
+            else:
+                e = rebound(c.restitution[k], gap, approach, rate, h)
+            if src.newton_restitution != 0:
+                pr.bias[row] = e * approach
+            else:
+                pr.restitution[block] = e
+            return True
+    if c.swept[k] != 0 and gap < 0.0:
+        push_out(c, pr, block, gap, 0.0, h)
+        return True
+    if properties >= 0:
+        if s.softness_kind[properties] == ERP_CFM:
+            erp, cfm = s.softness[properties, 0], s.softness[properties, 1]
+            pr.bias[row] = gap / h if gap > 0.0 else -min(erp * max(-gap - slop, 0.0), most) / h
+            pr.compliance[row] = cfm / h
+            pr.position_bias[block] = SOFT_BIAS
+            return True
+    pr.bias[row], pr.position_bias[block] = biases(src, gap, slop, most)
+    src.correction[block] = min(pr.bias[row], 0.0)
+    if pr.bias[row] < 0.0:
+        pushed = math.fabs(
+            c.impulse[k, 0] * c.normal[k, 0] + c.impulse[k, 1] * c.normal[k, 1] + c.impulse[k, 2] * c.normal[k, 2]
+        )
+        # A heavy body would sink as fast as the trace of softness of a light one under it lets it.
+        pr.compliance[row] = min(SHALLOW_SOFTNESS * compliance, SOFT_SPEED / (pushed + 1e-300))
+    return True
