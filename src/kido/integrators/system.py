@@ -155,7 +155,7 @@ class System:
         """
         data = skeleton.current_state.compiled()
         function, constant = joint_forces(skeleton, forces)
-        tree: TREE = skeleton.current_state.tree  # type: ignore[assignment]  # the skeleton is compiled
+        tree: TREE = skeleton.current_state.tree  # the skeleton is compiled
         for kind in (ActuatorType.SERVO, ActuatorType.MIMIC):
             if (tree.actuator == kind).any():
                 dof = skeleton.dofs[int(np.flatnonzero(tree.actuator == kind)[0])]
@@ -164,7 +164,7 @@ class System:
                     "in worlds alone; make it PASSIVE or FORCE for smooth motion"
                 )
         natural = with_arrays(tree, prescribed=is_prescribed(tree.actuator))
-        own = [b.parent_joint._drives_body_axes for b in skeleton.current_state.links.top]  # type: ignore[union-attr]
+        own = [b.parent_joint._drives_body_axes for b in skeleton.current_state.links.top]
         fixed = (tree.kind == JointKind.FREE) & ~np.array(own, bool)
         mixed = natural
         if fixed.any():

@@ -215,5 +215,5 @@ class CollisionFilter:
 
 
 def _two(pair: Pair) -> tuple[BodyNode, BodyNode]:
-    bodies = tuple(pair)
-    return (bodies * 2)[:2]  # type: ignore[return-value]
+    first, *second = pair
+    return first, second[0] if second else first

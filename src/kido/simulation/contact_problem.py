@@ -118,7 +118,7 @@ def new_arrays(
     options = {k: v for k, v in engine.options.settings.items() if k not in CORRECTION and k not in OPTIONS}
     sizes = {**options, **engine.options.solver.sizes()}
     dofs += engine.extra_dofs
-    problem = new_problem(  # type: ignore[arg-type]
+    problem = new_problem(
         blocks=blocks,
         rows=rows,
         dofs=dofs,

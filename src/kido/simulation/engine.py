@@ -28,7 +28,7 @@ from kido.simulation.contact_problem import (
     place_responses,
 )
 from kido.simulation.contacts import ContactSet
-from kido.simulation.feature import Feature
+from kido.simulation.feature import Feature, overriding
 from kido.simulation.filters import filter_arrays, is_tested
 from kido.simulation.integrate import integrate_share, integrate_stage
 from kido.simulation.options import StepOptions
@@ -89,8 +89,9 @@ class Engine:
         ]
         self.is_adopted = False
         dofs = int(self.tree.first_dof[-1])
-        self.world = WORLD(dofs=dofs, last=REPORT(), worst=REPORT())
-        self._features: dict[type[Feature], Feature] = {}
+        self.last, self.worst = REPORT(), REPORT()
+        self.world = WORLD(dofs=dofs, last=self.last, worst=self.worst)
+        self._features: dict[type[Feature], Any] = {}
         for kind in features:
             self._features[kind] = kind(self)
         geometries: list[Any] = [node.shape for node in self.nodes]
@@ -126,12 +127,16 @@ class Engine:
 
     def feature(self, kind: type[F]) -> F:
         """The feature of a kind."""
-        return self._features[kind]  # pyright: ignore[reportReturnType]
+        return self._features[kind]
 
     # What steps run by -------------------------------------------------------------------------------------
 
     def link(self) -> None:
-        """Write the structs and stages that steps run by; after one was replaced, or a stage chosen."""
+        """Write the structs and stages that steps run by; after one was replaced, or a stage chosen.
+
+        And `calls_users`: whether steps call functions of users, or of other libraries, which may fail;
+        `told_of_runs`, `told_of_steps`: the features that are told.
+        """
         w = self.world
         w.tree, w.data, w.collision = self.tree, self.data, self.detector.container
         w.problem, w.row_origins = self.problem, self.row_origins
@@ -151,7 +156,15 @@ class Engine:
                 own = feature.own_struct
                 w.feature_stage[place, k] = stage.address
                 w.feature_struct[place, k] = 0 if own is None else own.address
-        self.asks_users = ASK in places
+        # For each call of a step, which takes a few microseconds.
+        self.calls_users = (
+            ASK in places
+            or isinstance(self.options.solver, CustomSolver)
+            or isinstance(self.detector, ExternalDetector)
+            or self.surfaces.per_contact
+        )
+        active = [feature for feature in self.features if feature.is_active]
+        self.told_of_runs, self.told_of_steps = overriding(active, "begin_run"), overriding(active, "before_steps")
 
     def _stages(self) -> tuple[dict[str, Any], dict[int, list[tuple[Feature, Any]]]]:
         """Callbacks by field of WORLD, and those of features by place."""
@@ -187,16 +200,6 @@ class Engine:
     def is_compiled(self) -> bool:
         """Whether `run_steps` alone does its steps, but for what `kido.simulation.running.make_room` does."""
         return not isinstance(self.options.solver, CustomSolver) and all(f.is_compiled for f in self.features)
-
-    @property
-    def calls_users(self) -> bool:
-        """Whether steps call functions of users, or of other libraries, which may fail."""
-        return (
-            isinstance(self.options.solver, CustomSolver)
-            or isinstance(self.detector, ExternalDetector)
-            or self.surfaces.per_contact
-            or self.asks_users
-        )
 
     @property
     def extra_dofs(self) -> int:

@@ -15,6 +15,9 @@ class Owner(Protocol):
     pushes: Any
 
     @property
+    def time(self) -> float: ...
+
+    @property
     def time_step(self) -> float: ...
 
     @time_step.setter

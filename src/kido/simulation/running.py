@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kido.collision.external import ELSEWHERE
-from kido.simulation.feature import Feature, overriding
+from kido.simulation.owner import Owner
 from kido.simulation.step import (
     AT_ASK,
     AT_ASSEMBLE,
@@ -18,6 +17,7 @@ from kido.simulation.step import (
     AT_INTEGRATE,
     AT_PREDICT,
     AT_SOLVE,
+    NOWHERE,
     run_steps,
 )
 from kido.simulation.threads import StepThreads
@@ -56,24 +56,19 @@ class StagedMotion:
     def __init__(self, engine: Engine):
         self.engine = engine
 
-    @cached_property
-    def _begun(self) -> list[Feature]:
-        """Features that a run is told to; a step of a few microseconds asks no others."""
-        return overriding(self.engine.features, "begin_run")
-
-    @cached_property
-    def _prepared(self) -> list[Feature]:
-        return overriding(self.engine.features, "before_steps")
-
     def memory(self) -> Any:
         """Nothing: a step needs no more than the state."""
 
     def set_memory(self, numbers: Any) -> None:
         """Nothing."""
 
-    def run(self, number: int, time: float) -> None:
+    def run(self, number: int, world: Owner) -> None:
         """Do a number of steps."""
-        with self.engine.feature(StepThreads).working():
+        threads = self.engine.feature(StepThreads)
+        if not threads.teams:
+            self._run(number)
+            return
+        with threads.teams[0].working():
             self._run(number)
 
     def _run(self, number: int) -> None:
@@ -83,10 +78,10 @@ class StagedMotion:
         start, asked = AT_PREDICT, number
         before: dict[str, np.ndarray] = {}
         of_features: list[tuple[Any, Any]] = []
-        for feature in self._begun:
+        for feature in engine.told_of_runs:
             feature.begin_run()
         while number > 0:
-            for feature in self._prepared:
+            for feature in engine.told_of_steps:
                 feature.before_steps()
             if calls_users and start == AT_PREDICT:
                 before = {f: getattr(engine.data, f).copy() for f in STATE_FIELDS}
@@ -94,6 +89,8 @@ class StagedMotion:
             done, stage, status = run_steps(engine.world.address, 1 if calls_users else number, start)
             number -= done
             start = AT_PREDICT
+            if stage == NOWHERE:
+                continue
             try:
                 if stage in (AT_PREDICT, AT_DETECT, AT_ASSEMBLE, AT_INTEGRATE):
                     start = make_room(engine, stage, status)

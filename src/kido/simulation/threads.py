@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from kido.jit import JIT_DISABLED, Struct
@@ -69,7 +68,3 @@ class StepThreads(Feature):
             self.problems = [problem, *(worker_problem(problem) for _ in range(1, threads))]
             self.engine.world.problem_of[:threads] = [p.address for p in self.problems]
         return {"team": self.teams[0].container}
-
-    def working(self) -> AbstractContextManager[None]:
-        """Within it the team serves."""
-        return self.teams[0].working() if self.teams else nullcontext()

@@ -163,7 +163,7 @@ class World(WorldOptions, Carrier):
         self.structure_changed()
         skeleton.drop_arrays()
         skeleton.name = unique
-        skeleton._world = self  # type: ignore[assignment]  # a whole World
+        skeleton._world = self  # a whole World
         self._skeletons.append(skeleton)
         return skeleton
 
@@ -215,34 +215,42 @@ class World(WorldOptions, Carrier):
             ModelError: n is no count, or a coordinate has no inertia.
             StateError: the motion became NaN or infinite; the state is that of the failed step.
         """
-        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
-            raise ModelError(f"world {self.name!r}: step: expected a number of steps not below 0, got {n!r}")
-        reset_command = as_flag(reset_command, f"world {self.name!r}: step: reset_command")
-        engine = self.engine
-        self._events.begin(engine)
-        if n > 1:
-            with deferred_signals():
-                engine = self._advance_many(int(n))
+        # A step of a small world takes a few microseconds, so that what is usual is looked at first.
+        if type(n) is not int or n < 0:
+            if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
+                raise ModelError(f"world {self.name!r}: step: expected a number of steps not below 0, got {n!r}")
+        if reset_command is not True:
+            reset_command = as_flag(reset_command, f"world {self.name!r}: step: reset_command")
+        if self.options.collects_events:
+            self._events.begin(self.engine)
+        if n == 1 and not (self.hooks.before or self.hooks.after or self.pushes.all):
+            self._advance(1)
         elif n == 1:
-            engine = self._advance_many(1)
+            self._advance_many(1)
+        elif n > 1:
+            with deferred_signals():
+                self._advance_many(int(n))
+        engine = self.engine
         if reset_command and n > 0:
-            engine.data.tau[:] = 0.0
-            engine.data.command[:] = 0.0
-            if engine.data.has_external.any():  # a look at thousands of skeletons takes a tenth of their step
+            data = engine.data
+            data.tau.fill(0.0)
+            data.command.fill(0.0)
+            if np.count_nonzero(data.has_external):  # a look at thousands of skeletons takes a tenth of their step
                 for s in self._skeletons:
                     if s.current_state.applied:
                         s.clear_external_forces()
-        self._events.tell(engine, self.num_steps)
-        return self.report
+        if self.options.collects_events:
+            self._events.tell(engine, self.num_steps)
+        return StepReport.of(engine.last)
 
-    def _advance_many(self, number: int) -> Engine:
-        """Steps between callbacks, or in chunks that leave Python its turn. Returns what is compiled after them."""
+    def _advance_many(self, number: int) -> None:
+        """Steps between callbacks, or in chunks that leave Python its turn."""
         if self.hooks:
             for _ in range(number):
                 self.hooks.run(self.hooks.before, self)
                 self.pushes.advance(1, self._advance, self)
                 self.hooks.run(self.hooks.after, self)
-            return self.engine
+            return
         chunk = 1
         while number > 0:
             steps = min(chunk, number)
@@ -251,15 +259,11 @@ class World(WorldOptions, Carrier):
             took = clock.perf_counter() - started
             number -= steps
             chunk = max(1, min(10 * chunk, int(chunk * CHUNK_SECONDS / max(took, 1e-6))))
-        return self.engine
 
     def _advance(self, number: int) -> None:
-        engine = self.engine
-        before = engine.world.steps
         try:
-            run(engine, number, self.time)
+            run(self.engine, number, self)
         finally:
-            self._steps += engine.world.steps - before
             self.version += 1
 
     def add_step_callback(self, callback: Callable[[World], Any], before: bool = False) -> Callable[[], None]:
@@ -321,12 +325,12 @@ class World(WorldOptions, Carrier):
     @property
     def report(self) -> StepReport:
         """Quality of the last step."""
-        return StepReport.of(self.engine.world.last)
+        return StepReport.of(self.engine.last)
 
     @property
     def totals(self) -> StepReport:
         """Worst values over all steps since the structure last changed or `reset_totals`."""
-        return StepReport.of(self.engine.world.worst)
+        return StepReport.of(self.engine.worst)
 
     @property
     def unconverged_steps(self) -> int:
@@ -555,7 +559,14 @@ class World(WorldOptions, Carrier):
 
     def __getstate__(self) -> dict[str, Any]:
         kept = warm_state(self.engine)
-        return {**self.__dict__, "_engine": None, "_changes": set(), "_kept": kept, "_like": None}
+        return {
+            **self.__dict__,
+            "_engine": None,
+            "_steps": self.num_steps,
+            "_changes": set(),
+            "_kept": kept,
+            "_like": None,
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -569,11 +580,10 @@ class World(WorldOptions, Carrier):
     @property
     def engine(self) -> Engine:
         """The compiled side of the present structure; another one whenever the structure changed."""
-        if self._engine is None:
-            self._make_engine()
+        engine = self._engine or self._make_engine()
         if self._changes:
-            self._catch_up()
-        return self._engine  # pyright: ignore[reportReturnType]
+            self._catch_up(engine)
+        return engine
 
     @property
     def present_engine(self) -> Engine | None:
@@ -585,7 +595,7 @@ class World(WorldOptions, Carrier):
         """The compiled constraints."""
         return self.engine.feature(LoopSystem)
 
-    def _make_engine(self) -> None:
+    def _make_engine(self) -> Engine:
         engine = Engine(self._skeletons, self.options, self._collision_filter, FEATURES, self.constraints, self._like)
         self._like = None
         for s, window in zip(self._skeletons, engine.windows, strict=True):
@@ -597,15 +607,15 @@ class World(WorldOptions, Carrier):
         if self._kept is not None:
             set_warm_state(engine, self._kept)
             self._kept = None
+        return engine
 
-    def _catch_up(self) -> None:
-        engine = self._engine
-        if engine is not None and "properties" in self._changes:
+    def _catch_up(self, engine: Engine) -> None:
+        if "properties" in self._changes:
             for s in self._skeletons:
                 s.current_state.compiled()
             engine.properties_changed()
             self._changes.discard("properties")  # not before: what was refused is refused again
-        if engine is not None and "surfaces" in self._changes:
+        if "surfaces" in self._changes:
             engine.surfaces_changed()
             self._changes.discard("surfaces")
 
@@ -635,7 +645,7 @@ class World(WorldOptions, Carrier):
                 feature.release()
             for s in self._skeletons:
                 s.drop_arrays()
-            self._engine = None
+            self._steps, self._engine = self.num_steps, None
         self._kept = None
 
     def properties_changed(self) -> None:

@@ -29,30 +29,36 @@ class WorldOptions:
     options: StepOptions
     version: int  # counts what may make results of skeletons old
     _time_before: float
-    _steps: int
+    _steps: int  # by engines of other structures
     _steps_before: int
+
+    @property
+    def present_engine(self) -> Any:
+        """The engine if nothing of the structure changed since it was made."""
+        raise NotImplementedError
 
     @property
     def time(self) -> float:
         """Simulated time [s]."""
-        return self._time_before + (self._steps - self._steps_before) * self.options.time_step
+        return self._time_before + (self.num_steps - self._steps_before) * self.options.time_step
 
     @property
     def num_steps(self) -> int:
         """Steps done."""
-        return self._steps
+        engine = self.present_engine
+        return self._steps if engine is None else self._steps + engine.world.steps
 
     @property
     def clock(self) -> dict[str, Any]:
         """What `time` and `num_steps` are made of."""
-        return {"time_before": self._time_before, "steps": self._steps, "steps_before": self._steps_before}
+        return {"time_before": self._time_before, "steps": self.num_steps, "steps_before": self._steps_before}
 
     @clock.setter
     def clock(self, state: dict[str, Any]) -> None:
         if not isinstance(state, dict) or not {"time_before", "steps", "steps_before"} <= state.keys():
             raise StateError(f"world {self.name!r}: expected the numbers of a clock, got {state!r}")
         self._time_before, self._steps_before = float(state["time_before"]), int(state["steps_before"])
-        self._steps = int(state["steps"])
+        self._steps += int(state["steps"]) - self.num_steps
 
     def options_changed(self, name: str) -> None:
         """An option (a field of StepOptions) has another value."""
@@ -82,7 +88,7 @@ class WorldOptions:
     @time_step.setter
     def time_step(self, value: float) -> None:
         value = checked_time_step(value, self.name)
-        self._time_before, self._steps_before = self.time, self._steps
+        self._time_before, self._steps_before = self.time, self.num_steps
         self.options.time_step = value
         self.options_changed("time_step")
 

@@ -119,9 +119,9 @@ class WorldSnapshot:
         """
         arrays: list[np.ndarray] = []
         text = json.dumps({"format": _FORMAT, "structure": self._structure, "data": _packed(self._data, arrays)})
-        named = {f"array_{k}": a for k, a in enumerate(arrays)}
+        named: dict[str, Any] = {f"array_{k}": a for k, a in enumerate(arrays)}
         with Path(path).open("wb") as file:
-            np.savez_compressed(file, text=np.frombuffer(text.encode(), np.uint8), **named)  # type: ignore[arg-type]
+            np.savez_compressed(file, text=np.frombuffer(text.encode(), np.uint8), **named)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> WorldSnapshot:
