@@ -20,10 +20,9 @@ LEFT = {
     "dynamics": "_drives_body_axes _mimics",
     "ik": "_body_by_name _dependent _index _nodes _parent_frame _world",
     "integrators": "_body _drives_body_axes",
-    "jit": "_cache",
     "operators": "_bodies _body _body_by_name _carrier _dofs",
     "quantities": "_masses _q _qd",
-    "simulation": "_Member _apart _automatic _force_row _kd _ke _kv _masses _of_node _stale _window",
+    "simulation": "_automatic _kd _ke _kv _masses _stale _window",
 }
 
 

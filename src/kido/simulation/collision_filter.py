@@ -183,12 +183,12 @@ class CollisionFilter:
         wanted = {body for pair in [*self._reasons, *self.lifted] for body in pair}
         wanted |= {child for body in wanted for child in body.children}
         for body in wanted - self._parted:
-            if not body._apart:
-                body._apart = True
+            if not body.own_link:
+                body.own_link = True
                 self._parted.add(body)
                 body.skeleton.structure_changed()
         for body in self._parted - wanted:
-            body._apart = False
+            body.own_link = False
             self._parted.discard(body)
             body.skeleton.structure_changed()
         self._world.structure_changed()

@@ -312,7 +312,7 @@ class World(WorldOptions, Carrier):
             X = body.world_transform
             r = X[:3, :3].T @ (r - X[:3, 3])
         steps = max(1, round(seconds / self.time_step))
-        row = body._force_row(f * (seconds / (steps * self.time_step)), r, False, True, None, "push")
+        row = body.force_row(f * (seconds / (steps * self.time_step)), r, False, True, None, "push")
         self.pushes.add(Push(body, row, steps))
 
     # Results -----------------------------------------------------------------------------------------------

@@ -54,7 +54,7 @@ class BodyNode(BodyEditing, BodyLoads, JacobianNode, Carrier, FixedAttributes):
         self._continuous = False
         self._nodes: list[Node] = []
         self._index = -1
-        self._apart = False  # kept as a link of its own, though welded
+        self.own_link = False  # kept as a link of its own, though welded
 
     # Structure -------------------------------------------------------------------------------------------
 
