@@ -25,7 +25,6 @@ from kido.tree.schema import DATA
 if TYPE_CHECKING:
     from kido.simulation.engine import Engine
     from kido.simulation.loop_system import LoopSystem
-    from kido.simulation.owner import Owner
 
 Array = NDArray[np.float64]
 
@@ -104,14 +103,14 @@ class ClosedMotion(SmoothMotion):
             self._parts = [self._made_part(k, s) for k, s in moving]
         return self._parts
 
-    def run(self, number: int, world: Owner) -> None:
+    def run(self, number: int, time: float) -> None:
         """As `SmoothMotion.run`.
 
         Raises:
             ModelError: a constraint is between skeletons, or none that smooth dynamics have.
             StateError: also where loops are open and cannot be closed.
         """
-        engine, d, time = self.engine, self.engine.data, world.time
+        engine, d = self.engine, self.engine.data
         h = engine.world.time_step
         parts = self.parts
         if self.motion.times[1] != h:

@@ -9,7 +9,6 @@ from kido.simulation.closed_motion import ClosedMotion
 from kido.simulation.euler import explicit_integrate, explicit_predict, semi_implicit_integrate, semi_implicit_predict
 from kido.simulation.feature import Feature
 from kido.simulation.loop_system import LoopSystem
-from kido.simulation.owner import Owner
 from kido.simulation.running import StagedMotion
 from kido.simulation.smooth_motion import SmoothMotion
 
@@ -67,8 +66,8 @@ class Motion(Feature):
             self.runner.set_memory(state)
 
 
-def run(engine: Any, number: int, world: Owner) -> None:
-    """Do a number of steps of a world's engine, enlarging arrays as contacts need.
+def run(engine: Any, number: int, time: float) -> None:
+    """Do a number of steps of an engine from a time on [s], enlarging arrays as contacts need.
 
     Raises:
         ModelError: a coordinate has no inertia.
@@ -76,4 +75,4 @@ def run(engine: Any, number: int, world: Owner) -> None:
     """
     if engine.undriven.size:
         engine.data.tau[engine.undriven] = 0.0
-    engine.feature(Motion).runner.run(number, world)
+    engine.feature(Motion).runner.run(number, time)

@@ -15,9 +15,6 @@ class Owner(Protocol):
     pushes: Any
 
     @property
-    def time(self) -> float: ...
-
-    @property
     def time_step(self) -> float: ...
 
     @time_step.setter

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kido.collision.external import ELSEWHERE
-from kido.simulation.owner import Owner
 from kido.simulation.step import (
     AT_ASK,
     AT_ASSEMBLE,
@@ -62,7 +61,7 @@ class StagedMotion:
     def set_memory(self, numbers: Any) -> None:
         """Nothing."""
 
-    def run(self, number: int, world: Owner) -> None:
+    def run(self, number: int, time: float) -> None:
         """Do a number of steps."""
         threads = self.engine.feature(StepThreads)
         if not threads.teams:

@@ -41,7 +41,6 @@ from kido.simulation.step import AT_ASSEMBLE, AT_DETECT, AT_PREDICT, features
 
 if TYPE_CHECKING:
     from kido.simulation.engine import Engine
-    from kido.simulation.owner import Owner
 
 _WHAT = {
     FROM_LIMIT: "is at its limit",
@@ -279,17 +278,17 @@ class SmoothMotion:
         else:
             self.motion = self.system.results(times)
 
-    def run(self, number: int, world: Owner) -> None:
+    def run(self, number: int, time: float) -> None:
         """Do a number of steps.
 
         Args:
             number: of steps.
-            world: of the engine.
+            time: at which they start [s].
 
         Raises:
             StateError: something touches, a limit is passed, or the integrator failed; the last step is not taken.
         """
-        engine, time = self.engine, world.time
+        engine = self.engine
         d, h = engine.data, engine.world.time_step
         if self.motion.times[1] != h:
             kept = self.memory()

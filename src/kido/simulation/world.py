@@ -262,7 +262,7 @@ class World(WorldOptions, Carrier):
 
     def _advance(self, number: int) -> None:
         try:
-            run(self.engine, number, self)
+            run(self.engine, number, self.time)
         finally:
             self.version += 1
 

@@ -31,11 +31,7 @@ class WorldOptions:
     _time_before: float
     _steps: int  # by engines of other structures
     _steps_before: int
-
-    @property
-    def present_engine(self) -> Any:
-        """The engine if nothing of the structure changed since it was made."""
-        raise NotImplementedError
+    _engine: Any
 
     @property
     def time(self) -> float:
@@ -45,8 +41,7 @@ class WorldOptions:
     @property
     def num_steps(self) -> int:
         """Steps done."""
-        engine = self.present_engine
-        return self._steps if engine is None else self._steps + engine.world.steps
+        return self._steps if self._engine is None else self._steps + self._engine.world.steps
 
     @property
     def clock(self) -> dict[str, Any]:
