@@ -11,7 +11,7 @@ from kido.constraints.contact import rebound, tangents
 from kido.constraints.recovery import SHALLOW_SKINS, SHALLOW_SOFTNESS, distance_biases
 from kido.constraints.row_origins import FROM_CONTACT, FROM_FRICTION, FROM_LIMIT, ROW_ORIGINS
 from kido.jit import Struct, entry, view
-from kido.simulation.settings import SETTINGS
+from kido.simulation.options import SETTINGS
 from kido.solvers import problem_matrices
 from scenes import G
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from kido.jit import entry, kernel, view
 from kido.joints.actuators import ACCELERATION, FORCE, MIMIC, SERVO, VELOCITY
 from kido.math.so3 import cross
-from kido.simulation.schema import WORLD
 from kido.simulation.step import run_steps
+from kido.simulation.world_struct import WORLD
 
 
 @kernel

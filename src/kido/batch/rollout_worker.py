@@ -11,8 +11,7 @@ from kido.batch.arguments import Array
 from kido.batch.rollout_entries import record_state, run_sample, set_commands
 from kido.errors import KidoError
 from kido.simulation import World
-from kido.simulation.motion import run
-from kido.simulation.running import make_room
+from kido.simulation.motion import make_room, run
 from kido.simulation.step import AT_PREDICT
 from kido.simulation.world_state import put_state
 

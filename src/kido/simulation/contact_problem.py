@@ -13,8 +13,7 @@ from kido.jit import Struct
 from kido.joints import ActuatorType
 from kido.kernels.free_lanes import NOT_FREE
 from kido.simulation.feature import Feature
-from kido.simulation.options import StepOptions
-from kido.simulation.settings import OPTIONS, SETTINGS, write_options
+from kido.simulation.options import OPTIONS, SETTINGS, StepOptions, write_options
 from kido.solvers import body_newton_island, new_problem
 
 CORRECTION = ("erp", "slop", "max_correction", "skin", "skin_share")  # settings that the solvers do not know

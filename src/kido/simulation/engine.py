@@ -18,6 +18,7 @@ from kido.integrators import MoreauMidpoint, SemiImplicitEuler
 from kido.jit import prepare
 from kido.kernels.regularized_tree import REGULARIZED
 from kido.kernels.responses import Responses
+from kido.simulation.collision_filter import filter_arrays, is_tested
 from kido.simulation.contact_problem import (
     Arrays,
     first_room,
@@ -29,14 +30,12 @@ from kido.simulation.contact_problem import (
 )
 from kido.simulation.contacts import ContactSet
 from kido.simulation.feature import Feature, overriding
-from kido.simulation.filters import filter_arrays, is_tested
 from kido.simulation.integrate import integrate_share, integrate_stage
-from kido.simulation.options import StepOptions
+from kido.simulation.options import StepOptions, write_options
 from kido.simulation.predict import predict_stage
-from kido.simulation.schema import ASK, MAX_STAGES, REPORT, RESPOND, WORLD
-from kido.simulation.settings import write_options
-from kido.simulation.step import assemble_stage, detect_stage, solve_outside, solve_stage
+from kido.simulation.step import assemble_stage, detect_stage, leave_to_python, solve_stage
 from kido.simulation.surface_table import SurfaceTable
+from kido.simulation.world_struct import ASK, MAX_STAGES, REPORT, RESPOND, WORLD
 from kido.skeleton.compiler import check_masses, compile_forest
 from kido.skeleton.joints.actuator import followed_dofs
 from kido.skeleton.state.actuation import is_prescribed, join_commands, takes_force, takes_motion
@@ -186,7 +185,7 @@ class Engine:
                 else:
                     places.setdefault(where, []).append((feature, stage))
         if isinstance(self.options.solver, CustomSolver):
-            fields["solve"] = solve_outside
+            fields["solve"] = leave_to_python
         return fields, places
 
     def _prepare(self, callbacks: Iterable[Any] = ()) -> None:
@@ -198,7 +197,7 @@ class Engine:
 
     @property
     def is_compiled(self) -> bool:
-        """Whether `run_steps` alone does its steps, but for what `kido.simulation.running.make_room` does."""
+        """Whether `run_steps` alone does its steps, but for what `kido.simulation.motion.make_room` does."""
         return not isinstance(self.options.solver, CustomSolver) and all(f.is_compiled for f in self.features)
 
     @property

@@ -22,7 +22,7 @@ from kido.kernels.kinematics import transforms, velocities
 from kido.simulation.correction import correction_energy, correction_share
 from kido.simulation.integrate import constraint_forces, hand_back, report, return_impulses
 from kido.simulation.predict import joint_loads, prescribe, reach_targets
-from kido.simulation.schema import WORLD
+from kido.simulation.world_struct import WORLD
 
 
 @kernel

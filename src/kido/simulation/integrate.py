@@ -20,7 +20,7 @@ from kido.math.so3 import cross, rotate_inverse, rotation_vector_to_matrix
 from kido.simulation.correction import correction_energy, correction_share
 from kido.simulation.fast_bodies import is_fast, place_at_end
 from kido.simulation.free_bodies import gather_landing, land_together
-from kido.simulation.schema import WORLD
+from kido.simulation.world_struct import WORLD
 from kido.solvers.problem import (
     AT_CAP,
     BOUNDED,

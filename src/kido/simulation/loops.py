@@ -53,10 +53,10 @@ from kido.jit import callback, entry, kernel, view
 from kido.joints.frames import rotation_of
 from kido.math.so3 import cross, rotate_inverse
 from kido.simulation.aggregates.choose import choose_aggregates, tree_of_group
-from kido.simulation.aggregates.ending import close_aggregates
+from kido.simulation.aggregates.closing import close_aggregates
 from kido.simulation.aggregates.motion import free_aggregates, predict_aggregates
 from kido.simulation.predict import evaluate, predict_tree, worse
-from kido.simulation.schema import WORLD
+from kido.simulation.world_struct import WORLD
 from kido.tree.schema import DATA, TREE
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import NamedTuple
 
-from kido.simulation.schema import REPORT
+from kido.simulation.world_struct import REPORT
 from kido.solvers.problem import AT_CAP
 
 # Places of REPORT, as `StepReport.of` wants its numbers.

@@ -36,8 +36,8 @@ from kido.kernels.kinematics import transforms, velocities
 from kido.simulation.integrate import clear_report, constraint_forces, return_impulses
 from kido.simulation.loop_system import LoopSystem
 from kido.simulation.predict import velocity_target
-from kido.simulation.schema import RESPOND, WORLD
 from kido.simulation.step import AT_ASSEMBLE, AT_DETECT, AT_PREDICT, features
+from kido.simulation.world_struct import RESPOND, WORLD
 
 if TYPE_CHECKING:
     from kido.simulation.engine import Engine

@@ -25,7 +25,7 @@ class SoftArrays:
     """Soft bodies of a world as a container, rebuilt with the world's engine.
 
     Attributes:
-        container: of schema SOFT.
+        container: SOFT.
         bodies: the soft bodies, in the order of their numbers.
     """
 

@@ -26,7 +26,7 @@ from kido.kernels.inertia import body_inertia, inertia_of, rigid_momentum
 from kido.kernels.kinematics import transforms
 from kido.kernels.soft import displace_inertia
 from kido.math.so3 import cross, multiply_symmetric, rotate
-from kido.simulation.schema import WORLD
+from kido.simulation.world_struct import WORLD
 
 ACTIVE = 6  # entry of SOFT.balance, behind the momentum
 

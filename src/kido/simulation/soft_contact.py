@@ -17,9 +17,9 @@ from kido.joints.frames import rotation_of
 from kido.kernels.soft_matrix import put_column, solve_columns
 from kido.math.so3 import cross, rotate_inverse
 from kido.simulation.correction import MAX_MOVE, correction_share
-from kido.simulation.schema import WORLD
 from kido.simulation.soft_automatic import adapt
 from kido.simulation.soft_balance import book, is_active
+from kido.simulation.world_struct import WORLD
 
 
 @callback

@@ -27,20 +27,23 @@ from kido.simulation.contact_surface import ContactSurfaceHandler
 from kido.simulation.contacts import ContactSet
 from kido.simulation.engine import Engine
 from kido.simulation.features import FEATURES
-from kido.simulation.hooks import StepHooks
+from kido.simulation.hooks import Push, Pushes, StepHooks
 from kido.simulation.loop_system import LoopSystem
 from kido.simulation.motion import run
-from kido.simulation.options import StepOptions
-from kido.simulation.pushes import Push, Pushes
+from kido.simulation.options import StepOptions, WorldOptions, checked_settings, checked_time_step
 from kido.simulation.report import StepReport
-from kido.simulation.schema import REPORT
-from kido.simulation.settings import checked_settings
-from kido.simulation.sleep_rule import Sleeping, checked_sleeping
-from kido.simulation.sleeping import Sleepers
-from kido.simulation.warm_state import set_report, set_warm_state, warm_state
-from kido.simulation.world_options import WorldOptions, checked_time_step
-from kido.simulation.world_snapshot import WorldSnapshot, data_for, structure_of
-from kido.simulation.world_state import set_state, state_of
+from kido.simulation.sleeping import Sleepers, Sleeping, checked_sleeping
+from kido.simulation.world_state import (
+    WorldSnapshot,
+    data_for,
+    set_report,
+    set_state,
+    set_warm_state,
+    state_of,
+    structure_of,
+    warm_state,
+)
+from kido.simulation.world_struct import REPORT
 from kido.skeleton import BodyNode, Skeleton, WeldJoint
 from kido.skeleton.aspects import Carrier
 from kido.skeleton.joints.actuator import followed_dofs

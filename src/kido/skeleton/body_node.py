@@ -38,8 +38,10 @@ class BodyNode(BodyEditing, BodyLoads, JacobianNode, Carrier, FixedAttributes):
 
     Attributes:
         skeleton: the skeleton that it is part of.
+        own_link: whether it is a link of its own though a weld fixes it to its parent; KIDO sets it.
     """
 
+    own_link: bool
     skeleton: Skeleton
 
     def __init__(self, skeleton: Skeleton, name: str, joint: Joint, parent: BodyNode | None, inertia: Inertia):
@@ -54,7 +56,7 @@ class BodyNode(BodyEditing, BodyLoads, JacobianNode, Carrier, FixedAttributes):
         self._continuous = False
         self._nodes: list[Node] = []
         self._index = -1
-        self.own_link = False  # kept as a link of its own, though welded
+        self.own_link = False
 
     # Structure -------------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from kido.dynamics.embedding.sweeps import articulate_tree
 from kido.jit import callback, entry, view
 from kido.kernels.inertia import start_inertia
 from kido.simulation.aggregates.choose import note_void_rows, restore_partitions, tree_of_group
-from kido.simulation.schema import WORLD
+from kido.simulation.world_struct import WORLD
 from kido.tree.schema import DATA, TREE
 
 
