@@ -77,7 +77,7 @@ def is_tested(filters: dict[str, Any], a: int, b: int) -> bool:
 Pair = frozenset[BodyNode]
 Allows = Callable[[BodyNode, BodyNode], Any]
 
-USER = "user"
+BY_USER = "user"
 ADJACENT = "adjacent"
 RIGID = "same rigid group"
 NO_SELF_COLLISION = "no self-collision"
@@ -115,7 +115,7 @@ class CollisionFilter:
         self._parted: set[BodyNode] = set()  # bodies kept as links of their own because of a filter
         self._callback: Allows | None = None
 
-    def add(self, body_a: BodyNode, body_b: BodyNode, reason: str = USER) -> None:
+    def add(self, body_a: BodyNode, body_b: BodyNode, reason: str = BY_USER) -> None:
         """Give a pair a reason not to collide; nothing changes if it has it already.
 
         Raises:
@@ -134,7 +134,7 @@ class CollisionFilter:
             have.add(reason)
             self._changed()
 
-    def remove(self, body_a: BodyNode, body_b: BodyNode, reason: str = USER) -> None:
+    def remove(self, body_a: BodyNode, body_b: BodyNode, reason: str = BY_USER) -> None:
         """Take a reason off a pair; nothing changes if it has not got it. Without reasons the pair collides.
 
         Raises:
@@ -151,7 +151,7 @@ class CollisionFilter:
             self.lifted.add(pair)
             self._changed()
 
-    def remove_all(self, reason: str = USER) -> None:
+    def remove_all(self, reason: str = BY_USER) -> None:
         """Take a reason that users give off all pairs."""
         kept = {pair: have - {reason} for pair, have in self._reasons.items()}
         kept = {pair: have for pair, have in kept.items() if have}
@@ -217,7 +217,7 @@ class CollisionFilter:
     def _label(self) -> str:
         return f"world {self._world.name!r}: collision filter"
 
-    def _pair(self, body_a: Any, body_b: Any, reason: Any = USER) -> Pair:
+    def _pair(self, body_a: Any, body_b: Any, reason: Any = BY_USER) -> Pair:
         for body in (body_a, body_b):
             if not isinstance(body, BodyNode):
                 raise ModelError(f"{self._label()}: expected two bodies, got {body!r}")

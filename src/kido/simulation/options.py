@@ -19,11 +19,10 @@ from kido.integrators import Integrator, MoreauMidpoint
 from kido.jit.team import available_cores
 from kido.math.transform import as_flag, as_vector, number_or_nan
 from kido.simulation.contact_surface import ContactSurfaceHandler
-from kido.simulation.sleeping import Sleeping, checked_sleeping
 from kido.solvers import DefaultSolver, IslandProblem, Solver, as_solver
 from kido.solvers.problem import DEFAULT_SETTINGS
 
-SETTINGS: dict[str, float] = {
+WORLD_SETTINGS: dict[str, float] = {
     "erp": 0.2,  # share of a penetration that a step removes
     "slop": 0.0,  # [m] penetration that is left alone
     "max_correction": 0.01,  # [m] most that a step removes
@@ -32,48 +31,90 @@ SETTINGS: dict[str, float] = {
     "restitution_speed": 0.05,  # [m/s] slower impacts do not bounce
 }
 
-OPTIONS: dict[str, tuple[str, ...]] = {  # settings that are a choice, the default first
+CHOICES: dict[str, tuple[str, ...]] = {  # settings that are a choice, the default first
     "restitution_law": ("poisson", "newton"),
     "position_correction": ("split", "baumgarte"),
 }
 
 
 def checked_option(name: str, value: Any, what: str) -> str:
-    """A value of one of the `OPTIONS`.
+    """A value of one of the `CHOICES`.
 
     Raises:
         ModelError: none that it has.
     """
-    if not isinstance(value, str) or value not in OPTIONS[name]:
-        raise ModelError(f"{what}: {name}: expected one of {', '.join(OPTIONS[name])}, got {value!r}")
+    if not isinstance(value, str) or value not in CHOICES[name]:
+        raise ModelError(f"{what}: {name}: expected one of {', '.join(CHOICES[name])}, got {value!r}")
     return value
 
 
 def checked_settings(settings: dict[str, Any], what: str) -> dict[str, Any]:
-    """All settings: those given, and the defaults of `SETTINGS`; the solvers' own defaults are theirs.
+    """All settings: those given, and the defaults of `WORLD_SETTINGS`; the solvers' own defaults are theirs.
 
     Args:
-        settings: by name, those of `SETTINGS`, `OPTIONS` and of `kido.solvers.problem.DEFAULT_SETTINGS`.
+        settings: by name, those of `WORLD_SETTINGS`, `CHOICES` and of `kido.solvers.problem.DEFAULT_SETTINGS`.
         what: the world, for messages.
 
     Raises:
         ModelError: an unknown setting, or a value that is no number or below zero.
     """
-    valid = {**SETTINGS, **OPTIONS, **DEFAULT_SETTINGS}
+    valid = {**WORLD_SETTINGS, **CHOICES, **DEFAULT_SETTINGS}
     for key, value in settings.items():
         if key not in valid:
             raise ModelError(f"{what}: no setting {key!r}; valid are {', '.join(sorted(valid))}")
-        if key in OPTIONS:
+        if key in CHOICES:
             checked_option(key, value, what)
         elif not 0.0 <= number_or_nan(value) < math.inf:
             raise ModelError(f"{what}: setting {key}: expected a number not below 0, got {value!r}")
-    return {**SETTINGS, **{name: values[0] for name, values in OPTIONS.items()}, **settings}
+    return {**WORLD_SETTINGS, **{name: values[0] for name, values in CHOICES.items()}, **settings}
 
 
 def write_options(row_origins: ROW_ORIGINS, settings: dict[str, Any]) -> None:
-    """Write the choices of `OPTIONS` into the parameters of a contact problem's rows."""
+    """Write the choices of `CHOICES` into the parameters of a contact problem's rows."""
     row_origins.newton_restitution = settings["restitution_law"] == "newton"
     row_origins.baumgarte = settings["position_correction"] == "baumgarte"
+
+
+@dataclass(frozen=True)
+class Sleeping:
+    """When parts of a world at rest are no longer computed.
+
+    Skeletons that push each other, or are tied to each other, fall asleep together once each of them has been quiet
+    for `time`. Of a sleeping skeleton velocities are zero and positions stay as they are.
+
+    Args:
+        speed: a skeleton is quiet while no coordinate of it is faster [m/s]: l |u|, where l is 1 m/m for a
+            translation and the radius of gyration, of all that it moves, for a rotation.
+        time: [s]
+
+    Raises:
+        ModelError: a speed below zero, or a time that is not positive.
+    """
+
+    speed: float = 1e-3
+    time: float = 0.5
+
+    def __post_init__(self) -> None:
+        speed, time = number_or_nan(self.speed), number_or_nan(self.time)
+        if not 0.0 <= speed < math.inf:
+            raise ModelError(f"sleeping: speed: expected a number not below 0 [m/s], got {self.speed!r}")
+        if not 0.0 < time < math.inf:
+            raise ModelError(f"sleeping: time: expected a positive number [s], got {self.time!r}")
+
+
+def checked_sleeping(value: Any, what: str) -> Sleeping | None:
+    """A rule from what users give.
+
+    Raises:
+        ModelError: it is none.
+    """
+    if value is None or value is False:
+        return None
+    if value is True:
+        return Sleeping()
+    if not isinstance(value, Sleeping):
+        raise ModelError(f"{what}: sleeping: expected True, False or kido.Sleeping(), got {value!r}")
+    return value
 
 
 @dataclass

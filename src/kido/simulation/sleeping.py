@@ -2,67 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kido.collision.detector import CONTACT_FIELDS, OLD_CONTACT_FIELDS, OLD_PAIR_FIELDS, PAIR_FIELDS
-from kido.errors import ModelError
 from kido.jit import Struct
-from kido.math.transform import number_or_nan
 from kido.simulation.feature import Feature
 from kido.simulation.motion import Motion
+from kido.simulation.options import Sleeping
 from kido.simulation.sleep import SLEEP, sleep_begin, sleep_check, sleep_end
 from kido.simulation.step import AT_END
 from kido.simulation.world_struct import BEGIN, CHECK, END
 
 if TYPE_CHECKING:
     from kido.simulation.engine import Engine
-
-
-@dataclass(frozen=True)
-class Sleeping:
-    """When parts of a world at rest are no longer computed.
-
-    Skeletons that push each other, or are tied to each other, fall asleep together once each of them has been quiet
-    for `time`. Of a sleeping skeleton velocities are zero and positions stay as they are.
-
-    Args:
-        speed: a skeleton is quiet while no coordinate of it is faster [m/s]: l |u|, where l is 1 m/m for a
-            translation and the radius of gyration, of all that it moves, for a rotation.
-        time: [s]
-
-    Raises:
-        ModelError: a speed below zero, or a time that is not positive.
-    """
-
-    speed: float = 1e-3
-    time: float = 0.5
-
-    def __post_init__(self) -> None:
-        speed, time = number_or_nan(self.speed), number_or_nan(self.time)
-        if not 0.0 <= speed < math.inf:
-            raise ModelError(f"sleeping: speed: expected a number not below 0 [m/s], got {self.speed!r}")
-        if not 0.0 < time < math.inf:
-            raise ModelError(f"sleeping: time: expected a positive number [s], got {self.time!r}")
-
-
-def checked_sleeping(value: Any, what: str) -> Sleeping | None:
-    """A rule from what users give.
-
-    Raises:
-        ModelError: it is none.
-    """
-    if value is None or value is False:
-        return None
-    if value is True:
-        return Sleeping()
-    if not isinstance(value, Sleeping):
-        raise ModelError(f"{what}: sleeping: expected True, False or kido.Sleeping(), got {value!r}")
-    return value
 
 
 _STATE = ("asleep", "island", "quiet", "length", "q", "tau", "command", "external", "gravity")

@@ -18,7 +18,7 @@ from kido.jit import callback, kernel, view
 from kido.joints.frames import rotation_of
 from kido.kernels.soft_matrix import put_column, solve_columns
 from kido.math.so3 import cross, rotate_inverse
-from kido.simulation.correction import MAX_MOVE, correction_share
+from kido.simulation.correction import MAX_CORRECTION_MOVE, correction_share
 from kido.simulation.soft_balance import book, is_active
 from kido.simulation.world_struct import WORLD
 
@@ -182,8 +182,8 @@ def move_points(t, d, pr, so, s, h):
     for row in range(so.first[s], so.first[s + 1]):
         for c in range(3):
             largest = max(largest, math.fabs(so.column[row, c]))
-    if h * largest > MAX_MOVE:
-        share = min(share, MAX_MOVE / (h * largest))
+    if h * largest > MAX_CORRECTION_MOVE:
+        share = min(share, MAX_CORRECTION_MOVE / (h * largest))
     for k in range(so.first[s], so.first[s + 1]):
         if so.frozen[k] == 0:
             for c in range(3):

@@ -30,9 +30,16 @@ from kido.simulation.features import FEATURES
 from kido.simulation.hooks import Push, Pushes, StepHooks
 from kido.simulation.loop_system import LoopSystem
 from kido.simulation.motion import run
-from kido.simulation.options import StepOptions, WorldOptions, checked_settings, checked_time_step
+from kido.simulation.options import (
+    Sleeping,
+    StepOptions,
+    WorldOptions,
+    checked_settings,
+    checked_sleeping,
+    checked_time_step,
+)
 from kido.simulation.report import StepReport
-from kido.simulation.sleeping import Sleepers, Sleeping, checked_sleeping
+from kido.simulation.sleeping import Sleepers
 from kido.simulation.world_state import (
     WorldSnapshot,
     data_for,
@@ -174,8 +181,7 @@ class World(WorldOptions, Carrier):
         """Take a skeleton out; it keeps its state."""
         if not isinstance(skeleton, Skeleton):
             skeleton = self.skeleton(skeleton)
-        if skeleton not in self._skeletons:
-            raise NameLookupError(f"skeleton in world {self.name!r}", skeleton.name, [s.name for s in self._skeletons])
+        self._own(skeleton)
         self.structure_changed()
         gravity = self.gravity
         self._skeletons.remove(skeleton)
@@ -305,8 +311,7 @@ class World(WorldOptions, Carrier):
             ModelError: no body of this world, not finite numbers, or a duration that is not positive.
         """
         what = f"world {self.name!r}: push"
-        if not isinstance(body, BodyNode) or body.skeleton not in self._skeletons:
-            raise ModelError(f"{what}: expected a body of a skeleton in this world, got {body!r}")
+        self._check_body(body, "push")
         seconds = number_or_nan(duration)
         if not 0.0 < seconds < np.inf:
             raise ModelError(f"{what}: duration: expected a positive number [s], got {duration!r}")
