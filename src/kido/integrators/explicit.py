@@ -19,9 +19,7 @@ from typing import Any, ClassVar
 from kido.errors import ModelError
 from kido.integrators.integrator import CompiledIntegrator, count, positive
 from kido.integrators.rates import displace, displacement_rate, evaluate_system
-from kido.integrators.schema import (
-    MOTION,
-)
+from kido.integrators.schema import MOTION
 from kido.jit import callback, kernel, view
 from kido.joints.kinds import BALL, FREE, FREE_MIXED
 

@@ -6,19 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from kido.integrators.discrete import (
-    about_origin,
-    held_momentum,
-    respond,
-    step_momentum,
-    weight_and_external,
-)
+from kido.integrators.discrete import about_origin, held_momentum, respond, step_momentum, weight_and_external
 from kido.integrators.integrator import CompiledIntegrator, count, positive
 from kido.integrators.rates import articulate, commands, displace, given_accelerations
-from kido.integrators.schema import (
-    MOTION,
-    NOT_SOLVED,
-)
+from kido.integrators.schema import MOTION, NOT_SOLVED
 from kido.jit import callback, inlined, kernel, view
 from kido.kernels.forward_dynamics import acceleration_scatter, bias_gather
 from kido.kernels.inertia import body_inertia

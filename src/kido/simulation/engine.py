@@ -39,12 +39,7 @@ from kido.simulation.world_struct import ASK, MAX_STAGES, REPORT, RESPOND, WORLD
 from kido.skeleton.compiler import check_masses, compile_forest
 from kido.skeleton.joints.actuator import followed_dofs
 from kido.skeleton.state.actuation import is_prescribed, join_commands, takes_force, takes_motion
-from kido.solvers import (
-    CustomSolver,
-    body_newton_island,
-    project_positions,
-    solve_problem,
-)
+from kido.solvers import CustomSolver, body_newton_island, project_positions, solve_problem
 
 if TYPE_CHECKING:
     from kido.collision import NativeDetector

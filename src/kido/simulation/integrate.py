@@ -3,14 +3,7 @@
 from __future__ import annotations
 
 from kido.constraints.contact import tangents
-from kido.constraints.row_origins import (
-    FROM_CONTACT,
-    FROM_FRICTION,
-    FROM_LIMIT,
-    FROM_MIMIC,
-    FROM_SERVO,
-    FROM_SPIN,
-)
+from kido.constraints.row_origins import FROM_CONTACT, FROM_FRICTION, FROM_LIMIT, FROM_MIMIC, FROM_SERVO, FROM_SPIN
 from kido.jit import LANES, callback, kernel, view
 from kido.jit.team import share_out
 from kido.joints.kinds import FREE_MIXED
@@ -21,10 +14,7 @@ from kido.simulation.correction import correction_energy, correction_share
 from kido.simulation.fast_bodies import is_fast, place_at_end
 from kido.simulation.free_bodies import gather_landing, land_together
 from kido.simulation.world_struct import WORLD
-from kido.solvers.problem import (
-    AT_CAP,
-    BOUNDED,
-)
+from kido.solvers.problem import AT_CAP, BOUNDED
 from kido.solvers.rows import num_segments, segment
 
 

@@ -22,21 +22,8 @@ import math
 
 from kido.constraints.assemble import ASSEMBLED, PROBLEM_FULL
 from kido.constraints.loop_blocks import add_load, complete_problem, predict_rows, reactions
-from kido.constraints.loop_factor import (
-    factor,
-    fill_rows,
-    measure_all,
-    negate_right,
-    project,
-    push,
-    rates,
-    solve,
-)
-from kido.constraints.loop_schema import (
-    COUPLE,
-    ELIMINATED,
-    LOOPS,
-)
+from kido.constraints.loop_factor import factor, fill_rows, measure_all, negate_right, project, push, rates, solve
+from kido.constraints.loop_schema import COUPLE, ELIMINATED, LOOPS
 from kido.constraints.loop_solve import (
     close_after_step,
     close_anew,

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from kido.constraints.loop_schema import (
-    LOOPS,
-)
+from kido.constraints.loop_schema import LOOPS
 from kido.dynamics.embedding.responses import answer_impulse, responses_of_tree
 from kido.dynamics.embedding.schema import EMBEDDING
 from kido.dynamics.embedding.sweeps import articulate_tree
