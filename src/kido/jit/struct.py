@@ -282,6 +282,10 @@ class Struct(metaclass=StructKind):
 
     fields: ClassVar[dict[str, Field]]
     samples: int
+    _header: np.ndarray
+    _block: np.ndarray
+    _numbers: np.ndarray  # the block as floats
+    _referred: dict[str, Any]  # structs and callbacks, by field
 
     def __init__(self, **given: Any):
         # A world has thousands of arrays: half of the time in which it is made passes here.
