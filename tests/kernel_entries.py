@@ -76,12 +76,12 @@ class Arrays:
 
     def __init__(self, skeleton: kido.Skeleton, q=None, u=None, udot=None, tau=None):
         self.gravity = skeleton.gravity
-        kept = [body._apart for body in skeleton.bodies]
+        kept = [body.own_link for body in skeleton.bodies]
         for body in skeleton.bodies:
-            body._apart = True
+            body.own_link = True
         _, self.tree, self.data = compile_skeleton(skeleton, self.gravity)
         for body, apart in zip(skeleton.bodies, kept, strict=True):
-            body._apart = apart
+            body.own_link = apart
         for name, value in (("q", q), ("u", u), ("udot", udot), ("tau", tau)):
             if value is not None:
                 getattr(self.data, name)[:] = value

@@ -19,12 +19,12 @@ from kido.constraints.row_origins import (
     distance_biases,
 )
 from kido.jit import Struct, entry, view
-from kido.simulation.settings import SETTINGS
+from kido.simulation.options import WORLD_SETTINGS
 from kido.solvers import problem_matrices
 from scenes import G
 
 H = 1e-3
-SKIN, SHARE = SETTINGS["skin"], SETTINGS["skin_share"]
+SKIN, SHARE = WORLD_SETTINGS["skin"], WORLD_SETTINGS["skin_share"]
 
 
 @entry("UniTuple(f8,2)(i8,f8)")
@@ -45,7 +45,7 @@ def tangent_pair(x, y, z):
 @pytest.fixture
 def row_origins() -> Struct:
     made = ROW_ORIGINS(blocks=1, dofs=1)
-    made.time_step, made.erp, made.max_correction = H, SETTINGS["erp"], SETTINGS["max_correction"]
+    made.time_step, made.erp, made.max_correction = H, WORLD_SETTINGS["erp"], WORLD_SETTINGS["max_correction"]
     made.restitution_speed, made.skin, made.skin_share = 0.05, SKIN, SHARE
     return made
 
@@ -65,15 +65,15 @@ def test_within_the_skin_a_share_of_the_distance_is_taken(row_origins):
 
 def test_deep_penetration_is_left_to_the_position_correction(row_origins):
     for depth in (1.01 * SHALLOW_SKINS * SKIN, 1e-3):
-        assert biases(row_origins.address, -depth) == pytest.approx((0.0, -SETTINGS["erp"] * depth / H))
-    assert biases(row_origins.address, -1.0) == pytest.approx((0.0, -SETTINGS["max_correction"] / H))
+        assert biases(row_origins.address, -depth) == pytest.approx((0.0, -WORLD_SETTINGS["erp"] * depth / H))
+    assert biases(row_origins.address, -1.0) == pytest.approx((0.0, -WORLD_SETTINGS["max_correction"] / H))
     assert biases(row_origins.address, -0.99 * SHALLOW_SKINS * SKIN)[1] == 0.0
 
 
 def test_slop_is_left_alone(row_origins):
     row_origins.slop = 1e-4
     assert biases(row_origins.address, -1e-4) == (0.0, 0.0)
-    assert biases(row_origins.address, -3e-4)[1] * H == pytest.approx(-SETTINGS["erp"] * 2e-4)
+    assert biases(row_origins.address, -3e-4)[1] * H == pytest.approx(-WORLD_SETTINGS["erp"] * 2e-4)
 
 
 @pytest.mark.parametrize("gap", [-0.002, 0.0, 0.0019])

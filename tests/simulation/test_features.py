@@ -10,7 +10,7 @@ from kido import models
 from kido.jit import Struct, callback, integer, number, view
 from kido.simulation import features, world
 from kido.simulation.feature import Feature
-from kido.simulation.schema import END, WORLD
+from kido.simulation.world_struct import END, WORLD
 
 
 class CONTACT_WORK(Struct):

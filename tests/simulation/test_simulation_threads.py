@@ -13,8 +13,8 @@ from kido import models
 from kido.errors import ModelError, StateError
 from kido.jit import JIT_DISABLED
 from kido.shapes import Box, Capsule, Cylinder, Sphere
-from kido.simulation.schema import WORLD
 from kido.simulation.threads import StepThreads
+from kido.simulation.world_struct import WORLD
 from kido.solvers import PGS
 
 pytestmark = pytest.mark.skipif(JIT_DISABLED, reason="needs compiled threads")

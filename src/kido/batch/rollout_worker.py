@@ -13,11 +13,10 @@ from kido.jit import entry, kernel, view
 from kido.joints.actuators import ACCELERATION, FORCE, MIMIC, SERVO, VELOCITY
 from kido.math.so3 import cross
 from kido.simulation import World
-from kido.simulation.motion import run
-from kido.simulation.running import make_room
-from kido.simulation.schema import WORLD
+from kido.simulation.motion import make_room, run
 from kido.simulation.step import AT_PREDICT, run_steps
 from kido.simulation.world_state import put_state
+from kido.simulation.world_struct import WORLD
 
 
 @kernel

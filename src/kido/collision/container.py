@@ -157,7 +157,7 @@ class COLLISION(Struct):
     work_keep = integers(MAX_POINTS, doc="points chosen by the reduction")
     # Scratch of a pair of which a shape is not convex: patches of contacts with one direction of the normal.
     patch_count = integers("patches", doc="points of a patch")
-    patch_point = floats("patch_points", 3, unit="m", doc="PATCH_ROOM for each patch")
+    patch_point = floats("patch_points", 3, unit="m", doc="MAX_PATCH_POINTS for each patch")
     patch_normal = floats("patch_points", 3, doc="from the pair's first shape to its second")
     patch_gap = floats("patch_points", unit="m")
     patch_key = integers("patch_points")

@@ -201,25 +201,25 @@ class CollisionGroup:
 
     # What answers ------------------------------------------------------------------------------------------
 
-    def _members(self) -> list[_Member]:
-        found: list[_Member] = []
+    def _members(self) -> list[Member]:
+        found: list[Member] = []
         for item in self._items:
             if isinstance(item, Placed):
-                found.append(_Member(item, item.shape, item.frame, item.transform))
+                found.append(Member(item, item.shape, item.frame, item.transform))
             elif isinstance(item, Shape):
-                found.append(_Member(item, item, None, np.eye(4)))
+                found.append(Member(item, item, None, np.eye(4)))
             elif isinstance(item, ShapeNode):
-                found.append(_of_node(item))
+                found.append(Member.of_node(item))
             else:
                 bodies = item.bodies if isinstance(item, Skeleton) else [item]
-                found += [_of_node(n) for b in bodies if b.collidable for n in b.shapes if n.collision]
+                found += [Member.of_node(n) for b in bodies if b.collidable for n in b.shapes if n.collision]
         return found
 
     def _stamp(self) -> Any:
         """What the filters were taken from; where it is another, they are taken anew."""
         return None
 
-    def _filters(self, members: Sequence[_Member], slots: dict[int, int]) -> dict[str, Any]:
+    def _filters(self, members: Sequence[Member], slots: dict[int, int]) -> dict[str, Any]:
         """Filter over slots (a carrier's id -> its slot)."""
         return {}
 
@@ -263,7 +263,7 @@ class CollisionGroup:
         return f"CollisionGroup({len(self._members())} shapes, {type(self._detector).__name__})"
 
 
-class _Member(NamedTuple):
+class Member(NamedTuple):
     """A shape of a group and what carries it."""
 
     thing: Any
@@ -272,6 +272,11 @@ class _Member(NamedTuple):
     transform: Any
     category: int = -1
     mask: int = -1
+
+    @classmethod
+    def of_node(cls, node: ShapeNode) -> Member:
+        """The shape of a node."""
+        return cls(node, node.shape, node.body, node.relative_transform, node.collision_category, node.collision_mask)
 
     def slot(self) -> int:
         """What tells carriers apart: shapes on one body are not tested, placed ones in the world are."""
@@ -282,14 +287,11 @@ class _Member(NamedTuple):
         return id(self.thing), id(self.shape), id(self.carrier), self.category, self.mask, self.transform.tobytes()
 
     def collider(self, slot: int) -> Collider:
+        """As detectors take it."""
         return Collider(self.shape, slot, self.transform, category=self.category, mask=self.mask)
 
 
-def _of_node(node: ShapeNode) -> _Member:
-    return _Member(node, node.shape, node.body, node.relative_transform, node.collision_category, node.collision_mask)
-
-
-def _slot_poses(members: Sequence[_Member], slots: int) -> np.ndarray:
+def _slot_poses(members: Sequence[Member], slots: int) -> np.ndarray:
     """Poses (slots, 4, 4) of what carries the shapes, those of one skeleton evaluated in one call."""
     poses = np.empty((slots, 4, 4))
     of_skeleton: dict[int, np.ndarray] = {}

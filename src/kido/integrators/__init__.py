@@ -1,13 +1,10 @@
 """Integrators of smooth motion, and motions of a skeleton on its own."""
 
 from kido.integrators.dense import DenseOutput
-from kido.integrators.dormand_prince import DormandPrince
 from kido.integrators.events import Crossing, Event
-from kido.integrators.explicit_euler import ExplicitEuler
+from kido.integrators.explicit import RK4, DormandPrince, ExplicitEuler
 from kido.integrators.integrator import Integrator
-from kido.integrators.midpoint import MoreauMidpoint
-from kido.integrators.rk4 import RK4
-from kido.integrators.semi_implicit_euler import SemiImplicitEuler
+from kido.integrators.semi_implicit import MoreauMidpoint, SemiImplicitEuler
 from kido.integrators.simulate import Movable, Trajectory, simulate
 from kido.integrators.system import System
 from kido.integrators.variational import Variational

@@ -6,12 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from kido.errors import ModelError
-from kido.integrators.dormand_prince import DormandPrince
-from kido.integrators.explicit_euler import ExplicitEuler
+from kido.integrators.explicit import RK4, DormandPrince, ExplicitEuler
 from kido.integrators.integrator import Array, Integrator
-from kido.integrators.midpoint import MoreauMidpoint
-from kido.integrators.rk4 import RK4
-from kido.integrators.semi_implicit_euler import SemiImplicitEuler
+from kido.integrators.semi_implicit import MoreauMidpoint, SemiImplicitEuler
 from kido.integrators.system import System
 from kido.integrators.variational import Variational
 

@@ -5,16 +5,7 @@ from __future__ import annotations
 import math
 
 from kido.integrators.rates import displace, displacement_rate, evaluate_system
-from kido.integrators.schema import (
-    DONE,
-    FORCES,
-    MOTION,
-    NOT_CLOSED,
-    NOT_FINITE,
-    PAUSED,
-    TOO_MANY,
-    TOO_SMALL,
-)
+from kido.integrators.schema import DONE, FORCES, MOTION, NOT_CLOSED, NOT_FINITE, PAUSED, TOO_MANY, TOO_SMALL
 from kido.jit import entry, kernel, view
 from kido.joints.kinds import FREE_MIXED
 from kido.kernels.integration import to_body_axes, to_parent_axes

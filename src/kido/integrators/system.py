@@ -155,7 +155,7 @@ class System:
         """
         data = skeleton.current_state.compiled()
         function, constant = joint_forces(skeleton, forces)
-        tree: TREE = skeleton.current_state.tree  # type: ignore[assignment]  # the skeleton is compiled
+        tree: TREE = skeleton.current_state.tree  # the skeleton is compiled
         for kind in (ActuatorType.SERVO, ActuatorType.MIMIC):
             if (tree.actuator == kind).any():
                 dof = skeleton.dofs[int(np.flatnonzero(tree.actuator == kind)[0])]

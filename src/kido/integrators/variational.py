@@ -1,13 +1,196 @@
-"""The linear-time variational integrator."""
+"""The linear-time variational integrator, and its step."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from kido.integrators.discrete import about_origin, held_momentum, respond, step_momentum, weight_and_external
 from kido.integrators.integrator import CompiledIntegrator, count, positive
-from kido.integrators.schema import MOTION
-from kido.integrators.variational_step import variational_step
+from kido.integrators.rates import articulate, commands, displace, given_accelerations
+from kido.integrators.schema import MOTION, NOT_SOLVED
+from kido.jit import callback, inlined, kernel, view
+from kido.kernels.forward_dynamics import acceleration_scatter, bias_gather
+from kido.kernels.inertia import body_inertia
+from kido.kernels.kinematics import transforms, velocities
+from kido.kernels.springs import add_spring_forces
+
+MOMENTUM_ROUNDING = 1e-9  # of the momentum: residuals that no longer shrink are not the solver's fault below this
+
+
+@kernel
+def first_guess(t, d, m, h):
+    """x = h u + h^2 udot / 2, with the accelerations at the start of the step without dampers, or the given ones."""
+    for tree_index in range(t.tree_mobile.shape[0]):
+        if t.tree_mobile[tree_index] != 0:
+            bias_gather(t, d, t.tree_body[tree_index], t.tree_body[tree_index + 1])
+            acceleration_scatter(t, d, t.tree_body[tree_index], t.tree_body[tree_index + 1])
+    for k in range(m.x.shape[0]):
+        m.x[k] = h * (d.u[k] + 0.5 * h * d.udot[k])
+
+
+@inlined
+def impulse_size(t, d, i, n0, n1, n2, f0, f1, f2):
+    """About twice the kinetic energy that an impulse would give to body i alone."""
+    m, J = t.mass[i], d.J[i, 0] + d.J[i, 3] + d.J[i, 5]
+    size = (f0 * f0 + f1 * f1 + f2 * f2) / m if m > 0.0 else 0.0
+    return size + ((n0 * n0 + n1 * n1 + n2 * n2) / J if J > 0.0 else 0.0)
+
+
+@kernel
+def start_impulses(t, d, m, h):
+    """W = M V + (h/2) (weight + external forces) of each body at the start.
+
+    Returns:
+        Twice the kinetic energy of the motion, plus that of what each force would bring about by itself: the
+        square of what residuals are measured by.
+    """
+    size = 0.0
+    s = 0.5 * h
+    for tree_index in range(t.tree_mobile.shape[0]):
+        if t.tree_mobile[tree_index] != 0:
+            first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
+            velocities(t, d, first, last)
+            for i in range(first, last):
+                h0, h1, h2, h3, h4, h5 = held_momentum(t, d, i)
+                V, W = d.V, m.W
+                size += h0 * V[i, 0] + h1 * V[i, 1] + h2 * V[i, 2] + h3 * V[i, 3] + h4 * V[i, 4] + h5 * V[i, 5]
+                x0, x1, x2, x3, x4, x5 = weight_and_external(t, d, i)
+                size += s * s * impulse_size(t, d, i, x0, x1, x2, x3, x4, x5)
+                W[i, 0], W[i, 1], W[i, 2] = h0 + s * x0, h1 + s * x1, h2 + s * x2
+                W[i, 3], W[i, 4], W[i, 5] = h3 + s * x3, h4 + s * x4, h5 + s * x5
+            for k in range(t.first_dof[first], t.first_dof[last]):
+                size += s * s * d.tau[k] * d.tau[k] * d.Dinv[k]
+    return size
+
+
+@kernel
+def joint_impulses(t, d, m, h):
+    """u1 = (h/2) tau - Kd x / 2: impulses of joint forces over half a step, dampers by the mean velocity."""
+    for k in range(m.x.shape[0]):
+        m.u1[k] = 0.5 * (h * d.tau[k] - t.damping[k] * m.x[k])
+
+
+@kernel
+def next_poses(t, e, m):
+    """Poses, motion columns and inertias at q0 moved by x."""
+    displace(t, e, m.q0, m.x)
+    for tree_index in range(t.tree_mobile.shape[0]):
+        first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
+        transforms(t, e, first, last)
+        for i in range(first, last):
+            body_inertia(t, e, i)
+
+
+@kernel
+def correct(t, d, e, m, h):
+    """One quasi-Newton step on the discrete Euler-Lagrange equation at the start of the step.
+
+    Returns:
+        r . M^-1 r of the residual impulse r before the correction.
+    """
+    next_poses(t, e, m)
+    joint_impulses(t, d, m, h)
+    size = 0.0
+    for tree_index in range(t.tree_mobile.shape[0]):
+        if t.tree_mobile[tree_index] != 0:
+            first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
+            for i in range(first, last):
+                l0, l1, l2, p0, p1, p2 = step_momentum(t, d, e, i, h)
+                mc = d.mc[i, 0], d.mc[i, 1], d.mc[i, 2]
+                n0, n1, n2, f0, f1, f2 = about_origin(mc, t.mass[i], l0, l1, l2, p0, p1, p2)
+                z, W = d.z, m.W
+                z[i, 0], z[i, 1], z[i, 2] = n0 - W[i, 0], n1 - W[i, 1], n2 - W[i, 2]
+                z[i, 3], z[i, 4], z[i, 5] = f0 - W[i, 3], f1 - W[i, 4], f2 - W[i, 5]
+            size += respond(t, d, first, last, m.u1, m.y)
+            for k in range(t.first_dof[first], t.first_dof[last]):
+                m.x[k] += h * m.y[k]
+    return size
+
+
+@kernel
+def solve(t, d, e, m, h):
+    """x that solves the discrete Euler-Lagrange equation. Returns 0, or why not."""
+    commands(t, d, m)
+    add_spring_forces(t, d, 0, t.parent.shape[0], d.tau)
+    given_accelerations(t, d, m)
+    # The elimination adds Kd times the time it is given; the equation's own derivative has h Kd / 2.
+    status = articulate(t, d, 0.5 * h)
+    if status < 0:
+        return status
+    scale = math.sqrt(start_impulses(t, d, m, h))
+    first_guess(t, d, m, h)
+    before = math.inf
+    for number in range(m.max_iterations):
+        size = math.sqrt(max(correct(t, d, e, m, h), 0.0))
+        m.iterations += 1
+        m.worst_iterations = max(m.worst_iterations, number + 1)
+        # Once rounding rules, the residual stops to shrink.
+        if size <= m.tolerance * scale or (size >= 0.5 * before and size <= MOMENTUM_ROUNDING * scale):
+            next_poses(t, e, m)
+            return 0
+        before = size
+    return NOT_SOLVED
+
+
+@kernel
+def end_velocities(t, d, e, m, h):
+    """u of the data e, by M u = momentum at the end of the step. Returns 0, or why not."""
+    commands(t, e, m)
+    add_spring_forces(t, e, 0, t.parent.shape[0], e.tau)
+    joint_impulses(t, e, m, h)
+    status = articulate(t, e, 0.0)
+    if status < 0:
+        return status
+    for k in range(m.x.shape[0]):
+        e.u[k] = m.u0[k] + h * d.udot[k] if t.prescribed[k] != 0 else m.x[k] / h
+    s = 0.5 * h
+    for tree_index in range(t.tree_mobile.shape[0]):
+        if t.tree_mobile[tree_index] != 0:
+            first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
+            velocities(t, e, first, last)
+            for i in range(first, last):
+                l0, l1, l2, p0, p1, p2 = step_momentum(t, d, e, i, h)
+                mc = e.mc[i, 0], e.mc[i, 1], e.mc[i, 2]
+                n0, n1, n2, f0, f1, f2 = about_origin(mc, t.mass[i], l0, l1, l2, p0, p1, p2)
+                h0, h1, h2, h3, h4, h5 = held_momentum(t, e, i)
+                x0, x1, x2, x3, x4, x5 = weight_and_external(t, e, i)
+                z = e.z
+                z[i, 0], z[i, 1], z[i, 2] = h0 - n0 - s * x0, h1 - n1 - s * x1, h2 - n2 - s * x2
+                z[i, 3], z[i, 4], z[i, 5] = h3 - f0 - s * x3, h4 - f1 - s * x4, h5 - f2 - s * x5
+            respond(t, e, first, last, m.u1, m.y)
+            for k in range(t.first_dof[first], t.first_dof[last]):
+                e.u[k] += m.y[k]
+    return 0
+
+
+@callback
+def variational_step(address, stage, unused_1, unused_2):
+    """A step; joint forces are wanted at its start, and at its end with an estimate of the velocities there."""
+    m = view(MOTION, address)
+    t = m.tree
+    d = m.data
+    e = m.end_data
+    h = m.size
+    m.now = m.start + (h if stage == 1 else 0.0)
+    if stage == 0:
+        return 1
+    m.evaluations += 1
+    if stage == 1:
+        status = solve(t, d, e, m, h)
+        if status < 0:
+            return status
+        for k in range(m.x.shape[0]):
+            d.q[k] = e.q[k]
+            d.u[k] = 2.0 / h * m.x[k] - m.u0[k]
+        return 2
+    m.now = m.start + h
+    status = end_velocities(t, d, e, m, h)
+    for k in range(m.x.shape[0]):
+        d.q[k] = e.q[k]
+        d.u[k] = e.u[k]
+    return status
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from numba.core import (
     sigutils,
 )
 from numba.core.extending import NativeValue, models, register_model, unbox
+from numba.core.typing import templates
 from numba.np.arrayobj import make_array, populate_array
 
 from kido.jit.handles import FieldType
@@ -139,7 +140,7 @@ class DirectEntry:
     def __init__(self, dispatcher: Any, signature: str):
         args, result = sigutils.normalize_signature(signature)
         taken = (ArgumentType(a.ndim) if isinstance(a, types.Array) else a for a in args)
-        self.signature = result(*taken)  # type: ignore[misc]
+        self.signature = templates.signature(result, *taken)
         self.dispatcher = dispatcher
         self.call: Callable[..., Any] = self._first_call
 

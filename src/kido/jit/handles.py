@@ -12,7 +12,6 @@ float fields are those of one of many states side by side, as neighbouring GPU t
 from __future__ import annotations
 
 import operator
-import zlib
 from typing import Any
 
 from llvmlite import ir
@@ -43,7 +42,7 @@ class StructType(types.Type):
 
     def __init__(self, struct: StructKind):
         self.struct = struct
-        super().__init__(f"Struct:{struct.__name__}{struct.key}")
+        super().__init__(f"Struct:{struct.__name__}{struct.field_keys}")
 
 
 class HandleType(types.Type):
@@ -51,7 +50,7 @@ class HandleType(types.Type):
 
     def __init__(self, struct: StructKind, target: str = "scalar"):
         self.struct, self.target = struct, target
-        super().__init__(f"Handle[{target}]:{struct.__name__}:{zlib.crc32(repr(struct.key).encode()):x}")
+        super().__init__(f"Handle[{target}]:{struct.__name__}:{struct.layout_hash:x}")
 
     def field_type(self, name: str) -> types.Type | None:
         """Type of an attribute; None: there is none of this name."""
@@ -62,9 +61,9 @@ class HandleType(types.Type):
             _, kind, dims = field.key
             return FieldType(f"{self.struct.__name__}.{name}", kind, dims, self.target)
         if field.kind == "r":
-            return HandleType(field.struct, "lanes" if field.lanes else "scalar")  # type: ignore[attr-defined]
+            return HandleType(field.struct, "lanes" if field.lanes else "scalar")
         if field.kind == "s":
-            return StageType(field.default if self.target == "threads" else None)  # type: ignore[attr-defined]
+            return StageType(field.default if self.target == "threads" else None)
         return _ELEMENT[field.kind.lower()]
 
 
@@ -166,9 +165,10 @@ def _element(context, builder, array_type, value, indices):
     return builder.gep(data, [position], inbounds=True), _tag(builder.module, array_type.field)
 
 
-def _indices(context, builder, type_, value):
-    if isinstance(type_, types.BaseTuple):
-        parts, kinds = cgutils.unpack_tuple(builder, value), list(type_)  # type: ignore[arg-type]
+def indices(context, builder, type_, value):
+    """The integers of an index, which is one or a tuple of them."""
+    if isinstance(type_, types.Tuple | types.UniTuple):
+        parts, kinds = cgutils.unpack_tuple(builder, value), list(type_.types)
     else:
         parts, kinds = [value], [type_]
     return [context.cast(builder, v, k, types.intp) for v, k in zip(parts, kinds, strict=True)]
@@ -177,7 +177,7 @@ def _indices(context, builder, type_, value):
 @lower_builtin(operator.getitem, FieldType, types.Integer)
 @lower_builtin(operator.getitem, FieldType, types.BaseTuple)
 def _get_element(context, builder, signature, args):
-    at = _indices(context, builder, signature.args[1], args[1])
+    at = indices(context, builder, signature.args[1], args[1])
     pointer, tag = _element(context, builder, signature.args[0], args[0], at)
     loaded = builder.load(pointer, align=signature.args[0].alignment)
     loaded.set_metadata("tbaa", tag)
@@ -188,7 +188,7 @@ def _get_element(context, builder, signature, args):
 @lower_builtin(operator.setitem, FieldType, types.BaseTuple, types.Any)
 def _set_element(context, builder, signature, args):
     array_type, index_type, value_type = signature.args
-    at = _indices(context, builder, index_type, args[1])
+    at = indices(context, builder, index_type, args[1])
     pointer, tag = _element(context, builder, array_type, args[0], at)
     value = context.cast(builder, args[2], value_type, array_type.dtype)
     stored = builder.store(value, pointer, align=array_type.alignment)
@@ -348,7 +348,7 @@ def _checked_handle(context, builder, type_, address):
     made = _make_handle(context, builder, type_, address)
     if DEBUG:
         header = builder.inttoptr(address, _I64.as_pointer())
-        mark = ir.Constant(_I64, type_.struct.mark)
+        mark = ir.Constant(_I64, type_.struct.first_word)
         with builder.if_then(builder.icmp_signed("!=", builder.load(header), mark), likely=False):
             message = f"the address is not that of a living {type_.struct.__name__}"
             context.call_conv.return_user_exc(builder, RuntimeError, (message,))

@@ -13,11 +13,11 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.core.extending import infer_getattr, intrinsic, lower_builtin, lower_getattr, models, register_model
-from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, infer_global, signature
+from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, signature
 from numba.np.arrayobj import make_array
 
-from kido.jit.handles import FieldType
-from kido.jit.lanes import LANES, VECTOR, LanesType, lanes_type
+from kido.jit.handles import FieldType, indices
+from kido.jit.lanes import LANES, VECTOR, LanesType, infer_global, lanes_type
 
 _I32, _I64 = ir.IntType(32), ir.IntType(64)
 
@@ -80,7 +80,7 @@ def thread_samples(typing_context, array, sample):
     return _window(array, False)
 
 
-@infer_global(operator.getitem)  # type: ignore[misc]
+@infer_global(operator.getitem)
 class _GetItem(AbstractTemplate):
     def generic(self, args, kws):
         array, index = args
@@ -89,7 +89,7 @@ class _GetItem(AbstractTemplate):
         return None
 
 
-@infer_global(operator.setitem)  # type: ignore[misc]
+@infer_global(operator.setitem)
 class _SetItem(AbstractTemplate):
     def generic(self, args, kws):
         array, index, value = args
@@ -103,20 +103,16 @@ def _is_index(index, ndim):
     if isinstance(index, types.Integer):
         return ndim == 1
     return (
-        isinstance(index, types.BaseTuple)
+        isinstance(index, types.Tuple | types.UniTuple)
         and len(index) == ndim
-        and all(isinstance(k, types.Integer) for k in list(index))  # type: ignore[arg-type]
+        and all(isinstance(k, types.Integer) for k in index.types)
     )
 
 
 def _pointers(context, builder, array_type, value, index_type, index):
     """Pointers to the element in each sample, and the tag that keeps them apart from fields."""
     samples = cgutils.create_struct_proxy(array_type)(context, builder, value)
-    if isinstance(index_type, types.BaseTuple):
-        parts, kinds = cgutils.unpack_tuple(builder, index), list(index_type)  # type: ignore[arg-type]
-    else:
-        parts, kinds = [index], [index_type]
-    at = [context.cast(builder, v, k, types.intp) for v, k in zip(parts, kinds, strict=True)]
+    at = indices(context, builder, index_type, index)
     shape = cgutils.unpack_tuple(builder, samples.shape)
     position = at[0]
     for size, k in zip(shape[1:], at[1:], strict=True):

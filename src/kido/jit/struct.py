@@ -22,6 +22,7 @@ address held by its owner stays valid as long as the owner lives. What it refers
 
 from __future__ import annotations
 
+import ctypes
 import os
 import weakref
 import zlib
@@ -29,7 +30,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-_DTYPES = {"i": np.int64, "f": np.float64}
+_DTYPES = {"i": np.dtype(np.int64), "f": np.dtype(np.float64)}
 MARK, SAMPLES, BLOCK, FIRST_FIELD = range(4)  # words of a header: mark, samples side by side, address of the block
 ARRAY_WORDS = 4  # of an array in the header: its address and up to three sizes
 ALIGNMENT = 64  # [bytes] of fields with samples side by side: a cache line
@@ -37,7 +38,10 @@ DEBUG = os.environ.get("KIDO_DEBUG", "") not in ("", "0")
 _GRAVEYARD: list[np.ndarray] = []  # headers of dead structs, kept in debug mode so that a check can see them
 _LIVE: weakref.WeakValueDictionary[int, Struct] = weakref.WeakValueDictionary()
 
-_RESERVED = ("address", "block_of", "words_of_block", "fields", "header_for", "nbytes", "samples", "sharing")
+_RESERVED = (
+    *("address", "arrays", "block_of", "block_words", "fields", "first_word", "floats_of_block", "header_for"),
+    *("field_keys", "layout_hash", "nbytes", "samples", "sharing", "words", "words_of_block"),
+)
 
 S = TypeVar("S", bound="Struct")
 N = TypeVar("N", int, float)
@@ -51,24 +55,26 @@ class Field:
         name: attribute name in structs and kernels.
         kind: "f", "i": array of float64 or int64; "F", "I": scalar; "r": reference; "s": stage.
         dims: sizes of an array: a number, or the name of a size given when a struct is made.
+        is_array, fixed: whether it is an array, and which of its sizes are numbers.
         unit: physical unit, empty if none.
         doc: meaning, with the frame it is expressed in.
         word: index of its first word in the header if it is an array, else of its word in the block.
+        struct, lanes: of a reference: what it refers to, and whether compiled code sees its samples as lanes.
+        default: of a stage: a kernel.
     """
 
     name = ""
     word = 0
+    struct: Any = None
+    lanes = False
+    default: Any = None
 
     def __init__(self, kind: str, dims: tuple[int | str, ...] = (), unit: str = "", doc: str = ""):
         self.kind, self.dims, self.unit, self.doc = kind, dims, unit, doc
+        self.is_array, self.fixed = kind in _DTYPES, [(k, n) for k, n in enumerate(dims) if isinstance(n, int)]
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
-
-    @property
-    def is_array(self) -> bool:
-        """Whether it is an array."""
-        return self.kind in _DTYPES
 
     @property
     def key(self) -> Key:
@@ -97,7 +103,7 @@ class _Reference(Field):
 
     @property
     def key(self) -> Key:
-        return self.name, "r", (self.struct.__name__, zlib.crc32(repr(self.struct.key).encode()), int(self.lanes))
+        return self.name, "r", (self.struct.__name__, self.struct.layout_hash, int(self.lanes))
 
     def __get__(self, struct: Struct | None, owner: Any = None) -> Any:
         if struct is None:
@@ -223,9 +229,24 @@ else:
 
 
 class StructKind(type):
-    """The class of struct classes: reads their fields."""
+    """The class of struct classes: reads their fields.
+
+    Attributes:
+        fields: by name, in order.
+        arrays: names of those that are arrays.
+        words, block_words: of a header, of a block.
+        field_keys: what compiled code depends on: name, kind and sizes of each field, in order.
+        layout_hash: of it.
+        first_word: of the header of a living struct.
+    """
 
     fields: dict[str, Field]
+    arrays: list[str]
+    words: int
+    block_words: int
+    field_keys: tuple[Key, ...]
+    layout_hash: int
+    first_word: int
 
     def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]):
         super().__init__(name, bases, namespace)
@@ -242,24 +263,10 @@ class StructKind(type):
             else:
                 f.word = cls.block_words
                 cls.block_words += 1
-
-    words: int
-    block_words: int
-
-    @property
-    def key(cls) -> tuple[Key, ...]:
-        """What compiled code depends on: name, kind and sizes of each field, in order."""
-        return tuple(f.key for f in cls.fields.values())
-
-    @property
-    def mark(cls) -> int:
-        """First word of the header of a living struct."""
-        return 1 + zlib.crc32(cls.__name__.encode())
-
-    @property
-    def arrays(cls) -> list[str]:
-        """Names of the fields that are arrays."""
-        return [n for n, f in cls.fields.items() if f.is_array]
+        cls.arrays = [n for n, f in cls.fields.items() if f.is_array]
+        cls.field_keys = tuple(f.key for f in cls.fields.values())
+        cls.layout_hash = zlib.crc32(repr(cls.field_keys).encode())
+        cls.first_word = 1 + zlib.crc32(name.encode())
 
 
 class Struct(metaclass=StructKind):
@@ -275,47 +282,55 @@ class Struct(metaclass=StructKind):
 
     fields: ClassVar[dict[str, Field]]
     samples: int
+    _header: np.ndarray
+    _block: np.ndarray
+    _numbers: np.ndarray  # the block as floats
+    _referred: dict[str, Any]  # structs and callbacks, by field
 
     def __init__(self, **given: Any):
-        cls = type(self)
-        self.samples = samples = int(given.pop("samples", 0))
+        # A world has thousands of arrays: half of the time in which it is made passes here.
+        cls, own = type(self), vars(self)
+        samples = own["samples"] = int(given.pop("samples", 0))
         block_of: Struct | None = given.pop("block_of", None)
-        sizes: dict[str, Any] = {
-            k: v for k, v in given.items() if k not in cls.fields and isinstance(v, int | np.integer)
-        }
-        unknown = set(given) - set(sizes) - set(cls.fields)
+        unknown = [n for n, v in given.items() if n not in cls.fields and not isinstance(v, int | np.integer)]
         if unknown:
             raise ValueError(f"{cls.__name__} has no fields {sorted(unknown)}; it has {list(cls.fields)}")
-        header = self._header = np.zeros(cls.words, np.int64)
-        self._block = np.zeros(cls.block_words, np.int64) if block_of is None else block_of._block
-        self._numbers = self._block.view(np.float64)
-        self._referred: dict[str, Any] = {} if block_of is None else block_of._referred
-        header[MARK], header[SAMPLES], header[BLOCK] = cls.mark, max(1, samples), self._block.ctypes.data
-        for f in cls.fields.values():
-            if f.is_array:
-                array = self._array(f, given.get(f.name), sizes, samples)
-                setattr(self, f.name, array)
-                place_array(header, f, array.ctypes.data, array.shape)
-            elif f.name in given:
-                setattr(self, f.name, given[f.name])
+        block = own["_block"] = np.zeros(cls.block_words, np.int64) if block_of is None else block_of._block
+        own["_numbers"] = block.view(np.float64)
+        own["_referred"] = {} if block_of is None else block_of._referred
+        words = [cls.first_word, max(1, samples), block.ctypes.data]
+        for name in cls.arrays:
+            f, array = cls.fields[name], given.get(name)
+            if array is None:
+                shape = tuple([d if isinstance(d, int) else int(given[d]) for d in f.dims])
+                aligned = samples and f.kind == "f"
+                array = _aligned((*shape, samples)) if aligned else np.zeros(shape, _DTYPES[f.kind])
+            else:
+                self._check(f, array)
+            own[name] = array
+            words += (_address(array), *array.shape[: len(f.dims)], 0, 0)[:ARRAY_WORDS]
+        for name in given.keys() & cls.fields.keys():
+            if not cls.fields[name].is_array:
+                setattr(self, name, given[name])
+        header = own["_header"] = np.array(words, np.int64)
         self.address = int(header.ctypes.data)
         _LIVE[self.address] = self
 
-    def _array(self, f: Field, array: Any, sizes: dict[str, int], samples: int) -> np.ndarray:
-        where, dtype = f"{type(self).__name__}.{f.name}", _DTYPES[f.kind]
-        if array is None:
-            shape = tuple(d if isinstance(d, int) else int(sizes[d]) for d in f.dims)
-            return _aligned((*shape, samples)) if samples and f.kind == "f" else np.zeros(shape, dtype)
-        if samples and f.kind == "f":
+    def _check(self, f: Field, array: np.ndarray) -> None:
+        """Refuse an array that cannot be shared."""
+        dtype, shape = _DTYPES[f.kind], array.shape
+        if array.dtype is dtype and len(shape) == len(f.dims) and not f.fixed and not self.samples:
+            if array.flags.c_contiguous:
+                return
+        where = f"{type(self).__name__}.{f.name}"
+        if self.samples and f.kind == "f":
             raise ValueError(f"{where}: a field with samples side by side is not shared")
-        if array.dtype != dtype or array.ndim != len(f.dims) or not array.flags.c_contiguous:
+        if array.dtype != dtype or len(shape) != len(f.dims) or not array.flags.c_contiguous:
             raise ValueError(
-                f"{where}: expected a C-contiguous {dtype.__name__} array of rank {len(f.dims)}, "
-                f"got {array.dtype} {array.shape}"
+                f"{where}: expected a C-contiguous {dtype} array of rank {len(f.dims)}, got {array.dtype} {shape}"
             )
-        if any(d != n for d, n in zip(f.dims, array.shape, strict=True) if isinstance(d, int)):
-            raise ValueError(f"{where}: expected the shape {f.dims}, got {array.shape}")
-        return array
+        if any(shape[k] != n for k, n in f.fixed):
+            raise ValueError(f"{where}: expected the shape {f.dims}, got {shape}")
 
     if TYPE_CHECKING:
         # Of a struct whose kind is not known.
@@ -353,6 +368,10 @@ class Struct(metaclass=StructKind):
         """Memory held by the arrays [bytes]."""
         return sum(getattr(self, n).nbytes for n in type(self).arrays)
 
+    def floats_of_block(self) -> list[float]:
+        """Its fields of one word, in order, of a struct whose are all floats."""
+        return self._numbers.tolist()
+
     def words_of_block(self) -> np.ndarray:
         """Its fields of one word, in order (a copy)."""
         return self._block.copy()
@@ -371,6 +390,14 @@ def place_array(header: np.ndarray, field: Field, address: int, shape: tuple[int
     rank = len(field.dims)
     header[field.word] = address
     header[field.word + 1 : field.word + 1 + rank] = shape[:rank]
+
+
+def _address(array: Any) -> int:
+    """Of its first element; half of the time that `array.ctypes.data` takes."""
+    try:
+        return ctypes.addressof(ctypes.c_char.from_buffer(array))
+    except (TypeError, ValueError):  # it is read-only or empty
+        return array.ctypes.data
 
 
 def _aligned(shape: tuple[int, ...]) -> np.ndarray:

@@ -5,10 +5,10 @@ from kido.simulation.constraint_set import ConstraintReport
 from kido.simulation.contact_events import ContactEvent, ContactEventKind
 from kido.simulation.contact_surface import ContactSurface, ContactSurfaceHandler
 from kido.simulation.contacts import Contact, ContactSet
+from kido.simulation.options import Sleeping
 from kido.simulation.report import StepReport
-from kido.simulation.sleep_rule import Sleeping
 from kido.simulation.world import World
-from kido.simulation.world_snapshot import WorldSnapshot
+from kido.simulation.world_state import WorldSnapshot
 
 __all__ = [
     "CollisionFilter",

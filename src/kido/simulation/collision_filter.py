@@ -2,19 +2,82 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from kido.errors import ModelError
 from kido.math.transform import takes
-from kido.simulation.filters import adjacent_links
 from kido.simulation.owner import Owner
 from kido.skeleton import BodyNode
+
+if TYPE_CHECKING:
+    from kido.skeleton import BodyNode, Skeleton
+    from kido.skeleton.compiler import Links
+
+
+def adjacent_links(skeleton: Skeleton, links: Links) -> Iterable[tuple[BodyNode, BodyNode]]:
+    """Topmost bodies of the pairs of links that a joint connects.
+
+    A link without collision shapes is looked through: chains of such links stand for one joint of several
+    degrees of freedom, as URDF files have them.
+    """
+    solid = {int(links.of_body[b.index]) for b in skeleton.bodies if any(node.collision for node in b.shapes)}
+    for body in links.top:
+        parent = body.parent
+        while parent is not None:
+            link = int(links.of_body[parent.index])
+            yield links.top[link], body
+            parent = None if link in solid else links.top[link].parent
+
+
+def filter_arrays(
+    links: Mapping[Skeleton, Links],
+    index: Callable[[BodyNode], int],
+    moves: np.ndarray,
+    excluded: Iterable[tuple[BodyNode, BodyNode]],
+    lifted: Collection[frozenset[BodyNode]] = (),
+) -> dict[str, Any]:
+    """Arguments `moving`, `group`, `excluded` of the detector.
+
+    Args:
+        links: of each skeleton, in the forest's order.
+        index: number of a body's link in the forest.
+        moves: per link, whether a world moves it.
+        excluded: pairs of bodies that a user excluded.
+        lifted: pairs of bodies that collide though adjacent.
+    """
+    group = [np.full(len(k.top), -1 if s.self_collision else n) for n, (s, k) in enumerate(links.items())]
+    free = {frozenset(map(index, pair)) for pair in lifted if all(b.skeleton in links for b in pair)}
+    pairs = [
+        (index(a), index(b))
+        for s, k in links.items()
+        if s.self_collision and not s.adjacent_body_collision
+        for a, b in adjacent_links(s, k)
+        if not free or frozenset((index(a), index(b))) not in free
+    ]
+    pairs += [(index(a), index(b)) for a, b in excluded if a.skeleton in links and b.skeleton in links]
+    return {
+        "moving": moves,
+        "group": np.concatenate([np.zeros(0), *group]).astype(np.int64),
+        "excluded": [(a, b) for a, b in pairs if a != b],
+    }
+
+
+def is_tested(filters: dict[str, Any], a: int, b: int) -> bool:
+    """Whether `filter_arrays` lets two links collide."""
+    if a == b or not (filters["moving"][a] or filters["moving"][b]):
+        return False
+    if filters["group"][a] >= 0 and filters["group"][a] == filters["group"][b]:
+        return False
+    return (a, b) not in filters["excluded"] and (b, a) not in filters["excluded"]
+
 
 Pair = frozenset[BodyNode]
 Allows = Callable[[BodyNode, BodyNode], Any]
 
-USER = "user"
+BY_USER = "user"
 ADJACENT = "adjacent"
 RIGID = "same rigid group"
 NO_SELF_COLLISION = "no self-collision"
@@ -52,7 +115,7 @@ class CollisionFilter:
         self._parted: set[BodyNode] = set()  # bodies kept as links of their own because of a filter
         self._callback: Allows | None = None
 
-    def add(self, body_a: BodyNode, body_b: BodyNode, reason: str = USER) -> None:
+    def add(self, body_a: BodyNode, body_b: BodyNode, reason: str = BY_USER) -> None:
         """Give a pair a reason not to collide; nothing changes if it has it already.
 
         Raises:
@@ -71,7 +134,7 @@ class CollisionFilter:
             have.add(reason)
             self._changed()
 
-    def remove(self, body_a: BodyNode, body_b: BodyNode, reason: str = USER) -> None:
+    def remove(self, body_a: BodyNode, body_b: BodyNode, reason: str = BY_USER) -> None:
         """Take a reason off a pair; nothing changes if it has not got it. Without reasons the pair collides.
 
         Raises:
@@ -88,7 +151,7 @@ class CollisionFilter:
             self.lifted.add(pair)
             self._changed()
 
-    def remove_all(self, reason: str = USER) -> None:
+    def remove_all(self, reason: str = BY_USER) -> None:
         """Take a reason that users give off all pairs."""
         kept = {pair: have - {reason} for pair, have in self._reasons.items()}
         kept = {pair: have for pair, have in kept.items() if have}
@@ -154,7 +217,7 @@ class CollisionFilter:
     def _label(self) -> str:
         return f"world {self._world.name!r}: collision filter"
 
-    def _pair(self, body_a: Any, body_b: Any, reason: Any = USER) -> Pair:
+    def _pair(self, body_a: Any, body_b: Any, reason: Any = BY_USER) -> Pair:
         for body in (body_a, body_b):
             if not isinstance(body, BodyNode):
                 raise ModelError(f"{self._label()}: expected two bodies, got {body!r}")
@@ -183,12 +246,12 @@ class CollisionFilter:
         wanted = {body for pair in [*self._reasons, *self.lifted] for body in pair}
         wanted |= {child for body in wanted for child in body.children}
         for body in wanted - self._parted:
-            if not body._apart:
-                body._apart = True
+            if not body.own_link:
+                body.own_link = True
                 self._parted.add(body)
                 body.skeleton.structure_changed()
         for body in self._parted - wanted:
-            body._apart = False
+            body.own_link = False
             self._parted.discard(body)
             body.skeleton.structure_changed()
         self._world.structure_changed()
@@ -215,5 +278,5 @@ class CollisionFilter:
 
 
 def _two(pair: Pair) -> tuple[BodyNode, BodyNode]:
-    bodies = tuple(pair)
-    return (bodies * 2)[:2]  # type: ignore[return-value]
+    first, *second = pair
+    return first, second[0] if second else first

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kido.collision import CollisionGroup
-from kido.collision.group import _Member, _of_node
+from kido.collision.group import Member
 from kido.simulation.owner import Owner
 
 
@@ -19,14 +19,14 @@ class WorldGroup(CollisionGroup):
         super().__init__(world.collision_detector)
         self._world = world
 
-    def _members(self) -> list[_Member]:
-        own = [_of_node(node) for node in self._world.engine.nodes]
+    def _members(self) -> list[Member]:
+        own = [Member.of_node(node) for node in self._world.engine.nodes]
         return [*own, *super()._members()]
 
     def _stamp(self) -> Any:
         return self._world.engine
 
-    def _filters(self, members: Sequence[_Member], slots: dict[int, int]) -> dict[str, Any]:
+    def _filters(self, members: Sequence[Member], slots: dict[int, int]) -> dict[str, Any]:
         """The engine's filter, which is over links, over the bodies that carry shapes."""
         engine = self._world.engine
         c = engine.detector.container

@@ -16,7 +16,7 @@ from kido.skeleton import BodyNode, Skeleton
 if TYPE_CHECKING:
     from kido.skeleton import LoopJoint
 
-LISTED = 6  # equations in a remark
+MAX_LISTED = 6  # equations in a remark
 
 
 @dataclass(frozen=True)
@@ -162,8 +162,8 @@ class ConstraintSet:
             names = [f"{c.name}: " for c in self.all() if skeleton in c.skeletons]
             wrong = sorted((r for r in rows if r.startswith(tuple(names))), key=lambda r: -abs(rows[r]))
             if wrong:
-                listed = ", ".join(f"{row} ({rows[row]:.3g})" for row in wrong[:LISTED])
-                skeleton.warnings.append(f"{start}{listed}{' ...' if len(wrong) > LISTED else ''} [m or rad]")
+                listed = ", ".join(f"{row} ({rows[row]:.3g})" for row in wrong[:MAX_LISTED])
+                skeleton.warnings.append(f"{start}{listed}{' ...' if len(wrong) > MAX_LISTED else ''} [m or rad]")
 
     def changed(self, constraint: Constraint | None = None) -> None:
         """Constraints came, went or changed: the compiled ones are made anew, and what they held wakes up.

@@ -13,8 +13,7 @@ from kido.jit import Struct
 from kido.joints import ActuatorType
 from kido.kernels.free_lanes import NOT_FREE
 from kido.simulation.feature import Feature
-from kido.simulation.options import StepOptions
-from kido.simulation.settings import OPTIONS, SETTINGS, write_options
+from kido.simulation.options import CHOICES, WORLD_SETTINGS, StepOptions, write_options
 from kido.solvers import body_newton_island, new_problem
 
 CORRECTION = ("erp", "slop", "max_correction", "skin", "skin_share")  # settings that the solvers do not know
@@ -115,10 +114,10 @@ def new_arrays(
         keep: those whose warm starts and free velocities they take over.
     """
     dofs = int(engine.tree.first_dof[-1])
-    options = {k: v for k, v in engine.options.settings.items() if k not in CORRECTION and k not in OPTIONS}
+    options = {k: v for k, v in engine.options.settings.items() if k not in CORRECTION and k not in CHOICES}
     sizes = {**options, **engine.options.solver.sizes()}
     dofs += engine.extra_dofs
-    problem = new_problem(  # type: ignore[arg-type]
+    problem = new_problem(
         blocks=blocks,
         rows=rows,
         dofs=dofs,
@@ -133,7 +132,7 @@ def new_arrays(
     list_joints(engine, row_origins)
     place_responses(engine, problem, row_origins)
     row_origins.surfaces = engine.surfaces.container
-    for name in SETTINGS:
+    for name in WORLD_SETTINGS:
         setattr(row_origins, name, engine.options.settings[name])
     write_options(row_origins, engine.options.settings)
     if keep is not None:

@@ -10,12 +10,12 @@ from kido.jit import kernel
 from kido.kernels.free_body import complete_free_body
 from kido.kernels.free_lanes import NOT_FREE
 
-MAX_MOVE = 0.02  # [m or rad] most that the position correction moves a coordinate in a step
+MAX_CORRECTION_MOVE = 0.02  # [m or rad] most that the position correction moves a coordinate in a step
 
 
 @kernel
 def correction_share(pr, begin, end, h, swept):
-    """Share of the position correction that moves no coordinate by more than `MAX_MOVE` and what sweeps ask for.
+    """Share of the correction that moves no coordinate by more than `MAX_CORRECTION_MOVE` and what sweeps ask for.
 
     Args:
         swept: largest push of a swept contact [m].
@@ -23,7 +23,7 @@ def correction_share(pr, begin, end, h, swept):
     largest = 0.0
     for k in range(begin, end):
         largest = max(largest, math.fabs(pr.u_position[k]))
-    most = MAX_MOVE + swept
+    most = MAX_CORRECTION_MOVE + swept
     return 1.0 if h * largest <= most else most / (h * largest)
 
 

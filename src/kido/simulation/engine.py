@@ -18,6 +18,7 @@ from kido.integrators import MoreauMidpoint, SemiImplicitEuler
 from kido.jit import prepare
 from kido.kernels.regularized_tree import REGULARIZED
 from kido.kernels.responses import Responses
+from kido.simulation.collision_filter import filter_arrays, is_tested
 from kido.simulation.contact_problem import (
     Arrays,
     first_room,
@@ -28,24 +29,17 @@ from kido.simulation.contact_problem import (
     place_responses,
 )
 from kido.simulation.contacts import ContactSet
-from kido.simulation.feature import Feature
-from kido.simulation.filters import filter_arrays, is_tested
+from kido.simulation.feature import Feature, overriding
 from kido.simulation.integrate import integrate_share, integrate_stage
-from kido.simulation.options import StepOptions
+from kido.simulation.options import StepOptions, write_options
 from kido.simulation.predict import predict_stage
-from kido.simulation.schema import ASK, MAX_STAGES, REPORT, RESPOND, WORLD
-from kido.simulation.settings import write_options
-from kido.simulation.step import assemble_stage, detect_stage, solve_outside, solve_stage
+from kido.simulation.step import assemble_stage, detect_stage, leave_to_python, solve_stage
 from kido.simulation.surface_table import SurfaceTable
+from kido.simulation.world_struct import ASK, MAX_STAGES, REPORT, RESPOND, WORLD
 from kido.skeleton.compiler import check_masses, compile_forest
 from kido.skeleton.joints.actuator import followed_dofs
 from kido.skeleton.state.actuation import is_prescribed, join_commands, takes_force, takes_motion
-from kido.solvers import (
-    CustomSolver,
-    body_newton_island,
-    project_positions,
-    solve_problem,
-)
+from kido.solvers import CustomSolver, body_newton_island, project_positions, solve_problem
 
 if TYPE_CHECKING:
     from kido.collision import NativeDetector
@@ -89,8 +83,9 @@ class Engine:
         ]
         self.is_adopted = False
         dofs = int(self.tree.first_dof[-1])
-        self.world = WORLD(dofs=dofs, last=REPORT(), worst=REPORT())
-        self._features: dict[type[Feature], Feature] = {}
+        self.last, self.worst = REPORT(), REPORT()
+        self.world = WORLD(dofs=dofs, last=self.last, worst=self.worst)
+        self._features: dict[type[Feature], Any] = {}
         for kind in features:
             self._features[kind] = kind(self)
         geometries: list[Any] = [node.shape for node in self.nodes]
@@ -126,12 +121,16 @@ class Engine:
 
     def feature(self, kind: type[F]) -> F:
         """The feature of a kind."""
-        return self._features[kind]  # pyright: ignore[reportReturnType]
+        return self._features[kind]
 
     # What steps run by -------------------------------------------------------------------------------------
 
     def link(self) -> None:
-        """Write the structs and stages that steps run by; after one was replaced, or a stage chosen."""
+        """Write the structs and stages that steps run by; after one was replaced, or a stage chosen.
+
+        And `calls_users`: whether steps call functions of users, or of other libraries, which may fail;
+        `told_of_runs`, `told_of_steps`: the features that are told.
+        """
         w = self.world
         w.tree, w.data, w.collision = self.tree, self.data, self.detector.container
         w.problem, w.row_origins = self.problem, self.row_origins
@@ -151,7 +150,15 @@ class Engine:
                 own = feature.own_struct
                 w.feature_stage[place, k] = stage.address
                 w.feature_struct[place, k] = 0 if own is None else own.address
-        self.asks_users = ASK in places
+        # For each call of a step, which takes a few microseconds.
+        self.calls_users = (
+            ASK in places
+            or isinstance(self.options.solver, CustomSolver)
+            or isinstance(self.detector, ExternalDetector)
+            or self.surfaces.per_contact
+        )
+        active = [feature for feature in self.features if feature.is_active]
+        self.told_of_runs, self.told_of_steps = overriding(active, "begin_run"), overriding(active, "before_steps")
 
     def _stages(self) -> tuple[dict[str, Any], dict[int, list[tuple[Feature, Any]]]]:
         """Callbacks by field of WORLD, and those of features by place."""
@@ -173,7 +180,7 @@ class Engine:
                 else:
                     places.setdefault(where, []).append((feature, stage))
         if isinstance(self.options.solver, CustomSolver):
-            fields["solve"] = solve_outside
+            fields["solve"] = leave_to_python
         return fields, places
 
     def _prepare(self, callbacks: Iterable[Any] = ()) -> None:
@@ -185,18 +192,8 @@ class Engine:
 
     @property
     def is_compiled(self) -> bool:
-        """Whether `run_steps` alone does its steps, but for what `kido.simulation.running.make_room` does."""
+        """Whether `run_steps` alone does its steps, but for what `kido.simulation.motion.make_room` does."""
         return not isinstance(self.options.solver, CustomSolver) and all(f.is_compiled for f in self.features)
-
-    @property
-    def calls_users(self) -> bool:
-        """Whether steps call functions of users, or of other libraries, which may fail."""
-        return (
-            isinstance(self.options.solver, CustomSolver)
-            or isinstance(self.detector, ExternalDetector)
-            or self.surfaces.per_contact
-            or self.asks_users
-        )
 
     @property
     def extra_dofs(self) -> int:

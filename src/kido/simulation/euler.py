@@ -19,10 +19,10 @@ from kido.kernels.forward_dynamics import acceleration_scatter, articulated_iner
 from kido.kernels.inertia import body_inertia
 from kido.kernels.integration import advance, to_parent_axes
 from kido.kernels.kinematics import transforms, velocities
-from kido.simulation.correction import correction_energy, correction_share
-from kido.simulation.integrate import constraint_forces, hand_back, report, return_impulses
+from kido.simulation.correction import correction_share
+from kido.simulation.integrate import close_and_hand_back, report, take_impulses
 from kido.simulation.predict import joint_loads, prescribe, reach_targets
-from kido.simulation.schema import WORLD
+from kido.simulation.world_struct import WORLD
 
 
 @kernel
@@ -91,10 +91,7 @@ def integrate_trees(address, share_of_new):
     c = w.collision
     pr = w.problem
     h = w.time_step
-    src = w.row_origins
-    return_impulses(c, pr, src)
-    constraint_forces(t, pr, src, w, h)
-    energy = correction_energy(t, d, pr, src, h, c.sweep_push)
+    energy = take_impulses(w)
     for tree_index in range(t.tree_mobile.shape[0]):
         if t.tree_mobile[tree_index] != 0:
             first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
@@ -103,11 +100,7 @@ def integrate_trees(address, share_of_new):
             for k in range(begin, end):
                 d.u[k] = share_of_new * pr.u[k] + share * pr.u_position[k]
             advance(t, d, first, last, h)
-    w.close_positions(w)
-    for tree_index in range(t.tree_mobile.shape[0]):
-        if t.tree_mobile[tree_index] != 0:
-            hand_back(t, d, w, pr, t.tree_body[tree_index], t.tree_body[tree_index + 1], h)
-    w.note_closed(w)
+    close_and_hand_back(w)
     report(c, pr, w, energy)
     w.steps += 1
     return 0

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kido.jit import Struct
-from kido.simulation.schema import ASK, CHECK, END
+from kido.simulation.world_struct import ASK, CHECK, END
 
 if TYPE_CHECKING:
     from kido.skeleton import ShapeNode
@@ -44,7 +44,7 @@ class Feature:
     # In a step ---------------------------------------------------------------------------------------------
 
     def stages(self) -> dict[str | int, Any]:
-        """Its callbacks: by a field of WORLD, in place of what was there, or by a place of `kido.simulation.schema`.
+        """Its callbacks: by a field of WORLD, in place of what was there, or by a place (BEGIN ... END).
 
         Those at a place follow those of features before it, at RESPOND those of features after it: who extended the
         contact problem last takes its part of the solution first. They are called with the world and `own_struct`.

@@ -1,13 +1,20 @@
-"""Users' functions around the steps of a world."""
+"""What users do around the steps of a world: functions that are called, and forces that act for a while."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Container
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from kido.errors import ModelError
-from kido.math.transform import takes
+from kido.math.transform import as_numbers, takes
 from kido.simulation.owner import Owner
+
+if TYPE_CHECKING:
+    from kido.skeleton import BodyNode, Skeleton
+
 
 Hook = Callable[[Any], Any]
 
@@ -43,3 +50,90 @@ class StepHooks:
         """Call each; one may add or remove others."""
         for hook in list(hooks):
             hook(world)
+
+
+@dataclass
+class Push:
+    """A force on a body that goes on for a number of steps.
+
+    Attributes:
+        body: which.
+        row: force, as a row of `kido.kernels.external`.
+        left: steps.
+    """
+
+    body: BodyNode
+    row: np.ndarray
+    left: int
+
+
+class Pushing:
+    """Pushes added to the bodies' external forces, until `end` puts back what was there."""
+
+    def __init__(self, pushes: list[Push]):
+        self._before: list[tuple[Skeleton, int, np.ndarray | None]] = []
+        for push in pushes:
+            skeleton, index = push.body.skeleton, push.body.index
+            if all(s is not skeleton or i != index for s, i, _ in self._before):
+                row = skeleton.current_state.applied.get(index)
+                self._before.append((skeleton, index, None if row is None else row.copy()))
+        for push in pushes:
+            push.body.skeleton.current_state.add_external(push.body.index, push.row)
+
+    def end(self) -> None:
+        """Put back the forces from before."""
+        for skeleton, index, row in self._before:
+            skeleton.current_state.clear_external(index)
+            if row is not None:
+                skeleton.current_state.add_external(index, row)
+
+
+class Pushes:
+    """The pushes of a world that go on."""
+
+    def __init__(self) -> None:
+        self.all: list[Push] = []
+
+    def add(self, push: Push) -> None:
+        """One more."""
+        self.all.append(push)
+
+    def drop(self, bodies: Container[BodyNode]) -> None:
+        """Bodies left."""
+        self.all = [p for p in self.all if p.body not in bodies]
+
+    def advance(self, number: int, do: Callable[[int], Any], world: Owner) -> None:
+        """Do a number of a world's steps with them, by a function that does some."""
+        while number > 0:
+            if not self.all:
+                do(number)
+                return
+            some = min(number, *(p.left for p in self.all))
+            pushing, before = Pushing(self.all), world.num_steps
+            try:
+                do(some)
+            finally:
+                pushing.end()
+                for push in self.all:
+                    push.left -= world.num_steps - before  # a step that was undone is still to come
+                self.all = [p for p in self.all if p.left > 0]
+            number -= some
+
+    def state(self, skeletons: list[Skeleton]) -> list[dict[str, Any]]:
+        """As plain data."""
+        return [
+            {
+                "skeleton": skeletons.index(p.body.skeleton),
+                "body": p.body.index,
+                "row": p.row.copy(),
+                "left": p.left,
+            }
+            for p in self.all
+        ]
+
+    def set_state(self, data: list[dict[str, Any]], skeletons: list[Skeleton]) -> None:
+        """Restore what `state` returned."""
+        self.all = [
+            Push(skeletons[int(p["skeleton"])].body(int(p["body"])), as_numbers(p["row"]).copy(), int(p["left"]))
+            for p in data
+        ]

@@ -3,14 +3,7 @@
 from __future__ import annotations
 
 from kido.constraints.contact import tangents
-from kido.constraints.row_origins import (
-    FROM_CONTACT,
-    FROM_FRICTION,
-    FROM_LIMIT,
-    FROM_MIMIC,
-    FROM_SERVO,
-    FROM_SPIN,
-)
+from kido.constraints.row_origins import FROM_CONTACT, FROM_FRICTION, FROM_LIMIT, FROM_MIMIC, FROM_SERVO, FROM_SPIN
 from kido.jit import LANES, callback, kernel, view
 from kido.jit.team import share_out
 from kido.joints.kinds import FREE_MIXED
@@ -20,11 +13,8 @@ from kido.math.so3 import cross, rotate_inverse, rotation_vector_to_matrix
 from kido.simulation.correction import correction_energy, correction_share
 from kido.simulation.fast_bodies import is_fast, place_at_end
 from kido.simulation.free_bodies import gather_landing, land_together
-from kido.simulation.schema import WORLD
-from kido.solvers.problem import (
-    AT_CAP,
-    BOUNDED,
-)
+from kido.simulation.world_struct import WORLD
+from kido.solvers.problem import AT_CAP, BOUNDED
 from kido.solvers.rows import num_segments, segment
 
 
@@ -220,6 +210,27 @@ def integrate_share(address, begin, end, worker):
     return 0
 
 
+@kernel
+def take_impulses(w):
+    """Give contacts, rows and coordinates what the problem's solution says. Returns `correction_energy`."""
+    src, h = w.row_origins, w.time_step
+    return_impulses(w.collision, w.problem, src)
+    constraint_forces(w.tree, w.problem, src, w, h)
+    return correction_energy(w.tree, w.data, w.problem, src, h, w.collision.sweep_push)
+
+
+@kernel
+def close_and_hand_back(w):
+    """Positions and velocities onto the constraints, and `hand_back` of all trees that move."""
+    t = w.tree
+    w.close_positions(w)
+    for tree_index in range(t.tree_mobile.shape[0]):
+        if t.tree_mobile[tree_index] != 0:
+            first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
+            hand_back(t, w.data, w, w.problem, first, last, w.time_step)
+    w.note_closed(w)
+
+
 @callback
 def integrate_stage(address, unused_1, unused_2, unused_3):
     """Run the stage. Returns 0."""
@@ -229,21 +240,14 @@ def integrate_stage(address, unused_1, unused_2, unused_3):
     c = w.collision
     pr = w.problem
     h = w.time_step
-    src = w.row_origins
-    return_impulses(c, pr, src)
-    constraint_forces(t, pr, src, w, h)
-    energy = correction_energy(t, d, pr, src, h, c.sweep_push)
+    energy = take_impulses(w)
     if w.loops.address == 0:
         share_out(w.team.address, w.integrate_share.address, address, t.tree_mobile.shape[0], w.share)
     else:
         for tree_index in range(t.tree_mobile.shape[0]):
             if t.tree_mobile[tree_index] != 0:
                 move_tree(t, d, pr, t.tree_body[tree_index], t.tree_body[tree_index + 1], h, c.sweep_push)
-        w.close_positions(w)
-        for tree_index in range(t.tree_mobile.shape[0]):
-            if t.tree_mobile[tree_index] != 0:
-                hand_back(t, d, w, pr, t.tree_body[tree_index], t.tree_body[tree_index + 1], h)
-        w.note_closed(w)
+        close_and_hand_back(w)
     report(c, pr, w, energy)
     w.steps += 1
     return 0

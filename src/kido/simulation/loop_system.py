@@ -16,7 +16,6 @@ from kido.jit import Struct, entry, view
 from kido.kernels.kinematics import transforms
 from kido.simulation.aggregates.answers import answer_row, answer_tree, note_partitions, restore_inertias
 from kido.simulation.aggregates.container import AggregateLoops
-from kido.simulation.ask import ask_stage
 from kido.simulation.feature import Feature
 from kido.simulation.loops import (
     close_now,
@@ -28,9 +27,9 @@ from kido.simulation.loops import (
     loop_start_stage,
     note_closed_stage,
 )
-from kido.simulation.schema import ASK, EXTEND, RESPOND
-from kido.simulation.step import AT_ASK
+from kido.simulation.step import AT_ASK, leave_to_python
 from kido.simulation.user_rows import UserRows
+from kido.simulation.world_struct import ASK, EXTEND, RESPOND
 from kido.tree.schema import DATA, TREE
 
 if TYPE_CHECKING:
@@ -111,7 +110,7 @@ class LoopSystem(Feature):
             "note_closed": note_closed_stage,
             EXTEND: loop_rows_stage,
             RESPOND: loop_load_stage,
-            **({ASK: ask_stage} if self.users.constraints else {}),
+            **({ASK: leave_to_python} if self.users.constraints else {}),
         }
 
     def structs(self) -> dict[str, Struct | None]:

@@ -22,22 +22,9 @@ import math
 
 from kido.constraints.assemble import ASSEMBLED, PROBLEM_FULL
 from kido.constraints.loop_blocks import predict_rows
-from kido.constraints.loop_factor import (
-    factor,
-    fill_rows,
-    measure_all,
-    negate_right,
-    project,
-    push,
-    rates,
-    solve,
-)
+from kido.constraints.loop_factor import factor, fill_rows, measure_all, negate_right, project, push, rates, solve
 from kido.constraints.loop_responses import add_load, complete_problem, reactions
-from kido.constraints.loop_schema import (
-    COUPLE,
-    ELIMINATED,
-    LOOPS,
-)
+from kido.constraints.loop_schema import COUPLE, ELIMINATED, LOOPS
 from kido.constraints.loop_solve import (
     close_after_step,
     close_anew,
@@ -54,10 +41,10 @@ from kido.jit import callback, entry, kernel, view
 from kido.joints.frames import rotation_of
 from kido.math.so3 import cross, rotate_inverse
 from kido.simulation.aggregates.choose import choose_aggregates, tree_of_group
-from kido.simulation.aggregates.ending import close_aggregates
+from kido.simulation.aggregates.closing import close_aggregates
 from kido.simulation.aggregates.motion import free_aggregates, predict_aggregates
 from kido.simulation.predict import evaluate, predict_tree, worse
-from kido.simulation.schema import WORLD
+from kido.simulation.world_struct import WORLD
 from kido.tree.schema import DATA, TREE
 
 

@@ -25,7 +25,7 @@ from kido.kernels.kinematics import transforms, velocities
 from kido.kernels.springs import add_passive_forces
 from kido.simulation.fast_bodies import is_fast, keep_centre, keep_energy, place_at_middle
 from kido.simulation.free_bodies import fall_together, gather_fall, only_falls
-from kido.simulation.schema import WORLD
+from kido.simulation.world_struct import WORLD
 
 
 @kernel

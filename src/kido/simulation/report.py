@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from operator import itemgetter
+from typing import NamedTuple
 
-import numpy as np
-
-from kido.simulation.schema import REPORT
+from kido.simulation.world_struct import REPORT
 from kido.solvers.problem import AT_CAP
 
+# Places of REPORT, as `StepReport.of` wants its numbers.
+_IN_ORDER = itemgetter(
+    *map(
+        list(REPORT.fields).index,
+        ("num_contacts", "penetration", "residual", "iterations", "status", "dissipation", "fallbacks", "bounces")
+        + ("correction_energy",),
+    )
+)
 
-@dataclass(frozen=True)
-class StepReport:
+
+class StepReport(NamedTuple):
     """Quality of a step, or the worst of many.
 
     Attributes:
@@ -40,16 +47,18 @@ class StepReport:
     @classmethod
     def of(cls, numbers: REPORT) -> StepReport:
         """From the report of the last step, or the worst one."""
-        # All in one look, as this is done after each call of a step.
-        n = dict(zip(REPORT.fields, numbers.words_of_block().view(np.float64).tolist(), strict=True))
+        # In few words, as this is done after each call of a step.
+        contacts, depth, residual, iterations, status, dissipation, fallbacks, bounces, energy = _IN_ORDER(
+            numbers.floats_of_block()
+        )
         return cls(
-            contacts=int(n["num_contacts"]),
-            max_penetration=n["penetration"],
-            residual=n["residual"],
-            iterations=int(n["iterations"]),
-            converged=n["status"] < AT_CAP,
-            dissipation=n["dissipation"],
-            fallbacks=int(n["fallbacks"]),
-            bounces=int(n["bounces"]),
-            correction_energy=n["correction_energy"],
+            int(contacts),
+            depth,
+            residual,
+            int(iterations),
+            status < AT_CAP,
+            dissipation,
+            int(fallbacks),
+            int(bounces),
+            energy,
         )

@@ -18,7 +18,8 @@ from kido.constraints.joint import number_prescribed
 from kido.constraints.row_origins import FROM_CONTACT
 from kido.jit import Struct, callback, floats, integer, integers, kernel, number, view
 from kido.simulation.integrate import clear_report
-from kido.simulation.schema import WORLD
+from kido.simulation.world_struct import WORLD
+from kido.solvers.islands import find, unite
 from kido.solvers.rows import num_segments, segment
 
 
@@ -126,15 +127,6 @@ def find_disturbed(t, d, c, pr, src, s):
 
 
 @kernel
-def find_root(root, i):
-    """Root of i, halving the path."""
-    while root[i] != i:
-        root[i] = root[root[i]]
-        i = root[i]
-    return i
-
-
-@kernel
 def unite_trees(t, pr, src, s):
     """Union-find over the trees: those that a block ties, or a contact with an impulse."""
     for tree_index in range(s.root.shape[0]):
@@ -151,8 +143,7 @@ def unite_trees(t, pr, src, s):
             if is_driven_whole(t, tree_index):
                 continue
             if first >= 0:
-                x, y = find_root(s.root, first), find_root(s.root, tree_index)
-                s.root[max(x, y)] = min(x, y)
+                unite(s.root, first, tree_index)
             first = tree_index
 
 
@@ -162,8 +153,7 @@ def unite_groups(lp, s):
     for g in range(lp.num_groups):
         first = lp.member[lp.group_member[g]]
         for e in range(lp.group_member[g], lp.group_member[g + 1]):
-            x, y = find_root(s.root, first), find_root(s.root, lp.member[e])
-            s.root[max(x, y)] = min(x, y)
+            unite(s.root, first, lp.member[e])
 
 
 @kernel
@@ -200,7 +190,7 @@ def count_quiet(t, d, c, s, h):
 def choose_sleepers(t, s):
     """Mark the parts of islands that are quiet for long enough. Returns their number."""
     for tree_index in range(s.root.shape[0]):
-        s.root[tree_index] = find_root(s.root, tree_index)
+        s.root[tree_index] = find(s.root, tree_index)
         s.chosen[tree_index] = 1
     for tree_index in range(s.root.shape[0]):
         if t.tree_mobile[tree_index] == 0 or s.quiet[tree_index] < s.time or s.may[tree_index] == 0:

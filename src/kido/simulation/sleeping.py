@@ -11,13 +11,14 @@ from kido.collision.detector import CONTACT_FIELDS, OLD_CONTACT_FIELDS, OLD_PAIR
 from kido.jit import Struct
 from kido.simulation.feature import Feature
 from kido.simulation.motion import Motion
-from kido.simulation.schema import BEGIN, CHECK, END
+from kido.simulation.options import Sleeping
 from kido.simulation.sleep import SLEEP, sleep_begin, sleep_check, sleep_end
-from kido.simulation.sleep_rule import Sleeping
 from kido.simulation.step import AT_END
+from kido.simulation.world_struct import BEGIN, CHECK, END
 
 if TYPE_CHECKING:
     from kido.simulation.engine import Engine
+
 
 _STATE = ("asleep", "island", "quiet", "length", "q", "tau", "command", "external", "gravity")
 _KEPT = ("limit_impulse", "friction_impulse", "actuator_impulse", "constraint_force", "actuator_force")

@@ -36,8 +36,8 @@ from kido.kernels.kinematics import transforms, velocities
 from kido.simulation.integrate import clear_report, constraint_forces, return_impulses
 from kido.simulation.loop_system import LoopSystem
 from kido.simulation.predict import velocity_target
-from kido.simulation.schema import RESPOND, WORLD
 from kido.simulation.step import AT_ASSEMBLE, AT_DETECT, AT_PREDICT, features
+from kido.simulation.world_struct import RESPOND, WORLD
 
 if TYPE_CHECKING:
     from kido.simulation.engine import Engine
@@ -49,7 +49,7 @@ _WHAT = {
     FROM_SERVO: "has a servo",
     FROM_MIMIC: "is geared to another",
 }
-ACTIVE = -2  # in place of a stage: a row is active, its block follows
+ROW_ACTIVE = -2  # in place of a stage: a row is active, its block follows
 NO_END = 1 << 60
 
 
@@ -133,7 +133,7 @@ def watch(world):
     """Look for active rows at the state of the world.
 
     Returns:
-        -1; or the stage that could not go on, or ACTIVE; and its status.
+        -1; or the stage that could not go on, or ROW_ACTIVE; and its status.
     """
     w = view(WORLD, world)
     t = w.tree
@@ -152,7 +152,7 @@ def watch(world):
         return AT_ASSEMBLE, status
     block = first_active(t, d, c, pr, src, w.loops)
     if block >= 0:
-        return ACTIVE, block
+        return ROW_ACTIVE, block
     return -1, 0
 
 
@@ -236,7 +236,7 @@ def run_smooth_steps(world, motion, number):
     """Do a number of steps by the motion's compiled integrator.
 
     Returns:
-        Steps done; AT_PREDICT (with the integrator's status), AT_DETECT, AT_ASSEMBLE, ACTIVE or NOWHERE; its status.
+        Steps done; AT_PREDICT (with the integrator's status), AT_DETECT, AT_ASSEMBLE, ROW_ACTIVE or NOWHERE; status.
     """
     w = view(WORLD, world)
     d = w.data
@@ -323,7 +323,7 @@ class SmoothMotion:
             self.engine.grow_contacts(status)
         elif stage == AT_ASSEMBLE:
             self.engine.continue_assembly(status)
-        elif stage == ACTIVE:
+        elif stage == ROW_ACTIVE:
             self._raise_active(status, time)
 
     def _raise_active(self, block: int, time: float) -> None:

@@ -25,7 +25,7 @@ class SoftArrays:
     """Soft bodies of a world as a container, rebuilt with the world's engine.
 
     Attributes:
-        container: of schema SOFT.
+        container: SOFT.
         bodies: the soft bodies, in the order of their numbers.
     """
 
@@ -114,11 +114,11 @@ class SoftArrays:
         Returns:
             The node of each shape, and the geometry where it is not the node's own.
         """
-        number = {body.skin: k for k, body in enumerate(self.bodies)}
+        number: dict[ShapeNode, int] = {body.skin: k for k, body in enumerate(self.bodies)}
         first = self.container.first
         all_nodes, rows, geometries = [], [], []
         for node in nodes:
-            s = number.get(node)  # type: ignore[arg-type]
+            s = number.get(node)
             if s is None:
                 all_nodes.append(node)
                 rows.append((0, 0, 0))

@@ -26,7 +26,7 @@ from kido.kernels.inertia import body_inertia, inertia_of, rigid_momentum
 from kido.kernels.kinematics import transforms
 from kido.kernels.soft import displace_inertia
 from kido.math.so3 import cross, multiply_symmetric, rotate
-from kido.simulation.schema import WORLD
+from kido.simulation.world_struct import WORLD
 
 ACTIVE = 6  # entry of SOFT.balance, behind the momentum
 
@@ -88,29 +88,30 @@ def centre_of(t, d, first, last):
 
 
 @kernel
-def about(d, i, n0, n1, n2, f0, f1, f2, x, y, z):
-    """Moment about (x, y, z) of a vector [n; f] at the origin of link i."""
-    a, b, c = cross(d.p[i, 0] - x, d.p[i, 1] - y, d.p[i, 2] - z, f0, f1, f2)
-    return n0 + a, n1 + b, n2 + c
+def plus(h, g):
+    """Sum of two vectors of six numbers."""
+    return h[0] + g[0], h[1] + g[1], h[2] + g[2], h[3] + g[3], h[4] + g[4], h[5] + g[5]
+
+
+@kernel
+def about(d, i, g, x, y, z):
+    """A vector g = [n; f] at the origin of link i, its moment taken about (x, y, z)."""
+    a, b, c = cross(d.p[i, 0] - x, d.p[i, 1] - y, d.p[i, 2] - z, g[3], g[4], g[5])
+    return g[0] + a, g[1] + b, g[2] + c, g[3], g[4], g[5]
 
 
 @kernel
 def points_share(d, so, s, values):
     """[n; f] about the link's origin of the points' masses times vectors `values`, given in link axes."""
-    n0 = n1 = n2 = f0 = f1 = f2 = 0.0
+    g = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for k in range(so.first[s], so.first[s + 1]):
         m = so.mass[k]
         x, y, z = m * values[k, 0], m * values[k, 1], m * values[k, 2]
         a, b, c = cross(so.rest[k, 0] + so.q[k, 0], so.rest[k, 1] + so.q[k, 1], so.rest[k, 2] + so.q[k, 2], x, y, z)
-        n0 += a
-        n1 += b
-        n2 += c
-        f0 += x
-        f1 += y
-        f2 += z
+        g = plus(g, (a, b, c, x, y, z))
     R = rotation_of(d, so.link[s])
-    n0, n1, n2 = rotate(R, n0, n1, n2)
-    f0, f1, f2 = rotate(R, f0, f1, f2)
+    n0, n1, n2 = rotate(R, g[0], g[1], g[2])
+    f0, f1, f2 = rotate(R, g[3], g[4], g[5])
     return n0, n1, n2, f0, f1, f2
 
 
@@ -119,38 +120,23 @@ def momentum_of(t, d, so, tree_index, first, last, u):
     """[angular about the centre of mass; linear] momentum of a tree at velocities u and so.qd, world axes."""
     link_velocities(t, d, first, last, u)
     _, x, y, z = centre_of(t, d, first, last)
-    h0 = h1 = h2 = h3 = h4 = h5 = 0.0
+    h = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     B = d.B
     for i in range(first, last):
         mc = d.mc[i, 0], d.mc[i, 1], d.mc[i, 2]
-        n0, n1, n2, f0, f1, f2 = rigid_momentum(
-            inertia_of(d, i), mc, t.mass[i], B[i, 0], B[i, 1], B[i, 2], B[i, 3], B[i, 4], B[i, 5]
-        )
-        n0, n1, n2 = about(d, i, n0, n1, n2, f0, f1, f2, x, y, z)
-        h0 += n0
-        h1 += n1
-        h2 += n2
-        h3 += f0
-        h4 += f1
-        h5 += f2
+        g = rigid_momentum(inertia_of(d, i), mc, t.mass[i], B[i, 0], B[i, 1], B[i, 2], B[i, 3], B[i, 4], B[i, 5])
+        h = plus(h, about(d, i, g, x, y, z))
     for s in range(so.link.shape[0]):
         if so.tree_index[s] == tree_index:
-            n0, n1, n2, f0, f1, f2 = points_share(d, so, s, so.qd)
-            n0, n1, n2 = about(d, so.link[s], n0, n1, n2, f0, f1, f2, x, y, z)
-            h0 += n0
-            h1 += n1
-            h2 += n2
-            h3 += f0
-            h4 += f1
-            h5 += f2
-    return h0, h1, h2, h3, h4, h5
+            h = plus(h, about(d, so.link[s], points_share(d, so, s, so.qd), x, y, z))
+    return h
 
 
 @kernel
 def momentum_rate(t, d, so, tree_index, first, last):
     """Rate of `momentum_of`, from the links' V and A and the points' qd and qdd in `rate`."""
     _, x, y, z = centre_of(t, d, first, last)
-    h0 = h1 = h2 = h3 = h4 = h5 = 0.0
+    h = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(first, last):
         mc = d.mc[i, 0], d.mc[i, 1], d.mc[i, 2]
         w0, w1, w2 = d.V[i, 0], d.V[i, 1], d.V[i, 2]
@@ -163,28 +149,12 @@ def momentum_rate(t, d, so, tree_index, first, last):
         n0, n1, n2 = n0 + a, n1 + b, n2 + c
         a, b, c = cross(w0, w1, w2, mc[0], mc[1], mc[2])
         a, b, c = cross(w0, w1, w2, a, b, c)
-        f0, f1, f2 = f0 + a, f1 + b, f2 + c
-        n0, n1, n2 = about(d, i, n0, n1, n2, f0, f1, f2, x, y, z)
-        h0 += n0
-        h1 += n1
-        h2 += n2
-        h3 += f0
-        h4 += f1
-        h5 += f2
+        h = plus(h, about(d, i, (n0, n1, n2, f0 + a, f1 + b, f2 + c), x, y, z))
     for s in range(so.link.shape[0]):
         if so.tree_index[s] == tree_index:
-            i = so.link[s]
-            n0, n1, n2, f0, f1, f2 = points_share(d, so, s, so.rate)
-            m0, m1, m2, g0, g1, g2 = turning_share(d, so, s)
-            n0, n1, n2, f0, f1, f2 = n0 + m0, n1 + m1, n2 + m2, f0 + g0, f1 + g1, f2 + g2
-            n0, n1, n2 = about(d, i, n0, n1, n2, f0, f1, f2, x, y, z)
-            h0 += n0
-            h1 += n1
-            h2 += n2
-            h3 += f0
-            h4 += f1
-            h5 += f2
-    return h0, h1, h2, h3, h4, h5
+            g = plus(points_share(d, so, s, so.rate), turning_share(d, so, s))
+            h = plus(h, about(d, so.link[s], g, x, y, z))
+    return h
 
 
 @kernel
@@ -192,20 +162,15 @@ def turning_share(d, so, s):
     """`points_share` of 2 w x qd, without an array for it."""
     i = so.link[s]
     R = rotation_of(d, i)
-    n0 = n1 = n2 = f0 = f1 = f2 = 0.0
+    g = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for k in range(so.first[s], so.first[s + 1]):
         m = 2.0 * so.mass[k]
         x, y, z = rotate(R, so.qd[k, 0], so.qd[k, 1], so.qd[k, 2])
         x, y, z = cross(m * d.V[i, 0], m * d.V[i, 1], m * d.V[i, 2], x, y, z)
         a, b, c = rotate(R, so.rest[k, 0] + so.q[k, 0], so.rest[k, 1] + so.q[k, 1], so.rest[k, 2] + so.q[k, 2])
         a, b, c = cross(a, b, c, x, y, z)
-        n0 += a
-        n1 += b
-        n2 += c
-        f0 += x
-        f1 += y
-        f2 += z
-    return n0, n1, n2, f0, f1, f2
+        g = plus(g, (a, b, c, x, y, z))
+    return g
 
 
 @kernel

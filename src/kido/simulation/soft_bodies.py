@@ -10,11 +10,11 @@ from kido.errors import ModelError
 from kido.integrators import MoreauMidpoint
 from kido.jit import Struct
 from kido.simulation.feature import Feature
-from kido.simulation.schema import EXTEND, RESPOND
 from kido.simulation.soft_arrays import SoftArrays
 from kido.simulation.soft_balance import balance_tree
 from kido.simulation.soft_contact import soft_assemble_stage, soft_integrate_stage
 from kido.simulation.soft_predict import soft_predict_stage
+from kido.simulation.world_struct import EXTEND, RESPOND
 
 if TYPE_CHECKING:
     from kido.simulation.engine import Engine

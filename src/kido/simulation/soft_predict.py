@@ -17,8 +17,8 @@ from kido.kernels.soft import (
     spring_forces,
 )
 from kido.simulation.predict import joint_loads, prescribe, reach_targets
-from kido.simulation.schema import WORLD
 from kido.simulation.soft_balance import book, book_forces, open_account
+from kido.simulation.world_struct import WORLD
 from kido.tree.soft import FACE_SHAPE, VERTEX_SHAPE
 
 

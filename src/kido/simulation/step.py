@@ -1,6 +1,6 @@
 """The step of a world, as a loop over stages that never returns to Python unless something does not fit.
 
-Each stage is a callback in a field of WORLD (kido.simulation.schema says which it may be), so that changing one
+Each stage is a callback in a field of WORLD (kido.simulation.world_struct says which it may be), so that changing one
 recompiles one. What a world may have besides contacts has stages at the places where `features` is called.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from kido.collision.narrow import detect
 from kido.constraints.assemble import assemble
 from kido.jit import call4, callback, entry, kernel, view
-from kido.simulation.schema import ASK, BEGIN, CHECK, END, EXTEND, RESPOND, WORLD
+from kido.simulation.world_struct import ASK, BEGIN, CHECK, END, EXTEND, RESPOND, WORLD
 
 # Where a step stopped for Python, and where it goes on after its arrays were enlarged or its questions answered.
 AT_PREDICT, AT_DETECT, AT_ASK, AT_ASSEMBLE, AT_SOLVE, AT_CHECK, AT_INTEGRATE, AT_END = range(8)
@@ -39,8 +39,8 @@ def solve_stage(world, unused_1, unused_2, unused_3):
 
 
 @callback
-def solve_outside(world, unused_1, unused_2, unused_3):
-    """Have Python find the impulses. Returns 1."""
+def leave_to_python(world, unused_1, unused_2, unused_3):
+    """Stop for Python, which finds the impulses or asks users for rows. Returns 1."""
     return 1
 
 

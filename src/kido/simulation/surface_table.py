@@ -49,7 +49,7 @@ class SurfaceTable:
     ):
         self.nodes = nodes
         self.place = place
-        self.handler = handler
+        self.handler: Any = handler  # may have `contact`
         self.own_pairs = own_pairs = type(handler).pair is not ContactSurfaceHandler.pair
         self.per_contact = callable(getattr(handler, "contact", None))
         plain = (handler.friction_rule, handler.restitution_rule) == ("min", "multiply")
@@ -144,7 +144,7 @@ class SurfaceTable:
                 float(c.gap[k]),
                 c.impulse[k] / time_step,
             )
-            surface = self._checked(self.handler.contact(contact, self._pair(a, b)), "contact")  # type: ignore[attr-defined]
+            surface = self._checked(self.handler.contact(contact, self._pair(a, b)), "contact")
             _write(s, k, self._numbers(surface, node_a, node_b))
         s.any_spin = int((s.rolling[:number] + s.torsion[:number] > 0.0).any())
         s.ready = 1

@@ -1,19 +1,69 @@
-"""The feature of worlds that several threads step: a team, and what each of its threads works in."""
+"""Steps in several threads: islands shared out by a team that serves while steps are done.
+
+Each island is computed by itself, in the same way whoever does it, so that results are bit-identical at any number of
+threads. Trees are shared out by `predict` and `integrate`.
+"""
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
-from kido.jit import JIT_DISABLED, Struct
-from kido.jit.team import Team
+from kido.jit import JIT_DISABLED, Struct, callback, view
+from kido.jit.team import Team, share_out
 from kido.simulation.feature import Feature
 from kido.simulation.predict import predict_share
-from kido.simulation.shares import project_in_threads, project_share, solve_in_threads, solve_share
+from kido.simulation.world_struct import WORLD
 from kido.solvers import begin_islands, end_islands, project_one, solve_one, worker_problem
 
 if TYPE_CHECKING:
     from kido.simulation.engine import Engine
+
+
+ROWS_TOGETHER = 128  # rows of islands that a thread takes at a time, if islands were all alike
+
+
+@callback
+def solve_share(address, begin, end, worker):
+    """Solve the islands begin..end-1 in the arrays of a thread. Returns 0."""
+    w = view(WORLD, address)
+    for island in range(begin, end):
+        w.solve_one(w.problem_of[worker], island)
+    return 0
+
+
+@callback
+def project_share(address, begin, end, worker):
+    """Position correction of the islands begin..end-1. Returns 0."""
+    w = view(WORLD, address)
+    for island in range(begin, end):
+        w.project_one(w.problem_of[worker], island)
+    return 0
+
+
+@callback
+def solve_in_threads(address, unused_1, unused_2, unused_3):
+    """Solve the problem of a world, islands shared out. Returns 0."""
+    w = view(WORLD, address)
+    pr = w.problem
+    islands = w.begin_islands(pr)
+    size = 1 + ROWS_TOGETHER * islands // (pr.num_rows + ROWS_TOGETHER)
+    share_out(w.team.address, w.solve_share.address, address, islands, size)
+    w.end_islands(pr)
+    return 0
+
+
+@callback
+def project_in_threads(problem, address, unused_2, unused_3):
+    """Position correction of a world, islands shared out. Returns 0."""
+    w = view(WORLD, address)
+    pr = w.problem
+    for k in range(pr.num_dofs):
+        pr.u_position[k] = 0.0
+    islands = pr.num_islands
+    size = 1 + 4 * ROWS_TOGETHER * islands // (pr.num_rows + ROWS_TOGETHER)
+    share_out(w.team.address, w.project_share.address, address, islands, size)
+    return 0
+
 
 MIN_DOFS = 150  # below, a step takes less time than threads need to come and go
 MIN_TREES = 4
@@ -56,9 +106,9 @@ class StepThreads(Feature):
             "solve_share": solve_share,
             "project_share": project_share,
             "begin_islands": begin_islands,
-            "solve_island": solve_one,
+            "solve_one": solve_one,
             "end_islands": end_islands,
-            "project_island": project_one,
+            "project_one": project_one,
         }
 
     def structs(self) -> dict[str, Struct | None]:
@@ -69,7 +119,3 @@ class StepThreads(Feature):
             self.problems = [problem, *(worker_problem(problem) for _ in range(1, threads))]
             self.engine.world.problem_of[:threads] = [p.address for p in self.problems]
         return {"team": self.teams[0].container}
-
-    def working(self) -> AbstractContextManager[None]:
-        """Within it the team serves."""
-        return self.teams[0].working() if self.teams else nullcontext()

@@ -27,20 +27,30 @@ from kido.simulation.contact_surface import ContactSurfaceHandler
 from kido.simulation.contacts import ContactSet
 from kido.simulation.engine import Engine
 from kido.simulation.features import FEATURES
-from kido.simulation.hooks import StepHooks
+from kido.simulation.hooks import Push, Pushes, StepHooks
 from kido.simulation.loop_system import LoopSystem
 from kido.simulation.motion import run
-from kido.simulation.options import StepOptions
-from kido.simulation.pushes import Push, Pushes
+from kido.simulation.options import (
+    Sleeping,
+    StepOptions,
+    WorldOptions,
+    checked_settings,
+    checked_sleeping,
+    checked_time_step,
+)
 from kido.simulation.report import StepReport
-from kido.simulation.schema import REPORT
-from kido.simulation.settings import checked_settings
-from kido.simulation.sleep_rule import Sleeping, checked_sleeping
 from kido.simulation.sleeping import Sleepers
-from kido.simulation.warm_state import set_report, set_warm_state, warm_state
-from kido.simulation.world_options import WorldOptions, checked_time_step
-from kido.simulation.world_snapshot import WorldSnapshot, data_for, structure_of
-from kido.simulation.world_state import set_state, state_of
+from kido.simulation.world_state import (
+    WorldSnapshot,
+    data_for,
+    set_report,
+    set_state,
+    set_warm_state,
+    state_of,
+    structure_of,
+    warm_state,
+)
+from kido.simulation.world_struct import REPORT
 from kido.skeleton import BodyNode, Skeleton, WeldJoint
 from kido.skeleton.aspects import Carrier
 from kido.skeleton.joints.actuator import followed_dofs
@@ -171,8 +181,7 @@ class World(WorldOptions, Carrier):
         """Take a skeleton out; it keeps its state."""
         if not isinstance(skeleton, Skeleton):
             skeleton = self.skeleton(skeleton)
-        if skeleton not in self._skeletons:
-            raise NameLookupError(f"skeleton in world {self.name!r}", skeleton.name, [s.name for s in self._skeletons])
+        self._own(skeleton)
         self.structure_changed()
         gravity = self.gravity
         self._skeletons.remove(skeleton)
@@ -215,34 +224,42 @@ class World(WorldOptions, Carrier):
             ModelError: n is no count, or a coordinate has no inertia.
             StateError: the motion became NaN or infinite; the state is that of the failed step.
         """
-        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
-            raise ModelError(f"world {self.name!r}: step: expected a number of steps not below 0, got {n!r}")
-        reset_command = as_flag(reset_command, f"world {self.name!r}: step: reset_command")
-        engine = self.engine
-        self._events.begin(engine)
-        if n > 1:
-            with deferred_signals():
-                engine = self._advance_many(int(n))
+        # A step of a small world takes a few microseconds, so that what is usual is looked at first.
+        if type(n) is not int or n < 0:
+            if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
+                raise ModelError(f"world {self.name!r}: step: expected a number of steps not below 0, got {n!r}")
+        if reset_command is not True:
+            reset_command = as_flag(reset_command, f"world {self.name!r}: step: reset_command")
+        if self.options.collects_events:
+            self._events.begin(self.engine)
+        if n == 1 and not (self.hooks.before or self.hooks.after or self.pushes.all):
+            self._advance(1)
         elif n == 1:
-            engine = self._advance_many(1)
+            self._advance_many(1)
+        elif n > 1:
+            with deferred_signals():
+                self._advance_many(int(n))
+        engine = self.engine
         if reset_command and n > 0:
-            engine.data.tau[:] = 0.0
-            engine.data.command[:] = 0.0
-            if engine.data.has_external.any():  # a look at thousands of skeletons takes a tenth of their step
+            data = engine.data
+            data.tau.fill(0.0)
+            data.command.fill(0.0)
+            if np.count_nonzero(data.has_external):  # a look at thousands of skeletons takes a tenth of their step
                 for s in self._skeletons:
                     if s.current_state.applied:
                         s.clear_external_forces()
-        self._events.tell(engine, self.num_steps)
-        return self.report
+        if self.options.collects_events:
+            self._events.tell(engine, self.num_steps)
+        return StepReport.of(engine.last)
 
-    def _advance_many(self, number: int) -> Engine:
-        """Steps between callbacks, or in chunks that leave Python its turn. Returns what is compiled after them."""
+    def _advance_many(self, number: int) -> None:
+        """Steps between callbacks, or in chunks that leave Python its turn."""
         if self.hooks:
             for _ in range(number):
                 self.hooks.run(self.hooks.before, self)
                 self.pushes.advance(1, self._advance, self)
                 self.hooks.run(self.hooks.after, self)
-            return self.engine
+            return
         chunk = 1
         while number > 0:
             steps = min(chunk, number)
@@ -251,15 +268,11 @@ class World(WorldOptions, Carrier):
             took = clock.perf_counter() - started
             number -= steps
             chunk = max(1, min(10 * chunk, int(chunk * CHUNK_SECONDS / max(took, 1e-6))))
-        return self.engine
 
     def _advance(self, number: int) -> None:
-        engine = self.engine
-        before = engine.world.steps
         try:
-            run(engine, number, self.time)
+            run(self.engine, number, self.time)
         finally:
-            self._steps += engine.world.steps - before
             self.version += 1
 
     def add_step_callback(self, callback: Callable[[World], Any], before: bool = False) -> Callable[[], None]:
@@ -298,8 +311,7 @@ class World(WorldOptions, Carrier):
             ModelError: no body of this world, not finite numbers, or a duration that is not positive.
         """
         what = f"world {self.name!r}: push"
-        if not isinstance(body, BodyNode) or body.skeleton not in self._skeletons:
-            raise ModelError(f"{what}: expected a body of a skeleton in this world, got {body!r}")
+        self._check_body(body, "push")
         seconds = number_or_nan(duration)
         if not 0.0 < seconds < np.inf:
             raise ModelError(f"{what}: duration: expected a positive number [s], got {duration!r}")
@@ -308,7 +320,7 @@ class World(WorldOptions, Carrier):
             X = body.world_transform
             r = X[:3, :3].T @ (r - X[:3, 3])
         steps = max(1, round(seconds / self.time_step))
-        row = body._force_row(f * (seconds / (steps * self.time_step)), r, False, True, None, "push")
+        row = body.force_row(f * (seconds / (steps * self.time_step)), r, False, True, None, "push")
         self.pushes.add(Push(body, row, steps))
 
     # Results -----------------------------------------------------------------------------------------------
@@ -321,12 +333,12 @@ class World(WorldOptions, Carrier):
     @property
     def report(self) -> StepReport:
         """Quality of the last step."""
-        return StepReport.of(self.engine.world.last)
+        return StepReport.of(self.engine.last)
 
     @property
     def totals(self) -> StepReport:
         """Worst values over all steps since the structure last changed or `reset_totals`."""
-        return StepReport.of(self.engine.world.worst)
+        return StepReport.of(self.engine.worst)
 
     @property
     def unconverged_steps(self) -> int:
@@ -555,7 +567,14 @@ class World(WorldOptions, Carrier):
 
     def __getstate__(self) -> dict[str, Any]:
         kept = warm_state(self.engine)
-        return {**self.__dict__, "_engine": None, "_changes": set(), "_kept": kept, "_like": None}
+        return {
+            **self.__dict__,
+            "_engine": None,
+            "_steps": self.num_steps,
+            "_changes": set(),
+            "_kept": kept,
+            "_like": None,
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -569,11 +588,10 @@ class World(WorldOptions, Carrier):
     @property
     def engine(self) -> Engine:
         """The compiled side of the present structure; another one whenever the structure changed."""
-        if self._engine is None:
-            self._make_engine()
+        engine = self._engine or self._make_engine()
         if self._changes:
-            self._catch_up()
-        return self._engine  # pyright: ignore[reportReturnType]
+            self._catch_up(engine)
+        return engine
 
     @property
     def present_engine(self) -> Engine | None:
@@ -585,7 +603,7 @@ class World(WorldOptions, Carrier):
         """The compiled constraints."""
         return self.engine.feature(LoopSystem)
 
-    def _make_engine(self) -> None:
+    def _make_engine(self) -> Engine:
         engine = Engine(self._skeletons, self.options, self._collision_filter, FEATURES, self.constraints, self._like)
         self._like = None
         for s, window in zip(self._skeletons, engine.windows, strict=True):
@@ -597,15 +615,15 @@ class World(WorldOptions, Carrier):
         if self._kept is not None:
             set_warm_state(engine, self._kept)
             self._kept = None
+        return engine
 
-    def _catch_up(self) -> None:
-        engine = self._engine
-        if engine is not None and "properties" in self._changes:
+    def _catch_up(self, engine: Engine) -> None:
+        if "properties" in self._changes:
             for s in self._skeletons:
                 s.current_state.compiled()
             engine.properties_changed()
             self._changes.discard("properties")  # not before: what was refused is refused again
-        if engine is not None and "surfaces" in self._changes:
+        if "surfaces" in self._changes:
             engine.surfaces_changed()
             self._changes.discard("surfaces")
 
@@ -635,7 +653,7 @@ class World(WorldOptions, Carrier):
                 feature.release()
             for s in self._skeletons:
                 s.drop_arrays()
-            self._engine = None
+            self._steps, self._engine = self.num_steps, None
         self._kept = None
 
     def properties_changed(self) -> None:

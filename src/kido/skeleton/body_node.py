@@ -40,8 +40,10 @@ class BodyNode(BodyEditing, BodyLoads, JacobianNode, Carrier, FixedAttributes):
 
     Attributes:
         skeleton: the skeleton that it is part of.
+        own_link: whether it is a link of its own though a weld fixes it to its parent; KIDO sets it.
     """
 
+    own_link: bool
     skeleton: Skeleton
     _kind_of_frame = "body"
 
@@ -57,7 +59,7 @@ class BodyNode(BodyEditing, BodyLoads, JacobianNode, Carrier, FixedAttributes):
         self._continuous = False
         self._nodes: list[Node] = []
         self._index = -1
-        self._apart = False  # kept as a link of its own, though welded
+        self.own_link = False
 
     # Structure -------------------------------------------------------------------------------------------
 

@@ -84,7 +84,7 @@ def find_links(skeleton: Skeleton) -> Links:
     for i, body in enumerate(bodies):
         joint, parent = body.parent_joint, body.parent
         merge = parent is not None and joint.kind == JointKind.WELD
-        if merge and parent is not None and body.gravity == parent.gravity and not body._apart:
+        if merge and parent is not None and body.gravity == parent.gravity and not body.own_link:
             of_body[i] = of_body[parent.index]
             X_child = inverse_transform(joint.transform_from_child)
             offset[i] = offset[parent.index] @ joint.transform_from_parent @ X_child

@@ -26,7 +26,7 @@ __all__ = ["MESH_SUFFIXES", "MeshData", "load_mesh", "read_mesh_data"]
 MESH_SUFFIXES = (".dae", ".obj", ".stl")
 CACHED_MESHES = 1024
 
-_cache: OrderedDict[tuple[Any, ...], tuple[Mesh, tuple[str, ...]]] = OrderedDict()
+_read: OrderedDict[tuple[Any, ...], tuple[Mesh, tuple[str, ...]]] = OrderedDict()
 
 
 def read_mesh_data(path: str | Path, *, up_axis: str = "ignore", submesh: str | None = None) -> MeshData:
@@ -98,18 +98,18 @@ def load_mesh(
     except (OSError, ValueError):
         raise MeshNotFoundError(str(path), [resolved]) from None
     key = (resolved, status.st_mtime_ns, status.st_size, factors, up_axis, collide_as, submesh, center)
-    found = _cache.get(key)
+    found = _read.get(key)
     if found is None:
         data = read_mesh_data(resolved, up_axis=up_axis, submesh=submesh)
         if center:
             middle = 0.5 * (data.vertices.min(axis=0) + data.vertices.max(axis=0))
             data = replace(data, vertices=data.vertices - middle)
         found = (_scaled(data, factors, resolved, collide_as), data.remarks)
-        _cache[key] = found
-        while len(_cache) > CACHED_MESHES:
-            _cache.popitem(last=False)
+        _read[key] = found
+        while len(_read) > CACHED_MESHES:
+            _read.popitem(last=False)
     else:
-        _cache.move_to_end(key)
+        _read.move_to_end(key)
     if remark is not None:
         for text in found[1]:
             remark(text)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from kido.constraints.loop_schema import (
-    LOOPS,
-)
+from kido.constraints.loop_schema import LOOPS
 from kido.dynamics.embedding.responses import answer_impulse, responses_of_tree
 from kido.dynamics.embedding.schema import EMBEDDING
 from kido.dynamics.embedding.solve import articulate_tree
 from kido.jit import callback, entry, view
 from kido.kernels.inertia import start_inertia
 from kido.simulation.aggregates.choose import note_void_rows, restore_partitions, tree_of_group
-from kido.simulation.schema import WORLD
+from kido.simulation.world_struct import WORLD
 from kido.tree.schema import DATA, TREE
 
 

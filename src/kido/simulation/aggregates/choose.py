@@ -14,11 +14,7 @@ from kido.dynamics.embedding.elimination import (
     reduce_rows_against,
     write_all_rows,
 )
-from kido.dynamics.embedding.project_dependent import (
-    is_poor,
-    measure_aggregate,
-    partition,
-)
+from kido.dynamics.embedding.project_dependent import is_poor, measure_aggregate, partition
 from kido.dynamics.embedding.rows import aggregate_columns
 from kido.jit import kernel
 from kido.kernels.kinematics import transforms

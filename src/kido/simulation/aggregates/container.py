@@ -15,7 +15,7 @@ from kido.integrators import MoreauMidpoint
 from kido.jit import Struct
 from kido.joints import ActuatorType
 from kido.simulation.aggregates.answers import look_for_void_rows
-from kido.simulation.aggregates.schema import AGGREGATE_STEP
+from kido.simulation.world_struct import AGGREGATE_STEP
 from kido.tree.schema import DATA
 
 if TYPE_CHECKING:

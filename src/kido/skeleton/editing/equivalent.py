@@ -207,7 +207,7 @@ def merge_fixed_joints(skeleton: Skeleton) -> dict[str, str]:
 def _can_merge(body: BodyNode, parent: BodyNode) -> bool:
     """Whether nothing is lost if a body is part of its parent."""
     joint = body.parent_joint
-    if joint.kind != JointKind.WELD or body.gravity != parent.gravity or body._apart:
+    if joint.kind != JointKind.WELD or body.gravity != parent.gravity or body.own_link:
         return False
     if body.collidable and not parent.collidable and any(shape.collision for shape in body.shapes):
         return False

@@ -38,7 +38,7 @@ class SoftBodyNode(BodyNode):
 
     def __init__(self, skeleton: Skeleton, name: str, joint: Joint, parent: BodyNode | None, inertia: Inertia):
         super().__init__(skeleton, name, joint, parent, inertia)
-        self._apart = True  # the skin's link has the body's frame
+        self.own_link = True  # the skin's link has the body's frame
         self._skin: Skin | None = None
 
     @property

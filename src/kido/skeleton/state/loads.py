@@ -49,7 +49,7 @@ class BodyLoads:
         Raises:
             ModelError: not three finite numbers, or no frame.
         """
-        row = self._force_row(force, offset, force_is_local, offset_is_local, in_coordinates_of, "external force")
+        row = self.force_row(force, offset, force_is_local, offset_is_local, in_coordinates_of, "external force")
         self.skeleton.current_state.add_external(self._index, row)
 
     def _in_own_or_world_axes(self, vector: NDArray[np.float64], frame: Frame | None, is_local: bool) -> Any:
@@ -59,7 +59,7 @@ class BodyLoads:
         in_world = self.skeleton.current_state.axes_of(frame) @ vector
         return self.world_transform[:3, :3].T @ in_world if is_local else in_world
 
-    def _force_row(
+    def force_row(
         self,
         force: ArrayLike,
         offset: ArrayLike,
@@ -122,7 +122,7 @@ class BodyLoads:
         """
         w = as_vector(wrench, f"body {self.name!r}: external wrench", 6)
         row = self._torque_row(w[:3], is_local, in_coordinates_of, "external wrench")
-        row += self._force_row(w[3:], offset, is_local, True, in_coordinates_of, "external wrench")
+        row += self.force_row(w[3:], offset, is_local, True, in_coordinates_of, "external wrench")
         self.skeleton.current_state.add_external(self._index, row)
 
     def clear_external_forces(self) -> None:
@@ -145,7 +145,7 @@ class BodyLoads:
         in_coordinates_of: Frame | None = None,
     ) -> None:
         """Add an impulse [N s] at a point, for `Skeleton.velocity_changes`; arguments as for `add_external_force`."""
-        row = self._force_row(impulse, offset, impulse_is_local, offset_is_local, in_coordinates_of, "impulse")
+        row = self.force_row(impulse, offset, impulse_is_local, offset_is_local, in_coordinates_of, "impulse")
         self.skeleton.current_state.add_impulse(self._index, row)
 
     def add_angular_impulse(

@@ -5,9 +5,10 @@ from __future__ import annotations
 from kido.collision.container import COLLISION
 from kido.constraints.loop_schema import LOOPS, USER_ROWS
 from kido.constraints.row_origins import ROW_ORIGINS
+from kido.dynamics.embedding.schema import EMBEDDING
+from kido.dynamics.schema import DYNAMICS
 from kido.jit import Struct, floats, integer, integers, number, reference, stage
 from kido.jit.team import MOST_THREADS, TEAM
-from kido.simulation.aggregates.schema import AGGREGATE_STEP
 from kido.solvers.problem import PROBLEM
 from kido.tree.schema import DATA, TREE
 from kido.tree.soft import SOFT
@@ -27,6 +28,24 @@ class REPORT(Struct):
     fallbacks = number(doc="islands that went to the fall-back solver")
     bounces = number(doc="islands with a rebound")
     correction_energy = number("J", doc="brought by the position correction; of the worst report: over all steps")
+
+
+class AGGREGATE_STEP(Struct):
+    """Of skeletons whose loops are aggregates of their trees (kido.simulation.aggregates)."""
+
+    embedding = reference(EMBEDDING, doc="the aggregates")
+    dynamics = reference(DYNAMICS, doc="what their kernels read besides")
+    end_data = reference(DATA, doc="data at the end of a step")
+    end_embedding = reference(EMBEDDING, doc="aggregates at the end of a step")
+    fits = integers("groups", doc="1: the loops of the group's one skeleton may be aggregates")
+    anew = integers("groups", doc="1: partitions are to be chosen before the next step")
+    wanted = integers("aggregates", doc="rank of its rows wherever a position is not singular")
+    tau = floats("dofs", unit="N, N m", doc="joint forces of the step, springs and dampers of joints included")
+    loaded = floats("dofs", unit="N, N m", doc="work: the same with what else acts in a sweep")
+    product = floats("bodies", 6, unit="rad/s^2, m/s^2", doc="velocity products of the step about bodies' origins")
+    bias = floats("bodies", 6, unit="N m, N", doc="bodies' own bias wrenches less external ones")
+    force = floats("bodies", 6, unit="N m, N", doc="work: wrench that each body's motion takes")
+    reaction = floats("dofs", unit="N s, N m s", doc="generalized impulse of a group's rows in the step")
 
 
 class WORLD(Struct):
@@ -52,7 +71,7 @@ class WORLD(Struct):
     predict = stage(doc="velocities that forces alone bring; by the integrator: predict, euler, soft_predict")
     detect = stage(doc="contacts; kido.simulation.step.detect_stage")
     assemble = stage(doc="the contact problem; kido.simulation.step.assemble_stage")
-    solve = stage(doc="its impulses; step.solve_stage, step.solve_outside or threads.solve_in_threads")
+    solve = stage(doc="its impulses; step.solve_stage, step.leave_to_python or threads.solve_in_threads")
     restitute = stage(doc="second phase of impacts: (problem); kido.solvers.restitution")
     project_positions = stage(doc="position correction: (problem, world); kido.solvers.position or threads")
     integrate = stage(doc="new velocities and positions; by the integrator: integrate, euler")
@@ -82,11 +101,11 @@ class WORLD(Struct):
     share = integer(doc="trees that a thread takes at a time")
     failed = integers(MOST_THREADS, doc="of each thread: 1 + a coordinate whose inertia is not positive; 0: none")
     problem_of = integers(MOST_THREADS, doc="address of each thread's PROBLEM (kido.solvers.problem.worker_problem)")
-    predict_share = stage()
-    integrate_share = stage()
-    solve_share = stage()
-    project_share = stage()
-    begin_islands = stage()
-    solve_island = stage()
-    end_islands = stage()
-    project_island = stage()
+    predict_share = stage(doc="predicts trees: (world, begin, end, thread); predict.predict_share")
+    integrate_share = stage(doc="integrates trees: (world, begin, end, thread); integrate.integrate_share")
+    solve_share = stage(doc="solves islands: (world, begin, end, thread); threads.solve_share")
+    project_share = stage(doc="corrects islands: (world, begin, end, thread); threads.project_share")
+    begin_islands = stage(doc="divides the problem: (problem), returns the number of islands; kido.solvers.default")
+    solve_one = stage(doc="an island: (problem of a thread, island); kido.solvers.default")
+    end_islands = stage(doc="gathers what islands report: (problem); kido.solvers.default")
+    project_one = stage(doc="an island: (problem of a thread, island); kido.solvers.position")
