@@ -12,6 +12,7 @@ import hashlib
 import pickle
 from collections.abc import Iterator
 from contextlib import contextmanager
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
@@ -124,14 +125,17 @@ class _Uncalled:
     """Stands where a function called from Python would be, and is the key under which Numba finds a kernel."""
 
 
+_chosen = attrgetter("_values")  # of Numba's options, those that are set
+
+
 class _Flags(Flags):
     """Numba's options of a compilation, which it compares a thousand times for each function."""
 
     def __eq__(self, other):
-        return self is other or (isinstance(other, Flags) and self._values == other._values)
+        return self is other or (isinstance(other, Flags) and _chosen(self) == _chosen(other))
 
     def __hash__(self):
-        return hash(frozenset(self._values))
+        return hash(frozenset(_chosen(self)))
 
 
 @contextmanager
