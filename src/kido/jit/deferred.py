@@ -150,9 +150,14 @@ def _signatures_kept() -> Iterator[None]:
         if kws:
             return find(self, context, args, kws)
         known = self.__dict__.setdefault("_kido_signatures", {})
-        if args not in known:
-            known[args] = find(self, context, args, kws)
-        return known[args]
+        if args in known:
+            found, implementation = known[args]
+            self._impl_keys[found.args] = implementation  # another target may have put its own here meanwhile
+            return found
+        found = find(self, context, args, kws)
+        if found is not None:
+            known[args] = found, self._impl_keys[found.args]
+        return found
 
     BaseFunction.get_call_type = get_call_type
     try:
@@ -291,9 +296,15 @@ def raw_dispatcher(function: Any, options: dict[str, Any]) -> Any:
     def add_overload(result):
         dispatcher.overloads[tuple(result.signature.args)] = result
 
+    root = None
+
     def compile_for_python(*args, **_):
-        root = root_dispatcher(function, options)
-        return root.compile(tuple(dispatcher.typeof_pyval(a) for a in args))
+        nonlocal root
+        root = root or root_dispatcher(function, options)
+        taken = tuple(dispatcher.typeof_pyval(a) for a in args)
+        entry_point = root.compile(taken)
+        dispatcher._insert([a._code for a in taken], entry_point, False)  # from now on it is found without this
+        return entry_point
 
     dispatcher.add_overload = add_overload
     dispatcher._compile_for_args = compile_for_python
