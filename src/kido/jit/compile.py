@@ -25,7 +25,7 @@ from kido.jit.progress import compiling, progress
 from kido.jit.struct import S, live_struct
 
 JIT_DISABLED = bool(getattr(config, "DISABLE_JIT"))  # noqa: B009  (set at run time, unknown to type checkers)
-OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}, "nogil": True, "_nrt": False}
+OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "_nrt": False}
 
 # What a call of an entry with arguments of other types than declared raises, compiled or not.
 REFUSALS = (TypeError, ValueError, AttributeError)
@@ -171,8 +171,8 @@ else:
                 return super()._compile_uncached()
 
     def kernel(function):
-        """Compile a function for use by other kernels: cached, without GIL, reference counts or exceptions
-        from arithmetic; multiply-add contraction is the only liberty taken with floating point."""
+        """Compile a function for use by other kernels: cached, without GIL, reference counts or exceptions from
+        arithmetic; a product that is added in the same expression is fused with the sum, and no other liberty taken."""
         return _kernel(function, OPTIONS)
 
     def inlined(function):

@@ -9,6 +9,7 @@ and is optimised once, as a whole.
 from __future__ import annotations
 
 import hashlib
+import operator
 import pickle
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,15 +20,18 @@ from weakref import WeakValueDictionary
 
 import numba
 from llvmlite import binding
+from numba import types
 from numba.core import dispatcher as numba_dispatcher
 from numba.core.cgutils import normalize_ir_text
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags, compile_extra, compile_result
 from numba.core.compiler_machinery import register_pass
+from numba.core.lowering import Lower
 from numba.core.typed_passes import NativeLowering
 from numba.core.types.functions import BaseFunction
 
 from kido.jit.cache import KernelCache, cache_directory, checked, write_checked
+from kido.jit.lanes import call_intrinsic, lanes_type
 
 
 class RawLibrary(JITCodeLibrary):
@@ -96,11 +100,58 @@ class RawLibrary(JITCodeLibrary):
         passes.run(self._final_module, builder)
 
 
+class _Lowering(Lower):
+    """Numba's lowering, with products that are added or subtracted in the same expression fused: rounded once.
+
+    An optimiser that may contract chooses by what it sees around: the same kernel would round otherwise in another
+    root, in lanes, on another processor. Here the expression alone decides.
+    """
+
+    def lower_block(self, block):
+        self._factors: dict[str, tuple[Any, Any, Any]] = {}  # of products of this block without a name, and their type
+        return super().lower_block(block)
+
+    def lower_assign(self, ty, inst):
+        self._target = inst.target.name
+        return super().lower_assign(ty, inst)
+
+    def lower_binop(self, resty, expr, op):
+        kind = self.fndesc.calltypes[expr].return_type
+        if kind in (types.float64, lanes_type) and resty == kind:
+            if op is operator.mul:
+                if self._target.startswith("$"):
+                    self._factors[self._target] = kind, self._operand(expr, 0), self._operand(expr, 1)
+            elif op is operator.add or op is operator.sub:
+                for place, var in enumerate((expr.lhs, expr.rhs)):
+                    if var.name in self._factors:
+                        return self._fused(kind, expr, op, place, *self._factors[var.name])
+        return super().lower_binop(resty, expr, op)
+
+    def _operand(self, expr, place):
+        name = (expr.lhs, expr.rhs)[place].name
+        taken = self.fndesc.calltypes[expr].args[place]
+        return self.context.cast(self.builder, self.loadvar(name), self.typeof(name), taken)
+
+    def _fused(self, kind, expr, op, place, factor_kind, *factors):
+        a, b = (self.context.cast(self.builder, f, factor_kind, kind) for f in factors)
+        other = self._operand(expr, 1 - place)
+        if op is operator.sub:
+            if place == 0:
+                other = self.builder.fneg(other)
+            else:
+                a = self.builder.fneg(a)
+        return call_intrinsic(self.context, self.builder, "fma", kind, (a, b, other))
+
+
 @register_pass(mutates_CFG=False, analysis_only=False)
 class _RawLowering(NativeLowering):
     """Numba's lowering into a library of this module."""
 
     _name = "kido_raw_lowering"
+
+    @property
+    def lowering_class(self):
+        return _Lowering
 
     def run_pass(self, state):
         state.library = RawLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
