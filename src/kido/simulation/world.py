@@ -54,6 +54,7 @@ from kido.simulation.world_struct import REPORT
 from kido.skeleton import BodyNode, Skeleton, WeldJoint
 from kido.skeleton.aspects import Carrier
 from kido.skeleton.joints.actuator import followed_dofs
+from kido.skeleton.state.loads import force_row
 from kido.solvers import DefaultSolver, IslandProblem, Solver, as_solver
 
 
@@ -320,7 +321,7 @@ class World(WorldOptions, Carrier):
             X = body.world_transform
             r = X[:3, :3].T @ (r - X[:3, 3])
         steps = max(1, round(seconds / self.time_step))
-        row = body.force_row(f * (seconds / (steps * self.time_step)), r, False, True, None, "push")
+        row = force_row(body, f * (seconds / (steps * self.time_step)), r, False, True, None, "push")
         self.pushes.add(Push(body, row, steps))
 
     # Results -----------------------------------------------------------------------------------------------

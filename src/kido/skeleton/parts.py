@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from kido.errors import ModelError, NameLookupError
@@ -102,6 +104,7 @@ class Parts:
         """
         if isinstance(key, str) and key in by_name:
             return by_name[key]
-        if not isinstance(key, str | bool) and hasattr(key, "__index__") and -len(items) <= key < len(items):
-            return items[key]
+        if not isinstance(key, str | bool):
+            with suppress(TypeError, IndexError):
+                return items[operator.index(key)]
         raise NameLookupError(f"{what} in skeleton {self.skeleton.name!r}", key, list(by_name))

@@ -149,9 +149,9 @@ class JointActuation:
 
     @actuator_types.setter
     def actuator_types(self, value: Sequence[ActuatorType | str]) -> None:
+        if isinstance(value, str) or not isinstance(value, Sequence) or len(value) != self.num_dofs:
+            raise ModelError(f"joint {self.name!r}: actuator_types: expected {self.num_dofs} types, got {value!r}")
         types = [actuator_type(v, f"joint {self.name!r}") for v in value]
-        if len(types) != self.num_dofs:
-            raise ModelError(f"joint {self.name!r}: actuator_types: expected {self.num_dofs}, got {value!r}")
         self._check_followed(types, self._mimics)
         self._set_actuators(types, list(self._mimics))
 

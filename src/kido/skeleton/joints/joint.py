@@ -232,6 +232,9 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
         if isinstance(value, Mapping):
             values = self.get_property(key).tolist()
             for k, number in value.items():
+                if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 0 <= k < self.num_dofs:
+                    expected = f"numbers of coordinates below {self.num_dofs} in a dictionary"
+                    raise ModelError(f"joint {self._name!r}: {key}: expected {expected}, got {k!r}")
                 values[k] = number  # checked with the others
         changed = changed_properties(self._properties, key, values, self.num_dofs, f"joint {self._name!r}")
         if isinstance(value, Mapping):

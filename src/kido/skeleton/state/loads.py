@@ -49,7 +49,7 @@ class BodyLoads:
         Raises:
             ModelError: not three finite numbers, or no frame.
         """
-        row = self.force_row(force, offset, force_is_local, offset_is_local, in_coordinates_of, "external force")
+        row = force_row(self, force, offset, force_is_local, offset_is_local, in_coordinates_of, "external force")
         self.skeleton.current_state.add_external(self._index, row)
 
     def _in_own_or_world_axes(self, vector: NDArray[np.float64], frame: Frame | None, is_local: bool) -> Any:
@@ -58,34 +58,6 @@ class BodyLoads:
             return vector
         in_world = self.skeleton.current_state.axes_of(frame) @ vector
         return self.world_transform[:3, :3].T @ in_world if is_local else in_world
-
-    def force_row(
-        self,
-        force: ArrayLike,
-        offset: ArrayLike,
-        force_is_local: bool,
-        offset_is_local: bool,
-        in_coordinates_of: Frame | None,
-        what: str,
-    ) -> NDArray[np.float64]:
-        """A force or impulse at a point, as a row of `kido.kernels.external`."""
-        force_is_local = as_flag(force_is_local, f"body {self.name!r}: {what}: in body axes")
-        offset_is_local = as_flag(offset_is_local, f"body {self.name!r}: {what}: offset in body axes")
-        f = as_vector(force, f"body {self.name!r}: {what}")
-        f = self._in_own_or_world_axes(f, in_coordinates_of, force_is_local)
-        r = as_vector(offset, f"body {self.name!r}: offset of an {what}")
-        if force_is_local and not offset_is_local:
-            X = self.world_transform
-            r = X[:3, :3].T @ (r - X[:3, 3])
-            offset_is_local = True
-        row = np.zeros(24)
-        if force_is_local:
-            row[0:3], row[3:6] = np.cross(r, f), f
-        elif offset_is_local:
-            row[6:9], row[9:18] = f, np.outer(r, f).ravel()
-        else:
-            row[18:21], row[21:24] = np.cross(r, f), f
-        return row
 
     def _torque_row(
         self, torque: ArrayLike, is_local: bool, in_coordinates_of: Frame | None, what: str
@@ -122,7 +94,7 @@ class BodyLoads:
         """
         w = as_vector(wrench, f"body {self.name!r}: external wrench", 6)
         row = self._torque_row(w[:3], is_local, in_coordinates_of, "external wrench")
-        row += self.force_row(w[3:], offset, is_local, True, in_coordinates_of, "external wrench")
+        row += force_row(self, w[3:], offset, is_local, True, in_coordinates_of, "external wrench")
         self.skeleton.current_state.add_external(self._index, row)
 
     def clear_external_forces(self) -> None:
@@ -145,7 +117,7 @@ class BodyLoads:
         in_coordinates_of: Frame | None = None,
     ) -> None:
         """Add an impulse [N s] at a point, for `Skeleton.velocity_changes`; arguments as for `add_external_force`."""
-        row = self.force_row(impulse, offset, impulse_is_local, offset_is_local, in_coordinates_of, "impulse")
+        row = force_row(self, impulse, offset, impulse_is_local, offset_is_local, in_coordinates_of, "impulse")
         self.skeleton.current_state.add_impulse(self._index, row)
 
     def add_angular_impulse(
@@ -231,3 +203,32 @@ def wrench_of_row(row: NDArray[np.float64], X: NDArray[np.float64]) -> NDArray[n
     moment = R @ row[0:3] + row[18:21] - np.cross(p, row[21:24])
     moment += np.array([lever[1, 2] - lever[2, 1], lever[2, 0] - lever[0, 2], lever[0, 1] - lever[1, 0]])
     return np.concatenate([moment, R @ row[3:6] + row[6:9] + row[21:24]])
+
+
+def force_row(
+    body: Any,
+    force: ArrayLike,
+    offset: ArrayLike,
+    force_is_local: bool,
+    offset_is_local: bool,
+    in_coordinates_of: Frame | None,
+    what: str,
+) -> NDArray[np.float64]:
+    """A force or impulse at a point, as a row of `kido.kernels.external`."""
+    force_is_local = as_flag(force_is_local, f"body {body.name!r}: {what}: in body axes")
+    offset_is_local = as_flag(offset_is_local, f"body {body.name!r}: {what}: offset in body axes")
+    f = as_vector(force, f"body {body.name!r}: {what}")
+    f = body._in_own_or_world_axes(f, in_coordinates_of, force_is_local)
+    r = as_vector(offset, f"body {body.name!r}: offset of an {what}")
+    if force_is_local and not offset_is_local:
+        X = body.world_transform
+        r = X[:3, :3].T @ (r - X[:3, 3])
+        offset_is_local = True
+    row = np.zeros(24)
+    if force_is_local:
+        row[0:3], row[3:6] = np.cross(r, f), f
+    elif offset_is_local:
+        row[6:9], row[9:18] = f, np.outer(r, f).ravel()
+    else:
+        row[18:21], row[21:24] = np.cross(r, f), f
+    return row
