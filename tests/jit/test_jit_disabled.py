@@ -83,4 +83,7 @@ def test_plain_python_gives_the_same_results() -> None:
     for name, value in compiled.items():
         value, other = np.array(value), np.array(plain[name])
         assert value.shape == other.shape
-        assert np.abs(value - other).max() <= 1e-12 * max(1.0, np.abs(value).max()), name
+        scale = max(1.0, np.abs(value).max())
+        if name == "held inverse":  # forces of the accelerations before it, whose rounding they have
+            scale = max(scale, np.abs(compiled["held forward"]).max())
+        assert np.abs(value - other).max() <= 1e-12 * scale, name

@@ -195,9 +195,10 @@ class JointActuation:
 
     @mimics.setter
     def mimics(self, value: Sequence[Mimic | None]) -> None:
+        if isinstance(value, str) or not isinstance(value, Sequence) or len(value) != self.num_dofs:
+            expected = f"a list of {self.num_dofs}, each a kido.Mimic or None"
+            raise ModelError(f"joint {self.name!r}: mimics: expected {expected}, got {value!r}")
         mimics, types = list(value), list(self._actuators)
-        if len(mimics) != self.num_dofs:
-            raise ModelError(f"joint {self.name!r}: mimics: expected {self.num_dofs}, got {value!r}")
         for k, mimic in enumerate(mimics):
             self._check_mimic(mimic)
             if mimic is not None and mimic != self._mimics[k]:
