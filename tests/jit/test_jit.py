@@ -355,3 +355,45 @@ def sum_counts(address, b, c, d):
     for i in range(counts.shape[0]):
         s += counts[i]
     return s
+
+
+# Rounding --------------------------------------------------------------------------------------------------
+
+
+@entry("f8(f8,f8,f8)")
+def product_first(a, b, c):
+    return a * b + c
+
+
+@entry("f8(f8,f8,f8)")
+def product_last(a, b, c):
+    return -c - a * b
+
+
+@entry("f8(f8,f8,f8)")
+def product_less(a, b, c):
+    return a * b - -c
+
+
+@entry("f8(f8,f8,f8)")
+def in_place(a, b, c):
+    c += a * b
+    return c
+
+
+@entry("f8(f8,f8,f8)")
+def named_product(a, b, c):
+    p = a * b
+    return p + c
+
+
+@needs_jit
+def test_a_product_and_the_sum_it_stands_in_are_rounded_once() -> None:
+    """(1 + e)(1 - e) - 1 = -e^2 with e = 2^-30, of which nothing is left when the product is rounded by itself."""
+    e = 2.0**-30
+    numbers = 1.0 + e, 1.0 - e, -1.0
+    assert product_first(*numbers) == -(e**2)
+    assert product_last(*numbers) == e**2
+    assert product_less(*numbers) == -(e**2)
+    assert in_place(*numbers) == -(e**2)
+    assert named_product(*numbers) == 0.0
