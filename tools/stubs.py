@@ -103,7 +103,8 @@ def members() -> str:
     settable = [*NUMBERS, *(n for n in HANDED_ON if isinstance(getattr(State, n), property))]
     for name in settable:
         kind = "Array" if name != "evaluations" else "dict[str, int]"
-        lines += ["    @property", f"    def {name}(self) -> {kind}: ..."]
+        declared = "  # kido/skeleton/state/members.py" if name in NUMBERS else ""
+        lines += ["    @property", f"    def {name}(self) -> {kind}: ...{declared}"]
         if name != "evaluations":
             lines += [f"    @{name}.setter", f"    def {name}(self, value: ArrayLike) -> None: ..."]
     for row in TABLE.values():
@@ -112,7 +113,7 @@ def members() -> str:
         text = signature(verb)
         if "->" not in text:
             text = re.sub(r"(\w+)(?=[,)])", r"\1: ArrayLike", text).replace("self: ArrayLike", "self") + " -> Array"
-        lines.append(f"    def {verb.__name__}{text}: ...")
+        lines.append(f"    def {verb.__name__}{text}: ...  # kido/quantities/verbs.py")
     for name in (*COMMANDS, *HANDED_ON):
         if name not in settable:
             lines.append(f"    def {name}{signature(getattr(State, name))}: ...")
