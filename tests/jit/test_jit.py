@@ -302,8 +302,8 @@ def test_kernels_compile_once_for_all_literal_arguments() -> None:
         return inner(x, 1) + inner(x, 2) + inner(x, 3)
 
     assert outer(1.0) == 9.0
-    for number in (1, 2, 3):  # what compiling a caller asks for; `outer` itself may come from the cache
-        inner.get_call_template((types.float64, types.literal(number)), {})
+    for value in (1, 2, 3):  # what compiling a caller asks for; `outer` itself may come from the cache
+        inner.get_call_template((types.float64, types.literal(value)), {})
     assert len(inner.overloads) == 1
 
 
