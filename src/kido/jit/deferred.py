@@ -13,7 +13,6 @@ import operator
 import pickle
 from collections.abc import Iterator
 from contextlib import contextmanager
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
@@ -73,10 +72,10 @@ class RawLibrary(JITCodeLibrary):
         visit(self)
         return found
 
-    def code(self) -> Any:
-        """The module to be linked into others, where it may stand many times and vanish when it is inlined."""
+    def _get_module_for_linking(self):
+        """The raw code, unless this is a root already; in others it may stand many times, and vanish when inlined."""
         if self._finalized:
-            return self._get_module_for_linking()
+            return super()._get_module_for_linking()
         if self._shared_module is None:
             for function in self._final_module.functions:
                 if not function.is_declaration and function.linkage == binding.Linkage.external:
@@ -89,8 +88,7 @@ class RawLibrary(JITCodeLibrary):
         self._raise_if_finalized()
         for library in self.called():
             self._reload_init.update(library._reload_init)
-            code = library.code() if isinstance(library, RawLibrary) else library._get_module_for_linking()
-            self._final_module.link_in(code, preserve=True)
+            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
         self._optimize_final_module()
         self._final_module.verify()
         self._finalize_final_module()
@@ -176,7 +174,7 @@ class _Uncalled:
     """Stands where a function called from Python would be, and is the key under which Numba finds a kernel."""
 
 
-_chosen = attrgetter("_values")  # of Numba's options, those that are set
+_chosen = operator.attrgetter("_values")  # of Numba's options, those that are set
 
 
 class _Flags(Flags):
@@ -246,14 +244,10 @@ class RawFunctionCompiler(FunctionCompiler):
         return flags
 
     def _compile_core(self, args, return_type):
-        return as_callee(super()._compile_core(args, return_type), self.targetdescr.target_context)
-
-
-def as_callee(result: Any, context: Any) -> Any:
-    """A compile result under which other kernels find the raw code."""
-    result = result._replace(entry_point=_Uncalled())
-    context.insert_user_function(result.entry_point, result.fndesc, [result.library])
-    return result
+        result = super()._compile_core(args, return_type)._replace(entry_point=_Uncalled())
+        # Numba does this for what has machine code, and for what it loads from a cache.
+        self.targetdescr.target_context.insert_user_function(result.entry_point, result.fndesc, [result.library])
+        return result
 
 
 # Raw libraries of this process by the hash of their content, those that were read and those that were written.
@@ -270,8 +264,7 @@ def _identity(library: Any) -> str:
     if raw and library.identity:
         return library.identity
     called = [_identity(callee) for callee in library._linking_libraries] if raw else []
-    code = library.code() if raw else library._get_module_for_linking()
-    content = pickle.dumps((library.name, called, code.as_bitcode()))
+    content = pickle.dumps((library.name, called, library._get_module_for_linking().as_bitcode()))
     name = hashlib.sha256(content).hexdigest()
     if checked(_store(name)) is None:
         write_checked(_store(name), content)
@@ -313,8 +306,9 @@ class _RawCacheImpl(KernelCache._impl_class):
         identity, fndesc, signature, reload_init = payload
         for function in reload_init:
             function()
-        result = compile_result(
+        return compile_result(
             target_context=target_context,
+            entry_point=_Uncalled(),
             typing_context=target_context.typing_context,
             library=_library(target_context.codegen(), identity),
             fndesc=fndesc,
@@ -323,7 +317,6 @@ class _RawCacheImpl(KernelCache._impl_class):
             lifted=(),
             reload_init=reload_init,
         )
-        return as_callee(result, target_context)
 
     def check_cachable(self, cres):
         return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -135,7 +136,7 @@ class StepOptions:
     collects_events: bool = False
 
 
-class WorldOptions:
+class WorldOptions(ABC):
     """How a world steps. Changes take effect at the next step; contacts stay warm unless the structure changes."""
 
     name: str
@@ -168,9 +169,9 @@ class WorldOptions:
         self._time_before, self._steps_before = float(state["time_before"]), int(state["steps_before"])
         self._steps += int(state["steps"]) - self.num_steps
 
+    @abstractmethod
     def options_changed(self, name: str) -> None:
         """An option (a field of StepOptions) has another value."""
-        raise NotImplementedError
 
     @property
     def gravity(self) -> NDArray[np.float64]:

@@ -578,7 +578,7 @@ class World(WorldOptions, Carrier):
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        vars(self).update(state)
         for s in self._skeletons:
             s.host = self
         for c in self.constraint_set.added:
