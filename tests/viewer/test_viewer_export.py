@@ -68,7 +68,7 @@ def test_the_page_fetches_nothing_and_is_small(tmp_path):
     world = boxes(3)
     text = export_html(world, motion_of(world), tmp_path / "page.html", title="A <b>").read_text()
     assert len(text) < 2e6
-    assert "<title>A &lt;b&gt; · KIDO</title>" in text
+    assert "<title>KIDO · A &lt;b&gt;</title>" in text
     head = text[: text.index("__VISER_EMBED_DATA__")]
     for tag in re.findall(r"<(?:script|link|img|iframe)\b[^>]*", text):
         source = re.search(r"""(?:src|href)\s*=\s*["']([^"']*)""", tag[:400])

@@ -350,16 +350,16 @@ def test_joint_sliders_have_the_limits_and_move_the_joints(arm_viewer):
 
 def test_ball_joint_sliders_are_roll_pitch_yaw(arm_viewer):
     panel, skeleton = arm_viewer.joint_panels[0], arm_viewer.model
-    for name, value in (("roll", 30.0), ("pitch", 20.0), ("yaw", -50.0)):
-        press(panel.sliders[f"wrist {name} [deg]"], value)
+    r, p, y = 0.5, 0.35, -0.9
+    for name, value in (("roll", r), ("pitch", p), ("yaw", y)):
+        press(panel.sliders[f"wrist {name} [rad]"], value)
     arm_viewer.spin()
-    r, p, y = np.deg2rad([30.0, 20.0, -50.0])
     Rx = np.array([[1, 0, 0], [0, np.cos(r), -np.sin(r)], [0, np.sin(r), np.cos(r)]])
     Ry = np.array([[np.cos(p), 0, np.sin(p)], [0, 1, 0], [-np.sin(p), 0, np.cos(p)]])
     Rz = np.array([[np.cos(y), -np.sin(y), 0], [np.sin(y), np.cos(y), 0], [0, 0, 1]])
     np.testing.assert_allclose(skeleton.body("hand").world_transform[:3, :3], Rz @ Ry @ Rx, atol=1e-12)
     panel.refresh()
-    assert panel.sliders["wrist yaw [deg]"].value == pytest.approx(-50.0)
+    assert panel.sliders["wrist yaw [rad]"].value == pytest.approx(-0.9)
 
 
 def test_moving_a_slider_pauses_the_simulation(world_viewer):
@@ -441,7 +441,7 @@ def test_drawables_move_with_their_body(arm_viewer):
     skeleton = arm_viewer.model
     X = np.eye(4)
     X[:3, 3] = 0, 0, 0.3
-    frame = arm_viewer.add_frame(X, body=skeleton.body("hand"), name="tip")
+    frame = arm_viewer.add_frame(X, frame=skeleton.body("hand"), name="tip")
     assert frame.name == "/user/tip"
     skeleton.positions = [0.3, 0.5, 0.1, 0.2, 0.3]
     arm_viewer.spin()
