@@ -180,7 +180,7 @@ def test_a_target_inside_of_a_body_is_dragged_with_the_mouse(reaching):
         return before[:3, :3].T @ (target.ik.target.world_transform[:3, 3] - before[:3, 3])
 
     with Page(viewer.url, (1280, 800)) as page:
-        x, y = wait_until(lambda: blue_at(page, viewer.view.home(), tip), "the arrow is drawn")
+        x, y = wait_until(lambda: blue_at(page, viewer.camera, tip), "the arrow is drawn")
         page.mouse("pressed", x, y)
         for k in range(1, 9):
             page.mouse("moved", x, y - 10 * k)

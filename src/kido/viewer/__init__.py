@@ -7,7 +7,7 @@ from kido.viewer.browser import screenshot_html, screenshot_page
 from kido.viewer.camera import BodyCamera, CameraPose
 from kido.viewer.dragging import Drag
 from kido.viewer.drawing import Drawable
-from kido.viewer.export import EmbeddedPage, embed_html, export_html, export_mp4
+from kido.viewer.export import EmbeddedPage, embed_html, export_film, export_html
 from kido.viewer.player import Player
 from kido.viewer.server import ViewerError
 from kido.viewer.targets import Target, Targets
@@ -30,8 +30,8 @@ __all__ = [
     "Viewer",
     "ViewerError",
     "embed_html",
+    "export_film",
     "export_html",
-    "export_mp4",
     "screenshot_html",
     "screenshot_page",
 ]

@@ -21,7 +21,7 @@ from kido.viewer.camera import (
     set_initial_camera,
     show_pose,
 )
-from kido.viewer.film import Film, write_png
+from kido.viewer.film import Film, write_png, write_texts
 from kido.viewer.server import Page
 
 
@@ -157,7 +157,7 @@ class Cameras(Page):
         self.server.on_client_connect(lambda client: self.post(lambda: greet(client)))
 
     def picture(self, size: tuple[int, int] = (1280, 720), camera: Any = None) -> np.ndarray:
-        """Picture (h, w, 3) of bytes.
+        """Picture (h, w, 3) of bytes, with the texts.
 
         Args:
             size: width and height in pixels.
@@ -167,7 +167,7 @@ class Cameras(Page):
         pose = camera.pose if isinstance(camera, BodyCamera) else camera
         if pose is None:
             pose = self.camera if self._renderer.people() else self._first_pose(size[0] / size[1])
-        return self._renderer.picture(pose, size)
+        return write_texts(self._renderer.picture(pose, size), self.webpage.texts)
 
     def screenshot(self, path: str | os.PathLike, size: tuple[int, int] = (1280, 720), camera: Any = None) -> Path:
         """Write a picture of the scene as PNG, taken by an open page or else by a headless browser.
@@ -178,7 +178,7 @@ class Cameras(Page):
         self.update()
         return write_png(path, self.picture(size, camera))
 
-    def record_mp4(
+    def record_film(
         self,
         path: str | os.PathLike,
         duration: float,
@@ -191,10 +191,10 @@ class Cameras(Page):
         """Simulate ``duration`` seconds and write them as a film, however long a picture takes.
 
         Args:
-            path: file to write, ending in .mp4.
+            path: file to write, ending in .mp4, .webp or .gif.
             duration: simulated seconds.
             fps: frames per second.
-            size: width and height in pixels, both even.
+            size: width and height in pixels, of MP4 both even.
             camera: as in :meth:`picture`.
             progress: called with the number of frames done and their total.
         """

@@ -168,7 +168,7 @@ def key_frames(motion: Trajectory, count: int = 9) -> list[tuple[np.ndarray, np.
     return [(motion.positions[k], motion.wxyz[k]) for k in index]
 
 
-def export_mp4(
+def export_film(
     model: Model,
     trajectory: Trajectory,
     path: str | os.PathLike,
@@ -187,9 +187,9 @@ def export_mp4(
     Args:
         model: World or Skeleton; not changed.
         trajectory: its motion.
-        path: file to write, ending in .mp4; written whole or not at all.
+        path: file to write, ending in .mp4, .webp or .gif; written whole or not at all.
         fps: frames per second of the film.
-        size: width and height in pixels, both even.
+        size: width and height in pixels, of MP4 both even.
         speed: simulated seconds per second of film.
         show: layers, of ``kido.viewer.scene.LAYERS``.
         camera: where it is seen from; None shows the whole motion.
@@ -197,7 +197,7 @@ def export_mp4(
 
     Raises:
         MissingExtraError: viser is not installed.
-        ViewerError: no browser, no ffmpeg, a trajectory of another model, or a file that cannot be written.
+        ViewerError: no browser, no ffmpeg for MP4, a trajectory of another model, or a file that cannot be written.
     """
     require_viser()
     find_browser()

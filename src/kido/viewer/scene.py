@@ -284,7 +284,7 @@ class SceneView:
                 self.collision.visible = visible
         elif layer == "frames":
             if self._frames is None and visible:
-                per_skeleton = len(self.bodies) / len(skeletons_of(self.model))
+                per_skeleton = max(1, len(self.bodies)) / max(1, len(skeletons_of(self.model)))
                 size = 0.6 * self.body_size / np.sqrt(per_skeleton)
                 self._frames = scene.add_batched_axes(
                     "/frames",

@@ -1,9 +1,9 @@
-// What KIDO adds to the pages that viser serves and writes: a title, texts over the picture, keys by the character that
-// is typed, room for the picture on phones, and light that stays as it is when a motion begins anew. Where a later
+// What KIDO adds to the pages that viser serves and writes: texts over the picture, keys by the character that is typed,
+// room for the picture on phones, and light that stays as it is when a motion begins anew. Where a later
 // viser lacks what is looked for here, its page stays as viser makes it.
 (() => {
   if (window.kido) return;
-  const kido = (window.kido = {});
+  window.kido = true;
 
   const when = (found, act, tries = 600) => {
     const value = found();
@@ -11,7 +11,20 @@
     else if (tries > 0) setTimeout(() => when(found, act, tries - 1), 50);
   };
 
-  // Title and texts ---------------------------------------------------------------------------------------------
+  // The state of viser's page, which React keeps.
+  const viser = () => {
+    const root = document.getElementById("root");
+    const key = root && Object.keys(root).find((name) => name.startsWith("__reactContainer"));
+    const above = key ? [root[key].stateNode.current] : [];
+    while (above.length) {
+      const fiber = above.pop();
+      const value = fiber.memoizedProps?.value;
+      if (value?.useEnvironment?.set && value.mutable) return value;
+      above.push(...[fiber.sibling, fiber.child].filter(Boolean));
+    }
+  };
+
+  // Texts -------------------------------------------------------------------------------------------------------
 
   const edges = {
     "top left": "top:0;left:0;text-align:left",
@@ -22,32 +35,37 @@
     "bottom right": "bottom:0;right:0;text-align:right",
   };
 
-  const frame = () => document.querySelector("canvas")?.parentElement;
-
-  kido.apply = (data) => {
-    const { title, texts } = JSON.parse(data);
-    document.title = title;
-    when(frame, (box) => {
-      box.querySelectorAll(":scope > .kido-text").forEach((old) => old.remove());
-      for (const place of new Set(texts.map((t) => t.place))) {
-        const corner = box.appendChild(document.createElement("div"));
-        corner.className = "kido-text";
-        corner.style.cssText =
-          "position:absolute;margin:0.9em 1.1em;z-index:1;pointer-events:none;white-space:pre-wrap;" +
-          "font-family:system-ui,sans-serif;line-height:1.35;" + edges[place];
-        for (const t of texts.filter((t) => t.place === place)) {
-          const line = corner.appendChild(document.createElement("div"));
-          line.textContent = t.text;
-          line.style.cssText = `font-size:${t.size}px;color:${t.color}`;
-        }
+  const show = (canvas, texts) => {
+    const box = canvas.parentElement;
+    box.querySelectorAll(":scope > .kido-text").forEach((old) => old.remove());
+    for (const place of new Set(texts.map((t) => t.place))) {
+      const corner = box.appendChild(document.createElement("div"));
+      corner.className = "kido-text";
+      corner.style.cssText =
+        "position:absolute;margin:0.9em 1.1em;z-index:1;pointer-events:none;white-space:pre-wrap;" +
+        "font-family:system-ui,sans-serif;line-height:1.35;" + edges[place];
+      for (const t of texts.filter((t) => t.place === place)) {
+        const line = corner.appendChild(document.createElement("div"));
+        line.textContent = t.text;
+        line.style.cssText = `font-size:${t.size}px;color:${t.color}`;
       }
-    });
+    }
   };
+
+  // They come as the text of a label that is not shown, which is there whatever panels are open.
+  when(viser, ({ useSceneTree, mutable }) => {
+    const read = () => {
+      const text = useSceneTree.get("/kido")?.message?.props.text;
+      if (text) when(() => mutable.current.canvas, (canvas) => show(canvas, JSON.parse(text)));
+    };
+    useSceneTree.subscribe("/kido", read);
+    read();
+  });
 
   // Keys --------------------------------------------------------------------------------------------------------
 
   // A character that needs Shift or AltGr is that character, with no modifier held.
-  addEventListener(
+  window.addEventListener(
     "keydown",
     (event) => {
       if (!event.isTrusted || [...event.key].length !== 1 || event.key === " ") return;
@@ -66,7 +84,7 @@
 
   // The sheet of controls: as wide as the screen, at most 45 % of its height, closed at first.
   const sheet = () => [...document.querySelectorAll(".mantine-Paper-root")].find((e) => e.style.maxHeight === "60%");
-  const narrow = matchMedia("(max-width: 36em)");
+  const narrow = window.matchMedia("(max-width: 36em)");
   const style = document.createElement("style");
   style.textContent =
     "@media (max-width: 36em) { .kido-sheet { width: 100% !important; max-height: 45% !important; }" +
@@ -84,19 +102,6 @@
   arrange();
 
   // Motions -----------------------------------------------------------------------------------------------------
-
-  // The state of viser's page, which React keeps.
-  const viser = () => {
-    const root = document.getElementById("root");
-    const key = root && Object.keys(root).find((name) => name.startsWith("__reactContainer"));
-    const above = key ? [root[key].stateNode.current] : [];
-    while (above.length) {
-      const fiber = above.pop();
-      const value = fiber.memoizedProps?.value;
-      if (value?.useEnvironment?.set && value.mutable) return value;
-      above.push(...[fiber.sibling, fiber.child].filter(Boolean));
-    }
-  };
 
   if (window.__VISER_EMBED_DATA__) {
     // Whenever a motion begins anew, viser puts its own lights on until the next picture, which they make slow.

@@ -65,7 +65,7 @@ class Text:
 
 
 class Webpage:
-    """Runs the script in the live pages of a viser server, and tells it the title and the texts.
+    """Runs the script in the live pages of a viser server, and tells it the texts.
 
     Args:
         server: viser's.
@@ -75,19 +75,10 @@ class Webpage:
     def __init__(self, server: Any, name: str) -> None:
         self.title = page_title(name)
         self.texts: list[Text] = []
-        # Controls in the scene, unlike those of panels, are there on every page, open and closed. They are not shown.
-        with server.scene.add_3d_gui_container("/kido"):
-            server.gui.add_html(
-                "<style>.mantine-Paper-root:has(img[data-kido]){display:none}</style>"
-                + _runs("(0,eval)(this.dataset.kido);document.querySelectorAll('img[data-kido-page]').forEach("
-                "(e)=>kido.apply(e.dataset.kidoPage))", kido=script())
-            )  # fmt: skip
-            self._state = server.gui.add_html(self._content())
-
-    def _content(self) -> str:
-        texts = [{"text": t.text, "place": t.place, "size": t.size, "color": f"rgb{t.color}"} for t in self.texts]
-        data = json.dumps({"title": self.title, "texts": texts})
-        return _runs("window.kido&&kido.apply(this.dataset.kidoPage)", kido="", kido_page=data)
+        # HTML that runs code wherever viser puts it: a picture that cannot be shown says so by a call.
+        code = f"document.title={json.dumps(self.title)};{script()}"
+        server.gui.add_html(f'<img src="data:," alt="" hidden onerror="{html.escape(code)}">')
+        self._label = server.scene.add_label("/kido", "[]", visible=False)
 
     def add_text(self, text: str, place: str, size: float, color: Any) -> Text:
         """A text over the picture; see :meth:`kido.viewer.Viewer.add_text`."""
@@ -103,12 +94,6 @@ class Webpage:
 
     def _changed(self) -> None:
         self.texts = [t for t in self.texts if not t.removed]
-        content = self._content()
-        if self._state.content != content:
-            self._state.content = content
-
-
-def _runs(code: str, **data: str) -> str:
-    """HTML that runs code in the page, wherever it is put: a picture that cannot be shown says so by a call."""
-    attributes = " ".join(f'data-{k.replace("_", "-")}="{html.escape(v)}"' for k, v in data.items())
-    return f'<img src="data:," alt="" {attributes} onerror="{html.escape(code)}">'
+        self._label.text = json.dumps(
+            [{"text": t.text, "place": t.place, "size": t.size, "color": f"rgb{t.color}"} for t in self.texts]
+        )
