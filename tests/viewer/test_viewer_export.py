@@ -290,7 +290,6 @@ def test_an_exported_page_shows_the_model(tmp_path):
 
 
 @chromium
-@ffmpeg
 @pytest.mark.chromium
 @pytest.mark.slow
 def test_a_live_viewer_takes_pictures_and_film_without_a_screen(tmp_path):
@@ -309,11 +308,11 @@ def test_a_live_viewer_takes_pictures_and_film_without_a_screen(tmp_path):
     world = kido.World("w")
     world.add_skeleton(red_ball())
     with Viewer(world, 0) as viewer:
-        film = viewer.record_film(tmp_path / "a.mp4", 0.2, fps=10, size=(160, 120))
+        film = viewer.record_film(tmp_path / "a.webp", 0.2, fps=10, size=(160, 120))
         assert film.stat().st_size > 500
         assert world.time == pytest.approx(0.1)
     motion = motion_of(world, 0.2)
     seen = []
-    export_film(world, motion, tmp_path / "b.mp4", fps=10, size=(160, 120), progress=lambda k, n: seen.append((k, n)))
+    export_film(world, motion, tmp_path / "b.webp", fps=10, size=(160, 120), progress=lambda k, n: seen.append((k, n)))
     assert seen == [(1, 3), (2, 3), (3, 3)]
-    assert os.path.getsize(tmp_path / "b.mp4") > 500
+    assert os.path.getsize(tmp_path / "b.webp") > 500

@@ -43,11 +43,11 @@ class JointsFolder:
 
     def follow(self) -> None:
         """Make the sliders anew if joints or their limits are others."""
-        skeletons = [s for s in skeletons_of(self._viewer.model) if is_mobile(s) and s.num_dofs]
-        versions = [(s, s.version) for s in skeletons]
+        versions = [(s, s.version) for s in skeletons_of(self._viewer.model)]
         if versions == self._versions:
             return
         self._versions = versions
+        skeletons = [s for s, _ in versions if is_mobile(s) and s.num_dofs]
         shown = [(s, s.name, [(d.name, *_range_of(d)) for d in s.dofs]) for s in skeletons]
         if shown != self._shown:
             self._shown = shown

@@ -30,10 +30,10 @@ MISSED = (222, 90, 44)
 INACTIVE = (160, 160, 160)
 
 # White and black models stand out from both.
-GROUND = (180, 187, 196)
-GRID_CELL = (160, 167, 176)
-GRID_SECTION = (134, 141, 151)
-SKY = ((150, 170, 196), (222, 228, 236))
+GROUND = (168, 175, 185)
+GRID_CELL = (149, 156, 166)
+GRID_SECTION = (124, 131, 141)
+SKY = ((142, 163, 190), (206, 214, 224))
 
 
 def background() -> np.ndarray:

@@ -3,7 +3,6 @@
 // viser lacks what is looked for here, its page stays as viser makes it.
 (() => {
   if (window.kido) return;
-  window.kido = true;
 
   const when = (found, act, tries = 600) => {
     const value = found();
@@ -23,6 +22,8 @@
       above.push(...[fiber.sibling, fiber.child].filter(Boolean));
     }
   };
+
+  window.kido = { viser };
 
   // Texts -------------------------------------------------------------------------------------------------------
 
