@@ -56,7 +56,8 @@ class Simulate(Reading):
         default_factory=list
     )
     """Initial position of a joint, in radians or metres, comma-separated if it has several coordinates; may
-    be repeated, and is SKELETON/JOINT=VALUE where several models have the joint."""
+    be repeated, and is SKELETON/JOINT=VALUE where several models have the joint. Without any, bundled models that would
+    stand still start from a pose in which they do not."""
     at: Annotated[list[tuple[float, float, float]], UseAppendAction, arg(metavar="X Y Z", help_behavior_hint="")] = (
         field(default_factory=list)
     )
