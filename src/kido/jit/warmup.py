@@ -11,15 +11,14 @@ import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
 from threading import Lock
 from typing import IO, Any
 
-from kido.jit import compile as compile_module
-from kido.jit.cache import sources
+from kido.jit.functions import ROOTS, Root
 from kido.jit.progress import compiling, progress
+from kido.jit.struct import JIT_DISABLED
 
 _DECLARES = re.compile(r"^@(?:entry|direct_entry|callback)\b", re.MULTILINE)
 
@@ -34,34 +33,26 @@ def _declaring_modules() -> list[str]:
     return found
 
 
-def _missing(module: str) -> list[Callable[[], object]]:
-    """What the cache does not hold of one module."""
+def missing(module: str) -> list[Root]:
+    """Roots of one module that are not at hand."""
     importlib.import_module(module)
-    found: list[Callable[[], object]] = []
-    for dispatcher, build in compile_module.ENTRIES:
-        if dispatcher.py_func.__module__ == module and not dispatcher._cache.holds_anything():
-            found.append(build)
-    for item in compile_module.CALLBACKS:
-        if item.function.__module__ == module and not item.is_ready():
-            found.append(partial(getattr, item, "address"))
-    return found
+    return [root for root in ROOTS if root.function.__module__ == module and not root.is_ready()]
 
 
 def serve() -> None:
     """Compile what the lines of standard input name: `module`, or `module callback`. Runs in a process of its own."""
     for line in sys.stdin:
         module, _, name = line.strip().partition(" ")
-        if name:
-            builds = [partial(getattr, getattr(importlib.import_module(module), name), "address")]
-        else:
-            builds = _missing(module)
-        for build in builds:
-            build()
-        print(len(builds), flush=True)
+        roots = [getattr(importlib.import_module(module), name)] if name else missing(module)
+        for root in roots:
+            _ = root.address
+        print(len(roots), flush=True)
 
 
 def _work_of(job: str) -> int:
     """How long a job takes, in no unit: the length of the sources that it is made from."""
+    from kido.jit.cache import sources
+
     return sum(map(len, sources(job.split(" ")[0]).values()))
 
 
@@ -157,10 +148,10 @@ def warmup(processes: int | None = None, report: Callable[[str], None] | None = 
     Raises:
         RuntimeError: a module could not be compiled.
     """
-    if compile_module.JIT_DISABLED:
+    if JIT_DISABLED:
         return 0.0
     started = time.perf_counter()
-    modules = [module for module in _declaring_modules() if _missing(module)]
+    modules = [module for module in _declaring_modules() if missing(module)]
     count = 0
 
     def tell(module: str, functions: int, part: float) -> None:
