@@ -1,7 +1,7 @@
 """Arguments of roots: how machine code reads what Python gives it.
 
-A root has one signature, so its arguments need only be checked. The check of an array is on the object itself: its type,
-number of dimensions, the identity of its dtype and its flags.
+A root has one signature, so its arguments need only be checked. The check of an array is on the object itself: its
+type, number of dimensions, the identity of its dtype and its flags.
 """
 
 from __future__ import annotations

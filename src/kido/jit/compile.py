@@ -105,7 +105,7 @@ elif JIT_DISABLED:
         """The struct at `address`."""
         return live_struct(address)
 
-    LANES = 1  # noqa: F811  plain Python takes one sample after the other
+    LANES = 1
     lanes_view = view
 
     def lanes_samples(array, first):

@@ -1,7 +1,7 @@
 """What the marks `kernel`, `entry` and `callback` make of functions: compiled, or loaded, when that is asked for.
 
-Until then nothing of Numba is imported. A *root* is what is called from outside of compiled code. Its machine code comes
-from the library that a wheel holds (`kido.jit.image`), else from the cache, else it is compiled.
+Until then nothing of Numba is imported. A *root* is what is called from outside of compiled code. Its machine code
+comes from the library that a wheel holds (`kido.jit.image`), else from the cache, else it is compiled.
 """
 
 from __future__ import annotations
@@ -127,8 +127,10 @@ class Root:
 
     def is_ready(self) -> bool:
         """Whether its machine code is at hand: loaded, in a library that came with KIDO, or in the cache."""
-        if self._address or image.address_of(self.symbol):
-            return True
+        return bool(self._address or image.address_of(self.symbol)) or self.is_cached()
+
+    def is_cached(self) -> bool:
+        """Whether its machine code for this very processor is in the cache."""
         from kido.jit.cache import RootCache
 
         return RootCache(self.function).holds_anything()
@@ -145,9 +147,6 @@ class Root:
 
                 self._kept, self._address, self.origin = built(self)
         return self._address
-
-    def __call__(self, *args: Any) -> Any:
-        raise NotImplementedError
 
 
 class _Method(ctypes.Structure):

@@ -1,8 +1,9 @@
-"""The library of machine code that a wheel holds: of all roots, for a processor of its kind.
+"""The library of machine code that a wheel holds: of all roots, for a kind of processor.
 
-It is taken if it was made from the very sources that are installed, for this Python; else all is compiled. Then nothing
-of Numba is imported to run what KIDO itself declares. ``KIDO_PRECOMPILED=0`` leaves it aside, and so does `kido warmup`,
-which compiles for the very processor at hand.
+It is taken if it was made from the very sources that are installed, by the same Numba, for this Python; else all is
+compiled. With it nothing of Numba is imported to run what KIDO itself declares. ``KIDO_PRECOMPILED=0`` leaves it aside.
+So does KIDO once `kido warmup` has compiled all for the very processor at hand, which takes longer to load and then
+runs faster.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ import hashlib
 import os
 import platform
 import sys
+from collections.abc import Callable
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
 
 from kido.jit.place import cache_directory
@@ -23,6 +25,7 @@ FOLDER = Path(__file__).with_name("images")
 STAMP = "kido_image_stamp"  # symbol of the text that says what a library was made from
 SLOT = "kido_slot_"  # before the names of what machine code knows by address
 _CELLS: dict[str, ctypes.c_void_p] = {}
+_LISTENERS: list[Callable[[str, ctypes.c_void_p], None]] = []
 _LEVELS = {  # processors, the best first, and the features of each by NumPy's names
     "x86_64": {
         "x86-64-v4": ("AVX2", "FMA3", "AVX512F", "AVX512CD", "AVX512_SKX"),
@@ -62,12 +65,16 @@ def stamp() -> str:
                     content = file.read()
                 digest.update(f"{os.path.relpath(folder, root)}/{name} {len(content)}\n".encode())
                 digest.update(content)
-    try:
-        numba = version("numba")
-    except PackageNotFoundError:
-        numba = "none"
-    python = f"{sys.implementation.cache_tag} {sys.platform}"
-    return f"{python} numba {numba} sources {digest.hexdigest()}"
+    return f"{sys.implementation.cache_tag} {sys.platform} {_numba_version()} sources {digest.hexdigest()}"
+
+
+def _numba_version() -> str:
+    """As its installation's folder says it: to import it, or all that reads such folders, takes longer than a step."""
+    spec = find_spec("numba")
+    if spec is None or spec.origin is None:
+        return "no numba"
+    found = sorted(path.stem for path in Path(spec.origin).parents[1].glob("numba-*.*-info"))
+    return found[0] if found else "numba"
 
 
 def file_name(processor: str) -> str:
@@ -117,13 +124,20 @@ def know(name: str, address: int) -> None:
     cell = _CELLS[name] = ctypes.c_void_p(address)
     if library.cache_info().currsize and (found := library()) is not None:
         _fill(found, name, cell)
-    if (roots := sys.modules.get("kido.jit.roots")) is not None:
-        roots.tell(name, cell)
+    for tell in _LISTENERS:
+        tell(name, cell)
 
 
-def known() -> dict[str, ctypes.c_void_p]:
-    """What compiled code knows by address: by name, the place where each address lies."""
-    return _CELLS
+def when_known(tell: Callable[[str, ctypes.c_void_p], None]) -> None:
+    """Have a function called with each name and the place where its address lies, those of now and those to come."""
+    for name, cell in _CELLS.items():
+        tell(name, cell)
+    _LISTENERS.append(tell)
+
+
+def known() -> list[str]:
+    """Names of what compiled code knows by address."""
+    return sorted(_CELLS)
 
 
 def _fill(found: ctypes.CDLL, name: str, cell: ctypes.c_void_p) -> None:

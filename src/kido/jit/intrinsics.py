@@ -1,4 +1,4 @@
-"""What exists in compiled code alone: single machine instructions on numbers, lanes and shared integers; calls by address."""
+"""What exists in compiled code alone: machine instructions on numbers, lanes and shared integers; calls by address."""
 
 from __future__ import annotations
 

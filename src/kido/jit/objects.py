@@ -21,6 +21,7 @@ def _text(builder, api, name):
 
 def number_at(*path):
     """A function that gives the integer at a path of attributes of an object; 0: there is none."""
+
     def number(typing_context, of):
         def generate(context, builder, signature, args):
             api = context.get_python_api(builder)

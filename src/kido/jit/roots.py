@@ -27,15 +27,7 @@ _known: dict[str, tuple[Any, int]] = {}  # libraries and addresses by symbol, of
 watchers: list[Callable[[str, Any], None]] = []
 
 
-def tell(name: str, cell: Any) -> None:
-    """Let compiled code know where the address lies that it knows by a name."""
-    binding.add_symbol(f"{image.SLOT}{name}", ctypes.addressof(cell))
-
-
-
-
-for _name, _cell in image.known().items():
-    tell(_name, _cell)
+image.when_known(lambda name, cell: binding.add_symbol(f"{image.SLOT}{name}", ctypes.addressof(cell)))
 
 
 def _types_of(root: Root) -> tuple[tuple[Any, ...], Any]:

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import solve_triangular
 
 from kido.errors import ModelError, NameLookupError, StateError
 from kido.joints import ActuatorType
@@ -344,7 +344,7 @@ class Group(GroupQuantities):
             L = np.linalg.cholesky(M)
         except np.linalg.LinAlgError:
             raise ModelError(f"group {self.name!r}: its mass matrix is not positive definite") from None
-        return solve_triangular(L.T, solve_triangular(L, b, lower=True), lower=False)
+        return scipy.linalg.solve_triangular(L.T, scipy.linalg.solve_triangular(L, b, lower=True), lower=False)
 
     @property
     def constraint_forces(self) -> Array:

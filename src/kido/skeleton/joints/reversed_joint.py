@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.spatial.transform import Rotation
 
 from kido.errors import ModelError
 from kido.joints import ActuatorType, JointKind
@@ -162,7 +162,7 @@ def reversal(joint: Joint) -> Reversal:
 
 
 def _pose(q: Array, free: bool) -> tuple[Array, Array]:
-    return Rotation.from_rotvec(q[:3]).as_matrix(), q[3:] if free else np.zeros(3)
+    return scipy.spatial.transform.Rotation.from_rotvec(q[:3]).as_matrix(), q[3:] if free else np.zeros(3)
 
 
 def _reversed_rotation(joint: Joint) -> Reversal:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.spatial.transform import Rotation
 
 from kido.errors import ModelError
 from kido.joints import JointKind
@@ -33,5 +33,7 @@ def move_to(skeleton: Skeleton, positions: ArrayLike, duration: float | None) ->
     for joint in skeleton.joints:
         if joint.kind == JointKind.FREE:  # straight on, and not along a screw
             own = joint.coordinates
-            moves[own][3:] = Rotation.from_rotvec(now[own][:3]).inv().apply((goal[own] - now[own])[3:])
+            moves[own][3:] = (
+                scipy.spatial.transform.Rotation.from_rotvec(now[own][:3]).inv().apply((goal[own] - now[own])[3:])
+            )
     skeleton.velocities = moves / seconds
