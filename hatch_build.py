@@ -35,7 +35,8 @@ class CustomBuildHook(BuildHookInterface):
         if not _processors() or version == "editable":
             return
         folder = Path(mkdtemp())
-        path = {"PYTHONPATH": str(Path(self.root, "src"))}
+        there = os.environ.get("PYTHONPATH")  # where an isolated build finds its dependencies
+        path = {"PYTHONPATH": os.pathsep.join([str(Path(self.root, "src")), *([there] if there else [])])}
         for processor in _processors():
             command = [sys.executable, "-c", BUILD, processor, str(folder)]
             subprocess.run(command, env={**os.environ, **path}, check=True, stdout=sys.stderr)
