@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.spatial.transform import Rotation
 
 from kido.ik.engine.rotations import MIN_COSINE
 
@@ -32,12 +32,12 @@ def cross_matrix(v: Array) -> Array:
 
 def rotation_of_vector(v: Array) -> Array:
     """exp of rotation vectors (..., 3) [rad], matrices (..., 3, 3)."""
-    return Rotation.from_rotvec(v).as_matrix()
+    return scipy.spatial.transform.Rotation.from_rotvec(v).as_matrix()
 
 
 def vector_of_rotation(R: Array) -> Array:
     """log of rotation matrices (..., 3, 3): vectors (..., 3) [rad], at most pi long."""
-    return Rotation.from_matrix(R).as_rotvec()
+    return scipy.spatial.transform.Rotation.from_matrix(R).as_rotvec()
 
 
 def _powers(v: Array) -> tuple[Array, Array, Array, Array, Array]:

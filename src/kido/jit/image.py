@@ -92,7 +92,7 @@ def library() -> ctypes.CDLL | None:
         if path.is_file() and not native_mark().exists():
             try:
                 found = ctypes.CDLL(str(path))
-                made_from = ctypes.c_char_p.in_dll(found, STAMP).value or b""
+                made_from = ctypes.string_at(ctypes.addressof(ctypes.c_char.in_dll(found, STAMP)))
             except (OSError, ValueError):
                 continue
             if made_from.decode() == stamp():
