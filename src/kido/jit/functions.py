@@ -13,7 +13,10 @@ from importlib import import_module
 from types import FunctionType
 from typing import Any
 
-from kido.jit import image
+from kido.jit import (
+    array_object,  # noqa: F401  (what machine code knows by address)
+    image,
+)
 from kido.jit.naming import symbol
 from kido.jit.struct import DEBUG
 

@@ -12,7 +12,7 @@ from numba.core import sigutils
 from numba.core.registry import cpu_target
 
 from kido.jit import image
-from kido.jit.arguments import OBJECT, ArgumentType, value_of
+from kido.jit.arguments import OBJECT, ArgumentType, known, value_of
 from kido.jit.cache import RootCache
 from kido.jit.deferred import RawLibrary
 from kido.jit.functions import OBJECT as OBJECTS
@@ -147,5 +147,6 @@ def _for_python(module: Any, root: Root, found: Any, args: tuple[Any, ...], resu
     builder.ret(api.from_native_value(result, value, None))
     builder.position_at_end(refused)
     declared = f"({', '.join(['object'] * len(args))})" if root.signature == OBJECTS else root.signature
-    api.err_set_string("PyExc_TypeError", f"{root.function.__name__} takes {declared}")
+    kind_of_error = builder.bitcast(known(builder, "TypeError"), api.pyobj)
+    api.err_set_string(kind_of_error, f"{root.function.__name__} takes {declared}")
     builder.ret(api.get_null_object())
