@@ -12,7 +12,6 @@ import sys
 import numpy as np
 
 import kido
-from kido.jit import warmup as _  # noqa: F401  (the package that declares roots)
 from kido.jit.functions import ROOTS
 
 
@@ -23,10 +22,11 @@ def main() -> None:
     world.step(500)
     arm = kido.load(kido.models.path("arm7"))
     q = np.zeros((20, arm.num_dofs))
-    np.testing.assert_array_equal(kido.Batch(arm).mass_matrix(q)[3], kido.quantities.mass_matrix(arm, q[0]))
-    ik = kido.InverseKinematics(arm.body("hand"))
-    ik.set_target(arm.body("hand").world_transform)
-    assert ik.solve().success
+    np.testing.assert_array_equal(kido.batch.Batch(arm).mass_matrix(q)[3], kido.quantities.mass_matrix(arm, q[0]))
+    hand = arm.body("hand")
+    ik = kido.ik.InverseKinematics(hand)
+    ik.target.world_transform = hand.world_transform
+    assert ik.solve_and_apply().success
     compiled = sorted(root.function.__qualname__ for root in ROOTS if root.origin not in ("", "image"))
     used = sum(root.origin == "image" for root in ROOTS)
     print(

@@ -17,6 +17,33 @@ _SERVE = "from kido.jit.precompile import serve; serve()"
 # Names of kinds of processor that LLVM knows otherwise.
 _LLVM_NAMES = {"arm64": "generic"}
 
+# What code of Numba's calls to raise an error. The package's own kernels raise none; a compiler cannot always know it.
+_SUPPORT = """
+#ifdef _WIN32
+#define EXPORT __declspec(dllexport)
+#define OWN
+#define IMPORT __declspec(dllimport)
+#else
+#define EXPORT
+#define OWN __attribute__((visibility("hidden")))
+#define IMPORT extern
+#endif
+typedef struct _object PyObject;
+IMPORT PyObject *PyExc_RuntimeError;
+IMPORT void PyErr_SetString(PyObject *, const char *);
+IMPORT int PyGILState_Ensure(void);
+IMPORT void PyGILState_Release(int);
+static void raise(void)
+{
+    PyErr_SetString(PyExc_RuntimeError, "an error in compiled code; with KIDO_PRECOMPILED=0 it says which");
+}
+OWN PyObject *numba_unpickle(const char *data, int size, const char *hash) { raise(); return 0; }
+OWN PyObject *numba_runtime_build_excinfo_struct(PyObject *data, PyObject *arguments) { raise(); return 0; }
+OWN int numba_do_raise(PyObject *error) { raise(); return 0; }
+OWN void numba_gil_ensure(int *state) { *state = PyGILState_Ensure(); }
+OWN void numba_gil_release(int *state) { PyGILState_Release(*state); }
+"""
+
 
 def _write_object(symbol: str, optimised: Any) -> None:
     """Write an optimised module as an object file whose code may lie anywhere, with one name that others see."""
@@ -24,8 +51,8 @@ def _write_object(symbol: str, optimised: Any) -> None:
 
     module = binding.parse_bitcode(optimised.as_bitcode())
     needs = [f.name for f in module.functions if f.is_declaration]
-    if any(name.startswith(("numba_", "NRT_", "nrt_")) for name in needs):
-        return  # it may raise an error, by a function of Numba's: it is compiled where it is needed
+    if any(name.startswith(("numba_", "NRT_", "nrt_")) and f" {name}(" not in _SUPPORT for name in needs):
+        return  # it calls a function of Numba's: it is compiled where it is needed
     processor, features = os.environ["NUMBA_CPU_NAME"], os.environ["NUMBA_CPU_FEATURES"]
     target = binding.Target.from_triple(module.triple or binding.get_process_triple())
     machine = target.create_target_machine(cpu=processor, features=features, opt=3, reloc="pic", codemodel="default")
@@ -58,11 +85,8 @@ def _link(objects: Iterable[Path], folder: Path, target: Path) -> None:
     from setuptools._distutils.sysconfig import customize_compiler
 
     slots = "".join(f"EXPORT void *{image.SLOT}{name};\n" for name in image.known())
-    source = folder / "stamp.c"
-    source.write_text(
-        "#ifdef _WIN32\n#define EXPORT __declspec(dllexport)\n#else\n#define EXPORT\n#endif\n"
-        f'EXPORT const char {image.STAMP}[] = "{image.stamp()}";\n{slots}'
-    )
+    source = folder / "support.c"
+    source.write_text(f'{_SUPPORT}EXPORT const char {image.STAMP}[] = "{image.stamp()}";\n{slots}')
     compiler: Any = new_compiler()
     customize_compiler(compiler)
     files = [*map(str, objects), *compiler.compile([str(source)], output_dir=str(folder))]
