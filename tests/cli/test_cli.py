@@ -84,6 +84,18 @@ def test_simulate_prints_a_summary(tmp_path):
     assert recording.skeleton_names == ["quadruped", "ground"]
 
 
+def test_the_bundled_arm_moves_and_what_does_not_is_said(tmp_path, here):
+    path = tmp_path / "run.h5"
+    done = here("simulate", "arm7", "--duration", 0.5, "--record", path)
+    assert "motion" not in done.stdout
+    arm = kido.Recording.open(path).skeleton("arm7")
+    start = dict(zip(arm.dof_names, arm.positions[0]))
+    assert start == {**dict.fromkeys(arm.dof_names, 0.0), **models.start_positions("arm7")}
+    assert np.abs(arm.positions[-1] - arm.positions[0]).max() > 0.5
+    done = here("simulate", "arm7", "--duration", 0.5, "--set", "elbow=0")
+    assert "motion       none: what moves is in balance; start elsewhere with --set JOINT=VALUE" in done.stdout
+
+
 def test_quiet_and_streams(tmp_path):
     done = run("simulate", "arm7", "--duration", 0.05, "--quiet")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -70,6 +70,7 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
         self.uri: str | None = None
         self.warnings: list[str] = []
         self.version = self.structure_version = 0  # counts all changes; and when bodies, joints or coordinates changed
+        self.appearance_version = 0  # counts changes of what is drawn of its shapes, and how
         self.has_actuators = False  # that dynamics alone must respect: not FORCE or MIMIC; known when compiled
         self.own_gravity = np.array(STANDARD_GRAVITY)
         self.parts = Parts(self)
@@ -132,6 +133,10 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
         self.drop_arrays()
         if self.host is not None:
             self.host.structure_changed()
+
+    def appearance_changed(self) -> None:
+        """A shape has another colour, or is drawn or not."""
+        self.appearance_version += 1
 
     def drop_arrays(self) -> None:
         """All states keep their numbers by body, and compile on next use."""

@@ -9,6 +9,7 @@ two hemispheres for the same reason.
 from __future__ import annotations
 
 import hashlib
+import weakref
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -58,16 +59,8 @@ def shape_parts(shape: object, transform: np.ndarray) -> list[Part]:
             Part((key,), scale, transform if place is None else transform @ place)
             for key, scale, place in shape.drawn()
         ]
-    if isinstance(shape, Mesh):
-        return [_mesh_part(shape, transform)]
-    if isinstance(shape, Heightmap):
-        return [_mesh_part(Mesh(shape.vertices, shape.faces), transform)]
-    if isinstance(shape, VoxelGrid):
-        return [_mesh_part(Mesh(*shape.surface), transform)]
-    if isinstance(shape, Pyramid):
-        return [_mesh_part(Mesh(*shape.hull), transform)]
-    if isinstance(shape, MultiSphereHull):
-        return [_mesh_part(Mesh(*shape.polyhedron(3)), transform)]
+    if isinstance(shape, Mesh | Heightmap | VoxelGrid | Pyramid | MultiSphereHull):
+        return [Part(("mesh", MeshKey(_mesh_of(shape))), (1.0, 1.0, 1.0), transform)]
     if isinstance(shape, PointCloud):
         return [Part(("sphere",), (shape.radius,) * 3, transform @ _at(point)) for point in shape.points]
     if isinstance(shape, LineSegment):
@@ -87,8 +80,16 @@ def shape_parts(shape: object, transform: np.ndarray) -> list[Part]:
     )
 
 
-def _mesh_part(mesh: Mesh, transform: np.ndarray) -> Part:
-    return Part(("mesh", MeshKey(mesh)), (1.0, 1.0, 1.0), transform)
+@lru_cache(maxsize=256)
+def _mesh_of(shape: Mesh | Heightmap | VoxelGrid | Pyramid | MultiSphereHull) -> Mesh:
+    """The triangles of a shape's surface."""
+    if isinstance(shape, Mesh):
+        return shape
+    if isinstance(shape, Heightmap):
+        return Mesh(shape.vertices, shape.faces)
+    if isinstance(shape, VoxelGrid):
+        return Mesh(*shape.surface)
+    return Mesh(*(shape.hull if isinstance(shape, Pyramid) else shape.polyhedron(3)))
 
 
 def _at(position: np.ndarray) -> np.ndarray:
@@ -107,16 +108,21 @@ def _between(kind: str, start: np.ndarray, stop: np.ndarray, radius: float, tran
     return Part((kind,), (radius, radius, length), transform @ place)
 
 
+_DIGESTS: weakref.WeakKeyDictionary[Mesh, bytes] = weakref.WeakKeyDictionary()  # shapes never change
+
+
 class MeshKey:
     """Names a mesh by its content, so that equal meshes read twice are one geometry."""
 
     def __init__(self, mesh: Mesh) -> None:
         self.mesh = mesh
-        digest = hashlib.blake2b(digest_size=16)
-        for array in (mesh.vertices, mesh.faces, mesh.vertex_colors):
-            if array is not None:
-                digest.update(np.ascontiguousarray(array).tobytes())
-        self._digest = digest.digest()
+        if mesh not in _DIGESTS:
+            digest = hashlib.blake2b(digest_size=16)
+            for array in (mesh.vertices, mesh.faces, mesh.vertex_colors):
+                if array is not None:
+                    digest.update(np.ascontiguousarray(array).tobytes())
+            _DIGESTS[mesh] = digest.digest()
+        self._digest = _DIGESTS[mesh]
 
     def __hash__(self) -> int:
         return hash(self._digest)
