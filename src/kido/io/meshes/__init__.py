@@ -107,7 +107,7 @@ def load_mesh(
     if found is None:
         data = read_mesh_data(resolved, up_axis=up_axis, submesh=submesh)
         if center:
-            middle = 0.5 * (data.vertices.min(axis=0) + data.vertices.max(axis=0))
+            middle = 0.5 * data.vertices.min(axis=0) + 0.5 * data.vertices.max(axis=0)
             data = replace(data, vertices=data.vertices - middle)
         found = (_scaled(data, factors, resolved, collide_as), data.remarks, data.mistakes)
         _read[key] = found

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from kido.errors import FileFormatError
-from kido.io.fields import listed, rotation_of_rpy
+from kido.io.fields import direction, listed, rotation_of_rpy
 from kido.io.mechanism import joint_types, num_axes, symmetric
 from kido.io.surfaces import coefficient, first_direction, given, softness_of, two
 from kido.io.urdf.shapes import read_materials
@@ -240,7 +240,7 @@ def _read_inertial(link: Node) -> InertialSpec | None:
         moment = symmetric(lambda key: entries.number(key, 0.0))
     rotation = transform[:3, :3]
     moment = rotation @ moment @ rotation.T
-    return InertialSpec(mass, transform[:3, 3].copy(), 0.5 * (moment + moment.T))
+    return InertialSpec(mass, transform[:3, 3].copy(), 0.5 * moment + 0.5 * moment.T)
 
 
 def _read_geometry(node: Node) -> GeometrySpec:
@@ -269,11 +269,10 @@ def _read_joint(node: Node) -> JointSpec:
     parent, child = node.require("parent"), node.require("child")
     axis_node = node.first("axis")
     axis = axis_node.vector("xyz", 3, surplus=True) if axis_node is not None else np.array([1.0, 0.0, 0.0])
-    length = float(np.linalg.norm(axis))
     if URDF_JOINTS[kind].axis_properties():
-        if length < 1e-12:
+        if np.abs(axis).max() < 1e-12:
             raise (axis_node or node).error(f"the axis of {node.describe()} is zero; expected a direction")
-        axis = axis / length
+        axis = direction(node, axis)
     limits = _read_limits(node, kind) if kind in WITH_AXES else {}
     dynamics = node.child("dynamics")
     damping = dynamics.number("damping", 0.0) if dynamics is not None else 0.0
