@@ -71,6 +71,7 @@ TO_Z_UP = {
     "Y_UP": np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]]),
     "Z_UP": np.eye(3),
 }
+_PLACING = ("instance_node", "instance_geometry", "instance_controller")  # what makes a node's transform matter
 _PRIMITIVES = ("triangles", "polylist", "polygons", "tristrips", "trifans")
 
 
@@ -179,7 +180,7 @@ class _Document:
             )
             raise self.error(node, f"nodes are {most}")
         matrix = parent
-        for child in node:
+        for child in node if any(_tag(item) in _PLACING for item in node.iter()) else ():
             matrix = matrix @ self._transform(child)
         for child in node:
             tag = _tag(child)

@@ -134,7 +134,7 @@ class ModelReader:
         if node.tag == "world":
             world.name = node.required_attribute("name")
             self._read_physics(node, world)
-        known = ("model", "include", "frame", "physics", "gravity", "joint")
+        known = ("model", "include", "frame", "physics", "gravity", "joint", "state")
         note_unknown(node, known, node.describe())
         for child in node:
             if child.tag == "model":
@@ -151,7 +151,21 @@ class ModelReader:
                 entry = Entry(child, "joint", pose, relative_to or joint.child, joint.child)
                 world.scope.add(joint.name, entry)
                 world.joints[joint.name] = joint
+        for state in node.children("state")[:1]:
+            self._apply_state(world, state)
         return world
+
+    @staticmethod
+    def _apply_state(world: WorldSpec, state: Node) -> None:
+        """Put the models of a world that Gazebo saved where it says that they were."""
+        for child in state.children("model"):
+            name = child.required_attribute("name")
+            if name in world.models and child.child("pose") is not None:
+                pose, relative_to = find_pose(child)
+                entry = dataclasses.replace(world.scope.entries[name], pose=pose, relative_to=relative_to or WORLD)
+                world.scope.entries[name] = entry
+                world.models[name].scope.placement = ""
+        state.remark("of <state> the poses of models are taken; all else in it is left out")
 
     def _add_to_world(self, world: WorldSpec, model: ModelSpec) -> None:
         relative_to = WORLD if model.relative_to in ("", MODEL) else model.relative_to
