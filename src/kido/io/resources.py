@@ -47,9 +47,8 @@ class ResourceFinder:
     def of_file(cls, path: Path | None, package_dirs: str | Path | Iterable[str | Path] = ()) -> Self:
         """That of a model file; None for a text."""
         finder = cls(None if path is None else path.parent, package_dirs)
-        if path is not None and path.is_symlink():
-            real = Path(os.path.realpath(path)).parent
-            finder._real_roots += [root for root in (real.parent, _nearest_package(real)) if root is not None]
+        if path is not None:
+            finder._real_roots += _roots_of(Path(os.path.realpath(path)).parent)
         return finder
 
     def __init__(self, folder: str | Path | None, package_dirs: str | Path | Iterable[str | Path] = ()) -> None:
@@ -66,17 +65,13 @@ class ResourceFinder:
         self._environment = _environment_dirs()
         self._found: dict[str, Path] = {}
         self._real_roots = [Path(os.path.realpath(root)) for root in self.roots]
+        if self.folder is not None:
+            self._real_roots += _roots_of(Path(os.path.realpath(self.folder)))
 
     @property
     def roots(self) -> list[Path]:
         """Folders that may be read for relative and absolute paths."""
-        roots = [*self.package_dirs, *self._environment]
-        if self.package_root is not None:
-            roots.append(self.package_root)
-        if self.folder is not None:
-            parent = self.folder.parent
-            roots.append(self.folder if parent == parent.parent else parent)
-        return roots
+        return [*self.package_dirs, *self._environment, *([] if self.folder is None else _roots_of(self.folder))]
 
     def find(self, uri: str) -> Path:
         """Absolute path of the file a model names.
@@ -205,6 +200,12 @@ def _environment_dirs() -> list[Path]:
             if folder is not None and folder.is_dir() and folder not in folders:
                 folders.append(folder)
     return folders
+
+
+def _roots_of(folder: Path) -> list[Path]:
+    """What a model in a folder may read: the package it is in, and the folder above, unless that is all there is."""
+    package, parent = _nearest_package(folder), folder.parent
+    return [*([] if package is None else [package]), folder if parent == parent.parent else parent]
 
 
 def _nearest_package(folder: Path) -> Path | None:
