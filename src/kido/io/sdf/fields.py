@@ -14,7 +14,7 @@ from kido.io.xml import Node
 from kido.shapes import Heightmap, Plane, Shape
 from kido.skeleton import Inertia
 
-__all__ = ["direction", "find_pose", "note_unknown", "read_inertia"]
+__all__ = ["find_pose", "note_unknown", "read_inertia"]
 
 DEFAULT_DENSITY = 1000.0
 INERTIAL_CHILDREN = ("mass", "pose", "inertia", "density")
@@ -46,15 +46,6 @@ def find_pose(node: Node) -> tuple[np.ndarray, str]:
         transform[:3, :3] = rotation_of_rpy(*(np.radians(values[3:]) if degrees else values[3:]))
     transform[:3, 3] = values[:3]
     return transform, relative_to
-
-
-def direction(node: Node, values: np.ndarray) -> np.ndarray:
-    """A vector scaled to length one; one of length zero is refused."""
-    scale = float(np.abs(values).max())
-    if scale == 0.0:
-        raise node.error(f"the direction {node.describe()} is the zero vector")
-    values = values / scale
-    return values / np.linalg.norm(values)
 
 
 def note_unknown(node: Node, known: Sequence[str], owner: str) -> None:
