@@ -46,7 +46,7 @@ class ConstrainedSystem:
     joints nor those of loops from files. Mimicking joints are rows of two coordinates.
 
     Args:
-        skeleton: mobile, with actuators of any type but SERVO.
+        skeleton: mobile, with actuators of any type but SERVO and POSITION.
         constraints: between its bodies or the world, and couplers of its coordinates, which may or may not be in a
             world; None: its `loops`, if they are enabled.
         rates: for some of the constraints, with what rates their values phi change. Either (U, Udot), so that
@@ -55,7 +55,7 @@ class ConstrainedSystem:
 
     Raises:
         ModelError: a constraint that is none, of another skeleton, given twice, or whose force has bounds; a coupler
-            of coordinates whose velocities are not the rates of their positions; a servo; an immobile skeleton.
+            of coordinates whose velocities are not the rates of their positions; a servo or a POSITION actuator; an immobile skeleton.
     """
 
     def __init__(self, skeleton: Skeleton, constraints: Iterable[Constraint] | None = None, rates: Rates | None = None):
@@ -68,11 +68,12 @@ class ConstrainedSystem:
         self._data_of_skeleton = skeleton.current_state.compiled()
         tree: TREE = skeleton.current_state.tree
         self._skeleton_tree = tree
-        servo = np.flatnonzero(tree.actuator == ActuatorType.SERVO)
-        if len(servo):
+        motors = np.flatnonzero(np.isin(tree.actuator, (ActuatorType.SERVO, ActuatorType.POSITION)))
+        if len(motors):
+            dof = skeleton.dofs[int(motors[0])]
             raise ModelError(
-                f"{what}: dof {skeleton.dofs[int(servo[0])].name!r} has a SERVO actuator, which works by impulses in "
-                "worlds alone; make it PASSIVE or FORCE for smooth dynamics"
+                f"{what}: dof {dof.name!r} has a {dof.actuator_type.name} actuator, which works by impulses in worlds "
+                "alone; make it PASSIVE or FORCE for smooth dynamics"
             )
         self.tree = with_arrays(tree, prescribed=is_prescribed(tree.actuator))
         self.data = self.new_data()

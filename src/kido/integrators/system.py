@@ -151,12 +151,12 @@ class System:
 
         Raises:
             StateError: forces of the wrong count or not finite.
-            ModelError: a coordinate has a servo or a gear.
+            ModelError: a coordinate has a servo, a POSITION actuator or a gear.
         """
         data = skeleton.current_state.compiled()
         function, constant = joint_forces(skeleton, forces)
         tree: TREE = skeleton.current_state.tree  # the skeleton is compiled
-        for kind in (ActuatorType.SERVO, ActuatorType.MIMIC):
+        for kind in (ActuatorType.SERVO, ActuatorType.POSITION, ActuatorType.MIMIC):
             if (tree.actuator == kind).any():
                 dof = skeleton.dofs[int(np.flatnonzero(tree.actuator == kind)[0])]
                 raise ModelError(

@@ -213,7 +213,7 @@ class World(WorldOptions, Carrier):
         """Advance by n steps.
 
         Commands (joint forces, velocities and accelerations asked of actuators) and external forces hold during all n
-        steps and are then set to zero, unless `reset_command` is False.
+        steps and are then set to zero, unless `reset_command` is False. Positions asked for stay.
 
         Args:
             n: number of steps, not negative.
@@ -244,7 +244,10 @@ class World(WorldOptions, Carrier):
         if reset_command and n > 0:
             data = engine.data
             data.tau.fill(0.0)
-            data.command.fill(0.0)
+            if engine.momentary is None:
+                data.command.fill(0.0)
+            else:
+                data.command[engine.momentary] = 0.0
             if np.count_nonzero(data.has_external):  # a look at thousands of skeletons takes a tenth of their step
                 for s in self._skeletons:
                     if s.current_state.applied:

@@ -46,6 +46,8 @@ _DOF_PROPERTIES = {
     "lower": "position_lower_limit",
     "upper": "position_upper_limit",
     "coulomb": "coulomb_friction",
+    "position_gain": "position_gain",
+    "velocity_gain": "velocity_gain",
 }
 
 

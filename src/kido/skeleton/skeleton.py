@@ -496,7 +496,7 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
     def actuator_forces(self) -> Array:
         """Forces (dofs,) that the actuators gave, a mean over the world's last step; zeros before it.
 
-        The command for FORCE and MIMIC, zero for PASSIVE, what the motor gave for SERVO, and for prescribed
+        The command for FORCE and MIMIC, zero for PASSIVE, what the motor gave for SERVO and POSITION, and for prescribed
         coordinates what their motion took: against inertia, contacts and limits, and against the joint's own damping,
         spring and friction. Contacts, limits, joint friction and the gears of mimics are in `constraint_forces`.
         """

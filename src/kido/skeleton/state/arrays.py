@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from kido.errors import ModelError, StateError
 from kido.jit import Struct
+from kido.joints import ActuatorType
 from kido.kernels import current, lazy
 from kido.math.transform import as_numbers
 from kido.quantities import TABLE
@@ -140,6 +141,7 @@ class StateArrays(Selections):
             if kept is None or len(kept[0]) != joint.num_dofs:
                 data.q[part] = joint.get_property("initial_position")
                 data.u[part] = joint.get_property("initial_velocity")
+                data.command[part] = np.where(tree.actuator[part] == ActuatorType.POSITION, data.q[part], 0.0)
             else:
                 for field, values in zip(STATE_FIELDS, kept, strict=True):
                     getattr(data, field)[part] = values

@@ -9,6 +9,7 @@ import numpy as np
 from kido.errors import ModelError
 from kido.joints import ActuatorType
 from kido.kernels import current
+from kido.kernels.actuation import position_forces
 from kido.math.transform import number_or_nan
 from kido.quantities.quantity import OF_ACCELERATIONS, OF_FORCES
 from kido.skeleton.state.actuation import TAKES_FORCE, is_prescribed
@@ -39,6 +40,7 @@ def drive(state: State, time_step: float | None) -> None:
     if h > 0.0:
         d.udot[fast] = (d.command[fast] - d.u[fast]) / h
     d.tau[~TAKES_FORCE[t.actuator]] = 0.0
+    position_forces.call(t.address, d.address, d.tau)
     t.prescribed[:] = is_prescribed(t.actuator)
 
 
@@ -99,10 +101,11 @@ def forward_dynamics(of: Any, time_step: float | None = None) -> None:
     """Set `accelerations` to those that the held commands and external forces give (hybrid dynamics).
 
     M(q) udot = T - C(q, u) + J^T f_ext, by the articulated-body algorithm. T are the held `forces` of FORCE and
-    MIMIC coordinates, and zero for PASSIVE and SERVO ones (servos and gears work in worlds alone). udot is given
-    for ACCELERATION coordinates (the command), VELOCITY ones ((command - u) / time_step) and LOCKED ones (zero,
-    and so is their velocity from then on), and the `forces` there are set to those that this takes. Joint
-    springs, damping and friction are not part of it.
+    MIMIC coordinates, zero for PASSIVE and SERVO ones (servos and gears work in worlds alone), and for POSITION ones
+    kp (command - q) - kd u within their force limits, which `forces` are set to. udot is given for ACCELERATION
+    coordinates (the command), VELOCITY ones ((command - u) / time_step) and LOCKED ones (zero, and so is their
+    velocity from then on), and the `forces` there are set to those that this takes. Joint springs, damping and friction
+    are not part of it.
 
     Args:
         time_step: [s] for VELOCITY coordinates; by default that of the world.
