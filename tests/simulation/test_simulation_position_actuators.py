@@ -232,7 +232,7 @@ def test_the_three_coordinates_of_a_rotation_go_together() -> None:
         lambda: setattr(joint, "actuator_types", ["position", "force", "force"]),
         lambda: setattr(joint.dofs[1], "actuator_type", "position"),
     ):
-        with pytest.raises(kido.ModelError, match="joint 'hip': actuator_type: the three coordinates .* together"):
+        with pytest.raises(kido.ModelError, match=r"joint 'hip': actuator_type: the three coordinates .* together"):
             change()
     assert joint.actuator_type is ActuatorType.FORCE
     free = kido.FreeJoint("base", position_gain=100.0)

@@ -29,8 +29,8 @@ from kido.constraints.row_origins import (
     FROM_SPEED_LIMIT,
     distance_biases,
 )
-from kido.jit import kernel
 from kido.constraints.springs import resolved_share, set_spring_row
+from kido.jit import kernel
 from kido.joints.actuators import MIMIC, POSITION, SERVO
 from kido.joints.kinds import FREE
 from kido.kernels.actuation import position_error

@@ -55,7 +55,8 @@ class ConstrainedSystem:
 
     Raises:
         ModelError: a constraint that is none, of another skeleton, given twice, or whose force has bounds; a coupler
-            of coordinates whose velocities are not the rates of their positions; a servo or a POSITION actuator; an immobile skeleton.
+            of coordinates whose velocities are not the rates of their positions; a SERVO or POSITION actuator; an
+            immobile skeleton.
     """
 
     def __init__(self, skeleton: Skeleton, constraints: Iterable[Constraint] | None = None, rates: Rates | None = None):

@@ -496,9 +496,9 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
     def actuator_forces(self) -> Array:
         """Forces (dofs,) that the actuators gave, a mean over the world's last step; zeros before it.
 
-        The command for FORCE and MIMIC, zero for PASSIVE, what the motor gave for SERVO and POSITION, and for prescribed
-        coordinates what their motion took: against inertia, contacts and limits, and against the joint's own damping,
-        spring and friction. Contacts, limits, joint friction and the gears of mimics are in `constraint_forces`.
+        The command for FORCE and MIMIC, zero for PASSIVE, what the motor gave for SERVO and POSITION, and for
+        prescribed coordinates what their motion took: against inertia, contacts and limits, and against the joint's own
+        damping, spring and friction. Contacts, limits, joint friction and the gears of mimics are in `constraint_forces`.
         """
         return np.zeros(self.num_dofs) if self.host is None else self.host.actuator_forces(self)
 

@@ -175,8 +175,8 @@ class JointActuation:
         together = [placed[k : k + 3] for k in range(0, len(placed), 3)] if self.kind in _NOT_COUPLED else []
         if any(any(three) and not all(three) for three in together):
             raise ModelError(
-                f"joint {self.name!r}: actuator_type: the three coordinates of a rotation, or of a {type(self).__name__}'s "
-                f"translation, are POSITION together or not at all; got {', '.join(kind.name for kind in types)}"
+                f"joint {self.name!r}: actuator_type: the three coordinates of a {type(self).__name__}'s rotation, or "
+                f"of its translation, are POSITION together or not at all; got {', '.join(k.name for k in types)}"
             )
 
     def _check_mimic(self, mimic: Any) -> None:

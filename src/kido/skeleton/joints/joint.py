@@ -80,8 +80,8 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
         **properties: for each of `position_lower_limit`, `position_upper_limit`, the same of `velocity`,
             `acceleration` and `force`, `damping`, `coulomb_friction`, `spring_stiffness`, `rest_position`,
             `position_gain`, `velocity_gain`, `initial_position`, `initial_velocity`: one number for all coordinates, or
-            one for each. Units are metres, radians, newtons and seconds. `velocity_limit`, `acceleration_limit` and `force_limit` set a
-            lower limit and an upper one of the same size, and read as the largest size allowed.
+            one for each. Units are metres, radians, newtons and seconds. `velocity_limit`, `acceleration_limit` and
+            `force_limit` set a lower limit and an upper one of the same size, and read as the largest size allowed.
 
     Attributes:
         dofs: its coordinates (`DegreeOfFreedom`), in order.
