@@ -498,7 +498,8 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
 
         The command for FORCE and MIMIC, zero for PASSIVE, what the motor gave for SERVO and POSITION, and for
         prescribed coordinates what their motion took: against inertia, contacts and limits, and against the joint's own
-        damping, spring and friction. Contacts, limits, joint friction and the gears of mimics are in `constraint_forces`.
+        damping, spring and friction. Contacts, limits, joint friction and the gears of mimics are in
+        `constraint_forces`.
         """
         return np.zeros(self.num_dofs) if self.host is None else self.host.actuator_forces(self)
 
