@@ -21,6 +21,7 @@ from kido.errors import ModelError, StateError
 from kido.integrators.system import with_arrays
 from kido.joints import ActuatorType, JointKind
 from kido.math.transform import number_or_nan
+from kido.quantities.soft import refuse_free
 from kido.skeleton import Skeleton
 from kido.skeleton.joints.actuator import followed_dofs
 from kido.skeleton.state.actuation import is_prescribed, takes_force
@@ -55,8 +56,8 @@ class ConstrainedSystem:
 
     Raises:
         ModelError: a constraint that is none, of another skeleton, given twice, or whose force has bounds; a coupler
-            of coordinates whose velocities are not the rates of their positions; a SERVO or POSITION actuator; an
-            immobile skeleton.
+            of coordinates whose velocities are not the rates of their positions; a SERVO or POSITION actuator;
+            points of a soft body that are free; an immobile skeleton.
     """
 
     def __init__(self, skeleton: Skeleton, constraints: Iterable[Constraint] | None = None, rates: Rates | None = None):
@@ -67,6 +68,7 @@ class ConstrainedSystem:
         if not skeleton.mobile or skeleton.kinematic:
             raise ModelError(f"{what} is {'kinematic' if skeleton.mobile else 'immobile'}: it has no dynamics")
         self._data_of_skeleton = skeleton.current_state.compiled()
+        refuse_free(skeleton.current_state, "constrained dynamics")
         tree: TREE = skeleton.current_state.tree
         self._skeleton_tree = tree
         motors = np.flatnonzero(np.isin(tree.actuator, (ActuatorType.SERVO, ActuatorType.POSITION)))

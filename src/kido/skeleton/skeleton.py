@@ -345,7 +345,7 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
         """pi (10 bodies,), [m, m c, J about the origin] of each body, as regressors take them."""
         chosen = self.current_state.indices_of(bodies)
         own = self.parts.bodies if chosen is None else [self.parts.bodies[i] for i in chosen]
-        return np.concatenate([np.zeros(0), *(parameters_of(body.inertia) for body in own)])
+        return np.concatenate([np.zeros(0), *(parameters_of(body.present_inertia) for body in own)])
 
     @property
     def num_bodies(self) -> int:

@@ -67,6 +67,10 @@ class JacobianNode(Frame):
         """J (6, len(dependent_dofs)) with [angular; linear] velocity = J u."""
         return self._carrier[0].skeleton.jacobian(self, offset, in_coordinates_of)[:, self._dependent()]
 
+    def world_transform_derivatives(self) -> Array:
+        """dX/dq_k (len(dependent_dofs), 4, 4) of its world transform X, with dX/dt = sum of u_k dX/dq_k."""
+        return self._carrier[0].skeleton.world_transform_derivatives(self)[self._dependent()]
+
     def linear_jacobian(self, offset: ArrayLike = ORIGIN, in_coordinates_of: Frame | None = None) -> Array:
         """J (3, len(dependent_dofs)) with (velocity of the point) = J u."""
         return self.jacobian(offset, in_coordinates_of)[3:]

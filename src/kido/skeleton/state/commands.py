@@ -12,6 +12,7 @@ from kido.kernels import current
 from kido.kernels.actuation import position_forces
 from kido.math.transform import number_or_nan
 from kido.quantities.quantity import OF_ACCELERATIONS, OF_FORCES
+from kido.quantities.soft import refuse_free, refuse_moving
 from kido.skeleton.state.actuation import TAKES_FORCE, is_prescribed
 
 if TYPE_CHECKING:
@@ -79,9 +80,14 @@ def inverse_dynamics(
         with_external_forces: subtract J^T f_ext.
         with_damping_forces: add what joint damping takes, Kd u.
         with_spring_forces: add what joint springs take, - `spring_forces`.
+
+    Raises:
+        ModelError: points of a soft body move; those at rest in the body are taken to stay so.
     """
     state: State = of.current_state
     w = state.settled or state.settle()
+    if state.has_soft:
+        refuse_moving(state, "compute_inverse_dynamics")
     if with_external_forces:
         current.joint_forces_of_state.call(w.tree, w.held)
     else:
@@ -111,10 +117,13 @@ def forward_dynamics(of: Any, time_step: float | None = None) -> None:
         time_step: [s] for VELOCITY coordinates; by default that of the world.
 
     Raises:
-        ModelError: the inertia seen by a coordinate is not positive, or there is no time step.
+        ModelError: the inertia seen by a coordinate is not positive, there is no time step, or points of a soft body
+            are free.
     """
     state: State = of.current_state
     w = state.settled or state.settle()
+    if state.has_soft:
+        refuse_free(state, "compute_forward_dynamics")
     driven = state.skeleton.has_actuators
     if driven:
         drive(state, time_step)

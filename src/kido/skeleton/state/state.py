@@ -13,9 +13,10 @@ from kido.joints import ActuatorType
 from kido.kernels import current
 from kido.math.transform import as_numbers
 from kido.skeleton.state.actuation import TAKES_FORCE, TAKES_MOTION, is_prescribed, join_commands
-from kido.skeleton.state.arrays import STATE_FIELDS, Array, StateArrays
+from kido.skeleton.state.arrays import STATE_FIELDS, Array
 from kido.skeleton.state.loads import wrench_of_row
 from kido.skeleton.state.members import NUMBERS
+from kido.skeleton.state.places import Places
 from kido.skeleton.state.subsets import Dofs, indices_of
 from kido.skeleton.state.view import StateView
 
@@ -41,7 +42,7 @@ def numbers_of(value: ArrayLike, size: int, what: str) -> Array:
     return source
 
 
-class State(StateArrays, StateView):
+class State(Places, StateView):
     """A state of a skeleton: positions, velocities, accelerations, forces and loads, and results of them.
 
     Nothing has to be updated by hand: setting positions makes what depends on them stale, and asking for a
