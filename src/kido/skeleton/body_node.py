@@ -15,13 +15,13 @@ from kido.math.transform import as_flag
 from kido.shapes import Shape
 from kido.skeleton.aspects import Carrier
 from kido.skeleton.attributes import FixedAttributes
-from kido.skeleton.body_com import BodyCom
 from kido.skeleton.editing.editing import BodyEditing
 from kido.skeleton.editing.transplant import subtree
 from kido.skeleton.frames.frame import Frame
 from kido.skeleton.inertia import Inertia
 from kido.skeleton.joints.joint import Joint, put_under
 from kido.skeleton.naming import free_name
+from kido.skeleton.nodes.body_com import BodyCom
 from kido.skeleton.nodes.node import Node, carry_on
 from kido.skeleton.nodes.shape_node import ShapeNode
 from kido.skeleton.state.loads import BodyLoads

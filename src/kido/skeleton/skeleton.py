@@ -95,6 +95,9 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
         """The current state: what bodies and frames show and worlds move. Not to be set; `saved_state` is."""
         return self.current_state
 
+    def _home(self) -> Skeleton:
+        return self
+
     def new_state(self) -> State:
         """Another state, which starts with the numbers and loads of the current one and then goes its own way.
 

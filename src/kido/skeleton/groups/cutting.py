@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -88,8 +88,9 @@ class Cut:
         m = 0 if self.boundary is None else 6
         self._freeze(host)
         for body in host.soft_bodies:
-            if body in self.twins:
-                self.twins[body].skin.state = body.skin.state
+            twin: Any = self.twins.get(body)
+            if twin is not None:
+                twin.skin.state = body.skin.state
         state = np.zeros((4, model.num_dofs))
         for row, name in enumerate(("positions", "velocities", "accelerations", "forces")):
             state[row, m:] = getattr(host, name)[part.dofs]
