@@ -168,7 +168,7 @@ class ActivePassiveSplit:
         return self.collocated_forces(ua, passive_forces)
 
 
-@derived(VELOCITIES, (), result="ActivePassiveSplit")
+@derived(VELOCITIES, (), result="ActivePassiveSplit", skins="held")
 def active_passive_split(state, active=None):
     """The equations of motion, by active and passive coordinates.
 

@@ -23,6 +23,7 @@ from kido.skeleton.joints.degree_of_freedom import DegreeOfFreedom
 from kido.skeleton.joints.joint import Joint, put_under
 from kido.skeleton.joints.loop_joint import LoopJoint
 from kido.skeleton.joints.types import FreeJoint
+from kido.skeleton.joints.vectors import CoordinateVectors
 from kido.skeleton.nodes.end_effector import centroid, horizontal_axes, support_polygon
 from kido.skeleton.nodes.node import Node
 from kido.skeleton.nodes.shape_node import ShapeNode
@@ -31,6 +32,7 @@ from kido.skeleton.soft.soft_body_node import SoftBodyNode, add_soft_body
 from kido.skeleton.state import moving
 from kido.skeleton.state.arrays import STATE_FIELDS
 from kido.skeleton.state.configuration import Configuration
+from kido.skeleton.state.random_positions import random_positions
 from kido.skeleton.state.selections import Bodies, parameters_of
 from kido.skeleton.state.snapshot import SavedProperties, SavedState
 from kido.skeleton.state.state import HANDED_ON, State
@@ -44,7 +46,7 @@ Array = NDArray[np.float64]
 N = TypeVar("N", bound=Node)
 
 
-class Skeleton(StateView, SkeletonEditing, Carrier):
+class Skeleton(StateView, SkeletonEditing, CoordinateVectors, Carrier):
     """An articulated body: bodies joined in one or several trees.
 
     It is a description. What it holds at a moment is a `State`: `state` is the current one, which its bodies show and
@@ -95,6 +97,9 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
     def state(self) -> State:
         """The current state: what bodies and frames show and worlds move. Not to be set; `saved_state` is."""
         return self.current_state
+
+    def _home(self) -> Skeleton:
+        return self
 
     def new_state(self) -> State:
         """Another state, which starts with the numbers and loads of the current one and then goes its own way.
@@ -350,7 +355,7 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
         """pi (10 bodies,), [m, m c, J about the origin] of each body, as regressors take them."""
         chosen = self.current_state.indices_of(bodies)
         own = self.parts.bodies if chosen is None else [self.parts.bodies[i] for i in chosen]
-        return np.concatenate([np.zeros(0), *(parameters_of(body.inertia) for body in own)])
+        return np.concatenate([np.zeros(0), *(parameters_of(body.present_inertia) for body in own)])
 
     @property
     def num_bodies(self) -> int:
@@ -398,6 +403,27 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
             NameLookupError: there is none.
         """
         return self.parts.find("dof", key, {d.name: d for d in self.parts.dofs}, self.parts.dofs)
+
+    def random_positions(self, rng: Any = None, count: int | None = None, extent: float = 1.0) -> Array:
+        """Positions at random, within the position limits; the state stays.
+
+        Coordinates are uniform between their limits, those that mimic others follow them. Angles without limits are
+        within half a turn of zero, lengths within `extent`; with one limit, as far again beyond it. Rotations of ball
+        and free joints are uniform among all rotations, or among those that limits of their vectors allow.
+
+        Args:
+            rng: a `numpy.random.Generator`, or a seed of one; None for another one each time.
+            count: how many; None for one.
+            extent: of lengths without limits [m].
+
+        Returns:
+            (dofs,), or (count, dofs).
+
+        Raises:
+            ModelError: an argument is none of these; no positions of coordinates that mimic are within limits.
+            NameLookupError: a joint mimics one that is not there.
+        """
+        return random_positions(self, rng, count, extent)
 
     # Flags -----------------------------------------------------------------------------------------------
 
@@ -501,9 +527,10 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
     def actuator_forces(self) -> Array:
         """Forces (dofs,) that the actuators gave, a mean over the world's last step; zeros before it.
 
-        The command for FORCE and MIMIC, zero for PASSIVE, what the motor gave for SERVO, and for prescribed
-        coordinates what their motion took: against inertia, contacts and limits, and against the joint's own damping,
-        spring and friction. Contacts, limits, joint friction and the gears of mimics are in `constraint_forces`.
+        The command for FORCE and MIMIC, zero for PASSIVE, what the motor gave for SERVO and POSITION, and for
+        prescribed coordinates what their motion took: against inertia, contacts and limits, and against the joint's own
+        damping, spring and friction. Contacts, limits, joint friction and the gears of mimics are in
+        `constraint_forces`.
         """
         return np.zeros(self.num_dofs) if self.host is None else self.host.actuator_forces(self)
 

@@ -79,9 +79,9 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
         mimic: what its coordinates follow (`Mimic`).
         **properties: for each of `position_lower_limit`, `position_upper_limit`, the same of `velocity`,
             `acceleration` and `force`, `damping`, `coulomb_friction`, `spring_stiffness`, `rest_position`,
-            `initial_position`, `initial_velocity`: one number for all coordinates, or one for each. Units are
-            metres, radians, newtons and seconds. `velocity_limit`, `acceleration_limit` and `force_limit` set a
-            lower limit and an upper one of the same size, and read as the largest size allowed.
+            `position_gain`, `velocity_gain`, `initial_position`, `initial_velocity`: one number for all coordinates, or
+            one for each. Units are metres, radians, newtons and seconds. `velocity_limit`, `acceleration_limit` and
+            `force_limit` set a lower limit and an upper one of the same size, and read as the largest size allowed.
 
     Attributes:
         dofs: its coordinates (`DegreeOfFreedom`), in order.
@@ -119,6 +119,8 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
     coulomb_friction = _per_dof("coulomb_friction")
     spring_stiffness = _per_dof("spring_stiffness")
     rest_position = _per_dof("rest_position")
+    position_gain = _per_dof("position_gain")
+    velocity_gain = _per_dof("velocity_gain")
     initial_position = _per_dof("initial_position")
     initial_velocity = _per_dof("initial_velocity")
 

@@ -191,7 +191,9 @@ def _reversed_rotation(joint: Joint) -> Reversal:
 
     def state(old: State) -> State:
         q, u, udot, tau, command = old
-        return numbers(q), motion(q, u), motion(q, udot), force(q, tau), motion(q, command)
+        placed = ActuatorType.POSITION in joint.actuator_types
+        asked = numbers(command) if placed else motion(q, command)
+        return numbers(q), motion(q, u), motion(q, udot), force(q, tau), asked
 
     get = joint.get_property
     turned = {
@@ -209,7 +211,7 @@ def _reversed_rotation(joint: Joint) -> Reversal:
 
 def _check_isotropic(joint: Joint, free: bool) -> None:
     what = f"joint {joint.name!r} ({type(joint).__name__}) cannot be reversed: its"
-    for key in ("spring_stiffness", "damping", "coulomb_friction"):
+    for key in ("spring_stiffness", "damping", "coulomb_friction", "position_gain", "velocity_gain"):
         values = joint.get_property(key)
         if values.any() and (free or np.ptp(values) > 0.0):
             raise ModelError(f"{what} {key} {values.tolist()} acts along axes of the body that it moves")

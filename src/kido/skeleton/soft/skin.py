@@ -310,9 +310,8 @@ def freeze_points(skin: Skin, chosen: NDArray[np.int64]) -> None:
     jacobians: dict[Any, Array] = {soft: soft.jacobian(in_coordinates_of=soft) for soft in skeleton.soft_bodies}
     for soft, J in jacobians.items():
         own = soft.skin
-        held = own.frozen != 0
-        change = spatial_inertia(own.masses[held], (own.rest + own.q)[held])
-        M = M + J.T @ (change - spatial_inertia(own.masses, own.rest)) @ J
+        free = own.frozen == 0
+        M = M - J.T @ spatial_inertia(own.masses[free], (own.rest + own.q)[free]) @ J
     du = np.linalg.lstsq(M, jacobians[body].T @ impulse, rcond=None)[0]
     for soft, J in jacobians.items():
         own, dV = soft.skin, J @ du
