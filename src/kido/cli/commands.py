@@ -41,7 +41,7 @@ def convert(options: Convert) -> int:
 def info(options: Info) -> int:
     """Print what a model or a recording holds."""
     from kido.cli.info import finite, model_lines, model_to_dict, recording_lines, recording_to_dict
-    from kido.cli.loading import find
+    from kido.io.files import find
     from kido.recording import Recording
 
     if is_recording(options.file):
