@@ -20,6 +20,7 @@ from kido.kernels import derivative_entries as entries
 from kido.quantities.failures import singular
 from kido.quantities.motion_derivatives import WORK, new
 from kido.quantities.quantity import ACCELERATIONS, FORCES, OF_FORCES, POSITIONS, VELOCITIES, derived, verb
+from kido.reprs import brief
 
 Array = NDArray[np.float64]
 
@@ -31,6 +32,8 @@ class InverseDynamicsDerivatives(NamedTuple):
     du: Array
     dudot: Array
 
+    __repr__ = brief
+
 
 class ForwardDynamicsDerivatives(NamedTuple):
     """Derivatives of accelerations, each (dofs, dofs): row i of acceleration i, column k with respect to number k."""
@@ -38,6 +41,8 @@ class ForwardDynamicsDerivatives(NamedTuple):
     dq: Array
     du: Array
     dtau: Array
+
+    __repr__ = brief
 
 
 class HybridDynamicsDerivatives(NamedTuple):
@@ -50,6 +55,8 @@ class HybridDynamicsDerivatives(NamedTuple):
     dq: Array
     du: Array
     dvalues: Array
+
+    __repr__ = brief
 
 
 _inverse = verb(

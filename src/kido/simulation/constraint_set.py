@@ -10,6 +10,7 @@ from kido.constraints.closure import OPEN_TOLERANCE
 from kido.constraints.constraint import Constraint
 from kido.constraints.from_loop import constraints_of_loop, lost_in_loop
 from kido.errors import ModelError
+from kido.reprs import brief
 from kido.simulation.owner import Owner
 from kido.skeleton import BodyNode, Skeleton
 
@@ -46,6 +47,8 @@ class ConstraintReport:
     velocity_error: float
     worst_velocity_error: float
     broken: list[str]
+
+    __repr__ = brief
 
 
 class ConstraintSet:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from kido.reprs import brief
 from kido.viewer.rotations import look_at_matrix, wxyz_from_matrix
 
 FOV = float(np.deg2rad(40.0))
@@ -22,6 +23,8 @@ class CameraPose:
     target: np.ndarray
     up: np.ndarray
     fov: float = FOV
+
+    __repr__ = brief
 
     @property
     def wxyz(self) -> np.ndarray:
