@@ -23,6 +23,7 @@ from kido.optimization.function import (
     has_derivative,
 )
 from kido.optimization.normal_equations import DenseNormalEquations, NormalEquations
+from kido.reprs import counted
 
 FunctionLike = Function | Callable[[Array], Any]
 
@@ -69,6 +70,10 @@ class Problem:
         self.equality: list[Function] = [as_function(f, f"equality[{i}]") for i, f in enumerate(equality)]
         self.inequality: list[Function] = [as_function(f, f"inequality[{i}]") for i, f in enumerate(inequality)]
         self._seeds = [self._point(seed, f"seeds[{i}]") for i, seed in enumerate(seeds)]
+
+    def __repr__(self) -> str:
+        kinds = f"{len(self.equality)} equality and {len(self.inequality)} inequality functions"
+        return f"{type(self).__name__}({counted(self._dimension, 'variable')}, {kinds})"
 
     # Variables -----------------------------------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from kido.optimization.function import Array
 from kido.optimization.problem import Evaluator, Problem
+from kido.reprs import brief
 
 Flags = NDArray[np.bool_]
 
@@ -39,6 +40,8 @@ class Multipliers:
     inequality: Array
     lower: Array
     upper: Array
+
+    __repr__ = brief
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,8 @@ class Certificate:
     stationarity: float
     multipliers: Multipliers
     infeasible: bool
+
+    __repr__ = brief
 
     @property
     def violation(self) -> float:
@@ -232,6 +237,8 @@ class Outcome:
     message: str = ""
     multipliers: tuple[Array, Array] | None = None
 
+    __repr__ = brief
+
 
 @dataclass(frozen=True)
 class Solution:
@@ -266,6 +273,8 @@ class Solution:
     reason: Reason
     message: str
     solver: str
+
+    __repr__ = brief
 
     @property
     def residual(self) -> float:

@@ -15,6 +15,7 @@ from kido.optimization.gradient_descent import SUFFICIENT_DECREASE
 from kido.optimization.problem import Evaluator, dense
 from kido.optimization.solution import Outcome, Reason, largest
 from kido.optimization.solver import FALLEN, Solver
+from kido.reprs import brief
 
 _TOLERANCE = 1e-11  # violation of a row, over its norm and 1 + |bound|, that is let be
 
@@ -34,6 +35,8 @@ class QuadraticSolution:
     equality: Array
     inequality: Array
     feasible: bool
+
+    __repr__ = brief
 
 
 def solve_quadratic(H: Array, c: Array, A: Array, b: Array, G: Array, h: Array) -> QuadraticSolution:

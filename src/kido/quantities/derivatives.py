@@ -21,6 +21,7 @@ from kido.quantities.failures import singular
 from kido.quantities.motion_derivatives import WORK, new
 from kido.quantities.quantity import ACCELERATIONS, FORCES, OF_FORCES, POSITIONS, VELOCITIES, derived, verb
 from kido.quantities.soft import refuse_free, refuse_moving
+from kido.reprs import brief
 
 Array = NDArray[np.float64]
 
@@ -32,6 +33,8 @@ class InverseDynamicsDerivatives(NamedTuple):
     du: Array
     dudot: Array
 
+    __repr__ = brief
+
 
 class ForwardDynamicsDerivatives(NamedTuple):
     """Derivatives of accelerations, each (dofs, dofs): row i of acceleration i, column k with respect to number k."""
@@ -39,6 +42,8 @@ class ForwardDynamicsDerivatives(NamedTuple):
     dq: Array
     du: Array
     dtau: Array
+
+    __repr__ = brief
 
 
 class HybridDynamicsDerivatives(NamedTuple):
@@ -51,6 +56,8 @@ class HybridDynamicsDerivatives(NamedTuple):
     dq: Array
     du: Array
     dvalues: Array
+
+    __repr__ = brief
 
 
 _inverse = verb(

@@ -13,6 +13,7 @@ from kido.errors import ModelError, StateError
 from kido.joints import ActuatorType
 from kido.math.transform import as_numbers, number_or_nan
 from kido.quantities.quantity import VELOCITIES, derived
+from kido.reprs import brief
 
 Array = NDArray[np.float64]
 # Share of the largest singular value below which passive coordinates are not coupled to active ones.
@@ -46,6 +47,8 @@ class ActivePassiveSplit:
     M_pp: Array
     h_a: Array
     h_p: Array
+
+    __repr__ = brief
 
     def _given(self, value: ArrayLike | None, size: int, what: str) -> Array:
         if value is None:

@@ -6,7 +6,7 @@ import copy
 import time as clock
 from collections.abc import Callable, Iterable
 from operator import attrgetter
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -57,6 +57,8 @@ from kido.skeleton.aspects import Carrier
 from kido.skeleton.joints.actuator import followed_dofs
 from kido.skeleton.state.loads import force_row
 from kido.solvers import DefaultSolver, IslandProblem, Solver, as_solver
+
+C = TypeVar("C", bound=Constraint)
 
 
 class World(WorldOptions, Carrier):
@@ -484,7 +486,7 @@ class World(WorldOptions, Carrier):
         """All constraints that act: those added, and those of loops of its skeletons (`Skeleton.loops`)."""
         return self.constraint_set.all()
 
-    def add_constraint(self, constraint: Constraint) -> Constraint:
+    def add_constraint(self, constraint: C) -> C:
         """Have a constraint hold from the next step on.
 
         Where it does not hold at that moment, positions are first moved onto it, if they can be, and velocities by an

@@ -11,6 +11,7 @@ import scipy
 from kido.errors import ModelError
 from kido.math.transform import inverse_transform
 from kido.quantities.impulses import changes
+from kido.reprs import brief
 from kido.skeleton.editing.transplant import (
     change_of_joint,
     check_mimics,
@@ -50,6 +51,8 @@ class Attachment:
     loop: LoopJoint | None
     energy_lost: float
     impulse: Array
+
+    __repr__ = brief
 
 
 def body_momenta(skeleton: Skeleton) -> dict[BodyNode, Array]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -43,6 +43,15 @@ class ElementaryMotion(NamedTuple):
     axis: NDArray[np.float64]
     pitch: float = 0.0
     offset: NDArray[np.float64] = np.eye(4)
+
+
+class ArrayProperty(property):
+    """A property that is read as an array, and set to whatever an array can be made of: so checkers know it."""
+
+    if TYPE_CHECKING:
+
+        def __get__(self, owner: Any, kind: type | None = None) -> Array: ...
+        def __set__(self, owner: Any, value: ArrayLike) -> None: ...
 
 
 # Properties of coordinates -----------------------------------------------------------------------------------

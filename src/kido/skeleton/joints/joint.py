@@ -20,6 +20,7 @@ from kido.skeleton.joints.actuator import JointActuation, Mimic
 from kido.skeleton.joints.coordinates import (
     DOF_PROPERTIES,
     MEANINGS,
+    ArrayProperty,
     CoordinateKind,
     ElementaryMotion,
     changed_properties,
@@ -39,14 +40,14 @@ if TYPE_CHECKING:
 J = TypeVar("J", bound="Joint")
 
 
-def _per_dof(key: str) -> Any:
+def _per_dof(key: str) -> ArrayProperty:
     def read(self: Joint) -> NDArray[np.float64]:
         return self.get_property(key)
 
     def write(self: Joint, value: ArrayLike) -> None:
         self.set_property(key, value)
 
-    return property(read, write, doc=f"{MEANINGS[key]}. One number for each coordinate (a copy).")
+    return ArrayProperty(read, write, doc=f"{MEANINGS[key]}. One number for each coordinate (a copy).")
 
 
 def own_property(name: str, check: Callable[[Any, Any], Any], doc: str) -> Any:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from kido.errors import ModelError, StateError
 from kido.math.transform import as_numbers, number_or_nan
+from kido.reprs import brief
 from kido.shapes import SoftMesh
 from kido.skeleton.inertia import Inertia
 from kido.skeleton.nodes.shape_node import ShapeNode
@@ -39,6 +40,8 @@ class SkinState:
     forces: Any
     frozen: Any
     transfer: Any
+
+    __repr__ = brief
 
 
 class Skin(ShapeNode):
