@@ -16,6 +16,7 @@ from kido.math.transform import as_vector
 from kido.quantities.derivatives import ForwardDynamicsDerivatives, InverseDynamicsDerivatives
 from kido.quantities.soft import refuse_free
 from kido.skeleton.compiler import check_masses
+from kido.turns import Turn
 
 if TYPE_CHECKING:
     from kido.skeleton import Skeleton
@@ -34,6 +35,8 @@ class Batch(BatchQuantities):
     Kinematics, dynamics and motion below go through kernels in lanes and threads, or on a GPU. All other quantities of
     `kido.quantities` are computed sample by sample, by the processor.
 
+    Threads that call one batch wait for each other.
+
     As in those methods, joint springs, damping and friction act in `simulate` alone. Prescribed coordinates
     are not accelerated. Points of soft skins are held where they are; forward dynamics and motion are refused
     unless they are frozen.
@@ -50,7 +53,7 @@ class Batch(BatchQuantities):
     """
 
     def __init__(self, skeleton: Skeleton, threads: int | None = None, device: str = "cpu"):
-        self.skeleton = skeleton
+        self.skeleton, self.turn = skeleton, Turn()
         if not isinstance(device, str) or device not in ("cpu", "cuda"):
             raise StateError(f"device: expected 'cpu' or 'cuda', got {device!r}")
         if device == "cpu":
@@ -203,7 +206,9 @@ class Batch(BatchQuantities):
         arrays, count = self._arguments(**given)
         whole = result(out, (count, *shape))
         found = [self._statuses(count, status)] if fails else []
-        failed = self._device.run(name, count, *(apart(array, whole) for array in arrays), *numbers, whole, *found)
+        arguments = *(apart(array, whole) for array in arrays), *numbers, whole, *found
+        with self.turn:
+            failed = self._device.run(name, count, *arguments)
         if fails:
             self._report(failed, found[0], status)
         return whole
@@ -294,7 +299,8 @@ class Batch(BatchQuantities):
         count = common_count(s, positions=q, velocities=u, forces=tau)
         shape = count, steps // stride, s.num_dofs
         moved, speeds, found = np.empty(shape), np.empty(shape), self._statuses(count, status)
-        failed = self._device.run("simulate", count, q, u, tau, h, steps, stride, moved, speeds, found)
+        with self.turn:
+            failed = self._device.run("simulate", count, q, u, tau, h, steps, stride, moved, speeds, found)
         if status is None:
             self._check_motion(moved, speeds)
         self._report(failed, found, status)

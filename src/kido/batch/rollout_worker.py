@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -225,6 +226,10 @@ class Worker:
 
     def run(self, job: Job) -> None:
         """Take samples until there are no more."""
+        with self.world.turn.used("stepped"):
+            self._take_all(job)
+
+    def _take_all(self, job: Job) -> None:
         while (sample := job.take()) >= 0:
             error = job.not_finite(sample)
             done = 0
@@ -259,7 +264,7 @@ class Worker:
                 else:
                     set_commands(engine.world.address, job.dofs, self.commands, sample, done // job.hold)
                     number = min(job.hold - done % job.hold, job.every - done % job.every, job.total - done)
-                    run(engine, number, done * h)
+                    run(engine, number, partial(float, done * h))
                     done += number
                     if done % job.every == 0:
                         place = sample, done // job.every - 1

@@ -75,8 +75,7 @@ class Threads:
 
     def _current_tree(self) -> Struct:
         """The skeleton's tree with all changes of the model, and work space that fits it."""
-        self.skeleton.current_state.compiled()
-        tree: Struct = self.skeleton.current_state.tree
+        tree: Struct = self.skeleton.current_state.compiled_tree()
         if tree is not self._tree:
             self._tree, self._mixed, self._spaces = tree, None, {}
         return tree

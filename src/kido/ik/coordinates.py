@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,6 +31,19 @@ _KEY = "joints moved in their charts"
 
 
 CHAIN_DOFS, BODY_DOFS, ALL_DOFS = "chain", "body", "all"
+POSED = "posed for inverse kinematics"
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def posing(method: F) -> F:
+    """A method that has its skeleton in other poses for a while: other threads that would do so are refused."""
+
+    @wraps(method)
+    def posed(self: Any, *args: Any, **options: Any) -> Any:
+        with self.skeleton.turn.used(POSED):
+            return method(self, *args, **options)
+
+    return posed  # type: ignore[return-value]
 
 
 def charted_joints(skeleton: Skeleton) -> list[slice]:
@@ -128,13 +142,18 @@ class Coordinates:
 
     @contextmanager
     def restoring(self) -> Iterator[None]:
-        """For a while, the skeleton may have any positions; then it has those from before."""
+        """For a while, the skeleton may have any positions; then it has those from before.
+
+        Raises:
+            ConcurrencyError: another thread moves the skeleton.
+        """
         skeleton = self.skeleton
-        before = skeleton.positions
-        try:
-            yield
-        finally:
-            skeleton.positions = before
+        with skeleton.turn.used(POSED):
+            before = skeleton.positions
+            try:
+                yield
+            finally:
+                skeleton.positions = before
 
 
 def chosen_dofs(choice: Any, body: BodyNode) -> Any:

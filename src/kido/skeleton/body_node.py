@@ -18,6 +18,7 @@ from kido.skeleton.attributes import FixedAttributes
 from kido.skeleton.editing.editing import BodyEditing
 from kido.skeleton.editing.transplant import subtree
 from kido.skeleton.frames.frame import Frame
+from kido.skeleton.host import edits
 from kido.skeleton.inertia import Inertia
 from kido.skeleton.joints.joint import Joint, put_under
 from kido.skeleton.naming import free_name
@@ -70,6 +71,7 @@ class BodyNode(BodyEditing, BodyLoads, BodyCom, Carrier, FixedAttributes):
         return self._name
 
     @name.setter
+    @edits
     def name(self, value: str) -> None:
         self.skeleton.parts.rename_body(self, value)
         self._name = value
@@ -105,6 +107,7 @@ class BodyNode(BodyEditing, BodyLoads, BodyCom, Carrier, FixedAttributes):
         return self._inertia
 
     @inertia.setter
+    @edits
     def inertia(self, value: Inertia) -> None:
         if not isinstance(value, Inertia):
             raise ModelError(f"body {self.name!r}: inertia: expected kido.Inertia, got {type(value).__name__}")
@@ -137,6 +140,7 @@ class BodyNode(BodyEditing, BodyLoads, BodyCom, Carrier, FixedAttributes):
         return self._gravity
 
     @gravity.setter
+    @edits
     def gravity(self, value: bool) -> None:
         self._gravity = as_flag(value, f"body {self.name!r}: gravity")
         self.skeleton.structure_changed()
@@ -147,6 +151,7 @@ class BodyNode(BodyEditing, BodyLoads, BodyCom, Carrier, FixedAttributes):
         return self._collidable
 
     @collidable.setter
+    @edits
     def collidable(self, value: bool) -> None:
         self._collidable = as_flag(value, f"body {self.name!r}: collidable")
         self.skeleton.structure_changed()
@@ -160,6 +165,7 @@ class BodyNode(BodyEditing, BodyLoads, BodyCom, Carrier, FixedAttributes):
         return self._continuous
 
     @continuous.setter
+    @edits
     def continuous(self, value: bool) -> None:
         self._continuous = as_flag(value, f"body {self.name!r}: continuous")
         self.skeleton.structure_changed()
@@ -229,6 +235,7 @@ class BodyNode(BodyEditing, BodyLoads, BodyCom, Carrier, FixedAttributes):
         """Its nodes of a class (and classes derived from it), in the order they were added; shapes are nodes."""
         return [node for node in self._nodes if isinstance(node, node_type)]
 
+    @edits
     def move_to_end(self, node: Node) -> None:
         """Make a node the last of the body's nodes.
 
@@ -242,12 +249,14 @@ class BodyNode(BodyEditing, BodyLoads, BodyCom, Carrier, FixedAttributes):
         if isinstance(node, ShapeNode):
             self.skeleton.structure_changed()
 
+    @edits
     def _add_node(self, node: N) -> N:
         self._nodes.append(node)
         if isinstance(node, ShapeNode):
             self.skeleton.structure_changed()
         return node
 
+    @edits
     def _remove_node(self, node: Node) -> None:
         self._nodes.remove(node)
         node._body = None

@@ -37,6 +37,7 @@ from kido.skeleton.state.selections import Bodies, parameters_of
 from kido.skeleton.state.snapshot import SavedProperties, SavedState
 from kido.skeleton.state.state import HANDED_ON, State
 from kido.skeleton.state.view import StateView, hand_on
+from kido.turns import Turn, in_turn
 
 if TYPE_CHECKING:
     from kido.skeleton.host import Host
@@ -83,6 +84,7 @@ class Skeleton(StateView, SkeletonEditing, CoordinateVectors, Carrier):
         self._kinematic = False
         self._can_sleep = True
         self.host: Host | None = None
+        self._turn = Turn(self, "skeleton")
         self._start_states()
 
     # States ----------------------------------------------------------------------------------------------
@@ -94,6 +96,11 @@ class Skeleton(StateView, SkeletonEditing, CoordinateVectors, Carrier):
         self.handle = self.current_state.handle
 
     @property
+    def turn(self) -> Turn:
+        """Whose turn it is to change it: in a world that of the world."""
+        return self._turn if self.host is None else self.host.turn
+
+    @property
     def state(self) -> State:
         """The current state: what bodies and frames show and worlds move. Not to be set; `saved_state` is."""
         return self.current_state
@@ -101,6 +108,7 @@ class Skeleton(StateView, SkeletonEditing, CoordinateVectors, Carrier):
     def _home(self) -> Skeleton:
         return self
 
+    @in_turn
     def new_state(self) -> State:
         """Another state, which starts with the numbers and loads of the current one and then goes its own way.
 
@@ -125,6 +133,7 @@ class Skeleton(StateView, SkeletonEditing, CoordinateVectors, Carrier):
         return self.own_gravity.copy() if self.host is None else self.host.gravity
 
     @gravity.setter
+    @in_turn
     def gravity(self, value: ArrayLike) -> None:
         if self.host is not None:
             raise ModelError(f"skeleton {self.name!r} is in world {self.host.name!r}: set the world's gravity")
@@ -132,6 +141,7 @@ class Skeleton(StateView, SkeletonEditing, CoordinateVectors, Carrier):
         for state in self.states:
             state.gravity_changed()
 
+    @in_turn
     def structure_changed(self) -> None:
         """Bodies, joints or coordinates are not those that arrays were made for."""
         self.version = self.structure_version = self.version + 1
@@ -157,6 +167,7 @@ class Skeleton(StateView, SkeletonEditing, CoordinateVectors, Carrier):
             self.host.properties_changed()
 
     @property
+    @in_turn
     def saved_state(self) -> SavedState:
         """State of coordinates, external forces, states of nodes and aspects (copies).
 
@@ -171,10 +182,12 @@ class Skeleton(StateView, SkeletonEditing, CoordinateVectors, Carrier):
         return SavedState.of(self)
 
     @saved_state.setter
+    @in_turn
     def saved_state(self, value: SavedState) -> None:
         self._expect("saved_state", value, SavedState).restore(self)
 
     @property
+    @in_turn
     def configuration(self) -> Configuration:
         """All numbers of all coordinates, by name. `Configuration.of` takes some of them.
 
@@ -183,10 +196,12 @@ class Skeleton(StateView, SkeletonEditing, CoordinateVectors, Carrier):
         return Configuration.of(self)
 
     @configuration.setter
+    @in_turn
     def configuration(self, value: Configuration) -> None:
         self._expect("configuration", value, Configuration).restore(self)
 
     @property
+    @in_turn
     def properties(self) -> SavedProperties:
         """All properties of bodies, joints, shapes, nodes and aspects (copies).
 
@@ -196,6 +211,7 @@ class Skeleton(StateView, SkeletonEditing, CoordinateVectors, Carrier):
         return SavedProperties.of(self)
 
     @properties.setter
+    @in_turn
     def properties(self, value: SavedProperties) -> None:
         self._expect("properties", value, SavedProperties).restore(self)
 
@@ -206,6 +222,7 @@ class Skeleton(StateView, SkeletonEditing, CoordinateVectors, Carrier):
 
     # Building --------------------------------------------------------------------------------------------
 
+    @in_turn
     def add_body(
         self,
         name: str,
@@ -253,6 +270,7 @@ class Skeleton(StateView, SkeletonEditing, CoordinateVectors, Carrier):
         self.parts.add(body)
         return body
 
+    @in_turn
     def add_soft_body(
         self,
         name: str,
@@ -290,6 +308,7 @@ class Skeleton(StateView, SkeletonEditing, CoordinateVectors, Carrier):
         return list(self.parts.loops)
 
     @loops.setter
+    @in_turn
     def loops(self, value: Iterable[LoopJoint]) -> None:
         try:
             loops = list(value)
@@ -310,6 +329,7 @@ class Skeleton(StateView, SkeletonEditing, CoordinateVectors, Carrier):
         return self._loops_enabled
 
     @loops_enabled.setter
+    @in_turn
     def loops_enabled(self, value: bool) -> None:
         self._loops_enabled = as_flag(value, f"skeleton {self.name!r}: loops_enabled")
         self.parts.loops_changed()
@@ -433,6 +453,7 @@ class Skeleton(StateView, SkeletonEditing, CoordinateVectors, Carrier):
         return self._mobile
 
     @mobile.setter
+    @in_turn
     def mobile(self, value: bool) -> None:
         self._mobile = as_flag(value, f"skeleton {self.name!r}: mobile")
         self.structure_changed()
@@ -443,6 +464,7 @@ class Skeleton(StateView, SkeletonEditing, CoordinateVectors, Carrier):
         return self._self_collision
 
     @self_collision.setter
+    @in_turn
     def self_collision(self, value: bool) -> None:
         self._self_collision = as_flag(value, f"skeleton {self.name!r}: self_collision")
         self.structure_changed()
@@ -453,6 +475,7 @@ class Skeleton(StateView, SkeletonEditing, CoordinateVectors, Carrier):
         return self._adjacent_body_collision
 
     @adjacent_body_collision.setter
+    @in_turn
     def adjacent_body_collision(self, value: bool) -> None:
         self._adjacent_body_collision = as_flag(value, f"skeleton {self.name!r}: adjacent_body_collision")
         self.structure_changed()
@@ -469,6 +492,7 @@ class Skeleton(StateView, SkeletonEditing, CoordinateVectors, Carrier):
         return self._kinematic
 
     @kinematic.setter
+    @in_turn
     def kinematic(self, value: bool) -> None:
         self._kinematic = as_flag(value, f"skeleton {self.name!r}: kinematic")
         self.structure_changed()
@@ -494,6 +518,7 @@ class Skeleton(StateView, SkeletonEditing, CoordinateVectors, Carrier):
         return self._can_sleep
 
     @can_sleep.setter
+    @in_turn
     def can_sleep(self, value: bool) -> None:
         self._can_sleep = as_flag(value, f"skeleton {self.name!r}: can_sleep")
         if self.host is not None:
@@ -565,12 +590,14 @@ class Skeleton(StateView, SkeletonEditing, CoordinateVectors, Carrier):
             twin.name = name
         return twin
 
+    @in_turn
     def __deepcopy__(self, memo: dict[int, Any]) -> Skeleton:
         twin = object.__new__(type(self))
         memo[id(self)] = twin
         twin.__setstate__(copy.deepcopy(self.__getstate__(), memo))
         return twin
 
+    @in_turn
     def __getstate__(self) -> dict[str, Any]:
         now = self.current_state
         d, first = now.compiled(), now.tree.first_dof
@@ -589,7 +616,7 @@ class Skeleton(StateView, SkeletonEditing, CoordinateVectors, Carrier):
     def __setstate__(self, state: dict[str, Any]) -> None:
         saved, loads, parents = state.pop("_saved"), state.pop("_loads"), state.pop("_parents")
         self.__dict__.update(state)
-        self.host = None
+        self.host, self._turn = None, Turn(self, "skeleton")
         hang_all(self.parts.bodies, parents)
         self._start_states()
         now = self.current_state

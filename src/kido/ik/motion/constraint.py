@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kido.batch import Batch
 from kido.errors import ModelError
+from kido.ik.coordinates import POSED
 from kido.ik.engine.build import compile_tasks
 from kido.ik.engine.residuals import evaluate_frames
 from kido.ik.engine.tasks import UNUSED_ROW
@@ -55,13 +56,14 @@ class Poses:
 
     def one_by_one(self, frames: NDArray[np.int64]) -> Iterator[int]:
         """Puts the skeleton into one pose after the other, and back at the end."""
-        before = self.skeleton.positions
-        try:
-            for frame in frames.tolist():
-                self.skeleton.positions = self.positions[frame]
-                yield frame
-        finally:
-            self.skeleton.positions = before
+        with self.skeleton.turn.used(POSED):
+            before = self.skeleton.positions
+            try:
+                for frame in frames.tolist():
+                    self.skeleton.positions = self.positions[frame]
+                    yield frame
+            finally:
+                self.skeleton.positions = before
 
 
 class PoseConstraint(ABC):

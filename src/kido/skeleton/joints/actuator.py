@@ -14,6 +14,7 @@ from kido.errors import KidoError, ModelError, NameLookupError
 from kido.jit import Struct
 from kido.joints import ActuatorType, JointKind
 from kido.math.transform import as_flag, number_or_nan
+from kido.skeleton.host import edits
 
 if TYPE_CHECKING:
     from kido.skeleton.joints.joint import Joint
@@ -110,6 +111,7 @@ class JointActuation:
         if actuator is not None:
             self.actuator_type = actuator
 
+    @edits
     def _set_actuators(self, types: list[ActuatorType], mimics: list[Mimic | None]) -> None:
         """Take checked types and mimics; coordinates whose type is new have no command and no force."""
         if types == self._actuators and mimics == self._mimics:
@@ -238,6 +240,7 @@ class JointActuation:
         return self._enforce_velocity_limits
 
     @enforce_velocity_limits.setter
+    @edits
     def enforce_velocity_limits(self, value: bool) -> None:
         before = self._drives_body_axes
         self._enforce_velocity_limits = as_flag(value, f"joint {self.name!r}: enforce_velocity_limits")

@@ -14,6 +14,7 @@ from kido.errors import ModelError
 from kido.skeleton.aspects import Carrier, Extension
 from kido.skeleton.frames.frame import ORIGIN, Frame
 from kido.skeleton.frames.kinds import FixedFrame
+from kido.skeleton.host import edits
 from kido.skeleton.naming import free_name
 
 if TYPE_CHECKING:
@@ -152,6 +153,7 @@ class Node(Extension, Carrier):
         """Take it off its body."""
         self.body._remove_node(self)
 
+    @edits
     def copy_to(self, body: BodyNode, name: str | None = None) -> Self:
         """Put a copy on another body, or the same one, with its own state, properties and aspects.
 

@@ -12,6 +12,7 @@ from kido.errors import ModelError, StateError
 from kido.math.transform import as_numbers, number_or_nan
 from kido.reprs import brief
 from kido.shapes import SoftMesh
+from kido.skeleton.host import edits
 from kido.skeleton.inertia import Inertia
 from kido.skeleton.nodes.shape_node import ShapeNode
 
@@ -165,6 +166,7 @@ class Skin(ShapeNode):
         return SkinState(*(np.array(a) for a in (self.q, self.qd, self.forces, self.frozen, self.transfer)))
 
     @state.setter
+    @edits
     def state(self, value: SkinState) -> None:
         pairs = (
             (self.q, value.displacements), (self.qd, value.velocities), (self.forces, value.forces),
@@ -183,16 +185,19 @@ class Skin(ShapeNode):
         if self.on_release is not None:
             self.on_release()
 
+    @edits
     def freeze(self, points: Any) -> None:
         """See `SoftBodyNode.freeze`."""
         freeze_points(self, chosen_points(self, points))
         self._changed()
 
+    @edits
     def free(self, points: Any) -> None:
         """See `SoftBodyNode.free`."""
         self.frozen[chosen_points(self, points)] = 0
         self._changed()
 
+    @edits
     def set_coefficient(self, what: str, value: Any) -> None:
         """Set `kv`, `ke` or `kd`, checked."""
         setattr(self, what, _coefficient(self.name, what, value))

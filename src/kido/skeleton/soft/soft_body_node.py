@@ -12,6 +12,7 @@ from kido.errors import ModelError
 from kido.quantities import soft
 from kido.shapes import SoftMesh
 from kido.skeleton.body_node import BodyNode
+from kido.skeleton.host import edits
 from kido.skeleton.inertia import Inertia
 from kido.skeleton.joints.types import WeldJoint
 from kido.skeleton.nodes.shape_node import ShapeNode
@@ -170,6 +171,7 @@ class SoftBodyNode(BodyNode):
         return self.skin.masses.copy()
 
     @point_masses.setter
+    @edits
     def point_masses(self, value: Any) -> None:
         self.skin.masses = checked_masses(f"soft body {self.name!r}", value, self.num_points)
         self.skeleton.properties_changed()
@@ -180,20 +182,24 @@ class SoftBodyNode(BodyNode):
         return self.skin.rest
 
     @property
+    @edits
     def displacements(self) -> Array:
         """Displacements of the points from their places at rest, body axes [m]; set for all, or one for all."""
         return np.array(self.skin.q)
 
     @displacements.setter
+    @edits
     def displacements(self, value: Any) -> None:
         self.skin.q[:] = checked_vectors(self.skin, "displacements", value)
 
     @property
+    @edits
     def displacement_rates(self) -> Array:
         """Velocities of the points in the body's frame [m/s]; those of frozen points stay zero when set."""
         return np.array(self.skin.qd)
 
     @displacement_rates.setter
+    @edits
     def displacement_rates(self, value: Any) -> None:
         given = np.broadcast_to(checked_vectors(self.skin, "displacement_rates", value), self.skin.qd.shape)
         self.skin.qd[:] = np.where(self.skin.frozen[:, None] != 0, 0.0, given)
@@ -212,14 +218,17 @@ class SoftBodyNode(BodyNode):
         return V[3:] + np.cross(V[:3], arms) + self.skin.qd @ X[:3, :3].T
 
     @property
+    @edits
     def point_forces(self) -> Array:
         """External forces on the points during steps, world axes [N]; they hold until they are set anew."""
         return np.array(self.skin.forces)
 
     @point_forces.setter
+    @edits
     def point_forces(self, value: Any) -> None:
         self.skin.forces[:] = checked_vectors(self.skin, "point_forces", value)
 
+    @edits
     def add_point_force(self, point: int, force: Any) -> None:
         """Add to the external force on a point, world axes [N]."""
         (k,) = chosen_points(self.skin, [point])
@@ -272,6 +281,7 @@ class SoftBodyNode(BodyNode):
         return self.skin.automatic
 
     @automatic.setter
+    @edits
     def automatic(self, value: float | None) -> None:
         self.skin.automatic = checked_radius(self.name, value)
         self.skeleton.properties_changed()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable
+from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -79,7 +80,7 @@ class StateArrays(Selections):
         self.has_soft = False
         self.skins: HeldSkins | None = None  # of the current state, if the skeleton has soft bodies
         self._skins_seen = 0
-        self.sample: Any = None  # a state for quantities of a given one
+        self.samples: dict[int, Any] = {}  # by thread: a state for quantities of a given one
         self._counts: Counter[str] = Counter()
         self.stamp = 0  # with a body's count of evaluations: a number that no other evaluation has
         self._seen_of_world = -1
@@ -106,6 +107,8 @@ class StateArrays(Selections):
             if self._seen_of_world != world.version:
                 self._seen_of_world = world.version
                 self.invalidate()
+            if world.is_stepping:  # the last that is looked at: what follows is one call, which other threads wait for
+                world.turn.sole()
         elif self.data is None:
             self.adopt(*compile_skeleton(skeleton, skeleton.own_gravity))
         skins = self.skins
@@ -124,15 +127,16 @@ class StateArrays(Selections):
         self.invalidate()
 
     def compiled_tree(self) -> Any:
-        """The tree, compiled if need be."""
-        self.compiled()
+        """The tree, compiled if need be; other threads may ask for it while a world is stepped."""
+        host = self.skeleton.host
+        if host is None or not host.is_stepping or self.tree is None or self._filled != self.skeleton.version:
+            self.compiled()
         return self.tree
 
     def _beside(self) -> Struct:
         """The data of a state that is not the current one: of the same tree, but for the mask of hybrid dynamics."""
         first = self.skeleton.current_state
-        first.compiled()
-        tree = first.tree
+        tree = first.compiled_tree()
         if self._source is not tree:
             own = tree.sharing(prescribed=np.zeros_like(tree.prescribed))
             self.adopt(first.links, own, data_for(own))
@@ -189,7 +193,8 @@ class StateArrays(Selections):
         """Forget paths and choices of bodies, and what has their addresses."""
         self._forget_kept()
         self.selections.clear()
-        self.sample = self.ready = self.settled = self._made = None
+        self.samples = {}
+        self.ready = self.settled = self._made = None
         self.held.tree = 0
         if self.skeleton.current_state is self:
             self.skeleton.ready = None
@@ -308,15 +313,15 @@ class StateArrays(Selections):
     # Calls -----------------------------------------------------------------------------------------------
 
     def at(self, positions: Any = None, velocities: Any = None, accelerations: Any = None, forces: Any = None) -> Any:
-        """A state without loads that holds the given numbers; it is written anew by the next such call.
+        """A state without loads that holds the given numbers; the thread's next such call writes it anew.
 
         Raises:
             StateError: numbers of the wrong size or not finite.
         """
-        made = self.sample
+        made = self.samples.get(get_ident())
         if made is None or made.skeleton is not self.skeleton:
-            self.compiled()
-            made = self.sample = self.skeleton.empty_state()
+            self.compiled_tree()
+            made = self.samples[get_ident()] = self.skeleton.empty_state()
         given = {"positions": positions, "velocities": velocities, "accelerations": accelerations, "forces": forces}
         for what, value in given.items():
             if value is not None:
