@@ -54,6 +54,7 @@ class CameraPose:
     def planes(self) -> tuple[float, float]:
         """Distances [m] of what is just not too near and not too far to be drawn."""
         return max(1e-3 * self.distance, 1e-4), max(1000.0, 200.0 * self.distance)
+
     __repr__ = brief
 
     @property
