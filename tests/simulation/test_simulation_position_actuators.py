@@ -348,6 +348,35 @@ def test_gains_change_on_the_way() -> None:
     assert s.positions[0] == pytest.approx(1.0, abs=1e-9)
 
 
+def test_kinematic_skeletons_have_no_targets_and_stay_afterwards() -> None:
+    s = rotor(position_gain=100.0, velocity_gain=20.0)
+    world = world_of(s)
+    s.commands, s.velocities = [1.0], [0.0]
+    s.kinematic = True
+    np.testing.assert_array_equal(s.commands, [0.0])
+    s.velocities = [0.5]
+    world.step(100)
+    assert s.velocities[0] == 0.5 and s.positions[0] == pytest.approx(0.05, rel=1e-12)
+    s.kinematic = False
+    np.testing.assert_array_equal(s.commands, s.positions)
+    s.velocities = [0.0]
+    world.step(10)
+    assert s.velocities[0] == 0.0
+
+
+def test_groups_lock_and_unlock_rotations_together() -> None:
+    s = floating(kido.BallJoint("hip", position_gain=100.0, velocity_gain=10.0))
+    s.actuator_types = "position"
+    s.commands = [0.1, 0.2, 0.3]
+    group = kido.Group(s.bodies)
+    group.lock()
+    assert set(s.actuator_types) == {ActuatorType.LOCKED} and not s.commands.any()
+    s.positions = [0.3, 0.0, 0.0]
+    group.unlock()
+    assert set(s.actuator_types) == {ActuatorType.POSITION}
+    np.testing.assert_array_equal(s.commands, s.positions)
+
+
 @pytest.mark.parametrize("value", [-1.0, np.nan, np.inf, "stiff", [1.0, 2.0]])
 def test_gains_are_numbers_not_below_zero(value) -> None:
     joint = kido.RevoluteJoint("elbow", position_gain=5.0)

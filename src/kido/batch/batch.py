@@ -265,8 +265,9 @@ class Batch(BatchQuantities):
     ) -> tuple[Array, Array]:
         """Positions and velocities after steps of smooth motion.
 
-        A step is that of a `World` in which nothing touches and no limit, joint friction or mimic joint acts:
-        Moreau's midpoint rule, of second order, with joint damping and springs taken implicitly.
+        A step is that of a `World` in which nothing touches and no limit, joint friction, mimic joint, SERVO or
+        POSITION actuator acts: Moreau's midpoint rule, of second order, with joint damping and springs taken
+        implicitly.
 
         Args:
             positions, velocities: (samples, dofs) each.

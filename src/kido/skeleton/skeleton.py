@@ -494,7 +494,10 @@ class Skeleton(StateView, SkeletonEditing, CoordinateVectors, Carrier):
     @kinematic.setter
     @in_turn
     def kinematic(self, value: bool) -> None:
-        self._kinematic = as_flag(value, f"skeleton {self.name!r}: kinematic")
+        value = as_flag(value, f"skeleton {self.name!r}: kinematic")
+        if value != self._kinematic:
+            moving.ask_to_stay(self, value)
+        self._kinematic = value
         self.structure_changed()
 
     def move_to(self, positions: ArrayLike, duration: float | None = None) -> None:

@@ -17,6 +17,7 @@ from kido.math.transform import as_flag, number_or_nan
 from kido.skeleton.host import edits
 
 if TYPE_CHECKING:
+    from kido.skeleton.joints.degree_of_freedom import DegreeOfFreedom
     from kido.skeleton.joints.joint import Joint
     from kido.skeleton.skeleton import Skeleton
 
@@ -373,10 +374,19 @@ def actuator_types_of(skeleton: Skeleton, value: Any) -> None:
     if not isinstance(value, Sequence) or len(value) != n:
         raise ModelError(f"{what}: actuator_types: expected one actuator type or {n}, got {value!r}")
     kinds = [actuator_type(v, f"{what}: dof {dof.name!r}") for v, dof in zip(value, dofs, strict=True)]
-    joints = list(dict.fromkeys(dof.joint for dof in dofs))
-    ends = np.cumsum([joint.num_dofs for joint in joints])
-    parts = [kinds[e - joint.num_dofs : e] for joint, e in zip(joints, ends, strict=True)]
-    for joint, part in zip(joints, parts, strict=True):
-        joint._check_types(part)
-    for joint, part in zip(joints, parts, strict=True):
-        joint._set_actuators(part, list(joint._mimics))
+    set_actuator_types(dict(zip(dofs, kinds, strict=True)))
+
+
+def set_actuator_types(types: Mapping[DegreeOfFreedom, ActuatorType]) -> None:
+    """Set the actuator types of some coordinates, all or, where a joint refuses its own, none.
+
+    Raises:
+        ModelError: as of `Joint.actuator_type`.
+    """
+    wanted = {dof.joint: list(dof.joint._actuators) for dof in types}
+    for dof, kind in types.items():
+        wanted[dof.joint][dof.index_in_joint] = kind
+    for joint, kinds in wanted.items():
+        joint._check_types(kinds)
+    for joint, kinds in wanted.items():
+        joint._set_actuators(kinds, list(joint._mimics))
