@@ -78,7 +78,7 @@ def replay(options: Replay) -> int:
     """Play a recording."""
     hush(options.quiet)
     check_ending("--html", options.html, ".html", ".htm")
-    check_ending("--mp4", options.mp4, ".mp4")
+    check_ending("--film", options.film, ".mp4", ".webp", ".gif")
     for name, value in (("fps", options.fps), ("speed", options.speed)):
         if not (math.isfinite(value) and value > 0):
             raise UsageError(f"--{name} {value:g}: expected a number above 0")

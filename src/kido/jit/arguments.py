@@ -1,20 +1,31 @@
 """Arguments of roots: how machine code reads what Python gives it.
 
 A root has one signature, so its arguments need only be checked. The check of an array is on the object itself: its
-type, number of dimensions, the identity of its dtype and its flags.
+type, number of dimensions, the number of its dtype and its flags.
 """
 
 from __future__ import annotations
 
 import ctypes
 
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import boxing, cgutils  # noqa: F401  (boxing: how results become objects)
 from numba.core.extending import NativeValue, box, models, register_model, unbox
 from numba.np.arrayobj import make_array, populate_array
 
-from kido.jit.array_object import C_CONTIGUOUS_ALIGNED_WRITEABLE, DATA, DTYPE, FLAGS, NDIM, SHAPE, TYPE
+from kido.jit.array_object import (
+    BYTE_ORDER,
+    C_CONTIGUOUS_ALIGNED_WRITEABLE,
+    DATA,
+    DTYPE,
+    FLAGS,
+    NDIM,
+    SHAPE,
+    TYPE,
+    TYPE_NUMBER,
+)
 from kido.jit.handles import FieldType
 from kido.jit.image import SLOT
 
@@ -84,7 +95,10 @@ def array_of(context, builder, array_type, obj):
         flags = builder.and_(word(start, FLAGS, _I32), _I32(C_CONTIGUOUS_ALIGNED_WRITEABLE))
         good = builder.icmp_signed("==", flags, _I32(C_CONTIGUOUS_ALIGNED_WRITEABLE))
         same_rank = builder.icmp_signed("==", word(start, NDIM, _I32), _I32(array_type.ndim))
-        same_dtype = is_known(word(start, DTYPE), str(array_type.dtype))
+        dtype, expected = word(start, DTYPE), np.dtype(str(array_type.dtype))  # there are many equal ones: copies, say
+        same_number = builder.icmp_signed("==", word(dtype, TYPE_NUMBER, _I32), _I32(expected.num))
+        same_order = builder.icmp_signed("==", word(dtype, BYTE_ORDER, _I8), _I8(ord(expected.byteorder)))
+        same_dtype = builder.and_(same_number, same_order)
         with builder.if_then(builder.and_(good, builder.and_(same_rank, same_dtype)), likely=True):
             builder.store(cgutils.false_bit, refused)
             sizes = word(start, SHAPE)

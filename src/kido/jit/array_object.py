@@ -14,10 +14,11 @@ from kido.jit.image import know
 
 # Offsets in NumPy's array object, part of its stable binary interface.
 TYPE, DATA, NDIM, SHAPE, DTYPE, FLAGS = 8, 16, 24, 32, 56, 64
+BYTE_ORDER, TYPE_NUMBER = 26, 28  # in its dtype
 C_CONTIGUOUS_ALIGNED_WRITEABLE = 0x0001 | 0x0100 | 0x0400
 DOUBLE = 12  # NumPy's number of float64
 _PLACE_OF_NEW = 93  # PyArray_New in NumPy's table of functions, part of its stable binary interface
-_FLOAT64, _INT64 = np.dtype(np.float64), np.dtype(np.int64)
+_FLOAT64 = np.dtype(np.float64)
 
 
 def _layout_is_known() -> bool:
@@ -34,6 +35,8 @@ def _layout_is_known() -> bool:
         and word(NDIM, ctypes.c_int32) == 2
         and word(DTYPE) == id(_FLOAT64)
         and tuple((ctypes.c_int64 * 2).from_address(word(SHAPE))) == (2, 3)
+        and ctypes.c_int32.from_address(id(_FLOAT64) + TYPE_NUMBER).value == _FLOAT64.num
+        and ctypes.c_char.from_address(id(_FLOAT64) + BYTE_ORDER).value == _FLOAT64.byteorder.encode()
     )
 
 
@@ -56,7 +59,5 @@ _NEW = _array_maker() if LAYOUT_KNOWN else 0
 ARRAYS_CAN_BE_MADE = _NEW != 0
 
 know("ndarray", id(np.ndarray))
-know("float64", id(_FLOAT64))
-know("int64", id(_INT64))
 know("new_array", _NEW)
 know("TypeError", id(TypeError))

@@ -94,9 +94,10 @@ class RawLibrary(JITCodeLibrary):
         for library in self.called():
             self._reload_init.update(library._reload_init)
             self._final_module.link_in(library._get_module_for_linking(), preserve=True)
-        for function in self._final_module.functions if self.root else ():
-            if not function.is_declaration and function.name != self.root:
-                function.linkage = binding.Linkage.internal
+        module = self._final_module
+        for value in (*module.functions, *module.global_variables) if self.root else ():
+            if not value.is_declaration and value.name != self.root:
+                value.linkage = binding.Linkage.internal
         self._optimize_final_module()
         self._final_module.verify()
         for watch in self.watchers:

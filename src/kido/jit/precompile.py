@@ -56,9 +56,6 @@ def _write_object(symbol: str, optimised: Any) -> None:
     processor, features = os.environ["NUMBA_CPU_NAME"], os.environ["NUMBA_CPU_FEATURES"]
     target = binding.Target.from_triple(module.triple or binding.get_process_triple())
     machine = target.create_target_machine(cpu=processor, features=features, opt=3, reloc="pic", codemodel="default")
-    for value in (*module.functions, *module.global_variables):
-        if not value.is_declaration and value.name != symbol:
-            value.linkage = binding.Linkage.internal
     builder = binding.create_pass_builder(machine, binding.PipelineTuningOptions())
     passes = binding.create_new_module_pass_manager()
     passes.add_global_dead_code_eliminate_pass()

@@ -36,7 +36,10 @@ def random_positions(skeleton: Skeleton, rng: Any, count: int | None, extent: fl
     followers = _maps(skeleton)
     for k, (leader, m, b) in followers.items():
         _narrow(skeleton, lower, upper, k, leader, m, b, what)
-    q = np.empty((number, skeleton.num_dofs))
+    try:
+        q = np.empty((number, skeleton.num_dofs))
+    except (ValueError, MemoryError):
+        raise ModelError(f"{what}: count: {count} configurations do not fit into memory") from None
     for joint in skeleton.joints:
         first = joint.coordinates.start
         kinds = [joint.coordinate_kind(k) for k in range(joint.num_dofs)]
