@@ -186,3 +186,20 @@ def test_an_edit_in_a_called_module_reaches_the_caller(copied: Path, tmp_path: P
     assert run(code, **places).stdout == "30.0 compiled\n"
     (copied / "kido" / "shapes" / "box.py").open("a").write("# edited\n")
     assert run(code, **places).stdout == "30.0 cache\n"
+
+
+SYMBOLS = """
+from kido.solvers.cone import solve_contact
+from kido.solvers.gauss_seidel import gauss_seidel_island
+
+assert gauss_seidel_island.address
+print(solve_contact(2.0, 0.3, 0.1, 1.0, 0.2, 1.5, -1.0, 4.0, -2.0, 0.0, 0.0, 0.0))
+"""
+
+
+def test_a_kernel_is_called_from_python_beside_a_root_that_contains_it():
+    # Optimised as a part of the root it may take other arguments; its name must not lead there. Frictionless: the
+    # impulse is that which stops the approach, 1 / 2.
+    result = run(SYMBOLS)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == "(0.5, 0.0, 0.0)\n"

@@ -74,10 +74,15 @@ def sources(name: str) -> dict[str, str]:
     return texts
 
 
+# Modules beside this one that do not decide what code is made.
+_NOT_COMPILING = {"image", "place", "precompile", "progress", "warmup"}
+
+
 @cache
 def _compiler_stamp() -> str:
-    """Hash of the modules beside this one: they are what compiles."""
-    texts = [path.read_text(encoding="utf-8") for path in sorted(Path(__file__).parent.glob("*.py"))]
+    """Hash of the modules beside this one that compile."""
+    modules = [path for path in sorted(Path(__file__).parent.glob("*.py")) if path.stem not in _NOT_COMPILING]
+    texts = [path.read_text(encoding="utf-8") for path in modules]
     return hashlib.sha256("\n".join(texts).encode()).hexdigest()
 
 

@@ -97,7 +97,9 @@ class RawLibrary(JITCodeLibrary):
         module = self._final_module
         for value in (*module.functions, *module.global_variables) if self.root else ():
             if not value.is_declaration and value.name != self.root:
-                value.linkage = binding.Linkage.internal
+                # Without a symbol: loaders would take even a local one for what other libraries call by that name,
+                # and optimisation may have changed what arguments it takes.
+                value.linkage = binding.Linkage.private
         self._optimize_final_module()
         self._final_module.verify()
         for watch in self.watchers:
