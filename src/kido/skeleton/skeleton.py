@@ -23,7 +23,7 @@ from kido.skeleton.joints.degree_of_freedom import DegreeOfFreedom
 from kido.skeleton.joints.joint import Joint, put_under
 from kido.skeleton.joints.loop_joint import LoopJoint
 from kido.skeleton.joints.types import FreeJoint
-from kido.skeleton.joints.vectors import CoordinateVectors
+from kido.skeleton.joints.vectors import of_coordinates
 from kido.skeleton.nodes.end_effector import centroid, horizontal_axes, support_polygon
 from kido.skeleton.nodes.node import Node
 from kido.skeleton.nodes.shape_node import ShapeNode
@@ -47,7 +47,7 @@ Array = NDArray[np.float64]
 N = TypeVar("N", bound=Node)
 
 
-class Skeleton(StateView, SkeletonEditing, CoordinateVectors, Carrier):
+class Skeleton(StateView, SkeletonEditing, Carrier):
     """An articulated body: bodies joined in one or several trees.
 
     It is a description. What it holds at a moment is a `State`: `state` is the current one, which its bodies show and
@@ -444,6 +444,22 @@ class Skeleton(StateView, SkeletonEditing, CoordinateVectors, Carrier):
             NameLookupError: a joint mimics one that is not there.
         """
         return random_positions(self, rng, count, extent)
+
+    # Properties of all coordinates -----------------------------------------------------------------------
+
+    position_lower_limits = of_coordinates("position_lower_limit")
+    position_upper_limits = of_coordinates("position_upper_limit")
+    velocity_lower_limits = of_coordinates("velocity_lower_limit")
+    velocity_upper_limits = of_coordinates("velocity_upper_limit")
+    velocity_limits = of_coordinates("velocity_limit")
+    acceleration_lower_limits = of_coordinates("acceleration_lower_limit")
+    acceleration_upper_limits = of_coordinates("acceleration_upper_limit")
+    acceleration_limits = of_coordinates("acceleration_limit")
+    force_lower_limits = of_coordinates("force_lower_limit")
+    force_upper_limits = of_coordinates("force_upper_limit")
+    force_limits = of_coordinates("force_limit")
+    position_gains = of_coordinates("position_gain")
+    velocity_gains = of_coordinates("velocity_gain")
 
     # Flags -----------------------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,18 +13,23 @@ from kido.skeleton.joints.coordinates import MEANINGS, changed_properties
 from kido.skeleton.joints.joint import write_properties
 
 
-def _vector(key: str) -> Any:
-    def read(self: CoordinateVectors) -> NDArray[np.float64]:
+def of_coordinates(key: str) -> Any:
+    """A property of skeletons: that of all coordinates as a vector, in the order of the state.
+
+    It is set to as many numbers, or to one for all. A number that one joint refuses changes none (ModelError).
+    """
+
+    def read(self: Any) -> NDArray[np.float64]:
         joints = dict.fromkeys(dof.joint for dof in self.parts.dofs)
         return np.concatenate([np.zeros(0), *(joint.get_property(key) for joint in joints)])
 
-    def write(self: CoordinateVectors, value: ArrayLike) -> None:
+    def write(self: Any, value: ArrayLike) -> None:
         _write(self, key, value)
 
     return property(read, write, doc=f"{MEANINGS[key]}. One number for each coordinate (dofs,) (a copy).")
 
 
-def _write(skeleton: CoordinateVectors, key: str, value: ArrayLike) -> None:
+def _write(skeleton: Any, key: str, value: ArrayLike) -> None:
     what, size = f"skeleton {skeleton.name!r}", len(skeleton.parts.dofs)
     try:
         values = np.broadcast_to(as_numbers(value), (size,))
@@ -40,31 +45,3 @@ def _write(skeleton: CoordinateVectors, key: str, value: ArrayLike) -> None:
     ]
     for joint, properties in zip(joints, changed, strict=True):
         write_properties(joint, properties)
-
-
-class CoordinateVectors:
-    """Properties of the coordinates of a skeleton, as vectors in the order of its state.
-
-    Set one to as many numbers, or to one for all. A number that one joint refuses changes none.
-
-    Raises (when set):
-        ModelError: other counts, NaN, what is below its lowest value; a lower limit above the upper one.
-    """
-
-    if TYPE_CHECKING:
-        name: str
-        parts: Any
-
-    position_lower_limits = _vector("position_lower_limit")
-    position_upper_limits = _vector("position_upper_limit")
-    velocity_lower_limits = _vector("velocity_lower_limit")
-    velocity_upper_limits = _vector("velocity_upper_limit")
-    velocity_limits = _vector("velocity_limit")
-    acceleration_lower_limits = _vector("acceleration_lower_limit")
-    acceleration_upper_limits = _vector("acceleration_upper_limit")
-    acceleration_limits = _vector("acceleration_limit")
-    force_lower_limits = _vector("force_lower_limit")
-    force_upper_limits = _vector("force_upper_limit")
-    force_limits = _vector("force_limit")
-    position_gains = _vector("position_gain")
-    velocity_gains = _vector("velocity_gain")
