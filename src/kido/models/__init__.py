@@ -60,13 +60,19 @@ _MECHANISMS = (
 )  # fmt: skip
 
 
-def __getattr__(name: str) -> Any:
-    """The builders, which need the whole simulation, are imported on first use; finding a file is quick."""
-    if name in _WORLDS:
-        return getattr(import_module("kido.models.worlds"), name)
-    if name in _MECHANISMS:
-        return getattr(import_module("kido.models.mechanisms"), name)
-    raise AttributeError(f"module 'kido.models' has no attribute {name!r}")
+if not TYPE_CHECKING:  # checkers take a module that has it for one that has every name
+
+    def __getattr__(name: str) -> Any:
+        """The builders, which need the whole simulation, are imported on first use; finding a file is quick."""
+        if name in _WORLDS:
+            return getattr(import_module("kido.models.worlds"), name)
+        if name in _MECHANISMS:
+            return getattr(import_module("kido.models.mechanisms"), name)
+        raise AttributeError(f"module 'kido.models' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
 
 
 _FOLDER = Path(__file__).parent

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from kido.errors import StateError
+from kido.reprs import brief
 from kido.viewer.rotations import look_at_matrix, wxyz_from_matrix
 
 FOV = float(np.deg2rad(40.0))
@@ -53,6 +54,8 @@ class CameraPose:
     def planes(self) -> tuple[float, float]:
         """Distances [m] of what is just not too near and not too far to be drawn."""
         return max(1e-3 * self.distance, 1e-4), max(1000.0, 200.0 * self.distance)
+
+    __repr__ = brief
 
     @property
     def wxyz(self) -> np.ndarray:

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
+import scipy
 
 from kido.errors import KidoError
 from kido.shapes import (
@@ -258,7 +257,9 @@ def split_creases(
     i = i[smooth]
     rows, cols = np.r_[a[i], b[i]], np.r_[a[i + 1], b[i + 1]]
     n = corner.size
-    _, label = connected_components(coo_array((np.ones(len(rows)), (rows, cols)), shape=(n, n)), directed=False)
+    _, label = scipy.sparse.csgraph.connected_components(
+        scipy.sparse.coo_array((np.ones(len(rows)), (rows, cols)), shape=(n, n)), directed=False
+    )
     _, first = np.unique(label, return_index=True)
     source = faces.reshape(-1)[first]
     return vertices[source], label.reshape(-1, 3), source

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from kido.errors import ModelError
 from kido.math.transform import as_flag, as_numbers, number_or_nan
 from kido.shapes import Shape
+from kido.skeleton.host import edits
 from kido.skeleton.nodes.node import FrameNode
 from kido.skeleton.nodes.surface import Surface
 
@@ -141,6 +142,7 @@ class ShapeNode(FrameNode):
         return self._relative.copy()
 
     @relative_transform.setter
+    @edits
     def relative_transform(self, value: Any) -> None:
         self._set_relative_transform(value)
         self.body.skeleton.structure_changed()
@@ -165,6 +167,7 @@ class ShapeNode(FrameNode):
         return self._collision
 
     @collision.setter
+    @edits
     def collision(self, value: bool) -> None:
         self._collision = self._checked_collision(value)
         self.body.skeleton.structure_changed()
@@ -183,6 +186,7 @@ class ShapeNode(FrameNode):
             raise ModelError(f"shape {self.name!r}: surface: expected a kido.Surface, got {value!r}")
         return value
 
+    @edits
     def _set_surface(self, value: Surface) -> None:
         self._surface = value
         if self._body is not None and self._body.skeleton.host is not None:
@@ -228,6 +232,7 @@ class ShapeNode(FrameNode):
         return self._collision_category
 
     @collision_category.setter
+    @edits
     def collision_category(self, value: int) -> None:
         self._collision_category = self._bits("collision_category", value)
         self.body.skeleton.structure_changed()
@@ -238,6 +243,7 @@ class ShapeNode(FrameNode):
         return self._collision_mask
 
     @collision_mask.setter
+    @edits
     def collision_mask(self, value: int) -> None:
         self._collision_mask = self._bits("collision_mask", value)
         self.body.skeleton.structure_changed()
