@@ -263,7 +263,7 @@ class SceneView:
         return typical(sizes, [float(moving[k].mass) for k in seen])
 
     def typical_weight(self) -> float:
-        """Weight of a typical one of the moving skeletons [N]; on Earth where there is no gravity; 0 if none has any."""
+        """Weight of a typical one of the moving skeletons [N], on Earth where there is no gravity; 0: there is none."""
         masses = [float(s.mass) for s in skeletons_of(self.model) if is_mobile(s)]
         g = float(np.linalg.norm(gravity_of(self.model))) or 9.81
         return g * typical(masses, masses) if masses else 0.0
