@@ -25,6 +25,7 @@ from kido.skeleton.state.members import HELD
 from kido.skeleton.state.selections import Selections
 from kido.skeleton.state.workspace import Kept, Workspace
 from kido.tree import data_for
+from kido.turns import Turn
 
 if TYPE_CHECKING:
     from kido.skeleton.skeleton import Skeleton
@@ -80,6 +81,7 @@ class StateArrays(Selections):
         self.has_soft = False
         self.samples: dict[int, Any] = {}  # by thread: a state for quantities of a given one
         self._counts: Counter[str] = Counter()
+        self._turn = Turn()
         self.stamp = 0  # with a body's count of evaluations: a number that no other evaluation has
         self._seen_of_world = -1
         self._filled = -1  # version of the skeleton whose properties the arrays have
@@ -102,11 +104,14 @@ class StateArrays(Selections):
         if world is not None:
             if world.present_engine is None:
                 _ = world.engine
-            if self._seen_of_world != world.version:
-                self._seen_of_world = world.version
+            while self._seen_of_world != world.version:  # which may have been stepped by another thread meanwhile
+                version = world.version
                 self.invalidate()
+                self._seen_of_world = version
             if world.is_stepping:  # the last that is looked at: what follows is one call, which other threads wait for
                 world.turn.sole()
+                if self._seen_of_world != world.version:  # it was another thread's step, and is done
+                    return self.compiled()
         elif self.data is None:
             self.adopt(*compile_skeleton(skeleton, skeleton.own_gravity))
         if self._filled != skeleton.version:
@@ -174,7 +179,7 @@ class StateArrays(Selections):
     def properties_changed(self) -> None:
         """Forget paths and choices of bodies, and what has their addresses."""
         self._forget_kept()
-        self.selections.clear()
+        self.selections = {}  # another thread's call may work with what was there
         self.samples = {}
         self.ready = self.settled = None
         self.held.tree = 0
@@ -189,7 +194,7 @@ class StateArrays(Selections):
             self.scratch = data_for(self.tree)
         skeleton = self.skeleton
         subset = self.subset(None)
-        self.ready = Workspace(self.tree.address, data, self.scratch.address, subset, skeleton.num_bodies)
+        self.ready = Workspace(self.tree, data, self.scratch, subset, skeleton.num_bodies, self.selections)
         if skeleton.current_state is self:
             skeleton.ready = self.ready
         return self.ready
@@ -369,15 +374,15 @@ class StateArrays(Selections):
 
     def pose_of(self, index: int) -> Array:
         """World transform of a body, 4x4."""
-        w = self.settled or self.settle()
         X = empty(_POSE)
+        w = self.settled or self.settle()
         current.pose_of.call(w.tree, w.held, index, X)
         return X
 
     def velocity_of(self, index: int) -> Array:
         """[angular; linear] velocity of a body's origin, world axes."""
-        w = self.settled or self.settle()
         V = empty(_SIX)
+        w = self.settled or self.settle()
         current.velocity_of.call(w.tree, w.held, index, V)
         return V
 
