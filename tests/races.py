@@ -240,7 +240,8 @@ def snapshots() -> Counter[str]:
     counts = run([step, restore, lambda: world.snapshot() is not None, ask])
     world.restore(before)
     twin = world.clone()
-    world.step(20), twin.step(20)
+    world.step(20)
+    twin.step(20)
     counts["WRONG"] += state_of(world) != state_of(twin)
     return counts
 

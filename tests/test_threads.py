@@ -126,7 +126,8 @@ def test_another_thread_is_refused_by_name_while_a_world_is_stepped(change: str)
     assert "world 'stack' is being stepped by thread 'MainThread'" in str(error)
     assert "world.clone()" in str(error)
     twin.step()
-    world.step(5), twin.step(5)
+    world.step(5)
+    twin.step(5)
     box_of_twin = twin.skeletons[1]
     assert np.array_equal(box.positions, box_of_twin.positions)
     assert structure_of(world.skeletons) == structure
@@ -198,7 +199,8 @@ def test_what_a_callback_raises_leaves_the_world_free(error: type[BaseException]
             world.step()
     assert not world.is_stepping
     in_thread(lambda: world.skeletons[1].positions)
-    world.hooks.before.clear(), world.hooks.after.clear()
+    world.hooks.before.clear()
+    world.hooks.after.clear()
     for constraint in world.constraints:
         in_thread(lambda held=constraint: world.remove_constraint(held))
     in_thread(world.step)
