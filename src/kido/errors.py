@@ -20,8 +20,23 @@ __all__ = [
 ]
 
 
+MAX_TEXT = 2000  # characters of a message; a name in a file may have a million
+
+
+def shortened(text: str, most: int = MAX_TEXT) -> str:
+    """A text of at most `most` characters: of a longer one the beginning and the end."""
+    if len(text) <= most:
+        return text
+    gap = f" ... ({len(text) - most} characters) ... "
+    end = most // 4
+    return text[: most - end - len(gap)] + gap + text[-end:]
+
+
 class KidoError(Exception):
-    """Base class of all errors that KIDO raises for a user's mistake."""
+    """Base class of all errors that KIDO raises for a user's mistake. Its text has at most 2,000 characters."""
+
+    def __str__(self) -> str:
+        return shortened(super().__str__())
 
 
 class ModelError(KidoError):

@@ -16,6 +16,7 @@ from kido.batch.rollout_worker import Job, Worker
 from kido.errors import ConcurrencyError, ModelError, StateError
 from kido.jit import JIT_DISABLED
 from kido.jit.team import available_cores
+from kido.reprs import brief
 from kido.simulation import World
 from kido.skeleton import BodyNode, Skeleton
 from kido.turns import Turn
@@ -43,6 +44,8 @@ class Trajectories:
     contact_wrenches: Array
     steps: np.ndarray
     errors: dict[int, str] = field(default_factory=dict)
+
+    __repr__ = brief
 
 
 class RolloutPool:

@@ -11,7 +11,7 @@ import numpy as np
 from kido.batch.arguments import Array
 from kido.errors import KidoError
 from kido.jit import entry, kernel, view
-from kido.joints.actuators import ACCELERATION, FORCE, MIMIC, SERVO, VELOCITY
+from kido.joints.actuators import ACCELERATION, FORCE, MIMIC, POSITION, SERVO, VELOCITY
 from kido.math.so3 import cross
 from kido.simulation import World
 from kido.simulation.motion import make_room, run
@@ -30,7 +30,7 @@ def place_commands(t, d, dofs, controls, sample, row):
         kind = t.actuator[k]
         if kind == FORCE or kind == MIMIC:
             d.tau[k] = controls[s, r, j]
-        elif kind == SERVO or kind == VELOCITY or kind == ACCELERATION:
+        elif kind == SERVO or kind == POSITION or kind == VELOCITY or kind == ACCELERATION:
             d.command[k] = controls[s, r, j]
 
 

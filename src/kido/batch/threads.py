@@ -105,8 +105,7 @@ class Threads:
         spaces = [self._work_space(tree, part, name) for part in range(parts)]
         if parts == 1:
             return entry(address, *spaces[0], *arguments, 0, count)
-        if not entry.overloads:
-            entry(address, *spaces[0], *arguments, 0, 0)
+        entry(address, *spaces[0], *arguments, 0, 0)
         if self._pool is None or self._process != os.getpid():  # threads do not survive a fork
             self._pool, self._process = ThreadPoolExecutor(self.threads - 1), os.getpid()
 

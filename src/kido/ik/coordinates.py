@@ -14,8 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from kido.errors import ModelError
 from kido.ik.coupling import coupling_of
 from kido.ik.model import remembered, tree_of
-from kido.ik.rotations import right_jacobian, rotation_of_vector
+from kido.ik.rotations import right_jacobian
 from kido.joints.kinds import BALL, FREE
+from kido.math.lie import exp_rotation
 from kido.math.transform import as_vector
 from kido.skeleton import DegreeOfFreedom, Group
 from kido.skeleton.state.subsets import indices_of
@@ -62,7 +63,7 @@ def chart_rates(q: Array) -> Array:
     M = np.zeros((len(q), len(q)))
     M[:3, :3] = right_jacobian(q[:3])
     if len(q) > 3:
-        M[3:, 3:] = rotation_of_vector(q[:3]).T
+        M[3:, 3:] = exp_rotation(q[:3]).T
     return M
 
 

@@ -272,7 +272,7 @@ class DifferentialIK:
         """Velocities, and positions after them."""
         state, stepper = self._skeleton.current_state, self._stepper
         q = (state.data if state.settled else state.compiled()).q.copy()
-        if stepper is None or state.ready is not stepper.workspace:
+        if stepper is None or (state.ready or state.prepare()) is not stepper.workspace:
             stepper = self._build()
         return stepper.solve(q, dt)
 

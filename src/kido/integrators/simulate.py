@@ -19,6 +19,7 @@ from kido.integrators.integrator import CompiledIntegrator, Integrator, positive
 from kido.integrators.system import System
 from kido.interrupts import deferred_signals
 from kido.math.transform import as_flag, as_numbers
+from kido.reprs import brief
 from kido.skeleton import Skeleton
 
 Array = NDArray[np.float64]
@@ -55,6 +56,8 @@ class Trajectory(NamedTuple):
     worst_iterations: int
     events: tuple[Crossing, ...] = ()
     dense: DenseOutput = _NOT_KEPT
+
+    __repr__ = brief
 
 
 class Movable(ABC):

@@ -6,7 +6,7 @@ import copy
 import time as clock
 from collections.abc import Callable, Iterable
 from operator import attrgetter
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -41,6 +41,7 @@ from kido.simulation.options import (
 from kido.simulation.report import StepReport
 from kido.simulation.sleeping import Sleepers
 from kido.simulation.world_state import (
+    Start,
     WorldSnapshot,
     data_for,
     set_report,
@@ -57,6 +58,8 @@ from kido.skeleton.joints.actuator import followed_dofs
 from kido.skeleton.state.loads import force_row
 from kido.solvers import DefaultSolver, IslandProblem, Solver, as_solver
 from kido.turns import Turn, in_turn
+
+C = TypeVar("C", bound=Constraint)
 
 
 class World(WorldOptions, Carrier):
@@ -120,6 +123,7 @@ class World(WorldOptions, Carrier):
         self._kept: dict[str, Any] | None = None  # warm state of the world that this is a copy of
         self._like: NativeDetector | None = None  # its detector, until this one is compiled
         self._steps, self._steps_before, self._time_before = 0, 0, 0.0
+        self._start, self._begun = Start(), False  # where `reset` leads; whether it knows the present structure
         if integrator is not None:
             self.integrator = integrator
         if collision_detector is not None:
@@ -218,7 +222,7 @@ class World(WorldOptions, Carrier):
         """Advance by n steps.
 
         Commands (joint forces, velocities and accelerations asked of actuators) and external forces hold during all n
-        steps and are then set to zero, unless `reset_command` is False.
+        steps and are then set to zero, unless `reset_command` is False. Positions asked for stay.
 
         Args:
             n: number of steps, not negative.
@@ -244,6 +248,8 @@ class World(WorldOptions, Carrier):
             before = turn.doing
             try:
                 turn.doing = "stepped"
+                if not self._begun:
+                    self._begin()
                 if self.options.collects_events:
                     self._events.begin(self.engine)
                 if n == 1 and not (self.hooks.before or self.hooks.after or self.pushes.all):
@@ -259,7 +265,10 @@ class World(WorldOptions, Carrier):
                 if reset_command and n > 0:
                     data = engine.data
                     data.tau.fill(0.0)
-                    data.command.fill(0.0)
+                    if engine.momentary is None:
+                        data.command.fill(0.0)
+                    else:
+                        data.command[engine.momentary] = 0.0
                     if np.count_nonzero(data.has_external):  # to look at thousands of skeletons takes a tenth of a step
                         for s in self._skeletons:
                             if s.current_state.applied:
@@ -508,7 +517,7 @@ class World(WorldOptions, Carrier):
         return self.constraint_set.all()
 
     @in_turn
-    def add_constraint(self, constraint: Constraint) -> Constraint:
+    def add_constraint(self, constraint: C) -> C:
         """Have a constraint hold from the next step on.
 
         Where it does not hold at that moment, positions are first moved onto it, if they can be, and velocities by an
@@ -575,6 +584,55 @@ class World(WorldOptions, Carrier):
                 as it was.
         """
         self.set_state(data_for(snapshot, self._skeletons, f"world {self.name!r}: restore"))
+
+    def _begin(self) -> None:
+        """The first step of this structure is to be done."""
+        self._start.take(self)
+        self._begun = True
+
+    @property
+    def initial_state(self) -> WorldSnapshot:
+        """Where `reset` leads: the snapshot that it was set to, or the state before the first step.
+
+        The first step counts anew when skeletons, bodies, joints or colliding shapes came or went. Set it to a
+        snapshot of this world, as `world.initial_state = world.snapshot()`, or to None for that before the next step.
+
+        Raises:
+            StateError: there is none, since the state of a user's node or aspect could not be copied; set to something
+                else, or to a snapshot of another structure.
+        """
+        start = self._start
+        if not self._begun:  # it may still change
+            start = copy.copy(start)
+            start.take(self)
+        return start.snapshot(f"world {self.name!r}: initial_state")
+
+    @initial_state.setter
+    def initial_state(self, value: WorldSnapshot | None) -> None:
+        if value is not None:
+            data_for(value, self._skeletons, f"world {self.name!r}: initial_state")
+        self._start, self._begun = Start(value), False
+
+    def reset(self) -> None:
+        """Go back to `initial_state`: what follows is, bit for bit, what followed then.
+
+        State, commands and loads of skeletons, time and steps (zero, unless that state was taken later), contacts and
+        their impulses, who sleeps, totals, pushes, and the states of nodes and aspects. Not what describes the world,
+        such as its time step, and no callbacks. Contact events of the last call are forgotten.
+
+        Raises:
+            StateError: the initial state that was set is of another structure; the world is as it was.
+
+        Example:
+            >>> for episode in range(100):
+            ...     world.reset()
+            ...     world.step(1000)
+        """
+        start, h = self.initial_state, self.time_step
+        self.restore(start)
+        if self.time_step != h:
+            self.time_step = h
+        self._events.events = []
 
     @in_turn
     def state(self) -> dict[str, Any]:
@@ -700,6 +758,7 @@ class World(WorldOptions, Carrier):
                 s.drop_arrays()
             self._steps, self._engine = self.num_steps, None
         self._kept = None
+        self._begun = False
 
     def properties_changed(self) -> None:
         """A skeleton has other properties."""

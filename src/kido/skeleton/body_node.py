@@ -22,7 +22,8 @@ from kido.skeleton.host import edits
 from kido.skeleton.inertia import Inertia
 from kido.skeleton.joints.joint import Joint, put_under
 from kido.skeleton.naming import free_name
-from kido.skeleton.nodes.node import JacobianNode, Node, carry_on
+from kido.skeleton.nodes.body_com import BodyCom
+from kido.skeleton.nodes.node import Node, carry_on
 from kido.skeleton.nodes.shape_node import ShapeNode
 from kido.skeleton.state.loads import BodyLoads
 from kido.skeleton.state.members import pose_property
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 N = TypeVar("N", bound=Node)
 
 
-class BodyNode(BodyEditing, BodyLoads, JacobianNode, Carrier, FixedAttributes):
+class BodyNode(BodyEditing, BodyLoads, BodyCom, Carrier, FixedAttributes):
     """A rigid body: its inertia, its shapes, the joint above it, and where it is.
 
     Made by `Skeleton.add_body`. Points and vectors are in world axes unless an argument says otherwise.
@@ -112,6 +113,11 @@ class BodyNode(BodyEditing, BodyLoads, JacobianNode, Carrier, FixedAttributes):
             raise ModelError(f"body {self.name!r}: inertia: expected kido.Inertia, got {type(value).__name__}")
         self._inertia = value
         self.skeleton.properties_changed()
+
+    @property
+    def present_inertia(self) -> Inertia:
+        """Inertia with which dynamics takes it now: of a soft body with its points where they are."""
+        return self.inertia
 
     @property
     def mass(self) -> float:
@@ -269,12 +275,6 @@ class BodyNode(BodyEditing, BodyLoads, JacobianNode, Carrier, FixedAttributes):
         w = state.settled or state.settle()
         pose_of.call(w.tree, w.held, self._index, X)
         return X
-
-    @property
-    def com(self) -> NDArray[np.float64]:
-        """Centre of mass in the world [m]."""
-        X = self.world_transform
-        return X[:3, :3] @ self._inertia.com + X[:3, 3]
 
     @property
     def spatial_velocity(self) -> NDArray[np.float64]:

@@ -23,6 +23,7 @@ from kido.skeleton.joints.degree_of_freedom import DegreeOfFreedom
 from kido.skeleton.joints.joint import Joint, put_under
 from kido.skeleton.joints.loop_joint import LoopJoint
 from kido.skeleton.joints.types import FreeJoint
+from kido.skeleton.joints.vectors import of_coordinates
 from kido.skeleton.nodes.end_effector import centroid, horizontal_axes, support_polygon
 from kido.skeleton.nodes.node import Node
 from kido.skeleton.nodes.shape_node import ShapeNode
@@ -31,6 +32,7 @@ from kido.skeleton.soft.soft_body_node import SoftBodyNode, add_soft_body
 from kido.skeleton.state import moving
 from kido.skeleton.state.arrays import STATE_FIELDS
 from kido.skeleton.state.configuration import Configuration
+from kido.skeleton.state.random_positions import random_positions
 from kido.skeleton.state.selections import Bodies, parameters_of
 from kido.skeleton.state.snapshot import SavedProperties, SavedState
 from kido.skeleton.state.state import HANDED_ON, State
@@ -71,6 +73,7 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
         self.uri: str | None = None
         self.warnings: list[str] = []
         self.version = self.structure_version = 0  # counts all changes; and when bodies, joints or coordinates changed
+        self.appearance_version = 0  # counts changes of what is drawn of its shapes, and how
         self.has_actuators = False  # that dynamics alone must respect: not FORCE or MIMIC; known when compiled
         self.own_gravity = np.array(STANDARD_GRAVITY)
         self.parts = Parts(self)
@@ -101,6 +104,9 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
     def state(self) -> State:
         """The current state: what bodies and frames show and worlds move. Not to be set; `saved_state` is."""
         return self.current_state
+
+    def _home(self) -> Skeleton:
+        return self
 
     @in_turn
     def new_state(self) -> State:
@@ -142,6 +148,10 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
         self.drop_arrays()
         if self.host is not None:
             self.host.structure_changed()
+
+    def appearance_changed(self) -> None:
+        """A shape has another colour, or is drawn or not."""
+        self.appearance_version += 1
 
     def drop_arrays(self) -> None:
         """All states keep their numbers by body, and compile on next use."""
@@ -365,7 +375,7 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
         """pi (10 bodies,), [m, m c, J about the origin] of each body, as regressors take them."""
         chosen = self.current_state.indices_of(bodies)
         own = self.parts.bodies if chosen is None else [self.parts.bodies[i] for i in chosen]
-        return np.concatenate([np.zeros(0), *(parameters_of(body.inertia) for body in own)])
+        return np.concatenate([np.zeros(0), *(parameters_of(body.present_inertia) for body in own)])
 
     @property
     def num_bodies(self) -> int:
@@ -413,6 +423,43 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
             NameLookupError: there is none.
         """
         return self.parts.find("dof", key, {d.name: d for d in self.parts.dofs}, self.parts.dofs)
+
+    def random_positions(self, rng: Any = None, count: int | None = None, extent: float = 1.0) -> Array:
+        """Positions at random, within the position limits; the state stays.
+
+        Coordinates are uniform between their limits, those that mimic others follow them. Angles without limits are
+        within half a turn of zero, lengths within `extent`; with one limit, as far again beyond it. Rotations of ball
+        and free joints are uniform among all rotations, or among those that limits of their vectors allow.
+
+        Args:
+            rng: a `numpy.random.Generator`, or a seed of one; None for another one each time.
+            count: how many; None for one.
+            extent: of lengths without limits [m].
+
+        Returns:
+            (dofs,), or (count, dofs).
+
+        Raises:
+            ModelError: an argument is none of these; no positions of coordinates that mimic are within limits.
+            NameLookupError: a joint mimics one that is not there.
+        """
+        return random_positions(self, rng, count, extent)
+
+    # Properties of all coordinates -----------------------------------------------------------------------
+
+    position_lower_limits = of_coordinates("position_lower_limit")
+    position_upper_limits = of_coordinates("position_upper_limit")
+    velocity_lower_limits = of_coordinates("velocity_lower_limit")
+    velocity_upper_limits = of_coordinates("velocity_upper_limit")
+    velocity_limits = of_coordinates("velocity_limit")
+    acceleration_lower_limits = of_coordinates("acceleration_lower_limit")
+    acceleration_upper_limits = of_coordinates("acceleration_upper_limit")
+    acceleration_limits = of_coordinates("acceleration_limit")
+    force_lower_limits = of_coordinates("force_lower_limit")
+    force_upper_limits = of_coordinates("force_upper_limit")
+    force_limits = of_coordinates("force_limit")
+    position_gains = of_coordinates("position_gain")
+    velocity_gains = of_coordinates("velocity_gain")
 
     # Flags -----------------------------------------------------------------------------------------------
 
@@ -463,7 +510,10 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
     @kinematic.setter
     @in_turn
     def kinematic(self, value: bool) -> None:
-        self._kinematic = as_flag(value, f"skeleton {self.name!r}: kinematic")
+        value = as_flag(value, f"skeleton {self.name!r}: kinematic")
+        if value != self._kinematic:
+            moving.ask_to_stay(self, value)
+        self._kinematic = value
         self.structure_changed()
 
     def move_to(self, positions: ArrayLike, duration: float | None = None) -> None:
@@ -521,9 +571,10 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
     def actuator_forces(self) -> Array:
         """Forces (dofs,) that the actuators gave, a mean over the world's last step; zeros before it.
 
-        The command for FORCE and MIMIC, zero for PASSIVE, what the motor gave for SERVO, and for prescribed
-        coordinates what their motion took: against inertia, contacts and limits, and against the joint's own damping,
-        spring and friction. Contacts, limits, joint friction and the gears of mimics are in `constraint_forces`.
+        The command for FORCE and MIMIC, zero for PASSIVE, what the motor gave for SERVO and POSITION, and for
+        prescribed coordinates what their motion took: against inertia, contacts and limits, and against the joint's own
+        damping, spring and friction. Contacts, limits, joint friction and the gears of mimics are in
+        `constraint_forces`.
         """
         return np.zeros(self.num_dofs) if self.host is None else self.host.actuator_forces(self)
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.spatial.transform import Rotation
 
 from kido.batch import Batch
 from kido.errors import ModelError
@@ -292,7 +292,9 @@ class OrientationConstraint(TaskConstraint):
 
     def __init__(self, node: JacobianNode, target: Any, *, frames: Frames = None, weight: ArrayLike = 1.0) -> None:
         what = f"OrientationConstraint of {getattr(node, 'name', node)!r}: target"
-        rotations = as_numbers_of(target.as_matrix() if isinstance(target, Rotation) else target, what, (3, 3))
+        rotations = as_numbers_of(
+            target.as_matrix() if isinstance(target, scipy.spatial.transform.Rotation) else target, what, (3, 3)
+        )
         poses = np.array([as_transform(R, what) for R in rotations.reshape(-1, 3, 3)])
         task = Task.orientation(_checked_node(node, type(self).__name__), poses[0])
         super().__init__(task, poses if rotations.ndim > 2 else None, frames=frames, weight=weight)

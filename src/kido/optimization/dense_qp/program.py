@@ -12,6 +12,7 @@ from kido.math.transform import as_numbers
 from kido.optimization.dense_qp.arrays import AT_UPPER, INFEASIBLE, NOT_CONVEX, QP_SOLVED, QUADRATIC, sizes
 from kido.optimization.dense_qp.dual import solve
 from kido.optimization.solution import largest
+from kido.reprs import brief
 from kido.turns import Turn, in_turn
 
 Array = NDArray[np.float64]
@@ -39,6 +40,8 @@ class QuadraticOptimum:
     row_multipliers: Array
     iterations: int
     conflict: list[int]
+
+    __repr__ = brief
 
     @property
     def solved(self) -> bool:

@@ -21,6 +21,7 @@ from kido.skeleton.joints.actuator import JointActuation, Mimic
 from kido.skeleton.joints.coordinates import (
     DOF_PROPERTIES,
     MEANINGS,
+    ArrayProperty,
     CoordinateKind,
     ElementaryMotion,
     changed_properties,
@@ -40,14 +41,14 @@ if TYPE_CHECKING:
 J = TypeVar("J", bound="Joint")
 
 
-def _per_dof(key: str) -> Any:
+def _per_dof(key: str) -> ArrayProperty:
     def read(self: Joint) -> NDArray[np.float64]:
         return self.get_property(key)
 
     def write(self: Joint, value: ArrayLike) -> None:
         self.set_property(key, value)
 
-    return property(read, write, doc=f"{MEANINGS[key]}. One number for each coordinate (a copy).")
+    return ArrayProperty(read, write, doc=f"{MEANINGS[key]}. One number for each coordinate (a copy).")
 
 
 def own_property(name: str, check: Callable[[Any, Any], Any], doc: str) -> Any:
@@ -81,9 +82,9 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
         mimic: what its coordinates follow (`Mimic`).
         **properties: for each of `position_lower_limit`, `position_upper_limit`, the same of `velocity`,
             `acceleration` and `force`, `damping`, `coulomb_friction`, `spring_stiffness`, `rest_position`,
-            `initial_position`, `initial_velocity`: one number for all coordinates, or one for each. Units are
-            metres, radians, newtons and seconds. `velocity_limit`, `acceleration_limit` and `force_limit` set a
-            lower limit and an upper one of the same size, and read as the largest size allowed.
+            `position_gain`, `velocity_gain`, `initial_position`, `initial_velocity`: one number for all coordinates, or
+            one for each. Units are metres, radians, newtons and seconds. `velocity_limit`, `acceleration_limit` and
+            `force_limit` set a lower limit and an upper one of the same size, and read as the largest size allowed.
 
     Attributes:
         dofs: its coordinates (`DegreeOfFreedom`), in order.
@@ -121,6 +122,8 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
     coulomb_friction = _per_dof("coulomb_friction")
     spring_stiffness = _per_dof("spring_stiffness")
     rest_position = _per_dof("rest_position")
+    position_gain = _per_dof("position_gain")
+    velocity_gain = _per_dof("velocity_gain")
     initial_position = _per_dof("initial_position")
     initial_velocity = _per_dof("initial_velocity")
 

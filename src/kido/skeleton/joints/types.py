@@ -17,7 +17,7 @@ from kido.joints import JointKind
 from kido.math.transform import as_unit_vector, number_or_nan
 from kido.skeleton.host import edits
 from kido.skeleton.joints.compound_joint import CompoundJoint
-from kido.skeleton.joints.coordinates import CoordinateKind, ElementaryMotion
+from kido.skeleton.joints.coordinates import ArrayProperty, CoordinateKind, ElementaryMotion
 from kido.skeleton.joints.joint import Joint, own_property
 from kido.skeleton.joints.rotation_joints import BallJoint, FreeJoint
 
@@ -48,7 +48,7 @@ def _slide(axis: ArrayLike) -> ElementaryMotion:
     return ElementaryMotion(JointKind.PRISMATIC, np.array(axis))
 
 
-def _axis_property(key: str, doc: str) -> Any:
+def _axis_property(key: str, doc: str) -> ArrayProperty:
     return own_property(key, lambda name, value: as_unit_vector(value, f"joint {name!r}: {key}"), doc)
 
 
@@ -127,7 +127,7 @@ class ScrewJoint(_AxisJoint):
     coordinate_kinds = (CoordinateKind.OTHER,)
     formats = MappingProxyType({"sdf": ("screw",), "skel": ("screw",)})
     own_properties = ("axis", "pitch")
-    pitch = own_property("pitch", _checked_pitch, "Metres per revolution.")
+    pitch: float = own_property("pitch", _checked_pitch, "Metres per revolution.")
 
     def __init__(self, name: str | None = None, axis: ArrayLike = (0.0, 0.0, 1.0), pitch: float = 0.1, **options: Any):
         self._pitch = _checked_pitch(name, pitch)
@@ -181,7 +181,7 @@ class EulerJoint(Joint):
 
     kind = JointKind.EULER
     own_properties = ("order",)
-    order = own_property("order", _checked_order, "The three axes in order.")
+    order: str = own_property("order", _checked_order, "The three axes in order.")
     dof_suffixes = ("_1", "_2", "_3")
     coordinate_kinds = (_ANGLE, _ANGLE, _ANGLE)
     formats = MappingProxyType({"skel": ("euler",)})

@@ -130,6 +130,7 @@ class ShapeNode(FrameNode):
     @color.setter
     def color(self, value: Any) -> None:
         self._color = self._checked_color(value)
+        self._appearance_changed()
 
     @classmethod
     def _names_beside(cls, body: BodyNode) -> Iterable[str]:
@@ -154,6 +155,11 @@ class ShapeNode(FrameNode):
     @visual.setter
     def visual(self, value: bool) -> None:
         self._visual = as_flag(value, f"shape {self._name!r}: visual")
+        self._appearance_changed()
+
+    def _appearance_changed(self) -> None:
+        if self._body is not None:
+            self._body.skeleton.appearance_changed()
 
     @property
     def collision(self) -> bool:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from kido.errors import ModelError, StateError
 from kido.math.transform import as_numbers, number_or_nan
+from kido.reprs import brief
 from kido.shapes import SoftMesh
 from kido.skeleton.host import edits
 from kido.skeleton.inertia import Inertia
@@ -40,6 +41,8 @@ class SkinState:
     forces: Any
     frozen: Any
     transfer: Any
+
+    __repr__ = brief
 
 
 class Skin(ShapeNode):
@@ -315,9 +318,8 @@ def freeze_points(skin: Skin, chosen: NDArray[np.int64]) -> None:
     jacobians: dict[Any, Array] = {soft: soft.jacobian(in_coordinates_of=soft) for soft in skeleton.soft_bodies}
     for soft, J in jacobians.items():
         own = soft.skin
-        held = own.frozen != 0
-        change = spatial_inertia(own.masses[held], (own.rest + own.q)[held])
-        M = M + J.T @ (change - spatial_inertia(own.masses, own.rest)) @ J
+        free = own.frozen == 0
+        M = M - J.T @ spatial_inertia(own.masses[free], (own.rest + own.q)[free]) @ J
     du = np.linalg.lstsq(M, jacobians[body].T @ impulse, rcond=None)[0]
     for soft, J in jacobians.items():
         own, dV = soft.skin, J @ du
