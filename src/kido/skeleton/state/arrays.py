@@ -134,7 +134,13 @@ class StateArrays(Selections):
     def compiled_tree(self) -> Any:
         """The tree, compiled if need be; other threads may ask for it while a world is stepped."""
         host = self.skeleton.host
-        if host is None or not host.is_stepping or self.tree is None or self._filled != self.skeleton.version:
+        if (
+            host is None
+            or host.present_engine is None
+            or self.tree is None
+            or self._filled != self.skeleton.version
+            or (self.skins and not host.is_stepping)
+        ):
             self.compiled()
         return self.tree
 
