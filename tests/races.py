@@ -78,9 +78,7 @@ def same(a: Any, b: Any) -> bool:
     return all(np.array_equal(x, y, equal_nan=True) for x, y in zip(numbers(a), numbers(b), strict=True))
 
 
-def run_calls(
-    call: Callable[[Any], Any], inputs: list[Any], threads: int = 3, seconds: float = SECONDS
-) -> Counter[str]:
+def run_calls(call: Callable[[Any], Any], inputs: list[Any], seconds: float = SECONDS) -> Counter[str]:
     """A call with inputs in any order, in each thread; expected are the numbers that one thread alone gets."""
     expected = [call(x) for x in inputs]
 
@@ -97,7 +95,7 @@ def run_calls(
 
 
 def arm() -> kido.Skeleton:
-    return kido.load(models.path("arm7"))
+    return kido.load_skeleton(models.path("arm7"))
 
 
 def states(number: int, *shape: int) -> list[np.ndarray]:
@@ -381,7 +379,7 @@ def searches() -> Counter[str]:
 def velocities() -> Counter[str]:
     robot = arm()
     goal = robot.forward_kinematics(states(1)[0])[robot.body("hand").index]
-    differential = kido.DifferentialIK(robot, kido.ik.Task.pose(robot.body("hand"), goal))
+    differential = kido.DifferentialIK(robot, [kido.ik.Task.pose(robot.body("hand"), goal)])
     return run_calls(differential.velocities, [0.01, 0.02, 0.05])
 
 

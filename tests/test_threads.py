@@ -207,10 +207,10 @@ def test_what_a_callback_raises_leaves_the_world_free(error: type[BaseException]
 
 
 def test_what_fails_elsewhere_leaves_the_object_free() -> None:
-    pool, robot = RolloutPool(models.stack(1), threads=1), kido.load(models.path("arm7"))
+    pool, robot = RolloutPool(models.stack(1), threads=1), kido.load_skeleton(models.path("arm7"))
     q = np.concatenate([s.positions for s in pool.world.skeletons])
 
-    def stop(*_: Any) -> None:
+    def stop(*_: Any) -> Any:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -248,7 +248,7 @@ def test_copies_are_free(copied: Any) -> None:
     assert isinstance(stepping_in(world, world.step), kido.ConcurrencyError)
     assert stepping_in(world, twins[0].step) is None
     assert stepping_in(world, twins[0].skeletons[1].clone) is None
-    robot = kido.load(models.path("arm7"))
+    robot = kido.load_skeleton(models.path("arm7"))
     with robot.turn.used("moved"):
         twin = copied(robot)
         in_thread(lambda: setattr(twin, "mobile", False))
