@@ -40,16 +40,8 @@ from kido.simulation.options import (
 )
 from kido.simulation.report import StepReport
 from kido.simulation.sleeping import Sleepers
-from kido.simulation.world_state import (
-    WorldSnapshot,
-    data_for,
-    set_report,
-    set_state,
-    set_warm_state,
-    state_of,
-    structure_of,
-    warm_state,
-)
+from kido.simulation.world_snapshot import WorldSnapshot
+from kido.simulation.world_state import set_report, set_state, set_warm_state, state_of, warm_state
 from kido.simulation.world_struct import REPORT
 from kido.skeleton import BodyNode, Skeleton, WeldJoint
 from kido.skeleton.aspects import Carrier
@@ -532,7 +524,7 @@ class World(WorldOptions, Carrier):
             >>> world.restore(before)
             >>> before.save("before.npz")
         """
-        return WorldSnapshot(structure_of(self._skeletons), self.state())
+        return WorldSnapshot.of(self)
 
     def restore(self, snapshot: WorldSnapshot) -> None:
         """Put a snapshot of this world, or of an equal one, back; nodes and aspects that came since keep their states.
@@ -541,7 +533,10 @@ class World(WorldOptions, Carrier):
             StateError: it is of a world with other skeletons, bodies, joints or shapes, or is damaged; the world is
                 as it was.
         """
-        self.set_state(data_for(snapshot, self._skeletons, f"world {self.name!r}: restore"))
+        what = f"world {self.name!r}: restore"
+        if not isinstance(snapshot, WorldSnapshot):
+            raise StateError(f"{what}: expected what snapshot() returned, got {type(snapshot).__name__}")
+        snapshot.put_into(self, what)
 
     def state(self) -> dict[str, Any]:
         """What a snapshot keeps, as plain data."""
@@ -553,7 +548,7 @@ class World(WorldOptions, Carrier):
         Raises:
             StateError: it belongs to a world with other skeletons, or is damaged; the world is as it was.
         """
-        set_state(self, state)
+        set_state(self, state, f"world {self.name!r}: restore")
 
     def clone(self) -> Self:
         """An independent copy with the same state; step callbacks are not copied."""
