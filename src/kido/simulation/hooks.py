@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 Hook = Callable[[Any], Any]
-ROW = DATA.fields["external"].dims[-1]  # numbers of a body's external forces
+ROW = int(DATA.fields["external"].dims[-1])  # numbers of a body's external forces
 
 
 class StepHooks:

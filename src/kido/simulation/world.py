@@ -554,6 +554,9 @@ class World(WorldOptions, Carrier):
         """An independent copy with the same state; step callbacks are not copied."""
         return copy.deepcopy(self)
 
+    def __copy__(self) -> Self:
+        return self.clone()  # what is in it belongs to one world
+
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         twin = object.__new__(type(self))
         memo[id(self)] = twin

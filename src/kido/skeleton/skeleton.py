@@ -533,6 +533,9 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
             twin.name = name
         return twin
 
+    def __copy__(self) -> Skeleton:
+        return self.clone()  # what is in it belongs to one skeleton
+
     def __deepcopy__(self, memo: dict[int, Any]) -> Skeleton:
         twin = object.__new__(type(self))
         memo[id(self)] = twin

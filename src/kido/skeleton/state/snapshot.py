@@ -326,7 +326,7 @@ def checked_carried_states(skeleton: Skeleton, states: Any, what: str) -> dict[s
         if label in states:
             where, now = f"{what}: skeleton {skeleton.name!r}: {label}", owner.state
             value = restored(states[label], now, where)
-            if type(value) is not type(now):
+            if dataclasses.is_dataclass(now) and type(value) is not type(now):
                 raise StateError(f"{where}: expected a state of class {type(now).__name__}, got {_brief(value)}")
             found[label] = value
     return found
