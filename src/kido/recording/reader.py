@@ -234,9 +234,10 @@ class TableReader:
         return self._sets[key]
 
     def _check_link(self, name: str) -> None:
-        from h5py import h5l
+        import h5py
 
-        if self._file.id.links.get_info(name.encode()).type != h5l.TYPE_HARD:
+        low: Any = h5py  # its own low level, which has no types
+        if self._file.id.links.get_info(name.encode()).type != low.h5l.TYPE_HARD:
             raise self.damaged(f"{name} is a link to elsewhere")
 
     def _plain(self, name: str, kind: str, shape: Any, rows: int) -> Any:
@@ -247,11 +248,12 @@ class TableReader:
             shape: of a row, None for any size; None: any shape.
             rows: that are to be read.
         """
-        from h5py import Dataset, h5d
+        import h5py
 
+        low: Any = h5py
         self._check_link(name)
         data = self._file[name]
-        if not isinstance(data, Dataset) or data.shape is None or data.ndim == 0:
+        if not isinstance(data, h5py.Dataset) or data.shape is None or data.ndim == 0:
             raise self.damaged(f"{name} is no column of numbers")
         if data.dtype.kind not in _KINDS.get(kind, "iuf") or data.dtype.itemsize > 8:
             raise self.damaged(f"{name} holds {data.dtype!s:.60}, expected {'whole ' if kind in 'iu' else ''}numbers")
@@ -261,7 +263,7 @@ class TableReader:
         ):
             raise self.damaged(f"{name} has rows of shape {own}, expected {shape}")
         made = data.id.get_create_plist()
-        if made.get_layout() == h5d.VIRTUAL or made.get_external_count() or made.get_nfilters():
+        if made.get_layout() == low.h5d.VIRTUAL or made.get_external_count() or made.get_nfilters():
             raise self.damaged(
                 f"{name} is compressed, or lies in another file, which KIDO writes none; h5repack may undo that"
             )

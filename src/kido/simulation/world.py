@@ -40,7 +40,7 @@ from kido.simulation.options import (
 )
 from kido.simulation.report import StepReport
 from kido.simulation.sleeping import Sleepers
-from kido.simulation.world_snapshot import WorldSnapshot
+from kido.simulation.world_snapshot import WorldSnapshot, put_back, snapshot_of
 from kido.simulation.world_state import set_report, set_state, set_warm_state, state_of, warm_state
 from kido.simulation.world_struct import REPORT
 from kido.skeleton import BodyNode, Skeleton, WeldJoint
@@ -524,7 +524,7 @@ class World(WorldOptions, Carrier):
             >>> world.restore(before)
             >>> before.save("before.npz")
         """
-        return WorldSnapshot.of(self)
+        return snapshot_of(self)
 
     def restore(self, snapshot: WorldSnapshot) -> None:
         """Put a snapshot of this world, or of an equal one, back; nodes and aspects that came since keep their states.
@@ -533,10 +533,7 @@ class World(WorldOptions, Carrier):
             StateError: it is of a world with other skeletons, bodies, joints or shapes, or is damaged; the world is
                 as it was.
         """
-        what = f"world {self.name!r}: restore"
-        if not isinstance(snapshot, WorldSnapshot):
-            raise StateError(f"{what}: expected what snapshot() returned, got {type(snapshot).__name__}")
-        snapshot.put_into(self, what)
+        put_back(self, snapshot, f"world {self.name!r}: restore")
 
     def state(self) -> dict[str, Any]:
         """What a snapshot keeps, as plain data."""

@@ -94,34 +94,6 @@ class WorldSnapshot:
     def __deepcopy__(self, memo: dict[int, Any]) -> WorldSnapshot:
         return self
 
-    @classmethod
-    def of(cls, world: Owner) -> WorldSnapshot:
-        """A snapshot of a world as it is."""
-        made = cls(structure_of(world.skeletons), state_of(world))
-        made._checked[world.engine.layout] = made._data
-        return made
-
-    def put_into(self, world: Owner, what: str) -> None:
-        """Put it back into its world, or an equal one.
-
-        Raises:
-            StateError: it is of another structure, or damaged; the world is as it was.
-        """
-        layout = world.engine.layout
-        state = self._checked.get(layout)
-        if state is None:
-            try:
-                _check(self._structure, _STRUCTURE, "structure")
-                difference = first_difference(self._structure, structure_of(world.skeletons))
-                if difference:
-                    raise StateError(f"{what}: the snapshot is of another structure: {difference}")
-                state = self._checked[layout] = _frozen(checked_state(world, self._data, what))
-            except StateError:
-                raise
-            except Exception as error:
-                raise StateError(f"{what}: the snapshot is damaged: {error!r:.200}") from error
-        put_checked_state(world, state, what)
-
     @property
     def num_steps(self) -> int:
         """Steps that the world had done."""
@@ -176,6 +148,37 @@ class WorldSnapshot:
 
     def __repr__(self) -> str:
         return f"WorldSnapshot({len(self._structure)} skeletons, t = {self.time:g} s)"
+
+
+def snapshot_of(world: Owner) -> WorldSnapshot:
+    """A snapshot of a world as it is."""
+    made = WorldSnapshot(structure_of(world.skeletons), state_of(world))
+    made._checked[world.engine.layout] = made._data
+    return made
+
+
+def put_back(world: Owner, snapshot: WorldSnapshot, what: str) -> None:
+    """Put a snapshot back into its world, or an equal one.
+
+    Raises:
+        StateError: it is none, is of another structure, or is damaged; the world is as it was.
+    """
+    if not isinstance(snapshot, WorldSnapshot):
+        raise StateError(f"{what}: expected what snapshot() returned, got {type(snapshot).__name__}")
+    layout = world.engine.layout
+    state = snapshot._checked.get(layout)
+    if state is None:
+        try:
+            _check(snapshot._structure, _STRUCTURE, "structure")
+            difference = first_difference(snapshot._structure, structure_of(world.skeletons))
+            if difference:
+                raise StateError(f"{what}: the snapshot is of another structure: {difference}")
+            state = snapshot._checked[layout] = _frozen(checked_state(world, snapshot._data, what))
+        except StateError:
+            raise
+        except Exception as error:
+            raise StateError(f"{what}: the snapshot is damaged: {error!r:.200}") from error
+    put_checked_state(world, state, what)
 
 
 def _frozen(value: Any) -> Any:

@@ -100,7 +100,7 @@ def _add_node(skeleton: Skeleton, item: dict[str, Any]) -> None:
     kind = _class_of(item, Node, what)
     if item["name"] in kind._names_beside(body):
         raise StateError(f"{what}: the name is already used")
-    node = kind.__new__(kind)
+    node: Any = object.__new__(kind)
     try:
         if isinstance(node, FrameNode):
             FrameNode.__init__(node, body, item["name"], item["transform"])
@@ -133,7 +133,7 @@ def add_users_aspect(carriers: dict[str, Carrier], item: dict[str, Any]) -> None
                 raise StateError(f"{what}: expected a {item['class']}, got a {type(aspect).__name__}")
         else:
             kind = _class_of(item, Aspect, what)
-            aspect = kind.__new__(kind)
+            aspect: Any = object.__new__(kind)
             Aspect.__init__(aspect)
             _fill(aspect, item, what)
         carriers[item["on"]].set(aspect)
