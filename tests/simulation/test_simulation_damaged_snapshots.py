@@ -36,12 +36,15 @@ def at(state: Any, path: str) -> tuple[Any, Any]:
 @pytest.mark.parametrize("scene", damage.SCENES)
 def test_a_state_passes_its_checks_unchanged(scene: str) -> None:
     """Everything that a world says of itself is known to the checks, and comes through with its bits."""
-    w = damage.snapshot_base(scene)[0]
-    state = state_of(w)
-    found = checked_state(w, state, "state")
-    assert [plain(item) for item in found.pop("carried")] == [plain(item) for item in state.pop("carried")]
-    assert state.pop("skeletons") == [s.name for s in w.skeletons]  # compared alone
-    np.testing.assert_equal(found, state)
+    fresh = damage.SCENES[scene]()
+    stepped = fresh.clone()
+    stepped.step()
+    for w in (fresh, stepped, damage.snapshot_base(scene)[0]):
+        state = state_of(w)
+        found = checked_state(w, state, "state")
+        assert [plain(item) for item in found.pop("carried")] == [plain(item) for item in state.pop("carried")]
+        assert state.pop("skeletons") == [s.name for s in w.skeletons]  # compared alone
+        np.testing.assert_equal(found, state)
 
 
 @pytest.mark.parametrize(
@@ -139,7 +142,7 @@ def test_states_of_users_classes_are_checked(tmp_path: Path) -> None:
     (label,) = (label for label in state["carried"][2] if "Picky" in label)
     state["carried"][2][label] = 4
     state["q"][:] += 0.1
-    with pytest.raises(kido.StateError, match=r"refused by a node or aspect: RuntimeError\('no'\)"):
+    with pytest.raises(kido.StateError, match=r"refused by a node or aspect, or .*: RuntimeError\('no'\)"):
         w.set_state(state)
     np.testing.assert_array_equal(damage.look(w), before)
     assert aspect.state.kelvin == 250.0

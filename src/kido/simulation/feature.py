@@ -133,10 +133,12 @@ class Feature:
     def checked_state(self, state: Any, where: str) -> Any:
         """A state that came from outside, as `state` gives them; None where it has no use for it.
 
+        As it is unless overridden: `set_state` of a feature whose compiled code believes its state must not see others.
+
         Raises:
             StateError: it cannot have been in it; says what is wrong.
         """
-        return None
+        return state
 
     def set_state(self, state: Any) -> None:
         """Restore what `state` returned, perhaps of a world without the feature (None). Not checked again."""

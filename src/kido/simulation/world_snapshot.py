@@ -17,7 +17,7 @@ import numpy as np
 from kido.errors import StateError
 from kido.jit.kept import brief
 from kido.simulation.owner import Owner
-from kido.simulation.world_state import checked_state, listed, put_checked_state, state_of
+from kido.simulation.world_state import checked_state, listed, put_checked_state, put_state, state_of
 from kido.skeleton.state.plain import plain
 
 if TYPE_CHECKING:
@@ -167,18 +167,22 @@ def put_back(world: Owner, snapshot: WorldSnapshot, what: str) -> None:
         raise StateError(f"{what}: expected what snapshot() returned, got {type(snapshot).__name__}")
     layout = world.engine.layout
     state = snapshot._checked.get(layout)
-    if state is None:
-        try:
+    if state is not None and not any(state["carried"]):
+        put_state(world, state)
+        return
+    try:
+        if state is None:
             _check(snapshot._structure, _STRUCTURE, "structure")
             difference = first_difference(snapshot._structure, structure_of(world.skeletons))
             if difference:
                 raise StateError(f"{what}: the snapshot is of another structure: {difference}")
-            state = snapshot._checked[layout] = _frozen(checked_state(world, snapshot._data, what))
-        except StateError:
-            raise
-        except Exception as error:
-            raise StateError(f"{what}: the snapshot is damaged: {error!r:.200}") from error
+            state = _frozen(checked_state(world, snapshot._data, what))
+    except StateError:
+        raise
+    except Exception as error:
+        raise StateError(f"{what}: the snapshot is damaged: {error!r:.200}") from error
     put_checked_state(world, state, what)
+    snapshot._checked[layout] = state
 
 
 def _frozen(value: Any) -> Any:

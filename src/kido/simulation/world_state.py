@@ -192,14 +192,11 @@ def set_state(world: Owner, state: Any, what: str) -> None:
 
 
 def put_checked_state(world: Owner, state: dict[str, Any], what: str) -> None:
-    """Write a checked state into a world.
+    """Write a checked state into a world for the first time, or one of users' classes.
 
     Raises:
         StateError: a user's class refused its part; the world is as it was.
     """
-    if not any(state["carried"]):
-        put_state(world, state)
-        return
     before = state_of(world)
     try:
         put_state(world, state)
@@ -207,7 +204,7 @@ def put_checked_state(world: Owner, state: dict[str, Any], what: str) -> None:
         put_state(world, before)
         if isinstance(error, StateError):
             raise
-        raise StateError(f"{what}: refused by a node or aspect: {error!r:.200}") from error
+        raise StateError(f"{what}: refused by a node or aspect, or another part of a user's: {error!r:.200}") from error
 
 
 def put_state(world: Owner, state: dict[str, Any]) -> None:

@@ -150,6 +150,9 @@ class AggregateLoops:
         own = {key.removeprefix(_PREFIX): value for key, value in state.items() if key.startswith(_PREFIX)}
         e, where = self.embedding, f"{where}.{_PREFIX[:-1]}"
         found = checked_arrays(e, _KEPT, own, where) | checked_arrays(self.container, _KEPT_OF_STEP, own, where)
+        if not (found["kept"].any() or found["solved"].any() or found["rank"].any()):
+            found["anew"][:] = 1  # no step has been done: nothing is chosen
+            return {f"{_PREFIX}{key}": value for key, value in found.items()}
         for c in range(e.num_aggregates):
             rows, places = (int(first[c + 1] - first[c]) for first in (e.first_row, e.first_place))
             orders = (("kept", e.first_row, rows), ("solved", e.first_place, places))
