@@ -16,6 +16,7 @@ import numpy as np
 
 from kido.errors import StateError
 from kido.jit.struct import Struct
+from kido.reprs import in_few_words
 
 _LARGEST = float(np.finfo(np.float64).max)
 
@@ -85,7 +86,7 @@ def checked_arrays(
         StateError: something is missing or is not as declared; says which, where in it, and what was expected.
     """
     if not isinstance(given, Mapping):
-        raise StateError(f"{where}: expected arrays by name, got {brief(given)}")
+        raise StateError(f"{where}: expected arrays by name, got {in_few_words(given)}")
     fields, sizes = type(struct).fields, sizes_of(struct, free)
     for name, values in table.items():
         if name not in given and values.absent is None:
@@ -113,7 +114,7 @@ def checked_array(
         StateError: it is something else; says where in it, and what was expected.
     """
     if not isinstance(value, np.ndarray) or value.dtype.kind not in ("biu" if kind == "i" else "biuf"):
-        raise StateError(f"{what}: expected an array of {'whole ' if kind == 'i' else ''}numbers, got {brief(value)}")
+        raise StateError(f"{what}: expected an array of {'whole ' if kind == 'i' else ''}numbers, got {_got(value)}")
     if value.shape != tuple(shape):
         raise StateError(f"{what}: expected the shape {tuple(shape)}, got {value.shape}")
     array = value
@@ -128,6 +129,10 @@ def checked_array(
         place = f"[{', '.join(map(str, at))}]" if at else ""
         raise StateError(f"{what}{place} is {array[at]}; expected {_in_words(values, low, high)}")
     return np.array(array, np.int64 if kind == "i" else np.float64, order="C")
+
+
+def _got(value: Any) -> str:
+    return f"an array of {value.dtype}" if isinstance(value, np.ndarray) else in_few_words(value)
 
 
 def _in_words(values: Values, low: float, high: float) -> str:
@@ -149,18 +154,5 @@ def checked_number(value: Any, values: Values, what: str, whole: bool = False) -
     low, high = values[:2]
     assert not isinstance(low, str) and not isinstance(high, str)
     if isinstance(value, bool) or not isinstance(value, kinds) or not low <= value <= high:
-        raise StateError(f"{what} is {brief(value)}; expected {_in_words(values, low, high)}")
+        raise StateError(f"{what} is {in_few_words(value)}; expected {_in_words(values, low, high)}")
     return int(value) if whole else float(value)
-
-
-def brief(value: Any) -> str:
-    """A value in a few words."""
-    if isinstance(value, np.ndarray):
-        return f"an array of {value.dtype} of shape {value.shape}"
-    if isinstance(value, dict | list | tuple) and len(value) > 3:
-        return f"a {type(value).__name__} of {len(value)}"
-    try:
-        text = repr(value)
-    except (ValueError, RecursionError):  # an integer of more digits than Python prints, lists of lists of ...
-        text = f"a {type(value).__name__}"
-    return text if len(text) <= 60 else text[:57] + "..."

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from kido.jit.kept import brief
 from kido.math.transform import as_flag
 from kido.recording import layout
 from kido.recording.codec import Encoded, RecordingError, decode
 from kido.recording.reader import TableReader
 from kido.recording.world_description import body_names, check_names, dof_names, shape_names, world_from_dict
+from kido.reprs import brief, in_few_words
 from kido.simulation import World
 
 Array = NDArray[np.float64]
@@ -33,12 +33,16 @@ class FrameContacts(NamedTuple):
     shape_a: list[str]
     shape_b: list[str]
 
+    __repr__ = brief
+
 
 class FrameExternal(NamedTuple):
     """External forces of one frame: body names and [torque; force] about their origins, world axes (n, 6)."""
 
     bodies: list[str]
     wrenches: Array
+
+    __repr__ = brief
 
 
 class RecordingFile:
@@ -70,7 +74,7 @@ class RecordingFile:
         if isinstance(version, np.integer) and version != layout.FORMAT_VERSION:
             raise RecordingError(
                 f"{self.path}: recording of format {version}, expected {layout.FORMAT_VERSION}; "
-                f"it was written by KIDO {brief(found.get('kido_version'))}"
+                f"it was written by KIDO {in_few_words(found.get('kido_version'))}"
             )
         for name, kind in layout.ATTRIBUTES.items():
             value = found.get(name)
@@ -81,7 +85,7 @@ class RecordingFile:
                 np.ndarray: isinstance(value, np.ndarray) and value.shape == (3,) and value.dtype.kind == "f",
             }
             if not fits[kind]:
-                raise reader.damaged(f"attribute {name!r} is {brief(value)}")
+                raise reader.damaged(f"attribute {name!r} is {in_few_words(value)}")
         return found
 
     def _read_frames(self, partial: bool) -> None:

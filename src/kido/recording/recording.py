@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kido.errors import StateError
-from kido.jit.kept import FINITE, Values, brief, checked_array
+from kido.jit.kept import FINITE, Values, checked_array
 from kido.recording.capture import set_forces
 from kido.recording.codec import RecordingError
 from kido.recording.description import skeleton_from_dict
 from kido.recording.file import RecordingFile
 from kido.recording.users import check_states
 from kido.recording.world_description import dof_names, dofs_of, world_from_dict
+from kido.reprs import brief, in_few_words
 from kido.simulation import World
 from kido.simulation.hooks import ROW
 
@@ -40,6 +41,8 @@ class Energies(NamedTuple):
     potential: Array
     total: Array
 
+    __repr__ = brief
+
 
 class SkeletonRecording(NamedTuple):
     """One skeleton over all frames (T, dofs); NaN where it was not in the world."""
@@ -49,6 +52,8 @@ class SkeletonRecording(NamedTuple):
     positions: Array
     velocities: Array
     commands: Array
+
+    __repr__ = brief
 
 
 class Motion(NamedTuple):
@@ -66,6 +71,8 @@ class Motion(NamedTuple):
     names: list[str]
     contacts: list[tuple[Array, Array]]
 
+    __repr__ = brief
+
 
 class RecordedFrame(NamedTuple):
     """One frame on its way through `Recording.play`."""
@@ -75,6 +82,8 @@ class RecordedFrame(NamedTuple):
     step: int
     positions: Array
     velocities: Array
+
+    __repr__ = brief
 
 
 class Recording(RecordingFile):
@@ -184,7 +193,7 @@ class Recording(RecordingFile):
             with self.tables.reading(f"events[{k}]"):
                 kind, text = blob["kind"], blob["text"]
                 if not isinstance(kind, str) or not isinstance(text, str):
-                    raise RecordingError(f"events[{k}] is {brief(blob)}; expected two texts")
+                    raise RecordingError(f"events[{k}] is {in_few_words(blob)}; expected two texts")
             found.append(Event(int(step), float(time), kind, text))
         return found
 

@@ -13,11 +13,11 @@ from kido.constraints import (
     CouplerConstraint,
 )
 from kido.integrators.registry import integrator_from_dict, integrator_to_dict
-from kido.jit.kept import brief
 from kido.recording.codec import RecordingError
 from kido.recording.description import skeleton_from_dict, skeleton_to_dict, source_text
 from kido.recording.joints import suffixes_of
 from kido.recording.users import add_aspects
+from kido.reprs import in_few_words
 from kido.simulation import Sleeping, World
 from kido.simulation.contact_surface import handler_from_dict, handler_to_dict
 from kido.skeleton import BodyNode, Skeleton
@@ -180,7 +180,7 @@ def check_names(data: dict[str, Any]) -> None:
         owners = [s, *bodies, *(b["joint"] for b in bodies), *(node for b in bodies for node in b["shapes"])]
         for name in (*(owner["name"] for owner in owners), *dofs_of(s)):
             if not isinstance(name, str):
-                raise RecordingError(f"a name is {brief(name)}; expected a text")
+                raise RecordingError(f"a name is {in_few_words(name)}; expected a text")
 
 
 def body_names(data: dict[str, Any]) -> list[str]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from kido.jit import Struct, callback, floats, integer, integers, kernel, view
 from kido.jit.kept import FINITE, WHOLE, Values, checked_array, checked_arrays
+from kido.reprs import brief
 from kido.simulation.feature import Feature
 from kido.simulation.world_struct import END, WORLD
 
@@ -167,6 +168,8 @@ class ContactEvent(NamedTuple):
     impulse: NDArray[np.float64]
     point: NDArray[np.float64]
     normal: NDArray[np.float64]
+
+    __repr__ = brief
 
 
 ContactListener = Callable[[ContactEvent], Any]

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kido.errors import ModelError, StateError
-from kido.jit.kept import COUNT, FINITE, Values, brief, checked_array, checked_number
+from kido.jit.kept import COUNT, FINITE, Values, checked_array, checked_number
 from kido.math.transform import takes
+from kido.reprs import in_few_words
 from kido.simulation.owner import Owner
 from kido.tree.schema import DATA
 
@@ -141,7 +142,7 @@ class Pushes:
             StateError: they cannot be.
         """
         if not isinstance(data, list) or not all(isinstance(item, dict) for item in data):
-            raise StateError(f"{where}: expected a list of pushes, got {brief(data)}")
+            raise StateError(f"{where}: expected a list of pushes, got {in_few_words(data)}")
         found = []
         for k, item in enumerate(data):
             what = f"{where}[{k}]"

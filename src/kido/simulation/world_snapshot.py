@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import json
 import lzma
@@ -15,7 +16,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from kido.errors import StateError
-from kido.jit.kept import brief
+from kido.reprs import in_few_words
 from kido.simulation.owner import Owner
 from kido.simulation.world_state import checked_state, listed, put_checked_state, put_state, state_of
 from kido.skeleton.state.plain import plain
@@ -134,7 +135,7 @@ class WorldSnapshot:
                 arrays = _Arrays(archive, Path(path).stat().st_size)
                 whole = json.loads(arrays["text"].tobytes().decode())
                 if whole["format"] != _FORMAT:
-                    raise StateError(f"{path}: a snapshot of another format: {brief(whole['format'])}")
+                    raise StateError(f"{path}: a snapshot of another format: {in_few_words(whole['format'])}")
                 _check(whole["structure"], _STRUCTURE, "structure")
                 if not isinstance(whole["data"], dict):
                     raise TypeError("data is no object")
@@ -157,32 +158,76 @@ def snapshot_of(world: Owner) -> WorldSnapshot:
     return made
 
 
+def check_fits(snapshot: WorldSnapshot, skeletons: list[Skeleton], what: str) -> None:
+    """Raise StateError unless a snapshot is of a world of these skeletons, by its names; numbers are not looked at."""
+    _check_type(snapshot, what)
+    try:
+        _check(snapshot._structure, _STRUCTURE, "structure")
+    except (TypeError, KeyError, RecursionError) as error:
+        raise StateError(f"{what}: the snapshot is damaged: {error!r:.200}") from error
+    difference = first_difference(snapshot._structure, structure_of(skeletons))
+    if difference:
+        raise StateError(f"{what}: the snapshot is of another structure: {difference}")
+
+
+def _check_type(snapshot: Any, what: str) -> None:
+    if not isinstance(snapshot, WorldSnapshot):
+        raise StateError(f"{what}: expected what snapshot() returned, got {type(snapshot).__name__}")
+
+
 def put_back(world: Owner, snapshot: WorldSnapshot, what: str) -> None:
     """Put a snapshot back into its world, or an equal one.
 
     Raises:
         StateError: it is none, is of another structure, or is damaged; the world is as it was.
     """
-    if not isinstance(snapshot, WorldSnapshot):
-        raise StateError(f"{what}: expected what snapshot() returned, got {type(snapshot).__name__}")
+    _check_type(snapshot, what)
     layout = world.engine.layout
     state = snapshot._checked.get(layout)
     if state is not None and not any(state["carried"]):
         put_state(world, state)
         return
-    try:
-        if state is None:
-            _check(snapshot._structure, _STRUCTURE, "structure")
-            difference = first_difference(snapshot._structure, structure_of(world.skeletons))
-            if difference:
-                raise StateError(f"{what}: the snapshot is of another structure: {difference}")
+    if state is None:
+        check_fits(snapshot, world.skeletons, what)
+        try:
             state = _frozen(checked_state(world, snapshot._data, what))
-    except StateError:
-        raise
-    except Exception as error:
-        raise StateError(f"{what}: the snapshot is damaged: {error!r:.200}") from error
+        except StateError:
+            raise
+        except Exception as error:
+            raise StateError(f"{what}: the snapshot is damaged: {error!r:.200}") from error
     put_checked_state(world, state, what)
     snapshot._checked[layout] = state
+
+
+class Start:
+    """The state that a world goes back to: given, or that before the first step of the present structure."""
+
+    def __init__(self, given: WorldSnapshot | None = None):
+        self._given, self._taken = given, given
+        self._failed = ""
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Start:
+        return copy.copy(self)  # snapshots do not change
+
+    def take(self, world: Any) -> None:
+        """Take the state of a world that is about to step, unless what there is fits it or was given."""
+        if self._given is not None:
+            return
+        if self._taken is None or first_difference(self._taken._structure, structure_of(world.skeletons)):
+            try:
+                self._taken, self._failed = world.snapshot(), ""
+            except Exception as error:  # of a user's class; a step does not fail for that
+                self._taken, self._failed = None, repr(error)
+
+    def snapshot(self, what: str) -> WorldSnapshot:
+        """It.
+
+        Raises:
+            StateError: it could not be copied.
+        """
+        if self._taken is None:
+            raise StateError(f"{what}: the state before the first step could not be copied: {self._failed}")
+        return self._taken
 
 
 def _frozen(value: Any) -> Any:

@@ -12,11 +12,11 @@ from kido.jit.kept import (
     COUNT,
     FINITE,
     Values,
-    brief,
     checked_array,
     checked_arrays,
     checked_number,
 )
+from kido.reprs import in_few_words
 from kido.simulation.hooks import ROW
 from kido.simulation.owner import Owner
 from kido.simulation.world_struct import REPORT
@@ -71,7 +71,7 @@ def checked_warm_state(engine: Engine, state: Any, where: str) -> dict[str, Any]
         StateError: this engine cannot have been in it; says what is wrong.
     """
     if not isinstance(state, dict):
-        raise StateError(f"{where}: expected arrays by name, got {brief(state)}")
+        raise StateError(f"{where}: expected arrays by name, got {in_few_words(state)}")
     found: dict[str, Any] = {"detector": engine.detector.checked_state(state.get("detector"), f"{where}.detector")}
     found |= checked_arrays(engine.row_origins, _IMPULSES, state, where)
     found |= checked_arrays(engine.world, _FORCES, state, where)
@@ -157,7 +157,7 @@ def checked_state(world: Owner, state: Any, what: str) -> dict[str, Any]:
     found["pushes"] = world.pushes.checked_state(state.get("pushes", []), skeletons, f"{what}: pushes")
     carried = state.get("carried", [])  # older recordings have none
     if not isinstance(carried, list) or len(carried) not in (0, len(skeletons)):
-        raise StateError(f"{what}: carried: expected a list of {len(skeletons)}, got {brief(carried)}")
+        raise StateError(f"{what}: carried: expected a list of {len(skeletons)}, got {in_few_words(carried)}")
     found["carried"] = [checked_carried_states(s, states, what) for s, states in zip(skeletons, carried, strict=False)]
     return found
 
@@ -166,11 +166,11 @@ def _checked_forces(skeleton: Any, rows: Any, what: str) -> dict[int, np.ndarray
     """External forces by body."""
     where = f"{what}: applied to skeleton {skeleton.name!r}"
     if not isinstance(rows, dict):
-        raise StateError(f"{where}: expected forces by body, got {brief(rows)}")
+        raise StateError(f"{where}: expected forces by body, got {in_few_words(rows)}")
     bodies = Values(0, skeleton.num_bodies - 1)
     return {
         checked_number(index, bodies, f"{where}: body", whole=True): checked_array(
-            row, "f", (ROW,), FINITE, f"{where}: {brief(index)}"
+            row, "f", (ROW,), FINITE, f"{where}: {in_few_words(index)}"
         )
         for index, row in rows.items()
     }
