@@ -159,11 +159,11 @@ def test_a_state_that_is_none_any_more_is_refused_by_name(tmp_path: Path) -> Non
     w = furnished()
     with kido.Recorder(w, tmp_path / "run.h5", checkpoint_every=5):
         w.step(7)
-        w.skeleton("box").node("battery").state = object()
+        w.skeleton("box").node("battery").state.charge = object()
         w.step(5)
     recording = kido.Recording.open(tmp_path / "run.h5")
     assert recording.resume(2).skeleton("box").node("battery").state.charge == 0.5
-    with pytest.raises(RecordingError, match=r"node 'battery': state: object cannot be written as plain data"):
+    with pytest.raises(RecordingError, match=r"node 'battery': state.charge: object cannot be written as plain data"):
         recording.resume()
     assert recording.resume(users=False).num_steps == 12
 

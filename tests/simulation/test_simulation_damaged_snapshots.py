@@ -81,7 +81,7 @@ def test_a_state_passes_its_checks_unchanged(scene: str) -> None:
         ("contacts", "applied.4", 3, np.zeros(24), r"applied to skeleton 'body2': body is 3; expected 0 to 0"),
         ("contacts", "", "steps", 1.5, "steps is 1.5; expected"),
         ("contacts", "", "time_before", np.inf, "time_before is inf; expected a finite number"),
-        ("contacts", "", "time_step", 0.0, "time_step is 0.0; expected"),
+        ("contacts", "", "time_step", 0.0, "time_step is 0; expected"),
         ("contacts", "", "warm", None, "warm: expected arrays by name, got None"),
         ("contacts", "warm.detector", "gap", np.zeros((2, 2)), r"detector\.gap: expected the shape \(6,\), got"),
         ("contacts", "warm.detector", "key", np.zeros(6), r"detector\.key: expected an array of whole numbers"),
