@@ -178,6 +178,22 @@ def test_a_snapshot_never_changes_and_is_checked_once(monkeypatch: pytest.Monkey
     assert len(calls) == 1
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_world_with_a_skin_at_infinity_goes_back() -> None:
+    """Loads ask for inertias, which such a skin has none of: it goes back first."""
+    w, good, _, now, after = damage.snapshot_base("soft")
+    w.restore(good)
+    state = state_of(w)
+    state["warm"]["soft"]["q"][0] = 1e300  # finite; its square is not
+    with pytest.raises(kido.KidoError):
+        w.set_state(state)
+        w.step()
+    w.restore(good)
+    np.testing.assert_array_equal(damage.look(w)[: len(now) - 4], now[: len(now) - 4])
+    w.step(10)
+    np.testing.assert_array_equal(damage.look(w), after)
+
+
 def test_bombs_and_other_files_are_refused(tmp_path: Path) -> None:
     good = damage.snapshot_base("contacts")[2]
     path = tmp_path / "bomb.npz"

@@ -213,13 +213,13 @@ def put_state(world: Owner, state: dict[str, Any]) -> None:
     for field in STATE_FIELDS:
         getattr(engine.data, field)[:] = state[field]
     loaded = np.count_nonzero(engine.data.has_external) > 0
-    for s, rows in zip(skeletons, state["applied"], strict=True):
-        if rows or loaded:
-            s.current_state.set_external({index: row.copy() for index, row in rows.items()})
     if world.time_step != state["time_step"]:
         world.time_step = state["time_step"]
     world.clock = state
     set_warm_state(engine, state["warm"])
+    for s, rows in zip(skeletons, state["applied"], strict=True):
+        if rows or loaded:  # it asks for inertias, which those of soft skins are part of: when these are there
+            s.current_state.set_external({index: row.copy() for index, row in rows.items()})
     world.pushes.set_state(state.get("pushes", ()), skeletons)
     world.version += 1
     for s, states in zip(skeletons, state.get("carried", ()), strict=False):
