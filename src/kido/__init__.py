@@ -13,7 +13,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "kido.errors": (
-        "FileFormatError", "KidoError", "MeshNotFoundError", "MissingExtraError", "ModelError",
+        "FileFormatError", "KidoError", "KidoWarning", "MeshNotFoundError", "MissingExtraError", "ModelError",
         "NameLookupError", "ShapeError", "StateError",
     ),
     "kido.skeleton.attributes": ("UnknownAttributeError",),

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 __all__ = [
     "FileFormatError",
     "KidoError",
+    "KidoWarning",
     "MeshNotFoundError",
     "MissingExtraError",
     "ModelError",
@@ -21,6 +22,13 @@ __all__ = [
 
 class KidoError(Exception):
     """Base class of all errors that KIDO raises for a user's mistake."""
+
+
+class KidoWarning(UserWarning):
+    """What may be done and is most likely a mistake, such as positions beyond limits; once for each place in a program.
+
+    `warnings.simplefilter("ignore", kido.KidoWarning)` silences them, "error" makes errors of them.
+    """
 
 
 class ModelError(KidoError):

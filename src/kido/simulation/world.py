@@ -38,6 +38,7 @@ from kido.simulation.options import (
     checked_sleeping,
     checked_time_step,
 )
+from kido.simulation.outrun import WATCH, warn_of_outrun
 from kido.simulation.report import StepReport
 from kido.simulation.sleeping import Sleepers
 from kido.simulation.world_state import (
@@ -119,6 +120,7 @@ class World(WorldOptions, Carrier):
         self._kept: dict[str, Any] | None = None  # warm state of the world that this is a copy of
         self._like: NativeDetector | None = None  # its detector, until this one is compiled
         self._steps, self._steps_before, self._time_before = 0, 0, 0.0
+        self._watches_motion = True  # until a user is told of motions that outrun detection
         if integrator is not None:
             self.integrator = integrator
         if collision_detector is not None:
@@ -271,12 +273,21 @@ class World(WorldOptions, Carrier):
             took = clock.perf_counter() - started
             number -= steps
             chunk = max(1, min(10 * chunk, int(chunk * CHUNK_SECONDS / max(took, 1e-6))))
+            if steps > WATCH:
+                self._watch_motion()
 
     def _advance(self, number: int) -> None:
         try:
             run(self.engine, number, self.time)
         finally:
-            self.version += 1
+            version = self.version = self.version + 1
+        if not version & WATCH:
+            self._watch_motion()
+
+    def _watch_motion(self) -> None:
+        """Warn a user, once, of motions that outrun detection."""
+        if self._watches_motion:
+            self._watches_motion = not warn_of_outrun(self.engine)
 
     def add_step_callback(self, callback: Callable[[World], Any], before: bool = False) -> Callable[[], None]:
         """Have a function called with the world at each step.
